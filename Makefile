@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# One hand-written Makefile. Everything built lands in $(BUILD)/; sources are globbed per directory,
+# so a new .c file needs no line here. configure only probes: it writes config.mk and config.h there.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+O := $(BUILD)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDEXPANSION:
+MAKEFLAGS += --no-builtin-rules
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
+
+GOALS := $(or $(MAKECMDGOALS),all)
+AUTO_DEPS := run check check-all check-asan check-tsan bench deps
+DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
+ifneq ($(filter-out help clean distclean deps check-asan check-tsan check-all,$(GOALS)),)
+include $(O)/config.mk
+endif
+
+## Flags
+
+WARN := -Wall -Wextra -Wconversion -Wvla -Wundef -Wmissing-prototypes -Wstrict-prototypes
+ifneq ($(filter true 1,$(CI) $(WERROR)),)
+WARN += -Werror
+endif
+OPT ?= -O2 -g
+ifneq ($(SAN),)
+SAN_FLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+CPPFLAGS_ALL = -I. -Iinclude -I$(O) -D_GNU_SOURCE $(EXT_CFLAGS) $(CPPFLAGS)
+CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC $(VISIBILITY) -pthread $(WARN) $(SAN_FLAGS) $(CFLAGS)
+LDFLAGS_ALL = -pthread $(SAN_FLAGS) -Wl,--as-needed $(LDFLAGS)
+VISIBILITY := -fvisibility=hidden
+# Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
+SHARED = -shared -Wl,-z,defs $(if $(SAN),,$(UNRESOLVED))
+UNRESOLVED ?= -Wl,--warn-unresolved-symbols
+RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
+
+## Sources
+
+objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
+src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
+
+LIBDAT_SRC := $(call src,core/libdat)
+CORE_SRC := $(call src,core core/dat12)
+M5_SRC := $(call src,hw_mlx5)
+SN_SRC := $(call src,softnic softnic/mlx5 softnic/fabric)
+UVERBS_SRC := $(call src,softnic/uverbs)
+RUN_SRC := $(call src,softnic/run)
+HARNESS_SRC := $(call src,tests/harness)
+PERF_COMMON := $(call src,perf/common)
+PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
+NO_SUITE := harness canary tsan sh data preload
+SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
+TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
+HEADERS := $(wildcard include/dat/*.h)
+MANS := $(wildcard man/*.[1-8] man/*.[1-8]dat)
+
+# A suite whose directory holds a file `public` sees only what a consumer sees. Its suite.mk may set
+# CFLAGS_<suite> and LIBS_<suite>; perf/perf.mk may list in PERF_INTERNAL programs that use internals.
+-include $(wildcard tests/*/suite.mk perf/perf.mk)
+
+LIBDAT := $(if $(LIBDAT_SRC),$(O)/lib/libdat.so.1)
+ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_mlx5.a) \
+	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
+PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
+UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
+PRELOADS := $(patsubst tests/preload/%.c,$(O)/lib/%.so,$(wildcard tests/preload/*.c))
+BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
+CONF := $(O)/etc/dat.conf
+SUITE_BINS := $(SUITES:%=$(O)/tests/%)
+
+.PHONY: all libs tests deps
+libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF)
+all: libs $(BINS)
+tests: $(SUITE_BINS) $(PRELOADS)
+
+## Configuration
+
+$(O)/.deps: scripts/deps.sh
+	@mkdir -p $(@D)
+	@scripts/deps.sh $(DEPS_ARGS)
+	@touch $@
+
+$(O)/configure: configure.ac | $(O)/.deps
+	$(call say,CONF,$@)
+	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
+
+$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in
+	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
+		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
+	@touch $@ $(O)/config.h
+
+deps:
+	@scripts/deps.sh
+
+## Compiling
+
+# Rewritten only when a flag changes, so that no object is older than the way it was asked for.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)' | cmp -s - $@ || \
+		echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)' >$@
+FORCE:
+
+$(O)/obj/%.o: %.c $(O)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS_DIR) -MMD -MP -c -o $@ $<
+
+# The version script of a shared library decides what it exports, not an attribute per function.
+$(call objs,$(LIBDAT_SRC)): VISIBILITY :=
+$(call objs,$(UVERBS_SRC)): VISIBILITY := $(if $(wildcard softnic/uverbs/*.map),,-fvisibility=hidden)
+$(O)/obj/tests/preload/%.o: VISIBILITY :=
+$(O)/obj/tests/%.o: CPPFLAGS_ALL += $(CRITERION_CFLAGS)
+$(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: CFLAGS_DIR = $$(CFLAGS_$(s))))
+
+## Libraries
+
+define archive
+$(O)/lib/$(1).a: $(call objs,$(2))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
+endef
+AR ?= ar
+$(eval $(call archive,libcore,$(CORE_SRC)))
+$(eval $(call archive,libhw_mlx5,$(M5_SRC)))
+$(eval $(call archive,libsoftnic,$(SN_SRC)))
+
+map = $(addprefix -Wl$(comma)--version-script=,$(wildcard $(1)))
+comma := ,
+group = -Wl,--start-group $(ARCHIVES) -Wl,--end-group
+ldat = $(if $(LIBDAT),-L$(O)/lib -ldat)
+
+$(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-soname,libdat.so.1 $(call map,core/libdat/*.map) \
+		-o $@ $(filter %.o,$^)
+	@ln -sf libdat.so.1 $(@D)/libdat.so
+
+$(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,core/provider.map) -o $@ \
+		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
+
+$(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$(ARCHIVES)) \
+		$(wildcard softnic/uverbs/*.map)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/uverbs/*.map) -o $@ \
+		$(filter %.o %.a,$^) $(EXT_LIBS)
+
+$(PRELOADS): $(O)/lib/%.so: $(O)/obj/tests/preload/%.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
+
+# Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines.
+$(CONF): scripts/mkconf
+	@mkdir -p $(@D)
+	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) >$@
+
+## Programs
+
+$(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $^
+
+$(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
+		$$(if $$(filter $$*,$(PERF_INTERNAL)),$(ARCHIVES))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(if $(filter $*,$(PERF_INTERNAL)),$(group)) \
+		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) -lm
+
+## Tests
+
+HARNESS := $(call objs,$(HARNESS_SRC))
+define suite
+$(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
+		$(if $(wildcard tests/$(1)/public),,$(ARCHIVES))
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$(filter %.o,$$^) $(if $(wildcard tests/$(1)/public),,$(group)) \
+		$(ldat) $$(EXT_LIBS) $$(CRITERION_LIBS) $$(LIBS_$(1)) -lm
+endef
+$(foreach s,$(SUITES),$(eval $(call suite,$(s))))
+
+TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
+	DAPL_BUILD_DIR=$(abspath $(O)) CC='$(CC)' SAN='$(SAN)'
+
+# With T=suite/test only that suite and the libraries are built.
+T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
+.PHONY: check run bench help clean install uninstall
+check: libs $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),all tests)
+	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
+
+run: all
+	@scripts/run $(O)
+
+bench: all
+	@$(TEST_ENV) scripts/bench $(O)
+
+help:
+	@awk -F'\t' '/^#: /{sub(/^#: /, ""); print "  " $$0}' Makefile
+
+clean:
+	rm -rf $(O)
+
+#: make              build everything into build/ (BUILD= for elsewhere, CC=clang, V=1, WERROR=1)
+#: make run          two processes move verified data through the software ConnectX, and a table
+#: make check        all tests (T=suite/test for one)
+#: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
+#: make check-tsan   the thread programs under the race detector
+#: make check-all    all of these, with gcc and clang
+#: make bench        instructions and nanoseconds per call, also in build/bench.json
+#: make install      PREFIX= DESTDIR= (and make uninstall)
+#: make deps         install the Debian packages that are missing; run and check do it by themselves
+#: make clean        remove build/
+
+-include $(shell [ -d $(O)/obj ] && find $(O)/obj -name '*.d')

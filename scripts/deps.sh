@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# deps.sh          install the Debian packages that are missing, naming them first
+# deps.sh --check  only name them: status 1 when one is missing
+# deps.sh --all    also what `make check-all` needs
+set -eu
+
+packages="build-essential binutils autoconf pkgconf python3-minimal
+	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
+	libcriterion-dev valgrind mandoc"
+mode=install
+for arg; do
+	case $arg in
+	--check) mode=check ;;
+	--all) packages="$packages clang" ;;
+	*) echo "usage: scripts/deps.sh [--check] [--all]" >&2; exit 2 ;;
+	esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "deps: not a Debian system; what the build needs is the equivalent of:" >&2
+	echo "deps:" $packages >&2
+	exit 0
+fi
+
+installed() {
+	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
+}
+
+missing=
+for p in $packages; do
+	installed "$p" || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ $mode = check ]; then
+	echo "deps: these Debian packages are missing:$missing" >&2
+	echo "deps: scripts/deps.sh installs them" >&2
+	exit 1
+fi
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	sudo=sudo
+	if ! command -v sudo >/dev/null; then
+		echo "deps: not root and no sudo; as root: apt-get install$missing" >&2
+		exit 1
+	fi
+fi
+
+apt() {
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+# The package lists of a fresh image are empty and those of an old one name files that are gone.
+echo "deps: installing$missing"
+if ! apt install -y -q --no-install-recommends $missing; then
+	echo "deps: fetching newer package lists"
+	apt update -q
+	apt install -y -q --no-install-recommends $missing
+fi
