@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+
+/*
+ * dat_types.h - scalars, handles, flags and buffer descriptions. Included by dat.h.
+ */
+#ifndef _DAT_TYPES_H_
+#define _DAT_TYPES_H_
+
+#include <endian.h>
+
+#include <dat/dat_platform_specific.h>
+
+typedef char *DAT_NAME_PTR;
+
+/* Bytes of an IA name with its final null. */
+#define DAT_NAME_MAX_LENGTH 256
+
+/* One attribute that DAT has no member for, both sides as text. */
+typedef struct dat_named_attr {
+	const char *name;
+	const char *value;
+} DAT_NAMED_ATTR;
+
+typedef enum dat_boolean {
+	DAT_FALSE = 0,
+	DAT_TRUE = 1
+} DAT_BOOLEAN;
+
+/* The consumer's own 8 bytes, carried and never interpreted. */
+typedef union dat_context {
+	DAT_PVOID as_ptr;
+	DAT_UINT64 as_64;
+	DAT_UVERYLONG as_index;
+} DAT_CONTEXT;
+
+typedef DAT_CONTEXT DAT_DTO_COOKIE;
+typedef DAT_CONTEXT DAT_RMR_COOKIE;
+
+/*
+ * Handles. Each points at an object whose first word points at a struct dat_provider; what
+ * follows belongs to the provider.
+ */
+typedef DAT_PVOID DAT_HANDLE;
+typedef DAT_HANDLE DAT_CR_HANDLE;
+typedef DAT_HANDLE DAT_EP_HANDLE;
+typedef DAT_HANDLE DAT_EVD_HANDLE;
+typedef DAT_HANDLE DAT_IA_HANDLE;
+typedef DAT_HANDLE DAT_LMR_HANDLE;
+typedef DAT_HANDLE DAT_PSP_HANDLE;
+typedef DAT_HANDLE DAT_PZ_HANDLE;
+typedef DAT_HANDLE DAT_RMR_HANDLE;
+typedef DAT_HANDLE DAT_RSP_HANDLE;
+typedef DAT_HANDLE DAT_SRQ_HANDLE;
+
+#define DAT_HANDLE_NULL ((DAT_HANDLE)NULL)
+
+typedef enum dat_handle_type {
+	DAT_HANDLE_TYPE_CR,
+	DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_EVD,
+	DAT_HANDLE_TYPE_IA,
+	DAT_HANDLE_TYPE_LMR,
+	DAT_HANDLE_TYPE_PSP,
+	DAT_HANDLE_TYPE_PZ,
+	DAT_HANDLE_TYPE_RMR,
+	DAT_HANDLE_TYPE_RSP,
+	DAT_HANDLE_TYPE_CNO,
+	DAT_HANDLE_TYPE_SRQ
+} DAT_HANDLE_TYPE;
+
+typedef DAT_SOCK_ADDR *DAT_IA_ADDRESS_PTR;
+typedef DAT_UINT64 DAT_CONN_QUAL;
+typedef DAT_UINT64 DAT_PORT_QUAL;
+
+/* Microseconds; 0 does not block, DAT_TIMEOUT_INFINITE never gives up. */
+typedef DAT_UINT32 DAT_TIMEOUT;
+
+#define DAT_TIMEOUT_INFINITE ((DAT_TIMEOUT)~0)
+
+/* How a post, or a direction of an Endpoint, completes. Or-ed together. */
+typedef enum dat_completion_flags {
+	/* An event, and a wake-up of who waits for it. */
+	DAT_COMPLETION_DEFAULT_FLAG		= 0x00,
+	/* No event if it succeeds; an error always gives one. Not for receives. */
+	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
+	/* The sender decides whether the receive at the other side wakes its waiter. */
+	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
+	/* An event that wakes nobody; only where the Endpoint's attributes have it too. */
+	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
+	/* Not started before the RDMA reads posted earlier have completed. */
+	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
+	/* As an attribute of receives only: the threshold of dat_evd_wait() governs. */
+	DAT_COMPLETION_EVD_THRESHOLD_FLAG	= 0x10
+} DAT_COMPLETION_FLAGS;
+
+/* Quality of service of a connection. As a provider attribute: or-ed together. */
+typedef enum dat_qos {
+	DAT_QOS_BEST_EFFORT	= 0x00,
+	DAT_QOS_HIGH_THROUGHPUT	= 0x01,
+	DAT_QOS_LOW_LATENCY	= 0x02,
+	DAT_QOS_ECONOMY		= 0x04,	/* neither */
+	DAT_QOS_PREMIUM		= 0x08	/* both */
+} DAT_QOS;
+
+typedef enum dat_connect_flags {
+	DAT_CONNECT_DEFAULT_FLAG	= 0x00,
+	DAT_CONNECT_MULTIPATH_FLAG	= 0x01
+} DAT_CONNECT_FLAGS;
+
+typedef enum dat_close_flags {
+	DAT_CLOSE_ABRUPT_FLAG	= 0x00,
+	DAT_CLOSE_GRACEFUL_FLAG	= 0x01
+} DAT_CLOSE_FLAGS;
+
+#define DAT_CLOSE_DEFAULT DAT_CLOSE_ABRUPT_FLAG
+
+/* The event streams an EVD takes, or-ed together. */
+typedef enum dat_evd_flags {
+	DAT_EVD_SOFTWARE_FLAG	= 0x001,
+	DAT_EVD_CR_FLAG		= 0x010,
+	DAT_EVD_DTO_FLAG	= 0x020,
+	DAT_EVD_CONNECTION_FLAG	= 0x040,
+	DAT_EVD_RMR_BIND_FLAG	= 0x080,
+	DAT_EVD_ASYNC_FLAG	= 0x100,
+	DAT_EVD_DEFAULT_FLAG	= 0x1F0	/* all but software events */
+} DAT_EVD_FLAGS;
+
+/* Who makes the Endpoint that answers a Connection Request. */
+typedef enum dat_psp_flags {
+	DAT_PSP_CONSUMER_FLAG	= 0x00,
+	DAT_PSP_PROVIDER_FLAG	= 0x01
+} DAT_PSP_FLAGS;
+
+/* What an LMR is made from. As a provider attribute: or-ed together. */
+typedef enum dat_mem_type {
+	DAT_MEM_TYPE_VIRTUAL		= 0x00,	/* a range of this process */
+	DAT_MEM_TYPE_LMR		= 0x01,	/* what another LMR covers */
+	DAT_MEM_TYPE_SHARED_VIRTUAL	= 0x02	/* a range shared with other processes */
+} DAT_MEM_TYPE;
+
+/* Rights over a memory region, or-ed together. */
+typedef enum dat_mem_priv_flags {
+	DAT_MEM_PRIV_NONE_FLAG		= 0x00,
+	DAT_MEM_PRIV_LOCAL_READ_FLAG	= 0x01,
+	DAT_MEM_PRIV_REMOTE_READ_FLAG	= 0x02,
+	DAT_MEM_PRIV_LOCAL_WRITE_FLAG	= 0x10,
+	DAT_MEM_PRIV_REMOTE_WRITE_FLAG	= 0x20,
+	DAT_MEM_PRIV_ALL_FLAG		= 0x33
+} DAT_MEM_PRIV_FLAGS;
+
+/* DAT 1.0 did not tell local from remote. */
+#define DAT_MEM_PRIV_READ_FLAG \
+	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
+#define DAT_MEM_PRIV_WRITE_FLAG \
+	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/*
+ * Memory. Contexts, addresses and lengths (bytes) are in this host's byte order, in
+ * triplets too; the macros give them a fixed order, for a message to a peer.
+ */
+typedef DAT_UINT32 DAT_LMR_CONTEXT;
+typedef DAT_UINT32 DAT_RMR_CONTEXT;
+typedef DAT_UINT64 DAT_VLEN;
+typedef DAT_UINT64 DAT_VADDR;
+
+#define DAT_LMRC_TO_LSB(lmrc)	htole32(lmrc)
+#define DAT_LMRC_TO_MSB(lmrc)	htobe32(lmrc)
+#define DAT_RMRC_TO_LSB(rmrc)	htole32(rmrc)
+#define DAT_RMRC_TO_MSB(rmrc)	htobe32(rmrc)
+#define DAT_VADDR_TO_LSB(vaddr)	htole64(vaddr)
+#define DAT_VADDR_TO_MSB(vaddr)	htobe64(vaddr)
+#define DAT_VLEN_TO_LSB(vlen)	htole64(vlen)
+#define DAT_VLEN_TO_MSB(vlen)	htobe64(vlen)
+
+/* A piece of an LMR. Where segment_length is 0 the rest is not looked at. */
+typedef struct dat_lmr_triplet {
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_UINT32 pad;
+	DAT_VADDR virtual_address;
+	DAT_VLEN segment_length;
+} DAT_LMR_TRIPLET;
+
+/* A piece of the peer's memory, under the context that the peer gave. */
+typedef struct dat_rmr_triplet {
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_UINT32 pad;
+	DAT_VADDR target_address;
+	DAT_VLEN segment_length;
+} DAT_RMR_TRIPLET;
+
+#endif /* _DAT_TYPES_H_ */
