@@ -16,6 +16,9 @@ O := $(BUILD)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
@@ -201,11 +204,50 @@ $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) CC='$(CC)' SAN='$(SAN)'
 
+# What must go red does: a test that fails, and each fault that a sanitizer is there for.
+$(O)/obj/tests/canary/%.o: CFLAGS_DIR := -w
+$(O)/tests/canary: $(O)/obj/tests/canary/faults.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(CRITERION_LIBS)
+
+# Criterion does not start under the race detector, so these are plain programs.
+$(O)/lib/libharness.a: $(HARNESS)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+TSAN_BINS := $(TSAN_PROGS:%=$(O)/tests/tsan/%)
+$(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(O)/lib/libharness.a $(ARCHIVES) $(LIBDAT)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm
+
+$(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
+
 # With T=suite/test only that suite and the libraries are built.
 T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
-check: libs $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),all tests)
+check: libs $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),all tests $(O)/tests/canary)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
+
+.PHONY: check-asan check-tsan check-races check-all
+check-asan:
+	+@$(MAKE) BUILD=$(O)/asan SAN=address,undefined check
+
+check-tsan:
+	+@$(MAKE) BUILD=$(O)/tsan SAN=thread check-races
+
+check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
+	@$(TEST_ENV) scripts/check $(O) -r $(TSAN_PROGS)
+
+check-all:
+	@scripts/deps.sh --all
+	+@$(MAKE) WERROR=1 check
+	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
+	+@$(MAKE) check-asan
+	+@$(MAKE) check-tsan
 
 run: all
 	@scripts/run $(O)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each of these must be seen as a failure: `wrong` always, the others under the sanitizers, which
+ * Criterion hides unless it is told otherwise. `sound` must not.
+ */
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdlib.h>
+
+Test(canary, sound)
+{
+	cr_assert(true);
+}
+
+Test(canary, wrong)
+{
+	cr_assert(false);
+}
+
+Test(canary, crash)
+{
+	*(volatile int *)8 = 1;
+}
+
+Test(canary, use_after_free)
+{
+	volatile char *p = malloc(8);
+
+	free((void *)p);
+	p[0] = 1;
+}
+
+Test(canary, leak)
+{
+	void *volatile p = malloc(777);
+
+	p = NULL;
+	cr_assert_null(p);
+}
+
+Test(canary, undefined)
+{
+	volatile int i = INT_MAX;
+
+	i = i + 1;
+}

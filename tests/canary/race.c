@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A race without doubt: the detector must end this program with its own status. */
+#include <pthread.h>
+
+static int shared;
+
+static void *add(void *arg)
+{
+	(void)arg;
+	shared++;
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, add, NULL))
+		return 1;
+	shared++;
+	return pthread_join(thread, NULL);
+}

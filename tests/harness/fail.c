@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The n-th allocation fails. The executable's own malloc comes first in the search order of the
+ * dynamic linker, so this reaches the libraries that a test loads as well, and needs no preload,
+ * which the address sanitizer would refuse. The thread sanitizer brings its own: nothing is done.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+
+static atomic_uint armed;		/* enum th_fail */
+static atomic_ulong seen, victim;
+
+void th_fail_start(unsigned int kinds, unsigned long n)
+{
+	atomic_store(&seen, 0);
+	atomic_store(&victim, n);
+	atomic_store(&armed, kinds);
+}
+
+unsigned long th_fail_stop(void)
+{
+	atomic_store(&armed, 0);
+	return atomic_load(&seen);
+}
+
+#ifndef __SANITIZE_THREAD__
+
+static bool fails(unsigned int kind)
+{
+	if (!(atomic_load_explicit(&armed, memory_order_relaxed) & kind))
+		return false;
+	if (atomic_fetch_add(&seen, 1) + 1 != atomic_load(&victim))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN 1
+#endif
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(UNDER_ASAN)
+#define REAL(name) __interceptor_##name
+#else
+#define REAL(name) __libc_##name
+#endif
+
+#define SEEN __attribute__((visibility("default")))	/* by the libraries too */
+
+void *REAL(malloc)(size_t size);
+void *REAL(calloc)(size_t n, size_t size);
+void *REAL(realloc)(void *old, size_t size);
+void *REAL(memalign)(size_t align, size_t size);
+
+SEEN void *malloc(size_t size)
+{
+	return fails(TH_FAIL_HEAP) ? NULL : REAL(malloc)(size);
+}
+
+SEEN void *calloc(size_t n, size_t size)
+{
+	return fails(TH_FAIL_HEAP) ? NULL : REAL(calloc)(n, size);
+}
+
+SEEN void *realloc(void *old, size_t size)
+{
+	return fails(TH_FAIL_HEAP) ? NULL : REAL(realloc)(old, size);
+}
+
+SEEN void *aligned_alloc(size_t align, size_t size)
+{
+	return fails(TH_FAIL_HEAP) ? NULL : REAL(memalign)(align, size);
+}
+
+SEEN int posix_memalign(void **out, size_t align, size_t size)
+{
+	void *p = fails(TH_FAIL_HEAP) ? NULL : REAL(memalign)(align, size);
+
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
+/* The sanitizer's own would not come by the malloc above. */
+SEEN char *strdup(const char *s)
+{
+	size_t len = strlen(s) + 1;
+	char *copy = malloc(len);
+
+	return copy ? memcpy(copy, s, len) : NULL;
+}
+
+SEEN void *mmap(void *addr, size_t len, int prot, int flags,
+		int fd, off_t offset)
+{
+	if (fails(TH_FAIL_MMAP))
+		return MAP_FAILED;
+	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+}
+
+#endif

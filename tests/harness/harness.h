@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the suites share: a second process to talk to, a limit against hangs, counters that show a
+ * leak, and allocations that fail on demand. Knows neither DAT nor Criterion, so the thread
+ * programs of tests/tsan use it too.
+ */
+#ifndef TEST_HARNESS_H
+#define TEST_HARNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Time */
+
+uint64_t th_now_ms(void);		/* monotonic */
+void th_sleep_ms(unsigned int ms);
+
+/*
+ * True as soon as cond is, false when it was not within ms milliseconds: a limit against hangs,
+ * never a measurement. Yields between looks, since the machine may have one core for both sides.
+ */
+#define TH_WITHIN(ms, cond)                                                                        \
+	({                                                                                         \
+		uint64_t th_end = th_now_ms() + (ms);                                              \
+		bool th_ok;                                                                        \
+		while (!(th_ok = (cond)) && th_now_ms() < th_end)                                  \
+			th_yield();                                                                \
+		th_ok;                                                                             \
+	})
+void th_yield(void);
+
+/* Two processes */
+
+struct th_child {
+	pid_t pid;
+	int sock;			/* our end; the child gets the other */
+};
+
+/* Forks; the child runs fn and exits with its result. It dies with its parent. 0 or -errno. */
+int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
+/*
+ * Waits up to ms, then kills. Returns the exit status, 128 + signal when one ended it, or
+ * -ETIMEDOUT. Under the leak checker a child that leaks exits with TH_LEAKED.
+ */
+int th_join(struct th_child *child, unsigned int ms);
+void th_kill(struct th_child *child);	/* SIGKILL, and reaped */
+#define TH_LEAKED 99
+
+/* Exactly len bytes within TH_PEER_MS; 0, -EPIPE when the other side is gone, or -ETIMEDOUT. */
+#define TH_PEER_MS 30000
+int th_send(int sock, const void *buf, size_t len);
+int th_recv(int sock, void *buf, size_t len);
+int th_meet(int sock);			/* both sides get here, then both go on; as th_recv */
+
+/* What this process holds */
+
+struct th_usage {
+	unsigned int fds;
+	unsigned int threads;
+	unsigned int maps;		/* lines of /proc/self/maps */
+	size_t rss_kb;
+};
+void th_usage(struct th_usage *usage);
+/* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
+int th_fds_limit(unsigned int n);
+void th_fds_restore(void);
+
+/* Allocations that fail */
+
+enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2 };
+
+/*
+ * From here to th_fail_stop the n-th (from 1) allocation of these kinds fails, once, in whatever
+ * thread and library of this process it happens. n = 0 only counts.
+ */
+void th_fail_start(unsigned int kinds, unsigned long n);
+/* Returns how many there were. The n-th failed if that is at least n. */
+unsigned long th_fail_stop(void);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What this process holds, from /proc/self, and a limit on its descriptors. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+
+static unsigned int dir_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int n = 0;
+	struct dirent *e;
+
+	if (!dir)
+		return 0;
+	while ((e = readdir(dir)))
+		n += e->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static unsigned int file_lines(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	unsigned int n = 0;
+	int c;
+
+	if (!f)
+		return 0;
+	while ((c = getc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static size_t rss_kb(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long size = 0, resident = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu %lu", &size, &resident) != 2)
+		resident = 0;
+	fclose(f);
+	return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+void th_usage(struct th_usage *usage)
+{
+	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one that looks */
+	usage->threads = dir_entries("/proc/self/task");
+	usage->maps = file_lines("/proc/self/maps");
+	usage->rss_kb = rss_kb();
+}
+
+static rlim_t saved_limit;
+
+int th_fds_limit(unsigned int n)
+{
+	struct rlimit lim;
+	int lowest = dup(0);
+
+	/* The lowest free number and no gap below it: what is beyond may be open all the same. */
+	if (lowest < 0 || getrlimit(RLIMIT_NOFILE, &lim))
+		return -errno;
+	close(lowest);
+	saved_limit = lim.rlim_cur;
+	lim.rlim_cur = (rlim_t)lowest + n;
+	return setrlimit(RLIMIT_NOFILE, &lim) ? -errno : 0;
+}
+
+void th_fds_restore(void)
+{
+	struct rlimit lim;
+
+	if (saved_limit && !getrlimit(RLIMIT_NOFILE, &lim)) {
+		lim.rlim_cur = saved_limit;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The helpers that other suites rely on to notice a fault do notice it. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+
+static int echo_once(int sock, void *arg)
+{
+	int v;
+
+	if (th_meet(sock) || th_recv(sock, &v, sizeof(v)))
+		return 1;
+	v += *(int *)arg;
+	return th_send(sock, &v, sizeof(v)) ? 2 : 0;
+}
+
+Test(house, spawn__talks_and_returns_status)
+{
+	struct th_child child;
+	int add = 5, v = 37;
+
+	cr_assert_eq(th_spawn(&child, echo_once, &add), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_send(child.sock, &v, sizeof(v)), 0);
+	cr_assert_eq(th_recv(child.sock, &v, sizeof(v)), 0);
+	cr_assert_eq(v, 42);
+	cr_assert_eq(th_join(&child, 5000), 0);
+}
+
+static int sleep_for_ever(int sock, void *arg)
+{
+	(void)arg;
+	(void)sock;
+	for (int i = 0; i < 600; i++)
+		th_sleep_ms(100);
+	return 0;
+}
+
+Test(house, join__child_that_hangs)
+{
+	struct th_child child;
+
+	cr_assert_eq(th_spawn(&child, sleep_for_ever, NULL), 0);
+	cr_assert_eq(th_join(&child, 20), -ETIMEDOUT);
+	cr_assert_eq(child.pid, -1);
+}
+
+static int die(int sock, void *arg)
+{
+	(void)sock;
+	return raise(*(int *)arg);
+}
+
+Test(house, join__child_that_was_killed)
+{
+	struct th_child child;
+	int sig = SIGKILL;
+	char c;
+
+	cr_assert_eq(th_spawn(&child, die, &sig), 0);
+	cr_assert_eq(th_recv(child.sock, &c, 1), -EPIPE);
+	cr_assert_eq(th_join(&child, 5000), 128 + SIGKILL);
+}
+
+static void *wait_for_end(void *sock)
+{
+	char c;
+
+	th_recv(*(int *)sock, &c, 1);
+	return NULL;
+}
+
+Test(house, usage__sees_one_more_thread)
+{
+	struct th_usage before, after;
+	pthread_t thread;
+	int sv[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	th_usage(&before);
+	cr_assert_eq(pthread_create(&thread, NULL, wait_for_end, &sv[0]), 0);
+	th_usage(&after);
+	cr_assert_eq(after.threads, before.threads + 1);
+	close(sv[1]);
+	pthread_join(thread, NULL);
+	close(sv[0]);
+}
+
+Test(house, usage__sees_one_more_descriptor_and_mapping)
+{
+	size_t len = 64 * (size_t)sysconf(_SC_PAGESIZE);
+	struct th_usage before, after;
+	void *p;
+	int fd;
+
+	th_usage(&before);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, len);
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds + 1);
+	cr_assert_eq(after.maps, before.maps + 1);
+	munmap(p, len);
+	close(fd);
+}
+
+Test(house, fds_limit__lets_two_more_be_opened)
+{
+	int a, b, c;
+
+	cr_assert_eq(th_fds_limit(2), 0);
+	a = dup(0);
+	b = dup(0);
+	c = dup(0);
+	th_fds_restore();
+	cr_assert(a >= 0 && b >= 0);
+	cr_assert_eq(c, -1);
+	close(a);
+	close(b);
+}
+
+Test(house, fail__second_allocation_of_a_library_call)
+{
+	void *volatile first, *volatile third;
+	char *second;
+	unsigned long n;
+
+	th_fail_start(TH_FAIL_HEAP, 2);
+	first = malloc(10);
+	second = strdup("inside the C library");
+	third = calloc(1, 10);
+	n = th_fail_stop();
+	cr_assert_eq(n, 3);
+	cr_assert(first && third);
+	cr_assert_null(second);
+	free(first);
+	free(third);
+}
+
+Test(house, fail__mapping)
+{
+	void *p;
+
+	th_fail_start(TH_FAIL_MMAP, 1);
+	p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	th_fail_stop();
+	cr_assert_eq(p, MAP_FAILED);
+	cr_assert_eq(errno, ENOMEM);
+}
