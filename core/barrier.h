@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The barriers between this CPU and a device that reads and writes the same memory, one name for
+ * each use. On x86 stores to write-back memory are seen in program order, so most are compiler
+ * barriers; write-combining (WC) MMIO is not ordered with them and needs a fence.
+ */
+#ifndef DAP_BARRIER_H
+#define DAP_BARRIER_H
+
+#include <stdint.h>
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "barriers are defined for x86_64 and aarch64 only"
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define DAP_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DAP_TSAN 1
+#endif
+#endif
+#ifndef DAP_TSAN
+#define DAP_TSAN 0
+#endif
+
+#if DAP_TSAN
+/*
+ * Under ThreadSanitizer a store barrier only notes that it was there; the doorbell store that
+ * follows is a release only if it was. A forgotten barrier thus becomes a reported race.
+ */
+extern _Thread_local int dap_tsan_wmb;
+static inline void dap_note_wmb(void) { dap_tsan_wmb = 1; }
+#else
+static inline void dap_note_wmb(void) { }
+#endif
+
+/* WQE bytes before the doorbell record: a device that sees the new counter must see the WQE. */
+static inline void dap_wmb_wqe_before_dbrec(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("" ::: "memory");
+#else
+	__asm__ volatile("dmb oshst" ::: "memory");
+#endif
+	dap_note_wmb();
+}
+
+/* Doorbell record before the MMIO doorbell: a device woken by MMIO must find the new counter. */
+static inline void dap_wmb_dbrec_before_mmio(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("sfence" ::: "memory");
+#else
+	__asm__ volatile("dsb st" ::: "memory");
+#endif
+	dap_note_wmb();
+}
+
+/* Ends a write-combined store: pushes the buffer out before the same area is written again. */
+static inline void dap_wc_flush(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("sfence" ::: "memory");
+#else
+	__asm__ volatile("dsb st" ::: "memory");
+#endif
+}
+
+/* The owner bit of a CQE before its other fields: the device writes the owner bit last. */
+static inline void dap_rmb_cqe_owner(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("" ::: "memory");
+#else
+	__asm__ volatile("dmb oshld" ::: "memory");
+#endif
+}
+
+/* A word that a device reads while we write it (doorbell record, consumer index, MMIO). */
+static inline void dap_store_dbrec(volatile uint32_t *p, uint32_t v)
+{
+#if DAP_TSAN
+	__atomic_store_n(p, v, dap_tsan_wmb ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
+	dap_tsan_wmb = 0;
+#else
+	*p = v;
+#endif
+}
+
+/* An 8-byte doorbell: one atomic store, so a UAR needs no lock between threads. */
+static inline void dap_mmio_store64(volatile uint64_t *p, uint64_t v)
+{
+#if DAP_TSAN
+	__atomic_store_n(p, v, dap_tsan_wmb ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
+	dap_tsan_wmb = 0;
+#else
+	*p = v;
+#endif
+}
+
+/* The owner byte of a CQE, which the device writes while we read. */
+static inline uint8_t dap_load_owner(const volatile uint8_t *p)
+{
+#if DAP_TSAN
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+#else
+	return *p;
+#endif
+}
+
+#endif

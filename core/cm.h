@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The TCP connection manager: one socket per connection, kept open for as long as the connection
+ * lives, so that the peer's death is known at once. It knows nothing of endpoints: it carries two
+ * struct dap_path and private data, and reports what happened.
+ *
+ * active                         passive
+ *   REQ(path, private data)  ->    request()        core: CR event
+ *   reply()  <-  REP(path, pd)     dap_cm_accept    core: QP to RTS on both sides
+ *   RTU  ->                        ready()          core: ESTABLISHED on the passive connect EVD
+ *   established()  <-  GO          dap_cm_go        core: active ESTABLISHED; only now may it post
+ *
+ * Callbacks come from the manager's one thread, none of its locks held, never two at a time.
+ * Functions return 0 or -errno and never block on the peer.
+ */
+#ifndef DAP_CM_H
+#define DAP_CM_H
+
+#include "core/dap.h"
+
+enum dap_cm_end {
+	DAP_CM_REJECTED,	/* the peer's consumer said no (private data may come with it) */
+	DAP_CM_NON_PEER_REJECTED, /* nobody listens until the timeout, queue full, bad version */
+	DAP_CM_UNREACHABLE,	/* no route, host down */
+	DAP_CM_TIMED_OUT,
+	DAP_CM_DISCONNECTED,	/* the peer or we disconnected in an orderly way */
+	DAP_CM_BROKEN,		/* socket lost, protocol violated */
+};
+
+struct dap_cm_request {
+	const struct dap_path *path;
+	struct sockaddr_in from;
+	uint64_t conn_qual;
+	const void *private_data;
+	uint32_t private_data_size;
+};
+
+struct dap_cm_ops {
+	/* Passive: conn is core's until accept, reject or release. Non-zero return refuses
+	 * (NON_PEER_REJECTED at the peer) and the conn is not core's. */
+	int (*request)(void *listener_ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r);
+	void (*reply)(void *conn_ctx, const struct dap_path *path, const void *pd, uint32_t size);
+	void (*ready)(void *conn_ctx);
+	void (*established)(void *conn_ctx);
+	/* Exactly once for each conn that core connected or accepted, whatever ended it, unless core
+	 * released it first. Passive conns that die before accept: ended(NULL context) is not called;
+	 * accept then fails with -ECONNRESET. */
+	void (*ended)(void *conn_ctx, enum dap_cm_end why, const void *pd, uint32_t size);
+};
+
+int dap_cm_open(const struct dap_cm_ops *ops, struct dap_cm **cm);
+/* Stops the thread; connections still there are cut. No callback after it returns. */
+void dap_cm_close(struct dap_cm *cm);
+/* Calls fn from the manager's thread whenever fd is readable (device events). */
+int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
+int dap_cm_unwatch(struct dap_cm *cm, int fd);
+/* Calls fn once from the manager's thread after delay_us; for drains. cancel: no call after it. */
+int dap_cm_timer(struct dap_cm *cm, uint64_t delay_us, void (*fn)(void *arg), void *arg);
+
+/* conn_qual -> TCP port: see DESIGN.md. -EADDRINUSE when taken, -EMFILE, -ENOMEM. conn_qual 0 with
+ * any: picks a free one and stores it. */
+int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
+		  struct dap_cm_listener **l);
+/* No request() for it begins after this returns; requests already handed over live on. */
+void dap_cm_unlisten(struct dap_cm_listener *l);
+
+/* timeout_us 0xffffffff: for ever. Retries while nobody listens yet, within the timeout. */
+int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t conn_qual,
+		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
+		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn);
+/* Active, within reply(): the QP is in RTS, tell the peer. */
+int dap_cm_rtu(struct dap_cm_conn *conn);
+/* Passive, answer to request(). -ECONNRESET when the peer has gone meanwhile. */
+int dap_cm_accept(struct dap_cm_conn *conn, const struct dap_path *path, const void *pd,
+		  uint32_t pd_size, void *ctx);
+int dap_cm_reject(struct dap_cm_conn *conn);
+/* Passive, within ready(): the active side may go. */
+int dap_cm_go(struct dap_cm_conn *conn);
+/* Orderly: the peer's ended(DISCONNECTED), then ours. abrupt: ours at once. */
+int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
+/* The QP broke: the peer's ended(BROKEN); ours is not called. The conn is released. */
+void dap_cm_break(struct dap_cm_conn *conn);
+/* Core drops the conn: no callback about it begins after this returns (it may be called from
+ * within one), and the pointer is dead. */
+void dap_cm_release(struct dap_cm_conn *conn);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The DAT objects, in neutral types. A handle is the address of one of these structs; its memory
+ * is type-stable: once freed it answers INVALID_HANDLE through the dead table, and is used again
+ * only for an object of the same type.
+ *
+ * Each struct that a hot path touches begins with struct dap_obj, then holds the backend's area
+ * (hw), so that table, state and queue pointers share the first cache lines; what only slow calls
+ * need comes after it.
+ */
+#ifndef DAP_H
+#define DAP_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+struct dap_hw;
+struct dap_cm;
+struct dap_cm_conn;
+struct dap_cm_listener;
+
+enum dap_type {
+	DAP_NONE, DAP_IA, DAP_PZ, DAP_LMR, DAP_RMR, DAP_EVD, DAP_EP, DAP_PSP, DAP_RSP, DAP_CR,
+	DAP_CNO, DAP_SRQ, DAP_TYPES
+};
+
+enum dap_api { DAP_API_12, DAP_API_20, DAP_APIS };
+
+/* First word of every handle: which of an IA's provider tables the DAT call jumps through. */
+enum dap_table {
+	DAP_TABLE_CHECKED,	/* every call validates its handle and state */
+	DAP_TABLE_EP_LIVE,	/* CONNECTED endpoint: post calls test neither type nor state */
+	DAP_TABLE_EVD_LIVE,	/* dequeue tests no type */
+	DAP_TABLES
+};
+
+struct dap_obj {
+	const void *table;	/* a DAT_PROVIDER of the API level; ep_fsm.c owns an EP's */
+	uint16_t type;		/* enum dap_type; DAP_NONE when free */
+	uint16_t api;		/* enum dap_api it was made through */
+	uint32_t slot;		/* number of the struct within its type's slabs */
+	struct dap_ia *ia;
+	void *context;		/* consumer's, see dat_set_consumer_context */
+};
+
+#define DAP_MAX_PRIVATE_DATA 256
+
+/* Rights, completion flags, EVD flags and event numbers: the values of both DAT levels. */
+enum {
+	DAP_PRIV_LOCAL_READ = 0x01, DAP_PRIV_REMOTE_READ = 0x02,
+	DAP_PRIV_LOCAL_WRITE = 0x10, DAP_PRIV_REMOTE_WRITE = 0x20, DAP_PRIV_ALL = 0x33,
+
+	DAP_COMP_SUPPRESS = 0x01, DAP_COMP_SOLICITED = 0x02, DAP_COMP_UNSIGNALLED = 0x04,
+	DAP_COMP_BARRIER = 0x08, DAP_COMP_THRESHOLD = 0x10,
+
+	DAP_EVD_SOFTWARE = 0x01, DAP_EVD_CR = 0x10, DAP_EVD_DTO = 0x20, DAP_EVD_CONNECTION = 0x40,
+	DAP_EVD_RMR_BIND = 0x80, DAP_EVD_ASYNC = 0x100,
+
+	DAP_EV_DTO = 0x00001, DAP_EV_RMR_BIND = 0x01001, DAP_EV_CR = 0x02001,
+	DAP_EV_ESTABLISHED = 0x04001, DAP_EV_PEER_REJECTED = 0x04002,
+	DAP_EV_NON_PEER_REJECTED = 0x04003, DAP_EV_ACCEPT_ERROR = 0x04004,
+	DAP_EV_DISCONNECTED = 0x04005, DAP_EV_BROKEN = 0x04006, DAP_EV_TIMED_OUT = 0x04007,
+	DAP_EV_UNREACHABLE = 0x04008,
+	DAP_EV_ASYNC_EVD_OVERFLOW = 0x08001, DAP_EV_ASYNC_CATASTROPHIC = 0x08002,
+	DAP_EV_ASYNC_EP_BROKEN = 0x08003, DAP_EV_ASYNC_TIMED_OUT = 0x08004,
+	DAP_EV_ASYNC_INTERNAL = 0x08005, DAP_EV_SOFTWARE = 0x10001,
+};
+
+/* DTO completion status: the order of DAT_DTO_COMPLETION_STATUS, equal in both levels. */
+enum dap_dto_status {
+	DAP_DTO_SUCCESS, DAP_DTO_FLUSHED, DAP_DTO_LOCAL_LENGTH, DAP_DTO_LOCAL_EP,
+	DAP_DTO_LOCAL_PROTECTION, DAP_DTO_BAD_RESPONSE, DAP_DTO_REMOTE_ACCESS,
+	DAP_DTO_REMOTE_RESPONDER, DAP_DTO_TRANSPORT, DAP_DTO_RECEIVER_NOT_READY,
+	DAP_DTO_PARTIAL_PACKET, DAP_RMR_OPERATION_FAILED
+};
+
+struct dap_event {
+	uint32_t number;		/* DAP_EV_* */
+	uint8_t unsignalled;		/* reported, but wakes nobody */
+	uint8_t after_cq;		/* delivered only when the EVD's CQ is empty (DISCONNECTED, BROKEN) */
+	union {
+		struct {
+			struct dap_ep *ep;
+			uint64_t cookie, length;
+			uint32_t status;
+		} dto;
+		struct {
+			struct dap_rmr *rmr;
+			uint64_t cookie;
+			uint32_t status;
+		} bind;
+		struct {
+			struct dap_obj *sp;	/* PSP, or NULL for an RSP that died with its CR */
+			struct dap_cr *cr;
+			uint64_t conn_qual;
+		} cr;
+		struct {
+			struct dap_ep *ep;
+			uint32_t private_data_size;
+			const void *private_data;	/* in the EP, until free or reset */
+		} conn;
+		struct {
+			struct dap_obj *obj;	/* the EVD, EP or IA it is about */
+			int reason;
+		} async;
+		void *software;
+	};
+};
+
+/* Where an endpoint is: what one end tells the other. Neutral of the NIC; wire form in cm_wire.h. */
+struct dap_path {
+	uint8_t link_layer;		/* 1 InfiniBand, 2 Ethernet */
+	uint8_t rd_in, rd_out;		/* RDMA reads it serves, and has outstanding, at most */
+	uint8_t sl;
+	uint16_t mtu;			/* bytes */
+	uint16_t lid;
+	uint16_t pkey_index;
+	uint32_t qpn, psn;		/* 24 bits each; psn: the first it sends */
+	uint32_t proto;			/* backend and its protocol version; must be equal on both ends */
+	uint8_t mac[6];
+	uint8_t gid[16];
+};
+
+struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
+	uint32_t service_type;
+	uint64_t max_message_size, max_rdma_size;
+	uint32_t qos, recv_completion_flags, request_completion_flags;
+	uint32_t max_recv_dtos, max_request_dtos, max_recv_iov, max_request_iov;
+	uint32_t max_rdma_read_in, max_rdma_read_out;
+	uint32_t srq_soft_hw, max_rdma_read_iov, max_rdma_write_iov;
+};
+
+#define DAP_HW_PZ_SIZE 64
+#define DAP_HW_LMR_SIZE 96
+#define DAP_HW_RMR_SIZE 256
+#define DAP_HW_EVD_SIZE 320
+#define DAP_HW_EP_SIZE 608
+#define DAP_HW_IA_SIZE 1024
+
+struct dap_pz {
+	struct dap_obj obj;
+	_Alignas(64) uint8_t hw[DAP_HW_PZ_SIZE];
+	uint32_t refs;			/* LMRs, RMRs, EPs, SRQs in it; atomic */
+};
+
+enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL = 2 };
+
+struct dap_lmr {
+	struct dap_obj obj;
+	struct dap_pz *pz;
+	uint64_t addr, length;		/* as the consumer asked; contexts use virtual addresses */
+	uint32_t lmr_context, rmr_context;
+	uint32_t priv;
+	uint32_t binds;			/* RMRs bound to it; atomic; lmr_free refuses while non-zero */
+	_Alignas(64) uint8_t hw[DAP_HW_LMR_SIZE];
+	enum dap_mem_type mem_type;
+	void *region;			/* the address or LMR handle it was made of */
+	uint64_t reg_addr, reg_size;	/* what was really registered */
+};
+
+struct dap_rmr {
+	struct dap_obj obj;
+	struct dap_pz *pz;
+	struct dap_lmr *lmr;		/* bound to, or NULL */
+	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
+	/* The last bind, for dat_rmr_query. */
+	uint32_t lmr_context, rmr_context, priv;
+	uint64_t addr, length;
+};
+
+/* dap_evd.attention bits: anything set takes a dequeue off the hot path. */
+enum {
+	DAP_ATT_SOFT = 1,		/* the software queue holds events */
+	DAP_ATT_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
+	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
+	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
+};
+
+struct dap_evd {
+	struct dap_obj obj;
+	uint32_t attention;		/* DAP_ATT_*: atomic; written under lock, read by dequeue */
+	uint32_t flags;			/* DAP_EVD_* streams it may be fed by */
+	_Alignas(64) uint8_t hw[DAP_HW_EVD_SIZE];
+
+	pthread_mutex_t lock;
+	uint32_t qlen;
+	struct dap_event *soft;		/* ring of soft_size (power of two >= qlen + 1) events */
+	uint32_t soft_size, soft_head, soft_tail;	/* free running; put at head, taken at tail */
+	int wake_fd;			/* eventfd; -1 until somebody waits */
+	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
+	bool has_cq, waitable, enabled, overflowed;
+	struct dap_cno *cno;
+};
+
+enum dap_ep_state {			/* the order of DAT_EP_STATE */
+	DAP_EP_UNCONNECTED, DAP_EP_UNCONFIGURED_UNCONNECTED, DAP_EP_RESERVED,
+	DAP_EP_UNCONFIGURED_RESERVED, DAP_EP_PASSIVE_PENDING, DAP_EP_UNCONFIGURED_PASSIVE,
+	DAP_EP_ACTIVE_PENDING, DAP_EP_TENTATIVE_PENDING, DAP_EP_UNCONFIGURED_TENTATIVE,
+	DAP_EP_CONNECTED, DAP_EP_DISCONNECT_PENDING, DAP_EP_DISCONNECTED,
+	DAP_EP_COMPLETION_PENDING, DAP_EP_STATES
+};
+
+struct dap_ep {
+	struct dap_obj obj;
+	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
+
+	pthread_mutex_t lock;		/* slow path: state, connection */
+	uint32_t state;			/* enum dap_ep_state: written by ep_fsm.c only; atomic reads */
+	bool has_qp;
+	struct dap_pz *pz;
+	struct dap_evd *recv_evd, *request_evd, *connect_evd;
+	struct dap_srq *srq;
+	struct dap_ep_attr attr;
+	struct dap_cm_conn *conn;
+	struct dap_cr *cr;		/* the request it is to be accepted with */
+	struct dap_path local_path, remote_path;
+	struct sockaddr_in local_addr, remote_addr;
+	uint64_t local_qual, remote_qual;
+	uint32_t private_data_size;
+	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
+};
+
+struct dap_psp {			/* also the RSP: type tells */
+	struct dap_obj obj;
+	uint64_t conn_qual;
+	struct dap_evd *evd;
+	uint32_t psp_flags;
+	struct dap_ep *ep;		/* RSP only */
+	struct dap_cm_listener *listener;
+	uint32_t refs;
+};
+
+struct dap_cr {
+	struct dap_obj obj;
+	struct dap_obj *sp;
+	struct dap_ep *ep;		/* RSP, or PSP that made the endpoint */
+	struct dap_cm_conn *conn;
+	struct dap_path remote_path;
+	struct sockaddr_in remote_addr;
+	uint64_t remote_port_qual, conn_qual;
+	uint32_t private_data_size;
+	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
+};
+
+/* What the adapter can, as its backend read it. Units: bytes and counts. */
+struct dap_caps {
+	char vendor[64];
+	uint32_t hw_major, hw_minor, fw_major, fw_minor;
+	struct sockaddr_in address;
+	uint32_t max_eps, max_dto_per_ep, max_rdma_read_in, max_rdma_read_out;
+	uint32_t max_evds, max_evd_qlen, max_iov, max_rdma_read_iov, max_rdma_write_iov;
+	uint32_t max_lmrs, max_pzs, max_rmrs, max_srqs, max_ep_per_srq, max_recv_per_srq;
+	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
+	uint32_t optimal_alignment;
+	/* Named attributes for dat_ia_query, e.g. "access"="model", "doorbell"="blueflame". */
+	struct { const char *name; char value[64]; } attr[12];
+	unsigned int nattr;
+};
+
+/* LMR by context: two-level directory on the upper 24 bits, read without a lock by binds. */
+struct dap_lmr_page { struct dap_lmr *lmr[4096]; };
+
+struct dap_ia {
+	struct dap_obj obj;
+	const void *tables[DAP_TABLES];	/* this instance's, of its API level */
+	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
+	const struct dap_hw *hw;
+	char name[256];
+	bool threadsafe, validate;
+	struct dap_caps caps;
+	struct dap_cm *cm;
+	struct dap_evd *async_evd;
+	bool async_evd_own;		/* made by ia_open: closed with the IA */
+	struct dap_lmr_page *lmr_dir[4096];
+	pthread_mutex_t lock;
+	uint32_t spin_us;		/* evd_wait polls this long before it blocks */
+};
+
+/* ---- obj.c ---- */
+/* A zeroed object of the type in this IA, its table the IA's CHECKED one; NULL: out of memory. */
+void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia);
+/* The handle is dead from here on; the memory serves the next object of the type. */
+void dap_obj_free(void *obj);
+/* The object if h is a live handle of that type (of that IA unless ia is NULL), else NULL. Any
+ * pointer value is safe to ask about. */
+void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia);
+/* Type of a live handle, DAP_NONE otherwise. */
+enum dap_type dap_obj_type(const void *h);
+/* Calls fn for each live object of the type in the IA (abrupt close). fn may free it. */
+void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, void *arg), void *arg);
+unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia);
+/* The table of freed handles, one for each API level; fronts register theirs. */
+extern const void *dap_dead_table[DAP_APIS];
+
+/* ---- lmr.c ---- */
+static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t context)
+{
+	const struct dap_lmr_page *page =
+		__atomic_load_n(&ia->lmr_dir[context >> 20], __ATOMIC_ACQUIRE);
+	struct dap_lmr *lmr;
+
+	if (__builtin_expect(page == NULL, 0))
+		return NULL;
+	lmr = __atomic_load_n(&page->lmr[context >> 8 & 0xfff], __ATOMIC_ACQUIRE);
+	return lmr && lmr->lmr_context == context ? lmr : NULL;
+}
+
+/* ---- evd.c: the software side of an EVD ---- */
+/* Appends; wakes a waiter. 0, or -ENOSPC when full (raises EVD_OVERFLOW for streams, not for software events). */
+int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
+/* The cold part of dequeue: attention is non-zero or the CQ is empty. 0 or a DAP_ERR. */
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
+/* Raises an asynchronous event on the IA's async EVD. */
+void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
+
+/* ---- called by a backend ---- */
+/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread. */
+void dap_ep_broken(struct dap_ep *ep);
+/* The CQ behind the EVD was overrun: the EVD is dead, EVD_OVERFLOW is raised. */
+void dap_evd_overflow(struct dap_evd *evd);
+/* The device is gone. */
+void dap_ia_fatal(struct dap_ia *ia);
+
+/* ---- ep_fsm.c: the only writer of an endpoint's state and table ---- */
+enum dap_ep_cause {			/* what happened to it */
+	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,
+	DAP_CAUSE_TENTATIVE, DAP_CAUSE_ACCEPT, DAP_CAUSE_REJECT, DAP_CAUSE_ESTABLISHED,
+	DAP_CAUSE_FAILED, DAP_CAUSE_DISCONNECT_GRACEFUL, DAP_CAUSE_DISCONNECT_ABRUPT,
+	DAP_CAUSE_ENDED, DAP_CAUSE_BROKEN, DAP_CAUSE_RESET, DAP_CAUSES
+};
+/* Applies the cause by the table. 0, or DAP_ERR(INVALID_STATE, SUB_STATE_EP + state) with the state
+ * unchanged. ep->lock is held. */
+int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);
+/* Puts a fresh endpoint into UNCONNECTED. */
+void dap_ep_fsm_init(struct dap_ep *ep);
+static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)
+{
+	return (enum dap_ep_state)__atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- log.c: DAPL_DBG_TYPE bits; one line to stderr or syslog (DAPL_DBG_DEST) ---- */
+enum { DAP_LOG_ERR = 1, DAP_LOG_WARN = 2, DAP_LOG_EVD = 4, DAP_LOG_CM = 8, DAP_LOG_EP = 0x10 };
+void dap_log(unsigned int kind, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+
+#endif

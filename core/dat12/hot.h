@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The hot calls of uDAPL 1.2, as a backend gives them to core. They take the handle as it is: its
+ * type is right and the endpoint's state allows the call (live table), or core has just checked
+ * both (checked table). They check everything else that the consumer can see.
+ */
+#ifndef DAP12_HOT_H
+#define DAP12_HOT_H
+
+#include <dat/udat.h>
+
+struct dap_hot12 {
+	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*post_recv)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*rdma_read)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*rdma_write)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				 DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+	/* RMR checked by the front; the endpoint argument is checked by the backend: a handle with
+	 * dap_obj_get in the cold case, by its table pointer in the hot one. */
+	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
+			       DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
+			       DAT_RMR_CONTEXT *);
+	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
+};
+
+/* A neutral event in the consumer's form. */
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
+/* A DAP_ERR as the consumer's code. */
+DAT_RETURN dap12_return(int err);
+/* The cold end of evd_dequeue: software queue, waiter, empty. */
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
+
+#endif

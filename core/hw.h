@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The seam between core and a backend. Slow calls are here; the hot calls are DAT-typed functions
+ * of the backend (core/dat12/hot.h) that go straight into the provider tables.
+ *
+ * Functions return 0 or -errno unless they say otherwise. Core serialises calls about one object;
+ * calls about different objects come from any threads at the same time.
+ */
+#ifndef DAP_HW_H
+#define DAP_HW_H
+
+#include "core/dap.h"
+
+struct dap_hw_device {
+	char name[64];			/* IA name */
+	char access[16];		/* "model", "devx", "vfio" */
+	char why[160];			/* why it can not be opened, and the cure; "" when it can */
+};
+
+struct dap_hw {
+	const char *name;
+
+	/* Devices this backend knows; returns how many there are, fills at most max. */
+	size_t (*list)(struct dap_hw_device *devs, size_t max);
+	/* -ENODEV: not a name of this backend. why gets cause and cure in words. Fills ia->caps. */
+	int (*open)(struct dap_ia *ia, const char *ia_params, char *why, size_t whylen);
+	void (*close)(struct dap_ia *ia);
+	/* Hot functions for an API level: struct dap_hot12 for DAP_API_12. */
+	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
+	/* Asynchronous device events: a pollable fd; the handler turns them into dap_ep_broken,
+	 * dap_evd_overflow, dap_ia_fatal. Called by the connection manager's thread. */
+	int (*async_fd)(struct dap_ia *ia);
+	void (*async_handle)(struct dap_ia *ia);
+
+	int (*pz_create)(struct dap_pz *pz);
+	int (*pz_destroy)(struct dap_pz *pz);
+
+	/* Registers [lmr->addr, +length) with lmr->priv in lmr->pz; sets contexts and reg_*. */
+	int (*lmr_create)(struct dap_lmr *lmr);
+	int (*lmr_destroy)(struct dap_lmr *lmr);
+
+	int (*rmr_create)(struct dap_rmr *rmr);
+	/* Remote access has ended when it returns. */
+	int (*rmr_destroy)(struct dap_rmr *rmr);
+
+	/* A CQ of at least entries behind the EVD. */
+	int (*cq_create)(struct dap_evd *evd, unsigned int entries);
+	int (*cq_resize)(struct dap_evd *evd, unsigned int entries);
+	int (*cq_destroy)(struct dap_evd *evd);
+	/* One completion as an event: true, or false when there is none. The consumer's thread only. */
+	bool (*cq_poll)(struct dap_evd *evd, struct dap_event *ev);
+	/* The next completion makes cq_fd readable. */
+	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
+	int (*cq_fd)(struct dap_evd *evd);
+	void (*cq_drain_fd)(struct dap_evd *evd);
+
+	/* The QP of an endpoint with ep->attr, EVDs and PZ, able to take receives (INIT). */
+	int (*qp_create)(struct dap_ep *ep);
+	/* Fills ep->local_path; draws a random PSN. */
+	int (*qp_address)(struct dap_ep *ep);
+	/* To RTR and RTS towards ep->remote_path. */
+	int (*qp_connect)(struct dap_ep *ep);
+	/* To the error state: everything posted flushes, and what will be posted. */
+	int (*qp_error)(struct dap_ep *ep);
+	/* Graceful disconnect: begin marks the end of the send queue (caller is its one poster);
+	 * done tells, from any thread, whether all before the mark has completed. */
+	int (*qp_drain_begin)(struct dap_ep *ep);
+	bool (*qp_drain_done)(struct dap_ep *ep);
+	/* Completions not yet dequeued are gone from the EVDs when it returns. */
+	int (*qp_destroy)(struct dap_ep *ep);
+};
+
+/* The backends built in, NULL-terminated; open tries each until one knows the name. */
+extern const struct dap_hw *const dap_backends[];
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Everything a ConnectX needs from outside this driver: who executes commands, registers memory,
+ * maps UARs, delivers events and knows the port. PD, windows, CQ, QP and its transitions are made
+ * by one code path above this seam with PRM commands; the data path lies below it.
+ *
+ * Implementations: m5_ctl_soft (the software ConnectX in this process). Kernel DEVX and VFIO
+ * through mlx5dv come beside it.
+ *
+ * Functions return 0 or -errno. -EREMOTEIO: the device refused; status and syndrome are in out.
+ * Slow path only. Safe to call from any thread.
+ */
+#ifndef M5_CTL_H
+#define M5_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct m5_ctl;
+struct m5_obj;			/* an object that the access must know to modify or destroy it */
+struct m5_evch;			/* an event channel: one file descriptor */
+
+enum m5_uar_type { M5_UAR_BF, M5_UAR_NC };
+
+struct m5_uar {
+	uint32_t page;		/* for uar_page fields of CQ and QP contexts */
+	volatile void *base;	/* the 4 KiB page: CQ doorbell at 0x20 */
+	volatile void *reg;	/* first BlueFlame/doorbell register: base + 0x800 */
+	bool bf;		/* BlueFlame may be written */
+	void *priv;
+};
+
+struct m5_mr {
+	uint32_t lkey, rkey;	/* rkey is valid only when remote rights were asked for */
+	void *priv;
+};
+
+struct m5_umem {
+	uint32_t id;
+	void *priv;
+};
+
+enum m5_access {		/* rights of a memory registration */
+	M5_ACCESS_LOCAL_WRITE = 1 << 0,
+	M5_ACCESS_REMOTE_WRITE = 1 << 1,
+	M5_ACCESS_REMOTE_READ = 1 << 2,
+	M5_ACCESS_REMOTE_ATOMIC = 1 << 3,
+};
+
+struct m5_port {
+	bool up;
+	bool ethernet;		/* RoCE: gid, mac; else InfiniBand: lid, sl, pkey */
+	uint16_t mtu;		/* active path MTU in bytes: 256 .. 4096 */
+	uint8_t port_num;
+	uint16_t gid_index;
+	uint8_t gid[16];
+	uint8_t mac[6];
+	uint16_t lid;
+	uint8_t sl;
+	uint16_t pkey_index;
+	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0 when unknown */
+};
+
+enum m5_event_kind { M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_PORT, M5_EVENT_FATAL };
+
+struct m5_event {
+	enum m5_event_kind kind;
+	uint8_t type;		/* the EQE's event type */
+	uint32_t number;	/* QPN, CQN or SRQN */
+};
+
+struct m5_ctl_ops {
+	const char *access;	/* "model", "devx", "vfio": shown by dat_info */
+
+	void (*close)(struct m5_ctl *ctl);
+	/* A command that makes no object: QUERY_HCA_CAP, QUERY_ROCE_ADDRESS, ... */
+	int (*cmd)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+	int (*obj_create)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out,
+			  size_t outlen, struct m5_obj **obj);
+	/* Modify or query: in names the same object. */
+	int (*obj_cmd)(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
+	int (*obj_destroy)(struct m5_obj *obj);
+
+	int (*pd_alloc)(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
+	int (*pd_free)(struct m5_ctl *ctl, uint32_t pdn, void *priv);
+	/* Pins [addr, addr+len); -EFAULT when not mapped so, -ENOMEM when over the locked limit. */
+	int (*mr_reg)(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
+		      unsigned int access, struct m5_mr *mr);
+	int (*mr_dereg)(struct m5_ctl *ctl, struct m5_mr *mr);
+	/* Queue and doorbell record memory. */
+	int (*umem_reg)(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
+	int (*umem_dereg)(struct m5_ctl *ctl, struct m5_umem *umem);
+	int (*uar_alloc)(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar);
+	void (*uar_free)(struct m5_ctl *ctl, struct m5_uar *uar);
+
+	/* Completion events: an EQ number for CREATE_CQ, and a channel whose fd polls readable. */
+	int (*eqn)(struct m5_ctl *ctl, uint32_t *eqn);
+	int (*evch_create)(struct m5_ctl *ctl, struct m5_evch **ch);
+	void (*evch_destroy)(struct m5_evch *ch);
+	int (*evch_fd)(struct m5_evch *ch);
+	/* After this, an event of the armed CQ makes the channel's fd readable. */
+	int (*evch_bind)(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
+	/* Empties the channel; returns how many events were in it. Does not block. */
+	unsigned int (*evch_drain)(struct m5_evch *ch);
+
+	/* Asynchronous events: a pollable fd, and the next event (1), none (0) or -errno. */
+	int (*async_fd)(struct m5_ctl *ctl);
+	int (*async_read)(struct m5_ctl *ctl, struct m5_event *ev);
+
+	int (*port)(struct m5_ctl *ctl, struct m5_port *port);
+};
+
+struct m5_ctl {
+	const struct m5_ctl_ops *ops;
+	struct softnic *soft;	/* the model that the inline variants of post and poll drive, or NULL */
+};
+
+/* What there is to open, for dat_info: one line each. why is NULL when it can be opened. */
+struct m5_ctl_device {
+	char name[64];
+	const char *access;
+	char why[160];
+};
+
+/*
+ * Opens a device by IA name with the dat.conf ia_params. -ENODEV: no such device; -errno else.
+ * why (size whylen) receives the cause and the cure in words on failure.
+ */
+int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		size_t whylen);
+/* Fills at most max entries; returns the number of devices there are. */
+size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A software NIC, as its host sees it: commands, UAR pages, memory reached by DMA, interrupts.
+ * Nothing else crosses. The model includes nothing from core/ or from a backend; a host (the
+ * in-process access of hw_mlx5, or a preload front) includes only this header.
+ *
+ * Threads: every function may be called from any thread. The device has one internal lock; a call
+ * that finds another thread driving the device leaves its work to that thread and returns.
+ */
+#ifndef SOFTNIC_H
+#define SOFTNIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct softnic;
+
+enum softnic_flags {
+	/* Doorbells are plain stores into the UAR pages (silicon-like): the device scans the pages. */
+	SOFTNIC_SCAN_UARS = 1 << 0,
+	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (preload fronts). */
+	SOFTNIC_THREAD_BACKOFF = 1 << 1,
+	/* No device thread: only softnic_mmio_write and softnic_pump drive it (unit tests, bench). */
+	SOFTNIC_NO_THREAD = 1 << 2,
+	/* Poison consumed WQEs, delay and batch work: catches what x86 ordering hides. */
+	SOFTNIC_ADVERSARIAL = 1 << 3,
+	/* Do not join the fabric: only QPs of this device reach each other. */
+	SOFTNIC_LOOPBACK_ONLY = 1 << 4,
+};
+
+struct softnic_host {
+	/*
+	 * Bus address to pointer: len bytes at addr, or NULL when the host's IOMMU refuses. A NULL
+	 * function means that bus addresses are this process's own virtual addresses.
+	 */
+	void *(*dma)(void *ctx, uint64_t addr, size_t len);
+	/* MSI-X. Called with the device locked: the handler may read memory and write file
+	 * descriptors, and must not call back into the device. */
+	void (*irq)(void *ctx, unsigned int vector);
+	void *ctx;
+};
+
+struct softnic_config {
+	unsigned int flags;		/* enum softnic_flags */
+	unsigned int index;		/* which adapter of this host: 0, 1, ...; part of its addresses */
+	uint64_t seed;			/* of random keys, QPNs and faults; 0: from the kernel */
+	struct softnic_host host;
+};
+
+/* 0, or -ENOMEM, -EMFILE, -EAGAIN (no thread), -errno of the fabric's sockets. */
+int softnic_open(const struct softnic_config *config, struct softnic **nic);
+
+/* Leaves the fabric and frees everything, objects that the host left behind included. */
+void softnic_close(struct softnic *nic);
+
+/*
+ * Executes one PRM command, flat: in and out as the firmware sees them, without mailboxes. in
+ * starts with opcode(16) uid(16) rsvd(16) op_mod(16); out with status(8) rsvd(24) syndrome(32).
+ * Returns 0 when the command was executed (look at status), -EINVAL when in or out is too short
+ * to hold a header. Short out buffers are truncated, long ones zero filled.
+ */
+int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, size_t outlen);
+
+/*
+ * The memory behind a 4 KiB UAR page, as a BAR mapping gives it: BlueFlame and doorbells at 0x800
+ * (two registers of 512 bytes, each two halves of 256), CQ doorbell at 0x20, EQ doorbell at 0x40.
+ * NULL when the page number is outside the BAR. Pages are handed out by ALLOC_UAR.
+ */
+void *softnic_uar(struct softnic *nic, uint32_t page);
+
+/*
+ * The whole BAR of UAR pages is one mapping, backed by a memfd, so that a front can let another
+ * mmap the same pages. Returns the fd (owned by the device).
+ */
+int softnic_bar_fd(struct softnic *nic, size_t *size);
+
+/*
+ * One MMIO write, trapped: len is 8 (doorbell, CQ arm, EQ arm) or a multiple of 64 (BlueFlame).
+ * Drives the device until it has nothing more to do at once. This is the in-process doorbell.
+ */
+void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, const void *data,
+			size_t len);
+
+/* Drives the device on the calling thread until idle. True when it did anything. */
+bool softnic_pump(struct softnic *nic);
+
+/* What the device held against its driver. Counted since open; names are stable. */
+struct softnic_violation {
+	const char *name;		/* "wqe.reserved_bits", "sq.overrun", ... */
+	uint64_t count;
+	char detail[120];		/* the first one, in words */
+};
+
+/* Fills at most max entries with non-zero counts; returns how many kinds there are non-zero. */
+size_t softnic_violations(struct softnic *nic, struct softnic_violation *v, size_t max);
+/* Names of all violations the model knows: NULL-terminated. */
+const char *const *softnic_violation_names(void);
+void softnic_violations_clear(struct softnic *nic);
+
+/* Live objects by kind, for leak checks: "qp", "cq", "mkey", "pd", "uar", "umem", "eq", "rmp". */
+size_t softnic_object_count(struct softnic *nic, const char *kind);
+
+/* Work done since open; for tests and tools. */
+struct softnic_counters {
+	uint64_t doorbells, blueflames, wqes, cqes, eqes;
+	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
+};
+void softnic_counters(struct softnic *nic, struct softnic_counters *c);
+
+/*
+ * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it.
+ * Also "cmd_fail=OPCODE[:n]" (n-th command with that opcode fails with status 0x5) and "fatal".
+ * 0, or -EINVAL with the script unchanged.
+ */
+int softnic_fault(struct softnic *nic, const char *script);
+
+#endif
