@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the software ConnectX. Two halves meet here: the device (commands, key table, queues,
+ * events, pump) and the wire (RC transport in rc_*.c, the fabric in ../fabric). Every function is
+ * called with the device locked.
+ *
+ * A send WQE's life: sn_sq_next() fetches and checks it, and puts an sn_wr at the tail of the QP's
+ * in-flight FIFO. NOP and UMR complete there. Everything else belongs to the wire, which reads and
+ * writes its data with sn_gather()/sn_scatter(), as often as retransmission needs, and ends it once
+ * with sn_wr_done(). CQEs leave in FIFO order whatever the order of the sn_wr_done() calls; a wr
+ * that ends with a syndrome moves the QP to ERR when its turn comes, and the device flushes.
+ */
+#ifndef SN_H
+#define SN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include "softnic/be.h"
+#include "softnic/mlx5/sn_viol.h"
+#include "softnic/softnic.h"
+
+struct sn_nic;
+struct sn_qp;
+struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
+struct sn_fabric;		/* the wire's state of the device, private to ../fabric */
+
+enum {
+	SN_WQEBB = 64,
+	SN_DS_MAX = 63,		/* PRM ctrl segment: 6 bits of 16-byte units */
+	SN_SGE_MAX = 62,
+	SN_GIDS = 16,
+	SN_IOV_MAX = 64,
+};
+
+/* PRM send opcodes */
+enum sn_opcode {
+	SN_OP_NOP = 0x00,
+	SN_OP_SEND_INVAL = 0x01,
+	SN_OP_WRITE = 0x08,
+	SN_OP_WRITE_IMM = 0x09,
+	SN_OP_SEND = 0x0a,
+	SN_OP_SEND_IMM = 0x0b,
+	SN_OP_READ = 0x10,
+	SN_OP_ATOMIC_CS = 0x11,
+	SN_OP_ATOMIC_FA = 0x12,
+	SN_OP_UMR = 0x25,
+};
+
+/* PRM CQE opcodes of a responder completion */
+enum sn_cqe_op {
+	SN_CQE_REQ = 0,
+	SN_CQE_RESP_WR_IMM = 1,
+	SN_CQE_RESP_SEND = 2,
+	SN_CQE_RESP_SEND_IMM = 3,
+	SN_CQE_RESP_SEND_INV = 4,
+	SN_CQE_REQ_ERR = 13,
+	SN_CQE_RESP_ERR = 14,
+	SN_CQE_INVALID = 15,
+};
+
+/* PRM error CQE syndromes */
+enum sn_syndrome {
+	SN_SYND_OK = 0x00,
+	SN_SYND_LOCAL_LENGTH = 0x01,
+	SN_SYND_LOCAL_QP_OP = 0x02,
+	SN_SYND_LOCAL_PROT = 0x04,
+	SN_SYND_FLUSH = 0x05,
+	SN_SYND_MW_BIND = 0x06,
+	SN_SYND_BAD_RESP = 0x10,
+	SN_SYND_LOCAL_ACCESS = 0x11,
+	SN_SYND_REMOTE_INVAL_REQ = 0x12,
+	SN_SYND_REMOTE_ACCESS = 0x13,
+	SN_SYND_REMOTE_OP = 0x14,
+	SN_SYND_TRANSPORT_RETRY = 0x15,
+	SN_SYND_RNR_RETRY = 0x16,
+	SN_SYND_REMOTE_ABORTED = 0x22,
+};
+
+/* PRM event types */
+enum sn_event {
+	SN_EV_COMPLETION = 0x00,
+	SN_EV_COMM_EST = 0x02,
+	SN_EV_SQ_DRAINED = 0x03,
+	SN_EV_CQ_ERROR = 0x04,
+	SN_EV_WQ_CATAS = 0x05,
+	SN_EV_INTERNAL = 0x08,
+	SN_EV_PORT_CHANGE = 0x09,
+	SN_EV_WQ_INVAL_REQ = 0x10,
+	SN_EV_WQ_ACCESS = 0x11,
+	SN_EV_SRQ_CATAS = 0x12,
+	SN_EV_SRQ_LAST_WQE = 0x13,
+	SN_EV_SRQ_LIMIT = 0x14,
+};
+
+enum sn_qp_state { SN_QP_RST = 0, SN_QP_INIT = 1, SN_QP_RTR = 2, SN_QP_RTS = 3, SN_QP_ERR = 6 };
+
+/* mkey context, access bits */
+enum sn_rights {
+	SN_LR = 1 << 0,
+	SN_LW = 1 << 1,
+	SN_RR = 1 << 2,
+	SN_RW = 1 << 3,
+	SN_ATOMIC = 1 << 4,
+};
+
+/* ---- objects ------------------------------------------------------------------------------ */
+
+/* Open-addressed table from a 24-bit number to an object; grows. (table.c) */
+struct sn_table {
+	void **slot;
+	uint32_t *number;
+	uint32_t mask, used, live;
+};
+
+/* A run of DMA-able pages: queue, doorbell record or umem. (dma.c) */
+struct sn_buf {
+	uint64_t base;		/* of the first page, and of all when pages is NULL */
+	uint64_t *pages;
+	uint32_t npages;
+	uint8_t page_shift;
+	uint64_t offset, len;	/* the part that is used */
+	struct sn_umem *umem;	/* holds a reference, or NULL */
+};
+
+struct sn_pd {
+	uint32_t pdn;
+	unsigned int refs;
+};
+
+struct sn_uar {
+	uint32_t page;
+	unsigned int refs;
+	LIST_HEAD(, sn_qp) qps;		/* whose doorbells come by this page */
+	LIST_HEAD(, sn_cq) cqs;
+	LIST_HEAD(, sn_eq) eqs;
+};
+
+struct sn_umem {
+	uint32_t id;
+	unsigned int refs;
+	struct sn_buf buf;
+};
+
+struct sn_klm {
+	uint64_t va;
+	uint32_t key, len;
+};
+
+struct sn_mkey {
+	uint32_t index;		/* 24 bits */
+	uint8_t key;		/* the variant: low byte of lkey and rkey */
+	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
+	uint8_t rights;		/* enum sn_rights */
+	bool free, umr_en, length64, rinval;
+	struct sn_pd *pd;
+	uint32_t qpn;		/* 0xffffff: any */
+	uint64_t start, len;
+	struct sn_buf buf;	/* MTT */
+	struct sn_klm *klm;
+	uint32_t nklm, max_klm;
+};
+
+struct sn_eq {
+	uint32_t eqn;
+	struct sn_uar *uar;
+	struct sn_buf buf;
+	uint8_t log_size;
+	uint8_t vector;
+	bool armed;
+	uint32_t pi, ci;
+	uint64_t events;	/* bitmask of asynchronous event types */
+	unsigned int refs;
+	LIST_ENTRY(sn_eq) link;
+};
+
+struct sn_cq {
+	uint32_t cqn;
+	struct sn_uar *uar;
+	struct sn_eq *eq;
+	struct sn_buf buf, dbr;
+	uint8_t log_size;
+	uint8_t cqe_size;	/* 64 or 128 */
+	bool oi, error;
+	uint8_t arm;		/* enum sn_cq_arm */
+	uint8_t arm_sn;
+	uint32_t pi, ci;	/* free running; ci as last seen in the record */
+	unsigned int refs;
+	LIST_ENTRY(sn_cq) link;
+};
+
+/* Scatter/gather element of a WQE: by key, or inside the WQE. */
+struct sn_sge {
+	uint64_t va;
+	uint32_t len, key;
+	const uint8_t *inl;	/* inline data (into sn_wqe.raw), or NULL */
+};
+
+/* A send WQE, unwrapped and parsed. */
+struct sn_wqe {
+	struct sn_wr *wr;
+	uint8_t opcode, ds;
+	uint8_t fence;		/* bits 7:5 of fm_ce_se */
+	bool solicited;
+	be32_t imm;		/* immediate, or the rkey of SEND_INVAL, as it is in the WQE */
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t swap_add, compare;	/* atomics */
+	uint32_t len;		/* of all SGEs together */
+	unsigned int nsge;
+	struct sn_sge sge[SN_SGE_MAX];
+	uint8_t raw[SN_DS_MAX * 16] __attribute__((aligned(16)));
+};
+
+/* One WQE in flight. */
+struct sn_wr {
+	uint16_t idx;		/* WQEBB index modulo 2^16 */
+	uint8_t opcode, ds, ce;
+	uint8_t syndrome, vendor;
+	bool done;
+	uint32_t byte_cnt;
+	/* the wire's: */
+	uint32_t psn, npsn;	/* first PSN and how many */
+	uint32_t len;		/* message length */
+	uint32_t ssn;
+	uint32_t user;
+};
+
+/* A receive WQE, parsed. */
+struct sn_rwqe {
+	uint16_t idx;		/* wqe_counter of its CQE */
+	struct sn_srq *srq;	/* where it came from, or NULL */
+	uint32_t len;
+	unsigned int nsge;
+	struct sn_sge sge[SN_SGE_MAX];
+};
+
+struct sn_av {			/* PRM address path */
+	uint8_t rgid[16], rmac[6];
+	uint8_t gid_index, hop_limit, tclass, sl, ack_timeout;
+	uint16_t udp_sport, rlid, pkey_index;
+	uint32_t flow_label;
+	bool grh, force_loopback;
+};
+
+struct sn_timer {		/* timer.c: one shot, monotonic */
+	uint64_t deadline;
+	uint32_t slot;		/* place in the heap + 1; 0: idle */
+	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
+};
+
+struct sn_qp {
+	struct sn_nic *nic;
+	uint32_t qpn, uidx;
+	enum sn_qp_state state;
+	struct sn_pd *pd;
+	struct sn_uar *uar;
+	struct sn_cq *scq, *rcq;
+	struct sn_srq *srq;
+	struct sn_buf buf, dbr;
+
+	/* transport attributes, valid from the transition that sets them */
+	struct sn_av av;
+	uint32_t remote_qpn, sq_psn, rq_psn;
+	uint16_t mtu;		/* bytes */
+	uint8_t max_rd_atomic;	/* outstanding reads and atomics as requester (2^log_sra_max) */
+	uint8_t max_dest_rd_atomic;
+	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
+	uint8_t atomic_mode;
+	bool rre, rwe, rae, no_sq, no_rq, rlky;
+
+	/* send queue; counters are WQEBB indexes modulo 2^16 */
+	uint32_t sq_size;	/* WQEBBs */
+	uint64_t sq_off;	/* of the SQ in buf */
+	uint16_t sq_pi;		/* as last told by a doorbell */
+	uint16_t sq_next;	/* next to fetch */
+	uint16_t sq_done;	/* oldest that has no completion yet */
+	bool sq_stopped;	/* a WQE in the FIFO has failed: nothing more is fetched */
+	bool sq_fenced;
+	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
+	uint32_t wr_head, wr_tail;	/* free running */
+	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
+
+	/* receive queue */
+	uint32_t rq_size, rq_stride;
+	uint16_t rq_next, rq_done, rq_pi;
+
+	TAILQ_ENTRY(sn_qp) run;
+	bool on_run, on_err;
+	TAILQ_ENTRY(sn_qp) err;
+	LIST_ENTRY(sn_qp) link;	/* of its UAR */
+	struct sn_rc *rc;
+	uint8_t ctx[0xe8];	/* QPC as the driver gave it, for QUERY_QP */
+};
+
+struct sn_gid {
+	uint8_t gid[16], mac[6];
+	uint8_t version;	/* PRM roce_version: 0 v1, 2 v2 */
+	bool valid, v6;
+};
+
+/* Shares of packets, 0..1. The script is parsed by the device and obeyed by the wire. */
+struct sn_fault {
+	double drop, dup, reorder, corrupt, delay;
+	uint64_t seed;
+	uint32_t generation;	/* changes with each script: reseed */
+	uint16_t cmd_opcode;
+	uint32_t cmd_nth;	/* 0: none */
+};
+
+struct sn_viol_entry {
+	uint64_t count;
+	char detail[120];
+};
+
+struct sn_nic {
+	pthread_mutex_t lock;
+	atomic_uint kick;
+	struct softnic_config config;
+	struct softnic_host host;
+
+	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs;
+	TAILQ_HEAD(, sn_qp) run;
+	TAILQ_HEAD(, sn_qp) err;
+	struct sn_timer **heap;
+	uint32_t heap_used, heap_size;
+
+	struct sn_gid gid[SN_GIDS];
+	uint8_t mac[6];
+	bool fatal, link_down;
+
+	struct sn_fabric *fabric;
+	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
+	uint64_t rng;
+	struct softnic_counters ctr;
+	struct sn_fault fault;
+	struct sn_viol_entry viol[SN_V_COUNT];
+};
+
+/* ---- the device, for the wire ------------------------------------------------------------- */
+
+struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn);
+
+uint64_t sn_now(void);				/* CLOCK_MONOTONIC, ns */
+int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline); /* 0, -ENOMEM */
+void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);
+uint64_t sn_random(struct sn_nic *nic);		/* seeded */
+
+/* Puts the QP on the run list: sn_rc_run() will be called in this pump. */
+void sn_qp_kick(struct sn_qp *qp);
+
+enum sn_sq_status {
+	SN_SQ_WQE,		/* *wqe is the wire's until sn_wr_done(wqe->wr, ...) */
+	SN_SQ_EMPTY,		/* no more, stopped by an error, or not RTS */
+	SN_SQ_FENCED,		/* waits for what is in flight; the QP is kicked when it may go on */
+};
+enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
+/* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
+bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe);
+
+/* The FIFO, oldest first: i in [0, sn_wr_count). Entries stay where they are until they retire. */
+static inline uint32_t sn_wr_count(const struct sn_qp *qp)
+{
+	return qp->wr_tail - qp->wr_head;
+}
+
+static inline struct sn_wr *sn_wr_at(const struct sn_qp *qp, uint32_t i)
+{
+	return &qp->wr[(qp->wr_head + i) & (qp->sq_size - 1)];
+}
+
+/*
+ * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs
+ * and, on an error, move the QP to ERR (sn_rc_stop() is then called from inside).
+ */
+void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
+		uint32_t byte_cnt);
+
+/* Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
+int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/* Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. */
+void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
+		uint32_t byte_cnt, be32_t imm, bool solicited);
+/* ... with an error CQE; the caller then calls sn_qp_fatal(). */
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
+
+/* Moves the QP to ERR and flushes both queues in order. A taken receive WQE is flushed as well. */
+void sn_qp_to_error(struct sn_qp *qp);
+/* The same after a responder error: raises the asynchronous event (SN_EV_WQ_ACCESS, ...) too. */
+void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);
+void sn_qp_event(struct sn_qp *qp, enum sn_event event);
+
+/* Why the key table refused. The order is the order of the checks. */
+enum sn_acc {
+	SN_ACC_OK,
+	SN_ACC_STALE,		/* no such index, or another variant byte */
+	SN_ACC_FREE,
+	SN_ACC_PD,
+	SN_ACC_QPN,
+	SN_ACC_RIGHTS,
+	SN_ACC_BOUNDS,
+	SN_ACC_DEPTH,		/* KLM of KLM of ... */
+	SN_ACC_DMA,		/* refused by the host's IOMMU */
+	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
+};
+
+struct sn_access {
+	uint32_t key;
+	struct sn_pd *pd;
+	uint32_t qpn;
+	uint8_t rights;		/* all of these are needed */
+	uint64_t va, len;
+};
+
+/* Checks only. Never touches memory. */
+enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
+/* Checks, and gives the pieces in this process; *n is written on success. len 0 gives 0 pieces. */
+enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
+			unsigned int max, unsigned int *n);
+enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
+enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
+/* Counts the refusal as a violation of the local driver, or of the peer (remote). */
+void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
+/* SEND_INVAL at the responder: frees the mkey. SN_ACC_RIGHTS when it may not be invalidated. */
+enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
+
+/*
+ * Bytes [off, off + len) of a message to or from an SGE list, with the QP's PD. The refusals are
+ * counted as violations; the caller chooses the syndrome.
+ */
+enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		      void *dst, uint32_t len);
+enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		       const void *src, uint32_t len);
+/* The same as pieces of memory, for copies without a buffer between. rights: SN_LR or SN_LW. */
+enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
+		       unsigned int *niov);
+
+void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- the wire, for the device ------------------------------------------------------------- */
+
+/* softnic_open has filled config, rng and the tables. Fills mac and gid[0] (RoCE v2) uniquely. */
+int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
+void sn_fabric_close(struct sn_nic *nic);
+/* Takes what has arrived and sends what waits. True when it did anything. */
+bool sn_fabric_poll(struct sn_nic *nic);
+/* A pollable fd that is readable when an armed fabric has work, or -1. */
+int sn_fabric_fd(struct sn_nic *nic);
+/* From now on peers must wake this device by its fd. False: something has already arrived. */
+bool sn_fabric_arm(struct sn_nic *nic);
+void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
+
+int sn_rc_create(struct sn_qp *qp);		/* 0, -ENOMEM; CREATE_QP */
+void sn_rc_destroy(struct sn_qp *qp);
+/* After a transition: qp->state is the new state and its attributes are set. RST forgets all. */
+void sn_rc_modified(struct sn_qp *qp, enum sn_qp_state from);
+/* The QP has just entered ERR: no more packets, no timers, no touching of wr. Writes no CQE. */
+void sn_rc_stop(struct sn_qp *qp);
+/* The QP is off the run list: fetch and send what windows, credits and resources allow. */
+void sn_rc_run(struct sn_qp *qp);
+
+#endif
