@@ -25,7 +25,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 GOALS := $(or $(MAKECMDGOALS),all)
 AUTO_DEPS := run check check-all check-asan check-tsan bench deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
-ifneq ($(filter-out help clean distclean deps check-asan check-tsan check-all,$(GOALS)),)
+ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
 include $(O)/config.mk
 endif
 
@@ -80,6 +80,8 @@ UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
 PRELOADS := $(patsubst tests/preload/%.c,$(O)/lib/%.so,$(wildcard tests/preload/*.c))
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
 CONF := $(O)/etc/dat.conf
+# Benchmarks that look inside are for this tree alone.
+INST_BINS = $(filter-out $(PERF_INTERNAL:%=$(O)/bin/%),$(BINS))
 SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
@@ -254,6 +256,35 @@ run: all
 
 bench: all
 	@$(TEST_ENV) scripts/bench $(O)
+
+## Installing
+
+D := $(DESTDIR)
+INST_LIBS = $(LIBDAT) $(PROVIDER) $(UVERBS)
+man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
+put = install -m $(1) $(2) '$(D)$(3)/'
+
+install: all
+	install -d '$(D)$(LIBDIR)/pkgconfig' '$(D)$(INCDIR)/dat' '$(D)$(BINDIR)' '$(D)$(SYSCONFDIR)'
+	$(if $(INST_LIBS),$(call put,755,$(INST_LIBS),$(LIBDIR)))
+	$(if $(LIBDAT),ln -sf libdat.so.1 '$(D)$(LIBDIR)/libdat.so')
+	$(if $(HEADERS),$(call put,644,$(HEADERS),$(INCDIR)/dat))
+	$(if $(INST_BINS),$(call put,755,$(INST_BINS),$(BINDIR)))
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
+		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
+	$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
+	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
+		scripts/mkconf '$(LIBDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
+
+# A dat.conf that somebody changed stays.
+uninstall:
+	rm -f $(patsubst $(O)/lib/%,'$(D)$(LIBDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so' \
+		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
+		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(INST_BINS)) \
+		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))')
+	-rmdir '$(D)$(INCDIR)/dat'
+	if scripts/mkconf '$(LIBDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
+		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
 
 help:
 	@awk -F'\t' '/^#: /{sub(/^#: /, ""); print "  " $$0}' Makefile

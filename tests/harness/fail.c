@@ -100,8 +100,7 @@ SEEN char *strdup(const char *s)
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
-SEEN void *mmap(void *addr, size_t len, int prot, int flags,
-		int fd, off_t offset)
+SEEN void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	if (fails(TH_FAIL_MMAP))
 		return MAP_FAILED;

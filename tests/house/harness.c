@@ -131,7 +131,7 @@ Test(house, fds_limit__lets_two_more_be_opened)
 Test(house, fail__second_allocation_of_a_library_call)
 {
 	void *volatile first, *volatile third;
-	char *second;
+	char *volatile second;
 	unsigned long n;
 
 	th_fail_start(TH_FAIL_HEAP, 2);
