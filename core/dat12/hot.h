@@ -9,18 +9,20 @@
 
 #include <dat/udat.h>
 
+#include "core/dap.h"
+
 struct dap_hot12 {
 	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				DAT_COMPLETION_FLAGS);
 	DAT_RETURN (*post_recv)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				DAT_COMPLETION_FLAGS);
 	DAT_RETURN (*rdma_read)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
-				DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+				const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 	DAT_RETURN (*rdma_write)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
-				 DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+				 const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 	/* RMR checked by the front; the endpoint argument is checked by the backend: a handle with
 	 * dap_obj_get in the cold case, by its table pointer in the hot one. */
-	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
+	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
 			       DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
 			       DAT_RMR_CONTEXT *);
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
