@@ -228,10 +228,25 @@ $(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
 
-# With T=suite/test only that suite and the libraries are built.
+$(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
+
+# Linked at fixed addresses, so that what a table holds is what the disassembly shows.
+HOT_TABLES := $(if $(wildcard hw_mlx5/m5_hot.h),$(O)/tests/hot-tables)
+$(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(ARCHIVES) $(LIBDAT)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -no-pie -o $@ $< $(group) $(ldat) $(EXT_LIBS) -lm
+
+CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
+
+# With T= only what it names and the libraries are built.
 T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
-check: libs $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),all tests $(O)/tests/canary)
+CHECK_NEEDS := $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),$(if $(filter sh/%,$(T)),all $(PRELOADS),\
+	all tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
+check: libs $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 
 .PHONY: check-asan check-tsan check-races check-all
@@ -255,12 +270,12 @@ run: all
 	@scripts/run $(O)
 
 bench: all
-	@$(TEST_ENV) scripts/bench $(O)
+	@$(TEST_ENV) perf/bench.sh $(O)
 
 ## Installing
 
 D := $(DESTDIR)
-INST_LIBS = $(LIBDAT) $(PROVIDER) $(UVERBS)
+INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
 

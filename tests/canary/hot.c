@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What scripts/hot-check must find in a hot function, each planted in one; and one that is clean. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct target {
+	int (*fn)(struct target *t);
+	atomic_int count;
+	pthread_mutex_t lock;
+	void *memory;
+};
+
+int hot_clean(struct target *t);
+int hot_call(struct target *t);
+int hot_tail_call(struct target *t);
+int hot_lock(struct target *t);
+int hot_xchg(struct target *t);
+int hot_malloc(struct target *t);
+int hot_mutex(struct target *t);
+int hot_kernel(struct target *t);
+int hot_callee(struct target *t);
+
+/* Out of line, as error exits are: what it does is not the fast path's business. */
+static __attribute__((cold, noinline)) int refuse(struct target *t)
+{
+	t->memory = malloc(64);
+	return t->fn(t);
+}
+
+int hot_clean(struct target *t)
+{
+	int seen = atomic_load_explicit(&t->count, memory_order_acquire);
+
+	if (__builtin_expect(seen < 0, 0))
+		return refuse(t);
+	atomic_store_explicit(&t->count, seen + 1, memory_order_release);
+	return 0;
+}
+
+int hot_call(struct target *t)
+{
+	return t->fn(t) + 1;
+}
+
+int hot_tail_call(struct target *t)
+{
+	return t->fn(t);
+}
+
+int hot_lock(struct target *t)
+{
+	return atomic_fetch_add(&t->count, 2);
+}
+
+int hot_xchg(struct target *t)
+{
+	return atomic_exchange(&t->count, 2);
+}
+
+int hot_malloc(struct target *t)
+{
+	t->memory = malloc(64);
+	return 0;
+}
+
+int hot_mutex(struct target *t)
+{
+	return pthread_mutex_lock(&t->lock) + 1;
+}
+
+int hot_kernel(struct target *t)
+{
+	int ret = 39;
+
+	(void)t;
+	__asm__ volatile("syscall" : "+a"(ret) : : "rcx", "r11", "memory");
+	return ret;
+}
+
+static __attribute__((noinline)) int callee(struct target *t)
+{
+	return atomic_fetch_sub(&t->count, 1) + 7;
+}
+
+int hot_callee(struct target *t)
+{
+	return callee(t) + callee(t);
+}

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The provider is loaded with RTLD_GLOBAL, so it exports its two entries and nothing else; libdat's
+# calls have the symbol version of OFED's libdat.so.1, so that binaries of that time load.
+set -u
+lib=$DAPL_BUILD_DIR/lib
+status=0
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort; }
+
+got=$(exported "$lib/libdapl-direct.so" | sed 's/@.*//' | tr '\n' ' ')
+if [ "$got" != "dat_provider_fini dat_provider_init " ]; then
+	echo "libdapl-direct.so exports: $got"
+	status=1
+fi
+wrong=$(exported "$lib/libdat.so.1" | grep -v '^dat_[a-z_]*@@DAT_1.2$')
+if [ -n "$wrong" ]; then
+	echo "libdat.so.1 exports:" $wrong
+	status=1
+fi
+if ! readelf -d "$lib/libdat.so.1" | grep -q 'SONAME.*\[libdat.so.1\]'; then
+	echo "libdat.so.1 has another soname"
+	status=1
+fi
+if readelf -d "$lib/libdapl-direct.so" "$lib/libdat.so.1" | grep -q TEXTREL; then
+	echo "text relocations"
+	status=1
+fi
+exit $status

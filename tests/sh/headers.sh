@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each public header is usable by itself, in C and in C++, and so is each seam header in C.
+set -u
+status=0
+try() {
+	local lang=$1 header=$2
+	shift 2
+	if ! echo "#include <$header>" | ${CC:-gcc} -x "$lang" "$@" -Wall -Wextra -Werror -fsyntax-only -; then
+		echo "$header does not compile alone as $lang"
+		status=1
+	fi
+}
+for h in include/dat/*.h; do
+	try c "${h#include/}" -Iinclude -std=c99
+	try c++ "${h#include/}" -Iinclude
+done
+for h in core/*.h hw_mlx5/*.h softnic/softnic.h softnic/*/*.h; do
+	[ -e "$h" ] && try c "$h" -I. -Iinclude -I"$DAPL_BUILD_DIR" -D_GNU_SOURCE -std=gnu11
+done
+exit $status

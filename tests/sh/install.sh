@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# make install puts in place what a consumer needs, and make uninstall takes all of it away.
+set -eu
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+unset MAKEFLAGS MAKELEVEL
+prefix=/opt/dat
+install() { make -s BUILD="$DAPL_BUILD_DIR" PREFIX=$prefix DESTDIR="$root" SAN="${SAN-}" ${CC:+CC="$CC"} "$@"; }
+
+install install
+export PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+cat >"$root/consumer.c" <<END
+#include <dat/udat.h>
+int main(void)
+{
+	const char *major, *minor;
+
+	return dat_strerror(DAT_SUCCESS, &major, &minor) != DAT_SUCCESS;
+}
+END
+${CC:-gcc} ${SAN:+-fsanitize=$SAN} -o "$root/consumer" "$root/consumer.c" $(pkg-config --cflags --libs dat)
+LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
+grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root$prefix/etc/dat.conf"
+rm "$root"/consumer*
+
+install uninstall
+left=$(find "$root" ! -type d)
+if [ -n "$left" ]; then
+	echo "still there after uninstall: $left"
+	exit 1
+fi

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What holds for every file of the tree: size, licence line, and who may include whom.
+set -u
+status=0
+complain() {
+	[ -n "$2" ] || return 0
+	printf '%s\n%s\n' "$1" "$2"
+	status=1
+}
+sources() { find core hw_mlx5 hw_efa softnic include perf tests scripts -name '*.[ch]' | sort; }
+
+complain "over 600 lines:" "$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total"')"
+complain "first line is not the SPDX line:" \
+	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
+complain "softnic includes what it judges:" \
+	"$(grep -rnE '#include "(core|hw_mlx5|hw_efa)/' softnic --include='*.[ch]')"
+complain "core includes a backend:" "$(grep -rnE '#include "hw_(mlx5|efa)/' core --include='*.[ch]')"
+complain "a macro returns or jumps:" "$(sources | xargs awk '
+	/^[ \t]*#[ \t]*define/ { in_macro = 1 }
+	in_macro && /[^a-zA-Z_"](return|goto)[^a-zA-Z_]/ { print FILENAME ":" FNR ": " $0 }
+	in_macro && !/\\$/ { in_macro = 0 }')"
+exit $status
