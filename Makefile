@@ -62,7 +62,7 @@ RUN_SRC := $(call src,softnic/run)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
 PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
-NO_SUITE := harness canary tsan sh data preload
+NO_SUITE := harness canary tsan sh data
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 HEADERS := $(wildcard include/dat/*.h)
@@ -77,7 +77,6 @@ ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_m
 	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
-PRELOADS := $(patsubst tests/preload/%.c,$(O)/lib/%.so,$(wildcard tests/preload/*.c))
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
 CONF := $(O)/etc/dat.conf
 # Benchmarks that look inside are for this tree alone.
@@ -87,7 +86,7 @@ SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 .PHONY: all libs tests deps
 libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF)
 all: libs $(BINS)
-tests: $(SUITE_BINS) $(PRELOADS)
+tests: $(SUITE_BINS)
 
 ## Configuration
 
@@ -123,11 +122,10 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS_DIR) -MMD -MP -c -o $@ $<
 
 # The version script of a shared library decides what it exports, not an attribute per function.
-$(call objs,$(LIBDAT_SRC)): VISIBILITY :=
-$(call objs,$(UVERBS_SRC)): VISIBILITY := $(if $(wildcard softnic/uverbs/*.map),,-fvisibility=hidden)
-$(O)/obj/tests/preload/%.o: VISIBILITY :=
-$(O)/obj/tests/%.o: CPPFLAGS_ALL += $(CRITERION_CFLAGS)
-$(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: CFLAGS_DIR = $$(CFLAGS_$(s))))
+$(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
+$(call objs,$(UVERBS_SRC)): private VISIBILITY := $(if $(wildcard softnic/uverbs/*.map),,-fvisibility=hidden)
+$(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
+$(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 
 ## Libraries
 
@@ -166,11 +164,6 @@ $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/uverbs/*.map) -o $@ \
 		$(filter %.o %.a,$^) $(EXT_LIBS)
 
-$(PRELOADS): $(O)/lib/%.so: $(O)/obj/tests/preload/%.o
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
-
 # Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines.
 $(CONF): scripts/mkconf
 	@mkdir -p $(@D)
@@ -207,7 +200,7 @@ TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) CC='$(CC)' SAN='$(SAN)'
 
 # What must go red does: a test that fails, and each fault that a sanitizer is there for.
-$(O)/obj/tests/canary/%.o: CFLAGS_DIR := -w
+$(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w
 $(O)/tests/canary: $(O)/obj/tests/canary/faults.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -244,7 +237,7 @@ CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 # With T= only what it names and the libraries are built.
 T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
-CHECK_NEEDS := $(if $(T_SUITE),$(O)/tests/$(T_SUITE) $(PRELOADS),$(if $(filter sh/%,$(T)),all $(PRELOADS),\
+CHECK_NEEDS := $(if $(T_SUITE),$(O)/tests/$(T_SUITE),$(if $(filter sh/%,$(T)),all,\
 	all tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
 check: libs $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
