@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Faults on the way of a packet, drawn from one seeded generator per packet in a fixed order, so
+ * that a run can be repeated. A packet held back (reorder: until the next one has passed it; delay:
+ * for a while) is a copy in a small pool; with the pool full it just goes on its way.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "softnic/fabric/link.h"
+
+#define POOL 32
+#define REORDER_NS UINT64_C(500000)	/* when nothing comes that could pass it */
+#define DELAY_NS UINT64_C(2000000)
+
+struct held {
+	bool used, overtaken;		/* overtaken: to be sent as soon as another packet was */
+	uint64_t due;
+	struct sn_fab_dest dest;
+	size_t len;
+	uint8_t bytes[SN_FAB_MAX];
+};
+
+struct sn_chaos {
+	struct sn_fab_faults faults;
+	uint64_t state;
+	unsigned int held;
+	struct held pool[POOL];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* splitmix64 */
+static uint64_t draw(struct sn_chaos *c)
+{
+	uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static bool hit(struct sn_chaos *c, double chance)
+{
+	return (double)(draw(c) >> 11) * 0x1p-53 < chance;
+}
+
+static struct held *hold(struct sn_chaos *c, const struct sn_fab_dest *dest, const uint8_t *bytes,
+			 size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < POOL; i++) {
+		struct held *h = &c->pool[i];
+
+		if (h->used)
+			continue;
+		h->used = true;
+		h->overtaken = false;
+		h->dest = *dest;
+		h->len = len;
+		memcpy(h->bytes, bytes, len);
+		c->held++;
+		return h;
+	}
+	return NULL;
+}
+
+static int send_flat(struct sn_fab *f, struct sn_fab_dest *dest, uint8_t *bytes, size_t len)
+{
+	struct iovec iov = {bytes, len};
+
+	return sn_fab_send_now(f, dest, &iov, 1, len);
+}
+
+static void release(struct sn_fab *f, bool overtaken_too, bool all)
+{
+	struct sn_chaos *c = f->chaos;
+	uint64_t now = now_ns();
+	unsigned int i;
+
+	for (i = 0; i < POOL && c->held; i++) {
+		struct held *h = &c->pool[i];
+
+		if (!h->used || !(all || h->due <= now || (overtaken_too && h->overtaken)))
+			continue;
+		/* No room: one more that the wire lost. */
+		if (send_flat(f, &h->dest, h->bytes, h->len))
+			f->stats.dropped++;
+		h->used = false;
+		c->held--;
+	}
+}
+
+void sn_chaos_release(struct sn_fab *f)
+{
+	if (f->chaos->held)
+		release(f, false, false);
+}
+
+/* True when the packet stays here for now. */
+static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const uint8_t *bytes,
+		      size_t len)
+{
+	struct sn_chaos *c = f->chaos;
+	bool reorder = hit(c, c->faults.reorder), delay = hit(c, c->faults.delay);
+	struct held *h = reorder || delay ? hold(c, dest, bytes, len) : NULL;
+
+	if (!h)
+		return false;
+	h->overtaken = reorder;
+	h->due = now_ns() + (reorder ? REORDER_NS : DELAY_NS);
+	if (reorder)
+		f->stats.reordered++;
+	else
+		f->stats.delayed++;
+	return true;
+}
+
+int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
+		  unsigned int n, size_t len)
+{
+	struct sn_chaos *c = f->chaos;
+	uint8_t bytes[SN_FAB_MAX], *to = bytes;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++, to += iov[i - 1].iov_len)
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+	if (hit(c, c->faults.drop)) {
+		f->stats.dropped++;
+		return 0;
+	}
+	if (hit(c, c->faults.corrupt)) {
+		uint64_t bit = draw(c) % (len * 8);
+
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		f->stats.corrupted++;
+	}
+	if (hold_back(f, dest, bytes, len))
+		return 0;
+	err = send_flat(f, dest, bytes, len);
+	if (err)
+		return err;
+	if (hit(c, c->faults.dup) && !send_flat(f, dest, bytes, len))
+		f->stats.duplicated++;
+	if (c->held)
+		release(f, true, false);
+	return 0;
+}
+
+uint64_t sn_fab_deadline(const struct sn_fab *f)
+{
+	uint64_t first = 0;
+	unsigned int i;
+
+	for (i = 0; f->chaos && i < POOL; i++) {
+		const struct held *h = &f->chaos->pool[i];
+
+		if (h->used && (!first || h->due < first))
+			first = h->due;
+	}
+	return first;
+}
+
+int sn_fab_set_faults(struct sn_fab *f, const struct sn_fab_faults *faults)
+{
+	bool any = faults->drop > 0 || faults->dup > 0 || faults->reorder > 0 ||
+		   faults->corrupt > 0 || faults->delay > 0;
+
+	if (f->chaos) {
+		release(f, true, true);
+		if (!any) {
+			free(f->chaos);
+			f->chaos = NULL;
+			return 0;
+		}
+	} else if (any) {
+		f->chaos = calloc(1, sizeof(*f->chaos));
+		if (!f->chaos)
+			return -ENOMEM;
+	}
+	if (any) {
+		f->chaos->faults = *faults;
+		f->chaos->state = faults->seed;
+	}
+	return 0;
+}

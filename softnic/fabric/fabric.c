@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fabric of one device: its links by address, sending, polling, sleeping. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "softnic/fabric/link.h"
+
+/* A polling device looks at its sockets this seldom: a system call costs more than a poll. */
+#define SERVICE_POLLS 256
+#define EVENTS 16
+#define KEY_LISTENER UINT64_MAX
+#define KEY_HALF_OPEN (UINT64_C(1) << 32)
+
+static int watch(struct sn_fab *f, int fd, uint64_t key)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = key};
+
+	return epoll_ctl(f->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int free_slot(struct sn_fab *f, uint32_t *slot)
+{
+	uint32_t i, slots = f->slots ? 2 * f->slots : 8;
+	struct sn_link **links;
+
+	for (i = 0; i < f->slots; i++) {
+		if (!f->links[i]) {
+			*slot = i;
+			return 0;
+		}
+	}
+	links = realloc(f->links, slots * sizeof(*links));
+	if (!links)
+		return -ENOMEM;
+	memset(links + f->slots, 0, (slots - f->slots) * sizeof(*links));
+	*slot = f->slots;
+	f->links = links;
+	f->slots = slots;
+	return 0;
+}
+
+static int add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
+{
+	int err = free_slot(f, slot);
+
+	if (!err && link->sock >= 0)
+		err = watch(f, link->sock, *slot);
+	if (err)
+		return err;
+	f->links[*slot] = link;
+	f->stats.links_made++;
+	return 0;
+}
+
+static int open_link(struct sn_fab *f, const struct sn_addr *peer, struct sn_link **link)
+{
+	if (sn_addr_equal(peer, &f->config.gid))
+		return sn_link_loop(peer, f->config.ring_bytes, link);
+	if (f->config.flags & SN_FAB_ALONE)
+		return -EHOSTUNREACH;
+	return sn_link_connect(&f->config.gid, peer, f->config.ring_bytes, link);
+}
+
+static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slot)
+{
+	struct sn_link *link;
+	int err;
+
+	sn_registry_lock();
+	err = open_link(f, peer, &link);
+	if (!err) {
+		err = add_link(f, link, slot);
+		if (err)
+			sn_link_free(link, false);
+	}
+	sn_registry_unlock();
+	if (!err)
+		sn_registry_nudge(peer);
+	return err;
+}
+
+static bool usable(const struct sn_link *link, const struct sn_addr *peer)
+{
+	return link && !link->broken && sn_addr_equal(&link->peer, peer);
+}
+
+static int find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link **link)
+{
+	uint32_t slot = dest->slot;
+	int err;
+
+	if (slot >= f->slots || !usable(f->links[slot], &dest->gid)) {
+		for (slot = 0; slot < f->slots; slot++)
+			if (usable(f->links[slot], &dest->gid))
+				break;
+		if (slot == f->slots) {
+			err = make_link(f, &dest->gid, &slot);
+			if (err)
+				return err;
+		}
+		dest->slot = slot;
+	}
+	*link = f->links[slot];
+	return 0;
+}
+
+static void break_link(struct sn_fab *f, struct sn_link *link)
+{
+	link->broken = true;
+	atomic_store_explicit(&f->attention, true, memory_order_relaxed);
+}
+
+int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
+		    unsigned int n, size_t len)
+{
+	struct sn_link *link;
+	int err = find_link(f, dest, &link);
+
+	if (err)
+		return err;
+	switch (sn_ring_put(&link->tx, iov, n, len)) {
+	case SN_RING_OK:
+		break;
+	case SN_RING_FULL:
+		link->blocked = len;
+		f->stats.full++;
+		return -EAGAIN;
+	case SN_RING_BROKEN:
+		break_link(f, link);
+		return -EAGAIN;
+	}
+	link->blocked = 0;
+	f->stats.sent++;
+	if (sn_ring_take_sleeper(&link->tx)) {
+		f->stats.wakeups++;
+		sn_link_wake(link);
+	}
+	return 0;
+}
+
+int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
+		unsigned int n)
+{
+	size_t len = 0;
+	unsigned int i;
+
+	if (f->forked)
+		return -EHOSTUNREACH;
+	for (i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (len == 0 || len > SN_FAB_MAX)
+		return -EMSGSIZE;
+	if (f->chaos)
+		return sn_chaos_send(f, dest, iov, n, len);
+	return sn_fab_send_now(f, dest, iov, n, len);
+}
+
+static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned int budget)
+{
+	unsigned int done = 0;
+	const void *pkt;
+	int len;
+
+	while (done < budget && (len = sn_ring_peek(&link->rx, &pkt)) != 0) {
+		if (len < 0) {
+			break_link(f, link);
+			break;
+		}
+		f->config.deliver(f->config.ctx, &link->peer, pkt, (size_t)len);
+		sn_ring_pop(&link->rx, (size_t)len);
+		done++;
+	}
+	if (done && sn_ring_take_starved(&link->rx)) {
+		f->stats.wakeups++;
+		sn_link_wake(link);
+	}
+	f->stats.received += done;
+	return done;
+}
+
+/* What is in the ring when the peer goes was sent, and is delivered. */
+static void drop_link(struct sn_fab *f, uint32_t slot)
+{
+	struct sn_link *link = f->links[slot];
+	struct sn_addr peer = link->peer;
+
+	if (!link->broken)
+		poll_link(f, link, (unsigned int)(link->rx.size / SN_RING_LINE));
+	sn_registry_lock();
+	f->links[slot] = NULL;
+	sn_link_free(link, false);
+	sn_registry_unlock();
+	f->stats.links_lost++;
+	f->config.down(f->config.ctx, &peer);
+}
+
+static void forget_half_open(struct sn_fab *f, unsigned int i)
+{
+	close(f->half_open[i]);
+	f->half_open[i] = -1;
+}
+
+/* The greeting has arrived, or the caller is gone or babbles. */
+static void serve_half_open(struct sn_fab *f, unsigned int i)
+{
+	struct sn_link *link;
+	uint32_t slot;
+	int err;
+
+	if (f->half_open[i] < 0)
+		return;
+	sn_registry_lock();
+	err = sn_link_accept(f->half_open[i], &link);
+	if (!err) {
+		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
+		f->half_open[i] = -1;
+		/* Nobody else may have our own address. */
+		if (sn_addr_equal(&link->peer, &f->config.gid) || add_link(f, link, &slot)) {
+			f->stats.refused++;
+			sn_link_free(link, false);
+		}
+	} else if (err != -EAGAIN) {
+		f->stats.refused++;
+		forget_half_open(f, i);
+	}
+	sn_registry_unlock();
+}
+
+/* The oldest silent caller goes when there are too many. */
+static void take_caller(struct sn_fab *f, int sock)
+{
+	unsigned int i = f->half_open_next++ % SN_FAB_HALF_OPEN;
+
+	if (f->half_open[i] >= 0) {
+		f->stats.refused++;
+		forget_half_open(f, i);
+	}
+	if (!sn_link_same_user(sock) || watch(f, sock, KEY_HALF_OPEN | i)) {
+		f->stats.refused++;
+		close(sock);
+		return;
+	}
+	f->half_open[i] = sock;
+	serve_half_open(f, i);
+}
+
+static void serve_listener(struct sn_fab *f)
+{
+	unsigned int i;
+	int sock;
+
+	for (i = 0; i < EVENTS; i++) {
+		sock = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (sock < 0)
+			return;
+		take_caller(f, sock);
+	}
+}
+
+/* Wake-ups carry nothing; an end of file is the peer's end. */
+static void serve_link(struct sn_fab *f, uint32_t slot, uint32_t events)
+{
+	char junk[64];
+	ssize_t n = 1;
+	unsigned int i;
+
+	if (slot >= f->slots || !f->links[slot])
+		return;
+	for (i = 0; i < EVENTS && n > 0; i++)
+		n = recv(f->links[slot]->sock, junk, sizeof(junk), MSG_DONTWAIT);
+	if (n == 0 || (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) || f->links[slot]->broken)
+		drop_link(f, slot);
+}
+
+static void drop_broken(struct sn_fab *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->slots; i++)
+		if (f->links[i] && f->links[i]->broken)
+			drop_link(f, i);
+}
+
+void sn_fab_service(struct sn_fab *f)
+{
+	struct epoll_event ev[EVENTS];
+	int i, n;
+
+	if (f->forked || f->polling)
+		return;
+	f->polls = 0;
+	atomic_store_explicit(&f->attention, false, memory_order_seq_cst);
+	f->polling = true;
+	drop_broken(f);
+	n = f->epfd < 0 ? 0 : epoll_wait(f->epfd, ev, EVENTS, 0);
+	for (i = 0; i < n; i++) {
+		if (ev[i].data.u64 == KEY_LISTENER)
+			serve_listener(f);
+		else if (ev[i].data.u64 & KEY_HALF_OPEN)
+			serve_half_open(f, (uint32_t)ev[i].data.u64);
+		else
+			serve_link(f, (uint32_t)ev[i].data.u64, ev[i].events);
+	}
+	f->polling = false;
+}
+
+unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
+{
+	unsigned int done = 0;
+	uint32_t i, slots = f->slots;
+
+	if (f->forked || f->polling)
+		return 0;
+	if (atomic_load_explicit(&f->attention, memory_order_acquire) ||
+	    ++f->polls >= SERVICE_POLLS)
+		sn_fab_service(f);
+	if (f->chaos)
+		sn_chaos_release(f);
+	f->polling = true;
+	for (i = 0; i < slots && done < budget; i++) {
+		uint32_t slot = (f->turn + i) % slots;
+
+		if (f->links[slot] && !f->links[slot]->broken)
+			done += poll_link(f, f->links[slot], budget - done);
+	}
+	f->polling = false;
+	f->turn += done != 0;
+	return done;
+}
+
+int sn_fab_fd(const struct sn_fab *f)
+{
+	return f->forked ? -1 : f->epfd;
+}
+
+bool sn_fab_sleep(struct sn_fab *f)
+{
+	bool idle = true;
+	uint32_t i;
+
+	for (i = 0; i < f->slots && !f->forked; i++) {
+		struct sn_link *link = f->links[i];
+
+		if (!link)
+			continue;
+		if (link->broken || !sn_ring_await_record(&link->rx))
+			idle = false;
+		if (link->blocked && !sn_ring_await_room(&link->tx, link->blocked))
+			idle = false;
+	}
+	return idle && !atomic_load_explicit(&f->attention, memory_order_seq_cst);
+}
+
+void sn_fab_awake(struct sn_fab *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->slots && !f->forked; i++) {
+		struct sn_link *link = f->links[i];
+
+		if (link && atomic_load_explicit(&link->rx.ctl->asleep, memory_order_relaxed))
+			atomic_store_explicit(&link->rx.ctl->asleep, 0, memory_order_relaxed);
+	}
+}
+
+void sn_fab_stats(const struct sn_fab *f, struct sn_fab_stats *stats)
+{
+	*stats = f->stats;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Making and ending a link. The side that has a packet to send makes the memory, seals its size (a
+ * peer that shrank it would kill us with SIGBUS), passes it and starts to send at once; the other
+ * side checks who that is and what it was given.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "softnic/fabric/link.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define BACKLOG 128
+
+/* The first and only message with content on the socket, from the connecting side. */
+struct hello {
+	char magic[8];
+	uint32_t version;
+	uint32_t ring_bytes;
+	struct sn_addr self;
+};
+
+static const char magic[8] = "snfabric";
+#define HELLO_VERSION 1u
+
+/* The file: a page with the words of both rings, then the data of each. */
+#define CTL_BYTES 4096u
+
+_Static_assert(2 * sizeof(struct sn_ring_ctl) <= CTL_BYTES, "both rings' words fit the page");
+_Static_assert(sizeof(struct hello) == 32, "no padding");
+
+static bool ring_bytes_valid(size_t bytes)
+{
+	return bytes >= SN_LINK_RING_MIN && bytes <= SN_LINK_RING_MAX && !(bytes & (bytes - 1));
+}
+
+static socklen_t name_of(const struct sn_addr *gid, struct sockaddr_un *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	static const char prefix[] = "softnic-";
+	char *p = name->sun_path + 1;
+	size_t i;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	memcpy(p, prefix, sizeof(prefix) - 1);
+	p += sizeof(prefix) - 1;
+	for (i = 0; i < sizeof(gid->raw); i++) {
+		*p++ = hex[gid->raw[i] >> 4];
+		*p++ = hex[gid->raw[i] & 15];
+	}
+	return (socklen_t)(p - (char *)name);
+}
+
+static int open_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int sn_link_listen(const struct sn_addr *self)
+{
+	struct sockaddr_un name;
+	socklen_t len = name_of(self, &name);
+	int fd = open_socket(), err;
+
+	if (fd < 0)
+		return fd;
+	if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, BACKLOG))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+bool sn_link_same_user(int sock)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return !getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.uid == geteuid();
+}
+
+/* Maps fd and points the rings into it; ours is the index of the ring that we produce into. */
+static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned int ours)
+{
+	size_t bytes = CTL_BYTES + 2 * ring_bytes;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
+	struct sn_ring_ctl *ctl = (struct sn_ring_ctl *)(void *)map;
+
+	if (map == MAP_FAILED)
+		return -errno;
+	/* A child's stray use of a link faults instead of mixing into the parent's packets. */
+	madvise(map, bytes, MADV_DONTFORK);
+	link->map = map;
+	link->map_bytes = bytes;
+	sn_ring_init(&link->tx, &ctl[ours], map + CTL_BYTES + ours * ring_bytes, ring_bytes);
+	sn_ring_init(&link->rx, &ctl[!ours], map + CTL_BYTES + !ours * ring_bytes, ring_bytes);
+	return 0;
+}
+
+int sn_link_loop(const struct sn_addr *self, size_t ring_bytes, struct sn_link **out)
+{
+	struct sn_link *link = calloc(1, sizeof(*link));
+	int err;
+
+	if (!link)
+		return -ENOMEM;
+	link->peer = *self;
+	link->sock = -1;
+	err = map_rings(link, -1, ring_bytes, 0);
+	if (err) {
+		free(link);
+		return err;
+	}
+	link->rx = link->tx;
+	*out = link;
+	return 0;
+}
+
+static int make_memory(size_t ring_bytes)
+{
+	int fd = memfd_create("softnic-link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)(CTL_BYTES + 2 * ring_bytes)) && !fcntl(fd, F_ADD_SEALS, SEALS))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+union fd_message {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+static int send_hello(int sock, const struct sn_addr *self, size_t ring_bytes, int fd)
+{
+	struct hello hello = {.version = HELLO_VERSION, .ring_bytes = (uint32_t)ring_bytes,
+			      .self = *self};
+	struct iovec iov = {&hello, sizeof(hello)};
+	union fd_message control = {0};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			     .msg_controllen = sizeof(control.room)};
+
+	memcpy(hello.magic, magic, sizeof(magic));
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
+static int connect_to(const struct sn_addr *peer)
+{
+	struct sockaddr_un name;
+	socklen_t len = name_of(peer, &name);
+	int sock = open_socket(), err;
+
+	if (sock < 0)
+		return sock;
+	if (connect(sock, (struct sockaddr *)&name, len))
+		err = errno == EAGAIN ? -EAGAIN : -EHOSTUNREACH;
+	else if (!sn_link_same_user(sock))
+		err = -EHOSTUNREACH;
+	else
+		return sock;
+	close(sock);
+	return err;
+}
+
+int sn_link_connect(const struct sn_addr *self, const struct sn_addr *peer, size_t ring_bytes,
+		    struct sn_link **out)
+{
+	struct sn_link *link = calloc(1, sizeof(*link));
+	int fd, err;
+
+	if (!link)
+		return -ENOMEM;
+	link->peer = *peer;
+	err = link->sock = connect_to(peer);
+	if (err < 0)
+		goto err_free;
+	err = fd = make_memory(ring_bytes);
+	if (err < 0)
+		goto err_close;
+	err = map_rings(link, fd, ring_bytes, 0);
+	if (!err)
+		err = send_hello(link->sock, self, ring_bytes, fd);
+	close(fd);
+	if (err)
+		goto err_unmap;
+	*out = link;
+	return 0;
+
+err_unmap:
+	if (link->map)
+		munmap(link->map, link->map_bytes);
+err_close:
+	close(link->sock);
+err_free:
+	free(link);
+	return err;
+}
+
+/* The hello and the one descriptor with it; surplus descriptors do not fit and are dropped. */
+static int receive_hello(int sock, struct hello *hello, int *fd)
+{
+	struct iovec iov = {hello, sizeof(*hello)};
+	union fd_message control;
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			     .msg_controllen = sizeof(control.room)};
+	ssize_t n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c;
+
+	if (n < 0)
+		return -errno;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPROTO;
+	memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	if (n == sizeof(*hello) && !memcmp(hello->magic, magic, sizeof(magic)) &&
+	    hello->version == HELLO_VERSION && ring_bytes_valid(hello->ring_bytes))
+		return 0;
+	close(*fd);
+	return -EPROTO;
+}
+
+/* Plain shared memory of the right size whose size nobody can change any more. */
+static bool memory_valid(int fd, size_t ring_bytes)
+{
+	struct statfs fs;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS) == SEALS && !fstatfs(fd, &fs) &&
+	       fs.f_type == TMPFS_MAGIC && !fstat(fd, &st) &&
+	       st.st_size == (off_t)(CTL_BYTES + 2 * ring_bytes);
+}
+
+int sn_link_accept(int sock, struct sn_link **out)
+{
+	struct sn_link *link;
+	struct hello hello;
+	int fd = -1, err = receive_hello(sock, &hello, &fd);
+
+	if (err)
+		return err;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		err = -ENOMEM;
+	else if (!memory_valid(fd, hello.ring_bytes))
+		err = -EPROTO;
+	else
+		err = map_rings(link, fd, hello.ring_bytes, 1);
+	close(fd);
+	if (err) {
+		free(link);
+		return err;
+	}
+	link->sock = sock;
+	link->peer = hello.self;
+	*out = link;
+	return 0;
+}
+
+void sn_link_wake(struct sn_link *link)
+{
+	static const char byte;
+
+	/* A full socket has wake-ups in it; a dead one is noticed by whoever serves it. */
+	if (link->sock >= 0)
+		send(link->sock, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void sn_link_free(struct sn_link *link, bool in_child)
+{
+	if (!in_child) {
+		munmap(link->map, link->map_bytes);
+		if (link->sock >= 0)
+			close(link->sock);
+	}
+	free(link);
+}

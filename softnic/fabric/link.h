@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside the fabric: links, the handshake that makes them, and the registry of this process. */
+#ifndef SOFTNIC_FABRIC_LINK_H
+#define SOFTNIC_FABRIC_LINK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/fabric/ring.h"
+
+#define SN_LINK_RING_MIN (64u << 10)
+#define SN_LINK_RING_MAX (64u << 20)
+#define SN_LINK_RING_DEFAULT (1u << 20)
+#define SN_FAB_HALF_OPEN 32u	/* accepted, and not a word from them yet */
+
+struct sn_chaos;
+
+/* What two devices share. Loopback is a link without a socket whose rings are one. */
+struct sn_link {
+	struct sn_addr peer;
+	int sock;			/* -1: loopback */
+	bool broken;			/* to be torn down at the next service */
+	size_t blocked;			/* a packet of this length met a full ring */
+	struct sn_ring tx, rx;
+	void *map;
+	size_t map_bytes;
+};
+
+struct sn_fab {
+	struct sn_fab_config config;
+	int epfd, listener;
+	struct sn_link **links;		/* slots; an empty one is NULL */
+	uint32_t slots, turn;
+	bool polling;
+	/* Another device of this process connected to us or hung up: look at the sockets. */
+	_Atomic bool attention;
+	bool forked;			/* this is the child's copy: everything is closed */
+	unsigned int polls;
+	int half_open[SN_FAB_HALF_OPEN];
+	unsigned int half_open_next;
+	struct sn_chaos *chaos;
+	struct sn_fab_stats stats;
+	struct sn_fab *next;		/* registry */
+};
+
+/* Loopback: one private ring. */
+int sn_link_loop(const struct sn_addr *self, size_t ring_bytes, struct sn_link **link);
+
+/* Connects to the listener of peer and hands over the memory of a new link. */
+int sn_link_connect(const struct sn_addr *self, const struct sn_addr *peer, size_t ring_bytes,
+		    struct sn_link **link);
+
+/* The other half: reads the handshake from sock, which belongs to the link on success. */
+int sn_link_accept(int sock, struct sn_link **link);
+
+/* Wakes the peer's fabric up. Never blocks. */
+void sn_link_wake(struct sn_link *link);
+
+/* in_child: the mappings are not there (MADV_DONTFORK) and the addresses may be another's. */
+void sn_link_free(struct sn_link *link, bool in_child);
+
+int sn_link_listen(const struct sn_addr *self);
+
+/* True when the process at the other end of sock has our effective user id. */
+bool sn_link_same_user(int sock);
+
+/* A fabric's descriptors are closed in a forked child, or the parent's death would not show. */
+int sn_registry_add(struct sn_fab *fabric);
+void sn_registry_remove(struct sn_fab *fabric);
+/* Held while descriptors are made and not yet noted in the fabric, so that fork() waits. */
+void sn_registry_lock(void);
+void sn_registry_unlock(void);
+/* Tells the device of this process that has the GID, if there is one, to look at its sockets. */
+void sn_registry_nudge(const struct sn_addr *gid);
+
+/* While faults are set sn_chaos_send stands between sn_fab_send and sn_fab_send_now. */
+int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
+		    unsigned int n, size_t len);
+int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
+		  unsigned int n, size_t len);
+/* Sends what was held back and is due. */
+void sn_chaos_release(struct sn_fab *fabric);
+
+#endif

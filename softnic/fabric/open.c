@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening and closing a fabric. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "softnic/fabric/link.h"
+
+static int open_sockets(struct sn_fab *f)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+	int err;
+
+	f->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (f->epfd < 0)
+		return -errno;
+	f->listener = err = sn_link_listen(&f->config.gid);
+	if (err < 0)
+		goto err_close_epoll;
+	if (!epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev))
+		return 0;
+	err = -errno;
+	close(f->listener);
+err_close_epoll:
+	close(f->epfd);
+	f->epfd = f->listener = -1;
+	return err;
+}
+
+int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **out)
+{
+	struct sn_fab *f = calloc(1, sizeof(*f));
+	unsigned int i;
+	int err = 0;
+
+	if (!f)
+		return -ENOMEM;
+	f->config = *config;
+	if (!f->config.ring_bytes)
+		f->config.ring_bytes = SN_LINK_RING_DEFAULT;
+	f->epfd = f->listener = -1;
+	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
+		f->half_open[i] = -1;
+	err = sn_registry_add(f);
+	if (err)
+		goto err_free;
+	if (!(config->flags & SN_FAB_ALONE)) {
+		sn_registry_lock();
+		err = open_sockets(f);
+		sn_registry_unlock();
+	}
+	if (err)
+		goto err_remove;
+	*out = f;
+	return 0;
+
+err_remove:
+	sn_registry_remove(f);
+err_free:
+	free(f);
+	return err;
+}
+
+static void close_sockets(struct sn_fab *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
+		if (f->half_open[i] >= 0)
+			close(f->half_open[i]);
+	if (f->listener >= 0)
+		close(f->listener);
+	if (f->epfd >= 0)
+		close(f->epfd);
+}
+
+static void close_link(struct sn_fab *f, uint32_t slot)
+{
+	struct sn_link *link = f->links[slot];
+	struct sn_addr peer = link->peer;
+
+	sn_registry_lock();
+	f->links[slot] = NULL;
+	sn_link_free(link, f->forked);
+	sn_registry_unlock();
+	if (!f->forked)
+		sn_registry_nudge(&peer);
+}
+
+void sn_fab_close(struct sn_fab *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->slots; i++)
+		if (f->links[i])
+			close_link(f, i);
+	if (!f->forked) {
+		sn_registry_remove(f);
+		close_sockets(f);
+	}
+	free(f->chaos);
+	free(f->links);
+	free(f);
+}

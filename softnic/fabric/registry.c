@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The fabrics of this process. Two uses: a forked child closes their descriptors, since a socket
+ * that it keeps open would hide the parent's death from the peers; and a device that connects to
+ * or leaves another one of the same process tells it so, which makes a single thread that drives
+ * both see each step in a fixed number of polls.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "softnic/fabric/link.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int atfork_error;
+static struct sn_fab *fabrics;
+
+void sn_registry_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void sn_registry_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void close_in_child(struct sn_fab *fabric)
+{
+	uint32_t i;
+
+	fabric->forked = true;
+	close_if_open(fabric->epfd);
+	close_if_open(fabric->listener);
+	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
+		close_if_open(fabric->half_open[i]);
+	for (i = 0; i < fabric->slots; i++)
+		if (fabric->links[i])
+			close_if_open(fabric->links[i]->sock);
+}
+
+static void in_child(void)
+{
+	struct sn_fab *f;
+
+	for (f = fabrics; f; f = f->next)
+		close_in_child(f);
+	fabrics = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+static void install(void)
+{
+	atfork_error = pthread_atfork(sn_registry_lock, sn_registry_unlock, in_child);
+}
+
+int sn_registry_add(struct sn_fab *fabric)
+{
+	pthread_once(&once, install);
+	if (atfork_error)
+		return -atfork_error;
+	sn_registry_lock();
+	fabric->next = fabrics;
+	fabrics = fabric;
+	sn_registry_unlock();
+	return 0;
+}
+
+void sn_registry_remove(struct sn_fab *fabric)
+{
+	struct sn_fab **at;
+
+	sn_registry_lock();
+	for (at = &fabrics; *at; at = &(*at)->next) {
+		if (*at == fabric) {
+			*at = fabric->next;
+			break;
+		}
+	}
+	sn_registry_unlock();
+}
+
+void sn_registry_nudge(const struct sn_addr *gid)
+{
+	struct sn_fab *f;
+
+	sn_registry_lock();
+	for (f = fabrics; f; f = f->next)
+		if (sn_addr_equal(&f->config.gid, gid))
+			atomic_store_explicit(&f->attention, true, memory_order_release);
+	sn_registry_unlock();
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records in a ring that two processes share. Whatever the other side wrote is loaded once and
+ * checked before it is used as an index.
+ *
+ * Wake-ups are a store-load race on both sides: the producer stores a record and then loads
+ * asleep, the consumer stores asleep and then loads the record. Release and acquire let both loads
+ * pass both stores, and the wake-up would be lost. All four are sequentially consistent, so in
+ * their one total order at least one side sees the other's store. head and starved are the same
+ * race in the other direction. On x86 this makes the two stores XCHG and costs no other fence.
+ */
+#include <string.h>
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/fabric/ring.h"
+
+_Static_assert(sizeof(_Atomic uint32_t) == 4 && ATOMIC_INT_LOCK_FREE == 2, "shared words");
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2, "shared words");
+
+static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
+{
+	return (_Atomic uint32_t *)(void *)(ring->data + (pos & (ring->size - 1)));
+}
+
+static uint64_t record_bytes(size_t len)
+{
+	return (len + sizeof(uint32_t) + SN_RING_LINE - 1) & ~(uint64_t)(SN_RING_LINE - 1);
+}
+
+void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, size_t size)
+{
+	*ring = (struct sn_ring){.ctl = ctl, .data = data, .size = size};
+}
+
+static uint64_t to_end(const struct sn_ring *ring)
+{
+	return ring->size - (ring->pos & (ring->size - 1));
+}
+
+/* Bytes that a record of len needs: the skipped end, itself, and the zero word behind it. */
+static uint64_t needed(const struct sn_ring *tx, size_t len)
+{
+	uint64_t bytes = record_bytes(len);
+	uint64_t skip = bytes > to_end(tx) ? to_end(tx) : 0;
+
+	return skip + bytes + SN_RING_LINE;
+}
+
+static enum sn_ring_status check_room(struct sn_ring *tx, uint64_t bytes, memory_order order)
+{
+	uint64_t head;
+
+	if (tx->pos - tx->seen + bytes <= tx->size)
+		return SN_RING_OK;
+	head = atomic_load_explicit(&tx->ctl->head, order);
+	/* The head may only go forward and never past what was produced. */
+	if (head - tx->seen > tx->pos - tx->seen)
+		return SN_RING_BROKEN;
+	tx->seen = head;
+	return tx->pos - head + bytes <= tx->size ? SN_RING_OK : SN_RING_FULL;
+}
+
+static void clear_word(struct sn_ring *tx, uint64_t pos)
+{
+	atomic_store_explicit(word_at(tx, pos), 0, memory_order_relaxed);
+}
+
+static void publish(struct sn_ring *tx, uint32_t word)
+{
+	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_seq_cst);
+}
+
+enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
+				size_t len)
+{
+	uint64_t bytes = record_bytes(len), next;
+	enum sn_ring_status status = check_room(tx, needed(tx, len), memory_order_acquire);
+	uint8_t *to;
+	unsigned int i;
+
+	if (status != SN_RING_OK)
+		return status;
+	if (bytes > to_end(tx)) {
+		next = tx->pos + to_end(tx);
+		clear_word(tx, next);
+		publish(tx, SN_RING_SKIP);
+		tx->pos = next;
+	}
+	next = tx->pos + bytes;
+	to = (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
+	for (i = 0; i < n; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
+	clear_word(tx, next);
+	publish(tx, (uint32_t)len);
+	tx->pos = next;
+	/* The line after is still the consumer's: ask for it now, off the next packet's path. */
+	__builtin_prefetch(word_at(tx, next + SN_RING_LINE), 1);
+	return SN_RING_OK;
+}
+
+bool sn_ring_take_sleeper(struct sn_ring *tx)
+{
+	if (!atomic_load_explicit(&tx->ctl->asleep, memory_order_seq_cst))
+		return false;
+	return atomic_exchange_explicit(&tx->ctl->asleep, 0, memory_order_seq_cst) != 0;
+}
+
+bool sn_ring_await_room(struct sn_ring *tx, size_t len)
+{
+	atomic_store_explicit(&tx->ctl->starved, 1, memory_order_seq_cst);
+	return check_room(tx, needed(tx, len), memory_order_seq_cst) == SN_RING_FULL;
+}
+
+static uint32_t load_record(const struct sn_ring *rx, memory_order order)
+{
+	return atomic_load_explicit(word_at(rx, rx->pos), order);
+}
+
+int sn_ring_peek(struct sn_ring *rx, const void **data)
+{
+	uint32_t len = load_record(rx, memory_order_acquire);
+
+	if (len == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
+		rx->pos += to_end(rx);
+		len = load_record(rx, memory_order_acquire);
+	}
+	if (len == 0)
+		return 0;
+	if (len > SN_FAB_MAX || record_bytes(len) > to_end(rx))
+		return SN_RING_BROKEN;
+	*data = (const uint8_t *)word_at(rx, rx->pos) + sizeof(uint32_t);
+	return (int)len;
+}
+
+void sn_ring_pop(struct sn_ring *rx, size_t len)
+{
+	rx->pos += record_bytes(len);
+	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_release);
+}
+
+bool sn_ring_take_starved(struct sn_ring *rx)
+{
+	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_seq_cst);
+	if (!atomic_load_explicit(&rx->ctl->starved, memory_order_seq_cst))
+		return false;
+	return atomic_exchange_explicit(&rx->ctl->starved, 0, memory_order_seq_cst) != 0;
+}
+
+bool sn_ring_await_record(struct sn_ring *rx)
+{
+	atomic_store_explicit(&rx->ctl->asleep, 1, memory_order_seq_cst);
+	return load_record(rx, memory_order_seq_cst) == 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One direction of a link: a byte ring of records between one producer and one consumer, either
+ * of which may be dead or lying. No lock, and no word that both write except the two requests.
+ *
+ * A record starts on a cache line with its length; the word of the next record is zero until that
+ * one is complete. So the consumer looks at nothing but the record itself, and a small packet
+ * costs one cache line between the cores. The producer's own position is not shared at all.
+ */
+#ifndef SOFTNIC_FABRIC_RING_H
+#define SOFTNIC_FABRIC_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define SN_RING_LINE 64u
+#define SN_RING_SKIP UINT32_MAX	/* the rest of the ring is unused, go on at its start */
+
+/* Shared. head and asleep are written by the consumer, except that the producer clears asleep. */
+struct sn_ring_ctl {
+	_Alignas(SN_RING_LINE) _Atomic uint64_t head;	/* bytes consumed since the start */
+	_Alignas(SN_RING_LINE) _Atomic uint32_t asleep;	/* wake me at the next record */
+	_Alignas(SN_RING_LINE) _Atomic uint32_t starved;	/* producer's: wake me when there is room */
+};
+
+_Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_LINE, "one line each");
+
+/* One side's view; pos counts bytes produced or consumed since the start. */
+struct sn_ring {
+	struct sn_ring_ctl *ctl;
+	uint8_t *data;
+	uint64_t size;			/* a power of two */
+	uint64_t pos;
+	uint64_t seen;			/* producer: head when last read */
+};
+
+enum sn_ring_status {
+	SN_RING_BROKEN = -2,		/* the other side's words cannot be true */
+	SN_RING_FULL = -1,
+	SN_RING_OK = 0,
+};
+
+void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, size_t size);
+
+/* Appends one record of len bytes gathered from iov and makes it visible. */
+enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
+				size_t len);
+
+/* Is the consumer to be woken? Takes its request. Call after sn_ring_put. */
+bool sn_ring_take_sleeper(struct sn_ring *tx);
+
+/* Asks to be woken when len bytes fit. False when they do now (or the consumer lies). */
+bool sn_ring_await_room(struct sn_ring *tx, size_t len);
+
+/* The oldest record: its length with *data set, 0 when there is none, SN_RING_BROKEN. */
+int sn_ring_peek(struct sn_ring *rx, const void **data);
+
+/* Gives the peeked record's space back. */
+void sn_ring_pop(struct sn_ring *rx, size_t len);
+
+/* Is a starved producer to be woken? Takes its request. Call after a run of sn_ring_pop. */
+bool sn_ring_take_starved(struct sn_ring *rx);
+
+/* Asks to be woken at the next record. False when there is one already. */
+bool sn_ring_await_record(struct sn_ring *rx);
+
+#endif
