@@ -177,6 +177,7 @@ $(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $^
 
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
+		$$(call objs,$$(call src,perf/$$*)) \
 		$$(if $$(filter $$*,$(PERF_INTERNAL)),$(ARCHIVES))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

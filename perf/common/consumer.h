@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one
+ * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h> only.
+ * Functions return 0 or -1 after one line on stderr that names the call and its return code.
+ */
+#ifndef PERF_CONSUMER_H
+#define PERF_CONSUMER_H
+
+#include <dat/udat.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct consumer {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, req_evd;
+	DAT_EP_HANDLE ep;
+	DAT_PSP_HANDLE psp;
+	bool blocking;		/* dat_evd_wait instead of dat_evd_dequeue in a loop */
+	bool broken;		/* a BROKEN or DISCONNECTED event has come */
+	DAT_EVENT_NUMBER end;	/* which */
+	uint64_t idle_ns;	/* longest silence that a wait accepts */
+};
+
+struct region {
+	void *buf;
+	size_t len;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+};
+
+/* True when ret is DAT_SUCCESS; else prints what failed and why. */
+bool dat_ok(DAT_RETURN ret, const char *what);
+const char *dat_event_name(DAT_EVENT_NUMBER n);
+const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
+
+int consumer_open(struct consumer *c, const char *ia_name);
+int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr);
+/* Abrupt: whatever is left goes with the IA. */
+void consumer_close(struct consumer *c);
+
+int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV_FLAGS priv);
+void region_free(struct region *r);
+
+/* Serves conn_qual; returns with one connection request taken. */
+int consumer_listen(struct consumer *c, uint64_t conn_qual);
+int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
+/* Connects to a host name or address; private data of the peer is copied to pd (*pd_len bytes). */
+int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
+		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len);
+int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
+
+/* The next completion of the EVD. -1: the connection ended (c->broken) or silence. */
+int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
+/* The end of the connection, within timeout: 0 and c->end. */
+int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/common/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int samples_init(struct samples *s, size_t size)
+{
+	s->ns = calloc(size ? size : 1, sizeof(*s->ns));
+	s->n = 0;
+	s->size = size ? size : 1;
+	return s->ns ? 0 : -ENOMEM;
+}
+
+void samples_free(struct samples *s)
+{
+	free(s->ns);
+	s->ns = NULL;
+}
+
+void samples_add(struct samples *s, uint64_t ns)
+{
+	s->ns[s->n++ % s->size] = ns;
+}
+
+void samples_clear(struct samples *s)
+{
+	s->n = 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t samples_quantile(struct samples *s, double q)
+{
+	size_t n = s->n < s->size ? s->n : s->size;
+	size_t i;
+
+	if (n == 0)
+		return 0;
+	qsort(s->ns, n, sizeof(*s->ns), by_value);
+	i = (size_t)(q * (double)n);
+	return s->ns[i < n ? i : n - 1];
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_pingpong: two processes move verified data by send/recv, RDMA write, RDMA read and a bound
+ * memory window, and see the window closed again. A consumer of <dat/udat.h> and nothing else.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf/dat_pingpong/pingpong.h"
+
+const char *argp_program_version = "dat_pingpong 0.1";
+
+static const char doc[] =
+	"Moves verified data between two processes: send/recv, RDMA write, RDMA read, bind, a "
+	"write through the bound window, unbind, and a write that must then fail.\v"
+	"On two terminals: `dat_pingpong -s` and `dat_pingpong HOST`. With neither -s nor HOST both "
+	"sides run here, as two processes. The exit status is 0 only when all of it held.";
+
+static const struct argp_option options[] = {
+	{ "server", 's', NULL, 0, "Serve one client, then leave", 0 },
+	{ "ia", 'i', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 },
+	{ "port", 'p', "QUAL", 0, "Connection qualifier (45250)", 0 },
+	{ "rounds", 'n', "N", 0, "Rounds of all operations (1000); 0: until killed", 0 },
+	{ "length", 'l', "BYTES", 0, "Bytes of each transfer, 1 to 1048576 (4096)", 0 },
+	{ "seed", 'S', "N", 0, "Seed of the data (random)", 0 },
+	{ "events", 'e', NULL, 0, "Sleep in dat_evd_wait instead of polling", 0 },
+	{ "quiet", 'q', NULL, 0, "Do not print the attributes", 0 },
+	{ 0 },
+};
+
+static uint64_t number(const char *s, uint64_t max, struct argp_state *state)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || end == s || *end || *s == '-' || v > max)
+		argp_error(state, "'%s' is not a number from 0 to %llu", s, (unsigned long long)max);
+	return v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct pp_options *o = state->input;
+
+	switch (key) {
+	case 's': o->server = true; break;
+	case 'i': o->ia = arg; break;
+	case 'p': o->port = number(arg, UINT64_MAX, state); break;
+	case 'n': o->rounds = number(arg, UINT64_MAX, state); break;
+	case 'l':
+		o->len = (uint32_t)number(arg, PP_MAX_DATA, state);
+		if (!o->len)
+			argp_error(state, "a transfer has at least one byte");
+		break;
+	case 'S': o->seed = number(arg, UINT64_MAX, state); break;
+	case 'e': o->blocking = true; break;
+	case 'q': o->quiet = true; break;
+	case ARGP_KEY_ARG:
+		if (o->host)
+			argp_error(state, "one HOST is enough");
+		o->host = arg;
+		break;
+	case ARGP_KEY_END:
+		if (o->server && o->host)
+			argp_error(state, "-s serves; a HOST is what a client connects to");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* Both sides on this machine, each a process of its own; the child is the server. */
+static int both_sides(struct pp_options *o)
+{
+	struct pp_options serve = *o;
+	int status, rc;
+	pid_t pid;
+
+	serve.quiet = true;
+	serve.both = true;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		perror("fork");
+		return 1;
+	}
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		_exit(pp_server(&serve));
+	}
+	o->host = "127.0.0.1";
+	rc = pp_client(o);
+	if (rc)
+		kill(pid, SIGTERM);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "server: FAILED\n");
+		rc = 1;
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "[HOST]", doc, NULL, NULL, NULL };
+	struct pp_options o = { .ia = "soft-mlx5-0", .port = 45250, .rounds = 1000, .len = 4096 };
+
+	if (getrandom(&o.seed, sizeof(o.seed), 0) != sizeof(o.seed))
+		o.seed = (uint64_t)getpid();
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.server)
+		return pp_server(&o);
+	if (o.host)
+		return pp_client(&o);
+	return both_sides(&o);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What client and server of dat_pingpong tell each other: fixed messages by send, in front of the
+ * data where there is some. Both ends run on machines of one byte order.
+ */
+#ifndef PINGPONG_H
+#define PINGPONG_H
+
+#include "perf/common/consumer.h"
+#include "perf/common/stats.h"
+
+enum { PP_VERSION = 1, PP_RECVS = 4, PP_MAX_DATA = 1 << 20 };
+
+enum pp_op {
+	PP_ECHO,		/* data of the round; answer: data of the round, server's seed */
+	PP_CHECK_WRITE,		/* the client wrote the round's data: verify and wipe it */
+	PP_FILL_READ,		/* put the round's data where the client will read it */
+	PP_WRITE_WINDOW,	/* write the round's data through rmr_context */
+	PP_WRITE_REVOKED,	/* the same; it must fail and break the connection */
+	PP_BYE,
+	PP_ANSWER,
+};
+
+struct pp_msg {
+	uint32_t op;
+	uint32_t good;		/* in an answer: what was asked for held */
+	uint64_t round;
+	uint64_t addr;		/* of the window */
+	uint32_t rmr_context;
+	uint32_t len;
+};
+
+struct pp_hello {		/* private data of the client */
+	uint32_t version;
+	uint32_t len;
+	uint64_t seed;
+};
+
+struct pp_memory {		/* private data of the server: where its memory is */
+	uint64_t addr;		/* write target; the read source follows at addr + len */
+	uint32_t rmr_context;
+	uint32_t version;
+};
+
+struct pp_options {
+	const char *ia, *host;
+	uint64_t port, rounds, seed;	/* rounds 0: for ever */
+	uint32_t len;
+	bool server, both, blocking, quiet;
+};
+
+struct pp {
+	struct consumer c;
+	struct region send, recv;	/* recv: PP_RECVS slots of slot bytes */
+	size_t slot;
+	uint32_t len;
+	uint64_t seed;
+};
+
+/* pp.c */
+int pp_open(struct pp *p, const char *ia, uint32_t len, bool blocking);
+int pp_post_recvs(struct pp *p);
+/* Sends msg and len bytes of data that stand in p->send.buf behind it; waits for its completion. */
+int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data);
+/* The next message and its data; the slot stays valid until pp_release. */
+int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot);
+int pp_release(struct pp *p, unsigned int slot);
+/* One request, its completion waited for. -1: posting failed or the connection ended. */
+int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t addr,
+	    uint32_t rmr_context, DAT_DTO_COMPLETION_STATUS *status);
+void pp_close(struct pp *p);
+void pp_print_attributes(struct pp *p);
+/* The connection ended while it should not have: says so. Always 1, the exit status. */
+int pp_lost(struct pp *p, const char *where);
+
+/* client.c, server.c: the exit status */
+int pp_client(const struct pp_options *o);
+int pp_server(const struct pp_options *o);
+
+#endif
