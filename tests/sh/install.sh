@@ -4,9 +4,11 @@
 set -eu
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-unset MAKEFLAGS MAKELEVEL
+# The variables of the make that runs this test, without its jobserver.
+MAKEFLAGS=$(sed -E 's/ ?-j[0-9]*//; s/ ?--jobserver-auth=[^ ]*//' <<<"${MAKEFLAGS-}")
+export MAKEFLAGS
 prefix=/opt/dat
-install() { make -s BUILD="$DAPL_BUILD_DIR" PREFIX=$prefix DESTDIR="$root" SAN="${SAN-}" ${CC:+CC="$CC"} "$@"; }
+install() { make -s PREFIX=$prefix DESTDIR="$root" "$@"; }
 
 install install
 export PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
