@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# scripts/check calls a suite good only when it says so itself, in time, and leaves nothing behind.
+set -u
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+mkdir "$build/tests"
+failed=0
+
+# judged NAME WORDS: the suite whose body is stdin gets a line with these words
+judged() {
+	{ echo '#!/bin/bash'; cat; } >"$build/tests/$1"
+	chmod +x "$build/tests/$1"
+	local got status
+	got=$(CHECK_TIMEOUT=2 scripts/check "$build" -t "$1" "$1" 2>&1)
+	status=$?
+	if ! grep -qE "^$2" <<<"$got" || { [ "${2%% *}" = ok ] && [ $status != 0 ]; } ||
+		{ [ "${2%% *}" = FAIL ] && [ $status = 0 ]; }; then
+		printf 'suite %s: status %d, expected "%s", got:\n%s\n' "$1" $status "$2" "$got"
+		failed=1
+	fi
+}
+
+passing='echo "[====] Synthesis: Tested: 3 | Passing: 3 | Failing: 0 | Crashing: 0 "'
+judged good 'ok +good .* 3 tests' <<<"$passing"
+judged silent 'FAIL +silent .* without a summary' <<<'exit 0'
+judged empty 'FAIL +empty .* no test ran' <<<'echo "[====] Synthesis: Tested: 0 | "'
+judged status 'FAIL +status .* status 3' <<<"$passing; exit 3"
+judged hang 'FAIL +hang .* stopped after' <<<"$passing; sleep 60"
+judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 & $passing"
+exit $failed
