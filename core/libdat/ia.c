@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening and closing an IA: the calls that find a provider before they are redirected. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/libdat/log.h"
+#include "core/libdat/redirect.h"
+#include "core/libdat/registry.h"
+
+/*
+ * The IAs that are open. A handle is not looked into before it is found here, so one that was
+ * closed, or never was, is told as such even when its provider is gone.
+ */
+struct open_ia {
+	struct open_ia *next;
+	DAT_IA_HANDLE handle;
+	struct reg_entry *entry;
+};
+
+static struct open_ia *open_ias;	/* under the registry's lock */
+
+static void put_open_ia(struct open_ia *ia)
+{
+	ia->next = open_ias;
+	open_ias = ia;
+}
+
+static struct open_ia *take_open_ia(DAT_IA_HANDLE handle)
+{
+	struct open_ia **link = &open_ias, *ia;
+
+	while (*link && (*link)->handle != handle)
+		link = &(*link)->next;
+	ia = *link;
+	if (ia)
+		*link = ia->next;
+	return ia;
+}
+
+/* The provider opens devices and makes threads here: the registry is not locked for that. */
+static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			    struct open_ia *ia)
+{
+	const DAT_PROVIDER *table = entry->table;
+	DAT_RETURN ret;
+
+	reg_unlock();
+	ret = table->ia_open_func(entry->info.ia_name, qlen, async_evd, &ia->handle);
+	reg_lock();
+	if (ret == DAT_SUCCESS) {
+		ia->entry = entry;
+		put_open_ia(ia);
+	} else {
+		reg_put(entry);
+	}
+	return ret;
+}
+
+/* A provider that does not know the name after all is no better than one that does not load. */
+static DAT_RETURN open_any(const DAT_PROVIDER_INFO *want, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async_evd, struct open_ia *ia)
+{
+	DAT_RETURN ret = dat_err(DAT_PROVIDER_NOT_FOUND, reg_nearest(want));
+	struct reg_entry *entry = NULL, *got;
+
+	while ((entry = reg_next(want, entry))) {
+		got = reg_get(entry);
+		if (!got)
+			continue;
+		ret = open_with(got, qlen, async_evd, ia);
+		if (DAT_GET_TYPE(ret) != DAT_PROVIDER_NOT_FOUND)
+			break;
+	}
+	return ret;
+}
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+{
+	DAT_PROVIDER_INFO want = {.dapl_version_major = dapl_major,
+				  .dapl_version_minor = dapl_minor,
+				  .is_thread_safe = thread_safety};
+	struct open_ia *ia;
+	DAT_RETURN ret;
+
+	if (!ia_name_ptr || strnlen(ia_name_ptr, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!async_evd_handle)
+		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!ia_handle)
+		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	ia = calloc(1, sizeof(*ia));
+	if (!ia)
+		return dat_err(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	strcpy(want.ia_name, ia_name_ptr);
+
+	reg_lock();
+	(void)reg_load();	/* the program may have registered providers without dat.conf */
+	ret = open_any(&want, async_evd_min_qlen, async_evd_handle, ia);
+	reg_unlock();
+	dat_log(DAT_LOG_CONSUMER, "dat_ia_openv %s %u.%u %s: 0x%08x", ia_name_ptr, dapl_major,
+		dapl_minor, thread_safety ? "threadsafe" : "nonthreadsafe", ret);
+	if (ret == DAT_SUCCESS)
+		*ia_handle = ia->handle;
+	else
+		free(ia);
+	return ret;
+}
+
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+{
+	struct open_ia *ia;
+	DAT_RETURN ret;
+
+	reg_lock();
+	ia = take_open_ia(ia_handle);
+	reg_unlock();
+	if (!ia)
+		return dat_err(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+
+	ret = table_of(ia_handle)->ia_close_func(ia_handle, ia_flags);
+
+	reg_lock();
+	if (ret == DAT_SUCCESS)
+		reg_put(ia->entry);
+	else
+		put_open_ia(ia);
+	reg_unlock();
+	if (ret == DAT_SUCCESS)
+		free(ia);
+	dat_log(DAT_LOG_CONSUMER, "dat_ia_close: 0x%08x", ret);
+	return ret;
+}

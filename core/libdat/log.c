@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "core/libdat/log.h"
+
+#define DEST_STDOUT 1
+#define DEST_SYSLOG 2
+
+static unsigned long kinds = DAT_LOG_ERROR, dest;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_environment(void)
+{
+	const char *type = secure_getenv("DAT_DBG_TYPE");
+	const char *where = secure_getenv("DAT_DBG_DEST");
+
+	if (type)
+		kinds = strtoul(type, NULL, 0);
+	if (where)
+		dest = strtoul(where, NULL, 0);
+}
+
+void dat_log(enum dat_log_kind kind, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	pthread_once(&once, read_environment);
+	if (!(kinds & kind))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+
+	/* Straight to the descriptor: one write, so that lines of threads do not mix. */
+	if (dest & DEST_STDOUT)
+		dprintf(STDOUT_FILENO, "libdat: %s\n", line);
+	if (dest & DEST_SYSLOG)
+		syslog(kind == DAT_LOG_ERROR ? LOG_ERR : LOG_DEBUG, "libdat: %s", line);
+	if (!(dest & (DEST_STDOUT | DEST_SYSLOG)))
+		dprintf(STDERR_FILENO, "libdat: %s\n", line);
+}

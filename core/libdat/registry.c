@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "core/libdat/load.h"
+#include "core/libdat/log.h"
+#include "core/libdat/registry.h"
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct reg_entry *entries, **entries_end = &entries;
+static struct conf conf;
+static bool conf_done;
+static int conf_err;
+
+void reg_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void reg_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+const struct reg_entry *reg_first(void)
+{
+	return entries;
+}
+
+static struct reg_entry *append(const DAT_PROVIDER_INFO *info, const struct conf_entry *line)
+{
+	struct reg_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	entry->info = *info;
+	entry->conf = line;
+	*entries_end = entry;
+	entries_end = &entry->next;
+	return entry;
+}
+
+static void discard(struct reg_entry *entry)
+{
+	struct reg_entry **link = &entries;
+
+	while (*link != entry)
+		link = &(*link)->next;
+	*link = entry->next;
+	if (entries_end == &entry->next)
+		entries_end = link;
+	free(entry);
+}
+
+static void forget_conf(void)
+{
+	for (struct reg_entry *entry = entries, *next; entry; entry = next) {
+		next = entry->next;
+		if (entry->conf)
+			discard(entry);
+	}
+	conf_free(&conf);
+}
+
+/* A file that may still come is looked for again; any other failure is said once, and final. */
+int reg_load(void)
+{
+	const char *override = secure_getenv("DAT_OVERRIDE");
+	bool secure = getauxval(AT_SECURE) != 0;
+
+	if (conf_done)
+		return conf_err;
+	if (override && !*override)
+		override = NULL;
+	conf_init(&conf);
+	conf_err = conf_load(override, conf_paths, secure, &conf);
+	for (struct conf_entry *line = conf.first; !conf_err && line; line = line->next) {
+		if (!append(&line->info, line))
+			conf_err = -ENOMEM;
+	}
+	if (conf_err)
+		forget_conf();
+	conf_done = conf_err != -ENOENT || override;
+	return conf_err;
+}
+
+static bool suits(const struct reg_entry *entry, const DAT_PROVIDER_INFO *want, bool exactly)
+{
+	const DAT_PROVIDER_INFO *info = &entry->info;
+
+	if (exactly)
+		return conf_same_key(info, want);
+	return info->dapl_version_major == want->dapl_version_major &&
+	       info->dapl_version_minor > want->dapl_version_minor &&
+	       info->is_thread_safe == want->is_thread_safe &&
+	       strcmp(info->ia_name, want->ia_name) == 0;
+}
+
+struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry *after)
+{
+	bool exactly = !after || conf_same_key(&after->info, want);
+	struct reg_entry *entry = after ? after->next : entries;
+
+	for (; entry; entry = entry->next) {
+		if (suits(entry, want, exactly))
+			return entry;
+	}
+	if (!exactly)
+		return NULL;
+	for (entry = entries; entry; entry = entry->next) {
+		if (suits(entry, want, false))
+			return entry;
+	}
+	return NULL;
+}
+
+/* The subtypes are numbered in the order in which the search gets on. */
+static DAT_RETURN_SUBTYPE missed_by(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *want)
+{
+	if (strcmp(info->ia_name, want->ia_name) != 0)
+		return DAT_NAME_NOT_REGISTERED;
+	if (info->dapl_version_major != want->dapl_version_major)
+		return DAT_MAJOR_NOT_FOUND;
+	if (info->dapl_version_minor < want->dapl_version_minor)
+		return DAT_MINOR_NOT_FOUND;
+	return DAT_THREAD_SAFETY_NOT_FOUND;
+}
+
+DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want)
+{
+	DAT_RETURN_SUBTYPE nearest = DAT_NAME_NOT_REGISTERED;
+
+	/* Lines that suit, but whose providers did not load, count as not being there. */
+	if (reg_next(want, NULL))
+		return DAT_NAME_NOT_REGISTERED;
+	for (const struct reg_entry *entry = entries; entry; entry = entry->next) {
+		DAT_RETURN_SUBTYPE missed = missed_by(&entry->info, want);
+
+		if (missed > nearest)
+			nearest = missed;
+	}
+	return nearest;
+}
+
+static struct reg_entry *registered(const DAT_PROVIDER_INFO *info)
+{
+	for (struct reg_entry *entry = entries; entry; entry = entry->next) {
+		if (entry->table && conf_same_key(&entry->info, info))
+			return entry;
+	}
+	return NULL;
+}
+
+struct reg_entry *reg_get(struct reg_entry *entry)
+{
+	struct reg_entry *found = registered(&entry->info);
+
+	if (!found && load_provider(entry))
+		return NULL;
+	if (!found)
+		found = entry;
+	found->refs++;
+	return found;
+}
+
+void reg_put(struct reg_entry *entry)
+{
+	if (--entry->refs == 0 && entry->conf && entry->table)
+		unload_provider(entry);
+}
+
+DAT_RETURN reg_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
+{
+	struct reg_entry *entry = loading_entry();
+
+	if (registered(info))
+		return dat_err(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
+	/* dat_provider_init(3): other names must not be registered then. */
+	if (entry && !conf_same_key(&entry->info, info))
+		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!entry)
+		entry = append(info, NULL);
+	if (!entry)
+		return dat_err(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	entry->table = table;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN reg_remove(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
+{
+	struct reg_entry *entry = registered(info);
+
+	if (!entry || entry->table != table)
+		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (entry->refs)
+		return dat_err(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE);
+	entry->table = NULL;
+	if (!entry->conf)
+		discard(entry);
+	return DAT_SUCCESS;
+}
