@@ -84,7 +84,7 @@ INST_BINS = $(filter-out $(PERF_INTERNAL:%=$(O)/bin/%),$(BINS))
 SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
-libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF)
+libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF) $(O)/etc/bench.conf
 all: libs $(BINS)
 tests: $(SUITE_BINS)
 
@@ -168,6 +168,11 @@ $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$
 $(CONF): scripts/mkconf
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) >$@
+
+# The variant that runs on hardware, over the same model: what `make bench` counts.
+$(O)/etc/bench.conf: scripts/mkconf
+	@mkdir -p $(@D)
+	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) variant=silicon >$@
 
 ## Programs
 
@@ -264,7 +269,7 @@ run: all
 	@scripts/run $(O)
 
 bench: all
-	@$(TEST_ENV) perf/bench.sh $(O)
+	@$(TEST_ENV) scripts/bench $(O)
 
 ## Installing
 

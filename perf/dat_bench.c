@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_bench: what one DAT call costs. `make bench` runs it twice: under callgrind, which counts
+ * instructions, and alone, for time; scripts/bench makes the table.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "perf/dat_bench/bench.h"
+
+const char *argp_program_version = "dat_bench 0.1";
+
+static const char doc[] =
+	"Posts, binds and dequeues, one DAT call after another, between two endpoints of this "
+	"process. Use `make bench` for the table with instruction counts.";
+
+static const struct argp_option options[] = {
+	{ "ia", 'i', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 },
+	{ "calls", 'n', "N", 0, "Calls of each operation (4096)", 0 },
+	{ "latency", 'L', NULL, 0, "Half round trip of send/recv between two polling processes, "
+	  "beside that of a cache line", 0 },
+	{ 0 },
+};
+
+struct opts {
+	const char *ia;
+	unsigned int calls;
+	bool latency;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+	char *end;
+	long v;
+
+	switch (key) {
+	case 'i': o->ia = arg; return 0;
+	case 'L': o->latency = true; return 0;
+	case 'n':
+		v = strtol(arg, &end, 0);
+		if (*end || v < 1 || v > 100000000)
+			argp_error(state, "'%s' is not a number of calls", arg);
+		o->calls = (unsigned int)v;
+		return 0;
+	case ARGP_KEY_ARG: argp_error(state, "no arguments are taken"); return EINVAL;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int latency(const struct opts *o)
+{
+	double send_ns, line_ns;
+
+	if (bench_latency(o->ia, o->calls < 1000 ? 1000 : o->calls, &send_ns, &line_ns))
+		return 1;
+	printf("latency\t%.1f\t%.1f\n", send_ns, line_ns);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	struct opts o = { .ia = "soft-mlx5-0", .calls = 4096 };
+	const struct bench_op *op;
+	struct pair p = { .rmr = DAT_HANDLE_NULL };
+	double ns;
+	int status = 0;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.latency)
+		return latency(&o);
+	if (pair_open(&p, o.ia))
+		return 1;
+	for (op = bench_ops; op->name; op++) {
+		if (bench_run(&p, op, o.calls, &ns)) {
+			fprintf(stderr, "%s: FAILED\n", op->name);
+			status = 1;
+			break;
+		}
+		printf("%s\t%s\t%.1f\n", op->name, op->function, ns);
+		fflush(stdout);
+	}
+	pair_close(&p);
+	return status;
+}

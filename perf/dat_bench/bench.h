@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The pieces of dat_bench. Each operation is one function that makes one DAT call, so that a
+ * profiler can count the instructions of that call alone: libdat's jump and all that follows.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "perf/common/consumer.h"
+#include "perf/common/stats.h"
+
+enum { BENCH_BATCH = 16, BENCH_BIG = 4096 };
+
+struct pair {			/* two connected endpoints of one process, each with its own IA */
+	struct consumer a, b;
+	struct region local, remote, window;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT context;
+};
+
+struct bench_op {
+	const char *name;	/* "post write 8 B inline": a row of the table */
+	const char *function;	/* of the call: what the profiler finds */
+	DAT_RETURN (*call)(struct pair *p);
+	bool binds, receives, needs_receive, dequeues;
+};
+
+extern const struct bench_op bench_ops[];	/* ends with a NULL name */
+
+/* ops.c */
+int pair_open(struct pair *p, const char *ia);
+void pair_close(struct pair *p);
+/* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
+int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
+
+/* latency.c: half round trip of an 8-byte send/recv and of a cache line, in ns; between two
+ * processes that poll. -1 on failure. */
+int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Latency only means something beside what the machine gives at that moment: the time a cache line
+ * takes from one core to the other and back, measured in the same run just before and just after.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf/dat_bench/bench.h"
+
+enum { LINE_ROUNDS = 200000, RECVS = 8, SPINS_PER_YIELD = 100000 };
+
+struct shared {
+	_Alignas(64) _Atomic uint64_t line;
+};
+
+struct side {
+	struct consumer c;
+	struct region send, recv;
+};
+
+static void line_side(struct shared *s, uint64_t me)
+{
+	uint64_t i, spins = 0;
+
+	for (i = 0; i < LINE_ROUNDS; i++) {
+		while (atomic_load_explicit(&s->line, memory_order_acquire) != 2 * i + me)
+			if (++spins % SPINS_PER_YIELD == 0)
+				sched_yield();
+		atomic_store_explicit(&s->line, 2 * i + me + 1, memory_order_release);
+	}
+}
+
+static double line_rounds(struct shared *s)
+{
+	uint64_t t = now_ns();
+
+	line_side(s, 0);
+	while (atomic_load_explicit(&s->line, memory_order_acquire) != 2ull * LINE_ROUNDS)
+		;
+	return (double)(now_ns() - t) / LINE_ROUNDS / 2;
+}
+
+static int post_recv(struct side *s)
+{
+	DAT_LMR_TRIPLET l = { .lmr_context = s->recv.lmr_context,
+			      .virtual_address = (DAT_VADDR)(uintptr_t)s->recv.buf,
+			      .segment_length = 8 };
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+
+	return dat_ok(dat_ep_post_recv(s->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		      "dat_ep_post_recv") ? 0 : -1;
+}
+
+static int side_open(struct side *s, const char *ia)
+{
+	DAT_MEM_PRIV_FLAGS rw = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	int i;
+
+	s->c.idle_ns = 10000000000u;
+	if (consumer_open(&s->c, ia) || consumer_make_ep(&s->c, NULL) ||
+	    region_create(&s->c, &s->send, 8, rw) || region_create(&s->c, &s->recv, 8, rw))
+		return -1;
+	for (i = 0; i < RECVS; i++)
+		if (post_recv(s))
+			return -1;
+	return 0;
+}
+
+static int send8(struct side *s)
+{
+	DAT_LMR_TRIPLET l = { .lmr_context = s->send.lmr_context,
+			      .virtual_address = (DAT_VADDR)(uintptr_t)s->send.buf,
+			      .segment_length = 8 };
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	DAT_EVENT ev;
+
+	/* The completion of the send before the last one is surely there: it never waits. */
+	while (dat_evd_dequeue(s->c.req_evd, &ev) == DAT_SUCCESS)
+		;
+	return dat_ok(dat_ep_post_send(s->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		      "dat_ep_post_send") ? 0 : -1;
+}
+
+static int receive8(struct side *s)
+{
+	DAT_EVENT ev;
+
+	if (consumer_completion(&s->c, s->c.recv_evd, &ev))
+		return -1;
+	if (ev.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		return -1;
+	return post_recv(s);
+}
+
+static int child(const char *ia, uint64_t qual, unsigned int rounds, struct shared *s)
+{
+	struct side b = { .send.buf = NULL };
+	DAT_CR_HANDLE cr;
+	unsigned int i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	line_side(s, 1);
+	if (side_open(&b, ia) || consumer_listen(&b.c, qual) ||
+	    consumer_wait_request(&b.c, &cr, 10000000000u) ||
+	    !dat_ok(dat_cr_accept(cr, b.c.ep, 0, NULL), "dat_cr_accept") ||
+	    consumer_wait_established(&b.c, NULL, NULL))
+		return 1;
+	for (i = 0; i < rounds; i++)
+		if (receive8(&b) || send8(&b))
+			return 1;
+	consumer_wait_end(&b.c, 5000000000u);
+	consumer_close(&b.c);
+	atomic_store(&s->line, 0);
+	line_side(s, 1);
+	return 0;
+}
+
+static int parent(const char *ia, uint64_t qual, unsigned int rounds, double *ns)
+{
+	struct side a = { .send.buf = NULL };
+	unsigned int i, warm = rounds / 10;
+	uint64_t t = 0;
+
+	if (side_open(&a, ia) || consumer_connect(&a.c, "127.0.0.1", qual, 10000000, NULL, 0, NULL,
+						  NULL))
+		return -1;
+	for (i = 0; i < rounds; i++) {
+		if (i == warm)
+			t = now_ns();
+		if (send8(&a) || receive8(&a))
+			return -1;
+	}
+	*ns = (double)(now_ns() - t) / (rounds - warm) / 2;
+	consumer_close(&a.c);
+	return 0;
+}
+
+int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns)
+{
+	uint64_t qual = 46290 + (uint64_t)getpid() % 1000;
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status, rc;
+	pid_t pid;
+
+	if (s == MAP_FAILED)
+		return -1;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -1;
+	if (pid == 0)
+		_exit(child(ia, qual, rounds, s));
+	*line_ns = line_rounds(s);
+	rc = parent(ia, qual, rounds, send_ns);
+	if (rc == 0) {
+		while (atomic_load(&s->line) != 0)
+			sched_yield();
+		*line_ns = (*line_ns + line_rounds(s)) / 2;
+	} else {
+		kill(pid, SIGKILL);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+		rc = -1;
+	munmap(s, sizeof(*s));
+	return rc;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/dat_bench/bench.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { QUAL = 45290, WAIT_NS = 2000000000 };
+
+static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf,
+				  .segment_length = len };
+}
+
+static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = p->remote.rmr_context,
+				  .target_address = (DAT_VADDR)(uintptr_t)p->remote.buf,
+				  .segment_length = len };
+}
+
+static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
+
+/* One call each. External and not inlined: the profiler finds them by name. */
+#define BENCH_CALL __attribute__((noinline, noclone, used)) static DAT_RETURN
+
+BENCH_CALL bench_write8(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_RMR_TRIPLET r = target(p, 8);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_write4k(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_read4k(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+
+	return dat_ep_post_rdma_read(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_send4k(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+
+	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_recv(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->remote, BENCH_BIG);
+
+	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN rmr_bind(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_LMR_TRIPLET l = at(&p->window, len);
+
+	return dat_rmr_bind(p->rmr, &l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			    &p->context);
+}
+
+BENCH_CALL bench_bind(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->window, BENCH_BIG);
+
+	return dat_rmr_bind(p->rmr, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, p->a.ep, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG, &p->context);
+}
+
+BENCH_CALL bench_rebind(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->window, BENCH_BIG);
+
+	return dat_rmr_bind(p->rmr, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, p->a.ep, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG, &p->context);
+}
+
+BENCH_CALL bench_unbind(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->window, 0);
+
+	return dat_rmr_bind(p->rmr, &l, DAT_MEM_PRIV_NONE_FLAG, p->a.ep, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG, &p->context);
+}
+
+BENCH_CALL bench_dequeue_one(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p->a.req_evd, &ev);
+}
+
+BENCH_CALL bench_dequeue_none(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p->b.req_evd, &ev);
+}
+
+const struct bench_op bench_ops[] = {
+	{ "post write 8 B inline", "bench_write8", bench_write8, 0, 0, 0, 0 },
+	{ "post write 4 KB", "bench_write4k", bench_write4k, 0, 0, 0, 0 },
+	{ "post read 4 KB", "bench_read4k", bench_read4k, 0, 0, 0, 0 },
+	{ "post send 4 KB", "bench_send4k", bench_send4k, 0, 0, 1, 0 },
+	{ "post recv", "bench_recv", bench_recv, 0, 1, 0, 0 },
+	{ "bind unbound RMR", "bench_bind", bench_bind, 1, 0, 0, 0 },
+	{ "rebind RMR", "bench_rebind", bench_rebind, 1, 0, 0, 0 },
+	{ "unbind RMR", "bench_unbind", bench_unbind, 1, 0, 0, 0 },
+	{ "dequeue one completion", "bench_dequeue_one", bench_dequeue_one, 0, 0, 0, 1 },
+	{ "dequeue none", "bench_dequeue_none", bench_dequeue_none, 0, 0, 0, 0 },
+	{ NULL, NULL, NULL, 0, 0, 0, 0 },
+};
+
+static int connect_pair(struct pair *p)
+{
+	DAT_CR_HANDLE cr;
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	uint64_t qual = QUAL + (uint64_t)getpid() % 1000;
+
+	if (consumer_listen(&p->b, qual) ||
+	    !dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, qual, 10000000, 0, NULL,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    "dat_ep_connect") ||
+	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
+	    !dat_ok(dat_cr_accept(cr, p->b.ep, 0, NULL), "dat_cr_accept"))
+		return -1;
+	return consumer_wait_established(&p->b, NULL, NULL) ||
+	       consumer_wait_established(&p->a, NULL, NULL) ? -1 : 0;
+}
+
+static int side_open(struct consumer *c, const char *ia)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = 1 << 20,
+		.max_rdma_size = 1 << 20, .qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = 64, .max_request_dtos = 64, .max_recv_iov = 4,
+		.max_request_iov = 4, .max_rdma_read_in = 4, .max_rdma_read_out = 4,
+		.max_rdma_read_iov = 4, .max_rdma_write_iov = 4,
+	};
+
+	return consumer_open(c, ia) || consumer_make_ep(c, &attr) ? -1 : 0;
+}
+
+int pair_open(struct pair *p, const char *ia)
+{
+	DAT_MEM_PRIV_FLAGS rw = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+
+	if (side_open(&p->a, ia) || side_open(&p->b, ia) ||
+	    region_create(&p->a, &p->local, BENCH_BIG, rw) ||
+	    region_create(&p->a, &p->window, BENCH_BIG, rw) ||
+	    region_create(&p->b, &p->remote, BENCH_BIG, DAT_MEM_PRIV_ALL_FLAG) ||
+	    !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create"))
+		return -1;
+	return connect_pair(p);
+}
+
+void pair_close(struct pair *p)
+{
+	consumer_close(&p->a);
+	consumer_close(&p->b);
+}
+
+/* Waits for n completions of the EVD, sleeping in between: the device has a thread of its own. */
+static int reap(DAT_EVD_HANDLE evd, unsigned int n)
+{
+	uint64_t until = now_ns() + WAIT_NS;
+	DAT_EVENT ev;
+
+	while (n) {
+		if (dat_evd_dequeue(evd, &ev) != DAT_SUCCESS) {
+			if (now_ns() > until) {
+				fprintf(stderr, "%u completions are missing\n", n);
+				return -1;
+			}
+			sched_yield();
+			continue;
+		}
+		if (ev.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS &&
+		    ev.event_number == DAT_DTO_COMPLETION_EVENT) {
+			fprintf(stderr, "completion: %s\n",
+				dat_status_name(ev.event_data.dto_completion_event_data.status));
+			return -1;
+		}
+		n--;
+	}
+	return 0;
+}
+
+static int calls(struct pair *p, const struct bench_op *op, unsigned int n, DAT_RETURN want,
+		 uint64_t *ns)
+{
+	unsigned int i, bad = 0;
+	DAT_RETURN ret = want, last = want;
+	uint64_t t = now_ns();
+
+	for (i = 0; i < n; i++) {
+		ret = op->call(p);
+		bad += DAT_GET_TYPE(ret) != DAT_GET_TYPE(want);
+		last = DAT_GET_TYPE(ret) != DAT_GET_TYPE(want) ? ret : last;
+	}
+	*ns += now_ns() - t;
+	if (!bad)
+		return 0;
+	if (last == DAT_SUCCESS)
+		fprintf(stderr, "%s: succeeded %u times where it must not\n", op->name, bad);
+	else
+		dat_ok(last, op->name);
+	return -1;
+}
+
+static int many_recvs(struct pair *p, unsigned int n)
+{
+	while (n--)
+		if (!dat_ok(bench_recv(p), "dat_ep_post_recv"))
+			return -1;
+	return 0;
+}
+
+/* Binds go one by one: each must find the window as its row says. */
+static int bind_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
+{
+	bool unbind = op->call == bench_unbind;
+	bool before = unbind || op->call == bench_rebind;
+
+	if (!dat_ok(rmr_bind(p, before ? BENCH_BIG : 0, before ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
+			     DAT_MEM_PRIV_NONE_FLAG), "dat_rmr_bind") || reap(p->a.req_evd, 1) ||
+	    calls(p, op, 1, DAT_SUCCESS, ns))
+		return -1;
+	return reap(p->a.req_evd, 1);
+}
+
+static int recv_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
+{
+	unsigned int i;
+
+	if (calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns))
+		return -1;
+	for (i = 0; i < BENCH_BATCH; i++)
+		if (!dat_ok(bench_send4k(p), "dat_ep_post_send"))
+			return -1;
+	return reap(p->a.req_evd, BENCH_BATCH) || reap(p->b.recv_evd, BENCH_BATCH) ? -1 : 0;
+}
+
+static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_BATCH; i++)
+		if (!dat_ok(bench_write8(p), "dat_ep_post_rdma_write"))
+			return -1;
+	usleep(20000);		/* all of them have completed: no call may find the EVD empty */
+	return calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns);
+}
+
+static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
+{
+	if (op->needs_receive && many_recvs(p, BENCH_BATCH))
+		return -1;
+	if (calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns) || reap(p->a.req_evd, BENCH_BATCH))
+		return -1;
+	return op->needs_receive ? reap(p->b.recv_evd, BENCH_BATCH) : 0;
+}
+
+static int batch(struct pair *p, const struct bench_op *op, unsigned int *made, uint64_t *ns)
+{
+	*made = op->binds ? 1 : BENCH_BATCH;
+	if (op->binds)
+		return bind_batch(p, op, ns);
+	if (op->receives)
+		return recv_batch(p, op, ns);
+	if (op->dequeues)
+		return dequeue_batch(p, op, ns);
+	if (op->call == bench_dequeue_none)
+		return calls(p, op, BENCH_BATCH, DAT_CLASS_ERROR | DAT_QUEUE_EMPTY, ns);
+	return post_batch(p, op, ns);
+}
+
+int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns)
+{
+	unsigned int done = 0, made;
+	uint64_t total = 0, warm = 0;
+
+	if (batch(p, op, &made, &warm))
+		return -1;
+	while (done < n) {
+		if (batch(p, op, &made, &total))
+			return -1;
+		done += made;
+	}
+	*ns = (double)total / done;
+	return 0;
+}
