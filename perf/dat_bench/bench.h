@@ -6,17 +6,10 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "perf/common/consumer.h"
+#include "perf/common/pair.h"
 #include "perf/common/stats.h"
 
-enum { BENCH_BATCH = 16, BENCH_BIG = 4096 };
-
-struct pair {			/* two connected endpoints of one process, each with its own IA */
-	struct consumer a, b;
-	struct region local, remote, window;
-	DAT_RMR_HANDLE rmr;
-	DAT_RMR_CONTEXT context;
-};
+enum { BENCH_BATCH = 16, BENCH_BIG = PAIR_BYTES };
 
 struct bench_op {
 	const char *name;	/* "post write 8 B inline": a row of the table */
@@ -28,8 +21,6 @@ struct bench_op {
 extern const struct bench_op bench_ops[];	/* ends with a NULL name */
 
 /* ops.c */
-int pair_open(struct pair *p, const char *ia);
-void pair_close(struct pair *p);
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
 

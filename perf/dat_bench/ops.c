@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { QUAL = 45290, WAIT_NS = 2000000000 };
+enum { WAIT_NS = 2000000000 };
 
 static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 {
@@ -123,55 +123,6 @@ const struct bench_op bench_ops[] = {
 	{ "dequeue none", "bench_dequeue_none", bench_dequeue_none, 0, 0, 0, 0 },
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
-
-static int connect_pair(struct pair *p)
-{
-	DAT_CR_HANDLE cr;
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	uint64_t qual = QUAL + (uint64_t)getpid() % 1000;
-
-	if (consumer_listen(&p->b, qual) ||
-	    !dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, qual, 10000000, 0, NULL,
-				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		    "dat_ep_connect") ||
-	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
-	    !dat_ok(dat_cr_accept(cr, p->b.ep, 0, NULL), "dat_cr_accept"))
-		return -1;
-	return consumer_wait_established(&p->b, NULL, NULL) ||
-	       consumer_wait_established(&p->a, NULL, NULL) ? -1 : 0;
-}
-
-static int side_open(struct consumer *c, const char *ia)
-{
-	DAT_EP_ATTR attr = {
-		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = 1 << 20,
-		.max_rdma_size = 1 << 20, .qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = 64, .max_request_dtos = 64, .max_recv_iov = 4,
-		.max_request_iov = 4, .max_rdma_read_in = 4, .max_rdma_read_out = 4,
-		.max_rdma_read_iov = 4, .max_rdma_write_iov = 4,
-	};
-
-	return consumer_open(c, ia) || consumer_make_ep(c, &attr) ? -1 : 0;
-}
-
-int pair_open(struct pair *p, const char *ia)
-{
-	DAT_MEM_PRIV_FLAGS rw = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-
-	if (side_open(&p->a, ia) || side_open(&p->b, ia) ||
-	    region_create(&p->a, &p->local, BENCH_BIG, rw) ||
-	    region_create(&p->a, &p->window, BENCH_BIG, rw) ||
-	    region_create(&p->b, &p->remote, BENCH_BIG, DAT_MEM_PRIV_ALL_FLAG) ||
-	    !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create"))
-		return -1;
-	return connect_pair(p);
-}
-
-void pair_close(struct pair *p)
-{
-	consumer_close(&p->a);
-	consumer_close(&p->b);
-}
 
 /* Waits for n completions of the EVD, sleeping in between: the device has a thread of its own. */
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)

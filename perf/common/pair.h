@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two connected endpoints of one process, each with an IA of its own, and memory at both. */
+#ifndef PERF_PAIR_H
+#define PERF_PAIR_H
+
+#include "perf/common/consumer.h"
+
+enum { PAIR_BYTES = 4096, PAIR_DTOS = 64 };
+
+struct pair {
+	struct consumer a, b;
+	struct region local, window;	/* of a; the window has no remote right of its own */
+	struct region remote;		/* of b, open to a */
+	DAT_RMR_HANDLE rmr;		/* of a */
+	DAT_RMR_CONTEXT context;
+};
+
+/* 0 or -1, what failed is on stderr. close takes whatever there is. */
+int pair_open(struct pair *p, const char *ia);
+void pair_close(struct pair *p);
+
+#endif
