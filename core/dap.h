@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/err.h"
 
@@ -36,11 +37,12 @@ enum dap_table {
 	DAP_TABLE_CHECKED,	/* every call validates its handle and state */
 	DAP_TABLE_EP_LIVE,	/* CONNECTED endpoint: post calls test neither type nor state */
 	DAP_TABLE_EVD_LIVE,	/* dequeue tests no type */
+	DAP_TABLE_RMR_LIVE,	/* bind tests no RMR */
 	DAP_TABLES
 };
 
 struct dap_obj {
-	const void *table;	/* a DAT_PROVIDER of the API level; ep_fsm.c owns an EP's */
+	const void *table;	/* a DAT_PROVIDER of the API level: dap_obj_set_table */
 	uint16_t type;		/* enum dap_type; DAP_NONE when free */
 	uint16_t api;		/* enum dap_api it was made through */
 	uint32_t slot;		/* number of the struct within its type's slabs */
@@ -173,9 +175,13 @@ struct dap_rmr {
 	uint64_t addr, length;
 };
 
-/* dap_evd.attention bits: anything set takes a dequeue off the hot path. */
+/*
+ * dap_evd.attention bits: anything set takes a dequeue off the hot path. A dequeue looks at it
+ * after it has seen the owner bit of the CQE: ESTABLISHED is posted before the peer may send, so
+ * who sees a receive of that connection also sees the bit that leads to ESTABLISHED first.
+ */
 enum {
-	DAP_ATT_SOFT = 1,		/* the software queue holds events */
+	DAP_ATT_SOFT = 1,		/* the software queue or the stash holds events */
 	DAP_ATT_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
 	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
 	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
@@ -191,9 +197,21 @@ struct dap_evd {
 	uint32_t qlen;
 	struct dap_event *soft;		/* ring of soft_size (power of two >= qlen + 1) events */
 	uint32_t soft_size, soft_head, soft_tail;	/* free running; put at head, taken at tail */
+	/* Completions that a wait has taken from the CQ: older than what the CQ holds. Same size. */
+	struct dap_event *stash;	/* NULL until somebody waits */
+	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until somebody waits */
 	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
-	bool has_cq, waitable, enabled, overflowed;
+	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
+	uint32_t stream_flags, streams;
+	bool has_cq, waitable, enabled;
+	bool overflowed;		/* its CQ was overrun: no completion comes any more */
+	bool full_told;			/* EVD_OVERFLOW was raised since it was last not full */
+	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
+	bool notified;			/* something that may wake the waiter came since it waits */
+	bool internal;			/* takes what the consumer does not want to see */
+	pthread_cond_t left;		/* the waiter has gone */
+	pthread_mutex_t poll_lock;	/* threadsafe instances: one consumer of the CQ at a time */
 	struct dap_cno *cno;
 };
 
@@ -205,11 +223,22 @@ enum dap_ep_state {			/* the order of DAT_EP_STATE */
 	DAP_EP_COMPLETION_PENDING, DAP_EP_STATES
 };
 
+/* A call from the connection manager's thread at a later time; see dap_cm_timer. */
+struct dap_timer {
+	void (*fn)(void *arg);
+	void *arg;
+	uint64_t due;			/* CLOCK_MONOTONIC, us */
+	struct dap_timer *child, *next, *prev;	/* pairing heap */
+	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
+};
+
 struct dap_ep {
 	struct dap_obj obj;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
+	/* Threadsafe instances: one poster at a time, of requests and of receives. */
+	pthread_mutex_t request_lock, recv_lock;
 	uint32_t state;			/* enum dap_ep_state: written by ep_fsm.c only; atomic reads */
 	bool has_qp;
 	struct dap_pz *pz;
@@ -221,6 +250,10 @@ struct dap_ep {
 	struct dap_path local_path, remote_path;
 	struct sockaddr_in local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;
+	bool dialled;			/* it connected: to remote_addr, conn_qual */
+	uint64_t conn_qual;
+	struct dap_timer drain, broken;
+	uint64_t drain_until;		/* us: a graceful disconnect waits no longer */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
@@ -262,17 +295,22 @@ struct dap_caps {
 	unsigned int nattr;
 };
 
+/* Layout of DAT_NAMED_ATTR, in both levels. */
+struct dap_named { const char *name, *value; };
+
 /* LMR by context: two-level directory on the upper 24 bits, read without a lock by binds. */
 struct dap_lmr_page { struct dap_lmr *lmr[4096]; };
 
 struct dap_ia {
 	struct dap_obj obj;
 	const void *tables[DAP_TABLES];	/* this instance's, of its API level */
+	const void *hot;		/* the backend's hot functions: struct dap_hot12 */
 	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
 	const struct dap_hw *hw;
 	char name[256];
 	bool threadsafe, validate;
 	struct dap_caps caps;
+	struct dap_named named[12];	/* caps.attr, as queries show it */
 	struct dap_cm *cm;
 	struct dap_evd *async_evd;
 	bool async_evd_own;		/* made by ia_open: closed with the IA */
@@ -297,6 +335,12 @@ unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia);
 /* The table of freed handles, one for each API level; fronts register theirs. */
 extern const void *dap_dead_table[DAP_APIS];
 
+/* What DAT calls on the handle go through from now on. */
+static inline void dap_obj_set_table(struct dap_obj *obj, enum dap_table table)
+{
+	__atomic_store_n(&obj->table, obj->ia->tables[table], __ATOMIC_RELEASE);
+}
+
 /* ---- lmr.c ---- */
 static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t context)
 {
@@ -311,37 +355,64 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 }
 
 /* ---- evd.c: the software side of an EVD ---- */
-/* Appends; wakes a waiter. 0, or -ENOSPC when full (raises EVD_OVERFLOW for streams, not for software events). */
+/* Appends; wakes a waiter. 0, or -ENOSPC when full: raises EVD_OVERFLOW, but not for software
+ * events (the caller is told) nor connection requests (the peer is: NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
 /* The cold part of dequeue: attention is non-zero or the CQ is empty. 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
+/* A connection event or CR stream begins, or ceases, to feed the EVD. */
+void dap_evd_feed(struct dap_evd *evd);
+void dap_evd_unfeed(struct dap_evd *evd);
 /* Raises an asynchronous event on the IA's async EVD. */
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
 
 /* ---- called by a backend ---- */
-/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread. */
+/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread, any lock held: the
+ * rest follows in the connection manager's thread. */
 void dap_ep_broken(struct dap_ep *ep);
 /* The CQ behind the EVD was overrun: the EVD is dead, EVD_OVERFLOW is raised. */
 void dap_evd_overflow(struct dap_evd *evd);
 /* The device is gone. */
 void dap_ia_fatal(struct dap_ia *ia);
 
+/* A post found the queue of an endpoint full: takes completions nobody will ever dequeue, since the
+ * consumer gave no EVD for that direction. True when there were some. The poster's thread. */
+bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
+
 /* ---- ep_fsm.c: the only writer of an endpoint's state and table ---- */
 enum dap_ep_cause {			/* what happened to it */
 	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,
 	DAP_CAUSE_TENTATIVE, DAP_CAUSE_ACCEPT, DAP_CAUSE_REJECT, DAP_CAUSE_ESTABLISHED,
 	DAP_CAUSE_FAILED, DAP_CAUSE_DISCONNECT_GRACEFUL, DAP_CAUSE_DISCONNECT_ABRUPT,
-	DAP_CAUSE_ENDED, DAP_CAUSE_BROKEN, DAP_CAUSE_RESET, DAP_CAUSES
+	DAP_CAUSE_ENDED, DAP_CAUSE_BROKEN, DAP_CAUSE_RESET, DAP_CAUSE_FREE, DAP_CAUSES
 };
 /* Applies the cause by the table. 0, or DAP_ERR(INVALID_STATE, SUB_STATE_EP + state) with the state
  * unchanged. ep->lock is held. */
 int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);
+/* The same without doing it: the next state, or -1 when the cause is refused. */
+int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause);
+const char *dap_ep_state_name(enum dap_ep_state state);
+const char *dap_ep_cause_name(enum dap_ep_cause cause);
+/* The whole table as Markdown, for DESIGN.md. */
+void dap_ep_fsm_print(FILE *out);
 /* Puts a fresh endpoint into UNCONNECTED. */
 void dap_ep_fsm_init(struct dap_ep *ep);
 static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)
 {
 	return (enum dap_ep_state)__atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);
 }
+
+/* Requests may be posted: CONNECTED, or DISCONNECTED, where they flush. */
+static inline bool dap_ep_may_request(const struct dap_ep *ep)
+{
+	return dap_ep_state(ep) == DAP_EP_CONNECTED || dap_ep_state(ep) == DAP_EP_DISCONNECTED;
+}
+
+/* ---- param.c: "key=value" words of ia_params, separated by blanks, commas or semicolons ---- */
+/* True when the key is there (a word without '=' has the value "1"); cut to size. */
+bool dap_param(const char *params, const char *key, char *value, size_t size);
+/* As a number, or otherwise. */
+unsigned long dap_param_num(const char *params, const char *key, unsigned long otherwise);
 
 /* ---- log.c: DAPL_DBG_TYPE bits; one line to stderr or syslog (DAPL_DBG_DEST) ---- */
 enum { DAP_LOG_ERR = 1, DAP_LOG_WARN = 2, DAP_LOG_EVD = 4, DAP_LOG_CM = 8, DAP_LOG_EP = 0x10 };

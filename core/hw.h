@@ -40,11 +40,13 @@ struct dap_hw {
 	int (*lmr_destroy)(struct dap_lmr *lmr);
 
 	int (*rmr_create)(struct dap_rmr *rmr);
-	/* Remote access has ended when it returns. */
+	/* Remote access has ended when it returns. rmr->lmr is as the last bind left it; core then
+	 * gives up that LMR's count of binds. */
 	int (*rmr_destroy)(struct dap_rmr *rmr);
 
 	/* A CQ of at least entries behind the EVD. */
 	int (*cq_create)(struct dap_evd *evd, unsigned int entries);
+	/* NULL when it can not; loses no completion. */
 	int (*cq_resize)(struct dap_evd *evd, unsigned int entries);
 	int (*cq_destroy)(struct dap_evd *evd);
 	/* One completion as an event: true, or false when there is none. The consumer's thread only. */
@@ -56,6 +58,8 @@ struct dap_hw {
 
 	/* The QP of an endpoint with ep->attr, EVDs and PZ, able to take receives (INIT). */
 	int (*qp_create)(struct dap_ep *ep);
+	/* Nothing posted and not yet dequeued, in each direction. A snapshot. */
+	void (*qp_idle)(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 	/* Fills ep->local_path; draws a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);
 	/* To RTR and RTS towards ep->remote_path. */
