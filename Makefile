@@ -218,10 +218,10 @@ $(O)/lib/libharness.a: $(HARNESS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 TSAN_BINS := $(TSAN_PROGS:%=$(O)/tests/tsan/%)
-$(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(O)/lib/libharness.a $(ARCHIVES) $(LIBDAT)
+$(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(call objs,$(PERF_COMMON)) $(O)/lib/libharness.a $(LIBDAT)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(O)/lib/libharness.a $(ldat) -lm
 
 $(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
 	@mkdir -p $(@D)
@@ -256,7 +256,7 @@ check-tsan:
 	+@$(MAKE) BUILD=$(O)/tsan SAN=thread check-races
 
 check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
-	@$(TEST_ENV) scripts/check $(O) -r $(TSAN_PROGS)
+	@$(TEST_ENV) DAT_OVERRIDE=$(abspath $(O)/etc/bench.conf) scripts/check $(O) -r $(TSAN_PROGS)
 
 check-all:
 	@scripts/deps.sh --all

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The peer goes while one thread posts and another polls: the state and table pointer switch. */
+#include "tests/tsan/tsan.h"
+
+static atomic_uint posted;
+static atomic_bool stop;
+
+static void *poster(void *arg)
+{
+	struct pair *p = arg;
+	DAT_RETURN ret;
+
+	while (!atomic_load(&stop)) {
+		ret = tsan_write(p, DAT_COMPLETION_DEFAULT_FLAG);
+		if (ret == DAT_SUCCESS)
+			atomic_fetch_add(&posted, 1);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static struct pair p;
+	unsigned int reaped = 0;
+	DAT_EVENT ev;
+	pthread_t t;
+
+	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	t = tsan_thread(poster, &p);
+	tsan_reap(p.a.req_evd, 200);
+	reaped = 200;
+	consumer_close(&p.b);
+	tsan_must(consumer_wait_end(&p.a, TSAN_LIMIT_S * 1000000000ull) == 0, "no end");
+	for (int i = 0; i < 200; i++)
+		if (dat_evd_dequeue(p.a.req_evd, &ev) == DAT_SUCCESS)
+			reaped++;
+	atomic_store(&stop, true);
+	pthread_join(t, NULL);
+	tsan_reap(p.a.req_evd, atomic_load(&posted) - reaped);
+	tsan_must(dat_evd_dequeue(p.a.req_evd, &ev) != DAT_SUCCESS, "one completion too many");
+	consumer_close(&p.a);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One thread posts, another dequeues: credits pass from poller to poster without a lock. */
+#include "tests/tsan/tsan.h"
+
+static void *poster(void *arg)
+{
+	tsan_must(tsan_write_all(arg, TSAN_OPS, DAT_COMPLETION_DEFAULT_FLAG), "post");
+	return NULL;
+}
+
+int main(void)
+{
+	static struct pair p;
+	pthread_t t;
+
+	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	t = tsan_thread(poster, &p);
+	tsan_reap(p.a.req_evd, TSAN_OPS);
+	pthread_join(t, NULL);
+	pair_close(&p);
+	return 0;
+}

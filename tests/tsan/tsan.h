@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the race programs share. Each is a plain main() that does what the concurrency contract
+ * allows, on the variant of the hot path that runs on hardware; the race detector judges.
+ */
+#ifndef TSAN_H
+#define TSAN_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "perf/common/pair.h"
+#include "perf/common/stats.h"
+
+enum { TSAN_OPS = 2000, TSAN_LIMIT_S = 60 };
+
+static inline void tsan_must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "FAILED: %s\n", what);
+	_Exit(1);
+}
+
+static inline DAT_LMR_TRIPLET tsan_iov(const struct region *r, uint64_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf,
+				  .segment_length = len };
+}
+
+static inline DAT_RETURN tsan_write(struct pair *p, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET l = tsan_iov(&p->local, 64);
+	DAT_RMR_TRIPLET r = { .rmr_context = p->remote.rmr_context,
+			      .target_address = (DAT_VADDR)(uintptr_t)p->remote.buf,
+			      .segment_length = 64 };
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, flags);
+}
+
+/* Posts until it goes in; a full queue waits for the poller. False: the endpoint is gone. */
+static inline bool tsan_write_all(struct pair *p, unsigned int n, DAT_COMPLETION_FLAGS flags)
+{
+	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;
+	DAT_RETURN ret;
+
+	while (n) {
+		ret = tsan_write(p, flags);
+		if (ret == DAT_SUCCESS) {
+			n--;
+		} else if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES) {
+			return false;
+		} else {
+			tsan_must(now_ns() < until, "the queue stays full");
+			sched_yield();
+		}
+	}
+	return true;
+}
+
+/* Dequeues n completions of any status. */
+static inline void tsan_reap(DAT_EVD_HANDLE evd, unsigned int n)
+{
+	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;
+	DAT_EVENT ev;
+
+	while (n) {
+		if (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS) {
+			n--;
+			continue;
+		}
+		tsan_must(now_ns() < until, "completions are missing");
+		sched_yield();
+	}
+}
+
+static inline pthread_t tsan_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_t t;
+
+	tsan_must(pthread_create(&t, NULL, fn, arg) == 0, "pthread_create");
+	return t;
+}
+
+#endif
