@@ -10,8 +10,10 @@
  *   RTU  ->                        ready()          core: ESTABLISHED on the passive connect EVD
  *   established()  <-  GO          dap_cm_go        core: active ESTABLISHED; only now may it post
  *
- * Callbacks come from the manager's one thread, none of its locks held, never two at a time.
- * Functions return 0 or -errno and never block on the peer.
+ * All IAs of a process share one thread, which sleeps when nothing happens. Callbacks come from it,
+ * none of its locks held, never two at a time. Functions return 0 or -errno, never block on the peer
+ * and may be called with any lock of core held, except dap_cm_open, dap_cm_close, dap_cm_sync and
+ * dap_cm_timer_close, which wait for that thread. In a forked child all of them do nothing.
  */
 #ifndef DAP_CM_H
 #define DAP_CM_H
@@ -39,29 +41,39 @@ struct dap_cm_ops {
 	/* Passive: conn is core's until accept, reject or release. Non-zero return refuses
 	 * (NON_PEER_REJECTED at the peer) and the conn is not core's. */
 	int (*request)(void *listener_ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r);
-	void (*reply)(void *conn_ctx, const struct dap_path *path, const void *pd, uint32_t size);
-	void (*ready)(void *conn_ctx);
-	void (*established)(void *conn_ctx);
+	void (*reply)(void *conn_ctx, struct dap_cm_conn *conn, const struct dap_path *path,
+		      const void *pd, uint32_t size);
+	void (*ready)(void *conn_ctx, struct dap_cm_conn *conn);
+	void (*established)(void *conn_ctx, struct dap_cm_conn *conn);
 	/* Exactly once for each conn that core connected or accepted, whatever ended it, unless core
-	 * released it first. Passive conns that die before accept: ended(NULL context) is not called;
-	 * accept then fails with -ECONNRESET. */
-	void (*ended)(void *conn_ctx, enum dap_cm_end why, const void *pd, uint32_t size);
+	 * released it first; the conn is gone when it returns. Passive conns that die before accept
+	 * tell nobody: accept then fails with -ECONNRESET. */
+	void (*ended)(void *conn_ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
+		      uint32_t size);
 };
 
-int dap_cm_open(const struct dap_cm_ops *ops, struct dap_cm **cm);
-/* Stops the thread; connections still there are cut. No callback after it returns. */
+/* local: the IA's address. Tells IAs of one process apart that listen to the same conn_qual;
+ * listeners answer on every address of the host. */
+int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, struct dap_cm **cm);
+/* Connections still there are cut. No callback after it returns. */
 void dap_cm_close(struct dap_cm *cm);
+/* Every callback that was running when it was called has returned when it does: with a release or
+ * unlisten before it, what their context points to may be freed. Nothing from within a callback. */
+void dap_cm_sync(struct dap_cm *cm);
 /* Calls fn from the manager's thread whenever fd is readable (device events). */
 int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
 int dap_cm_unwatch(struct dap_cm *cm, int fd);
-/* Calls fn once from the manager's thread after delay_us; for drains. cancel: no call after it. */
-int dap_cm_timer(struct dap_cm *cm, uint64_t delay_us, void (*fn)(void *arg), void *arg);
+/* Calls t->fn(t->arg) once from the manager's thread after delay_us; sets anew what is set. */
+void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
+/* No call of it after this returns, nor can it be set again. */
+void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
-/* conn_qual -> TCP port: see DESIGN.md. -EADDRINUSE when taken, -EMFILE, -ENOMEM. conn_qual 0 with
- * any: picks a free one and stores it. */
+/* conn_qual -> TCP port: see cm_listen.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a free
+ * one and stores it, -EADDRNOTAVAIL when there is none. */
 int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 		  struct dap_cm_listener **l);
-/* No request() for it begins after this returns; requests already handed over live on. */
+/* No request() for it begins after this returns; requests already handed over live on. The
+ * listener is dead. */
 void dap_cm_unlisten(struct dap_cm_listener *l);
 
 /* timeout_us 0xffffffff: for ever. Retries while nobody listens yet, within the timeout. */
@@ -80,8 +92,8 @@ int dap_cm_go(struct dap_cm_conn *conn);
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
 /* The QP broke: the peer's ended(BROKEN); ours is not called. The conn is released. */
 void dap_cm_break(struct dap_cm_conn *conn);
-/* Core drops the conn: no callback about it begins after this returns (it may be called from
- * within one), and the pointer is dead. */
+/* Core drops the conn: no callback about it begins after this returns (one may be running: see
+ * dap_cm_sync), and the pointer is dead. A farewell under way still reaches the peer. */
 void dap_cm_release(struct dap_cm_conn *conn);
 
 #endif

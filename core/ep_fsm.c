@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The states of an endpoint (DAT 1.2 section 6.6): what each cause does in each. This file alone
+ * writes ep->state and ep->obj.table.
+ *
+ * The two are separate words. A call that found the old table while the state changes behaves as if
+ * it had come before the change: it reaches a QP that flushes, never one that is gone.
+ */
+#include "core/dap.h"
+
+#define NO (-1)
+
+/* Short names keep a row of the table on one line. */
+enum {
+	UNC = DAP_EP_UNCONNECTED, RSV = DAP_EP_RESERVED, PAS = DAP_EP_PASSIVE_PENDING,
+	TEN = DAP_EP_TENTATIVE_PENDING, ACT = DAP_EP_ACTIVE_PENDING, CPL = DAP_EP_COMPLETION_PENDING,
+	CON = DAP_EP_CONNECTED, DSP = DAP_EP_DISCONNECT_PENDING, DIS = DAP_EP_DISCONNECTED,
+};
+
+/*
+ * Rows are causes, columns states. The three unconfigured states have no column: an endpoint here
+ * has its attributes from its creation on, so that nothing leads to them and all is refused there.
+ */
+static const int8_t next_state[DAP_CAUSES][DAP_EP_STATES] = {
+#define ROW(cause, unc, rsv, pas, ten, act, cpl, con, dsp, dis)                                    \
+	[DAP_CAUSE_##cause] = {                                                                    \
+		[DAP_EP_UNCONFIGURED_UNCONNECTED] = NO, [DAP_EP_UNCONFIGURED_RESERVED] = NO,       \
+		[DAP_EP_UNCONFIGURED_PASSIVE] = NO, [DAP_EP_UNCONFIGURED_TENTATIVE] = NO,          \
+		[UNC] = unc, [RSV] = rsv, [PAS] = pas, [TEN] = ten, [ACT] = act, [CPL] = cpl,      \
+		[CON] = con, [DSP] = dsp, [DIS] = dis }
+	/*                   UNC  RSV  PAS  TEN  ACT  CPL  CON  DSP  DIS */
+	ROW(CONNECT,             ACT, NO,  NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(RESERVE,             RSV, NO,  NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(UNRESERVE,           NO,  UNC, NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(REQUEST,             NO,  PAS, NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(TENTATIVE,           TEN, NO,  NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(ACCEPT,              CPL, NO,  CPL, CPL, NO,  NO,  NO,  NO,  NO),
+	ROW(REJECT,              NO,  NO,  UNC, UNC, NO,  NO,  NO,  NO,  NO),
+	ROW(ESTABLISHED,         NO,  NO,  NO,  NO,  CON, CON, NO,  NO,  NO),
+	ROW(FAILED,              NO,  NO,  NO,  NO,  DIS, DIS, NO,  NO,  NO),
+	ROW(DISCONNECT_GRACEFUL, NO,  NO,  NO,  NO,  DIS, DIS, DSP, DSP, DIS),
+	ROW(DISCONNECT_ABRUPT,   NO,  NO,  NO,  NO,  DIS, DIS, DIS, DIS, DIS),
+	ROW(ENDED,               NO,  NO,  NO,  NO,  NO,  NO,  DIS, DIS, NO),
+	ROW(BROKEN,              NO,  NO,  NO,  NO,  DIS, DIS, DIS, DIS, NO),
+	ROW(RESET,               UNC, NO,  NO,  NO,  NO,  NO,  NO,  NO,  UNC),
+	ROW(FREE,                UNC, NO,  NO,  NO,  DIS, DIS, DIS, DIS, DIS),
+#undef ROW
+};
+
+static const char *const state_names[DAP_EP_STATES] = {
+	"UNCONNECTED", "UNCONFIGURED_UNCONNECTED", "RESERVED", "UNCONFIGURED_RESERVED",
+	"PASSIVE_PENDING", "UNCONFIGURED_PASSIVE", "ACTIVE_PENDING", "TENTATIVE_PENDING",
+	"UNCONFIGURED_TENTATIVE", "CONNECTED", "DISCONNECT_PENDING", "DISCONNECTED",
+	"COMPLETION_PENDING",
+};
+
+static const char *const cause_names[DAP_CAUSES] = {
+	"connect", "reserve", "unreserve", "request", "tentative", "accept", "reject", "established",
+	"failed", "disconnect graceful", "disconnect abrupt", "ended", "broken", "reset", "free",
+};
+
+/* Release: whoever sees the state sees what made it, such as the address of the peer. */
+static void enter(struct dap_ep *ep, enum dap_ep_state state)
+{
+	const void *const *tables = (const void *const *)ep->obj.ia->tables;
+	enum dap_table which = state == DAP_EP_CONNECTED ? DAP_TABLE_EP_LIVE : DAP_TABLE_CHECKED;
+
+	__atomic_store_n(&ep->state, (uint32_t)state, __ATOMIC_RELEASE);
+	__atomic_store_n(&ep->obj.table, tables[which], __ATOMIC_RELEASE);
+}
+
+void dap_ep_fsm_init(struct dap_ep *ep)
+{
+	enter(ep, DAP_EP_UNCONNECTED);
+}
+
+int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause)
+{
+	return next_state[cause][state];
+}
+
+int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+	int next = next_state[cause][state];
+
+	if (next == NO)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	if (next != (int)state)
+		enter(ep, (enum dap_ep_state)next);
+	return 0;
+}
+
+const char *dap_ep_state_name(enum dap_ep_state state)
+{
+	return state < DAP_EP_STATES ? state_names[state] : "?";
+}
+
+const char *dap_ep_cause_name(enum dap_ep_cause cause)
+{
+	return cause < DAP_CAUSES ? cause_names[cause] : "?";
+}
+
+static bool is_unconfigured(int state)
+{
+	return state == DAP_EP_UNCONFIGURED_UNCONNECTED || state == DAP_EP_UNCONFIGURED_RESERVED ||
+	       state == DAP_EP_UNCONFIGURED_PASSIVE || state == DAP_EP_UNCONFIGURED_TENTATIVE;
+}
+
+void dap_ep_fsm_print(FILE *out)
+{
+	fprintf(out, "| state |");
+	for (int c = 0; c < DAP_CAUSES; c++)
+		fprintf(out, " %s |", cause_names[c]);
+	fprintf(out, "\n|---|");
+	for (int c = 0; c < DAP_CAUSES; c++)
+		fprintf(out, "---|");
+	fprintf(out, "\n");
+	for (int s = 0; s < DAP_EP_STATES; s++) {
+		if (is_unconfigured(s))
+			continue;
+		fprintf(out, "| %s |", state_names[s]);
+		for (int c = 0; c < DAP_CAUSES; c++) {
+			int next = next_state[c][s];
+
+			fprintf(out, " %s |", next == NO ? "-" : next == s ? "stays" : state_names[next]);
+		}
+		fprintf(out, "\n");
+	}
+}
