@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What every redirected call is made of: null test, first word of the handle, jump. They must
- * compile to just that, tests/sh/redirect.sh looks.
+ * compile to just that: tests/sh/abi.sh looks.
  */
 #ifndef LIBDAT_REDIRECT_H
 #define LIBDAT_REDIRECT_H

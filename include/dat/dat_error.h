@@ -69,6 +69,9 @@ typedef enum dat_return_type {
 /* DAT 1.0's name. */
 #define DAT_NAME_NOT_FOUND DAT_PROVIDER_NOT_FOUND
 
+/* The specification names it for dat_srq_free(3) and gives it no number of its own. */
+#define DAT_SRQ_IN_USE DAT_INVALID_STATE
+
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE,
 
