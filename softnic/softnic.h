@@ -35,8 +35,9 @@ struct softnic_host {
 	 * function means that bus addresses are this process's own virtual addresses.
 	 */
 	void *(*dma)(void *ctx, uint64_t addr, size_t len);
-	/* MSI-X. Called with the device locked: the handler may read memory and write file
-	 * descriptors, and must not call back into the device. */
+	/* MSI-X. Called while the device is being driven: the handler may read memory, write file
+	 * descriptors and ring EQ doorbells with softnic_mmio_write (as a driver's handler does; it
+	 * is taken up after the handler returns), and must not call anything else here. */
 	void (*irq)(void *ctx, unsigned int vector);
 	void *ctx;
 };
