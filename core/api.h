@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the API fronts call. Handles among the arguments have been checked by dap_obj_get to be live
+ * objects of the IA; masks and enums are valid. Functions return 0 or a DAP_ERR, and write their
+ * outputs only then.
+ */
+#ifndef DAP_API_H
+#define DAP_API_H
+
+#include "core/dap.h"
+
+/* ---- ia.c ---- */
+struct dap_ia_args {
+	const char *name, *params;	/* ia_params of dat.conf */
+	enum dap_api api;
+	bool threadsafe;
+	/* Fills ia->tables and ia->hot once the backend is open. */
+	int (*make_tables)(struct dap_ia *ia);
+	uint32_t async_qlen;
+	struct dap_evd *async_evd;	/* the consumer's, or NULL */
+	bool no_async_evd;		/* somebody else listens */
+};
+int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **ia);
+int dap_ia_close(struct dap_ia *ia, bool graceful);
+
+/* ---- pz.c ---- */
+int dap_pz_create(struct dap_ia *ia, struct dap_pz **pz);
+int dap_pz_free(struct dap_pz *pz);
+void dap_pz_hold(struct dap_pz *pz);
+void dap_pz_drop(struct dap_pz *pz);
+
+/* ---- lmr.c ---- */
+struct dap_lmr_args {
+	enum dap_mem_type mem_type;
+	void *region;			/* address; struct dap_lmr for DAP_MEM_LMR */
+	uint64_t length;
+	struct dap_pz *pz;
+	uint32_t priv;
+};
+int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct dap_lmr **lmr);
+int dap_lmr_free(struct dap_lmr *lmr);
+void dap_lmr_destroy(struct dap_lmr *lmr);
+/* Validating mode: [addr, +length) of the LMR that context names, for an endpoint of pz (NULL: any)
+ * that needs these rights. */
+int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t context, uint64_t addr,
+		  uint64_t length, uint32_t priv);
+
+/* ---- rmr.c ---- */
+int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **rmr);
+void dap_rmr_free(struct dap_rmr *rmr);
+
+/* ---- evd.c, evd_queue.c, evd_wait.c ---- */
+int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_evd **evd);
+int dap_evd_free(struct dap_evd *evd);
+/* Waiters return with ABORT; from then on nobody can wait. */
+void dap_evd_abort(struct dap_evd *evd);
+/* No thread waits any more and no stream feeds it. */
+void dap_evd_destroy(struct dap_evd *evd);
+int dap_evd_resize(struct dap_evd *evd, uint32_t qlen);
+void dap_evd_set_waitable(struct dap_evd *evd, bool waitable);
+/* DTO completions under these flags begin, or cease, to feed it. INVALID_PARAMETER when they do not
+ * go with what else feeds it. */
+int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags);
+void dap_evd_remove_stream(struct dap_evd *evd);
+/* Completions of the endpoint that a wait has set aside are gone. */
+void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
+/* nmore is set on success, TIMEOUT_EXPIRED and INTERRUPTED_CALL. */
+int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
+		 uint32_t *nmore);
+
+/* ---- ep.c ---- */
+struct dap_ep_args {
+	struct dap_pz *pz;
+	struct dap_evd *recv_evd, *request_evd, *connect_evd;	/* or NULL: not interested */
+	const struct dap_ep_attr *attr;				/* or NULL: defaults */
+};
+int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);
+int dap_ep_free(struct dap_ep *ep);
+void dap_ep_destroy(struct dap_ep *ep);
+int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
+
+/* ---- ep_modify.c ---- */
+enum {				/* what a change changes; attributes one bit each */
+	DAP_EP_SET_PZ = 1, DAP_EP_SET_RECV_EVD = 2, DAP_EP_SET_REQUEST_EVD = 4,
+	DAP_EP_SET_CONNECT_EVD = 8, DAP_EP_SET_ATTR = 0x10,
+};
+struct dap_ep_change {
+	uint32_t set;
+	struct dap_pz *pz;
+	struct dap_evd *recv_evd, *request_evd, *connect_evd;
+	struct dap_ep_attr attr;	/* all of them: those not changed as they were */
+};
+int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change);
+
+/* ---- ep_attr.c ---- */
+void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr);
+/* Zero sizes and iov counts become the default. INVALID_PARAMETER where the adapter can not. */
+int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Local Memory Regions, and the directory that finds one by its context. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/api.h"
+#include "core/hw.h"
+
+static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **out)
+{
+	struct dap_lmr_page **slot = &ia->lmr_dir[context >> 20];
+	struct dap_lmr_page *page = *slot;
+
+	if (!page) {
+		page = calloc(1, sizeof(*page));
+		if (!page)
+			return -1;
+		__atomic_store_n(slot, page, __ATOMIC_RELEASE);
+	}
+	*out = page;
+	return 0;
+}
+
+/* The lower 8 bits of a context are its variant: two live LMRs differ above them. */
+static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
+{
+	struct dap_lmr_page *page;
+	int err;
+
+	pthread_mutex_lock(&ia->lock);
+	err = page_of(ia, lmr->lmr_context, &page);
+	if (!err)
+		__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], lmr, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+	return err;
+}
+
+static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
+{
+	struct dap_lmr_page *page = ia->lmr_dir[lmr->lmr_context >> 20];
+
+	__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], NULL, __ATOMIC_RELEASE);
+}
+
+static int describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
+{
+	const struct dap_lmr *base = args->region;
+
+	switch (args->mem_type) {
+	case DAP_MEM_VIRTUAL:
+		lmr->addr = (uintptr_t)args->region;
+		lmr->length = args->length;
+		break;
+	case DAP_MEM_LMR:
+		lmr->addr = base->addr;
+		lmr->length = base->length;
+		break;
+	default:
+		/* DAP_MEM_SHARED_VIRTUAL: the pages that a cookie names would be found here. */
+		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
+	}
+	lmr->mem_type = args->mem_type;
+	lmr->region = args->region;
+	lmr->priv = args->priv;
+	lmr->pz = args->pz;
+	return 0;
+}
+
+static int check_range(const struct dap_lmr *lmr)
+{
+	const struct dap_caps *caps = &lmr->obj.ia->caps;
+
+	if (!lmr->addr)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	if (!lmr->length || lmr->length > caps->max_lmr_size ||
+	    lmr->length - 1 > UINT64_MAX - lmr->addr)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+	return 0;
+}
+
+static int register_it(struct dap_lmr *lmr)
+{
+	struct dap_ia *ia = lmr->obj.ia;
+	int err = ia->hw->lmr_create(lmr);
+
+	if (err == -ENOMEM)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	if (err)
+		return dap_err_from_errno(err);
+	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)))
+		lmr->rmr_context = 0;
+	if (enter(ia, lmr)) {
+		ia->hw->lmr_destroy(lmr);
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	}
+	return 0;
+}
+
+int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct dap_lmr **out)
+{
+	struct dap_lmr *lmr = dap_obj_alloc(DAP_LMR, ia);
+	int err;
+
+	if (!lmr)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	err = describe(lmr, args);
+	if (!err)
+		err = check_range(lmr);
+	if (!err)
+		err = register_it(lmr);
+	if (err) {
+		dap_obj_free(lmr);
+		return err;
+	}
+	dap_pz_hold(lmr->pz);
+	*out = lmr;
+	return 0;
+}
+
+void dap_lmr_destroy(struct dap_lmr *lmr)
+{
+	struct dap_ia *ia = lmr->obj.ia;
+
+	leave(ia, lmr);
+	ia->hw->lmr_destroy(lmr);
+	dap_pz_drop(lmr->pz);
+	dap_obj_free(lmr);
+}
+
+int dap_lmr_free(struct dap_lmr *lmr)
+{
+	if (__atomic_load_n(&lmr->binds, __ATOMIC_ACQUIRE))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_LMR_IN_USE);
+	dap_lmr_destroy(lmr);
+	return 0;
+}
+
+int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t context, uint64_t addr,
+		  uint64_t length, uint32_t priv)
+{
+	bool write = priv & DAP_PRIV_LOCAL_WRITE;
+	const struct dap_lmr *lmr = dap_lmr_find(ia, context);
+
+	if (!lmr)
+		return DAP_ERR(DAP_PRIVILEGES_VIOLATION,
+			       write ? DAP_SUB_PRIV_WRITE : DAP_SUB_PRIV_READ);
+	if (pz && lmr->pz != pz)
+		return DAP_ERR(DAP_PROTECTION_VIOLATION,
+			       write ? DAP_SUB_PROT_WRITE : DAP_SUB_PROT_READ);
+	if ((lmr->priv & priv) != priv)
+		return DAP_ERR(DAP_PRIVILEGES_VIOLATION,
+			       write ? DAP_SUB_PRIV_WRITE : DAP_SUB_PRIV_READ);
+	if (addr < lmr->addr || length > lmr->length || addr - lmr->addr > lmr->length - length)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One line per message, where the error is decided. DAPL_DBG_TYPE is a sum of DAP_LOG_* (1 when
+ * not set: errors), DAPL_DBG_DEST 1 for stderr, 2 for syslog, 3 for both.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "core/dap.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned int kinds = DAP_LOG_ERR, dests = 1;
+
+static unsigned int number(const char *name, unsigned int otherwise)
+{
+	const char *text = secure_getenv(name);
+	char *end;
+	unsigned long v;
+
+	if (!text || !*text)
+		return otherwise;
+	v = strtoul(text, &end, 0);
+	return *end ? otherwise : (unsigned int)v;
+}
+
+static void read_environment(void)
+{
+	kinds = number("DAPL_DBG_TYPE", DAP_LOG_ERR);
+	dests = number("DAPL_DBG_DEST", 1);
+}
+
+void dap_log(unsigned int kind, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int n;
+
+	pthread_once(&once, read_environment);
+	if (!(kind & kinds))
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if (dests & 1)
+		dprintf(STDERR_FILENO, "dapl-direct: %s\n", line);
+	if (dests & 2)
+		syslog(kind == DAP_LOG_ERR ? LOG_ERR : LOG_INFO, "dapl-direct: %s", line);
+}

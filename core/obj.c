@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where DAT objects live. Slabs of one type each, which grow and are never given back: a handle
+ * of an object long gone still points at an object of its type, whose first word leads to the
+ * dead table. A freed struct rests behind all others before it serves again, so that a stale
+ * handle meets a new object as late as can be.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dap.h"
+
+#define CHUNKS 16		/* each as large as all before it and one more base */
+#define REST 32			/* freed objects that wait at least before one is used again */
+
+struct pool {
+	size_t size;
+	unsigned int base;	/* objects in chunk 0 */
+	pthread_mutex_t lock;
+	char *chunk[CHUNKS];	/* written once, read without the lock */
+	unsigned int nchunks;
+	uint32_t used;		/* slots handed out so far; atomic */
+	struct dap_obj *oldest, *newest;	/* freed, linked by context */
+	unsigned int resting;
+};
+
+#define POOL(type, n)                                                                              \
+	{                                                                                          \
+		.size = (sizeof(type) + 63) & ~(size_t)63, .base = (n),                            \
+		.lock = PTHREAD_MUTEX_INITIALIZER                                                  \
+	}
+
+static struct pool pools[DAP_TYPES] = {
+	[DAP_IA] = POOL(struct dap_ia, 2),	[DAP_PZ] = POOL(struct dap_pz, 16),
+	[DAP_LMR] = POOL(struct dap_lmr, 64),	[DAP_RMR] = POOL(struct dap_rmr, 64),
+	[DAP_EVD] = POOL(struct dap_evd, 64),	[DAP_EP] = POOL(struct dap_ep, 64),
+	[DAP_PSP] = POOL(struct dap_psp, 16),	[DAP_RSP] = POOL(struct dap_psp, 16),
+	[DAP_CR] = POOL(struct dap_cr, 64),
+};
+
+const void *dap_dead_table[DAP_APIS];
+
+/* Chunk k holds slots [base * (2^k - 1), base * (2^(k+1) - 1)). */
+static uint32_t first_slot(const struct pool *p, unsigned int chunk)
+{
+	return p->base * ((1U << chunk) - 1);
+}
+
+static struct dap_obj *at(const struct pool *p, uint32_t slot)
+{
+	unsigned int chunk = 31 - (unsigned int)__builtin_clz(slot / p->base + 1);
+	char *mem = __atomic_load_n(&p->chunk[chunk], __ATOMIC_ACQUIRE);
+
+	return (struct dap_obj *)(void *)(mem + (slot - first_slot(p, chunk)) * p->size);
+}
+
+static int grow(struct pool *p)
+{
+	size_t n = (size_t)p->base << p->nchunks;
+	char *mem;
+
+	if (p->nchunks == CHUNKS)
+		return -1;
+	mem = aligned_alloc(64, n * p->size);
+	if (!mem)
+		return -1;
+	__atomic_store_n(&p->chunk[p->nchunks++], mem, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static struct dap_obj *take_fresh(struct pool *p)
+{
+	uint32_t slot = p->used;
+	struct dap_obj *obj;
+
+	if (slot == first_slot(p, p->nchunks) && grow(p))
+		return NULL;
+	obj = at(p, slot);
+	memset(obj, 0, p->size);
+	obj->slot = slot;
+	__atomic_store_n(&p->used, slot + 1, __ATOMIC_RELEASE);
+	return obj;
+}
+
+static struct dap_obj *take_rested(struct pool *p)
+{
+	struct dap_obj *obj = p->oldest;
+
+	if (!obj)
+		return NULL;
+	p->oldest = obj->context;
+	if (!p->oldest)
+		p->newest = NULL;
+	p->resting--;
+	return obj;
+}
+
+static bool has_room(const struct pool *p)
+{
+	return p->used < first_slot(p, p->nchunks);
+}
+
+/* Slots never used come first, then those that rested; more memory when too few rest. */
+static struct dap_obj *take(struct pool *p)
+{
+	struct dap_obj *obj = NULL;
+
+	if (has_room(p) || p->resting < REST)
+		obj = take_fresh(p);
+	return obj ? obj : take_rested(p);
+}
+
+void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
+{
+	struct pool *p = &pools[type];
+	struct dap_obj *obj;
+	uint32_t slot;
+
+	pthread_mutex_lock(&p->lock);
+	obj = take(p);
+	pthread_mutex_unlock(&p->lock);
+	if (!obj)
+		return NULL;
+	/* The first word stays what it was: somebody may be calling through it. */
+	slot = obj->slot;
+	memset((char *)obj + offsetof(struct dap_obj, api), 0,
+	       p->size - offsetof(struct dap_obj, api));
+	obj->slot = slot;
+	__atomic_store_n(&obj->ia, ia, __ATOMIC_RELAXED);
+	if (ia) {
+		obj->api = ia->obj.api;
+		dap_obj_set_table(obj, DAP_TABLE_CHECKED);
+	}
+	__atomic_store_n(&obj->type, (uint16_t)type, __ATOMIC_RELEASE);
+	return obj;
+}
+
+void dap_obj_free(void *object)
+{
+	struct dap_obj *obj = object;
+	struct pool *p = &pools[obj->type];
+
+	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);
+	__atomic_store_n(&obj->type, (uint16_t)DAP_NONE, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&p->lock);
+	obj->context = NULL;
+	if (p->newest)
+		p->newest->context = obj;
+	else
+		p->oldest = obj;
+	p->newest = obj;
+	p->resting++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Whether h is the address of a slot that was handed out, without looking behind it. */
+static bool is_slot(const struct pool *p, const void *h)
+{
+	uint32_t used = __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
+
+	for (unsigned int k = 0; k < CHUNKS && first_slot(p, k) < used; k++) {
+		uintptr_t mem = (uintptr_t)__atomic_load_n(&p->chunk[k], __ATOMIC_ACQUIRE);
+		uintptr_t off = (uintptr_t)h - mem;
+
+		if ((uintptr_t)h >= mem && off < ((size_t)p->base << k) * p->size)
+			return off % p->size == 0 && first_slot(p, k) + off / p->size < used;
+	}
+	return false;
+}
+
+static bool is_live(const struct dap_obj *obj, enum dap_type type, const struct dap_ia *ia)
+{
+	return __atomic_load_n(&obj->type, __ATOMIC_ACQUIRE) == type &&
+	       (!ia || __atomic_load_n(&obj->ia, __ATOMIC_RELAXED) == ia);
+}
+
+void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
+{
+	if (!is_slot(&pools[type], h) || !is_live(h, type, ia))
+		return NULL;
+	return (void *)(uintptr_t)h;
+}
+
+enum dap_type dap_obj_type(const void *h)
+{
+	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++) {
+		if (pools[t].size && is_slot(&pools[t], h))
+			return is_live(h, t, NULL) ? t : DAP_NONE;
+	}
+	return DAP_NONE;
+}
+
+void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, void *arg), void *arg)
+{
+	struct pool *p = &pools[type];
+	uint32_t used = __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
+
+	for (uint32_t slot = 0; slot < used; slot++) {
+		struct dap_obj *obj = at(p, slot);
+
+		if (is_live(obj, type, ia))
+			fn(obj, arg);
+	}
+}
+
+static void count_one(void *obj, void *arg)
+{
+	(void)obj;
+	++*(unsigned int *)arg;
+}
+
+unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia)
+{
+	unsigned int n = 0;
+
+	dap_obj_each(type, (struct dap_ia *)(uintptr_t)ia, count_one, &n);
+	return n;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Remote Memory Regions: their life. Binding is the backend's. */
+#include "core/api.h"
+#include "core/hw.h"
+
+int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **out)
+{
+	struct dap_ia *ia = pz->obj.ia;
+	struct dap_rmr *rmr = dap_obj_alloc(DAP_RMR, ia);
+	int err;
+
+	if (!rmr)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	rmr->pz = pz;
+	err = ia->hw->rmr_create(rmr);
+	if (err) {
+		dap_obj_free(rmr);
+		return dap_err_from_errno(err);
+	}
+	dap_pz_hold(pz);
+	dap_obj_set_table(&rmr->obj, DAP_TABLE_RMR_LIVE);
+	*out = rmr;
+	return 0;
+}
+
+void dap_rmr_free(struct dap_rmr *rmr)
+{
+	rmr->obj.ia->hw->rmr_destroy(rmr);
+	if (rmr->lmr)
+		__atomic_sub_fetch(&rmr->lmr->binds, 1, __ATOMIC_RELEASE);
+	dap_pz_drop(rmr->pz);
+	dap_obj_free(rmr);
+}
