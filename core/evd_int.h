@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the EVD share. evd->lock is held where a comment does not say otherwise. */
+#ifndef DAP_EVD_INT_H
+#define DAP_EVD_INT_H
+
+#include "core/api.h"
+#include "core/hw.h"
+
+static inline uint32_t dap_evd_soft_count(const struct dap_evd *evd)
+{
+	return evd->soft_head - evd->soft_tail;
+}
+
+static inline uint32_t dap_evd_stash_count(const struct dap_evd *evd)
+{
+	return evd->stash_head - evd->stash_tail;
+}
+
+static inline struct dap_event *dap_evd_soft_at(const struct dap_evd *evd, uint32_t i)
+{
+	return &evd->soft[i & (evd->soft_size - 1)];
+}
+
+static inline struct dap_event *dap_evd_stash_at(const struct dap_evd *evd, uint32_t i)
+{
+	return &evd->stash[i & (evd->soft_size - 1)];
+}
+
+/* The only writer of evd->attention. */
+void dap_evd_set_attention(struct dap_evd *evd);
+/* The smallest ring that holds qlen events. */
+uint32_t dap_evd_ring_size(uint32_t qlen);
+/* The next event that is not in the CQ: software events before set aside completions, and what must
+ * come after those (DISCONNECTED) only from before index limit. False when there is none. */
+bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev);
+bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev);
+/* A completion just polled, to be delivered in turn: false when there is no room for it. */
+bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev);
+int dap_evd_need_stash(struct dap_evd *evd);
+/* The lock is not held for these two. One completion out of the CQ; and all of them set aside, as
+ * far as there is room: returns the index up to which after_cq events may now be taken. */
+bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev);
+uint32_t dap_evd_collect(struct dap_evd *evd);
+void dap_evd_wake(struct dap_evd *evd);
+
+#endif

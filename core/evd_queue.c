@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The software side of an EVD's queue, and the one order of what comes from both sides:
+ *
+ *	1. software, connection request and connection events, as posted,
+ *	2. completions that a wait has set aside (stash), then those of the CQ,
+ *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was seen empty after they were posted.
+ *
+ * So ESTABLISHED is dequeued before any completion of its connection, and the end after all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/evd_int.h"
+
+void dap_evd_set_attention(struct dap_evd *evd)
+{
+	uint32_t bits = 0;
+
+	if (dap_evd_soft_count(evd) || dap_evd_stash_count(evd))
+		bits |= DAP_ATT_SOFT;
+	if (evd->waiting)
+		bits |= DAP_ATT_WAITER;
+	if (evd->dead || evd->overflowed)
+		bits |= DAP_ATT_DEAD;
+	if (!evd->has_cq)
+		bits |= DAP_ATT_NO_CQ;
+	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
+}
+
+void dap_evd_wake(struct dap_evd *evd)
+{
+	const uint64_t one = 1;
+	ssize_t n;
+
+	evd->notified = true;
+	if (!evd->waiting || evd->wake_fd < 0)
+		return;
+	n = write(evd->wake_fd, &one, sizeof(one));
+	(void)n;	/* fails only when the counter is full: it is readable then */
+}
+
+static int append(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (dap_evd_soft_count(evd) >= evd->qlen)
+		return -ENOSPC;
+	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
+	dap_evd_set_attention(evd);
+	if (!ev->unsignalled)
+		dap_evd_wake(evd);
+	return 0;
+}
+
+static bool may_overflow(const struct dap_event *ev)
+{
+	return ev->number != DAP_EV_SOFTWARE && ev->number != DAP_EV_CR;
+}
+
+int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
+{
+	bool tell = false;
+	int err;
+
+	pthread_mutex_lock(&evd->lock);
+	err = append(evd, ev);
+	if (err && may_overflow(ev)) {
+		tell = !evd->full_told;
+		evd->full_told = true;
+	}
+	pthread_mutex_unlock(&evd->lock);
+	if (!tell)
+		return err;
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full: event 0x%x is lost", (void *)evd,
+		evd->qlen, ev->number);
+	if (evd != evd->obj.ia->async_evd)
+		dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+	return err;
+}
+
+/* Removes the event at index i of the software queue, moving the older ones up. */
+static void take_at(struct dap_evd *evd, uint32_t i, struct dap_event *ev)
+{
+	*ev = *dap_evd_soft_at(evd, i);
+	for (; i != evd->soft_tail; i--)
+		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
+	evd->soft_tail++;
+	evd->full_told = false;
+	dap_evd_set_attention(evd);
+}
+
+/*
+ * ESTABLISHED of one endpoint may be behind a DISCONNECTED of another that waits for the CQ to run
+ * empty. It is taken out of turn when a completion of its endpoint is next.
+ */
+static bool take_established(struct dap_evd *evd, const struct dap_event *next,
+			     struct dap_event *ev)
+{
+	if (next->number != DAP_EV_DTO)
+		return false;
+	for (uint32_t i = evd->soft_tail; i != evd->soft_head; i++) {
+		const struct dap_event *other = dap_evd_soft_at(evd, i);
+
+		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == next->dto.ep) {
+			take_at(evd, i, ev);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev)
+{
+	const struct dap_event *next;
+
+	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
+		take_at(evd, evd->soft_tail, ev);
+		return true;
+	}
+	if (!dap_evd_stash_count(evd))
+		return false;
+	next = dap_evd_stash_at(evd, evd->stash_tail);
+	if (take_established(evd, next, ev))
+		return true;
+	*ev = *next;
+	evd->stash_tail++;
+	dap_evd_set_attention(evd);
+	return true;
+}
+
+bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev)
+{
+	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
+		return false;
+	take_at(evd, evd->soft_tail, ev);
+	return true;
+}
+
+int dap_evd_need_stash(struct dap_evd *evd)
+{
+	if (!evd->stash && evd->has_cq)
+		evd->stash = calloc(evd->soft_size, sizeof(*evd->stash));
+	return evd->stash || !evd->has_cq ? 0 : -ENOMEM;
+}
+
+bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)
+		return false;
+	*dap_evd_stash_at(evd, evd->stash_head++) = *ev;
+	dap_evd_set_attention(evd);
+	return true;
+}
+
+uint32_t dap_evd_collect(struct dap_evd *evd)
+{
+	struct dap_event ev;
+	uint32_t limit;
+	bool room;
+
+	pthread_mutex_lock(&evd->lock);
+	limit = evd->soft_head;
+	room = evd->stash && dap_evd_stash_count(evd) < evd->soft_size;
+	pthread_mutex_unlock(&evd->lock);
+	while (room && dap_evd_poll(evd, &ev)) {
+		pthread_mutex_lock(&evd->lock);
+		dap_evd_put_stash(evd, &ev);
+		if (!ev.unsignalled)
+			evd->notified = true;
+		room = dap_evd_stash_count(evd) < evd->soft_size;
+		pthread_mutex_unlock(&evd->lock);
+	}
+	return limit;
+}
+
+bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
+{
+	struct dap_ia *ia = evd->obj.ia;
+	bool got;
+
+	if (!evd->has_cq)
+		return false;
+	memset(ev, 0, sizeof(*ev));
+	if (!ia->threadsafe)
+		return ia->hw->cq_poll(evd, ev);
+	pthread_mutex_lock(&evd->poll_lock);
+	got = ia->hw->cq_poll(evd, ev);
+	pthread_mutex_unlock(&evd->poll_lock);
+	return got;
+}
+
+/* What was just polled, unless something comes before it: then that, and this follows. */
+static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct dap_event *ev)
+{
+	if (dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) && dap_evd_put_stash(evd, polled))
+		dap_evd_take_soft(evd, ev);
+	else
+		*ev = *polled;
+}
+
+static int refuse(const struct dap_evd *evd)
+{
+	if (evd->dead)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
+	if (evd->waiting)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
+	return 0;
+}
+
+/* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+{
+	struct dap_event polled;
+	uint32_t limit;
+	int err;
+	bool got;
+
+	pthread_mutex_lock(&evd->lock);
+	err = refuse(evd);
+	limit = evd->soft_head;
+	got = !err && dap_evd_take_soft(evd, ev);
+	pthread_mutex_unlock(&evd->lock);
+	if (err || got)
+		return err;
+
+	got = dap_evd_poll(evd, &polled);
+	pthread_mutex_lock(&evd->lock);
+	if (!got)
+		got = dap_evd_take_after(evd, limit, ev);
+	else
+		in_turn(evd, &polled, ev);
+	pthread_mutex_unlock(&evd->lock);
+	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
+}
+
+void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
+{
+	uint32_t keep;
+
+	pthread_mutex_lock(&evd->lock);
+	keep = evd->stash_tail;
+	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
+		const struct dap_event *ev = dap_evd_stash_at(evd, i);
+
+		if (ev->number != DAP_EV_DTO || ev->dto.ep != ep)
+			*dap_evd_stash_at(evd, keep++) = *ev;
+	}
+	evd->stash_head = keep;
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+}

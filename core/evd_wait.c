@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_evd_wait(3): poll for a while, then arm the CQ, poll once more, and sleep on the CQ's
+ * descriptor and on an eventfd that whoever posts a software event writes.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/evd_int.h"
+
+#define FOREVER UINT64_MAX
+#define GO_ON (-1)		/* of a look at the queue: nothing to return yet */
+
+struct wait {
+	struct dap_evd *evd;
+	uint64_t spin_end, deadline;	/* ns, monotonic */
+	uint32_t threshold;
+	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
+	struct dap_event *ev;
+	uint32_t *nmore;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield");
+#endif
+}
+
+static int may_wait(struct dap_evd *evd, uint32_t threshold)
+{
+	if (evd->dead)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
+	if (evd->waiting)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
+	if (!evd->waitable)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
+	if (threshold > 1 && evd->streams && evd->stream_flags)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
+	return 0;
+}
+
+static int need_resources(struct dap_evd *evd)
+{
+	if (dap_evd_need_stash(evd))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	if (evd->wake_fd < 0)
+		evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return evd->wake_fd < 0 ? dap_err_from_errno(-errno) : 0;
+}
+
+static int begin(struct dap_evd *evd, uint32_t threshold)
+{
+	int err;
+
+	pthread_mutex_lock(&evd->lock);
+	err = may_wait(evd, threshold);
+	if (!err)
+		err = need_resources(evd);
+	if (!err) {
+		evd->waiting = true;
+		evd->notified = false;
+		dap_evd_set_attention(evd);
+	}
+	pthread_mutex_unlock(&evd->lock);
+	return err;
+}
+
+static void end(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->waiting = false;
+	dap_evd_set_attention(evd);
+	if (evd->dead)
+		pthread_cond_broadcast(&evd->left);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+static uint32_t count(const struct dap_evd *evd)
+{
+	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
+}
+
+/* The lock is held. */
+static int judge(struct wait *w, uint32_t limit, bool timed_out)
+{
+	struct dap_evd *evd = w->evd;
+	bool may_return = !w->looked || evd->notified || timed_out;
+
+	w->looked = true;
+	if (evd->dead)
+		return DAP_ERR(DAP_ABORT, DAP_SUB_NONE);
+	if (!evd->waitable)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
+	if (may_return && count(evd) >= w->threshold &&
+	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {
+		*w->nmore = count(evd);
+		return 0;
+	}
+	if (evd->overflowed)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
+	if (!timed_out)
+		return GO_ON;
+	*w->nmore = count(evd);
+	return DAP_ERR(DAP_TIMEOUT_EXPIRED, DAP_SUB_NONE);
+}
+
+static int look(struct wait *w, bool timed_out)
+{
+	uint32_t limit = dap_evd_collect(w->evd);
+	int ret;
+
+	pthread_mutex_lock(&w->evd->lock);
+	ret = judge(w, limit, timed_out);
+	pthread_mutex_unlock(&w->evd->lock);
+	return ret;
+}
+
+static int interrupted(struct wait *w)
+{
+	pthread_mutex_lock(&w->evd->lock);
+	*w->nmore = count(w->evd);
+	pthread_mutex_unlock(&w->evd->lock);
+	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
+}
+
+static int arm(struct wait *w)
+{
+	struct dap_evd *evd = w->evd;
+
+	if (!evd->has_cq)
+		return 0;
+	return dap_err_from_errno(
+		evd->obj.ia->hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED));
+}
+
+static int sleep_on_fds(struct wait *w, uint64_t now)
+{
+	const struct dap_hw *hw = w->evd->obj.ia->hw;
+	struct pollfd fds[2] = {
+		{.fd = w->evd->wake_fd, .events = POLLIN},
+		{.fd = w->evd->has_cq ? hw->cq_fd(w->evd) : -1, .events = POLLIN},
+	};
+	uint64_t left = w->deadline - now;
+	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
+			      .tv_nsec = (long)(left % 1000000000U)};
+	uint64_t posted;
+	ssize_t n;
+
+	if (ppoll(fds, 2, w->deadline == FOREVER ? NULL : &ts, NULL) < 0)
+		return errno == EINTR ? interrupted(w) : dap_err_from_errno(-errno);
+	if (fds[0].revents) {
+		n = read(w->evd->wake_fd, &posted, sizeof(posted));
+		(void)n;
+	}
+	if (fds[1].revents)
+		hw->cq_drain_fd(w->evd);
+	return GO_ON;
+}
+
+static int wait_for_it(struct wait *w)
+{
+	uint64_t now = now_ns();
+	int ret = look(w, now >= w->deadline);
+
+	while (ret == GO_ON && now < w->spin_end && now < w->deadline) {
+		pause_cpu();
+		now = now_ns();
+		ret = look(w, now >= w->deadline);
+	}
+	while (ret == GO_ON) {
+		ret = arm(w);
+		if (!ret)
+			ret = look(w, now >= w->deadline);
+		if (ret == GO_ON)
+			ret = sleep_on_fds(w, now);
+		now = now_ns();
+		if (ret == GO_ON)
+			ret = look(w, now >= w->deadline);
+	}
+	return ret;
+}
+
+int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
+		 uint32_t *nmore)
+{
+	uint64_t start = now_ns();
+	struct wait w = {
+		.evd = evd, .threshold = threshold, .ev = ev, .nmore = nmore,
+		.deadline = timeout_us == UINT32_MAX ? FOREVER : start + timeout_us * UINT64_C(1000),
+		.spin_end = evd->has_cq ? start + evd->obj.ia->spin_us * UINT64_C(1000) : start,
+	};
+	int err = begin(evd, threshold);
+
+	if (err)
+		return err;
+	err = wait_for_it(&w);
+	end(evd);
+	return err;
+}
