@@ -231,12 +231,11 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
 
-# Linked at fixed addresses, so that what a table holds is what the disassembly shows.
-HOT_TABLES := $(if $(wildcard hw_mlx5/m5_hot.h),$(O)/tests/hot-tables)
-$(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(ARCHIVES) $(LIBDAT)
+HOT_TABLES := $(if $(PROVIDER),$(O)/tests/hot-tables)
+$(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON)) $(LIBDAT)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -no-pie -o $@ $< $(group) $(ldat) $(EXT_LIBS) -lm
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(ldat) -lm
 
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 

@@ -6,7 +6,7 @@
 # deps.sh --all    also what `make check-all` needs
 set -eu
 
-packages="build-essential binutils autoconf pkgconf python3-minimal
+packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
 	libcriterion-dev valgrind mandoc"
 mode=install
