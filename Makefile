@@ -45,7 +45,7 @@ LDFLAGS_ALL = -pthread $(SAN_FLAGS) -Wl,--as-needed $(LDFLAGS)
 VISIBILITY := -fvisibility=hidden
 # Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
 SHARED = -shared -Wl,-z,defs $(if $(SAN),,$(UNRESOLVED))
-UNRESOLVED ?= -Wl,--warn-unresolved-symbols
+UNRESOLVED ?= $(if $(filter true 1,$(CI) $(WERROR)),,-Wl,--warn-unresolved-symbols)
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
 
 ## Sources
