@@ -53,9 +53,9 @@ apt() {
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# The package lists of a fresh image are empty and those of an old one name files that are gone.
+# The package lists of a fresh image are empty, and those of an old one name files that are gone.
 echo "deps: installing$missing"
-if ! apt install -y -q --no-install-recommends $missing; then
+if ! apt-get -s install $missing >/dev/null 2>&1 || ! apt install -y -q --no-install-recommends $missing; then
 	echo "deps: fetching newer package lists"
 	apt update -q
 	apt install -y -q --no-install-recommends $missing
