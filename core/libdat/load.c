@@ -61,14 +61,10 @@ static void initialise(struct reg_entry *entry)
 
 int load_provider(struct reg_entry *entry)
 {
-	int err;
+	int err = open_library(entry);
 
-	/* A provider may have removed itself while its library stayed. */
-	if (!entry->dl) {
-		err = open_library(entry);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	initialise(entry);
 	if (entry->table)
 		return 0;

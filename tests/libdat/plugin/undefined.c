@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Needs a symbol that nobody has: only a library that is bound at once shows that when it loads. */
+#include <dat/dat_registry.h>
+
+extern void symbol_that_nobody_has(void);
+
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
+{
+	(void)info;
+	(void)params;
+	symbol_that_nobody_has();
+}
+
+void dat_provider_fini(const DAT_PROVIDER_INFO *info)
+{
+	(void)info;
+}

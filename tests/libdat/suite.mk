@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The parser's functions are not exported, so its objects are linked in beside libdat.so.1.
+LIBDAT_UNIT := $(call objs,core/libdat/conf_line.c core/libdat/conf_file.c core/libdat/log.c)
+
+# Providers to load. Undefined symbols are allowed: one of them is there to have one.
+LIBDAT_PLUGINS := $(patsubst tests/libdat/plugin/%.c,$(O)/lib/test-provider-%.so,\
+	$(wildcard tests/libdat/plugin/*.c))
+$(O)/obj/tests/libdat/plugin/%.o: VISIBILITY :=
+$(LIBDAT_PLUGINS): $(O)/lib/test-provider-%.so: $(O)/obj/tests/libdat/plugin/%.o $$(LIBDAT)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $< -L$(O)/lib -ldat
+
+$(O)/tests/libdat: $(LIBDAT_UNIT) | $(LIBDAT_PLUGINS)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files to parse, and what libdat said about them. */
+#ifndef TEST_LIBDAT_UTIL_H
+#define TEST_LIBDAT_UTIL_H
+
+#include <dat/udat.h>
+
+#include "tests/libdat/plugin/plugin.h"
+
+/* Writes a file of its own directory and returns its path; the directory goes with the test. */
+const char *write_file(const char *name, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *temp_path(const char *name);
+
+/* write_file() as the dat.conf of this process. */
+void use_conf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Absolute path of a test provider: "one", "noinit", ... */
+const char *plugin_path(const char *name);
+/* What that provider counted; NULL before it was loaded. */
+struct plugin_log *plugin_log_of(const char *name);
+
+/* Standard error (2) or output (1) into memory; capture_end returns the text, and restores it. */
+void capture_begin(int fd);
+const char *capture_end(void);
+
+DAT_RETURN open_ia(const char *name, DAT_BOOLEAN threadsafe, DAT_IA_HANDLE *ia);
+
+#define TYPE_IS(ret, type) \
+	cr_assert_eq(DAT_GET_TYPE(ret), (DAT_UINT32)(type), #ret " is 0x%08x, not " #type, ret)
+#define RETURNS(ret, type, sub) \
+	cr_assert_eq(ret, (DAT_CLASS_ERROR | (DAT_UINT32)(type) | (DAT_UINT32)(sub)), \
+		     #ret " is 0x%08x, not " #type " " #sub, ret)
+#define OK(ret) cr_assert_eq(ret, DAT_SUCCESS, #ret " is 0x%08x", ret)
+
+#endif
