@@ -44,6 +44,8 @@ void dap_evd_wake(struct dap_evd *evd)
 
 static int append(struct dap_evd *evd, const struct dap_event *ev)
 {
+	if (evd->dead)
+		return 0;	/* its events are lost anyway */
 	if (dap_evd_soft_count(evd) >= evd->qlen)
 		return -ENOSPC;
 	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
@@ -53,9 +55,10 @@ static int append(struct dap_evd *evd, const struct dap_event *ev)
 	return 0;
 }
 
+/* Who posts the others learns that there was no room; an async event about it would have none. */
 static bool may_overflow(const struct dap_event *ev)
 {
-	return ev->number != DAP_EV_SOFTWARE && ev->number != DAP_EV_CR;
+	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
 }
 
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
@@ -74,8 +77,7 @@ int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
 		return err;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full: event 0x%x is lost", (void *)evd,
 		evd->qlen, ev->number);
-	if (evd != evd->obj.ia->async_evd)
-		dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+	dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
 	return err;
 }
 

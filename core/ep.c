@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints: their life. Each has a queue pair from the start, so that receives can be posted. */
+#include <string.h>
+
+#include "core/conn.h"
+#include "core/ep_int.h"
+
+static void detach(struct dap_evd *evd)
+{
+	bool internal = evd->internal;
+
+	dap_evd_remove_stream(evd);
+	if (internal)
+		dap_evd_destroy(evd);
+}
+
+/* The adapter needs a completion queue even where the consumer wants no events. */
+static int attach(struct dap_ia *ia, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
+		  struct dap_evd **out)
+{
+	bool internal = !evd;
+	int err = 0;
+
+	if (internal) {
+		err = dap_evd_create(ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, &evd);
+		if (err)
+			return err;
+		evd->internal = true;
+	}
+	err = dap_evd_add_stream(evd, flags);
+	if (!err)
+		*out = evd;
+	else if (internal)
+		dap_evd_destroy(evd);
+	return err;
+}
+
+int dap_ep_attach(struct dap_ep *ep)
+{
+	struct dap_ia *ia = ep->obj.ia;
+	/* SOLICITED is of receives: for requests it says only what may be posted. */
+	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
+	int err = attach(ia, ep->recv_evd, ep->attr.recv_completion_flags, ep->attr.max_recv_dtos,
+			 &ep->recv_evd);
+
+	if (err)
+		return err;
+	err = attach(ia, ep->request_evd, request_flags, ep->attr.max_request_dtos,
+		     &ep->request_evd);
+	if (err)
+		goto detach_recv;
+	err = ia->hw->qp_create(ep);
+	if (err) {
+		err = dap_err_from_errno(err);
+		goto detach_request;
+	}
+	ep->has_qp = true;
+	return 0;
+
+detach_request:
+	detach(ep->request_evd);
+detach_recv:
+	detach(ep->recv_evd);
+	return err;
+}
+
+void dap_ep_detach(struct dap_ep *ep)
+{
+	if (!ep->has_qp)
+		return;
+	ep->obj.ia->hw->qp_destroy(ep);
+	ep->has_qp = false;
+	dap_evd_purge(ep->recv_evd, ep);
+	dap_evd_purge(ep->request_evd, ep);
+	detach(ep->recv_evd);
+	detach(ep->request_evd);
+}
+
+static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
+{
+	dap_ep_attr_default(ep->obj.ia, &ep->attr);
+	if (!attr)
+		return 0;
+	ep->attr = *attr;
+	return dap_ep_attr_check(ep->obj.ia, &ep->attr);
+}
+
+int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **out)
+{
+	struct dap_ep *ep = dap_obj_alloc(DAP_EP, ia);
+	int err;
+
+	if (!ep)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	pthread_mutex_init(&ep->lock, NULL);
+	pthread_mutex_init(&ep->request_lock, NULL);
+	pthread_mutex_init(&ep->recv_lock, NULL);
+	ep->pz = args->pz;
+	ep->recv_evd = args->recv_evd;
+	ep->request_evd = args->request_evd;
+	ep->connect_evd = args->connect_evd;
+	ep->local_addr = ia->caps.address;
+	err = set_attr(ep, args->attr);
+	if (!err)
+		err = dap_ep_attach(ep);
+	if (err) {
+		dap_obj_free(ep);
+		return err;
+	}
+	dap_pz_hold(ep->pz);
+	if (ep->connect_evd)
+		dap_evd_feed(ep->connect_evd);
+	dap_ep_fsm_init(ep);
+	*out = ep;
+	return 0;
+}
+
+void dap_ep_destroy(struct dap_ep *ep)
+{
+	dap_conn_ep_release(ep);
+	dap_ep_detach(ep);
+	if (ep->connect_evd)
+		dap_evd_unfeed(ep->connect_evd);
+	dap_pz_drop(ep->pz);
+	dap_obj_free(ep);
+}
+
+/* dat_ep_free(3): what else holds the endpoint in these states has to let go of it first. */
+int dap_ep_free(struct dap_ep *ep)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+
+	switch (state) {
+	case DAP_EP_RESERVED:
+	case DAP_EP_UNCONFIGURED_RESERVED:
+	case DAP_EP_PASSIVE_PENDING:
+	case DAP_EP_UNCONFIGURED_PASSIVE:
+	case DAP_EP_TENTATIVE_PENDING:
+	case DAP_EP_UNCONFIGURED_TENTATIVE:
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	default:
+		dap_ep_destroy(ep);
+		return 0;
+	}
+}
+
+int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
+{
+	pthread_mutex_lock(&ep->lock);
+	*state = dap_ep_state(ep);
+	*recv_idle = *request_idle = true;
+	if (ep->has_qp)
+		ep->obj.ia->hw->qp_idle(ep, recv_idle, request_idle);
+	pthread_mutex_unlock(&ep->lock);
+	return 0;
+}
+
+bool dap_ep_reap(struct dap_ep *ep, bool recv)
+{
+	struct dap_evd *evd = recv ? ep->recv_evd : ep->request_evd;
+	struct dap_event ev;
+	bool some = false;
+
+	if (!evd->internal)
+		return false;
+	while (ep->obj.ia->hw->cq_poll(evd, &ev))
+		some = true;
+	return some;
+}

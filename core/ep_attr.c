@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Attributes of an endpoint: what the consumer leaves open, and what the adapter can. */
+#include "core/api.h"
+
+#define DEFAULT_DTOS 16
+#define DEFAULT_IOV 4
+#define DEFAULT_READS 4
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Enough for a consumer that gives no attributes at all, as many test programs do. */
+void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr)
+{
+	const struct dap_caps *caps = &ia->caps;
+
+	*attr = (struct dap_ep_attr){
+		.max_message_size = caps->max_message_size,
+		.max_rdma_size = caps->max_rdma_size,
+		.max_recv_dtos = least(DEFAULT_DTOS, caps->max_dto_per_ep),
+		.max_request_dtos = least(DEFAULT_DTOS, caps->max_dto_per_ep),
+		.max_recv_iov = least(DEFAULT_IOV, caps->max_iov),
+		.max_request_iov = least(DEFAULT_IOV, caps->max_iov),
+		.max_rdma_read_in = least(DEFAULT_READS, caps->max_rdma_read_in),
+		.max_rdma_read_out = least(DEFAULT_READS, caps->max_rdma_read_out),
+		.srq_soft_hw = UINT32_MAX,	/* DAT_HW_DEFAULT */
+		.max_rdma_read_iov = least(DEFAULT_IOV, caps->max_rdma_read_iov),
+		.max_rdma_write_iov = least(DEFAULT_IOV, caps->max_rdma_write_iov),
+	};
+}
+
+static void fill_gaps(const struct dap_ia *ia, struct dap_ep_attr *attr)
+{
+	const struct dap_caps *caps = &ia->caps;
+	uint32_t iov = attr->max_request_iov;
+
+	if (!attr->max_message_size)
+		attr->max_message_size = caps->max_message_size;
+	if (!attr->max_rdma_size)
+		attr->max_rdma_size = caps->max_rdma_size;
+	if (!attr->max_recv_iov)
+		attr->max_recv_iov = 1;
+	if (!iov)
+		attr->max_request_iov = iov = 1;
+	if (!attr->max_rdma_read_iov)
+		attr->max_rdma_read_iov = least(iov, caps->max_rdma_read_iov);
+	if (!attr->max_rdma_write_iov)
+		attr->max_rdma_write_iov = least(iov, caps->max_rdma_write_iov);
+}
+
+/* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work whether asked for or not. */
+static bool flags_are_valid(const struct dap_ep_attr *attr)
+{
+	const uint32_t recv = DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED | DAP_COMP_THRESHOLD;
+	const uint32_t request = recv | DAP_COMP_SUPPRESS | DAP_COMP_BARRIER;
+
+	return !(attr->recv_completion_flags & ~recv) &&
+	       !(attr->request_completion_flags & ~request);
+}
+
+static bool sizes_are_possible(const struct dap_caps *caps, const struct dap_ep_attr *attr)
+{
+	return attr->max_message_size <= caps->max_message_size &&
+	       attr->max_rdma_size <= caps->max_rdma_size &&
+	       attr->max_recv_dtos <= caps->max_dto_per_ep &&
+	       attr->max_request_dtos <= caps->max_dto_per_ep &&
+	       attr->max_recv_iov <= caps->max_iov &&
+	       attr->max_request_iov <= caps->max_iov &&
+	       attr->max_rdma_read_iov <= caps->max_rdma_read_iov &&
+	       attr->max_rdma_write_iov <= caps->max_rdma_write_iov &&
+	       attr->max_rdma_read_in <= caps->max_rdma_read_in &&
+	       attr->max_rdma_read_out <= caps->max_rdma_read_out;
+}
+
+int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)
+{
+	struct dap_ep_attr full = *attr;
+
+	fill_gaps(ia, &full);
+	if (full.service_type != 0 || !flags_are_valid(&full) ||
+	    !sizes_are_possible(&ia->caps, &full))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	if (full.qos != 0)	/* best effort is all there is */
+		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
+	*attr = full;
+	return 0;
+}

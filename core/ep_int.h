@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What creating and modifying an endpoint share. */
+#ifndef DAP_EP_INT_H
+#define DAP_EP_INT_H
+
+#include "core/api.h"
+#include "core/hw.h"
+
+/* Joins the EVDs, making internal ones where the consumer gave none, and creates the QP. On failure
+ * recv_evd and request_evd are unspecified. */
+int dap_ep_attach(struct dap_ep *ep);
+/* Undoes it; completions not yet dequeued are gone. recv_evd and request_evd are left dangling. */
+void dap_ep_detach(struct dap_ep *ep);
+
+#endif

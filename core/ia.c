@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interface Adapters: opening one on the backend that knows its name, and closing it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/api.h"
+#include "core/conn.h"
+#include "core/hw.h"
+
+#define SPIN_US 20		/* a wait polls this long before it sleeps */
+
+/* IAs may share an asynchronous EVD: this guards each one's pointer to it. */
+static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int open_backend(struct dap_ia *ia, const char *params)
+{
+	char why[256] = "no backend knows that name";
+	int err = -ENODEV;
+
+	for (const struct dap_hw *const *hw = dap_backends; *hw && err == -ENODEV; hw++) {
+		ia->hw = *hw;
+		err = ia->hw->open(ia, params ? params : "", why, sizeof(why));
+	}
+	if (!err)
+		return 0;
+	ia->hw = NULL;
+	dap_log(DAP_LOG_ERR, "cannot open %s: %s", ia->name, why);
+	return err == -ENODEV ? DAP_ERR(DAP_PROVIDER_NOT_FOUND, DAP_SUB_NONE)
+			      : dap_err_from_errno(err);
+}
+
+static bool wants_validation(const char *params)
+{
+	const char *env = secure_getenv("DAPL_VALIDATE");
+
+	return dap_param_num(params, "validate", env && !strcmp(env, "1"));
+}
+
+static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
+{
+	ia->obj.ia = ia;
+	ia->obj.api = (uint16_t)args->api;
+	strncpy(ia->name, args->name, sizeof(ia->name) - 1);
+	ia->threadsafe = args->threadsafe;
+	ia->validate = wants_validation(args->params);
+	ia->spin_us = (uint32_t)dap_param_num(args->params, "spin_us", SPIN_US);
+	pthread_mutex_init(&ia->lock, NULL);
+}
+
+static void name_attributes(struct dap_ia *ia)
+{
+	for (unsigned int i = 0; i < ia->caps.nattr; i++) {
+		ia->named[i].name = ia->caps.attr[i].name;
+		ia->named[i].value = ia->caps.attr[i].value;
+	}
+}
+
+static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
+{
+	int err;
+
+	if (args->no_async_evd)
+		return 0;
+	if (args->async_evd) {
+		dap_evd_feed(args->async_evd);
+		ia->async_evd = args->async_evd;
+		return 0;
+	}
+	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC,
+			     &ia->async_evd);
+	if (err)
+		return err;
+	dap_evd_feed(ia->async_evd);
+	ia->async_evd_own = true;
+	return 0;
+}
+
+/* Another IA may raise its events on an EVD that dies here. */
+static void forget_async(void *other, void *evd)
+{
+	struct dap_ia *ia = other;
+
+	if (ia->async_evd == evd && !ia->async_evd_own)
+		ia->async_evd = NULL;
+}
+
+static void forget(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&async_lock);
+	dap_obj_each(DAP_IA, NULL, forget_async, evd);
+	pthread_mutex_unlock(&async_lock);
+}
+
+static void close_async(struct dap_ia *ia)
+{
+	struct dap_evd *evd = ia->async_evd;
+
+	if (!evd)
+		return;
+	pthread_mutex_lock(&async_lock);
+	ia->async_evd = NULL;
+	pthread_mutex_unlock(&async_lock);
+	dap_evd_unfeed(evd);
+	if (!ia->async_evd_own)
+		return;
+	forget(evd);
+	dap_evd_abort(evd);
+	dap_evd_destroy(evd);
+}
+
+static void free_ia(struct dap_ia *ia)
+{
+	for (unsigned int i = 0; i < sizeof(ia->lmr_dir) / sizeof(ia->lmr_dir[0]); i++)
+		free(ia->lmr_dir[i]);
+	dap_obj_free(ia);
+}
+
+int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
+{
+	struct dap_ia *ia = dap_obj_alloc(DAP_IA, NULL);
+	int err;
+
+	if (!ia)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	configure(ia, args);
+	err = open_backend(ia, args->params);
+	if (err)
+		goto free_obj;
+	name_attributes(ia);
+	err = args->make_tables(ia);
+	if (err)
+		goto close_hw;
+	err = open_async(ia, args);
+	if (err)
+		goto close_hw;
+	err = dap_conn_open(ia);
+	if (err) {
+		err = dap_err_from_errno(err);
+		goto close_evd;
+	}
+	dap_obj_set_table(&ia->obj, DAP_TABLE_CHECKED);
+	*out = ia;
+	return 0;
+
+close_evd:
+	close_async(ia);
+close_hw:
+	ia->hw->close(ia);
+free_obj:
+	free_ia(ia);
+	return err;
+}
+
+static bool in_use(const struct dap_ia *ia)
+{
+	unsigned int own = ia->async_evd_own;
+
+	for (unsigned int t = DAP_IA + 1; t < DAP_TYPES; t++) {
+		if (dap_obj_count(t, ia) > (t == DAP_EVD ? own : 0))
+			return true;
+	}
+	return false;
+}
+
+static void abort_evd(void *evd, void *arg)
+{
+	(void)arg;
+	dap_evd_abort(evd);
+}
+
+static void destroy_sp(void *sp, void *arg)
+{
+	(void)arg;
+	dap_sp_destroy(sp);
+}
+
+static void destroy_cr(void *cr, void *arg)
+{
+	(void)arg;
+	dap_cr_destroy(cr);
+}
+
+static void destroy_ep(void *ep, void *arg)
+{
+	(void)arg;
+	dap_ep_destroy(ep);
+}
+
+static void free_rmr(void *rmr, void *arg)
+{
+	(void)arg;
+	dap_rmr_free(rmr);
+}
+
+static void destroy_lmr(void *lmr, void *arg)
+{
+	(void)arg;
+	dap_lmr_destroy(lmr);
+}
+
+static void destroy_evd(void *object, void *arg)
+{
+	struct dap_evd *evd = object;
+
+	if (evd == evd->obj.ia->async_evd && evd->obj.ia->async_evd_own)
+		return;
+	(void)arg;
+	forget(evd);
+	dap_evd_destroy(evd);
+}
+
+static void free_pz(void *pz, void *arg)
+{
+	(void)arg;
+	dap_pz_free(pz);
+}
+
+/* Who waits goes first, then what may make new objects, then each before what it stands on. */
+static void destroy_all(struct dap_ia *ia)
+{
+	static const struct {
+		enum dap_type type;
+		void (*fn)(void *obj, void *arg);
+	} order[] = {
+		{DAP_EVD, abort_evd},	{DAP_PSP, destroy_sp},	{DAP_RSP, destroy_sp},
+		{DAP_CR, destroy_cr},	{DAP_EP, destroy_ep},	{DAP_RMR, free_rmr},
+		{DAP_LMR, destroy_lmr}, {DAP_EVD, destroy_evd},	{DAP_PZ, free_pz},
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		dap_obj_each(order[i].type, ia, order[i].fn, NULL);
+}
+
+int dap_ia_close(struct dap_ia *ia, bool graceful)
+{
+	if (graceful && in_use(ia))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_IA_IN_USE);
+	destroy_all(ia);
+	dap_conn_close(ia);
+	close_async(ia);
+	ia->hw->close(ia);
+	free_ia(ia);
+	return 0;
+}
+
+void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason)
+{
+	struct dap_event ev = {.number = number, .async = {.obj = obj, .reason = reason}};
+
+	pthread_mutex_lock(&async_lock);
+	if (ia->async_evd)
+		dap_evd_post(ia->async_evd, &ev);
+	pthread_mutex_unlock(&async_lock);
+}
+
+static void break_ep(void *ep, void *arg)
+{
+	(void)arg;
+	dap_ep_broken(ep);
+}
+
+void dap_ia_fatal(struct dap_ia *ia)
+{
+	dap_log(DAP_LOG_ERR, "%s: the device has failed", ia->name);
+	dap_async_post(ia, DAP_EV_ASYNC_CATASTROPHIC, &ia->obj, 0);
+	dap_obj_each(DAP_EP, ia, break_ep, NULL);
+}
