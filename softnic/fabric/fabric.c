@@ -182,6 +182,27 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	return done;
 }
 
+static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest *dest)
+{
+	if (f->forked || dest->slot >= f->slots || !usable(f->links[dest->slot], &dest->gid))
+		return NULL;
+	return f->links[dest->slot];
+}
+
+bool sn_fab_has_room(struct sn_fab *f, const struct sn_fab_dest *dest)
+{
+	struct sn_link *link = link_to(f, dest);
+
+	return !link || !link->blocked || sn_ring_has_room(&link->tx, link->blocked);
+}
+
+bool sn_fab_unread(const struct sn_fab *f, const struct sn_fab_dest *dest)
+{
+	const struct sn_link *link = link_to(f, dest);
+
+	return link && sn_ring_unread(&link->tx);
+}
+
 /* What is in the ring when the peer goes was sent, and is delivered. */
 static void drop_link(struct sn_fab *f, uint32_t slot)
 {

@@ -64,6 +64,12 @@ void sn_fab_close(struct sn_fab *fabric);
 int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
 		unsigned int n);
 
+/* False while a send to dest that met a full ring would do so again. */
+bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
+
+/* The peer is there but has not yet looked at all that was sent to it. */
+bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
+
 /*
  * Delivers at most budget packets; returns how many. Looks at the sockets now and then (every few
  * hundred calls), and at once when a device of this process connected or left.

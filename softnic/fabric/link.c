@@ -176,7 +176,7 @@ static int connect_to(const struct sn_addr *peer)
 	if (sock < 0)
 		return sock;
 	if (connect(sock, (struct sockaddr *)&name, len))
-		err = errno == EAGAIN ? -EAGAIN : -EHOSTUNREACH;
+		err = errno == EAGAIN ? -EBUSY : -EHOSTUNREACH;
 	else if (!sn_link_same_user(sock))
 		err = -EHOSTUNREACH;
 	else

@@ -113,6 +113,16 @@ bool sn_ring_await_room(struct sn_ring *tx, size_t len)
 	return check_room(tx, needed(tx, len), memory_order_seq_cst) == SN_RING_FULL;
 }
 
+bool sn_ring_has_room(struct sn_ring *tx, size_t len)
+{
+	return check_room(tx, needed(tx, len), memory_order_acquire) != SN_RING_FULL;
+}
+
+bool sn_ring_unread(const struct sn_ring *tx)
+{
+	return atomic_load_explicit(&tx->ctl->head, memory_order_relaxed) != tx->pos;
+}
+
 static uint32_t load_record(const struct sn_ring *rx, memory_order order)
 {
 	return atomic_load_explicit(word_at(rx, rx->pos), order);

@@ -55,6 +55,10 @@ bool sn_ring_take_sleeper(struct sn_ring *tx);
 /* Asks to be woken when len bytes fit. False when they do now (or the consumer lies). */
 bool sn_ring_await_room(struct sn_ring *tx, size_t len);
 
+/* Would a record of len bytes fit now? (So it seems too when the consumer lies.) */
+bool sn_ring_has_room(struct sn_ring *tx, size_t len);
+bool sn_ring_unread(const struct sn_ring *tx);
+
 /* The oldest record: its length with *data set, 0 when there is none, SN_RING_BROKEN. */
 int sn_ring_peek(struct sn_ring *rx, const void **data);
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside the wire half: reliable connections (IBTA volume 1, chapter 9.7) over the fabric.
+ *
+ * A QP is requester and responder at once. Both only note what they owe when a packet arrives; it
+ * is sent from sn_rc_run(), so that acknowledgements of a burst coalesce and nothing recurses.
+ */
+#ifndef SN_RC_H
+#define SN_RC_H
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/mlx5/rc_wire.h"
+#include "softnic/mlx5/sn.h"
+
+enum {
+	SN_RC_WINDOW = 128,	/* request packets in flight */
+	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
+	SN_RC_BURST = 32,	/* packets of a QP before another one's turn */
+	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
+	SN_RC_TIMEOUT_MIN = 12,	/* 4.096 us << 12: what this host's scheduler can keep */
+};
+
+/* A RDMA READ or an atomic to be answered. */
+struct sn_rc_read {
+	bool atomic;
+	uint64_t va;		/* atomic: the original value */
+	uint32_t rkey, len, psn, sent;	/* sent: packets */
+};
+
+/* An atomic that was executed: a repeated request gets the same answer. */
+struct sn_rc_atomic {
+	uint32_t psn;
+	bool valid;
+	uint64_t original;
+};
+
+static inline uint32_t sn_rc_packets(const struct sn_qp *qp, uint32_t len)
+{
+	return len ? (len - 1) / qp->mtu + 1 : 1;
+}
+
+static inline bool sn_rc_is_read(uint8_t opcode)
+{
+	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
+}
+
+#define SN_RC_NO_GAP UINT32_MAX
+
+struct sn_rc_req {
+	uint32_t psn_next;	/* of the next new message */
+	uint32_t psn_una;	/* oldest not acknowledged */
+	uint32_t psn_max;	/* one past the newest ever sent */
+	uint32_t wr;		/* FIFO number of the wr being sent, or next to be */
+	uint32_t pkt;		/* its next packet */
+	bool loaded;		/* wqe is that wr's */
+	bool rnr_wait;		/* told to wait by the peer's receive queue */
+	bool unreachable;	/* nobody there: retries come quickly */
+	bool link_lost;		/* what was in flight is gone */
+	uint8_t retries, rnr_retries;	/* left */
+	uint32_t in_flight;	/* packets, at most */
+	uint32_t gap_psn;	/* went back for a lost READ response to here */
+	uint32_t progress, progress_seen;
+	struct sn_timer ack_timer, rnr_timer;
+	struct sn_wqe wqe;
+	struct sn_wr *resp_wr;	/* whose data resp_wqe says where to put */
+	struct sn_wqe resp_wqe;
+};
+
+/* What the responder has to say next; the greater replaces the smaller. */
+enum sn_rc_owed {
+	SN_OWE_NOTHING,
+	SN_OWE_ACK,		/* of all before psn */
+	SN_OWE_SEQUENCE,	/* NAK: psn is missing */
+	SN_OWE_RNR,
+	SN_OWE_DEATH,		/* NAK with nak_code at nak_psn, and then the QP goes to ERR */
+};
+
+struct sn_rc_resp {
+	uint32_t psn;		/* expected */
+	uint32_t msn;
+	enum sn_bth_class in;	/* inside a SEND or WRITE of several packets */
+	bool nak_sent;		/* what follows the gap is dropped without another word */
+	bool established;
+	enum sn_rc_owed owed;
+	enum sn_nak_code nak_code;
+	uint32_t nak_psn;
+	enum sn_event event;	/* of death; SN_EV_COMPLETION: a CQE has told it */
+	struct sn_rwqe rwqe;
+	uint32_t off;		/* of the current message */
+	uint64_t va;
+	uint32_t rkey, len;	/* of the current WRITE */
+	struct sn_rc_read read[SN_RC_READS];
+	uint32_t read_head, read_tail;
+	struct sn_rc_atomic atomic[SN_RC_READS];
+	uint32_t atomic_next;
+};
+
+struct sn_rc {
+	struct sn_qp *qp;
+	struct sn_fab_dest dest;
+	bool blocked;		/* met a full ring: runs again when there is room */
+	TAILQ_ENTRY(sn_rc) blocked_link;
+	struct sn_rc_req req;
+	struct sn_rc_resp resp;
+};
+
+/* rc_port.c: the device's port */
+
+/* Sends headers (with BTH: its opcode, QPN and PSN filled in here) and payload. As sn_fab_send. */
+struct sn_rc_out {
+	uint8_t opcode;
+	bool solicited, ackreq;
+	uint32_t psn;
+	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
+	uint32_t ext_len;
+	const struct iovec *payload;
+	unsigned int n;
+	uint32_t len;
+};
+int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out);
+/* The peer's device has not yet looked at what was sent before. */
+bool sn_rc_peer_stalled(struct sn_qp *qp);
+/* A fault script says that no receive WQE is to be found. */
+bool sn_rc_rnr_injected(struct sn_nic *nic);
+/* Forgets that the QP waits for room. */
+void sn_rc_unblock(struct sn_qp *qp);
+
+/* rc_req.c: requests out. True when it stopped only because the burst was over. */
+bool sn_rc_req_run(struct sn_qp *qp);
+/* Sends again from the oldest unacknowledged packet. */
+void sn_rc_go_back(struct sn_qp *qp);
+/* The oldest message that is not finished, or NULL. */
+struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
+/* Ends a message with an error: the QP goes to ERR when its turn comes. */
+void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
+
+/* rc_ack.c: answers in */
+void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);
+void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt);
+void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
+
+/* rc_retry.c: timers */
+void sn_rc_timers_init(struct sn_qp *qp);
+void sn_rc_timers_stop(struct sn_qp *qp);
+/* Something was sent that must be answered. */
+void sn_rc_expect_answer(struct sn_qp *qp);
+void sn_rc_retry_soon(struct sn_qp *qp);
+void sn_rc_link_lost(struct sn_qp *qp);
+void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
+/* One more failure in a row. False: it was one too many and the QP is being torn down. */
+bool sn_rc_spend_retry(struct sn_qp *qp);
+void sn_rc_made_progress(struct sn_qp *qp);
+
+/* rc_resp.c: requests in */
+void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
+void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what);
+/* Owes a NAK after which the QP goes to ERR. */
+void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
+
+/* rc_read.c: READs and atomics in, their answers out */
+void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
+void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
+/* Answers that are owed, in order. True when it stopped only because the burst was over. */
+bool sn_rc_resp_run(struct sn_qp *qp);
+
+#endif

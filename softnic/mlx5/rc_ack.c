@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The requester's receiving half: ACKs, NAKs and the answers to READs and atomics. */
+#include <string.h>
+
+#include "softnic/mlx5/rc.h"
+
+#define VENDOR_NAK 0x88		/* what mlx5 gives with the errors that a NAK reports */
+
+static void move_una(struct sn_qp *qp, uint32_t psn)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	uint32_t left;
+
+	r->psn_una = psn;
+	left = (r->psn_max - psn) & SN_PSN_MASK;
+	if (r->in_flight > left)
+		r->in_flight = left;
+	sn_rc_made_progress(qp);
+}
+
+static void finish(struct sn_qp *qp, struct sn_wr *wr)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (r->resp_wr == wr)
+		r->resp_wr = NULL;
+	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
+}
+
+/*
+ * The peer has all before psn. False: it answered a READ before that, and the answer did not come.
+ * May leave the QP in ERR.
+ */
+static bool acknowledge(struct sn_qp *qp, uint32_t psn)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr;
+
+	while (sn_psn_diff(psn, r->psn_una) > 0 && (wr = sn_rc_oldest(qp))) {
+		uint32_t end = sn_psn_add(wr->psn, wr->npsn);
+
+		if (sn_rc_is_read(wr->opcode))
+			return false;
+		if (sn_psn_diff(psn, end) < 0) {
+			move_una(qp, psn);
+			return true;
+		}
+		move_una(qp, end);
+		finish(qp, wr);
+		if (qp->state == SN_QP_ERR)
+			return true;
+	}
+	return true;
+}
+
+/* Once per lost answer; if that is lost too the timer sees to it. */
+static void go_back_once(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (r->gap_psn == r->psn_una)
+		return;
+	r->gap_psn = r->psn_una;
+	sn_rc_go_back(qp);
+}
+
+static bool expected(const struct sn_qp *qp, uint32_t psn)
+{
+	const struct sn_rc_req *r = &qp->rc->req;
+
+	return sn_psn_diff(psn, r->psn_una) >= 0 && sn_psn_diff(psn, r->psn_max) < 0;
+}
+
+static void nak_in(struct sn_qp *qp, uint8_t code)
+{
+	static const uint8_t syndrome[] = {
+		[SN_NAK_INVALID_REQUEST] = SN_SYND_REMOTE_INVAL_REQ,
+		[SN_NAK_REMOTE_ACCESS] = SN_SYND_REMOTE_ACCESS,
+		[SN_NAK_REMOTE_OPERATIONAL] = SN_SYND_REMOTE_OP,
+	};
+	struct sn_wr *wr = sn_rc_oldest(qp);
+
+	if (code == SN_NAK_SEQUENCE) {
+		if (sn_rc_spend_retry(qp))
+			sn_rc_go_back(qp);
+		return;
+	}
+	if (wr)
+		sn_rc_fail(qp, wr, code < sizeof(syndrome) ? syndrome[code] : SN_SYND_BAD_RESP,
+			   VENDOR_NAK);
+}
+
+void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	uint8_t syndrome = (uint8_t)(from_be32(pkt->aeth.word) >> 24);
+	uint8_t value = syndrome & SN_AETH_VALUE, kind = syndrome & SN_AETH_KIND;
+
+	if (!expected(qp, pkt->psn))
+		return;
+	sn_qp_kick(qp);
+	if (!acknowledge(qp, kind == SN_AETH_ACK ? sn_psn_add(pkt->psn, 1) : pkt->psn)) {
+		go_back_once(qp);
+		return;
+	}
+	if (qp->state != SN_QP_RTS || kind == SN_AETH_ACK)
+		return;
+	if (kind == SN_AETH_RNR)
+		sn_rc_rnr_in(qp, value);
+	else if (kind == SN_AETH_NAK)
+		nak_in(qp, value);
+}
+
+/* The READ or atomic that this is the next answer to, or NULL. */
+static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_wr *wr;
+
+	if (!expected(qp, pkt->psn))
+		return NULL;
+	sn_qp_kick(qp);
+	if (!acknowledge(qp, pkt->psn)) {
+		go_back_once(qp);
+		return NULL;
+	}
+	wr = qp->state == SN_QP_RTS ? sn_rc_oldest(qp) : NULL;
+	return wr && sn_rc_is_read(wr->opcode) && qp->rc->req.psn_una == pkt->psn ? wr : NULL;
+}
+
+/* The WQE that says where the answer goes. */
+static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (r->resp_wr != wr) {
+		r->resp_wr = NULL;
+		if (!sn_sq_refetch(qp, wr, &r->resp_wqe)) {
+			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
+			return NULL;
+		}
+		r->resp_wr = wr;
+	}
+	return &r->resp_wqe;
+}
+
+static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const void *data,
+			uint32_t len)
+{
+	const struct sn_wqe *wqe = destination(qp, wr);
+	uint32_t next;
+
+	if (!wqe)
+		return;
+	if (len && sn_scatter(qp, wqe->sge, wqe->nsge, off, data, len) != SN_ACC_OK) {
+		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
+		return;
+	}
+	next = sn_psn_add(qp->rc->req.psn_una, 1);
+	move_una(qp, next);
+	if (next == sn_psn_add(wr->psn, wr->npsn))
+		finish(qp, wr);
+}
+
+void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_wr *wr = answered(qp, pkt);
+	uint32_t index, off, want;
+	bool last;
+
+	if (!wr)
+		return;
+	index = (pkt->psn - wr->psn) & SN_PSN_MASK;
+	last = index + 1 == wr->npsn;
+	off = index * qp->mtu;
+	want = last ? wr->len - off : qp->mtu;
+	if (wr->opcode != SN_OP_READ || pkt->len != want ||
+	    !(pkt->shape->parts & SN_P_LAST) != !last) {
+		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
+		return;
+	}
+	take_answer(qp, wr, off, pkt->payload, pkt->len);
+}
+
+void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_wr *wr = answered(qp, pkt);
+	uint64_t original = from_be64(pkt->original);
+
+	if (!wr)
+		return;
+	if (wr->opcode == SN_OP_READ) {
+		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
+		return;
+	}
+	take_answer(qp, wr, 0, &original, sizeof(original));
+}

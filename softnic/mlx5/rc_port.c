@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The port: between the QPs of one device and the fabric. Addresses, ICRC, dispatch. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "softnic/mlx5/rc.h"
+
+enum {
+	POLL_BUDGET = 128,
+	OPEN_TRIES = 8,
+};
+
+struct sn_fabric {
+	struct sn_fab *fab;
+	uint32_t fault_generation;
+	struct sn_timer chaos;		/* a fault script holds packets back until then */
+	TAILQ_HEAD(, sn_rc) blocked;
+};
+
+static void to_addr(const uint8_t gid[16], struct sn_addr *addr)
+{
+	memcpy(addr->raw, gid, sizeof(addr->raw));
+}
+
+/* A locally administered MAC, random but for the adapter's index, and the GID made from it. */
+static int choose_address(struct sn_nic *nic)
+{
+	struct sn_gid *g = &nic->gid[0];
+	uint8_t *m = nic->mac;
+
+	if (getrandom(m, 6, 0) != 6)
+		return -EAGAIN;
+	m[0] = (uint8_t)((m[0] & 0xfc) | 0x02);
+	m[5] = (uint8_t)nic->config.index;
+	*g = (struct sn_gid){.version = 2, .valid = true, .v6 = true};
+	memcpy(g->mac, m, 6);
+	memcpy(g->gid, (uint8_t[]){0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe,
+				   m[3], m[4], m[5]}, 16);
+	return 0;
+}
+
+static bool acceptable(const struct sn_nic *nic, const struct sn_addr *src, const void *bytes,
+		       size_t len)
+{
+	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
+	uint32_t icrc;
+
+	if (len < sizeof(struct sn_bth) + SN_ICRC)
+		return false;
+	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
+	/* Shared memory does not flip bits: zero says that the sender saved itself the work. */
+	return !icrc || icrc == htole32(sn_icrc(src->raw, nic->gid[0].gid, &iov, 1));
+}
+
+static struct sn_qp *receiver(struct sn_nic *nic, const struct sn_addr *src,
+			      const struct sn_packet *pkt)
+{
+	struct sn_qp *qp = sn_qp_find(nic, pkt->dqpn);
+
+	if (!qp || !qp->rc || !sn_addr_equal(src, &qp->rc->dest.gid))
+		return NULL;
+	if (qp->state == SN_QP_RTS || (qp->state == SN_QP_RTR && pkt->shape->class < SN_C_READ_RESP))
+		return qp;
+	return NULL;
+}
+
+static void dispatch(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	switch ((enum sn_bth_class)pkt->shape->class) {
+	case SN_C_SEND:
+	case SN_C_WRITE:
+	case SN_C_READ:
+	case SN_C_ATOMIC:
+		sn_rc_request_in(qp, pkt);
+		break;
+	case SN_C_READ_RESP:
+		sn_rc_read_in(qp, pkt);
+		break;
+	case SN_C_ACK:
+		sn_rc_ack_in(qp, pkt);
+		break;
+	case SN_C_ATOMIC_ACK:
+		sn_rc_atomic_in(qp, pkt);
+		break;
+	case SN_C_NONE:
+		break;
+	}
+}
+
+static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, size_t len)
+{
+	struct sn_nic *nic = ctx;
+	struct sn_packet pkt;
+	struct sn_qp *qp;
+
+	nic->ctr.rx_packets++;
+	if (nic->link_down || !acceptable(nic, src, bytes, len)) {
+		nic->ctr.drops++;
+		return;
+	}
+	if (!sn_packet_parse(bytes, len, &pkt)) {
+		nic->ctr.drops++;
+		sn_violate(nic, SN_V_RX_MALFORMED, "a packet of %zu bytes", len);
+		return;
+	}
+	qp = receiver(nic, src, &pkt);
+	if (qp)
+		dispatch(qp, &pkt);
+	else
+		nic->ctr.drops++;
+}
+
+static void down(void *ctx, const struct sn_addr *peer)
+{
+	struct sn_nic *nic = ctx;
+	uint32_t i;
+
+	for (i = 0; nic->qps.slot && i <= nic->qps.mask; i++) {
+		struct sn_qp *qp = nic->qps.slot[i] ? sn_qp_find(nic, nic->qps.number[i]) : NULL;
+
+		if (qp && qp->rc && sn_addr_equal(peer, &qp->rc->dest.gid))
+			sn_rc_link_lost(qp);
+	}
+}
+
+static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
+{
+	(void)nic;
+	(void)timer;	/* the poll that follows releases the packets */
+}
+
+static int open_port(struct sn_nic *nic)
+{
+	struct sn_fab_config config = {.deliver = deliver, .down = down, .ctx = nic};
+	int err = choose_address(nic);
+
+	if (err)
+		return err;
+	to_addr(nic->gid[0].gid, &config.gid);
+	if (nic->config.flags & SOFTNIC_LOOPBACK_ONLY)
+		config.flags |= SN_FAB_ALONE;
+	return sn_fab_open(&config, &nic->fabric->fab);
+}
+
+int sn_fabric_open(struct sn_nic *nic)
+{
+	int i, err = -EADDRINUSE;
+
+	nic->fabric = calloc(1, sizeof(*nic->fabric));
+	if (!nic->fabric)
+		return -ENOMEM;
+	nic->fabric->chaos.fire = chaos_due;
+	TAILQ_INIT(&nic->fabric->blocked);
+	for (i = 0; err == -EADDRINUSE && i < OPEN_TRIES; i++)
+		err = open_port(nic);
+	if (err) {
+		free(nic->fabric);
+		nic->fabric = NULL;
+	}
+	return err;
+}
+
+void sn_fabric_close(struct sn_nic *nic)
+{
+	if (!nic->fabric)
+		return;
+	sn_timer_cancel(nic, &nic->fabric->chaos);
+	sn_fab_close(nic->fabric->fab);
+	free(nic->fabric);
+	nic->fabric = NULL;
+}
+
+static void obey_script(struct sn_nic *nic)
+{
+	const struct sn_fault *fault = &nic->fault;
+	struct sn_fab_faults faults = {fault->drop, fault->dup, fault->reorder, fault->corrupt,
+				       fault->delay, fault->seed};
+
+	if (nic->fabric->fault_generation == fault->generation)
+		return;
+	if (!sn_fab_set_faults(nic->fabric->fab, &faults))
+		nic->fabric->fault_generation = fault->generation;
+}
+
+static bool unblock(struct sn_fabric *fabric)
+{
+	struct sn_rc *rc, *next;
+	bool any = false;
+
+	for (rc = TAILQ_FIRST(&fabric->blocked); rc; rc = next) {
+		next = TAILQ_NEXT(rc, blocked_link);
+		if (!sn_fab_has_room(fabric->fab, &rc->dest))
+			continue;
+		sn_rc_unblock(rc->qp);
+		sn_qp_kick(rc->qp);
+		any = true;
+	}
+	return any;
+}
+
+bool sn_fabric_poll(struct sn_nic *nic)
+{
+	struct sn_fabric *fabric = nic->fabric;
+	bool any;
+	uint64_t held;
+
+	if (!fabric)
+		return false;
+	obey_script(nic);
+	any = sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
+	any |= unblock(fabric);
+	held = sn_fab_deadline(fabric->fab);
+	if (held && !fabric->chaos.slot)
+		sn_timer_arm(nic, &fabric->chaos, held);
+	return any;
+}
+
+int sn_fabric_fd(struct sn_nic *nic)
+{
+	return nic->fabric ? sn_fab_fd(nic->fabric->fab) : -1;
+}
+
+bool sn_fabric_arm(struct sn_nic *nic)
+{
+	return !nic->fabric || sn_fab_sleep(nic->fabric->fab);
+}
+
+void sn_fabric_disarm(struct sn_nic *nic)
+{
+	if (!nic->fabric)
+		return;
+	sn_fab_awake(nic->fabric->fab);
+	sn_fab_service(nic->fabric->fab);
+}
+
+/* IBTA 9.2: padded to words. The ICRC is computed while a script may flip bits. */
+static void make_tail(const struct sn_qp *qp, struct iovec *iov, unsigned int n, uint32_t pad,
+		      uint8_t tail[8])
+{
+	const struct sn_nic *nic = qp->nic;
+	uint32_t icrc = 0;
+
+	memset(tail, 0, pad);
+	iov[n] = (struct iovec){tail, pad};
+	if (nic->fault.corrupt > 0)
+		icrc = htole32(sn_icrc(nic->gid[0].gid, qp->rc->dest.gid.raw, iov, n + 1));
+	memcpy(tail + pad, &icrc, sizeof(icrc));
+	iov[n].iov_len = pad + sizeof(icrc);
+}
+
+int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
+{
+	struct sn_nic *nic = qp->nic;
+	struct {
+		struct sn_bth bth;
+		uint8_t ext[sizeof(out->ext)];
+	} head;
+	struct iovec iov[SN_IOV_MAX + 2];
+	uint8_t tail[8];
+	uint32_t pad = -out->len & 3;
+	int err;
+
+	obey_script(nic);
+	head.bth = (struct sn_bth){
+		.opcode = out->opcode,
+		.flags = (uint8_t)((out->solicited ? SN_BTH_SE : 0) | pad << SN_BTH_PAD_SHIFT),
+		.pkey = to_be16(SN_PKEY_DEFAULT),
+		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
+		.psn = to_be32((out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0)),
+	};
+	memcpy(head.ext, out->ext, sizeof(head.ext));
+	iov[0] = (struct iovec){&head, sizeof(head.bth) + out->ext_len};
+	memcpy(&iov[1], out->payload, out->n * sizeof(iov[0]));
+	make_tail(qp, iov, out->n + 1, pad, tail);
+	if (nic->link_down)
+		return 0;
+	err = sn_fab_send(nic->fabric->fab, &qp->rc->dest, iov, out->n + 2);
+	if (!err)
+		nic->ctr.tx_packets++;
+	if (err == -EAGAIN && !qp->rc->blocked) {
+		qp->rc->blocked = true;
+		TAILQ_INSERT_TAIL(&nic->fabric->blocked, qp->rc, blocked_link);
+	}
+	return err;
+}
+
+bool sn_rc_rnr_injected(struct sn_nic *nic)
+{
+	return nic->fault.rnr > 0 && (double)(sn_random(nic) >> 11) * 0x1p-53 < nic->fault.rnr;
+}
+
+void sn_rc_unblock(struct sn_qp *qp)
+{
+	if (!qp->rc->blocked)
+		return;
+	qp->rc->blocked = false;
+	TAILQ_REMOVE(&qp->nic->fabric->blocked, qp->rc, blocked_link);
+}
+
+bool sn_rc_peer_stalled(struct sn_qp *qp)
+{
+	return !qp->nic->link_down && sn_fab_unread(qp->nic->fabric->fab, &qp->rc->dest);
+}

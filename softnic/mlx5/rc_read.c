@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The responder's sending half, and what it needs resources for: READs and atomics queue up with
+ * their rights already judged, and are answered in order; an ACK or NAK comes after them all.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/mlx5/rc.h"
+
+static struct sn_rc_read *slot(struct sn_rc_resp *s, uint32_t number)
+{
+	return &s->read[number % SN_RC_READS];
+}
+
+static uint32_t end_of(const struct sn_qp *qp, const struct sn_rc_read *read)
+{
+	return sn_psn_add(read->psn, read->atomic ? 1 : sn_rc_packets(qp, read->len));
+}
+
+static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	*slot(s, s->read_tail++) = *read;
+	/* Its answer acknowledges all before it. */
+	if (s->owed == SN_OWE_ACK)
+		s->owed = SN_OWE_NOTHING;
+	sn_qp_kick(qp);
+}
+
+static unsigned int resources(const struct sn_qp *qp)
+{
+	return qp->max_dest_rd_atomic < SN_RC_READS ? qp->max_dest_rd_atomic : SN_RC_READS;
+}
+
+/* A new request takes a resource. False: the peer asked for more than it was granted. */
+static bool admit(struct sn_qp *qp, uint32_t psns)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	if (s->read_tail - s->read_head >= resources(qp)) {
+		sn_rc_die(qp, s->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		return false;
+	}
+	s->psn = sn_psn_add(s->psn, psns);
+	s->msn = sn_psn_add(s->msn, 1);
+	return true;
+}
+
+/*
+ * A repeated request comes from a requester that went back and will repeat all that follows: what
+ * is queued from there on is dropped, and so never answered twice.
+ */
+static bool readmit(struct sn_qp *qp, uint32_t psn)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	while (s->read_tail != s->read_head &&
+	       sn_psn_diff(end_of(qp, slot(s, s->read_tail - 1)), psn) > 0)
+		s->read_tail--;
+	return s->read_tail - s->read_head < SN_RC_READS;
+}
+
+static bool may_access(struct sn_qp *qp, const struct sn_access *a, uint32_t psn)
+{
+	enum sn_acc acc = a->len ? sn_mkey_check(qp->nic, a) : SN_ACC_OK;
+
+	if (acc == SN_ACC_OK)
+		return true;
+	sn_acc_violation(qp->nic, a, acc, true);
+	sn_rc_die(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	return false;
+}
+
+void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate)
+{
+	struct sn_rc_read read = {.va = from_be64(pkt->reth.va),
+				  .rkey = from_be32(pkt->reth.rkey),
+				  .len = from_be32(pkt->reth.len), .psn = pkt->psn};
+	struct sn_access a = {read.rkey, qp->pd, qp->qpn, SN_RR, read.va, read.len};
+	uint32_t psns = sn_rc_packets(qp, read.len);
+
+	if (duplicate && sn_psn_diff(sn_psn_add(read.psn, psns), qp->rc->resp.psn) > 0)
+		return;
+	if (!qp->rre || psns >= 1u << 23) {
+		sn_rc_die(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		return;
+	}
+	if (!may_access(qp, &a, pkt->psn))
+		return;
+	if (duplicate ? readmit(qp, pkt->psn) : admit(qp, psns))
+		queue(qp, &read);
+}
+
+static uint64_t execute_atomic(uint64_t *word, const struct sn_packet *pkt)
+{
+	uint64_t operand = from_be64(pkt->atomic.swap_add);
+	uint64_t compare = from_be64(pkt->atomic.compare);
+
+	if (pkt->opcode == SN_BTH_FETCH_ADD)
+		return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return compare;
+}
+
+static void repeat_atomic(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	unsigned int i;
+
+	for (i = 0; i < SN_RC_READS; i++) {
+		struct sn_rc_atomic *done = &s->atomic[i];
+		struct sn_rc_read read = {.atomic = true, .va = done->original, .psn = pkt->psn};
+
+		if (done->valid && done->psn == pkt->psn && readmit(qp, pkt->psn)) {
+			queue(qp, &read);
+			return;
+		}
+	}
+}
+
+void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_access a = {from_be32(pkt->atomic.rkey), qp->pd, qp->qpn, SN_ATOMIC,
+			      from_be64(pkt->atomic.va), sizeof(uint64_t)};
+	struct sn_rc_read read = {.atomic = true, .psn = pkt->psn};
+	struct iovec iov;
+	unsigned int n;
+
+	if (duplicate) {
+		repeat_atomic(qp, pkt);
+		return;
+	}
+	if (!qp->rae || a.va % sizeof(uint64_t)) {
+		sn_rc_die(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		return;
+	}
+	if (!may_access(qp, &a, pkt->psn))
+		return;
+	if (sn_mkey_map(qp->nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1 ||
+	    (uintptr_t)iov.iov_base % sizeof(uint64_t)) {
+		sn_rc_die(qp, pkt->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+		return;
+	}
+	if (!admit(qp, 1))
+		return;
+	read.va = execute_atomic(iov.iov_base, pkt);
+	s->atomic[s->atomic_next++ % SN_RC_READS] =
+		(struct sn_rc_atomic){.psn = pkt->psn, .valid = true, .original = read.va};
+	queue(qp, &read);
+}
+
+static void put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
+{
+	struct sn_aeth aeth = {to_be32((uint32_t)syndrome << 24 | qp->rc->resp.msn)};
+
+	memcpy(out->ext, &aeth, sizeof(aeth));
+	out->ext_len = (uint32_t)sizeof(aeth);
+}
+
+static int send_atomic(struct sn_qp *qp, const struct sn_rc_read *read)
+{
+	struct sn_rc_out out = {.opcode = SN_BTH_ATOMIC_ACK, .psn = read->psn};
+	be64_t original = to_be64(read->va);
+
+	put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
+	memcpy(out.ext + out.ext_len, &original, sizeof(original));
+	out.ext_len += (uint32_t)sizeof(original);
+	return sn_rc_send(qp, &out);
+}
+
+static int send_read(struct sn_qp *qp, const struct sn_rc_read *read)
+{
+	static const uint8_t opcodes[] = {SN_BTH_READ_RESP_MIDDLE, SN_BTH_READ_RESP_FIRST,
+					  SN_BTH_READ_RESP_LAST, SN_BTH_READ_RESP_ONLY};
+	bool last = read->sent + 1 == sn_rc_packets(qp, read->len);
+	uint32_t off = read->sent * qp->mtu;
+	struct iovec iov[SN_IOV_MAX];
+	uint8_t flat[4096];
+	struct sn_rc_out out = {.psn = sn_psn_add(read->psn, read->sent), .payload = iov,
+				.len = last ? read->len - off : qp->mtu};
+	struct sn_access a = {read->rkey, qp->pd, qp->qpn, SN_RR, read->va + off, out.len};
+	enum sn_acc acc = SN_ACC_OK;
+
+	out.opcode = opcodes[(last ? 2 : 0) + (read->sent == 0)];
+	if (sn_bth_shapes[out.opcode].parts & SN_P_AETH)
+		put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
+	if (out.len)
+		acc = sn_mkey_map(qp->nic, &a, iov, SN_IOV_MAX, &out.n);
+	if (acc == SN_ACC_MANY) {
+		acc = sn_mkey_read(qp->nic, &a, flat);
+		iov[0] = (struct iovec){flat, out.len};
+		out.n = 1;
+	}
+	if (acc == SN_ACC_OK)
+		return sn_rc_send(qp, &out);
+	sn_acc_violation(qp->nic, &a, acc, true);
+	sn_rc_die(qp, out.psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	return -EACCES;
+}
+
+/* One packet of the oldest answer. */
+static int send_answer(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_rc_read *read = slot(s, s->read_head);
+	int err = read->atomic ? send_atomic(qp, read) : send_read(qp, read);
+
+	if (!err && sn_psn_add(read->psn, ++read->sent) == end_of(qp, read))
+		s->read_head++;
+	return err;
+}
+
+static int send_owed(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
+	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
+
+	if (s->owed == SN_OWE_ACK) {
+		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
+	} else if (s->owed == SN_OWE_SEQUENCE) {
+		syndrome = SN_AETH_NAK | SN_NAK_SEQUENCE;
+		qp->nic->ctr.naks++;
+	} else if (s->owed == SN_OWE_RNR) {
+		syndrome = (uint8_t)(SN_AETH_RNR | (qp->min_rnr_nak & SN_AETH_VALUE));
+		qp->nic->ctr.rnr_naks++;
+	} else {
+		syndrome = (uint8_t)(SN_AETH_NAK | s->nak_code);
+		out.psn = s->nak_psn;
+		qp->nic->ctr.naks++;
+	}
+	put_aeth(qp, &out, syndrome);
+	return sn_rc_send(qp, &out);
+}
+
+/* The NAK is out, or nobody is there to hear it. */
+static void die(struct sn_qp *qp)
+{
+	enum sn_event event = qp->rc->resp.event;
+
+	if (event == SN_EV_COMPLETION)
+		sn_qp_to_error(qp);
+	else
+		sn_qp_fatal(qp, event);
+}
+
+bool sn_rc_resp_run(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	int burst, err = 0;
+
+	for (burst = 0; s->read_head != s->read_tail; burst++) {
+		if (burst == SN_RC_BURST)
+			return true;
+		err = send_answer(qp);
+		if (err == -EAGAIN)
+			return false;
+		if (err)
+			s->read_head = s->read_tail;
+	}
+	if (s->owed == SN_OWE_NOTHING)
+		return false;
+	err = send_owed(qp);
+	if (err == -EAGAIN)
+		return false;
+	if (s->owed == SN_OWE_DEATH)
+		die(qp);
+	s->owed = SN_OWE_NOTHING;
+	return false;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The requester's sending half: WQEs become packets, in order, within the window. A position in the
+ * FIFO of WQEs and a packet number in the message say what comes next; going back after a loss is
+ * nothing but moving that position.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/mlx5/rc.h"
+
+static struct sn_wr *wr_number(const struct sn_qp *qp, uint32_t number)
+{
+	return &qp->wr[number & (qp->sq_size - 1)];
+}
+
+/* NOP and UMR end inside the device. */
+static bool is_ours(const struct sn_wr *wr)
+{
+	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
+}
+
+struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
+{
+	uint32_t i, n = sn_wr_count(qp);
+
+	for (i = 0; i < n; i++)
+		if (is_ours(sn_wr_at(qp, i)))
+			return sn_wr_at(qp, i);
+	return NULL;
+}
+
+void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (r->resp_wr == wr)
+		r->resp_wr = NULL;
+	sn_wr_done(qp, wr, syndrome, vendor, 0);
+}
+
+void sn_rc_go_back(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr = sn_rc_oldest(qp);
+
+	r->loaded = false;
+	r->in_flight = 0;
+	r->wr = qp->wr_head;
+	while (wr && wr_number(qp, r->wr) != wr)
+		r->wr++;
+	r->pkt = 0;
+	sn_qp_kick(qp);
+}
+
+/* A new message takes its PSNs: one per packet, of a READ one per packet of the answer. */
+static void begin(struct sn_qp *qp, struct sn_wr *wr)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	wr->len = r->wqe.len;
+	wr->psn = r->psn_next;
+	wr->npsn = sn_rc_packets(qp, wr->len);
+	if (wr->opcode == SN_OP_ATOMIC_CS || wr->opcode == SN_OP_ATOMIC_FA)
+		wr->npsn = 1;
+	r->psn_next = sn_psn_add(wr->psn, wr->npsn);
+	r->wr = qp->wr_tail - 1;
+	r->pkt = 0;
+	r->loaded = true;
+}
+
+/* The message at the position: one sent before, or a new one. False: there is nothing to send. */
+static bool load(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr;
+
+	if ((int32_t)(r->wr - qp->wr_head) < 0)
+		r->wr = qp->wr_head;
+	for (; r->wr != qp->wr_tail; r->wr++) {
+		wr = wr_number(qp, r->wr);
+		if (!is_ours(wr))
+			continue;
+		r->pkt = 0;
+		r->loaded = sn_sq_refetch(qp, wr, &r->wqe);
+		if (!r->loaded)
+			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
+		return r->loaded;
+	}
+	if (sn_sq_next(qp, &r->wqe) != SN_SQ_WQE)
+		return false;
+	begin(qp, r->wqe.wr);
+	return true;
+}
+
+/* Is the loaded message still to be sent? Skips what was acknowledged meanwhile. */
+static bool still_wanted(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr;
+	int32_t acked;
+
+	if (!r->loaded || (int32_t)(r->wr - qp->wr_head) < 0)
+		return r->loaded = false;
+	wr = wr_number(qp, r->wr);
+	if (!is_ours(wr) || r->pkt >= wr->npsn) {
+		r->wr++;
+		return r->loaded = false;
+	}
+	acked = sn_psn_diff(r->psn_una, wr->psn);
+	if (acked > (int32_t)r->pkt)
+		r->pkt = (uint32_t)acked;
+	return true;
+}
+
+static unsigned int reads_ahead(const struct sn_qp *qp)
+{
+	unsigned int n = 0;
+	uint32_t i;
+
+	for (i = qp->wr_head; i != qp->rc->req.wr; i++)
+		n += is_ours(wr_number(qp, i)) && sn_rc_is_read(wr_number(qp, i)->opcode);
+	return n;
+}
+
+static bool may_send(const struct sn_qp *qp)
+{
+	const struct sn_rc_req *r = &qp->rc->req;
+	const struct sn_wr *wr = wr_number(qp, r->wr);
+
+	if (r->in_flight >= SN_RC_WINDOW)
+		return false;
+	/* Half of the PSN space tells old from new. */
+	if (((wr->psn + wr->npsn - r->psn_una) & SN_PSN_MASK) >= 1u << 23)
+		return false;
+	if (!sn_rc_is_read(wr->opcode) || qp->wr_reads <= qp->max_rd_atomic)
+		return true;
+	return reads_ahead(qp) < qp->max_rd_atomic;
+}
+
+static void put_reth(struct sn_rc_out *out, uint64_t va, uint32_t rkey, uint32_t len)
+{
+	struct sn_reth reth = {to_be64(va), to_be32(rkey), to_be32(len)};
+
+	memcpy(out->ext + out->ext_len, &reth, sizeof(reth));
+	out->ext_len += (uint32_t)sizeof(reth);
+}
+
+static void put_imm(struct sn_rc_out *out, be32_t imm)
+{
+	memcpy(out->ext + out->ext_len, &imm, sizeof(imm));
+	out->ext_len += (uint32_t)sizeof(imm);
+}
+
+/* By first and last packet: opcodes for middle, first, last, only. */
+static uint8_t pick(bool first, bool last, const uint8_t opcodes[4])
+{
+	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
+}
+
+static const uint8_t *opcodes_of(uint8_t wqe_opcode)
+{
+	static const uint8_t send[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST, SN_BTH_SEND_LAST,
+				       SN_BTH_SEND_ONLY};
+	static const uint8_t send_imm[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST,
+					   SN_BTH_SEND_LAST_IMM, SN_BTH_SEND_ONLY_IMM};
+	static const uint8_t send_inv[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST,
+					   SN_BTH_SEND_LAST_INV, SN_BTH_SEND_ONLY_INV};
+	static const uint8_t write[] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST, SN_BTH_WRITE_LAST,
+					SN_BTH_WRITE_ONLY};
+	static const uint8_t write_imm[] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST,
+					    SN_BTH_WRITE_LAST_IMM, SN_BTH_WRITE_ONLY_IMM};
+
+	switch (wqe_opcode) {
+	case SN_OP_SEND:
+		return send;
+	case SN_OP_SEND_IMM:
+		return send_imm;
+	case SN_OP_SEND_INVAL:
+		return send_inv;
+	case SN_OP_WRITE:
+		return write;
+	case SN_OP_WRITE_IMM:
+		return write_imm;
+	default:
+		return NULL;
+	}
+}
+
+/* Headers of a SEND or WRITE packet; out->len is its share of the data. */
+static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
+{
+	const struct sn_rc_req *r = &qp->rc->req;
+	const struct sn_wqe *wqe = &r->wqe;
+	uint32_t off = r->pkt * qp->mtu;
+	bool last = r->pkt + 1 == wr->npsn;
+	unsigned int parts;
+
+	out->opcode = pick(r->pkt == 0, last, opcodes_of(wr->opcode));
+	out->len = last ? wr->len - off : qp->mtu;
+	out->solicited = last && wqe->solicited;
+	out->ackreq = last || r->pkt % SN_RC_ACK_EVERY == SN_RC_ACK_EVERY - 1;
+	parts = sn_bth_shapes[out->opcode].parts;
+	if (parts & SN_P_RETH)
+		put_reth(out, wqe->raddr, wqe->rkey, wr->len);
+	if (parts & (SN_P_IMM | SN_P_INV))
+		put_imm(out, wqe->imm);
+}
+
+/* A READ that lost the end of its answer asks for the rest only. */
+static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
+{
+	const struct sn_rc_req *r = &qp->rc->req;
+	uint32_t off = r->pkt * qp->mtu;
+
+	out->opcode = SN_BTH_READ_REQUEST;
+	out->ackreq = true;
+	put_reth(out, r->wqe.raddr + off, r->wqe.rkey, wr->len - off);
+}
+
+static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
+{
+	const struct sn_wqe *wqe = &qp->rc->req.wqe;
+	struct sn_atomiceth eth = {to_be64(wqe->raddr), to_be32(wqe->rkey),
+				   to_be64(wqe->swap_add), to_be64(wqe->compare)};
+
+	out->opcode = wr->opcode == SN_OP_ATOMIC_CS ? SN_BTH_COMPARE_SWAP : SN_BTH_FETCH_ADD;
+	out->ackreq = true;
+	memcpy(out->ext, &eth, sizeof(eth));
+	out->ext_len = (uint32_t)sizeof(eth);
+}
+
+static void sent(struct sn_qp *qp, const struct sn_wr *wr, uint32_t psn)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	bool read = sn_rc_is_read(wr->opcode);
+	uint32_t next = sn_psn_add(psn, read ? wr->npsn - r->pkt : 1);
+
+	if (sn_psn_diff(psn, r->psn_max) < 0)
+		qp->nic->ctr.retransmits++;
+	if (sn_psn_diff(next, r->psn_max) > 0)
+		r->psn_max = next;
+	r->in_flight++;
+	r->pkt = read ? wr->npsn : r->pkt + 1;
+	if (r->pkt == wr->npsn) {
+		r->loaded = false;
+		r->wr++;
+	}
+	sn_rc_expect_answer(qp);
+}
+
+/* The payload where it lies, or, when it lies in too many pieces, a copy in flat. */
+static enum sn_acc map_payload(struct sn_qp *qp, struct sn_rc_out *out, struct iovec *iov,
+			       uint8_t *flat)
+{
+	const struct sn_wqe *wqe = &qp->rc->req.wqe;
+	uint32_t off = qp->rc->req.pkt * qp->mtu;
+	enum sn_acc acc;
+
+	out->payload = iov;
+	if (!out->len)
+		return SN_ACC_OK;
+	acc = sn_sge_map(qp, wqe->sge, wqe->nsge, off, out->len, SN_LR, iov, SN_IOV_MAX, &out->n);
+	if (acc != SN_ACC_MANY)
+		return acc;
+	*iov = (struct iovec){flat, out->len};
+	out->n = 1;
+	return sn_gather(qp, wqe->sge, wqe->nsge, off, flat, out->len);
+}
+
+/* False: no more for now. */
+static bool send_packet(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr = wr_number(qp, r->wr);
+	struct sn_rc_out out = {.psn = sn_psn_add(wr->psn, r->pkt)};
+	struct iovec iov[SN_IOV_MAX];
+	uint8_t flat[4096];
+	int err;
+
+	if (wr->opcode == SN_OP_READ)
+		read_headers(qp, wr, &out);
+	else if (sn_rc_is_read(wr->opcode))
+		atomic_headers(qp, wr, &out);
+	else
+		data_headers(qp, wr, &out);
+	if (map_payload(qp, &out, iov, flat) != SN_ACC_OK) {
+		r->loaded = false;
+		r->wr++;
+		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
+		return false;
+	}
+	err = sn_rc_send(qp, &out);
+	if (!err) {
+		sent(qp, wr, out.psn);
+		return true;
+	}
+	if (err != -EAGAIN) {
+		r->unreachable = true;
+		sn_rc_retry_soon(qp);
+	}
+	return false;
+}
+
+bool sn_rc_req_run(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	int burst;
+
+	for (burst = 0; burst < SN_RC_BURST; burst++) {
+		if (qp->state != SN_QP_RTS || r->rnr_wait || r->unreachable || qp->rc->blocked)
+			return false;
+		if (!still_wanted(qp) && !load(qp))
+			return false;
+		/* What was loaded again may have been acknowledged in part. */
+		if (!still_wanted(qp))
+			continue;
+		if (!may_send(qp) || !send_packet(qp))
+			return false;
+	}
+	return true;
+}

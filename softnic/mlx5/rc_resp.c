@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The responder's receiving half: requests in PSN order, SEND and WRITE (IBTA 9.7.4, 9.9). */
+#include <string.h>
+
+#include "softnic/mlx5/rc.h"
+
+void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
+{
+	if (what > qp->rc->resp.owed)
+		qp->rc->resp.owed = what;
+	sn_qp_kick(qp);
+}
+
+void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
+{
+	static const enum sn_viol viol[] = {
+		[SN_NAK_INVALID_REQUEST] = SN_V_REMOTE_INVALID,
+		[SN_NAK_REMOTE_ACCESS] = SN_V_REMOTE_ACCESS,
+		[SN_NAK_REMOTE_OPERATIONAL] = SN_V_REMOTE_OPERATIONAL,
+	};
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	if (s->owed == SN_OWE_DEATH)
+		return;
+	sn_violate(qp->nic, viol[code], "QP 0x%06x refused PSN %u", qp->qpn, psn);
+	s->nak_code = code;
+	s->nak_psn = psn;
+	s->event = event;
+	s->in = SN_C_NONE;
+	sn_rc_owe(qp, SN_OWE_DEATH);
+}
+
+static void invalid_request(struct sn_qp *qp)
+{
+	sn_rc_die(qp, qp->rc->resp.psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+}
+
+/* The receive WQE in hand ends with an error CQE, which is all that the local side is told. */
+static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code code)
+{
+	sn_rq_fail(qp, &qp->rc->resp.rwqe, syndrome, 0);
+	if (qp->state != SN_QP_ERR)
+		sn_rc_die(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
+}
+
+/* The packet is done with: the next one is expected. */
+static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	s->psn = sn_psn_add(s->psn, 1);
+	s->off += pkt->len;
+	if (pkt->shape->parts & SN_P_LAST) {
+		s->msn = sn_psn_add(s->msn, 1);
+		s->in = SN_C_NONE;
+	} else {
+		s->in = pkt->shape->class;
+	}
+	if (pkt->ackreq)
+		sn_rc_owe(qp, SN_OWE_ACK);
+}
+
+/* Takes a receive WQE. False: there is none, the peer is told. */
+static bool take_receive(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	int n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &s->rwqe);
+
+	if (n > 0)
+		return true;
+	if (n == 0) {
+		s->nak_sent = true;
+		sn_rc_owe(qp, SN_OWE_RNR);
+	} else if (qp->state != SN_QP_ERR) {
+		sn_rc_die(qp, s->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+	}
+	return false;
+}
+
+static enum sn_cqe_op completion_of(const struct sn_packet *pkt)
+{
+	if (pkt->shape->class == SN_C_WRITE)
+		return SN_CQE_RESP_WR_IMM;
+	if (pkt->shape->parts & SN_P_IMM)
+		return SN_CQE_RESP_SEND_IMM;
+	return pkt->shape->parts & SN_P_INV ? SN_CQE_RESP_SEND_INV : SN_CQE_RESP_SEND;
+}
+
+static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint32_t len)
+{
+	static const be32_t none;
+	bool has_imm = pkt->shape->parts & (SN_P_IMM | SN_P_INV);
+
+	sn_rq_done(qp, &qp->rc->resp.rwqe, completion_of(pkt), len, has_imm ? pkt->imm : none,
+		   pkt->solicited);
+}
+
+static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	unsigned int parts = pkt->shape->parts;
+
+	if (parts & SN_P_FIRST) {
+		if (!take_receive(qp))
+			return;
+		s->off = 0;
+	}
+	if (pkt->len > s->rwqe.len - s->off) {
+		fail_receive(qp, SN_SYND_LOCAL_LENGTH, SN_NAK_INVALID_REQUEST);
+		return;
+	}
+	if (pkt->len && sn_scatter(qp, s->rwqe.sge, s->rwqe.nsge, s->off, pkt->payload,
+				   pkt->len) != SN_ACC_OK) {
+		fail_receive(qp, SN_SYND_LOCAL_PROT, SN_NAK_REMOTE_OPERATIONAL);
+		return;
+	}
+	if ((parts & SN_P_INV) && sn_mkey_invalidate(qp, from_be32(pkt->imm)) != SN_ACC_OK) {
+		fail_receive(qp, SN_SYND_LOCAL_QP_OP, SN_NAK_REMOTE_ACCESS);
+		return;
+	}
+	if (parts & SN_P_LAST)
+		complete_receive(qp, pkt, s->off + pkt->len);
+	if (qp->state != SN_QP_ERR)
+		advance(qp, pkt);
+}
+
+/* IBTA 9.7.4.1.3: rights are judged on the whole range, before the first byte is written. */
+static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_access a;
+	enum sn_acc acc;
+
+	s->va = from_be64(pkt->reth.va);
+	s->rkey = from_be32(pkt->reth.rkey);
+	s->len = from_be32(pkt->reth.len);
+	s->off = 0;
+	if (!s->len)
+		return true;
+	a = (struct sn_access){s->rkey, qp->pd, qp->qpn, SN_RW, s->va, s->len};
+	acc = sn_mkey_check(qp->nic, &a);
+	if (acc == SN_ACC_OK)
+		return true;
+	sn_acc_violation(qp->nic, &a, acc, true);
+	sn_rc_die(qp, s->psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	return false;
+}
+
+static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	unsigned int parts = pkt->shape->parts;
+	struct sn_access a;
+	enum sn_acc acc;
+
+	if (!qp->rwe) {
+		invalid_request(qp);
+		return;
+	}
+	if ((parts & SN_P_FIRST) && !write_begins(qp, pkt))
+		return;
+	if (pkt->len > s->len - s->off || ((parts & SN_P_LAST) && pkt->len != s->len - s->off)) {
+		invalid_request(qp);
+		return;
+	}
+	if ((parts & SN_P_IMM) && !take_receive(qp))
+		return;
+	a = (struct sn_access){s->rkey, qp->pd, qp->qpn, SN_RW, s->va + s->off, pkt->len};
+	acc = pkt->len ? sn_mkey_write(qp->nic, &a, pkt->payload) : SN_ACC_OK;
+	if (acc != SN_ACC_OK) {
+		sn_acc_violation(qp->nic, &a, acc, true);
+		sn_rc_die(qp, s->psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+		return;
+	}
+	if (parts & SN_P_IMM)
+		complete_receive(qp, pkt, s->len);
+	if (qp->state != SN_QP_ERR)
+		advance(qp, pkt);
+}
+
+/* IBTA 9.7.4.1.4 and .5: the packet fits in its message, and its length in its place there. */
+static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	bool first = pkt->shape->parts & SN_P_FIRST, last = pkt->shape->parts & SN_P_LAST;
+
+	if (first ? qp->rc->resp.in != SN_C_NONE : qp->rc->resp.in != pkt->shape->class)
+		return false;
+	if (!(pkt->shape->parts & SN_P_PAYLOAD))
+		return true;
+	if (!last)
+		return pkt->len == qp->mtu;
+	return pkt->len <= qp->mtu && (first || pkt->len > 0);
+}
+
+/* An old PSN: the answer was lost, or the packet was late. Never executed twice, READs excepted. */
+static void duplicate_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	switch (pkt->shape->class) {
+	case SN_C_READ:
+		sn_rc_read_request_in(qp, pkt, true);
+		break;
+	case SN_C_ATOMIC:
+		sn_rc_atomic_request_in(qp, pkt, true);
+		break;
+	default:
+		if (pkt->ackreq)
+			sn_rc_owe(qp, SN_OWE_ACK);
+		break;
+	}
+}
+
+static void expected_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	qp->rc->resp.nak_sent = false;
+	if (!well_placed(qp, pkt)) {
+		invalid_request(qp);
+		return;
+	}
+	switch (pkt->shape->class) {
+	case SN_C_SEND:
+		send_in(qp, pkt);
+		break;
+	case SN_C_WRITE:
+		write_in(qp, pkt);
+		break;
+	case SN_C_READ:
+		sn_rc_read_request_in(qp, pkt, false);
+		break;
+	case SN_C_ATOMIC:
+		sn_rc_atomic_request_in(qp, pkt, false);
+		break;
+	default:
+		break;
+	}
+}
+
+void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	int32_t ahead = sn_psn_diff(pkt->psn, s->psn);
+
+	if (s->owed == SN_OWE_DEATH)
+		return;
+	if (qp->state == SN_QP_RTR && !s->established) {
+		s->established = true;
+		sn_qp_event(qp, SN_EV_COMM_EST);
+	}
+	if (ahead < 0) {
+		duplicate_in(qp, pkt);
+	} else if (ahead == 0) {
+		expected_in(qp, pkt);
+	} else if (!s->nak_sent) {
+		s->nak_sent = true;
+		sn_rc_owe(qp, SN_OWE_SEQUENCE);
+	}
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Packets of the reliable connection as RoCEv2 has them behind UDP port 4791: IBTA volume 1,
+ * chapter 9.2 to 9.6 and annex A17. BTH, extended headers, payload padded to 4 bytes, ICRC.
+ */
+#ifndef SN_RC_WIRE_H
+#define SN_RC_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "softnic/be.h"
+
+#define SN_PSN_MASK 0xffffffu
+#define SN_PKEY_DEFAULT 0xffffu
+
+enum sn_bth_opcode {
+	SN_BTH_SEND_FIRST = 0x00,
+	SN_BTH_SEND_MIDDLE = 0x01,
+	SN_BTH_SEND_LAST = 0x02,
+	SN_BTH_SEND_LAST_IMM = 0x03,
+	SN_BTH_SEND_ONLY = 0x04,
+	SN_BTH_SEND_ONLY_IMM = 0x05,
+	SN_BTH_WRITE_FIRST = 0x06,
+	SN_BTH_WRITE_MIDDLE = 0x07,
+	SN_BTH_WRITE_LAST = 0x08,
+	SN_BTH_WRITE_LAST_IMM = 0x09,
+	SN_BTH_WRITE_ONLY = 0x0a,
+	SN_BTH_WRITE_ONLY_IMM = 0x0b,
+	SN_BTH_READ_REQUEST = 0x0c,
+	SN_BTH_READ_RESP_FIRST = 0x0d,
+	SN_BTH_READ_RESP_MIDDLE = 0x0e,
+	SN_BTH_READ_RESP_LAST = 0x0f,
+	SN_BTH_READ_RESP_ONLY = 0x10,
+	SN_BTH_ACK = 0x11,
+	SN_BTH_ATOMIC_ACK = 0x12,
+	SN_BTH_COMPARE_SWAP = 0x13,
+	SN_BTH_FETCH_ADD = 0x14,
+	SN_BTH_SEND_LAST_INV = 0x16,
+	SN_BTH_SEND_ONLY_INV = 0x17,
+	SN_BTH_OPCODES = 0x18,
+};
+
+struct sn_bth {
+	uint8_t opcode;
+	uint8_t flags;		/* SE 0x80, M 0x40, pad count 0x30, version 0x0f */
+	be16_t pkey;
+	be32_t dqpn;		/* reserved(8) destination QPN(24) */
+	be32_t psn;		/* AckReq(1) reserved(7) PSN(24) */
+};
+SN_SIZE(struct sn_bth, 12);
+
+#define SN_BTH_SE 0x80u
+#define SN_BTH_PAD_SHIFT 4
+#define SN_BTH_ACKREQ 0x80000000u
+
+struct sn_reth {
+	be64_t va;
+	be32_t rkey;
+	be32_t len;
+} __attribute__((packed, aligned(4)));
+SN_SIZE(struct sn_reth, 16);
+
+struct sn_aeth {
+	be32_t word;		/* syndrome(8) MSN(24) */
+};
+SN_SIZE(struct sn_aeth, 4);
+
+struct sn_atomiceth {
+	be64_t va;
+	be32_t rkey;
+	be64_t swap_add;
+	be64_t compare;
+} __attribute__((packed, aligned(4)));
+SN_SIZE(struct sn_atomiceth, 28);
+
+struct sn_atomicacketh {
+	be64_t original;
+} __attribute__((packed, aligned(4)));
+SN_SIZE(struct sn_atomicacketh, 8);
+
+/* AETH syndromes: ACK with the credit field that means "not counted", RNR NAK, NAK */
+#define SN_AETH_KIND 0xe0u
+#define SN_AETH_ACK 0x00u
+#define SN_AETH_RNR 0x20u
+#define SN_AETH_NAK 0x60u
+#define SN_AETH_VALUE 0x1fu
+#define SN_AETH_NO_CREDIT 0x1fu
+
+enum sn_nak_code {
+	SN_NAK_SEQUENCE = 0,
+	SN_NAK_INVALID_REQUEST = 1,
+	SN_NAK_REMOTE_ACCESS = 2,
+	SN_NAK_REMOTE_OPERATIONAL = 3,
+};
+
+/* What an opcode is made of. */
+enum sn_bth_part {
+	SN_P_FIRST = 1 << 0,	/* begins a message */
+	SN_P_LAST = 1 << 1,	/* ends one */
+	SN_P_RETH = 1 << 2,
+	SN_P_AETH = 1 << 3,
+	SN_P_IMM = 1 << 4,	/* ImmDt */
+	SN_P_INV = 1 << 5,	/* IETH */
+	SN_P_ATOMIC = 1 << 6,	/* AtomicETH */
+	SN_P_ATOMIC_ACK = 1 << 7,
+	SN_P_PAYLOAD = 1 << 8,
+};
+
+enum sn_bth_class {
+	SN_C_NONE,
+	SN_C_SEND,
+	SN_C_WRITE,
+	SN_C_READ,
+	SN_C_ATOMIC,
+	SN_C_READ_RESP,		/* from here on to the requester */
+	SN_C_ACK,
+	SN_C_ATOMIC_ACK,
+};
+
+struct sn_bth_shape {
+	uint8_t class, header;	/* bytes of all headers */
+	uint16_t parts;
+};
+
+extern const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES];
+
+/* The longest headers: BTH + AtomicETH. */
+#define SN_HEADER_MAX 40
+#define SN_ICRC 4
+
+/* A packet taken apart. Headers are a copy; the payload is where it arrived. */
+struct sn_packet {
+	const struct sn_bth_shape *shape;
+	uint32_t dqpn, psn;
+	uint8_t opcode;
+	bool solicited, ackreq;
+	struct sn_reth reth;
+	struct sn_aeth aeth;
+	struct sn_atomiceth atomic;
+	be64_t original;
+	be32_t imm;		/* ImmDt or IETH */
+	const uint8_t *payload;
+	uint32_t len;
+};
+
+/* False when this is not a well-formed packet of a reliable connection. */
+bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
+
+/*
+ * The invariant CRC of a packet from src to dst, over what lies in iov (everything but the ICRC
+ * itself): the fields that a router may change count as ones.
+ */
+uint32_t sn_icrc(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
+		 unsigned int n);
+
+/* PSN arithmetic: how far b is behind a, in [-2^23, 2^23). */
+static inline int32_t sn_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t sn_psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & SN_PSN_MASK;
+}
+
+#endif
