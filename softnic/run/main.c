@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* softnic-run: a program and its ConnectX. */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "softnic/run/run.h"
+
+enum { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127 };
+
+struct options {
+	unsigned int devices;
+	char **command;
+};
+
+static const struct argp_option options[] = {
+	{ "devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Runs COMMAND with software ConnectX adapters in place of the machine's RDMA devices.\v"
+	"The command needs no change and no rights: it and what it starts see the adapters through "
+	"the libibverbs and libmlx5 that are installed. Adapters of different processes of one user "
+	"on one machine reach each other:\n\n"
+	"  softnic-run ibv_rc_pingpong -g 0 -c &\n"
+	"  softnic-run ibv_rc_pingpong -g 0 -c 127.0.0.1\n\n"
+	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its driver.\n\n"
+	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not found, "
+	"126 when it cannot be run, 125 when this program itself is in trouble.";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char *end;
+	long n;
+
+	switch (key) {
+	case 'd':
+		n = strtol(arg, &end, 10);
+		if (*end || end == arg || n < 0 || n > RUN_DEVICES_MAX)
+			argp_error(state, "--devices takes a number from 0 to %d, not '%s'",
+				   RUN_DEVICES_MAX, arg);
+		o->devices = (unsigned int)n;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* What follows the command's name is the command's. */
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->command)
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int trouble(const char *what, int err)
+{
+	fprintf(stderr, "softnic-run: %s: %s\n", what, strerror(-err));
+	return STATUS_TROUBLE;
+}
+
+static int set_environment(const char *library, const char *root, unsigned int devices)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *preload, number[12];
+	int err;
+
+	/* In front of other preloads: theirs then sees what is left of our calls. */
+	if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
+		return -ENOMEM;
+	snprintf(number, sizeof(number), "%u", devices);
+	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
+		setenv("SOFTNIC_DEVICES", number, 1) ? -errno : 0;
+	free(preload);
+	return err;
+}
+
+static void run_child(char **command, const sigset_t *mask, pid_t parent)
+{
+	/* Should this process be killed, nobody could stop the command any more. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(STATUS_TROUBLE);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	fprintf(stderr, "softnic-run: %s: %s\n", command[0], strerror(errno));
+	_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN);
+}
+
+/*
+ * Waits for the command and hands on what is sent to this process. A signal from the terminal has
+ * gone to the whole foreground group already.
+ */
+static int attend(pid_t child, const sigset_t *set)
+{
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		int sig = sigwaitinfo(set, &info);
+
+		if (sig == SIGCHLD) {
+			if (waitpid(child, &status, WNOHANG) == child)
+				return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		} else if (sig > 0 && info.si_code != SI_KERNEL) {
+			kill(child, sig);
+		}
+	}
+}
+
+static int run(char **command)
+{
+	static const int forwarded[] = {
+		SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE,
+	};
+	pid_t self = getpid(), child;
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		sigaddset(&set, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	child = fork();
+	if (child < 0)
+		return trouble("cannot start a process", -errno);
+	if (!child)
+		run_child(command, &old, self);
+	return attend(child, &set);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
+	struct options o = { .devices = 1 };
+	char library[PATH_MAX];
+	struct run_dir dir;
+	int err, status;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (!run_program_check(o.command[0]))
+		return STATUS_NOT_FOUND;
+	err = run_library_path(library);
+	if (err) {
+		fprintf(stderr, "softnic-run: %s: %s; build or install it beside this program\n",
+			library, strerror(-err));
+		return STATUS_TROUBLE;
+	}
+	err = run_dir_make(&dir);
+	if (err)
+		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
+	err = run_sysfs_write(dir.path, o.devices);
+	if (!err)
+		err = set_environment(library, dir.path, o.devices);
+	status = err ? trouble("cannot prepare the devices", err) : run(o.command);
+	run_dir_remove(&dir);
+	return status;
+}

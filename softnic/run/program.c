@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What would make the preload fail in silence is found before the program runs, and said. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "softnic/run/run.h"
+
+static bool find(const char *command, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+
+	if (strchr(command, '/'))
+		return (size_t)snprintf(path, PATH_MAX, "%s", command) < PATH_MAX;
+	for (const char *p = dirs ? dirs : "/usr/bin:/bin"; *p;) {
+		size_t n = strcspn(p, ":");
+
+		if ((size_t)snprintf(path, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? p : ".",
+				     command) < PATH_MAX && !access(path, X_OK))
+			return true;
+		p += n + (p[n] == ':');
+	}
+	return false;
+}
+
+/* Does it ask for a dynamic loader? True for what is no ELF file at all, such as a script. */
+static bool is_dynamic(int fd)
+{
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+
+	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64)
+		return true;
+	for (unsigned int i = 0; i < h.e_phnum; i++) {
+		off_t at = (off_t)(h.e_phoff + (Elf64_Off)i * h.e_phentsize);
+
+		if (pread(fd, &p, sizeof(p), at) == (ssize_t)sizeof(p) && p.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static bool is_foreign(int fd)
+{
+	unsigned char ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == (ssize_t)sizeof(ident) &&
+		memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] != ELFCLASS64;
+}
+
+/* Would the kernel raise privileges at exec, so that the loader forgets LD_PRELOAD? */
+static bool raises_privileges(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return true;
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getgid())
+		return true;
+	return geteuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+bool run_program_check(const char *command)
+{
+	char path[PATH_MAX];
+	bool good = false;
+	int fd;
+
+	if (!find(command, path)) {
+		fprintf(stderr, "softnic-run: %s: command not found in PATH\n", command);
+		return false;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;		/* it may be executable all the same */
+	if (raises_privileges(fd))
+		fprintf(stderr, "softnic-run: %s is setuid, setgid or has file capabilities: the loader "
+			"ignores preloaded libraries there; run a copy without them, or as that user\n",
+			path);
+	else if (is_foreign(fd))
+		fprintf(stderr, "softnic-run: %s is not a 64-bit program: the preloaded library is; "
+			"use a 64-bit build of it\n", path);
+	else if (!is_dynamic(fd))
+		fprintf(stderr, "softnic-run: %s is statically linked: nothing can be preloaded into "
+			"it; use a dynamically linked build of it\n", path);
+	else
+		good = true;
+	close(fd);
+	return good;
+}
+
+int run_library_path(char path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	static const char tail[] = "/lib/softnic-uverbs.so";
+
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	for (int i = 0; i < 2; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return -ENOENT;
+		*slash = '\0';
+	}
+	if (strlen(path) + sizeof(tail) > PATH_MAX)
+		return -ENAMETOOLONG;
+	strcat(path, tail);
+	return access(path, R_OK) ? -errno : 0;
+}

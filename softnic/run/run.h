@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SOFTNIC_RUN_H
+#define SOFTNIC_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+enum { RUN_DEVICES_MAX = 16 };
+
+/* The kernel's view of the devices, as files below root: libibverbs reads it by SYSFS_PATH. */
+int run_sysfs_write(const char *root, unsigned int devices);	/* 0, -errno */
+
+/* A private directory, held by a lock as long as this process lives. */
+struct run_dir {
+	char path[PATH_MAX];
+	int lock;
+};
+int run_dir_make(struct run_dir *dir);
+void run_dir_remove(struct run_dir *dir);
+
+/* Finds command in PATH. False, with a message on stderr, when no preload could reach it. */
+bool run_program_check(const char *command);
+
+/* The front beside this binary, in ../lib. */
+int run_library_path(char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/uverbs/front.h"
+
+/* PRM command interface, status of a command; the errno is what mlx5_core makes of it. */
+static int status_errno(uint32_t status)
+{
+	switch (status) {
+	case 0x00: return 0;
+	case 0x01: return -EIO;		/* internal error */
+	case 0x04: return -EIO;		/* bad system state */
+	case 0x06: return -EBUSY;	/* resource busy */
+	case 0x08: return -ENOMEM;	/* a limit is exceeded */
+	case 0x0f: return -EAGAIN;	/* no resources */
+	case 0x50: return -EIO;		/* input length */
+	case 0x51: return -EIO;		/* output length */
+	default: return -EINVAL;
+	}
+}
+
+int uv_cmd(struct uv_device *dev, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	int err = softnic_cmd(dev->nic, in, inlen, out, outlen);
+
+	return err ? err : status_errno(sn_get(out, PRM_STATUS));
+}
+
+int uv_cmd_number(struct uv_device *dev, enum prm_opcode opcode, uint32_t number, void *out,
+		  size_t outlen)
+{
+	uint8_t in[PRM_SHORT] = { 0 };
+	uint8_t answer[PRM_SHORT];
+
+	sn_set(in, PRM_OPCODE, opcode);
+	sn_set(in, PRM_NUMBER, number);
+	if (!out)
+		return uv_cmd(dev, in, sizeof(in), answer, sizeof(answer));
+	return uv_cmd(dev, in, sizeof(in), out, outlen);
+}
+
+int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t inlen,
+	      uint32_t *number)
+{
+	uint8_t out[PRM_SHORT];
+	int err;
+
+	sn_set(in, PRM_OPCODE, opcode);
+	err = uv_cmd(dev, in, inlen, out, sizeof(out));
+	if (!err)
+		*number = sn_get(out, PRM_NUMBER);
+	return err;
+}
+
+uint8_t *uv_create_alloc(size_t npages, size_t *len)
+{
+	/* MKEY page lists come in units of two. */
+	*len = PRM_OBJECT_IN + (npages + 1) / 2 * 16;
+	return calloc(1, *len);
+}
+
+size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
+{
+	uint64_t first = addr >> shift;
+
+	return len ? (size_t)(((addr + len - 1) >> shift) - first + 1) : 0;
+}
+
+/* Bus addresses are this process's own: no list of pages has a gap. */
+void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift)
+{
+	uint64_t base = addr >> shift << shift;
+
+	for (size_t i = 0; i < npages; i++) {
+		be64_t page = to_be64(base + ((uint64_t)i << shift));
+
+		memcpy(list + i * sizeof(page), &page, sizeof(page));
+	}
+}
+
+static int query_cap(struct uv_device *dev, enum prm_cap_type type, uint8_t cap[4096])
+{
+	uint8_t in[PRM_SHORT] = { 0 };
+	uint8_t *out = calloc(1, PRM_CAP_OUT);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	sn_set(in, PRM_OPCODE, PRM_QUERY_HCA_CAP);
+	sn_set(in, PRM_OP_MOD, (uint32_t)type << 1 | 1);
+	err = uv_cmd(dev, in, sizeof(in), out, PRM_CAP_OUT);
+	if (!err)
+		memcpy(cap, out + PRM_SHORT, 4096);
+	free(out);
+	return err;
+}
+
+int uv_query_caps(struct uv_device *dev)
+{
+	int err = query_cap(dev, PRM_CAP_GENERAL, dev->cap);
+
+	return err ? err : query_cap(dev, PRM_CAP_ROCE, dev->roce);
+}
+
+unsigned int uv_gid_count(const struct uv_device *dev)
+{
+	return sn_get(dev->roce, CAP_ROCE_TABLE_SIZE);
+}
+
+int uv_query_gid(struct uv_device *dev, unsigned int index, struct uv_gid *gid)
+{
+	static const uint8_t none[16];
+	uint8_t in[PRM_SHORT] = { 0 }, out[PRM_ROCE_OUT];
+	const uint8_t *address = out + ROCE_ADDRESS;
+	uint32_t mac[2];
+	int err;
+
+	sn_set(in, PRM_OPCODE, PRM_QUERY_ROCE_ADDRESS);
+	sn_set(in, PRM_ROCE_INDEX, index);
+	err = uv_cmd(dev, in, sizeof(in), out, sizeof(out));
+	if (err)
+		return err;
+	if (memcmp(out + ROCE_GID, none, sizeof(none)) == 0)
+		return -ENODATA;
+	memcpy(gid->raw, out + ROCE_GID, sizeof(gid->raw));
+	mac[0] = sn_get(address, ROCE_MAC_HIGH);
+	mac[1] = sn_get(address, ROCE_MAC_LOW);
+	for (unsigned int i = 0; i < 2; i++)
+		gid->mac[i] = (uint8_t)(mac[0] >> (8 - 8 * i));
+	for (unsigned int i = 0; i < 4; i++)
+		gid->mac[2 + i] = (uint8_t)(mac[1] >> (24 - 8 * i));
+	gid->version = (uint8_t)sn_get(address, ROCE_VERSION);
+	return 0;
+}

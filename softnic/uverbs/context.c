@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Device, port, protection domain, address handle. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+enum {
+	VENDOR_ID = 0x02c9,		/* the OUI, as verbs reports it */
+	PART_ID = 0x101d,		/* ConnectX-6 Dx */
+	SPEED_EDR = 32,
+	WIDTH_4X = 2,
+	SEG = 16,			/* of a WQE */
+	SQ_DESC_MAX = 512,		/* what mlx5_ib lets verbs use of it */
+};
+
+static uint32_t log2_of(const struct uv_device *dev, struct sn_fld f)
+{
+	uint32_t log = uv_cap(dev, f);
+
+	return log < 31 ? UINT32_C(1) << log : UINT32_C(1) << 30;
+}
+
+static struct mlx5_ib_alloc_ucontext_resp ucontext(struct uv_device *dev)
+{
+	struct mlx5_ib_alloc_ucontext_resp r = {
+		.qp_tab_size = log2_of(dev, CAP_LOG_MAX_QP),
+		.bf_reg_size = uv_cap(dev, CAP_BF) ? log2_of(dev, CAP_LOG_BF_REG_SIZE) : 0,
+		.cache_line_size = 64,
+		.max_sq_desc_sz = (uint16_t)uv_cap(dev, CAP_MAX_WQE_SZ_SQ),
+		.max_rq_desc_sz = (uint16_t)uv_cap(dev, CAP_MAX_WQE_SZ_RQ),
+		.max_send_wqebb = log2_of(dev, CAP_LOG_MAX_QP_SZ),
+		.max_recv_wr = log2_of(dev, CAP_LOG_MAX_QP_SZ),
+		.max_srq_recv_wr = log2_of(dev, CAP_LOG_MAX_SRQ_SZ),
+		.num_ports = 1,
+		.cqe_version = (uint8_t)uv_cap(dev, CAP_CQE_VERSION),
+		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+			MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.log_uar_size = 12,
+		.num_uars_per_page = 1,
+	};
+
+	return r;
+}
+
+/* Doorbell pages are objects (UAR_OBJ_ALLOC): no static ones, so tot_bfregs stays 0. */
+int uv_get_context(struct uv_req *req)
+{
+	struct mlx5_ib_alloc_ucontext_resp drv = ucontext(req->dev);
+	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = 1 };
+	struct mlx5_ib_alloc_ucontext_req_v2 in;
+	int err, fd;
+
+	if (req->ctx->async)
+		return -EINVAL;
+	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
+	if (in.flags || in.comp_mask)		/* DEVX among them: libmlx5 asks again without */
+		return -EINVAL;
+	if (!(in.lib_caps & MLX5_LIB_CAP_4K_UAR) || !(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
+		return -EOPNOTSUPP;
+	err = uv_chan_new(req->dev, UV_ASYNC_RECORD, &fd, &req->ctx->async);
+	if (err)
+		return err;
+	resp.async_fd = (uint32_t)fd;
+	if (drv.cqe_version > in.max_cqe_version)
+		drv.cqe_version = in.max_cqe_version;
+	drv.response_length = (uint32_t)(req->uhw_out_len < sizeof(drv) ? req->uhw_out_len : sizeof(drv));
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+static uint32_t max_sge(const struct uv_device *dev)
+{
+	uint32_t rq = uv_cap(dev, CAP_MAX_WQE_SZ_RQ) / SEG;
+	uint32_t sq = uv_cap(dev, CAP_MAX_WQE_SZ_SQ);
+
+	sq = ((sq < SQ_DESC_MAX ? sq : SQ_DESC_MAX) - 2 * SEG) / SEG;
+	return sq < rq ? sq : rq;
+}
+
+static struct ib_uverbs_query_device_resp device(struct uv_device *dev)
+{
+	uint64_t guid = htobe64(UINT64_C(0x5c0ff1ceff000000) + dev->index);
+
+	return (struct ib_uverbs_query_device_resp){
+		.fw_ver = UINT64_C(22) << 32 | 36u << 16 | 1010,
+		.node_guid = guid,
+		.sys_image_guid = guid,
+		.max_mr_size = UINT64_MAX,
+		.page_size_cap = UINT64_C(0xfffffffffffff000),
+		.vendor_id = VENDOR_ID,
+		.vendor_part_id = PART_ID,
+		.max_qp = log2_of(dev, CAP_LOG_MAX_QP),
+		.max_qp_wr = log2_of(dev, CAP_LOG_MAX_QP_SZ),
+		.device_cap_flags = IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_PORT_ACTIVE_EVENT |
+			IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+			IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+			IBV_DEVICE_MEM_MGT_EXTENSIONS,
+		.max_sge = max_sge(dev),
+		.max_sge_rd = 30,
+		.max_cq = log2_of(dev, CAP_LOG_MAX_CQ),
+		.max_cqe = log2_of(dev, CAP_LOG_MAX_CQ_SZ) - 1,
+		.max_mr = log2_of(dev, CAP_LOG_MAX_MKEY),
+		.max_mw = log2_of(dev, CAP_LOG_MAX_MKEY),
+		.max_pd = log2_of(dev, CAP_LOG_MAX_PD),
+		.max_qp_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_RES_QP),
+		.max_qp_init_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_REQ_QP),
+		.max_res_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_RES_QP) * 1024,
+		.atomic_cap = uv_cap(dev, CAP_ATOMIC) ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE,
+		.max_ah = INT32_MAX,
+		.max_srq = log2_of(dev, CAP_LOG_MAX_SRQ),
+		.max_srq_wr = log2_of(dev, CAP_LOG_MAX_SRQ_SZ) - 1,
+		.max_srq_sge = uv_cap(dev, CAP_MAX_WQE_SZ_RQ) / SEG - 1,
+		.max_pkeys = 128,
+		.local_ca_ack_delay = (uint8_t)uv_cap(dev, CAP_LOCAL_CA_ACK_DELAY),
+		.phys_port_cnt = 1,
+	};
+}
+
+int uv_query_device(struct uv_req *req)
+{
+	struct ib_uverbs_query_device_resp resp = device(req->dev);
+
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+int uv_query_device_ex(struct uv_req *req)
+{
+	struct ib_uverbs_ex_query_device_resp resp = { .base = device(req->dev) };
+	struct mlx5_ib_query_device_resp drv = { 0 };
+	size_t len = req->out_len < sizeof(resp) ? req->out_len : sizeof(resp);
+
+	resp.response_length = (uint32_t)len;
+	resp.device_cap_flags_ex = resp.base.device_cap_flags;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	drv.response_length = (uint32_t)(req->uhw_out_len < sizeof(drv) ? req->uhw_out_len : sizeof(drv));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+int uv_query_port(struct uv_req *req)
+{
+	struct ib_uverbs_query_port_resp resp = {
+		.port_cap_flags = 1u << 26,		/* IP-based GIDs */
+		.max_msg_sz = log2_of(req->dev, CAP_LOG_MAX_MSG),
+		.gid_tbl_len = uv_gid_count(req->dev),
+		.pkey_tbl_len = 1,
+		.state = req->dev->port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = IBV_MTU_4096,
+		.max_vl_num = 1,
+		.active_width = WIDTH_4X,
+		.active_speed = SPEED_EDR,
+		.phys_state = req->dev->port_down ? 3 : 5,	/* disabled, link up */
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+	};
+	struct ib_uverbs_query_port in;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	if (in.port_num != 1)
+		return -EINVAL;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+int uv_alloc_pd(struct uv_req *req)
+{
+	struct uv_obj *pd = uv_obj_new(req->ctx, UV_PD);
+	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct mlx5_ib_alloc_pd_resp drv;
+	uint8_t out[PRM_SHORT];
+	int err;
+
+	if (!pd)
+		return -ENOMEM;
+	err = uv_cmd_number(req->dev, PRM_ALLOC_PD, 0, out, sizeof(out));
+	if (err) {
+		uv_obj_free(pd);
+		return err;
+	}
+	pd->number = sn_get(out, PRM_NUMBER);
+	resp.pd_handle = pd->handle;
+	drv.pdn = pd->number;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+/* The commands that name one object and answer nothing. */
+static int destroy(struct uv_req *req, enum uv_type type)
+{
+	struct uv_obj *obj;
+	uint32_t handle;
+	int err;
+
+	uv_copy_in(&handle, sizeof(handle), req->in, req->in_len);
+	obj = uv_obj_find(req->ctx, type, handle);
+	if (!obj)
+		return -EINVAL;
+	err = uv_obj_destroy(obj);
+	if (!err)
+		uv_obj_free(obj);
+	return err;
+}
+
+int uv_dealloc_pd(struct uv_req *req)
+{
+	return destroy(req, UV_PD);
+}
+
+int uv_dereg_mr(struct uv_req *req)
+{
+	return destroy(req, UV_MR);
+}
+
+int uv_dealloc_mw(struct uv_req *req)
+{
+	return destroy(req, UV_MW);
+}
+
+int uv_destroy_ah(struct uv_req *req)
+{
+	return destroy(req, UV_AH);
+}
+
+/* On RoCE an address handle lives in user space; only the destination's MAC is asked for here. */
+int uv_create_ah(struct uv_req *req)
+{
+	struct mlx5_ib_create_ah_resp drv = { .response_length = sizeof(drv) };
+	struct ib_uverbs_create_ah_resp resp = { 0 };
+	struct ib_uverbs_create_ah in;
+	struct uv_obj *ah, *pd;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	if (!pd || !in.attr.is_global || in.attr.port_num != 1)
+		return -EINVAL;
+	ah = uv_obj_new(req->ctx, UV_AH);
+	if (!ah)
+		return -ENOMEM;
+	uv_obj_hold(ah, 0, pd);
+	resp.ah_handle = ah->handle;
+	uv_rmac_of(in.attr.grh.dgid, drv.dmac);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **out)
+{
+	struct uv_obj *uar = uv_obj_new(ctx, UV_UAR);
+	uint8_t answer[PRM_SHORT];
+	int err;
+
+	if (!uar)
+		return -ENOMEM;
+	err = uv_cmd_number(ctx->dev, PRM_ALLOC_UAR, 0, answer, sizeof(answer));
+	if (err) {
+		uv_obj_free(uar);
+		return err;
+	}
+	uar->number = sn_get(answer, PRM_NUMBER);
+	*out = uar;
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The devices of this process: opened by the first open() of their file, left at exit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "softnic/uverbs/front.h"
+
+static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
+/* Set once each. After a fork the child's copies are detached and moved behind the live ones. */
+static struct uv_device *_Atomic live[UV_DEVICES];
+static struct uv_device *_Atomic lost;
+static atomic_uint any_device;
+
+unsigned int uv_device_count(void)
+{
+	static atomic_int count = -1;
+	int n = atomic_load_explicit(&count, memory_order_relaxed);
+
+	if (n < 0) {
+		const char *env = getenv("SOFTNIC_DEVICES");
+
+		n = env ? atoi(env) : 0;
+		n = n < 0 ? 0 : n > UV_DEVICES ? UV_DEVICES : n;
+		atomic_store_explicit(&count, n, memory_order_relaxed);
+	}
+	return (unsigned int)n;
+}
+
+/* A child shares no thread and no lock with its parent's device: it must not touch it again. */
+static void forked(void)
+{
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		struct uv_device *dev = live[i];
+
+		if (!dev)
+			continue;
+		dev->detached = true;
+		dev->lost = lost;
+		lost = dev;
+		live[i] = NULL;
+	}
+	pthread_mutex_unlock(&registry);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&registry);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&registry);
+}
+
+static int device_setup(struct uv_device *dev)
+{
+	struct stat st;
+	size_t size;
+	int err;
+
+	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
+	if (dev->bar_fd < 0 || uv_real_fstat(dev->bar_fd, &st))
+		return -EBADF;
+	dev->bar_dev = st.st_dev;
+	dev->bar_ino = st.st_ino;
+	err = uv_query_caps(dev);
+	return err ? err : uv_eq_create(dev);
+}
+
+static int device_new(unsigned int index, struct uv_device **out)
+{
+	struct softnic_config config = {
+		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
+		.index = index,
+		.host = { .irq = uv_irq },
+	};
+	struct uv_device *dev = calloc(1, sizeof(*dev));
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->ev_lock, NULL);
+	dev->index = index;
+	config.host.ctx = dev;
+	err = softnic_open(&config, &dev->nic);
+	if (err)
+		goto free_dev;
+	err = device_setup(dev);
+	if (err)
+		goto close_nic;
+	*out = dev;
+	return 0;
+
+close_nic:
+	softnic_close(dev->nic);
+	free(dev->eq.buf);
+free_dev:
+	free(dev);
+	return err;
+}
+
+static int device_get(unsigned int index, struct uv_device **out)
+{
+	static bool handlers;
+	struct uv_device *dev;
+	int err = 0;
+
+	pthread_mutex_lock(&registry);
+	dev = live[index];
+	if (!dev) {
+		if (!handlers)
+			pthread_atfork(before_fork, after_fork, forked);
+		handlers = true;
+		err = device_new(index, &dev);
+		if (err) {
+			fprintf(stderr, "softnic: the software ConnectX %u does not start: %s\n",
+				index, strerror(-err));
+		} else {
+			live[index] = dev;
+			atomic_store(&any_device, 1);
+		}
+	}
+	pthread_mutex_unlock(&registry);
+	*out = dev;
+	return err;
+}
+
+/*
+ * close() is not ours, so contexts end late: when their number is given out again, or when nobody
+ * has the reading end of their asynchronous events any more.
+ */
+static void sweep(struct uv_device *dev, int fd)
+{
+	struct uv_ctx *ctx = LIST_FIRST(&dev->ctxs);
+
+	while (ctx) {
+		struct uv_ctx *next = LIST_NEXT(ctx, link);
+
+		if (ctx->fd == fd || (ctx->async && uv_chan_abandoned(ctx->async)))
+			uv_ctx_close(ctx);
+		ctx = next;
+	}
+}
+
+int uv_open_device(unsigned int index)
+{
+	struct uv_device *dev;
+	struct uv_ctx *ctx;
+	int err = device_get(index, &dev);
+	int fd;
+
+	if (err)
+		return err;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	fd = fcntl(dev->bar_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0) {
+		free(ctx);
+		return -errno;
+	}
+	pthread_mutex_lock(&dev->lock);
+	sweep(dev, fd);
+	ctx->dev = dev;
+	ctx->fd = fd;
+	LIST_INSERT_HEAD(&dev->ctxs, ctx, link);
+	pthread_mutex_unlock(&dev->lock);
+	return fd;
+}
+
+static bool is_bar(const struct uv_device *dev, const struct stat *st)
+{
+	return dev->bar_ino == st->st_ino && dev->bar_dev == st->st_dev;
+}
+
+struct uv_device *uv_device_of(const struct stat *st)
+{
+	if (!atomic_load_explicit(&any_device, memory_order_relaxed))
+		return NULL;
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		struct uv_device *dev = live[i];
+
+		if (dev && is_bar(dev, st))
+			return dev;
+	}
+	for (struct uv_device *dev = lost; dev; dev = dev->lost)
+		if (is_bar(dev, st))
+			return dev;
+	return NULL;
+}
+
+struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)
+{
+	struct uv_ctx *ctx;
+
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		if (ctx->fd == fd)
+			return ctx;
+	return NULL;
+}
+
+void uv_ctx_close(struct uv_ctx *ctx)
+{
+	uv_obj_purge(ctx);
+	pthread_mutex_lock(&ctx->dev->ev_lock);
+	if (ctx->async)
+		uv_chan_put(ctx->async);
+	pthread_mutex_unlock(&ctx->dev->ev_lock);
+	LIST_REMOVE(ctx, link);
+	free(ctx);
+}
+
+void uv_pump(void)
+{
+	static _Thread_local bool inside;
+
+	if (!atomic_load_explicit(&any_device, memory_order_relaxed) || inside)
+		return;
+	inside = true;
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		struct uv_device *dev = atomic_load_explicit(&live[i], memory_order_acquire);
+
+		if (dev)
+			softnic_pump(dev->nic);
+	}
+	inside = false;
+}
+
+/* The model's complaints, for a test that asked for them. */
+void uv_report(void)
+{
+	const char *strict = getenv("SOFTNIC_STRICT");
+	struct softnic_violation v[32];
+
+	if (!strict || strcmp(strict, "1") != 0)
+		return;
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		size_t n = live[i] ? softnic_violations(live[i]->nic, v, 32) : 0;
+
+		for (size_t j = 0; j < n && j < 32; j++)
+			fprintf(stderr, "softnic: violation %s x%llu: %s\n", v[j].name,
+				(unsigned long long)v[j].count, v[j].detail);
+	}
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The event queue: from an EQE to the record that ibv_get_cq_event or ibv_get_async_event reads. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+enum { EQ_BYTES = EQE_SIZE << UV_EQ_LOG };
+
+/* Asynchronous events that the queue asks for. */
+static const uint8_t wanted[] = {
+	PRM_EV_PATH_MIG, PRM_EV_COMM_EST, PRM_EV_SQ_DRAINED, PRM_EV_CQ_ERROR, PRM_EV_WQ_CATAS,
+	PRM_EV_PATH_MIG_FAILED, PRM_EV_INTERNAL, PRM_EV_PORT_CHANGE, PRM_EV_WQ_INVAL_REQ,
+	PRM_EV_WQ_ACCESS, PRM_EV_SRQ_CATAS, PRM_EV_LAST_WQE, PRM_EV_SRQ_LIMIT,
+};
+
+/* A store into the BAR, as on silicon: the device scans it. */
+static void eq_arm(struct uv_device *dev)
+{
+	struct uv_eq *eq = &dev->eq;
+	uint8_t *page = softnic_uar(dev->nic, eq->uar);
+	uint32_t value = eq->eqn << 24 | (eq->ci & 0xffffff);
+
+	atomic_store_explicit((_Atomic uint32_t *)(page + UAR_EQ_DOORBELL), to_be32(value).be,
+			      memory_order_release);
+}
+
+int uv_eq_create(struct uv_device *dev)
+{
+	size_t npages = EQ_BYTES >> 12, len;
+	uint8_t answer[PRM_SHORT];
+	uint64_t mask = 0;
+	uint8_t *in, *eqc;
+	int err;
+
+	err = uv_cmd_number(dev, PRM_ALLOC_UAR, 0, answer, sizeof(answer));
+	if (err)
+		return err;
+	dev->eq.uar = sn_get(answer, PRM_NUMBER);
+	dev->eq.buf = aligned_alloc(4096, EQ_BYTES);
+	in = uv_create_alloc(npages, &len);
+	if (!dev->eq.buf || !in) {
+		free(in);
+		return -ENOMEM;
+	}
+	memset(dev->eq.buf, 0, EQ_BYTES);
+	for (size_t i = 0; i < 1u << UV_EQ_LOG; i++)
+		dev->eq.buf[i * EQE_SIZE + EQE_OWNER] = 1;
+	for (size_t i = 0; i < sizeof(wanted); i++)
+		mask |= UINT64_C(1) << wanted[i];
+	eqc = in + PRM_CTX;
+	sn_set(eqc, EQC_LOG_SIZE, UV_EQ_LOG);
+	sn_set(eqc, EQC_UAR_PAGE, dev->eq.uar);
+	sn_set64(in, EQ_EVENT_MASK, mask);
+	uv_fill_pages(in + PRM_OBJECT_IN, (uintptr_t)dev->eq.buf, npages, 12);
+	sn_set(in, PRM_OPCODE, PRM_CREATE_EQ);
+	err = uv_cmd(dev, in, len, answer, sizeof(answer));
+	free(in);
+	if (err)
+		return err;
+	pthread_mutex_lock(&dev->ev_lock);
+	dev->eq.eqn = sn_get(answer, PRM_EQ_NUMBER);
+	dev->eq.ready = true;
+	eq_arm(dev);
+	pthread_mutex_unlock(&dev->ev_lock);
+	return 0;
+}
+
+static struct uv_obj *source(struct uv_device *dev, bool cq, uint32_t number)
+{
+	struct uv_obj *obj;
+
+	LIST_FOREACH(obj, cq ? &dev->cq_hash[number % UV_HASH] : &dev->qp_hash[number % UV_HASH],
+		     by_number)
+		if (obj->number == number)
+			return obj;
+	return NULL;
+}
+
+void uv_source_add(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	if (obj->type == UV_CQ)
+		LIST_INSERT_HEAD(&dev->cq_hash[obj->number % UV_HASH], obj, by_number);
+	else
+		LIST_INSERT_HEAD(&dev->qp_hash[obj->number % UV_HASH], obj, by_number);
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+static bool is_comp_of(const void *record, const void *arg)
+{
+	const struct ib_uverbs_comp_event_desc *desc = record;
+	const struct uv_obj *obj = arg;
+
+	return desc->cq_handle == obj->user_handle;
+}
+
+static bool names_cq(uint32_t event)
+{
+	return event == IBV_EVENT_CQ_ERR;
+}
+
+static bool names_qp(uint32_t event)
+{
+	return event <= IBV_EVENT_PATH_MIG_ERR ? !names_cq(event) :
+		event == IBV_EVENT_QP_LAST_WQE_REACHED;
+}
+
+static bool is_async_of(const void *record, const void *arg)
+{
+	const struct ib_uverbs_async_event_desc *desc = record;
+	const struct uv_obj *obj = arg;
+
+	return desc->element == obj->user_handle &&
+		(obj->type == UV_CQ ? names_cq(desc->event_type) : names_qp(desc->event_type));
+}
+
+void uv_source_remove(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	LIST_REMOVE(obj, by_number);
+	if (obj->chan) {
+		obj->comp_events -= uv_chan_recall(obj->chan, is_comp_of, obj);
+		uv_chan_put(obj->chan);
+		obj->chan = NULL;
+	}
+	if (obj->async_events)
+		obj->async_events -= uv_chan_recall(obj->ctx->async, is_async_of, obj);
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+static void on_completion(struct uv_device *dev, uint32_t cqn)
+{
+	struct uv_obj *cq = source(dev, true, cqn);
+	struct ib_uverbs_comp_event_desc desc;
+
+	if (!cq || !cq->chan)
+		return;
+	desc.cq_handle = cq->user_handle;
+	if (uv_chan_send(cq->chan, &desc))
+		cq->comp_events++;
+}
+
+static void tell_source(struct uv_obj *obj, uint32_t event)
+{
+	struct ib_uverbs_async_event_desc desc = { .event_type = event };
+
+	if (!obj)
+		return;
+	desc.element = obj->user_handle;
+	if (uv_chan_send(obj->ctx->async, &desc))
+		obj->async_events++;
+}
+
+static void tell_all(struct uv_device *dev, uint32_t event, uint64_t element)
+{
+	struct ib_uverbs_async_event_desc desc = { .element = element, .event_type = event };
+	struct uv_chan *chan;
+
+	LIST_FOREACH(chan, &dev->chans, link)
+		if (chan->record == UV_ASYNC_RECORD)
+			uv_chan_send(chan, &desc);
+}
+
+static void on_port(struct uv_device *dev, uint8_t subtype)
+{
+	if (subtype != PRM_PORT_DOWN && subtype != PRM_PORT_ACTIVE)
+		return;
+	dev->port_down = subtype == PRM_PORT_DOWN;
+	tell_all(dev, dev->port_down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, 1);
+}
+
+/* PRM, events: which verbs event a QP's event is. -1: none. */
+static int qp_event(uint8_t type)
+{
+	switch (type) {
+	case PRM_EV_PATH_MIG: return IBV_EVENT_PATH_MIG;
+	case PRM_EV_COMM_EST: return IBV_EVENT_COMM_EST;
+	case PRM_EV_SQ_DRAINED: return IBV_EVENT_SQ_DRAINED;
+	case PRM_EV_WQ_CATAS: return IBV_EVENT_QP_FATAL;
+	case PRM_EV_PATH_MIG_FAILED: return IBV_EVENT_PATH_MIG_ERR;
+	case PRM_EV_WQ_INVAL_REQ: return IBV_EVENT_QP_REQ_ERR;
+	case PRM_EV_WQ_ACCESS: return IBV_EVENT_QP_ACCESS_ERR;
+	case PRM_EV_LAST_WQE: return IBV_EVENT_QP_LAST_WQE_REACHED;
+	default: return -1;
+	}
+}
+
+static void on_event(struct uv_device *dev, const uint8_t *eqe)
+{
+	uint8_t type = eqe[EQE_TYPE];
+	int event;
+
+	if (type == PRM_EV_COMPLETION) {
+		on_completion(dev, sn_get32(eqe, EQE_NUMBER) & 0xffffff);
+	} else if (type == PRM_EV_CQ_ERROR) {
+		tell_source(source(dev, true, sn_get32(eqe, EQE_DATA) & 0xffffff), IBV_EVENT_CQ_ERR);
+	} else if (type == PRM_EV_INTERNAL) {
+		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
+	} else if (type == PRM_EV_PORT_CHANGE) {
+		on_port(dev, eqe[EQE_SUBTYPE]);
+	} else {
+		event = qp_event(type);
+		if (event >= 0)
+			tell_source(source(dev, false, sn_get32(eqe, EQE_NUMBER) & 0xffffff),
+				    (uint32_t)event);
+	}
+}
+
+/* With the model locked: nothing here may call into it, and all it needs is memory. */
+void uv_irq(void *ctx, unsigned int vector)
+{
+	struct uv_device *dev = ctx;
+	struct uv_eq *eq = &dev->eq;
+
+	(void)vector;
+	pthread_mutex_lock(&dev->ev_lock);
+	while (eq->ready) {
+		uint8_t *eqe = eq->buf + (size_t)(eq->ci & ((1u << UV_EQ_LOG) - 1)) * EQE_SIZE;
+		uint8_t owner = atomic_load_explicit((_Atomic uint8_t *)(eqe + EQE_OWNER),
+						     memory_order_acquire);
+
+		if ((owner & 1) != (eq->ci >> UV_EQ_LOG & 1))
+			break;
+		on_event(dev, eqe);
+		eq->ci++;
+	}
+	if (eq->ready)
+		eq_arm(dev);
+	pthread_mutex_unlock(&dev->ev_lock);
+}

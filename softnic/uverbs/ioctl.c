@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RDMA_VERBS_IOCTL. Methods that have an older form as a write command answer EPROTONOSUPPORT:
+ * libibverbs then comes again with INVOKE_WRITE, which is the form served here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "softnic/uverbs/front.h"
+
+enum { MAX_ATTRS = 32 };
+
+void uv_copy_in(void *dst, size_t size, const void *src, size_t len)
+{
+	size_t n = len < size ? len : size;
+
+	if (n)
+		memcpy(dst, src, n);
+	memset((uint8_t *)dst + n, 0, size - n);
+}
+
+void uv_copy_out(void *dst, size_t len, const void *src, size_t size)
+{
+	size_t n = len < size ? len : size;
+
+	if (n)
+		memcpy(dst, src, n);
+}
+
+static struct ib_uverbs_attr *attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	for (unsigned int i = 0; i < hdr->num_attrs; i++)
+		if (hdr->attrs[i].attr_id == id)
+			return &hdr->attrs[i];
+	return NULL;
+}
+
+/* Input of up to 8 bytes lies in the attribute itself. */
+static const void *in_data(struct ib_uverbs_attr *a)
+{
+	return a->len > sizeof(a->data) ? (const void *)(uintptr_t)a->data : &a->data;
+}
+
+static bool get_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v)
+{
+	struct ib_uverbs_attr *a = attr(hdr, id);
+
+	if (!a || a->len > sizeof(a->data))
+		return false;
+	*v = a->data;
+	return true;
+}
+
+static int put_data(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size)
+{
+	struct ib_uverbs_attr *a = attr(hdr, id);
+
+	if (!a)
+		return 0;
+	if (!a->data)
+		return -EFAULT;
+	if (a->len < size)
+		return -ENOSPC;
+	memcpy((void *)(uintptr_t)a->data, src, size);
+	a->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	return 0;
+}
+
+static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *in = attr(hdr, UVERBS_ATTR_CORE_IN);
+	struct ib_uverbs_attr *out = attr(hdr, UVERBS_ATTR_CORE_OUT);
+	struct ib_uverbs_attr *uhw_in = attr(hdr, UVERBS_ATTR_UHW_IN);
+	struct ib_uverbs_attr *uhw_out = attr(hdr, UVERBS_ATTR_UHW_OUT);
+	struct uv_req req = { .ctx = ctx, .dev = ctx->dev };
+	uint64_t command;
+
+	if (!get_number(hdr, UVERBS_ATTR_WRITE_CMD, &command))
+		return -EINVAL;
+	if (in) {
+		req.in = in_data(in);
+		req.in_len = in->len;
+	}
+	if (uhw_in) {
+		req.uhw_in = in_data(uhw_in);
+		req.uhw_in_len = uhw_in->len;
+	}
+	if (out) {
+		req.out = (void *)(uintptr_t)out->data;
+		req.out_len = out->data ? out->len : 0;
+		out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	}
+	if (uhw_out) {
+		req.uhw_out = (void *)(uintptr_t)uhw_out->data;
+		req.uhw_out_len = uhw_out->data ? uhw_out->len : 0;
+		uhw_out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	}
+	if ((req.in_len && !req.in) || (req.uhw_in_len && !req.uhw_in))
+		return -EFAULT;
+	return uv_write(&req, (uint32_t)command);
+}
+
+static int gid_entry(struct uv_device *dev, unsigned int index, struct ib_uverbs_gid_entry *entry)
+{
+	struct uv_gid gid;
+	int err = uv_query_gid(dev, index, &gid);
+
+	if (err)
+		return err;
+	memset(entry, 0, sizeof(*entry));
+	memcpy(entry->gid, gid.raw, sizeof(entry->gid));
+	entry->gid_index = index;
+	entry->port_num = 1;
+	entry->gid_type = gid.version == PRM_ROCE_V1 ? IB_UVERBS_GID_TYPE_ROCE_V1 :
+		IB_UVERBS_GID_TYPE_ROCE_V2;
+	return 0;
+}
+
+static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_gid_entry entry;
+	uint64_t port, index;
+	int err;
+
+	if (!get_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
+	    !get_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
+		return -EINVAL;
+	if (port != 1 || index >= uv_gid_count(ctx->dev))
+		return -EINVAL;
+	err = gid_entry(ctx->dev, (unsigned int)index, &entry);
+	return err ? err : put_data(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
+}
+
+static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *table = attr(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
+	uint64_t size, found = 0;
+
+	if (!get_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
+	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
+		return -EINVAL;
+	for (unsigned int i = 0; i < uv_gid_count(ctx->dev); i++) {
+		struct ib_uverbs_gid_entry entry;
+		int err = gid_entry(ctx->dev, i, &entry);
+
+		if (err == -ENODATA)
+			continue;
+		if (err || (found + 1) * size > table->len)
+			return err ? err : -EINVAL;
+		memcpy((uint8_t *)(uintptr_t)table->data + found * size, &entry, sizeof(entry));
+		found++;
+	}
+	table->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	return put_data(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &found, sizeof(found));
+}
+
+/* A page of doorbells; its place in the BAR is its place in the descriptor. */
+static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	uint32_t length = UAR_PAGE, page;
+	struct uv_obj *uar;
+	uint64_t offset;
+	int err;
+
+	if (!handle)
+		return -EINVAL;
+	err = uv_uar_alloc(ctx, &uar);
+	if (err)
+		return err;
+	page = uar->number;
+	offset = (uint64_t)page * UAR_PAGE;
+	err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	if (!err)
+		err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
+	if (!err)
+		err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
+	if (err) {
+		uv_obj_destroy(uar);
+		uv_obj_free(uar);
+		return err;
+	}
+	handle->data = uar->handle;
+	return 0;
+}
+
+static int uar_destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct uv_obj *uar;
+	uint64_t handle;
+	int err;
+
+	if (!get_number(hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, &handle))
+		return -EINVAL;
+	uar = uv_obj_find(ctx, UV_UAR, (uint32_t)handle);
+	if (!uar)
+		return -ENOENT;
+	err = uv_obj_destroy(uar);
+	if (!err)
+		uv_obj_free(uar);
+	return err;
+}
+
+int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	uint32_t method;
+
+	if (!hdr)
+		return -EFAULT;
+	if (hdr->num_attrs > MAX_ATTRS || hdr->reserved1 || hdr->reserved2 ||
+	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0]))
+		return -EINVAL;
+	method = (uint32_t)hdr->object_id << 16 | hdr->method_id;
+	if (method == ((uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_INVOKE_WRITE))
+		return invoke_write(ctx, hdr);
+	if (!ctx->async)
+		return -EPROTONOSUPPORT;
+	switch (method) {
+	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_ENTRY:
+		return query_gid_entry(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_TABLE:
+		return query_gid_table(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_ALLOC:
+		return uar_alloc(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
+		return uar_destroy(ctx, hdr);
+	default:
+		return -EPROTONOSUPPORT;
+	}
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory regions and windows: mkeys. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+	ACCESS_WRITES = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		IBV_ACCESS_REMOTE_ATOMIC,
+	ACCESS_KNOWN = ACCESS_WRITES | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND |
+		IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE,
+	PAGES_MAX = 1 << 16,
+};
+
+/* The pinning of the kernel finds holes and write protection; so does touching the pages. */
+static int populate(uint64_t start, uint64_t len, bool write)
+{
+	uint64_t base = start & ~UINT64_C(4095);
+	size_t span = (size_t)((start + len - base + 4095) & ~UINT64_C(4095));
+
+	if (!madvise((void *)(uintptr_t)base, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+		return 0;
+	/* Kernels before 5.14 do not know the advice, and some mappings do not take it. */
+	return errno == EINVAL ? 0 : -EFAULT;
+}
+
+/* The smallest page with which the list stays short; only where addresses agree that far. */
+static unsigned int page_shift(uint64_t start, uint64_t iova, uint64_t len)
+{
+	unsigned int shift = 12;
+
+	while (uv_pages(start, len, shift) > PAGES_MAX && shift < 31 &&
+	       !((start ^ iova) & ((UINT64_C(2) << shift) - 1)))
+		shift++;
+	return shift;
+}
+
+static void set_rights(uint8_t *mkc, uint32_t access)
+{
+	sn_set(mkc, MKC_LR, 1);
+	sn_set(mkc, MKC_LW, !!(access & IBV_ACCESS_LOCAL_WRITE));
+	sn_set(mkc, MKC_RR, !!(access & IBV_ACCESS_REMOTE_READ));
+	sn_set(mkc, MKC_RW, !!(access & IBV_ACCESS_REMOTE_WRITE));
+	sn_set(mkc, MKC_A, !!(access & IBV_ACCESS_REMOTE_ATOMIC));
+}
+
+static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, uint32_t pdn,
+		     uint8_t key, uint32_t *index)
+{
+	unsigned int shift = page_shift(in->start, in->hca_va, in->length);
+	size_t npages = uv_pages(in->start, in->length, shift), len;
+	uint8_t *cmd = uv_create_alloc(npages, &len);
+	uint8_t *mkc;
+	int err;
+
+	if (!cmd)
+		return -ENOMEM;
+	mkc = cmd + PRM_CTX;
+	sn_set(cmd, MKEY_OCTOWORDS, (uint32_t)((npages + 1) / 2));
+	sn_set(mkc, MKC_ACCESS_MODE, PRM_ACCESS_MTT);
+	set_rights(mkc, in->access_flags);
+	sn_set(mkc, MKC_QPN, PRM_ANY_QPN);
+	sn_set(mkc, MKC_KEY, key);
+	sn_set(mkc, MKC_PD, pdn);
+	sn_set64(mkc, MKC_START, in->hca_va);
+	sn_set64(mkc, MKC_LEN, in->length);
+	sn_set(mkc, MKC_TRANSLATIONS, (uint32_t)((npages + 1) / 2));
+	sn_set(mkc, MKC_LOG_PAGE_SIZE, shift);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, in->start, npages, shift);
+	err = uv_create(dev, PRM_CREATE_MKEY, cmd, len, index);
+	free(cmd);
+	return err;
+}
+
+static int check_mr(const struct ib_uverbs_reg_mr *in)
+{
+	if (!in->length || in->start + in->length < in->start || in->hca_va + in->length < in->hca_va)
+		return -EINVAL;
+	if ((in->start ^ in->hca_va) & 4095 || in->access_flags & ~(uint32_t)ACCESS_KNOWN)
+		return -EINVAL;
+	/* IBTA 10.6: who may be written from afar may be written from near. */
+	if (in->access_flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
+	    !(in->access_flags & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
+}
+
+int uv_reg_mr(struct uv_req *req)
+{
+	struct ib_uverbs_reg_mr_resp resp = { 0 };
+	struct ib_uverbs_reg_mr in;
+	struct uv_obj *pd, *mr;
+	uint8_t key;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	if (!pd)
+		return -EINVAL;
+	err = check_mr(&in);
+	if (err)
+		return err;
+	mr = uv_obj_new(req->ctx, UV_MR);
+	if (!mr)
+		return -ENOMEM;
+	key = req->dev->next_key++;
+	err = create_mr(req->dev, &in, pd->number, key, &mr->number);
+	if (err) {
+		uv_obj_free(mr);
+		return err;
+	}
+	uv_obj_hold(mr, 0, pd);
+	resp.mr_handle = mr->handle;
+	resp.lkey = resp.rkey = mr->number << 8 | key;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+/* A window is an mkey that a UMR fills: no translation yet, and room for one list of KLMs. */
+static int create_mw(struct uv_device *dev, uint32_t pdn, bool type2, uint8_t key, uint32_t *index)
+{
+	enum { KLMS = 4 };
+	uint8_t cmd[PRM_OBJECT_IN] = { 0 };
+	uint8_t *mkc = cmd + PRM_CTX;
+
+	sn_set(mkc, MKC_FREE, 1);
+	sn_set(mkc, MKC_UMR_EN, 1);
+	sn_set(mkc, MKC_LR, 1);
+	sn_set(mkc, MKC_ACCESS_MODE, PRM_ACCESS_KLM);
+	sn_set(mkc, MKC_QPN, PRM_ANY_QPN);
+	sn_set(mkc, MKC_KEY, key);
+	sn_set(mkc, MKC_EN_RINVAL, type2);
+	sn_set(mkc, MKC_PD, pdn);
+	sn_set(mkc, MKC_TRANSLATIONS, KLMS);
+	return uv_create(dev, PRM_CREATE_MKEY, cmd, sizeof(cmd), index);
+}
+
+int uv_alloc_mw(struct uv_req *req)
+{
+	struct ib_uverbs_alloc_mw_resp resp = { 0 };
+	struct ib_uverbs_alloc_mw in;
+	struct uv_obj *pd, *mw;
+	uint8_t key;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	if (!pd || (in.mw_type != IBV_MW_TYPE_1 && in.mw_type != IBV_MW_TYPE_2))
+		return -EINVAL;
+	mw = uv_obj_new(req->ctx, UV_MW);
+	if (!mw)
+		return -ENOMEM;
+	key = req->dev->next_key++;
+	err = create_mw(req->dev, pd->number, in.mw_type == IBV_MW_TYPE_2, key, &mw->number);
+	if (err) {
+		uv_obj_free(mw);
+		return err;
+	}
+	uv_obj_hold(mw, 0, pd);
+	resp.mw_handle = mw->handle;
+	resp.rkey = mw->number << 8 | key;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}

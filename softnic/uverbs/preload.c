@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The C library's names that rdma-core reaches the kernel by. Anything that does not concern our
+ * device goes straight on. mmap, read, poll and close need no place here: the descriptor that a
+ * program gets is the BAR's own memfd, and events come through pipes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+
+#include "softnic/uverbs/front.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int open(const char *path, int flags, ...);
+EXPORT int open64(const char *path, int flags, ...);
+EXPORT int stat(const char *restrict path, struct stat *restrict st);
+EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
+EXPORT int fstat(int fd, struct stat *st);
+EXPORT int fstat64(int fd, struct stat64 *st);
+EXPORT int access(const char *path, int mode);
+EXPORT int ioctl(int fd, unsigned long request, ...);
+EXPORT int socket(int domain, int type, int protocol);
+EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure under two names");
+
+/* N of /dev/infiniband/uverbsN when it is one of ours, else -1. */
+static int device_path(const char *path)
+{
+	static const char prefix[] = "/dev/infiniband/uverbs";
+	unsigned int index;
+	char end;
+
+	if (!path || strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+		return -1;
+	if (sscanf(path + sizeof(prefix) - 1, "%2u%c", &index, &end) != 1)
+		return -1;
+	return index < uv_device_count() ? (int)index : -1;
+}
+
+static int fail(int err)
+{
+	errno = -err;
+	return -1;
+}
+
+static int do_open(const char *path, int flags, mode_t mode)
+{
+	int index = device_path(path);
+	int fd;
+
+	if (index < 0)
+		return uv_real_open(path, flags, mode);
+	fd = uv_open_device((unsigned int)index);
+	return fd < 0 ? fail(fd) : fd;
+}
+
+/* The mode is there only when a file may be made. */
+#define OPEN_MODE(mode, flags) \
+	mode_t mode = 0; \
+	if ((flags) & (O_CREAT | __O_TMPFILE)) { \
+		va_list args; \
+		va_start(args, flags); \
+		mode = va_arg(args, mode_t); \
+		va_end(args); \
+	}
+
+int open(const char *path, int flags, ...)
+{
+	OPEN_MODE(mode, flags)
+	return do_open(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+	OPEN_MODE(mode, flags)
+	return do_open(path, flags | O_LARGEFILE, mode);
+}
+
+static void as_cdev(struct stat *st, unsigned int index)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(UV_MAJOR, UV_MINOR + index);
+}
+
+int stat(const char *restrict path, struct stat *restrict st)
+{
+	int index = device_path(path);
+
+	if (index < 0)
+		return uv_real_stat(path, st);
+	memset(st, 0, sizeof(*st));
+	as_cdev(st, (unsigned int)index);
+	return 0;
+}
+
+int stat64(const char *restrict path, struct stat64 *restrict st)
+{
+	return stat(path, (struct stat *)st);
+}
+
+int fstat(int fd, struct stat *st)
+{
+	int err = uv_real_fstat(fd, st);
+	struct uv_device *dev = err ? NULL : uv_device_of(st);
+
+	if (dev)
+		as_cdev(st, dev->index);
+	return err;
+}
+
+int fstat64(int fd, struct stat64 *st)
+{
+	return fstat(fd, (struct stat *)st);
+}
+
+int access(const char *path, int mode)
+{
+	return device_path(path) < 0 ? uv_real_access(path, mode) : 0;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct uv_device *dev;
+	struct uv_ctx *ctx;
+	struct stat st;
+	va_list args;
+	void *arg;
+	int err;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (request != RDMA_VERBS_IOCTL || uv_real_fstat(fd, &st))
+		return uv_real_ioctl(fd, request, arg);
+	dev = uv_device_of(&st);
+	if (!dev)
+		return uv_real_ioctl(fd, request, arg);
+	if (dev->detached)
+		return fail(-EIO);
+	pthread_mutex_lock(&dev->lock);
+	ctx = uv_ctx_of(dev, fd);
+	err = ctx ? uv_ioctl(ctx, arg) : -EBADF;
+	pthread_mutex_unlock(&dev->lock);
+	return err ? fail(err) : 0;
+}
+
+/* Where the host has RDMA devices of its own, netlink would name them and not ours. */
+int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && uv_device_count())
+		return fail(-EPROTONOSUPPORT);
+	return uv_real_socket(domain, type, protocol);
+}
+
+/*
+ * libmlx5 releases a spin lock after each post and each poll: there the device gets a share of
+ * the caller's time. Where it does not (MLX5_SINGLE_THREADED), the device's thread does it all.
+ */
+int pthread_spin_unlock(pthread_spinlock_t *lock)
+{
+	int err = uv_real_spin_unlock(lock);
+
+	uv_pump();
+	return err;
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	uv_report();
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PRM commands as this front gives them to the device: the third reading of the manual beside the
+ * backend's and the model's. Fields are named by their dword, their first bit (0 is the most
+ * significant) and their width, as the manual's tables print them.
+ */
+#ifndef SOFTNIC_UVERBS_PRM_H
+#define SOFTNIC_UVERBS_PRM_H
+
+#include "softnic/be.h"
+
+#define PRM(dword, bit, width) SN_FLD((dword) * 8 + (bit), (width))
+
+enum prm_opcode {
+	PRM_QUERY_HCA_CAP = 0x100,
+	PRM_CREATE_MKEY = 0x200,
+	PRM_DESTROY_MKEY = 0x202,
+	PRM_CREATE_EQ = 0x301,
+	PRM_CREATE_CQ = 0x400,
+	PRM_DESTROY_CQ = 0x401,
+	PRM_CREATE_QP = 0x500,
+	PRM_DESTROY_QP = 0x501,
+	PRM_RST2INIT_QP = 0x502,
+	PRM_INIT2RTR_QP = 0x503,
+	PRM_RTR2RTS_QP = 0x504,
+	PRM_RTS2RTS_QP = 0x505,
+	PRM_2ERR_QP = 0x507,
+	PRM_2RST_QP = 0x50a,
+	PRM_QUERY_QP = 0x50b,
+	PRM_INIT2INIT_QP = 0x50e,
+	PRM_QUERY_ROCE_ADDRESS = 0x760,
+	PRM_ALLOC_PD = 0x800,
+	PRM_DEALLOC_PD = 0x801,
+	PRM_ALLOC_UAR = 0x802,
+	PRM_DEALLOC_UAR = 0x803,
+};
+
+/* Every command: opcode(16) uid(16), rsvd(16) op_mod(16), and most a number in the third dword. */
+#define PRM_OPCODE		PRM(0x00, 0, 16)
+#define PRM_OP_MOD		PRM(0x04, 16, 16)
+#define PRM_NUMBER		PRM(0x08, 8, 24)
+#define PRM_STATUS		PRM(0x00, 0, 8)
+#define PRM_EQ_NUMBER		PRM(0x08, 24, 8)
+#define PRM_ROCE_INDEX		PRM(0x08, 0, 16)
+
+enum prm_size {
+	PRM_SHORT = 16,			/* a command or answer without a context */
+	PRM_OBJECT_IN = 0x110,		/* CREATE_x with its context; the page list follows */
+	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
+	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
+	PRM_QPC_SIZE = 0xe8,
+	PRM_QP_OUT = 0x110,
+	PRM_CAP_OUT = 16 + 4096,
+	PRM_ROCE_OUT = 0x30,
+};
+
+/* QUERY_HCA_CAP: op_mod is the type shifted by one; the low bit asks for what is in force. */
+enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
+
+#define CAP_LOG_MAX_SRQ_SZ	PRM(0x10, 0, 8)
+#define CAP_LOG_MAX_QP_SZ	PRM(0x10, 8, 8)
+#define CAP_LOG_MAX_QP		PRM(0x10, 27, 5)
+#define CAP_LOG_MAX_SRQ		PRM(0x14, 11, 5)
+#define CAP_LOG_MAX_CQ_SZ	PRM(0x18, 8, 8)
+#define CAP_LOG_MAX_CQ		PRM(0x18, 27, 5)
+#define CAP_LOG_MAX_MKEY	PRM(0x1c, 10, 6)
+#define CAP_LOG_MAX_RA_REQ_QP	PRM(0x28, 10, 6)
+#define CAP_LOG_MAX_RA_RES_QP	PRM(0x28, 26, 6)
+#define CAP_LOCAL_CA_ACK_DELAY	PRM(0x34, 11, 5)
+#define CAP_LOG_MAX_MSG		PRM(0x38, 3, 5)
+#define CAP_CQE_VERSION		PRM(0x3c, 28, 4)
+#define CAP_ATOMIC		PRM(0x40, 30, 1)
+#define CAP_BF			PRM(0x4c, 0, 1)
+#define CAP_LOG_BF_REG_SIZE	PRM(0x4c, 11, 5)
+#define CAP_MAX_WQE_SZ_SQ	PRM(0x50, 16, 16)
+#define CAP_MAX_WQE_SZ_RQ	PRM(0x54, 16, 16)
+#define CAP_LOG_MAX_PD		PRM(0x64, 11, 5)
+#define CAP_ROCE_TABLE_SIZE	PRM(0x1c, 16, 16)
+
+/* CREATE_MKEY */
+#define MKEY_OCTOWORDS		PRM(0x60, 0, 32)
+#define MKC_FREE		PRM(0x00, 1, 1)
+#define MKC_UMR_EN		PRM(0x00, 16, 1)
+#define MKC_A			PRM(0x00, 17, 1)
+#define MKC_RW			PRM(0x00, 18, 1)
+#define MKC_RR			PRM(0x00, 19, 1)
+#define MKC_LW			PRM(0x00, 20, 1)
+#define MKC_LR			PRM(0x00, 21, 1)
+#define MKC_ACCESS_MODE		PRM(0x00, 22, 2)
+#define MKC_QPN			PRM(0x04, 0, 24)
+#define MKC_KEY			PRM(0x04, 24, 8)
+#define MKC_LENGTH64		PRM(0x0c, 0, 1)
+#define MKC_EN_RINVAL		PRM(0x0c, 7, 1)
+#define MKC_PD			PRM(0x0c, 8, 24)
+#define MKC_TRANSLATIONS	PRM(0x34, 0, 32)
+#define MKC_LOG_PAGE_SIZE	PRM(0x38, 27, 5)
+enum { MKC_START = 0x10, MKC_LEN = 0x18 };
+enum prm_access_mode { PRM_ACCESS_MTT = 1, PRM_ACCESS_KLM = 2 };
+enum { PRM_ANY_QPN = 0xffffff };
+
+/* CREATE_EQ */
+#define EQC_LOG_SIZE		PRM(0x0c, 3, 5)
+#define EQC_UAR_PAGE		PRM(0x0c, 8, 24)
+#define EQC_INTR		PRM(0x14, 24, 8)
+#define EQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
+enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
+
+/* CREATE_CQ */
+#define CQC_CQE_SZ		PRM(0x00, 8, 3)
+#define CQC_OI			PRM(0x00, 14, 1)
+#define CQC_PAGE_OFFSET		PRM(0x08, 20, 6)
+#define CQC_LOG_SIZE		PRM(0x0c, 3, 5)
+#define CQC_UAR_PAGE		PRM(0x0c, 8, 24)
+#define CQC_EQN			PRM(0x14, 24, 8)
+#define CQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
+enum { CQC_DBR = 0x38 };
+
+/* CREATE_QP, transitions, QUERY_QP */
+#define QP_OPT_PARAM		PRM(0x10, 0, 32)
+#define QPC_STATE		PRM(0x00, 0, 4)
+#define QPC_ST			PRM(0x00, 8, 8)
+#define QPC_PM_STATE		PRM(0x00, 19, 2)
+#define QPC_PD			PRM(0x04, 8, 24)
+#define QPC_MTU			PRM(0x08, 0, 3)
+#define QPC_LOG_MSG_MAX		PRM(0x08, 3, 5)
+#define QPC_LOG_RQ_SIZE		PRM(0x08, 9, 4)
+#define QPC_LOG_RQ_STRIDE	PRM(0x08, 13, 3)
+#define QPC_NO_SQ		PRM(0x08, 16, 1)
+#define QPC_LOG_SQ_SIZE		PRM(0x08, 17, 4)
+#define QPC_UAR_PAGE		PRM(0x0c, 8, 24)
+#define QPC_USER_INDEX		PRM(0x10, 8, 24)
+#define QPC_LOG_PAGE_SIZE	PRM(0x14, 3, 5)
+#define QPC_REMOTE_QPN		PRM(0x14, 8, 24)
+#define QPC_LOG_ACK_REQ_FREQ	PRM(0x70, 0, 4)
+#define QPC_LOG_SRA_MAX		PRM(0x70, 8, 3)
+#define QPC_RETRY_COUNT		PRM(0x70, 13, 3)
+#define QPC_RNR_RETRY		PRM(0x70, 16, 3)
+#define QPC_NEXT_SEND_PSN	PRM(0x78, 8, 24)
+#define QPC_CQN_SND		PRM(0x7c, 8, 24)
+#define QPC_LOG_RRA_MAX		PRM(0x90, 8, 3)
+#define QPC_ATOMIC_MODE		PRM(0x90, 12, 4)
+#define QPC_RRE			PRM(0x90, 16, 1)
+#define QPC_RWE			PRM(0x90, 17, 1)
+#define QPC_RAE			PRM(0x90, 18, 1)
+#define QPC_PAGE_OFFSET		PRM(0x90, 20, 6)
+#define QPC_MIN_RNR_NAK		PRM(0x94, 3, 5)
+#define QPC_NEXT_RCV_PSN	PRM(0x94, 8, 24)
+#define QPC_CQN_RCV		PRM(0x9c, 8, 24)
+#define QPC_Q_KEY		PRM(0xa8, 0, 32)
+#define QPC_RQ_TYPE		PRM(0xac, 5, 3)
+enum { QPC_DBR = 0xa0, QPC_PATH = 0x18 };
+
+/* Address path, inside of the QP context. */
+#define ADS_PKEY_INDEX		PRM(0x00, 16, 16)
+#define ADS_GRH			PRM(0x04, 8, 1)
+#define ADS_RLID		PRM(0x04, 16, 16)
+#define ADS_ACK_TIMEOUT		PRM(0x08, 0, 5)
+#define ADS_SRC_ADDR_INDEX	PRM(0x08, 8, 8)
+#define ADS_STAT_RATE		PRM(0x08, 20, 4)
+#define ADS_HOP_LIMIT		PRM(0x08, 24, 8)
+#define ADS_TCLASS		PRM(0x0c, 4, 8)
+#define ADS_FLOW_LABEL		PRM(0x0c, 12, 20)
+#define ADS_DSCP		PRM(0x20, 10, 6)
+#define ADS_UDP_SPORT		PRM(0x20, 16, 16)
+#define ADS_ETH_PRIO		PRM(0x24, 1, 3)
+#define ADS_PORT		PRM(0x24, 8, 8)
+#define ADS_RMAC_HIGH		PRM(0x24, 16, 16)
+#define ADS_RMAC_LOW		PRM(0x28, 0, 32)
+enum { ADS_RGID = 0x10 };
+
+enum prm_qp_state {
+	PRM_QPS_RST = 0, PRM_QPS_INIT = 1, PRM_QPS_RTR = 2, PRM_QPS_RTS = 3, PRM_QPS_SQER = 4,
+	PRM_QPS_SQD = 5, PRM_QPS_ERR = 6,
+};
+enum prm_qp_service { PRM_ST_RC = 0 };
+enum { PRM_PM_MIGRATED = 3 };
+enum prm_rq_type { PRM_RQ_NORMAL = 0, PRM_RQ_SRQ = 1, PRM_RQ_ZERO = 3 };
+enum { PRM_ATOMIC_MODE_IB = 1 };
+
+/* opt_param_mask: what a transition changes beyond what it must give. */
+enum prm_optpar {
+	PRM_OPT_RRE = 1 << 1,
+	PRM_OPT_RAE = 1 << 2,
+	PRM_OPT_RWE = 1 << 3,
+	PRM_OPT_PKEY_INDEX = 1 << 4,
+	PRM_OPT_RNR_TIMEOUT = 1 << 6,
+	PRM_OPT_PRI_PORT = 1 << 16,
+};
+
+/* QUERY_ROCE_ADDRESS */
+enum { ROCE_ADDRESS = 0x10, ROCE_GID = ROCE_ADDRESS };
+#define ROCE_MAC_HIGH		PRM(0x10, 16, 16)
+#define ROCE_MAC_LOW		PRM(0x14, 0, 32)
+#define ROCE_VERSION		PRM(0x18, 24, 8)
+enum prm_roce_version { PRM_ROCE_V1 = 0, PRM_ROCE_V2 = 2 };
+
+/* EQE */
+enum {
+	EQE_SIZE = 64, EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_NUMBER = EQE_DATA + 24,
+	EQE_OWNER = 63,
+};
+enum prm_event {
+	PRM_EV_COMPLETION = 0x00,
+	PRM_EV_PATH_MIG = 0x01,
+	PRM_EV_COMM_EST = 0x02,
+	PRM_EV_SQ_DRAINED = 0x03,
+	PRM_EV_CQ_ERROR = 0x04,
+	PRM_EV_WQ_CATAS = 0x05,
+	PRM_EV_PATH_MIG_FAILED = 0x07,
+	PRM_EV_INTERNAL = 0x08,
+	PRM_EV_PORT_CHANGE = 0x09,
+	PRM_EV_WQ_INVAL_REQ = 0x10,
+	PRM_EV_WQ_ACCESS = 0x11,
+	PRM_EV_SRQ_CATAS = 0x12,
+	PRM_EV_LAST_WQE = 0x13,
+	PRM_EV_SRQ_LIMIT = 0x14,
+};
+enum { PRM_PORT_DOWN = 1, PRM_PORT_ACTIVE = 4 };
+
+/* Registers of a UAR page. */
+enum { UAR_EQ_DOORBELL = 0x40, UAR_PAGE = 4096 };
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: creation, query, end. RC only. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+/* Flags of the provider; scatter to CQE is a wish that a device without it may ignore. */
+enum {
+	QP_FLAGS = MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX |
+		MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE,
+	SQ_SHIFT = 6,
+};
+
+struct qp_args {
+	struct ib_uverbs_ex_create_qp core;
+	struct mlx5_ib_create_qp drv;
+	struct uv_obj *pd, *scq, *rcq;
+};
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static int check(struct uv_req *req, struct qp_args *args)
+{
+	const struct mlx5_ib_create_qp *drv = &args->drv;
+	uint32_t max = UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_QP_SZ) & 31);
+
+	if (args->core.qp_type != IBV_QPT_RC || args->core.is_srq || drv->flags & ~(uint32_t)QP_FLAGS)
+		return -EOPNOTSUPP;
+	if (!(drv->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || drv->ece_options)
+		return -EOPNOTSUPP;
+	if (!drv->sq_wqe_count && !drv->rq_wqe_count)
+		return -EINVAL;
+	if (drv->sq_wqe_count && (!power_of_two(drv->sq_wqe_count) || drv->sq_wqe_count > max))
+		return -EINVAL;
+	if (drv->rq_wqe_count && (!power_of_two(drv->rq_wqe_count) || drv->rq_wqe_count > max ||
+				  drv->rq_wqe_shift < 4 || drv->rq_wqe_shift > 11))
+		return -EINVAL;
+	if (drv->buf_addr & 63 || drv->db_addr & 7)
+		return -EINVAL;
+	args->pd = uv_obj_find(req->ctx, UV_PD, args->core.pd_handle);
+	args->scq = uv_obj_find(req->ctx, UV_CQ, args->core.send_cq_handle);
+	args->rcq = uv_obj_find(req->ctx, UV_CQ, args->core.recv_cq_handle);
+	return args->pd && args->scq && args->rcq ? 0 : -EINVAL;
+}
+
+static void fill_queues(uint8_t *qpc, const struct mlx5_ib_create_qp *drv)
+{
+	if (drv->rq_wqe_count) {
+		sn_set(qpc, QPC_LOG_RQ_SIZE, (uint32_t)__builtin_ctz(drv->rq_wqe_count));
+		sn_set(qpc, QPC_LOG_RQ_STRIDE, drv->rq_wqe_shift - 4);
+	}
+	sn_set(qpc, QPC_RQ_TYPE, drv->rq_wqe_count ? PRM_RQ_NORMAL : PRM_RQ_ZERO);
+	if (drv->sq_wqe_count)
+		sn_set(qpc, QPC_LOG_SQ_SIZE, (uint32_t)__builtin_ctz(drv->sq_wqe_count));
+	else
+		sn_set(qpc, QPC_NO_SQ, 1);
+}
+
+/* One buffer, the receive queue first; its pages follow the context. */
+static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *qpn)
+{
+	const struct mlx5_ib_create_qp *drv = &args->drv;
+	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
+	uint64_t sq = (uint64_t)drv->sq_wqe_count << SQ_SHIFT;
+	size_t npages = uv_pages(drv->buf_addr, rq + sq, 12), len;
+	uint8_t *cmd = uv_create_alloc(npages, &len);
+	uint8_t *qpc;
+	int err;
+
+	if (!cmd)
+		return -ENOMEM;
+	qpc = cmd + PRM_QPC;
+	sn_set(qpc, QPC_ST, PRM_ST_RC);
+	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
+	sn_set(qpc, QPC_PD, args->pd->number);
+	fill_queues(qpc, drv);
+	sn_set(qpc, QPC_UAR_PAGE, drv->bfreg_index);
+	sn_set(qpc, QPC_USER_INDEX, drv->uidx);
+	sn_set(qpc, QPC_CQN_SND, args->scq->number);
+	sn_set(qpc, QPC_CQN_RCV, args->rcq->number);
+	sn_set(qpc, QPC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
+	sn_set64(qpc, QPC_DBR, drv->db_addr);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12);
+	err = uv_create(dev, PRM_CREATE_QP, cmd, len, qpn);
+	free(cmd);
+	return err;
+}
+
+static int create_qp(struct uv_req *req, struct qp_args *args,
+		     struct ib_uverbs_create_qp_resp *resp)
+{
+	struct mlx5_ib_create_qp_resp drv = { 0 };
+	struct uv_obj *qp;
+	int err = check(req, args);
+
+	if (err)
+		return err;
+	qp = uv_obj_new(req->ctx, UV_QP);
+	if (!qp)
+		return -ENOMEM;
+	err = create(req->dev, args, &qp->number);
+	if (err) {
+		uv_obj_free(qp);
+		return err;
+	}
+	uv_obj_hold(qp, 0, args->pd);
+	uv_obj_hold(qp, 1, args->scq);
+	uv_obj_hold(qp, 2, args->rcq);
+	qp->user_handle = args->core.user_handle;
+	qp->state = IBV_QPS_RESET;
+	qp->cap = args->core;
+	uv_source_add(qp);
+	*resp = (struct ib_uverbs_create_qp_resp){
+		.qp_handle = qp->handle,
+		.qpn = qp->number,
+		.max_send_wr = args->core.max_send_wr,
+		.max_recv_wr = args->core.max_recv_wr,
+		.max_send_sge = args->core.max_send_sge,
+		.max_recv_sge = args->core.max_recv_sge,
+		.max_inline_data = args->core.max_inline_data,
+	};
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+int uv_create_qp(struct uv_req *req)
+{
+	struct ib_uverbs_create_qp_resp resp;
+	struct ib_uverbs_create_qp in;
+	struct qp_args args;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
+	args.core = (struct ib_uverbs_ex_create_qp){
+		.user_handle = in.user_handle,
+		.pd_handle = in.pd_handle,
+		.send_cq_handle = in.send_cq_handle,
+		.recv_cq_handle = in.recv_cq_handle,
+		.srq_handle = in.srq_handle,
+		.max_send_wr = in.max_send_wr,
+		.max_recv_wr = in.max_recv_wr,
+		.max_send_sge = in.max_send_sge,
+		.max_recv_sge = in.max_recv_sge,
+		.max_inline_data = in.max_inline_data,
+		.sq_sig_all = in.sq_sig_all,
+		.qp_type = in.qp_type,
+		.is_srq = in.is_srq,
+	};
+	err = create_qp(req, &args, &resp);
+	if (!err)
+		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return err;
+}
+
+int uv_create_qp_ex(struct uv_req *req)
+{
+	struct ib_uverbs_ex_create_qp_resp resp = { .response_length = sizeof(resp) };
+	struct qp_args args;
+	int err;
+
+	uv_copy_in(&args.core, sizeof(args.core), req->in, req->in_len);
+	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
+	if (args.core.comp_mask || args.core.create_flags || args.core.source_qpn)
+		return -EOPNOTSUPP;
+	err = create_qp(req, &args, &resp.base);
+	if (!err)
+		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return err;
+}
+
+int uv_destroy_qp(struct uv_req *req)
+{
+	struct ib_uverbs_destroy_qp_resp resp;
+	struct ib_uverbs_destroy_qp in;
+	struct uv_obj *qp;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	err = uv_obj_destroy(qp);
+	if (err)
+		return err;
+	resp.events_reported = qp->async_events;
+	uv_obj_free(qp);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+static uint8_t verbs_state(uint32_t state)
+{
+	switch (state) {
+	case PRM_QPS_INIT: return IBV_QPS_INIT;
+	case PRM_QPS_RTR: return IBV_QPS_RTR;
+	case PRM_QPS_RTS: return IBV_QPS_RTS;
+	case PRM_QPS_SQER: return IBV_QPS_SQE;
+	case PRM_QPS_SQD: return IBV_QPS_SQD;
+	case PRM_QPS_ERR: return IBV_QPS_ERR;
+	default: return IBV_QPS_RESET;
+	}
+}
+
+static void query_path(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *r)
+{
+	const uint8_t *path = qpc + QPC_PATH;
+
+	memcpy(r->dest.dgid, path + ADS_RGID, sizeof(r->dest.dgid));
+	r->dest.flow_label = sn_get(path, ADS_FLOW_LABEL);
+	r->dest.sgid_index = (uint8_t)sn_get(path, ADS_SRC_ADDR_INDEX);
+	r->dest.hop_limit = (uint8_t)sn_get(path, ADS_HOP_LIMIT);
+	r->dest.traffic_class = (uint8_t)sn_get(path, ADS_TCLASS);
+	r->dest.sl = (uint8_t)sn_get(path, ADS_ETH_PRIO);
+	r->dest.is_global = (uint8_t)sn_get(path, ADS_GRH);
+	r->dest.port_num = r->port_num = (uint8_t)sn_get(path, ADS_PORT);
+	r->pkey_index = (uint16_t)sn_get(path, ADS_PKEY_INDEX);
+	r->timeout = (uint8_t)sn_get(path, ADS_ACK_TIMEOUT);
+}
+
+static void query_transport(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *r)
+{
+	r->qp_state = r->cur_qp_state = verbs_state(sn_get(qpc, QPC_STATE));
+	r->path_mtu = (uint8_t)sn_get(qpc, QPC_MTU);
+	r->path_mig_state = IBV_MIG_MIGRATED;
+	r->rq_psn = sn_get(qpc, QPC_NEXT_RCV_PSN);
+	r->sq_psn = sn_get(qpc, QPC_NEXT_SEND_PSN);
+	r->dest_qp_num = sn_get(qpc, QPC_REMOTE_QPN);
+	r->qp_access_flags = (sn_get(qpc, QPC_RRE) ? IBV_ACCESS_REMOTE_READ : 0u) |
+		(sn_get(qpc, QPC_RWE) ? IBV_ACCESS_REMOTE_WRITE : 0u) |
+		(sn_get(qpc, QPC_RAE) ? IBV_ACCESS_REMOTE_ATOMIC : 0u);
+	r->max_rd_atomic = (uint8_t)(1u << sn_get(qpc, QPC_LOG_SRA_MAX));
+	r->max_dest_rd_atomic = (uint8_t)(1u << sn_get(qpc, QPC_LOG_RRA_MAX));
+	r->min_rnr_timer = (uint8_t)sn_get(qpc, QPC_MIN_RNR_NAK);
+	r->retry_cnt = (uint8_t)sn_get(qpc, QPC_RETRY_COUNT);
+	r->rnr_retry = (uint8_t)sn_get(qpc, QPC_RNR_RETRY);
+}
+
+int uv_query_qp(struct uv_req *req)
+{
+	struct ib_uverbs_query_qp_resp resp = { 0 };
+	uint8_t out[PRM_QP_OUT];
+	struct ib_uverbs_query_qp in;
+	struct uv_obj *qp;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	err = uv_cmd_number(req->dev, PRM_QUERY_QP, qp->number, out, sizeof(out));
+	if (err)
+		return err;
+	query_transport(out + PRM_QPC, &resp);
+	query_path(out + PRM_QPC, &resp);
+	qp->state = resp.qp_state;
+	resp.max_send_wr = qp->cap.max_send_wr;
+	resp.max_recv_wr = qp->cap.max_recv_wr;
+	resp.max_send_sge = qp->cap.max_send_sge;
+	resp.max_recv_sge = qp->cap.max_recv_sge;
+	resp.max_inline_data = qp->cap.max_inline_data;
+	resp.sq_sig_all = qp->cap.sq_sig_all;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ibv_modify_qp: which attributes a transition takes (IBTA 11.2.5.2), and the PRM command for it. */
+#include <errno.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
+
+/* Looked through from the top: the first that fits the old and the new state. */
+static const struct transition {
+	uint8_t from, to;
+	uint16_t opcode;		/* 0: nothing for the device to do */
+	uint32_t required, optional;
+	uint32_t optpar;		/* that the command takes beyond its own parameters */
+} transitions[] = {
+	{ IBV_QPS_RESET, IBV_QPS_RESET, 0, 0, 0, 0 },
+	{ ANY_STATE, IBV_QPS_RESET, PRM_2RST_QP, 0, 0, 0 },
+	{ ANY_STATE, IBV_QPS_ERR, PRM_2ERR_QP, 0, 0, 0 },
+	{ IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
+	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, PRM_INIT2INIT_QP,
+	  0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_PKEY_INDEX | PRM_OPT_PRI_PORT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, PRM_INIT2RTR_QP,
+	  IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+	  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+	  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
+	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_PKEY_INDEX },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
+	  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+	  IBV_QP_MAX_QP_RD_ATOMIC,
+	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
+	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_RNR_TIMEOUT },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP,
+	  0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
+	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_RNR_TIMEOUT },
+};
+
+static const struct transition *find(uint8_t from, uint8_t to)
+{
+	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
+		const struct transition *t = &transitions[i];
+
+		if ((t->from == from || t->from == ANY_STATE) && t->to == to)
+			return t;
+	}
+	return NULL;
+}
+
+/*
+ * On hardware neighbour discovery finds the MAC. The ports of this fabric are known by their GID
+ * alone: a link-local one holds the MAC (RFC 4291, modified EUI-64), others get a local one.
+ */
+void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6])
+{
+	if (gid[0] == 0xfe && gid[1] == 0x80) {
+		mac[0] = gid[8] ^ 2;
+		memcpy(mac + 1, gid + 9, 2);
+		memcpy(mac + 3, gid + 13, 3);
+	} else {
+		mac[0] = 2;
+		memcpy(mac + 1, gid + 11, 5);
+	}
+}
+
+/* RoCEv2 spreads flows by the source port: stable per connection, in the range IANA leaves free. */
+static uint32_t udp_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
+{
+	uint64_t v = flow_label ? flow_label : (uint64_t)lqpn * rqpn;
+
+	v ^= v >> 20;
+	v ^= v >> 14;
+	return 0xc000u | (uint32_t)(v & 0x3fff);
+}
+
+static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modify_qp *in)
+{
+	const struct ib_uverbs_qp_dest *d = &in->dest;
+	struct uv_device *dev = qp->ctx->dev;
+	uint8_t *path = qpc + QPC_PATH;
+	struct uv_gid sgid;
+	uint8_t mac[6];
+
+	if (!d->is_global || d->sgid_index >= uv_gid_count(dev) || d->sl > 7 || d->port_num > 1)
+		return -EINVAL;
+	if (uv_query_gid(dev, d->sgid_index, &sgid))
+		return -EINVAL;
+	uv_rmac_of(d->dgid, mac);
+	sn_set(path, ADS_GRH, 1);
+	sn_set(path, ADS_SRC_ADDR_INDEX, d->sgid_index);
+	sn_set(path, ADS_STAT_RATE, d->static_rate);
+	sn_set(path, ADS_HOP_LIMIT, d->hop_limit);
+	sn_set(path, ADS_TCLASS, d->traffic_class);
+	sn_set(path, ADS_FLOW_LABEL, d->flow_label);
+	memcpy(path + ADS_RGID, d->dgid, sizeof(d->dgid));
+	sn_set(path, ADS_ETH_PRIO, d->sl);
+	sn_set(path, ADS_RMAC_HIGH, (uint32_t)mac[0] << 8 | mac[1]);
+	sn_set(path, ADS_RMAC_LOW, (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 |
+	       (uint32_t)mac[4] << 8 | mac[5]);
+	if (sgid.version == PRM_ROCE_V2) {
+		sn_set(path, ADS_UDP_SPORT, udp_sport(d->flow_label, qp->number, in->dest_qp_num));
+		sn_set(path, ADS_DSCP, d->traffic_class >> 2);
+	}
+	return 0;
+}
+
+static uint32_t log2_below(uint8_t n)
+{
+	return n ? 31u - (uint32_t)__builtin_clz(n) : 0;
+}
+
+static void set_access(uint8_t *qpc, uint32_t access)
+{
+	sn_set(qpc, QPC_RRE, !!(access & IBV_ACCESS_REMOTE_READ));
+	sn_set(qpc, QPC_RWE, !!(access & IBV_ACCESS_REMOTE_WRITE));
+	if (access & IBV_ACCESS_REMOTE_ATOMIC) {
+		sn_set(qpc, QPC_RAE, 1);
+		sn_set(qpc, QPC_ATOMIC_MODE, PRM_ATOMIC_MODE_IB);
+	}
+}
+
+/* The optional parameters among what the program gives. */
+static uint32_t optpar_of(uint32_t mask)
+{
+	return (mask & IBV_QP_ACCESS_FLAGS ? PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE : 0u) |
+		(mask & IBV_QP_PKEY_INDEX ? PRM_OPT_PKEY_INDEX : 0u) |
+		(mask & IBV_QP_PORT ? PRM_OPT_PRI_PORT : 0u) |
+		(mask & IBV_QP_MIN_RNR_TIMER ? PRM_OPT_RNR_TIMEOUT : 0u);
+}
+
+static int check_values(struct uv_device *dev, const struct ib_uverbs_modify_qp *in)
+{
+	uint32_t mask = in->attr_mask;
+
+	if (mask & IBV_QP_PORT && in->port_num != 1)
+		return -EINVAL;
+	if (mask & IBV_QP_PKEY_INDEX && in->pkey_index)
+		return -EINVAL;
+	if (mask & IBV_QP_PATH_MTU && (in->path_mtu < IBV_MTU_256 || in->path_mtu > IBV_MTU_4096))
+		return -EINVAL;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC &&
+	    in->max_rd_atomic > 1u << (uv_cap(dev, CAP_LOG_MAX_RA_REQ_QP) & 7))
+		return -EINVAL;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC &&
+	    in->max_dest_rd_atomic > 1u << (uv_cap(dev, CAP_LOG_MAX_RA_RES_QP) & 7))
+		return -EINVAL;
+	return 0;
+}
+
+static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modify_qp *in)
+{
+	struct uv_device *dev = qp->ctx->dev;
+	uint32_t mask = in->attr_mask;
+	int err;
+
+	sn_set(qpc, QPC_ST, PRM_ST_RC);
+	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
+	if (mask & IBV_QP_AV) {
+		err = set_path(qp, qpc, in);
+		if (err)
+			return err;
+	}
+	if (mask & (IBV_QP_PORT | IBV_QP_AV))
+		sn_set(qpc + QPC_PATH, ADS_PORT, 1);
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		set_access(qpc, in->qp_access_flags);
+	if (mask & IBV_QP_PATH_MTU) {
+		sn_set(qpc, QPC_MTU, in->path_mtu);
+		sn_set(qpc, QPC_LOG_MSG_MAX, uv_cap(dev, CAP_LOG_MAX_MSG));
+	}
+	if (mask & IBV_QP_DEST_QPN)
+		sn_set(qpc, QPC_REMOTE_QPN, in->dest_qp_num);
+	if (mask & IBV_QP_RQ_PSN)
+		sn_set(qpc, QPC_NEXT_RCV_PSN, in->rq_psn);
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		sn_set(qpc, QPC_LOG_RRA_MAX, log2_below(in->max_dest_rd_atomic));
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		sn_set(qpc, QPC_MIN_RNR_NAK, in->min_rnr_timer);
+	if (mask & IBV_QP_TIMEOUT)
+		sn_set(qpc + QPC_PATH, ADS_ACK_TIMEOUT, in->timeout);
+	if (mask & IBV_QP_RETRY_CNT)
+		sn_set(qpc, QPC_RETRY_COUNT, in->retry_cnt);
+	if (mask & IBV_QP_RNR_RETRY)
+		sn_set(qpc, QPC_RNR_RETRY, in->rnr_retry);
+	if (mask & IBV_QP_SQ_PSN)
+		sn_set(qpc, QPC_NEXT_SEND_PSN, in->sq_psn);
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC) {
+		sn_set(qpc, QPC_LOG_SRA_MAX, log2_below(in->max_rd_atomic));
+		sn_set(qpc, QPC_LOG_ACK_REQ_FREQ, ACK_REQ_FREQ);
+	}
+	return 0;
+}
+
+static int execute(struct uv_obj *qp, const struct transition *t,
+		   const struct ib_uverbs_modify_qp *in)
+{
+	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
+	int err;
+
+	if (!t->opcode)
+		return 0;
+	if (t->opcode == PRM_2ERR_QP || t->opcode == PRM_2RST_QP)
+		return uv_cmd_number(qp->ctx->dev, t->opcode, qp->number, NULL, 0);
+	sn_set(cmd, PRM_OPCODE, t->opcode);
+	sn_set(cmd, PRM_NUMBER, qp->number);
+	sn_set(cmd, QP_OPT_PARAM, optpar_of(in->attr_mask) & t->optpar);
+	err = fill_qpc(qp, cmd + PRM_QPC, in);
+	return err ? err : uv_cmd(qp->ctx->dev, cmd, sizeof(cmd), out, sizeof(out));
+}
+
+int uv_modify_qp(struct uv_req *req)
+{
+	const uint32_t always = IBV_QP_STATE | IBV_QP_CUR_STATE;
+	struct ib_uverbs_ex_modify_qp_resp resp = { .response_length = sizeof(resp) };
+	const struct transition *t;
+	struct ib_uverbs_modify_qp in;
+	struct uv_obj *qp;
+	uint8_t from, to;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
+	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
+	t = find(from, to);
+	if (!t || (in.attr_mask & t->required) != t->required ||
+	    in.attr_mask & ~(t->required | t->optional | always))
+		return -EINVAL;
+	err = check_values(req->dev, &in);
+	if (!err)
+		err = execute(qp, t, &in);
+	if (err)
+		return err;
+	qp->state = to;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "softnic/uverbs/front.h"
+
+/*
+ * Looked up at the first use and not in a constructor: other libraries' constructors open files
+ * before ours has run. Two threads that meet here find the same address.
+ */
+static void *real(_Atomic(void *) *slot, const char *name)
+{
+	void *f = atomic_load_explicit(slot, memory_order_relaxed);
+
+	if (!f) {
+		f = dlsym(RTLD_NEXT, name);
+		atomic_store_explicit(slot, f, memory_order_relaxed);
+	}
+	return f;
+}
+
+#define REAL(type, name) \
+	static _Atomic(void *) slot; \
+	__typeof__(type) *f = (__typeof__(type) *)real(&slot, name)
+
+int uv_real_open(const char *path, int flags, mode_t mode)
+{
+	REAL(int (const char *, int, ...), "open");
+
+	return f(path, flags, mode);
+}
+
+int uv_real_stat(const char *path, struct stat *st)
+{
+	REAL(int (const char *, struct stat *), "stat");
+
+	return f(path, st);
+}
+
+int uv_real_fstat(int fd, struct stat *st)
+{
+	REAL(int (int, struct stat *), "fstat");
+
+	return f(fd, st);
+}
+
+int uv_real_access(const char *path, int mode)
+{
+	REAL(int (const char *, int), "access");
+
+	return f(path, mode);
+}
+
+int uv_real_ioctl(int fd, unsigned long request, void *arg)
+{
+	REAL(int (int, unsigned long, ...), "ioctl");
+
+	return f(fd, request, arg);
+}
+
+int uv_real_socket(int domain, int type, int protocol)
+{
+	REAL(int (int, int, int), "socket");
+
+	return f(domain, type, protocol);
+}
+
+int uv_real_spin_unlock(pthread_spinlock_t *lock)
+{
+	REAL(int (pthread_spinlock_t *), "pthread_spin_unlock");
+
+	return f(lock);
+}
