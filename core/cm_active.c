@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The side that connects: attempts until somebody listens, then REQ, REP, RTU, GO. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+
+#define RETRY_FIRST_US 2000
+#define RETRY_MOST_US 250000
+
+/* Until the caller's deadline, at most limit; 0 is never. */
+static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
+{
+	uint64_t now = cm_now(), left;
+
+	if (!c->deadline)
+		return limit;
+	left = c->deadline > now ? c->deadline - now : 1;
+	return limit && limit < left ? limit : left;
+}
+
+/* 0, or -errno of a system call. */
+static int attempt(struct dap_cm_conn *c)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	cm_sock_options(fd);
+	if (connect(fd, (const struct sockaddr *)&c->peer, sizeof(c->peer)) && errno != EINPROGRESS)
+		err = -errno;
+	else
+		err = cm_poll_add(fd, EPOLLOUT, &c->item);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	c->fd = fd;
+	cm_conn_state(c, CM_CONNECTING, time_left(c, 0));
+	return 0;
+}
+
+void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why)
+{
+	cm_close_fd(&c->fd, false);
+	c->why = why;
+	cm_conn_state(c, CM_FAILED, 1);
+}
+
+void cm_active_retry(struct dap_cm_conn *c, int err)
+{
+	uint64_t wait = c->retry_us;
+
+	cm_close_fd(&c->fd, false);
+	c->refused = false;
+	switch (err) {
+	case ECONNREFUSED: case ECONNRESET:
+		c->refused = true;
+		break;
+	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* no local port is free for the moment */
+	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
+		break;
+	default:
+		cm_active_fail(c, DAP_CM_UNREACHABLE);
+		return;
+	}
+	if (c->retry_us < RETRY_MOST_US)
+		c->retry_us *= 2;
+	cm_conn_state(c, CM_RETRY, time_left(c, wait));
+}
+
+void cm_active_timeout(struct dap_cm_conn *c)
+{
+	int err;
+
+	if (c->state == CM_FAILED) {
+		cm_conn_end(c, c->why, NULL);
+	} else if (c->state != CM_RETRY) {
+		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+	} else if (c->deadline && cm_now() >= c->deadline) {
+		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
+	} else {
+		err = attempt(c);
+		if (err)
+			cm_active_retry(c, -err);
+	}
+}
+
+/* TCP may connect a socket to itself when the port is one that the kernel hands out. */
+static bool is_own_end(int fd)
+{
+	struct sockaddr_in a = { 0 }, b = { 0 };
+	socklen_t la = sizeof(a), lb = sizeof(b);
+
+	return !getsockname(fd, (struct sockaddr *)&a, &la) &&
+	       !getpeername(fd, (struct sockaddr *)&b, &lb) && a.sin_port == b.sin_port &&
+	       a.sin_addr.s_addr == b.sin_addr.s_addr;
+}
+
+void cm_active_connected(struct dap_cm_conn *c)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	else if (!err && is_own_end(c->fd))
+		err = ECONNREFUSED;
+	if (err) {
+		cm_active_retry(c, err);
+		return;
+	}
+	/* The REQ was written there once and for all attempts. */
+	c->out_off = 0;
+	c->out_len = CM_WIRE_SIZE;
+	c->in_len = 0;
+	c->wants_out = false;
+	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
+	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));
+	cm_conn_flush(c);
+}
+
+static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	if (m->reason == CM_REASON_NOBODY)
+		cm_active_retry(c, ECONNREFUSED);
+	else if (m->reason == CM_REASON_CONSUMER)
+		cm_conn_cut(c, DAP_CM_REJECTED, m, true);
+	else
+		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, true);
+}
+
+bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	if (m->type == CM_REJ && c->state == CM_WAIT_REP) {
+		got_rej(c, m);
+	} else if (m->type == CM_REP && c->state == CM_WAIT_REP) {
+		cm_conn_state(c, CM_REPLIED, time_left(c, cm_limits.answer_us));
+		cm_call_begin();
+		c->cm->ops->reply(c->ctx, c, &m->path, m->pd, m->pd_size);
+		cm_call_end();
+	} else if (m->type == CM_GO && c->state == CM_WAIT_GO) {
+		cm_conn_state(c, CM_LIVE, 0);
+		cm_call_begin();
+		c->cm->ops->established(c->ctx, c);
+		cm_call_end();
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int dap_cm_rtu(struct dap_cm_conn *c)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_REPLIED) {
+		cm_conn_state(c, CM_WAIT_GO, time_left(c, cm_limits.answer_us));
+		cm_conn_send(c, CM_RTU, NULL);
+	} else {
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}
+
+static int prepare(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
+		   const struct dap_path *path, const void *pd, uint32_t pd_size)
+{
+	struct cm_msg req = { .type = CM_REQ, .conn_qual = conn_qual, .path = *path };
+
+	if (getrandom(&c->id, sizeof(c->id), 0) != (ssize_t)sizeof(c->id))
+		return -errno;
+	c->conn_qual = conn_qual;
+	c->retry_us = RETRY_FIRST_US;
+	c->peer = *to;
+	c->peer.sin_port = htons(cm_port_of(conn_qual));
+	req.id = c->id;
+	req.pd_size = pd_size;
+	if (pd_size)
+		memcpy(req.pd, pd, pd_size);
+	cm_wire_put(&req, c->out);
+	return 0;
+}
+
+/* Those that the caller should know at once; all others have their event. */
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
+}
+
+static int start(struct dap_cm *cm, struct dap_cm_conn *c)
+{
+	int err;
+
+	c->cm = cm;
+	TAILQ_INSERT_TAIL(&cm->conns, c, link);
+	err = attempt(c);
+	if (is_shortage(err)) {
+		cm_conn_drop(c, false);
+		return err;
+	}
+	c->owned = true;
+	if (err)
+		cm_active_retry(c, -err);
+	return 0;
+}
+
+int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t conn_qual,
+		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
+		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn)
+{
+	struct dap_cm_conn *c;
+	int err = -EMSGSIZE;
+
+	if (pd_size > DAP_MAX_PRIVATE_DATA)
+		return err;
+	if (!cm_enter(cm->generation))
+		return -ECHILD;
+	c = cm_conn_new(CM_RETRY);
+	err = c ? prepare(c, to, conn_qual, path, pd, pd_size) : -ENOMEM;
+	if (err) {
+		free(c);
+		goto leave;
+	}
+	c->ctx = ctx;
+	if (timeout_us != UINT32_MAX)
+		c->deadline = cm_now() + timeout_us;
+	err = start(cm, c);
+	if (!err)
+		*conn = c;
+leave:
+	cm_leave();
+	return err;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What both sides of a connection share: bytes in and out, and how it ends.
+ *
+ * The end of an orderly disconnection: who gets the second DISC resets the socket. Everything has
+ * been said by then, and neither side keeps a port in TIME_WAIT.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "core/cm_int.h"
+
+/* A host that vanished is noticed within about ten seconds, idle or not. */
+void cm_sock_options(int fd)
+{
+	const int on = 1, idle = 5, interval = 2, count = 3, user_ms = 10000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
+}
+
+void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us)
+{
+	c->state = state;
+	if (deadline_us)
+		cm_timer_set(&c->timer, deadline_us);
+	else
+		cm_timer_clear(&c->timer);
+}
+
+/* ---- ends ---- */
+
+static void retire(struct dap_cm_conn *c)
+{
+	if (c->buried)
+		return;
+	c->buried = true;
+	cm_conn_state(c, CM_ENDED, 0);
+	if (c->half_open)
+		cm_half_open_remove(c);
+	else if (c->cm)
+		TAILQ_REMOVE(&c->cm->conns, c, link);
+	cm_bury(&c->item);
+}
+
+void cm_conn_drop(struct dap_cm_conn *c, bool reset)
+{
+	cm_close_fd(&c->fd, reset);
+	c->owned = false;
+	retire(c);
+}
+
+void cm_conn_farewell(struct dap_cm_conn *c)
+{
+	c->owned = false;
+	if (c->fd < 0)
+		retire(c);
+	else
+		cm_conn_state(c, CM_FAREWELL, cm_limits.farewell_us);
+}
+
+void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg)
+{
+	const struct dap_cm_ops *ops = c->cm->ops;
+	bool tell = c->owned;
+
+	c->owned = false;
+	cm_conn_state(c, CM_ENDED, 0);
+	if (tell) {
+		cm_call_begin();
+		ops->ended(c->ctx, c, why, msg ? msg->pd : NULL, msg ? msg->pd_size : 0);
+		cm_call_end();
+	}
+	if (!c->buried)
+		cm_conn_farewell(c);
+}
+
+void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset)
+{
+	cm_close_fd(&c->fd, reset);
+	cm_conn_end(c, why, msg);
+}
+
+static void conn_timeout(void *arg)
+{
+	struct dap_cm_conn *c = arg;
+
+	switch (c->state) {
+	case CM_WAIT_RTU:
+	case CM_READY:
+		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+		break;
+	case CM_CLOSING:
+		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
+		break;
+	case CM_WAIT_REQ:
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	default:
+		cm_active_timeout(c);
+	}
+}
+
+/* The socket is of no use any more: err, or 0 at its end. */
+static void conn_lost(struct dap_cm_conn *c, int err)
+{
+	bool reset = err == -EPROTO;
+
+	switch (c->state) {
+	case CM_WAIT_REQ:
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	case CM_WAIT_ACCEPT:
+		cm_close_fd(&c->fd, reset);
+		cm_conn_state(c, CM_GONE, 0);
+		break;
+	case CM_WAIT_REP:
+		/* A reset means that nobody has read the request: the listener was on its way out. */
+		if (err == -ECONNRESET)
+			cm_active_retry(c, ECONNRESET);
+		else
+			cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, reset);
+		break;
+	case CM_CLOSING:
+		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, reset);
+		break;
+	default:
+		cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
+	}
+}
+
+/* ---- bytes ---- */
+
+void cm_conn_flush(struct dap_cm_conn *c)
+{
+	while (c->fd >= 0 && c->out_off < c->out_len) {
+		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off, MSG_NOSIGNAL);
+
+		if (n > 0)
+			c->out_off += (uint32_t)n;
+		else if (errno == EAGAIN)
+			break;
+		else if (errno != EINTR)
+			c->out_off = c->out_len;
+	}
+	if (c->wants_out != (c->out_off < c->out_len) && c->fd >= 0) {
+		c->wants_out = !c->wants_out;
+		cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP | (c->wants_out ? EPOLLOUT : 0), &c->item);
+	}
+}
+
+void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest)
+{
+	struct cm_msg m = { 0 };
+
+	if (rest)
+		m = *rest;
+	m.type = type;
+	m.id = c->id;
+	if (c->out_off) {
+		memmove(c->out, c->out + c->out_off, c->out_len - c->out_off);
+		c->out_len -= c->out_off;
+		c->out_off = 0;
+	}
+	if (c->out_len + CM_WIRE_SIZE > sizeof(c->out))
+		return;
+	cm_wire_put(&m, c->out + c->out_len);
+	c->out_len += CM_WIRE_SIZE;
+	cm_conn_flush(c);
+}
+
+static void got_disc(struct dap_cm_conn *c)
+{
+	switch (c->state) {
+	case CM_CLOSING:
+		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
+		break;
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	case CM_WAIT_ACCEPT:
+		cm_conn_send(c, CM_DISC, NULL);
+		conn_lost(c, 0);
+		break;
+	case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY: case CM_LIVE:
+		cm_conn_send(c, CM_DISC, NULL);
+		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
+		break;
+	default:
+		conn_lost(c, -EPROTO);
+	}
+}
+
+static void got_message(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	bool known;
+
+	if (c->state != CM_WAIT_REQ && m->id != c->id)
+		known = false;
+	else if (m->type == CM_DISC)
+		return got_disc(c);
+	else if (c->state == CM_CLOSING || c->state == CM_FAREWELL)
+		known = true;			/* crossed our DISC on its way */
+	else
+		known = cm_active_message(c, m) || cm_passive_message(c, m);
+	if (!known)
+		conn_lost(c, -EPROTO);
+}
+
+static void got_bytes(struct dap_cm_conn *c)
+{
+	struct cm_msg m;
+	int got;
+
+	if (c->deaf) {
+		c->in_len = 0;
+		return;
+	}
+	got = cm_wire_get(c->in, c->in_len, &m);
+	if (!got)
+		return;
+	c->in_len = 0;
+	if (got > 0)
+		got_message(c, &m);
+	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)
+		cm_passive_refuse(c, CM_REASON_VERSION);
+	else
+		conn_lost(c, -EPROTO);
+}
+
+void cm_conn_read(struct dap_cm_conn *c)
+{
+	while (c->fd >= 0) {
+		ssize_t n = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, 0);
+
+		if (n > 0) {
+			c->in_len += (uint32_t)n;
+			got_bytes(c);
+		} else if (!n) {
+			conn_lost(c, 0);
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			conn_lost(c, -errno);
+		}
+	}
+}
+
+static void conn_ready(struct cm_item *item, uint32_t events)
+{
+	struct dap_cm_conn *c = (struct dap_cm_conn *)item;
+
+	if (c->fd < 0)
+		return;
+	if (c->state == CM_CONNECTING) {
+		cm_active_connected(c);
+		return;
+	}
+	if (events & EPOLLOUT)
+		cm_conn_flush(c);
+	if (events & ~(uint32_t)EPOLLOUT)
+		cm_conn_read(c);
+}
+
+struct dap_cm_conn *cm_conn_new(enum cm_state state)
+{
+	struct dap_cm_conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->item.ready = conn_ready;
+	c->timer = (struct dap_timer){ .fn = conn_timeout, .arg = c, .inside = true };
+	c->generation = cm_loop.generation;
+	c->state = state;
+	c->fd = -1;
+	return c;
+}
+
+/* ---- what core calls on either side ---- */
+
+int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	switch (c->state) {
+	case CM_RETRY: case CM_CONNECTING: case CM_FAILED:
+		cm_active_fail(c, DAP_CM_DISCONNECTED);
+		break;
+	case CM_WAIT_REP: case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY:
+	case CM_LIVE:
+		cm_conn_send(c, CM_DISC, NULL);
+		cm_conn_state(c, CM_CLOSING, abrupt ? 1 : cm_limits.farewell_us);
+		break;
+	case CM_CLOSING:
+		if (abrupt)
+			cm_conn_state(c, CM_CLOSING, 1);
+		break;
+	default:
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}
+
+void dap_cm_break(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return;
+	if (c->state != CM_ENDED)
+		cm_conn_drop(c, false);
+	cm_leave();
+}
+
+void dap_cm_release(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return;
+	if (c->state == CM_CLOSING)
+		cm_conn_farewell(c);
+	else if (c->state != CM_ENDED)
+		cm_conn_drop(c, false);
+	cm_leave();
+}

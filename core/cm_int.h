@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside the TCP connection manager. One loop serves all IAs of the process: one thread, one epoll
+ * set, one timerfd, one lock. Everything below is under that lock unless it says otherwise; the
+ * thread gives it up only to sleep and to call core.
+ *
+ * An item that is closed while the thread may have an event for it in hand is buried: it is taken
+ * out of the epoll set at once, and its memory is freed when the thread has worked off that batch.
+ */
+#ifndef DAP_CM_INT_H
+#define DAP_CM_INT_H
+
+#include <sys/queue.h>
+
+#include "core/cm.h"
+#include "core/cm_wire.h"
+
+struct cm_item {
+	void (*ready)(struct cm_item *item, uint32_t events);
+	struct cm_item *next_dead;
+};
+
+enum cm_state {
+	/* active */
+	CM_RETRY,		/* nobody listened; waits to try again */
+	CM_CONNECTING,		/* TCP */
+	CM_WAIT_REP,
+	CM_REPLIED,		/* core has the path and owes the RTU */
+	CM_WAIT_GO,
+	CM_FAILED,		/* only ended() is still to be called */
+	/* passive */
+	CM_WAIT_REQ,		/* half-open */
+	CM_WAIT_ACCEPT,		/* core has the request */
+	CM_GONE,		/* the peer left meanwhile; core does not know yet */
+	CM_WAIT_RTU,
+	CM_READY,		/* core owes the GO */
+	/* both */
+	CM_LIVE,
+	CM_CLOSING,		/* DISC is out, core waits for ended() */
+	CM_FAREWELL,		/* core has done with it: what is queued goes out, the peer closes */
+	CM_ENDED,
+};
+
+/* The most that can be queued at once: an answer, and a DISC on top of it. */
+#define CM_OUT_MSGS 3
+
+struct dap_cm_conn {
+	struct cm_item item;
+	enum cm_state state;
+	enum dap_cm_end why;		/* CM_FAILED */
+	int fd;				/* -1 without a socket */
+	unsigned int generation;
+	struct dap_cm *cm;		/* NULL until its request named a listener */
+	void *ctx;
+	bool owned;			/* core is to be told how it ended */
+	bool half_open;			/* on the list of those */
+	bool refused;			/* active: by nobody listening, last time */
+	bool deaf;			/* whatever still arrives is thrown away */
+	bool wants_out, buried;
+	uint16_t port;			/* passive: that it came in by */
+	TAILQ_ENTRY(dap_cm_conn) link;	/* of cm->conns, or of the half-open */
+	struct dap_timer timer;		/* deadline of the state it is in */
+	uint64_t id, conn_qual;
+	uint64_t deadline;		/* active: the caller's, us; 0 is none */
+	uint32_t retry_us;
+	struct sockaddr_in peer;
+	uint32_t in_len, out_off, out_len;
+	uint8_t in[CM_WIRE_SIZE];
+	uint8_t out[CM_OUT_MSGS * CM_WIRE_SIZE];
+};
+TAILQ_HEAD(cm_conns, dap_cm_conn);
+
+struct dap_cm_listener {
+	struct dap_cm *cm;
+	struct cm_port *port;
+	uint64_t conn_qual;
+	void *ctx;
+	LIST_ENTRY(dap_cm_listener) link, link_cm;
+};
+
+struct cm_port {			/* one listening socket */
+	struct cm_item item;
+	int fd;
+	uint16_t port;
+	LIST_HEAD(, dap_cm_listener) listeners;
+	struct dap_timer pause;		/* accept again, after the descriptors had run out */
+	LIST_ENTRY(cm_port) link;
+};
+
+struct cm_watch {
+	struct cm_item item;
+	struct dap_cm *cm;
+	int fd;
+	void (*fn)(void *arg);
+	void *arg;
+	LIST_ENTRY(cm_watch) link;
+};
+
+struct dap_cm {
+	const struct dap_cm_ops *ops;
+	struct sockaddr_in local;
+	unsigned int generation;
+	struct cm_conns conns;
+	LIST_HEAD(, dap_cm_listener) listeners;
+	LIST_HEAD(, cm_watch) watches;
+	LIST_ENTRY(dap_cm) link;
+};
+
+struct cm_loop {
+	pthread_mutex_t lock;
+	pthread_cond_t quiet;		/* a callback has returned */
+	pthread_t thread;
+	unsigned int users;		/* IAs; the thread lives while there are any */
+	unsigned int generation;	/* another in each forked child */
+	int epfd, timerfd;
+	bool stop, calling;
+	uint64_t calls;
+	struct dap_timer *timers;
+	struct cm_item *dead;
+	LIST_HEAD(, dap_cm) cms;
+	LIST_HEAD(, cm_port) ports;
+	struct cm_conns half_open;	/* oldest first */
+	unsigned int half_opens;
+};
+extern struct cm_loop cm_loop;
+
+/* Variables so that a test need not wait. */
+struct cm_limits {
+	unsigned int half_open, half_open_source;	/* beyond these the oldest makes room */
+	uint64_t request_us;		/* from accept(2) to a whole REQ */
+	uint64_t answer_us;		/* REP to RTU, RTU to GO */
+	uint64_t farewell_us;
+	uint64_t pause_us;		/* no accept(2) after EMFILE */
+};
+extern struct cm_limits cm_limits;
+
+/* ---- cm_loop.c ---- */
+uint64_t cm_now(void);			/* us; any lock */
+/* The lock, unless what is of that generation was inherited by a fork: false, and no lock. */
+bool cm_enter(unsigned int generation);
+void cm_leave(void);
+/* Around a call of core from the manager's thread: gives up the lock. */
+void cm_call_begin(void);
+void cm_call_end(void);
+int cm_poll_add(int fd, uint32_t events, struct cm_item *item);
+void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
+/* Out of the set and closed; *fd becomes -1. reset: drop what is queued, no TIME_WAIT. */
+void cm_close_fd(int *fd, bool reset);
+void cm_bury(struct cm_item *item);
+void cm_timer_set(struct dap_timer *t, uint64_t delay_us);
+void cm_timer_clear(struct dap_timer *t);
+int cm_loop_start(void);
+void cm_loop_stop(void);
+
+/* ---- cm_open.c ---- */
+/* Open and close wait for the thread, which takes cm_loop.lock: they have this one around it. */
+extern pthread_mutex_t cm_life;
+
+/* ---- cm_fork.c ---- */
+void cm_fork_init(void);
+
+/* ---- cm_heap.c: pairing heap of timers, the earliest at the root ---- */
+struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
+struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
+
+/* ---- cm_conn.c ---- */
+struct dap_cm_conn *cm_conn_new(enum cm_state state);
+void cm_conn_read(struct dap_cm_conn *c);
+/* Queues and sends what the socket takes. What the socket refuses, its event will tell. */
+void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest);
+void cm_conn_flush(struct dap_cm_conn *c);
+/* deadline_us from now; 0 is none. */
+void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us);
+/* Closes and buries it, telling nobody. */
+void cm_conn_drop(struct dap_cm_conn *c, bool reset);
+/* Core has done with it, its last message has not yet arrived. */
+void cm_conn_farewell(struct dap_cm_conn *c);
+/* From the manager's thread: tells core if it is to be told, then says farewell, or buries it if
+ * its socket has been closed. */
+void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
+/* The same, and the socket is closed first. */
+void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
+void cm_sock_options(int fd);
+
+/* ---- cm_active.c ---- */
+void cm_active_connected(struct dap_cm_conn *c);
+void cm_active_timeout(struct dap_cm_conn *c);
+/* The attempt failed for this errno: another one later, or the end. Any thread. */
+void cm_active_retry(struct dap_cm_conn *c, int err);
+void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why);
+bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
+
+/* ---- cm_passive.c ---- */
+void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from);
+bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
+void cm_passive_refuse(struct dap_cm_conn *c, enum cm_reason reason);
+void cm_half_open_remove(struct dap_cm_conn *c);
+
+/* ---- cm_listen.c ---- */
+uint16_t cm_port_of(uint64_t conn_qual);
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int fd);
+void cm_listener_close(struct dap_cm_listener *l);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Listening. A connection qualifier has 64 bits and a TCP port has 16, so a qualifier is folded:
+ *
+ *	port = 16384 + (fold14(conn_qual) xor 8192)
+ *
+ * where fold14 is the exclusive or of its 14-bit pieces. The ports are 16384 to 32767, below those
+ * that Linux hands out to sockets that did not ask for one. Qualifiers that differ only in their
+ * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
+ * may well use that itself. The REQ names the whole qualifier, so that several in one process share
+ * a port; between processes of a host the first one has it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+
+#define PORT_BITS 14
+#define PORT_MASK ((1u << PORT_BITS) - 1)
+#define ACCEPTS_AT_ONCE 64		/* then the others have their turn */
+
+uint16_t cm_port_of(uint64_t conn_qual)
+{
+	unsigned int fold = 0;
+
+	for (; conn_qual; conn_qual >>= PORT_BITS)
+		fold ^= (unsigned int)conn_qual & PORT_MASK;
+	return (uint16_t)(1u << PORT_BITS | (fold ^ 1u << (PORT_BITS - 1)));
+}
+
+/* ---- listening sockets ---- */
+
+static void resume(void *arg)
+{
+	struct cm_port *p = arg;
+
+	cm_poll_change(p->fd, EPOLLIN, &p->item);
+}
+
+/* False when there is nothing more to accept for now. */
+static bool accept_one(struct cm_port *p)
+{
+	struct sockaddr_in from = { 0 };
+	socklen_t len = sizeof(from);
+	int fd = accept4(p->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		cm_passive_accepted(p->port, fd, &from);
+		return true;
+	}
+	switch (errno) {
+	case EAGAIN:
+		return false;
+	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
+		/* The connection stays in the backlog and would wake us again and again. */
+		cm_poll_change(p->fd, 0, &p->item);
+		cm_timer_set(&p->pause, cm_limits.pause_us);
+		return false;
+	default:
+		return true;		/* that one has gone again */
+	}
+}
+
+static void port_ready(struct cm_item *item, uint32_t events)
+{
+	struct cm_port *p = (struct cm_port *)item;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_AT_ONCE && p->fd >= 0; i++) {
+		if (!accept_one(p))
+			break;
+	}
+}
+
+static int listen_socket(uint16_t port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const int on = 1;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&any, sizeof(any)) || listen(fd, SOMAXCONN)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static struct cm_port *port_open(uint16_t number, int *err)
+{
+	struct cm_port *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	p->item.ready = port_ready;
+	p->pause = (struct dap_timer){ .fn = resume, .arg = p, .inside = true };
+	p->port = number;
+	p->fd = listen_socket(number);
+	*err = p->fd < 0 ? p->fd : cm_poll_add(p->fd, EPOLLIN, &p->item);
+	if (*err) {
+		if (p->fd >= 0)
+			close(p->fd);
+		free(p);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&cm_loop.ports, p, link);
+	return p;
+}
+
+static void port_put(struct cm_port *p)
+{
+	if (!LIST_EMPTY(&p->listeners))
+		return;
+	cm_timer_clear(&p->pause);
+	cm_close_fd(&p->fd, false);
+	LIST_REMOVE(p, link);
+	cm_bury(&p->item);
+}
+
+static struct cm_port *port_get(uint16_t number, int *err)
+{
+	struct cm_port *p;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port == number)
+			return p;
+	}
+	return port_open(number, err);
+}
+
+/* ---- listeners ---- */
+
+static bool same_address(struct in_addr a, struct in_addr b)
+{
+	return a.s_addr == b.s_addr || a.s_addr == INADDR_ANY || b.s_addr == INADDR_ANY;
+}
+
+static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
+{
+	const struct dap_cm_listener *l;
+
+	LIST_FOREACH(l, &p->listeners, link) {
+		if (l->conn_qual == conn_qual &&
+		    same_address(l->cm->local.sin_addr, cm->local.sin_addr))
+			return true;
+	}
+	return false;
+}
+
+/* Of IAs that listen to the same, the one whose address was called; else any. */
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int fd)
+{
+	struct dap_cm_listener *l, *other = NULL;
+	struct sockaddr_in to = { 0 };
+	socklen_t len = sizeof(to);
+	struct cm_port *p;
+
+	getsockname(fd, (struct sockaddr *)&to, &len);
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port == port)
+			break;
+	}
+	if (!p)
+		return NULL;
+	LIST_FOREACH(l, &p->listeners, link) {
+		if (l->conn_qual != conn_qual)
+			continue;
+		if (l->cm->local.sin_addr.s_addr == to.sin_addr.s_addr)
+			return l;
+		other = l;
+	}
+	return other;
+}
+
+static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn_qual)
+{
+	int err = 0;
+	struct cm_port *p = port_get(cm_port_of(conn_qual), &err);
+
+	if (!p)
+		return err;
+	if (is_taken(p, cm, conn_qual))
+		return -EADDRINUSE;
+	l->cm = cm;
+	l->port = p;
+	l->conn_qual = conn_qual;
+	LIST_INSERT_HEAD(&p->listeners, l, link);
+	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
+	return 0;
+}
+
+/* Any that has 16 bits and is not privileged as a port: consumers pass them on in such fields. */
+static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
+{
+	const unsigned int first = 1024, count = 65536 - first;
+	unsigned int at = 0;
+	int err = -EADDRINUSE;
+
+	if (getrandom(&at, sizeof(at), 0) < 0)
+		at = 0;
+	for (unsigned int i = 0; i < count && err == -EADDRINUSE; i++)
+		err = listen_to(cm, l, first + (at + i) % count);
+	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
+}
+
+int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
+		  struct dap_cm_listener **out)
+{
+	struct dap_cm_listener *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->ctx = ctx;
+	if (!cm_enter(cm->generation)) {
+		free(l);
+		return -ECHILD;
+	}
+	err = any ? listen_any(cm, l) : listen_to(cm, l, *conn_qual);
+	if (err) {
+		free(l);
+	} else {
+		*conn_qual = l->conn_qual;
+		*out = l;
+	}
+	cm_leave();
+	return err;
+}
+
+void cm_listener_close(struct dap_cm_listener *l)
+{
+	LIST_REMOVE(l, link);
+	LIST_REMOVE(l, link_cm);
+	port_put(l->port);
+	free(l);
+}
+
+void dap_cm_unlisten(struct dap_cm_listener *l)
+{
+	if (!cm_enter(l->cm->generation))
+		return;
+	cm_listener_close(l);
+	cm_leave();
+}

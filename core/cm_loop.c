@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection manager's thread: epoll, timers, calls of core. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+
+struct cm_loop cm_loop = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.quiet = PTHREAD_COND_INITIALIZER,
+	.epfd = -1,
+	.timerfd = -1,
+	.half_open = TAILQ_HEAD_INITIALIZER(cm_loop.half_open),
+};
+
+struct cm_limits cm_limits = {
+	.half_open = 1024,
+	.half_open_source = 256,
+	.request_us = 10 * 1000000,
+	.answer_us = 10 * 1000000,
+	.farewell_us = 2 * 1000000,
+	.pause_us = 50 * 1000,
+};
+
+uint64_t cm_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+bool cm_enter(unsigned int generation)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	if (generation == cm_loop.generation)
+		return true;
+	pthread_mutex_unlock(&cm_loop.lock);
+	return false;
+}
+
+void cm_leave(void)
+{
+	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+void cm_call_begin(void)
+{
+	cm_loop.calling = true;
+	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+void cm_call_end(void)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	cm_loop.calling = false;
+	cm_loop.calls++;
+	pthread_cond_broadcast(&cm_loop.quiet);
+}
+
+void dap_cm_sync(struct dap_cm *cm)
+{
+	uint64_t calls;
+
+	if (!cm_enter(cm->generation))
+		return;
+	calls = cm_loop.calls;
+	if (!pthread_equal(pthread_self(), cm_loop.thread)) {
+		while (cm_loop.calling && cm_loop.calls == calls)
+			pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+	}
+	cm_leave();
+}
+
+/* ---- descriptors ---- */
+
+int cm_poll_add(int fd, uint32_t events, struct cm_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	return epoll_ctl(cm_loop.epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+void cm_poll_change(int fd, uint32_t events, struct cm_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	epoll_ctl(cm_loop.epfd, EPOLL_CTL_MOD, fd, &ev);
+}
+
+void cm_close_fd(int *fd, bool reset)
+{
+	struct linger hard = { .l_onoff = 1, .l_linger = 0 };
+
+	if (*fd < 0)
+		return;
+	if (reset)
+		setsockopt(*fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	epoll_ctl(cm_loop.epfd, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
+}
+
+static void wake_at(uint64_t due)
+{
+	struct itimerspec when = {
+		.it_value = { (time_t)(due / 1000000), (long)(due % 1000000) * 1000 }
+	};
+
+	timerfd_settime(cm_loop.timerfd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void cm_bury(struct cm_item *item)
+{
+	if (!cm_loop.dead && !pthread_equal(pthread_self(), cm_loop.thread))
+		wake_at(1);
+	item->next_dead = cm_loop.dead;
+	cm_loop.dead = item;
+}
+
+static void free_dead(void)
+{
+	while (cm_loop.dead) {
+		struct cm_item *item = cm_loop.dead;
+
+		cm_loop.dead = item->next_dead;
+		free(item);
+	}
+}
+
+/* ---- timers ---- */
+
+void cm_timer_clear(struct dap_timer *t)
+{
+	if (t->set)
+		cm_loop.timers = cm_heap_remove(cm_loop.timers, t);
+	t->set = false;
+}
+
+void cm_timer_set(struct dap_timer *t, uint64_t delay_us)
+{
+	cm_timer_clear(t);
+	if (t->closed)
+		return;
+	t->due = cm_now() + delay_us;
+	t->set = true;
+	cm_loop.timers = cm_heap_add(cm_loop.timers, t);
+	if (cm_loop.timers == t)
+		wake_at(t->due);
+}
+
+void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us)
+{
+	if (!cm_enter(cm->generation))
+		return;
+	cm_timer_set(t, delay_us);
+	cm_leave();
+}
+
+void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t)
+{
+	if (!cm_enter(cm->generation))
+		return;
+	cm_timer_clear(t);
+	t->closed = true;
+	cm_leave();
+	dap_cm_sync(cm);
+}
+
+/* Those due now: one that is set anew with no delay waits for the next round, after the sockets. */
+static void run_timers(void)
+{
+	uint64_t now = cm_now();
+
+	while (cm_loop.timers && cm_loop.timers->due <= now) {
+		struct dap_timer *t = cm_loop.timers;
+		void (*fn)(void *) = t->fn;
+		void *arg = t->arg;
+		bool inside = t->inside;
+
+		cm_timer_clear(t);
+		if (!inside)
+			cm_call_begin();
+		fn(arg);
+		if (!inside)
+			cm_call_end();
+	}
+}
+
+static void timer_ready(struct cm_item *item, uint32_t events)
+{
+	uint64_t n;
+	ssize_t got = read(cm_loop.timerfd, &n, sizeof(n));
+
+	(void)item;
+	(void)events;
+	(void)got;
+	run_timers();
+	if (cm_loop.timers)
+		wake_at(cm_loop.timers->due);
+}
+
+/* ---- the thread ---- */
+
+static struct cm_item timer_item = { .ready = timer_ready };
+
+static void *loop_main(void *arg)
+{
+	struct epoll_event ev[64];
+
+	while (true) {
+		int n = epoll_wait(cm_loop.epfd, ev, 64, -1);
+
+		pthread_mutex_lock(&cm_loop.lock);
+		for (int i = 0; i < n; i++) {
+			struct cm_item *item = ev[i].data.ptr;
+
+			item->ready(item, ev[i].events);
+		}
+		free_dead();
+		if (cm_loop.stop)
+			break;
+		pthread_mutex_unlock(&cm_loop.lock);
+	}
+	pthread_mutex_unlock(&cm_loop.lock);
+	return arg;
+}
+
+/* The consumer's signals are its own threads' business. */
+static int start_thread(void)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&cm_loop.thread, NULL, loop_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_setname_np(cm_loop.thread, "dapl-cm");
+	return -err;
+}
+
+/* Each connection holds a socket. */
+static void raise_fd_limit(void)
+{
+	struct rlimit lim;
+
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+int cm_loop_start(void)
+{
+	int err;
+
+	raise_fd_limit();
+	cm_fork_init();
+	cm_loop.stop = false;
+	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (cm_loop.epfd < 0)
+		return -errno;
+	cm_loop.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (cm_loop.timerfd < 0) {
+		err = -errno;
+		goto err_close_epfd;
+	}
+	err = cm_poll_add(cm_loop.timerfd, EPOLLIN, &timer_item);
+	if (!err)
+		err = start_thread();
+	if (err)
+		goto err_close_timerfd;
+	return 0;
+
+err_close_timerfd:
+	close(cm_loop.timerfd);
+	cm_loop.timerfd = -1;
+err_close_epfd:
+	close(cm_loop.epfd);
+	cm_loop.epfd = -1;
+	return err;
+}
+
+void cm_loop_stop(void)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	while (!TAILQ_EMPTY(&cm_loop.half_open))
+		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+	cm_loop.stop = true;
+	wake_at(1);
+	pthread_mutex_unlock(&cm_loop.lock);
+	pthread_join(cm_loop.thread, NULL);
+	free_dead();
+	close(cm_loop.timerfd);
+	close(cm_loop.epfd);
+	cm_loop.timerfd = -1;
+	cm_loop.epfd = -1;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The side that is connected to. A stranger costs a socket and one struct until it has sent a whole
+ * REQ: such half-open connections have a deadline, and beyond a number in total and for one source
+ * the oldest makes room for the newest, so that a flood does not keep others out.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+
+/* ---- half-open ---- */
+
+static void make_room(const struct sockaddr_in *from)
+{
+	struct dap_cm_conn *c, *oldest = NULL;
+	unsigned int same = 0;
+
+	if (cm_loop.half_opens < cm_limits.half_open_source)
+		return;
+	TAILQ_FOREACH(c, &cm_loop.half_open, link) {
+		if (c->peer.sin_addr.s_addr != from->sin_addr.s_addr)
+			continue;
+		if (!same++)
+			oldest = c;
+	}
+	if (same >= cm_limits.half_open_source)
+		cm_conn_drop(oldest, true);
+	else if (cm_loop.half_opens >= cm_limits.half_open)
+		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+}
+
+static void half_open_add(struct dap_cm_conn *c)
+{
+	make_room(&c->peer);
+	c->half_open = true;
+	c->cm = NULL;
+	TAILQ_INSERT_TAIL(&cm_loop.half_open, c, link);
+	cm_loop.half_opens++;
+}
+
+void cm_half_open_remove(struct dap_cm_conn *c)
+{
+	TAILQ_REMOVE(&cm_loop.half_open, c, link);
+	c->half_open = false;
+	cm_loop.half_opens--;
+}
+
+void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
+{
+	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ);
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->fd = fd;
+	c->peer = *from;
+	c->port = port;
+	half_open_add(c);
+	cm_sock_options(fd);
+	if (cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
+		cm_conn_drop(c, true);
+		return;
+	}
+	cm_conn_state(c, CM_WAIT_REQ, cm_limits.request_us);
+	cm_conn_read(c);		/* the REQ is usually there already */
+}
+
+/* ---- requests ---- */
+
+/* Once refused it counts among the half-open again until the peer has hung up. */
+void cm_passive_refuse(struct dap_cm_conn *c, enum cm_reason reason)
+{
+	const struct cm_msg rej = { .reason = reason };
+
+	if (!c->half_open) {
+		TAILQ_REMOVE(&c->cm->conns, c, link);
+		half_open_add(c);
+	}
+	cm_conn_send(c, CM_REJ, &rej);
+	c->deaf = true;
+	cm_conn_farewell(c);
+}
+
+static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	struct dap_cm_request r = {
+		.path = &m->path, .from = c->peer, .conn_qual = m->conn_qual,
+		.private_data = m->pd, .private_data_size = m->pd_size,
+	};
+	struct dap_cm_listener *l;
+	void *ctx;
+	int err;
+
+	c->id = m->id;
+	c->conn_qual = m->conn_qual;
+	l = cm_listener_find(c->port, m->conn_qual, c->fd);
+	if (!l) {
+		cm_passive_refuse(c, CM_REASON_NOBODY);
+		return;
+	}
+	ctx = l->ctx;
+	cm_half_open_remove(c);
+	c->cm = l->cm;
+	TAILQ_INSERT_TAIL(&c->cm->conns, c, link);
+	cm_conn_state(c, CM_WAIT_ACCEPT, 0);
+	cm_call_begin();
+	err = c->cm->ops->request(ctx, c, &r);
+	cm_call_end();
+	if (err && !c->buried)
+		cm_passive_refuse(c, CM_REASON_REFUSED);
+}
+
+bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	if (m->type == CM_REQ && c->state == CM_WAIT_REQ) {
+		got_req(c, m);
+	} else if (m->type == CM_RTU && c->state == CM_WAIT_RTU) {
+		cm_conn_state(c, CM_READY, cm_limits.answer_us);
+		cm_call_begin();
+		c->cm->ops->ready(c->ctx, c);
+		cm_call_end();
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int dap_cm_accept(struct dap_cm_conn *c, const struct dap_path *path, const void *pd,
+		  uint32_t pd_size, void *ctx)
+{
+	struct cm_msg rep = { .path = *path, .pd_size = pd_size };
+	int err = 0;
+
+	if (pd_size > sizeof(rep.pd))
+		return -EMSGSIZE;
+	if (pd_size)
+		memcpy(rep.pd, pd, pd_size);
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_WAIT_ACCEPT) {
+		c->ctx = ctx;
+		c->owned = true;
+		cm_conn_state(c, CM_WAIT_RTU, cm_limits.answer_us);
+		cm_conn_send(c, CM_REP, &rep);
+	} else {
+		cm_conn_drop(c, false);
+		err = -ECONNRESET;
+	}
+	cm_leave();
+	return err;
+}
+
+int dap_cm_reject(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_WAIT_ACCEPT)
+		cm_passive_refuse(c, CM_REASON_CONSUMER);
+	else
+		cm_conn_drop(c, false);
+	cm_leave();
+	return 0;
+}
+
+int dap_cm_go(struct dap_cm_conn *c)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_READY) {
+		cm_conn_state(c, CM_LIVE, 0);
+		cm_conn_send(c, CM_GO, NULL);
+	} else {
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}
