@@ -162,6 +162,14 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_ALL					UINT64_C(0x3FFFFFF)
 #define DAT_PROVIDER_FIELD_NONE					UINT64_C(0x0)
 
+/*
+ * Registers memory for use by the adapter: length bytes, pinned. *rmr_context is for the peer
+ * if remote rights were asked for, else 0. *registered_size and *registered_address: what was
+ * really registered, rounded outwards.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
+ * Threads: any.
+ */
 extern DAT_RETURN dat_lmr_create(
 	IN DAT_IA_HANDLE ia_handle,
 	IN DAT_MEM_TYPE mem_type,
@@ -175,6 +183,13 @@ extern DAT_RETURN dat_lmr_create(
 	OUT DAT_VLEN *registered_size,
 	OUT DAT_VADDR *registered_address);
 
+/*
+ * An EVD for the streams in evd_flags, with room for at least evd_min_qlen events, enabled and
+ * waitable. cno_handle may be DAT_HANDLE_NULL. Which streams may share it:
+ * evd_stream_merging_supported of dat_ia_query().
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
+ * Threads: any.
+ */
 extern DAT_RETURN dat_evd_create(
 	IN DAT_IA_HANDLE ia_handle,
 	IN DAT_COUNT evd_min_qlen,
@@ -182,35 +197,41 @@ extern DAT_RETURN dat_evd_create(
 	IN DAT_EVD_FLAGS evd_flags,
 	OUT DAT_EVD_HANDLE *evd_handle);
 
+/*
+ * Triggers another CNO from now on; DAT_HANDLE_NULL for none. An event that arrives during the
+ * call may trigger either.
+ * Errors: DAT_INVALID_HANDLE.
+ * Threads: one at a time for one EVD.
+ */
 extern DAT_RETURN dat_evd_modify_cno(
 	IN DAT_EVD_HANDLE evd_handle,
 	IN DAT_CNO_HANDLE cno_handle);
 
-extern DAT_RETURN dat_cno_create(
-	IN DAT_IA_HANDLE ia_handle,
-	IN DAT_OS_WAIT_PROXY_AGENT agent,
-	OUT DAT_CNO_HANDLE *cno_handle);
-
-extern DAT_RETURN dat_cno_modify_agent(
-	IN DAT_CNO_HANDLE cno_handle,
-	IN DAT_OS_WAIT_PROXY_AGENT agent);
-
-extern DAT_RETURN dat_cno_query(
-	IN DAT_CNO_HANDLE cno_handle,
-	IN DAT_CNO_PARAM_MASK cno_param_mask,
-	OUT DAT_CNO_PARAM *cno_param);
-
-extern DAT_RETURN dat_cno_free(
-	IN DAT_CNO_HANDLE cno_handle);
-
-extern DAT_RETURN dat_cno_wait(
-	IN DAT_CNO_HANDLE cno_handle,
-	IN DAT_TIMEOUT timeout,
-	OUT DAT_EVD_HANDLE *evd_handle);
-
+/*
+ * Lets events trigger the CNO again; nothing if it is enabled already.
+ * Errors: DAT_INVALID_HANDLE.
+ * Threads: any.
+ */
 extern DAT_RETURN dat_evd_enable(
 	IN DAT_EVD_HANDLE evd_handle);
 
+/*
+ * Events still queue up, but trigger no CNO. A waiter of dat_evd_wait() is not affected.
+ * Errors: DAT_INVALID_HANDLE.
+ * Threads: any.
+ */
+extern DAT_RETURN dat_evd_disable(
+	IN DAT_EVD_HANDLE evd_handle);
+
+/*
+ * Waits up to timeout microseconds until threshold events (1 to the queue length) are there,
+ * and takes the first. *nmore: how many are left, also when time is up and none is taken.
+ * Polls first, then sleeps. The threshold must be 1 if UNSIGNALLED or SOLICITED_WAIT Endpoints
+ * feed the EVD. A second waiter is refused.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_ABORT,
+ * DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL.
+ * Threads: one at a time for an EVD.
+ */
 extern DAT_RETURN dat_evd_wait(
 	IN DAT_EVD_HANDLE evd_handle,
 	IN DAT_TIMEOUT timeout,
@@ -218,14 +239,71 @@ extern DAT_RETURN dat_evd_wait(
 	OUT DAT_EVENT *event,
 	OUT DAT_COUNT *nmore);
 
-extern DAT_RETURN dat_evd_disable(
-	IN DAT_EVD_HANDLE evd_handle);
-
+/*
+ * A thread in dat_evd_wait() returns, and later ones are refused, with DAT_INVALID_STATE.
+ * Dequeue still works.
+ * Errors: DAT_INVALID_HANDLE.
+ * Threads: any.
+ */
 extern DAT_RETURN dat_evd_set_unwaitable(
 	IN DAT_EVD_HANDLE evd_handle);
 
+/*
+ * Makes the EVD waitable again.
+ * Errors: DAT_INVALID_HANDLE.
+ * Threads: any.
+ */
 extern DAT_RETURN dat_evd_clear_unwaitable(
 	IN DAT_EVD_HANDLE evd_handle);
+
+/*
+ * An object that several EVDs wake; agent, if it has a function, is called at the first
+ * trigger only.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
+ * Threads: any.
+ */
+extern DAT_RETURN dat_cno_create(
+	IN DAT_IA_HANDLE ia_handle,
+	IN DAT_OS_WAIT_PROXY_AGENT agent,
+	OUT DAT_CNO_HANDLE *cno_handle);
+
+/*
+ * Calls this agent at each trigger from now on; DAT_OS_WAIT_PROXY_AGENT_NULL ends that.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Threads: one at a time for one CNO.
+ */
+extern DAT_RETURN dat_cno_modify_agent(
+	IN DAT_CNO_HANDLE cno_handle,
+	IN DAT_OS_WAIT_PROXY_AGENT agent);
+
+/*
+ * IA and agent.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Threads: one at a time for one CNO.
+ */
+extern DAT_RETURN dat_cno_query(
+	IN DAT_CNO_HANDLE cno_handle,
+	IN DAT_CNO_PARAM_MASK cno_param_mask,
+	OUT DAT_CNO_PARAM *cno_param);
+
+/*
+ * Waits up to timeout microseconds for a trigger. *evd_handle: an EVD that triggered, as a
+ * hint; DAT_HANDLE_NULL when time is up (DAT_QUEUE_EMPTY) or the CNO goes away.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_QUEUE_EMPTY, DAT_INTERRUPTED_CALL.
+ * Threads: any.
+ */
+extern DAT_RETURN dat_cno_wait(
+	IN DAT_CNO_HANDLE cno_handle,
+	IN DAT_TIMEOUT timeout,
+	OUT DAT_EVD_HANDLE *evd_handle);
+
+/*
+ * Destroys a CNO that no EVD refers to and no thread waits on.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
+ * Threads: one at a time for one CNO.
+ */
+extern DAT_RETURN dat_cno_free(
+	IN DAT_CNO_HANDLE cno_handle);
 
 #ifdef __cplusplus
 }
