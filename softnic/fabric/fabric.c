@@ -332,7 +332,7 @@ void sn_fab_service(struct sn_fab *f)
 unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 {
 	unsigned int done = 0;
-	uint32_t i, slots = f->slots;
+	uint32_t i, slots;
 
 	if (f->forked || f->polling)
 		return 0;
@@ -342,6 +342,7 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	if (f->chaos)
 		sn_chaos_release(f);
 	f->polling = true;
+	slots = f->slots;
 	for (i = 0; i < slots && done < budget; i++) {
 		uint32_t slot = (f->turn + i) % slots;
 

@@ -21,23 +21,6 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define BACKLOG 128
 
-/* The first and only message with content on the socket, from the connecting side. */
-struct hello {
-	char magic[8];
-	uint32_t version;
-	uint32_t ring_bytes;
-	struct sn_addr self;
-};
-
-static const char magic[8] = "snfabric";
-#define HELLO_VERSION 1u
-
-/* The file: a page with the words of both rings, then the data of each. */
-#define CTL_BYTES 4096u
-
-_Static_assert(2 * sizeof(struct sn_ring_ctl) <= CTL_BYTES, "both rings' words fit the page");
-_Static_assert(sizeof(struct hello) == 32, "no padding");
-
 static bool ring_bytes_valid(size_t bytes)
 {
 	return bytes >= SN_LINK_RING_MIN && bytes <= SN_LINK_RING_MAX && !(bytes & (bytes - 1));
@@ -94,7 +77,7 @@ bool sn_link_same_user(int sock)
 /* Maps fd and points the rings into it; ours is the index of the ring that we produce into. */
 static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned int ours)
 {
-	size_t bytes = CTL_BYTES + 2 * ring_bytes;
+	size_t bytes = SN_LINK_CTL_BYTES + 2 * ring_bytes;
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
 	uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 	struct sn_ring_ctl *ctl = (struct sn_ring_ctl *)(void *)map;
@@ -105,8 +88,8 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
 	link->map_bytes = bytes;
-	sn_ring_init(&link->tx, &ctl[ours], map + CTL_BYTES + ours * ring_bytes, ring_bytes);
-	sn_ring_init(&link->rx, &ctl[!ours], map + CTL_BYTES + !ours * ring_bytes, ring_bytes);
+	sn_ring_init(&link->tx, &ctl[ours], map + SN_LINK_CTL_BYTES + ours * ring_bytes, ring_bytes);
+	sn_ring_init(&link->rx, &ctl[!ours], map + SN_LINK_CTL_BYTES + !ours * ring_bytes, ring_bytes);
 	return 0;
 }
 
@@ -136,7 +119,7 @@ static int make_memory(size_t ring_bytes)
 
 	if (fd < 0)
 		return -errno;
-	if (!ftruncate(fd, (off_t)(CTL_BYTES + 2 * ring_bytes)) && !fcntl(fd, F_ADD_SEALS, SEALS))
+	if (!ftruncate(fd, (off_t)(SN_LINK_CTL_BYTES + 2 * ring_bytes)) && !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
 	err = -errno;
 	close(fd);
@@ -150,14 +133,14 @@ union fd_message {
 
 static int send_hello(int sock, const struct sn_addr *self, size_t ring_bytes, int fd)
 {
-	struct hello hello = {.version = HELLO_VERSION, .ring_bytes = (uint32_t)ring_bytes,
-			      .self = *self};
+	struct sn_link_hello hello = {.version = SN_LINK_VERSION,
+				      .ring_bytes = (uint32_t)ring_bytes, .self = *self};
 	struct iovec iov = {&hello, sizeof(hello)};
 	union fd_message control = {0};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			     .msg_controllen = sizeof(control.room)};
 
-	memcpy(hello.magic, magic, sizeof(magic));
+	memcpy(hello.magic, SN_LINK_MAGIC, sizeof(hello.magic));
 	control.head.cmsg_len = CMSG_LEN(sizeof(int));
 	control.head.cmsg_level = SOL_SOCKET;
 	control.head.cmsg_type = SCM_RIGHTS;
@@ -220,7 +203,7 @@ err_free:
 }
 
 /* The hello and the one descriptor with it; surplus descriptors do not fit and are dropped. */
-static int receive_hello(int sock, struct hello *hello, int *fd)
+static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 {
 	struct iovec iov = {hello, sizeof(*hello)};
 	union fd_message control;
@@ -236,8 +219,8 @@ static int receive_hello(int sock, struct hello *hello, int *fd)
 	    c->cmsg_len != CMSG_LEN(sizeof(int)))
 		return -EPROTO;
 	memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	if (n == sizeof(*hello) && !memcmp(hello->magic, magic, sizeof(magic)) &&
-	    hello->version == HELLO_VERSION && ring_bytes_valid(hello->ring_bytes))
+	if (n == sizeof(*hello) && !memcmp(hello->magic, SN_LINK_MAGIC, sizeof(hello->magic)) &&
+	    hello->version == SN_LINK_VERSION && ring_bytes_valid(hello->ring_bytes))
 		return 0;
 	close(*fd);
 	return -EPROTO;
@@ -252,13 +235,13 @@ static bool memory_valid(int fd, size_t ring_bytes)
 
 	return seals >= 0 && (seals & SEALS) == SEALS && !fstatfs(fd, &fs) &&
 	       fs.f_type == TMPFS_MAGIC && !fstat(fd, &st) &&
-	       st.st_size == (off_t)(CTL_BYTES + 2 * ring_bytes);
+	       st.st_size == (off_t)(SN_LINK_CTL_BYTES + 2 * ring_bytes);
 }
 
 int sn_link_accept(int sock, struct sn_link **out)
 {
 	struct sn_link *link;
-	struct hello hello;
+	struct sn_link_hello hello;
 	int fd = -1, err = receive_hello(sock, &hello, &fd);
 
 	if (err)

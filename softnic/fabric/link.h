@@ -16,6 +16,23 @@
 #define SN_LINK_RING_DEFAULT (1u << 20)
 #define SN_FAB_HALF_OPEN 32u	/* accepted, and not a word from them yet */
 
+/* The memory of a link: a page with the words of both rings, then the data of each. */
+#define SN_LINK_CTL_BYTES 4096u
+
+/* The first and only message with content on the socket, from the connecting side. */
+struct sn_link_hello {
+	char magic[8];
+	uint32_t version;
+	uint32_t ring_bytes;
+	struct sn_addr self;
+};
+
+#define SN_LINK_MAGIC "snfabric"
+#define SN_LINK_VERSION 1u
+
+_Static_assert(sizeof(struct sn_link_hello) == 32, "no padding");
+_Static_assert(2 * sizeof(struct sn_ring_ctl) <= SN_LINK_CTL_BYTES, "both rings' words fit");
+
 struct sn_chaos;
 
 /* What two devices share. Loopback is a link without a socket whose rings are one. */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two fabrics of one process, driven by one thread. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+
+#include "tests/fabric/port.h"
+#include "tests/harness/harness.h"
+
+static struct port a, b;
+
+static void open_pair(void)
+{
+	port_open(&a, 0);
+	port_open(&b, 0);
+	port_aim(&a, &b.addr);
+	port_aim(&b, &a.addr);
+}
+
+static void close_pair(void)
+{
+	sn_fab_close(a.fab);
+	sn_fab_close(b.fab);
+}
+
+Test(pair, send__arrives_in_order_both_ways, .init = open_pair, .fini = close_pair)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2000; i++) {
+		cr_assert_eq(port_send(&a, i, port_len(i)), 0);
+		cr_assert_eq(port_send(&b, i, port_len(i + 5)), 0);
+		if (i % 3 == 2)
+			ports_settle(&a, &b);
+	}
+	ports_settle(&a, &b);
+	cr_assert_eq(a.got, 2000);
+	cr_assert_eq(b.got, 2000);
+	cr_assert_eq(a.bad + b.bad + a.disordered + b.disordered, 0);
+}
+
+Test(pair, deliver__may_send, .init = open_pair, .fini = close_pair)
+{
+	b.echo_via = &b;
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(a.got, 1);
+	cr_assert_eq(a.bad + b.bad, 0);
+}
+
+Test(pair, send__to_nobody_is_unreachable, .init = open_pair, .fini = close_pair)
+{
+	struct sn_addr nobody = a.addr;
+
+	nobody.raw[3] ^= 1;
+	port_aim(&a, &nobody);
+	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH);
+}
+
+Test(pair, send__of_bad_length_is_refused, .init = open_pair, .fini = close_pair)
+{
+	static uint8_t big[SN_FAB_MAX + 1];
+	struct iovec iov = {big, sizeof(big)};
+
+	cr_assert_eq(sn_fab_send(a.fab, &a.peer, &iov, 1), -EMSGSIZE);
+	iov.iov_len = 0;
+	cr_assert_eq(sn_fab_send(a.fab, &a.peer, &iov, 1), -EMSGSIZE);
+}
+
+Test(pair, open__of_a_taken_address_fails, .init = open_pair, .fini = close_pair)
+{
+	struct sn_fab_config config = {.gid = a.addr};
+	struct sn_fab *fab = (void *)1;
+
+	cr_assert_eq(sn_fab_open(&config, &fab), -EADDRINUSE);
+	cr_assert_eq(fab, (void *)1, "written on success only");
+}
+
+Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini = close_pair)
+{
+	struct sn_addr addr = b.addr;
+
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	sn_fab_close(b.fab);
+	sn_fab_poll(a.fab, 1);
+	cr_assert_eq(a.down, 1);
+	cr_assert_eq(port_send(&a, 1, 64), -EHOSTUNREACH);
+	port_open_at(&b, &addr, 0);
+	port_aim(&b, &a.addr);
+	cr_assert_eq(port_send(&a, 2, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 1);
+	cr_assert_eq(b.last, 2);
+}
+
+/* Sent before the sender left: delivered all the same. */
+Test(pair, close__delivers_what_was_sent, .init = open_pair)
+{
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	cr_assert_eq(port_send(&a, 1, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(port_send(&a, 2, 64), 0);
+	sn_fab_close(a.fab);
+	sn_fab_poll(b.fab, 64);
+	cr_assert_eq(b.got, 3);
+	cr_assert_eq(b.down, 1);
+	sn_fab_close(b.fab);
+}
+
+Test(pair, full_ring__loses_nothing_and_sleep_asks_for_room, .init = open_pair, .fini = close_pair)
+{
+	struct sn_fab_stats stats;
+	struct pollfd woken;
+	uint32_t n = 0;
+
+	while (port_send(&a, n, 2000) == 0)
+		cr_assert_lt(++n, PORT_RING / 2000);
+	cr_assert_gt(n, 20);
+	cr_assert_not(sn_fab_has_room(a.fab, &a.peer));
+	cr_assert(sn_fab_unread(a.fab, &a.peer));
+	cr_assert(sn_fab_sleep(a.fab), "nothing to do but to wait for room");
+	sn_fab_poll(b.fab, 1000);
+	cr_assert_eq(b.got, n);
+	woken = (struct pollfd){sn_fab_fd(a.fab), POLLIN, 0};
+	cr_assert_eq(poll(&woken, 1, 1000), 1, "the consumer woke the producer");
+	cr_assert(sn_fab_has_room(a.fab, &a.peer));
+	cr_assert_not(sn_fab_unread(a.fab, &a.peer));
+	cr_assert_eq(port_send(&a, n, 2000), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, n + 1);
+	cr_assert_eq(b.bad + b.disordered, 0);
+	sn_fab_stats(a.fab, &stats);
+	cr_assert_eq(stats.full, 1);
+}
+
+Test(pair, polling__makes_no_wakeups, .init = open_pair, .fini = close_pair)
+{
+	struct sn_fab_stats stats;
+	uint32_t i;
+
+	for (i = 0; i < 1000; i++) {
+		cr_assert_eq(port_send(&a, i, 64), 0);
+		sn_fab_poll(b.fab, 16);
+	}
+	sn_fab_stats(a.fab, &stats);
+	cr_assert_eq(stats.wakeups, 0);
+}
+
+Test(pair, sleeping__is_woken_once_per_sleep, .init = open_pair, .fini = close_pair)
+{
+	struct pollfd fd;
+	struct sn_fab_stats stats;
+
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert(sn_fab_sleep(b.fab));
+	fd = (struct pollfd){sn_fab_fd(b.fab), POLLIN, 0};
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	cr_assert_eq(port_send(&a, 1, 64), 0);
+	cr_assert_eq(port_send(&a, 2, 64), 0);
+	cr_assert_eq(poll(&fd, 1, 1000), 1);
+	cr_assert_not(sn_fab_sleep(b.fab), "packets are waiting");
+	sn_fab_awake(b.fab);
+	sn_fab_service(b.fab);
+	cr_assert_eq(sn_fab_poll(b.fab, 16), 2);
+	cr_assert_eq(poll(&fd, 1, 0), 0, "drained");
+	sn_fab_stats(a.fab, &stats);
+	cr_assert_eq(stats.wakeups, 1);
+}
+
+Test(pair, own_address__is_a_loopback)
+{
+	uint32_t i;
+
+	port_open(&a, SN_FAB_ALONE);
+	port_aim(&a, &a.addr);
+	for (i = 0; i < 500; i++) {
+		cr_assert_eq(port_send(&a, i, port_len(i)), 0);
+		if (i % 5 == 4)
+			sn_fab_poll(a.fab, 64);
+	}
+	cr_assert_eq(a.got, 500);
+	cr_assert_eq(a.bad + a.disordered, 0);
+	a.peer.gid.raw[0] ^= 1;
+	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH, "alone");
+	cr_assert_eq(sn_fab_fd(a.fab), -1);
+	sn_fab_close(a.fab);
+}
+
+Test(pair, open_and_close__leak_nothing)
+{
+	struct th_usage before, after;
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		if (i == 8)
+			th_usage(&before);
+		open_pair();
+		cr_assert_eq(port_send(&a, 0, 64), 0);
+		ports_settle(&a, &b);
+		close_pair();
+	}
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
+	cr_assert_leq(after.maps, before.maps + 2);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two processes: sleeping, dying, forking. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/fabric/port.h"
+#include "tests/harness/harness.h"
+
+#define PINGS 10000u
+
+/* Opens a port in the child and tells each side the other's address. */
+static void join_parent(struct port *port, int sock)
+{
+	struct sn_addr peer;
+
+	port_open(port, 0);
+	th_send(sock, &port->addr, sizeof(port->addr));
+	th_recv(sock, &peer, sizeof(peer));
+	port_aim(port, &peer);
+}
+
+static void join_child(struct port *port, int sock)
+{
+	struct sn_addr peer;
+
+	port_open(port, 0);
+	cr_assert_eq(th_recv(sock, &peer, sizeof(peer)), 0);
+	cr_assert_eq(th_send(sock, &port->addr, sizeof(port->addr)), 0);
+	port_aim(port, &peer);
+}
+
+/* Sleeps until a packet comes. False when none did within the limit: a lost wake-up. */
+static bool await_packet(struct port *port)
+{
+	unsigned int before = port->got;
+	struct pollfd fd = {sn_fab_fd(port->fab), POLLIN, 0};
+
+	while (port->got == before) {
+		if (sn_fab_poll(port->fab, 16))
+			continue;
+		if (!sn_fab_sleep(port->fab))
+			continue;
+		if (poll(&fd, 1, 20000) != 1)
+			return false;
+		sn_fab_awake(port->fab);
+		sn_fab_service(port->fab);
+		if (port->down)
+			return false;
+	}
+	return true;
+}
+
+static int echo(int sock, void *arg)
+{
+	struct port port;
+	uint32_t i;
+
+	(void)arg;
+	join_parent(&port, sock);
+	for (i = 0; i < PINGS; i++)
+		if (!await_packet(&port) || port_send(&port, i, 64))
+			return 1;
+	th_meet(sock);
+	sn_fab_close(port.fab);
+	return port.bad || port.disordered;
+}
+
+Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+	uint32_t i;
+
+	cr_assert_eq(th_spawn(&child, echo, NULL), 0);
+	join_child(&port, child.sock);
+	for (i = 0; i < PINGS; i++) {
+		cr_assert_eq(port_send(&port, i, 64), 0);
+		cr_assert(await_packet(&port), "packet %u", i);
+	}
+	cr_assert_eq(port.bad + port.disordered, 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	sn_fab_close(port.fab);
+}
+
+/* Sends as much as fits, for ever; sleeps when there is no room. */
+static int flood(int sock, void *arg)
+{
+	struct port port;
+	struct pollfd fd;
+	uint32_t i;
+
+	(void)arg;
+	join_parent(&port, sock);
+	fd = (struct pollfd){sn_fab_fd(port.fab), POLLIN, 0};
+	for (i = 0;;) {
+		int err = port_send(&port, i, port_len(i));
+
+		if (!err) {
+			i++;
+		} else if (err != -EAGAIN) {
+			return 1;
+		} else if (sn_fab_sleep(port.fab)) {
+			poll(&fd, 1, 1000);
+			sn_fab_awake(port.fab);
+			sn_fab_service(port.fab);
+		}
+	}
+}
+
+Test(peer, sigkill_in_mid_stream__ends_the_link_and_nothing_else, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+	int round;
+
+	for (round = 0; round < 5; round++) {
+		cr_assert_eq(th_spawn(&child, flood, NULL), 0);
+		join_child(&port, child.sock);
+		cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.got > 3000)));
+		th_kill(&child);
+		cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)));
+		cr_assert_eq(port.bad + port.disordered, 0, "all that was complete, in order");
+		cr_assert_eq(port_send(&port, 0, 64), -EHOSTUNREACH);
+		sn_fab_close(port.fab);
+	}
+}
+
+Test(peer, sigkill__wakes_a_sleeper, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+
+	cr_assert_eq(th_spawn(&child, echo, NULL), 0);
+	join_child(&port, child.sock);
+	cr_assert_eq(port_send(&port, 0, 64), 0);
+	cr_assert(await_packet(&port));
+	kill(child.pid, SIGKILL);
+	cr_assert_not(await_packet(&port));
+	cr_assert_eq(port.down, 1);
+	th_kill(&child);
+	sn_fab_close(port.fab);
+}
+
+/* The child's child uses its copy of the fabric, outlives it, and must not be noticed. */
+static int fork_and_die(int sock, void *arg)
+{
+	struct port port;
+	pid_t self = getpid();
+	char c;
+
+	(void)arg;
+	join_parent(&port, sock);
+	if (port_send(&port, 0, 64) || port_send(&port, 1, 64))
+		return 1;
+	if (fork() == 0) {
+		if (port_send(&port, 77, 64) != -EHOSTUNREACH || sn_fab_poll(port.fab, 8))
+			_exit(1);
+		sn_fab_close(port.fab);
+		th_send(sock, "f", 1);
+		while (getppid() == self)
+			th_sleep_ms(1);
+		th_recv(sock, &c, 1);
+		_exit(0);
+	}
+	th_recv(sock, &c, 1);
+	_exit(port_send(&port, 2, 64) ? 1 : 0);
+}
+
+Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+	char c;
+
+	cr_assert_eq(th_spawn(&child, fork_and_die, NULL), 0);
+	join_child(&port, child.sock);
+	cr_assert_eq(th_recv(child.sock, &c, 1), 0);
+	cr_assert_eq(c, 'f', "the grandchild's sends were refused");
+	cr_assert_eq(th_send(child.sock, &c, 1), 0);
+	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)),
+		  "the grandchild lives and hides nothing");
+	cr_assert_eq(port.got, 3);
+	cr_assert_eq(port.bad + port.disordered, 0);
+	cr_assert_eq(th_send(child.sock, &c, 1), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	sn_fab_close(port.fab);
+}

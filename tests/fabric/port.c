@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "tests/fabric/port.h"
+
+static uint8_t pattern(uint32_t number, size_t i)
+{
+	return (uint8_t)(number * 31u + i * 7u + (i >> 8));
+}
+
+size_t port_len(uint32_t number)
+{
+	return 4 + (number * UINT32_C(2654435761) >> 20) % 4200;
+}
+
+static void got(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	struct port *port = ctx;
+	const uint8_t *bytes = pkt;
+	uint32_t number;
+	size_t i;
+
+	port->got++;
+	port->bad += !sn_addr_equal(src, &port->peer.gid) || len < sizeof(number);
+	memcpy(&number, bytes, sizeof(number));
+	for (i = sizeof(number); i < len; i++)
+		port->bad += bytes[i] != pattern(number, i);
+	port->disordered += number != port->next;
+	port->next = number + 1;
+	port->last = number;
+	if (port->echo_via)
+		port->bad += port_send(port->echo_via, number, len) != 0;
+}
+
+static void down(void *ctx, const struct sn_addr *peer)
+{
+	struct port *port = ctx;
+
+	port->down++;
+	port->bad += !sn_addr_equal(peer, &port->peer.gid);
+}
+
+void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags)
+{
+	struct sn_fab_config config = {.gid = *addr, .flags = flags, .ring_bytes = PORT_RING,
+				       .deliver = got, .down = down, .ctx = port};
+
+	memset(port, 0, sizeof(*port));
+	port->addr = *addr;
+	cr_assert_eq(sn_fab_open(&config, &port->fab), 0);
+}
+
+void port_open(struct port *port, unsigned int flags)
+{
+	struct sn_addr addr;
+
+	cr_assert_eq(getrandom(&addr, sizeof(addr), 0), (ssize_t)sizeof(addr));
+	port_open_at(port, &addr, flags);
+}
+
+void port_aim(struct port *port, const struct sn_addr *peer)
+{
+	port->peer = (struct sn_fab_dest){.gid = *peer};
+}
+
+int port_send(struct port *port, uint32_t number, size_t len)
+{
+	uint8_t bytes[8192];
+	struct iovec iov[3] = {{&number, sizeof(number)}};
+	size_t i, half = (len - sizeof(number)) / 2;
+
+	for (i = sizeof(number); i < len; i++)
+		bytes[i] = pattern(number, i);
+	iov[1] = (struct iovec){bytes + 4, half};
+	iov[2] = (struct iovec){bytes + 4 + half, len - 4 - half};
+	return sn_fab_send(port->fab, &port->peer, iov, 3);
+}
+
+void ports_settle(struct port *a, struct port *b)
+{
+	int quiet = 0;
+
+	while (quiet < 3)
+		quiet = sn_fab_poll(a->fab, 64) + sn_fab_poll(b->fab, 64) ? 0 : quiet + 1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A fabric with a memory of what it was given: what the tests of this suite work with. */
+#ifndef TEST_FABRIC_PORT_H
+#define TEST_FABRIC_PORT_H
+
+#include "softnic/fabric/fabric.h"
+
+#define PORT_RING (64u << 10)
+
+struct port {
+	struct sn_fab *fab;
+	struct sn_addr addr;
+	struct sn_fab_dest peer;
+	unsigned int got, down, bad;
+	uint32_t next;			/* number of the next packet in order */
+	uint32_t last;			/* number of the last one */
+	unsigned int disordered;
+	struct port *echo_via;		/* send each packet back through this one */
+};
+
+/* Opens a fabric with a fresh address. Fails the test when it cannot. */
+void port_open(struct port *port, unsigned int flags);
+void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags);
+void port_aim(struct port *port, const struct sn_addr *peer);
+
+/* A packet of len bytes (>= 4): its number and a pattern made from that. As sn_fab_send. */
+int port_send(struct port *port, uint32_t number, size_t len);
+/* The length that packet number has in streams of this suite: 4 to about 4200. */
+size_t port_len(uint32_t number);
+
+/* Polls both until nothing moves. */
+void ports_settle(struct port *a, struct port *b);
+
+#endif

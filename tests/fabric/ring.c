@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ring by itself: order, room, wrap-around, and words that cannot be true. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/fabric/ring.h"
+
+#define SIZE (64u << 10)
+
+struct pair {
+	struct sn_ring_ctl *ctl;
+	uint8_t *data;
+	struct sn_ring tx, rx;
+};
+
+static void setup(struct pair *p)
+{
+	p->ctl = aligned_alloc(64, sizeof(*p->ctl));
+	p->data = aligned_alloc(64, SIZE);
+	memset(p->ctl, 0, sizeof(*p->ctl));
+	memset(p->data, 0, SIZE);
+	sn_ring_init(&p->tx, p->ctl, p->data, SIZE);
+	sn_ring_init(&p->rx, p->ctl, p->data, SIZE);
+}
+
+static void teardown(struct pair *p)
+{
+	free(p->ctl);
+	free(p->data);
+}
+
+static enum sn_ring_status put(struct pair *p, const void *bytes, size_t len)
+{
+	struct iovec iov = {(void *)(uintptr_t)bytes, len};
+
+	return sn_ring_put(&p->tx, &iov, 1, len);
+}
+
+Test(ring, random_traffic__comes_out_as_it_went_in)
+{
+	static uint8_t sent[SN_FAB_MAX];
+	struct pair p;
+	const void *data;
+	unsigned int in = 0, out = 0, full = 0, i;
+	size_t lens[4096];
+
+	setup(&p);
+	srand(7);
+	for (i = 0; i < 60000; i++) {
+		if (rand() & 1) {
+			size_t len = 1 + (size_t)rand() % (rand() & 7 ? 200 : SN_FAB_MAX);
+			enum sn_ring_status status;
+
+			memset(sent, (int)(in & 0xff), len);
+			status = put(&p, sent, len);
+			cr_assert(status == SN_RING_OK || status == SN_RING_FULL);
+			if (status == SN_RING_OK)
+				lens[in++ % 4096] = len;
+			else
+				full++;
+		} else {
+			int len = sn_ring_peek(&p.rx, &data);
+
+			cr_assert_eq(len == 0, in == out);
+			if (!len)
+				continue;
+			cr_assert_eq((size_t)len, lens[out % 4096]);
+			memset(sent, (int)(out & 0xff), (size_t)len);
+			cr_assert_eq(memcmp(data, sent, (size_t)len), 0);
+			sn_ring_pop(&p.rx, (size_t)len);
+			out++;
+		}
+		if (i % 5000 == 4999)	/* now and then let it run full or dry */
+			srand(rand() & 1 ? i : i + 1);
+	}
+	cr_assert_gt(out, 10000);
+	cr_assert_gt(p.tx.pos, 20u * SIZE);
+	teardown(&p);
+}
+
+Test(ring, full__takes_all_again_once_emptied)
+{
+	struct pair p;
+	const void *data;
+	unsigned int n = 0, m = 0;
+	uint8_t bytes[1000] = {0};
+	int len;
+
+	setup(&p);
+	while (put(&p, bytes, sizeof(bytes)) == SN_RING_OK)
+		cr_assert_lt(++n, SIZE / 1000 + 1);
+	cr_assert_gt(n, SIZE / 1024 - 2);
+	cr_assert_not(sn_ring_has_room(&p.tx, sizeof(bytes)));
+	cr_assert(sn_ring_await_room(&p.tx, sizeof(bytes)), "full, so there is something to wait for");
+	while ((len = sn_ring_peek(&p.rx, &data)) > 0) {
+		sn_ring_pop(&p.rx, (size_t)len);
+		m++;
+	}
+	cr_assert_eq(n, m);
+	cr_assert(sn_ring_take_starved(&p.rx), "the producer asked to be woken");
+	cr_assert_not(sn_ring_take_starved(&p.rx), "once");
+	cr_assert_eq(put(&p, bytes, sizeof(bytes)), SN_RING_OK);
+	teardown(&p);
+}
+
+Test(ring, sleeper__is_taken_once_and_never_beside_a_record)
+{
+	struct pair p;
+	const void *data;
+
+	setup(&p);
+	cr_assert_not(sn_ring_take_sleeper(&p.tx));
+	cr_assert(sn_ring_await_record(&p.rx));
+	cr_assert_eq(put(&p, "x", 1), SN_RING_OK);
+	cr_assert(sn_ring_take_sleeper(&p.tx));
+	cr_assert_not(sn_ring_take_sleeper(&p.tx));
+	cr_assert_not(sn_ring_await_record(&p.rx), "there is a record: do not sleep");
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), 1);
+	teardown(&p);
+}
+
+/* Whatever stands in the data, a peek stays inside and says so. */
+Test(ring, hostile_lengths__are_refused)
+{
+	static const uint32_t bad[] = {SN_FAB_MAX + 1, SIZE, 0x7fffffff, 0x80000000, 0xfffffffe};
+	struct pair p;
+	const void *data;
+	size_t i;
+
+	setup(&p);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memcpy(p.data, &bad[i], 4);
+		cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
+	}
+	memset(p.data, 0xff, SIZE);	/* skips without end */
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
+	p.rx.pos = SIZE - 64;		/* a record across the end of the ring */
+	memcpy(p.data + SIZE - 64, &(uint32_t){61}, 4);
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
+	memcpy(p.data + SIZE - 64, &(uint32_t){60}, 4);
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), 60);
+	teardown(&p);
+}
+
+Test(ring, hostile_head__breaks_the_producer_not_the_memory)
+{
+	static const uint64_t bad[] = {SIZE, UINT64_MAX, 1u << 20, UINT64_MAX - 63};
+	uint8_t bytes[8000] = {0};
+	struct pair p;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setup(&p);
+		while (put(&p, bytes, sizeof(bytes)) == SN_RING_OK)
+			;
+		cr_assert_lt(p.tx.pos, SIZE);
+		atomic_store(&p.ctl->head, bad[i]);
+		cr_assert_eq(put(&p, bytes, sizeof(bytes)), SN_RING_BROKEN);
+		teardown(&p);
+	}
+}
