@@ -28,6 +28,7 @@
 struct sn_nic;
 struct sn_qp;
 struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
+struct sn_srq;			/* not modelled yet */
 struct sn_fabric;		/* the wire's state of the device, private to ../fabric */
 
 enum {
@@ -124,6 +125,7 @@ struct sn_buf {
 	uint64_t *pages;
 	uint32_t npages;
 	uint8_t page_shift;
+	uint8_t perm;		/* MTT rights: 1 readable, 2 writable */
 	uint64_t offset, len;	/* the part that is used */
 	struct sn_umem *umem;	/* holds a reference, or NULL */
 };
@@ -157,8 +159,9 @@ struct sn_mkey {
 	uint8_t key;		/* the variant: low byte of lkey and rkey */
 	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
 	uint8_t rights;		/* enum sn_rights */
+	uint8_t log_page;	/* of an MTT or KSM entry */
 	bool free, umr_en, length64, rinval;
-	struct sn_pd *pd;
+	struct sn_pd *pd;	/* NULL: the reserved lkey */
 	uint32_t qpn;		/* 0xffffff: any */
 	uint64_t start, len;
 	struct sn_buf buf;	/* MTT */
@@ -187,9 +190,10 @@ struct sn_cq {
 	uint8_t log_size;
 	uint8_t cqe_size;	/* 64 or 128 */
 	bool oi, error;
-	uint8_t arm;		/* enum sn_cq_arm */
-	uint8_t arm_sn;
-	uint32_t pi, ci;	/* free running; ci as last seen in the record */
+	bool armed, armed_solicited;
+	uint32_t arm_seen;	/* arm word of the record as last acted on */
+	uint32_t pi, ci;	/* modulo 2^24; ci as last seen in the record */
+	uint32_t solicited;	/* pi after the last solicited or error CQE */
 	unsigned int refs;
 	LIST_ENTRY(sn_cq) link;
 };
@@ -212,6 +216,7 @@ struct sn_wqe {
 	uint32_t rkey;
 	uint64_t swap_add, compare;	/* atomics */
 	uint32_t len;		/* of all SGEs together */
+	uint8_t syndrome;	/* of a WQE that does not parse */
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
 	uint8_t raw[SN_DS_MAX * 16] __attribute__((aligned(16)));
@@ -222,7 +227,7 @@ struct sn_wr {
 	uint16_t idx;		/* WQEBB index modulo 2^16 */
 	uint8_t opcode, ds, ce;
 	uint8_t syndrome, vendor;
-	bool done;
+	bool done, counted;	/* counted: a read or atomic in wr_reads */
 	uint32_t byte_cnt;
 	/* the wire's: */
 	uint32_t psn, npsn;	/* first PSN and how many */
@@ -271,7 +276,7 @@ struct sn_qp {
 	uint8_t max_rd_atomic;	/* outstanding reads and atomics as requester (2^log_sra_max) */
 	uint8_t max_dest_rd_atomic;
 	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
-	uint8_t atomic_mode;
+	uint8_t atomic_mode, log_msg_max;
 	bool rre, rwe, rae, no_sq, no_rq, rlky;
 
 	/* send queue; counters are WQEBB indexes modulo 2^16 */
@@ -279,7 +284,8 @@ struct sn_qp {
 	uint64_t sq_off;	/* of the SQ in buf */
 	uint16_t sq_pi;		/* as last told by a doorbell */
 	uint16_t sq_next;	/* next to fetch */
-	uint16_t sq_done;	/* oldest that has no completion yet */
+	uint16_t sq_done;	/* oldest that is not retired */
+	uint16_t sq_told;	/* up to here a CQE has told the host that blocks are free */
 	bool sq_stopped;	/* a WQE in the FIFO has failed: nothing more is fetched */
 	bool sq_fenced;
 	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
@@ -306,7 +312,7 @@ struct sn_gid {
 
 /* Shares of packets, 0..1. The script is parsed by the device and obeyed by the wire. */
 struct sn_fault {
-	double drop, dup, reorder, corrupt, delay;
+	double drop, dup, reorder, corrupt, delay, rnr;
 	uint64_t seed;
 	uint32_t generation;	/* changes with each script: reseed */
 	uint16_t cmd_opcode;
@@ -325,7 +331,7 @@ struct sn_nic {
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs;
-	TAILQ_HEAD(, sn_qp) run;
+	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(, sn_qp) err;
 	struct sn_timer **heap;
 	uint32_t heap_used, heap_size;
@@ -424,6 +430,11 @@ enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct io
 			unsigned int max, unsigned int *n);
 enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
 enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
+/*
+ * Copies to or from host memory: the last bytes are stored last and released, because hosts poll
+ * on them.
+ */
+void sn_copy(void *dst, const void *src, size_t len);
 /* Counts the refusal as a violation of the local driver, or of the peer (remote). */
 void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
 /* SEND_INVAL at the responder: frees the mkey. SN_ACC_RIGHTS when it may not be invalidated. */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory by key, for lkeys and rkeys alike. An indirect key (KLM, KSM) is followed into the keys
+ * that it lists; there the local rights count, as the owner of the window uses them.
+ */
+#include <sys/param.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum op { CHECK, MAP, READ, WRITE };
+
+struct walk {
+	struct sn_nic *nic;
+	enum op op;
+	struct iovec *iov;
+	unsigned int n, max;
+	uint8_t *mem;
+};
+
+void sn_copy(void *dst, const void *src, size_t len)
+{
+	uint8_t *d = dst;
+	const uint8_t *s = src;
+	uint64_t last;
+
+	if (len >= sizeof(last) && (uintptr_t)(d + len) % sizeof(last) == 0) {
+		len -= sizeof(last);
+		memcpy(d, s, len);
+		memcpy(&last, s + len, sizeof(last));
+		__atomic_store_n((uint64_t *)(void *)(d + len), last, __ATOMIC_RELEASE);
+	} else if (len) {
+		memcpy(d, s, len - 1);
+		__atomic_store_n(&d[len - 1], s[len - 1], __ATOMIC_RELEASE);
+	}
+}
+
+static enum sn_acc piece(struct walk *w, void *p, uint64_t len)
+{
+	if (!p)
+		return SN_ACC_DMA;
+	switch (w->op) {
+	case CHECK:
+		return SN_ACC_OK;
+	case MAP:
+		if (w->n == w->max)
+			return SN_ACC_MANY;
+		w->iov[w->n++] = (struct iovec){ .iov_base = p, .iov_len = len };
+		return SN_ACC_OK;
+	case READ:
+		memcpy(w->mem, p, len);
+		break;
+	case WRITE:
+		sn_copy(p, w->mem, len);
+		break;
+	}
+	w->mem += len;
+	return SN_ACC_OK;
+}
+
+static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned int depth);
+
+static enum sn_acc direct(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
+{
+	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
+	uint64_t off = a->va - m->start;
+
+	if (m->mode == MODE_PA)
+		return piece(w, w->op == CHECK ? w : sn_dma(w->nic, a->va, a->len), a->len);
+	if (!(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
+		return SN_ACC_RIGHTS;
+	for (uint64_t left = a->len; left && w->op != CHECK;) {
+		uint64_t n = sn_buf_run(&m->buf, off, left);
+		enum sn_acc acc = piece(w, sn_buf_at(w->nic, &m->buf, off, n), n);
+
+		if (acc)
+			return acc;
+		off += n;
+		left -= n;
+	}
+	return SN_ACC_OK;
+}
+
+static uint8_t local_rights(uint8_t rights)
+{
+	return (uint8_t)((rights & (SN_LR | SN_RR) ? SN_LR : 0) |
+			 (rights & (SN_LW | SN_RW | SN_ATOMIC) ? SN_LW : 0));
+}
+
+static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
+			    unsigned int depth)
+{
+	uint64_t off = a->va - m->start, left = a->len;
+
+	if (depth == SN_KLM_DEPTH)
+		return SN_ACC_DEPTH;
+	for (uint32_t i = 0; i < m->nklm && left; i++) {
+		const struct sn_klm *k = &m->klm[i];
+		uint64_t len = m->mode == MODE_KSM ? UINT64_C(1) << m->log_page : k->len;
+		struct sn_access in = { .key = k->key, .pd = a->pd, .qpn = a->qpn,
+					.rights = local_rights(a->rights), .va = k->va + off };
+		enum sn_acc acc;
+
+		if (off >= len) {
+			off -= len;
+			continue;
+		}
+		in.len = MIN(left, len - off);
+		acc = follow(w, &in, depth + 1);
+		if (acc)
+			return acc;
+		left -= in.len;
+		off = 0;
+	}
+	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
+}
+
+static bool outside(const struct sn_mkey *m, const struct sn_access *a)
+{
+	if (m->length64)
+		return a->va + (a->len - 1) < a->va;
+	return a->va < m->start || a->va - m->start > m->len ||
+	       a->len > m->len - (a->va - m->start);
+}
+
+static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned int depth)
+{
+	const struct sn_mkey *m = sn_mkey_find(w->nic, a->key);
+
+	/* IBTA: a key is not looked at for no bytes. */
+	if (!a->len)
+		return SN_ACC_OK;
+	if (!m || m->key != (a->key & 0xff))
+		return SN_ACC_STALE;
+	if (m->free)
+		return SN_ACC_FREE;
+	if (m->pd && m->pd != a->pd)
+		return SN_ACC_PD;
+	if (m->qpn != SN_ANY_QPN && m->qpn != a->qpn)
+		return SN_ACC_QPN;
+	if (a->rights & ~m->rights)
+		return SN_ACC_RIGHTS;
+	if (outside(m, a))
+		return SN_ACC_BOUNDS;
+	if (m->mode == MODE_KLM || m->mode == MODE_KSM)
+		return indirect(w, m, a, depth);
+	return direct(w, m, a);
+}
+
+enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a)
+{
+	struct walk w = { .nic = nic, .op = CHECK };
+
+	return follow(&w, a, 0);
+}
+
+enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
+			unsigned int max, unsigned int *n)
+{
+	struct walk w = { .nic = nic, .op = MAP, .iov = iov, .max = max };
+	enum sn_acc acc = follow(&w, a, 0);
+
+	if (!acc)
+		*n = w.n;
+	return acc;
+}
+
+enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst)
+{
+	struct walk w = { .nic = nic, .op = READ, .mem = dst };
+
+	return follow(&w, a, 0);
+}
+
+enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src)
+{
+	struct walk w = { .nic = nic, .op = WRITE, .mem = (uint8_t *)(uintptr_t)src };
+
+	return follow(&w, a, 0);
+}
+
+void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote)
+{
+	static const struct {
+		enum sn_viol v;
+		const char *word;
+	} kinds[] = {
+		[SN_ACC_STALE] = { SN_V_MKEY_STALE, "no such key" },
+		[SN_ACC_FREE] = { SN_V_MKEY_FREE, "free" },
+		[SN_ACC_PD] = { SN_V_MKEY_PD, "other PD" },
+		[SN_ACC_QPN] = { SN_V_MKEY_QPN, "bound to another QP" },
+		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "rights" },
+		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "bounds" },
+		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "indirect too deep" },
+		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
+	};
+
+	if (why == SN_ACC_OK || why >= SN_ACC_MANY)
+		return;
+	sn_violate(nic, remote ? SN_V_REMOTE_ACCESS : kinds[why].v,
+		   "key %#x QP %#x va %#llx +%llu rights %#x: %s", a->key, a->qpn,
+		   (unsigned long long)a->va, (unsigned long long)a->len, a->rights,
+		   kinds[why].word);
+}
+
+enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
+{
+	struct sn_mkey *m = sn_mkey_find(qp->nic, rkey);
+
+	if (!m || m->key != (rkey & 0xff))
+		return SN_ACC_STALE;
+	if (m->free)
+		return SN_ACC_FREE;
+	if (m->pd != qp->pd)
+		return SN_ACC_PD;
+	if (m->qpn != SN_ANY_QPN && m->qpn != qp->qpn)
+		return SN_ACC_QPN;
+	if (!m->rinval)
+		return SN_ACC_RIGHTS;
+	m->free = true;
+	return SN_ACC_OK;
+}

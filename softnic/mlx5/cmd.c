@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Commands, flat. A refusal has the manual's status; the syndrome is this model's own: opcode in
+ * the upper half, a hash of the refusal in the lower. The words go to the checker.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+struct entry {
+	uint16_t opcode, inlen;
+	const char *name;
+	sn_cmd_fn *fn;
+};
+
+static const struct entry entries[] = {
+	{ CMD_QUERY_HCA_CAP, 16, "QUERY_HCA_CAP", sn_cmd_query_hca_cap },
+	{ CMD_QUERY_ADAPTER, 16, "QUERY_ADAPTER", sn_cmd_query_adapter },
+	{ CMD_INIT_HCA, 16, "INIT_HCA", sn_cmd_nothing },
+	{ CMD_TEARDOWN_HCA, 16, "TEARDOWN_HCA", sn_cmd_nothing },
+	{ CMD_ENABLE_HCA, 16, "ENABLE_HCA", sn_cmd_nothing },
+	{ CMD_DISABLE_HCA, 16, "DISABLE_HCA", sn_cmd_nothing },
+	{ CMD_QUERY_PAGES, 16, "QUERY_PAGES", sn_cmd_query_pages },
+	{ CMD_SET_HCA_CAP, 16, "SET_HCA_CAP", sn_cmd_nothing },
+	{ CMD_QUERY_ISSI, 16, "QUERY_ISSI", sn_cmd_query_issi },
+	{ CMD_SET_ISSI, 16, "SET_ISSI", sn_cmd_set_issi },
+	{ CMD_CREATE_MKEY, AT_PAS, "CREATE_MKEY", sn_cmd_create_mkey },
+	{ CMD_QUERY_MKEY, 16, "QUERY_MKEY", sn_cmd_query_mkey },
+	{ CMD_DESTROY_MKEY, 16, "DESTROY_MKEY", sn_cmd_destroy_mkey },
+	{ CMD_QUERY_SPECIAL_CONTEXTS, 16, "QUERY_SPECIAL_CONTEXTS", sn_cmd_special },
+	{ CMD_CREATE_EQ, AT_PAS, "CREATE_EQ", sn_cmd_create_eq },
+	{ CMD_DESTROY_EQ, 16, "DESTROY_EQ", sn_cmd_destroy_eq },
+	{ CMD_QUERY_EQ, 16, "QUERY_EQ", sn_cmd_query_eq },
+	{ CMD_CREATE_CQ, AT_PAS, "CREATE_CQ", sn_cmd_create_cq },
+	{ CMD_DESTROY_CQ, 16, "DESTROY_CQ", sn_cmd_destroy_cq },
+	{ CMD_QUERY_CQ, 16, "QUERY_CQ", sn_cmd_query_cq },
+	{ CMD_MODIFY_CQ, AT_PAS, "MODIFY_CQ", sn_cmd_modify_cq },
+	{ CMD_CREATE_QP, AT_PAS, "CREATE_QP", sn_cmd_create_qp },
+	{ CMD_DESTROY_QP, 16, "DESTROY_QP", sn_cmd_destroy_qp },
+	{ CMD_RST2INIT_QP, 0x100, "RST2INIT_QP", sn_cmd_modify_qp },
+	{ CMD_INIT2INIT_QP, 0x100, "INIT2INIT_QP", sn_cmd_modify_qp },
+	{ CMD_INIT2RTR_QP, 0x100, "INIT2RTR_QP", sn_cmd_modify_qp },
+	{ CMD_RTR2RTS_QP, 0x100, "RTR2RTS_QP", sn_cmd_modify_qp },
+	{ CMD_RTS2RTS_QP, 0x100, "RTS2RTS_QP", sn_cmd_modify_qp },
+	{ CMD_2ERR_QP, 16, "2ERR_QP", sn_cmd_modify_qp },
+	{ CMD_2RST_QP, 16, "2RST_QP", sn_cmd_modify_qp },
+	{ CMD_QUERY_QP, 16, "QUERY_QP", sn_cmd_query_qp },
+	{ CMD_QUERY_VPORT_STATE, 16, "QUERY_VPORT_STATE", sn_cmd_query_vport_state },
+	{ CMD_QUERY_NIC_VPORT_CONTEXT, 16, "QUERY_NIC_VPORT_CONTEXT", sn_cmd_query_vport },
+	{ CMD_MODIFY_NIC_VPORT_CONTEXT, 0x200, "MODIFY_NIC_VPORT_CONTEXT", sn_cmd_modify_vport },
+	{ CMD_QUERY_ROCE_ADDRESS, 16, "QUERY_ROCE_ADDRESS", sn_cmd_query_roce },
+	{ CMD_SET_ROCE_ADDRESS, 0x30, "SET_ROCE_ADDRESS", sn_cmd_set_roce },
+	{ CMD_ALLOC_PD, 16, "ALLOC_PD", sn_cmd_alloc_pd },
+	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", sn_cmd_dealloc_pd },
+	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
+	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", sn_cmd_dealloc_uar },
+	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem },
+	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", sn_cmd_destroy_umem },
+};
+
+static const struct entry *lookup(uint16_t opcode)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (entries[i].opcode == opcode)
+			return &entries[i];
+	return NULL;
+}
+
+/* FNV-1a: the same refusal has the same syndrome in every build. */
+static uint32_t text_hash(const char *s)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 16777619u;
+	return (h ^ h >> 16) & 0xffff;
+}
+
+static enum sn_viol kind(uint8_t status)
+{
+	switch (status) {
+	case STAT_BAD_OP:
+		return SN_V_CMD_OPCODE;
+	case STAT_BAD_INP_LEN:
+		return SN_V_CMD_LENGTH;
+	case STAT_BAD_RES:
+		return SN_V_CMD_RESOURCE;
+	case STAT_RES_BUSY:
+		return SN_V_CMD_BUSY;
+	case STAT_BAD_QP_STATE:
+	case STAT_BAD_RES_STATE:
+	case STAT_BAD_SYS_STATE:
+		return SN_V_CMD_STATE;
+	default:
+		return SN_V_CMD_FIELD;
+	}
+}
+
+uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
+{
+	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
+	const struct entry *e = lookup(opcode);
+	char words[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	c->syndrome = (uint32_t)opcode << 16 | text_hash(fmt);
+	sn_violate(c->nic, kind(status), "%s: %s", e ? e->name : "unknown opcode", words);
+	return status;
+}
+
+/* What is the model's lack and not the driver's fault is no violation. */
+uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
+{
+	if (err == -EINVAL)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "bad address in a page list");
+	c->syndrome = (uint32_t)sn_get(c->in, CMD_OPCODE) << 16 | (err == -ENOSPC ? 2 : 1);
+	return err == -ENOSPC ? STAT_LIM : STAT_NO_RES;
+}
+
+static bool is_destroy(uint16_t opcode)
+{
+	switch (opcode) {
+	case CMD_DESTROY_MKEY:
+	case CMD_DESTROY_EQ:
+	case CMD_DESTROY_CQ:
+	case CMD_DESTROY_QP:
+	case CMD_2RST_QP:
+	case CMD_2ERR_QP:
+	case CMD_DEALLOC_PD:
+	case CMD_DEALLOC_UAR:
+	case CMD_DESTROY_UMEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The n-th command with the opcode that the fault script names. */
+static bool injected(struct sn_nic *nic, uint16_t opcode)
+{
+	if (!nic->fault.cmd_nth || opcode != nic->fault.cmd_opcode)
+		return false;
+	return ++nic->dev->cmd_count == nic->fault.cmd_nth;
+}
+
+static uint8_t execute(struct sn_cmd *c)
+{
+	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
+	const struct entry *e = lookup(opcode);
+
+	if (!e)
+		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
+	if (c->inlen < e->inlen)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%zu bytes, needs %u", c->inlen, e->inlen);
+	if (injected(c->nic, opcode)) {
+		c->syndrome = UINT32_C(0xfa017000);
+		return STAT_BAD_RES;
+	}
+	if (c->nic->fatal && !is_destroy(opcode)) {
+		c->syndrome = UINT32_C(0xfa7a1000);
+		return STAT_INT_ERR;
+	}
+	return e->fn(c);
+}
+
+/* Longest output of any command: QUERY_HCA_CAP */
+enum { OUT_MAX = 0x1010 };
+
+int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	uint8_t full[OUT_MAX] = { 0 };
+	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = full, .outlen = outlen };
+	uint8_t status;
+
+	if (inlen < 8 || outlen < 8)
+		return -EINVAL;
+	sn_enter(nic);
+	status = execute(&c);
+	if (status) {
+		memset(full, 0, 16);
+		full[0] = status;
+		sn_set32(full, 4, c.syndrome);
+	}
+	sn_leave(nic);
+	memset(out, 0, outlen);
+	memcpy(out, full, outlen < OUT_MAX ? outlen : OUT_MAX);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the device says of itself. PRM "HCA capabilities"; offsets count from the capability. */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum { CAP_GENERAL = 0, CAP_ODP = 2, CAP_ATOMIC = 3, CAP_ROCE = 4 };
+
+struct value {
+	struct sn_fld fld;
+	uint32_t v;
+};
+
+static const struct value general[] = {
+	{ SN_FLD(0x30, 16), 1 },	/* vhca_id */
+	{ SN_FLD(0x88, 8), 15 },	/* log_max_qp_sz: WQEs of a queue */
+	{ SN_FLD(0x9b, 5), 18 },	/* log_max_qp */
+	{ SN_FLD(0xc8, 8), 22 },	/* log_max_cq_sz */
+	{ SN_FLD(0xdb, 5), 20 },	/* log_max_cq */
+	{ SN_FLD(0xe0, 8), 22 },	/* log_max_eq_sz */
+	{ SN_FLD(0xea, 6), 22 },	/* log_max_mkey */
+	{ SN_FLD(0xfc, 4), 6 },		/* log_max_eq */
+	{ SN_FLD(0x100, 8), SN_KLM_DEPTH },	/* max_indirection */
+	{ SN_FLD(0x108, 1), 1 },	/* fixed_buffer_size: KSM */
+	{ SN_FLD(0x109, 7), 63 },	/* log_max_mrw_sz */
+	{ SN_FLD(0x11a, 6), 16 },	/* log_max_klm_list_size */
+	{ SN_FLD(0x14a, 6), 6 },	/* log_max_ra_req_qp */
+	{ SN_FLD(0x15a, 6), 6 },	/* log_max_ra_res_qp */
+	{ SN_FLD(0x170, 16), 1 },	/* gid_table_size: code of 16 entries */
+	{ SN_FLD(0x190, 16), 0 },	/* pkey_table_size: code of 128 entries */
+	{ SN_FLD(0x1ab, 5), 16 },	/* local_ca_ack_delay */
+	{ SN_FLD(0x1b6, 2), 1 },	/* port_type: Ethernet */
+	{ SN_FLD(0x1b8, 8), 1 },	/* num_ports */
+	{ SN_FLD(0x1c3, 5), SN_LOG_MSG_MAX },	/* log_max_msg */
+	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
+	{ SN_FLD(0x200, 1), 1 },	/* compact_address_vector */
+	{ SN_FLD(0x20a, 2), 1 },	/* umr_fence: small is enough */
+	{ SN_FLD(0x21d, 1), 1 },	/* roce */
+	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
+	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */
+	{ SN_FLD(0x222, 1), 1 },	/* cq_moderation */
+	{ SN_FLD(0x231, 1), 1 },	/* imaicl: memory windows */
+	{ SN_FLD(0x23f, 1), 1 },	/* rc */
+	{ SN_FLD(0x240, 1), 1 },	/* uar_4k */
+	{ SN_FLD(0x24a, 6), 3 },	/* uar_sz: log2 of MiB; 2048 pages */
+	{ SN_FLD(0x258, 8), 12 },	/* log_pg_sz */
+	{ SN_FLD(0x260, 1), 1 },	/* bf */
+	{ SN_FLD(0x26b, 5), 9 },	/* log_bf_reg_size */
+	{ SN_FLD(0x290, 16), SN_DS_MAX * 16 },	/* max_wqe_sz_sq */
+	{ SN_FLD(0x2b0, 16), 2048 },	/* max_wqe_sz_rq */
+	{ SN_FLD(0x32b, 5), 20 },	/* log_max_pd */
+	{ SN_FLD(0x3a3, 5), 11 },	/* log_max_stride_sz_rq */
+	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
+	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
+	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */
+	{ SN_FLD(0x490, 16), 0 },	/* log_uar_page_sz: 4 KiB */
+	{ SN_FLD(0x4c0, 32), 1000 },	/* device_frequency_mhz */
+	{ SN_FLD(0x4e0, 32), 1000000 },	/* device_frequency_khz */
+	{ SN_FLD(0x520, 32), 1 },	/* num_of_uars_per_page */
+};
+
+static const struct value atomics[] = {
+	{ SN_FLD(0x40, 2), 0 },		/* atomic_req_8B_endianness_mode: big-endian answers */
+	{ SN_FLD(0x90, 16), 3 },	/* atomic_operations: compare-swap, fetch-add */
+	{ SN_FLD(0xb0, 16), 8 },	/* atomic_size_qp: 8 bytes */
+};
+
+static const struct value roce[] = {
+	{ SN_FLD(0x04, 1), 1 },		/* sw_r_roce_src_udp_port */
+	{ SN_FLD(0x06, 1), 1 },		/* fl_rc_qp_when_roce_enabled */
+	{ SN_FLD(0x8c, 4), 3 },		/* l3_type: IPv4, IPv6 */
+	{ SN_FLD(0x98, 8), 1 << 2 },	/* roce_version: v2 */
+	{ SN_FLD(0xb0, 16), 4791 },	/* r_roce_dest_udp_port */
+	{ SN_FLD(0xc0, 16), 0xffff },	/* r_roce_max_src_udp_port */
+	{ SN_FLD(0xd0, 16), 0xc000 },	/* r_roce_min_src_udp_port */
+	{ SN_FLD(0xf0, 16), SN_GIDS },	/* roce_address_table_size */
+};
+
+static void fill(uint8_t *cap, const struct value *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sn_set(cap, v[i].fld, v[i].v);
+}
+
+#define FILL(cap, table) fill(cap, table, sizeof(table) / sizeof((table)[0]))
+
+/* op_mod: capability type << 1, bit 0 current (not maximum). Both are the same here. */
+uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
+{
+	unsigned int type = sn_get(c->in, CMD_OP_MOD) >> 1;
+	uint8_t *cap = c->out + AT_CTX;
+
+	switch (type) {
+	case CAP_GENERAL:
+		FILL(cap, general);
+		return STAT_OK;
+	case CAP_ATOMIC:
+		FILL(cap, atomics);
+		return STAT_OK;
+	case CAP_ROCE:
+		FILL(cap, roce);
+		return STAT_OK;
+	case CAP_ODP:
+		return STAT_OK;
+	default:
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
+	}
+}
+
+/* PRM: vendor id at 0x19 of the parameter block, board id (PSID) in its last 16 bytes */
+uint8_t sn_cmd_query_adapter(struct sn_cmd *c)
+{
+	static const char psid[16] = "SOFTNIC-MLX5";
+	uint8_t *block = c->out + AT_CTX;
+
+	sn_set(block, SN_FLD(0xc8, 24), 0x02c9);
+	memcpy(block + 0xf0, psid, sizeof(psid));
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_issi(struct sn_cmd *c)
+{
+	sn_set(c->out, SN_FLD(0x50, 16), c->nic->dev->issi);
+	sn_set32(c->out, 0x6c, 1 << 0 | 1 << 1);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_set_issi(struct sn_cmd *c)
+{
+	uint32_t issi = sn_get(c->in, SN_FLD(0x50, 16));
+
+	if (issi > 1)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ISSI %u", issi);
+	c->nic->dev->issi = (uint16_t)issi;
+	return STAT_OK;
+}
+
+/* Life cycle of the function: there is nothing to start or stop. */
+uint8_t sn_cmd_nothing(struct sn_cmd *c)
+{
+	(void)c;
+	return STAT_OK;
+}
+
+/* The model has memory of its own and asks for no pages. */
+uint8_t sn_cmd_query_pages(struct sn_cmd *c)
+{
+	sn_set32(c->out, 0x0c, 0);
+	return STAT_OK;
+}

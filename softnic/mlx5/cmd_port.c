@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The port: addresses and state. PRM "RoCE address", "NIC vport context", "vport state". */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+/* NIC vport context, at AT_CTX of the query and 0x100 of the modification */
+#define NVC_ROCE_EN	SN_FLD(0x1f, 1)
+#define NVC_MTU		SN_FLD(0x130, 16)
+enum { NVC_SYS_GUID = 0x28, NVC_PORT_GUID = 0x30, NVC_NODE_GUID = 0x38, NVC_MAC = 0xf6 };
+enum { NVC_MODIFY_AT = 0x100 };
+#define SELECT_ROCE_EN	SN_FLD(0x7e, 1)
+/* VPORT_STATE */
+#define VPORT_SPEED	SN_FLD(0x60, 16)
+#define VPORT_ADMIN	SN_FLD(0x78, 4)
+#define VPORT_STATE	SN_FLD(0x7c, 4)
+
+static struct sn_gid *find_gid(struct sn_cmd *c)
+{
+	uint32_t i = sn_get(c->in, ROCE_INDEX);
+
+	return i < SN_GIDS ? &c->nic->gid[i] : NULL;
+}
+
+uint8_t sn_cmd_query_roce(struct sn_cmd *c)
+{
+	const struct sn_gid *g = find_gid(c);
+	uint8_t *ctx = c->out + AT_CTX;
+
+	if (!g)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_address_index");
+	if (!g->valid)
+		return STAT_OK;
+	memcpy(ctx + ROCE_GID, g->gid, sizeof(g->gid));
+	memcpy(ctx + ROCE_MAC, g->mac, sizeof(g->mac));
+	sn_set(ctx, ROCE_L3_TYPE, g->v6 ? 1 : 0);
+	sn_set(ctx, ROCE_VERSION, g->version);
+	return STAT_OK;
+}
+
+/* An address of all zeros empties the entry. */
+uint8_t sn_cmd_set_roce(struct sn_cmd *c)
+{
+	static const uint8_t none[16];
+	struct sn_gid *g = find_gid(c);
+	const uint8_t *ctx = c->in + AT_CTX;
+	uint32_t version = sn_get(ctx, ROCE_VERSION);
+
+	if (!g)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_address_index");
+	if (sn_get(ctx, ROCE_VLAN_VALID))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLAN: not in the caps");
+	if (!memcmp(ctx + ROCE_GID, none, sizeof(none))) {
+		*g = (struct sn_gid){ 0 };
+		return STAT_OK;
+	}
+	if (version != 2)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_version %u: not in the caps", version);
+	*g = (struct sn_gid){ .version = 2, .valid = true, .v6 = sn_get(ctx, ROCE_L3_TYPE) };
+	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
+	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
+	return STAT_OK;
+}
+
+/* EUI-64 of the MAC */
+static void guid(uint8_t *at, const uint8_t mac[6])
+{
+	memcpy(at, mac, 3);
+	at[0] ^= 2;
+	at[3] = 0xff;
+	at[4] = 0xfe;
+	memcpy(at + 5, mac + 3, 3);
+}
+
+uint8_t sn_cmd_query_vport(struct sn_cmd *c)
+{
+	uint8_t *ctx = c->out + AT_CTX;
+
+	sn_set(ctx, NVC_ROCE_EN, c->nic->dev->roce_en);
+	sn_set(ctx, NVC_MTU, 4200);
+	guid(ctx + NVC_SYS_GUID, c->nic->mac);
+	guid(ctx + NVC_PORT_GUID, c->nic->mac);
+	guid(ctx + NVC_NODE_GUID, c->nic->mac);
+	memcpy(ctx + NVC_MAC, c->nic->mac, sizeof(c->nic->mac));
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_modify_vport(struct sn_cmd *c)
+{
+	if (sn_get(c->in, SELECT_ROCE_EN))
+		c->nic->dev->roce_en = sn_get(c->in + NVC_MODIFY_AT, NVC_ROCE_EN);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_vport_state(struct sn_cmd *c)
+{
+	bool up = !c->nic->link_down;
+
+	sn_set(c->out, VPORT_SPEED, up ? 1000 : 0);	/* units of 100 Mb/s */
+	sn_set(c->out, VPORT_ADMIN, 1);
+	sn_set(c->out, VPORT_STATE, up);
+	return STAT_OK;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion queues: commands and arming. PRM "Completion queue". */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
+{
+	unsigned int cqe_sz = sn_get(ctx, CQC_CQE_SZ);
+
+	cq->log_size = (uint8_t)sn_get(ctx, CQC_LOG_SIZE);
+	cq->oi = sn_get(ctx, CQC_OI);
+	cq->cqe_size = cqe_sz ? 128 : 64;
+	cq->uar = sn_table_find(&c->nic->uars, sn_get(ctx, CQC_UAR));
+	cq->eq = sn_table_find(&c->nic->eqs, sn_get(ctx, CQC_EQN));
+	if (!cq->uar)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, CQC_UAR));
+	if (!cq->eq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no EQ %u", sn_get(ctx, CQC_EQN));
+	if (cq->log_size > 22)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_cq_size %u", cq->log_size);
+	if (cqe_sz > 2)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cqe_sz %u", cqe_sz);
+	if (sn_get(ctx, CQC_CC) || sn_get(ctx, CQC_COMP_EN) || sn_get(ctx, CQC_ST))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cc, st or compression: not in the caps");
+	return STAT_OK;
+}
+
+static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
+{
+	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;
+	uint64_t dbr = sn_get64(ctx, CQC_DBR_ADDR);
+	uint8_t status;
+
+	if (sn_get(c->in, CQ_UMEM_VALID))
+		status = sn_cmd_umem(c, &cq->buf, sn_get32(c->in, CQ_UMEM_ID),
+				     sn_get64(c->in, CQ_UMEM_OFFSET), bytes, cq->cqe_size);
+	else
+		status = sn_cmd_list(c, &cq->buf, sn_get(ctx, CQC_LOG_PAGE) + 12,
+				     sn_get(ctx, CQC_PAGE_OFFSET) * 64ull, bytes);
+	if (status)
+		return status;
+	if (sn_get(ctx, CQC_DBR_UMEM))
+		return sn_cmd_umem(c, &cq->dbr, sn_get32(ctx, CQC_DBR_UMEM_ID), dbr, 8, 8);
+	if (!dbr || dbr % 8)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
+	sn_buf_from_addr(&cq->dbr, dbr, 8);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_create_cq(struct sn_cmd *c)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+	struct sn_cq *cq = calloc(1, sizeof(*cq));
+	uint8_t status;
+	int err;
+
+	if (!cq)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	status = check_context(c, ctx, cq);
+	if (!status)
+		status = read_buffers(c, ctx, cq);
+	if (status)
+		goto free_cq;
+	err = sn_table_add(c->nic, &c->nic->cqs, 24, cq, &cq->cqn);
+	if (err) {
+		status = sn_cmd_refuse_errno(c, err);
+		goto free_cq;
+	}
+	cq->uar->refs++;
+	cq->eq->refs++;
+	LIST_INSERT_HEAD(&cq->uar->cqs, cq, link);
+	sn_set(c->out, CMD_NUMBER, cq->cqn);
+	return STAT_OK;
+free_cq:
+	sn_buf_release(&cq->buf);
+	sn_buf_release(&cq->dbr);
+	free(cq);
+	return status;
+}
+
+void sn_cq_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_cq *cq = obj;
+
+	sn_table_remove(&nic->cqs, cq->cqn);
+	LIST_REMOVE(cq, link);
+	cq->uar->refs--;
+	cq->eq->refs--;
+	sn_buf_release(&cq->buf);
+	sn_buf_release(&cq->dbr);
+	free(cq);
+}
+
+uint8_t sn_cmd_destroy_cq(struct sn_cmd *c)
+{
+	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));
+
+	if (!cq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+	if (cq->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "CQ has %u queues", cq->refs);
+	sn_cq_free(c->nic, cq);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_cq(struct sn_cmd *c)
+{
+	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));
+	uint8_t *ctx = c->out + AT_CTX;
+
+	if (!cq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+	sn_set(ctx, CQC_STATUS, cq->error ? CQC_ERROR : 0);
+	sn_set(ctx, CQC_ST, cq->armed ? CQC_ARMED : cq->armed_solicited ? CQC_ARMED_SOL : CQC_FIRED);
+	sn_set(ctx, CQC_CQE_SZ, cq->cqe_size == 128);
+	sn_set(ctx, CQC_OI, cq->oi);
+	sn_set(ctx, CQC_LOG_SIZE, cq->log_size);
+	sn_set(ctx, CQC_UAR, cq->uar->page);
+	sn_set(ctx, CQC_EQN, cq->eq->eqn);
+	sn_set(ctx, CQC_CI, cq->ci);
+	sn_set(ctx, CQC_PI, cq->pi);
+	return STAT_OK;
+}
+
+/* Moderation is accepted and has no effect: this device tells of each completion at once. */
+uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
+{
+	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));
+	uint32_t select = sn_get32(c->in, CQ_MODIFY_SELECT);
+
+	if (!cq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+	if (sn_get(c->in, CMD_OP_MOD))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize: not in the caps");
+	if (select & ~(uint32_t)(CQ_SEL_PERIOD | CQ_SEL_MAX_COUNT | CQ_SEL_OI))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "field select %#x", select);
+	if (select & CQ_SEL_OI)
+		cq->oi = sn_get(c->in + AT_CTX, CQC_OI);
+	return STAT_OK;
+}
+
+/* PRM CQ arm: command sequence(2 bits at 28) solicited(bit 24) consumer index(24). */
+static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
+{
+	uint32_t ci = word & 0xffffff;
+	bool solicited = word >> 24 & 1;
+	uint32_t made = solicited ? cq->solicited : cq->pi;
+
+	cq->arm_seen = word;
+	if (((cq->pi - ci) & 0xffffff) > 0x7fffff) {
+		sn_violate(nic, SN_V_CQ_CI_AHEAD, "CQ %#x armed at %u, producer %u", cq->cqn, ci,
+			   cq->pi);
+		return;
+	}
+	/* What was completed after the armed index has its event at once. */
+	if (((made - ci - 1) & 0xffffff) < 0x800000) {
+		uint8_t data[28] = { 0 };
+
+		cq->armed = cq->armed_solicited = false;
+		sn_set32(data, 24, cq->cqn);
+		sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
+		return;
+	}
+	cq->armed = !solicited;
+	cq->armed_solicited = solicited;
+}
+
+void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
+{
+	struct sn_cq *cq = sn_table_find(&nic->cqs, cqn);
+	uint32_t rec;
+
+	if (!cq) {
+		sn_violate(nic, SN_V_CQ_UNKNOWN, "CQ %#x armed", cqn);
+		return;
+	}
+	if (hi & 0xce000000)
+		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: reserved bits in %#x", cqn, hi);
+	if (trapped && sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != hi)
+		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: doorbell %#x, record %#x", cqn, hi, rec);
+	arm(nic, cq, hi);
+}
+
+/* An arm word in the record whose doorbell another CQ of the page has overwritten. */
+void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint32_t rec;
+
+	if (sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != cq->arm_seen)
+		arm(nic, cq, rec);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion entries. PRM "Completion queue element", version 1 (user index). */
+#include "softnic/mlx5/dev.h"
+
+struct cqe64 {
+	uint8_t rsvd0[32];
+	be32_t srqn_uidx;
+	be32_t imm_inval_pkey;
+	uint8_t app, app_op;
+	be16_t app_info;
+	be32_t byte_cnt;
+	be64_t timestamp;
+	be32_t sop_drop_qpn;
+	be16_t wqe_counter;
+	uint8_t signature;
+	uint8_t op_own;
+};
+SN_SIZE(struct cqe64, 64);
+SN_AT(struct cqe64, srqn_uidx, 32);
+SN_AT(struct cqe64, byte_cnt, 44);
+SN_AT(struct cqe64, sop_drop_qpn, 56);
+SN_AT(struct cqe64, wqe_counter, 60);
+SN_AT(struct cqe64, op_own, 63);
+
+/* The same bytes of an error entry */
+enum { CQE_VENDOR = 54, CQE_SYNDROME = 55 };
+
+static bool is_error(const struct sn_cqe *c)
+{
+	return c->op == SN_CQE_REQ_ERR || c->op == SN_CQE_RESP_ERR;
+}
+
+/* PRM: an event with the syndrome "overrun"; the CQ takes no more, and its QPs fail. */
+static void overrun(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint8_t data[28] = { 0 };
+
+	sn_violate(nic, SN_V_CQ_OVERRUN, "CQ %#x of %u entries", cq->cqn, 1u << cq->log_size);
+	cq->error = true;
+	sn_set32(data, 0, cq->cqn);
+	data[11] = 1;
+	sn_async(nic, SN_EV_CQ_ERROR, 0, data);
+}
+
+/* Room for one more? Reads the host's consumer index, and judges it. */
+static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint32_t size = UINT32_C(1) << cq->log_size;
+	uint32_t ci;
+
+	if (cq->oi)
+		return true;
+	if (!sn_dbr_read(nic, &cq->dbr, 0, &ci))
+		return false;
+	ci &= 0xffffff;
+	if (((ci - cq->ci) & 0xffffff) > 0x7fffff)
+		sn_violate(nic, SN_V_CQ_CI_BACKWARDS, "CQ %#x: %u after %u", cq->cqn, ci, cq->ci);
+	else if (((ci - cq->ci) & 0xffffff) > ((cq->pi - cq->ci) & 0xffffff))
+		sn_violate(nic, SN_V_CQ_CI_AHEAD, "CQ %#x: %u, producer %u", cq->cqn, ci, cq->pi);
+	else
+		cq->ci = ci;
+	return ((cq->pi - cq->ci) & 0xffffff) < size;
+}
+
+static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c)
+{
+	memset(e, 0, offsetof(struct cqe64, op_own));
+	e->srqn_uidx = to_be32(qp->uidx);
+	e->imm_inval_pkey = c->imm;
+	e->byte_cnt = to_be32(c->byte_cnt);
+	e->sop_drop_qpn = to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn);
+	e->wqe_counter = to_be16(c->counter);
+	if (is_error(c)) {
+		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
+		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;
+	}
+}
+
+static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
+{
+	uint8_t data[28] = { 0 };
+
+	if (solicited)
+		cq->solicited = cq->pi;
+	if (!cq->armed && !(cq->armed_solicited && solicited))
+		return;
+	cq->armed = cq->armed_solicited = false;
+	sn_set32(data, 24, cq->cqn);
+	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
+}
+
+bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
+{
+	struct sn_nic *nic = qp->nic;
+	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
+	uint8_t own = (uint8_t)(c->op << 4 | c->solicited << 1 | (cq->pi >> cq->log_size & 1));
+	struct cqe64 *e;
+
+	if (cq->error)
+		return false;
+	if (!has_room(nic, cq)) {
+		overrun(nic, cq);
+		return false;
+	}
+	/* A 128-byte entry has its descriptor in the second half. */
+	e = sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64);
+	if (!e)
+		return false;
+	fill(e, qp, c);
+	__atomic_store_n(&e->op_own, own, __ATOMIC_RELEASE);
+	cq->pi = (cq->pi + 1) & 0xffffff;
+	nic->ctr.cqes++;
+	tell(nic, cq, c->solicited || is_error(c));
+	return true;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the device half share and the wire does not see. Called with the lock held. */
+#ifndef SN_DEV_H
+#define SN_DEV_H
+
+#include "softnic/mlx5/sn.h"
+
+enum {
+	SN_BAR_PAGES = 2048,
+	SN_UAR_FIRST = 4,
+	SN_PAGE = 4096,
+	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
+	SN_LOG_MSG_MAX = 30,
+	SN_ANY_QPN = 0xffffff,
+};
+
+/* PRM UAR page: CQ and EQ doorbells, two BlueFlame registers of two halves each */
+enum {
+	SN_UAR_CQ = 0x20,
+	SN_UAR_EQ_ARM = 0x40,
+	SN_UAR_EQ = 0x48,
+	SN_UAR_BF = 0x800,
+	SN_UAR_BF_END = 0xc00,
+	SN_UAR_BF_HALF = 0x100,
+};
+
+struct sn_device {
+	int bar_fd;
+	uint8_t *bar;
+	atomic_ulong dirty[SN_BAR_PAGES / 64];	/* pages rung while the device was busy */
+	atomic_bool any_dirty;
+	uint32_t uar_hint;
+	_Atomic uint64_t eq_db[256];	/* last doorbell of each EQ: see sn_eq_post */
+	atomic_bool any_eq_db;
+
+	/* thread.c */
+	pthread_t thread;
+	bool threaded, armed;
+	atomic_bool stop;
+	atomic_uint inline_pumps;	/* calls that drove the device, to tell a polling host */
+	int epoll_fd, event_fd, timer_fd;
+	unsigned int seen;		/* kick at the start of the last drive */
+
+	uint32_t resd_lkey;
+	unsigned int cmd_count;		/* of the opcode that the fault script names */
+	uint16_t issi;
+	bool roce_en;
+};
+
+/* table.c: numbers are 24 bits and never 0 */
+void *sn_table_find(const struct sn_table *t, uint32_t number);
+int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
+void sn_table_remove(struct sn_table *t, uint32_t number);
+/* Inserts under a free random number of the given width. 0 or -ENOMEM, -ENOSPC. */
+int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void *obj,
+		 uint32_t *number);
+void sn_table_free(struct sn_table *t);
+/* Calls fn for each object; fn may remove the one it was given. */
+void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
+
+/* dma.c */
+void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len);
+/* From a big-endian list of n addresses of pages; flag bits are those of an MTT when mtt. */
+int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
+		     bool mtt);
+void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
+void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
+void sn_buf_release(struct sn_buf *b);
+/* Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. */
+void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
+/* Length of the longest run from off that sn_buf_at can give, at most len. */
+uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
+bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
+		     uint64_t len);
+/* A big-endian word of a doorbell record. False: unreadable. */
+bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word, uint32_t *v);
+
+/* eq.c */
+void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
+		 const uint8_t data[28]);
+void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
+void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
+void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);	/* without lock */
+bool sn_eq_take_posted(struct sn_nic *nic);
+void sn_eq_free(struct sn_nic *nic, void *eq);
+
+/* cq.c, cqe.c */
+struct sn_cqe {
+	enum sn_cqe_op op;
+	uint8_t syndrome, vendor, wqe_opcode;
+	bool solicited;
+	uint16_t counter;
+	uint32_t byte_cnt;
+	be32_t imm;
+};
+/* False: the CQ is or has just been put in error; the QP must go to ERR. */
+bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
+void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
+void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
+void sn_cq_free(struct sn_nic *nic, void *cq);
+
+/* sq.c, rq.c, wr.c, wqe.c, umr.c */
+enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
+static inline uint16_t sn_blocks(unsigned int ds)
+{
+	return (uint16_t)((ds + 3) / 4);
+}
+/* Reads the producer counter of the doorbell record; work is put on the run list. */
+void sn_sq_doorbell(struct sn_qp *qp);
+void sn_sq_flush(struct sn_qp *qp);
+bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
+struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
+void sn_wr_retire(struct sn_qp *qp);
+/* The CQE of one WQE, when it wants one. False: the CQ takes no more. */
+bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr);
+/* Parses raw into the rest. SN_SYND_OK or the syndrome of the error CQE. */
+uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);
+uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
+/* Flushes what the record shows. True when it did anything. */
+bool sn_rq_flush(struct sn_qp *qp);
+
+/* qp.c */
+void sn_qp_reset_queues(struct sn_qp *qp);
+void sn_qp_free(struct sn_nic *nic, void *qp);
+uint8_t sn_qp_modify(struct sn_nic *nic, const uint8_t *in, uint32_t *syndrome);
+
+/* mkey.c, obj.c, uar.c */
+void sn_mkey_free(struct sn_nic *nic, void *mkey);
+struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key);
+int sn_mkey_reserved(struct sn_nic *nic);
+void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
+void sn_umem_free(struct sn_nic *nic, void *umem);
+void sn_pd_free(struct sn_nic *nic, void *pd);
+void sn_uar_free(struct sn_nic *nic, void *uar);
+int sn_bar_open(struct sn_nic *nic);
+void sn_bar_close(struct sn_nic *nic);
+/* Acts on one trapped write. */
+void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
+		  size_t len);
+/* Stores a write in the page for whoever holds the device. */
+void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
+bool sn_uar_scan(struct sn_nic *nic);
+
+/* pump.c */
+void sn_enter(struct sn_nic *nic);
+bool sn_enter_try(struct sn_nic *nic);
+void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
+bool sn_drive(struct sn_nic *nic);
+
+/* thread.c */
+int sn_thread_start(struct sn_nic *nic);
+void sn_thread_stop(struct sn_nic *nic);
+void sn_thread_wake(struct sn_nic *nic);
+void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
+
+/* timer.c */
+bool sn_timers_run(struct sn_nic *nic);
+uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
+
+/* cmd.c and cmd_*.c */
+struct sn_cmd {
+	struct sn_nic *nic;
+	const uint8_t *in;
+	uint8_t *out;
+	size_t inlen, outlen;
+	uint32_t syndrome;
+};
+uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
+/* The page list of a queue in a command, or its umem. 0 or a status, refusal told. */
+uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint64_t offset,
+		    uint64_t len);
+uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
+		    uint64_t len, unsigned int align);
+
+typedef uint8_t sn_cmd_fn(struct sn_cmd *c);
+sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_dealloc_pd, sn_cmd_alloc_uar, sn_cmd_dealloc_uar;
+sn_cmd_fn sn_cmd_create_umem, sn_cmd_destroy_umem;
+sn_cmd_fn sn_cmd_create_mkey, sn_cmd_destroy_mkey, sn_cmd_query_mkey, sn_cmd_special;
+sn_cmd_fn sn_cmd_create_eq, sn_cmd_destroy_eq, sn_cmd_query_eq;
+sn_cmd_fn sn_cmd_create_cq, sn_cmd_destroy_cq, sn_cmd_query_cq, sn_cmd_modify_cq;
+sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
+sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
+sn_cmd_fn sn_cmd_nothing, sn_cmd_query_pages;
+sn_cmd_fn sn_cmd_query_roce, sn_cmd_set_roce, sn_cmd_query_vport, sn_cmd_query_vport_state;
+sn_cmd_fn sn_cmd_modify_vport;
+
+#endif

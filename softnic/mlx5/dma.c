@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The host's memory: bus addresses, page lists, and runs of pages seen as one buffer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/param.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
+{
+	void *p = nic->host.dma ? nic->host.dma(nic->host.ctx, addr, (size_t)len)
+				: (void *)(uintptr_t)addr;
+
+	if (!p && len)
+		sn_violate(nic, SN_V_DMA_REFUSED, "%#llx +%#llx", (unsigned long long)addr,
+			   (unsigned long long)len);
+	return p;
+}
+
+/* PRM: a page list has addresses of aligned pages; an MTT has its rights in the low bits. */
+static int read_entry(const uint8_t *entry, unsigned int page_shift, bool mtt, uint64_t *addr,
+		      uint8_t *perm)
+{
+	uint64_t v = sn_get64(entry, 0);
+	uint64_t flags = mtt ? v & MTT_FLAGS : 0;
+
+	v -= flags;
+	if (v & ((UINT64_C(1) << page_shift) - 1) || flags & ~(uint64_t)(MTT_RD | MTT_WR))
+		return -EINVAL;
+	*addr = v;
+	*perm &= mtt ? (uint8_t)flags : MTT_RD | MTT_WR;
+	return 0;
+}
+
+int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
+		     bool mtt)
+{
+	uint8_t perm = MTT_RD | MTT_WR;
+	uint64_t *pages;
+	bool contiguous = true;
+	int err = 0;
+
+	pages = calloc(n ? n : 1, sizeof(*pages));
+	if (!pages)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		err = read_entry((const uint8_t *)list + 8 * (size_t)i, page_shift, mtt, &pages[i],
+				 &perm);
+		contiguous &= pages[i] == pages[0] + ((uint64_t)i << page_shift);
+	}
+	if (err) {
+		free(pages);
+		return err;
+	}
+	*b = (struct sn_buf){ .base = pages[0], .pages = pages, .npages = n, .perm = perm,
+			      .page_shift = (uint8_t)page_shift, .len = (uint64_t)n << page_shift };
+	if (contiguous) {
+		free(pages);
+		b->pages = NULL;
+	}
+	return 0;
+}
+
+void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len)
+{
+	*b = umem->buf;
+	b->umem = umem;
+	b->offset += offset;
+	b->len = len;
+	umem->refs++;
+}
+
+void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len)
+{
+	*b = (struct sn_buf){ .base = addr, .len = len, .perm = MTT_RD | MTT_WR };
+}
+
+void sn_buf_release(struct sn_buf *b)
+{
+	if (b->umem)
+		b->umem->refs--;
+	else
+		free(b->pages);
+	*b = (struct sn_buf){ 0 };
+}
+
+uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len)
+{
+	uint64_t page = UINT64_C(1) << b->page_shift;
+
+	return b->pages ? MIN(len, page - ((b->offset + off) & (page - 1))) : len;
+}
+
+void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
+{
+	uint64_t at = b->offset + off;
+
+	if (off > b->len || len > b->len - off || sn_buf_run(b, off, len) < len)
+		return NULL;
+	if (!b->pages)
+		return sn_dma(nic, b->base + at, len);
+	at = b->pages[at >> b->page_shift] + (at & ((UINT64_C(1) << b->page_shift) - 1));
+	return sn_dma(nic, at, len);
+}
+
+bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
+		     uint64_t len)
+{
+	while (len) {
+		uint64_t n = sn_buf_run(b, off, len);
+		const void *p = sn_buf_at(nic, b, off, n);
+
+		if (!p)
+			return false;
+		memcpy(dst, p, n);
+		dst = (uint8_t *)dst + n;
+		off += n;
+		len -= n;
+	}
+	return true;
+}
+
+bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word, uint32_t *v)
+{
+	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4);
+
+	if (!p)
+		return false;
+	/* The host's store to the record is ordered after what it announces. */
+	*v = be32toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
+	return true;
+}

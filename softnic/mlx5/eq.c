@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event queues: commands, entries, arming and the interrupt. PRM "Event queue". */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum { EQE_SIZE = 64 };
+
+struct eqe {
+	uint8_t rsvd0, type, rsvd1, sub_type;
+	uint8_t rsvd2[28];
+	uint8_t data[28];
+	uint8_t rsvd3[3];
+	uint8_t owner;
+};
+SN_SIZE(struct eqe, 64);
+SN_AT(struct eqe, data, 32);
+SN_AT(struct eqe, owner, 63);
+
+static uint8_t read_context(struct sn_cmd *c, struct sn_eq *eq)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+	unsigned int log_page = sn_get(ctx, EQC_LOG_PAGE) + 12;
+
+	eq->log_size = (uint8_t)sn_get(ctx, EQC_LOG_SIZE);
+	eq->vector = (uint8_t)sn_get(ctx, EQC_INTR);
+	eq->events = sn_get64(c->in, EQ_BITMASK);
+	eq->uar = sn_table_find(&c->nic->uars, sn_get(ctx, EQC_UAR));
+	if (!eq->uar)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, EQC_UAR));
+	if (eq->log_size > 22)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_eq_size %u", eq->log_size);
+	return sn_cmd_list(c, &eq->buf, log_page, sn_get(ctx, EQC_PAGE_OFFSET) * 64ull,
+			   (uint64_t)EQE_SIZE << eq->log_size);
+}
+
+uint8_t sn_cmd_create_eq(struct sn_cmd *c)
+{
+	struct sn_eq *eq = calloc(1, sizeof(*eq));
+	uint8_t status;
+	int err;
+
+	if (!eq)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	status = read_context(c, eq);
+	if (status)
+		goto free_eq;
+	err = sn_table_add(c->nic, &c->nic->eqs, 8, eq, &eq->eqn);
+	if (err) {
+		status = sn_cmd_refuse_errno(c, err);
+		goto free_buf;
+	}
+	eq->uar->refs++;
+	LIST_INSERT_HEAD(&eq->uar->eqs, eq, link);
+	sn_set(c->out, CMD_EQN, eq->eqn);
+	return STAT_OK;
+free_buf:
+	sn_buf_release(&eq->buf);
+free_eq:
+	free(eq);
+	return status;
+}
+
+void sn_eq_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_eq *eq = obj;
+
+	sn_table_remove(&nic->eqs, eq->eqn);
+	LIST_REMOVE(eq, link);
+	eq->uar->refs--;
+	sn_buf_release(&eq->buf);
+	free(eq);
+}
+
+uint8_t sn_cmd_destroy_eq(struct sn_cmd *c)
+{
+	struct sn_eq *eq = sn_table_find(&c->nic->eqs, sn_get(c->in, CMD_EQN));
+
+	if (!eq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ");
+	if (eq->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "EQ has %u CQs", eq->refs);
+	sn_eq_free(c->nic, eq);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_eq(struct sn_cmd *c)
+{
+	struct sn_eq *eq = sn_table_find(&c->nic->eqs, sn_get(c->in, CMD_EQN));
+	uint8_t *ctx = c->out + AT_CTX;
+
+	if (!eq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ");
+	sn_set(ctx, EQC_ST, eq->armed ? EQC_ARMED : EQC_FIRED);
+	sn_set(ctx, EQC_LOG_SIZE, eq->log_size);
+	sn_set(ctx, EQC_UAR, eq->uar->page);
+	sn_set(ctx, EQC_INTR, eq->vector);
+	sn_set(ctx, EQC_CI, eq->ci);
+	sn_set(ctx, EQC_PI, eq->pi);
+	sn_set64(c->out, EQ_BITMASK, eq->events);
+	return STAT_OK;
+}
+
+static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
+{
+	eq->armed = false;
+	if (nic->host.irq)
+		nic->host.irq(nic->host.ctx, eq->vector);
+}
+
+void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
+		 const uint8_t data[28])
+{
+	uint32_t size = UINT32_C(1) << eq->log_size;
+	struct eqe *e = sn_buf_at(nic, &eq->buf, (uint64_t)(eq->pi & (size - 1)) * EQE_SIZE,
+				  EQE_SIZE);
+
+	if (((eq->pi - eq->ci) & 0xffffff) >= size) {
+		sn_violate(nic, SN_V_EQ_OVERRUN, "EQ %u of %u entries", eq->eqn, size);
+		return;
+	}
+	if (!e)
+		return;
+	e->type = (uint8_t)type;
+	e->sub_type = sub_type;
+	memcpy(e->data, data, sizeof(e->data));
+	__atomic_store_n(&e->owner, (uint8_t)(eq->pi >> eq->log_size & 1), __ATOMIC_RELEASE);
+	eq->pi = (eq->pi + 1) & 0xffffff;
+	nic->ctr.eqes++;
+	if (eq->armed)
+		interrupt(nic, eq);
+}
+
+/* An asynchronous event goes to the EQ that was made for its type. */
+void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
+{
+	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
+		struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);
+
+		if (!eq || !(eq->events >> type & 1))
+			continue;
+		sn_eq_event(nic, eq, type, sub_type, data);
+		return;
+	}
+}
+
+/* PRM EQ doorbell: eqn(8) consumer index(24). Arming fires at once when an entry waits. */
+void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
+{
+	struct sn_eq *eq = sn_table_find(&nic->eqs, value >> 24);
+	uint32_t ci = value & 0xffffff;
+
+	if (!eq || eq->uar->page != page) {
+		sn_violate(nic, SN_V_EQ_UNKNOWN, "EQ %u on UAR %u", value >> 24, page);
+		return;
+	}
+	if (((ci - eq->ci) & 0xffffff) > ((eq->pi - eq->ci) & 0xffffff)) {
+		sn_violate(nic, SN_V_EQ_CI, "EQ %u: consumer %u, was %u, producer %u", eq->eqn, ci,
+			   eq->ci, eq->pi);
+		return;
+	}
+	eq->ci = ci;
+	if (!arm)
+		return;
+	eq->armed = true;
+	if (eq->pi != eq->ci)
+		interrupt(nic, eq);
+}
+
+/*
+ * A doorbell on its way to the one who drives the device. The last one of an EQ says it all, but
+ * an arming must not be lost under a mere update.
+ */
+enum { POSTED_ARM = 32, POSTED_VALID = 33, POSTED_PAGE = 34 };
+
+void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
+{
+	_Atomic uint64_t *slot = &nic->dev->eq_db[value >> 24];
+	uint64_t old = atomic_load(slot), new;
+
+	do {
+		new = value | UINT64_C(1) << POSTED_VALID | (uint64_t)page << POSTED_PAGE;
+		new |= (uint64_t)arm << POSTED_ARM | (old & UINT64_C(1) << POSTED_ARM);
+	} while (!atomic_compare_exchange_weak(slot, &old, new));
+	atomic_store(&nic->dev->any_eq_db, true);
+}
+
+bool sn_eq_take_posted(struct sn_nic *nic)
+{
+	bool any = false;
+
+	atomic_store(&nic->dev->any_eq_db, false);
+	for (unsigned int i = 0; i < 256; i++) {
+		uint64_t v = atomic_load_explicit(&nic->dev->eq_db[i], memory_order_relaxed);
+
+		if (!v)
+			continue;
+		v = atomic_exchange(&nic->dev->eq_db[i], 0);
+		sn_eq_doorbell(nic, (uint32_t)(v >> POSTED_PAGE), (uint32_t)v,
+			       v >> POSTED_ARM & 1);
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fault script: read whole before anything of it counts. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+
+struct share {
+	const char *name;
+	size_t offset;
+};
+
+static const struct share shares[] = {
+	{ "drop", offsetof(struct sn_fault, drop) },
+	{ "dup", offsetof(struct sn_fault, dup) },
+	{ "reorder", offsetof(struct sn_fault, reorder) },
+	{ "corrupt", offsetof(struct sn_fault, corrupt) },
+	{ "delay", offsetof(struct sn_fault, delay) },
+};
+
+static int parse_share(struct sn_fault *f, const char *key, const char *value)
+{
+	char *end;
+	double v = strtod(value, &end);
+
+	if (end == value || *end || !(v >= 0 && v <= 1))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		if (strcmp(key, shares[i].name))
+			continue;
+		memcpy((char *)f + shares[i].offset, &v, sizeof(v));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_cmd_fail(struct sn_fault *f, const char *value)
+{
+	char *end;
+	unsigned long opcode = strtoul(value, &end, 0);
+	unsigned long nth = 1;
+
+	if (end == value || opcode > UINT16_MAX)
+		return -EINVAL;
+	if (*end == ':') {
+		value = end + 1;
+		nth = strtoul(value, &end, 0);
+		if (end == value || !nth || nth > UINT32_MAX)
+			return -EINVAL;
+	}
+	if (*end)
+		return -EINVAL;
+	f->cmd_opcode = (uint16_t)opcode;
+	f->cmd_nth = (uint32_t)nth;
+	return 0;
+}
+
+static int parse_word(struct sn_fault *f, char *word, bool *fatal)
+{
+	char *value = strchr(word, '='), *end;
+
+	if (!strcmp(word, "fatal")) {
+		*fatal = true;
+		return 0;
+	}
+	if (!value)
+		return -EINVAL;
+	*value++ = 0;
+	if (!strcmp(word, "cmd_fail"))
+		return parse_cmd_fail(f, value);
+	if (strcmp(word, "seed"))
+		return parse_share(f, word, value);
+	f->seed = strtoull(value, &end, 0);
+	return end == value || *end ? -EINVAL : 0;
+}
+
+/* The device stops: one event, and from now on only commands that destroy are executed. */
+static void die(struct sn_nic *nic)
+{
+	static const uint8_t none[28];
+
+	if (nic->fatal)
+		return;
+	nic->fatal = true;
+	sn_async(nic, SN_EV_INTERNAL, 0, none);
+}
+
+int softnic_fault(struct softnic *handle, const char *script)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct sn_fault f = { 0 };
+	char *copy = strdup(script), *save = NULL;
+	bool fatal = false;
+	int err = copy ? 0 : -ENOMEM;
+
+	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
+	     w = strtok_r(NULL, ",", &save))
+		err = parse_word(&f, w, &fatal);
+	free(copy);
+	if (err)
+		return err;
+	sn_enter(nic);
+	f.generation = nic->fault.generation + 1;
+	nic->fault = f;
+	nic->dev->cmd_count = 0;
+	if (fatal)
+		die(nic);
+	sn_leave(nic);
+	return 0;
+}

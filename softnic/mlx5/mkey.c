@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The key table: CREATE_MKEY and its like. PRM "Memory key context". access.c uses the table. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum { KLM_BYTES = 16, KLM_MAX = 1 << 16 };
+
+struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
+{
+	return sn_table_find(&nic->mkeys, key >> 8);
+}
+
+static uint8_t read_rights(const uint8_t *ctx)
+{
+	return (uint8_t)((sn_get(ctx, MKC_LR) ? SN_LR : 0) | (sn_get(ctx, MKC_LW) ? SN_LW : 0) |
+			 (sn_get(ctx, MKC_RR) ? SN_RR : 0) | (sn_get(ctx, MKC_RW) ? SN_RW : 0) |
+			 (sn_get(ctx, MKC_A) ? SN_ATOMIC : 0));
+}
+
+static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+{
+	m->key = (uint8_t)sn_get(ctx, MKC_KEY);
+	m->mode = (uint8_t)(sn_get(ctx, MKC_MODE_4_2) << 2 | sn_get(ctx, MKC_MODE_1_0));
+	m->rights = read_rights(ctx);
+	m->free = sn_get(ctx, MKC_FREE);
+	m->umr_en = sn_get(ctx, MKC_UMR_EN);
+	m->length64 = sn_get(ctx, MKC_LENGTH64);
+	m->rinval = sn_get(ctx, MKC_EN_RINVAL);
+	m->qpn = sn_get(ctx, MKC_QPN);
+	m->start = sn_get64(ctx, MKC_START);
+	m->len = sn_get64(ctx, MKC_LEN);
+	m->log_page = (uint8_t)sn_get(ctx, MKC_LOG_PAGE);
+	m->pd = sn_table_find(&c->nic->pds, sn_get(ctx, MKC_PD));
+	if (!m->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, MKC_PD));
+	if (m->mode > MODE_KSM)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "access_mode %u", m->mode);
+	if (sn_get(ctx, MKC_BSF_EN) || sn_get32(ctx, MKC_BSF_SIZE))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "BSF: not in the caps");
+	if (!m->length64 && m->start + m->len < m->start)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "start_addr + len wraps");
+	if (m->free && !m->umr_en)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "free without umr_en: never usable");
+	return STAT_OK;
+}
+
+static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+{
+	uint64_t page = UINT64_C(1) << m->log_page;
+	uint64_t first = m->start & (page - 1);
+	uint64_t need = (first + m->len + page - 1) >> m->log_page;
+	uint64_t given = 2ull * sn_get32(c->in, MKEY_XLT_ACTUAL);
+	int err;
+
+	if (m->log_page < 12)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_page_size %u", m->log_page);
+	if (2ull * sn_get32(ctx, MKC_XLT_SIZE) < need)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size too small");
+	if (sn_get(c->in, MKEY_UMEM_VALID))
+		return sn_cmd_umem(c, &m->buf, sn_get32(c->in, MKEY_UMEM_ID),
+				   sn_get64(c->in, MKEY_UMEM_OFFSET), m->len, 1);
+	if (m->free && !given)
+		return STAT_OK;
+	if (given < need || need > (c->inlen - AT_PAS) / 8)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu MTT entries needed",
+				     (unsigned long long)need);
+	err = sn_buf_from_list(&m->buf, c->in + AT_PAS, (uint32_t)need, m->log_page, true);
+	if (err)
+		return sn_cmd_refuse_errno(c, err);
+	m->buf.offset = first;
+	m->buf.len = m->len;
+	return STAT_OK;
+}
+
+void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
+{
+	*klm = (struct sn_klm){ .len = sn_get32(entry, 0), .key = sn_get32(entry, 4),
+				.va = sn_get64(entry, 8) };
+}
+
+static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+{
+	uint32_t given = sn_get32(c->in, MKEY_XLT_ACTUAL);
+
+	m->max_klm = sn_get32(ctx, MKC_XLT_SIZE);
+	if (m->max_klm > KLM_MAX)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size %u", m->max_klm);
+	if (given > m->max_klm || given > (c->inlen - AT_PAS) / KLM_BYTES)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u KLMs announced", given);
+	if (!m->max_klm)
+		return STAT_OK;
+	m->klm = calloc(m->max_klm, sizeof(*m->klm));
+	if (!m->klm)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	for (uint32_t i = 0; i < given; i++)
+		sn_klm_read(&m->klm[i], c->in + AT_PAS + (size_t)i * KLM_BYTES);
+	m->nklm = given;
+	return STAT_OK;
+}
+
+static uint8_t read_translations(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+{
+	switch (m->mode) {
+	case MODE_PA:
+		return STAT_OK;
+	case MODE_MTT:
+		return read_mtts(c, ctx, m);
+	default:
+		return read_klms(c, ctx, m);
+	}
+}
+
+static void release(struct sn_mkey *m)
+{
+	sn_buf_release(&m->buf);
+	free(m->klm);
+	free(m);
+}
+
+uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+	struct sn_mkey *m = calloc(1, sizeof(*m));
+	uint8_t status;
+	int err;
+
+	if (!m)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	status = read_context(c, ctx, m);
+	if (!status)
+		status = read_translations(c, ctx, m);
+	if (status)
+		goto release;
+	err = sn_table_add(c->nic, &c->nic->mkeys, 24, m, &m->index);
+	if (err) {
+		status = sn_cmd_refuse_errno(c, err);
+		goto release;
+	}
+	m->pd->refs++;
+	sn_set(c->out, CMD_NUMBER, m->index);
+	return STAT_OK;
+release:
+	release(m);
+	return status;
+}
+
+void sn_mkey_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_mkey *m = obj;
+
+	sn_table_remove(&nic->mkeys, m->index);
+	if (m->pd)
+		m->pd->refs--;
+	release(m);
+}
+
+uint8_t sn_cmd_destroy_mkey(struct sn_cmd *c)
+{
+	struct sn_mkey *m = sn_table_find(&c->nic->mkeys, sn_get(c->in, CMD_NUMBER));
+
+	if (!m || !m->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey");
+	sn_mkey_free(c->nic, m);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
+{
+	struct sn_mkey *m = sn_table_find(&c->nic->mkeys, sn_get(c->in, CMD_NUMBER));
+	uint8_t *ctx = c->out + AT_CTX;
+
+	if (!m || !m->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey");
+	sn_set(ctx, MKC_FREE, m->free);
+	sn_set(ctx, MKC_UMR_EN, m->umr_en);
+	sn_set(ctx, MKC_MODE_1_0, m->mode & 3);
+	sn_set(ctx, MKC_LR, m->rights & SN_LR ? 1 : 0);
+	sn_set(ctx, MKC_LW, m->rights & SN_LW ? 1 : 0);
+	sn_set(ctx, MKC_RR, m->rights & SN_RR ? 1 : 0);
+	sn_set(ctx, MKC_RW, m->rights & SN_RW ? 1 : 0);
+	sn_set(ctx, MKC_A, m->rights & SN_ATOMIC ? 1 : 0);
+	sn_set(ctx, MKC_QPN, m->qpn);
+	sn_set(ctx, MKC_KEY, m->key);
+	sn_set(ctx, MKC_LENGTH64, m->length64);
+	sn_set(ctx, MKC_EN_RINVAL, m->rinval);
+	sn_set(ctx, MKC_PD, m->pd->pdn);
+	sn_set(ctx, MKC_LOG_PAGE, m->log_page);
+	sn_set64(ctx, MKC_START, m->start);
+	sn_set64(ctx, MKC_LEN, m->len);
+	sn_set32(ctx, MKC_XLT_SIZE, m->max_klm);
+	return STAT_OK;
+}
+
+/* The key of all bus addresses, for local use. PRM "reserved lkey". */
+int sn_mkey_reserved(struct sn_nic *nic)
+{
+	struct sn_mkey *m = calloc(1, sizeof(*m));
+	int err = m ? sn_table_add(nic, &nic->mkeys, 24, m, &m->index) : -ENOMEM;
+
+	if (err) {
+		free(m);
+		return err;
+	}
+	m->mode = MODE_PA;
+	m->rights = SN_LR | SN_LW;
+	m->length64 = true;
+	m->qpn = SN_ANY_QPN;
+	nic->dev->resd_lkey = m->index << 8;
+	return 0;
+}
+
+uint8_t sn_cmd_special(struct sn_cmd *c)
+{
+	sn_set32(c->out, 0x0c, c->nic->dev->resd_lkey);
+	return STAT_OK;
+}

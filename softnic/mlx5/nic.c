@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Open and close, counters, the fault script. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "softnic/mlx5/dev.h"
+
+/* splitmix64 */
+uint64_t sn_random(struct sn_nic *nic)
+{
+	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static void init(struct sn_nic *nic, const struct softnic_config *config)
+{
+	nic->config = *config;
+	nic->host = config->host;
+	nic->rng = config->seed;
+	if (!nic->rng && getrandom(&nic->rng, sizeof(nic->rng), 0) < 0)
+		nic->rng = sn_now();
+	TAILQ_INIT(&nic->run);
+	TAILQ_INIT(&nic->err);
+	pthread_mutex_init(&nic->lock, NULL);
+	nic->dev->bar_fd = -1;
+	nic->dev->epoll_fd = nic->dev->event_fd = nic->dev->timer_fd = -1;
+	nic->dev->roce_en = true;
+}
+
+/* In the order of who refers to whom. */
+static void free_objects(struct sn_nic *nic)
+{
+	sn_table_each(nic, &nic->qps, sn_qp_free);
+	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
+	sn_table_each(nic, &nic->cqs, sn_cq_free);
+	sn_table_each(nic, &nic->eqs, sn_eq_free);
+	sn_table_each(nic, &nic->umems, sn_umem_free);
+	sn_table_each(nic, &nic->uars, sn_uar_free);
+	sn_table_each(nic, &nic->pds, sn_pd_free);
+	sn_table_free(&nic->qps);
+	sn_table_free(&nic->mkeys);
+	sn_table_free(&nic->cqs);
+	sn_table_free(&nic->eqs);
+	sn_table_free(&nic->umems);
+	sn_table_free(&nic->uars);
+	sn_table_free(&nic->pds);
+}
+
+static void destroy(struct sn_nic *nic)
+{
+	free_objects(nic);
+	sn_bar_close(nic);
+	pthread_mutex_destroy(&nic->lock);
+	free(nic->heap);
+	free(nic->dev);
+	free(nic);
+}
+
+int softnic_open(const struct softnic_config *config, struct softnic **handle)
+{
+	struct sn_nic *nic = calloc(1, sizeof(*nic));
+	int err;
+
+	if (!nic)
+		return -ENOMEM;
+	nic->dev = calloc(1, sizeof(*nic->dev));
+	if (!nic->dev) {
+		free(nic);
+		return -ENOMEM;
+	}
+	init(nic, config);
+	err = sn_bar_open(nic);
+	if (!err)
+		err = sn_mkey_reserved(nic);
+	if (err)
+		goto destroy;
+	err = sn_fabric_open(nic);
+	if (err)
+		goto destroy;
+	err = sn_thread_start(nic);
+	if (err)
+		goto close_fabric;
+	*handle = (struct softnic *)nic;
+	return 0;
+close_fabric:
+	sn_fabric_close(nic);
+destroy:
+	destroy(nic);
+	return err;
+}
+
+void softnic_close(struct softnic *handle)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	sn_thread_stop(nic);
+	sn_table_each(nic, &nic->qps, sn_qp_free);
+	sn_fabric_close(nic);
+	destroy(nic);
+}
+
+size_t softnic_object_count(struct softnic *handle, const char *kind)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	const struct {
+		const char *kind;
+		const struct sn_table *table;
+		size_t own;		/* that the device itself holds */
+	} kinds[] = {
+		{ "qp", &nic->qps, 0 }, { "cq", &nic->cqs, 0 },	    { "mkey", &nic->mkeys, 1 },
+		{ "pd", &nic->pds, 0 }, { "uar", &nic->uars, 0 },   { "umem", &nic->umems, 0 },
+		{ "eq", &nic->eqs, 0 }, { "rmp", &nic->srqs, 0 },
+	};
+	size_t n = 0;
+
+	sn_enter(nic);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kind, kinds[i].kind))
+			n = kinds[i].table->live - kinds[i].own;
+	sn_leave(nic);
+	return n;
+}
+
+void softnic_counters(struct softnic *handle, struct softnic_counters *c)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	sn_enter(nic);
+	*c = nic->ctr;
+	sn_leave(nic);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Protection domains and umems: objects that others refer to. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
+{
+	struct sn_pd *pd = calloc(1, sizeof(*pd));
+	int err = pd ? sn_table_add(c->nic, &c->nic->pds, 24, pd, &pd->pdn) : -ENOMEM;
+
+	if (err) {
+		free(pd);
+		return sn_cmd_refuse_errno(c, err);
+	}
+	sn_set(c->out, CMD_NUMBER, pd->pdn);
+	return STAT_OK;
+}
+
+void sn_pd_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_pd *pd = obj;
+
+	sn_table_remove(&nic->pds, pd->pdn);
+	free(pd);
+}
+
+uint8_t sn_cmd_dealloc_pd(struct sn_cmd *c)
+{
+	struct sn_pd *pd = sn_table_find(&c->nic->pds, sn_get(c->in, CMD_NUMBER));
+
+	if (!pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such PD");
+	if (pd->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "PD has %u objects", pd->refs);
+	sn_pd_free(c->nic, pd);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_create_umem(struct sn_cmd *c)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+	unsigned int shift = sn_get(ctx, UMEM_LOG_PAGE) + 12;
+	uint32_t off = sn_get32(ctx, UMEM_PAGE_OFFSET);
+	uint64_t n = sn_get64(ctx, UMEM_NUM_MTT);
+	struct sn_umem *umem;
+	int err;
+
+	if (!n || n > (c->inlen - AT_CTX - UMEM_MTT) / 8)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "num_of_mtt and length disagree");
+	if (off >> shift)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "page_offset beyond the page");
+	umem = calloc(1, sizeof(*umem));
+	if (!umem)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	err = sn_buf_from_list(&umem->buf, ctx + UMEM_MTT, (uint32_t)n, shift, true);
+	if (err)
+		goto free_umem;
+	umem->buf.offset = off;
+	umem->buf.len -= off;
+	err = sn_table_add(c->nic, &c->nic->umems, 24, umem, &umem->id);
+	if (err)
+		goto free_buf;
+	sn_set(c->out, CMD_NUMBER, umem->id);
+	return STAT_OK;
+free_buf:
+	sn_buf_release(&umem->buf);
+free_umem:
+	free(umem);
+	return sn_cmd_refuse_errno(c, err);
+}
+
+void sn_umem_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_umem *umem = obj;
+
+	sn_table_remove(&nic->umems, umem->id);
+	sn_buf_release(&umem->buf);
+	free(umem);
+}
+
+uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
+{
+	struct sn_umem *umem = sn_table_find(&c->nic->umems, sn_get(c->in, CMD_NUMBER));
+
+	if (!umem)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such umem");
+	if (umem->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "umem has %u users", umem->refs);
+	sn_umem_free(c->nic, umem);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint64_t offset,
+		    uint64_t len)
+{
+	uint64_t page = UINT64_C(1) << log_page;
+	uint64_t n = (offset + len + page - 1) >> log_page;
+	int err;
+
+	if (offset >= page)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "page_offset beyond the page");
+	if (n > (c->inlen - AT_PAS) / 8)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu addresses needed",
+				     (unsigned long long)n);
+	err = sn_buf_from_list(b, c->in + AT_PAS, (uint32_t)n, log_page, false);
+	if (err)
+		return sn_cmd_refuse_errno(c, err);
+	b->offset = offset;
+	b->len = len;
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
+		    uint64_t len, unsigned int align)
+{
+	struct sn_umem *umem = sn_table_find(&c->nic->umems, id);
+
+	if (!umem)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no umem %#x", id);
+	if (offset > umem->buf.len || len > umem->buf.len - offset)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "beyond umem %#x", id);
+	if ((umem->buf.offset + offset) % align)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "umem offset not a multiple of %u", align);
+	sn_buf_from_umem(b, umem, offset, len);
+	return STAT_OK;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: CREATE, DESTROY, QUERY. PRM "Queue pair context"; transitions are in qp_modify.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
+{
+	struct sn_nic *nic = c->nic;
+
+	qp->pd = sn_table_find(&nic->pds, sn_get(ctx, QPC_PD));
+	qp->uar = sn_table_find(&nic->uars, sn_get(ctx, QPC_UAR));
+	qp->scq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_SND));
+	qp->rcq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_RCV));
+	if (!qp->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, QPC_PD));
+	if (!qp->uar)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, QPC_UAR));
+	if (!qp->scq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no send CQ %#x", sn_get(ctx, QPC_CQN_SND));
+	if (!qp->rcq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no receive CQ %#x",
+				     sn_get(ctx, QPC_CQN_RCV));
+	return STAT_OK;
+}
+
+static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
+{
+	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
+
+	if (sn_get(ctx, QPC_ST) != ST_RC)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x: not in the caps",
+				     sn_get(ctx, QPC_ST));
+	if (rq_type != RQ_REGULAR && rq_type != RQ_ZERO)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
+	if (sn_get(ctx, QPC_WQ_SIGN) || sn_get(ctx, QPC_CS_REQ) || sn_get(ctx, QPC_CS_RES))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature or scatter to CQE: not in the caps");
+	qp->uidx = sn_get(ctx, QPC_USER_INDEX);
+	qp->rlky = sn_get(ctx, QPC_RLKY);
+	if (!sn_get(ctx, QPC_NO_SQ))
+		qp->sq_size = UINT32_C(1) << sn_get(ctx, QPC_LOG_SQ_SIZE);
+	if (rq_type == RQ_REGULAR) {
+		qp->rq_size = UINT32_C(1) << sn_get(ctx, QPC_LOG_RQ_SIZE);
+		qp->rq_stride = UINT32_C(16) << sn_get(ctx, QPC_LOG_RQ_STRIDE);
+	}
+	/* PRM: the receive queue comes first in the buffer. */
+	qp->sq_off = (uint64_t)qp->rq_size * qp->rq_stride;
+	return STAT_OK;
+}
+
+static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
+{
+	uint64_t bytes = qp->sq_off + (uint64_t)qp->sq_size * SN_WQEBB;
+	uint64_t dbr = sn_get64(ctx, QPC_DBR_ADDR);
+	uint8_t status = STAT_OK;
+
+	if (bytes && sn_get(c->in, QP_WQ_UMEM_VALID))
+		status = sn_cmd_umem(c, &qp->buf, sn_get32(c->in, QP_WQ_UMEM_ID),
+				     sn_get64(c->in, QP_WQ_UMEM_OFFSET), bytes, SN_WQEBB);
+	else if (bytes)
+		status = sn_cmd_list(c, &qp->buf, sn_get(ctx, QPC_LOG_PAGE) + 12,
+				     sn_get(ctx, QPC_PAGE_OFFSET) * 64ull, bytes);
+	if (status)
+		return status;
+	if (sn_get(ctx, QPC_DBR_UMEM))
+		return sn_cmd_umem(c, &qp->dbr, sn_get32(ctx, QPC_DBR_UMEM_ID), dbr, 8, 8);
+	if (!dbr || dbr % 8)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
+	sn_buf_from_addr(&qp->dbr, dbr, 8);
+	return STAT_OK;
+}
+
+static uint8_t read_context(struct sn_cmd *c, struct sn_qp *qp)
+{
+	const uint8_t *ctx = c->in + AT_QPC;
+	uint8_t status = find_objects(c, ctx, qp);
+
+	if (!status)
+		status = read_sizes(c, ctx, qp);
+	if (!status)
+		status = read_buffers(c, ctx, qp);
+	memcpy(qp->ctx, ctx, QPC_BYTES);
+	return status;
+}
+
+static void release(struct sn_qp *qp)
+{
+	sn_buf_release(&qp->buf);
+	sn_buf_release(&qp->dbr);
+	free(qp->wr);
+	free(qp);
+}
+
+static void hold(struct sn_qp *qp)
+{
+	qp->pd->refs++;
+	qp->uar->refs++;
+	qp->scq->refs++;
+	qp->rcq->refs++;
+	LIST_INSERT_HEAD(&qp->uar->qps, qp, link);
+}
+
+uint8_t sn_cmd_create_qp(struct sn_cmd *c)
+{
+	struct sn_qp *qp = calloc(1, sizeof(*qp));
+	uint8_t status;
+	int err;
+
+	if (!qp)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	qp->nic = c->nic;
+	status = read_context(c, qp);
+	if (status)
+		goto release;
+	qp->wr = calloc(qp->sq_size ? qp->sq_size : 1, sizeof(*qp->wr));
+	err = qp->wr ? sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn) : -ENOMEM;
+	if (err)
+		goto refuse;
+	err = sn_rc_create(qp);
+	if (err)
+		goto remove;
+	hold(qp);
+	sn_set(c->out, CMD_NUMBER, qp->qpn);
+	return STAT_OK;
+remove:
+	sn_table_remove(&c->nic->qps, qp->qpn);
+refuse:
+	status = sn_cmd_refuse_errno(c, err);
+release:
+	release(qp);
+	return status;
+}
+
+static void leave_lists(struct sn_qp *qp)
+{
+	if (qp->on_run)
+		TAILQ_REMOVE(&qp->nic->run, qp, run);
+	if (qp->on_err)
+		TAILQ_REMOVE(&qp->nic->err, qp, err);
+	qp->on_run = qp->on_err = false;
+}
+
+void sn_qp_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_qp *qp = obj;
+
+	sn_rc_destroy(qp);
+	sn_table_remove(&nic->qps, qp->qpn);
+	leave_lists(qp);
+	LIST_REMOVE(qp, link);
+	qp->pd->refs--;
+	qp->uar->refs--;
+	qp->scq->refs--;
+	qp->rcq->refs--;
+	release(qp);
+}
+
+uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
+{
+	struct sn_qp *qp = sn_qp_find(c->nic, sn_get(c->in, CMD_NUMBER));
+
+	if (!qp)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
+	sn_qp_free(c->nic, qp);
+	return STAT_OK;
+}
+
+void sn_qp_reset_queues(struct sn_qp *qp)
+{
+	leave_lists(qp);
+	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
+	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
+	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;
+	qp->sq_stopped = qp->sq_fenced = false;
+}
+
+uint8_t sn_cmd_query_qp(struct sn_cmd *c)
+{
+	struct sn_qp *qp = sn_qp_find(c->nic, sn_get(c->in, CMD_NUMBER));
+	uint8_t *ctx = c->out + AT_QPC;
+
+	if (!qp)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
+	memcpy(ctx, qp->ctx, QPC_BYTES);
+	sn_set(ctx, QPC_STATE, qp->state);
+	sn_set(ctx, QPC_RRE, qp->rre);
+	sn_set(ctx, QPC_RWE, qp->rwe);
+	sn_set(ctx, QPC_RAE, qp->rae);
+	sn_set(ctx, QPC_MIN_RNR, qp->min_rnr_nak);
+	sn_set(ctx, QPC_REMOTE_QPN, qp->remote_qpn);
+	sn_set(ctx, QPC_SEND_PSN, qp->sq_psn);
+	sn_set(ctx, QPC_RCV_PSN, qp->rq_psn);
+	sn_set(ctx, QPC_HW_SQ, qp->sq_next);
+	sn_set(ctx, QPC_SW_SQ, qp->sq_pi);
+	sn_set(ctx, QPC_HW_RQ, qp->rq_next);
+	sn_set(ctx, QPC_SW_RQ, qp->rq_pi);
+	return STAT_OK;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * QP transitions. What a transition requires is always taken; what is optional in it only by its
+ * bit of opt_param_mask, as firmware does. PRM "QP state transitions".
+ */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+struct request {
+	struct sn_cmd *c;
+	struct sn_qp *qp;
+	const uint8_t *ctx, *ads;
+	uint32_t opt;
+};
+
+typedef uint8_t take_fn(const struct request *r);
+
+static void take_access(const struct request *r, uint32_t which)
+{
+	if (which & OPT_RRE)
+		r->qp->rre = sn_get(r->ctx, QPC_RRE);
+	if (which & OPT_RWE)
+		r->qp->rwe = sn_get(r->ctx, QPC_RWE);
+	if (which & OPT_RAE)
+		r->qp->rae = sn_get(r->ctx, QPC_RAE);
+}
+
+static void take_optional(const struct request *r)
+{
+	take_access(r, r->opt);
+	if (r->opt & OPT_RNR_TIMEOUT)
+		r->qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
+}
+
+static uint8_t to_init(const struct request *r)
+{
+	if (sn_get(r->ads, ADS_PORT) != 1)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u",
+				     sn_get(r->ads, ADS_PORT));
+	if (sn_get(r->ads, ADS_PKEY_INDEX))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "pkey_index %u",
+				     sn_get(r->ads, ADS_PKEY_INDEX));
+	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
+	return STAT_OK;
+}
+
+static void take_path(const struct request *r, struct sn_av *av)
+{
+	*av = (struct sn_av){
+		.gid_index = (uint8_t)sn_get(r->ads, ADS_SRC_INDEX),
+		.hop_limit = (uint8_t)sn_get(r->ads, ADS_HOP_LIMIT),
+		.tclass = (uint8_t)sn_get(r->ads, ADS_TCLASS),
+		.sl = (uint8_t)sn_get(r->ads, ADS_SL),
+		.udp_sport = (uint16_t)sn_get(r->ads, ADS_UDP_SPORT),
+		.rlid = (uint16_t)sn_get(r->ads, ADS_RLID),
+		.flow_label = sn_get(r->ads, ADS_FLOW_LABEL),
+		.grh = sn_get(r->ads, ADS_GRH),
+		.force_loopback = sn_get(r->ads, ADS_FL),
+	};
+	/* RoCE: DSCP and ECN have their own fields; together they are the traffic class. */
+	if (!av->tclass)
+		av->tclass = (uint8_t)(sn_get(r->ads, ADS_DSCP) << 2 | sn_get(r->ads, ADS_ECN));
+	memcpy(av->rgid, r->ads + ADS_RGID, sizeof(av->rgid));
+	memcpy(av->rmac, r->ads + ADS_RMAC, sizeof(av->rmac));
+}
+
+static uint8_t check_path(const struct request *r, const struct sn_av *av)
+{
+	static const uint8_t zero[16];
+
+	if (av->force_loopback)
+		return STAT_OK;
+	if (av->gid_index >= SN_GIDS || !r->c->nic->gid[av->gid_index].valid)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "src_addr_index %u is empty",
+				     av->gid_index);
+	if (!memcmp(av->rmac, zero, sizeof(av->rmac)))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "rmac is zero");
+	if (!memcmp(av->rgid, zero, sizeof(av->rgid)))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "rgid is zero");
+	return STAT_OK;
+}
+
+static uint8_t to_rtr(const struct request *r)
+{
+	struct sn_qp *qp = r->qp;
+	unsigned int mtu = sn_get(r->ctx, QPC_MTU);
+	unsigned int log_msg = sn_get(r->ctx, QPC_LOG_MSG_MAX);
+	struct sn_av av;
+	uint8_t status;
+
+	if (mtu < 1 || mtu > 5)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "mtu %u", mtu);
+	if (log_msg > SN_LOG_MSG_MAX)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_msg_max %u", log_msg);
+	take_path(r, &av);
+	status = check_path(r, &av);
+	if (status)
+		return status;
+	qp->av = av;
+	qp->mtu = (uint16_t)(128u << mtu);
+	qp->log_msg_max = (uint8_t)log_msg;
+	qp->remote_qpn = sn_get(r->ctx, QPC_REMOTE_QPN);
+	qp->rq_psn = sn_get(r->ctx, QPC_RCV_PSN);
+	qp->max_dest_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_RRA_MAX));
+	qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
+	qp->atomic_mode = (uint8_t)sn_get(r->ctx, QPC_ATOMIC_MODE);
+	return STAT_OK;
+}
+
+static uint8_t to_rts(const struct request *r)
+{
+	struct sn_qp *qp = r->qp;
+
+	qp->sq_psn = sn_get(r->ctx, QPC_SEND_PSN);
+	qp->max_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_SRA_MAX));
+	qp->retry_count = (uint8_t)sn_get(r->ctx, QPC_RETRY);
+	qp->rnr_retry = (uint8_t)sn_get(r->ctx, QPC_RNR_RETRY);
+	qp->log_ack_req_freq = (uint8_t)sn_get(r->ctx, QPC_ACK_FREQ);
+	qp->av.ack_timeout = (uint8_t)sn_get(r->ads, ADS_ACK_TIMEOUT);
+	return STAT_OK;
+}
+
+static uint8_t nothing(const struct request *r)
+{
+	(void)r;
+	return STAT_OK;
+}
+
+#define FROM(state) (1u << SN_QP_##state)
+#define ANY (FROM(RST) | FROM(INIT) | FROM(RTR) | FROM(RTS) | FROM(ERR))
+
+static const struct transition {
+	uint16_t opcode;
+	unsigned int from;
+	enum sn_qp_state to;
+	take_fn *take;
+	uint32_t optional;		/* bits of the mask that mean something here */
+} transitions[] = {
+	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
+	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RRE | OPT_RAE | OPT_RWE },
+	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RRE | OPT_RAE | OPT_RWE },
+	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts,
+	  OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMEOUT },
+	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, nothing,
+	  OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMEOUT },
+	{ CMD_2ERR_QP, ANY, SN_QP_ERR, nothing, 0 },
+	{ CMD_2RST_QP, ANY, SN_QP_RST, nothing, 0 },
+};
+
+static const struct transition *find(uint16_t opcode)
+{
+	const struct transition *t = transitions;
+
+	while (t->opcode != opcode)
+		t++;
+	return t;
+}
+
+static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
+{
+	enum sn_qp_state from = qp->state;
+
+	if (to == SN_QP_ERR) {
+		sn_qp_to_error(qp);
+		return;
+	}
+	if (to == SN_QP_RST)
+		sn_qp_reset_queues(qp);
+	qp->state = to;
+	sn_rc_modified(qp, from);
+}
+
+/* Ranges are in the command, so a context that is wrong leaves the QP as it was. */
+uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
+{
+	const struct transition *t = find((uint16_t)sn_get(c->in, CMD_OPCODE));
+	struct request r = {
+		.c = c,
+		.qp = sn_qp_find(c->nic, sn_get(c->in, CMD_NUMBER)),
+		.ctx = c->in + AT_QPC,
+		.ads = c->in + AT_QPC + AT_ADS,
+	};
+	uint8_t status;
+
+	if (!r.qp)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
+	if (!(t->from >> r.qp->state & 1))
+		return sn_cmd_refuse(c, STAT_BAD_QP_STATE, "QP %#x is in state %u", r.qp->qpn,
+				     r.qp->state);
+	status = t->take(&r);
+	if (status)
+		return status;
+	if (t->optional) {
+		r.opt = sn_get32(c->in, QP_OPT_MASK) & t->optional;
+		take_optional(&r);
+	}
+	enter_state(r.qp, t->to);
+	return STAT_OK;
+}

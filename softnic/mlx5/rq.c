@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The receive queue. It has no doorbell: the record is read when something arrives. */
+#include <errno.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/wqe.h"
+
+/* What is posted, by the record. False: unreadable or impossible. */
+static bool read_producer(struct sn_qp *qp)
+{
+	uint32_t rec;
+	uint16_t pi;
+
+	if (!sn_dbr_read(qp->nic, &qp->dbr, 0, &rec))
+		return false;
+	pi = (uint16_t)rec;
+	if (rec >> 16)
+		sn_violate(qp->nic, SN_V_DB_RECORD, "QP %#x: reserved bits in RQ record %#x",
+			   qp->qpn, rec);
+	if ((uint16_t)(pi - qp->rq_pi) > 0x8000) {
+		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x RQ: %u after %u", qp->qpn, pi,
+			   qp->rq_pi);
+		return false;
+	}
+	if ((uint16_t)(pi - qp->rq_done) > qp->rq_size) {
+		sn_violate(qp->nic, SN_V_RQ_OVERRUN, "QP %#x: %u posted, ring of %u", qp->qpn,
+			   (uint16_t)(pi - qp->rq_done), qp->rq_size);
+		return false;
+	}
+	qp->rq_pi = pi;
+	return true;
+}
+
+/* Data segments to the end of the stride, or to the one with the key that ends a short list. */
+static int parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw)
+{
+	uint64_t total = 0;
+
+	for (uint32_t pos = 0; pos < qp->rq_stride && r->nsge < SN_SGE_MAX; pos += 16) {
+		const struct sn_data *d = (const void *)(raw + pos);
+		uint32_t count = from_be32(d->byte_count);
+
+		if (from_be32(d->lkey) == SN_LIST_END)
+			break;
+		if (!count || count & SN_INLINE) {
+			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x",
+				   qp->qpn, r->idx, count);
+			return -EIO;
+		}
+		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d->va), .len = count,
+						     .key = from_be32(d->lkey) };
+		total += count;
+	}
+	r->len = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
+	return 1;
+}
+
+int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
+{
+	uint8_t raw[2048] __attribute__((aligned(16)));
+	uint32_t slot;
+
+	if (!qp->rq_size)
+		return 0;
+	if (!read_producer(qp))
+		return -EIO;
+	if (qp->rq_next == qp->rq_pi)
+		return 0;
+	slot = qp->rq_next & (qp->rq_size - 1);
+	if (!sn_buf_copy_out(qp->nic, &qp->buf, (uint64_t)slot * qp->rq_stride, raw, qp->rq_stride))
+		return -EIO;
+	rwqe->idx = qp->rq_next++;
+	rwqe->srq = NULL;
+	rwqe->nsge = 0;
+	return parse(qp, rwqe, raw);
+}
+
+static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)
+{
+	qp->rq_done = (uint16_t)(rwqe->idx + 1);
+	if (!sn_cqe_write(qp, qp->rcq, cqe))
+		sn_qp_to_error(qp);
+}
+
+void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
+		uint32_t byte_cnt, be32_t imm, bool solicited)
+{
+	struct sn_cqe cqe = { .op = op, .counter = rwqe->idx, .byte_cnt = byte_cnt, .imm = imm,
+			      .solicited = solicited };
+
+	complete(qp, rwqe, &cqe);
+}
+
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor)
+{
+	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = rwqe->idx, .syndrome = syndrome,
+			      .vendor = vendor };
+
+	complete(qp, rwqe, &cqe);
+}
+
+bool sn_rq_flush(struct sn_qp *qp)
+{
+	bool any = false;
+
+	if (!qp->rq_size || qp->rcq->error || !read_producer(qp))
+		return false;
+	while (qp->rq_done != qp->rq_pi) {
+		struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->rq_done,
+				      .syndrome = SN_SYND_FLUSH };
+
+		qp->rq_next = ++qp->rq_done;
+		any = true;
+		if (!sn_cqe_write(qp, qp->rcq, &cqe))
+			break;
+	}
+	return any;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages as scatter/gather lists. */
+#include <sys/param.h>
+
+#include "softnic/mlx5/dev.h"
+
+struct cursor {
+	struct sn_qp *qp;
+	const struct sn_sge *sge;
+	unsigned int n;
+	uint32_t skip, len;
+	uint8_t rights;
+};
+
+/* The next part of the message that lies in one element. False: no more. */
+static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
+{
+	while (cur->n && cur->skip >= cur->sge->len) {
+		cur->skip -= cur->sge->len;
+		cur->sge++;
+		cur->n--;
+	}
+	if (!cur->n || !cur->len)
+		return false;
+	*a = (struct sn_access){
+		.key = cur->sge->key, .pd = cur->qp->pd, .qpn = cur->qp->qpn, .rights = cur->rights,
+		.va = cur->sge->va + cur->skip, .len = MIN(cur->len, cur->sge->len - cur->skip),
+	};
+	*inl = cur->sge->inl ? cur->sge->inl + cur->skip : NULL;
+	cur->skip += (uint32_t)a->len;
+	cur->len -= (uint32_t)a->len;
+	return true;
+}
+
+/* A list shorter than the message: what is left over has no place. */
+static enum sn_acc end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
+{
+	if (acc && acc != SN_ACC_MANY)
+		sn_acc_violation(cur->qp->nic, a, acc, false);
+	return acc ? acc : cur->len ? SN_ACC_BOUNDS : SN_ACC_OK;
+}
+
+enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		      void *dst, uint32_t len)
+{
+	struct cursor cur = { qp, sge, n, off, len, SN_LR };
+	struct sn_access a = { 0 };
+	const uint8_t *inl;
+	uint8_t *d = dst;
+	enum sn_acc acc = SN_ACC_OK;
+
+	while (!acc && next(&cur, &a, &inl)) {
+		if (inl)
+			memcpy(d, inl, a.len);
+		else
+			acc = sn_mkey_read(qp->nic, &a, d);
+		d += a.len;
+	}
+	return end(&cur, acc, &a);
+}
+
+enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		       const void *src, uint32_t len)
+{
+	struct cursor cur = { qp, sge, n, off, len, SN_LW };
+	struct sn_access a = { 0 };
+	const uint8_t *inl, *s = src;
+	enum sn_acc acc = SN_ACC_OK;
+
+	while (!acc && next(&cur, &a, &inl)) {
+		acc = sn_mkey_write(qp->nic, &a, s);
+		s += a.len;
+	}
+	return end(&cur, acc, &a);
+}
+
+enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
+		       unsigned int *niov)
+{
+	struct cursor cur = { qp, sge, n, off, len, rights };
+	struct sn_access a = { 0 };
+	const uint8_t *inl;
+	enum sn_acc acc = SN_ACC_OK;
+	unsigned int used = 0, k = 0;
+
+	while (!acc && next(&cur, &a, &inl)) {
+		if (inl && used == max) {
+			acc = SN_ACC_MANY;
+		} else if (inl) {
+			iov[used++] = (struct iovec){ (void *)(uintptr_t)inl, a.len };
+		} else {
+			acc = sn_mkey_map(qp->nic, &a, iov + used, max - used, &k);
+			used += acc ? 0 : k;
+		}
+	}
+	acc = end(&cur, acc, &a);
+	if (!acc)
+		*niov = used;
+	return acc;
+}

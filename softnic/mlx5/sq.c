@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The send queue: doorbells, fetching, flushing. PRM "Send queue", "Control segment". */
+#include <sys/param.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/wqe.h"
+
+struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
+{
+	return sn_table_find(&nic->qps, qpn);
+}
+
+bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
+{
+	uint32_t size = qp->sq_size * SN_WQEBB;
+	uint32_t at = (idx & (qp->sq_size - 1)) * SN_WQEBB;
+	uint32_t len = ds * 16, head = MIN(len, size - at);
+
+	return sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off + at, dst, head) &&
+	       sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off, dst + head, len - head);
+}
+
+/* Free for reuse is what a CQE has told, so the ring may hold no more than that. */
+static bool producer_ok(struct sn_qp *qp, uint32_t rec)
+{
+	uint16_t pi = (uint16_t)rec;
+
+	if (rec >> 16)
+		sn_violate(qp->nic, SN_V_DB_RECORD, "QP %#x: reserved bits in %#x", qp->qpn, rec);
+	if ((uint16_t)(pi - qp->sq_pi) > 0x8000) {
+		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x: %u after %u", qp->qpn, pi,
+			   qp->sq_pi);
+		return false;
+	}
+	if ((uint16_t)(pi - qp->sq_told) > qp->sq_size) {
+		sn_violate(qp->nic, SN_V_SQ_OVERRUN, "QP %#x: %u blocks past %u, ring of %u",
+			   qp->qpn, (uint16_t)(pi - qp->sq_told), qp->sq_told, qp->sq_size);
+		return (uint16_t)(pi - qp->sq_done) <= qp->sq_size;
+	}
+	return true;
+}
+
+void sn_sq_doorbell(struct sn_qp *qp)
+{
+	uint32_t rec;
+
+	if (!qp->sq_size || !sn_dbr_read(qp->nic, &qp->dbr, 1, &rec) || (uint16_t)rec == qp->sq_pi)
+		return;
+	if (qp->state < SN_QP_RTS) {
+		sn_violate(qp->nic, SN_V_DB_STATE, "QP %#x rung in state %u", qp->qpn, qp->state);
+		return;
+	}
+	if (!producer_ok(qp, rec))
+		return;
+	qp->sq_pi = (uint16_t)rec;
+	sn_qp_kick(qp);
+}
+
+static bool known_opcode(uint8_t opcode)
+{
+	switch (opcode) {
+	case SN_OP_NOP:
+	case SN_OP_SEND:
+	case SN_OP_SEND_IMM:
+	case SN_OP_SEND_INVAL:
+	case SN_OP_WRITE:
+	case SN_OP_WRITE_IMM:
+	case SN_OP_READ:
+	case SN_OP_ATOMIC_CS:
+	case SN_OP_ATOMIC_FA:
+	case SN_OP_UMR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* False: what this block holds is not a WQE that belongs here. */
+static bool ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
+{
+	uint32_t word = from_be32(ctrl->opmod_idx_opcode), qpn_ds = from_be32(ctrl->qpn_ds);
+	uint16_t idx = (uint16_t)(word >> 8), room = (uint16_t)(qp->sq_pi - qp->sq_next);
+	unsigned int ds = qpn_ds & 0x3f;
+
+	if (idx != qp->sq_next)
+		sn_violate(qp->nic, SN_V_WQE_INDEX, "QP %#x: %u at %u", qp->qpn, idx, qp->sq_next);
+	else if (qpn_ds >> 8 != qp->qpn)
+		sn_violate(qp->nic, SN_V_WQE_QPN, "QP %#x: WQE of %#x", qp->qpn, qpn_ds >> 8);
+	else if (!known_opcode((uint8_t)word))
+		sn_violate(qp->nic, SN_V_WQE_OPCODE, "QP %#x: %#x", qp->qpn, word & 0xff);
+	else if (!ds || sn_blocks(ds) > room)
+		sn_violate(qp->nic, SN_V_WQE_DS, "QP %#x: DS %u in %u blocks", qp->qpn, ds, room);
+	else
+		return true;
+	return false;
+}
+
+/* Bits that the manual keeps for itself; a WQE that sets them is executed all the same. */
+static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
+{
+	uint32_t word = from_be32(ctrl->opmod_idx_opcode);
+	uint8_t opcode = (uint8_t)word;
+	bool imm = opcode == SN_OP_SEND_IMM || opcode == SN_OP_WRITE_IMM ||
+		   opcode == SN_OP_SEND_INVAL || opcode == SN_OP_UMR;
+
+	if (word >> 24 || from_be32(ctrl->qpn_ds) & 0xc0 || ctrl->signature || ctrl->dci_stream[0] ||
+	    ctrl->dci_stream[1] ||
+	    ctrl->fm_ce_se & 0x11 || ctrl->fm_ce_se >> 5 > SN_FENCE_SMALL_READ ||
+	    (ctrl->imm.be && !imm))
+		sn_violate(qp->nic, SN_V_WQE_RESERVED, "QP %#x: opcode %#x index %u: ctrl", qp->qpn,
+			   opcode, word >> 8 & 0xffff);
+}
+
+static bool fenced(const struct sn_qp *qp, uint8_t fence)
+{
+	switch (fence) {
+	case SN_FENCE_READ:
+	case SN_FENCE_SMALL_READ:
+		return qp->wr_reads;
+	case SN_FENCE_STRONG:
+		return sn_wr_count(qp);
+	default:
+		return false;	/* local operations are done when they are fetched */
+	}
+}
+
+static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
+{
+	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;
+	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, (uint8_t)from_be32(ctrl->opmod_idx_opcode),
+				      ds ? (uint8_t)ds : 1, SN_CE_ALWAYS);
+
+	sn_wr_done(qp, wr, syndrome, 0, 0);
+}
+
+bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
+{
+	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
+
+	wqe->syndrome = SN_SYND_LOCAL_QP_OP;
+	if (!sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw))
+		return false;
+	wqe->wr = wr;
+	wqe->opcode = wr->opcode;
+	wqe->ds = wr->ds;
+	wqe->fence = ctrl->fm_ce_se >> 5;
+	wqe->solicited = ctrl->fm_ce_se >> 1 & 1;
+	wqe->imm = ctrl->imm;
+	wqe->syndrome = sn_wqe_parse(qp, wqe);
+	return wqe->syndrome == SN_SYND_OK;
+}
+
+static bool is_read(uint8_t opcode)
+{
+	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
+}
+
+/* Puts the WQE at sq_next in the FIFO. False: it is not the wire's (done here, or stopped). */
+static bool take(struct sn_qp *qp, const struct sn_ctrl *ctrl, struct sn_wqe *wqe)
+{
+	uint8_t opcode = (uint8_t)from_be32(ctrl->opmod_idx_opcode);
+	uint8_t ds = (uint8_t)(from_be32(ctrl->qpn_ds) & 0x3f);
+	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
+
+	ctrl_reserved(qp, ctrl);
+	qp->nic->ctr.wqes++;
+	if (!sn_sq_refetch(qp, wr, wqe)) {
+		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
+		return false;
+	}
+	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {
+		sn_wr_done(qp, wr, opcode == SN_OP_UMR ? sn_umr_execute(qp, wqe) : SN_SYND_OK, 0, 0);
+		return false;
+	}
+	wr->counted = is_read(opcode);
+	qp->wr_reads += wr->counted;
+	return true;
+}
+
+enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
+		struct sn_ctrl ctrl;
+
+		if (sn_wr_count(qp) == qp->sq_size ||
+		    !sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl))
+			break;
+		if (!ctrl_ok(qp, &ctrl)) {
+			stop(qp, &ctrl, SN_SYND_LOCAL_QP_OP);
+			break;
+		}
+		if (fenced(qp, ctrl.fm_ce_se >> 5)) {
+			qp->sq_fenced = true;
+			return SN_SQ_FENCED;
+		}
+		if (take(qp, &ctrl, wqe))
+			return SN_SQ_WQE;
+	}
+	return SN_SQ_EMPTY;
+}
+
+/* In ERR: WQEs that were never fetched. */
+void sn_sq_flush(struct sn_qp *qp)
+{
+	while (qp->sq_next != qp->sq_pi) {
+		struct sn_ctrl ctrl;
+		unsigned int ds;
+		struct sn_wr wr = { .idx = qp->sq_next };
+
+		if (!sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl) || !ctrl_ok(qp, &ctrl)) {
+			qp->sq_next = qp->sq_done = qp->sq_pi;
+			return;
+		}
+		ds = from_be32(ctrl.qpn_ds) & 0x3f;
+		wr.ds = (uint8_t)ds;
+		wr.ce = ctrl.fm_ce_se >> 2 & 3;
+		wr.opcode = (uint8_t)from_be32(ctrl.opmod_idx_opcode);
+		wr.syndrome = SN_SYND_FLUSH;
+		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
+		if (!sn_wr_complete(qp, &wr))
+			return;
+	}
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers to objects: open addressing, linear probing, half full at most. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+
+static char grave;		/* stands where an object was removed */
+#define GRAVE ((void *)&grave)
+
+static uint32_t hash(uint32_t number)
+{
+	return number * UINT32_C(2654435769) >> 8;
+}
+
+void *sn_table_find(const struct sn_table *t, uint32_t number)
+{
+	if (!t->slot)
+		return NULL;
+	for (uint32_t i = hash(number);; i++) {
+		void *obj = t->slot[i & t->mask];
+
+		if (!obj)
+			return NULL;
+		if (obj != GRAVE && t->number[i & t->mask] == number)
+			return obj;
+	}
+}
+
+static void place(struct sn_table *t, uint32_t number, void *obj)
+{
+	uint32_t i = hash(number);
+
+	while (t->slot[i & t->mask])
+		i++;
+	t->slot[i & t->mask] = obj;
+	t->number[i & t->mask] = number;
+	t->used++;
+	t->live++;
+}
+
+static int grow(struct sn_table *t)
+{
+	size_t size = 16;
+	struct sn_table n = { 0 };
+
+	while (size < (size_t)t->live * 4)
+		size *= 2;
+	n.slot = calloc(size, sizeof(*n.slot));
+	n.number = calloc(size, sizeof(*n.number));
+	if (!n.slot || !n.number) {
+		sn_table_free(&n);
+		return -ENOMEM;
+	}
+	n.mask = (uint32_t)size - 1;
+	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
+		if (t->slot[i] && t->slot[i] != GRAVE)
+			place(&n, t->number[i], t->slot[i]);
+	sn_table_free(t);
+	*t = n;
+	return 0;
+}
+
+int sn_table_insert(struct sn_table *t, uint32_t number, void *obj)
+{
+	if (sn_table_find(t, number))
+		return -EEXIST;
+	if (!t->slot || (t->used + 1) * 2 > t->mask) {
+		int err = grow(t);
+
+		if (err)
+			return err;
+	}
+	place(t, number, obj);
+	return 0;
+}
+
+int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void *obj,
+		 uint32_t *number)
+{
+	uint32_t mask = (UINT32_C(1) << bits) - 1;
+	uint32_t first = (uint32_t)sn_random(nic) & mask;
+
+	if (t->live >= mask / 2)
+		return -ENOSPC;
+	for (uint32_t i = 0; i <= mask; i++) {
+		uint32_t n = (first + i) & mask;
+		int err;
+
+		/* 0, 1 and all ones are special numbers of the manual in one field or another */
+		if (n < 2 || n == mask)
+			continue;
+		err = sn_table_insert(t, n, obj);
+		if (err == -EEXIST)
+			continue;
+		if (!err)
+			*number = n;
+		return err;
+	}
+	return -ENOSPC;
+}
+
+void sn_table_remove(struct sn_table *t, uint32_t number)
+{
+	for (uint32_t i = hash(number); t->slot && t->slot[i & t->mask]; i++) {
+		if (t->slot[i & t->mask] == GRAVE || t->number[i & t->mask] != number)
+			continue;
+		t->slot[i & t->mask] = GRAVE;
+		t->live--;
+		return;
+	}
+}
+
+void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *))
+{
+	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
+		if (t->slot[i] && t->slot[i] != GRAVE)
+			fn(nic, t->slot[i]);
+}
+
+void sn_table_free(struct sn_table *t)
+{
+	free(t->slot);
+	free(t->number);
+	*t = (struct sn_table){ 0 };
+}

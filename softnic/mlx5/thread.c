@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The device's thread: it sleeps, and takes over when nobody drives the device inline. While the
+ * host polls, peers are not asked to wake anybody; a millisecond after it has stopped, the thread
+ * does what came meanwhile, arms the wake-up and sleeps until woken.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/dev.h"
+
+enum {
+	TICK_NS = 1000000,	/* how long after the last inline pump the thread takes over */
+	FLUSH_NS = 10000000,	/* how often records of QPs in ERR are read again */
+	SPINS = 64,
+	YIELDS = 64,
+	SCAN_MIN_NS = 20000,	/* a scanned page tells nobody that it was written: look again */
+	SCAN_MAX_NS = 1000000,
+};
+
+struct backoff {
+	unsigned int idle;
+	uint64_t sleep_ns;
+};
+
+static void set_timer(struct sn_device *dev, uint64_t at)
+{
+	struct itimerspec its = { 0 };
+
+	if (at != UINT64_MAX) {
+		its.it_value.tv_sec = (time_t)(at / 1000000000u);
+		its.it_value.tv_nsec = (long)(at % 1000000000u);
+	}
+	timerfd_settime(dev->timer_fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+static void drain(int fd)
+{
+	uint64_t n;
+
+	while (read(fd, &n, sizeof(n)) == sizeof(n))
+		;
+}
+
+/* With the lock held: does the work and says until when it may sleep. 0: not at all. */
+static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
+{
+	struct sn_device *dev = nic->dev;
+	bool scans = nic->config.flags & SOFTNIC_SCAN_UARS;
+	uint64_t until;
+
+	if (dev->armed)
+		sn_fabric_disarm(nic);
+	dev->armed = false;
+	if (sn_drive(nic)) {
+		*b = (struct backoff){ 0 };
+		if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
+			return 0;
+	}
+	if (nic->config.flags & SOFTNIC_THREAD_BACKOFF && b->idle < SPINS + YIELDS)
+		return 0;
+	dev->armed = sn_fabric_arm(nic);
+	if (!dev->armed)
+		return 0;
+	until = sn_timers_next(nic);
+	if (!TAILQ_EMPTY(&nic->err) && until > sn_now() + FLUSH_NS)
+		until = sn_now() + FLUSH_NS;
+	if (scans) {
+		b->sleep_ns = b->sleep_ns ? b->sleep_ns * 2 : SCAN_MIN_NS;
+		if (b->sleep_ns > SCAN_MAX_NS)
+			b->sleep_ns = SCAN_MAX_NS;
+		if (until > sn_now() + b->sleep_ns)
+			until = sn_now() + b->sleep_ns;
+	}
+	return until;
+}
+
+static void sleep_until(struct sn_device *dev, uint64_t until)
+{
+	struct epoll_event ev;
+
+	set_timer(dev, until);
+	epoll_wait(dev->epoll_fd, &ev, 1, -1);
+	drain(dev->timer_fd);
+	drain(dev->event_fd);
+}
+
+static void pause_or_yield(struct backoff *b)
+{
+	if (b->idle++ >= SPINS)
+		sched_yield();
+}
+
+static void *run(void *arg)
+{
+	struct sn_nic *nic = arg;
+	struct sn_device *dev = nic->dev;
+	unsigned int pumps = atomic_load(&dev->inline_pumps);
+	struct backoff b = { 0 };
+
+	while (!atomic_load(&dev->stop)) {
+		uint64_t until = sn_now() + TICK_NS;
+		unsigned int now = atomic_load(&dev->inline_pumps);
+
+		if (now == pumps && sn_enter_try(nic)) {
+			until = take_over(nic, &b);
+			sn_leave(nic);
+		}
+		pumps = now;
+		if (until)
+			sleep_until(dev, until);
+		else
+			pause_or_yield(&b);
+	}
+	return NULL;
+}
+
+/*
+ * An armed wake-up would cost the peers a system call per packet and fight for the lock, so the
+ * first inline pump disarms it and lets the thread look again in a tick.
+ */
+void sn_thread_inline(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+
+	if (!dev->threaded)
+		return;
+	atomic_fetch_add_explicit(&dev->inline_pumps, 1, memory_order_relaxed);
+	if (!dev->armed)
+		return;
+	dev->armed = false;
+	sn_fabric_disarm(nic);
+	set_timer(dev, sn_now() + TICK_NS);
+}
+
+void sn_thread_wake(struct sn_nic *nic)
+{
+	uint64_t one = 1;
+
+	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
+		return;		/* full: it is awake */
+}
+
+static int watch(struct sn_device *dev, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int open_fds(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+	int err;
+
+	dev->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (dev->epoll_fd < 0 || dev->event_fd < 0 || dev->timer_fd < 0)
+		return -errno;
+	err = watch(dev, dev->event_fd);
+	if (!err)
+		err = watch(dev, dev->timer_fd);
+	return err ? err : watch(dev, sn_fabric_fd(nic));
+}
+
+static void close_fds(struct sn_device *dev)
+{
+	int *fds[] = { &dev->epoll_fd, &dev->event_fd, &dev->timer_fd };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+int sn_thread_start(struct sn_nic *nic)
+{
+	sigset_t all, old;
+	int err;
+
+	if (nic->config.flags & SOFTNIC_NO_THREAD)
+		return 0;
+	err = open_fds(nic);
+	if (err)
+		goto close_fds;
+	nic->dev->threaded = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = -pthread_create(&nic->dev->thread, NULL, run, nic);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return 0;
+	nic->dev->threaded = false;
+close_fds:
+	close_fds(nic->dev);
+	return err;
+}
+
+void sn_thread_stop(struct sn_nic *nic)
+{
+	if (nic->dev->threaded) {
+		atomic_store(&nic->dev->stop, true);
+		sn_thread_wake(nic);
+		pthread_join(nic->dev->thread, NULL);
+		nic->dev->threaded = false;
+	}
+	close_fds(nic->dev);
+}

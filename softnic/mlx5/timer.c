@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One-shot timers: a binary heap by deadline; each timer knows its place. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "softnic/mlx5/dev.h"
+
+uint64_t sn_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+{
+	nic->heap[i] = t;
+	t->slot = i + 1;
+}
+
+static void up(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+{
+	while (i && nic->heap[(i - 1) / 2]->deadline > t->deadline) {
+		put(nic, i, nic->heap[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	put(nic, i, t);
+}
+
+static void down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+{
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child + 1 < nic->heap_used &&
+		    nic->heap[child + 1]->deadline < nic->heap[child]->deadline)
+			child++;
+		if (child >= nic->heap_used || nic->heap[child]->deadline >= t->deadline)
+			break;
+		put(nic, i, nic->heap[child]);
+		i = child;
+	}
+	put(nic, i, t);
+}
+
+void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
+{
+	uint32_t i = t->slot - 1;
+	struct sn_timer *last;
+
+	if (!t->slot)
+		return;
+	t->slot = 0;
+	last = nic->heap[--nic->heap_used];
+	if (last == t)
+		return;
+	if (i && nic->heap[(i - 1) / 2]->deadline > last->deadline)
+		up(nic, i, last);
+	else
+		down(nic, i, last);
+}
+
+int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline)
+{
+	sn_timer_cancel(nic, t);
+	if (nic->heap_used == nic->heap_size) {
+		uint32_t size = nic->heap_size ? nic->heap_size * 2 : 64;
+		struct sn_timer **heap = realloc(nic->heap, size * sizeof(struct sn_timer *));
+
+		if (!heap)
+			return -ENOMEM;
+		nic->heap = heap;
+		nic->heap_size = size;
+	}
+	t->deadline = deadline;
+	up(nic, nic->heap_used++, t);
+	return 0;
+}
+
+uint64_t sn_timers_next(struct sn_nic *nic)
+{
+	return nic->heap_used ? nic->heap[0]->deadline : UINT64_MAX;
+}
+
+bool sn_timers_run(struct sn_nic *nic)
+{
+	bool any = false;
+	uint64_t now;
+
+	if (!nic->heap_used)
+		return false;
+	now = sn_now();
+	while (nic->heap_used && nic->heap[0]->deadline <= now) {
+		struct sn_timer *t = nic->heap[0];
+
+		sn_timer_cancel(nic, t);
+		t->fire(nic, t);
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * UAR pages. A write is either trapped, and seen whole, or found in the page by a scan. A scanned
+ * word is a hint only: the next queue on the same register may have overwritten it, so every queue
+ * of the page is looked up in its doorbell record, which is written first and is the truth.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+int sn_bar_open(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+	size_t size = (size_t)SN_BAR_PAGES * SN_PAGE;
+	void *bar;
+
+	dev->bar_fd = memfd_create("softnic-bar", MFD_CLOEXEC);
+	if (dev->bar_fd < 0)
+		return -errno;
+	if (ftruncate(dev->bar_fd, (off_t)size))
+		return -errno;
+	bar = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, dev->bar_fd, 0);
+	if (bar == MAP_FAILED)
+		return -errno;
+	dev->bar = bar;
+	return 0;
+}
+
+void sn_bar_close(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+
+	if (dev->bar)
+		munmap(dev->bar, (size_t)SN_BAR_PAGES * SN_PAGE);
+	if (dev->bar_fd >= 0)
+		close(dev->bar_fd);
+	dev->bar = NULL;
+	dev->bar_fd = -1;
+}
+
+void *softnic_uar(struct softnic *handle, uint32_t page)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	return page < SN_BAR_PAGES ? nic->dev->bar + (size_t)page * SN_PAGE : NULL;
+}
+
+int softnic_bar_fd(struct softnic *handle, size_t *size)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	*size = (size_t)SN_BAR_PAGES * SN_PAGE;
+	return nic->dev->bar_fd;
+}
+
+uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
+{
+	struct sn_device *dev = c->nic->dev;
+	struct sn_uar *uar = calloc(1, sizeof(*uar));
+	uint32_t n = SN_BAR_PAGES - SN_UAR_FIRST;
+	int err = -ENOSPC;
+
+	if (!uar)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	for (uint32_t i = 0; i < n && err; i++) {
+		uar->page = SN_UAR_FIRST + (dev->uar_hint + i) % n;
+		err = sn_table_insert(&c->nic->uars, uar->page, uar);
+		if (err == -ENOMEM)
+			break;
+	}
+	if (err) {
+		free(uar);
+		return sn_cmd_refuse_errno(c, err);
+	}
+	dev->uar_hint = uar->page - SN_UAR_FIRST + 1;
+	memset(dev->bar + (size_t)uar->page * SN_PAGE, 0, SN_PAGE);
+	sn_set(c->out, CMD_NUMBER, uar->page);
+	return STAT_OK;
+}
+
+void sn_uar_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_uar *uar = obj;
+
+	sn_table_remove(&nic->uars, uar->page);
+	free(uar);
+}
+
+uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
+{
+	struct sn_uar *uar = sn_table_find(&c->nic->uars, sn_get(c->in, CMD_NUMBER));
+
+	if (!uar)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such UAR");
+	if (uar->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "UAR %u has %u queues", uar->page, uar->refs);
+	sn_uar_free(c->nic, uar);
+	return STAT_OK;
+}
+
+/* The first eight bytes of a control segment: index, DS and QPN. */
+static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
+{
+	uint32_t qpn = sn_get32(ctrl, 4) >> 8;
+	struct sn_qp *qp = sn_qp_find(nic, qpn);
+
+	if (!qp)
+		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "UAR %u rung for QP %#x", page, qpn);
+	else if (qp->uar->page != page)
+		sn_violate(nic, SN_V_DB_UAR, "QP %#x of UAR %u rung on UAR %u", qpn,
+			   qp->uar->page, page);
+	return qp;
+}
+
+/* The copy must be what the queue holds: walks the WQEs in it; returns the index after them. */
+static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
+{
+	uint16_t idx = (uint16_t)(sn_get32(data, 0) >> 8);
+	uint16_t next = idx;
+
+	for (size_t at = 0; at < len;) {
+		unsigned int ds = sn_get32(data + at, 4) & 0x3f;
+		size_t n = ds * 16u < len - at ? ds * 16u : len - at;
+		uint8_t raw[SN_DS_MAX * 16];
+
+		if (!ds || (uint16_t)(sn_get32(data + at, 0) >> 8) != next)
+			break;
+		if (!sn_sq_copy(qp, next, (unsigned int)(n / 16), raw) ||
+		    memcmp(raw, data + at, n & ~15ul))
+			sn_violate(qp->nic, SN_V_BF_MISMATCH, "QP %#x index %u: not as in its SQ",
+				   qp->qpn, next);
+		next = (uint16_t)(next + sn_blocks(ds));
+		at += sn_blocks(ds) * (size_t)SN_WQEBB;
+	}
+	return next;
+}
+
+static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size_t len)
+{
+	struct sn_qp *qp = rung_qp(nic, page, data);
+	uint16_t pi;
+	uint32_t rec;
+
+	if (len > 8)
+		nic->ctr.blueflames++;
+	else
+		nic->ctr.doorbells++;
+	if (!qp)
+		return;
+	if (qp->sq_size && qp->state != SN_QP_RST) {
+		pi = check_copy(qp, data, len);
+		if (sn_dbr_read(nic, &qp->dbr, 1, &rec) && rec != pi)
+			sn_violate(nic, SN_V_DB_RECORD, "QP %#x: doorbell says %u, record %u",
+				   qp->qpn, pi, rec);
+	}
+	sn_sq_doorbell(qp);
+}
+
+void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
+		  size_t len)
+{
+	bool bf = offset >= SN_UAR_BF && offset < SN_UAR_BF_END && !(offset % SN_UAR_BF_HALF);
+
+	if (!sn_table_find(&nic->uars, page))
+		sn_violate(nic, SN_V_DB_UAR, "UAR %u is not allocated", page);
+	else if (bf && len != 8 && (len % SN_WQEBB || !len || len > SN_UAR_BF_HALF))
+		sn_violate(nic, SN_V_BF_SIZE, "%zu bytes", len);
+	else if (bf)
+		ring_sq(nic, page, data, len);
+	else if (offset == SN_UAR_CQ && len == 8)
+		sn_cq_doorbell(nic, sn_get32(data, 0), sn_get32(data, 4), true);
+	else
+		sn_violate(nic, SN_V_DB_OFFSET, "%zu bytes at %#x", len, offset);
+}
+
+void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data)
+{
+	struct sn_device *dev = nic->dev;
+	uint64_t word;
+
+	if (page >= SN_BAR_PAGES || offset > SN_PAGE - 8 || offset % 8)
+		return;
+	memcpy(&word, data, sizeof(word));
+	__atomic_store_n((uint64_t *)(void *)(dev->bar + (size_t)page * SN_PAGE + offset), word,
+			 __ATOMIC_RELEASE);
+	atomic_fetch_or(&dev->dirty[page / 64], 1ul << page % 64);
+	atomic_store(&dev->any_dirty, true);
+}
+
+/* Reads a doorbell once: what is written after this is seen by the next scan. */
+static bool take(uint8_t *page, uint32_t offset, uint8_t word[8])
+{
+	uint64_t *p = (uint64_t *)(void *)(page + offset);
+	uint64_t v = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+	if (!v)
+		return false;
+	v = __atomic_exchange_n(p, 0, __ATOMIC_ACQ_REL);
+	memcpy(word, &v, sizeof(v));
+	return true;
+}
+
+static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
+{
+	uint8_t *page = nic->dev->bar + (size_t)uar->page * SN_PAGE;
+	uint8_t word[8];
+	struct sn_qp *qp;
+	struct sn_cq *cq;
+	bool rung = false, any = false;
+
+	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
+		if (!take(page, off, word))
+			continue;
+		rung |= rung_qp(nic, uar->page, word) != NULL;
+		nic->ctr.doorbells++;
+	}
+	if (rung)
+		LIST_FOREACH(qp, &uar->qps, link)
+			sn_sq_doorbell(qp);
+	if (take(page, SN_UAR_CQ, word)) {
+		sn_cq_doorbell(nic, sn_get32(word, 0), sn_get32(word, 4), false);
+		LIST_FOREACH(cq, &uar->cqs, link)
+			sn_cq_scan(nic, cq);
+		any = true;
+	}
+	for (uint32_t off = SN_UAR_EQ_ARM; off <= SN_UAR_EQ; off += 8) {
+		if (!take(page, off, word))
+			continue;
+		sn_eq_doorbell(nic, uar->page, sn_get32(word, 0), off == SN_UAR_EQ_ARM);
+		any = true;
+	}
+	return rung || any;
+}
+
+bool sn_uar_scan(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+	bool all = nic->config.flags & SOFTNIC_SCAN_UARS;
+	bool any = false;
+
+	atomic_store(&dev->any_dirty, false);
+	for (uint32_t w = 0; !all && w < SN_BAR_PAGES / 64; w++) {
+		unsigned long bits = atomic_exchange(&dev->dirty[w], 0);
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t page = w * 64 + (uint32_t)__builtin_ctzl(bits);
+			struct sn_uar *uar = sn_table_find(&nic->uars, page);
+
+			if (uar)
+				any |= scan_page(nic, uar);
+		}
+	}
+	for (uint32_t i = 0; all && nic->uars.slot && i <= nic->uars.mask; i++) {
+		struct sn_uar *uar = sn_table_find(&nic->uars, nic->uars.number[i]);
+
+		if (uar)
+			any |= scan_page(nic, uar);
+	}
+	return any;
+}

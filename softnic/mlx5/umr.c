@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * UMR: a WQE rewrites an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list
+ * (inline, padded to four entries) or a pointer to it. Memory windows are made of nothing else.
+ */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/wqe.h"
+
+enum {
+	UMR_CHECK_QPN = 1 << 3,
+	UMR_TRANSLATION_OFFSET = 1 << 4,
+	UMR_CHECK_FREE = 1 << 5,
+	UMR_INLINE = 1 << 7,
+};
+
+/* PRM mkey_mask */
+#define MASK_LEN	(UINT64_C(1) << 0)
+#define MASK_START	(UINT64_C(1) << 6)
+#define MASK_RINVAL	(UINT64_C(1) << 8)
+#define MASK_KEY	(UINT64_C(1) << 13)
+#define MASK_QPN	(UINT64_C(1) << 14)
+#define MASK_LR		(UINT64_C(1) << 17)
+#define MASK_LW		(UINT64_C(1) << 18)
+#define MASK_RR		(UINT64_C(1) << 19)
+#define MASK_RW		(UINT64_C(1) << 20)
+#define MASK_A		(UINT64_C(1) << 21)
+#define MASK_FREE	(UINT64_C(1) << 29)
+#define MASK_ALL                                                                                   \
+	(MASK_LEN | MASK_START | MASK_RINVAL | MASK_KEY | MASK_QPN | MASK_LR | MASK_LW | MASK_RR | \
+	 MASK_RW | MASK_A | MASK_FREE)
+
+enum { AT_UMR = 16, AT_MKC = 64, AT_LIST = 128, KLM = 16 };
+
+struct umr {
+	struct sn_qp *qp;
+	const struct sn_wqe *wqe;
+	const struct sn_umr_ctrl *ctrl;
+	const uint8_t *mkc;
+	struct sn_mkey *m;
+	uint64_t mask;
+	uint32_t nklm;
+	uint32_t first;		/* entry at which the list goes in */
+};
+
+static uint8_t refuse(const struct umr *u, enum sn_viol v, const char *words)
+{
+	sn_violate(u->qp->nic, v, "QP %#x index %u key %#x: %s", u->qp->qpn, u->wqe->wr->idx,
+		   from_be32(u->wqe->imm), words);
+	return SN_SYND_MW_BIND;
+}
+
+static bool zero(const uint8_t *p, size_t len)
+{
+	while (len--)
+		if (*p++)
+			return false;
+	return true;
+}
+
+/* The shape of the WQE itself. */
+static uint8_t check_wqe(struct umr *u)
+{
+	unsigned int list;
+
+	if (u->wqe->ds < 8)
+		return refuse(u, SN_V_WQE_DS, "shorter than its three segments");
+	u->nklm = from_be16(u->ctrl->klm_octowords);
+	u->first = u->ctrl->flags & UMR_TRANSLATION_OFFSET ? from_be16(u->ctrl->translation_offset)
+							  : 0;
+	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? (u->nklm + 3u) & ~3u : 1;
+	if (u->wqe->ds != 8 + list)
+		return refuse(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
+	if (!zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
+	    !zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
+		refuse(u, SN_V_WQE_RESERVED, "UMR control segment");
+	if (u->mask & ~MASK_ALL || sn_get(u->mkc, MKC_BSF_EN))
+		return refuse(u, SN_V_WQE_UMR, "mkey_mask asks for what is not in the caps");
+	return SN_SYND_OK;
+}
+
+/* Whether this mkey may be changed so, by this QP. */
+static uint8_t check_mkey(struct umr *u)
+{
+	uint32_t key = from_be32(u->wqe->imm);
+	struct sn_mkey *m = sn_mkey_find(u->qp->nic, key);
+
+	if (!m || m->key != (key & 0xff))
+		return refuse(u, SN_V_MKEY_STALE, "no such key");
+	if (!m->umr_en)
+		return refuse(u, SN_V_WQE_UMR, "umr_en is not set");
+	if (m->pd != u->qp->pd)
+		return refuse(u, SN_V_MKEY_PD, "other PD");
+	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
+		return refuse(u, SN_V_WQE_UMR, "check_free: it is not free");
+	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn)
+		return refuse(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
+	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
+		return refuse(u, SN_V_WQE_UMR, "a list for a key that has none");
+	if (u->nklm && u->first + u->nklm > m->max_klm)
+		return refuse(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
+	u->m = m;
+	return SN_SYND_OK;
+}
+
+/* The list, wherever it is. The unused slots of an inline list are zero. */
+static uint8_t read_list(struct umr *u, struct sn_klm *klm)
+{
+	const uint8_t *inl = u->wqe->raw + AT_LIST;
+	struct sn_access a = { .pd = u->qp->pd, .qpn = u->qp->qpn, .rights = SN_LR };
+	uint8_t entry[KLM];
+
+	if (u->ctrl->flags & UMR_INLINE) {
+		for (uint32_t i = 0; i < u->nklm; i++)
+			sn_klm_read(&klm[i], inl + (size_t)i * KLM);
+		if (!zero(inl + (size_t)u->nklm * KLM, (size_t)((u->nklm + 3) / 4 * 4 - u->nklm) * KLM))
+			refuse(u, SN_V_WQE_RESERVED, "unused slots of the inline list");
+		return SN_SYND_OK;
+	}
+	for (uint32_t i = 0; i < u->nklm; i++) {
+		enum sn_acc acc;
+
+		a.key = sn_get32(inl, 4);
+		a.va = sn_get64(inl, 8) + (uint64_t)i * KLM;
+		a.len = KLM;
+		acc = sn_mkey_read(u->qp->nic, &a, entry);
+		if (acc) {
+			sn_acc_violation(u->qp->nic, &a, acc, false);
+			return SN_SYND_LOCAL_PROT;
+		}
+		sn_klm_read(&klm[i], entry);
+	}
+	return SN_SYND_OK;
+}
+
+static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t right)
+{
+	if (!(u->mask & mask))
+		return;
+	u->m->rights &= (uint8_t)~right;
+	if (sn_get(u->mkc, f))
+		u->m->rights |= right;
+}
+
+static void apply(struct umr *u)
+{
+	struct sn_mkey *m = u->m;
+
+	if (u->mask & MASK_LEN)
+		m->len = sn_get64(u->mkc, MKC_LEN);
+	if (u->mask & MASK_START)
+		m->start = sn_get64(u->mkc, MKC_START);
+	if (u->mask & MASK_RINVAL)
+		m->rinval = sn_get(u->mkc, MKC_EN_RINVAL);
+	if (u->mask & MASK_KEY)
+		m->key = (uint8_t)sn_get(u->mkc, MKC_KEY);
+	if (u->mask & MASK_QPN)
+		m->qpn = sn_get(u->mkc, MKC_QPN);
+	if (u->mask & MASK_FREE)
+		m->free = sn_get(u->mkc, MKC_FREE);
+	set_right(u, MASK_LR, MKC_LR, SN_LR);
+	set_right(u, MASK_LW, MKC_LW, SN_LW);
+	set_right(u, MASK_RR, MKC_RR, SN_RR);
+	set_right(u, MASK_RW, MKC_RW, SN_RW);
+	set_right(u, MASK_A, MKC_A, SN_ATOMIC);
+}
+
+uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
+{
+	struct umr u = { .qp = qp, .wqe = wqe, .ctrl = (const void *)(wqe->raw + AT_UMR),
+			 .mkc = wqe->raw + AT_MKC };
+	struct sn_klm klm[SN_DS_MAX];
+	uint8_t synd;
+
+	u.mask = from_be64(u.ctrl->mkey_mask);
+	synd = check_wqe(&u);
+	if (!synd)
+		synd = check_mkey(&u);
+	if (synd)
+		return synd;
+	if (u.nklm > SN_DS_MAX)
+		return refuse(&u, SN_V_WQE_UMR, "more entries than this model takes at once");
+	synd = read_list(&u, klm);
+	if (synd)
+		return synd;
+	memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
+	if (u.nklm)
+		u.m->nklm = u.first + u.nklm;
+	apply(&u);
+	return SN_SYND_OK;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A send WQE taken apart, strictly. PRM "WQE segments". */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/wqe.h"
+
+static uint8_t bad(struct sn_qp *qp, const struct sn_wqe *wqe, enum sn_viol v, const char *words)
+{
+	sn_violate(qp->nic, v, "QP %#x: opcode %#x index %u: %s", qp->qpn, wqe->opcode,
+		   wqe->wr->idx, words);
+	return v == SN_V_WQE_INLINE ? SN_SYND_LOCAL_LENGTH : SN_SYND_LOCAL_QP_OP;
+}
+
+static bool takes_inline(uint8_t opcode)
+{
+	return opcode != SN_OP_READ && opcode != SN_OP_ATOMIC_CS && opcode != SN_OP_ATOMIC_FA;
+}
+
+/* One inline segment at pos: its header and data end on 16 bytes. Moves pos, or 0. */
+static unsigned int parse_inline(struct sn_wqe *wqe, unsigned int pos, uint32_t len)
+{
+	unsigned int end = wqe->ds * 16u;
+
+	if (len > end - pos - 4)
+		return 0;
+	wqe->sge[wqe->nsge++] = (struct sn_sge){ .inl = wqe->raw + pos + 4, .len = len };
+	return pos + ((4 + len + 15) & ~15u);
+}
+
+static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos)
+{
+	uint64_t total = 0;
+
+	wqe->nsge = 0;
+	while (pos < wqe->ds * 16u) {
+		const struct sn_data *d = (const void *)(wqe->raw + pos);
+		uint32_t count = from_be32(d->byte_count);
+
+		if (count & SN_INLINE && !takes_inline(wqe->opcode))
+			return bad(qp, wqe, SN_V_WQE_SEGMENT, "inline data in a read");
+		if (count & SN_INLINE) {
+			count &= ~SN_INLINE;
+			pos = parse_inline(wqe, pos, count);
+			if (!pos)
+				return bad(qp, wqe, SN_V_WQE_INLINE, "inline beyond DS");
+		} else {
+			if (!count)
+				return bad(qp, wqe, SN_V_WQE_SEGMENT, "byte count 0 means 2 GiB");
+			wqe->sge[wqe->nsge++] = (struct sn_sge){ .va = from_be64(d->va), .len = count,
+								 .key = from_be32(d->lkey) };
+			pos += 16;
+		}
+		total += count;
+	}
+	if (total > UINT64_C(1) << qp->log_msg_max) {
+		bad(qp, wqe, SN_V_WQE_SEGMENT, "message longer than log_msg_max");
+		return SN_SYND_LOCAL_LENGTH;
+	}
+	wqe->len = (uint32_t)total;
+	return SN_SYND_OK;
+}
+
+static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	const struct sn_raddr *r = (const void *)(wqe->raw + 16);
+
+	if (wqe->ds < 2)
+		return bad(qp, wqe, SN_V_WQE_DS, "no remote address segment");
+	wqe->raddr = from_be64(r->va);
+	wqe->rkey = from_be32(r->rkey);
+	if (r->rsvd.be)
+		bad(qp, wqe, SN_V_WQE_RESERVED, "remote address segment");
+	return SN_SYND_OK;
+}
+
+static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	const struct sn_atomic *at = (const void *)(wqe->raw + 32);
+	uint8_t synd = parse_raddr(qp, wqe);
+
+	if (synd)
+		return synd;
+	if (wqe->ds != 4)
+		return bad(qp, wqe, SN_V_WQE_DS, "an atomic has four segments");
+	wqe->swap_add = from_be64(at->swap_add);
+	wqe->compare = from_be64(at->compare);
+	synd = parse_data(qp, wqe, 48);
+	if (!synd && wqe->len != 8)
+		return bad(qp, wqe, SN_V_WQE_SEGMENT, "an atomic returns eight bytes");
+	return synd;
+}
+
+uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	uint8_t synd = SN_SYND_OK;
+
+	wqe->len = 0;
+	wqe->nsge = 0;
+	wqe->raddr = 0;
+	wqe->rkey = 0;
+	switch (wqe->opcode) {
+	case SN_OP_SEND:
+	case SN_OP_SEND_IMM:
+	case SN_OP_SEND_INVAL:
+		synd = parse_data(qp, wqe, 16);
+		break;
+	case SN_OP_WRITE:
+	case SN_OP_WRITE_IMM:
+	case SN_OP_READ:
+		synd = parse_raddr(qp, wqe);
+		if (!synd)
+			synd = parse_data(qp, wqe, 32);
+		break;
+	case SN_OP_ATOMIC_CS:
+	case SN_OP_ATOMIC_FA:
+		synd = parse_atomic(qp, wqe);
+		break;
+	default:
+		break;
+	}
+	return synd;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* WQEs in flight: a FIFO from which completions leave in order. PRM "Completion" and CE field. */
+#include "softnic/mlx5/dev.h"
+
+struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce)
+{
+	struct sn_wr *wr = &qp->wr[qp->wr_tail++ & (qp->sq_size - 1)];
+
+	*wr = (struct sn_wr){ .idx = idx, .opcode = opcode, .ds = ds, .ce = ce };
+	qp->sq_next = (uint16_t)(idx + sn_blocks(ds));
+	return wr;
+}
+
+/* Poison goes in before the CQE that gives the blocks back. */
+static void told(struct sn_qp *qp, uint16_t upto)
+{
+	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
+
+	for (; qp->sq_told != upto; qp->sq_told++) {
+		uint64_t at = (qp->sq_told & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
+		void *p = poison ? sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB) : NULL;
+
+		if (p)
+			memset(p, 0xde, SN_WQEBB);
+	}
+}
+
+static bool wants_cqe(const struct sn_wr *wr)
+{
+	if (wr->syndrome == SN_SYND_FLUSH)
+		return wr->ce != SN_CE_FIRST_ERR;
+	return wr->syndrome || wr->ce >= SN_CE_ALWAYS;
+}
+
+bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
+{
+	struct sn_cqe cqe = {
+		.op = wr->syndrome ? SN_CQE_REQ_ERR : SN_CQE_REQ,
+		.syndrome = wr->syndrome,
+		.vendor = wr->vendor,
+		.wqe_opcode = wr->opcode,
+		.counter = wr->idx,
+		.byte_cnt = wr->byte_cnt,
+	};
+
+	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
+	if (!wants_cqe(wr))
+		return true;
+	told(qp, qp->sq_done);
+	return sn_cqe_write(qp, qp->scq, &cqe);
+}
+
+void sn_wr_retire(struct sn_qp *qp)
+{
+	while (qp->state != SN_QP_ERR && sn_wr_count(qp) && sn_wr_at(qp, 0)->done) {
+		struct sn_wr wr = *sn_wr_at(qp, 0);
+
+		qp->wr_head++;
+		if (!sn_wr_complete(qp, &wr) || wr.syndrome)
+			sn_qp_to_error(qp);
+	}
+}
+
+void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
+		uint32_t byte_cnt)
+{
+	if (qp->state == SN_QP_ERR)
+		return;
+	wr->done = true;
+	wr->syndrome = syndrome;
+	wr->vendor = vendor;
+	wr->byte_cnt = byte_cnt;
+	if (wr->counted)
+		qp->wr_reads--;
+	if (syndrome)
+		qp->sq_stopped = true;
+	sn_wr_retire(qp);
+	if (!qp->sq_fenced || qp->state == SN_QP_ERR)
+		return;
+	qp->sq_fenced = false;
+	sn_qp_kick(qp);
+}
+
+static void flush_fifo(struct sn_qp *qp)
+{
+	while (sn_wr_count(qp)) {
+		struct sn_wr wr = *sn_wr_at(qp, 0);
+
+		qp->wr_head++;
+		wr.syndrome = SN_SYND_FLUSH;
+		wr.vendor = 0;
+		wr.byte_cnt = 0;
+		if (!sn_wr_complete(qp, &wr))
+			break;
+	}
+	qp->wr_head = qp->wr_tail;
+	qp->wr_reads = 0;
+	qp->sq_fenced = false;
+}
+
+void sn_qp_to_error(struct sn_qp *qp)
+{
+	if (qp->state == SN_QP_ERR)
+		return;
+	qp->state = SN_QP_ERR;
+	sn_rc_stop(qp);
+	TAILQ_INSERT_TAIL(&qp->nic->err, qp, err);
+	qp->on_err = true;
+	flush_fifo(qp);
+	sn_sq_flush(qp);
+	sn_rq_flush(qp);
+}
+
+void sn_qp_event(struct sn_qp *qp, enum sn_event event)
+{
+	uint8_t data[28] = { 0 };
+
+	sn_set32(data, 24, qp->qpn);	/* queue type 0 (QP) in byte 20 */
+	sn_async(qp->nic, event, 0, data);
+}
+
+void sn_qp_fatal(struct sn_qp *qp, enum sn_event event)
+{
+	if (qp->state == SN_QP_ERR)
+		return;
+	sn_qp_event(qp, event);
+	sn_qp_to_error(qp);
+}
