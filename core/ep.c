@@ -125,23 +125,16 @@ void dap_ep_destroy(struct dap_ep *ep)
 	dap_obj_free(ep);
 }
 
-/* dat_ep_free(3): what else holds the endpoint in these states has to let go of it first. */
 int dap_ep_free(struct dap_ep *ep)
 {
-	enum dap_ep_state state = dap_ep_state(ep);
+	int err;
 
-	switch (state) {
-	case DAP_EP_RESERVED:
-	case DAP_EP_UNCONFIGURED_RESERVED:
-	case DAP_EP_PASSIVE_PENDING:
-	case DAP_EP_UNCONFIGURED_PASSIVE:
-	case DAP_EP_TENTATIVE_PENDING:
-	case DAP_EP_UNCONFIGURED_TENTATIVE:
-		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	default:
+	pthread_mutex_lock(&ep->lock);
+	err = dap_ep_fsm(ep, DAP_CAUSE_FREE);
+	pthread_mutex_unlock(&ep->lock);
+	if (!err)
 		dap_ep_destroy(ep);
-		return 0;
-	}
+	return err;
 }
 
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)

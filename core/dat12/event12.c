@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events in the consumer's form, and the calls that take them off an EVD. */
+#include <string.h>
+
+#include "core/api.h"
+#include "core/dat12/slots.h"
+
+_Static_assert(DAP_DTO_REMOTE_ACCESS == (int)DAT_DTO_ERR_REMOTE_ACCESS &&
+	       DAP_RMR_OPERATION_FAILED == (int)DAT_RMR_OPERATION_FAILED, "status numbers are DAT's");
+_Static_assert(DAP_EV_UNREACHABLE == (int)DAT_CONNECTION_EVENT_UNREACHABLE &&
+	       DAP_EV_ASYNC_INTERNAL == (int)DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR &&
+	       DAP_EV_SOFTWARE == (int)DAT_SOFTWARE_EVENT, "event numbers are DAT's");
+
+static void cr_event(const struct dap_event *from, struct dap_evd *evd,
+		     DAT_CR_ARRIVAL_EVENT_DATA *to)
+{
+	to->sp_handle.psp_handle = from->cr.sp;
+	to->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&evd->obj.ia->caps.address;
+	to->conn_qual = from->cr.conn_qual;
+	to->cr_handle = from->cr.cr;
+}
+
+static void connection_event(const struct dap_event *from, DAT_CONNECTION_EVENT_DATA *to)
+{
+	to->ep_handle = from->conn.ep;
+	to->private_data_size = (DAT_COUNT)from->conn.private_data_size;
+	to->private_data = (DAT_PVOID)(uintptr_t)from->conn.private_data;
+}
+
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+{
+	DAT_EVENT_DATA *data = &to->event_data;
+
+	to->event_number = from->number;
+	to->evd_handle = evd;
+	switch (from->number) {
+	case DAP_EV_DTO:
+		data->dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+			.ep_handle = from->dto.ep, .user_cookie.as_64 = from->dto.cookie,
+			.status = from->dto.status, .transfered_length = from->dto.length};
+		break;
+	case DAP_EV_RMR_BIND:
+		data->rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
+			.rmr_handle = from->bind.rmr, .user_cookie.as_64 = from->bind.cookie,
+			.status = from->bind.status};
+		break;
+	case DAP_EV_CR:
+		cr_event(from, evd, &data->cr_arrival_event_data);
+		break;
+	case DAP_EV_SOFTWARE:
+		data->software_event_data.pointer = from->software;
+		break;
+	case DAP_EV_ASYNC_EVD_OVERFLOW ... DAP_EV_ASYNC_INTERNAL:
+		data->asynch_error_event_data.dat_handle = from->async.obj;
+		data->asynch_error_event_data.reason = from->async.reason;
+		break;
+	default:
+		connection_event(from, &data->connect_event_data);
+	}
+}
+
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+{
+	struct dap_event ev;
+	int err;
+
+	if (!event)
+		return dap12_bad_arg(2);
+	err = dap_evd_dequeue_cold(evd, &ev);
+	if (!err)
+		dap12_event(&ev, evd, event);
+	return dap12_return(err);
+}
+
+/* The hot dequeue has no lock: in a threadsafe instance all go the locked way. */
+DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	const struct dap_hot12 *hot;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	if (!event)
+		return dap12_bad_arg(2);
+	if (evd->obj.ia->threadsafe)
+		return dap12_dequeue_cold(evd, event);
+	hot = evd->obj.ia->hot;
+	return hot->evd_dequeue(evd, event);
+}
+
+DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			  DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	struct dap_event ev;
+	uint32_t left = 0;
+	int err;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	if (threshold <= 0 || (uint32_t)threshold > evd->qlen)
+		return dap12_bad_arg(3);
+	if (!event)
+		return dap12_bad_arg(4);
+	if (!nmore)
+		return dap12_bad_arg(5);
+	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
+	if (!err)
+		dap12_event(&ev, evd, event);
+	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
+	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)
+		*nmore = (DAT_COUNT)left;
+	return dap12_return(err);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ia_query(3), and the calls that take a handle of any type. */
+#include <string.h>
+
+#include "core/api.h"
+#include "core/dat12/slots.h"
+
+#define MAJOR 0			/* of this provider */
+#define MINOR 1
+
+_Static_assert(sizeof(struct dap_named) == sizeof(DAT_NAMED_ATTR) &&
+	       offsetof(struct dap_named, value) == offsetof(DAT_NAMED_ATTR, value),
+	       "named attributes are shown in place");
+
+static DAT_COUNT count(uint64_t n)
+{
+	return n > INT32_MAX ? INT32_MAX : (DAT_COUNT)n;
+}
+
+static void copy_name(char to[DAT_NAME_MAX_LENGTH], const char *from)
+{
+	strncpy(to, from, DAT_NAME_MAX_LENGTH - 1);
+}
+
+static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
+{
+	const struct dap_caps *caps = &ia->caps;
+
+	*attr = (DAT_IA_ATTR){
+		.hardware_version_major = caps->hw_major,
+		.hardware_version_minor = caps->hw_minor,
+		.firmware_version_major = caps->fw_major,
+		.firmware_version_minor = caps->fw_minor,
+		.ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->caps.address,
+		.max_eps = count(caps->max_eps),
+		.max_dto_per_ep = count(caps->max_dto_per_ep),
+		.max_rdma_read_per_ep_in = count(caps->max_rdma_read_in),
+		.max_rdma_read_per_ep_out = count(caps->max_rdma_read_out),
+		.max_evds = count(caps->max_evds),
+		.max_evd_qlen = count(caps->max_evd_qlen),
+		.max_iov_segments_per_dto = count(caps->max_iov),
+		.max_lmrs = count(caps->max_lmrs),
+		.max_lmr_block_size = caps->max_lmr_size,
+		.max_lmr_virtual_address = caps->max_lmr_va,
+		.max_pzs = count(caps->max_pzs),
+		.max_message_size = caps->max_message_size,
+		.max_rdma_size = caps->max_rdma_size,
+		.max_rmrs = count(caps->max_rmrs),
+		.max_rmr_target_address = caps->max_rmr_va,
+		.max_srqs = 0,		/* until dat_srq_create() does something */
+		.max_iov_segments_per_rdma_read = count(caps->max_rdma_read_iov),
+		.max_iov_segments_per_rdma_write = count(caps->max_rdma_write_iov),
+		.max_rdma_read_in = count((uint64_t)caps->max_eps * caps->max_rdma_read_in),
+		.max_rdma_read_out = count((uint64_t)caps->max_eps * caps->max_rdma_read_out),
+		.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE,
+		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
+	};
+	copy_name(attr->adapter_name, ia->name);
+	copy_name(attr->vendor_name, caps->vendor);
+}
+
+static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
+{
+	*attr = (DAT_PROVIDER_ATTR){
+		.provider_name = "dapl-direct",
+		.provider_version_major = MAJOR,
+		.provider_version_minor = MINOR,
+		.dapl_version_major = 1,
+		.dapl_version_minor = 2,
+		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR,
+		.iov_ownership_on_return = DAT_IOV_CONSUMER,
+		.dat_qos_supported = DAT_QOS_BEST_EFFORT,
+		.completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
+			DAT_COMPLETION_SOLICITED_WAIT_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
+			DAT_COMPLETION_BARRIER_FENCE_FLAG,
+		.is_thread_safe = ia->threadsafe ? DAT_TRUE : DAT_FALSE,
+		.max_private_data_size = DAP_MAX_PRIVATE_DATA,
+		.supports_multipath = DAT_FALSE,
+		.ep_creator = DAT_PSP_CREATES_EP_NEVER,
+		.pz_support = DAT_PZ_UNIQUE,
+		.optimal_buffer_alignment = ia->caps.optimal_alignment,
+		.srq_supported = DAT_FALSE,
+		.lmr_sync_req = DAT_FALSE,
+		.dto_async_return_guaranteed = DAT_TRUE,
+		.rdma_write_for_rdma_read_req = DAT_FALSE,
+		.num_provider_specific_attr = (DAT_COUNT)ia->caps.nattr,
+		.provider_specific_attr = (DAT_NAMED_ATTR *)ia->named,
+	};
+	for (int i = 0; i < 6; i++) {
+		for (int j = 0; j < 6; j++)
+			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
+	}
+}
+
+DAT_RETURN dap12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
+			  DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_out,
+			  DAT_PROVIDER_ATTR_MASK prov_mask, DAT_PROVIDER_ATTR *prov_out)
+{
+	struct dap_ia *ia = dap_obj_get(handle, DAP_IA, NULL);
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	if (ia_mask & ~DAT_IA_FIELD_ALL)
+		return dap12_bad_arg(3);
+	if (ia_mask && !ia_out)
+		return dap12_bad_arg(4);
+	if (prov_mask & ~DAT_PROVIDER_FIELD_ALL)
+		return dap12_bad_arg(5);
+	if (prov_mask && !prov_out)
+		return dap12_bad_arg(6);
+	if (async_evd)
+		*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
+	if (ia_mask)
+		ia_attr(ia, ia_out);
+	if (prov_mask)
+		provider_attr(ia, prov_out);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	struct dap_obj *obj = handle;
+
+	if (dap_obj_type(handle) == DAP_NONE)
+		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	obj->context = context.as_ptr;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	const struct dap_obj *obj = handle;
+
+	if (dap_obj_type(handle) == DAP_NONE)
+		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	if (!context)
+		return dap12_bad_arg(2);
+	context->as_ptr = obj->context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
+{
+	static const DAT_HANDLE_TYPE types[DAP_TYPES] = {
+		[DAP_IA] = DAT_HANDLE_TYPE_IA,	 [DAP_PZ] = DAT_HANDLE_TYPE_PZ,
+		[DAP_LMR] = DAT_HANDLE_TYPE_LMR, [DAP_RMR] = DAT_HANDLE_TYPE_RMR,
+		[DAP_EVD] = DAT_HANDLE_TYPE_EVD, [DAP_EP] = DAT_HANDLE_TYPE_EP,
+		[DAP_PSP] = DAT_HANDLE_TYPE_PSP, [DAP_RSP] = DAT_HANDLE_TYPE_RSP,
+		[DAP_CR] = DAT_HANDLE_TYPE_CR,	 [DAP_CNO] = DAT_HANDLE_TYPE_CNO,
+		[DAP_SRQ] = DAT_HANDLE_TYPE_SRQ,
+	};
+	enum dap_type t = dap_obj_type(handle);
+
+	if (t == DAP_NONE)
+		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	if (!type)
+		return dap12_bad_arg(2);
+	*type = types[t];
+	return DAT_SUCCESS;
+}
