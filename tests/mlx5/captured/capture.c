@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lets libmlx5 post one work request after the other and prints, as C initialisers, what it was
+ * given and what it left in the ring. Only public libibverbs and mlx5dv calls. scripts/capture-wqes
+ * runs it on a software ConnectX; a real one would do as well, for the QP talks to itself.
+ *
+ * Each request is posted twice, into a ring filled with zeros and into one filled with ones: what
+ * differs was not written.
+ */
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include "tests/mlx5/captured/captured.h"
+
+enum {
+	DEPTH = 16,
+	MAX_SGE = 4,
+	MAX_INLINE = 220,
+	WQEBB = 64,
+	BUFFER = 1 << 16,
+	ELEMENT = 4096,
+	TARGET = 32768,			/* where remote addresses point */
+	WQE_MAX = 1024,
+	FILL_A = 0x00,
+	FILL_B = 0xff,
+};
+
+struct bench {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw1, *mw2;
+	struct mlx5dv_qp dv;
+	uint8_t *buf;
+	uint32_t sq_index, rq_index;	/* blocks, and receive WQEs, posted since the reset */
+	uint32_t unreaped;		/* signalled sends whose completion was not polled */
+	bool bound2;			/* the type 2 window is bound */
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "capture: %s failed\n", what);
+	exit(1);
+}
+
+#define NEED(x) do { if (!(x)) die(#x); } while (0)
+
+/* ---- the QP, connected to itself */
+
+static void modify(struct bench *b, struct ibv_qp_attr *attr, int mask)
+{
+	NEED(!ibv_modify_qp(b->qp, attr, mask | IBV_QP_STATE));
+}
+
+static void connect_to_itself(struct bench *b)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			IBV_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = b->qp->qp_num,
+		.max_dest_rd_atomic = 1,
+		.max_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 1 } },
+	};
+
+	NEED(!ibv_query_gid(b->ctx, 1, 0, &attr.ah_attr.grh.dgid));
+	modify(b, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	attr.qp_state = IBV_QPS_RTR;
+	modify(b, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+	       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	attr.qp_state = IBV_QPS_RTS;
+	modify(b, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+	       IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void reset(struct bench *b)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	modify(b, &attr, 0);
+	b->sq_index = b->rq_index = b->unreaped = 0;
+	connect_to_itself(b);
+}
+
+static void create(struct bench *b)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { DEPTH, DEPTH, MAX_SGE, MAX_SGE, MAX_INLINE },
+	};
+	struct mlx5dv_obj obj = { .qp = { .out = &b->dv } };
+
+	NEED(b->pd = ibv_alloc_pd(b->ctx));
+	NEED(b->cq = ibv_create_cq(b->ctx, 4 * DEPTH, NULL, NULL, 0));
+	attr.send_cq = attr.recv_cq = b->cq;
+	NEED(b->qp = ibv_create_qp(b->pd, &attr));
+	/* Always the same place, so that a new capture differs where something is new. */
+	b->buf = mmap((void *)0x5a0012340000, BUFFER, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	NEED(b->buf != MAP_FAILED);
+	NEED(b->mr = ibv_reg_mr(b->pd, b->buf, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
+				IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				IBV_ACCESS_REMOTE_ATOMIC));
+	NEED(b->mw1 = ibv_alloc_mw(b->pd, IBV_MW_TYPE_1));
+	NEED(b->mw2 = ibv_alloc_mw(b->pd, IBV_MW_TYPE_2));
+	obj.qp.in = b->qp;
+	NEED(!mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP));
+}
+
+/* Until all signalled sends are complete: the queue never fills, and the ring stands still. */
+static void reap(struct bench *b)
+{
+	time_t end = time(NULL) + 20;
+	struct ibv_wc wc;
+
+	while (b->unreaped) {
+		int n = ibv_poll_cq(b->cq, 1, &wc);
+
+		if (n < 0 || time(NULL) > end)
+			die("waiting for a completion");
+		if (!n)
+			continue;
+		if (wc.status != IBV_WC_SUCCESS) {
+			fprintf(stderr, "capture: completion: %s\n", ibv_wc_status_str(wc.status));
+			exit(1);
+		}
+		b->unreaped -= !(wc.opcode & IBV_WC_RECV);
+	}
+}
+
+/* ---- a case, and how it is posted */
+
+static struct ibv_mw *window(struct bench *b, const struct captured_wqe *c)
+{
+	return c->mw.type == 1 ? b->mw1 : b->mw2;
+}
+
+static unsigned int send_flags(const struct captured_wqe *c)
+{
+	return (c->flags & CAPTURED_SIGNALED ? IBV_SEND_SIGNALED : 0u) |
+		(c->flags & CAPTURED_SOLICITED ? IBV_SEND_SOLICITED : 0u) |
+		(c->flags & CAPTURED_FENCE ? IBV_SEND_FENCE : 0u) |
+		(c->flags & CAPTURED_INLINE ? IBV_SEND_INLINE : 0u);
+}
+
+static struct ibv_mw_bind_info bind_info(struct bench *b, const struct captured_wqe *c)
+{
+	return (struct ibv_mw_bind_info){
+		.mr = c->mw.len ? b->mr : NULL,
+		.addr = c->mw.addr,
+		.length = c->mw.len,
+		.mw_access_flags = c->mw.access,
+	};
+}
+
+static void fill_wr(struct bench *b, struct captured_wqe *c, struct ibv_send_wr *wr)
+{
+	static const enum ibv_wr_opcode opcode[] = {
+		[CAPTURED_WRITE] = IBV_WR_RDMA_WRITE,
+		[CAPTURED_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+		[CAPTURED_READ] = IBV_WR_RDMA_READ,
+		[CAPTURED_SEND] = IBV_WR_SEND,
+		[CAPTURED_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+		[CAPTURED_SEND_INVAL] = IBV_WR_SEND_WITH_INV,
+		[CAPTURED_ATOMIC_CS] = IBV_WR_ATOMIC_CMP_AND_SWP,
+		[CAPTURED_ATOMIC_FA] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		[CAPTURED_BIND] = IBV_WR_BIND_MW,
+		[CAPTURED_LOCAL_INVAL] = IBV_WR_LOCAL_INV,
+	};
+
+	wr->opcode = opcode[c->op];
+	wr->send_flags = send_flags(c);
+	wr->imm_data = htonl(c->imm);
+	if (c->op == CAPTURED_SEND_INVAL || c->op == CAPTURED_LOCAL_INVAL)
+		wr->invalidate_rkey = c->imm;
+	if (c->op == CAPTURED_ATOMIC_CS || c->op == CAPTURED_ATOMIC_FA) {
+		wr->wr.atomic.remote_addr = c->raddr;
+		wr->wr.atomic.rkey = c->rkey;
+		wr->wr.atomic.compare_add = c->compare_add;
+		wr->wr.atomic.swap = c->swap;
+	} else if (c->op == CAPTURED_BIND) {
+		wr->bind_mw.mw = b->mw2;
+		wr->bind_mw.rkey = c->mw.new_rkey;
+		wr->bind_mw.bind_info = bind_info(b, c);
+	} else {
+		wr->wr.rdma.remote_addr = c->raddr;
+		wr->wr.rdma.rkey = c->rkey;
+	}
+}
+
+static void fill_sge(const struct captured_wqe *c, struct ibv_sge *sge)
+{
+	for (unsigned int i = 0; i < c->nsge; i++)
+		sge[i] = (struct ibv_sge){ c->sge[i].addr, c->sge[i].len, c->sge[i].lkey };
+}
+
+static void post_type1(struct bench *b, struct captured_wqe *c)
+{
+	struct ibv_mw_bind bind = { .send_flags = send_flags(c), .bind_info = bind_info(b, c) };
+
+	NEED(!ibv_bind_mw(b->qp, b->mw1, &bind));
+	c->mw.new_rkey = b->mw1->rkey;
+}
+
+static void post(struct bench *b, struct captured_wqe *c)
+{
+	struct ibv_send_wr wr = { .num_sge = (int)c->nsge }, *bad;
+	struct ibv_sge sge[MAX_SGE];
+
+	c->qpn = b->qp->qp_num;
+	fill_sge(c, sge);
+	if (c->op == CAPTURED_RECV) {
+		struct ibv_recv_wr rwr = { .num_sge = (int)c->nsge, .sg_list = sge }, *rbad;
+
+		NEED(!ibv_post_recv(b->qp, &rwr, &rbad));
+		return;
+	}
+	if (c->mw.type)
+		c->mw.rkey = window(b, c)->rkey;
+	if (c->op == CAPTURED_BIND && c->mw.type == 2)
+		c->mw.new_rkey = ibv_inc_rkey(b->mw2->rkey);
+	b->unreaped += !!(c->flags & CAPTURED_SIGNALED);
+	if (c->op == CAPTURED_BIND && c->mw.type == 1) {
+		post_type1(b, c);
+		return;
+	}
+	wr.sg_list = sge;
+	fill_wr(b, c, &wr);
+	NEED(!ibv_post_send(b->qp, &wr, &bad));
+	if (c->op == CAPTURED_BIND) {
+		b->mw2->rkey = c->mw.new_rkey;
+		b->bound2 = true;
+	} else if (c->op == CAPTURED_LOCAL_INVAL || c->op == CAPTURED_SEND_INVAL) {
+		b->bound2 = false;
+	}
+}
+
+static struct captured_wqe element_case(struct bench *b, const char *name, enum captured_op op,
+					unsigned int nsge, uint32_t len)
+{
+	struct captured_wqe c = { .name = name, .op = op, .nsge = nsge, .flags = CAPTURED_SIGNALED };
+
+	for (unsigned int i = 0; i < nsge; i++) {
+		uint8_t *p = b->buf + i * ELEMENT;
+
+		for (uint32_t k = 0; k < len; k++)
+			p[k] = captured_payload(i, k);
+		c.sge[i] = (struct captured_sge){ (uintptr_t)p, len, b->mr->lkey };
+	}
+	c.raddr = (uintptr_t)b->buf + TARGET;
+	c.rkey = b->mr->rkey;
+	return c;
+}
+
+/* ---- what is in the ring */
+
+static uint32_t dbrec(const struct bench *b, unsigned int word)
+{
+	return ntohl(((volatile uint32_t *)b->dv.dbrec)[word]) & 0xffff;
+}
+
+static uint32_t blocks_since(const struct bench *b)
+{
+	return (dbrec(b, 1) - b->sq_index) & 0xffff;
+}
+
+static void copy_ring(const uint8_t *ring, uint32_t size, uint32_t from, uint8_t *to, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		to[i] = ring[(from + i) % size];
+}
+
+/* Whole blocks, or a whole receive WQE; returns how many bytes. */
+static uint32_t snapshot(struct bench *b, const struct captured_wqe *c, uint8_t *out)
+{
+	if (c->op == CAPTURED_RECV) {
+		copy_ring(b->dv.rq.buf, b->dv.rq.wqe_cnt * b->dv.rq.stride,
+			  b->rq_index % b->dv.rq.wqe_cnt * b->dv.rq.stride, out, b->dv.rq.stride);
+		return b->dv.rq.stride;
+	}
+	copy_ring(b->dv.sq.buf, b->dv.sq.wqe_cnt * WQEBB, b->sq_index % b->dv.sq.wqe_cnt * WQEBB,
+		  out, blocks_since(b) * WQEBB);
+	return (out[7] & 0x3f) * 16u;
+}
+
+static void fill_rings(struct bench *b, int value)
+{
+	memset(b->dv.sq.buf, value, b->dv.sq.wqe_cnt * WQEBB);
+	memset(b->dv.rq.buf, value, (size_t)b->dv.rq.wqe_cnt * b->dv.rq.stride);
+}
+
+static void post_quietly(struct bench *b, struct captured_wqe *c)
+{
+	post(b, c);
+	if (c->op == CAPTURED_RECV)
+		b->rq_index++;
+	else
+		b->sq_index += blocks_since(b);
+}
+
+/* Small writes until the send queue stands at index. */
+static void advance(struct bench *b, uint32_t index)
+{
+	struct captured_wqe filler = element_case(b, "filler", CAPTURED_WRITE, 1, 1);
+
+	filler.raddr += ELEMENT;
+	while (b->sq_index < index) {
+		post_quietly(b, &filler);
+		reap(b);
+	}
+}
+
+/* What has to be done at the device first, long before or as the very last thing before. */
+struct setting {
+	uint32_t index;			/* not 0: a filler always comes first */
+	void (*early)(struct bench *b), (*late)(struct bench *b);
+};
+
+static void prepare(struct bench *b, const struct setting *set, const struct captured_wqe *c)
+{
+	struct captured_wqe recv = element_case(b, "receive", CAPTURED_RECV, 1, 4 * ELEMENT);
+
+	recv.sge[0].addr += TARGET;
+	reset(b);
+	if (c->op == CAPTURED_RECV)
+		for (uint32_t i = 0; i < set->index; i++)
+			post_quietly(b, &recv);
+	else
+		for (int i = 0; i < 2; i++)
+			post_quietly(b, &recv);
+	/* The request after a bind carries a fence, and a reset does not forget that. */
+	advance(b, 1);
+	if (set->early)
+		set->early(b);
+	if (c->op != CAPTURED_RECV)
+		advance(b, set->index);
+	if (set->late)
+		set->late(b);
+	reap(b);
+}
+
+static void print(const struct bench *b, const struct captured_wqe *c, const uint8_t *a,
+		  const uint8_t *z, uint32_t len)
+{
+	printf("{ \"%s\", %d, %#x, %#x, %u, %u, %u, %u,\n\t{ ", c->name, c->op, c->flags, c->qpn,
+	       c->index, c->op == CAPTURED_RECV ? b->dv.rq.wqe_cnt : b->dv.sq.wqe_cnt,
+	       c->op == CAPTURED_RECV ? b->dv.rq.stride : 0, c->nsge);
+	for (unsigned int i = 0; i < MAX_SGE; i++)
+		printf("{ %#llx, %u, %#x }%s", (unsigned long long)c->sge[i].addr, c->sge[i].len,
+		       c->sge[i].lkey, i < MAX_SGE - 1 ? ", " : " },\n");
+	printf("\t%#llx, %#x, %#x, %#llx, %#llx, { %d, %#x, %#x, %#x, %#llx, %llu, %#x },\n\t\"",
+	       (unsigned long long)c->raddr, c->rkey, c->imm, (unsigned long long)c->compare_add,
+	       (unsigned long long)c->swap, c->mw.type, c->mw.rkey, c->mw.new_rkey, c->mw.mr_lkey,
+	       (unsigned long long)c->mw.addr, (unsigned long long)c->mw.len, c->mw.access);
+	for (uint32_t i = 0; i < len; i++) {
+		if (i && i % 32 == 0)
+			printf("\"\n\t\"");
+		if (a[i] == FILL_A && z[i] == FILL_B)
+			printf("..");
+		else
+			printf("%02x", a[i]);
+	}
+	printf("\" },\n");
+}
+
+static void capture_in(struct bench *b, struct captured_wqe c, const struct setting *set)
+{
+	static uint8_t seen[2][WQE_MAX];
+	struct captured_wqe pass[2];
+	uint32_t len[2];
+
+	if (set->late)
+		c.flags |= CAPTURED_AFTER_BIND;
+	pass[0] = pass[1] = c;
+	for (int i = 0; i < 2; i++) {
+		struct captured_wqe *w = &pass[i];
+
+		prepare(b, set, w);
+		if (w->op == CAPTURED_LOCAL_INVAL || w->op == CAPTURED_SEND_INVAL)
+			w->imm = b->mw2->rkey;
+		fill_rings(b, i ? FILL_B : FILL_A);
+		w->index = w->op == CAPTURED_RECV ? b->rq_index : b->sq_index;
+		post(b, w);
+		len[i] = snapshot(b, w, seen[i]);
+		reap(b);
+	}
+	NEED(len[0] == len[1] && pass[0].index == pass[1].index);
+	print(b, &pass[0], seen[0], seen[1], len[0]);
+}
+
+static void capture(struct bench *b, struct captured_wqe c, uint32_t index)
+{
+	capture_in(b, c, &(struct setting){ .index = index });
+}
+
+/* ---- the cases */
+
+static struct captured_wqe bind_case(struct bench *b, const char *name, int type, uint32_t len)
+{
+	struct captured_wqe c = { .name = name, .op = CAPTURED_BIND, .flags = CAPTURED_SIGNALED };
+
+	c.mw.type = type;
+	c.mw.len = len;
+	c.mw.addr = len ? (uintptr_t)b->buf + 64 : 0;
+	c.mw.mr_lkey = len ? b->mr->lkey : 0;
+	c.mw.access = len ? IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ : 0;
+	return c;
+}
+
+static struct captured_wqe plain_case(const char *name, enum captured_op op)
+{
+	return (struct captured_wqe){ .name = name, .op = op, .flags = CAPTURED_SIGNALED };
+}
+
+static void free_window2(struct bench *b)
+{
+	struct captured_wqe c = plain_case("invalidate", CAPTURED_LOCAL_INVAL);
+
+	if (!b->bound2)
+		return;
+	c.imm = b->mw2->rkey;
+	post_quietly(b, &c);
+	reap(b);
+}
+
+static void bind_window2(struct bench *b)
+{
+	struct captured_wqe c = bind_case(b, "bind", 2, 4096);
+
+	if (b->bound2)
+		return;
+	post_quietly(b, &c);
+	reap(b);
+}
+
+static void bind_window1(struct bench *b)
+{
+	struct captured_wqe c = bind_case(b, "bind", 1, 4096);
+
+	post_quietly(b, &c);
+}
+
+static void capture_inline(struct bench *b)
+{
+	static const uint32_t len[] = { 1, 4, 8, 12, 13, 28, 29, 44, 45, 64, 92, 93, 108, 220 };
+	struct captured_wqe c;
+	char name[40];
+
+	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		snprintf(name, sizeof(name), "write_inline_%u", len[i]);
+		c = element_case(b, name, CAPTURED_WRITE, 1, len[i]);
+		c.flags |= CAPTURED_INLINE;
+		capture(b, c, 1);
+		snprintf(name, sizeof(name), "send_inline_%u", len[i]);
+		c = element_case(b, name, CAPTURED_SEND, 1, len[i]);
+		c.raddr = c.rkey = 0;
+		c.flags |= CAPTURED_INLINE;
+		capture(b, c, 5);
+	}
+	c = element_case(b, "write_inline_3_elements", CAPTURED_WRITE, 3, 21);
+	c.flags |= CAPTURED_INLINE;
+	capture(b, c, 3);
+}
+
+static void capture_elements(struct bench *b)
+{
+	struct captured_wqe c;
+	char name[40];
+
+	for (unsigned int n = 1; n <= MAX_SGE; n++) {
+		snprintf(name, sizeof(name), "write_%u", n);
+		capture(b, element_case(b, name, CAPTURED_WRITE, n, ELEMENT), 2);
+		snprintf(name, sizeof(name), "read_%u", n);
+		capture(b, element_case(b, name, CAPTURED_READ, n, ELEMENT), 9);
+		snprintf(name, sizeof(name), "send_%u", n);
+		c = element_case(b, name, CAPTURED_SEND, n, ELEMENT);
+		c.raddr = c.rkey = 0;
+		capture(b, c, 4);
+		snprintf(name, sizeof(name), "recv_%u", n);
+		c = element_case(b, name, CAPTURED_RECV, n, ELEMENT);
+		c.flags = 0;
+		c.raddr = c.rkey = 0;
+		capture(b, c, n + 2);
+	}
+}
+
+static void capture_flags(struct bench *b)
+{
+	struct captured_wqe c = element_case(b, "send_solicited", CAPTURED_SEND, 1, 100);
+
+	c.raddr = c.rkey = 0;
+	c.flags |= CAPTURED_SOLICITED;
+	capture(b, c, 6);
+	c = element_case(b, "write_fence", CAPTURED_WRITE, 1, 100);
+	c.flags |= CAPTURED_FENCE;
+	capture(b, c, 7);
+	c = element_case(b, "write_unsignalled", CAPTURED_WRITE, 1, 100);
+	c.flags = 0;
+	capture(b, c, 8);
+	c = element_case(b, "write_after_bind", CAPTURED_WRITE, 1, 100);
+	capture_in(b, c, &(struct setting){ 8, NULL, bind_window1 });
+	c = element_case(b, "write_fence_after_bind", CAPTURED_WRITE, 1, 100);
+	c.flags |= CAPTURED_FENCE;
+	capture_in(b, c, &(struct setting){ 8, NULL, bind_window1 });
+	c = element_case(b, "write_imm", CAPTURED_WRITE_IMM, 1, 100);
+	c.imm = 0x12345678;
+	capture(b, c, 2);
+	c = element_case(b, "send_imm", CAPTURED_SEND_IMM, 1, 100);
+	c.raddr = c.rkey = 0;
+	c.imm = 0x9abcdef0;
+	capture(b, c, 2);
+	c = element_case(b, "write_0", CAPTURED_WRITE, 0, 0);
+	capture(b, c, 2);
+	c = element_case(b, "send_0", CAPTURED_SEND, 0, 0);
+	c.raddr = c.rkey = 0;
+	capture(b, c, 2);
+}
+
+static void capture_windows(struct bench *b)
+{
+	struct captured_wqe c = bind_case(b, "bind_1", 1, 4096);
+
+	capture(b, c, 3);
+	capture_in(b, bind_case(b, "rebind_1", 1, 1000), &(struct setting){ 10, NULL, bind_window1 });
+	c = bind_case(b, "rebind_1_unsignalled_write_only", 1, 1000);
+	c.flags = 0;
+	c.mw.access = IBV_ACCESS_REMOTE_WRITE;
+	capture_in(b, c, &(struct setting){ 10, NULL, bind_window1 });
+	capture(b, bind_case(b, "unbind_1", 1, 0), 12);
+	capture_in(b, bind_case(b, "bind_2", 2, 4096), &(struct setting){ 12, free_window2, NULL });
+	c = bind_case(b, "bind_2_read_only_unsignalled", 2, 77);
+	c.flags = 0;
+	c.mw.access = IBV_ACCESS_REMOTE_READ;
+	capture_in(b, c, &(struct setting){ 12, free_window2, NULL });
+	c = plain_case("local_invalidate", CAPTURED_LOCAL_INVAL);
+	capture_in(b, c, &(struct setting){ 12, bind_window2, NULL });
+	c = element_case(b, "send_invalidate", CAPTURED_SEND_INVAL, 1, 100);
+	c.raddr = c.rkey = 0;
+	capture_in(b, c, &(struct setting){ 12, bind_window2, NULL });
+}
+
+static void capture_atomics(struct bench *b)
+{
+	struct ibv_device_attr attr;
+	struct captured_wqe c = element_case(b, "compare_and_swap", CAPTURED_ATOMIC_CS, 1, 8);
+
+	NEED(!ibv_query_device(b->ctx, &attr));
+	if (attr.atomic_cap == IBV_ATOMIC_NONE)
+		return;
+	c.compare_add = 0x1122334455667788;
+	c.swap = 0x99aabbccddeeff00;
+	capture(b, c, 4);
+	c = element_case(b, "fetch_and_add", CAPTURED_ATOMIC_FA, 1, 8);
+	c.compare_add = 0x0102030405060708;
+	capture(b, c, 4);
+}
+
+/* At the end of the ring and of the 16-bit counter. */
+static void capture_wraps(struct bench *b)
+{
+	uint32_t ring = b->dv.sq.wqe_cnt;
+	struct captured_wqe c;
+	char name[40];
+
+	for (uint32_t left = 1; left <= 3; left++) {
+		snprintf(name, sizeof(name), "write_inline_220_wrap_%u", left);
+		c = element_case(b, name, CAPTURED_WRITE, 1, 220);
+		c.flags |= CAPTURED_INLINE;
+		capture(b, c, ring - left);
+	}
+	capture(b, element_case(b, "write_4_wrap", CAPTURED_WRITE, 4, ELEMENT), ring - 1);
+	capture(b, bind_case(b, "bind_1_wrap_1", 1, 4096), ring - 1);
+	capture(b, bind_case(b, "bind_1_wrap_2", 1, 4096), ring - 2);
+	c = element_case(b, "recv_2_second_lap", CAPTURED_RECV, 2, ELEMENT);
+	c.flags = 0;
+	c.raddr = c.rkey = 0;
+	capture(b, c, b->dv.rq.wqe_cnt - 1);
+	capture(b, element_case(b, "write_1_counter_ffff", CAPTURED_WRITE, 1, ELEMENT), 0xffff);
+	capture(b, element_case(b, "write_1_counter_10001", CAPTURED_WRITE, 1, ELEMENT), 0x10001);
+}
+
+int main(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct bench b = { 0 };
+
+	NEED(list && list[0]);
+	NEED(b.ctx = ibv_open_device(list[0]));
+	create(&b);
+	capture_inline(&b);
+	capture_elements(&b);
+	capture_flags(&b);
+	capture_windows(&b);
+	capture_atomics(&b);
+	capture_wraps(&b);
+	return 0;
+}

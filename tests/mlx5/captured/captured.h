@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * WQEs as Debian's libmlx5 wrote them, with what it was told to write: wqes.inc lists them, and
+ * scripts/capture-wqes makes that file again. A builder that is given the same must write the same.
+ *
+ * bytes is the WQE in hexadecimal, in the order of posting, unwrapped at the ring's end; ".." is a
+ * byte that libmlx5 left as it was. A send WQE has ds * 16 bytes, a receive WQE its whole stride.
+ * Payload of inline data: byte i of element k is captured_payload(k, i).
+ */
+#ifndef TESTS_MLX5_CAPTURED_H
+#define TESTS_MLX5_CAPTURED_H
+
+#include <stdint.h>
+
+enum captured_op {
+	CAPTURED_WRITE,
+	CAPTURED_WRITE_IMM,
+	CAPTURED_READ,
+	CAPTURED_SEND,
+	CAPTURED_SEND_IMM,
+	CAPTURED_SEND_INVAL,
+	CAPTURED_ATOMIC_CS,
+	CAPTURED_ATOMIC_FA,
+	CAPTURED_BIND,			/* by ibv_bind_mw (type 1) or IBV_WR_BIND_MW (type 2) */
+	CAPTURED_LOCAL_INVAL,
+	CAPTURED_RECV,
+};
+
+enum captured_flags {
+	CAPTURED_SIGNALED = 1 << 0,
+	CAPTURED_SOLICITED = 1 << 1,
+	CAPTURED_FENCE = 1 << 2,
+	CAPTURED_INLINE = 1 << 3,
+	CAPTURED_AFTER_BIND = 1 << 4,	/* the WQE before it in the queue was a bind or invalidate */
+};
+
+struct captured_sge {
+	uint64_t addr;
+	uint32_t len, lkey;
+};
+
+struct captured_mw {
+	int type;			/* 1 or 2; 0: no window */
+	uint32_t rkey;			/* of the window when it was posted */
+	uint32_t new_rkey;		/* after the bind */
+	uint32_t mr_lkey;
+	uint64_t addr, len;		/* len 0: unbind */
+	uint32_t access;		/* IBV_ACCESS_* */
+};
+
+struct captured_wqe {
+	const char *name;
+	enum captured_op op;
+	unsigned int flags;
+	uint32_t qpn;
+	uint32_t index;			/* WQEBB counter (or receive counter) of its first block */
+	uint32_t ring;			/* WQEBBs (or receive WQEs) in the ring */
+	uint32_t stride;		/* of a receive WQE */
+	unsigned int nsge;
+	struct captured_sge sge[4];
+	uint64_t raddr;
+	uint32_t rkey;
+	uint32_t imm;			/* host order; the rkey of SEND_INVAL and LOCAL_INVAL */
+	uint64_t compare_add, swap;	/* atomics */
+	struct captured_mw mw;
+	const char *bytes;
+};
+
+static inline uint8_t captured_payload(unsigned int element, uint32_t i)
+{
+	return (uint8_t)(i * 7 + element * 31 + 3);
+}
+
+#endif
