@@ -35,6 +35,7 @@ enum conf_verdict {
 	CONF_EMPTY,
 	CONF_SKIP,			/* sound, but for another kind of consumer */
 	CONF_BROKEN,
+	CONF_NO_MEMORY,
 };
 
 /*
@@ -51,9 +52,14 @@ int conf_read(FILE *file, const char *name, bool secure, struct conf *conf);
 /*
  * Finds the file and reads it. override: the value of DAT_OVERRIDE or NULL; if it is set no other
  * file is tried. secure: override is not looked at, and the file must be root's own and writable by
- * root only. 0, -ENOENT when there is no file, or another -errno.
+ * root only. *path: the file that was read or failed, the last one when there is none. 0, -ENOENT
+ * when there is none, or another -errno.
  */
-int conf_load(const char *override, const char *const *paths, bool secure, struct conf *conf);
+int conf_load(const char *override, const char *const *paths, bool secure, struct conf *conf,
+	      const char **path);
+
+/* Says why a file is not used: what conf_load() returned about it. */
+void conf_explain(const char *path, int err);
 
 void conf_init(struct conf *conf);
 void conf_free(struct conf *conf);

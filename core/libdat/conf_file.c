@@ -35,8 +35,8 @@ void conf_free(struct conf *conf)
 	conf_init(conf);
 }
 
-static void add_line(struct conf *conf, char *line, size_t len, unsigned int number,
-		     const char *name, bool secure)
+static int add_line(struct conf *conf, char *line, size_t len, unsigned int number,
+		    const char *name, bool secure)
 {
 	struct conf_entry *entry;
 	const char *why = "longer than 8192 bytes";
@@ -62,7 +62,10 @@ static void add_line(struct conf *conf, char *line, size_t len, unsigned int num
 		conf->broken++;
 		dat_log(DAT_LOG_ERROR, "%s:%u: line ignored: %s", name, number, why);
 		break;
+	case CONF_NO_MEMORY:
+		return -ENOMEM;
 	}
+	return 0;
 }
 
 /* The next line into buf, which holds CONF_LINE_MAX + 1: its length, which may be more, or -1. */
@@ -118,9 +121,12 @@ int conf_read(FILE *file, const char *name, bool secure, struct conf *conf)
 	char buf[CONF_LINE_MAX + 1];
 	unsigned int number = 0;
 	ssize_t len;
+	int err = 0;
 
-	while ((len = next_line(file, buf)) >= 0)
-		add_line(conf, buf, (size_t)len, ++number, name, secure);
+	while (!err && (len = next_line(file, buf)) >= 0)
+		err = add_line(conf, buf, (size_t)len, ++number, name, secure);
+	if (err)
+		return err;
 	if (ferror(file))
 		return errno ? -errno : -EIO;
 	return mark_repeats(conf);
@@ -164,28 +170,27 @@ close_fd:
 }
 
 /* A file that is there is the one: what is wrong with it is said, not hidden by another file. */
-int conf_load(const char *override, const char *const *paths, bool secure, struct conf *conf)
+int conf_load(const char *override, const char *const *paths, bool secure, struct conf *conf,
+	      const char **path)
 {
 	const char *const just_one[] = {override, NULL};
 	int err = -ENOENT;
 
 	if (override && !secure)
 		paths = just_one;
-	for (; *paths; paths++) {
+	for (*path = NULL; *paths && err == -ENOENT; paths++) {
+		*path = *paths;
 		err = load_from(*paths, secure, conf);
-		if (err == 0) {
-			dat_log(DAT_LOG_GENERIC, "%s: %u entries, %u skipped, %u broken lines",
-				*paths, conf->usable, conf->skipped, conf->broken);
-			return 0;
-		}
-		conf_free(conf);
-		if (err == -EPERM)
-			dat_log(DAT_LOG_ERROR, "%s: not used, as others than root can write it",
-				*paths);
-		else if (err != -ENOENT || paths == just_one)
-			dat_log(DAT_LOG_ERROR, "%s: %s", *paths, strerror(-err));
-		if (err != -ENOENT)
-			break;
 	}
+	if (err)
+		conf_free(conf);
 	return err;
+}
+
+void conf_explain(const char *path, int err)
+{
+	if (err == -EPERM)
+		dat_log(DAT_LOG_ERROR, "%s: not used, as others than root can write it", path);
+	else
+		dat_log(DAT_LOG_ERROR, "%s: %s", path, strerror(-err));
 }

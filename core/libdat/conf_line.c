@@ -200,7 +200,5 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 		return CONF_SKIP;
 	}
 	*out = entry_new(&info, field[F_LIB], field[F_PARAMS]);
-	if (!*out)
-		*why = "out of memory";
-	return *out ? CONF_ENTRY : CONF_BROKEN;
+	return *out ? CONF_ENTRY : CONF_NO_MEMORY;
 }

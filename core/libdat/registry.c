@@ -12,8 +12,7 @@
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct reg_entry *entries, **entries_end = &entries;
 static struct conf conf;
-static bool conf_done;
-static int conf_err;
+static bool conf_loaded;
 
 void reg_lock(void)
 {
@@ -65,26 +64,49 @@ static void forget_conf(void)
 	conf_free(&conf);
 }
 
-/* A file that may still come is looked for again; any other failure is said once, and final. */
+static int append_conf(void)
+{
+	for (const struct conf_entry *line = conf.first; line; line = line->next) {
+		if (!append(&line->info, line))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A program that probes for many names is told once what is wrong, and not of a file that is not
+ * there unless it was named. */
+static void explain_once(const char *path, int err, bool named)
+{
+	static int said;
+
+	if (err != said && (err != -ENOENT || named))
+		conf_explain(path, err);
+	said = err;
+}
+
 int reg_load(void)
 {
-	const char *override = secure_getenv("DAT_OVERRIDE");
+	const char *override = secure_getenv("DAT_OVERRIDE"), *path;
 	bool secure = getauxval(AT_SECURE) != 0;
+	int err;
 
-	if (conf_done)
-		return conf_err;
+	if (conf_loaded)
+		return 0;
 	if (override && !*override)
 		override = NULL;
 	conf_init(&conf);
-	conf_err = conf_load(override, conf_paths, secure, &conf);
-	for (struct conf_entry *line = conf.first; !conf_err && line; line = line->next) {
-		if (!append(&line->info, line))
-			conf_err = -ENOMEM;
-	}
-	if (conf_err)
+	err = conf_load(override, conf_paths, secure, &conf, &path);
+	if (!err)
+		err = append_conf();
+	if (err) {
 		forget_conf();
-	conf_done = conf_err != -ENOENT || override;
-	return conf_err;
+		explain_once(path, err, override);
+		return err;
+	}
+	conf_loaded = true;
+	dat_log(DAT_LOG_GENERIC, "%s: %u entries, %u skipped, %u broken lines", path, conf.usable,
+		conf.skipped, conf.broken);
+	return 0;
 }
 
 static bool suits(const struct reg_entry *entry, const DAT_PROVIDER_INFO *want, bool exactly)

@@ -28,7 +28,7 @@ void reg_unlock(void);
 
 /* Everything below is called with the lock held. */
 
-/* Reads dat.conf, the first time that there is one. 0 or -errno. */
+/* Reads dat.conf unless that is done; a failure is tried again by the next call. 0 or -errno. */
 int reg_load(void);
 
 /*

@@ -17,9 +17,14 @@ static struct conf conf;
 static int load(const char *override, const char *first, const char *second, bool secure)
 {
 	const char *const paths[] = {first, second, NULL};
+	const char *path;
+	int err;
 
 	conf_init(&conf);
-	return conf_load(override, paths, secure, &conf);
+	err = conf_load(override, paths, secure, &conf, &path);
+	if (err)
+		conf_explain(path, err);
+	return err;
 }
 
 static void expect_name(const char *name)

@@ -21,7 +21,8 @@ static const struct {
 	int slot;
 	DAT_RETURN_SUBTYPE null;
 } calls[] = {
-#define ROW(slot, name, null) {"dat_" #name, (any_call)(void *)dat_##name, slot, DAT_INVALID_HANDLE##null}
+#define ROW(slot, name, null) \
+	{"dat_" #name, (any_call)(void *)dat_##name, slot, DAT_INVALID_HANDLE##null}
 	ROW(1, ia_query, _IA),
 	ROW(3, set_consumer_context, 1),
 	ROW(4, get_consumer_context, 1),

@@ -12,6 +12,7 @@
 #include "tests/libdat/util.h"
 
 static char dir[64];
+static pid_t owner;		/* the process that made it, not a child that it forked */
 static int captured = -1, saved = -1, replaced;
 static char text[65536];
 
@@ -19,6 +20,8 @@ static void remove_dir(void)
 {
 	char command[128];
 
+	if (getpid() != owner)
+		return;
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		perror(command);
@@ -30,6 +33,7 @@ static const char *temp_dir(void)
 		strcpy(dir, "/tmp/libdat-test-XXXXXX");
 		cr_assert_not_null(mkdtemp(dir));
 		cr_assert_eq(chmod(dir, 0755), 0);
+		owner = getpid();
 		atexit(remove_dir);
 	}
 	return dir;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The n-th allocation fails, or there are no descriptors left: an error, and the next try works. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/harness/harness.h"
+#include "tests/libdat/util.h"
+
+#define LIMIT 200
+
+/* NULL, or what is wrong. Criterion does not run in the child that this is for. */
+static const char *one_round(void)
+{
+	DAT_PROVIDER_INFO info[2], *to[] = {&info[0], &info[1]};
+	DAT_IA_HANDLE ia = NULL;
+	DAT_RETURN ret;
+	DAT_COUNT n = -1;
+
+	ret = dat_registry_list_providers(2, &n, to);
+	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_INTERNAL_ERROR)
+		return "list returned something else";
+	if (n != (ret == DAT_SUCCESS ? 2 : 0))
+		return "list gave another number";
+	ret = open_ia("b", DAT_FALSE, &ia);
+	if ((ret == DAT_SUCCESS) != (ia != NULL))
+		return "a handle and an error";
+	if (ret == DAT_SUCCESS)
+		return dat_ia_close(ia, DAT_CLOSE_DEFAULT) == DAT_SUCCESS ? NULL : "close failed";
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
+	    DAT_GET_TYPE(ret) != DAT_PROVIDER_NOT_FOUND)
+		return "open returned something else";
+	return NULL;
+}
+
+/* In a child each time, since what is loaded stays loaded. */
+static int fail_nth(int sock, void *arg)
+{
+	unsigned long n = *(unsigned long *)arg, done;
+	const char *wrong;
+	DAT_IA_HANDLE ia;
+
+	(void)sock;
+	th_fail_start(TH_FAIL_HEAP, n);
+	wrong = one_round();
+	done = th_fail_stop();
+	if (!wrong && open_ia("a", DAT_FALSE, &ia) != DAT_SUCCESS)
+		wrong = "the next open failed";
+	else if (!wrong && dat_ia_close(ia, DAT_CLOSE_DEFAULT) != DAT_SUCCESS)
+		wrong = "the next close failed";
+	if (wrong)
+		fprintf(stderr, "allocation %lu: %s\n", n, wrong);
+	return wrong ? 2 : done < n ? 1 : 0;
+}
+
+Test(libdat, nomem__each_allocation_in_turn, .timeout = 120)
+{
+	unsigned long n;
+	int status = 0;
+
+	setenv("DAT_DBG_TYPE", "0", 1);
+	use_conf("a u1.2 nonthreadsafe default %s d.1.2 a b\n"
+		 "b u1.2 nonthreadsafe default %s d.1.2 a b\n", plugin_path("one"), plugin_path("two"));
+	for (n = 1; n < LIMIT && status == 0; n++) {
+		struct th_child child;
+
+		cr_assert_eq(th_spawn(&child, fail_nth, &n), 0);
+		status = th_join(&child, 20000);
+	}
+	cr_assert_eq(status, 1, "allocation %lu: status %d", n, status);
+	cr_assert_gt(n, 5, "the loop ended before it began");
+}
+
+Test(libdat, nomem__no_descriptors)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf("a u1.2 nonthreadsafe default %s d.1.2 a b\n", plugin_path("one"));
+	setenv("DAT_DBG_TYPE", "0", 1);
+	cr_assert_eq(th_fds_limit(0), 0);
+	TYPE_IS(open_ia("a", DAT_FALSE, &ia), DAT_PROVIDER_NOT_FOUND);
+	th_fds_restore();
+	OK(open_ia("a", DAT_FALSE, &ia));
+	OK(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+}
