@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A set-user-ID program takes no environment variable into account: the kernel says that it is one,
+# not a flag of ours.
+set -u
+skip() { echo "$*"; exit 77; }
+[ "$(id -u)" = 0 ] || skip "only root can make a set-user-ID program for another user"
+[ -z "${SAN-}" ] || skip "sanitizers do not start in a set-user-ID program"
+command -v setpriv >/dev/null || skip "no setpriv"
+dir=$(mktemp -d /tmp/libdat-secure-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+cp "$DAPL_BUILD_DIR/lib/libdat.so.1" "$dir"
+cat >"$dir/list.c" <<'END'
+#include <dat/udat.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+
+int main(void)
+{
+	DAT_PROVIDER_INFO info[64], *to[64];
+	DAT_COUNT n = 0;
+
+	for (int i = 0; i < 64; i++)
+		to[i] = &info[i];
+	if (dat_registry_list_providers(64, &n, to) != DAT_SUCCESS)
+		n = 0;
+	for (int i = 0; i < n; i++)
+		puts(info[i].ia_name);
+	puts(getauxval(AT_SECURE) ? "secure" : "ordinary");
+	return 0;
+}
+END
+${CC:-cc} -Iinclude "$dir/list.c" -o "$dir/list" "$dir/libdat.so.1" -Wl,-rpath,"$dir" || exit 1
+echo 'planted u1.2 nonthreadsafe default /x d.1.2 a b' >"$dir/dat.conf"
+as_nobody() {
+	DAT_OVERRIDE=$dir/dat.conf DAT_DBG_TYPE=0xff setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$dir/list" 2>&1
+}
+
+got=$(as_nobody)
+if ! grep -q '^planted$' <<<"$got" || ! grep -q '^libdat: ' <<<"$got" || ! grep -q '^ordinary$' <<<"$got"; then
+	printf 'without the bit it should read the file and report:\n%s\n' "$got"
+	exit 1
+fi
+chmod u+s "$dir/list"
+got=$(as_nobody)
+grep -q '^secure$' <<<"$got" || skip "the bit has no effect in /tmp"
+if grep -qE 'planted|^libdat: ' <<<"$got"; then
+	printf 'with the bit it should not:\n%s\n' "$got"
+	exit 1
+fi
