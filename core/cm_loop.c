@@ -248,11 +248,15 @@ static int start_thread(void)
 	return -err;
 }
 
-/* Each connection holds a socket. */
+/* Each connection holds a socket. Once: what the consumer sets later is its own choice. */
 static void raise_fd_limit(void)
 {
+	static bool done;
 	struct rlimit lim;
 
+	if (done)
+		return;
+	done = true;
 	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
 		lim.rlim_cur = lim.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &lim);

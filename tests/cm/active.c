@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The side that connects, against peers that are absent, silent or wrong. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL 0x7001
+
+static struct node a;
+static int listener = -1;
+
+static void open_one(void)
+{
+	node_open(&a, "127.0.0.1");
+}
+
+static void close_one(void)
+{
+	node_close(&a);
+	if (listener >= 0)
+		close(listener);
+}
+
+#define ACTIVE(name) Test(cm, name, .init = open_one, .fini = close_one)
+
+/* Connects to a bare socket; returns it and the id of the REQ that arrived. */
+static int reach(uint32_t timeout_us, uint64_t *id)
+{
+	struct dap_cm_conn *c;
+	struct cm_msg m;
+	int fd;
+
+	if (listener < 0)
+		listener = raw_listen(QUAL);
+	cr_assert_eq(node_connect(&a, QUAL, timeout_us, &c), 0);
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REQ);
+	cr_assert_eq(m.conn_qual, QUAL);
+	*id = m.id;
+	return fd;
+}
+
+ACTIVE(connect__to_nobody_ends_at_the_timeout)
+{
+	struct dap_cm_conn *c;
+	uint64_t start = th_now_ms();
+
+	cr_assert_eq(node_connect(&a, QUAL, 300000, &c), 0);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+	cr_assert_geq(th_now_ms() - start, 299);
+}
+
+ACTIVE(connect__waits_for_a_listener_within_the_timeout)
+{
+	struct dap_cm_conn *c;
+	struct node b;
+
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	th_sleep_ms(50);
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	SOON(a.established == 1);
+	cr_assert_eq(a.ended, 0);
+	node_close(&b);
+}
+
+ACTIVE(connect__peer_never_answers)
+{
+	uint64_t id;
+	int fd = reach(200000, &id);
+
+	ENDED(&a, DAP_CM_TIMED_OUT);
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+}
+
+ACTIVE(connect__go_never_comes)
+{
+	struct cm_msg m;
+	uint64_t id;
+	int fd = reach(200000, &id);
+
+	raw_say(fd, CM_REP, id, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_RTU);
+	ENDED(&a, DAP_CM_TIMED_OUT);
+	cr_assert_eq(a.established, 0);
+	close(fd);
+}
+
+/* For ever is about the consumer over there, not about a peer that stops in mid-exchange. */
+ACTIVE(connect__go_never_comes_and_no_timeout)
+{
+	uint64_t id;
+	int fd;
+
+	cm_limits.answer_us = 100000;
+	fd = reach(FOR_EVER, &id);
+	raw_say(fd, CM_REP, id, 0);
+	ENDED(&a, DAP_CM_TIMED_OUT);
+	close(fd);
+}
+
+ACTIVE(connect__unreachable)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = INADDR_BROADCAST };
+	struct dap_path path = path_of(1);
+	struct dap_cm_conn *c;
+
+	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
+	ENDED(&a, DAP_CM_UNREACHABLE);
+}
+
+ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
+{
+	uint64_t id;
+
+	close(reach(FOR_EVER, &id));
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+}
+
+/* What the kernel does with connections that a closed listener had not accepted. */
+ACTIVE(connect__reset_before_the_request_was_read)
+{
+	struct dap_cm_conn *c;
+	struct node b;
+
+	listener = raw_listen(QUAL);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	raw_reset(raw_accept(listener));
+	close(listener);
+	listener = -1;
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	SOON(a.established == 1);
+	node_close(&b);
+}
+
+static void answer_wrongly(const struct cm_wire *w, size_t len)
+{
+	uint64_t id;
+	unsigned int before = a.ended;
+	int fd = reach(FOR_EVER, &id);
+
+	raw_send(fd, w, len);
+	if (len < sizeof(*w))
+		shutdown(fd, SHUT_WR);
+	SOON(a.ended == before + 1);
+	cr_assert_eq(a.why[DAP_CM_NON_PEER_REJECTED], before + 1);
+	close(fd);
+}
+
+ACTIVE(answer__garbage)
+{
+	struct cm_wire w;
+
+	memset(&w, 'x', sizeof(w));
+	answer_wrongly(&w, sizeof(w));
+	answer_wrongly(&w, 1);
+}
+
+ACTIVE(answer__of_another_version)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_REP, 0, 0);
+	w.version = cpu_to_be16(2);
+	answer_wrongly(&w, sizeof(w));
+}
+
+ACTIVE(answer__with_another_id)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_REP, 12345, 0);
+	answer_wrongly(&w, sizeof(w));
+	raw_message(&w, CM_REJ, 12345, 0);
+	answer_wrongly(&w, sizeof(w));
+	cr_assert_eq(a.replies, 0);
+}
+
+ACTIVE(answer__that_does_not_belong_there)
+{
+	static const enum cm_type types[] = { CM_REQ, CM_RTU, CM_GO, CM_DISC };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		uint64_t id;
+		int fd = reach(FOR_EVER, &id);
+
+		raw_say(fd, types[i], id, 0);
+		SOON(a.why[DAP_CM_NON_PEER_REJECTED] == i + 1);
+		close(fd);
+	}
+}
+
+ACTIVE(answer__half_of_it_at_every_byte)
+{
+	for (uint32_t len = 0; len < CM_WIRE_SIZE; len += len < 90 ? 1 : 49) {
+		struct cm_wire w;
+		uint64_t id;
+		int fd = reach(FOR_EVER, &id);
+
+		raw_message(&w, CM_REP, id, 0);
+		raw_send(fd, &w, len);
+		close(fd);
+		SOON(a.ended);
+		cr_assert_eq(a.why[DAP_CM_NON_PEER_REJECTED], 1, "%u bytes", len);
+		a.ended = 0;
+		a.why[DAP_CM_NON_PEER_REJECTED] = 0;
+	}
+	cr_assert_eq(a.replies, 0);
+}
+
+ACTIVE(answer__byte_by_byte)
+{
+	struct cm_wire w[2];
+	uint64_t id;
+	int fd = reach(FOR_EVER, &id);
+
+	raw_message(&w[0], CM_REP, id, 0);
+	raw_message(&w[1], CM_GO, id, 0);
+	for (size_t i = 0; i < sizeof(w); i++) {
+		raw_send(fd, (uint8_t *)w + i, 1);
+		if (i == sizeof(w[0]))
+			SOON(a.replies == 1);
+		if (i % 16 == 0)
+			th_yield();
+	}
+	SOON(a.established == 1);
+	raw_say(fd, CM_DISC, id, 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	close(fd);
+}
+
+/* All in one segment, the farewell with it: each step is still taken in turn. */
+ACTIVE(answer__all_at_once)
+{
+	struct cm_wire w[3];
+	uint64_t id;
+	int fd = reach(FOR_EVER, &id);
+
+	raw_message(&w[0], CM_REP, id, 0);
+	raw_message(&w[1], CM_GO, id, 0);
+	raw_message(&w[2], CM_DISC, id, 0);
+	raw_send(fd, w, sizeof(w));
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	cr_assert_eq(a.replies, 1);
+	cr_assert_eq(a.established, 1);
+	close(fd);
+}
+
+ACTIVE(live__anything_but_a_farewell_breaks_it)
+{
+	for (enum cm_type t = CM_REQ; t < CM_DISC; t++) {
+		uint64_t id;
+		int fd = reach(FOR_EVER, &id);
+
+		raw_say(fd, CM_REP, id, 0);
+		raw_say(fd, CM_GO, id, 0);
+		SOON(a.established == t);
+		raw_say(fd, t, id, 0);
+		SOON(a.why[DAP_CM_BROKEN] == t);
+		close(fd);
+	}
+}
+
+ACTIVE(farewell__peer_never_answers_it)
+{
+	struct dap_cm_conn *c;
+	struct cm_msg m;
+	int fd;
+
+	cm_limits.farewell_us = 50000;
+	listener = raw_listen(QUAL);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	raw_say(fd, CM_REP, m.id, 0);
+	raw_say(fd, CM_GO, m.id, 0);
+	SOON(a.established == 1);
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	cr_assert_eq(raw_hear(fd, &m), 1);	/* the RTU */
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_DISC);
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+}
+
+ACTIVE(connect__no_descriptor_left)
+{
+	struct dap_cm_conn *c = NULL;
+	int err;
+
+	cr_assert_eq(th_fds_limit(0), 0);
+	err = node_connect(&a, QUAL, FOR_EVER, &c);
+	th_fds_restore();
+	cr_assert_eq(err, -EMFILE);
+	cr_assert_null(c);
+	dap_cm_sync(a.cm);
+	cr_assert_eq(a.ended, 0);
+}
+
+ACTIVE(connect__no_memory)
+{
+	struct dap_cm_conn *c = NULL;
+	int err;
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	err = node_connect(&a, QUAL, FOR_EVER, &c);
+	th_fail_stop();
+	cr_assert_eq(err, -ENOMEM);
+	cr_assert_null(c);
+}

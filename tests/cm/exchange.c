@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two managers of one process: what each side hears of every way to connect and to part. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL 45248
+
+static struct node a, b;
+static struct dap_cm_listener *l;
+
+static void open_both(void)
+{
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.2");
+	l = node_listen(&b, QUAL);
+}
+
+static void close_both(void)
+{
+	node_close(&a);
+	node_close(&b);
+}
+
+#define PAIR(name) Test(cm, name, .init = open_both, .fini = close_both)
+
+PAIR(connect__each_side_hears_each_step_once)
+{
+	struct dap_path one = path_of(1), two = path_of(2);
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(a.replies, 1);
+	cr_assert_eq(a.established, 1);
+	cr_assert_eq(b.requests, 1);
+	cr_assert_eq(b.readies, 1);
+	cr_assert_eq(a.ended + b.ended, 0);
+	cr_assert_eq(b.conn_qual, QUAL);
+	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	cr_assert_eq(memcmp(&b.path, &one, sizeof(one)), 0);
+	cr_assert_eq(memcmp(&a.path, &two, sizeof(two)), 0);
+}
+
+PAIR(connect__private_data_both_ways)
+{
+	static const uint32_t sizes[] = { 0, 1, 64, 255, 256 };
+	uint8_t pd[DAP_MAX_PRIVATE_DATA], other[DAP_MAX_PRIVATE_DATA];
+	struct dap_cm_conn *c;
+
+	pattern(pd, sizeof(pd), 1);
+	pattern(other, sizeof(other), 2);
+	for (unsigned int i = 0; i < 5; i++) {
+		b.pd_size = sizes[4 - i];
+		cr_assert_eq(node_connect_pd(&a, QUAL, FOR_EVER, pd, sizes[i], &c), 0);
+		SOON(a.established == i + 1);
+		cr_assert_eq(b.got_size, sizes[i]);
+		cr_assert_eq(memcmp(b.got, pd, sizes[i]), 0);
+		cr_assert_eq(a.got_size, sizes[4 - i]);
+		cr_assert_eq(memcmp(a.got, other, sizes[4 - i]), 0);
+	}
+}
+
+PAIR(connect__private_data_too_long)
+{
+	uint8_t pd[DAP_MAX_PRIVATE_DATA + 1] = { 0 };
+	struct dap_path path = path_of(2);
+	struct dap_cm_conn *c;
+
+	cr_assert_eq(node_connect_pd(&a, QUAL, FOR_EVER, pd, sizeof(pd), &c), -EMSGSIZE);
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	cr_assert_eq(dap_cm_accept(b.request, &path, pd, sizeof(pd), &b), -EMSGSIZE);
+	cr_assert_eq(node_accept(&b), 0);	/* the request is still there */
+	SOON(a.established == 1);
+}
+
+PAIR(reject__by_the_consumer)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_REJECT;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	ENDED(&a, DAP_CM_REJECTED);
+	cr_assert_eq(b.ended, 0);
+}
+
+PAIR(reject__long_after_the_request)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	cr_assert_eq(dap_cm_reject(b.request), 0);
+	ENDED(&a, DAP_CM_REJECTED);
+}
+
+PAIR(request__refused_by_core)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_REFUSE;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+}
+
+/* One socket for two qualifiers; the REQ says which is meant. */
+PAIR(listen__two_qualifiers_of_one_port)
+{
+	uint64_t other = UINT64_C(1) << 14 | (QUAL ^ 1);
+	struct dap_cm_listener *l2;
+	struct dap_cm_conn *c;
+	struct node d;
+
+	cr_assert_eq(cm_port_of(other), cm_port_of(QUAL));
+	node_open(&d, "127.0.0.3");
+	l2 = node_listen(&d, other);
+	node_pair(&a, &d, other, &c);
+	cr_assert_eq(d.conn_qual, other);
+	cr_assert_eq(b.requests, 0);
+	dap_cm_unlisten(l2);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(d.requests, 1);
+	node_close(&d);
+}
+
+PAIR(listen__port_is_open_but_not_for_this_qualifier)
+{
+	uint64_t other = UINT64_C(1) << 14 | (QUAL ^ 1);
+	struct dap_cm_conn *c;
+
+	cr_assert_eq(node_connect(&a, other, 30000, &c), 0);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+	cr_assert_eq(b.requests, 0);
+}
+
+PAIR(listen__twice_on_one_qualifier)
+{
+	struct dap_cm_listener *l2;
+	uint64_t qual = QUAL;
+	struct node d;
+
+	cr_assert_eq(dap_cm_listen(b.cm, &qual, false, &b, &l2), -EADDRINUSE);
+	node_open(&d, "127.0.0.2");
+	cr_assert_eq(dap_cm_listen(d.cm, &qual, false, &d, &l2), -EADDRINUSE);
+	dap_cm_unlisten(l);
+	cr_assert_eq(dap_cm_listen(d.cm, &qual, false, &d, &l2), 0);
+	node_close(&d);
+}
+
+/* Two adapters of one process: the address that was called decides. */
+PAIR(listen__same_qualifier_on_two_addresses)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct dap_path path = path_of(1);
+	struct dap_cm_conn *c;
+	struct node d;
+
+	node_open(&d, "127.0.0.3");
+	node_listen(&d, QUAL);
+	inet_pton(AF_INET, "127.0.0.2", &to.sin_addr);
+	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
+	SOON(a.established == 1);
+	inet_pton(AF_INET, "127.0.0.3", &to.sin_addr);
+	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
+	SOON(a.established == 2);
+	cr_assert_eq(b.requests, 1);
+	cr_assert_eq(d.requests, 1);
+	node_close(&d);
+}
+
+static int listen_in_child(int sock, void *arg)
+{
+	uint64_t qual = *(uint64_t *)arg;
+	struct dap_cm_listener *other;
+	struct node n;
+	int err;
+
+	(void)sock;
+	node_open(&n, "127.0.0.9");
+	err = dap_cm_listen(n.cm, &qual, false, &n, &other);
+	node_close(&n);
+	return -err;
+}
+
+PAIR(listen__port_is_another_processs)
+{
+	uint64_t taken = QUAL, free = QUAL + 1;
+	struct th_child child;
+
+	cr_assert_eq(th_spawn(&child, listen_in_child, &taken), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), EADDRINUSE);
+	cr_assert_eq(th_spawn(&child, listen_in_child, &free), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+}
+
+PAIR(listen__any_picks_a_free_one)
+{
+	struct dap_cm_listener *any[50];
+	struct dap_cm_conn *c;
+	uint64_t qual[50];
+
+	for (unsigned int i = 0; i < 50; i++) {
+		cr_assert_eq(dap_cm_listen(b.cm, &qual[i], true, &b, &any[i]), 0);
+		cr_assert(qual[i] >= 1024 && qual[i] < 65536);
+		for (unsigned int k = 0; k < i; k++)
+			cr_assert_neq(qual[i], qual[k]);
+	}
+	node_pair(&a, &b, qual[49], &c);
+	cr_assert_eq(b.conn_qual, qual[49]);
+}
+
+/* ---- parting ---- */
+
+PAIR(disconnect__orderly_by_the_active_side)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+}
+
+PAIR(disconnect__orderly_by_the_passive_side)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(dap_cm_disconnect(b.passive, false), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+}
+
+PAIR(disconnect__abrupt)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(dap_cm_disconnect(c, true), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+}
+
+PAIR(disconnect__by_both_at_once)
+{
+	for (unsigned int i = 1; i <= 50; i++) {
+		struct dap_cm_conn *c, *p;
+
+		node_pair(&a, &b, QUAL, &c);
+		p = b.passive;
+		cr_assert_eq(dap_cm_disconnect(c, i & 1), 0);
+		dap_cm_disconnect(p, i & 2);
+		SOON(a.why[DAP_CM_DISCONNECTED] == i && b.why[DAP_CM_DISCONNECTED] == i);
+		cr_assert_eq(a.ended, i);
+		cr_assert_eq(b.ended, i);
+	}
+}
+
+PAIR(disconnect__then_release_still_tells_the_peer)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(dap_cm_disconnect(c, true), 0);
+	dap_cm_release(c);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+	dap_cm_sync(a.cm);
+	cr_assert_eq(a.ended, 0);
+}
+
+PAIR(disconnect__while_nobody_listens)
+{
+	struct dap_cm_conn *c;
+
+	cr_assert_eq(node_connect(&a, QUAL + 1, FOR_EVER, &c), 0);
+	cr_assert_eq(dap_cm_disconnect(c, true), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+}
+
+PAIR(disconnect__before_the_peer_accepted)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	cr_assert_eq(node_accept(&b), -ECONNRESET);
+	cr_assert_eq(b.ended, 0);
+}
+
+PAIR(disconnect__before_the_go)
+{
+	struct dap_cm_conn *c;
+
+	b.no_go = true;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.readies == 1);
+	cr_assert_eq(dap_cm_disconnect(b.passive, false), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+	cr_assert_eq(a.established, 0);
+}
+
+PAIR(break__is_heard_by_the_peer_only)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	dap_cm_break(c);
+	ENDED(&b, DAP_CM_BROKEN);
+	dap_cm_sync(a.cm);
+	cr_assert_eq(a.ended, 0);
+}
+
+PAIR(release__is_a_break)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	dap_cm_release(b.passive);
+	ENDED(&a, DAP_CM_BROKEN);
+	cr_assert_eq(b.ended, 0);
+}
+
+PAIR(release__of_a_request)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	dap_cm_release(b.request);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+}
+
+PAIR(close__cuts_what_is_connected)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	node_close(&b);
+	ENDED(&a, DAP_CM_BROKEN);
+	cr_assert_eq(b.ended, 0);
+	node_open(&b, "127.0.0.2");	/* for close_both */
+}
+
+PAIR(unlisten__requests_handed_over_live_on)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	dap_cm_unlisten(l);
+	cr_assert_eq(node_accept(&b), 0);
+	SOON(a.established == 1);
+}
+
+/* A single-use listener for each connection, as dapltest has them: none may fall between two. */
+PAIR(unlisten__and_listen_again_loses_nobody)
+{
+	dap_cm_unlisten(l);
+	for (unsigned int i = 1; i <= 100; i++) {
+		struct dap_cm_conn *c;
+
+		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+		do {
+			l = node_listen(&b, QUAL);
+			if (i % 2)
+				th_yield();
+			if (b.requests < i && i % 3)
+				dap_cm_unlisten(l);
+			else
+				break;
+		} while (true);
+		SOON(a.established == i);
+		dap_cm_unlisten(l);
+	}
+	cr_assert_eq(a.ended, 0);
+}

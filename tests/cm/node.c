@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tests/cm/node.h"
+
+void pattern(uint8_t *to, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		to[i] = (uint8_t)(seed * 31 + i * 7 + 1);
+}
+
+struct dap_path path_of(unsigned int seed)
+{
+	struct dap_path p = {
+		.link_layer = 2, .rd_in = 4, .rd_out = 5, .sl = 1, .mtu = 1024, .lid = 7, .pkey_index = 3,
+		.qpn = 0x1000 + seed, .psn = 0xabc000 + seed, .proto = 0x50001,
+	};
+
+	pattern(p.mac, sizeof(p.mac), seed);
+	pattern(p.gid, sizeof(p.gid), seed + 1);
+	return p;
+}
+
+static void note(struct node *n, const struct dap_path *path, const void *pd, uint32_t size)
+{
+	if (path)
+		n->path = *path;
+	n->got_size = size;
+	if (size)
+		memcpy(n->got, pd, size);
+}
+
+int node_accept(struct node *n)
+{
+	struct dap_cm_conn *conn = n->request;
+	struct dap_path path = path_of(2);
+	uint8_t pd[DAP_MAX_PRIVATE_DATA];
+
+	pattern(pd, n->pd_size, 2);
+	n->request = NULL;
+	n->passive = conn;
+	return dap_cm_accept(conn, &path, pd, n->pd_size, n);
+}
+
+static int on_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r)
+{
+	struct node *n = ctx;
+
+	note(n, r->path, r->private_data, r->private_data_size);
+	n->from = r->from;
+	n->conn_qual = r->conn_qual;
+	n->request = conn;
+	if (n->answer == NODE_ACCEPT)
+		node_accept(n);
+	else if (n->answer == NODE_REJECT)
+		dap_cm_reject(conn);
+	n->requests++;
+	return n->answer == NODE_REFUSE ? -ENOSPC : 0;
+}
+
+static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path *path,
+		     const void *pd, uint32_t size)
+{
+	struct node *n = ctx;
+
+	note(n, path, pd, size);
+	if (!n->no_rtu)
+		dap_cm_rtu(conn);
+	n->replies++;
+}
+
+static void on_ready(void *ctx, struct dap_cm_conn *conn)
+{
+	struct node *n = ctx;
+
+	if (!n->no_go)
+		dap_cm_go(conn);
+	n->readies++;
+}
+
+static void on_established(void *ctx, struct dap_cm_conn *conn)
+{
+	(void)conn;
+	((struct node *)ctx)->established++;
+}
+
+static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
+		     uint32_t size)
+{
+	struct node *n = ctx;
+
+	note(n, NULL, pd, size);
+	if (n->passive == conn)
+		n->passive = NULL;
+	n->why[why]++;
+	n->ended++;
+}
+
+static const struct dap_cm_ops ops = { on_request, on_reply, on_ready, on_established, on_ended };
+
+void node_open(struct node *n, const char *address)
+{
+	struct sockaddr_in local = { .sin_family = AF_INET };
+
+	memset(n, 0, sizeof(*n));
+	inet_pton(AF_INET, address, &local.sin_addr);
+	cr_assert_eq(dap_cm_open(&ops, &local, &n->cm), 0);
+}
+
+void node_close(struct node *n)
+{
+	dap_cm_close(n->cm);
+	n->cm = NULL;
+}
+
+struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual)
+{
+	struct dap_cm_listener *l;
+
+	cr_assert_eq(dap_cm_listen(n->cm, &conn_qual, false, n, &l), 0);
+	return l;
+}
+
+int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
+		    uint32_t size, struct dap_cm_conn **c)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct dap_path path = path_of(1);
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return dap_cm_connect(n->cm, &to, conn_qual, timeout_us, &path, pd, size, n, c);
+}
+
+int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c)
+{
+	return node_connect_pd(n, conn_qual, timeout_us, NULL, 0, c);
+}
+
+void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c)
+{
+	unsigned int before = a->established;
+
+	cr_assert_eq(node_connect(a, conn_qual, FOR_EVER, c), 0);
+	SOON(a->established == before + 1);
+	SOON(b->passive);
+}
+
+/* ---- bare sockets ---- */
+
+static struct sockaddr_in raw_address(uint64_t conn_qual)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(conn_qual)) };
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return a;
+}
+
+int raw_connect(uint64_t conn_qual)
+{
+	struct sockaddr_in to = raw_address(conn_qual);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert(fd >= 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0, "%s", strerror(errno));
+	return fd;
+}
+
+int raw_listen(uint64_t conn_qual)
+{
+	struct sockaddr_in at = raw_address(conn_qual);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	cr_assert_eq(listen(fd, 16), 0);
+	return fd;
+}
+
+static bool readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, SOON_MS) == 1;
+}
+
+int raw_accept(int listener)
+{
+	int fd = -1;
+
+	if (readable(listener))
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert(fd >= 0);
+	return fd;
+}
+
+void raw_send(int fd, const void *buf, size_t len)
+{
+	cr_assert_eq(th_send(fd, buf, len), 0);
+}
+
+void raw_message(struct cm_wire *w, enum cm_type type, uint64_t id, uint64_t conn_qual)
+{
+	struct cm_msg m = { .type = type, .id = id, .conn_qual = conn_qual, .path = path_of(9) };
+
+	if (type == CM_REJ)
+		m.reason = CM_REASON_CONSUMER;
+	cm_wire_put(&m, w);
+}
+
+void raw_say(int fd, enum cm_type type, uint64_t id, uint64_t conn_qual)
+{
+	struct cm_wire w;
+
+	raw_message(&w, type, id, conn_qual);
+	raw_send(fd, &w, sizeof(w));
+}
+
+int raw_hear(int fd, struct cm_msg *msg)
+{
+	uint8_t buf[CM_WIRE_SIZE];
+	size_t len = 0;
+
+	while (len < sizeof(buf)) {
+		ssize_t n;
+
+		if (!readable(fd))
+			return -1;
+		n = recv(fd, buf + len, sizeof(buf) - len, 0);
+		if (n <= 0)
+			return (int)n;
+		len += (size_t)n;
+	}
+	return cm_wire_get(buf, len, msg);
+}
+
+bool raw_is_cut(int fd)
+{
+	struct cm_msg m;
+
+	return raw_hear(fd, &m) <= 0 && readable(fd);
+}
+
+void raw_reset(int fd)
+{
+	struct linger hard = { 1, 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	close(fd);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A stand-in for core on top of one struct dap_cm: does what it was told to do in each callback and
+ * counts them. And the other extreme, a bare TCP socket that can say anything.
+ */
+#ifndef TEST_CM_NODE_H
+#define TEST_CM_NODE_H
+
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+#include "tests/harness/harness.h"
+
+#define SOON_MS 10000		/* a limit against hangs */
+#define FOR_EVER UINT32_MAX
+
+enum node_answer { NODE_ACCEPT, NODE_HOLD, NODE_REJECT, NODE_REFUSE };
+
+struct node {
+	struct dap_cm *cm;
+	enum node_answer answer;
+	bool no_rtu, no_go;
+	uint32_t pd_size;		/* of what it accepts with */
+	atomic_uint requests, replies, readies, established, ended, why[DAP_CM_BROKEN + 1];
+	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
+	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */
+	struct dap_path path;		/* the last received */
+	struct sockaddr_in from;
+	uint64_t conn_qual;
+	uint32_t got_size;
+	uint8_t got[DAP_MAX_PRIVATE_DATA];
+};
+
+void node_open(struct node *n, const char *address);
+void node_close(struct node *n);
+struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual);
+/* 0 or -errno, to 127.0.0.1. */
+int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c);
+int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
+		    uint32_t size, struct dap_cm_conn **c);
+int node_accept(struct node *n);	/* what NODE_HOLD kept */
+/* Connects a to b, which listens, and waits until both are there. */
+void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
+/* What a node sends along: recognisable by its seed. */
+void pattern(uint8_t *to, size_t len, unsigned int seed);
+struct dap_path path_of(unsigned int seed);
+
+#define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
+#define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)
+
+int raw_connect(uint64_t conn_qual);
+int raw_listen(uint64_t conn_qual);
+int raw_accept(int listener);
+void raw_send(int fd, const void *buf, size_t len);
+void raw_message(struct cm_wire *w, enum cm_type type, uint64_t id, uint64_t conn_qual);
+void raw_say(int fd, enum cm_type type, uint64_t id, uint64_t conn_qual);
+/* Whole message, or 0 at the end, -1 on a reset or after SOON_MS. */
+int raw_hear(int fd, struct cm_msg *msg);
+/* The other side hangs up without a word. */
+bool raw_is_cut(int fd);
+void raw_reset(int fd);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The side that listens, against strangers. Whatever one does, the next is served. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL 0x6123
+#define ID 0x1122334455667788
+
+static struct node a, b;
+static struct dap_cm_listener *l;
+
+static void open_both(void)
+{
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+	l = node_listen(&b, QUAL);
+}
+
+/* Serves one more connection before it ends: nothing was hurt. */
+static void close_both(void)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_ACCEPT;
+	b.no_go = false;
+	node_pair(&a, &b, QUAL, &c);
+	node_close(&a);
+	node_close(&b);
+}
+
+#define PASSIVE(name) Test(cm, name, .init = open_both, .fini = close_both)
+
+PASSIVE(stranger__says_something_else)
+{
+	static const char http[] = "GET / HTTP/1.1\r\n\r\n";
+	int fd = raw_connect(QUAL);
+
+	raw_send(fd, http, sizeof(http));
+	cr_assert(raw_is_cut(fd));
+	cr_assert_eq(b.requests, 0);
+	close(fd);
+}
+
+PASSIVE(stranger__first_byte_is_wrong)
+{
+	int fd = raw_connect(QUAL);
+
+	raw_send(fd, "X", 1);
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+}
+
+PASSIVE(stranger__of_another_version_is_told_so)
+{
+	struct cm_wire w;
+	struct cm_msg m;
+	int fd = raw_connect(QUAL);
+
+	raw_message(&w, CM_REQ, ID, QUAL);
+	w.version = cpu_to_be16(CM_VERSION + 1);
+	raw_send(fd, &w, sizeof(w));
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REJ);
+	cr_assert_eq(m.reason, CM_REASON_VERSION);
+	cr_assert_eq(b.requests, 0);
+	close(fd);
+}
+
+PASSIVE(stranger__starts_with_anything_but_a_request)
+{
+	for (enum cm_type t = CM_REP; t < CM_TYPES; t++) {
+		int fd = raw_connect(QUAL);
+
+		raw_say(fd, t, ID, 0);
+		cr_assert(raw_is_cut(fd), "%s", cm_type_name(t));
+		close(fd);
+	}
+	cr_assert_eq(b.requests, 0);
+}
+
+PASSIVE(stranger__half_a_request_at_every_byte)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_REQ, ID, QUAL);
+	for (size_t len = 0; len < sizeof(w); len++) {
+		int fd = raw_connect(QUAL);
+
+		raw_send(fd, &w, len);
+		if (len % 2)
+			raw_reset(fd);
+		else
+			close(fd);
+	}
+	SOON(cm_loop.half_opens == 0);
+	cr_assert_eq(b.requests, 0);
+}
+
+PASSIVE(stranger__byte_by_byte)
+{
+	struct cm_wire w;
+	struct cm_msg m;
+	int fd = raw_connect(QUAL);
+
+	raw_message(&w, CM_REQ, ID, QUAL);
+	for (size_t i = 0; i < sizeof(w); i++) {
+		raw_send(fd, (uint8_t *)&w + i, 1);
+		if (i % 8 == 0)
+			th_yield();
+	}
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REP);
+	cr_assert_eq(m.id, ID);
+	raw_say(fd, CM_RTU, ID, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_GO);
+	close(fd);
+	SOON(b.why[DAP_CM_BROKEN] == 1);
+}
+
+/* Slow is as good as silent: the deadline runs from the first moment. */
+PASSIVE(stranger__slow_one_is_dropped_at_its_deadline)
+{
+	struct cm_wire w;
+	bool cut = false;
+	int fd;
+
+	cm_limits.request_us = 100000;
+	fd = raw_connect(QUAL);
+	raw_message(&w, CM_REQ, ID, QUAL);
+	for (size_t i = 0; i < 100 && !cut; i++) {
+		cut = th_send(fd, (uint8_t *)&w + i, 1) != 0;
+		th_sleep_ms(10);
+	}
+	cr_assert(cut);
+	cr_assert_eq(b.requests, 0);
+	close(fd);
+}
+
+/* ---- each phase of a connection, and what ends it ---- */
+
+static int to_phase(enum cm_type last, bool accept)
+{
+	struct cm_msg m;
+	int fd = raw_connect(QUAL);
+
+	b.answer = accept ? NODE_ACCEPT : NODE_HOLD;
+	raw_say(fd, CM_REQ, ID, QUAL);
+	if (!accept) {
+		SOON(b.request);
+		return fd;
+	}
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REP);
+	if (last == CM_REQ)
+		return fd;
+	raw_say(fd, CM_RTU, ID, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_GO);
+	return fd;
+}
+
+static void hold_request_then(void (*end)(int fd))
+{
+	end(to_phase(CM_REQ, false));
+	SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
+	cr_assert_eq(node_accept(&b), -ECONNRESET);
+	dap_cm_sync(b.cm);
+	cr_assert_eq(b.ended, 0);
+}
+
+static void hang_up(int fd)
+{
+	close(fd);
+}
+
+static void say_rtu(int fd)
+{
+	raw_say(fd, CM_RTU, ID, 0);
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+}
+
+static void say_disc(int fd)
+{
+	struct cm_msg m;
+
+	raw_say(fd, CM_DISC, ID, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_DISC);
+	close(fd);
+}
+
+PASSIVE(request__peer_hangs_up)
+{
+	hold_request_then(hang_up);
+}
+
+PASSIVE(request__peer_is_reset)
+{
+	hold_request_then(raw_reset);
+}
+
+PASSIVE(request__peer_says_farewell)
+{
+	hold_request_then(say_disc);
+}
+
+PASSIVE(request__peer_does_not_wait)
+{
+	hold_request_then(say_rtu);
+}
+
+PASSIVE(request__reject_and_release_of_one_that_is_gone)
+{
+	hang_up(to_phase(CM_REQ, false));
+	SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
+	cr_assert_eq(dap_cm_reject(b.request), 0);
+	hang_up(to_phase(CM_REQ, false));
+	SOON(b.requests == 2);
+	dap_cm_release(b.request);
+}
+
+PASSIVE(accepted__peer_hangs_up)
+{
+	hang_up(to_phase(CM_REQ, true));
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+PASSIVE(accepted__peer_never_answers)
+{
+	int fd;
+
+	cm_limits.answer_us = 100000;
+	fd = to_phase(CM_REQ, true);
+	ENDED(&b, DAP_CM_TIMED_OUT);
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+	cm_limits.answer_us = 10000000;
+}
+
+PASSIVE(accepted__peer_uses_another_id)
+{
+	int fd = to_phase(CM_REQ, true);
+
+	raw_say(fd, CM_RTU, ID + 1, 0);
+	ENDED(&b, DAP_CM_BROKEN);
+	cr_assert_eq(b.readies, 0);
+	close(fd);
+}
+
+PASSIVE(accepted__half_an_answer_at_every_byte)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_RTU, ID, 0);
+	for (unsigned int i = 1, len = 0; len < sizeof(w); i++, len += len < 8 ? 1 : 41) {
+		int fd = to_phase(CM_REQ, true);
+
+		raw_send(fd, &w, len);
+		close(fd);
+		SOON(b.why[DAP_CM_BROKEN] == i);
+	}
+	cr_assert_eq(b.readies, 0);
+}
+
+PASSIVE(live__peer_hangs_up)
+{
+	hang_up(to_phase(CM_RTU, true));
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+PASSIVE(live__peer_is_reset)
+{
+	raw_reset(to_phase(CM_RTU, true));
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+PASSIVE(live__peer_says_farewell)
+{
+	say_disc(to_phase(CM_RTU, true));
+	ENDED(&b, DAP_CM_DISCONNECTED);
+}
+
+PASSIVE(live__farewell_then_reset_is_a_farewell)
+{
+	int fd = to_phase(CM_RTU, true);
+
+	raw_say(fd, CM_DISC, ID, 0);
+	raw_reset(fd);
+	ENDED(&b, DAP_CM_DISCONNECTED);
+}
+
+PASSIVE(live__peer_talks_nonsense)
+{
+	int fd = to_phase(CM_RTU, true);
+
+	raw_send(fd, "and now", 7);
+	ENDED(&b, DAP_CM_BROKEN);
+	close(fd);
+}
+
+/* ---- many ---- */
+
+PASSIVE(flood__ten_thousand_half_open)
+{
+	enum { FLOOD = 10000 };
+	static int fds[FLOOD];
+	struct dap_cm_conn *c;
+
+	for (unsigned int i = 0; i < FLOOD; i++) {
+		fds[i] = raw_connect(QUAL);
+		if (i % 3 == 0)
+			th_send(fds[i], "DATC", 1 + i % 4);
+		if (i % 2500 == 2499) {
+			node_pair(&a, &b, QUAL, &c);
+			cr_assert_eq(dap_cm_disconnect(c, false), 0);
+		}
+	}
+	SOON(a.why[DAP_CM_DISCONNECTED] == 4);
+	cr_assert_leq(cm_loop.half_opens, cm_limits.half_open_source);
+	for (unsigned int i = 0; i < FLOOD; i++)
+		close(fds[i]);
+	SOON(cm_loop.half_opens == 0);
+}
+
+/* Sources share the total, and none has more than its part. */
+PASSIVE(flood__of_requests_for_nobody)
+{
+	uint64_t other = UINT64_C(1) << 14 | (QUAL ^ 1);
+	static int fds[600];
+	struct cm_msg m;
+
+	for (unsigned int i = 0; i < 600; i++) {
+		fds[i] = raw_connect(QUAL);
+		raw_say(fds[i], CM_REQ, ID, other);
+		cr_assert_eq(raw_hear(fds[i], &m), 1);
+		cr_assert_eq(m.reason, CM_REASON_NOBODY);
+	}
+	cr_assert_leq(cm_loop.half_opens, cm_limits.half_open_source);
+	for (unsigned int i = 0; i < 600; i++)
+		close(fds[i]);
+	SOON(cm_loop.half_opens == 0);
+}
+
+PASSIVE(flood__in_total)
+{
+	static int fds[100];
+
+	cm_limits.half_open = 30;
+	cm_limits.half_open_source = 20;
+	for (unsigned int i = 0; i < 100; i++)
+		fds[i] = raw_connect(QUAL);
+	cr_assert(raw_is_cut(fds[79]));		/* room was made from the oldest on */
+	cr_assert_leq(cm_loop.half_opens, 20);
+	for (unsigned int i = 0; i < 100; i++)
+		close(fds[i]);
+}
+
+/* With no descriptor for it the connection waits in the backlog, and nobody spins meanwhile. */
+PASSIVE(accept__no_descriptor_left)
+{
+	struct cm_msg m;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
+	struct timespec before, after;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert_eq(th_fds_limit(0), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	raw_say(fd, CM_REQ, ID, QUAL);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	th_sleep_ms(200);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	cr_assert_eq(b.requests, 0);
+	th_fds_restore();
+	cr_assert_lt((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec,
+		     100 * 1000000, "it spins");
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REP);
+	close(fd);
+}
+
+PASSIVE(accept__no_memory)
+{
+	struct cm_msg m;
+	int fd;
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	fd = raw_connect(QUAL);
+	cr_assert(raw_is_cut(fd));
+	cr_assert_geq(th_fail_stop(), 1);
+	close(fd);
+	fd = raw_connect(QUAL);
+	raw_say(fd, CM_REQ, ID, QUAL);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	close(fd);
+}

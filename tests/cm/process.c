@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Peers in other processes, which are killed; forks; and that nothing is left in the end. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL 0x5abc
+#define A_SECOND 1000
+
+/* Does its part until the given phase, says so, and waits to be killed. */
+static int victim_passive(int sock, void *arg)
+{
+	enum cm_state phase = *(enum cm_state *)arg;
+	struct node n;
+
+	node_open(&n, "127.0.0.1");
+	n.answer = phase == CM_WAIT_ACCEPT ? NODE_HOLD : NODE_ACCEPT;
+	n.no_go = phase == CM_READY;
+	node_listen(&n, QUAL);
+	th_meet(sock);
+	if (phase == CM_WAIT_ACCEPT)
+		SOON(n.requests == 1);
+	else if (phase == CM_WAIT_RTU)
+		SOON(n.passive);
+	else
+		SOON(n.readies == 1);
+	th_meet(sock);
+	th_sleep_ms(60000);
+	return 0;
+}
+
+static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
+{
+	struct th_child child;
+	struct dap_cm_conn *c;
+	uint64_t start;
+	struct node a;
+
+	cr_assert_eq(th_spawn(&child, victim_passive, &phase), 0);
+	node_open(&a, "127.0.0.1");
+	a.no_rtu = phase == CM_WAIT_RTU;
+	th_meet(child.sock);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	th_meet(child.sock);
+	if (phase == CM_LIVE)
+		SOON(a.established == 1);
+	else if (phase != CM_WAIT_ACCEPT)
+		SOON(a.replies == 1);
+	start = th_now_ms();
+	th_kill(&child);
+	ENDED(&a, why);
+	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	node_close(&a);
+}
+
+Test(cm, kill__peer_that_has_the_request)
+{
+	kill_passive_in(CM_WAIT_ACCEPT, DAP_CM_NON_PEER_REJECTED);
+}
+
+Test(cm, kill__peer_that_has_accepted)
+{
+	kill_passive_in(CM_WAIT_RTU, DAP_CM_BROKEN);
+}
+
+Test(cm, kill__peer_that_owes_the_go)
+{
+	kill_passive_in(CM_READY, DAP_CM_BROKEN);
+}
+
+Test(cm, kill__peer_that_was_connected_to)
+{
+	kill_passive_in(CM_LIVE, DAP_CM_BROKEN);
+}
+
+static int victim_active(int sock, void *arg)
+{
+	enum cm_state phase = *(enum cm_state *)arg;
+	struct dap_cm_conn *c;
+	struct node n;
+
+	node_open(&n, "127.0.0.1");
+	n.no_rtu = phase == CM_REPLIED;
+	th_meet(sock);
+	if (node_connect(&n, QUAL, FOR_EVER, &c))
+		return 1;
+	if (phase == CM_REPLIED)
+		SOON(n.replies == 1);
+	else if (phase == CM_LIVE)
+		SOON(n.established == 1);
+	th_meet(sock);
+	th_sleep_ms(60000);
+	return 0;
+}
+
+static void kill_active_in(enum cm_state phase)
+{
+	struct th_child child;
+	uint64_t start;
+	struct node b;
+
+	cr_assert_eq(th_spawn(&child, victim_active, &phase), 0);
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	b.answer = phase == CM_WAIT_REP ? NODE_HOLD : NODE_ACCEPT;
+	th_meet(child.sock);
+	SOON(b.requests == 1);
+	th_meet(child.sock);
+	start = th_now_ms();
+	th_kill(&child);
+	if (phase == CM_WAIT_REP) {
+		SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
+		cr_assert_eq(node_accept(&b), -ECONNRESET);
+	} else {
+		ENDED(&b, DAP_CM_BROKEN);
+	}
+	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	node_close(&b);
+}
+
+Test(cm, kill__peer_whose_request_is_pending)
+{
+	kill_active_in(CM_WAIT_REP);
+}
+
+Test(cm, kill__peer_that_owes_the_rtu)
+{
+	kill_active_in(CM_REPLIED);
+}
+
+Test(cm, kill__peer_that_connected)
+{
+	kill_active_in(CM_LIVE);
+}
+
+/* ---- fork ---- */
+
+/* A victim with a child of its own, which must not keep the connection open. */
+static int victim_with_child(int sock, void *arg)
+{
+	struct dap_cm_conn *c;
+	struct node n;
+	pid_t pid;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	if (node_connect(&n, QUAL, FOR_EVER, &c))
+		return 1;
+	SOON(n.established == 1);
+	pid = fork();
+	if (!pid) {
+		dap_cm_disconnect(c, true);	/* not its business: nothing happens */
+		dap_cm_release(c);
+		dap_cm_close(n.cm);
+		th_sleep_ms(20000);
+		_exit(0);
+	}
+	th_send(sock, &pid, sizeof(pid));
+	th_sleep_ms(60000);
+	return 0;
+}
+
+Test(cm, fork__childs_copy_neither_talks_nor_hides_the_parents_death)
+{
+	struct th_child child;
+	struct node b;
+	pid_t grandchild;
+
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	cr_assert_eq(th_spawn(&child, victim_with_child, NULL), 0);
+	cr_assert_eq(th_recv(child.sock, &grandchild, sizeof(grandchild)), 0);
+	th_sleep_ms(20);
+	cr_assert_eq(b.ended, 0);
+	th_kill(&child);
+	ENDED(&b, DAP_CM_BROKEN);
+	cr_assert_eq(kill(grandchild, 0), 0, "it was alive meanwhile");
+	kill(grandchild, SIGKILL);
+	node_close(&b);
+}
+
+static int open_another(int sock, void *arg)
+{
+	uint64_t qual = QUAL + 1;
+	struct dap_cm_conn *c;
+	struct node a, b;
+
+	(void)sock;
+	(void)arg;
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, qual);
+	node_pair(&a, &b, qual, &c);
+	node_close(&a);
+	node_close(&b);
+	return 0;
+}
+
+Test(cm, fork__child_opens_its_own)
+{
+	struct th_child child;
+	struct dap_cm_conn *c;
+	struct node a, b;
+
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(th_spawn(&child, open_another, NULL), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+	cr_assert_eq(a.ended + b.ended, 0);
+	node_pair(&a, &b, QUAL, &c);
+	node_close(&a);
+	node_close(&b);
+}
+
+/* ---- what is left ---- */
+
+static void connect_and_part(struct node *a, struct node *b, unsigned int i)
+{
+	struct dap_cm_conn *c, *p;
+
+	node_pair(a, b, QUAL, &c);
+	p = b->passive;
+	dap_cm_disconnect(i % 2 ? c : p, i % 3 == 0);
+	SOON(a->ended == i + 1 && b->ended == i + 1);
+}
+
+/* DAPL_CONNECTIONS says how many. */
+Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)
+{
+	const char *env = getenv("DAPL_CONNECTIONS");
+	unsigned int rounds = env ? (unsigned int)atoi(env) : 2000;
+	struct th_usage before, first, last;
+	struct node a, b;
+
+	th_usage(&before);
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	for (unsigned int i = 0; i < rounds; i++) {
+		connect_and_part(&a, &b, i);
+		if (i == rounds / 4)
+			th_usage(&first);
+	}
+	SOON(cm_loop.half_opens == 0);
+	th_usage(&last);
+	cr_assert_leq(last.fds, first.fds + 4);
+	cr_assert_leq(last.rss_kb, first.rss_kb + 512);
+	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], rounds);
+	cr_assert_eq(b.why[DAP_CM_DISCONNECTED], rounds);
+	node_close(&a);
+	node_close(&b);
+	th_usage(&last);
+	cr_assert_eq(last.fds, before.fds);
+	cr_assert_eq(last.threads, before.threads);
+}
+
+Test(cm, open__one_thread_for_all)
+{
+	struct th_usage before, now;
+	struct node n[8];
+
+	th_usage(&before);
+	for (int i = 0; i < 8; i++)
+		node_open(&n[i], "127.0.0.1");
+	th_usage(&now);
+	cr_assert_eq(now.threads, before.threads + 1);
+	for (int i = 0; i < 8; i++)
+		node_close(&n[i]);
+	th_usage(&now);
+	cr_assert_eq(now.threads, before.threads);
+	cr_assert_eq(now.fds, before.fds);
+}
+
+Test(cm, open__without_descriptors_or_memory)
+{
+	struct sockaddr_in local = { .sin_family = AF_INET };
+	struct th_usage before, now;
+	struct dap_cm *cm = NULL;
+	struct node n;
+
+	node_open(&n, "127.0.0.1");	/* the first raises the limit */
+	node_close(&n);
+	th_usage(&before);
+	for (unsigned int room = 0; room < 2; room++) {
+		cr_assert_eq(th_fds_limit(room), 0);
+		cr_assert_eq(dap_cm_open(NULL, &local, &cm), -EMFILE);
+		th_fds_restore();
+	}
+	th_fail_start(TH_FAIL_HEAP, 1);
+	cr_assert_eq(dap_cm_open(NULL, &local, &cm), -ENOMEM);
+	th_fail_stop();
+	cr_assert_null(cm);
+	th_usage(&now);
+	cr_assert_eq(now.fds, before.fds);
+	cr_assert_eq(now.threads, before.threads);
+}
+
+/* Connections in every phase when the door shuts. */
+Test(cm, close__in_the_middle_of_everything)
+{
+	struct th_usage before, after;
+
+	th_usage(&before);
+	for (int round = 0; round < 30; round++) {
+		struct dap_cm_conn *c[20];
+		struct node a, b;
+
+		node_open(&a, "127.0.0.1");
+		node_open(&b, "127.0.0.1");
+		node_listen(&b, QUAL);
+		for (unsigned int i = 0; i < 20; i++)
+			cr_assert_eq(node_connect(&a, QUAL + i % 2, FOR_EVER, &c[i]), 0);
+		for (int i = 0; i < round; i++)
+			th_yield();
+		node_close(round % 2 ? &a : &b);
+		node_close(round % 2 ? &b : &a);
+	}
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
+	cr_assert_eq(after.threads, before.threads);
+}
