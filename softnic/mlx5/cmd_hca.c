@@ -23,8 +23,8 @@ static const struct value general[] = {
 	{ SN_FLD(0x108, 1), 1 },	/* fixed_buffer_size: KSM */
 	{ SN_FLD(0x109, 7), 63 },	/* log_max_mrw_sz */
 	{ SN_FLD(0x11a, 6), 16 },	/* log_max_klm_list_size */
-	{ SN_FLD(0x14a, 6), 6 },	/* log_max_ra_req_qp */
-	{ SN_FLD(0x15a, 6), 6 },	/* log_max_ra_res_qp */
+	{ SN_FLD(0x14a, 6), SN_LOG_READS },	/* log_max_ra_req_qp */
+	{ SN_FLD(0x15a, 6), SN_LOG_READS },	/* log_max_ra_res_qp */
 	{ SN_FLD(0x170, 16), 1 },	/* gid_table_size: code of 16 entries */
 	{ SN_FLD(0x190, 16), 0 },	/* pkey_table_size: code of 128 entries */
 	{ SN_FLD(0x1ab, 5), 16 },	/* local_ca_ack_delay */

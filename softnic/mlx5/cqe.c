@@ -93,7 +93,8 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 {
 	struct sn_nic *nic = qp->nic;
 	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
-	uint8_t own = (uint8_t)(c->op << 4 | c->solicited << 1 | (cq->pi >> cq->log_size & 1));
+	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | (unsigned int)c->solicited << 1 |
+				(cq->pi >> cq->log_size & 1));
 	struct cqe64 *e;
 
 	if (cq->error)

@@ -11,6 +11,7 @@ enum {
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
+	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
 	SN_ANY_QPN = 0xffffff,
 };
 

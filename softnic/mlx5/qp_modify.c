@@ -92,6 +92,8 @@ static uint8_t to_rtr(const struct request *r)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "mtu %u", mtu);
 	if (log_msg > SN_LOG_MSG_MAX)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_msg_max %u", log_msg);
+	if (sn_get(r->ctx, QPC_LOG_RRA_MAX) > SN_LOG_READS)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_rra_max beyond the caps");
 	take_path(r, &av);
 	status = check_path(r, &av);
 	if (status)
@@ -111,6 +113,8 @@ static uint8_t to_rts(const struct request *r)
 {
 	struct sn_qp *qp = r->qp;
 
+	if (sn_get(r->ctx, QPC_LOG_SRA_MAX) > SN_LOG_READS)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_sra_max beyond the caps");
 	qp->sq_psn = sn_get(r->ctx, QPC_SEND_PSN);
 	qp->max_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_SRA_MAX));
 	qp->retry_count = (uint8_t)sn_get(r->ctx, QPC_RETRY);

@@ -129,8 +129,8 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 
 		if (!ds || (uint16_t)(sn_get32(data + at, 0) >> 8) != next)
 			break;
-		if (!sn_sq_copy(qp, next, (unsigned int)(n / 16), raw) ||
-		    memcmp(raw, data + at, n & ~15ul))
+		if (!sn_sq_copy(qp, next, (unsigned int)(n + 15) / 16, raw) ||
+		    memcmp(raw, data + at, n))
 			sn_violate(qp->nic, SN_V_BF_MISMATCH, "QP %#x index %u: not as in its SQ",
 				   qp->qpn, next);
 		next = (uint16_t)(next + sn_blocks(ds));

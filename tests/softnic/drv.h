@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A driver of a few hundred lines, for one process and one device: it can do everything right, and
+ * each thing wrong. It knows the device by softnic.h and the manual only.
+ */
+#ifndef TEST_SOFTNIC_DRV_H
+#define TEST_SOFTNIC_DRV_H
+
+#include "softnic/mlx5/prm.h"
+#include "softnic/softnic.h"
+
+enum { DRV_EQ_LOG = 6, DRV_IN = 0x110 + 8 * 4096, DRV_OUT = 0x1010 };
+
+struct drv_eq {
+	uint32_t eqn, ci;
+	uint8_t *ring;
+	unsigned int log;
+};
+
+struct drv {
+	struct softnic *nic;
+	uint32_t pd, uar;
+	struct drv_eq eq;		/* completions and all asynchronous events */
+	unsigned int irqs;
+	uint64_t refuse_at, refuse_len;	/* what the IOMMU does not let through */
+	uint8_t in[DRV_IN], out[DRV_OUT];
+};
+
+struct drv_cq {
+	struct drv *d;
+	uint32_t cqn, ci, umem;
+	unsigned int log, arm_sn;
+	uint8_t *ring;
+	uint32_t *dbr;
+	bool keep_ci;			/* do not publish the consumer index */
+};
+
+struct drv_qp {
+	struct drv *d;
+	struct drv_cq *scq, *rcq;
+	uint32_t qpn;
+	unsigned int log_sq, log_rq, rq_stride;
+	uint8_t *mem, *rq, *sq;
+	size_t len;
+	uint32_t umem, uar;
+	uint32_t *dbr;
+	uint16_t pi, rq_pi;
+};
+
+struct drv_mr {
+	uint32_t index, key;
+	uint8_t *mem;
+	size_t len;
+};
+
+struct drv_cqe {
+	unsigned int opcode, syndrome, vendor, wqe_opcode, solicited;
+	uint32_t uidx, qpn, imm, byte_cnt;
+	uint16_t counter;
+};
+
+/* Fails the test when the device does not open. close fails it when a violation was not expected. */
+struct drv *drv_open(unsigned int flags);
+void drv_close(struct drv *d);
+
+/* The command in d->in (opcode set by drv_begin); status; output in d->out. */
+void drv_begin(struct drv *d, uint16_t opcode);
+uint8_t drv_run(struct drv *d, size_t inlen);
+uint8_t drv_simple(struct drv *d, uint16_t opcode, uint32_t number);
+/* The n-th kind of violation, and nothing else, was counted; clears. */
+void drv_expect(struct drv *d, const char *name);
+uint64_t drv_count(struct drv *d, const char *name);
+
+void *drv_pages(size_t len);
+uint32_t drv_umem(struct drv *d, void *mem, size_t len);
+void drv_umem_free(struct drv *d, uint32_t id);
+
+/* rights: of enum drv_rights. The mkey is MTT over fresh pages. */
+enum drv_rights { DRV_LR = 1, DRV_LW = 2, DRV_RR = 4, DRV_RW = 8, DRV_A = 16, DRV_ALL = 31 };
+void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
+void drv_mr_free(struct drv *d, struct drv_mr *mr);
+/* A window: KLM, umr_en, free. Returns its key. */
+uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn);
+
+void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi);
+void drv_cq_free(struct drv_cq *cq);
+bool drv_poll(struct drv_cq *cq, struct drv_cqe *cqe);
+/* Pumps until there is one; fails the test after a while. */
+void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe);
+void drv_arm(struct drv_cq *cq, bool solicited);
+
+/* The next EQE: type, and its data words. */
+bool drv_event(struct drv *d, uint8_t *type, uint8_t data[28]);
+void drv_eq_arm(struct drv *d);
+
+void drv_qp_layout(struct drv_qp *qp);
+/* Fills the command for CREATE_QP; drv_qp makes it whole. */
+void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
+void drv_qp(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
+void drv_qp_free(struct drv_qp *qp);
+uint8_t drv_init(struct drv_qp *qp);
+uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn);
+uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);
+uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
+void drv_connect(struct drv_qp *a, struct drv_qp *b);
+unsigned int drv_state(struct drv_qp *qp);
+
+/* WQEs are put together in a block of 64 * 16 bytes, then posted. */
+struct drv_wqe {
+	uint8_t b[1024] __attribute__((aligned(64)));
+	unsigned int ds;
+};
+enum drv_ce { CE_ERR = 0, CE_FIRST = 1, CE_ALWAYS = 2 };
+void drv_ctrl(struct drv_qp *qp, struct drv_wqe *w, uint8_t opcode, uint8_t fm_ce_se, uint32_t imm);
+void drv_raddr(struct drv_wqe *w, uint64_t va, uint32_t rkey);
+void drv_data(struct drv_wqe *w, const void *va, uint32_t len, uint32_t lkey);
+void drv_inline(struct drv_wqe *w, const void *data, uint32_t len);
+void drv_umr(struct drv_wqe *w, uint8_t flags, uint16_t klms, uint64_t mask);
+void drv_mkc(struct drv_wqe *w, unsigned int rights, uint32_t qpn_key, uint64_t start,
+	     uint64_t len, bool free);
+void drv_klm(struct drv_wqe *w, const void *va, uint32_t len, uint32_t key);
+void drv_pad(struct drv_wqe *w);	/* zeros to a multiple of four segments */
+/* Into the ring, DS filled in, producer moved; ring tells the device. */
+uint16_t drv_put(struct drv_qp *qp, struct drv_wqe *w);
+void drv_ring(struct drv_qp *qp, const struct drv_wqe *w);
+uint16_t drv_post(struct drv_qp *qp, struct drv_wqe *w);
+void drv_nop(struct drv_qp *qp, uint8_t ce);
+void drv_recv(struct drv_qp *qp, const struct drv_mr *mr, uint32_t off, uint32_t len);
+
+#endif
