@@ -67,7 +67,8 @@ static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 	if (given < need || need > (c->inlen - AT_PAS) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu MTT entries needed",
 				     (unsigned long long)need);
-	err = sn_buf_from_list(&m->buf, c->in + AT_PAS, (uint32_t)need, m->log_page, true);
+	err = sn_buf_from_list(&m->buf, c->in + AT_PAS, (uint32_t)need, m->log_page,
+			       sn_get(c->in, MKEY_PG_ACCESS));
 	if (err)
 		return sn_cmd_refuse_errno(c, err);
 	m->buf.offset = first;

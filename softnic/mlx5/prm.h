@@ -108,6 +108,7 @@ enum { MTT_RD = 1 << 0, MTT_WR = 1 << 1, MTT_FLAGS = 0xff };
 #define MKC_LOG_PAGE	SN_FLD(0x1db, 5)
 enum { MKC_START = 0x10, MKC_LEN = 0x18, MKC_BSF_SIZE = 0x20, MKC_XLT_SIZE = 0x34, MKC_BYTES = 64 };
 enum { MODE_PA = 0, MODE_MTT = 1, MODE_KLM = 2, MODE_KSM = 3 };
+#define MKEY_PG_ACCESS	SN_FLD(0x60, 1)	/* the low bits of MTTs are rights */
 #define MKEY_UMEM_VALID	SN_FLD(0x61, 1)
 enum { MKEY_XLT_ACTUAL = 0x60, MKEY_UMEM_ID = 0x64, MKEY_UMEM_OFFSET = 0x68 };
 

@@ -69,12 +69,13 @@ size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
 }
 
 /* Bus addresses are this process's own: no list of pages has a gap. */
-void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift)
+void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
+		   uint64_t flags)
 {
 	uint64_t base = addr >> shift << shift;
 
 	for (size_t i = 0; i < npages; i++) {
-		be64_t page = to_be64(base + ((uint64_t)i << shift));
+		be64_t page = to_be64((base + ((uint64_t)i << shift)) | flags);
 
 		memcpy(list + i * sizeof(page), &page, sizeof(page));
 	}

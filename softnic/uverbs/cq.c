@@ -52,7 +52,7 @@ static int create(struct uv_device *dev, const struct cq_args *args, uint32_t *c
 	sn_set(cqc, CQC_UAR_PAGE, args->drv.uar_page_index);
 	sn_set(cqc, CQC_EQN, dev->eq.eqn);
 	sn_set64(cqc, CQC_DBR, args->drv.db_addr);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, args->drv.buf_addr, npages, 12);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, args->drv.buf_addr, npages, 12, 0);
 	err = uv_create(dev, PRM_CREATE_CQ, cmd, len, cqn);
 	free(cmd);
 	return err;

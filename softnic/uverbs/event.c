@@ -56,7 +56,7 @@ int uv_eq_create(struct uv_device *dev)
 	sn_set(eqc, EQC_LOG_SIZE, UV_EQ_LOG);
 	sn_set(eqc, EQC_UAR_PAGE, dev->eq.uar);
 	sn_set64(in, EQ_EVENT_MASK, mask);
-	uv_fill_pages(in + PRM_OBJECT_IN, (uintptr_t)dev->eq.buf, npages, 12);
+	uv_fill_pages(in + PRM_OBJECT_IN, (uintptr_t)dev->eq.buf, npages, 12, 0);
 	sn_set(in, PRM_OPCODE, PRM_CREATE_EQ);
 	err = uv_cmd(dev, in, len, answer, sizeof(answer));
 	free(in);

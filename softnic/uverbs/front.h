@@ -133,7 +133,9 @@ int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t in
 	      uint32_t *number);
 /* A zeroed CREATE_x with room for pages; free() it. */
 uint8_t *uv_create_alloc(size_t npages, size_t *len);
-void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift);
+/* flags: the rights in the low bits of an MTT, 0 for a queue's page list. */
+void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
+		   uint64_t flags);
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift);
 int uv_query_caps(struct uv_device *dev);
 static inline uint32_t uv_cap(const struct uv_device *dev, struct sn_fld f)

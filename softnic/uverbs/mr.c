@@ -60,12 +60,14 @@ static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, u
 	unsigned int shift = page_shift(in->start, in->hca_va, in->length);
 	size_t npages = uv_pages(in->start, in->length, shift), len;
 	uint8_t *cmd = uv_create_alloc(npages, &len);
+	bool pg = uv_cap(dev, CAP_PG);
 	uint8_t *mkc;
 	int err;
 
 	if (!cmd)
 		return -ENOMEM;
 	mkc = cmd + PRM_CTX;
+	sn_set(cmd, MKEY_PG_ACCESS, pg);
 	sn_set(cmd, MKEY_OCTOWORDS, (uint32_t)((npages + 1) / 2));
 	sn_set(mkc, MKC_ACCESS_MODE, PRM_ACCESS_MTT);
 	set_rights(mkc, in->access_flags);
@@ -76,7 +78,7 @@ static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, u
 	sn_set64(mkc, MKC_LEN, in->length);
 	sn_set(mkc, MKC_TRANSLATIONS, (uint32_t)((npages + 1) / 2));
 	sn_set(mkc, MKC_LOG_PAGE_SIZE, shift);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, in->start, npages, shift);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, in->start, npages, shift, pg ? MTT_READ | MTT_WRITE : 0);
 	err = uv_create(dev, PRM_CREATE_MKEY, cmd, len, index);
 	free(cmd);
 	return err;

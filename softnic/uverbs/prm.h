@@ -68,6 +68,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_LOG_MAX_RA_RES_QP	PRM(0x28, 26, 6)
 #define CAP_LOCAL_CA_ACK_DELAY	PRM(0x34, 11, 5)
 #define CAP_LOG_MAX_MSG		PRM(0x38, 3, 5)
+#define CAP_PG			PRM(0x44, 7, 1)
 #define CAP_CQE_VERSION		PRM(0x3c, 28, 4)
 #define CAP_ATOMIC		PRM(0x40, 30, 1)
 #define CAP_BF			PRM(0x4c, 0, 1)
@@ -78,6 +79,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_ROCE_TABLE_SIZE	PRM(0x1c, 16, 16)
 
 /* CREATE_MKEY */
+#define MKEY_PG_ACCESS		PRM(0x0c, 0, 1)
 #define MKEY_OCTOWORDS		PRM(0x60, 0, 32)
 #define MKC_FREE		PRM(0x00, 1, 1)
 #define MKC_UMR_EN		PRM(0x00, 16, 1)
@@ -95,6 +97,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define MKC_TRANSLATIONS	PRM(0x34, 0, 32)
 #define MKC_LOG_PAGE_SIZE	PRM(0x38, 27, 5)
 enum { MKC_START = 0x10, MKC_LEN = 0x18 };
+enum { MTT_READ = 1 << 0, MTT_WRITE = 1 << 1 };
 enum prm_access_mode { PRM_ACCESS_MTT = 1, PRM_ACCESS_KLM = 2 };
 enum { PRM_ANY_QPN = 0xffffff };
 

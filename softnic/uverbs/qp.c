@@ -87,7 +87,7 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	sn_set(qpc, QPC_CQN_RCV, args->rcq->number);
 	sn_set(qpc, QPC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
 	sn_set64(qpc, QPC_DBR, drv->db_addr);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
 	err = uv_create(dev, PRM_CREATE_QP, cmd, len, qpn);
 	free(cmd);
 	return err;
