@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages of every kind and size arrive whole, and complete as the PRM says. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/softnic/rc_rig.h"
+
+static struct rig ra, rb;
+static struct rig_qp a, b;
+
+static void setup(void)
+{
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+}
+
+static void setup_connected(void)
+{
+	setup();
+	rig_connect(&a, &b, NULL);
+}
+
+static void teardown(void)
+{
+	rig_expect_violations(&ra, "");
+	rig_expect_violations(&rb, "");
+	rig_close(&ra);
+	rig_close(&rb);
+}
+
+static struct rig_cqe expect_ok(struct rig *rig, struct rig *other, unsigned int op)
+{
+	struct rig_cqe cqe = rig_wait(rig, other);
+
+	cr_assert_eq(cqe.op, op, "CQE opcode %u syndrome %#x", cqe.op, cqe.syndrome);
+	return cqe;
+}
+
+static uint32_t sizes(unsigned int mtu, unsigned int i)
+{
+	const uint32_t list[] = {0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 2 * mtu + 3, 37 * mtu - 1,
+				 1u << 20};
+
+	return i < sizeof(list) / sizeof(list[0]) ? list[i] : UINT32_MAX;
+}
+
+/* SEND, WRITE and READ of each critical size, at each path MTU. */
+static void every_size(unsigned int code)
+{
+	unsigned int mtu = 128u << code, i;
+	uint32_t len;
+
+	rig_connect(&a, &b, &(struct rig_conn){.mtu = code, .psn_a = 77, .psn_b = 0x123456});
+	for (i = 0; (len = sizes(mtu, i)) != UINT32_MAX; i++) {
+		struct rig_cqe cqe;
+		uint8_t *from = ra.data + 3, *to = rb.data + 5;
+
+		rig_fill(from, len, i);
+		to[len] = 0x77;
+		rig_recv(&b, to, 1u << 20);
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = from, .len = len});
+		cqe = expect_ok(&rb, &ra, 2);
+		cr_assert_eq(cqe.len, len);
+		cr_assert(rig_filled(to, len, i) && to[len] == 0x77, "SEND of %u", len);
+		expect_ok(&ra, &rb, 0);
+
+		rig_fill(from, len, i + 100);
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = len, .raddr = to, .rkey = rb.key});
+		expect_ok(&ra, &rb, 0);
+		cr_assert(rig_filled(to, len, i + 100) && to[len] == 0x77, "WRITE of %u", len);
+
+		rig_fill(to, len, i + 200);
+		from[len] = 0x55;
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = from, .len = len, .raddr = to, .rkey = rb.key});
+		cqe = expect_ok(&ra, &rb, 0);
+		cr_assert_eq(cqe.len, len);
+		cr_assert(rig_filled(from, len, i + 200) && from[len] == 0x55, "READ of %u", len);
+	}
+	teardown();
+}
+
+Test(rc_move, every_size__mtu_256, .init = setup) { every_size(1); }
+Test(rc_move, every_size__mtu_512, .init = setup) { every_size(2); }
+Test(rc_move, every_size__mtu_1024, .init = setup) { every_size(3); }
+Test(rc_move, every_size__mtu_2048, .init = setup) { every_size(4); }
+Test(rc_move, every_size__mtu_4096, .init = setup) { every_size(5); }
+
+Test(rc_move, psn__wraps, .init = setup)
+{
+	unsigned int i;
+
+	rig_connect(&a, &b, &(struct rig_conn){.mtu = 1, .psn_a = 0xfffff0, .psn_b = 0xffffff});
+	for (i = 0; i < 40; i++) {
+		rig_fill(ra.data, 2000, i);
+		rig_recv(&b, rb.data, 2000);
+		rig_post(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 2000});
+		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 4096, .len = 2000, .raddr = rb.data,
+					      .rkey = rb.key});
+		rig_ring(&a);
+		expect_ok(&rb, &ra, 2);
+		expect_ok(&ra, &rb, 0);
+		expect_ok(&ra, &rb, 0);
+		cr_assert(rig_filled(rb.data, 2000, i));
+		cr_assert(rig_filled(ra.data + 4096, 2000, i));
+	}
+	teardown();
+}
+
+Test(rc_move, immediate__comes_with_its_message, .init = setup_connected)
+{
+	struct rig_cqe cqe;
+
+	rig_recv(&b, rb.data, 64);
+	rig_recv(&b, rb.data, 64);
+	a.solicited = 1;
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_IMM, .va = ra.data, .len = 10, .imm = 0xdeadbeef});
+	cqe = expect_ok(&rb, &ra, 3);
+	cr_assert_eq(cqe.imm, 0xdeadbeef);
+	cr_assert_eq(cqe.len, 10);
+	cr_assert(cqe.solicited);
+	a.solicited = 0;
+	rig_fill(ra.data, 5000, 9);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE_IMM, .va = ra.data, .len = 5000, .raddr = rb.data + 4096,
+					   .rkey = rb.key, .imm = 7});
+	cqe = expect_ok(&rb, &ra, 1);
+	cr_assert_eq(cqe.imm, 7);
+	cr_assert_eq(cqe.len, 5000);
+	cr_assert_not(cqe.solicited);
+	cr_assert(rig_filled(rb.data + 4096, 5000, 9));
+	teardown();
+}
+
+Test(rc_move, send_inval__frees_the_key, .init = setup_connected)
+{
+	uint32_t key = rig_key(&rb, rb.data, 4096, 15);
+	struct rig_cqe cqe;
+
+	rig_recv(&b, rb.data, 64);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_INV, .va = ra.data, .len = 10, .imm = key});
+	cqe = expect_ok(&rb, &ra, 4);
+	cr_assert_eq(cqe.imm, key);
+	expect_ok(&ra, &rb, 0);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 8, .raddr = rb.data, .rkey = key});
+	cqe = rig_wait(&ra, &rb);
+	cr_assert_eq(cqe.syndrome, 0x13);
+	rig_expect_violations(&rb, "remote.access,mkey.free");
+	softnic_violations_clear(rb.nic);
+	teardown();
+}
+
+Test(rc_move, many_pieces__are_gathered, .init = setup_connected)
+{
+	rig_fill(ra.data + 1, 30000, 3);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 1, .len = 30000, .raddr = rb.data + 7,
+					   .rkey = rb.key, .pieces = 13});
+	expect_ok(&ra, &rb, 0);
+	cr_assert(rig_filled(rb.data + 7, 30000, 3));
+	memset(ra.data, 0, 30001);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 1, .len = 30000, .raddr = rb.data + 7,
+					   .rkey = rb.key, .pieces = 13});
+	expect_ok(&ra, &rb, 0);
+	cr_assert(rig_filled(ra.data + 1, 30000, 3));
+	teardown();
+}
+
+Test(rc_move, atomics__add_and_swap, .init = setup_connected)
+{
+	uint64_t *word = (uint64_t *)(void *)rb.data, *was = (uint64_t *)(void *)ra.data;
+
+	*word = 40;
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
+					   .swap_add = 2});
+	expect_ok(&ra, &rb, 0);
+	cr_assert(*was == 40 && *word == 42);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
+					   .swap_add = 7, .compare = 41});
+	expect_ok(&ra, &rb, 0);
+	cr_assert(*was == 42 && *word == 42, "not equal: not swapped");
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
+					   .swap_add = 7, .compare = 42});
+	expect_ok(&ra, &rb, 0);
+	cr_assert(*was == 42 && *word == 7);
+	teardown();
+}
+
+/* The ring of 256 blocks filled again and again with one signalled WQE in each lap. */
+Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connected)
+{
+	unsigned int lap, i;
+
+	for (lap = 0; lap < 20; lap++) {
+		uint16_t index = 0;
+		struct rig_cqe cqe;
+
+		for (i = 0; i < 256; i++) {
+			a.ce = i == 255 ? 2 : 0;
+			ra.data[8 * i] = (uint8_t)(lap + i);
+			index = rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 8 * i, .len = 8,
+							      .raddr = rb.data + 8 * i,
+							      .rkey = rb.key});
+		}
+		rig_ring(&a);
+		cqe = expect_ok(&ra, &rb, 0);
+		cr_assert_eq(cqe.counter, index);
+		cr_assert_not(rig_poll(&ra, &cqe));
+		for (i = 0; i < 256; i++)
+			cr_assert_eq(rb.data[8 * i], (uint8_t)(lap + i));
+	}
+	teardown();
+}
+
+/* Both ends on one device, and one QP connected to itself. */
+Test(rc_move, loopback__same_device)
+{
+	struct rig_qp c;
+
+	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY, 1);
+	rig_qp(&ra, &a);
+	rig_qp(&ra, &c);
+	rig_connect(&a, &c, NULL);
+	rig_fill(ra.data, 10000, 1);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 10000, .raddr = ra.data + 65536,
+					   .rkey = ra.key});
+	expect_ok(&ra, NULL, 0);
+	cr_assert(rig_filled(ra.data + 65536, 10000, 1));
+	rig_expect_violations(&ra, "");
+	rig_close(&ra);
+}
+
+/* More than max_rd_atomic wait their turn; the responder never sees more. */
+Test(rc_move, reads__obey_the_granted_resources, .init = setup)
+{
+	unsigned int i;
+
+	rig_connect(&a, &b, &(struct rig_conn){.log_rd = 1});
+	rig_fill(rb.data, 1u << 20, 5);
+	for (i = 0; i < 40; i++)
+		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 20000 * i, .len = 20000,
+					      .raddr = rb.data + 20000 * i, .rkey = rb.key});
+	rig_ring(&a);
+	for (i = 0; i < 40; i++)
+		expect_ok(&ra, &rb, 0);
+	cr_assert(rig_filled(ra.data, 800000, 5));
+	teardown();
+}
+
+/* A WRITE behind a fence sees the READ before it done: it overwrites what was read. */
+Test(rc_move, fence__waits_for_reads, .init = setup_connected)
+{
+	rig_fill(rb.data, 100000, 1);
+	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100000, .raddr = rb.data, .rkey = rb.key});
+	a.fence = 4;
+	rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 100000, .raddr = rb.data + 200000,
+				      .rkey = rb.key});
+	rig_ring(&a);
+	expect_ok(&ra, &rb, 0);
+	expect_ok(&ra, &rb, 0);
+	cr_assert(rig_filled(rb.data + 200000, 100000, 1));
+	teardown();
+}
+
+/* Two QPs at once and both ways: neither starves. */
+Test(rc_move, two_qps__share_the_link, .init = setup)
+{
+	struct rig_qp c, d;
+	unsigned int done[2] = {0}, i;
+
+	rig_connect(&a, &b, NULL);
+	rig_qp(&ra, &c);
+	rig_qp(&rb, &d);
+	rig_connect(&c, &d, NULL);
+	rig_fill(ra.data, 1u << 20, 6);
+	for (i = 0; i < 4; i++) {
+		rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 1u << 20,
+					      .raddr = rb.data + (2u << 20), .rkey = rb.key});
+		rig_post(&c, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 1u << 20,
+					      .raddr = rb.data + (4u << 20), .rkey = rb.key});
+	}
+	rig_ring(&a);
+	rig_ring(&c);
+	for (i = 0; i < 8; i++) {
+		struct rig_cqe cqe = expect_ok(&ra, &rb, 0);
+
+		done[cqe.qpn == c.qpn]++;
+		cr_assert_leq(done[0] > done[1] ? done[0] - done[1] : done[1] - done[0], 1);
+	}
+	cr_assert(rig_filled(rb.data + (2u << 20), 1u << 20, 6));
+	cr_assert(rig_filled(rb.data + (4u << 20), 1u << 20, 6));
+	teardown();
+}

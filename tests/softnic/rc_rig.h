@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A minimal driver of the software ConnectX for the transport's tests: a device with one PD, CQ, EQ
+ * and memory key, and QPs of it. Everything goes the driver's way: commands, queues, doorbells.
+ */
+#ifndef TEST_RC_RIG_H
+#define TEST_RC_RIG_H
+
+#include "softnic/be.h"
+#include "softnic/softnic.h"
+
+#define RIG_DATA (8u << 20)
+
+struct rig {
+	struct softnic *nic;
+	uint8_t *arena, *data;		/* data: RIG_DATA bytes under key */
+	size_t used;			/* of the arena's part for queues */
+	uint32_t uar, pdn, eqn, cqn, mkey, key;
+	uint8_t *cq, *eq;
+	be32_t *cq_dbr;
+	uint32_t cq_ci, eq_ci;
+	uint8_t gid[16], mac[6];
+};
+
+struct rig_qp {
+	struct rig *rig;
+	uint32_t qpn, psn;
+	uint8_t *rq, *sq;
+	be32_t *dbr;
+	uint16_t rq_pi, sq_pi;
+	unsigned int ce;		/* completion mode of what is posted; 2 at first */
+	unsigned int fence, solicited;
+	uint8_t last[8];		/* of the WQE written last: what the doorbell carries */
+};
+
+/* What a connection is made with; a zero field means the default in brackets. */
+struct rig_conn {
+	unsigned int mtu;		/* PRM code, 1: 256 .. 5: 4096 [3] */
+	uint32_t psn_a, psn_b;		/* first PSN of each side */
+	unsigned int retry, rnr_retry;	/* [7, 7]; RIG_NO: 0 */
+	unsigned int timeout;		/* [12] */
+	unsigned int min_rnr;		/* [1: 0.01 ms] */
+	unsigned int log_rd;		/* reads in flight, log2 [4]; RIG_NO: 0 */
+	unsigned int log_rd_b;		/* what b grants to a, when that is less */
+	unsigned int rights;		/* RIG_R... that the QPs give the peer [all] */
+};
+enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4, RIG_NONE = 8 };
+
+struct rig_cqe {
+	unsigned int op;		/* 0 REQ, 1.. responder, 13 REQ_ERR, 14 RESP_ERR */
+	unsigned int syndrome, counter, wqe_op;
+	uint32_t len, qpn, imm;
+	bool solicited;
+};
+
+void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
+void rig_close(struct rig *rig);
+/* A key of [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2, RR 4, RW 8). */
+uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
+void rig_destroy_key(struct rig *rig, uint32_t key);
+
+void rig_qp(struct rig *rig, struct rig_qp *qp);
+void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn);
+void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
+unsigned int rig_qp_state(struct rig_qp *qp);
+
+void rig_recv(struct rig_qp *qp, void *va, uint32_t len);
+enum { RIG_SEND_INV = 1, RIG_WRITE = 8, RIG_WRITE_IMM = 9, RIG_SEND = 10, RIG_SEND_IMM = 11,
+       RIG_READ = 16, RIG_CS = 17, RIG_FA = 18 };
+struct rig_wr {
+	unsigned int op;
+	void *va;
+	uint32_t len, lkey;		/* lkey 0: the rig's */
+	void *raddr;
+	uint32_t rkey, imm;
+	uint64_t swap_add, compare;
+	unsigned int pieces;		/* data in that many elements; 0 and 1: one */
+};
+/* Writes the WQE; returns its index. rig_ring rings the doorbell for all that was written. */
+uint16_t rig_post(struct rig_qp *qp, const struct rig_wr *wr);
+void rig_ring(struct rig_qp *qp);
+uint16_t rig_post_ring(struct rig_qp *qp, const struct rig_wr *wr);
+
+bool rig_poll(struct rig *rig, struct rig_cqe *cqe);
+/* The type of the next asynchronous event; -1: none. */
+int rig_event(struct rig *rig);
+
+/* Drives both devices (one may be NULL) until nothing moves. */
+void rig_settle(struct rig *a, struct rig *b);
+/* Drives both until rig has a CQE; fails the test after 20 s. */
+struct rig_cqe rig_wait(struct rig *rig, struct rig *other);
+
+/* Fails the test when the device counted anything but what the comma list names. */
+void rig_expect_violations(struct rig *rig, const char *names);
+
+void rig_fill(void *va, size_t len, uint32_t seed);
+bool rig_filled(const void *va, size_t len, uint32_t seed);
+
+#endif
