@@ -16,6 +16,7 @@ static const struct share shares[] = {
 	{ "reorder", offsetof(struct sn_fault, reorder) },
 	{ "corrupt", offsetof(struct sn_fault, corrupt) },
 	{ "delay", offsetof(struct sn_fault, delay) },
+	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
 
 static int parse_share(struct sn_fault *f, const char *key, const char *value)
