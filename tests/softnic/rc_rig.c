@@ -101,6 +101,7 @@ uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
 	sn_set64(ctx, MKC_LEN, len);
 	sn_set32(ctx, MKC_XLT_SIZE, (n + 1) / 2);
 	sn_set(ctx, MKC_LOG_PAGE, 12);
+	sn_set(in, MKEY_PG_ACCESS, 1);
 	sn_set32(in, MKEY_XLT_ACTUAL, (n + 1) / 2);
 	for (i = 0; i < n; i++)
 		sn_set64(in, AT_PAS + 8 * i, (first + (uint64_t)i * PAGE) | MTT_RD | MTT_WR);

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What goes wrong: each NAK, each retry that ends, what both sides are told, and the flush. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/prm.h"
+#include "tests/harness/harness.h"
+#include "tests/softnic/rc_rig.h"
+
+enum { RTS = 3, ERR = 6 };
+
+static struct rig ra, rb;
+static struct rig_qp a, b;
+
+static void setup_with(const struct rig_conn *conn)
+{
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, conn);
+}
+
+static void setup(void)
+{
+	setup_with(NULL);
+}
+
+static void finish(const char *violations_a, const char *violations_b)
+{
+	struct rig_cqe cqe;
+
+	rig_settle(&ra, &rb);
+	cr_assert_not(rig_poll(&ra, &cqe));
+	cr_assert_not(rig_poll(&rb, &cqe));
+	cr_assert_eq(rig_event(&ra), -1);
+	cr_assert_eq(rig_event(&rb), -1);
+	rig_expect_violations(&ra, violations_a);
+	rig_expect_violations(&rb, violations_b);
+	rig_close(&ra);
+	rig_close(&rb);
+}
+
+static void expect(struct rig *rig, struct rig *other, unsigned int op, unsigned int syndrome,
+		   unsigned int counter)
+{
+	struct rig_cqe cqe = rig_wait(rig, other);
+
+	cr_assert_eq(cqe.op, op);
+	cr_assert_eq(cqe.syndrome, syndrome, "syndrome %#x", cqe.syndrome);
+	cr_assert_eq(cqe.counter, counter);
+}
+
+static void write_to(void *raddr, uint32_t rkey, uint32_t len)
+{
+	rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = len, .raddr = raddr,
+				      .rkey = rkey});
+}
+
+/*
+ * Three WQEs, the middle one bad: the first completes, the second with its syndrome, the third is
+ * flushed; the responder's QP is in ERR, and its posted receive flushed, with the event.
+ */
+static void bad_write(void *raddr, uint32_t rkey, uint32_t len, unsigned int syndrome, int event)
+{
+	rig_recv(&b, rb.data, 64);
+	write_to(rb.data, rb.key, 8);
+	write_to(raddr, rkey, len);
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	expect(&ra, &rb, 13, syndrome, 1);
+	expect(&ra, &rb, 13, 5, 2);
+	expect(&rb, &ra, 14, 5, 0);
+	cr_assert_eq(rig_qp_state(&a), ERR);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	cr_assert_eq(rig_event(&rb), event);
+}
+
+Test(rc_error, write__with_a_wrong_key, .init = setup)
+{
+	bad_write(rb.data, rb.key ^ 1, 8, 0x13, 0x11);
+	finish("", "remote.access,mkey.stale");
+}
+
+Test(rc_error, write__beyond_the_key, .init = setup)
+{
+	bad_write(rb.data + RIG_DATA - 4, rb.key, 8, 0x13, 0x11);
+	finish("", "remote.access,mkey.bounds");
+}
+
+/* The first packet names the whole range, so nothing of it is written. */
+Test(rc_error, write__beyond_the_key_in_the_last_packet, .init = setup)
+{
+	uint8_t *at = rb.data + RIG_DATA - 5000;
+
+	rig_fill(ra.data, 5001, 1);
+	memset(at, 0x33, 5000);
+	bad_write(at, rb.key, 5001, 0x13, 0x11);
+	cr_assert(at[0] == 0x33 && at[4999] == 0x33);
+	finish("", "remote.access,mkey.bounds");
+}
+
+Test(rc_error, write__without_the_right, .init = setup)
+{
+	bad_write(rb.data, rig_key(&rb, rb.data, 4096, 1 | 2 | 4), 8, 0x13, 0x11);
+	finish("", "remote.access,mkey.rights");
+}
+
+Test(rc_error, write__through_a_destroyed_key, .init = setup)
+{
+	uint32_t key = rig_key(&rb, rb.data, 4096, 15);
+
+	rig_destroy_key(&rb, key);
+	bad_write(rb.data, key, 8, 0x13, 0x11);
+	finish("", "remote.access,mkey.stale");
+}
+
+Test(rc_error, write__of_nothing_needs_no_key, .init = setup)
+{
+	write_to(NULL, 0x12345678, 0);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	finish("", "");
+}
+
+Test(rc_error, write__to_a_qp_that_grants_none)
+{
+	setup_with(&(struct rig_conn){.rights = RIG_RRE});
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 13, 0x12, 0);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	cr_assert_eq(rig_event(&rb), 0x10);
+	finish("", "remote.invalid_request");
+}
+
+static void read_from(void *raddr, uint32_t rkey, uint32_t len)
+{
+	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = len, .raddr = raddr,
+				      .rkey = rkey});
+}
+
+Test(rc_error, read__with_a_wrong_key, .init = setup)
+{
+	read_from(rb.data, rb.key, 8);
+	read_from(rb.data, rb.key ^ 1, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	expect(&ra, &rb, 13, 0x13, 1);
+	cr_assert_eq(rig_event(&rb), 0x11);
+	finish("", "remote.access,mkey.stale");
+}
+
+/* What was asked for before the bad one is answered first. */
+Test(rc_error, read__before_a_bad_write_is_answered, .init = setup)
+{
+	rig_fill(rb.data, 100000, 4);
+	read_from(rb.data, rb.key, 100000);
+	write_to(rb.data, rb.key ^ 1, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	cr_assert(rig_filled(ra.data, 100000, 4));
+	expect(&ra, &rb, 13, 0x13, 1);
+	cr_assert_eq(rig_event(&rb), 0x11);
+	finish("", "remote.access,mkey.stale");
+}
+
+Test(rc_error, read__without_the_right, .init = setup)
+{
+	read_from(rb.data, rig_key(&rb, rb.data, 4096, 1 | 2 | 8), 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 13, 0x13, 0);
+	cr_assert_eq(rig_event(&rb), 0x11);
+	finish("", "remote.access,mkey.rights");
+}
+
+/* A responder that granted less than the requester takes. */
+Test(rc_error, read__beyond_the_granted_resources)
+{
+	unsigned int i;
+	struct rig_cqe cqe;
+
+	setup_with(&(struct rig_conn){.log_rd = 4, .log_rd_b = 1});
+	for (i = 0; i < 8; i++)
+		read_from(rb.data, rb.key, 100000);
+	rig_ring(&a);
+	do {
+		cqe = rig_wait(&ra, &rb);
+	} while (cqe.op == 0);
+	cr_assert_eq(cqe.syndrome, 0x12);
+	while (cqe.counter != 7) {
+		cqe = rig_wait(&ra, &rb);
+		cr_assert_eq(cqe.syndrome, 5);
+	}
+	cr_assert_eq(rig_event(&rb), 0x10);
+	finish("", "remote.invalid_request");
+}
+
+Test(rc_error, send__longer_than_the_receive, .init = setup)
+{
+	rig_recv(&b, rb.data, 1500);
+	rig_recv(&b, rb.data, 1500);
+	rb.data[1500] = 0x44;
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 1501});
+	expect(&rb, &ra, 14, 0x01, 0);
+	expect(&rb, &ra, 14, 5, 1);
+	expect(&ra, &rb, 13, 0x12, 0);
+	cr_assert_eq(rb.data[1500], 0x44);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	finish("", "remote.invalid_request");
+}
+
+Test(rc_error, send__into_memory_without_right, .init = setup)
+{
+	uint32_t key = rb.key;
+
+	rb.key = rig_key(&rb, rb.data, 4096, 1);
+	rig_recv(&b, rb.data, 100);
+	rb.key = key;
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 100});
+	expect(&rb, &ra, 14, 0x04, 0);
+	expect(&ra, &rb, 13, 0x14, 0);
+	finish("", "remote.operational,mkey.rights");
+}
+
+Test(rc_error, send__from_a_wrong_key, .init = setup)
+{
+	rig_recv(&b, rb.data, 100);
+	write_to(rb.data, rb.key, 8);
+	rig_post(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 100,
+				      .lkey = ra.key ^ 1});
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	expect(&ra, &rb, 13, 0x04, 1);
+	expect(&ra, &rb, 13, 5, 2);
+	cr_assert_eq(rig_qp_state(&b), RTS, "the peer hears nothing of it");
+	finish("mkey.stale", "");
+}
+
+Test(rc_error, read__into_a_wrong_key, .init = setup)
+{
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100,
+					   .lkey = ra.key ^ 1, .raddr = rb.data, .rkey = rb.key});
+	expect(&ra, &rb, 13, 0x04, 0);
+	finish("mkey.stale", "");
+}
+
+Test(rc_error, atomic__misaligned, .init = setup)
+{
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8,
+					   .raddr = rb.data + 4, .rkey = rb.key});
+	expect(&ra, &rb, 13, 0x12, 0);
+	cr_assert_eq(rig_event(&rb), 0x10);
+	finish("", "remote.invalid_request");
+}
+
+Test(rc_error, rnr__recovers_when_a_receive_comes, .init = setup)
+{
+	struct softnic_counters c;
+	struct rig_cqe cqe;
+
+	rig_fill(ra.data, 3000, 2);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 3000});
+	cr_assert(TH_WITHIN(10000, (softnic_pump(ra.nic), softnic_pump(rb.nic),
+				    softnic_counters(rb.nic, &c), c.rnr_naks >= 10)),
+		  "7 means for ever");
+	cr_assert_not(rig_poll(&ra, &cqe));
+	rig_recv(&b, rb.data, 3000);
+	expect(&rb, &ra, 2, 0, 0);
+	expect(&ra, &rb, 0, 0, 0);
+	cr_assert(rig_filled(rb.data, 3000, 2));
+	finish("", "");
+}
+
+Test(rc_error, rnr__is_exhausted)
+{
+	struct softnic_counters c;
+
+	setup_with(&(struct rig_conn){.rnr_retry = 3});
+	write_to(rb.data, rb.key, 8);
+	rig_post(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	expect(&ra, &rb, 13, 0x16, 1);
+	softnic_counters(rb.nic, &c);
+	cr_assert_eq(c.rnr_naks, 4);
+	cr_assert_eq(rig_qp_state(&b), RTS);
+	finish("", "");
+}
+
+Test(rc_error, rnr__with_no_retry_fails_at_once)
+{
+	setup_with(&(struct rig_conn){.rnr_retry = RIG_NO});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+	expect(&ra, &rb, 13, 0x16, 0);
+	finish("", "");
+}
+
+Test(rc_error, write_imm__without_a_receive_waits_for_one, .init = setup)
+{
+	rig_fill(ra.data, 5000, 8);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE_IMM, .va = ra.data, .len = 5000,
+					   .raddr = rb.data, .rkey = rb.key, .imm = 5});
+	rig_settle(&ra, &rb);
+	rig_recv(&b, NULL, 0);
+	expect(&rb, &ra, 1, 0, 0);
+	expect(&ra, &rb, 0, 0, 0);
+	cr_assert(rig_filled(rb.data, 5000, 8));
+	finish("", "");
+}
+
+/* Nothing arrives: retry_cnt more attempts, then 0x15, the rest flushed, the peer unaware. */
+Test(rc_error, retry__is_exhausted)
+{
+	struct softnic_counters c;
+
+	setup_with(&(struct rig_conn){.retry = 2});
+	cr_assert_eq(softnic_fault(ra.nic, "drop=1"), 0);
+	write_to(rb.data, rb.key, 8);
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 13, 0x15, 0);
+	expect(&ra, &rb, 13, 5, 1);
+	softnic_counters(ra.nic, &c);
+	cr_assert_eq(c.retransmits, 4);
+	cr_assert_eq(rig_qp_state(&b), RTS);
+	finish("", "");
+}
+
+/* Answers get lost: the peer executes once all the same. */
+Test(rc_error, retry__with_lost_answers_executes_once)
+{
+	uint64_t *word;
+	struct rig_cqe cqe;
+
+	setup_with(&(struct rig_conn){.retry = 7});
+	word = (uint64_t *)(void *)rb.data;
+	*word = 0;
+	cr_assert_eq(softnic_fault(rb.nic, "drop=1"), 0);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8, .raddr = word,
+					   .rkey = rb.key, .swap_add = 1});
+	cr_assert(TH_WITHIN(10000, ({
+		struct softnic_counters c;
+
+		softnic_pump(ra.nic);
+		softnic_pump(rb.nic);
+		softnic_counters(ra.nic, &c);
+		c.retransmits >= 2;
+	})));
+	cr_assert_not(rig_poll(&ra, &cqe));
+	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
+	expect(&ra, &rb, 0, 0, 0);
+	cr_assert_eq(*word, 1);
+	finish("", "");
+}
+
+Test(rc_error, peer_qp__destroyed_or_reset_answers_nothing)
+{
+	setup_with(&(struct rig_conn){.retry = 1});
+	rig_qp_to(&b, CMD_2RST_QP);
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 13, 0x15, 0);
+	finish("", "");
+}
+
+Test(rc_error, peer_device__gone_is_noticed_soon)
+{
+	struct rig_cqe cqe;
+	uint64_t start;
+
+	setup_with(&(struct rig_conn){.timeout = 20});	/* 4.3 s: not what ends this */
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	rig_close(&rb);
+	start = th_now_ms();
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	cqe = rig_wait(&ra, NULL);
+	cr_assert_eq(cqe.syndrome, 0x15);
+	cr_assert_lt(th_now_ms() - start, 2000);
+	rig_close(&ra);
+}
+
+Test(rc_error, to_error__flushes_both_queues_in_order, .init = setup)
+{
+	unsigned int i;
+
+	cr_assert_eq(softnic_fault(ra.nic, "drop=1"), 0);
+	for (i = 0; i < 5; i++) {
+		rig_recv(&a, ra.data, 64);
+		write_to(rb.data, rb.key, 8);
+	}
+	rig_ring(&a);
+	rig_qp_to(&a, CMD_2ERR_QP);
+	for (i = 0; i < 5; i++)
+		expect(&ra, &rb, 13, 5, i);
+	for (i = 0; i < 5; i++)
+		expect(&ra, &rb, 14, 5, i);
+	finish("", "");
+}
+
+/* A QP that died, reset and connected again starts afresh. */
+Test(rc_error, reset__makes_the_qp_usable_again, .init = setup)
+{
+	bad_write(rb.data, rb.key ^ 1, 8, 0x13, 0x11);
+	softnic_violations_clear(rb.nic);
+	rig_qp_to(&a, CMD_2RST_QP);
+	rig_qp_to(&b, CMD_2RST_QP);
+	memset(a.dbr, 0, 8);
+	memset(b.dbr, 0, 8);
+	a.sq_pi = a.rq_pi = b.sq_pi = b.rq_pi = 0;
+	rig_connect(&a, &b, &(struct rig_conn){.psn_a = 9, .psn_b = 99});
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	finish("", "");
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Everything arrives once and in order whatever a seeded script does to the packets. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/rc_rig.h"
+
+struct script {
+	char faults[80];
+};
+
+static struct script scripts[] = {
+	{"drop=0.02,seed=1"},
+	{"drop=0.1,seed=2"},
+	{"dup=0.1,seed=3"},
+	{"reorder=0.1,seed=4"},
+	{"corrupt=0.02,seed=5"},
+	{"delay=0.002,seed=6"},
+	{"rnr=0.2,seed=7"},
+	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.02,seed=8"},
+	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.02,seed=9"},
+};
+
+enum { MESSAGES = 120, SLOT = 16384 };
+
+static struct rig ra, rb;
+static struct rig_qp a, b;
+
+static uint32_t length(unsigned int i)
+{
+	return (i * UINT32_C(2654435761) >> 18) % SLOT;
+}
+
+/* Ordered stream of SENDs, WRITEs, READs and atomics; the receiver checks order and content. */
+static void post(unsigned int i)
+{
+	uint8_t *from = ra.data + (i % 32) * SLOT, *to = rb.data + (32 + i % 32) * SLOT;
+	uint64_t *word = (uint64_t *)(void *)(rb.data + 100 * SLOT);
+
+	switch (i % 4) {
+	case 0:
+		rig_fill(from, length(i), i);
+		rig_post(&a, &(struct rig_wr){.op = RIG_SEND_IMM, .va = from, .len = length(i),
+					      .imm = i});
+		break;
+	case 1:
+		rig_fill(from, length(i), i);
+		rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = length(i),
+					      .raddr = to, .rkey = rb.key});
+		break;
+	case 2:	/* reads what the WRITE before it has written */
+		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = from, .len = length(i - 1),
+					      .raddr = rb.data + (32 + (i - 1) % 32) * SLOT,
+					      .rkey = rb.key});
+		break;
+	default:
+		rig_post(&a, &(struct rig_wr){.op = RIG_FA, .va = from, .len = 8, .raddr = word,
+					      .rkey = rb.key, .swap_add = 1});
+		break;
+	}
+}
+
+static void check(unsigned int i)
+{
+	const uint8_t *at = ra.data + (i % 32) * SLOT;
+	uint64_t was;
+
+	if (i % 4 == 1) {
+		cr_assert(rig_filled(rb.data + (32 + i % 32) * SLOT, length(i), i), "WRITE %u", i);
+	} else if (i % 4 == 2) {
+		cr_assert(rig_filled(at, length(i - 1), i - 1), "READ %u", i);
+	} else if (i % 4 == 3) {
+		memcpy(&was, at, sizeof(was));
+		cr_assert_eq(was, i / 4, "fetch-add %u executed twice or never", i);
+	}
+}
+
+static void check_receive(const struct rig_cqe *cqe, unsigned int n)
+{
+	unsigned int i = 4 * n;
+
+	cr_assert_eq(cqe->op, 3);
+	cr_assert_eq(cqe->imm, i, "SEND %u instead of %u", cqe->imm, i);
+	cr_assert_eq(cqe->len, length(i));
+	cr_assert(rig_filled(rb.data + (64 + n % 8) * SLOT, length(i), i), "SEND %u", i);
+	rig_recv(&b, rb.data + (64 + n % 8) * SLOT, SLOT);
+}
+
+/* One lap of eight messages posted at a time, and all of their completions awaited. */
+static void stream(unsigned int n)
+{
+	unsigned int posted = 0, done = 0, received = 0, i;
+	uint64_t end = th_now_ms() + 60000;
+	struct rig_cqe cqe;
+
+	for (i = 0; i < 8; i++)
+		rig_recv(&b, rb.data + (64 + i) * SLOT, SLOT);
+	while (done < n || received < n / 4) {
+		for (; posted < n && posted < done + 8; posted++)
+			post(posted);
+		rig_ring(&a);
+		softnic_pump(ra.nic);
+		softnic_pump(rb.nic);
+		while (rig_poll(&rb, &cqe))
+			check_receive(&cqe, received++);
+		while (rig_poll(&ra, &cqe)) {
+			cr_assert_eq(cqe.op, 0, "message %u: syndrome %#x", done, cqe.syndrome);
+			check(done++);
+		}
+		cr_assert_lt(th_now_ms(), end, "stuck at %u of %u", done, n);
+	}
+	cr_assert_not(rig_poll(&ra, &cqe));
+	cr_assert_not(rig_poll(&rb, &cqe));
+}
+
+ParameterizedTestParameters(rc_loss, script__changes_nothing_that_is_seen)
+{
+	return cr_make_param_array(struct script, scripts, sizeof(scripts) / sizeof(scripts[0]));
+}
+
+ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_seen, .timeout = 100)
+{
+	struct softnic_counters ca, cb;
+
+	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 2);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, &(struct rig_conn){.psn_a = 0xffff80, .psn_b = 3, .log_rd = 2});
+	cr_assert_eq(softnic_fault(ra.nic, s->faults), 0);
+	cr_assert_eq(softnic_fault(rb.nic, s->faults), 0);
+	stream(MESSAGES);
+	softnic_counters(ra.nic, &ca);
+	softnic_counters(rb.nic, &cb);
+	if (strstr(s->faults, "drop") || strstr(s->faults, "reorder"))
+		cr_assert_gt(ca.retransmits, 0, "the script did nothing");
+	if (strstr(s->faults, "corrupt"))
+		cr_assert_gt(ca.drops + cb.drops, 0, "no ICRC was wrong");
+	if (strstr(s->faults, "rnr"))
+		cr_assert_gt(cb.rnr_naks, 0);
+	cr_assert_eq(softnic_fault(ra.nic, ""), 0);
+	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
+	rig_expect_violations(&ra, "");
+	rig_expect_violations(&rb, "");
+	rig_close(&ra);
+	rig_close(&rb);
+}
