@@ -300,10 +300,15 @@ static uint32_t snapshot(struct bench *b, const struct captured_wqe *c, uint8_t 
 	return (out[7] & 0x3f) * 16u;
 }
 
-static void fill_rings(struct bench *b, int value)
+/* Receives that are posted already must stay as they are. */
+static void fill_ring(struct bench *b, const struct captured_wqe *c, int value)
 {
-	memset(b->dv.sq.buf, value, b->dv.sq.wqe_cnt * WQEBB);
-	memset(b->dv.rq.buf, value, (size_t)b->dv.rq.wqe_cnt * b->dv.rq.stride);
+	uint8_t *rq = b->dv.rq.buf;
+
+	if (c->op == CAPTURED_RECV)
+		memset(rq + b->rq_index % b->dv.rq.wqe_cnt * b->dv.rq.stride, value, b->dv.rq.stride);
+	else
+		memset(b->dv.sq.buf, value, b->dv.sq.wqe_cnt * WQEBB);
 }
 
 static void post_quietly(struct bench *b, struct captured_wqe *c)
@@ -395,7 +400,7 @@ static void capture_in(struct bench *b, struct captured_wqe c, const struct sett
 		prepare(b, set, w);
 		if (w->op == CAPTURED_LOCAL_INVAL || w->op == CAPTURED_SEND_INVAL)
 			w->imm = b->mw2->rkey;
-		fill_rings(b, i ? FILL_B : FILL_A);
+		fill_ring(b, w, i ? FILL_B : FILL_A);
 		w->index = w->op == CAPTURED_RECV ? b->rq_index : b->sq_index;
 		post(b, w);
 		len[i] = snapshot(b, w, seen[i]);
