@@ -260,6 +260,7 @@ int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 	struct iovec iov[SN_IOV_MAX + 2];
 	uint8_t tail[8];
 	uint32_t pad = -out->len & 3;
+	unsigned int i;
 	int err;
 
 	obey_script(nic);
@@ -272,7 +273,8 @@ int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 	};
 	memcpy(head.ext, out->ext, sizeof(head.ext));
 	iov[0] = (struct iovec){&head, sizeof(head.bth) + out->ext_len};
-	memcpy(&iov[1], out->payload, out->n * sizeof(iov[0]));
+	for (i = 0; i < out->n; i++)
+		iov[i + 1] = out->payload[i];
 	make_tail(qp, iov, out->n + 1, pad, tail);
 	if (nic->link_down)
 		return 0;
