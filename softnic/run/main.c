@@ -12,8 +12,6 @@
 
 #include "softnic/run/run.h"
 
-enum { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127 };
-
 struct options {
 	unsigned int devices;
 	char **command;
@@ -147,8 +145,9 @@ int main(int argc, char **argv)
 	int err, status;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (!run_program_check(o.command[0]))
-		return STATUS_NOT_FOUND;
+	status = run_program_check(o.command[0]);
+	if (status)
+		return status;
 	err = run_library_path(library);
 	if (err) {
 		fprintf(stderr, "softnic-run: %s: %s; build or install it beside this program\n",

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,19 +70,19 @@ static bool raises_privileges(int fd)
 	return geteuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-bool run_program_check(const char *command)
+int run_program_check(const char *command)
 {
 	char path[PATH_MAX];
-	bool good = false;
+	int status = STATUS_CANNOT_RUN;
 	int fd;
 
 	if (!find(command, path)) {
 		fprintf(stderr, "softnic-run: %s: command not found in PATH\n", command);
-		return false;
+		return STATUS_NOT_FOUND;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return true;		/* it may be executable all the same */
+		return 0;		/* it may be executable all the same */
 	if (raises_privileges(fd))
 		fprintf(stderr, "softnic-run: %s is setuid, setgid or has file capabilities: the loader "
 			"ignores preloaded libraries there; run a copy without them, or as that user\n",
@@ -93,9 +94,9 @@ bool run_program_check(const char *command)
 		fprintf(stderr, "softnic-run: %s is statically linked: nothing can be preloaded into "
 			"it; use a dynamically linked build of it\n", path);
 	else
-		good = true;
+		status = 0;
 	close(fd);
-	return good;
+	return status;
 }
 
 int run_library_path(char path[PATH_MAX])

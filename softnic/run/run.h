@@ -3,9 +3,9 @@
 #define SOFTNIC_RUN_H
 
 #include <limits.h>
-#include <stdbool.h>
 
 enum { RUN_DEVICES_MAX = 16 };
+enum run_status { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127 };
 
 /* The kernel's view of the devices, as files below root: libibverbs reads it by SYSFS_PATH. */
 int run_sysfs_write(const char *root, unsigned int devices);	/* 0, -errno */
@@ -18,8 +18,8 @@ struct run_dir {
 int run_dir_make(struct run_dir *dir);
 void run_dir_remove(struct run_dir *dir);
 
-/* Finds command in PATH. False, with a message on stderr, when no preload could reach it. */
-bool run_program_check(const char *command);
+/* Finds command in PATH. Not 0, with a message on stderr, when no preload could reach it. */
+int run_program_check(const char *command);
 
 /* The front beside this binary, in ../lib. */
 int run_library_path(char path[PATH_MAX]);

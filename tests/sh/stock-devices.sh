@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What stock rdma-core says of the devices that softnic-run shows it, and what softnic-run itself
+# promises: the command's status, signals handed on, nothing left behind, silent traps named.
+set -u
+run=$DAPL_BUILD_DIR/bin/softnic-run
+failed=0
+if [ -n "${SAN-}" ]; then
+	echo "a library under a sanitizer cannot be preloaded"
+	exit 77
+fi
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/dir"
+export TMPDIR=$tmp/dir SOFTNIC_STRICT=1
+
+bad() {
+	echo "$1"
+	failed=1
+}
+left() { ls "$TMPDIR"; }
+expect() {
+	local want=$1 got
+	shift
+	timeout 20 "$@" >"$tmp/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || bad "$*: status $got, not $want: $(cat "$tmp/out")"
+	[ -z "$(left)" ] || bad "$*: left behind $(left)"
+}
+says() { grep -q -- "$1" "$tmp/out" || bad "does not say '$1': $(cat "$tmp/out")"; }
+
+# The tools
+expect 0 "$run" ibv_devices
+says '^ *mlx5_0[[:space:]]*5c0ff1ceff000000$'
+expect 0 "$run" --devices 3 ibv_devices
+says '^ *mlx5_2[[:space:]]*5c0ff1ceff000002$'
+expect 0 "$run" --devices 0 ibv_devices
+! grep -q mlx5 "$tmp/out" || bad "a device where there is none"
+expect 0 "$run" -d 2 ibv_devinfo -v
+[ "$(grep -c PORT_ACTIVE "$tmp/out")" = 2 ] || bad "not two active ports"
+says 'GID\[  0\]:.*fe80:.*RoCE v2'
+! grep -q violation "$tmp/out" || bad "$(grep violation "$tmp/out")"
+
+# The command's status, its arguments and its environment
+expect 7 "$run" sh -c 'exit 7'
+expect 143 "$run" sh -c 'kill -TERM $$'
+expect 127 "$run" no-such-command-here
+says 'not found'
+expect 126 "$run" /etc/passwd
+expect 0 "$run" echo --devices 9 -h
+says '^--devices 9 -h$'
+expect 64 "$run"
+expect 64 "$run" --devices 17 true
+expect 0 "$run" --help
+says 'COMMAND'
+
+# What a preload cannot reach is said
+echo 'int main(void) { return 0; }' >"$tmp/none.c"
+if "${CC:-cc}" -static -o "$tmp/static" "$tmp/none.c" 2>/dev/null; then
+	expect 126 "$run" "$tmp/static"
+	says 'statically linked'
+fi
+if [ "$(id -u)" = 0 ] && "${CC:-cc}" -o "$tmp/setuid" "$tmp/none.c"; then
+	chown 65534 "$tmp/setuid"
+	chmod u+s "$tmp/setuid"
+	expect 126 "$run" "$tmp/setuid"
+	says 'setuid'
+fi
+
+# Signals are handed on, and the directory goes with the command
+"$run" sh -c 'trap "exit 9" TERM; touch "$1/up"; while :; do sleep 0.05; done' sh "$tmp" &
+pid=$!
+for i in $(seq 200); do [ -e "$tmp/up" ] && break; sleep 0.05; done
+[ -n "$(left)" ] || bad "no directory while the command runs"
+kill -TERM $pid
+wait $pid
+got=$?
+[ $got = 9 ] || bad "after SIGTERM: status $got, not 9"
+[ -z "$(left)" ] || bad "after SIGTERM: left behind $(left)"
+
+# SIGKILL takes the command along; the next run clears up
+rm -f "$tmp/up"
+"$run" sh -c 'echo $$ >"$1/up"; exec sleep 60' sh "$tmp" &
+pid=$!
+for i in $(seq 200); do [ -s "$tmp/up" ] && break; sleep 0.05; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+for i in $(seq 200); do kill -0 "$(cat "$tmp/up")" 2>/dev/null || break; sleep 0.05; done
+kill -0 "$(cat "$tmp/up")" 2>/dev/null && bad "the command outlived softnic-run"
+[ -n "$(left)" ] || bad "SIGKILL removed the directory?"
+expect 0 "$run" true
+exit $failed
