@@ -192,7 +192,7 @@ static void to_init(struct rig_qp *qp, const struct rig_conn *c)
 	modify(qp, in, CMD_RST2INIT_QP);
 }
 
-static void to_rts(struct rig_qp *qp, const struct rig_qp *peer, const struct rig_conn *c,
+static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *c,
 		   unsigned int log_rra)
 {
 	uint8_t in[0x110] = {0}, *ctx = in + AT_QPC, *ads = ctx + AT_ADS;
@@ -205,8 +205,8 @@ static void to_rts(struct rig_qp *qp, const struct rig_qp *peer, const struct ri
 	sn_set(ctx, QPC_MIN_RNR, or_default(c->min_rnr, 1));
 	sn_set(ads, ADS_PORT, 1);
 	sn_set(ads, ADS_GRH, 1);
-	memcpy(ads + ADS_RGID, peer->rig->gid, 16);
-	memcpy(ads + ADS_RMAC, peer->rig->mac, 6);
+	memcpy(ads + ADS_RGID, peer->gid, 16);
+	memcpy(ads + ADS_RMAC, peer->mac, 6);
 	modify(qp, in, CMD_INIT2RTR_QP);
 	memset(in, 0, sizeof(in));
 	sn_set(ctx, QPC_SEND_PSN, qp->psn);
@@ -217,18 +217,38 @@ static void to_rts(struct rig_qp *qp, const struct rig_qp *peer, const struct ri
 	modify(qp, in, CMD_RTR2RTS_QP);
 }
 
-void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn)
+struct rig_peer rig_peer(const struct rig_qp *qp)
+{
+	struct rig_peer peer = {.qpn = qp->qpn, .psn = qp->psn, .key = qp->rig->key,
+				.data = qp->rig->data};
+
+	memcpy(peer.gid, qp->rig->gid, sizeof(peer.gid));
+	memcpy(peer.mac, qp->rig->mac, sizeof(peer.mac));
+	return peer;
+}
+
+void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn)
 {
 	static const struct rig_conn defaults;
 	const struct rig_conn *c = conn ? conn : &defaults;
-	unsigned int log_rd = or_default(c->log_rd, 4);
 
-	a->psn = c->psn_a;
-	b->psn = c->psn_b;
-	to_init(a, c);
-	to_init(b, c);
-	to_rts(a, b, c, log_rd);
-	to_rts(b, a, c, or_default(c->log_rd_b, log_rd));
+	to_init(qp, c);
+	to_rts(qp, peer, c, or_default(c->log_rd_b ? c->log_rd_b : c->log_rd, 4));
+}
+
+void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn)
+{
+	static const struct rig_conn defaults;
+	struct rig_conn c = conn ? *conn : defaults;
+	struct rig_peer pa, pb;
+
+	a->psn = c.psn_a;
+	b->psn = c.psn_b;
+	pa = rig_peer(a);
+	pb = rig_peer(b);
+	rig_connect_to(b, &pa, &c);
+	c.log_rd_b = 0;
+	rig_connect_to(a, &pb, &c);
 }
 
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode)

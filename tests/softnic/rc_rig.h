@@ -53,6 +53,13 @@ struct rig_cqe {
 	bool solicited;
 };
 
+/* What a peer must know, also of one in another process. */
+struct rig_peer {
+	uint32_t qpn, psn, key;
+	uint8_t gid[16], mac[6];
+	void *data;
+};
+
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 void rig_close(struct rig *rig);
 /* A key of [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2, RR 4, RW 8). */
@@ -61,6 +68,9 @@ void rig_destroy_key(struct rig *rig, uint32_t key);
 
 void rig_qp(struct rig *rig, struct rig_qp *qp);
 void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn);
+struct rig_peer rig_peer(const struct rig_qp *qp);
+/* One side of it. qp->psn is to be set before. */
+void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 

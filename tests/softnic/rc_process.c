@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two processes: targets that sleep, compute, stop or die while others work on their memory. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/rc_rig.h"
+
+static struct rig rig;
+static struct rig_qp qp;
+static struct rig_peer peer;
+static struct th_child child;
+
+static void meet_parent(int sock)
+{
+	struct rig_peer self;
+
+	rig_open(&rig, 0, 0);
+	rig_qp(&rig, &qp);
+	self = rig_peer(&qp);
+	th_send(sock, &self, sizeof(self));
+	th_recv(sock, &peer, sizeof(peer));
+	rig_connect_to(&qp, &peer, NULL);
+	th_meet(sock);
+}
+
+static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
+{
+	struct rig_peer self;
+
+	cr_assert_eq(th_spawn(&child, fn, NULL), 0);
+	rig_open(&rig, 0, 0);
+	rig_qp(&rig, &qp);
+	self = rig_peer(&qp);
+	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
+	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
+	rig_connect_to(&qp, &peer, conn);
+	cr_assert_eq(th_meet(child.sock), 0);
+}
+
+/* Blocks in a system call that has nothing to do with its device. */
+static int sleeper(int sock, void *arg)
+{
+	(void)arg;
+	meet_parent(sock);
+	th_meet(sock);
+	rig_expect_violations(&rig, "");
+	rig_close(&rig);
+	return 0;
+}
+
+static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
+{
+	rig_post_ring(&qp, &(struct rig_wr){.op = op, .va = rig.data + off, .len = len,
+					    .raddr = (uint8_t *)peer.data + off, .rkey = peer.key});
+	return rig_wait(&rig, NULL);
+}
+
+static void write_and_read_back(uint32_t len, uint32_t seed)
+{
+	rig_fill(rig.data, len, seed);
+	cr_assert_eq(move(RIG_WRITE, 0, len).op, 0);
+	memset(rig.data, 0, len);
+	cr_assert_eq(move(RIG_READ, 0, len).op, 0);
+	cr_assert(rig_filled(rig.data, len, seed));
+}
+
+Test(rc_process, one_sided__completes_while_the_target_sleeps, .timeout = 60)
+{
+	unsigned int i;
+
+	start(sleeper, NULL);
+	for (i = 0; i < 20; i++)
+		write_and_read_back(i % 2 ? 8 : 1u << 20, i);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_expect_violations(&rig, "");
+	rig_close(&rig);
+}
+
+/* Waits for a word of its memory to change and never calls into the device. */
+static int computer(int sock, void *arg)
+{
+	volatile uint8_t *word;
+
+	(void)arg;
+	meet_parent(sock);
+	word = rig.data;
+	while (*word != 0xaa)
+		th_yield();
+	rig_close(&rig);
+	return 0;
+}
+
+Test(rc_process, one_sided__completes_while_the_target_computes, .timeout = 60)
+{
+	start(computer, NULL);
+	write_and_read_back(100000, 3);
+	rig.data[0] = 0xaa;
+	cr_assert_eq(move(RIG_WRITE, 0, 1).op, 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
+
+/* A stopped process is not a lost packet, however short the timeout. */
+Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
+{
+	struct rig_cqe cqe;
+
+	start(sleeper, &(struct rig_conn){.timeout = 1, .retry = 1});
+	write_and_read_back(1000, 1);
+	kill(child.pid, SIGSTOP);
+	rig_fill(rig.data, 5000, 9);
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 5000,
+					    .raddr = peer.data, .rkey = peer.key});
+	th_sleep_ms(400);
+	cr_assert_not(rig_poll(&rig, &cqe));
+	kill(child.pid, SIGCONT);
+	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
+
+Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout = 60)
+{
+	struct rig_cqe cqe;
+	uint64_t start_ms;
+	unsigned int i, flushed = 0;
+
+	start(sleeper, &(struct rig_conn){.timeout = 20});
+	for (i = 0; i < 16; i++)
+		rig_post(&qp, &(struct rig_wr){.op = i % 2 ? RIG_READ : RIG_WRITE, .va = rig.data,
+					       .len = 1u << 20, .raddr = peer.data,
+					       .rkey = peer.key});
+	rig_ring(&qp);
+	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
+	kill(child.pid, SIGKILL);
+	start_ms = th_now_ms();
+	do {
+		cqe = rig_wait(&rig, NULL);
+	} while (cqe.op == 0);
+	cr_assert_eq(cqe.syndrome, 0x15);
+	cr_assert_lt(th_now_ms() - start_ms, 1000);
+	while (cqe.counter != 15) {
+		cqe = rig_wait(&rig, NULL);
+		cr_assert_eq(cqe.syndrome, 5);
+		flushed++;
+	}
+	cr_assert_leq(flushed, 15);
+	th_kill(&child);
+	rig_close(&rig);
+}
+
+enum { PINGS = 20000 };
+
+static int ponger(int sock, void *arg)
+{
+	unsigned int i;
+
+	(void)arg;
+	meet_parent(sock);
+	rig_recv(&qp, rig.data, 64);
+	for (i = 0; i < PINGS; i++) {
+		struct rig_cqe cqe;
+
+		do
+			cqe = rig_wait(&rig, NULL);
+		while (cqe.op == 0);
+		if (cqe.op != 2)
+			return 1;
+		rig_recv(&qp, rig.data, 64);
+		rig_post_ring(&qp, &(struct rig_wr){.op = RIG_SEND, .va = rig.data, .len = 8});
+	}
+	th_meet(sock);
+	rig_close(&rig);
+	return 0;
+}
+
+Test(rc_process, pingpong__of_two_pollers, .timeout = 60)
+{
+	unsigned int i;
+
+	start(ponger, NULL);
+	rig_recv(&qp, rig.data + 64, 64);
+	for (i = 0; i < PINGS; i++) {
+		struct rig_cqe cqe;
+
+		memcpy(rig.data, &i, sizeof(i));
+		rig_post_ring(&qp, &(struct rig_wr){.op = RIG_SEND, .va = rig.data, .len = 8});
+		do
+			cqe = rig_wait(&rig, NULL);
+		while (cqe.op == 0);
+		cr_assert_eq(cqe.op, 2);
+		cr_assert_eq(memcmp(rig.data + 64, &i, sizeof(i)), 0);
+		rig_recv(&qp, rig.data + 64, 64);
+	}
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
