@@ -1,21 +1,125 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every call that libdat exports and every program has a manual page, and mandoc finds no error in one.
+# The manual pages are there, whole, and true to the headers: one for each exported call and each
+# program, nothing for mandoc to find fault with, prototypes and constants as in the headers, every
+# return code that uDAPL 1.2 has for a call, examples that compile.
 set -u
+shopt -s lastpipe
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 status=0
-calls=$(nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }')
-programs=$(find "$DAPL_BUILD_DIR/bin" -type f -executable -printf '%f\n' 2>/dev/null)
-if ! ls man/*.[1-8]* >/dev/null 2>&1; then
-	echo "no manual pages in this tree yet"
-	exit 77
-fi
-for name in $calls $programs; do
-	if ! ls man/"$name".[1-8]* >/dev/null 2>&1; then
-		echo "no manual page: $name"
-		status=1
-	fi
-done
-for page in man/*.[1-8]*; do
-	mandoc -T lint -W error "$page" || status=1
-done
+cc=${CC:-gcc}
+
+# complain TEXT: of what stdin lists, if anything
+complain() {
+	local found
+	found=$(cat)
+	[ -n "$found" ] || return 0
+	printf '%s\n%s\n' "$1" "$found"
+	status=1
+}
+
+names() { awk 'FNR == 1 { n = 0 } /^\.Sh / { n = $2 == "NAME" } n && $1 == ".Nm" { print $2 }' man/*.[1-8]; }
+
+there_is_a_page() {
+	names | sort >"$tmp/names"
+	{
+		nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }'
+		find "$DAPL_BUILD_DIR/bin" -type f -executable -printf '%f\n' 2>/dev/null
+	} | sort | comm -23 - "$tmp/names" | complain "no manual page:"
+}
+
+# The pages of this package are not installed where mandoc looks for references: that is looked at here.
+lint() {
+	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc finds:"
+	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc says:"
+	awk '$1 == ".Xr" && $2 ~ /^(dat_|libdat|dat\.conf)/ { print $2 "." $3 }' man/*.[1-8] | sort -u |
+		while read -r page; do [ -e "man/$page" ] || echo "$page"; done | complain "referred to and not there:"
+	grep -LE '^\.\\" SPDX-License-Identifier: BSD-2-Clause' man/*.[1-8] | complain "no SPDX line:"
+}
+
+# One line for each prototype, as pages and headers have them; dat_ia_open() is a macro.
+prototypes() {
+	awk '/^\.Sh /{ in_synopsis = $2 == "SYNOPSIS" } !in_synopsis { next }
+		$1 == ".Ft" { type = substr($0, 5) }
+		$1 == ".Fo" { line = type " " $2 "("; sep = "" }
+		$1 == ".Fa" { sub(/^\.Fa /, ""); gsub(/"/, ""); line = line sep $0; sep = ", " }
+		$1 == ".Fc" { print line ");" }' man/*.3 | grep -v ' dat_ia_open(' | LC_ALL=C sort >"$tmp/pages"
+	printf '#include <%s>\n' dat/udat.h dat/dat_registry.h |
+		$cc -E -P -Iinclude -DIN= -DOUT= -DINOUT= -x c - | tr -s '\n\t ' ' ' |
+		grep -oE 'extern (DAT_RETURN|void) dat_[^;]*;' | sed 's/^extern //; s/( /(/' |
+		LC_ALL=C sort >"$tmp/headers"
+	diff "$tmp/pages" "$tmp/headers" | complain "prototypes: < of the pages, > of the headers"
+}
+
+constants() {
+	{
+		printf '#include <%s>\n' dat/udat.h dat/dat_registry.h
+		echo 'void all(void);'
+		echo 'void all(void) {'
+		grep -hE '^\.(It )?(Er|Dv) ' man/*.3 | grep -oE '\bDAT_[A-Z0-9_]+' | sort -u | sed 's/.*/(void)(&);/'
+		grep -hE '^\.Vt ' man/*.3 | grep -oE '\bDAT_[A-Z0-9_]+' | sort -u | sed 's/.*/(void)sizeof(&);/'
+		echo '}'
+	} >"$tmp/constants.c"
+	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "constants that no header has:"
+}
+
+# What RETURN VALUES has an item for, with some text: returned, or said why not.
+listed_codes() {
+	awk '/^\.Sh / { in_values = $2 == "RETURN" } !in_values { next }
+		$1 == ".It" { tags = ""; for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/) tags = tags " " $i; next }
+		tags { print tags; tags = "" }' "$1" | tr -s '\n' ' '
+}
+
+codes() {
+	local call codes code listed
+	while read -r call codes; do
+		[ -e "man/$call.3" ] || continue
+		listed=" $(listed_codes "man/$call.3") "
+		for code in $codes; do
+			[[ $listed == *" $code "* ]] || echo "$call: $code"
+		done
+	done < <(grep -v '^#' tests/data/return-codes.tsv) | complain "neither returned nor said why not:"
+	cut -f1 tests/data/return-codes.tsv | grep -v '^#' | sort |
+		comm -3 - <(grep -vx dat_ia_openv tests/abi/symbols | sort - <(echo dat_ia_open)) |
+		complain "calls of only one: tests/data/return-codes.tsv, tests/abi/symbols"
+}
+
+# An example is a piece of a function that has these at hand.
+examples() {
+	local page
+	for page in man/*.3; do
+		awk -v page="$page" '/^\.Sh / { in_examples = $2 == "EXAMPLES" }
+			!in_examples { next }
+			/^\.Bd -literal/ { print "{\n#line " FNR + 1 " \"" page "\""; code = 1; next }
+			/^\.Ed/ { if (code) print "}"; code = 0; next }
+			code { gsub(/\\e/, "\\"); sub(/^\\&/, ""); print }' "$page" >"$tmp/body"
+		[ -s "$tmp/body" ] || continue
+		cat - "$tmp/body" >"$tmp/example.c" <<-END
+			#include <dat/udat.h>
+			#include <dat/dat_registry.h>
+			#include <stdio.h>
+			#include <stdlib.h>
+			#include <string.h>
+			void example(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+				DAT_LMR_HANDLE lmr, DAT_RMR_HANDLE rmr, DAT_CR_HANDLE cr, DAT_SRQ_HANDLE srq,
+				DAT_CNO_HANDLE cno, DAT_LMR_TRIPLET segment, DAT_RMR_TRIPLET remote, char *buf,
+				size_t len, DAT_RETURN ret);
+			void example(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+				DAT_LMR_HANDLE lmr, DAT_RMR_HANDLE rmr, DAT_CR_HANDLE cr, DAT_SRQ_HANDLE srq,
+				DAT_CNO_HANDLE cno, DAT_LMR_TRIPLET segment, DAT_RMR_TRIPLET remote, char *buf,
+				size_t len, DAT_RETURN ret)
+			{
+		END
+		echo '}' >>"$tmp/example.c"
+		$cc -fsyntax-only -Wall -Wextra -Wno-unused -Werror -Iinclude "$tmp/example.c" 2>&1
+	done | complain "examples that do not compile:"
+}
+
+there_is_a_page
+lint
+prototypes
+constants
+codes
+examples
 exit $status
