@@ -76,11 +76,16 @@ static void open_eq(struct drv *d)
 
 struct drv *drv_open(unsigned int flags)
 {
+	return drv_open_irq(flags, irq);
+}
+
+struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector))
+{
 	struct drv *d = calloc(1, sizeof(*d));
 	struct softnic_config config = {
-		.flags = flags | SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY,
+		.flags = (flags ^ SOFTNIC_NO_THREAD) | SOFTNIC_LOOPBACK_ONLY,
 		.seed = 42,
-		.host = { .dma = dma, .irq = irq, .ctx = d },
+		.host = { .dma = dma, .irq = handler, .ctx = d },
 	};
 
 	cr_assert_not_null(d);
@@ -174,6 +179,7 @@ void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
 	sn_set(mkc, MKC_LOG_PAGE, 12);
 	sn_set64(mkc, MKC_START, (uintptr_t)mr->mem);
 	sn_set64(mkc, MKC_LEN, len);
+	sn_set(d->in, MKEY_PG_ACCESS, 1);
 	sn_set32(mkc, MKC_XLT_SIZE, (uint32_t)(n + 1) / 2);
 	sn_set32(d->in, MKEY_XLT_ACTUAL, (uint32_t)(n + 1) / 2);
 	list_pages(d->in + AT_PAS, mr->mem, n, MTT_RD | MTT_WR);

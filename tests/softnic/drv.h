@@ -59,6 +59,8 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
+/* flags: SOFTNIC_NO_THREAD here means that there is one. */
+struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 /* Fails the test when the device does not open. close fails it when a violation was not expected. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);

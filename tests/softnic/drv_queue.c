@@ -217,7 +217,7 @@ uint8_t drv_to(struct drv_qp *qp, uint16_t opcode)
 void drv_connect(struct drv_qp *a, struct drv_qp *b)
 {
 	cr_assert_eq(drv_init(a), 0);
-	cr_assert_eq(drv_rtr(a, b->qpn, 0x111111), 0);
+	cr_assert_eq(drv_rtr(a, b->qpn, a == b ? 0x222222 : 0x111111), 0);
 	cr_assert_eq(drv_rts(a, 0x222222), 0);
 	if (a == b)
 		return;

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion and event queues: arming, solicited arming, overrun, interrupts. */
+#include <criterion/criterion.h>
+
+#include "tests/softnic/drv.h"
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp qp;
+
+static void open_rts(void)
+{
+	d = drv_open(0);
+	drv_cq(d, &cq, 3, false);
+	drv_qp(d, &qp, &cq, &cq);
+	drv_connect(&qp, &qp);
+}
+
+static void close_all(void)
+{
+	drv_qp_free(&qp);
+	drv_cq_free(&cq);
+	drv_close(d);
+}
+
+TestSuite(cq, .init = open_rts, .fini = close_all);
+
+static void expect_event(uint8_t type, uint32_t number, unsigned int at)
+{
+	uint8_t got, data[28];
+
+	cr_assert(drv_event(d, &got, data));
+	cr_expect_eq(got, type);
+	cr_expect_eq(sn_get32(data, at), number);
+}
+
+static void expect_no_event(void)
+{
+	uint8_t type, data[28];
+
+	cr_expect_not(drv_event(d, &type, data));
+}
+
+Test(cq, arm__next_completion_makes_one_event)
+{
+	drv_nop(&qp, CE_ALWAYS);
+	expect_no_event();
+	cq.ci = 1;
+	cq.dbr[0] = htobe32(1);
+	drv_arm(&cq, false);
+	expect_no_event();
+	drv_nop(&qp, CE_ALWAYS);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+	expect_no_event();
+}
+
+Test(cq, arm__completion_that_is_not_consumed_makes_one_at_once)
+{
+	drv_nop(&qp, CE_ALWAYS);
+	drv_arm(&cq, false);
+	expect_event(0, cq.cqn, 24);
+}
+
+Test(cq, arm__again_after_each_event)
+{
+	struct drv_cqe e;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		drv_arm(&cq, false);
+		expect_no_event();
+		drv_nop(&qp, CE_ALWAYS);
+		expect_event(0, cq.cqn, 24);
+		drv_eq_arm(d);
+		cq.arm_sn = (cq.arm_sn + 1) & 3;
+		cr_assert(drv_poll(&cq, &e));
+	}
+}
+
+Test(cq, arm_solicited__plain_completions_are_silent)
+{
+	drv_arm(&cq, true);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_no_event();
+}
+
+Test(cq, arm_solicited__an_error_is_told)
+{
+	drv_arm(&cq, true);
+	cr_assert_eq(drv_to(&qp, CMD_2ERR_QP), 0);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+}
+
+Test(cq, arm_solicited__a_solicited_send_is_told)
+{
+	struct drv_wqe w;
+	struct drv_cqe e;
+	struct drv_mr mr;
+
+	drv_mr(d, &mr, 4096, DRV_ALL);
+	drv_recv(&qp, &mr, 0, 64);
+	drv_recv(&qp, &mr, 64, 64);
+	drv_arm(&cq, true);
+	drv_ctrl(&qp, &w, 0x0a, CE_ERR << 2, 0);
+	drv_inline(&w, "plain", 5);
+	drv_post(&qp, &w);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 2);
+	expect_no_event();
+	drv_ctrl(&qp, &w, 0x0a, CE_ERR << 2 | 2, 0);
+	drv_inline(&w, "solicited", 9);
+	drv_post(&qp, &w);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.solicited, 1);
+	expect_event(0, cq.cqn, 24);
+	cr_expect_eq(drv_to(&qp, CMD_2RST_QP), 0);
+	drv_mr_free(d, &mr);
+}
+
+Test(cq, arm__of_no_queue_and_with_a_record_that_differs_is_seen)
+{
+	uint32_t db[2] = { 0, htobe32(cq.cqn ^ 1) };
+
+	softnic_mmio_write(d->nic, d->uar, 0x20, db, 8);
+	drv_expect(d, "cq.unknown");
+	db[0] = htobe32(1u << 28);
+	db[1] = htobe32(cq.cqn);
+	softnic_mmio_write(d->nic, d->uar, 0x20, db, 8);
+	drv_expect(d, "cq.arm");
+}
+
+Test(cq, overrun__stops_the_queue_and_fails_its_qp)
+{
+	struct drv_cqe e;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 9; i++)
+		drv_nop(&qp, CE_ALWAYS);
+	drv_expect(d, "cq.overrun");
+	expect_event(4, cq.cqn, 0);
+	cr_expect_eq(drv_state(&qp), 6);
+	while (drv_poll(&cq, &e)) {
+		cr_expect_eq(e.opcode, 0);
+		n++;
+	}
+	cr_expect_eq(n, 8);
+	cr_assert_eq(drv_simple(d, CMD_QUERY_CQ, cq.cqn), 0);
+	cr_expect_eq(sn_get(d->out + AT_CTX, CQC_STATUS), 0xa);
+}
+
+Test(cq, consumer__backwards_and_ahead_is_seen)
+{
+	struct drv_cqe e;
+
+	drv_nop(&qp, CE_ALWAYS);
+	drv_nop(&qp, CE_ALWAYS);
+	while (drv_poll(&cq, &e))
+		;
+	drv_nop(&qp, CE_ALWAYS);
+	cq.dbr[0] = htobe32(1);
+	drv_nop(&qp, CE_ALWAYS);
+	drv_expect(d, "cq.ci_backwards");
+	cq.dbr[0] = htobe32(77);
+	drv_nop(&qp, CE_ALWAYS);
+	drv_expect(d, "cq.ci_ahead");
+}
+
+Test(cq, ignored_overrun__needs_no_consumer_index)
+{
+	struct drv_cq oi;
+	struct drv_qp q = { 0 };
+	struct drv_cqe e;
+
+	drv_cq(d, &oi, 4, true);
+	oi.keep_ci = true;
+	drv_qp(d, &q, &oi, &oi);
+	drv_connect(&q, &q);
+	for (unsigned int i = 0; i < 100; i++) {
+		drv_nop(&q, CE_ALWAYS);
+		cr_assert(drv_poll(&oi, &e));
+		cr_assert_eq(e.counter, i);
+	}
+	drv_qp_free(&q);
+	drv_cq_free(&oi);
+}
+
+Test(cq, interrupt__only_when_armed_and_at_once_when_late)
+{
+	drv_arm(&cq, false);
+	drv_nop(&qp, CE_ALWAYS);
+	cr_expect_eq(d->irqs, 0);
+	drv_eq_arm(d);
+	cr_expect_eq(d->irqs, 1);
+	expect_event(0, cq.cqn, 24);
+	drv_eq_arm(d);
+	cr_expect_eq(d->irqs, 1);
+	cq.ci = 1;
+	cq.arm_sn = 1;
+	drv_arm(&cq, false);
+	drv_nop(&qp, CE_ALWAYS);
+	cr_expect_eq(d->irqs, 2);
+}
+
+Test(cq, eq_doorbell__of_no_queue_or_ahead_is_seen)
+{
+	uint32_t db[2] = { htobe32((d->eq.eqn ^ 1) << 24) };
+
+	softnic_mmio_write(d->nic, d->uar, 0x40, db, 8);
+	drv_expect(d, "eq.unknown");
+	db[0] = htobe32(d->eq.eqn << 24 | 5);
+	softnic_mmio_write(d->nic, d->uar, 0x48, db, 8);
+	drv_expect(d, "eq.ci");
+}
+
+Test(cq, eq__that_nobody_consumes_overruns)
+{
+	struct drv_cqe e;
+
+	for (unsigned int i = 0; i < 65; i++) {
+		drv_arm(&cq, false);
+		drv_nop(&qp, CE_ALWAYS);
+		cr_assert(drv_poll(&cq, &e));
+	}
+	drv_expect(d, "eq.overrun");
+}
+
+/* A handler that arms its EQ again, as softnic.h lets it. */
+static struct drv *rearmer;
+static void rearm(void *ctx, unsigned int vector)
+{
+	uint8_t type, data[28];
+
+	(void)ctx;
+	(void)vector;
+	rearmer->irqs++;
+	while (drv_event(rearmer, &type, data))
+		;
+	drv_eq_arm(rearmer);
+}
+
+Test(irq, handler__may_arm_again)
+{
+	struct drv_cqe e;
+
+	d = rearmer = drv_open_irq(0, rearm);
+	drv_cq(d, &cq, 3, false);
+	drv_qp(d, &qp, &cq, &cq);
+	drv_connect(&qp, &qp);
+	drv_eq_arm(d);
+	for (unsigned int i = 0; i < 100; i++) {
+		drv_arm(&cq, false);
+		drv_nop(&qp, CE_ALWAYS);
+		cr_assert(drv_poll(&cq, &e));
+		cr_assert_eq(d->irqs, i + 1);
+	}
+	close_all();
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The key table, by what a QP can and cannot move to its peer: each condition of an access alone,
+ * then memory windows.
+ */
+#include <criterion/criterion.h>
+
+#include "tests/softnic/drv.h"
+
+#define BIND_MASK (UINT64_C(1) << 29 | 1 << 13 | 1 << 0 | 1 << 6 | 1 << 18 | 1 << 19 | 1 << 20 | 1 << 21)
+#define UNBIND_MASK (UINT64_C(1) << 29 | 1 << 13)
+#define MASK_QPN (1u << 14)
+enum { INLINE = 1 << 7, TRANSLATION = 1 << 4, CHECK_FREE = 1 << 5, CHECK_QPN = 1 << 3 };
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp qp, peer;
+static struct drv_mr src, dst;
+
+static void open_rts(void)
+{
+	d = drv_open(0);
+	drv_cq(d, &cq, 8, false);
+	drv_qp(d, &qp, &cq, &cq);
+	drv_qp(d, &peer, &cq, &cq);
+	drv_connect(&qp, &peer);
+	drv_mr(d, &src, 3 * 4096, DRV_ALL);
+	drv_mr(d, &dst, 3 * 4096, DRV_ALL);
+	for (size_t i = 0; i < src.len; i++)
+		src.mem[i] = (uint8_t)(i * 7 + 1);
+}
+
+static void close_all(void)
+{
+	drv_qp_free(&qp);
+	drv_qp_free(&peer);
+	drv_cq_free(&cq);
+	drv_mr_free(d, &src);
+	drv_mr_free(d, &dst);
+	drv_close(d);
+}
+
+TestSuite(key, .init = open_rts, .fini = close_all);
+
+/* A WRITE from src to (va, rkey); its syndrome. */
+static uint8_t rdma_write(uint32_t lkey, const void *from, uint32_t len, uint64_t va, uint32_t rkey)
+{
+	struct drv_wqe w;
+	struct drv_cqe e;
+
+	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, va, rkey);
+	drv_data(&w, from, len, lkey);
+	drv_post(&qp, &w);
+	drv_wait(&cq, &e);
+	return (uint8_t)e.syndrome;
+}
+
+static uint64_t at(const struct drv_mr *mr, size_t off)
+{
+	return (uintptr_t)mr->mem + off;
+}
+
+static void reset(struct drv_qp *q)
+{
+	cr_assert_eq(drv_to(q, CMD_2RST_QP), 0);
+	q->pi = q->rq_pi = 0;
+	q->dbr[0] = q->dbr[1] = 0;
+}
+
+/* After an error both start again. */
+static void revive(void)
+{
+	struct drv_cqe e;
+
+	while (drv_poll(&cq, &e))
+		;
+	reset(&qp);
+	reset(&peer);
+	drv_connect(&qp, &peer);
+}
+
+Test(key, write__moves_bytes_across_pages)
+{
+	cr_expect_eq(rdma_write(src.key, src.mem + 100, 8000, at(&dst, 50), dst.key), 0);
+	cr_expect_eq(memcmp(src.mem + 100, dst.mem + 50, 8000), 0);
+	cr_expect_eq(dst.mem[49] | dst.mem[8050], 0);
+}
+
+Test(key, write__ends_exactly_at_the_bounds)
+{
+	cr_expect_eq(rdma_write(src.key, src.mem, 4096, at(&dst, 8192), dst.key), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 4096, at(&dst, 0), dst.key), 0);
+}
+
+
+Test(key, lkey__each_condition)
+{
+	static const struct {
+		const char *name;
+		int64_t off;
+		uint32_t len, xor;
+	} cases[] = {
+		{ "mkey.bounds", 12284, 5, 0 },	    { "mkey.bounds", -1, 10, 0 },
+		{ "mkey.bounds", 12288, 1, 0 },	    { "mkey.stale", 0, 1, 0x01 },
+		{ "mkey.stale", 0, 1, 0x00010000 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t s = rdma_write(src.key ^ cases[i].xor, src.mem + cases[i].off, cases[i].len,
+				       at(&dst, 0), dst.key);
+
+		cr_expect_eq(s, 0x04, "case %zu: %#x", i, s);
+		drv_expect(d, cases[i].name);
+		revive();
+	}
+	for (size_t i = 0; i < dst.len; i++)
+		cr_assert_eq(dst.mem[i], 0);
+}
+
+Test(key, lkey__without_local_read)
+{
+	struct drv_mr mr;
+
+	drv_mr(d, &mr, 4096, DRV_LW | DRV_RR | DRV_RW);
+	cr_expect_eq(rdma_write(mr.key, mr.mem, 8, at(&dst, 0), dst.key), 0x04);
+	drv_expect(d, "mkey.rights");
+	drv_mr_free(d, &mr);
+}
+
+Test(key, lkey__of_another_pd)
+{
+	struct drv_mr mr;
+	uint32_t pd = d->pd;
+
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
+	d->pd = sn_get(d->out, CMD_NUMBER);
+	drv_mr(d, &mr, 4096, DRV_ALL);
+	cr_expect_eq(rdma_write(mr.key, mr.mem, 8, at(&dst, 0), dst.key), 0x04);
+	drv_expect(d, "mkey.pd");
+	drv_mr_free(d, &mr);
+	cr_expect_eq(drv_simple(d, CMD_DEALLOC_PD, d->pd), 0);
+	d->pd = pd;
+}
+
+Test(key, lkey__destroyed)
+{
+	struct drv_mr mr;
+	uint32_t key;
+
+	drv_mr(d, &mr, 4096, DRV_ALL);
+	key = mr.key;
+	drv_mr_free(d, &mr);
+	cr_expect_eq(rdma_write(key, src.mem, 8, at(&dst, 0), dst.key), 0x04);
+	drv_expect(d, "mkey.stale");
+}
+
+Test(key, rkey__each_condition)
+{
+	struct drv_mr mr;
+
+	drv_mr(d, &mr, 4096, DRV_LR | DRV_LW | DRV_RR);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 12288 - 7), dst.key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), dst.key ^ 1), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&mr, 0), mr.key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, UINT64_MAX - 3, dst.key), 0x13);
+	drv_expect(d, "remote.access");
+	drv_mr_free(d, &mr);
+}
+
+Test(key, page__that_the_iommu_refuses)
+{
+	d->refuse_at = (uintptr_t)src.mem + 4096;
+	d->refuse_len = 4096;
+	cr_expect_eq(rdma_write(src.key, src.mem, 5000, at(&dst, 0), dst.key), 0x04);
+	d->refuse_len = 0;
+	drv_expect(d, "dma.refused");
+}
+
+/* Windows */
+
+static uint8_t umr(struct drv_wqe *w)
+{
+	struct drv_cqe e;
+
+	drv_post(&qp, w);
+	drv_wait(&cq, &e);
+	return (uint8_t)e.syndrome;
+}
+
+/* key: current; tag: the next variant. A type-1 bind: no check, no QPN. */
+static uint8_t bind(uint32_t *key, uint8_t tag, const struct drv_mr *mr, size_t off, uint32_t len,
+		    unsigned int rights)
+{
+	struct drv_wqe w;
+	uint8_t synd;
+
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, *key);
+	drv_umr(&w, INLINE | TRANSLATION, 1, BIND_MASK);
+	drv_mkc(&w, rights, 0xffffff00 | tag, (uintptr_t)mr->mem + off, len, false);
+	drv_klm(&w, mr->mem + off, len, mr->key);
+	drv_pad(&w);
+	synd = umr(&w);
+	if (!synd)
+		*key = (*key & ~0xffu) | tag;
+	return synd;
+}
+
+static uint8_t unbind(uint32_t *key, uint8_t tag)
+{
+	struct drv_wqe w;
+	uint8_t synd;
+
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, *key);
+	drv_umr(&w, INLINE | TRANSLATION, 0, UNBIND_MASK);
+	drv_mkc(&w, 0, 0xffffff00 | tag, 0, 0, true);
+	synd = umr(&w);
+	if (!synd)
+		*key = (*key & ~0xffu) | tag;
+	return synd;
+}
+
+Test(key, window__bound_rebound_and_unbound)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff), first;
+
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_assert_eq(bind(&key, 1, &dst, 4000, 200, DRV_RW), 0);
+	first = key;
+	cr_expect_eq(rdma_write(src.key, src.mem, 200, at(&dst, 4000), key), 0);
+	cr_expect_eq(memcmp(src.mem, dst.mem + 4000, 200), 0);
+	cr_assert_eq(bind(&key, 2, &dst, 0, 64, DRV_RW), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 64, at(&dst, 0), key), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 4000), first), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(rdma_write(src.key, src.mem, 65, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_assert_eq(unbind(&key, 3), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, window__needs_the_rights_of_what_it_lists)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_mr mr;
+
+	drv_mr(d, &mr, 4096, DRV_LR | DRV_RR);
+	cr_assert_eq(bind(&key, 1, &mr, 0, 64, DRV_RW | DRV_RR), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&mr, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+	drv_mr_free(d, &mr);
+}
+
+Test(key, window__over_a_destroyed_region)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_mr mr;
+	uint64_t va;
+
+	drv_mr(d, &mr, 4096, DRV_ALL);
+	va = at(&mr, 0);
+	cr_assert_eq(bind(&key, 1, &mr, 0, 64, DRV_RW), 0);
+	drv_mr_free(d, &mr);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, va, key), 0x13);
+	drv_expect(d, "remote.access");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, window__of_several_pieces)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 3, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff07, 0x1000, 300, false);
+	drv_klm(&w, dst.mem + 8000, 100, dst.key);
+	drv_klm(&w, dst.mem + 10, 100, dst.key);
+	drv_klm(&w, dst.mem + 4050, 100, dst.key);
+	drv_pad(&w);
+	cr_assert_eq(umr(&w), 0);
+	key |= 7;
+	cr_expect_eq(rdma_write(src.key, src.mem, 250, 0x1000 + 20, key), 0);
+	cr_expect_eq(memcmp(dst.mem + 8020, src.mem, 80), 0);
+	cr_expect_eq(memcmp(dst.mem + 10, src.mem + 80, 100), 0);
+	cr_expect_eq(memcmp(dst.mem + 4050, src.mem + 180, 70), 0);
+	cr_expect_eq(dst.mem[8019] | dst.mem[8100] | dst.mem[110] | dst.mem[4120], 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, window__that_lists_itself_ends)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_mr self = { .key = key | 9, .mem = dst.mem };
+
+	cr_assert_eq(bind(&key, 9, &self, 0, 64, DRV_RW | DRV_LW), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE | TRANSLATION | flags, 1, BIND_MASK | MASK_QPN);
+	drv_mkc(&w, DRV_RW, qpn << 8 | 0x11, at(&dst, 0), 64, false);
+	drv_klm(&w, dst.mem, 64, dst.key);
+	drv_pad(&w);
+	return umr(&w);
+}
+
+Test(key, window_type_2__bound_once_and_to_its_qp)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+
+	cr_assert_eq(bind_type2(key, CHECK_FREE, peer.qpn), 0);
+	key |= 0x11;
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0);
+	cr_expect_eq(bind_type2(key, CHECK_FREE, peer.qpn), 0x06);
+	drv_expect(d, "wqe.umr");
+	cr_expect_eq(drv_state(&qp), 6);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, window_type_2__of_another_qp)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+
+	cr_assert_eq(bind_type2(key, CHECK_FREE, qp.qpn), 0);
+	key |= 0x11;
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0, "the QP that it is bound to");
+	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0x06, "not any more");
+	drv_expect(d, "mkey.qpn");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, umr__each_refusal)
+{
+	uint32_t key = drv_window(d, 2, 0xffffff), stale = key ^ 0x100;
+	struct drv_wqe w;
+
+	cr_expect_eq(bind(&stale, 2, &dst, 0, 8, DRV_RW), 0x06);
+	drv_expect(d, "mkey.stale");
+	revive();
+	stale = dst.key;
+	cr_expect_eq(bind(&stale, 2, &dst, 0, 8, DRV_RW), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 1, BIND_MASK | UINT64_C(1) << 60);
+	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
+	drv_klm(&w, dst.mem, 8, dst.key);
+	drv_pad(&w);
+	cr_expect_eq(umr(&w), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 3, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
+	for (int i = 0; i < 3; i++)
+		drv_klm(&w, dst.mem, 8, dst.key);
+	drv_pad(&w);
+	cr_expect_eq(umr(&w), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 1, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
+	cr_expect_eq(umr(&w), 0x06);
+	drv_expect(d, "wqe.ds");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, umr__slots_that_are_not_zero_are_seen)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 1, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
+	drv_klm(&w, dst.mem, 8, dst.key);
+	drv_pad(&w);
+	w.b[160] = 1;
+	cr_expect_eq(umr(&w), 0);
+	drv_expect(d, "wqe.reserved_bits");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, umr__list_by_pointer)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_wqe w;
+
+	sn_set32(src.mem, 0, 64);
+	sn_set32(src.mem, 4, dst.key);
+	sn_set64(src.mem, 8, at(&dst, 128));
+	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_umr(&w, 0, 1, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 64, false);
+	drv_data(&w, src.mem, 16, src.key);
+	cr_assert_eq(umr(&w), 0);
+	key |= 1;
+	cr_expect_eq(rdma_write(src.key, src.mem + 64, 64, 0, key), 0);
+	cr_expect_eq(memcmp(dst.mem + 128, src.mem + 64, 64), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
