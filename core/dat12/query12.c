@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query(3), and the calls that take a handle of any type. */
-#include <string.h>
+#include <stdio.h>
 
 #include "core/api.h"
 #include "core/dat12/slots.h"
@@ -15,11 +15,6 @@ _Static_assert(sizeof(struct dap_named) == sizeof(DAT_NAMED_ATTR) &&
 static DAT_COUNT count(uint64_t n)
 {
 	return n > INT32_MAX ? INT32_MAX : (DAT_COUNT)n;
-}
-
-static void copy_name(char to[DAT_NAME_MAX_LENGTH], const char *from)
-{
-	strncpy(to, from, DAT_NAME_MAX_LENGTH - 1);
 }
 
 static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
@@ -55,8 +50,8 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE,
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
 	};
-	copy_name(attr->adapter_name, ia->name);
-	copy_name(attr->vendor_name, caps->vendor);
+	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", ia->name);
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s", caps->vendor);
 }
 
 static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_info: the IAs that the registry knows, what each can do, and why one can not be opened. A
+ * consumer like any other: what it shows is what a program sees.
+ */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat/udat.h>
+
+#define MAX_IAS 64
+
+const char *argp_program_version = "dat_info 0.1";
+
+static const char doc[] =
+	"Lists the Interface Adapters of dat.conf and whether they can be opened.\v"
+	"The exit status is 0 when at least one IA, or the one named, could be opened. A provider "
+	"says on stderr why it could not; DAT_DBG_TYPE=1 makes the registry say more.";
+
+static const struct argp_option options[] = {
+	{ "ia", 'i', "NAME", 0, "Only this IA", 0 },
+	{ "verbose", 'v', NULL, 0, "All limits and provider attributes", 0 },
+	{ "list", 'l', NULL, 0, "Names only, open nothing", 0 },
+	{ 0 },
+};
+
+struct options {
+	const char *ia;
+	bool verbose, list;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'i': o->ia = arg; break;
+	case 'v': o->verbose = true; break;
+	case 'l': o->list = true; break;
+	case ARGP_KEY_ARG: argp_error(state, "unexpected '%s'", arg); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void print_failure(const char *what, DAT_RETURN ret)
+{
+	const char *major = "unknown return code", *minor = "";
+
+	dat_strerror(ret, &major, &minor);
+	printf("    %s: %s %s (0x%08x)\n", what, major, minor, (unsigned int)ret);
+}
+
+static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *attr)
+{
+	for (DAT_COUNT i = 0; i < n; i++)
+		printf("    %s %s: %s\n", what, attr[i].name, attr[i].value);
+}
+
+static const char *address(const DAT_SOCK_ADDR *sa, char *buf, socklen_t size)
+{
+	const void *addr = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+
+	if (sa->sa_family == AF_INET6)
+		addr = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
+}
+
+static void print_summary(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
+{
+	char buf[INET6_ADDRSTRLEN];
+
+	printf("    adapter %s, hardware %u.%u, firmware %u.%u, address %s\n", a->vendor_name,
+	       a->hardware_version_major, a->hardware_version_minor, a->firmware_version_major,
+	       a->firmware_version_minor, address(a->ia_address_ptr, buf, sizeof(buf)));
+	printf("    provider %s %u.%u\n", p->provider_name, p->provider_version_major,
+	       p->provider_version_minor);
+	print_named("transport", a->num_transport_attr, a->transport_attr);
+	print_named("vendor", a->num_vendor_attr, a->vendor_attr);
+	print_named("provider", p->num_provider_specific_attr, p->provider_specific_attr);
+}
+
+static void print_limits(const DAT_IA_ATTR *a)
+{
+	printf("    endpoints %d, DTOs per endpoint %d, RDMA reads in %d out %d\n", a->max_eps,
+	       a->max_dto_per_ep, a->max_rdma_read_per_ep_in, a->max_rdma_read_per_ep_out);
+	printf("    EVDs %d of %d events, PZs %d, LMRs %d, RMRs %d, SRQs %d\n", a->max_evds,
+	       a->max_evd_qlen, a->max_pzs, a->max_lmrs, a->max_rmrs, a->max_srqs);
+	printf("    segments per DTO %d, RDMA read %d, RDMA write %d\n",
+	       a->max_iov_segments_per_dto, a->max_iov_segments_per_rdma_read,
+	       a->max_iov_segments_per_rdma_write);
+	printf("    bytes per message %" PRIu64 ", RDMA %" PRIu64 ", LMR %" PRIu64 "\n",
+	       a->max_message_size, a->max_rdma_size, a->max_lmr_block_size);
+}
+
+static const char *yes(bool b)
+{
+	return b ? "yes" : "no";
+}
+
+static void print_provider(const DAT_PROVIDER_ATTR *p)
+{
+	printf("    LMR of memory: yes, of an LMR: %s, shared: %s\n",
+	       yes(p->lmr_mem_types_supported & DAT_MEM_TYPE_LMR),
+	       yes(p->lmr_mem_types_supported & DAT_MEM_TYPE_SHARED_VIRTUAL));
+	printf("    private data %d bytes, buffers best aligned to %u\n", p->max_private_data_size,
+	       p->optimal_buffer_alignment);
+	printf("    completion flags 0x%x, SRQ: %s, LMR sync needed: %s\n",
+	       (unsigned int)p->completion_flags_supported, yes(p->srq_supported),
+	       yes(p->lmr_sync_req));
+}
+
+static bool show_open(DAT_IA_HANDLE ia, const struct options *o)
+{
+	DAT_PROVIDER_ATTR p;
+	DAT_IA_ATTR a;
+	DAT_RETURN ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &a, DAT_PROVIDER_FIELD_ALL, &p);
+
+	if (ret != DAT_SUCCESS) {
+		print_failure("dat_ia_query", ret);
+		return false;
+	}
+	print_summary(&a, &p);
+	if (o->verbose) {
+		print_limits(&a);
+		print_provider(&p);
+	}
+	return true;
+}
+
+static bool show(DAT_PROVIDER_INFO *info, const struct options *o)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+	bool ok;
+
+	printf("%s  uDAPL %u.%u, %s\n", info->ia_name, info->dapl_version_major,
+	       info->dapl_version_minor, info->is_thread_safe ? "threadsafe" : "nonthreadsafe");
+	if (o->list)
+		return true;
+	fflush(stdout);
+	ret = dat_ia_openv(info->ia_name, 8, &async, &ia, info->dapl_version_major,
+			   info->dapl_version_minor, info->is_thread_safe);
+	if (ret != DAT_SUCCESS) {
+		print_failure("can not be opened", ret);
+		return false;
+	}
+	ok = show_open(ia, o);
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static DAT_PROVIDER_INFO infos[MAX_IAS];
+	DAT_PROVIDER_INFO *list[MAX_IAS];
+	struct options o = { .ia = NULL };
+	DAT_COUNT n = 0;
+	DAT_RETURN ret;
+	bool any = false;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	for (int i = 0; i < MAX_IAS; i++)
+		list[i] = &infos[i];
+	ret = dat_registry_list_providers(MAX_IAS, &n, list);
+	if (ret != DAT_SUCCESS) {
+		print_failure("dat_registry_list_providers", ret);
+		return EXIT_FAILURE;
+	}
+	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+		if (!o.ia || !strcmp(o.ia, list[i]->ia_name))
+			any |= show(list[i], &o);
+	}
+	if (!n)
+		printf("no IA: dat.conf(5) names none\n");
+	return any ? EXIT_SUCCESS : EXIT_FAILURE;
+}

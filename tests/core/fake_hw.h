@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A backend without a device: completions are what the test says, any call can be made to fail, and
+ * what was created and not destroyed is counted.
+ */
+#ifndef TESTS_FAKE_HW_H
+#define TESTS_FAKE_HW_H
+
+#include <criterion/criterion.h>
+#include <dat/udat.h>
+
+#include "core/api.h"
+#include "core/hw.h"
+#include "tests/harness/harness.h"
+
+enum fake_kind { FAKE_IA, FAKE_PZ, FAKE_LMR, FAKE_RMR, FAKE_CQ, FAKE_QP, FAKE_KINDS };
+
+struct fake {
+	int live[FAKE_KINDS];
+	unsigned long calls;		/* of functions that may fail */
+	unsigned long fail_at;		/* the n-th fails, from 1; 0: none */
+	int fail_with;			/* -errno */
+	bool silent;			/* posts do not complete by themselves */
+	bool recv_busy;			/* what qp_idle says of receives */
+	unsigned int arms, polls;
+	struct dap_ep *last_post;	/* the endpoint of the last hot call, and its flags */
+	uint32_t last_flags;
+	void (*on_poll)(struct dap_evd *evd);	/* within cq_poll, before it looks */
+};
+
+extern struct fake fake;
+
+/* A live IA "fake0", or "fake1" for another, through libdat. */
+DAT_IA_HANDLE fake_open(const char *name);
+/* As a threadsafe instance. */
+DAT_IA_HANDLE fake_open_safe(const char *name);
+void fake_params(const char *name, const char *params);
+/* Closes abruptly, and asserts that the backend and this process hold nothing more. */
+void fake_close(DAT_IA_HANDLE ia);
+bool fake_is_clean(void);
+
+/* The device writes a completion, and raises the CQ's descriptor when it is armed for it. */
+void fake_complete(DAT_EVD_HANDLE evd, const struct dap_event *ev);
+void fake_complete_dto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, bool unsignalled);
+
+/* Objects with sizes that do not matter. */
+DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
+DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
+DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);
+DAT_LMR_HANDLE fake_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *mem, size_t len,
+			DAT_MEM_PRIV_FLAGS priv, DAT_LMR_CONTEXT *context);
+
+/* A code, or only its type, is the one expected. */
+#define assert_ret(ret, type)                                                                      \
+	do {                                                                                       \
+		DAT_RETURN got_ = (ret);                                                           \
+		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
+	} while (0)
+#define assert_code(ret, type, sub)                                                                \
+	do {                                                                                       \
+		DAT_RETURN got_ = (ret);                                                           \
+		cr_assert_eq(got_, (DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub)),     \
+			     "0x%08x", got_);                                                      \
+	} while (0)
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Life cycles: what holds what, what a failure leaves behind, and what a close takes along. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/core/fake_hw.h"
+
+static char mem[4096];
+
+TestSuite(objects, .timeout = 60);
+
+Test(objects, ia_open__unknown_name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)77;
+
+	fake_params("nobody", "");
+	assert_ret(dat_ia_open("nobody", 4, &async, &ia), DAT_PROVIDER_NOT_FOUND);
+	cr_assert_null(async);
+	cr_assert_eq(ia, (DAT_IA_HANDLE)77);
+	cr_assert(fake_is_clean());
+}
+
+Test(objects, ia_open__shares_async_evd)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL, mine, exists = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE first = fake_open("fake0"), second, third;
+	DAT_EVENT ev;
+
+	cr_assert_eq(dat_ia_query(first, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	mine = async;
+	cr_assert_eq(dat_ia_open("fake0", 0, &mine, &second), DAT_SUCCESS);
+	cr_assert_eq(mine, async);
+	cr_assert_eq(dat_ia_open("fake0", 0, &exists, &third), DAT_SUCCESS);
+	cr_assert_eq(exists, DAT_EVD_OUT_OF_SCOPE);
+
+	dap_async_post(second, DAP_EV_ASYNC_INTERNAL, second, 0);
+	dap_async_post(third, DAP_EV_ASYNC_INTERNAL, third, 0);
+	cr_assert_eq(dat_evd_dequeue(async, &ev), DAT_SUCCESS);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, second);
+	assert_ret(dat_evd_dequeue(async, &ev), DAT_QUEUE_EMPTY);
+
+	/* The owner goes first: nobody is left with a dangling EVD. */
+	cr_assert_eq(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	dap_async_post(second, DAP_EV_ASYNC_INTERNAL, second, 0);
+	cr_assert_eq(dat_ia_query(second, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	cr_assert_eq(async, DAT_EVD_OUT_OF_SCOPE);
+	cr_assert_eq(dat_ia_close(second, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	cr_assert_eq(dat_ia_close(third, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	cr_assert(fake_is_clean());
+}
+
+Test(objects, ia_open__bad_async_evd)
+{
+	DAT_IA_HANDLE ia = fake_open("fake0"), other = fake_open("fake1"), out = NULL;
+	DAT_EVD_HANDLE dto = fake_evd(ia, 4, DAT_EVD_DTO_FLAG), async, evd;
+
+	cr_assert_eq(dat_ia_query(ia, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	evd = dto;
+	assert_code(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE,
+		    DAT_INVALID_HANDLE_EVD_ASYNC);
+	evd = async;	/* of another name */
+	assert_ret(dat_ia_open("fake1", 0, &evd, &out), DAT_INVALID_HANDLE);
+	evd = ia;
+	assert_ret(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE);
+	cr_assert_null(out);
+	cr_assert_eq(dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_close(ia);
+}
+
+/* One of each, all that depends on something else among them. */
+struct zoo {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep, deaf;
+	DAT_LMR_HANDLE lmr, alias;
+	DAT_RMR_HANDLE rmr;
+	DAT_LMR_CONTEXT context;
+};
+
+static DAT_RETURN make_lmrs(struct zoo *z)
+{
+	DAT_REGION_DESCRIPTION va = {.for_va = mem}, base;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_RETURN ret = dat_lmr_create(z->ia, DAT_MEM_TYPE_VIRTUAL, va, sizeof(mem), z->pz,
+					DAT_MEM_PRIV_ALL_FLAG, &z->lmr, &z->context, &rmr_context,
+					NULL, NULL);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	base.for_lmr_handle = z->lmr;
+	return dat_lmr_create(z->ia, DAT_MEM_TYPE_LMR, base, 0, z->pz, DAT_MEM_PRIV_ALL_FLAG,
+			      &z->alias, &z->context, &rmr_context, NULL, NULL);
+}
+
+static DAT_RETURN make_zoo(struct zoo *z)
+{
+	DAT_RETURN ret = dat_pz_create(z->ia, &z->pz);
+
+	if (ret == DAT_SUCCESS)
+		ret = dat_evd_create(z->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &z->evd);
+	if (ret == DAT_SUCCESS)
+		ret = dat_ep_create(z->ia, z->pz, z->evd, z->evd, z->evd, NULL, &z->ep);
+	if (ret == DAT_SUCCESS)
+		ret = dat_ep_create(z->ia, z->pz, NULL, NULL, NULL, NULL, &z->deaf);
+	if (ret == DAT_SUCCESS)
+		ret = make_lmrs(z);
+	if (ret == DAT_SUCCESS)
+		ret = dat_rmr_create(z->pz, &z->rmr);
+	return ret;
+}
+
+static void free_zoo(struct zoo *z)
+{
+	cr_assert(!z->rmr || dat_rmr_free(z->rmr) == DAT_SUCCESS);
+	cr_assert(!z->alias || dat_lmr_free(z->alias) == DAT_SUCCESS);
+	cr_assert(!z->lmr || dat_lmr_free(z->lmr) == DAT_SUCCESS);
+	cr_assert(!z->deaf || dat_ep_free(z->deaf) == DAT_SUCCESS);
+	cr_assert(!z->ep || dat_ep_free(z->ep) == DAT_SUCCESS);
+	cr_assert(!z->evd || dat_evd_free(z->evd) == DAT_SUCCESS);
+	cr_assert(!z->pz || dat_pz_free(z->pz) == DAT_SUCCESS);
+}
+
+Test(objects, ia_close__graceful_needs_all_freed)
+{
+	struct zoo z = {.ia = fake_open("fake0")};
+
+	cr_assert_eq(make_zoo(&z), DAT_SUCCESS);
+	assert_code(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+		    DAT_INVALID_STATE_IA_IN_USE);
+	free_zoo(&z);
+	cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	cr_assert(fake_is_clean());
+	assert_ret(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_HANDLE);
+}
+
+Test(objects, ia_close__abrupt_takes_all_along)
+{
+	struct zoo z = {.ia = fake_open("fake0")};
+	DAT_EP_STATE state;
+	DAT_EVENT ev;
+
+	cr_assert_eq(make_zoo(&z), DAT_SUCCESS);
+	fake_close(z.ia);
+	assert_ret(dat_pz_free(z.pz), DAT_INVALID_HANDLE);
+	assert_ret(dat_ep_get_status(z.ep, &state, NULL, NULL), DAT_INVALID_HANDLE);
+	assert_ret(dat_evd_dequeue(z.evd, &ev), DAT_INVALID_HANDLE);
+	assert_ret(dat_lmr_free(z.lmr), DAT_INVALID_HANDLE);
+	assert_ret(dat_rmr_free(z.rmr), DAT_INVALID_HANDLE);
+}
+
+Test(objects, ia_close__flags)
+{
+	DAT_IA_HANDLE ia = fake_open("fake0");
+
+	assert_code(dat_ia_close(ia, 2), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	fake_close(ia);
+}
+
+Test(objects, free__refused_while_in_use)
+{
+	struct zoo z = {.ia = fake_open("fake0")};
+	DAT_LMR_TRIPLET seg = {.segment_length = 16, .virtual_address = (uintptr_t)mem};
+	DAT_RMR_COOKIE cookie = {.as_64 = 1};
+	DAT_RMR_CONTEXT context;
+	struct dap_ep *ep;
+
+	cr_assert_eq(make_zoo(&z), DAT_SUCCESS);
+	assert_code(dat_pz_free(z.pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+	assert_code(dat_evd_free(z.evd), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	ep = z.ep;
+	dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
+	dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED);
+	seg.lmr_context = z.context;
+	cr_assert_eq(dat_rmr_bind(z.rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep, cookie, 0,
+				  &context), DAT_SUCCESS);
+	assert_code(dat_lmr_free(z.alias), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	free_zoo(&z);
+	fake_close(z.ia);
+}
+
+Test(objects, rmr_query__bound_or_not)
+{
+	struct zoo z = {.ia = fake_open("fake0")};
+	DAT_LMR_TRIPLET seg = {.segment_length = 16, .virtual_address = (uintptr_t)mem + 8};
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	struct dap_ep *ep;
+
+	cr_assert_eq(make_zoo(&z), DAT_SUCCESS);
+	cr_assert_eq(dat_rmr_query(z.rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_eq(param.ia_handle, z.ia);
+	cr_assert_eq(param.pz_handle, z.pz);
+	cr_assert_eq(param.lmr_triplet.segment_length, 0);
+	ep = z.ep;
+	dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
+	dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED);
+	seg.lmr_context = z.context;
+	cr_assert_eq(dat_rmr_bind(z.rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+				  (DAT_RMR_COOKIE){.as_64 = 1}, 0, &context), DAT_SUCCESS);
+	cr_assert_eq(dat_rmr_query(z.rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_eq(memcmp(&param.lmr_triplet, &seg, sizeof(seg)), 0);
+	cr_assert_eq(param.mem_priv, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	cr_assert_eq(param.rmr_context, context);
+	assert_ret(dat_rmr_query(z.rmr, 0x20, &param), DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_query(z.rmr, DAT_RMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	fake_close(z.ia);
+}
+
+static DAT_RETURN open_and_make(struct zoo *z)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_RETURN ret = dat_ia_open("fake0", 4, &async, &z->ia);
+
+	return ret == DAT_SUCCESS ? make_zoo(z) : ret;
+}
+
+/* Every call into the backend fails once: the error is told, and nothing stays behind. */
+Test(objects, create__nth_backend_call_fails)
+{
+	unsigned long n = 0;
+	DAT_RETURN ret;
+
+	fake_close(fake_open("fake0"));
+	do {
+		struct zoo z = {.ia = NULL};
+
+		fake.calls = 0;
+		fake.fail_at = ++n;
+		fake.fail_with = -ENOMEM;
+		ret = open_and_make(&z);
+		fake.fail_at = 0;
+		if (ret != DAT_SUCCESS)
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+		if (z.ia) {
+			free_zoo(&z);
+			cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+		}
+		cr_assert(fake_is_clean(), "after %lu", n);
+	} while (ret != DAT_SUCCESS && n < 100);
+	cr_assert_eq(ret, DAT_SUCCESS);
+	cr_assert_gt(n, 8);
+}
+
+Test(objects, create__nth_allocation_fails)
+{
+	unsigned long n = 0, seen;
+	DAT_RETURN ret;
+
+	fake_close(fake_open("fake0"));
+	do {
+		struct zoo z = {.ia = NULL};
+
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, ++n);
+		ret = open_and_make(&z);
+		seen = th_fail_stop();
+		if (ret != DAT_SUCCESS)
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+		if (z.ia) {
+			free_zoo(&z);
+			cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+		}
+		cr_assert(fake_is_clean(), "after %lu", n);
+	} while (seen >= n && n < 200);
+	cr_assert_eq(ret, DAT_SUCCESS);
+	cr_assert_gt(n, 8);
+}
+
+Test(objects, create_and_free__holds_nothing)
+{
+	struct th_usage before, after;
+
+	for (int i = 0; i < 220; i++) {
+		struct zoo z = {.ia = fake_open("fake0")};
+
+		if (i == 100)
+			th_usage(&before);
+		cr_assert_eq(make_zoo(&z), DAT_SUCCESS);
+		if (i % 2)
+			free_zoo(&z);
+		cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	}
+	th_usage(&after);
+	cr_assert(fake_is_clean());
+	cr_assert_leq(after.fds, before.fds);
+	cr_assert_leq(after.threads, before.threads);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* In which order an EVD gives what came from software and from the device, and when it is full. */
+#include <errno.h>
+
+#include "tests/core/fake_hw.h"
+
+#define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd, async;
+	DAT_EP_HANDLE a, b;
+} t;
+
+static void setup(void)
+{
+	t.ia = fake_open("fake0");
+	t.pz = fake_pz(t.ia);
+	t.evd = fake_evd(t.ia, 8, ALL);
+	t.a = fake_ep(t.ia, t.pz, t.evd);
+	t.b = fake_ep(t.ia, t.pz, t.evd);
+	cr_assert_eq(dat_ia_query(t.ia, &t.async, 0, NULL, 0, NULL), DAT_SUCCESS);
+}
+
+static void teardown(void)
+{
+	fake_close(t.ia);
+}
+
+TestSuite(queue, .init = setup, .fini = teardown, .timeout = 60);
+
+static void post_conn(uint32_t number, DAT_EP_HANDLE ep)
+{
+	struct dap_event ev = {.number = number, .conn.ep = ep,
+			       .after_cq = number == DAP_EV_DISCONNECTED ||
+					   number == DAP_EV_BROKEN};
+
+	cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
+}
+
+static int post_se(uintptr_t n)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	ev.event_data.software_event_data.pointer = (void *)n;
+	return (int)DAT_GET_TYPE(dat_evd_post_se(t.evd, &ev));
+}
+
+static DAT_EVENT next(void)
+{
+	DAT_EVENT ev;
+
+	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);
+	cr_assert_eq(ev.evd_handle, t.evd);
+	return ev;
+}
+
+static void expect_conn(uint32_t number, DAT_EP_HANDLE ep)
+{
+	DAT_EVENT ev = next();
+
+	cr_assert_eq(ev.event_number, number, "0x%x", ev.event_number);
+	cr_assert_eq(ev.event_data.connect_event_data.ep_handle, ep);
+}
+
+static void expect_dto(DAT_EP_HANDLE ep, uint64_t cookie)
+{
+	DAT_EVENT ev = next();
+
+	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT, "0x%x", ev.event_number);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.ep_handle, ep);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, cookie);
+}
+
+static void expect_empty(void)
+{
+	DAT_EVENT ev;
+
+	assert_code(dat_evd_dequeue(t.evd, &ev), DAT_QUEUE_EMPTY, 0);
+}
+
+Test(queue, dequeue__empty_leaves_event_alone)
+{
+	DAT_EVENT ev = {.event_number = 0x77};
+
+	assert_code(dat_evd_dequeue(t.evd, &ev), DAT_QUEUE_EMPTY, 0);
+	cr_assert_eq(ev.event_number, 0x77);
+	assert_ret(dat_evd_dequeue(t.evd, NULL), DAT_INVALID_PARAMETER);
+}
+
+Test(queue, dequeue__software_events_in_order)
+{
+	for (uintptr_t round = 0; round < 5; round++) {
+		for (uintptr_t i = 0; i < 7; i++)
+			cr_assert_eq(post_se(round * 10 + i), DAT_SUCCESS);
+		for (uintptr_t i = 0; i < 7; i++) {
+			DAT_EVENT ev = next();
+
+			cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
+			cr_assert_eq(ev.event_data.software_event_data.pointer,
+				     (void *)(round * 10 + i));
+		}
+	}
+	expect_empty();
+}
+
+Test(queue, dequeue__established_before_completions)
+{
+	fake_complete_dto(t.evd, t.a, 1, false);
+	post_conn(DAP_EV_ESTABLISHED, t.a);
+	expect_conn(DAP_EV_ESTABLISHED, t.a);
+	expect_dto(t.a, 1);
+	expect_empty();
+}
+
+Test(queue, dequeue__end_after_completions)
+{
+	post_conn(DAP_EV_DISCONNECTED, t.a);
+	fake_complete_dto(t.evd, t.a, 1, false);
+	fake_complete_dto(t.evd, t.a, 2, false);
+	expect_dto(t.a, 1);
+	expect_dto(t.a, 2);
+	expect_conn(DAP_EV_DISCONNECTED, t.a);
+	expect_empty();
+}
+
+Test(queue, dequeue__established_behind_the_end_of_another)
+{
+	post_conn(DAP_EV_BROKEN, t.a);
+	post_conn(DAP_EV_ESTABLISHED, t.b);
+	fake_complete_dto(t.evd, t.a, 1, false);
+	fake_complete_dto(t.evd, t.b, 2, false);
+	fake_complete_dto(t.evd, t.b, 3, false);
+	expect_dto(t.a, 1);
+	expect_conn(DAP_EV_ESTABLISHED, t.b);
+	expect_dto(t.b, 2);
+	expect_dto(t.b, 3);
+	expect_conn(DAP_EV_BROKEN, t.a);
+	expect_empty();
+}
+
+Test(queue, wait__established_behind_the_end_of_another)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	post_conn(DAP_EV_BROKEN, t.a);
+	post_conn(DAP_EV_ESTABLISHED, t.b);
+	fake_complete_dto(t.evd, t.b, 2, false);
+	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_assert_eq(nmore, 2);
+	expect_dto(t.b, 2);
+	expect_conn(DAP_EV_BROKEN, t.a);
+}
+
+static int polls_left;
+
+static void post_end_within_poll(struct dap_evd *evd)
+{
+	(void)evd;
+	if (--polls_left)
+		return;
+	post_conn(DAP_EV_DISCONNECTED, t.a);
+}
+
+/* The CQ was empty before the end was posted: what came in between is not passed by it. */
+Test(queue, dequeue__end_posted_while_polling)
+{
+	polls_left = 2;
+	fake.on_poll = post_end_within_poll;
+	expect_empty();		/* posted within: the CQ has not been seen empty since */
+	fake_complete_dto(t.evd, t.a, 1, false);
+	expect_dto(t.a, 1);
+	expect_conn(DAP_EV_DISCONNECTED, t.a);
+	fake.on_poll = NULL;
+}
+
+Test(queue, post_se__full)
+{
+	for (uintptr_t i = 0; i < 8; i++)
+		cr_assert_eq(post_se(i), DAT_SUCCESS);
+	cr_assert_eq(post_se(8), DAT_QUEUE_FULL);
+	for (uintptr_t i = 0; i < 8; i++)
+		cr_assert_eq(next().event_data.software_event_data.pointer, (void *)i);
+	expect_empty();
+	/* dat_evd_post_se(3): nothing overflowed. */
+	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
+}
+
+Test(queue, post_se__bad_arguments)
+{
+	DAT_EVENT ev = {.event_number = DAT_DTO_COMPLETION_EVENT};
+	DAT_EVD_HANDLE plain = fake_evd(t.ia, 4, DAT_EVD_DTO_FLAG);
+
+	assert_code(dat_evd_post_se(t.evd, &ev), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(dat_evd_post_se(t.evd, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ev.event_number = DAT_SOFTWARE_EVENT;
+	assert_ret(dat_evd_post_se(plain, &ev), DAT_INVALID_HANDLE);
+	assert_ret(dat_evd_post_se(t.a, &ev), DAT_INVALID_HANDLE);
+}
+
+Test(queue, overflow__of_connection_events_is_told_once)
+{
+	struct dap_event ev = {.number = DAP_EV_ESTABLISHED, .conn.ep = t.a};
+	DAT_EVENT got;
+
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
+	cr_assert_eq(got.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	cr_assert_eq(got.event_data.asynch_error_event_data.dat_handle, t.evd);
+	assert_ret(dat_evd_dequeue(t.async, &got), DAT_QUEUE_EMPTY);
+	for (int i = 0; i < 8; i++)
+		expect_conn(DAP_EV_ESTABLISHED, t.a);
+	expect_empty();
+}
+
+/* The peer is told: it sees NON_PEER_REJECTED. */
+Test(queue, overflow__of_connection_requests_is_silent)
+{
+	struct dap_event ev = {.number = DAP_EV_CR};
+
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
+	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
+}
+
+Test(queue, overflow__of_the_cq)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT got;
+
+	fake_complete_dto(t.evd, t.a, 1, false);
+	dap_evd_overflow(t.evd);
+	dap_evd_overflow(t.evd);
+	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
+	cr_assert_eq(got.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	assert_ret(dat_evd_dequeue(t.async, &got), DAT_QUEUE_EMPTY);
+	expect_dto(t.a, 1);	/* what had been delivered is not lost */
+	assert_ret(dat_evd_wait(t.evd, DAT_TIMEOUT_INFINITE, 1, &got, &nmore), DAT_INVALID_STATE);
+}
+
+Test(queue, ep_free__takes_its_completions_along)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake_complete_dto(t.evd, t.a, 1, true);
+	fake_complete_dto(t.evd, t.b, 2, true);
+	fake_complete_dto(t.evd, t.a, 3, true);
+	fake_complete_dto(t.evd, t.b, 4, true);
+	assert_ret(dat_evd_wait(t.evd, 0, 5, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+	cr_assert_eq(nmore, 4);
+	cr_assert_eq(dat_ep_free(t.a), DAT_SUCCESS);
+	expect_dto(t.b, 2);
+	expect_dto(t.b, 4);
+	expect_empty();
+}
+
+Test(queue, resize__keeps_events_in_order)
+{
+	DAT_EVD_PARAM param;
+
+	for (uintptr_t i = 0; i < 3; i++)
+		cr_assert_eq(post_se(i), DAT_SUCCESS);
+	fake_complete_dto(t.evd, t.a, 1, false);
+	fake_complete_dto(t.evd, t.b, 2, false);
+	cr_assert_eq(dat_evd_resize(t.evd, 100), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_query(t.evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_eq(param.evd_qlen, 100);
+	for (uintptr_t i = 0; i < 3; i++)
+		cr_assert_eq(next().event_data.software_event_data.pointer, (void *)i);
+	cr_assert_eq(dat_evd_resize(t.evd, 2), DAT_SUCCESS);
+	expect_dto(t.a, 1);
+	expect_dto(t.b, 2);
+	for (uintptr_t i = 0; i < 2; i++)
+		cr_assert_eq(post_se(i), DAT_SUCCESS);
+	cr_assert_eq(post_se(2), DAT_QUEUE_FULL);
+}
+
+Test(queue, resize__refused)
+{
+	DAT_EVD_PARAM param;
+
+	for (uintptr_t i = 0; i < 2; i++)
+		cr_assert_eq(post_se(i), DAT_SUCCESS);
+	fake_complete_dto(t.evd, t.a, 1, false);
+	assert_ret(dat_evd_resize(t.evd, 2), DAT_INVALID_STATE);
+	assert_code(dat_evd_resize(t.evd, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(dat_evd_resize(t.evd, -1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(dat_evd_resize(t.evd, 201), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	fake.fail_at = fake.calls + 1;
+	fake.fail_with = -ENOMEM;
+	assert_ret(dat_evd_resize(t.evd, 50), DAT_INSUFFICIENT_RESOURCES);
+	cr_assert_eq(dat_evd_query(t.evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_eq(param.evd_qlen, 8);
+	cr_assert_eq(next().event_number, DAT_SOFTWARE_EVENT);
+	cr_assert_eq(next().event_number, DAT_SOFTWARE_EVENT);
+	expect_dto(t.a, 1);
+}

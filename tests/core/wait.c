@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_wait(3): what ends a wait, what does not, and what it returns. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "tests/core/fake_hw.h"
+
+#define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
+#define LONG 60000000		/* us: longer than any of these tests may take */
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+} t;
+
+static void setup(void)
+{
+	t.ia = fake_open("fake0");
+	t.pz = fake_pz(t.ia);
+	t.evd = fake_evd(t.ia, 8, ALL);
+	t.ep = fake_ep(t.ia, t.pz, t.evd);
+}
+
+static void teardown(void)
+{
+	fake_close(t.ia);
+}
+
+TestSuite(wait, .init = setup, .fini = teardown, .timeout = 60);
+
+static void post_se(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	cr_assert_eq(dat_evd_post_se(evd, &ev), DAT_SUCCESS);
+}
+
+/* A thread that waits, and what came of it. */
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold, nmore;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+	bool done;
+};
+
+static void *wait_in_thread(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore);
+	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool is_waiting(DAT_EVD_HANDLE evd)
+{
+	return __atomic_load_n(&((struct dap_evd *)evd)->attention, __ATOMIC_ACQUIRE) &
+	       DAP_ATT_WAITER;
+}
+
+static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
+{
+	*w = (struct waiter){.evd = evd, .timeout = LONG, .threshold = threshold};
+	cr_assert_eq(pthread_create(&w->thread, NULL, wait_in_thread, w), 0);
+	cr_assert(TH_WITHIN(20000, is_waiting(evd)));
+}
+
+static bool is_done(struct waiter *w)
+{
+	return __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
+}
+
+static DAT_RETURN result(struct waiter *w)
+{
+	cr_assert(TH_WITHIN(20000, is_done(w)));
+	pthread_join(w->thread, NULL);
+	return w->ret;
+}
+
+Test(wait, wait__zero_timeout)
+{
+	DAT_COUNT nmore = 77;
+	DAT_EVENT ev = {.event_number = 0x77};
+
+	assert_code(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED, 0);
+	cr_assert_eq(nmore, 0);
+	cr_assert_eq(ev.event_number, 0x77);
+	post_se(t.evd);
+	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(nmore, 0);
+	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
+}
+
+Test(wait, wait__times_out_with_what_is_there)
+{
+	uint64_t start_ms = th_now_ms();
+	DAT_COUNT nmore = 77;
+	DAT_EVENT ev;
+
+	post_se(t.evd);
+	fake_complete_dto(t.evd, t.ep, 1, false);
+	assert_ret(dat_evd_wait(t.evd, 30000, 3, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+	cr_assert_geq(th_now_ms() - start_ms, 29);
+	cr_assert_eq(nmore, 2);
+	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
+	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+}
+
+Test(wait, wait__nmore_counts_both_sides)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	for (uint64_t i = 0; i < 3; i++)
+		fake_complete_dto(t.evd, t.ep, i, false);
+	post_se(t.evd);
+	cr_assert_eq(dat_evd_wait(t.evd, 0, 4, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
+	cr_assert_eq(nmore, 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+		cr_assert_eq(nmore, (DAT_COUNT)(2 - i));
+	}
+}
+
+Test(wait, wait__bad_arguments)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	assert_code(dat_evd_wait(t.evd, 0, 0, &ev, &nmore), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	assert_code(dat_evd_wait(t.evd, 0, -1, &ev, &nmore), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG3);
+	assert_code(dat_evd_wait(t.evd, 0, 9, &ev, &nmore), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, NULL, &nmore), DAT_INVALID_PARAMETER);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dat_evd_wait(t.ep, 0, 1, &ev, &nmore), DAT_INVALID_HANDLE);
+	assert_ret(dat_evd_wait(NULL, 0, 1, &ev, &nmore), DAT_INVALID_HANDLE);
+}
+
+Test(wait, wait__woken_by_software_event)
+{
+	DAT_EVD_HANDLE soft = fake_evd(t.ia, 4, DAT_EVD_SOFTWARE_FLAG);
+	struct waiter w;
+
+	start(&w, soft, 1);
+	post_se(soft);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	cr_assert_eq(w.event.event_number, DAT_SOFTWARE_EVENT);
+}
+
+Test(wait, wait__woken_by_completion)
+{
+	struct waiter w;
+
+	start(&w, t.evd, 1);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&fake.arms, __ATOMIC_RELAXED) > 0));
+	fake_complete_dto(t.evd, t.ep, 5, false);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	cr_assert_eq(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 5);
+}
+
+Test(wait, wait__threshold_of_three)
+{
+	struct waiter w;
+
+	start(&w, t.evd, 3);
+	fake_complete_dto(t.evd, t.ep, 1, false);
+	post_se(t.evd);
+	th_sleep_ms(30);
+	cr_assert_not(is_done(&w));
+	fake_complete_dto(t.evd, t.ep, 2, false);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	cr_assert_eq(w.nmore, 2);
+}
+
+/* An unsignalled completion is an event, but wakes nobody, even when the CQ was armed. */
+Test(wait, wait__unsignalled_does_not_wake)
+{
+	struct waiter w;
+
+	start(&w, t.evd, 1);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&fake.arms, __ATOMIC_RELAXED) > 0));
+	fake_complete_dto(t.evd, t.ep, 1, true);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&fake.arms, __ATOMIC_RELAXED) > 1));
+	cr_assert_not(is_done(&w));
+	fake_complete_dto(t.evd, t.ep, 2, false);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	cr_assert_eq(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+	cr_assert_eq(w.nmore, 1);
+}
+
+Test(wait, wait__unsignalled_already_there_is_returned)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake_complete_dto(t.evd, t.ep, 1, true);
+	cr_assert_eq(dat_evd_wait(t.evd, LONG, 1, &ev, &nmore), DAT_SUCCESS);
+}
+
+static void complete_at_arming(struct dap_evd *evd)
+{
+	/* The first poll after the CQ is armed finds it: nobody will write the descriptor. */
+	static bool once;
+
+	if (once || !fake.arms)
+		return;
+	once = true;
+	((struct dap_evd *)t.evd)->obj.ia->hw->cq_drain_fd(evd);
+	fake.on_poll = NULL;
+	fake_complete_dto(evd, t.ep, 9, false);
+	evd->obj.ia->hw->cq_drain_fd(evd);
+}
+
+Test(wait, wait__completion_between_poll_and_arm)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake.on_poll = complete_at_arming;
+	cr_assert_eq(dat_evd_wait(t.evd, LONG, 1, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 9);
+}
+
+Test(wait, wait__second_waiter_and_dequeue_are_refused)
+{
+	struct waiter w;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	start(&w, t.evd, 1);
+	assert_code(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_INVALID_STATE,
+		    DAT_INVALID_STATE_EVD_WAITER);
+	assert_code(dat_evd_dequeue(t.evd, &ev), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	post_se(t.evd);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	assert_ret(dat_evd_dequeue(t.evd, &ev), DAT_QUEUE_EMPTY);
+}
+
+Test(wait, set_unwaitable__refuses_and_wakes)
+{
+	struct waiter w;
+	DAT_COUNT nmore;
+	DAT_EVD_PARAM param;
+	DAT_EVENT ev;
+
+	start(&w, t.evd, 1);
+	cr_assert_eq(dat_evd_set_unwaitable(t.evd), DAT_SUCCESS);
+	assert_code(result(&w), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_INVALID_STATE);
+	cr_assert_eq(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_STATE, &param), DAT_SUCCESS);
+	cr_assert(param.evd_state & DAT_EVD_STATE_UNWAITABLE);
+	post_se(t.evd);
+	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);	/* it may be polled */
+	cr_assert_eq(dat_evd_clear_unwaitable(t.evd), DAT_SUCCESS);
+	post_se(t.evd);
+	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
+}
+
+Test(wait, evd_free__aborts_waiter)
+{
+	DAT_EVD_HANDLE evd = fake_evd(t.ia, 4, DAT_EVD_DTO_FLAG);
+	struct waiter w;
+
+	start(&w, evd, 1);
+	cr_assert_eq(dat_evd_free(evd), DAT_SUCCESS);
+	assert_ret(result(&w), DAT_ABORT);
+	assert_ret(dat_evd_free(evd), DAT_INVALID_HANDLE);
+}
+
+Test(wait, ia_close__aborts_waiters)
+{
+	DAT_IA_HANDLE ia = fake_open("fake1");
+	DAT_EVD_HANDLE dto = fake_evd(ia, 4, DAT_EVD_DTO_FLAG), async;
+	struct waiter w, x;
+
+	cr_assert_eq(dat_ia_query(ia, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	start(&w, dto, 1);
+	start(&x, async, 1);
+	assert_ret(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	cr_assert_eq(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	assert_ret(result(&w), DAT_ABORT);
+	assert_ret(result(&x), DAT_ABORT);
+}
+
+static void ignore_signal(int sig)
+{
+	(void)sig;
+}
+
+Test(wait, wait__interrupted_by_signal)
+{
+	struct sigaction act = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
+	struct waiter w;
+
+	sigaction(SIGUSR1, &act, NULL);
+	post_se(t.evd);
+	start(&w, t.evd, 2);
+	cr_assert(TH_WITHIN(20000, (pthread_kill(w.thread, SIGUSR1), is_done(&w))));
+	assert_ret(result(&w), DAT_INTERRUPTED_CALL);
+	cr_assert_eq(w.nmore, 1);
+}
+
+Test(wait, wait__threshold_where_consumer_controls_notification)
+{
+	DAT_EVD_HANDLE evd = fake_evd(t.ia, 8, DAT_EVD_DTO_FLAG);
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4,
+			    .recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+			    .request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG};
+	DAT_EP_HANDLE ep;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	cr_assert_eq(dat_ep_create(t.ia, t.pz, evd, evd, t.evd, &attr, &ep), DAT_SUCCESS);
+	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_INVALID_STATE);
+	assert_ret(dat_evd_wait(evd, 0, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+	cr_assert_eq(dat_ep_free(ep), DAT_SUCCESS);
+	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+}
+
+Test(wait, wait__no_descriptors)
+{
+	DAT_COUNT nmore = 77;
+	DAT_EVENT ev;
+
+	cr_assert_eq(th_fds_limit(0), 0);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_INSUFFICIENT_RESOURCES);
+	th_fds_restore();
+	cr_assert_eq(nmore, 77);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+}
+
+struct taker {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	unsigned int seen[64];
+};
+
+static unsigned int taken;
+
+static void *take_all(void *arg)
+{
+	struct taker *taker = arg;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 100000 && __atomic_load_n(&taken, __ATOMIC_RELAXED) < 64; i++) {
+		if (dat_evd_dequeue(taker->evd, &ev) != DAT_SUCCESS) {
+			th_yield();
+			continue;
+		}
+		taker->seen[ev.event_data.dto_completion_event_data.user_cookie.as_64]++;
+		__atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+Test(wait, dequeue__threadsafe_instance_gives_each_event_once)
+{
+	DAT_IA_HANDLE ia = fake_open_safe("fake1");
+	DAT_PZ_HANDLE pz = fake_pz(ia);
+	DAT_EVD_HANDLE evd = fake_evd(ia, 100, DAT_EVD_DEFAULT_FLAG);
+	DAT_EP_HANDLE ep = fake_ep(ia, pz, evd);
+	struct taker takers[3] = {{0}};
+
+	for (int i = 0; i < 3; i++) {
+		takers[i].evd = evd;
+		cr_assert_eq(pthread_create(&takers[i].thread, NULL, take_all, &takers[i]), 0);
+	}
+	for (uint64_t i = 0; i < 64; i++)
+		fake_complete_dto(evd, ep, i, false);
+	for (int i = 0; i < 3; i++)
+		pthread_join(takers[i].thread, NULL);
+	for (int c = 0; c < 64; c++)
+		cr_assert_eq(takers[0].seen[c] + takers[1].seen[c] + takers[2].seen[c], 1);
+	cr_assert_eq(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
