@@ -7,7 +7,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL 0x7001
+#define QUAL my_qual()
 
 static struct node a;
 static int listener = -1;

@@ -7,6 +7,15 @@
 
 #include "tests/cm/node.h"
 
+uint64_t my_qual(void)
+{
+	static uint64_t qual;
+
+	if (!qual)
+		qual = 0x100000 + 4 * (uint64_t)getpid();
+	return qual;
+}
+
 void pattern(uint8_t *to, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
@@ -94,8 +103,10 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	struct node *n = ctx;
 
 	note(n, NULL, pd, size);
+	pthread_mutex_lock(&n->lock);
 	if (n->passive == conn)
 		n->passive = NULL;
+	pthread_mutex_unlock(&n->lock);
 	n->why[why]++;
 	n->ended++;
 }
@@ -107,6 +118,7 @@ void node_open(struct node *n, const char *address)
 	struct sockaddr_in local = { .sin_family = AF_INET };
 
 	memset(n, 0, sizeof(*n));
+	pthread_mutex_init(&n->lock, NULL);
 	inet_pton(AF_INET, address, &local.sin_addr);
 	cr_assert_eq(dap_cm_open(&ops, &local, &n->cm), 0);
 }
@@ -147,6 +159,14 @@ void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm
 	cr_assert_eq(node_connect(a, conn_qual, FOR_EVER, c), 0);
 	SOON(a->established == before + 1);
 	SOON(b->passive);
+}
+
+void node_disconnect(struct node *n, bool abrupt)
+{
+	pthread_mutex_lock(&n->lock);
+	if (n->passive)
+		dap_cm_disconnect(n->passive, abrupt);
+	pthread_mutex_unlock(&n->lock);
 }
 
 /* ---- bare sockets ---- */

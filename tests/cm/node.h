@@ -16,6 +16,9 @@
 #define SOON_MS 10000		/* a limit against hangs */
 #define FOR_EVER UINT32_MAX
 
+/* Each test process has its own, and its children the same: first called before they are forked. */
+uint64_t my_qual(void);
+
 enum node_answer { NODE_ACCEPT, NODE_HOLD, NODE_REJECT, NODE_REFUSE };
 
 struct node {
@@ -25,6 +28,7 @@ struct node {
 	uint32_t pd_size;		/* of what it accepts with */
 	atomic_uint requests, replies, readies, established, ended, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
+	pthread_mutex_t lock;		/* passive goes away under it */
 	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */
 	struct dap_path path;		/* the last received */
 	struct sockaddr_in from;
@@ -43,6 +47,8 @@ int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, con
 int node_accept(struct node *n);	/* what NODE_HOLD kept */
 /* Connects a to b, which listens, and waits until both are there. */
 void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
+/* The last that n accepted, if it has not ended yet. */
+void node_disconnect(struct node *n, bool abrupt);
 /* What a node sends along: recognisable by its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
 struct dap_path path_of(unsigned int seed);

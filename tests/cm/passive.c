@@ -6,7 +6,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL 0x6123
+#define QUAL my_qual()
 #define ID 0x1122334455667788
 
 static struct node a, b;
@@ -330,7 +330,7 @@ PASSIVE(flood__ten_thousand_half_open)
 /* Sources share the total, and none has more than its part. */
 PASSIVE(flood__of_requests_for_nobody)
 {
-	uint64_t other = UINT64_C(1) << 14 | (QUAL ^ 1);
+	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	static int fds[600];
 	struct cm_msg m;
 
@@ -384,15 +384,21 @@ PASSIVE(accept__no_descriptor_left)
 	close(fd);
 }
 
+/* Whose struct could not be allocated is cut, and that is all. */
 PASSIVE(accept__no_memory)
 {
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 	struct cm_msg m;
-	int fd;
+	bool cut;
 
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	th_fail_start(TH_FAIL_HEAP, 1);
-	fd = raw_connect(QUAL);
-	cr_assert(raw_is_cut(fd));
+	err = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	cut = raw_is_cut(fd);
 	cr_assert_geq(th_fail_stop(), 1);
+	cr_assert_eq(err, 0);
+	cr_assert(cut);
 	close(fd);
 	fd = raw_connect(QUAL);
 	raw_say(fd, CM_REQ, ID, QUAL);
