@@ -152,9 +152,10 @@ $(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
 		-o $@ $(filter %.o,$^)
 	@ln -sf libdat.so.1 $(@D)/libdat.so
 
+# A stale handle still leads to a table in it after dat_ia_close(): it is never unmapped.
 $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,core/provider.map) -o $@ \
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/provider.map) -o $@ \
 		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
 
 $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$(ARCHIVES)) \
