@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* QP transitions, and the receive queue. */
+#include <criterion/criterion.h>
+
+#include "tests/softnic/drv.h"
+
+static struct drv *d;
+static struct drv_cq scq, rcq;
+static struct drv_qp a, b;
+static struct drv_mr mr;
+
+static void open_two(void)
+{
+	d = drv_open(0);
+	drv_cq(d, &scq, 7, false);
+	drv_cq(d, &rcq, 7, false);
+	drv_qp(d, &a, &scq, &rcq);
+	drv_qp(d, &b, &scq, &rcq);
+	drv_mr(d, &mr, 8192, DRV_ALL);
+}
+
+static void close_two(void)
+{
+	drv_qp_free(&a);
+	drv_qp_free(&b);
+	drv_cq_free(&scq);
+	drv_cq_free(&rcq);
+	drv_mr_free(d, &mr);
+	drv_close(d);
+}
+
+TestSuite(qp, .init = open_two, .fini = close_two);
+
+/* Each transition in each state: the state after it, or refusal with 0x10. */
+Test(qp, transitions__each_in_each_state)
+{
+	enum { RST, INIT, RTR, RTS, ERR = 6, NO = 99 };
+	static const unsigned int states[] = { RST, INIT, RTR, RTS, ERR };
+	static const unsigned int want[5][5] = {
+		/* RST2INIT, INIT2RTR, RTR2RTS, 2ERR, 2RST */
+		{ INIT, NO, NO, ERR, RST },
+		{ NO, RTR, NO, ERR, RST },
+		{ NO, NO, RTS, ERR, RST },
+		{ NO, NO, NO, ERR, RST },
+		{ NO, NO, NO, ERR, RST },
+	};
+
+	for (unsigned int s = 0; s < 5; s++) {
+		for (unsigned int t = 0; t < 5; t++) {
+			uint8_t status;
+
+			cr_assert_eq(drv_to(&a, CMD_2RST_QP), 0);
+			if (s == 4)
+				cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
+			if (s >= 1 && s <= 3)
+				cr_assert_eq(drv_init(&a), 0);
+			if (s >= 2 && s <= 3)
+				cr_assert_eq(drv_rtr(&a, b.qpn, 0), 0);
+			if (s == 3)
+				cr_assert_eq(drv_rts(&a, 0), 0);
+			status = t == 0 ? drv_init(&a) : t == 1 ? drv_rtr(&a, b.qpn, 0) :
+				 t == 2 ? drv_rts(&a, 0) : t == 3 ? drv_to(&a, CMD_2ERR_QP) :
+				 drv_to(&a, CMD_2RST_QP);
+			cr_expect_eq(status, want[s][t] == NO ? 0x10 : 0, "%u %u", s, t);
+			cr_expect_eq(drv_state(&a), want[s][t] == NO ? states[s] : want[s][t],
+				     "%u %u", s, t);
+		}
+	}
+	drv_expect(d, "cmd.state");
+}
+
+static uint8_t modify_with(uint16_t opcode, struct sn_fld fld, uint32_t v, bool in_path)
+{
+	uint8_t *ctx = d->in + AT_QPC;
+
+	sn_set(in_path ? ctx + AT_ADS : ctx, fld, v);
+	sn_set(d->in, CMD_OPCODE, opcode);
+	return drv_run(d, AT_PAS);
+}
+
+Test(qp, rtr__with_a_bad_field_leaves_the_state)
+{
+	cr_assert_eq(drv_init(&a), 0);
+	cr_assert_eq(drv_init(&b), 0);
+	/* b's good command stays in the buffer; aimed at a and spoiled. */
+	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
+	sn_set(d->in, CMD_NUMBER, a.qpn);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_MTU, 6, false), 0x03);
+	sn_set(d->in + AT_QPC, QPC_MTU, 3);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_LOG_MSG_MAX, 31, false), 0x03);
+	sn_set(d->in + AT_QPC, QPC_LOG_MSG_MAX, 30);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_LOG_RRA_MAX, 7, false), 0x03);
+	sn_set(d->in + AT_QPC, QPC_LOG_RRA_MAX, 2);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, ADS_SRC_INDEX, 9, true), 0x03);
+	sn_set(d->in + AT_QPC + AT_ADS, ADS_SRC_INDEX, 0);
+	drv_expect(d, "cmd.field");
+	cr_expect_eq(drv_state(&a), 1);
+}
+
+static void send(struct drv_qp *qp, uint32_t off, uint32_t len)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(qp, &w, 0x0a, CE_ALWAYS << 2, 0);
+	drv_data(&w, mr.mem + off, len, mr.key);
+	drv_post(qp, &w);
+}
+
+Test(qp, receive__takes_what_was_posted_in_order)
+{
+	struct drv_cqe e;
+
+	drv_connect(&a, &b);
+	for (uint32_t i = 0; i < 4096; i++)
+		mr.mem[i] = (uint8_t)(i * 3);
+	drv_recv(&b, &mr, 4096, 100);
+	drv_recv(&b, &mr, 5000, 100);
+	send(&a, 0, 100);
+	send(&a, 100, 60);
+	for (uint16_t i = 0; i < 2; i++) {
+		drv_wait(&rcq, &e);
+		cr_expect_eq(e.opcode, 2);
+		cr_expect_eq(e.counter, i);
+		cr_expect_eq(e.qpn, b.qpn);
+		cr_expect_eq(e.byte_cnt, i ? 60 : 100);
+		drv_wait(&scq, &e);
+	}
+	cr_expect_eq(memcmp(mr.mem, mr.mem + 4096, 100), 0);
+	cr_expect_eq(memcmp(mr.mem + 100, mr.mem + 5000, 60), 0);
+}
+
+Test(qp, receive__too_short_fails_both_sides)
+{
+	struct drv_cqe e;
+
+	drv_connect(&a, &b);
+	drv_recv(&b, &mr, 4096, 10);
+	drv_recv(&b, &mr, 4096, 10);
+	send(&a, 0, 100);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 0x01);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.syndrome, 0x05);
+	cr_expect_eq(e.counter, 1);
+	drv_wait(&scq, &e);
+	cr_expect_eq(e.opcode, 13);
+	softnic_violations_clear(d->nic);
+}
+
+Test(qp, receive__key_that_is_not_one)
+{
+	struct drv_mr bad = mr;
+	struct drv_cqe e;
+
+	bad.key ^= 1;
+	drv_connect(&a, &b);
+	drv_recv(&b, &bad, 0, 100);
+	send(&a, 0, 100);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 0x04, "%#x", e.syndrome);
+	cr_expect_gt(drv_count(d, "mkey.stale"), 0);
+	softnic_violations_clear(d->nic);
+}
+
+Test(qp, receive__more_than_the_ring_holds_is_seen)
+{
+	drv_connect(&a, &b);
+	for (unsigned int i = 0; i < 17; i++)
+		drv_recv(&b, &mr, 0, 8);
+	send(&a, 0, 8);
+	for (int i = 0; i < 100; i++)
+		softnic_pump(d->nic);
+	cr_expect_gt(drv_count(d, "rq.overrun"), 0);
+	softnic_violations_clear(d->nic);
+}
+
+Test(qp, receive__segment_of_no_bytes_is_seen)
+{
+	drv_connect(&a, &b);
+	drv_recv(&b, &mr, 0, 0);
+	send(&a, 0, 8);
+	for (int i = 0; i < 100; i++)
+		softnic_pump(d->nic);
+	cr_expect_gt(drv_count(d, "rq.segment"), 0);
+	softnic_violations_clear(d->nic);
+}
+
+Test(qp, error__flushes_receives_also_those_posted_later)
+{
+	struct drv_cqe e;
+
+	drv_connect(&a, &b);
+	for (unsigned int i = 0; i < 3; i++)
+		drv_recv(&b, &mr, 0, 8);
+	cr_assert_eq(drv_to(&b, CMD_2ERR_QP), 0);
+	drv_recv(&b, &mr, 0, 8);
+	for (uint16_t i = 0; i < 4; i++) {
+		drv_wait(&rcq, &e);
+		cr_expect_eq(e.opcode, 14);
+		cr_expect_eq(e.syndrome, 0x05);
+		cr_expect_eq(e.counter, i);
+	}
+	cr_expect_not(softnic_pump(d->nic));
+	cr_expect_not(drv_poll(&rcq, &e));
+}
+
+Test(qp, access_error__raises_an_event_at_the_responder)
+{
+	struct drv_wqe w;
+	struct drv_cqe e;
+	uint8_t type, data[28];
+
+	drv_connect(&a, &b);
+	while (drv_event(d, &type, data))
+		;
+	drv_ctrl(&a, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, (uintptr_t)mr.mem, mr.key ^ 1);
+	drv_data(&w, mr.mem, 8, mr.key);
+	drv_post(&a, &w);
+	drv_wait(&scq, &e);
+	cr_expect_eq(e.syndrome, 0x13);
+	type = 0;
+	while (type != 0x11 && drv_event(d, &type, data))
+		;
+	cr_expect_eq(type, 0x11);
+	cr_expect_eq(sn_get32(data, 24), b.qpn);
+	drv_expect(d, "remote.access");
+}
+
+Test(qp, destroy__with_work_in_flight)
+{
+	drv_connect(&a, &b);
+	for (unsigned int i = 0; i < 8; i++)
+		send(&a, 0, 4096);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_QP, a.qpn), 0);
+	a.qpn = 0;
+	softnic_pump(d->nic);
+}
