@@ -44,6 +44,15 @@ void sn_qp_kick(struct sn_qp *qp)
 	TAILQ_INSERT_TAIL(&qp->nic->run, qp, run);
 }
 
+/* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
+static bool lets_it_lie(struct sn_nic *nic)
+{
+	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || sn_random(nic) % 4)
+		return false;
+	sn_thread_wake(nic);
+	return true;
+}
+
 /* Those that are on the list now; what they kick themselves waits for the next round. */
 static bool run_qps(struct sn_nic *nic)
 {
@@ -51,6 +60,8 @@ static bool run_qps(struct sn_nic *nic)
 	struct sn_qp *qp = NULL;
 	bool any = false;
 
+	if (last && lets_it_lie(nic))
+		return false;
 	while (qp != last) {
 		qp = TAILQ_FIRST(&nic->run);
 		TAILQ_REMOVE(&nic->run, qp, run);
@@ -81,20 +92,20 @@ bool sn_drive(struct sn_nic *nic)
 	bool any = false;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		bool did = false;
-
 		dev->seen = atomic_load(&nic->kick);
 		if (atomic_load(&dev->any_eq_db))
-			did |= sn_eq_take_posted(nic);
+			any |= sn_eq_take_posted(nic);
 		if (nic->config.flags & SOFTNIC_SCAN_UARS || atomic_load(&dev->any_dirty))
-			did |= sn_uar_scan(nic);
+			any |= sn_uar_scan(nic);
 		if (nic->fatal)
 			break;
-		did |= run_qps(nic);
-		did |= sn_fabric_poll(nic);
-		did |= sn_timers_run(nic);
-		did |= flush_receives(nic);
-		if (!did)
+		any |= run_qps(nic);
+		any |= sn_fabric_poll(nic);
+		any |= flush_receives(nic);
+		/* All work is on the run list; what arrives after the poll is for the next call. */
+		if (!TAILQ_EMPTY(&nic->run))
+			continue;
+		if (!sn_timers_run(nic))
 			return any;
 		any = true;
 	}

@@ -334,7 +334,7 @@ struct sn_nic {
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(, sn_qp) err;
 	struct sn_timer **heap;
-	uint32_t heap_used, heap_size;
+	uint32_t heap_used, heap_size, timer_turn;
 
 	struct sn_gid gid[SN_GIDS];
 	uint8_t mac[6];
