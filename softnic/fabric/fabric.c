@@ -52,6 +52,8 @@ static int add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
 	if (err)
 		return err;
 	f->links[*slot] = link;
+	if (*slot >= f->used)
+		f->used = *slot + 1;
 	f->stats.links_made++;
 	return 0;
 }
@@ -332,7 +334,7 @@ void sn_fab_service(struct sn_fab *f)
 unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 {
 	unsigned int done = 0;
-	uint32_t i, slots;
+	uint32_t i, slot, slots;
 
 	if (f->forked || f->polling)
 		return 0;
@@ -342,15 +344,16 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	if (f->chaos)
 		sn_chaos_release(f);
 	f->polling = true;
-	slots = f->slots;
+	slots = f->used;
+	slot = f->turn < slots ? f->turn : 0;
 	for (i = 0; i < slots && done < budget; i++) {
-		uint32_t slot = (f->turn + i) % slots;
-
 		if (f->links[slot] && !f->links[slot]->broken)
 			done += poll_link(f, f->links[slot], budget - done);
+		if (++slot == slots)
+			slot = 0;
 	}
 	f->polling = false;
-	f->turn += done != 0;
+	f->turn = slot + (done != 0);
 	return done;
 }
 
@@ -364,7 +367,7 @@ bool sn_fab_sleep(struct sn_fab *f)
 	bool idle = true;
 	uint32_t i;
 
-	for (i = 0; i < f->slots && !f->forked; i++) {
+	for (i = 0; i < f->used && !f->forked; i++) {
 		struct sn_link *link = f->links[i];
 
 		if (!link)
@@ -381,7 +384,7 @@ void sn_fab_awake(struct sn_fab *f)
 {
 	uint32_t i;
 
-	for (i = 0; i < f->slots && !f->forked; i++) {
+	for (i = 0; i < f->used && !f->forked; i++) {
 		struct sn_link *link = f->links[i];
 
 		if (link && atomic_load_explicit(&link->rx.ctl->asleep, memory_order_relaxed))

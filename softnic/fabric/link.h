@@ -50,7 +50,8 @@ struct sn_fab {
 	struct sn_fab_config config;
 	int epfd, listener;
 	struct sn_link **links;		/* slots; an empty one is NULL */
-	uint32_t slots, turn;
+	uint32_t slots, used;		/* room, and how much of it was ever in use */
+	uint32_t turn;			/* who is polled first */
 	bool polling;
 	/* Another device of this process connected to us or hung up: look at the sockets. */
 	_Atomic bool attention;

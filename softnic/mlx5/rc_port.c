@@ -175,11 +175,12 @@ void sn_fabric_close(struct sn_nic *nic)
 static void obey_script(struct sn_nic *nic)
 {
 	const struct sn_fault *fault = &nic->fault;
-	struct sn_fab_faults faults = {fault->drop, fault->dup, fault->reorder, fault->corrupt,
-				       fault->delay, fault->seed};
+	struct sn_fab_faults faults;
 
 	if (nic->fabric->fault_generation == fault->generation)
 		return;
+	faults = (struct sn_fab_faults){fault->drop, fault->dup, fault->reorder, fault->corrupt,
+					fault->delay, fault->seed};
 	if (!sn_fab_set_faults(nic->fabric->fab, &faults))
 		nic->fabric->fault_generation = fault->generation;
 }
