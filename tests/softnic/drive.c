@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who drives the device: its own thread, a scan of plain stores, several callers at once. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/drv.h"
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp qp;
+
+static void open_with(unsigned int flags)
+{
+	d = drv_open(flags);
+	drv_cq(d, &cq, 8, false);
+	drv_qp(d, &qp, &cq, &cq);
+	drv_connect(&qp, &qp);
+}
+
+static void close_all(void)
+{
+	drv_qp_free(&qp);
+	drv_cq_free(&cq);
+	drv_close(d);
+}
+
+/* As silicon sees it: a store into the page, and nobody is called. */
+static void store_doorbell(const struct drv_wqe *w, uint32_t offset)
+{
+	uint8_t *page = softnic_uar(d->nic, qp.uar);
+	uint64_t word;
+
+	memcpy(&word, w->b, sizeof(word));
+	__atomic_store_n(&qp.dbr[1], htobe32(qp.pi), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)(page + offset), word, __ATOMIC_RELEASE);
+}
+
+static void post_by_store(uint32_t offset)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0, CE_ALWAYS << 2, 0);
+	drv_put(&qp, &w);
+	store_doorbell(&w, offset);
+}
+
+Test(drive, scan__finds_a_stored_doorbell)
+{
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	for (uint32_t off = 0x800; off < 0xc00; off += 0x100) {
+		post_by_store(off);
+		cr_expect_not(drv_poll(&cq, &e));
+		cr_expect(softnic_pump(d->nic));
+		cr_expect(drv_poll(&cq, &e), "%#x", off);
+	}
+	cr_expect_not(softnic_pump(d->nic));
+	close_all();
+}
+
+/* The second queue's doorbell hides the first one's; the records tell of both. */
+Test(drive, scan__finds_a_doorbell_that_was_overwritten)
+{
+	struct drv_qp other = { 0 }, mine;
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	drv_qp(d, &other, &cq, &cq);
+	drv_connect(&other, &other);
+	post_by_store(0x800);
+	mine = qp;
+	qp = other;
+	post_by_store(0x800);
+	other = qp;
+	qp = mine;
+	softnic_pump(d->nic);
+	cr_expect(drv_poll(&cq, &e));
+	cr_expect(drv_poll(&cq, &e));
+	drv_qp_free(&other);
+	close_all();
+}
+
+Test(drive, scan__finds_a_stored_arm)
+{
+	uint8_t *page, type, data[28];
+	uint32_t db[2];
+	uint64_t word;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	page = softnic_uar(d->nic, d->uar);
+	db[0] = htobe32(1u << 28);
+	db[1] = htobe32(cq.cqn);
+	memcpy(&word, db, sizeof(word));
+	cq.dbr[1] = db[0];
+	__atomic_store_n((uint64_t *)(void *)(page + 0x20), word, __ATOMIC_RELEASE);
+	softnic_pump(d->nic);
+	post_by_store(0x900);
+	softnic_pump(d->nic);
+	cr_assert(drv_event(d, &type, data));
+	cr_expect_eq(sn_get32(data, 24), cq.cqn);
+	close_all();
+}
+
+/* Nobody calls the device after the store. */
+static void thread_finds(unsigned int flags)
+{
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_NO_THREAD | SOFTNIC_SCAN_UARS | flags);
+	for (unsigned int i = 0; i < 50; i++) {
+		post_by_store(i & 1 ? 0x800 : 0x900);
+		cr_assert(TH_WITHIN(10000, drv_poll(&cq, &e)), "%u", i);
+	}
+	close_all();
+}
+
+Test(drive, thread__finds_a_stored_doorbell)
+{
+	thread_finds(0);
+}
+
+Test(drive, thread__finds_a_stored_doorbell_when_it_backs_off)
+{
+	thread_finds(SOFTNIC_THREAD_BACKOFF);
+}
+
+/* What is posted to a failed receive queue rings nothing. */
+Test(drive, thread__flushes_a_late_receive)
+{
+	struct drv_mr mr;
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_NO_THREAD);
+	drv_mr(d, &mr, 4096, DRV_ALL);
+	cr_assert_eq(drv_to(&qp, CMD_2ERR_QP), 0);
+	th_sleep_ms(5);
+	drv_recv(&qp, &mr, 0, 64);
+	cr_assert(TH_WITHIN(10000, drv_poll(&cq, &e)));
+	cr_expect_eq(e.syndrome, 0x05);
+	drv_mr_free(d, &mr);
+	close_all();
+}
+
+enum { CALLERS = 4, POSTS = 5000 };
+
+static void *caller(void *arg)
+{
+	struct drv_qp *mine = arg;
+	struct drv_cqe e;
+
+	for (unsigned int i = 0; i < POSTS; i++) {
+		drv_nop(mine, CE_ALWAYS);
+		if (!TH_WITHIN(10000, drv_poll(mine->scq, &e)) || e.counter != (uint16_t)i)
+			return mine;
+	}
+	return NULL;
+}
+
+/* A doorbell that finds the device busy is not lost, whoever drives: nobody pumps here. */
+Test(drive, callers__at_once_lose_no_doorbell)
+{
+	static struct drv_cq cqs[CALLERS];
+	static struct drv_qp qps[CALLERS];
+	pthread_t t[CALLERS];
+	void *failed;
+
+	d = drv_open(0);
+	for (unsigned int i = 0; i < CALLERS; i++) {
+		drv_cq(d, &cqs[i], 4, false);
+		drv_qp(d, &qps[i], &cqs[i], &cqs[i]);
+		drv_connect(&qps[i], &qps[i]);
+	}
+	for (unsigned int i = 0; i < CALLERS; i++)
+		cr_assert_eq(pthread_create(&t[i], NULL, caller, &qps[i]), 0);
+	for (unsigned int i = 0; i < CALLERS; i++) {
+		pthread_join(t[i], &failed);
+		cr_expect_null(failed);
+	}
+	for (unsigned int i = 0; i < CALLERS; i++) {
+		drv_qp_free(&qps[i]);
+		drv_cq_free(&cqs[i]);
+	}
+	drv_close(d);
+}
+
+Test(drive, adversary__poisons_what_was_completed)
+{
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_ADVERSARIAL);
+	drv_nop(&qp, CE_ERR);
+	drv_nop(&qp, CE_ALWAYS);
+	drv_wait(&cq, &e);
+	for (unsigned int i = 0; i < 128; i++)
+		cr_assert_eq(qp.sq[i], 0xde);
+	cr_expect_eq(qp.sq[128], 0);
+	close_all();
+}
+
+Test(drive, bar__is_one_mapping_with_a_descriptor)
+{
+	size_t size = 0;
+
+	d = drv_open(0);
+	cr_expect_geq(softnic_bar_fd(d->nic, &size), 0);
+	cr_expect_eq((uint8_t *)softnic_uar(d->nic, 1) - (uint8_t *)softnic_uar(d->nic, 0), 4096);
+	cr_expect_not_null(softnic_uar(d->nic, (uint32_t)(size / 4096 - 1)));
+	cr_expect_null(softnic_uar(d->nic, (uint32_t)(size / 4096)));
+	drv_close(d);
+}
