@@ -20,8 +20,8 @@ static struct script scripts[] = {
 	{"corrupt=0.02,seed=5"},
 	{"delay=0.002,seed=6"},
 	{"rnr=0.2,seed=7"},
-	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.02,seed=8"},
-	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.02,seed=9"},
+	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=8"},
+	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=9"},
 };
 
 enum { MESSAGES = 120, SLOT = 16384 };
