@@ -206,7 +206,7 @@ enum {
 };
 
 /* ADS: PRM address path, primary at AT_ADS of the QPC */
-enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26 };
+enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_FL		SN_FLD(0x00, 1)
 #define ADS_PKEY_INDEX	SN_FLD(0x10, 16)
 #define ADS_GRH		SN_FLD(0x28, 1)

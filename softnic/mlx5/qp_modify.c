@@ -15,6 +15,17 @@ struct request {
 
 typedef uint8_t take_fn(const struct request *r);
 
+/* QUERY_QP gives back what was set: fields that the device itself never changes. */
+static void keep(const struct request *r, struct sn_fld f)
+{
+	sn_set(r->qp->ctx, f, sn_get(r->ctx, f));
+}
+
+static void keep_path(const struct request *r, struct sn_fld f)
+{
+	sn_set(r->qp->ctx + AT_ADS, f, sn_get(r->ads, f));
+}
+
 static void take_access(const struct request *r, uint32_t which)
 {
 	if (which & OPT_RRE)
@@ -41,6 +52,7 @@ static uint8_t to_init(const struct request *r)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "pkey_index %u",
 				     sn_get(r->ads, ADS_PKEY_INDEX));
 	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
+	keep_path(r, ADS_PORT);
 	return STAT_OK;
 }
 
@@ -106,6 +118,11 @@ static uint8_t to_rtr(const struct request *r)
 	qp->max_dest_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_RRA_MAX));
 	qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 	qp->atomic_mode = (uint8_t)sn_get(r->ctx, QPC_ATOMIC_MODE);
+	memcpy(qp->ctx + AT_ADS, r->ads, ADS_BYTES);
+	keep(r, QPC_MTU);
+	keep(r, QPC_LOG_MSG_MAX);
+	keep(r, QPC_LOG_RRA_MAX);
+	keep(r, QPC_ATOMIC_MODE);
 	return STAT_OK;
 }
 
@@ -121,6 +138,11 @@ static uint8_t to_rts(const struct request *r)
 	qp->rnr_retry = (uint8_t)sn_get(r->ctx, QPC_RNR_RETRY);
 	qp->log_ack_req_freq = (uint8_t)sn_get(r->ctx, QPC_ACK_FREQ);
 	qp->av.ack_timeout = (uint8_t)sn_get(r->ads, ADS_ACK_TIMEOUT);
+	keep_path(r, ADS_ACK_TIMEOUT);
+	keep(r, QPC_LOG_SRA_MAX);
+	keep(r, QPC_RETRY);
+	keep(r, QPC_RNR_RETRY);
+	keep(r, QPC_ACK_FREQ);
 	return STAT_OK;
 }
 
