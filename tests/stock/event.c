@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion channels and asynchronous events. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "tests/stock/rig.h"
+
+/* The peer's completion channel, and a message to it. */
+static void send_small(struct st_end *a, unsigned int flags)
+{
+	struct ibv_sge sge = { (uintptr_t)a->buf, 8, a->mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED | flags,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	st_post(a, &wr);
+	cr_assert_eq(st_poll(a), IBV_WC_SUCCESS);
+}
+
+static void pair(struct st_end *a, struct st_end *b)
+{
+	struct ibv_context *ctx = st_open();
+
+	st_create(a, ctx);
+	st_create(b, ctx);
+	st_connect(a, b);
+}
+
+static void take_event(struct st_end *end)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	cr_assert(st_readable(end->chan->fd, ST_LIMIT_MS), "no event");
+	cr_assert_eq(ibv_get_cq_event(end->chan, &cq, &context), 0);
+	cr_assert_eq(cq, end->cq);
+	cr_assert_eq(context, end);
+	ibv_ack_cq_events(cq, 1);
+}
+
+Test(stock, cq_event__one_for_each_arm)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	for (int i = 0; i < 5; i++) {
+		st_recv(&b, 64);
+		st_recv(&b, 64);
+		cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
+		send_small(&a, 0);
+		send_small(&a, 0);
+		take_event(&b);
+		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+		cr_assert_not(st_readable(b.chan->fd, 20), "two events for one arm");
+	}
+	cr_assert_not(st_readable(a.chan->fd, 0), "an event that nobody armed");
+	st_destroy(&a);
+	st_destroy(&b);
+}
+
+Test(stock, cq_event__at_once_when_something_is_there_already)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	st_recv(&b, 64);
+	send_small(&a, 0);
+	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
+	take_event(&b);
+	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+	st_destroy(&a);
+	st_destroy(&b);
+}
+
+Test(stock, cq_event__solicited_only)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	st_recv(&b, 64);
+	st_recv(&b, 64);
+	cr_assert_eq(ibv_req_notify_cq(b.cq, 1), 0);
+	send_small(&a, 0);
+	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+	cr_assert_not(st_readable(b.chan->fd, 50), "an event for an unsolicited completion");
+	send_small(&a, IBV_SEND_SOLICITED);
+	take_event(&b);
+	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+	st_destroy(&a);
+	st_destroy(&b);
+}
+
+/* ibv_destroy_cq waits for the acknowledgement of what was read: of unread events there is none. */
+Test(stock, destroy_cq__with_events_unread)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	st_recv(&b, 64);
+	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
+	send_small(&a, 0);
+	cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS));
+	st_destroy(&b);
+	st_destroy(&a);
+}
+
+Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
+{
+	struct ibv_cq *other, *cq;
+	struct st_end a, b;
+	void *context;
+
+	pair(&a, &b);
+	cr_assert_not_null(other = ibv_create_cq(b.ctx, 4, &other, b.chan, 0));
+	st_recv(&b, 64);
+	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
+	send_small(&a, 0);
+	cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS));
+	cr_assert_eq(ibv_destroy_cq(other), 0);
+	cr_assert_eq(ibv_get_cq_event(b.chan, &cq, &context), 0);
+	cr_assert_eq(cq, b.cq);
+	ibv_ack_cq_events(cq, 1);
+	st_destroy(&a);
+	st_destroy(&b);
+}
+
+static void set_nonblocking(int fd)
+{
+	cr_assert_eq(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+Test(stock, async_event__access_error_at_the_responder)
+{
+	struct ibv_async_event event;
+	struct st_end a, b;
+
+	pair(&a, &b);
+	set_nonblocking(a.ctx->async_fd);
+	cr_assert_neq(ibv_get_async_event(a.ctx, &event), 0);
+	cr_assert_eq(errno, EAGAIN);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
+	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert_eq(ibv_get_async_event(b.ctx, &event), 0);
+	cr_assert_eq(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
+	cr_assert_eq(event.element.qp, b.qp);
+	ibv_ack_async_event(&event);
+	st_destroy(&a);
+	st_destroy(&b);
+}
+
+Test(stock, destroy_qp__with_its_event_unread)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
+	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no event");
+	st_destroy(&b);
+	cr_assert_not(st_readable(a.ctx->async_fd, 0), "an event of a QP that is gone");
+	st_destroy(&a);
+}

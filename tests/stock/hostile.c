@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands that libibverbs would never send, past it, by ioctl. */
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "tests/stock/rig.h"
+
+struct command {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attr[40];
+};
+
+static void add(struct command *c, uint16_t id, const void *data, size_t len)
+{
+	struct ib_uverbs_attr *a = &c->attr[c->hdr.num_attrs++];
+
+	*a = (struct ib_uverbs_attr){ .attr_id = id, .len = (uint16_t)len };
+	if (data && len <= sizeof(a->data) && id != UVERBS_ATTR_CORE_OUT)
+		memcpy(&a->data, data, len);
+	else
+		a->data = (uintptr_t)data;
+	c->hdr.length = (uint16_t)(sizeof(c->hdr) + c->hdr.num_attrs * sizeof(*a));
+}
+
+static int run(struct ibv_context *ctx, struct command *c)
+{
+	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &c->hdr) ? errno : 0;
+}
+
+/* A write command with core input and room for an answer. */
+static int write_cmd(struct ibv_context *ctx, uint32_t number, const void *in, size_t len,
+		     size_t room)
+{
+	uint64_t command = number;
+	struct command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
+				      .method_id = UVERBS_METHOD_INVOKE_WRITE } };
+	uint8_t out[1024];
+
+	add(&c, UVERBS_ATTR_WRITE_CMD, &command, sizeof(command));
+	if (len)
+		add(&c, UVERBS_ATTR_CORE_IN, in, len);
+	if (room)
+		add(&c, UVERBS_ATTR_CORE_OUT, out, room);
+	return run(ctx, &c);
+}
+
+Test(stock, ioctl__shorter_than_its_command)
+{
+	struct ibv_context *ctx = st_open();
+	uint8_t zero[256] = { 0 };
+
+	for (uint32_t cmd = 0; cmd < 64; cmd++) {
+		for (uint32_t ext = 0; ext <= IB_USER_VERBS_CMD_FLAG_EXTENDED;
+		     ext += IB_USER_VERBS_CMD_FLAG_EXTENDED) {
+			cr_expect_neq(write_cmd(ctx, cmd | ext, NULL, 0, 0), 0, "command %u", cmd);
+			if (!ext && cmd == IB_USER_VERBS_CMD_DEALLOC_PD)
+				continue;
+			cr_expect_neq(write_cmd(ctx, cmd | ext, zero, 3, 0), 0, "command %u", cmd);
+			if (ext)
+				break;
+		}
+	}
+	cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_QUERY_DEVICE, NULL, 0, 0), ENOSPC);
+	cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_POST_SEND, zero, 32, 0), EOPNOTSUPP);
+}
+
+Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
+{
+	struct ibv_context *ctx = st_open(), *other = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	const uint32_t handle[] = { 0, 1u << 20, UINT32_MAX, pd->handle };
+
+	for (size_t i = 0; i < sizeof(handle) / sizeof(handle[0]); i++) {
+		struct ib_uverbs_destroy_qp qp = { .qp_handle = handle[i] };
+		struct ib_uverbs_destroy_cq cq = { .cq_handle = handle[i] };
+		struct ib_uverbs_dereg_mr mr = { .mr_handle = handle[i] };
+		struct ib_uverbs_query_qp query = { .qp_handle = handle[i] };
+		struct ib_uverbs_modify_qp modify = { .qp_handle = handle[i], .attr_mask = 1 };
+
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_QP, &qp, sizeof(qp), 4), EINVAL);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_CQ, &cq, sizeof(cq), 8), EINVAL);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DEREG_MR, &mr, sizeof(mr), 0), EINVAL);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_QUERY_QP, &query, sizeof(query), 128),
+			     EINVAL);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_MODIFY_QP, &modify, sizeof(modify), 0),
+			     EINVAL);
+	}
+	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), EINVAL,
+		     "another context's PD");
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+}
+
+Test(stock, ioctl__headers_that_lie)
+{
+	struct ibv_context *ctx = st_open();
+	struct command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE } };
+
+	add(&c, UVERBS_ATTR_WRITE_CMD, &(uint64_t){ 1 }, 8);
+	c.hdr.length--;
+	cr_expect_eq(run(ctx, &c), EINVAL);
+	c.hdr.length++;
+	c.hdr.num_attrs = 0xffff;
+	cr_expect_eq(run(ctx, &c), EINVAL);
+	c.hdr.num_attrs = 1;
+	c.hdr.reserved2 = 1;
+	cr_expect_eq(run(ctx, &c), EINVAL);
+	c.hdr.reserved2 = 0;
+	c.attr[0].attr_id = UVERBS_ATTR_CORE_IN;
+	cr_expect_eq(run(ctx, &c), EINVAL, "no command number");
+	cr_expect_eq(ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, NULL), -1);
+	cr_expect_eq(errno, EFAULT);
+	c.hdr.object_id = 0x7777;
+	cr_expect_eq(run(ctx, &c), EPROTONOSUPPORT);
+}
+
+Test(stock, ioctl__queues_of_impossible_shape)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 8, NULL, NULL, 0);
+
+	cr_expect_null(ibv_create_cq(ctx, 0, NULL, NULL, 0));
+	cr_expect_null(ibv_create_cq(ctx, INT32_MAX, NULL, NULL, 0));
+	cr_expect_null(ibv_create_cq(ctx, 8, NULL, NULL, 1), "no such vector");
+	attr.send_cq = attr.recv_cq = cq;
+	cr_expect_null(ibv_create_qp(pd, &attr), "no queue at all");
+	attr.cap.max_send_wr = 1 << 24;
+	cr_expect_null(ibv_create_qp(pd, &attr));
+	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 4, .max_send_sge = 1000 };
+	cr_expect_null(ibv_create_qp(pd, &attr));
+	attr.cap.max_send_sge = 1;
+	attr.qp_type = IBV_QPT_UD;
+	cr_expect_null(ibv_create_qp(pd, &attr), "RC only, so far");
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+}

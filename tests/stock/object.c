@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Objects by verbs: what is refused, what holds what, what comes back from a query. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "tests/stock/rig.h"
+
+TestSuite(stock, .init = st_need_front, .timeout = 60);
+
+enum { ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
+
+Test(stock, query_qp__gives_back_what_modify_gave)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct st_end a;
+	union ibv_gid gid;
+
+	st_create(&a, st_open());
+	cr_assert_eq(ibv_query_qp(a.qp, &attr, IBV_QP_STATE, &init), 0);
+	cr_assert_eq(attr.qp_state, IBV_QPS_RESET);
+	st_connect(&a, &a);
+	cr_assert_eq(ibv_query_gid(a.ctx, 1, 0, &gid), 0);
+	cr_assert_eq(ibv_query_qp(a.qp, &attr, IBV_QP_STATE, &init), 0);
+	cr_expect_eq(attr.qp_state, IBV_QPS_RTS);
+	cr_expect_eq(attr.path_mtu, IBV_MTU_1024);
+	cr_expect_eq(attr.dest_qp_num, a.qp->qp_num);
+	cr_expect_eq(attr.rq_psn, 0x123456);
+	cr_expect_eq(attr.sq_psn, 0x123456);
+	cr_expect_eq(attr.qp_access_flags, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	cr_expect_eq(attr.max_rd_atomic, 2);
+	cr_expect_eq(attr.max_dest_rd_atomic, 4);
+	cr_expect_eq(attr.min_rnr_timer, 12);
+	cr_expect_eq(attr.timeout, 14);
+	cr_expect_eq(attr.retry_cnt, 6);
+	cr_expect_eq(attr.rnr_retry, 5);
+	cr_expect_eq(attr.port_num, 1);
+	cr_expect_eq(attr.ah_attr.sl, 3);
+	cr_expect_eq(attr.ah_attr.is_global, 1);
+	cr_expect_eq(attr.ah_attr.grh.hop_limit, 64);
+	cr_expect_eq(attr.ah_attr.grh.traffic_class, 8);
+	cr_expect_arr_eq(attr.ah_attr.grh.dgid.raw, gid.raw, 16);
+	cr_expect_geq(init.cap.max_send_wr, ST_DEPTH);
+	cr_expect_geq(init.cap.max_inline_data, 64);
+	st_destroy(&a);
+}
+
+Test(stock, modify_qp__wrong_order_or_attributes)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	union ibv_gid gid = { .raw = { 0xfe, 0x80 } };
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_expect_eq(st_to_rtr(a.qp, &gid, 1), EINVAL);
+	cr_expect_eq(st_to_rts(a.qp), EINVAL);
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), EINVAL);
+	attr.port_num = 2;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
+				   IBV_QP_ACCESS_FLAGS), EINVAL);
+	cr_assert_eq(st_to_init(a.qp), 0);
+	cr_expect_eq(st_to_rts(a.qp), EINVAL);
+	attr.qp_state = IBV_QPS_ERR;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	cr_expect_eq(st_to_init(a.qp), EINVAL);
+	attr.qp_state = IBV_QPS_RESET;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	cr_expect_eq(st_to_init(a.qp), 0);
+	st_destroy(&a);
+}
+
+Test(stock, destroy__busy_while_used)
+{
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_expect_eq(ibv_dealloc_pd(a.pd), EBUSY);
+	cr_expect_eq(ibv_destroy_cq(a.cq), EBUSY);
+	st_destroy(&a);
+}
+
+static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, int access, int *err)
+{
+	struct ibv_mr *mr;
+
+	errno = 0;
+	mr = ibv_reg_mr(pd, addr, len, access);
+	*err = errno;
+	return mr;
+}
+
+Test(stock, reg_mr__what_cannot_be_pinned)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	uint8_t *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	int err;
+
+	cr_assert_neq((void *)p, MAP_FAILED);
+	cr_assert_eq(munmap(p + 4096, 4096), 0);
+	cr_expect_null(reg(pd, p, 3 * 4096, ALL, &err));
+	cr_expect_eq(err, EFAULT);
+	cr_expect_null(reg(pd, p, 4097, 0, &err));
+	cr_expect_eq(err, EFAULT);
+	cr_assert_eq(mprotect(p, 4096, PROT_READ), 0);
+	cr_expect_null(reg(pd, p, 4096, ALL, &err));
+	cr_expect_eq(err, EFAULT);
+	cr_assert_not_null(mr = reg(pd, p, 4096, IBV_ACCESS_REMOTE_READ, &err));
+	cr_expect_eq(ibv_dereg_mr(mr), 0);
+	cr_assert_not_null(mr = reg(pd, p + 2 * 4096 + 17, 100, ALL, &err));
+	cr_expect_eq(ibv_dereg_mr(mr), 0);
+	ibv_dealloc_pd(pd);
+}
+
+Test(stock, reg_mr__arguments)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	static uint8_t buf[100];
+	int err;
+
+	cr_expect_null(reg(pd, buf, 0, ALL, &err));
+	cr_expect_eq(err, EINVAL);
+	cr_expect_null(reg(pd, (void *)-4096, 8192, ALL, &err));
+	cr_expect_neq(err, 0);
+	cr_expect_null(reg(pd, buf, sizeof(buf), IBV_ACCESS_REMOTE_WRITE, &err));
+	cr_expect_eq(err, EINVAL);
+	ibv_dealloc_pd(pd);
+}
+
+Test(stock, reg_mr__much_and_many)
+{
+	enum { MANY = 300 };
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	size_t len = 64 << 20;
+	uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr[MANY];
+
+	cr_assert_neq((void *)p, MAP_FAILED);
+	cr_assert_not_null(mr[0] = ibv_reg_mr(pd, p + 5, len - 5, ALL));
+	cr_expect_eq(ibv_dereg_mr(mr[0]), 0);
+	for (int i = 0; i < MANY; i++) {
+		cr_assert_not_null(mr[i] = ibv_reg_mr(pd, p + i, 4096, ALL));
+		for (int k = 0; k < i; k++)
+			cr_assert_neq(mr[i]->lkey, mr[k]->lkey);
+	}
+	for (int i = 0; i < MANY; i++)
+		cr_expect_eq(ibv_dereg_mr(mr[i]), 0);
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+}
+
+Test(stock, query_gid__an_index_that_is_empty_and_one_that_is_none)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_gid_entry entry, table[64];
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+
+	cr_assert_eq(ibv_query_port(ctx, 1, &port), 0);
+	cr_assert_eq(ibv_query_gid_ex(ctx, 1, 0, &entry, 0), 0);
+	cr_expect_eq(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+	cr_expect_neq(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), 0);
+	cr_expect_neq(ibv_query_gid(ctx, 2, 0, &gid), 0);
+	cr_expect_eq(ibv_query_gid_ex(ctx, 1, (uint32_t)port.gid_tbl_len - 1, &entry, 0), ENODATA);
+	cr_expect_geq(ibv_query_gid_table(ctx, table, 64, 0), 1);
+	cr_expect_eq(ibv_query_port(ctx, 2, &port), EINVAL);
+}

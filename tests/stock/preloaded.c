@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The suite runs under softnic-run: it starts itself again there. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/stock/rig.h"
+
+static bool under_sanitizer(void)
+{
+	const char *san = getenv("SAN");
+
+	return san && *san;
+}
+
+__attribute__((constructor)) static void start_again(int argc, char **argv)
+{
+	char self[PATH_MAX], run[PATH_MAX + 32];
+	char **args;
+	ssize_t n;
+
+	if (getenv("SYSFS_PATH") || under_sanitizer())
+		return;
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	args = calloc((size_t)argc + 2, sizeof(*args));
+	if (n < 0 || !args)
+		abort();
+	self[n] = '\0';
+	snprintf(run, sizeof(run), "%.*s/../bin/softnic-run", (int)(strrchr(self, '/') - self), self);
+	args[0] = run;
+	args[1] = self;
+	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args));
+	execv(run, args);
+	perror(run);
+	_exit(1);
+}
+
+void st_need_front(void)
+{
+	if (under_sanitizer())
+		cr_skip_test("a library under a sanitizer cannot be preloaded");
+}

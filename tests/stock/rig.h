@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program on stock libibverbs, with the uverbs front under it. Failures end the test. */
+#ifndef TESTS_STOCK_RIG_H
+#define TESTS_STOCK_RIG_H
+
+#include <criterion/criterion.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ST_BUF = 1 << 16, ST_DEPTH = 16, ST_LIMIT_MS = 20000 };
+
+/* One end: a context or a share in one, and a QP with its own CQ and memory. */
+struct st_end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+/* Not preloaded (a sanitizer build): the test is skipped. For .init of a suite. */
+void st_need_front(void);
+
+struct ibv_context *st_open(void);
+void st_create(struct st_end *end, struct ibv_context *ctx);
+void st_destroy(struct st_end *end);		/* all but the context */
+void st_connect(struct st_end *a, struct st_end *b);
+/* Attributes of the three transitions towards peer; returns 0 or errno. */
+int st_to_init(struct ibv_qp *qp);
+int st_to_rtr(struct ibv_qp *qp, const union ibv_gid *dgid, uint32_t qpn);
+int st_to_rts(struct ibv_qp *qp);
+
+void st_recv(struct st_end *end, uint32_t len);
+void st_post(struct st_end *end, struct ibv_send_wr *wr);
+/* The next completion, whatever it is. */
+enum ibv_wc_status st_poll(struct st_end *end);
+/* One RDMA write of len bytes from a's buffer to addr; returns its status. */
+enum ibv_wc_status st_write(struct st_end *a, uint64_t addr, uint32_t rkey, uint32_t len);
+
+bool st_readable(int fd, int ms);
+
+#endif
