@@ -189,6 +189,9 @@ int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out,
 		full[0] = status;
 		sn_set32(full, 4, c.syndrome);
 	}
+	/* There may be a timer or a failed queue now that the thread went to sleep without. */
+	if (nic->dev->armed)
+		sn_thread_wake(nic);
 	sn_leave(nic);
 	memset(out, 0, outlen);
 	memcpy(out, full, outlen < OUT_MAX ? outlen : OUT_MAX);
