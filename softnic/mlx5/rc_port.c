@@ -10,6 +10,7 @@
 enum {
 	POLL_BUDGET = 128,
 	OPEN_TRIES = 8,
+	UDP_SPORT = 0xc000,
 };
 
 struct sn_fabric {
@@ -41,6 +42,16 @@ static int choose_address(struct sn_nic *nic)
 	return 0;
 }
 
+static uint32_t icrc_of(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
+			unsigned int n)
+{
+	struct sn_outer outer = {.sport = UDP_SPORT};
+
+	memcpy(outer.src, src, sizeof(outer.src));
+	memcpy(outer.dst, dst, sizeof(outer.dst));
+	return sn_icrc(&outer, iov, n);
+}
+
 static bool acceptable(const struct sn_nic *nic, const struct sn_addr *src, const void *bytes,
 		       size_t len)
 {
@@ -51,7 +62,7 @@ static bool acceptable(const struct sn_nic *nic, const struct sn_addr *src, cons
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
 	/* Shared memory does not flip bits: zero says that the sender saved itself the work. */
-	return !icrc || icrc == htole32(sn_icrc(src->raw, nic->gid[0].gid, &iov, 1));
+	return !icrc || icrc == icrc_of(src->raw, nic->gid[0].gid, &iov, 1);
 }
 
 static struct sn_qp *receiver(struct sn_nic *nic, const struct sn_addr *src,
@@ -246,7 +257,7 @@ static void make_tail(const struct sn_qp *qp, struct iovec *iov, unsigned int n,
 	memset(tail, 0, pad);
 	iov[n] = (struct iovec){tail, pad};
 	if (nic->fault.corrupt > 0)
-		icrc = htole32(sn_icrc(nic->gid[0].gid, qp->rc->dest.gid.raw, iov, n + 1));
+		icrc = icrc_of(nic->gid[0].gid, qp->rc->dest.gid.raw, iov, n + 1);
 	memcpy(tail + pad, &icrc, sizeof(icrc));
 	iov[n].iov_len = pad + sizeof(icrc);
 }

@@ -86,38 +86,50 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	return pkt->len == 0 || (pkt->shape->parts & SN_P_PAYLOAD);
 }
 
-/* IP, UDP and the leading ones of annex A17.3.3, with what routers change masked out. */
-static uint32_t crc_of_outer(const uint8_t src[16], const uint8_t dst[16], size_t len)
+static uint8_t *put16(uint8_t *p, uint16_t v)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	uint8_t h[8 + 40 + 8], *ip = h + 8, *udp;
-	uint16_t udp_len = (uint16_t)(len + SN_ICRC + 8);
-	bool v4 = !memcmp(src, mapped, 12) && !memcmp(dst, mapped, 12);
-
-	memset(h, 0xff, 8);
-	if (v4) {
-		uint16_t total = (uint16_t)(udp_len + 20);
-
-		memcpy(ip, (uint8_t[]){0x45, 0xff, (uint8_t)(total >> 8), (uint8_t)total, 0, 0,
-				       0x40, 0, 0xff, 17, 0xff, 0xff}, 12);
-		memcpy(ip + 12, src + 12, 4);
-		memcpy(ip + 16, dst + 12, 4);
-		udp = ip + 20;
-	} else {
-		memcpy(ip, (uint8_t[]){0x6f, 0xff, 0xff, 0xff, (uint8_t)(udp_len >> 8),
-				       (uint8_t)udp_len, 17, 0xff}, 8);
-		memcpy(ip + 8, src, 16);
-		memcpy(ip + 24, dst, 16);
-		udp = ip + 40;
-	}
-	/* Source port 0xc000, destination 4791, checksum masked. */
-	memcpy(udp, (uint8_t[]){0xc0, 0x00, 0x12, 0xb7, (uint8_t)(udp_len >> 8), (uint8_t)udp_len,
-				0xff, 0xff}, 8);
-	return (uint32_t)crc32(0, h, (uInt)(udp + 8 - h));
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+	return p + 2;
 }
 
-uint32_t sn_icrc(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
-		 unsigned int n)
+/* IPv4: type of service, time to live and checksum are variant. */
+static uint8_t *put_ipv4(uint8_t *p, const struct sn_outer *outer, uint16_t udp_len)
+{
+	memcpy(p, (uint8_t[]){0x45, 0xff}, 2);
+	put16(put16(p + 2, (uint16_t)(udp_len + 20)), outer->ident);
+	memcpy(p + 6, (uint8_t[]){0x40, 0, 0xff, 17, 0xff, 0xff}, 6);
+	memcpy(p + 12, outer->src + 12, 4);
+	memcpy(p + 16, outer->dst + 12, 4);
+	return p + 20;
+}
+
+/* IPv6: traffic class, flow label and hop limit are. */
+static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_len)
+{
+	memcpy(p, (uint8_t[]){0x6f, 0xff, 0xff, 0xff}, 4);
+	put16(p + 4, udp_len);
+	memcpy(p + 6, (uint8_t[]){17, 0xff}, 2);
+	memcpy(p + 8, outer->src, 16);
+	memcpy(p + 24, outer->dst, 16);
+	return p + 40;
+}
+
+/* Annex A17.3.3: 8 bytes of ones for what InfiniBand has there, IP, UDP without its checksum. */
+static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	bool v4 = !memcmp(outer->src, mapped, 12) && !memcmp(outer->dst, mapped, 12);
+	uint16_t udp_len = (uint16_t)(len + SN_ICRC + 8);
+	uint8_t h[8 + 40 + 8], *p = h + 8;
+
+	memset(h, 0xff, 8);
+	p = v4 ? put_ipv4(p, outer, udp_len) : put_ipv6(p, outer, udp_len);
+	p = put16(put16(put16(put16(p, outer->sport), SN_UDP_PORT), udp_len), 0xffff);
+	return (uint32_t)crc32(0, h, (uInt)(p - h));
+}
+
+uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n)
 {
 	struct sn_bth bth;
 	uint32_t crc;
@@ -126,7 +138,7 @@ uint32_t sn_icrc(const uint8_t src[16], const uint8_t dst[16], const struct iove
 
 	for (i = 0; i < n; i++)
 		len += iov[i].iov_len;
-	crc = crc_of_outer(src, dst, len);
+	crc = crc_of_outer(outer, len);
 	memcpy(&bth, iov[0].iov_base, sizeof(bth));
 	bth.dqpn.be |= htobe32(0xff000000u);
 	crc = (uint32_t)crc32(crc, (const uint8_t *)&bth, sizeof(bth));
@@ -136,5 +148,5 @@ uint32_t sn_icrc(const uint8_t src[16], const uint8_t dst[16], const struct iove
 		crc = (uint32_t)crc32(crc, (const uint8_t *)iov[i].iov_base + skip,
 				      (uInt)(iov[i].iov_len - skip));
 	}
-	return crc;
+	return htole32(crc);
 }

@@ -15,6 +15,7 @@
 
 #define SN_PSN_MASK 0xffffffu
 #define SN_PKEY_DEFAULT 0xffffu
+#define SN_UDP_PORT 4791
 
 enum sn_bth_opcode {
 	SN_BTH_SEND_FIRST = 0x00,
@@ -149,12 +150,18 @@ struct sn_packet {
 /* False when this is not a well-formed packet of a reliable connection. */
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 
+/* What lies around a packet; GIDs that are IPv4-mapped stand for IPv4. */
+struct sn_outer {
+	uint8_t src[16], dst[16];
+	uint16_t ident;			/* IPv4 identification */
+	uint16_t sport;			/* UDP source port */
+};
+
 /*
- * The invariant CRC of a packet from src to dst, over what lies in iov (everything but the ICRC
+ * The invariant CRC, as it goes on the wire, over what lies in iov (everything but the ICRC
  * itself): the fields that a router may change count as ones.
  */
-uint32_t sn_icrc(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
-		 unsigned int n);
+uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n);
 
 /* PSN arithmetic: how far b is behind a, in [-2^23, 2^23). */
 static inline int32_t sn_psn_diff(uint32_t a, uint32_t b)
