@@ -77,6 +77,17 @@ static inline void dap_rmb_cqe_owner(void)
 #endif
 }
 
+/* The fields of a CQE before the consumer index that gives its place back to the device. */
+static inline void dap_mb_cqe_before_ci(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("" ::: "memory");
+#else
+	__asm__ volatile("dmb oshld" ::: "memory");
+#endif
+	dap_note_wmb();
+}
+
 /* A word that a device reads while we write it (doorbell record, consumer index, MMIO). */
 static inline void dap_store_dbrec(volatile uint32_t *p, uint32_t v)
 {

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Commands as functions. Each returns 0 or -errno; what the device said of a refusal is logged
+ * where it is read, with the command's name, status and syndrome in words.
+ */
+#ifndef M5_CMD_H
+#define M5_CMD_H
+
+#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_ifc.h"
+
+struct m5_dev_caps {
+	uint32_t max_qp, max_qp_blocks, max_cq, max_cqe, max_mkey, max_pd;
+	uint32_t max_rd_in, max_rd_out;	/* reads per QP, as target and as initiator */
+	uint32_t max_sq_wqe, max_rq_wqe;	/* bytes */
+	uint64_t max_msg;
+	unsigned int max_mr_log;	/* log2 of the largest key's bytes */
+	unsigned int klm_slots;		/* largest KLM list */
+	uint8_t umr_fence;		/* fm_ce_se bits that follow a change of a key */
+	uint8_t num_ports;
+	bool bf;
+	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
+};
+
+/* The name of a command, and of a status in an out header (PRM, "Command Status"). */
+const char *m5_cmd_name(unsigned int opcode);
+const char *m5_status_name(unsigned int status);
+/* What a refused command means here: 0 when status is OK. */
+int m5_status_errno(unsigned int status);
+/* Logs a failure of the command whose header in is and returns what to hand up. err: what the
+ * access returned; -EREMOTEIO looks into out. */
+int m5_cmd_error(int err, const void *in, const void *out);
+
+int m5_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+int m5_cmd_create(struct m5_ctl *ctl, const void *in, size_t inlen, struct m5_obj **obj,
+		  uint32_t *number);
+int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t inlen, void *out,
+	       size_t outlen);
+
+int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
+
+/* A window's key: free, changed by UMR only, its first variant given. rkey: index << 8 | variant. */
+int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, struct m5_obj **obj,
+		  uint32_t *rkey);
+
+struct m5_cq_param {
+	unsigned int log_size;
+	uint32_t uar_page, eqn;
+	uint32_t umem_id;
+	uint64_t dbrec;			/* offset in the umem; the ring begins at 0 */
+};
+int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **obj, uint32_t *cqn);
+
+struct m5_qp_param {
+	uint32_t pdn, uar_page, send_cqn, recv_cqn, uidx;
+	unsigned int log_sq, log_rq, log_rq_stride;	/* blocks; entries; units of 16 bytes */
+	uint32_t umem_id;
+	uint64_t dbrec;			/* offset in the umem; receive ring at 0, then the send ring */
+};
+int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **obj, uint32_t *qpn);
+
+/* A QP that has been made: what its transitions and queries need. */
+struct m5_qp_ref {
+	struct m5_ctl *ctl;
+	struct m5_obj *obj;
+	uint32_t qpn;
+};
+int m5_cmd_qp_init(const struct m5_qp_ref *qp, uint8_t port, uint16_t pkey_index,
+		   bool remote_read);
+
+struct m5_qp_conn {
+	const struct m5_port *port;
+	bool ethernet;
+	uint32_t remote_qpn, send_psn, recv_psn;
+	uint16_t mtu;			/* bytes */
+	uint8_t rgid[16], rmac[6];
+	uint16_t rlid;
+	uint8_t sl;
+	uint8_t rd_in, rd_out;		/* reads it serves, and has outstanding */
+	uint8_t retry_count, rnr_retry, ack_timeout, min_rnr;
+	unsigned int log_msg_max;
+};
+int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
+int m5_cmd_qp_rts(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
+/* M5_CMD_2ERR_QP or M5_CMD_2RST_QP */
+int m5_cmd_qp_to(const struct m5_qp_ref *qp, enum m5_opcode opcode);
+int m5_cmd_qp_state(const struct m5_qp_ref *qp, enum m5_qp_state *state);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Queue pairs: connected, drained, put into the error state. */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "hw_mlx5/m5_lock.h"
+#include "hw_mlx5/m5_ops.h"
+#include "softnic/softnic.h"
+
+/* "m5" and the version of what two of these drivers agree on beyond RC itself. */
+#define M5_PROTO 0x6d350001u
+
+enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* IBTA 9.7.1: any; random, so that packets of an earlier connection do not fit. */
+static int psn_draw(uint32_t *psn)
+{
+	uint32_t v;
+
+	if (getrandom(&v, sizeof(v), 0) != sizeof(v))
+		return -EIO;
+	*psn = v & 0xffffff;
+	return 0;
+}
+
+int m5_qp_address(struct dap_ep *ep)
+{
+	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct dap_path path = {
+		.link_layer = ia->port.ethernet ? LINK_ETHERNET : LINK_INFINIBAND,
+		.rd_in = (uint8_t)min_of(ep->attr.max_rdma_read_in, min_of(ia->dev.max_rd_in, 128)),
+		.rd_out = (uint8_t)min_of(ep->attr.max_rdma_read_out,
+					  min_of(ia->dev.max_rd_out, 128)),
+		.sl = ia->port.sl,
+		.mtu = ia->port.mtu,
+		.lid = ia->port.lid,
+		.pkey_index = ia->port.pkey_index,
+		.qpn = m5_ep(ep)->qp.qpn,
+		.proto = M5_PROTO,
+	};
+	int err = psn_draw(&path.psn);
+
+	if (err)
+		return err;
+	memcpy(path.mac, ia->port.mac, sizeof(path.mac));
+	memcpy(path.gid, ia->port.gid, sizeof(path.gid));
+	ep->local_path = path;
+	return 0;
+}
+
+static bool path_fits(const struct dap_path *local, const struct dap_path *remote)
+{
+	return remote->proto == local->proto && remote->link_layer == local->link_layer &&
+	       remote->mtu >= 256 && remote->mtu <= 4096 && remote->qpn && remote->qpn <= 0xffffff &&
+	       remote->psn <= 0xffffff;
+}
+
+int m5_qp_connect(struct dap_ep *ep)
+{
+	const struct dap_path *local = &ep->local_path, *remote = &ep->remote_path;
+	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_qp_conn c = {
+		.port = &ia->port,
+		.ethernet = ia->port.ethernet,
+		.remote_qpn = remote->qpn,
+		.send_psn = local->psn,
+		.recv_psn = remote->psn,
+		.mtu = (uint16_t)min_of(local->mtu, remote->mtu),
+		.rlid = remote->lid,
+		.sl = local->sl,
+		.rd_in = local->rd_in,
+		.rd_out = (uint8_t)min_of(local->rd_out, remote->rd_in),
+		.retry_count = ia->params.retry_cnt,
+		.rnr_retry = ia->params.rnr_retry,
+		.ack_timeout = ia->params.ack_timeout,
+		.min_rnr = ia->params.min_rnr,
+		.log_msg_max = 63u - (unsigned int)__builtin_clzll(ia->dev.max_msg),
+	};
+	int err;
+
+	if (!path_fits(local, remote)) {
+		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x, link %u",
+			remote->proto, remote->link_layer);
+		return -EPROTO;
+	}
+	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
+	memcpy(c.rmac, remote->mac, sizeof(c.rmac));
+	err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
+	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
+}
+
+int m5_qp_error(struct dap_ep *ep)
+{
+	return m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
+}
+
+void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
+{
+	const struct m5_ep *e = m5_ep(ep);
+	uint32_t posted = __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED);
+
+	*recv_idle = posted == __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
+	posted = __atomic_load_n(&e->sq.pi, __ATOMIC_RELAXED);
+	*request_idle = (uint16_t)posted ==
+			(uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+}
+
+static void nop_write(struct m5_ep *e)
+{
+	struct m5_sq *sq = &e->sq;
+	uint32_t pi = sq->pi & sq->mask;
+	struct m5_ctrl_seg *ctrl = (struct m5_ctrl_seg *)(sq->ring + ((size_t)pi << M5_BB_SHIFT));
+
+	memset(ctrl, 0, M5_BB);
+	ctrl->opmod_idx_opcode = cpu_to_be32((sq->pi & 0xffff) << 8 | M5_OP_NOP);
+	ctrl->qpn_ds = (be32_t){ sq->qpn_be | 1u << 24 };
+	ctrl->fm_ce_se = M5_FENCE_SMALL_READ | M5_CE_ALWAYS;
+	sq->slots[pi] = (struct m5_slot){ 0, m5_info(0, sq->pi + 1, M5_KIND_NOP, 0) };
+	sq->pi++;
+}
+
+static void nop_ring(struct m5_ep *e)
+{
+	struct m5_sq *sq = &e->sq;
+	const uint64_t *ctrl = (const uint64_t *)(const void *)(sq->ring +
+				(((sq->pi - 1) & sq->mask) << M5_BB_SHIFT));
+
+	dap_wmb_wqe_before_dbrec();
+	dap_store_dbrec(&sq->dbrec[1], htobe32(sq->pi & 0xffff));
+	if (sq->soft) {
+		softnic_mmio_write(sq->soft, sq->uar_page, M5_UAR_REG + sq->bf_half, ctrl, 8);
+	} else {
+		dap_wmb_dbrec_before_mmio();
+		dap_mmio_store64((volatile uint64_t *)(sq->reg + sq->bf_half), *ctrl);
+		dap_wc_flush();
+	}
+	sq->bf_half ^= 256;
+}
+
+/*
+ * The end of the send queue is marked by a NOP that completes after all before it. It needs no
+ * credit: a block is kept for it.
+ */
+int m5_qp_drain_begin(struct dap_ep *ep)
+{
+	bool locked = m5_ia(ep->obj.ia)->locked;
+	struct m5_ep *e = m5_ep(ep);
+
+	if (locked)
+		m5_spin_lock(&e->sq.lock);
+	if (!e->draining) {
+		nop_write(e);
+		nop_ring(e);
+		e->drain = (uint16_t)e->sq.pi;
+		e->sq.limit = e->sq.pi;
+		__atomic_store_n(&e->draining, true, __ATOMIC_RELEASE);
+	}
+	if (locked)
+		m5_spin_unlock(&e->sq.lock);
+	return 0;
+}
+
+bool m5_qp_drain_done(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+
+	if (!__atomic_load_n(&e->draining, __ATOMIC_ACQUIRE))
+		return true;
+	if (ia->inline_model)
+		softnic_pump(ia->ctl->soft);
+	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
+		return true;
+	return m5_sq_seen(ep, (uint16_t)(e->drain - 1)) != M5_SEEN_NOT;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Completions in neutral form: the slow poll, and what the hot one leaves to be done out of line. */
+#include "hw_mlx5/m5_lock.h"
+#include "softnic/softnic.h"
+
+/* IBTA 11.6.2 and DAT 1.2 dat_dto_completion_status, by the syndrome of the CQE. */
+enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
+{
+	switch (syndrome) {
+	case M5_SYN_LOCAL_LENGTH:
+		return DAP_DTO_LOCAL_LENGTH;
+	case M5_SYN_LOCAL_QP_OP:
+		return DAP_DTO_LOCAL_EP;
+	case M5_SYN_LOCAL_PROT:
+	case M5_SYN_LOCAL_ACCESS:
+		return DAP_DTO_LOCAL_PROTECTION;
+	case M5_SYN_FLUSHED:
+		return DAP_DTO_FLUSHED;
+	case M5_SYN_MW_BIND:
+		return DAP_RMR_OPERATION_FAILED;
+	case M5_SYN_BAD_RESP:
+		return DAP_DTO_BAD_RESPONSE;
+	case M5_SYN_REMOTE_ACCESS:
+		return DAP_DTO_REMOTE_ACCESS;
+	case M5_SYN_REMOTE_INVAL_REQ:
+	case M5_SYN_REMOTE_OP:
+	case M5_SYN_REMOTE_ABORTED:
+		return DAP_DTO_REMOTE_RESPONDER;
+	case M5_SYN_RETRY_EXCEEDED:
+		return DAP_DTO_TRANSPORT;
+	case M5_SYN_RNR_EXCEEDED:
+		return DAP_DTO_RECEIVER_NOT_READY;
+	default:
+		return DAP_DTO_LOCAL_EP;
+	}
+}
+
+static bool is_error(const struct m5_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4;
+
+	return op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR;
+}
+
+static unsigned int syndrome_of(const struct m5_cqe *cqe)
+{
+	return is_error(cqe) ? ((const uint8_t *)cqe)[M5_CQE_AT_SYNDROME] : 0;
+}
+
+void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
+{
+	const struct m5_slot *second = &slots[(index + 1) & mask];
+	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	if (__atomic_load_n(&r->gen, __ATOMIC_RELAXED) != second->info)
+		return;
+	if (ok)
+		__atomic_fetch_add(&r->completed, 1, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&r->unsure, 1, __ATOMIC_RELEASE);
+}
+
+/* Once for each QP, where its first real error is read: what failed, and the work that did. */
+static void explain(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	char c[160], w[256];
+
+	if (__atomic_exchange_n(&e->errored, true, __ATOMIC_RELAXED))
+		return;
+	m5_decode_cqe(cqe, c, sizeof(c));
+	if (request)
+		m5_decode_wqe(e->sq.ring, e->sq.mask, index, w, sizeof(w));
+	else
+		m5_decode_recv(e->rq.ring + ((size_t)(index & e->rq.mask) << e->rq.shift),
+			       e->rq.max_iov, w, sizeof(w));
+	dap_log(DAP_LOG_EP, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
+}
+
+static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot *slot,
+		     enum dap_dto_status status, uint64_t bytes)
+{
+	r->ev = (struct dap_event){
+		.number = DAP_EV_DTO,
+		.unsignalled = (m5_info_flags(slot->info) & DAP_COMP_UNSIGNALLED) != 0,
+		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes },
+	};
+}
+
+static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
+{
+	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
+	const struct m5_slot *second = &e->done.sq_slots[(index + 1) & e->done.sq_mask];
+	enum dap_dto_status status = DAP_DTO_SUCCESS;
+
+	if (syndrome)
+		status = syndrome == M5_SYN_FLUSHED ? DAP_DTO_FLUSHED : DAP_RMR_OPERATION_FAILED;
+	r->ev = (struct dap_event){
+		.number = DAP_EV_RMR_BIND,
+		.unsignalled = (m5_info_flags(slot->info) & DAP_COMP_UNSIGNALLED) != 0,
+		.bind = { .rmr = (struct dap_rmr *)(uintptr_t)second->cookie,
+			  .cookie = slot->cookie, .status = status },
+	};
+}
+
+static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
+	unsigned int syndrome = syndrome_of(cqe), kind = m5_info_kind(slot->info);
+	bool visible = !(kind & M5_KIND_NOP) && (syndrome || !(kind & M5_KIND_HIDDEN));
+
+	if (kind & M5_KIND_BIND)
+		m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, !syndrome);
+	if (visible && kind & M5_KIND_BIND)
+		fill_bind(r, e, index, syndrome);
+	else if (visible)
+		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+			 m5_info_bytes(slot->info));
+	__atomic_store_n(&e->done.sq_ci, m5_info_end(slot->info), __ATOMIC_RELEASE);
+	return visible;
+}
+
+static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	const struct m5_slot *slot = &e->done.rq_slots[index & e->done.rq_mask];
+	unsigned int syndrome = syndrome_of(cqe);
+
+	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+		 syndrome ? 0 : be32_to_cpu(cqe->byte_cnt));
+	/* With solicited waits the sender has decided whether a waiter is woken. */
+	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
+		r->ev.unsignalled = true;
+	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
+}
+
+static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
+	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR;
+	char text[160];
+
+	if (op >= M5_CQE_RESIZE && !is_error(cqe)) {
+		dap_log(DAP_LOG_ERR, "a completion of no known kind: %s",
+			m5_decode_cqe(cqe, text, sizeof(text)));
+		return false;
+	}
+	if (syndrome && syndrome != M5_SYN_FLUSHED)
+		explain(ep, cqe, request);
+	/* Work that is flushed from a connection thought to be alive means the same as an error. */
+	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
+		r->broken = ep;
+	if (request)
+		return take_request(r, ep, cqe);
+	take_receive(r, ep, cqe);
+	return true;
+}
+
+bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	const struct m5_cqe *cqe = m5_cqe_at(cq, cq->ci);
+	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
+	bool visible = false;
+	char text[160];
+
+	r->broken = NULL;
+	if (ep)
+		visible = take(r, ep, cqe);
+	else
+		dap_log(DAP_LOG_ERR, "a completion of no endpoint: %s",
+			m5_decode_cqe(cqe, text, sizeof(text)));
+	m5_cq_publish(cq, cq->ci + 1);
+	return visible;
+}
+
+/* One look at the CQ: 1 an event, 0 something that is no event, -1 empty. */
+static int poll_once(struct dap_evd *evd, struct m5_rare *r)
+{
+	bool locked = m5_ia(evd->obj.ia)->locked;
+	struct m5_cq *cq = m5_cq(evd);
+	int found = -1;
+
+	m5_cq_enter(cq, locked);
+	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
+		dap_rmb_cqe_owner();
+		found = m5_cqe_rare(evd, r);
+	}
+	m5_cq_leave(cq, locked);
+	if (found >= 0 && r->broken)
+		dap_ep_broken(r->broken);
+	return found;
+}
+
+bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	bool pumped = !cq->soft;
+	struct m5_rare r;
+
+	for (;;) {
+		int found = poll_once(evd, &r);
+
+		if (found > 0) {
+			*ev = r.ev;
+			return true;
+		}
+		if (found < 0 && pumped)
+			return false;
+		if (found < 0) {
+			softnic_pump(cq->soft);
+			pumped = true;
+		}
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The variants of the hot functions, for those who choose one and those who look at their code. */
+#ifndef M5_HOT_H
+#define M5_HOT_H
+
+#include "core/dat12/hot.h"
+
+struct m5_hot_table {
+	const char *name;		/* "silicon", "silicon-locked", "model", "model-locked" */
+	bool silicon;			/* doorbells are MMIO stores, and polls drive no model */
+	bool nonthreadsafe;		/* takes no lock */
+	struct dap_hot12 dat12;
+};
+
+/* All of them; n receives how many. */
+const struct m5_hot_table *m5_hot_tables(unsigned int *n);
+
+#endif

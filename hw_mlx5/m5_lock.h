@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a threadsafe instance keeps posters and pollers apart, and a nonthreadsafe one its pollers
+ * from those who take a CQ away (see m5_obj.h, m5_gate.c). */
+#ifndef M5_LOCK_H
+#define M5_LOCK_H
+
+#include "hw_mlx5/m5_obj.h"
+
+#define M5_INLINE static inline __attribute__((always_inline))
+#define m5_likely(x) __builtin_expect(!!(x), 1)
+#define m5_unlikely(x) __builtin_expect(!!(x), 0)
+
+void m5_lock_wait(uint32_t *lock) __attribute__((cold, noinline));
+
+M5_INLINE void m5_spin_lock(uint32_t *lock)
+{
+	if (m5_unlikely(__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)))
+		m5_lock_wait(lock);
+}
+
+M5_INLINE void m5_spin_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+M5_INLINE void m5_cq_enter(struct m5_cq *cq, bool locked)
+{
+	if (locked) {
+		m5_spin_lock(&cq->lock);
+		return;
+	}
+	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (m5_unlikely(__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
+		m5_gate_wait(cq);
+}
+
+M5_INLINE void m5_cq_leave(struct m5_cq *cq, bool locked)
+{
+	if (locked)
+		m5_spin_unlock(&cq->lock);
+	else
+		__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+}
+
+M5_INLINE struct m5_cqe *m5_cqe_at(const struct m5_cq *cq, uint32_t i)
+{
+	return (struct m5_cqe *)(cq->ring + (size_t)(i & cq->mask) * sizeof(struct m5_cqe));
+}
+
+/* The CQE at the free-running index i is software's. */
+M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
+{
+	return !((op_own ^ (i >> cq->log)) & 1);
+}
+
+M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
+{
+	cq->ci = ci;
+	dap_mb_cqe_before_ci();
+	dap_store_dbrec(cq->dbrec, htobe32(ci & 0xffffff));
+}
+
+M5_INLINE struct dap_ep *m5_cqe_ep(const struct m5_cq *cq, const struct m5_cqe *cqe)
+{
+	uint32_t uidx = be32_to_cpu(cqe->uidx);
+
+	const struct m5_uidx_page *page =
+		__atomic_load_n(&cq->dir[uidx >> 12 & 0xfff], __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&page->ep[uidx & 0xfff], __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Protection zones and memory registrations. */
+#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/m5_ops.h"
+
+int m5_pz_create(struct dap_pz *pz)
+{
+	struct m5_ctl *ctl = m5_ia(pz->obj.ia)->ctl;
+
+	return ctl->ops->pd_alloc(ctl, &m5_pz(pz)->pdn, &m5_pz(pz)->priv);
+}
+
+int m5_pz_destroy(struct dap_pz *pz)
+{
+	struct m5_ctl *ctl = m5_ia(pz->obj.ia)->ctl;
+
+	return ctl->ops->pd_free(ctl, m5_pz(pz)->pdn, m5_pz(pz)->priv);
+}
+
+/* A remote write is a local one in the end: the device wants both rights (IBTA 10.6.3.1). */
+static unsigned int access_of(uint32_t priv)
+{
+	return (priv & (DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE) ? M5_ACCESS_LOCAL_WRITE : 0) |
+	       (priv & DAP_PRIV_REMOTE_WRITE ? M5_ACCESS_REMOTE_WRITE : 0) |
+	       (priv & DAP_PRIV_REMOTE_READ ? M5_ACCESS_REMOTE_READ : 0);
+}
+
+int m5_lmr_create(struct dap_lmr *lmr)
+{
+	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
+	struct m5_pz *pz = m5_pz(lmr->pz);
+	struct m5_mr *mr = &m5_lmr(lmr)->mr;
+	int err = ctl->ops->mr_reg(ctl, pz->priv, pz->pdn, (void *)(uintptr_t)lmr->addr,
+				   lmr->length, access_of(lmr->priv), mr);
+
+	if (err)
+		return err;
+	lmr->lmr_context = mr->lkey;
+	lmr->rmr_context = mr->rkey;
+	lmr->reg_addr = lmr->addr;
+	lmr->reg_size = lmr->length;
+	return 0;
+}
+
+int m5_lmr_destroy(struct dap_lmr *lmr)
+{
+	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
+
+	return ctl->ops->mr_dereg(ctl, &m5_lmr(lmr)->mr);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a ConnectX object adds to its DAT object, in the area that core leaves at the head of it.
+ *
+ * Who writes what: the poster of an endpoint's request side owns m5_sq, the poster of receives
+ * m5_rq, who polls a CQ m5_done of the endpoints on it and the first part of m5_cq. Between them
+ * go only m5_done.sq_ci and rq_ci, stored with release by the poller and loaded with acquire by
+ * the poster, and the slots: a slot is the poster's until the doorbell, the poller's from the CQE
+ * until it has published the counter that gives the slot back.
+ */
+#ifndef M5_OBJ_H
+#define M5_OBJ_H
+
+#include <pthread.h>
+
+#include "core/barrier.h"
+#include "core/dap.h"
+#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/m5_params.h"
+#include "hw_mlx5/m5_wqe.h"
+
+#define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments are 8 blocks */
+#define M5_MAX_INLINE 220
+
+/*
+ * What is known of a posted WQE, at the index of its first block. info: bytes 31:0, producer index
+ * after it 47:32, kind 55:48, the completion flags it was posted with 63:56.
+ */
+struct m5_slot {
+	uint64_t cookie;
+	uint64_t info;
+};
+
+enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
+	M5_KIND_HIDDEN = 1,		/* swallowed when it succeeds */
+	M5_KIND_BIND = 2,		/* the next slot has the RMR and its gen */
+	M5_KIND_NOP = 4,		/* swallowed always: end of a drain */
+};
+
+static inline uint64_t m5_info(uint64_t bytes, uint32_t end, unsigned int kind, unsigned int flags)
+{
+	return bytes | (uint64_t)(uint16_t)end << 32 | (uint64_t)kind << 48 |
+	       (uint64_t)(uint8_t)flags << 56;
+}
+
+static inline uint32_t m5_info_bytes(uint64_t info) { return (uint32_t)info; }
+static inline uint16_t m5_info_end(uint64_t info) { return (uint16_t)(info >> 32); }
+static inline unsigned int m5_info_kind(uint64_t info) { return (uint8_t)(info >> 48); }
+static inline unsigned int m5_info_flags(uint64_t info) { return (uint8_t)(info >> 56); }
+
+struct m5_sq {
+	uint8_t *ring;
+	struct m5_slot *slots;
+	volatile uint32_t *dbrec;
+	volatile uint8_t *reg;		/* doorbell register of the UAR page */
+	uint32_t pi;			/* blocks posted, free running */
+	uint32_t limit;			/* pi that credit allows, as last seen */
+	uint32_t mask;			/* blocks of the ring - 1 */
+	uint32_t qpn_be;		/* first word half of every ctrl segment */
+	uint16_t bf_half;		/* 0 or 256: the half that is written next */
+	uint16_t quiet, quiet_max;	/* requests since a signalled one, and how many may be */
+	uint16_t inline_max;
+	uint8_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
+	uint8_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
+	uint8_t max_iov, max_read_iov, max_write_iov;
+	uint8_t allow_send, allow_rdma;	/* completion flags that a post may have */
+	uint32_t max_msg, max_rdma;
+	uint32_t lock;			/* threadsafe instance only */
+	uint32_t uar_page;
+	struct softnic *soft;		/* inline doorbells */
+	uint8_t fm[32];			/* fm_ce_se by completion flags | fence */
+	struct dap_pz *pz;
+};
+
+struct m5_rq {
+	uint8_t *ring;
+	struct m5_slot *slots;
+	volatile uint32_t *dbrec;
+	uint32_t pi, limit, mask;	/* receives */
+	uint8_t shift;			/* log2 of the stride */
+	uint8_t max_iov, allow;
+	uint32_t lock;
+};
+
+struct m5_done {			/* the poller's line */
+	struct m5_slot *sq_slots, *rq_slots;
+	uint32_t sq_mask, rq_mask;
+	uint32_t sq_ci;			/* 16 bits: all blocks before it may be used again */
+	uint32_t rq_ci;			/* receives completed */
+};
+
+struct m5_mem {				/* queue memory of one object */
+	void *base;
+	size_t len;
+	struct m5_umem umem;
+};
+
+struct m5_ep {
+	struct m5_sq sq;
+	_Alignas(64) struct m5_rq rq;
+	_Alignas(64) struct m5_done done;
+	_Alignas(64) struct m5_qp_ref qp;
+	struct m5_mem mem;
+	uint32_t uidx;
+	uint32_t gen;			/* of the QP: a new one for each qp_create, 0 when it is gone */
+	uint32_t hidden;		/* reserved in the request CQ */
+	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
+	uint32_t ops_posted, ops_done;	/* requests up to these indexes: the poster's, in credit only */
+	uint16_t posted_to, done_to;
+	uint16_t drain;			/* index after the NOP of a drain */
+	bool draining;
+	bool own_uar;
+	bool errored;			/* an error completion has been reported in words */
+	struct m5_uar uar;
+};
+_Static_assert(sizeof(struct m5_ep) <= DAP_HW_EP_SIZE, "endpoint area");
+
+struct m5_uidx_page { struct dap_ep *ep[4096]; };
+
+struct m5_cq {
+	uint8_t *ring;
+	uint32_t ci;			/* free running */
+	uint32_t mask;
+	uint32_t log;
+	uint32_t busy;			/* a nonthreadsafe poller is at it */
+	uint32_t gate;			/* somebody else has the CQ: pollers wait, see m5_cq_take */
+	uint32_t lock;			/* threadsafe instance only */
+	volatile uint32_t *dbrec;
+	struct m5_uidx_page *const *dir;
+	struct softnic *soft;
+
+	_Alignas(64) uint32_t cqn;
+	uint32_t arm_sn;
+	uint32_t reserved;		/* hidden completions its endpoints may have in it */
+	uint32_t room;			/* and how many it has room for */
+	volatile uint8_t *uar;
+	uint32_t uar_page;
+	struct m5_obj *obj;
+	struct m5_mem mem;
+	struct m5_evch *ch;
+	pthread_mutex_t mutex;		/* of those who close the gate */
+};
+_Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
+
+struct m5_pz {
+	uint32_t pdn;
+	void *priv;
+};
+_Static_assert(sizeof(struct m5_pz) <= DAP_HW_PZ_SIZE, "PZ area");
+
+struct m5_lmr {
+	struct m5_mr mr;
+};
+_Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
+
+/* Distance before a context can recur: 255 binds of each of these keys. */
+#define M5_RMR_KEYS 4
+
+struct m5_rmr {
+	uint32_t gen;			/* of this RMR: late completions of an older one differ */
+	uint32_t key;			/* the current one, once all binds posted are done */
+	uint16_t spent;			/* variants of it that are used up */
+	uint8_t current;		/* index of its mkey */
+	uint32_t posted;		/* binds posted */
+	uint32_t completed;		/* and known to have succeeded: the pollers' */
+	uint32_t unsure;		/* one did not: nobody knows the key that the device has */
+	struct dap_ep *last_ep;		/* where the last one was posted, */
+	uint32_t last_gen;		/* on which QP, */
+	uint16_t last_index;		/* and where it begins there */
+	struct m5_obj *obj[M5_RMR_KEYS];
+	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the mkeys not current */
+};
+_Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
+
+struct m5_ia {
+	struct m5_ctl *ctl;
+	struct m5_dev_caps dev;
+	struct m5_port port;
+	struct m5_params params;
+	struct m5_uidx_page **dir;	/* by user index; all-empty pages where unused */
+	uint32_t *uidx_rest;		/* ring of free indexes, longest free first */
+	uint32_t uidx_head, uidx_tail, uidx_size;
+	uint32_t gen;
+	uint32_t bf_left;		/* endpoints that may still get a register of their own */
+	uint32_t eqn;
+	bool locked;			/* hot functions take spin locks */
+	bool inline_model;		/* and drive the model */
+	struct m5_uar uar;		/* shared: CQ doorbells, and those of the later endpoints */
+	pthread_mutex_t lock;
+	const struct m5_hot_table *hot;
+};
+_Static_assert(sizeof(struct m5_ia) <= DAP_HW_IA_SIZE, "IA area");
+
+static inline struct m5_ep *m5_ep(struct dap_ep *ep) { return (struct m5_ep *)ep->hw; }
+static inline struct m5_cq *m5_cq(struct dap_evd *evd) { return (struct m5_cq *)evd->hw; }
+static inline struct m5_pz *m5_pz(struct dap_pz *pz) { return (struct m5_pz *)pz->hw; }
+static inline struct m5_lmr *m5_lmr(struct dap_lmr *lmr) { return (struct m5_lmr *)lmr->hw; }
+static inline struct m5_rmr *m5_rmr(struct dap_rmr *rmr) { return (struct m5_rmr *)rmr->hw; }
+static inline struct m5_ia *m5_ia(struct dap_ia *ia) { return (struct m5_ia *)ia->hw_area; }
+
+/* ---- m5_mem.c ---- */
+/* Page-aligned zeroed memory that the device may use. */
+int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
+void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem);
+
+/* ---- m5_uidx.c ---- */
+int m5_uidx_open(struct m5_ia *ia);
+void m5_uidx_close(struct m5_ia *ia);
+int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
+/* No CQE names it any more. */
+void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
+
+/*
+ * ---- m5_gate.c: to have a CQ whose poller takes no lock ----
+ *
+ * Rarely somebody else must touch a CQ: a poster whose queue is full of suppressed work, a drain,
+ * the end of an endpoint. The poller says that it is at it (busy), looks at the gate, and goes on
+ * when it is open: two plain accesses and no fence. Who takes the CQ closes the gate, makes that
+ * seen with membarrier(2), which fences on the poller's behalf, and waits until it is not busy.
+ */
+int m5_gate_open(void);			/* once per IA: -errno when this kernel can not do it */
+void m5_cq_take(struct dap_evd *evd);
+void m5_cq_give(struct dap_evd *evd);
+void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
+
+/* ---- m5_reap.c: the CQ while it is closed ---- */
+/* Removes what a QP that is gone has left there. */
+void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
+/* Credit for n blocks: from what is published, else by taking own hidden completions out of the
+ * CQ. The poster's cold path; its lock is held where it has one. */
+bool m5_sq_credit(struct dap_ep *ep, uint32_t n) __attribute__((cold, noinline));
+bool m5_rq_credit(struct dap_ep *ep) __attribute__((cold, noinline));
+enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
+/* Whether the CQE of the WQE that begins at this index lies in the CQ. */
+enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
+
+/* ---- m5_cqe.c: completions that are no plain success ---- */
+/* A completion in neutral form; broken: the endpoint whose connection it ends, or NULL. */
+struct m5_rare {
+	struct dap_event ev;
+	struct dap_ep *broken;
+};
+/* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
+bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r) __attribute__((cold, noinline));
+enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
+/* What a bind's completion means for its RMR. */
+void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
+bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
+
+/* ---- m5_rmr.c: what comes before a bind now and then ---- */
+/* The RMR can be bound through this endpoint handle at once: 0, or a DAP_ERR. */
+int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle) __attribute__((cold, noinline));
+/* The mkey after the current one is there to be bound: 0, or a DAP_ERR. Then it may be switched to. */
+int m5_rmr_next(struct dap_rmr *rmr) __attribute__((cold));
+void m5_rmr_switch(struct dap_rmr *rmr);
+
+/* ---- m5_decode.c: one line of text ---- */
+const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);
+const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len);
+const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len);
+const char *m5_syndrome_name(unsigned int syndrome);
+
+#endif

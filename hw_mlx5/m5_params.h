@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ia_params of a dat.conf line: "key=value" separated by blanks, commas or semicolons (the
+ * value of fault= goes on over commas). Keys that are not known here belong to others (core,
+ * another access) and are passed over.
+ */
+#ifndef M5_PARAMS_H
+#define M5_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct m5_params {
+	/* of every access */
+	uint8_t rnr_retry;		/* 0..7; 7 repeats for ever */
+	uint8_t retry_cnt;		/* 0..7 */
+	uint8_t ack_timeout;		/* 4.096 us << n; 0: never */
+	uint8_t min_rnr;		/* code of IBTA 9.7.5.2.8 that we ask a sender to wait */
+	uint16_t inline_max;		/* bytes of a post that travel in its WQE */
+	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
+	/* of the software ConnectX */
+	uint64_t seed;
+	bool strict;			/* abort when the device found fault with this driver */
+	bool memlock;			/* registrations over RLIMIT_MEMLOCK fail, as pinning does */
+	bool adversarial;
+	bool silicon;			/* the post and poll of a real device; it scans its UAR pages */
+	char fault[128];
+};
+
+/* 0, or -EINVAL with the offending key in why. params may be NULL. */
+int m5_params_parse(const char *params, struct m5_params *p, char *why, size_t whylen);
+
+#endif

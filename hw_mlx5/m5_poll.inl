@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Dequeue: the next completion of a CQ, straight into the consumer's event. Who includes this gives
+ * M5_RET, M5_EVENT, m5_event_dto, which fills one, m5_dequeue_cold (core's part) and m5_event_rare
+ * (a neutral event in the consumer's form).
+ */
+#include "hw_mlx5/m5_lock.h"
+#include "softnic/softnic.h"
+
+/*
+ * One successful DTO at cqe: its event. False: it is something else, nothing has been done. The
+ * counters that give slot and CQE back are published last.
+ */
+M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
+			   uint8_t op_own, M5_EVENT *event)
+{
+	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter), ci = cq->ci + 1;
+	struct m5_done *done;
+	const struct m5_slot *slot;
+	uint64_t info;
+
+	if (m5_unlikely(!ep))
+		return false;
+	done = &m5_ep(ep)->done;
+	if (op_own >> 4 == M5_CQE_REQ) {
+		slot = &done->sq_slots[index & done->sq_mask];
+		info = slot->info;
+		if (m5_unlikely(m5_info_kind(info)))
+			return false;
+		m5_event_dto(event, evd, ep, slot->cookie, m5_info_bytes(info));
+		__atomic_store_n(&done->sq_ci, m5_info_end(info), __ATOMIC_RELEASE);
+	} else {
+		if (m5_unlikely(op_own >> 4 >= M5_CQE_RESIZE))
+			return false;
+		slot = &done->rq_slots[index & done->rq_mask];
+		m5_event_dto(event, evd, ep, slot->cookie, be32_to_cpu(cqe->byte_cnt));
+		__atomic_store_n(&done->rq_ci, done->rq_ci + 1, __ATOMIC_RELEASE);
+	}
+	m5_cq_publish(cq, ci);
+	return true;
+}
+
+/* What m5_poll_dto left: true when an event came of it. The CQ is left either way. */
+static __attribute__((cold, noinline)) bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event,
+							 bool locked)
+{
+	struct m5_rare r;
+	bool visible = m5_cqe_rare(evd, &r);
+
+	m5_cq_leave(m5_cq(evd), locked);
+	if (visible)
+		m5_event_rare(&r.ev, evd, event);
+	if (r.broken)
+		dap_ep_broken(r.broken);
+	return visible;
+}
+
+/*
+ * Software events go first, so attention is looked at once the CQE has been seen (core/dap.h); a
+ * look before it keeps EVDs without a CQ out.
+ */
+M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	const struct m5_cqe *cqe;
+	bool pumped = !soft;
+	uint8_t op_own;
+
+	if (m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE)))
+		return m5_dequeue_cold(evd, event);
+	for (;;) {
+		m5_cq_enter(cq, locked);
+		cqe = m5_cqe_at(cq, cq->ci);
+		op_own = dap_load_owner(&cqe->op_own);
+		dap_rmb_cqe_owner();
+		if (m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE))) {
+			m5_cq_leave(cq, locked);
+			return m5_dequeue_cold(evd, event);
+		}
+		if (m5_unlikely(!m5_cqe_ours(cq, cq->ci, op_own))) {
+			m5_cq_leave(cq, locked);
+			if (pumped)
+				return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+			softnic_pump(cq->soft);
+			pumped = true;
+			continue;
+		}
+		if (m5_likely(!m5_cqe_is_rare(op_own)) &&
+		    m5_likely(m5_poll_dto(evd, cq, cqe, op_own, event))) {
+			m5_cq_leave(cq, locked);
+			return DAT_SUCCESS;
+		}
+		if (m5_poll_rare(evd, event, locked))
+			return DAT_SUCCESS;
+	}
+}

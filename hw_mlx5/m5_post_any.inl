@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The posts that are not one segment of one block: none or many segments, gathered inline data,
+ * and all that is refused. No lock either, but loops. Comes after m5_post.inl.
+ */
+
+struct m5_work {			/* what a post asks for, once it is understood */
+	unsigned int op;
+	uint32_t total;			/* bytes transferred */
+	unsigned int segs;		/* that are not empty */
+	bool copy;			/* all of them may travel in the WQE */
+};
+
+M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, const M5_LMR *iov,
+			    const M5_RMR *remote, unsigned int flags)
+{
+	bool rdma = op != M5_OP_SEND;
+	unsigned int max = op == M5_OP_RDMA_READ ? sq->max_read_iov :
+			   rdma ? sq->max_write_iov : sq->max_iov;
+
+	if ((unsigned int)n > max)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (n && !iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	if (rdma && !remote)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
+	if (flags & ~(unsigned int)(rdma ? sq->allow_rdma : sq->allow_send))
+		return DAP_ERR(DAP_INVALID_PARAMETER, rdma ? DAP_SUB_ARG6 : DAP_SUB_ARG5);
+	return 0;
+}
+
+/*
+ * Adds up. Of a read only so much of the local segments counts as the remote buffer has: w->total
+ * is that length then, and the last segment used may be cut.
+ */
+M5_INLINE int m5_measure(const struct dap_ep *ep, const struct m5_sq *sq, int n, const M5_LMR *iov,
+			 const M5_RMR *remote, struct m5_work *w)
+{
+	bool read = w->op == M5_OP_RDMA_READ;
+	uint64_t max = w->op == M5_OP_SEND ? sq->max_msg : sq->max_rdma, sum = 0;
+
+	if (read && m5_rmr_len(remote) > max)
+		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
+	w->copy = !read;
+	for (int i = 0; i < n; i++) {
+		uint64_t len = m5_lmr_len(&iov[i]);
+
+		if (!read && len > max - sum)
+			return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
+		if (read && sum >= m5_rmr_len(remote))
+			break;
+		if (read && len > m5_rmr_len(remote) - sum)
+			len = m5_rmr_len(remote) - sum;
+		w->segs += len != 0;
+		sum += len;
+		w->copy = w->copy && sum <= sq->inline_max &&
+			  (!len || m5_may_copy(ep, sq->pz, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
+	}
+	if (read ? sum < m5_rmr_len(remote) : w->op != M5_OP_SEND && sum > m5_rmr_len(remote))
+		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
+	w->copy = w->copy && sum;
+	w->total = (uint32_t)sum;
+	return 0;
+}
+
+/* Where the piece of 16 bytes at number at lies; they run on, and the ring wraps between any two. */
+M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
+{
+	return (m5_v2 *)(sq->ring + (size_t)(at & (sq->mask * 4 + 3)) * M5_DS);
+}
+
+/* Data behind the header of an inline segment at piece at: from byte 4 on, wrapping. */
+M5_INLINE void m5_gather(const struct m5_sq *sq, uint32_t at, int n, const M5_LMR *iov,
+			 uint32_t total)
+{
+	uint32_t bytes = (sq->mask + 1) << M5_BB_SHIFT, to = at * M5_DS & (bytes - 1);
+
+	*(uint32_t *)(void *)(sq->ring + to) = __builtin_bswap32(total | M5_INLINE_SEG);
+	to += 4;
+	for (int i = 0; i < n; i++) {
+		const uint8_t *from = (const uint8_t *)(uintptr_t)m5_lmr_va(&iov[i]);
+		uint32_t len = (uint32_t)m5_lmr_len(&iov[i]);
+		uint32_t first = len < bytes - to ? len : bytes - to;
+
+		if (!len)
+			continue;
+		__builtin_memcpy(sq->ring + to, from, first);
+		__builtin_memcpy(sq->ring, from + first, len - first);
+		to = (to + len) & (bytes - 1);
+	}
+}
+
+M5_INLINE void m5_refer(const struct m5_sq *sq, uint32_t at, int n, const M5_LMR *iov,
+			uint32_t total)
+{
+	for (int i = 0; i < n && total; i++) {
+		uint64_t len = m5_lmr_len(&iov[i]);
+
+		if (!len)
+			continue;
+		if (len > total)
+			len = total;
+		*m5_piece(sq, at++) = m5_data((uint32_t)len, m5_lmr_key(&iov[i]),
+					      m5_lmr_va(&iov[i]));
+		total -= (uint32_t)len;
+	}
+}
+
+M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5_LMR *iov,
+			     uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
+			     bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	struct m5_work w = { .op = op };
+	unsigned int head = op == M5_OP_SEND ? 1 : 2, ds, kind;
+	uint32_t pi, blocks;
+	m5_v2 ctrl;
+	int err = m5_check_args(sq, op, n, iov, remote, flags);
+
+	if (!err)
+		err = m5_measure(ep, sq, n, iov, remote, &w);
+	if (m5_unlikely(err))
+		return m5_fail(err);
+	ds = head + (w.copy ? (w.total + 4 + 15) / 16 : w.segs);
+	blocks = (ds + 3) / 4;
+	if (m5_unlikely(!m5_sq_begin(ep, blocks, locked)))
+		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
+	pi = sq->pi;
+	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, &kind), 0);
+	*m5_piece(sq, pi * 4) = ctrl;
+	if (head == 2)
+		*m5_piece(sq, pi * 4 + 1) = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+	if (w.copy)
+		m5_gather(sq, pi * 4 + head, n, iov, w.total);
+	else
+		m5_refer(sq, pi * 4 + head, n, iov, w.total);
+	m5_slot_set(sq, pi, cookie, m5_info(w.total, pi + blocks, kind, flags));
+	m5_ring(sq, pi, blocks, ctrl, NULL, soft);
+	m5_sq_end(sq, locked);
+	return DAT_SUCCESS;
+}

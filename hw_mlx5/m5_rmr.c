@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * The keys of an RMR. Software owns the low byte of a key, so one mkey gives 255 contexts before
+ * the first recurs; then the next of M5_RMR_KEYS mkeys takes over, and after 1020 binds a context
+ * can be the same as one before.
+ *
+ * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On one
+ * send queue they do. Before a bind goes to another queue, the one before it must be known to have
+ * succeeded; where it is known that it did not, or where its queue has gone, the key that the
+ * device has is not known: it is destroyed by command, whatever it was, and a fresh one is made.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <sys/random.h>
+
+#include "core/hw.h"
+#include "hw_mlx5/m5_lock.h"
+#include "hw_mlx5/m5_ops.h"
+#include "softnic/softnic.h"
+
+#define SETTLE_TURNS 2000		/* looks at a bind outstanding on another queue */
+
+/* The first variant is random, so that a context of a process before this one is not met. */
+static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
+{
+	uint8_t variant = 0;
+
+	(void)!getrandom(&variant, 1, GRND_NONBLOCK);
+	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, obj, key);
+}
+
+static uint32_t new_gen(struct dap_rmr *rmr)
+{
+	return __atomic_add_fetch(&m5_ia(rmr->obj.ia)->gen, 1, __ATOMIC_RELAXED);
+}
+
+int m5_rmr_create(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr), new = { .gen = new_gen(rmr) };
+	int err = key_make(rmr, &new.obj[0], &new.key);
+
+	if (!err)
+		*r = new;
+	return err;
+}
+
+int m5_rmr_destroy(struct dap_rmr *rmr)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	struct m5_rmr *r = m5_rmr(rmr);
+	int err = 0;
+
+	__atomic_store_n(&r->gen, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < M5_RMR_KEYS; i++) {
+		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
+
+		r->obj[i] = NULL;
+		if (!err)
+			err = e;
+	}
+	return err;
+}
+
+/* Ends whatever the current mkey gives access to, and starts afresh with another. */
+static int renew(struct dap_rmr *rmr)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	__atomic_store_n(&r->unsure, 1, __ATOMIC_RELAXED);
+	if (r->obj[r->current])
+		ops->obj_destroy(r->obj[r->current]);
+	r->obj[r->current] = NULL;
+	if (key_make(rmr, &r->obj[r->current], &r->key))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	/* Completions still to come belong to the key that has gone. */
+	__atomic_store_n(&r->gen, new_gen(rmr), __ATOMIC_RELAXED);
+	r->spent = 0;
+	r->posted = 0;
+	__atomic_store_n(&r->completed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->unsure, 0, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* The last bind, on a queue that is still there: has it completed? */
+static enum m5_seen last_seen(struct dap_rmr *rmr)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	for (int i = 0; i < SETTLE_TURNS; i++) {
+		enum m5_seen seen;
+
+		if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
+			return M5_SEEN_OK;
+		if (__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE))
+			return M5_SEEN_ERROR;
+		seen = m5_sq_seen(r->last_ep, r->last_index);
+		if (seen != M5_SEEN_NOT)
+			return seen;
+		if (ia->inline_model)
+			softnic_pump(ia->ctl->soft);
+		sched_yield();
+	}
+	return M5_SEEN_NOT;
+}
+
+static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool gone;
+
+	if (__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE))
+		return renew(rmr);
+	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
+		return 0;
+	gone = m5_ep(r->last_ep)->gen != r->last_gen;
+	if (!gone && r->last_ep == ep)
+		return 0;
+	switch (gone ? M5_SEEN_ERROR : last_seen(rmr)) {
+	case M5_SEEN_OK:
+		return 0;
+	case M5_SEEN_ERROR:
+		return renew(rmr);
+	default:
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	}
+}
+
+int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
+{
+	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
+
+	if (!ep)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
+	if (!ep->has_qp || !dap_ep_may_request(ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
+	if (ep->pz != rmr->pz)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+	return settle(rmr, ep);
+}
+
+int m5_rmr_next(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	unsigned int next = (r->current + 1u) % M5_RMR_KEYS;
+
+	if (!r->obj[next] && key_make(rmr, &r->obj[next], &r->idle[next]))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	return 0;
+}
+
+void m5_rmr_switch(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	r->idle[r->current] = r->key;
+	r->current = (uint8_t)((r->current + 1u) % M5_RMR_KEYS);
+	r->key = r->idle[r->current];
+	r->spent = 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Work queue and completion queue elements (PRM, "Work Request (WQE) Formats" and "Completion
+ * Queue Entry").
+ */
+#ifndef M5_WQE_H
+#define M5_WQE_H
+
+#include "core/endian.h"
+
+#define M5_BB 64			/* a send WQE is made of basic blocks of this size */
+#define M5_BB_SHIFT 6
+#define M5_DS 16			/* and counted in these units */
+#define M5_MAX_DS 63
+#define M5_BF_BLOCKS 4			/* a BlueFlame buffer is 256 bytes */
+
+enum m5_wqe_opcode {
+	M5_OP_NOP = 0x00,
+	M5_OP_SEND_INVAL = 0x01,
+	M5_OP_RDMA_WRITE = 0x08,
+	M5_OP_RDMA_WRITE_IMM = 0x09,
+	M5_OP_SEND = 0x0a,
+	M5_OP_SEND_IMM = 0x0b,
+	M5_OP_RDMA_READ = 0x10,
+	M5_OP_ATOMIC_CS = 0x11,
+	M5_OP_ATOMIC_FA = 0x12,
+	M5_OP_UMR = 0x25,
+};
+
+/* fm_ce_se: fence 7:5, completion 3:2, solicited 1 */
+enum {
+	M5_FENCE_SMALL = 1 << 5,	/* after what changes keys on this queue */
+	M5_FENCE_READ = 2 << 5,		/* after RDMA reads and atomics */
+	M5_FENCE_STRONG = 3 << 5,	/* after all */
+	M5_FENCE_SMALL_READ = 4 << 5,	/* after both of the first */
+	M5_CE_ERROR = 0 << 2,		/* CQE if it fails */
+	M5_CE_ALWAYS = 2 << 2,
+	M5_SE = 1 << 1,
+};
+
+struct m5_ctrl_seg {
+	be32_t opmod_idx_opcode;	/* opmod 31:24, index 23:8, opcode 7:0 */
+	be32_t qpn_ds;			/* qpn 31:8, ds 5:0 */
+	uint8_t signature, stream[2], fm_ce_se;
+	be32_t imm;			/* immediate, rkey to invalidate, or mkey of a UMR */
+};
+WIRE_SIZE(struct m5_ctrl_seg, 16);
+WIRE_AT(struct m5_ctrl_seg, fm_ce_se, 11);
+
+struct m5_raddr_seg {
+	be64_t va;
+	be32_t rkey, rsvd;
+};
+WIRE_SIZE(struct m5_raddr_seg, 16);
+
+/* byte_count 0 means 2 GiB, so an empty segment is never written. */
+struct m5_data_seg {
+	be32_t byte_count, lkey;
+	be64_t va;
+};
+WIRE_SIZE(struct m5_data_seg, 16);
+#define M5_NULL_LKEY 0x100u		/* ends a receive's list */
+#define M5_INLINE_SEG 0x80000000u	/* in byte_count: the bytes follow, padded to 16 */
+
+struct m5_umr_ctrl_seg {
+	uint8_t flags, rsvd[3];		/* M5_UMR_* */
+	be16_t klm_octowords, translation_offset;
+	be64_t mkey_mask;		/* M5_MASK_* */
+	uint8_t rsvd16[32];
+};
+WIRE_SIZE(struct m5_umr_ctrl_seg, 48);
+enum {
+	M5_UMR_INLINE = 1 << 7,
+	M5_UMR_CHECK_FREE = 1 << 5,
+	M5_UMR_TRANSLATION_OFFSET = 1 << 4,
+	M5_UMR_CHECK_QPN = 1 << 3,
+};
+enum {
+	M5_MASK_LEN = 1 << 0,
+	M5_MASK_START = 1 << 6,
+	M5_MASK_KEY = 1 << 13,
+	M5_MASK_QPN = 1 << 14,
+	M5_MASK_LW = 1 << 18,
+	M5_MASK_RR = 1 << 19,
+	M5_MASK_RW = 1 << 20,
+	M5_MASK_ATOMIC = 1 << 21,
+	M5_MASK_FREE = 1 << 29,
+};
+
+struct m5_mkey_seg {
+	uint8_t free, rsvd1, access, rsvd3;
+	be32_t qpn_key;			/* qpn 31:8, key 7:0 */
+	be32_t rsvd8, flags_pd;
+	be64_t start, len;
+	uint8_t rsvd32[32];
+};
+WIRE_SIZE(struct m5_mkey_seg, 64);
+WIRE_AT(struct m5_mkey_seg, start, 16);
+enum { M5_SEG_FREE = 1 << 6, M5_SEG_RR = 1 << 4, M5_SEG_RW = 1 << 5 };
+
+struct m5_klm_seg {
+	be32_t byte_count, mkey;
+	be64_t va;
+};
+WIRE_SIZE(struct m5_klm_seg, 16);
+#define M5_KLM_SLOTS 4			/* an inline list is padded to 64 bytes */
+
+/* ctrl + umr ctrl, mkey, KLM list: each exactly one block. */
+#define M5_BIND_BLOCKS 3
+#define M5_UNBIND_BLOCKS 2
+
+enum m5_cqe_opcode {
+	M5_CQE_REQ = 0,
+	M5_CQE_RESP_WRITE_IMM = 1,
+	M5_CQE_RESP_SEND = 2,
+	M5_CQE_RESP_SEND_IMM = 3,
+	M5_CQE_RESP_SEND_INV = 4,
+	M5_CQE_RESIZE = 5,
+	M5_CQE_REQ_ERR = 13,
+	M5_CQE_RESP_ERR = 14,
+	M5_CQE_INVALID = 15,
+};
+
+struct m5_cqe {
+	uint8_t rsvd0[32];
+	be32_t uidx;			/* 23:0 */
+	be32_t imm;
+	be32_t rsvd40;
+	be32_t byte_cnt;
+	be64_t timestamp;
+	be32_t opcode_qpn;		/* the send WQE's opcode 31:24, qpn 23:0 */
+	be16_t wqe_counter;		/* of the WQE's first block; of the receive */
+	uint8_t signature;
+	uint8_t op_own;			/* opcode 7:4, format 3:2, solicited 1, owner 0 */
+};
+WIRE_SIZE(struct m5_cqe, 64);
+WIRE_AT(struct m5_cqe, uidx, 32);
+WIRE_AT(struct m5_cqe, byte_cnt, 44);
+WIRE_AT(struct m5_cqe, opcode_qpn, 56);
+WIRE_AT(struct m5_cqe, wqe_counter, 60);
+WIRE_AT(struct m5_cqe, op_own, 63);
+
+/* Of an error CQE, within timestamp's eight bytes. */
+#define M5_CQE_AT_VENDOR 54
+#define M5_CQE_AT_SYNDROME 55
+
+/* Never the owner bit of the first lap, whatever the opcode. */
+#define M5_CQE_INIT (M5_CQE_INVALID << 4 | 1)
+
+/* True for errors and for formats that we never ask for: one compare keeps them off the hot path. */
+static inline int m5_cqe_is_rare(uint8_t op_own)
+{
+	return (op_own & 0x8c) >= 0x0c;
+}
+
+enum m5_syndrome {
+	M5_SYN_LOCAL_LENGTH = 0x01,
+	M5_SYN_LOCAL_QP_OP = 0x02,
+	M5_SYN_LOCAL_PROT = 0x04,
+	M5_SYN_FLUSHED = 0x05,
+	M5_SYN_MW_BIND = 0x06,
+	M5_SYN_BAD_RESP = 0x10,
+	M5_SYN_LOCAL_ACCESS = 0x11,
+	M5_SYN_REMOTE_INVAL_REQ = 0x12,
+	M5_SYN_REMOTE_ACCESS = 0x13,
+	M5_SYN_REMOTE_OP = 0x14,
+	M5_SYN_RETRY_EXCEEDED = 0x15,
+	M5_SYN_RNR_EXCEEDED = 0x16,
+	M5_SYN_REMOTE_ABORTED = 0x22,
+};
+
+#endif
