@@ -253,7 +253,9 @@ struct dap_ep {
 	bool dialled;			/* it connected: to remote_addr, conn_qual */
 	uint64_t conn_qual;
 	struct dap_timer drain, broken;
-	uint64_t drain_until;		/* us: a graceful disconnect waits no longer */
+	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
+	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
+	uint32_t breaking;		/* incarnation + 1 that was reported broken, or 0; atomic */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };

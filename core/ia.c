@@ -152,12 +152,12 @@ free_obj:
 	return err;
 }
 
-static bool in_use(const struct dap_ia *ia)
+static bool in_use(struct dap_ia *ia)
 {
-	unsigned int own = ia->async_evd_own;
+	unsigned int idle[DAP_TYPES] = {[DAP_EVD] = ia->async_evd_own, [DAP_RSP] = dap_sp_spent(ia)};
 
 	for (unsigned int t = DAP_IA + 1; t < DAP_TYPES; t++) {
-		if (dap_obj_count(t, ia) > (t == DAP_EVD ? own : 0))
+		if (dap_obj_count(t, ia) > idle[t])
 			return true;
 	}
 	return false;
