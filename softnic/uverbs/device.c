@@ -2,6 +2,7 @@
 /* The devices of this process: opened by the first open() of their file, left at exit. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,19 +217,35 @@ void uv_ctx_close(struct uv_ctx *ctx)
 	free(ctx);
 }
 
-void uv_pump(void)
+static bool pump_all(void)
 {
-	static _Thread_local bool inside;
+	bool any = false;
 
-	if (!atomic_load_explicit(&any_device, memory_order_relaxed) || inside)
-		return;
-	inside = true;
 	for (unsigned int i = 0; i < UV_DEVICES; i++) {
 		struct uv_device *dev = atomic_load_explicit(&live[i], memory_order_acquire);
 
 		if (dev)
-			softnic_pump(dev->nic);
+			any |= softnic_pump(dev->nic);
 	}
+	return any;
+}
+
+/*
+ * A program that polls keeps its core, perhaps the very one that its peer or its peer's device
+ * needs in order to go on. On hardware the NIC would work meanwhile; here it gets its turn.
+ */
+void uv_pump(void)
+{
+	enum { PATIENCE = 256, SHARE = 16 };
+	static _Thread_local bool inside;
+	static _Thread_local unsigned int idle;
+
+	if (!atomic_load_explicit(&any_device, memory_order_relaxed) || inside)
+		return;
+	inside = true;
+	idle = pump_all() ? 0 : idle + 1;
+	if (idle > PATIENCE && idle % SHARE == 0)
+		sched_yield();
 	inside = false;
 }
 
