@@ -113,7 +113,7 @@ static int find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link 
 static void break_link(struct sn_fab *f, struct sn_link *link)
 {
 	link->broken = true;
-	atomic_store_explicit(&f->attention, true, memory_order_relaxed);
+	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
 }
 
 int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
@@ -316,7 +316,7 @@ void sn_fab_service(struct sn_fab *f)
 	if (f->forked || f->polling)
 		return;
 	f->polls = 0;
-	atomic_store_explicit(&f->attention, false, memory_order_seq_cst);
+	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
 	drop_broken(f);
 	n = f->epfd < 0 ? 0 : epoll_wait(f->epfd, ev, EVENTS, 0);

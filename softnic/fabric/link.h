@@ -54,7 +54,7 @@ struct sn_fab {
 	uint32_t turn;			/* who is polled first */
 	bool polling;
 	/* Another device of this process connected to us or hung up: look at the sockets. */
-	_Atomic bool attention;
+	_Atomic uint32_t attention;
 	bool forked;			/* this is the child's copy: everything is closed */
 	unsigned int polls;
 	int half_open[SN_FAB_HALF_OPEN];

@@ -94,6 +94,6 @@ void sn_registry_nudge(const struct sn_addr *gid)
 	sn_registry_lock();
 	for (f = fabrics; f; f = f->next)
 		if (sn_addr_equal(&f->config.gid, gid))
-			atomic_store_explicit(&f->attention, true, memory_order_release);
+			atomic_store_explicit(&f->attention, 1, memory_order_release);
 	sn_registry_unlock();
 }
