@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -294,10 +293,15 @@ static DAT_RETURN rmr_bind(DAT_RMR_HANDLE h, const DAT_LMR_TRIPLET *t, DAT_MEM_P
 			   DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	struct dap_rmr *rmr = h;
-	struct dap_ep *ep = ep_handle;
+	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
 	struct dap_event ev = {.number = DAP_EV_RMR_BIND,
 			       .bind = {.rmr = rmr, .cookie = cookie.as_64}};
 
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	if (!dap_ep_may_request(ep))
+		return dap12_return(DAP_ERR(DAP_INVALID_STATE,
+					    DAP_SUB_STATE_EP + dap_ep_state(ep)));
 	fake.last_post = ep;
 	fake.last_flags = flags;
 	if (rmr->lmr)

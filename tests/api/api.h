@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the API tests share: one of each object on the IA named by DAPL_TEST_IA (soft-mlx5-0). They
+ * see <dat/udat.h> and libdat only.
+ */
+#ifndef TESTS_API_H
+#define TESTS_API_H
+
+#include <criterion/criterion.h>
+#include <dat/udat.h>
+
+#include "tests/harness/harness.h"
+
+#define API_MEM 8192
+#define API_LONG 30000000	/* us: a wait that is not meant to end by itself */
+
+struct api {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, evd, conn_evd;	/* evd: DTO and RMR bind; conn_evd: all others */
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_HANDLE rmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_IA_ATTR ia_attr;
+	DAT_PROVIDER_ATTR provider_attr;
+	char *mem;			/* API_MEM bytes, page aligned */
+};
+
+const char *api_ia_name(void);
+void api_open(struct api *a);
+void api_close(struct api *a);		/* abruptly */
+/* Frees one by one and closes gracefully. */
+void api_close_gracefully(struct api *a);
+
+DAT_EVD_HANDLE api_evd(struct api *a, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
+DAT_EP_HANDLE api_ep(struct api *a, const DAT_EP_ATTR *attr);
+
+/* The type of a code is the one expected; or the whole code. */
+#define assert_ret(ret, type)                                                                      \
+	do {                                                                                       \
+		DAT_RETURN got_ = (ret);                                                           \
+		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
+	} while (0)
+#define assert_code(ret, type, sub)                                                                \
+	do {                                                                                       \
+		DAT_RETURN got_ = (ret);                                                           \
+		cr_assert_eq(got_, (DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub)),     \
+			     "0x%08x", got_);                                                      \
+	} while (0)
+#define assert_ok(ret) assert_ret(ret, DAT_SUCCESS)
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event Dispatchers through the public calls: flags, sizes, software events, waiting. */
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/api/api.h"
+
+static struct api t;
+
+static void setup(void)
+{
+	api_open(&t);
+}
+
+static void teardown(void)
+{
+	api_close(&t);
+}
+
+TestSuite(evd, .init = setup, .fini = teardown, .timeout = 60);
+
+static const DAT_EVD_FLAGS streams[6] = {
+	DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG, DAT_EVD_CONNECTION_FLAG,
+	DAT_EVD_RMR_BIND_FLAG, DAT_EVD_ASYNC_FLAG};
+
+Test(evd, evd_create__each_pair_of_streams_as_announced)
+{
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	for (int i = 0; i < 6; i++) {
+		for (int j = 0; j < 6; j++) {
+			DAT_EVD_FLAGS flags = streams[i] | streams[j];
+
+			cr_assert_eq(t.provider_attr.evd_stream_merging_supported[i][j], DAT_TRUE);
+			evd = api_evd(&t, 10, flags);
+			assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+			cr_assert_eq(param.evd_flags, flags);
+			cr_assert_geq(param.evd_qlen, 10);
+			cr_assert_eq(param.ia_handle, t.ia);
+			cr_assert_null(param.cno_handle);
+			cr_assert_eq(param.evd_state & 0xf,
+				     DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE);
+			assert_ok(dat_evd_free(evd));
+		}
+	}
+}
+
+Test(evd, evd_create__bad_arguments)
+{
+	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)77;
+	DAT_COUNT most = t.ia_attr.max_evd_qlen;
+
+	assert_code(dat_evd_create(t.ia, 0, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG2);
+	assert_ret(dat_evd_create(t.ia, -1, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INVALID_PARAMETER);
+	assert_ret(dat_evd_create(t.ia, most + 1, NULL, DAT_EVD_DTO_FLAG, &evd),
+		   DAT_INVALID_PARAMETER);
+	assert_code(dat_evd_create(t.ia, 8, NULL, 0, &evd), DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	assert_ret(dat_evd_create(t.ia, 8, NULL, 0x200, &evd), DAT_INVALID_PARAMETER);
+	assert_ret(dat_evd_create(t.ia, 8, NULL, 0x02, &evd), DAT_INVALID_PARAMETER);
+	assert_ret(dat_evd_create(t.ia, 8, NULL, DAT_EVD_DTO_FLAG, NULL), DAT_INVALID_PARAMETER);
+	cr_assert_eq(evd, (DAT_EVD_HANDLE)77);
+}
+
+Test(evd, evd_create__smallest_and_large)
+{
+	assert_ok(dat_evd_free(api_evd(&t, 1, DAT_EVD_DEFAULT_FLAG)));
+	assert_ok(dat_evd_free(api_evd(&t, 2014, DAT_EVD_DTO_FLAG)));
+	assert_ok(dat_evd_free(api_evd(&t, t.ia_attr.max_evd_qlen, DAT_EVD_CONNECTION_FLAG)));
+}
+
+Test(evd, evd_query__bad_arguments)
+{
+	DAT_EVD_PARAM param;
+
+	assert_code(dat_evd_query(t.evd, 0x20, &param), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(dat_evd_query(t.evd, 1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+}
+
+Test(evd, evd_free__held_by_endpoint)
+{
+	assert_code(dat_evd_free(t.evd), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	assert_ret(dat_evd_free(t.conn_evd), DAT_INVALID_STATE);
+	assert_ok(dat_ep_free(t.ep));
+	assert_ok(dat_evd_free(t.evd));
+	assert_ok(dat_evd_free(t.conn_evd));
+	t.evd = api_evd(&t, 8, DAT_EVD_DTO_FLAG);
+}
+
+Test(evd, evd_enable__is_shown)
+{
+	DAT_EVD_PARAM param;
+
+	for (int i = 0; i < 2; i++) {
+		assert_ok(dat_evd_disable(t.evd));
+		assert_ok(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_STATE, &param));
+		cr_assert(param.evd_state & DAT_EVD_STATE_DISABLED);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_ok(dat_evd_enable(t.evd));
+		assert_ok(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_STATE, &param));
+		cr_assert(param.evd_state & DAT_EVD_STATE_ENABLED);
+	}
+}
+
+Test(evd, evd_resize__up_and_down)
+{
+	DAT_EVD_PARAM param;
+	DAT_RETURN ret;
+
+	for (DAT_COUNT qlen = 32; qlen <= 512; qlen *= 4) {
+		ret = dat_evd_resize(t.evd, qlen);
+		/* The page lets a provider refuse for want of resources; nothing has changed then. */
+		if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+			continue;
+		assert_ok(ret);
+		assert_ok(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+		cr_assert_geq(param.evd_qlen, qlen);
+	}
+	assert_ok(dat_evd_resize(t.conn_evd, 100));
+	assert_ret(dat_evd_resize(t.conn_evd, 0), DAT_INVALID_PARAMETER);
+}
+
+static void post_se(DAT_EVD_HANDLE evd, void *p)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	ev.event_data.software_event_data.pointer = p;
+	assert_ok(dat_evd_post_se(evd, &ev));
+}
+
+Test(evd, post_se__dequeued_whole)
+{
+	DAT_EVENT ev;
+
+	post_se(t.conn_evd, &t);
+	memset(&ev, 0xa5, sizeof(ev));
+	assert_ok(dat_evd_dequeue(t.conn_evd, &ev));
+	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
+	cr_assert_eq(ev.evd_handle, t.conn_evd);
+	cr_assert_eq(ev.event_data.software_event_data.pointer, &t);
+	assert_ret(dat_evd_dequeue(t.conn_evd, &ev), DAT_QUEUE_EMPTY);
+}
+
+static void *post_later(void *arg)
+{
+	th_sleep_ms(20);
+	post_se(t.conn_evd, arg);
+	return NULL;
+}
+
+Test(evd, wait__posted_by_another_thread)
+{
+	DAT_COUNT nmore = 77;
+	pthread_t thread;
+	DAT_EVENT ev;
+
+	cr_assert_eq(pthread_create(&thread, NULL, post_later, &ev), 0);
+	assert_ok(dat_evd_wait(t.conn_evd, API_LONG, 1, &ev, &nmore));
+	pthread_join(thread, NULL);
+	cr_assert_eq(ev.event_data.software_event_data.pointer, &ev);
+	cr_assert_eq(nmore, 0);
+}
+
+Test(evd, wait__times_out)
+{
+	uint64_t start = th_now_ms();
+	DAT_COUNT nmore = 77;
+	DAT_EVENT ev;
+
+	assert_code(dat_evd_wait(t.evd, 20000, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED, 0);
+	cr_assert_eq(nmore, 0);
+	assert_code(dat_evd_wait(t.conn_evd, 20000, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED, 0);
+	cr_assert_geq(th_now_ms() - start, 39);
+}
