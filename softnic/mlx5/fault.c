@@ -56,12 +56,21 @@ static int parse_cmd_fail(struct sn_fault *f, const char *value)
 	return 0;
 }
 
-static int parse_word(struct sn_fault *f, char *word, bool *fatal)
+/* What a script does at once. */
+struct deed {
+	bool fatal, link_down;
+};
+
+static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 {
 	char *value = strchr(word, '='), *end;
 
 	if (!strcmp(word, "fatal")) {
-		*fatal = true;
+		deed->fatal = true;
+		return 0;
+	}
+	if (!strcmp(word, "link_down")) {
+		deed->link_down = true;
 		return 0;
 	}
 	if (!value)
@@ -86,17 +95,28 @@ static void die(struct sn_nic *nic)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
+/* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
+static void set_link(struct sn_nic *nic, bool down)
+{
+	static const uint8_t port[28] = { [8] = 1 << 4 };
+
+	if (nic->link_down == down)
+		return;
+	nic->link_down = down;
+	sn_async(nic, SN_EV_PORT_CHANGE, down ? 1 : 4, port);
+}
+
 int softnic_fault(struct softnic *handle, const char *script)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
 	struct sn_fault f = { 0 };
 	char *copy = strdup(script), *save = NULL;
-	bool fatal = false;
+	struct deed deed = { 0 };
 	int err = copy ? 0 : -ENOMEM;
 
 	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
 	     w = strtok_r(NULL, ",", &save))
-		err = parse_word(&f, w, &fatal);
+		err = parse_word(&f, w, &deed);
 	free(copy);
 	if (err)
 		return err;
@@ -104,7 +124,8 @@ int softnic_fault(struct softnic *handle, const char *script)
 	f.generation = nic->fault.generation + 1;
 	nic->fault = f;
 	nic->dev->cmd_count = 0;
-	if (fatal)
+	set_link(nic, deed.link_down);
+	if (deed.fatal)
 		die(nic);
 	sn_leave(nic);
 	return 0;

@@ -48,6 +48,8 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 	struct sn_umem *umem;
 	int err;
 
+	if (n > UINT64_MAX >> shift)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "longer than all addresses");
 	if (!n || n > (c->inlen - AT_CTX - UMEM_MTT) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "num_of_mtt and length disagree");
 	if (off >> shift)

@@ -47,7 +47,8 @@ void sn_qp_kick(struct sn_qp *qp)
 /* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
 static bool lets_it_lie(struct sn_nic *nic)
 {
-	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || sn_random(nic) % 4)
+	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
+	    sn_random(nic) % 4)
 		return false;
 	sn_thread_wake(nic);
 	return true;
@@ -60,8 +61,6 @@ static bool run_qps(struct sn_nic *nic)
 	struct sn_qp *qp = NULL;
 	bool any = false;
 
-	if (last && lets_it_lie(nic))
-		return false;
 	while (qp != last) {
 		qp = TAILQ_FIRST(&nic->run);
 		TAILQ_REMOVE(&nic->run, qp, run);
@@ -97,8 +96,8 @@ bool sn_drive(struct sn_nic *nic)
 			any |= sn_eq_take_posted(nic);
 		if (nic->config.flags & SOFTNIC_SCAN_UARS || atomic_load(&dev->any_dirty))
 			any |= sn_uar_scan(nic);
-		if (nic->fatal)
-			break;
+		if (nic->fatal || (!round && lets_it_lie(nic)))
+			return any;
 		any |= run_qps(nic);
 		any |= sn_fabric_poll(nic);
 		any |= flush_receives(nic);

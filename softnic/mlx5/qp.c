@@ -173,7 +173,7 @@ void sn_qp_reset_queues(struct sn_qp *qp)
 	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
 	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;
-	qp->sq_stopped = qp->sq_fenced = false;
+	qp->sq_stopped = qp->sq_fenced = qp->umr_unfenced = false;
 }
 
 uint8_t sn_cmd_query_qp(struct sn_cmd *c)

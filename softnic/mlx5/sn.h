@@ -288,6 +288,7 @@ struct sn_qp {
 	uint16_t sq_told;	/* up to here a CQE has told the host that blocks are free */
 	bool sq_stopped;	/* a WQE in the FIFO has failed: nothing more is fetched */
 	bool sq_fenced;
+	bool umr_unfenced;	/* the next WQE must carry a small fence */
 	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
 	uint32_t wr_head, wr_tail;	/* free running */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */

@@ -15,6 +15,7 @@
 	X(WQE_INLINE, "wqe.inline_len") \
 	X(WQE_SEGMENT, "wqe.segment") \
 	X(WQE_UMR, "wqe.umr") \
+	X(WQE_UMR_FENCE, "wqe.umr_fence") \
 	X(RQ_SEGMENT, "rq.segment") \
 	X(DB_BACKWARDS, "db.backwards") \
 	X(DB_UNKNOWN_QP, "db.unknown_qp") \

@@ -124,6 +124,21 @@ static bool fenced(const struct sn_qp *qp, uint8_t fence)
 	}
 }
 
+/*
+ * PRM umr_fence "small": silicon may fetch a WQE before the UMR ahead of it has changed the key,
+ * unless the WQE carries a small or strong fence. This device never does; the driver must not rely
+ * on that. A NOP touches no key.
+ */
+static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
+{
+	if (opcode == SN_OP_NOP)
+		return;
+	if (qp->umr_unfenced && (fence == SN_FENCE_NONE || fence == SN_FENCE_READ))
+		sn_violate(qp->nic, SN_V_WQE_UMR_FENCE, "QP %#x index %u: opcode %#x after a UMR",
+			   qp->qpn, qp->sq_next, opcode);
+	qp->umr_unfenced = opcode == SN_OP_UMR;
+}
+
 static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 {
 	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;
@@ -160,8 +175,10 @@ static bool take(struct sn_qp *qp, const struct sn_ctrl *ctrl, struct sn_wqe *wq
 {
 	uint8_t opcode = (uint8_t)from_be32(ctrl->opmod_idx_opcode);
 	uint8_t ds = (uint8_t)(from_be32(ctrl->qpn_ds) & 0x3f);
-	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
+	struct sn_wr *wr;
 
+	check_umr_fence(qp, opcode, ctrl->fm_ce_se >> 5);
+	wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
 	ctrl_reserved(qp, ctrl);
 	qp->nic->ctr.wqes++;
 	if (!sn_sq_refetch(qp, wr, wqe)) {

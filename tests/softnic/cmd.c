@@ -209,6 +209,10 @@ Test(cmd, mkey__refusals)
 	sn_set64(mkc, MKC_START, UINT64_MAX - 100);
 	refused(AT_PAS + 16, 0x03, "cmd.field");
 	mkey_base();
+	sn_set64(mkc, MKC_START, 0);
+	sn_set64(mkc, MKC_LEN, UINT64_MAX);
+	refused(AT_PAS + 16, 0x03, "cmd.field");
+	mkey_base();
 	sn_set64(d->in, AT_PAS, 0x10000400);
 	refused(AT_PAS + 16, 0x03, "cmd.field");
 	mkey_base();
@@ -405,6 +409,20 @@ Test(cmd, fault__that_makes_no_sense_changes_nothing)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_lt(softnic_fault(d->nic, bad[i]), 0, "%s", bad[i]);
 	cr_expect_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0x05);
+}
+
+Test(cmd, fault__link_down_and_up_again)
+{
+	uint8_t type, data[28];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		cr_assert_eq(softnic_fault(d->nic, i ? "" : "link_down"), 0);
+		cr_assert(drv_event(d, &type, data));
+		cr_expect_eq(type, 9);
+		cr_expect_eq(data[8], 0x10);
+		cr_assert_eq(drv_simple(d, CMD_QUERY_VPORT_STATE, 0), 0);
+		cr_expect_eq(sn_get(d->out, SN_FLD(0x7c, 4)), i);
+	}
 }
 
 Test(cmd, fault__fatal_leaves_only_destruction)

@@ -10,6 +10,7 @@
 #define BIND_MASK (UINT64_C(1) << 29 | 1 << 13 | 1 << 0 | 1 << 6 | 1 << 18 | 1 << 19 | 1 << 20 | 1 << 21)
 #define UNBIND_MASK (UINT64_C(1) << 29 | 1 << 13)
 #define MASK_QPN (1u << 14)
+enum { SMALL_FENCE = 1 << 5 };
 enum { INLINE = 1 << 7, TRANSLATION = 1 << 4, CHECK_FREE = 1 << 5, CHECK_QPN = 1 << 3 };
 
 static struct drv *d;
@@ -48,7 +49,7 @@ static uint8_t rdma_write(uint32_t lkey, const void *from, uint32_t len, uint64_
 	struct drv_wqe w;
 	struct drv_cqe e;
 
-	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_ctrl(&qp, &w, 0x08, SMALL_FENCE | CE_ALWAYS << 2, 0);
 	drv_raddr(&w, va, rkey);
 	drv_data(&w, from, len, lkey);
 	drv_post(&qp, &w);
@@ -201,7 +202,7 @@ static uint8_t bind(uint32_t *key, uint8_t tag, const struct drv_mr *mr, size_t 
 	struct drv_wqe w;
 	uint8_t synd;
 
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, *key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, *key);
 	drv_umr(&w, INLINE | TRANSLATION, 1, BIND_MASK);
 	drv_mkc(&w, rights, 0xffffff00 | tag, (uintptr_t)mr->mem + off, len, false);
 	drv_klm(&w, mr->mem + off, len, mr->key);
@@ -217,7 +218,7 @@ static uint8_t unbind(uint32_t *key, uint8_t tag)
 	struct drv_wqe w;
 	uint8_t synd;
 
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, *key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, *key);
 	drv_umr(&w, INLINE | TRANSLATION, 0, UNBIND_MASK);
 	drv_mkc(&w, 0, 0xffffff00 | tag, 0, 0, true);
 	synd = umr(&w);
@@ -284,7 +285,7 @@ Test(key, window__of_several_pieces)
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;
 
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE, 3, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff07, 0x1000, 300, false);
 	drv_klm(&w, dst.mem + 8000, 100, dst.key);
@@ -316,7 +317,7 @@ static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
 {
 	struct drv_wqe w;
 
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE | TRANSLATION | flags, 1, BIND_MASK | MASK_QPN);
 	drv_mkc(&w, DRV_RW, qpn << 8 | 0x11, at(&dst, 0), 64, false);
 	drv_klm(&w, dst.mem, 64, dst.key);
@@ -364,7 +365,7 @@ Test(key, umr__each_refusal)
 	cr_expect_eq(bind(&stale, 2, &dst, 0, 8, DRV_RW), 0x06);
 	drv_expect(d, "wqe.umr");
 	revive();
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE, 1, BIND_MASK | UINT64_C(1) << 60);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	drv_klm(&w, dst.mem, 8, dst.key);
@@ -372,7 +373,7 @@ Test(key, umr__each_refusal)
 	cr_expect_eq(umr(&w), 0x06);
 	drv_expect(d, "wqe.umr");
 	revive();
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE, 3, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	for (int i = 0; i < 3; i++)
@@ -381,11 +382,29 @@ Test(key, umr__each_refusal)
 	cr_expect_eq(umr(&w), 0x06);
 	drv_expect(d, "wqe.umr");
 	revive();
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE, 1, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	cr_expect_eq(umr(&w), 0x06);
 	drv_expect(d, "wqe.ds");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, umr__what_follows_without_a_fence_is_seen)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_wqe w;
+	struct drv_cqe e;
+
+	cr_assert_eq(bind(&key, 1, &dst, 0, 64, DRV_RW), 0);
+	drv_nop(&qp, CE_ERR);
+	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, at(&dst, 0), key);
+	drv_data(&w, src.mem, 8, src.key);
+	drv_post(&qp, &w);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.syndrome, 0);
+	drv_expect(d, "wqe.umr_fence");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
@@ -394,7 +413,7 @@ Test(key, umr__slots_that_are_not_zero_are_seen)
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;
 
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, INLINE, 1, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	drv_klm(&w, dst.mem, 8, dst.key);
@@ -413,7 +432,7 @@ Test(key, umr__list_by_pointer)
 	sn_set32(src.mem, 0, 64);
 	sn_set32(src.mem, 4, dst.key);
 	sn_set64(src.mem, 8, at(&dst, 128));
-	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
 	drv_umr(&w, 0, 1, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 64, false);
 	drv_data(&w, src.mem, 16, src.key);
