@@ -9,14 +9,16 @@
 
 #include "tests/stock/rig.h"
 
-struct command {
+enum { ROOM = 40 };
+
+union command {
 	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attr[40];
+	uint8_t bytes[sizeof(struct ib_uverbs_ioctl_hdr) + ROOM * sizeof(struct ib_uverbs_attr)];
 };
 
-static void add(struct command *c, uint16_t id, const void *data, size_t len)
+static void add(union command *c, uint16_t id, const void *data, size_t len)
 {
-	struct ib_uverbs_attr *a = &c->attr[c->hdr.num_attrs++];
+	struct ib_uverbs_attr *a = &c->hdr.attrs[c->hdr.num_attrs++];
 
 	*a = (struct ib_uverbs_attr){ .attr_id = id, .len = (uint16_t)len };
 	if (data && len <= sizeof(a->data) && id != UVERBS_ATTR_CORE_OUT)
@@ -26,7 +28,7 @@ static void add(struct command *c, uint16_t id, const void *data, size_t len)
 	c->hdr.length = (uint16_t)(sizeof(c->hdr) + c->hdr.num_attrs * sizeof(*a));
 }
 
-static int run(struct ibv_context *ctx, struct command *c)
+static int run(struct ibv_context *ctx, union command *c)
 {
 	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &c->hdr) ? errno : 0;
 }
@@ -36,9 +38,9 @@ static int write_cmd(struct ibv_context *ctx, uint32_t number, const void *in, s
 		     size_t room)
 {
 	uint64_t command = number;
-	struct command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
 				      .method_id = UVERBS_METHOD_INVOKE_WRITE } };
-	uint8_t out[1024];
+	uint8_t out[1024] = { 0 };
 
 	add(&c, UVERBS_ATTR_WRITE_CMD, &command, sizeof(command));
 	if (len)
@@ -97,7 +99,7 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 Test(stock, ioctl__headers_that_lie)
 {
 	struct ibv_context *ctx = st_open();
-	struct command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE } };
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE } };
 
 	add(&c, UVERBS_ATTR_WRITE_CMD, &(uint64_t){ 1 }, 8);
 	c.hdr.length--;
@@ -109,7 +111,7 @@ Test(stock, ioctl__headers_that_lie)
 	c.hdr.reserved2 = 1;
 	cr_expect_eq(run(ctx, &c), EINVAL);
 	c.hdr.reserved2 = 0;
-	c.attr[0].attr_id = UVERBS_ATTR_CORE_IN;
+	c.hdr.attrs[0].attr_id = UVERBS_ATTR_CORE_IN;
 	cr_expect_eq(run(ctx, &c), EINVAL, "no command number");
 	cr_expect_eq(ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, NULL), -1);
 	cr_expect_eq(errno, EFAULT);

@@ -79,7 +79,7 @@ Test(stock, destroy__busy_while_used)
 	st_destroy(&a);
 }
 
-static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, int access, int *err)
+static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access, int *err)
 {
 	struct ibv_mr *mr;
 
