@@ -13,7 +13,7 @@
 #include "softnic/mlx5/sn.h"
 
 enum {
-	SN_RC_WINDOW = 128,	/* request packets in flight */
+	SN_RC_WINDOW = 224,	/* request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
 	SN_RC_BURST = 32,	/* packets of a QP before another one's turn */
 	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */

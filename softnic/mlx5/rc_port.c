@@ -8,7 +8,7 @@
 #include "softnic/mlx5/rc.h"
 
 enum {
-	POLL_BUDGET = 128,
+	POLL_BUDGET = 32,
 	OPEN_TRIES = 8,
 	UDP_SPORT = 0xc000,
 };
