@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the backend calls of core, for tests that look at the backend alone: it is counted, and
+ * what was handed over is kept.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/mlx5/fake_core.h"
+
+struct fake_core fake;
+
+void dap_ep_broken(struct dap_ep *ep)
+{
+	fake.broken = ep;
+	fake.broken_count++;
+	__atomic_store_n(&ep->state, DAP_EP_DISCONNECTED, __ATOMIC_RELEASE);
+}
+
+void dap_evd_overflow(struct dap_evd *evd)
+{
+	fake.overflowed = evd;
+}
+
+void dap_ia_fatal(struct dap_ia *ia)
+{
+	fake.fatal = ia;
+}
+
+bool dap_ep_reap(struct dap_ep *ep, bool recv)
+{
+	(void)ep;
+	(void)recv;
+	fake.reap_count++;
+	return false;
+}
+
+void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
+{
+	for (unsigned int i = 0; i < fake.nobj; i++) {
+		struct dap_obj *o = fake.obj[i];
+
+		if (o == h && o->type == type && (!ia || o->ia == ia))
+			return o;
+	}
+	return NULL;
+}
+
+void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, void *arg), void *arg)
+{
+	for (unsigned int i = 0; i < fake.nobj; i++)
+		if (fake.obj[i]->type == type && fake.obj[i]->ia == ia)
+			fn(fake.obj[i], arg);
+}
+
+DAT_RETURN dap12_return(int err)
+{
+	fake.err = err;
+	return err ? DAT_CLASS_ERROR | DAP_ERR_TYPE(err) << 16 : DAT_SUCCESS;
+}
+
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->event_number = (DAT_EVENT_NUMBER)from->number;
+	to->evd_handle = evd;
+	if (from->number == DAP_EV_RMR_BIND) {
+		DAT_RMR_BIND_COMPLETION_EVENT_DATA *b = &to->event_data.rmr_completion_event_data;
+
+		b->rmr_handle = from->bind.rmr;
+		b->user_cookie.as_64 = from->bind.cookie;
+		b->status = (DAT_RMR_BIND_COMPLETION_STATUS)from->bind.status;
+	} else {
+		DAT_DTO_COMPLETION_EVENT_DATA *d = &to->event_data.dto_completion_event_data;
+
+		d->ep_handle = from->dto.ep;
+		d->user_cookie.as_64 = from->dto.cookie;
+		d->status = (DAT_DTO_COMPLETION_STATUS)from->dto.status;
+		d->transfered_length = from->dto.length;
+	}
+}
+
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+{
+	(void)evd;
+	(void)event;
+	fake.cold_count++;
+	return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+}
+
+void dap_log(unsigned int kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fake.log, sizeof(fake.log), fmt, ap);
+	va_end(ap);
+	fake.log_count++;
+	if (kind & DAP_LOG_ERR && !fake.quiet)
+		fprintf(stderr, "%s\n", fake.log);
+}

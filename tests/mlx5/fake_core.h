@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_MLX5_FAKE_CORE_H
+#define TESTS_MLX5_FAKE_CORE_H
+
+#include "core/dat12/hot.h"
+
+struct fake_core {
+	struct dap_ep *broken;
+	struct dap_evd *overflowed;
+	struct dap_ia *fatal;
+	unsigned int broken_count, reap_count, cold_count, log_count;
+	int err;			/* the last DAP_ERR that became a DAT_RETURN */
+	bool quiet;			/* errors are expected */
+	char log[512];
+	struct dap_obj *obj[64];	/* live objects */
+	unsigned int nobj;
+};
+extern struct fake_core fake;
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "softnic/softnic.h"
+#include "tests/harness/harness.h"
+#include "tests/mlx5/rig.h"
+
+static void *obj_new(struct rig *r, enum dap_type type, size_t size)
+{
+	struct dap_obj *o = aligned_alloc(64, (size + 63) & ~(size_t)63);
+
+	memset(o, 0, size);
+	o->type = (uint16_t)type;
+	o->ia = r->ia ? r->ia : (struct dap_ia *)o;
+	fake.obj[fake.nobj++] = o;
+	return o;
+}
+
+static void obj_free(void *obj)
+{
+	for (unsigned int i = 0; i < fake.nobj; i++) {
+		if (fake.obj[i] == obj) {
+			fake.obj[i] = fake.obj[--fake.nobj];
+			break;
+		}
+	}
+	free(obj);
+}
+
+int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **out)
+{
+	struct dap_evd *evd = obj_new(r, DAP_EVD, sizeof(*evd));
+	int err = m5_hw.cq_create(evd, qlen);
+
+	if (err) {
+		obj_free(evd);
+		return err;
+	}
+	evd->has_cq = true;
+	evd->qlen = qlen;
+	*out = evd;
+	return 0;
+}
+
+void rig_evd_free(struct dap_evd *evd)
+{
+	m5_hw.cq_destroy(evd);
+	obj_free(evd);
+}
+
+int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **out)
+{
+	struct dap_ep *ep = obj_new(r, DAP_EP, sizeof(*ep));
+	int err;
+
+	ep->obj.table = r->ia->tables[DAP_TABLE_CHECKED];
+	ep->pz = r->pz;
+	ep->request_evd = s->request;
+	ep->recv_evd = s->recv;
+	ep->attr = r->attr;
+	err = m5_hw.qp_create(ep);
+	if (err) {
+		obj_free(ep);
+		return err;
+	}
+	ep->has_qp = true;
+	*out = ep;
+	return 0;
+}
+
+void rig_ep_free(struct dap_ep *ep)
+{
+	m5_hw.qp_destroy(ep);
+	obj_free(ep);
+}
+
+static void live(struct dap_ep *ep)
+{
+	ep->state = DAP_EP_CONNECTED;
+	ep->obj.table = ep->obj.ia->tables[DAP_TABLE_EP_LIVE];
+}
+
+int rig_connect(struct dap_ep *a, struct dap_ep *b)
+{
+	int err = m5_hw.qp_address(a);
+
+	if (!err)
+		err = m5_hw.qp_address(b);
+	if (err)
+		return err;
+	a->remote_path = b->local_path;
+	b->remote_path = a->local_path;
+	err = m5_hw.qp_connect(a);
+	if (!err)
+		err = m5_hw.qp_connect(b);
+	if (err)
+		return err;
+	live(a);
+	live(b);
+	return 0;
+}
+
+int rig_rmr(struct rig *r, struct dap_rmr **out)
+{
+	struct dap_rmr *rmr = obj_new(r, DAP_RMR, sizeof(*rmr));
+	int err;
+
+	rmr->pz = r->pz;
+	err = m5_hw.rmr_create(rmr);
+	if (err) {
+		obj_free(rmr);
+		return err;
+	}
+	*out = rmr;
+	return 0;
+}
+
+void rig_rmr_free(struct dap_rmr *rmr)
+{
+	m5_hw.rmr_destroy(rmr);
+	if (rmr->lmr)
+		rmr->lmr->binds--;
+	obj_free(rmr);
+}
+
+static int lmr_enter(struct dap_ia *ia, struct dap_lmr *lmr)
+{
+	struct dap_lmr_page **page = &ia->lmr_dir[lmr->lmr_context >> 20];
+
+	if (!*page)
+		*page = calloc(1, sizeof(**page));
+	if (!*page)
+		return -ENOMEM;
+	(*page)->lmr[lmr->lmr_context >> 8 & 0xfff] = lmr;
+	return 0;
+}
+
+static int memory_open(struct rig *r, struct rig_side *s)
+{
+	struct dap_lmr *lmr;
+	int err;
+
+	s->mem = mmap(NULL, RIG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	lmr = obj_new(r, DAP_LMR, sizeof(*lmr));
+	lmr->pz = r->pz;
+	lmr->addr = (uintptr_t)s->mem;
+	lmr->length = RIG_BYTES;
+	lmr->priv = DAP_PRIV_ALL;
+	err = m5_hw.lmr_create(lmr);
+	if (!err)
+		err = lmr_enter(r->ia, lmr);
+	if (err) {
+		munmap(s->mem, RIG_BYTES);
+		obj_free(lmr);
+		return err;
+	}
+	s->lmr = lmr;
+	return 0;
+}
+
+static void memory_close(struct rig_side *s)
+{
+	struct dap_ia *ia = s->lmr->obj.ia;
+
+	ia->lmr_dir[s->lmr->lmr_context >> 20]->lmr[s->lmr->lmr_context >> 8 & 0xfff] = NULL;
+	m5_hw.lmr_destroy(s->lmr);
+	obj_free(s->lmr);
+	munmap(s->mem, RIG_BYTES);
+}
+
+static int side_open(struct rig *r, struct rig_side *s, unsigned int qlen)
+{
+	int err = memory_open(r, s);
+
+	if (err)
+		return err;
+	err = rig_evd(r, qlen, &s->request);
+	if (err)
+		goto err_memory;
+	err = rig_evd(r, qlen, &s->recv);
+	if (err)
+		goto err_request;
+	err = rig_ep(r, s, &s->ep);
+	if (err)
+		goto err_recv;
+	return 0;
+
+err_recv:
+	rig_evd_free(s->recv);
+err_request:
+	rig_evd_free(s->request);
+err_memory:
+	memory_close(s);
+	return err;
+}
+
+static void side_close(struct rig_side *s)
+{
+	rig_ep_free(s->ep);
+	rig_evd_free(s->recv);
+	rig_evd_free(s->request);
+	memory_close(s);
+}
+
+static void ia_free(struct rig *r)
+{
+	for (unsigned int i = 0; i < 4096; i++)
+		free(r->ia->lmr_dir[i]);
+	obj_free(r->ia);
+}
+
+static const char live_table, checked_table;	/* only their addresses count */
+
+static int ia_open(struct rig *r, const struct rig_config *c)
+{
+	char why[256] = "";
+	int err;
+
+	r->ia = obj_new(r, DAP_IA, sizeof(*r->ia));
+	strcpy(r->ia->name, "soft-mlx5-0");
+	r->ia->threadsafe = c->threadsafe;
+	r->ia->tables[DAP_TABLE_CHECKED] = &checked_table;
+	r->ia->tables[DAP_TABLE_EP_LIVE] = &live_table;
+	err = m5_hw.open(r->ia, c->params, why, sizeof(why));
+	if (err) {
+		if (!fake.quiet)
+			fprintf(stderr, "open: %s\n", why);
+		ia_free(r);
+		return err;
+	}
+	r->hot = m5_hw.hot(r->ia, DAP_API_12);
+	return 0;
+}
+
+static void defaults(struct dap_ep_attr *a, const struct rig_config *c)
+{
+	uint32_t *fields[] = { &a->max_recv_iov, &a->max_request_iov, &a->max_rdma_read_iov,
+			       &a->max_rdma_write_iov, &a->max_rdma_read_in, &a->max_rdma_read_out };
+
+	*a = c->attr;
+	for (unsigned int i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (!*fields[i])
+			*fields[i] = 4;
+	if (!a->max_recv_dtos)
+		a->max_recv_dtos = 16;
+	if (!a->max_request_dtos)
+		a->max_request_dtos = 16;
+	if (!a->max_message_size)
+		a->max_message_size = 1 << 20;
+	if (!a->max_rdma_size)
+		a->max_rdma_size = 1 << 20;
+}
+
+int rig_open(struct rig *r, const struct rig_config *c)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	defaults(&r->attr, c);
+	err = ia_open(r, c);
+	if (err)
+		return err;
+	r->pz = obj_new(r, DAP_PZ, sizeof(*r->pz));
+	err = m5_hw.pz_create(r->pz);
+	if (err)
+		goto err_ia;
+	err = side_open(r, &r->a, c->qlen ? c->qlen : 64);
+	if (err)
+		goto err_pz;
+	err = side_open(r, &r->b, c->qlen ? c->qlen : 64);
+	if (err)
+		goto err_a;
+	err = rig_connect(r->a.ep, r->b.ep);
+	if (err)
+		goto err_b;
+	return 0;
+
+err_b:
+	side_close(&r->b);
+err_a:
+	side_close(&r->a);
+err_pz:
+	m5_hw.pz_destroy(r->pz);
+err_ia:
+	obj_free(r->pz);
+	m5_hw.close(r->ia);
+	ia_free(r);
+	return err;
+}
+
+size_t rig_close(struct rig *r)
+{
+	struct softnic_violation v[8];
+	size_t n;
+
+	side_close(&r->b);
+	side_close(&r->a);
+	m5_hw.pz_destroy(r->pz);
+	obj_free(r->pz);
+	n = softnic_violations(m5_ia(r->ia)->ctl->soft, v, 8);
+	m5_hw.close(r->ia);
+	ia_free(r);
+	return n;
+}
+
+DAT_LMR_TRIPLET rig_local(const struct rig_side *s, size_t off, size_t len)
+{
+	DAT_LMR_TRIPLET t = { .lmr_context = s->lmr->lmr_context,
+			      .virtual_address = (uintptr_t)s->mem + off,
+			      .segment_length = len };
+
+	return t;
+}
+
+DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
+{
+	DAT_RMR_TRIPLET t = { .rmr_context = s->lmr->rmr_context,
+			      .target_address = (uintptr_t)s->mem + off,
+			      .segment_length = len };
+
+	return t;
+}
+
+bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event)
+{
+	return TH_WITHIN(5000, r->hot->evd_dequeue(evd, event) == DAT_SUCCESS);
+}
+
+bool rig_empty(struct rig *r, struct dap_evd *evd)
+{
+	DAT_EVENT event;
+
+	for (int i = 0; i < 3; i++) {
+		if (r->hot->evd_dequeue(evd, &event) == DAT_SUCCESS)
+			return false;
+		th_yield();
+	}
+	return true;
+}

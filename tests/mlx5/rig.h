@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two endpoints of one adapter, connected to each other, with memory: the least that moves data
+ * through the backend and the software ConnectX, without core.
+ */
+#ifndef TESTS_MLX5_RIG_H
+#define TESTS_MLX5_RIG_H
+
+#include "hw_mlx5/m5.h"
+#include "hw_mlx5/m5_hot.h"
+#include "hw_mlx5/m5_obj.h"
+#include "tests/mlx5/fake_core.h"
+
+#define RIG_BYTES 65536
+
+struct rig_side {
+	struct dap_ep *ep;
+	struct dap_evd *request, *recv;
+	struct dap_lmr *lmr;
+	uint8_t *mem;
+};
+
+struct rig {
+	struct dap_ia *ia;
+	struct dap_pz *pz;
+	const struct dap_hot12 *hot;
+	struct rig_side a, b;
+	struct dap_ep_attr attr;
+};
+
+struct rig_config {
+	const char *params;		/* ia_params */
+	struct dap_ep_attr attr;	/* zero members: 16 DTOs, 4 segments, 4 reads */
+	unsigned int qlen;		/* of every EVD; 0: 64 */
+	bool threadsafe;
+};
+
+/* 0, or the first error, with nothing left behind. */
+int rig_open(struct rig *r, const struct rig_config *config);
+/* The number of violations that the device has counted: read before it is closed. */
+size_t rig_close(struct rig *r);
+
+/* Each 0 or -errno, for tests that fail one of them. */
+int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
+int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
+int rig_connect(struct dap_ep *a, struct dap_ep *b);
+int rig_rmr(struct rig *r, struct dap_rmr **rmr);
+void rig_rmr_free(struct dap_rmr *rmr);
+void rig_ep_free(struct dap_ep *ep);
+void rig_evd_free(struct dap_evd *evd);
+
+DAT_LMR_TRIPLET rig_local(const struct rig_side *s, size_t off, size_t len);
+DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len);
+/* The next event within a few seconds; false: none came. */
+bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event);
+/* Nothing is there after the device has had its turn. */
+bool rig_empty(struct rig *r, struct dap_evd *evd);
+
+static inline DAT_DTO_COOKIE rig_cookie(uint64_t v)
+{
+	DAT_DTO_COOKIE c = { .as_64 = v };
+
+	return c;
+}
+
+#endif
