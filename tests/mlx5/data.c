@@ -47,3 +47,201 @@ Test(data, rdma_write__inline_8)
 	cr_assert_arr_eq(r.b.mem + 100, "12345678", 8);
 	cr_assert(rig_empty(&r, r.b.recv));
 }
+
+Test(data, rdma_write__every_length_around_the_thresholds)
+{
+	static const size_t lengths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25,
+					  27, 28, 29, 31, 44, 45, 60, 61, 91, 92, 93, 155, 156, 187,
+					  188, 189, 220, 221, 1000, 1024, 1025, 4096, 8192, 30000 };
+
+	for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+		size_t n = lengths[k];
+		DAT_LMR_TRIPLET l = rig_local(&r.a, k, n);
+		DAT_RMR_TRIPLET t = rig_remote(&r.b, 64 + k, n);
+
+		for (size_t i = 0; i < n; i++)
+			r.a.mem[k + i] = (uint8_t)(i * 11 + n);
+		memset(r.b.mem, 0xee, 65536);
+		cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(n), &t, 0), DAT_SUCCESS);
+		expect_dto(r.a.request, r.a.ep, n, n);
+		cr_assert_arr_eq(r.b.mem + 64 + k, r.a.mem + k, n, "length %zu", n);
+		cr_assert_eq(r.b.mem[64 + k - 1], 0xee);
+		cr_assert_eq(r.b.mem[64 + k + n], 0xee, "length %zu", n);
+	}
+}
+
+Test(data, post_send__every_length_around_the_thresholds)
+{
+	static const size_t lengths[] = { 1, 4, 8, 12, 13, 28, 29, 44, 45, 108, 109, 172, 188, 189,
+					  1024, 5000 };
+
+	for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+		size_t n = lengths[k];
+		DAT_LMR_TRIPLET l = rig_local(&r.a, k, n), b = rig_local(&r.b, 4096, 8192);
+
+		for (size_t i = 0; i < n; i++)
+			r.a.mem[k + i] = (uint8_t)(i * 13 + n);
+		memset(r.b.mem, 0xee, 65536);
+		cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(1000 + n), 0), DAT_SUCCESS);
+		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(n), 0), DAT_SUCCESS);
+		expect_dto(r.b.recv, r.b.ep, 1000 + n, n);
+		expect_dto(r.a.request, r.a.ep, n, n);
+		cr_assert_arr_eq(r.b.mem + 4096, r.a.mem + k, n, "length %zu", n);
+		cr_assert_eq(r.b.mem[4096 + n], 0xee);
+	}
+}
+
+Test(data, rdma_read__takes_what_the_remote_buffer_says)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 4000);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 10, 3000);
+
+	for (int i = 0; i < 4096; i++)
+		r.b.mem[i] = (uint8_t)(i * 3);
+	memset(r.a.mem, 0xee, 4096);
+	cr_assert_eq(r.hot->rdma_read(r.a.ep, 1, &l, rig_cookie(9), &t, 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 9, 3000);
+	cr_assert_arr_eq(r.a.mem, r.b.mem + 10, 3000);
+	cr_assert_eq(r.a.mem[3000], 0xee);
+}
+
+Test(data, rdma_read__fills_front_segments_and_cuts_the_last)
+{
+	DAT_LMR_TRIPLET l[4] = { rig_local(&r.a, 0, 100), rig_local(&r.a, 200, 0),
+				 rig_local(&r.a, 300, 100), rig_local(&r.a, 500, 100) };
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 150);
+
+	for (int i = 0; i < 200; i++)
+		r.b.mem[i] = (uint8_t)(i + 1);
+	memset(r.a.mem, 0xee, 1024);
+	cr_assert_eq(r.hot->rdma_read(r.a.ep, 4, l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 1, 150);
+	cr_assert_arr_eq(r.a.mem, r.b.mem, 100);
+	cr_assert_arr_eq(r.a.mem + 300, r.b.mem + 100, 50);
+	cr_assert_eq(r.a.mem[350], 0xee);
+	cr_assert_eq(r.a.mem[500], 0xee);
+}
+
+/* Four segments of which some are empty, from a few bytes inline to many by reference. */
+Test(data, rdma_write__gathers_segments)
+{
+	for (size_t each = 0; each < 400; each += 13) {
+		DAT_LMR_TRIPLET l[4] = { rig_local(&r.a, 0, each), rig_local(&r.a, 1000, 5),
+					 rig_local(&r.a, 1500, 0), rig_local(&r.a, 2000, each) };
+		size_t total = 2 * each + 5;
+		DAT_RMR_TRIPLET t = rig_remote(&r.b, 8, total);
+
+		for (int i = 0; i < 4096; i++)
+			r.a.mem[i] = (uint8_t)(i * 7 + i / 256);
+		memset(r.b.mem, 0, 4096);
+		cr_assert_eq(r.hot->rdma_write(r.a.ep, 4, l, rig_cookie(each), &t, 0), DAT_SUCCESS);
+		expect_dto(r.a.request, r.a.ep, each, total);
+		cr_assert_arr_eq(r.b.mem + 8, r.a.mem, each);
+		cr_assert_arr_eq(r.b.mem + 8 + each, r.a.mem + 1000, 5);
+		cr_assert_arr_eq(r.b.mem + 13 + each, r.a.mem + 2000, each);
+		cr_assert_eq(r.b.mem[8 + total], 0);
+	}
+}
+
+Test(data, post_send__of_nothing)
+{
+	DAT_LMR_TRIPLET empty = rig_local(&r.a, 0, 0);
+
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 0, NULL, rig_cookie(1), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &empty, rig_cookie(2), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 0, NULL, rig_cookie(3), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &empty, rig_cookie(4), 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 3, 0);
+	expect_dto(r.a.request, r.a.ep, 4, 0);
+	expect_dto(r.b.recv, r.b.ep, 1, 0);
+	expect_dto(r.b.recv, r.b.ep, 2, 0);
+}
+
+Test(data, rdma__of_nothing)
+{
+	DAT_LMR_TRIPLET empty = rig_local(&r.a, 0, 0);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 0);
+
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &empty, rig_cookie(3), &t, 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 3, 0);
+	cr_assert_eq(r.hot->rdma_read(r.a.ep, 0, NULL, rig_cookie(4), &t, 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 4, 0);
+}
+
+Test(data, post_recv__scatters_over_segments)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 250);
+	DAT_LMR_TRIPLET b[4] = { rig_local(&r.b, 0, 100), rig_local(&r.b, 200, 0),
+				 rig_local(&r.b, 300, 100), rig_local(&r.b, 600, 100) };
+
+	for (int i = 0; i < 250; i++)
+		r.a.mem[i] = (uint8_t)(i + 5);
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 4, b, rig_cookie(1), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(2), 0), DAT_SUCCESS);
+	expect_dto(r.b.recv, r.b.ep, 1, 250);
+	cr_assert_arr_eq(r.b.mem, r.a.mem, 100);
+	cr_assert_arr_eq(r.b.mem + 300, r.a.mem + 100, 100);
+	cr_assert_arr_eq(r.b.mem + 600, r.a.mem + 200, 50);
+	cr_assert_eq(r.b.mem[650], 0);
+}
+
+/* Many more posts than the 16 bits of a producer index: every position of the ring, several laps. */
+Test(data, rdma_write__over_the_wrap_of_ring_and_index)
+{
+	static const size_t lengths[] = { 8, 100, 180, 40, 28, 600 };
+
+	for (uint32_t i = 0; i < 40000; i++) {
+		size_t n = lengths[i % 6];
+		DAT_LMR_TRIPLET l = rig_local(&r.a, 0, n);
+		DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, n);
+		DAT_EVENT ev;
+
+		memcpy(r.a.mem, &i, sizeof(i));
+		memcpy(r.a.mem + n - sizeof(i), &i, sizeof(i));
+		cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(i), &t, 0), DAT_SUCCESS);
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+		cr_assert_eq(memcmp(r.b.mem, r.a.mem, n), 0, "post %u", i);
+	}
+	cr_assert_gt(m5_ep(r.a.ep)->sq.pi, 65536);
+}
+
+Test(data, cq_poll__gives_the_same_as_dequeue)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8), b = rig_local(&r.b, 0, 64);
+	struct dap_event ev;
+
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), 0), DAT_SUCCESS);
+	cr_assert(m5_hw.cq_poll(r.b.recv, &ev));
+	cr_assert_eq(ev.number, DAP_EV_DTO);
+	cr_assert_eq(ev.dto.ep, r.b.ep);
+	cr_assert_eq(ev.dto.cookie, 5);
+	cr_assert_eq(ev.dto.length, 8);
+	cr_assert(m5_hw.cq_poll(r.a.request, &ev));
+	cr_assert_eq(ev.dto.cookie, 6);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS);
+	cr_assert(!m5_hw.cq_poll(r.a.request, &ev));
+	cr_assert(!m5_hw.cq_poll(r.b.recv, &ev));
+}
+
+Test(data, qp_idle__until_all_is_dequeued)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8), b = rig_local(&r.b, 0, 64);
+	bool recv, request;
+
+	m5_hw.qp_idle(r.b.ep, &recv, &request);
+	cr_assert(recv && request);
+	r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0);
+	r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), 0);
+	m5_hw.qp_idle(r.b.ep, &recv, &request);
+	cr_assert(!recv && request);
+	m5_hw.qp_idle(r.a.ep, &recv, &request);
+	cr_assert(recv && !request);
+	expect_dto(r.b.recv, r.b.ep, 5, 8);
+	expect_dto(r.a.request, r.a.ep, 6, 8);
+	m5_hw.qp_idle(r.a.ep, &recv, &request);
+	cr_assert(request);
+	m5_hw.qp_idle(r.b.ep, &recv, &request);
+	cr_assert(recv);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queues that fill up, and suppressed work that nobody polls for. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/softnic.h"
+#include "tests/mlx5/rig.h"
+
+static struct rig r;
+
+static void open_rig(void)
+{
+	struct rig_config c = { .attr = { .max_request_dtos = 13, .max_recv_dtos = 5 } };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+}
+
+static void close_rig(void)
+{
+	cr_assert_eq(rig_close(&r), 0, "the device found fault with the driver");
+}
+
+TestSuite(credit, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+
+	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
+}
+
+static bool is_full(DAT_RETURN ret)
+{
+	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
+}
+
+Test(credit, rdma_write__as_many_as_the_attributes_say)
+{
+	DAT_EVENT ev;
+
+	for (uint64_t lap = 0; lap < 50; lap++) {
+		for (uint64_t i = 0; i < 13; i++)
+			cr_assert_eq(write_8(lap * 100 + i, 0), DAT_SUCCESS);
+		cr_assert(is_full(write_8(0, 0)));
+		for (uint64_t i = 0; i < 13; i++) {
+			cr_assert(rig_event(&r, r.a.request, &ev));
+			cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64,
+				     lap * 100 + i);
+			/* Each event makes room for one. */
+			if (i == 0) {
+				cr_assert_eq(write_8(lap * 100 + 50, 0), DAT_SUCCESS);
+				cr_assert(is_full(write_8(0, 0)));
+			}
+		}
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert(rig_empty(&r, r.a.request));
+	}
+}
+
+Test(credit, post_recv__as_many_as_the_attributes_say)
+{
+	DAT_LMR_TRIPLET b = rig_local(&r.b, 0, 64), l = rig_local(&r.a, 0, 4);
+	DAT_EVENT ev;
+
+	for (uint64_t lap = 0; lap < 20; lap++) {
+		for (uint64_t i = 0; i < 5; i++)
+			cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(i), 0), DAT_SUCCESS);
+		cr_assert(is_full(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(9), 0)));
+		for (uint64_t i = 0; i < 5; i++) {
+			cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(i), 0), DAT_SUCCESS);
+			cr_assert(rig_event(&r, r.b.recv, &ev));
+			cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+			cr_assert(rig_event(&r, r.a.request, &ev));
+		}
+	}
+}
+
+/* Nobody ever dequeues: neither the send queue nor the CQ may fill up. */
+Test(credit, rdma_write__suppressed_for_ever)
+{
+	for (uint32_t i = 0; i < 100000; i++) {
+		memcpy(r.a.mem, &i, sizeof(i));
+		cr_assert_eq(write_8(i, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS, "post %u", i);
+	}
+	softnic_pump(m5_ia(r.ia)->ctl->soft);
+	cr_assert_eq(memcmp(r.b.mem, r.a.mem, 4), 0);
+	cr_assert(rig_empty(&r, r.a.request), "a suppressed success was reported");
+}
+
+/* The consumer polls: hidden completions are swallowed, the visible ones come in order. */
+Test(credit, rdma_write__suppressed_between_signalled)
+{
+	DAT_EVENT ev;
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		bool visible = i % 7 == 3;
+		DAT_RETURN ret = write_8(i, visible ? 0 : DAT_COMPLETION_SUPPRESS_FLAG);
+
+		cr_assert_eq(ret, DAT_SUCCESS, "post %u", i);
+		if (!visible)
+			continue;
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+	}
+	cr_assert(rig_empty(&r, r.a.request));
+}
+
+/* A visible completion that nobody has dequeued keeps its cookie while others are reaped. */
+Test(credit, reap__goes_no_further_than_a_visible_completion)
+{
+	unsigned int posted = 0;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 40; i++)
+		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	cr_assert_eq(write_8(77, 0), DAT_SUCCESS);
+	while (write_8(2, DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS)
+		cr_assert_lt(posted++, 13u, "the slot of the visible one was given away");
+	cr_assert(rig_event(&r, r.a.request, &ev));
+	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 77);
+	cr_assert_eq(write_8(3, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	cr_assert(rig_empty(&r, r.a.request));
+}
+
+/* Completions of two endpoints in one CQ: reaping for one leaves those of the other as they are. */
+Test(credit, reap__leaves_the_completions_of_others)
+{
+	struct rig_side s = r.a;
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	struct dap_ep *c, *d;
+	DAT_EVENT ev;
+
+	cr_assert_eq(rig_ep(&r, &s, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &d), 0);
+	cr_assert_eq(rig_connect(c, d), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		if (i % 100 == 0)
+			cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(5000 + i), &t, 0),
+				     DAT_SUCCESS);
+		cr_assert_eq(write_8(i, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS, "post %lu", i);
+	}
+	for (uint64_t i = 0; i < 1000; i += 100) {
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.ep_handle, c);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 5000 + i);
+	}
+	cr_assert(rig_empty(&r, r.a.request));
+	rig_ep_free(c);
+	rig_ep_free(d);
+}
+
+Test(credit, drain__ends_when_all_before_it_has)
+{
+	for (int i = 0; i < 13; i++)
+		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	cr_assert(m5_hw.qp_drain_done(r.a.ep));
+	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
+	cr_assert(m5_hw.qp_drain_done(r.a.ep), "still after the poll has swallowed it");
+}
+
+/* What is destroyed leaves nothing in the CQ; what else is there stays, in order. */
+Test(credit, qp_destroy__takes_its_completions_along)
+{
+	struct rig_side s = r.a;
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	struct dap_ep *c, *d;
+	DAT_EVENT ev;
+
+	cr_assert_eq(rig_ep(&r, &s, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &d), 0);
+	cr_assert_eq(rig_connect(c, d), 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(900), &t, 0), DAT_SUCCESS);
+		cr_assert_eq(write_8(i, 0), DAT_SUCCESS);
+	}
+	rig_ep_free(c);
+	for (uint64_t i = 0; i < 10; i++) {
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.ep_handle, r.a.ep);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+	}
+	cr_assert(rig_empty(&r, r.a.request));
+	cr_assert_eq(fake.log_count, 0, "a stale completion was polled: %s", fake.log);
+	rig_ep_free(d);
+}
+
+Test(credit, qp_create__refused_when_hidden_completions_have_no_room)
+{
+	struct dap_ep *ep[200];
+	unsigned int n = 0;
+	int err = 0;
+
+	while (n < 50 && !(err = rig_ep(&r, &r.a, &ep[n])))
+		n++;
+	cr_assert_eq(err, -ENOSPC);
+	while (n)
+		rig_ep_free(ep[--n]);
+	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0, "the room was not given back");
+	rig_ep_free(ep[0]);
+}
