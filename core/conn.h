@@ -45,5 +45,7 @@ void dap_rsp_free(struct dap_psp *rsp);
 /* ep is NULL for the request of a reserved service point. */
 int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size);
 void dap_cr_reject(struct dap_cr *cr);
+/* To another service point of the IA, which makes a request of its own of it. */
+int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual);
 
 #endif

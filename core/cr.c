@@ -118,6 +118,48 @@ static void cr_free(struct dap_cr *cr)
 	dap_obj_free(cr);
 }
 
+/* ---- handoff ---- */
+
+struct search {
+	uint64_t conn_qual;
+	struct dap_psp *found;
+};
+
+static void look(void *obj, void *arg)
+{
+	struct dap_psp *sp = obj;
+	struct search *s = arg;
+
+	if (sp->listener && sp->conn_qual == s->conn_qual)
+		s->found = sp;
+}
+
+static struct dap_psp *listening(struct dap_ia *ia, uint64_t conn_qual)
+{
+	struct search s = { .conn_qual = conn_qual };
+
+	dap_obj_each(DAP_PSP, ia, look, &s);
+	dap_obj_each(DAP_RSP, ia, look, &s);
+	return s.found;
+}
+
+/* Where the service point cannot take it (queue full) the peer is refused, as by that one itself. */
+int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
+{
+	struct dap_psp *to = listening(cr->obj.ia, conn_qual);
+	const struct dap_cm_request r = {
+		.path = &cr->remote_path, .from = cr->remote_addr, .conn_qual = conn_qual,
+		.private_data = cr->private_data, .private_data_size = cr->private_data_size,
+	};
+
+	if (!to)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (dap_conn_request(to, cr->conn, &r))
+		dap_cm_release(cr->conn);
+	cr_free(cr);
+	return 0;
+}
+
 void dap_cr_reject(struct dap_cr *cr)
 {
 	dap_cm_reject(cr->conn);

@@ -249,11 +249,21 @@ static void on_device(void *arg)
 	ia->hw->async_handle(ia);
 }
 
+/* Consumers hand an IA's address to their peers: it has to be one that can be connected to. */
+static void name_address(struct sockaddr_in *address)
+{
+	address->sin_family = AF_INET;
+	if (address->sin_addr.s_addr == htonl(INADDR_ANY))
+		address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
 int dap_conn_open(struct dap_ia *ia)
 {
 	int fd = ia->hw->async_fd ? ia->hw->async_fd(ia) : -1;
-	int err = dap_cm_open(&ops, &ia->caps.address, &ia->cm);
+	int err;
 
+	name_address(&ia->caps.address);
+	err = dap_cm_open(&ops, &ia->caps.address, &ia->cm);
 	if (err)
 		return err;
 	if (fd >= 0)

@@ -197,9 +197,7 @@ DAT_RETURN dap12_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 
 	if (!ia)
 		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
-	if (ep_handle == DAT_HANDLE_NULL)	/* asks us to make the endpoint */
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	if (!ep)
+	if (!ep)		/* nor do we make one for who has none: attribute ep_creator */
 		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!evd)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);
@@ -292,8 +290,7 @@ DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE handle)
 
 DAT_RETURN dap12_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL handoff)
 {
-	(void)handoff;
-	if (!dap_obj_get(handle, DAP_CR, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_CR);
-	return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	struct dap_cr *cr = dap_obj_get(handle, DAP_CR, NULL);
+
+	return cr ? dap12_return(dap_cr_handoff(cr, handoff)) : dap12_bad_handle(DAP_SUB_HANDLE_CR);
 }
