@@ -308,13 +308,15 @@ Test(ep, request__unconnected)
 	assert_ret(dat_ep_post_rdma_write(t.ep, 0, NULL, cookie, &remote, 0), DAT_INVALID_STATE);
 }
 
+/* The EVD has room for all that they may have outstanding. */
 Test(ep, ep_create__many)
 {
+	DAT_EVD_HANDLE evd = api_evd(&t, 100 * (7 + 9), DAT_EVD_DTO_FLAG);
 	DAT_EP_ATTR attr = some_attr();
 	DAT_EP_HANDLE ep[100];
 
 	for (int i = 0; i < 100; i++)
-		ep[i] = api_ep(&t, &attr);
+		assert_ok(dat_ep_create(t.ia, t.pz, evd, evd, t.conn_evd, &attr, &ep[i]));
 	for (int i = 0; i < 100; i++) {
 		assert_ok(post_recv(ep[i], 1));
 		assert_ok(dat_ep_free(ep[i]));

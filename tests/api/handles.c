@@ -176,7 +176,7 @@ static const struct call {
 	C(lmr_sync_read, IA, ANY_IA), C(lmr_sync_write, IA, ANY_IA), C(rmr_create, PZ, ANY_IA),
 	C(rmr_query, RMR, ANY_IA), C(rmr_free, RMR, ANY_IA), C(rmr_bind, RMR, ANY_IA),
 	C(rmr_bind_ep, EP, 0), C(psp_create, IA, ANY_IA), C(psp_create_evd, CONN_EVD, 0),
-	C(rsp_create, IA, ANY_IA), C(rsp_create_ep, EP, 0), C(rsp_create_evd, CONN_EVD, 0),
+	C(rsp_create, IA, ANY_IA), C(rsp_create_ep, EP, NULL_OK), C(rsp_create_evd, CONN_EVD, 0),
 	C(psp_free, IA, NO_KIND), C(rsp_free, IA, NO_KIND), C(cr_reject, IA, NO_KIND),
 	C(cno_free, IA, NO_KIND), C(srq_free, IA, NO_KIND), C(ep_disconnect, EP, ANY_IA),
 	C(ep_reset, EP, ANY_IA), C(get_context, IA, ANY_TYPE | ANY_IA),
