@@ -66,7 +66,7 @@ constants() {
 
 # What RETURN VALUES has an item for, with some text: returned, or said why not.
 listed_codes() {
-	awk '/^\.Sh / { in_values = $2 == "RETURN" } !in_values { next }
+	awk '/^\.Sh / { in_values = $0 == ".Sh RETURN VALUES" } !in_values { next }
 		$1 == ".It" { tags = ""; for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/) tags = tags " " $i; next }
 		tags { print tags; tags = "" }' "$1" | tr -s '\n' ' '
 }
