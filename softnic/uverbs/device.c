@@ -133,8 +133,8 @@ static int device_get(unsigned int index, struct uv_device **out)
 }
 
 /*
- * close() is not ours, so contexts end late: when their number is given out again, or when nobody
- * has the reading end of their asynchronous events any more.
+ * Contexts whose close() went past us: their number is given out again, or nobody has the reading
+ * end of their asynchronous events any more.
  */
 static void sweep(struct uv_device *dev, int fd)
 {
@@ -180,9 +180,14 @@ static bool is_bar(const struct uv_device *dev, const struct stat *st)
 	return dev->bar_ino == st->st_ino && dev->bar_dev == st->st_dev;
 }
 
+bool uv_any_device(void)
+{
+	return atomic_load_explicit(&any_device, memory_order_relaxed);
+}
+
 struct uv_device *uv_device_of(const struct stat *st)
 {
-	if (!atomic_load_explicit(&any_device, memory_order_relaxed))
+	if (!uv_any_device())
 		return NULL;
 	for (unsigned int i = 0; i < UV_DEVICES; i++) {
 		struct uv_device *dev = live[i];
@@ -240,7 +245,7 @@ void uv_pump(void)
 	static _Thread_local bool inside;
 	static _Thread_local unsigned int idle;
 
-	if (!atomic_load_explicit(&any_device, memory_order_relaxed) || inside)
+	if (!uv_any_device() || inside)
 		return;
 	inside = true;
 	idle = pump_all() ? 0 : idle + 1;

@@ -120,6 +120,7 @@ unsigned int uv_device_count(void);		/* SOFTNIC_DEVICES; how many there could be
 int uv_open_device(unsigned int index);		/* a new fd, or -errno */
 struct uv_device *uv_device_of(const struct stat *st);
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
+bool uv_any_device(void);		/* in this process or in the one it was forked from */
 void uv_ctx_close(struct uv_ctx *ctx);
 void uv_pump(void);
 void uv_report(void);
@@ -215,6 +216,7 @@ int uv_real_open(const char *path, int flags, mode_t mode);
 int uv_real_stat(const char *path, struct stat *st);
 int uv_real_fstat(int fd, struct stat *st);
 int uv_real_access(const char *path, int mode);
+int uv_real_close(int fd);
 int uv_real_ioctl(int fd, unsigned long request, void *arg);
 int uv_real_socket(int domain, int type, int protocol);
 int uv_real_spin_unlock(pthread_spinlock_t *lock);

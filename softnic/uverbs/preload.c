@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The C library's names that rdma-core reaches the kernel by. Anything that does not concern our
- * device goes straight on. mmap, read, poll and close need no place here: the descriptor that a
- * program gets is the BAR's own memfd, and events come through pipes.
+ * device goes straight on. mmap, read and poll need no place here: the descriptor that a program
+ * gets is the BAR's own memfd, and events come through pipes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@ EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
 EXPORT int access(const char *path, int mode);
+EXPORT int close(int fd);
 EXPORT int ioctl(int fd, unsigned long request, ...);
 EXPORT int socket(int domain, int type, int protocol);
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
@@ -123,6 +124,26 @@ int fstat64(int fd, struct stat64 *st)
 int access(const char *path, int mode)
 {
 	return device_path(path) < 0 ? uv_real_access(path, mode) : 0;
+}
+
+/* The last thing that a context's memory may rely on: no DMA after this. */
+int close(int fd)
+{
+	struct uv_device *dev;
+	struct uv_ctx *ctx;
+	struct stat st;
+
+	if (!uv_any_device() || uv_real_fstat(fd, &st))
+		return uv_real_close(fd);
+	dev = uv_device_of(&st);
+	if (dev && !dev->detached) {
+		pthread_mutex_lock(&dev->lock);
+		ctx = uv_ctx_of(dev, fd);
+		if (ctx)
+			uv_ctx_close(ctx);
+		pthread_mutex_unlock(&dev->lock);
+	}
+	return uv_real_close(fd);
 }
 
 int ioctl(int fd, unsigned long request, ...)

@@ -51,6 +51,13 @@ int uv_real_access(const char *path, int mode)
 	return f(path, mode);
 }
 
+int uv_real_close(int fd)
+{
+	REAL(int (int), "close");
+
+	return f(fd);
+}
+
 int uv_real_ioctl(int fd, unsigned long request, void *arg)
 {
 	REAL(int (int, unsigned long, ...), "ioctl");

@@ -29,6 +29,13 @@ static void pair(struct st_end *a, struct st_end *b)
 	st_connect(a, b);
 }
 
+static void unpair(struct st_end *a, struct st_end *b)
+{
+	st_destroy(a);
+	st_destroy(b);
+	st_close(a->ctx);
+}
+
 static void take_event(struct st_end *end)
 {
 	struct ibv_cq *cq;
@@ -58,8 +65,7 @@ Test(stock, cq_event__one_for_each_arm)
 		cr_assert_not(st_readable(b.chan->fd, 20), "two events for one arm");
 	}
 	cr_assert_not(st_readable(a.chan->fd, 0), "an event that nobody armed");
-	st_destroy(&a);
-	st_destroy(&b);
+	unpair(&a, &b);
 }
 
 Test(stock, cq_event__at_once_when_something_is_there_already)
@@ -72,8 +78,7 @@ Test(stock, cq_event__at_once_when_something_is_there_already)
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
 	take_event(&b);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-	st_destroy(&a);
-	st_destroy(&b);
+	unpair(&a, &b);
 }
 
 Test(stock, cq_event__solicited_only)
@@ -90,8 +95,7 @@ Test(stock, cq_event__solicited_only)
 	send_small(&a, IBV_SEND_SOLICITED);
 	take_event(&b);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-	st_destroy(&a);
-	st_destroy(&b);
+	unpair(&a, &b);
 }
 
 /* ibv_destroy_cq waits for the acknowledgement of what was read: of unread events there is none. */
@@ -106,6 +110,7 @@ Test(stock, destroy_cq__with_events_unread)
 	cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS));
 	st_destroy(&b);
 	st_destroy(&a);
+	st_close(a.ctx);
 }
 
 Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
@@ -124,8 +129,7 @@ Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
 	cr_assert_eq(ibv_get_cq_event(b.chan, &cq, &context), 0);
 	cr_assert_eq(cq, b.cq);
 	ibv_ack_cq_events(cq, 1);
-	st_destroy(&a);
-	st_destroy(&b);
+	unpair(&a, &b);
 }
 
 static void set_nonblocking(int fd)
@@ -148,8 +152,7 @@ Test(stock, async_event__access_error_at_the_responder)
 	cr_assert_eq(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
 	cr_assert_eq(event.element.qp, b.qp);
 	ibv_ack_async_event(&event);
-	st_destroy(&a);
-	st_destroy(&b);
+	unpair(&a, &b);
 }
 
 Test(stock, destroy_qp__with_its_event_unread)
@@ -162,4 +165,5 @@ Test(stock, destroy_qp__with_its_event_unread)
 	st_destroy(&b);
 	cr_assert_not(st_readable(a.ctx->async_fd, 0), "an event of a QP that is gone");
 	st_destroy(&a);
+	st_close(a.ctx);
 }

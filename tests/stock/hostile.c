@@ -68,6 +68,7 @@ Test(stock, ioctl__shorter_than_its_command)
 	}
 	cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_QUERY_DEVICE, NULL, 0, 0), ENOSPC);
 	cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_POST_SEND, zero, 32, 0), EOPNOTSUPP);
+	st_close(ctx);
 }
 
 Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
@@ -94,6 +95,8 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), EINVAL,
 		     "another context's PD");
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
+	st_close(other);
 }
 
 Test(stock, ioctl__headers_that_lie)
@@ -117,6 +120,7 @@ Test(stock, ioctl__headers_that_lie)
 	cr_expect_eq(errno, EFAULT);
 	c.hdr.object_id = 0x7777;
 	cr_expect_eq(run(ctx, &c), EPROTONOSUPPORT);
+	st_close(ctx);
 }
 
 Test(stock, ioctl__queues_of_impossible_shape)
@@ -140,4 +144,5 @@ Test(stock, ioctl__queues_of_impossible_shape)
 	cr_expect_null(ibv_create_qp(pd, &attr), "RC only, so far");
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
+	st_close(ctx);
 }

@@ -19,6 +19,11 @@ struct ibv_context *st_open(void)
 	return ctx;
 }
 
+void st_close(struct ibv_context *ctx)
+{
+	cr_assert_eq(ibv_close_device(ctx), 0);
+}
+
 void st_create(struct st_end *end, struct ibv_context *ctx)
 {
 	struct ibv_qp_init_attr attr = {

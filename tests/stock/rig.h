@@ -21,10 +21,8 @@ struct st_end {
 	uint8_t *buf;
 };
 
-/* Not preloaded (a sanitizer build): the test is skipped. For .init of a suite. */
-void st_need_front(void);
-
 struct ibv_context *st_open(void);
+void st_close(struct ibv_context *ctx);
 void st_create(struct st_end *end, struct ibv_context *ctx);
 void st_destroy(struct st_end *end);		/* all but the context */
 void st_connect(struct st_end *a, struct st_end *b);

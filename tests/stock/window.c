@@ -24,6 +24,7 @@ static void teardown(struct fixture *f)
 {
 	st_destroy(&f->a);
 	st_destroy(&f->b);
+	st_close(f->a.ctx);
 }
 
 static enum ibv_wc_status bind1(struct st_end *end, struct ibv_mw *mw, uint32_t at, uint32_t len)
