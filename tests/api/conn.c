@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,19 +181,45 @@ static void be_asked(struct side *s, struct side *peer)
 	side_request(s);
 }
 
-/* The peer's RTU cannot come: it is stopped in the middle of its own connect. */
-static void complete_never(struct side *s, struct side *peer)
+/* With nothing to receive it at the peer, a send stays outstanding. */
+static void be_leaving(struct side *s, struct side *peer)
+{
+	side_pair(s, peer);
+	assert_ok(side_send(s, s->ep, 1));
+	assert_ok(dat_ep_disconnect(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+/* The peer is stopped before it can answer. */
+static void complete_never(struct side *s, struct th_child *stopped)
 {
 	DAT_CR_HANDLE cr;
 
 	side_listen(s);
-	side_connect(peer);
+	cr_assert_eq(th_meet(stopped->sock), 0);
 	cr = side_request(s);
-	assert_ok(dat_ep_disconnect(peer->ep, DAT_CLOSE_ABRUPT_FLAG));
-	(void)dat_cr_accept(cr, s->ep, 0, NULL);
+	cr_assert_eq(kill(stopped->pid, SIGSTOP), 0);
+	assert_ok(dat_cr_accept(cr, s->ep, 0, NULL));
 }
 
-void side_bring(struct side *s, struct side *peer, DAT_EP_STATE state)
+static int connector(int sock, void *arg)
+{
+	struct side s;
+
+	(void)arg;
+	side_open(&s);
+	th_meet(sock);
+	side_connect(&s);
+	th_sleep_ms(60000);
+	return 0;
+}
+
+void side_spawn_connector(struct th_child *child)
+{
+	conn_qual();
+	cr_assert_eq(th_spawn(child, connector, NULL), 0);
+}
+
+void side_bring(struct side *s, struct side *peer, struct th_child *child, DAT_EP_STATE state)
 {
 	switch (state) {
 	case DAT_EP_STATE_UNCONNECTED:
@@ -214,8 +241,11 @@ void side_bring(struct side *s, struct side *peer, DAT_EP_STATE state)
 		assert_ok(dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG));
 		side_event(s, s->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		break;
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+		be_leaving(s, peer);
+		break;
 	default:
-		complete_never(s, peer);
+		complete_never(s, child);
 	}
 	cr_assert_eq(side_state(s->ep), state);
 }

@@ -45,7 +45,10 @@ DAT_RETURN side_send(struct side *s, DAT_EP_HANDLE ep, DAT_UINT64 cookie);
 /* Waits for the next completion and checks its cookie. */
 DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie);
 
-/* Brings s->ep into the state by calls that any consumer can make; peer is at the other end. */
-void side_bring(struct side *s, struct side *peer, DAT_EP_STATE state);
+/* Brings s->ep into the state by calls that any consumer can make. peer is at the other end; for
+ * COMPLETION_PENDING it is child, which will be stopped. */
+void side_bring(struct side *s, struct side *peer, struct th_child *child, DAT_EP_STATE state);
+/* A process with one side, which connects after th_meet. Before this process opens its own. */
+void side_spawn_connector(struct th_child *child);
 
 #endif
