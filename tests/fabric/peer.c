@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,4 +190,33 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
 	cr_assert_eq(th_join(&child, 5000), 0);
 	sn_fab_close(port.fab);
+}
+
+/* A child that no fork handler saw has no memory to spoil. */
+Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
+{
+	struct port a, b;
+	int status;
+	pid_t pid;
+
+	port_open(&a, 0);
+	port_open(&b, 0);
+	port_aim(&a, &b.addr);
+	port_aim(&b, &a.addr);
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		port_send(&a, 66, 64);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFSIGNALED(status));
+	cr_assert_eq(port_send(&a, 1, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 2);
+	cr_assert_eq(b.bad + b.disordered, 0);
+	sn_fab_close(a.fab);
+	sn_fab_close(b.fab);
 }

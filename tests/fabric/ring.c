@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The ring by itself: order, room, wrap-around, and words that cannot be true. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
+#include "tests/harness/harness.h"
 
 #define SIZE (64u << 10)
 
@@ -160,4 +162,110 @@ Test(ring, hostile_head__breaks_the_producer_not_the_memory)
 		cr_assert_eq(put(&p, bytes, sizeof(bytes)), SN_RING_BROKEN);
 		teardown(&p);
 	}
+}
+
+/*
+ * Both sides of a wake-up at the same moment, many times: whoever comes second has to see the
+ * first. Without the order between each side's store and its load both miss it now and then.
+ */
+enum { ROUNDS = 200000 };
+
+struct race {
+	struct pair p;
+	atomic_uint round, done;
+	bool room;			/* the race for room instead of the one for records */
+	bool saw;			/* the other thread's answer of this round */
+};
+
+static void until(atomic_uint *word, unsigned int value)
+{
+	unsigned int turns;
+
+	for (turns = 0; atomic_load(word) != value; turns++)
+		if (turns % 1024 == 1023)
+			th_yield();
+}
+
+static void stagger(unsigned int n)
+{
+	while (n--)
+		__asm__ volatile("" ::: "memory");
+}
+
+static void drain(struct pair *p)
+{
+	const void *data;
+	int len;
+
+	while ((len = sn_ring_peek(&p->rx, &data)) > 0)
+		sn_ring_pop(&p->rx, (size_t)len);
+}
+
+/* Puts a record (or gives all room back) and says whether it saw a sleeper. */
+static void *other_side(void *arg)
+{
+	struct race *r = arg;
+	unsigned int i;
+
+	for (i = 1; i <= ROUNDS; i++) {
+		until(&r->round, i);
+		stagger(i * 7 % 61);
+		if (r->room) {
+			drain(&r->p);
+			r->saw = sn_ring_take_starved(&r->p.rx);
+		} else {
+			put(&r->p, "x", 1);
+			r->saw = sn_ring_take_sleeper(&r->p.tx);
+		}
+		atomic_store(&r->done, i);
+	}
+	return NULL;
+}
+
+static void race(struct race *r)
+{
+	static const uint8_t big[SN_FAB_MAX];
+	unsigned int i, lost = 0;
+	const void *data;
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, other_side, r), 0);
+	for (i = 1; i <= ROUNDS; i++) {
+		bool sleeps;
+
+		while (r->room && put(&r->p, big, sizeof(big)) == SN_RING_OK)
+			;
+		/* Both have the lines that they are about to write: only a fence orders them. */
+		(void)sn_ring_peek(&r->p.rx, &data);
+		atomic_store(&r->round, i);
+		stagger(i * 5 % 1511);
+		sleeps = r->room ? sn_ring_await_room(&r->p.tx, sizeof(big)) :
+				   sn_ring_await_record(&r->p.rx);
+		until(&r->done, i);
+		lost += sleeps && !r->saw;
+		atomic_store(&r->p.ctl->asleep, 0);
+		atomic_store(&r->p.ctl->starved, 0);
+		if (!r->room)
+			drain(&r->p);
+	}
+	pthread_join(thread, NULL);
+	cr_assert_eq(lost, 0, "%u of %u wake-ups lost", lost, ROUNDS);
+}
+
+Test(ring, put_beside_falling_asleep__is_never_missed, .timeout = 60)
+{
+	struct race r = {0};
+
+	setup(&r.p);
+	race(&r);
+	teardown(&r.p);
+}
+
+Test(ring, pop_beside_starving__is_never_missed, .timeout = 60)
+{
+	struct race r = {.room = true};
+
+	setup(&r.p);
+	race(&r);
+	teardown(&r.p);
 }

@@ -358,6 +358,28 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 	finish("", "");
 }
 
+/* The ACK of a later message shows that an answer was lost: no need to wait for the timer. */
+Test(rc_error, read__whose_answer_is_lost_is_asked_again_at_the_next_ack)
+{
+	uint64_t start;
+
+	setup_with(&(struct rig_conn){.timeout = 21});	/* 8.6 s */
+	rig_fill(rb.data, 5000, 3);
+	cr_assert_eq(softnic_fault(rb.nic, "drop=1"), 0);
+	read_from(rb.data, rb.key, 5000);
+	rig_ring(&a);
+	rig_settle(&ra, &rb);
+	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
+	start = th_now_ms();
+	write_to(rb.data + 8192, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, &rb, 0, 0, 0);
+	expect(&ra, &rb, 0, 0, 1);
+	cr_assert(rig_filled(ra.data, 5000, 3));
+	cr_assert_lt(th_now_ms() - start, 5000);
+	finish("", "");
+}
+
 Test(rc_error, peer_qp__destroyed_or_reset_answers_nothing)
 {
 	setup_with(&(struct rig_conn){.retry = 1});
