@@ -83,7 +83,7 @@ struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned
 {
 	struct drv *d = calloc(1, sizeof(*d));
 	struct softnic_config config = {
-		.flags = (flags ^ SOFTNIC_NO_THREAD) | SOFTNIC_LOOPBACK_ONLY,
+		.flags = flags ^ (SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY),
 		.seed = 42,
 		.host = { .dma = dma, .irq = handler, .ctx = d },
 	};

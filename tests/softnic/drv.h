@@ -59,7 +59,7 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
-/* flags: SOFTNIC_NO_THREAD here means that there is one. */
+/* flags are turned: without any there is no thread and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 /* Fails the test when the device does not open. close fails it when a violation was not expected. */
 struct drv *drv_open(unsigned int flags);
