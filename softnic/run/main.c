@@ -29,7 +29,8 @@ static const char doc[] =
 	"on one machine reach each other:\n\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c &\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c 127.0.0.1\n\n"
-	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its driver.\n\n"
+	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its driver; "
+	"with SOFTNIC_TRACE=1 it prints each uverbs command and how it ended.\n\n"
 	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not found, "
 	"126 when it cannot be run, 125 when this program itself is in trouble.";
 

@@ -254,13 +254,19 @@ void uv_pump(void)
 	inside = false;
 }
 
+bool uv_asked(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && strcmp(value, "1") == 0;
+}
+
 /* The model's complaints, for a test that asked for them. */
 void uv_report(void)
 {
-	const char *strict = getenv("SOFTNIC_STRICT");
 	struct softnic_violation v[32];
 
-	if (!strict || strcmp(strict, "1") != 0)
+	if (!uv_asked("SOFTNIC_STRICT"))
 		return;
 	for (unsigned int i = 0; i < UV_DEVICES; i++) {
 		size_t n = live[i] ? softnic_violations(live[i]->nic, v, 32) : 0;

@@ -31,7 +31,7 @@ enum {
 	UV_MINOR = 192,
 	UV_DEVICES = 16,
 	UV_HASH = 256,
-	UV_EQ_LOG = 8,
+	UV_EQ_LOG = 12,
 	UV_ASYNC_RECORD = sizeof(struct ib_uverbs_async_event_desc),
 	UV_COMP_RECORD = sizeof(struct ib_uverbs_comp_event_desc),
 };
@@ -124,6 +124,7 @@ bool uv_any_device(void);		/* in this process or in the one it was forked from *
 void uv_ctx_close(struct uv_ctx *ctx);
 void uv_pump(void);
 void uv_report(void);
+bool uv_asked(const char *variable);		/* is it 1? */
 
 /* ---- command.c: PRM commands */
 int uv_cmd(struct uv_device *dev, const void *in, size_t inlen, void *out, size_t outlen);

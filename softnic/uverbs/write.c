@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -54,7 +54,7 @@ int uv_write(struct uv_req *req, uint32_t number)
 	if (!req->ctx->async && cmd->run != uv_get_context)
 		return -EINVAL;
 	err = cmd->run(req);
-	if (getenv("SOFTNIC_TRACE"))
-		fprintf(stderr, "softnic: %s: %d\n", cmd->name, err);
+	if (uv_asked("SOFTNIC_TRACE"))
+		fprintf(stderr, "softnic: %s: %s\n", cmd->name, err ? strerror(-err) : "done");
 	return err;
 }
