@@ -183,11 +183,13 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 #endif
 }
 
-M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n)
+/* A doorbell of 8 bytes is the head of the last WQE's ctrl segment, where there are several. */
+M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
 {
 	bool whole = n <= sq->bf && (pi & sq->mask) + n <= sq->mask + 1;
+	const void *data = whole ? (const void *)m5_sq_at(sq, pi) : &ctrl;
 
-	softnic_mmio_write(sq->soft, sq->uar_page, M5_UAR_REG + sq->bf_half, m5_sq_at(sq, pi),
+	softnic_mmio_write(sq->soft, sq->uar_page, M5_UAR_REG + sq->bf_half, data,
 			   whole ? (size_t)n << M5_BB_SHIFT : 8);
 }
 
@@ -202,7 +204,7 @@ M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 	dap_wmb_wqe_before_dbrec();
 	dap_store_dbrec(&sq->dbrec[1], __builtin_bswap32((pi + n) & 0xffff));
 	if (soft)
-		m5_ring_soft(sq, pi, n);
+		m5_ring_soft(sq, pi, n, ctrl);
 	else
 		m5_ring_silicon(sq, pi, n, ctrl, b);
 	sq->bf_half ^= 256;
