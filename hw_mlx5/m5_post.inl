@@ -186,15 +186,19 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 /* A doorbell of 8 bytes is the head of the last WQE's ctrl segment, where there are several. */
 M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
 {
-	bool whole = n <= sq->bf && (pi & sq->mask) + n <= sq->mask + 1;
-	const void *data = whole ? (const void *)m5_sq_at(sq, pi) : &ctrl;
+	uint32_t offset = M5_UAR_REG + sq->bf_half;
+	uint64_t db = ctrl[0];
 
-	softnic_mmio_write(sq->soft, sq->uar_page, M5_UAR_REG + sq->bf_half, data,
-			   whole ? (size_t)n << M5_BB_SHIFT : 8);
+	if (m5_likely(n <= sq->bf && (pi & sq->mask) + n <= sq->mask + 1))
+		softnic_mmio_write(sq->soft, sq->uar_page, offset, m5_sq_at(sq, pi),
+				   (size_t)n << M5_BB_SHIFT);
+	else
+		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
 }
 
 /*
- * Tells the device of the WQE of n blocks at pi; b: its only block, where that is in registers.
+ * Tells the device of n blocks of work at pi; b: the only one, where that is in registers. An
+ * 8-byte doorbell carries the ctrl segment of the last WQE; BlueFlame is for a single one.
  * The halves of a BlueFlame register take turns (PRM, "BlueFlame").
  */
 M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,

@@ -37,8 +37,25 @@ struct rig_config {
 
 /* 0, or the first error, with nothing left behind. */
 int rig_open(struct rig *r, const struct rig_config *config);
-/* The number of violations that the device has counted: read before it is closed. */
-size_t rig_close(struct rig *r);
+/*
+ * Closes all. Fails the test when the device found fault with the driver, or is left with an
+ * object. excused: one violation that the test is about, or NULL.
+ */
+void rig_close(struct rig *r, const char *excused);
+
+/*
+ * A test with a rig around it. Not by the suite's init and fini: there an assertion, or a crash,
+ * would change nothing.
+ */
+#define RIG_TEST(suite, call)                                                                      \
+	static void suite##_##call(void);                                                          \
+	Test(suite, call)                                                                          \
+	{                                                                                          \
+		open_rig();                                                                        \
+		suite##_##call();                                                                  \
+		close_rig();                                                                       \
+	}                                                                                          \
+	static void suite##_##call(void)
 
 /* Each 0 or -errno, for tests that fail one of them. */
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Windows: what a context gives access to, and when it does no more. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/mlx5/rig.h"
+
+#define RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+static struct rig r;
+static struct dap_rmr *rmr;
+static struct dap_ep *c, *d;		/* a second connection of the same zone: c beside b */
+
+static void open_rig(void)
+{
+	struct rig_config config = { 0 };
+
+	cr_assert_eq(rig_open(&r, &config), 0);
+	cr_assert_eq(rig_rmr(&r, &rmr), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.a, &d), 0);
+	cr_assert_eq(rig_connect(c, d), 0);
+}
+
+static void close_rig(void)
+{
+	rig_ep_free(c);
+	rig_ep_free(d);
+	rig_rmr_free(rmr);
+	cr_assert_eq(r.b.lmr->binds, 0);
+	rig_close(&r, "remote.access");
+}
+
+TestSuite(bind, .timeout = 60);
+
+static DAT_RETURN bind_on(struct dap_ep *ep, size_t off, size_t len, DAT_MEM_PRIV_FLAGS priv,
+			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	DAT_LMR_TRIPLET t = rig_local(&r.b, off, len);
+
+	return r.hot->rmr_bind(rmr, &t, priv, ep, rig_cookie(len + 1), flags, context);
+}
+
+static void expect_bind(uint64_t cookie)
+{
+	DAT_EVENT ev;
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *b = &ev.event_data.rmr_completion_event_data;
+
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	cr_assert_eq(ev.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	cr_assert_eq(b->rmr_handle, rmr);
+	cr_assert_eq(b->user_cookie.as_64, cookie);
+	cr_assert_eq(b->status, DAT_RMR_BIND_SUCCESS);
+}
+
+static DAT_DTO_COMPLETION_STATUS write_through(DAT_RMR_CONTEXT context, size_t off, size_t len)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, len);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, off, len);
+	DAT_EVENT ev;
+
+	t.rmr_context = context;
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(3), &t, 0), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.a.request, &ev));
+	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	return ev.event_data.dto_completion_event_data.status;
+}
+
+/* An access that is refused ends the connection: a fresh pair for the next try. */
+static void again(void)
+{
+	DAT_EVENT ev;
+
+	rig_ep_free(r.a.ep);
+	rig_ep_free(r.b.ep);
+	while (r.hot->evd_dequeue(r.b.request, &ev) == DAT_SUCCESS)
+		;
+	cr_assert_eq(rig_ep(&r, &r.a, &r.a.ep), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &r.b.ep), 0);
+	cr_assert_eq(rig_connect(r.a.ep, r.b.ep), 0);
+}
+
+RIG_TEST(bind, rmr_bind__gives_access_to_the_range)
+{
+	DAT_RMR_CONTEXT ctx;
+
+	cr_assert_eq(bind_on(r.b.ep, 100, 50, RW, 0, &ctx), DAT_SUCCESS);
+	cr_assert_eq(rmr->rmr_context, ctx);
+	cr_assert_eq(rmr->lmr, r.b.lmr);
+	cr_assert_eq(r.b.lmr->binds, 1);
+	expect_bind(51);
+	memcpy(r.a.mem, "through the window", 18);
+	cr_assert_eq(write_through(ctx, 100, 18), DAT_DTO_SUCCESS);
+	cr_assert_arr_eq(r.b.mem + 100, "through the window", 18);
+	cr_assert_eq(write_through(ctx, 132, 18), DAT_DTO_SUCCESS);
+	cr_assert_eq(write_through(ctx, 133, 18), DAT_DTO_ERR_REMOTE_ACCESS);
+	again();
+	cr_assert_eq(write_through(ctx, 99, 2), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+RIG_TEST(bind, rmr_bind__gives_no_more_rights_than_asked)
+{
+	DAT_RMR_CONTEXT ctx;
+
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, DAT_MEM_PRIV_REMOTE_READ_FLAG, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+	again();
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+}
+
+RIG_TEST(bind, rebind__ends_the_old_context)
+{
+	DAT_RMR_CONTEXT first, second;
+
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &first), DAT_SUCCESS);
+	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &second), DAT_SUCCESS);
+	expect_bind(65);
+	expect_bind(65);
+	cr_assert_neq(first, second);
+	cr_assert_eq(r.b.lmr->binds, 1);
+	cr_assert_eq(write_through(second, 1000, 8), DAT_DTO_SUCCESS);
+	cr_assert_eq(write_through(first, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+	again();
+	cr_assert_eq(write_through(second, 1000, 8), DAT_DTO_SUCCESS);
+}
+
+RIG_TEST(bind, unbind__ends_the_context)
+{
+	DAT_RMR_CONTEXT ctx, none;
+
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	cr_assert_eq(bind_on(r.b.ep, 0, 0, 0, 0, &none), DAT_SUCCESS);
+	expect_bind(65);
+	expect_bind(1);
+	cr_assert_null(rmr->lmr);
+	cr_assert_eq(r.b.lmr->binds, 0);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+	again();
+	cr_assert_eq(write_through(none, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+	again();
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+}
+
+RIG_TEST(bind, rmr_destroy__ends_the_context)
+{
+	struct dap_rmr *other;
+	DAT_RMR_CONTEXT ctx;
+	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
+	DAT_EVENT ev;
+
+	cr_assert_eq(rig_rmr(&r, &other), 0);
+	cr_assert_eq(r.hot->rmr_bind(other, &t, RW, r.b.ep, rig_cookie(1), 0, &ctx), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+	rig_rmr_free(other);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* More contexts than one key has variants: each works, none twice in 1020, the one before is dead. */
+RIG_TEST(bind, rebind__past_all_variants_of_a_key)
+{
+	static DAT_RMR_CONTEXT seen[1020];
+	DAT_RMR_CONTEXT before = 0;
+
+	for (unsigned int i = 0; i < 1100; i++) {
+		DAT_RMR_CONTEXT ctx;
+
+		cr_assert_eq(bind_on(r.b.ep, i, 64, RW, 0, &ctx), DAT_SUCCESS, "bind %u", i);
+		expect_bind(65);
+		for (unsigned int k = 0; k < i && k < 1020; k++)
+			cr_assert(i >= 1020 || seen[k] != ctx, "bind %u has the context of %u", i, k);
+		if (i < 1020)
+			seen[i] = ctx;
+		cr_assert_eq(write_through(ctx, i, 8), DAT_DTO_SUCCESS, "bind %u", i);
+		if (i % 255 == 0 && before) {
+			cr_assert_eq(write_through(before, i, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+			again();
+		}
+		before = ctx;
+	}
+}
+
+RIG_TEST(bind, rebind__through_another_endpoint)
+{
+	DAT_RMR_CONTEXT ctx[3];
+
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx[0]), DAT_SUCCESS);
+	/* The first one's completion is not dequeued: it must be found where it lies. */
+	cr_assert_eq(bind_on(c, 1000, 64, RW, 0, &ctx[1]), DAT_SUCCESS);
+	cr_assert_eq(bind_on(r.b.ep, 2000, 64, RW, 0, &ctx[2]), DAT_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		expect_bind(65);
+	cr_assert_eq(write_through(ctx[2], 2000, 8), DAT_DTO_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(write_through(ctx[i], (size_t)i * 1000, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+		again();
+	}
+}
+
+RIG_TEST(bind, rmr_bind__suppressed_for_ever)
+{
+	DAT_RMR_CONTEXT ctx;
+
+	for (int i = 0; i < 20000; i++)
+		cr_assert_eq(bind_on(i & 1 ? r.b.ep : c, 0, 64, RW, DAT_COMPLETION_SUPPRESS_FLAG, &ctx),
+			     DAT_SUCCESS, "bind %d", i);
+	cr_assert(rig_empty(&r, r.b.request), "a suppressed success was reported");
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+}
+
+/* A bind that was flushed has not happened: the next one starts from a key that is known. */
+RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
+{
+	DAT_RMR_CONTEXT ctx, flushed, next;
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(m5_hw.qp_error(c), 0);
+	c->state = DAP_EP_DISCONNECTED;
+	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
+	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &flushed), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	cr_assert_eq(ev.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "the old context lives");
+	again();
+	cr_assert_eq(write_through(flushed, 500, 8), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* The endpoint of the last bind is gone before anybody saw the bind complete. */
+RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
+{
+	DAT_RMR_CONTEXT ctx, next;
+
+	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	rig_ep_free(c);
+	cr_assert_eq(rig_ep(&r, &r.b, &c), 0);
+	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two contexts are valid");
+}
+
+/* What is posted behind a bind on its endpoint starts after it: the send may carry the context. */
+RIG_TEST(bind, post_send__after_a_bind_is_fenced)
+{
+	const struct m5_sq *sq = &m5_ep(r.b.ep)->sq;
+	DAT_LMR_TRIPLET l = rig_local(&r.b, 0, 8), b = rig_local(&r.a, 0, 64);
+	DAT_RMR_CONTEXT ctx;
+	const struct m5_ctrl_seg *ctrl;
+
+	r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(1), 0);
+	r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(1), 0);
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(r.hot->post_send(r.b.ep, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
+		ctrl = (const struct m5_ctrl_seg *)(sq->ring + ((sq->pi - 1) & sq->mask) * 64);
+		cr_assert_eq(ctrl->fm_ce_se >> 5, i ? 0 : m5_ia(r.ia)->dev.umr_fence >> 5);
+	}
+	cr_assert_neq(m5_ia(r.ia)->dev.umr_fence, 0, "this device would need no fence");
+}
+
+RIG_TEST(bind, rmr_bind__arguments)
+{
+	DAT_LMR_TRIPLET ok = rig_local(&r.b, 0, 64), t;
+	DAT_RMR_CONTEXT ctx = 99;
+	struct dap_pz *zone = r.b.lmr->pz;
+
+#define REFUSED(type, call)                                                                        \
+	cr_assert_eq(DAT_GET_TYPE(call), type, #call);                                             \
+	cr_assert_eq(ctx, 99)
+	REFUSED(DAT_INVALID_PARAMETER,
+		r.hot->rmr_bind(rmr, NULL, RW, r.b.ep, rig_cookie(1), 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER,
+		r.hot->rmr_bind(rmr, &ok, RW, r.b.ep, rig_cookie(1), 0, NULL));
+	REFUSED(DAT_INVALID_HANDLE, r.hot->rmr_bind(rmr, &ok, RW, NULL, rig_cookie(1), 0, &ctx));
+	REFUSED(DAT_INVALID_HANDLE, r.hot->rmr_bind(rmr, &ok, RW, r.b.lmr, rig_cookie(1), 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 0, 64, 0x44, 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 0, 64, RW, DAT_COMPLETION_SOLICITED_WAIT_FLAG, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 0, 64, RW, DAT_COMPLETION_UNSIGNALLED_FLAG, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, RIG_BYTES - 63, 64, RW, 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 1, RIG_BYTES, RW, 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, (size_t)-8, 64, RW, 0, &ctx));
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 8, (size_t)-16, RW, 0, &ctx));
+	t = ok;
+	t.lmr_context ^= 0x100;
+	REFUSED(DAT_INVALID_PARAMETER, r.hot->rmr_bind(rmr, &t, RW, r.b.ep, rig_cookie(1), 0, &ctx));
+	r.b.lmr->pz = NULL;
+	REFUSED(DAT_INVALID_PARAMETER, bind_on(r.b.ep, 0, 64, RW, 0, &ctx));
+	r.b.lmr->pz = zone;
+	r.b.lmr->priv = DAP_PRIV_LOCAL_READ;
+	REFUSED(DAT_PRIVILEGES_VIOLATION, bind_on(r.b.ep, 0, 64, RW, 0, &ctx));
+	r.b.lmr->priv = DAP_PRIV_LOCAL_WRITE;
+	REFUSED(DAT_PRIVILEGES_VIOLATION, bind_on(r.b.ep, 0, 64, RW, 0, &ctx));
+	r.b.lmr->priv = DAP_PRIV_ALL;
+	r.b.ep->state = DAP_EP_UNCONNECTED;
+	r.b.ep->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
+	REFUSED(DAT_INVALID_STATE, bind_on(r.b.ep, 0, 64, RW, 0, &ctx));
+	cr_assert(rig_empty(&r, r.b.request));
+	cr_assert_null(rmr->lmr);
+	cr_assert_eq(r.b.lmr->binds, 0);
+}
