@@ -45,6 +45,7 @@ static inline bool sn_rc_is_read(uint8_t opcode)
 }
 
 #define SN_RC_NO_GAP UINT32_MAX
+#define SN_RC_LEN_MAX (1u << 31)	/* IBTA 9.7.4.1.6: of a RDMA request */
 
 struct sn_rc_req {
 	uint32_t psn_next;	/* of the next new message */

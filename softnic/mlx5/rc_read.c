@@ -83,7 +83,7 @@ void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool d
 
 	if (duplicate && sn_psn_diff(sn_psn_add(read.psn, psns), qp->rc->resp.psn) > 0)
 		return;
-	if (!qp->rre || psns >= 1u << 23) {
+	if (!qp->rre || read.len > SN_RC_LEN_MAX) {
 		sn_rc_die(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return;
 	}

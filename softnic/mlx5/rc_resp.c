@@ -135,6 +135,10 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 	s->rkey = from_be32(pkt->reth.rkey);
 	s->len = from_be32(pkt->reth.len);
 	s->off = 0;
+	if (s->len > SN_RC_LEN_MAX) {
+		invalid_request(qp);
+		return false;
+	}
 	if (!s->len)
 		return true;
 	a = (struct sn_access){s->rkey, qp->pd, qp->qpn, SN_RW, s->va, s->len};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that sends whatever it likes: half sensible packets with the right PSN, half noise. It can
+ * break its own connection and nothing else.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/rc_wire.h"
+#include "tests/softnic/rc_rig.h"
+
+enum { PACKETS = 60000, ERR = 6, MTU = 256 };
+
+static struct rig rig;
+static struct rig_qp victim, a, b;
+static struct sn_fab *evil;
+static struct sn_fab_dest dest;
+static struct sn_addr self;
+static uint32_t psn, heard;
+static uint64_t rng = 99;
+
+static uint32_t draw(uint32_t below)
+{
+	rng = rng * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(rng >> 33) % below;
+}
+
+static void hear(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	(void)ctx, (void)src, (void)pkt, (void)len;
+	heard++;
+}
+
+static void gone(void *ctx, const struct sn_addr *peer)
+{
+	(void)ctx, (void)peer;
+}
+
+static void connect_victim(void)
+{
+	struct rig_peer peer = {.qpn = 0x111, .psn = draw(1 << 24), .mac = {2}};
+
+	rig_qp_to(&victim, CMD_2RST_QP);
+	memset(victim.dbr, 0, 8);
+	victim.rq_pi = victim.sq_pi = 0;
+	victim.psn = draw(1 << 24);
+	psn = peer.psn;
+	memcpy(peer.gid, self.raw, sizeof(peer.gid));
+	rig_connect_to(&victim, &peer, &(struct rig_conn){.mtu = 1, .timeout = 20});
+	for (int i = 0; i < 20; i++)
+		rig_recv(&victim, rig.data + 4096 * i, draw(3000) + 1);
+	/* Something to acknowledge and to answer: the requester hears nonsense too. */
+	rig_post(&victim, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 2000});
+	rig_post(&victim, &(struct rig_wr){.op = RIG_SEND, .va = rig.data, .len = 700});
+	rig_post(&victim, &(struct rig_wr){.op = RIG_FA, .va = rig.data, .len = 8});
+	rig_ring(&victim);
+}
+
+static size_t make(uint8_t *p)
+{
+	uint8_t opcode = (uint8_t)draw(SN_BTH_OPCODES);
+	const struct sn_bth_shape *shape = &sn_bth_shapes[opcode];
+	bool response = shape->class >= SN_C_READ_RESP;
+	uint32_t base = response ? victim.psn : psn, n;
+	struct sn_bth bth = {.opcode = opcode, .flags = (uint8_t)(draw(16) << 4),
+			     .pkey = to_be16(0xffff), .dqpn = to_be32(victim.qpn)};
+	struct sn_reth reth = {to_be64((uintptr_t)rig.data + draw(8192)),
+			       to_be32(draw(8) ? rig.key : draw(1u << 31)),
+			       to_be32(draw(4) ? draw(2000) : draw(1u << 31) * 2)};
+
+	bth.psn = to_be32((draw(2) << 31) | ((base + (draw(3) ? 0 : draw(8))) & SN_PSN_MASK));
+	n = draw(3) ? shape->header + (draw(2) ? MTU : draw(MTU + 20)) : draw(300);
+	n = n < 12 ? 12 : n;
+	for (uint32_t i = 0; i < n + 8; i++)
+		p[i] = (uint8_t)draw(256);
+	if (draw(20))
+		memcpy(p, &bth, sizeof(bth));
+	if (shape->parts & SN_P_RETH && draw(10))
+		memcpy(p + 12, &reth, sizeof(reth));
+	n = (n + 3) & ~3u;
+	memset(p + n, 0, SN_ICRC);
+	return n + SN_ICRC;
+}
+
+static void friends_still_talk(uint32_t seed)
+{
+	struct rig_cqe cqe;
+
+	while (rig_poll(&rig, &cqe))
+		;
+	while (rig_event(&rig) >= 0)
+		;
+	rig_fill(rig.data + (1u << 20), 3000, seed);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data + (1u << 20),
+					   .len = 3000, .raddr = rig.data + (2u << 20),
+					   .rkey = rig.key});
+	do
+		cqe = rig_wait(&rig, NULL);
+	while (cqe.qpn != a.qpn);
+	cr_assert_eq(cqe.op, 0);
+	cr_assert(rig_filled(rig.data + (2u << 20), 3000, seed));
+}
+
+Test(rc_fuzz, hostile_peer__breaks_only_itself, .timeout = 100)
+{
+	struct sn_fab_config config = {.deliver = hear, .down = gone};
+	uint8_t packet[512];
+	uint32_t i, deaths = 0;
+
+	rig_open(&rig, SOFTNIC_NO_THREAD, 5);
+	cr_assert_eq(getrandom(&config.gid, 16, 0), 16);
+	cr_assert_eq(sn_fab_open(&config, &evil), 0);
+	self = config.gid;
+	memcpy(dest.gid.raw, rig.gid, 16);
+	rig_qp(&rig, &a);
+	rig_qp(&rig, &b);
+	rig_connect(&a, &b, NULL);
+	rig_qp(&rig, &victim);
+	connect_victim();
+	for (i = 0; i < PACKETS; i++) {
+		size_t len = make(packet);
+		struct iovec iov = {packet, len};
+
+		sn_fab_send(evil, &dest, &iov, 1);
+		/* Mostly one at a time, so that the next one knows what was accepted. */
+		if (i % 4 == 3) {
+			rig_settle(&rig, NULL);
+			sn_fab_poll(evil, 1000);
+		}
+		if (!draw(3))
+			psn = (psn + 1) & SN_PSN_MASK;
+		if (i % 64 == 63 && rig_qp_state(&victim) == ERR) {
+			deaths++;
+			connect_victim();
+		}
+		if (i % 4096 == 4095)
+			friends_still_talk(i);
+	}
+	cr_assert_gt(deaths, 10, "the packets are too tame");
+	cr_assert_gt(heard, 1000);
+	sn_fab_close(evil);
+	rig_close(&rig);
+}
