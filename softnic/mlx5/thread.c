@@ -81,11 +81,10 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	return until;
 }
 
-static void sleep_until(struct sn_device *dev, uint64_t until)
+static void sleep_until_woken(struct sn_device *dev)
 {
 	struct epoll_event ev;
 
-	set_timer(dev, until);
 	epoll_wait(dev->epoll_fd, &ev, 1, -1);
 	drain(dev->timer_fd);
 	drain(dev->event_fd);
@@ -110,11 +109,15 @@ static void *run(void *arg)
 
 		if (now == pumps && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
+			/* With the lock: an inline pump that disarms shortens it from here on. */
+			set_timer(dev, until);
 			sn_leave(nic);
+		} else {
+			set_timer(dev, until);
 		}
 		pumps = now;
 		if (until)
-			sleep_until(dev, until);
+			sleep_until_woken(dev);
 		else
 			pause_or_yield(&b);
 	}
