@@ -101,18 +101,24 @@ examples() {
 			#include <stdio.h>
 			#include <stdlib.h>
 			#include <string.h>
-			void example(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
-				DAT_LMR_HANDLE lmr, DAT_RMR_HANDLE rmr, DAT_CR_HANDLE cr, DAT_SRQ_HANDLE srq,
-				DAT_CNO_HANDLE cno, DAT_LMR_TRIPLET segment, DAT_RMR_TRIPLET remote, char *buf,
-				size_t len, DAT_RETURN ret);
-			void example(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
-				DAT_LMR_HANDLE lmr, DAT_RMR_HANDLE rmr, DAT_CR_HANDLE cr, DAT_SRQ_HANDLE srq,
-				DAT_CNO_HANDLE cno, DAT_LMR_TRIPLET segment, DAT_RMR_TRIPLET remote, char *buf,
-				size_t len, DAT_RETURN ret)
+			extern DAT_IA_HANDLE ia;
+			extern DAT_PZ_HANDLE pz;
+			extern DAT_EP_HANDLE ep;
+			extern DAT_EVD_HANDLE evd;
+			extern DAT_LMR_HANDLE lmr;
+			extern DAT_RMR_HANDLE rmr;
+			extern DAT_CR_HANDLE cr;
+			extern DAT_LMR_TRIPLET segment;
+			extern DAT_RMR_TRIPLET remote;
+			extern char *buf;
+			extern size_t len;
+			extern DAT_RETURN ret;
+			void example(void);
+			void example(void)
 			{
 		END
 		echo '}' >>"$tmp/example.c"
-		$cc -fsyntax-only -Wall -Wextra -Wno-unused -Werror -Iinclude "$tmp/example.c" 2>&1
+		$cc -fsyntax-only -Wall -Wextra -Wno-unused-variable -Werror -Iinclude "$tmp/example.c" 2>&1
 	done | complain "examples that do not compile:"
 }
 
