@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections between two adapters of one process: how they come about, and how they end. */
+#include <string.h>
+
+#include "tests/api/conn.h"
+
+static struct side a, b;
+
+static void setup(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+static void teardown(void)
+{
+	side_close(&a);
+	side_close(&b);
+}
+
+TestSuite(conn, .init = setup, .fini = teardown, .timeout = 60);
+
+static void fill(unsigned char *buf, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		buf[i] = (unsigned char)(seed + 3 * i);
+}
+
+static DAT_RETURN connect_with(DAT_COUNT size, void *pd)
+{
+	return dat_ep_connect(a.ep, conn_host(), conn_qual(), DAT_TIMEOUT_INFINITE, size, pd,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* ---- connect and accept ---- */
+
+Test(conn, private_data__reach_both_sides)
+{
+	unsigned char ask[256], answer[256];
+	DAT_CONNECTION_EVENT_DATA ev;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	fill(ask, sizeof(ask), 1);
+	fill(answer, sizeof(answer), 2);
+	side_listen(&b);
+	assert_ok(connect_with(sizeof(ask), ask));
+	cr = side_request(&b);
+	assert_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	cr_assert_eq(param.private_data_size, 256);
+	cr_assert_eq(memcmp(param.private_data, ask, 256), 0);
+	cr_assert_null(param.local_ep_handle);
+	assert_ok(dat_cr_accept(cr, b.ep, 255, answer));
+	ev = side_event(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_assert_eq(ev.private_data_size, 0);
+	ev = side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_assert_eq(ev.private_data_size, 255);
+	cr_assert_eq(memcmp(ev.private_data, answer, 255), 0);
+	assert_ret(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+}
+
+Test(conn, private_data__none)
+{
+	DAT_CONNECTION_EVENT_DATA ev;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	cr_assert_eq(param.private_data_size, 0);
+	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+	ev = side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_assert_eq(ev.private_data_size, 0);
+}
+
+Test(conn, each_end_knows_the_other)
+{
+	DAT_EP_PARAM pa, pb;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ok(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &pa));
+	assert_ok(dat_ep_query(b.ep, DAT_EP_FIELD_ALL, &pb));
+	cr_assert_eq(pa.local_port_qual, param.remote_port_qual);
+	cr_assert_eq(pa.local_port_qual, pb.remote_port_qual);
+	cr_assert_eq(pb.local_port_qual, pa.remote_port_qual);
+	cr_assert_eq(((struct sockaddr_in *)pa.remote_ia_address_ptr)->sin_addr.s_addr,
+		     htonl(INADDR_LOOPBACK));
+	cr_assert_eq(((struct sockaddr_in *)pb.remote_ia_address_ptr)->sin_addr.s_addr,
+		     htonl(INADDR_LOOPBACK));
+}
+
+Test(conn, connect__arguments)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in none = { .sin_family = AF_INET };
+	unsigned char pd[300] = { 0 };
+	DAT_CR_HANDLE cr;
+
+	assert_code(connect_with(257, pd), DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	assert_code(connect_with(-1, pd), DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	assert_code(connect_with(1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	assert_code(side_try_connect(&a, a.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+#define TO(to, qos, flags)                                                                         \
+	dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)(to), conn_qual(), 1000000, 0, NULL, qos, flags)
+	assert_ret(TO(NULL, 0, 0), DAT_INVALID_PARAMETER);
+	assert_code(TO(&six, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	assert_code(TO(&none, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+	assert_ret(TO(conn_host(), DAT_QOS_PREMIUM, 0), DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(TO(conn_host(), 0, DAT_CONNECT_MULTIPATH_FLAG), DAT_MODEL_NOT_SUPPORTED);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_UNCONNECTED);
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ret(dat_cr_accept(cr, b.ep, 257, pd), DAT_INVALID_PARAMETER);
+	assert_ret(dat_cr_accept(cr, b.ep, -1, pd), DAT_INVALID_PARAMETER);
+	assert_ret(dat_cr_accept(cr, b.ep, 1, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dat_cr_accept(cr, NULL, 0, NULL), DAT_INVALID_HANDLE);
+	assert_ret(dat_cr_accept(cr, a.ep, 0, NULL), DAT_INVALID_HANDLE);	/* another IA's */
+	assert_ok(dat_cr_accept(cr, b.ep, 256, pd));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+Test(conn, reject)
+{
+	DAT_CR_HANDLE cr;
+
+	assert_ok(side_recv(&a, a.ep, 5));
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ok(dat_cr_reject(cr));
+	assert_ret(dat_cr_reject(cr), DAT_INVALID_HANDLE);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_dto(&a, 5), DAT_DTO_ERR_FLUSHED);
+	assert_ok(dat_ep_reset(a.ep));
+	side_pair(&a, &b);
+}
+
+Test(conn, connect__to_nobody)
+{
+	assert_ok(side_recv(&a, a.ep, 6));
+	assert_ok(side_try_connect(&a, a.ep, 200000));
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_dto(&a, 6), DAT_DTO_ERR_FLUSHED);
+}
+
+Test(conn, connect__before_the_service_point_is_there)
+{
+	side_connect(&a);
+	th_sleep_ms(30);
+	side_listen(&b);
+	assert_ok(dat_cr_accept(side_request(&b), b.ep, 0, NULL));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+Test(conn, accept__after_the_peer_gave_up)
+{
+	DAT_CR_HANDLE cr;
+
+	assert_ok(side_recv(&b, b.ep, 8));
+	side_listen(&b);
+	assert_ok(side_try_connect(&a, a.ep, 100000));
+	cr = side_request(&b);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	th_sleep_ms(20);
+	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_dto(&b, 8), DAT_DTO_ERR_FLUSHED);
+	side_quiet(&b);
+}
+
+Test(conn, dup_connect__goes_where_the_other_went)
+{
+	DAT_EP_HANDLE ep = side_ep(&a), other = side_ep(&b);
+
+	assert_ret(dat_ep_dup_connect(ep, a.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		   DAT_INVALID_STATE);
+	side_pair(&a, &b);
+	assert_ret(dat_ep_dup_connect(ep, a.ep, 0, 0, NULL, DAT_QOS_BEST_EFFORT),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(dat_ep_dup_connect(ep, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		   DAT_INVALID_HANDLE);
+	/* The passive end does not know where its peer would listen. */
+	assert_ret(dat_ep_dup_connect(other, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		   DAT_INVALID_PARAMETER);
+	assert_ok(dat_ep_dup_connect(ep, a.ep, CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT));
+	assert_ok(dat_cr_accept(side_request(&b), other, 0, NULL));
+	side_event(&a, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ret(dat_ep_dup_connect(a.ep, ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		   DAT_INVALID_STATE);
+}
+
+/* ---- parting ---- */
+
+Test(conn, disconnect__abrupt_is_done_when_it_returns)
+{
+	side_pair(&a, &b);
+	assert_ok(side_recv(&a, a.ep, 1));
+	assert_ok(side_recv(&b, b.ep, 2));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	cr_assert_eq(side_dto(&a, 1), DAT_DTO_ERR_FLUSHED);
+	cr_assert_eq(side_dto(&b, 2), DAT_DTO_ERR_FLUSHED);
+	side_quiet(&a);
+	side_quiet(&b);
+}
+
+Test(conn, disconnect__flags)
+{
+	assert_code(dat_ep_disconnect(a.ep, (DAT_CLOSE_FLAGS)2), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG2);
+}
+
+/* All that was posted arrives before the end does. */
+Test(conn, disconnect__graceful_completes_what_was_posted)
+{
+	side_pair(&a, &b);
+	for (DAT_UINT64 i = 0; i < 10; i++)
+		assert_ok(side_recv(&b, b.ep, 100 + i));
+	for (DAT_UINT64 i = 0; i < 10; i++)
+		assert_ok(side_send(&a, a.ep, i));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (DAT_UINT64 i = 0; i < 10; i++) {
+		cr_assert_eq(side_dto(&a, i), DAT_DTO_SUCCESS);
+		cr_assert_eq(side_dto(&b, 100 + i), DAT_DTO_SUCCESS);
+	}
+}
+
+Test(conn, disconnect__graceful_waits_for_the_peers_receive)
+{
+	side_pair(&a, &b);
+	assert_ok(side_send(&a, a.ep, 1));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	th_sleep_ms(50);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));	/* no-op */
+	assert_ok(side_recv(&b, b.ep, 2));
+	cr_assert_eq(side_dto(&b, 2), DAT_DTO_SUCCESS);
+	cr_assert_eq(side_dto(&a, 1), DAT_DTO_SUCCESS);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_quiet(&a);
+}
+
+Test(conn, disconnect__abrupt_ends_a_graceful_one)
+{
+	side_pair(&a, &b);
+	assert_ok(side_send(&a, a.ep, 1));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_dto(&a, 1), DAT_DTO_ERR_FLUSHED);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_quiet(&a);
+}
+
+Test(conn, disconnect__by_both_at_once)
+{
+	side_listen(&b);
+	for (int i = 0; i < 40; i++) {
+		side_pair(&a, &b);
+		assert_ok(dat_ep_disconnect(a.ep, (DAT_CLOSE_FLAGS)(i & 1)));
+		assert_ok(dat_ep_disconnect(b.ep, (DAT_CLOSE_FLAGS)(i >> 1 & 1)));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		side_quiet(&a);
+		side_quiet(&b);
+		assert_ok(dat_ep_reset(a.ep));
+		assert_ok(dat_ep_reset(b.ep));
+	}
+}
+
+Test(conn, disconnect__aborts_an_attempt)
+{
+	DAT_CR_HANDLE cr;
+
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	side_quiet(&a);
+	side_quiet(&b);
+}
+
+/* dat_ep_reset(3): the marker idiom. What is posted to a disconnected endpoint flushes, in order. */
+Test(conn, disconnected__marker_comes_last)
+{
+	side_pair(&a, &b);
+	for (DAT_UINT64 i = 0; i < 5; i++)
+		assert_ok(side_recv(&a, a.ep, i));
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_ok(side_recv(&a, a.ep, 99));
+	for (DAT_UINT64 i = 0; i < 5; i++)
+		cr_assert_eq(side_dto(&a, i), DAT_DTO_ERR_FLUSHED);
+	cr_assert_eq(side_dto(&a, 99), DAT_DTO_ERR_FLUSHED);
+	assert_ok(side_send(&a, a.ep, 98));
+	cr_assert_eq(side_dto(&a, 98), DAT_DTO_ERR_FLUSHED);
+}
+
+/* dat_ep_disconnect(3): on one EVD for all, completions precede the end of their connection. */
+Test(conn, disconnected__comes_after_the_completions)
+{
+	DAT_EVD_HANDLE all;
+	DAT_EP_HANDLE ep;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	assert_ok(dat_evd_create(a.ia, 32, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &all));
+	assert_ok(dat_ep_create(a.ia, a.pz, all, all, all, NULL, &ep));
+	for (DAT_UINT64 i = 0; i < 4; i++)
+		assert_ok(side_recv(&a, ep, i));
+	side_listen(&b);
+	assert_ok(side_try_connect(&a, ep, CONN_SOON));
+	assert_ok(dat_cr_accept(side_request(&b), b.ep, 0, NULL));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ok(side_send(&b, b.ep, 50));
+	assert_ok(dat_ep_disconnect(b.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (DAT_UINT64 i = 0; i < 6; i++) {
+		assert_ok(dat_evd_wait(all, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, i == 0 ? DAT_CONNECTION_EVENT_ESTABLISHED :
+			     i == 5 ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_DTO_COMPLETION_EVENT);
+		if (i == 0 || i == 5)
+			continue;
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i - 1);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.status,
+			     i == 1 ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED);
+	}
+}
+
+Test(conn, ep_free__ends_the_connection_for_the_peer)
+{
+	side_pair(&a, &b);
+	assert_ok(dat_ep_free(a.ep));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_quiet(&a);
+}
+
+Test(conn, ia_close__ends_the_connection_for_the_peer)
+{
+	side_pair(&a, &b);
+	side_close(&a);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_quiet(&b);
+}
+
+Test(conn, ia_close__with_requests_and_attempts_pending)
+{
+	DAT_RSP_HANDLE rsp;
+
+	side_listen(&b);
+	side_connect(&a);
+	side_request(&b);
+	assert_ok(dat_ep_connect(side_ep(&a), conn_host(), conn_qual() + 1, DAT_TIMEOUT_INFINITE, 0,
+				 NULL, 0, 0));
+	assert_ok(dat_rsp_create(b.ia, conn_qual() + 2, side_ep(&b), b.cr_evd, &rsp));
+	assert_ret(dat_ia_close(b.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	side_close(&b);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/* A broken protection on one side is the end of the connection for both. */
+Test(conn, broken__by_an_error_completion)
+{
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345678, .target_address = 0x1000,
+				    .segment_length = 64 };
+	DAT_LMR_TRIPLET t = { .lmr_context = a.context,
+			      .virtual_address = (DAT_VADDR)(uintptr_t)a.mem, .segment_length = 64 };
+	DAT_DTO_COOKIE cookie = { .as_64 = 3 };
+
+	side_pair(&a, &b);
+	assert_ok(side_recv(&a, a.ep, 1));
+	assert_ok(side_recv(&b, b.ep, 2));
+	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &t, cookie, &nowhere, DAT_COMPLETION_DEFAULT_FLAG));
+	cr_assert_eq(side_dto(&a, 3), DAT_DTO_ERR_REMOTE_ACCESS);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_DISCONNECTED);
+	cr_assert_eq(side_dto(&a, 1), DAT_DTO_ERR_FLUSHED);
+	cr_assert_eq(side_dto(&b, 2), DAT_DTO_ERR_FLUSHED);
+	side_quiet(&a);
+	side_quiet(&b);
+	assert_ok(dat_ep_reset(a.ep));
+	assert_ok(dat_ep_reset(b.ep));
+	side_pair(&a, &b);
+}
+
+/* No breakage of the last connection reaches the next one. */
+Test(conn, reset__many_times_under_errors)
+{
+	struct th_usage first, last;
+
+	for (int i = 0; i < 60; i++) {
+		DAT_EVENT ev;
+
+		side_pair(&a, &b);
+		for (DAT_UINT64 k = 0; k < 8; k++)
+			assert_ok(side_recv(&a, a.ep, k));
+		assert_ok(dat_ep_disconnect(i % 2 ? a.ep : b.ep, DAT_CLOSE_ABRUPT_FLAG));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		dat_evd_dequeue(a.dto_evd, &ev);
+		assert_ok(dat_ep_reset(a.ep));
+		assert_ok(dat_ep_reset(b.ep));
+		assert_ret(dat_evd_dequeue(a.dto_evd, &ev), DAT_QUEUE_EMPTY);
+		if (i == 20)
+			th_usage(&first);
+	}
+	th_usage(&last);
+	cr_assert_leq(last.fds, first.fds + 2);
+	cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
+}

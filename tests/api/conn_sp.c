@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Service points and connection requests. */
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/api/conn.h"
+
+static struct side a, b;
+
+static void setup(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+static void teardown(void)
+{
+	side_close(&a);
+	side_close(&b);
+}
+
+TestSuite(sp, .init = setup, .fini = teardown, .timeout = 60);
+
+Test(sp, psp_create__arguments)
+{
+	DAT_PSP_HANDLE psp = (DAT_PSP_HANDLE)&psp;
+
+	assert_ret(dat_psp_create(b.ia, conn_qual(), b.conn_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		   DAT_INVALID_HANDLE);		/* not for requests */
+	assert_ret(dat_psp_create(b.ia, conn_qual(), a.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		   DAT_INVALID_HANDLE);		/* another IA's */
+	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp),
+		   DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, (DAT_PSP_FLAGS)7, &psp),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_CONSUMER_FLAG, NULL),
+		   DAT_INVALID_PARAMETER);
+	cr_assert_eq(psp, (DAT_PSP_HANDLE)&psp);
+}
+
+Test(sp, psp_create__qualifier_in_use)
+{
+	DAT_PSP_HANDLE psp;
+
+	side_listen(&b);
+	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		   DAT_CONN_QUAL_IN_USE);
+	assert_ok(dat_psp_free(b.psp));
+	assert_ret(dat_psp_free(b.psp), DAT_INVALID_HANDLE);
+	side_listen(&b);
+	side_pair(&a, &b);
+}
+
+Test(sp, psp_create__leaves_the_port_of_its_number_alone)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	DAT_PSP_HANDLE psp;
+
+	for (int i = 0; i < 8; i++) {
+		DAT_CONN_QUAL qual = 17000 + (DAT_CONN_QUAL)i * 1777;
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		assert_ok(dat_psp_create(b.ia, qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+		at.sin_port = htons((uint16_t)qual);
+		cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+		cr_assert_eq(listen(fd, 1), 0);
+		close(fd);
+		assert_ok(dat_psp_free(psp));
+	}
+}
+
+Test(sp, psp_query)
+{
+	DAT_PSP_PARAM p;
+
+	side_listen(&b);
+	assert_ok(dat_psp_query(b.psp, DAT_PSP_FIELD_ALL, &p));
+	cr_assert_eq(p.ia_handle, b.ia);
+	cr_assert_eq(p.conn_qual, conn_qual());
+	cr_assert_eq(p.evd_handle, b.cr_evd);
+	cr_assert_eq(p.psp_flags, DAT_PSP_CONSUMER_FLAG);
+	assert_ret(dat_psp_query(b.psp, (DAT_PSP_PARAM_MASK)0x100, &p), DAT_INVALID_PARAMETER);
+	assert_ret(dat_psp_query(b.psp, DAT_PSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+}
+
+Test(sp, psp_create_any__gives_one_that_serves)
+{
+	DAT_CONN_QUAL quals[20];
+	DAT_CR_ARRIVAL_EVENT_DATA arrival;
+	DAT_PSP_HANDLE psp[20];
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	for (int i = 0; i < 20; i++) {
+		assert_ok(dat_psp_create_any(b.ia, &quals[i], b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp[i]));
+		for (int k = 0; k < i; k++)
+			cr_assert_neq(quals[i], quals[k]);
+	}
+	assert_ok(dat_ep_connect(a.ep, conn_host(), quals[7], CONN_SOON, 0, NULL, 0, 0));
+	assert_ok(dat_evd_wait(b.cr_evd, CONN_SOON, 1, &ev, &more));
+	arrival = ev.event_data.cr_arrival_event_data;
+	cr_assert_eq(arrival.sp_handle.psp_handle, psp[7]);
+	cr_assert_eq(arrival.conn_qual, quals[7]);
+	assert_ret(dat_psp_create_any(b.ia, NULL, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp[0]),
+		   DAT_INVALID_PARAMETER);
+}
+
+Test(sp, evd_free__while_a_service_point_feeds_it)
+{
+	side_listen(&b);
+	assert_ret(dat_evd_free(b.cr_evd), DAT_INVALID_STATE);
+	assert_ok(dat_psp_free(b.psp));
+	assert_ok(dat_evd_free(b.cr_evd));
+}
+
+Test(sp, psp_free__requests_already_there_live_on)
+{
+	DAT_CR_HANDLE cr;
+
+	side_listen(&b);
+	side_connect(&a);
+	cr = side_request(&b);
+	assert_ok(dat_psp_free(b.psp));
+	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The size of the EVD is the backlog: who comes beyond it is refused, and nothing else happens. */
+Test(sp, backlog__is_the_evds_size)
+{
+	DAT_EP_HANDLE ep[12];
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+	int room = 0;
+
+	assert_ok(dat_evd_create(b.ia, 4, NULL, DAT_EVD_CR_FLAG, &evd));
+	assert_ok(dat_psp_create(b.ia, conn_qual(), evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	for (int i = 0; i < 12; i++) {
+		ep[i] = side_ep(&a);
+		assert_ok(side_try_connect(&a, ep[i], CONN_SOON));
+	}
+	for (int i = 0; i < 8; i++) {
+		assert_ok(dat_evd_wait(a.conn_evd, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	}
+	while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS) {
+		assert_ok(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle));
+		room++;
+	}
+	cr_assert_eq(room, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_ok(dat_evd_wait(a.conn_evd, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	}
+	assert_ret(dat_evd_dequeue(b.async, &ev), DAT_QUEUE_EMPTY);
+}
+
+/* One of two fills the queue, and the other is refused, time and again. */
+Test(sp, backlog__of_one_under_many)
+{
+	DAT_EP_HANDLE queued = side_ep(&a), refused = a.ep, ep;
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	assert_ok(dat_evd_create(b.ia, 1, NULL, DAT_EVD_CR_FLAG, &evd));
+	assert_ok(dat_psp_create(b.ia, conn_qual(), evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(side_try_connect(&a, queued, CONN_SOON));
+	for (int i = 0; i < 300; i++) {
+		assert_ok(side_try_connect(&a, refused, CONN_SOON));
+		assert_ok(dat_evd_wait(a.conn_evd, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		ep = ev.event_data.connect_event_data.ep_handle;
+		if (ep == queued) {
+			queued = refused;
+			refused = ep;
+		}
+		assert_ok(dat_ep_reset(refused));
+	}
+	assert_ok(dat_evd_dequeue(evd, &ev));
+	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL));
+	side_event(&a, queued, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* ---- reserved ---- */
+
+static DAT_RSP_HANDLE reserve(void)
+{
+	DAT_RSP_HANDLE rsp = NULL;
+
+	assert_ok(dat_rsp_create(b.ia, conn_qual(), b.ep, b.cr_evd, &rsp));
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_RESERVED);
+	return rsp;
+}
+
+Test(sp, rsp__one_request_on_its_endpoint)
+{
+	DAT_RSP_HANDLE rsp = reserve();
+	DAT_EP_HANDLE other = side_ep(&b);
+	DAT_RSP_PARAM rp;
+	DAT_CR_PARAM cp;
+	DAT_CR_HANDLE cr;
+
+	assert_ok(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &rp));
+	cr_assert(rp.ia_handle == b.ia && rp.conn_qual == conn_qual() && rp.ep_handle == b.ep &&
+		  rp.evd_handle == b.cr_evd);
+	side_connect(&a);
+	cr = side_request(&b);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	assert_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &cp));
+	cr_assert_eq(cp.local_ep_handle, b.ep);
+	assert_ret(dat_cr_accept(cr, other, 0, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dat_ep_free(b.ep), DAT_INVALID_STATE);
+	assert_ok(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	side_event(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ok(dat_rsp_free(rsp));
+	assert_ret(dat_rsp_free(rsp), DAT_INVALID_HANDLE);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_CONNECTED);
+}
+
+Test(sp, rsp__listens_no_more_after_its_request)
+{
+	DAT_EP_HANDLE late = side_ep(&a);
+
+	reserve();
+	side_connect(&a);
+	side_request(&b);
+	assert_ok(side_try_connect(&a, late, 100000));
+	side_event(&a, late, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	side_listen(&b);		/* the qualifier is free again */
+}
+
+Test(sp, rsp__rejected_endpoint_is_free_again)
+{
+	DAT_RSP_HANDLE rsp = reserve();
+
+	side_connect(&a);
+	assert_ok(dat_cr_reject(side_request(&b)));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_UNCONNECTED);
+	assert_ok(dat_rsp_free(rsp));
+	assert_ok(dat_ep_reset(a.ep));
+	side_pair(&a, &b);
+}
+
+Test(sp, rsp_free__gives_the_endpoint_back)
+{
+	DAT_RSP_HANDLE rsp = reserve();
+
+	assert_ret(dat_ep_free(b.ep), DAT_INVALID_STATE);
+	assert_ok(dat_rsp_free(rsp));
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_UNCONNECTED);
+	assert_ok(dat_ep_free(b.ep));
+}
+
+/* Handles of those that have had their request are in nobody's way. */
+Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
+{
+	struct side c;
+
+	side_open(&c);
+	assert_ok(dat_rsp_create(c.ia, conn_qual(), c.ep, c.cr_evd, &c.psp));
+	side_connect(&a);
+	assert_ok(dat_cr_reject(side_request(&c)));
+	assert_ok(dat_ep_free(c.ep));
+	assert_ok(dat_lmr_free(c.lmr));
+	assert_ok(dat_evd_free(c.cr_evd));
+	assert_ok(dat_evd_free(c.conn_evd));
+	assert_ok(dat_evd_free(c.dto_evd));
+	assert_ok(dat_pz_free(c.pz));
+	assert_ok(dat_ia_close(c.ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+Test(sp, rsp_create__failure_leaves_the_endpoint_as_it_was)
+{
+	DAT_RSP_HANDLE rsp;
+
+	side_listen(&b);
+	assert_ret(dat_rsp_create(b.ia, conn_qual(), b.ep, b.cr_evd, &rsp), DAT_CONN_QUAL_IN_USE);
+	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+/* ---- handoff ---- */
+
+Test(sp, handoff__to_another_service_point)
+{
+	unsigned char pd[] = "handed on";
+	DAT_PSP_HANDLE second;
+	DAT_CR_HANDLE cr, next;
+	DAT_CR_PARAM param;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	side_listen(&b);
+	assert_ok(dat_psp_create(b.ia, conn_qual() + 1, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &second));
+	assert_ok(dat_ep_connect(a.ep, conn_host(), conn_qual(), CONN_SOON, sizeof(pd), pd, 0, 0));
+	cr = side_request(&b);
+	assert_ret(dat_cr_handoff(cr, conn_qual() + 2), DAT_INVALID_PARAMETER);
+	assert_ok(dat_cr_handoff(cr, conn_qual() + 1));
+	assert_ret(dat_cr_handoff(cr, conn_qual() + 1), DAT_INVALID_HANDLE);
+	assert_ok(dat_evd_wait(b.cr_evd, CONN_SOON, 1, &ev, &more));
+	cr_assert_eq(ev.event_data.cr_arrival_event_data.sp_handle.psp_handle, second);
+	cr_assert_eq(ev.event_data.cr_arrival_event_data.conn_qual, conn_qual() + 1);
+	next = ev.event_data.cr_arrival_event_data.cr_handle;
+	assert_ok(dat_cr_query(next, DAT_CR_FIELD_ALL, &param));
+	cr_assert_eq(param.private_data_size, sizeof(pd));
+	cr_assert_eq(memcmp(param.private_data, pd, sizeof(pd)), 0);
+	assert_ok(dat_cr_accept(next, b.ep, 0, NULL));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
