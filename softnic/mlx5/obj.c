@@ -52,7 +52,7 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "longer than all addresses");
 	if (!n || n > (c->inlen - AT_CTX - UMEM_MTT) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "num_of_mtt and length disagree");
-	if (off >> shift)
+	if ((uint64_t)off >> shift)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "page_offset beyond the page");
 	umem = calloc(1, sizeof(*umem));
 	if (!umem)
