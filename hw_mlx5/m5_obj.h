@@ -210,6 +210,10 @@ int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
 /* No CQE names it any more. */
 void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
 
+/* ---- m5_qp.c ---- */
+/* fm_ce_se for all completion flags, and again (+ 16) for work that follows a change of a key. */
+void m5_fm_fill(uint8_t umr_fence, uint8_t *fm);
+
 /*
  * ---- m5_gate.c: to have a CQ whose poller takes no lock ----
  *

@@ -77,11 +77,10 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep_attr *a, struct 
 	return 0;
 }
 
-/* fm_ce_se for all completion flags, and again for work that follows a change of a key. */
-static void fm_fill(const struct m5_ia *ia, uint8_t *fm)
+void m5_fm_fill(uint8_t umr_fence, uint8_t *fm)
 {
 	for (unsigned int i = 0; i < 32; i++) {
-		unsigned int fence = i & 16 ? ia->dev.umr_fence : 0;
+		unsigned int fence = i & 16 ? umr_fence : 0;
 
 		if (i & DAP_COMP_BARRIER && fence != M5_FENCE_STRONG)
 			fence = M5_FENCE_SMALL_READ;
@@ -119,7 +118,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
 	};
-	fm_fill(ia, e->sq.fm);
+	m5_fm_fill(ia->dev.umr_fence, e->sq.fm);
 }
 
 static void rq_fill(struct dap_ep *ep, const struct shape *s)

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The bytes of every WQE against those that Debian's libmlx5 wrote for the same work. The queue
+ * lies in memory here; no device is there.
+ *
+ * Intended differences, all of them:
+ *  - what libmlx5 left as it was (".." in the capture) is compared with nothing;
+ *  - a bind is always signalled, also when its completion is suppressed (hidden completion);
+ *  - gathered inline data is compared with what lay in memory here: in the capture other traffic
+ *    had been to the second and third element;
+ *  - what uDAPL 1.2 has no call for is not built: immediate data, atomics, send with invalidate,
+ *    type 2 windows and local invalidate.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/mlx5/captured/captured.h"
+#include "tests/mlx5/rig.h"
+
+static struct captured_wqe captured[] = {
+#include "tests/mlx5/captured/wqes.inc"
+};
+#define CAPTURED (sizeof(captured) / sizeof(captured[0]))
+
+#define MEM_ADDR 0x5a0012340000ull	/* where the capture had its memory */
+#define MEM_LEN 0x10000ull
+#define ACCESS_REMOTE_WRITE 2		/* IBV_ACCESS_* */
+#define ACCESS_REMOTE_READ 4
+
+struct bench {				/* an endpoint of which only the queues exist */
+	struct dap_ia ia;
+	struct dap_ep ep;
+	struct dap_pz pz;
+	struct dap_lmr lmr;
+	struct dap_rmr rmr;
+	struct dap_lmr_page page;
+	struct m5_slot slots[256];
+	_Alignas(64) uint8_t ring[256 * 64];
+	_Alignas(64) uint8_t reg[512];
+	_Alignas(64) uint32_t dbrec[2];
+};
+
+static const struct dap_hot12 *silicon(void)
+{
+	unsigned int n;
+	const struct m5_hot_table *t = m5_hot_tables(&n);
+
+	while (strcmp(t->name, "silicon"))
+		t++;
+	return &t->dat12;
+}
+
+static void memory(uint32_t lkey, struct bench *b)
+{
+	void *p = mmap((void *)MEM_ADDR, MEM_LEN, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	cr_assert_eq((uint64_t)(uintptr_t)p, MEM_ADDR);
+	b->lmr = (struct dap_lmr){ .pz = &b->pz, .addr = MEM_ADDR, .length = MEM_LEN,
+				   .lmr_context = lkey, .priv = DAP_PRIV_ALL };
+	b->ia.lmr_dir[lkey >> 20] = &b->page;
+	b->page.lmr[lkey >> 8 & 0xfff] = &b->lmr;
+}
+
+static struct bench *bench_new(const struct captured_wqe *c)
+{
+	struct bench *b = aligned_alloc(64, (sizeof(*b) + 63) & ~63ul);
+	struct m5_ep *e;
+
+	memset(b, 0, sizeof(*b));
+	b->ep.obj.ia = b->rmr.obj.ia = &b->ia;
+	b->ia.tables[DAP_TABLE_EP_LIVE] = b->ep.obj.table = &b->ia;
+	b->ep.pz = b->rmr.pz = &b->pz;
+	e = m5_ep(&b->ep);
+	e->gen = 1;
+	e->sq = (struct m5_sq){
+		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec, .reg = b->reg,
+		.pi = c->index, .limit = c->index + 64, .mask = c->ring - 1,
+		.qpn_be = htobe32(c->qpn << 8), .quiet_max = 1000, .bf = 4, .max_iov = 4,
+		.max_read_iov = 4, .max_write_iov = 4, .allow_send = 11, .allow_rdma = 9,
+		.max_msg = 1 << 30, .max_rdma = 1 << 30, .pz = &b->pz,
+		.inline_max = c->flags & CAPTURED_INLINE ? 220 : 0,
+		.fence = c->flags & CAPTURED_AFTER_BIND ? 16 : 0,
+	};
+	m5_fm_fill(M5_FENCE_SMALL, e->sq.fm);
+	e->rq = (struct m5_rq){
+		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec, .pi = c->index,
+		.limit = c->index + 64, .mask = c->ring - 1, .max_iov = 4,
+		.shift = c->stride ? (uint8_t)__builtin_ctz(c->stride) : 4,
+	};
+	memset(b->ring, 0x5a, sizeof(b->ring));
+	return b;
+}
+
+static DAT_RETURN post_bind(struct bench *b, const struct captured_wqe *c,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET t = { .lmr_context = c->mw.mr_lkey, .virtual_address = c->mw.addr,
+			      .segment_length = c->mw.len };
+	DAT_MEM_PRIV_FLAGS priv = (c->mw.access & ACCESS_REMOTE_WRITE ?
+				   DAT_MEM_PRIV_REMOTE_WRITE_FLAG : 0) |
+				  (c->mw.access & ACCESS_REMOTE_READ ?
+				   DAT_MEM_PRIV_REMOTE_READ_FLAG : 0);
+	struct m5_rmr *r = m5_rmr(&b->rmr);
+	DAT_RMR_CONTEXT context = 0;
+	DAT_RETURN ret;
+
+	r->key = c->mw.rkey;
+	r->last_ep = &b->ep;
+	r->last_gen = 1;
+	ret = silicon()->rmr_bind(&b->rmr, &t, priv, &b->ep, rig_cookie(1), flags, &context);
+	cr_assert_eq(context, c->mw.new_rkey);
+	return ret;
+}
+
+static DAT_RETURN post(struct bench *b, const struct captured_wqe *c)
+{
+	DAT_COMPLETION_FLAGS flags =
+		(c->flags & CAPTURED_SIGNALED ? 0 : DAT_COMPLETION_SUPPRESS_FLAG) |
+		(c->flags & CAPTURED_SOLICITED ? DAT_COMPLETION_SOLICITED_WAIT_FLAG : 0) |
+		(c->flags & CAPTURED_FENCE ? DAT_COMPLETION_BARRIER_FENCE_FLAG : 0);
+	DAT_RMR_TRIPLET remote = { .rmr_context = c->rkey, .target_address = c->raddr };
+	DAT_LMR_TRIPLET l[4] = { 0 };
+
+	for (unsigned int k = 0; k < c->nsge; k++) {
+		l[k] = (DAT_LMR_TRIPLET){ .lmr_context = c->sge[k].lkey,
+					  .virtual_address = c->sge[k].addr,
+					  .segment_length = c->sge[k].len };
+		remote.segment_length += c->sge[k].len;
+		for (uint32_t i = 0; c->flags & CAPTURED_INLINE && i < c->sge[k].len; i++)
+			((uint8_t *)(uintptr_t)c->sge[k].addr)[i] = captured_payload(k, i);
+	}
+	switch (c->op) {
+	case CAPTURED_WRITE:
+		return silicon()->rdma_write(&b->ep, (int)c->nsge, l, rig_cookie(1), &remote, flags);
+	case CAPTURED_READ:
+		return silicon()->rdma_read(&b->ep, (int)c->nsge, l, rig_cookie(1), &remote, flags);
+	case CAPTURED_SEND:
+		return silicon()->post_send(&b->ep, (int)c->nsge, l, rig_cookie(1), flags);
+	case CAPTURED_RECV:
+		return silicon()->post_recv(&b->ep, (int)c->nsge, l, rig_cookie(1), 0);
+	default:
+		return post_bind(b, c, flags);
+	}
+}
+
+static bool ours(const struct captured_wqe *c)
+{
+	return c->op == CAPTURED_WRITE || c->op == CAPTURED_READ || c->op == CAPTURED_SEND ||
+	       c->op == CAPTURED_RECV || (c->op == CAPTURED_BIND && c->mw.type == 1);
+}
+
+static int hex(char ch)
+{
+	return ch <= '9' ? ch - '0' : ch - 'a' + 10;
+}
+
+/* The byte at i of a WQE when it is gathered payload, else -1. */
+static int gathered(const struct captured_wqe *c, size_t i)
+{
+	size_t head = c->op == CAPTURED_SEND ? 20 : 36;
+
+	if (!(c->flags & CAPTURED_INLINE) || c->nsge < 2 || i < head)
+		return -1;
+	i -= head;
+	for (unsigned int k = 0; k < c->nsge; i -= c->sge[k++].len)
+		if (i < c->sge[k].len)
+			return captured_payload(k, (uint32_t)i);
+	return -1;
+}
+
+static void compare(const struct captured_wqe *c, const struct bench *b)
+{
+	size_t unit = c->op == CAPTURED_RECV ? c->stride : 64, size = unit * c->ring;
+
+	for (size_t i = 0; c->bytes[2 * i]; i++) {
+		uint8_t got = b->ring[(c->index * unit + i) % size], expected;
+
+		if (c->bytes[2 * i] == '.')
+			continue;
+		expected = (uint8_t)(hex(c->bytes[2 * i]) << 4 | hex(c->bytes[2 * i + 1]));
+		if (c->op == CAPTURED_BIND && !(c->flags & CAPTURED_SIGNALED) && i == 11)
+			expected |= M5_CE_ALWAYS;
+		if (gathered(c, i) >= 0)
+			expected = (uint8_t)gathered(c, i);
+		cr_expect_eq(got, expected, "%s: byte %zu is %02x, libmlx5 wrote %02x", c->name, i,
+			     got, expected);
+	}
+}
+
+static uint32_t blocks_of(const struct captured_wqe *c)
+{
+	return (uint32_t)((strlen(c->bytes) / 2 + 63) / 64);
+}
+
+/* The doorbell record counts on, and the first half of the BlueFlame register has the WQE. */
+static void compare_doorbell(const struct captured_wqe *c, const struct bench *b)
+{
+	uint32_t n = blocks_of(c);
+
+	if (c->op == CAPTURED_RECV) {
+		cr_expect_eq(be32toh(b->dbrec[0]), (c->index + 1) & 0xffff);
+		return;
+	}
+	cr_expect_eq(be32toh(b->dbrec[1]), (c->index + n) & 0xffff, "%s", c->name);
+	for (uint32_t i = 0; i < n * 64; i++)
+		cr_assert_eq(b->reg[i], b->ring[(c->index * 64 + i) % (c->ring * 64)],
+			     "%s: BlueFlame byte %u", c->name, i);
+	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.bf_half, 256);
+}
+
+Test(golden, wqe__as_libmlx5_writes_it)
+{
+	for (size_t i = 0; i < CAPTURED; i++) {
+		const struct captured_wqe *c = &captured[i];
+		struct bench *b;
+
+		if (!ours(c))
+			continue;
+		b = bench_new(c);
+		memory(c->mw.type ? c->mw.mr_lkey : c->nsge ? c->sge[0].lkey : 0, b);
+		cr_expect_eq(post(b, c), DAT_SUCCESS, "%s", c->name);
+		compare(c, b);
+		compare_doorbell(c, b);
+		munmap((void *)MEM_ADDR, MEM_LEN);
+		free(b);
+	}
+}
+
+/* The capture has all that we build. */
+Test(golden, captured__covers_what_is_built)
+{
+	unsigned int seen = 0;
+
+	for (size_t i = 0; i < CAPTURED; i++)
+		if (ours(&captured[i]))
+			seen |= 1u << captured[i].op;
+	cr_assert_eq(seen, 1u << CAPTURED_WRITE | 1u << CAPTURED_READ | 1u << CAPTURED_SEND |
+			   1u << CAPTURED_RECV | 1u << CAPTURED_BIND);
+}
+
+/* Nothing is copied into a WQE that the consumer may not read: it goes out by reference. */
+Test(golden, rdma_write__of_foreign_memory_is_not_copied)
+{
+	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 16, .qpn = 5 };
+	DAT_RMR_TRIPLET t = { .segment_length = 100 };
+	struct bench *b = bench_new(&c);
+	uint8_t eight[8] = { 0 };
+	DAT_LMR_TRIPLET cases[] = {
+		{ .lmr_context = 0x1234500, .virtual_address = (uintptr_t)eight,
+		  .segment_length = 8 },
+		{ .lmr_context = 0x1234500, .virtual_address = 0, .segment_length = 1 },
+		{ .lmr_context = 0x500, .virtual_address = MEM_ADDR - 1, .segment_length = 8 },
+		{ .lmr_context = 0x500, .virtual_address = MEM_ADDR + MEM_LEN - 7,
+		  .segment_length = 8 },
+		{ .lmr_context = 0x501, .virtual_address = MEM_ADDR, .segment_length = 8 },
+	};
+
+	memory(0x500, b);
+	for (unsigned int i = 0; i < 5; i++) {
+		const uint8_t *wqe = b->ring + i * 64;
+
+		cr_assert_eq(silicon()->rdma_write(&b->ep, 1, &cases[i], rig_cookie(1), &t, 0),
+			     DAT_SUCCESS);
+		cr_assert_eq(wqe[32], 0, "case %u was copied", i);
+		cr_assert_eq(wqe[35], cases[i].segment_length);
+		cr_assert_eq(wqe[38], cases[i].lmr_context >> 8 & 0xff);
+	}
+	b->lmr.priv = DAP_PRIV_LOCAL_WRITE;
+	cases[0] = (DAT_LMR_TRIPLET){ .lmr_context = 0x500, .virtual_address = MEM_ADDR,
+				      .segment_length = 8 };
+	cr_assert_eq(silicon()->post_send(&b->ep, 1, cases, rig_cookie(1), 0), DAT_SUCCESS);
+	cr_assert_eq(b->ring[5 * 64 + 16], 0);
+	free(b);
+}
