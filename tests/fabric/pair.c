@@ -205,3 +205,56 @@ Test(pair, open_and_close__leak_nothing)
 	cr_assert_eq(after.fds, before.fds);
 	cr_assert_leq(after.maps, before.maps + 2);
 }
+
+/* Each allocation and mapping of open and first contact fails once: an error, and all is as before. */
+Test(pair, no_memory__is_an_error_and_leaks_nothing)
+{
+	struct sn_fab_config config = {.flags = 0};
+	unsigned int kinds[] = {TH_FAIL_HEAP, TH_FAIL_MMAP}, k;
+	struct th_usage before, after;
+	unsigned long n, count;
+
+	open_pair();
+	th_usage(&before);
+	for (k = 0; k < 2; k++) {
+		for (n = 1, count = n; n <= count; n++) {
+			struct port c = {0};
+			struct sn_fab *fab;
+
+			config.gid = a.addr;
+			config.gid.raw[0] ^= 0xff;
+			config.deliver = NULL;
+			th_fail_start(kinds[k], n);
+			if (!sn_fab_open(&config, &fab)) {
+				c.fab = fab;
+				port_aim(&c, &b.addr);
+				if (!port_send(&c, 0, 64))
+					ports_settle(&b, &b);
+			}
+			count = th_fail_stop();
+			if (c.fab)
+				sn_fab_close(c.fab);
+			ports_settle(&a, &b);
+		}
+		cr_assert_gt(count, 0);
+	}
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
+	close_pair();
+}
+
+Test(pair, no_descriptors__is_an_error_until_there_are, .init = open_pair, .fini = close_pair)
+{
+	unsigned int left;
+
+	/* A link takes a socket and, until it is handed over, a file. */
+	for (left = 0; left < 2; left++) {
+		cr_assert_eq(th_fds_limit(left), 0);
+		cr_expect_eq(port_send(&a, 0, 64), -EMFILE, "%u descriptors", left);
+		sn_fab_poll(b.fab, 8);
+		th_fds_restore();
+	}
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert_geq(b.got, 1);
+}

@@ -211,15 +211,15 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 	teardown();
 }
 
-/* Both ends on one device, and one QP connected to itself. */
-Test(rc_move, loopback__same_device)
+/* Both ends on one device, by its address or by none. */
+static void loopback(bool forced)
 {
 	struct rig_qp c;
 
 	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY, 1);
 	rig_qp(&ra, &a);
 	rig_qp(&ra, &c);
-	rig_connect(&a, &c, NULL);
+	rig_connect(&a, &c, &(struct rig_conn){.loop = forced});
 	rig_fill(ra.data, 10000, 1);
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 10000, .raddr = ra.data + 65536,
 					   .rkey = ra.key});
@@ -228,6 +228,9 @@ Test(rc_move, loopback__same_device)
 	rig_expect_violations(&ra, "");
 	rig_close(&ra);
 }
+
+Test(rc_move, loopback__same_device) { loopback(false); }
+Test(rc_move, loopback__forced) { loopback(true); }
 
 /* More than max_rd_atomic wait their turn; the responder never sees more. */
 Test(rc_move, reads__obey_the_granted_resources, .init = setup)

@@ -204,9 +204,10 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 	sn_set(ctx, QPC_LOG_RRA_MAX, log_rra);
 	sn_set(ctx, QPC_MIN_RNR, or_default(c->min_rnr, 1));
 	sn_set(ads, ADS_PORT, 1);
-	sn_set(ads, ADS_GRH, 1);
-	memcpy(ads + ADS_RGID, peer->gid, 16);
-	memcpy(ads + ADS_RMAC, peer->mac, 6);
+	sn_set(ads, ADS_FL, c->loop);
+	sn_set(ads, ADS_GRH, !c->loop);
+	memcpy(ads + ADS_RGID, peer->gid, c->loop ? 0 : 16);
+	memcpy(ads + ADS_RMAC, peer->mac, c->loop ? 0 : 6);
 	modify(qp, in, CMD_INIT2RTR_QP);
 	memset(in, 0, sizeof(in));
 	sn_set(ctx, QPC_SEND_PSN, qp->psn);

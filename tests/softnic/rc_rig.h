@@ -43,6 +43,7 @@ struct rig_conn {
 	unsigned int log_rd;		/* reads in flight, log2 [4]; RIG_NO: 0 */
 	unsigned int log_rd_b;		/* what b grants to a, when that is less */
 	unsigned int rights;		/* RIG_R... that the QPs give the peer [all] */
+	bool loop;			/* force loopback: no address */
 };
 enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4, RIG_NONE = 8 };
 
