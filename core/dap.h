@@ -97,7 +97,7 @@ struct dap_event {
 			uint32_t status;
 		} bind;
 		struct {
-			struct dap_obj *sp;	/* PSP, or NULL for an RSP that died with its CR */
+			struct dap_obj *sp;	/* PSP or RSP */
 			struct dap_cr *cr;
 			uint64_t conn_qual;
 		} cr;

@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /*
- * An unconnected Endpoint. pz_handle and EVDs may be DAT_HANDLE_NULL, a direction without an
- * EVD takes no posts. ep_attributes NULL: defaults of the provider, which dat_ep_query()
+ * An unconnected Endpoint. EVDs may be DAT_HANDLE_NULL: what completes on such a side is lost to
+ * the consumer. ep_attributes NULL: defaults of the provider, which dat_ep_query()
  * tells; its limits are in dat_ia_query().
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
@@ -275,7 +275,7 @@ extern DAT_RETURN dat_psp_free(
 
 /*
  * Listens for one request, which ep_handle (UNCONNECTED, RESERVED from here on) will serve.
- * The RSP is gone when the request arrives.
+ * It serves no second request; dat_rsp_free() ends the handle.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_CONN_QUAL_IN_USE.
  * Threads: any.
@@ -339,7 +339,7 @@ extern DAT_RETURN dat_cr_reject(
 	IN DAT_CR_HANDLE cr_handle);
 
 /*
- * Passes the request to the Service Point of another qualifier on this host. Ends the CR.
+ * Passes the request to the Service Point of another qualifier of this IA instance. Ends the CR.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one CR.
  */

@@ -80,7 +80,7 @@ typedef union dat_sp_handle {
 	DAT_PSP_HANDLE psp_handle;
 } DAT_SP_HANDLE;
 
-/* A Reserved Service Point dies with its event: sp_handle is then DAT_HANDLE_NULL. */
+/* The union's member is that of the Service Point's kind: dat_get_handle_type() tells. */
 typedef struct dat_cr_arrival_event_data {
 	DAT_SP_HANDLE sp_handle;
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
