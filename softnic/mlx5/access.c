@@ -81,6 +81,10 @@ static enum sn_acc direct(struct walk *w, const struct sn_mkey *m, const struct 
 	return SN_ACC_OK;
 }
 
+/*
+ * IBTA 10.6.7.2: a window can grant what the region behind it gives its owner, local write for
+ * remote write and atomics.
+ */
 static uint8_t local_rights(uint8_t rights)
 {
 	return (uint8_t)((rights & (SN_LR | SN_RR) ? SN_LR : 0) |
@@ -115,6 +119,7 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
 
+/* Subtractions only: no sum of what the other side chose can wrap. */
 static bool outside(const struct sn_mkey *m, const struct sn_access *a)
 {
 	if (m->length64)
@@ -203,6 +208,7 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		   kinds[why].word);
 }
 
+/* IBTA 9.4.1.1.3: key, PD and QP must fit, and the key must allow to be invalidated from outside. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
 {
 	struct sn_mkey *m = sn_mkey_find(qp->nic, rkey);

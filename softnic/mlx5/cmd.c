@@ -124,6 +124,7 @@ uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
 	return err == -ENOSPC ? STAT_LIM : STAT_NO_RES;
 }
 
+/* A driver must be able to tear down over a dead device; firmware answers these so. */
 static bool is_destroy(uint16_t opcode)
 {
 	switch (opcode) {

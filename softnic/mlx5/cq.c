@@ -6,6 +6,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
+/* What the caps do not announce is refused, as firmware does, and not quietly ignored. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	unsigned int cqe_sz = sn_get(ctx, CQC_CQE_SZ);
@@ -28,6 +29,7 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	return STAT_OK;
 }
 
+/* Both forms: umem numbers as DEVX demands, addresses as a kernel driver gives them. */
 static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;

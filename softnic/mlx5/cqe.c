@@ -62,6 +62,10 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
+/*
+ * Version 1: the user index stands where version 0 had the SRQ number. Bytes that mean nothing in
+ * this kind of entry are zero, so that a reader of the wrong field is found out.
+ */
 static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c)
 {
 	memset(e, 0, offsetof(struct cqe64, op_own));
@@ -76,6 +80,7 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 	}
 }
 
+/* IBTA 11.4.2.2: an unsuccessful completion counts as solicited. */
 static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 {
 	uint8_t data[28] = { 0 };

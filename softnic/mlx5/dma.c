@@ -62,6 +62,7 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 	return 0;
 }
 
+/* The umem keeps the pages; what uses it only counts itself there. */
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len)
 {
 	*b = umem->buf;
@@ -92,6 +93,10 @@ uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len)
 	return b->pages ? MIN(len, page - ((b->offset + off) & (page - 1))) : len;
 }
 
+/*
+ * Translated at each use and never kept: the host may take a page away from its IOMMU at any time,
+ * and must then see a refusal and not an access.
+ */
 void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
 {
 	uint64_t at = b->offset + off;

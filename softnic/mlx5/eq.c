@@ -103,6 +103,7 @@ uint8_t sn_cmd_query_eq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/* PRM: an EQ that has fired is silent until it is armed again. */
 static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 {
 	eq->armed = false;
@@ -123,6 +124,7 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 	}
 	if (!e)
 		return;
+	/* PRM: the owner bit is written last and alternates with each lap of the ring. */
 	e->type = (uint8_t)type;
 	e->sub_type = sub_type;
 	memcpy(e->data, data, sizeof(e->data));

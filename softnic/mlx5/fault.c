@@ -19,6 +19,7 @@ static const struct share shares[] = {
 	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
 
+/* NaN compares false with everything, so the range is asked for and not the opposite. */
 static int parse_share(struct sn_fault *f, const char *key, const char *value)
 {
 	char *end;

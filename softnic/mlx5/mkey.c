@@ -49,6 +49,10 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	return STAT_OK;
 }
 
+/*
+ * start_addr need not be aligned: its offset in a page is that of the first byte in the first page.
+ * Over a umem start_addr stands for the byte at mkey_umem_offset, whatever the page sizes.
+ */
 static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
 	uint64_t page = UINT64_C(1) << m->log_page;
@@ -84,6 +88,10 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
 				.va = sn_get64(entry, 8) };
 }
 
+/*
+ * translations_octword_size is how many entries the key can ever hold: a UMR may not exceed it. What
+ * the entries say is looked at when they are used, as the keys in them may come and go.
+ */
 static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
 	uint32_t given = sn_get32(c->in, MKEY_XLT_ACTUAL);

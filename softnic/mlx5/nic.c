@@ -104,6 +104,7 @@ void softnic_close(struct softnic *handle)
 	destroy(nic);
 }
 
+/* The reserved lkey is the device's own and not counted. */
 size_t softnic_object_count(struct softnic *handle, const char *kind)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;

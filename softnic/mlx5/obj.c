@@ -95,6 +95,7 @@ uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/* PRM: queues start at page_offset in their first page and go on without a gap. */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint64_t offset,
 		    uint64_t len)
 {

@@ -22,6 +22,10 @@ bool sn_enter_try(struct sn_nic *nic)
 	return !pthread_mutex_trylock(&nic->lock);
 }
 
+/*
+ * Between the unlock and the look at kick nobody is lost: who failed to get the lock before the
+ * unlock had counted before, and who comes after it gets the lock himself.
+ */
 void sn_leave(struct sn_nic *nic)
 {
 	for (;;) {
@@ -85,6 +89,9 @@ static bool flush_receives(struct sn_nic *nic)
 	return any;
 }
 
+/*
+ * kick is read before the work, never after: a caller that counted itself later is seen by sn_leave.
+ */
 bool sn_drive(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;

@@ -26,6 +26,7 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	return STAT_OK;
 }
 
+/* PRM: log_sq_size counts WQEBBs, log_rq_size WQEs of 16 << log_rq_stride bytes. */
 static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
 	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
@@ -142,6 +143,7 @@ static void leave_lists(struct sn_qp *qp)
 	qp->on_run = qp->on_err = false;
 }
 
+/* In any state, as silicon does; what is in flight is forgotten without completions. */
 void sn_qp_free(struct sn_nic *nic, void *obj)
 {
 	struct sn_qp *qp = obj;
@@ -167,6 +169,7 @@ uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/* The host must zero its records: after RST both sides count from 0. */
 void sn_qp_reset_queues(struct sn_qp *qp)
 {
 	leave_lists(qp);

@@ -43,6 +43,7 @@ static void take_optional(const struct request *r)
 		r->qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 }
 
+/* IBTA 11.2.5.2, reset to init: P_Key index, port and access flags are required. */
 static uint8_t to_init(const struct request *r)
 {
 	if (sn_get(r->ads, ADS_PORT) != 1)
@@ -76,6 +77,7 @@ static void take_path(const struct request *r, struct sn_av *av)
 	memcpy(av->rmac, r->ads + ADS_RMAC, sizeof(av->rmac));
 }
 
+/* With force_loopback the packets never see a wire: no address is needed. */
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
 	static const uint8_t zero[16];
@@ -92,6 +94,7 @@ static uint8_t check_path(const struct request *r, const struct sn_av *av)
 	return STAT_OK;
 }
 
+/* Init to RTR: path, MTU, destination, receive PSN, responder resources, RNR timer. */
 static uint8_t to_rtr(const struct request *r)
 {
 	struct sn_qp *qp = r->qp;
@@ -126,6 +129,7 @@ static uint8_t to_rtr(const struct request *r)
 	return STAT_OK;
 }
 
+/* RTR to RTS: send PSN, timeout, the two retry counts, outstanding reads. */
 static uint8_t to_rts(const struct request *r)
 {
 	struct sn_qp *qp = r->qp;

@@ -55,6 +55,7 @@ static int parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw)
 	return 1;
 }
 
+/* The WQE stays the host's property of the past until sn_rq_done: a flush names it again. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));
@@ -99,6 +100,7 @@ void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, 
 	complete(qp, rwqe, &cqe);
 }
 
+/* A receive that was taken and not completed is flushed like those behind it. */
 bool sn_rq_flush(struct sn_qp *qp)
 {
 	bool any = false;

@@ -59,6 +59,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	return end(&cur, acc, &a);
 }
 
+/* There is no inline data on this side: sn_wqe_parse() refuses it in a READ. */
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len)
 {

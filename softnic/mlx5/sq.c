@@ -10,6 +10,7 @@ struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
 	return sn_table_find(&nic->qps, qpn);
 }
 
+/* PRM: a WQE may go on at the start of the ring, at any segment. */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
 {
 	uint32_t size = qp->sq_size * SN_WQEBB;
@@ -40,6 +41,7 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 	return true;
 }
 
+/* Nothing is taken from the doorbell itself: the record is what the manual makes authoritative. */
 void sn_sq_doorbell(struct sn_qp *qp)
 {
 	uint32_t rec;
@@ -111,6 +113,7 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 			   opcode, word >> 8 & 0xffff);
 }
 
+/* PRM fence modes; see enum sn_fence. */
 static bool fenced(const struct sn_qp *qp, uint8_t fence)
 {
 	switch (fence) {
@@ -139,6 +142,7 @@ static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 	qp->umr_unfenced = opcode == SN_OP_UMR;
 }
 
+/* The WQE that cannot be executed still has its place in the order of completions. */
 static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 {
 	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;

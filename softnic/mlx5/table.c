@@ -8,6 +8,7 @@
 static char grave;		/* stands where an object was removed */
 #define GRAVE ((void *)&grave)
 
+/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
 static uint32_t hash(uint32_t number)
 {
 	return number * UINT32_C(2654435769) >> 8;
@@ -39,6 +40,7 @@ static void place(struct sn_table *t, uint32_t number, void *obj)
 	t->live++;
 }
 
+/* Also cleans: graves do not move over. A quarter full afterwards, so that growing is rare. */
 static int grow(struct sn_table *t)
 {
 	size_t size = 16;
@@ -79,6 +81,7 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void
 		 uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
+	/* Random, as on silicon nothing may be concluded from a number; stale ones stay stale long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
 	if (t->live >= mask / 2)

@@ -45,6 +45,7 @@ static void down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 	put(nic, i, t);
 }
 
+/* The last one takes the place that becomes free, and finds its level from there. */
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
 {
 	uint32_t i = t->slot - 1;

@@ -57,6 +57,7 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
 	return nic->dev->bar_fd;
 }
 
+/* Lowest free page after the last one given: a stale doorbell seldom hits a new owner. */
 uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 {
 	struct sn_device *dev = c->nic->dev;
@@ -139,6 +140,10 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 	return next;
 }
 
+/*
+ * A doorbell carries the control segment's first eight bytes of the last WQE, a BlueFlame write the
+ * WQEs themselves; either names the index after which the record must stand.
+ */
 static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size_t len)
 {
 	struct sn_qp *qp = rung_qp(nic, page, data);
@@ -236,6 +241,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	return rung || any;
 }
 
+/* Cleared before the pages are looked at: what is marked during the scan has another one. */
 bool sn_uar_scan(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;

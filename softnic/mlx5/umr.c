@@ -143,6 +143,7 @@ static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t rig
 		u->m->rights |= right;
 }
 
+/* Only what the mask names; the list has been replaced before, so no key shows half of both. */
 static void apply(struct umr *u)
 {
 	struct sn_mkey *m = u->m;

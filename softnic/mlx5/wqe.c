@@ -26,6 +26,7 @@ static unsigned int parse_inline(struct sn_wqe *wqe, unsigned int pos, uint32_t 
 	return pos + ((4 + len + 15) & ~15u);
 }
 
+/* PRM: a byte count of 0 means 2^31; who writes it means something else. */
 static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos)
 {
 	uint64_t total = 0;
@@ -72,6 +73,7 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	return SN_SYND_OK;
 }
 
+/* PRM: eight bytes, big-endian operands, one place for the answer. */
 static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_atomic *at = (const void *)(wqe->raw + 32);

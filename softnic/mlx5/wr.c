@@ -25,6 +25,10 @@ static void told(struct sn_qp *qp, uint16_t upto)
 	}
 }
 
+/*
+ * PRM CE: 0 only on error, 1 only for the first error, so not when flushed, 2 always. IBTA 10.8.5:
+ * flushing gives each of the others an error.
+ */
 static bool wants_cqe(const struct sn_wr *wr)
 {
 	if (wr->syndrome == SN_SYND_FLUSH)
@@ -50,6 +54,7 @@ bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }
 
+/* Completions stay in order even when a local operation is done before a WRITE ahead of it. */
 void sn_wr_retire(struct sn_qp *qp)
 {
 	while (qp->state != SN_QP_ERR && sn_wr_count(qp) && sn_wr_at(qp, 0)->done) {
@@ -98,6 +103,10 @@ static void flush_fifo(struct sn_qp *qp)
 	qp->sq_fenced = false;
 }
 
+/*
+ * IBTA 10.3.1.7. The order of flushing is send queue, then receive queue; within each the order of
+ * posting. The wire stops first, so that nothing of the old life can touch the FIFO.
+ */
 void sn_qp_to_error(struct sn_qp *qp)
 {
 	if (qp->state == SN_QP_ERR)
