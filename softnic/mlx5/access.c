@@ -82,7 +82,7 @@ static enum sn_acc direct(struct walk *w, const struct sn_mkey *m, const struct 
 }
 
 /*
- * IBTA 10.6.7.2: a window can grant what the region behind it gives its owner, local write for
+ * IBTA, memory windows: a window can grant what the region behind it gives its owner, local write for
  * remote write and atomics.
  */
 static uint8_t local_rights(uint8_t rights)
@@ -208,7 +208,7 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		   kinds[why].word);
 }
 
-/* IBTA 9.4.1.1.3: key, PD and QP must fit, and the key must allow to be invalidated from outside. */
+/* IBTA, send with invalidate: key, PD and QP must fit, and the key must allow to be invalidated from outside. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
 {
 	struct sn_mkey *m = sn_mkey_find(qp->nic, rkey);

@@ -80,7 +80,7 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 	}
 }
 
-/* IBTA 11.4.2.2: an unsuccessful completion counts as solicited. */
+/* IBTA, completion notification: an unsuccessful completion counts as solicited. */
 static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 {
 	uint8_t data[28] = { 0 };

@@ -43,7 +43,7 @@ static void take_optional(const struct request *r)
 		r->qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 }
 
-/* IBTA 11.2.5.2, reset to init: P_Key index, port and access flags are required. */
+/* IBTA, modify QP, reset to init: P_Key index, port and access flags are required. */
 static uint8_t to_init(const struct request *r)
 {
 	if (sn_get(r->ads, ADS_PORT) != 1)

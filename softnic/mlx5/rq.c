@@ -55,7 +55,7 @@ static int parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw)
 	return 1;
 }
 
-/* The WQE stays the host's property of the past until sn_rq_done: a flush names it again. */
+/* Taken is not completed: until sn_rq_done() or sn_rq_fail() a flush ends this WQE, too. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));

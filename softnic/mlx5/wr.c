@@ -26,8 +26,8 @@ static void told(struct sn_qp *qp, uint16_t upto)
 }
 
 /*
- * PRM CE: 0 only on error, 1 only for the first error, so not when flushed, 2 always. IBTA 10.8.5:
- * flushing gives each of the others an error.
+ * PRM CE: 0 only on error, 1 only for the first error, so not when flushed, 2 always. IBTA, error
+ * state: each of the others completes with a flush error.
  */
 static bool wants_cqe(const struct sn_wr *wr)
 {
@@ -104,7 +104,7 @@ static void flush_fifo(struct sn_qp *qp)
 }
 
 /*
- * IBTA 10.3.1.7. The order of flushing is send queue, then receive queue; within each the order of
+ * IBTA, error state. The order of flushing is send queue, then receive queue; within each the order of
  * posting. The wire stops first, so that nothing of the old life can touch the FIFO.
  */
 void sn_qp_to_error(struct sn_qp *qp)
