@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
@@ -108,14 +109,16 @@ Test(rc_process, one_sided__completes_while_the_target_computes, .timeout = 60)
 Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
 {
 	struct rig_cqe cqe;
+	int status;
 
-	start(sleeper, &(struct rig_conn){.timeout = 1, .retry = 1});
+	start(sleeper, &(struct rig_conn){.timeout = 1});
 	write_and_read_back(1000, 1);
 	kill(child.pid, SIGSTOP);
+	cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
 	rig_fill(rig.data, 5000, 9);
 	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 5000,
 					    .raddr = peer.data, .rkey = peer.key});
-	th_sleep_ms(400);
+	th_sleep_ms(700);	/* all retries would long be over */
 	cr_assert_not(rig_poll(&rig, &cqe));
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
