@@ -13,6 +13,7 @@
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
 	struct dap12_provider *p;
+	DAT_RETURN ret;
 
 	if (info->dapl_version_major != 1 || info->dapl_version_minor != 2) {
 		dap_log(DAP_LOG_ERR, "%s: uDAPL %u.%u is not served, only 1.2", info->ia_name,
@@ -20,9 +21,13 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 		return;
 	}
 	p = dap12_provider_get(info->ia_name, info->is_thread_safe);
-	if (!p || dap12_provider_set_params(p, instance_data) ||
-	    dat_registry_add_provider(&p->table, info) != DAT_SUCCESS)
-		dap_log(DAP_LOG_ERR, "%s: cannot be registered", info->ia_name);
+	if (!p || dap12_provider_set_params(p, instance_data)) {
+		dap_log(DAP_LOG_ERR, "%s: no memory", info->ia_name);
+		return;
+	}
+	ret = dat_registry_add_provider(&p->table, info);
+	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_PROVIDER_ALREADY_REGISTERED)
+		dap_log(DAP_LOG_ERR, "%s: not registered: 0x%08x", info->ia_name, ret);
 }
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* No memory, no descriptors: the call says so, and what was there before is there after. */
+#include <string.h>
+
+#include "tests/api/api.h"
+
+static struct api t;		/* stays open, so that threads which all IAs share are running */
+
+static void setup(void)
+{
+	api_open(&t);
+}
+
+static void teardown(void)
+{
+	api_close(&t);
+}
+
+TestSuite(fail, .init = setup, .fini = teardown, .timeout = 120);
+
+struct zoo {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, evd;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_HANDLE rmr;
+};
+
+static DAT_RETURN make_zoo(struct zoo *z)
+{
+	DAT_REGION_DESCRIPTION region = {.for_va = t.mem};
+	DAT_RETURN ret = dat_ia_open((char *)api_ia_name(), 8, &z->async, &z->ia);
+
+	if (ret == DAT_SUCCESS)
+		ret = dat_pz_create(z->ia, &z->pz);
+	if (ret == DAT_SUCCESS)
+		ret = dat_evd_create(z->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &z->evd);
+	if (ret == DAT_SUCCESS)
+		ret = dat_ep_create(z->ia, z->pz, NULL, z->evd, z->evd, NULL, &z->ep);
+	if (ret == DAT_SUCCESS)
+		ret = dat_lmr_create(z->ia, DAT_MEM_TYPE_VIRTUAL, region, API_MEM, z->pz,
+				     DAT_MEM_PRIV_ALL_FLAG, &z->lmr, NULL, NULL, NULL, NULL);
+	if (ret == DAT_SUCCESS)
+		ret = dat_rmr_create(z->pz, &z->rmr);
+	return ret;
+}
+
+static void free_zoo(struct zoo *z)
+{
+	if (!z->ia)
+		return;
+	cr_assert(!z->rmr || dat_rmr_free(z->rmr) == DAT_SUCCESS);
+	cr_assert(!z->lmr || dat_lmr_free(z->lmr) == DAT_SUCCESS);
+	cr_assert(!z->ep || dat_ep_free(z->ep) == DAT_SUCCESS);
+	cr_assert(!z->evd || dat_evd_free(z->evd) == DAT_SUCCESS);
+	cr_assert(!z->pz || dat_pz_free(z->pz) == DAT_SUCCESS);
+	assert_ok(dat_ia_close(z->ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+static void run_once(void)
+{
+	struct zoo z;
+
+	memset(&z, 0, sizeof(z));
+	assert_ok(make_zoo(&z));
+	free_zoo(&z);
+}
+
+/* The objects before the one that failed are whole: they can be freed one by one. */
+Test(fail, create__nth_allocation)
+{
+	struct th_usage before, after;
+	unsigned long n = 0, seen;
+	DAT_RETURN ret;
+
+	run_once();
+	th_usage(&before);
+	do {
+		struct zoo z;
+
+		memset(&z, 0, sizeof(z));
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, ++n);
+		ret = make_zoo(&z);
+		seen = th_fail_stop();
+		if (ret != DAT_SUCCESS)
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+		free_zoo(&z);
+	} while (seen >= n && n < 2000);
+	assert_ok(ret);
+	th_usage(&after);
+	cr_assert_leq(after.fds, before.fds);
+	cr_assert_leq(after.threads, before.threads);
+	run_once();
+}
+
+Test(fail, create__no_descriptors)
+{
+	struct th_usage before, after;
+	DAT_RETURN ret = DAT_SUCCESS;
+	unsigned int left = 0;
+
+	run_once();
+	th_usage(&before);
+	do {
+		struct zoo z;
+
+		memset(&z, 0, sizeof(z));
+		cr_assert_eq(th_fds_limit(left++), 0);
+		ret = make_zoo(&z);
+		th_fds_restore();
+		if (ret != DAT_SUCCESS)
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+		free_zoo(&z);
+	} while (ret != DAT_SUCCESS && left < 50);
+	assert_ok(ret);
+	th_usage(&after);
+	cr_assert_leq(after.fds, before.fds);
+	run_once();
+}
