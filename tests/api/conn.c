@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/api/conn.h"
@@ -193,11 +194,13 @@ static void be_leaving(struct side *s, struct side *peer)
 static void complete_never(struct side *s, struct th_child *stopped)
 {
 	DAT_CR_HANDLE cr;
+	int status;
 
 	side_listen(s);
 	cr_assert_eq(th_meet(stopped->sock), 0);
 	cr = side_request(s);
 	cr_assert_eq(kill(stopped->pid, SIGSTOP), 0);
+	cr_assert_eq(waitpid(stopped->pid, &status, WUNTRACED), stopped->pid);
 	assert_ok(dat_cr_accept(cr, s->ep, 0, NULL));
 }
 
