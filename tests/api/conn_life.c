@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections between two adapters of one process: how they come about, and how they end. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/api/conn.h"
@@ -432,5 +433,6 @@ Test(conn, reset__many_times_under_errors)
 	}
 	th_usage(&last);
 	cr_assert_leq(last.fds, first.fds + 2);
-	cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
+	if (!getenv("SAN") || !*getenv("SAN"))	/* which keeps freed memory for a while */
+		cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
 }

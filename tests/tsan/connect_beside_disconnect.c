@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads that connect, part, reset and free endpoints of one IA, a server that accepts them all, and
+ * service points and adapters that come and go beside it.
+ */
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/tsan/tsan.h"
+
+enum { CLIENTS = 2, ROUNDS = 600, LIMIT_US = TSAN_LIMIT_S * 1000000 };
+
+static struct consumer server, shared;
+static atomic_bool stop;
+
+static DAT_CONN_QUAL qual(unsigned int n)
+{
+	return 0x300000 + 8 * (DAT_CONN_QUAL)getpid() + n;
+}
+
+/* ---- the server: an endpoint for each request, freed when its connection has ended ---- */
+
+static void accept_request(DAT_CR_HANDLE cr, unsigned int n)
+{
+	DAT_EP_HANDLE ep;
+
+	if (n % 7 == 3) {
+		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "reject");
+		return;
+	}
+	tsan_must(dat_ep_create(server.ia, server.pz, server.recv_evd, server.req_evd,
+				server.conn_evd, NULL, &ep) == DAT_SUCCESS, "server's ep_create");
+	tsan_must(dat_cr_accept(cr, ep, 0, NULL) == DAT_SUCCESS, "accept");
+}
+
+static void *serve(void *arg)
+{
+	unsigned int n = 0;
+	DAT_EVENT ev;
+
+	while (!atomic_load(&stop)) {
+		bool idle = true;
+
+		if (dat_evd_dequeue(server.cr_evd, &ev) == DAT_SUCCESS) {
+			accept_request(ev.event_data.cr_arrival_event_data.cr_handle, n++);
+			idle = false;
+		}
+		if (dat_evd_dequeue(server.conn_evd, &ev) == DAT_SUCCESS) {
+			if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+				dat_ep_free(ev.event_data.connect_event_data.ep_handle);
+			idle = false;
+		}
+		if (idle)
+			usleep(200);
+	}
+	return arg;
+}
+
+/* ---- clients ---- */
+
+static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	tsan_must(dat_evd_wait(evd, LIMIT_US, 1, &ev, &more) == DAT_SUCCESS, "an event is missing");
+	return ev.event_number;
+}
+
+static DAT_RETURN dial(DAT_EP_HANDLE ep)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual(0), LIMIT_US, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* Exactly one event ends it, whoever was first; its endpoint can then be used again. */
+static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int n)
+{
+	DAT_EVENT_NUMBER event;
+
+	tsan_must(dial(ep) == DAT_SUCCESS, "connect");
+	if (n % 3 == 2) {
+		dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+		event = next_event(evd);
+		if (event == DAT_CONNECTION_EVENT_ESTABLISHED)
+			event = next_event(evd);
+	} else {
+		event = next_event(evd);
+		if (event == DAT_CONNECTION_EVENT_ESTABLISHED) {
+			dat_ep_disconnect(ep, n % 2 ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
+			event = next_event(evd);
+		}
+	}
+	tsan_must(event == DAT_CONNECTION_EVENT_DISCONNECTED ||
+		  event == DAT_CONNECTION_EVENT_PEER_REJECTED, "it ends in another way");
+	tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "reset");
+}
+
+static DAT_EP_HANDLE make_ep(DAT_EVD_HANDLE evd)
+{
+	DAT_EP_HANDLE ep;
+
+	tsan_must(dat_ep_create(shared.ia, shared.pz, shared.recv_evd, shared.req_evd, evd, NULL,
+				&ep) == DAT_SUCCESS, "ep_create");
+	return ep;
+}
+
+static void *client(void *arg)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+	DAT_EVENT ev;
+
+	tsan_must(dat_evd_create(shared.ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &evd) ==
+		  DAT_SUCCESS, "evd_create");
+	ep = make_ep(evd);
+	for (unsigned int n = 0; n < ROUNDS; n++) {
+		if (n % 10 == 9) {		/* in the middle of an attempt */
+			tsan_must(dial(ep) == DAT_SUCCESS, "connect");
+			tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
+			while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
+				;
+			ep = make_ep(evd);
+		} else {
+			connect_and_part(ep, evd, n);
+		}
+	}
+	tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
+	tsan_must(dat_evd_free(evd) == DAT_SUCCESS, "evd_free");
+	return arg;
+}
+
+/* ---- beside them ---- */
+
+static void *come_and_go(void *arg)
+{
+	for (unsigned int n = 0; !atomic_load(&stop); n++) {
+		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+		DAT_PSP_HANDLE psp;
+		DAT_IA_HANDLE ia;
+
+		if (dat_psp_create(server.ia, qual(1 + n % 2), server.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				   &psp) == DAT_SUCCESS)
+			dat_psp_free(psp);
+		if (n % 4 == 0) {
+			tsan_must(dat_ia_open("soft-mlx5-0", 8, &async, &ia) == DAT_SUCCESS, "ia_open");
+			tsan_must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "ia_close");
+		}
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t clients[CLIENTS], server_thread, other;
+
+	tsan_must(!consumer_open(&server, "soft-mlx5-0") && !consumer_open(&shared, "soft-mlx5-0"),
+		  "consumer_open");
+	tsan_must(!consumer_listen(&server, qual(0)), "consumer_listen");
+	server_thread = tsan_thread(serve, NULL);
+	other = tsan_thread(come_and_go, NULL);
+	for (int i = 0; i < CLIENTS; i++)
+		clients[i] = tsan_thread(client, NULL);
+	for (int i = 0; i < CLIENTS; i++)
+		pthread_join(clients[i], NULL);
+	atomic_store(&stop, true);
+	pthread_join(server_thread, NULL);
+	pthread_join(other, NULL);
+	consumer_close(&shared);
+	consumer_close(&server);
+	return 0;
+}
