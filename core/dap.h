@@ -211,7 +211,6 @@ struct dap_evd {
 	bool notified;			/* something that may wake the waiter came since it waits */
 	bool internal;			/* takes what the consumer does not want to see */
 	pthread_cond_t left;		/* the waiter has gone */
-	pthread_mutex_t poll_lock;	/* threadsafe instances: one consumer of the CQ at a time */
 	struct dap_cno *cno;
 };
 
@@ -237,8 +236,6 @@ struct dap_ep {
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
-	/* Threadsafe instances: one poster at a time, of requests and of receives. */
-	pthread_mutex_t request_lock, recv_lock;
 	uint32_t state;			/* enum dap_ep_state: written by ep_fsm.c only; atomic reads */
 	bool has_qp;
 	struct dap_pz *pz;

@@ -93,8 +93,6 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 	if (!ep)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	pthread_mutex_init(&ep->lock, NULL);
-	pthread_mutex_init(&ep->request_lock, NULL);
-	pthread_mutex_init(&ep->recv_lock, NULL);
 	ep->pz = args->pz;
 	ep->recv_evd = args->recv_evd;
 	ep->request_evd = args->request_evd;

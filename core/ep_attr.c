@@ -60,18 +60,26 @@ static bool flags_are_valid(const struct dap_ep_attr *attr)
 	       !(attr->request_completion_flags & ~request);
 }
 
+static bool fits(const char *what, uint64_t asked, uint64_t most)
+{
+	if (asked <= most)
+		return true;
+	dap_log(DAP_LOG_WARN, "endpoint attribute %s: %llu, at most %llu", what,
+		(unsigned long long)asked, (unsigned long long)most);
+	return false;
+}
+
+#define FITS(member, most) fits(#member, attr->member, caps->most)
+
 static bool sizes_are_possible(const struct dap_caps *caps, const struct dap_ep_attr *attr)
 {
-	return attr->max_message_size <= caps->max_message_size &&
-	       attr->max_rdma_size <= caps->max_rdma_size &&
-	       attr->max_recv_dtos <= caps->max_dto_per_ep &&
-	       attr->max_request_dtos <= caps->max_dto_per_ep &&
-	       attr->max_recv_iov <= caps->max_iov &&
-	       attr->max_request_iov <= caps->max_iov &&
-	       attr->max_rdma_read_iov <= caps->max_rdma_read_iov &&
-	       attr->max_rdma_write_iov <= caps->max_rdma_write_iov &&
-	       attr->max_rdma_read_in <= caps->max_rdma_read_in &&
-	       attr->max_rdma_read_out <= caps->max_rdma_read_out;
+	return FITS(max_message_size, max_message_size) && FITS(max_rdma_size, max_rdma_size) &&
+	       FITS(max_recv_dtos, max_dto_per_ep) && FITS(max_request_dtos, max_dto_per_ep) &&
+	       FITS(max_recv_iov, max_iov) && FITS(max_request_iov, max_iov) &&
+	       FITS(max_rdma_read_iov, max_rdma_read_iov) &&
+	       FITS(max_rdma_write_iov, max_rdma_write_iov) &&
+	       FITS(max_rdma_read_in, max_rdma_read_in) &&
+	       FITS(max_rdma_read_out, max_rdma_read_out);
 }
 
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)

@@ -27,7 +27,6 @@ static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
 	if (!evd->soft)
 		return -1;
 	pthread_mutex_init(&evd->lock, NULL);
-	pthread_mutex_init(&evd->poll_lock, NULL);
 	pthread_cond_init(&evd->left, NULL);
 	evd->waitable = evd->enabled = true;
 	evd->has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);

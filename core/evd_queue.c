@@ -178,18 +178,10 @@ uint32_t dap_evd_collect(struct dap_evd *evd)
 
 bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
 {
-	struct dap_ia *ia = evd->obj.ia;
-	bool got;
-
 	if (!evd->has_cq)
 		return false;
 	memset(ev, 0, sizeof(*ev));
-	if (!ia->threadsafe)
-		return ia->hw->cq_poll(evd, ev);
-	pthread_mutex_lock(&evd->poll_lock);
-	got = ia->hw->cq_poll(evd, ev);
-	pthread_mutex_unlock(&evd->poll_lock);
-	return got;
+	return evd->obj.ia->hw->cq_poll(evd, ev);
 }
 
 /* What was just polled, unless something comes before it: then that, and this follows. */

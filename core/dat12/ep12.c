@@ -41,6 +41,13 @@ static int from_dat(const DAT_EP_ATTR *a, struct dap_ep_attr *to)
 	return 0;
 }
 
+/* What core can only call a bad parameter is in that argument. */
+static int in_arg(int err, int n)
+{
+	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)
+		? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1) : err;
+}
+
 static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 {
 	*to = (DAT_EP_ATTR){
@@ -118,7 +125,7 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	err = dap_ep_create(ia, &args, &ep);
 	if (!err)
 		*out = ep;
-	return dap12_return(err);
+	return dap12_return(in_arg(err, 6));
 }
 
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)
@@ -237,7 +244,7 @@ DAT_RETURN dap12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	if (!param)
 		return dap12_bad_arg(3);
 	err = read_change(ep, mask, param, &change);
-	return dap12_return(err ? err : dap_ep_modify(ep, &change));
+	return dap12_return(err ? err : in_arg(dap_ep_modify(ep, &change), 3));
 }
 
 DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,

@@ -72,7 +72,6 @@ DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return dap12_return(err);
 }
 
-/* The hot dequeue has no lock: in a threadsafe instance all go the locked way. */
 DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
@@ -82,8 +81,6 @@ DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (!event)
 		return dap12_bad_arg(2);
-	if (evd->obj.ia->threadsafe)
-		return dap12_dequeue_cold(evd, event);
 	hot = evd->obj.ia->hot;
 	return hot->evd_dequeue(evd, event);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checked post calls: of endpoints that are not connected, of validating and of threadsafe
- * instances, and of handles that are none. What they let pass goes to the backend's hot call.
+ * The checked post calls: of endpoints that are not connected, of validating instances, and of
+ * handles that are none. What they let pass goes to the backend's hot call.
  */
 #include "core/api.h"
 #include "core/dat12/slots.h"
@@ -42,8 +42,8 @@ static int may_request(const struct dap_ep *ep)
 	return 0;
 }
 
-/* A request may go to the backend: 0, and in a threadsafe instance the request side is locked. */
-static int begin_request(struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, uint32_t priv)
+static int check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			 uint32_t priv)
 {
 	int err;
 
@@ -52,16 +52,7 @@ static int begin_request(struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *
 	err = may_request(ep);
 	if (!err && ep->obj.ia->validate)
 		err = check_iov(ep, n, iov, priv);
-	if (!err && ep->obj.ia->threadsafe)
-		pthread_mutex_lock(&ep->request_lock);
 	return err;
-}
-
-static DAT_RETURN end_request(struct dap_ep *ep, DAT_RETURN ret)
-{
-	if (ep->obj.ia->threadsafe)
-		pthread_mutex_unlock(&ep->request_lock);
-	return ret;
 }
 
 static const struct dap_hot12 *hot_of(const struct dap_ep *ep)
@@ -73,44 +64,34 @@ DAT_RETURN dap12_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = begin_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
 		return dap12_return(err);
-	return end_request(ep, hot_of(ep)->post_send(ep, n, iov, cookie, flags));
+	return hot_of(ep)->post_send(ep, n, iov, cookie, flags);
 }
 
 /* The receives of an endpoint with an SRQ are the SRQ's. */
-static int begin_recv(struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
+static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
 {
-	int err = 0;
-
 	if (!ep)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (ep->srq)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	if (ep->obj.ia->validate)
-		err = check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
-	if (!err && ep->obj.ia->threadsafe)
-		pthread_mutex_lock(&ep->recv_lock);
-	return err;
+	return ep->obj.ia->validate ? check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE) : 0;
 }
 
 DAT_RETURN dap12_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = begin_recv(ep, n, iov);
-	DAT_RETURN ret;
+	int err = check_recv(ep, n, iov);
 
 	if (err)
 		return dap12_return(err);
-	ret = hot_of(ep)->post_recv(ep, n, iov, cookie, flags);
-	if (ep->obj.ia->threadsafe)
-		pthread_mutex_unlock(&ep->recv_lock);
-	return ret;
+	return hot_of(ep)->post_recv(ep, n, iov, cookie, flags);
 }
 
 DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -118,13 +99,13 @@ DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 				   DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = begin_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
+	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
 
 	if (err)
 		return dap12_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length > total(n, iov))
-		return end_request(ep, dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE)));
-	return end_request(ep, hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
+		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
+	return hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags);
 }
 
 DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -132,13 +113,13 @@ DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 				    DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = begin_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
 		return dap12_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length < total(n, iov))
-		return end_request(ep, dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE)));
-	return end_request(ep, hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
+		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
+	return hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags);
 }
 
 /* What a remote right needs of the LMR under it: dat_rmr_bind(3), InfiniBand's column. */
@@ -179,9 +160,8 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 	int err = check_bind(rmr, ep, triplet, priv);
 
 	if (!err)
-		err = begin_request(ep, 0, NULL, 0);
+		err = check_request(ep, 0, NULL, 0);
 	if (err)
 		return dap12_return(err);
-	return end_request(ep, hot_of(ep)->rmr_bind(rmr, triplet, priv, ep, cookie, flags,
-						    context));
+	return hot_of(ep)->rmr_bind(rmr, triplet, priv, ep, cookie, flags, context);
 }

@@ -90,7 +90,7 @@ int dap12_provider_set_params(struct dap12_provider *provider, const char *param
 	return 0;
 }
 
-/* A validating or threadsafe instance has live handles, too, but all their calls are checked. */
+/* A validating instance has live handles, too, but all their calls are checked. */
 static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_hot12 *hot,
 				    bool validate)
 {
@@ -101,7 +101,7 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 	live->hot = hot;
 	live->validate = validate;
 	live->ep = live->evd = live->rmr = p->table;
-	if (!validate && !p->threadsafe) {
+	if (!validate) {
 		live->ep.ep_post_send_func = hot->post_send;
 		live->ep.ep_post_recv_func = hot->post_recv;
 		live->ep.ep_post_rdma_read_func = hot->rdma_read;
