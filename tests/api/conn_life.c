@@ -205,6 +205,35 @@ Test(conn, dup_connect__goes_where_the_other_went)
 		   DAT_INVALID_STATE);
 }
 
+/* The peer sends as soon as it may: its message is never before the connection it came by. */
+Test(conn, established__comes_before_the_first_receive)
+{
+	DAT_EVD_HANDLE all;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	assert_ok(dat_evd_create(b.ia, 32, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &all));
+	side_listen(&b);
+	for (int i = 0; i < 100; i++) {
+		DAT_EP_HANDLE ep;
+
+		assert_ok(dat_ep_create(b.ia, b.pz, all, b.dto_evd, all, NULL, &ep));
+		assert_ok(side_recv(&b, ep, 7));
+		side_connect(&a);
+		assert_ok(dat_cr_accept(side_request(&b), ep, 0, NULL));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_ok(side_send(&a, a.ep, 8));
+		assert_ok(dat_evd_wait(all, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_ok(dat_evd_wait(all, CONN_SOON, 1, &ev, &more));
+		cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+		cr_assert_eq(side_dto(&a, 8), DAT_DTO_SUCCESS);
+		assert_ok(dat_ep_free(ep));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		assert_ok(dat_ep_reset(a.ep));
+	}
+}
+
 /* ---- parting ---- */
 
 Test(conn, disconnect__abrupt_is_done_when_it_returns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections between two processes, and the death of one of them in each phase. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -252,4 +253,23 @@ Test(process, stop__peer_for_a_while)
 	cr_assert_eq(kill(peer.pid, SIGCONT), 0);
 	assert_ok(side_send(&s, s.ep, 1));
 	cr_assert_eq(side_dto(&s, 1), DAT_DTO_SUCCESS);
+}
+
+static int leave_at_once(int sock, void *arg)
+{
+	(void)sock;
+	(void)arg;
+	return 0;
+}
+
+Test(process, fork__child_that_leaves_hurts_no_connection)
+{
+	struct th_child child;
+
+	connected_to(ACCEPTOR);
+	cr_assert_eq(th_spawn(&child, leave_at_once, NULL), 0);
+	cr_assert_neq(th_join(&child, 10000), -ETIMEDOUT);
+	assert_ok(side_send(&s, s.ep, 1));
+	cr_assert_eq(side_dto(&s, 1), DAT_DTO_SUCCESS);
+	side_quiet(&s);
 }

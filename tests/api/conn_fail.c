@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each allocation that connecting makes fails once, and the descriptors run out at each point: the
+ * calls say so, or an event does, and the next attempt succeeds.
+ */
+#include <string.h>
+
+#include "tests/api/conn.h"
+
+static struct side a, b;
+
+/* What came of an attempt; nothing in here may assert, since asserting allocates. */
+struct outcome {
+	DAT_RETURN listen, connect, accept;
+	DAT_EVENT_NUMBER active, passive;
+};
+
+/* A wait would need a descriptor of its own. 0: none came. */
+static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVENT *ev)
+{
+	return TH_WITHIN(ms, dat_evd_dequeue(evd, ev) == DAT_SUCCESS) ? ev->event_number : 0;
+}
+
+static void attempt(struct outcome *o)
+{
+	DAT_EVENT ev;
+
+	memset(o, 0, sizeof(*o));
+	o->listen = dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_CONSUMER_FLAG, &b.psp);
+	if (o->listen != DAT_SUCCESS)
+		return;
+	o->connect = side_try_connect(&a, a.ep, 300000);
+	if (o->connect != DAT_SUCCESS)
+		return;
+	if (next_event(b.cr_evd, 250, &ev)) {
+		o->accept = dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL);
+		if (o->accept == DAT_SUCCESS)
+			o->passive = next_event(b.conn_evd, 10000, &ev);
+	}
+	o->active = next_event(a.conn_evd, 10000, &ev);
+}
+
+static bool is_shortage(DAT_RETURN ret)
+{
+	return ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
+}
+
+/* Whether all went well; that what did not was told is asserted. */
+static bool judge(const struct outcome *o, unsigned long n)
+{
+	cr_assert(is_shortage(o->listen) && is_shortage(o->connect) && is_shortage(o->accept),
+		  "%lu: 0x%08x 0x%08x 0x%08x", n, o->listen, o->connect, o->accept);
+	if (o->listen != DAT_SUCCESS || o->connect != DAT_SUCCESS)
+		return false;
+	cr_assert(o->active == DAT_CONNECTION_EVENT_ESTABLISHED ||
+		  o->active == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+		  o->active == DAT_CONNECTION_EVENT_TIMED_OUT, "%lu: event 0x%x", n, o->active);
+	return o->active == DAT_CONNECTION_EVENT_ESTABLISHED &&
+	       o->passive == DAT_CONNECTION_EVENT_ESTABLISHED;
+}
+
+static void open_both(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+/* With new endpoints, whatever became of the old ones. Their request may still turn up. */
+static void works_again(void)
+{
+	DAT_EVENT_NUMBER number;
+	DAT_EVENT ev;
+
+	if (!b.psp)
+		side_listen(&b);
+	a.ep = side_ep(&a);
+	side_connect(&a);
+	do {
+		b.ep = side_ep(&b);
+		assert_ok(dat_cr_accept(side_request(&b), b.ep, 0, NULL));
+		number = next_event(b.conn_evd, 10000, &ev);
+	} while (number == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	cr_assert_eq(number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	side_close(&a);
+	side_close(&b);
+}
+
+Test(conn_fail, each_allocation, .timeout = 100)
+{
+	unsigned long n = 0, all = 1;
+	struct outcome o;
+	bool well;
+
+	while (n++ < all + 2) {
+		open_both();
+		th_fail_start(TH_FAIL_HEAP, n);
+		attempt(&o);
+		all = th_fail_stop();
+		well = judge(&o, n);
+		if (n > all)
+			cr_assert(well, "none of %lu failed", all);
+		works_again();
+		cr_assert_lt(n, 200);
+	}
+	cr_assert_gt(n, 3);
+}
+
+Test(conn_fail, each_descriptor, .timeout = 100)
+{
+	struct outcome o;
+	bool well = false;
+
+	for (unsigned int room = 0; !well; room++) {
+		open_both();
+		cr_assert_eq(th_fds_limit(room), 0);
+		attempt(&o);
+		th_fds_restore();
+		well = judge(&o, room);
+		if (!well && o.connect == DAT_SUCCESS && o.listen == DAT_SUCCESS)
+			cr_assert_neq(o.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+		works_again();
+		cr_assert_lt(room, 20);
+	}
+}
