@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the completion flags do, and queues that are full. */
+#include <string.h>
+
+#include "tests/e2e/rig.h"
+
+static struct end a, b;
+
+static void setup(void)
+{
+	pair_open(&a, &b);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(data_post, .init = setup, .fini = teardown, .timeout = 60);
+
+/* ---- suppressed ---- */
+
+/* A queue full of what the device has not finished yet: it has to make room without our help. */
+#define soon(post) check(TH_WITHIN(SOON_MS, is_posted(post)))
+
+static bool is_posted(DAT_RETURN ret)
+{
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+		return false;
+	must(ret);
+	return true;
+}
+
+/* All that was posted before has been carried out when this one is. */
+static void settle(uint64_t cookie)
+{
+	soon(do_read(&a, cookie, 0, far(&b, 0, 8), 0));
+	took(a.req_evd, cookie, DAT_DTO_SUCCESS);
+	rig_empty(a.req_evd);
+}
+
+Test(data_post, suppress__never_strands_the_queue)
+{
+	static const size_t sizes[] = { 1, 8, 28, 29, 188, 189, 5000 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (uint64_t k = 0; k < 10 * RIG_DTOS; k++) {
+			fill(a.mem, sizes[i], k);
+			soon(do_write(&a, k, 0, far(&b, 20000, sizes[i]), SUPPRESS));
+		}
+		soon(do_read(&a, 1, 40000, far(&b, 20000, sizes[i]), 0));
+		took(a.req_evd, 1, DAT_DTO_SUCCESS);
+		check(filled(a.mem + 40000, sizes[i], 10 * RIG_DTOS - 1) || sizes[i] > 188);
+		rig_empty(a.req_evd);
+	}
+}
+
+Test(data_post, suppress__of_every_operation)
+{
+	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
+	DAT_RMR_COOKIE c = { .as_64 = 3 };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	must(dat_rmr_create(a.pz, &rmr));
+	for (uint64_t i = 0; i < 10 * RIG_DTOS; i++) {
+		must(do_recv(&b, i, 0, 64));
+		soon(do_write(&a, i, 0, far(&b, 100, 64), SUPPRESS));
+		soon(do_read(&a, i, 1000, far(&b, 100, 64), SUPPRESS));
+		soon(dat_rmr_bind(rmr, &t, RIGHTS_RW, a.ep, c, SUPPRESS, &context));
+		soon(do_send(&a, i, 0, 64, SUPPRESS));
+		took(b.recv_evd, i, DAT_DTO_SUCCESS);
+	}
+	settle(1);
+}
+
+/* Only what was to be seen is there, however many were posted in between. */
+Test(data_post, suppress__among_others)
+{
+	for (uint64_t lap = 0; lap < 200; lap++) {
+		for (uint64_t i = 0; i < lap; i++)
+			soon(do_write(&a, 7, 0, far(&b, 0, 64), SUPPRESS));
+		soon(do_write(&a, lap + 1000, 0, far(&b, 0, 64), 0));
+		soon(do_write(&a, 8, 0, far(&b, 0, 64), SUPPRESS));
+		took(a.req_evd, lap + 1000, DAT_DTO_SUCCESS);
+	}
+	settle(2);
+}
+
+Test(data_post, suppress__endpoint_without_request_evd)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep, own = a.ep, peer = end_ep(&b, NULL);
+
+	must(dat_ep_create(a.ia, a.pz, a.recv_evd, DAT_HANDLE_NULL, a.conn_evd, &attr, &ep));
+	end_join(&a, ep, &b, peer);
+	a.ep = ep;
+	for (uint32_t i = 0; i < 20 * RIG_DTOS; i++) {
+		memcpy(a.mem, &i, sizeof(i));
+		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
+	}
+	a.ep = own;
+	/* Another connection's read says nothing about this one: wait for the last value. */
+	check(TH_WITHIN(SOON_MS, !memcmp(a.mem, b.mem, 4)));
+}
+
+/* ---- barrier ---- */
+
+/* What a read brings is written on to elsewhere: only behind a fence does that work. */
+Test(data_post, barrier__waits_for_reads)
+{
+	for (uint64_t i = 1; i < 200; i++) {
+		size_t size = i % 3 ? 8 + i : 4000 + i;
+
+		fill(b.mem, size, i);
+		memset(a.mem, 0, size);
+		must(do_read(&a, i, 0, far(&b, 0, size), SUPPRESS));
+		must(do_write(&a, i, 0, far(&b, 30000, size),
+			      DAT_COMPLETION_BARRIER_FENCE_FLAG | (i & 1 ? SUPPRESS : 0)));
+		if (!(i & 1))
+			took(a.req_evd, i, DAT_DTO_SUCCESS);
+		must(do_read(&a, i, 20000, far(&b, 30000, size), 0));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+		if (size > 188)		/* shorter ones are copied when they are posted */
+			check(filled(a.mem + 20000, size, i));
+	}
+	settle(1);
+}
+
+Test(data_post, barrier__not_on_receives)
+{
+	DAT_LMR_TRIPLET t = seg(&b, 0, 64);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+	static const int bad[] = {
+		DAT_COMPLETION_BARRIER_FENCE_FLAG, DAT_COMPLETION_SUPPRESS_FLAG,
+		DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG,
+		DAT_COMPLETION_EVD_THRESHOLD_FLAG, 0x20, -1,
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		must_code(dat_ep_post_recv(b.ep, 1, &t, c, (DAT_COMPLETION_FLAGS)bad[i]),
+			  DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	must(do_recv(&b, 2, 0, 64));
+	must(do_send(&a, 3, 0, 64, 0));
+	took(b.recv_evd, 2, DAT_DTO_SUCCESS);
+}
+
+/* ---- flags that are refused ---- */
+
+Test(data_post, unsignalled__refused_unless_the_endpoint_is)
+{
+	static const int bad[] = { DAT_COMPLETION_UNSIGNALLED_FLAG, 0x20, 0x40, -1,
+				   DAT_COMPLETION_UNSIGNALLED_FLAG | SUPPRESS };
+	DAT_RMR_TRIPLET to = far(&b, 0, 8);
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		must_code(do_send(&a, 1, 0, 8, bad[i]), DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+		must_code(do_write(&a, 1, 0, to, bad[i]), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+		must_code(do_read(&a, 1, 0, to, bad[i]), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	}
+	must_code(do_write(&a, 1, 0, to, DAT_COMPLETION_SOLICITED_WAIT_FLAG), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG6);
+	settle(2);
+}
+
+/* ---- full ---- */
+
+/* With nothing to receive them they stay: exactly as many as the endpoint was made for. */
+Test(data_post, full__until_completions_are_taken)
+{
+	for (uint64_t lap = 0; lap < 10; lap++) {
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_send(&a, i, 0, lap % 2 ? 4000 : 8, 0));
+		for (int i = 0; i < 5; i++)
+			must_code(do_send(&a, 99, 0, 8, 0), DAT_INSUFFICIENT_RESOURCES,
+				  DAT_RESOURCE_TEP);
+		must_code(do_write(&a, 99, 0, far(&b, 0, 8), SUPPRESS), DAT_INSUFFICIENT_RESOURCES,
+			  DAT_RESOURCE_TEP);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_recv(&b, i, 0, 4096));
+		must_code(do_recv(&b, 99, 0, 4096), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+		took_range(b.recv_evd, 0, RIG_DTOS - 1, DAT_DTO_SUCCESS);
+		took_range(a.req_evd, 0, RIG_DTOS - 1, DAT_DTO_SUCCESS);
+		rig_empty(a.req_evd);
+	}
+}
+
+Test(data_post, full__of_suppressed_sends)
+{
+	uint64_t n = 0;
+
+	while (do_send(&a, n, 0, 8, SUPPRESS) == DAT_SUCCESS)
+		check(++n <= RIG_DTOS);
+	same(n, RIG_DTOS);
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		must(do_recv(&b, i, 0, 64));
+	took_range(b.recv_evd, 0, RIG_DTOS - 1, DAT_DTO_SUCCESS);
+	settle(1);
+	for (uint64_t i = 0; i < 10 * RIG_DTOS; i++)
+		soon(do_write(&a, i, 0, far(&b, 0, 8), SUPPRESS));
+	settle(2);
+}
+
+/* The longest posts: the queue has room for as many of them as of the short ones. */
+Test(data_post, full__of_posts_with_the_most_pieces)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_LMR_TRIPLET t[30];
+	DAT_RMR_TRIPLET to = far(&b, 0, 60000);
+	DAT_EP_HANDLE ep, peer;
+
+	attr.max_request_iov = attr.max_rdma_write_iov = 30;
+	attr.max_request_dtos = 50;
+	ep = end_ep(&a, &attr);
+	peer = end_ep(&b, NULL);
+	end_join(&a, ep, &b, peer);
+	for (int i = 0; i < 30; i++)
+		t[i] = seg(&a, (size_t)i * 100, 90);
+	for (uint64_t i = 0; i < 50; i++) {
+		DAT_DTO_COOKIE c = { .as_64 = i };
+
+		must(dat_ep_post_send(ep, 30, t, c, 0));
+	}
+	must_fail(dat_ep_post_rdma_write(ep, 30, t, (DAT_DTO_COOKIE){ .as_64 = 9 }, &to, 0),
+		  DAT_INSUFFICIENT_RESOURCES);
+	rig_empty(a.req_evd);
+	must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_range(a.req_evd, 0, 49, FLUSHED);
+	rig_empty(a.req_evd);
+}

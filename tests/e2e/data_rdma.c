@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RDMA writes and reads: every byte of every size, and nothing beside them. */
+#include <string.h>
+
+#include "tests/e2e/pieces.h"
+
+#define MEM (4u << 20)
+#define HALF (MEM / 2)
+
+static struct end a, b;
+
+static void setup(void)
+{
+	DAT_EP_ATTR attr = rig_attr();
+
+	attr.max_request_iov = attr.max_rdma_read_iov = attr.max_rdma_write_iov = PIECES_MAX;
+	end_open(&a, MEM, &attr);
+	end_open(&b, MEM, &attr);
+	end_join(&a, a.ep, &b, b.ep);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(data_rdma, .init = setup, .fini = teardown, .timeout = 60);
+
+static const size_t sizes[] = {
+	1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 27, 28, 29, 43, 44, 45, 60, 61, 187, 188, 189, 220, 221, 1023,
+	1024, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 1u << 20, (1u << 20) + 1,
+};
+#define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+/* At to->mem + HALF + 64 + skew lies what the seed says, and nothing was changed around it. */
+static void landed(const struct end *to, size_t size, size_t skew, uint64_t seed)
+{
+	const char *at = to->mem + HALF + 64 + skew;
+
+	check(filled(at, size, seed));
+	check(all_bytes(at - 64, 64, 0xee));
+	check(all_bytes(at + size, 64, 0xee));
+}
+
+static void write_size(struct end *from, struct end *to, size_t size, size_t skew)
+{
+	fill(from->mem + 7 * skew, size, size);
+	memset(to->mem + HALF, 0xee, size + 256);
+	must(do_write(from, size, 7 * skew, far(to, HALF + 64 + skew, size), 0));
+	took(from->req_evd, size, DAT_DTO_SUCCESS);
+	landed(to, size, skew, size);
+}
+
+static void read_size(struct end *to, struct end *from, size_t size, size_t skew)
+{
+	fill(from->mem + 7 * skew, size, size);
+	memset(to->mem + HALF, 0xee, size + 256);
+	must(do_read(to, size, HALF + 64 + skew, far(from, 7 * skew, size), 0));
+	took(to->req_evd, size, DAT_DTO_SUCCESS);
+	landed(to, size, skew, size);
+}
+
+Test(data_rdma, write__every_size)
+{
+	for (size_t i = 0; i < NSIZES; i++) {
+		rig_sleeps = i & 1;
+		write_size(&a, &b, sizes[i], 0);
+		write_size(&b, &a, sizes[i], 3);
+	}
+}
+
+Test(data_rdma, write__every_size_up_to_inline)
+{
+	for (size_t size = 1; size <= 300; size++)
+		write_size(&a, &b, size, size % 7);
+}
+
+Test(data_rdma, read__every_size)
+{
+	for (size_t i = 0; i < NSIZES; i++) {
+		rig_sleeps = i & 1;
+		read_size(&a, &b, sizes[i], 0);
+		read_size(&b, &a, sizes[i], 3);
+	}
+}
+
+Test(data_rdma, read__every_size_up_to_300)
+{
+	for (size_t size = 1; size <= 300; size++)
+		read_size(&a, &b, size, size % 7);
+}
+
+Test(data_rdma, nothing__needs_no_right)
+{
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x1234 };
+	DAT_DTO_COOKIE c = { .as_64 = 5 };
+
+	memset(b.mem, 0xee, 64);
+	must(do_write(&a, 1, 0, far(&b, 0, 0), 0));
+	must(do_read(&a, 2, 0, far(&b, 0, 0), 0));
+	must(dat_ep_post_rdma_write(a.ep, 0, NULL, c, &nowhere, DAT_COMPLETION_DEFAULT_FLAG));
+	must(dat_ep_post_rdma_read(a.ep, 0, NULL, c, &nowhere, DAT_COMPLETION_DEFAULT_FLAG));
+	took_range(a.req_evd, 1, 2, DAT_DTO_SUCCESS);
+	took_range(a.req_evd, 5, 5, DAT_DTO_SUCCESS);
+	took_range(a.req_evd, 5, 5, DAT_DTO_SUCCESS);
+	check(all_bytes(b.mem, 64, 0xee));
+	same(end_state(a.ep), DAT_EP_STATE_CONNECTED);
+}
+
+static void write_pieces(unsigned int n, size_t size, uint64_t seed)
+{
+	DAT_RMR_TRIPLET to = far(&b, HALF + 64, size + seed % 3);	/* may be longer */
+	DAT_DTO_COOKIE c = { .as_64 = seed };
+	struct pieces p;
+
+	pieces_cut(&p, &a, 0, n, size, seed);
+	pieces_fill(&p, seed);
+	memset(b.mem + HALF, 0xee, size + 256);
+	must(dat_ep_post_rdma_write(a.ep, (DAT_COUNT)p.n, p.seg, c, &to, 0));
+	memset(p.seg, 0, sizeof(p.seg));
+	took(a.req_evd, seed, DAT_DTO_SUCCESS);
+	landed(&b, size, 0, seed);
+}
+
+static void read_pieces(unsigned int n, size_t size, uint64_t seed)
+{
+	DAT_RMR_TRIPLET from = far(&b, 0, size);
+	DAT_DTO_COOKIE c = { .as_64 = seed };
+	struct pieces p;
+
+	pieces_cut(&p, &a, 0, n, size, seed);
+	pieces_blank(&p);
+	fill(b.mem, size, seed);
+	must(dat_ep_post_rdma_read(a.ep, (DAT_COUNT)p.n, p.seg, c, &from, 0));
+	took(a.req_evd, seed, DAT_DTO_SUCCESS);
+	check(pieces_filled(&p, seed));
+}
+
+Test(data_rdma, each_number_of_pieces)
+{
+	static const size_t total[] = { 5, 28, 100, 188, 189, 1000, 5000, 70000 };
+	uint64_t seed = 1000;
+
+	for (unsigned int n = 1; n <= PIECES_MAX; n++) {
+		for (size_t i = 0; i < sizeof(total) / sizeof(total[0]); i++) {
+			write_pieces(n, total[i], seed += 10);
+			read_pieces(n, total[i], seed += 10);
+		}
+	}
+}
+
+/* What is read is what the remote buffer says; the local one may be longer. */
+Test(data_rdma, read__into_more_than_is_read)
+{
+	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 100), seg(&a, 1000, 100), seg(&a, 2000, 100) };
+	DAT_RMR_TRIPLET from = far(&b, 0, 150);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	memset(a.mem, 0xee, 4096);
+	fill(b.mem, 300, 4);
+	must(dat_ep_post_rdma_read(a.ep, 3, t, c, &from, 0));
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+	check(!memcmp(a.mem, b.mem, 100) && !memcmp(a.mem + 1000, b.mem + 100, 50));
+	check(all_bytes(a.mem + 1050, 50, 0xee) && all_bytes(a.mem + 2000, 100, 0xee));
+}
+
+Test(data_rdma, lengths__that_do_not_fit_are_refused)
+{
+	DAT_LMR_TRIPLET t[2] = { seg(&a, 0, 60), seg(&a, 100, 41) };
+	DAT_RMR_TRIPLET to = far(&b, 0, 100), from = far(&b, 0, 102);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	memset(b.mem, 0xee, 200);
+	must_fail(dat_ep_post_rdma_write(a.ep, 2, t, c, &to, 0), DAT_LENGTH_ERROR);
+	must_fail(dat_ep_post_rdma_read(a.ep, 2, t, c, &from, 0), DAT_LENGTH_ERROR);
+	t[0].segment_length = 101;
+	must_fail(dat_ep_post_rdma_write(a.ep, 1, t, c, &to, 0), DAT_LENGTH_ERROR);
+	must_fail(dat_ep_post_rdma_read(a.ep, 1, t, c, &from, 0), DAT_LENGTH_ERROR);
+	t[0].segment_length = to.segment_length = from.segment_length = UINT64_MAX;
+	must_fail(dat_ep_post_rdma_write(a.ep, 1, t, c, &to, 0), DAT_LENGTH_ERROR);
+	must_fail(dat_ep_post_rdma_read(a.ep, 1, t, c, &from, 0), DAT_LENGTH_ERROR);
+	must_code(dat_ep_post_rdma_write(a.ep, 1, t, c, NULL, 0), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG5);
+	must_code(dat_ep_post_rdma_read(a.ep, 1, t, c, NULL, 0), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG5);
+	rig_empty(a.req_evd);
+	check(all_bytes(b.mem, 200, 0xee));
+	write_size(&a, &b, 100, 0);
+}
+
+/* A write that is followed by a send is there when the message is. */
+Test(data_rdma, write__before_send)
+{
+	for (uint64_t i = 0; i < 200; i++) {
+		size_t size = sizes[i % (NSIZES - 2)];
+
+		fill(a.mem, size, i);
+		must(do_recv(&b, i, MEM - 8, 8));
+		must(do_write(&a, i, 0, far(&b, HALF, size), SUPPRESS));
+		must(do_send(&a, i, MEM - 8, 8, SUPPRESS));
+		took(b.recv_evd, i, DAT_DTO_SUCCESS);
+		check(filled(b.mem + HALF, size, i));
+	}
+	rig_empty(a.req_evd);
+}
+
+/* More reads at a time than either side can have on its way. */
+Test(data_rdma, reads__a_queue_full)
+{
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		fill(b.mem + i * 20000, 20000, i);
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		must(do_read(&a, i, HALF + i * 20000, far(&b, i * 20000, 20000), 0));
+	took_range(a.req_evd, 0, RIG_DTOS - 1, DAT_DTO_SUCCESS);
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		check(filled(a.mem + HALF + i * 20000, 20000, i));
+}
+
+/* Both sides write to each other's memory, read it back, and find what they wrote. */
+Test(data_rdma, both_directions_at_once)
+{
+	for (uint64_t lap = 0; lap < 50; lap++) {
+		fill(a.mem, 9000, lap);
+		fill(b.mem, 9000, lap + 1000);
+		must(do_write(&a, 1, 0, far(&b, HALF, 9000), SUPPRESS));
+		must(do_write(&b, 1, 0, far(&a, HALF, 9000), SUPPRESS));
+		must(do_read(&a, 2, HALF + 20000, far(&b, HALF, 9000), 0));
+		must(do_read(&b, 2, HALF + 20000, far(&a, HALF, 9000), 0));
+		took(a.req_evd, 2, DAT_DTO_SUCCESS);
+		took(b.req_evd, 2, DAT_DTO_SUCCESS);
+		check(filled(a.mem + HALF + 20000, 9000, lap));
+		check(filled(b.mem + HALF + 20000, 9000, lap + 1000));
+	}
+}
+
+/* An endpoint to itself is a peer like any other: both in one IA. */
+Test(data_rdma, write__within_one_adapter)
+{
+	DAT_EP_HANDLE x = end_ep(&a, NULL), y = end_ep(&a, NULL), own = a.ep;
+
+	end_join(&a, x, &a, y);
+	a.ep = x;
+	for (uint64_t i = 0; i < 50; i++) {
+		fill(a.mem, 5000, i);
+		must(do_write(&a, 1, 0, far(&a, HALF, 5000), 0));
+		took(a.req_evd, 1, DAT_DTO_SUCCESS);
+		check(filled(a.mem + HALF, 5000, i));
+	}
+	a.ep = own;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One-sided transfers need nothing of the target's program: it sleeps, computes, or is in the kernel. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/e2e/rig.h"
+
+#define BYTES (1u << 20)
+
+static struct end a;
+static struct th_child peer;
+
+static void teardown(void)
+{
+	th_kill(&peer);
+	end_close(&a);
+}
+
+TestSuite(data_target, .fini = teardown, .timeout = 60);
+
+enum manner { COMPUTES, SLEEPS, READS_A_PIPE };
+
+struct where {
+	DAT_CONN_QUAL qual;
+	DAT_RMR_TRIPLET memory;
+};
+
+static volatile unsigned int sink;
+
+/* Until the last byte that will be written has changed; no call into anything meanwhile. */
+static void compute_until(const char *mem)
+{
+	const volatile char *last = mem + BYTES - 1;
+	uint64_t end = th_now_ms() + SOON_MS;
+
+	while (*last != 'z' && th_now_ms() < end) {
+		for (unsigned int i = 0; i < 100000; i++)
+			sink = sink * 31 + i;
+	}
+}
+
+/* From ESTABLISHED on it makes no DAT call. */
+static int target(int sock, void *arg)
+{
+	enum manner manner = *(enum manner *)arg;
+	struct where where;
+	struct end e;
+	char c;
+
+	end_open(&e, BYTES, NULL);
+	end_listen(&e);
+	where.qual = e.qual;
+	where.memory = far(&e, 0, BYTES);
+	th_send(sock, &where, sizeof(where));
+	must(dat_cr_accept(end_request(&e), e.ep, 0, NULL));
+	took_conn(&e, e.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	same(th_meet(sock), 0);
+	if (manner == COMPUTES)
+		compute_until(e.mem);
+	else if (manner == SLEEPS)
+		while (e.mem[BYTES - 1] != 'z')
+			th_sleep_ms(50);
+	same(th_recv(sock, &c, 1), 0);
+	check(filled(e.mem, BYTES - 1, 77));
+	same(th_meet(sock), 0);
+	end_close(&e);
+	return 0;
+}
+
+static void transfer(enum manner manner)
+{
+	struct where w;
+
+	peer_spawn(&peer, target, &manner);
+	end_open(&a, 2 * BYTES, NULL);
+	same(th_recv(peer.sock, &w, sizeof(w)), 0);
+	must(end_dial(a.ep, w.qual, SOON_MS * 1000u));
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	same(th_meet(peer.sock), 0);
+	fill(a.mem, BYTES - 1, 77);
+	a.mem[BYTES - 1] = 'y';
+	for (uint64_t i = 0; i < 3; i++) {
+		must(do_write(&a, i, 0, w.memory, 0));
+		must(do_read(&a, i + 10, BYTES, w.memory, 0));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+		took(a.req_evd, i + 10, DAT_DTO_SUCCESS);
+		check(!memcmp(a.mem, a.mem + BYTES, BYTES));
+	}
+	/* Everything came back while the target's program was busy: only now can it go on. */
+	a.mem[BYTES - 1] = 'z';
+	must(do_write(&a, 4, 0, w.memory, 0));
+	took(a.req_evd, 4, DAT_DTO_SUCCESS);
+	same(th_send(peer.sock, "x", 1), 0);
+	same(th_meet(peer.sock), 0);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	peer_done(&peer);
+}
+
+Test(data_target, computes)
+{
+	transfer(COMPUTES);
+}
+
+Test(data_target, sleeps)
+{
+	transfer(SLEEPS);
+}
+
+Test(data_target, blocks_in_the_kernel)
+{
+	transfer(READS_A_PIPE);
+}
+
+/* Who waits for the completion sleeps, too: nobody polls anywhere. */
+Test(data_target, sleeps_as_the_writer_does)
+{
+	rig_sleeps = true;
+	transfer(SLEEPS);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which completions end a sleep. */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/e2e/rig.h"
+
+static struct end a, b;
+
+static void setup(void)
+{
+	pair_open(&a, &b);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(data_wake, .init = setup, .fini = teardown, .timeout = 60);
+
+struct waiter {
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT ev;
+	DAT_RETURN ret;
+	int back;
+	pid_t tid;
+	pthread_t thread;
+};
+
+static void *wait_long(void *arg)
+{
+	struct waiter *w = arg;
+	DAT_COUNT more;
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	w->ret = dat_evd_wait(w->evd, SOON_MS * 1000u, 1, &w->ev, &more);
+	__atomic_store_n(&w->back, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* In the kernel, asleep: proc(5), third field. */
+static bool is_asleep(pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'S';
+}
+
+static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	*w = (struct waiter){ .evd = evd };
+	same(pthread_create(&w->thread, NULL, wait_long, w), 0);
+	/* It is in the call as soon as nobody else may, and has looked at the queue once it sleeps. */
+	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_INVALID_STATE));
+	check(TH_WITHIN(SOON_MS, is_asleep(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))));
+}
+
+static bool waiter_is_back(const struct waiter *w)
+{
+	return __atomic_load_n(&w->back, __ATOMIC_ACQUIRE);
+}
+
+Test(data_wake, unsignalled__wakes_nobody_but_is_there)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE own = a.ep;
+	struct waiter w;
+
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	must(dat_evd_create(a.ia, 64, NULL, DAT_EVD_DTO_FLAG, &evd));
+	must(dat_ep_create(a.ia, a.pz, a.recv_evd, evd, a.conn_evd, &attr, &a.ep));
+	end_join(&a, a.ep, &b, end_ep(&b, NULL));
+	waiter_start(&w, evd);
+	must(do_write(&a, 1, 0, far(&b, 0, 500), DAT_COMPLETION_UNSIGNALLED_FLAG));
+	th_sleep_ms(150);
+	check(!waiter_is_back(&w));
+	must(do_write(&a, 2, 0, far(&b, 0, 500), 0));
+	check(TH_WITHIN(SOON_MS / 2, waiter_is_back(&w)));
+	pthread_join(w.thread, NULL);
+	must(w.ret);
+	same(w.ev.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+	took(evd, 2, DAT_DTO_SUCCESS);
+	rig_empty(evd);
+	a.ep = own;
+}
+
+Test(data_wake, solicited__the_sender_decides_who_wakes)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ea = a.ep, eb = b.ep;
+	struct waiter w;
+
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	must(dat_evd_create(b.ia, 64, NULL, DAT_EVD_DTO_FLAG, &evd));
+	must(dat_ep_create(b.ia, b.pz, evd, b.req_evd, b.conn_evd, &attr, &b.ep));
+	a.ep = end_ep(&a, NULL);
+	end_join(&a, a.ep, &b, b.ep);
+	for (uint64_t lap = 0; lap < 3; lap++) {
+		must(do_recv(&b, 1, 0, 64));
+		must(do_recv(&b, 2, 0, 64));
+		waiter_start(&w, evd);
+		must(do_send(&a, 1, 0, 64, SUPPRESS));
+		th_sleep_ms(100);
+		check(!waiter_is_back(&w));
+		must(do_send(&a, 2, 0, 64, SUPPRESS | DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+		check(TH_WITHIN(SOON_MS / 2, waiter_is_back(&w)));
+		pthread_join(w.thread, NULL);
+		must(w.ret);
+		same(w.ev.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+		took(evd, 2, DAT_DTO_SUCCESS);
+	}
+	a.ep = ea;
+	b.ep = eb;
+}
+
+/* However often one side sleeps and the other one posts, no completion is slept through. */
+Test(data_wake, pingpong__of_two_sleepers)
+{
+	struct waiter w;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		must(do_recv(&b, i, 0, 64));
+		waiter_start(&w, b.recv_evd);
+		must(do_send(&a, i, 0, 64, SUPPRESS));
+		pthread_join(w.thread, NULL);
+		must(w.ret);
+		same(w.ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+	}
+}
+
+/* One thread waits for ten, which come one by one. */
+Test(data_wake, threshold__of_completions)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (uint64_t i = 0; i < 10; i++)
+		must(do_recv(&b, i, 0, 64));
+	for (uint64_t i = 0; i < 9; i++)
+		must(do_send(&a, i, 0, 64, SUPPRESS));
+	must_fail(dat_evd_wait(b.recv_evd, 50000, 10, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	check(more <= 9);
+	must(do_send(&a, 9, 0, 64, SUPPRESS));
+	must(dat_evd_wait(b.recv_evd, SOON_MS * 1000u, 10, &ev, &more));
+	same(ev.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	same(more, 9);
+	took_range(b.recv_evd, 1, 9, DAT_DTO_SUCCESS);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/e2e/rig.h"
+
+/* ---- verdicts ---- */
+
+static bool second;		/* this is the second process */
+
+static void failed(const char *what, const char *why, const char *file, int line)
+{
+	if (!second)
+		cr_assert_fail("%s:%d: %s: %s", file, line, what, why);
+	fprintf(stderr, "second process: %s:%d: %s: %s\n", file, line, what, why);
+	_exit(2);
+}
+
+static const char *words(DAT_RETURN ret)
+{
+	const char *major = "?", *minor = "";
+	static _Thread_local char text[160];
+
+	if (ret != DAT_SUCCESS)
+		dat_strerror(ret, &major, &minor);
+	else
+		major = "DAT_SUCCESS";
+	snprintf(text, sizeof(text), "0x%08x %s %s", ret, major, minor);
+	return text;
+}
+
+void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line)
+{
+	if (DAT_GET_TYPE(got) != type)
+		failed(what, words(got), file, line);
+}
+
+void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const char *file, int line)
+{
+	if (got != code)
+		failed(what, words(got), file, line);
+}
+
+void rig_check(bool ok, const char *what, const char *file, int line)
+{
+	if (!ok)
+		failed(what, "is not so", file, line);
+}
+
+void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, int line)
+{
+	char text[64];
+
+	if (got == want)
+		return;
+	snprintf(text, sizeof(text), "%#llx, not %#llx", (unsigned long long)got,
+		 (unsigned long long)want);
+	failed(what, text, file, line);
+}
+
+/* ---- ends ---- */
+
+static bool configured;
+
+void rig_conf(const char *params)
+{
+	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };
+	int fd = memfd_create("dat.conf", 0);
+	const char *build = getenv("DAPL_BUILD_DIR");
+	char path[64];
+
+	check(fd >= 0 && build);
+	for (int i = 0; i < 2; i++)
+		dprintf(fd, "soft-mlx5-0 u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
+			"\"%s\" \"\"\n", kinds[i], build, params);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	setenv("DAT_OVERRIDE", path, 1);
+	configured = true;
+}
+
+DAT_EP_ATTR rig_attr(void)
+{
+	return (DAT_EP_ATTR){
+		.service_type = DAT_SERVICE_TYPE_RC, .qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = RIG_DTOS, .max_request_dtos = RIG_DTOS,
+		.max_recv_iov = 4, .max_request_iov = 4,
+		.max_rdma_read_in = 4, .max_rdma_read_out = 4,
+		.max_rdma_read_iov = 4, .max_rdma_write_iov = 4,
+	};
+}
+
+static DAT_EVD_HANDLE evd(struct end *e, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
+{
+	DAT_EVD_HANDLE h = NULL;
+
+	must(dat_evd_create(e->ia, qlen, DAT_HANDLE_NULL, flags, &h));
+	return h;
+}
+
+DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr)
+{
+	DAT_EP_ATTR usual = rig_attr();
+	DAT_EP_HANDLE ep = NULL;
+
+	must(dat_ep_create(e->ia, e->pz, e->recv_evd, e->req_evd, e->conn_evd,
+			   attr ? attr : &usual, &ep));
+	return ep;
+}
+
+DAT_LMR_HANDLE end_lmr(struct end *e, void *mem, size_t len, DAT_MEM_PRIV_FLAGS priv,
+		       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = mem };
+	DAT_LMR_HANDLE lmr = NULL;
+
+	must(dat_lmr_create(e->ia, DAT_MEM_TYPE_VIRTUAL, region, len, e->pz, priv, &lmr,
+			    lmr_context, rmr_context, NULL, NULL));
+	return lmr;
+}
+
+void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr)
+{
+	char name[] = "soft-mlx5-0";
+
+	if (!configured)
+		rig_conf("strict=1");
+	*e = (struct end){ .len = len };
+	e->mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(e->mem != MAP_FAILED);
+	must(dat_ia_open(name, 8, &e->async, &e->ia));
+	must(dat_pz_create(e->ia, &e->pz));
+	e->cr_evd = evd(e, 64, DAT_EVD_CR_FLAG);
+	e->conn_evd = evd(e, 64, DAT_EVD_CONNECTION_FLAG);
+	e->recv_evd = evd(e, 256, DAT_EVD_DTO_FLAG);
+	e->req_evd = evd(e, 256, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	e->ep = end_ep(e, attr);
+	e->lmr = end_lmr(e, e->mem, len, DAT_MEM_PRIV_ALL_FLAG, &e->lmr_context, &e->rmr_context);
+}
+
+static void forget(struct end *e)
+{
+	munmap(e->mem, e->len);
+	e->ia = NULL;
+	e->mem = NULL;
+}
+
+void end_close(struct end *e)
+{
+	if (!e->ia)
+		return;
+	must(dat_ia_close(e->ia, DAT_CLOSE_ABRUPT_FLAG));
+	forget(e);
+}
+
+void end_free(struct end *e)
+{
+	if (e->psp)
+		must(dat_psp_free(e->psp));
+	must(dat_ep_free(e->ep));
+	must(dat_lmr_free(e->lmr));
+	must(dat_evd_free(e->req_evd));
+	must(dat_evd_free(e->recv_evd));
+	must(dat_evd_free(e->conn_evd));
+	must(dat_evd_free(e->cr_evd));
+	must(dat_pz_free(e->pz));
+	must(dat_ia_close(e->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	forget(e);
+}
+
+void end_listen(struct end *e)
+{
+	if (!e->psp)
+		must(dat_psp_create_any(e->ia, &e->qual, e->cr_evd, DAT_PSP_CONSUMER_FLAG, &e->psp));
+}
+
+DAT_RETURN end_dial(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	return dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, timeout, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+DAT_CR_HANDLE end_request(struct end *e)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	must(dat_evd_wait(e->cr_evd, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb)
+{
+	end_listen(b);
+	must(end_dial(ea, b->qual, SOON_MS * 1000u));
+	must(dat_cr_accept(end_request(b), eb, 0, NULL));
+	took_conn(b, eb, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(a, ea, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+void pair_open(struct end *a, struct end *b)
+{
+	end_open(a, RIG_MEM, NULL);
+	end_open(b, RIG_MEM, NULL);
+	end_join(a, a->ep, b, b->ep);
+}
+
+void pair_again(struct end *a, struct end *b)
+{
+	same(end_state(a->ep), DAT_EP_STATE_DISCONNECTED);
+	same(end_state(b->ep), DAT_EP_STATE_DISCONNECTED);
+	must(dat_ep_reset(a->ep));
+	must(dat_ep_reset(b->ep));
+	end_join(a, a->ep, b, b->ep);
+}
+
+DAT_EP_STATE end_state(DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state;
+
+	must(dat_ep_get_status(ep, &state, NULL, NULL));
+	return state;
+}
+
+/* ---- the second process ---- */
+
+struct start {
+	int (*fn)(int sock, void *arg);
+	void *arg;
+};
+
+static int peer_main(int sock, void *arg)
+{
+	const struct start *start = arg;
+
+	second = true;
+	return start->fn(sock, start->arg);
+}
+
+void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
+{
+	struct start start = { fn, arg };
+
+	if (!configured)
+		rig_conf("strict=1");
+	same(th_spawn(child, peer_main, &start), 0);
+}
+
+void peer_done(struct th_child *child)
+{
+	same(th_join(child, SOON_MS), 0);
+}
+
+void usage_is_back(const struct th_usage *before, unsigned int maps_slack)
+{
+	struct th_usage now;
+
+	/* A thread that was joined leaves /proc a little later. */
+	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.threads <= before->threads)));
+	same(now.fds, before->fds);
+	check(now.maps <= before->maps + maps_slack);
+}

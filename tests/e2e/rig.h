@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Consumers of the software ConnectX, seen through libdat alone. An `end` is an IA with an endpoint
+ * and registered memory; two of them make a connection, in one process or in two.
+ *
+ * Unless a test says otherwise the adapter is opened with strict=1: the process aborts at
+ * dat_ia_close() when the device has found fault with what the driver did.
+ */
+#ifndef TESTS_E2E_RIG_H
+#define TESTS_E2E_RIG_H
+
+#include <criterion/criterion.h>
+#include <dat/udat.h>
+
+#include "tests/harness/harness.h"
+
+#define SOON_MS 20000		/* a limit against hangs */
+#define A_SECOND 1000		/* ms, within which a death must be known */
+#define GRACE 1500		/* ms besides, on a machine that is busy */
+
+#define FLUSHED DAT_DTO_ERR_FLUSHED
+#define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
+#define RIGHTS_RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* ---- what must hold; in the second process it ends that one with status 2 ---- */
+
+void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line);
+void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const char *file, int line);
+void rig_check(bool ok, const char *what, const char *file, int line);
+void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, int line);
+
+#define must(call) rig_expect((call), DAT_SUCCESS, #call, __FILE__, __LINE__)
+#define must_fail(call, type) rig_expect((call), (DAT_RETURN)(type), #call, __FILE__, __LINE__)
+#define must_code(call, type, sub)                                                                 \
+	rig_expect_code((call), DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub), #call,   \
+			__FILE__, __LINE__)
+#define check(cond) rig_check((cond), #cond, __FILE__, __LINE__)
+#define same(got, want) rig_same((uint64_t)(got), (uint64_t)(want), #got " is " #want, __FILE__, __LINE__)
+
+/* ---- ends ---- */
+
+struct end {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, cr_evd, conn_evd, recv_evd, req_evd;
+	DAT_EP_HANDLE ep;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;		/* once it listens */
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	char *mem;
+	size_t len;
+};
+
+#define RIG_DTOS 32
+#define RIG_MEM 65536
+
+/* The ia_params of all IAs that this process opens; before the first. "": without strict=1. */
+void rig_conf(const char *params);
+DAT_EP_ATTR rig_attr(void);
+
+void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr);	/* attr NULL: rig_attr() */
+DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr);		/* one more on the same EVDs */
+DAT_LMR_HANDLE end_lmr(struct end *e, void *mem, size_t len, DAT_MEM_PRIV_FLAGS priv,
+		       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
+void end_close(struct end *e);			/* abruptly; nothing when it is not open */
+void end_free(struct end *e);			/* one by one, then gracefully */
+
+void end_listen(struct end *e);			/* to a qualifier of its own */
+DAT_RETURN end_dial(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
+DAT_CR_HANDLE end_request(struct end *e);
+/* ea of a dials, eb of b accepts; both have had ESTABLISHED. b comes to listen if it does not. */
+void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
+void pair_open(struct end *a, struct end *b);	/* RIG_MEM, rig_attr(), joined */
+/* Both endpoints are disconnected, whoever ended it: resets them and joins them again. */
+void pair_again(struct end *a, struct end *b);
+DAT_EP_STATE end_state(DAT_EP_HANDLE ep);
+
+/* ---- segments and posts: offsets are into the end's memory ---- */
+
+DAT_LMR_TRIPLET seg(const struct end *e, size_t off, size_t len);
+DAT_RMR_TRIPLET far(const struct end *e, size_t off, size_t len);
+DAT_RMR_TRIPLET through(DAT_RMR_CONTEXT context, const struct end *e, size_t off, size_t len);
+
+DAT_RETURN do_recv(struct end *e, uint64_t cookie, size_t off, size_t len);
+DAT_RETURN do_send(struct end *e, uint64_t cookie, size_t off, size_t len, int flags);
+DAT_RETURN do_write(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET to, int flags);
+DAT_RETURN do_read(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET from, int flags);
+DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
+		   DAT_MEM_PRIV_FLAGS priv, DAT_RMR_CONTEXT *context);
+
+/* ---- events ---- */
+
+/* rig_next sleeps in dat_evd_wait() instead of calling dat_evd_dequeue() again and again. */
+extern bool rig_sleeps;
+bool rig_next(DAT_EVD_HANDLE evd, DAT_EVENT *ev, unsigned int ms);
+void rig_empty(DAT_EVD_HANDLE evd);
+/* The next event, a DTO completion of that cookie and status. Returns the bytes. */
+size_t took(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
+/* The same, of whatever status but success. */
+DAT_DTO_COMPLETION_STATUS took_error(DAT_EVD_HANDLE evd, uint64_t cookie);
+void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPLETION_STATUS status);
+void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
+	       DAT_RMR_BIND_COMPLETION_STATUS status);
+void took_conn(struct end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
+/* Both endpoints of a pair are told of the end, and of nothing else. */
+void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number);
+
+/* ---- bytes that prove themselves ---- */
+
+void fill(void *mem, size_t len, uint64_t seed);
+bool filled(const void *mem, size_t len, uint64_t seed);
+bool all_bytes(const void *mem, size_t len, int value);
+
+/* ---- the second process ---- */
+
+/* Forked before any IA is opened here. In it, what must hold and does not ends it. */
+void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
+void peer_done(struct th_child *child);		/* it ends by itself with status 0 */
+
+/* fds, threads, and maps within some slack, are not more than they were. */
+void usage_is_back(const struct th_usage *before, unsigned int maps_slack);
+
+#endif
