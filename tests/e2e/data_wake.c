@@ -128,19 +128,39 @@ Test(data_wake, solicited__the_sender_decides_who_wakes)
 	b.ep = eb;
 }
 
-/* However often one side sleeps and the other one posts, no completion is slept through. */
-Test(data_wake, pingpong__of_two_sleepers)
-{
-	struct waiter w;
+struct counter {
+	uint64_t seen, n;
+	DAT_EVD_HANDLE evd;
+};
 
-	for (uint64_t i = 0; i < 200; i++) {
+static void *count_all(void *arg)
+{
+	struct counter *c = arg;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	while (c->seen < c->n && !dat_evd_wait(c->evd, SOON_MS * 1000u, 1, &ev, &more) &&
+	       ev.event_data.dto_completion_event_data.user_cookie.as_64 == c->seen)
+		__atomic_store_n(&c->seen, c->seen + 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A completion may come before, while and after the sleeper arms: none is slept through. */
+Test(data_wake, completions__at_any_moment_of_falling_asleep)
+{
+	struct counter c = { .n = 1000, .evd = b.recv_evd };
+	static volatile unsigned int sink;
+	pthread_t thread;
+
+	same(pthread_create(&thread, NULL, count_all, &c), 0);
+	for (uint64_t i = 0; i < c.n; i++) {
 		must(do_recv(&b, i, 0, 64));
-		waiter_start(&w, b.recv_evd);
+		for (uint64_t k = 0; k < i * 7919 % 60000; k++)
+			sink = sink + 1;
 		must(do_send(&a, i, 0, 64, SUPPRESS));
-		pthread_join(w.thread, NULL);
-		must(w.ret);
-		same(w.ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+		check(TH_WITHIN(SOON_MS, __atomic_load_n(&c.seen, __ATOMIC_ACQUIRE) == i + 1));
 	}
+	pthread_join(thread, NULL);
 }
 
 /* One thread waits for ten, which come one by one. */

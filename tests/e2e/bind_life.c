@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a context comes and goes: bound again, elsewhere, closed, freed, flushed. */
+#include <string.h>
+
+#include "tests/e2e/window.h"
+
+static struct end a, b;
+static DAT_RMR_HANDLE rmr;
+
+static void setup(void)
+{
+	rig_conf("");
+	pair_open(&a, &b);
+	must(dat_rmr_create(b.pz, &rmr));
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(bind_life, .init = setup, .fini = teardown, .timeout = 60);
+
+Test(bind_life, rebind__ends_the_old_context)
+{
+	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), y;
+
+	window_opens(&a, &b, x, 0, 100);
+	y = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	check(x != y);
+	window_refuses_write(&a, &b, x, 0, 100);
+	window_refuses_read(&a, &b, x, 0, 100);
+	window_opens(&a, &b, y, 0, 100);
+	y = window_bind(&b, rmr, 5000, 100, RIGHTS_RW);
+	window_refuses_write(&a, &b, y, 0, 1);
+	window_opens(&a, &b, y, 5000, 100);
+}
+
+Test(bind_life, unbind__ends_it)
+{
+	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
+	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
+	DAT_RMR_COOKIE cookie = { .as_64 = 5 };
+
+	must_code(dat_lmr_free(b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	must(dat_rmr_bind(rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, b.ep, cookie,
+			  DAT_COMPLETION_DEFAULT_FLAG, &none));
+	took_bind(b.req_evd, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	window_refuses_write(&a, &b, x, 0, 100);
+	window_refuses_read(&a, &b, x, 0, 1);
+	window_refuses_write(&a, &b, none, 0, 1);
+	/* A closed one can be closed again, and bound again. */
+	must(dat_rmr_bind(rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, b.ep, cookie,
+			  DAT_COMPLETION_DEFAULT_FLAG, &none));
+	took_bind(b.req_evd, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	x = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	window_opens(&a, &b, x, 0, 100);
+}
+
+Test(bind_life, unbind__gives_the_lmr_free)
+{
+	DAT_LMR_HANDLE lmr;
+	struct end other = b;
+
+	lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &other.lmr_context, NULL);
+	window_bind(&other, rmr, 0, 100, RIGHTS_RW);
+	must_code(dat_lmr_free(lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	window_bind(&other, rmr, 0, 0, DAT_MEM_PRIV_NONE_FLAG);
+	must(dat_lmr_free(lmr));
+	/* A window that moves to another LMR lets go of the first one. */
+	lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &other.lmr_context, NULL);
+	window_bind(&other, rmr, 0, 100, RIGHTS_RW);
+	window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_lmr_free(lmr));
+	must_code(dat_lmr_free(b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+}
+
+Test(bind_life, free__ends_it)
+{
+	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
+
+	window_opens(&a, &b, x, 0, 100);
+	must(dat_rmr_free(rmr));
+	window_refuses_write(&a, &b, x, 0, 100);
+	window_refuses_read(&a, &b, x, 0, 100);
+	must_code(dat_rmr_free(rmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	must_code(do_bind(&b, rmr, 1, 0, 100, RIGHTS_RW, &none), DAT_INVALID_HANDLE,
+		  DAT_INVALID_HANDLE_RMR);
+	must(dat_lmr_free(b.lmr));
+}
+
+Test(bind_life, lmr_free__ends_its_own_context)
+{
+	window_opens(&a, &b, b.rmr_context, 0, 100);
+	must(dat_lmr_free(b.lmr));
+	window_refuses_write(&a, &b, b.rmr_context, 0, 100);
+	window_refuses_read(&a, &b, b.rmr_context, 0, 100);
+}
+
+/* The completion of a bind that nobody has taken when its RMR is freed names what it was posted with. */
+Test(bind_life, free__with_the_completion_still_to_be_taken)
+{
+	DAT_RMR_CONTEXT c;
+	DAT_EVENT ev;
+
+	must(do_bind(&b, rmr, 1, 0, 100, RIGHTS_RW, &c));
+	must(dat_rmr_free(rmr));
+	check(rig_next(b.req_evd, &ev, SOON_MS));
+	same(ev.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	same(ev.event_data.rmr_completion_event_data.user_cookie.as_64, 1);
+	rig_empty(b.req_evd);
+	same(end_state(b.ep), DAT_EP_STATE_CONNECTED);
+}
+
+/* The context goes out in the very next post: the fence makes it good when it arrives. */
+Test(bind_life, bind__then_send_of_the_context)
+{
+	for (uint64_t i = 0; i < 300; i++) {
+		size_t off = i * 64 % 30000;
+		DAT_RMR_CONTEXT c;
+
+		must(do_recv(&a, i, 4096, 64));
+		must(do_bind(&b, rmr, i, off, 64, RIGHTS_RW, &c));
+		memcpy(b.mem + 60000, &c, sizeof(c));
+		must(do_send(&b, i, 60000, sizeof(c), SUPPRESS));
+		took(a.recv_evd, i, DAT_DTO_SUCCESS);
+		memcpy(&c, a.mem + 4096, sizeof(c));
+		window_opens(&a, &b, c, off, 64);
+		took_bind(b.req_evd, rmr, i, DAT_RMR_BIND_SUCCESS);
+	}
+}
+
+/* The key's low byte goes round, mkeys take turns: no context that was closed works, each new one does. */
+Test(bind_life, rebind__a_thousand_times)
+{
+	DAT_RMR_CONTEXT c[1021];
+	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT none;
+
+	for (unsigned int i = 0; i < 1020; i++) {
+		c[i] = window_bind(&b, rmr, i * 8, 8, RIGHTS_RW);
+		window_opens(&a, &b, c[i], i * 8, 8);
+		for (unsigned int k = 0; k < i; k++)
+			check(c[k] != c[i]);
+		if (i && i % 85 == 0) {		/* three in each round of a key */
+			window_refuses_write(&a, &b, c[i - 1], (i - 1) * 8, 8);
+			window_refuses_read(&a, &b, c[i - 80], (i - 80) * 8, 8);
+		}
+	}
+	must(dat_rmr_bind(rmr, &nothing, 0, b.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG, &none));
+	took_bind(b.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	for (unsigned int i = 0; i < 1020; i += 51)
+		window_refuses_write(&a, &b, c[i], i * 8, 8);
+}
+
+/* As many as the queue takes at a time, in one go, none waited for: the last one counts. */
+Test(bind_life, rebind__many_outstanding)
+{
+	DAT_RMR_CONTEXT c[RIG_DTOS];
+
+	for (uint64_t lap = 0; lap < 40; lap++) {
+		for (uint64_t i = 0; i < 15; i++)
+			must(do_bind(&b, rmr, i, i * 100, 100, RIGHTS_RW, &c[i]));
+		for (uint64_t i = 0; i < 15; i++)
+			took_bind(b.req_evd, rmr, i, DAT_RMR_BIND_SUCCESS);
+		window_opens(&a, &b, c[14], 1400, 100);
+	}
+	window_refuses_write(&a, &b, c[13], 1300, 100);
+}
+
+/* ---- through another endpoint ---- */
+
+struct pair_of_eps {
+	DAT_EP_HANDLE x, y;
+};
+
+static struct pair_of_eps second_connection(void)
+{
+	struct pair_of_eps p = { end_ep(&a, NULL), end_ep(&b, NULL) };
+
+	end_join(&a, p.x, &b, p.y);
+	return p;
+}
+
+Test(bind_life, rebind__through_another_endpoint)
+{
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE ea = a.ep, eb = b.ep;
+	DAT_RMR_CONTEXT old, c;
+
+	c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	for (int i = 0; i < 600; i++) {
+		old = c;
+		b.ep = i & 1 ? eb : p.y;
+		c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+		check(c != old);
+		a.ep = i & 2 ? ea : p.x;	/* peers of both can use it */
+		window_opens(&a, &b, c, 0, 100);
+		if (i % 100 == 50) {
+			b.ep = a.ep == ea ? eb : p.y;
+			window_refuses_write(&a, &b, old, 0, 100);
+		}
+	}
+}
+
+/* While the last one is outstanding elsewhere, and its completion is not taken from the EVD. */
+Test(bind_life, rebind__through_another_endpoint_without_waiting)
+{
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT c[3];
+
+	for (uint64_t i = 0; i < 200; i++) {
+		b.ep = eb;
+		must(do_bind(&b, rmr, 1, 0, 100, RIGHTS_RW, &c[0]));
+		b.ep = p.y;
+		must(do_bind(&b, rmr, 2, 100, 100, RIGHTS_RW, &c[1]));
+		b.ep = eb;
+		must(do_bind(&b, rmr, 3, 200, 100, RIGHTS_RW, &c[2]));
+		for (uint64_t k = 1; k <= 3; k++)
+			took_bind(b.req_evd, rmr, k, DAT_RMR_BIND_SUCCESS);
+		window_opens(&a, &b, c[2], 200, 100);
+	}
+	window_refuses_write(&a, &b, c[1], 100, 100);
+	window_refuses_write(&a, &b, c[0], 0, 100);
+	window_opens(&a, &b, c[2], 200, 100);
+}
+
+/* The connection that it was bound through has nothing to do with the window afterwards. */
+Test(bind_life, window__outlives_the_connection_it_was_bound_through)
+{
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT c, next;
+
+	b.ep = p.y;
+	c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_ep_free(p.y));
+	took_conn(&a, p.x, DAT_CONNECTION_EVENT_DISCONNECTED);
+	b.ep = eb;
+	window_opens(&a, &b, c, 0, 100);
+	next = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	window_refuses_write(&a, &b, c, 0, 100);
+	window_opens(&a, &b, next, 0, 100);
+}
+
+/* ---- flushed ---- */
+
+/* What became of the key is not known after that: the next bind settles it, and so does freeing. */
+Test(bind_life, disconnected__flushes_and_can_be_bound_again)
+{
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT first, lost, c;
+
+	first = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_ep_disconnect(p.y, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&b, p.y, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&a, p.x, DAT_CONNECTION_EVENT_DISCONNECTED);
+	b.ep = p.y;
+	for (uint64_t i = 0; i < 5; i++)
+		must(do_bind(&b, rmr, i, 100, 100, RIGHTS_RW, &lost));
+	for (uint64_t i = 0; i < 5; i++)
+		took_bind(b.req_evd, rmr, i, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	b.ep = eb;
+	window_refuses_write(&a, &b, lost, 100, 100);
+	c = window_bind(&b, rmr, 200, 100, RIGHTS_RW);
+	window_opens(&a, &b, c, 200, 100);
+	window_refuses_write(&a, &b, first, 0, 100);
+	window_refuses_write(&a, &b, lost, 100, 100);
+}
+
+Test(bind_life, disconnected__flushes_in_order_with_the_rest)
+{
+	DAT_RMR_CONTEXT c;
+
+	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_ends(&b, &a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(do_send(&b, 1, 0, 8, 0));
+	must(do_bind(&b, rmr, 2, 0, 100, RIGHTS_RW, &c));
+	must(do_write(&b, 3, 0, far(&a, 0, 8), SUPPRESS));
+	must(do_bind(&b, rmr, 4, 0, 0, RIGHTS_RW, &c));
+	must(do_send(&b, 5, 0, 8, 0));
+	took(b.req_evd, 1, FLUSHED);
+	took_bind(b.req_evd, rmr, 2, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	took(b.req_evd, 3, FLUSHED);
+	took_bind(b.req_evd, rmr, 4, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	took(b.req_evd, 5, FLUSHED);
+	rig_empty(b.req_evd);
+	must(dat_rmr_free(rmr));
+}
+
+/* A whole life of endpoints under one window. */
+Test(bind_life, reset__between_binds)
+{
+	DAT_RMR_CONTEXT c, old = 0;
+
+	for (int i = 0; i < 30; i++) {
+		c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+		window_opens(&a, &b, c, 0, 100);
+		if (i % 3 == 2)		/* one that is still outstanding when it ends */
+			must(do_bind(&b, rmr, 9, 0, 100, RIGHTS_RW, &c));
+		must(dat_ep_disconnect(i & 1 ? b.ep : a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		took_ends(&b, &a, DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_again(&a, &b);
+		if (old && i % 5 == 0)
+			window_refuses_write(&a, &b, old, 0, 100);
+		old = i % 3 == 2 ? 0 : c;
+		if (old) {
+			window_opens(&a, &b, old, 0, 100);
+			window_bind(&b, rmr, 0, 0, DAT_MEM_PRIV_NONE_FLAG);
+		}
+	}
+}
