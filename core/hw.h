@@ -41,8 +41,7 @@ struct dap_hw {
 	int (*lmr_destroy)(struct dap_lmr *lmr);
 
 	int (*rmr_create)(struct dap_rmr *rmr);
-	/* Remote access has ended when it returns. rmr->lmr is as the last bind left it; core then
-	 * gives up that LMR's count of binds. */
+	/* Remote access has ended when it returns. */
 	int (*rmr_destroy)(struct dap_rmr *rmr);
 
 	/* A CQ of at least entries behind the EVD. */

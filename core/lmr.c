@@ -127,9 +127,26 @@ void dap_lmr_destroy(struct dap_lmr *lmr)
 	dap_obj_free(lmr);
 }
 
+struct holder {
+	const struct dap_lmr *lmr;
+	bool found;
+};
+
+static void look_at_rmr(void *object, void *arg)
+{
+	const struct dap_rmr *rmr = object;
+	struct holder *h = arg;
+
+	h->found |= __atomic_load_n(&rmr->lmr, __ATOMIC_ACQUIRE) == h->lmr;
+}
+
+/* An RMR knows its LMR and not the other way round: a bind must not lock to count. */
 int dap_lmr_free(struct dap_lmr *lmr)
 {
-	if (__atomic_load_n(&lmr->binds, __ATOMIC_ACQUIRE))
+	struct holder h = {.lmr = lmr};
+
+	dap_obj_each(DAP_RMR, lmr->obj.ia, look_at_rmr, &h);
+	if (h.found)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_LMR_IN_USE);
 	dap_lmr_destroy(lmr);
 	return 0;

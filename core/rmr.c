@@ -26,8 +26,6 @@ int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **out)
 void dap_rmr_free(struct dap_rmr *rmr)
 {
 	rmr->obj.ia->hw->rmr_destroy(rmr);
-	if (rmr->lmr)
-		__atomic_sub_fetch(&rmr->lmr->binds, 1, __ATOMIC_RELEASE);
 	dap_pz_drop(rmr->pz);
 	dap_obj_free(rmr);
 }
