@@ -123,8 +123,6 @@ int rig_rmr(struct rig *r, struct dap_rmr **out)
 void rig_rmr_free(struct dap_rmr *rmr)
 {
 	m5_hw.rmr_destroy(rmr);
-	if (rmr->lmr)
-		rmr->lmr->binds--;
 	obj_free(rmr);
 }
 
