@@ -11,9 +11,10 @@
  *   established()  <-  GO          dap_cm_go        core: active ESTABLISHED; only now may it post
  *
  * All IAs of a process share one thread, which sleeps when nothing happens. Callbacks come from it,
- * none of its locks held, never two at a time. Functions return 0 or -errno, never block on the peer
- * and may be called with any lock of core held, except dap_cm_open, dap_cm_close, dap_cm_sync and
- * dap_cm_timer_close, which wait for that thread. In a forked child all of them do nothing.
+ * none of its locks held, never two at a time. Functions return 0 or -errno and never block on the
+ * peer. They may be called with any lock of core held, except dap_cm_open, dap_cm_close,
+ * dap_cm_sync, dap_cm_unwatch and dap_cm_timer_close, which wait for that thread. In a forked child
+ * all of them do nothing.
  */
 #ifndef DAP_CM_H
 #define DAP_CM_H
@@ -40,14 +41,15 @@ struct dap_cm_request {
 struct dap_cm_ops {
 	/* Passive: conn is core's until accept, reject or release. Non-zero return refuses
 	 * (NON_PEER_REJECTED at the peer) and the conn is not core's. */
-	int (*request)(void *listener_ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r);
+	int (*request)(void *listener_ctx, struct dap_cm_conn *conn,
+		       const struct dap_cm_request *r);
 	void (*reply)(void *conn_ctx, struct dap_cm_conn *conn, const struct dap_path *path,
 		      const void *pd, uint32_t size);
 	void (*ready)(void *conn_ctx, struct dap_cm_conn *conn);
 	void (*established)(void *conn_ctx, struct dap_cm_conn *conn);
-	/* Exactly once for each conn that core connected or accepted, whatever ended it, unless core
-	 * released it first; the conn is gone when it returns. Passive conns that die before accept
-	 * tell nobody: accept then fails with -ECONNRESET. */
+	/* Exactly once for each conn that core connected or accepted, whatever ended it, unless
+	 * core released it first; the conn is gone when it returns. Passive conns that die before
+	 * accept tell nobody: accept then fails with -ECONNRESET. */
 	void (*ended)(void *conn_ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
 		      uint32_t size);
 };
@@ -68,8 +70,8 @@ void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
 /* No call of it after this returns, nor can it be set again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
-/* conn_qual -> TCP port: see cm_listen.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a free
- * one and stores it, -EADDRNOTAVAIL when there is none. */
+/* conn_qual -> TCP port: see cm_listen.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a
+ * free one and stores it, -EADDRNOTAVAIL when there is none. */
 int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 		  struct dap_cm_listener **l);
 /* No request() for it begins after this returns; requests already handed over live on. The

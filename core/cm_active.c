@@ -63,7 +63,7 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 	case ECONNREFUSED: case ECONNRESET:
 		c->refused = true;
 		break;
-	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* no local port is free for the moment */
+	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* no local port is free just now */
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
 		break;
 	default:

@@ -125,7 +125,7 @@ static void conn_lost(struct dap_cm_conn *c, int err)
 		cm_conn_state(c, CM_GONE, 0);
 		break;
 	case CM_WAIT_REP:
-		/* A reset means that nobody has read the request: the listener was on its way out. */
+		/* A reset: nobody has read the request, the listener was on its way out. */
 		if (err == -ECONNRESET)
 			cm_active_retry(c, ECONNRESET);
 		else
@@ -155,7 +155,8 @@ void cm_conn_flush(struct dap_cm_conn *c)
 	}
 	if (c->wants_out != (c->out_off < c->out_len) && c->fd >= 0) {
 		c->wants_out = !c->wants_out;
-		cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP | (c->wants_out ? EPOLLOUT : 0), &c->item);
+		cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP | (c->wants_out ? EPOLLOUT : 0),
+			       &c->item);
 	}
 }
 

@@ -37,7 +37,7 @@ enum cm_state {
 	/* both */
 	CM_LIVE,
 	CM_CLOSING,		/* DISC is out, core waits for ended() */
-	CM_FAREWELL,		/* core has done with it: what is queued goes out, the peer closes */
+	CM_FAREWELL,		/* core has done with it: the queue goes out, the peer closes */
 	CM_ENDED,
 };
 

@@ -91,7 +91,9 @@ int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg)
 
 	if (!w)
 		return -ENOMEM;
-	*w = (struct cm_watch){ .item.ready = watch_ready, .cm = cm, .fd = fd, .fn = fn, .arg = arg };
+	*w = (struct cm_watch){
+		.item.ready = watch_ready, .cm = cm, .fd = fd, .fn = fn, .arg = arg,
+	};
 	if (!cm_enter(cm->generation)) {
 		free(w);
 		return -ECHILD;

@@ -52,7 +52,7 @@ struct cm_wire {
 	be32_t magic;
 	be16_t version;
 	uint8_t type, zero0;
-	be64_t id;		/* random, drawn by the side that connects; every message repeats it */
+	be64_t id;		/* random, of the side that connects; every message repeats it */
 	be64_t conn_qual;
 	struct cm_wire_path path;
 	be16_t pd_size;
@@ -79,8 +79,9 @@ struct cm_msg {
 
 /* The size of pd must be right. */
 void cm_wire_put(const struct cm_msg *msg, void *to);
-/* Reads len bytes that a stranger sent. 1: a message, in *msg; 0: so far one, but it needs more bytes;
- * -EPROTONOSUPPORT: another version; -EPROTO: not a message. Looks at no more than CM_WIRE_SIZE. */
+/* Reads len bytes that a stranger sent. 1: a message, in *msg; 0: so far one, but it needs more
+ * bytes; -EPROTONOSUPPORT: another version; -EPROTO: not a message. Looks at no more than
+ * CM_WIRE_SIZE. */
 int cm_wire_get(const void *from, size_t len, struct cm_msg *msg);
 const char *cm_type_name(enum cm_type type);
 

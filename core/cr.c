@@ -50,7 +50,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	if (err)
 		return err;
 	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path)) {
-		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link layer %u, we 0x%x on %u",
+		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link %u, we 0x%x on %u",
 			cr->remote_path.proto, cr->remote_path.link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
@@ -143,7 +143,7 @@ static struct dap_psp *listening(struct dap_ia *ia, uint64_t conn_qual)
 	return s.found;
 }
 
-/* Where the service point cannot take it (queue full) the peer is refused, as by that one itself. */
+/* Where the service point cannot take it (queue full) the peer is refused, as by itself. */
 int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 {
 	struct dap_psp *to = listening(cr->obj.ia, conn_qual);

@@ -252,7 +252,7 @@ struct dap_ep {
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
 	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
-	uint32_t breaking;		/* incarnation + 1 that was reported broken, or 0; atomic */
+	uint32_t breaking;		/* incarnation + 1 reported broken, or 0; atomic */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
@@ -366,8 +366,8 @@ void dap_evd_unfeed(struct dap_evd *evd);
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
 
 /* ---- called by a backend ---- */
-/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread, any lock held: the
- * rest follows in the connection manager's thread. */
+/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread, any lock held:
+ * the rest follows in the connection manager's thread. */
 void dap_ep_broken(struct dap_ep *ep);
 /* The CQ behind the EVD was overrun: the EVD is dead, EVD_OVERFLOW is raised. */
 void dap_evd_overflow(struct dap_evd *evd);

@@ -93,7 +93,7 @@ static void leave(struct dap_ep *ep)
 static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
 	if (!dap_conn_compatible(&ep->local_path, path)) {
-		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link layer %u, we 0x%x on %u",
+		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u",
 			path->proto, path->link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
 		return -EPROTO;
@@ -118,7 +118,8 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 	if (!err) {
 		dap_cm_rtu(conn);
 	} else {
-		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep, strerror(-err));
+		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,
+			strerror(-err));
 		ep->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
 		dap_cm_break(conn);
@@ -166,8 +167,10 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	event = dap_conn_end_event(state, why);
 	if (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING)
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, event);
+	else if (event == DAP_EV_BROKEN)
+		dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
 	else
-		dap_conn_finish(ep, event == DAP_EV_BROKEN ? DAP_CAUSE_BROKEN : DAP_CAUSE_ENDED, event);
+		dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
 	leave(ep);
 }
 

@@ -13,7 +13,8 @@
 /* Short names keep a row of the table on one line. */
 enum {
 	UNC = DAP_EP_UNCONNECTED, RSV = DAP_EP_RESERVED, PAS = DAP_EP_PASSIVE_PENDING,
-	TEN = DAP_EP_TENTATIVE_PENDING, ACT = DAP_EP_ACTIVE_PENDING, CPL = DAP_EP_COMPLETION_PENDING,
+	TEN = DAP_EP_TENTATIVE_PENDING, ACT = DAP_EP_ACTIVE_PENDING,
+	CPL = DAP_EP_COMPLETION_PENDING,
 	CON = DAP_EP_CONNECTED, DSP = DAP_EP_DISCONNECT_PENDING, DIS = DAP_EP_DISCONNECTED,
 };
 
@@ -55,8 +56,9 @@ static const char *const state_names[DAP_EP_STATES] = {
 };
 
 static const char *const cause_names[DAP_CAUSES] = {
-	"connect", "reserve", "unreserve", "request", "tentative", "accept", "reject", "established",
-	"failed", "disconnect graceful", "disconnect abrupt", "ended", "broken", "reset", "free",
+	"connect", "reserve", "unreserve", "request", "tentative", "accept", "reject",
+	"established", "failed", "disconnect graceful", "disconnect abrupt", "ended", "broken",
+	"reset", "free",
 };
 
 /* Release: whoever sees the state sees what made it, such as the address of the peer. */
@@ -122,8 +124,9 @@ void dap_ep_fsm_print(FILE *out)
 		fprintf(out, "| %s |", state_names[s]);
 		for (int c = 0; c < DAP_CAUSES; c++) {
 			int next = next_state[c][s];
+			const char *text = next == NO ? "-" : state_names[next];
 
-			fprintf(out, " %s |", next == NO ? "-" : next == s ? "stays" : state_names[next]);
+			fprintf(out, " %s |", next == s ? "stays" : text);
 		}
 		fprintf(out, "\n");
 	}

@@ -158,8 +158,8 @@ static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 	return dap_evd_post(sp->evd, &ev);
 }
 
-/* The consumer may accept as soon as it has the event: the endpoint's lock keeps it waiting until the
- * endpoint is in the state for it. */
+/* The consumer may accept as soon as it has the event: the endpoint's lock keeps it waiting until
+ * the endpoint is in the state for it. */
 static int deliver_reserved(struct dap_psp *rsp, struct dap_ep *ep, struct dap_cr *cr)
 {
 	int err = -1;

@@ -33,7 +33,8 @@ static void attempt(struct outcome *o)
 	if (o->connect != DAT_SUCCESS)
 		return;
 	if (next_event(b.cr_evd, 250, &ev)) {
-		o->accept = dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL);
+		o->accept = dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0,
+					  NULL);
 		if (o->accept == DAT_SUCCESS)
 			o->passive = next_event(b.conn_evd, 10000, &ev);
 	}

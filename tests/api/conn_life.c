@@ -335,7 +335,7 @@ Test(conn, disconnect__aborts_an_attempt)
 	side_quiet(&b);
 }
 
-/* dat_ep_reset(3): the marker idiom. What is posted to a disconnected endpoint flushes, in order. */
+/* dat_ep_reset(3): the marker idiom. What is posted after the end flushes, in order. */
 Test(conn, disconnected__marker_comes_last)
 {
 	side_pair(&a, &b);
@@ -418,13 +418,15 @@ Test(conn, broken__by_an_error_completion)
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345678, .target_address = 0x1000,
 				    .segment_length = 64 };
 	DAT_LMR_TRIPLET t = { .lmr_context = a.context,
-			      .virtual_address = (DAT_VADDR)(uintptr_t)a.mem, .segment_length = 64 };
+			      .virtual_address = (DAT_VADDR)(uintptr_t)a.mem,
+			      .segment_length = 64 };
 	DAT_DTO_COOKIE cookie = { .as_64 = 3 };
 
 	side_pair(&a, &b);
 	assert_ok(side_recv(&a, a.ep, 1));
 	assert_ok(side_recv(&b, b.ep, 2));
-	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &t, cookie, &nowhere, DAT_COMPLETION_DEFAULT_FLAG));
+	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &t, cookie, &nowhere,
+					 DAT_COMPLETION_DEFAULT_FLAG));
 	cr_assert_eq(side_dto(&a, 3), DAT_DTO_ERR_REMOTE_ACCESS);
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_BROKEN);
 	side_event(&b, b.ep, DAT_CONNECTION_EVENT_BROKEN);

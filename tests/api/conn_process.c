@@ -20,7 +20,7 @@ static void teardown(void)
 TestSuite(process, .fini = teardown, .timeout = 60);
 
 enum role {
-	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER	/* a listener takes requests and never answers */
+	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER	/* which never answers */
 };
 
 static void play(struct side *p, enum role role)

@@ -101,7 +101,8 @@ Test(sp, psp_create_any__gives_one_that_serves)
 	DAT_COUNT more;
 
 	for (int i = 0; i < 20; i++) {
-		assert_ok(dat_psp_create_any(b.ia, &quals[i], b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp[i]));
+		assert_ok(dat_psp_create_any(b.ia, &quals[i], b.cr_evd, DAT_PSP_CONSUMER_FLAG,
+					     &psp[i]));
 		for (int k = 0; k < i; k++)
 			cr_assert_neq(quals[i], quals[k]);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call about connections in each state of an endpoint: what it returns and where it leads, from
- * the pages of the calls. Every cell begins with new adapters on both sides.
+ * Each call about connections in each state of an endpoint: what it returns and where it leads,
+ * from the pages of the calls. Every cell begins with new adapters on both sides.
  */
 #include <string.h>
 
@@ -43,8 +43,9 @@ static DAT_RETURN accept_it(void)
 	DAT_PSP_HANDLE psp;
 
 	assert_ok(dat_psp_create(s.ia, conn_qual() + 1, s.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_ok(dat_ep_connect(side_ep(&peer), conn_host(), conn_qual() + 1, DAT_TIMEOUT_INFINITE, 0,
-				 NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	assert_ok(dat_ep_connect(side_ep(&peer), conn_host(), conn_qual() + 1,
+				 DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
 	return dat_cr_accept(side_request(&s), s.ep, 0, NULL);
 }
 

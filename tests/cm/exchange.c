@@ -39,8 +39,8 @@ PAIR(connect__each_side_hears_each_step_once)
 	cr_assert_eq(a.ended + b.ended, 0);
 	cr_assert_eq(b.conn_qual, QUAL);
 	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
-	cr_assert_eq(memcmp(&b.path, &one, sizeof(one)), 0);
-	cr_assert_eq(memcmp(&a.path, &two, sizeof(two)), 0);
+	cr_assert(same_path(&b.path, &one));
+	cr_assert(same_path(&a.path, &two));
 }
 
 PAIR(connect__private_data_both_ways)

@@ -25,13 +25,22 @@ void pattern(uint8_t *to, size_t len, unsigned int seed)
 struct dap_path path_of(unsigned int seed)
 {
 	struct dap_path p = {
-		.link_layer = 2, .rd_in = 4, .rd_out = 5, .sl = 1, .mtu = 1024, .lid = 7, .pkey_index = 3,
-		.qpn = 0x1000 + seed, .psn = 0xabc000 + seed, .proto = 0x50001,
+		.link_layer = 2, .rd_in = 4, .rd_out = 5, .sl = 1, .mtu = 1024, .lid = 7,
+		.pkey_index = 3, .qpn = 0x1000 + seed, .psn = 0xabc000 + seed, .proto = 0x50001,
 	};
 
 	pattern(p.mac, sizeof(p.mac), seed);
 	pattern(p.gid, sizeof(p.gid), seed + 1);
 	return p;
+}
+
+bool same_path(const struct dap_path *a, const struct dap_path *b)
+{
+	return a->link_layer == b->link_layer && a->rd_in == b->rd_in && a->rd_out == b->rd_out &&
+	       a->sl == b->sl && a->mtu == b->mtu && a->lid == b->lid &&
+	       a->pkey_index == b->pkey_index && a->qpn == b->qpn && a->psn == b->psn &&
+	       a->proto == b->proto && !memcmp(a->mac, b->mac, sizeof(a->mac)) &&
+	       !memcmp(a->gid, b->gid, sizeof(a->gid));
 }
 
 static void note(struct node *n, const struct dap_path *path, const void *pd, uint32_t size)

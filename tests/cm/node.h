@@ -52,6 +52,7 @@ void node_disconnect(struct node *n, bool abrupt);
 /* What a node sends along: recognisable by its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
 struct dap_path path_of(unsigned int seed);
+bool same_path(const struct dap_path *a, const struct dap_path *b);
 
 #define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
 #define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)

@@ -23,6 +23,13 @@ static struct cm_msg sample(enum cm_type type)
 	return m;
 }
 
+static bool same_msg(const struct cm_msg *a, const struct cm_msg *b)
+{
+	return a->type == b->type && a->reason == b->reason && a->id == b->id &&
+	       a->conn_qual == b->conn_qual && same_path(&a->path, &b->path) &&
+	       a->pd_size == b->pd_size && !memcmp(a->pd, b->pd, sizeof(a->pd));
+}
+
 Test(cm, wire__every_type_comes_back_as_it_went)
 {
 	for (enum cm_type t = CM_REQ; t < CM_TYPES; t++) {
@@ -31,7 +38,7 @@ Test(cm, wire__every_type_comes_back_as_it_went)
 
 		cm_wire_put(&in, w);
 		cr_assert_eq(cm_wire_get(w, sizeof(w), &out), 1, "%s", cm_type_name(t));
-		cr_assert_eq(memcmp(&in, &out, sizeof(in)), 0, "%s", cm_type_name(t));
+		cr_assert(same_msg(&in, &out), "%s", cm_type_name(t));
 	}
 }
 
@@ -90,14 +97,15 @@ Test(cm, wire__one_wrong_field)
 	static const struct change changes[] = {
 		{ CM_REQ, 0, 'X', -EPROTO }, { CM_REQ, 3, 'X', -EPROTO },
 		{ CM_REQ, 5, 2, -EPROTONOSUPPORT }, { CM_REQ, 4, 1, -EPROTONOSUPPORT },
-		{ CM_REQ, 6, 0, -EPROTO }, { CM_REQ, 6, CM_TYPES, -EPROTO }, { CM_REQ, 7, 1, -EPROTO },
+		{ CM_REQ, 6, 0, -EPROTO }, { CM_REQ, 6, CM_TYPES, -EPROTO },
+		{ CM_REQ, 7, 1, -EPROTO },
 		{ CM_REQ, 24, 0, -EPROTO }, { CM_REQ, 24, 3, -EPROTO },	/* link layer */
 		{ CM_REQ, 27, 16, -EPROTO },				/* sl */
 		{ CM_REQ, 28, 0, -EPROTO },				/* mtu, 0x0400 */
 		{ CM_REQ, 35, 1, -EPROTO }, { CM_REQ, 54, 1, -EPROTO },	/* reserved */
-		{ CM_REQ, 36, 1, -EPROTO }, { CM_REQ, 40, 1, -EPROTO },	/* qpn, psn of 25 bits */
-		{ CM_REQ, 72, 1, -EPROTO },				/* 356 bytes of private data */
-		{ CM_REQ, 73, 99, -EPROTO },				/* one less than there are */
+		{ CM_REQ, 36, 1, -EPROTO }, { CM_REQ, 40, 1, -EPROTO },	/* 25 bits */
+		{ CM_REQ, 72, 1, -EPROTO },				/* 356 bytes */
+		{ CM_REQ, 73, 99, -EPROTO },				/* of 100 */
 		{ CM_REQ, 74, 1, -EPROTO }, { CM_REQ, 79, 1, -EPROTO }, { CM_REQ, 335, 1, -EPROTO },
 		{ CM_REP, 16, 1, -EPROTO },				/* conn_qual */
 		{ CM_RTU, 24, 2, -EPROTO }, { CM_RTU, 71, 1, -EPROTO }, { CM_RTU, 73, 1, -EPROTO },
@@ -127,7 +135,7 @@ Test(cm, wire__private_data_of_no_and_of_most_bytes)
 		pattern(in.pd, in.pd_size, 4);
 		cm_wire_put(&in, w);
 		cr_assert_eq(cm_wire_get(w, sizeof(w), &out), 1);
-		cr_assert_eq(memcmp(&in, &out, sizeof(in)), 0);
+		cr_assert(same_msg(&in, &out));
 	}
 }
 
@@ -143,7 +151,8 @@ Test(cm, wire__what_is_accepted_is_canonical)
 
 		cm_wire_put(&m, w);
 		for (int n = rand_r(&seed) % 4; n > 0; n--)
-			w[(size_t)rand_r(&seed) % (n > 1 ? 80 : sizeof(w))] = (uint8_t)rand_r(&seed);
+			w[(size_t)rand_r(&seed) % (n > 1 ? 80 : sizeof(w))] =
+				(uint8_t)rand_r(&seed);
 		if (rand_r(&seed) % 8 == 0)
 			len = (size_t)rand_r(&seed) % sizeof(w);
 		if (cm_wire_get(w, len, &out) != 1)

@@ -50,16 +50,18 @@ static void setup(void)
 
 Test(fsm, every_cause_in_every_state, .init = setup)
 {
-	for (int s = 0; s < DAP_EP_STATES; s++) {
-		for (int c = 0; c < DAP_CAUSES; c++) {
+	for (enum dap_ep_state s = 0; s < DAP_EP_STATES; s++) {
+		int refused = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + s);
+
+		for (enum dap_ep_cause c = 0; c < DAP_CAUSES; c++) {
 			int next = want[s][c], err;
 
 			ep.state = (uint32_t)s;
 			ep.obj.table = s == C ? &live : &checked;
-			err = dap_ep_fsm(&ep, (enum dap_ep_cause)c);
-			cr_expect_eq(err, next == x ? DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + s) : 0,
-				     "%s, %s", dap_ep_state_name(s), dap_ep_cause_name(c));
-			cr_expect_eq((int)dap_ep_state(&ep), next == x ? s : next, "%s, %s",
+			err = dap_ep_fsm(&ep, c);
+			cr_expect_eq(err, next == x ? refused : 0, "%s, %s", dap_ep_state_name(s),
+				     dap_ep_cause_name(c));
+			cr_expect_eq((int)dap_ep_state(&ep), next == x ? (int)s : next, "%s, %s",
 				     dap_ep_state_name(s), dap_ep_cause_name(c));
 			cr_expect_eq(ep.obj.table, dap_ep_state(&ep) == C ? &live : &checked);
 			cr_expect_eq(dap_ep_fsm_next(s, c), next);
@@ -82,8 +84,8 @@ Test(fsm, every_state_is_reached_from_unconnected_and_left)
 	bool seen[DAP_EP_STATES] = { [U] = true };
 
 	for (int round = 0; round < DAP_EP_STATES; round++) {
-		for (int s = 0; s < DAP_EP_STATES; s++) {
-			for (int c = 0; c < DAP_CAUSES && seen[s]; c++) {
+		for (enum dap_ep_state s = 0; s < DAP_EP_STATES; s++) {
+			for (enum dap_ep_cause c = 0; c < DAP_CAUSES && seen[s]; c++) {
 				int next = dap_ep_fsm_next(s, c);
 
 				if (next >= 0)
@@ -91,7 +93,7 @@ Test(fsm, every_state_is_reached_from_unconnected_and_left)
 			}
 		}
 	}
-	for (int s = 0; s < DAP_EP_STATES; s++) {
+	for (enum dap_ep_state s = 0; s < DAP_EP_STATES; s++) {
 		bool unconfigured = strstr(dap_ep_state_name(s), "UNCONFIGURED");
 
 		cr_expect_eq(seen[s], !unconfigured, "%s", dap_ep_state_name(s));
