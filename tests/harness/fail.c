@@ -16,9 +16,11 @@
 
 static atomic_uint armed;		/* enum th_fail */
 static atomic_ulong seen, victim;
+static _Thread_local bool starter;	/* the thread that asked */
 
 void th_fail_start(unsigned int kinds, unsigned long n)
 {
+	starter = true;
 	atomic_store(&seen, 0);
 	atomic_store(&victim, n);
 	atomic_store(&armed, kinds);
@@ -32,9 +34,27 @@ unsigned long th_fail_stop(void)
 
 #ifndef __SANITIZE_THREAD__
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN 1
+#endif
+#ifndef UNDER_ASAN
+#define UNDER_ASAN 0
+#endif
+
+/* The address sanitizer allocates where a thread starts, and gives up where that fails. */
+static bool spared(void)
+{
+	return UNDER_ASAN && !starter;
+}
+
 static bool fails(unsigned int kind)
 {
-	if (!(atomic_load_explicit(&armed, memory_order_relaxed) & kind))
+	if (!(atomic_load_explicit(&armed, memory_order_relaxed) & kind) || spared())
 		return false;
 	if (atomic_fetch_add(&seen, 1) + 1 != atomic_load(&victim))
 		return false;
@@ -42,13 +62,7 @@ static bool fails(unsigned int kind)
 	return true;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN 1
-#endif
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(UNDER_ASAN)
+#if UNDER_ASAN
 #define REAL(name) __interceptor_##name
 #else
 #define REAL(name) __libc_##name
