@@ -39,7 +39,6 @@ M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key, unsigned int ds, uns
 	uint8_t fm = sq->fm[(flags & ~(unsigned int)DAP_COMP_SUPPRESS) | sq->fence];
 
 	sq->fence = 16;
-	sq->quiet = 0;
 	return m5_ctrl(sq, sq->pi, M5_OP_UMR, ds, fm, key);
 }
 
@@ -47,10 +46,10 @@ M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key, unsigned int ds, uns
 M5_INLINE void m5_bind_slot(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
 			    unsigned int flags, uint32_t blocks)
 {
-	unsigned int kind = M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS ? M5_KIND_HIDDEN : 0);
+	uint8_t kind = M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS ? M5_KIND_HIDDEN : 0);
 
-	m5_slot_set(sq, sq->pi, cookie, m5_info(0, sq->pi + blocks, kind, flags));
-	m5_slot_set(sq, sq->pi + 1, (uintptr_t)rmr, m5_rmr(rmr)->gen);
+	m5_slot_set(sq, sq->pi, cookie, 0, sq->pi + blocks, kind, flags);
+	m5_slot_set(sq, sq->pi + 1, (uintptr_t)rmr, m5_rmr(rmr)->gen, 0, 0, 0);
 }
 
 M5_INLINE void m5_bind_posted(struct m5_rmr *r, struct dap_ep *ep, uint32_t key, uint32_t pi)
@@ -153,15 +152,7 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const M5_LMR *triplet, un
 /* For queries, and for the LMR, which may not go before what is bound to it. */
 M5_INLINE void m5_bound(struct dap_rmr *rmr, const struct m5_range *to)
 {
-	struct dap_lmr *old = rmr->lmr;
-
-	if (old != to->lmr) {
-		if (to->lmr)
-			__atomic_add_fetch(&to->lmr->binds, 1, __ATOMIC_RELAXED);
-		rmr->lmr = to->lmr;
-		if (old)
-			__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
-	}
+	__atomic_store_n(&rmr->lmr, to->lmr, __ATOMIC_RELEASE);
 	rmr->lmr_context = to->lmr ? to->lmr->lmr_context : 0;
 	rmr->rmr_context = m5_rmr(rmr)->key;
 	rmr->priv = to->priv;
@@ -184,7 +175,7 @@ M5_INLINE bool m5_bind_simple(const struct dap_rmr *rmr, struct dap_ep *ep)
  * All variants of the key are spent: the next one comes from another mkey, and the old context is
  * ended by a WQE of its own before the bind; one doorbell for both. 0 or a DAP_ERR.
  */
-static __attribute__((cold, noinline)) int
+static M5_COLD int
 m5_bind_rotated(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to, uint64_t cookie,
 		unsigned int flags, bool soft, bool locked)
 {
@@ -239,7 +230,7 @@ M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned in
 				       triplet ? DAP_SUB_ARG7 : DAP_SUB_ARG2));
 	if (m5_unlikely(!m5_bind_simple(rmr, ep)))
 		err = m5_bind_prepare(rmr, ep);
-	if (!err && m5_unlikely(flags & ~(unsigned int)m5_ep(ep)->sq.allow_rdma))
+	if (!err && m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6);
 	if (!err && m5_likely(m5_lmr_len(triplet)))
 		err = m5_bind_range(rmr, triplet, priv, &to);

@@ -120,9 +120,9 @@ static void nop_write(struct m5_ep *e)
 
 	memset(ctrl, 0, M5_BB);
 	ctrl->opmod_idx_opcode = cpu_to_be32((sq->pi & 0xffff) << 8 | M5_OP_NOP);
-	ctrl->qpn_ds = (be32_t){ sq->qpn_be | 1u << 24 };
+	ctrl->qpn_ds = cpu_to_be32(e->qp.qpn << 8 | 1);
 	ctrl->fm_ce_se = M5_FENCE_SMALL_READ | M5_CE_ALWAYS;
-	sq->slots[pi] = (struct m5_slot){ 0, m5_info(0, sq->pi + 1, M5_KIND_NOP, 0) };
+	sq->slots[pi] = (struct m5_slot){ .end = (uint16_t)(sq->pi + 1), .kind = M5_KIND_NOP };
 	sq->pi++;
 }
 
@@ -135,13 +135,14 @@ static void nop_ring(struct m5_ep *e)
 	dap_wmb_wqe_before_dbrec();
 	dap_store_dbrec(&sq->dbrec[1], htobe32(sq->pi & 0xffff));
 	if (sq->soft) {
-		softnic_mmio_write(sq->soft, sq->uar_page, M5_UAR_REG + sq->bf_half, ctrl, 8);
+		softnic_mmio_write(sq->soft, sq->uar_page, (uint32_t)((uintptr_t)sq->reg & 0xfff), ctrl,
+				   sizeof(*ctrl));
 	} else {
 		dap_wmb_dbrec_before_mmio();
-		dap_mmio_store64((volatile uint64_t *)(sq->reg + sq->bf_half), *ctrl);
+		dap_mmio_store64((volatile uint64_t *)sq->reg, *ctrl);
 		dap_wc_flush();
 	}
-	sq->bf_half ^= 256;
+	sq->reg = (volatile uint8_t *)((uintptr_t)sq->reg ^ 256);
 }
 
 /*

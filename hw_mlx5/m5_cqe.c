@@ -54,7 +54,7 @@ void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
 	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	if (__atomic_load_n(&r->gen, __ATOMIC_RELAXED) != second->info)
+	if (__atomic_load_n(&r->gen, __ATOMIC_RELAXED) != second->bytes)
 		return;
 	if (ok)
 		__atomic_fetch_add(&r->completed, 1, __ATOMIC_RELEASE);
@@ -85,7 +85,7 @@ static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot 
 {
 	r->ev = (struct dap_event){
 		.number = DAP_EV_DTO,
-		.unsignalled = (m5_info_flags(slot->info) & DAP_COMP_UNSIGNALLED) != 0,
+		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
 		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes },
 	};
 }
@@ -100,7 +100,7 @@ static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsign
 		status = syndrome == M5_SYN_FLUSHED ? DAP_DTO_FLUSHED : DAP_RMR_OPERATION_FAILED;
 	r->ev = (struct dap_event){
 		.number = DAP_EV_RMR_BIND,
-		.unsignalled = (m5_info_flags(slot->info) & DAP_COMP_UNSIGNALLED) != 0,
+		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
 		.bind = { .rmr = (struct dap_rmr *)(uintptr_t)second->cookie,
 			  .cookie = slot->cookie, .status = status },
 	};
@@ -111,7 +111,7 @@ static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
-	unsigned int syndrome = syndrome_of(cqe), kind = m5_info_kind(slot->info);
+	unsigned int syndrome = syndrome_of(cqe), kind = slot->kind;
 	bool visible = !(kind & M5_KIND_NOP) && (syndrome || !(kind & M5_KIND_HIDDEN));
 
 	if (kind & M5_KIND_BIND)
@@ -120,8 +120,8 @@ static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 		fill_bind(r, e, index, syndrome);
 	else if (visible)
 		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
-			 m5_info_bytes(slot->info));
-	__atomic_store_n(&e->done.sq_ci, m5_info_end(slot->info), __ATOMIC_RELEASE);
+			 slot->bytes);
+	__atomic_store_n(&e->done.sq_ci, slot->end, __ATOMIC_RELEASE);
 	return visible;
 }
 

@@ -16,7 +16,7 @@ static inline uint32_t m5_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_cont
 static inline uint64_t m5_rmr_va(const DAT_RMR_TRIPLET *t) { return t->target_address; }
 static inline uint64_t m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
 
-static __attribute__((cold, noinline)) DAT_RETURN m5_fail(int err)
+static M5_COLD DAT_RETURN m5_fail(int err)
 {
 	return dap12_return(err);
 }

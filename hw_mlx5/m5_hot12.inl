@@ -1,30 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One variant of m5_hot12.c: M5_SOFT and M5_LOCKED say which, M5_V names its functions. */
 
-static __attribute__((noinline)) DAT_RETURN
-M5_V(m5_any12)(struct dap_ep *ep, unsigned int op, int n, const DAT_LMR_TRIPLET *iov,
-	       uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
+static DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				   DAT_COMPLETION_FLAGS flags);
+
+/* Credit for one block more, and nothing else, is what the fast body lacked: it may try again. */
+static inline bool M5_V(m5_refilled)(struct dap_ep *ep)
 {
-	return m5_post_any(ep, op, n, iov, cookie, remote, flags, M5_SOFT, M5_LOCKED);
+	const struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	return !M5_LOCKED && sq->limit == sq->pi && m5_sq_credit(ep, 1);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     unsigned int flags)
+{
+	if (M5_V(m5_refilled)(ep))
+		return M5_V(m5_send12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
+				       (DAT_DTO_COOKIE){ .as_64 = cookie }, flags);
+	return m5_post_any(ep, M5_OP_SEND, n, iov, cookie, NULL, flags, M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		      const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	if (M5_V(m5_refilled)(ep))
+		return M5_V(m5_write12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
+					(DAT_DTO_COOKIE){ .as_64 = cookie }, to, flags);
+	return m5_post_any(ep, M5_OP_RDMA_WRITE, n, iov, cookie, to, flags, M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_write12_one)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	(void)n;	/* 1 */
+	return m5_write_one(ep, iov, cookie, to, flags, M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_read12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     const DAT_RMR_TRIPLET *from, unsigned int flags)
+{
+	return m5_post_any(ep, M5_OP_RDMA_READ, n, iov, cookie, from, flags, M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     unsigned int flags)
+{
+	return m5_recv_any(ep, n, iov, cookie, flags, M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_send(ep, n, iov, cookie.as_64, flags, M5_V(m5_any12), M5_SOFT, M5_LOCKED);
+	return m5_post_send(ep, n, iov, cookie.as_64, flags, M5_V(m5_send12_slow), M5_SOFT,
+			    M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_recv(ep, n, iov, cookie.as_64, flags, M5_LOCKED);
+	return m5_post_recv(ep, n, iov, cookie.as_64, flags, M5_V(m5_recv12_slow), M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				  DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_read(ep, n, iov, cookie.as_64, from, flags, M5_V(m5_any12), M5_SOFT,
+	return m5_post_read(ep, n, iov, cookie.as_64, from, flags, M5_V(m5_read12_slow), M5_SOFT,
 			    M5_LOCKED);
 }
 
@@ -32,8 +82,8 @@ static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLE
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				   DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, M5_V(m5_any12), M5_SOFT,
-			     M5_LOCKED);
+	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, M5_V(m5_write12_one),
+			     M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,

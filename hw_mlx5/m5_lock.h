@@ -7,10 +7,16 @@
 #include "hw_mlx5/m5_obj.h"
 
 #define M5_INLINE static inline __attribute__((always_inline))
+/* Out of line with the arguments where the caller's own are, so that a tail call is a jump. */
+#if defined(__clang__)
+#define M5_APART __attribute__((noinline))
+#else
+#define M5_APART __attribute__((noinline, noipa))
+#endif
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 
-void m5_lock_wait(uint32_t *lock) __attribute__((cold, noinline));
+M5_COLD void m5_lock_wait(uint32_t *lock);
 
 M5_INLINE void m5_spin_lock(uint32_t *lock)
 {

@@ -47,5 +47,7 @@ int m5_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
 
+	/* Who remembers it by its context must not know it any more (m5_may_copy). */
+	lmr->lmr_context = ~lmr->lmr_context;
 	return ctl->ops->mr_dereg(ctl, &m5_lmr(lmr)->mr);
 }

@@ -19,56 +19,52 @@
 #include "hw_mlx5/m5_params.h"
 #include "hw_mlx5/m5_wqe.h"
 
+/*
+ * What the hot functions call in rare cases, placed apart. Not the attribute "cold": gcc takes a
+ * whole always-inline body for cold in which each way out passes a test for such a call.
+ */
+#define M5_COLD __attribute__((noinline, section(".text.unlikely.m5")))
+
 #define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments are 8 blocks */
 #define M5_MAX_INLINE 220
 
-/*
- * What is known of a posted WQE, at the index of its first block. info: bytes 31:0, producer index
- * after it 47:32, kind 55:48, the completion flags it was posted with 63:56.
- */
+/* What is known of a posted WQE, at the index of its first block; of a receive, at its own. */
 struct m5_slot {
 	uint64_t cookie;
-	uint64_t info;
+	uint32_t bytes;
+	uint16_t end;			/* producer index after it */
+	uint8_t kind;			/* enum m5_kind */
+	uint8_t flags;			/* completion flags it was posted with */
 };
 
 enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
 	M5_KIND_HIDDEN = 1,		/* swallowed when it succeeds */
-	M5_KIND_BIND = 2,		/* the next slot has the RMR and its gen */
+	M5_KIND_BIND = 2,		/* the next slot has the RMR and, as bytes, its gen */
 	M5_KIND_NOP = 4,		/* swallowed always: end of a drain */
 };
-
-static inline uint64_t m5_info(uint64_t bytes, uint32_t end, unsigned int kind, unsigned int flags)
-{
-	return bytes | (uint64_t)(uint16_t)end << 32 | (uint64_t)kind << 48 |
-	       (uint64_t)(uint8_t)flags << 56;
-}
-
-static inline uint32_t m5_info_bytes(uint64_t info) { return (uint32_t)info; }
-static inline uint16_t m5_info_end(uint64_t info) { return (uint16_t)(info >> 32); }
-static inline unsigned int m5_info_kind(uint64_t info) { return (uint8_t)(info >> 48); }
-static inline unsigned int m5_info_flags(uint64_t info) { return (uint8_t)(info >> 56); }
 
 struct m5_sq {
 	uint8_t *ring;
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
-	volatile uint8_t *reg;		/* doorbell register of the UAR page */
+	volatile uint8_t *reg;		/* the half of the doorbell register that is written next */
+	uint64_t ctrl;			/* first eight bytes of each ctrl segment: the QPN */
+	const struct dap_lmr *lmr;	/* of the last inline post: its right and zone are known */
 	uint32_t pi;			/* blocks posted, free running */
 	uint32_t limit;			/* pi that credit allows, as last seen */
 	uint32_t mask;			/* blocks of the ring - 1 */
-	uint32_t qpn_be;		/* first word half of every ctrl segment */
-	uint16_t bf_half;		/* 0 or 256: the half that is written next */
-	uint16_t quiet, quiet_max;	/* requests since a signalled one, and how many may be */
+	uint32_t deny_rdma;		/* completion flags that a post may not have */
+	uint64_t max_rdma, max_msg;
+	uint32_t deny_send;
 	uint16_t inline_max;
+	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
 	uint8_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
 	uint8_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
 	uint8_t max_iov, max_read_iov, max_write_iov;
-	uint8_t allow_send, allow_rdma;	/* completion flags that a post may have */
-	uint32_t max_msg, max_rdma;
+	uint8_t fm[32];			/* fm_ce_se by completion flags | fence */
 	uint32_t lock;			/* threadsafe instance only */
 	uint32_t uar_page;
 	struct softnic *soft;		/* inline doorbells */
-	uint8_t fm[32];			/* fm_ce_se by completion flags | fence */
 	struct dap_pz *pz;
 };
 
@@ -77,8 +73,9 @@ struct m5_rq {
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
 	uint32_t pi, limit, mask;	/* receives */
+	uint32_t deny;
 	uint8_t shift;			/* log2 of the stride */
-	uint8_t max_iov, allow;
+	uint8_t max_iov;
 	uint32_t lock;
 };
 
@@ -105,8 +102,8 @@ struct m5_ep {
 	uint32_t gen;			/* of the QP: a new one for each qp_create, 0 when it is gone */
 	uint32_t hidden;		/* reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
-	uint32_t ops_posted, ops_done;	/* requests up to these indexes: the poster's, in credit only */
-	uint16_t posted_to, done_to;
+	uint32_t ops_posted, ops_done;	/* requests up to these pi: the poster's, see m5_sq_credit */
+	uint32_t posted_to, done_to;
 	uint16_t drain;			/* index after the NOP of a drain */
 	bool draining;
 	bool own_uar;
@@ -225,15 +222,15 @@ void m5_fm_fill(uint8_t umr_fence, uint8_t *fm);
 int m5_gate_open(void);			/* once per IA: -errno when this kernel can not do it */
 void m5_cq_take(struct dap_evd *evd);
 void m5_cq_give(struct dap_evd *evd);
-void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
+M5_COLD void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
 
 /* ---- m5_reap.c: the CQ while it is closed ---- */
 /* Removes what a QP that is gone has left there. */
 void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
 /* Credit for n blocks: from what is published, else by taking own hidden completions out of the
  * CQ. The poster's cold path; its lock is held where it has one. */
-bool m5_sq_credit(struct dap_ep *ep, uint32_t n) __attribute__((cold, noinline));
-bool m5_rq_credit(struct dap_ep *ep) __attribute__((cold, noinline));
+M5_COLD bool m5_sq_credit(struct dap_ep *ep, uint32_t n);
+M5_COLD bool m5_rq_credit(struct dap_ep *ep);
 enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
 /* Whether the CQE of the WQE that begins at this index lies in the CQ. */
 enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
@@ -245,7 +242,7 @@ struct m5_rare {
 	struct dap_ep *broken;
 };
 /* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
-bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r) __attribute__((cold, noinline));
+M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 /* What a bind's completion means for its RMR. */
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
@@ -253,9 +250,9 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 
 /* ---- m5_rmr.c: what comes before a bind now and then ---- */
 /* The RMR can be bound through this endpoint handle at once: 0, or a DAP_ERR. */
-int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle) __attribute__((cold, noinline));
+M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
 /* The mkey after the current one is there to be bound: 0, or a DAP_ERR. Then it may be switched to. */
-int m5_rmr_next(struct dap_rmr *rmr) __attribute__((cold));
+M5_COLD int m5_rmr_next(struct dap_rmr *rmr);
 void m5_rmr_switch(struct dap_rmr *rmr);
 
 /* ---- m5_decode.c: one line of text ---- */

@@ -18,18 +18,18 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 	uint32_t index = be16_to_cpu(cqe->wqe_counter), ci = cq->ci + 1;
 	struct m5_done *done;
 	const struct m5_slot *slot;
-	uint64_t info;
+	uint16_t end;
 
 	if (m5_unlikely(!ep))
 		return false;
 	done = &m5_ep(ep)->done;
 	if (op_own >> 4 == M5_CQE_REQ) {
 		slot = &done->sq_slots[index & done->sq_mask];
-		info = slot->info;
-		if (m5_unlikely(m5_info_kind(info)))
+		if (m5_unlikely(slot->kind))
 			return false;
-		m5_event_dto(event, evd, ep, slot->cookie, m5_info_bytes(info));
-		__atomic_store_n(&done->sq_ci, m5_info_end(info), __ATOMIC_RELEASE);
+		end = slot->end;
+		m5_event_dto(event, evd, ep, slot->cookie, slot->bytes);
+		__atomic_store_n(&done->sq_ci, end, __ATOMIC_RELEASE);
 	} else {
 		if (m5_unlikely(op_own >> 4 >= M5_CQE_RESIZE))
 			return false;
@@ -42,8 +42,7 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 }
 
 /* What m5_poll_dto left: true when an event came of it. The CQ is left either way. */
-static __attribute__((cold, noinline)) bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event,
-							 bool locked)
+static M5_COLD bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event, bool locked)
 {
 	struct m5_rare r;
 	bool visible = m5_cqe_rare(evd, &r);

@@ -24,7 +24,7 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, cons
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (rdma && !remote)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
-	if (flags & ~(unsigned int)(rdma ? sq->allow_rdma : sq->allow_send))
+	if (flags & (rdma ? sq->deny_rdma : sq->deny_send))
 		return DAP_ERR(DAP_INVALID_PARAMETER, rdma ? DAP_SUB_ARG6 : DAP_SUB_ARG5);
 	return 0;
 }
@@ -33,7 +33,7 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, cons
  * Adds up. Of a read only so much of the local segments counts as the remote buffer has: w->total
  * is that length then, and the last segment used may be cut.
  */
-M5_INLINE int m5_measure(const struct dap_ep *ep, const struct m5_sq *sq, int n, const M5_LMR *iov,
+M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const M5_LMR *iov,
 			 const M5_RMR *remote, struct m5_work *w)
 {
 	bool read = w->op == M5_OP_RDMA_READ;
@@ -54,7 +54,7 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, const struct m5_sq *sq, int n,
 		w->segs += len != 0;
 		sum += len;
 		w->copy = w->copy && sum <= sq->inline_max &&
-			  (!len || m5_may_copy(ep, sq->pz, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
+			  (!len || m5_may_copy(ep, sq, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
 	}
 	if (read ? sum < m5_rmr_len(remote) : w->op != M5_OP_SEND && sum > m5_rmr_len(remote))
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
@@ -112,8 +112,9 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	struct m5_work w = { .op = op };
-	unsigned int head = op == M5_OP_SEND ? 1 : 2, ds, kind;
+	unsigned int head = op == M5_OP_SEND ? 1 : 2, ds;
 	uint32_t pi, blocks;
+	uint8_t kind;
 	m5_v2 ctrl;
 	int err = m5_check_args(sq, op, n, iov, remote, flags);
 
@@ -134,8 +135,52 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 		m5_gather(sq, pi * 4 + head, n, iov, w.total);
 	else
 		m5_refer(sq, pi * 4 + head, n, iov, w.total);
-	m5_slot_set(sq, pi, cookie, m5_info(w.total, pi + blocks, kind, flags));
+	m5_slot_set(sq, pi, cookie, w.total, pi + blocks, kind, flags);
 	m5_ring(sq, pi, blocks, ctrl, NULL, soft);
 	m5_sq_end(sq, locked);
+	return DAT_SUCCESS;
+}
+
+M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const M5_LMR *iov, unsigned int flags)
+{
+	if (flags & rq->deny)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
+	if ((unsigned int)n > rq->max_iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (n && !iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	for (int i = 0; i < n; i++)
+		if (m5_lmr_len(&iov[i]) > INT32_MAX)
+			return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	return 0;
+}
+
+M5_INLINE M5_RET m5_recv_any(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
+			     unsigned int flags, bool locked)
+{
+	struct m5_rq *rq = &m5_ep(ep)->rq;
+	unsigned int used = 0;
+	int err = m5_recv_check(rq, n, iov, flags);
+	m5_v2 *wqe;
+
+	if (err)
+		return m5_fail(err);
+	if (locked)
+		m5_spin_lock(&rq->lock);
+	if (rq->limit == rq->pi && !m5_rq_credit(ep)) {
+		if (locked)
+			m5_spin_unlock(&rq->lock);
+		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
+	}
+	wqe = m5_rq_at(rq);
+	for (int i = 0; i < n; i++)
+		if (m5_lmr_len(&iov[i]))
+			wqe[used++] = m5_data((uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]),
+					      m5_lmr_va(&iov[i]));
+	if (used << 4 != 1u << rq->shift)
+		wqe[used] = m5_data(0, M5_NULL_LKEY, 0);
+	m5_recv_posted(rq, cookie, flags);
+	if (locked)
+		m5_spin_unlock(&rq->lock);
 	return DAT_SUCCESS;
 }

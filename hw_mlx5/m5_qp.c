@@ -89,13 +89,15 @@ void m5_fm_fill(uint8_t umr_fence, uint8_t *fm)
 	}
 }
 
+static const struct dap_lmr no_lmr;	/* nothing lies in it */
+
 static void sq_fill(struct dap_ep *ep, const struct shape *s)
 {
 	const struct dap_ep_attr *a = &ep->attr;
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
-	uint8_t allow = DAP_COMP_SUPPRESS | DAP_COMP_BARRIER |
-			(a->request_completion_flags & DAP_COMP_UNSIGNALLED);
+	uint32_t allow = DAP_COMP_SUPPRESS | DAP_COMP_BARRIER |
+			 (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
 
 	e->sq = (struct m5_sq){
 		.ring = (uint8_t *)e->mem.base + s->rq_bytes,
@@ -103,17 +105,18 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.dbrec = (volatile uint32_t *)((uint8_t *)e->mem.base + s->dbrec),
 		.reg = e->uar.reg,
 		.mask = s->blocks - 1,
-		.qpn_be = htobe32(e->qp.qpn << 8),
+		.ctrl = (uint64_t)htobe32(e->qp.qpn << 8) << 32,
+		.lmr = &no_lmr,
 		.quiet_max = (uint16_t)s->quiet_max,
 		.inline_max = ia->params.inline_max,
 		.bf = e->own_uar && e->uar.bf ? M5_BF_BLOCKS : 0,
 		.max_iov = (uint8_t)a->max_request_iov,
 		.max_read_iov = (uint8_t)a->max_rdma_read_iov,
 		.max_write_iov = (uint8_t)a->max_rdma_write_iov,
-		.allow_send = allow | DAP_COMP_SOLICITED,
-		.allow_rdma = allow,
-		.max_msg = (uint32_t)a->max_message_size,
-		.max_rdma = (uint32_t)a->max_rdma_size,
+		.deny_send = ~(allow | DAP_COMP_SOLICITED),
+		.deny_rdma = ~allow,
+		.max_msg = a->max_message_size,
+		.max_rdma = a->max_rdma_size,
 		.soft = ia->inline_model ? ia->ctl->soft : NULL,
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
@@ -132,7 +135,7 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 		.mask = s->recvs - 1,
 		.shift = (uint8_t)s->rq_shift,
 		.max_iov = (uint8_t)ep->attr.max_recv_iov,
-		.allow = ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED,
+		.deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED),
 	};
 }
 

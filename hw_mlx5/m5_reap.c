@@ -76,7 +76,7 @@ static void purge_binds(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
 
 		if (!is_of(cqe, e->uidx) || !is_request(cqe))
 			continue;
-		if (m5_info_kind(e->done.sq_slots[index & e->done.sq_mask].info) & M5_KIND_BIND)
+		if (e->done.sq_slots[index & e->done.sq_mask].kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index,
 				     cqe->op_own >> 4 == M5_CQE_REQ);
 	}
@@ -112,17 +112,17 @@ static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint3
 	for (uint32_t i = cq->ci; i != end; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
 		uint32_t index = be16_to_cpu(cqe->wqe_counter);
-		uint64_t info;
+		const struct m5_slot *slot;
 
 		if (!is_of(cqe, e->uidx) || !is_request(cqe))
 			continue;
-		info = e->done.sq_slots[index & e->done.sq_mask].info;
+		slot = &e->done.sq_slots[index & e->done.sq_mask];
 		if (cqe->op_own >> 4 != M5_CQE_REQ ||
-		    !(m5_info_kind(info) & (M5_KIND_HIDDEN | M5_KIND_NOP)))
+		    !(slot->kind & (M5_KIND_HIDDEN | M5_KIND_NOP)))
 			return i;
-		if (m5_info_kind(info) & M5_KIND_BIND)
+		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);
-		*credit = m5_info_end(info);
+		*credit = slot->end;
 	}
 	return end;
 }
@@ -143,35 +143,52 @@ static void reap(struct dap_ep *ep)
 	m5_cq_give(ep->request_evd);
 }
 
-/* Counts the requests from index *at to index to, by the slots that link one to the next. */
-static uint32_t requests(const struct m5_sq *sq, uint16_t *at, uint16_t to)
+/* Counts the requests from *at to pi, by the slots that link one to the next. */
+static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 {
 	uint32_t n = 0;
 
-	for (; *at != to; n++)
-		*at = m5_info_end(sq->slots[*at & sq->mask].info);
+	for (; *at != pi; n++)
+		*at += (uint16_t)(sq->slots[*at & sq->mask].end - *at);
 	return n;
+}
+
+/* Requests between ci and pi. What was counted before helps for as long as its slots are there. */
+static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
+{
+	struct m5_sq *sq = &e->sq;
+
+	if (sq->pi - e->done_to > sq->mask + 1) {
+		e->posted_to = e->done_to = ci;
+		e->ops_posted = e->ops_done = 0;
+	}
+	e->ops_posted += requests(sq, &e->posted_to, sq->pi);
+	e->ops_done += requests(sq, &e->done_to, ci);
+	return e->ops_posted - e->ops_done;
 }
 
 /*
  * The hot path compares only blocks, with a limit that neither room nor the number of requests
- * that may be outstanding lets it pass: each request takes a block at least.
+ * that may be outstanding lets it pass. Each request takes a block at least: they are counted only
+ * when the blocks are more than they may be.
  */
 static bool sq_has(struct m5_ep *e, uint32_t n)
 {
 	struct m5_sq *sq = &e->sq;
-	uint16_t ci = (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
 	/* One block stays free for the NOP of a drain. */
-	uint32_t room = sq->mask - (uint16_t)(sq->pi - ci), ops;
+	uint32_t room = sq->mask - used, ops;
 
-	e->ops_posted += requests(sq, &e->posted_to, (uint16_t)sq->pi);
-	e->ops_done += requests(sq, &e->done_to, ci);
-	ops = e->max_ops - (e->ops_posted - e->ops_done);
-	if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
-		return false;
-	if (room > ops)
-		room = ops > n ? ops : n;
-	sq->limit = sq->pi + room;
+	if (used + n <= e->max_ops && n <= room) {
+		ops = e->max_ops - used;
+	} else {
+		ops = e->max_ops - outstanding(e, sq->pi - used);
+		if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
+			return false;
+		if (ops < n)
+			ops = n;
+	}
+	sq->limit = sq->pi + (room < ops ? room : ops);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "softnic/softnic.h"
+#include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
 static struct rig r;
@@ -29,6 +30,12 @@ static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
 
 	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
+}
+
+/* The device has a thread of its own, too: what is done by whom, and when, is not ours to say. */
+static bool write_soon(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return TH_WITHIN(5000, write_8(cookie, flags) == DAT_SUCCESS);
 }
 
 static bool is_full(DAT_RETURN ret)
@@ -82,10 +89,10 @@ RIG_TEST(credit, rdma_write__suppressed_for_ever)
 {
 	for (uint32_t i = 0; i < 100000; i++) {
 		memcpy(r.a.mem, &i, sizeof(i));
-		cr_assert_eq(write_8(i, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS, "post %u", i);
+		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG), "post %u", i);
 	}
-	softnic_pump(m5_ia(r.ia)->ctl->soft);
-	cr_assert_eq(memcmp(r.b.mem, r.a.mem, 4), 0);
+	cr_assert(TH_WITHIN(5000, (softnic_pump(m5_ia(r.ia)->ctl->soft),
+				   !memcmp(r.b.mem, r.a.mem, 4))));
 	cr_assert(rig_empty(&r, r.a.request), "a suppressed success was reported");
 }
 
@@ -96,9 +103,8 @@ RIG_TEST(credit, rdma_write__suppressed_between_signalled)
 
 	for (uint32_t i = 0; i < 3000; i++) {
 		bool visible = i % 7 == 3;
-		DAT_RETURN ret = write_8(i, visible ? 0 : DAT_COMPLETION_SUPPRESS_FLAG);
 
-		cr_assert_eq(ret, DAT_SUCCESS, "post %u", i);
+		cr_assert(write_soon(i, visible ? 0 : DAT_COMPLETION_SUPPRESS_FLAG), "post %u", i);
 		if (!visible)
 			continue;
 		cr_assert(rig_event(&r, r.a.request, &ev));
@@ -114,13 +120,13 @@ RIG_TEST(credit, reap__goes_no_further_than_a_visible_completion)
 	DAT_EVENT ev;
 
 	for (int i = 0; i < 40; i++)
-		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
-	cr_assert_eq(write_8(77, 0), DAT_SUCCESS);
+		cr_assert(write_soon(1, DAT_COMPLETION_SUPPRESS_FLAG));
+	cr_assert(write_soon(77, 0));
 	while (write_8(2, DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS)
 		cr_assert_lt(posted++, 13u, "the slot of the visible one was given away");
 	cr_assert(rig_event(&r, r.a.request, &ev));
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 77);
-	cr_assert_eq(write_8(3, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	cr_assert(write_soon(3, DAT_COMPLETION_SUPPRESS_FLAG));
 	cr_assert(rig_empty(&r, r.a.request));
 }
 
@@ -140,7 +146,7 @@ RIG_TEST(credit, reap__leaves_the_completions_of_others)
 		if (i % 100 == 0)
 			cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(5000 + i), &t, 0),
 				     DAT_SUCCESS);
-		cr_assert_eq(write_8(i, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS, "post %lu", i);
+		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG), "post %lu", i);
 	}
 	for (uint64_t i = 0; i < 1000; i += 100) {
 		cr_assert(rig_event(&r, r.a.request, &ev));
@@ -157,7 +163,7 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 	for (int i = 0; i < 13; i++)
 		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
 	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
-	cr_assert(m5_hw.qp_drain_done(r.a.ep));
+	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.a.ep)));
 	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
 	cr_assert(m5_hw.qp_drain_done(r.a.ep), "still after the poll has swallowed it");
 }

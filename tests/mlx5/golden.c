@@ -38,9 +38,11 @@ struct bench {				/* an endpoint of which only the queues exist */
 	struct dap_lmr_page page;
 	struct m5_slot slots[256];
 	_Alignas(64) uint8_t ring[256 * 64];
-	_Alignas(64) uint8_t reg[512];
+	_Alignas(512) uint8_t reg[512];
 	_Alignas(64) uint32_t dbrec[2];
 };
+
+static const struct dap_lmr no_lmr;
 
 static const struct dap_hot12 *silicon(void)
 {
@@ -66,7 +68,7 @@ static void memory(uint32_t lkey, struct bench *b)
 
 static struct bench *bench_new(const struct captured_wqe *c)
 {
-	struct bench *b = aligned_alloc(64, (sizeof(*b) + 63) & ~63ul);
+	struct bench *b = aligned_alloc(512, (sizeof(*b) + 511) & ~511ul);
 	struct m5_ep *e;
 
 	memset(b, 0, sizeof(*b));
@@ -78,8 +80,8 @@ static struct bench *bench_new(const struct captured_wqe *c)
 	e->sq = (struct m5_sq){
 		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec, .reg = b->reg,
 		.pi = c->index, .limit = c->index + 64, .mask = c->ring - 1,
-		.qpn_be = htobe32(c->qpn << 8), .quiet_max = 1000, .bf = 4, .max_iov = 4,
-		.max_read_iov = 4, .max_write_iov = 4, .allow_send = 11, .allow_rdma = 9,
+		.ctrl = (uint64_t)htobe32(c->qpn << 8) << 32, .quiet_max = 1000, .lmr = &no_lmr, .bf = 4, .max_iov = 4,
+		.max_read_iov = 4, .max_write_iov = 4, .deny_send = ~11u, .deny_rdma = ~9u,
 		.max_msg = 1 << 30, .max_rdma = 1 << 30, .pz = &b->pz,
 		.inline_max = c->flags & CAPTURED_INLINE ? 220 : 0,
 		.fence = c->flags & CAPTURED_AFTER_BIND ? 16 : 0,
@@ -208,7 +210,7 @@ static void compare_doorbell(const struct captured_wqe *c, const struct bench *b
 	for (uint32_t i = 0; i < n * 64; i++)
 		cr_assert_eq(b->reg[i], b->ring[(c->index * 64 + i) % (c->ring * 64)],
 			     "%s: BlueFlame byte %u", c->name, i);
-	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.bf_half, 256);
+	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.reg, b->reg + 256);
 }
 
 Test(golden, wqe__as_libmlx5_writes_it)
@@ -269,6 +271,7 @@ Test(golden, rdma_write__of_foreign_memory_is_not_copied)
 		cr_assert_eq(wqe[38], cases[i].lmr_context >> 8 & 0xff);
 	}
 	b->lmr.priv = DAP_PRIV_LOCAL_WRITE;
+	m5_ep(&b->ep)->sq.lmr = &no_lmr;
 	cases[0] = (DAT_LMR_TRIPLET){ .lmr_context = 0x500, .virtual_address = MEM_ADDR,
 				      .segment_length = 8 };
 	cr_assert_eq(silicon()->post_send(&b->ep, 1, cases, rig_cookie(1), 0), DAT_SUCCESS);
