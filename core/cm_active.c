@@ -82,8 +82,10 @@ void cm_active_timeout(struct dap_cm_conn *c)
 	if (c->state == CM_FAILED) {
 		cm_conn_end(c, c->why, NULL);
 	} else if (c->state != CM_RETRY) {
+		cm_conn_log(c, "no answer in time");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
 	} else if (c->deadline && cm_now() >= c->deadline) {
+		cm_conn_log(c, c->refused ? "nobody listens there" : "no free port or descriptor");
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
 	} else {
 		err = attempt(c);
@@ -128,12 +130,18 @@ void cm_active_connected(struct dap_cm_conn *c)
 
 static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 {
-	if (m->reason == CM_REASON_NOBODY)
+	switch (m->reason) {
+	case CM_REASON_NOBODY:
 		cm_active_retry(c, ECONNREFUSED);
-	else if (m->reason == CM_REASON_CONSUMER)
+		break;
+	case CM_REASON_CONSUMER:
 		cm_conn_cut(c, DAP_CM_REJECTED, m, true);
-	else
+		break;
+	default:
+		cm_conn_log(c, m->reason == CM_REASON_VERSION ? "it speaks another version"
+							      : "it refuses, its queue is full");
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, true);
+	}
 }
 
 bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m)

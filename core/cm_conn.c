@@ -5,6 +5,7 @@
  * The end of an orderly disconnection: who gets the second DISC resets the socket. Everything has
  * been said by then, and neither side keeps a port in TIME_WAIT.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -25,6 +26,15 @@ void cm_sock_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
+}
+
+void cm_conn_log(const struct dap_cm_conn *c, const char *what)
+{
+	char ip[INET_ADDRSTRLEN] = "?";
+
+	inet_ntop(AF_INET, &c->peer.sin_addr, ip, sizeof(ip));
+	dap_log(DAP_LOG_WARN, "%s port %u, qualifier 0x%llx: %s", ip, ntohs(c->peer.sin_port),
+		(unsigned long long)c->conn_qual, what);
 }
 
 void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us)
@@ -115,6 +125,8 @@ static void conn_lost(struct dap_cm_conn *c, int err)
 {
 	bool reset = err == -EPROTO;
 
+	if (reset)
+		cm_conn_log(c, "cut, it says what does not belong there");
 	switch (c->state) {
 	case CM_WAIT_REQ:
 	case CM_FAREWELL:

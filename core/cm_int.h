@@ -181,6 +181,8 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
 void cm_sock_options(int fd);
+/* A line of the log about the peer. */
+void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 
 /* ---- cm_active.c ---- */
 void cm_active_connected(struct dap_cm_conn *c);

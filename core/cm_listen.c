@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -57,6 +58,7 @@ static bool accept_one(struct cm_port *p)
 		return false;
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
 		/* The connection stays in the backlog and would wake us again and again. */
+		dap_log(DAP_LOG_WARN, "port %u: connections wait, %s", p->port, strerror(errno));
 		cm_poll_change(p->fd, 0, &p->item);
 		cm_timer_set(&p->pause, cm_limits.pause_us);
 		return false;
@@ -88,6 +90,7 @@ static int listen_socket(uint16_t port)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&any, sizeof(any)) || listen(fd, SOMAXCONN)) {
 		err = -errno;
+		dap_log(DAP_LOG_WARN, "port %u: %s", port, strerror(errno));
 		close(fd);
 		return err;
 	}

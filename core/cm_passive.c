@@ -27,10 +27,13 @@ static void make_room(const struct sockaddr_in *from)
 		if (!same++)
 			oldest = c;
 	}
-	if (same >= cm_limits.half_open_source)
+	if (same < cm_limits.half_open_source)
+		oldest = cm_loop.half_opens < cm_limits.half_open ? NULL :
+								    TAILQ_FIRST(&cm_loop.half_open);
+	if (oldest) {
+		cm_conn_log(oldest, "dropped, too many have not said what they want");
 		cm_conn_drop(oldest, true);
-	else if (cm_loop.half_opens >= cm_limits.half_open)
-		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+	}
 }
 
 static void half_open_add(struct dap_cm_conn *c)

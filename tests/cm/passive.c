@@ -327,7 +327,7 @@ PASSIVE(flood__ten_thousand_half_open)
 	SOON(cm_loop.half_opens == 0);
 }
 
-/* Sources share the total, and none has more than its part. */
+/* Who was refused counts until it has hung up. */
 PASSIVE(flood__of_requests_for_nobody)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
