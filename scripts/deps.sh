@@ -8,7 +8,7 @@ set -eu
 
 packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
-	libcriterion-dev valgrind mandoc"
+	libcriterion-dev libjansson-dev valgrind mandoc"
 mode=install
 for arg; do
 	case $arg in

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_conform: tries each statement of the uDAPL 1.2 manual pages on an IA, and says which hold.
+ * The statements themselves are in tests/conformance.
+ */
+#include <argp.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/dat_conform/report.h"
+
+const char *argp_program_version = "dat_conform 0.1";
+
+static const char doc[] =
+	"Tries each statement of the uDAPL 1.2 manual pages on an Interface Adapter.\v"
+	"One line is printed for each statement: PASS, FAIL or SKIP, its name, the page that it is "
+	"from, and the reason. The exit status is 0 when none failed.";
+
+enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT };
+
+static const struct argp_option options[] = {
+	{ "ia", 'i', "NAME", 0, "The IA to try (soft-mlx5-0)", 0 },
+	{ "peer", 'p', "NAME", 0, "The IA at the other end of connections (the same)", 0 },
+	{ "test", 't', "PATTERN", 0, "Only statements or pages that match, as a shell would", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "Write what was found, and each code that a call returned", 0 },
+	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit XML", 0 },
+	{ "list", OPT_LIST, NULL, 0, "Names, pages and sections only", 0 },
+	{ "limit", OPT_LIMIT, "SECONDS", 0, "For one statement (30)", 0 },
+	{ 0 },
+};
+
+struct options {
+	const char *pattern, *json, *junit;
+	bool list;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'i': conform_options.ia = arg; break;
+	case 'p': conform_options.peer_ia = arg; break;
+	case 't': o->pattern = arg; break;
+	case OPT_JSON: o->json = arg; break;
+	case OPT_JUNIT: o->junit = arg; break;
+	case OPT_LIST: o->list = true; break;
+	case OPT_LIMIT: conform_options.limit_ms = (unsigned int)strtoul(arg, NULL, 10) * 1000; break;
+	case ARGP_KEY_ARG: argp_error(state, "unexpected '%s'", arg); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static bool is_wanted(const struct options *o, const struct statement *s)
+{
+	return !o->pattern || !fnmatch(o->pattern, s->name, 0) || !fnmatch(o->pattern, s->page, 0);
+}
+
+static void print_result(const struct statement *s, const struct outcome *o)
+{
+	printf("%s %-52s %s(3), %s%s%s\n", verdict_name(o->verdict), s->name, s->page, s->section,
+	       o->reason[0] ? ": " : "", o->reason);
+	fflush(stdout);
+}
+
+static int run_all(const struct options *o)
+{
+	struct report report = { .ia = conform_options.ia };
+
+	report.results = calloc(conform_count(), sizeof(*report.results));
+	if (!report.results) {
+		fprintf(stderr, "dat_conform: no memory\n");
+		return 1;
+	}
+	for (size_t i = 0; i < conform_count(); i++) {
+		struct result *r = &report.results[report.n];
+
+		if (!is_wanted(o, conform_get(i)))
+			continue;
+		r->statement = conform_get(i);
+		conform_run(r->statement, &r->outcome);
+		print_result(r->statement, &r->outcome);
+		report.count[r->outcome.verdict]++;
+		report.n++;
+	}
+	printf("%zu statements: %u PASS, %u FAIL, %u SKIP\n", report.n, report.count[VERDICT_PASS],
+	       report.count[VERDICT_FAIL], report.count[VERDICT_SKIP]);
+	if ((o->json && report_json(&report, o->json)) || (o->junit && report_junit(&report, o->junit)))
+		return 1;
+	free(report.results);
+	return report.count[VERDICT_FAIL] || !report.n;
+}
+
+static void list_all(const struct options *o)
+{
+	for (size_t i = 0; i < conform_count(); i++) {
+		const struct statement *s = conform_get(i);
+
+		if (is_wanted(o, s))
+			printf("%s %s(3), %s\n", s->name, s->page, s->section);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	struct options o = { .list = false };
+
+	argp_err_exit_status = 64;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (!o.list)
+		return run_all(&o);
+	list_all(&o);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a run found, for programs to read. */
+#ifndef PERF_DAT_CONFORM_REPORT_H
+#define PERF_DAT_CONFORM_REPORT_H
+
+#include "tests/conformance/conform.h"
+
+struct result {
+	const struct statement *statement;
+	struct outcome outcome;
+};
+
+struct report {
+	const char *ia;
+	struct result *results;
+	size_t n;
+	unsigned int count[3];		/* by verdict */
+};
+
+/* 0, or -1 after a line on stderr. */
+int report_json(const struct report *report, const char *file);
+int report_junit(const struct report *report, const char *file);
+
+#endif

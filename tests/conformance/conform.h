@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Statements of the uDAPL 1.2 manual pages, each a function that tries it on an IA known by name.
+ * They see <dat/udat.h> alone, so they judge any provider. The Criterion suite `conformance` and
+ * the program dat_conform(1) run the same table of them.
+ *
+ * A statement runs in a process of its own: what must hold and does not ends that process, a crash
+ * or a hang is the failure of this statement alone. Each call made through must() and must_be() is
+ * noted with its return code; scripts/conformance asks whether every code of a page was seen.
+ */
+#ifndef TESTS_CONFORM_H
+#define TESTS_CONFORM_H
+
+#include <dat/udat.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tests/harness/harness.h"
+
+/* ---- the table ---- */
+
+struct statement {
+	const char *name;		/* call__condition */
+	const char *page;		/* of section 3, such as dat_evd_wait */
+	const char *section;		/* of the page */
+	void (*fn)(const void *row);
+	const void *row;		/* of a generated table, or NULL */
+	const char *file;
+	int line;
+};
+
+#define STATEMENT_ENTRY(name_, page_, section_, fn_, row_)                                         \
+	static const struct statement name_##_statement = {                                        \
+		#name_, #page_, section_, fn_, row_, __FILE__, __LINE__                            \
+	};                                                                                         \
+	static const struct statement *const name_##_entry                                         \
+		__attribute__((used, section("statements"))) = &name_##_statement
+
+/* A statement that stands alone. Section: see below. */
+#define STATEMENT(name_, page_, section_)                                                          \
+	static void name_(const void *row);                                                        \
+	STATEMENT_ENTRY(name_, page_, section_, name_, NULL);                                      \
+	static void name_(const void *row __attribute__((unused)))
+
+/* One row of a table that fn_ knows how to try. */
+#define STATEMENT_ROW(name_, page_, section_, fn_, row_)                                           \
+	STATEMENT_ENTRY(name_, page_, section_, fn_, row_)
+
+#define DESCRIPTION "DESCRIPTION"
+#define RETURNS "RETURN VALUES"
+#define USAGE "USAGE"
+#define PARAMETERS "PARAMETERS"
+
+size_t conform_count(void);
+const struct statement *conform_get(size_t i);		/* in the order of files */
+const struct statement *conform_find(const char *name);
+
+/* ---- running ---- */
+
+enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIP };
+
+#define MAX_NOTES 256
+
+struct note {			/* a call of the page returned this type of code */
+	char call[32];
+	uint32_t type;
+};
+
+struct outcome {
+	enum verdict verdict;
+	char reason[512];
+	unsigned int ms;
+	unsigned int n_notes;
+	struct note notes[MAX_NOTES];
+};
+
+struct conform_options {
+	const char *ia;			/* both sides, unless */
+	const char *peer_ia;		/* the other side has one of its own */
+	unsigned int limit_ms;		/* for one statement */
+};
+
+extern struct conform_options conform_options;
+
+void conform_run(const struct statement *s, struct outcome *outcome);
+const char *verdict_name(enum verdict v);
+/* "DAT_INVALID_STATE" for a type; in hex for one that has no name. */
+const char *code_name(uint32_t type);
+
+/* ---- within a statement, its children and its threads ---- */
+
+void conform_note(const char *call, DAT_RETURN ret);
+/* Notes what starts with "dat_" in the text of the call; ends the statement unless type is got. */
+DAT_RETURN conform_expect(DAT_RETURN got, uint32_t type, const char *text, const char *file,
+			  int line);
+void conform_check(bool ok, const char *text, const char *file, int line);
+void conform_same(uint64_t got, uint64_t want, const char *text, const char *file, int line);
+_Noreturn void conform_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The reason names the provider attribute, or what of the page makes it optional. */
+_Noreturn void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#define must(call) conform_expect((call), DAT_SUCCESS, #call, __FILE__, __LINE__)
+#define must_be(type, call) conform_expect((call), (uint32_t)(type), #call, __FILE__, __LINE__)
+/* Notes the code of a call and judges nothing. */
+#define tried(call) conform_tried((call), #call)
+DAT_RETURN conform_tried(DAT_RETURN got, const char *text);
+#define check(cond) conform_check((cond), #cond, __FILE__, __LINE__)
+#define same(got, want)                                                                            \
+	conform_same((uint64_t)(got), (uint64_t)(want), #got " is " #want, __FILE__, __LINE__)
+#define is(ret, type) (DAT_GET_TYPE(ret) == (uint32_t)(type))
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What statements are tried on: a side is an IA with one object of each kind that most calls need.
+ * Two of them in one process make a connection; a second process is needed only to die, or to
+ * stand still. Offsets are into the memory of a side.
+ */
+#ifndef TESTS_CONFORM_FIXTURE_H
+#define TESTS_CONFORM_FIXTURE_H
+
+#include "tests/conformance/conform.h"
+
+#define SOON_MS 15000			/* a limit against hangs */
+#define SOON (SOON_MS * 1000u)		/* us */
+#define MEM 65536
+#define DTOS 16
+
+#define RIGHTS_LOCAL (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define RIGHTS_REMOTE (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define FLUSHED DAT_DTO_ERR_FLUSHED
+#define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
+#define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
+#define SOLICITED DAT_COMPLETION_SOLICITED_WAIT_FLAG
+#define UNSIGNALLED DAT_COMPLETION_UNSIGNALLED_FLAG
+#define BARRIER DAT_COMPLETION_BARRIER_FENCE_FLAG
+
+struct side {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, cr_evd, conn_evd, recv_evd, req_evd, soft_evd;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;		/* once it listens */
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_IA_ATTR ia_attr;
+	DAT_PROVIDER_ATTR attr;
+	bool is_peer;
+	char *mem;			/* MEM bytes, page aligned */
+};
+
+/* The second side that is opened uses the peer's IA. */
+void side_open(struct side *s);
+void side_open_peer(struct side *s);
+void side_close(struct side *s);	/* abruptly */
+void side_free(struct side *s);		/* one by one, then gracefully */
+DAT_IA_HANDLE ia_open(DAT_EVD_HANDLE *async);
+
+DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags);
+DAT_EP_ATTR side_attr(void);
+DAT_EP_HANDLE side_ep(struct side *s, const DAT_EP_ATTR *attr);
+/* An endpoint on EVDs of its own, which are returned; NULL for what the side has. */
+DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd,
+			 DAT_EVD_HANDLE req_evd);
+DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, void *mem, size_t len, int priv,
+			DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
+
+/* ---- connections ---- */
+
+DAT_IA_ADDRESS_PTR side_address(struct side *s);
+void side_listen(struct side *s);
+DAT_CONN_QUAL some_qual(int i);		/* of this process, 0 <= i < 16 */
+DAT_RETURN dial(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
+DAT_RETURN dial_with(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, const void *pd, int len);
+DAT_CR_HANDLE side_request(struct side *s);
+DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
+void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
+void two_open(struct side *a, struct side *b);		/* a has dialled b */
+void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
+void two_close(struct side *a, struct side *b);
+DAT_EP_STATE state_of(DAT_EP_HANDLE ep);
+bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
+
+/* Brings s->ep into the state by calls any consumer can make; b is at the other end, unopened
+ * memory for it. bring_done ends it. */
+struct bring {
+	struct side s, peer;
+	struct th_child child;
+	DAT_CR_HANDLE cr;		/* PASSIVE_CONNECTION_PENDING */
+	DAT_RSP_HANDLE rsp;		/* RESERVED, PASSIVE_CONNECTION_PENDING */
+};
+void bring(struct bring *b, DAT_EP_STATE state);
+void bring_done(struct bring *b);
+
+/* ---- posts and events ---- */
+
+DAT_LMR_TRIPLET seg(const struct side *s, size_t off, size_t len);
+DAT_RMR_TRIPLET far(const struct side *s, size_t off, size_t len);
+DAT_RMR_TRIPLET through(DAT_RMR_CONTEXT context, const struct side *s, size_t off, size_t len);
+DAT_CONTEXT cookie(uint64_t n);
+
+/* On the endpoint of the side; 64 bytes at off. They do not judge, but note. */
+DAT_RETURN do_recv(struct side *s, uint64_t cookie, size_t off, size_t len);
+DAT_RETURN do_send(struct side *s, uint64_t cookie, size_t off, size_t len, int flags);
+DAT_RETURN do_write(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET to, int flags);
+DAT_RETURN do_read(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET from, int flags);
+DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
+		   int priv, DAT_RMR_CONTEXT *context);
+
+DAT_EVENT took(DAT_EVD_HANDLE evd);			/* the next, by polling */
+DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);
+size_t took_dto(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
+void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
+	       DAT_DTO_COMPLETION_STATUS status);
+void nothing_on(DAT_EVD_HANDLE evd);
+void post_soft(DAT_EVD_HANDLE evd, uintptr_t n);
+uintptr_t took_soft(DAT_EVD_HANDLE evd);
+
+#endif

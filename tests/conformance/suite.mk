@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The statements are linked into dat_conform too, and its list of them names the tests of the suite.
+CONFORM_SRC := $(filter-out tests/conformance/criterion.c,$(call src,tests/conformance)) \
+	$(call src,tests/harness)
+
+$(O)/bin/dat_conform: $(call objs,$(CONFORM_SRC))
+$(O)/bin/dat_conform: private LDFLAGS += -Wl,--no-as-needed -ljansson -Wl,--as-needed
+
+$(O)/conformance_names.h: $(O)/bin/dat_conform
+	$(Q)$< --list | sed -n 's/^\([a-z_0-9]*\) .*/NAMED(\1)/p' >$@
+$(O)/obj/tests/conformance/criterion.o: $(O)/conformance_names.h
