@@ -6,34 +6,32 @@
  * the device has done anything. Comes after m5_post.inl; what is rare is in m5_rmr.c.
  */
 
-M5_INLINE struct m5_block m5_umr_head(m5_v2 ctrl, uint64_t mask, unsigned int klm_octowords)
-{
-	uint64_t flags = M5_UMR_INLINE | M5_UMR_TRANSLATION_OFFSET;
-
-	return (struct m5_block){ { ctrl,
-		{ flags | (uint64_t)__builtin_bswap16((uint16_t)klm_octowords) << 32,
-		  __builtin_bswap64(mask) } } };
-}
-
 /* PRM, "UMR": the fields of the mkey that a bind sets, and those of an unbind. */
 #define M5_BIND_MASK                                                                               \
 	(M5_MASK_LEN | M5_MASK_START | M5_MASK_KEY | M5_MASK_LW | M5_MASK_RR | M5_MASK_RW |        \
 	 M5_MASK_ATOMIC | M5_MASK_FREE)
 #define M5_UNBIND_MASK (M5_MASK_KEY | M5_MASK_FREE)
 
+/* A KLM holds less than 2 GiB; m5_bind_range has seen to it that four of 1 GiB are enough. */
+#define M5_KLM_MAX (1u << 30)
+
+/* A UMR WQE in registers: the pieces that are not zero. The last two are not of an unbind. */
+struct m5_umr {
+	m5_v2 ctrl, umr, mkey, range, klm;
+};
+
+struct m5_range {			/* what an RMR is bound to */
+	struct dap_lmr *lmr;
+	uint64_t va, len;
+	uint32_t priv;
+};
+
 M5_INLINE uint32_t m5_next_key(uint32_t key)
 {
 	return (key & ~0xffu) | (uint8_t)(key + 1);
 }
 
-M5_INLINE m5_v2 m5_mkey_head(unsigned int free, unsigned int access, uint32_t key)
-{
-	return (m5_v2){ free | access << 16 |
-				(uint64_t)__builtin_bswap32(M5_NO_QPN << 8 | (key & 0xff)) << 32,
-			0 };
-}
-
-/* The ctrl segment of a UMR on the key; what comes next on this queue is fenced behind it. */
+/* What comes next on this queue is fenced behind it; it is always signalled. */
 M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key, unsigned int ds, unsigned int flags)
 {
 	uint8_t fm = sq->fm[(flags & ~(unsigned int)DAP_COMP_SUPPRESS) | sq->fence];
@@ -42,90 +40,167 @@ M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key, unsigned int ds, uns
 	return m5_ctrl(sq, sq->pi, M5_OP_UMR, ds, fm, key);
 }
 
-/* Binds are always signalled: whether they have completed decides what may be posted elsewhere. */
-M5_INLINE void m5_bind_slot(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
-			    unsigned int flags, uint32_t blocks)
+M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
 {
-	uint8_t kind = M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS ? M5_KIND_HIDDEN : 0);
+	uint64_t flags = M5_UMR_INLINE | M5_UMR_TRANSLATION_OFFSET;
 
-	m5_slot_set(sq, sq->pi, cookie, 0, sq->pi + blocks, kind, flags);
-	m5_slot_set(sq, sq->pi + 1, (uintptr_t)rmr, m5_rmr(rmr)->gen, 0, 0, 0);
+	return (m5_v2){ flags | (uint64_t)__builtin_bswap16(klm_octowords) << 32,
+			__builtin_bswap64(mask) };
 }
 
-M5_INLINE void m5_bind_posted(struct m5_rmr *r, struct dap_ep *ep, uint32_t key, uint32_t pi)
+M5_INLINE m5_v2 m5_mkey_head(unsigned int free, unsigned int access, uint32_t key)
 {
+	uint32_t qpn_key = __builtin_bswap32(M5_NO_QPN << 8 | (key & 0xff));
+
+	return (m5_v2){ free | access << 16 | (uint64_t)qpn_key << 32, 0 };
+}
+
+/* Three places, since each block wraps for itself; of an unbind two. */
+M5_INLINE void m5_umr_store(const struct m5_umr *u, volatile uint8_t *p0, volatile uint8_t *p1,
+			    volatile uint8_t *p2)
+{
+	volatile m5_v2 *b0 = (volatile m5_v2 *)p0, *b1 = (volatile m5_v2 *)p1;
+	volatile m5_v2 *b2 = (volatile m5_v2 *)p2;
+	const m5_v2 zero = { 0 };
+
+	b0[0] = u->ctrl;
+	b0[1] = u->umr;
+	b0[2] = zero;
+	b0[3] = zero;
+	b1[0] = u->mkey;
+	b1[1] = u->range;
+	b1[2] = zero;
+	b1[3] = zero;
+	if (!p2)
+		return;
+	b2[0] = u->klm;
+	b2[1] = zero;
+	b2[2] = zero;
+	b2[3] = zero;
+}
+
+M5_INLINE void m5_umr_ring(struct m5_sq *sq, const struct m5_umr *u, uint32_t pi, uint32_t n,
+			   bool soft)
+{
+	volatile uint8_t *reg;
+
+	m5_record(sq, pi + n);
+	if (soft) {
+		m5_ring_soft(sq, pi, n, u->ctrl);
+	} else if (DAP_TSAN || m5_unlikely(n > sq->bf)) {
+		m5_ring_silicon(sq, pi, n, u->ctrl, NULL);
+	} else {
+		reg = m5_reg_next(sq);
+		dap_wmb_dbrec_before_mmio();
+		m5_umr_store(u, reg, reg + M5_BB, n == M5_BIND_BLOCKS ? reg + 2 * M5_BB : NULL);
+		m5_bf_end();
+	}
+}
+
+/* Binds are always signalled: whether they have completed decides what may be posted elsewhere. */
+M5_INLINE void m5_bind_slots(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
+			     unsigned int flags, uint32_t pi, uint32_t blocks)
+{
+	uint8_t hidden = flags & DAP_COMP_SUPPRESS;
+
+	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
+	m5_slot_set(sq, pi, cookie, 0, pi + blocks, M5_KIND_BIND | hidden, flags);
+	m5_slot_set(sq, pi + 1, (uintptr_t)rmr, m5_rmr(rmr)->gen, 0, 0, 0);
+}
+
+/* The WQE of a bind at pi, its slots, and the key that the RMR has from then on. */
+M5_INLINE struct m5_umr m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr,
+				      const struct m5_range *to, uint64_t cookie,
+				      unsigned int flags, uint32_t pi)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t old = r->key, key = m5_next_key(old);
+	/* DAT's bits for remote read and write as the segment has them. */
+	unsigned int access = (to->priv & DAP_PRIV_REMOTE_READ) << 3 |
+			      (to->priv & DAP_PRIV_REMOTE_WRITE);
+	struct m5_umr u = {
+		.ctrl = m5_umr_ctrl(sq, old, 12, flags),
+		.umr = m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS),
+		.mkey = m5_mkey_head(0, access, key),
+		.range = { __builtin_bswap64(to->va), __builtin_bswap64(to->len) },
+		.klm = m5_data((uint32_t)to->len, to->lmr->lmr_context, to->va),
+	};
+
+	_Static_assert(DAP_PRIV_REMOTE_READ << 3 == M5_SEG_RR &&
+		       (int)DAP_PRIV_REMOTE_WRITE == (int)M5_SEG_RW, "rights");
+	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_BIND_BLOCKS);
 	r->key = key;
 	r->spent++;
 	r->posted++;
-	r->last_ep = ep;
-	r->last_gen = m5_ep(ep)->gen;
 	r->last_index = (uint16_t)pi;
+	m5_umr_store(&u, m5_sq_at(sq, pi), m5_sq_at(sq, pi + 1), m5_sq_at(sq, pi + 2));
+	return u;
 }
 
-/* A KLM holds less than 2 GiB; m5_bind_range has seen to it that four of 1 GiB are enough. */
-#define M5_KLM_MAX (1u << 30)
-
-M5_INLINE struct m5_block m5_klm_list(uint32_t lkey, uint64_t va, uint64_t len)
+M5_INLINE struct m5_umr m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
+					unsigned int flags, uint32_t pi)
 {
-	struct m5_block b = { 0 };
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t old = r->key, key = m5_next_key(old);
+	struct m5_umr u = {
+		.ctrl = m5_umr_ctrl(sq, old, 8, flags),
+		.umr = m5_umr_head(M5_UNBIND_MASK, 0),
+		.mkey = m5_mkey_head(M5_SEG_FREE, 0, key),
+	};
 
-	if (m5_likely(len <= M5_KLM_MAX)) {
-		b.v[0] = m5_data((uint32_t)len, lkey, va);
-		return b;
-	}
-	for (int i = 0; len; i++) {
+	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_UNBIND_BLOCKS);
+	r->key = key;
+	r->spent++;
+	r->posted++;
+	r->last_index = (uint16_t)pi;
+	m5_umr_store(&u, m5_sq_at(sq, pi), m5_sq_at(sq, pi + 1), NULL);
+	return u;
+}
+
+/* More than one KLM: the list is written over the one that m5_bind_write left. */
+M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
+{
+	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);
+	uint64_t va = to->va, len = to->len;
+
+	for (; len; klm++) {
 		uint32_t n = len < M5_KLM_MAX ? (uint32_t)len : M5_KLM_MAX;
 
-		b.v[i] = m5_data(n, lkey, va);
+		*klm = m5_data(n, to->lmr->lmr_context, va);
 		va += n;
 		len -= n;
 	}
-	return b;
 }
 
-struct m5_range {			/* what an RMR is bound to */
-	struct dap_lmr *lmr;		/* NULL: to nothing */
-	uint64_t va, len;
-	uint32_t priv;
-};
-
-/* The WQE and its slot at pi, which is not advanced; returns the ctrl segment for the doorbell. */
-M5_INLINE m5_v2 m5_bind_write(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
-			      uint64_t cookie, unsigned int flags)
+/*
+ * A bind that is more than one WQE of one KLM. All variants of a key spent: the next one comes from
+ * another mkey, and the old context is ended by a WQE before the bind; one doorbell for both.
+ */
+static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
+			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
+	bool rotate = m5_rmr(rmr)->spent >= 255;
+	uint32_t blocks = M5_BIND_BLOCKS + (rotate ? M5_UNBIND_BLOCKS : 0), start;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t pi = sq->pi, key = m5_next_key(r->key);
-	unsigned int access = (to->priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR : 0) |
-			      (to->priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW : 0);
-	struct m5_block head = m5_umr_head(m5_umr_ctrl(sq, r->key, 12, flags), M5_BIND_MASK,
-					   M5_KLM_SLOTS);
-	struct m5_block mkey = { { m5_mkey_head(0, access, key),
-		{ __builtin_bswap64(to->va), __builtin_bswap64(to->len) } } };
-	struct m5_block klm = m5_klm_list(to->lmr->lmr_context, to->va, to->len);
+	struct m5_umr u;
+	int err = rotate ? m5_rmr_next(rmr) : 0;
 
-	m5_store(m5_sq_at(sq, pi), &head);
-	m5_store(m5_sq_at(sq, pi + 1), &mkey);
-	m5_store(m5_sq_at(sq, pi + 2), &klm);
-	m5_bind_slot(sq, rmr, cookie, flags, M5_BIND_BLOCKS);
-	m5_bind_posted(r, ep, key, pi);
-	return head.v[0];
-}
-
-M5_INLINE m5_v2 m5_unbind_write(struct dap_ep *ep, struct dap_rmr *rmr, uint64_t cookie,
-				unsigned int flags)
-{
-	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t pi = sq->pi, key = m5_next_key(r->key);
-	struct m5_block head = m5_umr_head(m5_umr_ctrl(sq, r->key, 8, flags), M5_UNBIND_MASK, 0);
-	struct m5_block mkey = { { m5_mkey_head(M5_SEG_FREE, 0, key) } };
-
-	m5_store(m5_sq_at(sq, pi), &head);
-	m5_store(m5_sq_at(sq, pi + 1), &mkey);
-	m5_bind_slot(sq, rmr, cookie, flags, M5_UNBIND_BLOCKS);
-	m5_bind_posted(r, ep, key, pi);
-	return head.v[0];
+	if (err)
+		return err;
+	if (!m5_sq_begin(ep, blocks, locked))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	start = sq->pi;
+	if (rotate) {
+		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start);
+		sq->pi += M5_UNBIND_BLOCKS;
+		m5_rmr_switch(rmr);
+	}
+	u = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
+	if (to->len > M5_KLM_MAX)
+		m5_klm_list(sq, to, sq->pi);
+	m5_ring(sq, start, blocks, u.ctrl, NULL, soft);
+	m5_sq_end(sq, locked);
+	return 0;
 }
 
 /* What the triplet and the rights ask for, against the LMR under them. */
@@ -134,87 +209,93 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const M5_LMR *triplet, un
 {
 	struct dap_lmr *lmr = dap_lmr_find(rmr->obj.ia, m5_lmr_key(triplet));
 	uint64_t va = m5_lmr_va(triplet), len = m5_lmr_len(triplet);
+	/* Remote read wants local read, remote write local write: the same bits, one place down. */
+	unsigned int lacks;
 
-	if (m5_unlikely(!lmr || lmr->pz != rmr->pz || len > lmr->length ||
-			va - lmr->addr > lmr->length - len ||
-			len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
+	if (m5_unlikely(!lmr) || m5_unlikely(lmr->pz != rmr->pz) || m5_unlikely(len > lmr->length) ||
+	    m5_unlikely(va - lmr->addr > lmr->length - len) ||
+	    m5_unlikely(len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (m5_unlikely(priv & ~(unsigned int)DAP_PRIV_ALL))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
-	if (m5_unlikely(priv & DAP_PRIV_REMOTE_READ && !(lmr->priv & DAP_PRIV_LOCAL_READ)))
-		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, DAP_SUB_PRIV_READ);
-	if (m5_unlikely(priv & DAP_PRIV_REMOTE_WRITE && !(lmr->priv & DAP_PRIV_LOCAL_WRITE)))
-		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, DAP_SUB_PRIV_WRITE);
+	lacks = (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1 & ~lmr->priv;
+	if (m5_unlikely(lacks))
+		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
+			       DAP_SUB_PRIV_READ : DAP_SUB_PRIV_WRITE);
 	*to = (struct m5_range){ lmr, va, len, priv };
 	return 0;
 }
 
-/* For queries, and for the LMR, which may not go before what is bound to it. */
-M5_INLINE void m5_bound(struct dap_rmr *rmr, const struct m5_range *to)
+/* An LMR may not go before what is bound to it. */
+M5_INLINE void m5_bound_to(struct dap_rmr *rmr, struct dap_lmr *lmr)
 {
-	__atomic_store_n(&rmr->lmr, to->lmr, __ATOMIC_RELEASE);
-	rmr->lmr_context = to->lmr ? to->lmr->lmr_context : 0;
-	rmr->rmr_context = m5_rmr(rmr)->key;
-	rmr->priv = to->priv;
-	rmr->addr = to->va;
-	rmr->length = to->len;
+	struct dap_lmr *old = rmr->lmr;
+
+	if (m5_likely(old == lmr))
+		return;
+	if (lmr)
+		__atomic_add_fetch(&lmr->binds, 1, __ATOMIC_RELAXED);
+	rmr->lmr = lmr;
+	if (old)
+		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
 }
 
 /* The last bind went through the same connected endpoint, and nothing is known to be wrong. */
-M5_INLINE bool m5_bind_simple(const struct dap_rmr *rmr, struct dap_ep *ep)
+M5_INLINE bool m5_bind_simple(const struct dap_rmr *rmr, const struct m5_rmr *r, struct dap_ep *ep)
 {
-	const struct m5_rmr *r = m5_rmr((struct dap_rmr *)(uintptr_t)rmr);
-
-	return ep && ep == r->last_ep && m5_ep(ep)->gen == r->last_gen &&
-	       !__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&ep->obj.table, __ATOMIC_RELAXED) ==
-		       rmr->obj.ia->tables[DAP_TABLE_EP_LIVE];
+	return m5_likely(ep) && m5_likely(ep == r->last_ep) &&
+	       m5_likely(m5_ep(ep)->gen == r->last_gen) &&
+	       m5_likely(!__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE)) &&
+	       m5_likely(__atomic_load_n(&ep->obj.table, __ATOMIC_RELAXED) ==
+			 rmr->obj.ia->tables[DAP_TABLE_EP_LIVE]);
 }
 
-/*
- * All variants of the key are spent: the next one comes from another mkey, and the old context is
- * ended by a WQE of its own before the bind; one doorbell for both. 0 or a DAP_ERR.
- */
-static M5_COLD int
-m5_bind_rotated(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to, uint64_t cookie,
-		unsigned int flags, bool soft, bool locked)
+M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
+			 uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
-	uint32_t blocks = M5_UNBIND_BLOCKS + M5_BIND_BLOCKS, start;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_v2 ctrl;
-	int err = m5_rmr_next(rmr);
+	struct m5_umr u;
+	uint32_t pi;
+	int err;
 
-	if (err)
-		return err;
-	if (!m5_sq_begin(ep, blocks, locked))
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	start = sq->pi;
-	m5_unbind_write(ep, rmr, 0, DAP_COMP_SUPPRESS);
-	sq->pi += M5_UNBIND_BLOCKS;
-	m5_rmr_switch(rmr);
-	ctrl = m5_bind_write(ep, rmr, to, cookie, flags);
-	m5_ring(sq, start, blocks, ctrl, NULL, soft);
-	m5_sq_end(sq, locked);
+	if (m5_unlikely(m5_rmr(rmr)->spent >= 255) || m5_unlikely(to->len > M5_KLM_MAX)) {
+		err = m5_bind_odd(ep, rmr, to, cookie, flags, soft, locked);
+		if (err)
+			return err;
+	} else {
+		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS, locked)))
+			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+		pi = sq->pi;
+		u = m5_bind_write(sq, rmr, to, cookie, flags, pi);
+		m5_umr_ring(sq, &u, pi, M5_BIND_BLOCKS, soft);
+		m5_sq_end(sq, locked);
+	}
+	m5_bound_to(rmr, to->lmr);
+	rmr->lmr_context = to->lmr->lmr_context;
+	rmr->priv = to->priv;
+	rmr->addr = to->va;
+	rmr->length = to->len;
 	return 0;
 }
 
-M5_INLINE int m5_bind_post(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
-			   uint64_t cookie, unsigned int flags, bool soft, bool locked)
+M5_INLINE int m5_unbind(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie, unsigned int flags,
+			bool soft, bool locked)
 {
-	uint32_t blocks = to->lmr ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_v2 ctrl;
+	struct m5_umr u;
+	uint32_t pi;
 
-	if (m5_unlikely(m5_rmr(rmr)->spent >= 255 && to->lmr))
-		return m5_bind_rotated(ep, rmr, to, cookie, flags, soft, locked);
-	if (m5_unlikely(!m5_sq_begin(ep, blocks, locked)))
+	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	if (to->lmr)
-		ctrl = m5_bind_write(ep, rmr, to, cookie, flags);
-	else
-		ctrl = m5_unbind_write(ep, rmr, cookie, flags);
-	m5_ring(sq, sq->pi, blocks, ctrl, NULL, soft);
+	pi = sq->pi;
+	u = m5_unbind_write(sq, rmr, cookie, flags, pi);
+	m5_umr_ring(sq, &u, pi, M5_UNBIND_BLOCKS, soft);
 	m5_sq_end(sq, locked);
+	m5_bound_to(rmr, NULL);
+	rmr->lmr_context = 0;
+	rmr->priv = 0;
+	rmr->addr = 0;
+	rmr->length = 0;
 	return 0;
 }
 
@@ -222,23 +303,32 @@ M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned in
 			 struct dap_ep *ep, uint64_t cookie, unsigned int flags, uint32_t *context,
 			 bool soft, bool locked)
 {
-	struct m5_range to = { 0 };
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_range to;
 	int err = 0;
 
-	if (m5_unlikely(!triplet || !context))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER,
-				       triplet ? DAP_SUB_ARG7 : DAP_SUB_ARG2));
-	if (m5_unlikely(!m5_bind_simple(rmr, ep)))
+	if (m5_unlikely(!triplet))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2));
+	if (m5_unlikely(!context))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7));
+	if (m5_unlikely(!m5_bind_simple(rmr, r, ep)))
 		err = m5_bind_prepare(rmr, ep);
-	if (!err && m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma))
-		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6);
-	if (!err && m5_likely(m5_lmr_len(triplet)))
-		err = m5_bind_range(rmr, triplet, priv, &to);
-	if (!err)
-		err = m5_bind_post(ep, rmr, &to, cookie, flags, soft, locked);
 	if (m5_unlikely(err))
 		return m5_fail(err);
-	m5_bound(rmr, &to);
-	*context = rmr->rmr_context;
+	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6));
+	if (m5_likely(m5_lmr_len(triplet))) {
+		err = m5_bind_range(rmr, triplet, priv, &to);
+		if (m5_unlikely(err))
+			return m5_fail(err);
+		err = m5_bind_to(rmr, &to, ep, cookie, flags, soft, locked);
+	} else {
+		err = m5_unbind(rmr, ep, cookie, flags, soft, locked);
+	}
+	if (m5_unlikely(err))
+		return m5_fail(err);
+	r->last_ep = ep;
+	r->last_gen = m5_ep(ep)->gen;
+	*context = rmr->rmr_context = r->key;
 	return DAT_SUCCESS;
 }

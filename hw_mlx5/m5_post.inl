@@ -159,29 +159,32 @@ M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 	return reg;
 }
 
-/* Whole blocks, in the order of their addresses. x86 pushes full write-combining lines out itself. */
-M5_INLINE void m5_bf_write(volatile uint8_t *reg, const struct m5_block *b, uint32_t n)
+/* x86 pushes a full write-combining line out by itself. */
+M5_INLINE void m5_bf_end(void)
 {
-	volatile m5_v2 *to = (volatile m5_v2 *)reg;
-
-	for (uint32_t i = 0; i < n; i++, b++) {
-		*to++ = b->v[0];
-		*to++ = b->v[1];
-		*to++ = b->v[2];
-		*to++ = b->v[3];
-	}
 #if !defined(__x86_64__)
 	dap_wc_flush();
 #endif
 }
 
+M5_INLINE void m5_bf_write(volatile uint8_t *reg, const struct m5_block *b)
+{
+	volatile m5_v2 *to = (volatile m5_v2 *)reg;
+
+	to[0] = b->v[0];
+	to[1] = b->v[1];
+	to[2] = b->v[2];
+	to[3] = b->v[3];
+	m5_bf_end();
+}
+
 M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_t pi, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++, reg += M5_BB)
-		m5_bf_write(reg, (const struct m5_block *)m5_sq_at(sq, pi + i), 1);
+		m5_bf_write(reg, (const struct m5_block *)m5_sq_at(sq, pi + i));
 }
 
-/* b: the blocks, where they are in registers; else they are read back from the ring. */
+/* b: the only block, where it is in registers; else they are read back from the ring. */
 M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 			       const struct m5_block *b)
 {
@@ -192,7 +195,7 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
 		dap_wc_flush();
 	} else if (b) {
-		m5_bf_write(reg, b, n);
+		m5_bf_write(reg, b);
 	} else {
 		m5_bf_ring(reg, sq, pi, n);
 	}
@@ -210,6 +213,14 @@ M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctr
 		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
 }
 
+/* All before pi is posted: for a device that looks at the doorbell record. */
+M5_INLINE void m5_record(struct m5_sq *sq, uint32_t pi)
+{
+	sq->pi = pi;
+	dap_wmb_wqe_before_dbrec();
+	dap_store_dbrec(&sq->dbrec[1], __builtin_bswap32((uint16_t)pi));
+}
+
 /*
  * Tells the device of n blocks of work at pi. An 8-byte doorbell carries the ctrl segment of the
  * last WQE; BlueFlame is for a single one.
@@ -217,9 +228,7 @@ M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctr
 M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 		       const struct m5_block *b, bool soft)
 {
-	sq->pi = pi + n;
-	dap_wmb_wqe_before_dbrec();
-	dap_store_dbrec(&sq->dbrec[1], __builtin_bswap32((pi + n) & 0xffff));
+	m5_record(sq, pi + n);
 	if (soft)
 		m5_ring_soft(sq, pi, n, ctrl);
 	else
@@ -330,13 +339,26 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 			   locked);
 }
 
+/* The same of what is too long to be copied. */
+M5_INLINE M5_RET m5_write_ref(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
+			      const M5_RMR *to, unsigned int flags, m5_rdma_fn *slow, bool soft,
+			      bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (m5_unlikely(flags & sq->deny_rdma) || m5_unlikely(!m5_sq_try(sq, locked)))
+		return slow(ep, 1, iov, cookie, to, flags);
+	return m5_post_one(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)m5_lmr_len(iov), false, cookie,
+			   flags, soft, locked);
+}
+
 /*
- * Eight bytes without flags are written here; other single segments by one. Both are calls in tail
- * position with the arguments where they are, so that this body saves no register.
+ * Eight bytes without flags are written here; other single segments by ref or one. These are calls
+ * in tail position with the arguments where they are, so that this body saves no register.
  */
 M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-			       const M5_RMR *to, unsigned int flags, m5_rdma_fn *one,
-			       m5_rdma_fn *slow, bool soft, bool locked)
+			       const M5_RMR *to, unsigned int flags, m5_rdma_fn *ref,
+			       m5_rdma_fn *one, m5_rdma_fn *slow, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
@@ -348,7 +370,9 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 		return slow(ep, n, iov, cookie, to, flags);
 	if (m5_unlikely(len > m5_rmr_len(to)))
 		return slow(ep, n, iov, cookie, to, flags);
-	if (m5_unlikely(flags) || m5_unlikely(len != 8) || m5_unlikely(sq->inline_max < 8) ||
+	if (len > sq->inline_max)
+		return ref(ep, n, iov, cookie, to, flags);
+	if (m5_unlikely(flags) || m5_unlikely(len != 8) ||
 	    m5_unlikely(m5_lmr_key(iov) != sq->lmr->lmr_context))
 		return one(ep, n, iov, cookie, to, flags);
 	if (m5_unlikely(!m5_inside(sq->lmr, m5_lmr_va(iov), 8)))
