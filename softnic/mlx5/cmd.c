@@ -58,6 +58,10 @@ static const struct entry entries[] = {
 	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", sn_cmd_dealloc_pd },
 	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
 	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", sn_cmd_dealloc_uar },
+	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp },
+	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
+	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", sn_cmd_destroy_rmp },
+	{ CMD_QUERY_RMP, 16, "QUERY_RMP", sn_cmd_query_rmp },
 	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem },
 	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", sn_cmd_destroy_umem },
 };
@@ -132,6 +136,7 @@ static bool is_destroy(uint16_t opcode)
 	case CMD_DESTROY_EQ:
 	case CMD_DESTROY_CQ:
 	case CMD_DESTROY_QP:
+	case CMD_DESTROY_RMP:
 	case CMD_2RST_QP:
 	case CMD_2ERR_QP:
 	case CMD_DEALLOC_PD:

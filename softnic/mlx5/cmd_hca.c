@@ -12,8 +12,10 @@ struct value {
 
 static const struct value general[] = {
 	{ SN_FLD(0x30, 16), 1 },	/* vhca_id */
+	{ SN_FLD(0x80, 8), 15 },	/* log_max_srq_sz */
 	{ SN_FLD(0x88, 8), 15 },	/* log_max_qp_sz: WQEs of a queue */
 	{ SN_FLD(0x9b, 5), 18 },	/* log_max_qp */
+	{ SN_FLD(0xab, 5), 16 },	/* log_max_srq */
 	{ SN_FLD(0xc8, 8), 22 },	/* log_max_cq_sz */
 	{ SN_FLD(0xdb, 5), 20 },	/* log_max_cq */
 	{ SN_FLD(0xe0, 8), 22 },	/* log_max_eq_sz */
@@ -48,6 +50,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x290, 16), SN_DS_MAX * 16 },	/* max_wqe_sz_sq */
 	{ SN_FLD(0x2b0, 16), 2048 },	/* max_wqe_sz_rq */
 	{ SN_FLD(0x32b, 5), 20 },	/* log_max_pd */
+	{ SN_FLD(0x383, 5), 16 },	/* log_max_rmp */
 	{ SN_FLD(0x3a3, 5), 11 },	/* log_max_stride_sz_rq */
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */

@@ -120,6 +120,14 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
 /* Flushes what the record shows. True when it did anything. */
 bool sn_rq_flush(struct sn_qp *qp);
 
+int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len);
+
+/* rmp.c: receives that several QPs share */
+int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/* The WQE that the QP has taken is completed, flushed or lost. */
+void sn_srq_release(struct sn_qp *qp);
+void sn_srq_free(struct sn_nic *nic, void *srq);
+
 /* qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
@@ -183,6 +191,7 @@ sn_cmd_fn sn_cmd_create_eq, sn_cmd_destroy_eq, sn_cmd_query_eq;
 sn_cmd_fn sn_cmd_create_cq, sn_cmd_destroy_cq, sn_cmd_query_cq, sn_cmd_modify_cq;
 sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
 sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
+sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_destroy_rmp, sn_cmd_query_rmp;
 sn_cmd_fn sn_cmd_nothing, sn_cmd_query_pages;
 sn_cmd_fn sn_cmd_query_roce, sn_cmd_set_roce, sn_cmd_query_vport, sn_cmd_query_vport_state;
 sn_cmd_fn sn_cmd_modify_vport;

@@ -36,6 +36,7 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 static void free_objects(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
+	sn_table_each(nic, &nic->srqs, sn_srq_free);
 	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
 	sn_table_each(nic, &nic->cqs, sn_cq_free);
 	sn_table_each(nic, &nic->eqs, sn_eq_free);
@@ -43,6 +44,7 @@ static void free_objects(struct sn_nic *nic)
 	sn_table_each(nic, &nic->uars, sn_uar_free);
 	sn_table_each(nic, &nic->pds, sn_pd_free);
 	sn_table_free(&nic->qps);
+	sn_table_free(&nic->srqs);
 	sn_table_free(&nic->mkeys);
 	sn_table_free(&nic->cqs);
 	sn_table_free(&nic->eqs);

@@ -52,6 +52,10 @@ enum {
 	CMD_DEALLOC_PD = 0x801,
 	CMD_ALLOC_UAR = 0x802,
 	CMD_DEALLOC_UAR = 0x803,
+	CMD_CREATE_RMP = 0x90c,
+	CMD_MODIFY_RMP = 0x90d,
+	CMD_DESTROY_RMP = 0x90e,
+	CMD_QUERY_RMP = 0x90f,
 	CMD_CREATE_UMEM = 0xa08,
 	CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -221,6 +225,27 @@ enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_UDP_SPORT	SN_FLD(0x110, 16)
 #define ADS_SL		SN_FLD(0x124, 4)
 #define ADS_PORT	SN_FLD(0x128, 8)
+
+/* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; its work queue, whose offsets the WQ_ are */
+enum { AT_RMPC = 0x20, AT_WQ = 0x50, WQ_BYTES = 0x38 };
+#define RMPC_STATE	SN_FLD(0x08, 4)
+#define RMPC_CYCLIC	SN_FLD(0x20, 1)
+enum { RMPC_RDY = 1, RMPC_ERR = 3 };
+#define RMP_STATE	SN_FLD(0x40, 4)	/* MODIFY_RMP: the present state */
+#define RMP_SEL_LWM	SN_FLD(0xbf, 1)
+#define WQ_TYPE		SN_FLD(0x00, 4)
+#define WQ_SIGNATURE	SN_FLD(0x04, 1)
+#define WQ_PAGE_OFFSET	SN_FLD(0x2b, 5)	/* in 64ths of a page */
+#define WQ_LWM		SN_FLD(0x30, 16)
+#define WQ_PD		SN_FLD(0x48, 24)
+#define WQ_LOG_STRIDE	SN_FLD(0x10c, 4)
+#define WQ_LOG_PAGE	SN_FLD(0x113, 5)	/* minus 12 */
+#define WQ_LOG_SIZE	SN_FLD(0x11b, 5)
+#define WQ_DBR_UMEM	SN_FLD(0x120, 1)
+#define WQ_UMEM		SN_FLD(0x121, 1)
+enum { WQ_LINKED_LIST = 0, WQ_CYCLIC = 1 };
+enum { WQ_DBR_ADDR = 0x10, WQ_HW_COUNTER = 0x18, WQ_SW_COUNTER = 0x1c, WQ_DBR_UMEM_ID = 0x28,
+       WQ_UMEM_ID = 0x2c, WQ_UMEM_OFFSET = 0x30 };
 
 /* ROCE_ADDRESS: roce_addr_layout at AT_CTX of QUERY_ and SET_ROCE_ADDRESS */
 #define ROCE_INDEX	SN_FLD(0x40, 16)

@@ -23,6 +23,11 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	if (!qp->rcq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no receive CQ %#x",
 				     sn_get(ctx, QPC_CQN_RCV));
+	if (sn_get(ctx, QPC_RQ_TYPE) != RQ_SRQ)
+		return STAT_OK;
+	qp->srq = sn_table_find(&nic->srqs, sn_get(ctx, QPC_SRQN));
+	if (!qp->srq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no RMP %#x", sn_get(ctx, QPC_SRQN));
 	return STAT_OK;
 }
 
@@ -34,7 +39,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 	if (sn_get(ctx, QPC_ST) != ST_RC)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x: not in the caps",
 				     sn_get(ctx, QPC_ST));
-	if (rq_type != RQ_REGULAR && rq_type != RQ_ZERO)
+	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN) || sn_get(ctx, QPC_CS_REQ) || sn_get(ctx, QPC_CS_RES))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature or scatter to CQE: not in the caps");
@@ -100,6 +105,8 @@ static void hold(struct sn_qp *qp)
 	qp->uar->refs++;
 	qp->scq->refs++;
 	qp->rcq->refs++;
+	if (qp->srq)
+		qp->srq->refs++;
 	LIST_INSERT_HEAD(&qp->uar->qps, qp, link);
 }
 
@@ -156,6 +163,9 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	qp->uar->refs--;
 	qp->scq->refs--;
 	qp->rcq->refs--;
+	sn_srq_release(qp);
+	if (qp->srq)
+		qp->srq->refs--;
 	release(qp);
 }
 
@@ -173,6 +183,7 @@ uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
 void sn_qp_reset_queues(struct sn_qp *qp)
 {
 	leave_lists(qp);
+	sn_srq_release(qp);
 	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
 	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;

@@ -109,8 +109,8 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		fail_receive(qp, SN_SYND_LOCAL_LENGTH, SN_NAK_INVALID_REQUEST);
 		return;
 	}
-	if (pkt->len && sn_scatter(qp, s->rwqe.sge, s->rwqe.nsge, s->off, pkt->payload,
-				   pkt->len) != SN_ACC_OK) {
+	if (pkt->len && sn_scatter_recv(qp, &s->rwqe, s->off, pkt->payload, pkt->len) !=
+				SN_ACC_OK) {
 		fail_receive(qp, SN_SYND_LOCAL_PROT, SN_NAK_REMOTE_OPERATIONAL);
 		return;
 	}

@@ -32,11 +32,12 @@ static bool read_producer(struct sn_qp *qp)
 }
 
 /* Data segments to the end of the stride, or to the one with the key that ends a short list. */
-static int parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw)
+int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len)
 {
 	uint64_t total = 0;
 
-	for (uint32_t pos = 0; pos < qp->rq_stride && r->nsge < SN_SGE_MAX; pos += 16) {
+	r->nsge = 0;
+	for (uint32_t pos = 0; pos < len && r->nsge < SN_SGE_MAX; pos += 16) {
 		const struct sn_data *d = (const void *)(raw + pos);
 		uint32_t count = from_be32(d->byte_count);
 
@@ -61,6 +62,8 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	uint8_t raw[2048] __attribute__((aligned(16)));
 	uint32_t slot;
 
+	if (qp->srq)
+		return sn_srq_next(qp, rwqe);
 	if (!qp->rq_size)
 		return 0;
 	if (!read_producer(qp))
@@ -72,13 +75,15 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 		return -EIO;
 	rwqe->idx = qp->rq_next++;
 	rwqe->srq = NULL;
-	rwqe->nsge = 0;
-	return parse(qp, rwqe, raw);
+	return sn_rq_parse(qp, rwqe, raw, qp->rq_stride);
 }
 
 static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)
 {
-	qp->rq_done = (uint16_t)(rwqe->idx + 1);
+	if (rwqe->srq)
+		sn_srq_release(qp);
+	else
+		qp->rq_done = (uint16_t)(rwqe->idx + 1);
 	if (!sn_cqe_write(qp, qp->rcq, cqe))
 		sn_qp_to_error(qp);
 }
@@ -100,11 +105,26 @@ void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, 
 	complete(qp, rwqe, &cqe);
 }
 
+/* Of an SRQ only what the QP has taken: the rest is for the others. */
+static bool flush_taken(struct sn_qp *qp)
+{
+	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->srq_idx,
+			      .syndrome = SN_SYND_FLUSH };
+
+	if (!qp->srq_holds)
+		return false;
+	sn_srq_release(qp);
+	sn_cqe_write(qp, qp->rcq, &cqe);
+	return true;
+}
+
 /* A receive that was taken and not completed is flushed like those behind it. */
 bool sn_rq_flush(struct sn_qp *qp)
 {
 	bool any = false;
 
+	if (qp->srq)
+		return flush_taken(qp);
 	if (!qp->rq_size || qp->rcq->error || !read_producer(qp))
 		return false;
 	while (qp->rq_done != qp->rq_pi) {

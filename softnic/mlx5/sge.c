@@ -6,6 +6,7 @@
 
 struct cursor {
 	struct sn_qp *qp;
+	struct sn_pd *pd;
 	const struct sn_sge *sge;
 	unsigned int n;
 	uint32_t skip, len;
@@ -23,7 +24,7 @@ static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 	if (!cur->n || !cur->len)
 		return false;
 	*a = (struct sn_access){
-		.key = cur->sge->key, .pd = cur->qp->pd, .qpn = cur->qp->qpn, .rights = cur->rights,
+		.key = cur->sge->key, .pd = cur->pd, .qpn = cur->qp->qpn, .rights = cur->rights,
 		.va = cur->sge->va + cur->skip, .len = MIN(cur->len, cur->sge->len - cur->skip),
 	};
 	*inl = cur->sge->inl ? cur->sge->inl + cur->skip : NULL;
@@ -43,7 +44,7 @@ static enum sn_acc end(const struct cursor *cur, enum sn_acc acc, const struct s
 enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		      void *dst, uint32_t len)
 {
-	struct cursor cur = { qp, sge, n, off, len, SN_LR };
+	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LR };
 	struct sn_access a = { 0 };
 	const uint8_t *inl;
 	uint8_t *d = dst;
@@ -60,26 +61,40 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 }
 
 /* There is no inline data on this side: sn_wqe_parse() refuses it in a READ. */
+static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
+{
+	struct sn_access a = { 0 };
+	enum sn_acc acc = SN_ACC_OK;
+	const uint8_t *inl;
+
+	while (!acc && next(cur, &a, &inl)) {
+		acc = sn_mkey_write(cur->qp->nic, &a, src);
+		src += a.len;
+	}
+	return end(cur, acc, &a);
+}
+
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len)
 {
-	struct cursor cur = { qp, sge, n, off, len, SN_LW };
-	struct sn_access a = { 0 };
-	const uint8_t *inl, *s = src;
-	enum sn_acc acc = SN_ACC_OK;
+	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LW };
 
-	while (!acc && next(&cur, &a, &inl)) {
-		acc = sn_mkey_write(qp->nic, &a, s);
-		s += a.len;
-	}
-	return end(&cur, acc, &a);
+	return scatter(&cur, src);
+}
+
+enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
+			    const void *src, uint32_t len)
+{
+	struct cursor cur = { qp, r->srq ? r->srq->pd : qp->pd, r->sge, r->nsge, off, len, SN_LW };
+
+	return scatter(&cur, src);
 }
 
 enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
 		       unsigned int *niov)
 {
-	struct cursor cur = { qp, sge, n, off, len, rights };
+	struct cursor cur = { qp, qp->pd, sge, n, off, len, rights };
 	struct sn_access a = { 0 };
 	const uint8_t *inl;
 	enum sn_acc acc = SN_ACC_OK;

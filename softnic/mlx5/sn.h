@@ -28,7 +28,6 @@
 struct sn_nic;
 struct sn_qp;
 struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
-struct sn_srq;			/* not modelled yet */
 struct sn_fabric;		/* the wire's state of the device, private to ../fabric */
 
 enum {
@@ -169,6 +168,20 @@ struct sn_mkey {
 	uint32_t nklm, max_klm;
 };
 
+/* A receive memory pool: a list of WQEs, each naming the index of the next. (rmp.c) */
+struct sn_srq {
+	uint32_t rmpn;
+	struct sn_pd *pd;
+	struct sn_buf buf, dbr;
+	uint32_t size, stride;	/* WQEs; bytes */
+	uint16_t next;		/* index of the WQE to be taken next */
+	uint16_t taken, pi;	/* how many ever were, and were posted by the record; modulo 2^16 */
+	uint16_t lwm;		/* armed: an event when fewer are left */
+	bool error;
+	uint8_t *held;		/* by index: taken by a QP that has not completed it */
+	unsigned int refs;
+};
+
 struct sn_eq {
 	uint32_t eqn;
 	struct sn_uar *uar;
@@ -296,6 +309,8 @@ struct sn_qp {
 	/* receive queue */
 	uint32_t rq_size, rq_stride;
 	uint16_t rq_next, rq_done, rq_pi;
+	uint16_t srq_idx;	/* of the WQE that it has taken from its SRQ, while srq_holds */
+	bool srq_holds;
 
 	TAILQ_ENTRY(sn_qp) run;
 	bool on_run, on_err;
@@ -449,6 +464,9 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 		      void *dst, uint32_t len);
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len);
+/* The same into a receive WQE, with the PD of the queue that it comes from. */
+enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
+			    const void *src, uint32_t len);
 /* The same as pieces of memory, for copies without a buffer between. rights: SN_LR or SN_LW. */
 enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,

@@ -25,6 +25,8 @@
 	X(DB_RECORD, "db.record") \
 	X(SQ_OVERRUN, "sq.overrun") \
 	X(RQ_OVERRUN, "rq.overrun") \
+	X(SRQ_OVERRUN, "srq.overrun") \
+	X(SRQ_LINK, "srq.link") \
 	X(CQ_OVERRUN, "cq.overrun") \
 	X(CQ_CI_BACKWARDS, "cq.ci_backwards") \
 	X(CQ_CI_AHEAD, "cq.ci_ahead") \

@@ -118,6 +118,9 @@ void sn_qp_to_error(struct sn_qp *qp)
 	flush_fifo(qp);
 	sn_sq_flush(qp);
 	sn_rq_flush(qp);
+	/* IBTA, "Last WQE Reached": from here on the QP takes nothing from the SRQ. */
+	if (qp->srq)
+		sn_qp_event(qp, SN_EV_SRQ_LAST_WQE);
 }
 
 void sn_qp_event(struct sn_qp *qp, enum sn_event event)

@@ -47,6 +47,16 @@ struct drv_qp {
 	uint16_t pi, rq_pi;
 };
 
+/* A list of WQEs of 64 bytes, linked as libmlx5 does it: the last free one is never posted. */
+struct drv_srq {
+	struct drv *d;
+	uint32_t rmpn, pd, umem;
+	unsigned int log;
+	uint8_t *mem;
+	uint32_t *dbr;
+	uint16_t head, tail, pi;
+};
+
 struct drv_mr {
 	uint32_t index, key;
 	uint8_t *mem;
@@ -100,6 +110,17 @@ void drv_qp_layout(struct drv_qp *qp);
 void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp_free(struct drv_qp *qp);
+/* Fills the command for CREATE_RMP; drv_srq makes it whole. srq->pd 0: the device's. */
+void drv_srq_begin(struct drv *d, struct drv_srq *srq);
+void drv_srq(struct drv *d, struct drv_srq *srq);
+void drv_srq_free(struct drv_srq *srq);
+void drv_srq_recv(struct drv_srq *srq, const struct drv_mr *mr, uint32_t off, uint32_t len);
+/* The WQE may be posted again. */
+void drv_srq_done(struct drv_srq *srq, uint16_t index);
+uint8_t drv_srq_arm(struct drv_srq *srq, uint16_t limit);
+/* A QP that takes its receives there. */
+void drv_qp_of_srq(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq,
+		   const struct drv_srq *srq);
 uint8_t drv_init(struct drv_qp *qp);
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn);
 uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);

@@ -12,7 +12,8 @@
 
 static struct drv *d;
 static struct drv_cq cq;
-static struct drv_qp qp, peer;
+static struct drv_qp qp, peer, shared;
+static struct drv_srq srq;
 static struct drv_mr mr, other;
 static struct drv_wqe w;
 
@@ -127,6 +128,25 @@ static void rq_overrun(void)
 		drv_recv(&peer, &mr, 0, 8);
 	send(&mr, 8);
 }
+
+/* One message to a QP with an SRQ, after the list was spoiled. */
+static void to_srq(unsigned int posted, uint32_t link)
+{
+	drv_srq(d, &srq);
+	drv_qp_of_srq(d, &shared, &cq, &cq, &srq);
+	cr_assert_eq(drv_to(&qp, CMD_2RST_QP), 0);
+	qp.dbr[0] = qp.dbr[1] = 0;
+	drv_connect(&qp, &shared);
+	drv_srq_recv(&srq, &mr, 0, 100);
+	srq.dbr[0] = htobe32(posted);
+	sn_set32(srq.mem, 0, link);
+	drv_ctrl(&qp, &w, 0x0a, CE_ALWAYS << 2, 0);
+	drv_data(&w, mr.mem, 100, mr.key);
+	post();
+}
+
+static void srq_overrun(void) { to_srq(9, 1); }
+static void srq_link(void) { to_srq(1, 0); }
 
 static void cq_overrun(void)
 {
@@ -304,6 +324,7 @@ static const struct {
 	{ "db.offset", db_offset },	       { "db.uar", db_uar },
 	{ "db.state", db_state },	       { "db.record", db_record },
 	{ "sq.overrun", sq_overrun },	       { "rq.overrun", rq_overrun },
+	{ "srq.overrun", srq_overrun },	       { "srq.link", srq_link },
 	{ "cq.overrun", cq_overrun },	       { "cq.ci_backwards", cq_backwards },
 	{ "cq.ci_ahead", cq_ahead },	       { "cq.arm", cq_arm },
 	{ "cq.unknown", cq_unknown },	       { "eq.overrun", eq_overrun },
@@ -337,7 +358,8 @@ static void provoke(const char *name)
 static void open_all(unsigned int flags)
 {
 	d = drv_open(flags);
-	qp = peer = (struct drv_qp){ 0 };
+	qp = peer = shared = (struct drv_qp){ 0 };
+	srq = (struct drv_srq){ 0 };
 	mr = other = (struct drv_mr){ 0 };
 	drv_cq(d, &cq, 5, false);
 	drv_qp(d, &qp, &cq, &cq);
@@ -356,6 +378,8 @@ static void close_all(void)
 	free(cq.ring);
 	free(qp.mem);
 	free(peer.mem);
+	free(shared.mem);
+	free(srq.mem);
 	free(mr.mem);
 	free(other.mem);
 }

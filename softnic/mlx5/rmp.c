@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Receive memory pools, as what IBTA calls a shared receive queue. PRM "Receive Memory Pool" and
+ * "Work Queue Context".
+ *
+ * The WQEs are a linked list: each begins with the index of the one to be taken after it, and the
+ * first is number 0. The record counts how many there are; which, only the list tells.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/wqe.h"
+
+struct next_seg {
+	uint8_t rsvd0[2];
+	be16_t next_wqe_index;
+	uint8_t signature, rsvd5[11];
+};
+SN_SIZE(struct next_seg, 16);
+SN_AT(struct next_seg, next_wqe_index, 2);
+
+static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *srq)
+{
+	unsigned int log_stride = sn_get(wq, WQ_LOG_STRIDE), log_size = sn_get(wq, WQ_LOG_SIZE);
+
+	if (sn_get(c->in + AT_RMPC, RMPC_STATE) != RMPC_RDY)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an RMP is made in state RDY");
+	if (sn_get(wq, WQ_TYPE) != WQ_LINKED_LIST || sn_get(c->in + AT_RMPC, RMPC_CYCLIC))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "wq_type %u: not in the caps",
+				     sn_get(wq, WQ_TYPE));
+	if (sn_get(wq, WQ_SIGNATURE))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
+	/* A next segment and one of data at least. */
+	if (log_stride < 5 || log_stride > 11)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);
+	if (log_size > 15)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_sz %u", log_size);
+	srq->size = UINT32_C(1) << log_size;
+	srq->stride = UINT32_C(1) << log_stride;
+	if (sn_get(wq, WQ_LWM) > srq->size)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "lwm %u", sn_get(wq, WQ_LWM));
+	srq->lwm = (uint16_t)sn_get(wq, WQ_LWM);
+	return STAT_OK;
+}
+
+static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *srq)
+{
+	uint64_t bytes = (uint64_t)srq->size * srq->stride, dbr = sn_get64(wq, WQ_DBR_ADDR);
+	unsigned int log_page = sn_get(wq, WQ_LOG_PAGE) + 12;
+	uint64_t offset = ((uint64_t)sn_get(wq, WQ_PAGE_OFFSET) << log_page) / 64;
+	uint8_t status;
+
+	if (sn_get(wq, WQ_UMEM))
+		status = sn_cmd_umem(c, &srq->buf, sn_get32(wq, WQ_UMEM_ID),
+				     sn_get64(wq, WQ_UMEM_OFFSET), bytes, SN_WQEBB);
+	else
+		status = sn_cmd_list(c, &srq->buf, log_page, offset, bytes);
+	if (status)
+		return status;
+	if (sn_get(wq, WQ_DBR_UMEM))
+		return sn_cmd_umem(c, &srq->dbr, sn_get32(wq, WQ_DBR_UMEM_ID), dbr, 8, 8);
+	if (!dbr || dbr % 8)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
+	sn_buf_from_addr(&srq->dbr, dbr, 8);
+	return STAT_OK;
+}
+
+static void release(struct sn_srq *srq)
+{
+	sn_buf_release(&srq->buf);
+	sn_buf_release(&srq->dbr);
+	free(srq->held);
+	free(srq);
+}
+
+static uint8_t read_context(struct sn_cmd *c, struct sn_srq *srq)
+{
+	const uint8_t *wq = c->in + AT_WQ;
+	uint8_t status = read_sizes(c, wq, srq);
+
+	if (status)
+		return status;
+	srq->pd = sn_table_find(&c->nic->pds, sn_get(wq, WQ_PD));
+	if (!srq->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(wq, WQ_PD));
+	return read_buffers(c, wq, srq);
+}
+
+uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
+{
+	struct sn_srq *srq = calloc(1, sizeof(*srq));
+	uint8_t status;
+	int err;
+
+	if (!srq)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	status = read_context(c, srq);
+	if (status)
+		goto release;
+	srq->held = calloc(srq->size, 1);
+	err = srq->held ? sn_table_add(c->nic, &c->nic->srqs, 24, srq, &srq->rmpn) : -ENOMEM;
+	if (err) {
+		status = sn_cmd_refuse_errno(c, err);
+		goto release;
+	}
+	srq->pd->refs++;
+	sn_set(c->out, CMD_NUMBER, srq->rmpn);
+	return STAT_OK;
+release:
+	release(srq);
+	return status;
+}
+
+void sn_srq_free(struct sn_nic *nic, void *obj)
+{
+	struct sn_srq *srq = obj;
+
+	sn_table_remove(&nic->srqs, srq->rmpn);
+	srq->pd->refs--;
+	release(srq);
+}
+
+uint8_t sn_cmd_destroy_rmp(struct sn_cmd *c)
+{
+	struct sn_srq *srq = sn_table_find(&c->nic->srqs, sn_get(c->in, CMD_NUMBER));
+
+	if (!srq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
+	if (srq->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "RMP has %u QPs", srq->refs);
+	sn_srq_free(c->nic, srq);
+	return STAT_OK;
+}
+
+static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event type)
+{
+	uint8_t data[28] = { 0 };
+
+	sn_set32(data, 24, srq->rmpn);
+	sn_async(nic, type, 0, data);
+}
+
+/* The queue is of no use any more, nor are the QPs that will turn to it. */
+static int fail(struct sn_nic *nic, struct sn_srq *srq)
+{
+	srq->error = true;
+	event(nic, srq, SN_EV_SRQ_CATAS);
+	return -EIO;
+}
+
+static bool read_producer(struct sn_nic *nic, struct sn_srq *srq)
+{
+	uint32_t rec;
+	uint16_t pi;
+
+	if (!sn_dbr_read(nic, &srq->dbr, 0, &rec))
+		return false;
+	pi = (uint16_t)rec;
+	if (rec >> 16)
+		sn_violate(nic, SN_V_DB_RECORD, "RMP %#x: reserved bits in record %#x", srq->rmpn,
+			   rec);
+	if ((uint16_t)(pi - srq->pi) > 0x8000) {
+		sn_violate(nic, SN_V_DB_BACKWARDS, "RMP %#x: %u after %u", srq->rmpn, pi, srq->pi);
+		return false;
+	}
+	if ((uint16_t)(pi - srq->taken) > srq->size) {
+		sn_violate(nic, SN_V_SRQ_OVERRUN, "RMP %#x: %u posted, list of %u", srq->rmpn,
+			   (uint16_t)(pi - srq->taken), srq->size);
+		return false;
+	}
+	srq->pi = pi;
+	return true;
+}
+
+static uint16_t left(const struct sn_srq *srq)
+{
+	return (uint16_t)(srq->pi - srq->taken);
+}
+
+/* IBTA, "SRQ Limit Reached": once for each arming. */
+static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
+{
+	if (!srq->lwm || left(srq) >= srq->lwm)
+		return;
+	srq->lwm = 0;
+	event(nic, srq, SN_EV_SRQ_LIMIT);
+}
+
+/* Arming is all that can be modified. It counts what is there now, too. */
+uint8_t sn_cmd_modify_rmp(struct sn_cmd *c)
+{
+	struct sn_srq *srq = sn_table_find(&c->nic->srqs, sn_get(c->in, CMD_NUMBER));
+	unsigned int lwm = sn_get(c->in + AT_WQ, WQ_LWM);
+
+	if (!srq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
+	if (sn_get(c->in, RMP_STATE) != RMPC_RDY || srq->error)
+		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "RMP is not in state %u",
+				     sn_get(c->in, RMP_STATE));
+	if (sn_get(c->in + AT_RMPC, RMPC_STATE) != RMPC_RDY)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "to state %u",
+				     sn_get(c->in + AT_RMPC, RMPC_STATE));
+	if (!sn_get(c->in, RMP_SEL_LWM))
+		return STAT_OK;
+	if (lwm > srq->size)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "lwm %u, list of %u", lwm, srq->size);
+	srq->lwm = (uint16_t)lwm;
+	if (read_producer(c->nic, srq))
+		check_limit(c->nic, srq);
+	else
+		fail(c->nic, srq);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
+{
+	struct sn_srq *srq = sn_table_find(&c->nic->srqs, sn_get(c->in, CMD_NUMBER));
+	uint8_t *wq = c->out + AT_WQ;
+
+	if (!srq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
+	if (!srq->error && !read_producer(c->nic, srq))
+		fail(c->nic, srq);
+	sn_set(c->out + AT_RMPC, RMPC_STATE, srq->error ? RMPC_ERR : RMPC_RDY);
+	sn_set(wq, WQ_TYPE, WQ_LINKED_LIST);
+	sn_set(wq, WQ_LWM, srq->lwm);
+	sn_set(wq, WQ_PD, srq->pd->pdn);
+	sn_set(wq, WQ_LOG_STRIDE, (uint32_t)__builtin_ctz(srq->stride));
+	sn_set(wq, WQ_LOG_SIZE, (uint32_t)__builtin_ctz(srq->size));
+	sn_set32(wq, WQ_HW_COUNTER, srq->taken);
+	sn_set32(wq, WQ_SW_COUNTER, srq->pi);
+	return STAT_OK;
+}
+
+/* The link of the WQE just taken. False: it leads nowhere, or to a WQE that is in use. */
+static bool follow(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
+{
+	uint32_t next = from_be16(seg->next_wqe_index);
+
+	if (next >= srq->size || srq->held[next]) {
+		sn_violate(nic, SN_V_SRQ_LINK, "RMP %#x: WQE %u links to %u, which is %s", srq->rmpn,
+			   srq->next, next, next < srq->size ? "in use" : "none");
+		return false;
+	}
+	srq->next = (uint16_t)next;
+	return true;
+}
+
+/* Taken is not completed: until sn_rq_done() or sn_rq_fail() the WQE is the QP's, and flushed with it. */
+int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
+{
+	uint8_t raw[2048] __attribute__((aligned(16)));
+	struct sn_srq *srq = qp->srq;
+	struct sn_nic *nic = qp->nic;
+
+	if (srq->error)
+		return -EIO;
+	if (!read_producer(nic, srq))
+		return fail(nic, srq);
+	if (!left(srq))
+		return 0;
+	if (!sn_buf_copy_out(nic, &srq->buf, (uint64_t)srq->next * srq->stride, raw, srq->stride))
+		return fail(nic, srq);
+	rwqe->idx = srq->next;
+	rwqe->srq = srq;
+	srq->held[srq->next] = 1;
+	qp->srq_holds = true;
+	qp->srq_idx = srq->next;
+	srq->taken++;
+	check_limit(nic, srq);
+	if (!follow(nic, srq, (const struct next_seg *)(const void *)raw))
+		fail(nic, srq);
+	return sn_rq_parse(qp, rwqe, raw + sizeof(struct next_seg),
+			   srq->stride - (uint32_t)sizeof(struct next_seg));
+}
+
+void sn_srq_release(struct sn_qp *qp)
+{
+	if (qp->srq_holds)
+		qp->srq->held[qp->srq_idx] = 0;
+	qp->srq_holds = false;
+}

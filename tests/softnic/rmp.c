@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Receives that several QPs share: who gets which, the limit, errors, and what is refused. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/softnic/drv.h"
+
+enum { LIMIT = 0x14, LAST_WQE = 0x13, CATASTROPHIC = 0x12 };
+
+static struct drv *d;
+static struct drv_cq scq, rcq;
+static struct drv_srq srq;
+static struct drv_qp a, b, to_a, to_b;	/* a and b share; each has its sender */
+static struct drv_mr mr;
+
+static void open_all(void)
+{
+	d = drv_open(0);
+	drv_cq(d, &scq, 7, false);
+	drv_cq(d, &rcq, 7, false);
+	drv_srq(d, &srq);
+	drv_qp_of_srq(d, &a, &scq, &rcq, &srq);
+	drv_qp_of_srq(d, &b, &scq, &rcq, &srq);
+	drv_qp(d, &to_a, &scq, &scq);
+	drv_qp(d, &to_b, &scq, &scq);
+	drv_connect(&a, &to_a);
+	drv_connect(&b, &to_b);
+	drv_mr(d, &mr, 16384, DRV_ALL);
+}
+
+static void close_all(void)
+{
+	drv_qp_free(&a);
+	drv_qp_free(&b);
+	drv_qp_free(&to_a);
+	drv_qp_free(&to_b);
+	drv_srq_free(&srq);
+	drv_cq_free(&scq);
+	drv_cq_free(&rcq);
+	drv_mr_free(d, &mr);
+	drv_close(d);
+}
+
+TestSuite(rmp, .init = open_all, .fini = close_all);
+
+static void send(struct drv_qp *qp, uint32_t off, uint32_t len)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(qp, &w, 0x0a, CE_ALWAYS << 2, 0);
+	drv_data(&w, mr.mem + off, len, mr.key);
+	drv_post(qp, &w);
+}
+
+static void settle(void)
+{
+	for (int i = 0; i < 200; i++)
+		softnic_pump(d->nic);
+}
+
+/* Whether an event of the type came for this number, among all that have come. */
+static bool event(uint8_t want, uint32_t number)
+{
+	uint8_t type, data[28];
+	bool found = false;
+
+	settle();
+	while (drv_event(d, &type, data))
+		found |= type == want && sn_get32(data, 24) == number;
+	return found;
+}
+
+/* State, WQEs left and armed limit, by QUERY_RMP. */
+static unsigned int query(struct sn_fld fld, bool of_wq)
+{
+	cr_assert_eq(drv_simple(d, CMD_QUERY_RMP, srq.rmpn), 0);
+	return sn_get(d->out + (of_wq ? AT_WQ : AT_RMPC), fld);
+}
+
+static unsigned int left(void)
+{
+	cr_assert_eq(drv_simple(d, CMD_QUERY_RMP, srq.rmpn), 0);
+	return sn_get32(d->out + AT_WQ, WQ_SW_COUNTER) - sn_get32(d->out + AT_WQ, WQ_HW_COUNTER);
+}
+
+Test(rmp, receives__go_to_whoever_gets_a_message)
+{
+	static const struct { struct drv_qp *by, *at; } turns[] = {
+		{ &to_b, &b }, { &to_a, &a }, { &to_a, &a }, { &to_b, &b },
+	};
+	struct drv_cqe e;
+
+	for (uint32_t i = 0; i < 4; i++)
+		drv_srq_recv(&srq, &mr, 8192 + 100 * i, 100);
+	for (uint32_t i = 0; i < 400; i++)
+		mr.mem[i] = (uint8_t)(i * 7);
+	for (uint16_t i = 0; i < 4; i++) {
+		send(turns[i].by, 100u * i, 100);
+		drv_wait(&rcq, &e);
+		cr_expect_eq(e.opcode, 2);
+		cr_expect_eq(e.counter, i, "index %u", e.counter);
+		cr_expect_eq(e.qpn, turns[i].at->qpn);
+		cr_expect_eq(e.uidx, 0xabc, "the QP's user index");
+	}
+	cr_expect_eq(memcmp(mr.mem, mr.mem + 8192, 400), 0);
+}
+
+/* Given back in another order, the WQEs are taken in that order: by the links. */
+Test(rmp, order__is_that_of_the_links)
+{
+	static const uint16_t back[] = { 2, 0, 1 };
+	struct drv_cqe e;
+
+	for (int i = 0; i < 7; i++)
+		drv_srq_recv(&srq, &mr, 8192, 100);
+	for (int i = 0; i < 7; i++) {
+		send(&to_a, 0, 8);
+		drv_wait(&rcq, &e);
+	}
+	for (int i = 0; i < 3; i++)
+		drv_srq_done(&srq, back[i]);
+	for (int i = 0; i < 3; i++)
+		drv_srq_recv(&srq, &mr, 8192, 100);
+	/* The one that ended the list comes first. */
+	for (int i = 0; i < 3; i++) {
+		send(&to_a, 0, 8);
+		drv_wait(&rcq, &e);
+		cr_expect_eq(e.counter, i ? back[i - 1] : 7, "%d: index %u", i, e.counter);
+	}
+}
+
+Test(rmp, empty__makes_senders_wait)
+{
+	struct softnic_counters c;
+	struct drv_cqe e;
+
+	send(&to_a, 0, 8);
+	settle();
+	cr_expect_not(drv_poll(&rcq, &e));
+	softnic_counters(d->nic, &c);
+	cr_expect_gt(c.rnr_naks, 0);
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 2);
+}
+
+Test(rmp, limit__raises_one_event_when_fewer_are_left)
+{
+	struct drv_cqe e;
+
+	for (int i = 0; i < 4; i++)
+		drv_srq_recv(&srq, &mr, 8192, 100);
+	cr_assert_eq(drv_srq_arm(&srq, 3), 0);
+	send(&to_a, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect_not(event(LIMIT, srq.rmpn), "three are not fewer than three");
+	cr_expect_eq(query(WQ_LWM, true), 3);
+	send(&to_b, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect(event(LIMIT, srq.rmpn));
+	cr_expect_eq(query(WQ_LWM, true), 0);
+	send(&to_a, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect_not(event(LIMIT, srq.rmpn), "once for each arming");
+}
+
+Test(rmp, limit__already_reached_when_armed)
+{
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	cr_assert_eq(drv_srq_arm(&srq, 2), 0);
+	cr_expect(event(LIMIT, srq.rmpn));
+	cr_assert_eq(drv_srq_arm(&srq, 0), 0);
+	cr_expect_not(event(LIMIT, srq.rmpn), "0 disarms");
+}
+
+Test(rmp, query__counts_what_is_left)
+{
+	struct drv_cqe e;
+
+	for (int i = 0; i < 3; i++)
+		drv_srq_recv(&srq, &mr, 8192, 100);
+	cr_expect_eq(left(), 3);
+	send(&to_a, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(left(), 2);
+	cr_expect_eq(query(RMPC_STATE, false), RMPC_RDY);
+	cr_expect_eq(query(WQ_LOG_SIZE, true), srq.log);
+}
+
+/* IBTA: what a QP in error has not taken stays for the others. */
+Test(rmp, error__leaves_to_the_others_what_was_not_taken)
+{
+	struct drv_cqe e;
+
+	for (int i = 0; i < 3; i++)
+		drv_srq_recv(&srq, &mr, 8192, 100);
+	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
+	cr_expect(event(LAST_WQE, a.qpn));
+	cr_expect_not(drv_poll(&rcq, &e));
+	cr_expect_eq(left(), 3);
+	send(&to_b, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.qpn, b.qpn);
+	cr_expect_eq(e.opcode, 2);
+}
+
+/* A message in its middle has taken a WQE: that one is flushed, and by its own index. */
+Test(rmp, error__flushes_what_the_qp_has_taken)
+{
+	struct drv_cqe e;
+	unsigned int i = 0;
+
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	send(&to_b, 0, 8);
+	drv_wait(&rcq, &e);
+	drv_srq_recv(&srq, &mr, 0, 8192);
+	cr_assert_eq(softnic_fault(d->nic, "drop=0.5,seed=3"), 0);
+	send(&to_a, 8192, 8192);
+	while (left() && i++ < 100000)
+		softnic_pump(d->nic);
+	cr_assert_eq(left(), 0);
+	cr_assert_not(drv_poll(&rcq, &e), "the message is not whole");
+	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
+	cr_assert(drv_poll(&rcq, &e));
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 0x05);
+	cr_expect_eq(e.counter, 1);
+	cr_expect_eq(e.qpn, a.qpn);
+	cr_expect(event(LAST_WQE, a.qpn));
+	cr_assert_eq(softnic_fault(d->nic, ""), 0);
+}
+
+Test(rmp, receive__too_short_fails_only_its_qp)
+{
+	struct drv_cqe e;
+
+	drv_srq_recv(&srq, &mr, 8192, 10);
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	send(&to_a, 0, 100);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 0x01);
+	cr_expect_eq(drv_state(&a), 6);
+	send(&to_b, 0, 100);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 2);
+	cr_expect_eq(e.counter, 1);
+	softnic_violations_clear(d->nic);
+}
+
+/* The PD is that of the RMP, not that of the QP which takes the WQE. */
+Test(rmp, receive__into_memory_of_the_rmps_pd)
+{
+	struct drv_srq foreign = { 0 };
+	struct drv_qp qp = { 0 }, by = { 0 };
+	struct drv_mr theirs = { 0 };
+	uint32_t own = d->pd;
+	struct drv_cqe e;
+
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
+	foreign.pd = sn_get(d->out, CMD_NUMBER);
+	drv_srq(d, &foreign);
+	d->pd = foreign.pd;
+	drv_mr(d, &theirs, 4096, DRV_ALL);
+	d->pd = own;
+	drv_qp_of_srq(d, &qp, &scq, &rcq, &foreign);
+	drv_qp(d, &by, &scq, &scq);
+	drv_connect(&qp, &by);
+	drv_srq_recv(&foreign, &theirs, 0, 100);
+	drv_srq_recv(&foreign, &mr, 0, 100);
+	send(&by, 0, 50);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 2);
+	send(&by, 0, 50);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.syndrome, 0x04, "%#x", e.syndrome);
+	drv_qp_free(&qp);
+	drv_qp_free(&by);
+	drv_srq_free(&foreign);
+	drv_mr_free(d, &theirs);
+	cr_expect_eq(drv_simple(d, CMD_DEALLOC_PD, foreign.pd), 0);
+	cr_expect_gt(drv_count(d, "mkey.pd"), 0);
+	softnic_violations_clear(d->nic);
+}
+
+/* The device must not follow a link into what a QP still holds, nor out of the list. */
+Test(rmp, link__to_nowhere_ends_the_queue)
+{
+	struct drv_cqe e;
+
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	drv_srq_recv(&srq, &mr, 8192, 100);
+	sn_set32(srq.mem, 0, 8);
+	send(&to_a, 0, 8);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 2, "the WQE itself is good");
+	cr_expect(event(CATASTROPHIC, srq.rmpn));
+	drv_expect(d, "srq.link");
+	cr_expect_eq(query(RMPC_STATE, false), RMPC_ERR);
+	cr_expect_eq(drv_srq_arm(&srq, 1), 0x09);
+	drv_expect(d, "cmd.state");
+	send(&to_b, 0, 8);
+	settle();
+	cr_expect_eq(drv_state(&b), 6);
+	softnic_violations_clear(d->nic);
+}
+
+Test(rmp, record__more_than_the_list_holds)
+{
+	srq.dbr[0] = htobe32(9);
+	send(&to_a, 0, 8);
+	settle();
+	cr_expect_gt(drv_count(d, "srq.overrun"), 0);
+	cr_expect_eq(drv_state(&a), 6);
+	softnic_violations_clear(d->nic);
+}
+
+Test(rmp, destroy__while_qps_use_it)
+{
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_RMP, srq.rmpn), 0x06);
+	drv_expect(d, "cmd.busy");
+	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
+}
+
+static void refused(struct sn_fld fld, uint32_t v, bool of_wq, uint8_t status)
+{
+	struct drv_srq s = { 0 };
+
+	drv_srq_begin(d, &s);
+	sn_set(d->in + (of_wq ? AT_WQ : AT_RMPC), fld, v);
+	cr_expect_eq(drv_run(d, AT_PAS), status, "bit %u: status %#x", fld.bit, d->out[0]);
+	drv_expect(d, status == 0x05 ? "cmd.resource" : "cmd.field");
+	drv_srq_free(&s);
+}
+
+Test(rmp, create__what_is_refused)
+{
+	refused(RMPC_STATE, 0, false, 0x03);
+	refused(RMPC_CYCLIC, 1, false, 0x03);
+	refused(WQ_TYPE, WQ_CYCLIC, true, 0x03);
+	refused(WQ_SIGNATURE, 1, true, 0x03);
+	refused(WQ_LOG_STRIDE, 4, true, 0x03);
+	refused(WQ_LOG_SIZE, 16, true, 0x03);
+	refused(WQ_LOG_SIZE, 9, true, 0x03);	/* longer than its umem */
+	refused(WQ_LWM, 9, true, 0x03);
+	refused(WQ_PD, 0x777, true, 0x05);
+	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
+}
+
+Test(rmp, modify__what_is_refused)
+{
+	cr_expect_eq(drv_srq_arm(&srq, 9), 0x03);
+	drv_expect(d, "cmd.field");
+	sn_set(d->in + AT_WQ, WQ_LWM, 1);
+	sn_set(d->in + AT_RMPC, RMPC_STATE, RMPC_ERR);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x03);
+	drv_expect(d, "cmd.field");
+	sn_set(d->in, CMD_NUMBER, 0x777);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x05);
+	drv_expect(d, "cmd.resource");
+}
+
+Test(rmp, create_qp__with_an_rmp_that_is_none)
+{
+	struct drv_qp qp = { 0 };
+
+	drv_qp_begin(d, &qp, &scq, &rcq);
+	sn_set(d->in + AT_QPC, QPC_RQ_TYPE, RQ_SRQ);
+	sn_set(d->in + AT_QPC, QPC_SRQN, 0x777);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x05);
+	drv_expect(d, "cmd.resource");
+	drv_qp_free(&qp);
+}
