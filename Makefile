@@ -260,7 +260,7 @@ check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 
 check-all:
 	@scripts/deps.sh --all
-	+@$(MAKE) WERROR=1 check
+	+@DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
 	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
 	+@$(MAKE) check-asan
 	+@$(MAKE) check-tsan
