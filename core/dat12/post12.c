@@ -9,8 +9,10 @@
 /* One side's segments against their LMRs, as dat_ep_post_send(3) has the codes. */
 static int check_iov(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, uint32_t priv)
 {
-	if (n < 0 || (n && !iov))
+	if (n < 0 || (uint32_t)n > ep->obj.ia->caps.max_iov)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (n && !iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	for (DAT_COUNT i = 0; i < n; i++) {
 		int err = iov[i].segment_length ?
 			  dap_lmr_check(ep->obj.ia, ep->pz, iov[i].lmr_context,
