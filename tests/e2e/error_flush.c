@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* After the end each post completes exactly once and in order, whatever was under way. */
+#include <string.h>
+
+#include "tests/e2e/ledger.h"
+
+static struct end a, b;
+
+/* Of one end: both directions, and the seed of what it does. */
+struct worker {
+	struct end *e, *peer;
+	struct ledger requests, receives;
+	DAT_RMR_HANDLE rmr;
+	uint64_t x;
+};
+
+static struct worker wa, wb;
+
+static void setup(void)
+{
+	rig_conf("");
+	pair_open(&a, &b);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(error_flush, .init = setup, .fini = teardown, .timeout = 120);
+
+static uint64_t draw(struct worker *w, uint64_t below)
+{
+	w->x = w->x * 6364136223846793005u + 1442695040888963407u;
+	return (w->x >> 33) % below;
+}
+
+static void worker_init(struct worker *w, struct end *e, struct end *peer, uint64_t seed)
+{
+	w->e = e;
+	w->peer = peer;
+	w->x = seed;
+	w->requests = ledger_of(e->req_evd, "requests");
+	w->receives = ledger_of(e->recv_evd, "receives");
+	if (!w->rmr)
+		must(dat_rmr_create(e->pz, &w->rmr));
+}
+
+static void post_receive(struct worker *w)
+{
+	uint64_t cookie = ledger_next(&w->receives);
+
+	ledger_posted(&w->receives, do_recv(w->e, cookie, 0, 8192), false);
+}
+
+static void post_request(struct worker *w)
+{
+	static const size_t sizes[] = { 0, 1, 28, 29, 188, 189, 4096, 8192 };
+	uint64_t cookie = ledger_next(&w->requests);
+	size_t size = sizes[draw(w, 8)];
+	int flags = draw(w, 3) ? 0 : SUPPRESS;
+	DAT_RMR_CONTEXT context;
+	DAT_RETURN ret;
+
+	switch (draw(w, 5)) {
+	case 0:
+		ret = do_write(w->e, cookie, 8192, far(w->peer, 16384, size), flags);
+		break;
+	case 1:
+		ret = do_read(w->e, cookie, 24576, far(w->peer, 16384, size), flags);
+		break;
+	case 2:
+		ret = do_bind(w->e, w->rmr, cookie, 0, size, RIGHTS_RW, &context);
+		flags = 0;
+		break;
+	default:
+		ret = do_send(w->e, cookie, 8192, size, flags);
+	}
+	ledger_posted(&w->requests, ret, flags == SUPPRESS);
+}
+
+static void some_work(struct worker *w, uint64_t steps)
+{
+	for (uint64_t i = 0; i < steps; i++) {
+		if (draw(w, 2))
+			post_receive(w);
+		else
+			post_request(w);
+		if (!draw(w, 6)) {
+			ledger_take(&w->requests);
+			ledger_take(&w->receives);
+		}
+	}
+}
+
+/* ---- ways to end ---- */
+
+enum end_by { BAD_KEY, BAD_SEGMENT, BAD_RECEIVE, ABRUPT, ABRUPT_BY_PEER, GRACEFUL_BY_BOTH, WAYS };
+
+static void spoil(struct worker *w, enum end_by how)
+{
+	uint64_t cookie = ledger_next(&w->requests);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+	DAT_LMR_TRIPLET nowhere = { .lmr_context = 0x1234, .segment_length = 64 };
+	DAT_RETURN ret;
+
+	if (how == BAD_RECEIVE) {
+		c.as_64 = ledger_next(&w->receives);
+		ret = dat_ep_post_recv(w->e->ep, 1, &nowhere, c, DAT_COMPLETION_DEFAULT_FLAG);
+		ledger_posted(&w->receives, ret, false);
+		return;
+	}
+	if (how == BAD_KEY)
+		ret = do_write(w->e, cookie, 0, through(0x1234, w->peer, 0, 64), SUPPRESS);
+	else
+		ret = dat_ep_post_send(w->e->ep, 1, &nowhere, c, SUPPRESS);
+	ledger_posted(&w->requests, ret, true);
+}
+
+/* An end that has no more receives or an error of its own keeps the other one's sends waiting: what
+ * spoils the connection may never be reached. Then it is ended by a call. */
+static void finish(enum end_by how)
+{
+	if (how <= BAD_RECEIVE) {
+		spoil(&wa, how);
+		some_work(&wa, 10);
+		some_work(&wb, 10);
+		how = ABRUPT;
+	}
+	if (how == ABRUPT || how == GRACEFUL_BY_BOTH)
+		must(dat_ep_disconnect(a.ep, how == ABRUPT ? DAT_CLOSE_ABRUPT_FLAG :
+							     DAT_CLOSE_GRACEFUL_FLAG));
+	else
+		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	if (how == GRACEFUL_BY_BOTH) {
+		/* Sends that nobody receives would take ten seconds. */
+		must(dat_ep_disconnect(b.ep, DAT_CLOSE_GRACEFUL_FLAG));
+		must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	}
+}
+
+/* One event of the end, and no other. */
+static void told_once(struct end *e)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	must(dat_evd_wait(e->conn_evd, SOON_MS * 1000u, 1, &ev, &more));
+	check(ev.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+	      ev.event_number == DAT_CONNECTION_EVENT_DISCONNECTED);
+	same(ev.event_data.connect_event_data.ep_handle, e->ep);
+	rig_empty(e->conn_evd);
+	same(end_state(e->ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+/* dat_ep_reset(3): what is posted last completes last. */
+static void drain(struct worker *w)
+{
+	check(TH_WITHIN(SOON_MS, (ledger_take(&w->requests),
+		ledger_posted(&w->requests, do_send(w->e, ledger_next(&w->requests), 0, 8, 0), false))));
+	check(TH_WITHIN(SOON_MS, (ledger_take(&w->receives),
+		ledger_posted(&w->receives, do_recv(w->e, ledger_next(&w->receives), 0, 8), false))));
+	ledger_close(&w->requests);
+	ledger_close(&w->receives);
+	check(w->requests.failed && w->receives.failed);
+}
+
+static void one_life(uint64_t seed, enum end_by how)
+{
+	worker_init(&wa, &a, &b, seed * 2 + 1);
+	worker_init(&wb, &b, &a, seed * 3 + 1);
+	for (uint64_t i = 0; i < 12; i++) {
+		some_work(&wa, seed % 13);
+		some_work(&wb, seed % 11);
+	}
+	finish(how);
+	told_once(&a);
+	told_once(&b);
+	some_work(&wa, 20);		/* posts go on being accepted, and flush */
+	some_work(&wb, 20);
+	drain(&wa);
+	drain(&wb);
+	must(dat_ep_reset(a.ep));
+	must(dat_ep_reset(b.ep));
+	rig_empty(a.conn_evd);
+	end_join(&a, a.ep, &b, b.ep);
+}
+
+static void many_lives(enum end_by how)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++)
+		one_life(seed, how);
+	/* The survivor of all this works. */
+	fill(a.mem, 5000, 3);
+	must(do_recv(&b, 1, 10000, 5000));
+	must(do_send(&a, 2, 0, 5000, 0));
+	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
+	took(a.req_evd, 2, DAT_DTO_SUCCESS);
+	check(filled(b.mem + 10000, 5000, 3));
+}
+
+Test(error_flush, ledger__bad_remote_key)
+{
+	many_lives(BAD_KEY);
+}
+
+Test(error_flush, ledger__bad_segment)
+{
+	many_lives(BAD_SEGMENT);
+}
+
+Test(error_flush, ledger__bad_receive)
+{
+	many_lives(BAD_RECEIVE);
+}
+
+Test(error_flush, ledger__abrupt_disconnect)
+{
+	many_lives(ABRUPT);
+}
+
+Test(error_flush, ledger__abrupt_disconnect_by_the_peer)
+{
+	many_lives(ABRUPT_BY_PEER);
+}
+
+Test(error_flush, ledger__graceful_by_both_then_abrupt)
+{
+	many_lives(GRACEFUL_BY_BOTH);
+}
+
+/* ---- the ways alone ---- */
+
+/* Suppressed work that fails is told, and so is all suppressed work behind it. */
+Test(error_flush, suppressed__failures_are_told)
+{
+	must(do_write(&a, 1, 0, far(&b, 0, 64), SUPPRESS));
+	must(do_write(&a, 2, 0, through(0x1234, &b, 0, 64), SUPPRESS));
+	for (uint64_t i = 3; i < 30; i++)
+		must(do_write(&a, i, 0, far(&b, 0, 64), SUPPRESS));
+	took(a.req_evd, 2, DAT_DTO_ERR_REMOTE_ACCESS);
+	took_range(a.req_evd, 3, 29, FLUSHED);
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
+	for (uint64_t i = 30; i < 50; i++)
+		must(do_write(&a, i, 0, far(&b, 0, 64), SUPPRESS));
+	took_range(a.req_evd, 30, 49, FLUSHED);
+	rig_empty(a.req_evd);
+}
+
+/* A queue full of work that nobody has taken the completions of: it is all there afterwards. */
+Test(error_flush, full_queues__are_flushed_whole)
+{
+	for (uint64_t i = 0; i < RIG_DTOS; i++) {
+		must(do_send(&a, i, 0, 64, i & 1 ? SUPPRESS : 0));
+		must(do_recv(&a, i, 0, 64));
+	}
+	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must_fail(do_send(&a, 99, 0, 64, SUPPRESS), DAT_INSUFFICIENT_RESOURCES);
+	must_fail(do_recv(&a, 99, 0, 64), DAT_INSUFFICIENT_RESOURCES);
+	took_range(a.req_evd, 0, RIG_DTOS - 1, FLUSHED);
+	took_range(a.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
+	for (uint64_t lap = 0; lap < 20; lap++) {
+		for (uint64_t i = 0; i < RIG_DTOS; i++) {
+			must(do_send(&a, i, 0, 64, SUPPRESS));
+			must(do_recv(&a, i, 0, 64));
+		}
+		took_range(a.req_evd, 0, RIG_DTOS - 1, FLUSHED);
+		took_range(a.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
+	}
+	rig_empty(a.req_evd);
+	rig_empty(a.recv_evd);
+}
+
+/* Reset forgets what was not taken; nothing of it comes up in the next connection. */
+Test(error_flush, reset__forgets_what_was_not_taken)
+{
+	for (uint64_t lap = 0; lap < 30; lap++) {
+		for (uint64_t i = 0; i < RIG_DTOS; i++) {
+			must(do_recv(&a, 1000 + i, 0, 64));
+			must(do_send(&a, 2000 + i, 0, 64, 0));
+		}
+		must(dat_ep_disconnect(lap & 1 ? a.ep : b.ep, DAT_CLOSE_ABRUPT_FLAG));
+		took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_again(&a, &b);
+		rig_empty(a.req_evd);
+		rig_empty(a.recv_evd);
+		must(do_recv(&b, 1, 0, 64));
+		must(do_send(&a, 2, 0, 64, 0));
+		took(b.recv_evd, 1, DAT_DTO_SUCCESS);
+		took(a.req_evd, 2, DAT_DTO_SUCCESS);
+	}
+}
+
+/* The failure of one connection is none of its neighbours' on the same EVDs. */
+Test(error_flush, neighbours__are_left_alone)
+{
+	DAT_EP_HANDLE ea = a.ep, x = end_ep(&a, NULL), y = end_ep(&b, NULL);
+
+	end_join(&a, x, &b, y);
+	for (uint64_t i = 0; i < 100; i++) {
+		a.ep = x;
+		must(do_write(&a, i, 0, far(&b, 0, 500), 0));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+		a.ep = ea;
+		if (i % 10 == 3) {
+			must(do_write(&a, 7, 0, through(0x1234, &b, 0, 500), 0));
+			took(a.req_evd, 7, DAT_DTO_ERR_REMOTE_ACCESS);
+			took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
+			pair_again(&a, &b);
+		}
+	}
+	same(end_state(x), DAT_EP_STATE_CONNECTED);
+}
