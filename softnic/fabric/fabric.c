@@ -116,6 +116,34 @@ static void break_link(struct sn_fab *f, struct sn_link *link)
 	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
 }
 
+/* Asking costs the producer the time that its records need to become visible. */
+static void tell(struct sn_fab *f, struct sn_link *link)
+{
+	link->untold = false;
+	if (!sn_ring_take_sleeper(&link->tx))
+		return;
+	f->stats.wakeups++;
+	sn_link_wake(link);
+}
+
+void sn_fab_hold(struct sn_fab *f)
+{
+	f->held = true;
+}
+
+void sn_fab_release(struct sn_fab *f)
+{
+	uint32_t i;
+
+	f->held = false;
+	if (!f->untold || f->forked)
+		return;
+	f->untold = false;
+	for (i = 0; i < f->used; i++)
+		if (f->links[i] && f->links[i]->untold)
+			tell(f, f->links[i]);
+}
+
 int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
 		    unsigned int n, size_t len)
 {
@@ -137,10 +165,10 @@ int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const struct iov
 	}
 	link->blocked = 0;
 	f->stats.sent++;
-	if (sn_ring_take_sleeper(&link->tx)) {
-		f->stats.wakeups++;
-		sn_link_wake(link);
-	}
+	if (f->held)
+		link->untold = f->untold = true;
+	else
+		tell(f, link);
 	return 0;
 }
 
@@ -388,7 +416,7 @@ void sn_fab_awake(struct sn_fab *f)
 		struct sn_link *link = f->links[i];
 
 		if (link && atomic_load_explicit(&link->rx.ctl->asleep, memory_order_relaxed))
-			atomic_store_explicit(&link->rx.ctl->asleep, 0, memory_order_relaxed);
+			atomic_exchange(&link->rx.ctl->asleep, 0);
 	}
 }
 

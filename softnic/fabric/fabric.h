@@ -64,6 +64,13 @@ void sn_fab_close(struct sn_fab *fabric);
 int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
 		unsigned int n);
 
+/*
+ * Between hold and release, peers that sleep are not woken by each packet that is sent, but by
+ * release. Nothing may be left held when the caller goes on to something else.
+ */
+void sn_fab_hold(struct sn_fab *fabric);
+void sn_fab_release(struct sn_fab *fabric);
+
 /* False while a send to dest that met a full ring would do so again. */
 bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 

@@ -40,6 +40,7 @@ struct sn_link {
 	struct sn_addr peer;
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
+	bool untold;			/* sent to, and not yet asked whether it sleeps */
 	size_t blocked;			/* a packet of this length met a full ring */
 	struct sn_ring tx, rx;
 	void *map;
@@ -53,6 +54,7 @@ struct sn_fab {
 	uint32_t slots, used;		/* room, and how much of it was ever in use */
 	uint32_t turn;			/* who is polled first */
 	bool polling;
+	bool held, untold;		/* wake-ups wait for sn_fab_release; some do */
 	/* Another device of this process connected to us or hung up: look at the sockets. */
 	_Atomic uint32_t attention;
 	bool forked;			/* this is the child's copy: everything is closed */

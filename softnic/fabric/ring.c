@@ -3,11 +3,12 @@
  * Records in a ring that two processes share. Whatever the other side wrote is loaded once and
  * checked before it is used as an index.
  *
- * Wake-ups are a store-load race on both sides: the producer stores a record and then loads
- * asleep, the consumer stores asleep and then loads the record. Release and acquire let both loads
- * pass both stores, and the wake-up would be lost. All four are sequentially consistent, so in
- * their one total order at least one side sees the other's store. head and starved are the same
- * race in the other direction. On x86 this makes the two stores XCHG and costs no other fence.
+ * Wake-ups are a store-load race on both sides: the producer stores a record and then looks at
+ * asleep, the consumer stores asleep and then looks at the record. Both touch asleep with a
+ * read-modify-write, so that whoever comes second reads what the first wrote and with it sees all
+ * that the first did before; in between, the word stays with the producer and costs it no miss.
+ * So a put needs no fence of its own: one take_sleeper serves a whole run of them. head and starved
+ * are the same race in the other direction.
  */
 #include <string.h>
 
@@ -67,7 +68,7 @@ static void clear_word(struct sn_ring *tx, uint64_t pos)
 
 static void publish(struct sn_ring *tx, uint32_t word)
 {
-	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_seq_cst);
+	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
 
 enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
@@ -102,15 +103,13 @@ enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, uns
 
 bool sn_ring_take_sleeper(struct sn_ring *tx)
 {
-	if (!atomic_load_explicit(&tx->ctl->asleep, memory_order_seq_cst))
-		return false;
-	return atomic_exchange_explicit(&tx->ctl->asleep, 0, memory_order_seq_cst) != 0;
+	return atomic_exchange(&tx->ctl->asleep, 0) != 0;
 }
 
 bool sn_ring_await_room(struct sn_ring *tx, size_t len)
 {
-	atomic_store_explicit(&tx->ctl->starved, 1, memory_order_seq_cst);
-	return check_room(tx, needed(tx, len), memory_order_seq_cst) == SN_RING_FULL;
+	atomic_exchange(&tx->ctl->starved, 1);
+	return check_room(tx, needed(tx, len), memory_order_acquire) == SN_RING_FULL;
 }
 
 bool sn_ring_has_room(struct sn_ring *tx, size_t len)
@@ -152,14 +151,11 @@ void sn_ring_pop(struct sn_ring *rx, size_t len)
 
 bool sn_ring_take_starved(struct sn_ring *rx)
 {
-	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_seq_cst);
-	if (!atomic_load_explicit(&rx->ctl->starved, memory_order_seq_cst))
-		return false;
-	return atomic_exchange_explicit(&rx->ctl->starved, 0, memory_order_seq_cst) != 0;
+	return atomic_exchange(&rx->ctl->starved, 0) != 0;
 }
 
 bool sn_ring_await_record(struct sn_ring *rx)
 {
-	atomic_store_explicit(&rx->ctl->asleep, 1, memory_order_seq_cst);
-	return load_record(rx, memory_order_seq_cst) == 0;
+	atomic_exchange(&rx->ctl->asleep, 1);
+	return load_record(rx, memory_order_acquire) == 0;
 }

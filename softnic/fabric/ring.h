@@ -17,16 +17,18 @@
 #include <sys/uio.h>
 
 #define SN_RING_LINE 64u
+/* Prefetchers fetch lines by pairs and more: words of different writers keep this distance. */
+#define SN_RING_APART 256u
 #define SN_RING_SKIP UINT32_MAX	/* the rest of the ring is unused, go on at its start */
 
 /* Shared. head and asleep are written by the consumer, except that the producer clears asleep. */
 struct sn_ring_ctl {
-	_Alignas(SN_RING_LINE) _Atomic uint64_t head;	/* bytes consumed since the start */
-	_Alignas(SN_RING_LINE) _Atomic uint32_t asleep;	/* wake me at the next record */
-	_Alignas(SN_RING_LINE) _Atomic uint32_t starved;	/* producer's: wake me when there is room */
+	_Alignas(SN_RING_APART) _Atomic uint64_t head;	/* bytes consumed since the start */
+	_Alignas(SN_RING_APART) _Atomic uint32_t asleep;	/* wake me at the next record */
+	_Alignas(SN_RING_APART) _Atomic uint32_t starved;	/* producer's: wake me when there is room */
 };
 
-_Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_LINE, "one line each");
+_Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "far from each other");
 
 /* One side's view; pos counts bytes produced or consumed since the start. */
 struct sn_ring {
@@ -49,7 +51,7 @@ void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, 
 enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
 				size_t len);
 
-/* Is the consumer to be woken? Takes its request. Call after sn_ring_put. */
+/* Is the consumer to be woken? Takes its request. Call after a run of sn_ring_put. */
 bool sn_ring_take_sleeper(struct sn_ring *tx);
 
 /* Asks to be woken when len bytes fit. False when they do now (or the consumer lies). */

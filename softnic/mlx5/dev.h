@@ -40,7 +40,6 @@ struct sn_device {
 	atomic_bool stop;
 	atomic_uint inline_pumps;	/* calls that drove the device, to tell a polling host */
 	int epoll_fd, event_fd, timer_fd;
-	unsigned int seen;		/* kick at the start of the last drive */
 
 	uint32_t resd_lkey;
 	unsigned int cmd_count;		/* of the opcode that the fault script names */

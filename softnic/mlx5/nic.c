@@ -26,7 +26,6 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 		nic->rng = sn_now();
 	TAILQ_INIT(&nic->run);
 	TAILQ_INIT(&nic->err);
-	pthread_mutex_init(&nic->lock, NULL);
 	nic->dev->bar_fd = -1;
 	nic->dev->epoll_fd = nic->dev->event_fd = nic->dev->timer_fd = -1;
 	nic->dev->roce_en = true;
@@ -57,7 +56,6 @@ static void destroy(struct sn_nic *nic)
 {
 	free_objects(nic);
 	sn_bar_close(nic);
-	pthread_mutex_destroy(&nic->lock);
 	free(nic->heap);
 	free(nic->dev);
 	free(nic);

@@ -1,43 +1,77 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who drives the device. One lock; a caller that finds it taken leaves its work where the holder
- * will see it (a stored doorbell) and counts a kick. The kick is counted before the second try for
- * the lock and read by the holder after it has let go, so one of the two sees the other.
+ * Who drives the device. One lock, a word: an empty pump costs two atomic operations on it. A caller
+ * that finds it taken leaves its work where the holder will see it (a stored doorbell) and marks
+ * the lock kicked; the holder cannot let go of a kicked lock, and drives once more.
  */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "softnic/mlx5/dev.h"
 
-/* After that many rounds in one call the rest is left to the thread or to the next call. */
-enum { ROUNDS = 256 };
+enum {
+	ROUNDS = 256,	/* in one call; the rest is left to the thread or to the next call */
+	SPINS = 1000,	/* a drive is short: try that often before sleeping */
+	ERR_QPS = 8,	/* whose receive queues one round looks at */
+};
+
+enum { HELD = 1, KICKED = 2, AWAITED = 4 };
+
+static bool try_lock(struct sn_nic *nic)
+{
+	unsigned int free = 0;
+
+	return atomic_compare_exchange_strong(&nic->lock, &free, HELD);
+}
+
+/* Whoever has slept takes the lock as awaited: there may be others. */
+static void sleep_for_lock(struct sn_nic *nic)
+{
+	unsigned int was = atomic_load(&nic->lock);
+
+	for (;;) {
+		unsigned int want = was | HELD | AWAITED;
+
+		if (!atomic_compare_exchange_strong(&nic->lock, &was, want))
+			continue;
+		if (!(was & HELD))
+			return;
+		syscall(SYS_futex, &nic->lock, FUTEX_WAIT_PRIVATE, want, NULL, NULL, 0);
+		was = atomic_load(&nic->lock);
+	}
+}
 
 void sn_enter(struct sn_nic *nic)
 {
-	pthread_mutex_lock(&nic->lock);
+	for (int i = 0; i < SPINS; i++) {
+		if (!(atomic_load_explicit(&nic->lock, memory_order_relaxed) & HELD) &&
+		    try_lock(nic))
+			return;
+		__builtin_ia32_pause();
+	}
+	sleep_for_lock(nic);
 }
 
 bool sn_enter_try(struct sn_nic *nic)
 {
-	if (!pthread_mutex_trylock(&nic->lock))
-		return true;
-	atomic_fetch_add(&nic->kick, 1);
-	return !pthread_mutex_trylock(&nic->lock);
+	return try_lock(nic) || !(atomic_fetch_or(&nic->lock, HELD | KICKED) & HELD);
 }
 
-/*
- * Between the unlock and the look at kick nobody is lost: who failed to get the lock before the
- * unlock had counted before, and who comes after it gets the lock himself.
- */
 void sn_leave(struct sn_nic *nic)
 {
-	for (;;) {
-		unsigned int seen;
+	unsigned int was = HELD;
 
-		if (nic->dev->seen != atomic_load(&nic->kick))
+	for (;;) {
+		if (was & KICKED) {
+			was = atomic_fetch_and(&nic->lock, ~(unsigned int)KICKED) & ~(unsigned int)KICKED;
 			sn_drive(nic);
-		seen = nic->dev->seen;
-		pthread_mutex_unlock(&nic->lock);
-		if (atomic_load(&nic->kick) == seen || pthread_mutex_trylock(&nic->lock))
-			return;
+		}
+		if (atomic_compare_exchange_strong(&nic->lock, &was, 0))
+			break;
 	}
+	if (was & AWAITED)
+		syscall(SYS_futex, &nic->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void sn_qp_kick(struct sn_qp *qp)
@@ -78,44 +112,60 @@ static bool run_qps(struct sn_nic *nic)
 	return any;
 }
 
-/* A receive queue has no doorbell: what is posted after the error is found in its record. */
+/*
+ * A receive queue has no doorbell: what is posted after the error is found in its record. Each
+ * round looks at a few QPs in turn, so that a thousand dead ones do not slow the living down.
+ */
 static bool flush_receives(struct sn_nic *nic)
 {
-	struct sn_qp *qp;
+	struct sn_qp *last = TAILQ_LAST(&nic->err, sn_err_list), *qp = NULL;
 	bool any = false;
 
-	TAILQ_FOREACH(qp, &nic->err, err)
+	for (int i = 0; qp != last && (i < ERR_QPS || nic->hurried); i++) {
+		qp = TAILQ_FIRST(&nic->err);
+		TAILQ_REMOVE(&nic->err, qp, err);
+		TAILQ_INSERT_TAIL(&nic->err, qp, err);
 		any |= sn_rq_flush(qp);
+	}
 	return any;
 }
 
-/*
- * kick is read before the work, never after: a caller that counted itself later is seen by sn_leave.
- */
-bool sn_drive(struct sn_nic *nic)
+static bool drive(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	bool any = false;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		dev->seen = atomic_load(&nic->kick);
-		if (atomic_load(&dev->any_eq_db))
+		if (atomic_load_explicit(&dev->any_eq_db, memory_order_acquire))
 			any |= sn_eq_take_posted(nic);
-		if (nic->config.flags & SOFTNIC_SCAN_UARS || atomic_load(&dev->any_dirty))
+		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
+		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
 			any |= sn_uar_scan(nic);
 		if (nic->fatal || (!round && lets_it_lie(nic)))
 			return any;
-		any |= run_qps(nic);
+		if (!TAILQ_EMPTY(&nic->run))
+			any |= run_qps(nic);
 		any |= sn_fabric_poll(nic);
-		any |= flush_receives(nic);
+		if (!TAILQ_EMPTY(&nic->err))
+			any |= flush_receives(nic);
 		/* All work is on the run list; what arrives after the poll is for the next call. */
 		if (!TAILQ_EMPTY(&nic->run))
 			continue;
-		if (!sn_timers_run(nic))
+		if (!nic->heap_used || !sn_timers_run(nic))
 			return any;
 		any = true;
 	}
 	sn_thread_wake(nic);
+	return any;
+}
+
+bool sn_drive(struct sn_nic *nic)
+{
+	bool any;
+
+	sn_fabric_hold(nic);
+	any = drive(nic);
+	sn_fabric_release(nic);
 	return any;
 }
 

@@ -31,12 +31,14 @@ void sn_rc_stop(struct sn_qp *qp)
 
 	if (!rc)
 		return;
+	sn_rc_last_word(qp);
 	sn_rc_timers_stop(qp);
 	sn_rc_unblock(qp);
 	rc->req.loaded = false;
 	rc->req.resp_wr = NULL;
 	rc->resp.in = SN_C_NONE;
 	rc->resp.owed = SN_OWE_NOTHING;
+	rc->resp.postponed = 0;
 	rc->resp.read_head = rc->resp.read_tail;
 }
 

@@ -15,6 +15,7 @@
 enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
+	SN_RC_LATER_MAX = 8,	/* requests that a postponed ACK may leave waiting */
 	SN_RC_BURST = 32,	/* packets of a QP before another one's turn */
 	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
 	SN_RC_TIMEOUT_MIN = 12,	/* 4.096 us << 12: what this host's scheduler can keep */
@@ -84,6 +85,7 @@ struct sn_rc_resp {
 	bool established;
 	enum sn_rc_owed owed;
 	enum sn_nak_code nak_code;
+	uint32_t postponed;	/* requests that wait for the ACK */
 	uint32_t nak_psn;
 	enum sn_event event;	/* of death; SN_EV_COMPLETION: a CQE has told it */
 	struct sn_rwqe rwqe;
@@ -101,6 +103,8 @@ struct sn_rc {
 	struct sn_fab_dest dest;
 	bool blocked;		/* met a full ring: runs again when there is room */
 	TAILQ_ENTRY(sn_rc) blocked_link;
+	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
+	TAILQ_ENTRY(sn_rc) later_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
 };
@@ -125,6 +129,9 @@ bool sn_rc_peer_stalled(struct sn_qp *qp);
 bool sn_rc_rnr_injected(struct sn_nic *nic);
 /* Forgets that the QP waits for room. */
 void sn_rc_unblock(struct sn_qp *qp);
+/* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
+void sn_rc_later(struct sn_qp *qp);
+void sn_rc_not_later(struct sn_qp *qp);
 
 /* rc_req.c: requests out. True when it stopped only because the burst was over. */
 bool sn_rc_req_run(struct sn_qp *qp);
@@ -155,12 +162,16 @@ void sn_rc_made_progress(struct sn_qp *qp);
 /* rc_resp.c: requests in */
 void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what);
+/* Owes the ACK of a request whose completion the host has just been given. */
+void sn_rc_ack_later(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
 
 /* rc_read.c: READs and atomics in, their answers out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
+/* The QP is about to fall silent: an ACK that was put off goes out first. */
+void sn_rc_last_word(struct sn_qp *qp);
 /* Answers that are owed, in order. True when it stopped only because the burst was over. */
 bool sn_rc_resp_run(struct sn_qp *qp);
 

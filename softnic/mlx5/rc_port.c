@@ -9,6 +9,7 @@
 
 enum {
 	POLL_BUDGET = 32,
+	LATER_POLLS = 6,	/* in vain, before ACKs that were put off go out */
 	OPEN_TRIES = 8,
 	UDP_SPORT = 0xc000,
 };
@@ -18,6 +19,8 @@ struct sn_fabric {
 	uint32_t fault_generation;
 	struct sn_timer chaos;		/* a fault script holds packets back until then */
 	TAILQ_HEAD(, sn_rc) blocked;
+	TAILQ_HEAD(, sn_rc) later;
+	unsigned int idle;		/* polls in vain since the last of them */
 };
 
 static void to_addr(const uint8_t gid[16], struct sn_addr *addr)
@@ -164,6 +167,7 @@ int sn_fabric_open(struct sn_nic *nic)
 		return -ENOMEM;
 	nic->fabric->chaos.fire = chaos_due;
 	TAILQ_INIT(&nic->fabric->blocked);
+	TAILQ_INIT(&nic->fabric->later);
 	for (i = 0; err == -EADDRINUSE && i < OPEN_TRIES; i++)
 		err = open_port(nic);
 	if (err) {
@@ -212,6 +216,22 @@ static bool unblock(struct sn_fabric *fabric)
 	return any;
 }
 
+/* Always true: the device is not idle while somebody waits for an ACK. */
+static bool serve_later(struct sn_nic *nic, bool any)
+{
+	struct sn_fabric *fabric = nic->fabric;
+	struct sn_rc *rc;
+
+	fabric->idle = any ? 0 : fabric->idle + 1;
+	if (!nic->hurried && fabric->idle < LATER_POLLS)
+		return true;
+	while ((rc = TAILQ_FIRST(&fabric->later))) {
+		sn_rc_not_later(rc->qp);
+		sn_qp_kick(rc->qp);
+	}
+	return true;
+}
+
 bool sn_fabric_poll(struct sn_nic *nic)
 {
 	struct sn_fabric *fabric = nic->fabric;
@@ -222,11 +242,26 @@ bool sn_fabric_poll(struct sn_nic *nic)
 		return false;
 	obey_script(nic);
 	any = sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
-	any |= unblock(fabric);
+	if (!TAILQ_EMPTY(&fabric->blocked))
+		any |= unblock(fabric);
+	if (!TAILQ_EMPTY(&fabric->later))
+		any |= serve_later(nic, any);
 	held = sn_fab_deadline(fabric->fab);
 	if (held && !fabric->chaos.slot)
 		sn_timer_arm(nic, &fabric->chaos, held);
 	return any;
+}
+
+void sn_fabric_hold(struct sn_nic *nic)
+{
+	if (nic->fabric)
+		sn_fab_hold(nic->fabric->fab);
+}
+
+void sn_fabric_release(struct sn_nic *nic)
+{
+	if (nic->fabric)
+		sn_fab_release(nic->fabric->fab);
 }
 
 int sn_fabric_fd(struct sn_nic *nic)
@@ -311,6 +346,27 @@ void sn_rc_unblock(struct sn_qp *qp)
 		return;
 	qp->rc->blocked = false;
 	TAILQ_REMOVE(&qp->nic->fabric->blocked, qp->rc, blocked_link);
+}
+
+void sn_rc_later(struct sn_qp *qp)
+{
+	struct sn_rc *rc = qp->rc;
+
+	if (rc->later)
+		return;
+	rc->later = true;
+	TAILQ_INSERT_TAIL(&qp->nic->fabric->later, rc, later_link);
+	qp->nic->fabric->idle = 0;
+}
+
+void sn_rc_not_later(struct sn_qp *qp)
+{
+	struct sn_rc *rc = qp->rc;
+
+	if (!rc->later)
+		return;
+	rc->later = false;
+	TAILQ_REMOVE(&qp->nic->fabric->later, rc, later_link);
 }
 
 bool sn_rc_peer_stalled(struct sn_qp *qp)

@@ -262,7 +262,7 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 		if (err)
 			s->read_head = s->read_tail;
 	}
-	if (s->owed == SN_OWE_NOTHING)
+	if (s->owed == SN_OWE_NOTHING || qp->rc->later)
 		return false;
 	err = send_owed(qp);
 	if (err == -EAGAIN)
@@ -270,5 +270,14 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	if (s->owed == SN_OWE_DEATH)
 		die(qp);
 	s->owed = SN_OWE_NOTHING;
+	s->postponed = 0;
 	return false;
+}
+
+void sn_rc_last_word(struct sn_qp *qp)
+{
+	if (!qp->rc->later)
+		return;
+	sn_rc_not_later(qp);
+	send_owed(qp);
 }

@@ -8,7 +8,24 @@ void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
 {
 	if (what > qp->rc->resp.owed)
 		qp->rc->resp.owed = what;
+	sn_rc_not_later(qp);
 	sn_qp_kick(qp);
+}
+
+/*
+ * The host is about to act on the completion, and would do so a packet later if the ACK went
+ * first. The requester's completion must not wait for long, nor its window be filled by that.
+ */
+void sn_rc_ack_later(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	if (s->owed > SN_OWE_ACK || ++s->postponed >= SN_RC_LATER_MAX) {
+		sn_rc_owe(qp, SN_OWE_ACK);
+		return;
+	}
+	s->owed = SN_OWE_ACK;
+	sn_rc_later(qp);
 }
 
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
@@ -43,6 +60,11 @@ static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code co
 		sn_rc_die(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
 }
 
+static bool gives_cqe(const struct sn_packet *pkt)
+{
+	return pkt->shape->class == SN_C_SEND || (pkt->shape->parts & SN_P_IMM);
+}
+
 /* The packet is done with: the next one is expected. */
 static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 {
@@ -56,7 +78,11 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 	} else {
 		s->in = pkt->shape->class;
 	}
-	if (pkt->ackreq)
+	if (!pkt->ackreq)
+		return;
+	if ((pkt->shape->parts & SN_P_LAST) && gives_cqe(pkt))
+		sn_rc_ack_later(qp);
+	else
 		sn_rc_owe(qp, SN_OWE_ACK);
 }
 

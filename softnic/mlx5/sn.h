@@ -341,20 +341,20 @@ struct sn_viol_entry {
 };
 
 struct sn_nic {
-	pthread_mutex_t lock;
-	atomic_uint kick;
+	atomic_uint lock;	/* pump.c */
 	struct softnic_config config;
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs;
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
-	TAILQ_HEAD(, sn_qp) err;
+	TAILQ_HEAD(sn_err_list, sn_qp) err;
 	struct sn_timer **heap;
 	uint32_t heap_used, heap_size, timer_turn;
 
 	struct sn_gid gid[SN_GIDS];
 	uint8_t mac[6];
 	bool fatal, link_down;
+	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
 	struct sn_fabric *fabric;
 	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
@@ -480,7 +480,10 @@ void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 /* softnic_open has filled config, rng and the tables. Fills mac and gid[0] (RoCE v2) uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
-/* Takes what has arrived and sends what waits. True when it did anything. */
+/* Between the two, peers are not woken one packet at a time but at the end. */
+void sn_fabric_hold(struct sn_nic *nic);
+void sn_fabric_release(struct sn_nic *nic);
+/* Takes what has arrived and sends what waits. True when it did anything, or left some waiting. */
 bool sn_fabric_poll(struct sn_nic *nic);
 /* A pollable fd that is readable when an armed fabric has work, or -1. */
 int sn_fabric_fd(struct sn_nic *nic);

@@ -54,11 +54,15 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	struct sn_device *dev = nic->dev;
 	bool scans = nic->config.flags & SOFTNIC_SCAN_UARS;
 	uint64_t until;
+	bool worked;
 
 	if (dev->armed)
 		sn_fabric_disarm(nic);
 	dev->armed = false;
-	if (sn_drive(nic)) {
+	nic->hurried = true;
+	worked = sn_drive(nic);
+	nic->hurried = false;
+	if (worked) {
 		*b = (struct backoff){ 0 };
 		if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
 			return 0;
@@ -134,7 +138,10 @@ void sn_thread_inline(struct sn_nic *nic)
 
 	if (!dev->threaded)
 		return;
-	atomic_fetch_add_explicit(&dev->inline_pumps, 1, memory_order_relaxed);
+	/* Only the holder of the lock counts: no read-modify-write is needed. */
+	atomic_store_explicit(&dev->inline_pumps,
+			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	if (!dev->armed)
 		return;
 	dev->armed = false;
