@@ -226,18 +226,10 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const M5_LMR *triplet, un
 	return 0;
 }
 
-/* An LMR may not go before what is bound to it. */
 M5_INLINE void m5_bound_to(struct dap_rmr *rmr, struct dap_lmr *lmr)
 {
-	struct dap_lmr *old = rmr->lmr;
-
-	if (m5_likely(old == lmr))
-		return;
-	if (lmr)
-		__atomic_add_fetch(&lmr->binds, 1, __ATOMIC_RELAXED);
-	rmr->lmr = lmr;
-	if (old)
-		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
+	if (m5_unlikely(rmr->lmr != lmr))
+		m5_bound_other(rmr, lmr);
 }
 
 /* The last bind went through the same connected endpoint, and nothing is known to be wrong. */

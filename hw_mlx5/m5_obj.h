@@ -255,6 +255,9 @@ M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
 M5_COLD int m5_rmr_next(struct dap_rmr *rmr);
 void m5_rmr_switch(struct dap_rmr *rmr);
 
+/* An LMR may not go before what is bound to it: the RMR counts for this one from now on, or NULL. */
+M5_COLD void m5_bound_other(struct dap_rmr *rmr, struct dap_lmr *lmr);
+
 /* ---- m5_decode.c: one line of text ---- */
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);
 const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len);

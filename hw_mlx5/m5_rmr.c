@@ -160,3 +160,14 @@ void m5_rmr_switch(struct dap_rmr *rmr)
 	r->key = r->idle[r->current];
 	r->spent = 0;
 }
+
+void m5_bound_other(struct dap_rmr *rmr, struct dap_lmr *lmr)
+{
+	struct dap_lmr *old = rmr->lmr;
+
+	if (lmr)
+		__atomic_add_fetch(&lmr->binds, 1, __ATOMIC_RELAXED);
+	rmr->lmr = lmr;
+	if (old)
+		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
+}

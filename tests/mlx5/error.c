@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Failed work: its status, what is flushed behind it, and how often each is reported. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "softnic/softnic.h"
+#include "tests/harness/harness.h"
+#include "tests/mlx5/rig.h"
+
+static struct rig r;
+static const char *excused;
+
+static void open_rig(void)
+{
+	struct rig_config c = { .params = "rnr_retry=1 retry_cnt=1 ack_timeout=8 min_rnr=1" };
+
+	excused = NULL;
+	cr_assert_eq(rig_open(&r, &c), 0);
+}
+
+static void close_rig(void)
+{
+	rig_close(&r, excused);
+}
+
+TestSuite(error, .timeout = 60);
+
+static void expect(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie,
+		   DAT_DTO_COMPLETION_STATUS status)
+{
+	DAT_EVENT ev;
+	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev.event_data.dto_completion_event_data;
+
+	cr_assert(rig_event(&r, evd, &ev), "no event for cookie %lu", cookie);
+	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(d->ep_handle, ep);
+	cr_assert_eq(d->user_cookie.as_64, cookie);
+	cr_assert_eq(d->status, status, "cookie %lu: status %d, not %d", cookie, d->status, status);
+}
+
+static DAT_RETURN write_to(uint64_t cookie, DAT_RMR_TRIPLET t, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, t.segment_length);
+
+	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
+}
+
+RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
+{
+	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300), good = bad;
+	DAT_LMR_TRIPLET b = rig_local(&r.a, 0, 64);
+
+	excused = "remote.access";
+	bad.rmr_context ^= 0x55;
+	for (uint64_t i = 0; i < 3; i++)
+		cr_assert_eq(r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(100 + i), 0), DAT_SUCCESS);
+	cr_assert_eq(write_to(1, good, 0), DAT_SUCCESS);
+	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
+	/* Of suppressed work the failure is reported all the same. */
+	for (uint64_t i = 3; i < 9; i++)
+		cr_assert_eq(write_to(i, good, i & 1 ? DAT_COMPLETION_SUPPRESS_FLAG : 0),
+			     DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_SUCCESS);
+	expect(r.a.request, r.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert_eq(fake.broken, r.a.ep);
+	for (uint64_t i = 3; i < 9; i++)
+		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
+	for (uint64_t i = 0; i < 3; i++)
+		expect(r.a.recv, r.a.ep, 100 + i, DAT_DTO_ERR_FLUSHED);
+	cr_assert(rig_empty(&r, r.a.request));
+	cr_assert(rig_empty(&r, r.a.recv));
+	cr_assert_eq(fake.broken_count, 1);
+	cr_assert(strstr(fake.log, "remote access") && strstr(fake.log, "RDMA_WRITE"), "%s",
+		  fake.log);
+}
+
+RIG_TEST(error, local_protection__of_a_key_that_is_none)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 300);
+
+	excused = "mkey.stale";
+	l.lmr_context ^= 0x77;
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION);
+	cr_assert_eq(fake.broken, r.a.ep);
+}
+
+/* Short enough to be inlined: still the device's to judge. */
+RIG_TEST(error, local_protection__of_a_short_write)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, RIG_BYTES - 4, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+
+	excused = "mkey.bounds";
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+RIG_TEST(error, receive_too_small__fails_both_sides)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 300), b = rig_local(&r.b, 0, 299);
+
+	excused = "remote.invalid_request";
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(2), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
+	expect(r.b.recv, r.b.ep, 2, DAT_DTO_ERR_LOCAL_LENGTH);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_REMOTE_RESPONDER);
+	cr_assert_eq(fake.broken_count, 2);
+}
+
+RIG_TEST(error, receiver_not_ready__when_the_retries_are_used_up)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_RECEIVER_NOT_READY);
+}
+
+RIG_TEST(error, transport__when_the_peer_is_gone)
+{
+	rig_ep_free(r.b.ep);
+	cr_assert_eq(write_to(1, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_TRANSPORT);
+	cr_assert_eq(rig_ep(&r, &r.b, &r.b.ep), 0);
+}
+
+RIG_TEST(error, qp_error__flushes_what_is_posted_and_what_will_be)
+{
+	DAT_LMR_TRIPLET b = rig_local(&r.a, 0, 64);
+
+	for (uint64_t i = 0; i < 4; i++)
+		r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(i), 0);
+	r.a.ep->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	for (uint64_t i = 4; i < 8; i++)
+		r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(i), 0);
+	for (uint64_t i = 0; i < 4; i++)
+		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), DAT_COMPLETION_SUPPRESS_FLAG),
+			     DAT_SUCCESS);
+	for (uint64_t i = 0; i < 8; i++)
+		expect(r.a.recv, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
+	for (uint64_t i = 0; i < 4; i++)
+		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
+	cr_assert_eq(fake.broken_count, 0, "flushes after a disconnect are no failure");
+	/* And the queues stay usable: as many again. */
+	for (uint64_t i = 0; i < 40; i++) {
+		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
+		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
+	}
+}
+
+RIG_TEST(error, drain__ends_on_a_broken_queue_too)
+{
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	r.a.ep->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.a.ep)));
+	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
+}
+
+/* The responder learns of a refused access by an asynchronous event only. */
+RIG_TEST(error, async_handle__of_a_refused_access)
+{
+	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);
+
+	excused = "remote.access";
+	bad.rmr_context ^= 0x55;
+	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.broken == r.b.ep)));
+}
+
+RIG_TEST(error, async_handle__of_a_dead_device)
+{
+	fake.quiet = true;
+	cr_assert_eq(softnic_fault(m5_ia(r.ia)->ctl->soft, "fatal"), 0);
+	cr_assert(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.fatal == r.ia)));
+	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
+}
+
+/* Every syndrome, by a CQE written by hand where the device's next one would be. */
+Test(error, cqe_rare__of_every_syndrome)
+{
+	static const struct {
+		uint8_t syndrome;
+		uint32_t status;
+	} table[] = {
+		{ 0x01, DAP_DTO_LOCAL_LENGTH }, { 0x02, DAP_DTO_LOCAL_EP },
+		{ 0x04, DAP_DTO_LOCAL_PROTECTION }, { 0x05, DAP_DTO_FLUSHED },
+		{ 0x06, DAP_RMR_OPERATION_FAILED }, { 0x10, DAP_DTO_BAD_RESPONSE },
+		{ 0x11, DAP_DTO_LOCAL_PROTECTION }, { 0x12, DAP_DTO_REMOTE_RESPONDER },
+		{ 0x13, DAP_DTO_REMOTE_ACCESS }, { 0x14, DAP_DTO_REMOTE_RESPONDER },
+		{ 0x15, DAP_DTO_TRANSPORT }, { 0x16, DAP_DTO_RECEIVER_NOT_READY },
+		{ 0x22, DAP_DTO_REMOTE_RESPONDER }, { 0x7f, DAP_DTO_LOCAL_EP },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_eq(m5_syndrome_status(table[i].syndrome), table[i].status,
+			     "syndrome 0x%02x", table[i].syndrome);
+}
