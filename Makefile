@@ -9,7 +9,8 @@ LIBDIR ?= $(PREFIX)/lib
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
-SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+# Where libdat looks first, whatever the prefix; elsewhere the file needs DAT_OVERRIDE.
+SYSCONFDIR ?= /etc/dat
 O := $(BUILD)
 
 .DEFAULT_GOAL := all
@@ -313,7 +314,7 @@ clean:
 #: make check-tsan   the thread programs under the race detector
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call, also in build/bench.json
-#: make install      PREFIX= DESTDIR= (and make uninstall)
+#: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make deps         install the Debian packages that are missing; run and check do it by themselves
 #: make clean        remove build/
 

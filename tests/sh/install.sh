@@ -23,7 +23,7 @@ int main(void)
 END
 ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -o "$root/consumer" "$root/consumer.c" $(pkg-config --cflags --libs dat)
 LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
-grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root$prefix/etc/dat.conf"
+grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf"
 rm "$root"/consumer*
 
 install uninstall
