@@ -27,8 +27,6 @@ static void close_rig(void)
 	rig_close(&r, NULL);
 }
 
-TestSuite(args, .timeout = 60);
-
 #define REFUSED(type, arg, call)                                                                   \
 	cr_assert_eq(DAT_GET_TYPE(call), type, #call);                                             \
 	cr_assert_eq(DAP_ERR_SUB(fake.err), arg, #call)

@@ -31,8 +31,6 @@ static void close_rig(void)
 	rig_close(&r, "remote.access");
 }
 
-TestSuite(bind, .timeout = 60);
-
 static DAT_RETURN bind_on(struct dap_ep *ep, size_t off, size_t len, DAT_MEM_PRIV_FLAGS priv,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {

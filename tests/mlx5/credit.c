@@ -22,8 +22,6 @@ static void close_rig(void)
 	rig_close(&r, NULL);
 }
 
-TestSuite(credit, .timeout = 60);
-
 static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

@@ -35,8 +35,6 @@ static void expect_dto(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie, 
 	cr_assert_eq(d->transfered_length, len);
 }
 
-TestSuite(data, .timeout = 60);
-
 RIG_TEST(data, rdma_write__inline_8)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

@@ -23,8 +23,6 @@ static void close_rig(void)
 	rig_close(&r, excused);
 }
 
-TestSuite(error, .timeout = 60);
-
 static void expect(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie,
 		   DAT_DTO_COMPLETION_STATUS status)
 {

@@ -214,17 +214,24 @@ static void ia_free(struct rig *r)
 
 static const char live_table, checked_table;	/* only their addresses count */
 
+enum rig_variant rig_variant;
+
 static int ia_open(struct rig *r, const struct rig_config *c)
 {
-	char why[256] = "";
+	static const char *const extra[] = {
+		[RIG_MODEL] = "", [RIG_SILICON] = "variant=silicon", [RIG_LOCKED] = "",
+		[RIG_ADVERSARIAL] = "adversarial=1",
+	};
+	char why[256] = "", params[256];
 	int err;
 
 	r->ia = obj_new(r, DAP_IA, sizeof(*r->ia));
 	strcpy(r->ia->name, "soft-mlx5-0");
-	r->ia->threadsafe = c->threadsafe;
+	r->ia->threadsafe = rig_variant == RIG_LOCKED;
+	snprintf(params, sizeof(params), "%s %s", extra[rig_variant], c->params ? c->params : "");
 	r->ia->tables[DAP_TABLE_CHECKED] = &checked_table;
 	r->ia->tables[DAP_TABLE_EP_LIVE] = &live_table;
-	err = m5_hw.open(r->ia, c->params, why, sizeof(why));
+	err = m5_hw.open(r->ia, params, why, sizeof(why));
 	if (err) {
 		if (!fake.quiet)
 			fprintf(stderr, "open: %s\n", why);

@@ -32,7 +32,6 @@ struct rig_config {
 	const char *params;		/* ia_params */
 	struct dap_ep_attr attr;	/* zero members: 16 DTOs, 4 segments, 4 reads */
 	unsigned int qlen;		/* of every EVD; 0: 64 */
-	bool threadsafe;
 };
 
 /* 0, or the first error, with nothing left behind. */
@@ -43,19 +42,30 @@ int rig_open(struct rig *r, const struct rig_config *config);
  */
 void rig_close(struct rig *r, const char *excused);
 
+/* Over which variant of the hot functions, and which device, the rigs of this test are opened. */
+enum rig_variant { RIG_MODEL, RIG_SILICON, RIG_LOCKED, RIG_ADVERSARIAL };
+extern enum rig_variant rig_variant;
+
 /*
- * A test with a rig around it. Not by the suite's init and fini: there an assertion, or a crash,
- * would change nothing.
+ * A test with a rig around it, once for each variant. Not by the suite's init and fini: there an
+ * assertion, or a crash, would change nothing.
  */
 #define RIG_TEST(suite, call)                                                                      \
 	static void suite##_##call(void);                                                          \
-	Test(suite, call)                                                                          \
+	RIG_TEST_ON(suite, call, RIG_MODEL, model)                                                 \
+	RIG_TEST_ON(suite, call, RIG_SILICON, silicon)                                             \
+	RIG_TEST_ON(suite, call, RIG_LOCKED, locked)                                               \
+	RIG_TEST_ON(suite, call, RIG_ADVERSARIAL, adversarial)                                     \
+	static void suite##_##call(void)
+
+#define RIG_TEST_ON(suite, call, variant, name)                                                    \
+	Test(suite, call##__on_##name, .timeout = 120)                                             \
 	{                                                                                          \
+		rig_variant = variant;                                                             \
 		open_rig();                                                                        \
 		suite##_##call();                                                                  \
 		close_rig();                                                                       \
-	}                                                                                          \
-	static void suite##_##call(void)
+	}
 
 /* Each 0 or -errno, for tests that fail one of them. */
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
