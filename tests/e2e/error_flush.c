@@ -41,8 +41,8 @@ static void worker_init(struct worker *w, struct end *e, struct end *peer, uint6
 	w->e = e;
 	w->peer = peer;
 	w->x = seed;
-	w->requests = ledger_of(e->req_evd, "requests");
-	w->receives = ledger_of(e->recv_evd, "receives");
+	w->requests = ledger_of(e->req_evd);
+	w->receives = ledger_of(e->recv_evd);
 	if (!w->rmr)
 		must(dat_rmr_create(e->pz, &w->rmr));
 }

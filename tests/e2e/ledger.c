@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/e2e/ledger.h"
 
-struct ledger ledger_of(DAT_EVD_HANDLE evd, const char *name)
+struct ledger ledger_of(DAT_EVD_HANDLE evd)
 {
-	return (struct ledger){ .evd = evd, .name = name };
+	return (struct ledger){ .evd = evd };
 }
 
 uint64_t ledger_next(const struct ledger *l)
@@ -16,8 +16,8 @@ bool ledger_posted(struct ledger *l, DAT_RETURN ret, bool silent)
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 		return false;
 	must(ret);
-	check(l->posted < LEDGER_MAX);
-	l->silent[l->posted++] = silent;
+	check(l->posted - l->done < LEDGER_MAX);
+	l->silent[l->posted++ % LEDGER_MAX] = silent;
 	return true;
 }
 
@@ -26,11 +26,11 @@ static void completed(struct ledger *l, uint64_t cookie, DAT_DTO_COMPLETION_STAT
 	check(cookie >= l->done && cookie < l->posted);
 	/* Those between had been suppressed, and have succeeded. */
 	for (; l->done < cookie; l->done++)
-		check(l->silent[l->done] && !l->failed);
+		check(l->silent[l->done % LEDGER_MAX] && !l->failed);
 	if (l->failed)
 		same(status, FLUSHED);
 	else if (status == DAT_DTO_SUCCESS)
-		check(!l->silent[cookie]);
+		check(!l->silent[cookie % LEDGER_MAX]);
 	else
 		l->how = status;
 	l->failed = l->failed || status != DAT_DTO_SUCCESS;
@@ -61,7 +61,7 @@ static bool is_settled(const struct ledger *l)
 {
 	uint64_t at = l->done;
 
-	while (!l->failed && at < l->posted && l->silent[at])
+	while (!l->failed && at < l->posted && l->silent[at % LEDGER_MAX])
 		at++;
 	return at == l->posted;
 }

@@ -8,18 +8,17 @@
 
 #include "tests/e2e/rig.h"
 
-#define LEDGER_MAX 4096
+#define LEDGER_MAX 4096		/* outstanding at a time */
 
 struct ledger {
 	DAT_EVD_HANDLE evd;
-	const char *name;
 	uint64_t posted, done;		/* before done all have completed */
 	bool failed;
 	DAT_DTO_COMPLETION_STATUS how;	/* the first failure */
 	bool silent[LEDGER_MAX];	/* suppressed */
 };
 
-struct ledger ledger_of(DAT_EVD_HANDLE evd, const char *name);
+struct ledger ledger_of(DAT_EVD_HANDLE evd);
 /* The cookie for the next post; ledger_posted() when it was accepted. */
 uint64_t ledger_next(const struct ledger *l);
 bool ledger_posted(struct ledger *l, DAT_RETURN ret, bool silent);

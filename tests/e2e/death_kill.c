@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The peer's process is killed while it does each thing it can do: the survivor is told within a
+ * second, gets back all that it had posted, once each, and keeps nothing.
+ */
+#include <signal.h>
+
+#include "tests/e2e/peer.h"
+
+static struct end s;
+static struct th_child peer;
+
+static void teardown(void)
+{
+	th_kill(&peer);
+	end_close(&s);
+}
+
+TestSuite(death_kill, .fini = teardown, .timeout = 120);
+
+/* Whatever is loaded and kept for ever after is there before it is counted. */
+static void warm_up(struct th_usage *usage)
+{
+	end_open(&s, RIG_MEM, NULL);
+	end_free(&s);
+	th_usage(usage);
+}
+
+static bool is_told(DAT_EVENT *ev)
+{
+	return dat_evd_dequeue(s.conn_evd, ev) == DAT_SUCCESS;
+}
+
+/* The end, in time, and only once. */
+static void told(DAT_EVENT_NUMBER number, uint64_t since)
+{
+	DAT_EVENT ev;
+
+	check(TH_WITHIN(SOON_MS, is_told(&ev)));
+	check(th_now_ms() - since < A_SECOND + GRACE);
+	same(ev.event_number, number);
+	same(ev.event_data.connect_event_data.ep_handle, s.ep);
+	rig_empty(s.conn_evd);
+	same(end_state(s.ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+/* Before it has closed the marker has come, and nothing behind it. */
+static void all_came_back(struct opposite *o)
+{
+	check(TH_WITHIN(SOON_MS, (ledger_take(&o->requests),
+		ledger_posted(&o->requests, do_send(&s, ledger_next(&o->requests), 0, 8, 0), false))));
+	check(TH_WITHIN(SOON_MS, (ledger_take(&o->receives),
+		ledger_posted(&o->receives, do_recv(&s, ledger_next(&o->receives), 0, 8), false))));
+	ledger_close(&o->requests);
+	ledger_close(&o->receives);
+}
+
+static void kill_while(enum activity does, bool listens, unsigned int after_ms)
+{
+	struct peer_plan plan = { does, listens };
+	struct opposite o;
+	struct card card;
+	uint64_t since;
+
+	peer_start(&peer, &plan);
+	end_open(&s, RIG_MEM, NULL);
+	peer_meet(&peer, &plan, &s, &card);
+	opposite_init(&o, &s, &card, does);
+	/* It is under way, and then for some time more. */
+	since = th_now_ms();
+	while (th_now_ms() - since < SOON_MS && does != WRITES && does != READS && o.moved < 3)
+		opposite_work(&o);
+	since = th_now_ms();
+	while (th_now_ms() - since < after_ms)
+		opposite_work(&o);
+	since = th_now_ms();
+	kill(peer.pid, SIGKILL);
+	while (end_state(s.ep) == DAT_EP_STATE_CONNECTED && th_now_ms() - since < SOON_MS)
+		opposite_work(&o);
+	told(DAT_CONNECTION_EVENT_BROKEN, since);
+	for (int i = 0; i < 10; i++)
+		opposite_work(&o);
+	all_came_back(&o);
+	th_kill(&peer);
+	end_free(&s);
+}
+
+static void kill_each(enum activity does)
+{
+	struct th_usage before;
+
+	warm_up(&before);
+	for (unsigned int i = 0; i < 4; i++)
+		kill_while(does, i & 1, i * 7);
+	usage_is_back(&before, 4);
+}
+
+Test(death_kill, peer__that_idles_under_our_writes_and_reads)
+{
+	kill_each(IDLES);
+}
+
+Test(death_kill, peer__that_sends)
+{
+	kill_each(SENDS);
+}
+
+Test(death_kill, peer__that_receives)
+{
+	kill_each(RECEIVES);
+}
+
+Test(death_kill, peer__that_writes)
+{
+	kill_each(WRITES);
+}
+
+Test(death_kill, peer__that_reads)
+{
+	kill_each(READS);
+}
+
+Test(death_kill, peer__that_binds)
+{
+	kill_each(BINDS);
+}
+
+/* ---- before it is connected ---- */
+
+static int dials_and_waits(int sock, void *arg)
+{
+	struct card other;
+	struct end e;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	card_swap(sock, &e, &other, false);
+	must(end_dial(e.ep, other.qual, SOON_MS * 1000u));
+	th_sleep_ms(SOON_MS * 3);
+	return 0;
+}
+
+Test(death_kill, before_its_request_is_accepted)
+{
+	struct th_usage before;
+	DAT_CR_HANDLE cr;
+	struct card card;
+	uint64_t since;
+
+	warm_up(&before);
+	for (int lap = 0; lap < 4; lap++) {
+		peer_spawn(&peer, dials_and_waits, NULL);
+		end_open(&s, RIG_MEM, NULL);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_recv(&s, i, 0, 64));
+		card_swap(peer.sock, &s, &card, true);
+		cr = end_request(&s);
+		th_kill(&peer);
+		since = th_now_ms();
+		if (lap & 1)
+			th_sleep_ms(20);	/* known to be dead by then, or not yet */
+		if (lap & 2) {
+			must(dat_cr_reject(cr));
+		} else {
+			must(dat_cr_accept(cr, s.ep, 0, NULL));
+			told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, since);
+			took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
+		}
+		end_free(&s);
+	}
+	usage_is_back(&before, 4);
+}
+
+static int listens_and_waits(int sock, void *arg)
+{
+	struct card other;
+	struct end e;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	card_swap(sock, &e, &other, true);
+	end_request(&e);
+	same(th_send(sock, "r", 1), 0);
+	th_sleep_ms(SOON_MS * 3);
+	return 0;
+}
+
+Test(death_kill, before_it_accepts)
+{
+	struct th_usage before;
+	struct card card;
+	uint64_t since;
+	char c;
+
+	warm_up(&before);
+	for (int lap = 0; lap < 3; lap++) {
+		peer_spawn(&peer, listens_and_waits, NULL);
+		end_open(&s, RIG_MEM, NULL);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_recv(&s, i, 0, 64));
+		card_swap(peer.sock, &s, &card, false);
+		must(end_dial(s.ep, card.qual, SOON_MS * 1000u));
+		same(th_recv(peer.sock, &c, 1), 0);
+		since = th_now_ms();
+		th_kill(&peer);
+		told(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, since);
+		took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
+		end_free(&s);
+	}
+	usage_is_back(&before, 4);
+}
+
+/* Stopped in the moment of its dialling, so that our acceptance is never answered. */
+Test(death_kill, between_our_accept_and_established)
+{
+	struct th_usage before;
+	DAT_CR_HANDLE cr;
+	struct card card;
+	uint64_t since;
+
+	warm_up(&before);
+	for (int lap = 0; lap < 3; lap++) {
+		peer_spawn(&peer, dials_and_waits, NULL);
+		end_open(&s, RIG_MEM, NULL);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_recv(&s, i, 0, 64));
+		card_swap(peer.sock, &s, &card, true);
+		cr = end_request(&s);
+		kill(peer.pid, SIGSTOP);
+		must(dat_cr_accept(cr, s.ep, 0, NULL));
+		same(end_state(s.ep), DAT_EP_STATE_COMPLETION_PENDING);
+		since = th_now_ms();
+		th_kill(&peer);
+		told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, since);
+		took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
+		end_free(&s);
+	}
+	usage_is_back(&before, 4);
+}
+
+/* Our disconnection waits for a send that the peer will never receive. */
+Test(death_kill, while_we_disconnect)
+{
+	struct peer_plan plan = { IDLES, true };
+	struct th_usage before;
+	struct card card;
+	uint64_t since;
+
+	warm_up(&before);
+	for (int lap = 0; lap < 3; lap++) {
+		peer_start(&peer, &plan);
+		end_open(&s, RIG_MEM, NULL);
+		peer_meet(&peer, &plan, &s, &card);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			must(do_send(&s, i, 0, 64, i & 1 ? SUPPRESS : 0));
+		must(dat_ep_disconnect(s.ep, DAT_CLOSE_GRACEFUL_FLAG));
+		same(end_state(s.ep), DAT_EP_STATE_DISCONNECT_PENDING);
+		since = th_now_ms();
+		th_kill(&peer);
+		told(DAT_CONNECTION_EVENT_BROKEN, since);
+		for (uint64_t i = 0; i < RIG_DTOS; i++)
+			took_error(s.req_evd, i);
+		rig_empty(s.req_evd);
+		end_free(&s);
+	}
+	usage_is_back(&before, 4);
+}
+
+/* ---- connecting and disconnecting again and again ---- */
+
+static int comes_and_goes(int sock, void *arg)
+{
+	struct card other;
+	struct end e;
+	int i = 0;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	card_swap(sock, &e, &other, false);
+	do {
+		must(end_dial(e.ep, other.qual, SOON_MS * 1000u));
+		took_conn(&e, e.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		must(dat_ep_disconnect(e.ep, (DAT_CLOSE_FLAGS)(i & 1)));
+		took_conn(&e, e.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		must(dat_ep_reset(e.ep));
+	} while (++i < 1000000);
+	return 0;
+}
+
+/* Accepts all that comes, one after the other, until nothing more comes. Returns how many. */
+static unsigned int serve(uint64_t ms)
+{
+	uint64_t end = th_now_ms() + ms;
+	unsigned int n = 0;
+	DAT_EVENT ev;
+
+	while (th_now_ms() < end) {
+		if (end_state(s.ep) == DAT_EP_STATE_DISCONNECTED)
+			must(dat_ep_reset(s.ep));
+		if (end_state(s.ep) == DAT_EP_STATE_UNCONNECTED &&
+		    dat_evd_dequeue(s.cr_evd, &ev) == DAT_SUCCESS) {
+			must(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, s.ep, 0,
+					   NULL));
+			n++;
+		}
+		while (is_told(&ev))
+			;
+		th_yield();
+	}
+	return n;
+}
+
+static bool has_ended(void)
+{
+	DAT_EP_STATE state = end_state(s.ep);
+
+	return state == DAT_EP_STATE_DISCONNECTED || state == DAT_EP_STATE_UNCONNECTED;
+}
+
+Test(death_kill, while_it_comes_and_goes)
+{
+	struct th_usage before;
+	struct card card;
+
+	warm_up(&before);
+	for (unsigned int lap = 0; lap < 8; lap++) {
+		peer_spawn(&peer, comes_and_goes, NULL);
+		end_open(&s, RIG_MEM, NULL);
+		card_swap(peer.sock, &s, &card, true);
+		check(serve(100 + lap * 3) > 3);
+		th_kill(&peer);
+		serve(20);
+		check(TH_WITHIN(A_SECOND + GRACE, has_ended()));
+		must(dat_ep_reset(s.ep));
+		end_free(&s);
+	}
+	usage_is_back(&before, 4);
+}

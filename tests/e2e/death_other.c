@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes that stop for a while, leave without a word, fork, or leave at the same time as we do. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/e2e/peer.h"
+
+static struct end s;
+static struct th_child peer;
+
+static void teardown(void)
+{
+	th_kill(&peer);
+	end_close(&s);
+}
+
+TestSuite(death_other, .fini = teardown, .timeout = 120);
+
+/* ---- stopped ---- */
+
+#define STOPPED 3
+
+static struct end ends[STOPPED];
+static struct th_child peers[STOPPED];
+static struct opposite sides[STOPPED];
+static const struct peer_plan plans[STOPPED] = { { IDLES, true }, { RECEIVES, true }, { SENDS, true } };
+
+static void signal_all(int signal)
+{
+	for (int i = 0; i < STOPPED; i++)
+		kill(peers[i].pid, signal);
+}
+
+static void work_for(uint64_t ms)
+{
+	uint64_t until = th_now_ms() + ms;
+
+	while (th_now_ms() < until) {
+		for (int i = 0; i < STOPPED; i++)
+			opposite_work(&sides[i]);
+		th_yield();
+	}
+}
+
+/* A stopped process is not a dead one, whatever it was doing: all goes on where it was. */
+Test(death_other, stopped__peers_for_two_seconds)
+{
+	struct card card;
+
+	for (int i = 0; i < STOPPED; i++)
+		peer_start(&peers[i], &plans[i]);
+	for (int i = 0; i < STOPPED; i++) {
+		end_open(&ends[i], RIG_MEM, NULL);
+		peer_meet(&peers[i], &plans[i], &ends[i], &card);
+		opposite_init(&sides[i], &ends[i], &card, plans[i].does);
+	}
+	work_for(50);
+	signal_all(SIGSTOP);
+	work_for(2000);
+	for (int i = 0; i < STOPPED; i++) {
+		same(end_state(ends[i].ep), DAT_EP_STATE_CONNECTED);
+		rig_empty(ends[i].conn_evd);
+		ledger_take(&sides[i].requests);
+		ledger_take(&sides[i].receives);
+		sides[i].moved = 0;
+	}
+	signal_all(SIGCONT);
+	for (int i = 0; i < STOPPED; i++) {
+		check(TH_WITHIN(SOON_MS, (opposite_work(&sides[i]), sides[i].moved > 5)));
+		check(!sides[i].requests.failed && !sides[i].receives.failed);
+	}
+	for (int i = 0; i < STOPPED; i++) {
+		th_kill(&peers[i]);
+		end_close(&ends[i]);
+	}
+}
+
+/* ---- leaving ---- */
+
+enum leaving { EXIT, EXIT_AT_ONCE, EXEC, ABORT };
+
+static int leaves(int sock, void *arg)
+{
+	enum leaving how = *(enum leaving *)arg;
+	struct card other;
+	struct end e;
+	char c;
+
+	end_open(&e, RIG_MEM, NULL);
+	peer_join(sock, &e, &other, false);
+	must(do_recv(&e, 1, 0, 64));
+	same(th_recv(sock, &c, 1), 0);
+	signal(SIGABRT, SIG_DFL);
+	switch (how) {
+	case EXIT:
+		return 0;		/* flushes stdio, no atexit handlers of the runner's */
+	case EXIT_AT_ONCE:
+		_exit(0);
+	case EXEC:
+		execl("/bin/sleep", "sleep", "60", NULL);
+		_exit(3);
+	default:
+		abort();
+	}
+}
+
+/* The process has gone, or is another program: nothing of ours keeps the connection. */
+static void left(enum leaving how)
+{
+	uint64_t since;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+	struct card card;
+
+	peer_spawn(&peer, leaves, &how);
+	end_open(&s, RIG_MEM, NULL);
+	peer_join(peer.sock, &s, &card, true);
+	for (uint64_t i = 0; i < 8; i++)
+		must(do_recv(&s, i, 0, 64));
+	since = th_now_ms();
+	same(th_send(peer.sock, "x", 1), 0);
+	must(dat_evd_wait(s.conn_evd, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_CONNECTION_EVENT_BROKEN);
+	check(th_now_ms() - since < A_SECOND + GRACE);
+	took_range(s.recv_evd, 0, 7, FLUSHED);
+	rig_empty(s.recv_evd);
+	rig_empty(s.conn_evd);
+}
+
+Test(death_other, leaves__by_exit)
+{
+	left(EXIT);
+}
+
+Test(death_other, leaves__by_exit_at_once)
+{
+	left(EXIT_AT_ONCE);
+}
+
+Test(death_other, leaves__by_exec)
+{
+	left(EXEC);
+}
+
+Test(death_other, leaves__by_abort)
+{
+	left(ABORT);
+}
+
+/* Threads of the library, live objects, all of it: exit() must end. */
+static int exits(int sock, void *arg)
+{
+	struct card other;
+	struct end e;
+	char c;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	peer_join(sock, &e, &other, false);
+	same(th_recv(sock, &c, 1), 0);
+	exit(0);
+}
+
+Test(death_other, leaves__with_exit_handlers)
+{
+	struct card card;
+
+	peer_spawn(&peer, exits, NULL);
+	end_open(&s, RIG_MEM, NULL);
+	peer_join(peer.sock, &s, &card, true);
+	same(th_send(peer.sock, "x", 1), 0);
+	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
+	th_join(&peer, SOON_MS);
+}
+
+/* ---- both at once ---- */
+
+static int ends_with_us(int sock, void *arg)
+{
+	struct card other;
+	struct end e;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	card_swap(sock, &e, &other, true);
+	for (int i = 0; i < 60; i++) {
+		must(dat_cr_accept(end_request(&e), e.ep, 0, NULL));
+		took_conn(&e, e.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		same(th_meet(sock), 0);
+		must(dat_ep_disconnect(e.ep, (DAT_CLOSE_FLAGS)(i & 1)));
+		took_conn(&e, e.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		rig_empty(e.conn_evd);
+		must(dat_ep_reset(e.ep));
+	}
+	same(th_meet(sock), 0);
+	end_free(&e);
+	return 0;
+}
+
+Test(death_other, disconnect__by_both_at_once)
+{
+	struct card card;
+
+	peer_spawn(&peer, ends_with_us, NULL);
+	end_open(&s, RIG_MEM, NULL);
+	card_swap(peer.sock, &s, &card, false);
+	for (int i = 0; i < 60; i++) {
+		must(end_dial(s.ep, card.qual, SOON_MS * 1000u));
+		took_conn(&s, s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		for (uint64_t k = 0; k < 4; k++)
+			must(do_recv(&s, k, 0, 64));
+		same(th_meet(peer.sock), 0);
+		must(dat_ep_disconnect(s.ep, (DAT_CLOSE_FLAGS)(i >> 1 & 1)));
+		took_conn(&s, s.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		took_range(s.recv_evd, 0, 3, FLUSHED);
+		rig_empty(s.conn_evd);
+		rig_empty(s.recv_evd);
+		must(dat_ep_reset(s.ep));
+	}
+	same(th_meet(peer.sock), 0);
+	peer_done(&peer);
+	end_free(&s);
+}
+
+/* ---- fork ---- */
+
+static struct end t;
+
+static void still_works(uint64_t seed)
+{
+	fill(s.mem, 5000, seed);
+	must(do_recv(&t, 1, 10000, 5000));
+	must(do_send(&s, 2, 0, 5000, 0));
+	must(do_write(&s, 3, 0, far(&t, 20000, 5000), 0));
+	took(t.recv_evd, 1, DAT_DTO_SUCCESS);
+	took_range(s.req_evd, 2, 3, DAT_DTO_SUCCESS);
+	check(filled(t.mem + 10000, 5000, seed) && filled(t.mem + 20000, 5000, seed));
+	rig_empty(s.conn_evd);
+	rig_empty(t.conn_evd);
+}
+
+enum child_does { CHILD_EXITS, CHILD_EXITS_AT_ONCE, CHILD_EXECS, CHILD_CLOSES };
+
+/* A child of a consumer has no business with its objects, but may touch and even close them. */
+static void child_of(enum child_does what)
+{
+	pid_t pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	check(pid >= 0);
+	if (!pid) {
+		if (what == CHILD_EXITS_AT_ONCE)
+			_exit(0);
+		if (what == CHILD_EXECS)
+			execl("/bin/true", "true", NULL);
+		if (what == CHILD_CLOSES)
+			dat_ia_close(s.ia, DAT_CLOSE_ABRUPT_FLAG);
+		_exit(0);
+	}
+	still_works((uint64_t)pid);
+	check(TH_WITHIN(SOON_MS, waitpid(pid, &status, WNOHANG) == pid));
+	check(WIFEXITED(status) && !WEXITSTATUS(status));
+	still_works((uint64_t)pid + 1);
+}
+
+Test(death_other, fork__child_leaves_parent_alone)
+{
+	pair_open(&s, &t);
+	for (int i = 0; i < 3; i++) {
+		child_of(CHILD_EXITS_AT_ONCE);
+		child_of(CHILD_EXECS);
+	}
+	end_free(&s);
+	took_conn(&t, t.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	end_free(&t);
+}
+
+Test(death_other, fork__child_closes_what_it_inherited)
+{
+	pair_open(&s, &t);
+	child_of(CHILD_CLOSES);
+	end_close(&t);
+}
+
+/* A child that lives on, until this process closes its end of the pipe, keeps no connection alive. */
+static int forks_and_dies(int sock, void *arg)
+{
+	const int *life = arg;
+	struct card other;
+	struct end e;
+	char c;
+
+	close(life[1]);
+	end_open(&e, RIG_MEM, NULL);
+	peer_join(sock, &e, &other, false);
+	if (!fork()) {
+		close(sock);
+		_exit(read(life[0], &c, 1) != 0);
+	}
+	same(th_send(sock, "f", 1), 0);
+	pause();
+	return 0;
+}
+
+Test(death_other, fork__grandchild_does_not_hide_a_death)
+{
+	struct card card;
+	uint64_t since;
+	int life[2];
+	char c;
+
+	same(pipe(life), 0);
+	peer_spawn(&peer, forks_and_dies, life);
+	close(life[0]);
+	end_open(&s, RIG_MEM, NULL);
+	peer_join(peer.sock, &s, &card, true);
+	same(th_recv(peer.sock, &c, 1), 0);
+	since = th_now_ms();
+	th_kill(&peer);
+	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
+	check(th_now_ms() - since < A_SECOND + GRACE);
+	close(life[1]);
+}
