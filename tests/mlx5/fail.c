@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every request to the access fails once, in turn: the call that made it says so, and nothing that
+ * it had taken is left. A leak of memory is seen when these run under the leak checker.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "hw_mlx5/m5_ctl_soft.h"
+#include "softnic/softnic.h"
+#include "tests/harness/harness.h"
+#include "tests/mlx5/rig.h"
+
+static const char *const kinds[] = { "qp", "cq", "mkey", "pd", "uar", "umem", "eq" };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct rig r;
+
+static void count_objects(size_t *n)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		n[i] = softnic_object_count(m5_ia(r.ia)->ctl->soft, kinds[i]);
+}
+
+/* Calls once for each request that it makes, and once more, when it must succeed. */
+static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
+{
+	size_t before[KINDS], after[KINDS];
+	unsigned long n;
+	int err = -1;
+
+	fake.quiet = true;
+	count_objects(before);
+	for (n = 1; err && n < 200; n++) {
+		m5_ctl_soft_fail(n);
+		err = call();
+		m5_ctl_soft_fail(0);
+		if (!err)
+			undo();
+		count_objects(after);
+		for (size_t i = 0; i < KINDS; i++)
+			cr_assert_eq(before[i], after[i], "%s, request %lu failed: %zu %s, not %zu",
+				     what, n, after[i], kinds[i], before[i]);
+	}
+	cr_assert_eq(err, 0, "%s fails for ever", what);
+	cr_assert_gt(n, 2, "%s asked for nothing", what);
+	fake.quiet = false;
+}
+
+Test(fail, open__every_request)
+{
+	struct rig_config c = { 0 };
+	struct th_usage before, after;
+	unsigned long n;
+	int err = -1;
+
+	fake.quiet = true;
+	/* What is made once in a process (thread stacks, tables) is not counted as lost. */
+	cr_assert_eq(rig_open(&r, &c), 0);
+	rig_close(&r, NULL);
+	fake.quiet = true;
+	th_usage(&before);
+	for (n = 1; err && n < 300; n++) {
+		m5_ctl_soft_fail(n);
+		err = rig_open(&r, &c);
+		m5_ctl_soft_fail(0);
+		if (!err)
+			rig_close(&r, NULL);
+		fake.quiet = true;
+		cr_assert_eq(fake.nobj, 0);
+		th_usage(&after);
+		cr_assert_eq(after.fds, before.fds, "request %lu: %u descriptors, not %u", n,
+			     after.fds, before.fds);
+		cr_assert_eq(after.threads, before.threads);
+	}
+	cr_assert_eq(err, 0);
+	cr_assert_gt(n, 30);
+}
+
+static struct dap_evd *evd;
+static struct dap_ep *ep, *other;
+static struct dap_rmr *rmr;
+
+static int make_evd(void) { return rig_evd(&r, 10, &evd); }
+static void free_evd(void) { rig_evd_free(evd); }
+static int make_ep(void) { return rig_ep(&r, &r.a, &ep); }
+static void free_ep(void) { rig_ep_free(ep); }
+static int make_rmr(void) { return rig_rmr(&r, &rmr); }
+static void free_rmr(void) { rig_rmr_free(rmr); }
+
+static int connect_pair(void)
+{
+	int err = rig_ep(&r, &r.a, &ep);
+
+	if (err)
+		return err;
+	err = rig_ep(&r, &r.b, &other);
+	if (!err)
+		err = rig_connect(ep, other);
+	if (err && other)
+		rig_ep_free(other);
+	if (err)
+		rig_ep_free(ep);
+	other = err ? NULL : other;
+	return err;
+}
+
+static void free_pair(void)
+{
+	rig_ep_free(ep);
+	rig_ep_free(other);
+	other = NULL;
+}
+
+/* Waiting needs a channel, made at the first arm. */
+static int make_channel(void)
+{
+	int err = rig_evd(&r, 10, &evd);
+
+	if (err)
+		return err;
+	err = m5_hw.cq_arm(evd, false);
+	if (!err)
+		err = m5_hw.cq_fd(evd) < 0;
+	if (err)
+		rig_evd_free(evd);
+	return err;
+}
+
+Test(fail, objects__every_request)
+{
+	struct rig_config c = { 0 };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	each_fails("evd", make_evd, free_evd);
+	each_fails("ep", make_ep, free_ep);
+	each_fails("rmr", make_rmr, free_rmr);
+	each_fails("connect", connect_pair, free_pair);
+	each_fails("channel", make_channel, free_evd);
+	rig_close(&r, NULL);
+}
+
+/* A bind that needs a new mkey does not get it: refused, and the context before it still works. */
+Test(fail, rmr_bind__without_another_key)
+{
+	DAT_LMR_TRIPLET t, l;
+	DAT_RMR_TRIPLET to;
+	DAT_RMR_CONTEXT ctx, none = 7;
+	struct rig_config c = { 0 };
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_assert_eq(rig_rmr(&r, &rmr), 0);
+	t = rig_local(&r.b, 0, 64);
+	l = rig_local(&r.a, 0, 8);
+	to = rig_remote(&r.b, 0, 8);
+	for (int i = 0; i < 255; i++) {
+		cr_assert_eq(r.hot->rmr_bind(rmr, &t, 0x22, r.b.ep, rig_cookie(1), 0, &ctx), DAT_SUCCESS);
+		cr_assert(rig_event(&r, r.b.request, &ev));
+	}
+	m5_ctl_soft_fail(1);
+	cr_assert_eq(DAT_GET_TYPE(r.hot->rmr_bind(rmr, &t, 0x22, r.b.ep, rig_cookie(1), 0, &none)),
+		     DAT_INSUFFICIENT_RESOURCES);
+	m5_ctl_soft_fail(0);
+	cr_assert_eq(none, 7);
+	to.rmr_context = ctx;
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(3), &to, 0), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.a.request, &ev));
+	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	cr_assert_eq(r.hot->rmr_bind(rmr, &t, 0x22, r.b.ep, rig_cookie(1), 0, &none), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	rig_rmr_free(rmr);
+	rig_close(&r, NULL);
+}
+
+Test(fail, open__bad_params)
+{
+	static const char *const bad[] = { "rnr_retry=8", "rnr_retry=x", "rnr_retry=", "retry_cnt=-1",
+					   "inline=221", "seed=0x", "memlock=yes", "variant=gold",
+					   "fault=nonsense", "strict=2", "bf_eps=256", "ack_timeout" };
+	char why[200];
+
+	fake.quiet = true;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct m5_ctl *ctl = NULL;
+
+		why[0] = 0;
+		cr_expect_eq(m5_ctl_open("soft-mlx5-0", bad[i], &ctl, why, sizeof(why)), -EINVAL,
+			     "%s", bad[i]);
+		cr_expect_null(ctl);
+		cr_expect(why[0], "%s: not explained", bad[i]);
+	}
+	cr_expect_eq(m5_ctl_open("soft-mlx5-9", "", &(struct m5_ctl *){ NULL }, why, sizeof(why)),
+		     -ENODEV);
+	cr_expect_eq(m5_ctl_open("soft-mlx5-00", "", &(struct m5_ctl *){ NULL }, why, sizeof(why)),
+		     -ENODEV);
+}
+
+Test(fail, params__of_others_are_passed_over)
+{
+	struct m5_params p;
+	char why[100];
+
+	cr_assert_eq(m5_params_parse("validate=1,spin_us=40 seed=7;fault=drop=0.1,dup=0.2 rnr_retry=3",
+				     &p, why, sizeof(why)), 0);
+	cr_assert_eq(p.seed, 7);
+	cr_assert_eq(p.rnr_retry, 3);
+	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
+}
+
+/* Pinning would find these out. */
+Test(fail, lmr_create__of_memory_that_is_not_there)
+{
+	struct rig_config c = { .params = "memlock=strict" };
+	const struct m5_ctl_ops *ops;
+	struct rlimit limit;
+	struct m5_mr mr = { 0 }, big[80];
+	struct m5_ctl *ctl;
+	uint8_t *p = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *huge = mmap(NULL, 8u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t pdn;
+	unsigned int n = 0;
+
+	fake.quiet = true;
+	cr_assert_eq(rig_open(&r, &c), 0);
+	ctl = m5_ia(r.ia)->ctl;
+	ops = ctl->ops;
+	pdn = m5_pz(r.pz)->pdn;
+	munmap(p + 8192, 4096);
+	mprotect(p + 4096, 4096, PROT_READ);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, p, 16384, 0, &mr), -EFAULT);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, p + 8191, 2, 0, &mr), -EFAULT);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, p, 8192, M5_ACCESS_LOCAL_WRITE, &mr), -EFAULT);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, p, UINT64_MAX, 0, &mr), -EFAULT);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, p, 8192, 0, &mr), 0);
+	cr_expect_eq(ops->mr_dereg(ctl, &mr), 0);
+	cr_assert_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	limit.rlim_cur = 4u << 20;
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, huge, 8u << 20, 0, &mr), -ENOMEM);
+	while (n < 80 && !ops->mr_reg(ctl, NULL, pdn, huge, 1u << 20, 0, &big[n]))
+		n++;
+	cr_expect_eq(n, 3, "%u MiB with a limit of 4 and a little in use", n);
+	while (n)
+		cr_expect_eq(ops->mr_dereg(ctl, &big[--n]), 0);
+	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, huge, 3u << 20, 0, &mr), 0);
+	cr_expect_eq(ops->mr_dereg(ctl, &mr), 0);
+	rig_close(&r, NULL);
+}
