@@ -10,10 +10,29 @@
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
+/* As in core, the memory of a freed object serves the next of its type, and nothing else. */
+static struct dap_obj *dead[64];
+static unsigned int ndead;
+
+static void *dead_take(enum dap_type type)
+{
+	for (unsigned int i = 0; i < ndead; i++) {
+		struct dap_obj *o = dead[i];
+
+		if (o->type == (type | 0x100)) {
+			dead[i] = dead[--ndead];
+			return o;
+		}
+	}
+	return NULL;
+}
+
 static void *obj_new(struct rig *r, enum dap_type type, size_t size)
 {
-	struct dap_obj *o = aligned_alloc(64, (size + 63) & ~(size_t)63);
+	struct dap_obj *o = dead_take(type);
 
+	if (!o)
+		o = aligned_alloc(64, (size + 63) & ~(size_t)63);
 	memset(o, 0, size);
 	o->type = (uint16_t)type;
 	o->ia = r->ia ? r->ia : (struct dap_ia *)o;
@@ -23,13 +42,22 @@ static void *obj_new(struct rig *r, enum dap_type type, size_t size)
 
 static void obj_free(void *obj)
 {
+	struct dap_obj *o = obj;
+
 	for (unsigned int i = 0; i < fake.nobj; i++) {
-		if (fake.obj[i] == obj) {
+		if (fake.obj[i] == o) {
 			fake.obj[i] = fake.obj[--fake.nobj];
 			break;
 		}
 	}
-	free(obj);
+	o->type |= 0x100;
+	dead[ndead++] = o;
+}
+
+static void dead_free(void)
+{
+	while (ndead)
+		free(dead[--ndead]);
 }
 
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **out)
@@ -210,6 +238,7 @@ static void ia_free(struct rig *r)
 	for (unsigned int i = 0; i < 4096; i++)
 		free(r->ia->lmr_dir[i]);
 	obj_free(r->ia);
+	dead_free();
 }
 
 static const char live_table, checked_table;	/* only their addresses count */
