@@ -110,11 +110,16 @@ static inline void dap_mmio_store64(volatile uint64_t *p, uint64_t v)
 #endif
 }
 
-/* The owner byte of a CQE, which the device writes while we read. */
+/*
+ * The owner byte of a CQE, which the device writes while we read. A device writes the aligned eight
+ * bytes that it is in as one; ThreadSanitizer pairs only accesses to the same address.
+ */
 static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 {
 #if DAP_TSAN
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+	const volatile uint64_t *word = (const volatile uint64_t *)((uintptr_t)p & ~(uintptr_t)7);
+
+	return (uint8_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) >> ((uintptr_t)p % 8 * 8));
 #else
 	return *p;
 #endif
