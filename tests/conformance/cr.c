@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connection Requests. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "tests/conformance/fixture.h"
+
+/* a has dialled b, whose request is returned. */
+static DAT_CR_HANDLE asked(struct side *a, struct side *b)
+{
+	side_open(a);
+	side_open_peer(b);
+	side_listen(b);
+	must(dial_with(a->ep, b, b->qual, "knock", 6));
+	return side_request(b);
+}
+
+static void is_dead(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM p;
+
+	must_be(DAT_INVALID_HANDLE, dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+	must_be(DAT_INVALID_HANDLE, dat_cr_reject(cr));
+	must_be(DAT_INVALID_HANDLE, dat_cr_handoff(cr, some_qual(0)));
+	must_be(DAT_INVALID_HANDLE, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+}
+
+STATEMENT(cr_query__who_asks, dat_cr_query, DESCRIPTION)
+{
+	struct side a, b;
+	DAT_EP_PARAM ep;
+	DAT_CR_PARAM p;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+	must(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &ep));
+	same(p.remote_port_qual, ep.local_port_qual);
+	same(p.remote_ia_address_ptr->sa_family, side_address(&a)->sa_family);
+	check(p.private_data_size >= 6);
+	same(memcmp(p.private_data, "knock", 6), 0);
+	check(p.local_ep_handle == DAT_HANDLE_NULL);
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_query__mask_out_of_range, dat_cr_query, RETURNS)
+{
+	struct side a, b;
+	DAT_CR_PARAM p;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must_be(DAT_INVALID_PARAMETER,
+		dat_cr_query(cr, (DAT_CR_PARAM_MASK)(DAT_CR_FIELD_ALL + 1), &p));
+	must_be(DAT_INVALID_PARAMETER, dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL));
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_accept__destroys_the_request, dat_cr_accept, DESCRIPTION)
+{
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must(dat_cr_accept(cr, b.ep, 0, NULL));
+	is_dead(cr);
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_accept__bad_arguments_change_nothing, dat_cr_accept, DESCRIPTION)
+{
+	static char data[8192];
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must_be(DAT_INVALID_PARAMETER,
+		dat_cr_accept(cr, b.ep, b.attr.max_private_data_size + 1, data));
+	must_be(DAT_INVALID_PARAMETER, dat_cr_accept(cr, b.ep, -1, data));
+	must_be(DAT_INVALID_PARAMETER, dat_cr_accept(cr, b.ep, 1, NULL));
+	must_be(DAT_INVALID_HANDLE, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	must_be(DAT_INVALID_HANDLE, dat_cr_accept(cr, b.pz, 0, NULL));
+	same(state_of(b.ep), DAT_EP_STATE_UNCONNECTED);
+	must(dat_cr_accept(cr, b.ep, 0, NULL));
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_accept__not_the_reserved_endpoint, dat_cr_accept, RETURNS)
+{
+	DAT_EP_HANDLE other;
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	other = side_ep(&b.s, NULL);
+	must_be(DAT_INVALID_PARAMETER, dat_cr_accept(b.cr, other, 0, NULL));
+	must(dat_cr_accept(b.cr, b.s.ep, 0, NULL));
+	took_conn(&b.s, b.s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	bring_done(&b);
+}
+
+STATEMENT(cr_reject__peer_is_told, dat_cr_reject, DESCRIPTION)
+{
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must(dat_cr_reject(cr));
+	is_dead(cr);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	nothing_on(b.conn_evd);
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_reject__reserved_endpoint_is_free_again, dat_cr_reject, DESCRIPTION)
+{
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	must(dat_cr_reject(b.cr));
+	same(state_of(b.s.ep), DAT_EP_STATE_UNCONNECTED);
+	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	side_listen(&b.peer);
+	must(dial(b.s.ep, &b.peer, b.peer.qual, SOON));
+	bring_done(&b);
+}
+
+STATEMENT(cr_handoff__to_another_service_point, dat_cr_handoff, DESCRIPTION)
+{
+	DAT_CONN_QUAL other;
+	DAT_PSP_HANDLE psp;
+	DAT_CR_PARAM p;
+	DAT_EVENT ev;
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must(dat_psp_create_any(b.ia, &other, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	must(dat_cr_handoff(cr, other));
+	ev = took(b.cr_evd);
+	check(ev.event_data.cr_arrival_event_data.sp_handle.psp_handle == psp);
+	same(ev.event_data.cr_arrival_event_data.conn_qual, other);
+	cr = ev.event_data.cr_arrival_event_data.cr_handle;
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+	same(memcmp(p.private_data, "knock", 6), 0);
+	must(dat_cr_accept(cr, b.ep, 0, NULL));
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_handoff__destroys_the_request, dat_cr_handoff, DESCRIPTION)
+{
+	DAT_CONN_QUAL other;
+	DAT_PSP_HANDLE psp;
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must(dat_psp_create_any(b.ia, &other, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	must(dat_cr_handoff(cr, other));
+	side_request(&b);
+	must_be(DAT_INVALID_HANDLE, dat_cr_reject(cr));
+	two_close(&a, &b);
+}
+
+STATEMENT(cr_handoff__nobody_listens_there, dat_cr_handoff, RETURNS)
+{
+	struct side a, b;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	must_be(DAT_INVALID_PARAMETER, dat_cr_handoff(cr, some_qual(7)));
+	must(dat_cr_accept(cr, b.ep, 0, NULL));
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	two_close(&a, &b);
+}
