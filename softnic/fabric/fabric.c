@@ -385,6 +385,22 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	return done;
 }
 
+bool sn_fab_quiet(struct sn_fab *f)
+{
+	uint32_t i;
+
+	if (f->forked)
+		return true;
+	if (f->chaos || atomic_load_explicit(&f->attention, memory_order_acquire) ||
+	    f->polls + 1 >= SERVICE_POLLS)
+		return false;
+	for (i = 0; i < f->used; i++)
+		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
+			return false;
+	f->polls++;
+	return true;
+}
+
 int sn_fab_fd(const struct sn_fab *f)
 {
 	return f->forked ? -1 : f->epfd;

@@ -83,6 +83,11 @@ bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
  */
 unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
 
+/*
+ * A poll now would find nothing. Counts as a poll: false at the latest when the sockets are due.
+ */
+bool sn_fab_quiet(struct sn_fab *fabric);
+
 /* Readable when a peer connected, left, or woke this fabric up. -1 with SN_FAB_ALONE. */
 int sn_fab_fd(const struct sn_fab *fabric);
 

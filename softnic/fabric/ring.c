@@ -10,8 +10,7 @@
  * So a put needs no fence of its own: one take_sleeper serves a whole run of them. head and starved
  * are the same race in the other direction.
  */
-#include <string.h>
-
+#include "softnic/bytes.h"
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
 
@@ -88,12 +87,13 @@ enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, uns
 		tx->pos = next;
 	}
 	next = tx->pos + bytes;
+	/* First, so that nothing parts the stores to the line that the consumer is polling. */
+	clear_word(tx, next);
 	to = (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
 	for (i = 0; i < n; i++) {
-		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		sn_bytes(to, iov[i].iov_base, iov[i].iov_len);
 		to += iov[i].iov_len;
 	}
-	clear_word(tx, next);
 	publish(tx, (uint32_t)len);
 	tx->pos = next;
 	/* The line after is still the consumer's: ask for it now, off the next packet's path. */

@@ -61,6 +61,14 @@ bool sn_ring_await_room(struct sn_ring *tx, size_t len);
 bool sn_ring_has_room(struct sn_ring *tx, size_t len);
 bool sn_ring_unread(const struct sn_ring *tx);
 
+/* No record; one load. */
+static inline bool sn_ring_empty(const struct sn_ring *rx)
+{
+	const void *word = rx->data + (rx->pos & (rx->size - 1));
+
+	return !atomic_load_explicit((const _Atomic uint32_t *)word, memory_order_acquire);
+}
+
 /* The oldest record: its length with *data set, 0 when there is none, SN_RING_BROKEN. */
 int sn_ring_peek(struct sn_ring *rx, const void **data);
 

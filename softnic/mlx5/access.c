@@ -5,6 +5,7 @@
  */
 #include <sys/param.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
@@ -26,11 +27,11 @@ void sn_copy(void *dst, const void *src, size_t len)
 
 	if (len >= sizeof(last) && (uintptr_t)(d + len) % sizeof(last) == 0) {
 		len -= sizeof(last);
-		memcpy(d, s, len);
+		sn_bytes(d, s, len);
 		memcpy(&last, s + len, sizeof(last));
 		__atomic_store_n((uint64_t *)(void *)(d + len), last, __ATOMIC_RELEASE);
 	} else if (len) {
-		memcpy(d, s, len - 1);
+		sn_bytes(d, s, len - 1);
 		__atomic_store_n(&d[len - 1], s[len - 1], __ATOMIC_RELEASE);
 	}
 }

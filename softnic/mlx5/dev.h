@@ -59,21 +59,49 @@ void sn_table_free(struct sn_table *t);
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
 
 /* dma.c */
-void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len);
+void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* the host's IOMMU */
+static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
+{
+	if (nic->host.dma || !addr)
+		return sn_dma_ask(nic, addr, len);
+	return (void *)(uintptr_t)addr;
+}
 /* From a big-endian list of n addresses of pages; flag bits are those of an MTT when mtt. */
 int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
 void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
-/* Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. */
-void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
+void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
+/*
+ * Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. Translated
+ * at each use and never kept: the host may take a page away from its IOMMU at any time, and must
+ * then see a refusal and not an access.
+ */
+static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off,
+			      uint64_t len)
+{
+	if (off > b->len || len > b->len - off)
+		return NULL;
+	return b->pages ? sn_buf_at_page(nic, b, off, len)
+			: sn_dma(nic, b->base + b->offset + off, len);
+}
 /* Length of the longest run from off that sn_buf_at can give, at most len. */
 uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
 bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
 /* A big-endian word of a doorbell record. False: unreadable. */
-bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word, uint32_t *v);
+static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word,
+			       uint32_t *v)
+{
+	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4);
+
+	if (!p)
+		return false;
+	/* The host's store to the record is ordered after what it announces. */
+	*v = be32toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
+	return true;
+}
 
 /* eq.c */
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
@@ -108,6 +136,13 @@ static inline uint16_t sn_blocks(unsigned int ds)
 /* Reads the producer counter of the doorbell record; work is put on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
 void sn_sq_flush(struct sn_qp *qp);
+/* A WQEBB where it lies, or NULL. */
+static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
+{
+	uint64_t at = (idx & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
+
+	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
+}
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
 void sn_wr_retire(struct sn_qp *qp);
@@ -163,6 +198,11 @@ void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
 
 /* timer.c */
 bool sn_timers_run(struct sn_nic *nic);
+/* A look at the clock costs as much as an idle pump, so one pump in sixteen takes it. */
+static inline bool sn_timers_due(const struct sn_nic *nic)
+{
+	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->hurried);
+}
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
 
 /* cmd.c and cmd_*.c */

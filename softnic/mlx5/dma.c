@@ -7,7 +7,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
 	void *p = nic->host.dma ? nic->host.dma(nic->host.ctx, addr, (size_t)len)
 				: (void *)(uintptr_t)addr;
@@ -93,18 +93,12 @@ uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len)
 	return b->pages ? MIN(len, page - ((b->offset + off) & (page - 1))) : len;
 }
 
-/*
- * Translated at each use and never kept: the host may take a page away from its IOMMU at any time,
- * and must then see a refusal and not an access.
- */
-void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
+void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
 {
 	uint64_t at = b->offset + off;
 
-	if (off > b->len || len > b->len - off || sn_buf_run(b, off, len) < len)
+	if (sn_buf_run(b, off, len) < len)
 		return NULL;
-	if (!b->pages)
-		return sn_dma(nic, b->base + at, len);
 	at = b->pages[at >> b->page_shift] + (at & ((UINT64_C(1) << b->page_shift) - 1));
 	return sn_dma(nic, at, len);
 }
@@ -123,16 +117,5 @@ bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, v
 		off += n;
 		len -= n;
 	}
-	return true;
-}
-
-bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word, uint32_t *v)
-{
-	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4);
-
-	if (!p)
-		return false;
-	/* The host's store to the record is ordered after what it announces. */
-	*v = be32toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
 	return true;
 }

@@ -151,7 +151,7 @@ static bool drive(struct sn_nic *nic)
 		/* All work is on the run list; what arrives after the poll is for the next call. */
 		if (!TAILQ_EMPTY(&nic->run))
 			continue;
-		if (!nic->heap_used || !sn_timers_run(nic))
+		if (!sn_timers_run(nic))
 			return any;
 		any = true;
 	}
@@ -169,6 +169,20 @@ bool sn_drive(struct sn_nic *nic)
 	return any;
 }
 
+/* What a poll in vain costs: nothing of this is written to by another. */
+static bool idle(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+
+	if (nic->config.flags & SOFTNIC_SCAN_UARS || !TAILQ_EMPTY(&nic->run) ||
+	    !TAILQ_EMPTY(&nic->err) || sn_timers_due(nic) ||
+	    atomic_load_explicit(&dev->any_eq_db, memory_order_acquire) ||
+	    atomic_load_explicit(&dev->any_dirty, memory_order_acquire) || !sn_fabric_quiet(nic))
+		return false;
+	nic->timer_turn++;
+	return true;
+}
+
 bool softnic_pump(struct softnic *handle)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
@@ -177,7 +191,7 @@ bool softnic_pump(struct softnic *handle)
 	if (!sn_enter_try(nic))
 		return false;
 	sn_thread_inline(nic);
-	any = sn_drive(nic);
+	any = !idle(nic) && sn_drive(nic);
 	sn_leave(nic);
 	return any;
 }

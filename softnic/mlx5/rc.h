@@ -170,7 +170,7 @@ void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_ev
 /* rc_read.c: READs and atomics in, their answers out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
-/* The QP is about to fall silent: an ACK that was put off goes out first. */
+/* An ACK that was put off goes out now. */
 void sn_rc_last_word(struct sn_qp *qp);
 /* Answers that are owed, in order. True when it stopped only because the burst was over. */
 bool sn_rc_resp_run(struct sn_qp *qp);

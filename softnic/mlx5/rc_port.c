@@ -9,7 +9,7 @@
 
 enum {
 	POLL_BUDGET = 32,
-	LATER_POLLS = 6,	/* in vain, before ACKs that were put off go out */
+	LATER_POLLS = 32,	/* in vain, before ACKs that were put off go out */
 	OPEN_TRIES = 8,
 	UDP_SPORT = 0xc000,
 };
@@ -252,6 +252,15 @@ bool sn_fabric_poll(struct sn_nic *nic)
 	return any;
 }
 
+bool sn_fabric_quiet(struct sn_nic *nic)
+{
+	struct sn_fabric *fabric = nic->fabric;
+
+	return !fabric || (TAILQ_EMPTY(&fabric->later) && TAILQ_EMPTY(&fabric->blocked) &&
+			   fabric->fault_generation == nic->fault.generation &&
+			   sn_fab_quiet(fabric->fab));
+}
+
 void sn_fabric_hold(struct sn_nic *nic)
 {
 	if (nic->fabric)
@@ -289,7 +298,7 @@ static void make_tail(const struct sn_qp *qp, struct iovec *iov, unsigned int n,
 	const struct sn_nic *nic = qp->nic;
 	uint32_t icrc = 0;
 
-	memset(tail, 0, pad);
+	memset(tail, 0, 8);
 	iov[n] = (struct iovec){tail, pad};
 	if (nic->fault.corrupt > 0)
 		icrc = icrc_of(nic->gid[0].gid, qp->rc->dest.gid.raw, iov, n + 1);

@@ -279,5 +279,8 @@ void sn_rc_last_word(struct sn_qp *qp)
 	if (!qp->rc->later)
 		return;
 	sn_rc_not_later(qp);
-	send_owed(qp);
+	if (send_owed(qp) == -EAGAIN)
+		return;
+	qp->rc->resp.owed = SN_OWE_NOTHING;
+	qp->rc->resp.postponed = 0;
 }

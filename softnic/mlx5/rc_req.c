@@ -268,6 +268,11 @@ static enum sn_acc map_payload(struct sn_qp *qp, struct sn_rc_out *out, struct i
 	return sn_gather(qp, wqe->sge, wqe->nsge, off, flat, out->len);
 }
 
+static bool is_send(uint8_t opcode)
+{
+	return opcode == SN_OP_SEND || opcode == SN_OP_SEND_IMM || opcode == SN_OP_SEND_INVAL;
+}
+
 /* False: no more for now. */
 static bool send_packet(struct sn_qp *qp)
 {
@@ -290,6 +295,12 @@ static bool send_packet(struct sn_qp *qp)
 		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
 		return false;
 	}
+	/*
+	 * A request that may break the connection comes after the news that the peer's own have
+	 * arrived, or they would be flushed.
+	 */
+	if (qp->rc->later && !is_send(wr->opcode))
+		sn_rc_last_word(qp);
 	err = sn_rc_send(qp, &out);
 	if (!err) {
 		sent(qp, wr, out.psn);

@@ -38,18 +38,20 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 
 	r->nsge = 0;
 	for (uint32_t pos = 0; pos < len && r->nsge < SN_SGE_MAX; pos += 16) {
-		const struct sn_data *d = (const void *)(raw + pos);
-		uint32_t count = from_be32(d->byte_count);
+		struct sn_data d;
+		uint32_t count;
 
-		if (from_be32(d->lkey) == SN_LIST_END)
+		memcpy(&d, raw + pos, sizeof(d));
+		count = from_be32(d.byte_count);
+		if (from_be32(d.lkey) == SN_LIST_END)
 			break;
 		if (!count || count & SN_INLINE) {
 			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x",
 				   qp->qpn, r->idx, count);
 			return -EIO;
 		}
-		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d->va), .len = count,
-						     .key = from_be32(d->lkey) };
+		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d.va), .len = count,
+						     .key = from_be32(d.lkey) };
 		total += count;
 	}
 	r->len = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
@@ -60,7 +62,8 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));
-	uint32_t slot;
+	const uint8_t *wqe;
+	uint64_t at;
 
 	if (qp->srq)
 		return sn_srq_next(qp, rwqe);
@@ -70,12 +73,16 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 		return -EIO;
 	if (qp->rq_next == qp->rq_pi)
 		return 0;
-	slot = qp->rq_next & (qp->rq_size - 1);
-	if (!sn_buf_copy_out(qp->nic, &qp->buf, (uint64_t)slot * qp->rq_stride, raw, qp->rq_stride))
-		return -EIO;
+	at = (qp->rq_next & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
+	wqe = qp->buf.pages ? NULL : sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
+	if (!wqe) {
+		if (!sn_buf_copy_out(qp->nic, &qp->buf, at, raw, qp->rq_stride))
+			return -EIO;
+		wqe = raw;
+	}
 	rwqe->idx = qp->rq_next++;
 	rwqe->srq = NULL;
-	return sn_rq_parse(qp, rwqe, raw, qp->rq_stride);
+	return sn_rq_parse(qp, rwqe, wqe, qp->rq_stride);
 }
 
 static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)

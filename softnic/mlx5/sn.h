@@ -483,6 +483,8 @@ void sn_fabric_close(struct sn_nic *nic);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
+/* A poll would find nothing. True for a few hundred calls at most, then a poll is due. */
+bool sn_fabric_quiet(struct sn_nic *nic);
 /* Takes what has arrived and sends what waits. True when it did anything, or left some waiting. */
 bool sn_fabric_poll(struct sn_nic *nic);
 /* A pollable fd that is readable when an armed fabric has work, or -1. */

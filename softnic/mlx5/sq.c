@@ -152,13 +152,10 @@ static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 	sn_wr_done(qp, wr, syndrome, 0, 0);
 }
 
-bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
+static bool parse(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 
-	wqe->syndrome = SN_SYND_LOCAL_QP_OP;
-	if (!sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw))
-		return false;
 	wqe->wr = wr;
 	wqe->opcode = wr->opcode;
 	wqe->ds = wr->ds;
@@ -169,23 +166,44 @@ bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 	return wqe->syndrome == SN_SYND_OK;
 }
 
+bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
+{
+	wqe->syndrome = SN_SYND_LOCAL_QP_OP;
+	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse(qp, wr, wqe);
+}
+
+/* The block at sq_next, or when that is all that can be read, the control segment. */
+static bool fetch(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	const uint8_t *block = sn_sq_block(qp, qp->sq_next);
+
+	if (!block)
+		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw);
+	memcpy(wqe->raw, block, SN_WQEBB);
+	/* What is judged is what is executed: the host may still write there. */
+	__asm__ volatile("" ::: "memory");
+	return true;
+}
+
 static bool is_read(uint8_t opcode)
 {
 	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
 }
 
-/* Puts the WQE at sq_next in the FIFO. False: it is not the wire's (done here, or stopped). */
-static bool take(struct sn_qp *qp, const struct sn_ctrl *ctrl, struct sn_wqe *wqe)
+/* Puts the fetched WQE in the FIFO. False: it is not the wire's (done here, or stopped). */
+static bool take(struct sn_qp *qp, struct sn_wqe *wqe)
 {
+	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 	uint8_t opcode = (uint8_t)from_be32(ctrl->opmod_idx_opcode);
 	uint8_t ds = (uint8_t)(from_be32(ctrl->qpn_ds) & 0x3f);
+	bool whole = ds <= SN_WQEBB / 16 && sn_sq_block(qp, qp->sq_next);
 	struct sn_wr *wr;
 
 	check_umr_fence(qp, opcode, ctrl->fm_ce_se >> 5);
 	wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
 	ctrl_reserved(qp, ctrl);
 	qp->nic->ctr.wqes++;
-	if (!sn_sq_refetch(qp, wr, wqe)) {
+	if (whole ? !parse(qp, wr, wqe) : !sn_sq_refetch(qp, wr, wqe)) {
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
@@ -200,21 +218,20 @@ static bool take(struct sn_qp *qp, const struct sn_ctrl *ctrl, struct sn_wqe *wq
 
 enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 {
-	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
-		struct sn_ctrl ctrl;
+	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 
-		if (sn_wr_count(qp) == qp->sq_size ||
-		    !sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl))
+	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
+		if (sn_wr_count(qp) == qp->sq_size || !fetch(qp, wqe))
 			break;
-		if (!ctrl_ok(qp, &ctrl)) {
-			stop(qp, &ctrl, SN_SYND_LOCAL_QP_OP);
+		if (!ctrl_ok(qp, ctrl)) {
+			stop(qp, ctrl, SN_SYND_LOCAL_QP_OP);
 			break;
 		}
-		if (fenced(qp, ctrl.fm_ce_se >> 5)) {
+		if (fenced(qp, ctrl->fm_ce_se >> 5)) {
 			qp->sq_fenced = true;
 			return SN_SQ_FENCED;
 		}
-		if (take(qp, &ctrl, wqe))
+		if (take(qp, wqe))
 			return SN_SQ_WQE;
 	}
 	return SN_SQ_EMPTY;

@@ -85,13 +85,13 @@ uint64_t sn_timers_next(struct sn_nic *nic)
 	return nic->heap_used ? nic->heap[0]->deadline : UINT64_MAX;
 }
 
-/* A look at the clock costs as much as an idle pump, so one pump in sixteen takes it. */
 bool sn_timers_run(struct sn_nic *nic)
 {
-	bool any = false;
+	bool due = sn_timers_due(nic), any = false;
 	uint64_t now;
 
-	if (!nic->heap_used || (++nic->timer_turn % 16 && !nic->hurried))
+	nic->timer_turn++;
+	if (!due)
 		return false;
 	now = sn_now();
 	while (nic->heap_used && nic->heap[0]->deadline <= now) {

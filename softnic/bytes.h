@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copying a few bytes without a call: most of what a device moves is shorter than a cache line. */
+#ifndef SOFTNIC_BYTES_H
+#define SOFTNIC_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* n from k to 2 k: the two halves overlap. All is read before anything is written. */
+#define SN_BYTES_PAIR(name, type) \
+	static inline void name(uint8_t *d, const uint8_t *s, size_t n) \
+	{ \
+		type head, tail; \
+		memcpy(&head, s, sizeof(head)); \
+		memcpy(&tail, s + n - sizeof(tail), sizeof(tail)); \
+		memcpy(d, &head, sizeof(head)); \
+		memcpy(d + n - sizeof(tail), &tail, sizeof(tail)); \
+	}
+
+SN_BYTES_PAIR(sn_bytes_16, __uint128_t)
+SN_BYTES_PAIR(sn_bytes_8, uint64_t)
+SN_BYTES_PAIR(sn_bytes_4, uint32_t)
+
+static inline void sn_bytes(void *dst, const void *src, size_t n)
+{
+	uint8_t *d = dst;
+	const uint8_t *s = src;
+
+	if (n > 32) {
+		memcpy(d, s, n);
+	} else if (n >= 16) {
+		sn_bytes_16(d, s, n);
+	} else if (n >= 8) {
+		sn_bytes_8(d, s, n);
+	} else if (n >= 4) {
+		sn_bytes_4(d, s, n);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			d[i] = s[i];
+	}
+}
+
+#endif
