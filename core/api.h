@@ -50,7 +50,8 @@ int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
 /* ---- evd.c, evd_queue.c, evd_wait.c ---- */
-int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_evd **evd);
+int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
+		   struct dap_evd **evd);
 int dap_evd_free(struct dap_evd *evd);
 /* Waiters return with ABORT; from then on nobody can wait. */
 void dap_evd_abort(struct dap_evd *evd);
@@ -67,6 +68,27 @@ void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /* nmore is set on success, TIMEOUT_EXPIRED and INTERRUPTED_CALL. */
 int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
 		 uint32_t *nmore);
+
+/* ---- evd_cno.c ---- */
+/* What notifies from now on triggers this CNO, or none. */
+int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno);
+void dap_evd_set_enabled(struct dap_evd *evd, bool enabled);
+
+/* ---- cno.c, cno_wait.c, cno_agent.c ---- */
+typedef void (*dap_agent_fn)(void *data, void *evd);
+/* fn, unless it is NULL, is called at the first trigger and then no more. */
+int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cno **cno);
+/* fn is called at each trigger; the one before has returned and will not be called again, unless it
+ * is it that asks. */
+int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data);
+void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data);
+int dap_cno_free(struct dap_cno *cno);
+/* Waiters and agent are told that all EVDs are gone, and have seen it when this returns. */
+void dap_cno_abort(struct dap_cno *cno);
+/* After that: the CNO is gone. */
+void dap_cno_destroy(struct dap_cno *cno);
+/* evd is set on success: the one that triggered, or NULL when all are gone. */
+int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd);
 
 /* ---- ep.c ---- */
 struct dap_ep_args {

@@ -185,7 +185,11 @@ enum {
 	DAP_ATT_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
 	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
 	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
+	DAP_ATT_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
 };
+
+/* Who is told of the triggers of a CNO, each of every one: threads in dat_cno_wait(), the agent. */
+enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_EARS };
 
 struct dap_evd {
 	struct dap_obj obj;
@@ -211,7 +215,34 @@ struct dap_evd {
 	bool notified;			/* something that may wake the waiter came since it waits */
 	bool internal;			/* takes what the consumer does not want to see */
 	pthread_cond_t left;		/* the waiter has gone */
-	struct dap_cno *cno;
+
+	/* Who takes completions off the CQ in the cold path holds it; outside of lock. */
+	pthread_mutex_t turn;
+	struct dap_cno *cno;		/* written under turn, lock and the CNO's lock */
+	bool watched, unarmed;		/* under turn: the CNO looks at the CQ; is to be armed */
+	uint32_t cno_pins;		/* under the CNO's lock, as are the places in its queues */
+	struct dap_evd *cno_next[DAP_CNO_EARS];
+	bool cno_queued[DAP_CNO_EARS];
+};
+
+/* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
+struct dap_cno_ear {
+	struct dap_evd *first, *last;
+	struct dap_evd *stray;		/* one that triggered it before it went to another CNO */
+	int fd;				/* eventfd: there is something to look at */
+};
+
+struct dap_cno {
+	struct dap_obj obj;
+	pthread_mutex_t lock;		/* inside of evd->lock */
+	pthread_cond_t changed;		/* a waiter, a pin or a call of the agent has ended */
+	uint32_t evds, waiters;
+	uint32_t ends, leaving;		/* how often all EVDs went; waiters yet to see it */
+	bool agent_end;			/* the agent has yet to see it */
+	bool dead;
+	int cq_fds;			/* epoll: the CQs of its EVDs */
+	struct dap_cno_ear ear[DAP_CNO_EARS];
+	struct dap_agent *agent;
 };
 
 enum dap_ep_state {			/* the order of DAT_EP_STATE */
@@ -359,6 +390,8 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
 /* The cold part of dequeue: attention is non-zero or the CQ is empty. 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
+/* The EVD triggers its CNO. evd->lock is held. */
+void dap_cno_trigger(struct dap_evd *evd);
 /* A connection event or CR stream begins, or ceases, to feed the EVD. */
 void dap_evd_feed(struct dap_evd *evd);
 void dap_evd_unfeed(struct dap_evd *evd);

@@ -22,7 +22,8 @@ static int attach(struct dap_ia *ia, struct dap_evd *evd, uint32_t flags, uint32
 	int err = 0;
 
 	if (internal) {
-		err = dap_evd_create(ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, &evd);
+		err = dap_evd_create(ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, NULL,
+				     &evd);
 		if (err)
 			return err;
 		evd->internal = true;
@@ -64,14 +65,28 @@ detach_recv:
 	return err;
 }
 
+/* Nobody is between taking a completion off the CQ and setting it aside meanwhile. */
+static void destroy_qp(struct dap_ep *ep)
+{
+	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;
+
+	pthread_mutex_lock(&first->turn);
+	if (a != b)
+		pthread_mutex_lock(&(first == a ? b : a)->turn);
+	ep->obj.ia->hw->qp_destroy(ep);
+	dap_evd_purge(a, ep);
+	dap_evd_purge(b, ep);
+	pthread_mutex_unlock(&a->turn);
+	if (a != b)
+		pthread_mutex_unlock(&b->turn);
+}
+
 void dap_ep_detach(struct dap_ep *ep)
 {
 	if (!ep->has_qp)
 		return;
-	ep->obj.ia->hw->qp_destroy(ep);
+	destroy_qp(ep);
 	ep->has_qp = false;
-	dap_evd_purge(ep->recv_evd, ep);
-	dap_evd_purge(ep->request_evd, ep);
 	detach(ep->recv_evd);
 	detach(ep->request_evd);
 }

@@ -27,6 +27,7 @@ static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
 	if (!evd->soft)
 		return -1;
 	pthread_mutex_init(&evd->lock, NULL);
+	pthread_mutex_init(&evd->turn, NULL);
 	pthread_cond_init(&evd->left, NULL);
 	evd->waitable = evd->enabled = true;
 	evd->has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);
@@ -34,9 +35,10 @@ static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
 	return 0;
 }
 
-/* The lock outlives the EVD: a thread that came too late takes it, and finds the EVD dead. */
+/* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
 static void fini(struct dap_evd *evd)
 {
+	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
 	evd->dead = true;
 	evd->soft_tail = evd->soft_head;
@@ -48,9 +50,11 @@ static void fini(struct dap_evd *evd)
 	free(evd->soft);
 	evd->stash = evd->soft = NULL;
 	pthread_mutex_unlock(&evd->lock);
+	pthread_mutex_unlock(&evd->turn);
 }
 
-int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_evd **out)
+int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
+		   struct dap_evd **out)
 {
 	struct dap_evd *evd = dap_obj_alloc(DAP_EVD, ia);
 	int err;
@@ -66,10 +70,16 @@ int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_
 		err = dap_err_from_errno(err);
 		goto fini_evd;
 	}
+	err = dap_evd_set_cno(evd, cno);
+	if (err)
+		goto destroy_cq;
 	dap_obj_set_table(&evd->obj, DAP_TABLE_EVD_LIVE);
 	*out = evd;
 	return 0;
 
+destroy_cq:
+	if (evd->has_cq)
+		ia->hw->cq_destroy(evd);
 fini_evd:
 	fini(evd);
 free_obj:
@@ -79,6 +89,7 @@ free_obj:
 
 void dap_evd_destroy(struct dap_evd *evd)
 {
+	dap_evd_set_cno(evd, NULL);
 	if (evd->has_cq)
 		evd->obj.ia->hw->cq_destroy(evd);
 	fini(evd);
@@ -121,6 +132,7 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 	uint32_t mode = completion_flags & CONSUMER_CONTROLLED;
 	int err = 0;
 
+	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
 	if (evd->streams && evd->stream_flags != mode)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
@@ -132,6 +144,9 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 		dap_evd_feed(evd);
 	}
 	pthread_mutex_unlock(&evd->lock);
+	/* What it is armed for depends on the flags. */
+	dap_evd_cno_look(evd);
+	pthread_mutex_unlock(&evd->turn);
 	return err;
 }
 
@@ -207,12 +222,10 @@ static int resize_rings(struct dap_evd *evd, uint32_t qlen)
 	return 0;
 }
 
-int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
+static int resize(struct dap_evd *evd, uint32_t qlen)
 {
 	int err;
 
-	if (evd->has_cq && !evd->obj.ia->hw->cq_resize)
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	pthread_mutex_lock(&evd->lock);
 	err = dap_evd_need_stash(evd) ? DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY) : 0;
 	pthread_mutex_unlock(&evd->lock);
@@ -225,5 +238,17 @@ int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
 	else
 		err = resize_rings(evd, qlen);
 	pthread_mutex_unlock(&evd->lock);
+	return err;
+}
+
+int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
+{
+	int err;
+
+	if (evd->has_cq && !evd->obj.ia->hw->cq_resize)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
+	pthread_mutex_lock(&evd->turn);
+	err = resize(evd, qlen);
+	pthread_mutex_unlock(&evd->turn);
 	return err;
 }

@@ -37,10 +37,19 @@ bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *e
 /* A completion just polled, to be delivered in turn: false when there is no room for it. */
 bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev);
 int dap_evd_need_stash(struct dap_evd *evd);
-/* The lock is not held for these two. One completion out of the CQ; and all of them set aside, as
- * far as there is room: returns the index up to which after_cq events may now be taken. */
+/* The lock is not held for these two, but the turn is. One completion out of the CQ; and all of them
+ * set aside, as far as there is room: returns the index up to which after_cq events may now be
+ * taken. */
 bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev);
 uint32_t dap_evd_collect(struct dap_evd *evd);
 void dap_evd_wake(struct dap_evd *evd);
+/* An event that notifies has come: counts for a waiter, or triggers the CNO. */
+void dap_evd_notify(struct dap_evd *evd);
+
+/* ---- evd_cno.c; the turn is held, the lock is not ---- */
+/* waiting, enabled or the streams have changed: the CNO looks at the CQ, or no longer does. */
+void dap_evd_cno_update(struct dap_evd *evd);
+/* Triggers the CNO if something came to the CQ, which is armed for what is to come. */
+void dap_evd_cno_look(struct dap_evd *evd);
 
 #endif

@@ -27,7 +27,16 @@ void dap_evd_set_attention(struct dap_evd *evd)
 		bits |= DAP_ATT_DEAD;
 	if (!evd->has_cq)
 		bits |= DAP_ATT_NO_CQ;
+	else if (evd->cno)
+		bits |= DAP_ATT_CNO;
 	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
+}
+
+void dap_evd_notify(struct dap_evd *evd)
+{
+	evd->notified = true;
+	if (evd->cno && evd->enabled && !evd->waiting)
+		dap_cno_trigger(evd);
 }
 
 void dap_evd_wake(struct dap_evd *evd)
@@ -35,7 +44,6 @@ void dap_evd_wake(struct dap_evd *evd)
 	const uint64_t one = 1;
 	ssize_t n;
 
-	evd->notified = true;
 	if (!evd->waiting || evd->wake_fd < 0)
 		return;
 	n = write(evd->wake_fd, &one, sizeof(one));
@@ -50,8 +58,10 @@ static int append(struct dap_evd *evd, const struct dap_event *ev)
 		return -ENOSPC;
 	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
 	dap_evd_set_attention(evd);
-	if (!ev->unsignalled)
+	if (!ev->unsignalled) {
+		dap_evd_notify(evd);
 		dap_evd_wake(evd);
+	}
 	return 0;
 }
 
@@ -169,7 +179,7 @@ uint32_t dap_evd_collect(struct dap_evd *evd)
 		pthread_mutex_lock(&evd->lock);
 		dap_evd_put_stash(evd, &ev);
 		if (!ev.unsignalled)
-			evd->notified = true;
+			dap_evd_notify(evd);
 		room = dap_evd_stash_count(evd) < evd->soft_size;
 		pthread_mutex_unlock(&evd->lock);
 	}
@@ -187,10 +197,16 @@ bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
 /* What was just polled, unless something comes before it: then that, and this follows. */
 static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
-	if (dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) && dap_evd_put_stash(evd, polled))
-		dap_evd_take_soft(evd, ev);
-	else
+	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
+			 dap_evd_put_stash(evd, polled);
+
+	if (!set_aside) {
 		*ev = *polled;
+		return;
+	}
+	if (!polled->unsignalled)
+		dap_evd_notify(evd);
+	dap_evd_take_soft(evd, ev);
 }
 
 static int refuse(const struct dap_evd *evd)
@@ -203,7 +219,7 @@ static int refuse(const struct dap_evd *evd)
 }
 
 /* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
-int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+static int dequeue(struct dap_evd *evd, struct dap_event *ev)
 {
 	struct dap_event polled;
 	uint32_t limit;
@@ -226,6 +242,18 @@ int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
 		in_turn(evd, &polled, ev);
 	pthread_mutex_unlock(&evd->lock);
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
+}
+
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+{
+	int err;
+
+	pthread_mutex_lock(&evd->turn);
+	err = dequeue(evd, ev);
+	if (evd->unarmed)
+		dap_evd_cno_look(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return err;
 }
 
 void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)

@@ -66,6 +66,7 @@ static int begin(struct dap_evd *evd, uint32_t threshold)
 {
 	int err;
 
+	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
 	err = may_wait(evd, threshold);
 	if (!err)
@@ -76,17 +77,22 @@ static int begin(struct dap_evd *evd, uint32_t threshold)
 		dap_evd_set_attention(evd);
 	}
 	pthread_mutex_unlock(&evd->lock);
+	dap_evd_cno_update(evd);
+	pthread_mutex_unlock(&evd->turn);
 	return err;
 }
 
 static void end(struct dap_evd *evd)
 {
+	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
 	evd->waiting = false;
 	dap_evd_set_attention(evd);
 	if (evd->dead)
 		pthread_cond_broadcast(&evd->left);
 	pthread_mutex_unlock(&evd->lock);
+	dap_evd_cno_update(evd);
+	pthread_mutex_unlock(&evd->turn);
 }
 
 static uint32_t count(const struct dap_evd *evd)
@@ -120,9 +126,12 @@ static int judge(struct wait *w, uint32_t limit, bool timed_out)
 
 static int look(struct wait *w, bool timed_out)
 {
-	uint32_t limit = dap_evd_collect(w->evd);
+	uint32_t limit;
 	int ret;
 
+	pthread_mutex_lock(&w->evd->turn);
+	limit = dap_evd_collect(w->evd);
+	pthread_mutex_unlock(&w->evd->turn);
 	pthread_mutex_lock(&w->evd->lock);
 	ret = judge(w, limit, timed_out);
 	pthread_mutex_unlock(&w->evd->lock);

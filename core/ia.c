@@ -67,7 +67,7 @@ static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 		ia->async_evd = args->async_evd;
 		return 0;
 	}
-	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC,
+	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC, NULL,
 			     &ia->async_evd);
 	if (err)
 		return err;
@@ -210,6 +210,18 @@ static void destroy_evd(void *object, void *arg)
 	dap_evd_destroy(evd);
 }
 
+static void abort_cno(void *cno, void *arg)
+{
+	(void)arg;
+	dap_cno_abort(cno);
+}
+
+static void destroy_cno(void *cno, void *arg)
+{
+	(void)arg;
+	dap_cno_destroy(cno);
+}
+
 static void free_pz(void *pz, void *arg)
 {
 	(void)arg;
@@ -223,9 +235,10 @@ static void destroy_all(struct dap_ia *ia)
 		enum dap_type type;
 		void (*fn)(void *obj, void *arg);
 	} order[] = {
-		{DAP_EVD, abort_evd},	{DAP_PSP, destroy_sp},	{DAP_RSP, destroy_sp},
-		{DAP_CR, destroy_cr},	{DAP_EP, destroy_ep},	{DAP_RMR, free_rmr},
-		{DAP_LMR, destroy_lmr}, {DAP_EVD, destroy_evd},	{DAP_PZ, free_pz},
+		{DAP_EVD, abort_evd},	{DAP_CNO, abort_cno},	{DAP_PSP, destroy_sp},
+		{DAP_RSP, destroy_sp},	{DAP_CR, destroy_cr},	{DAP_EP, destroy_ep},
+		{DAP_RMR, free_rmr},	{DAP_LMR, destroy_lmr}, {DAP_EVD, destroy_evd},
+		{DAP_CNO, destroy_cno},	{DAP_PZ, free_pz},
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)

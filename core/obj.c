@@ -35,7 +35,7 @@ static struct pool pools[DAP_TYPES] = {
 	[DAP_LMR] = POOL(struct dap_lmr, 64),	[DAP_RMR] = POOL(struct dap_rmr, 64),
 	[DAP_EVD] = POOL(struct dap_evd, 64),	[DAP_EP] = POOL(struct dap_ep, 64),
 	[DAP_PSP] = POOL(struct dap_psp, 16),	[DAP_RSP] = POOL(struct dap_psp, 16),
-	[DAP_CR] = POOL(struct dap_cr, 64),
+	[DAP_CR] = POOL(struct dap_cr, 64),	[DAP_CNO] = POOL(struct dap_cno, 16),
 };
 
 const void *dap_dead_table[DAP_APIS];

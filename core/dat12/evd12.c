@@ -13,10 +13,11 @@ static bool is_qlen(const struct dap_ia *ia, DAT_COUNT qlen)
 	return qlen > 0 && (uint32_t)qlen <= ia->caps.max_evd_qlen;
 }
 
-DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
 			    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_cno *cno = dap_obj_get(cno_handle, DAP_CNO, ia);
 	struct dap_evd *evd;
 	int err;
 
@@ -24,13 +25,13 @@ DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAN
 		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!is_qlen(ia, qlen))
 		return dap12_bad_arg(2);
-	if (cno)
+	if (cno_handle != DAT_HANDLE_NULL && !cno)
 		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (!flags || flags & ~ALL_FLAGS)
 		return dap12_bad_arg(4);
 	if (!out)
 		return dap12_bad_arg(5);
-	err = dap_evd_create(ia, (uint32_t)qlen, flags, &evd);
+	err = dap_evd_create(ia, (uint32_t)qlen, flags, cno, &evd);
 	if (!err)
 		*out = evd;
 	return dap12_return(err);
@@ -68,16 +69,13 @@ DAT_RETURN dap12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 	return DAT_SUCCESS;
 }
 
-/* Enabled or not matters to CNOs alone. */
 static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
-	pthread_mutex_lock(&evd->lock);
-	evd->enabled = enabled;
-	pthread_mutex_unlock(&evd->lock);
+	dap_evd_set_enabled(evd, enabled);
 	return DAT_SUCCESS;
 }
 
@@ -89,6 +87,19 @@ DAT_RETURN dap12_evd_enable(DAT_EVD_HANDLE evd)
 DAT_RETURN dap12_evd_disable(DAT_EVD_HANDLE evd)
 {
 	return set_enabled(evd, false);
+}
+
+DAT_RETURN dap12_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	struct dap_cno *cno;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	cno = dap_obj_get(cno_handle, DAP_CNO, evd->obj.ia);
+	if (cno_handle != DAT_HANDLE_NULL && !cno)
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	return dap12_return(dap_evd_set_cno(evd, cno));
 }
 
 static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)

@@ -4,63 +4,15 @@
  * the code that its page has for it:
  *
  *	call				refused with
- *	cno_create			INSUFFICIENT_RESOURCES	(its page knows no model)
  *	srq_create, ep_create_with_srq	MODEL_NOT_SUPPORTED	(provider attribute srq_supported)
  *	ep_recv_query, ep_set_watermark	MODEL_NOT_SUPPORTED	(attributes ep_recv_info_supported,
  *								 srq_watermarks_supported)
- *	other calls on CNOs and SRQs	INVALID_HANDLE: there are none
- *	evd_modify_cno			INVALID_HANDLE unless it asks for no CNO
+ *	other calls on SRQs		INVALID_HANDLE: there are none
  *	lmr_create SHARED_VIRTUAL	MODEL_NOT_SUPPORTED	(core/lmr.c)
  */
 #include "core/dat12/slots.h"
 
 #define NOT_SUPPORTED dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
-
-DAT_RETURN dap12_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
-{
-	(void)agent;
-	if (!dap_obj_get(ia, DAP_IA, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
-	if (!cno)
-		return dap12_bad_arg(3);
-	return dap12_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_NONE));
-}
-
-DAT_RETURN dap12_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
-{
-	(void)cno;
-	(void)agent;
-	return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-}
-
-DAT_RETURN dap12_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
-{
-	(void)cno;
-	(void)mask;
-	(void)param;
-	return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-}
-
-DAT_RETURN dap12_cno_free(DAT_CNO_HANDLE cno)
-{
-	(void)cno;
-	return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-}
-
-DAT_RETURN dap12_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd)
-{
-	(void)cno;
-	(void)timeout;
-	(void)evd;
-	return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-}
-
-DAT_RETURN dap12_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno)
-{
-	if (!dap_obj_get(evd, DAP_EVD, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
-	return cno == DAT_HANDLE_NULL ? DAT_SUCCESS : dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-}
 
 DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 				    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,

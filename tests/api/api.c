@@ -48,6 +48,7 @@ void api_open(struct api *a)
 				 DAT_MEM_PRIV_ALL_FLAG, &a->lmr, &a->lmr_context, &a->rmr_context,
 				 NULL, NULL));
 	assert_ok(dat_rmr_create(a->pz, &a->rmr));
+	assert_ok(dat_cno_create(a->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &a->cno));
 }
 
 void api_close(struct api *a)
@@ -58,6 +59,7 @@ void api_close(struct api *a)
 
 void api_close_gracefully(struct api *a)
 {
+	assert_ok(dat_cno_free(a->cno));
 	assert_ok(dat_rmr_free(a->rmr));
 	assert_ok(dat_lmr_free(a->lmr));
 	assert_ok(dat_ep_free(a->ep));

@@ -21,6 +21,7 @@ struct api {
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
+	DAT_CNO_HANDLE cno;		/* nothing triggers it */
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ATTR ia_attr;

@@ -9,7 +9,7 @@
 
 static struct api t, other;
 
-enum kind { IA, PZ, EVD, CONN_EVD, EP, LMR, RMR, KINDS };
+enum kind { IA, PZ, EVD, CONN_EVD, EP, LMR, RMR, CNO, KINDS };
 
 static struct {			/* of t, freed in setup */
 	DAT_HANDLE handle[KINDS];
@@ -24,6 +24,7 @@ static union {
 	DAT_EP_PARAM ep;
 	DAT_LMR_PARAM lmr;
 	DAT_RMR_PARAM rmr;
+	DAT_CNO_PARAM cno;
 	DAT_PZ_PARAM pz;
 	DAT_EVENT event;
 	DAT_CONTEXT context;
@@ -52,6 +53,7 @@ CALL(evd_create, dat_evd_create(h, 4, NULL, DAT_EVD_DTO_FLAG, &out.handle))
 CALL(evd_create_cno, dat_evd_create(t.ia, 4, h, DAT_EVD_DTO_FLAG, &out.handle))
 CALL(evd_query, dat_evd_query(h, DAT_EVD_FIELD_ALL, &out.evd))
 CALL(evd_modify_cno, dat_evd_modify_cno(h, NULL))
+CALL(evd_modify_cno_cno, dat_evd_modify_cno(t.evd, h))
 CALL(evd_enable, dat_evd_enable(h))
 CALL(evd_disable, dat_evd_disable(h))
 CALL(evd_wait, dat_evd_wait(h, 0, 1, &out.event, &nmore))
@@ -97,7 +99,11 @@ CALL(rsp_create_evd, dat_rsp_create(t.ia, 45678, t.ep, h, &out.handle))
 CALL(psp_free, dat_psp_free(h))
 CALL(rsp_free, dat_rsp_free(h))
 CALL(cr_reject, dat_cr_reject(h))
+CALL(cno_create, dat_cno_create(h, DAT_OS_WAIT_PROXY_AGENT_NULL, &out.handle))
 CALL(cno_free, dat_cno_free(h))
+CALL(cno_query, dat_cno_query(h, DAT_CNO_FIELD_ALL, &out.cno))
+CALL(cno_wait, dat_cno_wait(h, 0, &out.handle))
+CALL(cno_modify_agent, dat_cno_modify_agent(h, DAT_OS_WAIT_PROXY_AGENT_NULL))
 CALL(srq_free, dat_srq_free(h))
 CALL(ep_disconnect, dat_ep_disconnect(h, DAT_CLOSE_ABRUPT_FLAG))
 CALL(ep_reset, dat_ep_reset(h))
@@ -160,8 +166,9 @@ static const struct call {
 } calls[] = {
 #define C(fn, kind, flags) {#fn, fn, kind, flags}
 	C(ia_query, IA, ANY_IA), C(ia_close, IA, ANY_IA), C(evd_create, IA, ANY_IA),
-	C(evd_create_cno, IA, NULL_OK | NO_KIND), C(evd_query, EVD, ANY_IA),
-	C(evd_modify_cno, EVD, ANY_IA), C(evd_enable, EVD, ANY_IA), C(evd_disable, EVD, ANY_IA),
+	C(evd_create_cno, CNO, NULL_OK), C(evd_query, EVD, ANY_IA),
+	C(evd_modify_cno, EVD, ANY_IA), C(evd_modify_cno_cno, CNO, NULL_OK),
+	C(evd_enable, EVD, ANY_IA), C(evd_disable, EVD, ANY_IA),
 	C(evd_wait, EVD, ANY_IA), C(evd_resize, EVD, ANY_IA), C(evd_dequeue, EVD, ANY_IA),
 	C(evd_free, EVD, ANY_IA), C(evd_set_unwaitable, EVD, ANY_IA),
 	C(evd_clear_unwaitable, EVD, ANY_IA), C(post_se, CONN_EVD, ANY_IA),
@@ -178,7 +185,9 @@ static const struct call {
 	C(rmr_bind_ep, EP, 0), C(psp_create, IA, ANY_IA), C(psp_create_evd, CONN_EVD, 0),
 	C(rsp_create, IA, ANY_IA), C(rsp_create_ep, EP, NULL_OK), C(rsp_create_evd, CONN_EVD, 0),
 	C(psp_free, IA, NO_KIND), C(rsp_free, IA, NO_KIND), C(cr_reject, IA, NO_KIND),
-	C(cno_free, IA, NO_KIND), C(srq_free, IA, NO_KIND), C(ep_disconnect, EP, ANY_IA),
+	C(cno_create, IA, ANY_IA), C(cno_free, CNO, ANY_IA), C(cno_query, CNO, ANY_IA),
+	C(cno_wait, CNO, ANY_IA), C(cno_modify_agent, CNO, ANY_IA),
+	C(srq_free, IA, NO_KIND), C(ep_disconnect, EP, ANY_IA),
 	C(ep_reset, EP, ANY_IA), C(get_context, IA, ANY_TYPE | ANY_IA),
 	C(set_context, IA, ANY_TYPE | ANY_IA), C(get_type, IA, ANY_TYPE | ANY_IA),
 #undef C
@@ -189,7 +198,7 @@ static DAT_HANDLE of(const struct api *a, unsigned int kind)
 {
 	const DAT_HANDLE handle[KINDS] = {
 		[IA] = a->ia, [PZ] = a->pz, [EVD] = a->evd, [CONN_EVD] = a->conn_evd,
-		[EP] = a->ep, [LMR] = a->lmr, [RMR] = a->rmr};
+		[EP] = a->ep, [LMR] = a->lmr, [RMR] = a->rmr, [CNO] = a->cno};
 
 	return handle[kind];
 }
@@ -237,7 +246,8 @@ Test(handles, each_call__null)
 Test(handles, each_call__freed)
 {
 	static const char *const names[KINDS] = {"freed IA", "freed PZ", "freed EVD",
-						 "freed EVD", "freed EP", "freed LMR", "freed RMR"};
+						 "freed EVD", "freed EP", "freed LMR", "freed RMR",
+						 "freed CNO"};
 
 	for (const struct call *c = calls; c < calls + CALLS; c++) {
 		for (unsigned int k = 0; k < KINDS; k++)
@@ -255,7 +265,7 @@ static bool is_good(const struct call *c, unsigned int kind)
 Test(handles, each_call__other_type)
 {
 	static const char *const names[KINDS] = {"an IA", "a PZ", "an EVD", "an EVD", "an EP",
-						 "an LMR", "an RMR"};
+						 "an LMR", "an RMR", "a CNO"};
 
 	for (const struct call *c = calls; c < calls + CALLS; c++) {
 		for (unsigned int k = 0; k < KINDS; k++) {
@@ -291,7 +301,8 @@ Test(handles, get_handle_type__each)
 	static const DAT_HANDLE_TYPE types[KINDS] = {
 		[IA] = DAT_HANDLE_TYPE_IA, [PZ] = DAT_HANDLE_TYPE_PZ, [EVD] = DAT_HANDLE_TYPE_EVD,
 		[CONN_EVD] = DAT_HANDLE_TYPE_EVD, [EP] = DAT_HANDLE_TYPE_EP,
-		[LMR] = DAT_HANDLE_TYPE_LMR, [RMR] = DAT_HANDLE_TYPE_RMR};
+		[LMR] = DAT_HANDLE_TYPE_LMR, [RMR] = DAT_HANDLE_TYPE_RMR,
+		[CNO] = DAT_HANDLE_TYPE_CNO};
 	DAT_HANDLE_TYPE type;
 
 	for (unsigned int k = 0; k < KINDS; k++) {
