@@ -4,6 +4,7 @@
  * second, gets back all that it had posted, once each, and keeps nothing.
  */
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "tests/e2e/peer.h"
 
@@ -217,6 +218,7 @@ Test(death_kill, between_our_accept_and_established)
 	DAT_CR_HANDLE cr;
 	struct card card;
 	uint64_t since;
+	int status;
 
 	warm_up(&before);
 	for (int lap = 0; lap < 3; lap++) {
@@ -227,6 +229,7 @@ Test(death_kill, between_our_accept_and_established)
 		card_swap(peer.sock, &s, &card, true);
 		cr = end_request(&s);
 		kill(peer.pid, SIGSTOP);
+		same(waitpid(peer.pid, &status, WUNTRACED), peer.pid);	/* each thread of it */
 		must(dat_cr_accept(cr, s.ep, 0, NULL));
 		same(end_state(s.ep), DAT_EP_STATE_COMPLETION_PENDING);
 		since = th_now_ms();

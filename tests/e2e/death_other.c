@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes that stop for a while, leave without a word, fork, or leave at the same time as we do. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -243,25 +242,35 @@ static void still_works(uint64_t seed)
 	rig_empty(t.conn_evd);
 }
 
-enum child_does { CHILD_EXITS, CHILD_EXITS_AT_ONCE, CHILD_EXECS, CHILD_CLOSES };
+static void child_work(int what)
+{
+	struct end x, y;
 
-/* A child of a consumer has no business with its objects, but may touch and even close them. */
-static void child_of(enum child_does what)
+	if (what == 1)
+		execl("/bin/true", "true", NULL);
+	if (what == 2) {		/* what it inherited is the parent's; it may have its own */
+		pair_open(&x, &y);
+		fill(x.mem, 5000, 1);
+		must(do_write(&x, 3, 0, far(&y, 20000, 5000), 0));
+		took(x.req_evd, 3, DAT_DTO_SUCCESS);
+		check(filled(y.mem + 20000, 5000, 1));
+		end_free(&x);
+		took_conn(&y, y.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		end_free(&y);
+	}
+	_exit(0);
+}
+
+static void child_of_ours(int what)
 {
 	pid_t pid;
 	int status;
 
-	fflush(NULL);
 	pid = fork();
 	check(pid >= 0);
 	if (!pid) {
-		if (what == CHILD_EXITS_AT_ONCE)
-			_exit(0);
-		if (what == CHILD_EXECS)
-			execl("/bin/true", "true", NULL);
-		if (what == CHILD_CLOSES)
-			dat_ia_close(s.ia, DAT_CLOSE_ABRUPT_FLAG);
-		_exit(0);
+		rig_second();
+		child_work(what);
 	}
 	still_works((uint64_t)pid);
 	check(TH_WITHIN(SOON_MS, waitpid(pid, &status, WNOHANG) == pid));
@@ -272,20 +281,11 @@ static void child_of(enum child_does what)
 Test(death_other, fork__child_leaves_parent_alone)
 {
 	pair_open(&s, &t);
-	for (int i = 0; i < 3; i++) {
-		child_of(CHILD_EXITS_AT_ONCE);
-		child_of(CHILD_EXECS);
-	}
+	for (int i = 0; i < 9; i++)
+		child_of_ours(i % 3);
 	end_free(&s);
 	took_conn(&t, t.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	end_free(&t);
-}
-
-Test(death_other, fork__child_closes_what_it_inherited)
-{
-	pair_open(&s, &t);
-	child_of(CHILD_CLOSES);
-	end_close(&t);
 }
 
 /* A child that lives on, until this process closes its end of the pipe, keeps no connection alive. */

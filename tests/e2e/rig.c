@@ -230,6 +230,11 @@ DAT_EP_STATE end_state(DAT_EP_HANDLE ep)
 
 /* ---- the second process ---- */
 
+void rig_second(void)
+{
+	second = true;
+}
+
 struct start {
 	int (*fn)(int sock, void *arg);
 	void *arg;
@@ -239,7 +244,7 @@ static int peer_main(int sock, void *arg)
 {
 	const struct start *start = arg;
 
-	second = true;
+	rig_second();
 	return start->fn(sock, start->arg);
 }
 

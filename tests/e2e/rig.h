@@ -117,6 +117,7 @@ bool all_bytes(const void *mem, size_t len, int value);
 
 /* Forked before any IA is opened here. In it, what must hold and does not ends it. */
 void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
+void rig_second(void);			/* this is a process that the test has forked itself */
 void peer_done(struct th_child *child);		/* it ends by itself with status 0 */
 
 /* fds, threads, and maps within some slack, are not more than they were. */
