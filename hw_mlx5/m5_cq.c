@@ -3,7 +3,7 @@
 /*
  * Completion queues: their life, and their events.
  *
- * An EVD of n events gets a CQ of at least 2n and n + 64 entries. What is over n is for
+ * An EVD of n events gets a CQ of at least 3n and n + 64 entries. What is over n is for
  * completions that the consumer does not count: the hidden ones of suppressed work. Each endpoint
  * reserves as many as it can have there at a time (m5_qp.c), and is refused where there is no more
  * room, so that a CQ is never overrun by what the consumer can not see.
@@ -47,9 +47,9 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	struct m5_cq *cq = m5_cq(evd), new = { .dir = ia->dir };
 	int err;
 
-	if (entries > ia->dev.max_cqe / 2)
+	if (entries > ia->dev.max_cqe / 4)
 		return -ENOMEM;
-	new.log = log2_up(entries + (entries > SPARE ? entries : SPARE));
+	new.log = log2_up(entries + (2 * entries > SPARE ? 2 * entries : SPARE));
 	new.mask = (1u << new.log) - 1;
 	new.room = new.mask + 1 - entries;
 	new.soft = ia->inline_model ? ia->ctl->soft : NULL;

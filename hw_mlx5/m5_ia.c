@@ -65,7 +65,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_rdma_read_in = least(dev->max_rd_in, 128);
 	caps->max_rdma_read_out = least(dev->max_rd_out, 128);
 	caps->max_evds = dev->max_cq;
-	caps->max_evd_qlen = dev->max_cqe / 2;
+	caps->max_evd_qlen = dev->max_cqe / 4;
 	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = M5_MAX_IOV;
 	caps->max_lmrs = caps->max_rmrs = dev->max_mkey;
 	caps->max_pzs = dev->max_pd;
