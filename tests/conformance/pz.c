@@ -78,6 +78,18 @@ STATEMENT(pz_free__handle_is_dead_afterwards, dat_pz_free, DESCRIPTION)
 	side_close(&s);
 }
 
+STATEMENT(pz_query__mask_out_of_range, dat_pz_query, RETURNS)
+{
+	DAT_PZ_PARAM param;
+	struct side s;
+
+	side_open(&s);
+	must_be(DAT_INVALID_PARAMETER,
+		dat_pz_query(s.pz, (DAT_PZ_PARAM_MASK)(DAT_PZ_FIELD_ALL + 1), &param));
+	must_be(DAT_INVALID_PARAMETER, dat_pz_query(s.pz, DAT_PZ_FIELD_ALL, NULL));
+	side_close(&s);
+}
+
 /* Memory of one zone is closed to endpoints of another, whatever the rights. */
 STATEMENT(pz_create__keeps_other_zones_out, dat_pz_create, DESCRIPTION)
 {

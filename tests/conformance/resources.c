@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls that need memory, with each of their allocations failing in turn: the call says so, and
+ * does what it should as soon as there is memory.
+ */
+#include <string.h>
+
+#include "tests/conformance/fixture.h"
+
+#define MOST 400		/* allocations of one call */
+
+struct row {
+	DAT_RETURN (*call)(void);
+	void (*undo)(void);
+};
+
+static struct side s, peer;
+static DAT_HANDLE made;
+static DAT_EVD_HANDLE async;
+static DAT_CONN_QUAL qual;
+static DAT_EP_HANDLE joined;
+
+static void each_failure(const void *arg)
+{
+	const struct row *row = arg;
+	bool seen = false;
+	DAT_RETURN ret;
+
+	two_open(&s, &peer);
+	joined = s.ep;
+	s.ep = side_ep(&s, NULL);
+	for (unsigned long n = 1; n < MOST; n++) {
+		unsigned long asked;
+
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
+		ret = row->call();
+		asked = th_fail_stop();
+		if (ret == DAT_SUCCESS) {
+			row->undo();
+			if (asked < n)
+				break;
+			continue;
+		}
+		if (!is(ret, DAT_INSUFFICIENT_RESOURCES))
+			conform_fail(__FILE__, __LINE__, "without the %lu. it is %s (0x%08x)", n,
+				     code_name(DAT_GET_TYPE(ret)), ret);
+		seen = true;
+	}
+	must_be(DAT_SUCCESS, ret);
+	if (!seen)
+		skip("nothing that this call allocates can fail");
+}
+
+static DAT_RETURN open_ia(void)
+{
+	async = DAT_HANDLE_NULL;
+	return dat_ia_open((DAT_NAME_PTR)(uintptr_t)conform_options.ia, 8, &async, &made);
+}
+
+static void close_ia(void)
+{
+	must(dat_ia_close(made, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+static DAT_RETURN make_evd(void)
+{
+	return dat_evd_create(s.ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &made);
+}
+
+static void free_evd(void)
+{
+	must(dat_evd_free(made));
+}
+
+static DAT_RETURN make_cno(void)
+{
+	DAT_RETURN ret = dat_cno_create(s.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made);
+	static bool began;
+
+	/* With all memory there it is the answer of one that has no CNOs. */
+	if (!began && ret != DAT_SUCCESS && dat_cno_create(s.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made)) {
+		conform_note("dat_cno_create", ret);
+		skip("dat_cno_create answers INSUFFICIENT_RESOURCES, which its page allows");
+	}
+	began = true;
+	return ret;
+}
+
+static void free_cno(void)
+{
+	must(dat_cno_free(made));
+}
+
+static DAT_RETURN grow_evd(void)
+{
+	return dat_evd_resize(s.soft_evd, 4000);
+}
+
+static void shrink_evd(void)
+{
+	must(dat_evd_resize(s.soft_evd, 8));
+}
+
+static DAT_RETURN make_pz(void)
+{
+	return dat_pz_create(s.ia, &made);
+}
+
+static void free_pz(void)
+{
+	must(dat_pz_free(made));
+}
+
+static DAT_RETURN make_ep(void)
+{
+	DAT_EP_ATTR attr = side_attr();
+
+	return dat_ep_create(s.ia, s.pz, s.recv_evd, s.req_evd, s.conn_evd, &attr, &made);
+}
+
+static void free_ep(void)
+{
+	must(dat_ep_free(made));
+}
+
+static DAT_RETURN make_lmr(void)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = s.mem };
+	DAT_LMR_CONTEXT lc;
+	DAT_RMR_CONTEXT rc;
+	DAT_VLEN size;
+	DAT_VADDR at;
+
+	return dat_lmr_create(s.ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, s.pz, DAT_MEM_PRIV_ALL_FLAG,
+			      &made, &lc, &rc, &size, &at);
+}
+
+static void free_lmr(void)
+{
+	must(dat_lmr_free(made));
+}
+
+static DAT_RETURN make_rmr(void)
+{
+	return dat_rmr_create(s.pz, &made);
+}
+
+static void free_rmr(void)
+{
+	must(dat_rmr_free(made));
+}
+
+static DAT_RETURN make_psp(void)
+{
+	return dat_psp_create(s.ia, some_qual(10), s.cr_evd, DAT_PSP_CONSUMER_FLAG, &made);
+}
+
+static DAT_RETURN make_any_psp(void)
+{
+	return dat_psp_create_any(s.ia, &qual, s.cr_evd, DAT_PSP_CONSUMER_FLAG, &made);
+}
+
+static void free_psp(void)
+{
+	must(dat_psp_free(made));
+}
+
+static DAT_RETURN make_rsp(void)
+{
+	return dat_rsp_create(s.ia, some_qual(10), s.ep, s.cr_evd, &made);
+}
+
+static void free_rsp(void)
+{
+	must(dat_rsp_free(made));
+}
+
+static DAT_RETURN connect_it(void)
+{
+	return dat_ep_connect(s.ep, side_address(&s), some_qual(11), SOON, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static DAT_RETURN dup_connect_it(void)
+{
+	return dat_ep_dup_connect(s.ep, joined, SOON, 0, NULL, DAT_QOS_BEST_EFFORT);
+}
+
+static void disconnect_it(void)
+{
+	must(dat_ep_disconnect(s.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took(s.conn_evd);	/* whichever came first, this end or that of the peer's patience */
+	must(dat_ep_reset(s.ep));
+}
+
+static DAT_RETURN make_srq(void)
+{
+	DAT_SRQ_ATTR attr = { 8, 1, DAT_SRQ_LW_DEFAULT };
+
+	if (!s.attr.srq_supported)
+		skip("srq_supported is false: dat_srq_create answers MODEL_NOT_SUPPORTED");
+	return dat_srq_create(s.ia, s.pz, &attr, &made);
+}
+
+static void free_srq(void)
+{
+	must(dat_srq_free(made));
+}
+
+#define ROW(name_, call_, undo_)                                                                   \
+	static DAT_RETURN name_##_noted(void)                                                      \
+	{                                                                                          \
+		return conform_tried(call_(), "dat_" #name_ "()");                                 \
+	}                                                                                          \
+	static const struct row name_##_row = { name_##_noted, undo_ };                            \
+	STATEMENT_ROW(name_##__no_memory, dat_##name_, RETURNS, each_failure, &name_##_row)
+
+ROW(ia_open, open_ia, close_ia);
+ROW(evd_create, make_evd, free_evd);
+ROW(cno_create, make_cno, free_cno);
+ROW(evd_resize, grow_evd, shrink_evd);
+ROW(pz_create, make_pz, free_pz);
+ROW(ep_create, make_ep, free_ep);
+ROW(lmr_create, make_lmr, free_lmr);
+ROW(rmr_create, make_rmr, free_rmr);
+ROW(psp_create, make_psp, free_psp);
+ROW(psp_create_any, make_any_psp, free_psp);
+ROW(rsp_create, make_rsp, free_rsp);
+ROW(ep_connect, connect_it, disconnect_it);
+ROW(ep_dup_connect, dup_connect_it, disconnect_it);
+ROW(srq_create, make_srq, free_srq);
