@@ -33,6 +33,7 @@ void dap_pz_drop(struct dap_pz *pz);
 struct dap_lmr_args {
 	enum dap_mem_type mem_type;
 	void *region;			/* address; struct dap_lmr for DAP_MEM_LMR */
+	const void *cookie;		/* DAP_MEM_SHARED_VIRTUAL: DAP_COOKIE_SIZE bytes */
 	uint64_t length;
 	struct dap_pz *pz;
 	uint32_t priv;

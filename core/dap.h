@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "core/err.h"
+#include "core/shared.h"
 
 struct dap_hw;
 struct dap_cm;
@@ -163,6 +164,8 @@ struct dap_lmr {
 	enum dap_mem_type mem_type;
 	void *region;			/* the address or LMR handle it was made of */
 	uint64_t reg_addr, reg_size;	/* what was really registered */
+	int shared_fd;			/* stands for it among the users of cookie; or -1 */
+	char cookie[DAP_COOKIE_SIZE];	/* DAP_MEM_SHARED_VIRTUAL */
 };
 
 struct dap_rmr {

@@ -2,6 +2,8 @@
 /* Local Memory Regions, and the directory that finds one by its context. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core/api.h"
 #include "core/hw.h"
@@ -42,28 +44,22 @@ static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
 	__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], NULL, __ATOMIC_RELEASE);
 }
 
-static int describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
+static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
 {
 	const struct dap_lmr *base = args->region;
 
-	switch (args->mem_type) {
-	case DAP_MEM_VIRTUAL:
-		lmr->addr = (uintptr_t)args->region;
-		lmr->length = args->length;
-		break;
-	case DAP_MEM_LMR:
+	if (args->mem_type == DAP_MEM_LMR) {
 		lmr->addr = base->addr;
 		lmr->length = base->length;
-		break;
-	default:
-		/* DAP_MEM_SHARED_VIRTUAL: the pages that a cookie names would be found here. */
-		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
+	} else {
+		lmr->addr = (uintptr_t)args->region;
+		lmr->length = args->length;
 	}
+	lmr->shared_fd = -1;
 	lmr->mem_type = args->mem_type;
 	lmr->region = args->region;
 	lmr->priv = args->priv;
 	lmr->pz = args->pz;
-	return 0;
 }
 
 static int check_range(const struct dap_lmr *lmr)
@@ -76,6 +72,26 @@ static int check_range(const struct dap_lmr *lmr)
 	    lmr->length - 1 > UINT64_MAX - lmr->addr)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
 	return 0;
+}
+
+static int share(struct dap_lmr *lmr, const void *cookie)
+{
+	int fd;
+
+	memcpy(lmr->cookie, cookie, sizeof(lmr->cookie));
+	fd = dap_shared_enter(lmr->cookie, lmr->addr, lmr->length);
+	if (fd == -EXDEV || fd == -EEXIST)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
+	if (fd < 0)
+		return dap_err_from_errno(fd);
+	lmr->shared_fd = fd;
+	return 0;
+}
+
+static void unshare_it(struct dap_lmr *lmr)
+{
+	if (lmr->shared_fd >= 0)
+		close(lmr->shared_fd);
 }
 
 static int register_it(struct dap_lmr *lmr)
@@ -103,12 +119,14 @@ int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct da
 
 	if (!lmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	err = describe(lmr, args);
-	if (!err)
-		err = check_range(lmr);
+	describe(lmr, args);
+	err = check_range(lmr);
+	if (!err && args->mem_type == DAP_MEM_SHARED_VIRTUAL)
+		err = share(lmr, args->cookie);
 	if (!err)
 		err = register_it(lmr);
 	if (err) {
+		unshare_it(lmr);
 		dap_obj_free(lmr);
 		return err;
 	}
@@ -123,6 +141,7 @@ void dap_lmr_destroy(struct dap_lmr *lmr)
 
 	leave(ia, lmr);
 	ia->hw->lmr_destroy(lmr);
+	unshare_it(lmr);
 	dap_pz_drop(lmr->pz);
 	dap_obj_free(lmr);
 }

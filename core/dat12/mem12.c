@@ -5,6 +5,7 @@
 
 _Static_assert(DAP_PRIV_ALL == (int)DAT_MEM_PRIV_ALL_FLAG &&
 	       DAP_PRIV_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG, "rights are DAT's");
+_Static_assert(DAP_COOKIE_SIZE == DAT_LMR_COOKIE_SIZE, "a cookie is DAT's");
 _Static_assert(DAP_MEM_LMR == (int)DAT_MEM_TYPE_LMR &&
 	       DAP_MEM_SHARED_VIRTUAL == (int)DAT_MEM_TYPE_SHARED_VIRTUAL, "types are DAT's");
 
@@ -62,6 +63,9 @@ static int read_region(const struct dap_ia *ia, DAT_MEM_TYPE type, DAT_REGION_DE
 		break;
 	case DAT_MEM_TYPE_SHARED_VIRTUAL:
 		args->region = region.for_shared_memory.virtual_address;
+		args->cookie = region.for_shared_memory.shared_memory_id;
+		if (!args->cookie)
+			return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 		break;
 	default:
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
@@ -116,7 +120,7 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 
 DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
-	const struct dap_lmr *lmr = dap_obj_get(handle, DAP_LMR, NULL);
+	struct dap_lmr *lmr = dap_obj_get(handle, DAP_LMR, NULL);
 
 	if (!lmr)
 		return dap12_bad_handle(DAP_SUB_HANDLE_LMR);
@@ -130,6 +134,8 @@ DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 		.mem_priv = lmr->priv, .lmr_context = lmr->lmr_context,
 		.rmr_context = lmr->rmr_context, .registered_size = lmr->reg_size,
 		.registered_address = lmr->reg_addr};
+	if (lmr->mem_type == DAP_MEM_SHARED_VIRTUAL)
+		param->region_desc.for_shared_memory.shared_memory_id = &lmr->cookie;
 	return DAT_SUCCESS;
 }
 

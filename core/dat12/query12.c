@@ -62,7 +62,8 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.provider_version_minor = MINOR,
 		.dapl_version_major = 1,
 		.dapl_version_minor = 2,
-		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR,
+		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
+			DAT_MEM_TYPE_SHARED_VIRTUAL,
 		.iov_ownership_on_return = DAT_IOV_CONSUMER,
 		.dat_qos_supported = DAT_QOS_BEST_EFFORT,
 		.completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |

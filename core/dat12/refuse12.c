@@ -8,7 +8,6 @@
  *	ep_recv_query, ep_set_watermark	MODEL_NOT_SUPPORTED	(attributes ep_recv_info_supported,
  *								 srq_watermarks_supported)
  *	other calls on SRQs		INVALID_HANDLE: there are none
- *	lmr_create SHARED_VIRTUAL	MODEL_NOT_SUPPORTED	(core/lmr.c)
  */
 #include "core/dat12/slots.h"
 
