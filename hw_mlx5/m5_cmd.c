@@ -72,6 +72,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.num_ports = (uint8_t)field(c->ports, 0, 8),
 		.bf = field(c->bf, 31, 1) != 0,
+		.cq_resize = field(c->flags44, 30, 1) != 0,
 		.bf_half = (uint16_t)((1u << field(c->bf, 16, 4)) / 2),
 	};
 }
@@ -127,4 +128,21 @@ int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **o
 	};
 
 	return m5_cmd_create(ctl, &in, sizeof(in), obj, cqn);
+}
+
+int m5_cmd_cq_resize(struct m5_ctl *ctl, struct m5_obj *obj, uint32_t cqn,
+		     const struct m5_cq_param *p)
+{
+	struct m5_create_cq_in in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_MODIFY_CQ),
+		.hdr.op_mod = cpu_to_be16(M5_MODIFY_CQ_RESIZE),
+		.cqn = cpu_to_be32(cqn),
+		.field_select = cpu_to_be32(7),
+		.cqc.size_uar = cpu_to_be32(p->log_size << 24 | p->uar_page),
+		.umem_id = cpu_to_be32(p->umem_id),
+		.umem_valid = cpu_to_be32(1u << 31),
+	};
+	struct m5_obj_out out = { 0 };
+
+	return m5_cmd_obj(ctl, obj, &in, sizeof(in), &out, sizeof(out));
 }

@@ -18,7 +18,7 @@ struct m5_dev_caps {
 	unsigned int klm_slots;		/* largest KLM list */
 	uint8_t umr_fence;		/* fm_ce_se bits that follow a change of a key */
 	uint8_t num_ports;
-	bool bf;
+	bool bf, cq_resize;
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };
 
@@ -50,6 +50,10 @@ struct m5_cq_param {
 	uint64_t dbrec;			/* offset in the umem; the ring begins at 0 */
 };
 int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **obj, uint32_t *cqn);
+
+/* The CQ goes on in another ring; the last CQE of the old one is M5_CQE_RESIZE. */
+int m5_cmd_cq_resize(struct m5_ctl *ctl, struct m5_obj *obj, uint32_t cqn,
+		     const struct m5_cq_param *p);
 
 struct m5_qp_param {
 	uint32_t pdn, uar_page, send_cqn, recv_cqn, uidx;

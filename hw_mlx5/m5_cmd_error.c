@@ -39,6 +39,7 @@ static const struct {
 	{ M5_CMD_DESTROY_UMEM, "DESTROY_UMEM" },
 };
 
+/* No argument of the consumer's reaches a command unchecked: what is bad or wrong here is our own. */
 static const struct {
 	uint8_t status;
 	int err;
@@ -47,19 +48,19 @@ static const struct {
 	{ 0x00, 0, "OK" },
 	{ 0x01, -EIO, "internal error" },
 	{ 0x02, -EOPNOTSUPP, "unknown command" },
-	{ 0x03, -EINVAL, "bad parameter" },
+	{ 0x03, -EIO, "bad parameter" },
 	{ 0x04, -EIO, "bad system state" },
-	{ 0x05, -EINVAL, "bad or missing object" },
+	{ 0x05, -EIO, "bad or missing object" },
 	{ 0x06, -EBUSY, "object in use" },
 	{ 0x08, -ENOMEM, "limit exceeded" },
-	{ 0x09, -EINVAL, "object in the wrong state" },
-	{ 0x0a, -EINVAL, "bad index" },
+	{ 0x09, -EIO, "object in the wrong state" },
+	{ 0x0a, -EIO, "bad index" },
 	{ 0x0f, -ENOMEM, "out of resources" },
-	{ 0x10, -EINVAL, "QP in the wrong state" },
-	{ 0x30, -EINVAL, "bad packet" },
+	{ 0x10, -EIO, "QP in the wrong state" },
+	{ 0x30, -EIO, "bad packet" },
 	{ 0x40, -ENOMEM, "too many outstanding CQEs" },
-	{ 0x50, -EINVAL, "bad input length" },
-	{ 0x51, -EINVAL, "bad output length" },
+	{ 0x50, -EIO, "bad input length" },
+	{ 0x51, -EIO, "bad output length" },
 };
 
 const char *m5_cmd_name(unsigned int opcode)

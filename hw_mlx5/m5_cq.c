@@ -5,8 +5,8 @@
  *
  * An EVD of n events gets a CQ of at least 3n and n + 64 entries. What is over n is for
  * completions that the consumer does not count: the hidden ones of suppressed work. Each endpoint
- * reserves as many as it can have there at a time (m5_qp.c), and is refused where there is no more
- * room, so that a CQ is never overrun by what the consumer can not see.
+ * reserves as many as it can have there at a time (m5_qp.c), and the CQ grows where there is no
+ * more room (m5_resize.c), so that it is never overrun by what the consumer can not see.
  */
 #include <errno.h>
 
@@ -14,12 +14,13 @@
 #include "hw_mlx5/m5_ops.h"
 #include "softnic/softnic.h"
 
-#define SPARE 64u
 #define DBREC_BYTES 64u
 
-static unsigned int log2_up(unsigned int n)
+unsigned int m5_cq_log(unsigned int entries)
 {
-	return n > 1 ? 32u - (unsigned int)__builtin_clz(n - 1) : 0;
+	unsigned int n = entries + (2 * entries > 64 ? 2 * entries : 64);
+
+	return 32u - (unsigned int)__builtin_clz(n - 1);
 }
 
 static void ring_init(struct m5_cq *cq)
@@ -49,7 +50,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 
 	if (entries > ia->dev.max_cqe / 4)
 		return -ENOMEM;
-	new.log = log2_up(entries + (2 * entries > SPARE ? 2 * entries : SPARE));
+	new.log = m5_cq_log(entries);
 	new.mask = (1u << new.log) - 1;
 	new.room = new.mask + 1 - entries;
 	new.soft = ia->inline_model ? ia->ctl->soft : NULL;
@@ -72,17 +73,6 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	return 0;
 }
 
-int m5_cq_resize(struct dap_evd *evd, unsigned int entries)
-{
-	struct m5_cq *cq = m5_cq(evd);
-
-	/* Room that is there is used; the ring itself does not grow. */
-	if (entries > cq->mask + 1 || cq->mask + 1 - entries < cq->reserved)
-		return -ENOMEM;
-	cq->room = cq->mask + 1 - entries;
-	return 0;
-}
-
 int m5_cq_destroy(struct dap_evd *evd)
 {
 	struct m5_ia *ia = m5_ia(evd->obj.ia);
@@ -92,6 +82,8 @@ int m5_cq_destroy(struct dap_evd *evd)
 	if (cq->ch)
 		ia->ctl->ops->evch_destroy(cq->ch);
 	cq->ch = NULL;
+	if (cq->grown.base)
+		m5_mem_free(ia->ctl, &cq->grown);
 	m5_mem_free(ia->ctl, &cq->mem);
 	pthread_mutex_destroy(&cq->mutex);
 	return err;

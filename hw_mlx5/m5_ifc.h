@@ -228,9 +228,10 @@ WIRE_SIZE(struct m5_cqc, 64);
 WIRE_AT(struct m5_cqc, consumer, 0x28);
 WIRE_AT(struct m5_cqc, dbr_addr, 0x38);
 
-struct m5_create_cq_in {
+struct m5_create_cq_in {		/* also MODIFY_CQ */
 	struct m5_in_hdr hdr;
-	be32_t rsvd[2];			/* MODIFY_CQ: cqn 23:0; field select */
+	be32_t cqn;			/* 23:0, MODIFY_CQ only, as the next */
+	be32_t field_select;		/* of a resize: log size 0, page offset 1, page size 2 */
 	struct m5_cqc cqc;
 	be64_t umem_offset;
 	be32_t umem_id;
@@ -295,6 +296,8 @@ WIRE_AT(struct m5_qpc, dbr_addr, 0xa0);
 WIRE_AT(struct m5_qpc, sq_counters, 0xb4);
 WIRE_AT(struct m5_qpc, dbr_umem_valid, 0xd0);
 WIRE_AT(struct m5_qpc, dbr_umem_id, 0xe4);
+enum { M5_MODIFY_CQ_RESIZE = 1 };	/* op_mod */
+
 enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3 };
 enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
 		   M5_QPS_ERR };

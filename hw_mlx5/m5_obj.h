@@ -133,7 +133,8 @@ struct m5_cq {
 	volatile uint8_t *uar;
 	uint32_t uar_page;
 	struct m5_obj *obj;
-	struct m5_mem mem;
+	struct m5_mem mem;		/* the first ring, and the doorbell record for good */
+	struct m5_mem grown;		/* the ring after a resize */
 	struct m5_evch *ch;
 	pthread_mutex_t mutex;		/* of those who close the gate */
 };
@@ -224,7 +225,15 @@ void m5_cq_take(struct dap_evd *evd);
 void m5_cq_give(struct dap_evd *evd);
 M5_COLD void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
 
-/* ---- m5_reap.c: the CQ while it is closed ---- */
+/* ---- m5_cq.c, m5_resize.c ---- */
+unsigned int m5_cq_log(unsigned int entries);
+/* Room for so many hidden completions more, and for no more. */
+int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden);
+void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden);
+
+/* ---- m5_reap.c: the CQ while it is taken ---- */
+/* The first index that is not software's. */
+uint32_t m5_cq_end(const struct m5_cq *cq);
 /* Removes what a QP that is gone has left there. */
 void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
 /* Credit for n blocks: from what is published, else by taking own hidden completions out of the

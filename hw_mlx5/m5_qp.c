@@ -185,26 +185,6 @@ static void uar_put(struct m5_ia *ia, struct m5_ep *e)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-static int reserve(struct m5_ia *ia, struct m5_cq *cq, uint32_t hidden)
-{
-	int err = 0;
-
-	pthread_mutex_lock(&ia->lock);
-	if (cq->room - cq->reserved < hidden)
-		err = -ENOSPC;
-	else
-		cq->reserved += hidden;
-	pthread_mutex_unlock(&ia->lock);
-	return err;
-}
-
-static void unreserve(struct m5_ia *ia, struct m5_cq *cq, uint32_t hidden)
-{
-	pthread_mutex_lock(&ia->lock);
-	cq->reserved -= hidden;
-	pthread_mutex_unlock(&ia->lock);
-}
-
 static int make(struct dap_ep *ep, const struct shape *s)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
@@ -275,13 +255,13 @@ int m5_qp_create(struct dap_ep *ep)
 
 	if (err)
 		return err;
-	err = reserve(ia, m5_cq(ep->request_evd), s.hidden);
+	err = m5_cq_reserve(ep->request_evd, s.hidden);
 	if (err)
 		return err;
 	*e = (struct m5_ep){ .hidden = s.hidden };
 	err = build(ep, &s);
 	if (err) {
-		unreserve(ia, m5_cq(ep->request_evd), s.hidden);
+		m5_cq_unreserve(ep->request_evd, s.hidden);
 		return err;
 	}
 	e->max_ops = max_of(ep->attr.max_request_dtos, 1);
@@ -302,7 +282,7 @@ int m5_qp_destroy(struct dap_ep *ep)
 	m5_cq_purge(ep->recv_evd, ep);
 	m5_uidx_put(ia, e->uidx);
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELAXED);
-	unreserve(ia, m5_cq(ep->request_evd), e->hidden);
+	m5_cq_unreserve(ep->request_evd, e->hidden);
 	uar_put(ia, e);
 	free(e->done.sq_slots);
 	m5_mem_free(ia->ctl, &e->mem);

@@ -13,7 +13,7 @@
 #include "hw_mlx5/m5_lock.h"
 #include "softnic/softnic.h"
 
-static uint32_t cq_end(const struct m5_cq *cq)
+uint32_t m5_cq_end(const struct m5_cq *cq)
 {
 	uint32_t i = cq->ci;
 
@@ -89,7 +89,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 	uint32_t end;
 
 	m5_cq_take(evd);
-	end = cq_end(cq);
+	end = m5_cq_end(cq);
 	purge_binds(cq, end, e);
 	compact(cq, end, gone_of, &e->uidx);
 	m5_cq_give(evd);
@@ -136,7 +136,7 @@ static void reap(struct dap_ep *ep)
 
 	m5_cq_take(ep->request_evd);
 	credit = e->done.sq_ci;
-	end = cq_end(cq);
+	end = m5_cq_end(cq);
 	r.stop = reap_scan(cq, e, end, &credit);
 	compact(cq, end, gone_hidden, &r);
 	__atomic_store_n(&e->done.sq_ci, credit, __ATOMIC_RELEASE);
@@ -224,7 +224,7 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
 	uint32_t end;
 
 	m5_cq_take(ep->request_evd);
-	end = cq_end(cq);
+	end = m5_cq_end(cq);
 	for (uint32_t i = cq->ci; i != end && seen == M5_SEEN_NOT; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
 

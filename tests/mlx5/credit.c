@@ -199,11 +199,21 @@ RIG_TEST(credit, qp_create__refused_when_hidden_completions_have_no_room)
 	unsigned int n = 0;
 	int err = 0;
 
-	while (n < 50 && !(err = rig_ep(&r, &r.a, &ep[n])))
+	m5_ia(r.ia)->dev.cq_resize = false;
+	while (n < 100 && !(err = rig_ep(&r, &r.a, &ep[n])))
 		n++;
 	cr_assert_eq(err, -ENOSPC);
 	while (n)
 		rig_ep_free(ep[--n]);
 	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0, "the room was not given back");
 	rig_ep_free(ep[0]);
+}
+
+RIG_TEST(credit, cq_resize__within_the_ring)
+{
+	m5_ia(r.ia)->dev.cq_resize = false;
+	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);
+	cr_assert_eq(m5_hw.cq_resize(r.a.request, 10), 0);
+	cr_assert_eq(m5_hw.cq_resize(r.a.request, 1000), -ENOSPC);
+	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask + 1 - 10);
 }

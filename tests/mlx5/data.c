@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Data moves from one endpoint to the other, by every operation, and is reported. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
 static struct rig r;
+static const char *excused;
 
 static void open_rig(void)
 {
 	struct rig_config c = { 0 };
 
+	excused = NULL;
 	cr_assert_eq(rig_open(&r, &c), 0);
 }
 
 static void close_rig(void)
 {
-	rig_close(&r, NULL);
+	rig_close(&r, excused);
 }
 
 static void expect_dto(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie, uint64_t len)
@@ -243,4 +246,88 @@ RIG_TEST(data, qp_idle__until_all_is_dequeued)
 	cr_assert(request);
 	m5_hw.qp_idle(r.b.ep, &recv, &request);
 	cr_assert(recv);
+}
+
+/* As many segments as there can be: WQEs that no BlueFlame register takes, over the ring's end. */
+Test(data, rdma_write__of_thirty_segments)
+{
+	struct rig_config c = { .attr = { .max_request_iov = 30, .max_rdma_write_iov = 30,
+					  .max_rdma_read_iov = 30, .max_recv_iov = 30 } };
+	DAT_LMR_TRIPLET l[30], b[30];
+	DAT_RMR_TRIPLET t;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	t = rig_remote(&r.b, 0, 30000);
+	for (size_t i = 0; i < 30; i++) {
+		l[i] = rig_local(&r.a, i * 2000, 1000);
+		b[i] = rig_local(&r.b, 30000 + i * 1000, 1000);
+		memset(r.a.mem + i * 2000, (int)i + 1, 1000);
+	}
+	for (int lap = 0; lap < 50; lap++) {
+		memset(r.b.mem, 0, 65536);
+		cr_assert_eq(r.hot->rdma_write(r.a.ep, 30, l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+		expect_dto(r.a.request, r.a.ep, 1, 30000);
+		cr_assert_eq(r.hot->post_recv(r.b.ep, 30, b, rig_cookie(2), 0), DAT_SUCCESS);
+		cr_assert_eq(r.hot->post_send(r.a.ep, 30, l, rig_cookie(3), 0), DAT_SUCCESS);
+		expect_dto(r.b.recv, r.b.ep, 2, 30000);
+		expect_dto(r.a.request, r.a.ep, 3, 30000);
+		for (size_t i = 0; i < 60000; i += 999)
+			cr_assert_eq(r.b.mem[i], i % 30000 / 1000 + 1, "byte %zu", i);
+	}
+	rig_close(&r, NULL);
+}
+
+/* More endpoints than BlueFlame registers: the others share a page and write eight bytes. */
+RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
+{
+	struct dap_ep *a[12], *b[12];
+	unsigned int shared = 0;
+
+	for (int i = 0; i < 12; i++) {
+		cr_assert_eq(rig_ep(&r, &r.a, &a[i]), 0);
+		cr_assert_eq(rig_ep(&r, &r.b, &b[i]), 0);
+		cr_assert_eq(rig_connect(a[i], b[i]), 0);
+		shared += !m5_ep(a[i])->own_uar;
+	}
+	cr_assert_geq(shared, 8u);
+	for (uint64_t k = 0; k < 120; k++) {
+		DAT_LMR_TRIPLET l = rig_local(&r.a, k, 100);
+		DAT_RMR_TRIPLET t = rig_remote(&r.b, 200 * k, 100);
+
+		cr_assert_eq(r.hot->rdma_write(a[k % 12], 1, &l, rig_cookie(k), &t, 0), DAT_SUCCESS);
+		expect_dto(r.a.request, a[k % 12], k, 100);
+	}
+	for (int i = 0; i < 12; i++) {
+		rig_ep_free(a[i]);
+		rig_ep_free(b[i]);
+	}
+	cr_assert_eq(m5_ia(r.ia)->bf_left, m5_ia(r.ia)->params.bf_eps - 2u);
+}
+
+/* A freed LMR is not copied from, also when the endpoint remembers it. */
+RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
+{
+	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem, .length = 64,
+			       .priv = DAP_PRIV_ALL };
+	struct dap_lmr_page **page;
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_EVENT ev;
+
+	cr_assert_eq(m5_hw.lmr_create(&lmr), 0);
+	l.lmr_context = lmr.lmr_context;
+	page = &r.ia->lmr_dir[lmr.lmr_context >> 20];
+	if (!*page)
+		*page = calloc(1, sizeof(**page));
+	(*page)->lmr[lmr.lmr_context >> 8 & 0xfff] = &lmr;
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+	expect_dto(r.a.request, r.a.ep, 1, 8);
+	cr_assert_eq(m5_ep(r.a.ep)->sq.lmr, &lmr);
+	(*page)->lmr[lmr.lmr_context >> 8 & 0xfff] = NULL;
+	cr_assert_eq(m5_hw.lmr_destroy(&lmr), 0);
+	excused = "mkey.stale";
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.a.request, &ev));
+	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION,
+		     "it was copied");
 }

@@ -278,3 +278,34 @@ Test(golden, rdma_write__of_foreign_memory_is_not_copied)
 	cr_assert_eq(b->ring[5 * 64 + 16], 0);
 	free(b);
 }
+
+/* A KLM holds less than 2 GiB: longer windows are a list of them, and four are all that fit. */
+Test(golden, rmr_bind__of_more_than_a_klm_holds)
+{
+	const struct captured_wqe c = { .ring = 16, .qpn = 5, .mw = { .rkey = 0x777700 } };
+	const uint64_t len = 3 * (1ull << 30) + 4096;
+	DAT_LMR_TRIPLET t = { .lmr_context = 0x500, .virtual_address = MEM_ADDR + 16,
+			      .segment_length = len };
+	struct bench *b = bench_new(&c);
+	const struct m5_klm_seg *klm = (const void *)(b->ring + 128);
+	DAT_RMR_CONTEXT context = 0;
+
+	memory(0x500, b);
+	b->lmr.length = 1ull << 40;
+	m5_rmr(&b->rmr)->key = 0x777700;
+	m5_rmr(&b->rmr)->last_ep = &b->ep;
+	m5_rmr(&b->rmr)->last_gen = 1;
+	cr_assert_eq(silicon()->rmr_bind(&b->rmr, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, &b->ep,
+					 rig_cookie(1), 0, &context), DAT_SUCCESS);
+	cr_assert_eq(be64_to_cpu(*(be64_t *)(b->ring + 64 + 24)), len);
+	for (unsigned int i = 0; i < 4; i++) {
+		cr_assert_eq(be32_to_cpu(klm[i].byte_count), i < 3 ? 1u << 30 : 4096);
+		cr_assert_eq(be32_to_cpu(klm[i].mkey), 0x500);
+		cr_assert_eq(be64_to_cpu(klm[i].va), MEM_ADDR + 16 + ((uint64_t)i << 30));
+	}
+	cr_assert_arr_eq(b->reg, b->ring, 192);
+	t.segment_length = 4 * (1ull << 30) + 1;
+	cr_assert_eq(DAT_GET_TYPE(silicon()->rmr_bind(&b->rmr, &t, 0, &b->ep, rig_cookie(1), 0,
+						      &context)), DAT_INVALID_PARAMETER);
+	free(b);
+}
