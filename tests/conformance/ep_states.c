@@ -24,8 +24,19 @@ static const char *const names[STATES] = {
 
 struct row {
 	DAT_RETURN (*call)(struct bring *b);
+	DAT_EP_PARAM_MASK mask;		/* instead of a call: what is modified */
 	int next[STATES];
 };
+
+static DAT_RETURN modify(struct bring *b, DAT_EP_PARAM_MASK mask)
+{
+	DAT_EP_PARAM p;
+
+	must(dat_ep_query(b->s.ep, DAT_EP_FIELD_ALL, &p));
+	if (mask == DAT_EP_FIELD_PZ_HANDLE)
+		must(dat_pz_create(b->s.ia, &p.pz_handle));
+	return tried(dat_ep_modify(b->s.ep, mask, &p));
+}
 
 static void one_cell(const struct row *row, int i)
 {
@@ -36,7 +47,7 @@ static void one_cell(const struct row *row, int i)
 	struct bring b;
 
 	bring(&b, states[i]);
-	ret = row->call(&b);
+	ret = row->call ? row->call(&b) : modify(&b, row->mask);
 	if (!is(ret, want))
 		conform_fail(__FILE__, __LINE__, "in %s: %s (0x%08x)", names[i],
 			     code_name(DAT_GET_TYPE(ret)), ret);
@@ -184,44 +195,8 @@ static DAT_RETURN watermark_it(struct bring *b)
 	return ret;
 }
 
-/* ---- parameters ---- */
-
-static DAT_RETURN modify(struct bring *b, DAT_EP_PARAM_MASK mask)
-{
-	DAT_EP_PARAM p;
-
-	must(dat_ep_query(b->s.ep, DAT_EP_FIELD_ALL, &p));
-	if (mask == DAT_EP_FIELD_PZ_HANDLE)
-		must(dat_pz_create(b->s.ia, &p.pz_handle));
-	return tried(dat_ep_modify(b->s.ep, mask, &p));
-}
-
-#define MODIFY(fn, bit)                                                                            \
-	static DAT_RETURN modify_##fn(struct bring *b)                                             \
-	{                                                                                          \
-		return modify(b, DAT_EP_FIELD_##bit);                                              \
-	}
-MODIFY(pz, PZ_HANDLE)
-MODIFY(recv_evd, RECV_EVD_HANDLE)
-MODIFY(request_evd, REQUEST_EVD_HANDLE)
-MODIFY(connect_evd, CONNECT_EVD_HANDLE)
-MODIFY(service_type, EP_ATTR_SERVICE_TYPE)
-MODIFY(max_message_size, EP_ATTR_MAX_MESSAGE_SIZE)
-MODIFY(max_rdma_size, EP_ATTR_MAX_RDMA_SIZE)
-MODIFY(qos, EP_ATTR_QOS)
-MODIFY(recv_completion_flags, EP_ATTR_RECV_COMPLETION_FLAGS)
-MODIFY(request_completion_flags, EP_ATTR_REQUEST_COMPLETION_FLAGS)
-MODIFY(max_recv_dtos, EP_ATTR_MAX_RECV_DTOS)
-MODIFY(max_request_dtos, EP_ATTR_MAX_REQUEST_DTOS)
-MODIFY(max_recv_iov, EP_ATTR_MAX_RECV_IOV)
-MODIFY(max_request_iov, EP_ATTR_MAX_REQUEST_IOV)
-MODIFY(max_rdma_read_in, EP_ATTR_MAX_RDMA_READ_IN)
-MODIFY(max_rdma_read_out, EP_ATTR_MAX_RDMA_READ_OUT)
-MODIFY(max_rdma_read_iov, EP_ATTR_MAX_RDMA_READ_IOV)
-MODIFY(max_rdma_write_iov, EP_ATTR_MAX_RDMA_WRITE_IOV)
-
 #define ROW(name_, page_, fn_, ...)                                                                \
-	static const struct row name_##_row = { fn_, { __VA_ARGS__ } };                            \
+	static const struct row name_##_row = { fn_, 0, { __VA_ARGS__ } };                         \
 	STATEMENT_ROW(name_##__in_each_state, page_, DESCRIPTION, all_cells, &name_##_row)
 
 /* clang-format off */
@@ -251,28 +226,33 @@ ROW(ep_recv_query, dat_ep_recv_query, recv_query_it,
 					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 ROW(ep_set_watermark, dat_ep_set_watermark, watermark_it,
 					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
-ROW(ep_modify_pz, dat_ep_modify, modify_pz,    STAYS, NO,    NO,    NO,    NO,    NO,    NO,    NO);
 /* clang-format on */
 
-#define BEFORE_CONNECTING(name_)                                                                   \
-	ROW(ep_modify_##name_, dat_ep_modify, modify_##name_, STAYS, STAYS, STAYS, NO, NO, NO, NO, NO)
-BEFORE_CONNECTING(recv_evd);
-BEFORE_CONNECTING(request_evd);
-BEFORE_CONNECTING(connect_evd);
-BEFORE_CONNECTING(service_type);
-BEFORE_CONNECTING(max_message_size);
-BEFORE_CONNECTING(max_rdma_size);
-BEFORE_CONNECTING(qos);
-BEFORE_CONNECTING(recv_completion_flags);
-BEFORE_CONNECTING(request_completion_flags);
-BEFORE_CONNECTING(max_recv_dtos);
-BEFORE_CONNECTING(max_request_dtos);
-BEFORE_CONNECTING(max_recv_iov);
-BEFORE_CONNECTING(max_request_iov);
-BEFORE_CONNECTING(max_rdma_read_in);
-BEFORE_CONNECTING(max_rdma_read_out);
-BEFORE_CONNECTING(max_rdma_read_iov);
-BEFORE_CONNECTING(max_rdma_write_iov);
+/* What may be modified until a connection is asked for or accepted; the PZ not even so long. */
+#define MODIFY(name_, bit, reserved, passive)                                                      \
+	static const struct row name_##_row = {                                                    \
+		NULL, DAT_EP_FIELD_##bit, { STAYS, reserved, passive, NO, NO, NO, NO, NO }         \
+	};                                                                                         \
+	STATEMENT_ROW(ep_modify_##name_##__in_each_state, dat_ep_modify, DESCRIPTION, all_cells,   \
+		      &name_##_row)
+MODIFY(pz, PZ_HANDLE, NO, NO);
+MODIFY(recv_evd, RECV_EVD_HANDLE, STAYS, STAYS);
+MODIFY(request_evd, REQUEST_EVD_HANDLE, STAYS, STAYS);
+MODIFY(connect_evd, CONNECT_EVD_HANDLE, STAYS, STAYS);
+MODIFY(service_type, EP_ATTR_SERVICE_TYPE, STAYS, STAYS);
+MODIFY(max_message_size, EP_ATTR_MAX_MESSAGE_SIZE, STAYS, STAYS);
+MODIFY(max_rdma_size, EP_ATTR_MAX_RDMA_SIZE, STAYS, STAYS);
+MODIFY(qos, EP_ATTR_QOS, STAYS, STAYS);
+MODIFY(recv_completion_flags, EP_ATTR_RECV_COMPLETION_FLAGS, STAYS, STAYS);
+MODIFY(request_completion_flags, EP_ATTR_REQUEST_COMPLETION_FLAGS, STAYS, STAYS);
+MODIFY(max_recv_dtos, EP_ATTR_MAX_RECV_DTOS, STAYS, STAYS);
+MODIFY(max_request_dtos, EP_ATTR_MAX_REQUEST_DTOS, STAYS, STAYS);
+MODIFY(max_recv_iov, EP_ATTR_MAX_RECV_IOV, STAYS, STAYS);
+MODIFY(max_request_iov, EP_ATTR_MAX_REQUEST_IOV, STAYS, STAYS);
+MODIFY(max_rdma_read_in, EP_ATTR_MAX_RDMA_READ_IN, STAYS, STAYS);
+MODIFY(max_rdma_read_out, EP_ATTR_MAX_RDMA_READ_OUT, STAYS, STAYS);
+MODIFY(max_rdma_read_iov, EP_ATTR_MAX_RDMA_READ_IOV, STAYS, STAYS);
+MODIFY(max_rdma_write_iov, EP_ATTR_MAX_RDMA_WRITE_IOV, STAYS, STAYS);
 
 /* The request of a Reserved Service Point is for the endpoint that it was made with. */
 STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)

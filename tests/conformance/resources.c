@@ -10,6 +10,7 @@
 #define MOST 400		/* allocations of one call */
 
 struct row {
+	const char *page;
 	DAT_RETURN (*call)(void);
 	void (*undo)(void);
 };
@@ -35,6 +36,7 @@ static void each_failure(const void *arg)
 		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
 		ret = row->call();
 		asked = th_fail_stop();
+		conform_note(row->page, ret);
 		if (ret == DAT_SUCCESS) {
 			row->undo();
 			if (asked < n)
@@ -208,11 +210,7 @@ static void free_srq(void)
 }
 
 #define ROW(name_, call_, undo_)                                                                   \
-	static DAT_RETURN name_##_noted(void)                                                      \
-	{                                                                                          \
-		return conform_tried(call_(), "dat_" #name_ "()");                                 \
-	}                                                                                          \
-	static const struct row name_##_row = { name_##_noted, undo_ };                            \
+	static const struct row name_##_row = { "dat_" #name_, call_, undo_ };                     \
 	STATEMENT_ROW(name_##__no_memory, dat_##name_, RETURNS, each_failure, &name_##_row)
 
 ROW(ia_open, open_ia, close_ia);
