@@ -91,10 +91,34 @@ void dap_cno_destroy(struct dap_cno *cno);
 /* evd is set on success: the one that triggered, or NULL when all are gone. */
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd);
 
+/* ---- srq.c ---- */
+struct dap_srq_args {
+	struct dap_pz *pz;
+	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
+};
+int dap_srq_create(struct dap_ia *ia, const struct dap_srq_args *args, struct dap_srq **srq);
+int dap_srq_free(struct dap_srq *srq);
+void dap_srq_destroy(struct dap_srq *srq);
+int dap_srq_resize(struct dap_srq *srq, uint32_t recvs);
+int dap_srq_set_lw(struct dap_srq *srq, uint32_t low_watermark);
+struct dap_srq_info {
+	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
+	uint32_t available, outstanding;
+	bool counted;			/* the last two are known */
+};
+void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info);
+/* An endpoint that uses it is made, or gone. */
+void dap_srq_hold(struct dap_srq *srq);
+void dap_srq_drop(struct dap_srq *srq);
+/* Its QP is made, or about to go: nobody dequeues what comes to an internal EVD. */
+void dap_srq_join(struct dap_srq *srq, struct dap_ep *ep);
+void dap_srq_leave(struct dap_srq *srq, struct dap_ep *ep);
+
 /* ---- ep.c ---- */
 struct dap_ep_args {
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;	/* or NULL: not interested */
+	struct dap_srq *srq;					/* or NULL */
 	const struct dap_ep_attr *attr;				/* or NULL: defaults */
 };
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);

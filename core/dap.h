@@ -39,6 +39,7 @@ enum dap_table {
 	DAP_TABLE_EP_LIVE,	/* CONNECTED endpoint: post calls test neither type nor state */
 	DAP_TABLE_EVD_LIVE,	/* dequeue tests no type */
 	DAP_TABLE_RMR_LIVE,	/* bind tests no RMR */
+	DAP_TABLE_SRQ_LIVE,	/* posting tests no type */
 	DAP_TABLES
 };
 
@@ -81,6 +82,8 @@ enum dap_dto_status {
 	DAP_DTO_REMOTE_RESPONDER, DAP_DTO_TRANSPORT, DAP_DTO_RECEIVER_NOT_READY,
 	DAP_DTO_PARTIAL_PACKET, DAP_RMR_OPERATION_FAILED
 };
+
+enum { DAP_SRQ_LOW_WATERMARK = 2 };	/* reason: DAT_SRQ_ASYNC_ERROR_REASON */
 
 struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
@@ -143,6 +146,7 @@ struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
 #define DAP_HW_RMR_SIZE 256
 #define DAP_HW_EVD_SIZE 320
 #define DAP_HW_EP_SIZE 608
+#define DAP_HW_SRQ_SIZE 192
 #define DAP_HW_IA_SIZE 1024
 
 struct dap_pz {
@@ -275,6 +279,7 @@ struct dap_ep {
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
 	struct dap_srq *srq;
+	struct dap_ep *srq_next;	/* in srq->eager */
 	struct dap_ep_attr attr;
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it is to be accepted with */
@@ -289,6 +294,18 @@ struct dap_ep {
 	uint32_t breaking;		/* incarnation + 1 reported broken, or 0; atomic */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
+};
+
+struct dap_srq {
+	struct dap_obj obj;
+	struct dap_pz *pz;
+	_Alignas(64) uint8_t hw[DAP_HW_SRQ_SIZE];
+	pthread_mutex_t lock;		/* slow path: attributes */
+	pthread_mutex_t eager_lock;	/* taken by a poster, too, who may hold what lock must precede */
+	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
+	uint32_t room;			/* most that a resize can give */
+	uint32_t refs;			/* endpoints that use it; atomic */
+	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
 };
 
 struct dap_psp {			/* also the RSP: type tells */
@@ -413,6 +430,11 @@ void dap_ia_fatal(struct dap_ia *ia);
 /* A post found the queue of an endpoint full: takes completions nobody will ever dequeue, since the
  * consumer gave no EVD for that direction. True when there were some. The poster's thread. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
+
+/* Fewer receives are left than the low watermark. The connection manager's thread. */
+void dap_srq_low(struct dap_srq *srq);
+/* The like of dap_ep_reap for an SRQ that is full: of all endpoints that use it. */
+bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
 /* ---- ep_fsm.c: the only writer of an endpoint's state and table ---- */
 enum dap_ep_cause {			/* what happened to it */

@@ -41,8 +41,8 @@ int dap_ep_attach(struct dap_ep *ep)
 	struct dap_ia *ia = ep->obj.ia;
 	/* SOLICITED is of receives: for requests it says only what may be posted. */
 	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
-	int err = attach(ia, ep->recv_evd, ep->attr.recv_completion_flags, ep->attr.max_recv_dtos,
-			 &ep->recv_evd);
+	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
+	int err = attach(ia, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
 
 	if (err)
 		return err;
@@ -56,6 +56,8 @@ int dap_ep_attach(struct dap_ep *ep)
 		goto detach_request;
 	}
 	ep->has_qp = true;
+	if (ep->srq)
+		dap_srq_join(ep->srq, ep);
 	return 0;
 
 detach_request:
@@ -85,6 +87,8 @@ void dap_ep_detach(struct dap_ep *ep)
 {
 	if (!ep->has_qp)
 		return;
+	if (ep->srq)
+		dap_srq_leave(ep->srq, ep);
 	destroy_qp(ep);
 	ep->has_qp = false;
 	detach(ep->recv_evd);
@@ -97,6 +101,9 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	if (!attr)
 		return 0;
 	ep->attr = *attr;
+	/* dat_ep_create_with_srq(3): how long a receive's list is, the SRQ has said. */
+	if (ep->srq)
+		ep->attr.max_recv_iov = ep->srq->max_recv_iov;
 	return dap_ep_attr_check(ep->obj.ia, &ep->attr);
 }
 
@@ -109,14 +116,19 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	pthread_mutex_init(&ep->lock, NULL);
 	ep->pz = args->pz;
+	ep->srq = args->srq;
 	ep->recv_evd = args->recv_evd;
 	ep->request_evd = args->request_evd;
 	ep->connect_evd = args->connect_evd;
 	ep->local_addr = ia->caps.address;
+	if (ep->srq)
+		dap_srq_hold(ep->srq);
 	err = set_attr(ep, args->attr);
 	if (!err)
 		err = dap_ep_attach(ep);
 	if (err) {
+		if (ep->srq)
+			dap_srq_drop(ep->srq);
 		dap_obj_free(ep);
 		return err;
 	}
@@ -132,6 +144,8 @@ void dap_ep_destroy(struct dap_ep *ep)
 {
 	dap_conn_ep_release(ep);
 	dap_ep_detach(ep);
+	if (ep->srq)
+		dap_srq_drop(ep->srq);
 	if (ep->connect_evd)
 		dap_evd_unfeed(ep->connect_evd);
 	dap_pz_drop(ep->pz);

@@ -29,7 +29,7 @@ struct dap_hw {
 	 * instance, and cq_poll there, may be called by any threads at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
 	/* Asynchronous device events: a pollable fd; the handler turns them into dap_ep_broken,
-	 * dap_evd_overflow, dap_ia_fatal. Called by the connection manager's thread. */
+	 * dap_evd_overflow, dap_srq_low, dap_ia_fatal. Called by the connection manager's thread. */
 	int (*async_fd)(struct dap_ia *ia);
 	void (*async_handle)(struct dap_ia *ia);
 
@@ -56,7 +56,19 @@ struct dap_hw {
 	int (*cq_fd)(struct dap_evd *evd);
 	void (*cq_drain_fd)(struct dap_evd *evd);
 
-	/* The QP of an endpoint with ep->attr, EVDs and PZ, able to take receives (INIT). */
+	/* A queue of srq->max_recv_dtos receives with srq->max_recv_iov segments; says how many
+	 * srq_resize can make of them (room). -EINVAL: more than it can. */
+	int (*srq_create)(struct dap_srq *srq);
+	int (*srq_destroy)(struct dap_srq *srq);
+	/* Sets max_recv_dtos, to more than asked where what is in use does not let it shrink so far.
+	 * -EBUSY: more are outstanding; -ENOMEM: more than room. The poster's thread. */
+	int (*srq_resize)(struct dap_srq *srq, uint32_t recvs);
+	/* dap_srq_low once, when fewer than limit receives are left; 0: never. */
+	int (*srq_limit)(struct dap_srq *srq, uint32_t limit);
+	/* Posted and not taken by an endpoint; posted and not dequeued. A snapshot. */
+	int (*srq_count)(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding);
+
+	/* The QP of an endpoint with ep->attr, EVDs, PZ and SRQ, able to take receives (INIT). */
 	int (*qp_create)(struct dap_ep *ep);
 	/* Nothing posted and not yet dequeued, in each direction. A snapshot. */
 	void (*qp_idle)(struct dap_ep *ep, bool *recv_idle, bool *request_idle);

@@ -199,6 +199,12 @@ static void destroy_lmr(void *lmr, void *arg)
 	dap_lmr_destroy(lmr);
 }
 
+static void destroy_srq(void *srq, void *arg)
+{
+	(void)arg;
+	dap_srq_destroy(srq);
+}
+
 static void destroy_evd(void *object, void *arg)
 {
 	struct dap_evd *evd = object;
@@ -237,8 +243,8 @@ static void destroy_all(struct dap_ia *ia)
 	} order[] = {
 		{DAP_EVD, abort_evd},	{DAP_CNO, abort_cno},	{DAP_PSP, destroy_sp},
 		{DAP_RSP, destroy_sp},	{DAP_CR, destroy_cr},	{DAP_EP, destroy_ep},
-		{DAP_RMR, free_rmr},	{DAP_LMR, destroy_lmr}, {DAP_EVD, destroy_evd},
-		{DAP_CNO, destroy_cno},	{DAP_PZ, free_pz},
+		{DAP_SRQ, destroy_srq},	{DAP_RMR, free_rmr},	{DAP_LMR, destroy_lmr},
+		{DAP_EVD, destroy_evd},	{DAP_CNO, destroy_cno},	{DAP_PZ, free_pz},
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)

@@ -36,6 +36,7 @@ static struct pool pools[DAP_TYPES] = {
 	[DAP_EVD] = POOL(struct dap_evd, 64),	[DAP_EP] = POOL(struct dap_ep, 64),
 	[DAP_PSP] = POOL(struct dap_psp, 16),	[DAP_RSP] = POOL(struct dap_psp, 16),
 	[DAP_CR] = POOL(struct dap_cr, 64),	[DAP_CNO] = POOL(struct dap_cno, 16),
+	[DAP_SRQ] = POOL(struct dap_srq, 16),
 };
 
 const void *dap_dead_table[DAP_APIS];

@@ -56,6 +56,8 @@ static uint8_t umr_fence(uint32_t cap)
 static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 {
 	*caps = (struct m5_dev_caps){
+		.max_srq = 1u << field(c->max_rmp, 24, 5),
+		.max_srq_wqe = 1u << field(c->max_qp, 24, 8),
 		.max_qp = 1u << field(c->max_qp, 0, 5),
 		.max_qp_blocks = 1u << field(c->max_qp, 16, 5),
 		.max_cq = 1u << field(c->max_cq, 0, 5),

@@ -10,6 +10,7 @@
 #include "hw_mlx5/m5_ifc.h"
 
 struct m5_dev_caps {
+	uint32_t max_srq, max_srq_wqe;
 	uint32_t max_qp, max_qp_blocks, max_cq, max_cqe, max_mkey, max_pd;
 	uint32_t max_rd_in, max_rd_out;	/* reads per QP, as target and as initiator */
 	uint32_t max_sq_wqe, max_rq_wqe;	/* bytes */
@@ -58,10 +59,28 @@ int m5_cmd_cq_resize(struct m5_ctl *ctl, struct m5_obj *obj, uint32_t cqn,
 struct m5_qp_param {
 	uint32_t pdn, uar_page, send_cqn, recv_cqn, uidx;
 	unsigned int log_sq, log_rq, log_rq_stride;	/* blocks; entries; units of 16 bytes */
+	uint32_t rmpn;			/* takes its receives there; 0: from a ring of its own */
 	uint32_t umem_id;
 	uint64_t dbrec;			/* offset in the umem; receive ring at 0, then the send ring */
 };
 int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **obj, uint32_t *qpn);
+
+struct m5_rmp_param {
+	uint32_t pdn, umem_id;
+	unsigned int log_size, log_stride;	/* WQEs; bytes of each */
+	uint64_t dbrec;			/* offset in the umem; the WQEs begin at 0 */
+};
+int m5_cmd_rmp(struct m5_ctl *ctl, const struct m5_rmp_param *p, struct m5_obj **obj,
+	       uint32_t *rmpn);
+struct m5_rmp_ref {
+	struct m5_ctl *ctl;
+	struct m5_obj *obj;
+	uint32_t rmpn;
+};
+/* One event when fewer than limit WQEs are left; 0: none. */
+int m5_cmd_rmp_arm(const struct m5_rmp_ref *rmp, uint32_t limit);
+/* How many WQEs the device has ever taken, modulo 2^16. */
+int m5_cmd_rmp_taken(const struct m5_rmp_ref *rmp, uint16_t *taken);
 
 /* A QP that has been made: what its transitions and queries need. */
 struct m5_qp_ref {

@@ -20,6 +20,7 @@ int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **o
 			.cqn_snd = cpu_to_be32(p->send_cqn),
 			.cqn_rcv = cpu_to_be32(p->recv_cqn),
 			.dbr_addr = cpu_to_be64(p->dbrec),
+			.rq_type = cpu_to_be32(p->rmpn ? M5_QPC_RQ_SRQ << 24 | p->rmpn : 0),
 			.dbr_umem_valid = cpu_to_be32(1u << 28),
 			.dbr_umem_id = cpu_to_be32(p->umem_id),
 		},

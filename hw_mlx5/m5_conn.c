@@ -106,7 +106,8 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	const struct m5_ep *e = m5_ep(ep);
 	uint32_t posted = __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED);
 
-	*recv_idle = posted == __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
+	*recv_idle = e->done.shared ||
+		     posted == __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
 	posted = __atomic_load_n(&e->sq.pi, __ATOMIC_RELAXED);
 	*request_idle = (uint16_t)posted ==
 			(uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);

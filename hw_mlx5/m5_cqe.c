@@ -129,7 +129,7 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
-	const struct m5_slot *slot = &e->done.rq_slots[index & e->done.rq_mask];
+	struct m5_slot *slot = &e->done.rq_slots[index & e->done.rq_mask];
 	unsigned int syndrome = syndrome_of(cqe);
 
 	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
@@ -138,6 +138,8 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;
 	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
+	if (e->done.shared)
+		m5_srq_give(slot);
 }
 
 static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)

@@ -51,6 +51,8 @@ static uint16_t destroyer(uint16_t create)
 		return M5_CMD_DESTROY_CQ;
 	case M5_CMD_CREATE_QP:
 		return M5_CMD_DESTROY_QP;
+	case M5_CMD_CREATE_RMP:
+		return M5_CMD_DESTROY_RMP;
 	default:
 		return 0;
 	}

@@ -39,6 +39,7 @@ static inline void m5_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct da
 
 #include "hw_mlx5/m5_post.inl"
 #include "hw_mlx5/m5_post_any.inl"
+#include "hw_mlx5/m5_post_srq.inl"
 #include "hw_mlx5/m5_bind.inl"
 #include "hw_mlx5/m5_poll.inl"
 
@@ -72,6 +73,7 @@ static inline void m5_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct da
 		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
 		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
 		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
+		.srq_post_recv = m5_srq12_##v,                        \
 	}
 
 static const struct m5_hot_table tables[] = {

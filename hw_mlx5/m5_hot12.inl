@@ -105,3 +105,9 @@ static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return m5_dequeue(evd, event, M5_SOFT, M5_LOCKED);
 }
+
+static DAT_RETURN M5_V(m5_srq12)(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				 DAT_DTO_COOKIE cookie)
+{
+	return m5_post_srq(srq, n, iov, cookie.as_64, M5_LOCKED);
+}

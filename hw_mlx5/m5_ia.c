@@ -68,6 +68,9 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_evd_qlen = dev->max_cqe / 4;
 	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = M5_MAX_IOV;
 	caps->max_lmrs = caps->max_rmrs = dev->max_mkey;
+	caps->max_srqs = dev->max_srq;
+	caps->max_ep_per_srq = dev->max_qp;
+	caps->max_recv_per_srq = least(dev->max_srq_wqe, 32768) - 1;
 	caps->max_pzs = dev->max_pd;
 	caps->max_lmr_size = dev->max_mr_log < 48 ? 1ull << dev->max_mr_log : 1ull << 48;
 	caps->max_lmr_va = UINT64_MAX;
@@ -208,6 +211,14 @@ static void overflow_if(void *obj, void *arg)
 		dap_evd_overflow(evd);
 }
 
+static void low_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_low(srq);
+}
+
 static bool ends_connection(uint8_t type)
 {
 	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
@@ -231,8 +242,10 @@ void m5_ia_async_handle(struct dap_ia *ia)
 		case M5_EVENT_FATAL:
 			dap_ia_fatal(ia);
 			break;
-		case M5_EVENT_PORT:
 		case M5_EVENT_SRQ_LIMIT:
+			dap_obj_each(DAP_SRQ, ia, low_if, &ev.number);
+			break;
+		case M5_EVENT_PORT:
 			dap_log(DAP_LOG_EP, "%s: event 0x%x", ia->name, ev.type);
 			break;
 		}
@@ -260,6 +273,11 @@ const struct dap_hw m5_hw = {
 	.cq_arm = m5_cq_arm,
 	.cq_fd = m5_cq_fd,
 	.cq_drain_fd = m5_cq_drain_fd,
+	.srq_create = m5_srq_create,
+	.srq_destroy = m5_srq_destroy,
+	.srq_resize = m5_srq_resize,
+	.srq_limit = m5_srq_limit,
+	.srq_count = m5_srq_count,
 	.qp_create = m5_qp_create,
 	.qp_idle = m5_qp_idle,
 	.qp_address = m5_qp_address,

@@ -34,6 +34,10 @@ enum m5_opcode {
 	M5_CMD_DEALLOC_PD = 0x801,
 	M5_CMD_ALLOC_UAR = 0x802,
 	M5_CMD_DEALLOC_UAR = 0x803,
+	M5_CMD_CREATE_RMP = 0x90c,
+	M5_CMD_MODIFY_RMP = 0x90d,
+	M5_CMD_DESTROY_RMP = 0x90e,
+	M5_CMD_QUERY_RMP = 0x90f,
 	M5_CMD_CREATE_UMEM = 0xa08,
 	M5_CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -90,9 +94,12 @@ struct m5_hca_cap {
 	be32_t max_wqe_sz_rq;		/* 54: 15:0 bytes */
 	be32_t w58[3];
 	be32_t max_pd;			/* 64: log_max_pd 20:16 */
-	be32_t rest[38];
+	be32_t w68[2];
+	be32_t max_rmp;			/* 70: log_max_rmp 28:24 */
+	be32_t rest[35];
 };
 WIRE_SIZE(struct m5_hca_cap, 256);
+WIRE_AT(struct m5_hca_cap, max_rmp, 0x70);
 WIRE_AT(struct m5_hca_cap, max_ra, 0x28);
 WIRE_AT(struct m5_hca_cap, flags40, 0x40);
 WIRE_AT(struct m5_hca_cap, max_wqe_sz_sq, 0x50);
@@ -298,7 +305,7 @@ WIRE_AT(struct m5_qpc, dbr_umem_valid, 0xd0);
 WIRE_AT(struct m5_qpc, dbr_umem_id, 0xe4);
 enum { M5_MODIFY_CQ_RESIZE = 1 };	/* op_mod */
 
-enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3 };
+enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3, M5_QPC_RQ_SRQ = 1 };
 enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
 		   M5_QPS_ERR };
 
@@ -328,6 +335,47 @@ struct m5_query_qp_out {
 };
 WIRE_SIZE(struct m5_query_qp_out, 272);
 WIRE_AT(struct m5_query_qp_out, qpc, 0x18);
+
+/* PRM, "Work Queue Context" */
+struct m5_wq {
+	be32_t type;			/* wq_type 31:28: 0 linked list */
+	be32_t lwm;			/* 15:0 */
+	be32_t pd, uar_page;		/* 23:0 */
+	be64_t dbr_addr;		/* offset in the umem */
+	be32_t hw_counter, sw_counter;	/* WQEs taken, and posted */
+	be32_t sizes;			/* log_wq_stride 19:16, log_wq_pg_sz 12:8, log_wq_sz 4:0 */
+	be32_t umem_valid;		/* dbr 31, wq 30 */
+	be32_t dbr_umem_id, wq_umem_id;
+	be64_t wq_umem_offset;
+	be32_t rsvd38[34];
+};
+WIRE_SIZE(struct m5_wq, 192);
+WIRE_AT(struct m5_wq, hw_counter, 0x18);
+WIRE_AT(struct m5_wq, wq_umem_offset, 0x30);
+
+/* PRM, "Receive Memory Pool Context", in CREATE_ and MODIFY_RMP */
+struct m5_rmp_in {
+	struct m5_in_hdr hdr;
+	be32_t rmp;			/* MODIFY_RMP: state 31:28, rmpn 23:0 */
+	be32_t rsvd0c;
+	be64_t select;			/* MODIFY_RMP: lwm 0 */
+	be32_t rsvd18[2];
+	be32_t state;			/* 23:20 */
+	be32_t rsvd24[11];
+	struct m5_wq wq;
+};
+WIRE_SIZE(struct m5_rmp_in, 272);
+WIRE_AT(struct m5_rmp_in, wq, 0x50);
+enum { M5_RMPS_RDY = 1, M5_RMPS_ERR = 3 };
+
+struct m5_query_rmp_out {
+	struct m5_out_hdr hdr;
+	be32_t rsvd08[6];
+	be32_t state;
+	be32_t rsvd24[11];
+	struct m5_wq wq;
+};
+WIRE_SIZE(struct m5_query_rmp_out, 272);
 
 /* PRM, "Event Queue Entry": 64 bytes, owner last. */
 struct m5_eqe {

@@ -84,6 +84,7 @@ struct m5_done {			/* the poller's line */
 	uint32_t sq_mask, rq_mask;
 	uint32_t sq_ci;			/* 16 bits: all blocks before it may be used again */
 	uint32_t rq_ci;			/* receives completed */
+	uint32_t shared;		/* the receives are an SRQ's: each slot is given back by itself */
 };
 
 struct m5_mem {				/* queue memory of one object */
@@ -170,6 +171,28 @@ struct m5_rmr {
 };
 _Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
 
+/*
+ * An SRQ. Its slots say of each WQE whether it is in use (bytes != 0): set by the poster, cleared
+ * with release by whichever poller takes the completion. The poster needs no count of them, and
+ * pollers of different CQs no lock.
+ */
+struct m5_srq {
+	uint8_t *ring;
+	struct m5_slot *slots;
+	volatile uint32_t *dbrec;
+	uint32_t pi;			/* posted, free running */
+	uint32_t head;			/* the WQE that is written next: the last one links to it */
+	uint32_t scan;			/* where the next free one is looked for */
+	uint32_t usable;		/* WQEs with an index below it are used, one of them as head */
+	uint32_t lock;			/* threadsafe instance only */
+	uint8_t shift;			/* log2 of the stride */
+	uint8_t max_iov;
+	_Alignas(64) struct m5_rmp_ref rmp;
+	struct m5_mem mem;
+	uint32_t size;			/* WQEs in the ring, a power of two */
+};
+_Static_assert(sizeof(struct m5_srq) <= DAP_HW_SRQ_SIZE, "SRQ area");
+
 struct m5_ia {
 	struct m5_ctl *ctl;
 	struct m5_dev_caps dev;
@@ -194,6 +217,7 @@ static inline struct m5_cq *m5_cq(struct dap_evd *evd) { return (struct m5_cq *)
 static inline struct m5_pz *m5_pz(struct dap_pz *pz) { return (struct m5_pz *)pz->hw; }
 static inline struct m5_lmr *m5_lmr(struct dap_lmr *lmr) { return (struct m5_lmr *)lmr->hw; }
 static inline struct m5_rmr *m5_rmr(struct dap_rmr *rmr) { return (struct m5_rmr *)rmr->hw; }
+static inline struct m5_srq *m5_srq(struct dap_srq *srq) { return (struct m5_srq *)srq->hw; }
 static inline struct m5_ia *m5_ia(struct dap_ia *ia) { return (struct m5_ia *)ia->hw_area; }
 
 /* ---- m5_mem.c ---- */
@@ -240,6 +264,8 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
  * CQ. The poster's cold path; its lock is held where it has one. */
 M5_COLD bool m5_sq_credit(struct dap_ep *ep, uint32_t n);
 M5_COLD bool m5_rq_credit(struct dap_ep *ep);
+/* A free WQE of the SRQ, when the next one is not: false when all are in use. */
+M5_COLD bool m5_srq_search(struct dap_srq *srq, uint32_t *index);
 enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
 /* Whether the CQE of the WQE that begins at this index lies in the CQ. */
 enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);

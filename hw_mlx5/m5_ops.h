@@ -35,6 +35,13 @@ void m5_cq_drain_fd(struct dap_evd *evd);
 int m5_qp_create(struct dap_ep *ep);
 int m5_qp_destroy(struct dap_ep *ep);
 
+/* m5_srq.c */
+int m5_srq_create(struct dap_srq *srq);
+int m5_srq_destroy(struct dap_srq *srq);
+int m5_srq_resize(struct dap_srq *srq, uint32_t recvs);
+int m5_srq_limit(struct dap_srq *srq, uint32_t limit);
+int m5_srq_count(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding);
+
 /* m5_conn.c */
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int m5_qp_address(struct dap_ep *ep);

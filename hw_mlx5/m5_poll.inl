@@ -17,7 +17,7 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter), ci = cq->ci + 1;
 	struct m5_done *done;
-	const struct m5_slot *slot;
+	struct m5_slot *slot;
 	uint16_t end;
 
 	if (m5_unlikely(!ep))
@@ -36,6 +36,8 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 		slot = &done->rq_slots[index & done->rq_mask];
 		m5_event_dto(event, evd, ep, slot->cookie, be32_to_cpu(cqe->byte_cnt));
 		__atomic_store_n(&done->rq_ci, done->rq_ci + 1, __ATOMIC_RELEASE);
+		if (m5_unlikely(done->shared))
+			m5_srq_give(slot);
 	}
 	m5_cq_publish(cq, ci);
 	return true;

@@ -170,7 +170,9 @@ M5_INLINE M5_RET m5_recv_any(struct dap_ep *ep, int n, const M5_LMR *iov, uint64
 	if (rq->limit == rq->pi && !m5_rq_credit(ep)) {
 		if (locked)
 			m5_spin_unlock(&rq->lock);
-		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
+		/* The receives of an endpoint with an SRQ are the SRQ's. */
+		return m5_fail(ep->srq ? DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE)
+				       : DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	}
 	wqe = m5_rq_at(rq);
 	for (int i = 0; i < n; i++)

@@ -49,12 +49,23 @@ static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_a
 	return max_of(M5_BIND_BLOCKS, max_of(by_ref, by_copy));
 }
 
+/* The receive ring fills its cache line even when its entries do not. */
+static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
+{
+	s->recvs = pow2_up(max_of(a->max_recv_dtos, 1));
+	s->rq_shift = 4u + (31u - (unsigned int)__builtin_clz(pow2_up(max_of(a->max_recv_iov, 1))));
+	s->rq_bytes = max_of(s->recvs << s->rq_shift, M5_BB);
+	while ((size_t)s->recvs << s->rq_shift < s->rq_bytes)
+		s->recvs *= 2;
+}
+
 /*
  * Hidden completions that can be in the CQ: suppressed work is signalled once in quiet_max
  * requests, and the end of a drain once.
  */
-static int shape_of(const struct m5_ia *ia, const struct dap_ep_attr *a, struct shape *s)
+static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
+	const struct dap_ep_attr *a = &ep->attr;
 	uint32_t dtos = max_of(a->max_request_dtos, 1), limit = min_of(ia->dev.max_qp_blocks, MAX_BLOCKS);
 	uint32_t per = blocks_per_request(ia, a);
 
@@ -65,15 +76,13 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep_attr *a, struct 
 	s->blocks = min_of(pow2_up(min_of(dtos, limit) * per + SPARE_BLOCKS), limit);
 	s->quiet_max = max_of(1, min_of(QUIET_MAX, dtos / 4));
 	s->hidden = min_of(dtos, dtos / s->quiet_max + 1) + 1;
-	s->recvs = pow2_up(max_of(a->max_recv_dtos, 1));
-	s->rq_shift = 4u + (31u - (unsigned int)__builtin_clz(pow2_up(max_of(a->max_recv_iov, 1))));
-	s->rq_bytes = max_of(s->recvs << s->rq_shift, M5_BB);
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
+	s->recvs = 0;
+	s->rq_bytes = s->rq_shift = 0;
+	if (!ep->srq)
+		recv_shape(a, s);
 	s->dbrec = s->rq_bytes + s->sq_bytes;
 	s->bytes = s->dbrec + 64;
-	/* The receive ring fills its cache line even when its entries do not. */
-	while ((size_t)s->recvs << s->rq_shift < s->rq_bytes)
-		s->recvs *= 2;
 	return 0;
 }
 
@@ -139,6 +148,23 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 	};
 }
 
+/* No credit is ever to be had; where a WQE of the SRQ lies, only error messages ask. */
+static void srq_fill(struct dap_ep *ep)
+{
+	const struct m5_srq *q = m5_srq(ep->srq);
+
+	m5_ep(ep)->rq = (struct m5_rq){
+		.ring = q->ring + sizeof(struct m5_next_seg),
+		.mask = q->size - 1,
+		.shift = q->shift,
+		.max_iov = q->max_iov,
+		.deny = ~0u,
+	};
+	m5_ep(ep)->done.rq_slots = q->slots;
+	m5_ep(ep)->done.rq_mask = q->size - 1;
+	m5_ep(ep)->done.shared = 1;
+}
+
 static int slots_alloc(struct m5_ep *e, const struct shape *s)
 {
 	struct m5_slot *slots;
@@ -151,7 +177,7 @@ static int slots_alloc(struct m5_ep *e, const struct shape *s)
 		.sq_slots = slots,
 		.rq_slots = slots + s->blocks,
 		.sq_mask = s->blocks - 1,
-		.rq_mask = s->recvs - 1,
+		.rq_mask = s->recvs ? s->recvs - 1 : 0,
 	};
 	return 0;
 }
@@ -196,8 +222,9 @@ static int make(struct dap_ep *ep, const struct shape *s)
 		.recv_cqn = m5_cq(ep->recv_evd)->cqn,
 		.uidx = e->uidx,
 		.log_sq = (unsigned int)__builtin_ctz(s->blocks),
-		.log_rq = (unsigned int)__builtin_ctz(s->recvs),
-		.log_rq_stride = s->rq_shift - 4,
+		.log_rq = s->recvs ? (unsigned int)__builtin_ctz(s->recvs) : 0,
+		.log_rq_stride = s->recvs ? s->rq_shift - 4 : 0,
+		.rmpn = ep->srq ? m5_srq(ep->srq)->rmp.rmpn : 0,
 		.umem_id = e->mem.umem.id,
 		.dbrec = s->dbrec,
 	};
@@ -233,7 +260,10 @@ static int build(struct dap_ep *ep, const struct shape *s)
 	if (err)
 		goto err_uar;
 	sq_fill(ep, s);
-	rq_fill(ep, s);
+	if (ep->srq)
+		srq_fill(ep);
+	else
+		rq_fill(ep, s);
 	return 0;
 
 err_uar:
@@ -251,7 +281,7 @@ int m5_qp_create(struct dap_ep *ep)
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
 	struct shape s;
-	int err = shape_of(ia, &ep->attr, &s);
+	int err = shape_of(ia, ep, &s);
 
 	if (err)
 		return err;
@@ -275,8 +305,12 @@ int m5_qp_destroy(struct dap_ep *ep)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
-	int err = ia->ctl->ops->obj_destroy(e->qp.obj);
+	int err;
 
+	/* What it has taken from an SRQ comes back by its flushed completion, and no other way. */
+	if (e->done.shared)
+		m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP);
+	err = ia->ctl->ops->obj_destroy(e->qp.obj);
 	/* The device writes no more: what it has written goes, and then nothing names the index. */
 	m5_cq_purge(ep->request_evd, ep);
 	m5_cq_purge(ep->recv_evd, ep);

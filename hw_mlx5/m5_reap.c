@@ -67,15 +67,20 @@ static bool gone_of(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	return is_of(cqe, *(const uint32_t *)arg);
 }
 
-/* Binds have an effect beyond their completion: it must not be lost with the CQE. */
-static void purge_binds(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
+/* Binds, and receives of an SRQ, have an effect beyond their completion: it must not be lost. */
+static void purge_effects(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
 		uint32_t index = be16_to_cpu(cqe->wqe_counter);
 
-		if (!is_of(cqe, e->uidx) || !is_request(cqe))
+		if (!is_of(cqe, e->uidx))
 			continue;
+		if (!is_request(cqe)) {
+			if (e->done.shared)
+				m5_srq_give(&e->done.rq_slots[index & e->done.rq_mask]);
+			continue;
+		}
 		if (e->done.sq_slots[index & e->done.sq_mask].kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index,
 				     cqe->op_own >> 4 == M5_CQE_REQ);
@@ -90,7 +95,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 
 	m5_cq_take(evd);
 	end = m5_cq_end(cq);
-	purge_binds(cq, end, e);
+	purge_effects(cq, end, e);
 	compact(cq, end, gone_of, &e->uidx);
 	m5_cq_give(evd);
 }
@@ -210,6 +215,8 @@ bool m5_rq_credit(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	struct m5_rq *rq = &e->rq;
 
+	if (e->done.shared)
+		return false;
 	do {
 		rq->limit = __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE) + e->max_recvs;
 	} while (rq->limit == rq->pi && dap_ep_reap(ep, true));

@@ -59,6 +59,14 @@ struct m5_data_seg {
 	be64_t va;
 };
 WIRE_SIZE(struct m5_data_seg, 16);
+
+/* The head of a receive that several QPs share. */
+struct m5_next_seg {
+	be16_t rsvd0, next_wqe_index;
+	uint8_t signature, rsvd5[11];
+};
+WIRE_SIZE(struct m5_next_seg, 16);
+WIRE_AT(struct m5_next_seg, next_wqe_index, 2);
 #define M5_NULL_LKEY 0x100u		/* ends a receive's list */
 #define M5_INLINE_SEG 0x80000000u	/* in byte_count: the bytes follow, padded to 16 */
 

@@ -128,6 +128,36 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	return dap12_return(in_arg(err, 6));
 }
 
+DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+				    DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
+				    DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
+				    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+{
+	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_ep_args args = {.pz = NULL};
+	struct dap_ep_attr neutral;
+	struct dap_ep *ep;
+	int err;
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
+	args.srq = dap_obj_get(srq, DAP_SRQ, ia);
+	if (!err && !args.srq)
+		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_SRQ);
+	if (!err && (!attr || from_dat(attr, &neutral)))
+		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
+	if (err)
+		return dap12_return(err);
+	if (!out)
+		return dap12_bad_arg(8);
+	args.attr = &neutral;
+	err = dap_ep_create(ia, &args, &ep);
+	if (!err)
+		*out = ep;
+	return dap12_return(in_arg(err, 7));
+}
+
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)
 {
 	return evd && evd->internal ? DAT_HANDLE_NULL : evd;

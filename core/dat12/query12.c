@@ -42,7 +42,9 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_rdma_size = caps->max_rdma_size,
 		.max_rmrs = count(caps->max_rmrs),
 		.max_rmr_target_address = caps->max_rmr_va,
-		.max_srqs = 0,		/* until dat_srq_create() does something */
+		.max_srqs = count(caps->max_srqs),
+		.max_ep_per_srq = count(caps->max_ep_per_srq),
+		.max_recv_per_srq = count(caps->max_recv_per_srq),
 		.max_iov_segments_per_rdma_read = count(caps->max_rdma_read_iov),
 		.max_iov_segments_per_rdma_write = count(caps->max_rdma_write_iov),
 		.max_rdma_read_in = count((uint64_t)caps->max_eps * caps->max_rdma_read_in),
@@ -56,6 +58,8 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 
 static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
+	bool srq = ia->caps.max_srqs != 0;
+
 	*attr = (DAT_PROVIDER_ATTR){
 		.provider_name = "dapl-direct",
 		.provider_version_major = MAJOR,
@@ -75,7 +79,10 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.ep_creator = DAT_PSP_CREATES_EP_NEVER,
 		.pz_support = DAT_PZ_UNIQUE,
 		.optimal_buffer_alignment = ia->caps.optimal_alignment,
-		.srq_supported = DAT_FALSE,
+		.srq_supported = srq ? DAT_TRUE : DAT_FALSE,
+		.srq_watermarks_supported = srq ? 0x001 : 0,
+		.srq_ep_pz_difference_supported = srq ? DAT_TRUE : DAT_FALSE,
+		.srq_info_supported = srq ? 0x11 : 0,
 		.lmr_sync_req = DAT_FALSE,
 		.dto_async_return_guaranteed = DAT_TRUE,
 		.rdma_write_for_rdma_read_req = DAT_FALSE,

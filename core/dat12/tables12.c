@@ -15,7 +15,7 @@
 struct dap12_live {
 	const struct dap_hot12 *hot;
 	bool validate;
-	DAT_PROVIDER ep, evd, rmr;
+	DAT_PROVIDER ep, evd, rmr, srq;
 	struct dap12_live *next;
 };
 
@@ -100,7 +100,7 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 		return NULL;
 	live->hot = hot;
 	live->validate = validate;
-	live->ep = live->evd = live->rmr = p->table;
+	live->ep = live->evd = live->rmr = live->srq = p->table;
 	if (!validate) {
 		live->ep.ep_post_send_func = hot->post_send;
 		live->ep.ep_post_recv_func = hot->post_recv;
@@ -108,6 +108,7 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 		live->ep.ep_post_rdma_write_func = hot->rdma_write;
 		live->evd.evd_dequeue_func = hot->evd_dequeue;
 		live->rmr.rmr_bind_func = hot->rmr_bind;
+		live->srq.srq_post_recv_func = hot->srq_post_recv;
 	}
 	live->next = p->lives;
 	p->lives = live;
@@ -143,5 +144,6 @@ int dap12_make_tables(struct dap_ia *ia)
 	ia->tables[DAP_TABLE_EP_LIVE] = &live->ep;
 	ia->tables[DAP_TABLE_EVD_LIVE] = &live->evd;
 	ia->tables[DAP_TABLE_RMR_LIVE] = &live->rmr;
+	ia->tables[DAP_TABLE_SRQ_LIVE] = &live->srq;
 	return 0;
 }

@@ -291,7 +291,7 @@ typedef struct dat_srq_param {
 	DAT_COUNT max_recv_iov;
 	DAT_COUNT low_watermark;
 	DAT_COUNT available_dto_count;		/* posted, not taken by an Endpoint */
-	DAT_COUNT outstanding_dto_count;	/* taken, completion not dequeued */
+	DAT_COUNT outstanding_dto_count;	/* posted, completion not dequeued */
 } DAT_SRQ_PARAM;
 
 typedef enum dat_srq_param_mask {

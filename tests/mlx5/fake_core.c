@@ -36,6 +36,19 @@ bool dap_ep_reap(struct dap_ep *ep, bool recv)
 	return false;
 }
 
+void dap_srq_low(struct dap_srq *srq)
+{
+	fake.low = srq;
+	fake.low_count++;
+}
+
+bool dap_srq_reap(struct dap_srq *srq)
+{
+	(void)srq;
+	fake.reap_count++;
+	return false;
+}
+
 void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
 {
 	for (unsigned int i = 0; i < fake.nobj; i++) {

@@ -91,6 +91,7 @@ int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **out)
 	ep->request_evd = s->request;
 	ep->recv_evd = s->recv;
 	ep->attr = r->attr;
+	ep->srq = s->srq;
 	err = m5_hw.qp_create(ep);
 	if (err) {
 		obj_free(ep);
@@ -152,6 +153,29 @@ void rig_rmr_free(struct dap_rmr *rmr)
 {
 	m5_hw.rmr_destroy(rmr);
 	obj_free(rmr);
+}
+
+int rig_srq(struct rig *r, uint32_t recvs, uint32_t iov, struct dap_srq **out)
+{
+	struct dap_srq *srq = obj_new(r, DAP_SRQ, sizeof(*srq));
+	int err;
+
+	srq->pz = r->pz;
+	srq->max_recv_dtos = recvs;
+	srq->max_recv_iov = iov;
+	err = m5_hw.srq_create(srq);
+	if (err) {
+		obj_free(srq);
+		return err;
+	}
+	*out = srq;
+	return 0;
+}
+
+void rig_srq_free(struct dap_srq *srq)
+{
+	m5_hw.srq_destroy(srq);
+	obj_free(srq);
 }
 
 static int lmr_enter(struct dap_ia *ia, struct dap_lmr *lmr)
@@ -329,7 +353,7 @@ err_ia:
 
 static void judge(struct softnic *nic, const char *excused)
 {
-	static const char *const kinds[] = { "qp", "cq", "mkey", "pd" };
+	static const char *const kinds[] = { "qp", "cq", "mkey", "pd", "rmp" };
 	struct softnic_violation v[16];
 	size_t n = softnic_violations(nic, v, 16);
 
@@ -338,7 +362,7 @@ static void judge(struct softnic *nic, const char *excused)
 			continue;
 		cr_expect_fail("the device found fault: %s: %s", v[i].name, v[i].detail);
 	}
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		cr_expect_eq(softnic_object_count(nic, kinds[i]), 0, "left in the device: a %s",
 			     kinds[i]);
 }

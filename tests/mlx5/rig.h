@@ -17,6 +17,7 @@ struct rig_side {
 	struct dap_ep *ep;
 	struct dap_evd *request, *recv;
 	struct dap_lmr *lmr;
+	struct dap_srq *srq;		/* of the endpoints that rig_ep makes from now on */
 	uint8_t *mem;
 };
 
@@ -72,6 +73,8 @@ int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
 int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
 int rig_connect(struct dap_ep *a, struct dap_ep *b);
 int rig_rmr(struct rig *r, struct dap_rmr **rmr);
+int rig_srq(struct rig *r, uint32_t recvs, uint32_t iov, struct dap_srq **srq);
+void rig_srq_free(struct dap_srq *srq);
 void rig_rmr_free(struct dap_rmr *rmr);
 void rig_ep_free(struct dap_ep *ep);
 void rig_evd_free(struct dap_evd *evd);

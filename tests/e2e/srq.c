@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints that share their receives, in use: b and its second endpoint take what two senders send. */
+#include <string.h>
+
+#include "tests/e2e/rig.h"
+
+#define RECVS 8
+#define PIECE 1024
+
+static struct end a, b;			/* a sends through both of its endpoints */
+static DAT_SRQ_HANDLE srq;
+static DAT_EP_HANDLE a2, b1, b2;	/* a.ep to b1, a2 to b2 */
+
+static DAT_EP_HANDLE shared_ep(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep = NULL;
+
+	must(dat_ep_create_with_srq(b.ia, pz, recv, b.req_evd, b.conn_evd, srq, &attr, &ep));
+	return ep;
+}
+
+static void open_ends(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECVS, .max_recv_iov = 2 };
+
+	end_open(&a, RIG_MEM, NULL);
+	end_open(&b, RIG_MEM, NULL);
+	must(dat_srq_create(b.ia, b.pz, &attr, &srq));
+	a2 = end_ep(&a, NULL);
+}
+
+static void setup(void)
+{
+	open_ends();
+	b1 = shared_ep(b.pz, b.recv_evd);
+	b2 = shared_ep(b.pz, b.recv_evd);
+	end_join(&a, a.ep, &b, b1);
+	end_join(&a, a2, &b, b2);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+/* The device will find fault. */
+static void setup_wrong(void)
+{
+	rig_conf("");
+	setup();
+}
+
+TestSuite(srq_wrong, .init = setup_wrong, .fini = teardown, .timeout = 60);
+TestSuite(srq, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(srq_other, .init = open_ends, .fini = teardown, .timeout = 60);
+
+/* Its place is by its cookie. */
+static DAT_RETURN give(uint64_t cookie, size_t len)
+{
+	DAT_LMR_TRIPLET s = seg(&b, cookie % 32 * PIECE, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_srq_post_recv(srq, 1, &s, c);
+}
+
+static DAT_RETURN send_by(DAT_EP_HANDLE ep, uint64_t cookie, size_t len)
+{
+	DAT_LMR_TRIPLET s = seg(&a, 0, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_send(ep, 1, &s, c, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The next receive: of this endpoint and status; its cookie. */
+static uint64_t took_by(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_DTO_COMPLETION_STATUS status)
+{
+	DAT_EVENT ev;
+	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev.event_data.dto_completion_event_data;
+
+	check(rig_next(evd, &ev, SOON_MS));
+	same(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	check(d->ep_handle == ep);
+	same(d->status, status);
+	return d->user_cookie.as_64;
+}
+
+static DAT_SRQ_PARAM query(void)
+{
+	DAT_SRQ_PARAM p;
+
+	must(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &p));
+	return p;
+}
+
+Test(srq, buffers__go_to_the_endpoint_that_gets_a_message)
+{
+	static const int to_second[] = { 0, 1, 1, 0, 1, 0, 0, 1 };
+
+	fill(a.mem, PIECE, 5);
+	for (uint64_t i = 0; i < RECVS; i++)
+		must(give(i, PIECE));
+	for (uint64_t i = 0; i < RECVS; i++) {
+		uint64_t got;
+
+		must(send_by(to_second[i] ? a2 : a.ep, i, 100 + i));
+		got = took_by(b.recv_evd, to_second[i] ? b2 : b1, DAT_DTO_SUCCESS);
+		check(!memcmp(b.mem + got * PIECE, a.mem, 100 + i));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+	}
+	rig_empty(b.recv_evd);
+}
+
+/* dat_srq_query(3), its example. */
+Test(srq, srq_query__counts_what_is_where)
+{
+	for (uint64_t i = 0; i < 3; i++)
+		must(give(i, PIECE));
+	same(query().available_dto_count, 3);
+	same(query().outstanding_dto_count, 3);
+	must(send_by(a.ep, 1, 8));
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+	same(query().available_dto_count, 2);
+	same(query().outstanding_dto_count, 3);
+	took_by(b.recv_evd, b1, DAT_DTO_SUCCESS);
+	same(query().available_dto_count, 2);
+	same(query().outstanding_dto_count, 2);
+	same(query().max_recv_dtos, RECVS);
+}
+
+/* A full queue, lap after lap. */
+Test(srq, srq_post_recv__laps)
+{
+	uint64_t posted = 0;
+
+	for (; posted < RECVS; posted++)
+		must(give(posted, PIECE));
+	for (uint64_t i = 0; i < 1000; i++) {
+		bool second = i * 7 % 3 == 0;
+
+		must_fail(give(9, PIECE), DAT_INSUFFICIENT_RESOURCES);
+		must(send_by(second ? a2 : a.ep, i, 8));
+		same(took_by(b.recv_evd, second ? b2 : b1, DAT_DTO_SUCCESS), posted - RECVS);
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+		must(give(posted++, PIECE));
+	}
+}
+
+/* One completion that is left alone keeps its place, and only that. */
+Test(srq, srq_post_recv__around_a_completion_nobody_takes)
+{
+	DAT_EVD_HANDLE own = NULL;
+	DAT_EP_HANDLE eb, ea = end_ep(&a, NULL);
+
+	must(dat_evd_create(b.ia, 32, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &own));
+	eb = shared_ep(b.pz, own);
+	end_join(&a, ea, &b, eb);
+	for (uint64_t i = 0; i < RECVS; i++)
+		must(give(i, PIECE));
+	must(send_by(ea, 7, 8));
+	took(a.req_evd, 7, DAT_DTO_SUCCESS);
+	for (uint64_t i = 0; i < 50; i++) {
+		must(send_by(a.ep, i, 8));
+		took_by(b.recv_evd, b1, DAT_DTO_SUCCESS);
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+		must(give(100 + i, PIECE));
+		must_fail(give(9, PIECE), DAT_INSUFFICIENT_RESOURCES);
+	}
+	same(query().available_dto_count, RECVS - 1);
+	same(query().outstanding_dto_count, RECVS);
+	same(took_by(own, eb, DAT_DTO_SUCCESS), 0);
+	must(give(200, PIECE));
+}
+
+Test(srq, message__waits_for_a_buffer)
+{
+	DAT_EVENT ev;
+
+	must(send_by(a.ep, 1, 8));
+	check(!rig_next(b.recv_evd, &ev, 20));
+	must(give(4, PIECE));
+	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 4);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+}
+
+Test(srq, low_watermark__reached_by_a_message)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *d;
+	DAT_EVENT ev;
+
+	d = &ev.event_data.asynch_error_event_data;
+	for (uint64_t i = 0; i < 4; i++)
+		must(give(i, PIECE));
+	must(dat_srq_set_lw(srq, 3));
+	must(send_by(a.ep, 1, 8));
+	took_by(b.recv_evd, b1, DAT_DTO_SUCCESS);
+	check(!rig_next(b.async, &ev, 20));
+	must(send_by(a2, 2, 8));
+	took_by(b.recv_evd, b2, DAT_DTO_SUCCESS);
+	check(rig_next(b.async, &ev, SOON_MS));
+	check(d->dat_handle == srq);
+	same(d->reason, DAT_SRQ_LOW_WATERMARK_EVENT);
+	must(send_by(a2, 3, 8));
+	took_by(b.recv_evd, b2, DAT_DTO_SUCCESS);
+	check(!rig_next(b.async, &ev, 20));
+}
+
+/* What the endpoint has not taken stays for the others; nothing of it is flushed. */
+Test(srq, ep_disconnect__leaves_the_buffers)
+{
+	for (uint64_t i = 0; i < 4; i++)
+		must(give(i, PIECE));
+	must(dat_ep_disconnect(b1, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&b, b1, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	rig_empty(b.recv_evd);
+	same(query().available_dto_count, 4);
+	must(send_by(a2, 5, 8));
+	same(took_by(b.recv_evd, b2, DAT_DTO_SUCCESS), 0);
+	must_fail(dat_srq_free(srq), DAT_SRQ_IN_USE);
+}
+
+Test(srq, ep_reset__and_connected_again)
+{
+	must(give(1, PIECE));
+	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&b, b1, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_reset(a.ep));
+	must(dat_ep_reset(b1));
+	end_join(&a, a.ep, &b, b1);
+	must(send_by(a.ep, 3, 8));
+	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 1);
+}
+
+Test(srq, ep_free__gives_back_what_was_not_dequeued)
+{
+	for (uint64_t i = 0; i < RECVS; i++)
+		must(give(i, PIECE));
+	for (uint64_t i = 0; i < 5; i++) {
+		must(send_by(a.ep, i, 8));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+	}
+	same(query().outstanding_dto_count, RECVS);
+	must(dat_ep_free(b1));
+	same(query().outstanding_dto_count, RECVS - 5);
+	for (uint64_t i = 0; i < 5; i++)
+		must(give(i, PIECE));
+	rig_empty(b.recv_evd);
+}
+
+Test(srq, ep_post_recv__connected_with_an_srq)
+{
+	DAT_LMR_TRIPLET s = seg(&b, 0, 8);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	must_fail(dat_ep_post_recv(b1, 1, &s, c, 0), DAT_INVALID_STATE);
+	must(give(1, PIECE));
+	must(send_by(a.ep, 1, 8));
+	took_by(b.recv_evd, b1, DAT_DTO_SUCCESS);
+	must_fail(dat_ep_post_recv(b1, 1, &s, c, 0), DAT_INVALID_STATE);
+}
+
+Test(srq, sizes__none_one_segment_two)
+{
+	DAT_LMR_TRIPLET s[2] = { seg(&b, 0, 10), seg(&b, 5000, 90) };
+	DAT_DTO_COOKIE c = { .as_64 = 77 };
+
+	fill(a.mem, 100, 3);
+	must(dat_srq_post_recv(srq, 0, NULL, c));
+	must(dat_srq_post_recv(srq, 2, s, c));
+	must(dat_ep_post_send(a2, 0, NULL, c, 0));
+	must(send_by(a2, 5, 100));
+	same(took(b.recv_evd, 77, DAT_DTO_SUCCESS), 0);
+	same(took(b.recv_evd, 77, DAT_DTO_SUCCESS), 100);
+	check(!memcmp(b.mem, a.mem, 10) && !memcmp(b.mem + 5000, a.mem + 10, 90));
+}
+
+Test(srq, ep_query__of_a_connected_endpoint)
+{
+	DAT_BOOLEAN recv_idle = DAT_FALSE;
+	DAT_EP_PARAM p;
+
+	must(give(1, PIECE));
+	must(dat_ep_query(b1, DAT_EP_FIELD_ALL, &p));
+	check(p.srq_handle == srq);
+	must(dat_ep_get_status(b1, NULL, &recv_idle, NULL));
+	same(recv_idle, DAT_TRUE);
+}
+
+/* Too short a buffer ends its connection and no other; the place comes back. */
+Test(srq_wrong, buffer__too_short)
+{
+	must(give(1, 10));
+	must(give(2, PIECE));
+	must(send_by(a.ep, 1, 100));
+	same(took_by(b.recv_evd, b1, DAT_DTO_ERR_LOCAL_LENGTH), 1);
+	took_conn(&b, b1, DAT_CONNECTION_EVENT_BROKEN);
+	must(send_by(a2, 2, 100));
+	same(took_by(b.recv_evd, b2, DAT_DTO_SUCCESS), 2);
+	same(query().outstanding_dto_count, 0);
+}
+
+/* The zone of a receive is the SRQ's, that of all else the endpoint's. */
+Test(srq_other, zone__of_the_endpoint_another)
+{
+	DAT_PZ_HANDLE pz = NULL;
+
+	must(dat_pz_create(b.ia, &pz));
+	b1 = shared_ep(pz, b.recv_evd);
+	end_join(&a, a.ep, &b, b1);
+	must(give(3, PIECE));
+	must(send_by(a.ep, 1, 100));
+	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 3);
+}
+
+/* Completions nobody asked for do not use the queue up. */
+Test(srq_other, recv_evd__none)
+{
+	b1 = shared_ep(b.pz, DAT_HANDLE_NULL);
+	b2 = shared_ep(b.pz, b.recv_evd);
+	end_join(&a, a.ep, &b, b1);
+	end_join(&a, a2, &b, b2);
+	for (uint64_t i = 0; i < 100; i++) {
+		must(give(i, PIECE));
+		must(send_by(a.ep, i, 8));
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+	}
+	must(give(4, PIECE));
+	must(send_by(a2, 4, 8));
+	same(took_by(b.recv_evd, b2, DAT_DTO_SUCCESS), 4);
+	must(dat_ep_free(b1));
+	must(dat_ep_free(b2));
+	must(dat_srq_free(srq));
+}
+
+Test(srq_other, ia_close__abruptly_with_all_in_use)
+{
+	b1 = shared_ep(b.pz, b.recv_evd);
+	end_join(&a, a.ep, &b, b1);
+	for (uint64_t i = 0; i < 4; i++)
+		must(give(i, PIECE));
+	must(send_by(a.ep, 4, 8));
+	end_close(&b);
+	must_fail(give(1, PIECE), DAT_INVALID_HANDLE);
+}
