@@ -3,8 +3,9 @@
 /*
  * Completion queues: their life, and their events.
  *
- * An EVD of n events gets a CQ of at least 3n and n + 64 entries. What is over n is for
- * completions that the consumer does not count: the hidden ones of suppressed work. Each endpoint
+ * An EVD of n events gets a CQ of at least 3n and n + 64 entries, up to some size even 7n: what is
+ * over n is for completions that the consumer does not count, the hidden ones of suppressed work,
+ * and n endpoints with default attributes have room for theirs there. Each endpoint
  * reserves as many as it can have there at a time (m5_qp.c), and the CQ grows where there is no
  * more room (m5_resize.c), so that it is never overrun by what the consumer can not see.
  */
@@ -15,12 +16,18 @@
 #include "softnic/softnic.h"
 
 #define DBREC_BYTES 64u
+#define LEAST_ROOM 64u
+#define AMPLE_ROOM 16384u	/* 1 MiB of CQEs */
 
 unsigned int m5_cq_log(unsigned int entries)
 {
-	unsigned int n = entries + (2 * entries > 64 ? 2 * entries : 64);
+	unsigned int room = 6 * entries < AMPLE_ROOM ? 6 * entries : AMPLE_ROOM;
 
-	return 32u - (unsigned int)__builtin_clz(n - 1);
+	if (room < 2 * entries)
+		room = 2 * entries;
+	if (room < LEAST_ROOM)
+		room = LEAST_ROOM;
+	return 32u - (unsigned int)__builtin_clz(entries + room - 1);
 }
 
 static void ring_init(struct m5_cq *cq)

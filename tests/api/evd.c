@@ -109,7 +109,7 @@ Test(evd, evd_resize__up_and_down)
 	DAT_EVD_PARAM param;
 	DAT_RETURN ret;
 
-	for (DAT_COUNT qlen = 32; qlen <= 512; qlen *= 4) {
+	for (DAT_COUNT qlen = 32; qlen <= 2048; qlen *= 4) {
 		ret = dat_evd_resize(t.evd, qlen);
 		/* The page lets a provider refuse for want of resources; nothing has changed then. */
 		if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
@@ -120,6 +120,110 @@ Test(evd, evd_resize__up_and_down)
 	}
 	assert_ok(dat_evd_resize(t.conn_evd, 100));
 	assert_ret(dat_evd_resize(t.conn_evd, 0), DAT_INVALID_PARAMETER);
+}
+
+/* An attempt that nobody takes, given up: DISCONNECTED, where all that is posted is flushed. */
+static DAT_EP_HANDLE flushing_ep(DAT_EVD_HANDLE evd)
+{
+	DAT_EP_ATTR attr = {.max_recv_dtos = 64, .max_request_dtos = 1};
+	DAT_EP_HANDLE ep;
+
+	assert_ok(dat_ep_create(t.ia, t.pz, evd, DAT_HANDLE_NULL, t.conn_evd, &attr, &ep));
+	assert_ok(dat_ep_connect(ep, t.ia_attr.ia_address_ptr, 45672, DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	assert_ok(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	return ep;
+}
+
+static void flush(DAT_EP_HANDLE ep, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++) {
+		DAT_DTO_COOKIE c = {.as_64 = i};
+
+		assert_ok(dat_ep_post_recv(ep, 0, NULL, c, DAT_COMPLETION_DEFAULT_FLAG));
+	}
+}
+
+static void take(DAT_EVD_HANDLE evd, uint64_t from, uint64_t to)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	for (uint64_t i = from; i < to; i++) {
+		assert_ok(dat_evd_wait(evd, API_LONG, 1, &ev, &nmore));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+	}
+}
+
+/* Twice its size and back, at each step with completions before and behind it. */
+Test(evd, evd_resize__loses_no_completion)
+{
+	static const DAT_COUNT qlens[] = {32, 16, 20, 64, 40, 16, 32};
+	DAT_EVD_HANDLE evd = api_evd(&t, 16, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE ep = flushing_ep(evd);
+	uint64_t posted = 0, taken = 0;
+
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < sizeof(qlens) / sizeof(qlens[0]); i++) {
+			flush(ep, posted, posted + 10);
+			posted += 10;
+			assert_ok(dat_evd_resize(evd, qlens[i]));
+			flush(ep, posted, posted + 5);
+			posted += 5;
+			take(evd, taken, posted - 3);
+			taken = posted - 3;
+		}
+		take(evd, taken, posted);
+		taken = posted;
+	}
+}
+
+static DAT_COUNT waiting_there(DAT_EVD_HANDLE evd, DAT_COUNT threshold)
+{
+	DAT_COUNT nmore = 0;
+	DAT_EVENT ev;
+
+	assert_ok(dat_evd_wait(evd, API_LONG, threshold, &ev, &nmore));
+	return nmore + 1;
+}
+
+Test(evd, evd_resize__to_what_is_there_and_below)
+{
+	DAT_EVD_HANDLE evd = api_evd(&t, 16, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE ep = flushing_ep(evd);
+	DAT_EVD_PARAM param;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	flush(ep, 0, 6);
+	cr_assert_eq(waiting_there(evd, 6), 6);	/* cookie 0 */
+	assert_code(dat_evd_resize(evd, 4), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_OPEN);
+	assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+	cr_assert_eq(param.evd_qlen, 16);
+	assert_ok(dat_evd_resize(evd, 5));
+	assert_ret(dat_evd_wait(evd, 0, 6, &ev, &nmore), DAT_INVALID_PARAMETER);
+	take(evd, 1, 6);
+	for (int i = 0; i < 5; i++) {
+		ev.event_number = DAT_SOFTWARE_EVENT;
+		assert_ok(dat_evd_post_se(evd, &ev));
+	}
+	assert_ret(dat_evd_post_se(evd, &ev), DAT_QUEUE_FULL);
+	assert_ok(dat_evd_resize(evd, 8));
+	assert_ok(dat_evd_post_se(evd, &ev));
+	cr_assert_eq(waiting_there(evd, 6), 6);
+}
+
+/* Each has room of its own in the CQ for completions that the consumer does not see. */
+Test(evd, evd_create__a_thousand_endpoints)
+{
+	DAT_EVD_HANDLE evd = api_evd(&t, 1024, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	static DAT_EP_HANDLE ep[1000];
+
+	for (int i = 0; i < 1000; i++)
+		assert_ok(dat_ep_create(t.ia, t.pz, evd, evd, t.conn_evd, NULL, &ep[i]));
+	for (int i = 0; i < 1000; i++)
+		assert_ok(dat_ep_free(ep[i]));
+	assert_ok(dat_evd_free(evd));
 }
 
 static void post_se(DAT_EVD_HANDLE evd, void *p)

@@ -195,12 +195,12 @@ RIG_TEST(credit, qp_destroy__takes_its_completions_along)
 
 RIG_TEST(credit, qp_create__refused_when_hidden_completions_have_no_room)
 {
-	struct dap_ep *ep[200];
+	static struct dap_ep *ep[1000];
 	unsigned int n = 0;
 	int err = 0;
 
 	m5_ia(r.ia)->dev.cq_resize = false;
-	while (n < 100 && !(err = rig_ep(&r, &r.a, &ep[n])))
+	while (n < 1000 && !(err = rig_ep(&r, &r.a, &ep[n])))
 		n++;
 	cr_assert_eq(err, -ENOSPC);
 	while (n)
