@@ -349,7 +349,11 @@ struct dap_caps {
 struct dap_named { const char *name, *value; };
 
 /* LMR by context: two-level directory on the upper 24 bits, read without a lock by binds. */
-struct dap_lmr_page { struct dap_lmr *lmr[4096]; };
+struct dap_lmr_page {
+	struct dap_lmr *lmr[4096];
+	uint32_t live;
+	struct dap_lmr_page *next;	/* of those with none, which are used again but not freed */
+};
 
 struct dap_ia {
 	struct dap_obj obj;
@@ -364,7 +368,7 @@ struct dap_ia {
 	struct dap_cm *cm;
 	struct dap_evd *async_evd;
 	bool async_evd_own;		/* made by ia_open: closed with the IA */
-	struct dap_lmr_page *lmr_dir[4096];
+	struct dap_lmr_page *lmr_dir[4096], *lmr_spare;
 	pthread_mutex_t lock;
 	uint32_t spin_us;		/* evd_wait polls this long before it blocks */
 };

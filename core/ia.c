@@ -111,8 +111,14 @@ static void close_async(struct dap_ia *ia)
 
 static void free_ia(struct dap_ia *ia)
 {
+	struct dap_lmr_page *page;
+
 	for (unsigned int i = 0; i < sizeof(ia->lmr_dir) / sizeof(ia->lmr_dir[0]); i++)
 		free(ia->lmr_dir[i]);
+	while ((page = ia->lmr_spare)) {
+		ia->lmr_spare = page->next;
+		free(page);
+	}
 	dap_obj_free(ia);
 }
 

@@ -14,9 +14,11 @@ static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **ou
 	struct dap_lmr_page *page = *slot;
 
 	if (!page) {
-		page = calloc(1, sizeof(*page));
+		page = ia->lmr_spare ? ia->lmr_spare : calloc(1, sizeof(*page));
 		if (!page)
 			return -1;
+		ia->lmr_spare = page->next;
+		page->next = NULL;
 		__atomic_store_n(slot, page, __ATOMIC_RELEASE);
 	}
 	*out = page;
@@ -31,17 +33,31 @@ static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
 
 	pthread_mutex_lock(&ia->lock);
 	err = page_of(ia, lmr->lmr_context, &page);
-	if (!err)
+	if (!err) {
+		page->live++;
 		__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], lmr, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&ia->lock);
 	return err;
 }
 
+/*
+ * Where contexts are random each LMR may need a page of its own, so pages serve again. A reader that
+ * still has one finds there an LMR of another context than it looks for, or none.
+ */
 static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
 {
-	struct dap_lmr_page *page = ia->lmr_dir[lmr->lmr_context >> 20];
+	struct dap_lmr_page **slot = &ia->lmr_dir[lmr->lmr_context >> 20], *page;
 
+	pthread_mutex_lock(&ia->lock);
+	page = *slot;
 	__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], NULL, __ATOMIC_RELEASE);
+	if (!--page->live) {
+		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+		page->next = ia->lmr_spare;
+		ia->lmr_spare = page;
+	}
+	pthread_mutex_unlock(&ia->lock);
 }
 
 static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
