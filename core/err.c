@@ -19,6 +19,7 @@ int dap_err_from_errno(int err)
 	case EACCES:
 	case EPERM:
 	case ENODEV:
+	case EIO:		/* the device did not do it, through no fault of the consumer's */
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	case EINVAL:
 	case EFAULT:
