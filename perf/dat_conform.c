@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "perf/dat_conform/report.h"
+#include "tests/conformance/far.h"
 
 const char *argp_program_version = "dat_conform 0.1";
 
@@ -18,11 +19,13 @@ static const char doc[] =
 	"One line is printed for each statement: PASS, FAIL or SKIP, its name, the page that it is "
 	"from, and the reason. The exit status is 0 when none failed.";
 
-enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT };
+enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT, OPT_SERVE };
 
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "The IA to try (soft-mlx5-0)", 0 },
 	{ "peer", 'p', "NAME", 0, "The IA at the other end of connections (the same)", 0 },
+	{ "remote", 'r', "HOST", 0, "Where dat_conform --serve runs, for statements of two processes", 0 },
+	{ "serve", OPT_SERVE, NULL, 0, "Be the other end for those who name this host with -r", 0 },
 	{ "test", 't', "PATTERN", 0, "Only statements or pages that match, as a shell would", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "Write what was found, and each code that a call returned", 0 },
 	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit XML", 0 },
@@ -33,7 +36,7 @@ static const struct argp_option options[] = {
 
 struct options {
 	const char *pattern, *json, *junit;
-	bool list;
+	bool list, serve;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -43,6 +46,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'i': conform_options.ia = arg; break;
 	case 'p': conform_options.peer_ia = arg; break;
+	case 'r': conform_options.host = arg; break;
+	case OPT_SERVE: o->serve = true; break;
 	case 't': o->pattern = arg; break;
 	case OPT_JSON: o->json = arg; break;
 	case OPT_JUNIT: o->junit = arg; break;
@@ -111,6 +116,8 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 64;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.serve)
+		return far_serve();
 	if (!o.list)
 		return run_all(&o);
 	list_all(&o);

@@ -79,12 +79,15 @@ struct outcome {
 struct conform_options {
 	const char *ia;			/* both sides, unless */
 	const char *peer_ia;		/* the other side has one of its own */
+	const char *host;		/* where `dat_conform --serve` runs, or NULL: a process here */
 	unsigned int limit_ms;		/* for one statement */
 };
 
 extern struct conform_options conform_options;
 
 void conform_run(const struct statement *s, struct outcome *outcome);
+/* For a process that is no statement but makes calls as one does. */
+void conform_outside(void);
 const char *verdict_name(enum verdict v);
 /* "DAT_INVALID_STATE" for a type; in hex for one that has no name. */
 const char *code_name(uint32_t type);

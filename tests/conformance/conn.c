@@ -355,39 +355,3 @@ STATEMENT(ep_disconnect__flags_out_of_range, dat_ep_disconnect, RETURNS)
 	same(state_of(a.ep), DAT_EP_STATE_CONNECTED);
 	two_close(&a, &b);
 }
-
-static int connected_peer(int sock, void *arg)
-{
-	DAT_CONN_QUAL qual;
-	struct side s;
-
-	(void)arg;
-	side_open_peer(&s);
-	if (th_recv(sock, &qual, sizeof(qual)))
-		return 1;
-	must(dial(s.ep, &s, qual, SOON));
-	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	th_sleep_ms(60000);
-	return 0;
-}
-
-STATEMENT(ep_connect__peer_process_dies, dat_ep_connect, DESCRIPTION)
-{
-	struct th_child child;
-	struct side s;
-	DAT_EVENT ev;
-
-	same(th_spawn(&child, connected_peer, NULL), 0);
-	side_open(&s);
-	side_listen(&s);
-	must(do_recv(&s, 1, 0, 64));
-	same(th_send(child.sock, &s.qual, sizeof(s.qual)), 0);
-	must(dat_cr_accept(side_request(&s), s.ep, 0, NULL));
-	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	th_kill(&child);
-	ev = took(s.conn_evd);
-	check(ev.event_number == DAT_CONNECTION_EVENT_BROKEN ||
-	      ev.event_number == DAT_CONNECTION_EVENT_DISCONNECTED);
-	took_dto(s.recv_evd, 1, FLUSHED);
-	side_close(&s);
-}

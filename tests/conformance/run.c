@@ -120,6 +120,13 @@ void conform_run(const struct statement *s, struct outcome *outcome)
 	current = NULL;
 }
 
+void conform_outside(void)
+{
+	static struct outcome nobody_asks;
+
+	current = &nobody_asks;
+}
+
 const char *verdict_name(enum verdict v)
 {
 	static const char *const names[] = { "PASS", "FAIL", "SKIP" };
@@ -175,8 +182,11 @@ DAT_RETURN conform_tried(DAT_RETURN got, const char *text)
 /* exit() is for the process that forked this one, and a failure has nothing to tidy up. */
 static _Noreturn void end(enum verdict verdict, const char *reason)
 {
-	current->verdict = verdict;
-	snprintf(current->reason, sizeof(current->reason), "%s", reason);
+	/* The first failure is the one that counts: others follow from it. */
+	if (current->verdict != VERDICT_FAIL) {
+		current->verdict = verdict;
+		snprintf(current->reason, sizeof(current->reason), "%s", reason);
+	}
 	_exit(verdict == VERDICT_SKIP ? 0 : 1);
 }
 

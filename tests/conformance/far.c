@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <endian.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/conformance/far.h"
+
+struct hello {
+	uint64_t qual, rmr_context, mem;
+	DAT_SOCK_ADDR address;
+};
+
+/* ---- what it does ---- */
+
+static uint64_t accept_one(struct side *s, uint64_t len)
+{
+	static char data[64];
+
+	memset(data, 0x43, sizeof(data));
+	check(len <= sizeof(data));
+	must(dat_cr_accept(side_request(s), s->ep, (DAT_COUNT)len, len ? data : NULL));
+	return 0;
+}
+
+static uint64_t obey(struct side *s, enum far_order order, uint64_t a, uint64_t b, uint64_t *second)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA d;
+
+	switch (order) {
+	case FAR_ACCEPT: return accept_one(s, a);
+	case FAR_REJECT: return must(dat_cr_reject(side_request(s)));
+	case FAR_EVENT: return took(s->conn_evd).event_number;
+	case FAR_RECV: return must(do_recv(s, 1, a, b));
+	case FAR_RECEIVED:
+		d = took_any(s->recv_evd, 1);
+		*second = d.transfered_length;
+		return d.status;
+	case FAR_SEND:
+		must(do_send(s, 2, a, b, DEFAULT));
+		return took_any(s->req_evd, 2).status;
+	case FAR_FILL: memset(s->mem, (int)a, MEM); return 0;
+	case FAR_BYTE: return (unsigned char)s->mem[a % MEM];
+	default: return must(dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	}
+}
+
+static int far_side(int sock, void *arg)
+{
+	uint64_t order[3], answer[2];
+	struct hello hello;
+	struct side s;
+
+	(void)arg;
+	side_open_peer(&s);
+	side_listen(&s);
+	hello.qual = htobe64(s.qual);
+	hello.rmr_context = htobe64(s.rmr_context);
+	hello.mem = htobe64((uintptr_t)s.mem);
+	hello.address = *side_address(&s);
+	if (th_send(sock, &hello, sizeof(hello)))
+		return 1;
+	while (!th_recv(sock, order, sizeof(order))) {
+		answer[1] = 0;
+		answer[0] = htobe64(obey(&s, (enum far_order)be64toh(order[0]), be64toh(order[1]),
+					 be64toh(order[2]), &answer[1]));
+		answer[1] = htobe64(answer[1]);
+		if (th_send(sock, answer, sizeof(answer)))
+			break;
+	}
+	side_close(&s);
+	return 0;
+}
+
+/* ---- who tells it ---- */
+
+static int dial_host(const char *host)
+{
+	struct addrinfo hint = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *list;
+	char port[8];
+	int sock;
+
+	snprintf(port, sizeof(port), "%d", FAR_PORT);
+	if (getaddrinfo(host, port, &hint, &list))
+		return -1;
+	sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (sock >= 0 && connect(sock, list->ai_addr, list->ai_addrlen)) {
+		close(sock);
+		sock = -1;
+	}
+	freeaddrinfo(list);
+	return sock;
+}
+
+void far_open(struct far_end *f)
+{
+	struct hello hello;
+
+	memset(f, 0, sizeof(*f));
+	if (conform_options.host) {
+		f->sock = dial_host(conform_options.host);
+		if (f->sock < 0)
+			conform_fail(__FILE__, __LINE__, "%s: nobody serves there",
+				     conform_options.host);
+	} else {
+		same(th_spawn(&f->child, far_side, NULL), 0);
+		f->sock = f->child.sock;
+	}
+	same(th_recv(f->sock, &hello, sizeof(hello)), 0);
+	f->qual = be64toh(hello.qual);
+	f->rmr_context = (DAT_RMR_CONTEXT)be64toh(hello.rmr_context);
+	f->mem = be64toh(hello.mem);
+	f->address = hello.address;
+}
+
+void far_close(struct far_end *f)
+{
+	shutdown(f->sock, SHUT_RDWR);
+	if (f->child.pid > 0)
+		same(th_join(&f->child, SOON_MS), 0);
+	else
+		close(f->sock);
+}
+
+void far_kill(struct far_end *f)
+{
+	if (f->child.pid <= 0)
+		skip("the process at the other end is on another host (-r)");
+	th_kill(&f->child);
+}
+
+uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b, uint64_t *second)
+{
+	uint64_t out[3] = { htobe64(order), htobe64(a), htobe64(b) }, in[2];
+
+	same(th_send(f->sock, out, sizeof(out)), 0);
+	same(th_recv(f->sock, in, sizeof(in)), 0);
+	if (second)
+		*second = be64toh(in[1]);
+	return be64toh(in[0]);
+}
+
+int far_serve(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(FAR_PORT) };
+	int one = 1, sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
+
+	signal(SIGCHLD, SIG_IGN);
+	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(sock, (struct sockaddr *)&any, sizeof(any)) || listen(sock, 16)) {
+		perror("dat_conform --serve");
+		return 1;
+	}
+	conform_outside();
+	while ((peer = accept(sock, NULL, NULL)) >= 0) {
+		if (!fork())
+			_exit(far_side(peer, NULL));
+		close(peer);
+	}
+	return 1;
+}
