@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
+EXAMPLEDIR ?= $(PREFIX)/share/doc/dapl-direct/examples
 MANDIR ?= $(PREFIX)/share/man
 # Where libdat looks first, whatever the prefix; elsewhere the file needs DAT_OVERRIDE.
 SYSCONFDIR ?= /etc/dat
@@ -66,6 +67,7 @@ PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
 NO_SUITE := harness canary tsan sh data
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
+EXAMPLES := $(wildcard examples/*.c)
 HEADERS := $(wildcard include/dat/*.h)
 MANS := $(wildcard man/*.[1-8] man/*.[1-8]dat)
 
@@ -79,6 +81,7 @@ ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_m
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
+EXAMPLE_BINS := $(if $(LIBDAT),$(EXAMPLES:%.c=$(O)/%))
 CONF := $(O)/etc/dat.conf
 # Benchmarks that look inside are for this tree alone.
 INST_BINS = $(filter-out $(PERF_INTERNAL:%=$(O)/bin/%),$(BINS))
@@ -86,7 +89,7 @@ SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
 libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF) $(O)/etc/bench.conf
-all: libs $(BINS)
+all: libs $(BINS) $(EXAMPLE_BINS)
 tests: $(SUITE_BINS)
 
 ## Configuration
@@ -191,6 +194,12 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(if $(filter $*,$(PERF_INTERNAL)),$(group)) \
 		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) -lm
 
+# Each stands alone: a consumer is one file, the headers and libdat.
+$(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat)
+
 ## Tests
 
 HARNESS := $(call objs,$(HARNESS_SRC))
@@ -287,6 +296,7 @@ install: all
 	$(if $(INST_BINS),$(call put,755,$(INST_BINS),$(BINDIR)))
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
+	$(if $(EXAMPLES),install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR)))
 	$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
 		scripts/mkconf '$(LIBDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
@@ -296,8 +306,9 @@ uninstall:
 	rm -f $(patsubst $(O)/lib/%,'$(D)$(LIBDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
 		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(INST_BINS)) \
-		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))')
-	-rmdir '$(D)$(INCDIR)/dat'
+		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
+		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
+	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)'
 	if scripts/mkconf '$(LIBDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
 

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each example runs by itself, under a time limit, and finds that all it shows holds.
+set -u
+status=0
+for source in examples/*.c; do
+	name=$(basename "$source" .c)
+	out=$(timeout -k 1 30 "$DAPL_BUILD_DIR/examples/$name" 2>&1 </dev/null)
+	code=$?
+	if [ $code != 0 ] || [ -z "$out" ]; then
+		printf '%s\nstatus %s, from %s\n' "$out" $code "$name"
+		status=1
+	fi
+	if [ "$(wc -l <"$source")" -ge 150 ]; then
+		echo "$source is not short any more"
+		status=1
+	fi
+done
+exit $status
