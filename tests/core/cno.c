@@ -562,4 +562,5 @@ Test(cno, agent__beside_a_dequeuer)
 	pthread_join(b.thread, NULL);
 	for (int i = 0; i < 200; i++)
 		cr_assert_eq(b.seen[i], 1);
+	cr_assert_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
 }
