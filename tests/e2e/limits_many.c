@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many connections at once; qualifiers and private data at their limits. */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/e2e/rig.h"
+
+static struct end a, b;
+static struct th_child peer;
+
+static void setup(void)
+{
+	end_open(&a, RIG_MEM, NULL);
+	end_open(&b, RIG_MEM, NULL);
+}
+
+static void teardown(void)
+{
+	th_kill(&peer);
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(limits_many, .init = setup, .fini = teardown, .timeout = 120);
+
+/* ---- at once ---- */
+
+#define CROWD 300
+
+static DAT_EP_HANDLE crowd_a[CROWD], crowd_b[CROWD];
+
+static DAT_EP_HANDLE small_ep(struct end *e, DAT_EVD_HANDLE req_evd, DAT_EVD_HANDLE recv_evd)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep;
+
+	attr.max_recv_dtos = attr.max_request_dtos = 4;
+	must(dat_ep_create(e->ia, e->pz, recv_evd, req_evd, e->conn_evd, &attr, &ep));
+	return ep;
+}
+
+static void crowd_evds(struct end *e)
+{
+	must(dat_evd_create(e->ia, 5000, NULL, DAT_EVD_DTO_FLAG, &e->req_evd));
+	must(dat_evd_create(e->ia, 5000, NULL, DAT_EVD_DTO_FLAG, &e->recv_evd));
+}
+
+static DAT_EVENT_NUMBER ends_seen(DAT_EVD_HANDLE evd)
+{
+	unsigned int n = 0;
+	DAT_EVENT ev;
+
+	while (n < CROWD && rig_next(evd, &ev, SOON_MS))
+		n += ev.event_number == DAT_CONNECTION_EVENT_DISCONNECTED;
+	return n;
+}
+
+Test(limits_many, endpoints__three_hundred_at_once)
+{
+	/* Two ends for a loop: i of a writes to its own place at b, tells it, and reads it back. */
+	crowd_evds(&a);
+	crowd_evds(&b);
+	for (int i = 0; i < CROWD; i++) {
+		crowd_a[i] = small_ep(&a, a.req_evd, a.recv_evd);
+		crowd_b[i] = small_ep(&b, b.req_evd, b.recv_evd);
+		end_join(&a, crowd_a[i], &b, crowd_b[i]);
+	}
+	for (uint64_t i = 0; i < CROWD; i++) {
+		a.ep = crowd_a[i];
+		b.ep = crowd_b[i];
+		fill(a.mem + i * 100, 100, i);
+		must(do_recv(&b, i, 60000, 64));
+		must(do_write(&a, i, i * 100, far(&b, i * 100, 100), SUPPRESS));
+		must(do_send(&a, i, 0, 0, SUPPRESS));
+	}
+	for (unsigned int i = 0; i < CROWD; i++) {
+		DAT_EVENT ev;
+		const DAT_DTO_COMPLETION_EVENT_DATA *d = &ev.event_data.dto_completion_event_data;
+
+		check(rig_next(b.recv_evd, &ev, SOON_MS));
+		same(d->status, DAT_DTO_SUCCESS);
+		check(d->user_cookie.as_64 < CROWD);
+		same(d->ep_handle, crowd_b[d->user_cookie.as_64]);
+		check(filled(b.mem + d->user_cookie.as_64 * 100, 100, d->user_cookie.as_64));
+	}
+	rig_empty(a.req_evd);
+	for (int i = 0; i < CROWD; i++) {
+		must(dat_ep_disconnect(crowd_a[i], (DAT_CLOSE_FLAGS)(i & 1)));
+		/* The connect EVD has 64 places. */
+		took_conn(&a, crowd_a[i], DAT_CONNECTION_EVENT_DISCONNECTED);
+		took_conn(&b, crowd_b[i], DAT_CONNECTION_EVENT_DISCONNECTED);
+	}
+}
+
+/* All of them end in one moment. */
+Test(limits_many, endpoints__that_all_lose_their_peer)
+{
+	crowd_evds(&a);
+	crowd_evds(&b);
+	must(dat_evd_create(a.ia, 1000, NULL, DAT_EVD_CONNECTION_FLAG, &a.conn_evd));
+	for (int i = 0; i < CROWD; i++) {
+		crowd_a[i] = small_ep(&a, a.req_evd, a.recv_evd);
+		end_join(&a, crowd_a[i], &b, small_ep(&b, b.req_evd, b.recv_evd));
+		a.ep = crowd_a[i];
+		for (uint64_t k = 0; k < 4; k++)
+			must(do_recv(&a, (uint64_t)i * 4 + k, 0, 64));
+	}
+	end_close(&b);
+	same(ends_seen(a.conn_evd), CROWD);
+	rig_empty(a.conn_evd);
+	for (int i = 0; i < CROWD * 4; i++) {
+		DAT_EVENT ev;
+		static bool seen[CROWD * 4];
+		uint64_t cookie;
+
+		check(rig_next(a.recv_evd, &ev, SOON_MS));
+		cookie = ev.event_data.dto_completion_event_data.user_cookie.as_64;
+		same(ev.event_data.dto_completion_event_data.status, FLUSHED);
+		check(cookie < CROWD * 4 && !seen[cookie] && (cookie % 4 == 0 || seen[cookie - 1]));
+		seen[cookie] = true;
+	}
+	rig_empty(a.recv_evd);
+}
+
+/* ---- qualifiers and private data ---- */
+
+static int holds_a_qualifier(int sock, void *arg)
+{
+	struct end e;
+
+	(void)arg;
+	end_open(&e, RIG_MEM, NULL);
+	end_listen(&e);
+	same(th_send(sock, &e.qual, sizeof(e.qual)), 0);
+	same(th_meet(sock), 0);
+	must(dat_psp_free(e.psp));
+	same(th_meet(sock), 0);
+	same(th_meet(sock), 0);
+	end_close(&e);
+	return 0;
+}
+
+Test(limits_many, qualifier__of_another_process, .init = NULL)
+{
+	DAT_PSP_HANDLE psp = NULL;
+	DAT_CONN_QUAL qual;
+
+	peer_spawn(&peer, holds_a_qualifier, NULL);
+	same(th_recv(peer.sock, &qual, sizeof(qual)), 0);
+	must_fail(dat_psp_create(b.ia, qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
+	check(!psp);
+	same(th_meet(peer.sock), 0);
+	same(th_meet(peer.sock), 0);
+	must(dat_psp_create(b.ia, qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	must_fail(dat_psp_create(a.ia, qual, a.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
+	same(th_meet(peer.sock), 0);
+	peer_done(&peer);
+}
+
+static DAT_RETURN dial_with(DAT_COUNT size, void *data)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	return dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)&to, b.qual, SOON_MS * 1000u, size, data,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+Test(limits_many, private_data__too_long)
+{
+	char data[300];
+	DAT_CR_HANDLE cr;
+
+	end_listen(&b);
+	memset(data, 'd', sizeof(data));
+	must_fail(dial_with(257, data), DAT_INVALID_PARAMETER);
+	must_fail(dial_with(-1, data), DAT_INVALID_PARAMETER);
+	must_fail(dial_with(INT32_MAX, data), DAT_INVALID_PARAMETER);
+	must_fail(dial_with(1, NULL), DAT_INVALID_PARAMETER);
+	same(end_state(a.ep), DAT_EP_STATE_UNCONNECTED);
+	must(dial_with(256, data));
+	cr = end_request(&b);
+	must_fail(dat_cr_accept(cr, b.ep, 257, data), DAT_INVALID_PARAMETER);
+	must_fail(dat_cr_accept(cr, b.ep, -1, data), DAT_INVALID_PARAMETER);
+	must_fail(dat_cr_accept(cr, b.ep, 1, NULL), DAT_INVALID_PARAMETER);
+	must(dat_cr_accept(cr, b.ep, 256, data));
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* dat_ep_connect(3): it is tried again until the time is up. */
+Test(limits_many, nobody__listens_until_the_time_is_up)
+{
+	uint64_t start;
+
+	end_listen(&b);
+	must(dat_psp_free(b.psp));
+	b.psp = NULL;
+	must(do_recv(&a, 1, 0, 64));
+	start = th_now_ms();
+	must(end_dial(a.ep, b.qual, 300000));
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	check(th_now_ms() - start >= 290);
+	took(a.recv_evd, 1, FLUSHED);
+	must(dat_ep_reset(a.ep));
+	end_join(&a, a.ep, &b, b.ep);
+}

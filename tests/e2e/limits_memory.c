@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory, descriptors, locked memory, and commands of the device that fail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "tests/e2e/life.h"
+
+static struct end a, b;
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(limits_memory, .fini = teardown, .timeout = 120);
+
+static void warm_up(struct th_usage *usage)
+{
+	struct life l;
+
+	rig_conf("strict=1");
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	check(life_run(&l, SOON_MS));
+	check(life_run(&l, SOON_MS));
+	th_usage(usage);
+}
+
+static void explain(unsigned long n, const struct life *l)
+{
+	if (!life_ended_well(l))
+		cr_assert_fail("the %luth: %s", n, life_words(l));
+}
+
+static void each_allocation(unsigned int kind, unsigned long at_least)
+{
+	struct th_usage before;
+	unsigned long n = 0, seen;
+	struct life l;
+	bool well;
+
+	warm_up(&before);
+	do {
+		th_fail_start(kind, ++n);
+		well = life_run(&l, 200);
+		seen = th_fail_stop();
+		explain(n, &l);
+	} while (seen >= n && n < 3000);
+	check(well);
+	check(n > at_least);
+	usage_is_back(&before, 8);
+	check(life_run(&l, SOON_MS));
+}
+
+Test(limits_memory, heap__each_allocation_of_a_life_fails)
+{
+	each_allocation(TH_FAIL_HEAP, 30);
+}
+
+Test(limits_memory, mmap__each_mapping_of_a_life_fails)
+{
+	each_allocation(TH_FAIL_MMAP, 1);
+}
+
+Test(limits_memory, descriptors__run_out_at_each_point_of_a_life)
+{
+	struct th_usage before;
+	struct life l;
+	bool well;
+
+	warm_up(&before);
+	for (unsigned int room = 0; room < 60; room++) {
+		same(th_fds_limit(room), 0);
+		well = life_run(&l, 200);
+		th_fds_restore();
+		explain(room, &l);
+		if (well)
+			break;
+	}
+	check(well);
+	usage_is_back(&before, 8);
+	check(life_run(&l, SOON_MS));
+}
+
+/* ---- locked memory ---- */
+
+static void memlock(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	same(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	limit.rlim_cur = bytes;
+	same(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+}
+
+static DAT_RETURN lmr_of(size_t len, DAT_LMR_HANDLE *lmr)
+{
+	static char memory[2u << 20];
+	DAT_REGION_DESCRIPTION region = { .for_va = memory };
+
+	return dat_lmr_create(a.ia, DAT_MEM_TYPE_VIRTUAL, region, len, a.pz, DAT_MEM_PRIV_ALL_FLAG,
+			      lmr, NULL, NULL, NULL, NULL);
+}
+
+Test(limits_memory, memlock__is_kept_and_given_back)
+{
+	DAT_LMR_HANDLE lmr, none = NULL;
+	DAT_EVD_HANDLE evd = NULL;
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep = NULL;
+
+	rig_conf("strict=1;memlock=strict");
+	pair_open(&a, &b);
+	memlock(4u << 20);
+	must(lmr_of(2u << 20, &none));
+	must(dat_lmr_free(none));
+	for (int i = 0; i < 10; i++) {
+		must(lmr_of(1u << 20, &lmr));
+		memlock(1u << 20);
+		none = NULL;
+		must_code(lmr_of(1u << 20, &none), DAT_INSUFFICIENT_RESOURCES,
+			  DAT_RESOURCE_MEMORY_REGION);
+		same(none, 0);
+		attr.max_recv_dtos = 2000;
+		must_fail(dat_ep_create(a.ia, a.pz, a.recv_evd, a.req_evd, a.conn_evd, &attr, &ep),
+			  DAT_INSUFFICIENT_RESOURCES);
+		must_fail(dat_evd_create(a.ia, 2000, NULL, DAT_EVD_DTO_FLAG, &evd),
+			  DAT_INSUFFICIENT_RESOURCES);
+		memlock(4u << 20);
+		must(dat_lmr_free(lmr));
+	}
+	/* All that was there before goes on. */
+	must(do_write(&a, 1, 0, far(&b, 0, 4096), 0));
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+}
+
+Test(limits_memory, memlock__of_nothing)
+{
+	DAT_EVD_HANDLE async = NULL, evd = NULL;
+	char name[] = "soft-mlx5-0";
+	DAT_IA_HANDLE ia = NULL;
+
+	rig_conf("memlock=strict");
+	memlock(0);
+	must(dat_ia_open(name, 8, &async, &ia));
+	must_fail(dat_evd_create(ia, 16, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INSUFFICIENT_RESOURCES);
+	check(!evd);
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	memlock(4u << 20);
+	end_open(&a, RIG_MEM, NULL);
+}
+
+/* ---- commands of the device ---- */
+
+struct command {
+	const char *name;
+	unsigned int opcode;
+};
+
+static const struct command commands[] = {
+	{ "ALLOC_PD", 0x800 },	    { "ALLOC_UAR", 0x802 },	{ "CREATE_UMEM", 0xa08 },
+	{ "CREATE_MKEY", 0x200 },   { "CREATE_EQ", 0x301 },	{ "CREATE_CQ", 0x400 },
+	{ "CREATE_QP", 0x500 },	    { "RST2INIT_QP", 0x502 },	{ "INIT2RTR_QP", 0x503 },
+	{ "RTR2RTS_QP", 0x504 },    { "QUERY_HCA_CAP", 0x100 },
+};
+
+struct trial {
+	const struct command *c;
+	unsigned int nth;
+};
+
+enum { WENT_WELL = 0, FAILED_WELL = 10 };
+
+/* Each IA counts its own commands, so both fail at the same one. */
+static int live_with_a_failure(int sock, void *arg)
+{
+	const struct trial *t = arg;
+	struct th_usage before;
+	struct life l;
+	char conf[64];
+	bool well;
+
+	(void)sock;
+	snprintf(conf, sizeof(conf), "fault=cmd_fail=%#x:%u", t->c->opcode, t->nth);
+	rig_conf(conf);
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	life_run(&l, 200);
+	th_usage(&before);
+	well = life_run(&l, 200);
+	usage_is_back(&before, 4);
+	if (well)
+		return WENT_WELL;
+	if (life_ended_well(&l))
+		return FAILED_WELL;
+	fprintf(stderr, "%s, the %uth: %s\n", t->c->name, t->nth, life_words(&l));
+	return 1;
+}
+
+Test(limits_memory, command__each_of_a_life_fails)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct trial t = { &commands[i], 0 };
+		struct th_child child;
+		int status;
+
+		do {
+			t.nth++;
+			peer_spawn(&child, live_with_a_failure, &t);
+			status = th_join(&child, SOON_MS);
+			cr_assert(status == WENT_WELL || status == FAILED_WELL,
+				  "%s, the %uth: status %d", t.c->name, t.nth, status);
+		} while (status == FAILED_WELL && t.nth < 100);
+		cr_assert_eq(status, WENT_WELL, "%s fails always", t.c->name);
+		cr_assert(t.nth > 1, "%s is never executed", t.c->name);
+	}
+}
