@@ -20,6 +20,8 @@ static DAT_HANDLE made;
 static DAT_EVD_HANDLE async;
 static DAT_CONN_QUAL qual;
 static DAT_EP_HANDLE joined;
+static DAT_SRQ_HANDLE srq;
+static DAT_SRQ_ATTR srq_attr = { 8, 1, DAT_SRQ_LW_DEFAULT };
 
 static void each_failure(const void *arg)
 {
@@ -30,6 +32,8 @@ static void each_failure(const void *arg)
 	two_open(&s, &peer);
 	joined = s.ep;
 	s.ep = side_ep(&s, NULL);
+	if (s.attr.srq_supported)
+		must(dat_srq_create(s.ia, s.pz, &srq_attr, &srq));
 	for (unsigned long n = 1; n < MOST; n++) {
 		unsigned long asked;
 
@@ -197,16 +201,24 @@ static void disconnect_it(void)
 
 static DAT_RETURN make_srq(void)
 {
-	DAT_SRQ_ATTR attr = { 8, 1, DAT_SRQ_LW_DEFAULT };
-
 	if (!s.attr.srq_supported)
 		skip("srq_supported is false: dat_srq_create answers MODEL_NOT_SUPPORTED");
-	return dat_srq_create(s.ia, s.pz, &attr, &made);
+	return dat_srq_create(s.ia, s.pz, &srq_attr, &made);
 }
 
 static void free_srq(void)
 {
 	must(dat_srq_free(made));
+}
+
+static DAT_RETURN make_srq_ep(void)
+{
+	DAT_EP_ATTR attr = side_attr();
+
+	if (!s.attr.srq_supported)
+		skip("srq_supported is false: dat_srq_create answers MODEL_NOT_SUPPORTED");
+	return dat_ep_create_with_srq(s.ia, s.pz, s.recv_evd, s.req_evd, s.conn_evd, srq, &attr,
+				      &made);
 }
 
 #define ROW(name_, call_, undo_)                                                                   \
@@ -219,6 +231,7 @@ ROW(cno_create, make_cno, free_cno);
 ROW(evd_resize, grow_evd, shrink_evd);
 ROW(pz_create, make_pz, free_pz);
 ROW(ep_create, make_ep, free_ep);
+ROW(ep_create_with_srq, make_srq_ep, free_ep);
 ROW(lmr_create, make_lmr, free_lmr);
 ROW(rmr_create, make_rmr, free_rmr);
 ROW(psp_create, make_psp, free_psp);
