@@ -6,6 +6,9 @@
  *
  * Threads: every function may be called from any thread. The device has one internal lock; a call
  * that finds another thread driving the device leaves its work to that thread and returns.
+ *
+ * fork(): the device stays with the parent. A child may give commands, to clean its copy up, and
+ * close it; doorbells and pumps do nothing there.
  */
 #ifndef SOFTNIC_H
 #define SOFTNIC_H

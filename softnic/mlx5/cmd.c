@@ -196,7 +196,7 @@ int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out,
 		sn_set32(full, 4, c.syndrome);
 	}
 	/* There may be a timer or a failed queue now that the thread went to sleep without. */
-	if (nic->dev->armed)
+	if (nic->dev->resting)
 		sn_thread_wake(nic);
 	sn_leave(nic);
 	memset(out, 0, outlen);

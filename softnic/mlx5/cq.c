@@ -87,6 +87,7 @@ void sn_cq_free(struct sn_nic *nic, void *obj)
 {
 	struct sn_cq *cq = obj;
 
+	sn_cq_set_armed(nic, cq, false, false);
 	sn_table_remove(&nic->cqs, cq->cqn);
 	LIST_REMOVE(cq, link);
 	cq->uar->refs--;
@@ -161,13 +162,12 @@ static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 	if (((made - ci - 1) & 0xffffff) < 0x800000) {
 		uint8_t data[28] = { 0 };
 
-		cq->armed = cq->armed_solicited = false;
+		sn_cq_set_armed(nic, cq, false, false);
 		sn_set32(data, 24, cq->cqn);
 		sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
 		return;
 	}
-	cq->armed = !solicited;
-	cq->armed_solicited = solicited;
+	sn_cq_set_armed(nic, cq, !solicited, solicited);
 }
 
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)

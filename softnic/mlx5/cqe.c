@@ -97,7 +97,7 @@ static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 		cq->solicited = cq->pi;
 	if (!cq->armed && !(cq->armed_solicited && solicited))
 		return;
-	cq->armed = cq->armed_solicited = false;
+	sn_cq_set_armed(nic, cq, false, false);
 	sn_set32(data, 24, cq->cqn);
 	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
 }

@@ -36,7 +36,9 @@ struct sn_device {
 
 	/* thread.c */
 	pthread_t thread;
-	bool threaded, armed;
+	bool threaded;
+	bool armed;			/* peers have been asked to wake the thread */
+	bool resting;			/* the thread sleeps, perhaps for long */
 	atomic_bool stop;
 	atomic_uint inline_pumps;	/* calls that drove the device, to tell a polling host */
 	int epoll_fd, event_fd, timer_fd;
@@ -126,6 +128,13 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_free(struct sn_nic *nic, void *cq);
+static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool any, bool solicited)
+{
+	nic->cqs_armed += (uint32_t)(any || solicited);
+	nic->cqs_armed -= (uint32_t)(cq->armed || cq->armed_solicited);
+	cq->armed = any;
+	cq->armed_solicited = solicited;
+}
 
 /* sq.c, rq.c, wr.c, wqe.c, umr.c */
 enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
@@ -195,6 +204,14 @@ int sn_thread_start(struct sn_nic *nic);
 void sn_thread_stop(struct sn_nic *nic);
 void sn_thread_wake(struct sn_nic *nic);
 void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
+/* Keeps the wake-up asked for while a CQ is armed. False: something has arrived meanwhile. */
+bool sn_thread_watch(struct sn_nic *nic, bool any);
+
+/* fork.c */
+int sn_fork_add(struct sn_nic *nic);	/* 0, -ENOMEM */
+void sn_fork_remove(struct sn_nic *nic);
+void sn_thread_forget(struct sn_nic *nic);
+void sn_bar_forget(struct sn_nic *nic);
 
 /* timer.c */
 bool sn_timers_run(struct sn_nic *nic);

@@ -82,11 +82,16 @@ int softnic_open(const struct softnic_config *config, struct softnic **handle)
 	err = sn_fabric_open(nic);
 	if (err)
 		goto destroy;
-	err = sn_thread_start(nic);
+	err = sn_fork_add(nic);
 	if (err)
 		goto close_fabric;
+	err = sn_thread_start(nic);
+	if (err)
+		goto remove;
 	*handle = (struct softnic *)nic;
 	return 0;
+remove:
+	sn_fork_remove(nic);
 close_fabric:
 	sn_fabric_close(nic);
 destroy:
@@ -99,6 +104,7 @@ void softnic_close(struct softnic *handle)
 	struct sn_nic *nic = (struct sn_nic *)handle;
 
 	sn_thread_stop(nic);
+	sn_fork_remove(nic);
 	sn_table_each(nic, &nic->qps, sn_qp_free);
 	sn_fabric_close(nic);
 	destroy(nic);

@@ -161,11 +161,19 @@ static bool drive(struct sn_nic *nic)
 
 bool sn_drive(struct sn_nic *nic)
 {
-	bool any;
+	bool any = false, now;
 
-	sn_fabric_hold(nic);
-	any = drive(nic);
-	sn_fabric_release(nic);
+	if (nic->forked)
+		return false;
+	for (int round = 0; round < ROUNDS; round++) {
+		sn_fabric_hold(nic);
+		now = drive(nic);
+		sn_fabric_release(nic);
+		any |= now;
+		if (!nic->cqs_armed || sn_thread_watch(nic, now))
+			return any;
+	}
+	sn_thread_wake(nic);
 	return any;
 }
 
@@ -215,7 +223,8 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 			return;
 	}
 	sn_thread_inline(nic);
-	sn_uar_write(nic, page, offset, data, len);
+	if (!nic->forked)
+		sn_uar_write(nic, page, offset, data, len);
 	sn_drive(nic);
 	sn_leave(nic);
 }

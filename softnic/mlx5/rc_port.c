@@ -223,7 +223,7 @@ static bool serve_later(struct sn_nic *nic, bool any)
 	struct sn_rc *rc;
 
 	fabric->idle = any ? 0 : fabric->idle + 1;
-	if (!nic->hurried && fabric->idle < LATER_POLLS)
+	if (!nic->hurried && !nic->cqs_armed && fabric->idle < LATER_POLLS)
 		return true;
 	while ((rc = TAILQ_FIRST(&fabric->later))) {
 		sn_rc_not_later(rc->qp);

@@ -354,6 +354,9 @@ struct sn_nic {
 	struct sn_gid gid[SN_GIDS];
 	uint8_t mac[6];
 	bool fatal, link_down;
+	bool forked;		/* the copy in a child: fork.c */
+	LIST_ENTRY(sn_nic) link;
+	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
 	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
 	struct sn_fabric *fabric;

@@ -85,13 +85,18 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	return until;
 }
 
-static void sleep_until_woken(struct sn_device *dev)
+/* True when a peer has woken us. */
+static bool sleep_until_woken(struct sn_device *dev)
 {
-	struct epoll_event ev;
+	struct epoll_event ev[3];
+	bool peer = false;
+	int n = epoll_wait(dev->epoll_fd, ev, 3, -1);
 
-	epoll_wait(dev->epoll_fd, &ev, 1, -1);
+	for (int i = 0; i < n; i++)
+		peer |= ev[i].data.fd != dev->timer_fd && ev[i].data.fd != dev->event_fd;
 	drain(dev->timer_fd);
 	drain(dev->event_fd);
+	return peer;
 }
 
 static void pause_or_yield(struct backoff *b)
@@ -106,23 +111,24 @@ static void *run(void *arg)
 	struct sn_device *dev = nic->dev;
 	unsigned int pumps = atomic_load(&dev->inline_pumps);
 	struct backoff b = { 0 };
+	bool woken = false;
 
 	while (!atomic_load(&dev->stop)) {
 		uint64_t until = sn_now() + TICK_NS;
 		unsigned int now = atomic_load(&dev->inline_pumps);
 
-		if (now == pumps && sn_enter_try(nic)) {
+		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
 			/* With the lock: an inline pump that disarms shortens it from here on. */
 			set_timer(dev, until);
+			dev->resting = until != 0;
 			sn_leave(nic);
 		} else {
 			set_timer(dev, until);
 		}
 		pumps = now;
-		if (until)
-			sleep_until_woken(dev);
-		else
+		woken = until && sleep_until_woken(dev);
+		if (!until)
 			pause_or_yield(&b);
 	}
 	return NULL;
@@ -130,23 +136,36 @@ static void *run(void *arg)
 
 /*
  * An armed wake-up would cost the peers a system call per packet and fight for the lock, so the
- * first inline pump disarms it and lets the thread look again in a tick.
+ * first inline pump disarms it and lets the thread look again in a tick; unless somebody waits for
+ * an event, whom only a wake-up reaches in time.
  */
 void sn_thread_inline(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
-	if (!dev->threaded)
-		return;
 	/* Only the holder of the lock counts: no read-modify-write is needed. */
 	atomic_store_explicit(&dev->inline_pumps,
 			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	if (!dev->armed)
+	if (!dev->resting)
 		return;
-	dev->armed = false;
-	sn_fabric_disarm(nic);
+	dev->resting = false;
+	if (dev->armed && !nic->cqs_armed) {
+		dev->armed = false;
+		sn_fabric_disarm(nic);
+	}
 	set_timer(dev, sn_now() + TICK_NS);
+}
+
+bool sn_thread_watch(struct sn_nic *nic, bool any)
+{
+	struct sn_device *dev = nic->dev;
+
+	/* The thread itself arms when it goes to sleep. A wake-up is spent by what has arrived. */
+	if (!dev->threaded || nic->hurried || nic->fatal || (dev->armed && !any))
+		return true;
+	dev->armed = sn_fabric_arm(nic);
+	return dev->armed;
 }
 
 void sn_thread_wake(struct sn_nic *nic)
@@ -222,5 +241,12 @@ void sn_thread_stop(struct sn_nic *nic)
 		pthread_join(nic->dev->thread, NULL);
 		nic->dev->threaded = false;
 	}
+	close_fds(nic->dev);
+}
+
+/* There is no thread in a child, and the parent's must not be woken or kept from sleeping. */
+void sn_thread_forget(struct sn_nic *nic)
+{
+	nic->dev->threaded = nic->dev->armed = nic->dev->resting = false;
 	close_fds(nic->dev);
 }

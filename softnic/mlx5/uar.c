@@ -42,6 +42,13 @@ void sn_bar_close(struct sn_nic *nic)
 	dev->bar_fd = -1;
 }
 
+/* The parent's device looks at those pages: what a child stores goes nowhere. */
+void sn_bar_forget(struct sn_nic *nic)
+{
+	mmap(nic->dev->bar, (size_t)SN_BAR_PAGES * SN_PAGE, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
 void *softnic_uar(struct softnic *handle, uint32_t page)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fork(). The device stays with the parent. The child has a copy in which nobody holds the lock and
+ * nothing is half done, that takes commands (a host that cleans up finds its objects) but has no
+ * wire, no thread and no doorbells: those would be the parent's.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "softnic/mlx5/dev.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int atfork_error;
+static LIST_HEAD(, sn_nic) nics = LIST_HEAD_INITIALIZER(nics);
+
+static void before(void)
+{
+	struct sn_nic *nic;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(nic, &nics, link)
+		sn_enter(nic);
+}
+
+static void in_parent(void)
+{
+	struct sn_nic *nic;
+
+	LIST_FOREACH(nic, &nics, link)
+		sn_leave(nic);
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	struct sn_nic *nic;
+
+	LIST_FOREACH(nic, &nics, link) {
+		nic->forked = true;
+		sn_thread_forget(nic);
+		sn_bar_forget(nic);
+		atomic_store(&nic->lock, 0);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void install(void)
+{
+	atfork_error = pthread_atfork(before, in_parent, in_child);
+}
+
+/*
+ * After the fabric has been opened: its own handler must be the older one, since a device that
+ * makes a link takes the fabric's lock inside its own.
+ */
+int sn_fork_add(struct sn_nic *nic)
+{
+	pthread_once(&once, install);
+	if (atfork_error)
+		return -atfork_error;
+	pthread_mutex_lock(&lock);
+	LIST_INSERT_HEAD(&nics, nic, link);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+void sn_fork_remove(struct sn_nic *nic)
+{
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(nic, link);
+	pthread_mutex_unlock(&lock);
+}
