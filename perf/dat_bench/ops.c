@@ -205,15 +205,33 @@ static int recv_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 	return reap(p->a.req_evd, BENCH_BATCH) || reap(p->b.recv_evd, BENCH_BATCH) ? -1 : 0;
 }
 
+/*
+ * All completions must be there before the first call: nothing but time tells without a call. Where
+ * the device's thread was kept from its work for longer, the batch is taken back and tried again.
+ */
 static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
-	unsigned int i;
+	unsigned int wait_us, i, got;
+	uint64_t t, spent;
 
-	for (i = 0; i < BENCH_BATCH; i++)
-		if (!dat_ok(bench_write8(p), "dat_ep_post_rdma_write"))
+	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
+		for (i = 0; i < BENCH_BATCH; i++)
+			if (!dat_ok(bench_write8(p), "dat_ep_post_rdma_write"))
+				return -1;
+		usleep(wait_us);
+		t = now_ns();
+		for (got = 0; got < BENCH_BATCH && op->call(p) == DAT_SUCCESS; got++)
+			;
+		spent = now_ns() - t;
+		if (got == BENCH_BATCH) {
+			*ns += spent;
+			return 0;
+		}
+		if (reap(p->a.req_evd, BENCH_BATCH - got))
 			return -1;
-	usleep(20000);		/* all of them have completed: no call may find the EVD empty */
-	return calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns);
+	}
+	fprintf(stderr, "%s: completions take seconds\n", op->name);
+	return -1;
 }
 
 static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
