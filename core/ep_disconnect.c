@@ -11,8 +11,12 @@
 static void look_at_drain(struct dap_ep *ep)
 {
 	struct dap_ia *ia = ep->obj.ia;
+	bool done = ia->hw->qp_drain_done(ep) || !ep->drain_looks--;
 
-	if (ia->hw->qp_drain_done(ep) || !ep->drain_looks--)
+	/* It ends by what failed, then, and not as if all had gone well. */
+	if (__atomic_load_n(&ep->breaking, __ATOMIC_ACQUIRE) == ep->incarnation + 1)
+		return;
+	if (done)
 		dap_cm_disconnect(ep->conn, false);
 	else
 		dap_cm_timer(ia->cm, &ep->drain, DRAIN_LOOK_US);

@@ -173,6 +173,7 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
+	enum m5_seen seen;
 
 	if (!__atomic_load_n(&e->draining, __ATOMIC_ACQUIRE))
 		return true;
@@ -180,5 +181,9 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 		softnic_pump(ia->ctl->soft);
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
-	return m5_sq_seen(ep, (uint16_t)(e->drain - 1)) != M5_SEEN_NOT;
+	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));
+	/* Nobody may be polling, to be told that what was to complete first has failed. */
+	if (seen == M5_SEEN_ERROR)
+		dap_ep_broken(ep);
+	return seen != M5_SEEN_NOT;
 }
