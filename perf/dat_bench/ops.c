@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WAIT_NS = 2000000000 };
+static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
 
 static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 {
@@ -127,7 +127,7 @@ const struct bench_op bench_ops[] = {
 /* Waits for n completions of the EVD, sleeping in between: the device has a thread of its own. */
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 {
-	uint64_t until = now_ns() + WAIT_NS;
+	uint64_t until = now_ns() + wait_ns;
 	DAT_EVENT ev;
 
 	while (n) {
