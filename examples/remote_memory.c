@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * remote_memory: the owner of a buffer lets its peer write to it, through a window, and then closes
+ * the window: the next write fails and changes nothing.
+ */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dat/udat.h>
+
+enum { SIZE = 64, CONNECT_US = 10000000 };
+
+/* The invitation is the window as the peer will post it. Hosts of other byte order need more. */
+static struct {
+	DAT_RMR_TRIPLET window;
+	char buffer[SIZE];
+} mem;
+static DAT_LMR_TRIPLET message, buffer;		/* both of it, as this side posts them */
+static const DAT_CONTEXT cookie;		/* nothing: it is known what completes next */
+static DAT_IA_HANDLE ia;
+static DAT_PZ_HANDLE pz;
+static DAT_EVD_HANDLE async_evd, conn_evd, data_evd;
+static DAT_EP_HANDLE ep;
+
+static void must(DAT_RETURN ret, const char *call)
+{
+	const char *major = "?", *minor = "?";
+
+	dat_strerror(ret, &major, &minor);
+	if (ret != DAT_SUCCESS)
+		errx(1, "%s: %s %s", call, major, minor);
+}
+
+static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	must(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "dat_evd_wait");
+	if (event.event_number != number)
+		errx(1, "event 0x%x where 0x%x should be", event.event_number, number);
+	return event;
+}
+
+static void expect_status(DAT_DTO_COMPLETION_STATUS status)
+{
+	DAT_EVENT event = expect(data_evd, DAT_DTO_COMPLETION_EVENT);
+
+	if (event.event_data.dto_completion_event_data.status != status)
+		errx(1, "status %d", event.event_data.dto_completion_event_data.status);
+}
+
+/* No remote right is asked for the memory: what the peer may do, only the window says. */
+static void set_up(void)
+{
+	DAT_EVD_FLAGS all = DAT_EVD_DEFAULT_FLAG;
+	DAT_REGION_DESCRIPTION where = { .for_va = &mem };
+	DAT_RMR_CONTEXT none;
+	DAT_LMR_HANDLE lmr;
+	DAT_VADDR address;
+	DAT_VLEN size;
+
+	must(dat_ia_open("soft-mlx5-0", 8, &async_evd, &ia), "dat_ia_open");
+	must(dat_pz_create(ia, &pz), "dat_pz_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, all, &conn_evd), "dat_evd_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, all, &data_evd), "dat_evd_create");
+	must(dat_ep_create(ia, pz, data_evd, data_evd, conn_evd, NULL, &ep), "dat_ep_create");
+	must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, sizeof(mem), pz,
+			    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
+			    &message.lmr_context, &none, &size, &address), "dat_lmr_create");
+	buffer = message;
+	message.virtual_address = (DAT_VADDR)(uintptr_t)&mem.window;
+	message.segment_length = sizeof(mem.window);
+	buffer.virtual_address = (DAT_VADDR)(uintptr_t)mem.buffer;
+	buffer.segment_length = SIZE;
+}
+
+static int owner(DAT_CONN_QUAL qual)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT event;
+
+	set_up();
+	must(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
+	must(dat_psp_create(ia, qual, conn_evd, DAT_PSP_CONSUMER_FLAG, &psp), "dat_psp_create");
+	event = expect(conn_evd, DAT_CONNECTION_REQUEST_EVENT);
+	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL), "accept");
+	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+
+	/* Open it, and tell: what is posted after a bind is begun when the bind is done. */
+	mem.window.target_address = buffer.virtual_address;
+	mem.window.segment_length = SIZE;
+	must(dat_rmr_create(pz, &rmr), "dat_rmr_create");
+	must(dat_rmr_bind(rmr, &buffer, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, ep, cookie,
+			  DAT_COMPLETION_SUPPRESS_FLAG, &mem.window.rmr_context), "dat_rmr_bind");
+	must(dat_ep_post_send(ep, 1, &message, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "send");
+	expect_status(DAT_DTO_SUCCESS);
+	printf("owner: the peer wrote \"%s\"\n", mem.buffer);
+
+	/* Length 0 closes it. When this has completed the context opens nothing any more. */
+	buffer.segment_length = 0;
+	must(dat_rmr_bind(rmr, &buffer, DAT_MEM_PRIV_NONE_FLAG, ep, cookie,
+			  DAT_COMPLETION_DEFAULT_FLAG, &mem.window.rmr_context), "dat_rmr_bind");
+	expect(data_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+	must(dat_ep_post_send(ep, 0, NULL, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "send");
+	expect(conn_evd, DAT_CONNECTION_EVENT_BROKEN);
+	printf("owner: the window is closed, and there is still \"%s\"\n", mem.buffer);
+	return strcmp(mem.buffer, "let me in") != 0;
+}
+
+static int peer(DAT_CONN_QUAL qual)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+
+	set_up();
+	must(dat_ep_post_recv(ep, 1, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
+	must(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
+	must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, CONNECT_US, 0, NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
+	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_status(DAT_DTO_SUCCESS);			/* the invitation */
+	strcpy(mem.buffer, "let me in");
+	must(dat_ep_post_rdma_write(ep, 1, &buffer, cookie, &mem.window,
+				    DAT_COMPLETION_SUPPRESS_FLAG), "dat_ep_post_rdma_write");
+	must(dat_ep_post_send(ep, 0, NULL, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "send");
+	expect_status(DAT_DTO_SUCCESS);			/* it is closed now */
+	strcpy(mem.buffer, "and again");
+	must(dat_ep_post_rdma_write(ep, 1, &buffer, cookie, &mem.window,
+				    DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_rdma_write");
+	expect_status(DAT_DTO_ERR_REMOTE_ACCESS);
+	printf("peer: the second write was refused\n");
+	expect(conn_evd, DAT_CONNECTION_EVENT_BROKEN);
+	return 0;
+}
+
+int main(void)
+{
+	DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();
+	int status;
+
+	if (fork() == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+		exit(owner(qual));
+	return peer(qual) || wait(&status) < 0 || status;
+}
