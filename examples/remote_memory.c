@@ -58,7 +58,6 @@ static void expect_status(DAT_DTO_COMPLETION_STATUS status)
 /* No remote right is asked for the memory: what the peer may do, only the window says. */
 static void set_up(void)
 {
-	DAT_EVD_FLAGS all = DAT_EVD_DEFAULT_FLAG;
 	DAT_REGION_DESCRIPTION where = { .for_va = &mem };
 	DAT_RMR_CONTEXT none;
 	DAT_LMR_HANDLE lmr;
@@ -67,8 +66,8 @@ static void set_up(void)
 
 	must(dat_ia_open("soft-mlx5-0", 8, &async_evd, &ia), "dat_ia_open");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
-	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, all, &conn_evd), "dat_evd_create");
-	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, all, &data_evd), "dat_evd_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &conn_evd), "evd_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &data_evd), "evd_create");
 	must(dat_ep_create(ia, pz, data_evd, data_evd, conn_evd, NULL, &ep), "dat_ep_create");
 	must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, sizeof(mem), pz,
 			    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
