@@ -68,6 +68,8 @@ struct m5_sq {
 	struct dap_pz *pz;
 };
 
+_Static_assert(offsetof(struct m5_sq, lock) <= 128, "what a post touches is two cache lines");
+
 struct m5_rq {
 	uint8_t *ring;
 	struct m5_slot *slots;

@@ -111,8 +111,6 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 	struct m5_rmr *r = m5_rmr(rmr);
 	bool gone;
 
-	if (__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE))
-		return renew(rmr);
 	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
 		return 0;
 	gone = m5_ep(r->last_ep)->gen != r->last_gen;

@@ -227,6 +227,32 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 	cr_assert(!m5_hw.cq_poll(r.b.recv, &ev));
 }
 
+/* Reported, but no waiter is woken: what was posted so, and what the sender did not solicit. */
+Test(data, cq_poll__knows_what_wakes_nobody)
+{
+	struct rig_config c = { .attr = { .request_completion_flags = DAP_COMP_UNSIGNALLED,
+					  .recv_completion_flags = DAP_COMP_SOLICITED } };
+	static const DAT_COMPLETION_FLAGS flags[] = {
+		0, DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG
+	};
+	DAT_LMR_TRIPLET l, b;
+	struct dap_event ev;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	l = rig_local(&r.a, 0, 8);
+	b = rig_local(&r.b, 0, 64);
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0), DAT_SUCCESS);
+		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), flags[i]), DAT_SUCCESS);
+		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.b.recv, &ev)));
+		cr_assert_eq(ev.unsignalled, i < 2, "receive of send %d", i);
+		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.a.request, &ev)));
+		cr_assert_eq(ev.unsignalled, i & 1, "send %d", i);
+	}
+	rig_close(&r, NULL);
+}
+
 RIG_TEST(data, qp_idle__until_all_is_dequeued)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8), b = rig_local(&r.b, 0, 64);

@@ -4,6 +4,8 @@
 
 #include "core/dat12/hot.h"
 
+#define FAKE_OBJECTS 256
+
 struct fake_core {
 	struct dap_ep *broken;
 	struct dap_evd *overflowed;
@@ -13,7 +15,7 @@ struct fake_core {
 	int err;			/* the last DAP_ERR that became a DAT_RETURN */
 	bool quiet;			/* errors are expected */
 	char log[512];
-	struct dap_obj *obj[64];	/* live objects */
+	struct dap_obj *obj[FAKE_OBJECTS];	/* live objects */
 	unsigned int nobj;
 };
 extern struct fake_core fake;

@@ -279,6 +279,46 @@ Test(golden, rdma_write__of_foreign_memory_is_not_copied)
 	free(b);
 }
 
+/* Gathered data that reaches the ring's end at any byte, between segments and within one. */
+Test(golden, rdma_write__gathers_over_the_ring_end)
+{
+	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 8, .qpn = 5 };
+	DAT_RMR_TRIPLET t = { .segment_length = 1000 };
+	struct bench *b = bench_new(&c);
+	uint8_t *mem = (uint8_t *)MEM_ADDR;
+
+	memory(0x500, b);
+	for (uint32_t i = 0; i < 4096; i++)
+		mem[i] = (uint8_t)(i * 5 + i / 256);
+	for (uint32_t at = 0; at < 8; at++) {
+		for (uint32_t first = 1; first < 200; first++) {
+			DAT_LMR_TRIPLET l[3] = {
+				{ .lmr_context = 0x500, .virtual_address = MEM_ADDR,
+				  .segment_length = first },
+				{ .lmr_context = 0x500, .virtual_address = MEM_ADDR + 300,
+				  .segment_length = 7 },
+				{ .lmr_context = 0x500, .virtual_address = MEM_ADDR + 600,
+				  .segment_length = 12 },
+			};
+
+			m5_ep(&b->ep)->sq.pi = at;
+			m5_ep(&b->ep)->sq.limit = at + 8;
+			memset(b->ring, 0x5a, sizeof(b->ring));
+			cr_assert_eq(silicon()->rdma_write(&b->ep, 3, l, rig_cookie(1), &t, 0),
+				     DAT_SUCCESS);
+			for (uint32_t i = 0; i < first + 19; i++) {
+				uint32_t from = i < first ? i : i < first + 7 ? i - first + 300 :
+						i - first - 7 + 600;
+
+				cr_assert_eq(b->ring[(at * 64 + 36 + i) % 512], mem[from],
+					     "at block %u, first of %u: byte %u", at, first, i);
+			}
+			cr_assert_eq(b->ring[512], 0x5a, "beyond the ring");
+		}
+	}
+	free(b);
+}
+
 /* A KLM holds less than 2 GiB: longer windows are a list of them, and four are all that fit. */
 Test(golden, rmr_bind__of_more_than_a_klm_holds)
 {

@@ -11,7 +11,7 @@
 #include "tests/mlx5/rig.h"
 
 /* As in core, the memory of a freed object serves the next of its type, and nothing else. */
-static struct dap_obj *dead[64];
+static struct dap_obj *dead[FAKE_OBJECTS];
 static unsigned int ndead;
 
 static void *dead_take(enum dap_type type)
@@ -36,6 +36,7 @@ static void *obj_new(struct rig *r, enum dap_type type, size_t size)
 	memset(o, 0, size);
 	o->type = (uint16_t)type;
 	o->ia = r->ia ? r->ia : (struct dap_ia *)o;
+	cr_assert_lt(fake.nobj, FAKE_OBJECTS);
 	fake.obj[fake.nobj++] = o;
 	return o;
 }
@@ -51,6 +52,7 @@ static void obj_free(void *obj)
 		}
 	}
 	o->type |= 0x100;
+	cr_assert_lt(ndead, FAKE_OBJECTS);
 	dead[ndead++] = o;
 }
 
