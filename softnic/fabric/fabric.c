@@ -204,9 +204,13 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 		sn_ring_pop(&link->rx, (size_t)len);
 		done++;
 	}
-	if (done && sn_ring_take_starved(&link->rx)) {
-		f->stats.wakeups++;
-		sn_link_wake(link);
+	if (link->rx.pos - link->asked >= link->rx.size / 4) {
+		/* A starved peer had a full ring: this is reached before that is read to its end. */
+		link->asked = link->rx.pos;
+		if (sn_ring_take_starved(&link->rx)) {
+			f->stats.wakeups++;
+			sn_link_wake(link);
+		}
 	}
 	f->stats.received += done;
 	return done;

@@ -40,6 +40,7 @@ struct sn_link {
 	struct sn_addr peer;
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
+	uint64_t asked;			/* rx.pos when last asked whether the peer starves */
 	bool untold;			/* sent to, and not yet asked whether it sleeps */
 	size_t blocked;			/* a packet of this length met a full ring */
 	struct sn_ring tx, rx;

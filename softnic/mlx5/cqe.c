@@ -64,28 +64,25 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 
 /*
  * Version 1: the user index stands where version 0 had the SRQ number. Bytes that mean nothing in
- * this kind of entry are zero, so that a reader of the wrong field is found out. The ownership
- * bit goes out last, with the seven bytes before it.
+ * this kind of entry are zero, so that a reader of the wrong field is found out.
  */
 static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
-	struct cqe64 new = {
-		.srqn_uidx = to_be32(qp->uidx),
-		.imm_inval_pkey = c->imm,
-		.byte_cnt = to_be32(c->byte_cnt),
-		.sop_drop_qpn = to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn),
-		.wqe_counter = to_be16(c->counter),
-		.op_own = own,
-	};
-	uint64_t last;
-
+	/* Written in place and field by field: who reads them at once finds them in the store buffer. */
+	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
+	e->srqn_uidx = to_be32(qp->uidx);
+	e->imm_inval_pkey = c->imm;
+	memset(&e->app, 0, 4);
+	e->byte_cnt = to_be32(c->byte_cnt);
+	memset(&e->timestamp, 0, sizeof(e->timestamp));
 	if (is_error(c)) {
-		((uint8_t *)&new)[CQE_VENDOR] = c->vendor;
-		((uint8_t *)&new)[CQE_SYNDROME] = c->syndrome;
+		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
+		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;
 	}
-	memcpy(e, &new, offsetof(struct cqe64, sop_drop_qpn));
-	memcpy(&last, &new.sop_drop_qpn, sizeof(last));
-	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, last, __ATOMIC_RELEASE);
+	e->sop_drop_qpn = to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn);
+	e->wqe_counter = to_be16(c->counter);
+	e->signature = 0;
+	__atomic_store_n(&e->op_own, own, __ATOMIC_RELEASE);
 }
 
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
