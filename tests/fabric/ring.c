@@ -19,7 +19,7 @@ struct pair {
 
 static void setup(struct pair *p)
 {
-	p->ctl = aligned_alloc(64, sizeof(*p->ctl));
+	p->ctl = aligned_alloc(_Alignof(struct sn_ring_ctl), sizeof(*p->ctl));
 	p->data = aligned_alloc(64, SIZE);
 	memset(p->ctl, 0, sizeof(*p->ctl));
 	memset(p->data, 0, SIZE);
