@@ -42,7 +42,7 @@ static void dev_write(uint8_t opcode)
 	cqe->uidx = cpu_to_be32(3);
 	cqe->wqe_counter = cpu_to_be16((uint16_t)t.dev.pi);
 	cqe->byte_cnt = cpu_to_be32(t.dev.pi);
-	cqe->op_own = (uint8_t)(opcode << 4 | owner);
+	cqe->op_own = (uint8_t)((uint32_t)opcode << 4 | owner);
 	t.dev.pi++;
 }
 
