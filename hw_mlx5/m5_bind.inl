@@ -307,7 +307,7 @@ M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned in
 		err = m5_bind_prepare(rmr, ep);
 	if (m5_unlikely(err))
 		return m5_fail(err);
-	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma))
+	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
 		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6));
 	if (m5_likely(m5_lmr_len(triplet))) {
 		err = m5_bind_range(rmr, triplet, priv, &to);

@@ -53,7 +53,7 @@ struct m5_sq {
 	uint32_t pi;			/* blocks posted, free running */
 	uint32_t limit;			/* pi that credit allows, as last seen */
 	uint32_t mask;			/* blocks of the ring - 1 */
-	uint32_t deny_rdma;		/* completion flags that a post may not have */
+	uint32_t deny_rdma;		/* completion flags that a post may not have, and BARRIER */
 	uint64_t max_rdma, max_msg;
 	uint32_t deny_send;
 	uint16_t inline_max;

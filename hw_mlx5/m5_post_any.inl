@@ -24,7 +24,7 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, cons
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (rdma && !remote)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
-	if (flags & (rdma ? sq->deny_rdma : sq->deny_send))
+	if (flags & (rdma ? sq->deny_rdma : sq->deny_send) & ~(uint32_t)DAP_COMP_BARRIER)
 		return DAP_ERR(DAP_INVALID_PARAMETER, rdma ? DAP_SUB_ARG6 : DAP_SUB_ARG5);
 	return 0;
 }
@@ -122,6 +122,8 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 		err = m5_measure(ep, sq, n, iov, remote, &w);
 	if (m5_unlikely(err))
 		return m5_fail(err);
+	/* A read before it may still have to bring the bytes that are behind the barrier. */
+	w.copy = w.copy && !(flags & DAP_COMP_BARRIER);
 	ds = head + (w.copy ? (w.total + 4 + 15) / 16 : w.segs);
 	blocks = (ds + 3) / 4;
 	if (m5_unlikely(!m5_sq_begin(ep, blocks, locked)))

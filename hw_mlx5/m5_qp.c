@@ -105,7 +105,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 	const struct dap_ep_attr *a = &ep->attr;
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
-	uint32_t allow = DAP_COMP_SUPPRESS | DAP_COMP_BARRIER |
+	uint32_t allow = DAP_COMP_SUPPRESS |
 			 (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
 
 	e->sq = (struct m5_sq){
