@@ -68,7 +68,14 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
  */
 static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
-	/* Written in place and field by field: who reads them at once finds them in the store buffer. */
+	struct {
+		be32_t sop_drop_qpn;
+		be16_t wqe_counter;
+		uint8_t signature, op_own;
+	} last = { to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn), to_be16(c->counter), 0, own };
+	uint64_t word;
+
+	/* Written in place: who reads the fields at once finds them in the store buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
 	e->srqn_uidx = to_be32(qp->uidx);
 	e->imm_inval_pkey = c->imm;
@@ -79,10 +86,9 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
 		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;
 	}
-	e->sop_drop_qpn = to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn);
-	e->wqe_counter = to_be16(c->counter);
-	e->signature = 0;
-	__atomic_store_n(&e->op_own, own, __ATOMIC_RELEASE);
+	/* The owner comes last, and with the eight bytes that it is in. */
+	memcpy(&word, &last, sizeof(word));
+	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, word, __ATOMIC_RELEASE);
 }
 
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
