@@ -12,17 +12,17 @@
 #define M5_APART __attribute__((noinline))
 #else
 #define M5_APART __attribute__((noinline, noipa))
-/* The WQE of an SRQ may be posted again. */
-M5_INLINE void m5_srq_give(struct m5_slot *slot)
-{
-	__atomic_store_n(&slot->bytes, 0, __ATOMIC_RELEASE);
-}
-
 #endif
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 
 M5_COLD void m5_lock_wait(uint32_t *lock);
+
+/* The WQE of an SRQ may be posted again. */
+M5_INLINE void m5_srq_give(struct m5_slot *slot)
+{
+	__atomic_store_n(&slot->bytes, 0, __ATOMIC_RELEASE);
+}
 
 M5_INLINE void m5_spin_lock(uint32_t *lock)
 {
