@@ -54,11 +54,10 @@ static bool open_one(struct life *l, struct end *e)
 	const DAT_EVD_FLAGS dto = DAT_EVD_DTO_FLAG, bind = DAT_EVD_RMR_BIND_FLAG;
 	static char memory[2][LEN] __attribute__((aligned(4096)));
 	DAT_REGION_DESCRIPTION region = { .for_va = memory[e == &l->b] };
-	char name[] = "soft-mlx5-0";
 	DAT_EP_ATTR attr = rig_attr();
 
 	e->mem = region.for_va;
-	return STEP(dat_ia_open(name, 8, &e->async, &e->ia)) && STEP(dat_pz_create(e->ia, &e->pz)) &&
+	return STEP(rig_ia_open(&e->async, &e->ia)) && STEP(dat_pz_create(e->ia, &e->pz)) &&
 	       STEP(dat_evd_create(e->ia, 8, NULL, DAT_EVD_CR_FLAG, &e->cr_evd)) &&
 	       STEP(dat_evd_create(e->ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &e->conn_evd)) &&
 	       STEP(dat_evd_create(e->ia, 64, NULL, dto, &e->recv_evd)) &&

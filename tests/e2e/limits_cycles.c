@@ -2,12 +2,8 @@
 /* Whatever is made and destroyed again and again leaves nothing behind. */
 #include "tests/e2e/rig.h"
 
-/* Nothing that is kept once for all the rounds to come; the address sanitizer keeps what is freed. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SLACK_KB 100000
-#else
-#define SLACK_KB 1024
-#endif
+/* The address sanitizer keeps what is freed, for a while. */
+#define SLACK_KB (RIG_ASAN ? 100000 : 1024)
 
 /* The sockets of the last connection live a moment longer than it. */
 #define FDS_SLACK 4

@@ -138,12 +138,11 @@ Test(limits_memory, memlock__is_kept_and_given_back)
 Test(limits_memory, memlock__of_nothing)
 {
 	DAT_EVD_HANDLE async = NULL, evd = NULL;
-	char name[] = "soft-mlx5-0";
 	DAT_IA_HANDLE ia = NULL;
 
 	rig_conf("memlock=strict");
 	memlock(0);
-	must(dat_ia_open(name, 8, &async, &ia));
+	must(rig_ia_open(&async, &ia));
 	must_fail(dat_evd_create(ia, 16, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INSUFFICIENT_RESOURCES);
 	check(!evd);
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));

@@ -5,6 +5,9 @@
  *
  * Unless a test says otherwise the adapter is opened with strict=1: the process aborts at
  * dat_ia_close() when the device has found fault with what the driver did.
+ *
+ * RIG_PARAMS in the environment adds ia_params for all, and RIG_THREADSAFE=1 makes the instances
+ * threadsafe: tests/sh/e2e-variants.sh.
  */
 #ifndef TESTS_E2E_RIG_H
 #define TESTS_E2E_RIG_H
@@ -21,6 +24,18 @@
 #define FLUSHED DAT_DTO_ERR_FLUSHED
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 #define RIGHTS_RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RIG_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(RIG_ASAN)
+#undef RIG_ASAN
+#define RIG_ASAN 1
+#else
+#define RIG_ASAN 0
+#endif
 
 /* ---- what must hold; in the second process it ends that one with status 2 ---- */
 
@@ -59,6 +74,7 @@ struct end {
 /* The ia_params of all IAs that this process opens; before the first. "": without strict=1. */
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
+DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 
 void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr);	/* attr NULL: rig_attr() */
 DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr);		/* one more on the same EVDs */
@@ -89,6 +105,10 @@ DAT_RETURN do_write(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET 
 DAT_RETURN do_read(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET from, int flags);
 DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   DAT_MEM_PRIV_FLAGS priv, DAT_RMR_CONTEXT *context);
+
+/* Until there is room, which the device has to make by itself: the completions stay where they are. */
+#define soon(post) check(TH_WITHIN(SOON_MS, rig_posted(post)))
+bool rig_posted(DAT_RETURN ret);
 
 /* ---- events ---- */
 

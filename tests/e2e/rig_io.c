@@ -69,6 +69,14 @@ DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t of
 	return dat_rmr_bind(rmr, &t, priv, e->ep, c, DAT_COMPLETION_DEFAULT_FLAG, context);
 }
 
+bool rig_posted(DAT_RETURN ret)
+{
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+		return false;
+	must(ret);
+	return true;
+}
+
 /* ---- events ---- */
 
 bool rig_sleeps;

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* EVDs that get more than they were made for. */
+#include "tests/e2e/rig.h"
+
+#define CROWD 12
+
+static struct end a, b;
+static DAT_EVD_HANDLE small;
+static DAT_EP_HANDLE eps[CROWD], peers[CROWD];
+
+/* Endpoints of a whose receives complete on an EVD that was made for one event. */
+static void setup(void)
+{
+	DAT_EP_ATTR attr = rig_attr();
+
+	rig_conf("");
+	pair_open(&a, &b);
+	must(dat_evd_create(a.ia, 1, NULL, DAT_EVD_DTO_FLAG, &small));
+	for (int i = 0; i < CROWD; i++) {
+		must(dat_ep_create(a.ia, a.pz, small, a.req_evd, a.conn_evd, &attr, &eps[i]));
+		peers[i] = end_ep(&b, NULL);
+		end_join(&a, eps[i], &b, peers[i]);
+	}
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(error_overflow, .init = setup, .fini = teardown, .timeout = 60);
+
+static void fill_up(void)
+{
+	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	for (int i = 0; i < CROWD; i++) {
+		for (int k = 0; k < RIG_DTOS; k++)
+			must(dat_ep_post_recv(eps[i], 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
+		must(dat_ep_disconnect(eps[i], DAT_CLOSE_ABRUPT_FLAG));
+	}
+}
+
+static void overflow_is_told(void)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	must(dat_evd_wait(a.async, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	same(ev.event_data.asynch_error_event_data.dat_handle, small);
+}
+
+Test(error_overflow, told__and_all_else_goes_on)
+{
+	unsigned int n = 0;
+	DAT_RETURN ret;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	fill_up();
+	overflow_is_told();
+	/* What had come before can still be taken; then the EVD says that more is missing. */
+	while ((ret = dat_evd_wait(small, 0, 1, &ev, &more)) == DAT_SUCCESS) {
+		same(ev.event_data.dto_completion_event_data.status, FLUSHED);
+		check(++n < CROWD * RIG_DTOS);
+	}
+	must_code(ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+	/* Neighbours on other EVDs. */
+	fill(a.mem, 5000, 1);
+	must(do_recv(&b, 1, 10000, 5000));
+	must(do_send(&a, 2, 0, 5000, 0));
+	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
+	took(a.req_evd, 2, DAT_DTO_SUCCESS);
+	check(filled(b.mem + 10000, 5000, 1));
+}
+
+Test(error_overflow, told__and_all_can_be_freed)
+{
+	fill_up();
+	overflow_is_told();
+	for (int i = 0; i < CROWD; i++) {
+		must(dat_ep_free(eps[i]));
+		must(dat_ep_free(peers[i]));
+	}
+	must(dat_evd_free(small));
+	end_free(&a);
+	end_free(&b);
+}
+
+/* What fits is there, however little the EVD was made for. */
+Test(error_overflow, as_many_as_fit__are_kept)
+{
+	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 2; i++) {
+		DAT_DTO_COOKIE c = { .as_64 = (uint64_t)i };
+
+		must(dat_ep_post_recv(eps[0], 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	must(dat_ep_disconnect(eps[0], DAT_CLOSE_ABRUPT_FLAG));
+	took_range(small, 0, 1, FLUSHED);
+	rig_empty(small);
+	must_fail(dat_evd_dequeue(a.async, &ev), DAT_QUEUE_EMPTY);
+}
+
+/* Grown while completions are on it, none is lost, and their order is kept. */
+Test(error_overflow, resized__under_traffic)
+{
+	DAT_COUNT size = 300;
+
+	for (uint64_t lap = 0; lap < 60; lap++) {
+		for (uint64_t i = 0; i < 16; i++) {
+			must(do_recv(&b, lap * 100 + i, 0, 64));
+			must(do_send(&a, lap * 100 + i, 0, 64, 0));
+			if (i == lap % 16) {
+				size = size == 300 ? 200 : 300;
+				must(dat_evd_resize(b.recv_evd, size));
+				must(dat_evd_resize(a.req_evd, size));
+			}
+		}
+		took_range(b.recv_evd, lap * 100, lap * 100 + 15, DAT_DTO_SUCCESS);
+		took_range(a.req_evd, lap * 100, lap * 100 + 15, DAT_DTO_SUCCESS);
+	}
+}

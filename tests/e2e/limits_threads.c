@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads that share one adapter, each with endpoints and EVDs of its own, while others create and
+ * destroy: allowed in both kinds of instance.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/e2e/rig.h"
+
+#define THREADS 4
+#define PART 8192u
+
+static struct end a, b;
+static bool stop;
+
+static void setup(void)
+{
+	end_open(&a, 2 * THREADS * PART, NULL);
+	end_open(&b, 2 * THREADS * PART, NULL);
+	end_listen(&b);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(limits_threads, .init = setup, .fini = teardown, .timeout = 120);
+
+/* A copy of an end with a part of its memory, and EVDs and an endpoint of its own. */
+static void share(struct end *own, const struct end *of, unsigned int i)
+{
+	*own = *of;
+	own->mem = of->mem + 2 * i * PART;
+	must(dat_evd_create(own->ia, 128, NULL, DAT_EVD_DTO_FLAG, &own->recv_evd));
+	must(dat_evd_create(own->ia, 128, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+			    &own->req_evd));
+	must(dat_evd_create(own->ia, 16, NULL, DAT_EVD_CONNECTION_FLAG, &own->conn_evd));
+	own->ep = end_ep(own, NULL);
+}
+
+struct worker {
+	struct end a, b;
+	pthread_t thread;
+	uint64_t laps;
+	DAT_RMR_HANDLE rmr;
+	const char *wrong;
+};
+
+/* Assertions are for the main thread: a worker says what is wrong, and ends. */
+static bool done(DAT_EVD_HANDLE evd, uint64_t cookie)
+{
+	DAT_EVENT ev;
+
+	return TH_WITHIN(SOON_MS, dat_evd_dequeue(evd, &ev) == DAT_SUCCESS) &&
+	       ev.event_data.dto_completion_event_data.user_cookie.as_64 == cookie &&
+	       ev.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+}
+
+static const char *one_lap(struct worker *w, uint64_t n)
+{
+	size_t size = n * 131 % PART + 1;
+	DAT_RMR_CONTEXT c;
+
+	fill(w->a.mem, size, n);
+	if (do_bind(&w->b, w->rmr, n, 0, PART, RIGHTS_RW, &c) || !done(w->b.req_evd, n))
+		return "bind";
+	if (do_write(&w->a, n, 0, through(c, &w->b, 0, size), 0) || !done(w->a.req_evd, n))
+		return "write";
+	if (!filled(w->b.mem, size, n))
+		return "what was written";
+	if (do_read(&w->a, n + 1, PART, through(c, &w->b, 0, size), 0) || !done(w->a.req_evd, n + 1))
+		return "read";
+	if (!filled(w->a.mem + PART, size, n))
+		return "what was read";
+	if (do_recv(&w->b, n, PART, size) || do_send(&w->a, n, 0, size, SUPPRESS) ||
+	    !done(w->b.recv_evd, n))
+		return "send";
+	return filled(w->b.mem + PART, size, n) ? NULL : "what was sent";
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!w->wrong && !__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+		w->wrong = one_lap(w, w->laps++);
+	return NULL;
+}
+
+static struct worker workers[THREADS];
+
+static void workers_start(void)
+{
+	for (unsigned int i = 0; i < THREADS; i++) {
+		struct worker *w = &workers[i];
+
+		share(&w->a, &a, i);
+		share(&w->b, &b, i);
+		must(dat_rmr_create(w->b.pz, &w->rmr));
+		must(end_dial(w->a.ep, b.qual, SOON_MS * 1000u));
+		must(dat_cr_accept(end_request(&b), w->b.ep, 0, NULL));
+		took_conn(&w->b, w->b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		took_conn(&w->a, w->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		same(pthread_create(&w->thread, NULL, work, w), 0);
+	}
+}
+
+static void workers_stop(void)
+{
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(workers[i].thread, NULL);
+		cr_assert_null(workers[i].wrong, "thread %u: %s", i, workers[i].wrong);
+		check(workers[i].laps > 2);
+	}
+}
+
+Test(limits_threads, each_with_its_own_endpoint)
+{
+	workers_start();
+	th_sleep_ms(500);
+	workers_stop();
+}
+
+/* Everything that can be made is made and destroyed meanwhile, in the same two adapters. */
+Test(limits_threads, beside_creation_and_destruction)
+{
+	DAT_EP_HANDLE x, y;
+	DAT_RMR_HANDLE rmr;
+	DAT_LMR_HANDLE lmr;
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+
+	workers_start();
+	for (uint64_t i = 0; i < 150; i++) {
+		must(dat_pz_create(a.ia, &pz));
+		must(dat_evd_create(a.ia, 16, NULL, DAT_EVD_DTO_FLAG, &evd));
+		must(dat_rmr_create(pz, &rmr));
+		lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, NULL, NULL);
+		x = end_ep(&a, NULL);
+		y = end_ep(&b, NULL);
+		end_join(&a, x, &b, y);
+		must(dat_ep_disconnect(i & 1 ? x : y, (DAT_CLOSE_FLAGS)(i >> 1 & 1)));
+		took_conn(&a, x, DAT_CONNECTION_EVENT_DISCONNECTED);
+		took_conn(&b, y, DAT_CONNECTION_EVENT_DISCONNECTED);
+		must(dat_ep_free(x));
+		must(dat_ep_free(y));
+		must(dat_lmr_free(lmr));
+		must(dat_rmr_free(rmr));
+		must(dat_evd_free(evd));
+		must(dat_pz_free(pz));
+	}
+	workers_stop();
+}
+
+/* Adapters come and go beside them, and connections to them. */
+Test(limits_threads, beside_adapters_that_come_and_go)
+{
+	struct end c;
+
+	workers_start();
+	for (int i = 0; i < 30; i++) {
+		DAT_EP_HANDLE ep = end_ep(&b, NULL);
+
+		end_open(&c, RIG_MEM, NULL);
+		end_join(&c, c.ep, &b, ep);
+		if (i & 1) {
+			end_free(&c);
+		} else {
+			must(do_recv(&c, 1, 0, 64));
+			end_close(&c);
+		}
+		took_conn(&b, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		must(dat_ep_free(ep));
+	}
+	workers_stop();
+}
+
+/* One connection breaks again and again beside them. */
+Test(limits_threads, beside_a_connection_that_breaks, .init = NULL)
+{
+	workers_start();
+	end_join(&a, a.ep, &b, b.ep);
+	for (int i = 0; i < 60; i++) {
+		DAT_EP_HANDLE ea = a.ep;
+
+		must(do_write(&a, 1, 0, far(&b, 0, 8), SUPPRESS));
+		must(dat_ep_disconnect(i & 1 ? ea : b.ep, DAT_CLOSE_ABRUPT_FLAG));
+		took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+		must(do_recv(&a, 2, 0, 8));
+		took(a.recv_evd, 2, FLUSHED);
+		pair_again(&a, &b);
+	}
+	workers_stop();
+}
+
+/* dat_evd_wait() in each thread, and each is woken by its own completions alone. */
+static void *sleep_and_work(void *arg)
+{
+	struct worker *w = arg;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	while (!w->wrong && !__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+		uint64_t n = w->laps++;
+
+		if (do_recv(&w->b, n, 0, 64) || do_send(&w->a, n, PART, 64, SUPPRESS) ||
+		    dat_evd_wait(w->b.recv_evd, SOON_MS * 1000u, 1, &ev, &more) ||
+		    ev.event_data.dto_completion_event_data.user_cookie.as_64 != n)
+			w->wrong = "wait";
+	}
+	return NULL;
+}
+
+Test(limits_threads, each_asleep_on_its_own_evd)
+{
+	for (unsigned int i = 0; i < THREADS; i++) {
+		struct worker *w = &workers[i];
+
+		share(&w->a, &a, i);
+		share(&w->b, &b, i);
+		must(end_dial(w->a.ep, b.qual, SOON_MS * 1000u));
+		must(dat_cr_accept(end_request(&b), w->b.ep, 0, NULL));
+		took_conn(&w->b, w->b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		took_conn(&w->a, w->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		same(pthread_create(&w->thread, NULL, sleep_and_work, w), 0);
+	}
+	th_sleep_ms(500);
+	workers_stop();
+}

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Transfers and windows again on other variants of post and poll: threadsafe instances, the doorbells
+# of hardware, a device that delays and destroys what it has consumed, another inline limit.
+set -u
+bin=$DAPL_BUILD_DIR/tests/e2e
+status=0
+
+variant() {
+	echo "== $1, threadsafe $2"
+	RIG_PARAMS=$1 RIG_THREADSAFE=$2 timeout -k 5 100 "$bin" --jobs 1 \
+		--filter '@(data_message|data_post|data_rdma|data_wake|bind_access|error_flush)/*' 2>&1 |
+		grep -av 'the device found fault'
+	[ "${PIPESTATUS[0]}" = 0 ] || status=1
+}
+
+[ -x "$bin" ] || { echo "the suite e2e is not built"; exit 77; }
+variant "variant=silicon" 0
+variant "variant=silicon;adversarial=1" 1
+variant "adversarial=1" 0
+variant "inline=0;bf_eps=0" 1
+exit $status
