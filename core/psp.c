@@ -148,11 +148,12 @@ unsigned int dap_sp_spent(struct dap_ia *ia)
 
 /* ---- requests ---- */
 
+/* A request may come before psp_create_any knows which qualifier it was given: the request does. */
 static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 {
 	const struct dap_event ev = {
 		.number = DAP_EV_CR,
-		.cr = { .sp = &sp->obj, .cr = cr, .conn_qual = sp->conn_qual },
+		.cr = { .sp = &sp->obj, .cr = cr, .conn_qual = cr->conn_qual },
 	};
 
 	return dap_evd_post(sp->evd, &ev);
