@@ -12,7 +12,7 @@ start() {
 	: >"$tmp/server" && : >"$tmp/client"
 	timeout -k 1 60 "$bin" -s -q -p $port $1 >"$tmp/server" 2>&1 &
 	server=$!
-	timeout -k 1 60 "$bin" -q -n 0 -p $port $1 localhost >"$tmp/client" 2>&1 &
+	timeout -k 1 60 "$bin" -q -n 0 -p $port $1 127.0.0.1 >"$tmp/client" 2>&1 &
 	client=$!
 	# A few rounds must have gone by: the client tells every two seconds.
 	for _ in $(seq 100); do
