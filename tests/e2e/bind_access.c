@@ -12,7 +12,7 @@ static DAT_RMR_HANDLE rmr;
 static void setup(void)
 {
 	/* Refused accesses are what the device finds fault with. */
-	rig_conf("");
+	rig_conf("strict=1");
 	pair_open(&a, &b);
 	must(dat_rmr_create(b.pz, &rmr));
 }
@@ -23,9 +23,9 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(bind_access, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(bind_access, .timeout = 60);
 
-Test(bind_access, range__exactly)
+RIG_TEST(bind_access, range__exactly)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 1000, 5000, RIGHTS_RW);
 
@@ -46,7 +46,7 @@ Test(bind_access, range__exactly)
 	window_opens(&a, &b, c, 1000, 5000);
 }
 
-Test(bind_access, range__one_byte)
+RIG_TEST(bind_access, range__one_byte)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 4095, 1, RIGHTS_RW);
 
@@ -56,7 +56,7 @@ Test(bind_access, range__one_byte)
 	window_refuses_write(&a, &b, c, 4095, 2);
 }
 
-Test(bind_access, range__whole_lmr)
+RIG_TEST(bind_access, range__whole_lmr)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, RIG_MEM, RIGHTS_RW);
 
@@ -66,7 +66,7 @@ Test(bind_access, range__whole_lmr)
 }
 
 /* Addresses that wrap must not come out inside. */
-Test(bind_access, range__address_and_length_that_wrap)
+RIG_TEST(bind_access, range__address_and_length_that_wrap)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 4096, RIGHTS_RW);
 	DAT_RMR_TRIPLET to = through(c, &b, 0, 4096);
@@ -77,7 +77,7 @@ Test(bind_access, range__address_and_length_that_wrap)
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-Test(bind_access, rights__read_only)
+RIG_TEST(bind_access, rights__read_only)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_REMOTE_READ_FLAG);
 
@@ -88,7 +88,7 @@ Test(bind_access, rights__read_only)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-Test(bind_access, rights__write_only)
+RIG_TEST(bind_access, rights__write_only)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 
@@ -97,7 +97,7 @@ Test(bind_access, rights__write_only)
 	window_refuses_read(&a, &b, c, 0, 100);
 }
 
-Test(bind_access, rights__none)
+RIG_TEST(bind_access, rights__none)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_NONE_FLAG);
 
@@ -106,7 +106,7 @@ Test(bind_access, rights__none)
 }
 
 /* An LMR without remote rights has no context for peers; a window over it has. */
-Test(bind_access, rights__over_an_lmr_without_remote_ones)
+RIG_TEST(bind_access, rights__over_an_lmr_without_remote_ones)
 {
 	DAT_LMR_CONTEXT lmr_context, own = b.lmr_context;
 	DAT_RMR_CONTEXT none = 1, c;
@@ -122,7 +122,7 @@ Test(bind_access, rights__over_an_lmr_without_remote_ones)
 	b.lmr_context = own;
 }
 
-Test(bind_access, two_windows__over_one_lmr)
+RIG_TEST(bind_access, two_windows__over_one_lmr)
 {
 	DAT_RMR_CONTEXT x, y;
 	DAT_RMR_HANDLE other;
@@ -142,7 +142,7 @@ Test(bind_access, two_windows__over_one_lmr)
 }
 
 /* A context is of a zone: a peer of an endpoint in another zone cannot use it. */
-Test(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
+RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 	DAT_EP_ATTR attr = rig_attr();
@@ -162,7 +162,7 @@ Test(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 }
 
 /* A context is of an adapter: at another one it is nothing, or another's. */
-Test(bind_access, adapter__not_the_one_it_was_made_on)
+RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 
@@ -188,7 +188,7 @@ static char *large_mapping(size_t len, size_t piece)
 	return at;
 }
 
-Test(bind_access, range__more_than_2_gib)
+RIG_TEST(bind_access, range__more_than_2_gib)
 {
 	const size_t len = (size_t)5 << 29, piece = 64u << 20;
 	struct end big = b;

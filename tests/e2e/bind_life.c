@@ -9,7 +9,7 @@ static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
-	rig_conf("");
+	rig_conf("strict=1");
 	pair_open(&a, &b);
 	must(dat_rmr_create(b.pz, &rmr));
 }
@@ -20,9 +20,9 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(bind_life, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(bind_life, .timeout = 60);
 
-Test(bind_life, rebind__ends_the_old_context)
+RIG_TEST(bind_life, rebind__ends_the_old_context)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), y;
 
@@ -37,7 +37,7 @@ Test(bind_life, rebind__ends_the_old_context)
 	window_opens(&a, &b, y, 5000, 100);
 }
 
-Test(bind_life, unbind__ends_it)
+RIG_TEST(bind_life, unbind__ends_it)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -58,7 +58,7 @@ Test(bind_life, unbind__ends_it)
 	window_opens(&a, &b, x, 0, 100);
 }
 
-Test(bind_life, unbind__gives_the_lmr_free)
+RIG_TEST(bind_life, unbind__gives_the_lmr_free)
 {
 	DAT_LMR_HANDLE lmr;
 	struct end other = b;
@@ -76,7 +76,7 @@ Test(bind_life, unbind__gives_the_lmr_free)
 	must_code(dat_lmr_free(b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
-Test(bind_life, free__ends_it)
+RIG_TEST(bind_life, free__ends_it)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
 
@@ -90,7 +90,7 @@ Test(bind_life, free__ends_it)
 	must(dat_lmr_free(b.lmr));
 }
 
-Test(bind_life, lmr_free__ends_its_own_context)
+RIG_TEST(bind_life, lmr_free__ends_its_own_context)
 {
 	window_opens(&a, &b, b.rmr_context, 0, 100);
 	must(dat_lmr_free(b.lmr));
@@ -99,7 +99,7 @@ Test(bind_life, lmr_free__ends_its_own_context)
 }
 
 /* The completion of a bind that nobody has taken when its RMR is freed names what it was posted with. */
-Test(bind_life, free__with_the_completion_still_to_be_taken)
+RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 {
 	DAT_RMR_CONTEXT c;
 	DAT_EVENT ev;
@@ -114,7 +114,7 @@ Test(bind_life, free__with_the_completion_still_to_be_taken)
 }
 
 /* The context goes out in the very next post: the fence makes it good when it arrives. */
-Test(bind_life, bind__then_send_of_the_context)
+RIG_TEST(bind_life, bind__then_send_of_the_context)
 {
 	for (uint64_t i = 0; i < 300; i++) {
 		size_t off = i * 64 % 30000;
@@ -132,7 +132,7 @@ Test(bind_life, bind__then_send_of_the_context)
 }
 
 /* The key's low byte goes round, mkeys take turns: no context that was closed works, each new one does. */
-Test(bind_life, rebind__a_thousand_times)
+RIG_TEST(bind_life, rebind__a_thousand_times)
 {
 	DAT_RMR_CONTEXT c[1021];
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -156,7 +156,7 @@ Test(bind_life, rebind__a_thousand_times)
 }
 
 /* As many as the queue takes at a time, in one go, none waited for: the last one counts. */
-Test(bind_life, rebind__many_outstanding)
+RIG_TEST(bind_life, rebind__many_outstanding)
 {
 	DAT_RMR_CONTEXT c[RIG_DTOS];
 
@@ -184,7 +184,7 @@ static struct pair_of_eps second_connection(void)
 	return p;
 }
 
-Test(bind_life, rebind__through_another_endpoint)
+RIG_TEST(bind_life, rebind__through_another_endpoint)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE ea = a.ep, eb = b.ep;
@@ -206,7 +206,7 @@ Test(bind_life, rebind__through_another_endpoint)
 }
 
 /* While the last one is outstanding elsewhere, and its completion is not taken from the EVD. */
-Test(bind_life, rebind__through_another_endpoint_without_waiting)
+RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE eb = b.ep;
@@ -229,7 +229,7 @@ Test(bind_life, rebind__through_another_endpoint_without_waiting)
 }
 
 /* The connection that it was bound through has nothing to do with the window afterwards. */
-Test(bind_life, window__outlives_the_connection_it_was_bound_through)
+RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE eb = b.ep;
@@ -249,7 +249,7 @@ Test(bind_life, window__outlives_the_connection_it_was_bound_through)
 /* ---- flushed ---- */
 
 /* What became of the key is not known after that: the next bind settles it, and so does freeing. */
-Test(bind_life, disconnected__flushes_and_can_be_bound_again)
+RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE eb = b.ep;
@@ -272,7 +272,7 @@ Test(bind_life, disconnected__flushes_and_can_be_bound_again)
 	window_refuses_write(&a, &b, lost, 100, 100);
 }
 
-Test(bind_life, disconnected__flushes_in_order_with_the_rest)
+RIG_TEST(bind_life, disconnected__flushes_in_order_with_the_rest)
 {
 	DAT_RMR_CONTEXT c;
 
@@ -293,7 +293,7 @@ Test(bind_life, disconnected__flushes_in_order_with_the_rest)
 }
 
 /* A whole life of endpoints under one window. */
-Test(bind_life, reset__between_binds)
+RIG_TEST(bind_life, reset__between_binds)
 {
 	DAT_RMR_CONTEXT c, old = 0;
 

@@ -24,7 +24,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(bind_refuse, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(bind_refuse, .timeout = 60);
 
 static DAT_RETURN try_bind(DAT_LMR_TRIPLET t, int priv, DAT_EP_HANDLE ep, int flags)
 {
@@ -38,7 +38,7 @@ static DAT_RETURN try_bind(DAT_LMR_TRIPLET t, int priv, DAT_EP_HANDLE ep, int fl
 	return ret;
 }
 
-Test(bind_refuse, range__outside_the_lmr)
+RIG_TEST(bind_refuse, range__outside_the_lmr)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	static const struct {
@@ -57,7 +57,7 @@ Test(bind_refuse, range__outside_the_lmr)
 	}
 }
 
-Test(bind_refuse, lmr__that_is_none)
+RIG_TEST(bind_refuse, lmr__that_is_none)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_CONTEXT stale;
@@ -77,7 +77,7 @@ Test(bind_refuse, lmr__that_is_none)
 	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-Test(bind_refuse, lmr__of_another_zone)
+RIG_TEST(bind_refuse, lmr__of_another_zone)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
@@ -92,7 +92,7 @@ Test(bind_refuse, lmr__of_another_zone)
 	must(dat_pz_free(pz));
 }
 
-Test(bind_refuse, endpoint__of_another_zone)
+RIG_TEST(bind_refuse, endpoint__of_another_zone)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_PZ_HANDLE pz;
@@ -107,13 +107,13 @@ Test(bind_refuse, endpoint__of_another_zone)
 		  DAT_INVALID_ARG4);
 }
 
-Test(bind_refuse, endpoint__of_another_adapter)
+RIG_TEST(bind_refuse, endpoint__of_another_adapter)
 {
 	must_code(try_bind(seg(&b, 0, 100), RIGHTS_RW, a.ep, 0), DAT_INVALID_HANDLE,
 		  DAT_INVALID_HANDLE_EP);
 }
 
-Test(bind_refuse, endpoint__not_connected)
+RIG_TEST(bind_refuse, endpoint__not_connected)
 {
 	DAT_EP_HANDLE ep = end_ep(&b, NULL);
 
@@ -131,7 +131,7 @@ Test(bind_refuse, endpoint__not_connected)
 }
 
 /* Local rights of each LMR against the remote ones that are asked for. */
-Test(bind_refuse, rights__that_the_lmr_lacks)
+RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_HANDLE reads, writes;
@@ -147,7 +147,7 @@ Test(bind_refuse, rights__that_the_lmr_lacks)
 	must(dat_lmr_free(writes));
 }
 
-Test(bind_refuse, arguments)
+RIG_TEST(bind_refuse, arguments)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_RMR_COOKIE c = { .as_64 = 1 };
@@ -167,7 +167,7 @@ Test(bind_refuse, arguments)
 		  DAT_INVALID_ARG7);
 }
 
-Test(bind_refuse, rmr__that_is_none)
+RIG_TEST(bind_refuse, rmr__that_is_none)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_RMR_COOKIE c = { .as_64 = 1 };
@@ -182,7 +182,7 @@ Test(bind_refuse, rmr__that_is_none)
 
 /* With more binds outstanding than the endpoint may have the next one is refused, and the window
  * is what the last one that was not said. */
-Test(bind_refuse, queue__full)
+RIG_TEST(bind_refuse, queue__full)
 {
 	DAT_RMR_CONTEXT c = 0, last = 0;
 	uint64_t n = 0;

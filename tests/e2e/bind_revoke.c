@@ -16,7 +16,7 @@ static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
-	rig_conf("");
+	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
@@ -26,7 +26,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(bind_revoke, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(bind_revoke, .timeout = 60);
 
 struct writer {
 	DAT_RMR_CONTEXT context;
@@ -76,7 +76,7 @@ static void nothing_changes(struct writer *w)
 	pair_again(&a, &b);
 }
 
-Test(bind_revoke, rmr_free__when_it_returns)
+RIG_TEST(bind_revoke, rmr_free__when_it_returns)
 {
 	struct writer w;
 
@@ -88,7 +88,7 @@ Test(bind_revoke, rmr_free__when_it_returns)
 	}
 }
 
-Test(bind_revoke, lmr_free__when_it_returns)
+RIG_TEST(bind_revoke, lmr_free__when_it_returns)
 {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT context;
@@ -103,7 +103,7 @@ Test(bind_revoke, lmr_free__when_it_returns)
 	}
 }
 
-Test(bind_revoke, unbind__when_its_completion_is_seen)
+RIG_TEST(bind_revoke, unbind__when_its_completion_is_seen)
 {
 	struct writer w;
 
@@ -116,7 +116,7 @@ Test(bind_revoke, unbind__when_its_completion_is_seen)
 }
 
 /* To the same memory under another context, which is as good as any other place. */
-Test(bind_revoke, rebind__when_its_completion_is_seen)
+RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 {
 	struct writer w;
 
@@ -129,7 +129,7 @@ Test(bind_revoke, rebind__when_its_completion_is_seen)
 }
 
 /* The endpoint that it comes by is gone: nothing of that connection is carried out any more. */
-Test(bind_revoke, ep_free__when_it_returns)
+RIG_TEST(bind_revoke, ep_free__when_it_returns)
 {
 	static char seen[BYTES];
 	struct writer w;
@@ -149,7 +149,7 @@ Test(bind_revoke, ep_free__when_it_returns)
 }
 
 /* So is the whole adapter. */
-Test(bind_revoke, ia_close__when_it_returns)
+RIG_TEST(bind_revoke, ia_close__when_it_returns)
 {
 	static char seen[BYTES];
 	struct writer w;

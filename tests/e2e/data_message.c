@@ -26,7 +26,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(data_message, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(data_message, .timeout = 60);
 
 /* Around: 8 in registers, 28 in one block, 188 inline, 4096 MTU and page. */
 static const size_t sizes[] = {
@@ -48,7 +48,7 @@ static void one_size(struct end *from, struct end *to, size_t size, size_t skew)
 	check(all_bytes(to->mem + HALF + 64 + size, 64, 0xee));
 }
 
-Test(data_message, send__every_size)
+RIG_TEST(data_message, send__every_size)
 {
 	for (size_t i = 0; i < NSIZES; i++) {
 		rig_sleeps = i & 1;
@@ -59,13 +59,13 @@ Test(data_message, send__every_size)
 	rig_empty(b.req_evd);
 }
 
-Test(data_message, send__every_size_up_to_inline)
+RIG_TEST(data_message, send__every_size_up_to_inline)
 {
 	for (size_t size = 1; size <= 300; size++)
 		one_size(&a, &b, size, size % 5);
 }
 
-Test(data_message, send__nothing)
+RIG_TEST(data_message, send__nothing)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 9 };
 
@@ -99,7 +99,7 @@ static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, u
 	check(pieces_filled(&r, seed));
 }
 
-Test(data_message, send__in_each_number_of_pieces)
+RIG_TEST(data_message, send__in_each_number_of_pieces)
 {
 	static const size_t total[] = { 5, 28, 100, 188, 189, 1000, 5000, 70000 };
 	uint64_t seed = 1000;
@@ -110,7 +110,7 @@ Test(data_message, send__in_each_number_of_pieces)
 	}
 }
 
-Test(data_message, send__more_pieces_than_the_attributes_say)
+RIG_TEST(data_message, send__more_pieces_than_the_attributes_say)
 {
 	DAT_LMR_TRIPLET t[PIECES_MAX + 1];
 	DAT_DTO_COOKIE c = { 0 };
@@ -127,7 +127,7 @@ Test(data_message, send__more_pieces_than_the_attributes_say)
 }
 
 /* Many in flight, of sizes that take one packet and several: each finds its receive, in order. */
-Test(data_message, send__a_queue_full_in_order)
+RIG_TEST(data_message, send__a_queue_full_in_order)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
 		size_t off = 0;
@@ -153,7 +153,7 @@ Test(data_message, send__a_queue_full_in_order)
 }
 
 /* Both directions at the same time. */
-Test(data_message, send__crossing)
+RIG_TEST(data_message, send__crossing)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {
 		must(do_recv(&a, i, HALF + i * 5000, 5000));
@@ -176,7 +176,7 @@ Test(data_message, send__crossing)
 }
 
 /* Each operation completes in its turn, whatever it has to wait for. */
-Test(data_message, mixed_requests__complete_in_order)
+RIG_TEST(data_message, mixed_requests__complete_in_order)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;
@@ -205,7 +205,7 @@ Test(data_message, mixed_requests__complete_in_order)
 }
 
 /* A message longer than what the endpoint was made for is refused before anything is sent. */
-Test(data_message, send__longer_than_max_message_size)
+RIG_TEST(data_message, send__longer_than_max_message_size)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_LMR_TRIPLET t[2] = { seg(&a, 0, 600), seg(&a, 0, 401) };

@@ -17,7 +17,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(data_post, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(data_post, .timeout = 60);
 
 /* ---- suppressed ---- */
 
@@ -29,7 +29,7 @@ static void settle(uint64_t cookie)
 	rig_empty(a.req_evd);
 }
 
-Test(data_post, suppress__never_strands_the_queue)
+RIG_TEST(data_post, suppress__never_strands_the_queue)
 {
 	static const size_t sizes[] = { 1, 8, 28, 29, 188, 189, 5000 };
 
@@ -45,7 +45,7 @@ Test(data_post, suppress__never_strands_the_queue)
 	}
 }
 
-Test(data_post, suppress__of_every_operation)
+RIG_TEST(data_post, suppress__of_every_operation)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
 	DAT_RMR_COOKIE c = { .as_64 = 3 };
@@ -65,7 +65,7 @@ Test(data_post, suppress__of_every_operation)
 }
 
 /* Only what was to be seen is there, however many were posted in between. */
-Test(data_post, suppress__among_others)
+RIG_TEST(data_post, suppress__among_others)
 {
 	for (uint64_t lap = 0; lap < 200; lap++) {
 		for (uint64_t i = 0; i < lap; i++)
@@ -77,7 +77,7 @@ Test(data_post, suppress__among_others)
 	settle(2);
 }
 
-Test(data_post, suppress__endpoint_without_request_evd)
+RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_EP_HANDLE ep, own = a.ep, peer = end_ep(&b, NULL);
@@ -98,7 +98,7 @@ Test(data_post, suppress__endpoint_without_request_evd)
 
 /* What a read brings is written on to elsewhere: only behind a fence does that work, and only if the
  * bytes are not taken when the write is posted. */
-Test(data_post, barrier__waits_for_reads)
+RIG_TEST(data_post, barrier__waits_for_reads)
 {
 	static const size_t sizes[] = { 1, 8, 28, 29, 100, 188, 189, 4000, 5000 };
 
@@ -119,7 +119,7 @@ Test(data_post, barrier__waits_for_reads)
 	settle(1);
 }
 
-Test(data_post, barrier__not_on_receives)
+RIG_TEST(data_post, barrier__not_on_receives)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 64);
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -139,7 +139,7 @@ Test(data_post, barrier__not_on_receives)
 
 /* ---- flags that are refused ---- */
 
-Test(data_post, unsignalled__refused_unless_the_endpoint_is)
+RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 {
 	static const int bad[] = { DAT_COMPLETION_UNSIGNALLED_FLAG, 0x20, 0x40, -1,
 				   DAT_COMPLETION_UNSIGNALLED_FLAG | SUPPRESS };
@@ -158,7 +158,7 @@ Test(data_post, unsignalled__refused_unless_the_endpoint_is)
 /* ---- full ---- */
 
 /* With nothing to receive them they stay: exactly as many as the endpoint was made for. */
-Test(data_post, full__until_completions_are_taken)
+RIG_TEST(data_post, full__until_completions_are_taken)
 {
 	for (uint64_t lap = 0; lap < 10; lap++) {
 		for (uint64_t i = 0; i < RIG_DTOS; i++)
@@ -177,7 +177,7 @@ Test(data_post, full__until_completions_are_taken)
 	}
 }
 
-Test(data_post, full__of_suppressed_sends)
+RIG_TEST(data_post, full__of_suppressed_sends)
 {
 	uint64_t n = 0;
 
@@ -194,7 +194,7 @@ Test(data_post, full__of_suppressed_sends)
 }
 
 /* The longest posts: the queue has room for as many of them as of the short ones. */
-Test(data_post, full__of_posts_with_the_most_pieces)
+RIG_TEST(data_post, full__of_posts_with_the_most_pieces)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_LMR_TRIPLET t[30];

@@ -25,7 +25,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(data_rdma, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(data_rdma, .timeout = 60);
 
 static const size_t sizes[] = {
 	1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 27, 28, 29, 43, 44, 45, 60, 61, 187, 188, 189, 220, 221, 1023,
@@ -61,7 +61,7 @@ static void read_size(struct end *to, struct end *from, size_t size, size_t skew
 	landed(to, size, skew, size);
 }
 
-Test(data_rdma, write__every_size)
+RIG_TEST(data_rdma, write__every_size)
 {
 	for (size_t i = 0; i < NSIZES; i++) {
 		rig_sleeps = i & 1;
@@ -70,13 +70,13 @@ Test(data_rdma, write__every_size)
 	}
 }
 
-Test(data_rdma, write__every_size_up_to_inline)
+RIG_TEST(data_rdma, write__every_size_up_to_inline)
 {
 	for (size_t size = 1; size <= 300; size++)
 		write_size(&a, &b, size, size % 7);
 }
 
-Test(data_rdma, read__every_size)
+RIG_TEST(data_rdma, read__every_size)
 {
 	for (size_t i = 0; i < NSIZES; i++) {
 		rig_sleeps = i & 1;
@@ -85,13 +85,13 @@ Test(data_rdma, read__every_size)
 	}
 }
 
-Test(data_rdma, read__every_size_up_to_300)
+RIG_TEST(data_rdma, read__every_size_up_to_300)
 {
 	for (size_t size = 1; size <= 300; size++)
 		read_size(&a, &b, size, size % 7);
 }
 
-Test(data_rdma, nothing__needs_no_right)
+RIG_TEST(data_rdma, nothing__needs_no_right)
 {
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x1234 };
 	DAT_DTO_COOKIE c = { .as_64 = 5 };
@@ -137,7 +137,7 @@ static void read_pieces(unsigned int n, size_t size, uint64_t seed)
 	check(pieces_filled(&p, seed));
 }
 
-Test(data_rdma, each_number_of_pieces)
+RIG_TEST(data_rdma, each_number_of_pieces)
 {
 	static const size_t total[] = { 5, 28, 100, 188, 189, 1000, 5000, 70000 };
 	uint64_t seed = 1000;
@@ -151,7 +151,7 @@ Test(data_rdma, each_number_of_pieces)
 }
 
 /* What is read is what the remote buffer says; the local one may be longer. */
-Test(data_rdma, read__into_more_than_is_read)
+RIG_TEST(data_rdma, read__into_more_than_is_read)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 100), seg(&a, 1000, 100), seg(&a, 2000, 100) };
 	DAT_RMR_TRIPLET from = far(&b, 0, 150);
@@ -165,7 +165,7 @@ Test(data_rdma, read__into_more_than_is_read)
 	check(all_bytes(a.mem + 1050, 50, 0xee) && all_bytes(a.mem + 2000, 100, 0xee));
 }
 
-Test(data_rdma, lengths__that_do_not_fit_are_refused)
+RIG_TEST(data_rdma, lengths__that_do_not_fit_are_refused)
 {
 	DAT_LMR_TRIPLET t[2] = { seg(&a, 0, 60), seg(&a, 100, 41) };
 	DAT_RMR_TRIPLET to = far(&b, 0, 100), from = far(&b, 0, 102);
@@ -190,7 +190,7 @@ Test(data_rdma, lengths__that_do_not_fit_are_refused)
 }
 
 /* A write that is followed by a send is there when the message is. */
-Test(data_rdma, write__before_send)
+RIG_TEST(data_rdma, write__before_send)
 {
 	for (uint64_t i = 0; i < 200; i++) {
 		size_t size = sizes[i % (NSIZES - 2)];
@@ -206,7 +206,7 @@ Test(data_rdma, write__before_send)
 }
 
 /* More reads at a time than either side can have on its way. */
-Test(data_rdma, reads__a_queue_full)
+RIG_TEST(data_rdma, reads__a_queue_full)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++)
 		fill(b.mem + i * 20000, 20000, i);
@@ -218,7 +218,7 @@ Test(data_rdma, reads__a_queue_full)
 }
 
 /* Both sides write to each other's memory, read it back, and find what they wrote. */
-Test(data_rdma, both_directions_at_once)
+RIG_TEST(data_rdma, both_directions_at_once)
 {
 	for (uint64_t lap = 0; lap < 50; lap++) {
 		fill(a.mem, 9000, lap);
@@ -235,7 +235,7 @@ Test(data_rdma, both_directions_at_once)
 }
 
 /* An endpoint to itself is a peer like any other: both in one IA. */
-Test(data_rdma, write__within_one_adapter)
+RIG_TEST(data_rdma, write__within_one_adapter)
 {
 	DAT_EP_HANDLE x = end_ep(&a, NULL), y = end_ep(&a, NULL), own = a.ep;
 

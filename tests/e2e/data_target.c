@@ -11,13 +11,17 @@
 static struct end a;
 static struct th_child peer;
 
+static void setup(void)
+{
+}
+
 static void teardown(void)
 {
 	th_kill(&peer);
 	end_close(&a);
 }
 
-TestSuite(data_target, .fini = teardown, .timeout = 60);
+TestSuite(data_target, .timeout = 60);
 
 enum manner { COMPUTES, SLEEPS, READS_A_PIPE };
 
@@ -97,23 +101,23 @@ static void transfer(enum manner manner)
 	peer_done(&peer);
 }
 
-Test(data_target, computes)
+RIG_TEST(data_target, computes)
 {
 	transfer(COMPUTES);
 }
 
-Test(data_target, sleeps)
+RIG_TEST(data_target, sleeps)
 {
 	transfer(SLEEPS);
 }
 
-Test(data_target, blocks_in_the_kernel)
+RIG_TEST(data_target, blocks_in_the_kernel)
 {
 	transfer(READS_A_PIPE);
 }
 
 /* Who waits for the completion sleeps, too: nobody polls anywhere. */
-Test(data_target, sleeps_as_the_writer_does)
+RIG_TEST(data_target, sleeps_as_the_writer_does)
 {
 	rig_sleeps = true;
 	transfer(SLEEPS);

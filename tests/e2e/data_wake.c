@@ -19,7 +19,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(data_wake, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(data_wake, .timeout = 60);
 
 struct waiter {
 	DAT_EVD_HANDLE evd;
@@ -73,7 +73,7 @@ static bool waiter_is_back(const struct waiter *w)
 	return __atomic_load_n(&w->back, __ATOMIC_ACQUIRE);
 }
 
-Test(data_wake, unsignalled__wakes_nobody_but_is_there)
+RIG_TEST(data_wake, unsignalled__wakes_nobody_but_is_there)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_EVD_HANDLE evd;
@@ -98,7 +98,7 @@ Test(data_wake, unsignalled__wakes_nobody_but_is_there)
 	a.ep = own;
 }
 
-Test(data_wake, solicited__the_sender_decides_who_wakes)
+RIG_TEST(data_wake, solicited__the_sender_decides_who_wakes)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_EVD_HANDLE evd;
@@ -146,7 +146,7 @@ static void *count_all(void *arg)
 }
 
 /* A completion may come before, while and after the sleeper arms: none is slept through. */
-Test(data_wake, completions__at_any_moment_of_falling_asleep)
+RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
 {
 	struct counter c = { .n = 1000, .evd = b.recv_evd };
 	static volatile unsigned int sink;
@@ -164,7 +164,7 @@ Test(data_wake, completions__at_any_moment_of_falling_asleep)
 }
 
 /* One thread waits for ten, which come one by one. */
-Test(data_wake, threshold__of_completions)
+RIG_TEST(data_wake, threshold__of_completions)
 {
 	DAT_COUNT more;
 	DAT_EVENT ev;

@@ -11,13 +11,17 @@
 static struct end s;
 static struct th_child peer;
 
+static void setup(void)
+{
+}
+
 static void teardown(void)
 {
 	th_kill(&peer);
 	end_close(&s);
 }
 
-TestSuite(death_kill, .fini = teardown, .timeout = 120);
+TestSuite(death_kill, .timeout = 120);
 
 /* Whatever is loaded and kept for ever after is there before it is counted. */
 static void warm_up(struct th_usage *usage)
@@ -96,32 +100,32 @@ static void kill_each(enum activity does)
 	usage_is_back(&before, 4);
 }
 
-Test(death_kill, peer__that_idles_under_our_writes_and_reads)
+RIG_TEST(death_kill, peer__that_idles_under_our_writes_and_reads)
 {
 	kill_each(IDLES);
 }
 
-Test(death_kill, peer__that_sends)
+RIG_TEST(death_kill, peer__that_sends)
 {
 	kill_each(SENDS);
 }
 
-Test(death_kill, peer__that_receives)
+RIG_TEST(death_kill, peer__that_receives)
 {
 	kill_each(RECEIVES);
 }
 
-Test(death_kill, peer__that_writes)
+RIG_TEST(death_kill, peer__that_writes)
 {
 	kill_each(WRITES);
 }
 
-Test(death_kill, peer__that_reads)
+RIG_TEST(death_kill, peer__that_reads)
 {
 	kill_each(READS);
 }
 
-Test(death_kill, peer__that_binds)
+RIG_TEST(death_kill, peer__that_binds)
 {
 	kill_each(BINDS);
 }
@@ -141,7 +145,7 @@ static int dials_and_waits(int sock, void *arg)
 	return 0;
 }
 
-Test(death_kill, before_its_request_is_accepted)
+RIG_TEST(death_kill, before_its_request_is_accepted)
 {
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
@@ -186,7 +190,7 @@ static int listens_and_waits(int sock, void *arg)
 	return 0;
 }
 
-Test(death_kill, before_it_accepts)
+RIG_TEST(death_kill, before_it_accepts)
 {
 	struct th_usage before;
 	struct card card;
@@ -212,7 +216,7 @@ Test(death_kill, before_it_accepts)
 }
 
 /* Stopped in the moment of its dialling, so that our acceptance is never answered. */
-Test(death_kill, between_our_accept_and_established)
+RIG_TEST(death_kill, between_our_accept_and_established)
 {
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
@@ -242,7 +246,7 @@ Test(death_kill, between_our_accept_and_established)
 }
 
 /* Our disconnection waits for a send that the peer will never receive. */
-Test(death_kill, while_we_disconnect)
+RIG_TEST(death_kill, while_we_disconnect)
 {
 	struct peer_plan plan = { IDLES, true };
 	struct th_usage before;
@@ -320,7 +324,7 @@ static bool has_ended(void)
 	return state == DAT_EP_STATE_DISCONNECTED || state == DAT_EP_STATE_UNCONNECTED;
 }
 
-Test(death_kill, while_it_comes_and_goes)
+RIG_TEST(death_kill, while_it_comes_and_goes)
 {
 	struct th_usage before;
 	struct card card;

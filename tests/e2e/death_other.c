@@ -11,13 +11,17 @@
 static struct end s;
 static struct th_child peer;
 
+static void setup(void)
+{
+}
+
 static void teardown(void)
 {
 	th_kill(&peer);
 	end_close(&s);
 }
 
-TestSuite(death_other, .fini = teardown, .timeout = 120);
+TestSuite(death_other, .timeout = 120);
 
 /* ---- stopped ---- */
 
@@ -46,7 +50,7 @@ static void work_for(uint64_t ms)
 }
 
 /* A stopped process is not a dead one, whatever it was doing: all goes on where it was. */
-Test(death_other, stopped__peers_for_two_seconds)
+RIG_TEST(death_other, stopped__peers_for_two_seconds)
 {
 	struct card card;
 
@@ -130,22 +134,22 @@ static void left(enum leaving how)
 	rig_empty(s.conn_evd);
 }
 
-Test(death_other, leaves__by_exit)
+RIG_TEST(death_other, leaves__by_exit)
 {
 	left(EXIT);
 }
 
-Test(death_other, leaves__by_exit_at_once)
+RIG_TEST(death_other, leaves__by_exit_at_once)
 {
 	left(EXIT_AT_ONCE);
 }
 
-Test(death_other, leaves__by_exec)
+RIG_TEST(death_other, leaves__by_exec)
 {
 	left(EXEC);
 }
 
-Test(death_other, leaves__by_abort)
+RIG_TEST(death_other, leaves__by_abort)
 {
 	left(ABORT);
 }
@@ -164,7 +168,7 @@ static int exits(int sock, void *arg)
 	exit(0);
 }
 
-Test(death_other, leaves__with_exit_handlers)
+RIG_TEST(death_other, leaves__with_exit_handlers)
 {
 	struct card card;
 
@@ -200,7 +204,7 @@ static int ends_with_us(int sock, void *arg)
 	return 0;
 }
 
-Test(death_other, disconnect__by_both_at_once)
+RIG_TEST(death_other, disconnect__by_both_at_once)
 {
 	struct card card;
 
@@ -278,7 +282,7 @@ static void child_of_ours(int what)
 	still_works((uint64_t)pid + 1);
 }
 
-Test(death_other, fork__child_leaves_parent_alone)
+RIG_TEST(death_other, fork__child_leaves_parent_alone)
 {
 	pair_open(&s, &t);
 	for (int i = 0; i < 9; i++)
@@ -308,7 +312,7 @@ static int forks_and_dies(int sock, void *arg)
 	return 0;
 }
 
-Test(death_other, fork__grandchild_does_not_hide_a_death)
+RIG_TEST(death_other, fork__grandchild_does_not_hide_a_death)
 {
 	struct card card;
 	uint64_t since;

@@ -18,7 +18,7 @@ static struct worker wa, wb;
 
 static void setup(void)
 {
-	rig_conf("");
+	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
@@ -28,7 +28,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(error_flush, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(error_flush, .timeout = 120);
 
 static uint64_t draw(struct worker *w, uint64_t below)
 {
@@ -201,32 +201,32 @@ static void many_lives(enum end_by how)
 	check(filled(b.mem + 10000, 5000, 3));
 }
 
-Test(error_flush, ledger__bad_remote_key)
+RIG_TEST(error_flush, ledger__bad_remote_key)
 {
 	many_lives(BAD_KEY);
 }
 
-Test(error_flush, ledger__bad_segment)
+RIG_TEST(error_flush, ledger__bad_segment)
 {
 	many_lives(BAD_SEGMENT);
 }
 
-Test(error_flush, ledger__bad_receive)
+RIG_TEST(error_flush, ledger__bad_receive)
 {
 	many_lives(BAD_RECEIVE);
 }
 
-Test(error_flush, ledger__abrupt_disconnect)
+RIG_TEST(error_flush, ledger__abrupt_disconnect)
 {
 	many_lives(ABRUPT);
 }
 
-Test(error_flush, ledger__abrupt_disconnect_by_the_peer)
+RIG_TEST(error_flush, ledger__abrupt_disconnect_by_the_peer)
 {
 	many_lives(ABRUPT_BY_PEER);
 }
 
-Test(error_flush, ledger__graceful_by_both_then_abrupt)
+RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
 {
 	many_lives(GRACEFUL_BY_BOTH);
 }
@@ -234,7 +234,7 @@ Test(error_flush, ledger__graceful_by_both_then_abrupt)
 /* ---- the ways alone ---- */
 
 /* Suppressed work that fails is told, and so is all suppressed work behind it. */
-Test(error_flush, suppressed__failures_are_told)
+RIG_TEST(error_flush, suppressed__failures_are_told)
 {
 	must(do_write(&a, 1, 0, far(&b, 0, 64), SUPPRESS));
 	must(do_write(&a, 2, 0, through(0x1234, &b, 0, 64), SUPPRESS));
@@ -250,7 +250,7 @@ Test(error_flush, suppressed__failures_are_told)
 }
 
 /* A queue full of work that nobody has taken the completions of: it is all there afterwards. */
-Test(error_flush, full_queues__are_flushed_whole)
+RIG_TEST(error_flush, full_queues__are_flushed_whole)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {
 		must(do_send(&a, i, 0, 64, i & 1 ? SUPPRESS : 0));
@@ -275,7 +275,7 @@ Test(error_flush, full_queues__are_flushed_whole)
 }
 
 /* Reset forgets what was not taken; nothing of it comes up in the next connection. */
-Test(error_flush, reset__forgets_what_was_not_taken)
+RIG_TEST(error_flush, reset__forgets_what_was_not_taken)
 {
 	for (uint64_t lap = 0; lap < 30; lap++) {
 		for (uint64_t i = 0; i < RIG_DTOS; i++) {
@@ -295,7 +295,7 @@ Test(error_flush, reset__forgets_what_was_not_taken)
 }
 
 /* The failure of one connection is none of its neighbours' on the same EVDs. */
-Test(error_flush, neighbours__are_left_alone)
+RIG_TEST(error_flush, neighbours__are_left_alone)
 {
 	DAT_EP_HANDLE ea = a.ep, x = end_ep(&a, NULL), y = end_ep(&b, NULL);
 

@@ -29,7 +29,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(error_overflow, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(error_overflow, .timeout = 60);
 
 static void fill_up(void)
 {
@@ -53,7 +53,7 @@ static void overflow_is_told(void)
 	same(ev.event_data.asynch_error_event_data.dat_handle, small);
 }
 
-Test(error_overflow, told__and_all_else_goes_on)
+RIG_TEST(error_overflow, told__and_all_else_goes_on)
 {
 	unsigned int n = 0;
 	DAT_RETURN ret;
@@ -77,7 +77,7 @@ Test(error_overflow, told__and_all_else_goes_on)
 	check(filled(b.mem + 10000, 5000, 1));
 }
 
-Test(error_overflow, told__and_all_can_be_freed)
+RIG_TEST(error_overflow, told__and_all_can_be_freed)
 {
 	fill_up();
 	overflow_is_told();
@@ -91,7 +91,7 @@ Test(error_overflow, told__and_all_can_be_freed)
 }
 
 /* What fits is there, however little the EVD was made for. */
-Test(error_overflow, as_many_as_fit__are_kept)
+RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
 	DAT_EVENT ev;
@@ -108,7 +108,7 @@ Test(error_overflow, as_many_as_fit__are_kept)
 }
 
 /* Grown while completions are on it, none is lost, and their order is kept. */
-Test(error_overflow, resized__under_traffic)
+RIG_TEST(error_overflow, resized__under_traffic)
 {
 	DAT_COUNT size = 300;
 

@@ -8,7 +8,7 @@ static struct end a, b;
 
 static void setup(void)
 {
-	rig_conf("");
+	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
@@ -18,7 +18,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(error_transfer, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(error_transfer, .timeout = 60);
 
 /* Both have been told, once; they can be connected again and work. */
 static void recovers(void)
@@ -39,7 +39,7 @@ static void recovers(void)
 
 /* ---- receives ---- */
 
-Test(error_transfer, receive__too_short)
+RIG_TEST(error_transfer, receive__too_short)
 {
 	static const struct {
 		size_t sent, room;
@@ -61,7 +61,7 @@ Test(error_transfer, receive__too_short)
 	}
 }
 
-Test(error_transfer, receive__too_short_in_pieces)
+RIG_TEST(error_transfer, receive__too_short_in_pieces)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&b, 0, 100), seg(&b, 200, 0), seg(&b, 300, 99) };
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -76,7 +76,7 @@ Test(error_transfer, receive__too_short_in_pieces)
 }
 
 /* One that only comes later is waited for. */
-Test(error_transfer, receive__posted_late)
+RIG_TEST(error_transfer, receive__posted_late)
 {
 	fill(a.mem, 100, 1);
 	must(do_send(&a, 3, 0, 100, 0));
@@ -168,14 +168,14 @@ static void each_source(size_t len)
 	}
 }
 
-Test(error_transfer, segment__to_send_from_bad)
+RIG_TEST(error_transfer, segment__to_send_from_bad)
 {
 	each_source(1);
 	each_source(100);
 	each_source(5000);
 }
 
-Test(error_transfer, segment__bad_after_good_ones)
+RIG_TEST(error_transfer, segment__bad_after_good_ones)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 50), seg(&a, 100, 50), seg(&a, 200, 50) };
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
@@ -191,7 +191,7 @@ Test(error_transfer, segment__bad_after_good_ones)
 }
 
 /* An empty segment names nothing: whatever its context says. */
-Test(error_transfer, segment__empty_one_is_not_looked_at)
+RIG_TEST(error_transfer, segment__empty_one_is_not_looked_at)
 {
 	DAT_LMR_TRIPLET t[3] = { { .lmr_context = 0x1234 }, seg(&a, 100, 50),
 				 { .lmr_context = 0x5678, .virtual_address = UINT64_MAX } };
@@ -204,7 +204,7 @@ Test(error_transfer, segment__empty_one_is_not_looked_at)
 	took(a.req_evd, 3, DAT_DTO_SUCCESS);
 }
 
-Test(error_transfer, segment__to_read_into_bad)
+RIG_TEST(error_transfer, segment__to_read_into_bad)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
 	struct bad bad[NBAD];
@@ -222,7 +222,7 @@ Test(error_transfer, segment__to_read_into_bad)
 	}
 }
 
-Test(error_transfer, segment__to_receive_into_bad)
+RIG_TEST(error_transfer, segment__to_receive_into_bad)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
 	struct bad bad[NBAD];
@@ -256,7 +256,7 @@ static void remote_refused(DAT_RMR_TRIPLET r, bool write, bool read)
 	}
 }
 
-Test(error_transfer, remote__context_that_is_none)
+RIG_TEST(error_transfer, remote__context_that_is_none)
 {
 	static const DAT_RMR_CONTEXT none[] = { 0, 1, 0xff, 0x100, 0x12345678, 0xffffffff };
 
@@ -270,7 +270,7 @@ Test(error_transfer, remote__context_that_is_none)
 }
 
 /* Each right of an LMR, and nothing beyond it. */
-Test(error_transfer, remote__rights_of_the_lmr)
+RIG_TEST(error_transfer, remote__rights_of_the_lmr)
 {
 	const DAT_MEM_PRIV_FLAGS local = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	DAT_LMR_CONTEXT lmr;
@@ -290,7 +290,7 @@ Test(error_transfer, remote__rights_of_the_lmr)
 }
 
 /* Nothing serves its reads: the reader is told, and waits for no answer. */
-Test(error_transfer, read__from_an_endpoint_that_serves_none)
+RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none)
 {
 	DAT_EP_ATTR attr = rig_attr();
 

@@ -25,7 +25,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(error_validate, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(error_validate, .timeout = 60);
 
 static const DAT_DTO_COOKIE c = { .as_64 = 1 };
 
@@ -51,7 +51,7 @@ static bool reads(int what)
 	return what < 2;
 }
 
-Test(error_validate, segment__of_no_lmr)
+RIG_TEST(error_validate, segment__of_no_lmr)
 {
 	for (int i = 0; i < 4; i++) {
 		DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -67,7 +67,7 @@ Test(error_validate, segment__of_no_lmr)
 	}
 }
 
-Test(error_validate, segment__without_the_right)
+RIG_TEST(error_validate, segment__without_the_right)
 {
 	DAT_LMR_TRIPLET r = seg(&a, 0, 64), w = seg(&a, 0, 64);
 
@@ -78,7 +78,7 @@ Test(error_validate, segment__without_the_right)
 			  reads(i) ? DAT_PRIVILEGES_READ : DAT_PRIVILEGES_WRITE);
 }
 
-Test(error_validate, segment__of_another_zone)
+RIG_TEST(error_validate, segment__of_another_zone)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = a.mem };
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -93,7 +93,7 @@ Test(error_validate, segment__of_another_zone)
 			  reads(i) ? DAT_PROTECTION_READ : DAT_PROTECTION_WRITE);
 }
 
-Test(error_validate, segment__beyond_its_lmr)
+RIG_TEST(error_validate, segment__beyond_its_lmr)
 {
 	static const struct {
 		int64_t off;
@@ -113,7 +113,7 @@ Test(error_validate, segment__beyond_its_lmr)
 	}
 }
 
-Test(error_validate, segment__the_last_of_several)
+RIG_TEST(error_validate, segment__the_last_of_several)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 10), { 0 }, seg(&a, 0, 10) };
 	DAT_RMR_TRIPLET r = far(&b, 0, 20);
@@ -125,7 +125,7 @@ Test(error_validate, segment__the_last_of_several)
 		  DAT_PRIVILEGES_READ);
 }
 
-Test(error_validate, arguments__have_the_codes_of_every_instance)
+RIG_TEST(error_validate, arguments__have_the_codes_of_every_instance)
 {
 	DAT_LMR_TRIPLET t[5] = { seg(&a, 0, 10), seg(&a, 0, 10), seg(&a, 0, 10), seg(&a, 0, 10),
 				 seg(&a, 0, 10) };
@@ -151,7 +151,7 @@ Test(error_validate, arguments__have_the_codes_of_every_instance)
 		  DAT_INVALID_ARG5);
 }
 
-Test(error_validate, bind__across_zones)
+RIG_TEST(error_validate, bind__across_zones)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
 	DAT_RMR_COOKIE rc = { .as_64 = 1 };
@@ -168,7 +168,7 @@ Test(error_validate, bind__across_zones)
 }
 
 /* Every successful path is there as well. */
-Test(error_validate, good_posts__are_carried_out)
+RIG_TEST(error_validate, good_posts__are_carried_out)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;

@@ -12,15 +12,19 @@ static void open_with(const char *params)
 	pair_open(&a, &b);
 }
 
+static void setup(void)
+{
+}
+
 static void teardown(void)
 {
 	end_close(&a);
 	end_close(&b);
 }
 
-TestSuite(error_wire, .fini = teardown, .timeout = 60);
+TestSuite(error_wire, .timeout = 60);
 
-Test(error_wire, receive__never_posted)
+RIG_TEST(error_wire, receive__never_posted)
 {
 	open_with("rnr_retry=2;min_rnr=1");
 	must(do_recv(&a, 1, 0, 64));
@@ -37,7 +41,7 @@ Test(error_wire, receive__never_posted)
 	took(a.req_evd, 3, DAT_DTO_SUCCESS);
 }
 
-Test(error_wire, peer__that_does_not_answer)
+RIG_TEST(error_wire, peer__that_does_not_answer)
 {
 	open_with("ack_timeout=8;retry_cnt=2;fault=drop=1");
 	must(do_recv(&b, 1, 0, 64));
@@ -71,19 +75,19 @@ static void move_all(uint64_t laps)
 	same(end_state(a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-Test(error_wire, packets__lost_doubled_and_out_of_order)
+RIG_TEST(error_wire, packets__lost_doubled_and_out_of_order)
 {
 	open_with("strict=1;ack_timeout=9;seed=5;fault=drop=0.02,dup=0.02,reorder=0.05");
 	move_all(150);
 }
 
-Test(error_wire, packets__damaged)
+RIG_TEST(error_wire, packets__damaged)
 {
 	open_with("ack_timeout=9;seed=6;fault=corrupt=0.03");
 	move_all(100);
 }
 
-Test(error_wire, packets__late_and_receivers_not_ready)
+RIG_TEST(error_wire, packets__late_and_receivers_not_ready)
 {
 	open_with("strict=1;ack_timeout=12;min_rnr=1;seed=7;fault=delay=0.05,rnr=0.2");
 	move_all(60);

@@ -35,9 +35,9 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(limits_cycles, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(limits_cycles, .timeout = 120);
 
-Test(limits_cycles, cycles__leave_nothing_behind)
+RIG_TEST(limits_cycles, cycles__leave_nothing_behind)
 {
 	struct th_usage early;
 
@@ -61,7 +61,7 @@ Test(limits_cycles, cycles__leave_nothing_behind)
 }
 
 /* New endpoints each time, and windows with them. */
-Test(limits_cycles, endpoints__one_after_the_other)
+RIG_TEST(limits_cycles, endpoints__one_after_the_other)
 {
 	struct th_usage early;
 	DAT_RMR_CONTEXT c;
@@ -90,7 +90,7 @@ Test(limits_cycles, endpoints__one_after_the_other)
 	plateau(&early);
 }
 
-Test(limits_cycles, adapters__opened_and_closed)
+RIG_TEST(limits_cycles, adapters__opened_and_closed)
 {
 	struct th_usage early;
 
@@ -107,7 +107,7 @@ Test(limits_cycles, adapters__opened_and_closed)
 	plateau(&early);
 }
 
-Test(limits_cycles, memory__registered_and_freed)
+RIG_TEST(limits_cycles, memory__registered_and_freed)
 {
 	struct th_usage early;
 

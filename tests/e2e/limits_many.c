@@ -22,7 +22,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(limits_many, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(limits_many, .timeout = 120);
 
 /* ---- at once ---- */
 
@@ -56,7 +56,7 @@ static DAT_EVENT_NUMBER ends_seen(DAT_EVD_HANDLE evd)
 	return n;
 }
 
-Test(limits_many, endpoints__three_hundred_at_once)
+RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 {
 	/* Two ends for a loop: i of a writes to its own place at b, tells it, and reads it back. */
 	crowd_evds(&a);
@@ -94,7 +94,7 @@ Test(limits_many, endpoints__three_hundred_at_once)
 }
 
 /* All of them end in one moment. */
-Test(limits_many, endpoints__that_all_lose_their_peer)
+RIG_TEST(limits_many, endpoints__that_all_lose_their_peer)
 {
 	crowd_evds(&a);
 	crowd_evds(&b);
@@ -141,7 +141,7 @@ static int holds_a_qualifier(int sock, void *arg)
 	return 0;
 }
 
-Test(limits_many, qualifier__of_another_process, .init = NULL)
+RIG_TEST(limits_many, qualifier__of_another_process)
 {
 	DAT_PSP_HANDLE psp = NULL;
 	DAT_CONN_QUAL qual;
@@ -168,7 +168,7 @@ static DAT_RETURN dial_with(DAT_COUNT size, void *data)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-Test(limits_many, private_data__too_long)
+RIG_TEST(limits_many, private_data__too_long)
 {
 	char data[300];
 	DAT_CR_HANDLE cr;
@@ -191,7 +191,7 @@ Test(limits_many, private_data__too_long)
 }
 
 /* dat_ep_connect(3): it is tried again until the time is up. */
-Test(limits_many, nobody__listens_until_the_time_is_up)
+RIG_TEST(limits_many, nobody__listens_until_the_time_is_up)
 {
 	uint64_t start;
 

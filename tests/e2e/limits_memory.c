@@ -8,13 +8,17 @@
 
 static struct end a, b;
 
+static void setup(void)
+{
+}
+
 static void teardown(void)
 {
 	end_close(&a);
 	end_close(&b);
 }
 
-TestSuite(limits_memory, .fini = teardown, .timeout = 120);
+TestSuite(limits_memory, .timeout = 120);
 
 static void warm_up(struct th_usage *usage)
 {
@@ -53,17 +57,17 @@ static void each_allocation(unsigned int kind, unsigned long at_least)
 	check(life_run(&l, SOON_MS));
 }
 
-Test(limits_memory, heap__each_allocation_of_a_life_fails)
+RIG_TEST(limits_memory, heap__each_allocation_of_a_life_fails)
 {
 	each_allocation(TH_FAIL_HEAP, 30);
 }
 
-Test(limits_memory, mmap__each_mapping_of_a_life_fails)
+RIG_TEST(limits_memory, mmap__each_mapping_of_a_life_fails)
 {
 	each_allocation(TH_FAIL_MMAP, 1);
 }
 
-Test(limits_memory, descriptors__run_out_at_each_point_of_a_life)
+RIG_TEST(limits_memory, descriptors__run_out_at_each_point_of_a_life)
 {
 	struct th_usage before;
 	struct life l;
@@ -103,7 +107,7 @@ static DAT_RETURN lmr_of(size_t len, DAT_LMR_HANDLE *lmr)
 			      lmr, NULL, NULL, NULL, NULL);
 }
 
-Test(limits_memory, memlock__is_kept_and_given_back)
+RIG_TEST(limits_memory, memlock__is_kept_and_given_back)
 {
 	DAT_LMR_HANDLE lmr, none = NULL;
 	DAT_EVD_HANDLE evd = NULL;
@@ -135,7 +139,7 @@ Test(limits_memory, memlock__is_kept_and_given_back)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-Test(limits_memory, memlock__of_nothing)
+RIG_TEST(limits_memory, memlock__of_nothing)
 {
 	DAT_EVD_HANDLE async = NULL, evd = NULL;
 	DAT_IA_HANDLE ia = NULL;
@@ -196,7 +200,7 @@ static int live_with_a_failure(int sock, void *arg)
 	return 1;
 }
 
-Test(limits_memory, command__each_of_a_life_fails)
+RIG_TEST(limits_memory, command__each_of_a_life_fails)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		struct trial t = { &commands[i], 0 };

@@ -27,7 +27,7 @@ static void teardown(void)
 	end_close(&b);
 }
 
-TestSuite(limits_threads, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(limits_threads, .timeout = 120);
 
 /* A copy of an end with a part of its memory, and EVDs and an endpoint of its own. */
 static void share(struct end *own, const struct end *of, unsigned int i)
@@ -118,7 +118,7 @@ static void workers_stop(void)
 	}
 }
 
-Test(limits_threads, each_with_its_own_endpoint)
+RIG_TEST(limits_threads, each_with_its_own_endpoint)
 {
 	workers_start();
 	th_sleep_ms(500);
@@ -126,7 +126,7 @@ Test(limits_threads, each_with_its_own_endpoint)
 }
 
 /* Everything that can be made is made and destroyed meanwhile, in the same two adapters. */
-Test(limits_threads, beside_creation_and_destruction)
+RIG_TEST(limits_threads, beside_creation_and_destruction)
 {
 	DAT_EP_HANDLE x, y;
 	DAT_RMR_HANDLE rmr;
@@ -157,7 +157,7 @@ Test(limits_threads, beside_creation_and_destruction)
 }
 
 /* Adapters come and go beside them, and connections to them. */
-Test(limits_threads, beside_adapters_that_come_and_go)
+RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 {
 	struct end c;
 
@@ -180,7 +180,7 @@ Test(limits_threads, beside_adapters_that_come_and_go)
 }
 
 /* One connection breaks again and again beside them. */
-Test(limits_threads, beside_a_connection_that_breaks, .init = NULL)
+RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 {
 	workers_start();
 	end_join(&a, a.ep, &b, b.ep);
@@ -215,7 +215,7 @@ static void *sleep_and_work(void *arg)
 	return NULL;
 }
 
-Test(limits_threads, each_asleep_on_its_own_evd)
+RIG_TEST(limits_threads, each_asleep_on_its_own_evd)
 {
 	for (unsigned int i = 0; i < THREADS; i++) {
 		struct worker *w = &workers[i];

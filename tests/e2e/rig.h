@@ -37,6 +37,20 @@
 #define RIG_ASAN 0
 #endif
 
+/*
+ * A test between setup() and teardown() of its file. Not as .init and .fini of Criterion's, which
+ * only warns of a crash in them, and strict=1 is one.
+ */
+#define RIG_TEST(suite, name)                                                                      \
+	static void name##_body(void);                                                             \
+	Test(suite, name)                                                                          \
+	{                                                                                          \
+		setup();                                                                           \
+		name##_body();                                                                     \
+		teardown();                                                                        \
+	}                                                                                          \
+	static void name##_body(void)
+
 /* ---- what must hold; in the second process it ends that one with status 2 ---- */
 
 void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line);
@@ -71,7 +85,7 @@ struct end {
 #define RIG_DTOS 32
 #define RIG_MEM 65536
 
-/* The ia_params of all IAs that this process opens; before the first. "": without strict=1. */
+/* The ia_params of all IAs that this process opens; before the first. */
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
 DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);

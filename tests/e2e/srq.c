@@ -53,7 +53,7 @@ static void setup_wrong(void)
 }
 
 TestSuite(srq_wrong, .init = setup_wrong, .fini = teardown, .timeout = 60);
-TestSuite(srq, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(srq, .timeout = 60);
 TestSuite(srq_other, .init = open_ends, .fini = teardown, .timeout = 60);
 
 /* Its place is by its cookie. */
@@ -94,7 +94,7 @@ static DAT_SRQ_PARAM query(void)
 	return p;
 }
 
-Test(srq, buffers__go_to_the_endpoint_that_gets_a_message)
+RIG_TEST(srq, buffers__go_to_the_endpoint_that_gets_a_message)
 {
 	static const int to_second[] = { 0, 1, 1, 0, 1, 0, 0, 1 };
 
@@ -113,7 +113,7 @@ Test(srq, buffers__go_to_the_endpoint_that_gets_a_message)
 }
 
 /* dat_srq_query(3), its example. */
-Test(srq, srq_query__counts_what_is_where)
+RIG_TEST(srq, srq_query__counts_what_is_where)
 {
 	for (uint64_t i = 0; i < 3; i++)
 		must(give(i, PIECE));
@@ -130,7 +130,7 @@ Test(srq, srq_query__counts_what_is_where)
 }
 
 /* A full queue, lap after lap. */
-Test(srq, srq_post_recv__laps)
+RIG_TEST(srq, srq_post_recv__laps)
 {
 	uint64_t posted = 0;
 
@@ -148,7 +148,7 @@ Test(srq, srq_post_recv__laps)
 }
 
 /* One completion that is left alone keeps its place, and only that. */
-Test(srq, srq_post_recv__around_a_completion_nobody_takes)
+RIG_TEST(srq, srq_post_recv__around_a_completion_nobody_takes)
 {
 	DAT_EVD_HANDLE own = NULL;
 	DAT_EP_HANDLE eb, ea = end_ep(&a, NULL);
@@ -173,7 +173,7 @@ Test(srq, srq_post_recv__around_a_completion_nobody_takes)
 	must(give(200, PIECE));
 }
 
-Test(srq, message__waits_for_a_buffer)
+RIG_TEST(srq, message__waits_for_a_buffer)
 {
 	DAT_EVENT ev;
 
@@ -184,7 +184,7 @@ Test(srq, message__waits_for_a_buffer)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-Test(srq, low_watermark__reached_by_a_message)
+RIG_TEST(srq, low_watermark__reached_by_a_message)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *d;
 	DAT_EVENT ev;
@@ -207,7 +207,7 @@ Test(srq, low_watermark__reached_by_a_message)
 }
 
 /* What the endpoint has not taken stays for the others; nothing of it is flushed. */
-Test(srq, ep_disconnect__leaves_the_buffers)
+RIG_TEST(srq, ep_disconnect__leaves_the_buffers)
 {
 	for (uint64_t i = 0; i < 4; i++)
 		must(give(i, PIECE));
@@ -221,7 +221,7 @@ Test(srq, ep_disconnect__leaves_the_buffers)
 	must_fail(dat_srq_free(srq), DAT_SRQ_IN_USE);
 }
 
-Test(srq, ep_reset__and_connected_again)
+RIG_TEST(srq, ep_reset__and_connected_again)
 {
 	must(give(1, PIECE));
 	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -234,7 +234,7 @@ Test(srq, ep_reset__and_connected_again)
 	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 1);
 }
 
-Test(srq, ep_free__gives_back_what_was_not_dequeued)
+RIG_TEST(srq, ep_free__gives_back_what_was_not_dequeued)
 {
 	for (uint64_t i = 0; i < RECVS; i++)
 		must(give(i, PIECE));
@@ -250,7 +250,7 @@ Test(srq, ep_free__gives_back_what_was_not_dequeued)
 	rig_empty(b.recv_evd);
 }
 
-Test(srq, ep_post_recv__connected_with_an_srq)
+RIG_TEST(srq, ep_post_recv__connected_with_an_srq)
 {
 	DAT_LMR_TRIPLET s = seg(&b, 0, 8);
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -262,7 +262,7 @@ Test(srq, ep_post_recv__connected_with_an_srq)
 	must_fail(dat_ep_post_recv(b1, 1, &s, c, 0), DAT_INVALID_STATE);
 }
 
-Test(srq, sizes__none_one_segment_two)
+RIG_TEST(srq, sizes__none_one_segment_two)
 {
 	DAT_LMR_TRIPLET s[2] = { seg(&b, 0, 10), seg(&b, 5000, 90) };
 	DAT_DTO_COOKIE c = { .as_64 = 77 };
@@ -277,7 +277,7 @@ Test(srq, sizes__none_one_segment_two)
 	check(!memcmp(b.mem, a.mem, 10) && !memcmp(b.mem + 5000, a.mem + 10, 90));
 }
 
-Test(srq, ep_query__of_a_connected_endpoint)
+RIG_TEST(srq, ep_query__of_a_connected_endpoint)
 {
 	DAT_BOOLEAN recv_idle = DAT_FALSE;
 	DAT_EP_PARAM p;
