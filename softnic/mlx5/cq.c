@@ -6,6 +6,9 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
+/* A word that no arm command can be: all reserved bits are set. */
+#define NEVER_ARMED UINT32_C(0xffffffff)
+
 /* What the caps do not announce is refused, as firmware does, and not quietly ignored. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
@@ -52,6 +55,19 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 	return STAT_OK;
 }
 
+/*
+ * Silicon sees each doorbell, a scan only the last one stored in a page, and then the records. The
+ * first arm of all may leave 0 there, which must differ from what is there before.
+ */
+static void mark_never_armed(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint32_t *rec = sn_buf_at(nic, &cq->dbr, 4, 4);
+
+	cq->arm_seen = NEVER_ARMED;
+	if (rec && nic->config.flags & SOFTNIC_SCAN_UARS)
+		__atomic_store_n(rec, NEVER_ARMED, __ATOMIC_RELEASE);
+}
+
 uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 {
 	const uint8_t *ctx = c->in + AT_CTX;
@@ -71,6 +87,7 @@ uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 		status = sn_cmd_refuse_errno(c, err);
 		goto free_cq;
 	}
+	mark_never_armed(c->nic, cq);
 	cq->uar->refs++;
 	cq->eq->refs++;
 	LIST_INSERT_HEAD(&cq->uar->cqs, cq, link);
@@ -183,10 +200,12 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: reserved bits in %#x", cqn, hi);
 	if (trapped && sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != hi)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: doorbell %#x, record %#x", cqn, hi, rec);
-	arm(nic, cq, hi);
+	/* PRM: the sequence number tells an arm from a repeated one. A scan may have been faster. */
+	if (trapped || hi != cq->arm_seen)
+		arm(nic, cq, hi);
 }
 
-/* An arm word in the record whose doorbell another CQ of the page has overwritten. */
+/* An arm word in the record whose doorbell another CQ of the page has overwritten, or is yet to come. */
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;

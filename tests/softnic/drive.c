@@ -103,6 +103,88 @@ Test(drive, scan__finds_a_stored_arm)
 	close_all();
 }
 
+/* First of all arms: a record that says 0, as it did before. */
+static void store_arm(struct drv_cq *c, bool ring)
+{
+	uint8_t *page = softnic_uar(d->nic, d->uar);
+	uint32_t hi = c->arm_sn << 28 | (c->ci & 0xffffff);
+	uint32_t db[2] = { htobe32(hi), htobe32(c->cqn) };
+	uint64_t word;
+
+	__atomic_store_n(&c->dbr[1], db[0], __ATOMIC_RELEASE);
+	memcpy(&word, db, sizeof(word));
+	if (ring)
+		__atomic_store_n((uint64_t *)(void *)(page + 0x20), word, __ATOMIC_RELEASE);
+}
+
+static unsigned int events_of(uint32_t cqn)
+{
+	uint8_t type, data[28];
+	unsigned int n = 0;
+
+	while (drv_event(d, &type, data))
+		n += type == 0 && sn_get32(data, 24) == cqn;
+	return n;
+}
+
+/* The second arm is stored over the first: both are known by their records, the first ones too. */
+Test(drive, scan__finds_an_arm_that_was_overwritten)
+{
+	struct drv_cq late;
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	drv_cq(d, &late, 3, false);
+	for (unsigned int i = 0; i < 9; i++) {
+		store_arm(&cq, true);
+		store_arm(&late, true);
+		softnic_pump(d->nic);
+		post_by_store(0x900);
+		softnic_pump(d->nic);
+		cr_assert_eq(events_of(cq.cqn), 1, "round %u", i);
+		cq.arm_sn = (cq.arm_sn + 1) & 3;
+		cr_assert(drv_poll(&cq, &e));
+	}
+	drv_cq_free(&late);
+	close_all();
+}
+
+/* A record without its doorbell, which the host has yet to store: that comes later, and says nothing new. */
+Test(drive, scan__takes_an_arm_once)
+{
+	struct drv_cq other;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	drv_cq(d, &other, 3, false);
+	store_arm(&cq, false);
+	store_arm(&other, true);
+	softnic_pump(d->nic);
+	post_by_store(0x900);
+	softnic_pump(d->nic);
+	cr_expect_eq(events_of(cq.cqn), 1);
+	store_arm(&cq, true);
+	softnic_pump(d->nic);
+	cr_expect_eq(events_of(cq.cqn), 0);
+	drv_cq_free(&other);
+	close_all();
+}
+
+/* A queue that nobody has armed has no events, whatever its neighbours do. */
+Test(drive, scan__arms_no_queue_that_is_not_armed)
+{
+	struct drv_cq other;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	drv_cq(d, &other, 3, false);
+	store_arm(&other, true);
+	softnic_pump(d->nic);
+	post_by_store(0x900);
+	softnic_pump(d->nic);
+	cr_expect_eq(events_of(cq.cqn), 0);
+	drv_cq_free(&other);
+	close_all();
+}
+
 /* Nobody calls the device after the store. */
 static void thread_finds(unsigned int flags)
 {
