@@ -165,6 +165,9 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
+	/* Also from a kick or a command: what this puts off is the thread's, and it may be asleep. */
+	if (!nic->hurried)
+		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {
 		sn_fabric_hold(nic);
 		now = drive(nic);
@@ -198,8 +201,11 @@ bool softnic_pump(struct softnic *handle)
 
 	if (!sn_enter_try(nic))
 		return false;
-	sn_thread_inline(nic);
-	any = !idle(nic) && sn_drive(nic);
+	any = !idle(nic);
+	if (any)
+		any = sn_drive(nic);
+	else
+		sn_thread_inline(nic);
 	sn_leave(nic);
 	return any;
 }
@@ -222,7 +228,6 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 		if (!sn_enter_try(nic))
 			return;
 	}
-	sn_thread_inline(nic);
 	if (!nic->forked)
 		sn_uar_write(nic, page, offset, data, len);
 	sn_drive(nic);

@@ -124,9 +124,11 @@ static void learn_address(struct rig *rig)
 	memcpy(rig->mac, out + AT_CTX + ROCE_MAC, sizeof(rig->mac));
 }
 
-void rig_open(struct rig *rig, unsigned int flags, uint64_t seed)
+void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
+		  void (*irq)(void *rig, unsigned int vector))
 {
-	struct softnic_config config = {.flags = flags, .seed = seed};
+	struct softnic_config config = {.flags = flags, .seed = seed,
+					.host = {.irq = irq, .ctx = rig}};
 
 	memset(rig, 0, sizeof(*rig));
 	cr_assert_eq(softnic_open(&config, &rig->nic), 0);
@@ -140,6 +142,11 @@ void rig_open(struct rig *rig, unsigned int flags, uint64_t seed)
 	open_cq(rig);
 	rig->key = rig_key(rig, rig->data, RIG_DATA, 15);
 	learn_address(rig);
+}
+
+void rig_open(struct rig *rig, unsigned int flags, uint64_t seed)
+{
+	rig_open_irq(rig, flags, seed, NULL);
 }
 
 void rig_close(struct rig *rig)

@@ -62,6 +62,9 @@ struct rig_peer {
 };
 
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
+/* irq: called with the rig by whoever drives the device. */
+void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
+		  void (*irq)(void *rig, unsigned int vector));
 void rig_close(struct rig *rig);
 /* A key of [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2, RR 4, RW 8). */
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
