@@ -155,7 +155,7 @@ struct sn_klm {
 
 struct sn_mkey {
 	uint32_t index;		/* 24 bits */
-	uint8_t key;		/* the variant: low byte of lkey and rkey */
+	uint8_t key, before;	/* the variant: low byte of lkey and rkey; that before the last UMR */
 	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
 	uint8_t rights;		/* enum sn_rights */
 	uint8_t log_page;	/* of an MTT or KSM entry */

@@ -390,6 +390,53 @@ Test(key, umr__each_refusal)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* The variant that a UMR writes is the key's from then on: with any other it is not found. */
+Test(key, umr__gives_the_key_its_variant)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+
+	for (unsigned int tag = 1; tag < 256; tag += 127) {
+		cr_assert_eq(bind(&key, (uint8_t)tag, &dst, 0, 64, DRV_RW), 0);
+		cr_assert_eq(key & 0xff, tag);
+		for (uint32_t flip = 1; flip < 256; flip <<= 1) {
+			cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key ^ flip), 0x13);
+			drv_expect(d, "remote.access");
+			revive();
+		}
+		cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0);
+	}
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key, umr__of_another_variant_is_seen)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff), wrong;
+
+	wrong = key | 1;
+	cr_expect_eq(bind(&wrong, 2, &dst, 0, 64, DRV_RW), 0);
+	drv_expect(d, "mkey.stale");
+	wrong = key;
+	cr_expect_eq(unbind(&wrong, 3), 0);
+	drv_expect(d, "mkey.stale");
+	wrong = key;
+	cr_expect_eq(bind(&wrong, 4, &dst, 0, 64, DRV_RW), 0);
+	drv_expect(d, "mkey.stale");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+/* As libmlx5 does it. */
+Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff), old;
+
+	cr_assert_eq(bind(&key, 5, &dst, 0, 64, DRV_RW), 0);
+	old = key;
+	cr_assert_eq(unbind(&key, 0), 0);
+	cr_assert_eq(bind(&old, 6, &dst, 0, 64, DRV_RW), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), old), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, old >> 8), 0);
+}
+
 Test(key, umr__what_follows_without_a_fence_is_seen)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
