@@ -2,6 +2,10 @@
 /*
  * Event channels. A pipe keeps order, is readable by poll, and tells when its reader is gone; its
  * 64 KiB hold more events than a program leaves unread, and one that does loses the newest.
+ *
+ * Those of DEVX hand out one record per read, however much room the reader gives: a pipe in packet
+ * mode. They are closed without a word while events come, so that we hold a reading end as well:
+ * a write never finds none, which would be SIGPIPE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,44 +18,74 @@
 
 #include "softnic/uverbs/front.h"
 
+enum { PACKETS = 64, PIPE_PAGE = 4096 };
+
+static bool is_devx(const struct uv_chan *chan)
+{
+	return chan->kind == UV_CHAN_DEVX_EVENT || chan->kind == UV_CHAN_DEVX_QUERY;
+}
+
+static size_t record_size(const struct uv_chan *chan)
+{
+	return chan->kind == UV_CHAN_ASYNC ? sizeof(struct ib_uverbs_async_event_desc) :
+		sizeof(struct ib_uverbs_comp_event_desc);
+}
+
+int uv_chan_reader(const struct uv_chan *chan)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", chan->wr);
+	return uv_real_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+}
+
 static int make_pipe(struct uv_chan *chan, int *rd)
 {
+	int packets = is_devx(chan) ? O_DIRECT : 0;
 	struct stat st;
-	int p[2];
+	int p[2], err;
 
-	if (pipe2(p, O_CLOEXEC))
+	if (pipe2(p, O_CLOEXEC | packets))
 		return -errno;
-	if (fcntl(p[1], F_SETFL, O_NONBLOCK) || uv_real_fstat(p[1], &st)) {
-		close(p[0]);
-		close(p[1]);
-		return -errno;
+	chan->wr = p[1];
+	chan->rd = packets ? uv_chan_reader(chan) : -1;
+	if (fcntl(p[1], F_SETFL, O_NONBLOCK | packets) || uv_real_fstat(p[1], &st) ||
+	    (packets && chan->rd < 0)) {
+		err = -errno;
+		uv_real_close(p[0]);
+		uv_real_close(p[1]);
+		if (chan->rd >= 0)
+			uv_real_close(chan->rd);
+		return err;
 	}
+	/* A packet takes a page of the pipe. Where we may not have more there are sixteen. */
+	if (packets)
+		fcntl(p[1], F_SETPIPE_SZ, PACKETS * PIPE_PAGE);
 	chan->dev = st.st_dev;
 	chan->ino = st.st_ino;
-	chan->wr = p[1];
 	*rd = p[0];
 	return 0;
 }
 
-int uv_chan_new(struct uv_device *dev, size_t record, int *fd, struct uv_chan **out)
+int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **out)
 {
 	struct uv_chan *chan = calloc(1, sizeof(*chan)), *old, *next;
 	int err;
 
 	if (!chan)
 		return -ENOMEM;
+	chan->kind = kind;
+	chan->refs = 1;
 	err = make_pipe(chan, fd);
 	if (err) {
 		free(chan);
 		return err;
 	}
-	chan->record = record;
-	chan->refs = 1;
 	pthread_mutex_lock(&dev->ev_lock);
 	/* Completion channels are closed without a word; their CQs hold those that matter. */
 	for (old = LIST_FIRST(&dev->chans); old; old = next) {
 		next = LIST_NEXT(old, link);
-		if (old->refs == 1 && old->record == UV_COMP_RECORD && uv_chan_abandoned(old))
+		if (old->refs == 1 && old->kind == UV_CHAN_COMP && uv_chan_abandoned(old))
 			uv_chan_put(old);
 	}
 	LIST_INSERT_HEAD(&dev->chans, chan, link);
@@ -60,7 +94,7 @@ int uv_chan_new(struct uv_device *dev, size_t record, int *fd, struct uv_chan **
 	return 0;
 }
 
-struct uv_chan *uv_chan_find(struct uv_device *dev, int fd)
+struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd)
 {
 	struct uv_chan *chan;
 	struct stat st;
@@ -69,7 +103,7 @@ struct uv_chan *uv_chan_find(struct uv_device *dev, int fd)
 		return NULL;
 	LIST_FOREACH(chan, &dev->chans, link)
 		if (chan->ino == st.st_ino && chan->dev == st.st_dev)
-			return chan;
+			return chan->kind == kind ? chan : NULL;
 	return NULL;
 }
 
@@ -78,7 +112,9 @@ void uv_chan_put(struct uv_chan *chan)
 	if (--chan->refs)
 		return;
 	LIST_REMOVE(chan, link);
-	close(chan->wr);
+	if (chan->rd >= 0)
+		uv_real_close(chan->rd);
+	uv_real_close(chan->wr);
 	free(chan);
 }
 
@@ -89,9 +125,17 @@ bool uv_chan_abandoned(const struct uv_chan *chan)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
+bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len)
+{
+	if (write(chan->wr, record, len) != (ssize_t)len)
+		return false;
+	chan->written++;
+	return true;
+}
+
 bool uv_chan_send(struct uv_chan *chan, const void *record)
 {
-	return write(chan->wr, record, chan->record) == (ssize_t)chan->record;
+	return uv_chan_send_bytes(chan, record, record_size(chan));
 }
 
 /*
@@ -101,25 +145,24 @@ bool uv_chan_send(struct uv_chan *chan, const void *record)
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg)
 {
-	uint8_t record[UV_ASYNC_RECORD];
+	uint8_t record[sizeof(struct ib_uverbs_async_event_desc)];
+	size_t size = record_size(chan);
 	unsigned int found = 0;
-	char path[40];
 	int fd, unread = 0;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", chan->wr);
-	fd = uv_real_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+	fd = uv_chan_reader(chan);
 	if (fd < 0)
 		return 0;
 	if (uv_real_ioctl(fd, FIONREAD, &unread))
 		unread = 0;
-	for (size_t left = (size_t)unread; left >= chan->record; left -= chan->record) {
-		if (read(fd, record, chan->record) != (ssize_t)chan->record)
+	for (size_t left = (size_t)unread; left >= size; left -= size) {
+		if (read(fd, record, size) != (ssize_t)size)
 			break;
 		if (match(record, arg))
 			found++;
 		else
 			uv_chan_send(chan, record);
 	}
-	close(fd);
+	uv_real_close(fd);
 	return found;
 }

@@ -48,6 +48,19 @@ static struct mlx5_ib_alloc_ucontext_resp ucontext(struct uv_device *dev)
 	return r;
 }
 
+static bool has_devx(const struct uv_device *dev)
+{
+	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !uv_asked("SOFTNIC_NO_DEVX");
+}
+
+/* Commands carry it: whose they are. 0 is the kernel's. */
+static uint16_t new_uid(struct uv_device *dev)
+{
+	if (!++dev->last_uid)
+		dev->last_uid = 1;
+	return dev->last_uid;
+}
+
 /* Doorbell pages are objects (UAR_OBJ_ALLOC): no static ones, so tot_bfregs stays 0. */
 int uv_get_context(struct uv_req *req)
 {
@@ -59,13 +72,18 @@ int uv_get_context(struct uv_req *req)
 	if (req->ctx->async)
 		return -EINVAL;
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
-	if (in.flags || in.comp_mask)		/* DEVX among them: libmlx5 asks again without */
+	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
+		return -EINVAL;
+	/* libmlx5 then asks again without, unless the program has insisted. */
+	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_devx(req->dev))
 		return -EINVAL;
 	if (!(in.lib_caps & MLX5_LIB_CAP_4K_UAR) || !(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
 		return -EOPNOTSUPP;
-	err = uv_chan_new(req->dev, UV_ASYNC_RECORD, &fd, &req->ctx->async);
+	err = uv_chan_new(req->dev, UV_CHAN_ASYNC, &fd, &req->ctx->async);
 	if (err)
 		return err;
+	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX)
+		req->ctx->uid = new_uid(req->dev);
 	resp.async_fd = (uint32_t)fd;
 	if (drv.cqe_version > in.max_cqe_version)
 		drv.cqe_version = in.max_cqe_version;

@@ -69,8 +69,8 @@ static int create_cq(struct uv_req *req, const struct cq_args *args,
 	if (err)
 		return err;
 	if (args->core.comp_channel >= 0) {
-		chan = uv_chan_find(req->dev, args->core.comp_channel);
-		if (!chan || chan->record != UV_COMP_RECORD)
+		chan = uv_chan_find(req->dev, UV_CHAN_COMP, args->core.comp_channel);
+		if (!chan)
 			return -EINVAL;
 	}
 	cq = uv_obj_new(req->ctx, UV_CQ);
@@ -156,7 +156,7 @@ int uv_create_channel(struct uv_req *req)
 	struct uv_chan *chan;
 	int err, fd;
 
-	err = uv_chan_new(req->dev, UV_COMP_RECORD, &fd, &chan);
+	err = uv_chan_new(req->dev, UV_CHAN_COMP, &fd, &chan);
 	if (err)
 		return err;
 	resp.fd = (uint32_t)fd;

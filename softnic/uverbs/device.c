@@ -201,6 +201,13 @@ struct uv_device *uv_device_of(const struct stat *st)
 	return NULL;
 }
 
+void uv_closed(const struct stat *st)
+{
+	for (unsigned int i = 0; i < UV_DEVICES; i++)
+		if (live[i])
+			uv_devx_closed(live[i], st);
+}
+
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)
 {
 	struct uv_ctx *ctx;
@@ -214,6 +221,7 @@ struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)
 void uv_ctx_close(struct uv_ctx *ctx)
 {
 	uv_obj_purge(ctx);
+	uv_devx_leave(ctx);
 	pthread_mutex_lock(&ctx->dev->ev_lock);
 	if (ctx->async)
 		uv_chan_put(ctx->async);

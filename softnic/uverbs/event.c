@@ -166,7 +166,7 @@ static void tell_all(struct uv_device *dev, uint32_t event, uint64_t element)
 	struct uv_chan *chan;
 
 	LIST_FOREACH(chan, &dev->chans, link)
-		if (chan->record == UV_ASYNC_RECORD)
+		if (chan->kind == UV_CHAN_ASYNC)
 			uv_chan_send(chan, &desc);
 }
 
@@ -194,15 +194,28 @@ static int qp_event(uint8_t type)
 	}
 }
 
+/* The object that an EQE is about; 0 when it is about none. */
+static uint32_t number_of(const uint8_t *eqe)
+{
+	switch (eqe[EQE_TYPE]) {
+	case PRM_EV_CQ_ERROR: return sn_get32(eqe, EQE_DATA) & 0xffffff;
+	case PRM_EV_INTERNAL:
+	case PRM_EV_PORT_CHANGE: return 0;
+	default: return sn_get32(eqe, EQE_NUMBER) & 0xffffff;
+	}
+}
+
 static void on_event(struct uv_device *dev, const uint8_t *eqe)
 {
+	uint32_t number = number_of(eqe);
 	uint8_t type = eqe[EQE_TYPE];
 	int event;
 
+	uv_devx_notify(dev, type, number, eqe);
 	if (type == PRM_EV_COMPLETION) {
-		on_completion(dev, sn_get32(eqe, EQE_NUMBER) & 0xffffff);
+		on_completion(dev, number);
 	} else if (type == PRM_EV_CQ_ERROR) {
-		tell_source(source(dev, true, sn_get32(eqe, EQE_DATA) & 0xffffff), IBV_EVENT_CQ_ERR);
+		tell_source(source(dev, true, number), IBV_EVENT_CQ_ERR);
 	} else if (type == PRM_EV_INTERNAL) {
 		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
 	} else if (type == PRM_EV_PORT_CHANGE) {
@@ -210,8 +223,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	} else {
 		event = qp_event(type);
 		if (event >= 0)
-			tell_source(source(dev, false, sn_get32(eqe, EQE_NUMBER) & 0xffffff),
-				    (uint32_t)event);
+			tell_source(source(dev, false, number), (uint32_t)event);
 	}
 }
 

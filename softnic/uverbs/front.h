@@ -21,6 +21,7 @@
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "softnic/softnic.h"
@@ -32,20 +33,45 @@ enum {
 	UV_DEVICES = 16,
 	UV_HASH = 256,
 	UV_EQ_LOG = 12,
-	UV_ASYNC_RECORD = sizeof(struct ib_uverbs_async_event_desc),
-	UV_COMP_RECORD = sizeof(struct ib_uverbs_comp_event_desc),
 };
 
 struct uv_device;
+struct uv_obj;
+
+enum uv_chan_kind {
+	UV_CHAN_ASYNC,			/* of a context */
+	UV_CHAN_COMP,			/* of CQs */
+	UV_CHAN_DEVX_EVENT,		/* of subscriptions */
+	UV_CHAN_DEVX_QUERY,		/* answers of commands that nobody waits for */
+};
 
 /* A stream of event records: the program reads one end of a pipe. (chan.c) */
 struct uv_chan {
 	LIST_ENTRY(uv_chan) link;
-	unsigned int refs;		/* context or CQs */
+	enum uv_chan_kind kind;
+	unsigned int refs;		/* context or CQs; DEVX: the program's descriptor */
 	int wr;
-	size_t record;
 	dev_t dev;
 	ino_t ino;
+
+	/* DEVX */
+	struct uv_ctx *ctx;
+	int rd;				/* the reader's end as well, else -1 */
+	bool omit_data;			/* cookies only, each subscription at most once unread */
+	uint64_t written;		/* records */
+	LIST_HEAD(, uv_sub) subs;
+};
+
+/* A wish to hear of one kind of event, of an object or of the port. (devx_event.c) */
+struct uv_sub {
+	LIST_ENTRY(uv_sub) by_number, by_chan;
+	struct uv_chan *chan;
+	struct uv_obj *obj;		/* NULL: no object's */
+	uint32_t number;
+	uint8_t event;
+	int eventfd;			/* is told instead of the channel, or -1 */
+	uint64_t cookie;
+	uint64_t record;		/* the last one of the channel that is from here */
 };
 
 /* One open() of the device. */
@@ -54,9 +80,10 @@ struct uv_ctx {
 	struct uv_device *dev;
 	int fd;				/* as the program knows it */
 	struct uv_chan *async;		/* NULL until GET_CONTEXT */
+	uint16_t uid;			/* 0: opened without DEVX */
 };
 
-enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH };
+enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_DEVX, UV_UMEM };
 
 struct uv_obj {
 	enum uv_type type;
@@ -71,6 +98,8 @@ struct uv_obj {
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
 	uint32_t comp_events, async_events;	/* delivered and not taken back */
+
+	uint16_t opcode;		/* DEVX: of the command that made it */
 
 	/* of a QP */
 	uint8_t state;			/* enum ib_qp_state */
@@ -94,6 +123,7 @@ struct uv_device {
 	ino_t bar_ino;
 	uint8_t cap[4096], roce[4096];	/* QUERY_HCA_CAP */
 	uint8_t next_key;
+	uint16_t last_uid;
 	struct uv_eq eq;
 
 	struct uv_obj **obj;		/* by handle; 0 is nobody's */
@@ -102,6 +132,7 @@ struct uv_device {
 
 	pthread_mutex_t ev_lock;
 	LIST_HEAD(, uv_obj) cq_hash[UV_HASH], qp_hash[UV_HASH];
+	LIST_HEAD(, uv_sub) sub_hash[UV_HASH];
 	LIST_HEAD(, uv_chan) chans;
 	bool port_down;
 };
@@ -119,6 +150,7 @@ struct uv_req {
 unsigned int uv_device_count(void);		/* SOFTNIC_DEVICES; how many there could be */
 int uv_open_device(unsigned int index);		/* a new fd, or -errno */
 struct uv_device *uv_device_of(const struct stat *st);
+void uv_closed(const struct stat *st);		/* the program has closed a pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
 bool uv_any_device(void);		/* in this process or in the one it was forked from */
 void uv_ctx_close(struct uv_ctx *ctx);
@@ -156,6 +188,7 @@ unsigned int uv_gid_count(const struct uv_device *dev);
 struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);
 /* NULL when there is none of this type, or another context's. */
 struct uv_obj *uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle);
+struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle);
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
 void uv_obj_free(struct uv_obj *obj);
 /* Destroys it at the device as well: 0, -EBUSY, -errno of the command. */
@@ -163,12 +196,15 @@ int uv_obj_destroy(struct uv_obj *obj);
 void uv_obj_purge(struct uv_ctx *ctx);
 
 /* ---- chan.c: the list of channels changes under both locks */
-int uv_chan_new(struct uv_device *dev, size_t record, int *fd, struct uv_chan **chan);
-struct uv_chan *uv_chan_find(struct uv_device *dev, int fd);
+int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **chan);
+/* NULL when fd is no channel of this kind. */
+struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
 void uv_chan_put(struct uv_chan *chan);		/* under the event lock */
 bool uv_chan_abandoned(const struct uv_chan *chan);
+int uv_chan_reader(const struct uv_chan *chan);	/* a reading end of our own, or -1 */
 /* Under the event lock. False: full or closed, the record is lost. */
 bool uv_chan_send(struct uv_chan *chan, const void *record);
+bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len);
 /* Takes back what the program has not read and matches; returns how many records. */
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg);
@@ -180,12 +216,33 @@ void uv_source_add(struct uv_obj *obj);
 /* Ends delivery and takes unread events back; the counts of obj are then final. */
 void uv_source_remove(struct uv_obj *obj);
 
-/* ---- ioctl.c and write.c: 0 or -errno */
+/* ---- ioctl.c, write.c, attr.c: 0 or -errno */
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_write(struct uv_req *req, uint32_t command);
+struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
+/* What the program gives: up to 8 bytes lie in the attribute itself. NULL: no address. */
+const void *uv_attr_in(const struct ib_uverbs_attr *a);
+bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
+/* Nothing when the program did not ask for it. */
+int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
 /* Copies what both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
+
+/* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not one of DEVX */
+int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+/* One PRM command of the program's: -EREMOTEIO when the device refuses, and out tells why. */
+int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_t outlen);
+bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in);
+int uv_devx_destroy(struct uv_obj *obj);
+/* Under the event lock: an event that the device has reported. */
+void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
+void uv_devx_forget(struct uv_obj *obj);	/* its subscriptions */
+void uv_devx_leave(struct uv_ctx *ctx);		/* its channels */
+/* The program has closed a descriptor with this identity. */
+void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
 /* ---- the commands: context.c, mr.c, cq.c, qp.c, qp_modify.c */
 int uv_get_context(struct uv_req *req);
@@ -210,6 +267,9 @@ int uv_destroy_qp(struct uv_req *req);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
 int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **uar);
+/* -EFAULT where a page is missing or may not be written. */
+int uv_populate(uint64_t start, uint64_t len, bool write);
+unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len);
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 
 /* ---- real.c: the C library's own functions, past our names for them */

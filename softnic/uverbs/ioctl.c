@@ -4,6 +4,7 @@
  * libibverbs then comes again with INVOKE_WRITE, which is the form served here.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -31,62 +32,23 @@ void uv_copy_out(void *dst, size_t len, const void *src, size_t size)
 		memcpy(dst, src, n);
 }
 
-static struct ib_uverbs_attr *attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
-{
-	for (unsigned int i = 0; i < hdr->num_attrs; i++)
-		if (hdr->attrs[i].attr_id == id)
-			return &hdr->attrs[i];
-	return NULL;
-}
-
-/* Input of up to 8 bytes lies in the attribute itself. */
-static const void *in_data(struct ib_uverbs_attr *a)
-{
-	return a->len > sizeof(a->data) ? (const void *)(uintptr_t)a->data : &a->data;
-}
-
-static bool get_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v)
-{
-	struct ib_uverbs_attr *a = attr(hdr, id);
-
-	if (!a || a->len > sizeof(a->data))
-		return false;
-	*v = a->data;
-	return true;
-}
-
-static int put_data(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size)
-{
-	struct ib_uverbs_attr *a = attr(hdr, id);
-
-	if (!a)
-		return 0;
-	if (!a->data)
-		return -EFAULT;
-	if (a->len < size)
-		return -ENOSPC;
-	memcpy((void *)(uintptr_t)a->data, src, size);
-	a->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
-	return 0;
-}
-
 static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	struct ib_uverbs_attr *in = attr(hdr, UVERBS_ATTR_CORE_IN);
-	struct ib_uverbs_attr *out = attr(hdr, UVERBS_ATTR_CORE_OUT);
-	struct ib_uverbs_attr *uhw_in = attr(hdr, UVERBS_ATTR_UHW_IN);
-	struct ib_uverbs_attr *uhw_out = attr(hdr, UVERBS_ATTR_UHW_OUT);
+	struct ib_uverbs_attr *in = uv_attr(hdr, UVERBS_ATTR_CORE_IN);
+	struct ib_uverbs_attr *out = uv_attr(hdr, UVERBS_ATTR_CORE_OUT);
+	struct ib_uverbs_attr *uhw_in = uv_attr(hdr, UVERBS_ATTR_UHW_IN);
+	struct ib_uverbs_attr *uhw_out = uv_attr(hdr, UVERBS_ATTR_UHW_OUT);
 	struct uv_req req = { .ctx = ctx, .dev = ctx->dev };
 	uint64_t command;
 
-	if (!get_number(hdr, UVERBS_ATTR_WRITE_CMD, &command))
+	if (!uv_attr_number(hdr, UVERBS_ATTR_WRITE_CMD, &command))
 		return -EINVAL;
 	if (in) {
-		req.in = in_data(in);
+		req.in = uv_attr_in(in);
 		req.in_len = in->len;
 	}
 	if (uhw_in) {
-		req.uhw_in = in_data(uhw_in);
+		req.uhw_in = uv_attr_in(uhw_in);
 		req.uhw_in_len = uhw_in->len;
 	}
 	if (out) {
@@ -126,21 +88,21 @@ static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	uint64_t port, index;
 	int err;
 
-	if (!get_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
-	    !get_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
+	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
+	    !uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
 		return -EINVAL;
 	if (port != 1 || index >= uv_gid_count(ctx->dev))
 		return -EINVAL;
 	err = gid_entry(ctx->dev, (unsigned int)index, &entry);
-	return err ? err : put_data(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
+	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }
 
 static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	struct ib_uverbs_attr *table = attr(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
+	struct ib_uverbs_attr *table = uv_attr(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
 	uint64_t size, found = 0;
 
-	if (!get_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
+	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
 	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
 		return -EINVAL;
 	for (unsigned int i = 0; i < uv_gid_count(ctx->dev); i++) {
@@ -155,30 +117,31 @@ static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		found++;
 	}
 	table->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
-	return put_data(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &found, sizeof(found));
+	return uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &found, sizeof(found));
 }
 
 /* A page of doorbells; its place in the BAR is its place in the descriptor. */
 static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	struct ib_uverbs_attr *handle = attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	uint32_t length = UAR_PAGE, page;
 	struct uv_obj *uar;
-	uint64_t offset;
+	uint64_t offset, type;
 	int err;
 
-	if (!handle)
+	if (!handle || !uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type) ||
+	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC))
 		return -EINVAL;
 	err = uv_uar_alloc(ctx, &uar);
 	if (err)
 		return err;
 	page = uar->number;
 	offset = (uint64_t)page * UAR_PAGE;
-	err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
 	if (!err)
-		err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
+		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
 	if (!err)
-		err = put_data(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
+		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
 	if (err) {
 		uv_obj_destroy(uar);
 		uv_obj_free(uar);
@@ -194,7 +157,7 @@ static int uar_destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	uint64_t handle;
 	int err;
 
-	if (!get_number(hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, &handle))
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, &handle))
 		return -EINVAL;
 	uar = uv_obj_find(ctx, UV_UAR, (uint32_t)handle);
 	if (!uar)
@@ -202,6 +165,20 @@ static int uar_destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	err = uv_obj_destroy(uar);
 	if (!err)
 		uv_obj_free(uar);
+	return err;
+}
+
+static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	int err = uv_devx(ctx, method, hdr);
+
+	if (err == -EPROTONOSUPPORT)
+		err = uv_devx_umem(ctx, method, hdr);
+	if (err == -EPROTONOSUPPORT)
+		err = uv_devx_event(ctx, method, hdr);
+	if (uv_asked("SOFTNIC_TRACE"))
+		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
+			hdr->method_id, err ? strerror(-err) : "done");
 	return err;
 }
 
@@ -229,6 +206,6 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
 		return uar_destroy(ctx, hdr);
 	default:
-		return -EPROTONOSUPPORT;
+		return devx(ctx, method, hdr);
 	}
 }

@@ -34,7 +34,7 @@ static bool knows_populate(void)
  * The pinning of the kernel finds holes and write protection; so does touching the pages. Kernels
  * before 5.14 do not know how to be asked for that; there a bad range is found by its use.
  */
-static int populate(uint64_t start, uint64_t len, bool write)
+int uv_populate(uint64_t start, uint64_t len, bool write)
 {
 	uint64_t base = start & ~UINT64_C(4095);
 	size_t span = (size_t)((start + len - base + 4095) & ~UINT64_C(4095));
@@ -45,7 +45,7 @@ static int populate(uint64_t start, uint64_t len, bool write)
 }
 
 /* The smallest page with which the list stays short; only where addresses agree that far. */
-static unsigned int page_shift(uint64_t start, uint64_t iova, uint64_t len)
+unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len)
 {
 	unsigned int shift = 12;
 
@@ -67,7 +67,7 @@ static void set_rights(uint8_t *mkc, uint32_t access)
 static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, uint32_t pdn,
 		     uint8_t key, uint32_t *index)
 {
-	unsigned int shift = page_shift(in->start, in->hca_va, in->length);
+	unsigned int shift = uv_page_shift(in->start, in->hca_va, in->length);
 	size_t npages = uv_pages(in->start, in->length, shift), len;
 	uint8_t *cmd = uv_create_alloc(npages, &len);
 	bool pg = uv_cap(dev, CAP_PG);
@@ -104,7 +104,7 @@ static int check_mr(const struct ib_uverbs_reg_mr *in)
 	if (in->access_flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
 	    !(in->access_flags & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
+	return uv_populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
 }
 
 int uv_reg_mr(struct uv_req *req)

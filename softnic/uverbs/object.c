@@ -54,11 +54,18 @@ struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type)
 	return obj;
 }
 
-struct uv_obj *uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle)
+struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle)
 {
 	struct uv_obj *obj = handle < ctx->dev->nobj ? ctx->dev->obj[handle] : NULL;
 
-	return obj && obj->type == type && obj->ctx == ctx ? obj : NULL;
+	return obj && obj->ctx == ctx ? obj : NULL;
+}
+
+struct uv_obj *uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle)
+{
+	struct uv_obj *obj = uv_obj_any(ctx, handle);
+
+	return obj && obj->type == type ? obj : NULL;
 }
 
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held)
@@ -88,9 +95,19 @@ static int device_destroy(struct uv_obj *obj)
 	case UV_CQ: return uv_cmd_number(dev, PRM_DESTROY_CQ, obj->number, NULL, 0);
 	case UV_QP: return uv_cmd_number(dev, PRM_DESTROY_QP, obj->number, NULL, 0);
 	case UV_UAR: return uv_cmd_number(dev, PRM_DEALLOC_UAR, obj->number, NULL, 0);
+	case UV_DEVX: return uv_devx_destroy(obj);
+	case UV_UMEM: return uv_cmd_number(dev, PRM_DESTROY_UMEM, obj->number, NULL, 0);
 	case UV_AH: return 0;
 	}
 	return -EINVAL;
+}
+
+static void end_events(struct uv_obj *obj)
+{
+	if (obj->type == UV_CQ || obj->type == UV_QP)
+		uv_source_remove(obj);
+	else if (obj->type == UV_DEVX)
+		uv_devx_forget(obj);
 }
 
 int uv_obj_destroy(struct uv_obj *obj)
@@ -102,25 +119,44 @@ int uv_obj_destroy(struct uv_obj *obj)
 	err = device_destroy(obj);
 	if (err)
 		return err;
-	if (obj->type == UV_CQ || obj->type == UV_QP)
-		uv_source_remove(obj);
+	end_events(obj);
 	return 0;
 }
 
-/* What a dead context has left, users before what they use. A refusal leaves it to the device. */
+/* In which turn a dead context's objects go: users before what they use. */
+static unsigned int turn_of(const struct uv_obj *obj)
+{
+	switch (obj->type) {
+	case UV_AH:
+	case UV_QP: return 0;
+	case UV_MW: return 1;
+	case UV_MR: return 2;
+	case UV_CQ: return 3;
+	case UV_PD: return 4;
+	case UV_UMEM: return 5;
+	case UV_UAR: return 6;
+	case UV_DEVX: break;
+	}
+	switch (obj->opcode) {
+	case PRM_CREATE_QP: return 0;
+	case PRM_CREATE_RMP: return 1;
+	case PRM_CREATE_MKEY: return 2;
+	case PRM_CREATE_CQ: return 3;
+	default: return 4;
+	}
+}
+
+/* A refusal leaves it to the device. */
 void uv_obj_purge(struct uv_ctx *ctx)
 {
-	static const enum uv_type order[] = { UV_AH, UV_QP, UV_MW, UV_MR, UV_CQ, UV_PD, UV_UAR };
-
-	for (size_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
+	for (unsigned int turn = 0; turn <= 6; turn++) {
 		for (uint32_t h = 1; h < ctx->dev->nobj; h++) {
 			struct uv_obj *obj = ctx->dev->obj[h];
 
-			if (!obj || obj->ctx != ctx || obj->type != order[t])
+			if (!obj || obj->ctx != ctx || turn_of(obj) != turn)
 				continue;
 			device_destroy(obj);
-			if (obj->type == UV_CQ || obj->type == UV_QP)
-				uv_source_remove(obj);
+			end_events(obj);
 			uv_obj_free(obj);
 		}
 	}

@@ -132,6 +132,7 @@ int close(int fd)
 	struct uv_device *dev;
 	struct uv_ctx *ctx;
 	struct stat st;
+	int err;
 
 	if (!uv_any_device() || uv_real_fstat(fd, &st))
 		return uv_real_close(fd);
@@ -143,7 +144,10 @@ int close(int fd)
 			uv_ctx_close(ctx);
 		pthread_mutex_unlock(&dev->lock);
 	}
-	return uv_real_close(fd);
+	err = uv_real_close(fd);
+	if (S_ISFIFO(st.st_mode))
+		uv_closed(&st);
+	return err;
 }
 
 int ioctl(int fd, unsigned long request, ...)

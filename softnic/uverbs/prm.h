@@ -13,11 +13,16 @@
 
 enum prm_opcode {
 	PRM_QUERY_HCA_CAP = 0x100,
+	PRM_QUERY_ADAPTER = 0x101,
+	PRM_QUERY_ISSI = 0x10a,
 	PRM_CREATE_MKEY = 0x200,
+	PRM_QUERY_MKEY = 0x201,
 	PRM_DESTROY_MKEY = 0x202,
 	PRM_CREATE_EQ = 0x301,
 	PRM_CREATE_CQ = 0x400,
 	PRM_DESTROY_CQ = 0x401,
+	PRM_QUERY_CQ = 0x402,
+	PRM_MODIFY_CQ = 0x403,
 	PRM_CREATE_QP = 0x500,
 	PRM_DESTROY_QP = 0x501,
 	PRM_RST2INIT_QP = 0x502,
@@ -28,15 +33,24 @@ enum prm_opcode {
 	PRM_2RST_QP = 0x50a,
 	PRM_QUERY_QP = 0x50b,
 	PRM_INIT2INIT_QP = 0x50e,
+	PRM_QUERY_VPORT_STATE = 0x750,
+	PRM_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	PRM_QUERY_ROCE_ADDRESS = 0x760,
 	PRM_ALLOC_PD = 0x800,
 	PRM_DEALLOC_PD = 0x801,
 	PRM_ALLOC_UAR = 0x802,
 	PRM_DEALLOC_UAR = 0x803,
+	PRM_CREATE_RMP = 0x90c,
+	PRM_MODIFY_RMP = 0x90d,
+	PRM_DESTROY_RMP = 0x90e,
+	PRM_QUERY_RMP = 0x90f,
+	PRM_CREATE_UMEM = 0xa08,
+	PRM_DESTROY_UMEM = 0xa0a,
 };
 
 /* Every command: opcode(16) uid(16), rsvd(16) op_mod(16), and most a number in the third dword. */
 #define PRM_OPCODE		PRM(0x00, 0, 16)
+#define PRM_UID			PRM(0x00, 16, 16)
 #define PRM_OP_MOD		PRM(0x04, 16, 16)
 #define PRM_NUMBER		PRM(0x08, 8, 24)
 #define PRM_STATUS		PRM(0x00, 0, 8)
@@ -49,6 +63,7 @@ enum prm_size {
 	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
 	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
 	PRM_QPC_SIZE = 0xe8,
+	PRM_WQ = 0x50,			/* CREATE_RMP: its work queue */
 	PRM_QP_OUT = 0x110,
 	PRM_CAP_OUT = 16 + 4096,
 	PRM_ROCE_OUT = 0x30,
@@ -76,10 +91,12 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_MAX_WQE_SZ_SQ	PRM(0x50, 16, 16)
 #define CAP_MAX_WQE_SZ_RQ	PRM(0x54, 16, 16)
 #define CAP_LOG_MAX_PD		PRM(0x64, 11, 5)
+#define CAP_LOG_MAX_UCTX	PRM(0x8c, 3, 5)
 #define CAP_ROCE_TABLE_SIZE	PRM(0x1c, 16, 16)
 
 /* CREATE_MKEY */
 #define MKEY_PG_ACCESS		PRM(0x0c, 0, 1)
+#define MKEY_UMEM_VALID		PRM(0x0c, 1, 1)
 #define MKEY_OCTOWORDS		PRM(0x60, 0, 32)
 #define MKC_FREE		PRM(0x00, 1, 1)
 #define MKC_UMR_EN		PRM(0x00, 16, 1)
@@ -98,7 +115,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define MKC_LOG_PAGE_SIZE	PRM(0x38, 27, 5)
 enum { MKC_START = 0x10, MKC_LEN = 0x18 };
 enum { MTT_READ = 1 << 0, MTT_WRITE = 1 << 1 };
-enum prm_access_mode { PRM_ACCESS_MTT = 1, PRM_ACCESS_KLM = 2 };
+enum prm_access_mode { PRM_ACCESS_PA = 0, PRM_ACCESS_MTT = 1, PRM_ACCESS_KLM = 2 };
 enum { PRM_ANY_QPN = 0xffffff };
 
 /* CREATE_EQ */
@@ -108,7 +125,14 @@ enum { PRM_ANY_QPN = 0xffffff };
 #define EQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
+/* CREATE_UMEM: the umem where other commands have a context */
+#define UMEM_LOG_PAGE_SIZE	PRM(0x10, 27, 5)
+#define UMEM_PAGE_OFFSET	PRM(0x14, 0, 32)
+enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
+
 /* CREATE_CQ */
+#define CQ_UMEM_VALID		PRM(0x5c, 0, 1)
+#define CQC_DBR_UMEM_VALID	PRM(0x00, 6, 1)
 #define CQC_CQE_SZ		PRM(0x00, 8, 3)
 #define CQC_OI			PRM(0x00, 14, 1)
 #define CQC_PAGE_OFFSET		PRM(0x08, 20, 6)
@@ -120,6 +144,7 @@ enum { CQC_DBR = 0x38 };
 
 /* CREATE_QP, transitions, QUERY_QP */
 #define QP_OPT_PARAM		PRM(0x10, 0, 32)
+#define QP_WQ_UMEM_VALID	PRM(0x10c, 0, 1)
 #define QPC_STATE		PRM(0x00, 0, 4)
 #define QPC_ST			PRM(0x00, 8, 8)
 #define QPC_PM_STATE		PRM(0x00, 19, 2)
@@ -151,7 +176,12 @@ enum { CQC_DBR = 0x38 };
 #define QPC_CQN_RCV		PRM(0x9c, 8, 24)
 #define QPC_Q_KEY		PRM(0xa8, 0, 32)
 #define QPC_RQ_TYPE		PRM(0xac, 5, 3)
+#define QPC_DBR_UMEM_VALID	PRM(0xd0, 3, 1)
 enum { QPC_DBR = 0xa0, QPC_PATH = 0x18 };
+
+/* CREATE_RMP, its work queue */
+#define WQ_DBR_UMEM_VALID	PRM(0x24, 0, 1)
+#define WQ_UMEM_VALID		PRM(0x24, 1, 1)
 
 /* Address path, inside of the QP context. */
 #define ADS_PKEY_INDEX		PRM(0x00, 16, 16)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The attributes of an ioctl. */
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/uverbs/front.h"
+
+struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	for (unsigned int i = 0; i < hdr->num_attrs; i++)
+		if (hdr->attrs[i].attr_id == id)
+			return &hdr->attrs[i];
+	return NULL;
+}
+
+const void *uv_attr_in(const struct ib_uverbs_attr *a)
+{
+	return a->len > sizeof(a->data) ? (const void *)(uintptr_t)a->data : &a->data;
+}
+
+bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v)
+{
+	struct ib_uverbs_attr *a = uv_attr(hdr, id);
+
+	if (!a || a->len > sizeof(a->data))
+		return false;
+	*v = a->data;
+	return true;
+}
+
+int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size)
+{
+	struct ib_uverbs_attr *a = uv_attr(hdr, id);
+
+	if (!a)
+		return 0;
+	if (!a->data)
+		return -EFAULT;
+	if (a->len < size)
+		return -ENOSPC;
+	memcpy((void *)(uintptr_t)a->data, src, size);
+	a->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	return 0;
+}

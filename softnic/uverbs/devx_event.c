@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DEVX events: channels, what they are told, and answers of queries that nobody waits for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "softnic/uverbs/front.h"
+
+enum { EVENTS_MAX = 16, ANSWER_MAX = 4096 };
+enum { COOKIE = sizeof(struct mlx5_ib_uapi_devx_async_event_hdr) };
+
+static int alloc_channel(struct uv_ctx *ctx, enum uv_chan_kind kind, bool omit_data,
+			 struct ib_uverbs_attr *handle)
+{
+	struct uv_chan *chan;
+	int err, fd;
+
+	if (!ctx->uid || !handle)
+		return -EINVAL;
+	err = uv_chan_new(ctx->dev, kind, &fd, &chan);
+	if (err)
+		return err;
+	pthread_mutex_lock(&ctx->dev->ev_lock);
+	chan->ctx = ctx;
+	chan->omit_data = omit_data;
+	pthread_mutex_unlock(&ctx->dev->ev_lock);
+	handle->data_s64 = fd;
+	return 0;
+}
+
+static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	uint64_t flags;
+
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, &flags) ||
+	    flags & ~(uint64_t)MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA)
+		return -EINVAL;
+	return alloc_channel(ctx, UV_CHAN_DEVX_EVENT,
+			     flags & MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA,
+			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
+}
+
+/* Events that name an object, and those that do not. */
+static bool subscribable(uint16_t event, bool of_object)
+{
+	switch (event) {
+	case PRM_EV_COMPLETION:
+	case PRM_EV_PATH_MIG:
+	case PRM_EV_COMM_EST:
+	case PRM_EV_SQ_DRAINED:
+	case PRM_EV_CQ_ERROR:
+	case PRM_EV_WQ_CATAS:
+	case PRM_EV_PATH_MIG_FAILED:
+	case PRM_EV_WQ_INVAL_REQ:
+	case PRM_EV_WQ_ACCESS:
+	case PRM_EV_SRQ_CATAS:
+	case PRM_EV_LAST_WQE:
+	case PRM_EV_SRQ_LIMIT:
+		return of_object;
+	case PRM_EV_PORT_CHANGE:
+		return !of_object;
+	default:
+		return false;
+	}
+}
+
+static void sub_free(struct uv_sub *sub)
+{
+	LIST_REMOVE(sub, by_number);
+	LIST_REMOVE(sub, by_chan);
+	if (sub->eventfd >= 0)
+		uv_real_close(sub->eventfd);
+	free(sub);
+}
+
+static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16_t event)
+{
+	struct uv_device *dev = chan->ctx->dev;
+	struct uv_sub *sub = malloc(sizeof(*sub));
+
+	if (!sub)
+		return -ENOMEM;
+	*sub = *like;
+	sub->chan = chan;
+	sub->event = (uint8_t)event;
+	if (like->eventfd >= 0) {
+		sub->eventfd = fcntl(like->eventfd, F_DUPFD_CLOEXEC, 0);
+		if (sub->eventfd < 0) {
+			free(sub);
+			return -EBADF;
+		}
+	}
+	LIST_INSERT_HEAD(&dev->sub_hash[sub->number % UV_HASH], sub, by_number);
+	LIST_INSERT_HEAD(&chan->subs, sub, by_chan);
+	return 0;
+}
+
+/* All of the list or none. */
+static int subscribe_list(struct uv_chan *chan, const struct uv_sub *like, const uint16_t *events,
+			  size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int err = subscribe_one(chan, like, events[i]);
+
+		if (!err)
+			continue;
+		while (i--)
+			sub_free(LIST_FIRST(&chan->subs));
+		return err;
+	}
+	return 0;
+}
+
+static int read_like(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struct uv_sub *like)
+{
+	uint64_t value;
+
+	*like = (struct uv_sub){ .eventfd = -1 };
+	if (uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, &value)) {
+		like->obj = uv_obj_find(ctx, UV_DEVX, (uint32_t)value);
+		if (!like->obj)
+			return -ENOENT;
+		like->number = like->obj->number;
+	}
+	if (uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE, &like->cookie)) {
+		if (uv_attr(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM))
+			return -EINVAL;
+	} else if (uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM, &value)) {
+		like->eventfd = (int)(uint32_t)value;
+		if (like->eventfd < 0)
+			return -EBADF;
+	}
+	return 0;
+}
+
+static int subscribe(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *list = uv_attr(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST);
+	uint16_t events[EVENTS_MAX];
+	struct uv_chan *chan;
+	struct uv_sub like;
+	uint64_t fd;
+	int err;
+
+	if (!ctx->uid || !list || !list->len || list->len % 2 || list->len > sizeof(events) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE, &fd))
+		return -EINVAL;
+	memcpy(events, uv_attr_in(list), list->len);
+	err = read_like(ctx, hdr, &like);
+	if (err)
+		return err;
+	for (size_t i = 0; i < list->len / 2u; i++)
+		if (!subscribable(events[i], like.obj))
+			return -EINVAL;
+	pthread_mutex_lock(&ctx->dev->ev_lock);
+	chan = uv_chan_find(ctx->dev, UV_CHAN_DEVX_EVENT, (int)fd);
+	err = chan && chan->ctx == ctx ? subscribe_list(chan, &like, events, list->len / 2u) : -EBADF;
+	pthread_mutex_unlock(&ctx->dev->ev_lock);
+	return err;
+}
+
+/* Is the last record of this subscription still unread? They are read in the order of writing. */
+static bool pending(const struct uv_sub *sub)
+{
+	int unread = 0;
+
+	if (!sub->record || uv_real_ioctl(sub->chan->rd, FIONREAD, &unread))
+		return false;
+	return sub->record + (uint64_t)unread / COOKIE > sub->chan->written;
+}
+
+static void deliver(struct uv_sub *sub, const uint8_t *eqe)
+{
+	struct {
+		struct mlx5_ib_uapi_devx_async_event_hdr hdr;
+		uint8_t eqe[EQE_SIZE];
+	} record = { .hdr.cookie = sub->cookie };
+
+	if (sub->eventfd >= 0) {
+		eventfd_write(sub->eventfd, 1);
+		return;
+	}
+	if (sub->chan->omit_data && pending(sub))
+		return;
+	memcpy(record.eqe, eqe, EQE_SIZE);
+	if (uv_chan_send_bytes(sub->chan, &record, sub->chan->omit_data ? COOKIE : sizeof(record)))
+		sub->record = sub->chan->written;
+}
+
+void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe)
+{
+	struct uv_sub *sub;
+
+	LIST_FOREACH(sub, &dev->sub_hash[number % UV_HASH], by_number)
+		if (sub->event == event && sub->number == number)
+			deliver(sub, eqe);
+}
+
+void uv_devx_forget(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+	struct uv_sub *sub, *next;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	for (sub = LIST_FIRST(&dev->sub_hash[obj->number % UV_HASH]); sub; sub = next) {
+		next = LIST_NEXT(sub, by_number);
+		if (sub->obj == obj)
+			sub_free(sub);
+	}
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+static void drop(struct uv_chan *chan)
+{
+	while (!LIST_EMPTY(&chan->subs))
+		sub_free(LIST_FIRST(&chan->subs));
+	uv_chan_put(chan);
+}
+
+void uv_devx_leave(struct uv_ctx *ctx)
+{
+	struct uv_chan *chan, *next;
+
+	pthread_mutex_lock(&ctx->dev->ev_lock);
+	for (chan = LIST_FIRST(&ctx->dev->chans); chan; chan = next) {
+		next = LIST_NEXT(chan, link);
+		if (chan->ctx == ctx)
+			drop(chan);
+	}
+	pthread_mutex_unlock(&ctx->dev->ev_lock);
+}
+
+/* Another descriptor of the same channel may be left: then only ours closes, and opens again. */
+static void look_after(struct uv_chan *chan)
+{
+	uv_real_close(chan->rd);
+	chan->rd = -1;
+	if (uv_chan_abandoned(chan))
+		drop(chan);
+	else
+		chan->rd = uv_chan_reader(chan);
+}
+
+void uv_devx_closed(struct uv_device *dev, const struct stat *st)
+{
+	struct uv_chan *chan;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	LIST_FOREACH(chan, &dev->chans, link)
+		if (chan->rd >= 0 && chan->ino == st->st_ino && chan->dev == st->st_dev)
+			break;
+	if (chan)
+		look_after(chan);
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+static int query_async(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN);
+	uint64_t record[ANSWER_MAX / sizeof(uint64_t)] = { 0 };
+	uint64_t handle, len, wr_id, fd;
+	struct uv_chan *chan;
+	int err;
+
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, &handle) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, &len) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, &wr_id) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, &fd) ||
+	    len > sizeof(record) - sizeof(wr_id) || !uv_devx_is_query(ctx, (uint32_t)handle, in))
+		return -EINVAL;
+	record[0] = wr_id;
+	err = uv_devx_exec(ctx, in, record + 1, len);
+	if (err && err != -EREMOTEIO)
+		return err;
+	pthread_mutex_lock(&ctx->dev->ev_lock);
+	chan = uv_chan_find(ctx->dev, UV_CHAN_DEVX_QUERY, (int)fd);
+	err = !chan || chan->ctx != ctx ? -EBADF :
+		uv_chan_send_bytes(chan, record, sizeof(wr_id) + len) ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&ctx->dev->ev_lock);
+	return err;
+}
+
+int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	switch (method) {
+	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT:
+		return subscribe(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD << 16 |
+		MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC:
+		return alloc_event_channel(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD << 16 | MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC:
+		return alloc_channel(ctx, UV_CHAN_DEVX_QUERY, false,
+				     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE));
+	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY:
+		return query_async(ctx, hdr);
+	default:
+		return -EPROTONOSUPPORT;
+	}
+}

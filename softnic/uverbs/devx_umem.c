@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DEVX umems: pinned memory that commands name by a number, for queues and doorbell records. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "softnic/uverbs/front.h"
+
+enum {
+	ACCESS_WRITES = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	ACCESS_KNOWN = ACCESS_WRITES | IBV_ACCESS_REMOTE_READ,
+};
+
+struct range {
+	uint64_t addr, len, access;
+};
+
+static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
+{
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &r->addr) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &r->len) ||
+	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &r->access))
+		return -EINVAL;
+	if (uv_attr(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
+		return -EOPNOTSUPP;
+	if (!r->len || r->addr + r->len < r->addr || r->access & ~(uint64_t)ACCESS_KNOWN)
+		return -EINVAL;
+	if (r->access & IBV_ACCESS_REMOTE_WRITE && !(r->access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return uv_populate(r->addr, r->len, r->access & ACCESS_WRITES);
+}
+
+static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
+{
+	unsigned int shift = uv_page_shift(r->addr, r->addr, r->len);
+	size_t npages = uv_pages(r->addr, r->len, shift);
+	size_t len = PRM_CTX + UMEM_MTT + npages * 8;
+	uint8_t *cmd = calloc(1, len), *umem;
+	int err;
+
+	if (!cmd)
+		return -ENOMEM;
+	umem = cmd + PRM_CTX;
+	sn_set(cmd, PRM_UID, ctx->uid);
+	sn_set(umem, UMEM_LOG_PAGE_SIZE, shift - 12);
+	sn_set(umem, UMEM_PAGE_OFFSET, (uint32_t)(r->addr & ((UINT64_C(1) << shift) - 1)));
+	sn_set64(umem, UMEM_NUM_MTT, npages);
+	uv_fill_pages(umem + UMEM_MTT, r->addr, npages, shift,
+		      MTT_READ | (r->access & ACCESS_WRITES ? MTT_WRITE : 0));
+	err = uv_create(ctx->dev, PRM_CREATE_UMEM, cmd, len, id);
+	free(cmd);
+	return err;
+}
+
+static int reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	struct uv_obj *umem;
+	struct range r;
+	int err;
+
+	if (!ctx->uid || !handle)
+		return -EINVAL;
+	err = read_range(hdr, &r);
+	if (err)
+		return err;
+	umem = uv_obj_new(ctx, UV_UMEM);
+	if (!umem)
+		return -ENOMEM;
+	err = create(ctx, &r, &umem->number);
+	if (err)
+		goto free_umem;
+	err = uv_attr_put(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->number,
+			  sizeof(umem->number));
+	if (err)
+		goto destroy_umem;
+	handle->data = umem->handle;
+	return 0;
+
+destroy_umem:
+	uv_obj_destroy(umem);
+free_umem:
+	uv_obj_free(umem);
+	return err;
+}
+
+static int dereg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct uv_obj *umem;
+	uint64_t handle;
+	int err;
+
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, &handle))
+		return -EINVAL;
+	umem = uv_obj_find(ctx, UV_UMEM, (uint32_t)handle);
+	if (!umem)
+		return -ENOENT;
+	err = uv_obj_destroy(umem);
+	if (!err)
+		uv_obj_free(umem);
+	return err;
+}
+
+int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	switch (method) {
+	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_REG:
+		return reg(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_DEREG:
+		return dereg(ctx, hdr);
+	default:
+		return -EPROTONOSUPPORT;
+	}
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DEVX through stock libmlx5: commands and objects. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/stock/devx.h"
+
+static int general(struct ibv_context *ctx, uint16_t opcode, uint16_t op_mod, uint8_t *out, size_t len)
+{
+	uint8_t in[DX_SHORT] = { 0 };
+
+	dx_head(in, opcode, 0);
+	dx_put(in, 4, 16, 16, op_mod);
+	return mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, len);
+}
+
+Test(stock, devx_general__capabilities)
+{
+	struct ibv_context *ctx = dx_open();
+	uint8_t out[16 + 4096] = { 0 };
+
+	cr_assert_eq(general(ctx, DX_QUERY_HCA_CAP, 1, out, sizeof(out)), 0);
+	cr_expect_eq(dx_get(out, 0, 0, 8), 0);
+	cr_expect_gt(dx_get(out + 16, 0x10, 27, 5), 10, "log_max_qp");
+	cr_expect_gt(dx_get(out + 16, 0x8c, 3, 5), 0, "log_max_uctx");
+	st_close(ctx);
+}
+
+Test(stock, devx_general__only_what_makes_and_changes_nothing)
+{
+	struct ibv_context *ctx = dx_open();
+	uint8_t out[DX_SHORT];
+
+	cr_expect_eq(general(ctx, DX_ALLOC_PD, 0, out, sizeof(out)), EINVAL);
+	cr_expect_eq(general(ctx, DX_QUERY_CQ, 0, out, sizeof(out)), EINVAL);
+	cr_expect_eq(general(ctx, 0xfff, 0, out, sizeof(out)), EINVAL);
+	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 0x3e, out, sizeof(out)), EREMOTEIO);
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the device says why");
+	cr_expect_neq(dx_get(out, 4, 0, 32), 0);
+	st_close(ctx);
+}
+
+Test(stock, devx_general__without_devx)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+	uint8_t out[DX_SHORT];
+
+	setenv("SOFTNIC_NO_DEVX", "1", 1);
+	cr_assert(list && list[0]);
+	cr_expect_null(mlx5dv_open_device(list[0], &attr));
+	cr_assert_not_null(ctx = ibv_open_device(list[0]), "verbs go without");
+	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 1, out, sizeof(out)), EINVAL);
+	cr_expect_null(mlx5dv_devx_umem_reg(ctx, out, sizeof(out), 0));
+	ibv_free_device_list(list);
+	st_close(ctx);
+}
+
+Test(stock, devx_umem__what_cannot_be_pinned)
+{
+	struct ibv_context *ctx = dx_open();
+	static uint8_t buf[3 * 4096];
+	struct mlx5dv_devx_umem *umem;
+
+	cr_expect_null(mlx5dv_devx_umem_reg(ctx, NULL, 4096, IBV_ACCESS_LOCAL_WRITE));
+	cr_expect_eq(errno, EFAULT);
+	cr_expect_null(mlx5dv_devx_umem_reg(ctx, buf, 0, IBV_ACCESS_LOCAL_WRITE));
+	cr_expect_eq(errno, EINVAL);
+	cr_expect_null(mlx5dv_devx_umem_reg(ctx, buf, 64, IBV_ACCESS_REMOTE_WRITE));
+	cr_expect_eq(errno, EINVAL);
+	cr_assert_not_null(umem = mlx5dv_devx_umem_reg(ctx, buf + 64, 5000, IBV_ACCESS_LOCAL_WRITE));
+	cr_expect_eq(mlx5dv_devx_umem_dereg(umem), 0);
+	st_close(ctx);
+}
+
+Test(stock, devx_obj__a_queue_pair_that_works)
+{
+	struct dx d;
+
+	dx_create(&d, dx_open());
+	dx_connect(&d);
+	for (int i = 0; i < 100; i++) {
+		dx_nop(&d);
+		dx_wait(&d);
+	}
+	cr_expect_not(dx_polled(&d));
+	dx_destroy(&d);
+	st_close(d.ctx);
+}
+
+Test(stock, devx_obj__command_and_handle_disagree)
+{
+	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG];
+	struct dx d;
+
+	dx_create(&d, dx_open());
+	dx_head(in, DX_QUERY_CQ, d.cqn);
+	cr_expect_eq(mlx5dv_devx_obj_query(d.cq, in, sizeof(in), out, sizeof(out)), 0);
+	cr_expect_eq(dx_get(out + 16, 0x0c, 3, 5), __builtin_ctz(DX_CQES));
+	cr_expect_eq(mlx5dv_devx_obj_query(d.qp, in, sizeof(in), out, sizeof(out)), EINVAL);
+	dx_head(in, DX_QUERY_CQ, d.cqn + 1);
+	cr_expect_eq(mlx5dv_devx_obj_query(d.cq, in, sizeof(in), out, sizeof(out)), EINVAL);
+	dx_head(in, DX_2ERR_QP, d.qpn);
+	cr_expect_eq(mlx5dv_devx_obj_query(d.qp, in, sizeof(in), out, sizeof(out)), EINVAL);
+	cr_expect_eq(mlx5dv_devx_obj_modify(d.cq, in, sizeof(in), out, sizeof(out)), EINVAL);
+	cr_expect_eq(mlx5dv_devx_obj_modify(d.qp, in, sizeof(in), out, sizeof(out)), 0);
+	dx_destroy(&d);
+	st_close(d.ctx);
+}
+
+Test(stock, devx_obj__verbs_objects_by_command)
+{
+	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG];
+	struct mlx5dv_cq cq;
+	struct mlx5dv_obj obj;
+	struct st_end a;
+
+	st_create(&a, dx_open());
+	obj.cq.in = a.cq;
+	obj.cq.out = &cq;
+	memset(&cq, 0, sizeof(cq));
+	cr_assert_eq(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	dx_head(in, DX_QUERY_CQ, cq.cqn);
+	cr_expect_eq(mlx5dv_devx_cq_query(a.cq, in, sizeof(in), out, sizeof(out)), 0);
+	dx_head(in, DX_QUERY_QP, a.qp->qp_num);
+	cr_expect_eq(mlx5dv_devx_qp_query(a.qp, in, sizeof(in), out, sizeof(out)), 0);
+	dx_head(in, DX_QUERY_QP, a.qp->qp_num ^ 1);
+	cr_expect_eq(mlx5dv_devx_qp_query(a.qp, in, sizeof(in), out, sizeof(out)), EINVAL);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
+Test(stock, devx_obj__left_behind)
+{
+	struct dx d, e;
+
+	for (int i = 0; i < 3; i++) {
+		dx_create(&d, dx_open());
+		dx_connect(&d);
+		dx_nop(&d);
+		st_close(d.ctx);
+	}
+	dx_create(&e, dx_open());
+	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a QP has it");
+	cr_expect_neq(mlx5dv_devx_umem_dereg(e.umem), 0);
+	dx_destroy(&e);
+	st_close(e.ctx);
+}
+
+Test(stock, devx_uar__not_cached)
+{
+	struct ibv_context *ctx = dx_open();
+	struct mlx5dv_devx_uar *bf = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_BF);
+	struct mlx5dv_devx_uar *nc = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+
+	cr_assert(bf && nc);
+	cr_expect_neq(bf->page_id, nc->page_id);
+	cr_expect_eq((uint8_t *)nc->reg_addr - (uint8_t *)nc->base_addr, 0x800);
+	mlx5dv_devx_free_uar(nc);
+	mlx5dv_devx_free_uar(bf);
+	st_close(ctx);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/harness/harness.h"
+#include "tests/stock/devx.h"
+
+void dx_put(void *cmd, unsigned int byte, unsigned int bit, unsigned int width, uint32_t v)
+{
+	uint32_t mask = width == 32 ? UINT32_MAX : (UINT32_C(1) << width) - 1, word;
+
+	memcpy(&word, (uint8_t *)cmd + byte, 4);
+	word = be32toh(word) & ~(mask << (32 - bit - width));
+	word = htobe32(word | (v & mask) << (32 - bit - width));
+	memcpy((uint8_t *)cmd + byte, &word, 4);
+}
+
+uint32_t dx_get(const void *cmd, unsigned int byte, unsigned int bit, unsigned int width)
+{
+	uint32_t word;
+
+	memcpy(&word, (const uint8_t *)cmd + byte, 4);
+	word = be32toh(word) >> (32 - bit - width);
+	return width == 32 ? word : word & ((UINT32_C(1) << width) - 1);
+}
+
+void dx_put64(void *cmd, unsigned int byte, uint64_t v)
+{
+	dx_put(cmd, byte, 0, 32, (uint32_t)(v >> 32));
+	dx_put(cmd, byte + 4, 0, 32, (uint32_t)v);
+}
+
+void dx_head(void *cmd, uint16_t opcode, uint32_t number)
+{
+	dx_put(cmd, 0, 0, 16, opcode);
+	dx_put(cmd, 8, 8, 24, number);
+}
+
+struct ibv_context *dx_open(void)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	cr_assert(list && list[0] && mlx5dv_is_supported(list[0]));
+	cr_assert_not_null(ctx = mlx5dv_open_device(list[0], &attr));
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static uint32_t make(struct dx *d, uint8_t *cmd, struct mlx5dv_devx_obj **obj)
+{
+	uint8_t out[DX_SHORT] = { 0 };
+
+	*obj = mlx5dv_devx_obj_create(d->ctx, cmd, DX_LONG, out, sizeof(out));
+	cr_assert_not_null(*obj, "syndrome %#x", dx_get(out, 4, 0, 32));
+	return dx_get(out, 8, 8, 24);
+}
+
+/* PRM CREATE_CQ: context at 0x10, then the umem. */
+static void create_cq(struct dx *d)
+{
+	uint8_t cmd[DX_LONG] = { 0 }, *cqc = cmd + 0x10;
+
+	dx_head(cmd, DX_CREATE_CQ, 0);
+	dx_put(cqc, 0x0c, 3, 5, __builtin_ctz(DX_CQES));
+	dx_put(cqc, 0x0c, 8, 24, d->uar->page_id);
+	dx_put(cqc, 0x14, 24, 8, d->eqn);
+	dx_put(cqc, 0x04, 0, 32, d->umem->umem_id);
+	dx_put64(cqc, 0x38, DX_DBR_AT);
+	dx_put64(cmd, 0x50, DX_CQ_AT);
+	dx_put(cmd, 0x58, 0, 32, d->umem->umem_id);
+	for (int i = 0; i < DX_CQES; i++)
+		d->mem[DX_CQ_AT + 64 * i + 63] = 0xf1;
+	d->cqn = make(d, cmd, &d->cq);
+}
+
+/* PRM CREATE_QP: context at 0x18, then the umem. A send queue of 16 blocks and no receives. */
+static void create_qp(struct dx *d)
+{
+	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18;
+	struct mlx5dv_pd pd = { 0 };
+	struct mlx5dv_obj obj = { .pd = { .in = d->pd, .out = &pd } };
+
+	cr_assert_eq(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
+	dx_head(cmd, DX_CREATE_QP, 0);
+	dx_put(qpc, 0x00, 19, 2, 3);
+	dx_put(qpc, 0x04, 8, 24, pd.pdn);
+	dx_put(qpc, 0x08, 17, 4, 4);
+	dx_put(qpc, 0x0c, 8, 24, d->uar->page_id);
+	dx_put(qpc, 0x10, 8, 24, 0x123);
+	dx_put(qpc, 0x7c, 8, 24, d->cqn);
+	dx_put(qpc, 0x9c, 8, 24, d->cqn);
+	dx_put64(qpc, 0xa0, DX_DBR_AT + 64);
+	dx_put(qpc, 0xac, 5, 3, 3);
+	dx_put(qpc, 0xe4, 0, 32, d->umem->umem_id);
+	dx_put64(cmd, 0x100, DX_SQ_AT);
+	dx_put(cmd, 0x108, 0, 32, d->umem->umem_id);
+	d->qpn = make(d, cmd, &d->qp);
+}
+
+void dx_create(struct dx *d, struct ibv_context *ctx)
+{
+	memset(d, 0, sizeof(*d));
+	d->ctx = ctx;
+	cr_assert_not_null(d->pd = ibv_alloc_pd(ctx));
+	cr_assert_not_null(d->mem = aligned_alloc(4096, DX_PAGES * 4096));
+	memset(d->mem, 0, DX_PAGES * 4096);
+	d->umem = mlx5dv_devx_umem_reg(ctx, d->mem, DX_PAGES * 4096, IBV_ACCESS_LOCAL_WRITE);
+	cr_assert_not_null(d->umem);
+	cr_assert_not_null(d->uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_BF));
+	cr_assert_eq(mlx5dv_devx_query_eqn(ctx, 0, &d->eqn), 0);
+	create_cq(d);
+	create_qp(d);
+}
+
+void dx_destroy(struct dx *d)
+{
+	cr_assert_eq(mlx5dv_devx_obj_destroy(d->qp), 0);
+	cr_assert_eq(mlx5dv_devx_obj_destroy(d->cq), 0);
+	mlx5dv_devx_free_uar(d->uar);
+	cr_assert_eq(mlx5dv_devx_umem_dereg(d->umem), 0);
+	cr_assert_eq(ibv_dealloc_pd(d->pd), 0);
+	free(d->mem);
+}
+
+static void modify(struct dx *d, uint8_t *cmd)
+{
+	uint8_t out[DX_SHORT] = { 0 };
+
+	cr_assert_eq(mlx5dv_devx_obj_modify(d->qp, cmd, DX_LONG, out, sizeof(out)), 0,
+		     "opcode %#x: syndrome %#x", dx_get(cmd, 0, 0, 16), dx_get(out, 4, 0, 32));
+}
+
+void dx_connect(struct dx *d)
+{
+	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18, *path = qpc + 0x18;
+	union ibv_gid gid;
+
+	cr_assert_eq(ibv_query_gid(d->ctx, 1, 0, &gid), 0);
+	dx_head(cmd, DX_RST2INIT_QP, d->qpn);
+	dx_put(qpc, 0x00, 19, 2, 3);
+	dx_put(path, 0x24, 8, 8, 1);
+	modify(d, cmd);
+	dx_head(cmd, DX_INIT2RTR_QP, d->qpn);
+	dx_put(qpc, 0x08, 0, 3, 3);
+	dx_put(qpc, 0x08, 3, 5, 30);
+	dx_put(qpc, 0x14, 8, 24, d->qpn);
+	dx_put(path, 0x04, 8, 1, 1);
+	dx_put(path, 0x08, 24, 8, 64);
+	dx_put(path, 0x20, 16, 16, 0xc123);
+	dx_put(path, 0x28, 0, 32, 0x020304);
+	memcpy(path + 0x10, gid.raw, 16);
+	modify(d, cmd);
+	dx_head(cmd, DX_RTR2RTS_QP, d->qpn);
+	dx_put(path, 0x08, 0, 5, 14);
+	dx_put(qpc, 0x70, 13, 3, 7);
+	modify(d, cmd);
+}
+
+/* WQE, record, doorbell: each seen before the next. */
+void dx_nop(struct dx *d)
+{
+	uint8_t *wqe = d->mem + DX_SQ_AT + 64 * (d->pi & 15);
+	uint64_t db;
+
+	memset(wqe, 0, 64);
+	dx_put(wqe, 0, 8, 16, d->pi);
+	dx_put(wqe, 4, 0, 32, d->qpn << 8 | 1);
+	wqe[11] = 2 << 2;
+	d->pi++;
+	__atomic_store_n((uint32_t *)(void *)(d->mem + DX_DBR_AT + 68), htobe32(d->pi), __ATOMIC_RELEASE);
+	memcpy(&db, wqe, sizeof(db));
+	__atomic_store_n((uint64_t *)d->uar->reg_addr, db, __ATOMIC_RELEASE);
+}
+
+void dx_arm(struct dx *d)
+{
+	uint32_t hi = (uint32_t)(d->arm_sn++ & 3) << 28 | d->ci;
+	uint64_t db = htobe64((uint64_t)hi << 32 | d->cqn);
+
+	__atomic_store_n((uint32_t *)(void *)(d->mem + DX_DBR_AT + 4), htobe32(hi), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)((uint8_t *)d->uar->base_addr + 0x20), db, __ATOMIC_RELEASE);
+}
+
+bool dx_polled(struct dx *d)
+{
+	uint8_t own = __atomic_load_n(d->mem + DX_CQ_AT + 64 * (d->ci & (DX_CQES - 1)) + 63,
+				      __ATOMIC_ACQUIRE);
+
+	if (own >> 4 == 0xf || (own & 1) != (d->ci / DX_CQES & 1))
+		return false;
+	cr_assert_eq(own >> 4, 0, "CQE opcode %d", own >> 4);
+	d->ci++;
+	__atomic_store_n((uint32_t *)(void *)(d->mem + DX_DBR_AT), htobe32(d->ci), __ATOMIC_RELEASE);
+	return true;
+}
+
+void dx_wait(struct dx *d)
+{
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, dx_polled(d)), "no completion");
+}
