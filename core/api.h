@@ -143,5 +143,7 @@ int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change);
 void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr);
 /* Zero sizes and iov counts become the default. INVALID_PARAMETER where the adapter can not. */
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr);
+/* One of the values of DAT_QOS, offered or not. */
+bool dap_qos_is_defined(uint32_t qos);
 
 #endif

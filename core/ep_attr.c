@@ -82,12 +82,18 @@ static bool sizes_are_possible(const struct dap_caps *caps, const struct dap_ep_
 	       FITS(max_rdma_read_out, max_rdma_read_out);
 }
 
+/* DAT_QOS: best effort, then one bit each. */
+bool dap_qos_is_defined(uint32_t qos)
+{
+	return qos <= 0x8 && !(qos & (qos - 1));
+}
+
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)
 {
 	struct dap_ep_attr full = *attr;
 
 	fill_gaps(ia, &full);
-	if (full.service_type != 0 || !flags_are_valid(&full) ||
+	if (full.service_type != 0 || !dap_qos_is_defined(full.qos) || !flags_are_valid(&full) ||
 	    !sizes_are_possible(&ia->caps, &full))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	if (full.qos != 0)	/* best effort is all there is */

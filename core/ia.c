@@ -67,6 +67,8 @@ static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 		ia->async_evd = args->async_evd;
 		return 0;
 	}
+	if (args->async_qlen > ia->caps.max_evd_qlen)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC, NULL,
 			     &ia->async_evd);
 	if (err)

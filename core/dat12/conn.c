@@ -2,6 +2,7 @@
 /* Fronts of connections: connect, disconnect, reset, service points, connection requests. */
 #include <string.h>
 
+#include "core/api.h"
 #include "core/conn.h"
 #include "core/dat12/slots.h"
 
@@ -34,8 +35,10 @@ static int read_address(DAT_IA_ADDRESS_PTR to, struct sockaddr_in *addr)
 }
 
 /* Every quality but the best effort is a promise that nothing here would keep. */
-static int check_model(DAT_QOS qos, DAT_CONNECT_FLAGS flags)
+static int check_model(DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
 {
+	if (!dap_qos_is_defined(qos))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + qos_arg - 1);
 	if (flags & ~(DAT_CONNECT_FLAGS)DAT_CONNECT_MULTIPATH_FLAG)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG8);
 	if (qos != DAT_QOS_BEST_EFFORT || flags & DAT_CONNECT_MULTIPATH_FLAG)
@@ -64,7 +67,7 @@ DAT_RETURN dap12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CON
 	if (!err)
 		err = read_private_data(pd_size, pd, 5);
 	if (!err)
-		err = check_model(qos, flags);
+		err = check_model(qos, 7, flags);
 	return dap12_return(err ? err : dap_ep_connect(ep, &args));
 }
 
@@ -84,7 +87,7 @@ DAT_RETURN dap12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 		return dap12_bad_arg(3);
 	err = read_private_data(pd_size, pd, 4);
 	if (!err)
-		err = check_model(qos, DAT_CONNECT_DEFAULT_FLAG);
+		err = check_model(qos, 6, DAT_CONNECT_DEFAULT_FLAG);
 	return dap12_return(err ? err : dap_ep_dup_connect(ep, dup, &args));
 }
 

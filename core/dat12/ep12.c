@@ -274,7 +274,12 @@ DAT_RETURN dap12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	if (!param)
 		return dap12_bad_arg(3);
 	err = read_change(ep, mask, param, &change);
-	return dap12_return(err ? err : in_arg(dap_ep_modify(ep, &change), 3));
+	if (!err)
+		err = in_arg(dap_ep_modify(ep, &change), 3);
+	/* The page calls an attribute that is not supported an invalid one. */
+	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
+		return dap12_bad_arg(3);
+	return dap12_return(err);
 }
 
 DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,

@@ -109,6 +109,11 @@ STATEMENT(ep_create__enums_out_of_range, dat_ep_create, RETURNS)
 	a.request_completion_flags = (DAT_COMPLETION_FLAGS)-1;
 	must_be(DAT_INVALID_PARAMETER, create(&s, &a, &ep));
 	a = side_attr();
+	a.qos = (DAT_QOS)3;
+	must_be(DAT_INVALID_PARAMETER, create(&s, &a, &ep));
+	a.qos = (DAT_QOS)0x10;
+	must_be(DAT_INVALID_PARAMETER, create(&s, &a, &ep));
+	a = side_attr();
 	a.max_message_size = s.ia_attr.max_message_size + 1;
 	must_be(DAT_INVALID_PARAMETER, create(&s, &a, &ep));
 	a = side_attr();
@@ -262,6 +267,22 @@ STATEMENT(ep_modify__what_is_in_the_mask_only, dat_ep_modify, DESCRIPTION)
 	after = params(s.ep);
 	check(after.ep_attr.max_recv_dtos >= before.ep_attr.max_recv_dtos + 8);
 	same(after.ep_attr.max_message_size, before.ep_attr.max_message_size);
+	side_close(&s);
+}
+
+STATEMENT(ep_modify__quality_not_supported, dat_ep_modify, RETURNS)
+{
+	DAT_EP_PARAM p;
+	struct side s;
+
+	side_open(&s);
+	if (s.attr.dat_qos_supported & DAT_QOS_PREMIUM)
+		skip("dat_qos_supported has PREMIUM");
+	must(dat_ep_query(s.ep, DAT_EP_FIELD_ALL, &p));
+	p.ep_attr.qos = DAT_QOS_PREMIUM;
+	must_be(DAT_INVALID_PARAMETER, dat_ep_modify(s.ep, DAT_EP_FIELD_EP_ATTR_QOS, &p));
+	p.ep_attr.qos = (DAT_QOS)3;
+	must_be(DAT_INVALID_PARAMETER, dat_ep_modify(s.ep, DAT_EP_FIELD_EP_ATTR_QOS, &p));
 	side_close(&s);
 }
 

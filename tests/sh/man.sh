@@ -45,10 +45,7 @@ prototypes() {
 		$1 == ".Fo" { line = type " " $2 "("; sep = "" }
 		$1 == ".Fa" { sub(/^\.Fa /, ""); gsub(/"/, ""); line = line sep $0; sep = ", " }
 		$1 == ".Fc" { print line ");" }' man/*.3 | grep -v ' dat_ia_open(' | LC_ALL=C sort >"$tmp/pages"
-	printf '#include <%s>\n' dat/udat.h dat/dat_registry.h |
-		$cc -E -P -Iinclude -DIN= -DOUT= -DINOUT= -x c - | tr -s '\n\t ' ' ' |
-		grep -oE 'extern (DAT_RETURN|void) dat_[^;]*;' | sed 's/^extern //; s/( /(/' |
-		LC_ALL=C sort >"$tmp/headers"
+	CC=$cc scripts/prototypes | sed -E 's/\b(IN|OUT|INOUT) //g' | LC_ALL=C sort >"$tmp/headers"
 	diff "$tmp/pages" "$tmp/headers" | complain "prototypes: < of the pages, > of the headers"
 }
 

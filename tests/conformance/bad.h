@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bad input: every call as a row that a loop can call with an array of values, and what is good for
+ * each of its parameters. The rows are made of the prototypes of the headers (calls.awk), so that
+ * there is no call and no parameter that nobody thought of.
+ */
+#ifndef TESTS_CONFORM_BAD_H
+#define TESTS_CONFORM_BAD_H
+
+#include "tests/conformance/fixture.h"
+
+#define MAX_ARGS 11
+
+union value {
+	void *ptr;			/* handles and pointers */
+	uint64_t n;			/* integers, enums and masks */
+	DAT_CONTEXT context;
+	DAT_REGION_DESCRIPTION region;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+};
+
+enum direction { ARG_IN, ARG_OUT, ARG_INOUT };
+
+struct param {
+	const char *name, *type;	/* type: of what it points at, if it does */
+	enum direction direction;
+	bool points;
+};
+
+struct call {
+	const char *name, *page;
+	DAT_RETURN (*make)(const union value *v);
+	const struct param *params;
+	unsigned int n_params;
+	const char *codes;		/* that the page lists, with a blank around each */
+};
+
+/* ---- bad_world.c: one object of each type, and the good arguments ---- */
+
+enum kind { IA, PZ, EVD, SOFT_EVD, CR_EVD, CONN_EVD, EP, LMR, RMR, PSP, RSP, CR, CNO, SRQ, KINDS };
+
+struct world {
+	struct side s;
+	DAT_HANDLE handle[KINDS];
+	DAT_EP_HANDLE idle, reserved, dialler, up[2];	/* up: connected to each other */
+	DAT_CONN_QUAL reserved_qual;
+	DAT_EP_ATTR ep_attr;
+	DAT_EP_PARAM ep_param;
+	DAT_SRQ_ATTR srq_attr;
+	DAT_EVENT event;
+	DAT_LMR_TRIPLET iov[64];
+	DAT_RMR_TRIPLET remote;
+	DAT_PROVIDER_INFO info, infos[64], *list[64];
+	DAT_PROVIDER provider;
+};
+
+void world_make(struct world *w, int i);	/* several: i tells their qualifiers apart */
+/* One by one, then gracefully: nothing may be there that was not made, and nothing gone. */
+void world_free(struct world *w);
+void world_drop(struct world *w);		/* whatever has become of it */
+
+extern const char *const kind_names[KINDS];
+/* Whether a handle of that kind is one that the parameter takes. */
+bool kind_fits(const struct param *p, enum kind kind);
+
+/* Where an OUT argument goes; what it held is no longer there after a call that wrote it. */
+#define OUT_SIZE 2048
+union room {
+	unsigned char bytes[OUT_SIZE];
+	uint64_t aligned;
+};
+void good_values(struct world *w, const struct call *c, union room *room, union value *v);
+/* What a call with good values answers, where that is not SUCCESS alone. */
+bool is_good_code(const struct call *c, DAT_RETURN ret);
+/* Before and after a call with good values: what it needs, and what it leaves outside of a world. */
+void good_begin(struct world *w, const struct call *c);
+void good_end(struct world *w, const struct call *c, const union value *v, DAT_RETURN ret);
+
+#endif
