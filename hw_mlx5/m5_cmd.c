@@ -72,6 +72,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.max_mr_log = field(c->max_mrw, 16, 7),
 		.klm_slots = 1u << field(c->max_mrw, 0, 5),
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
+		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
 		.num_ports = (uint8_t)field(c->ports, 0, 8),
 		.bf = field(c->bf, 31, 1) != 0,
 		.cq_resize = field(c->flags44, 30, 1) != 0,

@@ -19,6 +19,7 @@ struct m5_dev_caps {
 	unsigned int klm_slots;		/* largest KLM list */
 	uint8_t umr_fence;		/* fm_ce_se bits that follow a change of a key */
 	uint8_t num_ports;
+	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };

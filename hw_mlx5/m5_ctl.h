@@ -4,8 +4,8 @@
  * maps UARs, delivers events and knows the port. PD, windows, CQ, QP and its transitions are made
  * by one code path above this seam with PRM commands; the data path lies below it.
  *
- * Implementations: m5_ctl_soft (the software ConnectX in this process). Kernel DEVX and VFIO
- * through mlx5dv come beside it.
+ * Implementations: m5_ctl_soft (the software ConnectX in this process), m5_ctl_uverbs (the kernel's
+ * DEVX through mlx5dv). VFIO comes beside them.
  *
  * Functions return 0 or -errno. -EREMOTEIO: the device refused; status and syndrome are in out.
  * Slow path only. Safe to call from any thread.
@@ -62,12 +62,17 @@ struct m5_port {
 	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0 when unknown */
 };
 
-enum m5_event_kind { M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_PORT, M5_EVENT_FATAL };
+enum m5_event_kind {
+	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_PORT, M5_EVENT_FATAL,
+	M5_EVENT_LOST,		/* events of objects have been lost; nobody knows of which */
+};
+
+enum { M5_PORT_DOWN = 1, M5_PORT_UP = 4 };	/* sub_type of M5_EVENT_PORT; else: facts changed */
 
 struct m5_event {
 	enum m5_event_kind kind;
-	uint8_t type;		/* the EQE's event type */
-	uint32_t number;	/* QPN, CQN or SRQN */
+	uint8_t type, sub_type;	/* the EQE's event type */
+	uint32_t number;	/* QPN, CQN, SRQN or port */
 };
 
 struct m5_ctl_ops {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/dap.h"
+#include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_soft.h"
 #include "softnic/softnic.h"
 
@@ -248,8 +249,8 @@ static bool soft_index(const char *name, unsigned int *index)
 	return true;
 }
 
-int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
-		size_t whylen)
+static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		     size_t whylen)
 {
 	struct m5_ctl_soft *s;
 	unsigned int index;
@@ -274,7 +275,7 @@ int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, ch
 	return 0;
 }
 
-size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max)
+static size_t soft_list(struct m5_ctl_device *devs, size_t max)
 {
 	for (unsigned int i = 0; i < SOFT_DEVICES && i < max; i++) {
 		devs[i] = (struct m5_ctl_device){ .access = soft_ops.access };
@@ -282,3 +283,5 @@ size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max)
 	}
 	return SOFT_DEVICES;
 }
+
+const struct m5_access_kind m5_access_soft = { .open = soft_open, .list = soft_list };

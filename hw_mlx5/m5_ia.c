@@ -225,6 +225,30 @@ static bool ends_connection(uint8_t type)
 	       type == M5_EV_WQ_ACCESS_ERROR;
 }
 
+enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
+
+/*
+ * DAT has no event for a port. One that is down ends no connection by itself: whoever sends finds
+ * out, or does not when it comes up in time. The consumer is told as the pages allow.
+ */
+static void port_event(struct dap_ia *ia, const struct m5_event *ev)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	if (ev->sub_type == M5_PORT_DOWN) {
+		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+		return;
+	}
+	/* New connections go by what the port is now. */
+	if (m->ctl->ops->port(m->ctl, &port))
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->port = port;
+	pthread_mutex_unlock(&m->lock);
+}
+
 void m5_ia_async_handle(struct dap_ia *ia)
 {
 	struct m5_ctl *ctl = m5_ia(ia)->ctl;
@@ -246,7 +270,11 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			dap_obj_each(DAP_SRQ, ia, low_if, &ev.number);
 			break;
 		case M5_EVENT_PORT:
-			dap_log(DAP_LOG_EP, "%s: event 0x%x", ia->name, ev.type);
+			port_event(ia, &ev);
+			break;
+		case M5_EVENT_LOST:
+			dap_log(DAP_LOG_ERR, "%s: the kernel has lost events of the device", ia->name);
+			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 			break;
 		}
 	}

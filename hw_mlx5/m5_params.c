@@ -19,6 +19,8 @@ static const struct m5_params defaults = {
 	.min_rnr = 12,
 	.inline_max = 188,
 	.bf_eps = 8,
+	.gid_index = -1,
+	.pkey = 0xffff,
 };
 
 static bool number(const char *s, uint64_t max, uint64_t *v)
@@ -37,6 +39,21 @@ static bool byte_value(const char *s, uint8_t max, uint8_t *out)
 	if (!number(s, max, &v))
 		return false;
 	*out = (uint8_t)v;
+	return true;
+}
+
+static bool port_value(struct m5_params *p, const char *key, const char *value)
+{
+	uint64_t v;
+
+	if (!strcmp(key, "sl"))
+		return byte_value(value, 15, &p->sl);
+	if (!number(value, strcmp(key, "pkey") ? INT16_MAX : UINT16_MAX, &v))
+		return false;
+	if (!strcmp(key, "pkey"))
+		p->pkey = (uint16_t)v;
+	else
+		p->gid_index = (int16_t)v;
 	return true;
 }
 
@@ -78,6 +95,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		p->inline_max = (uint16_t)v;
 		return true;
 	}
+	if (!strcmp(key, "sl") || !strcmp(key, "pkey") || !strcmp(key, "gid_index"))
+		return port_value(p, key, value);
 	if (!strcmp(key, "seed"))
 		return number(value, UINT64_MAX, &p->seed);
 	if (!strcmp(key, "strict"))

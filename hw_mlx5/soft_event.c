@@ -13,6 +13,7 @@
 
 #include "core/barrier.h"
 #include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_soft.h"
 #include "softnic/softnic.h"
 
@@ -47,30 +48,13 @@ static void async_put(struct m5_ctl_soft *s, struct m5_event ev)
 
 static void dispatch(struct m5_ctl_soft *s, const struct m5_eqe *e)
 {
-	struct m5_event ev = { .type = e->type };
+	struct m5_event ev;
 
-	switch (e->type) {
-	case M5_EV_COMPLETION:
+	if (e->type == M5_EV_COMPLETION) {
 		completion(s, be32_to_cpu(e->data[6]) & 0xffffff);
 		return;
-	case M5_EV_CQ_ERROR:
-		ev.kind = M5_EVENT_CQ_ERROR;
-		ev.number = be32_to_cpu(e->data[0]) & 0xffffff;
-		break;
-	case M5_EV_INTERNAL_ERROR:
-		ev.kind = M5_EVENT_FATAL;
-		break;
-	case M5_EV_PORT_CHANGE:
-		ev.kind = M5_EVENT_PORT;
-		break;
-	case M5_EV_SRQ_LIMIT:
-		ev.kind = M5_EVENT_SRQ_LIMIT;
-		ev.number = be32_to_cpu(e->data[6]) & 0xffffff;
-		break;
-	default:
-		ev.kind = M5_EVENT_QP;
-		ev.number = be32_to_cpu(e->data[6]) & 0xffffff;
 	}
+	m5_eqe_event(e, &ev);
 	async_put(s, ev);
 }
 

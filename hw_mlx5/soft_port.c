@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_soft.h"
 
 #define GIDS 16u			/* entries of the GID table that are looked at */
 #define ROCE_HEADERS 86u		/* IPv6, UDP, BTH, RETH and ICRC around a payload */
-
-static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 static int gid_read(struct m5_ctl *ctl, unsigned int index, struct m5_query_roce_address_out *out)
 {
@@ -24,15 +23,10 @@ static int gid_read(struct m5_ctl *ctl, unsigned int index, struct m5_query_roce
 static void port_address(struct m5_port *port, unsigned int index,
 			 const struct m5_query_roce_address_out *a)
 {
-	uint32_t lo = be32_to_cpu(a->mac_lo), hi = be16_to_cpu(a->mac_hi);
-
 	port->gid_index = (uint16_t)index;
 	memcpy(port->gid, a->gid, sizeof(port->gid));
-	port->mac[0] = (uint8_t)(hi >> 8);
-	port->mac[1] = (uint8_t)hi;
-	for (int i = 0; i < 4; i++)
-		port->mac[2 + i] = (uint8_t)(lo >> (24 - 8 * i));
-	if (!memcmp(a->gid, v4_mapped, sizeof(v4_mapped)))
+	m5_roce_mac(a, port->mac);
+	if (m5_gid_is_ipv4(a->gid))
 		memcpy(port->ipv4, a->gid + 12, 4);
 }
 
@@ -50,7 +44,7 @@ static int port_gid(struct m5_ctl *ctl, struct m5_port *port)
 			break;
 		if (err)
 			return err;
-		v4 = !memcmp(a.gid, v4_mapped, sizeof(v4_mapped));
+		v4 = m5_gid_is_ipv4(a.gid);
 		if ((be32_to_cpu(a.version) & 0xff) != M5_ROCE_V2 || (found && !v4))
 			continue;
 		port_address(port, i, &a);

@@ -176,6 +176,20 @@ RIG_TEST(error, async_handle__of_a_dead_device)
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }
 
+RIG_TEST(error, async_handle__of_a_port_that_goes_down)
+{
+	struct softnic *soft = m5_ia(r.ia)->ctl->soft;
+
+	fake.quiet = true;
+	cr_assert_eq(softnic_fault(soft, "link_down"), 0);
+	cr_assert(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), fake.async_count == 1)));
+	cr_assert_eq(fake.async, DAP_EV_ASYNC_INTERNAL);
+	m5_ia(r.ia)->port.up = false;
+	cr_assert_eq(softnic_fault(soft, ""), 0);
+	cr_assert(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), m5_ia(r.ia)->port.up)));
+	cr_assert_eq(fake.async_count, 1);
+}
+
 /* Every syndrome, by a CQE written by hand where the device's next one would be. */
 Test(error, cqe_rare__of_every_syndrome)
 {

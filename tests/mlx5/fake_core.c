@@ -28,6 +28,15 @@ void dap_ia_fatal(struct dap_ia *ia)
 	fake.fatal = ia;
 }
 
+void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason)
+{
+	(void)ia;
+	(void)obj;
+	(void)reason;
+	fake.async = number;
+	fake.async_count++;
+}
+
 bool dap_ep_reap(struct dap_ep *ep, bool recv)
 {
 	(void)ep;

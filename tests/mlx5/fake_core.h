@@ -10,6 +10,8 @@ struct fake_core {
 	struct dap_ep *broken;
 	struct dap_evd *overflowed;
 	struct dap_ia *fatal;
+	uint32_t async;			/* number of the last event for the asynchronous EVD */
+	unsigned int async_count;
 	struct dap_srq *low;
 	unsigned int broken_count, reap_count, cold_count, log_count, low_count;
 	int err;			/* the last DAP_ERR that became a DAT_RETURN */

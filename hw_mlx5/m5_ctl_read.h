@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What more than one implementation of m5_ctl.h reads from a device, and makes of it. */
+#ifndef M5_CTL_READ_H
+#define M5_CTL_READ_H
+
+#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_ifc.h"
+
+/* An EQE that is no completion. */
+void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev);
+void m5_roce_mac(const struct m5_query_roce_address_out *a, uint8_t mac[6]);
+/* ::ffff:0:0/96 (RFC 4291): an IPv4 address. */
+bool m5_gid_is_ipv4(const uint8_t gid[16]);
+
+/* One kind of access: m5_ctl_open and m5_ctl_list go through all that are built in. */
+struct m5_access_kind {
+	int (*open)(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		    size_t whylen);
+	size_t (*list)(struct m5_ctl_device *devs, size_t max);
+};
+extern const struct m5_access_kind m5_access_soft, m5_access_uverbs;
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* A device opened through the kernel, and closed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_mlx5/m5_ctl_read.h"
+#include "hw_mlx5/m5_ctl_uverbs.h"
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/*
+ * On kernels that do not copy pinned pages for a child (before 5.12) what is registered must stay
+ * out of it, or the parent would go on in a copy that the device does not know. Elsewhere this does
+ * nothing. It can no longer be had once the program has registered memory by itself: then that
+ * program has decided.
+ */
+static void fork_prepare(void)
+{
+	(void)ibv_fork_init();
+}
+
+static void uv_close(struct m5_ctl *ctl)
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+
+	uv_events_close(u);
+	ibv_close_device(u->ctx);
+	free(u);
+}
+
+const struct m5_ctl_ops uv_ops = {
+	.access = "devx",
+	.close = uv_close,
+	.cmd = uv_cmd,
+	.obj_create = uv_obj_create,
+	.obj_cmd = uv_obj_cmd,
+	.obj_destroy = uv_obj_destroy,
+	.pd_alloc = uv_pd_alloc,
+	.pd_free = uv_pd_free,
+	.mr_reg = uv_mr_reg,
+	.mr_dereg = uv_mr_dereg,
+	.umem_reg = uv_umem_reg,
+	.umem_dereg = uv_umem_dereg,
+	.uar_alloc = uv_uar_alloc,
+	.uar_free = uv_uar_free,
+	.eqn = uv_eqn,
+	.evch_create = uv_evch_create,
+	.evch_destroy = uv_evch_destroy,
+	.evch_fd = uv_evch_fd,
+	.evch_bind = uv_evch_bind,
+	.evch_drain = uv_evch_drain,
+	.async_fd = uv_async_fd,
+	.async_read = uv_async_read,
+	.port = uv_port,
+};
+
+static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t whylen)
+{
+	int err = uv_context(device, &u->ctx, why, whylen);
+
+	if (err)
+		return err;
+	err = uv_usable(u, why, whylen);
+	if (err)
+		goto err_close;
+	err = uv_events_open(u);
+	if (err) {
+		snprintf(why, whylen, "%s gives no event channel: %s", device, strerror(-err));
+		goto err_close;
+	}
+	return 0;
+
+err_close:
+	ibv_close_device(u->ctx);
+	return err;
+}
+
+static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		   size_t whylen)
+{
+	struct m5_ctl_uverbs *u;
+	char device[64];
+	uint8_t port;
+	int err;
+
+	if (!uv_name_split(ia_name, device, sizeof(device), &port))
+		return -ENODEV;
+	pthread_once(&fork_once, fork_prepare);
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->ctl.ops = &uv_ops;
+	u->port_num = port;
+	err = m5_params_parse(params, &u->params, why, whylen);
+	if (!err)
+		err = start(u, device, why, whylen);
+	if (err) {
+		free(u);
+		return err;
+	}
+	*ctl = &u->ctl;
+	return 0;
+}
+
+const struct m5_access_kind m5_access_uverbs = { .open = uv_open, .list = uv_list };

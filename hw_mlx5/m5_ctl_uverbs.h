@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Access through the kernel's uverbs with DEVX, by libibverbs and libmlx5 (mlx5dv). The kernel keeps
+ * PDs, registrations and the GID table; everything else is made with commands that it passes on.
+ *
+ *   m5_ctl_uverbs.c        opening and closing
+ *   m5_ctl_uverbs_list.c   which devices there are, and why one can not be opened
+ *   m5_ctl_uverbs_mem.c    PDs, registrations, umems, UARs
+ *   m5_ctl_uverbs_obj.c    commands and objects
+ *   m5_ctl_uverbs_event.c  completion channels, asynchronous events
+ *   m5_ctl_uverbs_port.c   the port and its address
+ */
+#ifndef M5_CTL_UVERBS_H
+#define M5_CTL_UVERBS_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_ifc.h"
+#include "hw_mlx5/m5_params.h"
+
+struct m5_obj {
+	struct m5_ctl *ctl;
+	struct mlx5dv_devx_obj *devx;
+};
+
+struct m5_evch {
+	struct mlx5dv_devx_event_channel *channel;
+};
+
+struct m5_ctl_uverbs {
+	struct m5_ctl ctl;
+	struct m5_params params;
+	struct ibv_context *ctx;
+	uint8_t port_num;
+	/* Events of objects come here, those of port and device on ctx->async_fd: poll has both. */
+	struct mlx5dv_devx_event_channel *events;
+	int poll_fd;
+	bool gone;
+};
+
+static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
+{
+	return (struct m5_ctl_uverbs *)ctl;
+}
+
+extern const struct m5_ctl_ops uv_ops;
+
+/* What a call that says no left in errno; -EIO where it left nothing. */
+int uv_errno(void);
+
+/* ---- m5_ctl_uverbs_list.c ---- */
+/* "mlx5_0-1" to the device's name and port. */
+bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port);
+/* A DEVX context of that device: 0, or -errno with cause and cure in why. */
+int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
+size_t uv_list(struct m5_ctl_device *devs, size_t max);
+/* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause and cure. */
+int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);
+
+int uv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj);
+int uv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
+int uv_obj_destroy(struct m5_obj *obj);
+
+int uv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
+int uv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv);
+int uv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
+	      unsigned int access, struct m5_mr *mr);
+int uv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);
+int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
+int uv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
+int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar);
+void uv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
+
+int uv_events_open(struct m5_ctl_uverbs *u);
+void uv_events_close(struct m5_ctl_uverbs *u);
+/* The object's errors come to async_read: 0 or -errno. Objects without any are passed over. */
+int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode);
+int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn);
+int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);
+void uv_evch_destroy(struct m5_evch *ch);
+int uv_evch_fd(struct m5_evch *ch);
+int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
+unsigned int uv_evch_drain(struct m5_evch *ch);
+int uv_async_fd(struct m5_ctl *ctl);
+int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
+
+int uv_port(struct m5_ctl *ctl, struct m5_port *port);
+
+#endif

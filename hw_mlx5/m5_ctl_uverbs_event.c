@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Events. A CQ that somebody waits for has a DEVX channel of its own, which holds at most one event
+ * of it and no data. Errors of objects come by one more channel with the device's EQE; port and
+ * device events by the context's async descriptor, as for any verbs program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/dap.h"
+#include "hw_mlx5/m5_ctl_read.h"
+#include "hw_mlx5/m5_ctl_uverbs.h"
+
+static int nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? uv_errno() : 0;
+}
+
+static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
+		   struct mlx5dv_devx_event_channel **out)
+{
+	struct mlx5dv_devx_event_channel *new;
+	int err;
+
+	errno = 0;
+	new = mlx5dv_devx_create_event_channel(u->ctx, flags);
+	if (!new)
+		return uv_errno();
+	err = nonblocking(new->fd);
+	if (err)
+		mlx5dv_devx_destroy_event_channel(new);
+	else
+		*out = new;
+	return err;
+}
+
+static int watch(int poll_fd, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? uv_errno() : 0;
+}
+
+int uv_events_open(struct m5_ctl_uverbs *u)
+{
+	int err = channel(u, 0, &u->events);
+
+	if (err)
+		return err;
+	u->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (u->poll_fd < 0) {
+		err = uv_errno();
+		goto err_channel;
+	}
+	err = nonblocking(u->ctx->async_fd);
+	if (!err)
+		err = watch(u->poll_fd, u->ctx->async_fd);
+	if (!err)
+		err = watch(u->poll_fd, u->events->fd);
+	if (!err)
+		return 0;
+	close(u->poll_fd);
+err_channel:
+	mlx5dv_devx_destroy_event_channel(u->events);
+	return err;
+}
+
+void uv_events_close(struct m5_ctl_uverbs *u)
+{
+	close(u->poll_fd);
+	mlx5dv_devx_destroy_event_channel(u->events);
+}
+
+int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode)
+{
+	static uint16_t of_qp[] = { M5_EV_WQ_CATASTROPHIC, M5_EV_WQ_INVALID_REQUEST,
+				    M5_EV_WQ_ACCESS_ERROR };
+	static uint16_t of_cq[] = { M5_EV_CQ_ERROR };
+	static uint16_t of_rmp[] = { M5_EV_SRQ_LIMIT };
+	const size_t bytes = opcode == M5_CMD_CREATE_QP ? sizeof(of_qp) : sizeof(of_cq);
+	uint16_t *list = opcode == M5_CMD_CREATE_QP    ? of_qp
+			 : opcode == M5_CMD_CREATE_CQ  ? of_cq
+			 : opcode == M5_CMD_CREATE_RMP ? of_rmp
+						       : NULL;
+	int ret;
+
+	if (!list)
+		return 0;
+	ret = mlx5dv_devx_subscribe_devx_event(u->events, obj, (uint16_t)bytes, list, 0);
+	return ret > 0 ? -ret : ret;
+}
+
+/* Spread over the vectors, so that not all interrupts of a machine go to one of its CPUs. */
+int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn)
+{
+	struct ibv_context *ctx = uv_of(ctl)->ctx;
+	uint32_t n = ctx->num_comp_vectors > 0 ? (uint32_t)ctx->num_comp_vectors : 1;
+	int ret = mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn);
+
+	return ret > 0 ? -ret : ret;
+}
+
+int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
+{
+	struct m5_evch *new = calloc(1, sizeof(*new));
+	int err;
+
+	if (!new)
+		return -ENOMEM;
+	err = channel(uv_of(ctl), MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA,
+		      &new->channel);
+	if (err)
+		free(new);
+	else
+		*ch = new;
+	return err;
+}
+
+void uv_evch_destroy(struct m5_evch *ch)
+{
+	mlx5dv_devx_destroy_event_channel(ch->channel);
+	free(ch);
+}
+
+int uv_evch_fd(struct m5_evch *ch)
+{
+	return ch->channel->fd;
+}
+
+int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
+{
+	uint16_t completion[] = { M5_EV_COMPLETION };
+	int ret = mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
+						   completion, cqn);
+
+	return ret > 0 ? -ret : ret;
+}
+
+unsigned int uv_evch_drain(struct m5_evch *ch)
+{
+	struct mlx5dv_devx_async_event_hdr ev;
+	unsigned int n = 0;
+
+	while (mlx5dv_devx_get_event(ch->channel, &ev, sizeof(ev)) >= 0)
+		n++;
+	return n;
+}
+
+int uv_async_fd(struct m5_ctl *ctl)
+{
+	return uv_of(ctl)->poll_fd;
+}
+
+/* What is gone stays readable for ever: it is told once and no longer looked at. */
+static int gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
+{
+	if (u->gone)
+		return 0;
+	u->gone = true;
+	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->ctx->async_fd, NULL);
+	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->events->fd, NULL);
+	*ev = (struct m5_event){ .kind = M5_EVENT_FATAL, .type = M5_EV_INTERNAL_ERROR };
+	return 1;
+}
+
+static int read_object(struct m5_ctl_uverbs *u, struct m5_event *ev)
+{
+	struct {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		struct m5_eqe eqe;
+	} in;
+	ssize_t n = mlx5dv_devx_get_event(u->events, &in.hdr, sizeof(in));
+
+	if (n == sizeof(in)) {
+		m5_eqe_event(&in.eqe, ev);
+		return 1;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < 0 && errno == EOVERFLOW) {
+		*ev = (struct m5_event){ .kind = M5_EVENT_LOST };
+		return 1;
+	}
+	return gone(u, ev);
+}
+
+static bool of_port(const struct ibv_async_event *in, struct m5_event *ev)
+{
+	ev->kind = M5_EVENT_PORT;
+	ev->type = M5_EV_PORT_CHANGE;
+	ev->number = (uint32_t)in->element.port_num;
+	switch (in->event_type) {
+	case IBV_EVENT_PORT_ACTIVE:
+		ev->sub_type = M5_PORT_UP;
+		return true;
+	case IBV_EVENT_PORT_ERR:
+		ev->sub_type = M5_PORT_DOWN;
+		return true;
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int read_device(struct m5_ctl_uverbs *u, struct m5_event *ev)
+{
+	struct ibv_async_event in;
+	struct m5_event out = { 0 };
+	bool fatal, port;
+
+	for (;;) {
+		errno = 0;
+		if (ibv_get_async_event(u->ctx, &in))
+			return errno == EAGAIN || errno == EINTR ? 0 : gone(u, ev);
+		fatal = in.event_type == IBV_EVENT_DEVICE_FATAL;
+		port = of_port(&in, &out) && in.element.port_num == u->port_num;
+		ibv_ack_async_event(&in);
+		if (fatal)
+			return gone(u, ev);
+		if (port) {
+			*ev = out;
+			return 1;
+		}
+	}
+}
+
+int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev)
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+	int n = u->gone ? 0 : read_object(u, ev);
+
+	if (!n && !u->gone)
+		n = read_device(u, ev);
+	return n;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The machine's RDMA devices, and in words why one of them can not be opened and what to do. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/m5_ctl_uverbs.h"
+
+/* An endpoint with small queues and its EVDs. */
+#define LEAST_LOCKED (64u << 10)
+
+bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
+{
+	const char *dash = strrchr(ia_name, '-');
+	unsigned long n;
+	char *end;
+
+	if (!dash || dash == ia_name || (size_t)(dash - ia_name) >= len ||
+	    dash[1] < '0' || dash[1] > '9')
+		return false;
+	n = strtoul(dash + 1, &end, 10);
+	if (*end || n < 1 || n > UINT8_MAX)
+		return false;
+	memcpy(device, ia_name, (size_t)(dash - ia_name));
+	device[dash - ia_name] = 0;
+	*port = (uint8_t)n;
+	return true;
+}
+
+/* A DEVX context says no where a plain one says yes: then DEVX is what is missing. */
+static void why_not_open(struct ibv_device *dev, int err, char *why, size_t whylen)
+{
+	struct ibv_context *plain;
+
+	if (err == -EACCES || err == -EPERM) {
+		snprintf(why, whylen, "no right to open /dev/infiniband/%s: give its group (often "
+			 "rdma) to the user, or run as root", dev->dev_name);
+		return;
+	}
+	plain = ibv_open_device(dev);
+	if (plain) {
+		ibv_close_device(plain);
+		snprintf(why, whylen, "%s has no DEVX (%s): it needs Linux 4.20 or newer and "
+			 "firmware with user contexts; update both", dev->name, strerror(-err));
+		return;
+	}
+	snprintf(why, whylen, "%s does not open (%s): is the module mlx5_ib loaded?", dev->name,
+		 strerror(-err));
+}
+
+static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *why, size_t whylen)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+	struct ibv_context *new;
+	int err;
+
+	if (!mlx5dv_is_supported(dev)) {
+		snprintf(why, whylen, "%s is no ConnectX; this provider drives no other adapter",
+			 dev->name);
+		return -EOPNOTSUPP;
+	}
+	errno = 0;
+	new = mlx5dv_open_device(dev, &attr);
+	if (!new) {
+		err = uv_errno();
+		why_not_open(dev, err, why, whylen);
+		return err;
+	}
+	*ctx = new;
+	return 0;
+}
+
+int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen)
+{
+	struct ibv_device **list;
+	int n = 0, err = -ENODEV;
+
+	errno = 0;
+	list = ibv_get_device_list(&n);
+	if (!list) {
+		err = uv_errno();
+		snprintf(why, whylen, err == -ENOSYS ? "this machine has no RDMA devices: is the module "
+			 "ib_uverbs loaded? (%s)" : "no list of RDMA devices: %s", strerror(-err));
+		return err == -ENOSYS ? -ENODEV : err;
+	}
+	for (int i = 0; i < n && err == -ENODEV; i++)
+		if (!strcmp(list[i]->name, device))
+			err = context_of(list[i], ctx, why, whylen);
+	if (err == -ENODEV)
+		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
+			 "are", device);
+	ibv_free_device_list(list);
+	return err;
+}
+
+static int lockable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
+{
+	struct rlimit limit = { 0 };
+	struct m5_umem umem;
+	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	int err = mem == MAP_FAILED ? -ENOMEM : uv_umem_reg(&u->ctl, mem, LEAST_LOCKED, &umem);
+
+	if (!err)
+		uv_umem_dereg(&u->ctl, &umem);
+	if (mem != MAP_FAILED)
+		munmap(mem, LEAST_LOCKED);
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
+		snprintf(why, whylen, "memory can not be registered: the limit of locked memory is "
+			 "%llu KiB; raise it with ulimit -l or memlock in limits.conf(5)",
+			 (unsigned long long)limit.rlim_cur >> 10);
+	else if (err)
+		snprintf(why, whylen, "memory can not be registered: %s", strerror(-err));
+	return err;
+}
+
+static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
+{
+	const char *name = u->ctx->device->name;
+	struct m5_port port;
+	int err = uv_port(&u->ctl, &port);
+
+	if (err == -EINVAL)
+		snprintf(why, whylen, "%s has no port %u", name, u->port_num);
+	else if (err == -ENETDOWN)
+		snprintf(why, whylen, "port %u of %s has no RoCE v2 address: bring its network "
+			 "interface up and give it an IP address", u->port_num, name);
+	else if (err == -ENETUNREACH)
+		snprintf(why, whylen, "port %u of %s is not in partition 0x%x: name another with "
+			 "pkey= in ia_params", u->port_num, name, u->params.pkey);
+	else if (err)
+		snprintf(why, whylen, "port %u of %s does not tell its address: %s", u->port_num,
+			 name, strerror(-err));
+	if (err || port.up)
+		return err;
+	snprintf(why, whylen, "port %u of %s is down: connect it, %s", u->port_num, name,
+		 port.ethernet ? "and set its network interface up (ip link)"
+			       : "and have a subnet manager (opensm) run");
+	return -ENETDOWN;
+}
+
+static int new_enough(struct m5_ctl_uverbs *u, char *why, size_t whylen)
+{
+	struct m5_dev_caps caps;
+	int err = m5_cmd_caps(&u->ctl, &caps);
+
+	if (err) {
+		snprintf(why, whylen, "%s does not tell its capabilities: %s", u->ctx->device->name,
+			 strerror(-err));
+	} else if (!caps.cqe_version) {
+		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
+			 u->ctx->device->name);
+		err = -EOPNOTSUPP;
+	}
+	return err;
+}
+
+int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
+{
+	int err = new_enough(u, why, whylen);
+
+	if (!err)
+		err = port_carries(u, why, whylen);
+	return err ? err : lockable(u, why, whylen);
+}
+
+static void entry(struct m5_ctl_device *dev, const char *device, unsigned int port)
+{
+	*dev = (struct m5_ctl_device){ .access = "devx" };
+	snprintf(dev->name, sizeof(dev->name), "%.58s-%u", device, port);
+}
+
+/* A port per entry; one entry for a device that does not say how many it has. */
+static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs, size_t max)
+{
+	struct m5_params params;
+	struct ibv_device_attr attr = { .phys_port_cnt = 0 };
+	struct m5_ctl_uverbs u = { .ctl.ops = &uv_ops };
+	struct m5_ctl_device first;
+	size_t n = 0;
+
+	entry(&first, device->name, 1);
+	if (context_of(device, &u.ctx, first.why, sizeof(first.why))) {
+		if (max)
+			devs[0] = first;
+		return 1;
+	}
+	(void)m5_params_parse(NULL, &params, NULL, 0);
+	u.params = params;
+	(void)ibv_query_device(u.ctx, &attr);
+	do {
+		u.port_num = (uint8_t)(n + 1);
+		if (n < max) {
+			entry(&devs[n], device->name, u.port_num);
+			uv_usable(&u, devs[n].why, sizeof(devs[n].why));
+		}
+	} while (++n < attr.phys_port_cnt);
+	ibv_close_device(u.ctx);
+	return n;
+}
+
+size_t uv_list(struct m5_ctl_device *devs, size_t max)
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+	size_t found = 0;
+
+	if (!list)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		size_t room = found < max ? max - found : 0;
+
+		found += list_device(list[i], room ? devs + found : NULL, room);
+	}
+	ibv_free_device_list(list);
+	return found;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The port as the kernel sees it: state, MTU, and what goes into an address vector. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/dap.h"
+#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/m5_ctl_read.h"
+#include "hw_mlx5/m5_ctl_uverbs.h"
+
+/* Which entry of the GID table a program would rather be reached by. */
+enum preference { UNUSABLE, LINK_LOCAL, GLOBAL, IPV4 };
+
+static enum preference prefer(const struct ibv_gid_entry *e)
+{
+	if (e->gid_type != IBV_GID_TYPE_ROCE_V2)
+		return UNUSABLE;
+	if (m5_gid_is_ipv4(e->gid.raw))
+		return IPV4;
+	return e->gid.raw[0] == 0xfe && e->gid.raw[1] == 0x80 ? LINK_LOCAL : GLOBAL;
+}
+
+/* The entry that ia_params name, or the best: -ENETDOWN when there is none. */
+static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry *best)
+{
+	enum preference found = UNUSABLE;
+
+	for (int i = 0; i < entries && found != IPV4; i++) {
+		struct ibv_gid_entry e;
+		enum preference p;
+
+		if (u->params.gid_index >= 0 && i != u->params.gid_index)
+			continue;
+		if (ibv_query_gid_ex(u->ctx, u->port_num, (uint32_t)i, &e, 0))
+			continue;
+		p = prefer(&e);
+		if (p > found) {
+			*best = e;
+			found = p;
+		}
+	}
+	return found == UNUSABLE ? -ENETDOWN : 0;
+}
+
+/* The MAC that goes with an entry stands in the device's own copy of the table. */
+static int mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_ROCE_ADDRESS),
+				.number = cpu_to_be32(index << 16) };
+	struct m5_query_roce_address_out out = { 0 };
+	int err = uv_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+
+	if (err)
+		return m5_cmd_error(err, &in, &out);
+	m5_roce_mac(&out, mac);
+	return 0;
+}
+
+static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
+{
+	struct ibv_gid_entry gid;
+	int err = gid_choose(uv_of(ctl), entries, &gid);
+
+	if (err)
+		return err;
+	port->gid_index = (uint16_t)gid.gid_index;
+	memcpy(port->gid, gid.gid.raw, sizeof(port->gid));
+	if (prefer(&gid) == IPV4)
+		memcpy(port->ipv4, gid.gid.raw + 12, sizeof(port->ipv4));
+	return mac_read(ctl, gid.gid_index, port->mac);
+}
+
+/* IBTA 10.9.1.1: the partition is asked for by number; its place in the table is the port's own. */
+static int pkey_find(struct m5_ctl_uverbs *u, int entries, uint16_t *index)
+{
+	for (int i = 0; i < entries; i++) {
+		__be16 pkey;
+
+		if (ibv_query_pkey(u->ctx, u->port_num, i, &pkey))
+			break;
+		if ((be16toh(pkey) & 0x7fff) == (u->params.pkey & 0x7fff)) {
+			*index = (uint16_t)i;
+			return 0;
+		}
+	}
+	return -ENETUNREACH;
+}
+
+static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *attr,
+			   struct m5_port *port)
+{
+	union ibv_gid gid;
+
+	port->lid = attr->lid;
+	if (!ibv_query_gid(u->ctx, u->port_num, 0, &gid))
+		memcpy(port->gid, gid.raw, sizeof(port->gid));
+	return pkey_find(u, attr->pkey_tbl_len, &port->pkey_index);
+}
+
+int uv_port(struct m5_ctl *ctl, struct m5_port *port)
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+	struct m5_port p = { .port_num = u->port_num, .sl = u->params.sl };
+	struct ibv_port_attr attr = { 0 };
+	int err = -ibv_query_port(u->ctx, u->port_num, &attr);
+
+	if (err)
+		return err;
+	p.up = attr.state == IBV_PORT_ACTIVE;
+	p.ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+	p.mtu = (uint16_t)(128u << attr.active_mtu);
+	err = p.ethernet ? port_roce(ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
+	if (!err)
+		*port = p;
+	return err;
+}
