@@ -128,8 +128,7 @@ static bool parse_choice(const char *s, const char *yes, const char *no, bool *o
 enum { F_NAME, F_API, F_THREADS, F_DEFAULT, F_LIB, F_VERSION, F_PARAMS, F_PLATFORM };
 
 /* NULL, or what is wrong. */
-static const char *check_fields(char *f[CONF_FIELDS], bool secure, DAT_PROVIDER_INFO *info,
-				bool *is_default)
+static const char *check_fields(char *f[CONF_FIELDS], DAT_PROVIDER_INFO *info, bool *is_default)
 {
 	bool threadsafe;
 
@@ -144,8 +143,6 @@ static const char *check_fields(char *f[CONF_FIELDS], bool secure, DAT_PROVIDER_
 		return "field 4 is neither default nor nondefault";
 	if (!*f[F_LIB])
 		return "the library path is empty";
-	if (secure && *f[F_LIB] != '/')
-		return "the library path is not absolute, in a process with raised privileges";
 	if (!sound_provider_version(f[F_VERSION]))
 		return "field 6 is not a provider version such as dapl.1.2";
 	info->is_thread_safe = threadsafe ? DAT_TRUE : DAT_FALSE;
@@ -188,7 +185,7 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 	if (n > 0 && n < CONF_FIELDS)
 		*why = "fewer than eight fields";
 	if (!*why)
-		*why = check_fields(field, secure, &info, &is_default);
+		*why = check_fields(field, &info, &is_default);
 	if (*why)
 		return CONF_BROKEN;
 
@@ -198,6 +195,10 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 		*why = kernel ? "for kernel consumers" : !is_default ? "nondefault" :
 			"of another API version";
 		return CONF_SKIP;
+	}
+	if (secure && *field[F_LIB] != '/') {
+		*why = "the library path is not absolute, in a process with raised privileges";
+		return CONF_BROKEN;
 	}
 	*out = entry_new(&info, field[F_LIB], field[F_PARAMS]);
 	return *out ? CONF_ENTRY : CONF_NO_MEMORY;
