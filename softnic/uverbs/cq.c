@@ -82,6 +82,7 @@ static int create_cq(struct uv_req *req, const struct cq_args *args,
 		return err;
 	}
 	cq->user_handle = args->core.user_handle;
+	cq->cqe_size = args->drv.cqe_size;
 	cq->chan = chan;
 	if (chan)
 		chan->refs++;

@@ -185,6 +185,7 @@ static uint16_t maker_of(const struct uv_obj *obj)
 	case UV_DEVX: return obj->opcode;
 	case UV_CQ: return PRM_CREATE_CQ;
 	case UV_QP: return PRM_CREATE_QP;
+	case UV_SRQ: return PRM_CREATE_RMP;
 	default: return 0;
 	}
 }
@@ -205,43 +206,15 @@ bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverb
 	return names(ctx, handle, in, QUERIES);
 }
 
-static int query(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+static int on_object(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, enum role role,
+		     uint16_t handle_id, uint16_t in_id, uint16_t out_id)
 {
-	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
+	struct ib_uverbs_attr *in = uv_attr(hdr, in_id);
 	uint64_t handle;
 
-	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, &handle) ||
-	    !names(ctx, (uint32_t)handle, in, QUERIES))
+	if (!uv_attr_number(hdr, handle_id, &handle) || !names(ctx, (uint32_t)handle, in, role))
 		return -EINVAL;
-	return exec_attrs(ctx, hdr, in, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
-}
-
-static int modify(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
-	uint64_t handle;
-
-	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, &handle) ||
-	    !names(ctx, (uint32_t)handle, in, MODIFIES))
-		return -EINVAL;
-	return exec_attrs(ctx, hdr, in, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-}
-
-static int destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct uv_obj *obj;
-	uint64_t handle;
-	int err;
-
-	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, &handle))
-		return -EINVAL;
-	obj = uv_obj_find(ctx, UV_DEVX, (uint32_t)handle);
-	if (!obj)
-		return -ENOENT;
-	err = uv_obj_destroy(obj);
-	if (!err)
-		uv_obj_free(obj);
-	return err;
+	return exec_attrs(ctx, hdr, in, out_id);
 }
 
 /* Completions of all CQs are told by the one event queue: vector 0. */
@@ -267,11 +240,15 @@ int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_CREATE:
 		return create(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_DESTROY:
-		return destroy(ctx, hdr);
+		return uv_obj_end(ctx, UV_DEVX, hdr, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_MODIFY:
-		return modify(ctx, hdr);
+		return on_object(ctx, hdr, MODIFIES, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+				 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+				 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_QUERY:
-		return query(ctx, hdr);
+		return on_object(ctx, hdr, QUERIES, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+				 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+				 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
 	default:
 		return -EPROTONOSUPPORT;
 	}

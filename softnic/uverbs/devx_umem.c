@@ -87,30 +87,13 @@ free_umem:
 	return err;
 }
 
-static int dereg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct uv_obj *umem;
-	uint64_t handle;
-	int err;
-
-	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, &handle))
-		return -EINVAL;
-	umem = uv_obj_find(ctx, UV_UMEM, (uint32_t)handle);
-	if (!umem)
-		return -ENOENT;
-	err = uv_obj_destroy(umem);
-	if (!err)
-		uv_obj_free(umem);
-	return err;
-}
-
 int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	switch (method) {
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_REG:
 		return reg(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_DEREG:
-		return dereg(ctx, hdr);
+		return uv_obj_end(ctx, UV_UMEM, hdr, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE);
 	default:
 		return -EPROTONOSUPPORT;
 	}

@@ -70,13 +70,12 @@ int uv_eq_create(struct uv_device *dev)
 	return 0;
 }
 
-static struct uv_obj *source(struct uv_device *dev, bool cq, uint32_t number)
+static struct uv_obj *source(struct uv_device *dev, enum uv_type type, uint32_t number)
 {
 	struct uv_obj *obj;
 
-	LIST_FOREACH(obj, cq ? &dev->cq_hash[number % UV_HASH] : &dev->qp_hash[number % UV_HASH],
-		     by_number)
-		if (obj->number == number)
+	LIST_FOREACH(obj, &dev->sources[number % UV_HASH], by_number)
+		if (obj->number == number && obj->type == type)
 			return obj;
 	return NULL;
 }
@@ -86,10 +85,7 @@ void uv_source_add(struct uv_obj *obj)
 	struct uv_device *dev = obj->ctx->dev;
 
 	pthread_mutex_lock(&dev->ev_lock);
-	if (obj->type == UV_CQ)
-		LIST_INSERT_HEAD(&dev->cq_hash[obj->number % UV_HASH], obj, by_number);
-	else
-		LIST_INSERT_HEAD(&dev->qp_hash[obj->number % UV_HASH], obj, by_number);
+	LIST_INSERT_HEAD(&dev->sources[obj->number % UV_HASH], obj, by_number);
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
@@ -101,15 +97,15 @@ static bool is_comp_of(const void *record, const void *arg)
 	return desc->cq_handle == obj->user_handle;
 }
 
-static bool names_cq(uint32_t event)
+/* Whose an asynchronous event is; the record has only a handle of the program's. */
+static enum uv_type type_of(uint32_t event)
 {
-	return event == IBV_EVENT_CQ_ERR;
-}
-
-static bool names_qp(uint32_t event)
-{
-	return event <= IBV_EVENT_PATH_MIG_ERR ? !names_cq(event) :
-		event == IBV_EVENT_QP_LAST_WQE_REACHED;
+	switch (event) {
+	case IBV_EVENT_CQ_ERR: return UV_CQ;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: return UV_SRQ;
+	default: return UV_QP;
+	}
 }
 
 static bool is_async_of(const void *record, const void *arg)
@@ -117,8 +113,7 @@ static bool is_async_of(const void *record, const void *arg)
 	const struct ib_uverbs_async_event_desc *desc = record;
 	const struct uv_obj *obj = arg;
 
-	return desc->element == obj->user_handle &&
-		(obj->type == UV_CQ ? names_cq(desc->event_type) : names_qp(desc->event_type));
+	return desc->element == obj->user_handle && type_of(desc->event_type) == obj->type;
 }
 
 void uv_source_remove(struct uv_obj *obj)
@@ -139,7 +134,7 @@ void uv_source_remove(struct uv_obj *obj)
 
 static void on_completion(struct uv_device *dev, uint32_t cqn)
 {
-	struct uv_obj *cq = source(dev, true, cqn);
+	struct uv_obj *cq = source(dev, UV_CQ, cqn);
 	struct ib_uverbs_comp_event_desc desc;
 
 	if (!cq || !cq->chan)
@@ -178,8 +173,8 @@ static void on_port(struct uv_device *dev, uint8_t subtype)
 	tell_all(dev, dev->port_down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, 1);
 }
 
-/* PRM, events: which verbs event a QP's event is. -1: none. */
-static int qp_event(uint8_t type)
+/* PRM, events: which verbs event it is. -1: none of an object. */
+static int verbs_event(uint8_t type)
 {
 	switch (type) {
 	case PRM_EV_PATH_MIG: return IBV_EVENT_PATH_MIG;
@@ -190,6 +185,9 @@ static int qp_event(uint8_t type)
 	case PRM_EV_WQ_INVAL_REQ: return IBV_EVENT_QP_REQ_ERR;
 	case PRM_EV_WQ_ACCESS: return IBV_EVENT_QP_ACCESS_ERR;
 	case PRM_EV_LAST_WQE: return IBV_EVENT_QP_LAST_WQE_REACHED;
+	case PRM_EV_CQ_ERROR: return IBV_EVENT_CQ_ERR;
+	case PRM_EV_SRQ_CATAS: return IBV_EVENT_SRQ_ERR;
+	case PRM_EV_SRQ_LIMIT: return IBV_EVENT_SRQ_LIMIT_REACHED;
 	default: return -1;
 	}
 }
@@ -214,16 +212,14 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	uv_devx_notify(dev, type, number, eqe);
 	if (type == PRM_EV_COMPLETION) {
 		on_completion(dev, number);
-	} else if (type == PRM_EV_CQ_ERROR) {
-		tell_source(source(dev, true, number), IBV_EVENT_CQ_ERR);
 	} else if (type == PRM_EV_INTERNAL) {
 		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
 	} else if (type == PRM_EV_PORT_CHANGE) {
 		on_port(dev, eqe[EQE_SUBTYPE]);
 	} else {
-		event = qp_event(type);
+		event = verbs_event(type);
 		if (event >= 0)
-			tell_source(source(dev, false, number), (uint32_t)event);
+			tell_source(source(dev, type_of((uint32_t)event), number), (uint32_t)event);
 	}
 }
 

@@ -83,7 +83,7 @@ struct uv_ctx {
 	uint16_t uid;			/* 0: opened without DEVX */
 };
 
-enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_DEVX, UV_UMEM };
+enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_SRQ, UV_DEVX, UV_UMEM };
 
 struct uv_obj {
 	enum uv_type type;
@@ -91,7 +91,7 @@ struct uv_obj {
 	uint32_t number;		/* the device's: PD, mkey index, CQN, QPN, UAR page */
 	struct uv_ctx *ctx;
 	unsigned int users;		/* objects that hold this one */
-	struct uv_obj *held[3];		/* PD and CQs that this one holds */
+	struct uv_obj *held[4];		/* PD, CQs and SRQ that this one holds */
 	uint64_t user_handle;
 
 	/* sources of events */
@@ -101,9 +101,12 @@ struct uv_obj {
 
 	uint16_t opcode;		/* DEVX: of the command that made it */
 
-	/* of a QP */
+	/* of a QP; of an SRQ what it can hold */
 	uint8_t state;			/* enum ib_qp_state */
 	struct ib_uverbs_ex_create_qp cap;	/* as asked for, for QUERY_QP */
+
+	/* of a CQ */
+	uint32_t cqe_size;
 };
 
 struct uv_eq {
@@ -131,7 +134,7 @@ struct uv_device {
 	LIST_HEAD(, uv_ctx) ctxs;
 
 	pthread_mutex_t ev_lock;
-	LIST_HEAD(, uv_obj) cq_hash[UV_HASH], qp_hash[UV_HASH];
+	LIST_HEAD(, uv_obj) sources[UV_HASH];
 	LIST_HEAD(, uv_sub) sub_hash[UV_HASH];
 	LIST_HEAD(, uv_chan) chans;
 	bool port_down;
@@ -193,6 +196,8 @@ void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
 void uv_obj_free(struct uv_obj *obj);
 /* Destroys it at the device as well: 0, -EBUSY, -errno of the command. */
 int uv_obj_destroy(struct uv_obj *obj);
+/* The methods that name one object by an attribute and end it. */
+int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 void uv_obj_purge(struct uv_ctx *ctx);
 
 /* ---- chan.c: the list of channels changes under both locks */
@@ -244,7 +249,7 @@ void uv_devx_leave(struct uv_ctx *ctx);		/* its channels */
 /* The program has closed a descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
-/* ---- the commands: context.c, mr.c, cq.c, qp.c, qp_modify.c */
+/* ---- the commands: context.c, mr.c, cq.c, srq.c, qp.c, qp_modify.c */
 int uv_get_context(struct uv_req *req);
 int uv_query_device(struct uv_req *req);
 int uv_query_device_ex(struct uv_req *req);
@@ -261,6 +266,12 @@ int uv_create_channel(struct uv_req *req);
 int uv_create_cq(struct uv_req *req);
 int uv_create_cq_ex(struct uv_req *req);
 int uv_destroy_cq(struct uv_req *req);
+int uv_resize_cq(struct uv_req *req);
+int uv_modify_cq(struct uv_req *req);
+int uv_create_srq(struct uv_req *req);
+int uv_modify_srq(struct uv_req *req);
+int uv_query_srq(struct uv_req *req);
+int uv_destroy_srq(struct uv_req *req);
 int uv_create_qp(struct uv_req *req);
 int uv_create_qp_ex(struct uv_req *req);
 int uv_destroy_qp(struct uv_req *req);

@@ -151,23 +151,6 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
-static int uar_destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct uv_obj *uar;
-	uint64_t handle;
-	int err;
-
-	if (!uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, &handle))
-		return -EINVAL;
-	uar = uv_obj_find(ctx, UV_UAR, (uint32_t)handle);
-	if (!uar)
-		return -ENOENT;
-	err = uv_obj_destroy(uar);
-	if (!err)
-		uv_obj_free(uar);
-	return err;
-}
-
 static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	int err = uv_devx(ctx, method, hdr);
@@ -204,7 +187,7 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_ALLOC:
 		return uar_alloc(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
-		return uar_destroy(ctx, hdr);
+		return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
 	default:
 		return devx(ctx, method, hdr);
 	}

@@ -77,7 +77,7 @@ void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held)
 
 void uv_obj_free(struct uv_obj *obj)
 {
-	for (unsigned int i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(obj->held) / sizeof(obj->held[0]); i++)
 		if (obj->held[i])
 			obj->held[i]->users--;
 	obj->ctx->dev->obj[obj->handle] = NULL;
@@ -94,6 +94,7 @@ static int device_destroy(struct uv_obj *obj)
 	case UV_MW: return uv_cmd_number(dev, PRM_DESTROY_MKEY, obj->number, NULL, 0);
 	case UV_CQ: return uv_cmd_number(dev, PRM_DESTROY_CQ, obj->number, NULL, 0);
 	case UV_QP: return uv_cmd_number(dev, PRM_DESTROY_QP, obj->number, NULL, 0);
+	case UV_SRQ: return uv_cmd_number(dev, PRM_DESTROY_RMP, obj->number, NULL, 0);
 	case UV_UAR: return uv_cmd_number(dev, PRM_DEALLOC_UAR, obj->number, NULL, 0);
 	case UV_DEVX: return uv_devx_destroy(obj);
 	case UV_UMEM: return uv_cmd_number(dev, PRM_DESTROY_UMEM, obj->number, NULL, 0);
@@ -104,7 +105,7 @@ static int device_destroy(struct uv_obj *obj)
 
 static void end_events(struct uv_obj *obj)
 {
-	if (obj->type == UV_CQ || obj->type == UV_QP)
+	if (obj->type == UV_CQ || obj->type == UV_QP || obj->type == UV_SRQ)
 		uv_source_remove(obj);
 	else if (obj->type == UV_DEVX)
 		uv_devx_forget(obj);
@@ -123,12 +124,30 @@ int uv_obj_destroy(struct uv_obj *obj)
 	return 0;
 }
 
+int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	struct uv_obj *obj;
+	uint64_t handle;
+	int err;
+
+	if (!uv_attr_number(hdr, id, &handle))
+		return -EINVAL;
+	obj = uv_obj_find(ctx, type, (uint32_t)handle);
+	if (!obj)
+		return -ENOENT;
+	err = uv_obj_destroy(obj);
+	if (!err)
+		uv_obj_free(obj);
+	return err;
+}
+
 /* In which turn a dead context's objects go: users before what they use. */
 static unsigned int turn_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
 	case UV_AH:
 	case UV_QP: return 0;
+	case UV_SRQ:
 	case UV_MW: return 1;
 	case UV_MR: return 2;
 	case UV_CQ: return 3;

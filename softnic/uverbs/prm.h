@@ -63,7 +63,8 @@ enum prm_size {
 	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
 	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
 	PRM_QPC_SIZE = 0xe8,
-	PRM_WQ = 0x50,			/* CREATE_RMP: its work queue */
+	PRM_RMPC = 0x20,		/* CREATE_, MODIFY_, QUERY_RMP */
+	PRM_WQ = 0x50,			/* ... and the work queue in it */
 	PRM_QP_OUT = 0x110,
 	PRM_CAP_OUT = 16 + 4096,
 	PRM_ROCE_OUT = 0x30,
@@ -140,7 +141,15 @@ enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 #define CQC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define CQC_EQN			PRM(0x14, 24, 8)
 #define CQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
+#define CQC_PERIOD		PRM(0x10, 4, 12)
+#define CQC_MAX_COUNT		PRM(0x10, 16, 16)
 enum { CQC_DBR = 0x38 };
+
+/* MODIFY_CQ: what to modify, which the op_mod gives its meaning */
+#define CQ_SELECT		PRM(0x0c, 0, 32)
+enum { PRM_CQ_MODERATE = 0, PRM_CQ_RESIZE = 1 };
+enum { CQ_SELECT_PERIOD = 1 << 0, CQ_SELECT_COUNT = 1 << 1 };
+enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE = 1 << 2 };
 
 /* CREATE_QP, transitions, QUERY_QP */
 #define QP_OPT_PARAM		PRM(0x10, 0, 32)
@@ -176,12 +185,24 @@ enum { CQC_DBR = 0x38 };
 #define QPC_CQN_RCV		PRM(0x9c, 8, 24)
 #define QPC_Q_KEY		PRM(0xa8, 0, 32)
 #define QPC_RQ_TYPE		PRM(0xac, 5, 3)
+#define QPC_RMPN		PRM(0xac, 8, 24)
 #define QPC_DBR_UMEM_VALID	PRM(0xd0, 3, 1)
 enum { QPC_DBR = 0xa0, QPC_PATH = 0x18 };
 
-/* CREATE_RMP, its work queue */
+/* CREATE_, MODIFY_, QUERY_RMP and the work queue in them */
+#define RMP_STATE		PRM(0x08, 0, 4)
+#define RMP_SELECT_LWM		PRM(0x14, 31, 1)
+#define RMPC_STATE		PRM(0x00, 8, 4)
+enum { PRM_RMP_READY = 1 };
+#define WQ_TYPE			PRM(0x00, 0, 4)
+#define WQ_PAGE_OFFSET		PRM(0x04, 11, 5)
+#define WQ_LWM			PRM(0x04, 16, 16)
+#define WQ_PD			PRM(0x08, 8, 24)
+#define WQ_LOG_STRIDE		PRM(0x20, 12, 4)
+#define WQ_LOG_SIZE		PRM(0x20, 27, 5)
 #define WQ_DBR_UMEM_VALID	PRM(0x24, 0, 1)
 #define WQ_UMEM_VALID		PRM(0x24, 1, 1)
+enum { WQ_DBR = 0x10, PRM_WQ_LINKED_LIST = 0 };
 
 /* Address path, inside of the QP context. */
 #define ADS_PKEY_INDEX		PRM(0x00, 16, 16)

@@ -18,7 +18,7 @@ enum {
 struct qp_args {
 	struct ib_uverbs_ex_create_qp core;
 	struct mlx5_ib_create_qp drv;
-	struct uv_obj *pd, *scq, *rcq;
+	struct uv_obj *pd, *scq, *rcq, *srq;
 };
 
 static bool power_of_two(uint32_t n)
@@ -31,11 +31,11 @@ static int check(struct uv_req *req, struct qp_args *args)
 	const struct mlx5_ib_create_qp *drv = &args->drv;
 	uint32_t max = UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_QP_SZ) & 31);
 
-	if (args->core.qp_type != IBV_QPT_RC || args->core.is_srq || drv->flags & ~(uint32_t)QP_FLAGS)
+	if (args->core.qp_type != IBV_QPT_RC || drv->flags & ~(uint32_t)QP_FLAGS)
 		return -EOPNOTSUPP;
 	if (!(drv->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || drv->ece_options)
 		return -EOPNOTSUPP;
-	if (!drv->sq_wqe_count && !drv->rq_wqe_count)
+	if (!drv->sq_wqe_count && !drv->rq_wqe_count && !args->core.is_srq)
 		return -EINVAL;
 	if (drv->sq_wqe_count && (!power_of_two(drv->sq_wqe_count) || drv->sq_wqe_count > max))
 		return -EINVAL;
@@ -47,16 +47,27 @@ static int check(struct uv_req *req, struct qp_args *args)
 	args->pd = uv_obj_find(req->ctx, UV_PD, args->core.pd_handle);
 	args->scq = uv_obj_find(req->ctx, UV_CQ, args->core.send_cq_handle);
 	args->rcq = uv_obj_find(req->ctx, UV_CQ, args->core.recv_cq_handle);
+	args->srq = NULL;
+	if (args->core.is_srq) {
+		args->srq = uv_obj_find(req->ctx, UV_SRQ, args->core.srq_handle);
+		if (!args->srq || drv->rq_wqe_count)
+			return -EINVAL;
+	}
 	return args->pd && args->scq && args->rcq ? 0 : -EINVAL;
 }
 
-static void fill_queues(uint8_t *qpc, const struct mlx5_ib_create_qp *drv)
+static void fill_queues(uint8_t *qpc, const struct qp_args *args)
 {
+	const struct mlx5_ib_create_qp *drv = &args->drv;
+
 	if (drv->rq_wqe_count) {
 		sn_set(qpc, QPC_LOG_RQ_SIZE, (uint32_t)__builtin_ctz(drv->rq_wqe_count));
 		sn_set(qpc, QPC_LOG_RQ_STRIDE, drv->rq_wqe_shift - 4);
 	}
-	sn_set(qpc, QPC_RQ_TYPE, drv->rq_wqe_count ? PRM_RQ_NORMAL : PRM_RQ_ZERO);
+	sn_set(qpc, QPC_RQ_TYPE, args->srq ? PRM_RQ_SRQ : drv->rq_wqe_count ? PRM_RQ_NORMAL :
+	       PRM_RQ_ZERO);
+	if (args->srq)
+		sn_set(qpc, QPC_RMPN, args->srq->number);
 	if (drv->sq_wqe_count)
 		sn_set(qpc, QPC_LOG_SQ_SIZE, (uint32_t)__builtin_ctz(drv->sq_wqe_count));
 	else
@@ -80,7 +91,7 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	sn_set(qpc, QPC_ST, PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
 	sn_set(qpc, QPC_PD, args->pd->number);
-	fill_queues(qpc, drv);
+	fill_queues(qpc, args);
 	sn_set(qpc, QPC_UAR_PAGE, drv->bfreg_index);
 	sn_set(qpc, QPC_USER_INDEX, drv->uidx);
 	sn_set(qpc, QPC_CQN_SND, args->scq->number);
@@ -113,6 +124,7 @@ static int create_qp(struct uv_req *req, struct qp_args *args,
 	uv_obj_hold(qp, 0, args->pd);
 	uv_obj_hold(qp, 1, args->scq);
 	uv_obj_hold(qp, 2, args->rcq);
+	uv_obj_hold(qp, 3, args->srq);
 	qp->user_handle = args->core.user_handle;
 	qp->state = IBV_QPS_RESET;
 	qp->cap = args->core;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared receive queues: receive memory pools. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+/* A WQE is a segment that links to the next and room for data segments; both have 16 bytes. */
+enum { SEG = 16, STRIDE_MIN = 32, STRIDE_LOG_MAX = 11, OFFSETS = 32 };
+
+struct shape {
+	unsigned int log_size, log_stride;
+};
+
+static unsigned int log2_above(uint32_t n)
+{
+	return n < 2 ? 0 : 32u - (unsigned int)__builtin_clz(n - 1);
+}
+
+/* libmlx5 lays out its queue by the same rule; it is not told how large the other side made it. */
+static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_srq *in,
+		    struct shape *shape)
+{
+	uint32_t room;
+
+	if (!in->max_wr || in->max_wr >= UINT32_C(1) << (uv_cap(dev, CAP_LOG_MAX_SRQ_SZ) & 31) ||
+	    in->max_sge > (UINT32_C(1) << STRIDE_LOG_MAX) / SEG - 1)
+		return -EINVAL;
+	room = (1 + in->max_sge) * SEG;
+	shape->log_size = log2_above(in->max_wr + 1);
+	shape->log_stride = log2_above(room < STRIDE_MIN ? STRIDE_MIN : room);
+	return 0;
+}
+
+static int check_driver(const struct mlx5_ib_create_srq *drv)
+{
+	if (drv->flags)
+		return -EOPNOTSUPP;
+	/* A page offset has five bits for 64 places. */
+	if (drv->buf_addr & 63 || (drv->buf_addr & 4095) / 64 >= OFFSETS || drv->db_addr & 7)
+		return -EINVAL;
+	return 0;
+}
+
+static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
+		  const struct shape *shape, uint32_t pdn, uint32_t limit, uint32_t *rmpn)
+{
+	uint64_t bytes = UINT64_C(1) << (shape->log_size + shape->log_stride);
+	size_t npages = uv_pages(drv->buf_addr, bytes, 12), len;
+	uint8_t *cmd = uv_create_alloc(npages, &len);
+	uint8_t *wq;
+	int err;
+
+	if (!cmd)
+		return -ENOMEM;
+	wq = cmd + PRM_WQ;
+	sn_set(cmd + PRM_RMPC, RMPC_STATE, PRM_RMP_READY);
+	sn_set(wq, WQ_TYPE, PRM_WQ_LINKED_LIST);
+	sn_set(wq, WQ_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
+	sn_set(wq, WQ_LWM, limit);
+	sn_set(wq, WQ_PD, pdn);
+	sn_set64(wq, WQ_DBR, drv->db_addr);
+	sn_set(wq, WQ_LOG_STRIDE, shape->log_stride);
+	sn_set(wq, WQ_LOG_SIZE, shape->log_size);
+	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
+	err = uv_create(dev, PRM_CREATE_RMP, cmd, len, rmpn);
+	free(cmd);
+	return err;
+}
+
+int uv_create_srq(struct uv_req *req)
+{
+	struct ib_uverbs_create_srq_resp resp = { 0 };
+	struct mlx5_ib_create_srq_resp drv_resp = { 0 };
+	struct ib_uverbs_create_srq in;
+	struct mlx5_ib_create_srq drv;
+	struct uv_obj *pd, *srq;
+	struct shape shape;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	err = pd ? shape_of(req->dev, &in, &shape) : -EINVAL;
+	if (!err)
+		err = check_driver(&drv);
+	if (err)
+		return err;
+	srq = uv_obj_new(req->ctx, UV_SRQ);
+	if (!srq)
+		return -ENOMEM;
+	err = create(req->dev, &drv, &shape, pd->number, in.srq_limit, &srq->number);
+	if (err) {
+		uv_obj_free(srq);
+		return err;
+	}
+	uv_obj_hold(srq, 0, pd);
+	srq->user_handle = in.user_handle;
+	srq->cap.max_recv_wr = (UINT32_C(1) << shape.log_size) - 1;
+	srq->cap.max_recv_sge = (UINT32_C(1) << shape.log_stride) / SEG - 1;
+	uv_source_add(srq);
+	resp.srq_handle = srq->handle;
+	resp.max_wr = srq->cap.max_recv_wr;
+	resp.max_sge = srq->cap.max_recv_sge;
+	drv_resp.srqn = srq->number;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv_resp, sizeof(drv_resp));
+	return 0;
+}
+
+/* The limit can be armed; the size is for ever. */
+int uv_modify_srq(struct uv_req *req)
+{
+	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
+	struct ib_uverbs_modify_srq in;
+	struct uv_obj *srq;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
+	if (!srq || in.attr_mask & ~(uint32_t)IBV_SRQ_LIMIT)
+		return -EINVAL;
+	if (!(in.attr_mask & IBV_SRQ_LIMIT))
+		return 0;
+	if (in.srq_limit > srq->cap.max_recv_wr)
+		return -EINVAL;
+	sn_set(cmd, PRM_OPCODE, PRM_MODIFY_RMP);
+	sn_set(cmd, PRM_NUMBER, srq->number);
+	sn_set(cmd, RMP_STATE, PRM_RMP_READY);
+	sn_set(cmd, RMP_SELECT_LWM, 1);
+	sn_set(cmd + PRM_RMPC, RMPC_STATE, PRM_RMP_READY);
+	sn_set(cmd + PRM_WQ, WQ_LWM, in.srq_limit);
+	return uv_cmd(req->dev, cmd, sizeof(cmd), out, sizeof(out));
+}
+
+int uv_query_srq(struct uv_req *req)
+{
+	struct ib_uverbs_query_srq_resp resp = { 0 };
+	struct ib_uverbs_query_srq in;
+	uint8_t out[PRM_OBJECT_IN];
+	struct uv_obj *srq;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
+	if (!srq)
+		return -EINVAL;
+	err = uv_cmd_number(req->dev, PRM_QUERY_RMP, srq->number, out, sizeof(out));
+	if (err)
+		return err;
+	resp.max_wr = srq->cap.max_recv_wr;
+	resp.max_sge = srq->cap.max_recv_sge;
+	resp.srq_limit = sn_get(out + PRM_WQ, WQ_LWM);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+int uv_destroy_srq(struct uv_req *req)
+{
+	struct ib_uverbs_destroy_srq_resp resp;
+	struct ib_uverbs_destroy_srq in;
+	struct uv_obj *srq;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
+	err = srq ? uv_obj_destroy(srq) : -EINVAL;
+	if (err)
+		return err;
+	resp.events_reported = srq->async_events;
+	uv_obj_free(srq);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared receive queues by verbs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/stock/rig.h"
+
+enum { DEPTH = 8, LEN = 64 };
+
+struct shared {
+	struct st_end a, b;		/* b's QP receives from the SRQ */
+	struct ibv_srq *srq;
+};
+
+static void use_srq(struct st_end *end, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = end->cq,
+		.recv_cq = end->cq,
+		.srq = srq,
+		.cap = { .max_send_wr = ST_DEPTH, .max_send_sge = 1 },
+	};
+
+	cr_assert_eq(ibv_destroy_qp(end->qp), 0);
+	cr_assert_not_null(end->qp = ibv_create_qp(end->pd, &attr));
+}
+
+static void start(struct shared *s)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = DEPTH, .max_sge = 2 } };
+
+	st_create(&s->a, st_open());
+	st_create(&s->b, s->a.ctx);
+	cr_assert_not_null(s->srq = ibv_create_srq(s->b.pd, &attr));
+	cr_assert_geq(attr.attr.max_wr, DEPTH);
+	use_srq(&s->b, s->srq);
+	st_connect(&s->a, &s->b);
+}
+
+static void end(struct shared *s)
+{
+	st_destroy(&s->a);
+	cr_assert_eq(ibv_destroy_qp(s->b.qp), 0);
+	cr_assert_eq(ibv_destroy_srq(s->srq), 0);
+	s->b.qp = NULL;
+	cr_assert_eq(ibv_destroy_cq(s->b.cq), 0);
+	cr_assert_eq(ibv_destroy_comp_channel(s->b.chan), 0);
+	cr_assert_eq(ibv_dereg_mr(s->b.mr), 0);
+	cr_assert_eq(ibv_dealloc_pd(s->b.pd), 0);
+	free(s->b.buf);
+	st_close(s->a.ctx);
+}
+
+static void give(struct shared *s, uint64_t id)
+{
+	struct ibv_sge sge = { (uintptr_t)s->b.buf + id * LEN, LEN, s->b.mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	cr_assert_eq(ibv_post_srq_recv(s->srq, &wr, &bad), 0);
+}
+
+static void send_text(struct shared *s, const char *text)
+{
+	struct ibv_sge sge = { (uintptr_t)s->a.buf, LEN, s->a.mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	memset(s->a.buf, 0, LEN);
+	memcpy(s->a.buf, text, strlen(text));
+	st_post(&s->a, &wr);
+	cr_assert_eq(st_poll(&s->a), IBV_WC_SUCCESS);
+}
+
+Test(stock, srq__receives_in_the_order_of_posting)
+{
+	struct shared s;
+
+	start(&s);
+	for (unsigned int lap = 0; lap < 3 * DEPTH; lap++) {
+		give(&s, lap % DEPTH);
+		send_text(&s, lap % 2 ? "odd" : "even");
+		cr_assert_eq(st_poll(&s.b), IBV_WC_SUCCESS);
+		cr_assert_str_eq((char *)s.b.buf + lap % DEPTH * LEN, lap % 2 ? "odd" : "even");
+	}
+	end(&s);
+}
+
+static void take_async(struct shared *s, enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	cr_assert(st_readable(s->a.ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert_eq(ibv_get_async_event(s->a.ctx, &event), 0);
+	cr_assert_eq(event.event_type, type, "%s", ibv_event_type_str(event.event_type));
+	if (type == IBV_EVENT_SRQ_LIMIT_REACHED)
+		cr_assert_eq(event.element.srq, s->srq);
+	else
+		cr_assert_eq(event.element.qp, s->b.qp);
+	ibv_ack_async_event(&event);
+}
+
+Test(stock, srq__limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 2 };
+	struct shared s;
+
+	start(&s);
+	for (uint64_t i = 0; i < 4; i++)
+		give(&s, i);
+	cr_assert_eq(ibv_modify_srq(s.srq, &attr, IBV_SRQ_LIMIT), 0);
+	cr_assert_eq(ibv_query_srq(s.srq, &attr), 0);
+	cr_expect_eq(attr.srq_limit, 2);
+	cr_expect_geq(attr.max_sge, 2);
+	send_text(&s, "3");
+	send_text(&s, "2");
+	cr_expect_not(st_readable(s.a.ctx->async_fd, 0), "two are left");
+	send_text(&s, "1");
+	take_async(&s, IBV_EVENT_SRQ_LIMIT_REACHED);
+	cr_assert_eq(ibv_query_srq(s.srq, &attr), 0);
+	cr_expect_eq(attr.srq_limit, 0, "once for each arming");
+	attr.max_wr = 2 * DEPTH;
+	cr_expect_eq(ibv_modify_srq(s.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
+	attr.srq_limit = 1 << 20;
+	cr_expect_eq(ibv_modify_srq(s.srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(st_poll(&s.b), IBV_WC_SUCCESS);
+	end(&s);
+}
+
+Test(stock, srq__qp_that_fails_says_its_last)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct shared s;
+
+	start(&s);
+	cr_expect_eq(ibv_destroy_srq(s.srq), EBUSY);
+	cr_assert_eq(ibv_modify_qp(s.b.qp, &attr, IBV_QP_STATE), 0);
+	take_async(&s, IBV_EVENT_QP_LAST_WQE_REACHED);
+	end(&s);
+}
+
+Test(stock, srq__of_impossible_shape)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 << 20, .max_sge = 1 } };
+
+	cr_expect_null(ibv_create_srq(pd, &attr));
+	attr.attr.max_wr = 8;
+	attr.attr.max_sge = 1000;
+	cr_expect_null(ibv_create_srq(pd, &attr));
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
+}
+
+Test(stock, modify_cq__moderation)
+{
+	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { 4, 100 } };
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_expect_eq(ibv_modify_cq(a.cq, &attr), 0);
+	attr.moderate.cq_period = 0xffff;
+	cr_expect_eq(ibv_modify_cq(a.cq, &attr), EINVAL);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
