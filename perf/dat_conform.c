@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/common/consumer.h"
 #include "perf/dat_conform/report.h"
 #include "tests/conformance/far.h"
 
@@ -19,13 +20,14 @@ static const char doc[] =
 	"One line is printed for each statement: PASS, FAIL or SKIP, its name, the page that it is "
 	"from, and the reason. The exit status is 0 when none failed.";
 
-enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT, OPT_SERVE };
+enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT, OPT_SERVE, OPT_PORT };
 
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "The IA to try (soft-mlx5-0)", 0 },
 	{ "peer", 'p', "NAME", 0, "The IA at the other end of connections (the same)", 0 },
 	{ "remote", 'r', "HOST", 0, "Where dat_conform --serve runs, for statements of two processes", 0 },
 	{ "serve", OPT_SERVE, NULL, 0, "Be the other end for those who name this host with -r", 0 },
+	{ "port", OPT_PORT, "NUMBER", 0, "TCP port of --serve, here or there (45299)", 0 },
 	{ "test", 't', "PATTERN", 0, "Only statements or pages that match, as a shell would", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "Write what was found, and each code that a call returned", 0 },
 	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit XML", 0 },
@@ -47,6 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i': conform_options.ia = arg; break;
 	case 'p': conform_options.peer_ia = arg; break;
 	case 'r': conform_options.host = arg; break;
+	case OPT_PORT: conform_options.port = (uint16_t)strtoul(arg, NULL, 10); break;
 	case OPT_SERVE: o->serve = true; break;
 	case 't': o->pattern = arg; break;
 	case OPT_JSON: o->json = arg; break;
@@ -69,6 +72,27 @@ static void print_result(const struct statement *s, const struct outcome *o)
 	printf("%s %-52s %s(3), %s%s%s\n", verdict_name(o->verdict), s->name, s->page, s->section,
 	       o->reason[0] ? ": " : "", o->reason);
 	fflush(stdout);
+}
+
+/* In a process of its own, so that those of the statements do not inherit an open adapter. */
+static int open_once(int sock, void *name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	(void)sock;
+	if (!ia_opened(dat_ia_open(name, 8, &async, &ia), name))
+		return 1;
+	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
+}
+
+/* What every statement would fail for is said once. */
+static bool can_open(const char *name)
+{
+	struct th_child child;
+
+	return !name || (!th_spawn(&child, open_once, (void *)(uintptr_t)name) &&
+			 !th_join(&child, conform_options.limit_ms));
 }
 
 static int run_all(const struct options *o)
@@ -116,10 +140,11 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 64;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.serve)
-		return far_serve();
-	if (!o.list)
-		return run_all(&o);
-	list_all(&o);
-	return 0;
+	if (o.list) {
+		list_all(&o);
+		return 0;
+	}
+	if (!can_open(conform_options.ia) || !can_open(conform_options.peer_ia))
+		return 1;
+	return o.serve ? far_serve() : run_all(&o);
 }

@@ -51,6 +51,15 @@ const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s)
 	return (unsigned int)s < sizeof(name) / sizeof(*name) ? name[s] : "unknown status";
 }
 
+bool ia_opened(DAT_RETURN ret, const char *name)
+{
+	if (dat_ok(ret, "dat_ia_open"))
+		return true;
+	fprintf(stderr, "%s: is there a line for it in dat.conf (see DAT_OVERRIDE)? "
+		"DAT_DBG_TYPE=0xff tells why it was refused\n", name);
+	return false;
+}
+
 static int make_evd(struct consumer *c, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
 	return dat_ok(dat_evd_create(c->ia, EVD_QLEN, DAT_HANDLE_NULL, flags, evd),
@@ -63,11 +72,8 @@ int consumer_open(struct consumer *c, const char *ia_name)
 
 	c->async_evd = DAT_HANDLE_NULL;
 	ret = dat_ia_open((DAT_NAME_PTR)(uintptr_t)ia_name, 8, &c->async_evd, &c->ia);
-	if (!dat_ok(ret, "dat_ia_open")) {
-		fprintf(stderr, "%s: is there a line for it in dat.conf (see DAT_OVERRIDE)? "
-			"DAT_DBG_TYPE=0xff tells why it was refused\n", ia_name);
+	if (!ia_opened(ret, ia_name))
 		return -1;
-	}
 	if (!dat_ok(dat_pz_create(c->ia, &c->pz), "dat_pz_create"))
 		return -1;
 	if (make_evd(c, DAT_EVD_CR_FLAG, &c->cr_evd) ||

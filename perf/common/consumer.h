@@ -34,6 +34,8 @@ struct region {
 
 /* True when ret is DAT_SUCCESS; else prints what failed and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
+/* The same for the open of an IA, with what can be done about it. */
+bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
 

@@ -43,7 +43,7 @@ int report_junit(const struct report *report, const char *file)
 		return -1;
 	}
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<testsuite name=\"dat_conform\" hostname=\"");
+		"<testsuite name=\"dat_conform ");
 	text(f, report->ia);
 	fprintf(f, "\" tests=\"%zu\" failures=\"%u\" skipped=\"%u\">\n", report->n,
 		report->count[VERDICT_FAIL], report->count[VERDICT_SKIP]);

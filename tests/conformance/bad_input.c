@@ -82,6 +82,9 @@ static bool null_is_none(const struct trial *t)
 
 	if (!strcmp(t->c->name, "dat_cr_accept"))	/* the provider may have made it */
 		return !strcmp(t->p->name, "ep_handle");
+	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or is asked to */
+		return !strcmp(t->p->name, "ep_handle") &&
+		       here.s.attr.ep_creator != DAT_PSP_CREATES_EP_NEVER;
 	for (size_t i = 0; t->at && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(t->p->name, names[i]))
 			return true;

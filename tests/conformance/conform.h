@@ -80,6 +80,7 @@ struct conform_options {
 	const char *ia;			/* both sides, unless */
 	const char *peer_ia;		/* the other side has one of its own */
 	const char *host;		/* where `dat_conform --serve` runs, or NULL: a process here */
+	uint16_t port;			/* of that, TCP; 0 to serve: whichever is free */
 	unsigned int limit_ms;		/* for one statement */
 };
 

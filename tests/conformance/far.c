@@ -85,7 +85,7 @@ static int dial_host(const char *host)
 	char port[8];
 	int sock;
 
-	snprintf(port, sizeof(port), "%d", FAR_PORT);
+	snprintf(port, sizeof(port), "%u", conform_options.port);
 	if (getaddrinfo(host, port, &hint, &list))
 		return -1;
 	sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -105,8 +105,8 @@ void far_open(struct far_end *f)
 	if (conform_options.host) {
 		f->sock = dial_host(conform_options.host);
 		if (f->sock < 0)
-			conform_fail(__FILE__, __LINE__, "%s: nobody serves there",
-				     conform_options.host);
+			conform_fail(__FILE__, __LINE__, "%s, port %u: does dat_conform --serve run there?",
+				     conform_options.host, conform_options.port);
 	} else {
 		same(th_spawn(&f->child, far_side, NULL), 0);
 		f->sock = f->child.sock;
@@ -147,15 +147,19 @@ uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b
 
 int far_serve(void)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(FAR_PORT) };
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(conform_options.port) };
 	int one = 1, sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
+	socklen_t len = sizeof(any);
 
 	signal(SIGCHLD, SIG_IGN);
 	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(sock, (struct sockaddr *)&any, sizeof(any)) || listen(sock, 16)) {
+	if (bind(sock, (struct sockaddr *)&any, len) || listen(sock, 16) ||
+	    getsockname(sock, (struct sockaddr *)&any, &len)) {
 		perror("dat_conform --serve");
 		return 1;
 	}
+	printf("%s: serving at TCP port %u\n", conform_options.ia, ntohs(any.sin_port));
+	fflush(stdout);
 	conform_outside();
 	while ((peer = accept(sock, NULL, NULL)) >= 0) {
 		if (!fork())

@@ -9,8 +9,6 @@
 
 #include "tests/conformance/fixture.h"
 
-#define FAR_PORT 45299
-
 enum far_order {
 	FAR_ACCEPT,		/* the next request; with so many bytes of private data */
 	FAR_REJECT,

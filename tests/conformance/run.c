@@ -15,7 +15,7 @@
 extern const struct statement *const __start_statements[];
 extern const struct statement *const __stop_statements[];
 
-struct conform_options conform_options = { .ia = "soft-mlx5-0", .limit_ms = 30000 };
+struct conform_options conform_options = { .ia = "soft-mlx5-0", .port = 45299, .limit_ms = 30000 };
 
 /* Shared with the child that runs a statement, and with children of that one. */
 static struct outcome *current;

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_conform: a line, an object and an element for each statement, the other end in a process that
+# somebody else started, and one clear word about an adapter that is not there.
+set -u
+[ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
+conform=$DAPL_BUILD_DIR/bin/dat_conform
+tmp=$(mktemp -d)
+server=
+trap '[ -n "$server" ] && kill "$server"; rm -rf "$tmp"' EXIT
+status=0
+
+wrong() {
+	echo "$1"
+	[ -f "${2-}" ] && cat "$2"
+	status=1
+}
+
+# The three reports of a run, beside the list of what it was to try.
+reports() {
+	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>&1 ||
+		wrong "a statement failed:" "$tmp/out"
+	"$conform" --list -t 'dat_p[zs]*' >"$tmp/list"
+	python3 - "$tmp" <<'END' || wrong "the reports are not as they should be"
+import collections, json, sys, xml.etree.ElementTree as tree
+
+def lines(name):
+    with open(f"{sys.argv[1]}/{name}") as f:
+        return f.read().splitlines()
+
+wanted = [line.split()[0] for line in lines("list")]
+printed = [line.split()[:2] for line in lines("out")[:-1]]
+assert wanted and [name for _, name in printed] == wanted
+count = collections.Counter(verdict for verdict, _ in printed)
+assert lines("out")[-1] == (f"{len(wanted)} statements: {count['PASS']} PASS, {count['FAIL']} FAIL, "
+                            f"{count['SKIP']} SKIP")
+
+with open(sys.argv[1] + "/json") as f:
+    report = json.load(f)
+assert report["ia"] == "soft-mlx5-0"
+assert [[s["verdict"], s["name"]] for s in report["statements"]] == printed
+assert report["count"] == {v.lower(): count[v] for v in ("PASS", "FAIL", "SKIP")}
+for s in report["statements"]:
+    assert s["page"].startswith("dat_") and s["section"] and bool(s["reason"]) == (s["verdict"] != "PASS")
+    assert all(r["call"].startswith("dat_") and r["code"].startswith("DAT_") for r in s["returned"])
+
+suite = tree.parse(sys.argv[1] + "/xml").getroot()
+cases = suite.findall("testcase")
+verdicts = {None: "PASS", "failure": "FAIL", "skipped": "SKIP"}
+assert suite.tag == "testsuite" and int(suite.get("tests")) == len(cases)
+assert [[verdicts[c[0].tag if len(c) else None], c.get("name")] for c in cases] == printed
+assert int(suite.get("failures")) == count["FAIL"] and int(suite.get("skipped")) == count["SKIP"]
+END
+}
+
+elsewhere() {
+	local i port
+	"$conform" --serve --port 0 >"$tmp/server" 2>&1 &
+	server=$!
+	for i in {1..200}; do
+		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
+		[ -n "$port" ] && break
+		sleep 0.1
+	done
+	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
+		wrong "with the other end elsewhere:" "$tmp/out"
+	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
+		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "skipped:" "$tmp/out"
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=
+	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
+		wrong "with nobody elsewhere:" "$tmp/out"
+	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "no cure:" "$tmp/out"
+}
+
+no_such_adapter() {
+	timeout 20 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
+	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "on no adapter:" "$tmp/out"
+	grep -q 'DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED' "$tmp/err" &&
+		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "no cure:" "$tmp/err"
+	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "serves nothing:" "$tmp/out"
+	timeout 20 "$conform" --nonsense >"$tmp/out" 2>&1
+	[ $? = 64 ] || wrong "a wrong option:" "$tmp/out"
+}
+
+reports
+elsewhere
+no_such_adapter
+exit $status
