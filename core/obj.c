@@ -10,12 +10,14 @@
 
 #include "core/dap.h"
 
-#define CHUNKS 16		/* each as large as all before it and one more base */
+#define DOUBLINGS 16		/* each as large as all before it and one more base */
+#define PARTS 4			/* and made in so many chunks, so that little lies idle */
+#define CHUNKS (DOUBLINGS * PARTS)
 #define REST 32			/* freed objects that wait at least before one is used again */
 
 struct pool {
 	size_t size;
-	unsigned int base;	/* objects in chunk 0 */
+	unsigned int base;	/* objects in the first PARTS chunks */
 	pthread_mutex_t lock;
 	char *chunk[CHUNKS];	/* written once, read without the lock */
 	unsigned int nchunks;
@@ -31,7 +33,7 @@ struct pool {
 	}
 
 static struct pool pools[DAP_TYPES] = {
-	[DAP_IA] = POOL(struct dap_ia, 2),	[DAP_PZ] = POOL(struct dap_pz, 16),
+	[DAP_IA] = POOL(struct dap_ia, 4),	[DAP_PZ] = POOL(struct dap_pz, 16),
 	[DAP_LMR] = POOL(struct dap_lmr, 64),	[DAP_RMR] = POOL(struct dap_rmr, 64),
 	[DAP_EVD] = POOL(struct dap_evd, 64),	[DAP_EP] = POOL(struct dap_ep, 64),
 	[DAP_PSP] = POOL(struct dap_psp, 16),	[DAP_RSP] = POOL(struct dap_psp, 16),
@@ -41,15 +43,28 @@ static struct pool pools[DAP_TYPES] = {
 
 const void *dap_dead_table[DAP_APIS];
 
-/* Chunk k holds slots [base * (2^k - 1), base * (2^(k+1) - 1)). */
+static uint32_t chunk_slots(const struct pool *p, unsigned int chunk)
+{
+	return (p->base << chunk / PARTS) / PARTS;
+}
+
+/* Doubling d holds slots [base * (2^d - 1), base * (2^(d+1) - 1)). */
 static uint32_t first_slot(const struct pool *p, unsigned int chunk)
 {
-	return p->base * ((1U << chunk) - 1);
+	return p->base * ((1U << chunk / PARTS) - 1) + chunk % PARTS * chunk_slots(p, chunk);
+}
+
+static unsigned int chunk_of(const struct pool *p, uint32_t slot)
+{
+	unsigned int doubling = 31 - (unsigned int)__builtin_clz(slot / p->base + 1);
+	unsigned int first = doubling * PARTS;
+
+	return first + (slot - first_slot(p, first)) / chunk_slots(p, first);
 }
 
 static struct dap_obj *at(const struct pool *p, uint32_t slot)
 {
-	unsigned int chunk = 31 - (unsigned int)__builtin_clz(slot / p->base + 1);
+	unsigned int chunk = chunk_of(p, slot);
 	char *mem = __atomic_load_n(&p->chunk[chunk], __ATOMIC_ACQUIRE);
 
 	return (struct dap_obj *)(void *)(mem + (slot - first_slot(p, chunk)) * p->size);
@@ -57,12 +72,11 @@ static struct dap_obj *at(const struct pool *p, uint32_t slot)
 
 static int grow(struct pool *p)
 {
-	size_t n = (size_t)p->base << p->nchunks;
 	char *mem;
 
 	if (p->nchunks == CHUNKS)
 		return -1;
-	mem = aligned_alloc(64, n * p->size);
+	mem = aligned_alloc(64, chunk_slots(p, p->nchunks) * p->size);
 	if (!mem)
 		return -1;
 	__atomic_store_n(&p->chunk[p->nchunks++], mem, __ATOMIC_RELEASE);
@@ -163,7 +177,7 @@ static bool is_slot(const struct pool *p, const void *h)
 		uintptr_t mem = (uintptr_t)__atomic_load_n(&p->chunk[k], __ATOMIC_ACQUIRE);
 		uintptr_t off = (uintptr_t)h - mem;
 
-		if ((uintptr_t)h >= mem && off < ((size_t)p->base << k) * p->size)
+		if ((uintptr_t)h >= mem && off < chunk_slots(p, k) * p->size)
 			return off % p->size == 0 && first_slot(p, k) + off / p->size < used;
 	}
 	return false;
