@@ -12,6 +12,7 @@ int sn_rc_create(struct sn_qp *qp)
 	if (!qp->rc)
 		return -ENOMEM;
 	qp->rc->qp = qp;
+	qp->rc->hand = sn_rc_hand(qp->nic);
 	sn_rc_timers_init(qp);
 	return 0;
 }
@@ -25,6 +26,15 @@ void sn_rc_destroy(struct sn_qp *qp)
 	qp->rc = NULL;
 }
 
+static void empty_hand(const struct sn_qp *qp)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+
+	hand->sender = hand->sender == qp ? NULL : hand->sender;
+	hand->reader = hand->reader == qp ? NULL : hand->reader;
+	hand->receiver = hand->receiver == qp ? NULL : hand->receiver;
+}
+
 void sn_rc_stop(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
@@ -34,8 +44,8 @@ void sn_rc_stop(struct sn_qp *qp)
 	sn_rc_last_word(qp);
 	sn_rc_timers_stop(qp);
 	sn_rc_unblock(qp);
+	empty_hand(qp);
 	rc->req.loaded = false;
-	rc->req.resp_wr = NULL;
 	rc->resp.in = SN_C_NONE;
 	rc->resp.owed = SN_OWE_NOTHING;
 	rc->resp.postponed = 0;

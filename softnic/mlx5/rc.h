@@ -54,7 +54,7 @@ struct sn_rc_req {
 	uint32_t psn_max;	/* one past the newest ever sent */
 	uint32_t wr;		/* FIFO number of the wr being sent, or next to be */
 	uint32_t pkt;		/* its next packet */
-	bool loaded;		/* wqe is that wr's */
+	bool loaded;		/* that wr's message has begun */
 	bool rnr_wait;		/* told to wait by the peer's receive queue */
 	bool unreachable;	/* nobody there: retries come quickly */
 	bool link_lost;		/* what was in flight is gone */
@@ -63,9 +63,6 @@ struct sn_rc_req {
 	uint32_t gap_psn;	/* went back for a lost READ response to here */
 	uint32_t progress, progress_seen;
 	struct sn_timer ack_timer, rnr_timer;
-	struct sn_wqe wqe;
-	struct sn_wr *resp_wr;	/* whose data resp_wqe says where to put */
-	struct sn_wqe resp_wqe;
 };
 
 /* What the responder has to say next; the greater replaces the smaller. */
@@ -88,7 +85,8 @@ struct sn_rc_resp {
 	uint32_t postponed;	/* requests that wait for the ACK */
 	uint32_t nak_psn;
 	enum sn_event event;	/* of death; SN_EV_COMPLETION: a CQE has told it */
-	struct sn_rwqe rwqe;
+	struct sn_srq *srq;	/* where the receive WQE in use is from, or NULL */
+	uint16_t rwqe;		/* and its index */
 	uint32_t off;		/* of the current message */
 	uint64_t va;
 	uint32_t rkey, len;	/* of the current WRITE */
@@ -98,8 +96,21 @@ struct sn_rc_resp {
 	uint32_t atomic_next;
 };
 
+/*
+ * The WQEs in hand, one of a kind for the whole device: thousands of QPs that are idle should not
+ * have the room of one each. Who finds another QP's fetches its own again.
+ */
+struct sn_rc_hand {
+	const struct sn_qp *sender, *reader, *receiver;
+	struct sn_wqe send;		/* where the sender is, while it has loaded */
+	const struct sn_wr *read_wr;	/* of the reader: */
+	struct sn_wqe read;		/* says where its answer goes */
+	struct sn_rwqe receive;
+};
+
 struct sn_rc {
 	struct sn_qp *qp;
+	struct sn_rc_hand *hand;
 	struct sn_fab_dest dest;
 	bool blocked;		/* met a full ring: runs again when there is room */
 	TAILQ_ENTRY(sn_rc) blocked_link;
@@ -123,6 +134,7 @@ struct sn_rc_out {
 	uint32_t len;
 };
 int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out);
+struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic);
 /* The peer's device has not yet looked at what was sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* A fault script says that no receive WQE is to be found. */
@@ -139,6 +151,8 @@ bool sn_rc_req_run(struct sn_qp *qp);
 void sn_rc_go_back(struct sn_qp *qp);
 /* The oldest message that is not finished, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
+/* The message ends: no more of its answer is to be put anywhere. */
+void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
 /* Ends a message with an error: the QP goes to ERR when its turn comes. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
 

@@ -20,10 +20,7 @@ static void move_una(struct sn_qp *qp, uint32_t psn)
 
 static void finish(struct sn_qp *qp, struct sn_wr *wr)
 {
-	struct sn_rc_req *r = &qp->rc->req;
-
-	if (r->resp_wr == wr)
-		r->resp_wr = NULL;
+	sn_rc_put_down(qp, wr);
 	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
 }
 
@@ -129,17 +126,18 @@ static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
 /* The WQE that says where the answer goes. */
 static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 {
-	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_rc_hand *hand = qp->rc->hand;
 
-	if (r->resp_wr != wr) {
-		r->resp_wr = NULL;
-		if (!sn_sq_refetch(qp, wr, &r->resp_wqe)) {
+	if (hand->reader != qp || hand->read_wr != wr) {
+		hand->reader = NULL;
+		if (!sn_sq_refetch(qp, wr, &hand->read)) {
 			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
 			return NULL;
 		}
-		r->resp_wr = wr;
+		hand->reader = qp;
+		hand->read_wr = wr;
 	}
-	return &r->resp_wqe;
+	return &hand->read;
 }
 
 static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const void *data,

@@ -21,7 +21,13 @@ struct sn_fabric {
 	TAILQ_HEAD(, sn_rc) blocked;
 	TAILQ_HEAD(, sn_rc) later;
 	unsigned int idle;		/* polls in vain since the last of them */
+	struct sn_rc_hand hand;
 };
+
+struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic)
+{
+	return &nic->fabric->hand;
+}
 
 static void to_addr(const uint8_t gid[16], struct sn_addr *addr)
 {

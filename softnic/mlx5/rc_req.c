@@ -30,12 +30,17 @@ struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
 	return NULL;
 }
 
+void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+
+	if (hand->reader == qp && hand->read_wr == wr)
+		hand->reader = NULL;
+}
+
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
 {
-	struct sn_rc_req *r = &qp->rc->req;
-
-	if (r->resp_wr == wr)
-		r->resp_wr = NULL;
+	sn_rc_put_down(qp, wr);
 	sn_wr_done(qp, wr, syndrome, vendor, 0);
 }
 
@@ -58,7 +63,7 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
-	wr->len = r->wqe.len;
+	wr->len = qp->rc->hand->send.len;
 	wr->psn = r->psn_next;
 	wr->npsn = sn_rc_packets(qp, wr->len);
 	if (wr->opcode == SN_OP_ATOMIC_CS || wr->opcode == SN_OP_ATOMIC_FA)
@@ -73,8 +78,10 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 static bool load(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_rc_hand *hand = qp->rc->hand;
 	struct sn_wr *wr;
 
+	hand->sender = qp;
 	if ((int32_t)(r->wr - qp->wr_head) < 0)
 		r->wr = qp->wr_head;
 	for (; r->wr != qp->wr_tail; r->wr++) {
@@ -82,15 +89,38 @@ static bool load(struct sn_qp *qp)
 		if (!is_ours(wr))
 			continue;
 		r->pkt = 0;
-		r->loaded = sn_sq_refetch(qp, wr, &r->wqe);
+		r->loaded = sn_sq_refetch(qp, wr, &hand->send);
 		if (!r->loaded)
 			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
 		return r->loaded;
 	}
-	if (sn_sq_next(qp, &r->wqe) != SN_SQ_WQE)
+	if (sn_sq_next(qp, &hand->send) != SN_SQ_WQE)
 		return false;
-	begin(qp, r->wqe.wr);
+	begin(qp, hand->send.wr);
 	return true;
+}
+
+/* The message that has been loaded cannot be sent. */
+static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
+{
+	qp->rc->req.loaded = false;
+	qp->rc->req.wr++;
+	sn_rc_fail(qp, wr, syndrome, 0);
+}
+
+/* Another QP may have sent since this message was loaded. */
+static bool in_hand(struct sn_qp *qp)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_wr *wr = wr_number(qp, qp->rc->req.wr);
+
+	if (hand->sender == qp)
+		return true;
+	hand->sender = qp;
+	if (sn_sq_refetch(qp, wr, &hand->send))
+		return true;
+	give_up(qp, wr, SN_SYND_LOCAL_QP_OP);
+	return false;
 }
 
 /* Is the loaded message still to be sent? Skips what was acknowledged meanwhile. */
@@ -191,7 +221,7 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
-	const struct sn_wqe *wqe = &r->wqe;
+	const struct sn_wqe *wqe = &qp->rc->hand->send;
 	uint32_t off = r->pkt * qp->mtu;
 	bool last = r->pkt + 1 == wr->npsn;
 	unsigned int parts;
@@ -210,17 +240,17 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 /* A READ that lost the end of its answer asks for the rest only. */
 static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
-	const struct sn_rc_req *r = &qp->rc->req;
-	uint32_t off = r->pkt * qp->mtu;
+	const struct sn_wqe *wqe = &qp->rc->hand->send;
+	uint32_t off = qp->rc->req.pkt * qp->mtu;
 
 	out->opcode = SN_BTH_READ_REQUEST;
 	out->ackreq = true;
-	put_reth(out, r->wqe.raddr + off, r->wqe.rkey, wr->len - off);
+	put_reth(out, wqe->raddr + off, wqe->rkey, wr->len - off);
 }
 
 static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
-	const struct sn_wqe *wqe = &qp->rc->req.wqe;
+	const struct sn_wqe *wqe = &qp->rc->hand->send;
 	struct sn_atomiceth eth = {to_be64(wqe->raddr), to_be32(wqe->rkey),
 				   to_be64(wqe->swap_add), to_be64(wqe->compare)};
 
@@ -253,7 +283,7 @@ static void sent(struct sn_qp *qp, const struct sn_wr *wr, uint32_t psn)
 static enum sn_acc map_payload(struct sn_qp *qp, struct sn_rc_out *out, struct iovec *iov,
 			       uint8_t *flat)
 {
-	const struct sn_wqe *wqe = &qp->rc->req.wqe;
+	const struct sn_wqe *wqe = &qp->rc->hand->send;
 	uint32_t off = qp->rc->req.pkt * qp->mtu;
 	enum sn_acc acc;
 
@@ -290,9 +320,7 @@ static bool send_packet(struct sn_qp *qp)
 	else
 		data_headers(qp, wr, &out);
 	if (map_payload(qp, &out, iov, flat) != SN_ACC_OK) {
-		r->loaded = false;
-		r->wr++;
-		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
+		give_up(qp, wr, SN_SYND_LOCAL_PROT);
 		return false;
 	}
 	/*
@@ -326,7 +354,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
-		if (!may_send(qp) || !send_packet(qp))
+		if (!may_send(qp) || !in_hand(qp) || !send_packet(qp))
 			return false;
 	}
 	return true;

@@ -55,7 +55,7 @@ static void invalid_request(struct sn_qp *qp)
 /* The receive WQE in hand ends with an error CQE, which is all that the local side is told. */
 static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code code)
 {
-	sn_rq_fail(qp, &qp->rc->resp.rwqe, syndrome, 0);
+	sn_rq_fail(qp, &qp->rc->hand->receive, syndrome, 0);
 	if (qp->state != SN_QP_ERR)
 		sn_rc_die(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
 }
@@ -86,20 +86,47 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 		sn_rc_owe(qp, SN_OWE_ACK);
 }
 
+static void unusable(struct sn_qp *qp)
+{
+	if (qp->state != SN_QP_ERR)
+		sn_rc_die(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+}
+
 /* Takes a receive WQE. False: there is none, the peer is told. */
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
-	int n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &s->rwqe);
+	struct sn_rc_hand *hand = qp->rc->hand;
+	int n;
 
+	hand->receiver = qp;
+	n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &hand->receive);
+	s->rwqe = hand->receive.idx;
+	s->srq = hand->receive.srq;
 	if (n > 0)
 		return true;
 	if (n == 0) {
 		s->nak_sent = true;
 		sn_rc_owe(qp, SN_OWE_RNR);
-	} else if (qp->state != SN_QP_ERR) {
-		sn_rc_die(qp, s->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+	} else {
+		unusable(qp);
 	}
+	return false;
+}
+
+/* The one that was taken for the first packet of the message. */
+static bool in_hand(struct sn_qp *qp)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+
+	if (hand->receiver == qp)
+		return true;
+	hand->receiver = qp;
+	hand->receive.idx = qp->rc->resp.rwqe;
+	hand->receive.srq = qp->rc->resp.srq;
+	if (sn_rq_again(qp, &hand->receive) > 0)
+		return true;
+	unusable(qp);
 	return false;
 }
 
@@ -117,26 +144,25 @@ static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint
 	static const be32_t none;
 	bool has_imm = pkt->shape->parts & (SN_P_IMM | SN_P_INV);
 
-	sn_rq_done(qp, &qp->rc->resp.rwqe, completion_of(pkt), len, has_imm ? pkt->imm : none,
+	sn_rq_done(qp, &qp->rc->hand->receive, completion_of(pkt), len, has_imm ? pkt->imm : none,
 		   pkt->solicited);
 }
 
 static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
+	const struct sn_rwqe *rwqe = &qp->rc->hand->receive;
 	unsigned int parts = pkt->shape->parts;
 
-	if (parts & SN_P_FIRST) {
-		if (!take_receive(qp))
-			return;
+	if (parts & SN_P_FIRST ? !take_receive(qp) : !in_hand(qp))
+		return;
+	if (parts & SN_P_FIRST)
 		s->off = 0;
-	}
-	if (pkt->len > s->rwqe.len - s->off) {
+	if (s->off > rwqe->len || pkt->len > rwqe->len - s->off) {
 		fail_receive(qp, SN_SYND_LOCAL_LENGTH, SN_NAK_INVALID_REQUEST);
 		return;
 	}
-	if (pkt->len && sn_scatter_recv(qp, &s->rwqe, s->off, pkt->payload, pkt->len) !=
-				SN_ACC_OK) {
+	if (pkt->len && sn_scatter_recv(qp, rwqe, s->off, pkt->payload, pkt->len) != SN_ACC_OK) {
 		fail_receive(qp, SN_SYND_LOCAL_PROT, SN_NAK_REMOTE_OPERATIONAL);
 		return;
 	}

@@ -248,6 +248,24 @@ static bool follow(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg
 	return true;
 }
 
+static bool read_wqe(struct sn_nic *nic, const struct sn_srq *srq, uint16_t idx, uint8_t *raw)
+{
+	return sn_buf_copy_out(nic, &srq->buf, (uint64_t)idx * srq->stride, raw, srq->stride);
+}
+
+static int parse(struct sn_qp *qp, struct sn_rwqe *rwqe, const uint8_t *raw)
+{
+	return sn_rq_parse(qp, rwqe, raw + sizeof(struct next_seg),
+			   rwqe->srq->stride - (uint32_t)sizeof(struct next_seg));
+}
+
+int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
+{
+	uint8_t raw[2048] __attribute__((aligned(16)));
+
+	return read_wqe(qp->nic, rwqe->srq, rwqe->idx, raw) ? parse(qp, rwqe, raw) : -EIO;
+}
+
 /* Taken is not completed: until sn_rq_done() or sn_rq_fail() the WQE is the QP's, and flushed with it. */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
@@ -261,7 +279,7 @@ int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 		return fail(nic, srq);
 	if (!left(srq))
 		return 0;
-	if (!sn_buf_copy_out(nic, &srq->buf, (uint64_t)srq->next * srq->stride, raw, srq->stride))
+	if (!read_wqe(nic, srq, srq->next, raw))
 		return fail(nic, srq);
 	rwqe->idx = srq->next;
 	rwqe->srq = srq;
@@ -272,8 +290,7 @@ int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	check_limit(nic, srq);
 	if (!follow(nic, srq, (const struct next_seg *)(const void *)raw))
 		fail(nic, srq);
-	return sn_rq_parse(qp, rwqe, raw + sizeof(struct next_seg),
-			   srq->stride - (uint32_t)sizeof(struct next_seg));
+	return parse(qp, rwqe, raw);
 }
 
 void sn_srq_release(struct sn_qp *qp)

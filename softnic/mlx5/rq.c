@@ -58,13 +58,30 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 	return 1;
 }
 
+static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
+{
+	uint8_t raw[2048] __attribute__((aligned(16)));
+	uint64_t at = (rwqe->idx & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
+	const uint8_t *wqe = NULL;
+
+	if (!qp->buf.pages)
+		wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
+	if (!wqe) {
+		if (!sn_buf_copy_out(qp->nic, &qp->buf, at, raw, qp->rq_stride))
+			return -EIO;
+		wqe = raw;
+	}
+	return sn_rq_parse(qp, rwqe, wqe, qp->rq_stride);
+}
+
+int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
+{
+	return rwqe->srq ? sn_srq_again(qp, rwqe) : read_wqe(qp, rwqe);
+}
+
 /* Taken is not completed: until sn_rq_done() or sn_rq_fail() a flush ends this WQE, too. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
-	uint8_t raw[2048] __attribute__((aligned(16)));
-	const uint8_t *wqe;
-	uint64_t at;
-
 	if (qp->srq)
 		return sn_srq_next(qp, rwqe);
 	if (!qp->rq_size)
@@ -73,16 +90,9 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 		return -EIO;
 	if (qp->rq_next == qp->rq_pi)
 		return 0;
-	at = (qp->rq_next & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
-	wqe = qp->buf.pages ? NULL : sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
-	if (!wqe) {
-		if (!sn_buf_copy_out(qp->nic, &qp->buf, at, raw, qp->rq_stride))
-			return -EIO;
-		wqe = raw;
-	}
 	rwqe->idx = qp->rq_next++;
 	rwqe->srq = NULL;
-	return sn_rq_parse(qp, rwqe, wqe, qp->rq_stride);
+	return read_wqe(qp, rwqe);
 }
 
 static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)

@@ -245,8 +245,6 @@ struct sn_wr {
 	/* the wire's: */
 	uint32_t psn, npsn;	/* first PSN and how many */
 	uint32_t len;		/* message length */
-	uint32_t ssn;
-	uint32_t user;
 };
 
 /* A receive WQE, parsed. */
@@ -408,6 +406,8 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 
 /* Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
+int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /* Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. */
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 		uint32_t byte_cnt, be32_t imm, bool solicited);

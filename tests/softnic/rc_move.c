@@ -293,3 +293,45 @@ Test(rc_move, two_qps__share_the_link, .init = setup)
 	cr_assert(rig_filled(rb.data + (4u << 20), 1u << 20, 6));
 	teardown();
 }
+
+/* ---- long messages of several QPs, packet by packet in turns ---- */
+
+enum { THREE = 3, LONG = 300000, PLACE = 1 << 19 };
+
+static struct rig_qp near[THREE], away[THREE];
+
+static void setup_three(void)
+{
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	for (unsigned int i = 0; i < THREE; i++) {
+		rig_qp(&ra, &near[i]);
+		rig_qp(&rb, &away[i]);
+		rig_connect(&near[i], &away[i], NULL);
+	}
+}
+
+/* Each from, and to, a place of its own. */
+static void three_at_once(unsigned int op, const struct rig *from, const struct rig *to)
+{
+	for (unsigned int i = 0; i < THREE; i++) {
+		rig_fill(from->data + i * PLACE, LONG, i);
+		rig_recv(&away[i], rb.data + i * PLACE, LONG);
+		rig_post(&near[i], &(struct rig_wr){ .op = op, .va = ra.data + i * PLACE, .len = LONG,
+						     .raddr = rb.data + i * PLACE, .rkey = rb.key });
+	}
+	for (unsigned int i = 0; i < THREE; i++)
+		rig_ring(&near[i]);
+	for (unsigned int i = 0; i < THREE; i++) {
+		if (op == RIG_SEND)
+			cr_assert_eq(expect_ok(&rb, &ra, 2).len, LONG);
+		expect_ok(&ra, &rb, 0);
+	}
+	for (unsigned int i = 0; i < THREE; i++)
+		cr_assert(rig_filled(to->data + i * PLACE, LONG, i), "message %u", i);
+	teardown();
+}
+
+Test(rc_move, long_sends__in_turns, .init = setup_three) { three_at_once(RIG_SEND, &ra, &rb); }
+Test(rc_move, long_writes__in_turns, .init = setup_three) { three_at_once(RIG_WRITE, &ra, &rb); }
+Test(rc_move, long_reads__in_turns, .init = setup_three) { three_at_once(RIG_READ, &rb, &ra); }
