@@ -7,7 +7,8 @@
  * over n is for completions that the consumer does not count, the hidden ones of suppressed work,
  * and n endpoints with default attributes have room for theirs there. Each endpoint
  * reserves as many as it can have there at a time (m5_qp.c), and the CQ grows where there is no
- * more room (m5_resize.c), so that it is never overrun by what the consumer can not see.
+ * more room (m5_resize.c), so that it is never overrun by what the consumer can not see. One place
+ * more is kept for the CQE that ends a ring.
  */
 #include <errno.h>
 
@@ -59,7 +60,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 		return -ENOMEM;
 	new.log = m5_cq_log(entries);
 	new.mask = (1u << new.log) - 1;
-	new.room = new.mask + 1 - entries;
+	new.room = new.mask - entries;
 	new.soft = ia->inline_model ? ia->ctl->soft : NULL;
 	new.uar = ia->uar.base;
 	new.uar_page = ia->uar.page;

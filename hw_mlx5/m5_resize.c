@@ -95,7 +95,7 @@ static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t hidden)
 	unsigned int log = cq->log;
 	int err = 0;
 
-	while ((uint64_t)1 << log < entries + hidden)
+	while ((uint64_t)1 << log <= entries + hidden)
 		log++;
 	if (log > 30)
 		return -ENOSPC;
@@ -103,7 +103,7 @@ static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t hidden)
 		err = grow(evd, log);
 	if (err)
 		return err;
-	cq->room = cq->mask + 1 - (uint32_t)entries;
+	cq->room = cq->mask - (uint32_t)entries;
 	return 0;
 }
 
@@ -126,7 +126,7 @@ int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden)
 
 	pthread_mutex_lock(&ia->lock);
 	if (cq->room - cq->reserved < hidden)
-		err = make_room(evd, cq->mask + 1 - cq->room, cq->reserved + hidden);
+		err = make_room(evd, cq->mask - cq->room, cq->reserved + hidden);
 	if (!err)
 		cq->reserved += hidden;
 	pthread_mutex_unlock(&ia->lock);

@@ -39,6 +39,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x21d, 1), 1 },	/* roce */
 	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
 	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */
+	{ SN_FLD(0x221, 1), 1 },	/* cq_resize */
 	{ SN_FLD(0x222, 1), 1 },	/* cq_moderation */
 	{ SN_FLD(0x231, 1), 1 },	/* imaicl: memory windows */
 	{ SN_FLD(0x23f, 1), 1 },	/* rc */

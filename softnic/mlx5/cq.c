@@ -33,18 +33,22 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 }
 
 /* Both forms: umem numbers as DEVX demands, addresses as a kernel driver gives them. */
-static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
+static uint8_t read_ring(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;
-	uint64_t dbr = sn_get64(ctx, CQC_DBR_ADDR);
-	uint8_t status;
 
 	if (sn_get(c->in, CQ_UMEM_VALID))
-		status = sn_cmd_umem(c, &cq->buf, sn_get32(c->in, CQ_UMEM_ID),
-				     sn_get64(c->in, CQ_UMEM_OFFSET), bytes, cq->cqe_size);
-	else
-		status = sn_cmd_list(c, &cq->buf, sn_get(ctx, CQC_LOG_PAGE) + 12,
-				     sn_get(ctx, CQC_PAGE_OFFSET) * 64ull, bytes);
+		return sn_cmd_umem(c, &cq->buf, sn_get32(c->in, CQ_UMEM_ID),
+				   sn_get64(c->in, CQ_UMEM_OFFSET), bytes, cq->cqe_size);
+	return sn_cmd_list(c, &cq->buf, sn_get(ctx, CQC_LOG_PAGE) + 12,
+			   sn_get(ctx, CQC_PAGE_OFFSET) * 64ull, bytes);
+}
+
+static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
+{
+	uint64_t dbr = sn_get64(ctx, CQC_DBR_ADDR);
+	uint8_t status = read_ring(c, ctx, cq);
+
 	if (status)
 		return status;
 	if (sn_get(ctx, CQC_DBR_UMEM))
@@ -145,6 +149,41 @@ uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/*
+ * PRM "Resizing a CQ": the old ring ends with a CQE that says so, and the index runs on in the new
+ * one. What is in the old one is the driver's to move.
+ */
+static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+	struct sn_cq new = { .cqe_size = cq->cqe_size, .log_size = (uint8_t)sn_get(ctx, CQC_LOG_SIZE) };
+	uint8_t status;
+	uint32_t ci;
+
+	if (select != CQ_SEL_RING)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize: field select %#x", select);
+	if (new.log_size > 22)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_cq_size %u", new.log_size);
+	if ((sn_get(ctx, CQC_CQE_SZ) ? 128 : 64) != cq->cqe_size)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize to other CQEs");
+	if (!sn_dbr_read(c->nic, &cq->dbr, 0, &ci))
+		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: no doorbell record");
+	if (((cq->pi + 1 - ci) & 0xffffff) > UINT32_C(1) << new.log_size)
+		return sn_cmd_refuse(c, STAT_BAD_SIZE, "%u CQEs, resize to %u",
+				     (cq->pi - ci) & 0xffffff, 1u << new.log_size);
+	status = read_ring(c, ctx, &new);
+	if (status)
+		return status;
+	if (!sn_cqe_end(c->nic, cq)) {
+		sn_buf_release(&new.buf);
+		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: the ring takes no more");
+	}
+	sn_buf_release(&cq->buf);
+	cq->buf = new.buf;
+	cq->log_size = new.log_size;
+	return STAT_OK;
+}
+
 /* Moderation is accepted and has no effect: this device tells of each completion at once. */
 uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 {
@@ -153,8 +192,10 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 
 	if (!cq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+	if (sn_get(c->in, CMD_OP_MOD) == CQ_MODIFY_RESIZE)
+		return resize(c, cq, select);
 	if (sn_get(c->in, CMD_OP_MOD))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", sn_get(c->in, CMD_OP_MOD));
 	if (select & ~(uint32_t)(CQ_SEL_PERIOD | CQ_SEL_MAX_COUNT | CQ_SEL_OI))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "field select %#x", select);
 	if (select & CQ_SEL_OI)

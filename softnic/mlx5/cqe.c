@@ -105,27 +105,47 @@ static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
 }
 
+/* Where the next one goes, or NULL: the CQ takes no more. */
+static inline struct cqe64 *place(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
+
+	if (cq->error)
+		return NULL;
+	if (!has_room(nic, cq)) {
+		overrun(nic, cq);
+		return NULL;
+	}
+	/* A 128-byte entry has its descriptor in the second half. */
+	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64);
+}
+
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 {
 	struct sn_nic *nic = qp->nic;
-	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
 	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | (unsigned int)c->solicited << 1 |
 				(cq->pi >> cq->log_size & 1));
-	struct cqe64 *e;
+	struct cqe64 *e = place(nic, cq);
 
-	if (cq->error)
-		return false;
-	if (!has_room(nic, cq)) {
-		overrun(nic, cq);
-		return false;
-	}
-	/* A 128-byte entry has its descriptor in the second half. */
-	e = sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64);
 	if (!e)
 		return false;
 	fill(e, qp, c, own);
 	cq->pi = (cq->pi + 1) & 0xffffff;
 	nic->ctr.cqes++;
 	tell(nic, cq, c->solicited || is_error(c));
+	return true;
+}
+
+/* It is no completion: an armed CQ stays armed. */
+bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
+{
+	struct cqe64 *e = place(nic, cq);
+
+	if (!e)
+		return false;
+	memset(e, 0, offsetof(struct cqe64, op_own));
+	__atomic_store_n(&e->op_own, (uint8_t)((unsigned int)SN_CQE_RESIZE << 4 |
+					       (cq->pi >> cq->log_size & 1)), __ATOMIC_RELEASE);
+	cq->pi = (cq->pi + 1) & 0xffffff;
 	return true;
 }

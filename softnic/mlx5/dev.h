@@ -125,6 +125,8 @@ struct sn_cqe {
 };
 /* False: the CQ is or has just been put in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
+/* The last CQE of a ring, after which the CQ goes on in another. False as above. */
+bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_free(struct sn_nic *nic, void *cq);

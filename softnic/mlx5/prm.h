@@ -73,6 +73,7 @@ enum {
 	STAT_BAD_RES_STATE = 0x09,
 	STAT_NO_RES = 0x0f,
 	STAT_BAD_QP_STATE = 0x10,
+	STAT_BAD_SIZE = 0x40,		/* more CQEs in the CQ than fit the new size */
 	STAT_BAD_INP_LEN = 0x50,
 };
 
@@ -152,6 +153,8 @@ enum { CQC_ERROR = 0xa, CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
 enum { CQ_UMEM_OFFSET = 0x50, CQ_UMEM_ID = 0x58, CQ_MODIFY_SELECT = 0x0c };
 /* MODIFY_CQ field select, op_mod 0 */
 enum { CQ_SEL_PERIOD = 1 << 0, CQ_SEL_MAX_COUNT = 1 << 1, CQ_SEL_OI = 1 << 2 };
+/* ... and of op_mod 1, resize: size, page offset and page size are one ring's */
+enum { CQ_MODIFY_RESIZE = 1, CQ_SEL_RING = 7 };
 
 /* QPC, at AT_QPC of CREATE_QP and of the transitions */
 enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };

@@ -52,13 +52,14 @@ enum sn_opcode {
 	SN_OP_UMR = 0x25,
 };
 
-/* PRM CQE opcodes of a responder completion */
+/* PRM CQE opcodes */
 enum sn_cqe_op {
 	SN_CQE_REQ = 0,
 	SN_CQE_RESP_WR_IMM = 1,
 	SN_CQE_RESP_SEND = 2,
 	SN_CQE_RESP_SEND_IMM = 3,
 	SN_CQE_RESP_SEND_INV = 4,
+	SN_CQE_RESIZE = 5,
 	SN_CQE_REQ_ERR = 13,
 	SN_CQE_RESP_ERR = 14,
 	SN_CQE_INVALID = 15,

@@ -215,5 +215,6 @@ RIG_TEST(credit, cq_resize__within_the_ring)
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 10), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 1000), -ENOSPC);
-	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask + 1 - 10);
+	/* All but one place, where the CQE goes that ends the ring. */
+	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask - 10);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CQ that grows. The software ConnectX does not offer it, so the device is played here, by the
- * manual: it writes CQEs where its index says, answers MODIFY_CQ by a last CQE in the old ring, and
- * goes on in the new one.
+ * A CQ that grows, from each place and state. The device is played here, by the manual: it writes
+ * CQEs where its index says, answers MODIFY_CQ by a last CQE in the old ring, and goes on in the new
+ * one. Under traffic, on the software ConnectX: grow.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
