@@ -122,6 +122,9 @@ struct dap_ep_args {
 	const struct dap_ep_attr *attr;				/* or NULL: defaults */
 };
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);
+/* One of the provider's, for a request: without PZ, EVDs and QP until dap_ep_modify gives it a PZ. The
+ * reads it may have and serves are as the request will leave them open: all, and none. */
+int dap_ep_provide(struct dap_ia *ia, struct dap_ep **ep);
 int dap_ep_free(struct dap_ep *ep);
 void dap_ep_destroy(struct dap_ep *ep);
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);

@@ -39,10 +39,11 @@ int dap_ep_reset(struct dap_ep *ep);
 int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_evd *evd,
 		   uint32_t flags, struct dap_psp **psp);
 void dap_psp_free(struct dap_psp *psp);
+/* ep is NULL for one of the provider's. */
 int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, struct dap_evd *evd,
 		   struct dap_psp **rsp);
 void dap_rsp_free(struct dap_psp *rsp);
-/* ep is NULL for the request of a reserved service point. */
+/* ep is NULL where the request came with one. */
 int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size);
 void dap_cr_reject(struct dap_cr *cr);
 /* To another service point of the IA, which makes a request of its own of it. */

@@ -36,6 +36,8 @@ static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
 
 	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 || (ep->cr && ep->cr != cr))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	if (!ep->pz)			/* one of ours, as it came */
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
 	return 0;
@@ -69,6 +71,7 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 	ep->dialled = false;
 	ep->cr = NULL;
 	ep->conn = cr->conn;
+	ep->provided = false;
 	dap_ep_fsm(ep, DAP_CAUSE_ACCEPT);
 	err = ep->obj.ia->hw->qp_connect(ep);
 	if (err)
@@ -104,7 +107,7 @@ int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t
 
 /* ---- reject ---- */
 
-/* The endpoint of a reserved service point is the consumer's again. */
+/* The endpoint that the consumer reserved is its own again, one of ours is gone. */
 static void cr_free(struct dap_cr *cr)
 {
 	struct dap_ep *ep = cr->ep;
@@ -114,6 +117,8 @@ static void cr_free(struct dap_cr *cr)
 		ep->cr = NULL;
 		dap_ep_fsm(ep, DAP_CAUSE_REJECT);
 		pthread_mutex_unlock(&ep->lock);
+		if (ep->provided)
+			dap_ep_destroy(ep);
 	}
 	dap_obj_free(cr);
 }

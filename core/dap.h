@@ -275,7 +275,9 @@ struct dap_ep {
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
 	uint32_t state;			/* enum dap_ep_state: written by ep_fsm.c only; atomic reads */
-	bool has_qp;
+	bool has_qp;			/* not while it has no PZ */
+	bool attached;			/* recv_evd and request_evd know it */
+	bool provided;			/* made for a request, not yet accepted: not the consumer's */
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
 	struct dap_srq *srq;
@@ -308,12 +310,14 @@ struct dap_srq {
 	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
 };
 
+enum { DAP_PSP_PROVIDER = 1 };	/* psp_flags: requests come with an endpoint */
+
 struct dap_psp {			/* also the RSP: type tells */
 	struct dap_obj obj;
 	uint64_t conn_qual;
 	struct dap_evd *evd;
 	uint32_t psp_flags;
-	struct dap_ep *ep;		/* RSP only */
+	struct dap_ep *ep;		/* RSP only, until its request */
 	struct dap_cm_listener *listener;
 	uint32_t refs;
 };
@@ -321,7 +325,7 @@ struct dap_psp {			/* also the RSP: type tells */
 struct dap_cr {
 	struct dap_obj obj;
 	struct dap_obj *sp;
-	struct dap_ep *ep;		/* RSP, or PSP that made the endpoint */
+	struct dap_ep *ep;		/* of an RSP, or made by the PSP */
 	struct dap_cm_conn *conn;
 	struct dap_path remote_path;
 	struct sockaddr_in remote_addr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: their life. Each has a queue pair from the start, so that receives can be posted. */
+/* Endpoints: their life. Each has a queue pair as soon as it has a PZ, so that receives can be posted:
+ * those of the consumer's from the start. */
 #include <string.h>
 
 #include "core/conn.h"
@@ -7,22 +8,27 @@
 
 static void detach(struct dap_evd *evd)
 {
-	bool internal = evd->internal;
+	bool internal;
 
+	if (!evd)
+		return;
+	internal = evd->internal;
 	dap_evd_remove_stream(evd);
 	if (internal)
 		dap_evd_destroy(evd);
 }
 
-/* The adapter needs a completion queue even where the consumer wants no events. */
-static int attach(struct dap_ia *ia, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
+/* A QP needs a completion queue even where the consumer wants no events. */
+static int attach(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
 		  struct dap_evd **out)
 {
 	bool internal = !evd;
 	int err = 0;
 
+	if (internal && !ep->pz)
+		return 0;
 	if (internal) {
-		err = dap_evd_create(ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, NULL,
+		err = dap_evd_create(ep->obj.ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, NULL,
 				     &evd);
 		if (err)
 			return err;
@@ -36,28 +42,42 @@ static int attach(struct dap_ia *ia, struct dap_evd *evd, uint32_t flags, uint32
 	return err;
 }
 
-int dap_ep_attach(struct dap_ep *ep)
+static int create_qp(struct dap_ep *ep)
 {
-	struct dap_ia *ia = ep->obj.ia;
-	/* SOLICITED is of receives: for requests it says only what may be posted. */
-	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
-	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
-	int err = attach(ia, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
+	const struct dap_hw *hw = ep->obj.ia->hw;
+	int err = hw->qp_create(ep);
 
 	if (err)
-		return err;
-	err = attach(ia, ep->request_evd, request_flags, ep->attr.max_request_dtos,
-		     &ep->request_evd);
-	if (err)
-		goto detach_recv;
-	err = ia->hw->qp_create(ep);
+		return dap_err_from_errno(err);
+	err = hw->qp_address(ep);
 	if (err) {
-		err = dap_err_from_errno(err);
-		goto detach_request;
+		hw->qp_destroy(ep);
+		return dap_err_from_errno(err);
 	}
+	ep->local_qual = ep->local_path.qpn;
 	ep->has_qp = true;
 	if (ep->srq)
 		dap_srq_join(ep->srq, ep);
+	return 0;
+}
+
+int dap_ep_attach(struct dap_ep *ep)
+{
+	/* SOLICITED is of receives: for requests it says only what may be posted. */
+	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
+	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
+	int err = attach(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
+
+	if (err)
+		return err;
+	err = attach(ep, ep->request_evd, request_flags, ep->attr.max_request_dtos,
+		     &ep->request_evd);
+	if (err)
+		goto detach_recv;
+	err = ep->pz ? create_qp(ep) : 0;
+	if (err)
+		goto detach_request;
+	ep->attached = true;
 	return 0;
 
 detach_request:
@@ -85,12 +105,13 @@ static void destroy_qp(struct dap_ep *ep)
 
 void dap_ep_detach(struct dap_ep *ep)
 {
-	if (!ep->has_qp)
+	if (!ep->attached)
 		return;
-	if (ep->srq)
+	if (ep->has_qp && ep->srq)
 		dap_srq_leave(ep->srq, ep);
-	destroy_qp(ep);
-	ep->has_qp = false;
+	if (ep->has_qp)
+		destroy_qp(ep);
+	ep->attached = ep->has_qp = false;
 	detach(ep->recv_evd);
 	detach(ep->request_evd);
 }
@@ -107,20 +128,29 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	return dap_ep_attr_check(ep->obj.ia, &ep->attr);
 }
 
-int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **out)
+static struct dap_ep *alloc(struct dap_ia *ia)
 {
 	struct dap_ep *ep = dap_obj_alloc(DAP_EP, ia);
+
+	if (!ep)
+		return NULL;
+	pthread_mutex_init(&ep->lock, NULL);
+	ep->local_addr = ia->caps.address;
+	return ep;
+}
+
+int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **out)
+{
+	struct dap_ep *ep = alloc(ia);
 	int err;
 
 	if (!ep)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	pthread_mutex_init(&ep->lock, NULL);
 	ep->pz = args->pz;
 	ep->srq = args->srq;
 	ep->recv_evd = args->recv_evd;
 	ep->request_evd = args->request_evd;
 	ep->connect_evd = args->connect_evd;
-	ep->local_addr = ia->caps.address;
 	if (ep->srq)
 		dap_srq_hold(ep->srq);
 	err = set_attr(ep, args->attr);
@@ -140,6 +170,22 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 	return 0;
 }
 
+int dap_ep_provide(struct dap_ia *ia, struct dap_ep **out)
+{
+	struct dap_ep *ep = alloc(ia);
+
+	if (!ep)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	ep->provided = true;
+	dap_ep_attr_default(ia, &ep->attr);
+	ep->attr.max_rdma_read_in = 0;
+	ep->attr.max_rdma_read_out = ia->caps.max_rdma_read_out;
+	ep->attached = true;
+	dap_ep_fsm_init(ep);
+	*out = ep;
+	return 0;
+}
+
 void dap_ep_destroy(struct dap_ep *ep)
 {
 	dap_conn_ep_release(ep);
@@ -148,7 +194,8 @@ void dap_ep_destroy(struct dap_ep *ep)
 		dap_srq_drop(ep->srq);
 	if (ep->connect_evd)
 		dap_evd_unfeed(ep->connect_evd);
-	dap_pz_drop(ep->pz);
+	if (ep->pz)
+		dap_pz_drop(ep->pz);
 	dap_obj_free(ep);
 }
 

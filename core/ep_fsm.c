@@ -34,7 +34,7 @@ static const int8_t next_state[DAP_CAUSES][DAP_EP_STATES] = {
 	ROW(RESERVE,             RSV, NO,  NO,  NO,  NO,  NO,  NO,  NO,  NO),
 	ROW(UNRESERVE,           NO,  UNC, NO,  NO,  NO,  NO,  NO,  NO,  NO),
 	ROW(REQUEST,             NO,  PAS, NO,  NO,  NO,  NO,  NO,  NO,  NO),
-	ROW(TENTATIVE,           TEN, NO,  NO,  NO,  NO,  NO,  NO,  NO,  NO),
+	ROW(TENTATIVE,           TEN, TEN, NO,  NO,  NO,  NO,  NO,  NO,  NO),
 	ROW(ACCEPT,              CPL, NO,  CPL, CPL, NO,  NO,  NO,  NO,  NO),
 	ROW(REJECT,              NO,  NO,  UNC, UNC, NO,  NO,  NO,  NO,  NO),
 	ROW(ESTABLISHED,         NO,  NO,  NO,  NO,  CON, CON, NO,  NO,  NO),

@@ -6,8 +6,8 @@
 #include "core/api.h"
 #include "core/hw.h"
 
-/* Joins the EVDs, making internal ones where the consumer gave none, and creates the QP. On failure
- * recv_evd and request_evd are unspecified. */
+/* Joins the EVDs, making internal ones where the consumer gave none, and creates the QP. Without a PZ
+ * it only joins those that there are. On failure recv_evd and request_evd are unspecified. */
 int dap_ep_attach(struct dap_ep *ep);
 /* Undoes it; completions not yet dequeued are gone. recv_evd and request_evd are left dangling. */
 void dap_ep_detach(struct dap_ep *ep);

@@ -120,7 +120,7 @@ static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
 
 	if (err)
 		return err;
-	if (!ep->has_qp || !same_qp(&from, &to))
+	if (!ep->attached || !same_qp(&from, &to))
 		err = remake(ep, &to);
 	else
 		ep->attr = to.attr;
@@ -128,7 +128,8 @@ static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
 		return err;
 	if (to.pz != from.pz) {
 		dap_pz_hold(to.pz);
-		dap_pz_drop(from.pz);
+		if (from.pz)
+			dap_pz_drop(from.pz);
 	}
 	if (change->set & DAP_EP_SET_CONNECT_EVD)
 		move_connect_evd(ep, change->connect_evd);

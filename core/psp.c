@@ -4,6 +4,9 @@
  * endpoint and has one request: then it listens no more and has let go of both endpoint and EVD.
  * Its handle stays good until it is freed, as consumers expect, but is in nobody's way: see
  * dap_sp_spent.
+ *
+ * Where the consumer wants it, or reserves no endpoint of its own, the request gets one of ours. It
+ * is no more than an object until dat_ep_modify(3) gives it a PZ: a stranger who asks costs no QP.
  */
 #include "core/conn_int.h"
 
@@ -72,12 +75,22 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 	return err;
 }
 
+/* The consumer's has its state again, ours is gone. */
+static void unreserve(struct dap_ep *ep)
+{
+	ep_cause(ep, DAP_CAUSE_UNRESERVE);
+	if (ep->provided)
+		dap_ep_destroy(ep);
+}
+
 int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, struct dap_evd *evd,
 		   struct dap_psp **out)
 {
 	struct dap_psp *rsp;
-	int err = ep_cause(ep, DAP_CAUSE_RESERVE);
+	int err = ep ? 0 : dap_ep_provide(ia, &ep);
 
+	if (!err)
+		err = ep_cause(ep, DAP_CAUSE_RESERVE);
 	if (err)
 		return err;
 	rsp = sp_alloc(DAP_RSP, ia, evd);
@@ -100,7 +113,7 @@ int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, str
 err_free_rsp:
 	sp_free(rsp);
 err_unreserve:
-	ep_cause(ep, DAP_CAUSE_UNRESERVE);
+	unreserve(ep);
 	return err;
 }
 
@@ -117,7 +130,7 @@ void dap_rsp_free(struct dap_psp *rsp)
 	pthread_mutex_unlock(&rsp_lock);
 	if (listener) {
 		dap_cm_unlisten(listener);
-		ep_cause(ep, DAP_CAUSE_UNRESERVE);
+		unreserve(ep);
 	}
 	dap_cm_sync(rsp->obj.ia->cm);
 	sp_free(rsp);
@@ -159,21 +172,55 @@ static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 	return dap_evd_post(sp->evd, &ev);
 }
 
+/* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) that is to serve as many
+ * reads as the peer may have outstanding, and to have no more of them than it serves. */
+static void match(struct dap_ep *ep, const struct dap_path *peer)
+{
+	uint32_t in = peer->rd_out, most = ep->obj.ia->caps.max_rdma_read_in;
+
+	if (in > most)
+		in = most;
+	if (ep->attr.max_rdma_read_in < in)
+		ep->attr.max_rdma_read_in = in;
+	if (ep->attr.max_rdma_read_out > peer->rd_in)
+		ep->attr.max_rdma_read_out = peer->rd_in;
+}
+
 /* The consumer may accept as soon as it has the event: the endpoint's lock keeps it waiting until
  * the endpoint is in the state for it. */
-static int deliver_reserved(struct dap_psp *rsp, struct dap_ep *ep, struct dap_cr *cr)
+static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr)
 {
+	enum dap_ep_cause cause = ep->provided ? DAP_CAUSE_TENTATIVE : DAP_CAUSE_REQUEST;
 	int err = -1;
 
 	cr->ep = ep;
 	pthread_mutex_lock(&ep->lock);
-	if (dap_ep_fsm_next(dap_ep_state(ep), DAP_CAUSE_REQUEST) >= 0)
-		err = post_request(rsp, cr);
+	if (dap_ep_fsm_next(dap_ep_state(ep), cause) >= 0)
+		err = post_request(sp, cr);
 	if (!err) {
 		ep->cr = cr;
-		dap_ep_fsm(ep, DAP_CAUSE_REQUEST);
+		ep->remote_addr = cr->remote_addr;
+		ep->remote_qual = cr->remote_port_qual;
+		if (ep->provided)
+			match(ep, &cr->remote_path);
+		dap_ep_fsm(ep, cause);
 	}
 	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+static int deliver_public(struct dap_psp *psp, struct dap_cr *cr)
+{
+	struct dap_ep *ep;
+	int err;
+
+	if (!(psp->psp_flags & DAP_PSP_PROVIDER))
+		return post_request(psp, cr);
+	if (dap_ep_provide(psp->obj.ia, &ep))
+		return -1;
+	err = deliver_with(psp, ep, cr);
+	if (err)
+		dap_ep_destroy(ep);
 	return err;
 }
 
@@ -182,10 +229,10 @@ int dap_sp_deliver(struct dap_psp *sp, struct dap_cr *cr)
 	int err = -1;
 
 	if (sp->obj.type == DAP_PSP)
-		return post_request(sp, cr);
+		return deliver_public(sp, cr);
 	pthread_mutex_lock(&rsp_lock);
 	if (sp->listener)
-		err = deliver_reserved(sp, sp->ep, cr);
+		err = deliver_with(sp, sp->ep, cr);
 	if (!err) {
 		dap_cm_unlisten(sp->listener);
 		dap_evd_unfeed(sp->evd);

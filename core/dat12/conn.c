@@ -6,6 +6,8 @@
 #include "core/conn.h"
 #include "core/dat12/slots.h"
 
+_Static_assert(DAP_PSP_PROVIDER == (int)DAT_PSP_PROVIDER_FLAG, "flags are DAT's");
+
 /* ---- what connect, dup_connect and accept share ---- */
 
 /* n: the position of the size; the data follow it. */
@@ -133,9 +135,7 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, 
 		return dap12_bad_arg(2);
 	if (!evd)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);
-	if (flags == DAT_PSP_PROVIDER_FLAG)	/* attribute ep_creator: never */
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	if (flags != DAT_PSP_CONSUMER_FLAG)
+	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return dap12_bad_arg(4);
 	if (!out)
 		return dap12_bad_arg(5);
@@ -200,7 +200,7 @@ DAT_RETURN dap12_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 
 	if (!ia)
 		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
-	if (!ep)		/* nor do we make one for who has none: attribute ep_creator */
+	if (!ep && ep_handle != DAT_HANDLE_NULL)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!evd)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);

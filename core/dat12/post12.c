@@ -80,6 +80,8 @@ static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLE
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (ep->srq)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
+	if (!ep->pz)			/* no memory is in the zone that it has not */
+		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	return ep->obj.ia->validate ? check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE) : 0;

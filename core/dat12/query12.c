@@ -76,7 +76,7 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.is_thread_safe = ia->threadsafe ? DAT_TRUE : DAT_FALSE,
 		.max_private_data_size = DAP_MAX_PRIVATE_DATA,
 		.supports_multipath = DAT_FALSE,
-		.ep_creator = DAT_PSP_CREATES_EP_NEVER,
+		.ep_creator = DAT_PSP_CREATES_EP_IFASKED,
 		.pz_support = DAT_PZ_UNIQUE,
 		.optimal_buffer_alignment = ia->caps.optimal_alignment,
 		.srq_supported = srq ? DAT_TRUE : DAT_FALSE,

@@ -29,8 +29,6 @@ Test(sp, psp_create__arguments)
 		   DAT_INVALID_HANDLE);		/* not for requests */
 	assert_ret(dat_psp_create(b.ia, conn_qual(), a.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
 		   DAT_INVALID_HANDLE);		/* another IA's */
-	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp),
-		   DAT_MODEL_NOT_SUPPORTED);
 	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, (DAT_PSP_FLAGS)7, &psp),
 		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_CONSUMER_FLAG, NULL),

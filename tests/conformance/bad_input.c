@@ -80,7 +80,8 @@ static bool null_is_none(const struct trial *t)
 	static const char *const names[] = { "cno_handle", "recv_evd_handle", "request_evd_handle",
 					     "connect_evd_handle" };
 
-	if (!strcmp(t->c->name, "dat_cr_accept"))	/* the provider may have made it */
+	/* The provider has made it, or makes one. */
+	if (!strcmp(t->c->name, "dat_cr_accept") || !strcmp(t->c->name, "dat_rsp_create"))
 		return !strcmp(t->p->name, "ep_handle");
 	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or is asked to */
 		return !strcmp(t->p->name, "ep_handle") &&

@@ -13,13 +13,15 @@
 #define D DAT_EP_STATE_DISCONNECTED
 #define R DAT_EP_STATE_RESERVED
 #define P DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
+#define T DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING
 
-enum { STATES = 8, STAYS = -1, NO = -2, GONE = -3 };	/* NO: INVALID_STATE, and stays */
+enum { STATES = 9, STAYS = -1, NO = -2, GONE = -3 };	/* NO: INVALID_STATE, and stays */
 
-static const DAT_EP_STATE states[STATES] = { U, R, P, A, M, C, G, D };
+static const DAT_EP_STATE states[STATES] = { U, R, P, T, A, M, C, G, D };
 static const char *const names[STATES] = {
-	"UNCONNECTED", "RESERVED", "PASSIVE_CONNECTION_PENDING", "ACTIVE_CONNECTION_PENDING",
-	"COMPLETION_PENDING", "CONNECTED", "DISCONNECT_PENDING", "DISCONNECTED",
+	"UNCONNECTED", "RESERVED", "PASSIVE_CONNECTION_PENDING", "TENTATIVE_CONNECTION_PENDING",
+	"ACTIVE_CONNECTION_PENDING", "COMPLETION_PENDING", "CONNECTED", "DISCONNECT_PENDING",
+	"DISCONNECTED",
 };
 
 struct row {
@@ -46,7 +48,10 @@ static void one_cell(const struct row *row, int i)
 	DAT_RETURN ret;
 	struct bring b;
 
-	bring(&b, states[i]);
+	if (!bring(&b, states[i])) {
+		bring_done(&b);
+		return;
+	}
 	ret = row->call ? row->call(&b) : modify(&b, row->mask);
 	if (!is(ret, want))
 		conform_fail(__FILE__, __LINE__, "in %s: %s (0x%08x)", names[i],
@@ -200,38 +205,39 @@ static DAT_RETURN watermark_it(struct bring *b)
 	STATEMENT_ROW(name_##__in_each_state, page_, DESCRIPTION, all_cells, &name_##_row)
 
 /* clang-format off */
-/*                                             UNC    RSV    PAS    ACT    CPL    CON    DSP    DIS */
-ROW(ep_connect, dat_ep_connect, connect_it,    A,     NO,    NO,    NO,    NO,    NO,    NO,    NO);
+/*                                             UNC    RSV    PAS    TEN    ACT    CPL    CON    DSP    DIS */
+ROW(ep_connect, dat_ep_connect, connect_it,    A,     NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO);
 ROW(ep_dup_connect, dat_ep_dup_connect, dup_connect_it,
-					       A,     NO,    NO,    NO,    NO,    NO,    NO,    NO);
-ROW(rsp_create, dat_rsp_create, reserve_it,    R,     NO,    NO,    NO,    NO,    NO,    NO,    NO);
-ROW(cr_accept, dat_cr_accept, accept_it,       M,     NO,    NO,    NO,    NO,    NO,    NO,    NO);
+					       A,     NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO);
+ROW(rsp_create, dat_rsp_create, reserve_it,    R,     NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO);
+ROW(cr_accept, dat_cr_accept, accept_it,       M,     NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO);
 ROW(ep_disconnect_graceful, dat_ep_disconnect, leave_gracefully,
-					       NO,    NO,    NO,    D,     D,     G,     STAYS, STAYS);
+					       NO,    NO,    NO,    NO,    D,     D,     G,     STAYS, STAYS);
 ROW(ep_disconnect_abrupt, dat_ep_disconnect, leave_abruptly,
-					       NO,    NO,    NO,    D,     D,     D,     D,     STAYS);
-ROW(ep_reset, dat_ep_reset, reset_it,          STAYS, NO,    NO,    NO,    NO,    NO,    NO,    U);
-ROW(ep_free, dat_ep_free, free_it,             GONE,  NO,    NO,    GONE,  GONE,  GONE,  GONE,  GONE);
-ROW(ep_post_recv, dat_ep_post_recv, recv_it,   STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
-ROW(ep_post_send, dat_ep_post_send, send_it,   NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
+					       NO,    NO,    NO,    NO,    D,     D,     D,     D,     STAYS);
+ROW(ep_reset, dat_ep_reset, reset_it,          STAYS, NO,    NO,    NO,    NO,    NO,    NO,    NO,    U);
+ROW(ep_free, dat_ep_free, free_it,             GONE,  NO,    NO,    NO,    GONE,  GONE,  GONE,  GONE,  GONE);
+ROW(ep_post_recv, dat_ep_post_recv, recv_it,   STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+ROW(ep_post_send, dat_ep_post_send, send_it,   NO,    NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
 ROW(ep_post_rdma_read, dat_ep_post_rdma_read, read_it,
-					       NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
+					       NO,    NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
 ROW(ep_post_rdma_write, dat_ep_post_rdma_write, write_it,
-					       NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
-ROW(rmr_bind, dat_rmr_bind, bind_it,           NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
-ROW(ep_query, dat_ep_query, query_it,          STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+					       NO,    NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
+ROW(rmr_bind, dat_rmr_bind, bind_it,           NO,    NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS);
+ROW(ep_query, dat_ep_query, query_it,          STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 ROW(ep_get_status, dat_ep_get_status, status_of_it,
-					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 ROW(ep_recv_query, dat_ep_recv_query, recv_query_it,
-					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 ROW(ep_set_watermark, dat_ep_set_watermark, watermark_it,
-					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 /* clang-format on */
 
-/* What may be modified until a connection is asked for or accepted; the PZ not even so long. */
+/* What may be modified until a connection is asked for or accepted; the PZ not even so long, but of
+ * an endpoint that the provider made. */
 #define MODIFY(name_, bit, reserved, passive)                                                      \
 	static const struct row name_##_row = {                                                    \
-		NULL, DAT_EP_FIELD_##bit, { STAYS, reserved, passive, NO, NO, NO, NO, NO }         \
+		NULL, DAT_EP_FIELD_##bit, { STAYS, reserved, passive, STAYS, NO, NO, NO, NO, NO }  \
 	};                                                                                         \
 	STATEMENT_ROW(ep_modify_##name_##__in_each_state, dat_ep_modify, DESCRIPTION, all_cells,   \
 		      &name_##_row)
@@ -261,6 +267,19 @@ STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)
 
 	bring(&b, P);
 	must(dat_cr_accept(b.cr, b.s.ep, 0, NULL));
+	took_conn(&b.s, b.s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	same(state_of(b.s.ep), C);
+	bring_done(&b);
+}
+
+/* As is that of a Public one whose provider made the endpoint. */
+STATEMENT(cr_accept__in_tentative_connection_pending, dat_cr_accept, DESCRIPTION)
+{
+	struct bring b;
+
+	if (!bring(&b, T))
+		skip("ep_creator is NEVER: dat_psp_create answers MODEL_NOT_SUPPORTED");
+	must(dat_cr_accept(b.cr, DAT_HANDLE_NULL, 0, NULL));
 	took_conn(&b.s, b.s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	same(state_of(b.s.ep), C);
 	bring_done(&b);

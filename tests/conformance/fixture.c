@@ -180,6 +180,25 @@ DAT_CR_HANDLE side_request(struct side *s)
 	return ev.event_data.cr_arrival_event_data.cr_handle;
 }
 
+DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM p;
+
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+	return p.local_ep_handle;
+}
+
+void give_all(struct side *s, DAT_EP_HANDLE ep)
+{
+	const DAT_EP_PARAM p = {
+		.pz_handle = s->pz, .recv_evd_handle = s->recv_evd,
+		.request_evd_handle = s->req_evd, .connect_evd_handle = s->conn_evd,
+	};
+
+	must(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+			   DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE, &p));
+}
+
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev;
@@ -246,6 +265,17 @@ static void be_asked(struct bring *b)
 	b->cr = side_request(&b->s);
 }
 
+static void be_provided(struct bring *b)
+{
+	DAT_PSP_HANDLE psp;
+
+	must(dat_psp_create(b->s.ia, some_qual(0), b->s.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp));
+	must(dial(b->peer.ep, &b->s, some_qual(0), SOON));
+	b->cr = side_request(&b->s);
+	b->s.ep = ep_of(b->cr);
+	give_all(&b->s, b->s.ep);
+}
+
 static void be_dialling(struct bring *b)
 {
 	side_listen(&b->peer);
@@ -287,17 +317,21 @@ static void complete_never(struct bring *b)
 	must(dat_cr_accept(b->cr, b->s.ep, 0, NULL));
 }
 
-void bring(struct bring *b, DAT_EP_STATE state)
+bool bring(struct bring *b, DAT_EP_STATE state)
 {
 	memset(b, 0, sizeof(*b));
 	if (state == DAT_EP_STATE_COMPLETION_PENDING)
 		same(th_spawn(&b->child, dial_when_told, NULL), 0);
 	side_open(&b->s);
 	side_open_peer(&b->peer);
+	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
+	    b->s.attr.ep_creator == DAT_PSP_CREATES_EP_NEVER)
+		return false;
 	switch (state) {
 	case DAT_EP_STATE_UNCONNECTED: break;
 	case DAT_EP_STATE_RESERVED: reserve(b); break;
 	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING: be_asked(b); break;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING: be_provided(b); break;
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: be_dialling(b); break;
 	case DAT_EP_STATE_COMPLETION_PENDING: complete_never(b); break;
 	case DAT_EP_STATE_CONNECTED: join(&b->s, b->s.ep, &b->peer, b->peer.ep); break;
@@ -308,6 +342,7 @@ void bring(struct bring *b, DAT_EP_STATE state)
 		took_conn(&b->s, b->s.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
 	same(state_of(b->s.ep), state);
+	return true;
 }
 
 void bring_done(struct bring *b)

@@ -63,6 +63,8 @@ DAT_CONN_QUAL some_qual(int i);		/* of this process, 0 <= i < 16 */
 DAT_RETURN dial(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_RETURN dial_with(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, const void *pd, int len);
 DAT_CR_HANDLE side_request(struct side *s);
+DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);		/* that it came with, or null */
+void give_all(struct side *s, DAT_EP_HANDLE ep);	/* the PZ and the EVDs of the side */
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
 void two_open(struct side *a, struct side *b);		/* a has dialled b */
@@ -76,10 +78,12 @@ bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 struct bring {
 	struct side s, peer;
 	struct th_child child;
-	DAT_CR_HANDLE cr;		/* PASSIVE_CONNECTION_PENDING */
+	DAT_CR_HANDLE cr;		/* PASSIVE_, TENTATIVE_CONNECTION_PENDING */
 	DAT_RSP_HANDLE rsp;		/* RESERVED, PASSIVE_CONNECTION_PENDING */
 };
-void bring(struct bring *b, DAT_EP_STATE state);
+/* False only where the provider makes no endpoints: TENTATIVE_CONNECTION_PENDING, whose s->ep is one
+ * of the provider's. */
+bool bring(struct bring *b, DAT_EP_STATE state);
 void bring_done(struct bring *b);
 
 /* ---- posts and events ---- */

@@ -81,33 +81,6 @@ STATEMENT(psp_create__evd_for_other_streams, dat_psp_create, RETURNS)
 	side_close(&s);
 }
 
-STATEMENT(psp_create__provider_makes_the_endpoint, dat_psp_create, DESCRIPTION)
-{
-	DAT_PSP_HANDLE psp;
-	DAT_CR_PARAM p;
-	DAT_CR_HANDLE cr;
-	DAT_CONN_QUAL qual;
-	struct side a, b;
-
-	side_open(&a);
-	side_open_peer(&b);
-	if (b.attr.ep_creator == DAT_PSP_CREATES_EP_NEVER) {
-		must_be(DAT_MODEL_NOT_SUPPORTED,
-			listen_on(&b, some_qual(3), DAT_PSP_PROVIDER_FLAG, &psp));
-		must_be(DAT_MODEL_NOT_SUPPORTED,
-			dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp));
-		skip("ep_creator is NEVER: dat_psp_create answers MODEL_NOT_SUPPORTED");
-	}
-	must(listen_on(&b, some_qual(3), DAT_PSP_PROVIDER_FLAG, &psp));
-	must(dial(a.ep, &b, some_qual(3), SOON));
-	cr = side_request(&b);
-	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
-	check(p.local_ep_handle != DAT_HANDLE_NULL);
-	same(state_of(p.local_ep_handle), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-	must(dat_cr_reject(cr));
-	two_close(&a, &b);
-}
-
 STATEMENT(psp_create__requests_go_to_their_qualifier, dat_psp_create, DESCRIPTION)
 {
 	DAT_PSP_HANDLE psp[4];

@@ -23,7 +23,7 @@ static const int want[DAP_EP_STATES][DAP_CAUSES] = {
 /* connect reserve unreserve request tentative accept reject established failed graceful abrupt
  * ended broken reset free */
 [U] = { A, R, x, x, T, M, x, x, x, x, x, x, x, U, U },
-[R] = { x, x, U, P, x, x, x, x, x, x, x, x, x, x, x },
+[R] = { x, x, U, P, T, x, x, x, x, x, x, x, x, x, x },
 [P] = { x, x, x, x, x, M, U, x, x, x, x, x, x, x, x },
 [T] = { x, x, x, x, x, M, U, x, x, x, x, x, x, x, x },
 [A] = { x, x, x, x, x, x, x, C, D, D, D, x, D, x, D },
