@@ -89,6 +89,25 @@ STATEMENT(cno_create__bad_arguments, dat_cno_create, RETURNS)
 	side_close(&s);
 }
 
+/* The pages call an agent invalid and do not say which: data for no function can be no other. */
+STATEMENT(cno_modify_agent__data_without_a_function, dat_cno_modify_agent, RETURNS)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &agent };
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM p;
+	struct side s;
+
+	side_open(&s);
+	must(dat_cno_create(s.ia, no_agent, &cno));
+	if (is(tried(dat_cno_modify_agent(cno, agent)), DAT_SUCCESS))
+		skip("to this provider it is an agent, which the page leaves to it");
+	must_be(DAT_INVALID_PARAMETER, dat_cno_modify_agent(cno, agent));
+	must(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &p));
+	check(!p.agent.instance_data && !p.agent.proxy_agent_func);
+	must_be(DAT_INVALID_PARAMETER, dat_cno_create(s.ia, agent, &cno));
+	side_close(&s);
+}
+
 STATEMENT(cno_wait__triggered_by_an_event, dat_cno_wait, DESCRIPTION)
 {
 	DAT_EVD_HANDLE evd, by;

@@ -3,7 +3,14 @@
  * Calls that need memory, with each of their allocations failing in turn: the call says so, and
  * does what it should as soon as there is memory.
  */
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/conformance/fixture.h"
 
@@ -240,3 +247,81 @@ ROW(rsp_create, make_rsp, free_rsp);
 ROW(ep_connect, connect_it, disconnect_it);
 ROW(ep_dup_connect, dup_connect_it, disconnect_it);
 ROW(srq_create, make_srq, free_srq);
+
+/* ---- qualifiers ---- */
+
+#define PORTS 64512		/* that are for everybody: from 1024 */
+
+/* A network in which nobody is disturbed. */
+static bool has_own_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int sock, up;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	up = ioctl(sock, SIOCSIFFLAGS, &lo);
+	close(sock);
+	return !up;
+}
+
+struct share {			/* of the ports, for one process */
+	unsigned int first, n;
+};
+
+static int hold_ports(int sock, void *arg)
+{
+	const struct share *share = arg;
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	for (unsigned int i = 0; i < share->n; i++) {
+		struct sockaddr_in any = { .sin_family = AF_INET,
+					   .sin_port = htons((uint16_t)(share->first + i)) };
+		int held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (held < 0 || bind(held, (struct sockaddr *)&any, sizeof(any)))
+			return 1;
+	}
+	th_send(sock, "", 1);
+	th_recv(sock, &limit, 1);
+	return 0;
+}
+
+/* One process may not have so many descriptors. */
+static void take_all_ports(void)
+{
+	static struct th_child child[256];
+	struct rlimit limit;
+	unsigned int each, n = 0;
+	char held;
+
+	same(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	each = limit.rlim_max > PORTS ? PORTS : (unsigned int)limit.rlim_max - 64;
+	for (unsigned int at = 0; at < PORTS && n < 256; at += each, n++) {
+		struct share share = { 1024 + at, PORTS - at < each ? PORTS - at : each };
+
+		same(th_spawn(&child[n], hold_ports, &share), 0);
+	}
+	while (n--)
+		same(th_recv(child[n].sock, &held, 1), 0);
+}
+
+STATEMENT(psp_create_any__all_qualifiers_taken, dat_psp_create_any, RETURNS)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_RETURN ret;
+
+	if (!has_own_network())
+		skip("a test may not have a network of its own here, all of whose ports it can take");
+	take_all_ports();
+	side_open(&s);
+	ret = tried(dat_psp_create_any(s.ia, &qual, s.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	if (is(ret, DAT_SUCCESS))
+		skip("qualifiers are no TCP ports: there are more of them than can be taken");
+	same(DAT_GET_TYPE(ret), DAT_CONN_QUAL_UNAVAILABLE);
+	side_free(&s);
+}
