@@ -59,7 +59,10 @@ LIBDAT_SRC := $(call src,core/libdat)
 CORE_SRC := $(call src,core core/dat12)
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-M5_SRC := $(filter-out $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs%),$(call src,hw_mlx5))
+M5_SRC := $(filter-out %/m5_hot20.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs%),$(call src,hw_mlx5))
+# What the two API levels do not have as one object: the fronts are compiled for each of them.
+DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c
+SHARED20_SRC = $(filter-out core/dat12/% %/m5_hot12.c,$(CORE_SRC) $(M5_SRC) $(SN_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs))
 RUN_SRC := $(call with_verbs,$(call src,softnic/run))
@@ -81,16 +84,24 @@ LIBDAT := $(if $(LIBDAT_SRC),$(O)/lib/libdat.so.1)
 ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_mlx5.a) \
 	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
+PROVIDER20 := $(if $(and $(PROVIDER),$(filter yes,$(HAVE_DAT2))),$(O)/lib/libdapl-direct2.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
 EXAMPLE_BINS := $(if $(LIBDAT),$(EXAMPLES:%.c=$(O)/%))
 CONF := $(O)/etc/dat.conf
+CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
 # Benchmarks that look inside are for this tree alone.
 INST_BINS = $(filter-out $(PERF_INTERNAL:%=$(O)/bin/%),$(BINS))
 SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
-libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(UVERBS) $(CONF) $(O)/etc/bench.conf
+libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(CONF) $(O)/etc/bench.conf $(CONF20)
+ifeq ($(HAVE_DAT2),no)
+libs: no-dat2
+.PHONY: no-dat2
+no-dat2:
+	@echo '  without libdapl-dev there is no provider for uDAPL 2.0'
+endif
 all: libs $(BINS) $(EXAMPLE_BINS)
 tests: $(SUITE_BINS)
 
@@ -126,6 +137,11 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS_DIR) -MMD -MP -c -o $@ $<
+
+$(O)/obj/dat20/%.o: %.c $(O)/flags
+	$(call say,CC,$< for 2.0)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -DDAP_DAT20 $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # The version script of a shared library decides what it exports, not an attribute per function.
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
@@ -164,6 +180,14 @@ $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/provider.map) -o $@ \
 		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
 
+# Its registry is the system's.
+$(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call objs,$(SHARED20_SRC)) \
+		core/dat20/provider.map
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/dat20/provider.map) -o $@ \
+		$(filter %.o,$^) -ldat2 $(EXT_LIBS)
+
 $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$(ARCHIVES)) \
 		$(wildcard softnic/uverbs/*.map)
 	$(call say,LD,$@)
@@ -177,6 +201,14 @@ $(CONF): scripts/mkconf
 	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) >$@
 
 # The variant that runs on hardware, over the same model: what `make bench` counts.
+$(O)/etc/dat2.conf: scripts/mkconf
+	@mkdir -p $(@D)
+	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) >$@
+
+$(O)/etc/bench2.conf: scripts/mkconf
+	@mkdir -p $(@D)
+	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) variant=silicon >$@
+
 $(O)/etc/bench.conf: scripts/mkconf
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) variant=silicon >$@
@@ -286,7 +318,7 @@ bench: all
 ## Installing
 
 D := $(DESTDIR)
-INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(UVERBS))
+INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(PROVIDER20) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
 

@@ -87,7 +87,7 @@ int dap_cm_rtu(struct dap_cm_conn *conn);
 /* Passive, answer to request(). -ECONNRESET when the peer has gone meanwhile. */
 int dap_cm_accept(struct dap_cm_conn *conn, const struct dap_path *path, const void *pd,
 		  uint32_t pd_size, void *ctx);
-int dap_cm_reject(struct dap_cm_conn *conn);
+int dap_cm_reject(struct dap_cm_conn *conn, const void *pd, uint32_t pd_size);
 /* Passive, within ready(): the active side may go. */
 int dap_cm_go(struct dap_cm_conn *conn);
 /* Orderly: the peer's ended(DISCONNECTED), then ours. abrupt: ours at once. */

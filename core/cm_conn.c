@@ -246,7 +246,7 @@ static void got_bytes(struct dap_cm_conn *c)
 	if (got > 0)
 		got_message(c, &m);
 	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)
-		cm_passive_refuse(c, CM_REASON_VERSION);
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_VERSION });
 	else
 		conn_lost(c, -EPROTO);
 }

@@ -195,7 +195,7 @@ bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
 /* ---- cm_passive.c ---- */
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from);
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
-void cm_passive_refuse(struct dap_cm_conn *c, enum cm_reason reason);
+void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
 void cm_half_open_remove(struct dap_cm_conn *c);
 
 /* ---- cm_listen.c ---- */

@@ -76,15 +76,13 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
 /* ---- requests ---- */
 
 /* Once refused it counts among the half-open again until the peer has hung up. */
-void cm_passive_refuse(struct dap_cm_conn *c, enum cm_reason reason)
+void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
-	const struct cm_msg rej = { .reason = reason };
-
 	if (!c->half_open) {
 		TAILQ_REMOVE(&c->cm->conns, c, link);
 		half_open_add(c);
 	}
-	cm_conn_send(c, CM_REJ, &rej);
+	cm_conn_send(c, CM_REJ, rej);
 	c->deaf = true;
 	cm_conn_farewell(c);
 }
@@ -103,7 +101,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	c->conn_qual = m->conn_qual;
 	l = cm_listener_find(c->port, m->conn_qual, c->fd);
 	if (!l) {
-		cm_passive_refuse(c, CM_REASON_NOBODY);
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
 	}
 	ctx = l->ctx;
@@ -115,7 +113,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	err = c->cm->ops->request(ctx, c, &r);
 	cm_call_end();
 	if (err && !c->buried)
-		cm_passive_refuse(c, CM_REASON_REFUSED);
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
 }
 
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
@@ -158,12 +156,18 @@ int dap_cm_accept(struct dap_cm_conn *c, const struct dap_path *path, const void
 	return err;
 }
 
-int dap_cm_reject(struct dap_cm_conn *c)
+int dap_cm_reject(struct dap_cm_conn *c, const void *pd, uint32_t pd_size)
 {
+	struct cm_msg rej = { .reason = CM_REASON_CONSUMER, .pd_size = pd_size };
+
+	if (pd_size > sizeof(rej.pd))
+		return -EMSGSIZE;
+	if (pd_size)
+		memcpy(rej.pd, pd, pd_size);
 	if (!cm_enter(c->generation))
 		return -ECHILD;
 	if (c->state == CM_WAIT_ACCEPT)
-		cm_passive_refuse(c, CM_REASON_CONSUMER);
+		cm_passive_refuse(c, &rej);
 	else
 		cm_conn_drop(c, false);
 	cm_leave();

@@ -121,6 +121,8 @@ static void close_fds(struct dap_cno *cno)
 	}
 	if (cno->cq_fds >= 0)
 		close(cno->cq_fds);
+	if (cno->proxy_fd)
+		close(cno->proxy_fd - 1);
 }
 
 static int open_fds(struct dap_cno *cno)

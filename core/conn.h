@@ -45,7 +45,7 @@ int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, str
 void dap_rsp_free(struct dap_psp *rsp);
 /* ep is NULL where the request came with one. */
 int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size);
-void dap_cr_reject(struct dap_cr *cr);
+void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size);
 /* To another service point of the IA, which makes a request of its own of it. */
 int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual);
 

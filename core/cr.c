@@ -165,9 +165,9 @@ int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 	return 0;
 }
 
-void dap_cr_reject(struct dap_cr *cr)
+void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size)
 {
-	dap_cm_reject(cr->conn);
+	dap_cm_reject(cr->conn, pd, pd_size);
 	cr_free(cr);
 }
 

@@ -58,6 +58,7 @@ struct dap_obj {
 enum {
 	DAP_PRIV_LOCAL_READ = 0x01, DAP_PRIV_REMOTE_READ = 0x02,
 	DAP_PRIV_LOCAL_WRITE = 0x10, DAP_PRIV_REMOTE_WRITE = 0x20, DAP_PRIV_ALL = 0x33,
+	DAP_PRIV_REMOTE_ATOMIC = 0x40,		/* 2.0 alone */
 
 	DAP_COMP_SUPPRESS = 0x01, DAP_COMP_SOLICITED = 0x02, DAP_COMP_UNSIGNALLED = 0x04,
 	DAP_COMP_BARRIER = 0x08, DAP_COMP_THRESHOLD = 0x10,
@@ -85,6 +86,9 @@ enum dap_dto_status {
 
 enum { DAP_SRQ_LOW_WATERMARK = 2 };	/* reason: DAT_SRQ_ASYNC_ERROR_REASON */
 
+/* What completed: the values of 2.0, where events say it. */
+enum dap_dto_op { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE };
+
 struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
 	uint8_t unsignalled;		/* reported, but wakes nobody */
@@ -94,6 +98,7 @@ struct dap_event {
 			struct dap_ep *ep;
 			uint64_t cookie, length;
 			uint32_t status;
+			uint32_t op;		/* enum dap_dto_op */
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
@@ -248,6 +253,7 @@ struct dap_cno {
 	bool agent_end;			/* the agent has yet to see it */
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */
+	int proxy_fd;			/* 2.0: descriptor + 1 that the consumer polls, or 0 */
 	struct dap_cno_ear ear[DAP_CNO_EARS];
 	struct dap_agent *agent;
 };
@@ -310,7 +316,10 @@ struct dap_srq {
 	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
 };
 
-enum { DAP_PSP_PROVIDER = 1 };	/* psp_flags: requests come with an endpoint */
+enum {					/* psp_flags */
+	DAP_PSP_PROVIDER = 1,		/* requests come with an endpoint */
+	DAP_PSP_COMMON = 2,		/* it was made as a CSP of 2.0 */
+};
 
 struct dap_psp {			/* also the RSP: type tells */
 	struct dap_obj obj;
@@ -319,6 +328,7 @@ struct dap_psp {			/* also the RSP: type tells */
 	uint32_t psp_flags;
 	struct dap_ep *ep;		/* RSP only, until its request */
 	struct dap_cm_listener *listener;
+	struct sockaddr_in address;	/* DAP_PSP_COMMON: as the consumer named it */
 	uint32_t refs;
 };
 

@@ -28,6 +28,13 @@ bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
 	return a->link_layer == b->link_layer && a->proto == b->proto;
 }
 
+/* A rejection has none before DAT 2.0. */
+static bool has_private_data(const struct dap_ep *ep, uint32_t number)
+{
+	return number == DAP_EV_ESTABLISHED ||
+	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
+}
+
 void dap_conn_event(struct dap_ep *ep, uint32_t number)
 {
 	struct dap_event ev = { .number = number, .conn.ep = ep };
@@ -35,7 +42,7 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	if (!ep->connect_evd)
 		return;
 	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
-	if (number == DAP_EV_ESTABLISHED && ep->private_data_size) {
+	if (ep->private_data_size && has_private_data(ep, number)) {
 		ev.conn.private_data = ep->private_data;
 		ev.conn.private_data_size = ep->private_data_size;
 	}
@@ -90,6 +97,13 @@ static void leave(struct dap_ep *ep)
 	pthread_mutex_unlock(&ep->lock);
 }
 
+static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
+{
+	ep->private_data_size = size;
+	if (size)
+		memcpy(ep->private_data, pd, size);
+}
+
 static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
 	if (!dap_conn_compatible(&ep->local_path, path)) {
@@ -100,9 +114,7 @@ static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void
 	}
 	ep->remote_path = *path;
 	ep->remote_qual = path->qpn;
-	ep->private_data_size = size;
-	if (size)
-		memcpy(ep->private_data, pd, size);
+	keep_private_data(ep, pd, size);
 	return ep->obj.ia->hw->qp_connect(ep);
 }
 
@@ -158,11 +170,11 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	enum dap_ep_state state;
 	uint32_t event;
 
-	(void)pd;		/* a rejection has no data of the consumer's before DAT 2.0 */
-	(void)size;
 	if (!ep)
 		return;
 	ep->conn = NULL;
+	if (why == DAP_CM_REJECTED)
+		keep_private_data(ep, pd, size);
 	state = dap_ep_state(ep);
 	event = dap_conn_end_event(state, why);
 	if (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING)

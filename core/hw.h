@@ -25,7 +25,7 @@ struct dap_hw {
 	/* -ENODEV: not a name of this backend. why gets cause and cure in words. Fills ia->caps. */
 	int (*open)(struct dap_ia *ia, const char *ia_params, char *why, size_t whylen);
 	void (*close)(struct dap_ia *ia);
-	/* Hot functions for an API level: struct dap_hot12 for DAP_API_12. Those of a threadsafe
+	/* Hot functions: struct dap_hot12 of that API level, or NULL. Those of a threadsafe
 	 * instance, and cq_poll there, may be called by any threads at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
 	/* Asynchronous device events: a pollable fd; the handler turns them into dap_ep_broken,

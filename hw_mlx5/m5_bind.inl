@@ -204,8 +204,8 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 }
 
 /* What the triplet and the rights ask for, against the LMR under them. */
-M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const M5_LMR *triplet, unsigned int priv,
-			    struct m5_range *to)
+M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *handle, const M5_LMR *triplet,
+			    unsigned int priv, struct m5_range *to)
 {
 	struct dap_lmr *lmr = dap_lmr_find(rmr->obj.ia, m5_lmr_key(triplet));
 	uint64_t va = m5_lmr_va(triplet), len = m5_lmr_len(triplet);
@@ -215,9 +215,11 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const M5_LMR *triplet, un
 	if (m5_unlikely(!lmr) || m5_unlikely(lmr->pz != rmr->pz) || m5_unlikely(len > lmr->length) ||
 	    m5_unlikely(va - lmr->addr > lmr->length - len) ||
 	    m5_unlikely(len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET);
+	if (m5_unlikely(!m5_is_lmr(lmr, handle)))
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_LMR);
 	if (m5_unlikely(priv & ~(unsigned int)DAP_PRIV_ALL))
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_PRIV);
 	lacks = (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1 & ~lmr->priv;
 	if (m5_unlikely(lacks))
 		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
@@ -291,26 +293,27 @@ M5_INLINE int m5_unbind(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
 	return 0;
 }
 
-M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned int priv,
-			 struct dap_ep *ep, uint64_t cookie, unsigned int flags, uint32_t *context,
-			 bool soft, bool locked)
+/* lmr: its handle, where the API level asks for it. */
+M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+			 unsigned int priv, struct dap_ep *ep, uint64_t cookie, unsigned int flags,
+			 uint32_t *context, bool soft, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_range to;
 	int err = 0;
 
 	if (m5_unlikely(!triplet))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2));
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
 	if (m5_unlikely(!context))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7));
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
 	if (m5_unlikely(!m5_bind_simple(rmr, r, ep)))
 		err = m5_bind_prepare(rmr, ep);
 	if (m5_unlikely(err))
 		return m5_fail(err);
 	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6));
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_FLAGS));
 	if (m5_likely(m5_lmr_len(triplet))) {
-		err = m5_bind_range(rmr, triplet, priv, &to);
+		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
 		if (m5_unlikely(err))
 			return m5_fail(err);
 		err = m5_bind_to(rmr, &to, ep, cookie, flags, soft, locked);

@@ -36,6 +36,12 @@ enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
 	}
 }
 
+const uint8_t m5_dto_of_opcode[64] = {
+	[M5_OP_SEND] = DAP_OP_SEND,
+	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
+	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,
+};
+
 static bool is_error(const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4;
@@ -86,7 +92,8 @@ static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot 
 	r->ev = (struct dap_event){
 		.number = DAP_EV_DTO,
 		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
-		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes },
+		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes,
+			 .op = DAP_OP_RECEIVE },
 	};
 }
 
@@ -121,6 +128,8 @@ static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	else if (visible)
 		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 			 slot->bytes);
+	if (visible && !(kind & M5_KIND_BIND))
+		r->ev.dto.op = m5_cqe_dto(cqe);
 	__atomic_store_n(&e->done.sq_ci, slot->end, __ATOMIC_RELEASE);
 	return visible;
 }

@@ -9,10 +9,11 @@ struct m5_hot_table {
 	const char *name;		/* "silicon", "silicon-locked", "model", "model-locked" */
 	bool silicon;			/* doorbells are MMIO stores, and polls drive no model */
 	bool nonthreadsafe;		/* takes no lock */
-	struct dap_hot12 dat12;
+	enum dap_api api;
+	const struct dap_hot12 *dat12;	/* as that API level has it */
 };
 
-/* All of them; n receives how many. */
+/* All of them; n receives how many. Of one API level: that of the provider they are linked into. */
 const struct m5_hot_table *m5_hot_tables(unsigned int *n);
 
 #endif

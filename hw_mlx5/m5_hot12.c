@@ -22,7 +22,7 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 }
 
 static inline void m5_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct dap_ep *ep,
-				uint64_t cookie, uint64_t bytes)
+				uint64_t cookie, uint64_t bytes, enum dap_dto_op op)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
@@ -32,59 +32,29 @@ static inline void m5_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct da
 	dto->user_cookie.as_64 = cookie;
 	dto->status = DAT_DTO_SUCCESS;
 	dto->transfered_length = bytes;
+	(void)op;
 }
+
+/* Every kind of receive is one and the same event. */
+static inline bool m5_is_plain(unsigned int cqe_op)
+{
+	return cqe_op < M5_CQE_RESIZE;
+}
+
+/* The LMR is the one that the triplet names. */
+static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
+{
+	(void)lmr;
+	(void)handle;
+	return true;
+}
+
+enum {				/* where the arguments of a bind stand */
+	M5_ARG_TRIPLET = DAP_SUB_ARG2, M5_ARG_PRIV = DAP_SUB_ARG3, M5_ARG_FLAGS = DAP_SUB_ARG6,
+	M5_ARG_CONTEXT = DAP_SUB_ARG7
+};
 
 #define m5_event_rare dap12_event
 #define m5_dequeue_cold dap12_dequeue_cold
 
-#include "hw_mlx5/m5_post.inl"
-#include "hw_mlx5/m5_post_any.inl"
-#include "hw_mlx5/m5_post_srq.inl"
-#include "hw_mlx5/m5_bind.inl"
-#include "hw_mlx5/m5_poll.inl"
-
-#define M5_SOFT false
-#define M5_LOCKED false
-#define M5_V(name) name##_silicon
-#include "hw_mlx5/m5_hot12.inl"
-#undef M5_LOCKED
-#undef M5_V
-
-#define M5_LOCKED true
-#define M5_V(name) name##_silicon_locked
-#include "hw_mlx5/m5_hot12.inl"
-#undef M5_SOFT
-#undef M5_LOCKED
-#undef M5_V
-
-#define M5_SOFT true
-#define M5_LOCKED false
-#define M5_V(name) name##_model
-#include "hw_mlx5/m5_hot12.inl"
-#undef M5_LOCKED
-#undef M5_V
-
-#define M5_LOCKED true
-#define M5_V(name) name##_model_locked
-#include "hw_mlx5/m5_hot12.inl"
-
-#define M5_HOT12(v)                                                                                \
-	{                                                                                          \
-		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
-		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
-		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
-		.srq_post_recv = m5_srq12_##v,                        \
-	}
-
-static const struct m5_hot_table tables[] = {
-	{ "silicon", true, true, M5_HOT12(silicon) },
-	{ "silicon-locked", true, false, M5_HOT12(silicon_locked) },
-	{ "model", false, true, M5_HOT12(model) },
-	{ "model-locked", false, false, M5_HOT12(model_locked) },
-};
-
-const struct m5_hot_table *m5_hot_tables(unsigned int *n)
-{
-	*n = sizeof(tables) / sizeof(tables[0]);
-	return tables;
-}
+#include "hw_mlx5/m5_hot_all.inl"

@@ -94,12 +94,30 @@ static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLE
 			     M5_V(m5_write12_one), M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
 }
 
+#ifdef DAP_DAT20
+
+static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+				  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+				  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	if (m5_unlikely(va_type != DAT_VA_TYPE_VA))	/* attribute zb_supported */
+		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return m5_bind(rmr, lmr, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
+		       M5_LOCKED);
+}
+
+#else
+
 static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 				  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
 				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
-	return m5_bind(rmr, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT, M5_LOCKED);
+	return m5_bind(rmr, NULL, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
+		       M5_LOCKED);
 }
+
+#endif
 
 static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {

@@ -184,7 +184,7 @@ const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct m5_ia *m = (const struct m5_ia *)(const void *)ia->hw_area;
 
-	return api == DAP_API_12 ? &m->hot->dat12 : NULL;
+	return api == m->hot->api ? m->hot->dat12 : NULL;
 }
 
 int m5_ia_async_fd(struct dap_ia *ia)

@@ -281,6 +281,12 @@ struct m5_rare {
 /* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
 M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
+/* What the WQE was whose CQE this is. */
+extern const uint8_t m5_dto_of_opcode[64];
+static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
+{
+	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn & 63];
+}
 /* What a bind's completion means for its RMR. */
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);

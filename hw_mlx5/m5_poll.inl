@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Dequeue: the next completion of a CQ, straight into the consumer's event. Who includes this gives
- * M5_RET, M5_EVENT, m5_event_dto, which fills one, m5_dequeue_cold (core's part) and m5_event_rare
- * (a neutral event in the consumer's form).
+ * M5_RET, M5_EVENT, m5_event_dto, which fills one, m5_dequeue_cold (core's part), m5_event_rare (a
+ * neutral event in the consumer's form) and m5_is_plain: of a receive m5_event_dto says all.
  */
 #include "hw_mlx5/m5_lock.h"
 #include "softnic/softnic.h"
@@ -28,13 +28,14 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 		if (m5_unlikely(slot->kind))
 			return false;
 		end = slot->end;
-		m5_event_dto(event, evd, ep, slot->cookie, slot->bytes);
+		m5_event_dto(event, evd, ep, slot->cookie, slot->bytes, m5_cqe_dto(cqe));
 		__atomic_store_n(&done->sq_ci, end, __ATOMIC_RELEASE);
 	} else {
-		if (m5_unlikely(op_own >> 4 >= M5_CQE_RESIZE))
+		if (m5_unlikely(!m5_is_plain(op_own >> 4)))
 			return false;
 		slot = &done->rq_slots[index & done->rq_mask];
-		m5_event_dto(event, evd, ep, slot->cookie, be32_to_cpu(cqe->byte_cnt));
+		m5_event_dto(event, evd, ep, slot->cookie, be32_to_cpu(cqe->byte_cnt),
+			     DAP_OP_RECEIVE);
 		__atomic_store_n(&done->rq_ci, done->rq_ci + 1, __ATOMIC_RELEASE);
 		if (m5_unlikely(done->shared))
 			m5_srq_give(slot);

@@ -8,7 +8,8 @@ set -eu
 
 packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
-	libcriterion-dev libjansson-dev valgrind mandoc"
+	libcriterion-dev libjansson-dev valgrind mandoc
+	libdapl-dev dapl2-utils"
 mode=install
 for arg; do
 	case $arg in

@@ -39,18 +39,50 @@ DAT_RETURN dap12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT
 	return dap12_return(dap_cno_set_agent(cno, agent.proxy_agent_func, agent.instance_data));
 }
 
+#ifdef DAP_DAT20
+
+static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent;
+
+	dap_cno_get_agent(cno, &agent.proxy_agent_func, &agent.instance_data);
+	param->proxy_type = DAT_PROXY_TYPE_NONE;
+	param->proxy.none = NULL;
+	if (cno->proxy_fd) {
+		param->proxy_type = DAT_PROXY_TYPE_FD;
+		param->proxy.fd = cno->proxy_fd - 1;
+	} else if (agent.proxy_agent_func) {
+		param->proxy_type = DAT_PROXY_TYPE_AGENT;
+		param->proxy.agent = agent;
+	}
+}
+
+/* The masks overlap, and the one that says all has a bit of its own. */
+#define MASK_ALL ((uint32_t)(DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL))
+
+#else
+
+static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
+{
+	dap_cno_get_agent(cno, &param->agent.proxy_agent_func, &param->agent.instance_data);
+}
+
+#define MASK_ALL ((uint32_t)DAT_CNO_FIELD_ALL)
+
+#endif
+
 DAT_RETURN dap12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
 
 	if (!cno)
 		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-	if (mask & ~(uint32_t)DAT_CNO_FIELD_ALL)
+	if (mask & ~MASK_ALL)
 		return dap12_bad_arg(2);
 	if (!param)
 		return dap12_bad_arg(3);
-	param->ia_handle = cno->obj.ia;
-	dap_cno_get_agent(cno, &param->agent.proxy_agent_func, &param->agent.instance_data);
+	param->ia_handle = dap12_ia_handle(cno->obj.ia);
+	proxy(cno, param);
 	return DAT_SUCCESS;
 }
 

@@ -164,14 +164,14 @@ DAT_RETURN dap12_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_P
 {
 	struct dap_psp *psp = dap_obj_get(handle, DAP_PSP, NULL);
 
-	if (!psp)
+	if (!psp || psp->psp_flags & DAP_PSP_COMMON)
 		return dap12_bad_handle(DAP_SUB_HANDLE_PSP);
 	if (mask & ~(DAT_PSP_PARAM_MASK)DAT_PSP_FIELD_ALL)
 		return dap12_bad_arg(2);
 	if (!param)
 		return dap12_bad_arg(3);
 	*param = (DAT_PSP_PARAM){
-		.ia_handle = psp->obj.ia,
+		.ia_handle = dap12_ia_handle(psp->obj.ia),
 		.conn_qual = psp->conn_qual,
 		.evd_handle = psp->evd,
 		.psp_flags = (DAT_PSP_FLAGS)psp->psp_flags,
@@ -183,7 +183,7 @@ DAT_RETURN dap12_psp_free(DAT_PSP_HANDLE handle)
 {
 	struct dap_psp *psp = dap_obj_get(handle, DAP_PSP, NULL);
 
-	if (!psp)
+	if (!psp || psp->psp_flags & DAP_PSP_COMMON)
 		return dap12_bad_handle(DAP_SUB_HANDLE_PSP);
 	dap_psp_free(psp);
 	return DAT_SUCCESS;
@@ -223,7 +223,7 @@ DAT_RETURN dap12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_R
 	if (!param)
 		return dap12_bad_arg(3);
 	*param = (DAT_RSP_PARAM){
-		.ia_handle = rsp->obj.ia,
+		.ia_handle = dap12_ia_handle(rsp->obj.ia),
 		.conn_qual = rsp->conn_qual,
 		.evd_handle = rsp->evd,
 		.ep_handle = rsp->ep,
@@ -281,15 +281,34 @@ DAT_RETURN dap12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_CO
 	return dap12_return(err ? err : dap_cr_accept(cr, ep, pd, (uint32_t)pd_size));
 }
 
-DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE handle)
+static DAT_RETURN reject(DAT_CR_HANDLE handle, DAT_COUNT pd_size, const void *pd)
 {
 	struct dap_cr *cr = dap_obj_get(handle, DAP_CR, NULL);
+	int err;
 
 	if (!cr)
 		return dap12_bad_handle(DAP_SUB_HANDLE_CR);
-	dap_cr_reject(cr);
-	return DAT_SUCCESS;
+	err = read_private_data(pd_size, pd, 2);
+	if (!err)
+		dap_cr_reject(cr, pd, (uint32_t)pd_size);
+	return dap12_return(err);
 }
+
+#ifdef DAP_DAT20
+
+DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pd_size, const DAT_PVOID pd)
+{
+	return reject(cr, pd_size, pd);
+}
+
+#else
+
+DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr)
+{
+	return reject(cr, 0, NULL);
+}
+
+#endif
 
 DAT_RETURN dap12_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL handoff)
 {

@@ -63,7 +63,7 @@ DAT_RETURN dap12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 		return dap12_bad_arg(3);
 	pthread_mutex_lock(&evd->lock);
 	*param = (DAT_EVD_PARAM){
-		.ia_handle = evd->obj.ia, .evd_qlen = (DAT_COUNT)evd->qlen,
+		.ia_handle = dap12_ia_handle(evd->obj.ia), .evd_qlen = (DAT_COUNT)evd->qlen,
 		.evd_state = state_of(evd), .cno_handle = evd->cno, .evd_flags = evd->flags};
 	pthread_mutex_unlock(&evd->lock);
 	return DAT_SUCCESS;

@@ -18,6 +18,22 @@ static void cr_event(const struct dap_event *from, struct dap_evd *evd,
 	to->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&evd->obj.ia->caps.address;
 	to->conn_qual = from->cr.conn_qual;
 	to->cr_handle = from->cr.cr;
+#ifdef DAP_DAT20
+	to->truncate_flag = DAT_FALSE;
+#endif
+}
+
+static void dto_event(const struct dap_event *from, DAT_DTO_COMPLETION_EVENT_DATA *to)
+{
+	*to = (DAT_DTO_COMPLETION_EVENT_DATA){
+		.ep_handle = from->dto.ep,
+		.user_cookie.as_64 = from->dto.cookie,
+		.status = from->dto.status,
+		.transfered_length = dap12_length(from->dto.length),
+#ifdef DAP_DAT20
+		.operation = from->dto.op,
+#endif
+	};
 }
 
 static void connection_event(const struct dap_event *from, DAT_CONNECTION_EVENT_DATA *to)
@@ -35,9 +51,7 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 	to->evd_handle = evd;
 	switch (from->number) {
 	case DAP_EV_DTO:
-		data->dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
-			.ep_handle = from->dto.ep, .user_cookie.as_64 = from->dto.cookie,
-			.status = from->dto.status, .transfered_length = from->dto.length};
+		dto_event(from, &data->dto_completion_event_data);
 		break;
 	case DAP_EV_RMR_BIND:
 		data->rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
@@ -51,7 +65,8 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 		data->software_event_data.pointer = from->software;
 		break;
 	case DAP_EV_ASYNC_EVD_OVERFLOW ... DAP_EV_ASYNC_INTERNAL:
-		data->asynch_error_event_data.dat_handle = from->async.obj;
+		data->asynch_error_event_data.dat_handle = from->async.obj->type == DAP_IA
+			? dap12_ia_handle((struct dap_ia *)from->async.obj) : (DAT_HANDLE)from->async.obj;
 		data->asynch_error_event_data.reason = from->async.reason;
 		break;
 	default:

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hot calls of uDAPL 1.2, as a backend gives them to core. They take the handle as it is: its
+ * The hot calls of an API level, as a backend gives them to core. They take the handle as it is: its
  * type is right and the endpoint's state allows the call (live table), or core has just checked
  * both (checked table). They check everything else that the consumer can see.
  */
 #ifndef DAP12_HOT_H
 #define DAP12_HOT_H
 
-#include <dat/udat.h>
-
 #include "core/dap.h"
+#include "core/dat12/level.h"
 
 struct dap_hot12 {
 	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
@@ -22,9 +21,15 @@ struct dap_hot12 {
 				 const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 	/* RMR checked by the front; the endpoint argument is checked by the backend: a handle with
 	 * dap_obj_get in the cold case, by its table pointer in the hot one. */
+#ifdef DAP_DAT20
+	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *,
+			       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE,
+			       DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *);
+#else
 	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
 			       DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
 			       DAT_RMR_CONTEXT *);
+#endif
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };

@@ -35,7 +35,7 @@ DAT_RETURN dap12_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_P
 		return dap12_bad_arg(2);
 	if (!param)
 		return dap12_bad_arg(3);
-	param->ia_handle = pz->obj.ia;
+	param->ia_handle = dap12_ia_handle(pz->obj.ia);
 	return DAT_SUCCESS;
 }
 
@@ -87,15 +87,20 @@ static void report(const struct dap_lmr *lmr, DAT_LMR_CONTEXT *lmr_context,
 		*reg_addr = lmr->reg_addr;
 }
 
-DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
-			    DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
-			    DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *out,
-			    DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context,
-			    DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
+#ifdef DAP_DAT20
+#define ALL_RIGHTS (DAP_PRIV_ALL | DAP_PRIV_REMOTE_ATOMIC)	/* dat_ib_extensions.h */
+#define NTH_OUT 8
+#else
+#define ALL_RIGHTS DAP_PRIV_ALL
+#define NTH_OUT 7
+#endif
+
+static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			 DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
+			 DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *out, struct dap_lmr **lmr)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_lmr_args args = {.length = length, .priv = priv};
-	struct dap_lmr *lmr;
 	int err;
 
 	if (!ia)
@@ -106,17 +111,53 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	args.pz = dap_obj_get(pz, DAP_PZ, ia);
 	if (!args.pz)
 		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
-	if (priv & ~(uint32_t)DAT_MEM_PRIV_ALL_FLAG)
+	if (priv & ~(uint32_t)ALL_RIGHTS)
 		return dap12_bad_arg(6);
 	if (!out)
-		return dap12_bad_arg(7);
-	err = dap_lmr_create(ia, &args, &lmr);
+		return dap12_bad_arg(NTH_OUT);
+	err = dap_lmr_create(ia, &args, lmr);
 	if (err)
 		return dap12_return(err);
-	*out = lmr;
-	report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
+	*out = *lmr;
 	return DAT_SUCCESS;
 }
+
+#ifdef DAP_DAT20
+
+DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
+			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			    DAT_VA_TYPE va_type, DAT_LMR_HANDLE *out, DAT_LMR_CONTEXT *lmr_context,
+			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
+{
+	struct dap_lmr *lmr;
+	DAT_RETURN ret;
+
+	if (va_type == DAT_VA_TYPE_ZB)		/* attribute zb_supported */
+		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	if (va_type != DAT_VA_TYPE_VA)
+		return dap12_bad_arg(7);
+	ret = create(ia, mem_type, region, length, pz, priv, out, &lmr);
+	if (ret == DAT_SUCCESS)
+		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
+	return ret;
+}
+
+#else
+
+DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
+			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			    DAT_LMR_HANDLE *out, DAT_LMR_CONTEXT *lmr_context,
+			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
+{
+	struct dap_lmr *lmr;
+	DAT_RETURN ret = create(ia, mem_type, region, length, pz, priv, out, &lmr);
+
+	if (ret == DAT_SUCCESS)
+		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
+	return ret;
+}
+
+#endif
 
 DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
@@ -129,7 +170,7 @@ DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 	if (!param)
 		return dap12_bad_arg(3);
 	*param = (DAT_LMR_PARAM){
-		.ia_handle = lmr->obj.ia, .mem_type = (DAT_MEM_TYPE)lmr->mem_type,
+		.ia_handle = dap12_ia_handle(lmr->obj.ia), .mem_type = (DAT_MEM_TYPE)lmr->mem_type,
 		.region_desc.for_va = lmr->region, .length = lmr->length, .pz_handle = lmr->pz,
 		.mem_priv = lmr->priv, .lmr_context = lmr->lmr_context,
 		.rmr_context = lmr->rmr_context, .registered_size = lmr->reg_size,
@@ -202,12 +243,12 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 		return dap12_bad_arg(2);
 	if (!param)
 		return dap12_bad_arg(3);
-	*param = (DAT_RMR_PARAM){.ia_handle = rmr->obj.ia, .pz_handle = rmr->pz};
+	*param = (DAT_RMR_PARAM){.ia_handle = dap12_ia_handle(rmr->obj.ia), .pz_handle = rmr->pz};
 	if (!rmr->lmr)
 		return DAT_SUCCESS;
 	param->lmr_triplet = (DAT_LMR_TRIPLET){.lmr_context = rmr->lmr_context,
 					       .virtual_address = rmr->addr,
-					       .segment_length = rmr->length};
+					       .segment_length = dap12_length(rmr->length)};
 	param->mem_priv = rmr->priv;
 	param->rmr_context = rmr->rmr_context;
 	return DAT_SUCCESS;

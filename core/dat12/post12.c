@@ -138,6 +138,12 @@ static uint32_t local_rights(DAT_MEM_PRIV_FLAGS priv)
 	return need;
 }
 
+#ifdef DAP_DAT20
+#define SUB_TRIPLET DAP_SUB_ARG3
+#else
+#define SUB_TRIPLET DAP_SUB_ARG2
+#endif
+
 static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 		      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -146,7 +152,7 @@ static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 	if (!ep || ep->obj.ia != rmr->obj.ia)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (!triplet)
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+		return DAP_ERR(DAP_INVALID_PARAMETER, SUB_TRIPLET);
 	if (!rmr->obj.ia->validate || !triplet->segment_length)
 		return 0;
 	if (ep->pz != rmr->pz)
@@ -154,6 +160,26 @@ static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 	return dap_lmr_check(rmr->obj.ia, rmr->pz, triplet->lmr_context, triplet->virtual_address,
 			     triplet->segment_length, local_rights(priv));
 }
+
+#ifdef DAP_DAT20
+
+DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+			  DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
+			  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			  DAT_RMR_CONTEXT *context)
+{
+	struct dap_rmr *rmr = dap_obj_get(handle, DAP_RMR, NULL);
+	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, NULL);
+	int err = check_bind(rmr, ep, triplet, priv);
+
+	if (!err)
+		err = check_request(ep, 0, NULL, 0);
+	if (err)
+		return dap12_return(err);
+	return hot_of(ep)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context);
+}
+
+#else
 
 DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
@@ -169,3 +195,5 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 		return dap12_return(err);
 	return hot_of(ep)->rmr_bind(rmr, triplet, priv, ep, cookie, flags, context);
 }
+
+#endif

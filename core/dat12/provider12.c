@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between the registry and us: names come and go, IAs are opened under them. */
-#include <dat/dat_registry.h>
 #include <string.h>
 
 #include "core/api.h"
@@ -15,9 +14,11 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 	struct dap12_provider *p;
 	DAT_RETURN ret;
 
-	if (info->dapl_version_major != 1 || info->dapl_version_minor != 2) {
-		dap_log(DAP_LOG_ERR, "%s: uDAPL %u.%u is not served, only 1.2", info->ia_name,
-			info->dapl_version_major, info->dapl_version_minor);
+	if (info->dapl_version_major != DAT_VERSION_MAJOR ||
+	    info->dapl_version_minor != DAT_VERSION_MINOR) {
+		dap_log(DAP_LOG_ERR, "%s: uDAPL %u.%u is not served, only %u.%u", info->ia_name,
+			info->dapl_version_major, info->dapl_version_minor, DAT_VERSION_MAJOR,
+			DAT_VERSION_MINOR);
 		return;
 	}
 	p = dap12_provider_get(info->ia_name, info->is_thread_safe);
@@ -59,7 +60,7 @@ static int read_async_evd(DAT_EVD_HANDLE handle, struct dap_ia_args *args)
 static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			  DAT_IA_HANDLE *out, bool threadsafe)
 {
-	struct dap_ia_args args = {.name = name, .api = DAP_API_12, .threadsafe = threadsafe,
+	struct dap_ia_args args = {.name = name, .api = DAP_API, .threadsafe = threadsafe,
 				   .make_tables = dap12_make_tables};
 	struct dap12_provider *p;
 	struct dap_ia *ia;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query(3), and the calls that take a handle of any type. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/api.h"
 #include "core/dat12/slots.h"
@@ -35,11 +36,11 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_evd_qlen = count(caps->max_evd_qlen),
 		.max_iov_segments_per_dto = count(caps->max_iov),
 		.max_lmrs = count(caps->max_lmrs),
-		.max_lmr_block_size = caps->max_lmr_size,
+		.max_lmr_block_size = dap12_length(caps->max_lmr_size),
 		.max_lmr_virtual_address = caps->max_lmr_va,
 		.max_pzs = count(caps->max_pzs),
-		.max_message_size = caps->max_message_size,
-		.max_rdma_size = caps->max_rdma_size,
+		.max_message_size = dap12_length(caps->max_message_size),
+		.max_rdma_size = dap12_length(caps->max_rdma_size),
 		.max_rmrs = count(caps->max_rmrs),
 		.max_rmr_target_address = caps->max_rmr_va,
 		.max_srqs = count(caps->max_srqs),
@@ -51,6 +52,10 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_rdma_read_out = count((uint64_t)caps->max_eps * caps->max_rdma_read_out),
 		.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE,
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
+#ifdef DAP_DAT20
+		.zb_supported = DAT_FALSE,
+		.extension_supported = DAT_EXTENSION_NONE,
+#endif
 	};
 	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", ia->name);
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s", caps->vendor);
@@ -60,12 +65,12 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
 	bool srq = ia->caps.max_srqs != 0;
 
-	*attr = (DAT_PROVIDER_ATTR){
+	const DAT_PROVIDER_ATTR all = {
 		.provider_name = "dapl-direct",
 		.provider_version_major = MAJOR,
 		.provider_version_minor = MINOR,
-		.dapl_version_major = 1,
-		.dapl_version_minor = 2,
+		.dapl_version_major = DAT_VERSION_MAJOR,
+		.dapl_version_minor = DAT_VERSION_MINOR,
 		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
 			DAT_MEM_TYPE_SHARED_VIRTUAL,
 		.iov_ownership_on_return = DAT_IOV_CONSUMER,
@@ -79,6 +84,7 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.ep_creator = DAT_PSP_CREATES_EP_IFASKED,
 		.pz_support = DAT_PZ_UNIQUE,
 		.optimal_buffer_alignment = ia->caps.optimal_alignment,
+		.evd_stream_merging_supported = { [0 ... 5] = { [0 ... 5] = DAT_TRUE } },
 		.srq_supported = srq ? DAT_TRUE : DAT_FALSE,
 		.srq_watermarks_supported = srq ? 0x001 : 0,
 		.srq_ep_pz_difference_supported = srq ? DAT_TRUE : DAT_FALSE,
@@ -88,11 +94,16 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.rdma_write_for_rdma_read_req = DAT_FALSE,
 		.num_provider_specific_attr = (DAT_COUNT)ia->caps.nattr,
 		.provider_specific_attr = (DAT_NAMED_ATTR *)ia->named,
+#ifdef DAP_DAT20
+		.rdma_read_lmr_rmr_context_exposure = DAT_FALSE,
+		.rmr_scope_supported = DAT_RMR_SCOPE_PZ,
+		.is_signal_safe = DAT_FALSE,
+		.ha_supported = DAT_FALSE,
+		.ha_loadbalancing = DAT_HA_LB_NONE,
+#endif
 	};
-	for (int i = 0; i < 6; i++) {
-		for (int j = 0; j < 6; j++)
-			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
-	}
+
+	memcpy(attr, &all, sizeof(all));	/* some members are const in 2.0 */
 }
 
 DAT_RETURN dap12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
@@ -159,5 +170,9 @@ DAT_RETURN dap12_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 	if (!type)
 		return dap12_bad_arg(2);
 	*type = types[t];
+#ifdef DAP_DAT20
+	if (t == DAP_PSP && ((const struct dap_psp *)handle)->psp_flags & DAP_PSP_COMMON)
+		*type = DAT_HANDLE_TYPE_CSP;
+#endif
 	return DAT_SUCCESS;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What core returns, in the numbers of DAT 1.2. */
-#include <dat/udat.h>
-
+/* What core returns, in the numbers of the API level. */
 #include "core/dat12/hot.h"
 
 static const uint16_t subtypes[256] = {
@@ -28,6 +26,9 @@ static const uint16_t subtypes[256] = {
 	[DAP_SUB_HANDLE_RSP] = DAT_INVALID_HANDLE_RSP,
 	[DAP_SUB_HANDLE_SRQ] = DAT_INVALID_HANDLE_SRQ,
 	[DAP_SUB_HANDLE1] = DAT_INVALID_HANDLE1,
+#ifdef DAP_DAT20
+	[DAP_SUB_HANDLE_CSP] = DAT_INVALID_HANDLE_CSP,
+#endif
 	[DAP_SUB_ARG1] = DAT_INVALID_ARG1,
 	[DAP_SUB_ARG2] = DAT_INVALID_ARG2,
 	[DAP_SUB_ARG3] = DAT_INVALID_ARG3,

@@ -9,7 +9,7 @@
 #ifndef DAP12_SLOTS_H
 #define DAP12_SLOTS_H
 
-#include <dat/udat.h>
+#include "core/dat12/level.h"
 
 #include "core/dap.h"
 #include "core/dat12/hot.h"
@@ -31,7 +31,6 @@ DAT_RETURN dap12_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDL
 DAT_RETURN dap12_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param);
 DAT_RETURN dap12_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT pd_size,
 			   const DAT_PVOID pd);
-DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr);
 DAT_RETURN dap12_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff);
 DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 			    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
@@ -69,17 +68,10 @@ DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPL
 DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
 			       DAT_BOOLEAN *request_idle);
 DAT_RETURN dap12_ep_free(DAT_EP_HANDLE ep);
-DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
-			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
-			    DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
-			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr);
 DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param);
 DAT_RETURN dap12_lmr_free(DAT_LMR_HANDLE lmr);
 DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
 DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param);
-DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *rmr_context);
 DAT_RETURN dap12_rmr_free(DAT_RMR_HANDLE rmr);
 DAT_RETURN dap12_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
 			    DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
@@ -112,6 +104,19 @@ DAT_RETURN dap12_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET 
 DAT_RETURN dap12_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param);
 DAT_RETURN dap12_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max_recv_dtos);
 DAT_RETURN dap12_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark);
+
+#ifdef DAP_DAT20
+#include "core/dat20/slots.h"
+#else
+DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr);
+DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
+			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			    DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
+			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr);
+DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
+			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *rmr_context);
+#endif
 
 /* INVALID_PARAMETER that names argument n, counted from 1. */
 static inline DAT_RETURN dap12_bad_arg(int n)

@@ -87,7 +87,7 @@ DAT_RETURN dap12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_S
 		return dap12_bad_arg(3);
 	dap_srq_query(srq, &info);
 	*param = (DAT_SRQ_PARAM){
-		.ia_handle = srq->obj.ia,
+		.ia_handle = dap12_ia_handle(srq->obj.ia),
 		.srq_state = DAT_SRQ_STATE_OPERATIONAL,
 		.pz_handle = srq->pz,
 		.max_recv_dtos = (DAT_COUNT)info.max_recv_dtos,

@@ -20,6 +20,7 @@ struct dap12_live {
 };
 
 #define SLOT(call) .call##_func = dap12_##call
+#define SLOT20(call) .call##_func = dap20_##call
 
 static const DAT_PROVIDER template = {
 	SLOT(ia_open), SLOT(ia_query), SLOT(ia_close), SLOT(set_consumer_context),
@@ -39,6 +40,12 @@ static const DAT_PROVIDER template = {
 	SLOT(ep_create_with_srq), SLOT(ep_recv_query), SLOT(ep_set_watermark), SLOT(srq_create),
 	SLOT(srq_free), SLOT(srq_post_recv), SLOT(srq_query), SLOT(srq_resize),
 	SLOT(srq_set_lw),
+#ifdef DAP_DAT20
+	SLOT20(csp_create), SLOT20(csp_query), SLOT20(csp_free), SLOT20(ep_common_connect),
+	SLOT20(rmr_create_for_ep), SLOT20(ep_post_send_with_invalidate),
+	SLOT20(ep_post_rdma_read_to_rmr), SLOT20(cno_fd_create), SLOT20(cno_trigger),
+	SLOT20(ia_ha_related), SLOT20(handle_extendedop),
+#endif
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,7 +65,7 @@ static struct dap12_provider *make(const char *name, bool threadsafe)
 		p->table.ia_open_func = dap12_ia_open_threadsafe;
 	p->next = providers;
 	providers = p;
-	dap_dead_table[DAP_API_12] = &template;
+	dap_dead_table[DAP_API] = &template;
 	return p;
 }
 
@@ -134,7 +141,7 @@ static struct dap12_live *get_live(struct dap12_provider *p, const struct dap_ho
 int dap12_make_tables(struct dap_ia *ia)
 {
 	struct dap12_provider *p = dap12_provider_get(ia->name, ia->threadsafe);
-	const struct dap_hot12 *hot = ia->hw->hot(ia, DAP_API_12);
+	const struct dap_hot12 *hot = ia->hw->hot(ia, DAP_API);
 	struct dap12_live *live = p && hot ? get_live(p, hot, ia->validate) : NULL;
 
 	if (!live)

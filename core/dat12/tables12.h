@@ -6,11 +6,16 @@
 #ifndef DAP12_TABLES_H
 #define DAP12_TABLES_H
 
-#include <dat/udat.h>
-#include <dat/udat_redirection.h>
-
-#include "core/dap.h"
 #include "core/dat12/hot.h"
+#ifdef DAP_DAT20
+#include <dat2/dat_registry.h>
+
+/* That header has their types only. */
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data);
+void dat_provider_fini(const DAT_PROVIDER_INFO *info);
+#else
+#include <dat/dat_registry.h>
+#endif
 
 struct dap12_live;
 

@@ -94,7 +94,7 @@ PAIR(reject__long_after_the_request)
 	b.answer = NODE_HOLD;
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
 	SOON(b.request);
-	cr_assert_eq(dap_cm_reject(b.request), 0);
+	cr_assert_eq(dap_cm_reject(b.request, NULL, 0), 0);
 	ENDED(&a, DAP_CM_REJECTED);
 }
 

@@ -75,7 +75,7 @@ static int on_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_r
 	if (n->answer == NODE_ACCEPT)
 		node_accept(n);
 	else if (n->answer == NODE_REJECT)
-		dap_cm_reject(conn);
+		dap_cm_reject(conn, NULL, 0);
 	n->requests++;
 	return n->answer == NODE_REFUSE ? -ENOSPC : 0;
 }

@@ -219,7 +219,7 @@ PASSIVE(request__reject_and_release_of_one_that_is_gone)
 {
 	hang_up(to_phase(CM_REQ, false));
 	SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
-	cr_assert_eq(dap_cm_reject(b.request), 0);
+	cr_assert_eq(dap_cm_reject(b.request, NULL, 0), 0);
 	hang_up(to_phase(CM_REQ, false));
 	SOON(b.requests == 2);
 	dap_cm_release(b.request);

@@ -51,7 +51,7 @@ static const struct dap_hot12 *silicon(void)
 
 	while (strcmp(t->name, "silicon"))
 		t++;
-	return &t->dat12;
+	return t->dat12;
 }
 
 static void memory(uint32_t lkey, struct bench *b)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The API level that a front is compiled for. The fronts of this directory serve both: their names
+ * say where they come from. DAP_DAT20 is defined for the objects of the 2.0 provider, and these two
+ * levels never meet in one object, since their headers define the same names differently.
+ */
+#ifndef DAP12_LEVEL_H
+#define DAP12_LEVEL_H
+
+#ifdef DAP_DAT20
+
+#include <dat2/udat.h>
+
+#include "core/dap.h"
+
+#define DAP_API DAP_API_20
+typedef DAT_SEG_LENGTH dap12_len;
+
+/* Of libdat2: the number that stands for an IA there. Its header is not installed. */
+DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
+
+/* The handle that the consumer has of the IA. */
+static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
+{
+	DAT_IA_HANDLE handle;
+
+	return dats_get_ia_handle(ia, &handle) == DAT_SUCCESS ? handle : ia;
+}
+
+#else
+
+#include <dat/udat.h>
+
+#include "core/dap.h"
+
+#define DAP_API DAP_API_12
+typedef DAT_VLEN dap12_len;
+
+static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
+{
+	return ia;
+}
+
+#endif
+
+/* Lengths of segments and messages, which have 32 bits in 2.0. */
+static inline dap12_len dap12_length(uint64_t length)
+{
+	return length > (dap12_len)-1 ? (dap12_len)-1 : (dap12_len)length;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All variants of the hot functions of one API level, which has defined what they are made of. */
+#include "hw_mlx5/m5_post.inl"
+#include "hw_mlx5/m5_post_any.inl"
+#include "hw_mlx5/m5_post_srq.inl"
+#include "hw_mlx5/m5_bind.inl"
+#include "hw_mlx5/m5_poll.inl"
+
+#define M5_SOFT false
+#define M5_LOCKED false
+#define M5_V(name) name##_silicon
+#include "hw_mlx5/m5_hot12.inl"
+#undef M5_LOCKED
+#undef M5_V
+
+#define M5_LOCKED true
+#define M5_V(name) name##_silicon_locked
+#include "hw_mlx5/m5_hot12.inl"
+#undef M5_SOFT
+#undef M5_LOCKED
+#undef M5_V
+
+#define M5_SOFT true
+#define M5_LOCKED false
+#define M5_V(name) name##_model
+#include "hw_mlx5/m5_hot12.inl"
+#undef M5_LOCKED
+#undef M5_V
+
+#define M5_LOCKED true
+#define M5_V(name) name##_model_locked
+#include "hw_mlx5/m5_hot12.inl"
+
+#define M5_HOT12(v)                                                                                \
+	{                                                                                          \
+		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
+		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
+		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
+		.srq_post_recv = m5_srq12_##v,                                                     \
+	}
+
+static const struct dap_hot12 silicon = M5_HOT12(silicon);
+static const struct dap_hot12 silicon_locked = M5_HOT12(silicon_locked);
+static const struct dap_hot12 model = M5_HOT12(model);
+static const struct dap_hot12 model_locked = M5_HOT12(model_locked);
+
+static const struct m5_hot_table tables[] = {
+	{ "silicon", true, true, DAP_API, &silicon },
+	{ "silicon-locked", true, false, DAP_API, &silicon_locked },
+	{ "model", false, true, DAP_API, &model },
+	{ "model-locked", false, false, DAP_API, &model_locked },
+};
+
+const struct m5_hot_table *m5_hot_tables(unsigned int *n)
+{
+	*n = sizeof(tables) / sizeof(tables[0]);
+	return tables;
+}
