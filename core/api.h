@@ -129,6 +129,11 @@ int dap_ep_free(struct dap_ep *ep);
 void dap_ep_destroy(struct dap_ep *ep);
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
 
+/* ---- ep_recv.c ---- */
+/* -1 in *recvs: not known. */
+int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs);
+int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard);
+
 /* ---- ep_modify.c ---- */
 enum {				/* what a change changes; attributes one bit each */
 	DAP_EP_SET_PZ = 1, DAP_EP_SET_RECV_EVD = 2, DAP_EP_SET_REQUEST_EVD = 4,

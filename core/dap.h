@@ -84,7 +84,9 @@ enum dap_dto_status {
 	DAP_DTO_PARTIAL_PACKET, DAP_RMR_OPERATION_FAILED
 };
 
-enum { DAP_SRQ_LOW_WATERMARK = 2 };	/* reason: DAT_SRQ_ASYNC_ERROR_REASON */
+/* Reasons: DAT_SRQ_ASYNC_ERROR_REASON, DAT_EP_ASYNC_ERROR_REASON. */
+enum { DAP_SRQ_LOW_WATERMARK = 2, DAP_EP_SOFT_HIGH_WATERMARK = 2 };
+#define DAP_NO_WATERMARK UINT32_MAX	/* DAT_WATERMARK_INFINITE */
 
 /* What completed: the values of 2.0, where events say it. */
 enum dap_dto_op { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE };
@@ -93,6 +95,7 @@ struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
 	uint8_t unsignalled;		/* reported, but wakes nobody */
 	uint8_t after_cq;		/* delivered only when the EVD's CQ is empty (DISCONNECTED, BROKEN) */
+	uint8_t receive;		/* of a DTO: a buffer that a message has filled */
 	union {
 		struct {
 			struct dap_ep *ep;
@@ -198,10 +201,20 @@ enum {
 	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
 	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
 	DAP_ATT_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
+	DAP_ATT_COUNT = 32,		/* receives are counted, see ep_recv.c: the same */
 };
 
 /* Who is told of the triggers of a CNO, each of every one: threads in dat_cno_wait(), the agent. */
 enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_EARS };
+
+/* A call from the connection manager's thread at a later time; see dap_cm_timer. */
+struct dap_timer {
+	void (*fn)(void *arg);
+	void *arg;
+	uint64_t due;			/* CLOCK_MONOTONIC, us */
+	struct dap_timer *child, *next, *prev;	/* pairing heap */
+	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
+};
 
 struct dap_evd {
 	struct dap_obj obj;
@@ -235,6 +248,12 @@ struct dap_evd {
 	uint32_t cno_pins;		/* under the CNO's lock, as are the places in its queues */
 	struct dap_evd *cno_next[DAP_CNO_EARS];
 	bool cno_queued[DAP_CNO_EARS];
+
+	/* High watermarks, ep_recv.c: endpoints whose receives are counted; written under turn and
+	 * lock. passed: one of them may have come beyond a watermark. */
+	struct dap_ep *counted;
+	bool passed;
+	struct dap_timer count;
 };
 
 /* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
@@ -266,15 +285,6 @@ enum dap_ep_state {			/* the order of DAT_EP_STATE */
 	DAP_EP_COMPLETION_PENDING, DAP_EP_STATES
 };
 
-/* A call from the connection manager's thread at a later time; see dap_cm_timer. */
-struct dap_timer {
-	void (*fn)(void *arg);
-	void *arg;
-	uint64_t due;			/* CLOCK_MONOTONIC, us */
-	struct dap_timer *child, *next, *prev;	/* pairing heap */
-	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
-};
-
 struct dap_ep {
 	struct dap_obj obj;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
@@ -289,6 +299,12 @@ struct dap_ep {
 	struct dap_srq *srq;
 	struct dap_ep *srq_next;	/* in srq->eager */
 	struct dap_ep_attr attr;
+	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While it is counted, and
+	 * under the lock of recv_evd: those filled and not dequeued, and the most of them yet. */
+	uint32_t hard_high, held, held_most;
+	bool soft_due;			/* the event for the soft one is still to come */
+	bool counted;
+	struct dap_ep *counted_next;	/* in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it is to be accepted with */
 	struct dap_path local_path, remote_path;

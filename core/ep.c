@@ -78,7 +78,10 @@ int dap_ep_attach(struct dap_ep *ep)
 	if (err)
 		goto detach_request;
 	ep->attached = true;
-	return 0;
+	err = dap_ep_count(ep);
+	if (err)
+		dap_ep_detach(ep);
+	return err;
 
 detach_request:
 	detach(ep->request_evd);
@@ -107,6 +110,7 @@ void dap_ep_detach(struct dap_ep *ep)
 {
 	if (!ep->attached)
 		return;
+	dap_ep_uncount(ep);
 	if (ep->has_qp && ep->srq)
 		dap_srq_leave(ep->srq, ep);
 	if (ep->has_qp)
@@ -118,6 +122,8 @@ void dap_ep_detach(struct dap_ep *ep)
 
 static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 {
+	int err;
+
 	dap_ep_attr_default(ep->obj.ia, &ep->attr);
 	if (!attr)
 		return 0;
@@ -125,7 +131,8 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	/* dat_ep_create_with_srq(3): how long a receive's list is, the SRQ has said. */
 	if (ep->srq)
 		ep->attr.max_recv_iov = ep->srq->max_recv_iov;
-	return dap_ep_attr_check(ep->obj.ia, &ep->attr);
+	err = dap_ep_attr_check(ep->obj.ia, &ep->attr);
+	return err || !ep->srq ? err : dap_ep_soft_high(ep, ep->attr.srq_soft_hw);
 }
 
 static struct dap_ep *alloc(struct dap_ia *ia)
@@ -136,6 +143,7 @@ static struct dap_ep *alloc(struct dap_ia *ia)
 		return NULL;
 	pthread_mutex_init(&ep->lock, NULL);
 	ep->local_addr = ia->caps.address;
+	ep->hard_high = DAP_NO_WATERMARK;
 	return ep;
 }
 

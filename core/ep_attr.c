@@ -25,7 +25,7 @@ void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr)
 		.max_request_iov = least(DEFAULT_IOV, caps->max_iov),
 		.max_rdma_read_in = least(DEFAULT_READS, caps->max_rdma_read_in),
 		.max_rdma_read_out = least(DEFAULT_READS, caps->max_rdma_read_out),
-		.srq_soft_hw = UINT32_MAX,	/* DAT_HW_DEFAULT */
+		.srq_soft_hw = DAP_NO_WATERMARK,
 		.max_rdma_read_iov = least(DEFAULT_IOV, caps->max_rdma_read_iov),
 		.max_rdma_write_iov = least(DEFAULT_IOV, caps->max_rdma_write_iov),
 	};

@@ -12,4 +12,12 @@ int dap_ep_attach(struct dap_ep *ep);
 /* Undoes it; completions not yet dequeued are gone. recv_evd and request_evd are left dangling. */
 void dap_ep_detach(struct dap_ep *ep);
 
+/* ---- ep_recv.c; ep->lock is held, or nobody knows the endpoint yet ---- */
+/* The attribute srq_soft_hw of an endpoint with an SRQ; 0 is for none. INVALID_PARAMETER. */
+int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft);
+/* Counts receives if there is a watermark to compare them with. */
+int dap_ep_count(struct dap_ep *ep);
+/* Does so no more. */
+void dap_ep_uncount(struct dap_ep *ep);
+
 #endif

@@ -118,8 +118,11 @@ static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
 	struct made_of from = now(ep), to = wanted(ep, change);
 	int err = dap_ep_attr_check(ep->obj.ia, &to.attr);
 
+	if (!err && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
+		err = dap_ep_soft_high(ep, to.attr.srq_soft_hw);
 	if (err)
 		return err;
+	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
 	if (!ep->attached || !same_qp(&from, &to))
 		err = remake(ep, &to);
 	else

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/cm.h"
 #include "core/evd_int.h"
 
 /* Flags that make a stream's notification the consumer's own business: they must agree. */
@@ -89,6 +90,8 @@ free_obj:
 
 void dap_evd_destroy(struct dap_evd *evd)
 {
+	if (evd->count.fn)
+		dap_cm_timer_close(evd->obj.ia->cm, &evd->count);
 	dap_evd_set_cno(evd, NULL);
 	if (evd->has_cq)
 		evd->obj.ia->hw->cq_destroy(evd);

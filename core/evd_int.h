@@ -46,6 +46,11 @@ void dap_evd_wake(struct dap_evd *evd);
 /* An event that notifies has come: counts for a waiter, or triggers the CNO. */
 void dap_evd_notify(struct dap_evd *evd);
 
+/* ---- ep_recv.c ---- */
+/* The completion has been set aside; or it leaves to be delivered. */
+void dap_evd_count(struct dap_evd *evd, const struct dap_event *ev);
+void dap_evd_uncount(struct dap_evd *evd, const struct dap_event *ev);
+
 /* ---- evd_cno.c; the turn is held, the lock is not ---- */
 /* waiting, enabled or the streams have changed: the CNO looks at the CQ, or no longer does. */
 void dap_evd_cno_update(struct dap_evd *evd);

@@ -29,6 +29,8 @@ void dap_evd_set_attention(struct dap_evd *evd)
 		bits |= DAP_ATT_NO_CQ;
 	else if (evd->cno)
 		bits |= DAP_ATT_CNO;
+	if (evd->counted)
+		bits |= DAP_ATT_COUNT;
 	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
 }
 
@@ -137,6 +139,7 @@ bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev)
 		return true;
 	*ev = *next;
 	evd->stash_tail++;
+	dap_evd_uncount(evd, ev);
 	dap_evd_set_attention(evd);
 	return true;
 }
@@ -161,6 +164,7 @@ bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev)
 	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)
 		return false;
 	*dap_evd_stash_at(evd, evd->stash_head++) = *ev;
+	dap_evd_count(evd, ev);
 	dap_evd_set_attention(evd);
 	return true;
 }
@@ -249,6 +253,8 @@ int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
 	int err;
 
 	pthread_mutex_lock(&evd->turn);
+	if (evd->counted)
+		dap_evd_collect(evd);
 	err = dequeue(evd, ev);
 	if (evd->unarmed)
 		dap_evd_cno_look(evd);

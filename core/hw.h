@@ -55,6 +55,8 @@ struct dap_hw {
 	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
 	int (*cq_fd)(struct dap_evd *evd);
 	void (*cq_drain_fd)(struct dap_evd *evd);
+	/* Nobody is in a hot dequeue any more who has not seen what evd->attention was before. */
+	void (*cq_settle)(struct dap_evd *evd);
 
 	/* A queue of srq->max_recv_dtos receives with srq->max_recv_iov segments; says how many
 	 * srq_resize can make of them (room). -EINVAL: more than it can. */
@@ -72,6 +74,9 @@ struct dap_hw {
 	int (*qp_create)(struct dap_ep *ep);
 	/* Nothing posted and not yet dequeued, in each direction. A snapshot. */
 	void (*qp_idle)(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
+	/* Receives that the endpoint has and that the adapter has made no completion for. -EAGAIN:
+	 * nobody knows, some endpoint of the SRQ is in the middle of a message. A snapshot. */
+	int (*recv_count)(struct dap_ep *ep, uint32_t *recvs);
 	/* Fills ep->local_path; draws a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);
 	/* To RTR and RTS towards ep->remote_path. */

@@ -143,6 +143,7 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 
 	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 		 syndrome ? 0 : be32_to_cpu(cqe->byte_cnt));
+	r->ev.receive = !syndrome;
 	/* With solicited waits the sender has decided whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;

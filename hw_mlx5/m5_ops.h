@@ -31,6 +31,10 @@ int m5_cq_arm(struct dap_evd *evd, bool solicited_only);
 int m5_cq_fd(struct dap_evd *evd);
 void m5_cq_drain_fd(struct dap_evd *evd);
 
+/* m5_count.c */
+void m5_cq_settle(struct dap_evd *evd);
+int m5_recv_count(struct dap_ep *ep, uint32_t *recvs);
+
 /* m5_qp.c */
 int m5_qp_create(struct dap_ep *ep);
 int m5_qp_destroy(struct dap_ep *ep);

@@ -327,7 +327,8 @@ static bool null_will_do(const struct trial *t)
 	static const char *const names[] = {
 		"async_evd_handle", "lmr_context", "rmr_context", "registered_size",
 		"registered_address", "ep_attributes", "private_data", "local_iov", "remote_buffer",
-		"ia_attributes", "provider_attributes", "local_segments",
+		"ia_attributes", "provider_attributes", "local_segments", "nbufs_allocated",
+		"bufs_alloc_span",
 	};
 
 	if (!strcmp(t->c->name, "dat_ia_openv"))

@@ -230,6 +230,18 @@ static int qp_ok(struct dap_ep *ep)
 	return step();
 }
 
+static int recv_count(struct dap_ep *ep, uint32_t *recvs)
+{
+	(void)ep;
+	*recvs = fake.recvs;
+	return step();
+}
+
+static void cq_settle(struct dap_evd *evd)
+{
+	(void)evd;
+}
+
 static void qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 {
 	(void)ep;
@@ -344,7 +356,8 @@ static const struct dap_hw fake_hw = {
 	.pz_destroy = pz_destroy, .lmr_create = lmr_create, .lmr_destroy = lmr_destroy,
 	.rmr_create = rmr_create, .rmr_destroy = rmr_destroy, .cq_create = cq_create,
 	.cq_resize = cq_resize, .cq_destroy = cq_destroy, .cq_poll = cq_poll, .cq_arm = cq_arm,
-	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle,
+	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle, .recv_count = recv_count,
+	.cq_settle = cq_settle,
 	.qp_address = qp_ok, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
 	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy,
 };

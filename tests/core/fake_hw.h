@@ -22,6 +22,7 @@ struct fake {
 	int fail_with;			/* -errno */
 	bool silent;			/* posts do not complete by themselves */
 	bool recv_busy;			/* what qp_idle says of receives */
+	uint32_t recvs;			/* and recv_count */
 	unsigned int arms, polls;
 	struct dap_ep *last_post;	/* the endpoint of the last hot call, and its flags */
 	uint32_t last_flags;
