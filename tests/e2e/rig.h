@@ -6,6 +6,7 @@
  * Unless a test says otherwise the adapter is opened with strict=1: the process aborts at
  * dat_ia_close() when the device has found fault with what the driver did.
  *
+ * DAPL_TEST_IA names another adapter, such as the one that softnic-run shows.
  * RIG_PARAMS in the environment adds ia_params for all, and RIG_THREADSAFE=1 makes the instances
  * threadsafe: tests/sh/e2e-variants.sh.
  */
@@ -86,6 +87,11 @@ struct end {
 #define RIG_MEM 65536
 
 /* The ia_params of all IAs that this process opens; before the first. */
+const char *rig_ia_name(void);
+/* The adapter is the software ConnectX of this process: it knows faults and memlock. */
+bool rig_model(void);
+/* Skips the test where it is not. */
+void rig_needs_model(const char *what);
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
 DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
