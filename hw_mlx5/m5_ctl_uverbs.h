@@ -47,7 +47,12 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 
 extern const struct m5_ctl_ops uv_ops;
 
-/* What a call that says no left in errno; -EIO where it left nothing. */
+/*
+ * What a call of the libraries answered, an errno of either sign, as -errno. Resources and rights
+ * stay what they are; anything else is between driver and kernel, and -EIO to a consumer.
+ */
+int uv_error(int ret);
+/* The same of a call that leaves it in errno. */
 int uv_errno(void);
 
 /* ---- m5_ctl_uverbs_list.c ---- */

@@ -88,12 +88,10 @@ int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t 
 			 : opcode == M5_CMD_CREATE_CQ  ? of_cq
 			 : opcode == M5_CMD_CREATE_RMP ? of_rmp
 						       : NULL;
-	int ret;
 
 	if (!list)
 		return 0;
-	ret = mlx5dv_devx_subscribe_devx_event(u->events, obj, (uint16_t)bytes, list, 0);
-	return ret > 0 ? -ret : ret;
+	return uv_error(mlx5dv_devx_subscribe_devx_event(u->events, obj, (uint16_t)bytes, list, 0));
 }
 
 /* Spread over the vectors, so that not all interrupts of a machine go to one of its CPUs. */
@@ -101,9 +99,8 @@ int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 {
 	struct ibv_context *ctx = uv_of(ctl)->ctx;
 	uint32_t n = ctx->num_comp_vectors > 0 ? (uint32_t)ctx->num_comp_vectors : 1;
-	int ret = mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn);
 
-	return ret > 0 ? -ret : ret;
+	return uv_error(mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn));
 }
 
 int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
@@ -136,10 +133,9 @@ int uv_evch_fd(struct m5_evch *ch)
 int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
 {
 	uint16_t completion[] = { M5_EV_COMPLETION };
-	int ret = mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
-						   completion, cqn);
 
-	return ret > 0 ? -ret : ret;
+	return uv_error(mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
+							 completion, cqn));
 }
 
 unsigned int uv_evch_drain(struct m5_evch *ch)

@@ -2,11 +2,13 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The machine's RDMA devices, and in words why one of them can not be opened and what to do. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
@@ -32,47 +34,78 @@ bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
 	return true;
 }
 
-/* A DEVX context says no where a plain one says yes: then DEVX is what is missing. */
-static void why_not_open(struct ibv_device *dev, int err, char *why, size_t whylen)
+/* What a driver, or firmware, without user contexts answers. */
+static bool lacks_devx(struct ibv_device *dev, int answer)
 {
 	struct ibv_context *plain;
 
-	if (err == -EACCES || err == -EPERM) {
+	if (answer != EINVAL && answer != EOPNOTSUPP)
+		return false;
+	plain = ibv_open_device(dev);
+	if (plain)
+		ibv_close_device(plain);
+	return plain;
+}
+
+static void why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen)
+{
+	if (answer == EACCES || answer == EPERM)
 		snprintf(why, whylen, "no right to open /dev/infiniband/%s: give its group (often "
 			 "rdma) to the user, or run as root", dev->dev_name);
-		return;
-	}
-	plain = ibv_open_device(dev);
-	if (plain) {
-		ibv_close_device(plain);
-		snprintf(why, whylen, "%s has no DEVX (%s): it needs Linux 4.20 or newer and "
-			 "firmware with user contexts; update both", dev->name, strerror(-err));
-		return;
-	}
-	snprintf(why, whylen, "%s does not open (%s): is the module mlx5_ib loaded?", dev->name,
-		 strerror(-err));
+	else if (lacks_devx(dev, answer))
+		snprintf(why, whylen, "%s has no DEVX: it needs Linux 4.20 or newer and firmware "
+			 "with user contexts; update both", dev->name);
+	else
+		snprintf(why, whylen, "%s does not open: %s", dev->name, strerror(answer));
 }
 
 static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *why, size_t whylen)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_context *new;
-	int err;
+	int answer;
 
 	if (!mlx5dv_is_supported(dev)) {
 		snprintf(why, whylen, "%s is no ConnectX; this provider drives no other adapter",
 			 dev->name);
-		return -EOPNOTSUPP;
+		return -EIO;
 	}
 	errno = 0;
 	new = mlx5dv_open_device(dev, &attr);
 	if (!new) {
-		err = uv_errno();
-		why_not_open(dev, err, why, whylen);
-		return err;
+		answer = errno;
+		why_not_open(dev, answer, why, whylen);
+		return answer ? uv_error(answer) : -EIO;
 	}
 	*ctx = new;
 	return 0;
+}
+
+/*
+ * libibverbs passes over devices that it has no memory or descriptor to look at, and those that it
+ * has no library for: the kernel's own list tells these cases from a name that does not exist.
+ */
+static int not_listed(const char *device, char *why, size_t whylen)
+{
+	const char *sysfs = secure_getenv("SYSFS_PATH");
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs ? sysfs : "/sys", device);
+	if (access(path, F_OK)) {
+		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
+			 "are; where it names none, is the module mlx5_ib loaded?", device);
+		return -ENODEV;
+	}
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(why, whylen, "no file descriptor is left: raise the limit with ulimit -n");
+		return -EMFILE;
+	}
+	close(fd);
+	snprintf(why, whylen, "libibverbs does not know %s: is the package ibverbs-providers "
+		 "installed, and memory left?", device);
+	return -ENOMEM;
 }
 
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen)
@@ -80,22 +113,13 @@ int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t w
 	struct ibv_device **list;
 	int n = 0, err = -ENODEV;
 
-	errno = 0;
 	list = ibv_get_device_list(&n);
-	if (!list) {
-		err = uv_errno();
-		snprintf(why, whylen, err == -ENOSYS ? "this machine has no RDMA devices: is the module "
-			 "ib_uverbs loaded? (%s)" : "no list of RDMA devices: %s", strerror(-err));
-		return err == -ENOSYS ? -ENODEV : err;
-	}
-	for (int i = 0; i < n && err == -ENODEV; i++)
+	for (int i = 0; list && i < n && err == -ENODEV; i++)
 		if (!strcmp(list[i]->name, device))
 			err = context_of(list[i], ctx, why, whylen);
-	if (err == -ENODEV)
-		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
-			 "are", device);
-	ibv_free_device_list(list);
-	return err;
+	if (list)
+		ibv_free_device_list(list);
+	return err == -ENODEV ? not_listed(device, why, whylen) : err;
 }
 
 static int lockable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
@@ -120,15 +144,25 @@ static int lockable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	return err;
 }
 
+static bool has_port(struct m5_ctl_uverbs *u)
+{
+	struct ibv_device_attr attr;
+
+	return ibv_query_device(u->ctx, &attr) || u->port_num <= attr.phys_port_cnt;
+}
+
 static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 {
 	const char *name = u->ctx->device->name;
 	struct m5_port port;
-	int err = uv_port(&u->ctl, &port);
+	int err;
 
-	if (err == -EINVAL)
+	if (!has_port(u)) {
 		snprintf(why, whylen, "%s has no port %u", name, u->port_num);
-	else if (err == -ENETDOWN)
+		return -ENODEV;
+	}
+	err = uv_port(&u->ctl, &port);
+	if (err == -ENETDOWN)
 		snprintf(why, whylen, "port %u of %s has no RoCE v2 address: bring its network "
 			 "interface up and give it an IP address", u->port_num, name);
 	else if (err == -ENETUNREACH)
@@ -137,12 +171,14 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	else if (err)
 		snprintf(why, whylen, "port %u of %s does not tell its address: %s", u->port_num,
 			 name, strerror(-err));
-	if (err || port.up)
-		return err;
+	if (err)
+		return uv_error(err);
+	if (port.up)
+		return 0;
 	snprintf(why, whylen, "port %u of %s is down: connect it, %s", u->port_num, name,
 		 port.ethernet ? "and set its network interface up (ip link)"
 			       : "and have a subnet manager (opensm) run");
-	return -ENETDOWN;
+	return -EIO;
 }
 
 static int new_enough(struct m5_ctl_uverbs *u, char *why, size_t whylen)
@@ -156,7 +192,7 @@ static int new_enough(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	} else if (!caps.cqe_version) {
 		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
 			 u->ctx->device->name);
-		err = -EOPNOTSUPP;
+		err = -EIO;
 	}
 	return err;
 }

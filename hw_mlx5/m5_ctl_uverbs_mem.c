@@ -10,16 +10,18 @@ int uv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
 {
 	struct mlx5dv_pd dvpd = { 0 };
 	struct mlx5dv_obj obj = { .pd = { .out = &dvpd } };
-	struct ibv_pd *pd = ibv_alloc_pd(uv_of(ctl)->ctx);
+	struct ibv_pd *pd;
 	int err;
 
+	errno = 0;
+	pd = ibv_alloc_pd(uv_of(ctl)->ctx);
 	if (!pd)
 		return uv_errno();
 	obj.pd.in = pd;
 	err = mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD);
 	if (err) {
 		ibv_dealloc_pd(pd);
-		return err > 0 ? -err : err;
+		return uv_error(err);
 	}
 	*pdn = dvpd.pdn;
 	*priv = pd;
@@ -30,7 +32,7 @@ int uv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv)
 {
 	(void)ctl;
 	(void)pdn;
-	return -ibv_dealloc_pd(priv);
+	return uv_error(ibv_dealloc_pd(priv));
 }
 
 static unsigned int verbs_access(unsigned int access)
@@ -60,7 +62,7 @@ int uv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 int uv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 {
 	(void)ctl;
-	return -ibv_dereg_mr(mr->priv);
+	return uv_error(ibv_dereg_mr(mr->priv));
 }
 
 int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem)
@@ -77,10 +79,8 @@ int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem
 
 int uv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem)
 {
-	int err = mlx5dv_devx_umem_dereg(umem->priv);
-
 	(void)ctl;
-	return err > 0 ? -err : err;
+	return uv_error(mlx5dv_devx_umem_dereg(umem->priv));
 }
 
 static struct mlx5dv_devx_uar *uar_of_kind(struct m5_ctl *ctl, bool bf)

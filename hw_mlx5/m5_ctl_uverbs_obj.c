@@ -3,13 +3,34 @@
 /* Commands through DEVX: the kernel fills in the uid and lets pass what concerns own objects. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/dap.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
 
+int uv_error(int ret)
+{
+	switch (abs(ret)) {
+	case 0:
+		return 0;
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EPERM:
+	case EACCES:
+	case EBUSY:
+	case EAGAIN:
+	case EFAULT:
+		return -abs(ret);
+	default:
+		dap_log(DAP_LOG_EP, "the kernel's answer was: %s", strerror(abs(ret)));
+		return -EIO;
+	}
+}
+
 int uv_errno(void)
 {
-	return errno > 0 ? -errno : -EIO;
+	return errno ? uv_error(errno) : -EIO;
 }
 
 /*
@@ -22,7 +43,7 @@ static int outcome(int ret, const void *out)
 
 	if (o->status)
 		return -EREMOTEIO;
-	return ret > 0 ? -ret : ret;
+	return uv_error(ret);
 }
 
 int uv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen)
@@ -82,5 +103,5 @@ int uv_obj_destroy(struct m5_obj *obj)
 	if (err)
 		dap_log(DAP_LOG_ERR, "an object of the device can not be destroyed: error %d", err);
 	free(obj);
-	return err > 0 ? -err : err;
+	return uv_error(err);
 }

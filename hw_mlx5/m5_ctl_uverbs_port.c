@@ -103,7 +103,7 @@ int uv_port(struct m5_ctl *ctl, struct m5_port *port)
 	struct m5_ctl_uverbs *u = uv_of(ctl);
 	struct m5_port p = { .port_num = u->port_num, .sl = u->params.sl };
 	struct ibv_port_attr attr = { 0 };
-	int err = -ibv_query_port(u->ctx, u->port_num, &attr);
+	int err = uv_error(ibv_query_port(u->ctx, u->port_num, &attr));
 
 	if (err)
 		return err;
