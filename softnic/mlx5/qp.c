@@ -31,6 +31,17 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	return STAT_OK;
 }
 
+/*
+ * Scatter to CQE: off, up to 32 bytes, up to 64. It lets the device put small data into the CQE, which
+ * then says so; this one never does.
+ */
+static bool knows_scatter(const uint8_t *ctx)
+{
+	uint32_t req = sn_get(ctx, QPC_CS_REQ), res = sn_get(ctx, QPC_CS_RES);
+
+	return (!req || req == 0x11 || req == 0x22) && res <= 2;
+}
+
 /* PRM: log_sq_size counts WQEBBs, log_rq_size WQEs of 16 << log_rq_stride bytes. */
 static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
@@ -41,8 +52,11 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 				     sn_get(ctx, QPC_ST));
 	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
-	if (sn_get(ctx, QPC_WQ_SIGN) || sn_get(ctx, QPC_CS_REQ) || sn_get(ctx, QPC_CS_RES))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature or scatter to CQE: not in the caps");
+	if (sn_get(ctx, QPC_WQ_SIGN))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
+	if (!knows_scatter(ctx))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cs_req %#x, cs_res %#x",
+				     sn_get(ctx, QPC_CS_REQ), sn_get(ctx, QPC_CS_RES));
 	qp->uidx = sn_get(ctx, QPC_USER_INDEX);
 	qp->rlky = sn_get(ctx, QPC_RLKY);
 	if (!sn_get(ctx, QPC_NO_SQ))

@@ -4,7 +4,8 @@
  * "Work Queue Context".
  *
  * The WQEs are a linked list: each begins with the index of the one to be taken after it, and the
- * first is number 0. The record counts how many there are; which, only the list tells.
+ * first is number 0. The record counts how many there are; which, only the list tells. In the
+ * cyclic kind the one after it is the next in memory, whatever the index says.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,9 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 
 	if (sn_get(c->in + AT_RMPC, RMPC_STATE) != RMPC_RDY)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an RMP is made in state RDY");
-	if (sn_get(wq, WQ_TYPE) != WQ_LINKED_LIST || sn_get(c->in + AT_RMPC, RMPC_CYCLIC))
+	srq->cyclic = sn_get(wq, WQ_TYPE) == WQ_CYCLIC;
+	if ((!srq->cyclic && sn_get(wq, WQ_TYPE) != WQ_LINKED_LIST) ||
+	    sn_get(c->in + AT_RMPC, RMPC_CYCLIC))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "wq_type %u: not in the caps",
 				     sn_get(wq, WQ_TYPE));
 	if (sn_get(wq, WQ_SIGNATURE))
@@ -224,7 +227,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	if (!srq->error && !read_producer(c->nic, srq))
 		fail(c->nic, srq);
 	sn_set(c->out + AT_RMPC, RMPC_STATE, srq->error ? RMPC_ERR : RMPC_RDY);
-	sn_set(wq, WQ_TYPE, WQ_LINKED_LIST);
+	sn_set(wq, WQ_TYPE, srq->cyclic ? WQ_CYCLIC : WQ_LINKED_LIST);
 	sn_set(wq, WQ_LWM, srq->lwm);
 	sn_set(wq, WQ_PD, srq->pd->pdn);
 	sn_set(wq, WQ_LOG_STRIDE, (uint32_t)__builtin_ctz(srq->stride));
@@ -239,6 +242,10 @@ static bool follow(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg
 {
 	uint32_t next = from_be16(seg->next_wqe_index);
 
+	if (srq->cyclic) {
+		srq->next = (uint16_t)((srq->next + 1u) & (srq->size - 1));
+		return true;
+	}
 	if (next >= srq->size || srq->held[next]) {
 		sn_violate(nic, SN_V_SRQ_LINK, "RMP %#x: WQE %u links to %u, which is %s", srq->rmpn,
 			   srq->next, next, next < srq->size ? "in use" : "none");

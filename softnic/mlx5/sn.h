@@ -179,6 +179,7 @@ struct sn_srq {
 	uint16_t taken, pi;	/* how many ever were, and were posted by the record; modulo 2^16 */
 	uint16_t lwm;		/* armed: an event when fewer are left */
 	bool error;
+	bool cyclic;		/* else a linked list */
 	uint8_t *held;		/* by index: taken by a QP that has not completed it */
 	unsigned int refs;
 };

@@ -49,22 +49,39 @@ static int put(const char *root, const char *name, const char *fmt, ...)
 	return err;
 }
 
-/* What rdma-core reads of a device. GIDs are not here: each process's device has its own. */
+static int link_to(const char *root, const char *name, const char *target)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	err = make_parents(path);
+	if (err)
+		return err;
+	return symlink(target, path) ? -errno : 0;
+}
+
+/* What programs read of a device. GIDs are not here: each process's device has its own. */
 static const struct attribute {
 	const char *name, *value;
-} attributes[] = {
+} pci[] = {
+	{ "vendor", "0x15b3" },
+	{ "device", "0x101d" },
+	{ "subsystem_vendor", "0x15b3" },
+	{ "subsystem_device", "0x0001" },
+	{ "revision", "0x00" },
+	{ "class", "0x020000" },
+	{ "numa_node", "-1" },
+	{ "modalias", "pci:v000015B3d0000101Dsv000015B3sd00000001bc02sc00i00" },
+	{ "current_link_speed", "16.0 GT/s PCIe" },
+	{ "current_link_width", "16" },
+}, ib[] = {
 	{ "node_type", "1: CA" },
 	{ "fw_ver", "22.36.1010" },
 	{ "hca_type", "MT4125" },
 	{ "hw_rev", "0" },
 	{ "board_id", "SOFTNIC0001" },
-	{ "device/vendor", "0x15b3" },
-	{ "device/device", "0x101d" },
-	{ "device/subsystem_vendor", "0x15b3" },
-	{ "device/subsystem_device", "0x0001" },
-	{ "device/revision", "0x00" },
-	{ "device/numa_node", "-1" },
-	{ "device/modalias", "pci:v000015B3d0000101Dsv000015B3sd00000001bc02sc00i00" },
 	{ "ports/1/state", "4: ACTIVE" },
 	{ "ports/1/phys_state", "5: LinkUp" },
 	{ "ports/1/link_layer", "Ethernet" },
@@ -72,43 +89,88 @@ static const struct attribute {
 	{ "ports/1/sm_lid", "0x0" },
 	{ "ports/1/rate", "100 Gb/sec (4X EDR)" },
 	{ "ports/1/pkeys/0", "0xffff" },
+	{ "ports/1/gid_attrs/types/0", "RoCE v2" },
 };
 
-static int write_device(const char *root, unsigned int i)
+static int write_all(const char *root, const char *dir, const struct attribute *a, size_t n)
 {
-	char name[128];
+	char name[192];
 	int err = 0;
 
-	for (size_t a = 0; a < sizeof(attributes) / sizeof(attributes[0]) && !err; a++) {
-		snprintf(name, sizeof(name), "class/infiniband/mlx5_%u/%s", i, attributes[a].name);
-		err = put(root, name, "%s\n", attributes[a].value);
-	}
-	if (!err) {
-		snprintf(name, sizeof(name), "class/infiniband/mlx5_%u/node_guid", i);
-		err = put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
-	}
-	if (!err) {
-		snprintf(name, sizeof(name), "class/infiniband/mlx5_%u/sys_image_guid", i);
-		err = put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
+	for (size_t i = 0; i < n && !err; i++) {
+		snprintf(name, sizeof(name), "%s/%s", dir, a[i].name);
+		err = put(root, name, "%s\n", a[i].value);
 	}
 	return err;
 }
 
-static int write_uverbs(const char *root, unsigned int i)
+static int write_guids(const char *root, const char *dir, unsigned int i)
 {
-	char name[128];
+	static const char *const guids[] = { "node_guid", "sys_image_guid" };
+	char name[192];
+	int err = 0;
+
+	for (size_t g = 0; g < 2 && !err; g++) {
+		snprintf(name, sizeof(name), "%s/%s", dir, guids[g]);
+		err = put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
+	}
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), "%s/ports/1/gid_attrs/ndevs/0", dir);
+	return put(root, name, "enp%us0np0\n", i + 1);
+}
+
+/*
+ * A class lists its devices by links; the device itself lies below its PCI function, to which it
+ * links back. Some programs climb there.
+ */
+static int link_class(const char *root, const char *class, const char *device, const char *dir)
+{
+	char name[192], target[224];
 	int err;
 
-	snprintf(name, sizeof(name), "class/infiniband_verbs/uverbs%u/ibdev", i);
+	snprintf(name, sizeof(name), "%s/device", dir);
+	err = link_to(root, name, "../..");
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), "class/%s/%s", class, device);
+	snprintf(target, sizeof(target), "../../%s", dir);
+	return link_to(root, name, target);
+}
+
+static int write_device(const char *root, const char *function, unsigned int i)
+{
+	char dir[128], device[20];
+	int err;
+
+	snprintf(device, sizeof(device), "mlx5_%u", i);
+	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
+	err = write_all(root, function, pci, sizeof(pci) / sizeof(pci[0]));
+	if (!err)
+		err = write_all(root, dir, ib, sizeof(ib) / sizeof(ib[0]));
+	if (!err)
+		err = write_guids(root, dir, i);
+	return err ? err : link_class(root, "infiniband", device, dir);
+}
+
+static int write_uverbs(const char *root, const char *function, unsigned int i)
+{
+	char dir[128], name[192], device[20];
+	int err;
+
+	snprintf(device, sizeof(device), "uverbs%u", i);
+	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", function, device);
+	snprintf(name, sizeof(name), "%s/ibdev", dir);
 	err = put(root, name, "mlx5_%u\n", i);
 	if (err)
 		return err;
-	snprintf(name, sizeof(name), "class/infiniband_verbs/uverbs%u/dev", i);
+	snprintf(name, sizeof(name), "%s/dev", dir);
 	err = put(root, name, "231:%u\n", 192 + i);
 	if (err)
 		return err;
-	snprintf(name, sizeof(name), "class/infiniband_verbs/uverbs%u/abi_version", i);
-	return put(root, name, "1\n");
+	snprintf(name, sizeof(name), "%s/abi_version", dir);
+	err = put(root, name, "1\n");
+	return err ? err : link_class(root, "infiniband_verbs", device, dir);
 }
 
 int run_sysfs_write(const char *root, unsigned int devices)
@@ -116,9 +178,12 @@ int run_sysfs_write(const char *root, unsigned int devices)
 	int err = put(root, "class/infiniband_verbs/abi_version", "6\n");
 
 	for (unsigned int i = 0; i < devices && !err; i++) {
-		err = write_device(root, i);
+		char function[64];
+
+		snprintf(function, sizeof(function), "devices/pci0000:00/0000:%02x:00.0", i + 1);
+		err = write_device(root, function, i);
 		if (!err)
-			err = write_uverbs(root, i);
+			err = write_uverbs(root, function, i);
 	}
 	return err;
 }

@@ -6,9 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
@@ -51,13 +53,31 @@ static int fail(int err)
 	return -1;
 }
 
+/*
+ * libibverbs asks where sysfs is, other programs know. What they would read of the machine's RDMA
+ * devices is in the directory that SYSFS_PATH names.
+ */
+static const char *sysfs_path(const char *path, char moved[PATH_MAX])
+{
+	static const char sys[] = "/sys", class[] = "/sys/class/infiniband";
+	const char *root;
+
+	if (!path || strncmp(path, class, sizeof(class) - 1) != 0 || !uv_device_count())
+		return path;
+	root = getenv("SYSFS_PATH");
+	if (!root || (size_t)snprintf(moved, PATH_MAX, "%s%s", root, path + sizeof(sys) - 1) >= PATH_MAX)
+		return path;
+	return moved;
+}
+
 static int do_open(const char *path, int flags, mode_t mode)
 {
 	int index = device_path(path);
+	char moved[PATH_MAX];
 	int fd;
 
 	if (index < 0)
-		return uv_real_open(path, flags, mode);
+		return uv_real_open(sysfs_path(path, moved), flags, mode);
 	fd = uv_open_device((unsigned int)index);
 	return fd < 0 ? fail(fd) : fd;
 }
@@ -93,9 +113,10 @@ static void as_cdev(struct stat *st, unsigned int index)
 int stat(const char *restrict path, struct stat *restrict st)
 {
 	int index = device_path(path);
+	char moved[PATH_MAX];
 
 	if (index < 0)
-		return uv_real_stat(path, st);
+		return uv_real_stat(sysfs_path(path, moved), st);
 	memset(st, 0, sizeof(*st));
 	as_cdev(st, (unsigned int)index);
 	return 0;
@@ -123,7 +144,9 @@ int fstat64(int fd, struct stat64 *st)
 
 int access(const char *path, int mode)
 {
-	return device_path(path) < 0 ? uv_real_access(path, mode) : 0;
+	char moved[PATH_MAX];
+
+	return device_path(path) < 0 ? uv_real_access(sysfs_path(path, moved), mode) : 0;
 }
 
 /* The last thing that a context's memory may rely on: no DMA after this. */

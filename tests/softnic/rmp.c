@@ -322,6 +322,44 @@ Test(rmp, destroy__while_qps_use_it)
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
 }
 
+/* The first WQEs of the ring, linked to themselves; on the second lap in the same order. */
+static void lap(struct drv_srq *ring, struct drv_qp *by)
+{
+	struct drv_cqe e;
+
+	for (uint16_t i = 0; i < 8; i++) {
+		ring->head = i;
+		drv_srq_recv(ring, &mr, 8192 + 64u * i, 64);
+		sn_set32(ring->mem + 64ul * i, 0, i);
+		send(by, 64u * i, 64);
+		drv_wait(&rcq, &e);
+		cr_expect_eq(e.opcode, 2);
+		cr_expect_eq(e.counter, i, "index %u", e.counter);
+	}
+}
+
+Test(rmp, cyclic__the_next_is_the_next_in_memory)
+{
+	struct drv_srq ring = { 0 };
+	struct drv_qp at = { 0 }, by = { 0 };
+
+	drv_srq_begin(d, &ring);
+	sn_set(d->in + AT_WQ, WQ_TYPE, WQ_CYCLIC);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	ring.rmpn = sn_get(d->out, CMD_NUMBER);
+	ring.tail = UINT16_MAX;
+	drv_qp_of_srq(d, &at, &scq, &rcq, &ring);
+	drv_qp(d, &by, &scq, &scq);
+	drv_connect(&at, &by);
+	lap(&ring, &by);
+	lap(&ring, &by);
+	cr_assert_eq(drv_simple(d, CMD_QUERY_RMP, ring.rmpn), 0);
+	cr_expect_eq(sn_get(d->out + AT_WQ, WQ_TYPE), WQ_CYCLIC);
+	drv_qp_free(&at);
+	drv_qp_free(&by);
+	drv_srq_free(&ring);
+}
+
 static void refused(struct sn_fld fld, uint32_t v, bool of_wq, uint8_t status)
 {
 	struct drv_srq s = { 0 };
@@ -337,7 +375,7 @@ Test(rmp, create__what_is_refused)
 {
 	refused(RMPC_STATE, 0, false, 0x03);
 	refused(RMPC_CYCLIC, 1, false, 0x03);
-	refused(WQ_TYPE, WQ_CYCLIC, true, 0x03);
+	refused(WQ_TYPE, 2, true, 0x03);
 	refused(WQ_SIGNATURE, 1, true, 0x03);
 	refused(WQ_LOG_STRIDE, 4, true, 0x03);
 	refused(WQ_LOG_SIZE, 16, true, 0x03);
