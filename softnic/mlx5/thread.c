@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -20,12 +23,16 @@ enum {
 	FLUSH_NS = 10000000,	/* how often records of QPs in ERR are read again */
 	SPINS = 64,
 	YIELDS = 64,
+	CROWDED_NS = 20000,	/* a yield that takes longer has given the core to somebody */
+	CROWDED_TIMES = 4096,	/* so often it goes to sleep without trying another one */
+	SLICE_NS = 100000,
 	SCAN_MIN_NS = 20000,	/* a scanned page tells nobody that it was written: look again */
 	SCAN_MAX_NS = 1000000,
+	SCAN_MIN_TIMES = 64,	/* so often before the pauses grow */
 };
 
 struct backoff {
-	unsigned int idle;
+	unsigned int idle, sleeps, crowded;
 	uint64_t sleep_ns;
 };
 
@@ -63,7 +70,7 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	worked = sn_drive(nic);
 	nic->hurried = false;
 	if (worked) {
-		*b = (struct backoff){ 0 };
+		*b = (struct backoff){ .crowded = b->crowded };
 		if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
 			return 0;
 	}
@@ -76,7 +83,7 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	if (!TAILQ_EMPTY(&nic->err) && until > sn_now() + FLUSH_NS)
 		until = sn_now() + FLUSH_NS;
 	if (scans) {
-		b->sleep_ns = b->sleep_ns ? b->sleep_ns * 2 : SCAN_MIN_NS;
+		b->sleep_ns = b->sleeps++ < SCAN_MIN_TIMES ? SCAN_MIN_NS : b->sleep_ns * 2;
 		if (b->sleep_ns > SCAN_MAX_NS)
 			b->sleep_ns = SCAN_MAX_NS;
 		if (until > sn_now() + b->sleep_ns)
@@ -99,10 +106,44 @@ static bool sleep_until_woken(struct sn_device *dev)
 	return peer;
 }
 
+/*
+ * Where programs that poll have all cores, a yield lasts until one of them has used up its slice,
+ * which is milliseconds; a sleeper gets the core as soon as it wakes. So it sleeps then.
+ */
 static void pause_or_yield(struct backoff *b)
 {
-	if (b->idle++ >= SPINS)
-		sched_yield();
+	uint64_t before;
+
+	if (b->idle++ < SPINS)
+		return;
+	if (b->crowded) {
+		b->crowded--;
+		b->idle = SPINS + YIELDS;
+		return;
+	}
+	before = sn_now();
+	sched_yield();
+	if (sn_now() - before > CROWDED_NS)
+		b->crowded = CROWDED_TIMES;
+}
+
+/*
+ * Short turns, which come soon: what a scheduler that knows slices (Linux 6.12) makes of it. Others
+ * take no notice. Sleeps are as short as they are asked for.
+ */
+static void take_short_turns(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = { .size = sizeof(attr), .policy = SCHED_OTHER, .runtime = SLICE_NS };
+
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	attr.nice = getpriority(PRIO_PROCESS, 0);
+	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 static void *run(void *arg)
@@ -113,6 +154,8 @@ static void *run(void *arg)
 	struct backoff b = { 0 };
 	bool woken = false;
 
+	if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
+		take_short_turns();
 	while (!atomic_load(&dev->stop)) {
 		uint64_t until = sn_now() + TICK_NS;
 		unsigned int now = atomic_load(&dev->inline_pumps);
