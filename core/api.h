@@ -105,6 +105,7 @@ struct dap_srq_info {
 	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
 	uint32_t available, outstanding;
 	bool counted;			/* the last two are known */
+	bool broken;			/* its state is ERROR */
 };
 void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info);
 /* An endpoint that uses it is made, or gone. */

@@ -320,6 +320,8 @@ struct dap_ep {
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
 
+enum { DAP_SRQ_TO_ERROR = 0 };		/* a reason like DAP_SRQ_LOW_WATERMARK */
+
 struct dap_srq {
 	struct dap_obj obj;
 	struct dap_pz *pz;
@@ -329,6 +331,7 @@ struct dap_srq {
 	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
 	uint32_t room;			/* most that a resize can give */
 	uint32_t refs;			/* endpoints that use it; atomic */
+	uint32_t broken;		/* the device gives it up; atomic */
 	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
 };
 
@@ -467,6 +470,9 @@ bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
 
 /* Fewer receives are left than the low watermark. The connection manager's thread. */
 void dap_srq_low(struct dap_srq *srq);
+/* The device can not go on with it: in error, and the consumer is told. The endpoints that use it
+ * are found broken by themselves, each when it wants a receive. The same thread. */
+void dap_srq_broken(struct dap_srq *srq);
 /* The like of dap_ep_reap for an SRQ that is full: of all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 

@@ -29,7 +29,8 @@ struct dap_hw {
 	 * instance, and cq_poll there, may be called by any threads at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
 	/* Asynchronous device events: a pollable fd; the handler turns them into dap_ep_broken,
-	 * dap_evd_overflow, dap_srq_low, dap_ia_fatal. Called by the connection manager's thread. */
+	 * dap_evd_overflow, dap_srq_low, dap_srq_broken, dap_ia_fatal. Called by the connection
+	 * manager's thread. */
 	int (*async_fd)(struct dap_ia *ia);
 	void (*async_handle)(struct dap_ia *ia);
 

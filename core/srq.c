@@ -105,6 +105,7 @@ void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info)
 	*info = (struct dap_srq_info){.max_recv_dtos = srq->max_recv_dtos,
 				      .max_recv_iov = srq->max_recv_iov,
 				      .low_watermark = srq->low_watermark};
+	info->broken = __atomic_load_n(&srq->broken, __ATOMIC_ACQUIRE);
 	info->counted = !srq->obj.ia->hw->srq_count(srq, &info->available, &info->outstanding);
 	pthread_mutex_unlock(&srq->lock);
 }
@@ -113,6 +114,13 @@ void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info)
 void dap_srq_low(struct dap_srq *srq)
 {
 	dap_async_post(srq->obj.ia, DAP_EV_ASYNC_INTERNAL, &srq->obj, DAP_SRQ_LOW_WATERMARK);
+}
+
+/* Nor for this. */
+void dap_srq_broken(struct dap_srq *srq)
+{
+	if (!__atomic_exchange_n(&srq->broken, 1, __ATOMIC_ACQ_REL))
+		dap_async_post(srq->obj.ia, DAP_EV_ASYNC_INTERNAL, &srq->obj, DAP_SRQ_TO_ERROR);
 }
 
 void dap_srq_hold(struct dap_srq *srq)

@@ -47,6 +47,9 @@ void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev)
 		out.kind = M5_EVENT_PORT;
 		out.number = be32_to_cpu(e->data[2]) >> 28;
 		break;
+	case M5_EV_SRQ_CATASTROPHIC:
+		out.kind = M5_EVENT_SRQ_ERROR;
+		break;
 	case M5_EV_SRQ_LIMIT:
 		out.kind = M5_EVENT_SRQ_LIMIT;
 		break;

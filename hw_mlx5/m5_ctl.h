@@ -63,7 +63,8 @@ struct m5_port {
 };
 
 enum m5_event_kind {
-	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_PORT, M5_EVENT_FATAL,
+	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_SRQ_ERROR, M5_EVENT_PORT,
+	M5_EVENT_FATAL,
 	M5_EVENT_LOST,		/* events of objects have been lost; nobody knows of which */
 };
 

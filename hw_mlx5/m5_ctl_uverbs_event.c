@@ -82,8 +82,10 @@ int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t 
 	static uint16_t of_qp[] = { M5_EV_WQ_CATASTROPHIC, M5_EV_WQ_INVALID_REQUEST,
 				    M5_EV_WQ_ACCESS_ERROR };
 	static uint16_t of_cq[] = { M5_EV_CQ_ERROR };
-	static uint16_t of_rmp[] = { M5_EV_SRQ_LIMIT };
-	const size_t bytes = opcode == M5_CMD_CREATE_QP ? sizeof(of_qp) : sizeof(of_cq);
+	static uint16_t of_rmp[] = { M5_EV_SRQ_CATASTROPHIC, M5_EV_SRQ_LIMIT };
+	const size_t bytes = opcode == M5_CMD_CREATE_QP	   ? sizeof(of_qp)
+			     : opcode == M5_CMD_CREATE_RMP ? sizeof(of_rmp)
+							   : sizeof(of_cq);
 	uint16_t *list = opcode == M5_CMD_CREATE_QP    ? of_qp
 			 : opcode == M5_CMD_CREATE_CQ  ? of_cq
 			 : opcode == M5_CMD_CREATE_RMP ? of_rmp

@@ -219,6 +219,14 @@ static void low_if(void *obj, void *arg)
 		dap_srq_low(srq);
 }
 
+static void srq_broken_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_broken(srq);
+}
+
 static bool ends_connection(uint8_t type)
 {
 	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
@@ -268,6 +276,9 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			break;
 		case M5_EVENT_SRQ_LIMIT:
 			dap_obj_each(DAP_SRQ, ia, low_if, &ev.number);
+			break;
+		case M5_EVENT_SRQ_ERROR:
+			dap_obj_each(DAP_SRQ, ia, srq_broken_if, &ev.number);
 			break;
 		case M5_EVENT_PORT:
 			port_event(ia, &ev);

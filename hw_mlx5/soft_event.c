@@ -96,6 +96,7 @@ static void eq_command(struct m5_ctl_soft *s, struct m5_create_eq_in *in)
 					   1ull << M5_EV_PORT_CHANGE |
 					   1ull << M5_EV_WQ_INVALID_REQUEST |
 					   1ull << M5_EV_WQ_ACCESS_ERROR |
+					   1ull << M5_EV_SRQ_CATASTROPHIC |
 					   1ull << M5_EV_SRQ_LIMIT);
 	for (size_t i = 0; i < EQ_BYTES / 4096; i++)
 		in->pas[i] = cpu_to_be64((uintptr_t)s->eq.ring + i * 4096);

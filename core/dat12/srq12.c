@@ -3,7 +3,8 @@
 #include "core/api.h"
 #include "core/dat12/slots.h"
 
-_Static_assert(DAP_SRQ_LOW_WATERMARK == (int)DAT_SRQ_LOW_WATERMARK_EVENT, "reasons are DAT's");
+_Static_assert(DAP_SRQ_TO_ERROR == (int)DAT_SRQ_TRANSFER_TO_ERROR &&
+	       DAP_SRQ_LOW_WATERMARK == (int)DAT_SRQ_LOW_WATERMARK_EVENT, "reasons are DAT's");
 
 /* What core can only call a bad parameter is in that argument. */
 static DAT_RETURN in_arg(int err, int n)
@@ -88,7 +89,7 @@ DAT_RETURN dap12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_S
 	dap_srq_query(srq, &info);
 	*param = (DAT_SRQ_PARAM){
 		.ia_handle = dap12_ia_handle(srq->obj.ia),
-		.srq_state = DAT_SRQ_STATE_OPERATIONAL,
+		.srq_state = info.broken ? DAT_SRQ_STATE_ERROR : DAT_SRQ_STATE_OPERATIONAL,
 		.pz_handle = srq->pz,
 		.max_recv_dtos = (DAT_COUNT)info.max_recv_dtos,
 		.max_recv_iov = (DAT_COUNT)info.max_recv_iov,

@@ -58,7 +58,8 @@ static void fill_caps(struct dap_caps *caps)
 		.max_rdma_read_iov = 4, .max_rdma_write_iov = 8, .max_lmrs = 1000, .max_pzs = 100,
 		.max_rmrs = 1000, .max_lmr_size = 1 << 20, .max_lmr_va = UINT64_MAX,
 		.max_message_size = 1 << 16, .max_rdma_size = 1 << 18, .max_rmr_va = UINT64_MAX,
-		.optimal_alignment = 64, .attr = {{"access", "none"}}, .nattr = 1,
+		.optimal_alignment = 64, .attr = {{"access", "none"}}, .nattr = 1, .max_srqs = 10,
+		.max_recv_per_srq = 100, .max_ep_per_srq = 10,
 	};
 	caps->address.sin_family = AF_INET;
 	caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -350,6 +351,29 @@ static const void *hot(const struct dap_ia *ia, enum dap_api api)
 	return api == DAP_API_12 ? &hot12 : NULL;
 }
 
+static int srq_create(struct dap_srq *srq)
+{
+	int err = made(FAKE_SRQ);
+
+	srq->room = srq->max_recv_dtos;
+	return err;
+}
+
+static int srq_destroy(struct dap_srq *srq)
+{
+	(void)srq;
+	fake.live[FAKE_SRQ]--;
+	return 0;
+}
+
+static int srq_count(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding)
+{
+	(void)srq;
+	(void)available;
+	(void)outstanding;
+	return -EAGAIN;
+}
+
 static const struct dap_hw fake_hw = {
 	.name = "fake", .list = hw_list, .open = hw_open, .close = hw_close, .hot = hot,
 	.async_fd = hw_async_fd, .async_handle = hw_async_handle, .pz_create = pz_create,
@@ -359,7 +383,8 @@ static const struct dap_hw fake_hw = {
 	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle, .recv_count = recv_count,
 	.cq_settle = cq_settle,
 	.qp_address = qp_ok, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
-	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy,
+	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy, .srq_create = srq_create,
+	.srq_destroy = srq_destroy, .srq_count = srq_count,
 };
 
 const struct dap_hw *const dap_backends[] = {&fake_hw, NULL};

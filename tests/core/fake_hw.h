@@ -13,7 +13,7 @@
 #include "core/hw.h"
 #include "tests/harness/harness.h"
 
-enum fake_kind { FAKE_IA, FAKE_PZ, FAKE_LMR, FAKE_RMR, FAKE_CQ, FAKE_QP, FAKE_KINDS };
+enum fake_kind { FAKE_IA, FAKE_PZ, FAKE_LMR, FAKE_RMR, FAKE_CQ, FAKE_QP, FAKE_SRQ, FAKE_KINDS };
 
 struct fake {
 	int live[FAKE_KINDS];

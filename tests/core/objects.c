@@ -289,3 +289,30 @@ Test(objects, create_and_free__holds_nothing)
 	cr_assert_leq(after.fds, before.fds);
 	cr_assert_leq(after.threads, before.threads);
 }
+
+/* The device gives an SRQ up: told once, and seen in its state. */
+Test(objects, srq__that_the_device_gives_up)
+{
+	DAT_IA_HANDLE ia = fake_open("fake0");
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_EVD_HANDLE async;
+	DAT_SRQ_HANDLE srq;
+	DAT_SRQ_PARAM p;
+	DAT_EVENT ev;
+
+	cr_assert_eq(dat_ia_query(ia, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	cr_assert_eq(dat_srq_create(ia, fake_pz(ia), &attr, &srq), DAT_SUCCESS);
+	cr_assert_eq(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &p), DAT_SUCCESS);
+	cr_assert_eq(p.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	dap_srq_broken(srq);
+	dap_srq_broken(srq);
+	cr_assert_eq(dat_evd_dequeue(async, &ev), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, srq);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.reason, DAT_SRQ_TRANSFER_TO_ERROR);
+	assert_ret(dat_evd_dequeue(async, &ev), DAT_QUEUE_EMPTY);
+	cr_assert_eq(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &p), DAT_SUCCESS);
+	cr_assert_eq(p.srq_state, DAT_SRQ_STATE_ERROR);
+	cr_assert_eq(dat_srq_free(srq), DAT_SUCCESS);
+	fake_close(ia);
+}

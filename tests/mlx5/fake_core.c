@@ -51,6 +51,11 @@ void dap_srq_low(struct dap_srq *srq)
 	fake.low_count++;
 }
 
+void dap_srq_broken(struct dap_srq *srq)
+{
+	fake.broken_srq = srq;
+}
+
 bool dap_srq_reap(struct dap_srq *srq)
 {
 	(void)srq;

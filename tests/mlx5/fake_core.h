@@ -12,7 +12,7 @@ struct fake_core {
 	struct dap_ia *fatal;
 	uint32_t async;			/* number of the last event for the asynchronous EVD */
 	unsigned int async_count;
-	struct dap_srq *low;
+	struct dap_srq *low, *broken_srq;
 	unsigned int broken_count, reap_count, cold_count, log_count, low_count;
 	int err;			/* the last DAP_ERR that became a DAT_RETURN */
 	bool quiet;			/* errors are expected */

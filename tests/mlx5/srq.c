@@ -179,6 +179,20 @@ RIG_TEST(srq, srq_limit__is_told_by_the_device)
 	cr_expect_eq(fake.low, srq);
 }
 
+/* The device follows no link out of the list: the queue ends there, and core hears of it. */
+RIG_TEST(srq, broken__is_told_by_the_device)
+{
+	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;
+
+	fake.broken_srq = NULL;
+	cr_assert_eq(give(1), DAT_SUCCESS);
+	cr_assert_eq(give(2), DAT_SUCCESS);
+	first->next_wqe_index = cpu_to_be16(0x7fff);
+	cr_assert_eq(arrive(), 1, "what has been taken is good");
+	cr_expect(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), fake.broken_srq == srq)));
+	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
+}
+
 RIG_TEST(srq, qp_destroy__gives_back_what_was_taken)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
