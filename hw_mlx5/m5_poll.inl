@@ -83,7 +83,7 @@ M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, boo
 		if (m5_unlikely(!m5_cqe_ours(cq, cq->ci, op_own))) {
 			m5_cq_leave(cq, locked);
 			if (pumped)
-				return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+				return DAP12_CQ_EMPTY;
 			softnic_pump(cq->soft);
 			pumped = true;
 			continue;

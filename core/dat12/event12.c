@@ -84,6 +84,9 @@ DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	err = dap_evd_dequeue_cold(evd, &ev);
 	if (!err)
 		dap12_event(&ev, evd, event);
+	if (DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY &&
+	    !(__atomic_load_n(&evd->attention, __ATOMIC_RELAXED) & DAP_ATT_NO_CQ))
+		return DAP12_CQ_EMPTY;
 	return dap12_return(err);
 }
 

@@ -15,6 +15,8 @@
 
 #define DAP_API DAP_API_20
 typedef DAT_SEG_LENGTH dap12_len;
+/* No completion: consumers that poll compare the whole value, and with this one (dtest -p). */
+#define DAP12_CQ_EMPTY ((DAT_RETURN)DAT_QUEUE_EMPTY)
 
 /* Of libdat2: the number that stands for an IA there. Its header is not installed. */
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
@@ -35,6 +37,7 @@ static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
 
 #define DAP_API DAP_API_12
 typedef DAT_VLEN dap12_len;
+#define DAP12_CQ_EMPTY (DAT_CLASS_ERROR | DAT_QUEUE_EMPTY)
 
 static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
 {
