@@ -192,9 +192,11 @@ static int identify(uint64_t addr, uint64_t length, struct memory *m)
 		return -errno;
 	while (!err && at < addr + length && getline(&line, &size, f) > 0)
 		err = add_mapping(line, addr + length, &at, m);
+	if (!err && at < addr + length)
+		err = feof(f) ? -EFAULT : -ENOMEM;
 	free(line);
 	fclose(f);
-	return err || at == addr + length ? err : -EFAULT;
+	return err;
 }
 
 int dap_shared_enter(const char cookie[DAP_COOKIE_SIZE], uint64_t addr, uint64_t length)

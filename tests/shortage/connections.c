@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections from their beginning to another beginning, and windows while they last. */
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/shortage/shortage.h"
+
+#define PATIENCE 400000		/* us: how long an attempt may take that nobody answers */
+
+static DAT_EP_HANDLE ep[2];	/* who dials, who is dialled */
+static DAT_CONN_QUAL qual;
+
+static bool make_ep(DAT_EP_HANDLE *to)
+{
+	DAT_EP_ATTR attr = small();
+	DAT_HANDLE *out = keep();
+
+	if (!MAKE(dat_ep_create(b.ia, b.pz, b.dto_evd, b.dto_evd, b.conn_evd, &attr, out)))
+		return false;
+	*to = *out;
+	return true;
+}
+
+static bool make_both(void)
+{
+	DAT_HANDLE *psp;
+
+	if (!make_ep(&ep[0]) || !make_ep(&ep[1]))
+		return false;
+	psp = keep();
+	return MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, psp));
+}
+
+/* A request, or the end of the attempt that would have brought it. */
+static DAT_CR_HANDLE request(void)
+{
+	DAT_EVENT ev;
+
+	if (!next(b.cr_evd, 2 * PATIENCE / 1000, &ev))
+		return DAT_HANDLE_NULL;
+	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+/* Both sides are told how it went. */
+static bool both_established(void)
+{
+	bool all = true;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 2; i++) {
+		DAT_EVENT_NUMBER n = next(b.conn_evd, SOON_MS, &ev);
+
+		if (!n)
+			odd("an attempt to connect ended without an event");
+		all &= n == DAT_CONNECTION_EVENT_ESTABLISHED;
+	}
+	return all;
+}
+
+static bool dial(void)
+{
+	return STEP(dat_ep_connect(ep[0], b.address, qual, PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static bool join(void)
+{
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	if (!dial())
+		return false;
+	cr = request();
+	if (!cr) {
+		if (!next(b.conn_evd, SOON_MS, &ev))
+			odd("an attempt that nobody heard of did not end");
+		return false;
+	}
+	if (!STEP(dat_cr_accept(cr, ep[1], 0, NULL))) {
+		STEP(dat_cr_reject(cr));
+		return false;
+	}
+	return both_established();
+}
+
+static bool completed(int n)
+{
+	bool all = true;
+	DAT_EVENT ev;
+
+	while (n--) {
+		if (!next(b.dto_evd, SOON_MS, &ev)) {
+			odd("a post ended without an event");
+			return false;
+		}
+		all &= ev.event_number == DAT_DTO_COMPLETION_EVENT
+			? ev.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS
+			: ev.event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS;
+	}
+	return all;
+}
+
+static bool talk(void)
+{
+	DAT_LMR_TRIPLET to = piece(0, 64), from = piece(4096, 64);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	return STEP(dat_ep_post_recv(ep[1], 1, &to, c, DAT_COMPLETION_DEFAULT_FLAG)) &&
+	       STEP(dat_ep_post_send(ep[0], 1, &from, c, DAT_COMPLETION_DEFAULT_FLAG)) && completed(2);
+}
+
+static bool part(void)
+{
+	bool all = STEP(dat_ep_disconnect(ep[0], DAT_CLOSE_ABRUPT_FLAG));
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 2; i++) {
+		if (!next(b.conn_evd, SOON_MS, &ev))
+			odd("a connection ended without an event");
+	}
+	return all && STEP(dat_ep_reset(ep[0])) && STEP(dat_ep_reset(ep[1]));
+}
+
+static bool connect_twice(void)
+{
+	return make_both() && join() && talk() && part() && join() && talk();
+}
+
+Test(shortage, connections, .timeout = 120)
+{
+	bench_open();
+	each_failure(connect_twice);
+	bench_close();
+}
+
+/* Reserved, rejected, and handed to somebody else. */
+static bool refuse(void)
+{
+	DAT_CONN_QUAL mine = 31000 + (DAT_CONN_QUAL)getpid() % 1000;
+	DAT_HANDLE *rsp;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	if (!make_both())
+		return false;
+	rsp = keep();
+	if (!MAKE(dat_rsp_create(b.ia, mine, ep[1], b.cr_evd, rsp)) || !dial())
+		return false;
+	cr = request();
+	if (cr && STEP(dat_cr_handoff(cr, mine)))
+		cr = request();
+	if (cr)
+		STEP(dat_cr_reject(cr));
+	return next(b.conn_evd, SOON_MS, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED && cr;
+}
+
+Test(shortage, refusals, .timeout = 120)
+{
+	bench_open();
+	each_failure(refuse);
+	bench_close();
+}
+
+/* Enough binds to use up the keys of one mkey, so that another is made on the way. */
+static bool bind_often(void)
+{
+	DAT_LMR_TRIPLET t = piece(0, 4096);
+	DAT_RMR_COOKIE c = { .as_64 = 2 };
+	DAT_RMR_CONTEXT context = 0, old;
+	DAT_HANDLE *rmr = keep();
+	DAT_RMR_HANDLE window;
+
+	if (!MAKE(dat_rmr_create(b.pz, rmr)))
+		return false;
+	window = *rmr;
+	for (int i = 0; i < 260; i++) {
+		old = context;
+		if (!STEP(dat_rmr_bind(window, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep[0], c,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context))) {
+			if (context != old)
+				odd("a bind that was refused wrote a context");
+			return false;
+		}
+		if (!completed(1))
+			return false;
+	}
+	return true;
+}
+
+static bool connect_and_bind(void)
+{
+	return make_both() && join() && bind_often();
+}
+
+Test(shortage, windows, .timeout = 120)
+{
+	bench_open();
+	each_failure(connect_and_bind);
+	bench_close();
+}

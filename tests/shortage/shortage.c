@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/shortage/shortage.h"
+
+#include <dat/dat_registry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dap.h"
+#include "hw_mlx5/m5_ctl_soft.h"
+#include "hw_mlx5/m5_obj.h"
+#include "softnic/softnic.h"
+
+#define MOST 3000		/* failures of one scenario */
+#define KEPT 64
+
+struct bench b;
+static DAT_HANDLE made[KEPT];
+static unsigned int n_made;
+static char trouble[200];	/* the first that went wrong */
+
+/* ---- steps ---- */
+
+void odd(const char *text)
+{
+	if (!trouble[0])
+		snprintf(trouble, sizeof(trouble), "%s", text);
+}
+
+/* What can lack something, by its page or by ours, which says that DAT 1.2 does not name it. */
+static bool may_lack(const char *text)
+{
+	static const char *const calls[] = {
+		"dat_pz_create(", "dat_evd_create(", "dat_evd_resize(", "dat_cno_create(",
+		"dat_ep_create(", "dat_ep_create_with_srq(", "dat_ep_connect(", "dat_ep_dup_connect(",
+		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
+		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
+		"dat_srq_resize(", "dat_srq_post_recv(",
+		/* not named by DAT 1.2 */
+		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
+		"dat_evd_wait(",
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!strncmp(text, calls[i], strlen(calls[i])))
+			return true;
+	}
+	return false;
+}
+
+bool step(DAT_RETURN ret, const char *text)
+{
+	char what[200];
+
+	if (ret == DAT_SUCCESS)
+		return true;
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES || !may_lack(text)) {
+		snprintf(what, sizeof(what), "%.120s: 0x%08x", text, ret);
+		odd(what);
+	}
+	return false;
+}
+
+DAT_HANDLE *keep(void)
+{
+	made[n_made] = DAT_HANDLE_NULL;
+	return &made[n_made];
+}
+
+/* An output is written only by a call that was done. */
+bool kept(bool done)
+{
+	if (!done && made[n_made])
+		odd("a call that failed wrote a handle");
+	n_made += done;
+	return done;
+}
+
+static DAT_RETURN free_one(DAT_HANDLE h)
+{
+	DAT_HANDLE_TYPE type;
+	DAT_RETURN ret = dat_get_handle_type(h, &type);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	switch (type) {
+	case DAT_HANDLE_TYPE_CR: return dat_cr_reject(h);
+	case DAT_HANDLE_TYPE_EP: return dat_ep_free(h);
+	case DAT_HANDLE_TYPE_EVD: return dat_evd_free(h);
+	case DAT_HANDLE_TYPE_LMR: return dat_lmr_free(h);
+	case DAT_HANDLE_TYPE_PSP: return dat_psp_free(h);
+	case DAT_HANDLE_TYPE_PZ: return dat_pz_free(h);
+	case DAT_HANDLE_TYPE_RMR: return dat_rmr_free(h);
+	case DAT_HANDLE_TYPE_RSP: return dat_rsp_free(h);
+	case DAT_HANDLE_TYPE_CNO: return dat_cno_free(h);
+	case DAT_HANDLE_TYPE_SRQ: return dat_srq_free(h);
+	default: return dat_ia_close(h, DAT_CLOSE_GRACEFUL_FLAG);
+	}
+}
+
+/* Requests that nobody answered, and events that nobody wanted. */
+static void empty(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS) {
+		if (ev.event_number == DAT_CONNECTION_REQUEST_EVENT)
+			step(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle),
+			     "dat_cr_reject");
+	}
+}
+
+static void free_all(void)
+{
+	while (n_made)
+		step(free_one(made[--n_made]), "freeing");
+	empty(b.cr_evd);
+	empty(b.conn_evd);
+	empty(b.dto_evd);
+	empty(b.soft_evd);
+}
+
+/* ---- what is there ---- */
+
+static const char *const kinds[] = { "qp", "cq", "mkey", "pd", "uar", "umem", "eq", "rmp" };
+#define DEVICE_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+struct count {
+	size_t device[DEVICE_KINDS];
+	unsigned int objects[DAP_TYPES];
+	struct th_usage usage;
+};
+
+static void count(struct count *c)
+{
+	struct softnic *nic = m5_ia((struct dap_ia *)b.ia)->ctl->soft;
+
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < DEVICE_KINDS; i++)
+		c->device[i] = softnic_object_count(nic, kinds[i]);
+	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
+		c->objects[t] = dap_obj_count((enum dap_type)t, NULL);
+	th_usage(&c->usage);
+}
+
+static bool as_before(const struct count *before)
+{
+	struct count now;
+
+	count(&now);
+	return !memcmp(now.device, before->device, sizeof(now.device)) &&
+	       !memcmp(now.objects, before->objects, sizeof(now.objects)) &&
+	       now.usage.fds <= before->usage.fds && now.usage.threads <= before->usage.threads;
+}
+
+static void nothing_left(const struct count *before, const char *what, unsigned long n)
+{
+	struct count now;
+
+	/* The end of a connection is heard of by a thread. */
+	if (TH_WITHIN(SOON_MS, (empty(b.cr_evd), as_before(before))))
+		return;
+	count(&now);
+	for (size_t i = 0; i < DEVICE_KINDS; i++)
+		cr_expect_eq(now.device[i], before->device[i], "%s %lu: %zu %s, not %zu", what, n,
+			     now.device[i], kinds[i], before->device[i]);
+	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
+		cr_expect_eq(now.objects[t], before->objects[t], "%s %lu: %u objects of type %u", what,
+			     n, now.objects[t], t);
+	cr_assert(false, "%s %lu: %u descriptors, %u threads; before %u and %u", what, n, now.usage.fds,
+		  now.usage.threads, before->usage.fds, before->usage.threads);
+}
+
+/* ---- failing ---- */
+
+static const struct shortage {
+	const char *of;
+	void (*start)(unsigned long n);
+	unsigned long (*stop)(void);
+} shortages[2];
+
+static void heap_start(unsigned long n)
+{
+	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
+}
+
+static void device_start(unsigned long n)
+{
+	m5_ctl_soft_fail(n);
+}
+
+static unsigned long device_stop(void)
+{
+	return m5_ctl_soft_fail(0);
+}
+
+static const struct shortage shortages[2] = {
+	{ "allocation", heap_start, th_fail_stop },
+	{ "request", device_start, device_stop },
+};
+
+/* What is made once for the process is made here. */
+static void whole(bool (*scenario)(void))
+{
+	struct count before;
+
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			count(&before);
+		cr_assert(scenario(), "without a failure: %s", trouble);
+		free_all();
+		cr_assert(!trouble[0], "without a failure: %s", trouble);
+	}
+	nothing_left(&before, "failure", 0);
+}
+
+static void each_of(const struct shortage *s, bool (*scenario)(void))
+{
+	struct count before;
+	unsigned long n = 0, seen;
+	bool done;
+
+	count(&before);
+	do {
+		cr_assert_lt(++n, MOST);
+		s->start(n);
+		done = scenario();
+		seen = s->stop();
+		cr_assert(!trouble[0], "%s %lu: %s", s->of, n, trouble);
+		free_all();
+		cr_assert(!trouble[0], "%s %lu: %s", s->of, n, trouble);
+		nothing_left(&before, s->of, n);
+	} while (seen >= n);
+	cr_assert(done, "%s: refused, though none of %lu failed", s->of, seen);
+	cr_assert_gt(n, 1, "no %s was made", s->of);
+}
+
+/* Freeing needs nothing that could be lacking. */
+static void each_while_freeing(bool (*scenario)(void))
+{
+	struct count before;
+	unsigned long n = 0, seen;
+
+	count(&before);
+	do {
+		cr_assert_lt(++n, MOST);
+		cr_assert(scenario(), "without a failure: %s", trouble);
+		heap_start(n);
+		free_all();
+		seen = th_fail_stop();
+		cr_assert(!trouble[0], "allocation %lu while freeing: %s", n, trouble);
+		nothing_left(&before, "allocation while freeing", n);
+	} while (seen >= n);
+}
+
+void each_failure(bool (*scenario)(void))
+{
+	whole(scenario);
+	each_of(&shortages[0], scenario);
+	each_of(&shortages[1], scenario);
+	each_while_freeing(scenario);
+	whole(scenario);
+}
+
+/* ---- the bench ---- */
+
+/* The provider of this program, whatever dat.conf has. */
+static void be_provider(void)
+{
+	DAT_PROVIDER_INFO info = { "soft-mlx5-0", DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE };
+
+	setenv("DAT_OVERRIDE", "/dev/null", 1);
+	dat_provider_init(&info, "");
+}
+
+#define ok(call) cr_assert_eq((call), DAT_SUCCESS, #call)
+
+static DAT_EVD_HANDLE evd(DAT_COUNT qlen, int flags)
+{
+	DAT_EVD_HANDLE h = DAT_HANDLE_NULL;
+
+	ok(dat_evd_create(b.ia, qlen, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)flags, &h));
+	return h;
+}
+
+void bench_open(void)
+{
+	DAT_REGION_DESCRIPTION region;
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR attr;
+
+	be_provider();
+	memset(&b, 0, sizeof(b));
+	b.mem = aligned_alloc(4096, MEM);
+	region.for_va = b.mem;
+	ok(dat_ia_open((DAT_NAME_PTR)(uintptr_t)"soft-mlx5-0", 8, &b.async, &b.ia));
+	ok(dat_ia_query(b.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	b.address = attr.ia_address_ptr;
+	b.cr_evd = evd(32, DAT_EVD_CR_FLAG);
+	b.conn_evd = evd(32, DAT_EVD_CONNECTION_FLAG);
+	b.dto_evd = evd(256, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	b.soft_evd = evd(8, DAT_EVD_SOFTWARE_FLAG);
+	ok(dat_pz_create(b.ia, &b.pz));
+	ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, b.pz, DAT_MEM_PRIV_ALL_FLAG, &b.lmr,
+			  &b.lmr_context, &b.rmr_context, NULL, NULL));
+}
+
+void bench_close(void)
+{
+	ok(dat_lmr_free(b.lmr));
+	ok(dat_pz_free(b.pz));
+	ok(dat_evd_free(b.cr_evd));
+	ok(dat_evd_free(b.conn_evd));
+	ok(dat_evd_free(b.dto_evd));
+	ok(dat_evd_free(b.soft_evd));
+	ok(dat_ia_close(b.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
+		cr_assert_eq(dap_obj_count((enum dap_type)t, NULL), 0);
+	free(b.mem);
+}
+
+DAT_LMR_TRIPLET piece(size_t off, size_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = b.lmr_context,
+				  .virtual_address = (uintptr_t)b.mem + off, .segment_length = len };
+}
+
+DAT_EP_ATTR small(void)
+{
+	return (DAT_EP_ATTR){ .max_recv_dtos = 4, .max_request_dtos = 4, .max_recv_iov = 1,
+			      .max_request_iov = 1, .srq_soft_hw = DAT_HW_DEFAULT };
+}
+
+DAT_EVENT_NUMBER next(DAT_EVD_HANDLE from, unsigned int ms, DAT_EVENT *ev)
+{
+	return TH_WITHIN(ms, dat_evd_dequeue(from, ev) == DAT_SUCCESS) ? ev->event_number : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whole scenarios, with each allocation and each request to the device failing in turn: the call
+ * that needed it says so with a code it may have, what was there before works as before, and when
+ * all is freed nothing is left. The provider is linked in, so that its objects can be counted.
+ */
+#ifndef TESTS_SHORTAGE_H
+#define TESTS_SHORTAGE_H
+
+#include <criterion/criterion.h>
+#include <dat/udat.h>
+
+#include "tests/harness/harness.h"
+
+#define SOON_MS 20000		/* a limit against hangs */
+#define MEM 65536
+
+/* The adapter of a test: opened before anything fails, closed gracefully after all. */
+struct bench {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, cr_evd, conn_evd, dto_evd, soft_evd;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_IA_ADDRESS_PTR address;
+	char *mem;
+};
+extern struct bench b;
+
+void bench_open(void);
+void bench_close(void);
+
+/*
+ * Notes what a call returned, and whether it was done. One that was not has to be for want of
+ * something, and of a call that may lack something: never of one that frees or asks. Nothing here
+ * asserts, since asserting allocates.
+ */
+bool step(DAT_RETURN ret, const char *text);
+#define STEP(call) step((call), #call)
+void odd(const char *text);	/* something went wrong that no code tells */
+
+/* What a scenario makes is freed in reverse order, by its type. */
+DAT_HANDLE *keep(void);		/* where the next handle goes */
+#define MAKE(call) kept(STEP(call))
+bool kept(bool made);
+
+/*
+ * Runs it with each of its failures, and once without any. It returns whether all of its steps were
+ * done, and begins anew each time.
+ */
+void each_failure(bool (*scenario)(void));
+
+DAT_LMR_TRIPLET piece(size_t off, size_t len);
+DAT_EP_ATTR small(void);
+/* 0: none came in time. */
+DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVENT *ev);
+
+#endif
