@@ -179,6 +179,31 @@ static DAT_RETURN status_of_it(struct bring *b)
 	return tried(dat_ep_get_status(b->s.ep, &state, &recv_idle, &request_idle));
 }
 
+/* What is kept beside an endpoint has nothing to do with its state. */
+static DAT_RETURN context_of_it(struct bring *b)
+{
+	DAT_HANDLE_TYPE type;
+	DAT_CONTEXT c;
+
+	must(dat_set_consumer_context(b->s.ep, cookie(5)));
+	must(dat_get_handle_type(b->s.ep, &type));
+	same(type, DAT_HANDLE_TYPE_EP);
+	return tried(dat_get_consumer_context(b->s.ep, &c));
+}
+
+static DAT_RETURN close_gracefully(struct bring *b)
+{
+	return tried(dat_ia_close(b->s.ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+static DAT_RETURN close_abruptly(struct bring *b)
+{
+	DAT_RETURN ret = tried(dat_ia_close(b->s.ia, DAT_CLOSE_ABRUPT_FLAG));
+
+	b->s.ia = DAT_HANDLE_NULL;
+	return ret;
+}
+
 static DAT_RETURN recv_query_it(struct bring *b)
 {
 	DAT_COUNT n, span;
@@ -231,6 +256,12 @@ ROW(ep_recv_query, dat_ep_recv_query, recv_query_it,
 					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
 ROW(ep_set_watermark, dat_ep_set_watermark, watermark_it,
 					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+ROW(get_consumer_context, dat_get_consumer_context, context_of_it,
+					       STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS);
+ROW(ia_close_graceful, dat_ia_close, close_gracefully,
+					       NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO,    NO);
+ROW(ia_close_abrupt, dat_ia_close, close_abruptly,
+					       GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE);
 /* clang-format on */
 
 /* What may be modified until a connection is asked for or accepted; the PZ not even so long, but of

@@ -53,6 +53,14 @@ assert int(suite.get("failures")) == count["FAIL"] and int(suite.get("skipped"))
 END
 }
 
+# Of all calls that take an endpoint there is a row in the table of states.
+each_state() {
+	"$conform" --list -t '*__in_each_state' | sed 's/^[^ ]* //; s/(3).*//' | sort -u >"$tmp/tried"
+	scripts/prototypes | grep 'IN DAT_EP_HANDLE ep_handle' | sed 's/^DAT_RETURN //; s/(.*//' |
+		comm -23 - "$tmp/tried" >"$tmp/missing"
+	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "not tried in each state:" "$tmp/missing"
+}
+
 elsewhere() {
 	local i port
 	"$conform" --serve --port 0 >"$tmp/server" 2>&1 &
@@ -85,6 +93,7 @@ no_such_adapter() {
 }
 
 reports
+each_state
 elsewhere
 no_such_adapter
 exit $status
