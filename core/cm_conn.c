@@ -156,7 +156,8 @@ static void conn_lost(struct dap_cm_conn *c, int err)
 void cm_conn_flush(struct dap_cm_conn *c)
 {
 	while (c->fd >= 0 && c->out_off < c->out_len) {
-		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off, MSG_NOSIGNAL);
+		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n > 0)
 			c->out_off += (uint32_t)n;
@@ -254,7 +255,8 @@ static void got_bytes(struct dap_cm_conn *c)
 void cm_conn_read(struct dap_cm_conn *c)
 {
 	while (c->fd >= 0) {
-		ssize_t n = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, 0);
+		ssize_t n = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len,
+				 MSG_DONTWAIT);
 
 		if (n > 0) {
 			c->in_len += (uint32_t)n;

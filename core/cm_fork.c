@@ -34,7 +34,9 @@ static void close_only(int *fd)
 static void close_sockets(void)
 {
 	struct dap_cm_conn *c;
+	struct cm_guest *g;
 	struct cm_port *p;
+	struct cm_door *d;
 	struct dap_cm *cm;
 
 	LIST_FOREACH(cm, &cm_loop.cms, link) {
@@ -44,7 +46,11 @@ static void close_sockets(void)
 	TAILQ_FOREACH(c, &cm_loop.half_open, link)
 		close_only(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
-		close_only(&p->fd);
+		close_only(&p->gate.fd);
+	LIST_FOREACH(d, &cm_loop.doors, link)
+		close_only(&d->gate.fd);
+	LIST_FOREACH(g, &cm_loop.guests, link)
+		close_only(&g->fd);
 	close_only(&cm_loop.epfd);
 	close_only(&cm_loop.timerfd);
 }

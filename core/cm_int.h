@@ -11,6 +11,7 @@
 #define DAP_CM_INT_H
 
 #include <sys/queue.h>
+#include <sys/un.h>
 
 #include "core/cm.h"
 #include "core/cm_wire.h"
@@ -73,18 +74,47 @@ TAILQ_HEAD(cm_conns, dap_cm_conn);
 struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
+	struct cm_door *door;		/* or NULL */
 	uint64_t conn_qual;
 	void *ctx;
 	LIST_ENTRY(dap_cm_listener) link, link_cm;
 };
 
-struct cm_port {			/* one listening socket */
+struct cm_gate {			/* one listening socket */
 	struct cm_item item;
 	int fd;
+	void (*enter)(struct cm_gate *gate, int fd);	/* whose fd is from now on */
+	struct dap_timer pause;		/* accept again, after the descriptors had run out */
+};
+
+struct cm_port {			/* for peers */
+	struct cm_gate gate;
 	uint16_t port;
 	LIST_HEAD(, dap_cm_listener) listeners;
-	struct dap_timer pause;		/* accept again, after the descriptors had run out */
 	LIST_ENTRY(cm_port) link;
+};
+
+struct cm_door {			/* for requests that other processes hand off */
+	struct cm_gate gate;
+	uint64_t conn_qual;
+	unsigned int users;		/* listeners */
+	LIST_ENTRY(cm_door) link;
+};
+
+struct cm_guest {			/* one that came in by a door */
+	struct cm_item item;
+	int fd;
+	uint64_t conn_qual;
+	struct dap_timer timer;
+	LIST_ENTRY(cm_guest) link;
+};
+
+struct cm_handed {			/* what it brought */
+	int fd;
+	struct sockaddr_in peer;
+	struct cm_msg req;
+	const uint8_t *rest;		/* bytes of the next message */
+	uint32_t rest_len;
 };
 
 struct cm_watch {
@@ -119,6 +149,9 @@ struct cm_loop {
 	struct cm_item *dead;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
+	LIST_HEAD(, cm_door) doors;
+	LIST_HEAD(, cm_guest) guests;
+	unsigned int n_guests;
 	struct cm_conns half_open;	/* oldest first */
 	unsigned int half_opens;
 };
@@ -196,7 +229,24 @@ bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from);
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
+/* The fd is taken. */
+void cm_passive_handed(const struct cm_handed *h);
 void cm_half_open_remove(struct dap_cm_conn *c);
+
+/* ---- cm_gate.c ---- */
+/* enter is set, the rest zero. */
+int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, int type);
+/* And buries what it is the beginning of. */
+void cm_gate_close(struct cm_gate *g);
+
+/* ---- cm_door.c ---- */
+/* One for each qualifier, whoever listens to it in this process. */
+int cm_door_get(uint64_t conn_qual, struct cm_door **door);
+void cm_door_put(struct cm_door *door);
+socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
+/* Our user is at the other end. */
+bool cm_door_is_ours(int fd);
+void cm_guests_drop(void);
 
 /* ---- cm_listen.c ---- */
 uint16_t cm_port_of(uint64_t conn_qual);

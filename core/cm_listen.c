@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +21,6 @@
 
 #define PORT_BITS 14
 #define PORT_MASK ((1u << PORT_BITS) - 1)
-#define ACCEPTS_AT_ONCE 64		/* then the others have their turn */
 
 uint16_t cm_port_of(uint64_t conn_qual)
 {
@@ -35,84 +33,31 @@ uint16_t cm_port_of(uint64_t conn_qual)
 
 /* ---- listening sockets ---- */
 
-static void resume(void *arg)
-{
-	struct cm_port *p = arg;
-
-	cm_poll_change(p->fd, EPOLLIN, &p->item);
-}
-
-/* False when there is nothing more to accept for now. */
-static bool accept_one(struct cm_port *p)
+static void port_enter(struct cm_gate *gate, int fd)
 {
 	struct sockaddr_in from = { 0 };
 	socklen_t len = sizeof(from);
-	int fd = accept4(p->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd >= 0) {
-		cm_passive_accepted(p->port, fd, &from);
-		return true;
-	}
-	switch (errno) {
-	case EAGAIN:
-		return false;
-	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
-		/* The connection stays in the backlog and would wake us again and again. */
-		dap_log(DAP_LOG_WARN, "port %u: connections wait, %s", p->port, strerror(errno));
-		cm_poll_change(p->fd, 0, &p->item);
-		cm_timer_set(&p->pause, cm_limits.pause_us);
-		return false;
-	default:
-		return true;		/* that one has gone again */
-	}
-}
-
-static void port_ready(struct cm_item *item, uint32_t events)
-{
-	struct cm_port *p = (struct cm_port *)item;
-
-	(void)events;
-	for (int i = 0; i < ACCEPTS_AT_ONCE && p->fd >= 0; i++) {
-		if (!accept_one(p))
-			break;
-	}
-}
-
-static int listen_socket(uint16_t port)
-{
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	const int on = 1;
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&any, sizeof(any)) || listen(fd, SOMAXCONN)) {
-		err = -errno;
-		dap_log(DAP_LOG_WARN, "port %u: %s", port, strerror(errno));
-		close(fd);
-		return err;
-	}
-	return fd;
+	if (getpeername(fd, (struct sockaddr *)&from, &len))
+		close(fd);		/* gone already */
+	else
+		cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from);
 }
 
 static struct cm_port *port_open(uint16_t number, int *err)
 {
+	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(number) };
 	struct cm_port *p = calloc(1, sizeof(*p));
 
 	if (!p) {
 		*err = -ENOMEM;
 		return NULL;
 	}
-	p->item.ready = port_ready;
-	p->pause = (struct dap_timer){ .fn = resume, .arg = p, .inside = true };
 	p->port = number;
-	p->fd = listen_socket(number);
-	*err = p->fd < 0 ? p->fd : cm_poll_add(p->fd, EPOLLIN, &p->item);
+	p->gate.enter = port_enter;
+	*err = cm_gate_open(&p->gate, (const struct sockaddr *)&any, sizeof(any), SOCK_STREAM);
 	if (*err) {
-		if (p->fd >= 0)
-			close(p->fd);
+		dap_log(DAP_LOG_WARN, "port %u: %s", number, strerror(-*err));
 		free(p);
 		return NULL;
 	}
@@ -124,10 +69,8 @@ static void port_put(struct cm_port *p)
 {
 	if (!LIST_EMPTY(&p->listeners))
 		return;
-	cm_timer_clear(&p->pause);
-	cm_close_fd(&p->fd, false);
 	LIST_REMOVE(p, link);
-	cm_bury(&p->item);
+	cm_gate_close(&p->gate);
 }
 
 static struct cm_port *port_get(uint16_t number, int *err)
@@ -185,6 +128,18 @@ struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int 
 	return other;
 }
 
+/* A name that somebody else has taken keeps nobody from connecting. */
+static int open_door(struct dap_cm_listener *l, uint64_t conn_qual)
+{
+	int err = cm_door_get(conn_qual, &l->door);
+
+	if (err != -EADDRINUSE)
+		return err;
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: no process can hand requests off to it",
+		(unsigned long long)conn_qual);
+	return 0;
+}
+
 static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn_qual)
 {
 	int err = 0;
@@ -194,6 +149,11 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 		return err;
 	if (is_taken(p, cm, conn_qual))
 		return -EADDRINUSE;
+	err = open_door(l, conn_qual);
+	if (err) {
+		port_put(p);
+		return err;
+	}
 	l->cm = cm;
 	l->port = p;
 	l->conn_qual = conn_qual;
@@ -245,6 +205,8 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link);
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
+	if (l->door)
+		cm_door_put(l->door);
 	free(l);
 }
 

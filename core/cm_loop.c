@@ -299,6 +299,7 @@ void cm_loop_stop(void)
 	pthread_mutex_lock(&cm_loop.lock);
 	while (!TAILQ_EMPTY(&cm_loop.half_open))
 		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+	cm_guests_drop();
 	cm_loop.stop = true;
 	wake_at(1);
 	pthread_mutex_unlock(&cm_loop.lock);

@@ -5,6 +5,7 @@
  * the oldest makes room for the newest, so that a flood does not keep others out.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -87,25 +88,16 @@ void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 	cm_conn_farewell(c);
 }
 
-static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
+/* The request is core's to answer, unless core refuses it at once. */
+static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
 {
 	struct dap_cm_request r = {
 		.path = &m->path, .from = c->peer, .conn_qual = m->conn_qual,
 		.private_data = m->pd, .private_data_size = m->pd_size,
 	};
-	struct dap_cm_listener *l;
-	void *ctx;
+	void *ctx = l->ctx;
 	int err;
 
-	c->id = m->id;
-	c->conn_qual = m->conn_qual;
-	l = cm_listener_find(c->port, m->conn_qual, c->fd);
-	if (!l) {
-		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
-		return;
-	}
-	ctx = l->ctx;
-	cm_half_open_remove(c);
 	c->cm = l->cm;
 	TAILQ_INSERT_TAIL(&c->cm->conns, c, link);
 	cm_conn_state(c, CM_WAIT_ACCEPT, 0);
@@ -114,6 +106,44 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	cm_call_end();
 	if (err && !c->buried)
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
+}
+
+static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	struct dap_cm_listener *l;
+
+	c->id = m->id;
+	c->conn_qual = m->conn_qual;
+	l = cm_listener_find(c->port, m->conn_qual, c->fd);
+	if (!l) {
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
+		return;
+	}
+	cm_half_open_remove(c);
+	present(c, l, m);
+}
+
+/* Where the listener has just gone the socket is closed, as it would have been with its process. */
+void cm_passive_handed(const struct cm_handed *h)
+{
+	uint16_t port = cm_port_of(h->req.conn_qual);
+	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual, h->fd);
+	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
+
+	if (!c || cm_poll_add(h->fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
+		close(h->fd);
+		free(c);
+		return;
+	}
+	c->fd = h->fd;
+	c->peer = h->peer;
+	c->port = port;
+	c->id = h->req.id;
+	c->conn_qual = h->req.conn_qual;
+	memcpy(c->in, h->rest, h->rest_len);
+	c->in_len = h->rest_len;
+	present(c, l, &h->req);
+	cm_conn_read(c);
 }
 
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)

@@ -46,7 +46,7 @@ void dap_rsp_free(struct dap_psp *rsp);
 /* ep is NULL where the request came with one. */
 int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size);
 void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size);
-/* To another service point of the IA, which makes a request of its own of it. */
+/* To another service point of the host, which makes a request of its own of it. */
 int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual);
 
 #endif

@@ -148,21 +148,40 @@ static struct dap_psp *listening(struct dap_ia *ia, uint64_t conn_qual)
 	return s.found;
 }
 
-/* Where the service point cannot take it (queue full) the peer is refused, as by itself. */
-int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
+static void hand_to(struct dap_psp *to, struct dap_cr *cr, uint64_t conn_qual)
 {
-	struct dap_psp *to = listening(cr->obj.ia, conn_qual);
 	const struct dap_cm_request r = {
 		.path = &cr->remote_path, .from = cr->remote_addr, .conn_qual = conn_qual,
 		.private_data = cr->private_data, .private_data_size = cr->private_data_size,
 	};
 
-	if (!to)
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	/* Where it cannot take it (queue full) the peer is refused, as by itself. */
 	if (dap_conn_request(to, cr->conn, &r))
 		dap_cm_release(cr->conn);
-	cr_free(cr);
-	return 0;
+}
+
+static int hand_out(struct dap_cr *cr, uint64_t conn_qual)
+{
+	int err = dap_cm_handoff(cr->conn, conn_qual, &cr->remote_path, cr->private_data,
+				 cr->private_data_size);
+
+	return err == -ENOENT ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2)
+			      : dap_err_from_errno(err);
+}
+
+/* Within the IA the request never leaves the process. */
+int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
+{
+	struct dap_psp *to = listening(cr->obj.ia, conn_qual);
+	int err = 0;
+
+	if (to)
+		hand_to(to, cr, conn_qual);
+	else
+		err = hand_out(cr, conn_qual);
+	if (!err)
+		cr_free(cr);
+	return err;
 }
 
 void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size)

@@ -35,6 +35,7 @@ static uint64_t obey(struct side *s, enum far_order order, uint64_t a, uint64_t 
 	switch (order) {
 	case FAR_ACCEPT: return accept_one(s, a);
 	case FAR_REJECT: return must(dat_cr_reject(side_request(s)));
+	case FAR_HANDOFF: return tried(dat_cr_handoff(side_request(s), a));
 	case FAR_EVENT: return took(s->conn_evd).event_number;
 	case FAR_RECV: return must(do_recv(s, 1, a, b));
 	case FAR_RECEIVED:

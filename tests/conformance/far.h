@@ -12,6 +12,7 @@
 enum far_order {
 	FAR_ACCEPT,		/* the next request; with so many bytes of private data */
 	FAR_REJECT,
+	FAR_HANDOFF,		/* to this qualifier: the code */
 	FAR_EVENT,		/* waits for the next connection event: its number */
 	FAR_RECV,		/* posts: offset, length */
 	FAR_RECEIVED,		/* waits for the completion: status, length */

@@ -62,6 +62,45 @@ STATEMENT(two_processes__rejected, dat_cr_reject, DESCRIPTION)
 	close_both(&s, &f);
 }
 
+/* What was asked of one process is granted by another, and they share nothing but the host. */
+STATEMENT(cr_handoff__to_another_process, dat_cr_handoff, DESCRIPTION)
+{
+	struct far_end first, second;
+	struct side s;
+
+	far_open(&first);
+	far_open(&second);
+	side_open(&s);
+	memset(s.mem, 0x61, 64);
+	must(dial_far(&s, &first));
+	same(far_ask(&first, FAR_HANDOFF, second.qual, 0, NULL), DAT_SUCCESS);
+	far_ask(&second, FAR_RECV, 128, 64, NULL);
+	far_ask(&second, FAR_ACCEPT, 64, 0, NULL);
+	same(far_ask(&second, FAR_EVENT, 0, 0, NULL), DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	far_close(&first);
+	must(do_send(&s, 1, 0, 64, DEFAULT));
+	took_dto(s.req_evd, 1, DAT_DTO_SUCCESS);
+	same(far_ask(&second, FAR_RECEIVED, 0, 0, NULL), DAT_DTO_SUCCESS);
+	same(far_ask(&second, FAR_BYTE, 128, 0, NULL), 0x61);
+	close_both(&s, &second);
+}
+
+STATEMENT(cr_handoff__to_a_process_that_has_gone, dat_cr_handoff, RETURNS)
+{
+	struct far_end first, second;
+	struct side s;
+
+	far_open(&first);
+	far_open(&second);
+	side_open(&s);
+	far_close(&second);
+	must(dial_far(&s, &first));
+	same(DAT_GET_TYPE((DAT_RETURN)far_ask(&first, FAR_HANDOFF, second.qual, 0, NULL)),
+	     DAT_INVALID_PARAMETER);
+	close_both(&s, &first);
+}
+
 STATEMENT(two_processes__messages_both_ways, dat_ep_post_send, DESCRIPTION)
 {
 	uint64_t len;
