@@ -93,6 +93,8 @@ unsigned int uv_evch_drain(struct m5_evch *ch);
 int uv_async_fd(struct m5_ctl *ctl);
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 
+/* -ENETDOWN: no RoCE address; -ENETUNREACH: not in that partition. */
+int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);
 
 #endif

@@ -161,7 +161,7 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 		snprintf(why, whylen, "%s has no port %u", name, u->port_num);
 		return -ENODEV;
 	}
-	err = uv_port(&u->ctl, &port);
+	err = uv_port_facts(u, &port);
 	if (err == -ENETDOWN)
 		snprintf(why, whylen, "port %u of %s has no RoCE v2 address: bring its network "
 			 "interface up and give it an IP address", u->port_num, name);

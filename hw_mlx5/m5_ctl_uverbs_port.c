@@ -98,9 +98,8 @@ static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *
 	return pkey_find(u, attr->pkey_tbl_len, &port->pkey_index);
 }
 
-int uv_port(struct m5_ctl *ctl, struct m5_port *port)
+int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 {
-	struct m5_ctl_uverbs *u = uv_of(ctl);
 	struct m5_port p = { .port_num = u->port_num, .sl = u->params.sl };
 	struct ibv_port_attr attr = { 0 };
 	int err = uv_error(ibv_query_port(u->ctx, u->port_num, &attr));
@@ -110,8 +109,13 @@ int uv_port(struct m5_ctl *ctl, struct m5_port *port)
 	p.up = attr.state == IBV_PORT_ACTIVE;
 	p.ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p.mtu = (uint16_t)(128u << attr.active_mtu);
-	err = p.ethernet ? port_roce(ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
+	err = p.ethernet ? port_roce(&u->ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
 	if (!err)
 		*port = p;
 	return err;
+}
+
+int uv_port(struct m5_ctl *ctl, struct m5_port *port)
+{
+	return uv_error(uv_port_facts(uv_of(ctl), port));
 }

@@ -54,6 +54,9 @@ int th_send(int sock, const void *buf, size_t len);
 int th_recv(int sock, void *buf, size_t len);
 int th_meet(int sock);			/* both sides get here, then both go on; as th_recv */
 
+/* From a constructor: the program is under softnic-run, and starts itself again where it is not. */
+void th_again_under_softnic(int argc, char **argv);
+
 /* What this process holds */
 
 struct th_usage {

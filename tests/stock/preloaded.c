@@ -1,44 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The suite runs under softnic-run: it starts itself again there. */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "tests/stock/rig.h"
-
-/* The runtime is not first in a program that has an instrumented library preloaded; that is well. */
-static void tell_sanitizer(void)
-{
-	const char *old = getenv("ASAN_OPTIONS");
-	char *options;
-
-	if (asprintf(&options, "%s%sverify_asan_link_order=0", old ? old : "", old ? ":" : "") < 0 ||
-	    setenv("ASAN_OPTIONS", options, 1))
-		abort();
-	free(options);
-}
+#include "tests/harness/harness.h"
 
 __attribute__((constructor)) static void start_again(int argc, char **argv)
 {
-	char self[PATH_MAX], run[PATH_MAX + 32];
-	char **args;
-	ssize_t n;
-
-	if (getenv("SYSFS_PATH"))
-		return;
-	tell_sanitizer();
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	args = calloc((size_t)argc + 2, sizeof(*args));
-	if (n < 0 || !args)
-		abort();
-	self[n] = '\0';
-	snprintf(run, sizeof(run), "%.*s/../bin/softnic-run", (int)(strrchr(self, '/') - self), self);
-	args[0] = run;
-	args[1] = self;
-	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args));
-	execv(run, args);
-	perror(run);
-	_exit(1);
+	th_again_under_softnic(argc, argv);
 }

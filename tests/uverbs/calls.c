@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/uverbs/calls.h"
+
+struct calls_port calls_port;
+
+static atomic_ulong seen, victim;
+static atomic_long held;
+static _Atomic(const char *) named, failed;
+static atomic_int answer;
+
+/* Where events of each context are written; the last one opened has the highest index. */
+static struct {
+	struct ibv_context *ctx;
+	int end, truth;
+} contexts[64];
+static unsigned int ncontexts;
+
+void calls_fail(unsigned long n, int err)
+{
+	failed = NULL;
+	answer = err;
+	seen = 0;
+	victim = n;
+}
+
+void calls_fail_named(const char *name, int err)
+{
+	answer = err;
+	named = name;
+}
+
+unsigned long calls_stop(void)
+{
+	victim = 0;
+	named = NULL;
+	return seen;
+}
+
+const char *calls_failed(void)
+{
+	return failed;
+}
+
+long calls_held(void)
+{
+	return held;
+}
+
+/* 0, or the errno that this call is to answer with. */
+static int fails(const char *name)
+{
+	unsigned long n = ++seen;
+	const char *only = named;
+
+	if (n != victim && (!only || strcmp(only, name)))
+		return 0;
+	failed = name;
+	errno = answer;
+	return answer;
+}
+
+static void *hold(void *made)
+{
+	held += made != NULL;
+	return made;
+}
+
+static int let_go(int err)
+{
+	held -= !err;
+	return err;
+}
+
+/* The definition that comes after this program's. */
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(&(name)) real_;                                                  \
+		if (!real_)                                                                        \
+			real_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);                      \
+		real_;                                                                             \
+	})
+
+/* ---- contexts ---- */
+
+static int (*port_truth)(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr,
+			 size_t len);
+
+static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
+{
+	int err = port_truth(ctx, port, attr, len);
+
+	if (!err && calls_port.on) {
+		attr->state = calls_port.state;
+		attr->link_layer = calls_port.link_layer;
+		attr->lid = calls_port.lid;
+		attr->pkey_tbl_len = 4;
+	}
+	return err;
+}
+
+/* Its async descriptor becomes a pipe of ours. */
+static void take_over(struct ibv_context *ctx)
+{
+	struct verbs_context *v = verbs_get_ctx(ctx);
+	int ends[2];
+
+	if (ncontexts == 64 || pipe2(ends, O_CLOEXEC))
+		abort();
+	contexts[ncontexts].ctx = ctx;
+	contexts[ncontexts].truth = ctx->async_fd;
+	contexts[ncontexts++].end = ends[1];
+	ctx->async_fd = ends[0];
+	port_truth = v->query_port;
+	v->query_port = port_told;
+}
+
+struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_context_attr *attr)
+{
+	struct ibv_context *ctx;
+
+	if (fails(__func__))
+		return NULL;
+	ctx = hold(REAL(mlx5dv_open_device)(dev, attr));
+	if (ctx)
+		take_over(ctx);
+	return ctx;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *dev)
+{
+	return hold(REAL(ibv_open_device)(dev));
+}
+
+int ibv_close_device(struct ibv_context *ctx)
+{
+	unsigned int i = ncontexts;
+
+	while (i-- > 0) {
+		if (contexts[i].ctx != ctx)
+			continue;
+		close(contexts[i].end);
+		close(ctx->async_fd);
+		ctx->async_fd = contexts[i].truth;
+		contexts[i] = contexts[--ncontexts];
+		break;
+	}
+	return let_go(REAL(ibv_close_device)(ctx));
+}
+
+void calls_async(enum ibv_event_type type, unsigned int port)
+{
+	struct {
+		uint64_t element;
+		uint32_t type, reserved;
+	} desc = { port, type, 0 };
+
+	if (write(contexts[ncontexts - 1].end, &desc, sizeof(desc)) != sizeof(desc))
+		abort();
+}
+
+void calls_vanish(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	/* The last writer goes: reads end. */
+	dup2(null, contexts[ncontexts - 1].end);
+	close(null);
+}
+
+struct ibv_device **ibv_get_device_list(int *n)
+{
+	return fails(__func__) ? NULL : REAL(ibv_get_device_list)(n);
+}
+
+int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(ibv_query_device)(ctx, attr);
+}
+
+int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
+		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	int err = fails(__func__);
+
+	if (err || !calls_port.gids)
+		return err ? err : REAL(_ibv_query_gid_ex)(ctx, port, index, entry, flags, size);
+	if (index >= calls_port.ngids)
+		return ENODATA;
+	*entry = calls_port.gids[index];
+	entry->gid_index = index;
+	return 0;
+}
+
+int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
+{
+	if (!calls_port.on || index < 0 || index > 3)
+		return REAL(ibv_query_pkey)(ctx, port, index, pkey);
+	*pkey = htobe16(calls_port.pkeys[index]);
+	return 0;
+}
+
+/* ---- PDs, registrations, umems, UARs ---- */
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
+{
+	return fails(__func__) ? NULL : hold(REAL(ibv_alloc_pd)(ctx));
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	return let_go(REAL(ibv_dealloc_pd)(pd));
+}
+
+int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(mlx5dv_init_obj)(obj, type);
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	return fails(__func__) ? NULL : hold(REAL(ibv_reg_mr)(pd, addr, len, access));
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+				unsigned int access)
+{
+	return fails(__func__) ? NULL : hold(REAL(ibv_reg_mr_iova2)(pd, addr, len, iova, access));
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	return let_go(REAL(ibv_dereg_mr)(mr));
+}
+
+struct mlx5dv_devx_umem *mlx5dv_devx_umem_reg(struct ibv_context *ctx, void *addr, size_t size,
+					      uint32_t access)
+{
+	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_umem_reg)(ctx, addr, size, access));
+}
+
+int mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *umem)
+{
+	return let_go(REAL(mlx5dv_devx_umem_dereg)(umem));
+}
+
+struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *ctx, uint32_t flags)
+{
+	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_alloc_uar)(ctx, flags));
+}
+
+void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *uar)
+{
+	let_go(0);
+	REAL(mlx5dv_devx_free_uar)(uar);
+}
+
+/* ---- commands and objects ---- */
+
+/* PRM, "QUERY_ROCE_ADDRESS": the index in the upper half of the third word. */
+static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
+{
+	const uint8_t *b = in;
+
+	if (!calls_port.gids || inlen != 16 || b[0] != 7 || b[1] != 0x60)
+		return in;
+	memcpy(copy, in, inlen);
+	copy[8] = copy[9] = 0;
+	return copy;
+}
+
+/* PRM, "HCA Capabilities": the low four bits of byte 0x3f, behind a header of 16 bytes. */
+static void spoil_caps(const void *in, void *out, size_t outlen)
+{
+	const uint8_t *opcode = in;
+
+	if (calls_port.cqe_version_0 && opcode[0] == 1 && !opcode[1] && outlen > 16 + 0x3f)
+		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
+}
+
+int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inlen, void *out,
+			    size_t outlen)
+{
+	int err = fails(__func__);
+	uint8_t copy[16];
+
+	if (!err)
+		err = REAL(mlx5dv_devx_general_cmd)(ctx, first_entry(in, inlen, copy), inlen, out,
+						    outlen);
+	if (!err)
+		spoil_caps(in, out, outlen);
+	return err;
+}
+
+struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *ctx, const void *in,
+					       size_t inlen, void *out, size_t outlen)
+{
+	return fails(__func__) ? NULL
+			       : hold(REAL(mlx5dv_devx_obj_create)(ctx, in, inlen, out, outlen));
+}
+
+int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t inlen, void *out,
+			  size_t outlen)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(mlx5dv_devx_obj_query)(obj, in, inlen, out, outlen);
+}
+
+int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t inlen, void *out,
+			   size_t outlen)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(mlx5dv_devx_obj_modify)(obj, in, inlen, out, outlen);
+}
+
+int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
+{
+	return let_go(REAL(mlx5dv_devx_obj_destroy)(obj));
+}
+
+/* ---- events ---- */
+
+int mlx5dv_devx_query_eqn(struct ibv_context *ctx, uint32_t vector, uint32_t *eqn)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(mlx5dv_devx_query_eqn)(ctx, vector, eqn);
+}
+
+struct mlx5dv_devx_event_channel *
+mlx5dv_devx_create_event_channel(struct ibv_context *ctx,
+				 enum mlx5dv_devx_create_event_channel_flags flags)
+{
+	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_create_event_channel)(ctx, flags));
+}
+
+void mlx5dv_devx_destroy_event_channel(struct mlx5dv_devx_event_channel *channel)
+{
+	let_go(0);
+	REAL(mlx5dv_devx_destroy_event_channel)(channel);
+}
+
+int mlx5dv_devx_subscribe_devx_event(struct mlx5dv_devx_event_channel *channel,
+				     struct mlx5dv_devx_obj *obj, uint16_t size, uint16_t list[],
+				     uint64_t cookie)
+{
+	int err = fails(__func__);
+
+	return err ? err : REAL(mlx5dv_devx_subscribe_devx_event)(channel, obj, size, list, cookie);
+}
+
+ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
+			      struct mlx5dv_devx_async_event_hdr *data, size_t len)
+{
+	if (calls_port.events_lost > 0) {
+		calls_port.events_lost--;
+		errno = EOVERFLOW;
+		return -1;
+	}
+	return REAL(mlx5dv_devx_get_event)(channel, data, len);
+}

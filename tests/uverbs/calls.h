@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libibverbs and libmlx5 as this process meets them: each call that the access through the kernel
+ * makes passes through here on its way, can fail, be counted, and tell something else than is so.
+ */
+#ifndef TESTS_UVERBS_CALLS_H
+#define TESTS_UVERBS_CALLS_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+/* From here to calls_stop the n-th call (from 1) fails with err; n = 0 only counts. */
+void calls_fail(unsigned long n, int err);
+/* Every call of that name does. */
+void calls_fail_named(const char *name, int err);
+unsigned long calls_stop(void);		/* how many there were */
+const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
+/* What has been made and not been destroyed, of all kinds. */
+long calls_held(void);
+
+/* What is told instead of the truth. */
+struct calls_port {
+	bool on;
+	enum ibv_port_state state;
+	uint8_t link_layer;
+	uint16_t lid;
+	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
+	uint16_t pkeys[4];
+	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
+	uint32_t ngids;
+	int events_lost;		/* so many reads of the event channel overflow */
+};
+extern struct calls_port calls_port;
+
+/* Async events of the context opened last, as the kernel hands them out. */
+void calls_async(enum ibv_event_type type, unsigned int port);
+void calls_vanish(void);		/* the device is gone */
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is opened by which name, what a port tells, and why a device is refused. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hw_mlx5/m5_ctl.h"
+#include "tests/uverbs/calls.h"
+
+static void setup(void)
+{
+	setenv("DAPL_DBG_TYPE", "0", 1);
+}
+
+TestSuite(open, .init = setup, .timeout = 60);
+
+static void nothing_left(void)
+{
+	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+}
+
+/* The name of a call that fails, or of nothing; how; what the provider says of it. */
+static const struct refusal {
+	const char *call;
+	int answer;
+	const char *name, *params;
+	struct calls_port port;
+	int err;
+	const char *cause, *cure;
+} refusals[] = {
+	{ .name = "mlx5_7-1", .err = -ENODEV, .cause = "no RDMA device mlx5_7", .cure = "mlx5_ib" },
+	{ .name = "mlx5_0-9", .err = -ENODEV, .cause = "no port 9", .cure = "" },
+	{ .name = "mlx5_0-1", .params = "sl=77", .err = -EINVAL, .cause = "sl", .cure = "" },
+	{ "ibv_get_device_list", ENOMEM, "mlx5_0-1", .err = -ENOMEM,
+	  .cause = "does not know mlx5_0", .cure = "ibverbs-providers" },
+	{ "mlx5dv_open_device", EACCES, "mlx5_0-1", .err = -EACCES, .cause = "no right to open",
+	  .cure = "group" },
+	{ "mlx5dv_open_device", EINVAL, "mlx5_0-1", .err = -EIO, .cause = "no DEVX",
+	  .cure = "firmware" },
+	{ "mlx5dv_open_device", EMFILE, "mlx5_0-1", .err = -EMFILE,
+	  .cause = "Too many open files", .cure = "" },
+	{ "mlx5dv_devx_general_cmd", EINVAL, "mlx5_0-1", .err = -EIO,
+	  .cause = "does not tell its capabilities", .cure = "" },
+	{ "mlx5dv_devx_umem_reg", ENOMEM, "mlx5_0-1", .err = -ENOMEM,
+	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	{ "_ibv_query_gid_ex", ENODATA, "mlx5_0-1", .err = -EIO, .cause = "no RoCE v2 address",
+	  .cure = "IP address" },
+	{ "mlx5dv_devx_create_event_channel", EMFILE, "mlx5_0-1", .err = -EMFILE,
+	  .cause = "no event channel", .cure = "" },
+	{ .name = "mlx5_0-1", .port = { .cqe_version_0 = 1 }, .err = -EIO, .cause = "too old",
+	  .cure = "update" },
+	{ .name = "mlx5_0-1",
+	  .port = { .on = true, .state = IBV_PORT_DOWN, .link_layer = IBV_LINK_LAYER_ETHERNET },
+	  .err = -EIO, .cause = "port 1 of mlx5_0 is down", .cure = "ip link" },
+	{ .name = "mlx5_0-1",
+	  .port = { .on = true, .state = IBV_PORT_INIT, .link_layer = IBV_LINK_LAYER_INFINIBAND,
+		    .pkeys = { 0xffff } },
+	  .err = -EIO, .cause = "port 1 of mlx5_0 is down", .cure = "opensm" },
+	{ .name = "mlx5_0-1", .params = "pkey=0x8003",
+	  .port = { .on = true, .state = IBV_PORT_ACTIVE, .link_layer = IBV_LINK_LAYER_INFINIBAND,
+		    .pkeys = { 0xffff, 0x8001 } },
+	  .err = -EIO, .cause = "not in partition 0x8003", .cure = "pkey=" },
+};
+
+Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
+{
+	struct rlimit limit = { 64 << 10, 64 << 10 };
+
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+		struct m5_ctl *ctl = NULL;
+		char why[160] = "";
+		int err;
+
+		calls_port = r->port;
+		if (r->call)
+			calls_fail_named(r->call, r->answer);
+		err = m5_ctl_open(r->name, r->params, &ctl, why, sizeof(why));
+		calls_stop();
+		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
+		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
+		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
+		cr_expect_null(ctl);
+		if (!err)
+			ctl->ops->close(ctl);
+	}
+	nothing_left();
+}
+
+Test(open, m5_ctl_open__names_of_others)
+{
+	static const char *const names[] = { "mlx5_0", "mlx5_0-", "-1", "mlx5_0-0", "mlx5_0-1x",
+					     "mlx5_0-256", "ofa-v2-ib0" };
+	struct m5_ctl *ctl = NULL;
+	char why[160];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		cr_expect_eq(m5_ctl_open(names[i], "", &ctl, why, sizeof(why)), -ENODEV, "%s",
+			     names[i]);
+}
+
+static struct m5_port port_of(const char *params)
+{
+	struct m5_ctl *ctl = NULL;
+	struct m5_port port;
+	char why[160] = "";
+
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", params, &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(ctl->ops->port(ctl, &port), 0);
+	ctl->ops->close(ctl);
+	return port;
+}
+
+Test(open, port__of_ethernet)
+{
+	struct m5_port port = port_of("sl=3");
+
+	cr_assert(port.up && port.ethernet);
+	cr_assert_eq(port.port_num, 1);
+	cr_assert_eq(port.sl, 3);
+	cr_assert_geq(port.mtu, 1024);
+	/* RFC 4291, appendix A: an interface identifier is made of the MAC. */
+	cr_assert_eq(port.gid[8] ^ 2, port.mac[0]);
+	cr_assert_arr_eq(port.gid + 9, port.mac + 1, 2);
+	cr_assert_arr_eq(port.gid + 13, port.mac + 3, 3);
+}
+
+/* RoCE v2 before v1, an IPv4 address before others, unless ia_params name an entry. */
+Test(open, port__of_several_addresses)
+{
+	static const struct ibv_gid_entry table[] = {
+		{ .gid.raw = { 0xfe, 0x80, [15] = 1 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+		{ .gid.raw = { [10] = 0xff, 0xff, 9, 9, 9, 9 }, .gid_type = IBV_GID_TYPE_ROCE_V1 },
+		{ .gid.raw = { 0x20, 0x01, [15] = 2 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+		{ .gid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 7 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+	};
+	static const uint8_t ip[4] = { 10, 0, 0, 7 };
+
+	calls_port.gids = table;
+	calls_port.ngids = 4;
+	cr_assert_eq(port_of("").gid_index, 3);
+	cr_assert_arr_eq(port_of("").ipv4, ip, 4);
+	calls_port.ngids = 3;
+	cr_assert_eq(port_of("").gid_index, 2);
+	calls_port.ngids = 2;
+	cr_assert_eq(port_of("").gid_index, 0);
+	calls_port.ngids = 4;
+	cr_assert_eq(port_of("gid_index=2").gid_index, 2);
+	nothing_left();
+}
+
+Test(open, port__of_infiniband)
+{
+	struct m5_port port;
+
+	calls_port = (struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
+					  .link_layer = IBV_LINK_LAYER_INFINIBAND, .lid = 0x1234,
+					  .pkeys = { 0x1111, 0xffff, 0x8001 } };
+	port = port_of("");
+	cr_assert(port.up && !port.ethernet);
+	cr_assert_eq(port.lid, 0x1234);
+	cr_assert_eq(port.pkey_index, 1);
+	cr_assert_eq(port_of("pkey=0x8001").pkey_index, 2);
+	cr_assert_eq(port_of("pkey=1;sl=5").pkey_index, 2);
+	nothing_left();
+}
+
+Test(open, m5_ctl_list__tells_of_each_port)
+{
+	struct m5_ctl_device devs[8];
+	size_t n = m5_ctl_list(devs, 8);
+
+	cr_assert_eq(n, 3);
+	cr_assert_str_eq(devs[2].name, "mlx5_0-1");
+	cr_assert_str_eq(devs[2].access, "devx");
+	cr_assert_str_eq(devs[2].why, "");
+	cr_assert_eq(m5_ctl_list(devs, 1), 3);
+	calls_fail_named("mlx5dv_open_device", EACCES);
+	cr_assert_eq(m5_ctl_list(devs, 8), 3);
+	calls_stop();
+	cr_assert(strstr(devs[2].why, "no right"), "%s", devs[2].why);
+	nothing_left();
+}
