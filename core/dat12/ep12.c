@@ -137,6 +137,18 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	return dap12_return(in_arg(err, 6));
 }
 
+/* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
+static int from_dat_srq(const struct dap_ia *ia, const DAT_EP_ATTR *attr, struct dap_ep_attr *to)
+{
+	DAT_EP_ATTR heeded;
+
+	if (!attr)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
+	heeded = *attr;
+	heeded.max_recv_iov = 0;
+	return from_dat(ia, &heeded, to);
+}
+
 DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 				    DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 				    DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
@@ -154,7 +166,7 @@ DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	args.srq = dap_obj_get(srq, DAP_SRQ, ia);
 	if (!err && !args.srq)
 		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_SRQ);
-	if (!err && (!attr || from_dat(ia, attr, &neutral)))
+	if (!err && from_dat_srq(ia, attr, &neutral))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
 	if (err)
 		return dap12_return(err);
