@@ -58,8 +58,8 @@ int m5_qp_address(struct dap_ep *ep)
 static bool path_fits(const struct dap_path *local, const struct dap_path *remote)
 {
 	return remote->proto == local->proto && remote->link_layer == local->link_layer &&
-	       remote->mtu >= 256 && remote->mtu <= 4096 && remote->qpn && remote->qpn <= 0xffffff &&
-	       remote->psn <= 0xffffff;
+	       remote->mtu >= 256 && remote->mtu <= 4096 && !(remote->mtu & (remote->mtu - 1)) &&
+	       remote->qpn && remote->qpn <= 0xffffff && remote->psn <= 0xffffff;
 }
 
 int m5_qp_connect(struct dap_ep *ep)

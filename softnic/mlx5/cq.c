@@ -241,8 +241,11 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: reserved bits in %#x", cqn, hi);
 	if (trapped && sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != hi)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: doorbell %#x, record %#x", cqn, hi, rec);
-	/* PRM: the sequence number tells an arm from a repeated one. A scan may have been faster. */
-	if (trapped || hi != cq->arm_seen)
+	/*
+	 * PRM: the sequence number tells an arm from a repeated one; it goes on with each event that
+	 * the host has taken. A scan may have been faster than the doorbell.
+	 */
+	if (hi != cq->arm_seen)
 		arm(nic, cq, hi);
 }
 

@@ -85,6 +85,31 @@ RIG_TEST(event, cq_arm__after_the_completion)
 	dequeue_both();
 }
 
+/* Each event that was taken makes the next arm another one, though nothing has been dequeued. */
+RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
+{
+	send_one(0);
+	for (int i = 0; i < 9; i++) {
+		cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
+		cr_assert(readable(r.b.recv, 5000), "arm %d made no event", i);
+		m5_hw.cq_drain_fd(r.b.recv);
+	}
+	dequeue_both();
+}
+
+/* No event has been taken: the same arm once more, and no second event. */
+RIG_TEST(event, cq_arm__twice)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
+	send_one(0);
+	cr_assert(readable(r.b.recv, 5000));
+	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
+	m5_hw.cq_drain_fd(r.b.recv);
+	dequeue_both();
+	cr_assert(!readable(r.b.recv, 50));
+}
+
 RIG_TEST(event, cq_arm__for_solicited_ones_only)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, true), 0);

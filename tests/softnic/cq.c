@@ -77,6 +77,20 @@ Test(cq, arm__again_after_each_event)
 	}
 }
 
+/* The same command once more is the old one, until the host has taken its event. */
+Test(cq, arm__repeated_makes_no_second_event)
+{
+	drv_arm(&cq, false);
+	drv_arm(&cq, false);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+	drv_arm(&cq, false);
+	expect_no_event();
+	cq.arm_sn = 1;
+	drv_arm(&cq, false);
+	expect_event(0, cq.cqn, 24);
+}
+
 Test(cq, arm_solicited__plain_completions_are_silent)
 {
 	drv_arm(&cq, true);

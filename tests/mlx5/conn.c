@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a connection makes of two paths: MTU, source port, and paths that are refused. */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "tests/mlx5/rig.h"
+
+static struct rig r;
+static struct dap_ep *a, *b;
+
+static void open_rig(void)
+{
+	struct rig_config c = { 0 };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.a, &a), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &b), 0);
+}
+
+static void close_rig(void)
+{
+	rig_ep_free(a);
+	rig_ep_free(b);
+	rig_close(&r, NULL);
+}
+
+/* Two fresh QPs, whose ports have these MTUs. */
+static void address(uint16_t mine, uint16_t theirs)
+{
+	rig_ep_free(a);
+	rig_ep_free(b);
+	cr_assert_eq(rig_ep(&r, &r.a, &a), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &b), 0);
+	m5_ia(r.ia)->port.mtu = mine;
+	cr_assert_eq(m5_hw.qp_address(a), 0);
+	m5_ia(r.ia)->port.mtu = theirs;
+	cr_assert_eq(m5_hw.qp_address(b), 0);
+	a->remote_path = b->local_path;
+	b->remote_path = a->local_path;
+}
+
+static struct m5_qpc query(struct dap_ep *ep)
+{
+	const struct m5_qp_ref *qp = &m5_ep(ep)->qp;
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_QP),
+				.number = cpu_to_be32(qp->qpn) };
+	struct m5_query_qp_out out;
+
+	cr_assert_eq(m5_cmd_obj(qp->ctl, qp->obj, &in, sizeof(in), &out, sizeof(out)), 0);
+	return out.qpc;
+}
+
+static unsigned int mtu_of(struct dap_ep *ep)
+{
+	struct m5_qpc qpc = query(ep);
+
+	return be32_to_cpu(qpc.sizes) >> 29;
+}
+
+static uint16_t sport_of(struct dap_ep *ep)
+{
+	struct m5_qpc qpc = query(ep);
+
+	return (uint16_t)be32_to_cpu(qpc.primary.udp);
+}
+
+/* IBTA 9.7.5: 256 is 1, 4096 is 5; the smaller of the two ends'. */
+Test(conn, qp_connect__takes_the_smaller_mtu)
+{
+	open_rig();
+	for (unsigned int i = 1; i <= 5; i++) {
+		for (unsigned int k = 1; k <= 5; k++) {
+			address((uint16_t)(128u << i), (uint16_t)(128u << k));
+			cr_assert_eq(m5_hw.qp_connect(a), 0);
+			cr_assert_eq(m5_hw.qp_connect(b), 0);
+			cr_expect_eq(mtu_of(a), i < k ? i : k, "%u to %u", i, k);
+			cr_expect_eq(mtu_of(b), i < k ? i : k, "%u to %u", k, i);
+		}
+	}
+	close_rig();
+}
+
+/*
+ * IBTA annex A17: of the dynamic range, and it tells connections apart, for the paths in a network
+ * are chosen by it. Chance alone gives 32 connections some 32 ports of 16384.
+ */
+Test(conn, qp_connect__source_ports)
+{
+	uint16_t seen[64];
+	unsigned int n = 0, distinct = 0;
+
+	open_rig();
+	for (unsigned int i = 0; i < 32; i++) {
+		address(1024, 1024);
+		cr_assert_eq(m5_hw.qp_connect(a), 0);
+		cr_assert_eq(m5_hw.qp_connect(b), 0);
+		seen[n++] = sport_of(a);
+		seen[n++] = sport_of(b);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		bool again = false;
+
+		cr_expect_geq(seen[i], 0xc000);
+		for (unsigned int k = 0; k < i; k++)
+			again |= seen[k] == seen[i];
+		distinct += !again;
+	}
+	cr_expect_geq(distinct, 16);
+	close_rig();
+}
+
+#define REFUSED(member, value)                                                                     \
+	do {                                                                                       \
+		address(1024, 1024);                                                               \
+		a->remote_path.member = (value);                                                   \
+		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO, #member " " #value);                    \
+	} while (0)
+
+/* What a peer sends is not believed. */
+Test(conn, qp_connect__refuses_a_path_that_can_not_be)
+{
+	open_rig();
+	fake.quiet = true;
+	REFUSED(mtu, 0);
+	REFUSED(mtu, 128);
+	REFUSED(mtu, 257);
+	REFUSED(mtu, 1500);
+	REFUSED(mtu, 4095);
+	REFUSED(mtu, 8192);
+	REFUSED(qpn, 0);
+	REFUSED(qpn, 1 << 24);
+	REFUSED(psn, 1 << 24);
+	REFUSED(proto, a->local_path.proto + 1);
+	REFUSED(link_layer, a->local_path.link_layer ^ 3);
+	address(1024, 1024);
+	cr_expect_eq(m5_hw.qp_connect(a), 0);
+	close_rig();
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The gate: who takes a CQ waits for the poller that is at it, and keeps the next one out. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "hw_mlx5/m5_lock.h"
+#include "hw_mlx5/m5_ops.h"
+#include "tests/harness/harness.h"
+#include "tests/mlx5/rig.h"
+
+#define SHORT 50			/* ms: long enough for who does not wait to be found out */
+
+static struct rig r;
+static struct m5_cq *cq;
+static atomic_int step;
+
+static void open_rig(void)
+{
+	struct rig_config c = { 0 };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cq = m5_cq(r.b.recv);
+	step = 0;
+}
+
+static void close_rig(void)
+{
+	rig_close(&r, NULL);
+}
+
+static void *take(void *arg)
+{
+	m5_cq_take(r.b.recv);
+	step = 1;
+	TH_WITHIN(20000, step == 2);
+	m5_cq_give(r.b.recv);
+	return arg;
+}
+
+static void *poll_once(void *arg)
+{
+	bool locked = m5_ia(r.ia)->locked;
+
+	m5_cq_enter(cq, locked);
+	step = 3;
+	m5_cq_leave(cq, locked);
+	return arg;
+}
+
+RIG_TEST(gate, cq_take__waits_for_the_poller)
+{
+	bool locked = m5_ia(r.ia)->locked;
+	pthread_t t;
+
+	m5_cq_enter(cq, locked);
+	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
+	cr_expect_not(TH_WITHIN(SHORT, step == 1), "taken from under a poller");
+	m5_cq_leave(cq, locked);
+	cr_expect(TH_WITHIN(20000, step == 1));
+	step = 2;
+	pthread_join(t, NULL);
+}
+
+RIG_TEST(gate, cq_enter__waits_while_the_cq_is_taken)
+{
+	pthread_t t;
+
+	m5_cq_take(r.b.recv);
+	cr_assert_eq(pthread_create(&t, NULL, poll_once, NULL), 0);
+	cr_expect_not(TH_WITHIN(SHORT, step == 3), "polled a CQ that is taken");
+	m5_cq_give(r.b.recv);
+	pthread_join(t, NULL);
+	cr_expect_eq(step, 3);
+	cr_expect_eq(cq->busy, 0);
+}
+
+/* One that comes while another has it gets it after that one. */
+RIG_TEST(gate, cq_take__of_two)
+{
+	pthread_t t;
+
+	m5_cq_take(r.b.recv);
+	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
+	cr_expect_not(TH_WITHIN(SHORT, step == 1), "taken by two");
+	m5_cq_give(r.b.recv);
+	cr_expect(TH_WITHIN(20000, step == 1));
+	step = 2;
+	pthread_join(t, NULL);
+	cr_expect_eq(cq->gate, 0);
+}
