@@ -42,6 +42,40 @@ STATEMENT(cr_query__who_asks, dat_cr_query, DESCRIPTION)
 	two_close(&a, &b);
 }
 
+STATEMENT(cr_query__each_field_alone, dat_cr_query, DESCRIPTION)
+{
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	for (DAT_CR_PARAM_MASK bit = 1; bit < DAT_CR_FIELD_ALL; bit <<= 1) {
+		DAT_CR_PARAM p = { .private_data_size = -1 };
+
+		must(dat_cr_query(b.cr, bit, &p));
+		check(!(bit & DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR) || p.remote_ia_address_ptr);
+		check(!(bit & DAT_CR_FIELD_PRIVATE_DATA_SIZE) || p.private_data_size >= 0);
+		check(!(bit & DAT_CR_FIELD_LOCAL_EP_HANDLE) || p.local_ep_handle == b.s.ep);
+	}
+	bring_done(&b);
+}
+
+/* What these are in the state is the page's; that both ends mean the same is what they are for. */
+STATEMENT(ep_query__ports_of_an_endpoint_with_its_request, dat_ep_query, DESCRIPTION)
+{
+	DAT_EP_PARAM here, there;
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	must(dat_ep_query(b.s.ep, DAT_EP_FIELD_ALL, &here));
+	must(dat_ep_query(b.peer.ep, DAT_EP_FIELD_ALL, &there));
+	same(here.remote_port_qual, there.local_port_qual);
+	same(here.remote_ia_address_ptr->sa_family, side_address(&b.peer)->sa_family);
+	must(dat_cr_accept(b.cr, DAT_HANDLE_NULL, 0, NULL));
+	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	must(dat_ep_query(b.peer.ep, DAT_EP_FIELD_ALL, &there));
+	same(there.remote_port_qual, here.local_port_qual);
+	bring_done(&b);
+}
+
 STATEMENT(cr_query__mask_out_of_range, dat_cr_query, RETURNS)
 {
 	struct side a, b;
@@ -156,6 +190,62 @@ STATEMENT(cr_handoff__destroys_the_request, dat_cr_handoff, DESCRIPTION)
 	must(dat_cr_handoff(cr, other));
 	side_request(&b);
 	must_be(DAT_INVALID_HANDLE, dat_cr_reject(cr));
+	two_close(&a, &b);
+}
+
+/* The endpoint of the first is free again, that of the second serves. */
+STATEMENT(cr_handoff__between_reserved_service_points, dat_cr_handoff, DESCRIPTION)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_EP_HANDLE other;
+	DAT_CR_HANDLE cr;
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	other = side_ep(&b.s, NULL);
+	must(dat_rsp_create(b.s.ia, some_qual(1), other, b.s.cr_evd, &rsp));
+	must(dat_cr_handoff(b.cr, some_qual(1)));
+	cr = side_request(&b.s);
+	same(state_of(b.s.ep), DAT_EP_STATE_UNCONNECTED);
+	same(state_of(other), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	must(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	took_conn(&b.s, other, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	bring_done(&b);
+}
+
+STATEMENT(cr_handoff__with_a_provided_endpoint, dat_cr_handoff, DESCRIPTION)
+{
+	DAT_EP_HANDLE mine;
+	struct bring b;
+
+	if (!bring(&b, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
+		skip("ep_creator is NEVER: dat_psp_create answers MODEL_NOT_SUPPORTED");
+	side_listen(&b.s);
+	must(dat_cr_handoff(b.cr, b.s.qual));
+	must_be(DAT_INVALID_HANDLE, dat_ep_free(b.s.ep));
+	b.cr = side_request(&b.s);
+	check(ep_of(b.cr) == DAT_HANDLE_NULL);
+	mine = side_ep(&b.s, NULL);
+	must(dat_cr_accept(b.cr, mine, 0, NULL));
+	took_conn(&b.s, mine, DAT_CONNECTION_EVENT_ESTABLISHED);
+	bring_done(&b);
+}
+
+/* It is the adapter's host that it names: another instance of the adapter may listen there. */
+STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
+{
+	struct side a, b, c;
+	DAT_CR_HANDLE cr = asked(&a, &b);
+
+	side_open_peer(&c);
+	side_listen(&c);
+	must(dat_cr_handoff(cr, c.qual));
+	cr = side_request(&c);
+	must(dat_cr_accept(cr, c.ep, 0, NULL));
+	took_conn(&c, c.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	side_close(&c);
 	two_close(&a, &b);
 }
 

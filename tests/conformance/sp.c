@@ -143,6 +143,25 @@ STATEMENT(psp_query__as_it_was_made, dat_psp_query, DESCRIPTION)
 	side_close(&s);
 }
 
+STATEMENT(psp_query__each_field_alone, dat_psp_query, DESCRIPTION)
+{
+	DAT_PSP_HANDLE psp;
+	struct side s;
+
+	side_open(&s);
+	must(listen_on(&s, some_qual(3), DAT_PSP_CONSUMER_FLAG, &psp));
+	for (DAT_PSP_PARAM_MASK bit = 1; bit < DAT_PSP_FIELD_ALL; bit <<= 1) {
+		DAT_PSP_PARAM p = { .psp_flags = (DAT_PSP_FLAGS)77 };
+
+		must(dat_psp_query(psp, bit, &p));
+		check(!(bit & DAT_PSP_FIELD_IA_HANDLE) || p.ia_handle == s.ia);
+		check(!(bit & DAT_PSP_FIELD_CONN_QUAL) || p.conn_qual == some_qual(3));
+		check(!(bit & DAT_PSP_FIELD_EVD_HANDLE) || p.evd_handle == s.cr_evd);
+		check(!(bit & DAT_PSP_FIELD_PSP_FLAGS) || p.psp_flags == DAT_PSP_CONSUMER_FLAG);
+	}
+	side_close(&s);
+}
+
 STATEMENT(psp_free__later_requests_find_nobody, dat_psp_free, DESCRIPTION)
 {
 	struct side a, b;
@@ -222,6 +241,42 @@ STATEMENT(rsp_create__its_endpoint_is_connected, dat_rsp_create, DESCRIPTION)
 	bring_done(&b);
 }
 
+STATEMENT(rsp_create__request_names_its_qualifier, dat_rsp_create, USAGE)
+{
+	DAT_RSP_HANDLE rsp;
+	struct side a, b;
+	DAT_EVENT ev;
+
+	side_open(&a);
+	side_open_peer(&b);
+	must(reserve(&b, some_qual(4), b.ep, &rsp));
+	must(dial(a.ep, &b, some_qual(4), SOON));
+	ev = took(b.cr_evd);
+	same(ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	same(ev.event_data.cr_arrival_event_data.conn_qual, some_qual(4));
+	check(ep_of(ev.event_data.cr_arrival_event_data.cr_handle) == b.ep);
+	two_close(&a, &b);
+}
+
+STATEMENT(rsp_query__each_field_alone, dat_rsp_query, DESCRIPTION)
+{
+	DAT_RSP_HANDLE rsp;
+	struct side s;
+
+	side_open(&s);
+	must(reserve(&s, some_qual(4), s.ep, &rsp));
+	for (DAT_RSP_PARAM_MASK bit = 1; bit < DAT_RSP_FIELD_ALL; bit <<= 1) {
+		DAT_RSP_PARAM p = { .ia_handle = NULL };
+
+		must(dat_rsp_query(rsp, bit, &p));
+		check(!(bit & DAT_RSP_FIELD_IA_HANDLE) || p.ia_handle == s.ia);
+		check(!(bit & DAT_RSP_FIELD_CONN_QUAL) || p.conn_qual == some_qual(4));
+		check(!(bit & DAT_RSP_FIELD_EVD_HANDLE) || p.evd_handle == s.cr_evd);
+		check(!(bit & DAT_RSP_FIELD_EP_HANDLE) || p.ep_handle == s.ep);
+	}
+	side_close(&s);
+}
+
 STATEMENT(rsp_create__one_request_at_most, dat_rsp_create, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep;
@@ -276,5 +331,17 @@ STATEMENT(rsp_free__endpoint_is_unconnected_again, dat_rsp_free, DESCRIPTION)
 	must(dial(b.peer.ep, &b.s, some_qual(0), 500000));
 	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	must(dat_ep_free(b.s.ep));
+	bring_done(&b);
+}
+
+STATEMENT(rsp_free__delivered_request_stays, dat_rsp_free, DESCRIPTION)
+{
+	struct bring b;
+
+	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	must(dat_rsp_free(b.rsp));
+	must(dat_cr_accept(b.cr, DAT_HANDLE_NULL, 0, NULL));
+	took_conn(&b.s, b.s.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	bring_done(&b);
 }
