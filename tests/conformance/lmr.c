@@ -77,60 +77,6 @@ STATEMENT(lmr_create__of_an_lmr, dat_lmr_create, PARAMETERS)
 	side_close(&s);
 }
 
-/* ---- shared memory ---- */
-
-static void *shared_memory(void)
-{
-	void *p = mmap(NULL, MEM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	check(p != MAP_FAILED);
-	return p;
-}
-
-static DAT_RETURN make_shared(struct side *s, void *at, char (*id)[DAT_LMR_COOKIE_SIZE],
-			      struct made *m)
-{
-	DAT_REGION_DESCRIPTION what;
-	DAT_RETURN ret;
-
-	what.for_shared_memory.virtual_address = at;
-	what.for_shared_memory.shared_memory_id = id;
-	ret = make(s, DAT_MEM_TYPE_SHARED_VIRTUAL, what, MEM, DAT_MEM_PRIV_ALL_FLAG, m);
-	if (is(ret, DAT_MODEL_NOT_SUPPORTED) &&
-	    !(s->attr.lmr_mem_types_supported & DAT_MEM_TYPE_SHARED_VIRTUAL))
-		skip("lmr_mem_types_supported has no SHARED_VIRTUAL: dat_lmr_create answers "
-		     "MODEL_NOT_SUPPORTED, which its page allows");
-	return ret;
-}
-
-STATEMENT(lmr_create__shared_virtual, dat_lmr_create, DESCRIPTION)
-{
-	static char id[DAT_LMR_COOKIE_SIZE] = "conformance";
-	struct made m, again;
-	struct side s;
-	void *at;
-
-	side_open(&s);
-	at = shared_memory();
-	must(make_shared(&s, at, &id, &m));
-	must(make_shared(&s, at, &id, &again));
-	must(dat_lmr_free(m.lmr));
-	must(dat_lmr_free(again.lmr));
-	side_close(&s);
-}
-
-STATEMENT(lmr_create__not_shared_by_the_platform, dat_lmr_create, RETURNS)
-{
-	static char id[DAT_LMR_COOKIE_SIZE] = "conformance";
-	struct made m;
-	struct side s;
-
-	side_open(&s);
-	must_be(DAT_INVALID_STATE, make_shared(&s, s.mem, &id, &m));
-	conform_note("dat_lmr_create", DAT_INVALID_STATE);
-	side_close(&s);
-}
-
 /* ---- arguments ---- */
 
 STATEMENT(lmr_create__bad_arguments, dat_lmr_create, RETURNS)
