@@ -136,14 +136,14 @@ static void nop_ring(struct m5_ep *e)
 	dap_wmb_wqe_before_dbrec();
 	dap_store_dbrec(&sq->dbrec[1], htobe32(sq->pi & 0xffff));
 	if (sq->soft) {
-		softnic_mmio_write(sq->soft, sq->uar_page, (uint32_t)((uintptr_t)sq->reg & 0xfff), ctrl,
+		softnic_mmio_write(sq->soft, sq->uar_page, (uint32_t)(sq->reg & 0xfff), ctrl,
 				   sizeof(*ctrl));
 	} else {
 		dap_wmb_dbrec_before_mmio();
 		dap_mmio_store64((volatile uint64_t *)sq->reg, *ctrl);
 		dap_wc_flush();
 	}
-	sq->reg = (volatile uint8_t *)((uintptr_t)sq->reg ^ 256);
+	sq->reg ^= 256;
 }
 
 /*

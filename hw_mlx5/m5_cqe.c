@@ -81,7 +81,7 @@ static void explain(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
 	if (request)
 		m5_decode_wqe(e->sq.ring, e->sq.mask, index, w, sizeof(w));
 	else
-		m5_decode_recv(e->rq.ring + ((size_t)(index & e->rq.mask) << e->rq.shift),
+		m5_decode_recv(e->rq.ring + (size_t)(index & e->rq.mask) * e->rq.stride,
 			       e->rq.max_iov, w, sizeof(w));
 	dap_log(DAP_LOG_EP, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
 }

@@ -26,6 +26,14 @@ M5_V(m5_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint6
 }
 
 static M5_APART DAT_RETURN
+M5_V(m5_send12_one)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		    unsigned int flags)
+{
+	(void)n;	/* 1 */
+	return m5_send_one(ep, iov, cookie, flags, M5_V(m5_send12_slow), M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
 M5_V(m5_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		      const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
@@ -41,14 +49,6 @@ M5_V(m5_write12_one)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint6
 {
 	(void)n;	/* 1 */
 	return m5_write_one(ep, iov, cookie, to, flags, M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
-}
-
-static M5_APART DAT_RETURN
-M5_V(m5_write12_ref)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-		     const DAT_RMR_TRIPLET *to, unsigned int flags)
-{
-	(void)n;	/* 1 */
-	return m5_write_ref(ep, iov, cookie, to, flags, M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
 }
 
 static M5_APART DAT_RETURN
@@ -68,8 +68,8 @@ M5_V(m5_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint6
 static DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_send(ep, n, iov, cookie.as_64, flags, M5_V(m5_send12_slow), M5_SOFT,
-			    M5_LOCKED);
+	return m5_post_send(ep, n, iov, cookie.as_64, flags, M5_V(m5_send12_one),
+			    M5_V(m5_send12_slow), M5_SOFT, M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -90,8 +90,8 @@ static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLE
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				   DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, M5_V(m5_write12_ref),
-			     M5_V(m5_write12_one), M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
+	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, M5_V(m5_write12_one),
+			     M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
 }
 
 #ifdef DAP_DAT20

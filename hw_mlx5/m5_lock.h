@@ -35,6 +35,19 @@ M5_INLINE void m5_spin_unlock(uint32_t *lock)
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
+/* False: others are at the CQ, the caller does not have it. */
+M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
+{
+	if (locked)
+		return m5_likely(!__atomic_exchange_n(&cq->lock, 1, __ATOMIC_ACQUIRE));
+	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (m5_likely(!__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
+		return true;
+	__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
 M5_INLINE void m5_cq_enter(struct m5_cq *cq, bool locked)
 {
 	if (locked) {

@@ -47,28 +47,36 @@ struct m5_sq {
 	uint8_t *ring;
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
-	volatile uint8_t *reg;		/* the half of the doorbell register that is written next */
-	uint64_t ctrl;			/* first eight bytes of each ctrl segment: the QPN */
+	uintptr_t reg;			/* the half of the doorbell register that is written next */
 	const struct dap_lmr *lmr;	/* of the last inline post: its right and zone are known */
 	uint32_t pi;			/* blocks posted, free running */
 	uint32_t limit;			/* pi that credit allows, as last seen */
 	uint32_t mask;			/* blocks of the ring - 1 */
+	uint32_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
+	/* The start of the ctrl segment, all but the index: of any, and of those of one block. */
+	uint64_t ctrl;
+
+	/* second line */
+	uint64_t ctrl_send, ctrl_write;
+	uint64_t fm_plain;		/* the rest of it without flags */
+	uint32_t send_span, rdma_span;	/* lengths above inline_max that are allowed */
+	uint32_t max_msg, max_rdma;
 	uint32_t deny_rdma;		/* completion flags that a post may not have, and BARRIER */
-	uint64_t max_rdma, max_msg;
 	uint32_t deny_send;
 	uint16_t inline_max;
 	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
-	uint8_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
 	uint8_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
-	uint8_t max_iov, max_read_iov, max_write_iov;
+
 	uint8_t fm[32];			/* fm_ce_se by completion flags | fence */
+	uint8_t max_iov, max_read_iov, max_write_iov;
 	uint32_t lock;			/* threadsafe instance only */
 	uint32_t uar_page;
 	struct softnic *soft;		/* inline doorbells */
 	struct dap_pz *pz;
 };
 
-_Static_assert(offsetof(struct m5_sq, lock) <= 128, "what a post touches is two cache lines");
+_Static_assert(offsetof(struct m5_sq, ctrl) + 8 == 64, "the first line is full");
+_Static_assert(offsetof(struct m5_sq, fm) <= 128, "what a plain post touches is two cache lines");
 
 struct m5_rq {
 	uint8_t *ring;
@@ -76,9 +84,9 @@ struct m5_rq {
 	volatile uint32_t *dbrec;
 	uint32_t pi, limit, mask;	/* receives */
 	uint32_t deny;
-	uint8_t shift;			/* log2 of the stride */
-	uint8_t max_iov;
+	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
+	uint8_t max_iov;
 };
 
 struct m5_done {			/* the poller's line */
@@ -235,8 +243,8 @@ int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
 void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
 
 /* ---- m5_qp.c ---- */
-/* fm_ce_se for all completion flags, and again (+ 16) for work that follows a change of a key. */
-void m5_fm_fill(uint8_t umr_fence, uint8_t *fm);
+/* What posts need of a queue that is else filled in: ctrl*, fm*, *_span. */
+void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence);
 
 /*
  * ---- m5_gate.c: to have a CQ whose poller takes no lock ----

@@ -8,14 +8,14 @@
 #include "softnic/softnic.h"
 
 /*
- * One successful DTO at cqe: its event. False: it is something else, nothing has been done. The
- * counters that give slot and CQE back are published last.
+ * One successful DTO at cqe, which is at ci: its event. False: it is something else, nothing has
+ * been done. The counters that give slot and CQE back are published last.
  */
-M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
-			   uint8_t op_own, M5_EVENT *event)
+M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, uint32_t ci,
+			   const struct m5_cqe *cqe, uint8_t op_own, M5_EVENT *event)
 {
 	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
-	uint32_t index = be16_to_cpu(cqe->wqe_counter), ci = cq->ci + 1;
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
 	struct m5_done *done;
 	struct m5_slot *slot;
 	uint16_t end;
@@ -40,7 +40,7 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 		if (m5_unlikely(done->shared))
 			m5_srq_give(slot);
 	}
-	m5_cq_publish(cq, ci);
+	m5_cq_publish(cq, ci + 1);
 	return true;
 }
 
@@ -58,42 +58,86 @@ static M5_COLD bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event, bool lock
 	return visible;
 }
 
+/* Software events go first, so attention is looked at once the CQE has been seen (core/dap.h). */
+M5_INLINE bool m5_has_attention(const struct dap_evd *evd)
+{
+	return m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE));
+}
+
 /*
- * Software events go first, so attention is looked at once the CQE has been seen (core/dap.h); a
- * look before it keeps EVDs without a CQ out.
+ * All that m5_dequeue leaves: a CQ that others are at, rare completions, one after another if they
+ * are swallowed, and the model, which is driven once before the CQ counts as empty.
  */
-M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+static M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *event, bool pump,
+				       bool pumped, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
-	bool pumped = !soft;
 	uint8_t op_own;
 
-	if (m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE)))
-		return m5_dequeue_cold(evd, event);
 	for (;;) {
+		if (pump) {
+			softnic_pump(cq->soft);
+			pumped = true;
+		}
 		m5_cq_enter(cq, locked);
 		cqe = m5_cqe_at(cq, cq->ci);
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
-		if (m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE))) {
+		if (m5_has_attention(evd)) {
 			m5_cq_leave(cq, locked);
 			return m5_dequeue_cold(evd, event);
 		}
-		if (m5_unlikely(!m5_cqe_ours(cq, cq->ci, op_own))) {
+		pump = !m5_cqe_ours(cq, cq->ci, op_own);
+		if (pump) {
 			m5_cq_leave(cq, locked);
 			if (pumped)
 				return DAP12_CQ_EMPTY;
-			softnic_pump(cq->soft);
-			pumped = true;
 			continue;
 		}
-		if (m5_likely(!m5_cqe_is_rare(op_own)) &&
-		    m5_likely(m5_poll_dto(evd, cq, cqe, op_own, event))) {
+		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cq->ci, cqe, op_own, event)) {
 			m5_cq_leave(cq, locked);
 			return DAT_SUCCESS;
 		}
 		if (m5_poll_rare(evd, event, locked))
 			return DAT_SUCCESS;
 	}
+}
+
+/*
+ * The next completion if it is a plain one, or none. Every call is in tail position, so that this
+ * body saves no register. The first look at attention keeps EVDs without a CQ out.
+ */
+M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	const struct m5_cqe *cqe;
+	uint8_t op_own;
+	uint32_t ci;
+
+	if (m5_has_attention(evd))
+		return m5_dequeue_cold(evd, event);
+	if (m5_unlikely(!m5_cq_enter_try(cq, locked)))
+		return m5_dequeue_slow(evd, event, false, !soft, locked);
+	ci = cq->ci;
+	cqe = m5_cqe_at(cq, ci);
+	op_own = dap_load_owner(&cqe->op_own);
+	dap_rmb_cqe_owner();
+	if (m5_has_attention(evd)) {
+		m5_cq_leave(cq, locked);
+		return m5_dequeue_cold(evd, event);
+	}
+	if (!m5_cqe_ours(cq, ci, op_own)) {
+		m5_cq_leave(cq, locked);
+		if (soft)
+			return m5_dequeue_slow(evd, event, true, false, locked);
+		return DAP12_CQ_EMPTY;
+	}
+	if (m5_likely(!m5_cqe_is_rare(op_own)) &&
+	    m5_likely(m5_poll_dto(evd, cq, ci, cqe, op_own, event))) {
+		m5_cq_leave(cq, locked);
+		return DAT_SUCCESS;
+	}
+	m5_cq_leave(cq, locked);
+	return m5_dequeue_slow(evd, event, false, !soft, locked);
 }

@@ -114,7 +114,7 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 	struct m5_work w = { .op = op };
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, ds;
 	uint32_t pi, blocks;
-	uint8_t kind;
+	struct m5_slot *slot;
 	m5_v2 ctrl;
 	int err = m5_check_args(sq, op, n, iov, remote, flags);
 
@@ -129,7 +129,8 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 	if (m5_unlikely(!m5_sq_begin(ep, blocks, locked)))
 		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	pi = sq->pi;
-	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, &kind), 0);
+	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
+	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), 0);
 	*m5_piece(sq, pi * 4) = ctrl;
 	if (head == 2)
 		*m5_piece(sq, pi * 4 + 1) = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
@@ -137,7 +138,6 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 		m5_gather(sq, pi * 4 + head, n, iov, w.total);
 	else
 		m5_refer(sq, pi * 4 + head, n, iov, w.total);
-	m5_slot_set(sq, pi, cookie, w.total, pi + blocks, kind, flags);
 	m5_ring(sq, pi, blocks, ctrl, NULL, soft);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
@@ -176,14 +176,15 @@ M5_INLINE M5_RET m5_recv_any(struct dap_ep *ep, int n, const M5_LMR *iov, uint64
 		return m5_fail(ep->srq ? DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE)
 				       : DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	}
-	wqe = m5_rq_at(rq);
+	wqe = m5_rq_at(rq, rq->pi);
 	for (int i = 0; i < n; i++)
 		if (m5_lmr_len(&iov[i]))
 			wqe[used++] = m5_data((uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]),
 					      m5_lmr_va(&iov[i]));
-	if (used << 4 != 1u << rq->shift)
+	if (used * M5_DS != rq->stride)
 		wqe[used] = m5_data(0, M5_NULL_LKEY, 0);
-	m5_recv_posted(rq, cookie, flags);
+	m5_recv_note(rq, rq->pi, cookie, flags);
+	m5_recv_posted(rq, rq->pi);
 	if (locked)
 		m5_spin_unlock(&rq->lock);
 	return DAT_SUCCESS;

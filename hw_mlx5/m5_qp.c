@@ -86,7 +86,7 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shap
 	return 0;
 }
 
-void m5_fm_fill(uint8_t umr_fence, uint8_t *fm)
+static void fm_fill(uint8_t umr_fence, uint8_t *fm)
 {
 	for (unsigned int i = 0; i < 32; i++) {
 		unsigned int fence = i & 16 ? umr_fence : 0;
@@ -96,6 +96,29 @@ void m5_fm_fill(uint8_t umr_fence, uint8_t *fm)
 		fm[i] = (uint8_t)(fence | (i & DAP_COMP_SUPPRESS ? M5_CE_ERROR : M5_CE_ALWAYS) |
 				  (i & DAP_COMP_SOLICITED ? M5_SE : 0));
 	}
+}
+
+/* PRM, "Control segment": the first eight bytes without the index, as the host loads them. */
+static uint64_t ctrl_start(uint32_t qpn, unsigned int ds, unsigned int op)
+{
+	return (uint64_t)htobe32(qpn << 8 | ds) << 32 | htobe32(op);
+}
+
+/* The adapter's maximum is below 4 GiB. */
+static uint32_t span(uint32_t max, uint16_t inline_max)
+{
+	return max > inline_max ? max - inline_max : 0;
+}
+
+void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
+{
+	sq->ctrl = ctrl_start(qpn, 0, 0);
+	sq->ctrl_send = ctrl_start(qpn, 2, M5_OP_SEND);
+	sq->ctrl_write = ctrl_start(qpn, 3, M5_OP_RDMA_WRITE);
+	fm_fill(umr_fence, sq->fm);
+	sq->fm_plain = (uint64_t)sq->fm[0] << 24;
+	sq->send_span = span(sq->max_msg, sq->inline_max);
+	sq->rdma_span = span(sq->max_rdma, sq->inline_max);
 }
 
 static const struct dap_lmr no_lmr;	/* nothing lies in it */
@@ -108,29 +131,31 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 	uint32_t allow = DAP_COMP_SUPPRESS |
 			 (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
 
+	/* Below eight bytes inline is not worth a thought; what is not copied is right as well. */
+	uint16_t inline_max = ia->params.inline_max < 8 ? 0 : ia->params.inline_max;
+
 	e->sq = (struct m5_sq){
 		.ring = (uint8_t *)e->mem.base + s->rq_bytes,
 		.slots = e->done.sq_slots,
 		.dbrec = (volatile uint32_t *)((uint8_t *)e->mem.base + s->dbrec),
-		.reg = e->uar.reg,
+		.reg = (uintptr_t)e->uar.reg,
 		.mask = s->blocks - 1,
-		.ctrl = (uint64_t)htobe32(e->qp.qpn << 8) << 32,
 		.lmr = &no_lmr,
 		.quiet_max = (uint16_t)s->quiet_max,
-		.inline_max = ia->params.inline_max,
+		.inline_max = inline_max,
 		.bf = e->own_uar && e->uar.bf ? M5_BF_BLOCKS : 0,
 		.max_iov = (uint8_t)a->max_request_iov,
 		.max_read_iov = (uint8_t)a->max_rdma_read_iov,
 		.max_write_iov = (uint8_t)a->max_rdma_write_iov,
 		.deny_send = ~(allow | DAP_COMP_SOLICITED),
 		.deny_rdma = ~allow,
-		.max_msg = a->max_message_size,
-		.max_rdma = a->max_rdma_size,
+		.max_msg = (uint32_t)a->max_message_size,
+		.max_rdma = (uint32_t)a->max_rdma_size,
 		.soft = ia->inline_model ? ia->ctl->soft : NULL,
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
 	};
-	m5_fm_fill(ia->dev.umr_fence, e->sq.fm);
+	m5_sq_derive(&e->sq, e->qp.qpn, ia->dev.umr_fence);
 }
 
 static void rq_fill(struct dap_ep *ep, const struct shape *s)
@@ -142,7 +167,7 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 		.slots = e->done.rq_slots,
 		.dbrec = e->sq.dbrec,
 		.mask = s->recvs - 1,
-		.shift = (uint8_t)s->rq_shift,
+		.stride = 1u << s->rq_shift,
 		.max_iov = (uint8_t)ep->attr.max_recv_iov,
 		.deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED),
 	};
@@ -156,7 +181,7 @@ static void srq_fill(struct dap_ep *ep)
 	m5_ep(ep)->rq = (struct m5_rq){
 		.ring = q->ring + sizeof(struct m5_next_seg),
 		.mask = q->size - 1,
-		.shift = q->shift,
+		.stride = 1u << q->shift,
 		.max_iov = q->max_iov,
 		.deny = ~0u,
 	};

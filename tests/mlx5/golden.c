@@ -66,7 +66,8 @@ static void memory(uint32_t lkey, struct bench *b)
 	b->page.lmr[lkey >> 8 & 0xfff] = &b->lmr;
 }
 
-static struct bench *bench_new(const struct captured_wqe *c)
+/* known: the LMR is that of the post before. */
+static struct bench *bench_new(const struct captured_wqe *c, bool known)
 {
 	struct bench *b = aligned_alloc(512, (sizeof(*b) + 511) & ~511ul);
 	struct m5_ep *e;
@@ -78,19 +79,20 @@ static struct bench *bench_new(const struct captured_wqe *c)
 	e = m5_ep(&b->ep);
 	e->gen = 1;
 	e->sq = (struct m5_sq){
-		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec, .reg = b->reg,
+		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec,
+		.reg = (uintptr_t)b->reg,
 		.pi = c->index, .limit = c->index + 64, .mask = c->ring - 1,
-		.ctrl = (uint64_t)htobe32(c->qpn << 8) << 32, .quiet_max = 1000, .lmr = &no_lmr, .bf = 4, .max_iov = 4,
+		.quiet_max = 1000, .lmr = known ? &b->lmr : &no_lmr, .bf = 4, .max_iov = 4,
 		.max_read_iov = 4, .max_write_iov = 4, .deny_send = ~11u, .deny_rdma = ~9u,
 		.max_msg = 1 << 30, .max_rdma = 1 << 30, .pz = &b->pz,
 		.inline_max = c->flags & CAPTURED_INLINE ? 220 : 0,
 		.fence = c->flags & CAPTURED_AFTER_BIND ? 16 : 0,
 	};
-	m5_fm_fill(M5_FENCE_SMALL, e->sq.fm);
+	m5_sq_derive(&e->sq, c->qpn, M5_FENCE_SMALL);
 	e->rq = (struct m5_rq){
 		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec, .pi = c->index,
 		.limit = c->index + 64, .mask = c->ring - 1, .max_iov = 4,
-		.shift = c->stride ? (uint8_t)__builtin_ctz(c->stride) : 4,
+		.stride = c->stride ? c->stride : 16,
 	};
 	memset(b->ring, 0x5a, sizeof(b->ring));
 	return b;
@@ -210,24 +212,28 @@ static void compare_doorbell(const struct captured_wqe *c, const struct bench *b
 	for (uint32_t i = 0; i < n * 64; i++)
 		cr_assert_eq(b->reg[i], b->ring[(c->index * 64 + i) % (c->ring * 64)],
 			     "%s: BlueFlame byte %u", c->name, i);
-	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.reg, b->reg + 256);
+	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.reg, (uintptr_t)b->reg + 256);
+}
+
+static void post_as_captured(const struct captured_wqe *c, bool known)
+{
+	struct bench *b = bench_new(c, known);
+
+	memory(c->mw.type ? c->mw.mr_lkey : c->nsge ? c->sge[0].lkey : 0, b);
+	cr_expect_eq(post(b, c), DAT_SUCCESS, "%s", c->name);
+	compare(c, b);
+	compare_doorbell(c, b);
+	munmap((void *)MEM_ADDR, MEM_LEN);
+	free(b);
 }
 
 Test(golden, wqe__as_libmlx5_writes_it)
 {
 	for (size_t i = 0; i < CAPTURED; i++) {
-		const struct captured_wqe *c = &captured[i];
-		struct bench *b;
-
-		if (!ours(c))
+		if (!ours(&captured[i]))
 			continue;
-		b = bench_new(c);
-		memory(c->mw.type ? c->mw.mr_lkey : c->nsge ? c->sge[0].lkey : 0, b);
-		cr_expect_eq(post(b, c), DAT_SUCCESS, "%s", c->name);
-		compare(c, b);
-		compare_doorbell(c, b);
-		munmap((void *)MEM_ADDR, MEM_LEN);
-		free(b);
+		post_as_captured(&captured[i], false);
+		post_as_captured(&captured[i], true);
 	}
 }
 
@@ -248,7 +254,7 @@ Test(golden, rdma_write__of_foreign_memory_is_not_copied)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 16, .qpn = 5 };
 	DAT_RMR_TRIPLET t = { .segment_length = 100 };
-	struct bench *b = bench_new(&c);
+	struct bench *b = bench_new(&c, false);
 	uint8_t eight[8] = { 0 };
 	DAT_LMR_TRIPLET cases[] = {
 		{ .lmr_context = 0x1234500, .virtual_address = (uintptr_t)eight,
@@ -284,7 +290,7 @@ Test(golden, rdma_write__gathers_over_the_ring_end)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 8, .qpn = 5 };
 	DAT_RMR_TRIPLET t = { .segment_length = 1000 };
-	struct bench *b = bench_new(&c);
+	struct bench *b = bench_new(&c, false);
 	uint8_t *mem = (uint8_t *)MEM_ADDR;
 
 	memory(0x500, b);
@@ -326,7 +332,7 @@ Test(golden, rmr_bind__of_more_than_a_klm_holds)
 	const uint64_t len = 3 * (1ull << 30) + 4096;
 	DAT_LMR_TRIPLET t = { .lmr_context = 0x500, .virtual_address = MEM_ADDR + 16,
 			      .segment_length = len };
-	struct bench *b = bench_new(&c);
+	struct bench *b = bench_new(&c, false);
 	const struct m5_klm_seg *klm = (const void *)(b->ring + 128);
 	DAT_RMR_CONTEXT context = 0;
 
