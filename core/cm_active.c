@@ -122,6 +122,7 @@ void cm_active_connected(struct dap_cm_conn *c)
 	c->out_off = 0;
 	c->out_len = CM_WIRE_SIZE;
 	c->in_len = 0;
+	c->send_err = 0;
 	c->wants_out = false;
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
 	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));

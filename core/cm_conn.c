@@ -163,8 +163,10 @@ void cm_conn_flush(struct dap_cm_conn *c)
 			c->out_off += (uint32_t)n;
 		else if (errno == EAGAIN)
 			break;
-		else if (errno != EINTR)
+		else if (errno != EINTR) {
+			c->send_err = -errno;
 			c->out_off = c->out_len;
+		}
 	}
 	if (c->wants_out != (c->out_off < c->out_len) && c->fd >= 0) {
 		c->wants_out = !c->wants_out;
@@ -262,7 +264,7 @@ void cm_conn_read(struct dap_cm_conn *c)
 			c->in_len += (uint32_t)n;
 			got_bytes(c);
 		} else if (!n) {
-			conn_lost(c, 0);
+			conn_lost(c, c->send_err);
 		} else if (errno == EAGAIN) {
 			return;
 		} else if (errno != EINTR) {

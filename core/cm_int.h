@@ -64,6 +64,7 @@ struct dap_cm_conn {
 	uint64_t id, conn_qual;
 	uint64_t deadline;		/* active: the caller's, us; 0 is none */
 	uint32_t retry_us;
+	int send_err;			/* -errno that a send has met: recv tells of an end only */
 	struct sockaddr_in peer;
 	uint32_t in_len, out_off, out_len;
 	uint8_t in[CM_WIRE_SIZE];

@@ -2,8 +2,10 @@
 /* The side that connects, against peers that are absent, silent or wrong. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "tests/cm/node.h"
 
@@ -138,6 +140,38 @@ ACTIVE(connect__reset_before_the_request_was_read)
 	node_listen(&b, QUAL);
 	SOON(a.established == 1);
 	node_close(&b);
+}
+
+static atomic_bool reset_first, was_reset;	/* the peer resets when the next REQ is to be sent */
+
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, size_t len, int flags)
+{
+	struct pollfd p = { .fd = fd };
+
+	if (len == CM_WIRE_SIZE && atomic_exchange(&reset_first, false)) {
+		raw_reset(raw_accept(listener));
+		poll(&p, 1, SOON_MS);
+		was_reset = true;
+	}
+	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
+}
+
+/* So it is with a request that a flooded listener drops to make room. */
+ACTIVE(connect__reset_before_the_request_is_sent_is_tried_again)
+{
+	struct dap_cm_conn *c;
+	struct cm_msg m;
+	int fd;
+
+	listener = raw_listen(QUAL);
+	reset_first = true;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(was_reset);
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REQ);
+	cr_assert_eq(a.ended, 0);
+	close(fd);
 }
 
 static void answer_wrongly(const struct cm_wire *w, size_t len)
