@@ -15,13 +15,14 @@
 
 /* ---- half-open ---- */
 
-static void make_room(const struct sockaddr_in *from)
+/* Who is to go before one more from there can stay, or NULL. */
+static struct dap_cm_conn *one_too_many(const struct sockaddr_in *from)
 {
 	struct dap_cm_conn *c, *oldest = NULL;
 	unsigned int same = 0;
 
 	if (cm_loop.half_opens < cm_limits.half_open_source)
-		return;
+		return NULL;
 	TAILQ_FOREACH(c, &cm_loop.half_open, link) {
 		if (c->peer.sin_addr.s_addr != from->sin_addr.s_addr)
 			continue;
@@ -31,6 +32,13 @@ static void make_room(const struct sockaddr_in *from)
 	if (same < cm_limits.half_open_source)
 		oldest = cm_loop.half_opens < cm_limits.half_open ? NULL :
 								    TAILQ_FIRST(&cm_loop.half_open);
+	return oldest;
+}
+
+static void make_room(const struct sockaddr_in *from)
+{
+	struct dap_cm_conn *oldest = one_too_many(from);
+
 	if (oldest) {
 		cm_conn_log(oldest, "dropped, too many have not said what they want");
 		cm_conn_drop(oldest, true);
@@ -55,12 +63,16 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
 {
-	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ);
+	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ), *oldest;
 
 	if (!c) {
 		close(fd);
 		return;
 	}
+	/* In a storm of requests its own may have come since it was looked at. */
+	oldest = one_too_many(from);
+	if (oldest)
+		cm_conn_read(oldest);
 	c->fd = fd;
 	c->peer = *from;
 	c->port = port;

@@ -328,6 +328,30 @@ PASSIVE(flood__ten_thousand_half_open)
 	SOON(cm_loop.half_opens == 0);
 }
 
+/* Who has said it meanwhile is heard, and does not have to make room. */
+PASSIVE(storm__no_request_that_has_come_is_dropped)
+{
+	struct cm_msg m;
+	int fds[6];
+
+	cm_limits.half_open_source = 3;
+	for (unsigned int i = 0; i < 3; i++)
+		fds[i] = raw_connect(QUAL);
+	SOON(cm_loop.half_opens == 3);
+	cr_assert(cm_enter(cm_loop.generation));
+	/* The listener is ready first, and the manager accepts before it reads. */
+	for (unsigned int i = 3; i < 6; i++)
+		fds[i] = raw_connect(QUAL);
+	for (unsigned int i = 0; i < 6; i++)
+		raw_say(fds[i], CM_REQ, ID, QUAL);
+	cm_leave();
+	for (unsigned int i = 0; i < 6; i++) {
+		cr_assert_eq(raw_hear(fds[i], &m), 1, "request %u", i);
+		cr_assert_eq(m.type, CM_REP);
+		close(fds[i]);
+	}
+}
+
 /* Who was refused counts until it has hung up. */
 PASSIVE(flood__of_requests_for_nobody)
 {
