@@ -9,13 +9,6 @@
 
 #define OTHER_FDS 200u			/* that a process of a test has besides those of connections */
 
-bool scale_full(void)
-{
-	const char *how = getenv("DAPL_SCALE");
-
-	return how && !strcmp(how, "full");
-}
-
 static size_t status_kb(const char *name)
 {
 	FILE *f = fopen("/proc/self/status", "re");

@@ -2,15 +2,11 @@
 /*
  * Many connections: what one costs, and what is left of it when it has gone. The figures are on
  * stderr, in lines that begin with "note: ", which `make check` shows.
- *
- * DAPL_SCALE=full does all that is promised; otherwise less, for a quick answer.
  */
 #ifndef TESTS_SCALE_H
 #define TESTS_SCALE_H
 
 #include "tests/e2e/rig.h"
-
-bool scale_full(void);
 
 /* What this process holds. */
 struct holding {
