@@ -187,6 +187,9 @@ void dap_conn_ep_release(struct dap_ep *ep)
 	pthread_mutex_lock(&ep->lock);
 	conn = ep->conn;
 	ep->conn = NULL;
+	/* The QP's last acknowledgements are out before the peer hears that this is the end. */
+	if (conn && ep->has_qp)
+		ia->hw->qp_error(ep);
 	if (conn) {
 		dap_cm_disconnect(conn, true);
 		dap_cm_release(conn);

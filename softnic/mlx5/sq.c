@@ -3,6 +3,7 @@
 #include <sys/param.h>
 
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
 struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
@@ -207,6 +208,9 @@ static bool take(struct sn_qp *qp, struct sn_wqe *wqe)
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
+	/* Hosts mark the end of a connection so: what they have received is acknowledged by then. */
+	if (opcode == SN_OP_NOP && qp->rc)
+		sn_rc_last_word(qp);
 	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {
 		sn_wr_done(qp, wr, opcode == SN_OP_UMR ? sn_umr_execute(qp, wqe) : SN_SYND_OK, 0, 0);
 		return false;

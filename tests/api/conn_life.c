@@ -274,6 +274,36 @@ Test(conn, disconnect__graceful_completes_what_was_posted)
 	}
 }
 
+/* What one end has received the other has sent, whoever parts first, and however. */
+Test(conn, disconnect__by_who_has_received)
+{
+	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG };
+
+	side_listen(&b);
+	for (int i = 0; i < 60; i++) {
+		DAT_EP_HANDLE ep = side_ep(&b);
+
+		assert_ok(side_recv(&b, ep, 1));
+		side_connect(&a);
+		assert_ok(dat_cr_accept(side_request(&b), ep, 0, NULL));
+		side_event(&b, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_ok(side_send(&a, a.ep, 2));
+		cr_assert_eq(side_dto(&b, 1), DAT_DTO_SUCCESS);
+		if (i % 3 < 2)
+			assert_ok(dat_ep_disconnect(ep, how[i % 3]));
+		else
+			assert_ok(dat_ep_free(ep));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		cr_assert_eq(side_dto(&a, 2), DAT_DTO_SUCCESS, "round %d", i);
+		if (i % 3 < 2) {
+			side_event(&b, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+			assert_ok(dat_ep_free(ep));
+		}
+		assert_ok(dat_ep_reset(a.ep));
+	}
+}
+
 Test(conn, disconnect__graceful_waits_for_the_peers_receive)
 {
 	side_pair(&a, &b);
