@@ -13,12 +13,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "core/hw.h"
 #include "hw_mlx5/m5_lock.h"
 #include "hw_mlx5/m5_ops.h"
 #include "softnic/softnic.h"
 
+#define FREE_MS 1000			/* for a bind outstanding when its RMR is freed */
 #define SETTLE_TURNS 2000		/* looks at a bind outstanding on another queue */
 
 /* The first variant is random, so that a context of a process before this one is not met. */
@@ -45,23 +47,6 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	return err;
 }
 
-int m5_rmr_destroy(struct dap_rmr *rmr)
-{
-	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
-	struct m5_rmr *r = m5_rmr(rmr);
-	int err = 0;
-
-	__atomic_store_n(&r->gen, 0, __ATOMIC_RELAXED);
-	for (int i = 0; i < M5_RMR_KEYS; i++) {
-		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
-
-		r->obj[i] = NULL;
-		if (!err)
-			err = e;
-	}
-	return err;
-}
-
 /* Ends whatever the current mkey gives access to, and starts afresh with another. */
 static int renew(struct dap_rmr *rmr)
 {
@@ -84,12 +69,12 @@ static int renew(struct dap_rmr *rmr)
 }
 
 /* The last bind, on a queue that is still there: has it completed? */
-static enum m5_seen last_seen(struct dap_rmr *rmr)
+static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	for (int i = 0; i < SETTLE_TURNS; i++) {
+	for (int i = 0; i < turns; i++) {
 		enum m5_seen seen;
 
 		if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
@@ -106,6 +91,43 @@ static enum m5_seen last_seen(struct dap_rmr *rmr)
 	return M5_SEEN_NOT;
 }
 
+/*
+ * A key that goes before the device has come to a bind of it makes that bind an error, which ends
+ * the connection. A queue that does not get on is not waited for: then access has to end.
+ */
+static void wait_for_binds(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	enum m5_seen seen;
+
+	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted ||
+	    m5_ep(r->last_ep)->gen != r->last_gen)
+		return;
+	seen = last_seen(rmr, SETTLE_TURNS);
+	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
+		usleep(1000);
+		seen = last_seen(rmr, 1);
+	}
+}
+
+int m5_rmr_destroy(struct dap_rmr *rmr)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	struct m5_rmr *r = m5_rmr(rmr);
+	int err = 0;
+
+	wait_for_binds(rmr);
+	__atomic_store_n(&r->gen, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < M5_RMR_KEYS; i++) {
+		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
+
+		r->obj[i] = NULL;
+		if (!err)
+			err = e;
+	}
+	return err;
+}
+
 static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -116,7 +138,7 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 	gone = m5_ep(r->last_ep)->gen != r->last_gen;
 	if (!gone && r->last_ep == ep)
 		return 0;
-	switch (gone ? M5_SEEN_ERROR : last_seen(rmr)) {
+	switch (gone ? M5_SEEN_ERROR : last_seen(rmr, SETTLE_TURNS)) {
 	case M5_SEEN_OK:
 		return 0;
 	case M5_SEEN_ERROR:
