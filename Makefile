@@ -304,7 +304,7 @@ check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 
 check-all:
 	@scripts/deps.sh --all
-	+@DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
+	+@DAPL_ALL=1 DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
 	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
 	+@$(MAKE) check-asan
 	+@$(MAKE) check-tsan

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hw_mlx5 through rdma-core: dat_pingpong, and what the suites of API, transfers and conformance
+# ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
+set -u
+build=$DAPL_BUILD_DIR
+run=$build/bin/softnic-run
+ia=mlx5_0-1
+export DAPL_TEST_IA=$ia SOFTNIC_STRICT=1
+
+[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
+[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+
+tmp=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
+failed=0
+
+# What the device holds against this driver. A bad key, address or right is a consumer's; and the
+# arm of a CQ may be found, by a device that looks at its pages now and then, when the CQ has gone.
+faults() {
+	grep -a 'softnic: violation' "$1" |
+		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.unknown)'
+}
+
+# step NAME SUMMARY COMMAND...: ends well, says so, and the device holds nothing against it
+step() {
+	local name=$1 summary=$2 status start=$SECONDS
+	shift 2
+	timeout -k 5 300 "$@" >"$tmp/$name" 2>&1
+	status=$?
+	if [ $status = 0 ] && grep -qaE "$summary" "$tmp/$name" && ! faults "$tmp/$name"; then
+		echo "$name: $(grep -aE "$summary" "$tmp/$name" | tail -n 1) ($((SECONDS - start)) s)"
+		return
+	fi
+	echo "$name: status $status"
+	grep -aE 'FAIL|Assertion|Synthesis' -A 3 "$tmp/$name" | head -n 40
+	tail -n 20 "$tmp/$name"
+	failed=1
+}
+
+pingpong() {
+	local port=$((20000 + RANDOM % 10000)) status
+	timeout -k 5 120 "$run" "$build/bin/dat_pingpong" -i $ia -n 200 -s -p $port >"$tmp/server" 2>&1 &
+	server=$!
+	step pingpong 'client: all verified' "$run" "$build/bin/dat_pingpong" -i $ia -n 200 -p $port 127.0.0.1
+	wait $server
+	status=$?
+	server=
+	[ $status = 0 ] && ! faults "$tmp/server" && return
+	echo "pingpong: the server ended with $status"
+	cat "$tmp/server"
+	failed=1
+}
+
+suite() {
+	local name=$1
+	shift
+	[ -x "$build/tests/$name" ] || { echo "$name: not built"; return; }
+	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' "$run" "$build/tests/$name" --jobs 1 "$@"
+}
+
+pingpong
+step info 'access: devx' "$run" "$build/bin/dat_info" -i $ia
+if [ "${DAPL_ALL-}" = 1 ]; then
+	suite api
+	suite e2e
+	step conformance '^[0-9]+ statements: .* 0 FAIL' "$run" "$build/bin/dat_conform" -i $ia
+else
+	suite api --filter '@(conn|evd|fail|mem|srq)/*'
+	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush)/*'
+	step conformance '^[0-9]+ statements: .* 0 FAIL' "$run" "$build/bin/dat_conform" -i $ia \
+		-t 'rmr*'
+fi
+exit $failed
