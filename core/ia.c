@@ -6,12 +6,18 @@
 
 #include "core/api.h"
 #include "core/conn.h"
+#include "core/fork.h"
 #include "core/hw.h"
 
 #define SPIN_US 20		/* a wait polls this long before it sleeps */
 
 /* IAs may share an asynchronous EVD: this guards each one's pointer to it. */
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void dap_ia_in_child(void)
+{
+	pthread_mutex_init(&async_lock, NULL);
+}
 
 static int open_backend(struct dap_ia *ia, const char *params)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/dap.h"
+#include "core/fork.h"
 
 #define DOUBLINGS 16		/* each as large as all before it and one more base */
 #define PARTS 4			/* and made in so many chunks, so that little lies idle */
@@ -22,6 +23,7 @@ struct pool {
 	char *chunk[CHUNKS];	/* written once, read without the lock */
 	unsigned int nchunks;
 	uint32_t used;		/* slots handed out so far; atomic */
+	uint32_t foreign;	/* those of them that were the parent's, before a fork */
 	struct dap_obj *oldest, *newest;	/* freed, linked by context */
 	unsigned int resting;
 };
@@ -168,6 +170,11 @@ void dap_obj_free(void *object)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static bool is_ours(const struct pool *p, size_t slot)
+{
+	return slot >= p->foreign && slot < __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
+}
+
 /* Whether h is the address of a slot that was handed out, without looking behind it. */
 static bool is_slot(const struct pool *p, const void *h)
 {
@@ -178,7 +185,7 @@ static bool is_slot(const struct pool *p, const void *h)
 		uintptr_t off = (uintptr_t)h - mem;
 
 		if ((uintptr_t)h >= mem && off < chunk_slots(p, k) * p->size)
-			return off % p->size == 0 && first_slot(p, k) + off / p->size < used;
+			return off % p->size == 0 && is_ours(p, first_slot(p, k) + off / p->size);
 	}
 	return false;
 }
@@ -210,7 +217,7 @@ void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, v
 	struct pool *p = &pools[type];
 	uint32_t used = __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
 
-	for (uint32_t slot = 0; slot < used; slot++) {
+	for (uint32_t slot = p->foreign; slot < used; slot++) {
 		struct dap_obj *obj = at(p, slot);
 
 		if (is_live(obj, type, ia))
@@ -230,4 +237,21 @@ unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia)
 
 	dap_obj_each(type, (struct dap_ia *)(uintptr_t)ia, count_one, &n);
 	return n;
+}
+
+/* What rested is the parent's, too: who has such a handle is told so for good. */
+static void disown(struct pool *p)
+{
+	p->foreign = p->used;
+	p->oldest = p->newest = NULL;
+	p->resting = 0;
+}
+
+void dap_obj_fork(enum dap_fork phase)
+{
+	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++) {
+		if (phase == DAP_FORK_CHILD)
+			disown(&pools[t]);
+		dap_fork_mutex(&pools[t].lock, phase);
+	}
 }

@@ -9,9 +9,15 @@
  * is no more than an object until dat_ep_modify(3) gives it a PZ: a stranger who asks costs no QP.
  */
 #include "core/conn_int.h"
+#include "core/fork.h"
 
 /* Guards listener and ep of all RSPs: who finds the listener there and takes it goes on. */
 static pthread_mutex_t rsp_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void dap_sp_in_child(void)
+{
+	pthread_mutex_init(&rsp_lock, NULL);
+}
 
 static struct dap_psp *sp_alloc(enum dap_type type, struct dap_ia *ia, struct dap_evd *evd)
 {

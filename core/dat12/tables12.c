@@ -10,6 +10,7 @@
 
 #include "core/dat12/slots.h"
 #include "core/dat12/tables12.h"
+#include "core/fork.h"
 #include "core/hw.h"
 
 struct dap12_live {
@@ -51,6 +52,24 @@ static const DAT_PROVIDER template = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dap12_provider *providers;
 
+/* A live table is shared by all instances that are alike: those opened by a child make their own. */
+static void disown(struct dap12_live *live, const DAT_PROVIDER *checked)
+{
+	live->hot = NULL;
+	live->ep = live->evd = live->rmr = live->srq = *checked;
+}
+
+static void at_fork(enum dap_fork phase)
+{
+	if (phase == DAP_FORK_CHILD) {
+		for (struct dap12_provider *p = providers; p; p = p->next) {
+			for (struct dap12_live *live = p->lives; live; live = live->next)
+				disown(live, &p->table);
+		}
+	}
+	dap_fork_mutex(&lock, phase);
+}
+
 static struct dap12_provider *make(const char *name, bool threadsafe)
 {
 	struct dap12_provider *p = calloc(1, sizeof(*p));
@@ -73,6 +92,8 @@ struct dap12_provider *dap12_provider_get(const char *name, bool threadsafe)
 {
 	struct dap12_provider *p;
 
+	if (dap_fork_init(DAP_API, at_fork))
+		return NULL;
 	pthread_mutex_lock(&lock);
 	for (p = providers; p; p = p->next) {
 		if (p->threadsafe == threadsafe && !strcmp(p->name, name))

@@ -37,6 +37,14 @@ static struct open_ia *take_open_ia(DAT_IA_HANDLE handle)
 	return ia;
 }
 
+void forget_open_ias(void)
+{
+	for (struct open_ia *ia; (ia = open_ias);) {
+		open_ias = ia->next;
+		free(ia);
+	}
+}
+
 /* The provider opens devices and makes threads here: the registry is not locked for that. */
 static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			    struct open_ia *ia)

@@ -24,6 +24,25 @@ void reg_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/*
+ * A fork waits until nobody is changing the registry. The child has none of the parent's IAs open,
+ * but keeps the providers that are loaded.
+ */
+static void in_child(void)
+{
+	for (struct reg_entry *entry = entries; entry; entry = entry->next)
+		entry->refs = 0;
+	forget_open_ias();
+	/* Its owner was a thread of the parent's. */
+	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	if (pthread_atfork(reg_lock, reg_unlock, in_child))
+		dat_log(DAT_LOG_ERROR, "a forked process will not be told from its parent");
+}
+
 const struct reg_entry *reg_first(void)
 {
 	return entries;

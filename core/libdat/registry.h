@@ -28,6 +28,9 @@ void reg_unlock(void);
 
 /* Everything below is called with the lock held. */
 
+/* ia.c: no IA is open in this process. */
+void forget_open_ias(void);
+
 /* Reads dat.conf unless that is done; a failure is tried again by the next call. 0 or -errno. */
 int reg_load(void);
 
