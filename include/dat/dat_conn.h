@@ -230,7 +230,8 @@ extern DAT_RETURN dat_ep_free(
 
 /*
  * Listens on conn_qual; each request is a CONNECTION_REQUEST event on the EVD, whose free
- * places are the backlog.
+ * places are the backlog. With DAT_PSP_PROVIDER_FLAG it brings an Endpoint without PZ and EVDs,
+ * which dat_ep_modify() gives it before it is accepted.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_CONN_QUAL_IN_USE, DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -274,7 +275,8 @@ extern DAT_RETURN dat_psp_free(
 	IN DAT_PSP_HANDLE psp_handle);
 
 /*
- * Listens for one request, which ep_handle (UNCONNECTED, RESERVED from here on) will serve.
+ * Listens for one request, which ep_handle (UNCONNECTED, RESERVED from here on) will serve, or
+ * an Endpoint of the provider's (DAT_HANDLE_NULL).
  * It serves no second request; dat_rsp_free() ends the handle.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_CONN_QUAL_IN_USE.
@@ -339,7 +341,8 @@ extern DAT_RETURN dat_cr_reject(
 	IN DAT_CR_HANDLE cr_handle);
 
 /*
- * Passes the request to the Service Point of another qualifier of this IA instance. Ends the CR.
+ * Passes the request to the Service Point of another qualifier, of this process or of another one
+ * of the same user on this host. Ends the CR.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one CR.
  */
