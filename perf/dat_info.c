@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dat_info: the IAs that the registry knows, what each can do, and why one can not be opened. A
- * consumer like any other: what it shows is what a program sees.
+ * consumer like any other: what it shows is what a program sees. Beyond that it asks this project's
+ * provider which adapters there are that no line of dat.conf names.
  */
 #include <argp.h>
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,12 +15,15 @@
 
 #include <dat/udat.h>
 
+#include "core/devices.h"
+
 #define MAX_IAS 64
 
 const char *argp_program_version = "dat_info 0.1";
 
 static const char doc[] =
-	"Lists the Interface Adapters of dat.conf and whether they can be opened.\v"
+	"Lists the Interface Adapters of dat.conf and whether they can be opened, then the adapters "
+	"of this machine that dat.conf does not name.\v"
 	"The exit status is 0 when at least one IA, or the one named, could be opened. A provider "
 	"says on stderr why it could not; DAT_DBG_TYPE=1 makes the registry say more.";
 
@@ -156,6 +161,38 @@ static bool show(DAT_PROVIDER_INFO *info, const struct options *o)
 	return ok;
 }
 
+static bool named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+{
+	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+		if (!strcmp(name, list[i]->ia_name))
+			return true;
+	}
+	return false;
+}
+
+/* Adapters without a line: what it would give. */
+static void show_unnamed(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+{
+	void *provider = dlopen("libdapl-direct.so", RTLD_NOW | RTLD_LOCAL);
+	void *list_devices = provider ? dlsym(provider, "dapl_direct_devices") : NULL;
+	static struct dapl_device devs[MAX_IAS];
+	size_t found;
+
+	if (!list_devices)
+		return;
+	found = ((dapl_direct_devices_fn *)list_devices)(devs, MAX_IAS);
+	for (size_t i = 0; i < found && i < MAX_IAS; i++) {
+		const struct dapl_device *d = &devs[i];
+
+		if (named(d->name, list, n) || (o->ia && strcmp(o->ia, d->name)))
+			continue;
+		printf("%s  no line of dat.conf names it\n    provider access: %s\n", d->name,
+		       d->access);
+		if (d->why[0])
+			printf("    could not be opened: %s\n", d->why);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
@@ -178,6 +215,8 @@ int main(int argc, char **argv)
 		if (!o.ia || !strcmp(o.ia, list[i]->ia_name))
 			any |= show(list[i], &o);
 	}
+	if (!o.list)
+		show_unnamed(&o, list, n);
 	if (!n)
 		printf("no IA: dat.conf(5) names none\n");
 	return any ? EXIT_SUCCESS : EXIT_FAILURE;
