@@ -155,7 +155,7 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
-	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR;
+	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR, visible = true;
 	char text[160];
 
 	if (op >= M5_CQE_RESIZE && !is_error(cqe)) {
@@ -169,9 +169,13 @@ static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
 		r->broken = ep;
 	if (request)
-		return take_request(r, ep, cqe);
-	take_receive(r, ep, cqe);
-	return true;
+		visible = take_request(r, ep, cqe);
+	else
+		take_receive(r, ep, cqe);
+	/* Whatever notifies of success: what failed wakes who waits. */
+	if (visible && syndrome)
+		r->ev.unsignalled = false;
+	return visible;
 }
 
 bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)

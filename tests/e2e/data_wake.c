@@ -98,6 +98,49 @@ RIG_TEST(data_wake, unsignalled__wakes_nobody_but_is_there)
 	a.ep = own;
 }
 
+static void fails_and_wakes(struct waiter *w, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &w->ev.event_data.dto_completion_event_data;
+
+	check(TH_WITHIN(SOON_MS, waiter_is_back(w)));
+	pthread_join(w->thread, NULL);
+	must(w->ret);
+	same(w->ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	same(dto->user_cookie.as_64, cookie);
+	same(dto->status, status);
+}
+
+/* No flag hides an error: neither that of the poster, nor what the sender did not solicit. */
+RIG_TEST(data_wake, failed__wakes_though_unsignalled_or_unsolicited)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_RMR_TRIPLET bad = far(&b, 0, 500);
+	DAT_EP_HANDLE ea = a.ep, eb = b.ep;
+	DAT_EVD_HANDLE request, recv;
+	struct waiter w, v;
+
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	must(dat_evd_create(a.ia, 64, NULL, DAT_EVD_DTO_FLAG, &request));
+	must(dat_ep_create(a.ia, a.pz, a.recv_evd, request, a.conn_evd, &attr, &a.ep));
+	attr = rig_attr();
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	must(dat_evd_create(b.ia, 64, NULL, DAT_EVD_DTO_FLAG, &recv));
+	must(dat_ep_create(b.ia, b.pz, recv, b.req_evd, b.conn_evd, &attr, &b.ep));
+	end_join(&a, a.ep, &b, b.ep);
+	must(do_recv(&b, 7, 0, 64));
+	waiter_start(&w, request);
+	waiter_start(&v, recv);
+	bad.rmr_context ^= 0x55;
+	must(do_write(&a, 1, 0, bad, DAT_COMPLETION_UNSIGNALLED_FLAG));
+	fails_and_wakes(&w, 1, DAT_DTO_ERR_REMOTE_ACCESS);
+	fails_and_wakes(&v, 7, FLUSHED);
+	waiter_start(&w, request);
+	must(do_write(&a, 2, 0, far(&b, 0, 8), DAT_COMPLETION_UNSIGNALLED_FLAG));
+	fails_and_wakes(&w, 2, FLUSHED);
+	a.ep = ea;
+	b.ep = eb;
+}
+
 RIG_TEST(data_wake, solicited__the_sender_decides_who_wakes)
 {
 	DAT_EP_ATTR attr = rig_attr();
