@@ -64,22 +64,29 @@ static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HAN
 	return ret;
 }
 
-/* A provider that does not know the name after all is no better than one that does not load. */
+/*
+ * A provider that does not know the name after all is no better than one that does not load. When
+ * nothing is found, and something might have been but for a shortage, that is the answer.
+ */
 static DAT_RETURN open_any(const DAT_PROVIDER_INFO *want, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, struct open_ia *ia)
 {
+	/* The program may have registered providers without dat.conf. */
+	bool shortage = is_shortage(reg_load());
 	DAT_RETURN ret = dat_err(DAT_PROVIDER_NOT_FOUND, reg_nearest(want));
 	struct reg_entry *entry = NULL, *got;
+	int err;
 
 	while ((entry = reg_next(want, entry))) {
-		got = reg_get(entry);
-		if (!got)
+		err = reg_get(entry, &got);
+		shortage |= is_shortage(err);
+		if (err)
 			continue;
 		ret = open_with(got, qlen, async_evd, ia);
 		if (DAT_GET_TYPE(ret) != DAT_PROVIDER_NOT_FOUND)
-			break;
+			return ret;
 	}
-	return ret;
+	return shortage ? dat_err(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) : ret;
 }
 
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_qlen,
@@ -104,7 +111,6 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_
 	strcpy(want.ia_name, ia_name_ptr);
 
 	reg_lock();
-	(void)reg_load();	/* the program may have registered providers without dat.conf */
 	ret = open_any(&want, async_evd_min_qlen, async_evd_handle, ia);
 	reg_unlock();
 	dat_log(DAT_LOG_CONSUMER, "dat_ia_openv %s %u.%u %s: 0x%08x", ia_name_ptr, dapl_major,

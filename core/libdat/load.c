@@ -13,11 +13,18 @@ struct reg_entry *loading_entry(void)
 	return loading;
 }
 
-static int complain(const struct reg_entry *entry, const char *why)
+/* Neither dlopen() nor dat_provider_init() tells the cause otherwise than in words, if at all; but
+ * whoever gets no memory or descriptor finds errno set. It was 0 before. */
+static int cause(void)
+{
+	return is_shortage(-errno) ? -errno : -ENOENT;
+}
+
+static int complain(const struct reg_entry *entry, const char *why, int err)
 {
 	dat_log(DAT_LOG_ERROR, "%s (line %u of dat.conf): %s", entry->info.ia_name,
 		entry->conf->line, why);
-	return -ENOENT;
+	return err;
 }
 
 /*
@@ -27,17 +34,21 @@ static int complain(const struct reg_entry *entry, const char *why)
  */
 static int open_library(struct reg_entry *entry)
 {
-	void *dl = dlopen(entry->conf->lib_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	void *dl;
+	int err;
 
+	errno = 0;
+	dl = dlopen(entry->conf->lib_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	err = cause();
 	if (!dl)
-		return complain(entry, dlerror());
+		return complain(entry, dlerror(), err);
 	entry->init = (DAT_PROVIDER_INIT_FUNC)dlsym(dl, DAT_PROVIDER_INIT_FUNC_STR);
 	entry->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(dl, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!entry->init || !entry->fini) {
 		dlclose(dl);
 		return complain(entry, entry->init ?
 			"the library has no dat_provider_fini" :
-			"the library has no dat_provider_init");
+			"the library has no dat_provider_init", -ENOENT);
 	}
 	entry->dl = dl;
 	return 0;
@@ -65,11 +76,13 @@ int load_provider(struct reg_entry *entry)
 
 	if (err)
 		return err;
+	errno = 0;
 	initialise(entry);
+	err = cause();
 	if (entry->table)
 		return 0;
 	close_library(entry);
-	return complain(entry, "the provider did not register in dat_provider_init");
+	return complain(entry, "the provider did not register in dat_provider_init", err);
 }
 
 void unload_provider(struct reg_entry *entry)

@@ -195,16 +195,21 @@ static struct reg_entry *registered(const DAT_PROVIDER_INFO *info)
 	return NULL;
 }
 
-struct reg_entry *reg_get(struct reg_entry *entry)
+bool is_shortage(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}
+
+int reg_get(struct reg_entry *entry, struct reg_entry **out)
 {
 	struct reg_entry *found = registered(&entry->info);
+	int err = found ? 0 : load_provider(entry);
 
-	if (!found && load_provider(entry))
-		return NULL;
-	if (!found)
-		found = entry;
-	found->refs++;
-	return found;
+	if (err)
+		return err;
+	*out = found ? found : entry;
+	(*out)->refs++;
+	return 0;
 }
 
 void reg_put(struct reg_entry *entry)

@@ -43,8 +43,11 @@ struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry
 /* How near the registry comes to it: a subtype of DAT_PROVIDER_NOT_FOUND. */
 DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want);
 
-/* The registered entry for this one's key, with a reference; loads the library if it has to. */
-struct reg_entry *reg_get(struct reg_entry *entry);
+/* The registered entry for this one's key, with a reference; loads the library if it has to. 0, or
+ * -errno after saying why. */
+int reg_get(struct reg_entry *entry, struct reg_entry **out);
+/* The same may work when there is more memory, or another descriptor. */
+bool is_shortage(int err);
 
 /* Drops the reference; with the last one the provider is told to finish. */
 void reg_put(struct reg_entry *entry);
