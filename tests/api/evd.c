@@ -278,3 +278,33 @@ Test(evd, wait__times_out)
 	assert_code(dat_evd_wait(t.conn_evd, 20000, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED, 0);
 	cr_assert_geq(th_now_ms() - start, 39);
 }
+
+/* What wakes a waiter is what the receives that feed it were made for. */
+Test(evd, query__tells_what_notifies)
+{
+	static const struct {
+		int flags;
+		DAT_EVD_STATE state;
+	} rows[] = {
+		{ DAT_COMPLETION_DEFAULT_FLAG, DAT_EVD_STATE_CONFIG_THRESHOLD },
+		{ DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_EVD_STATE_CONFIG_SOLICITED },
+		{ DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_EVD_STATE_CONFIG_NOTIFY },
+	};
+	DAT_EVD_PARAM p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4,
+				    .recv_completion_flags = (DAT_COMPLETION_FLAGS)rows[i].flags};
+		DAT_EVD_HANDLE evd = api_evd(&t, 8, DAT_EVD_DTO_FLAG);
+		DAT_EP_HANDLE ep;
+
+		assert_ok(dat_ep_create(t.ia, t.pz, evd, NULL, t.conn_evd, &attr, &ep));
+		assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &p));
+		cr_expect_eq(p.evd_state & 0x30, rows[i].state, "flags 0x%x: state 0x%x",
+			     (unsigned int)rows[i].flags, p.evd_state);
+		assert_ok(dat_ep_free(ep));
+		assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &p));
+		cr_expect_eq(p.evd_state & 0x30, DAT_EVD_STATE_CONFIG_THRESHOLD);
+		assert_ok(dat_evd_free(evd));
+	}
+}

@@ -4,7 +4,7 @@ CONFORM_SRC := $(filter-out tests/conformance/criterion.c,$(call src,tests/confo
 	$(call src,tests/harness)
 
 $(O)/bin/dat_conform: $(call objs,$(CONFORM_SRC))
-$(O)/bin/dat_conform: private LDFLAGS += -Wl,--no-as-needed -ljansson -Wl,--as-needed
+$(O)/bin/dat_conform: private LDFLAGS_ALL += -Wl,--no-as-needed -ljansson -Wl,--as-needed
 
 $(O)/conformance_names.h: $(O)/bin/dat_conform
 	$(Q)$< --list | sed -n 's/^\([a-z_0-9]*\) .*/NAMED(\1)/p' >$@

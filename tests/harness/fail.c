@@ -54,9 +54,13 @@ static bool spared(void)
 
 static bool fails(unsigned int kind)
 {
+	unsigned long n, first;
+
 	if (!(atomic_load_explicit(&armed, memory_order_relaxed) & kind) || spared())
 		return false;
-	if (atomic_fetch_add(&seen, 1) + 1 != atomic_load(&victim))
+	n = atomic_fetch_add(&seen, 1) + 1;
+	first = atomic_load(&victim);
+	if (n != first && !(first && n > first && atomic_load(&armed) & TH_FAIL_ON))
 		return false;
 	errno = ENOMEM;
 	return true;

@@ -72,11 +72,12 @@ void th_fds_restore(void);
 
 /* Allocations that fail */
 
-enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2 };
+enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4 };
 
 /*
  * From here to th_fail_stop the n-th (from 1) allocation of these kinds fails, once, in whatever
- * thread and library of this process it happens. n = 0 only counts.
+ * thread and library of this process it happens; with TH_FAIL_ON all that follow it fail, too. n = 0
+ * only counts.
  */
 void th_fail_start(unsigned int kinds, unsigned long n);
 /* Returns how many there were. The n-th failed if that is at least n. */

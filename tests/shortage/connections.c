@@ -198,3 +198,22 @@ Test(shortage, windows, .timeout = 120)
 	each_failure(connect_and_bind);
 	bench_close();
 }
+
+/* The end of the device is told of, ends all connections, and leaves all that is there to be freed. */
+Test(shortage, device_fails, .timeout = 60)
+{
+	DAT_EP_HANDLE another;
+	DAT_EVENT ev;
+
+	bench_open();
+	cr_assert(make_both() && join());
+	bench_fault("fatal");
+	cr_assert_eq(next(b.async, SOON_MS, &ev), DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, b.ia);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(next(b.conn_evd, SOON_MS, &ev), DAT_CONNECTION_EVENT_BROKEN);
+	cr_assert_not(make_ep(&another));
+	free_all();
+	no_trouble();
+	bench_close();
+}

@@ -61,6 +61,11 @@ bool step(DAT_RETURN ret, const char *text)
 	return false;
 }
 
+void no_trouble(void)
+{
+	cr_assert(!trouble[0], "%s", trouble);
+}
+
 DAT_HANDLE *keep(void)
 {
 	made[n_made] = DAT_HANDLE_NULL;
@@ -110,7 +115,7 @@ static void empty(DAT_EVD_HANDLE evd)
 	}
 }
 
-static void free_all(void)
+void free_all(void)
 {
 	while (n_made)
 		step(free_one(made[--n_made]), "freeing");
@@ -131,13 +136,16 @@ struct count {
 	struct th_usage usage;
 };
 
+static struct softnic *nic(void)
+{
+	return m5_ia((struct dap_ia *)b.ia)->ctl->soft;
+}
+
 static void count(struct count *c)
 {
-	struct softnic *nic = m5_ia((struct dap_ia *)b.ia)->ctl->soft;
-
 	memset(c, 0, sizeof(*c));
 	for (size_t i = 0; i < DEVICE_KINDS; i++)
-		c->device[i] = softnic_object_count(nic, kinds[i]);
+		c->device[i] = softnic_object_count(nic(), kinds[i]);
 	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
 		c->objects[t] = dap_obj_count((enum dap_type)t, NULL);
 	th_usage(&c->usage);
@@ -173,15 +181,20 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 
 /* ---- failing ---- */
 
-static const struct shortage {
+struct shortage {
 	const char *of;
 	void (*start)(unsigned long n);
 	unsigned long (*stop)(void);
-} shortages[2];
+};
 
 static void heap_start(unsigned long n)
 {
 	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
+}
+
+static void no_heap_start(unsigned long n)
+{
+	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP | TH_FAIL_ON, n);
 }
 
 static void device_start(unsigned long n)
@@ -194,8 +207,9 @@ static unsigned long device_stop(void)
 	return m5_ctl_soft_fail(0);
 }
 
-static const struct shortage shortages[2] = {
+static const struct shortage shortages[3] = {
 	{ "allocation", heap_start, th_fail_stop },
+	{ "allocation and all after", no_heap_start, th_fail_stop },
 	{ "request", device_start, device_stop },
 };
 
@@ -256,8 +270,8 @@ static void each_while_freeing(bool (*scenario)(void))
 void each_failure(bool (*scenario)(void))
 {
 	whole(scenario);
-	each_of(&shortages[0], scenario);
-	each_of(&shortages[1], scenario);
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++)
+		each_of(&shortages[i], scenario);
 	each_while_freeing(scenario);
 	whole(scenario);
 }
@@ -317,6 +331,11 @@ void bench_close(void)
 	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
 		cr_assert_eq(dap_obj_count((enum dap_type)t, NULL), 0);
 	free(b.mem);
+}
+
+void bench_fault(const char *script)
+{
+	cr_assert_eq(softnic_fault(nic(), script), 0);
 }
 
 DAT_LMR_TRIPLET piece(size_t off, size_t len)

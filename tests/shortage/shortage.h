@@ -30,6 +30,7 @@ extern struct bench b;
 
 void bench_open(void);
 void bench_close(void);
+void bench_fault(const char *script);	/* see softnic_fault() */
 
 /*
  * Notes what a call returned, and whether it was done. One that was not has to be for want of
@@ -39,11 +40,13 @@ void bench_close(void);
 bool step(DAT_RETURN ret, const char *text);
 #define STEP(call) step((call), #call)
 void odd(const char *text);	/* something went wrong that no code tells */
+void no_trouble(void);		/* nothing has been odd so far */
 
 /* What a scenario makes is freed in reverse order, by its type. */
 DAT_HANDLE *keep(void);		/* where the next handle goes */
 #define MAKE(call) kept(STEP(call))
 bool kept(bool made);
+void free_all(void);
 
 /*
  * Runs it with each of its failures, and once without any. It returns whether all of its steps were
