@@ -102,6 +102,7 @@ static void try_handle(struct trial *t, void *h, const char *what)
 /* A call goes where the first word behind its first handle leads: garbage there is not survived. */
 static void try_garbage(struct trial *t)
 {
+	const void *elsewhere[64] = { &here.provider };
 	char *good = *t->handle;
 
 	try_handle(t, false_object(0), "no object");
@@ -109,6 +110,7 @@ static void try_garbage(struct trial *t)
 		try_handle(t, false_object(1), "unaligned");
 	if (!t->at)
 		return;
+	try_handle(t, elsewhere, "of another provider");
 	try_handle(t, (void *)64, "where no memory is");
 	try_handle(t, (void *)UINTPTR_MAX, "at the end of all memory");
 	try_handle(t, good + 1, "one byte behind an object's");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections from their beginning to another beginning, and windows while they last. */
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/shortage/shortage.h"
 
@@ -136,7 +135,6 @@ Test(shortage, connections, .timeout = 120)
 /* Reserved, rejected, and handed to somebody else. */
 static bool refuse(void)
 {
-	DAT_CONN_QUAL mine = 31000 + (DAT_CONN_QUAL)getpid() % 1000;
 	DAT_HANDLE *rsp;
 	DAT_CR_HANDLE cr;
 	DAT_EVENT ev;
@@ -144,10 +142,10 @@ static bool refuse(void)
 	if (!make_both())
 		return false;
 	rsp = keep();
-	if (!MAKE(dat_rsp_create(b.ia, mine, ep[1], b.cr_evd, rsp)) || !dial())
+	if (!MAKE(dat_rsp_create(b.ia, b.qual, ep[1], b.cr_evd, rsp)) || !dial())
 		return false;
 	cr = request();
-	if (cr && STEP(dat_cr_handoff(cr, mine)))
+	if (cr && STEP(dat_cr_handoff(cr, b.qual)))
 		cr = request();
 	if (cr)
 		STEP(dat_cr_reject(cr));

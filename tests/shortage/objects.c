@@ -89,7 +89,7 @@ static bool make_service_points(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd)
 	if (!MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, sp)))
 		return false;
 	sp = keep();
-	return MAKE(dat_rsp_create(b.ia, 30000 + (DAT_CONN_QUAL)getpid() % 1000, mine, b.cr_evd, sp));
+	return MAKE(dat_rsp_create(b.ia, b.qual, mine, b.cr_evd, sp));
 }
 
 static bool make_everything(void)

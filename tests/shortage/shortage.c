@@ -267,12 +267,33 @@ static void each_while_freeing(bool (*scenario)(void))
 	} while (seen >= n);
 }
 
+/* With no descriptor to be had, then one, and so on. */
+static void each_descriptor(bool (*scenario)(void))
+{
+	struct count before;
+	unsigned int room = 0;
+	bool done;
+
+	count(&before);
+	do {
+		cr_assert_lt(room, 64);
+		cr_assert_eq(th_fds_limit(room), 0);
+		done = scenario();
+		th_fds_restore();
+		cr_assert(!trouble[0], "%u descriptors: %s", room, trouble);
+		free_all();
+		no_trouble();
+		nothing_left(&before, "descriptors", room++);
+	} while (!done);
+}
+
 void each_failure(bool (*scenario)(void))
 {
 	whole(scenario);
 	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++)
 		each_of(&shortages[i], scenario);
 	each_while_freeing(scenario);
+	each_descriptor(scenario);
 	whole(scenario);
 }
 
@@ -301,6 +322,7 @@ void bench_open(void)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_PROVIDER_ATTR provider;
+	DAT_PSP_HANDLE psp;
 	DAT_IA_ATTR attr;
 
 	be_provider();
@@ -317,6 +339,8 @@ void bench_open(void)
 	ok(dat_pz_create(b.ia, &b.pz));
 	ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, b.pz, DAT_MEM_PRIV_ALL_FLAG, &b.lmr,
 			  &b.lmr_context, &b.rmr_context, NULL, NULL));
+	ok(dat_psp_create_any(b.ia, &b.qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	ok(dat_psp_free(psp));
 }
 
 void bench_close(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole scenarios, with each allocation and each request to the device failing in turn: the call
- * that needed it says so with a code it may have, what was there before works as before, and when
- * all is freed nothing is left. The provider is linked in, so that its objects can be counted.
+ * Whole scenarios, with each allocation, each request to the device and each descriptor lacking in
+ * turn: the call that needed it says so with a code it may have, what was there before works as
+ * before, and when all is freed nothing is left. The provider is linked in, so that its objects can be counted.
  */
 #ifndef TESTS_SHORTAGE_H
 #define TESTS_SHORTAGE_H
@@ -24,6 +24,7 @@ struct bench {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ADDRESS_PTR address;
+	DAT_CONN_QUAL qual;		/* that nobody has taken */
 	char *mem;
 };
 extern struct bench b;
