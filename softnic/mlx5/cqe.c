@@ -94,15 +94,10 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
 static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 {
-	uint8_t data[28] = { 0 };
-
 	if (solicited)
 		cq->solicited = cq->pi;
-	if (!cq->armed && !(cq->armed_solicited && solicited))
-		return;
-	sn_cq_set_armed(nic, cq, false, false);
-	sn_set32(data, 24, cq->cqn);
-	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
+	if (cq->armed || (cq->armed_solicited && solicited))
+		sn_cq_event(nic, cq);
 }
 
 /* Where the next one goes, or NULL: the CQ takes no more. */

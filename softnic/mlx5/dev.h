@@ -130,6 +130,7 @@ bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_free(struct sn_nic *nic, void *cq);
+void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq);	/* disarms it */
 static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool any, bool solicited)
 {
 	nic->cqs_armed += (uint32_t)(any || solicited);

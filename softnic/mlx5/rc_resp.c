@@ -13,6 +13,18 @@ void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
 }
 
 /*
+ * Who is told by events is slow, and may rely on what silicon gives: that the ACK is there before
+ * the answer.
+ */
+static bool waits(const struct sn_qp *qp)
+{
+	enum { RECENT = 64 };
+
+	return qp->nic->cqs_armed ||
+		(qp->rcq->had_event && ((qp->rcq->pi - qp->rcq->notified) & 0xffffff) < RECENT);
+}
+
+/*
  * The host is about to act on the completion, and would do so a packet later if the ACK went
  * first. The requester's completion must not wait for long, nor its window be filled by that.
  */
@@ -20,7 +32,7 @@ void sn_rc_ack_later(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->owed > SN_OWE_ACK || ++s->postponed >= SN_RC_LATER_MAX) {
+	if (s->owed > SN_OWE_ACK || waits(qp) || ++s->postponed >= SN_RC_LATER_MAX) {
 		sn_rc_owe(qp, SN_OWE_ACK);
 		return;
 	}

@@ -209,6 +209,8 @@ struct sn_cq {
 	uint32_t arm_seen;	/* arm word of the record as last acted on */
 	uint32_t pi, ci;	/* modulo 2^24; ci as last seen in the record */
 	uint32_t solicited;	/* pi after the last solicited or error CQE */
+	uint32_t notified;	/* pi at the last event, if there was one */
+	bool had_event;
 	unsigned int refs;
 	LIST_ENTRY(sn_cq) link;
 };

@@ -98,18 +98,19 @@ static bool ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 	return false;
 }
 
-/* Bits that the manual keeps for itself; a WQE that sets them is executed all the same. */
+/*
+ * Bits that the manual keeps for itself; a WQE that sets them is executed all the same. What opcodes
+ * without an immediate have in its place is not looked at: libmlx5's ibv_wr_send leaves there what
+ * was there.
+ */
 static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 {
 	uint32_t word = from_be32(ctrl->opmod_idx_opcode);
 	uint8_t opcode = (uint8_t)word;
-	bool imm = opcode == SN_OP_SEND_IMM || opcode == SN_OP_WRITE_IMM ||
-		   opcode == SN_OP_SEND_INVAL || opcode == SN_OP_UMR;
 
 	if (word >> 24 || from_be32(ctrl->qpn_ds) & 0xc0 || ctrl->signature || ctrl->dci_stream[0] ||
 	    ctrl->dci_stream[1] ||
-	    ctrl->fm_ce_se & 0x11 || ctrl->fm_ce_se >> 5 > SN_FENCE_SMALL_READ ||
-	    (ctrl->imm.be && !imm))
+	    ctrl->fm_ce_se & 0x11 || ctrl->fm_ce_se >> 5 > SN_FENCE_SMALL_READ)
 		sn_violate(qp->nic, SN_V_WQE_RESERVED, "QP %#x: opcode %#x index %u: ctrl", qp->qpn,
 			   opcode, word >> 8 & 0xffff);
 }

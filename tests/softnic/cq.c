@@ -88,6 +88,22 @@ Test(cq, arm__repeated_makes_no_second_event)
 	expect_no_event();
 	cq.arm_sn = 1;
 	drv_arm(&cq, false);
+	expect_no_event();
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+}
+
+/* What came while nothing was armed has had no event, whatever of it the host has polled. */
+Test(cq, arm__after_an_event_and_more)
+{
+	drv_arm(&cq, false);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+	drv_eq_arm(d);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_no_event();
+	cq.arm_sn = 1;
+	drv_arm(&cq, false);
 	expect_event(0, cq.cqn, 24);
 }
 
