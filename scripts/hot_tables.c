@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints, for scripts/hot-check, the functions that the fast path of a nonthreadsafe instance goes
- * through: what stands in the provider tables of a connected endpoint, its EVD and an RMR, as
- * offsets in the provider that libdat loaded. A plain consumer: it reads what a DAT call reads.
+ * Prints, for scripts/hot-check, the functions that the fast path goes through: what stands in the
+ * provider tables of a connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider
+ * that libdat loaded; first of a nonthreadsafe instance, then of a threadsafe one, which may lock. A
+ * plain consumer: it reads what a DAT call reads.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -17,7 +18,7 @@
 
 typedef void (*any_fn)(void);
 
-static const char *library;
+static const char *library, *locks = "";
 
 static int print_slot(const char *table, const char *slot, any_fn fn)
 {
@@ -36,32 +37,48 @@ static int print_slot(const char *table, const char *slot, any_fn fn)
 		fprintf(stderr, "hot-tables: %s of %s is in %s\n", slot, table, map->l_name);
 		return -1;
 	}
-	printf("%s %s 0x%jx\n", table, slot, (uintmax_t)((uintptr_t)address - map->l_addr));
+	printf("%s %s 0x%jx%s\n", table, slot, (uintmax_t)((uintptr_t)address - map->l_addr), locks);
 	return 0;
 }
 
-static int print_tables(struct pair *p)
+static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
 {
 	const DAT_PROVIDER *ep = DAT_HANDLE_TO_PROVIDER(p->a.ep);
 	const DAT_PROVIDER *evd = DAT_HANDLE_TO_PROVIDER(p->a.req_evd);
 	const DAT_PROVIDER *recv = DAT_HANDLE_TO_PROVIDER(p->a.recv_evd);
 	const DAT_PROVIDER *rmr = DAT_HANDLE_TO_PROVIDER(p->rmr);
+	const DAT_PROVIDER *srq = DAT_HANDLE_TO_PROVIDER(shared);
 
 	return print_slot("ep", "ep_post_send", (any_fn)ep->ep_post_send_func) |
 	       print_slot("ep", "ep_post_recv", (any_fn)ep->ep_post_recv_func) |
 	       print_slot("ep", "ep_post_rdma_read", (any_fn)ep->ep_post_rdma_read_func) |
 	       print_slot("ep", "ep_post_rdma_write", (any_fn)ep->ep_post_rdma_write_func) |
+	       print_slot("srq", "srq_post_recv", (any_fn)srq->srq_post_recv_func) |
 	       print_slot("rmr", "rmr_bind", (any_fn)rmr->rmr_bind_func) |
 	       print_slot("evd", "evd_dequeue", (any_fn)evd->evd_dequeue_func) |
 	       print_slot("recv_evd", "evd_dequeue", (any_fn)recv->evd_dequeue_func);
 }
 
+static int print_instance(struct pair *p)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq;
+
+	if (pair_open(p, "soft-mlx5-0") ||
+	    !dat_ok(dat_srq_create(p->a.ia, p->a.pz, &attr, &srq), "dat_srq_create") ||
+	    print_tables(p, srq))
+		return -1;
+	pair_close(p);
+	return 0;
+}
+
 int main(void)
 {
-	static struct pair p;
+	static struct pair single, threadsafe;
 
-	if (pair_open(&p, "soft-mlx5-0") || print_tables(&p))
+	if (print_instance(&single))
 		return 1;
-	pair_close(&p);
-	return 0;
+	threadsafe.a.threadsafe = threadsafe.b.threadsafe = true;
+	locks = " locks";
+	return print_instance(&threadsafe) ? 1 : 0;
 }

@@ -71,7 +71,9 @@ int consumer_open(struct consumer *c, const char *ia_name)
 	DAT_RETURN ret;
 
 	c->async_evd = DAT_HANDLE_NULL;
-	ret = dat_ia_open((DAT_NAME_PTR)(uintptr_t)ia_name, 8, &c->async_evd, &c->ia);
+	ret = dat_ia_openv((DAT_NAME_PTR)(uintptr_t)ia_name, 8, &c->async_evd, &c->ia,
+			   DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+			   c->threadsafe ? DAT_TRUE : DAT_FALSE);
 	if (!ia_opened(ret, ia_name))
 		return -1;
 	if (!dat_ok(dat_pz_create(c->ia, &c->pz), "dat_pz_create"))

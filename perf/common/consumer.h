@@ -18,6 +18,7 @@ struct consumer {
 	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, req_evd;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
+	bool threadsafe;	/* set before it is opened */
 	bool blocking;		/* dat_evd_wait instead of dat_evd_dequeue in a loop */
 	bool broken;		/* a BROKEN or DISCONNECTED event has come */
 	DAT_EVENT_NUMBER end;	/* which */
