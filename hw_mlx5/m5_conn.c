@@ -90,6 +90,9 @@ int m5_qp_connect(struct dap_ep *ep)
 			remote->proto, remote->link_layer);
 		return -EPROTO;
 	}
+	/* The device knows no fewer than one outstanding read, and would do it. A peer that serves
+	 * none says so itself. */
+	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
 	memcpy(c.rmac, remote->mac, sizeof(c.rmac));
 	err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);

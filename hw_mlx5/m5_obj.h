@@ -63,6 +63,7 @@ struct m5_sq {
 	uint32_t max_msg, max_rdma;
 	uint32_t deny_rdma;		/* completion flags that a post may not have, and BARRIER */
 	uint32_t deny_send;
+	uint32_t read_segs;		/* of a read that takes the short way: 1, or none */
 	uint16_t inline_max;
 	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
 	uint8_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
@@ -77,6 +78,8 @@ struct m5_sq {
 
 _Static_assert(offsetof(struct m5_sq, ctrl) + 8 == 64, "the first line is full");
 _Static_assert(offsetof(struct m5_sq, fm) <= 128, "what a plain post touches is two cache lines");
+
+#define M5_NO_READS UINT32_MAX		/* read_segs when no read may be outstanding */
 
 struct m5_rq {
 	uint8_t *ring;

@@ -478,7 +478,7 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
 
-	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(!from) ||
+	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov) || m5_unlikely(!from) ||
 	    m5_unlikely(flags & sq->deny_rdma))
 		return slow(ep, n, iov, cookie, from, flags);
 	len = m5_rmr_len(from);

@@ -18,6 +18,8 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, cons
 	unsigned int max = op == M5_OP_RDMA_READ ? sq->max_read_iov :
 			   rdma ? sq->max_write_iov : sq->max_iov;
 
+	if (op == M5_OP_RDMA_READ && sq->read_segs == M5_NO_READS)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1);
 	if ((unsigned int)n > max)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (n && !iov)

@@ -109,6 +109,43 @@ Test(conn, qp_connect__source_ports)
 	close_rig();
 }
 
+static void live(struct dap_ep *ep)
+{
+	ep->state = DAP_EP_CONNECTED;
+	ep->obj.table = ep->obj.ia->tables[DAP_TABLE_EP_LIVE];
+}
+
+/* The device would do one; whether the peer serves any is another matter. */
+RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
+{
+	static const struct { uint32_t out, in; DAT_RETURN ret; } cases[] = {
+		{ 1, 1, DAT_SUCCESS }, { 0, 4, DAT_INVALID_PARAMETER },
+		{ 0, 0, DAT_INVALID_PARAMETER },
+	};
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	DAT_EVENT ev;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		r.attr.max_rdma_read_out = cases[i].out;
+		r.attr.max_rdma_read_in = cases[i].in;
+		address(1024, 1024);
+		cr_assert_eq(m5_hw.qp_connect(a), 0);
+		cr_assert_eq(m5_hw.qp_connect(b), 0);
+		live(a);
+		live(b);
+		for (int n = 0; n < 2; n++) {
+			t.segment_length = l.segment_length = (DAT_VLEN)n * 8;
+			cr_expect_eq(DAT_GET_TYPE(r.hot->rdma_read(a, n, &l, rig_cookie(1), &t, 0)),
+				     cases[i].ret, "%u out, %u in", cases[i].out, cases[i].in);
+			cr_assert(cases[i].ret || rig_event(&r, r.a.request, &ev));
+		}
+		t.segment_length = l.segment_length = 8;
+		cr_expect_eq(r.hot->rdma_write(a, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+		cr_assert(rig_event(&r, r.a.request, &ev));
+	}
+}
+
 #define REFUSED(member, value)                                                                     \
 	do {                                                                                       \
 		address(1024, 1024);                                                               \
