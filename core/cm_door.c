@@ -112,9 +112,8 @@ static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t le
 		close(fd);
 }
 
-static void guest_ready(struct cm_item *item, uint32_t events)
+static void guest_read(struct cm_guest *g)
 {
-	struct cm_guest *g = (struct cm_guest *)item;
 	uint8_t bytes[2 * CM_WIRE_SIZE];
 	union {
 		struct cmsghdr align;
@@ -125,7 +124,6 @@ static void guest_ready(struct cm_item *item, uint32_t events)
 			    .msg_controllen = sizeof(control) };
 	ssize_t n;
 
-	(void)events;
 	if (g->fd < 0)
 		return;
 	n = recvmsg(g->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -134,6 +132,12 @@ static void guest_ready(struct cm_item *item, uint32_t events)
 	if (n > 0)
 		guest_said(g, bytes, (size_t)n, only_fd(&m));
 	guest_drop(g);
+}
+
+static void guest_ready(struct cm_item *item, uint32_t events)
+{
+	(void)events;
+	guest_read((struct cm_guest *)item);
 }
 
 static void guest_new(struct cm_gate *gate, int fd)
@@ -156,6 +160,7 @@ static void guest_new(struct cm_gate *gate, int fd)
 	cm_timer_set(&g->timer, cm_limits.request_us);
 	if (cm_poll_add(fd, EPOLLIN, &g->item))
 		guest_drop(g);
+	guest_read(g);			/* what it says is usually there already */
 }
 
 /* ---- doors ---- */

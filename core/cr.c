@@ -125,63 +125,18 @@ static void cr_free(struct dap_cr *cr)
 
 /* ---- handoff ---- */
 
-struct search {
-	uint64_t conn_qual;
-	struct dap_psp *found;
-};
-
-static void look(void *obj, void *arg)
-{
-	struct dap_psp *sp = obj;
-	struct search *s = arg;
-
-	if (sp->listener && sp->conn_qual == s->conn_qual)
-		s->found = sp;
-}
-
-static struct dap_psp *listening(struct dap_ia *ia, uint64_t conn_qual)
-{
-	struct search s = { .conn_qual = conn_qual };
-
-	dap_obj_each(DAP_PSP, ia, look, &s);
-	dap_obj_each(DAP_RSP, ia, look, &s);
-	return s.found;
-}
-
-static void hand_to(struct dap_psp *to, struct dap_cr *cr, uint64_t conn_qual)
-{
-	const struct dap_cm_request r = {
-		.path = &cr->remote_path, .from = cr->remote_addr, .conn_qual = conn_qual,
-		.private_data = cr->private_data, .private_data_size = cr->private_data_size,
-	};
-
-	/* Where it cannot take it (queue full) the peer is refused, as by itself. */
-	if (dap_conn_request(to, cr->conn, &r))
-		dap_cm_release(cr->conn);
-}
-
-static int hand_out(struct dap_cr *cr, uint64_t conn_qual)
+/* To a service point of this process, too, by the manager's thread: that one may be about to go. */
+int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 {
 	int err = dap_cm_handoff(cr->conn, conn_qual, &cr->remote_path, cr->private_data,
 				 cr->private_data_size);
 
-	return err == -ENOENT ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2)
-			      : dap_err_from_errno(err);
-}
-
-/* Within the IA the request never leaves the process. */
-int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
-{
-	struct dap_psp *to = listening(cr->obj.ia, conn_qual);
-	int err = 0;
-
-	if (to)
-		hand_to(to, cr, conn_qual);
-	else
-		err = hand_out(cr, conn_qual);
-	if (!err)
-		cr_free(cr);
-	return err;
+	if (err == -ENOENT)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (err)
+		return dap_err_from_errno(err);
+	cr_free(cr);
+	return 0;
 }
 
 void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size)
