@@ -8,7 +8,7 @@ complain() {
 	printf '%s\n%s\n' "$1" "$2"
 	status=1
 }
-sources() { find core hw_mlx5 hw_efa softnic include perf tests scripts -name '*.[ch]' | sort; }
+sources() { find core hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' | sort; }
 
 complain "over 600 lines:" "$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total"')"
 complain "first line is not the SPDX line:" \
