@@ -9,25 +9,12 @@
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
 
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-/*
- * On kernels that do not copy pinned pages for a child (before 5.12) what is registered must stay
- * out of it, or the parent would go on in a copy that the device does not know. Elsewhere this does
- * nothing. It can no longer be had once the program has registered memory by itself: then that
- * program has decided.
- */
-static void fork_prepare(void)
-{
-	(void)ibv_fork_init();
-}
-
 static void uv_close(struct m5_ctl *ctl)
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);
 
 	uv_events_close(u);
-	ibv_close_device(u->ctx);
+	uv_context_close(u->ctx);
 	free(u);
 }
 
@@ -74,7 +61,7 @@ static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t 
 	return 0;
 
 err_close:
-	ibv_close_device(u->ctx);
+	uv_context_close(u->ctx);
 	return err;
 }
 
@@ -88,7 +75,6 @@ static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl,
 
 	if (!uv_name_split(ia_name, device, sizeof(device), &port))
 		return -ENODEV;
-	pthread_once(&fork_once, fork_prepare);
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;

@@ -9,12 +9,14 @@
  *   m5_ctl_uverbs_obj.c    commands and objects
  *   m5_ctl_uverbs_event.c  completion channels, asynchronous events
  *   m5_ctl_uverbs_port.c   the port and its address
+ *   m5_ctl_uverbs_fork.c   processes that fork
  */
 #ifndef M5_CTL_UVERBS_H
 #define M5_CTL_UVERBS_H
 
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
+#include <pthread.h>
 
 #include "hw_mlx5/m5_ctl.h"
 #include "hw_mlx5/m5_ifc.h"
@@ -55,11 +57,20 @@ int uv_error(int ret);
 /* The same of a call that leaves it in errno. */
 int uv_errno(void);
 
+/* ---- m5_ctl_uverbs_fork.c ---- */
+/* Around calls in which libibverbs takes locks that are not of one context. */
+void uv_enter(void);
+void uv_leave(void);
+/* Forks are held up from here on. After the first device has been opened: then what is below has its
+ * handlers already, and theirs run after this one, as locks are taken in calls. */
+void uv_fork_handle(void);
+
 /* ---- m5_ctl_uverbs_list.c ---- */
 /* "mlx5_0-1" to the device's name and port. */
 bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port);
 /* A DEVX context of that device: 0, or -errno with cause and cure in why. */
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
+void uv_context_close(struct ibv_context *ctx);
 size_t uv_list(struct m5_ctl_device *devs, size_t max);
 /* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause and cure. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);

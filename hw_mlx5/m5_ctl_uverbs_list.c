@@ -77,6 +77,7 @@ static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *wh
 		why_not_open(dev, answer, why, whylen);
 		return answer ? uv_error(answer) : -EIO;
 	}
+	uv_fork_handle();
 	*ctx = new;
 	return 0;
 }
@@ -113,13 +114,22 @@ int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t w
 	struct ibv_device **list;
 	int n = 0, err = -ENODEV;
 
+	uv_enter();
 	list = ibv_get_device_list(&n);
 	for (int i = 0; list && i < n && err == -ENODEV; i++)
 		if (!strcmp(list[i]->name, device))
 			err = context_of(list[i], ctx, why, whylen);
 	if (list)
 		ibv_free_device_list(list);
+	uv_leave();
 	return err == -ENODEV ? not_listed(device, why, whylen) : err;
+}
+
+void uv_context_close(struct ibv_context *ctx)
+{
+	uv_enter();
+	ibv_close_device(ctx);
+	uv_leave();
 }
 
 static int lockable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
@@ -220,9 +230,13 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 	struct m5_ctl_uverbs u = { .ctl.ops = &uv_ops };
 	struct m5_ctl_device first;
 	size_t n = 0;
+	int err;
 
 	entry(&first, device->name, 1);
-	if (context_of(device, &u.ctx, first.why, sizeof(first.why))) {
+	uv_enter();
+	err = context_of(device, &u.ctx, first.why, sizeof(first.why));
+	uv_leave();
+	if (err) {
 		if (max)
 			devs[0] = first;
 		return 1;
@@ -237,16 +251,19 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 			uv_usable(&u, devs[n].why, sizeof(devs[n].why));
 		}
 	} while (++n < attr.phys_port_cnt);
-	ibv_close_device(u.ctx);
+	uv_context_close(u.ctx);
 	return n;
 }
 
 size_t uv_list(struct m5_ctl_device *devs, size_t max)
 {
-	int n = 0;
-	struct ibv_device **list = ibv_get_device_list(&n);
+	struct ibv_device **list;
 	size_t found = 0;
+	int n = 0;
 
+	uv_enter();
+	list = ibv_get_device_list(&n);
+	uv_leave();
 	if (!list)
 		return 0;
 	for (int i = 0; i < n; i++) {

@@ -51,8 +51,10 @@ int uv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 
 	(void)ctl;
 	(void)pdn;
+	uv_enter();
 	errno = 0;
 	new = ibv_reg_mr(pd_priv, addr, len, verbs_access(access));
+	uv_leave();
 	if (!new)
 		return uv_errno();
 	*mr = (struct m5_mr){ .lkey = new->lkey, .rkey = new->rkey, .priv = new };
@@ -61,16 +63,23 @@ int uv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 
 int uv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 {
+	int ret;
+
 	(void)ctl;
-	return uv_error(ibv_dereg_mr(mr->priv));
+	uv_enter();
+	ret = ibv_dereg_mr(mr->priv);
+	uv_leave();
+	return uv_error(ret);
 }
 
 int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem)
 {
 	struct mlx5dv_devx_umem *new;
 
+	uv_enter();
 	errno = 0;
 	new = mlx5dv_devx_umem_reg(uv_of(ctl)->ctx, addr, len, IBV_ACCESS_LOCAL_WRITE);
+	uv_leave();
 	if (!new)
 		return uv_errno();
 	*umem = (struct m5_umem){ .id = new->umem_id, .priv = new };
@@ -79,8 +88,13 @@ int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem
 
 int uv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem)
 {
+	int ret;
+
 	(void)ctl;
-	return uv_error(mlx5dv_devx_umem_dereg(umem->priv));
+	uv_enter();
+	ret = mlx5dv_devx_umem_dereg(umem->priv);
+	uv_leave();
+	return uv_error(ret);
 }
 
 static struct mlx5dv_devx_uar *uar_of_kind(struct m5_ctl *ctl, bool bf)
