@@ -273,6 +273,41 @@ Test(handoff, process__that_has_died_is_nobody)
 	SOON(a.established == 1);
 }
 
+enum { MANY = 100 };
+
+static int other_of_many(int sock, void *arg)
+{
+	struct node n;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	n.answer = NODE_ACCEPT;
+	node_listen(&n, NEXT);
+	th_meet(sock);
+	SOON(n.readies == MANY);
+	return th_meet(sock);
+}
+
+/* They stand at its door while it sleeps; then it serves them all. */
+Test(handoff, process__wakes_up_to_many)
+{
+	struct th_child child;
+
+	close_all();
+	cr_assert_eq(th_spawn(&child, other_of_many, NULL), 0);
+	open_all();
+	cr_assert_eq(th_meet(child.sock), 0);
+	stop(&child);
+	for (int i = 0; i < MANY; i++) {
+		ask();
+		cr_assert_eq(hand_off(&b, NEXT), 0);
+	}
+	cr_assert_eq(kill(child.pid, SIGCONT), 0);
+	SOON(a.established == MANY);
+	cr_assert_eq(th_meet(child.sock), 0);
+	th_kill(&child);
+}
+
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;

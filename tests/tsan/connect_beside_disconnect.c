@@ -5,9 +5,8 @@
  */
 #include <netinet/in.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tests/tsan/tsan.h"
+#include "tests/tsan/serve.h"
 
 enum { CLIENTS = 2, ROUNDS = 600, LIMIT_US = TSAN_LIMIT_S * 1000000 };
 
@@ -21,10 +20,11 @@ static DAT_CONN_QUAL qual(unsigned int n)
 
 /* ---- the server: an endpoint for each request, freed when its connection has ended ---- */
 
-static void accept_request(DAT_CR_HANDLE cr, unsigned int n)
+static void accept_request(void *arg, DAT_CR_HANDLE cr, unsigned int n)
 {
 	DAT_EP_HANDLE ep;
 
+	(void)arg;
 	if (n % 7 == 3) {
 		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "reject");
 		return;
@@ -36,37 +36,11 @@ static void accept_request(DAT_CR_HANDLE cr, unsigned int n)
 
 static void *serve(void *arg)
 {
-	unsigned int n = 0;
-	DAT_EVENT ev;
-
-	while (!atomic_load(&stop)) {
-		bool idle = true;
-
-		if (dat_evd_dequeue(server.cr_evd, &ev) == DAT_SUCCESS) {
-			accept_request(ev.event_data.cr_arrival_event_data.cr_handle, n++);
-			idle = false;
-		}
-		if (dat_evd_dequeue(server.conn_evd, &ev) == DAT_SUCCESS) {
-			if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-				dat_ep_free(ev.event_data.connect_event_data.ep_handle);
-			idle = false;
-		}
-		if (idle)
-			usleep(200);
-	}
+	tsan_serve(&server, &stop, NULL, accept_request);
 	return arg;
 }
 
 /* ---- clients ---- */
-
-static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT ev;
-	DAT_COUNT more;
-
-	tsan_must(dat_evd_wait(evd, LIMIT_US, 1, &ev, &more) == DAT_SUCCESS, "an event is missing");
-	return ev.event_number;
-}
 
 static DAT_RETURN dial(DAT_EP_HANDLE ep)
 {
@@ -85,14 +59,14 @@ static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int 
 	tsan_must(dial(ep) == DAT_SUCCESS, "connect");
 	if (n % 3 == 2) {
 		dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
-		event = next_event(evd);
+		event = tsan_next(evd);
 		if (event == DAT_CONNECTION_EVENT_ESTABLISHED)
-			event = next_event(evd);
+			event = tsan_next(evd);
 	} else {
-		event = next_event(evd);
+		event = tsan_next(evd);
 		if (event == DAT_CONNECTION_EVENT_ESTABLISHED) {
 			dat_ep_disconnect(ep, n % 2 ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
-			event = next_event(evd);
+			event = tsan_next(evd);
 		}
 	}
 	tsan_must(event == DAT_CONNECTION_EVENT_DISCONNECTED ||

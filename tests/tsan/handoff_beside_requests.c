@@ -4,10 +4,8 @@
  * the requests to each other, and service points that come and go meanwhile.
  */
 #include <netinet/in.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "tests/tsan/tsan.h"
+#include "tests/tsan/serve.h"
 
 enum { CLIENTS = 2, ROUNDS = 300, LIMIT_US = TSAN_LIMIT_S * 1000000 };
 
@@ -41,8 +39,10 @@ static void accept_with_its_own(struct server *s, DAT_CR_HANDLE cr)
 	tsan_must(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL) == DAT_SUCCESS, "accept");
 }
 
-static void answer(struct server *s, DAT_CR_HANDLE cr, unsigned int n)
+static void answer(void *arg, DAT_CR_HANDLE cr, unsigned int n)
 {
+	struct server *s = arg;
+
 	if (n % 5 < 2 && dat_cr_handoff(cr, s->other) == DAT_SUCCESS)
 		return;
 	if (n % 5 == 2)
@@ -54,34 +54,9 @@ static void answer(struct server *s, DAT_CR_HANDLE cr, unsigned int n)
 static void *serve(void *arg)
 {
 	struct server *s = arg;
-	unsigned int n = 0;
-	DAT_EVENT ev;
 
-	while (!atomic_load(&stop)) {
-		bool idle = true;
-
-		if (dat_evd_dequeue(s->c.cr_evd, &ev) == DAT_SUCCESS) {
-			answer(s, ev.event_data.cr_arrival_event_data.cr_handle, n++);
-			idle = false;
-		}
-		if (dat_evd_dequeue(s->c.conn_evd, &ev) == DAT_SUCCESS) {
-			if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-				dat_ep_free(ev.event_data.connect_event_data.ep_handle);
-			idle = false;
-		}
-		if (idle)
-			usleep(200);
-	}
+	tsan_serve(&s->c, &stop, s, answer);
 	return arg;
-}
-
-static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT ev;
-	DAT_COUNT more;
-
-	tsan_must(dat_evd_wait(evd, LIMIT_US, 1, &ev, &more) == DAT_SUCCESS, "an event is missing");
-	return ev.event_number;
 }
 
 static void *client(void *arg)
@@ -99,9 +74,9 @@ static void *client(void *arg)
 		tsan_must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, servers[n % 2].qual, LIMIT_US,
 					 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) ==
 			  DAT_SUCCESS, "connect");
-		if (next_event(evd) == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		if (tsan_next(evd) == DAT_CONNECTION_EVENT_ESTABLISHED) {
 			dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
-			next_event(evd);
+			tsan_next(evd);
 		}
 		tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "reset");
 	}
