@@ -292,6 +292,12 @@ CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUIT
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 
+# Stock RDMA programs on the software ConnectX; those of make check are a few of them.
+.PHONY: check-stock
+check-stock: all
+	@scripts/deps.sh --stock
+	@$(TEST_ENV) scripts/check-stock $(O)
+
 .PHONY: check-asan check-tsan check-races check-all
 check-asan:
 	+@$(MAKE) BUILD=$(O)/asan SAN=address,undefined check
@@ -306,6 +312,7 @@ check-all:
 	@scripts/deps.sh --all
 	+@DAPL_ALL=1 DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
 	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
+	+@$(MAKE) check-stock
 	+@$(MAKE) check-asan
 	+@$(MAKE) check-tsan
 
@@ -357,6 +364,7 @@ clean:
 #: make check        all tests (T=suite/test for one)
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
+#: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call, also in build/bench.json
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)

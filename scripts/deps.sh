@@ -3,19 +3,22 @@
 #
 # deps.sh          install the Debian packages that are missing, naming them first
 # deps.sh --check  only name them: status 1 when one is missing
-# deps.sh --all    also what `make check-all` needs
+# deps.sh --stock  also the programs of `make check-stock`
+# deps.sh --all    also what `make check-all` needs, those among it
 set -eu
 
 packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
 	libcriterion-dev libjansson-dev valgrind mandoc
 	libdapl-dev dapl2-utils"
+stock="perftest ucx-utils dapl2-utils libdapl2"
 mode=install
 for arg; do
 	case $arg in
 	--check) mode=check ;;
-	--all) packages="$packages clang" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--all]" >&2; exit 2 ;;
+	--stock) packages="$packages $stock" ;;
+	--all) packages="$packages $stock clang" ;;
+	*) echo "usage: scripts/deps.sh [--check] [--stock] [--all]" >&2; exit 2 ;;
 	esac
 done
 

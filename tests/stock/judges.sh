@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What stock programs say when they have done what they should. A judge prints what is wrong, if
+# anything; its _says prints the figure for the table. They read $tmp/client and $tmp/server, and
+# know the command line by $name.
+
+# option LETTER DEFAULT: its value in the command line
+option() {
+	sed -nE "s/.* -$1 ([0-9]+).*/\1/p" <<<"$name " | grep . || echo "$2"
+}
+
+has() { [[ " $name " == *" $1 "* ]]; }
+
+both_say() {
+	local f
+	for f in server client; do
+		grep -qE "$1" "$tmp/$f" || echo "$f does not say $2"
+	done
+}
+
+pingpong() {
+	both_say "^$(option n 1000) iters in" "that it is through"
+	! grep -q 'invalid data' "$tmp/client" "$tmp/server" || echo "invalid data"
+}
+pingpong_says() { grep 'iters in' "$tmp/client"; }
+
+# The rows of perftest's table: they start with two numbers.
+rows() { grep -E '^ *[0-9]+ +[0-9]+ ' "$tmp/client"; }
+
+# sizes: how many rows; every one with all iterations and a figure above 0 in column $1
+perftest() {
+	local column=$1 n count=1
+	n=$(($(option n 1000) * $(option q 1)))
+	! has -a || count=23
+	[ "$(rows | wc -l)" = $count ] || echo "$(rows | wc -l) rows and not $count"
+	rows | awk -v n=$n -v c="$column" '$2 != n { print $1 " bytes: " $2 " iterations and not " n }
+		!($c > 0) { print $1 " bytes: no figure" }'
+}
+latency() { perftest 5; }
+latency_says() { rows | awk 'END { print "typical " $5 " us at " $1 " bytes" }'; }
+bandwidth() { perftest 4; }
+bandwidth_says() { rows | awk 'END { print $4 " MB/s at " $1 " bytes" }'; }
+
+ucx() {
+	local n
+	n=$(option n 1000)
+	grep -qE "^Final: +$n " "$tmp/client" || echo "no final row with $n iterations"
+	! grep -h ERROR "$tmp"/* | head -n 1 | grep .
+}
+ucx_says() { awk '/^Final:/ { print "average " $4 " us, " $7 " MB/s" }' "$tmp/client"; }
+
+ucx_transport() {
+	grep -qE "Transport: $(sed 's/.*-t //' <<<"$name")\$" "$tmp/client" || echo "it is not listed"
+	! grep 'failed to open interface' "$tmp/client"
+}
+ucx_transport_says() { sed -n 's/.*\(latency: .*nsec\).*/\1/p' "$tmp/client" | head -n 1; }
+
+dapl() { both_say "PASSED|Test Complete|CONNECTED on|End of Work|Service Point" "that it has passed"; }
+dapl_says() { grep -hoE 'PASSED|Test Complete|[0-9.]+ usec, CPS [0-9.]+|End of Work' "$tmp/client" | tail -n 1; }
+
+devices() {
+	local n
+	n=$(grep -c '^hca_id:' "$tmp/client")
+	[ "$n" = 1 ] || echo "$n devices"
+	grep -qE 'state:.*PORT_ACTIVE' "$tmp/client" || echo "port not active"
+	grep -qE 'active_mtu:.*4096' "$tmp/client" || echo "MTU is not 4096"
+	grep -qE 'link_layer:.*Ethernet' "$tmp/client" || echo "link layer is not Ethernet"
+	grep -qE 'GID\[ +0\]:.*fe80:.*RoCE v2' "$tmp/client" || echo "GID 0 is not of RoCE v2"
+}
+devices_says() { sed -n 's/.*GID\[ *0\]:[[:space:]]*/GID /p' "$tmp/client"; }
