@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# scripts/first-light on the adapter that softnic-run shows, and on one that there is not.
+set -u
+run=$DAPL_BUILD_DIR/bin/softnic-run
+[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
+[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status=0
+
+timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
+	echo "first-light failed"
+	cat "$tmp/out"
+	status=1
+}
+for word in 'mlx5_0-1 opens' 'blueflame doorbells' '8-byte doorbells' 'statements: .* 0 FAIL' 'hca_id'; do
+	grep -qE "$word" "$tmp/good" || { echo "no \"$word\" in the report"; status=1; }
+done
+if timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/bad" mlx5_9-1 >"$tmp/out" 2>&1; then
+	echo "an adapter that does not exist passes"
+	status=1
+fi
+grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
+exit $status
