@@ -89,7 +89,12 @@ enum { DAP_SRQ_LOW_WATERMARK = 2, DAP_EP_SOFT_HIGH_WATERMARK = 2 };
 #define DAP_NO_WATERMARK UINT32_MAX	/* DAT_WATERMARK_INFINITE */
 
 /* What completed: the values of 2.0, where events say it. */
-enum dap_dto_op { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE };
+enum dap_dto_op {
+	DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE,
+	/* Those of the InfiniBand extension. */
+	DAP_OP_WRITE_IMMED = 8, DAP_OP_RECV_WRITE_IMMED, DAP_OP_FETCH_ADD, DAP_OP_CMP_SWAP,
+	DAP_OP_RECV_IMMED,
+};
 
 struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
@@ -102,6 +107,7 @@ struct dap_event {
 			uint64_t cookie, length;
 			uint32_t status;
 			uint32_t op;		/* enum dap_dto_op */
+			uint32_t imm;		/* of DAP_OP_RECV_*IMMED */
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
@@ -397,7 +403,8 @@ struct dap_ia {
 	char name[256];
 	bool threadsafe, validate;
 	struct dap_caps caps;
-	struct dap_named named[12];	/* caps.attr, as queries show it */
+	struct dap_named named[24];	/* caps.attr, as queries show it, and what a front adds */
+	unsigned int nnamed;
 	struct dap_cm *cm;
 	struct dap_evd *async_evd;
 	bool async_evd_own;		/* made by ia_open: closed with the IA */

@@ -49,6 +49,13 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	dap_evd_post(ep->connect_evd, &ev);
 }
 
+/* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
+static void last_receive(struct dap_ep *ep)
+{
+	if (ep->srq && ep->obj.api == DAP_API_20)
+		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
+}
+
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 {
 	if (dap_ep_fsm_next(dap_ep_state(ep), cause) < 0)
@@ -57,6 +64,7 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
 	dap_conn_event(ep, event);
+	last_receive(ep);
 	return true;
 }
 

@@ -60,6 +60,7 @@ static void name_attributes(struct dap_ia *ia)
 		ia->named[i].name = ia->caps.attr[i].name;
 		ia->named[i].value = ia->caps.attr[i].value;
 	}
+	ia->nnamed = ia->caps.nattr;
 }
 
 static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)

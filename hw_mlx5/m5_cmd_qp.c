@@ -40,9 +40,10 @@ static int transition(const struct m5_qp_ref *qp, enum m5_opcode opcode, struct 
 	return m5_cmd_obj(qp->ctl, qp->obj, in, sizeof(*in), &out, sizeof(out));
 }
 
+/* Atomics are served from the places of reads; mode 1 is IBTA's. */
 static uint32_t remote_rights(bool read)
 {
-	return (read ? 1u << 15 : 0) | 1u << 14;
+	return (read ? 1u << 16 | 1u << 15 | 1u << 13 : 0) | 1u << 14;
 }
 
 int m5_cmd_qp_init(const struct m5_qp_ref *qp, uint8_t port, uint16_t pkey_index,

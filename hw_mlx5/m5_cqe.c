@@ -40,6 +40,9 @@ const uint8_t m5_dto_of_opcode[64] = {
 	[M5_OP_SEND] = DAP_OP_SEND,
 	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
 	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,
+	[M5_OP_RDMA_WRITE_IMM] = DAP_OP_WRITE_IMMED,
+	[M5_OP_ATOMIC_FA] = DAP_OP_FETCH_ADD,
+	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
 };
 
 static bool is_error(const struct m5_cqe *cqe)
@@ -144,6 +147,11 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 		 syndrome ? 0 : be32_to_cpu(cqe->byte_cnt));
 	r->ev.receive = !syndrome;
+	if (cqe->op_own >> 4 == M5_CQE_RESP_WRITE_IMM)
+		r->ev.dto.op = DAP_OP_RECV_WRITE_IMMED;
+	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_IMM)
+		r->ev.dto.op = DAP_OP_RECV_IMMED;
+	r->ev.dto.imm = be32_to_cpu(cqe->imm);
 	/* With solicited waits the sender has decided whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;

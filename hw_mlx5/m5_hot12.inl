@@ -96,6 +96,22 @@ static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLE
 
 #ifdef DAP_DAT20
 
+static DAT_RETURN M5_V(m5_write_imm)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				     DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
+{
+	return m5_post_write_imm(ep, n, iov, cookie.as_64, to, imm, flags, M5_SOFT, M5_LOCKED);
+}
+
+static DAT_RETURN M5_V(m5_atomic)(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand,
+				  DAT_UINT64 compare, DAT_LMR_TRIPLET *result,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	return m5_post_atomic(ep, swap, operand, compare, result, cookie.as_64, at, flags, M5_SOFT,
+			      M5_LOCKED);
+}
+
 static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 				  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
 				  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,

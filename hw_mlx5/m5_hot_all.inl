@@ -3,6 +3,9 @@
 #include "hw_mlx5/m5_post.inl"
 #include "hw_mlx5/m5_post_any.inl"
 #include "hw_mlx5/m5_post_srq.inl"
+#ifdef DAP_DAT20
+#include "hw_mlx5/m5_post_ext.inl"
+#endif
 #include "hw_mlx5/m5_bind.inl"
 #include "hw_mlx5/m5_poll.inl"
 
@@ -31,12 +34,17 @@
 #define M5_V(name) name##_model_locked
 #include "hw_mlx5/m5_hot12.inl"
 
+#ifdef DAP_DAT20
+#define M5_EXT(v) .write_immed = m5_write_imm_##v, .atomic = m5_atomic_##v,
+#else
+#define M5_EXT(v)
+#endif
 #define M5_HOT12(v)                                                                                \
 	{                                                                                          \
 		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
 		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
 		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
-		.srq_post_recv = m5_srq12_##v,                                                     \
+		.srq_post_recv = m5_srq12_##v, M5_EXT(v)                                           \
 	}
 
 static const struct dap_hot12 silicon = M5_HOT12(silicon);

@@ -279,7 +279,7 @@ struct m5_qpc {
 	be32_t cqn_snd;
 	be32_t deth_sqpn, rsvd84;
 	be32_t last_acked_psn, ssn;
-	be32_t responder;		/* log_rra_max 23:21, rre 15, rwe 14, rae 13 */
+	be32_t responder;		/* log_rra_max 23:21, atomic_mode 19:16, rre 15, rwe 14, rae 13 */
 	be32_t next_rcv_psn;		/* min_rnr_nak 28:24, psn 23:0 */
 	be32_t xrcd;
 	be32_t cqn_rcv;

@@ -21,7 +21,10 @@ int m5_pz_destroy(struct dap_pz *pz)
 /* A remote write is a local one in the end: the device wants both rights (IBTA 10.6.3.1). */
 static unsigned int access_of(uint32_t priv)
 {
-	return (priv & (DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE) ? M5_ACCESS_LOCAL_WRITE : 0) |
+	const uint32_t writes = DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE | DAP_PRIV_REMOTE_ATOMIC;
+
+	return (priv & writes ? M5_ACCESS_LOCAL_WRITE : 0) |
+	       (priv & DAP_PRIV_REMOTE_ATOMIC ? M5_ACCESS_REMOTE_ATOMIC : 0) |
 	       (priv & DAP_PRIV_REMOTE_WRITE ? M5_ACCESS_REMOTE_WRITE : 0) |
 	       (priv & DAP_PRIV_REMOTE_READ ? M5_ACCESS_REMOTE_READ : 0);
 }

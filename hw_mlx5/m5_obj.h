@@ -41,6 +41,7 @@ enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
 	M5_KIND_HIDDEN = 1,		/* swallowed when it succeeds */
 	M5_KIND_BIND = 2,		/* the next slot has the RMR and, as bytes, its gen */
 	M5_KIND_NOP = 4,		/* swallowed always: end of a drain */
+	M5_KIND_EXT = 8,		/* of m5_post_ext.inl */
 };
 
 struct m5_sq {

@@ -9,6 +9,8 @@ struct m5_work {			/* what a post asks for, once it is understood */
 	uint32_t total;			/* bytes transferred */
 	unsigned int segs;		/* that are not empty */
 	bool copy;			/* all of them may travel in the WQE */
+	uint32_t imm;			/* host order */
+	uint8_t kind;			/* enum m5_kind */
 };
 
 M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, const M5_LMR *iov,
@@ -108,13 +110,13 @@ M5_INLINE void m5_refer(const struct m5_sq *sq, uint32_t at, int n, const M5_LMR
 	}
 }
 
-M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5_LMR *iov,
-			     uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
-			     bool locked)
+/* w: op, imm and kind are set. */
+M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const M5_LMR *iov,
+			      uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
+			      bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_work w = { .op = op };
-	unsigned int head = op == M5_OP_SEND ? 1 : 2, ds;
+	unsigned int op = w.op, head = op == M5_OP_SEND ? 1 : 2, ds;
 	uint32_t pi, blocks;
 	struct m5_slot *slot;
 	m5_v2 ctrl;
@@ -132,7 +134,8 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	pi = sq->pi;
 	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
-	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), 0);
+	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
+	slot->kind |= w.kind;
 	*m5_piece(sq, pi * 4) = ctrl;
 	if (head == 2)
 		*m5_piece(sq, pi * 4 + 1) = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
@@ -143,6 +146,14 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 	m5_ring(sq, pi, blocks, ctrl, NULL, soft);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
+}
+
+M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5_LMR *iov,
+			     uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
+			     bool locked)
+{
+	return m5_post_work(ep, (struct m5_work){ .op = op }, n, iov, cookie, remote, flags, soft,
+			    locked);
 }
 
 M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const M5_LMR *iov, unsigned int flags)

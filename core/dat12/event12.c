@@ -51,6 +51,9 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 	to->evd_handle = evd;
 	switch (from->number) {
 	case DAP_EV_DTO:
+#ifdef DAP_DAT20
+		dap20_extend(from, to);
+#endif
 		dto_event(from, &data->dto_completion_event_data);
 		break;
 	case DAP_EV_RMR_BIND:

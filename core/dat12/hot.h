@@ -30,6 +30,15 @@ struct dap_hot12 {
 			       DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
 			       DAT_RMR_CONTEXT *);
 #endif
+#ifdef DAP_DAT20
+	/* The endpoint has been checked by the front; args are counted as those of rdma_write. */
+	DAT_RETURN (*write_immed)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				  const DAT_RMR_TRIPLET *, DAT_UINT32 imm, DAT_COMPLETION_FLAGS);
+	/* swap: puts operand where compare is; otherwise adds operand. */
+	DAT_RETURN (*atomic)(DAT_EP_HANDLE, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
+			     DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
+			     DAT_COMPLETION_FLAGS);
+#endif
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };

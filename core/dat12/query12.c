@@ -54,7 +54,8 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
 #ifdef DAP_DAT20
 		.zb_supported = DAT_FALSE,
-		.extension_supported = DAT_EXTENSION_NONE,
+		.extension_supported = DAT_EXTENSION_IB,
+		.extension_version = DAP20_EXTENSION_VERSION,
 #endif
 	};
 	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", ia->name);
@@ -93,7 +94,7 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.lmr_sync_req = DAT_FALSE,
 		.dto_async_return_guaranteed = DAT_TRUE,
 		.rdma_write_for_rdma_read_req = DAT_FALSE,
-		.num_provider_specific_attr = (DAT_COUNT)ia->caps.nattr,
+		.num_provider_specific_attr = (DAT_COUNT)ia->nnamed,
 		.provider_specific_attr = (DAT_NAMED_ATTR *)ia->named,
 #ifdef DAP_DAT20
 		.rdma_read_lmr_rmr_context_exposure = DAT_FALSE,

@@ -173,5 +173,8 @@ int dap12_make_tables(struct dap_ia *ia)
 	ia->tables[DAP_TABLE_EVD_LIVE] = &live->evd;
 	ia->tables[DAP_TABLE_RMR_LIVE] = &live->rmr;
 	ia->tables[DAP_TABLE_SRQ_LIVE] = &live->srq;
+#ifdef DAP_DAT20
+	dap20_name_attributes(ia);
+#endif
 	return 0;
 }

@@ -6,6 +6,8 @@
 #ifndef DAP20_SLOTS_H
 #define DAP20_SLOTS_H
 
+#include <stdarg.h>
+
 DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pd_size, const DAT_PVOID pd);
 DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
 			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
@@ -33,5 +35,12 @@ DAT_RETURN dap20_cno_fd_create(DAT_IA_HANDLE ia, DAT_FD *fd, DAT_CNO_HANDLE *cno
 DAT_RETURN dap20_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd);
 DAT_RETURN dap20_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer);
 DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args);
+
+/* ---- extension.c: InfiniBand's, dat_ib_extensions.h ---- */
+#define DAP20_EXTENSION_VERSION 209
+/* Of a completion that is the extension's: its number and data, beside those of a DTO. */
+void dap20_extend(const struct dap_event *from, DAT_EVENT *to);
+/* The names that consumers look for. */
+void dap20_name_attributes(struct dap_ia *ia);
 
 #endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the InfiniBand extension of 2.0 posts beyond DAT's own: writes with immediate data, and
+ * atomics. Comes after m5_post_any.inl. Their completions are events of another kind, so that their
+ * slots send the poller to the rare path.
+ */
+
+M5_INLINE M5_RET m5_post_write_imm(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
+				   const M5_RMR *to, uint32_t imm, unsigned int flags, bool soft,
+				   bool locked)
+{
+	const struct m5_work w = { .op = M5_OP_RDMA_WRITE_IMM, .imm = imm, .kind = M5_KIND_EXT };
+
+	return m5_post_work(ep, w, n, iov, cookie, to, flags, soft, locked);
+}
+
+/* IBTA 9.4.5: eight bytes, aligned at the peer; what was there before comes back. */
+M5_INLINE int m5_atomic_check(const struct m5_sq *sq, const M5_LMR *result, const M5_RMR *at,
+			      unsigned int flags)
+{
+	if (!result || m5_lmr_len(result) < 8)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	if (!at || m5_rmr_len(at) < 8 || m5_rmr_va(at) & 7)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
+	if (flags & sq->deny_rdma & ~(uint32_t)DAP_COMP_BARRIER)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6);
+	return 0;
+}
+
+/* Fetch and add, or compare and swap: with operand, if the value there is compare. */
+M5_INLINE M5_RET m5_post_atomic(struct dap_ep *ep, bool swap, uint64_t operand, uint64_t compare,
+				const M5_LMR *result, uint64_t cookie, const M5_RMR *at,
+				unsigned int flags, bool soft, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	int err = m5_atomic_check(sq, result, at, flags);
+	struct m5_slot *slot;
+	struct m5_block b;
+	uint32_t pi;
+	uint8_t fm;
+
+	if (err)
+		return m5_fail(err);
+	if (!m5_sq_begin(ep, 1, locked))
+		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
+	pi = sq->pi;
+	slot = m5_slot_set(sq, pi, cookie, 8, pi + 1, 0, flags);
+	fm = m5_signal(sq, flags, slot);
+	slot->kind |= M5_KIND_EXT;
+	b.v[0] = m5_ctrl(sq, pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
+	b.v[1] = m5_raddr(m5_rmr_va(at), m5_rmr_key(at));
+	b.v[2] = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
+	b.v[3] = m5_data(8, m5_lmr_key(result), m5_lmr_va(result));
+	return m5_post_block(sq, &b, pi, soft, locked);
+}
