@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Requests beyond plain SEND, WRITE and READ, as libmlx5 posts them; a CQ that changes its size. */
+#include <endian.h>
+#include <string.h>
+
+#include "tests/harness/harness.h"
+#include "tests/stock/rig.h"
+
+enum { AT = 8192, LEN = 64 };
+
+struct two {
+	struct st_end a, b;
+	struct ibv_mr *mr;		/* b's memory, with all rights */
+};
+
+static void start(struct two *t)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
+
+	st_create(&t->a, st_open());
+	st_create(&t->b, t->a.ctx);
+	st_connect(&t->a, &t->b);
+	cr_assert_eq(ibv_modify_qp(t->b.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+	t->mr = ibv_reg_mr(t->b.pd, t->b.buf, ST_BUF, attr.qp_access_flags | IBV_ACCESS_LOCAL_WRITE);
+	cr_assert_not_null(t->mr);
+}
+
+static void end(struct two *t)
+{
+	cr_assert_eq(ibv_dereg_mr(t->mr), 0);
+	st_destroy(&t->a);
+	st_destroy(&t->b);
+	st_close(t->a.ctx);
+}
+
+static enum ibv_wc_status post(struct two *t, struct ibv_send_wr *wr, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)t->a.buf, len, t->a.mr->lkey };
+
+	wr->send_flags = IBV_SEND_SIGNALED;
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	st_post(&t->a, wr);
+	return st_poll(&t->a);
+}
+
+static struct ibv_wc poll_one(struct st_end *end)
+{
+	struct ibv_wc wc = { 0 };
+	int n = 0;
+
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0), "no completion");
+	cr_assert_eq(n, 1);
+	cr_assert_eq(wc.status, IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	return wc;
+}
+
+Test(stock, post_send__with_immediate)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(0xfeed) };
+	struct ibv_wc wc;
+	struct two t;
+
+	start(&t);
+	st_recv(&t.b, LEN);
+	strcpy((char *)t.a.buf, "sent");
+	cr_assert_eq(post(&t, &wr, LEN), IBV_WC_SUCCESS);
+	wc = poll_one(&t.b);
+	cr_expect_eq(wc.opcode, IBV_WC_RECV);
+	cr_expect(wc.wc_flags & IBV_WC_WITH_IMM);
+	cr_expect_eq(wc.imm_data, htobe32(0xfeed));
+	cr_expect_eq(wc.byte_len, LEN);
+	cr_expect_str_eq((char *)t.b.buf, "sent");
+	end(&t);
+}
+
+Test(stock, post_write__with_immediate)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htobe32(7) };
+	struct ibv_wc wc;
+	struct two t;
+
+	start(&t);
+	st_recv(&t.b, LEN);
+	strcpy((char *)t.a.buf, "written");
+	wr.wr.rdma.remote_addr = (uintptr_t)t.b.buf + AT;
+	wr.wr.rdma.rkey = t.mr->rkey;
+	cr_assert_eq(post(&t, &wr, LEN), IBV_WC_SUCCESS);
+	wc = poll_one(&t.b);
+	cr_expect_eq(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	cr_expect_eq(wc.imm_data, htobe32(7));
+	cr_expect_eq(wc.byte_len, LEN);
+	cr_expect_str_eq((char *)t.b.buf + AT, "written");
+	cr_expect_eq(t.b.buf[0], 0, "the receive gave only its place in the queue");
+	end(&t);
+}
+
+Test(stock, post_atomic__fetch_and_add_compare_and_swap)
+{
+	struct ibv_send_wr add = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct ibv_send_wr swap = { .opcode = IBV_WR_ATOMIC_CMP_AND_SWP };
+	struct two t;
+	uint64_t *there, *here;
+
+	start(&t);
+	there = (uint64_t *)(void *)(t.b.buf + AT);
+	here = (uint64_t *)(void *)t.a.buf;
+	*there = 40;
+	add.wr.atomic.remote_addr = swap.wr.atomic.remote_addr = (uintptr_t)there;
+	add.wr.atomic.rkey = swap.wr.atomic.rkey = t.mr->rkey;
+	add.wr.atomic.compare_add = 2;
+	cr_assert_eq(post(&t, &add, 8), IBV_WC_SUCCESS);
+	cr_expect_eq(*here, 40);
+	cr_expect_eq(*there, 42);
+	swap.wr.atomic.compare_add = 42;
+	swap.wr.atomic.swap = UINT64_C(0x1122334455667788);
+	cr_assert_eq(post(&t, &swap, 8), IBV_WC_SUCCESS);
+	cr_expect_eq(*here, 42);
+	cr_expect_eq(*there, UINT64_C(0x1122334455667788));
+	cr_assert_eq(post(&t, &swap, 8), IBV_WC_SUCCESS);
+	cr_expect_eq(*here, UINT64_C(0x1122334455667788), "no match, no swap");
+	add.wr.atomic.rkey = t.b.mr->rkey;
+	cr_expect_eq(post(&t, &add, 8), IBV_WC_REM_ACCESS_ERR, "no right to atomics");
+	end(&t);
+}
+
+/* A window of b's that a may write through; returns its key. */
+static uint32_t open_window(struct two *t, struct ibv_mw *mw)
+{
+	struct ibv_send_wr bind = {
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey),
+			     .bind_info = { t->b.mr, (uintptr_t)t->b.buf + AT, LEN,
+					    IBV_ACCESS_REMOTE_WRITE } },
+	};
+
+	st_post(&t->b, &bind);
+	cr_assert_eq(st_poll(&t->b), IBV_WC_SUCCESS);
+	return bind.bind_mw.rkey;
+}
+
+static enum ibv_wc_status write_by(struct two *t, uint32_t rkey)
+{
+	return st_write(&t->a, (uintptr_t)t->b.buf + AT, rkey, LEN);
+}
+
+Test(stock, post_send__with_invalidate)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };
+	struct ibv_wc wc;
+	struct ibv_mw *mw;
+	struct two t;
+
+	start(&t);
+	cr_assert_not_null(mw = ibv_alloc_mw(t.b.pd, IBV_MW_TYPE_2));
+	wr.invalidate_rkey = open_window(&t, mw);
+	cr_assert_eq(write_by(&t, wr.invalidate_rkey), IBV_WC_SUCCESS);
+	st_recv(&t.b, LEN);
+	cr_assert_eq(post(&t, &wr, LEN), IBV_WC_SUCCESS);
+	wc = poll_one(&t.b);
+	cr_expect(wc.wc_flags & IBV_WC_WITH_INV);
+	cr_expect_eq(wc.invalidated_rkey, wr.invalidate_rkey);
+	cr_expect_eq(write_by(&t, wr.invalidate_rkey), IBV_WC_REM_ACCESS_ERR);
+	cr_assert_eq(ibv_dealloc_mw(mw), 0);
+	end(&t);
+}
+
+static void send_numbered(struct two *t, uint32_t number)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(number) };
+
+	st_recv(&t->b, LEN);
+	cr_assert_eq(post(t, &wr, LEN), IBV_WC_SUCCESS);
+}
+
+/* Completions from before the change come first, whichever way the size goes. */
+Test(stock, resize_cq__keeps_what_is_in_it)
+{
+	static const int size[] = { 255, 31, 1023, 15 };
+	uint32_t sent = 0, got = 0;
+	struct two t;
+
+	start(&t);
+	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+		for (int k = 0; k < 5; k++)
+			send_numbered(&t, sent++);
+		for (int k = 0; k < 2; k++)
+			cr_assert_eq(poll_one(&t.b).imm_data, htobe32(got++));
+		cr_assert_eq(ibv_resize_cq(t.b.cq, size[i]), 0, "to %d", size[i]);
+		cr_assert_eq(t.b.cq->cqe, size[i]);
+		send_numbered(&t, sent++);
+		while (got < sent)
+			cr_assert_eq(poll_one(&t.b).imm_data, htobe32(got++));
+	}
+	cr_expect_neq(ibv_resize_cq(t.b.cq, 1 << 24), 0);
+	end(&t);
+}
