@@ -277,6 +277,8 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
 /* Credit for n blocks: from what is published, else by taking own hidden completions out of the
  * CQ. The poster's cold path; its lock is held where it has one. */
 M5_COLD bool m5_sq_credit(struct dap_ep *ep, uint32_t n);
+/* Only the latter. Any thread. */
+void m5_sq_reap(struct dap_ep *ep);
 M5_COLD bool m5_rq_credit(struct dap_ep *ep);
 /* A free WQE of the SRQ, when the next one is not: false when all are in use. */
 M5_COLD bool m5_srq_search(struct dap_srq *srq, uint32_t *index);

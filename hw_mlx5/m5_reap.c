@@ -132,7 +132,7 @@ static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint3
 	return end;
 }
 
-static void reap(struct dap_ep *ep)
+void m5_sq_reap(struct dap_ep *ep)
 {
 	struct m5_cq *cq = m5_cq(ep->request_evd);
 	struct m5_ep *e = m5_ep(ep);
@@ -206,7 +206,7 @@ bool m5_sq_credit(struct dap_ep *ep, uint32_t n)
 		return true;
 	if (ia->inline_model)
 		softnic_pump(ia->ctl->soft);
-	reap(ep);
+	m5_sq_reap(ep);
 	return sq_has(e, n) || (dap_ep_reap(ep, false) && sq_has(e, n));
 }
 

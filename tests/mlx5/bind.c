@@ -209,6 +209,18 @@ RIG_TEST(bind, rmr_bind__suppressed_for_ever)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
 }
 
+RIG_TEST(bind, qp_idle__after_a_suppressed_bind_that_nobody_polls_for)
+{
+	bool recv, request = false;
+	DAT_RMR_CONTEXT ctx;
+
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, DAT_COMPLETION_SUPPRESS_FLAG, &ctx), DAT_SUCCESS);
+	cr_assert(TH_WITHIN(20000, (m5_hw.qp_idle(r.b.ep, &recv, &request), request)));
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+	cr_assert_eq(bind_on(r.b.ep, 64, 64, RW, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+}
+
 /* A bind that was flushed has not happened: the next one starts from a key that is known. */
 RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 {

@@ -274,6 +274,33 @@ RIG_TEST(data, qp_idle__until_all_is_dequeued)
 	cr_assert(recv);
 }
 
+static bool request_idle(struct dap_ep *ep)
+{
+	bool recv, request;
+
+	m5_hw.qp_idle(ep, &recv, &request);
+	return request;
+}
+
+/* The hidden completion is found where it lies, and what is the consumer's to dequeue is left. */
+RIG_TEST(data, qp_idle__after_suppressed_work_that_nobody_polls_for)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+
+	for (int lap = 0; lap < 10; lap++) {
+		for (unsigned int i = 0; i < m5_ep(r.a.ep)->sq.quiet_max; i++)
+			cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t,
+						       DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+		cr_assert(TH_WITHIN(20000, request_idle(r.a.ep)), "lap %d", lap);
+	}
+	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(7), &t, 0), DAT_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		cr_assert(!request_idle(r.a.ep));
+	expect_dto(r.a.request, r.a.ep, 7, 8);
+	cr_assert(request_idle(r.a.ep));
+}
+
 /* As many segments as there can be: WQEs that no BlueFlame register takes, over the ring's end. */
 Test(data, rdma_write__of_thirty_segments)
 {
