@@ -7,10 +7,11 @@
 
 enum dap_fork { DAP_FORK_BEFORE, DAP_FORK_PARENT, DAP_FORK_CHILD };
 
-/* Before the first object of this API level is made. front: the level's own part. 0 or -errno. */
-int dap_fork_init(enum dap_api api, void (*front)(enum dap_fork phase));
+/* Before the first object of this API level is made. front: the level's own part, of the child. 0 or
+ * -errno. */
+int dap_fork_init(enum dap_api api, void (*front)(void));
 
-/* A lock that is held over a fork, and that nobody waits for anything under. */
+/* A lock that is held over a fork. */
 static inline void dap_fork_mutex(pthread_mutex_t *lock, enum dap_fork phase)
 {
 	if (phase == DAP_FORK_BEFORE)

@@ -3,6 +3,7 @@
  * One line per message, where the error is decided. DAPL_DBG_TYPE is a sum of DAP_LOG_* (1 when
  * not set: errors), DAPL_DBG_DEST 1 for stderr, 2 for syslog, 3 for both.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static void read_environment(void)
 void dap_log(unsigned int kind, const char *fmt, ...)
 {
 	char line[512];
+	int n, err = errno;
 	va_list ap;
-	int n;
 
 	pthread_once(&once, read_environment);
 	if (!(kind & kinds))
@@ -50,4 +51,5 @@ void dap_log(unsigned int kind, const char *fmt, ...)
 		dprintf(STDERR_FILENO, "dapl-direct: %s\n", line);
 	if (dests & 2)
 		syslog(kind == DAP_LOG_ERR ? LOG_ERR : LOG_INFO, "dapl-direct: %s", line);
+	errno = err;		/* libdat looks at it when a provider does not register */
 }

@@ -59,15 +59,17 @@ static void disown(struct dap12_live *live, const DAT_PROVIDER *checked)
 	live->ep = live->evd = live->rmr = live->srq = *checked;
 }
 
-static void at_fork(enum dap_fork phase)
+/*
+ * The lock is not held over a fork: the registry's is, and providers come here under that one. So
+ * whatever is put into the lists is whole at any time.
+ */
+static void in_child(void)
 {
-	if (phase == DAP_FORK_CHILD) {
-		for (struct dap12_provider *p = providers; p; p = p->next) {
-			for (struct dap12_live *live = p->lives; live; live = live->next)
-				disown(live, &p->table);
-		}
+	for (struct dap12_provider *p = providers; p; p = p->next) {
+		for (struct dap12_live *live = p->lives; live; live = live->next)
+			disown(live, &p->table);
 	}
-	dap_fork_mutex(&lock, phase);
+	pthread_mutex_init(&lock, NULL);
 }
 
 static struct dap12_provider *make(const char *name, bool threadsafe)
@@ -83,7 +85,7 @@ static struct dap12_provider *make(const char *name, bool threadsafe)
 	if (threadsafe)
 		p->table.ia_open_func = dap12_ia_open_threadsafe;
 	p->next = providers;
-	providers = p;
+	__atomic_store_n(&providers, p, __ATOMIC_RELEASE);
 	dap_dead_table[DAP_API] = &template;
 	return p;
 }
@@ -92,7 +94,7 @@ struct dap12_provider *dap12_provider_get(const char *name, bool threadsafe)
 {
 	struct dap12_provider *p;
 
-	if (dap_fork_init(DAP_API, at_fork))
+	if (dap_fork_init(DAP_API, in_child))
 		return NULL;
 	pthread_mutex_lock(&lock);
 	for (p = providers; p; p = p->next) {
@@ -107,13 +109,14 @@ struct dap12_provider *dap12_provider_get(const char *name, bool threadsafe)
 
 int dap12_provider_set_params(struct dap12_provider *provider, const char *params)
 {
-	char *copy = strdup(params ? params : "");
+	char *copy = strdup(params ? params : ""), *old;
 
 	if (!copy)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
-	free(provider->params);
-	provider->params = copy;
+	old = provider->params;
+	__atomic_store_n(&provider->params, copy, __ATOMIC_RELEASE);
+	free(old);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
@@ -139,7 +142,7 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 		live->srq.srq_post_recv_func = hot->srq_post_recv;
 	}
 	live->next = p->lives;
-	p->lives = live;
+	__atomic_store_n(&p->lives, live, __ATOMIC_RELEASE);
 	return live;
 }
 

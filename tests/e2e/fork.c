@@ -49,22 +49,34 @@ static void *query(void *arg)
 	return arg;
 }
 
+static void open_and_close(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	must(rig_ia_open(&async, &ia));
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 static void *make_and_free(void *arg)
 {
 	DAT_LMR_HANDLE lmr;
 	DAT_EVD_HANDLE evd;
-	DAT_IA_HANDLE ia;
 
 	while (!stopped()) {
-		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-
 		lmr = end_lmr(&s, s.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, NULL, NULL);
 		must(dat_evd_create(s.ia, 8, cno, DAT_EVD_DTO_FLAG, &evd));
 		must(dat_evd_free(evd));
 		must(dat_lmr_free(lmr));
-		must(rig_ia_open(&async, &ia));
-		must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+		open_and_close();
 	}
+	return arg;
+}
+
+static void *come_and_go(void *arg)
+{
+	while (!stopped())
+		open_and_close();
 	return arg;
 }
 
@@ -192,6 +204,33 @@ static void free_others(void)
 	must(dat_cno_free(cno));
 	must(dat_rmr_free(rmr));
 	must(dat_srq_free(srq));
+}
+
+/* The registry initialises the provider for each first IA, and tells it to finish after the last. */
+RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
+{
+	pthread_t threads[2];
+	int status;
+
+	for (int i = 0; i < 2; i++)
+		check(!pthread_create(&threads[i], NULL, come_and_go, NULL));
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+
+		check(pid >= 0);
+		if (!pid) {
+			rig_second();
+			alarm(CHILD_S);
+			open_and_close();
+			_exit(0);
+		}
+		check(waitpid(pid, &status, 0) == pid);
+		check(WIFEXITED(status));
+		same(WEXITSTATUS(status), 0);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	for (int i = 0; i < 2; i++)
+		check(!pthread_join(threads[i], NULL));
 }
 
 RIG_TEST(fork, child_of_a_process_at_work__has_nothing_of_it)
