@@ -81,6 +81,7 @@ static int device_new(unsigned int index, struct uv_device **out)
 		.host = { .irq = uv_irq },
 	};
 	struct uv_device *dev = calloc(1, sizeof(*dev));
+	const char *script = getenv("SOFTNIC_FAULT");
 	int err;
 
 	if (!dev)
@@ -93,6 +94,8 @@ static int device_new(unsigned int index, struct uv_device **out)
 	if (err)
 		goto free_dev;
 	err = device_setup(dev);
+	if (!err && script)
+		err = softnic_fault(dev->nic, script);
 	if (err)
 		goto close_nic;
 	*out = dev;
@@ -260,6 +263,13 @@ void uv_pump(void)
 	if (idle > PATIENCE && idle % SHARE == 0)
 		sched_yield();
 	inside = false;
+}
+
+int softnic_front_fault(unsigned int index, const char *script)
+{
+	struct uv_device *dev = index < UV_DEVICES ? live[index] : NULL;
+
+	return dev ? softnic_fault(dev->nic, script) : -ENODEV;
 }
 
 bool uv_asked(const char *variable)

@@ -52,6 +52,11 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	allowed=
 }
 
+[ -n "$few" ] || {
+	SOFTNIC_FAULT=drop=0.01,reorder=0.01,seed=3 rc ibv_rc_pingpong -c -n 300
+	SOFTNIC_FAULT=drop=0.01,dup=0.01,seed=5 bw ib_write_bw -n 200
+}
+
 alone ucx-utils ucx_transport ucx_info -d -t rc_mlx5
 uct -x rc_mlx5 -t put_lat -n 100
 [ -n "$few" ] || {

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A port that goes down and up, and a device that fails, as programs are told of it. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "tests/harness/harness.h"
+#include "tests/stock/devx.h"
+
+enum { PORT_CHANGE = 0x09 };
+
+static void fault(const char *script)
+{
+	int (*set)(unsigned int, const char *) =
+		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
+
+	cr_assert_not_null(set);
+	cr_assert_eq(set(0, script), 0);
+}
+
+static void take(struct ibv_context *ctx, enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	cr_assert(st_readable(ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert_eq(ibv_get_async_event(ctx, &event), 0);
+	cr_assert_eq(event.event_type, type, "%s", ibv_event_type_str(event.event_type));
+	ibv_ack_async_event(&event);
+}
+
+static enum ibv_port_state state(struct ibv_context *ctx)
+{
+	struct ibv_port_attr port;
+
+	cr_assert_eq(ibv_query_port(ctx, 1, &port), 0);
+	return port.state;
+}
+
+Test(stock, port__goes_down_and_up)
+{
+	struct ibv_context *ctx = dx_open();
+	struct mlx5dv_devx_event_channel *ch = mlx5dv_devx_create_event_channel(ctx, 0);
+	struct {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t eqe[64];
+	} event;
+	uint16_t change = PORT_CHANGE;
+
+	cr_assert_not_null(ch);
+	cr_assert_eq(mlx5dv_devx_subscribe_devx_event(ch, NULL, sizeof(change), &change, 5), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(state(ctx), IBV_PORT_ACTIVE);
+		fault("link_down");
+		take(ctx, IBV_EVENT_PORT_ERR);
+		cr_assert_eq(state(ctx), IBV_PORT_DOWN);
+		fault("");
+		take(ctx, IBV_EVENT_PORT_ACTIVE);
+	}
+	for (int i = 0; i < 4; i++) {
+		cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
+		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), (ssize_t)sizeof(event));
+		cr_expect_eq(event.hdr.cookie, 5);
+		cr_expect_eq(event.eqe[1], PORT_CHANGE);
+		cr_expect_eq(event.eqe[3], i % 2 ? 4 : 1, "active after down");
+	}
+	mlx5dv_devx_destroy_event_channel(ch);
+	st_close(ctx);
+}
+
+Test(stock, device__fails)
+{
+	struct st_end a;
+
+	st_create(&a, st_open());
+	st_connect(&a, &a);
+	fault("fatal");
+	take(a.ctx, IBV_EVENT_DEVICE_FATAL);
+	cr_expect_null(ibv_create_cq(a.ctx, 8, NULL, NULL, 0));
+	cr_expect_null(ibv_alloc_pd(a.ctx));
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
+static void lossy(const char *script)
+{
+	struct st_end a, b;
+
+	st_create(&a, st_open());
+	st_create(&b, a.ctx);
+	st_connect(&a, &b);
+	fault(script);
+	for (int i = 0; i < 50; i++) {
+		memset(a.buf, i + 1, ST_BUF / 2);
+		cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey, ST_BUF / 2), IBV_WC_SUCCESS);
+		cr_assert_arr_eq(a.buf, b.buf, ST_BUF / 2);
+	}
+	fault("");
+	st_destroy(&a);
+	st_destroy(&b);
+	st_close(a.ctx);
+}
+
+Test(stock, fabric__loses_and_reorders)
+{
+	lossy("drop=0.02,dup=0.02,reorder=0.02,seed=11");
+}
