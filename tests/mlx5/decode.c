@@ -45,13 +45,13 @@ Test(decode, wqe__of_libmlx5)
 	static const struct {
 		const char *name, *text;
 	} cases[] = {
-		{ "write_inline_8", "RDMA_WRITE idx 1 qpn 0x72f499 ds 3 to 0x5a0012348000 rkey 0x2fb0f200 inline 8" },
-		{ "write_unsignalled", "RDMA_WRITE idx 8 qpn 0x72f499 ds 3 ce=error to 0x5a0012348000 rkey 0x2fb0f200 [0x5a0012340000+100 key 0x2fb0f200]" },
-		{ "send_solicited", "SEND idx 6 qpn 0x72f499 ds 2 solicited [0x5a0012340000+100 key 0x2fb0f200]" },
-		{ "write_fence", "RDMA_WRITE idx 7 qpn 0x72f499 ds 3 fence=small+read to 0x5a0012348000 rkey 0x2fb0f200 [0x5a0012340000+100 key 0x2fb0f200]" },
-		{ "send_imm", "SEND_IMM idx 2 qpn 0x72f499 ds 2 imm 0x9abcdef0 [0x5a0012340000+100 key 0x2fb0f200]" },
-		{ "bind_1", "UMR idx 3 qpn 0x72f499 ds 12 mkey 0x5ecbd05 -> variant 0x06 rr rw start 0x5a0012340040 len 4096 [0x5a0012340040+4096 key 0x2fb0f200]" },
-		{ "bind_1_wrap_1", "UMR idx 127 qpn 0x72f499 ds 12 mkey 0x5ecbd11 -> variant 0x12 rr rw start 0x5a0012340040 len 4096 [0x5a0012340040+4096 key 0x2fb0f200]" },
+		{ "write_inline_8", "RDMA_WRITE idx 1 qpn 0xa130d4 ds 3 to 0x5a0012348000 rkey 0x6311e900 inline 8" },
+		{ "write_unsignalled", "RDMA_WRITE idx 8 qpn 0xa130d4 ds 3 ce=error to 0x5a0012348000 rkey 0x6311e900 [0x5a0012340000+100 key 0x6311e900]" },
+		{ "send_solicited", "SEND idx 6 qpn 0xa130d4 ds 2 solicited [0x5a0012340000+100 key 0x6311e900]" },
+		{ "write_fence", "RDMA_WRITE idx 7 qpn 0xa130d4 ds 3 fence=small+read to 0x5a0012348000 rkey 0x6311e900 [0x5a0012340000+100 key 0x6311e900]" },
+		{ "send_imm", "SEND_IMM idx 2 qpn 0xa130d4 ds 2 imm 0x9abcdef0 [0x5a0012340000+100 key 0x6311e900]" },
+		{ "bind_1", "UMR idx 3 qpn 0xa130d4 ds 12 mkey 0x781b1d05 -> variant 0x06 rr rw start 0x5a0012340040 len 4096 [0x5a0012340040+4096 key 0x6311e900]" },
+		{ "bind_1_wrap_1", "UMR idx 127 qpn 0xa130d4 ds 12 mkey 0x781b1d11 -> variant 0x12 rr rw start 0x5a0012340040 len 4096 [0x5a0012340040+4096 key 0x6311e900]" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
