@@ -68,8 +68,8 @@ M5_INLINE bool m5_has_attention(const struct dap_evd *evd)
  * All that m5_dequeue leaves: a CQ that others are at, rare completions, one after another if they
  * are swallowed, and the model, which is driven once before the CQ counts as empty.
  */
-static M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *event, bool pump,
-				       bool pumped, bool locked)
+static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *event, bool pump,
+					       bool pumped, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
