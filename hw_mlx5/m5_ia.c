@@ -45,6 +45,7 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "driven_by", !m->ctl->soft ? "hardware" : m->inline_model ? "caller" : "thread");
 	snprintf(text, sizeof(text), "%u", m->params.inline_max);
 	attr(caps, "inline", text);
+	attr(caps, "write_order", m->dev.reorders ? "kept unless the fabric is set up to reorder" : "kept");
 	attr(caps, "link_layer", m->port.ethernet ? "ethernet" : "infiniband");
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);

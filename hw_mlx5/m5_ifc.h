@@ -93,7 +93,7 @@ struct m5_hca_cap {
 	be32_t max_wqe_sz_sq;		/* 50: 15:0 bytes */
 	be32_t max_wqe_sz_rq;		/* 54: 15:0 bytes */
 	be32_t w58[3];
-	be32_t max_pd;			/* 64: log_max_pd 20:16 */
+	be32_t max_pd;			/* 64: log_max_pd 20:16, dp_ordering_ooo_all_rc 11 */
 	be32_t w68[2];
 	be32_t max_rmp;			/* 70: log_max_rmp 28:24 */
 	be32_t rest[35];

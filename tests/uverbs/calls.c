@@ -282,13 +282,18 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 	return copy;
 }
 
-/* PRM, "HCA Capabilities": the low four bits of byte 0x3f, behind a header of 16 bytes. */
+/* PRM, "HCA Capabilities", behind a header of 16 bytes: cqe_version at bit 0x1fc, dp_ordering of RC
+ * at bit 0x334. */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *opcode = in;
 
-	if (calls_port.cqe_version_0 && opcode[0] == 1 && !opcode[1] && outlen > 16 + 0x3f)
+	if (opcode[0] != 1 || opcode[1] || outlen <= 16 + 0x66)
+		return;
+	if (calls_port.cqe_version_0)
 		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
+	if (calls_port.reorders)
+		((uint8_t *)out)[16 + 0x66] |= 0x08;
 }
 
 int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inlen, void *out,

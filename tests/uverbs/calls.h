@@ -26,6 +26,7 @@ struct calls_port {
 	uint8_t link_layer;
 	uint16_t lid;
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
+	uint8_t reorders;		/* it says that RC data may be placed out of order */
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_cmd.h"
 #include "tests/uverbs/calls.h"
 
 static void setup(void)
@@ -165,6 +165,22 @@ Test(open, port__of_infiniband)
 	cr_assert_eq(port.pkey_index, 1);
 	cr_assert_eq(port_of("pkey=0x8001").pkey_index, 2);
 	cr_assert_eq(port_of("pkey=1;sl=5").pkey_index, 2);
+	nothing_left();
+}
+
+Test(open, m5_cmd_caps__order_of_writes)
+{
+	for (int reorders = 0; reorders < 2; reorders++) {
+		struct m5_ctl *ctl = NULL;
+		struct m5_dev_caps caps;
+		char why[160] = "";
+
+		calls_port.reorders = (uint8_t)reorders;
+		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+		cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+		cr_assert_eq(caps.reorders, reorders);
+		ctl->ops->close(ctl);
+	}
 	nothing_left();
 }
 
