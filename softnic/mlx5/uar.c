@@ -261,15 +261,31 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	return rung || any;
 }
 
+/* A host that trusts to scanning does so in every poll: slots without a page cost one load. */
+static bool scan_all(struct sn_nic *nic)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; nic->uars.slot && i <= nic->uars.mask; i++) {
+		struct sn_uar *uar = nic->uars.slot[i] ?
+			sn_table_find(&nic->uars, nic->uars.number[i]) : NULL;
+
+		if (uar)
+			any |= scan_page(nic, uar);
+	}
+	return any;
+}
+
 /* Cleared before the pages are looked at: what is marked during the scan has another one. */
 bool sn_uar_scan(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
-	bool all = nic->config.flags & SOFTNIC_SCAN_UARS;
 	bool any = false;
 
+	if (nic->config.flags & SOFTNIC_SCAN_UARS)
+		return scan_all(nic);
 	atomic_store(&dev->any_dirty, false);
-	for (uint32_t w = 0; !all && w < SN_BAR_PAGES / 64; w++) {
+	for (uint32_t w = 0; w < SN_BAR_PAGES / 64; w++) {
 		unsigned long bits = atomic_exchange(&dev->dirty[w], 0);
 
 		for (; bits; bits &= bits - 1) {
@@ -279,12 +295,6 @@ bool sn_uar_scan(struct sn_nic *nic)
 			if (uar)
 				any |= scan_page(nic, uar);
 		}
-	}
-	for (uint32_t i = 0; all && nic->uars.slot && i <= nic->uars.mask; i++) {
-		struct sn_uar *uar = sn_table_find(&nic->uars, nic->uars.number[i]);
-
-		if (uar)
-			any |= scan_page(nic, uar);
 	}
 	return any;
 }
