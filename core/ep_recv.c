@@ -188,8 +188,10 @@ static int begin(struct dap_evd *evd, struct dap_ep *ep)
 	ep->held_most = 0;
 	set_held(evd, ep, set_aside(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
-	evd->count.fn = on_tick;
-	evd->count.arg = evd;
+	if (!evd->count.fn) {		/* the manager may be reading it from the first time on */
+		evd->count.arg = evd;
+		evd->count.fn = on_tick;
+	}
 	dap_cm_timer(ep->obj.ia->cm, &evd->count, LOOK_US);
 	return 0;
 }

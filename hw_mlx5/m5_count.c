@@ -85,7 +85,8 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	if (e->done.shared)
 		return count_shared(ep, recvs);
 	n = completed(ep, &done);
-	*recvs = __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) - done - n;
+	/* The producer index is the poster's; its doorbell record is stored whole, for all to read. */
+	*recvs = (uint16_t)(be32toh(__atomic_load_n(&e->rq.dbrec[0], __ATOMIC_RELAXED)) - done - n);
 	return 0;
 }
 

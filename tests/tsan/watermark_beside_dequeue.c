@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One thread sends, one receives and dequeues, while a third sets watermarks and takes them back:
+ * the EVD leaves the hot path and comes back to it under its dequeuer, and the connection manager's
+ * thread looks at its CQ in between.
+ */
+#include "tests/tsan/tsan.h"
+
+enum { DEPTH = 8 };
+
+static atomic_bool done;
+
+static void receive(struct pair *p)
+{
+	DAT_LMR_TRIPLET t = tsan_iov(&p->remote, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 2 };
+
+	tsan_must(!dat_ep_post_recv(p->b.ep, 1, &t, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
+}
+
+static void *sender(void *arg)
+{
+	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;
+	struct pair *p = arg;
+	DAT_LMR_TRIPLET t = tsan_iov(&p->local, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	unsigned int n = 0;
+
+	while (n < TSAN_OPS) {
+		if (!dat_ep_post_send(p->a.ep, 1, &t, cookie, DAT_COMPLETION_SUPPRESS_FLAG)) {
+			n++;
+			continue;
+		}
+		tsan_must(now_ns() < until, "the queue stays full");
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void *setter(void *arg)
+{
+	struct pair *p = arg;
+	DAT_COUNT n = 0, span;
+
+	while (!atomic_load(&done)) {
+		tsan_must(!dat_ep_set_watermark(p->b.ep, n++ % 3, 4 * DEPTH), "set");
+		tsan_must(!dat_ep_recv_query(p->b.ep, &span, &span), "query");
+		sched_yield();
+		tsan_must(!dat_ep_set_watermark(p->b.ep, DAT_WATERMARK_INFINITE,
+						DAT_WATERMARK_INFINITE), "take back");
+		sched_yield();
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static struct pair p;
+	pthread_t t[2];
+
+	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	for (int i = 0; i < DEPTH; i++)
+		receive(&p);
+	t[0] = tsan_thread(sender, &p);
+	t[1] = tsan_thread(setter, &p);
+	for (int i = 0; i < TSAN_OPS; i++) {
+		tsan_reap(p.b.recv_evd, 1);
+		receive(&p);
+	}
+	atomic_store(&done, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	pair_close(&p);
+	return 0;
+}
