@@ -2,6 +2,7 @@
 /* Consumer Notification Objects. */
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "tests/conformance/fixture.h"
 
@@ -42,12 +43,14 @@ struct waiter {
 	DAT_EVD_HANDLE by;
 	DAT_RETURN ret;
 	pthread_t thread;
+	pid_t tid;
 };
 
 static void *waiting(void *arg)
 {
 	struct waiter *w = arg;
 
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	w->ret = tried(dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &w->by));
 	return NULL;
 }
@@ -56,7 +59,7 @@ static void start(struct waiter *w, DAT_CNO_HANDLE cno)
 {
 	*w = (struct waiter){ .cno = cno, .by = cno };
 	same(pthread_create(&w->thread, NULL, waiting, w), 0);
-	th_sleep_ms(50);
+	is_waiting(&w->tid);
 }
 
 static void ends_with(struct waiter *w, uint32_t type)

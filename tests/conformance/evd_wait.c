@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/conformance/fixture.h"
 
@@ -15,6 +16,7 @@ struct waiter {
 	DAT_EVENT ev;
 	DAT_RETURN ret;
 	pthread_t thread;
+	pid_t tid;
 	bool done;
 };
 
@@ -22,6 +24,7 @@ static void *waiting(void *arg)
 {
 	struct waiter *w = arg;
 
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	w->ret = tried(dat_evd_wait(w->evd, w->timeout, w->threshold, &w->ev, &w->more));
 	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
 	return NULL;
@@ -36,7 +39,7 @@ static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT
 {
 	*w = (struct waiter){ .evd = evd, .timeout = timeout, .threshold = threshold };
 	same(pthread_create(&w->thread, NULL, waiting, w), 0);
-	th_sleep_ms(50);
+	is_waiting(&w->tid);
 	check(!is_done(w));
 }
 

@@ -101,6 +101,8 @@ DAT_RETURN do_read(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET 
 DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   int priv, DAT_RMR_CONTEXT *context);
 
+/* Until a thread that stored its id there is in the wait it was about to begin. */
+void is_waiting(const pid_t *tid);
 DAT_EVENT took(DAT_EVD_HANDLE evd);			/* the next, by polling */
 DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);
 size_t took_dto(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);

@@ -2,6 +2,7 @@
 /* Interface Adapters, and the calls that take a handle of any type. */
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/conformance/fixture.h"
 
@@ -152,12 +153,15 @@ STATEMENT(ia_close__ends_connections, dat_ia_close, DESCRIPTION)
 	side_close(&a);
 }
 
+static pid_t waiter;
+
 static void *wait_for_abort(void *arg)
 {
 	struct side *s = arg;
 	DAT_EVENT ev;
 	DAT_COUNT more;
 
+	__atomic_store_n(&waiter, gettid(), __ATOMIC_RELEASE);
 	must_be(DAT_ABORT, dat_evd_wait(s->soft_evd, DAT_TIMEOUT_INFINITE, 1, &ev, &more));
 	return NULL;
 }
@@ -169,7 +173,7 @@ STATEMENT(ia_close__abrupt_aborts_a_waiter, dat_ia_close, DESCRIPTION)
 
 	side_open(&s);
 	same(pthread_create(&thread, NULL, wait_for_abort, &s), 0);
-	th_sleep_ms(100);
+	is_waiting(&waiter);
 	side_close(&s);
 	same(pthread_join(thread, NULL), 0);
 }

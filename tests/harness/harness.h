@@ -31,6 +31,12 @@ void th_sleep_ms(unsigned int ms);
 	})
 void th_yield(void);
 
+/*
+ * True once a thread of this process that has stored its id there sleeps: in the call that it was
+ * about to make.
+ */
+bool th_asleep(const pid_t *tid, unsigned int ms);
+
 /* Two processes */
 
 struct th_child {

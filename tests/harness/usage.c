@@ -83,3 +83,37 @@ void th_fds_restore(void)
 		setrlimit(RLIMIT_NOFILE, &lim);
 	}
 }
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	fclose(f);
+	return state == 'S';
+}
+
+/* On its way it may sleep for a moment, in a lock. */
+static bool goes_on_sleeping(pid_t tid)
+{
+	for (int i = 0; i < 3; i++) {
+		if (!sleeps(tid))
+			return false;
+		th_sleep_ms(5);
+	}
+	return true;
+}
+
+bool th_asleep(const pid_t *tid, unsigned int ms)
+{
+	pid_t id;
+
+	return TH_WITHIN(ms, (id = __atomic_load_n(tid, __ATOMIC_ACQUIRE)) &&
+			 goes_on_sleeping(id));
+}

@@ -125,7 +125,7 @@ static bool connect_twice(void)
 	return make_both() && join() && talk() && part() && join() && talk();
 }
 
-Test(shortage, connections, .timeout = 120)
+Test(shortage, connect__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_twice);
@@ -152,7 +152,7 @@ static bool refuse(void)
 	return next(b.conn_evd, SOON_MS, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED && cr;
 }
 
-Test(shortage, refusals, .timeout = 120)
+Test(shortage, cr_reject__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(refuse);
@@ -190,7 +190,7 @@ static bool connect_and_bind(void)
 	return make_both() && join() && bind_often();
 }
 
-Test(shortage, windows, .timeout = 120)
+Test(shortage, rmr_bind__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_and_bind);
@@ -198,7 +198,7 @@ Test(shortage, windows, .timeout = 120)
 }
 
 /* The end of the device is told of, ends all connections, and leaves all that is there to be freed. */
-Test(shortage, device_fails, .timeout = 60)
+Test(shortage, async__device_fails, .timeout = 60)
 {
 	DAT_EP_HANDLE another;
 	DAT_EVENT ev;

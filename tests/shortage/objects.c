@@ -111,7 +111,7 @@ static bool make_everything(void)
 	       make_endpoints(in, evd) && make_service_points(in, evd);
 }
 
-Test(shortage, objects_of_each_type)
+Test(shortage, create__each_lack)
 {
 	open_all();
 	each_failure(make_everything);
@@ -149,7 +149,7 @@ static bool change_cnos(void)
 	       STEP(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 }
 
-Test(shortage, changes_of_cnos)
+Test(shortage, cno_modify__each_lack)
 {
 	open_all();
 	each_failure(change_cnos);
@@ -213,7 +213,7 @@ static bool change_queues(void)
 	return MAKE(dat_srq_create(b.ia, b.pz, &attr, srq)) && resize_srq(*srq);
 }
 
-Test(shortage, changes_of_queues)
+Test(shortage, resize__each_lack)
 {
 	open_all();
 	each_failure(change_queues);
@@ -248,7 +248,7 @@ static bool modify_ep(void)
 	return STEP(dat_ep_reset(ep)) && done;
 }
 
-Test(shortage, changes_of_an_endpoint)
+Test(shortage, ep_modify__each_lack)
 {
 	open_all();
 	each_failure(modify_ep);
@@ -282,7 +282,7 @@ static bool wait_for_events(void)
 	return STEP(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 }
 
-Test(shortage, waits)
+Test(shortage, wait__each_lack)
 {
 	open_all();
 	each_failure(wait_for_events);

@@ -249,21 +249,20 @@ static void each_of(const struct shortage *s, bool (*scenario)(void))
 	cr_assert_gt(n, 1, "no %s was made", s->of);
 }
 
-/* Freeing needs nothing that could be lacking. */
-static void each_while_freeing(bool (*scenario)(void))
+void needs_nothing(bool (*before)(void), void (*act)(void))
 {
-	struct count before;
+	struct count there;
 	unsigned long n = 0, seen;
 
-	count(&before);
+	count(&there);
 	do {
 		cr_assert_lt(++n, MOST);
-		cr_assert(scenario(), "without a failure: %s", trouble);
-		heap_start(n);
-		free_all();
+		cr_assert(before(), "without a failure: %s", trouble);
+		no_heap_start(n);
+		act();
 		seen = th_fail_stop();
-		cr_assert(!trouble[0], "allocation %lu while freeing: %s", n, trouble);
-		nothing_left(&before, "allocation while freeing", n);
+		cr_assert(!trouble[0], "allocation %lu: %s", n, trouble);
+		nothing_left(&there, "allocation", n);
 	} while (seen >= n);
 }
 
@@ -292,7 +291,7 @@ void each_failure(bool (*scenario)(void))
 	whole(scenario);
 	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++)
 		each_of(&shortages[i], scenario);
-	each_while_freeing(scenario);
+	needs_nothing(scenario, free_all);
 	each_descriptor(scenario);
 	whole(scenario);
 }

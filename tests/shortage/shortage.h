@@ -54,6 +54,8 @@ void free_all(void);
  * done, and begins anew each time.
  */
 void each_failure(bool (*scenario)(void));
+/* What undoes all that was before lacks nothing, from whichever allocation on none is granted. */
+void needs_nothing(bool (*before)(void), void (*act)(void));
 
 DAT_LMR_TRIPLET piece(size_t off, size_t len);
 DAT_EP_ATTR small(void);
