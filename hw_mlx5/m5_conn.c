@@ -33,15 +33,16 @@ static int psn_draw(uint32_t *psn)
 int m5_qp_address(struct dap_ep *ep)
 {
 	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	const struct m5_port port = m5_ia_port(ep->obj.ia);
 	struct dap_path path = {
-		.link_layer = ia->port.ethernet ? LINK_ETHERNET : LINK_INFINIBAND,
+		.link_layer = port.ethernet ? LINK_ETHERNET : LINK_INFINIBAND,
 		.rd_in = (uint8_t)min_of(ep->attr.max_rdma_read_in, min_of(ia->dev.max_rd_in, 128)),
 		.rd_out = (uint8_t)min_of(ep->attr.max_rdma_read_out,
 					  min_of(ia->dev.max_rd_out, 128)),
-		.sl = ia->port.sl,
-		.mtu = ia->port.mtu,
-		.lid = ia->port.lid,
-		.pkey_index = ia->port.pkey_index,
+		.sl = port.sl,
+		.mtu = port.mtu,
+		.lid = port.lid,
+		.pkey_index = port.pkey_index,
 		.qpn = m5_ep(ep)->qp.qpn,
 		.proto = M5_PROTO,
 	};
@@ -49,8 +50,8 @@ int m5_qp_address(struct dap_ep *ep)
 
 	if (err)
 		return err;
-	memcpy(path.mac, ia->port.mac, sizeof(path.mac));
-	memcpy(path.gid, ia->port.gid, sizeof(path.gid));
+	memcpy(path.mac, port.mac, sizeof(path.mac));
+	memcpy(path.gid, port.gid, sizeof(path.gid));
 	ep->local_path = path;
 	return 0;
 }
@@ -66,9 +67,10 @@ int m5_qp_connect(struct dap_ep *ep)
 {
 	const struct dap_path *local = &ep->local_path, *remote = &ep->remote_path;
 	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	const struct m5_port port = m5_ia_port(ep->obj.ia);
 	struct m5_qp_conn c = {
-		.port = &ia->port,
-		.ethernet = ia->port.ethernet,
+		.port = &port,
+		.ethernet = port.ethernet,
 		.remote_qpn = remote->qpn,
 		.send_psn = local->psn,
 		.recv_psn = remote->psn,

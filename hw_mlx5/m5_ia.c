@@ -234,6 +234,17 @@ static bool ends_connection(uint8_t type)
 	       type == M5_EV_WQ_ACCESS_ERROR;
 }
 
+struct m5_port m5_ia_port(struct dap_ia *ia)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	pthread_mutex_lock(&m->lock);
+	port = m->port;
+	pthread_mutex_unlock(&m->lock);
+	return port;
+}
+
 enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
 
 /*

@@ -234,6 +234,10 @@ static inline struct m5_rmr *m5_rmr(struct dap_rmr *rmr) { return (struct m5_rmr
 static inline struct m5_srq *m5_srq(struct dap_srq *srq) { return (struct m5_srq *)srq->hw; }
 static inline struct m5_ia *m5_ia(struct dap_ia *ia) { return (struct m5_ia *)ia->hw_area; }
 
+/* ---- m5_ia.c ---- */
+/* What the port is now: it may change while connections are made. */
+struct m5_port m5_ia_port(struct dap_ia *ia);
+
 /* ---- m5_mem.c ---- */
 /* Page-aligned zeroed memory that the device may use. */
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
