@@ -38,7 +38,7 @@ static bool may_lack(const char *text)
 		"dat_srq_resize(", "dat_srq_post_recv(",
 		/* not named by DAT 1.2 */
 		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
-		"dat_evd_wait(",
+		"dat_evd_wait(", "dat_cr_handoff(",
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
