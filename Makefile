@@ -25,7 +25,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-AUTO_DEPS := run check check-all check-asan check-tsan bench deps
+AUTO_DEPS := run check check-dat2 check-all check-asan check-tsan bench deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
 include $(O)/config.mk
@@ -276,6 +276,13 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
 
+# Between Debian's test programs and libdat2: see scripts/check-dat2.
+SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
+$(O)/tests/dat2-shim.so: $(O)/obj/tests/dat2/shim/shim.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^ -ldl
+
 HOT_TABLES := $(if $(PROVIDER),$(O)/tests/hot-tables)
 $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON)) $(LIBDAT)
 	$(call say,LD,$@)
@@ -288,7 +295,7 @@ CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE),\
-	all $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
+	all $(if $(SAN),,$(SHIM20)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 
@@ -297,6 +304,12 @@ check: $(CHECK_NEEDS)
 check-stock: all
 	@scripts/deps.sh --stock
 	@$(TEST_ENV) scripts/check-stock $(O)
+
+# Debian's own programs of uDAPL 2.0, unmodified; and what is wrong on purpose is found wrong.
+.PHONY: check-dat2
+check-dat2: libs $(SHIM20)
+	@$(if $(SHIM20),scripts/check-dat2 $(O) && scripts/check-dat2 $(O) faults,\
+		echo 'check-dat2: no provider for uDAPL 2.0 without libdapl-dev')
 
 .PHONY: check-asan check-tsan check-races check-all
 check-asan:
@@ -311,6 +324,7 @@ check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 check-all:
 	@scripts/deps.sh --all
 	+@DAPL_ALL=1 DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
+	+@$(MAKE) WERROR=1 check-dat2
 	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
 	+@$(MAKE) check-stock
 	+@$(MAKE) check-asan
@@ -362,6 +376,7 @@ clean:
 #: make              build everything into build/ (BUILD= for elsewhere, CC=clang, V=1, WERROR=1)
 #: make run          two processes move verified data through the software ConnectX, and a table
 #: make check        all tests (T=suite/test for one)
+#: make check-dat2   Debian's dtest, dtestcm, dtestsrq, dtestx and dapltest on the 2.0 provider
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Preloaded between a consumer of uDAPL 2.0 and libdat2: counts what it posts and what completes,
+ * and sums up the bytes of all messages, sent and received, so that scripts/check-dat2 can hold one
+ * side against the other. Writes the counts to the file DAT2_COUNTS at the end.
+ *
+ * DAT2_FAULT=corrupt flips one byte of a message that is sent, DAT2_FAULT=drop swallows a
+ * completion: what a judge must notice.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat2/udat.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_RECVS 65536
+#define MAX_SIZES 64
+#define FAULT_AT 2		/* the event that is swallowed; of messages the first is hit */
+
+enum kind { SEND, WRITE, READ, RECV, KINDS };
+
+struct recv {
+	DAT_HANDLE ep;			/* NULL: of an SRQ */
+	DAT_UINT64 cookie;
+	DAT_LMR_TRIPLET iov[4];
+	int n;
+	bool used;
+};
+
+static const char *const names[KINDS] = { "send", "write", "read", "recv" };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct recv *recvs;
+static unsigned int nrecvs;		/* places that were ever used */
+static struct { DAT_UINT64 size; unsigned long count; } sizes[KINDS][MAX_SIZES];
+static unsigned long sums[KINDS], events, failures, established;
+static unsigned long messages;
+static bool corrupt, drop, done;
+
+static void *next(const char *name)
+{
+	void *fn = dlsym(RTLD_NEXT, name);
+
+	if (!fn)
+		abort();
+	return fn;
+}
+
+#define NEXT(name) ((__typeof__(&name))next(#name))
+
+static void count(enum kind kind, DAT_UINT64 size)
+{
+	for (int i = 0; i < MAX_SIZES; i++) {
+		if (sizes[kind][i].count && sizes[kind][i].size != size)
+			continue;
+		sizes[kind][i].size = size;
+		sizes[kind][i].count++;
+		return;
+	}
+}
+
+/* FNV-1a, chained over the segments of one message; messages are added up in any order. */
+static DAT_UINT64 hash(DAT_UINT64 h, const unsigned char *p, DAT_UINT64 len)
+{
+	for (DAT_UINT64 i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h;
+}
+
+static DAT_UINT64 hash_iov(const DAT_LMR_TRIPLET *iov, int n, DAT_UINT64 len)
+{
+	DAT_UINT64 h = 0xcbf29ce484222325u;
+
+	for (int i = 0; i < n && len; i++) {
+		DAT_UINT64 part = iov[i].segment_length < len ? iov[i].segment_length : len;
+
+		h = hash(h, (const unsigned char *)(unsigned long)iov[i].virtual_address, part);
+		len -= part;
+	}
+	return h;
+}
+
+static DAT_UINT64 total(const DAT_LMR_TRIPLET *iov, int n)
+{
+	DAT_UINT64 sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += iov[i].segment_length;
+	return sum;
+}
+
+static void flip(const DAT_LMR_TRIPLET *iov, int n)
+{
+	if (corrupt && !done && n && iov[0].segment_length && ++messages == 1) {
+		unsigned char *p = (unsigned char *)(unsigned long)iov[0].virtual_address;
+
+		p[iov[0].segment_length / 2] ^= 1;
+		done = true;
+	}
+}
+
+EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RETURN ret;
+
+	pthread_mutex_lock(&lock);
+	count(SEND, total(iov, n));
+	sums[SEND] += hash_iov(iov, n, ~0ull);
+	flip(iov, n);
+	pthread_mutex_unlock(&lock);
+	ret = NEXT(dat_ep_post_send)(ep, n, iov, cookie, flags);
+	return ret;
+}
+
+EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+					 DAT_COMPLETION_FLAGS flags)
+{
+	pthread_mutex_lock(&lock);
+	count(WRITE, total(iov, n));
+	pthread_mutex_unlock(&lock);
+	return NEXT(dat_ep_post_rdma_write)(ep, n, iov, cookie, to, flags);
+}
+
+EXPORT DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+					DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+					DAT_COMPLETION_FLAGS flags)
+{
+	pthread_mutex_lock(&lock);
+	count(READ, total(iov, n));
+	pthread_mutex_unlock(&lock);
+	return NEXT(dat_ep_post_rdma_read)(ep, n, iov, cookie, from, flags);
+}
+
+static void remember(DAT_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < nrecvs && recvs[i].used)
+		i++;
+	if (i == MAX_RECVS || n > 4)
+		abort();
+	recvs[i] = (struct recv){ .ep = ep, .cookie = cookie.as_64, .n = n, .used = true };
+	memcpy(recvs[i].iov, iov, (size_t)n * sizeof(*iov));
+	if (i == nrecvs)
+		nrecvs++;
+	pthread_mutex_unlock(&lock);
+}
+
+EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	remember(ep, n, iov, cookie);
+	return NEXT(dat_ep_post_recv)(ep, n, iov, cookie, flags);
+}
+
+EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie)
+{
+	remember(NULL, n, iov, cookie);
+	return NEXT(dat_srq_post_recv)(srq, n, iov, cookie);
+}
+
+static void received(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	for (unsigned int i = 0; i < nrecvs; i++) {
+		struct recv *r = &recvs[i];
+
+		if (!r->used || (r->ep && r->ep != dto->ep_handle) ||
+		    r->cookie != dto->user_cookie.as_64)
+			continue;
+		r->used = false;
+		count(RECV, dto->transfered_length);
+		sums[RECV] += hash_iov(r->iov, r->n, dto->transfered_length);
+		return;
+	}
+	failures++;		/* a receive that nobody has posted */
+}
+
+/* True: the consumer is to see it. */
+static bool see(const DAT_EVENT *ev)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &ev->event_data.dto_completion_event_data;
+	bool dto_event = ev->event_number == DAT_DTO_COMPLETION_EVENT, visible;
+
+	pthread_mutex_lock(&lock);
+	events++;
+	established += ev->event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+	visible = !drop || done || events != FAULT_AT;
+	done |= !visible;
+	if (dto_event && dto->status == DAT_DTO_SUCCESS && dto->operation == DAT_DTO_RECEIVE)
+		received(dto);
+	pthread_mutex_unlock(&lock);
+	return visible;
+}
+
+EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret;
+
+	do {
+		ret = NEXT(dat_evd_dequeue)(evd, event);
+	} while (ret == DAT_SUCCESS && !see(event));
+	return ret;
+}
+
+EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			       DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	DAT_RETURN ret;
+
+	do {
+		ret = NEXT(dat_evd_wait)(evd, timeout, threshold, event, nmore);
+	} while (ret == DAT_SUCCESS && !see(event));
+	return ret;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *fault = getenv("DAT2_FAULT");
+
+	recvs = calloc(MAX_RECVS, sizeof(*recvs));
+	corrupt = fault && !strcmp(fault, "corrupt");
+	drop = fault && !strcmp(fault, "drop");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	const char *path = getenv("DAT2_COUNTS");
+	FILE *f = path ? fopen(path, "w") : NULL;
+
+	if (!f)
+		return;
+	for (int k = 0; k < KINDS; k++) {
+		for (int i = 0; i < MAX_SIZES && sizes[k][i].count; i++)
+			fprintf(f, "%s %llu %lu\n", names[k], (unsigned long long)sizes[k][i].size,
+				sizes[k][i].count);
+	}
+	fprintf(f, "sum-send 0 %lu\nsum-recv 0 %lu\n", sums[SEND], sums[RECV]);
+	fprintf(f, "unknown 0 %lu\nestablished 0 %lu\n", failures, established);
+	fclose(f);
+}
