@@ -77,23 +77,39 @@ void uv_events_close(struct m5_ctl_uverbs *u)
 	mlx5dv_devx_destroy_event_channel(u->events);
 }
 
+/*
+ * Firmware says which events a user context may have. Errors that it keeps to itself are noticed
+ * later, by completions and by the connection manager: no reason to do without the object.
+ */
+static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t type)
+{
+	uint16_t list[] = { type };
+	int ret = abs(mlx5dv_devx_subscribe_devx_event(u->events, obj, sizeof(list), list, 0));
+
+	if (ret != EINVAL && ret != EOPNOTSUPP)
+		return uv_error(ret);
+	dap_log(DAP_LOG_EP, "%s keeps events of type 0x%x to itself", u->ctx->device->name, type);
+	return 0;
+}
+
 int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode)
 {
-	static uint16_t of_qp[] = { M5_EV_WQ_CATASTROPHIC, M5_EV_WQ_INVALID_REQUEST,
-				    M5_EV_WQ_ACCESS_ERROR };
-	static uint16_t of_cq[] = { M5_EV_CQ_ERROR };
-	static uint16_t of_rmp[] = { M5_EV_SRQ_CATASTROPHIC, M5_EV_SRQ_LIMIT };
-	const size_t bytes = opcode == M5_CMD_CREATE_QP	   ? sizeof(of_qp)
-			     : opcode == M5_CMD_CREATE_RMP ? sizeof(of_rmp)
-							   : sizeof(of_cq);
-	uint16_t *list = opcode == M5_CMD_CREATE_QP    ? of_qp
-			 : opcode == M5_CMD_CREATE_CQ  ? of_cq
-			 : opcode == M5_CMD_CREATE_RMP ? of_rmp
-						       : NULL;
+	static const struct {
+		uint16_t create, type;
+	} events[] = {
+		{ M5_CMD_CREATE_QP, M5_EV_WQ_CATASTROPHIC },
+		{ M5_CMD_CREATE_QP, M5_EV_WQ_INVALID_REQUEST },
+		{ M5_CMD_CREATE_QP, M5_EV_WQ_ACCESS_ERROR },
+		{ M5_CMD_CREATE_CQ, M5_EV_CQ_ERROR },
+		{ M5_CMD_CREATE_RMP, M5_EV_SRQ_LIMIT },
+		{ M5_CMD_CREATE_RMP, M5_EV_SRQ_CATASTROPHIC },
+	};
+	int err = 0;
 
-	if (!list)
-		return 0;
-	return uv_error(mlx5dv_devx_subscribe_devx_event(u->events, obj, (uint16_t)bytes, list, 0));
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++)
+		if (events[i].create == opcode)
+			err = subscribe(u, obj, events[i].type);
+	return err;
 }
 
 /* Spread over the vectors, so that not all interrupts of a machine go to one of its CPUs. */

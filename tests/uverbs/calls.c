@@ -366,6 +366,8 @@ int mlx5dv_devx_subscribe_devx_event(struct mlx5dv_devx_event_channel *channel,
 {
 	int err = fails(__func__);
 
+	if (!err && calls_port.no_errors && list[0])
+		err = EINVAL;
 	return err ? err : REAL(mlx5dv_devx_subscribe_devx_event)(channel, obj, size, list, cookie);
 }
 

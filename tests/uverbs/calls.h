@@ -27,6 +27,7 @@ struct calls_port {
 	uint16_t lid;
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
 	uint8_t reorders;		/* it says that RC data may be placed out of order */
+	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;

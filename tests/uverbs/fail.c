@@ -33,6 +33,17 @@ static void each_call(int err)
 	cr_assert_eq(calls_held(), before);
 }
 
+/* Firmware may keep the errors of objects to itself: what must work does. */
+Test(fail, subscription__refused_by_firmware)
+{
+	struct life l;
+
+	rig_conf("");
+	calls_port.no_errors = 1;
+	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert_eq(calls_held(), 0);
+}
+
 Test(fail, each_call__ENOMEM)
 {
 	each_call(ENOMEM);
