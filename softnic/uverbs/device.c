@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "softnic/uverbs/front.h"
@@ -246,10 +248,38 @@ static bool pump_all(void)
 	return any;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /*
  * A program that polls keeps its core, perhaps the very one that its peer or its peer's device
- * needs in order to go on. On hardware the NIC would work meanwhile; here it gets its turn.
+ * needs in order to go on. On hardware the NIC would work meanwhile; here it gets its turn. Where
+ * all cores are taken a yield lasts for the slices of others, milliseconds, and a sleeper is back at
+ * once: then it sleeps for a while instead.
  */
+static void give_way(void)
+{
+	enum { CROWDED_NS = 100000, CROWDED_TIMES = 256, NAP_NS = 10000 };
+	static _Thread_local unsigned int crowded;
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t before;
+
+	if (crowded) {
+		crowded--;
+		syscall(SYS_nanosleep, &nap, NULL);	/* the C library's could end a cancelled thread */
+		return;
+	}
+	before = now_ns();
+	sched_yield();
+	if (now_ns() - before > CROWDED_NS)
+		crowded = CROWDED_TIMES;
+}
+
 void uv_pump(void)
 {
 	enum { PATIENCE = 256, SHARE = 16 };
@@ -261,7 +291,7 @@ void uv_pump(void)
 	inside = true;
 	idle = pump_all() ? 0 : idle + 1;
 	if (idle > PATIENCE && idle % SHARE == 0)
-		sched_yield();
+		give_way();
 	inside = false;
 }
 
