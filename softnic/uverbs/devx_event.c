@@ -177,10 +177,7 @@ static bool pending(const struct uv_sub *sub)
 
 static void deliver(struct uv_sub *sub, const uint8_t *eqe)
 {
-	struct {
-		struct mlx5_ib_uapi_devx_async_event_hdr hdr;
-		uint8_t eqe[EQE_SIZE];
-	} record = { .hdr.cookie = sub->cookie };
+	uint8_t record[COOKIE + EQE_SIZE];
 
 	if (sub->eventfd >= 0) {
 		eventfd_write(sub->eventfd, 1);
@@ -188,8 +185,9 @@ static void deliver(struct uv_sub *sub, const uint8_t *eqe)
 	}
 	if (sub->chan->omit_data && pending(sub))
 		return;
-	memcpy(record.eqe, eqe, EQE_SIZE);
-	if (uv_chan_send_bytes(sub->chan, &record, sub->chan->omit_data ? COOKIE : sizeof(record)))
+	memcpy(record, &sub->cookie, COOKIE);
+	memcpy(record + COOKIE, eqe, EQE_SIZE);
+	if (uv_chan_send_bytes(sub->chan, record, sub->chan->omit_data ? COOKIE : sizeof(record)))
 		sub->record = sub->chan->written;
 }
 

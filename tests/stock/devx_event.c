@@ -95,9 +95,9 @@ Test(stock, devx_event__unread_counts_once)
 
 Test(stock, devx_event__with_its_data)
 {
-	struct {
+	union {
 		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t eqe[256];
+		uint8_t bytes[8 + 256];
 	} event;
 	struct dx d;
 	channel *ch;
@@ -109,8 +109,8 @@ Test(stock, devx_event__with_its_data)
 	cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
 	cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), 8 + 64);
 	cr_expect_eq(event.hdr.cookie, 7);
-	cr_expect_eq(event.eqe[1], COMPLETION);
-	cr_expect_eq(dx_get(event.eqe, 56, 8, 24), d.cqn);
+	cr_expect_eq(event.bytes[8 + 1], COMPLETION);
+	cr_expect_eq(dx_get(event.bytes + 8, 56, 8, 24), d.cqn);
 	mlx5dv_devx_destroy_event_channel(ch);
 	end(&d);
 }
@@ -183,9 +183,9 @@ Test(stock, devx_event__subscriptions_that_cannot_be)
 
 Test(stock, devx_query_async__answers_in_order)
 {
-	struct {
+	union {
 		struct mlx5dv_devx_async_cmd_hdr hdr;
-		uint8_t out[DX_LONG];
+		uint8_t bytes[8 + DX_LONG];
 	} answer;
 	struct mlx5dv_devx_cmd_comp *comp;
 	uint8_t in[DX_SHORT] = { 0 };
@@ -199,7 +199,7 @@ Test(stock, devx_query_async__answers_in_order)
 	for (uint64_t i = 0; i < 3; i++) {
 		cr_assert_eq(mlx5dv_devx_get_async_cmd_comp(comp, &answer.hdr, sizeof(answer)), 0);
 		cr_assert_eq(answer.hdr.wr_id, i);
-		cr_assert_eq(dx_get(answer.out + 0x18, 0x10, 8, 24), 0x123);
+		cr_assert_eq(dx_get(answer.bytes + 8 + 0x18, 0x10, 8, 24), 0x123);
 	}
 	dx_head(in, DX_2ERR_QP, d.qpn);
 	cr_expect_eq(mlx5dv_devx_obj_query_async(d.qp, in, sizeof(in), DX_SHORT, 0, comp), EINVAL);

@@ -39,9 +39,9 @@ Test(stock, port__goes_down_and_up)
 {
 	struct ibv_context *ctx = dx_open();
 	struct mlx5dv_devx_event_channel *ch = mlx5dv_devx_create_event_channel(ctx, 0);
-	struct {
+	union {
 		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t eqe[64];
+		uint8_t bytes[8 + 64];
 	} event;
 	uint16_t change = PORT_CHANGE;
 
@@ -59,8 +59,8 @@ Test(stock, port__goes_down_and_up)
 		cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
 		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), (ssize_t)sizeof(event));
 		cr_expect_eq(event.hdr.cookie, 5);
-		cr_expect_eq(event.eqe[1], PORT_CHANGE);
-		cr_expect_eq(event.eqe[3], i % 2 ? 4 : 1, "active after down");
+		cr_expect_eq(event.bytes[8 + 1], PORT_CHANGE);
+		cr_expect_eq(event.bytes[8 + 3], i % 2 ? 4 : 1, "active after down");
 	}
 	mlx5dv_devx_destroy_event_channel(ch);
 	st_close(ctx);
