@@ -267,7 +267,7 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 		arm(nic, cq, hi);
 }
 
-/* An arm word in the record whose doorbell another CQ of the page has overwritten, or is yet to come. */
+/* An arm word in the record whose doorbell has been overwritten by another's, or is yet to come. */
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;

@@ -81,7 +81,8 @@ static uint8_t check_wqe(struct umr *u)
 
 /*
  * The manual does not say what a UMR does that names another variant than the key has: no driver
- * may count on it. One exception: libmlx5's invalidate leaves variant 0, its next bind names the old.
+ * may count on it. One exception: libmlx5's invalidate leaves variant 0, and its next bind names
+ * the old.
  */
 static void check_variant(const struct umr *u, const struct sn_mkey *m)
 {

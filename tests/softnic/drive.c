@@ -149,7 +149,7 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 	close_all();
 }
 
-/* A record without its doorbell, which the host has yet to store: that comes later, and says nothing new. */
+/* A record whose doorbell the host has yet to store: it comes later, and says nothing new. */
 Test(drive, scan__takes_an_arm_once)
 {
 	struct drv_cq other;
