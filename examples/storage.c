@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * storage: a server gives blocks to up to 1,000 clients, played by two other processes. Requests, the
- * numbers of blocks, arrive in one shared receive queue: it holds as many as come at a time.
- */
+/* storage: a server gives blocks to 1,000 clients, played by eight other processes. Requests, the
+ * numbers of blocks, arrive in one shared receive queue: it holds as many as come at a time. */
 #include <err.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <dat/udat.h>
 
-enum { BLOCK = 512, MAX = 1000, RECVS = 128, PROCESSES = 2, CLIENTS = 25, CONNECT_US = 10000000 };
+enum { BLOCK = 512, MAX = 1000, RECVS = 128, PROCESSES = 8, CLIENTS = 125, CONNECT_US = 20000000 };
 
 static struct {			/* of the server; or of all clients of a process */
 	uint32_t request[MAX];	/* in network order */
@@ -35,14 +34,13 @@ static void set_up(void)
 	DAT_REGION_DESCRIPTION where = { .for_va = &mem };
 	DAT_RMR_CONTEXT no;
 	DAT_LMR_HANDLE lmr;
-	DAT_UINT64 address, size;
 
 	must(dat_ia_open("soft-mlx5-0", 8, &async_evd, &ia), "dat_ia_open");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
 	must(dat_evd_create(ia, 4096, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evd), "evd_create");
 	must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, sizeof(mem), pz,
 			    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
-			    &lmr_context, &no, &size, &address), "dat_lmr_create");
+			    &lmr_context, &no, NULL, NULL), "dat_lmr_create");
 }
 
 static DAT_LMR_TRIPLET segment(void *at, size_t length)
@@ -139,8 +137,10 @@ static int clients(DAT_CONN_QUAL qual, int first)
 int main(void)
 {
 	DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();
+	struct rlimit files = { 2 * MAX, 2 * MAX };	/* each connection takes one */
 	int status, i;
 
+	setrlimit(RLIMIT_NOFILE, &files);
 	for (i = 0; i <= PROCESSES; i++)
 		if (fork() == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
 			return i ? clients(qual, (i - 1) * CLIENTS) : server(qual);
