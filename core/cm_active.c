@@ -98,10 +98,8 @@ void cm_active_timeout(struct dap_cm_conn *c)
 static bool is_own_end(int fd)
 {
 	struct sockaddr_in a = { 0 }, b = { 0 };
-	socklen_t la = sizeof(a), lb = sizeof(b);
 
-	return !getsockname(fd, (struct sockaddr *)&a, &la) &&
-	       !getpeername(fd, (struct sockaddr *)&b, &lb) && a.sin_port == b.sin_port &&
+	return cm_sock_ends(fd, &a, &b) && a.sin_port == b.sin_port &&
 	       a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
@@ -118,6 +116,7 @@ void cm_active_connected(struct dap_cm_conn *c)
 		cm_active_retry(c, err);
 		return;
 	}
+	cm_sock_connected(c->fd);
 	/* The REQ was written there once and for all attempts. */
 	c->out_off = 0;
 	c->out_len = CM_WIRE_SIZE;

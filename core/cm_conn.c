@@ -28,6 +28,29 @@ void cm_sock_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
 }
 
+bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
+{
+	socklen_t lo = sizeof(*own), lp = sizeof(*peer);
+
+	return !getsockname(fd, (struct sockaddr *)own, &lo) &&
+	       !getpeername(fd, (struct sockaddr *)peer, &lp);
+}
+
+/*
+ * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
+ * connections fall due in one tick, overflow its backlog, and all of them count as dead.
+ */
+void cm_sock_connected(int fd)
+{
+	struct sockaddr_in own, peer;
+	const int off = 0;
+
+	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));
+}
+
 void cm_conn_log(const struct dap_cm_conn *c, const char *what)
 {
 	char ip[INET_ADDRSTRLEN] = "?";

@@ -215,6 +215,10 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
 void cm_sock_options(int fd);
+/* The addresses of both ends; false while it is not connected. */
+bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
+/* Once it is connected. */
+void cm_sock_connected(int fd);
 /* A line of the log about the peer. */
 void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 

@@ -78,6 +78,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
 	c->port = port;
 	half_open_add(c);
 	cm_sock_options(fd);
+	cm_sock_connected(fd);
 	if (cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
 		cm_conn_drop(c, true);
 		return;

@@ -385,6 +385,36 @@ PASSIVE(flood__in_total)
 		close(fds[i]);
 }
 
+static bool probed(const struct dap_cm_conn *c)
+{
+	socklen_t len = sizeof(int);
+	int on = -1;
+
+	cr_assert_eq(getsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, &len), 0);
+	return on;
+}
+
+/* Thousands within one host drown each other's probes. */
+PASSIVE(keepalive__is_for_other_hosts)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct dap_cm_conn *c;
+	struct cm_msg m;
+
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_not(probed(c));
+	cr_assert_not(probed(b.passive));
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	raw_say(fd, CM_REQ, ID, QUAL);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert(probed(b.passive), "another address, another host");
+	close(fd);
+}
+
 /* With no descriptor for it the connection waits in the backlog, and nobody spins meanwhile. */
 PASSIVE(accept__no_descriptor_left)
 {
