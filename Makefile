@@ -69,7 +69,8 @@ RUN_SRC := $(call with_verbs,$(call src,softnic/run))
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
 PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
-NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs)
+NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs) \
+	$(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)
@@ -243,7 +244,7 @@ $(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$(filter %.o,$$^) $(if $(wildcard tests/$(1)/public),,$(group)) \
-		$(ldat) $$(EXT_LIBS) $$(CRITERION_LIBS) $$(LIBS_$(1)) -lm
+		$(if $(wildcard tests/$(1)/libdat2),-ldat2,$(ldat)) $$(EXT_LIBS) $$(CRITERION_LIBS) $$(LIBS_$(1)) -lm
 endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 

@@ -91,6 +91,19 @@ static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t str
 	return 0;
 }
 
+/*
+ * Consumers of 2.0 have one connect EVD for several openings of an adapter (dapltest -T L): its
+ * events are made by software, so that any of them may feed it.
+ */
+static int read_connect_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, struct dap_evd **evd)
+{
+	struct dap_evd *other = DAP_API == DAP_API_20 ? dap_obj_get(handle, DAP_EVD, NULL) : NULL;
+
+	if (other && !strcmp(other->obj.ia->name, ia->name))
+		ia = other->obj.ia;
+	return read_evd(ia, handle, DAP_EVD_CONNECTION, DAP_SUB_HANDLE_EVD_CONN, evd);
+}
+
 static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			struct dap_ep_args *args)
@@ -105,8 +118,7 @@ static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 		err = read_evd(ia, request_evd, DAP_EVD_DTO | DAP_EVD_RMR_BIND,
 			       DAP_SUB_HANDLE_EVD_REQUEST, &args->request_evd);
 	if (!err)
-		err = read_evd(ia, connect_evd, DAP_EVD_CONNECTION, DAP_SUB_HANDLE_EVD_CONN,
-			       &args->connect_evd);
+		err = read_connect_evd(ia, connect_evd, &args->connect_evd);
 	return err;
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two IAs of one process through Debian's libdat2, and the provider tables behind their handles. */
+#ifndef TESTS_DAT2_H
+#define TESTS_DAT2_H
+
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+
+#include <dat2/udat.h>
+#include <dat2/udat_redirection.h>
+#include <dat2/dat_ib_extensions.h>
+
+#define SOON 20000000			/* us: against hangs */
+#define MEM 8192
+
+struct side {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	char *mem;
+};
+
+extern struct side a, b;		/* open in each test */
+
+void sides_open(void);
+void sides_close(void);
+/* a.ep and b.ep, by way of the qualifier. */
+void sides_connect(void);
+DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);
+DAT_RMR_TRIPLET side_remote(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);
+DAT_IA_ADDRESS_PTR side_address(in_port_t port);
+
+#define assert_ret(ret, type)                                                                      \
+	do {                                                                                       \
+		DAT_RETURN got_ = (ret);                                                           \
+		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
+	} while (0)
+#define assert_ok(ret) assert_ret(ret, DAT_SUCCESS)
+
+#define PROVIDER(handle) DAT_HANDLE_TO_PROVIDER(handle)
+
+#endif

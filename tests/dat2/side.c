@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/dat2/dat2.h"
+
+#define QUAL (30000 + (DAT_CONN_QUAL)getpid() % 20000)
+
+struct side a, b;
+
+/* libdat2 has read its file before main: the process begins anew with the one of 2.0. */
+__attribute__((constructor)) static void choose_file(int argc, char **argv)
+{
+	const char *dir = getenv("DAPL_BUILD_DIR"), *now = getenv("DAT_OVERRIDE");
+	char file[512];
+
+	(void)argc;
+	snprintf(file, sizeof(file), "%s/etc/dat2.conf", dir ? dir : "build");
+	if (now && !strcmp(now, file))
+		return;
+	setenv("DAT_OVERRIDE", file, 1);
+	execv("/proc/self/exe", argv);
+}
+
+static void side_open(struct side *s)
+{
+	DAT_REGION_DESCRIPTION region;
+	DAT_VLEN size;
+	DAT_VADDR at;
+
+	*s = (struct side){ .async = DAT_HANDLE_NULL };
+	assert_ok(dat_ia_open((DAT_NAME_PTR)(unsigned long)"soft-mlx5-0", 8, &s->async, &s->ia));
+	assert_ok(dat_pz_create(s->ia, &s->pz));
+	assert_ok(dat_evd_create(s->ia, 32, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &s->dto));
+	assert_ok(dat_evd_create(s->ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &s->conn));
+	assert_ok(dat_evd_create(s->ia, 8, NULL, DAT_EVD_CR_FLAG, &s->cr));
+	assert_ok(dat_ep_create(s->ia, s->pz, s->dto, s->dto, s->conn, NULL, &s->ep));
+	s->mem = calloc(1, MEM);
+	region.for_va = s->mem;
+	assert_ok(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, s->pz,
+				 DAT_MEM_PRIV_ALL_FLAG |
+				 (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC,
+				 DAT_VA_TYPE_VA, &s->lmr, &s->lmr_context, &s->rmr_context, &size, &at));
+}
+
+void sides_open(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+void sides_close(void)
+{
+	dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG);
+	dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+	free(a.mem);
+	free(b.mem);
+}
+
+DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	assert_ok(dat_evd_wait(evd, SOON, 1, &ev, &more));
+	cr_assert_eq(ev.event_number, number, "event 0x%x", ev.event_number);
+	return ev;
+}
+
+DAT_IA_ADDRESS_PTR side_address(in_port_t port)
+{
+	static struct sockaddr_in address;
+
+	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	return (DAT_IA_ADDRESS_PTR)&address;
+}
+
+void sides_connect(void)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+
+	assert_ok(dat_psp_create(b.ia, QUAL, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(dat_ep_connect(a.ep, side_address(0), QUAL, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
+	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL));
+	side_wait(b.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	side_wait(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length)
+{
+	return (DAT_LMR_TRIPLET){ (DAT_VADDR)(unsigned long)s->mem + offset, length, s->lmr_context };
+}
+
+DAT_RMR_TRIPLET side_remote(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length)
+{
+	return (DAT_RMR_TRIPLET){ (DAT_VADDR)(unsigned long)s->mem + offset, length, s->rmr_context };
+}

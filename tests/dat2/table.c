@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What 2.0 has beyond 1.2, most of it through the provider table: libdat2 exports no call for it. */
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/dat2/dat2.h"
+
+TestSuite(dat2, .init = sides_open, .fini = sides_close, .timeout = 60);
+
+Test(dat2, table__has_no_hole)
+{
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+
+	cr_assert_eq(sizeof(*p), 648);
+	for (size_t at = 16; at < sizeof(*p); at += 8) {
+		void *slot;
+
+		memcpy(&slot, (const char *)p + at, sizeof(slot));
+		cr_assert_not_null(slot, "slot at %zu", at);
+	}
+	cr_assert_str_eq(p->device_name, "soft-mlx5-0");
+}
+
+Test(dat2, ia__is_the_registrys_number_in_all_queries)
+{
+	DAT_EVD_PARAM evd;
+	DAT_EP_PARAM ep;
+	DAT_LMR_PARAM lmr;
+	DAT_PZ_PARAM pz;
+
+	assert_ok(dat_evd_query(a.dto, DAT_EVD_FIELD_ALL, &evd));
+	assert_ok(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &ep));
+	assert_ok(dat_lmr_query(a.lmr, DAT_LMR_FIELD_ALL, &lmr));
+	assert_ok(dat_pz_query(a.pz, DAT_PZ_FIELD_ALL, &pz));
+	cr_assert_eq(evd.ia_handle, a.ia);
+	cr_assert_eq(ep.ia_handle, a.ia);
+	cr_assert_eq(lmr.ia_handle, a.ia);
+	cr_assert_eq(pz.ia_handle, a.ia);
+	cr_assert_eq(ep.comm.domain, AF_INET);
+	cr_assert_eq(ep.ep_attr.max_rdma_size, 1u << 30);
+}
+
+Test(dat2, attributes__say_what_there_is)
+{
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR ia;
+
+	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
+	cr_assert_eq(provider.dapl_version_major, 2);
+	cr_assert_eq(provider.dapl_version_minor, 0);
+	cr_assert_eq(provider.is_thread_safe, DAT_FALSE);
+	cr_assert_eq(provider.rmr_scope_supported, DAT_RMR_SCOPE_PZ);
+	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
+	cr_assert_eq(ia.zb_supported, DAT_FALSE);
+	cr_assert_eq(ia.extension_supported, DAT_EXTENSION_IB);
+	cr_assert_eq(ia.extension_version, DAT_IB_EXTENSION_VERSION);
+}
+
+Test(dat2, threadsafe__has_a_line_of_its_own)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR attr;
+	DAT_IA_HANDLE ia;
+
+	assert_ok(dat_ia_openv((DAT_NAME_PTR)(unsigned long)"soft-mlx5-0", 8, &async, &ia, 2, 0,
+			       DAT_TRUE));
+	assert_ok(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	cr_assert_eq(attr.is_thread_safe, DAT_TRUE);
+	assert_ok(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+Test(dat2, ia_close__with_objects_alive)
+{
+	assert_ret(dat_ia_close(a.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+}
+
+Test(dat2, not_supported__is_said)
+{
+	DAT_RMR_TRIPLET remote = side_remote(&b, 0, 8);
+	DAT_LMR_TRIPLET iov = side_segment(&a, 0, 8);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+	DAT_RMR_HANDLE rmr;
+
+	assert_ret(p->rmr_create_for_ep_func(a.pz, &rmr), DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(p->rmr_create_for_ep_func(a.ep, &rmr), DAT_INVALID_HANDLE);
+	assert_ret(p->ep_post_rdma_read_to_rmr_func(a.ep, &remote, cookie, &remote, 0),
+		   DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 1, &iov, cookie, 0, DAT_TRUE, 7),
+		   DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(dat_ib_query_counters(a.ep, 0, &cookie, 0), DAT_NOT_IMPLEMENTED);
+}
+
+Test(dat2, send_with_invalidate__without_is_a_send)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	DAT_EVENT ev;
+
+	sides_connect();
+	strcpy(a.mem, "word");
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(PROVIDER(a.ep)->ep_post_send_with_invalidate_func(a.ep, 1, &from, cookie, 0,
+								     DAT_FALSE, 0));
+	ev = side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.operation, DAT_DTO_RECEIVE);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, 5);
+	ev = side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.operation, DAT_DTO_SEND);
+	cr_assert_str_eq(b.mem, "word");
+}
+
+Test(dat2, ha_related__each_stands_alone)
+{
+	DAT_NAME_PTR name = (DAT_NAME_PTR)(unsigned long)"soft-mlx5-0";
+	DAT_BOOLEAN answer = DAT_TRUE;
+	DAT_IA_HANDLE raw;
+
+	/* The table takes an IA as the provider knows it. */
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+
+	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	assert_ok(PROVIDER(a.ep)->ia_ha_related_func(raw, name, &answer));
+	cr_assert_eq(answer, DAT_FALSE);
+}
+
+Test(dat2, cr_reject__carries_private_data)
+{
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+	char word[] = "no";
+
+	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(dat_ep_connect(a.ep, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
+	assert_ret(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 300, word),
+		   DAT_INVALID_PARAMETER);
+	assert_ok(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, sizeof(word), word));
+	ev = side_wait(a.conn, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	cr_assert_eq(ev.event_data.connect_event_data.private_data_size, (DAT_COUNT)sizeof(word));
+	cr_assert_str_eq(ev.event_data.connect_event_data.private_data, "no");
+}
+
+Test(dat2, csp__is_reached_by_its_port)
+{
+	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 }, odd = { AF_INET6, SOCK_DGRAM, 0 };
+	const in_port_t port = (in_port_t)(20000 + getpid() % 20000);
+	const DAT_PROVIDER *p = PROVIDER(b.ep);
+	DAT_CSP_HANDLE csp, other;
+	DAT_HANDLE_TYPE type;
+	DAT_CSP_PARAM param;
+	DAT_IA_HANDLE raw;
+	DAT_EVENT ev;
+
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+
+	assert_ok(dats_get_ia_handle(b.ia, &raw));
+	assert_ret(p->csp_create_func(raw, &odd, side_address(port), b.cr, &csp),
+		   DAT_COMM_NOT_SUPPORTED);
+	assert_ok(p->csp_create_func(raw, &comm, side_address(port), b.cr, &csp));
+	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.cr, &other),
+		   DAT_PORT_IN_USE);
+	assert_ok(p->csp_query_func(csp, DAT_CSP_FIELD_ALL, &param));
+	cr_assert_eq(param.ia_handle, b.ia);
+	cr_assert_eq(ntohs(((struct sockaddr_in *)param.address_ptr)->sin_port), port);
+	assert_ok(dat_get_handle_type(csp, &type));
+	cr_assert_eq(type, DAT_HANDLE_TYPE_CSP);
+	assert_ret(dat_psp_free(csp), DAT_INVALID_HANDLE);
+	assert_ok(p->ep_common_connect_func(a.ep, side_address(port), SOON, 0, NULL));
+	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
+	cr_assert_eq(ev.event_data.cr_arrival_event_data.sp_handle.csp_handle, csp);
+	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL));
+	side_wait(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ok(p->csp_free_func(csp));
+	assert_ret(p->csp_free_func(csp), DAT_INVALID_HANDLE);
+}
+
+Test(dat2, cno_fd__is_readable_when_an_event_comes)
+{
+	struct pollfd fd = { .events = POLLIN };
+	DAT_EVD_HANDLE evd, told = NULL;
+	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT }, ev;
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM param;
+	DAT_IA_HANDLE raw;
+
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+
+	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	assert_ok(PROVIDER(a.ep)->cno_fd_create_func(raw, &fd.fd, &cno));
+	assert_ok(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	cr_assert_eq(param.proxy_type, DAT_PROXY_TYPE_FD);
+	cr_assert_eq(param.proxy.fd, fd.fd);
+	assert_ok(dat_evd_create(a.ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	assert_ret(PROVIDER(cno)->cno_trigger_func(cno, &told), DAT_QUEUE_EMPTY);
+	assert_ok(dat_evd_post_se(evd, &se));
+	cr_assert_eq(poll(&fd, 1, SOON / 1000), 1);
+	assert_ok(PROVIDER(cno)->cno_trigger_func(cno, &told));
+	cr_assert_eq(told, evd);
+	assert_ok(dat_evd_dequeue(evd, &ev));
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	assert_ok(dat_evd_free(evd));
+	assert_ok(dat_cno_free(cno));
+	cr_assert_eq(poll(&fd, 1, 0), 1);
+	cr_assert(fd.revents & POLLNVAL);
+}
+
+Test(dat2, rmr_bind__names_its_lmr)
+{
+	DAT_LMR_TRIPLET part = side_segment(&b, 0, 64), from = side_segment(&a, 0, 8);
+	DAT_RMR_COOKIE cookie = { .as_64 = 3 };
+	DAT_RMR_TRIPLET to;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_PARAM param;
+	DAT_RMR_CONTEXT context;
+
+	sides_connect();
+	strcpy(a.mem, "through");
+	assert_ok(dat_rmr_create(b.pz, &rmr));
+	assert_ret(dat_rmr_bind(rmr, a.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				b.ep, cookie, 0, &context), DAT_INVALID_HANDLE);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_ZB,
+				b.ep, cookie, 0, &context), DAT_MODEL_NOT_SUPPORTED);
+	assert_ok(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+			       b.ep, cookie, 0, &context));
+	side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.ia_handle, b.ia);
+	cr_assert_eq(param.lmr_triplet.segment_length, 64);
+	to = (DAT_RMR_TRIPLET){ part.virtual_address, 64, context };
+	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &from, cookie, &to, 0));
+	cr_assert_eq(side_wait(a.dto, DAT_DTO_COMPLETION_EVENT)
+		     .event_data.dto_completion_event_data.operation, DAT_DTO_RDMA_WRITE);
+	cr_assert_str_eq(b.mem, "through");
+}
+
+static DAT_IB_EXTENSION_EVENT_DATA extension(DAT_EVENT *ev)
+{
+	DAT_IB_EXTENSION_EVENT_DATA data;
+
+	memcpy(&data, ev->event_extension_data, sizeof(data));
+	return data;
+}
+
+Test(dat2, write_immed__says_so_at_both_ends)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 6), recv = side_segment(&b, 4096, 64);
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	DAT_EVENT ev;
+
+	sides_connect();
+	strcpy(a.mem, "hello");
+	assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
+	assert_ok(dat_ib_post_rdma_write_immed(a.ep, 1, &from, cookie, &to, 0x12345678, 0));
+	ev = side_wait(b.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(extension(&ev).type, DAT_IB_RDMA_WRITE_IMMED_DATA);
+	cr_assert_eq(extension(&ev).val.immed.data, 0x12345678);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, 6);
+	ev = side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(extension(&ev).type, DAT_IB_RDMA_WRITE_IMMED);
+	cr_assert_str_eq(b.mem, "hello");
+}
+
+Test(dat2, atomics__bring_what_was_there)
+{
+	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);
+	DAT_RMR_TRIPLET at = side_remote(&b, 16, 8), odd = side_remote(&b, 17, 8);
+	DAT_UINT64 *was = (DAT_UINT64 *)(void *)(a.mem + 8), *now = (DAT_UINT64 *)(void *)(b.mem + 16);
+	DAT_DTO_COOKIE cookie = { .as_64 = 6 };
+	DAT_EVENT ev;
+
+	sides_connect();
+	*now = 40;
+	assert_ret(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &odd, 0),
+		   DAT_INVALID_PARAMETER);
+	assert_ok(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &at, 0));
+	ev = side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(extension(&ev).type, DAT_IB_FETCH_AND_ADD);
+	cr_assert_eq(*was, 40);
+	cr_assert_eq(*now, 42);
+	assert_ok(dat_ib_post_cmp_and_swap(a.ep, 41, 7, &result, cookie, &at, 0));
+	side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(*was, 42);
+	cr_assert_eq(*now, 42);
+	assert_ok(dat_ib_post_cmp_and_swap(a.ep, 42, 7, &result, cookie, &at, 0));
+	side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(*now, 7);
+}
