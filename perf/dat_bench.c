@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 	struct opts o = { .ia = "soft-mlx5-0", .calls = 4096 };
 	const struct bench_op *op;
 	struct pair p = { .rmr = DAT_HANDLE_NULL };
+	enum bench_crowd crowd = BENCH_CROWD_OK;
 	double ns;
 	int status = 0;
 
@@ -74,7 +75,11 @@ int main(int argc, char **argv)
 	if (pair_open(&p, o.ia))
 		return 1;
 	for (op = bench_ops; op->name; op++) {
-		if (bench_run(&p, op, o.calls, &ns)) {
+		if (op->endpoints)
+			crowd = bench_crowd(&p, op->endpoints);
+		if (crowd == BENCH_CROWD_NONE)
+			continue;
+		if (crowd == BENCH_CROWD_FAILED || bench_run(&p, op, o.calls, &ns)) {
 			fprintf(stderr, "%s: FAILED\n", op->name);
 			status = 1;
 			break;

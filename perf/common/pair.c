@@ -4,16 +4,14 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-enum { PAIR_QUAL = 45290 };
+enum { PAIR_QUAL = 45290, FEW_DTOS = 4 };
 
 static int connect_pair(struct pair *p)
 {
 	DAT_CR_HANDLE cr;
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	uint64_t qual = PAIR_QUAL + (uint64_t)getpid() % 1000;
 
-	if (consumer_listen(&p->b, qual) ||
-	    !dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, qual, 10000000, 0, NULL,
+	if (!dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, p->qual, 10000000, 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		    "dat_ep_connect") ||
 	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
@@ -23,15 +21,20 @@ static int connect_pair(struct pair *p)
 	       consumer_wait_established(&p->a, NULL, NULL) ? -1 : 0;
 }
 
-static int side_open(struct consumer *c, const char *ia)
+static DAT_EP_ATTR attr_of(DAT_COUNT dtos)
 {
-	DAT_EP_ATTR attr = {
+	return (DAT_EP_ATTR){
 		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = 1 << 20,
 		.max_rdma_size = 1 << 20, .qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = PAIR_DTOS, .max_request_dtos = PAIR_DTOS, .max_recv_iov = 4,
+		.max_recv_dtos = dtos, .max_request_dtos = dtos, .max_recv_iov = 4,
 		.max_request_iov = 4, .max_rdma_read_in = 4, .max_rdma_read_out = 4,
 		.max_rdma_read_iov = 4, .max_rdma_write_iov = 4,
 	};
+}
+
+static int side_open(struct consumer *c, const char *ia)
+{
+	DAT_EP_ATTR attr = attr_of(PAIR_DTOS);
 
 	return consumer_open(c, ia) || consumer_make_ep(c, &attr) ? -1 : 0;
 }
@@ -46,7 +49,16 @@ int pair_open(struct pair *p, const char *ia)
 	    region_create(&p->b, &p->remote, PAIR_BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
 	    !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create"))
 		return -1;
-	return connect_pair(p);
+	p->qual = PAIR_QUAL + (uint64_t)getpid() % 1000;
+	return consumer_listen(&p->b, p->qual) || connect_pair(p) ? -1 : 0;
+}
+
+int pair_more(struct pair *p)
+{
+	DAT_EP_ATTR attr = attr_of(FEW_DTOS);
+
+	return consumer_make_ep(&p->a, &attr) || consumer_make_ep(&p->b, &attr) ||
+	       connect_pair(p) ? -1 : 0;
 }
 
 void pair_close(struct pair *p)

@@ -13,10 +13,13 @@ struct pair {
 	struct region remote;		/* of b, open to a */
 	DAT_RMR_HANDLE rmr;		/* of a */
 	DAT_RMR_CONTEXT context;
+	DAT_CONN_QUAL qual;		/* b listens there */
 };
 
 /* 0 or -1, what failed is on stderr. close takes whatever there is. */
 int pair_open(struct pair *p, const char *ia);
 void pair_close(struct pair *p);
+/* Two endpoints more, with short queues, on the same EVDs: they are a.ep and b.ep from now on. */
+int pair_more(struct pair *p);
 
 #endif

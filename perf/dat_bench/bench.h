@@ -9,13 +9,14 @@
 #include "perf/common/pair.h"
 #include "perf/common/stats.h"
 
-enum { BENCH_BATCH = 16, BENCH_BIG = PAIR_BYTES };
+enum { BENCH_BATCH = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
 struct bench_op {
 	const char *name;	/* "post write 8 B inline": a row of the table */
 	const char *function;	/* of the call: what the profiler finds */
 	DAT_RETURN (*call)(struct pair *p);
 	bool binds, receives, needs_receive, dequeues;
+	unsigned int endpoints;	/* that the completions are of in turns; 0: one */
 };
 
 extern const struct bench_op bench_ops[];	/* ends with a NULL name */
@@ -23,6 +24,12 @@ extern const struct bench_op bench_ops[];	/* ends with a NULL name */
 /* ops.c */
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
+
+/* crowd.c */
+enum bench_crowd { BENCH_CROWD_OK, BENCH_CROWD_FAILED, BENCH_CROWD_NONE };
+/* From now on so many endpoints, at most BENCH_MANY. NONE: too few descriptors, which was said. */
+enum bench_crowd bench_crowd(struct pair *p, unsigned int n);
+void bench_crowd_next(struct pair *p);	/* another of them is p->a.ep */
 
 /* latency.c: half round trip of an 8-byte send/recv and of a cache line, in ns; between two
  * processes that poll. -1 on failure. */

@@ -103,6 +103,20 @@ BENCH_CALL bench_dequeue_one(struct pair *p)
 	return dat_evd_dequeue(p->a.req_evd, &ev);
 }
 
+BENCH_CALL bench_dequeue_some(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p->a.req_evd, &ev);
+}
+
+BENCH_CALL bench_dequeue_many(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p->a.req_evd, &ev);
+}
+
 BENCH_CALL bench_dequeue_none(struct pair *p)
 {
 	DAT_EVENT ev;
@@ -111,17 +125,19 @@ BENCH_CALL bench_dequeue_none(struct pair *p)
 }
 
 const struct bench_op bench_ops[] = {
-	{ "post write 8 B inline", "bench_write8", bench_write8, 0, 0, 0, 0 },
-	{ "post write 4 KB", "bench_write4k", bench_write4k, 0, 0, 0, 0 },
-	{ "post read 4 KB", "bench_read4k", bench_read4k, 0, 0, 0, 0 },
-	{ "post send 4 KB", "bench_send4k", bench_send4k, 0, 0, 1, 0 },
-	{ "post recv", "bench_recv", bench_recv, 0, 1, 0, 0 },
-	{ "bind unbound RMR", "bench_bind", bench_bind, 1, 0, 0, 0 },
-	{ "rebind RMR", "bench_rebind", bench_rebind, 1, 0, 0, 0 },
-	{ "unbind RMR", "bench_unbind", bench_unbind, 1, 0, 0, 0 },
-	{ "dequeue one completion", "bench_dequeue_one", bench_dequeue_one, 0, 0, 0, 1 },
-	{ "dequeue none", "bench_dequeue_none", bench_dequeue_none, 0, 0, 0, 0 },
-	{ NULL, NULL, NULL, 0, 0, 0, 0 },
+	{ "post write 8 B inline", "bench_write8", bench_write8, 0, 0, 0, 0, 0 },
+	{ "post write 4 KB", "bench_write4k", bench_write4k, 0, 0, 0, 0, 0 },
+	{ "post read 4 KB", "bench_read4k", bench_read4k, 0, 0, 0, 0, 0 },
+	{ "post send 4 KB", "bench_send4k", bench_send4k, 0, 0, 1, 0, 0 },
+	{ "post recv", "bench_recv", bench_recv, 0, 1, 0, 0, 0 },
+	{ "bind unbound RMR", "bench_bind", bench_bind, 1, 0, 0, 0, 0 },
+	{ "rebind RMR", "bench_rebind", bench_rebind, 1, 0, 0, 0, 0 },
+	{ "unbind RMR", "bench_unbind", bench_unbind, 1, 0, 0, 0, 0 },
+	{ "dequeue one completion", "bench_dequeue_one", bench_dequeue_one, 0, 0, 0, 1, 0 },
+	{ "dequeue none", "bench_dequeue_none", bench_dequeue_none, 0, 0, 0, 0, 0 },
+	{ "dequeue, 64 endpoints", "bench_dequeue_some", bench_dequeue_some, 0, 0, 0, 1, BENCH_SOME },
+	{ "dequeue, 4096 endpoints", "bench_dequeue_many", bench_dequeue_many, 0, 0, 0, 1, BENCH_MANY },
+	{ NULL, NULL, NULL, 0, 0, 0, 0, 0 },
 };
 
 /* Waits for n completions of the EVD, sleeping in between: the device has a thread of its own. */
@@ -215,9 +231,11 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 	uint64_t t, spent;
 
 	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
-		for (i = 0; i < BENCH_BATCH; i++)
+		for (i = 0; i < BENCH_BATCH; i++) {
+			bench_crowd_next(p);
 			if (!dat_ok(bench_write8(p), "dat_ep_post_rdma_write"))
 				return -1;
+		}
 		usleep(wait_us);
 		t = now_ns();
 		for (got = 0; got < BENCH_BATCH && op->call(p) == DAT_SUCCESS; got++)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many connected endpoints whose completions come on one EVD. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "perf/dat_bench/bench.h"
+
+enum { STRIDE = 61, OTHER_FDS = 100 };	/* a prime: whatever the number, all have their turn */
+
+static DAT_EP_HANDLE crowd[BENCH_MANY];
+static unsigned int have, turn, size;
+
+/* Both ends of a connection are in this process, and each is a descriptor. */
+static bool descriptors_for(unsigned int n)
+{
+	rlim_t need = 2 * (rlim_t)n + OTHER_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (limit.rlim_cur >= need)
+		return true;
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_max >= need && !setrlimit(RLIMIT_NOFILE, &limit))
+		return true;
+	fprintf(stderr, "%u endpoints need %ju descriptors, %ju are allowed\n", n, (uintmax_t)need,
+		(uintmax_t)limit.rlim_max);
+	return false;
+}
+
+/* When the adapters are closed, all tell of it at once. */
+static bool room_for_ends(struct pair *p)
+{
+	return dat_ok(dat_evd_resize(p->a.conn_evd, BENCH_MANY + 1), "dat_evd_resize") &&
+	       dat_ok(dat_evd_resize(p->b.conn_evd, BENCH_MANY + 1), "dat_evd_resize");
+}
+
+enum bench_crowd bench_crowd(struct pair *p, unsigned int n)
+{
+	if (!descriptors_for(n))
+		return BENCH_CROWD_NONE;
+	if (!have && !room_for_ends(p))
+		return BENCH_CROWD_FAILED;
+	if (!have)
+		crowd[have++] = p->a.ep;
+	for (; have < n; crowd[have++] = p->a.ep)
+		if (pair_more(p))
+			return BENCH_CROWD_FAILED;
+	size = n;
+	return BENCH_CROWD_OK;
+}
+
+void bench_crowd_next(struct pair *p)
+{
+	if (!size)
+		return;
+	turn = (turn + STRIDE) % size;
+	p->a.ep = crowd[turn];
+}
