@@ -6,7 +6,7 @@
  *
  * Only processes of one user hand off to each other: the kernel says who is at the other end
  * (SO_PEERCRED). Beyond that, what comes is looked at like the word of any stranger: one whole REQ
- * for this qualifier, and with it the socket of one TCP connection, which is there, and nothing else.
+ * for this qualifier, and with it the socket of one TCP connection that is there, nothing else.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -198,7 +198,7 @@ static void close_gracefully(struct side *s)
 	s->ia = NULL;
 }
 
-/* Those whose requests do not fit on the queue go with them: the adapter can be closed after all. */
+/* Those whose requests do not fit on the queue go with them: the adapter can be closed. */
 Test(provided, psp__endpoints_of_refused_requests)
 {
 	DAT_EVD_HANDLE evd;
@@ -306,7 +306,7 @@ Test(provided, rsp_free__takes_its_endpoint_along)
 	close_gracefully(&b);
 }
 
-/* Abruptly, with endpoints of all kinds about: nothing is left. The first round makes what stays. */
+/* Abruptly, with endpoints of all kinds about: nothing is left. The first makes what stays. */
 Test(provided, ia_close__with_requests_pending)
 {
 	struct th_usage before, after;

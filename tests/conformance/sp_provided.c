@@ -59,7 +59,7 @@ static void is_bare(DAT_CR_HANDLE cr)
 	      p.connect_evd_handle == DAT_HANDLE_NULL);
 }
 
-STATEMENT(psp_create__provided_endpoint_has_no_zone_and_no_evds, dat_psp_create, DESCRIPTION)
+STATEMENT(psp_create__provided_endpoint_has_no_zone, dat_psp_create, DESCRIPTION)
 {
 	struct side a, b;
 
@@ -67,7 +67,7 @@ STATEMENT(psp_create__provided_endpoint_has_no_zone_and_no_evds, dat_psp_create,
 	two_close(&a, &b);
 }
 
-STATEMENT(psp_create_any__provided_endpoint_has_no_zone_and_no_evds, dat_psp_create_any, DESCRIPTION)
+STATEMENT(psp_create_any__provided_endpoint_has_no_zone, dat_psp_create_any, DESCRIPTION)
 {
 	struct side a, b;
 
