@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The first dat_ia_open() of a process, which loads the provider, without memory. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/api/api.h"
 
@@ -39,6 +40,9 @@ Test(load, ia_open__nth_allocation_of_the_first)
 {
 	int status = 0;
 
+	/* Its libmlx5 makes itself known to libibverbs once, as it is loaded, or never. */
+	if (strncmp(api_ia_name(), "soft-", 5))
+		cr_skip_test("libibverbs 44 does not survive each of these");
 	for (unsigned long n = 1; n < MANY && !status; n++) {
 		struct th_child child;
 
