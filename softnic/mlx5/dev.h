@@ -140,6 +140,7 @@ static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool an
 }
 
 /* sq.c, rq.c, wr.c, wqe.c, umr.c */
+enum { SN_POISON = 0xde };	/* in consumed WQEs, by the adversary */
 enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
 static inline uint16_t sn_blocks(unsigned int ds)
 {

@@ -229,6 +229,18 @@ static bool take(uint8_t *page, uint32_t offset, uint8_t word[8])
 	return true;
 }
 
+/*
+ * A host may copy the doorbell from its queue after it has written the record. Rung by another
+ * doorbell of the page, the device has then perhaps executed that WQE, and the adversary poisoned it.
+ */
+static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
+{
+	uint8_t poison[8];
+
+	memset(poison, SN_POISON, sizeof(poison));
+	return nic->config.flags & SOFTNIC_ADVERSARIAL && !memcmp(word, poison, sizeof(poison));
+}
+
 static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 {
 	uint8_t *page = nic->dev->bar + (size_t)uar->page * SN_PAGE;
@@ -240,7 +252,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
 		if (!take(page, off, word))
 			continue;
-		rung |= rung_qp(nic, uar->page, word) != NULL;
+		rung |= is_poison(nic, word) || rung_qp(nic, uar->page, word) != NULL;
 		nic->ctr.doorbells++;
 	}
 	if (rung)

@@ -21,7 +21,7 @@ static void told(struct sn_qp *qp, uint16_t upto)
 		void *p = poison ? sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB) : NULL;
 
 		if (p)
-			memset(p, 0xde, SN_WQEBB);
+			memset(p, SN_POISON, SN_WQEBB);
 	}
 }
 
