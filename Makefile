@@ -25,7 +25,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-AUTO_DEPS := run check check-dat2 check-all check-asan check-tsan bench deps
+AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
 include $(O)/config.mk
@@ -312,6 +312,11 @@ check-dat2: libs $(SHIM20)
 	@$(if $(SHIM20),scripts/check-dat2 $(O) && scripts/check-dat2 $(O) faults,\
 		echo 'check-dat2: no provider for uDAPL 2.0 without libdapl-dev')
 
+# OpenFabrics' own provider beside ours, on this machine.
+.PHONY: dat2-table
+dat2-table: all
+	@$(if $(PROVIDER20),scripts/dat2-table $(O),echo 'dat2-table: no provider for uDAPL 2.0 without libdapl-dev')
+
 .PHONY: check-asan check-tsan check-races check-all
 check-asan:
 	+@$(MAKE) BUILD=$(O)/asan SAN=address,undefined check
@@ -378,6 +383,7 @@ clean:
 #: make run          two processes move verified data through the software ConnectX, and a table
 #: make check        all tests (T=suite/test for one)
 #: make check-dat2   Debian's dtest, dtestcm, dtestsrq, dtestx and dapltest on the 2.0 provider
+#: make dat2-table   OpenFabrics' provider and ours side by side, in build/dat2.md
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX

@@ -55,6 +55,7 @@ void dap20_name_attributes(struct dap_ia *ia)
 	const struct dap_named more[] = {
 		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
 		{ "DAT_EXTENSION_INTERFACE", "TRUE" },
+		{ "DAT_IB_RDMA_READ", "TRUE" },		/* else dtest does not read */
 		{ DAT_IB_ATTR_IMMED_DATA, "TRUE" },
 		{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
 		{ DAT_IB_ATTR_CMP_AND_SWAP, "TRUE" },
