@@ -229,6 +229,14 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(if $(filter $*,$(PERF_INTERNAL)),$(group)) \
 		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) -lm
 
+# The same program of uDAPL 2.0, for `make bench` alone.
+BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)
+BENCH20_SRC := perf/dat_bench.c $(call src,perf/dat_bench perf/common)
+$(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
+
 # Each stands alone: a consumer is one file, the headers and libdat.
 $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
 	$(call say,LD,$@)
@@ -339,7 +347,7 @@ check-all:
 run: all
 	@scripts/run $(O)
 
-bench: all
+bench: all $(BENCH20)
 	@$(TEST_ENV) scripts/bench $(O)
 
 ## Installing

@@ -122,8 +122,8 @@ int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV
 	}
 	memset(r->buf, 0, (len + PAGE - 1) / PAGE * PAGE);
 	desc.for_va = r->buf;
-	ret = dat_lmr_create(c->ia, DAT_MEM_TYPE_VIRTUAL, desc, len, c->pz, priv, &r->lmr,
-			     &r->lmr_context, &r->rmr_context, &size, &addr);
+	ret = dat_lmr_create(c->ia, DAT_MEM_TYPE_VIRTUAL, desc, len, c->pz, priv,
+			     VA_TYPE &r->lmr, &r->lmr_context, &r->rmr_context, &size, &addr);
 	if (dat_ok(ret, "dat_lmr_create"))
 		return 0;
 	free(r->buf);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one
- * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h> only.
+ * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h> only, or that of 2.0.
  * Functions return 0 or -1 after one line on stderr that names the call and its return code.
  */
 #ifndef PERF_CONSUMER_H
 #define PERF_CONSUMER_H
 
+#ifdef DAP_DAT20
+#include <dat2/udat.h>
+#define VA_TYPE DAT_VA_TYPE_VA,
+#else
 #include <dat/udat.h>
+#define VA_TYPE
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
