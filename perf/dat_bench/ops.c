@@ -42,6 +42,15 @@ BENCH_CALL bench_write8(struct pair *p)
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+/* Work for the dequeue that is measured; the first post of an endpoint must not count above. */
+BENCH_CALL bench_feed(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_RMR_TRIPLET r = target(p, 8);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
 BENCH_CALL bench_write4k(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
@@ -250,7 +259,7 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
 		for (i = 0; i < BENCH_BATCH; i++) {
 			bench_crowd_next(p);
-			if (!dat_ok(bench_write8(p), "dat_ep_post_rdma_write"))
+			if (!dat_ok(bench_feed(p), "dat_ep_post_rdma_write"))
 				return -1;
 		}
 		usleep(wait_us);
