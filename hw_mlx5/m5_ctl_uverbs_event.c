@@ -185,14 +185,16 @@ static int gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 
 static int read_object(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
-	struct {
+	union {
 		struct mlx5dv_devx_async_event_hdr hdr;
-		struct m5_eqe eqe;
+		uint8_t bytes[sizeof(struct mlx5dv_devx_async_event_hdr) + sizeof(struct m5_eqe)];
 	} in;
 	ssize_t n = mlx5dv_devx_get_event(u->events, &in.hdr, sizeof(in));
+	struct m5_eqe eqe;
 
 	if (n == sizeof(in)) {
-		m5_eqe_event(&in.eqe, ev);
+		memcpy(&eqe, in.bytes + sizeof(in.hdr), sizeof(eqe));
+		m5_eqe_event(&eqe, ev);
 		return 1;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

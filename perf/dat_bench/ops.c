@@ -32,7 +32,11 @@ static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
 static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 
 /* One call each. External and not inlined: the profiler finds them by name. */
+#if defined(__clang__)
+#define BENCH_CALL __attribute__((noinline, used)) static DAT_RETURN
+#else
 #define BENCH_CALL __attribute__((noinline, noclone, used)) static DAT_RETURN
+#endif
 
 BENCH_CALL bench_write8(struct pair *p)
 {
