@@ -132,16 +132,31 @@ Test(stock, devx_obj__verbs_objects_by_command)
 	st_close(a.ctx);
 }
 
+/* Of the leak detector, which is not in every build. */
+extern void __lsan_disable(void) __attribute__((weak));
+extern void __lsan_enable(void) __attribute__((weak));
+
+/* What libmlx5 holds of them is lost on purpose; the device's side is what counts. */
+static void leave_behind(void)
+{
+	struct dx d;
+
+	if (&__lsan_disable)
+		__lsan_disable();
+	dx_create(&d, dx_open());
+	dx_connect(&d);
+	dx_nop(&d);
+	st_close(d.ctx);
+	if (&__lsan_enable)
+		__lsan_enable();
+}
+
 Test(stock, devx_obj__left_behind)
 {
-	struct dx d, e;
+	struct dx e;
 
-	for (int i = 0; i < 3; i++) {
-		dx_create(&d, dx_open());
-		dx_connect(&d);
-		dx_nop(&d);
-		st_close(d.ctx);
-	}
+	for (int i = 0; i < 3; i++)
+		leave_behind();
 	dx_create(&e, dx_open());
 	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a QP has it");
 	cr_expect_neq(mlx5dv_devx_umem_dereg(e.umem), 0);
