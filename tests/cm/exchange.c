@@ -253,9 +253,9 @@ PAIR(disconnect__by_both_at_once)
 		node_pair(&a, &b, QUAL, &c);
 		cr_assert_eq(dap_cm_disconnect(c, i & 1), 0);
 		node_disconnect(&b, i & 2);
-		SOON(a.why[DAP_CM_DISCONNECTED] == i && b.why[DAP_CM_DISCONNECTED] == i);
-		cr_assert_eq(a.ended, i);
-		cr_assert_eq(b.ended, i);
+		SOON(a.ended == i && b.ended == i);
+		cr_assert_eq(a.why[DAP_CM_DISCONNECTED], i);
+		cr_assert_eq(b.why[DAP_CM_DISCONNECTED], i);
 	}
 }
 

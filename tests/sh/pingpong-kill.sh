@@ -39,7 +39,13 @@ survivor() {
 }
 
 # The program is the one child of the timeout that watches it.
-victim() { pkill -9 -P "$1"; }
+victim() {
+	local stat
+	for stat in /proc/[0-9]*/stat; do
+		[ "$(awk '{ sub(/.*\) /, ""); print $2 }' "$stat" 2>/dev/null)" = "$1" ] &&
+			kill -9 "$(basename "$(dirname "$stat")")"
+	done
+}
 
 for mode in "" -e; do
 	start "$mode" || exit 1
