@@ -7,22 +7,7 @@
 #include "hw_mlx5/m5_hot.h"
 #include "hw_mlx5/m5_obj.h"
 
-#define M5_RET DAT_RETURN
-#define M5_LMR DAT_LMR_TRIPLET
-#define M5_RMR DAT_RMR_TRIPLET
-#define M5_EVENT DAT_EVENT
-
-static inline uint32_t m5_lmr_key(const DAT_LMR_TRIPLET *t) { return t->lmr_context; }
-static inline uint64_t m5_lmr_va(const DAT_LMR_TRIPLET *t) { return t->virtual_address; }
-static inline uint64_t m5_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segment_length; }
-static inline uint32_t m5_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_context; }
 static inline uint64_t m5_rmr_va(const DAT_RMR_TRIPLET *t) { return t->virtual_address; }
-static inline uint64_t m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
-
-static M5_COLD DAT_RETURN m5_fail(int err)
-{
-	return dap12_return(err);
-}
 
 static inline void m5_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct dap_ep *ep,
 				uint64_t cookie, uint64_t bytes, enum dap_dto_op op)
@@ -54,8 +39,5 @@ enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG3, M5_ARG_PRIV = DAP_SUB_ARG4, M5_ARG_FLAGS = DAP_SUB_ARG8,
 	M5_ARG_CONTEXT = DAP_SUB_ARG9
 };
-
-#define m5_event_rare dap12_event
-#define m5_dequeue_cold dap12_dequeue_cold
 
 #include "hw_mlx5/m5_hot_all.inl"

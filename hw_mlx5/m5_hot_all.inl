@@ -1,5 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All variants of the hot functions of one API level, which has defined what they are made of. */
+/*
+ * All variants of the hot functions of one API level. Who includes this gives what differs between
+ * the levels: m5_rmr_va, m5_event_dto, m5_is_plain, m5_is_lmr and M5_ARG_*. Here is what both have.
+ */
+#define M5_RET DAT_RETURN
+#define M5_LMR DAT_LMR_TRIPLET
+#define M5_RMR DAT_RMR_TRIPLET
+#define M5_EVENT DAT_EVENT
+
+static inline uint32_t m5_lmr_key(const DAT_LMR_TRIPLET *t) { return t->lmr_context; }
+static inline uint64_t m5_lmr_va(const DAT_LMR_TRIPLET *t) { return t->virtual_address; }
+static inline uint64_t m5_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segment_length; }
+static inline uint32_t m5_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_context; }
+static inline uint64_t m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
+
+static M5_COLD DAT_RETURN m5_fail(int err)
+{
+	return dap12_return(err);
+}
+
+#define m5_event_rare dap12_event
+#define m5_dequeue_cold dap12_dequeue_cold
+
 #include "hw_mlx5/m5_post.inl"
 #include "hw_mlx5/m5_post_any.inl"
 #include "hw_mlx5/m5_post_srq.inl"
