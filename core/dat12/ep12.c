@@ -122,6 +122,21 @@ static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 	return err;
 }
 
+/* The attributes are argument attr_arg, out is the one after it. */
+static DAT_RETURN create(struct dap_ia *ia, const struct dap_ep_args *args, int attr_arg,
+			 DAT_EP_HANDLE *out)
+{
+	struct dap_ep *ep;
+	int err;
+
+	if (!out)
+		return dap12_bad_arg(attr_arg + 1);
+	err = dap_ep_create(ia, args, &ep);
+	if (!err)
+		*out = ep;
+	return dap12_return(in_arg(err, attr_arg));
+}
+
 DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
@@ -129,7 +144,6 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_ep_args args = {.pz = NULL};
 	struct dap_ep_attr neutral;
-	struct dap_ep *ep;
 	int err;
 
 	if (!ia)
@@ -139,14 +153,7 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 		err = from_dat(ia, attr, &neutral);
 		args.attr = &neutral;
 	}
-	if (err)
-		return dap12_return(err);
-	if (!out)
-		return dap12_bad_arg(7);
-	err = dap_ep_create(ia, &args, &ep);
-	if (!err)
-		*out = ep;
-	return dap12_return(in_arg(err, 6));
+	return err ? dap12_return(err) : create(ia, &args, 6, out);
 }
 
 /* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
@@ -169,7 +176,6 @@ DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_ep_args args = {.pz = NULL};
 	struct dap_ep_attr neutral;
-	struct dap_ep *ep;
 	int err;
 
 	if (!ia)
@@ -180,15 +186,8 @@ DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_SRQ);
 	if (!err && from_dat_srq(ia, attr, &neutral))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
-	if (err)
-		return dap12_return(err);
-	if (!out)
-		return dap12_bad_arg(8);
 	args.attr = &neutral;
-	err = dap_ep_create(ia, &args, &ep);
-	if (!err)
-		*out = ep;
-	return dap12_return(in_arg(err, 7));
+	return err ? dap12_return(err) : create(ia, &args, 7, out);
 }
 
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)

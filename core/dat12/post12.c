@@ -161,6 +161,17 @@ static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 			     triplet->segment_length, local_rights(priv));
 }
 
+static int find_bind(DAT_RMR_HANDLE handle, DAT_EP_HANDLE ep_handle, const DAT_LMR_TRIPLET *triplet,
+		     DAT_MEM_PRIV_FLAGS priv, struct dap_rmr **rmr, struct dap_ep **ep)
+{
+	int err;
+
+	*rmr = dap_obj_get(handle, DAP_RMR, NULL);
+	*ep = dap_obj_get(ep_handle, DAP_EP, NULL);
+	err = check_bind(*rmr, *ep, triplet, priv);
+	return err ? err : check_request(*ep, 0, NULL, 0);
+}
+
 #ifdef DAP_DAT20
 
 DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
@@ -168,12 +179,10 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_L
 			  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 			  DAT_RMR_CONTEXT *context)
 {
-	struct dap_rmr *rmr = dap_obj_get(handle, DAP_RMR, NULL);
-	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, NULL);
-	int err = check_bind(rmr, ep, triplet, priv);
+	struct dap_rmr *rmr;
+	struct dap_ep *ep;
+	int err = find_bind(handle, ep_handle, triplet, priv, &rmr, &ep);
 
-	if (!err)
-		err = check_request(ep, 0, NULL, 0);
 	if (err)
 		return dap12_return(err);
 	return hot_of(ep)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context);
@@ -185,12 +194,10 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
-	struct dap_rmr *rmr = dap_obj_get(handle, DAP_RMR, NULL);
-	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, NULL);
-	int err = check_bind(rmr, ep, triplet, priv);
+	struct dap_rmr *rmr;
+	struct dap_ep *ep;
+	int err = find_bind(handle, ep_handle, triplet, priv, &rmr, &ep);
 
-	if (!err)
-		err = check_request(ep, 0, NULL, 0);
 	if (err)
 		return dap12_return(err);
 	return hot_of(ep)->rmr_bind(rmr, triplet, priv, ep, cookie, flags, context);
