@@ -68,6 +68,20 @@ void side_close(struct side *s)
 	s->ia = NULL;
 }
 
+struct side a, b;
+
+void sides_open(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+void sides_close(void)
+{
+	side_close(&a);
+	side_close(&b);
+}
+
 void side_listen(struct side *s)
 {
 	assert_ok(dat_psp_create(s->ia, conn_qual(), s->cr_evd, DAT_PSP_CONSUMER_FLAG, &s->psp));

@@ -29,6 +29,10 @@ DAT_IA_ADDRESS_PTR conn_host(void);	/* this one */
 
 void side_open(struct side *s);
 void side_close(struct side *s);
+/* Two of them, as most suites want it: .init and .fini. */
+extern struct side a, b;
+void sides_open(void);
+void sides_close(void);
 void side_listen(struct side *s);
 DAT_EP_HANDLE side_ep(struct side *s);
 DAT_RETURN side_try_connect(struct side *s, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout);

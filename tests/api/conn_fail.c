@@ -7,8 +7,6 @@
 
 #include "tests/api/conn.h"
 
-static struct side a, b;
-
 /* What came of an attempt; nothing in here may assert, since asserting allocates. */
 struct outcome {
 	DAT_RETURN listen, connect, accept;

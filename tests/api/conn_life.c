@@ -5,21 +5,7 @@
 
 #include "tests/api/conn.h"
 
-static struct side a, b;
-
-static void setup(void)
-{
-	side_open(&a);
-	side_open(&b);
-}
-
-static void teardown(void)
-{
-	side_close(&a);
-	side_close(&b);
-}
-
-TestSuite(conn, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(conn, .init = sides_open, .fini = sides_close, .timeout = 60);
 
 static void fill(unsigned char *buf, size_t len, unsigned int seed)
 {

@@ -7,21 +7,7 @@
 #define ALL_EVDS (DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE |                 \
 		  DAT_EP_FIELD_CONNECT_EVD_HANDLE)
 
-static struct side a, b;
-
-static void setup(void)
-{
-	side_open(&a);
-	side_open(&b);
-}
-
-static void teardown(void)
-{
-	side_close(&a);
-	side_close(&b);
-}
-
-TestSuite(provided, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(provided, .init = sides_open, .fini = sides_close, .timeout = 60);
 
 static void listen_provided(struct side *s)
 {

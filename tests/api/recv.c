@@ -4,21 +4,7 @@
 
 #define INFINITE DAT_WATERMARK_INFINITE
 
-static struct side a, b;
-
-static void setup(void)
-{
-	side_open(&a);
-	side_open(&b);
-}
-
-static void teardown(void)
-{
-	side_close(&a);
-	side_close(&b);
-}
-
-TestSuite(recv, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(recv, .init = sides_open, .fini = sides_close, .timeout = 60);
 
 static DAT_COUNT held(DAT_EP_HANDLE ep)
 {
