@@ -169,6 +169,20 @@ Test(drive, scan__takes_an_arm_once)
 	close_all();
 }
 
+/* The host arms and destroys at once: the arm was of this queue, and not of one that is unknown. */
+Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
+{
+	struct drv_cq other;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	drv_cq(d, &other, 3, false);
+	store_arm(&other, true);
+	drv_cq_free(&other);
+	softnic_pump(d->nic);
+	cr_expect_eq(drv_count(d, "cq.unknown"), 0);
+	close_all();
+}
+
 /* A queue that nobody has armed has no events, whatever its neighbours do. */
 Test(drive, scan__arms_no_queue_that_is_not_armed)
 {
