@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A software EFA, as its host sees it: admin commands as calls, queues and doorbells as memory,
+ * DMA into this process, one event callback. Nothing else crosses. The model includes nothing from
+ * core/ or from a backend; a host (the in-process access of hw_efa, or a preload front) includes
+ * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, the doorbell of a CQ
+ * that of efa_io_regs_defs.h; neither is repeated here.
+ *
+ * How a driver uses it, once per call of softnic_efa_qp_create:
+ *   SQ    write whole WQEs (64 or 128 bytes, one each) at sq.ring, never read them back; then store
+ *         the 16-bit producer counter, zero-extended, into *sq.doorbell; then softnic_efa_kick.
+ *   RQ    write 16-byte descriptors at rq.ring, store the producer counter (in descriptors) into
+ *         *rq.doorbell, softnic_efa_kick.
+ *   CQ    look at the phase bit of the next entry; on an empty poll softnic_efa_pump.
+ * Counters run free over 16 bits and start at 0; the SQ phase starts at 0, the CQ phase at 1. With
+ * SOFTNIC_EFA_SCAN neither kick nor pump is needed (nor harmful): the device's thread looks at the
+ * doorbells, as silicon does.
+ *
+ * The device is unordered on purpose: packets rest in a window and leave it in a random order drawn
+ * from the seed; so do the pieces of an RDMA write, acknowledgements and TX completions. A write's
+ * immediate is reported after all of its bytes have been placed. Payload may be placed twice,
+ * before the completion. Nothing may be concluded from payload memory: only from CQEs.
+ *
+ * Threads: every function may be called from any thread; the device has one lock. With
+ * SOFTNIC_EFA_NO_THREAD the device does nothing but inside calls, reads no clock, and repeats
+ * exactly for the same seed and the same calls (the seed has to be given). Devices of one process,
+ * each without thread, run interleaved as their pumps are called.
+ *
+ * fork(): the device stays with the parent. In a child, calls fail with -ENODEV, kicks and pumps do
+ * nothing, close frees the copy.
+ *
+ * Functions return 0 or -errno and write outputs only on success. What the driver did wrong is in
+ * addition counted as a violation, see softnic_efa_violations.
+ */
+#ifndef SOFTNIC_EFA_H
+#define SOFTNIC_EFA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "softnic/softnic.h"		/* struct softnic_violation, shared by the models */
+
+struct softnic_efa;
+
+enum softnic_efa_flags {
+	/* Doorbells are plain stores that nobody announces: the device's thread scans them. */
+	SOFTNIC_EFA_SCAN = 1 << 0,
+	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (front). */
+	SOFTNIC_EFA_THREAD_BACKOFF = 1 << 1,
+	/* No device thread, no clock: only kick and pump drive it (unit tests, seeds, bench). */
+	SOFTNIC_EFA_NO_THREAD = 1 << 2,
+	/* Duplicate placement and poisoned RQ descriptors too; SQ slots are always poisoned. */
+	SOFTNIC_EFA_ADVERSARIAL = 1 << 3,
+	/* Do not join the fabric: only QPs of this device reach each other. */
+	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 4,
+};
+
+struct softnic_efa_host {
+	/*
+	 * An armed CQ got a completion; it is disarmed by this. Called while the device is driven,
+	 * perhaps on its thread: may read memory, write file descriptors and store doorbells, and
+	 * must call nothing of this header.
+	 */
+	void (*cq_event)(void *ctx, uint16_t cq);
+	void *ctx;
+};
+
+struct softnic_efa_config {
+	unsigned int flags;		/* enum softnic_efa_flags */
+	unsigned int index;		/* which adapter of this host: part of its GID */
+	uint64_t seed;			/* of keys, numbers, order and faults; 0: from the kernel */
+	const char *profile;		/* of softnic_efa_profiles; NULL: the default, "wide" */
+	unsigned int window;		/* held for reordering; 0: 64 packets; 1: in order */
+	uint8_t gid[16];		/* all zero: made of the index and random bits */
+	struct softnic_efa_host host;
+};
+
+/*
+ * The devices that the model can be, NULL-terminated, in this order:
+ *   "efa0"	no RDMA, two sub-CQs in each CQ, 32-byte inline, no CQ doorbell, no RNR retry
+ *   "efa1"	no RDMA, one CQ ring, no CQ doorbell
+ *   "read"	RDMA read, CQ doorbells, RNR retry, SGID in CQEs
+ *   "write"	and RDMA write, with and without immediate
+ *   "unsol"	and unsolicited receive of writes with immediate
+ *   "wide"	and 128-byte WQEs, inline up to 80 bytes, inline writes
+ *   "reqid64"	and 64-bit request ids in SQ WQEs and TX CQEs
+ */
+const char *const *softnic_efa_profiles(void);
+
+/* 0, -EINVAL (no such profile), -ENOMEM, -EADDRINUSE (GID), -EMFILE, -EAGAIN (no thread). */
+int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa **nic);
+
+/* Leaves the fabric and frees everything, objects that the host left behind included. */
+void softnic_efa_close(struct softnic_efa *nic);
+
+/* What the admin queue's features and the kernel's query tell. All are the device's own limits. */
+struct softnic_efa_caps {
+	bool rdma_read, rdma_write;
+	bool unsolicited_write_recv;	/* SOFTNIC_EFA_QP_UNSOLICITED may be asked for */
+	bool wide_wqe;			/* SOFTNIC_EFA_QP_WIDE may be asked for */
+	bool req_id_64;			/* SOFTNIC_EFA_QP_REQ_ID_64, SOFTNIC_EFA_CQ_REQ_ID_64 */
+	bool rnr_retry;			/* modify to RTS may set rnr_retry */
+	bool cq_doorbell;		/* CQs have a doorbell and can be armed */
+	bool cq_with_sgid;		/* SOFTNIC_EFA_CQ_SGID */
+	uint32_t mtu;			/* bytes of payload of one send */
+	uint32_t max_rdma_size;		/* bytes of one read or write; 0 without RDMA */
+	uint16_t max_tx_batch;		/* in 64 bytes, between two doorbells; 0: any */
+	uint16_t min_sq_wr;		/* least SQ depth; a batch is then at most depth - 1 */
+	uint16_t sub_cqs;		/* rings in one CQ */
+	uint16_t inline_max;		/* of a 64-byte WQE */
+	uint16_t inline_max_wide;	/* of a 128-byte WQE; 0: there are none */
+	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
+	uint32_t max_sq_wr, max_rq_wr;	/* WQEs of 64 bytes; descriptors */
+	uint32_t max_llq_size;		/* bytes of one SQ */
+	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
+	uint64_t max_mr_size;
+	uint64_t page_size_cap;
+	uint8_t gid[16];
+	uint64_t guid;
+	uint16_t device_id;		/* PCI: 0xefa0, 0xefa1, ... */
+	const char *profile;
+};
+void softnic_efa_caps(struct softnic_efa *nic, struct softnic_efa_caps *caps);
+
+/* Objects. A destroyed one's number is taken again at once: a stale use meets the new object. */
+
+/* 0 or -ENOMEM (no number free). */
+int softnic_efa_pd_alloc(struct softnic_efa *nic, uint16_t *pd);
+/* 0, -EINVAL, -EBUSY while it has objects. */
+int softnic_efa_pd_dealloc(struct softnic_efa *nic, uint16_t pd);
+
+enum softnic_efa_access {		/* bits of the admin command REG_MR */
+	SOFTNIC_EFA_LOCAL_WRITE = 1 << 0,
+	SOFTNIC_EFA_REMOTE_WRITE = 1 << 1,
+	SOFTNIC_EFA_REMOTE_READ = 1 << 2,
+};
+
+/*
+ * len bytes at addr in this process, known to WQEs and peers by the addresses from iova on; byte
+ * granular. lkey has 24 bits, rkey 32, and the two differ. 0, -EINVAL (PD, len 0, wrap),
+ * -EOPNOTSUPP (an access that the profile lacks), -ENOMEM (table full).
+ * After dereg has returned no byte of the region is touched any more; operations in flight end with
+ * REMOTE_ERROR_BAD_ADDRESS or INVALID_LKEY. The next region gets the same
+ * keys with probability 1/2.
+ */
+int softnic_efa_mr_reg(struct softnic_efa *nic, uint16_t pd, void *addr, uint64_t len,
+		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey);
+int softnic_efa_mr_dereg(struct softnic_efa *nic, uint32_t lkey);
+
+/*
+ * An address handle for GID, in a PD. The admin command must not be given twice for one destination
+ * in a PD: the model gives the same number again (each create wants its destroy) and counts the
+ * violation "ah.duplicate". 0, -EINVAL (PD), -ENOMEM (table full).
+ */
+int softnic_efa_ah_create(struct softnic_efa *nic, uint16_t pd, const uint8_t gid[16],
+			  uint16_t *ah);
+int softnic_efa_ah_destroy(struct softnic_efa *nic, uint16_t pd, uint16_t ah);
+
+/*
+ * The pages behind rings and doorbells are one memfd, so that a front can let others map them:
+ * bar_offset, page-aligned, is where a mapping of the memory begins in it. The pointers beside it
+ * are the model's own mapping, valid until the object is destroyed.
+ */
+int softnic_efa_bar_fd(struct softnic_efa *nic, size_t *size);
+
+enum softnic_efa_cq_flags {
+	SOFTNIC_EFA_CQ_EVENTS = 1 << 0,	/* may be armed; needs caps.cq_doorbell */
+	SOFTNIC_EFA_CQ_SGID = 1 << 1,	/* SGID of unknown senders; needs 32-byte entries */
+	SOFTNIC_EFA_CQ_REQ_ID_64 = 1 << 2,	/* TX CQEs carry 64-bit request ids */
+};
+
+struct softnic_efa_cq_attr {
+	uint32_t entries;		/* of each sub-CQ; a power of two, 2 to caps.max_cqe */
+	uint16_t entry_size;		/* 16 or 32 */
+	uint16_t sub_cqs;		/* must be caps.sub_cqs */
+	unsigned int flags;		/* enum softnic_efa_cq_flags */
+};
+
+struct softnic_efa_cq {
+	uint16_t cq;			/* its number */
+	/* Sub-CQ i begins at ring + i * entries * entry_size. All zero at first. */
+	void *ring;
+	size_t ring_bytes;		/* whole pages */
+	uint64_t ring_bar_offset;
+	/*
+	 * consumer counter [15:0], cmd_sn [30:29], arm [31]. NULL without caps.cq_doorbell.
+	 * Store, then softnic_efa_kick_cq. cmd_sn counts the events that the driver has taken: an
+	 * arm with another cmd_sn than the number of events so far arms nothing (and is
+	 * "cq.cmd_sn" when it is ahead). An arm whose consumer counter is behind what has been
+	 * written to the CQ fires at once. Without the arm bit it only tells what was consumed.
+	 */
+	volatile uint32_t *doorbell;
+	uint64_t doorbell_bar_offset;	/* of its page */
+	uint32_t doorbell_page_offset;
+};
+
+/* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM. */
+int softnic_efa_cq_create(struct softnic_efa *nic, const struct softnic_efa_cq_attr *attr,
+			  struct softnic_efa_cq *cq);
+/* 0, -EINVAL, -EBUSY while a QP uses it. */
+int softnic_efa_cq_destroy(struct softnic_efa *nic, uint16_t cq);
+
+/* Acts on the CQ's doorbell word. */
+void softnic_efa_kick_cq(struct softnic_efa *nic, uint16_t cq);
+
+/*
+ * For the checker alone, costs nothing on silicon: how many CQEs the driver has taken from a sub-CQ
+ * since its creation (16 bits are looked at). A CQE written over one that was not taken is
+ * "cq.overrun"; it is lost, as on silicon. Without any word from the driver (this, or the doorbell)
+ * overruns go unnoticed until they hurt.
+ */
+void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, uint16_t consumed);
+
+enum softnic_efa_qp_flags {
+	SOFTNIC_EFA_QP_UNSOLICITED = 1 << 0,	/* writes with immediate take no receive */
+	SOFTNIC_EFA_QP_WIDE = 1 << 1,		/* SQ of 128-byte WQEs */
+	SOFTNIC_EFA_QP_REQ_ID_64 = 1 << 2,	/* req_id_ex counts; send CQ with it */
+	SOFTNIC_EFA_QP_UD = 1 << 3,		/* unreliable datagrams, not SRD: sends only */
+};
+
+struct softnic_efa_qp_attr {
+	uint16_t pd, send_cq, recv_cq;
+	/* WQEs: a power of two >= min_sq_wr, within max_llq_size; 0: no SQ */
+	uint32_t sq_depth;
+	uint32_t rq_depth;	/* descriptors; a power of two; 0: no RQ */
+	unsigned int flags;	/* enum softnic_efa_qp_flags */
+};
+
+struct softnic_efa_ring {
+	void *ring;
+	uint32_t depth;
+	uint16_t entry_size;		/* 64 or 128; 16 */
+	uint16_t sub_cq;		/* where its completions go */
+	size_t ring_bytes;		/* whole pages */
+	uint64_t ring_bar_offset;
+	volatile uint32_t *doorbell;
+	uint64_t doorbell_bar_offset;	/* of its page */
+	uint32_t doorbell_page_offset;
+};
+
+struct softnic_efa_qp {
+	uint32_t handle;		/* for the calls below */
+	uint16_t qpn;			/* for peers and in CQEs */
+	uint32_t max_batch;		/* WQEs between two doorbells, by tx batch and min_sq_wr */
+	struct softnic_efa_ring sq;	/* write-only: poisoned at first and when fetched */
+	struct softnic_efa_ring rq;	/* host memory, zero at first */
+};
+
+/* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM (max_qp). */
+int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_attr *attr,
+			  struct softnic_efa_qp *qp);
+/*
+ * The QP is gone when it returns, with what was outstanding: no CQE of it is written later, those
+ * written stay. Its number can be another's at once.
+ */
+int softnic_efa_qp_destroy(struct softnic_efa *nic, uint32_t handle);
+
+enum softnic_efa_qp_state {		/* numbers of the admin command MODIFY_QP */
+	SOFTNIC_EFA_RESET = 0,
+	SOFTNIC_EFA_INIT = 1,
+	SOFTNIC_EFA_RTR = 2,
+	SOFTNIC_EFA_RTS = 3,
+	SOFTNIC_EFA_ERR = 6,
+};
+
+enum softnic_efa_modify_mask {
+	SOFTNIC_EFA_SET_STATE = 1 << 0,
+	SOFTNIC_EFA_SET_QKEY = 1 << 2,
+	SOFTNIC_EFA_SET_SQ_PSN = 1 << 3,
+	SOFTNIC_EFA_SET_RNR_RETRY = 1 << 5,
+};
+
+struct softnic_efa_modify {
+	unsigned int mask;		/* enum softnic_efa_modify_mask */
+	enum softnic_efa_qp_state state;
+	uint32_t qkey, sq_psn;
+	uint8_t rnr_retry;		/* 0 to 7; 7: for ever. Without it: none */
+};
+
+/*
+ * RESET->INIT wants the qkey, INIT->RTR nothing, RTR->RTS the PSN and takes rnr_retry; any->ERR
+ * flushes everything outstanding, and at once whatever is posted later, with status 1; any->RESET
+ * forgets all, counters included. Receives may be posted from INIT on. Others are "qp.transition"
+ * and -EINVAL. A QP answers peers from RTR on. No error of a WR changes the state of a QP.
+ */
+int softnic_efa_qp_modify(struct softnic_efa *nic, uint32_t handle,
+			  const struct softnic_efa_modify *modify);
+/* State, qkey, sq_psn, rnr_retry; mask is not written. */
+int softnic_efa_qp_query(struct softnic_efa *nic, uint32_t handle, struct softnic_efa_modify *now);
+
+/*
+ * Looks at both doorbells of a QP and takes one turn. It is for the thread that posts to the SQ:
+ * what is written behind the doorbell is held against the driver ("sq.behind_doorbell").
+ */
+void softnic_efa_kick(struct softnic_efa *nic, uint32_t handle);
+
+/*
+ * One turn: takes up doorbells and packets, lets go of a random few of what is held, but of one at
+ * least. True while there is something left that another turn would do; so a loop of pumps over all
+ * devices of a process ends when none has anything to do. Without a thread each turn is also one
+ * microsecond of the device's time, on which retransmission and silence run.
+ */
+bool softnic_efa_pump(struct softnic_efa *nic);
+
+/*
+ * Starts the random sequence and the device's time anew, for many seeds with one device. To be
+ * called when nothing is in flight: -EBUSY otherwise.
+ */
+int softnic_efa_reseed(struct softnic_efa *nic, uint64_t seed);
+
+/* As softnic_violations: kinds with a non-zero count; returns how many kinds there are. */
+size_t softnic_efa_violations(struct softnic_efa *nic, struct softnic_violation *v, size_t max);
+/* All names, NULL-terminated; softnic/efa/sne_viol.h says what each means. */
+const char *const *softnic_efa_violation_names(void);
+void softnic_efa_violations_clear(struct softnic_efa *nic);
+
+/* Live objects by kind: "pd", "mr", "ah", "cq", "qp". */
+size_t softnic_efa_object_count(struct softnic_efa *nic, const char *kind);
+
+struct softnic_efa_counters {
+	uint64_t doorbells, wqes, rx_descs, tx_cqes, rx_cqes, events;
+	uint64_t tx_packets, rx_packets, retransmits, duplicates, rnrs, drops, qkey_drops;
+	uint64_t reordered;		/* packets that left the window before an older one */
+	uint64_t placed_twice;		/* payloads placed a second time */
+	uint64_t turns;
+};
+void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *c);
+
+/*
+ * A seeded fault script, words parted by commas; "" ends it. 0, or -EINVAL and nothing changed.
+ *   drop=P dup=P reorder=P	chances, 0 to 1, of each packet (reorder: beyond the window)
+ *   twice=P		chance of a payload to be placed twice (ADVERSARIAL alone: 0.25)
+ *   rnr=P		chance of a send to find the receiver not ready
+ *   silence		this device neither answers nor acknowledges: peers get 13 or 15
+ *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
+ *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
+ *   rkey_reuse		a region gets the keys of the one deregistered last, always
+ *   window=N		as in the config
+ *   seed=N		of the faults; without it the device's own sequence is used
+ */
+int softnic_efa_fault(struct softnic_efa *nic, const char *script);
+
+#endif
