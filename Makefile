@@ -59,7 +59,7 @@ LIBDAT_SRC := $(call src,core/libdat)
 CORE_SRC := $(call src,core core/dat12)
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-M5_SRC := $(filter-out %/m5_hot20.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs%),$(call src,hw_mlx5))
+M5_SRC := $(filter-out %/m5_hot20.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
 DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c
 SHARED20_SRC = $(filter-out core/dat12/% %/m5_hot12.c,$(CORE_SRC) $(M5_SRC) $(SN_SRC))

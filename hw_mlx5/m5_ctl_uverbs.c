@@ -9,30 +9,66 @@
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
 
+/*
+ * libmlx5 has one uncached page for all who ask for one. Old kernels know none, and a machine that
+ * cannot map write-combined has no BlueFlame: then the other kind serves, with 8-byte doorbells.
+ */
+static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
+{
+	bool bf = type == M5_UAR_BF;
+	struct mlx5dv_devx_uar *new = dv_uar(ctl, bf);
+
+	if (!new && errno == EOPNOTSUPP) {
+		new = dv_uar(ctl, !bf);
+		bf = false;
+	}
+	if (!new)
+		return dv_errno();
+	dv_uar_describe(new, bf, uar);
+	return 0;
+}
+
+static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj)
+{
+	const struct m5_in_hdr *i = in;
+	struct m5_obj *new;
+	int err = dv_obj_create(ctl, in, inlen, out, outlen, &new);
+
+	if (err)
+		return err;
+	err = uv_events_of(uv_of(ctl), new->devx, be16_to_cpu(i->opcode));
+	if (err)
+		dv_obj_destroy(new);
+	else
+		*obj = new;
+	return err;
+}
+
 static void uv_close(struct m5_ctl *ctl)
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);
 
 	uv_events_close(u);
-	uv_context_close(u->ctx);
+	uv_context_close(u->dv.ctx);
 	free(u);
 }
 
 const struct m5_ctl_ops uv_ops = {
 	.access = "devx",
 	.close = uv_close,
-	.cmd = uv_cmd,
+	.cmd = dv_cmd,
 	.obj_create = uv_obj_create,
-	.obj_cmd = uv_obj_cmd,
-	.obj_destroy = uv_obj_destroy,
-	.pd_alloc = uv_pd_alloc,
-	.pd_free = uv_pd_free,
-	.mr_reg = uv_mr_reg,
-	.mr_dereg = uv_mr_dereg,
-	.umem_reg = uv_umem_reg,
-	.umem_dereg = uv_umem_dereg,
+	.obj_cmd = dv_obj_cmd,
+	.obj_destroy = dv_obj_destroy,
+	.pd_alloc = dv_pd_alloc,
+	.pd_free = dv_pd_free,
+	.mr_reg = dv_mr_reg,
+	.mr_dereg = dv_mr_dereg,
+	.umem_reg = dv_umem_reg,
+	.umem_dereg = dv_umem_dereg,
 	.uar_alloc = uv_uar_alloc,
-	.uar_free = uv_uar_free,
+	.uar_free = dv_uar_free,
 	.eqn = uv_eqn,
 	.evch_create = uv_evch_create,
 	.evch_destroy = uv_evch_destroy,
@@ -46,7 +82,7 @@ const struct m5_ctl_ops uv_ops = {
 
 static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t whylen)
 {
-	int err = uv_context(device, &u->ctx, why, whylen);
+	int err = uv_context(device, &u->dv.ctx, why, whylen);
 
 	if (err)
 		return err;
@@ -61,7 +97,7 @@ static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t 
 	return 0;
 
 err_close:
-	uv_context_close(u->ctx);
+	uv_context_close(u->dv.ctx);
 	return err;
 }
 
@@ -78,16 +114,16 @@ static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl,
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	u->ctl.ops = &uv_ops;
+	u->dv.ctl.ops = &uv_ops;
 	u->port_num = port;
-	err = m5_params_parse(params, &u->params, why, whylen);
+	err = m5_params_parse(params, &u->dv.params, why, whylen);
 	if (!err)
 		err = start(u, device, why, whylen);
 	if (err) {
 		free(u);
 		return err;
 	}
-	*ctl = &u->ctl;
+	*ctl = &u->dv.ctl;
 	return 0;
 }
 

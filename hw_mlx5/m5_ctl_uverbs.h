@@ -5,36 +5,21 @@
  *
  *   m5_ctl_uverbs.c        opening and closing
  *   m5_ctl_uverbs_list.c   which devices there are, and why one can not be opened
- *   m5_ctl_uverbs_mem.c    PDs, registrations, umems, UARs
- *   m5_ctl_uverbs_obj.c    commands and objects
  *   m5_ctl_uverbs_event.c  completion channels, asynchronous events
  *   m5_ctl_uverbs_port.c   the port and its address
- *   m5_ctl_uverbs_fork.c   processes that fork
+ *   m5_ctl_dv*.c           memory, commands and objects: the same for VFIO
  */
 #ifndef M5_CTL_UVERBS_H
 #define M5_CTL_UVERBS_H
 
-#include <infiniband/mlx5dv.h>
-#include <infiniband/verbs.h>
-#include <pthread.h>
-
-#include "hw_mlx5/m5_ctl.h"
-#include "hw_mlx5/m5_ifc.h"
-#include "hw_mlx5/m5_params.h"
-
-struct m5_obj {
-	struct m5_ctl *ctl;
-	struct mlx5dv_devx_obj *devx;
-};
+#include "hw_mlx5/m5_ctl_dv.h"
 
 struct m5_evch {
 	struct mlx5dv_devx_event_channel *channel;
 };
 
 struct m5_ctl_uverbs {
-	struct m5_ctl ctl;
-	struct m5_params params;
-	struct ibv_context *ctx;
+	struct m5_ctl_dv dv;
 	uint8_t port_num;
 	/* Events of objects come here, those of port and device on ctx->async_fd: poll has both. */
 	struct mlx5dv_devx_event_channel *events;
@@ -49,22 +34,6 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 
 extern const struct m5_ctl_ops uv_ops;
 
-/*
- * What a call of the libraries answered, an errno of either sign, as -errno. Resources and rights
- * stay what they are; anything else is between driver and kernel, and -EIO to a consumer.
- */
-int uv_error(int ret);
-/* The same of a call that leaves it in errno. */
-int uv_errno(void);
-
-/* ---- m5_ctl_uverbs_fork.c ---- */
-/* Around calls in which libibverbs takes locks that are not of one context. */
-void uv_enter(void);
-void uv_leave(void);
-/* Forks are held up from here on. After the first device has been opened: then what is below has its
- * handlers already, and theirs run after this one, as locks are taken in calls. */
-void uv_fork_handle(void);
-
 /* ---- m5_ctl_uverbs_list.c ---- */
 /* "mlx5_0-1" to the device's name and port. */
 bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port);
@@ -74,22 +43,6 @@ void uv_context_close(struct ibv_context *ctx);
 size_t uv_list(struct m5_ctl_device *devs, size_t max);
 /* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause and cure. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);
-
-int uv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
-int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
-		  struct m5_obj **obj);
-int uv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
-int uv_obj_destroy(struct m5_obj *obj);
-
-int uv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
-int uv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv);
-int uv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
-	      unsigned int access, struct m5_mr *mr);
-int uv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);
-int uv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
-int uv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
-int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar);
-void uv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
 
 int uv_events_open(struct m5_ctl_uverbs *u);
 void uv_events_close(struct m5_ctl_uverbs *u);

@@ -20,7 +20,7 @@ static int nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? uv_errno() : 0;
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? dv_errno() : 0;
 }
 
 static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
@@ -30,9 +30,9 @@ static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channe
 	int err;
 
 	errno = 0;
-	new = mlx5dv_devx_create_event_channel(u->ctx, flags);
+	new = mlx5dv_devx_create_event_channel(u->dv.ctx, flags);
 	if (!new)
-		return uv_errno();
+		return dv_errno();
 	err = nonblocking(new->fd);
 	if (err)
 		mlx5dv_devx_destroy_event_channel(new);
@@ -45,7 +45,7 @@ static int watch(int poll_fd, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
-	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? uv_errno() : 0;
+	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? dv_errno() : 0;
 }
 
 int uv_events_open(struct m5_ctl_uverbs *u)
@@ -56,12 +56,12 @@ int uv_events_open(struct m5_ctl_uverbs *u)
 		return err;
 	u->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->poll_fd < 0) {
-		err = uv_errno();
+		err = dv_errno();
 		goto err_channel;
 	}
-	err = nonblocking(u->ctx->async_fd);
+	err = nonblocking(u->dv.ctx->async_fd);
 	if (!err)
-		err = watch(u->poll_fd, u->ctx->async_fd);
+		err = watch(u->poll_fd, u->dv.ctx->async_fd);
 	if (!err)
 		err = watch(u->poll_fd, u->events->fd);
 	if (!err)
@@ -88,8 +88,8 @@ static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint1
 	int ret = abs(mlx5dv_devx_subscribe_devx_event(u->events, obj, sizeof(list), list, 0));
 
 	if (ret != EINVAL && ret != EOPNOTSUPP)
-		return uv_error(ret);
-	dap_log(DAP_LOG_EP, "%s keeps events of type 0x%x to itself", u->ctx->device->name, type);
+		return dv_error(ret);
+	dap_log(DAP_LOG_EP, "%s keeps events of type 0x%x to itself", u->dv.ctx->device->name, type);
 	return 0;
 }
 
@@ -116,10 +116,10 @@ int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t 
 /* Spread over the vectors, so that not all interrupts of a machine go to one of its CPUs. */
 int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 {
-	struct ibv_context *ctx = uv_of(ctl)->ctx;
+	struct ibv_context *ctx = dv_of(ctl)->ctx;
 	uint32_t n = ctx->num_comp_vectors > 0 ? (uint32_t)ctx->num_comp_vectors : 1;
 
-	return uv_error(mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn));
+	return dv_error(mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn));
 }
 
 int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
@@ -153,7 +153,7 @@ int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
 {
 	uint16_t completion[] = { M5_EV_COMPLETION };
 
-	return uv_error(mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
+	return dv_error(mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
 							 completion, cqn));
 }
 
@@ -178,7 +178,7 @@ static int gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 	if (u->gone)
 		return 0;
 	u->gone = true;
-	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->ctx->async_fd, NULL);
+	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->dv.ctx->async_fd, NULL);
 	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->events->fd, NULL);
 	*ev = (struct m5_event){ .kind = M5_EVENT_FATAL, .type = M5_EV_INTERNAL_ERROR };
 	return 1;
@@ -238,7 +238,7 @@ static int read_device(struct m5_ctl_uverbs *u, struct m5_event *ev)
 
 	for (;;) {
 		errno = 0;
-		if (ibv_get_async_event(u->ctx, &in))
+		if (ibv_get_async_event(u->dv.ctx, &in))
 			return errno == EAGAIN || errno == EINTR ? 0 : gone(u, ev);
 		fatal = in.event_type == IBV_EVENT_DEVICE_FATAL;
 		port = of_port(&in, &out) && in.element.port_num == u->port_num;

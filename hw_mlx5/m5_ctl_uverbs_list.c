@@ -6,15 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
-
-/* An endpoint with small queues and its EVDs. */
-#define LEAST_LOCKED (64u << 10)
 
 bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
 {
@@ -75,9 +70,9 @@ static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *wh
 	if (!new) {
 		answer = errno;
 		why_not_open(dev, answer, why, whylen);
-		return answer ? uv_error(answer) : -EIO;
+		return answer ? dv_error(answer) : -EIO;
 	}
-	uv_fork_handle();
+	dv_fork_handle();
 	*ctx = new;
 	return 0;
 }
@@ -114,56 +109,34 @@ int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t w
 	struct ibv_device **list;
 	int n = 0, err = -ENODEV;
 
-	uv_enter();
+	dv_enter();
 	list = ibv_get_device_list(&n);
 	for (int i = 0; list && i < n && err == -ENODEV; i++)
 		if (!strcmp(list[i]->name, device))
 			err = context_of(list[i], ctx, why, whylen);
 	if (list)
 		ibv_free_device_list(list);
-	uv_leave();
+	dv_leave();
 	return err == -ENODEV ? not_listed(device, why, whylen) : err;
 }
 
 void uv_context_close(struct ibv_context *ctx)
 {
-	uv_enter();
+	dv_enter();
 	ibv_close_device(ctx);
-	uv_leave();
-}
-
-static int lockable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
-{
-	struct rlimit limit = { 0 };
-	struct m5_umem umem;
-	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
-	int err = mem == MAP_FAILED ? -ENOMEM : uv_umem_reg(&u->ctl, mem, LEAST_LOCKED, &umem);
-
-	if (!err)
-		uv_umem_dereg(&u->ctl, &umem);
-	if (mem != MAP_FAILED)
-		munmap(mem, LEAST_LOCKED);
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-		snprintf(why, whylen, "memory can not be registered: the limit of locked memory is "
-			 "%llu KiB; raise it with ulimit -l or memlock in limits.conf(5)",
-			 (unsigned long long)limit.rlim_cur >> 10);
-	else if (err)
-		snprintf(why, whylen, "memory can not be registered: %s", strerror(-err));
-	return err;
+	dv_leave();
 }
 
 static bool has_port(struct m5_ctl_uverbs *u)
 {
 	struct ibv_device_attr attr;
 
-	return ibv_query_device(u->ctx, &attr) || u->port_num <= attr.phys_port_cnt;
+	return ibv_query_device(u->dv.ctx, &attr) || u->port_num <= attr.phys_port_cnt;
 }
 
 static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 {
-	const char *name = u->ctx->device->name;
+	const char *name = u->dv.ctx->device->name;
 	struct m5_port port;
 	int err;
 
@@ -177,12 +150,12 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 			 "interface up and give it an IP address", u->port_num, name);
 	else if (err == -ENETUNREACH)
 		snprintf(why, whylen, "port %u of %s is not in partition 0x%x: name another with "
-			 "pkey= in ia_params", u->port_num, name, u->params.pkey);
+			 "pkey= in ia_params", u->port_num, name, u->dv.params.pkey);
 	else if (err)
 		snprintf(why, whylen, "port %u of %s does not tell its address: %s", u->port_num,
 			 name, strerror(-err));
 	if (err)
-		return uv_error(err);
+		return dv_error(err);
 	if (port.up)
 		return 0;
 	snprintf(why, whylen, "port %u of %s is down: connect it, %s", u->port_num, name,
@@ -194,14 +167,14 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 static int new_enough(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 {
 	struct m5_dev_caps caps;
-	int err = m5_cmd_caps(&u->ctl, &caps);
+	int err = m5_cmd_caps(&u->dv.ctl, &caps);
 
 	if (err) {
-		snprintf(why, whylen, "%s does not tell its capabilities: %s", u->ctx->device->name,
+		snprintf(why, whylen, "%s does not tell its capabilities: %s", u->dv.ctx->device->name,
 			 strerror(-err));
 	} else if (!caps.cqe_version) {
 		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
-			 u->ctx->device->name);
+			 u->dv.ctx->device->name);
 		err = -EIO;
 	}
 	return err;
@@ -213,7 +186,7 @@ int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 
 	if (!err)
 		err = port_carries(u, why, whylen);
-	return err ? err : lockable(u, why, whylen);
+	return err ? err : dv_lockable(&u->dv.ctl, why, whylen);
 }
 
 static void entry(struct m5_ctl_device *dev, const char *device, unsigned int port)
@@ -227,23 +200,23 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 {
 	struct m5_params params;
 	struct ibv_device_attr attr = { .phys_port_cnt = 0 };
-	struct m5_ctl_uverbs u = { .ctl.ops = &uv_ops };
+	struct m5_ctl_uverbs u = { .dv.ctl.ops = &uv_ops };
 	struct m5_ctl_device first;
 	size_t n = 0;
 	int err;
 
 	entry(&first, device->name, 1);
-	uv_enter();
-	err = context_of(device, &u.ctx, first.why, sizeof(first.why));
-	uv_leave();
+	dv_enter();
+	err = context_of(device, &u.dv.ctx, first.why, sizeof(first.why));
+	dv_leave();
 	if (err) {
 		if (max)
 			devs[0] = first;
 		return 1;
 	}
 	(void)m5_params_parse(NULL, &params, NULL, 0);
-	u.params = params;
-	(void)ibv_query_device(u.ctx, &attr);
+	u.dv.params = params;
+	(void)ibv_query_device(u.dv.ctx, &attr);
 	do {
 		u.port_num = (uint8_t)(n + 1);
 		if (n < max) {
@@ -251,7 +224,7 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 			uv_usable(&u, devs[n].why, sizeof(devs[n].why));
 		}
 	} while (++n < attr.phys_port_cnt);
-	uv_context_close(u.ctx);
+	uv_context_close(u.dv.ctx);
 	return n;
 }
 
@@ -261,9 +234,9 @@ size_t uv_list(struct m5_ctl_device *devs, size_t max)
 	size_t found = 0;
 	int n = 0;
 
-	uv_enter();
+	dv_enter();
 	list = ibv_get_device_list(&n);
-	uv_leave();
+	dv_leave();
 	if (!list)
 		return 0;
 	for (int i = 0; i < n; i++) {

@@ -30,9 +30,9 @@ static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry
 		struct ibv_gid_entry e;
 		enum preference p;
 
-		if (u->params.gid_index >= 0 && i != u->params.gid_index)
+		if (u->dv.params.gid_index >= 0 && i != u->dv.params.gid_index)
 			continue;
-		if (ibv_query_gid_ex(u->ctx, u->port_num, (uint32_t)i, &e, 0))
+		if (ibv_query_gid_ex(u->dv.ctx, u->port_num, (uint32_t)i, &e, 0))
 			continue;
 		p = prefer(&e);
 		if (p > found) {
@@ -49,7 +49,7 @@ static int mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_ROCE_ADDRESS),
 				.number = cpu_to_be32(index << 16) };
 	struct m5_query_roce_address_out out = { 0 };
-	int err = uv_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+	int err = dv_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
 
 	if (err)
 		return m5_cmd_error(err, &in, &out);
@@ -77,9 +77,9 @@ static int pkey_find(struct m5_ctl_uverbs *u, int entries, uint16_t *index)
 	for (int i = 0; i < entries; i++) {
 		__be16 pkey;
 
-		if (ibv_query_pkey(u->ctx, u->port_num, i, &pkey))
+		if (ibv_query_pkey(u->dv.ctx, u->port_num, i, &pkey))
 			break;
-		if ((be16toh(pkey) & 0x7fff) == (u->params.pkey & 0x7fff)) {
+		if ((be16toh(pkey) & 0x7fff) == (u->dv.params.pkey & 0x7fff)) {
 			*index = (uint16_t)i;
 			return 0;
 		}
@@ -93,23 +93,23 @@ static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *
 	union ibv_gid gid;
 
 	port->lid = attr->lid;
-	if (!ibv_query_gid(u->ctx, u->port_num, 0, &gid))
+	if (!ibv_query_gid(u->dv.ctx, u->port_num, 0, &gid))
 		memcpy(port->gid, gid.raw, sizeof(port->gid));
 	return pkey_find(u, attr->pkey_tbl_len, &port->pkey_index);
 }
 
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 {
-	struct m5_port p = { .port_num = u->port_num, .sl = u->params.sl };
+	struct m5_port p = { .port_num = u->port_num, .sl = u->dv.params.sl };
 	struct ibv_port_attr attr = { 0 };
-	int err = uv_error(ibv_query_port(u->ctx, u->port_num, &attr));
+	int err = dv_error(ibv_query_port(u->dv.ctx, u->port_num, &attr));
 
 	if (err)
 		return err;
 	p.up = attr.state == IBV_PORT_ACTIVE;
 	p.ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p.mtu = (uint16_t)(128u << attr.active_mtu);
-	err = p.ethernet ? port_roce(&u->ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
+	err = p.ethernet ? port_roce(&u->dv.ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
 	if (!err)
 		*port = p;
 	return err;
@@ -117,5 +117,5 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 
 int uv_port(struct m5_ctl *ctl, struct m5_port *port)
 {
-	return uv_error(uv_port_facts(uv_of(ctl), port));
+	return dv_error(uv_port_facts(uv_of(ctl), port));
 }

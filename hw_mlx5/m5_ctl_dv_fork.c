@@ -5,7 +5,7 @@
  * that is registered; a child that inherits one of them locked can never open an adapter. So no
  * thread of ours is in such a call while another one forks.
  */
-#include "hw_mlx5/m5_ctl_uverbs.h"
+#include "hw_mlx5/m5_ctl_dv.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_rwlock_t calls;		/* read: who calls; written: who forks */
@@ -48,20 +48,20 @@ static void handle(void)
 	pthread_atfork(before, after, calls_init);
 }
 
-void uv_fork_handle(void)
+void dv_fork_handle(void)
 {
 	static pthread_once_t handled = PTHREAD_ONCE_INIT;
 
 	pthread_once(&handled, handle);
 }
 
-void uv_enter(void)
+void dv_enter(void)
 {
 	pthread_once(&once, prepare);
 	pthread_rwlock_rdlock(&calls);
 }
 
-void uv_leave(void)
+void dv_leave(void)
 {
 	pthread_rwlock_unlock(&calls);
 }

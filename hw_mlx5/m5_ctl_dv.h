@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What both ways to a ConnectX through libibverbs and libmlx5 (mlx5dv) have in common: the kernel's
+ * DEVX (m5_ctl_uverbs) and VFIO (m5_ctl_vfio). The libraries answer the same calls for either.
+ *
+ *   m5_ctl_dv_mem.c    PDs, registrations, umems
+ *   m5_ctl_dv_obj.c    commands and objects, and the calls that they are made by
+ *   m5_ctl_dv_fork.c   processes that fork
+ */
+#ifndef M5_CTL_DV_H
+#define M5_CTL_DV_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_ifc.h"
+#include "hw_mlx5/m5_params.h"
+
+struct m5_cq_link;
+
+struct m5_obj {
+	struct m5_ctl *ctl;
+	struct mlx5dv_devx_obj *devx;
+	struct m5_cq_link *link;	/* of a CQ with a channel (m5_ctl_eq.h); NULL: none */
+};
+
+struct m5_ctl_dv {
+	struct m5_ctl ctl;
+	struct m5_params params;
+	struct ibv_context *ctx;
+	bool dead;			/* atomic: no command would ever come back */
+};
+
+static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
+{
+	return (struct m5_ctl_dv *)ctl;
+}
+
+/*
+ * What a call of the libraries answered, an errno of either sign, as -errno. Resources and rights
+ * stay what they are; anything else is between driver and kernel, and -EIO to a consumer.
+ */
+int dv_error(int ret);
+/* The same of a call that leaves it in errno. */
+int dv_errno(void);
+
+/* ---- m5_ctl_dv_fork.c ---- */
+/* Around calls in which libibverbs takes locks that are not of one context. */
+void dv_enter(void);
+void dv_leave(void);
+/* Forks are held up from here on. After the first device has been opened: then what is below has its
+ * handlers already, and theirs run after this one, as locks are taken in calls. */
+void dv_fork_handle(void);
+
+/* ---- m5_ctl_dv_obj.c ---- */
+/*
+ * Around each call in which the device does something: 0, or -EIO when it is dead. No signal handler
+ * runs in between: libmlx5 takes an interrupted wait over VFIO for the end of the command.
+ */
+struct dv_call {
+	sigset_t mask;
+};
+int dv_begin(struct m5_ctl *ctl, struct dv_call *call);
+void dv_end(const struct dv_call *call);
+
+int dv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+int dv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj);
+int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
+int dv_obj_destroy(struct m5_obj *obj);
+
+/* ---- m5_ctl_dv_mem.c ---- */
+int dv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
+int dv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv);
+int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
+	      unsigned int access, struct m5_mr *mr);
+int dv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);
+int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
+int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
+/* A page of that kind, or NULL with errno set. */
+struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
+void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
+void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
+/* Some memory can be locked; else -errno with cause and cure. */
+int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
+/* The same words for another call that ended with err. */
+void dv_why_memory(int err, char *why, size_t whylen);
+
+#endif
