@@ -57,10 +57,8 @@ void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev)
 	*ev = out;
 }
 
-void m5_roce_mac(const struct m5_query_roce_address_out *a, uint8_t mac[6])
+void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6])
 {
-	uint32_t lo = be32_to_cpu(a->mac_lo), hi = be16_to_cpu(a->mac_hi);
-
 	mac[0] = (uint8_t)(hi >> 8);
 	mac[1] = (uint8_t)hi;
 	for (int i = 0; i < 4; i++)

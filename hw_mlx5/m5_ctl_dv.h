@@ -15,16 +15,13 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "hw_mlx5/m5_ctl.h"
-#include "hw_mlx5/m5_ifc.h"
+#include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_params.h"
-
-struct m5_cq_link;
 
 struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
-	struct m5_cq_link *link;	/* of a CQ with a channel (m5_ctl_eq.h); NULL: none */
+	struct m5_cq_link link;		/* of a CQ with a channel, where this process reads the EQ */
 };
 
 struct m5_ctl_dv {

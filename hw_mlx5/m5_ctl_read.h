@@ -8,9 +8,21 @@
 
 /* An EQE that is no completion. */
 void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev);
-void m5_roce_mac(const struct m5_query_roce_address_out *a, uint8_t mac[6]);
+void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6]);
 /* ::ffff:0:0/96 (RFC 4291): an IPv4 address. */
 bool m5_gid_is_ipv4(const uint8_t gid[16]);
+
+/* ---- m5_ctl_port.c: by commands, 0 or -errno ---- */
+/* Path MTU, and the MAC that the device came with. */
+int m5_port_vport(struct m5_ctl *ctl, uint16_t *mtu, uint8_t mac[6]);
+int m5_port_state(struct m5_ctl *ctl, bool *up);
+
+/* A CQ whose events go to a channel (m5_ctl_eq.h); fd: the channel's. */
+struct m5_cq_link {
+	struct m5_cq_link *next;
+	uint32_t cqn;
+	int fd;
+};
 
 /* One kind of access: m5_ctl_open and m5_ctl_list go through all that are built in. */
 struct m5_access_kind {

@@ -103,7 +103,7 @@ static int soft_obj_destroy(struct m5_obj *obj)
 {
 	int err;
 
-	soft_evch_unbind(obj);
+	m5_events_unbind(&soft_of(obj->ctl)->events, &obj->link);
 	err = soft_undo(obj->ctl, obj->destroy, obj->number);
 	free(obj);
 	return err;
@@ -130,7 +130,7 @@ static int soft_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv)
 
 static int soft_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 {
-	*eqn = soft_of(ctl)->eq.eqn;
+	*eqn = soft_of(ctl)->eq.eq.eqn;
 	return 0;
 }
 
@@ -170,7 +170,6 @@ static void soft_close(struct m5_ctl *ctl)
 	report_violations(s);
 	soft_eq_close(s);
 	softnic_close(ctl->soft);
-	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
@@ -191,10 +190,10 @@ static const struct m5_ctl_ops soft_ops = {
 	.uar_free = soft_uar_free,
 	.eqn = soft_eqn,
 	.evch_create = soft_evch_create,
-	.evch_destroy = soft_evch_destroy,
-	.evch_fd = soft_evch_fd,
+	.evch_destroy = m5_evch_close,
+	.evch_fd = m5_evch_fd,
 	.evch_bind = soft_evch_bind,
-	.evch_drain = soft_evch_drain,
+	.evch_drain = m5_evch_drain,
 	.async_fd = soft_async_fd,
 	.async_read = soft_async_read,
 	.port = soft_port,
@@ -262,12 +261,10 @@ static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ct
 	if (!s)
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
-	pthread_mutex_init(&s->lock, NULL);
 	err = m5_params_parse(params, &s->params, why, whylen);
 	if (!err)
 		err = soft_start(s, index, why, whylen);
 	if (err) {
-		pthread_mutex_destroy(&s->lock);
 		free(s);
 		return err;
 	}

@@ -9,46 +9,29 @@
 
 #include <pthread.h>
 
-#include "hw_mlx5/m5_ctl.h"
-#include "hw_mlx5/m5_ifc.h"
+#include "hw_mlx5/m5_ctl_eq.h"
 #include "hw_mlx5/m5_params.h"
 
 #define SOFT_EQ_LOG 10
-#define SOFT_ASYNC 64
-#define SOFT_CQ_BUCKETS 64
 
 struct m5_obj {
 	struct m5_ctl *ctl;
 	uint16_t destroy;		/* opcode */
 	uint32_t number;
-	struct m5_evch *ch;		/* of a CQ bound to a channel */
-	struct m5_obj *next;		/* in its bucket of bound CQs */
-};
-
-struct m5_evch {
-	struct m5_ctl *ctl;
-	int fd;
+	struct m5_cq_link link;		/* of a CQ with a channel */
 };
 
 struct soft_eq {
-	struct m5_eqe *ring;
-	uint32_t ci, eqn;
-	struct m5_umem umem;
+	struct m5_eq eq;
 	struct m5_uar uar;
-	bool made, has_uar;
+	bool made;
 };
 
 struct m5_ctl_soft {
 	struct m5_ctl ctl;
 	struct m5_params params;
 	struct soft_eq eq;
-	/* Under lock, which the interrupt handler takes with the device locked: no call into the
-	 * device while it is held. */
-	pthread_mutex_t lock;
-	struct m5_obj *cqs[SOFT_CQ_BUCKETS];
-	struct m5_event async[SOFT_ASYNC];
-	unsigned int async_head, async_tail;
-	int async_fd;
+	struct m5_events events;
 };
 
 static inline struct m5_ctl_soft *soft_of(struct m5_ctl *ctl)
@@ -79,11 +62,7 @@ int soft_eq_open(struct m5_ctl_soft *s);
 void soft_eq_close(struct m5_ctl_soft *s);
 void soft_irq(void *ctx, unsigned int vector);
 int soft_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);
-void soft_evch_destroy(struct m5_evch *ch);
-int soft_evch_fd(struct m5_evch *ch);
 int soft_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
-void soft_evch_unbind(struct m5_obj *cq);
-unsigned int soft_evch_drain(struct m5_evch *ch);
 int soft_async_fd(struct m5_ctl *ctl);
 int soft_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 

@@ -53,7 +53,7 @@ static int mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
 
 	if (err)
 		return m5_cmd_error(err, &in, &out);
-	m5_roce_mac(&out, mac);
+	m5_mac(be16_to_cpu(out.addr.mac_hi), be32_to_cpu(out.addr.mac_lo), mac);
 	return 0;
 }
 

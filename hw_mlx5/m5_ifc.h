@@ -30,6 +30,7 @@ enum m5_opcode {
 	M5_CMD_QUERY_VPORT_STATE = 0x750,
 	M5_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	M5_CMD_QUERY_ROCE_ADDRESS = 0x760,
+	M5_CMD_SET_ROCE_ADDRESS = 0x761,
 	M5_CMD_ALLOC_PD = 0x800,
 	M5_CMD_DEALLOC_PD = 0x801,
 	M5_CMD_ALLOC_UAR = 0x802,
@@ -114,18 +115,31 @@ struct m5_query_hca_cap_out {
 WIRE_SIZE(struct m5_query_hca_cap_out, 16 + 4096);
 
 /* PRM, "RoCE Address Layout" */
-struct m5_query_roce_address_out {
-	struct m5_out_hdr hdr;
-	be32_t rsvd[2];
+struct m5_roce_address {
 	uint8_t gid[16];
 	be16_t vlan, mac_hi;		/* 10: vlan_valid 12, vlan_id 11:0 */
 	be32_t mac_lo;
 	be32_t version;			/* 18: roce_l3_type 11:8, roce_version 7:0 */
 	be32_t rsvd1c;
 };
+WIRE_SIZE(struct m5_roce_address, 32);
+WIRE_AT(struct m5_roce_address, mac_lo, 0x14);
+enum { M5_ROCE_V2 = 2, M5_ROCE_L3_IPV4 = 0, M5_ROCE_L3_IPV6 = 1 };
+
+struct m5_query_roce_address_out {
+	struct m5_out_hdr hdr;
+	be32_t rsvd[2];
+	struct m5_roce_address addr;
+};
 WIRE_SIZE(struct m5_query_roce_address_out, 48);
-WIRE_AT(struct m5_query_roce_address_out, mac_lo, 16 + 0x14);
-enum { M5_ROCE_V2 = 2 };
+
+struct m5_set_roce_address_in {
+	struct m5_in_hdr hdr;
+	be32_t index;			/* 31:16, vhca_port_num 3:0 */
+	be32_t rsvd;
+	struct m5_roce_address addr;
+};
+WIRE_SIZE(struct m5_set_roce_address_in, 48);
 
 /* PRM, "NIC Vport Context" */
 struct m5_query_nic_vport_out {
@@ -133,10 +147,14 @@ struct m5_query_nic_vport_out {
 	be32_t rsvd[2];
 	be32_t w00[9];
 	be32_t mtu;			/* 24: 15:0 bytes of Ethernet payload */
-	be32_t rest[54];
+	be32_t w28[51];
+	be16_t rsvdf4, mac_hi;		/* f4: permanent_address */
+	be32_t mac_lo;
+	be32_t wfc;
 };
 WIRE_SIZE(struct m5_query_nic_vport_out, 272);
 WIRE_AT(struct m5_query_nic_vport_out, mtu, 16 + 0x24);
+WIRE_AT(struct m5_query_nic_vport_out, mac_hi, 16 + 0xf6);
 
 /* PRM, "UMEM Context" */
 struct m5_create_umem_in {
