@@ -35,7 +35,7 @@ static void put_path(const struct dap_path *p, struct cm_wire_path *w)
 	w->qpn = cpu_to_be32(p->qpn);
 	w->psn = cpu_to_be32(p->psn);
 	w->proto = cpu_to_be32(p->proto);
-	memcpy(w->mac, p->mac, sizeof(w->mac));
+	memcpy(w->own, p->own, sizeof(w->own));
 	memcpy(w->gid, p->gid, sizeof(w->gid));
 }
 
@@ -86,11 +86,10 @@ static bool get_path(const struct cm_wire_path *w, struct dap_path *p)
 		.psn = be32_to_cpu(w->psn),
 		.proto = be32_to_cpu(w->proto),
 	};
-	memcpy(p->mac, w->mac, sizeof(p->mac));
+	memcpy(p->own, w->own, sizeof(p->own));
 	memcpy(p->gid, w->gid, sizeof(p->gid));
 	return (p->link_layer == 1 || p->link_layer == 2) && p->sl < 16 && p->mtu &&
-	       p->qpn < 1u << 24 && p->psn < 1u << 24 && !w->zero0.be &&
-	       all_zero(w->zero1, sizeof(w->zero1));
+	       p->qpn < 1u << 24 && p->psn < 1u << 24 && !w->zero0.be;
 }
 
 static int check_prefix(const struct cm_wire *w, size_t len)

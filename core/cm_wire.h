@@ -39,13 +39,13 @@ struct cm_wire_path {
 	uint8_t link_layer, rd_in, rd_out, sl;
 	be16_t mtu, lid, pkey_index, zero0;
 	be32_t qpn, psn, proto;
-	uint8_t mac[6], zero1[2];
+	uint8_t own[8];		/* what proto says they are */
 	uint8_t gid[16];
 };
 WIRE_SIZE(struct cm_wire_path, 48);
 WIRE_AT(struct cm_wire_path, mtu, 4);
 WIRE_AT(struct cm_wire_path, qpn, 12);
-WIRE_AT(struct cm_wire_path, mac, 24);
+WIRE_AT(struct cm_wire_path, own, 24);
 WIRE_AT(struct cm_wire_path, gid, 32);
 
 struct cm_wire {

@@ -142,7 +142,7 @@ struct dap_path {
 	uint16_t pkey_index;
 	uint32_t qpn, psn;		/* 24 bits each; psn: the first it sends */
 	uint32_t proto;			/* backend and its protocol version; must be equal on both ends */
-	uint8_t mac[6];
+	uint8_t own[8];			/* of that backend and version */
 	uint8_t gid[16];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Big-endian scalars as one-member structs: a forgotten swap is a compile error, and the code that
- * comes out is that of the plain integer.
+ * Scalars of the other byte order, or of a fixed one, as one-member structs: a forgotten swap is a
+ * compile error, and the code that comes out is that of the plain integer.
  */
 #ifndef DAP_ENDIAN_H
 #define DAP_ENDIAN_H
@@ -19,6 +19,14 @@ static inline be64_t cpu_to_be64(uint64_t v) { return (be64_t){ htobe64(v) }; }
 static inline uint16_t be16_to_cpu(be16_t v) { return be16toh(v.be); }
 static inline uint32_t be32_to_cpu(be32_t v) { return be32toh(v.be); }
 static inline uint64_t be64_to_cpu(be64_t v) { return be64toh(v.be); }
+
+typedef struct { uint16_t le; } le16_t;
+typedef struct { uint32_t le; } le32_t;
+
+static inline le16_t cpu_to_le16(uint16_t v) { return (le16_t){ htole16(v) }; }
+static inline le32_t cpu_to_le32(uint32_t v) { return (le32_t){ htole32(v) }; }
+static inline uint16_t le16_to_cpu(le16_t v) { return le16toh(v.le); }
+static inline uint32_t le32_to_cpu(le32_t v) { return le32toh(v.le); }
 
 /* Wire structs are asserted where they stand, with the section they were read from. */
 #define WIRE_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " size")

@@ -50,7 +50,7 @@ int m5_qp_address(struct dap_ep *ep)
 
 	if (err)
 		return err;
-	memcpy(path.mac, port.mac, sizeof(path.mac));
+	memcpy(path.own, port.mac, sizeof(port.mac));
 	memcpy(path.gid, port.gid, sizeof(path.gid));
 	ep->local_path = path;
 	return 0;
@@ -60,7 +60,8 @@ static bool path_fits(const struct dap_path *local, const struct dap_path *remot
 {
 	return remote->proto == local->proto && remote->link_layer == local->link_layer &&
 	       remote->mtu >= 256 && remote->mtu <= 4096 && !(remote->mtu & (remote->mtu - 1)) &&
-	       remote->qpn && remote->qpn <= 0xffffff && remote->psn <= 0xffffff;
+	       remote->qpn && remote->qpn <= 0xffffff && remote->psn <= 0xffffff &&
+	       !remote->own[6] && !remote->own[7];
 }
 
 int m5_qp_connect(struct dap_ep *ep)
@@ -96,7 +97,7 @@ int m5_qp_connect(struct dap_ep *ep)
 	 * none says so itself. */
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
-	memcpy(c.rmac, remote->mac, sizeof(c.rmac));
+	memcpy(c.rmac, remote->own, sizeof(c.rmac));
 	err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
 	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
 }

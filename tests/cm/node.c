@@ -29,7 +29,7 @@ struct dap_path path_of(unsigned int seed)
 		.pkey_index = 3, .qpn = 0x1000 + seed, .psn = 0xabc000 + seed, .proto = 0x50001,
 	};
 
-	pattern(p.mac, sizeof(p.mac), seed);
+	pattern(p.own, sizeof(p.own), seed);
 	pattern(p.gid, sizeof(p.gid), seed + 1);
 	return p;
 }
@@ -39,7 +39,7 @@ bool same_path(const struct dap_path *a, const struct dap_path *b)
 	return a->link_layer == b->link_layer && a->rd_in == b->rd_in && a->rd_out == b->rd_out &&
 	       a->sl == b->sl && a->mtu == b->mtu && a->lid == b->lid &&
 	       a->pkey_index == b->pkey_index && a->qpn == b->qpn && a->psn == b->psn &&
-	       a->proto == b->proto && !memcmp(a->mac, b->mac, sizeof(a->mac)) &&
+	       a->proto == b->proto && !memcmp(a->own, b->own, sizeof(a->own)) &&
 	       !memcmp(a->gid, b->gid, sizeof(a->gid));
 }
 

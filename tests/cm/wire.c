@@ -57,7 +57,7 @@ Test(cm, wire__request_byte_by_byte)
 
 	cm_wire_put(&m, w);
 	cr_assert_eq(memcmp(w, head, sizeof(head)), 0);
-	cr_assert_eq(memcmp(w + 48, m.path.mac, 6), 0);
+	cr_assert_eq(memcmp(w + 48, m.path.own, 8), 0);
 	cr_assert_eq(memcmp(w + 56, m.path.gid, 16), 0);
 	cr_assert_eq(w[72] << 8 | w[73], 100);
 	cr_assert_eq(memcmp(w + 80, m.pd, 100), 0);
@@ -102,7 +102,7 @@ Test(cm, wire__one_wrong_field)
 		{ CM_REQ, 24, 0, -EPROTO }, { CM_REQ, 24, 3, -EPROTO },	/* link layer */
 		{ CM_REQ, 27, 16, -EPROTO },				/* sl */
 		{ CM_REQ, 28, 0, -EPROTO },				/* mtu, 0x0400 */
-		{ CM_REQ, 35, 1, -EPROTO }, { CM_REQ, 54, 1, -EPROTO },	/* reserved */
+		{ CM_REQ, 35, 1, -EPROTO },	/* reserved */
 		{ CM_REQ, 36, 1, -EPROTO }, { CM_REQ, 40, 1, -EPROTO },	/* 25 bits */
 		{ CM_REQ, 72, 1, -EPROTO },				/* 356 bytes */
 		{ CM_REQ, 73, 99, -EPROTO },				/* of 100 */
