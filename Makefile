@@ -167,10 +167,10 @@ $(eval $(call archive,libhw_mlx5,$(M5_SRC)))
 SN_WHOLE := $(if $(filter yes,$(HAVE_LTO)),$(if $(SAN)$(findstring coverage,$(CFLAGS) $(OPT)),,yes))
 SN_OBJS := $(if $(SN_WHOLE),$(O)/obj/softnic/whole.o,$(call objs,$(SN_SRC)))
 ifneq ($(SN_WHOLE),)
-$(call objs,$(SN_SRC)): private CFLAGS_DIR := -O3 -flto
+$(call objs,$(SN_SRC)): private CFLAGS_DIR := -O3 -flto=auto
 $(O)/obj/softnic/whole.o: $(call objs,$(SN_SRC))
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -O3 -flto -flinker-output=nolto-rel -nostdlib -r -o $@ $^
+	$(Q)$(CC) $(CFLAGS_ALL) -O3 -flto=auto -flinker-output=nolto-rel -nostdlib -r -o $@ $^
 endif
 $(eval $(call archive,libsoftnic,,$$(SN_OBJS)))
 

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* The longest packet, headers and ICRC included. */
-#define SN_FAB_MAX 9216
+/* The longest packet, headers and ICRC included. Nothing on the way has to cut it. */
+#define SN_FAB_MAX 17408
 
 struct sn_fab;
 

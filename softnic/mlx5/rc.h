@@ -16,7 +16,8 @@ enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
 	SN_RC_LATER_MAX = 8,	/* requests that a postponed ACK may leave waiting */
-	SN_RC_BURST = 32,	/* packets of a QP before another one's turn */
+	SN_RC_BURST = 32,	/* sendings of a QP before another one's turn */
+	SN_RC_TRAIN = 16384,	/* bytes of the packets that go in one: see sn_rc_train */
 	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
 	SN_RC_TIMEOUT_MIN = 12,	/* 4.096 us << 12: what this host's scheduler can keep */
 };
@@ -125,6 +126,7 @@ struct sn_rc {
 /* Sends headers (with BTH: its opcode, QPN and PSN filled in here) and payload. As sn_fab_send. */
 struct sn_rc_out {
 	uint8_t opcode;
+	uint32_t train;		/* packets; 0 is 1 */
 	bool solicited, ackreq;
 	uint32_t psn;
 	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
@@ -134,6 +136,20 @@ struct sn_rc_out {
 	uint32_t len;
 };
 int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out);
+/*
+ * How many packets of a message go from packet number at on in one sending, of left: as adapters
+ * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed
+ * places of a message, so that what is sent again has the same ends.
+ */
+uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left);
+/* Does the length fit the number of packets that it is said to be, the last of a message or not? */
+static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_packet *pkt, bool last)
+{
+	if (pkt->train > 1 && pkt->len > SN_RC_TRAIN)
+		return false;
+	return last ? sn_rc_packets(qp, pkt->len) == pkt->train
+		    : pkt->len == (uint32_t)pkt->train * qp->mtu;
+}
 struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic);
 /* The peer's device has not yet looked at what was sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);

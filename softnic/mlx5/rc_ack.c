@@ -141,7 +141,7 @@ static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 }
 
 static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const void *data,
-			uint32_t len)
+			uint32_t len, uint32_t packets)
 {
 	const struct sn_wqe *wqe = destination(qp, wr);
 	uint32_t next;
@@ -152,7 +152,7 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
 		return;
 	}
-	next = sn_psn_add(qp->rc->req.psn_una, 1);
+	next = sn_psn_add(qp->rc->req.psn_una, packets);
 	move_una(qp, next);
 	if (next == sn_psn_add(wr->psn, wr->npsn))
 		finish(qp, wr);
@@ -161,21 +161,21 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr = answered(qp, pkt);
-	uint32_t index, off, want;
+	uint32_t index, off;
 	bool last;
 
 	if (!wr)
 		return;
 	index = (pkt->psn - wr->psn) & SN_PSN_MASK;
-	last = index + 1 == wr->npsn;
+	last = index + pkt->train == wr->npsn;
 	off = index * qp->mtu;
-	want = last ? wr->len - off : qp->mtu;
-	if (wr->opcode != SN_OP_READ || pkt->len != want ||
+	if (wr->opcode != SN_OP_READ || !sn_rc_train_fits(qp, pkt, last) ||
+	    (last && pkt->len != wr->len - off) || index + pkt->train > wr->npsn ||
 	    !(pkt->shape->parts & SN_P_LAST) != !last) {
 		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
 		return;
 	}
-	take_answer(qp, wr, off, pkt->payload, pkt->len);
+	take_answer(qp, wr, off, pkt->payload, pkt->len, pkt->train);
 }
 
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
@@ -189,5 +189,5 @@ void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
 		return;
 	}
-	take_answer(qp, wr, 0, &original, sizeof(original));
+	take_answer(qp, wr, 0, &original, sizeof(original), 1);
 }

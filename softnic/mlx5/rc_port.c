@@ -115,16 +115,18 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	struct sn_packet pkt;
 	struct sn_qp *qp;
 
-	nic->ctr.rx_packets++;
 	if (nic->link_down || !acceptable(nic, src, bytes, len)) {
+		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		return;
 	}
 	if (!sn_packet_parse(bytes, len, &pkt)) {
+		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		sn_violate(nic, SN_V_RX_MALFORMED, "a packet of %zu bytes", len);
 		return;
 	}
+	nic->ctr.rx_packets += pkt.train;
 	qp = receiver(nic, src, &pkt);
 	if (qp)
 		dispatch(qp, &pkt);
@@ -312,6 +314,17 @@ static void make_tail(const struct sn_qp *qp, struct iovec *iov, unsigned int n,
 	iov[n].iov_len = pad + sizeof(icrc);
 }
 
+/* A fault meets single packets. */
+uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
+{
+	uint32_t max = SN_RC_TRAIN / qp->mtu;
+
+	if (qp->nic->fault.generation || max <= 1)
+		return 1;
+	max -= at % max;
+	return max < left ? max : left;
+}
+
 int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 {
 	struct sn_nic *nic = qp->nic;
@@ -321,7 +334,7 @@ int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 	} head;
 	struct iovec iov[SN_IOV_MAX + 2];
 	uint8_t tail[8];
-	uint32_t pad = -out->len & 3;
+	uint32_t pad = -out->len & 3, train = out->train ? out->train : 1;
 	unsigned int i;
 	int err;
 
@@ -331,7 +344,8 @@ int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 		.flags = (uint8_t)((out->solicited ? SN_BTH_SE : 0) | pad << SN_BTH_PAD_SHIFT),
 		.pkey = to_be16(SN_PKEY_DEFAULT),
 		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
-		.psn = to_be32((out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0)),
+		.psn = to_be32((out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0) |
+			       (train - 1) << SN_BTH_TRAIN_SHIFT),
 	};
 	memcpy(head.ext, out->ext, sizeof(head.ext));
 	iov[0] = (struct iovec){&head, sizeof(head.bth) + out->ext_len};
@@ -342,7 +356,7 @@ int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
 		return 0;
 	err = sn_fab_send(nic->fabric->fab, &qp->rc->dest, iov, out->n + 2);
 	if (!err)
-		nic->ctr.tx_packets++;
+		nic->ctr.tx_packets += train;
 	if (err == -EAGAIN && !qp->rc->blocked) {
 		qp->rc->blocked = true;
 		TAILQ_INSERT_TAIL(&nic->fabric->blocked, qp->rc, blocked_link);

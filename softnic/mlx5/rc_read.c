@@ -161,7 +161,7 @@ static void put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
 	out->ext_len = (uint32_t)sizeof(aeth);
 }
 
-static int send_atomic(struct sn_qp *qp, const struct sn_rc_read *read)
+static int send_atomic(struct sn_qp *qp, struct sn_rc_read *read)
 {
 	struct sn_rc_out out = {.opcode = SN_BTH_ATOMIC_ACK, .psn = read->psn};
 	be64_t original = to_be64(read->va);
@@ -169,21 +169,25 @@ static int send_atomic(struct sn_qp *qp, const struct sn_rc_read *read)
 	put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
 	memcpy(out.ext + out.ext_len, &original, sizeof(original));
 	out.ext_len += (uint32_t)sizeof(original);
+	read->sent = 1;
 	return sn_rc_send(qp, &out);
 }
 
-static int send_read(struct sn_qp *qp, const struct sn_rc_read *read)
+static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 {
 	static const uint8_t opcodes[] = {SN_BTH_READ_RESP_MIDDLE, SN_BTH_READ_RESP_FIRST,
 					  SN_BTH_READ_RESP_LAST, SN_BTH_READ_RESP_ONLY};
-	bool last = read->sent + 1 == sn_rc_packets(qp, read->len);
+	uint32_t left = sn_rc_packets(qp, read->len) - read->sent;
+	uint32_t train = sn_rc_train(qp, read->sent, left);
+	bool last = train == left;
 	uint32_t off = read->sent * qp->mtu;
 	struct iovec iov[SN_IOV_MAX];
-	uint8_t flat[4096];
+	uint8_t flat[SN_RC_TRAIN];
 	struct sn_rc_out out = {.psn = sn_psn_add(read->psn, read->sent), .payload = iov,
-				.len = last ? read->len - off : qp->mtu};
+				.train = train, .len = last ? read->len - off : train * qp->mtu};
 	struct sn_access a = {read->rkey, qp->pd, qp->qpn, SN_RR, read->va + off, out.len};
 	enum sn_acc acc = SN_ACC_OK;
+	int err;
 
 	out.opcode = opcodes[(last ? 2 : 0) + (read->sent == 0)];
 	if (sn_bth_shapes[out.opcode].parts & SN_P_AETH)
@@ -195,21 +199,24 @@ static int send_read(struct sn_qp *qp, const struct sn_rc_read *read)
 		iov[0] = (struct iovec){flat, out.len};
 		out.n = 1;
 	}
-	if (acc == SN_ACC_OK)
-		return sn_rc_send(qp, &out);
+	if (acc == SN_ACC_OK) {
+		err = sn_rc_send(qp, &out);
+		read->sent += err ? 0 : train;
+		return err;
+	}
 	sn_acc_violation(qp->nic, &a, acc, true);
 	sn_rc_die(qp, out.psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
 	return -EACCES;
 }
 
-/* One packet of the oldest answer. */
+/* One sending of the oldest answer. */
 static int send_answer(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_rc_read *read = slot(s, s->read_head);
 	int err = read->atomic ? send_atomic(qp, read) : send_read(qp, read);
 
-	if (!err && sn_psn_add(read->psn, ++read->sent) == end_of(qp, read))
+	if (!err && sn_psn_add(read->psn, read->sent) == end_of(qp, read))
 		s->read_head++;
 	return err;
 }

@@ -217,19 +217,22 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 	}
 }
 
-/* Headers of a SEND or WRITE packet; out->len is its share of the data. */
+/* Headers of SEND or WRITE packets; out->len is their share of the data. */
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
 	const struct sn_wqe *wqe = &qp->rc->hand->send;
-	uint32_t off = r->pkt * qp->mtu;
-	bool last = r->pkt + 1 == wr->npsn;
+	uint32_t off = r->pkt * qp->mtu, next;
+	bool last;
 	unsigned int parts;
 
+	out->train = sn_rc_train(qp, r->pkt, wr->npsn - r->pkt);
+	next = r->pkt + out->train;
+	last = next == wr->npsn;
 	out->opcode = pick(r->pkt == 0, last, opcodes_of(wr->opcode));
-	out->len = last ? wr->len - off : qp->mtu;
+	out->len = last ? wr->len - off : out->train * qp->mtu;
 	out->solicited = last && wqe->solicited;
-	out->ackreq = last || r->pkt % SN_RC_ACK_EVERY == SN_RC_ACK_EVERY - 1;
+	out->ackreq = last || next / SN_RC_ACK_EVERY != r->pkt / SN_RC_ACK_EVERY;
 	parts = sn_bth_shapes[out->opcode].parts;
 	if (parts & SN_P_RETH)
 		put_reth(out, wqe->raddr, wqe->rkey, wr->len);
@@ -260,18 +263,18 @@ static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struc
 	out->ext_len = (uint32_t)sizeof(eth);
 }
 
-static void sent(struct sn_qp *qp, const struct sn_wr *wr, uint32_t psn)
+static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_out *out)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	bool read = sn_rc_is_read(wr->opcode);
-	uint32_t next = sn_psn_add(psn, read ? wr->npsn - r->pkt : 1);
+	uint32_t packets = sn_rc_is_read(wr->opcode) ? wr->npsn - r->pkt : out->train;
+	uint32_t next = sn_psn_add(out->psn, packets);
 
-	if (sn_psn_diff(psn, r->psn_max) < 0)
+	if (sn_psn_diff(out->psn, r->psn_max) < 0)
 		qp->nic->ctr.retransmits++;
 	if (sn_psn_diff(next, r->psn_max) > 0)
 		r->psn_max = next;
-	r->in_flight++;
-	r->pkt = read ? wr->npsn : r->pkt + 1;
+	r->in_flight += out->train ? out->train : 1;
+	r->pkt += packets;
 	if (r->pkt == wr->npsn) {
 		r->loaded = false;
 		r->wr++;
@@ -304,13 +307,13 @@ static bool is_send(uint8_t opcode)
 }
 
 /* False: no more for now. */
-static bool send_packet(struct sn_qp *qp)
+static bool send_some(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr = wr_number(qp, r->wr);
 	struct sn_rc_out out = {.psn = sn_psn_add(wr->psn, r->pkt)};
 	struct iovec iov[SN_IOV_MAX];
-	uint8_t flat[4096];
+	uint8_t flat[SN_RC_TRAIN];
 	int err;
 
 	if (wr->opcode == SN_OP_READ)
@@ -331,7 +334,7 @@ static bool send_packet(struct sn_qp *qp)
 		sn_rc_last_word(qp);
 	err = sn_rc_send(qp, &out);
 	if (!err) {
-		sent(qp, wr, out.psn);
+		sent(qp, wr, &out);
 		return true;
 	}
 	if (err != -EAGAIN) {
@@ -354,7 +357,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
-		if (!may_send(qp) || !in_hand(qp) || !send_packet(qp))
+		if (!may_send(qp) || !in_hand(qp) || !send_some(qp))
 			return false;
 	}
 	return true;

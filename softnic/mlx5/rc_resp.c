@@ -82,7 +82,7 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	s->psn = sn_psn_add(s->psn, 1);
+	s->psn = sn_psn_add(s->psn, pkt->train);
 	s->off += pkt->len;
 	if (pkt->shape->parts & SN_P_LAST) {
 		s->msn = sn_psn_add(s->msn, 1);
@@ -254,10 +254,8 @@ static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 	if (first ? qp->rc->resp.in != SN_C_NONE : qp->rc->resp.in != pkt->shape->class)
 		return false;
 	if (!(pkt->shape->parts & SN_P_PAYLOAD))
-		return true;
-	if (!last)
-		return pkt->len == qp->mtu;
-	return pkt->len <= qp->mtu && (first || pkt->len > 0);
+		return pkt->train == 1;
+	return sn_rc_train_fits(qp, pkt, last) && (first || pkt->len > 0);
 }
 
 /* An old PSN: the answer was lost, or the packet was late. Never executed twice, READs excepted. */

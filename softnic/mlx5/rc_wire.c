@@ -79,6 +79,7 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	pkt->dqpn = from_be32(bth.dqpn) & 0xffffff;
 	pkt->psn = from_be32(bth.psn) & SN_PSN_MASK;
 	pkt->ackreq = from_be32(bth.psn) & SN_BTH_ACKREQ;
+	pkt->train = (uint8_t)((from_be32(bth.psn) >> SN_BTH_TRAIN_SHIFT) % SN_BTH_TRAIN_MAX + 1);
 	pkt->solicited = bth.flags & SN_BTH_SE;
 	pkt->payload = (const uint8_t *)bytes + header;
 	pkt->len = (uint32_t)len - header - pad - SN_ICRC;

@@ -49,13 +49,15 @@ struct sn_bth {
 	uint8_t flags;		/* SE 0x80, M 0x40, pad count 0x30, version 0x0f */
 	be16_t pkey;
 	be32_t dqpn;		/* reserved(8) destination QPN(24) */
-	be32_t psn;		/* AckReq(1) reserved(7) PSN(24) */
+	be32_t psn;		/* AckReq(1) reserved(7) PSN(24); here the 7 bits count: see train */
 };
 SN_SIZE(struct sn_bth, 12);
 
 #define SN_BTH_SE 0x80u
 #define SN_BTH_PAD_SHIFT 4
 #define SN_BTH_ACKREQ 0x80000000u
+#define SN_BTH_TRAIN_SHIFT 24
+#define SN_BTH_TRAIN_MAX 128u
 
 struct sn_reth {
 	be64_t va;
@@ -136,7 +138,7 @@ extern const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES];
 struct sn_packet {
 	const struct sn_bth_shape *shape;
 	uint32_t dqpn, psn;
-	uint8_t opcode;
+	uint8_t opcode, train;	/* so many packets of a message, with one header and end to end */
 	bool solicited, ackreq;
 	struct sn_reth reth;
 	struct sn_aeth aeth;

@@ -13,7 +13,7 @@
 #include "softnic/mlx5/rc_wire.h"
 #include "tests/softnic/rc_rig.h"
 
-enum { PACKETS = 60000, ERR = 6, MTU = 256 };
+enum { PACKETS = 60000, RTS = 3, ERR = 6, MTU = 256, TRAIN = 8 };
 
 static struct rig rig;
 static struct rig_qp victim, a, b;
@@ -65,15 +65,16 @@ static size_t make(uint8_t *p)
 	uint8_t opcode = (uint8_t)draw(SN_BTH_OPCODES);
 	const struct sn_bth_shape *shape = &sn_bth_shapes[opcode];
 	bool response = shape->class >= SN_C_READ_RESP;
-	uint32_t base = response ? victim.psn : psn, n;
+	uint32_t base = response ? victim.psn : psn, n, train = draw(3) ? 1 : 1 + draw(TRAIN);
 	struct sn_bth bth = {.opcode = opcode, .flags = (uint8_t)(draw(16) << 4),
 			     .pkey = to_be16(0xffff), .dqpn = to_be32(victim.qpn)};
 	struct sn_reth reth = {to_be64((uintptr_t)rig.data + draw(8192)),
 			       to_be32(draw(8) ? rig.key : draw(1u << 31)),
 			       to_be32(draw(4) ? draw(2000) : draw(1u << 31) * 2)};
 
-	bth.psn = to_be32((draw(2) << 31) | ((base + (draw(3) ? 0 : draw(8))) & SN_PSN_MASK));
-	n = draw(3) ? shape->header + (draw(2) ? MTU : draw(MTU + 20)) : draw(300);
+	bth.psn = to_be32((draw(2) << 31) | ((train - 1) << SN_BTH_TRAIN_SHIFT) |
+			  ((base + (draw(3) ? 0 : draw(8))) & SN_PSN_MASK));
+	n = draw(3) ? shape->header + (draw(2) ? train * MTU : draw(MTU + 20)) : draw(300);
 	n = n < 12 ? 12 : n;
 	for (uint32_t i = 0; i < n + 8; i++)
 		p[i] = (uint8_t)draw(256);
@@ -105,17 +106,28 @@ static void friends_still_talk(uint32_t seed)
 	cr_assert(rig_filled(rig.data + (2u << 20), 3000, seed));
 }
 
-Test(rc_fuzz, hostile_peer__breaks_only_itself, .timeout = 100)
+static void setup(void)
 {
 	struct sn_fab_config config = {.deliver = hear, .down = gone};
-	uint8_t packet[512];
-	uint32_t i, deaths = 0;
 
 	rig_open(&rig, SOFTNIC_NO_THREAD, 5);
 	cr_assert_eq(getrandom(&config.gid, 16, 0), 16);
 	cr_assert_eq(sn_fab_open(&config, &evil), 0);
 	self = config.gid;
 	memcpy(dest.gid.raw, rig.gid, 16);
+}
+
+static void finish(void)
+{
+	sn_fab_close(evil);
+	rig_close(&rig);
+}
+
+Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .timeout = 100)
+{
+	uint8_t packet[128 + TRAIN * MTU];
+	uint32_t i, deaths = 0;
+
 	rig_qp(&rig, &a);
 	rig_qp(&rig, &b);
 	rig_connect(&a, &b, NULL);
@@ -142,6 +154,39 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .timeout = 100)
 	}
 	cr_assert_gt(deaths, 10, "the packets are too tame");
 	cr_assert_gt(heard, 1000);
-	sn_fab_close(evil);
-	rig_close(&rig);
+}
+
+/* A write of len bytes in one sending that says it is so many packets. */
+static unsigned int write_of(uint32_t train, uint32_t len)
+{
+	struct {
+		struct sn_bth bth;
+		struct sn_reth reth;
+		uint8_t data[4 * MTU + SN_ICRC];
+	} __attribute__((packed, aligned(4))) p = {0};
+	struct iovec iov = {&p, sizeof(p.bth) + sizeof(p.reth) + len + SN_ICRC};
+
+	connect_victim();
+	p.bth = (struct sn_bth){.opcode = SN_BTH_WRITE_ONLY, .pkey = to_be16(0xffff),
+				.dqpn = to_be32(victim.qpn),
+				.psn = to_be32(psn | (train - 1) << SN_BTH_TRAIN_SHIFT)};
+	p.reth = (struct sn_reth){to_be64((uintptr_t)rig.data + 65536), to_be32(rig.key),
+				  to_be32(len)};
+	memset(p.data, 0x5a, len);
+	memset(rig.data + 65536, 0, len);
+	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
+	rig_settle(&rig, NULL);
+	return rig_qp_state(&victim);
+}
+
+Test(rc_fuzz, train__is_taken_only_when_its_length_is_that_of_its_packets, .init = setup,
+     .fini = finish)
+{
+	rig_qp(&rig, &victim);
+	cr_assert_eq(write_of(3, 2 * MTU + 4), RTS);
+	cr_assert_eq(rig.data[65536 + 2 * MTU + 3], 0x5a);
+	cr_assert_eq(write_of(1, MTU + 4), ERR, "longer than a packet");
+	cr_assert_eq(rig.data[65536], 0);
+	cr_assert_eq(write_of(2, 3 * MTU), ERR, "more than it says");
+	cr_assert_eq(write_of(3, 2 * MTU), ERR, "less than it says");
 }

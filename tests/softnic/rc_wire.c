@@ -51,7 +51,7 @@ Test(rc_wire, icrc__covers_what_is_invariant)
 static size_t header(uint8_t *p, uint8_t opcode, unsigned int pad)
 {
 	struct sn_bth bth = {.opcode = opcode, .flags = (uint8_t)(pad << SN_BTH_PAD_SHIFT),
-			     .dqpn = to_be32(0x123456), .psn = to_be32(0x80abcdefu)};
+			     .dqpn = to_be32(0x123456), .psn = to_be32(0x83abcdefu)};
 
 	memset(p, 0, 128);
 	memcpy(p, &bth, sizeof(bth));
@@ -72,6 +72,7 @@ Test(rc_wire, parse__write_with_immediate)
 	cr_assert(sn_packet_parse(p, n + 20 + 8 + SN_ICRC, &pkt));
 	cr_assert_eq(pkt.dqpn, 0x123456);
 	cr_assert_eq(pkt.psn, 0xabcdef);
+	cr_assert_eq(pkt.train, 4);
 	cr_assert(pkt.ackreq);
 	cr_assert_not(pkt.solicited);
 	cr_assert_eq(from_be64(pkt.reth.va), 0x1122334455667788);
