@@ -153,6 +153,18 @@ static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned in
 	return direct(w, m, a);
 }
 
+void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a)
+{
+	const struct sn_mkey *m = sn_mkey_find(nic, a->key);
+	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
+
+	if (!m || m->key != (a->key & 0xff) || m->free || m->mode != MODE_MTT || m->buf.pages ||
+	    m->pd != a->pd || m->qpn != SN_ANY_QPN || a->rights & ~m->rights || !a->len ||
+	    outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
+		return NULL;
+	return sn_buf_at(nic, &m->buf, a->va - m->start, a->len);
+}
+
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a)
 {
 	struct walk w = { .nic = nic, .op = CHECK };

@@ -202,10 +202,12 @@ bool softnic_pump(struct softnic *handle)
 	if (!sn_enter_try(nic))
 		return false;
 	any = !idle(nic);
-	if (any)
+	if (any) {
 		any = sn_drive(nic);
-	else
+	} else {
+		any = sn_fabric_owes(nic);
 		sn_thread_inline(nic);
+	}
 	sn_leave(nic);
 	return any;
 }

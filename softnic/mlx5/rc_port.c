@@ -9,7 +9,7 @@
 
 enum {
 	POLL_BUDGET = 32,
-	LATER_POLLS = 32,	/* in vain, before ACKs that were put off go out */
+	LATER_POLLS = 64,	/* in vain, before ACKs that were put off go out */
 	OPEN_TRIES = 8,
 	UDP_SPORT = 0xc000,
 };
@@ -224,6 +224,11 @@ static bool unblock(struct sn_fabric *fabric)
 	return any;
 }
 
+static bool may_wait(const struct sn_nic *nic)
+{
+	return !nic->hurried && !nic->cqs_armed && nic->fabric->idle < LATER_POLLS;
+}
+
 /* Always true: the device is not idle while somebody waits for an ACK. */
 static bool serve_later(struct sn_nic *nic, bool any)
 {
@@ -231,7 +236,7 @@ static bool serve_later(struct sn_nic *nic, bool any)
 	struct sn_rc *rc;
 
 	fabric->idle = any ? 0 : fabric->idle + 1;
-	if (!nic->hurried && !nic->cqs_armed && fabric->idle < LATER_POLLS)
+	if (may_wait(nic))
 		return true;
 	while ((rc = TAILQ_FIRST(&fabric->later))) {
 		sn_rc_not_later(rc->qp);
@@ -249,7 +254,7 @@ bool sn_fabric_poll(struct sn_nic *nic)
 	if (!fabric)
 		return false;
 	obey_script(nic);
-	any = sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
+	any = !sn_fab_quiet(fabric->fab) && sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
 	if (!TAILQ_EMPTY(&fabric->blocked))
 		any |= unblock(fabric);
 	if (!TAILQ_EMPTY(&fabric->later))
@@ -260,13 +265,22 @@ bool sn_fabric_poll(struct sn_nic *nic)
 	return any;
 }
 
+bool sn_fabric_owes(const struct sn_nic *nic)
+{
+	return nic->fabric && !TAILQ_EMPTY(&nic->fabric->later);
+}
+
 bool sn_fabric_quiet(struct sn_nic *nic)
 {
 	struct sn_fabric *fabric = nic->fabric;
 
-	return !fabric || (TAILQ_EMPTY(&fabric->later) && TAILQ_EMPTY(&fabric->blocked) &&
-			   fabric->fault_generation == nic->fault.generation &&
-			   sn_fab_quiet(fabric->fab));
+	if (!fabric)
+		return true;
+	if (!TAILQ_EMPTY(&fabric->blocked) || fabric->fault_generation != nic->fault.generation ||
+	    (sn_fabric_owes(nic) && !may_wait(nic)) || !sn_fab_quiet(fabric->fab))
+		return false;
+	fabric->idle++;
+	return true;
 }
 
 void sn_fabric_hold(struct sn_nic *nic)

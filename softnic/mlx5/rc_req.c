@@ -344,6 +344,11 @@ static bool send_some(struct sn_qp *qp)
 	return false;
 }
 
+static bool all_is_sent(const struct sn_qp *qp)
+{
+	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
+}
+
 bool sn_rc_req_run(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -357,7 +362,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
-		if (!may_send(qp) || !in_hand(qp) || !send_some(qp))
+		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || all_is_sent(qp))
 			return false;
 	}
 	return true;

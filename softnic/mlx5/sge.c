@@ -33,6 +33,20 @@ static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 	return true;
 }
 
+/* What one element holds altogether, as most messages do. NULL: not so, or not in one place. */
+static void *lone(const struct cursor *cur)
+{
+	const struct sn_sge *sge = cur->sge;
+	struct sn_access a = {
+		.key = sge->key, .pd = cur->pd, .qpn = cur->qp->qpn, .rights = cur->rights,
+		.va = sge->va + cur->skip, .len = cur->len,
+	};
+
+	if (cur->n != 1 || sge->inl || cur->skip > sge->len || cur->len > sge->len - cur->skip)
+		return NULL;
+	return sn_mkey_at(cur->qp->nic, &a);
+}
+
 /* A list shorter than the message: what is left over has no place. */
 static enum sn_acc end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
@@ -66,7 +80,12 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 	struct sn_access a = { 0 };
 	enum sn_acc acc = SN_ACC_OK;
 	const uint8_t *inl;
+	void *p = lone(cur);
 
+	if (p) {
+		sn_copy(p, src, cur->len);
+		return SN_ACC_OK;
+	}
 	while (!acc && next(cur, &a, &inl)) {
 		acc = sn_mkey_write(cur->qp->nic, &a, src);
 		src += a.len;
@@ -99,7 +118,13 @@ enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 	const uint8_t *inl;
 	enum sn_acc acc = SN_ACC_OK;
 	unsigned int used = 0, k = 0;
+	void *p = lone(&cur);
 
+	if (p && max) {
+		iov[0] = (struct iovec){ p, len };
+		*niov = 1;
+		return SN_ACC_OK;
+	}
 	while (!acc && next(&cur, &a, &inl)) {
 		if (inl && used == max) {
 			acc = SN_ACC_MANY;

@@ -446,6 +446,11 @@ struct sn_access {
 	uint64_t va, len;
 };
 
+/*
+ * Where the bytes are, when they lie in one piece of a key that lists no other and all is in order.
+ * NULL: it has to be asked the long way, which also says why not.
+ */
+void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
 /* Checks only. Never touches memory. */
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
 /* Checks, and gives the pieces in this process; *n is written on success. len 0 gives 0 pieces. */
@@ -490,6 +495,8 @@ void sn_fabric_close(struct sn_nic *nic);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
+/* ACKs have been put off: so many polls in vain later they go out. */
+bool sn_fabric_owes(const struct sn_nic *nic);
 /* A poll would find nothing. True for a few hundred calls at most, then a poll is due. */
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Takes what has arrived and sends what waits. True when it did anything, or left some waiting. */
