@@ -74,6 +74,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
 		.num_ports = (uint8_t)field(c->ports, 0, 8),
+		.ethernet = field(c->ports, 8, 2) == 1,
 		.bf = field(c->bf, 31, 1) != 0,
 		.reorders = field(c->max_pd, 11, 1) != 0,
 		.cq_resize = field(c->flags44, 30, 1) != 0,

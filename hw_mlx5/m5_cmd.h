@@ -21,6 +21,7 @@ struct m5_dev_caps {
 	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
+	bool ethernet;
 	bool reorders;			/* a fabric can have it place the data of RC out of order */
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };

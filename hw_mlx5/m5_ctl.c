@@ -9,6 +9,7 @@
 static const struct m5_access_kind *const kinds[] = {
 	&m5_access_soft,
 	&m5_access_uverbs,
+	&m5_access_vfio,
 };
 
 int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,

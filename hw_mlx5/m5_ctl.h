@@ -5,7 +5,7 @@
  * by one code path above this seam with PRM commands; the data path lies below it.
  *
  * Implementations: m5_ctl_soft (the software ConnectX in this process), m5_ctl_uverbs (the kernel's
- * DEVX through mlx5dv). VFIO comes beside them.
+ * DEVX through mlx5dv), m5_ctl_vfio (libmlx5 in place of the kernel).
  *
  * Functions return 0 or -errno. -EREMOTEIO: the device refused; status and syndrome are in out.
  * Slow path only. Safe to call from any thread.
@@ -66,6 +66,7 @@ enum m5_event_kind {
 	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_SRQ_ERROR, M5_EVENT_PORT,
 	M5_EVENT_FATAL,
 	M5_EVENT_LOST,		/* events of objects have been lost; nobody knows of which */
+	M5_EVENT_STARVED,	/* the device asked for memory and got none */
 };
 
 enum { M5_PORT_DOWN = 1, M5_PORT_UP = 4 };	/* sub_type of M5_EVENT_PORT; else: facts changed */
@@ -120,6 +121,7 @@ struct m5_ctl_ops {
 struct m5_ctl {
 	const struct m5_ctl_ops *ops;
 	struct softnic *soft;	/* the model that the inline variants of post and poll drive, or NULL */
+	bool no_bf;		/* all its UARs are for doorbells of 8 bytes */
 };
 
 /* What there is to open, for dat_info: one line each. why is NULL when it can be opened. */

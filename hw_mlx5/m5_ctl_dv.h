@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_params.h"
 
@@ -24,11 +25,17 @@ struct m5_obj {
 	struct m5_cq_link link;		/* of a CQ with a channel, where this process reads the EQ */
 };
 
+/* Of a device that nobody but this process watches; all members are atomic. */
+struct dv_watch {
+	bool dead;			/* no command would ever come back */
+	unsigned int begun, ended;	/* calls */
+};
+
 struct m5_ctl_dv {
 	struct m5_ctl ctl;
 	struct m5_params params;
 	struct ibv_context *ctx;
-	bool dead;			/* atomic: no command would ever come back */
+	struct dv_watch *watch;		/* NULL: the kernel does */
 };
 
 static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
@@ -59,6 +66,7 @@ void dv_fork_handle(void);
  */
 struct dv_call {
 	sigset_t mask;
+	struct dv_watch *watch;
 };
 int dv_begin(struct m5_ctl *ctl, struct dv_call *call);
 void dv_end(const struct dv_call *call);
@@ -81,6 +89,9 @@ int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
 struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
 void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
 void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
+/* The device is new enough for this driver; else -errno with cause and cure. */
+int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps, char *why,
+		  size_t whylen);
 /* Some memory can be locked; else -errno with cause and cure. */
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
 /* The same words for another call that ended with err. */

@@ -150,6 +150,22 @@ void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar)
 	mlx5dv_devx_free_uar(uar->priv);
 }
 
+int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps, char *why,
+		  size_t whylen)
+{
+	int err = m5_cmd_caps(ctl, caps);
+
+	if (err) {
+		snprintf(why, whylen, "%s does not tell its capabilities: %s", name,
+			 strerror(-err));
+	} else if (!caps->cqe_version) {
+		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
+			 name);
+		err = -EIO;
+	}
+	return err;
+}
+
 void dv_why_memory(int err, char *why, size_t whylen)
 {
 	struct rlimit limit = { 0 };

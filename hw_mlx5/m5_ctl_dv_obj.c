@@ -48,12 +48,16 @@ static int outcome(int ret, const void *out)
 
 int dv_begin(struct m5_ctl *ctl, struct dv_call *call)
 {
+	struct dv_watch *watch = dv_of(ctl)->watch;
 	sigset_t all;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &call->mask);
 	dv_enter();
-	if (!__atomic_load_n(&dv_of(ctl)->dead, __ATOMIC_ACQUIRE)) {
+	call->watch = watch;
+	if (watch)
+		__atomic_fetch_add(&watch->begun, 1, __ATOMIC_SEQ_CST);
+	if (!watch || !__atomic_load_n(&watch->dead, __ATOMIC_SEQ_CST)) {
 		errno = 0;
 		return 0;
 	}
@@ -65,6 +69,8 @@ void dv_end(const struct dv_call *call)
 {
 	int err = errno;
 
+	if (call->watch)
+		__atomic_fetch_add(&call->watch->ended, 1, __ATOMIC_SEQ_CST);
 	dv_leave();
 	pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
 	errno = err;

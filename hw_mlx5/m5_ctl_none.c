@@ -24,3 +24,4 @@ static size_t none_list(struct m5_ctl_device *devs, size_t max)
 }
 
 const struct m5_access_kind m5_access_uverbs = { .open = none_open, .list = none_list };
+const struct m5_access_kind m5_access_vfio = { .open = none_open, .list = none_list };

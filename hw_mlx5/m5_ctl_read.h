@@ -30,6 +30,6 @@ struct m5_access_kind {
 		    size_t whylen);
 	size_t (*list)(struct m5_ctl_device *devs, size_t max);
 };
-extern const struct m5_access_kind m5_access_soft, m5_access_uverbs;
+extern const struct m5_access_kind m5_access_soft, m5_access_uverbs, m5_access_vfio;
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
 
 bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
@@ -164,25 +163,10 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	return -EIO;
 }
 
-static int new_enough(struct m5_ctl_uverbs *u, char *why, size_t whylen)
-{
-	struct m5_dev_caps caps;
-	int err = m5_cmd_caps(&u->dv.ctl, &caps);
-
-	if (err) {
-		snprintf(why, whylen, "%s does not tell its capabilities: %s", u->dv.ctx->device->name,
-			 strerror(-err));
-	} else if (!caps.cqe_version) {
-		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
-			 u->dv.ctx->device->name);
-		err = -EIO;
-	}
-	return err;
-}
-
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 {
-	int err = new_enough(u, why, whylen);
+	struct m5_dev_caps caps;
+	int err = dv_new_enough(&u->dv.ctl, u->dv.ctx->device->name, &caps, why, whylen);
 
 	if (!err)
 		err = port_carries(u, why, whylen);

@@ -105,6 +105,7 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 			 strerror(-err));
 		return err;
 	}
+	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
 	/* Lengths in slots and segments have 31 bits. */
 	if (m->dev.max_msg > 1ull << 30)
 		m->dev.max_msg = 1ull << 30;
@@ -297,6 +298,8 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			break;
 		case M5_EVENT_LOST:
 			dap_log(DAP_LOG_ERR, "%s: the kernel has lost events of the device", ia->name);
+			/* fall through */
+		case M5_EVENT_STARVED:
 			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 			break;
 		}

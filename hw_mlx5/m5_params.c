@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,31 @@ static bool port_value(struct m5_params *p, const char *key, const char *value)
 	return true;
 }
 
+static bool mac_value(struct m5_params *p, const char *value)
+{
+	uint8_t m[6];
+	int end = 0;
+
+	p->has_mac = sscanf(value, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1], &m[2],
+			    &m[3], &m[4], &m[5], &end) == 6 && !value[end] && !(m[0] & 1);
+	if (p->has_mac)
+		memcpy(p->mac, m, sizeof(p->mac));
+	return p->has_mac;
+}
+
+/* What a network interface would have. */
+static bool interface_value(struct m5_params *p, const char *key, const char *value)
+{
+	if (!strcmp(key, "mac"))
+		return mac_value(p, value);
+	if (!strcmp(key, "ip")) {
+		p->has_ip = inet_pton(AF_INET, value, p->ip) == 1;
+		return p->has_ip;
+	}
+	p->gid_from = strcmp(value, "auto") ? M5_GID_GIVEN : M5_GID_AUTO;
+	return p->gid_from == M5_GID_AUTO || inet_pton(AF_INET6, value, p->gid) == 1;
+}
+
 static bool flag(const char *s, bool *out)
 {
 	uint64_t v;
@@ -97,6 +123,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 	}
 	if (!strcmp(key, "sl") || !strcmp(key, "pkey") || !strcmp(key, "gid_index"))
 		return port_value(p, key, value);
+	if (!strcmp(key, "ip") || !strcmp(key, "mac") || !strcmp(key, "gid"))
+		return interface_value(p, key, value);
 	if (!strcmp(key, "seed"))
 		return number(value, UINT64_MAX, &p->seed);
 	if (!strcmp(key, "strict"))

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum m5_gid_from { M5_GID_OF_IP, M5_GID_AUTO, M5_GID_GIVEN };	/* auto: made of the MAC */
+
 struct m5_params {
 	/* of every access */
 	uint8_t rnr_retry;		/* 0..7; 7 repeats for ever */
@@ -23,6 +25,10 @@ struct m5_params {
 	int16_t gid_index;		/* entry of the GID table; -1: the best one is found */
 	uint16_t pkey;			/* InfiniBand partition */
 	uint8_t sl;			/* service level, or the priority of Ethernet frames */
+	/* of a device by VFIO, which has no network interface */
+	bool has_ip, has_mac;
+	enum m5_gid_from gid_from;
+	uint8_t ip[4], mac[6], gid[16];
 	/* of the software ConnectX */
 	uint64_t seed;
 	bool strict;			/* abort when the device found fault with this driver */
