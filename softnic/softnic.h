@@ -30,6 +30,12 @@ enum softnic_flags {
 	SOFTNIC_ADVERSARIAL = 1 << 3,
 	/* Do not join the fabric: only QPs of this device reach each other. */
 	SOFTNIC_LOOPBACK_ONLY = 1 << 4,
+	/*
+	 * As after power-on: page 0 of the BAR is the initialization segment, whose command doorbell
+	 * is scanned, and the driver boots the device (pages, ENABLE_HCA to INIT_HCA). Needs
+	 * SOFTNIC_SCAN_UARS.
+	 */
+	SOFTNIC_COLD = 1 << 5,
 };
 
 struct softnic_host {
@@ -57,6 +63,9 @@ int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
 /* Leaves the fabric and frees everything, objects that the host left behind included. */
 void softnic_close(struct softnic *nic);
+
+/* A function-level reset: as after softnic_open, but for the addresses. A dead device lives again. */
+void softnic_reset(struct softnic *nic);
 
 /*
  * Executes one PRM command, flat: in and out as the firmware sees them, without mailboxes. in

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
@@ -20,12 +21,13 @@ struct entry {
 static const struct entry entries[] = {
 	{ CMD_QUERY_HCA_CAP, 16, "QUERY_HCA_CAP", sn_cmd_query_hca_cap },
 	{ CMD_QUERY_ADAPTER, 16, "QUERY_ADAPTER", sn_cmd_query_adapter },
-	{ CMD_INIT_HCA, 16, "INIT_HCA", sn_cmd_nothing },
-	{ CMD_TEARDOWN_HCA, 16, "TEARDOWN_HCA", sn_cmd_nothing },
-	{ CMD_ENABLE_HCA, 16, "ENABLE_HCA", sn_cmd_nothing },
-	{ CMD_DISABLE_HCA, 16, "DISABLE_HCA", sn_cmd_nothing },
+	{ CMD_INIT_HCA, 16, "INIT_HCA", sn_cmd_init_hca },
+	{ CMD_TEARDOWN_HCA, 16, "TEARDOWN_HCA", sn_cmd_teardown_hca },
+	{ CMD_ENABLE_HCA, 16, "ENABLE_HCA", sn_cmd_enable_hca },
+	{ CMD_DISABLE_HCA, 16, "DISABLE_HCA", sn_cmd_disable_hca },
 	{ CMD_QUERY_PAGES, 16, "QUERY_PAGES", sn_cmd_query_pages },
-	{ CMD_SET_HCA_CAP, 16, "SET_HCA_CAP", sn_cmd_nothing },
+	{ CMD_MANAGE_PAGES, 16, "MANAGE_PAGES", sn_cmd_manage_pages },
+	{ CMD_SET_HCA_CAP, 0x1010, "SET_HCA_CAP", sn_cmd_set_hca_cap },
 	{ CMD_QUERY_ISSI, 16, "QUERY_ISSI", sn_cmd_query_issi },
 	{ CMD_SET_ISSI, 16, "SET_ISSI", sn_cmd_set_issi },
 	{ CMD_CREATE_MKEY, AT_PAS, "CREATE_MKEY", sn_cmd_create_mkey },
@@ -58,6 +60,7 @@ static const struct entry entries[] = {
 	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", sn_cmd_dealloc_pd },
 	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
 	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", sn_cmd_dealloc_uar },
+	{ CMD_ACCESS_REG, 16, "ACCESS_REG", sn_cmd_access_reg },
 	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp },
 	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
 	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", sn_cmd_destroy_rmp },
@@ -142,6 +145,8 @@ static bool is_destroy(uint16_t opcode)
 	case CMD_DEALLOC_PD:
 	case CMD_DEALLOC_UAR:
 	case CMD_DESTROY_UMEM:
+	case CMD_TEARDOWN_HCA:
+	case CMD_DISABLE_HCA:
 		return true;
 	default:
 		return false;
@@ -160,6 +165,7 @@ static uint8_t execute(struct sn_cmd *c)
 {
 	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
 	const struct entry *e = lookup(opcode);
+	uint8_t status;
 
 	if (!e)
 		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
@@ -173,33 +179,38 @@ static uint8_t execute(struct sn_cmd *c)
 		c->syndrome = UINT32_C(0xfa7a1000);
 		return STAT_INT_ERR;
 	}
-	return e->fn(c);
+	status = sn_boot_gate(c);
+	return status ? status : e->fn(c);
 }
 
-/* Longest output of any command: QUERY_HCA_CAP */
-enum { OUT_MAX = 0x1010 };
+void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)
+{
+	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
+	uint8_t status;
+
+	memset(out, 0, SN_CMD_OUT_MAX);
+	status = execute(&c);
+	if (!status)
+		return;
+	memset(out, 0, 16);
+	out[0] = status;
+	sn_set32(out, 4, c.syndrome);
+}
 
 int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
-	uint8_t full[OUT_MAX] = { 0 };
-	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = full, .outlen = outlen };
-	uint8_t status;
+	uint8_t full[SN_CMD_OUT_MAX];
 
 	if (inlen < 8 || outlen < 8)
 		return -EINVAL;
 	sn_enter(nic);
-	status = execute(&c);
-	if (status) {
-		memset(full, 0, 16);
-		full[0] = status;
-		sn_set32(full, 4, c.syndrome);
-	}
+	sn_cmd_run(nic, in, inlen, full, outlen);
 	/* There may be a timer or a failed queue now that the thread went to sleep without. */
 	if (nic->dev->resting)
 		sn_thread_wake(nic);
 	sn_leave(nic);
 	memset(out, 0, outlen);
-	memcpy(out, full, outlen < OUT_MAX ? outlen : OUT_MAX);
+	memcpy(out, full, outlen < sizeof(full) ? outlen : sizeof(full));
 	return 0;
 }

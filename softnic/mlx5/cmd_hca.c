@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the device says of itself. PRM "HCA capabilities"; offsets count from the capability. */
-#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
-enum { CAP_GENERAL = 0, CAP_ODP = 2, CAP_ATOMIC = 3, CAP_ROCE = 4 };
+enum { CAP_GENERAL = 0, CAP_ODP = 2, CAP_ATOMIC = 3, CAP_ROCE = 4, CAP_BYTES = 4096 };
 
 struct value {
 	struct sn_fld fld;
@@ -45,6 +45,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x23f, 1), 1 },	/* rc */
 	{ SN_FLD(0x240, 1), 1 },	/* uar_4k */
 	{ SN_FLD(0x24a, 6), 3 },	/* uar_sz: log2 of MiB; 2048 pages */
+	{ SN_FLD(0x252, 1), 1 },	/* umem_uid_0: umems without a user context */
 	{ SN_FLD(0x258, 8), 12 },	/* log_pg_sz */
 	{ SN_FLD(0x260, 1), 1 },	/* bf */
 	{ SN_FLD(0x26b, 5), 9 },	/* log_bf_reg_size */
@@ -89,27 +90,82 @@ static void fill(uint8_t *cap, const struct value *v, size_t n)
 
 #define FILL(cap, table) fill(cap, table, sizeof(table) / sizeof((table)[0]))
 
-/* op_mod: capability type << 1, bit 0 current (not maximum). Both are the same here. */
-uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
-{
-	unsigned int type = sn_get(c->in, CMD_OP_MOD) >> 1;
-	uint8_t *cap = c->out + AT_CTX;
+#define CAP_CHECKSUM	SN_FLD(0x210, 2)	/* cmdif_checksum */
+#define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
+#define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
+enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 as at first, 2 nothing */
 
+static bool fill_caps(uint8_t *cap, unsigned int type)
+{
 	switch (type) {
 	case CAP_GENERAL:
 		FILL(cap, general);
-		return STAT_OK;
+		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);
-		return STAT_OK;
+		return true;
 	case CAP_ROCE:
 		FILL(cap, roce);
-		return STAT_OK;
-	case CAP_ODP:
-		return STAT_OK;
+		return true;
 	default:
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
+		return type == CAP_ODP;
 	}
+}
+
+/* What a driver may choose when it boots a cold device; elsewhere all that is possible is in force. */
+static void choose(const struct sn_cold *cold, uint8_t *cap, unsigned int type, bool current)
+{
+	if (type == CAP_GENERAL) {
+		sn_set(cap, CAP_CHECKSUM, current ? cold->checksum : CHECKSUM_ON);
+		sn_set(cap, CAP_LINK_DOWN, current ? cold->link_kept_down : 1);
+	} else if (type == CAP_ROCE && current) {
+		sn_set(cap, CAP_ROCE_SPORT, cold->roce_sport);
+	}
+}
+
+/* op_mod: capability type << 1, bit 0 current (not maximum) */
+uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
+{
+	uint32_t op_mod = sn_get(c->in, CMD_OP_MOD);
+	unsigned int type = op_mod >> 1;
+
+	if (!fill_caps(c->out + AT_CTX, type))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
+	if (c->nic->dev->cold)
+		choose(c->nic->dev->cold, c->out + AT_CTX, type, op_mod & 1);
+	return STAT_OK;
+}
+
+/* The driver gives all capabilities of a type; where there is no choice they are to be those in force. */
+uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
+{
+	unsigned int type = sn_get(c->in, CMD_OP_MOD) >> 1;
+	const uint8_t *cap = c->in + AT_CTX;
+	uint8_t want[CAP_BYTES] = { 0 };
+	struct sn_cold *cold = c->nic->dev->cold;
+	struct sn_cold chosen;
+
+	if (!cold)
+		return STAT_OK;
+	if (type != CAP_GENERAL && type != CAP_ROCE)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
+	chosen = *cold;
+	if (type == CAP_GENERAL) {
+		chosen.checksum = (uint8_t)sn_get(cap, CAP_CHECKSUM);
+		chosen.link_kept_down = sn_get(cap, CAP_LINK_DOWN);
+		if (chosen.checksum == CHECKSUM_NONE)
+			return sn_cmd_refuse(c, STAT_BAD_PARAM, "cmdif_checksum %u", chosen.checksum);
+	} else {
+		chosen.roce_sport = sn_get(cap, CAP_ROCE_SPORT);
+	}
+	fill_caps(want, type);
+	choose(&chosen, want, type, true);
+	for (uint32_t i = 0; i < CAP_BYTES; i++)
+		if (cap[i] != want[i])
+			return sn_cmd_refuse(c, STAT_BAD_PARAM, "type %u, byte %#x: no such choice", type,
+					     i);
+	*cold = chosen;
+	return STAT_OK;
 }
 
 /* PRM: vendor id at 0x19 of the parameter block, board id (PSID) in its last 16 bytes */
@@ -137,19 +193,5 @@ uint8_t sn_cmd_set_issi(struct sn_cmd *c)
 	if (issi > 1)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ISSI %u", issi);
 	c->nic->dev->issi = (uint16_t)issi;
-	return STAT_OK;
-}
-
-/* Life cycle of the function: there is nothing to start or stop. */
-uint8_t sn_cmd_nothing(struct sn_cmd *c)
-{
-	(void)c;
-	return STAT_OK;
-}
-
-/* The model has memory of its own and asks for no pages. */
-uint8_t sn_cmd_query_pages(struct sn_cmd *c)
-{
-	sn_set32(c->out, 0x0c, 0);
 	return STAT_OK;
 }

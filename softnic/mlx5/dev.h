@@ -47,6 +47,7 @@ struct sn_device {
 	unsigned int cmd_count;		/* of the opcode that the fault script names */
 	uint16_t issi;
 	bool roce_en;
+	struct sn_cold *cold;		/* cold.h; NULL: booted by the host that made it */
 };
 
 /* table.c: numbers are 24 bits and never 0 */
@@ -109,6 +110,7 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28]);
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
+bool sn_eq_hears(struct sn_nic *nic, enum sn_event type);	/* is there an EQ for this type? */
 void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
 void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);	/* without lock */
 bool sn_eq_take_posted(struct sn_nic *nic);
@@ -227,7 +229,13 @@ static inline bool sn_timers_due(const struct sn_nic *nic)
 }
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
 
+/* nic.c: all that the driver has made */
+void sn_objects_free(struct sn_nic *nic);
+
 /* cmd.c and cmd_*.c */
+enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */
+/* out has SN_CMD_OUT_MAX bytes; outlen is how many the driver has room for. */
+void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
 struct sn_cmd {
 	struct sn_nic *nic;
 	const uint8_t *in;
@@ -253,7 +261,9 @@ sn_cmd_fn sn_cmd_create_cq, sn_cmd_destroy_cq, sn_cmd_query_cq, sn_cmd_modify_cq
 sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
 sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
 sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_destroy_rmp, sn_cmd_query_rmp;
-sn_cmd_fn sn_cmd_nothing, sn_cmd_query_pages;
+sn_cmd_fn sn_cmd_set_hca_cap;
+sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
+sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;
 sn_cmd_fn sn_cmd_query_roce, sn_cmd_set_roce, sn_cmd_query_vport, sn_cmd_query_vport_state;
 sn_cmd_fn sn_cmd_modify_vport;
 

@@ -135,6 +135,17 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 		interrupt(nic, eq);
 }
 
+bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)
+{
+	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
+		const struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);
+
+		if (eq && eq->events >> type & 1)
+			return true;
+	}
+	return false;
+}
+
 /* An asynchronous event goes to the EQ that was made for its type. */
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
 {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
 struct share {
@@ -88,11 +89,14 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 /* The device stops: one event, and from now on only commands that destroy are executed. */
 static void die(struct sn_nic *nic)
 {
+	enum { SYNDROME_FW = 1 };	/* PRM health syndromes: internal error */
 	static const uint8_t none[28];
 
 	if (nic->fatal)
 		return;
 	nic->fatal = true;
+	if (nic->dev->cold)
+		sn_iseg_die(nic, SYNDROME_FW);
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
 /* splitmix64 */
@@ -31,17 +32,28 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 	nic->dev->roce_en = true;
 }
 
+static void free_mkey(struct sn_nic *nic, void *mkey)
+{
+	if (((struct sn_mkey *)mkey)->pd)
+		sn_mkey_free(nic, mkey);
+}
+
 /* In the order of who refers to whom. */
-static void free_objects(struct sn_nic *nic)
+void sn_objects_free(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
 	sn_table_each(nic, &nic->srqs, sn_srq_free);
-	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
+	sn_table_each(nic, &nic->mkeys, free_mkey);
 	sn_table_each(nic, &nic->cqs, sn_cq_free);
 	sn_table_each(nic, &nic->eqs, sn_eq_free);
 	sn_table_each(nic, &nic->umems, sn_umem_free);
 	sn_table_each(nic, &nic->uars, sn_uar_free);
 	sn_table_each(nic, &nic->pds, sn_pd_free);
+}
+
+static void free_tables(struct sn_nic *nic)
+{
+	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
 	sn_table_free(&nic->qps);
 	sn_table_free(&nic->srqs);
 	sn_table_free(&nic->mkeys);
@@ -54,7 +66,9 @@ static void free_objects(struct sn_nic *nic)
 
 static void destroy(struct sn_nic *nic)
 {
-	free_objects(nic);
+	sn_objects_free(nic);
+	free_tables(nic);
+	sn_cold_close(nic);
 	sn_bar_close(nic);
 	free(nic->heap);
 	free(nic->dev);
@@ -75,6 +89,8 @@ int softnic_open(const struct softnic_config *config, struct softnic **handle)
 	}
 	init(nic, config);
 	err = sn_bar_open(nic);
+	if (!err)
+		err = sn_cold_open(nic);
 	if (!err)
 		err = sn_mkey_reserved(nic);
 	if (err)
@@ -108,6 +124,18 @@ void softnic_close(struct softnic *handle)
 	sn_table_each(nic, &nic->qps, sn_qp_free);
 	sn_fabric_close(nic);
 	destroy(nic);
+}
+
+void softnic_reset(struct softnic *handle)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	sn_enter(nic);
+	sn_objects_free(nic);
+	nic->fatal = false;
+	if (nic->dev->cold)
+		sn_cold_reset(nic);
+	sn_leave(nic);
 }
 
 /* The reserved lkey is the device's own and not counted. */

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
 enum {
@@ -138,6 +139,8 @@ static bool drive(struct sn_nic *nic)
 	for (int round = 0; round < ROUNDS; round++) {
 		if (atomic_load_explicit(&dev->any_eq_db, memory_order_acquire))
 			any |= sn_eq_take_posted(nic);
+		if (dev->cold)
+			any |= sn_iseg_scan(nic);
 		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
 		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
 			any |= sn_uar_scan(nic);

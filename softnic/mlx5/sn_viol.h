@@ -51,6 +51,16 @@
 	X(CMD_RESOURCE, "cmd.resource") \
 	X(CMD_STATE, "cmd.state") \
 	X(CMD_BUSY, "cmd.busy") \
+	/* a device that its driver boots: the command queue, and the pages that it was given */ \
+	X(CMDQ_TYPE, "cmdq.type") \
+	X(CMDQ_RESERVED, "cmdq.reserved_bits") \
+	X(CMDQ_LENGTH, "cmdq.length") \
+	X(CMDQ_POINTER, "cmdq.pointer") \
+	X(CMDQ_TOKEN, "cmdq.token") \
+	X(CMDQ_BLOCK, "cmdq.block_number") \
+	X(CMDQ_SIGNATURE, "cmdq.signature") \
+	X(CMDQ_OWNER, "cmdq.ownership") \
+	X(PAGES_TOUCHED, "pages.touched") \
 	/* the peer did something that the protocol refuses: seen by the responder */ \
 	X(REMOTE_ACCESS, "remote.access") \
 	X(REMOTE_INVALID, "remote.invalid_request") \

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The life of the function: ENABLE_HCA, capabilities, INIT_HCA, and back. A device that is not cold
+ * has been booted by whoever made it and takes these commands as done. PRM "Initialization".
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/cold.h"
+#include "softnic/mlx5/prm.h"
+
+int sn_cold_open(struct sn_nic *nic)
+{
+	struct sn_cold *cold;
+
+	if (!(nic->config.flags & SOFTNIC_COLD))
+		return 0;
+	cold = calloc(1, sizeof(*cold));
+	if (!cold)
+		return -ENOMEM;
+	nic->dev->cold = cold;
+	cold->out = malloc(SN_CMD_OUT_MAX);
+	if (!cold->out)
+		return -ENOMEM;
+	cold->checksum = 1;
+	nic->dev->roce_en = false;
+	sn_iseg_open(nic);
+	return 0;
+}
+
+void sn_cold_close(struct sn_nic *nic)
+{
+	struct sn_cold *cold = nic->dev->cold;
+
+	if (!cold)
+		return;
+	free(cold->pages);
+	free(cold->in);
+	free(cold->out);
+	free(cold);
+	nic->dev->cold = NULL;
+}
+
+/* As after power-on, but for what the initialization segment says. */
+void sn_boot_reset(struct sn_nic *nic)
+{
+	struct sn_cold *cold = nic->dev->cold;
+
+	sn_objects_free(nic);
+	sn_pages_forget(nic);
+	cold->state = SN_BOOT_OFF;
+	cold->checksum = 1;
+	cold->roce_sport = cold->link_kept_down = false;
+	nic->dev->roce_en = false;
+	nic->dev->issi = 0;
+}
+
+void sn_cold_reset(struct sn_nic *nic)
+{
+	nic->dev->cold->npages = 0;
+	nic->dev->cold->early = 0;
+	nic->dev->cold->looked = false;
+	sn_boot_reset(nic);
+	sn_iseg_open(nic);
+}
+
+/* Which commands a function takes that is enabled and not initialized. */
+static bool is_boot_command(uint16_t opcode)
+{
+	switch (opcode) {
+	case CMD_QUERY_HCA_CAP:
+	case CMD_SET_HCA_CAP:
+	case CMD_QUERY_ADAPTER:
+	case CMD_INIT_HCA:
+	case CMD_DISABLE_HCA:
+	case CMD_QUERY_PAGES:
+	case CMD_MANAGE_PAGES:
+	case CMD_QUERY_ISSI:
+	case CMD_SET_ISSI:
+	case CMD_ACCESS_REG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool makes_object(uint16_t opcode)
+{
+	switch (opcode) {
+	case CMD_CREATE_MKEY:
+	case CMD_CREATE_EQ:
+	case CMD_CREATE_CQ:
+	case CMD_CREATE_QP:
+	case CMD_CREATE_RMP:
+	case CMD_CREATE_UMEM:
+	case CMD_ALLOC_PD:
+	case CMD_ALLOC_UAR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint8_t sn_boot_gate(struct sn_cmd *c)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
+
+	if (!cold)
+		return STAT_OK;
+	switch (cold->state) {
+	case SN_BOOT_OFF:
+		return opcode == CMD_ENABLE_HCA ? STAT_OK :
+			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not enabled");
+	case SN_BOOT_ENABLED:
+		return is_boot_command(opcode) ? STAT_OK :
+			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not initialized");
+	case SN_BOOT_READY:
+		break;
+	}
+	if (opcode == CMD_ENABLE_HCA || opcode == CMD_INIT_HCA || opcode == CMD_SET_HCA_CAP ||
+	    opcode == CMD_SET_ISSI)
+		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function runs already");
+	if (makes_object(opcode) && !sn_pages_left(c->nic)) {
+		sn_cmd_refuse(c, STAT_NO_RES, "pages were asked for and not given");
+		return STAT_NO_RES;
+	}
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_enable_hca(struct sn_cmd *c)
+{
+	if (c->nic->dev->cold)
+		c->nic->dev->cold->state = SN_BOOT_ENABLED;
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_disable_hca(struct sn_cmd *c)
+{
+	if (c->nic->dev->cold)
+		sn_boot_reset(c->nic);
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_init_hca(struct sn_cmd *c)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+
+	if (!cold)
+		return STAT_OK;
+	if (c->nic->dev->issi != 1)
+		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "ISSI %u", c->nic->dev->issi);
+	if (sn_pages_wanted(c->nic, SN_PAGES_INIT) > 0)
+		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "%d pages are missing",
+				     sn_pages_wanted(c->nic, SN_PAGES_INIT));
+	c->nic->link_down = cold->link_kept_down;
+	cold->state = SN_BOOT_READY;
+	return STAT_OK;
+}
+
+/* Objects that are left go with the function; the pages are the driver's to take back. */
+uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+
+	if (sn_get(c->in, SN_FLD(0x50, 16)) > 2)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "profile %u", sn_get(c->in, SN_FLD(0x50, 16)));
+	if (!cold)
+		return STAT_OK;
+	sn_objects_free(c->nic);
+	sn_pages_forget(c->nic);
+	cold->state = SN_BOOT_ENABLED;
+	return STAT_OK;
+}
+
+/* HOST_ENDIANNESS: its first bit tells a big-endian host. Other registers are not modelled. */
+uint8_t sn_cmd_access_reg(struct sn_cmd *c)
+{
+	enum { WRITE = 0, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
+	uint32_t reg = sn_get(c->in, SN_FLD(0x50, 16));
+
+	if (reg != HOST_ENDIANNESS)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x", reg);
+	if (c->inlen < AT_REG + 16)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "register %#x has 16 bytes", reg);
+	if (sn_get(c->in, CMD_OP_MOD) == WRITE && c->in[AT_REG])
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a host of another endianness");
+	return STAT_OK;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command queue: entries of 64 bytes, with what does not fit into one in a chain of mailboxes.
+ * PRM "Command interface". What is wrong with the form of a command is told in the entry and not
+ * by a command status, since there may be no place to write one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/cold.h"
+#include "softnic/mlx5/prm.h"
+
+enum { INLINE = 16, BLOCK_DATA = 512, IN_MAX = 4 << 20, OUT_MAX = 1 << 16, PCI_TRANSPORT = 7 };
+enum { OWNER_HW = 1 };
+
+struct entry {
+	uint8_t type, rsvd0[3];
+	be32_t in_len;
+	be64_t in_ptr;
+	uint8_t in[INLINE], out[INLINE];
+	be64_t out_ptr;
+	be32_t out_len;
+	uint8_t token, signature, rsvd1, status_own;
+};
+SN_SIZE(struct entry, 64);
+SN_AT(struct entry, out_len, 0x38);
+SN_AT(struct entry, status_own, 0x3f);
+
+struct block {
+	uint8_t data[BLOCK_DATA];
+	uint8_t rsvd0[48];
+	be64_t next;
+	be32_t number;
+	uint8_t rsvd1, token, ctrl_signature, signature;
+};
+SN_SIZE(struct block, 576);
+SN_AT(struct block, next, 0x230);
+SN_AT(struct block, signature, 0x23f);
+
+/* PRM "Command delivery status" */
+enum delivery {
+	DELIVERED = 0x0,
+	BAD_SIGNATURE = 0x1,
+	BAD_TOKEN = 0x2,
+	BAD_BLOCK_NUMBER = 0x3,
+	BAD_OUT_POINTER = 0x4,
+	BAD_IN_POINTER = 0x5,
+	FW_ERROR = 0x6,
+	BAD_IN_LENGTH = 0x7,
+	BAD_OUT_LENGTH = 0x8,
+	BAD_RESERVED = 0x9,
+	BAD_TYPE = 0x10,
+};
+
+struct walk {
+	struct sn_nic *nic;
+	const struct entry *e;
+	unsigned int slot;
+	bool out;
+	uint32_t number;
+	uint64_t ptr;
+};
+
+static bool signed_right(const void *at, size_t len)
+{
+	const uint8_t *p = at;
+	uint8_t x = 0;
+
+	for (size_t i = 0; i < len; i++)
+		x ^= p[i];
+	return x == 0xff;
+}
+
+static uint8_t sign(const void *at, size_t len)
+{
+	const uint8_t *p = at;
+	uint8_t x = 0xff;
+
+	for (size_t i = 0; i < len; i++)
+		x ^= p[i];
+	return x;
+}
+
+static bool any_set(const uint8_t *p, size_t len)
+{
+	uint8_t x = 0;
+
+	for (size_t i = 0; i < len; i++)
+		x |= p[i];
+	return x;
+}
+
+/* PRM: the control signature covers what follows the data, the other one the whole block. */
+static bool block_signed(const struct block *b)
+{
+	return signed_right(b->rsvd0, offsetof(struct block, ctrl_signature) + 1 -
+				      offsetof(struct block, rsvd0)) &&
+		signed_right(b, sizeof(*b));
+}
+
+static enum delivery check_block(const struct walk *w, const struct block *b)
+{
+	struct sn_nic *nic = w->nic;
+	const char *which = w->out ? "output" : "input";
+
+	if (any_set(b->rsvd0, sizeof(b->rsvd0)) || b->rsvd1) {
+		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u: %s mailbox %u", w->slot, which, w->number);
+		return BAD_RESERVED;
+	}
+	if (b->token != w->e->token) {
+		sn_violate(nic, SN_V_CMDQ_TOKEN, "slot %u: %#x, %s mailbox %u has %#x", w->slot,
+			   w->e->token, which, w->number, b->token);
+		return BAD_TOKEN;
+	}
+	if (from_be32(b->number) != w->number) {
+		sn_violate(nic, SN_V_CMDQ_BLOCK, "slot %u: %s mailbox %u says %u", w->slot, which,
+			   w->number, from_be32(b->number));
+		return BAD_BLOCK_NUMBER;
+	}
+	if (nic->dev->cold->checksum == 3 && !block_signed(b)) {
+		sn_violate(nic, SN_V_CMDQ_SIGNATURE, "slot %u: %s mailbox %u", w->slot, which, w->number);
+		return BAD_SIGNATURE;
+	}
+	return DELIVERED;
+}
+
+/* The next mailbox of a chain. */
+static enum delivery next_block(struct walk *w, struct block **b)
+{
+	enum delivery bad = w->out ? BAD_OUT_POINTER : BAD_IN_POINTER, d;
+	struct block *at;
+
+	if (w->ptr % BLOCK_DATA) {
+		sn_violate(w->nic, SN_V_CMDQ_POINTER, "slot %u: mailbox at %#llx", w->slot,
+			   (unsigned long long)w->ptr);
+		return bad;
+	}
+	at = sn_dma(w->nic, w->ptr, sizeof(*at));
+	if (!at)
+		return bad;
+	d = check_block(w, at);
+	if (d)
+		return d;
+	w->ptr = from_be64(at->next);
+	w->number++;
+	*b = at;
+	return DELIVERED;
+}
+
+static enum delivery gather(struct walk *w, uint8_t *in, uint32_t len)
+{
+	memcpy(in, w->e->in, len < INLINE ? len : INLINE);
+	for (uint32_t at = INLINE; at < len; at += BLOCK_DATA) {
+		struct block *b;
+		enum delivery d = next_block(w, &b);
+
+		if (d)
+			return d;
+		memcpy(in + at, b->data, len - at < BLOCK_DATA ? len - at : BLOCK_DATA);
+	}
+	return DELIVERED;
+}
+
+/* Looks only: a command whose answer has no place is not executed. */
+static enum delivery check_out(struct walk *w, uint32_t len)
+{
+	enum delivery d = DELIVERED;
+	struct block *b;
+
+	for (uint32_t at = INLINE; at < len && !d; at += BLOCK_DATA)
+		d = next_block(w, &b);
+	return d;
+}
+
+/* What the device has to say is shorter than the room for it: the rest is zero. */
+static void fill(struct block *b, const uint8_t *out, uint32_t at, uint32_t len)
+{
+	uint32_t known = at < SN_CMD_OUT_MAX ? SN_CMD_OUT_MAX - at : 0;
+	uint32_t n = len - at < BLOCK_DATA ? len - at : BLOCK_DATA;
+
+	if (known > n)
+		known = n;
+	memcpy(b->data, out + at, known);
+	memset(b->data + known, 0, n - known);
+}
+
+/* The driver may have changed the chain meanwhile: what does not hold any more gets nothing. */
+static void scatter(struct walk *w, struct entry *e, const uint8_t *out, uint32_t len)
+{
+	bool checksum = w->nic->dev->cold->checksum == 3;
+
+	memcpy(e->out, out, len < INLINE ? len : INLINE);
+	for (uint32_t at = INLINE; at < len; at += BLOCK_DATA) {
+		struct block *b;
+
+		if (next_block(w, &b))
+			return;
+		fill(b, out, at, len);
+		b->signature = 0;
+		if (checksum)
+			b->signature = sign(b, sizeof(*b));
+	}
+}
+
+static enum delivery check_entry(struct sn_nic *nic, unsigned int slot, const struct entry *e)
+{
+	uint32_t in_len = from_be32(e->in_len), out_len = from_be32(e->out_len);
+
+	if (e->type != PCI_TRANSPORT) {
+		sn_violate(nic, SN_V_CMDQ_TYPE, "slot %u: type %u", slot, e->type);
+		return BAD_TYPE;
+	}
+	if (any_set(e->rsvd0, sizeof(e->rsvd0)) || e->rsvd1 || e->status_own >> 1) {
+		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u", slot);
+		return BAD_RESERVED;
+	}
+	if (in_len < 8 || in_len > IN_MAX) {
+		sn_violate(nic, SN_V_CMDQ_LENGTH, "slot %u: %u bytes of input", slot, in_len);
+		return BAD_IN_LENGTH;
+	}
+	if (out_len < 8 || out_len > OUT_MAX) {
+		sn_violate(nic, SN_V_CMDQ_LENGTH, "slot %u: %u bytes of output", slot, out_len);
+		return BAD_OUT_LENGTH;
+	}
+	if (nic->dev->cold->checksum == 3 && !signed_right(e, sizeof(*e))) {
+		sn_violate(nic, SN_V_CMDQ_SIGNATURE, "slot %u", slot);
+		return BAD_SIGNATURE;
+	}
+	return DELIVERED;
+}
+
+static bool room_for(struct sn_cold *cold, size_t len)
+{
+	uint8_t *in = len > cold->in_size ? realloc(cold->in, len) : cold->in;
+
+	if (!in)
+		return false;
+	if (len > cold->in_size)
+		cold->in_size = len;
+	cold->in = in;
+	return true;
+}
+
+static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry *e)
+{
+	struct walk in = { .nic = nic, .e = e, .slot = slot, .ptr = from_be64(e->in_ptr) };
+	struct walk out = { .nic = nic, .e = e, .slot = slot, .out = true,
+			    .ptr = from_be64(e->out_ptr) }, back = out;
+	uint32_t in_len = from_be32(e->in_len), out_len = from_be32(e->out_len);
+	struct sn_cold *cold = nic->dev->cold;
+	enum delivery d = check_entry(nic, slot, e);
+
+	if (d)
+		return d;
+	if (!room_for(cold, in_len))
+		return FW_ERROR;
+	d = gather(&in, cold->in, in_len);
+	if (!d)
+		d = check_out(&out, out_len);
+	if (d)
+		return d;
+	sn_cmd_run(nic, cold->in, in_len, cold->out, out_len);
+	scatter(&back, e, cold->out, out_len);
+	return DELIVERED;
+}
+
+/* PRM "Command completion event": which slots, in the first word. */
+static void tell(struct sn_nic *nic, unsigned int slot)
+{
+	uint8_t data[28] = { 0 };
+
+	sn_set32(data, 0, UINT32_C(1) << slot);
+	sn_async(nic, SN_EV_CMD, 0, data);
+}
+
+/* The queue that a command makes to hear of commands does not hear of this one. */
+static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
+{
+	bool heard = sn_eq_hears(nic, SN_EV_CMD);
+	enum delivery d = execute(nic, slot, e);
+
+	if (nic->dev->cold->checksum == 3) {
+		e->signature = 0;
+		e->status_own = (uint8_t)(d << 1);
+		e->signature = sign(e, sizeof(*e));
+	}
+	__atomic_store_n(&e->status_own, (uint8_t)(d << 1), __ATOMIC_RELEASE);
+	if (heard)
+		tell(nic, slot);
+	sn_pages_balance(nic);
+}
+
+/*
+ * A doorbell that is stored before the device has seen the last one hides it, so that every slot is
+ * looked at. One that the hardware owns and that was not rung may be half written: it is left for
+ * the next look, and its own doorbell may come later still.
+ */
+void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
+{
+	struct entry *entries = sn_dma(nic, queue, sizeof(*entries) * SN_CMDQ_SLOTS);
+	struct sn_cold *cold = nic->dev->cold;
+
+	for (unsigned int slot = 0; entries && slot < SN_CMDQ_SLOTS; slot++) {
+		uint32_t bit = UINT32_C(1) << slot;
+		struct entry *e = &entries[slot];
+		bool given = __atomic_load_n(&e->status_own, __ATOMIC_ACQUIRE) & OWNER_HW;
+		bool rung = vector & bit, early = cold->early & bit;
+
+		if (given && (rung || early))
+			run_slot(nic, slot, e);
+		else if (rung && !early)
+			sn_violate(nic, SN_V_CMDQ_OWNER, "slot %u is rung but not given", slot);
+		if (rung)
+			cold->early &= ~bit;
+		else if (given)
+			cold->early |= bit;
+	}
+}

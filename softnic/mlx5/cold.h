@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device as it is after power-on (SOFTNIC_COLD). Its driver finds it by the initialization
+ * segment at the start of the BAR, gives it commands through a queue in memory, and boots it:
+ * pages for the firmware, capabilities, INIT_HCA. iseg.c, cmdq.c, boot.c, pages.c. With the lock held.
+ */
+#ifndef SN_COLD_H
+#define SN_COLD_H
+
+#include "softnic/mlx5/dev.h"
+
+enum {
+	SN_CMDQ_LOG_SIZE = 5,
+	SN_CMDQ_LOG_STRIDE = 6,
+	SN_CMDQ_SLOTS = 1 << SN_CMDQ_LOG_SIZE,
+};
+
+/* PRM "Initialization segment": health buffer */
+struct sn_health {
+	be32_t assert_var[5], rsvd0[3];
+	be32_t assert_exit_ptr, assert_callra, rsvd1[2];
+	be32_t fw_ver, hw_id, rfr;
+	uint8_t irisc_index, synd;
+	be16_t ext_synd;
+};
+SN_SIZE(struct sn_health, 0x40);
+SN_AT(struct sn_health, rfr, 0x38);
+SN_AT(struct sn_health, synd, 0x3d);
+
+struct sn_iseg {
+	be32_t fw_rev;			/* minor(16) major(16) */
+	be32_t cmdif_rev;		/* cmd_interface_rev(16) fw_rev_subminor(16) */
+	be32_t rsvd0[2];
+	be32_t cmdq_high;
+	be32_t cmdq_low;		/* addr(20) rsvd(1) nic_interface(3) log_size(4) log_stride(4) */
+	be32_t cmd_doorbell;
+	be32_t rsvd1[120];
+	be32_t initializing;		/* bit 31 */
+	struct sn_health health;
+	be32_t rsvd2[880];
+	be32_t timer_high, timer_low;
+	be32_t rsvd3[2];
+	be32_t health_counter;
+};
+SN_AT(struct sn_iseg, cmdq_high, 0x10);
+SN_AT(struct sn_iseg, cmd_doorbell, 0x18);
+SN_AT(struct sn_iseg, initializing, 0x1fc);
+SN_AT(struct sn_iseg, health, 0x200);
+SN_AT(struct sn_iseg, timer_high, 0x1000);
+SN_AT(struct sn_iseg, health_counter, 0x1010);
+
+enum sn_nic_interface { SN_NIC_FULL = 0, SN_NIC_DISABLED = 1, SN_NIC_SW_RESET = 7 };
+
+/* How far the driver has come. */
+enum sn_boot { SN_BOOT_OFF, SN_BOOT_ENABLED, SN_BOOT_READY };
+
+struct sn_cold {
+	enum sn_boot state;
+	bool looked;			/* the firmware has come up */
+	bool link_kept_down;		/* INIT_HCA is not to bring the link up */
+	uint8_t checksum;		/* cmdif_checksum: 1 initial, 0 off, 3 on */
+	bool roce_sport;		/* the driver has turned on what the RoCE caps offer */
+
+	/* cmdq.c */
+	uint32_t early;			/* slots found before their doorbell */
+	uint8_t *in;			/* a command, flat */
+	size_t in_size;
+	uint8_t *out;
+
+	/* pages.c: what the driver has given */
+	uint64_t *pages;
+	uint32_t npages, pages_size;
+	int32_t asked;			/* by an event that is not answered yet; negative: to take back */
+	uint32_t look;			/* which page is looked at next */
+};
+
+static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
+{
+	return (struct sn_iseg *)(void *)nic->dev->bar;
+}
+
+int sn_cold_open(struct sn_nic *nic);		/* 0, -ENOMEM */
+void sn_cold_close(struct sn_nic *nic);
+void sn_cold_reset(struct sn_nic *nic);
+
+/* iseg.c: what the driver reads is kept up to date, what it writes is acted upon. */
+void sn_iseg_open(struct sn_nic *nic);
+bool sn_iseg_scan(struct sn_nic *nic);
+void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome);
+
+/* cmdq.c */
+void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);
+
+/* boot.c: is this command one for the present state? Then 0, else a status, refusal told. */
+uint8_t sn_boot_gate(struct sn_cmd *c);
+void sn_boot_reset(struct sn_nic *nic);
+
+/* pages.c */
+enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
+int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);	/* beyond those given */
+bool sn_pages_left(struct sn_nic *nic);		/* is there one for another object? */
+/* Asks the driver for more, or to take some back, as the number of objects goes. */
+void sn_pages_balance(struct sn_nic *nic);
+void sn_pages_forget(struct sn_nic *nic);	/* the device uses none of them any more */
+
+#endif

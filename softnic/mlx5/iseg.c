@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The initialization segment: plain memory in the BAR that the driver reads and writes while the
+ * device looks at it. PRM "Initialization segment", "Health buffer".
+ */
+#include <stdlib.h>
+
+#include "softnic/mlx5/cold.h"
+
+enum { FW_MAJOR = 22, FW_MINOR = 36, FW_SUBMINOR = 1010, CMDIF_REV = 5 };
+enum {
+	SIZES = SN_CMDQ_LOG_SIZE << 4 | SN_CMDQ_LOG_STRIDE,
+	SIZES_MASK = 0xff,
+	INTERFACE_SHIFT = 8,
+	RFR = 31,			/* "recovery flow required" */
+	HEALTH_TICK_NS = 10000000,
+	TIMER_TICK_NS = 1000,
+};
+
+static void put32(be32_t *at, uint32_t v)
+{
+	__atomic_store_n(&at->be, to_be32(v).be, __ATOMIC_RELAXED);
+}
+
+static uint32_t get32(const be32_t *at)
+{
+	return be32toh(__atomic_load_n(&at->be, __ATOMIC_ACQUIRE));
+}
+
+void sn_iseg_open(struct sn_nic *nic)
+{
+	struct sn_iseg *s = sn_iseg(nic);
+
+	memset(s, 0, sizeof(*s));
+	put32(&s->fw_rev, FW_MINOR << 16 | FW_MAJOR);
+	put32(&s->cmdif_rev, CMDIF_REV << 16 | FW_SUBMINOR);
+	put32(&s->cmdq_low, SIZES);
+	put32(&s->health.fw_ver, FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUBMINOR);
+	put32(&s->health.hw_id, 0x101d);
+	put32(&s->initializing, UINT32_C(1) << 31);
+}
+
+void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome)
+{
+	struct sn_iseg *s = sn_iseg(nic);
+
+	put32(&s->health.rfr, UINT32_C(1) << RFR);
+	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
+}
+
+/* A dead device's counter stands still. */
+static void tick(struct sn_nic *nic)
+{
+	struct sn_iseg *s = sn_iseg(nic);
+	uint64_t now = sn_now();
+
+	put32(&s->timer_high, (uint32_t)(now / TIMER_TICK_NS >> 32));
+	put32(&s->timer_low, (uint32_t)(now / TIMER_TICK_NS));
+	put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
+}
+
+/* The sizes are read-only to the driver, who stores the whole word. */
+static uint32_t keep_sizes(be32_t *at)
+{
+	uint32_t raw = __atomic_load_n(&at->be, __ATOMIC_ACQUIRE), want;
+
+	do
+		want = htobe32((be32toh(raw) & ~(uint32_t)SIZES_MASK) | SIZES);
+	while (raw != want && !__atomic_compare_exchange_n(&at->be, &raw, want, false,
+							   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return be32toh(want);
+}
+
+/* The driver takes the function down without a command, after TEARDOWN_HCA has prepared for it. */
+static bool set_interface(struct sn_nic *nic, enum sn_nic_interface interface)
+{
+	if (interface == SN_NIC_FULL || nic->dev->cold->state == SN_BOOT_OFF)
+		return false;
+	sn_boot_reset(nic);
+	return true;
+}
+
+bool sn_iseg_scan(struct sn_nic *nic)
+{
+	struct sn_iseg *s = sn_iseg(nic);
+	uint32_t low, vector;
+	bool any;
+
+	if (!nic->dev->cold->looked)
+		put32(&s->initializing, 0);
+	nic->dev->cold->looked = true;
+	if (!nic->fatal)
+		tick(nic);
+	low = keep_sizes(&s->cmdq_low);
+	any = set_interface(nic, low >> INTERFACE_SHIFT & 7);
+	if (!get32(&s->cmd_doorbell) && !nic->dev->cold->early)
+		return any;
+	vector = be32toh(__atomic_exchange_n(&s->cmd_doorbell.be, 0, __ATOMIC_ACQ_REL));
+	sn_cmdq_ring(nic, (uint64_t)get32(&s->cmdq_high) << 32 | (low & ~UINT32_C(0xfff)), vector);
+	return any || vector;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pages of the host's memory that the firmware works in. The model needs none; it asks as firmware
+ * does, refuses what firmware could not use, and looks at what it was given: a page that has gone
+ * from the IOMMU, or that its driver writes to, would be the death of silicon. PRM "MANAGE_PAGES".
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/cold.h"
+#include "softnic/mlx5/prm.h"
+
+enum {
+	BOOT_PAGES = 8,
+	INIT_PAGES = 24,
+	OBJECTS_PER_PAGE = 32,
+	SPARE_PAGES = 8,	/* with fewer than that the device asks for more */
+	CHUNK = 16,		/* as many at a time */
+	EXCESS = 3 * CHUNK,	/* with more than that it gives some back */
+};
+enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
+#define PAGES_COUNT	SN_FLD(0x60, 32)	/* in; QUERY_PAGES: out */
+#define PAGES_TAKEN	SN_FLD(0x40, 32)	/* MANAGE_PAGES: out */
+
+static uint32_t objects(const struct sn_nic *nic)
+{
+	return nic->qps.live + nic->cqs.live + nic->eqs.live + nic->mkeys.live + nic->pds.live +
+		nic->umems.live + nic->uars.live + nic->srqs.live;
+}
+
+/* What the firmware has in use. */
+static uint32_t needed(struct sn_nic *nic)
+{
+	switch (nic->dev->cold->state) {
+	case SN_BOOT_READY:
+		return BOOT_PAGES + INIT_PAGES +
+			(objects(nic) + OBJECTS_PER_PAGE - 1) / OBJECTS_PER_PAGE;
+	case SN_BOOT_ENABLED:
+	case SN_BOOT_OFF:
+		break;
+	}
+	return 0;
+}
+
+int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
+{
+	int32_t given = (int32_t)nic->dev->cold->npages;
+
+	switch (stage) {
+	case SN_PAGES_BOOT:
+		return BOOT_PAGES - given;
+	case SN_PAGES_INIT:
+		return BOOT_PAGES + INIT_PAGES + SPARE_PAGES - given;
+	case SN_PAGES_REGULAR:
+		break;
+	}
+	return (int32_t)needed(nic) + SPARE_PAGES - given;
+}
+
+bool sn_pages_left(struct sn_nic *nic)
+{
+	return needed(nic) < nic->dev->cold->npages;
+}
+
+void sn_pages_forget(struct sn_nic *nic)
+{
+	nic->dev->cold->asked = 0;
+}
+
+/* The mark that the firmware leaves in a page is the page's own address, mixed. */
+static uint64_t mark(uint64_t page)
+{
+	return (page ^ UINT64_C(0x50a6e5)) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* One page at a time, as a device comes by its memory now and then. */
+static void look_at_one(struct sn_nic *nic)
+{
+	struct sn_cold *cold = nic->dev->cold;
+	uint64_t page, *at;
+
+	if (cold->state != SN_BOOT_READY || !cold->npages)
+		return;
+	page = cold->pages[cold->look++ % cold->npages];
+	at = sn_dma(nic, page, SN_PAGE);
+	if (at && *at != mark(page)) {
+		sn_violate(nic, SN_V_PAGES_TOUCHED, "the page at %#llx", (unsigned long long)page);
+		*at = mark(page);
+	}
+}
+
+static void ask(struct sn_nic *nic, int32_t n)
+{
+	uint8_t data[28] = { 0 };
+
+	nic->dev->cold->asked = n;
+	sn_set32(data, 4, (uint32_t)n);
+	sn_async(nic, SN_EV_PAGE_REQUEST, 0, data);
+}
+
+void sn_pages_balance(struct sn_nic *nic)
+{
+	struct sn_cold *cold = nic->dev->cold;
+	int32_t wanted;
+
+	look_at_one(nic);
+	if (cold->state != SN_BOOT_READY || cold->asked || nic->fatal ||
+	    !sn_eq_hears(nic, SN_EV_PAGE_REQUEST))
+		return;
+	wanted = sn_pages_wanted(nic, SN_PAGES_REGULAR);
+	if (wanted > 0)
+		ask(nic, CHUNK);
+	else if (wanted < -EXCESS)
+		ask(nic, -CHUNK);
+}
+
+uint8_t sn_cmd_query_pages(struct sn_cmd *c)
+{
+	uint32_t stage = sn_get(c->in, CMD_OP_MOD);
+
+	if (stage < SN_PAGES_BOOT || stage > SN_PAGES_REGULAR)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", stage);
+	/* A device that is not cold has memory of its own and asks for no pages. */
+	if (c->nic->dev->cold)
+		sn_set(c->out, PAGES_COUNT, (uint32_t)sn_pages_wanted(c->nic, stage));
+	return STAT_OK;
+}
+
+static bool has(const struct sn_cold *cold, uint64_t page)
+{
+	for (uint32_t i = 0; i < cold->npages; i++)
+		if (cold->pages[i] == page)
+			return true;
+	return false;
+}
+
+static uint8_t take_in(struct sn_cmd *c, uint64_t page)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+	uint64_t *at;
+
+	if (page % SN_PAGE)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%#llx is no page", (unsigned long long)page);
+	if (has(cold, page))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is given twice",
+				     (unsigned long long)page);
+	at = sn_dma(c->nic, page, SN_PAGE);
+	if (!at)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is not mapped",
+				     (unsigned long long)page);
+	*at = mark(page);
+	cold->pages[cold->npages++] = page;
+	return STAT_OK;
+}
+
+static uint8_t give(struct sn_cmd *c, uint32_t n)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+	uint32_t before = cold->npages;
+	uint8_t status = STAT_OK;
+	uint64_t *pages;
+
+	if (n > (c->inlen - AT_LIST) / 8)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u pages announced", n);
+	pages = realloc(cold->pages, (cold->npages + (size_t)n + 1) * sizeof(*pages));
+	if (!pages)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	cold->pages = pages;
+	for (uint32_t i = 0; i < n && !status; i++)
+		status = take_in(c, sn_get64(c->in, AT_LIST + 8 * i));
+	if (status)
+		cold->npages = before;
+	else if (cold->asked > 0)
+		cold->asked = 0;
+	return status;
+}
+
+/* The newest ones, and only what is spare. */
+static uint8_t give_back(struct sn_cmd *c, uint32_t n)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+	uint32_t keep = needed(c->nic), done = 0;
+	size_t room = c->outlen > AT_LIST ? (c->outlen - AT_LIST) / 8 : 0;
+
+	if (room > (SN_CMD_OUT_MAX - AT_LIST) / 8)
+		room = (SN_CMD_OUT_MAX - AT_LIST) / 8;
+	while (done < n && done < room && cold->npages > keep)
+		sn_set64(c->out, AT_LIST + 8 * done++, cold->pages[--cold->npages]);
+	sn_set(c->out, PAGES_TAKEN, done);
+	if (cold->asked < 0)
+		cold->asked = 0;
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_manage_pages(struct sn_cmd *c)
+{
+	struct sn_cold *cold = c->nic->dev->cold;
+	uint32_t n = sn_get(c->in, PAGES_COUNT), op = sn_get(c->in, CMD_OP_MOD);
+
+	if (!cold)
+		return sn_cmd_refuse(c, STAT_BAD_OP, "this device asks for no pages");
+	switch (op) {
+	case CANNOT_GIVE:
+		cold->asked = 0;
+		return STAT_OK;
+	case GIVE:
+		return give(c, n);
+	case TAKE:
+		return give_back(c, n);
+	default:
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", op);
+	}
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A device after power-on: what it asks of the driver that boots it. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/softnic/cold_rig.h"
+
+static struct cold *c;
+
+static void setup(void)
+{
+	c = cold_open();
+}
+
+static void teardown(void)
+{
+	cold_close(c);
+}
+
+TestSuite(cold, .init = setup, .fini = teardown, .timeout = 60);
+
+static void nothing_held_against(void)
+{
+	struct softnic_violation v[4];
+	size_t n = softnic_violations(c->nic, v, 4);
+
+	cr_assert_eq(n, 0, "%s: %s", v[0].name, v[0].detail);
+}
+
+Test(cold, boot__in_order)
+{
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
+	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
+	cr_expect_eq(softnic_object_count(c->nic, "pd"), 0);
+	cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
+	cr_assert_eq(cold_simple(c, CMD_DISABLE_HCA, 0), 0);
+	nothing_held_against();
+}
+
+/* PRM "Initialization segment": revision of the interface, sizes of the queue, coming up, health. */
+Test(cold, init_segment__of_a_new_device)
+{
+	uint32_t before;
+
+	cr_expect(sn_get32(c->bar, 0x1fc) >> 31, "the firmware is there at once");
+	softnic_pump(c->nic);
+	cr_expect_eq(sn_get32(c->bar, 0x1fc), 0);
+	cr_expect_eq(sn_get32(c->bar, 0x04) >> 16, 5);
+	cr_expect_eq(sn_get32(c->bar, 0x14) & 0xff, 0x56);
+	cr_expect_eq(sn_get32(c->bar, 0x14) & 0xfffff000, (uint32_t)(uintptr_t)c->queue);
+	before = sn_get32(c->bar, 0x1010);
+	for (long i = 0; i < 100000000 && sn_get32(c->bar, 0x1010) == before; i++)
+		softnic_pump(c->nic);
+	cr_expect_neq(sn_get32(c->bar, 0x1010), before, "the health counter stands still");
+}
+
+static const struct too_early {
+	uint16_t opcode;
+	int state;	/* 0 off, 1 enabled, 2 running */
+} too_early[] = {
+	{ CMD_QUERY_HCA_CAP, 0 }, { CMD_INIT_HCA, 0 }, { CMD_QUERY_PAGES, 0 }, { CMD_ALLOC_PD, 0 },
+	{ CMD_ALLOC_PD, 1 }, { CMD_ALLOC_UAR, 1 }, { CMD_QUERY_NIC_VPORT_CONTEXT, 1 },
+	{ CMD_ENABLE_HCA, 2 }, { CMD_INIT_HCA, 2 }, { CMD_SET_ISSI, 2 },
+};
+
+Test(cold, command__in_the_wrong_state)
+{
+	int state = 0;
+
+	for (size_t i = 0; i < sizeof(too_early) / sizeof(too_early[0]); i++) {
+		if (too_early[i].state == 1 && state == 0)
+			cold_enable(c);
+		if (too_early[i].state == 2 && state == 1)
+			cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
+		state = too_early[i].state;
+		cr_expect_eq(cold_simple(c, too_early[i].opcode, 1), 0x04, "%#x in state %d: %#x",
+			     too_early[i].opcode, state, c->out[0]);
+	}
+	cr_expect_gt(cold_count(c, "cmd.state"), 0);
+}
+
+Test(cold, init_hca__without_pages)
+{
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "ISSI 0");
+	cold_begin(c, CMD_SET_ISSI, 0);
+	sn_set(c->in, SN_FLD(0x50, 16), 1);
+	cr_assert_eq(cold_run(c, 16, 16), 0);
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages");
+}
+
+/* What the driver may choose, and what it may not. */
+Test(cold, set_hca_cap__choices)
+{
+	static uint8_t cap[4096];
+
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cold_begin(c, CMD_QUERY_HCA_CAP, 1);
+	cr_assert_eq(cold_run(c, 16, COLD_OUT), 0);
+	memcpy(cap, c->out + 0x10, COLD_OUT - 0x10);
+	cr_expect_eq(sn_get(cap, SN_FLD(0x210, 2)), 1, "cmdif_checksum");
+	sn_set(cap, SN_FLD(0x210, 2), 0);
+	cold_begin(c, CMD_SET_HCA_CAP, 0);
+	memcpy(c->in + 0x10, cap, sizeof(cap));
+	cr_expect_eq(cold_run(c, 0x1010, 16), 0);
+	nothing_held_against();
+	sn_set(cap, SN_FLD(0xdb, 5), 24);
+	cold_begin(c, CMD_SET_HCA_CAP, 0);
+	memcpy(c->in + 0x10, cap, sizeof(cap));
+	cr_expect_eq(cold_run(c, 0x1010, 16), 0x03, "more CQs than there are");
+	cr_expect_eq(cold_count(c, "cmd.field"), 1);
+}
+
+/* Two slots are rung one after the other, and the second word covers the first. */
+Test(cold, doorbell__that_hides_another)
+{
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cold_begin(c, CMD_QUERY_ADAPTER, 0);
+	cold_give(c, 3, 16, 16);
+	cold_ring(c, 1 << 3);
+	cold_begin(c, CMD_QUERY_ISSI, 0);
+	cold_give(c, 0, 16, 16);
+	cold_ring(c, 1);
+	cr_expect_eq(cold_wait(c, 3, 16), 0);
+	cr_expect_eq(cold_wait(c, 0, 16), 0);
+	cold_ring(c, 1 << 3);
+	softnic_pump(c->nic);
+	nothing_held_against();
+}
+
+Test(cold, reset__forgets_all)
+{
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
+	cr_assert_eq(softnic_fault(c->nic, "fatal"), 0);
+	cr_expect_neq(c->bar[0x200 + 0x3d], 0, "no health syndrome");
+	cr_expect_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0x01);
+	softnic_reset(c->nic);
+	cr_expect_eq(c->bar[0x200 + 0x3d], 0);
+	cr_expect_eq(softnic_object_count(c->nic, "pd"), 0);
+	sn_set32(c->bar, 0x10, (uint32_t)((uintptr_t)c->queue >> 32));
+	sn_set32(c->bar, 0x14, (uint32_t)(uintptr_t)c->queue);
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04);
+	c->given = 0;
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
+}
+
+/* The interface goes down by a word in the segment, after a prepared teardown. */
+Test(cold, nic_interface__disabled)
+{
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
+	sn_set32(c->bar, 0x14, sn_get32(c->bar, 0x14) | 1 << 8);
+	softnic_pump(c->nic);
+	cr_expect_eq(softnic_object_count(c->nic, "pd"), 0);
+	sn_set32(c->bar, 0x14, (uint32_t)(uintptr_t)c->queue);
+	cr_expect_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0x04);
+}
+
+/* ---- pages */
+
+Test(cold, pages__that_cannot_be_used)
+{
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cr_assert_eq(cold_give_pages(c, 1), 0);
+	c->given = 0;
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "given twice");
+	cold_begin(c, CMD_MANAGE_PAGES, 1);
+	sn_set32(c->in, 0x0c, 1);
+	sn_set64(c->in, 0x10, (uintptr_t)c->pages + 4096 + 8);
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x03, "no page");
+	sn_set32(c->in, 0x0c, 2);
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x50, "fewer than announced");
+	c->refuse_at = (uintptr_t)c->pages + 4096;
+	c->refuse_len = 4096;
+	c->given = 1;
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "not mapped");
+	cr_expect_gt(cold_count(c, "dma.refused"), 0);
+}
+
+Test(cold, pages__taken_back)
+{
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
+	cold_begin(c, CMD_MANAGE_PAGES, 2);
+	sn_set32(c->in, 0x0c, c->given + 5);
+	cr_assert_eq(cold_run(c, 16, 0x10 + 8 * (c->given + 5)), 0);
+	cr_expect_eq(sn_get32(c->out, 0x08), c->given);
+	cr_expect_eq(sn_get64(c->out, 0x10), (uintptr_t)c->pages + (c->given - 1) * 4096ull);
+	nothing_held_against();
+}
+
+/* ---- violations */
+
+static void bad_type(void)
+{
+	cold_entry(c, 0)[0] = 6;
+}
+
+static void bad_reserved(void)
+{
+	cold_entry(c, 0)[1] = 1;
+}
+
+static void bad_box_reserved(void)
+{
+	c->in_box[0][0x200] = 1;
+}
+
+static void bad_in_length(void)
+{
+	sn_set32(cold_entry(c, 0), 0x04, 4);
+}
+
+static void bad_out_length(void)
+{
+	sn_set32(cold_entry(c, 0), 0x38, 0);
+}
+
+static void bad_in_pointer(void)
+{
+	sn_set64(cold_entry(c, 0), 0x08, (uintptr_t)c->in_box[0] + 64);
+}
+
+static void bad_out_pointer(void)
+{
+	sn_set64(cold_entry(c, 0), 0x30, (uintptr_t)c->out_box[0] + 64);
+}
+
+static void bad_in_token(void)
+{
+	cold_entry(c, 0)[0x3c] = 9;
+}
+
+static void bad_out_token(void)
+{
+	c->out_box[0][0x23d] = 9;
+}
+
+static void bad_block(void)
+{
+	sn_set32(c->in_box[1], 0x238, 7);
+}
+
+static const struct wrong {
+	const char *violation;
+	void (*spoil)(void);
+	unsigned int delivery;
+} wrongs[] = {
+	{ "cmdq.type", bad_type, 0x10 },
+	{ "cmdq.reserved_bits", bad_reserved, 0x9 },
+	{ "cmdq.reserved_bits", bad_box_reserved, 0x9 },
+	{ "cmdq.length", bad_in_length, 0x7 },
+	{ "cmdq.length", bad_out_length, 0x8 },
+	{ "cmdq.pointer", bad_in_pointer, 0x5 },
+	{ "cmdq.pointer", bad_out_pointer, 0x4 },
+	{ "cmdq.token", bad_in_token, 0x2 },
+	{ "cmdq.token", bad_out_token, 0x2 },
+	{ "cmdq.block_number", bad_block, 0x3 },
+};
+
+/* What each leaves wrong is put right by the next cold_give but for the reserved bits. */
+static void heal(void)
+{
+	cold_entry(c, 0)[1] = 0;
+	cold_entry(c, 0)[0x3c] = 0;
+	c->in_box[0][0x200] = 0;
+	c->out_box[0][0x23d] = 0;
+}
+
+Test(cold, entry__each_field_wrong)
+{
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+		uint64_t before = cold_count(c, wrongs[i].violation);
+		unsigned int delivery;
+
+		cold_begin(c, CMD_ENABLE_HCA, 0);
+		cold_give(c, 0, 16 + 600, 16 + 600);
+		wrongs[i].spoil();
+		cold_ring(c, 1);
+		delivery = cold_wait(c, 0, 16);
+		cr_expect_eq(delivery, wrongs[i].delivery, "%zu: %#x", i, delivery);
+		cr_expect_eq(cold_count(c, wrongs[i].violation), before + 1, "%zu: %s", i,
+			     wrongs[i].violation);
+		heal();
+	}
+}
+
+Test(cold, doorbell__of_a_slot_that_is_not_given)
+{
+	cold_ring(c, 1 << 5);
+	softnic_pump(c->nic);
+	cr_expect_eq(cold_count(c, "cmdq.ownership"), 1);
+}
+
+static uint8_t xor8(const uint8_t *p, size_t n)
+{
+	uint8_t x = 0;
+
+	while (n--)
+		x ^= *p++;
+	return x;
+}
+
+static void sign(uint8_t *entry)
+{
+	entry[0x3d] = 0;
+	entry[0x3d] = (uint8_t)~xor8(entry, 64);
+}
+
+/* PRM: where the driver turns checksums on, entry and mailboxes xor to all ones. */
+Test(cold, signature__where_it_is_on)
+{
+	static uint8_t cap[4096];
+	uint8_t *e = cold_entry(c, 0);
+
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cold_begin(c, CMD_QUERY_HCA_CAP, 1);
+	cr_assert_eq(cold_run(c, 16, COLD_OUT), 0);
+	memcpy(cap, c->out + 0x10, COLD_OUT - 0x10);
+	sn_set(cap, SN_FLD(0x210, 2), 3);
+	cold_begin(c, CMD_SET_HCA_CAP, 0);
+	memcpy(c->in + 0x10, cap, sizeof(cap));
+	cr_assert_eq(cold_run(c, 0x1010, 16), 0);
+	cold_begin(c, CMD_QUERY_ISSI, 0);
+	cold_give(c, 0, 16, 16);
+	sign(e);
+	cold_ring(c, 1);
+	cr_expect_eq(cold_wait(c, 0, 16), 0);
+	cr_expect_eq(xor8(e, 64), 0xff, "the answer is not signed");
+	cold_give(c, 0, 16, 16);
+	sign(e);
+	e[0x3d] ^= 1;
+	cold_ring(c, 1);
+	cr_expect_eq(cold_wait(c, 0, 16), 1);
+	cr_expect_eq(cold_count(c, "cmdq.signature"), 1);
+}
+
+Test(cold, pages__that_the_driver_writes_to)
+{
+	cold_boot(c);
+	memset(c->pages, 1, 4096);
+	for (unsigned int i = 0; i < c->given; i++)
+		cr_assert_eq(cold_simple(c, CMD_QUERY_ISSI, 0), 0);
+	cr_expect_eq(cold_count(c, "pages.touched"), 1);
+}
+
+int cold_provokes(const char *violation)
+{
+	return !strncmp(violation, "cmdq.", 5) || !strcmp(violation, "pages.touched");
+}
