@@ -65,6 +65,7 @@ DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c
 SHARED20_SRC = $(filter-out core/dat12/% %/m5_hot12.c,$(CORE_SRC) $(M5_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs))
+VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
 RUN_SRC := $(call with_verbs,$(call src,softnic/run))
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
@@ -86,7 +87,7 @@ ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_m
 	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
 PROVIDER20 := $(if $(and $(PROVIDER),$(filter yes,$(HAVE_DAT2))),$(O)/lib/libdapl-direct2.so)
-UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so)
+UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so)
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
 EXAMPLE_BINS := $(if $(LIBDAT),$(EXAMPLES:%.c=$(O)/%))
 CONF := $(O)/etc/dat.conf
@@ -146,7 +147,7 @@ $(O)/obj/dat20/%.o: %.c $(O)/flags
 
 # The version script of a shared library decides what it exports, not an attribute per function.
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
-$(call objs,$(UVERBS_SRC)): private VISIBILITY := $(if $(wildcard softnic/uverbs/*.map),,-fvisibility=hidden)
+$(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 
@@ -200,12 +201,13 @@ $(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call objs,$(S
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/dat20/provider.map) -o $@ \
 		$(filter %.o,$^) -ldat2 $(EXT_LIBS)
 
-$(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC)) $(filter %/libsoftnic.a,$(ARCHIVES)) \
-		$(wildcard softnic/uverbs/*.map)
+$(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC))
+$(O)/lib/softnic-vfio.so: $(call objs,$(VFIO_SRC))
+$(UVERBS): $(O)/lib/softnic-%.so: $(filter %/libsoftnic.a,$(ARCHIVES)) softnic/preload.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/uverbs/*.map) -o $@ \
-		$(filter %.o %.a,$^) $(EXT_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/preload.map) -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) $(EXT_LIBS)
 
 # Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines.
 $(CONF): scripts/mkconf

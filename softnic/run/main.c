@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@
 
 struct options {
 	unsigned int devices;
+	bool vfio;
 	char **command;
 };
 
 static const struct argp_option options[] = {
 	{ "devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0 },
+	{ "vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0 },
 	{ 0 },
 };
 
@@ -47,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--devices takes a number from 0 to %d, not '%s'",
 				   RUN_DEVICES_MAX, arg);
 		o->devices = (unsigned int)n;
+		return 0;
+	case 'v':
+		o->vfio = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* What follows the command's name is the command's. */
@@ -149,7 +155,7 @@ int main(int argc, char **argv)
 	status = run_program_check(o.command[0]);
 	if (status)
 		return status;
-	err = run_library_path(library);
+	err = run_library_path(o.vfio ? "vfio" : "uverbs", library);
 	if (err) {
 		fprintf(stderr, "softnic-run: %s: %s; build or install it beside this program\n",
 			library, strerror(-err));
@@ -158,7 +164,7 @@ int main(int argc, char **argv)
 	err = run_dir_make(&dir);
 	if (err)
 		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
-	err = run_sysfs_write(dir.path, o.devices);
+	err = (o.vfio ? run_sysfs_write_vfio : run_sysfs_write)(dir.path, o.devices);
 	if (!err)
 		err = set_environment(library, dir.path, o.devices);
 	status = err ? trouble("cannot prepare the devices", err) : run(o.command);

@@ -99,10 +99,10 @@ int run_program_check(const char *command)
 	return status;
 }
 
-int run_library_path(char path[PATH_MAX])
+int run_library_path(const char *front, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	static const char tail[] = "/lib/softnic-uverbs.so";
+	char tail[40];
 
 	if (n < 0)
 		return -errno;
@@ -114,7 +114,8 @@ int run_library_path(char path[PATH_MAX])
 			return -ENOENT;
 		*slash = '\0';
 	}
-	if (strlen(path) + sizeof(tail) > PATH_MAX)
+	snprintf(tail, sizeof(tail), "/lib/softnic-%s.so", front);
+	if (strlen(path) + strlen(tail) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	strcat(path, tail);
 	return access(path, R_OK) ? -errno : 0;

@@ -9,6 +9,14 @@ enum run_status { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUN
 
 /* The kernel's view of the devices, as files below root: libibverbs reads it by SYSFS_PATH. */
 int run_sysfs_write(const char *root, unsigned int devices);	/* 0, -errno */
+/* The same of functions that are bound to vfio-pci: no RDMA devices, but groups. */
+int run_sysfs_write_vfio(const char *root, unsigned int devices);
+/* What of sysfs both kinds have: files, links and the function itself, which is told as dir. */
+int run_sysfs_put(const char *root, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int run_sysfs_link(const char *root, const char *name, const char *target);
+enum { RUN_FUNCTION_SIZE = 64 };
+int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE]);
 
 /* A private directory, held by a lock as long as this process lives. */
 struct run_dir {
@@ -21,7 +29,7 @@ void run_dir_remove(struct run_dir *dir);
 /* Finds command in PATH. Not 0, with a message on stderr, when no preload could reach it. */
 int run_program_check(const char *command);
 
-/* The front beside this binary, in ../lib. */
-int run_library_path(char path[PATH_MAX]);
+/* The front beside this binary, in ../lib: "uverbs" or "vfio". */
+int run_library_path(const char *front, char path[PATH_MAX]);
 
 #endif

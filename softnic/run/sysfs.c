@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "softnic/run/run.h"
+#include "softnic/vfio/names.h"
 
 static int make_parents(char *path)
 {
@@ -24,10 +25,7 @@ static int make_parents(char *path)
 	return 0;
 }
 
-static int put(const char *root, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int put(const char *root, const char *name, const char *fmt, ...)
+int run_sysfs_put(const char *root, const char *name, const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	va_list args;
@@ -49,7 +47,7 @@ static int put(const char *root, const char *name, const char *fmt, ...)
 	return err;
 }
 
-static int link_to(const char *root, const char *name, const char *target)
+int run_sysfs_link(const char *root, const char *name, const char *target)
 {
 	char path[PATH_MAX];
 	int err;
@@ -99,7 +97,7 @@ static int write_all(const char *root, const char *dir, const struct attribute *
 
 	for (size_t i = 0; i < n && !err; i++) {
 		snprintf(name, sizeof(name), "%s/%s", dir, a[i].name);
-		err = put(root, name, "%s\n", a[i].value);
+		err = run_sysfs_put(root, name, "%s\n", a[i].value);
 	}
 	return err;
 }
@@ -112,12 +110,12 @@ static int write_guids(const char *root, const char *dir, unsigned int i)
 
 	for (size_t g = 0; g < 2 && !err; g++) {
 		snprintf(name, sizeof(name), "%s/%s", dir, guids[g]);
-		err = put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
+		err = run_sysfs_put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
 	}
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%s/ports/1/gid_attrs/ndevs/0", dir);
-	return put(root, name, "enp%us0np0\n", i + 1);
+	return run_sysfs_put(root, name, "enp%us0np0\n", i + 1);
 }
 
 /*
@@ -130,12 +128,12 @@ static int link_class(const char *root, const char *class, const char *device, c
 	int err;
 
 	snprintf(name, sizeof(name), "%s/device", dir);
-	err = link_to(root, name, "../..");
+	err = run_sysfs_link(root, name, "../..");
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "class/%s/%s", class, device);
 	snprintf(target, sizeof(target), "../../%s", dir);
-	return link_to(root, name, target);
+	return run_sysfs_link(root, name, target);
 }
 
 static int write_device(const char *root, const char *function, unsigned int i)
@@ -145,9 +143,7 @@ static int write_device(const char *root, const char *function, unsigned int i)
 
 	snprintf(device, sizeof(device), "mlx5_%u", i);
 	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
-	err = write_all(root, function, pci, sizeof(pci) / sizeof(pci[0]));
-	if (!err)
-		err = write_all(root, dir, ib, sizeof(ib) / sizeof(ib[0]));
+	err = write_all(root, dir, ib, sizeof(ib) / sizeof(ib[0]));
 	if (!err)
 		err = write_guids(root, dir, i);
 	return err ? err : link_class(root, "infiniband", device, dir);
@@ -161,27 +157,34 @@ static int write_uverbs(const char *root, const char *function, unsigned int i)
 	snprintf(device, sizeof(device), "uverbs%u", i);
 	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", function, device);
 	snprintf(name, sizeof(name), "%s/ibdev", dir);
-	err = put(root, name, "mlx5_%u\n", i);
+	err = run_sysfs_put(root, name, "mlx5_%u\n", i);
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%s/dev", dir);
-	err = put(root, name, "231:%u\n", 192 + i);
+	err = run_sysfs_put(root, name, "231:%u\n", 192 + i);
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%s/abi_version", dir);
-	err = put(root, name, "1\n");
+	err = run_sysfs_put(root, name, "1\n");
 	return err ? err : link_class(root, "infiniband_verbs", device, dir);
+}
+
+int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE])
+{
+	snprintf(dir, RUN_FUNCTION_SIZE, "devices/pci0000:00/" VF_PCI_NAME, (i + 1) & 0xff);
+	return write_all(root, dir, pci, sizeof(pci) / sizeof(pci[0]));
 }
 
 int run_sysfs_write(const char *root, unsigned int devices)
 {
-	int err = put(root, "class/infiniband_verbs/abi_version", "6\n");
+	int err = run_sysfs_put(root, "class/infiniband_verbs/abi_version", "6\n");
 
 	for (unsigned int i = 0; i < devices && !err; i++) {
-		char function[64];
+		char function[RUN_FUNCTION_SIZE];
 
-		snprintf(function, sizeof(function), "devices/pci0000:00/0000:%02x:00.0", i + 1);
-		err = write_device(root, function, i);
+		err = run_sysfs_function(root, i, function);
+		if (!err)
+			err = write_device(root, function, i);
 		if (!err)
 			err = write_uverbs(root, function, i);
 	}

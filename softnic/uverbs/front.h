@@ -26,6 +26,7 @@
 
 #include "softnic/softnic.h"
 #include "softnic/uverbs/prm.h"
+#include "softnic/uverbs/real.h"
 
 enum {
 	UV_MAJOR = 231,			/* of /dev/infiniband/uverbsN */
@@ -281,19 +282,7 @@ int uv_destroy_qp(struct uv_req *req);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
 int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **uar);
-/* -EFAULT where a page is missing or may not be written. */
-int uv_populate(uint64_t start, uint64_t len, bool write);
 unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len);
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
-
-/* ---- real.c: the C library's own functions, past our names for them */
-int uv_real_open(const char *path, int flags, mode_t mode);
-int uv_real_stat(const char *path, struct stat *st);
-int uv_real_fstat(int fd, struct stat *st);
-int uv_real_access(const char *path, int mode);
-int uv_real_close(int fd);
-int uv_real_ioctl(int fd, unsigned long request, void *arg);
-int uv_real_socket(int domain, int type, int protocol);
-int uv_real_spin_unlock(pthread_spinlock_t *lock);
 
 #endif

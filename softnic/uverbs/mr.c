@@ -3,16 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <infiniband/verbs.h>
 
 #include "softnic/uverbs/front.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum {
 	ACCESS_WRITES = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -21,28 +15,6 @@ enum {
 		IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE,
 	PAGES_MAX = 1 << 16,
 };
-
-static bool knows_populate(void)
-{
-	static uint8_t page[2 * 4096];
-	uintptr_t aligned = ((uintptr_t)page + 4095) & ~(uintptr_t)4095;
-
-	return !madvise((void *)aligned, 4096, MADV_POPULATE_READ);
-}
-
-/*
- * The pinning of the kernel finds holes and write protection; so does touching the pages. Kernels
- * before 5.14 do not know how to be asked for that; there a bad range is found by its use.
- */
-int uv_populate(uint64_t start, uint64_t len, bool write)
-{
-	uint64_t base = start & ~UINT64_C(4095);
-	size_t span = (size_t)((start + len - base + 4095) & ~UINT64_C(4095));
-
-	if (!madvise((void *)(uintptr_t)base, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
-		return 0;
-	return errno == EINVAL && !knows_populate() ? 0 : -EFAULT;
-}
 
 /* The smallest page with which the list stays short; only where addresses agree that far. */
 unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len)

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-#include "softnic/uverbs/front.h"
+#include "softnic/uverbs/real.h"
 
 /*
  * Looked up at the first use and not in a constructor: other libraries' constructors open files
@@ -77,4 +77,60 @@ int uv_real_spin_unlock(pthread_spinlock_t *lock)
 	REAL(int (pthread_spinlock_t *), "pthread_spin_unlock");
 
 	return f(lock);
+}
+
+int uv_real_lstat(const char *path, struct stat *st)
+{
+	REAL(int (const char *, struct stat *), "lstat");
+
+	return f(path, st);
+}
+
+int uv_real_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	REAL(int (int, const char *, int, ...), "openat");
+
+	return f(dir, path, flags, mode);
+}
+
+FILE *uv_real_fopen(const char *path, const char *mode)
+{
+	REAL(FILE *(const char *, const char *), "fopen");
+
+	return f(path, mode);
+}
+
+DIR *uv_real_opendir(const char *path)
+{
+	REAL(DIR *(const char *), "opendir");
+
+	return f(path);
+}
+
+ssize_t uv_real_readlink(const char *path, char *target, size_t size)
+{
+	REAL(ssize_t (const char *, char *, size_t), "readlink");
+
+	return f(path, target, size);
+}
+
+char *uv_real_realpath(const char *path, char *resolved)
+{
+	REAL(char *(const char *, char *), "realpath");
+
+	return f(path, resolved);
+}
+
+ssize_t uv_real_pread(int fd, void *buf, size_t n, off_t off)
+{
+	REAL(ssize_t (int, void *, size_t, off_t), "pread");
+
+	return f(fd, buf, n, off);
+}
+
+ssize_t uv_real_pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+	REAL(ssize_t (int, const void *, size_t, off_t), "pwrite");
+
+	return f(fd, buf, n, off);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What both preloaded fronts need of the system. real.c: the C library's functions, past our names. */
+#ifndef SOFTNIC_UVERBS_REAL_H
+#define SOFTNIC_UVERBS_REAL_H
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+int uv_real_open(const char *path, int flags, mode_t mode);
+int uv_real_stat(const char *path, struct stat *st);
+int uv_real_fstat(int fd, struct stat *st);
+int uv_real_access(const char *path, int mode);
+int uv_real_close(int fd);
+int uv_real_ioctl(int fd, unsigned long request, void *arg);
+int uv_real_socket(int domain, int type, int protocol);
+int uv_real_spin_unlock(pthread_spinlock_t *lock);
+
+/* ... and those that only the VFIO front stands in front of */
+int uv_real_lstat(const char *path, struct stat *st);
+int uv_real_openat(int dir, const char *path, int flags, mode_t mode);
+FILE *uv_real_fopen(const char *path, const char *mode);
+DIR *uv_real_opendir(const char *path);
+ssize_t uv_real_readlink(const char *path, char *target, size_t size);
+char *uv_real_realpath(const char *path, char *resolved);
+ssize_t uv_real_pread(int fd, void *buf, size_t n, off_t off);
+ssize_t uv_real_pwrite(int fd, const void *buf, size_t n, off_t off);
+
+/* populate.c: what the kernel does when it pins. -EFAULT where a page is missing or read-only. */
+int uv_populate(uint64_t start, uint64_t len, bool write);
+
+#endif

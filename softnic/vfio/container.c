@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* /dev/vfio/vfio: a container, and what is asked of its IOMMU. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/vfio/front.h"
+
+int vf_container_open(void)
+{
+	struct vf_container *c;
+	int fd = vf_memfd("vfio-container"), err;
+
+	if (fd < 0)
+		return fd;
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		uv_real_close(fd);
+		return -ENOMEM;
+	}
+	c->refs = 1;
+	pthread_rwlock_init(&c->lock, NULL);
+	err = vf_file_add(fd, VF_FILE_CONTAINER, c);
+	if (err)
+		vf_container_put(c);
+	return err ? err : fd;
+}
+
+void vf_container_put(struct vf_container *c)
+{
+	if (--c->refs)
+		return;
+	vf_unmap_all(c);
+	pthread_rwlock_destroy(&c->lock);
+	free(c);
+}
+
+static int set_iommu(struct vf_container *c, uint64_t type)
+{
+	if (!c->groups || c->iommu)
+		return -EINVAL;
+	if (type != VFIO_TYPE1_IOMMU && type != VFIO_TYPE1v2_IOMMU)
+		return -ENODEV;
+	c->iommu = (uint32_t)type;
+	return 0;
+}
+
+static int check_extension(uint64_t extension)
+{
+	switch (extension) {
+	case VFIO_TYPE1_IOMMU:
+	case VFIO_TYPE1v2_IOMMU:
+	case VFIO_UNMAP_ALL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* The kernel's chain of capabilities: each header has the offset of the next in the whole answer. */
+struct caps {
+	struct {
+		struct vfio_info_cap_header header;
+		uint32_t nr_iovas, reserved;
+		struct vfio_iova_range ranges[2];
+	} iova;
+	struct vfio_iommu_type1_info_dma_avail avail;
+};
+
+static void fill_caps(const struct vf_container *c, size_t at, struct caps *caps)
+{
+	memset(caps, 0, sizeof(*caps));
+	caps->iova.header.id = VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE;
+	caps->iova.header.version = 1;
+	caps->iova.header.next = (uint32_t)(at + offsetof(struct caps, avail));
+	caps->iova.nr_iovas = 2;
+	for (size_t i = 0; i < 2; i++) {
+		caps->iova.ranges[i].start = vf_iova_ranges[i][0];
+		caps->iova.ranges[i].end = vf_iova_ranges[i][1];
+	}
+	caps->avail.header.id = VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL;
+	caps->avail.header.version = 1;
+	caps->avail.avail = (uint32_t)(65535 - c->nmaps);
+}
+
+static int get_info(struct vf_container *c, struct vfio_iommu_type1_info *info)
+{
+	uint32_t argsz = info->argsz;
+	struct caps caps;
+
+	if (argsz < offsetof(struct vfio_iommu_type1_info, cap_offset))
+		return -EINVAL;
+	info->flags = VFIO_IOMMU_INFO_PGSIZES;
+	info->iova_pgsizes = 1u << 12 | 1u << 21 | 1u << 30;
+	if (argsz < offsetof(struct vfio_iommu_type1_info, cap_offset) + sizeof(info->cap_offset))
+		return 0;
+	info->flags |= VFIO_IOMMU_INFO_CAPS;
+	info->cap_offset = 0;
+	info->argsz = sizeof(*info) + sizeof(caps);
+	if (argsz < info->argsz)
+		return 0;
+	fill_caps(c, sizeof(*info), &caps);
+	info->argsz = argsz;
+	info->cap_offset = sizeof(*info);
+	memcpy(info + 1, &caps, sizeof(caps));
+	return 0;
+}
+
+/* A device that was at the memory when it went from the table is waited for, as for an IOTLB. */
+static void settle(struct vf_container *c)
+{
+	struct vf_group *g;
+
+	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
+		if (g->container == c && g->dev)
+			vf_device_settle(g->dev);
+}
+
+int vf_container_ioctl(struct vf_container *c, unsigned long request, void *arg)
+{
+	int err;
+
+	switch (request) {
+	case VFIO_GET_API_VERSION:
+		return VFIO_API_VERSION;
+	case VFIO_CHECK_EXTENSION:
+		return check_extension((uintptr_t)arg);
+	case VFIO_SET_IOMMU:
+		return set_iommu(c, (uintptr_t)arg);
+	default:
+		break;
+	}
+	if (!c->iommu)
+		return -EINVAL;
+	switch (request) {
+	case VFIO_IOMMU_GET_INFO:
+		return get_info(c, arg);
+	case VFIO_IOMMU_MAP_DMA:
+		return vf_map(c, arg);
+	case VFIO_IOMMU_UNMAP_DMA:
+		err = vf_unmap(c, arg);
+		settle(c);
+		return err;
+	default:
+		return -ENOTTY;
+	}
+}

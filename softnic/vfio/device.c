@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The function itself: opened by its group, left with its last descriptor. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/vfio/front.h"
+
+/* vfio-pci: the region's index in the upper bits of an offset, so that BAR 0 starts at 0. */
+enum { REGION_SHIFT = 40 };
+
+static void *dma(void *ctx, uint64_t iova, size_t len)
+{
+	struct vf_device *dev = ctx;
+
+	if (!atomic_load_explicit(&dev->master, memory_order_acquire))
+		return NULL;
+	return vf_map_find(dev->group->container, iova, len);
+}
+
+static int start(struct vf_device *dev)
+{
+	struct softnic_config config = {
+		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
+		.index = dev->group->index,
+		.host = { .dma = dma, .irq = vf_irq, .ctx = dev },
+	};
+	const char *script = getenv("SOFTNIC_FAULT");
+	size_t size;
+	int err = softnic_open(&config, &dev->nic);
+
+	if (err)
+		return err;
+	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
+	dev->bar_size = size;
+	err = script ? softnic_fault(dev->nic, script) : 0;
+	if (err)
+		softnic_close(dev->nic);
+	return err;
+}
+
+static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
+{
+	struct vf_device *dev = calloc(1, sizeof(*dev));
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	dev->group = g;
+	dev->group_fd = fcntl(group_fd, F_DUPFD_CLOEXEC, 0);
+	if (dev->group_fd < 0) {
+		err = -errno;
+		goto free_dev;
+	}
+	vf_irqs_init(&dev->irqs);
+	vf_config_reset(dev);
+	err = start(dev);
+	if (err)
+		goto close_group;
+	g->dev = dev;
+	g->refs++;
+	*out = dev;
+	return 0;
+
+close_group:
+	vf_irqs_free(&dev->irqs);
+	uv_real_close(dev->group_fd);
+free_dev:
+	free(dev);
+	fprintf(stderr, "softnic: the software ConnectX %u does not start: %s\n", g->index,
+		strerror(-err));
+	return err;
+}
+
+int vf_device_open(struct vf_group *g, int group_fd)
+{
+	struct vf_device *dev = g->dev;
+	int err = dev ? 0 : device_new(g, group_fd, &dev), fd;
+
+	if (err)
+		return err;
+	dev->refs++;
+	fd = fcntl(dev->bar_fd, F_DUPFD_CLOEXEC, 0);
+	err = fd < 0 ? -errno : vf_file_add(fd, VF_FILE_DEVICE, dev);
+	if (err)
+		vf_device_put(dev);
+	return err ? err : fd;
+}
+
+/* The model's complaints, for a test that asked for them. */
+void vf_device_report(struct vf_device *dev)
+{
+	const char *strict = getenv("SOFTNIC_STRICT");
+	struct softnic_violation v[32];
+	size_t n;
+
+	if (!strict || strcmp(strict, "1") != 0)
+		return;
+	n = softnic_violations(dev->nic, v, 32);
+	for (size_t i = 0; i < n && i < 32; i++)
+		fprintf(stderr, "softnic: violation %s x%llu: %s\n", v[i].name,
+			(unsigned long long)v[i].count, v[i].detail);
+}
+
+/* The kernel resets a function that nobody has open any more: what it did is forgotten. */
+void vf_device_put(struct vf_device *dev)
+{
+	if (--dev->refs)
+		return;
+	vf_device_report(dev);
+	softnic_close(dev->nic);
+	vf_irqs_free(&dev->irqs);
+	dev->group->dev = NULL;
+	vf_group_put(dev->group);
+	uv_real_close(dev->group_fd);
+	free(dev);
+}
+
+void vf_device_settle(struct vf_device *dev)
+{
+	struct softnic_counters c;
+
+	softnic_counters(dev->nic, &c);		/* waits for who drives the device */
+}
+
+static int get_info(struct vfio_device_info *info)
+{
+	int err = VF_ARGSZ(info, struct vfio_device_info, num_irqs);
+
+	if (err)
+		return err;
+	info->flags = VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET;
+	info->num_regions = VFIO_PCI_NUM_REGIONS;
+	info->num_irqs = VFIO_PCI_NUM_IRQS;
+	return 0;
+}
+
+static int get_region(struct vf_device *dev, struct vfio_region_info *info)
+{
+	int err = VF_ARGSZ(info, struct vfio_region_info, offset);
+
+	if (err)
+		return err;
+	if (info->index >= VFIO_PCI_NUM_REGIONS)
+		return -EINVAL;
+	info->offset = (uint64_t)info->index << REGION_SHIFT;
+	info->size = 0;
+	info->flags = 0;
+	info->cap_offset = 0;
+	if (info->index == VFIO_PCI_BAR0_REGION_INDEX) {
+		info->size = dev->bar_size;
+		info->flags = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
+			VFIO_REGION_INFO_FLAG_MMAP;
+	} else if (info->index == VFIO_PCI_CONFIG_REGION_INDEX) {
+		info->size = VF_CONFIG;
+		info->flags = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE;
+	}
+	return 0;
+}
+
+/* A function-level reset: no memory, no interrupts by themselves, and a driver must boot it anew. */
+static int reset(struct vf_device *dev)
+{
+	atomic_store(&dev->master, false);
+	vf_config_reset(dev);
+	softnic_reset(dev->nic);
+	return 0;
+}
+
+int vf_device_ioctl(struct vf_device *dev, unsigned long request, void *arg)
+{
+	switch (request) {
+	case VFIO_DEVICE_GET_INFO:
+		return get_info(arg);
+	case VFIO_DEVICE_GET_REGION_INFO:
+		return get_region(dev, arg);
+	case VFIO_DEVICE_GET_IRQ_INFO:
+		return vf_irq_info(arg);
+	case VFIO_DEVICE_SET_IRQS:
+		return vf_irq_set(&dev->irqs, arg);
+	case VFIO_DEVICE_RESET:
+		return reset(dev);
+	default:
+		return -ENOTTY;
+	}
+}
+
+int softnic_front_fault(unsigned int index, const char *script)
+{
+	struct vf_group *g;
+	int err = -ENODEV;
+
+	vf_lock();
+	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
+		if (g->index == index && g->dev)
+			err = softnic_fault(g->dev->nic, script);
+	vf_unlock();
+	return err;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the preload that shows stock rdma-core a ConnectX behind VFIO. It stands where the
+ * kernel's vfio, vfio_iommu_type1 and vfio-pci stand: descriptors, the IOMMU, config space,
+ * interrupts. The device behind it is cold: its driver boots it, by the BAR that it maps. Nothing
+ * is seen of the device but softnic.h.
+ *
+ * Locks, outermost first: the front's, (inside of softnic: the model's), a container's maps, a
+ * device's interrupts. The last two are all that the model's callbacks take.
+ */
+#ifndef SOFTNIC_VFIO_FRONT_H
+#define SOFTNIC_VFIO_FRONT_H
+
+#include <limits.h>
+#include <linux/vfio.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+
+#include "softnic/softnic.h"
+#include "softnic/uverbs/real.h"
+#include "softnic/vfio/names.h"
+
+enum { VF_CONFIG = 4096, VF_VECTORS = 64 };
+
+/* What the IOMMU lets through: memory of this process at a bus address. (dma.c) */
+struct vf_map {
+	uint64_t iova, size, vaddr;
+};
+
+struct vf_container {
+	unsigned int refs;		/* descriptors and groups */
+	unsigned int groups;
+	uint32_t iommu;			/* VFIO_TYPE1*_IOMMU; 0: not set yet */
+	pthread_rwlock_t lock;
+	struct vf_map *maps;		/* by iova */
+	size_t nmaps, room;
+};
+
+struct vf_group {
+	unsigned int refs;		/* descriptors and the device */
+	unsigned int index;		/* of its function */
+	struct vf_container *container;
+	struct vf_device *dev;
+	LIST_ENTRY(vf_group) link;
+};
+
+/* Where interrupts go: eventfds of our own, or -1. */
+struct vf_irqs {
+	pthread_mutex_t lock;
+	bool on;			/* MSI-X has been enabled, for this many vectors: */
+	unsigned int enabled;
+	int msix[VF_VECTORS];
+	int err, req;			/* VFIO_PCI_ERR_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX */
+};
+
+struct vf_device {
+	unsigned int refs;		/* descriptors */
+	struct vf_group *group;
+	int group_fd;			/* keeps the group taken as long as the device is open */
+	struct softnic *nic;
+	int bar_fd;
+	uint64_t bar_size;
+	uint8_t config[VF_CONFIG];
+	atomic_bool master;		/* the function may reach memory */
+	struct vf_irqs irqs;
+};
+
+enum vf_kind { VF_FILE_CONTAINER, VF_FILE_GROUP, VF_FILE_DEVICE };
+
+/* A descriptor that the program has. (file.c) */
+struct vf_file {
+	LIST_ENTRY(vf_file) link;
+	enum vf_kind kind;
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	union {
+		struct vf_container *container;
+		struct vf_group *group;
+		struct vf_device *device;
+	};
+};
+
+/* ---- file.c; all with the front's lock but the first five */
+void vf_lock(void);
+void vf_unlock(void);
+bool vf_any_file(void);
+bool vf_is_file(int fd);		/* has it been handed out by us? */
+unsigned int vf_device_count(void);	/* SOFTNIC_DEVICES */
+/* Takes fd over, closes it on failure. 0, -errno. */
+int vf_file_add(int fd, enum vf_kind kind, void *obj);
+struct vf_file *vf_file_of(int fd, const struct stat *st);	/* dup()s found as well */
+void vf_file_closed(int fd);		/* is about to be */
+int vf_memfd(const char *name);
+
+/* ---- container.c, dma.c */
+int vf_container_open(void);		/* a new descriptor, or -errno */
+void vf_container_put(struct vf_container *c);
+int vf_container_ioctl(struct vf_container *c, unsigned long request, void *arg);
+int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *map);
+int vf_unmap(struct vf_container *c, struct vfio_iommu_type1_dma_unmap *unmap);
+void vf_unmap_all(struct vf_container *c);
+void *vf_map_find(struct vf_container *c, uint64_t iova, uint64_t len);
+/* Usable bus addresses, as the IOMMU of a PC has them: first and last of each range. */
+extern const uint64_t vf_iova_ranges[2][2];
+
+/* ---- group.c */
+int vf_group_open(const char *path, unsigned int index, int flags);
+void vf_group_put(struct vf_group *g);
+int vf_group_ioctl(struct vf_group *g, int fd, unsigned long request, void *arg);
+struct vf_group *vf_group_first(void);
+void vf_groups_forget(void);		/* a child: they are its parent's */
+
+/* ---- device.c */
+int vf_device_open(struct vf_group *g, int group_fd);
+void vf_device_put(struct vf_device *dev);
+int vf_device_ioctl(struct vf_device *dev, unsigned long request, void *arg);
+void vf_device_report(struct vf_device *dev);
+/* Waits until the device has let go of all memory that it found before. */
+void vf_device_settle(struct vf_device *dev);
+/* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
+__attribute__((visibility("default"))) int softnic_front_fault(unsigned int index,
+							       const char *script);
+
+/* ---- config.c */
+void vf_config_reset(struct vf_device *dev);
+ssize_t vf_config_read(struct vf_device *dev, void *buf, size_t n, uint64_t off);
+ssize_t vf_config_write(struct vf_device *dev, const void *buf, size_t n, uint64_t off);
+
+/* ---- irq.c */
+void vf_irqs_init(struct vf_irqs *irqs);
+void vf_irqs_free(struct vf_irqs *irqs);
+int vf_irq_info(struct vfio_irq_info *info);
+int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set);
+void vf_irq(void *ctx, unsigned int vector);	/* the model's callback; ctx is the device */
+
+/* ---- paths.c */
+/* N of /dev/vfio/N when it is one of ours, else -1. */
+int vf_group_path(const char *path);
+bool vf_container_path(const char *path);
+/* Where what a program would read of the machine's PCI functions is described instead. */
+const char *vf_moved(const char *path, char moved[PATH_MAX]);
+
+/* 0, -EINVAL when the program's structure is shorter than what is read of it. */
+#define VF_ARGSZ(arg, type, last) \
+	(((const type *)(arg))->argsz < offsetof(type, last) + sizeof(((type *)0)->last) ? -EINVAL : 0)
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * /dev/vfio/N. One opener at a time, in all processes that see these devices: a lock on the file
+ * that describes the group, which goes with its last descriptor as the kernel's does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "softnic/vfio/front.h"
+
+static LIST_HEAD(, vf_group) groups = LIST_HEAD_INITIALIZER(groups);
+
+struct vf_group *vf_group_first(void)
+{
+	return LIST_FIRST(&groups);
+}
+
+void vf_groups_forget(void)
+{
+	LIST_INIT(&groups);
+}
+
+int vf_group_open(const char *path, unsigned int index, int flags)
+{
+	int fd = uv_real_open(path, O_RDWR | (flags & O_CLOEXEC), 0), err;
+	struct vf_group *g;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		uv_real_close(fd);
+		return err;
+	}
+	g = calloc(1, sizeof(*g));
+	if (!g) {
+		uv_real_close(fd);
+		return -ENOMEM;
+	}
+	g->refs = 1;
+	g->index = index;
+	LIST_INSERT_HEAD(&groups, g, link);
+	err = vf_file_add(fd, VF_FILE_GROUP, g);
+	if (err)
+		vf_group_put(g);
+	return err ? err : fd;
+}
+
+/* A container without groups forgets its IOMMU, and with it all that was mapped. */
+static void leave(struct vf_group *g)
+{
+	struct vf_container *c = g->container;
+
+	g->container = NULL;
+	if (!c)
+		return;
+	if (!--c->groups) {
+		c->iommu = 0;
+		vf_unmap_all(c);
+	}
+	vf_container_put(c);
+}
+
+void vf_group_put(struct vf_group *g)
+{
+	if (--g->refs)
+		return;
+	leave(g);
+	LIST_REMOVE(g, link);
+	free(g);
+}
+
+static int get_status(const struct vf_group *g, struct vfio_group_status *status)
+{
+	int err = VF_ARGSZ(status, struct vfio_group_status, flags);
+
+	if (err)
+		return err;
+	status->flags = VFIO_GROUP_FLAGS_VIABLE;
+	if (g->container)
+		status->flags |= VFIO_GROUP_FLAGS_CONTAINER_SET;
+	return 0;
+}
+
+static int set_container(struct vf_group *g, const int32_t *fd)
+{
+	struct vf_file *f;
+	struct stat st;
+
+	if (g->container)
+		return -EINVAL;
+	if (uv_real_fstat(*fd, &st))
+		return -EBADF;
+	f = vf_file_of(*fd, &st);
+	if (!f || f->kind != VF_FILE_CONTAINER)
+		return -EINVAL;
+	g->container = f->container;
+	g->container->refs++;
+	g->container->groups++;
+	return 0;
+}
+
+static int unset_container(struct vf_group *g)
+{
+	if (!g->container)
+		return -EINVAL;
+	if (g->dev)
+		return -EBUSY;
+	leave(g);
+	return 0;
+}
+
+static int get_device(struct vf_group *g, int fd, const char *name)
+{
+	char own[VF_PCI_NAME_SIZE];
+
+	if (!g->container || !g->container->iommu)
+		return -EINVAL;
+	snprintf(own, sizeof(own), VF_PCI_NAME, (g->index + 1) & 0xff);
+	if (strcmp(own, name) != 0)
+		return -ENODEV;
+	return vf_device_open(g, fd);
+}
+
+int vf_group_ioctl(struct vf_group *g, int fd, unsigned long request, void *arg)
+{
+	switch (request) {
+	case VFIO_GROUP_GET_STATUS:
+		return get_status(g, arg);
+	case VFIO_GROUP_SET_CONTAINER:
+		return set_container(g, arg);
+	case VFIO_GROUP_UNSET_CONTAINER:
+		return unset_container(g);
+	case VFIO_GROUP_GET_DEVICE_FD:
+		return get_device(g, fd, arg);
+	default:
+		return -ENOTTY;
+	}
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interrupts: eventfds that the program has named, of which we keep a descriptor of our own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "softnic/vfio/front.h"
+
+void vf_irqs_init(struct vf_irqs *irqs)
+{
+	pthread_mutex_init(&irqs->lock, NULL);
+	for (size_t i = 0; i < VF_VECTORS; i++)
+		irqs->msix[i] = -1;
+	irqs->err = irqs->req = -1;
+}
+
+static void put(int *slot, int fd)
+{
+	if (*slot >= 0)
+		uv_real_close(*slot);
+	*slot = fd;
+}
+
+static void disable(struct vf_irqs *irqs)
+{
+	for (size_t i = 0; i < VF_VECTORS; i++)
+		put(&irqs->msix[i], -1);
+	irqs->on = false;
+	irqs->enabled = 0;
+}
+
+void vf_irqs_free(struct vf_irqs *irqs)
+{
+	disable(irqs);
+	put(&irqs->err, -1);
+	put(&irqs->req, -1);
+	pthread_mutex_destroy(&irqs->lock);
+}
+
+static unsigned int count_of(uint32_t index)
+{
+	switch (index) {
+	case VFIO_PCI_MSIX_IRQ_INDEX:
+		return VF_VECTORS;
+	case VFIO_PCI_ERR_IRQ_INDEX:
+	case VFIO_PCI_REQ_IRQ_INDEX:
+		return 1;
+	default:
+		return 0;	/* a ConnectX has no other interrupts */
+	}
+}
+
+int vf_irq_info(struct vfio_irq_info *info)
+{
+	int err = VF_ARGSZ(info, struct vfio_irq_info, count);
+
+	if (err)
+		return err;
+	if (info->index >= VFIO_PCI_NUM_IRQS)
+		return -EINVAL;
+	info->flags = VFIO_IRQ_INFO_EVENTFD;
+	if (info->index == VFIO_PCI_MSIX_IRQ_INDEX)
+		info->flags |= VFIO_IRQ_INFO_NORESIZE;
+	info->count = count_of(info->index);
+	return 0;
+}
+
+static void fire(int fd)
+{
+	uint64_t one = 1;
+
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
+		return;		/* full: it is readable */
+}
+
+void vf_irq(void *ctx, unsigned int vector)
+{
+	struct vf_irqs *irqs = &((struct vf_device *)ctx)->irqs;
+
+	pthread_mutex_lock(&irqs->lock);
+	if (vector < VF_VECTORS)
+		fire(irqs->msix[vector]);
+	pthread_mutex_unlock(&irqs->lock);
+}
+
+static size_t data_size(const struct vfio_irq_set *set)
+{
+	switch (set->flags & VFIO_IRQ_SET_DATA_TYPE_MASK) {
+	case VFIO_IRQ_SET_DATA_BOOL:
+		return sizeof(uint8_t);
+	case VFIO_IRQ_SET_DATA_EVENTFD:
+		return sizeof(int32_t);
+	default:
+		return 0;
+	}
+}
+
+static bool one_bit(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static int check(const struct vfio_irq_set *set)
+{
+	uint32_t data = set->flags & VFIO_IRQ_SET_DATA_TYPE_MASK;
+	uint32_t action = set->flags & VFIO_IRQ_SET_ACTION_TYPE_MASK;
+	unsigned int max;
+
+	if (set->argsz < offsetof(struct vfio_irq_set, data) || set->index >= VFIO_PCI_NUM_IRQS)
+		return -EINVAL;
+	if (!one_bit(data) || !one_bit(action) || set->flags & ~(data | action))
+		return -EINVAL;
+	max = count_of(set->index);
+	if (set->start >= max || set->count > max - set->start)
+		return -EINVAL;
+	if (data != VFIO_IRQ_SET_DATA_NONE &&
+	    (set->argsz - offsetof(struct vfio_irq_set, data)) / data_size(set) < set->count)
+		return -EINVAL;
+	/* Nothing masks a vector but its table in the BAR, which the kernel keeps to itself. */
+	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
+}
+
+static int assign(int *slot, int32_t fd)
+{
+	int own = -1;
+
+	if (fd >= 0) {
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (own < 0)
+			return -errno;
+	}
+	put(slot, own);
+	return 0;
+}
+
+static int32_t fd_at(const struct vfio_irq_set *set, uint32_t i)
+{
+	int32_t fd;
+
+	memcpy(&fd, set->data + i * sizeof(fd), sizeof(fd));
+	return fd;
+}
+
+/* The first call enables as many vectors as there will ever be. */
+static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
+{
+	unsigned int end = set->start + set->count;
+	int err = 0;
+
+	if (irqs->on && end > irqs->enabled)
+		return -EINVAL;
+	for (uint32_t i = 0; i < set->count && !err; i++)
+		err = assign(&irqs->msix[set->start + i], fd_at(set, i));
+	if (err && !irqs->on) {
+		disable(irqs);
+	} else if (!irqs->on) {
+		irqs->on = true;
+		irqs->enabled = end;
+	}
+	return err;
+}
+
+/* A test by the program itself. */
+static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
+{
+	bool all = set->flags & VFIO_IRQ_SET_DATA_NONE;
+
+	if (!irqs->on || set->start + set->count > irqs->enabled)
+		return -EINVAL;
+	for (uint32_t i = 0; i < set->count; i++)
+		if (all || set->data[i])
+			fire(irqs->msix[set->start + i]);
+	return 0;
+}
+
+static int set_msix(struct vf_irqs *irqs, const struct vfio_irq_set *set)
+{
+	if (set->flags & VFIO_IRQ_SET_DATA_NONE && !set->count) {
+		disable(irqs);
+		return 0;
+	}
+	return set->flags & VFIO_IRQ_SET_DATA_EVENTFD ? set_fds(irqs, set) : trigger(irqs, set);
+}
+
+static int set_one(int *slot, const struct vfio_irq_set *set)
+{
+	if (!set->count) {
+		put(slot, -1);
+		return 0;
+	}
+	if (set->flags & VFIO_IRQ_SET_DATA_EVENTFD)
+		return assign(slot, fd_at(set, 0));
+	fire(*slot);
+	return 0;
+}
+
+int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set)
+{
+	int err = check(set);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&irqs->lock);
+	if (set->index == VFIO_PCI_MSIX_IRQ_INDEX)
+		err = set_msix(irqs, set);
+	else
+		err = set_one(set->index == VFIO_PCI_ERR_IRQ_INDEX ? &irqs->err : &irqs->req, set);
+	pthread_mutex_unlock(&irqs->lock);
+	return err;
+}

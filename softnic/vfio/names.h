@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the functions and their IOMMU groups are called: for who describes them and who plays them. */
+#ifndef SOFTNIC_VFIO_NAMES_H
+#define SOFTNIC_VFIO_NAMES_H
+
+enum {
+	VF_DEVICES = 16,
+	VF_GROUP = 11,			/* of the first; each function has a group of its own */
+	VF_VENDOR = 0x15b3,
+	VF_DEVICE_ID = 0x101d,
+};
+
+/* Of bus, from 1 on. */
+#define VF_PCI_NAME "0000:%02x:00.0"
+enum { VF_PCI_NAME_SIZE = sizeof("0000:00:00.0") };
+
+#endif

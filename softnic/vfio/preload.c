@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The C library's names by which a program comes to VFIO and to what sysfs says of PCI functions.
+ * Anything else goes straight on. mmap needs no place here: the descriptor of a device is its BAR's
+ * own memfd. Nor do read and poll: interrupts are the program's eventfds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+
+#include "softnic/vfio/front.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int open(const char *path, int flags, ...);
+EXPORT int open64(const char *path, int flags, ...);
+EXPORT FILE *fopen(const char *restrict path, const char *restrict mode);
+EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode);
+EXPORT int stat(const char *restrict path, struct stat *restrict st);
+EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
+EXPORT int lstat(const char *restrict path, struct stat *restrict st);
+EXPORT int lstat64(const char *restrict path, struct stat64 *restrict st);
+EXPORT int access(const char *path, int mode);
+EXPORT ssize_t readlink(const char *restrict path, char *restrict target, size_t size);
+EXPORT char *realpath(const char *restrict path, char *restrict resolved);
+EXPORT DIR *opendir(const char *path);
+EXPORT int close(int fd);
+EXPORT int ioctl(int fd, unsigned long request, ...);
+EXPORT int socket(int domain, int type, int protocol);
+EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t off);
+EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
+EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
+EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
+/* What a program is compiled to that knows the size of its buffer. */
+EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
+EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure under two names");
+
+static int fail(int err)
+{
+	errno = -err;
+	return -1;
+}
+
+static int open_group(int index, const char *path, int flags)
+{
+	char moved[PATH_MAX];
+
+	return vf_group_open(vf_moved(path, moved), (unsigned int)index, flags);
+}
+
+static int do_open(const char *path, int flags, mode_t mode)
+{
+	int index = vf_group_path(path), fd;
+	char moved[PATH_MAX];
+
+	if (index < 0 && !(vf_container_path(path) && vf_device_count()))
+		return uv_real_open(vf_moved(path, moved), flags, mode);
+	if ((flags & O_ACCMODE) != O_RDWR)
+		return fail(-EACCES);
+	vf_lock();
+	fd = index < 0 ? vf_container_open() : open_group(index, path, flags);
+	vf_unlock();
+	return fd < 0 ? fail(fd) : fd;
+}
+
+/* The mode is there only when a file may be made. */
+#define OPEN_MODE(mode, flags) \
+	mode_t mode = 0; \
+	if ((flags) & (O_CREAT | __O_TMPFILE)) { \
+		va_list args; \
+		va_start(args, flags); \
+		mode = va_arg(args, mode_t); \
+		va_end(args); \
+	}
+
+int open(const char *path, int flags, ...)
+{
+	OPEN_MODE(mode, flags)
+	return do_open(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+	OPEN_MODE(mode, flags)
+	return do_open(path, flags | O_LARGEFILE, mode);
+}
+
+FILE *fopen(const char *restrict path, const char *restrict mode)
+{
+	char moved[PATH_MAX];
+
+	return uv_real_fopen(vf_moved(path, moved), mode);
+}
+
+FILE *fopen64(const char *restrict path, const char *restrict mode)
+{
+	return fopen(path, mode);
+}
+
+static int as_cdev(const char *path, struct stat *st, int err)
+{
+	int index = vf_group_path(path);
+
+	if (err || (index < 0 && !vf_container_path(path)))
+		return err;
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(10, 196 + (unsigned int)(index + 1));
+	return 0;
+}
+
+int stat(const char *restrict path, struct stat *restrict st)
+{
+	char moved[PATH_MAX];
+
+	return as_cdev(path, st, uv_real_stat(vf_moved(path, moved), st));
+}
+
+int stat64(const char *restrict path, struct stat64 *restrict st)
+{
+	return stat(path, (struct stat *)st);
+}
+
+int lstat(const char *restrict path, struct stat *restrict st)
+{
+	char moved[PATH_MAX];
+
+	return as_cdev(path, st, uv_real_lstat(vf_moved(path, moved), st));
+}
+
+int lstat64(const char *restrict path, struct stat64 *restrict st)
+{
+	return lstat(path, (struct stat *)st);
+}
+
+int access(const char *path, int mode)
+{
+	char moved[PATH_MAX];
+
+	return uv_real_access(vf_moved(path, moved), mode);
+}
+
+ssize_t readlink(const char *restrict path, char *restrict target, size_t size)
+{
+	char moved[PATH_MAX];
+
+	return uv_real_readlink(vf_moved(path, moved), target, size);
+}
+
+/* The answer is a path of the tree that stands for /sys. */
+char *realpath(const char *restrict path, char *restrict resolved)
+{
+	char moved[PATH_MAX];
+
+	return uv_real_realpath(vf_moved(path, moved), resolved);
+}
+
+DIR *opendir(const char *path)
+{
+	char moved[PATH_MAX];
+
+	return uv_real_opendir(vf_moved(path, moved));
+}
+
+int close(int fd)
+{
+	if (vf_is_file(fd)) {
+		vf_lock();
+		vf_file_closed(fd);
+		vf_unlock();
+	}
+	return uv_real_close(fd);
+}
+
+/* With the front's lock. */
+static struct vf_file *file_of(int fd)
+{
+	struct stat st;
+
+	return vf_any_file() && !uv_real_fstat(fd, &st) ? vf_file_of(fd, &st) : NULL;
+}
+
+static int dispatch(const struct vf_file *f, int fd, unsigned long request, void *arg)
+{
+	switch (f->kind) {
+	case VF_FILE_CONTAINER:
+		return vf_container_ioctl(f->container, request, arg);
+	case VF_FILE_GROUP:
+		return vf_group_ioctl(f->group, fd, request, arg);
+	default:
+		return vf_device_ioctl(f->device, request, arg);
+	}
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct vf_file *f;
+	int ret = -ENOTTY;
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (_IOC_TYPE(request) != VFIO_TYPE || !vf_any_file())
+		return uv_real_ioctl(fd, request, arg);
+	vf_lock();
+	f = file_of(fd);
+	if (f)
+		ret = dispatch(f, fd, request, arg);
+	vf_unlock();
+	if (!f)
+		return uv_real_ioctl(fd, request, arg);
+	return ret < 0 ? fail(ret) : ret;
+}
+
+/* Where the host has RDMA devices of its own, netlink would name them. */
+int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && vf_device_count())
+		return fail(-EPROTONOSUPPORT);
+	return uv_real_socket(domain, type, protocol);
+}
+
+/* The config space of fd, when that is what an offset so high is about. */
+static bool is_config(off_t off)
+{
+	return (uint64_t)off >> 40 == VFIO_PCI_CONFIG_REGION_INDEX && vf_any_file();
+}
+
+ssize_t pread(int fd, void *buf, size_t n, off_t off)
+{
+	ssize_t done = -1;
+	struct vf_file *f;
+
+	if (!is_config(off))
+		return uv_real_pread(fd, buf, n, off);
+	vf_lock();
+	f = file_of(fd);
+	if (f && f->kind == VF_FILE_DEVICE)
+		done = vf_config_read(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
+	vf_unlock();
+	return done < 0 ? uv_real_pread(fd, buf, n, off) : done;
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+	ssize_t done = -1;
+	struct vf_file *f;
+
+	if (!is_config(off))
+		return uv_real_pwrite(fd, buf, n, off);
+	vf_lock();
+	f = file_of(fd);
+	if (f && f->kind == VF_FILE_DEVICE)
+		done = vf_config_write(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
+	vf_unlock();
+	return done < 0 ? uv_real_pwrite(fd, buf, n, off) : done;
+}
+
+ssize_t pread64(int fd, void *buf, size_t n, off64_t off)
+{
+	return pread(fd, buf, n, off);
+}
+
+ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off)
+{
+	return pwrite(fd, buf, n, off);
+}
+
+ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room)
+{
+	if (n > room)
+		__builtin_trap();
+	return pread(fd, buf, n, off);
+}
+
+ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
+{
+	return __pread_chk(fd, buf, n, off, room);
+}
+
+/* Of devices that are still open; the others have been reported when they were closed. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	struct vf_group *g;
+
+	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
+		if (g->dev)
+			vf_device_report(g->dev);
+}
