@@ -206,9 +206,7 @@ int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out,
 		return -EINVAL;
 	sn_enter(nic);
 	sn_cmd_run(nic, in, inlen, full, outlen);
-	/* There may be a timer or a failed queue now that the thread went to sleep without. */
-	if (nic->dev->resting)
-		sn_thread_wake(nic);
+	sn_thread_recall(nic);
 	sn_leave(nic);
 	memset(out, 0, outlen);
 	memcpy(out, full, outlen < sizeof(full) ? outlen : sizeof(full));

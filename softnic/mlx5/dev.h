@@ -38,7 +38,8 @@ struct sn_device {
 	pthread_t thread;
 	bool threaded;
 	bool armed;			/* peers have been asked to wake the thread */
-	bool resting;			/* the thread sleeps, perhaps for long */
+	bool resting;			/* the thread sleeps, perhaps for long: */
+	uint64_t until;			/* till then at most */
 	atomic_bool stop;
 	atomic_uint inline_pumps;	/* calls that drove the device, to tell a polling host */
 	int epoll_fd, event_fd, timer_fd;
@@ -210,6 +211,7 @@ bool sn_drive(struct sn_nic *nic);
 int sn_thread_start(struct sn_nic *nic);
 void sn_thread_stop(struct sn_nic *nic);
 void sn_thread_wake(struct sn_nic *nic);
+void sn_thread_recall(struct sn_nic *nic);	/* if a command has made it come too late */
 void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
 /* Keeps the wake-up asked for while a CQ is armed. False: something has arrived meanwhile. */
 bool sn_thread_watch(struct sn_nic *nic, bool any);

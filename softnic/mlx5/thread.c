@@ -165,6 +165,7 @@ static void *run(void *arg)
 			/* With the lock: an inline pump that disarms shortens it from here on. */
 			set_timer(dev, until);
 			dev->resting = until != 0;
+			dev->until = until;
 			sn_leave(nic);
 		} else {
 			set_timer(dev, until);
@@ -217,6 +218,14 @@ void sn_thread_wake(struct sn_nic *nic)
 
 	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
 		return;		/* full: it is awake */
+}
+
+/* Timers and failed queues are looked at while there are any; before, nobody need come for them. */
+void sn_thread_recall(struct sn_nic *nic)
+{
+	if (nic->dev->resting && (!TAILQ_EMPTY(&nic->run) || !TAILQ_EMPTY(&nic->err) ||
+				  sn_timers_next(nic) < nic->dev->until))
+		sn_thread_wake(nic);
 }
 
 static int watch(struct sn_device *dev, int fd)
