@@ -236,6 +236,7 @@ struct dap_evd {
 	struct dap_event *stash;	/* NULL until somebody waits */
 	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until somebody waits */
+	uint32_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
 	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
 	uint32_t stream_flags, streams;

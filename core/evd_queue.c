@@ -9,11 +9,14 @@
  * So ESTABLISHED is dequeued before any completion of its connection, and the end after all.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/evd_int.h"
+
+#define LOOKS_PER_YIELD 64
 
 void dap_evd_set_attention(struct dap_evd *evd)
 {
@@ -248,10 +251,28 @@ static int dequeue(struct dap_evd *evd, struct dap_event *ev)
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 
+/*
+ * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
+ * who posts them, and now and then the core.
+ */
+static bool is_idle(struct dap_evd *evd)
+{
+	uint32_t looks;
+
+	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
+		return false;
+	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
+	if (!(looks % LOOKS_PER_YIELD))
+		sched_yield();
+	return true;
+}
+
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
 {
 	int err;
 
+	if (is_idle(evd))
+		return DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 	pthread_mutex_lock(&evd->turn);
 	if (evd->counted)
 		dap_evd_collect(evd);
