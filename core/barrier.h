@@ -125,4 +125,14 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
+/* In a loop that looks for what another CPU is about to write. */
+static inline void dap_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield");
+#endif
+}
+
 #endif

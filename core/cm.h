@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The TCP connection manager: one socket per connection, kept open for as long as the connection
- * lives, so that the peer's death is known at once. It knows nothing of endpoints: it carries two
- * struct dap_path and private data, and reports what happened.
+ * lives, so that the peer's death is known at once; within a host it may be a local one
+ * (cm_near.c). It knows nothing of endpoints: it carries two struct dap_path and private data, and
+ * reports what happened.
  *
  * active                         passive
  *   REQ(path, private data)  ->    request()        core: CR event

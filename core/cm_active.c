@@ -24,8 +24,38 @@ static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
 	return limit && limit < left ? limit : left;
 }
 
+/* The REQ was written there once and for all attempts. */
+static void say_req(struct dap_cm_conn *c)
+{
+	c->out_off = 0;
+	c->out_len = CM_WIRE_SIZE;
+	c->in_len = 0;
+	c->send_err = 0;
+	c->wants_out = false;
+	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));
+	cm_conn_flush(c);
+}
+
+/* False where TCP has to do. */
+static bool attempt_near(struct dap_cm_conn *c, int *err)
+{
+	int fd = cm_near_connect(&c->peer);
+
+	*err = fd < 0 ? fd : cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item);
+	if (fd < 0)
+		return fd != -ENOENT;
+	if (*err) {
+		close(fd);
+	} else {
+		c->fd = fd;
+		c->near = true;
+		say_req(c);
+	}
+	return true;
+}
+
 /* 0, or -errno of a system call. */
-static int attempt(struct dap_cm_conn *c)
+static int attempt_far(struct dap_cm_conn *c)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err = 0;
@@ -46,6 +76,14 @@ static int attempt(struct dap_cm_conn *c)
 	return 0;
 }
 
+static int attempt(struct dap_cm_conn *c)
+{
+	int err;
+
+	c->near = false;
+	return !c->by_tcp && attempt_near(c, &err) ? err : attempt_far(c);
+}
+
 void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why)
 {
 	cm_close_fd(&c->fd, false);
@@ -57,6 +95,7 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
 
+	c->by_tcp = c->near;		/* whoever has the name need not be who has the port */
 	cm_close_fd(&c->fd, false);
 	c->refused = false;
 	switch (err) {
@@ -117,15 +156,8 @@ void cm_active_connected(struct dap_cm_conn *c)
 		return;
 	}
 	cm_sock_connected(c->fd);
-	/* The REQ was written there once and for all attempts. */
-	c->out_off = 0;
-	c->out_len = CM_WIRE_SIZE;
-	c->in_len = 0;
-	c->send_err = 0;
-	c->wants_out = false;
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
-	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));
-	cm_conn_flush(c);
+	say_req(c);
 }
 
 static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)

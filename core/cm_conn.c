@@ -28,12 +28,26 @@ void cm_sock_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
 }
 
+static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
+{
+	if (end->ss_family != AF_INET)
+		return cm_near_read((const struct sockaddr_un *)end, len, to);
+	memcpy(to, end, sizeof(*to));
+	return true;
+}
+
 bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 {
-	socklen_t lo = sizeof(*own), lp = sizeof(*peer);
+	struct sockaddr_storage o, p;
+	socklen_t lo = sizeof(o), lp = sizeof(p);
 
-	return !getsockname(fd, (struct sockaddr *)own, &lo) &&
-	       !getpeername(fd, (struct sockaddr *)peer, &lp);
+	if (getsockname(fd, (struct sockaddr *)&o, &lo) || getpeername(fd, (struct sockaddr *)&p, &lp))
+		return false;
+	if (!read_end(&o, lo, own))		/* who connects has no name */
+		return read_end(&p, lp, peer) && (*own = *peer, true);
+	if (!read_end(&p, lp, peer))
+		*peer = *own;
+	return true;
 }
 
 /*
@@ -277,6 +291,7 @@ static void got_bytes(struct dap_cm_conn *c)
 		conn_lost(c, -EPROTO);
 }
 
+/* One message at most: the poll tells if there is more. */
 void cm_conn_read(struct dap_cm_conn *c)
 {
 	while (c->fd >= 0) {
@@ -285,14 +300,15 @@ void cm_conn_read(struct dap_cm_conn *c)
 
 		if (n > 0) {
 			c->in_len += (uint32_t)n;
-			got_bytes(c);
-		} else if (!n) {
-			conn_lost(c, c->send_err);
-		} else if (errno == EAGAIN) {
-			return;
-		} else if (errno != EINTR) {
-			conn_lost(c, -errno);
+			return got_bytes(c);
 		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (!n)
+			conn_lost(c, c->send_err);
+		else if (errno != EAGAIN)
+			conn_lost(c, -errno);
+		return;
 	}
 }
 

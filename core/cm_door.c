@@ -83,14 +83,14 @@ static int only_fd(struct msghdr *m)
 	return more ? -1 : only;
 }
 
-static bool is_connection(int fd, struct sockaddr_in *peer)
+static bool is_connection(int fd, struct cm_handed *h)
 {
-	int protocol = 0;
-	socklen_t len = sizeof(protocol), peer_len = sizeof(*peer);
+	int type = 0, listens = 1;
+	socklen_t len = sizeof(type);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
-	       protocol == IPPROTO_TCP && !getpeername(fd, (struct sockaddr *)peer, &peer_len) &&
-	       peer->sin_family == AF_INET;
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_STREAM &&
+	       !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) && !listens &&
+	       cm_sock_ends(fd, &h->own, &h->peer);
 }
 
 /* bytes: the REQ, and what was already there of the message after it. fd is taken. */
@@ -99,7 +99,7 @@ static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t le
 	struct cm_handed h = { .fd = fd, .rest = bytes + CM_WIRE_SIZE };
 	bool ok = len >= CM_WIRE_SIZE && len < 2 * CM_WIRE_SIZE &&
 		  cm_wire_get(bytes, CM_WIRE_SIZE, &h.req) > 0 && h.req.type == CM_REQ &&
-		  h.req.conn_qual == g->conn_qual && is_connection(fd, &h.peer);
+		  h.req.conn_qual == g->conn_qual && is_connection(fd, &h);
 
 	if (ok) {
 		h.rest_len = (uint32_t)(len - CM_WIRE_SIZE);

@@ -35,6 +35,7 @@ static void close_sockets(void)
 {
 	struct dap_cm_conn *c;
 	struct cm_guest *g;
+	struct cm_near *n;
 	struct cm_port *p;
 	struct cm_door *d;
 	struct dap_cm *cm;
@@ -47,6 +48,8 @@ static void close_sockets(void)
 		close_only(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
 		close_only(&p->gate.fd);
+	LIST_FOREACH(n, &cm_loop.nears, link)
+		close_only(&n->gate.fd);
 	LIST_FOREACH(d, &cm_loop.doors, link)
 		close_only(&d->gate.fd);
 	LIST_FOREACH(g, &cm_loop.guests, link)

@@ -55,6 +55,7 @@ struct dap_cm_conn {
 	void *ctx;
 	bool owned;			/* core is to be told how it ended */
 	bool half_open;			/* on the list of those */
+	bool near, by_tcp;		/* active: the way it goes, and the one to try next */
 	bool refused;			/* active: by nobody listening, last time */
 	bool deaf;			/* whatever still arrives is thrown away */
 	bool wants_out, buried;
@@ -66,6 +67,7 @@ struct dap_cm_conn {
 	uint32_t retry_us;
 	int send_err;			/* -errno that a send has met: recv tells of an end only */
 	struct sockaddr_in peer;
+	struct in_addr called;		/* passive: which of our addresses */
 	uint32_t in_len, out_off, out_len;
 	uint8_t in[CM_WIRE_SIZE];
 	uint8_t out[CM_OUT_MSGS * CM_WIRE_SIZE];
@@ -76,6 +78,7 @@ struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
 	struct cm_door *door;		/* or NULL */
+	struct cm_near *near;		/* or NULL */
 	uint64_t conn_qual;
 	void *ctx;
 	LIST_ENTRY(dap_cm_listener) link, link_cm;
@@ -95,6 +98,14 @@ struct cm_port {			/* for peers */
 	LIST_ENTRY(cm_port) link;
 };
 
+struct cm_near {			/* for peers of this host */
+	struct cm_gate gate;
+	uint16_t port;
+	struct sockaddr_in at;		/* what they called */
+	unsigned int users;		/* listeners */
+	LIST_ENTRY(cm_near) link;
+};
+
 struct cm_door {			/* for requests that other processes hand off */
 	struct cm_gate gate;
 	uint64_t conn_qual;
@@ -112,7 +123,7 @@ struct cm_guest {			/* one that came in by a door */
 
 struct cm_handed {			/* what it brought */
 	int fd;
-	struct sockaddr_in peer;
+	struct sockaddr_in own, peer;
 	struct cm_msg req;
 	const uint8_t *rest;		/* bytes of the next message */
 	uint32_t rest_len;
@@ -144,12 +155,14 @@ struct cm_loop {
 	unsigned int users;		/* IAs; the thread lives while there are any */
 	unsigned int generation;	/* another in each forked child */
 	int epfd, timerfd;
+	uint64_t wakes;			/* when the timerfd goes off; UINT64_MAX: it does not */
 	bool stop, calling;
 	uint64_t calls;
 	struct dap_timer *timers;
 	struct cm_item *dead;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
+	LIST_HEAD(, cm_near) nears;
 	LIST_HEAD(, cm_door) doors;
 	LIST_HEAD(, cm_guest) guests;
 	unsigned int n_guests;
@@ -165,6 +178,7 @@ struct cm_limits {
 	uint64_t answer_us;		/* REP to RTU, RTU to GO */
 	uint64_t farewell_us;
 	uint64_t pause_us;		/* no accept(2) after EMFILE */
+	bool far;			/* by TCP within the host, too */
 };
 extern struct cm_limits cm_limits;
 
@@ -215,7 +229,8 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
 void cm_sock_options(int fd);
-/* The addresses of both ends; false while it is not connected. */
+/* The addresses of both ends, of a local socket those of its listener; false while it is not
+ * connected. */
 bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
 /* Once it is connected. */
 void cm_sock_connected(int fd);
@@ -231,7 +246,8 @@ void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why);
 bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
 
 /* ---- cm_passive.c ---- */
-void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from);
+void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
+			 const struct sockaddr_in *called);
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
 /* The fd is taken. */
@@ -253,9 +269,17 @@ socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
 bool cm_door_is_ours(int fd);
 void cm_guests_drop(void);
 
+/* ---- cm_near.c ---- */
+/* The socket, or -errno: -ENOENT where TCP has to do. */
+int cm_near_connect(const struct sockaddr_in *to);
+struct cm_near *cm_near_get(struct in_addr address, uint16_t port);
+void cm_near_put(struct cm_near *n);
+/* What the name of such a socket says. */
+bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
+
 /* ---- cm_listen.c ---- */
 uint16_t cm_port_of(uint64_t conn_qual);
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int fd);
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called);
 void cm_listener_close(struct dap_cm_listener *l);
 
 #endif

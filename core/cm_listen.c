@@ -35,13 +35,15 @@ uint16_t cm_port_of(uint64_t conn_qual)
 
 static void port_enter(struct cm_gate *gate, int fd)
 {
-	struct sockaddr_in from = { 0 };
-	socklen_t len = sizeof(from);
+	struct sockaddr_in from, called;
 
-	if (getpeername(fd, (struct sockaddr *)&from, &len))
+	if (!cm_sock_ends(fd, &called, &from)) {
 		close(fd);		/* gone already */
-	else
-		cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from);
+		return;
+	}
+	cm_sock_options(fd);
+	cm_sock_connected(fd);
+	cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from, &called);
 }
 
 static struct cm_port *port_open(uint16_t number, int *err)
@@ -104,14 +106,11 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 }
 
 /* Of IAs that listen to the same, the one whose address was called; else any. */
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int fd)
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called)
 {
 	struct dap_cm_listener *l, *other = NULL;
-	struct sockaddr_in to = { 0 };
-	socklen_t len = sizeof(to);
 	struct cm_port *p;
 
-	getsockname(fd, (struct sockaddr *)&to, &len);
 	LIST_FOREACH(p, &cm_loop.ports, link) {
 		if (p->port == port)
 			break;
@@ -121,7 +120,7 @@ struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, int 
 	LIST_FOREACH(l, &p->listeners, link) {
 		if (l->conn_qual != conn_qual)
 			continue;
-		if (l->cm->local.sin_addr.s_addr == to.sin_addr.s_addr)
+		if (l->cm->local.sin_addr.s_addr == called.s_addr)
 			return l;
 		other = l;
 	}
@@ -156,6 +155,7 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	}
 	l->cm = cm;
 	l->port = p;
+	l->near = cm_near_get(cm->local.sin_addr, p->port);
 	l->conn_qual = conn_qual;
 	LIST_INSERT_HEAD(&p->listeners, l, link);
 	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
@@ -205,6 +205,7 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link);
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
+	cm_near_put(l->near);
 	if (l->door)
 		cm_door_put(l->door);
 	free(l);

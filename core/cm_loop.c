@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The connection manager's thread: epoll, timers, calls of core. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -10,7 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/barrier.h"
 #include "core/cm_int.h"
+
+#define LOCK_LOOKS 64
+#define LOCK_PAUSES 8
+#define LINGER_US 50
 
 struct cm_loop cm_loop = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -37,9 +43,21 @@ uint64_t cm_now(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+/* It is held for a few system calls: to sleep for it, and to wake who sleeps, takes longer. */
+static void lock_loop(void)
+{
+	for (int i = 0; i < LOCK_LOOKS; i++) {
+		if (!pthread_mutex_trylock(&cm_loop.lock))
+			return;
+		for (int k = 0; k < LOCK_PAUSES; k++)
+			dap_pause();
+	}
+	pthread_mutex_lock(&cm_loop.lock);
+}
+
 bool cm_enter(unsigned int generation)
 {
-	pthread_mutex_lock(&cm_loop.lock);
+	lock_loop();
 	if (generation == cm_loop.generation)
 		return true;
 	pthread_mutex_unlock(&cm_loop.lock);
@@ -59,7 +77,7 @@ void cm_call_begin(void)
 
 void cm_call_end(void)
 {
-	pthread_mutex_lock(&cm_loop.lock);
+	lock_loop();
 	cm_loop.calling = false;
 	cm_loop.calls++;
 	pthread_cond_broadcast(&cm_loop.quiet);
@@ -108,12 +126,16 @@ void cm_close_fd(int *fd, bool reset)
 	*fd = -1;
 }
 
+/* That it goes off too early, for a timer that is cleared by then, costs less than setting it anew. */
 static void wake_at(uint64_t due)
 {
 	struct itimerspec when = {
 		.it_value = { (time_t)(due / 1000000), (long)(due % 1000000) * 1000 }
 	};
 
+	if (due >= cm_loop.wakes)
+		return;
+	cm_loop.wakes = due;
 	timerfd_settime(cm_loop.timerfd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
@@ -202,6 +224,7 @@ static void timer_ready(struct cm_item *item, uint32_t events)
 	(void)item;
 	(void)events;
 	(void)got;
+	cm_loop.wakes = UINT64_MAX;
 	run_timers();
 	if (cm_loop.timers)
 		wake_at(cm_loop.timers->due);
@@ -211,14 +234,29 @@ static void timer_ready(struct cm_item *item, uint32_t events)
 
 static struct cm_item timer_item = { .ready = timer_ready };
 
+/* What is said is answered soon: a while after the last event it still looks before it sleeps. */
+static int next_events(struct epoll_event *ev, int most)
+{
+	uint64_t end = cm_now() + LINGER_US;
+	int n;
+
+	do {
+		n = epoll_wait(cm_loop.epfd, ev, most, 0);
+		if (n)
+			return n;
+		sched_yield();
+	} while (cm_now() < end);
+	return epoll_wait(cm_loop.epfd, ev, most, -1);
+}
+
 static void *loop_main(void *arg)
 {
 	struct epoll_event ev[64];
 
 	while (true) {
-		int n = epoll_wait(cm_loop.epfd, ev, 64, -1);
+		int n = next_events(ev, 64);
 
-		pthread_mutex_lock(&cm_loop.lock);
+		lock_loop();
 		for (int i = 0; i < n; i++) {
 			struct cm_item *item = ev[i].data.ptr;
 
@@ -270,6 +308,7 @@ int cm_loop_start(void)
 	raise_fd_limit();
 	cm_fork_init();
 	cm_loop.stop = false;
+	cm_loop.wakes = UINT64_MAX;
 	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.epfd < 0)
 		return -errno;

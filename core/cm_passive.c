@@ -61,7 +61,8 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 	cm_loop.half_opens--;
 }
 
-void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
+void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
+			 const struct sockaddr_in *called)
 {
 	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ), *oldest;
 
@@ -75,10 +76,9 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from)
 		cm_conn_read(oldest);
 	c->fd = fd;
 	c->peer = *from;
+	c->called = called->sin_addr;
 	c->port = port;
 	half_open_add(c);
-	cm_sock_options(fd);
-	cm_sock_connected(fd);
 	if (cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
 		cm_conn_drop(c, true);
 		return;
@@ -127,7 +127,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 
 	c->id = m->id;
 	c->conn_qual = m->conn_qual;
-	l = cm_listener_find(c->port, m->conn_qual, c->fd);
+	l = cm_listener_find(c->port, m->conn_qual, c->called);
 	if (!l) {
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
@@ -140,7 +140,8 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);
-	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual, h->fd);
+	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual,
+						     h->own.sin_addr);
 	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
 
 	if (!c || cm_poll_add(h->fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
@@ -150,6 +151,7 @@ void cm_passive_handed(const struct cm_handed *h)
 	}
 	c->fd = h->fd;
 	c->peer = h->peer;
+	c->called = h->own.sin_addr;
 	c->port = port;
 	c->id = h->req.id;
 	c->conn_qual = h->req.conn_qual;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/barrier.h"
 #include "core/evd_int.h"
 
 #define FOREVER UINT64_MAX
@@ -29,15 +30,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static void pause_cpu(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#else
-	__asm__ volatile("yield");
-#endif
 }
 
 static int may_wait(struct dap_evd *evd, uint32_t threshold)
@@ -186,7 +178,7 @@ static int wait_for_it(struct wait *w)
 	int ret = look(w, now >= w->deadline);
 
 	while (ret == GO_ON && now < w->spin_end && now < w->deadline) {
-		pause_cpu();
+		dap_pause();
 		now = now_ns();
 		ret = look(w, now >= w->deadline);
 	}

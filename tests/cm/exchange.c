@@ -10,11 +10,22 @@
 
 static struct node a, b;
 static struct dap_cm_listener *l;
+static const char *home;		/* of b */
 
-static void open_both(void)
+/* b is called by 127.0.0.1: its local socket has another address in its name. */
+static void open_far(void)
 {
+	home = "127.0.0.2";
 	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.2");
+	node_open(&b, home);
+	l = node_listen(&b, QUAL);
+}
+
+static void open_near(void)
+{
+	home = "127.0.0.1";
+	node_open(&a, "127.0.0.1");
+	node_open(&b, home);
 	l = node_listen(&b, QUAL);
 }
 
@@ -24,7 +35,12 @@ static void close_both(void)
 	node_close(&b);
 }
 
-#define PAIR(name) Test(cm, name, .init = open_both, .fini = close_both)
+/* Each by TCP, and by the way within the host. */
+#define PAIR(name)                                                                                 \
+	static void name(void);                                                                    \
+	Test(cm, name, .init = open_far, .fini = close_both) { name(); }                           \
+	Test(near, name, .init = open_near, .fini = close_both) { name(); }                        \
+	static void name(void)
 
 PAIR(connect__each_side_hears_each_step_once)
 {
@@ -144,7 +160,7 @@ PAIR(listen__twice_on_one_qualifier)
 	struct node d;
 
 	cr_assert_eq(dap_cm_listen(b.cm, &qual, false, &b, &l2), -EADDRINUSE);
-	node_open(&d, "127.0.0.2");
+	node_open(&d, home);
 	cr_assert_eq(dap_cm_listen(d.cm, &qual, false, &d, &l2), -EADDRINUSE);
 	dap_cm_unlisten(l);
 	cr_assert_eq(dap_cm_listen(d.cm, &qual, false, &d, &l2), 0);

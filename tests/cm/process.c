@@ -58,22 +58,29 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	node_close(&a);
 }
 
-Test(cm, kill__peer_that_has_the_request)
+/* Each by the way within the host, and by TCP. */
+#define BOTH_WAYS(name)                                                                            \
+	static void name(void);                                                                    \
+	Test(near, name) { name(); }                                                               \
+	Test(cm, name) { cm_limits.far = true; name(); }                                           \
+	static void name(void)
+
+BOTH_WAYS(kill__peer_that_has_the_request)
 {
 	kill_passive_in(CM_WAIT_ACCEPT, DAP_CM_NON_PEER_REJECTED);
 }
 
-Test(cm, kill__peer_that_has_accepted)
+BOTH_WAYS(kill__peer_that_has_accepted)
 {
 	kill_passive_in(CM_WAIT_RTU, DAP_CM_BROKEN);
 }
 
-Test(cm, kill__peer_that_owes_the_go)
+BOTH_WAYS(kill__peer_that_owes_the_go)
 {
 	kill_passive_in(CM_READY, DAP_CM_BROKEN);
 }
 
-Test(cm, kill__peer_that_was_connected_to)
+BOTH_WAYS(kill__peer_that_was_connected_to)
 {
 	kill_passive_in(CM_LIVE, DAP_CM_BROKEN);
 }
@@ -124,17 +131,17 @@ static void kill_active_in(enum cm_state phase)
 	node_close(&b);
 }
 
-Test(cm, kill__peer_whose_request_is_pending)
+BOTH_WAYS(kill__peer_whose_request_is_pending)
 {
 	kill_active_in(CM_WAIT_REP);
 }
 
-Test(cm, kill__peer_that_owes_the_rtu)
+BOTH_WAYS(kill__peer_that_owes_the_rtu)
 {
 	kill_active_in(CM_REPLIED);
 }
 
-Test(cm, kill__peer_that_connected)
+BOTH_WAYS(kill__peer_that_connected)
 {
 	kill_active_in(CM_LIVE);
 }

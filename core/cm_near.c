@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The way between processes of one host and user: a local stream socket, which costs half of what
+ * TCP does to connect and to talk through. Each address and port that is listened to has one beside
+ * the TCP port, with both in its abstract name. Who finds none, or somebody else behind it, goes by
+ * TCP; what is said is the same either way.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm_int.h"
+
+#define NEAR_NAME "dapl-direct.near."
+
+static socklen_t near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
+{
+	int len;
+
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, NEAR_NAME "%08x.%u",
+		       ntohl(address.s_addr), port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at)
+{
+	char text[sizeof(name->sun_path)] = "";
+	size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
+	unsigned int address, port;
+
+	if (name->sun_family != AF_UNIX || len <= head || name->sun_path[0])
+		return false;
+	memcpy(text, name->sun_path + 1, len - head);
+	if (sscanf(text, NEAR_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
+		return false;
+	*at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(address),
+	};
+	return true;
+}
+
+int cm_near_connect(const struct sockaddr_in *to)
+{
+	struct sockaddr_un name;
+	socklen_t len = near_name(to->sin_addr, ntohs(to->sin_port), &name);
+	int fd, err = 0;
+
+	if (cm_limits.far)
+		return -ENOENT;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&name, len))
+		err = errno == EAGAIN ? -EAGAIN : -ENOENT;
+	else if (!cm_door_is_ours(fd))
+		err = -ENOENT;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* ---- listening: whoever may come by TCP may come this way ---- */
+
+static void near_enter(struct cm_gate *gate, int fd)
+{
+	const struct cm_near *n = (const struct cm_near *)gate;
+
+	cm_passive_accepted(n->port, fd, &n->at, &n->at);
+}
+
+static struct cm_near *near_open(struct in_addr address, uint16_t port)
+{
+	struct cm_near *n = calloc(1, sizeof(*n));
+	struct sockaddr_un name;
+	socklen_t len = near_name(address, port, &name);
+
+	if (!n)
+		return NULL;
+	n->port = port;
+	n->at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
+	};
+	n->gate.enter = near_enter;
+	if (cm_gate_open(&n->gate, (struct sockaddr *)&name, len, SOCK_STREAM)) {
+		free(n);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&cm_loop.nears, n, link);
+	return n;
+}
+
+/* Without one all peers come by TCP. */
+struct cm_near *cm_near_get(struct in_addr address, uint16_t port)
+{
+	struct cm_near *n;
+
+	LIST_FOREACH(n, &cm_loop.nears, link) {
+		if (n->port == port && n->at.sin_addr.s_addr == address.s_addr)
+			break;
+	}
+	if (!n)
+		n = near_open(address, port);
+	if (n)
+		n->users++;
+	return n;
+}
+
+void cm_near_put(struct cm_near *n)
+{
+	if (!n || --n->users)
+		return;
+	LIST_REMOVE(n, link);
+	cm_gate_close(&n->gate);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The way within a host: when it is taken, and who may stand in it. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL my_qual()
+
+static struct node a, b;
+
+static void open_both(void)
+{
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+}
+
+static void close_both(void)
+{
+	node_close(&a);
+	node_close(&b);
+}
+
+#define NEAR(name) Test(near, name, .init = open_both, .fini = close_both)
+
+static sa_family_t family(const struct dap_cm_conn *c)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t len = sizeof(at);
+
+	cr_assert_eq(getsockname(c->fd, (struct sockaddr *)&at, &len), 0);
+	return at.ss_family;
+}
+
+NEAR(way__is_local_within_a_host)
+{
+	struct dap_cm_conn *c;
+
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(family(c), AF_UNIX);
+	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+}
+
+NEAR(way__is_tcp_when_it_is_to_be)
+{
+	struct dap_cm_conn *c;
+
+	cm_limits.far = true;
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(family(c), AF_INET);
+}
+
+/* Listening to an address is listening to its name: another one of the host is called by TCP. */
+Test(near, way__is_tcp_to_another_address)
+{
+	struct dap_cm_conn *c;
+
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.2");
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(family(c), AF_INET);
+	close_both();
+}
+
+/* A socket with the name of the listener's: len is that of the address. */
+static int squat(socklen_t *len, struct sockaddr_un *name)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (size_t)snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1,
+					    "dapl-direct.near.7f000001.%u", cm_port_of(QUAL)));
+	cr_assert_eq(bind(fd, (struct sockaddr *)name, *len), 0);
+	return fd;
+}
+
+/* Who has the name and hangs up keeps nobody from the one who listens. */
+NEAR(squatter__that_hangs_up_is_passed_by)
+{
+	struct sockaddr_un name;
+	struct dap_cm_conn *c;
+	socklen_t len;
+	int fd = squat(&len, &name), guest;
+
+	cr_assert_eq(listen(fd, 1), 0);
+	node_listen(&b, QUAL);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	guest = accept(fd, NULL, NULL);
+	raw_reset(guest);
+	SOON(a.established == 1);
+	cr_assert_eq(family(c), AF_INET);
+	close(fd);
+}
+
+NEAR(squatter__that_does_not_listen_is_passed_by)
+{
+	struct sockaddr_un name;
+	struct dap_cm_conn *c;
+	socklen_t len;
+	int fd = squat(&len, &name);
+
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(family(c), AF_INET);
+	close(fd);
+}
+
+/* What is read of names is what was written there, or nothing. */
+Test(near, name__is_read_whole)
+{
+	static const char *const bad[] = {
+		"", "dapl-direct.near.", "dapl-direct.near.7f000001", "dapl-direct.near.7f000001.",
+		"dapl-direct.near.7f000001.65536", "dapl-direct.0.7f000001.1", "x",
+	};
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t head = offsetof(struct sockaddr_un, sun_path) + 1;
+	struct sockaddr_in at = { 0 };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		strcpy(name.sun_path + 1, bad[i]);
+		cr_assert_not(cm_near_read(&name, head + (socklen_t)strlen(bad[i]), &at), "%s",
+			      bad[i]);
+	}
+	strcpy(name.sun_path + 1, "dapl-direct.near.7f000001.20674");
+	cr_assert(cm_near_read(&name, head + 31, &at));
+	cr_assert_eq(at.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	cr_assert_eq(at.sin_port, htons(20674));
+	name.sun_path[0] = '/';
+	cr_assert_not(cm_near_read(&name, head + 31, &at));
+}
