@@ -63,7 +63,7 @@ M5_SRC := $(filter-out %/m5_hot20.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_m
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
 DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c
 SHARED20_SRC = $(filter-out core/dat12/% %/m5_hot12.c,$(CORE_SRC) $(M5_SRC))
-SN_SRC := $(call src,softnic softnic/mlx5 softnic/fabric)
+SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
 RUN_SRC := $(call with_verbs,$(call src,softnic/run))

@@ -3,8 +3,8 @@
  * A software EFA, as its host sees it: admin commands as calls, queues and doorbells as memory,
  * DMA into this process, one event callback. Nothing else crosses. The model includes nothing from
  * core/ or from a backend; a host (the in-process access of hw_efa, or a preload front) includes
- * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, the doorbell of a CQ
- * that of efa_io_regs_defs.h; neither is repeated here.
+ * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, that of the
+ * doorbell of a CQ is in efa_io_regs_defs.h; neither is repeated here.
  *
  * How a driver uses it, once per call of softnic_efa_qp_create:
  *   SQ    write whole WQEs (64 or 128 bytes, one each) at sq.ring, never read them back; then store

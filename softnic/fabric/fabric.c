@@ -64,7 +64,7 @@ static int open_link(struct sn_fab *f, const struct sn_addr *peer, struct sn_lin
 		return sn_link_loop(peer, f->config.ring_bytes, link);
 	if (f->config.flags & SN_FAB_ALONE)
 		return -EHOSTUNREACH;
-	return sn_link_connect(&f->config.gid, peer, f->config.ring_bytes, link);
+	return sn_link_connect(&f->config, peer, link);
 }
 
 static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slot)
@@ -269,7 +269,7 @@ static void serve_half_open(struct sn_fab *f, unsigned int i)
 	if (f->half_open[i] < 0)
 		return;
 	sn_registry_lock();
-	err = sn_link_accept(f->half_open[i], &link);
+	err = sn_link_accept(f->half_open[i], f->config.protocol, &link);
 	if (!err) {
 		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
 		f->half_open[i] = -1;

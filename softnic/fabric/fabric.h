@@ -35,6 +35,7 @@ enum sn_fab_flags {
 struct sn_fab_config {
 	struct sn_addr gid;
 	unsigned int flags;		/* enum sn_fab_flags */
+	uint32_t protocol;		/* which model's packets: links join equal ones only */
 	size_t ring_bytes;		/* per direction, a power of two >= 64 KiB; 0: the default */
 	/*
 	 * One packet from the port src. pkt lies in memory that a hostile peer may still be writing:

@@ -131,10 +131,11 @@ union fd_message {
 	char room[CMSG_SPACE(sizeof(int))];
 };
 
-static int send_hello(int sock, const struct sn_addr *self, size_t ring_bytes, int fd)
+static int send_hello(int sock, const struct sn_fab_config *self, int fd)
 {
 	struct sn_link_hello hello = {.version = SN_LINK_VERSION,
-				      .ring_bytes = (uint32_t)ring_bytes, .self = *self};
+				      .ring_bytes = (uint32_t)self->ring_bytes, .self = self->gid,
+				      .protocol = self->protocol};
 	struct iovec iov = {&hello, sizeof(hello)};
 	union fd_message control = {0};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
@@ -168,7 +169,7 @@ static int connect_to(const struct sn_addr *peer)
 	return err;
 }
 
-int sn_link_connect(const struct sn_addr *self, const struct sn_addr *peer, size_t ring_bytes,
+int sn_link_connect(const struct sn_fab_config *self, const struct sn_addr *peer,
 		    struct sn_link **out)
 {
 	struct sn_link *link = calloc(1, sizeof(*link));
@@ -180,12 +181,12 @@ int sn_link_connect(const struct sn_addr *self, const struct sn_addr *peer, size
 	err = link->sock = connect_to(peer);
 	if (err < 0)
 		goto err_free;
-	err = fd = make_memory(ring_bytes);
+	err = fd = make_memory(self->ring_bytes);
 	if (err < 0)
 		goto err_close;
-	err = map_rings(link, fd, ring_bytes, 0);
+	err = map_rings(link, fd, self->ring_bytes, 0);
 	if (!err)
-		err = send_hello(link->sock, self, ring_bytes, fd);
+		err = send_hello(link->sock, self, fd);
 	close(fd);
 	if (err)
 		goto err_unmap;
@@ -238,7 +239,7 @@ static bool memory_valid(int fd, size_t ring_bytes)
 	       st.st_size == (off_t)(SN_LINK_CTL_BYTES + 2 * ring_bytes);
 }
 
-int sn_link_accept(int sock, struct sn_link **out)
+int sn_link_accept(int sock, uint32_t protocol, struct sn_link **out)
 {
 	struct sn_link *link;
 	struct sn_link_hello hello;
@@ -249,7 +250,7 @@ int sn_link_accept(int sock, struct sn_link **out)
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		err = -ENOMEM;
-	else if (!memory_valid(fd, hello.ring_bytes))
+	else if (hello.protocol != protocol || !memory_valid(fd, hello.ring_bytes))
 		err = -EPROTO;
 	else
 		err = map_rings(link, fd, hello.ring_bytes, 1);

@@ -25,12 +25,13 @@ struct sn_link_hello {
 	uint32_t version;
 	uint32_t ring_bytes;
 	struct sn_addr self;
+	uint32_t protocol, reserved;
 };
 
 #define SN_LINK_MAGIC "snfabric"
-#define SN_LINK_VERSION 1u
+#define SN_LINK_VERSION 2u
 
-_Static_assert(sizeof(struct sn_link_hello) == 32, "no padding");
+_Static_assert(sizeof(struct sn_link_hello) == 40, "no padding");
 _Static_assert(2 * sizeof(struct sn_ring_ctl) <= SN_LINK_CTL_BYTES, "both rings' words fit");
 
 struct sn_chaos;
@@ -71,11 +72,11 @@ struct sn_fab {
 int sn_link_loop(const struct sn_addr *self, size_t ring_bytes, struct sn_link **link);
 
 /* Connects to the listener of peer and hands over the memory of a new link. */
-int sn_link_connect(const struct sn_addr *self, const struct sn_addr *peer, size_t ring_bytes,
+int sn_link_connect(const struct sn_fab_config *self, const struct sn_addr *peer,
 		    struct sn_link **link);
 
 /* The other half: reads the handshake from sock, which belongs to the link on success. */
-int sn_link_accept(int sock, struct sn_link **link);
+int sn_link_accept(int sock, uint32_t protocol, struct sn_link **link);
 
 /* Wakes the peer's fabric up. Never blocks. */
 void sn_link_wake(struct sn_link *link);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Address handles. */
+#include <errno.h>
+
+#include "softnic/efa/sne.h"
+
+struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number)
+{
+	struct sne_ah *ah = number < SNE_AHS ? &nic->ahs[number] : NULL;
+
+	return ah && ah->refs && ah->pd == pd ? ah : NULL;
+}
+
+struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd)
+{
+	struct sne_ah *ah;
+
+	LIST_FOREACH(ah, &flow->ahs, link)
+		if (ah->pd == pd)
+			return ah;
+	return NULL;
+}
+
+static int create(struct sne_nic *nic, uint16_t pd, const uint8_t gid[16], uint16_t *number)
+{
+	struct sne_flow *flow = sne_flow_get(nic, gid);
+	struct sne_ah *ah;
+	uint32_t id;
+	int err;
+
+	if (!flow)
+		return -ENOMEM;
+	ah = sne_ah_of_flow(flow, pd);
+	if (ah) {
+		sne_violate(nic, SNE_V_AH_DUPLICATE, "AH %u of PD %u made again", ah->number, pd);
+	} else {
+		err = sne_id_take(&nic->ah_ids, &id);
+		if (err) {
+			sne_violate(nic, SNE_V_CMD_RESOURCE, "more than %u AHs", SNE_AHS);
+			return err;
+		}
+		ah = &nic->ahs[id];
+		*ah = (struct sne_ah){ .pd = pd, .number = (uint16_t)id, .flow = flow };
+		LIST_INSERT_HEAD(&flow->ahs, ah, link);
+		nic->pds[pd].users++;
+	}
+	ah->refs++;
+	*number = ah->number;
+	return 0;
+}
+
+int softnic_efa_ah_create(struct softnic_efa *handle, uint16_t pd, const uint8_t gid[16],
+			  uint16_t *ah)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	int err = -EINVAL;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	if (pd >= SNE_PDS || !nic->pds[pd].live)
+		sne_violate(nic, SNE_V_CMD_OBJECT, "AH in PD %u, which is none", pd);
+	else
+		err = create(nic, pd, gid, ah);
+	sne_leave(nic);
+	return err;
+}
+
+int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t number)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_ah *ah;
+	int err = 0;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	ah = sne_ah_find(nic, pd, number);
+	if (!ah) {
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of AH %u in PD %u, which is none", number,
+			    pd);
+		err = -EINVAL;
+	} else if (!--ah->refs) {
+		LIST_REMOVE(ah, link);
+		nic->pds[pd].users--;
+		sne_id_give(&nic->ah_ids, number);
+	}
+	sne_leave(nic);
+	return err;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory of queues and doorbells: one memfd, given out in pages. What was freed is given out
+ * again in the size that it had: sizes are powers of two, so nothing is gained by more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "softnic/efa/sne.h"
+
+#define BAR_BYTES (UINT64_C(2) << 30)
+
+int sne_bar_open(struct sne_bar *bar)
+{
+	int err;
+
+	*bar = (struct sne_bar){ .fd = memfd_create("softnic-efa", MFD_CLOEXEC) };
+	if (bar->fd < 0)
+		return -errno;
+	if (ftruncate(bar->fd, (off_t)BAR_BYTES))
+		goto close;
+	bar->map = mmap(NULL, BAR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, bar->fd,
+			0);
+	if (bar->map == MAP_FAILED)
+		goto close;
+	/* A child's copy of the device must not write to the parent's queues. */
+	madvise(bar->map, BAR_BYTES, MADV_DONTFORK);
+	return 0;
+close:
+	err = -errno;
+	close(bar->fd);
+	return err;
+}
+
+void sne_bar_close(struct sne_bar *bar, bool in_child)
+{
+	if (!in_child)
+		munmap(bar->map, BAR_BYTES);
+	close(bar->fd);
+	free(bar->free);
+}
+
+int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
+{
+	bytes = sne_pages(bytes);
+	for (uint32_t i = 0; i < bar->nfree; i++) {
+		if (bar->free[i].bytes != bytes)
+			continue;
+		*off = bar->free[i].off;
+		bar->free[i] = bar->free[--bar->nfree];
+		return 0;
+	}
+	if (bar->used + bytes > BAR_BYTES)
+		return -ENOMEM;
+	if (bar->nfree + 1 >= bar->room) {
+		uint32_t room = bar->room ? 2 * bar->room : 64;
+		struct sne_extent *list = realloc(bar->free, room * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		bar->free = list;
+		bar->room = room;
+	}
+	*off = bar->used;
+	bar->used += bytes;
+	return 0;
+}
+
+/* An extent for which there is no room in the list is lost until the device is closed. */
+void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
+{
+	if (bar->nfree < bar->room)
+		bar->free[bar->nfree++] = (struct sne_extent){ off, sne_pages(bytes) };
+}
+
+int softnic_efa_bar_fd(struct softnic_efa *handle, size_t *size)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+
+	*size = BAR_BYTES;
+	return nic->bar.fd;
+}

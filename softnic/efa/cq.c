@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion queues: making, doorbell, events. What is written into them: cqe.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/efa/sne.h"
+
+static int check_fields(struct sne_nic *nic, const struct softnic_efa_cq_attr *a)
+{
+	const char *what = NULL;
+
+	if (a->entries < 2 || a->entries > nic->caps.max_cqe || a->entries & (a->entries - 1))
+		what = "entries";
+	else if (a->entry_size != 16 && a->entry_size != 32)
+		what = "entry size";
+	else if (a->sub_cqs != nic->caps.sub_cqs)
+		what = "number of sub-CQs";
+	else if (a->flags & SOFTNIC_EFA_CQ_SGID && a->entry_size != 32)
+		what = "entry size for SGIDs";
+	if (!what)
+		return 0;
+	sne_violate(nic, SNE_V_CMD_FIELD, "CQ with a wrong %s", what);
+	return -EINVAL;
+}
+
+static int check_caps(struct sne_nic *nic, unsigned int flags)
+{
+	const char *what = NULL;
+
+	if (flags & SOFTNIC_EFA_CQ_EVENTS && !nic->caps.cq_doorbell)
+		what = "events";
+	else if (flags & SOFTNIC_EFA_CQ_SGID && !nic->caps.cq_with_sgid)
+		what = "SGIDs";
+	else if (flags & SOFTNIC_EFA_CQ_REQ_ID_64 && !nic->caps.req_id_64)
+		what = "64-bit request ids";
+	if (!what)
+		return 0;
+	sne_violate(nic, SNE_V_CMD_CAPS, "CQ with %s", what);
+	return -EOPNOTSUPP;
+}
+
+static uint64_t ring_bytes(const struct softnic_efa_cq_attr *a)
+{
+	return (uint64_t)a->entries * a->entry_size * a->sub_cqs;
+}
+
+static int take_memory(struct sne_nic *nic, struct sne_cq *cq)
+{
+	int err = sne_bar_take(&nic->bar, ring_bytes(&cq->attr), &cq->ring_off);
+
+	if (err)
+		return err;
+	if (nic->caps.cq_doorbell) {
+		err = sne_bar_take(&nic->bar, SNE_PAGE, &cq->db_off);
+		if (err) {
+			sne_bar_give(&nic->bar, cq->ring_off, ring_bytes(&cq->attr));
+			return err;
+		}
+		cq->db = (_Atomic uint32_t *)(void *)(nic->bar.map + cq->db_off);
+		atomic_store(cq->db, 0);
+	}
+	cq->ring = nic->bar.map + cq->ring_off;
+	memset(cq->ring, 0, sne_pages(ring_bytes(&cq->attr)));
+	return 0;
+}
+
+static int create(struct sne_nic *nic, const struct softnic_efa_cq_attr *attr, struct sne_cq **out)
+{
+	struct sne_cq *cq = calloc(1, sizeof(*cq));
+	uint32_t id;
+	int err;
+
+	if (!cq)
+		return -ENOMEM;
+	cq->attr = *attr;
+	err = sne_id_take(&nic->cq_ids, &id);
+	if (err) {
+		sne_violate(nic, SNE_V_CMD_RESOURCE, "more than %u CQs", SNE_CQS);
+		free(cq);
+		return err;
+	}
+	cq->number = (uint16_t)id;
+	err = take_memory(nic, cq);
+	if (err) {
+		sne_id_give(&nic->cq_ids, id);
+		free(cq);
+		return err;
+	}
+	nic->cqs[id] = cq;
+	*out = cq;
+	return 0;
+}
+
+int softnic_efa_cq_create(struct softnic_efa *handle, const struct softnic_efa_cq_attr *attr,
+			  struct softnic_efa_cq *out)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_cq *cq = NULL;
+	int err;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	err = check_fields(nic, attr);
+	if (!err)
+		err = check_caps(nic, attr->flags);
+	if (!err)
+		err = create(nic, attr, &cq);
+	if (!err)
+		*out = (struct softnic_efa_cq){
+			.cq = cq->number,
+			.ring = cq->ring,
+			.ring_bytes = sne_pages(ring_bytes(attr)),
+			.ring_bar_offset = cq->ring_off,
+			.doorbell = (volatile uint32_t *)cq->db,
+			.doorbell_bar_offset = cq->db_off,
+		};
+	sne_leave(nic);
+	return err;
+}
+
+void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq)
+{
+	nic->cqs[cq->number] = NULL;
+	sne_bar_give(&nic->bar, cq->ring_off, ring_bytes(&cq->attr));
+	if (cq->db)
+		sne_bar_give(&nic->bar, cq->db_off, SNE_PAGE);
+	sne_id_give(&nic->cq_ids, cq->number);
+	free(cq);
+}
+
+static struct sne_cq *find(struct sne_nic *nic, uint16_t cq)
+{
+	return cq < SNE_CQS ? nic->cqs[cq] : NULL;
+}
+
+int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_cq *cq;
+	int err = 0;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	cq = find(nic, number);
+	if (!cq) {
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of CQ %u, which is none", number);
+		err = -EINVAL;
+	} else if (cq->users) {
+		sne_violate(nic, SNE_V_CMD_BUSY, "destroy of CQ %u of %u queues", number, cq->users);
+		err = -EBUSY;
+	} else {
+		sne_cq_free(nic, cq);
+	}
+	sne_leave(nic);
+	return err;
+}
+
+static void fire(struct sne_nic *nic, struct sne_cq *cq)
+{
+	cq->armed = false;
+	cq->events++;
+	nic->ctr.events++;
+	if (nic->config.host.cq_event)
+		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
+}
+
+/* The consumer counter of a CQ with several rings is that of all together. */
+static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
+{
+	if (cq->attr.sub_cqs != 1)
+		return;
+	if ((uint16_t)(cq->written - count) > cq->attr.entries && cq->attr.entries < 65536) {
+		/* Behind by more than the ring is the overrun that the CQE in question has told. */
+		if ((uint16_t)(count - cq->written) < 32768)
+			sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number,
+				    count, cq->written & 0xffff);
+		return;
+	}
+	atomic_store(&cq->taken[0], count);
+	atomic_store(&cq->told, true);
+}
+
+void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
+{
+	uint32_t db = cq->db ? atomic_load_explicit(cq->db, memory_order_acquire) : 0;
+	uint32_t sn = db >> SNE_CQ_DB_SN_SHIFT & 3;
+
+	if (!cq->db || db == cq->db_seen)
+		return;
+	cq->db_seen = db;
+	nic->ctr.doorbells++;
+	consumed(nic, cq, (uint16_t)db);
+	if (!(db & SNE_CQ_DB_ARM))
+		return;
+	if (!(cq->attr.flags & SOFTNIC_EFA_CQ_EVENTS)) {
+		sne_violate(nic, SNE_V_CQ_ARM, "CQ %u was made without events", cq->number);
+		return;
+	}
+	if (sn != (cq->events & 3)) {
+		/* One behind: the driver has not looked at its event yet, which comes anyhow. */
+		if (sn != ((cq->events - 1) & 3))
+			sne_violate(nic, SNE_V_CQ_CMD_SN, "CQ %u: cmd_sn %u after %u events",
+				    cq->number, sn, cq->events);
+		return;
+	}
+	cq->armed = true;
+	if ((uint16_t)db != (uint16_t)cq->written)
+		fire(nic, cq);
+}
+
+void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_cq *cq;
+
+	if (!sne_enter(nic))
+		return;
+	cq = find(nic, number);
+	if (cq)
+		sne_cq_doorbell(nic, cq);
+	else
+		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of CQ %u, which is none", number);
+	sne_thread_inline(nic, true);
+	sne_leave(nic);
+}
+
+/* Without the lock: it is on the driver's polling path, and the CQ is the driver's to keep. */
+void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t sub, uint16_t taken)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_cq *cq = find(nic, number);
+
+	if (nic->forks != sne_forks || !cq || sub >= cq->attr.sub_cqs)
+		return;
+	atomic_store_explicit(&cq->taken[sub], taken, memory_order_relaxed);
+	atomic_store_explicit(&cq->told, true, memory_order_relaxed);
+}
+
+static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
+{
+	uint16_t unread;
+
+	if (!atomic_load_explicit(&cq->told, memory_order_relaxed))
+		return;
+	unread = (uint16_t)(cq->put[sub] - atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
+	if (unread >= cq->attr.entries)
+		sne_violate(nic, SNE_V_CQ_OVERRUN, "CQ %u: %u entries, %u not taken", cq->number,
+			    cq->attr.entries, unread);
+}
+
+/* The first eight bytes hold the phase and go last, whole. */
+void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
+{
+	uint32_t n = cq->put[sub], size = cq->attr.entry_size;
+	uint8_t *at = cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
+	uint64_t head;
+
+	check_overrun(nic, cq, sub);
+	if (!(n & cq->attr.entries))
+		cqe->flags |= SNE_CQE_PHASE;
+	memcpy(at + sizeof(head), (const uint8_t *)cqe + sizeof(head), size - sizeof(head));
+	memcpy(&head, cqe, sizeof(head));
+	atomic_store_explicit((_Atomic uint64_t *)(void *)at, head, memory_order_release);
+	cq->put[sub] = n + 1;
+	cq->written++;
+	if (cq->armed)
+		fire(nic, cq);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fault script: read whole before anything of it counts. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/efa/sne.h"
+
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+bool sne_chance(struct sne_nic *nic, double p)
+{
+	uint64_t v;
+
+	if (p <= 0)
+		return false;
+	v = nic->fault.own_seed ? draw(&nic->fault_rng) : sne_random(nic);
+	return (double)(v >> 11) * 0x1p-53 < p;
+}
+
+struct share {
+	const char *name;
+	size_t offset;
+};
+
+static const struct share shares[] = {
+	{ "drop", offsetof(struct sne_fault, drop) },
+	{ "dup", offsetof(struct sne_fault, dup) },
+	{ "reorder", offsetof(struct sne_fault, reorder) },
+	{ "twice", offsetof(struct sne_fault, twice) },
+	{ "rnr", offsetof(struct sne_fault, rnr) },
+};
+
+/* NaN compares false with everything, so the range is asked for and not the opposite. */
+static int parse_share(struct sne_fault *f, const char *key, const char *value)
+{
+	char *end;
+	double v = strtod(value, &end);
+
+	if (end == value || *end || !(v >= 0 && v <= 1))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		if (strcmp(key, shares[i].name) != 0)
+			continue;
+		memcpy((char *)f + shares[i].offset, &v, sizeof(v));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_number(const char *value, uint64_t max, uint64_t *v, const char **rest)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(value, &end, 0);
+	if (end == value || errno || *v > max || (*end && (!rest || *end != ':')))
+		return -EINVAL;
+	if (rest)
+		*rest = *end ? end + 1 : NULL;
+	return 0;
+}
+
+static int parse_status(struct sne_fault *f, const char *value)
+{
+	const char *rest;
+	uint64_t status, n = 1;
+	int err = parse_number(value, SNE_FEATURE_MISMATCH, &status, &rest);
+
+	if (!err && rest)
+		err = parse_number(rest, UINT32_MAX, &n, NULL);
+	if (err || !status || !n)
+		return -EINVAL;
+	f->status = (uint8_t)status;
+	f->status_in = (uint32_t)n;
+	return 0;
+}
+
+static int parse_dead(struct sne_fault *f, const char *value)
+{
+	uint64_t n;
+
+	if (parse_number(value, UINT32_MAX, &n, NULL))
+		return -EINVAL;
+	f->dead_on = true;
+	f->dead_all = !n;
+	f->dead_in = (uint32_t)n;
+	return 0;
+}
+
+static int parse_window(struct sne_fault *f, const char *value)
+{
+	uint64_t n;
+
+	if (parse_number(value, SNE_HELD_MAX / 2, &n, NULL) || !n)
+		return -EINVAL;
+	f->window = (uint32_t)n;
+	return 0;
+}
+
+static int parse_word(struct sne_fault *f, char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (!strcmp(word, "silence")) {
+		f->silence = true;
+		return 0;
+	}
+	if (!strcmp(word, "rkey_reuse")) {
+		f->rkey_reuse = true;
+		return 0;
+	}
+	if (!value)
+		return -EINVAL;
+	*value++ = 0;
+	if (!strcmp(word, "deadqp"))
+		return parse_dead(f, value);
+	if (!strcmp(word, "status"))
+		return parse_status(f, value);
+	if (!strcmp(word, "window"))
+		return parse_window(f, value);
+	if (strcmp(word, "seed") != 0)
+		return parse_share(f, word, value);
+	f->own_seed = true;
+	return parse_number(value, UINT64_MAX, &f->seed, NULL);
+}
+
+int softnic_efa_fault(struct softnic_efa *handle, const char *script)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_fault f = { .twice = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? 0.25 : 0 };
+	char *copy = strdup(script), *save = NULL;
+	int err = copy ? 0 : -ENOMEM;
+
+	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
+	     w = strtok_r(NULL, ",", &save))
+		err = parse_word(&f, w);
+	free(copy);
+	if (err)
+		return err;
+	if (!sne_enter(nic))
+		return -ENODEV;
+	nic->fault = f;
+	nic->fault_rng = f.seed;
+	if (f.window)
+		nic->window = f.window;
+	else
+		nic->window = nic->config.window ? nic->config.window : SNE_WINDOW;
+	sne_thread_inline(nic, true);
+	sne_leave(nic);
+	return 0;
+}

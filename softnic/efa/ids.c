@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Object numbers, given out again at once: what is stale meets what is new. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/efa/sne.h"
+
+int sne_id_take(struct sne_ids *ids, uint32_t *id)
+{
+	/* Room to give it back is made now, so that giving cannot fail. */
+	if (ids->room <= ids->live) {
+		uint32_t room = ids->room ? 2 * ids->room : 16;
+		uint32_t *list = realloc(ids->free, room * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		ids->free = list;
+		ids->room = room;
+	}
+	if (ids->nfree)
+		*id = ids->free[--ids->nfree];
+	else if (ids->next < ids->max)
+		*id = ids->next++;
+	else
+		return -ENOMEM;
+	ids->live++;
+	return 0;
+}
+
+void sne_id_give(struct sne_ids *ids, uint32_t id)
+{
+	ids->free[ids->nfree++] = id;
+	ids->live--;
+}
+
+void sne_ids_reset(struct sne_ids *ids)
+{
+	if (ids->live)
+		return;
+	ids->nfree = 0;
+	ids->next = 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One turn of the device, and who asks for it. */
+#include "softnic/efa/sne.h"
+
+enum {
+	BUDGET = 64,			/* packets taken from the fabric in a turn */
+	TURN_NS = 1000,			/* of a device that reads no clock */
+	IDLE_NS = 50000,		/* when nothing happens but that time passes */
+};
+
+bool sne_doorbells(struct sne_nic *nic)
+{
+	struct sne_qp *qp;
+	bool did = false;
+
+	LIST_FOREACH(qp, &nic->qp_list, link) {
+		did |= sne_sq_doorbell(nic, qp, false);
+		did |= sne_rq_doorbell(nic, qp);
+	}
+	for (uint32_t i = 0; i < nic->cq_ids.next; i++)
+		if (nic->cqs[i])
+			sne_cq_doorbell(nic, nic->cqs[i]);
+	return did;
+}
+
+/* What comes in while it is looked through waits for the next turn. */
+static bool take_inbox(struct sne_nic *nic)
+{
+	struct sne_pkts now = TAILQ_HEAD_INITIALIZER(now);
+	struct sne_pkt *pkt;
+	bool did = false;
+
+	TAILQ_CONCAT(&now, &nic->inbox, by_time);
+	while ((pkt = TAILQ_FIRST(&now))) {
+		struct { struct sne_hdr hdr; uint8_t payload[SNE_MTU]; } flat;
+
+		TAILQ_REMOVE(&now, pkt, by_time);
+		flat.hdr = pkt->hdr;
+		memcpy(flat.payload, pkt->payload, pkt->hdr.len);
+		sne_receive_packet(nic, &pkt->flow->dest.gid, &flat, sizeof(flat.hdr) + pkt->hdr.len);
+		sne_pkt_free(nic, pkt);
+		did = true;
+	}
+	return did;
+}
+
+static bool waits(const struct sne_nic *nic)
+{
+	return nic->nheld || !TAILQ_EMPTY(&nic->cutting) || !TAILQ_EMPTY(&nic->done) ||
+	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
+}
+
+/* Where turns are time, more of them bring a repetition or the end of patience. */
+static bool waits_for_time(const struct sne_nic *nic)
+{
+	return nic->virtual_time && (!TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
+				     !TAILQ_EMPTY(&nic->reads));
+}
+
+bool sne_turn(struct sne_nic *nic)
+{
+	bool did = false;
+
+	nic->now = nic->virtual_time ? nic->now + TURN_NS : sne_clock();
+	nic->ctr.turns++;
+	if (nic->fab)
+		sn_fab_hold(nic->fab);
+	did |= take_inbox(nic);
+	if (nic->fab && !sn_fab_quiet(nic->fab))
+		did |= sn_fab_poll(nic->fab, BUDGET) != 0;
+	did |= sne_wr_timers(nic);
+	did |= sne_retransmit(nic);
+	did |= sne_answer_reads(nic);
+	did |= sne_cut(nic);
+	if (nic->nheld)
+		did |= sne_release(nic);
+	did |= sne_complete(nic);
+	if (nic->fab)
+		sn_fab_release(nic->fab);
+	if (!did && nic->virtual_time)
+		nic->now += IDLE_NS;
+	return did || waits(nic) || waits_for_time(nic);
+}
+
+void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_qp *qp;
+
+	if (!sne_enter(nic))
+		return;
+	qp = number < SNE_QPS ? nic->qps[number] : NULL;
+	if (qp) {
+		sne_sq_doorbell(nic, qp, true);
+		sne_rq_doorbell(nic, qp);
+	} else {
+		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of QP %u, which is none", number);
+	}
+	sne_thread_inline(nic, sne_turn(nic));
+	sne_leave(nic);
+}
+
+bool softnic_efa_pump(struct softnic_efa *handle)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	bool left;
+
+	if (!sne_enter(nic))
+		return false;
+	left = sne_doorbells(nic);
+	left |= sne_turn(nic);
+	sne_thread_inline(nic, left);
+	sne_leave(nic);
+	return left;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The states of a QP, as far as an EFA has them. */
+#include <errno.h>
+
+#include "softnic/efa/sne.h"
+
+/* What a transition must be given, and what it may be. False: there is no such one. */
+static bool wants(enum softnic_efa_qp_state from, enum softnic_efa_qp_state to, unsigned int *must,
+		  unsigned int *may)
+{
+	*must = *may = 0;
+	if (to == SOFTNIC_EFA_RESET || to == SOFTNIC_EFA_ERR)
+		return true;
+	if (from == SOFTNIC_EFA_RESET && to == SOFTNIC_EFA_INIT)
+		*must = SOFTNIC_EFA_SET_QKEY;
+	else if (from == SOFTNIC_EFA_RTR && to == SOFTNIC_EFA_RTS)
+		*must = SOFTNIC_EFA_SET_SQ_PSN;
+	else if (from != SOFTNIC_EFA_INIT || to != SOFTNIC_EFA_RTR)
+		return from == to && to == SOFTNIC_EFA_RTS;
+	if (to == SOFTNIC_EFA_RTS)
+		*may = SOFTNIC_EFA_SET_RNR_RETRY;
+	return true;
+}
+
+static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct softnic_efa_modify *m)
+{
+	unsigned int must, may;
+
+	if (!(m->mask & SOFTNIC_EFA_SET_STATE)) {
+		sne_violate(nic, SNE_V_CMD_FIELD, "modify of QP %u without a state", qp->qpn);
+		return -EINVAL;
+	}
+	if (!wants(qp->now.state, m->state, &must, &may)) {
+		sne_violate(nic, SNE_V_QP_TRANSITION, "QP %u from state %u to %u", qp->qpn,
+			    qp->now.state, m->state);
+		return -EINVAL;
+	}
+	if ((m->mask & must) != must || m->rnr_retry > 7) {
+		sne_violate(nic, SNE_V_CMD_FIELD, "QP %u to state %u with mask %#x, needs %#x", qp->qpn,
+			    m->state, m->mask, must);
+		return -EINVAL;
+	}
+	if (m->mask & SOFTNIC_EFA_SET_RNR_RETRY && (!(may & SOFTNIC_EFA_SET_RNR_RETRY) ||
+						    !nic->caps.rnr_retry)) {
+		sne_violate(nic, SNE_V_CMD_CAPS, "RNR retries of QP %u", qp->qpn);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* What is outstanding at a peer may have been done or not: its completion says flushed. */
+static void flush(struct sne_nic *nic, struct sne_qp *qp)
+{
+	struct sne_wr *wr, *next;
+
+	sne_sq_doorbell(nic, qp, false);
+	sne_rq_doorbell(nic, qp);
+	sne_pkts_forget(nic, qp);
+	sne_rx_forget(nic, qp);
+	for (wr = TAILQ_FIRST(&qp->out); wr; wr = next) {
+		next = TAILQ_NEXT(wr, by_qp);
+		if (wr->state == SNE_WR_DONE)
+			continue;
+		wr->pieces = 0;
+		sne_wr_end(nic, wr, SNE_FLUSHED);
+	}
+	qp->now.state = SOFTNIC_EFA_ERR;
+	sne_rq_flush(nic, qp);
+}
+
+static void set(struct sne_nic *nic, struct sne_qp *qp, const struct softnic_efa_modify *m)
+{
+	if (m->mask & SOFTNIC_EFA_SET_QKEY)
+		qp->now.qkey = m->qkey;
+	if (m->mask & SOFTNIC_EFA_SET_SQ_PSN)
+		qp->now.sq_psn = m->sq_psn;
+	if (m->mask & SOFTNIC_EFA_SET_RNR_RETRY)
+		qp->now.rnr_retry = m->rnr_retry;
+	if (m->state == SOFTNIC_EFA_RESET) {
+		sne_qp_forget(nic, qp);
+		qp->now = (struct softnic_efa_modify){ .state = SOFTNIC_EFA_RESET };
+	} else if (m->state == SOFTNIC_EFA_ERR) {
+		flush(nic, qp);
+	}
+	qp->now.state = m->state;
+}
+
+static struct sne_qp *find(struct sne_nic *nic, uint32_t handle)
+{
+	struct sne_qp *qp = handle < SNE_QPS ? nic->qps[handle] : NULL;
+
+	if (!qp)
+		sne_violate(nic, SNE_V_CMD_OBJECT, "command for QP %u, which is none", handle);
+	return qp;
+}
+
+int softnic_efa_qp_modify(struct softnic_efa *handle, uint32_t number,
+			  const struct softnic_efa_modify *modify)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_qp *qp;
+	int err;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	qp = find(nic, number);
+	err = qp ? check(nic, qp, modify) : -EINVAL;
+	if (!err)
+		set(nic, qp, modify);
+	sne_thread_inline(nic, true);
+	sne_leave(nic);
+	return err;
+}
+
+int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number, struct softnic_efa_modify *now)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct sne_qp *qp;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	qp = find(nic, number);
+	if (qp) {
+		now->state = qp->now.state;
+		now->qkey = qp->now.qkey;
+		now->sq_psn = qp->now.sq_psn;
+		now->rnr_retry = qp->now.rnr_retry;
+	}
+	sne_leave(nic);
+	return qp ? 0 : -EINVAL;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a packet does at its target, and the verdict that its sender gets. */
+#include <stdlib.h>
+
+#include "softnic/efa/sne.h"
+
+enum { GRH = 40 };
+
+static bool is_ready(const struct sne_qp *qp)
+{
+	return qp->now.state == SOFTNIC_EFA_RTR || qp->now.state == SOFTNIC_EFA_RTS;
+}
+
+/* From the script: this packet, or each, finds its QP destroyed. */
+static bool is_dead(struct sne_nic *nic)
+{
+	struct sne_fault *f = &nic->fault;
+
+	if (!f->dead_on)
+		return false;
+	if (f->dead_all)
+		return true;
+	if (!f->dead_in || --f->dead_in)
+		return false;
+	f->dead_on = false;
+	return true;
+}
+
+static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct sne_qp **out)
+{
+	struct sne_qp *qp = sne_qp_by_number(nic, h->dst_qpn);
+
+	if (!qp || !is_ready(qp) || is_dead(nic) ||
+	    (h->kind == SNE_K_DATAGRAM) != !!(qp->attr.flags & SOFTNIC_EFA_QP_UD))
+		return SNE_REMOTE_BAD_QPN;
+	if (h->qkey != qp->now.qkey) {
+		nic->ctr.qkey_drops++;
+		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has %#x, QP %u says %#x", qp->qpn, qp->now.qkey,
+			    h->src_qpn, h->qkey);
+		return SNE_SILENT;
+	}
+	*out = qp;
+	return SNE_OK;
+}
+
+/* ---- receives */
+
+static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flow *flow,
+		    const struct sne_hdr *h, struct sne_cqe *cqe, uint32_t len)
+{
+	const struct sne_ah *ah = sne_ah_of_flow(flow, qp->attr.pd);
+
+	cqe->flags |= SNE_RQ << SNE_CQE_QUEUE_SHIFT;
+	if (h->flags & SNE_F_IMM) {
+		cqe->flags |= SNE_CQE_IMM;
+		cqe->rx.imm_lo = to_le16((uint16_t)h->imm);
+		cqe->rx.imm_hi = to_le16((uint16_t)(h->imm >> 16));
+	}
+	cqe->qpn = to_le16(qp->qpn);
+	cqe->rx.length = to_le16((uint16_t)len);
+	cqe->rx.ah = to_le16(ah ? ah->number : SNE_AH_UNKNOWN);
+	cqe->rx.src_qpn = to_le16(h->src_qpn);
+	if (h->kind == SNE_K_WRITE)
+		cqe->length_hi = to_le16((uint16_t)(len >> 16));
+	else if (!ah && qp->rcq->attr.flags & SOFTNIC_EFA_CQ_SGID)
+		memcpy(cqe->sgid, flow->dest.gid.raw, sizeof(cqe->sgid));
+	sne_cqe_put(nic, qp->rcq, qp->rsub, cqe);
+	nic->ctr.rx_cqes++;
+}
+
+/* False: a key of the receive's is not good. */
+static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_receive *r, uint32_t off,
+		    const uint8_t *from, uint32_t len)
+{
+	enum sne_mr_error why;
+
+	for (unsigned int i = 0; i < r->nsge && len; i++) {
+		struct sne_sge part = r->sge[i];
+		uint8_t *to;
+
+		if (off >= part.len) {
+			off -= part.len;
+			continue;
+		}
+		part.addr += off;
+		part.len = part.len - off < len ? part.len - off : len;
+		off = 0;
+		to = sne_mr_local(nic, qp->attr.pd, &part, SOFTNIC_EFA_LOCAL_WRITE, &why);
+		if (!to)
+			return false;
+		memcpy(to, from, part.len);
+		from += part.len;
+		len -= part.len;
+	}
+	return !len;
+}
+
+/* The header that a datagram's receive begins with: IBTA 8.3, of which only the addresses count. */
+static void make_grh(struct sne_nic *nic, const struct sne_flow *flow, uint32_t len, uint8_t grh[GRH])
+{
+	memset(grh, 0, GRH);
+	grh[0] = 0x60;
+	grh[4] = (uint8_t)(len >> 8);
+	grh[5] = (uint8_t)len;
+	memcpy(grh + 8, flow->dest.gid.raw, 16);
+	memcpy(grh + 24, nic->gid.raw, 16);
+}
+
+static uint8_t receive(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+		       const struct sne_hdr *h, const uint8_t *payload)
+{
+	uint32_t head = h->kind == SNE_K_DATAGRAM ? GRH : 0;
+	struct sne_cqe cqe = { 0 };
+	struct sne_receive r;
+	uint8_t grh[GRH];
+
+	if (sne_chance(nic, nic->fault.rnr) || !sne_rq_take(nic, qp, &r))
+		return SNE_REMOTE_RNR;
+	cqe.req_id = to_le16(r.req_id);
+	if (r.room < head + h->len) {
+		sne_violate(nic, SNE_V_RX_SHORT, "QP %u: %u bytes for a receive of %u", qp->qpn,
+			    head + h->len, r.room);
+		cqe.status = SNE_BAD_LENGTH;
+		put_cqe(nic, qp, flow, h, &cqe, 0);
+		return SNE_REMOTE_BAD_LENGTH;
+	}
+	if (head)
+		make_grh(nic, flow, h->len, grh);
+	if ((head && !scatter(nic, qp, &r, 0, grh, head)) ||
+	    !scatter(nic, qp, &r, head, payload, h->len)) {
+		cqe.status = SNE_INVALID_LKEY;
+		put_cqe(nic, qp, flow, h, &cqe, 0);
+		return SNE_REMOTE_BAD_STATUS;
+	}
+	put_cqe(nic, qp, flow, h, &cqe, head + h->len);
+	return SNE_OK;
+}
+
+/* ---- RDMA */
+
+static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flow *flow,
+			  const struct sne_hdr *h, unsigned int access)
+{
+	static const enum sne_viol kinds[] = {
+		[SNE_MR_KEY] = SNE_V_RX_ADDRESS,
+		[SNE_MR_PD] = SNE_V_RX_ADDRESS,
+		[SNE_MR_RIGHTS] = SNE_V_RX_RIGHTS,
+	};
+	bool has = h->kind == SNE_K_READ ? nic->caps.rdma_read : nic->caps.rdma_write;
+	enum sne_mr_error why;
+
+	if (!has) {
+		sne_violate(nic, SNE_V_RX_OPCODE, "profile %s", nic->caps.profile);
+		return SNE_FEATURE_MISMATCH;
+	}
+	if (!sne_ah_of_flow(flow, qp->attr.pd)) {
+		sne_violate(nic, SNE_V_RX_UNKNOWN_PEER, "QP %u: no AH for the device of QP %u", qp->qpn,
+			    h->src_qpn);
+		return SNE_UNKNOWN_PEER;
+	}
+	if (h->flags & SNE_F_IMM &&
+	    !(h->flags & SNE_F_UNSOLICITED) != !(qp->attr.flags & SOFTNIC_EFA_QP_UNSOLICITED)) {
+		sne_violate(nic, SNE_V_RX_FEATURE, "QPs %u and %u differ in unsolicited writes",
+			    h->src_qpn, qp->qpn);
+		return SNE_FEATURE_MISMATCH;
+	}
+	if (h->msg_len && !sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr, h->msg_len, access, &why)) {
+		sne_violate(nic, kinds[why], "QP %u: rkey %#x, %#llx+%u", qp->qpn, h->rkey,
+			    (unsigned long long)h->addr, h->msg_len);
+		return SNE_REMOTE_BAD_ADDRESS;
+	}
+	return SNE_OK;
+}
+
+static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+				  const struct sne_hdr *h)
+{
+	struct sne_rmsg *m;
+
+	LIST_FOREACH(m, &nic->rmsgs, link)
+		if (m->qp == qp && m->flow == flow && m->src_qpn == h->src_qpn && m->msg == h->msg)
+			return m;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->flow = flow;
+	m->qp = qp;
+	m->src_qpn = h->src_qpn;
+	m->msg = h->msg;
+	LIST_INSERT_HEAD(&nic->rmsgs, m, link);
+	return m;
+}
+
+/* All of it has been placed: it is told once, and takes a receive unless that was agreed away. */
+static uint8_t tell(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+		    const struct sne_hdr *h)
+{
+	struct sne_cqe cqe = { .flags = SNE_WRITE << SNE_CQE_OP_SHIFT };
+	struct sne_receive r;
+
+	if (qp->attr.flags & SOFTNIC_EFA_QP_UNSOLICITED) {
+		cqe.flags |= SNE_CQE_UNSOLICITED;
+	} else {
+		if (sne_chance(nic, nic->fault.rnr) || !sne_rq_take(nic, qp, &r))
+			return SNE_REMOTE_RNR;
+		cqe.req_id = to_le16(r.req_id);
+	}
+	put_cqe(nic, qp, flow, h, &cqe, h->msg_len);
+	return SNE_OK;
+}
+
+static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+			   const struct sne_hdr *h)
+{
+	struct sne_rmsg *m = find_rmsg(nic, qp, flow, h);
+	uint8_t status;
+
+	if (!m)
+		return SNE_SILENT;
+	if (m->got + h->len < h->msg_len) {
+		m->got += h->len;
+		return SNE_OK;
+	}
+	status = tell(nic, qp, flow, h);
+	if (status == SNE_REMOTE_RNR)
+		return status;
+	LIST_REMOVE(m, link);
+	free(m);
+	return status;
+}
+
+static uint8_t write(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+		     const struct sne_hdr *h, const uint8_t *payload)
+{
+	uint8_t status = check_rdma(nic, qp, flow, h, SOFTNIC_EFA_REMOTE_WRITE);
+	enum sne_mr_error why;
+
+	if (status)
+		return status;
+	if (h->len)
+		memcpy(sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
+				     SOFTNIC_EFA_REMOTE_WRITE, &why), payload, h->len);
+	return h->flags & SNE_F_IMM ? count_piece(nic, qp, flow, h) : SNE_OK;
+}
+
+static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+			    const struct sne_hdr *h)
+{
+	uint8_t status = check_rdma(nic, qp, flow, h, SOFTNIC_EFA_REMOTE_READ);
+	struct sne_job *job;
+
+	if (status || !h->msg_len)
+		return status;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return SNE_SILENT;
+	*job = (struct sne_job){
+		.flow = flow, .qp = qp, .pd = qp->attr.pd, .src_qpn = qp->qpn, .dst_qpn = h->src_qpn,
+		.msg = h->msg, .len = h->msg_len, .rkey = h->rkey, .addr = h->addr,
+	};
+	TAILQ_INSERT_TAIL(&nic->jobs, job, link);
+	return SNE_OK;
+}
+
+/* One piece of an answer, or the reason why there is none. False: no room. */
+static bool answer(struct sne_nic *nic, struct sne_job *job)
+{
+	uint32_t left = job->len - job->next, len = left < SNE_MTU ? left : SNE_MTU;
+	enum sne_mr_error why;
+	const uint8_t *from = !job->qp ? NULL :
+		sne_mr_remote(nic, job->pd, job->rkey, job->addr + job->next, len,
+			      SOFTNIC_EFA_REMOTE_READ, &why);
+	struct sne_pkt *pkt;
+
+	if (nic->nheld >= nic->window || job->flow->flight >= SNE_FLIGHT || job->flow->blocked)
+		return false;
+	pkt = sne_pkt_new(nic, from ? len : 0);
+	if (!pkt)
+		return false;
+	pkt->flow = job->flow;
+	pkt->hdr.kind = SNE_K_DATA;
+	pkt->hdr.src_qpn = job->src_qpn;
+	pkt->hdr.dst_qpn = job->dst_qpn;
+	pkt->hdr.msg = job->msg;
+	pkt->hdr.msg_len = job->len;
+	pkt->hdr.off = job->next;
+	pkt->hdr.len = from ? len : 0;
+	if (from)
+		memcpy(pkt->payload, from, len);
+	else
+		pkt->hdr.status = job->qp ? SNE_REMOTE_BAD_ADDRESS : SNE_REMOTE_ABORT;
+	job->next = from ? job->next + len : job->len;
+	sne_flow_number(job->flow, pkt);
+	sne_hold(nic, pkt);
+	return true;
+}
+
+bool sne_answer_reads(struct sne_nic *nic)
+{
+	struct sne_job *job = TAILQ_FIRST(&nic->jobs), *next;
+	bool did = false;
+
+	for (; job; job = next) {
+		next = TAILQ_NEXT(job, link);
+		while (job->next < job->len && answer(nic, job))
+			did = true;
+		if (job->next < job->len)
+			continue;
+		TAILQ_REMOVE(&nic->jobs, job, link);
+		free(job);
+	}
+	return did;
+}
+
+static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
+			 const uint8_t *payload)
+{
+	struct sne_qp *qp = sne_qp_by_number(nic, h->dst_qpn);
+	struct sne_wr *wr = qp ? sne_wr_of_msg(qp, h->msg) : NULL;
+
+	if (wr && wr->flow == flow)
+		sne_wr_data(nic, wr, h, payload);
+	return SNE_OK;
+}
+
+/* ---- payload that is placed before the packet counts, and then once more */
+
+static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne_hdr *h,
+			const uint8_t *payload)
+{
+	enum sne_mr_error why;
+	struct sne_receive r;
+	uint8_t *to;
+
+	if (h->kind == SNE_K_WRITE) {
+		to = sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
+				   SOFTNIC_EFA_REMOTE_WRITE, &why);
+		if (to)
+			memcpy(to, payload, h->len);
+	} else if (sne_rq_peek(qp, &r) && r.room >= h->len) {
+		scatter(nic, qp, &r, 0, payload, h->len);
+	}
+}
+
+static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+			const struct sne_hdr *h, const uint8_t *payload)
+{
+	struct sne_pkt *copy;
+
+	if ((h->kind != SNE_K_SEND && h->kind != SNE_K_WRITE) || !h->len ||
+	    !sne_chance(nic, nic->fault.twice))
+		return false;
+	copy = sne_pkt_new(nic, h->len);
+	if (!copy)
+		return false;
+	place_early(nic, qp, h, payload);
+	copy->flow = flow;
+	copy->hdr = *h;
+	memcpy(copy->payload, payload, h->len);
+	TAILQ_INSERT_TAIL(&nic->inbox, copy, by_time);
+	nic->ctr.placed_twice++;
+	return true;
+}
+
+uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
+	       const uint8_t *payload)
+{
+	struct sne_qp *qp;
+	uint8_t status;
+
+	if (h->kind == SNE_K_DATA)
+		return read_data(nic, flow, h, payload);
+	status = find_target(nic, h, &qp);
+	if (status)
+		return status;
+	if (comes_again(nic, qp, flow, h, payload))
+		return SNE_SILENT;
+	if (h->kind == SNE_K_WRITE)
+		return write(nic, qp, flow, h, payload);
+	if (h->kind == SNE_K_READ)
+		return read_request(nic, qp, flow, h);
+	return receive(nic, qp, flow, h, payload);
+}
+
+void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp)
+{
+	struct sne_rmsg *m = LIST_FIRST(&nic->rmsgs), *next;
+	struct sne_job *job;
+
+	for (; m; m = next) {
+		next = LIST_NEXT(m, link);
+		if (m->qp != qp)
+			continue;
+		LIST_REMOVE(m, link);
+		free(m);
+	}
+	TAILQ_FOREACH(job, &nic->jobs, link)
+		if (job->qp == qp)
+			job->qp = NULL;
+}

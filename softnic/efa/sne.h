@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the software EFA. One lock per device, held in everything below but where it is said.
+ *
+ * The way of a WQE: sq.c fetches and checks it, which makes a work request (WR); tx.c cuts it into
+ * packets; the window (window.c) holds them and lets them go in a random order; flow.c numbers,
+ * acknowledges and repeats them; rx.c does at the target what they say; cqe.c completes.
+ */
+#ifndef SNE_H
+#define SNE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "softnic/efa/sne_io.h"
+#include "softnic/efa/sne_viol.h"
+#include "softnic/efa/sne_wire.h"
+#include "softnic/fabric/fabric.h"
+#include "softnic/softnic_efa.h"
+
+enum {
+	SNE_PAGE = 4096,
+	SNE_PDS = 256, SNE_AHS = 1024, SNE_MRS = 65536, SNE_CQS = 512, SNE_QPS = 256,
+	SNE_SUB_CQS = 2,
+	SNE_SGES = 2,
+	SNE_WINDOW = 64,
+	SNE_HELD_MAX = 1024,
+	SNE_SEQS = 4096,		/* how far apart numbers of one flow can be */
+	SNE_FLIGHT = 512,		/* of these, packets not acknowledged */
+	SNE_BUCKETS = 64,
+};
+
+/* ---- numbers: the one freed last comes next */
+struct sne_ids {
+	uint32_t *free;
+	uint32_t nfree, room, next, max, live;
+};
+
+struct sne_pd {
+	bool live;
+	uint32_t users;
+};
+
+struct sne_mr {
+	bool live;
+	uint16_t pd;
+	uint32_t lkey, rkey;
+	unsigned int access;
+	uint8_t *addr;
+	uint64_t len, iova;
+};
+
+struct sne_flow;
+
+struct sne_ah {
+	uint32_t refs;
+	uint16_t pd, number;
+	struct sne_flow *flow;
+	LIST_ENTRY(sne_ah) link;	/* of the flow */
+};
+
+struct sne_cq {
+	uint16_t number;
+	struct softnic_efa_cq_attr attr;
+	uint32_t users;
+	uint8_t *ring;
+	uint64_t ring_off, db_off;
+	_Atomic uint32_t *db;
+	uint32_t db_seen;
+	uint32_t written;		/* in all its rings */
+	uint32_t put[SNE_SUB_CQS];	/* in each */
+	_Atomic uint32_t taken[SNE_SUB_CQS];	/* 16 bits, valid when told */
+	_Atomic bool told;
+	bool armed;
+	uint32_t events;
+};
+
+struct sne_sge {
+	uint32_t len, lkey;
+	uint64_t addr;
+};
+
+enum sne_wr_state { SNE_WR_FREE, SNE_WR_CUTTING, SNE_WR_WAITING, SNE_WR_RNR, SNE_WR_DONE };
+
+struct sne_wr {
+	TAILQ_ENTRY(sne_wr) link;	/* of the list of its state */
+	TAILQ_ENTRY(sne_wr) by_qp;
+	TAILQ_ENTRY(sne_wr) by_progress;	/* a read that waits for data */
+	struct sne_qp *qp;
+	struct sne_flow *flow;
+	enum sne_wr_state state;
+	uint8_t op, status;
+	bool has_imm, is_inline, waits_for_data;
+	uint16_t req_id, req_id_ex[3], dest_qpn;
+	uint32_t qkey, imm, msg;
+	uint32_t len, next;		/* bytes; of these cut */
+	uint32_t pieces;		/* packets not acknowledged */
+	uint32_t got;			/* bytes read */
+	uint32_t redo_off, redo_len;	/* the piece that met no receive */
+	uint32_t rnr_left;
+	uint64_t when;
+	unsigned int nsge;
+	struct sne_sge sge[SNE_SGES];
+	struct { uint64_t addr; uint32_t rkey; } remote;
+	uint8_t data[80];
+};
+TAILQ_HEAD(sne_wrs, sne_wr);
+
+struct sne_qp {
+	uint32_t handle;
+	uint16_t qpn;
+	struct softnic_efa_qp_attr attr;
+	struct softnic_efa_modify now;	/* state, qkey, sq_psn, rnr_retry */
+	struct sne_cq *scq, *rcq;
+	uint16_t ssub, rsub;
+	uint8_t *sq, *rq;
+	uint64_t sq_off, rq_off, db_off;
+	_Atomic uint32_t *sq_db, *rq_db;
+	uint32_t max_batch, wqe_size;
+	uint32_t sq_pc, sq_done, sq_phase_pc;	/* 16-bit counters run free in 32 */
+	uint32_t rq_pc, rq_cc;		/* descriptors */
+	uint32_t msgs;
+	struct sne_wr *wrs;		/* sq_depth of them */
+	struct sne_wrs free, out;
+	uint64_t *sq_ids, *rq_ids;	/* outstanding request ids, as bits */
+	LIST_ENTRY(sne_qp) link;
+};
+
+/* ---- packets */
+struct sne_pkt {
+	TAILQ_ENTRY(sne_pkt) by_time;	/* not acknowledged; inbox; free */
+	TAILQ_ENTRY(sne_pkt) by_seq;	/* of the flow */
+	struct sne_flow *flow;
+	struct sne_wr *wr;		/* that its acknowledgement belongs to, or NULL */
+	struct sne_qp *qp;		/* with which it goes; NULL: whatever becomes of it */
+	uint64_t first, sent, born;
+	bool numbered, in_flight, big;
+	struct sne_hdr hdr;
+	uint8_t payload[];
+};
+TAILQ_HEAD(sne_pkts, sne_pkt);
+
+/* One peer device, in both directions. */
+struct sne_flow {
+	LIST_ENTRY(sne_flow) link;
+	struct sn_fab_dest dest;
+	bool self;
+	bool responsive, blocked;
+	uint32_t peer_life;
+	/* sending */
+	uint32_t next_seq, flight;
+	struct sne_pkts by_seq;
+	struct sne_pkt *sent[SNE_SEQS];	/* by number */
+	/* receiving */
+	uint32_t base;
+	uint8_t verdict[SNE_SEQS];	/* 0: not seen, else 1 + status */
+	LIST_HEAD(, sne_ah) ahs;
+	uint64_t away;			/* since when nobody has its GID; 0: it is there */
+};
+
+/* A write with immediate whose pieces are arriving. */
+struct sne_rmsg {
+	LIST_ENTRY(sne_rmsg) link;
+	struct sne_flow *flow;
+	struct sne_qp *qp;
+	uint16_t src_qpn;
+	uint32_t msg, got;
+};
+
+/* A read that is being answered. */
+struct sne_job {
+	TAILQ_ENTRY(sne_job) link;
+	struct sne_flow *flow;
+	struct sne_qp *qp;		/* NULL: destroyed meanwhile */
+	uint16_t pd, src_qpn, dst_qpn;
+	uint32_t msg, len, next, rkey;
+	uint64_t addr;
+};
+
+struct sne_fault {
+	double drop, dup, reorder, twice, rnr;
+	bool silence, own_seed, rkey_reuse;
+	uint64_t seed;
+	bool dead_on, dead_all;
+	uint32_t dead_in;
+	uint8_t status;
+	uint32_t status_in;		/* 0: off */
+	uint32_t window;		/* 0: unchanged */
+};
+
+struct sne_extent {
+	uint64_t off, bytes;
+};
+
+struct sne_bar {
+	int fd;
+	uint8_t *map;
+	uint64_t used;
+	struct sne_extent *free;
+	uint32_t nfree, room;
+};
+
+struct sne_nic {
+	struct softnic_efa_config config;
+	struct softnic_efa_caps caps;
+	pthread_mutex_t lock;
+	unsigned int forks;		/* when it was opened */
+	bool virtual_time;
+	uint64_t rng, now, poison;
+	uint32_t life, window;
+	struct sn_addr gid;
+	struct sn_fab *fab;		/* NULL: loopback only */
+	struct sne_bar bar;
+
+	struct sne_ids pd_ids, ah_ids, mr_ids, cq_ids, qp_ids;
+	struct sne_pd pds[SNE_PDS];
+	struct sne_ah ahs[SNE_AHS];
+	struct sne_mr *mrs;
+	struct sne_cq *cqs[SNE_CQS];
+	struct sne_qp *qps[SNE_QPS];
+	uint16_t qpn_high;
+	LIST_HEAD(, sne_qp) qp_list;
+	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
+
+	struct sne_pkt *held[SNE_HELD_MAX];
+	uint32_t nheld;
+	uint64_t births;
+	struct sne_pkts inbox, unacked, spare[2];
+	struct sne_wrs cutting, rnr, done, reads;
+	TAILQ_HEAD(, sne_job) jobs;
+	LIST_HEAD(, sne_rmsg) rmsgs;
+
+	struct sne_fault fault;
+	uint64_t fault_rng;
+	struct softnic_efa_counters ctr;
+	struct { uint64_t count; char detail[120]; } viol[SNE_V_COUNT];
+
+	/* thread.c */
+	pthread_t thread;
+	bool threaded, armed, resting;
+	atomic_bool stop;
+	int event_fd;
+	unsigned int inline_turns;
+};
+
+extern unsigned int sne_forks;	/* how often this process is a child */
+
+/* nic.c */
+uint64_t sne_random(struct sne_nic *nic);
+static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
+{
+	return (uint32_t)(sne_random(nic) >> 33) % n;
+}
+uint64_t sne_clock(void);
+/* False in a child of the process that opened it. */
+bool sne_enter(struct sne_nic *nic);
+void sne_leave(struct sne_nic *nic);
+
+/* profile.c */
+int sne_profile(struct softnic_efa_caps *caps, const char *name);
+
+/* ids.c, bar.c */
+int sne_id_take(struct sne_ids *ids, uint32_t *id);
+void sne_id_give(struct sne_ids *ids, uint32_t id);
+void sne_ids_reset(struct sne_ids *ids);
+int sne_bar_open(struct sne_bar *bar);
+void sne_bar_close(struct sne_bar *bar, bool in_child);
+/* Whole pages, with what was in them before. */
+int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
+void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
+static inline uint64_t sne_pages(uint64_t bytes)
+{
+	return (bytes + SNE_PAGE - 1) & ~(uint64_t)(SNE_PAGE - 1);
+}
+
+/* viol.c */
+void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* mr.c: NULL and the kind of violation when it is refused */
+enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
+uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge, unsigned int access,
+		      enum sne_mr_error *why);
+uint8_t *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr, uint64_t len,
+		       unsigned int access, enum sne_mr_error *why);
+
+/* ah.c */
+struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number);
+struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd);
+
+/* cq.c, cqe.c */
+void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq);
+void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq);
+void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe);
+bool sne_complete(struct sne_nic *nic);
+
+/* qp.c */
+struct sne_qp *sne_qp_by_number(struct sne_nic *nic, uint16_t qpn);
+void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* all that is outstanding */
+void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp);
+void sne_qp_free_memory(struct sne_qp *qp);	/* and nothing else */
+
+/* sq.c, wqe.c, rq.c */
+bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);
+void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes);
+/* Fills the WR from the WQE: the status that it ends with, or SNE_OK. */
+uint8_t sne_wqe_parse(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_wqe *wqe,
+		      struct sne_wr *wr);
+bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp);
+void sne_rq_flush(struct sne_nic *nic, struct sne_qp *qp);
+struct sne_receive {
+	uint16_t req_id;
+	unsigned int nsge;
+	struct sne_sge sge[SNE_SGES];
+	uint32_t room;
+};
+bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r);
+bool sne_rq_peek(const struct sne_qp *qp, struct sne_receive *r);
+static inline bool sne_rq_empty(const struct sne_qp *qp)
+{
+	return qp->rq_pc == qp->rq_cc;
+}
+static inline bool sne_id_in_use(uint64_t *ids, uint16_t id)
+{
+	return ids[id / 64] >> (id % 64) & 1;
+}
+static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
+{
+	if (on)
+		ids[id / 64] |= UINT64_C(1) << (id % 64);
+	else
+		ids[id / 64] &= ~(UINT64_C(1) << (id % 64));
+}
+
+/* wr.c */
+struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: the queue is full of them */
+void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
+void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status);	/* to the done list */
+void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece,
+		  uint8_t status);
+void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
+		 const uint8_t *payload);
+struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg);
+void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr);
+void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr);	/* from its lists */
+bool sne_wr_timers(struct sne_nic *nic);
+
+/* tx.c */
+bool sne_cut(struct sne_nic *nic);
+bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len);
+
+/* window.c */
+struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
+void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
+void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
+bool sne_release(struct sne_nic *nic);
+void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
+
+/* flow.c */
+struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
+struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
+void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
+void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or given up */
+int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
+bool sne_retransmit(struct sne_nic *nic);
+void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt, size_t len);
+void sne_flows_free(struct sne_nic *nic);
+
+/* rx.c: the verdict for its sender, or SNE_SILENT */
+enum { SNE_SILENT = 254 };
+uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
+	       const uint8_t *payload);
+void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp);
+bool sne_answer_reads(struct sne_nic *nic);
+
+/* pump.c */
+bool sne_turn(struct sne_nic *nic);
+bool sne_doorbells(struct sne_nic *nic);
+
+/* thread.c */
+int sne_thread_start(struct sne_nic *nic);
+void sne_thread_stop(struct sne_nic *nic);
+void sne_thread_inline(struct sne_nic *nic, bool left);
+
+/* fault.c */
+bool sne_chance(struct sne_nic *nic, double p);
+
+#endif

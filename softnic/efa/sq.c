@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The send queue as the device sees it. A slot is poisoned when it has been fetched: who reads it
+ * back, as memory that is mapped write-combined must not be, gets the poison; and a doorbell that
+ * comes before a WQE is whole meets it too.
+ */
+#include "softnic/efa/sne.h"
+
+void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += sizeof(nic->poison))
+		memcpy(slot + i, &nic->poison, sizeof(nic->poison));
+}
+
+static bool poisoned(const struct sne_nic *nic, const uint8_t *slot, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += sizeof(nic->poison))
+		if (!memcmp(slot + i, &nic->poison, sizeof(nic->poison)))
+			return true;
+	return false;
+}
+
+static uint8_t *slot(const struct sne_qp *qp, uint32_t index)
+{
+	return qp->sq + (size_t)(index & (qp->attr.sq_depth - 1)) * qp->wqe_size;
+}
+
+/* A request id that is outstanding, or that is longer than the queue's, names two of them. */
+static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sne_wr *wr)
+{
+	if (qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64)
+		return true;
+	if (!sne_id_in_use(qp->sq_ids, wr->req_id) &&
+	    !(wr->req_id_ex[0] | wr->req_id_ex[1] | wr->req_id_ex[2])) {
+		sne_id_mark(qp->sq_ids, wr->req_id, true);
+		return true;
+	}
+	sne_violate(nic, SNE_V_WQE_REQ_ID, "QP %u: request id %#x is outstanding or has 64 bits", qp->qpn,
+		    wr->req_id);
+	return false;
+}
+
+static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_meta *m)
+{
+	unsigned int phase = qp->sq_pc / qp->attr.sq_depth & 1;
+
+	if (!(m->ctrl1 & SNE_C1_META)) {
+		sne_violate(nic, SNE_V_WQE_META, "QP %u WQE %u: ctrl1 %#x", qp->qpn, qp->sq_pc, m->ctrl1);
+		return SNE_QP_INTERNAL;
+	}
+	if ((m->ctrl2 & (SNE_C2_FIRST | SNE_C2_LAST)) != (SNE_C2_FIRST | SNE_C2_LAST)) {
+		sne_violate(nic, SNE_V_WQE_FIRST_LAST, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
+			    m->ctrl2);
+		return SNE_QP_INTERNAL;
+	}
+	if ((m->ctrl2 & SNE_C2_PHASE) != phase) {
+		sne_violate(nic, SNE_V_WQE_PHASE, "QP %u WQE %u: phase is not %u", qp->qpn, qp->sq_pc,
+			    phase);
+		return SNE_QP_INTERNAL;
+	}
+	/* What a device does without it is not known: one that asks for nothing hears of it all the same. */
+	if (!(m->ctrl2 & SNE_C2_COMP))
+		sne_violate(nic, SNE_V_WQE_COMP_REQ, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
+			    m->ctrl2);
+	return SNE_OK;
+}
+
+/* From the script: the n-th WQE fails by itself. */
+static uint8_t injected(struct sne_nic *nic)
+{
+	if (!nic->fault.status_in || --nic->fault.status_in)
+		return SNE_OK;
+	return nic->fault.status;
+}
+
+static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
+{
+	uint8_t *at = slot(qp, qp->sq_pc);
+	struct sne_wr *wr = sne_wr_new(qp);
+	struct sne_tx_wqe wqe = { 0 };
+	uint8_t status = SNE_OK, fault;
+	bool partial;
+
+	if (!wr)
+		return;			/* an overrun, which has been told */
+	memcpy(&wqe, at, qp->wqe_size);
+	partial = poisoned(nic, at, qp->wqe_size);
+	sne_sq_poison(nic, at, qp->wqe_size);
+	wr->req_id = from_le16(wqe.meta.req_id);
+	for (int i = 0; i < 3; i++)
+		wr->req_id_ex[i] = from_le16(wqe.meta.req_id_ex[i]);
+	wr->op = wqe.meta.ctrl1 & SNE_C1_OP;
+	if (partial) {
+		sne_violate(nic, SNE_V_WQE_PARTIAL, "QP %u WQE %u", qp->qpn, qp->sq_pc);
+		status = SNE_QP_INTERNAL;
+	}
+	if (!check_req_id(nic, qp, wr))
+		status = SNE_QP_INTERNAL;
+	if (!status)
+		status = check_header(nic, qp, &wqe.meta);
+	fault = injected(nic);
+	if (!status)
+		status = sne_wqe_parse(nic, qp, &wqe, wr);
+	if (!status)
+		status = fault;
+	if (qp->now.state == SOFTNIC_EFA_ERR)
+		status = SNE_FLUSHED;
+	if (status)
+		sne_wr_end(nic, wr, status);
+	else
+		sne_wr_start(nic, wr);
+}
+
+static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, uint32_t n,
+			   bool by_poster)
+{
+	if (qp->now.state != SOFTNIC_EFA_RTS && qp->now.state != SOFTNIC_EFA_ERR) {
+		sne_violate(nic, SNE_V_SQ_STATE, "QP %u rung in state %u", qp->qpn, qp->now.state);
+		return false;
+	}
+	if (db > 0xffff || n > qp->attr.sq_depth) {
+		sne_violate(nic, SNE_V_SQ_DOORBELL, "QP %u: %#x after %#x, depth %u", qp->qpn, db,
+			    qp->sq_pc & 0xffff, qp->attr.sq_depth);
+		return false;
+	}
+	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
+		sne_violate(nic, SNE_V_SQ_OVERRUN, "QP %u: %u outstanding, depth %u", qp->qpn,
+			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
+	/* Doorbells that nobody announces can have come in any number since the last look. */
+	if (by_poster && n > qp->max_batch)
+		sne_violate(nic, SNE_V_SQ_BATCH, "QP %u: %u WQEs with one doorbell, not more than %u",
+			    qp->qpn, n, qp->max_batch);
+	return true;
+}
+
+static void look_behind(struct sne_nic *nic, struct sne_qp *qp)
+{
+	if (qp->sq_pc - qp->sq_done < qp->attr.sq_depth &&
+	    memcmp(slot(qp, qp->sq_pc), &nic->poison, sizeof(nic->poison)) != 0)
+		sne_violate(nic, SNE_V_SQ_BEHIND, "QP %u: WQE %u lies behind the doorbell", qp->qpn,
+			    qp->sq_pc);
+}
+
+bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster)
+{
+	uint32_t db = atomic_load_explicit(qp->sq_db, memory_order_acquire);
+	uint32_t n = (db - qp->sq_pc) & 0xffff;
+
+	if (db == (qp->sq_pc & 0xffff))
+		return false;
+	nic->ctr.doorbells++;
+	if (!check_doorbell(nic, qp, db, n, by_poster)) {
+		atomic_store(qp->sq_db, qp->sq_pc & 0xffff);
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		fetch_one(nic, qp);
+		qp->sq_pc++;
+		nic->ctr.wqes++;
+	}
+	if (by_poster)
+		look_behind(nic, qp);
+	return true;
+}

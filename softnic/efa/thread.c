@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The device's thread: asleep while somebody drives the device inline, at work when nobody does. It
+ * is what executes one-sided operations while the host computes or sleeps.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "softnic/efa/sne.h"
+
+enum {
+	ROUNDS = 256,			/* turns before others get the lock */
+	TICK_NS = 1000000,		/* how long after the last inline turn the thread takes over */
+	RETRY_NS = 1000000,		/* how often it looks whether something is to be repeated */
+	SPINS = 64, YIELDS = 64,
+	NAP_MIN_NS = 20000, NAP_MAX_NS = 1000000,
+	SHORT_NAPS = 64,
+};
+
+struct rest {
+	unsigned int idle, naps;
+	uint64_t nap_ns;
+};
+
+static bool must_repeat(const struct sne_nic *nic)
+{
+	return !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads);
+}
+
+/* Scanned doorbells tell nobody that they were written: look again soon, then less soon. */
+static uint64_t next_nap(struct rest *r)
+{
+	if (!r->nap_ns || r->naps < SHORT_NAPS)
+		r->nap_ns = NAP_MIN_NS;
+	else if (r->nap_ns < NAP_MAX_NS)
+		r->nap_ns *= 2;
+	r->naps++;
+	return r->nap_ns;
+}
+
+/* With the lock. How long it may sleep, in ns: 0 not at all, UINT64_MAX until it is woken. */
+static uint64_t take_over(struct sne_nic *nic, struct rest *r)
+{
+	unsigned int flags = nic->config.flags;
+	bool left = false, worked = false;
+
+	if (nic->armed && nic->fab)
+		sn_fab_awake(nic->fab);
+	nic->armed = false;
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		left = sne_doorbells(nic);
+		left |= sne_turn(nic);
+		worked |= left;
+		if (!left)
+			break;
+	}
+	if (worked)
+		*r = (struct rest){ 0 };
+	if (left)
+		return 0;
+	if (flags & SOFTNIC_EFA_THREAD_BACKOFF && r->idle < SPINS + YIELDS)
+		return 0;
+	if (nic->fab && !sn_fab_sleep(nic->fab))
+		return 0;
+	nic->armed = true;
+	if (flags & SOFTNIC_EFA_SCAN)
+		return next_nap(r);
+	return must_repeat(nic) ? RETRY_NS : UINT64_MAX;
+}
+
+static void sleep_until_woken(struct sne_nic *nic, uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	struct pollfd fds[2] = {
+		{ .fd = nic->event_fd, .events = POLLIN },
+		{ .fd = nic->fab ? sn_fab_fd(nic->fab) : -1, .events = POLLIN },
+	};
+	uint64_t n;
+
+	if (ppoll(fds, 2, ns == UINT64_MAX ? NULL : &ts, NULL) <= 0)
+		return;
+	if (fds[0].revents && read(nic->event_fd, &n, sizeof(n)) < 0)
+		return;
+	if (fds[1].revents) {
+		pthread_mutex_lock(&nic->lock);
+		sn_fab_service(nic->fab);
+		pthread_mutex_unlock(&nic->lock);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct sne_nic *nic = arg;
+	struct rest r = { 0 };
+	unsigned int seen = 0;
+
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	while (!atomic_load(&nic->stop)) {
+		uint64_t ns = TICK_NS;
+
+		pthread_mutex_lock(&nic->lock);
+		if (seen == nic->inline_turns || nic->config.flags & SOFTNIC_EFA_SCAN)
+			ns = take_over(nic, &r);
+		seen = nic->inline_turns;
+		nic->resting = ns != 0;
+		pthread_mutex_unlock(&nic->lock);
+		if (ns)
+			sleep_until_woken(nic, ns);
+		else if (r.idle++ > SPINS)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void wake(struct sne_nic *nic)
+{
+	uint64_t one = 1;
+
+	nic->resting = false;
+	if (write(nic->event_fd, &one, sizeof(one)) < 0)
+		return;			/* full: it is awake */
+}
+
+/*
+ * An inline turn: peers need not wake anybody for a while. The thread is woken once, to look again in
+ * a tick, and again at the end of each one as long as turns come.
+ */
+void sne_thread_inline(struct sne_nic *nic, bool left)
+{
+	if (!nic->threaded)
+		return;
+	nic->inline_turns++;
+	if (!nic->resting || (!left && !nic->armed))
+		return;
+	if (nic->armed && nic->fab)
+		sn_fab_awake(nic->fab);
+	nic->armed = false;
+	wake(nic);
+}
+
+int sne_thread_start(struct sne_nic *nic)
+{
+	sigset_t all, old;
+	int err;
+
+	nic->event_fd = -1;
+	if (nic->config.flags & SOFTNIC_EFA_NO_THREAD)
+		return 0;
+	nic->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (nic->event_fd < 0)
+		return -errno;
+	nic->threaded = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = -pthread_create(&nic->thread, NULL, run, nic);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return 0;
+	nic->threaded = false;
+	close(nic->event_fd);
+	return err;
+}
+
+/* A child has the descriptor and no thread. */
+void sne_thread_stop(struct sne_nic *nic)
+{
+	uint64_t one = 1;
+
+	if (!nic->threaded)
+		return;
+	if (nic->forks == sne_forks) {
+		atomic_store(&nic->stop, true);
+		if (write(nic->event_fd, &one, sizeof(one)) == sizeof(one) || errno == EAGAIN)
+			pthread_join(nic->thread, NULL);
+	}
+	close(nic->event_fd);
+	nic->threaded = false;
+}

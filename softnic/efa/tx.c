@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cuts work requests into packets, a random one of the first few at a time. */
+#include "softnic/efa/sne.h"
+
+enum { CHOICE = 8 };
+
+/* Gathers [off, off + len) of the message. False: a key is not good any more. */
+static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, uint32_t len,
+		   uint8_t *to)
+{
+	enum sne_mr_error why;
+
+	if (wr->is_inline) {
+		memcpy(to, wr->data + off, len);
+		return true;
+	}
+	for (unsigned int i = 0; i < wr->nsge && len; i++) {
+		const struct sne_sge *s = &wr->sge[i];
+		struct sne_sge part = { 0, s->lkey, s->addr + off };
+		const uint8_t *from;
+
+		if (off >= s->len) {
+			off -= s->len;
+			continue;
+		}
+		part.len = s->len - off < len ? s->len - off : len;
+		from = sne_mr_local(nic, wr->qp->attr.pd, &part, 0, &why);
+		if (!from)
+			return false;
+		memcpy(to, from, part.len);
+		to += part.len;
+		len -= part.len;
+		off = 0;
+	}
+	return !len;
+}
+
+static uint8_t kind_of(const struct sne_wr *wr)
+{
+	if (wr->qp->attr.flags & SOFTNIC_EFA_QP_UD)
+		return SNE_K_DATAGRAM;
+	return wr->op == SNE_SEND ? SNE_K_SEND : wr->op == SNE_WRITE ? SNE_K_WRITE : SNE_K_READ;
+}
+
+static void fill(const struct sne_wr *wr, struct sne_hdr *h, uint32_t off, uint32_t len)
+{
+	h->kind = kind_of(wr);
+	if (wr->has_imm)
+		h->flags |= SNE_F_IMM;
+	if (wr->qp->attr.flags & SOFTNIC_EFA_QP_UNSOLICITED)
+		h->flags |= SNE_F_UNSOLICITED;
+	h->src_qpn = wr->qp->qpn;
+	h->dst_qpn = wr->dest_qpn;
+	h->qkey = wr->qkey;
+	h->msg = wr->msg;
+	h->msg_len = wr->len;
+	h->off = off;
+	h->len = len;
+	h->imm = wr->imm;
+	h->rkey = wr->remote.rkey;
+	h->addr = wr->remote.addr;
+}
+
+static bool room(const struct sne_nic *nic, const struct sne_flow *flow)
+{
+	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
+
+	if (nic->nheld >= nic->window || flow->blocked)
+		return false;
+	return !oldest || (flow->flight < SNE_FLIGHT &&
+			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
+}
+
+bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len)
+{
+	uint32_t bytes = wr->op == SNE_READ ? 0 : len;
+	struct sne_pkt *pkt;
+
+	if (!room(nic, wr->flow))
+		return false;
+	pkt = sne_pkt_new(nic, bytes);
+	if (!pkt)
+		return false;
+	fill(wr, &pkt->hdr, off, bytes);
+	if (!gather(nic, wr, off, bytes, pkt->payload)) {
+		sne_pkt_free(nic, pkt);
+		wr->pieces++;
+		sne_wr_acked(nic, wr, &pkt->hdr, SNE_INVALID_LKEY);
+		return true;
+	}
+	pkt->flow = wr->flow;
+	pkt->qp = wr->qp;
+	pkt->wr = wr;
+	wr->pieces++;
+	if (pkt->hdr.kind != SNE_K_DATAGRAM)
+		sne_flow_number(wr->flow, pkt);
+	sne_hold(nic, pkt);
+	return true;
+}
+
+/* One piece of it. False: no room. */
+static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
+{
+	uint32_t left = wr->len - wr->next, len = left < SNE_MTU ? left : SNE_MTU;
+
+	if (wr->op == SNE_READ)
+		len = left;
+	if (!sne_cut_piece(nic, wr, wr->next, len))
+		return false;
+	wr->next += len;
+	if (wr->state == SNE_WR_CUTTING && wr->next == wr->len) {
+		TAILQ_REMOVE(&nic->cutting, wr, link);
+		wr->state = SNE_WR_WAITING;
+	}
+	return true;
+}
+
+static struct sne_wr *choose(struct sne_nic *nic)
+{
+	struct sne_wr *wr = TAILQ_FIRST(&nic->cutting), *next;
+	uint32_t skip = nic->window > 1 ? sne_below(nic, CHOICE) : 0;
+
+	while (skip-- && (next = TAILQ_NEXT(wr, link)))
+		wr = next;
+	return wr;
+}
+
+bool sne_cut(struct sne_nic *nic)
+{
+	bool did = false;
+	unsigned int refused = 0;
+
+	while (!TAILQ_EMPTY(&nic->cutting) && nic->nheld < nic->window && refused < CHOICE) {
+		if (cut_next(nic, choose(nic)))
+			did = true;
+		else
+			refused++;
+	}
+	return did;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Packets rest here before they go, and go in a random order. Acknowledgements rest too, which
+ * delays them; a device with a window of one is an orderly one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/efa/sne.h"
+
+enum { SMALL = 256, AT_ONCE = 4 };
+
+struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
+{
+	bool big = payload > SMALL;
+	struct sne_pkt *pkt = TAILQ_FIRST(&nic->spare[big]);
+
+	if (pkt)
+		TAILQ_REMOVE(&nic->spare[big], pkt, by_time);
+	else
+		pkt = malloc(sizeof(*pkt) + (big ? SNE_MTU : SMALL));
+	if (!pkt)
+		return NULL;
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->big = big;
+	pkt->born = nic->births++;
+	pkt->hdr.magic = SNE_MAGIC;
+	pkt->hdr.version = SNE_VERSION;
+	pkt->hdr.src_life = nic->life;
+	return pkt;
+}
+
+void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt)
+{
+	TAILQ_INSERT_HEAD(&nic->spare[pkt->big], pkt, by_time);
+}
+
+/* Out of the list, whose order is kept for the orderly device. */
+static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
+{
+	struct sne_pkt *pkt = nic->held[i];
+
+	nic->nheld--;
+	memmove(&nic->held[i], &nic->held[i + 1], (nic->nheld - i) * sizeof(nic->held[0]));
+	return pkt;
+}
+
+/* It has left the window for good, or waits for its acknowledgement. */
+static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
+{
+	struct sne_wr *wr = pkt->wr;
+
+	if (pkt->numbered) {
+		pkt->in_flight = true;
+		pkt->first = pkt->sent = nic->now;
+		TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
+		return;
+	}
+	sne_pkt_free(nic, pkt);
+	if (wr)
+		sne_wr_acked(nic, wr, &pkt->hdr, SNE_OK);	/* a datagram: nobody answers */
+}
+
+static bool let_go(struct sne_nic *nic, uint32_t i)
+{
+	struct sne_pkt *pkt = nic->held[i];
+
+	if (sne_transmit(nic, pkt) == -EAGAIN)
+		return false;
+	for (uint32_t j = 0; j < i; j++)
+		if (nic->held[j]->born < pkt->born) {
+			nic->ctr.reordered++;
+			break;
+		}
+	take(nic, i);
+	sent(nic, pkt);
+	return true;
+}
+
+void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
+{
+	/* Only acknowledgements come in any number; one that is lost is asked for again. */
+	if (nic->nheld == SNE_HELD_MAX) {
+		nic->ctr.drops++;
+		if (pkt->numbered)
+			sent(nic, pkt);
+		else
+			sne_pkt_free(nic, pkt);
+		return;
+	}
+	nic->held[nic->nheld++] = pkt;
+}
+
+/* A few of them, one at least; all where somebody else must not be kept waiting for a turn. */
+bool sne_release(struct sne_nic *nic)
+{
+	uint32_t n = nic->window == 1 || nic->threaded ? nic->nheld : 1 + sne_below(nic, AT_ONCE);
+	bool did = false;
+
+	while (n-- && nic->nheld) {
+		if (!let_go(nic, nic->window == 1 ? 0 : sne_below(nic, nic->nheld)))
+			break;
+		did = true;
+	}
+	return did;
+}
+
+/* What the QP had to say is not said any more. */
+void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp)
+{
+	struct sne_pkt *pkt, *next;
+
+	for (uint32_t i = 0; i < nic->nheld;) {
+		pkt = nic->held[i];
+		if (pkt->qp != qp) {
+			i++;
+			continue;
+		}
+		take(nic, i);
+		if (pkt->numbered)
+			sne_flow_drop(nic, pkt);
+		else
+			sne_pkt_free(nic, pkt);
+	}
+	for (pkt = TAILQ_FIRST(&nic->unacked); pkt; pkt = next) {
+		next = TAILQ_NEXT(pkt, by_time);
+		if (pkt->qp == qp)
+			sne_flow_drop(nic, pkt);
+	}
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Work requests: from the WQE to the completion. */
+#include "softnic/efa/sne.h"
+
+enum {
+	RNR_NS = 20000,				/* between two tries */
+	RNR_FOR_EVER = 7,
+	MSG_INDEX = 4096,			/* no SQ is deeper */
+};
+
+/* A read that was acknowledged and hears nothing more. */
+#define READ_NS(nic) ((nic)->virtual_time ? UINT64_C(40000000) : UINT64_C(10000000000))
+
+struct sne_wr *sne_wr_new(struct sne_qp *qp)
+{
+	struct sne_wr *wr = TAILQ_FIRST(&qp->free);
+	uint32_t index;
+
+	if (!wr)
+		return NULL;
+	TAILQ_REMOVE(&qp->free, wr, link);
+	index = (uint32_t)(wr - qp->wrs);
+	memset(wr, 0, sizeof(*wr));
+	wr->qp = qp;
+	wr->msg = qp->msgs++ * MSG_INDEX + index;
+	TAILQ_INSERT_TAIL(&qp->out, wr, by_qp);
+	return wr;
+}
+
+struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg)
+{
+	struct sne_wr *wr = &qp->wrs[msg % MSG_INDEX];
+
+	if (msg % MSG_INDEX >= qp->attr.sq_depth || wr->state == SNE_WR_FREE || wr->msg != msg)
+		return NULL;
+	return wr;
+}
+
+static struct sne_wrs *list_of(struct sne_nic *nic, const struct sne_wr *wr)
+{
+	switch (wr->state) {
+	case SNE_WR_CUTTING: return &nic->cutting;
+	case SNE_WR_RNR: return &nic->rnr;
+	case SNE_WR_DONE: return &nic->done;
+	case SNE_WR_FREE:
+	case SNE_WR_WAITING: break;
+	}
+	return NULL;
+}
+
+static void move(struct sne_nic *nic, struct sne_wr *wr, enum sne_wr_state state)
+{
+	struct sne_wrs *from = list_of(nic, wr), *to;
+
+	if (from)
+		TAILQ_REMOVE(from, wr, link);
+	wr->state = state;
+	to = list_of(nic, wr);
+	if (to)
+		TAILQ_INSERT_TAIL(to, wr, link);
+}
+
+static void stop_waiting(struct sne_nic *nic, struct sne_wr *wr)
+{
+	if (wr->waits_for_data)
+		TAILQ_REMOVE(&nic->reads, wr, by_progress);
+	wr->waits_for_data = false;
+}
+
+void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr)
+{
+	/* Without the retries that a state change gave it a QP tries once. */
+	wr->rnr_left = wr->qp->now.rnr_retry;
+	move(nic, wr, SNE_WR_CUTTING);
+}
+
+void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr)
+{
+	stop_waiting(nic, wr);
+	move(nic, wr, SNE_WR_WAITING);
+}
+
+void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status)
+{
+	stop_waiting(nic, wr);
+	wr->status = status;
+	move(nic, wr, SNE_WR_DONE);
+}
+
+void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr)
+{
+	struct sne_qp *qp = wr->qp;
+
+	sne_wr_detach(nic, wr);
+	TAILQ_REMOVE(&qp->out, wr, by_qp);
+	if (!(qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64))
+		sne_id_mark(qp->sq_ids, wr->req_id, false);
+	wr->state = SNE_WR_FREE;
+	/* The one freed last comes next: a stale message meets a new one, and must be told apart. */
+	TAILQ_INSERT_HEAD(&qp->free, wr, link);
+}
+
+/* Over when all is cut, all pieces have their verdict, and a read has its bytes. */
+static void maybe_end(struct sne_nic *nic, struct sne_wr *wr)
+{
+	if (wr->state != SNE_WR_WAITING || wr->pieces)
+		return;
+	if (wr->op == SNE_READ && !wr->status && wr->got < wr->len) {
+		if (!wr->waits_for_data) {
+			wr->waits_for_data = true;
+			wr->when = nic->now;
+			TAILQ_INSERT_TAIL(&nic->reads, wr, by_progress);
+		}
+		return;
+	}
+	sne_wr_end(nic, wr, wr->status);
+}
+
+static bool try_again(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece)
+{
+	nic->ctr.rnrs++;
+	if (!wr->rnr_left || wr->status)
+		return false;
+	if (wr->rnr_left != RNR_FOR_EVER)
+		wr->rnr_left--;
+	wr->redo_off = piece->off;
+	wr->redo_len = piece->len;
+	wr->when = nic->now + RNR_NS;
+	move(nic, wr, SNE_WR_RNR);
+	return true;
+}
+
+void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece, uint8_t status)
+{
+	wr->pieces--;
+	/* Of a write only the piece that ends it can meet no receive: all others have been cut. */
+	if (status == SNE_REMOTE_RNR && wr->state == SNE_WR_WAITING && try_again(nic, wr, piece))
+		return;
+	if (status && !wr->status)
+		wr->status = status;
+	if (status && wr->state == SNE_WR_CUTTING)
+		move(nic, wr, SNE_WR_WAITING);
+	maybe_end(nic, wr);
+}
+
+/* The memory may have been deregistered since the WQE was checked. */
+static bool place(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
+		  const uint8_t *payload)
+{
+	struct sne_sge sge = { h->len, wr->sge[0].lkey, wr->sge[0].addr + h->off };
+	enum sne_mr_error why;
+	uint8_t *to = sne_mr_local(nic, wr->qp->attr.pd, &sge, SOFTNIC_EFA_LOCAL_WRITE, &why);
+
+	if (!to)
+		return false;
+	memcpy(to, payload, h->len);
+	return true;
+}
+
+void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
+		 const uint8_t *payload)
+{
+	uint8_t status = h->status;
+
+	if (wr->op != SNE_READ || wr->state == SNE_WR_DONE)
+		return;
+	if (!status && (h->off > wr->len || h->len > wr->len - h->off))
+		status = SNE_REMOTE_BAD_STATUS;
+	if (!status && !place(nic, wr, h, payload))
+		status = SNE_INVALID_LKEY;
+	if (!status)
+		wr->got += h->len;
+	else if (!wr->status)
+		wr->status = status;
+	if (wr->waits_for_data) {
+		TAILQ_REMOVE(&nic->reads, wr, by_progress);
+		wr->when = nic->now;
+		TAILQ_INSERT_TAIL(&nic->reads, wr, by_progress);
+	}
+	maybe_end(nic, wr);
+}
+
+static bool retry_rnr(struct sne_nic *nic)
+{
+	struct sne_wr *wr;
+	bool did = false;
+
+	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
+		if (!sne_cut_piece(nic, wr, wr->redo_off, wr->redo_len))
+			break;
+		move(nic, wr, SNE_WR_WAITING);
+		did = true;
+	}
+	return did;
+}
+
+bool sne_wr_timers(struct sne_nic *nic)
+{
+	bool did = retry_rnr(nic);
+	struct sne_wr *wr;
+
+	while ((wr = TAILQ_FIRST(&nic->reads)) && nic->now - wr->when > READ_NS(nic)) {
+		sne_wr_end(nic, wr, SNE_UNRESPONSIVE);
+		did = true;
+	}
+	return did;
+}

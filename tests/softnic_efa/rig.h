@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A driver of the software EFA by hand: it writes bytes where the layout says, and knows nothing of
+ * hw_efa. One side is one device with a PD, a region, a CQ, a QP and an AH for its peer.
+ */
+#ifndef EFA_RIG_H
+#define EFA_RIG_H
+
+#include "softnic/softnic_efa.h"
+
+enum { OP_SEND = 0, OP_READ = 1, OP_WRITE = 2 };
+enum { IMM = 0x10, INLINE = 0x20 };
+enum { MEM = 1 << 20, QKEY = 0x11223344 };
+
+struct side {
+	struct softnic_efa *nic;
+	struct softnic_efa_caps caps;
+	uint16_t pd, ah;
+	struct softnic_efa_cq_attr cq_attr;
+	struct softnic_efa_cq cq;
+	uint32_t cc[2];			/* of each sub-CQ */
+	struct softnic_efa_qp qp;
+	unsigned int qp_flags;
+	uint32_t sq_pc, rq_pc;
+	uint8_t *mem;
+	uint32_t lkey, rkey;
+	uint16_t peer_qpn;
+	uint8_t *peer_mem;
+	uint32_t peer_rkey;
+	uint32_t events;
+};
+
+struct setup {
+	const char *profile;
+	unsigned int flags;		/* of the device */
+	unsigned int qp_flags, cq_flags;
+	uint64_t seed;			/* 0: 1 */
+	unsigned int window;
+	uint32_t sq, rq, cq;		/* depths; 0: 64, 64, 256 */
+	uint8_t rnr_retry;
+	uint16_t cqe_size;		/* 0: 32 */
+};
+
+void side_open(struct side *s, const struct setup *setup);
+void side_objects(struct side *s, const struct setup *setup);
+void side_close(struct side *s);		/* expects that every object could be destroyed */
+void side_free_objects(struct side *s);
+void side_modify(struct side *s, enum softnic_efa_qp_state to, uint8_t rnr_retry);
+void side_ready(struct side *s, uint8_t rnr_retry);	/* to RTS */
+void side_meet(struct side *a, struct side *b);	/* each has an AH of the other */
+void side_name(struct side *s, uint16_t qpn, void *mem, uint32_t rkey);
+
+/* Two QPs of two devices of this process without threads; the same device when loop. */
+void pair_open(struct side *a, struct side *b, const struct setup *setup);
+void pair_close(struct side *a, struct side *b);
+
+struct wqe {
+	uint8_t b[128];
+};
+void put16(uint8_t *p, uint16_t v);
+void put32(uint8_t *p, uint32_t v);
+void put64(uint8_t *p, uint64_t v);
+
+/* Bytes 0 to 31. length: how many buffers, or inline bytes. Phase is set when it is posted. */
+void w_head(const struct side *s, struct wqe *w, unsigned int op, unsigned int flags, uint16_t id,
+	    uint16_t length);
+void w_buf(struct wqe *w, unsigned int at, const void *addr, uint32_t len, uint32_t lkey);
+void w_remote(struct wqe *w, const void *addr, uint32_t len, uint32_t rkey);
+void w_send(const struct side *s, struct wqe *w, uint16_t id, uint32_t off, uint32_t len);
+void w_rdma(const struct side *s, struct wqe *w, unsigned int op, unsigned int flags, uint16_t id,
+	    uint32_t off, uint32_t roff, uint32_t len);
+void post_raw(struct side *s, const struct wqe *w);	/* as it is, no doorbell */
+void post_phase(struct side *s, struct wqe *w);		/* with its phase, no doorbell */
+void ring(struct side *s);				/* and kick */
+void post(struct side *s, struct wqe *w);		/* all three */
+void rx_desc(struct side *s, uint16_t id, const void *addr, uint16_t len, uint32_t lkey_ctrl);
+void rx_ring(struct side *s);
+void rx_post(struct side *s, uint16_t id, uint32_t off, uint16_t len);
+
+struct cqe {
+	uint16_t req_id, qpn, ah, src_qpn;
+	uint8_t status, flags, queue, op;
+	bool has_imm, unsolicited;
+	uint32_t length, imm;
+	uint64_t req_id_64;
+	uint8_t sgid[16];
+};
+bool cqe_poll(struct side *s, struct cqe *c);
+/* Turns of both devices until a has one; fails when none comes in any reasonable number. */
+struct cqe cqe_wait(struct side *a, struct side *b);
+/* Turns until neither has anything to do (of at most limit): false when they still had. */
+bool settle(struct side *a, struct side *b, unsigned int limit);
+
+/* The violations are exactly these, by name in the model's order, with a space between; cleared. */
+void expect_violations(struct side *s, const char *names);
+void fill(uint8_t *p, size_t n, uint32_t seed);
+
+#endif
