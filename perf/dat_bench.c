@@ -9,7 +9,8 @@
 
 #include "perf/dat_bench/bench.h"
 
-const char *argp_program_version = "dat_bench 0.1";
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dat_bench 0.1";
 
 static const char doc[] =
 	"Posts, binds and dequeues, one DAT call after another, between two endpoints of this "

@@ -13,7 +13,8 @@
 #include "perf/dat_conform/report.h"
 #include "tests/conformance/far.h"
 
-const char *argp_program_version = "dat_conform 0.1";
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dat_conform 0.1";
 
 static const char doc[] =
 	"Tries each statement of the uDAPL 1.2 manual pages on an Interface Adapter.\v"

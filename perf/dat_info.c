@@ -19,7 +19,8 @@
 
 #define MAX_IAS 64
 
-const char *argp_program_version = "dat_info 0.1";
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dat_info 0.1";
 
 static const char doc[] =
 	"Lists the Interface Adapters of dat.conf and whether they can be opened, then the adapters "

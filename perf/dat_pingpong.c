@@ -16,7 +16,8 @@
 
 #include "perf/dat_pingpong/pingpong.h"
 
-const char *argp_program_version = "dat_pingpong 0.1";
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dat_pingpong 0.1";
 
 static const char doc[] =
 	"Moves verified data between two processes: send/recv, RDMA write, RDMA read, bind, a "
