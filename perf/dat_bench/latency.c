@@ -12,40 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf/common/line.h"
 #include "perf/dat_bench/bench.h"
 
-enum { LINE_ROUNDS = 200000, RECVS = 8, SPINS_PER_YIELD = 100000 };
-
-struct shared {
-	_Alignas(64) _Atomic uint64_t line;
-};
+enum { RECVS = 8 };
 
 struct side {
 	struct consumer c;
 	struct region send, recv;
 };
-
-static void line_side(struct shared *s, uint64_t me)
-{
-	uint64_t i, spins = 0;
-
-	for (i = 0; i < LINE_ROUNDS; i++) {
-		while (atomic_load_explicit(&s->line, memory_order_acquire) != 2 * i + me)
-			if (++spins % SPINS_PER_YIELD == 0)
-				sched_yield();
-		atomic_store_explicit(&s->line, 2 * i + me + 1, memory_order_release);
-	}
-}
-
-static double line_rounds(struct shared *s)
-{
-	uint64_t t = now_ns();
-
-	line_side(s, 0);
-	while (atomic_load_explicit(&s->line, memory_order_acquire) != 2ull * LINE_ROUNDS)
-		;
-	return (double)(now_ns() - t) / LINE_ROUNDS / 2;
-}
 
 static int post_recv(struct side *s)
 {
@@ -99,14 +74,14 @@ static int receive8(struct side *s)
 	return post_recv(s);
 }
 
-static int child(const char *ia, uint64_t qual, unsigned int rounds, struct shared *s)
+static int child(const char *ia, uint64_t qual, unsigned int rounds, struct line *s)
 {
 	struct side b = { .send.buf = NULL };
 	DAT_CR_HANDLE cr;
 	unsigned int i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	line_side(s, 1);
+	line_follow(s, LINE_ROUNDS);
 	if (side_open(&b, ia) || consumer_listen(&b.c, qual) ||
 	    consumer_wait_request(&b.c, &cr, 10000000000u) ||
 	    !dat_ok(dat_cr_accept(cr, b.c.ep, 0, NULL), "dat_cr_accept") ||
@@ -117,8 +92,8 @@ static int child(const char *ia, uint64_t qual, unsigned int rounds, struct shar
 			return 1;
 	consumer_wait_end(&b.c, 5000000000u);
 	consumer_close(&b.c);
-	atomic_store(&s->line, 0);
-	line_side(s, 1);
+	atomic_store(&s->turn, 0);
+	line_follow(s, LINE_ROUNDS);
 	return 0;
 }
 
@@ -145,7 +120,7 @@ static int parent(const char *ia, uint64_t qual, unsigned int rounds, double *ns
 int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns)
 {
 	uint64_t qual = 46290 + (uint64_t)getpid() % 1000;
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+	struct line *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status, rc;
 	pid_t pid;
@@ -158,12 +133,12 @@ int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *
 		return -1;
 	if (pid == 0)
 		_exit(child(ia, qual, rounds, s));
-	*line_ns = line_rounds(s);
+	*line_ns = line_lead(s, LINE_ROUNDS);
 	rc = parent(ia, qual, rounds, send_ns);
 	if (rc == 0) {
-		while (atomic_load(&s->line) != 0)
+		while (atomic_load(&s->turn) != 0)
 			sched_yield();
-		*line_ns = (*line_ns + line_rounds(s)) / 2;
+		*line_ns = (*line_ns + line_lead(s, LINE_ROUNDS)) / 2;
 	} else {
 		kill(pid, SIGKILL);
 	}
