@@ -69,6 +69,9 @@ VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c sof
 RUN_SRC := $(call with_verbs,$(call src,softnic/run))
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
+# Those with perftest's habits have a frame of their own.
+PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
+PERF_TOOL_SRC := $(call src,perf/tool)
 PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
 NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs) \
 	$(if $(filter yes,$(HAVE_DAT2)),,dat2)
@@ -236,11 +239,13 @@ $(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
 
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
 		$$(call objs,$$(call src,perf/$$*)) \
+		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs,$(PERF_TOOL_SRC))) \
 		$$(if $$(filter $$*,$(PERF_INTERNAL)),$(ARCHIVES))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(if $(filter $*,$(PERF_INTERNAL)),$(group)) \
-		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) -lm
+		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) \
+		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) -lm
 
 # The same program of uDAPL 2.0, for `make bench` alone.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)

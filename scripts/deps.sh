@@ -4,6 +4,7 @@
 # deps.sh          install the Debian packages that are missing, naming them first
 # deps.sh --check  only name them: status 1 when one is missing
 # deps.sh --stock  also the programs of `make check-stock`
+# deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
 # deps.sh --all    also what `make check-all` needs, those among it
 set -eu
 
@@ -11,14 +12,16 @@ packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
 	libcriterion-dev libjansson-dev valgrind mandoc
 	libdapl-dev dapl2-utils"
+bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
 mode=install
 for arg; do
 	case $arg in
 	--check) mode=check ;;
 	--stock) packages="$packages $stock" ;;
-	--all) packages="$packages $stock clang" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--stock] [--all]" >&2; exit 2 ;;
+	--bench) packages="$packages $bench" ;;
+	--all) packages="$packages $stock $bench clang" ;;
+	*) echo "usage: scripts/deps.sh [--check] [--stock] [--bench] [--all]" >&2; exit 2 ;;
 	esac
 done
 

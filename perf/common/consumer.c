@@ -162,7 +162,7 @@ int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeou
 	return 0;
 }
 
-static int resolve(const char *host, struct sockaddr_in *to)
+int consumer_resolve(const char *host, struct sockaddr_in *to)
 {
 	struct addrinfo hint = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *list;
 	int err = getaddrinfo(host, NULL, &hint, &list);
@@ -182,7 +182,7 @@ int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 	struct sockaddr_in to;
 	DAT_RETURN ret;
 
-	if (resolve(host, &to))
+	if (consumer_resolve(host, &to))
 		return -1;
 	ret = dat_ep_connect(c->ep, (DAT_IA_ADDRESS_PTR)&to, conn_qual, timeout_us, my_len,
 			     (DAT_PVOID)(uintptr_t)my_pd, DAT_QOS_BEST_EFFORT,
@@ -214,8 +214,7 @@ int consumer_wait_established(struct consumer *c, void *pd, int *pd_len)
 	return 0;
 }
 
-/* True when the connect EVD holds the end of the connection. */
-static bool ended(struct consumer *c)
+bool consumer_ended(struct consumer *c)
 {
 	DAT_EVENT ev;
 
@@ -249,7 +248,7 @@ static int next_event(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev, uin
 		}
 		if (!c->blocking && ++spins % SPINS_PER_YIELD)
 			continue;
-		if (ended(c) || now_ns() > until)
+		if (consumer_ended(c) || now_ns() > until)
 			return -1;
 		sched_yield();
 	}
@@ -274,7 +273,7 @@ int consumer_wait_end(struct consumer *c, uint64_t timeout_ns)
 {
 	uint64_t until = now_ns() + timeout_ns;
 
-	while (!ended(c)) {
+	while (!consumer_ended(c)) {
 		if (now_ns() > until)
 			return -1;
 		sched_yield();

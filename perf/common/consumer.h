@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one
- * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h> only, or that of 2.0.
+ * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h>
+ * alone, or that of 2.0.
  * Functions return 0 or -1 after one line on stderr that names the call and its return code.
  */
 #ifndef PERF_CONSUMER_H
@@ -14,6 +15,7 @@
 #include <dat/udat.h>
 #define VA_TYPE
 #endif
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +59,7 @@ void region_free(struct region *r);
 /* Serves conn_qual; returns with one connection request taken. */
 int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
+int consumer_resolve(const char *host, struct sockaddr_in *to);
 /* Connects to a host name or address; private data of the peer is copied to pd (*pd_len bytes). */
 int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len);
@@ -64,6 +67,8 @@ int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
 /* The next completion of the EVD. -1: the connection ended (c->broken) or silence. */
 int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
+/* True once the connect EVD has told of an end: c->end. Does not wait. */
+bool consumer_ended(struct consumer *c);
 /* The end of the connection, within timeout: 0 and c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the machine gives at the moment: the time a cache line takes from one core to another and back. */
+/* What the machine gives at the moment: how long a cache line takes from one core to another. */
 #ifndef PERF_LINE_H
 #define PERF_LINE_H
 

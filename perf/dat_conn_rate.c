@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Connections made and ended again by client processes, each with an adapter of its own. The client
+ * that has been started only looks after them, and puts their samples together.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf/tool/crowd.h"
+#include "perf/tool/lat.h"
+
+/* What the processes share. */
+struct shared {
+	_Atomic uint32_t ready, go;
+	struct {
+		_Atomic uint64_t n, first, last;
+	} worker[OPTION_MAX_PROCESSES];
+	struct crowd_sample samples[];	/* room for each process */
+};
+
+static uint64_t room_of(const struct tool *t)
+{
+	/* With -D more than can be made; pages that nobody touches are none. */
+	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
+}
+
+static int worker(struct tool *t, struct shared *s, unsigned int which)
+{
+	struct crowd c = { .t = t, .limit = t->o.warm_up, .room = t->o.warm_up };
+	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	c.samples = warm;
+	if (!warm || crowd_open(&c) || crowd_run(&c))
+		return 1;
+	c.n = 0;
+	c.samples = s->samples + which * room_of(t);
+	c.room = room_of(t);
+	c.limit = t->o.duration_s ? c.room : t->iters;
+	atomic_fetch_add(&s->ready, 1);
+	while (!atomic_load(&s->go))
+		usleep(100);
+	c.until = t->o.duration_s ? ticks() + ticks_from_ns((double)t->o.duration_s * 1e9) : 0;
+	atomic_store(&s->worker[which].first, ticks());
+	if (crowd_run(&c))
+		return 1;
+	atomic_store(&s->worker[which].last, ticks());
+	atomic_store(&s->worker[which].n, c.n);
+	free(warm);
+	crowd_close(&c);
+	return 0;
+}
+
+static int start(struct tool *t, struct shared *s, pid_t *pids)
+{
+	unsigned int i;
+
+	fflush(NULL);
+	for (i = 0; i < t->o.processes; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			_exit(worker(t, s, i));
+		if (pids[i] < 0) {
+			perror("fork");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* -1 when one of them failed; none is left over. */
+static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
+{
+	unsigned int left = t->o.processes, i;
+	int status, bad = 0;
+
+	while (left) {
+		if (!bad && atomic_load(&s->ready) == t->o.processes)
+			atomic_store(&s->go, 1);
+		for (i = 0; i < t->o.processes; i++) {
+			if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
+				continue;
+			pids[i] = 0;
+			left--;
+			bad |= !WIFEXITED(status) || WEXITSTATUS(status);
+		}
+		bad |= consumer_ended(&t->c);
+		for (i = 0; bad && i < t->o.processes; i++)
+			if (pids[i] > 0)
+				kill(pids[i], SIGKILL);
+		usleep(1000);
+	}
+	if (t->c.broken)
+		fprintf(stderr, "connection ended: %s\n", dat_event_name(t->c.end));
+	return bad ? -1 : 0;
+}
+
+static int put_together(struct tool *t, struct shared *s, struct tool_result *r)
+{
+	uint64_t first = UINT64_MAX, last = 0, n = 0, i, j;
+	const struct crowd_sample *of;
+
+	for (i = 0; i < t->o.processes; i++) {
+		first = s->worker[i].first < first ? s->worker[i].first : first;
+		last = s->worker[i].last > last ? s->worker[i].last : last;
+		n += s->worker[i].n;
+	}
+	record_free(&t->rec);
+	if (record_init(&t->rec, n, 1))
+		return -1;
+	record_start(&t->rec, first);
+	for (i = 0; i < t->o.processes; i++) {
+		of = s->samples + i * room_of(t);
+		for (j = 0; j < s->worker[i].n; j++)
+			record_add(&t->rec, of[j].from, of[j].to);
+	}
+	if (lat_finish(t, r))
+		return -1;
+	r->size = (uint64_t)t->o.processes * t->o.eps;
+	r->rate = last > first ? (double)n / (ticks_to_ns(last - first) / 1e9) : 0;
+	return 0;
+}
+
+static int lead(struct tool *t, struct tool_result *r)
+{
+	size_t len = sizeof(struct shared) +
+		     t->o.processes * room_of(t) * sizeof(struct crowd_sample);
+	struct shared *s = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pid_t pids[OPTION_MAX_PROCESSES] = { 0 };
+	int rc;
+
+	if (s == MAP_FAILED) {
+		fprintf(stderr, "no memory for the samples\n");
+		return -1;
+	}
+	t->started_ns = tool_wall_ns();
+	rc = start(t, s, pids);
+	if (rc == 0)
+		rc = wait_for(t, s, pids);
+	if (rc == 0)
+		rc = put_together(t, s, r);
+	munmap(s, len);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tool_test test = {
+		.name = "dat_conn_rate", .title = "Connection Rate Test", .metric = TOOL_CONNECTIONS,
+		.doc = "Connections per second, and what one takes from dat_ep_connect to ESTABLISHED.\v"
+		       "Without HOST it is the server. dat_perf(7) tells of all options.",
+		.takes = TAKES_EPS | TAKES_PROCESSES | TAKES_SAMPLES,
+		.size = 1, .iters = 1000, .depth = 1, .part = 1,
+		.open = crowd_listen, .lead = lead, .serve = crowd_serve,
+	};
+
+	return tool_main(&test, argc, argv);
+}

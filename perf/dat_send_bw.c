@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages, as many under way as the endpoints take; the receiver posts each receive again. */
+#include <stdio.h>
+
+#include "perf/tool/bw.h"
+#include "perf/tool/check.h"
+
+static uint64_t received, sent;		/* of this size, warm-up included */
+
+static DAT_RETURN post(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
+		       DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, t->size);
+
+	sent++;
+	return dat_ep_post_send(t->eps[ep].ep, 1, &l, cookie, flags);
+}
+
+static int take(struct tool *t, const DAT_EVENT *ev)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *d = &ev->event_data.dto_completion_event_data;
+	uint32_t ep = (uint32_t)d->user_cookie.as_64;
+
+	if (!tool_good(ev))
+		return tool_bad(t, ev);
+	if (t->o.verify && (d->transfered_length != t->size || check_slice(t, &t->mine, ep)))
+		return -1;
+	received++;
+	t->progress = received;
+	return tool_post_recv(t, ep);
+}
+
+/* Whatever has come: of its own work nobody waits here. */
+static int receive_all(struct tool *t)
+{
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(t->data.recv_evd, &ev) == DAT_SUCCESS)
+		if (take(t, &ev))
+			return -1;
+	return 0;
+}
+
+static int lead(struct tool *t, struct tool_result *r)
+{
+	int rc = t->o.both_ways ? bw_measure(t, r, post, receive_all) : bw_measure(t, r, post, NULL);
+
+	t->sent = sent;
+	return rc;
+}
+
+/* Until the peer has said how many there are, and all of them are here. */
+static int receive_until_told(struct tool *t)
+{
+	DAT_EVENT ev;
+	int rc;
+
+	while (!t->stop || received < t->msg.sent) {
+		rc = tool_wait(t, t->data.recv_evd, &ev);
+		if (rc < 0 || (rc == 0 && take(t, &ev)))
+			return -1;
+	}
+	return 0;
+}
+
+static int serve(struct tool *t)
+{
+	struct tool_result mine;
+
+	if (t->o.both_ways && lead(t, &mine))
+		return -1;
+	return receive_until_told(t);
+}
+
+static int prepare(struct tool *t)
+{
+	received = sent = 0;
+	return check_prepare(t);
+}
+
+static int finish(struct tool *t)
+{
+	if (received == t->msg.sent || (t->client && !t->o.both_ways))
+		return 0;
+	fprintf(stderr, "%llu messages have come of %llu\n", (unsigned long long)received,
+		(unsigned long long)t->msg.sent);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tool_test test = {
+		.name = "dat_send_bw", .title = "Send BW Test", .metric = TOOL_BANDWIDTH,
+		.doc = "Bandwidth and rate of messages.\vWithout HOST it is the server. "
+		       "dat_perf(7) tells of all options.",
+		.takes = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY | TAKES_EVENTS |
+			 TAKES_INLINE | TAKES_RX,
+		.size = 65536, .iters = 1000, .depth = 128,
+		.open = tool_post_recvs, .prepare = prepare, .lead = lead, .serve = serve,
+		.drain = receive_until_told, .finish = finish,
+	};
+
+	return tool_main(&test, argc, argv);
+}

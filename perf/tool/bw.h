@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Keeps as many operations under way as the endpoints take, and asks for a completion now and then.
+ * Inlined into each program with its own post, so that nothing is called through a pointer.
+ */
+#ifndef PERF_BW_H
+#define PERF_BW_H
+
+#include <stdio.h>
+
+#include "perf/tool/tool.h"
+
+enum { BW_PEAK_MAX = 20000, BW_BURST = 16 };
+
+typedef DAT_RETURN bw_post_fn(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
+			      DAT_COMPLETION_FLAGS flags);
+typedef int bw_also_fn(struct tool *t);		/* receives, where the peer sends too */
+
+struct bw {
+	uint64_t *posted_at, *done_at;	/* for the peak; NULL: none is looked for */
+	uint64_t posted, done;		/* of all endpoints */
+	uint64_t start, end;		/* what counts: ticks, and operations done by then */
+	uint64_t done_at_start, done_at_end;
+	uint64_t n;			/* per endpoint; 0: until deadline */
+	uint64_t from, to;		/* with -D: between the margins */
+	uint32_t mod;
+};
+
+/* bw.c */
+int bw_begin(struct tool *t, struct bw *b, bool warm_up);
+void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
+uint32_t bw_moderation(const struct tool *t);
+
+static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
+			   bool over)
+{
+	if (e->posted - e->completed >= t->o.depth)
+		return false;
+	/* The last one of all is signalled, or what is before it would never be seen to be done. */
+	return over ? e->signalled != e->posted : !b->n || e->posted < b->n;
+}
+
+static inline __attribute__((always_inline)) int bw_post(struct tool *t, struct bw *b,
+							 unsigned int ep, bool over, bw_post_fn *post)
+{
+	struct tool_ep *e = &t->eps[ep];
+	uint64_t next = e->posted + 1;
+	bool signal = over || next % b->mod == 0 || next == b->n ||
+		      next - e->completed == t->o.depth;
+	DAT_DTO_COOKIE cookie = { .as_64 = next << 16 | ep };
+	DAT_RETURN ret;
+
+	if (b->posted_at)
+		b->posted_at[b->posted] = ticks();
+	ret = post(t, ep, cookie, signal ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG);
+	if (ret != DAT_SUCCESS)
+		return tool_refused(t, ret);
+	b->posted++;
+	e->posted = next;
+	e->signalled = signal ? next : e->signalled;
+	return 0;
+}
+
+static inline void bw_complete(struct tool *t, struct bw *b, const DAT_EVENT *ev)
+{
+	uint64_t cookie = ev->event_number == DAT_RMR_BIND_COMPLETION_EVENT ?
+		ev->event_data.rmr_completion_event_data.user_cookie.as_64 :
+		ev->event_data.dto_completion_event_data.user_cookie.as_64;
+	struct tool_ep *e = &t->eps[cookie & 0xffff];
+	uint64_t made = (cookie >> 16) - e->completed;
+
+	e->completed += made;
+	b->done += made;
+	if (b->done_at)
+		b->done_at[b->done - 1] = ticks();
+	t->progress = b->done;
+}
+
+static inline int bw_reap(struct tool *t, struct bw *b)
+{
+	DAT_EVENT ev;
+	int i;
+
+	for (i = 0; i < BW_BURST && dat_evd_dequeue(t->data.req_evd, &ev) == DAT_SUCCESS; i++) {
+		if (!tool_good(&ev))
+			return tool_bad(t, &ev);
+		bw_complete(t, b, &ev);
+	}
+	return 0;
+}
+
+/* With -e, where nothing can be posted. */
+static inline int bw_sleep(struct tool *t, struct bw *b)
+{
+	DAT_EVENT ev;
+	int rc = tool_wait(t, t->data.req_evd, &ev);
+
+	if (rc == 0)
+		bw_complete(t, b, &ev);
+	return rc;
+}
+
+/* Marks what counts between the margins of -D. True: nothing more is to be posted. */
+static inline bool bw_over(const struct tool *t, struct bw *b)
+{
+	uint64_t now;
+
+	if (b->n)
+		return false;
+	now = ticks();
+	if (now <= b->from) {
+		b->start = now;
+		b->done_at_start = b->done;
+	}
+	if (now <= b->to) {
+		b->end = now;
+		b->done_at_end = b->done;
+	}
+	return now >= t->deadline;
+}
+
+static inline __attribute__((always_inline)) int bw_fill(struct tool *t, struct bw *b,
+							 bw_post_fn *post)
+{
+	bool over = bw_over(t, b);
+	unsigned int i;
+
+	for (i = 0; i < t->o.eps; i++)
+		while (bw_room(t, b, &t->eps[i], over))
+			if (bw_post(t, b, i, over, post))
+				return -1;
+	return 0;
+}
+
+static inline __attribute__((always_inline)) int bw_run(struct tool *t, struct bw *b,
+							bw_post_fn *post, bw_also_fn *also)
+{
+	unsigned int idle = 0;
+	uint64_t before;
+	int rc = 0;
+
+	b->start = ticks();
+	do {
+		before = b->done;
+		if (bw_fill(t, b, post) || (also && also(t)))
+			return -1;
+		rc = t->o.events ? bw_sleep(t, b) : bw_reap(t, b);
+		if (rc == 0 && b->done == before && ++idle % TOOL_SPINS == 0)
+			rc = tool_idle(t, DAT_SUCCESS);
+		if (rc < 0)
+			return -1;
+	} while (b->posted != b->done || (b->n ? b->done < b->n * t->o.eps : ticks() < t->deadline));
+	if (b->n) {
+		b->end = ticks();
+		b->done_at_end = b->done;
+	}
+	return 0;
+}
+
+static inline __attribute__((always_inline)) int bw_measure(struct tool *t, struct tool_result *r,
+							    bw_post_fn *post, bw_also_fn *also)
+{
+	struct bw b;
+	int rc;
+
+	if (bw_begin(t, &b, true) || bw_run(t, &b, post, also) || bw_begin(t, &b, false))
+		return -1;
+	rc = bw_run(t, &b, post, also);
+	bw_finish(t, &b, r);
+	return rc;
+}
+
+#endif

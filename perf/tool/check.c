@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/tool/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "perf/common/verify.h"
+
+/* The two sides give different data: what a side finds of its own was never moved. */
+static uint64_t seed_of(const struct tool *t, bool client)
+{
+	return client ? t->seed : ~t->seed;
+}
+
+int check_prepare(struct tool *t)
+{
+	bool reads = t->test->takes & TAKES_READS;
+	struct region *give = reads ? &t->mine : &t->local, *get = reads ? &t->local : &t->mine;
+	uint32_t i;
+
+	for (i = 0; t->o.verify && i < t->o.eps; i++) {
+		pattern_fill((char *)give->buf + i * t->slice, t->size, seed_of(t, t->client), i);
+		memset((char *)get->buf + i * t->slice, 0, t->size);
+	}
+	return 0;
+}
+
+int check_slice(const struct tool *t, const struct region *r, uint32_t ep)
+{
+	const char *at = (const char *)r->buf + ep * t->slice;
+	size_t bad = pattern_check(at, t->size, seed_of(t, !t->client), ep);
+
+	if (bad == t->size)
+		return 0;
+	fprintf(stderr, "endpoint %u: byte %zu of %" PRIu64 " is wrong\n", ep, bad, t->size);
+	return -1;
+}
+
+int check_arrived(const struct tool *t, const struct region *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->o.eps; i++)
+		if (check_slice(t, r, i))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/tool/crowd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_US = 10000000, WAIT_US = 100000, SILENCE = 300, NAP_US = 10000, POOL = 4096 };
+
+static struct crowd_slot *slot_of(struct crowd *c, DAT_EP_HANDLE ep)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->t->o.eps; i++)
+		if (c->slots[i].ep == ep)
+			return &c->slots[i];
+	return NULL;
+}
+
+int crowd_open(struct crowd *c)
+{
+	DAT_EP_ATTR attr = tool_ep_attr(c->t);
+	uint32_t i;
+
+	memset(&c->c, 0, sizeof(c->c));
+	c->slots = calloc(c->t->o.eps, sizeof(*c->slots));
+	if (!c->slots || consumer_resolve(c->t->o.host, &c->to) || consumer_open(&c->c, c->t->o.ia))
+		return -1;
+	for (i = 0; i < c->t->o.eps; i++) {
+		if (consumer_make_ep(&c->c, &attr))
+			return -1;
+		c->slots[i].ep = c->c.ep;
+	}
+	return 0;
+}
+
+void crowd_close(struct crowd *c)
+{
+	consumer_close(&c->c);
+	free(c->slots);
+}
+
+static bool more(const struct crowd *c)
+{
+	return c->begun < c->limit && (!c->until || ticks() < c->until);
+}
+
+static int begin(struct crowd *c, struct crowd_slot *s)
+{
+	struct tool_hello h = tool_hello(c->t, 1);
+
+	s->from = ticks();
+	c->begun++;
+	return dat_ok(dat_ep_connect(s->ep, (DAT_IA_ADDRESS_PTR)&c->to, c->t->o.port, CONNECT_US,
+				     sizeof(h), &h, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		      "dat_ep_connect") ? 0 : -1;
+}
+
+static int established(struct crowd *c, struct crowd_slot *s)
+{
+	uint64_t now = ticks();
+
+	if (c->n < c->room)
+		c->samples[c->n++] = (struct crowd_sample){ .from = s->from, .to = now };
+	return dat_ok(dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect") ? 0 : -1;
+}
+
+static int disconnected(struct crowd *c, struct crowd_slot *s)
+{
+	c->ended++;
+	if (!dat_ok(dat_ep_reset(s->ep), "dat_ep_reset"))
+		return -1;
+	return more(c) ? begin(c, s) : 0;
+}
+
+static int event(struct crowd *c, const DAT_EVENT *ev)
+{
+	struct crowd_slot *s = slot_of(c, ev->event_data.connect_event_data.ep_handle);
+
+	if (s && ev->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return established(c, s);
+	if (s && ev->event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+		return disconnected(c, s);
+	fprintf(stderr, "connection %" PRIu64 ": %s\n", c->begun, dat_event_name(ev->event_number));
+	return -1;
+}
+
+int crowd_run(struct crowd *c)
+{
+	unsigned int i, silent = 0;
+	DAT_COUNT count;
+	DAT_EVENT ev;
+
+	c->begun = c->ended = 0;
+	for (i = 0; i < c->t->o.eps && more(c); i++)
+		if (begin(c, &c->slots[i]))
+			return -1;
+	while (c->ended < c->begun) {
+		if (dat_evd_wait(c->c.conn_evd, WAIT_US, 1, &ev, &count) == DAT_SUCCESS) {
+			silent = 0;
+			if (event(c, &ev))
+				return -1;
+		} else if (++silent > SILENCE) {
+			fprintf(stderr, "no connection event for 30 s\n");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The server */
+
+static DAT_EVD_HANDLE ends;		/* connection events of what is not the control */
+static DAT_EP_HANDLE spare[POOL];
+static unsigned int spares;
+
+int crowd_listen(struct tool *t)
+{
+	if (t->client)
+		return 0;
+	return dat_ok(dat_evd_create(t->c.ia, POOL, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &ends),
+		      "dat_evd_create") ? 0 : -1;
+}
+
+static int an_endpoint(struct tool *t, DAT_EP_HANDLE *ep)
+{
+	struct consumer c = t->data;
+	DAT_EP_ATTR attr = tool_ep_attr(t);
+
+	if (spares) {
+		*ep = spare[--spares];
+		return 0;
+	}
+	c.conn_evd = ends;
+	if (consumer_make_ep(&c, &attr))
+		return -1;
+	*ep = c.ep;
+	return 0;
+}
+
+/* An endpoint whose connection has ended can be taken again. */
+static int take_ends(void)
+{
+	DAT_EP_HANDLE ep;
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(ends, &ev) == DAT_SUCCESS) {
+		if (ev.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			continue;
+		ep = ev.event_data.connect_event_data.ep_handle;
+		if (!dat_ok(dat_ep_reset(ep), "dat_ep_reset"))
+			return -1;
+		if (spares < POOL)
+			spare[spares++] = ep;
+		else if (!dat_ok(dat_ep_free(ep), "dat_ep_free"))
+			return -1;
+	}
+	return 0;
+}
+
+int crowd_serve(struct tool *t)
+{
+	DAT_EP_HANDLE ep;
+	DAT_COUNT count;
+	DAT_EVENT ev;
+	int rc;
+
+	for (;;) {
+		if (take_ends())
+			return -1;
+		if (dat_evd_wait(t->c.cr_evd, NAP_US, 1, &ev, &count) != DAT_SUCCESS) {
+			rc = tool_idle(t, DAT_SUCCESS);
+			if (rc)
+				return rc < 0 ? -1 : 0;
+			continue;
+		}
+		if (an_endpoint(t, &ep) ||
+		    !dat_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
+			    "dat_cr_accept"))
+			return -1;
+	}
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One endpoint for control messages, and those that are measured, a slice of memory for each. */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/tool/tool.h"
+
+enum {
+	MAGIC = 0x64617470, VERSION = 1, CTL_RECVS = 4, PAGE = 4096, DEFAULT_READS = 4,
+	CONNECT_US = 3000000, MEMORY_MAX = 1 << 30,
+};
+static const uint64_t silence_ns = 60000000000u;	/* of a peer that lives and says nothing */
+
+DAT_EP_ATTR tool_ep_attr(const struct tool *t)
+{
+	uint32_t reads = t->o.reads ? t->o.reads : DEFAULT_READS;
+
+	return (DAT_EP_ATTR){
+		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = t->max_size,
+		.max_rdma_size = t->max_size, .qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1,
+		.max_request_dtos = (DAT_COUNT)t->o.depth + 1, .max_recv_iov = 1,
+		.max_request_iov = 1, .max_rdma_read_in = (DAT_COUNT)reads,
+		.max_rdma_read_out = (DAT_COUNT)reads, .max_rdma_read_iov = 1,
+		.max_rdma_write_iov = 1,
+	};
+}
+
+/* Control messages */
+
+static int ctl_post(struct tool *t, uint64_t slot)
+{
+	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_recv, slot * sizeof(struct tool_msg),
+					 sizeof(struct tool_msg));
+	DAT_DTO_COOKIE cookie = { .as_64 = slot };
+
+	return dat_ok(dat_ep_post_recv(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		      "dat_ep_post_recv") ? 0 : -1;
+}
+
+static int ctl_take(struct tool *t, const DAT_EVENT *ev)
+{
+	uint64_t slot = ev->event_data.dto_completion_event_data.user_cookie.as_64;
+
+	if (!tool_good(ev))
+		return -1;
+	memcpy(&t->msg, (char *)t->ctl_recv.buf + slot * sizeof(t->msg), sizeof(t->msg));
+	t->msg.text[sizeof(t->msg.text) - 1] = 0;
+	return ctl_post(t, slot);
+}
+
+bool ctl_poll(struct tool *t)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS && ctl_take(t, &ev) == 0;
+}
+
+int ctl_wait(struct tool *t, enum tool_op op)
+{
+	if (ctl_wait_any(t))
+		return -1;
+	if (t->msg.op == (uint32_t)op)
+		return 0;
+	fprintf(stderr, "message %u of the peer where %d belongs\n", t->msg.op, (int)op);
+	return -1;
+}
+
+int ctl_wait_any(struct tool *t)
+{
+	uint64_t until = now_ns() + silence_ns;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (;;) {
+		if (dat_evd_wait(t->c.recv_evd, 100000, 1, &ev, &more) == DAT_SUCCESS) {
+			if (ctl_take(t, &ev))
+				break;
+			return 0;
+		}
+		if (consumer_ended(&t->c))
+			break;
+		/* A server waits as long as its client measures. */
+		if (t->client && now_ns() > until) {
+			fprintf(stderr, "the peer has not answered for %" PRIu64 " s\n",
+				silence_ns / 1000000000u);
+			return -1;
+		}
+	}
+	if (consumer_wait_end(&t->c, 1000000000u) == 0)
+		fprintf(stderr, "connection ended: %s\n", dat_event_name(t->c.end));
+	return -1;
+}
+
+int ctl_send(struct tool *t, const struct tool_msg *m)
+{
+	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_send, 0, sizeof(*m));
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+	DAT_EVENT ev;
+
+	memcpy(t->ctl_send.buf, m, sizeof(*m));
+	if (!dat_ok(dat_ep_post_send(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		    "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
+		return -1;
+	return tool_good(&ev) ? 0 : tool_bad(t, &ev);
+}
+
+static int ctl_open(struct tool *t)
+{
+	uint64_t i;
+
+	if (consumer_make_ep(&t->c, NULL) ||
+	    region_create(&t->c, &t->ctl_send, sizeof(struct tool_msg), DAT_MEM_PRIV_LOCAL_READ_FLAG) ||
+	    region_create(&t->c, &t->ctl_recv, CTL_RECVS * sizeof(struct tool_msg),
+			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return -1;
+	for (i = 0; i < CTL_RECVS; i++)
+		if (ctl_post(t, i))
+			return -1;
+	return 0;
+}
+
+/* What is measured */
+
+static int make_evd(struct tool *t, uint64_t len, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_ok(dat_evd_create(t->c.ia, (DAT_COUNT)len, DAT_HANDLE_NULL, flags, evd),
+		      "dat_evd_create") ? 0 : -1;
+}
+
+static int memory_open(struct tool *t)
+{
+	const uint64_t n = t->o.eps;
+
+	t->max_size = t->o.size;
+	t->slice = (t->max_size + PAGE - 1) / PAGE * PAGE;
+	if (t->slice * n > MEMORY_MAX) {
+		fprintf(stderr, "%" PRIu64 " endpoints of %" PRIu64 " bytes are more than 1 GiB\n", n,
+			t->max_size);
+		return -1;
+	}
+	t->eps = calloc(n, sizeof(*t->eps));
+	if (!t->eps)
+		return -1;
+	t->data = t->c;
+	if (make_evd(t, n * t->o.rx_depth, DAT_EVD_DTO_FLAG, &t->data.recv_evd) ||
+	    make_evd(t, n * (t->o.depth + 1), DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+		     &t->data.req_evd))
+		return -1;
+	return region_create(&t->c, &t->mine, t->slice * n, DAT_MEM_PRIV_ALL_FLAG) ||
+	       region_create(&t->c, &t->local, t->slice * n, DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			     DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ? -1 : 0;
+}
+
+static int make_ep(struct tool *t)
+{
+	DAT_EP_ATTR attr = tool_ep_attr(t);
+
+	return consumer_make_ep(&t->data, &attr);
+}
+
+/* Endpoints that are connected before anything is measured. */
+static uint32_t fixed(const struct tool *t)
+{
+	return t->test->metric == TOOL_CONNECTIONS ? 0 : t->o.eps;
+}
+
+static struct tool_peer memory_of(const struct tool *t, uint32_t which)
+{
+	return (struct tool_peer){
+		.magic = MAGIC, .rmr_context = t->mine.rmr_context,
+		.addr = (uintptr_t)t->mine.buf + t->slice * (which ? which - 1 : 0),
+	};
+}
+
+/* The client */
+
+struct tool_hello tool_hello(const struct tool *t, uint32_t which)
+{
+	const struct tool_options *o = &t->o;
+	struct tool_hello h = {
+		.magic = MAGIC, .version = VERSION, .which = which, .eps = o->eps, .depth = o->depth,
+		.rx_depth = o->rx_depth, .reads = o->reads, .both_ways = o->both_ways,
+		.events = o->events, .verify = o->verify, .target_polls = o->target_polls,
+		.infinite = o->infinite, .size = o->size, .iters = o->iters,
+		.duration_s = o->duration_s, .margin_s = o->margin_s, .warm_up = o->warm_up,
+		.cq_mod = o->cq_mod, .memory = memory_of(t, which),
+	};
+
+	snprintf(h.program, sizeof(h.program), "%s", t->test->name);
+	return h;
+}
+
+static int connect_one(struct tool *t, struct consumer *c, uint32_t which, struct tool_peer *peer)
+{
+	struct tool_hello h = tool_hello(t, which);
+	int len = sizeof(*peer);
+
+	if (consumer_connect(c, t->o.host, t->o.port, CONNECT_US, &h, sizeof(h), peer, &len) == 0 &&
+	    len == sizeof(*peer) && peer->magic == MAGIC)
+		return 0;
+	fprintf(stderr, "no %s is waiting at %s, conn_qual %" PRIu64
+		": start it there first, without HOST\n", t->test->name, t->o.host, t->o.port);
+	return -1;
+}
+
+int tool_connect(struct tool *t)
+{
+	struct tool_peer peer;
+	uint32_t i;
+
+	if (ctl_open(t) || memory_open(t) || connect_one(t, &t->c, 0, &peer))
+		return -1;
+	for (i = 0; i < fixed(t); i++) {
+		if (make_ep(t) || connect_one(t, &t->data, i + 1, &t->eps[i].peer))
+			return -1;
+		t->eps[i].ep = t->data.ep;
+	}
+	return 0;
+}
+
+/* The server */
+
+/* The client's values count. */
+static void take_options(struct tool *t, const struct tool_hello *h)
+{
+	struct tool_options *o = &t->o;
+
+	o->eps = h->eps;
+	o->depth = h->depth;
+	o->rx_depth = h->rx_depth;
+	o->reads = h->reads;
+	o->both_ways = h->both_ways;
+	o->events = h->events;
+	o->verify = h->verify;
+	o->target_polls = h->target_polls;
+	o->infinite = h->infinite;
+	o->size = h->size;
+	o->iters = h->iters;
+	o->duration_s = h->duration_s;
+	o->margin_s = h->margin_s;
+	o->warm_up = h->warm_up;
+	o->cq_mod = (uint32_t)h->cq_mod;
+}
+
+static const char *fault_of(const struct tool_hello *h, const char *name, uint32_t which)
+{
+	if (h->magic != MAGIC || h->version != VERSION)
+		return "not of this version";
+	if (strncmp(h->program, name, sizeof(h->program)))
+		return "another program";
+	if (h->which != which)
+		return "a second client";
+	if (!h->eps || h->eps > OPTION_MAX_EPS || !h->depth || h->depth > 16384 || !h->rx_depth ||
+	    h->rx_depth > 16384 || !h->size || h->size > OPTION_MAX_SIZE)
+		return "out of range";
+	return NULL;
+}
+
+/* The request that is next; others are refused, and told of. */
+static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
+{
+	DAT_CR_PARAM param;
+	const char *fault;
+
+	for (;;) {
+		if (consumer_wait_request(&t->c, cr, which ? t->c.idle_ns : 0) ||
+		    !dat_ok(dat_cr_query(*cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query"))
+			return -1;
+		memset(h, 0, sizeof(*h));
+		if (param.private_data_size >= (DAT_COUNT)sizeof(*h))
+			memcpy(h, param.private_data, sizeof(*h));
+		fault = fault_of(h, t->test->name, which);
+		if (!fault)
+			return 0;
+		fprintf(stderr, "refused a client: %s\n", fault);
+		if (!dat_ok(dat_cr_reject(*cr), "dat_cr_reject"))
+			return -1;
+	}
+}
+
+static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR_HANDLE cr)
+{
+	struct tool_peer peer = memory_of(t, which);
+
+	return dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept") &&
+	       consumer_wait_established(c, NULL, NULL) == 0 ? 0 : -1;
+}
+
+int tool_serve_connect(struct tool *t)
+{
+	DAT_CR_HANDLE cr;
+	struct tool_hello h;
+	uint32_t i;
+
+	if (wait_for(t, 0, &cr, &h))
+		return -1;
+	take_options(t, &h);
+	if (ctl_open(t) || memory_open(t) || accept_one(t, &t->c, 0, cr))
+		return -1;
+	for (i = 0; i < fixed(t); i++) {
+		if (wait_for(t, i + 1, &cr, &h) || make_ep(t) ||
+		    accept_one(t, &t->data, i + 1, cr))
+			return -1;
+		t->eps[i].ep = t->data.ep;
+		t->eps[i].peer = h.memory;
+	}
+	return 0;
+}

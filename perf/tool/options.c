@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/tool/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf/tool/tool.h"
+
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dapl-direct perf 0.1";
+
+enum key {
+	K_JSON = 1000, K_JSON_FILE, K_GBITS, K_INFINITE, K_CPU_UTIL, K_CPU, K_WARM_UP, K_VERIFY,
+	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES,
+};
+
+struct offer {
+	unsigned int takes;	/* by programs that take one of these; 0: by all */
+	struct argp_option option;
+};
+
+static const struct offer offers[] = {
+	{ 0, { NULL, 0, NULL, 0, "What is measured:", 1 } },
+	{ TAKES_SIZE, { "all", 'a', NULL, 0, "Sizes from 2 to 2^23", 0 } },
+	{ TAKES_SIZE, { "size", 's', "BYTES", 0, "Size of an operation", 0 } },
+	{ 0, { "iters", 'n', "N", 0, "Operations, at least 5", 0 } },
+	{ 0, { "duration", 'D', "SECONDS", 0, "So many seconds instead", 0 } },
+	{ 0, { "margin", 'f', "SECONDS", 0, "Of -D, not counted at either end (a quarter of it)", 0 } },
+	{ 0, { "run_infinitely", K_INFINITE, NULL, 0, "A row each -D seconds, until killed", 0 } },
+	{ 0, { "warm-up", K_WARM_UP, "N", 0, "Operations before the first that counts (100)", 0 } },
+	{ TAKES_DEPTH, { "tx-depth", 't', "N", 0, "Operations under way per endpoint", 0 } },
+	{ TAKES_RX, { "rx-depth", 'r', "N", 0, "Receives posted per endpoint (512)", 0 } },
+	{ TAKES_EPS, { "qp", 'q', "N", 0, "Endpoints (1)", 0 } },
+	{ TAKES_PROCESSES, { "processes", K_PROCESSES, "N", 0, "Client processes (1)", 0 } },
+	{ TAKES_DEPTH, { "cq-mod", 'Q', "N", 0,
+	  "One completion for so many operations (100; above 8 KiB 1)", 0 } },
+	{ TAKES_BOTH, { "bidirectional", 'b', NULL, 0, "Both sides at once; rows give the sum", 0 } },
+	{ TAKES_READS, { "outs", 'o', "N", 0, "Reads under way at the peer per endpoint (4)", 0 } },
+	{ TAKES_UNBIND, { "unbind", K_UNBIND, NULL, 0, "Bind and unbind in turns instead of rebinding",
+			  0 } },
+	{ TAKES_VERIFY, { "verify", K_VERIFY, NULL, 0, "Look at what has arrived, byte for byte", 0 } },
+	{ 0, { NULL, 0, NULL, 0, "How:", 2 } },
+	{ 0, { "ib-dev", 'd', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 } },
+	{ 0, { "port", 'p', "QUAL", 0, "Connection qualifier (18515)", 0 } },
+	{ TAKES_EVENTS, { "events", 'e', NULL, 0, "Sleep in dat_evd_wait instead of polling", 0 } },
+	{ TAKES_TARGET, { "target-polls", K_TARGET, NULL, 0,
+			  "The target polls an EVD instead of sleeping", 0 } },
+	{ TAKES_INLINE, { "inline_size", 'I', "BYTES", 0, "Copied into the request up to that size", 0 } },
+	{ 0, { "qp-timeout", 'u', "CODE", 0, "Of acknowledgements: 4.096 us * 2^CODE", 0 } },
+	{ 0, { "sl", 'S', "SL", 0, "Service level", 0 } },
+	{ 0, { "gid-index", 'x', "N", 0, "Entry of the GID table", 0 } },
+	{ 0, { "cpu", K_CPU, "N", 0, "Stay on this CPU (wherever the system puts it)", 0 } },
+	{ 0, { "CPU-freq", 'F', NULL, 0, "Taken and ignored, as -R and -z", 0 } },
+	{ 0, { "rdma_cm", 'R', NULL, OPTION_HIDDEN, NULL, 0 } },
+	{ 0, { "com_rdma_cm", 'z', NULL, OPTION_HIDDEN, NULL, 0 } },
+	{ 0, { NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 } },
+	{ 0, { NULL, 0, NULL, 0, "What is told:", 3 } },
+	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "No peak (there is none beyond 20000 operations)", 0 } },
+	{ TAKES_SIZE, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
+	{ TAKES_DEPTH, { "limit_bw", 'w', "BW", 0, "Status 1 where the average is below", 0 } },
+	{ TAKES_DEPTH, { "limit_msgrate", 'y', "MPPS", 0, "Status 1 where the rate is below", 0 } },
+	{ 0, { "cpu_util", K_CPU_UTIL, NULL, 0, "CPU time of this process; needs -D", 0 } },
+	{ TAKES_SAMPLES, { "report-histogram", 'H', NULL, 0, "All samples, sorted; not with -D", 0 } },
+	{ TAKES_SAMPLES, { "report-unsorted", 'U', NULL, 0, "All samples as they came; not with -D", 0 } },
+	{ TAKES_SAMPLES, { "report-cycles", 'C', NULL, 0, "Those in ticks of the clock", 0 } },
+	{ TAKES_SAMPLES, { "histogram", K_HISTOGRAM, NULL, 0,
+			   "The distribution, drawn with characters", 0 } },
+	{ 0, { "plot", K_PLOT, "FILE", 0, "Draw FILE.svg or FILE.png with gnuplot", 0 } },
+	{ 0, { "out_json", K_JSON, NULL, 0, "Write perftest_out.json", 0 } },
+	{ 0, { "out_json_file", K_JSON_FILE, "FILE", 0, "The same by another name", 0 } },
+};
+
+struct parsing {
+	struct tool_options *o;
+	const struct tool_test *test;
+	bool margin_told;
+};
+
+static uint64_t number(const char *s, uint64_t min, uint64_t max, struct argp_state *state)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || end == s || *end || strchr(s, '-') || v < min || v > max)
+		argp_error(state, "'%s' is not a number from %llu to %llu", s, (unsigned long long)min,
+			   (unsigned long long)max);
+	return v;
+}
+
+static double quantity(const char *s, struct argp_state *state)
+{
+	char *end;
+	double v = strtod(s, &end);
+
+	if (end == s || *end || !(v > 0))
+		argp_error(state, "'%s' is not a number above 0", s);
+	return v;
+}
+
+/* For ia_params, whose values the provider judges once more. */
+static const char *code(const char *s, uint64_t max, struct argp_state *state)
+{
+	number(s, 0, max, state);
+	return s;
+}
+
+static error_t parse_how(int key, char *arg, struct tool_options *o, struct argp_state *state)
+{
+	switch (key) {
+	case 'd': o->ia = arg; return 0;
+	case 'p': o->port = number(arg, 1, UINT64_MAX, state); return 0;
+	case 'e': o->events = true; return 0;
+	case K_TARGET: o->target_polls = true; return 0;
+	case 'I': o->inline_size = code(arg, 65535, state); return 0;
+	case 'u': o->timeout = code(arg, 31, state); return 0;
+	case 'S': o->sl = code(arg, 15, state); return 0;
+	case 'x': o->gid_index = code(arg, 65535, state); return 0;
+	case K_CPU: o->cpu = (int)number(arg, 0, 4095, state); return 0;
+	case 'F': case 'R': case 'z': return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_told(int key, char *arg, struct tool_options *o, struct argp_state *state)
+{
+	switch (key) {
+	case 'N': o->no_peak = true; return 0;
+	case K_GBITS: o->gbits = true; return 0;
+	case 'w': o->limit_bw = quantity(arg, state); return 0;
+	case 'y': o->limit_rate = quantity(arg, state); return 0;
+	case K_CPU_UTIL: o->cpu_util = true; return 0;
+	case 'H': o->list_sorted = true; return 0;
+	case 'U': o->list_unsorted = true; return 0;
+	case 'C': o->cycles = true; return 0;
+	case K_HISTOGRAM: o->histogram = true; return 0;
+	case K_PLOT: o->plot = arg; return 0;
+	case K_JSON: o->json = o->json ? o->json : "perftest_out.json"; return 0;
+	case K_JSON_FILE: o->json = arg; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_state *state)
+{
+	struct tool_options *o = p->o;
+
+	switch (key) {
+	case 'a': o->all = true; return 0;
+	case 's': o->size = number(arg, 1, OPTION_MAX_SIZE, state); return 0;
+	case 'n': o->iters = number(arg, 5, 1ull << 40, state); return 0;
+	case 'D': o->duration_s = number(arg, 1, 86400 * 365, state); return 0;
+	case 'f':
+		o->margin_s = number(arg, 0, 86400, state);
+		p->margin_told = true;
+		return 0;
+	case K_INFINITE: o->infinite = true; return 0;
+	case K_WARM_UP: o->warm_up = number(arg, 0, 1u << 30, state); return 0;
+	case 't': o->depth = (uint32_t)number(arg, 1, 16384, state); return 0;
+	case 'r': o->rx_depth = (uint32_t)number(arg, 1, 16384, state); return 0;
+	case 'q': o->eps = (uint32_t)number(arg, 1, OPTION_MAX_EPS, state); return 0;
+	case K_PROCESSES: o->processes = (uint32_t)number(arg, 1, OPTION_MAX_PROCESSES, state); return 0;
+	case 'Q': o->cq_mod = (uint32_t)number(arg, 1, 16384, state); return 0;
+	case 'b': o->both_ways = true; return 0;
+	case 'o': o->reads = (uint32_t)number(arg, 1, 128, state); return 0;
+	case K_UNBIND: o->unbind = true; return 0;
+	case K_VERIFY: o->verify = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What does not go together; only what is known at the end. */
+static void judge(struct parsing *p, struct argp_state *state)
+{
+	struct tool_options *o = p->o;
+
+	if (o->infinite && !o->duration_s)
+		argp_error(state, "--run_infinitely needs -D: how often a row is printed");
+	if (o->infinite && (o->json || o->plot))
+		argp_error(state, "what never ends has no JSON and no plot");
+	if (o->cpu_util && !o->duration_s)
+		argp_error(state, "--cpu_util needs -D");
+	if ((o->list_sorted || o->list_unsorted) && o->duration_s)
+		argp_error(state, "-H and -U list the samples of -n; with -D there is --histogram");
+	if (p->margin_told && o->duration_s && 2 * o->margin_s >= o->duration_s)
+		argp_error(state, "two margins of %llu s leave nothing of %llu s",
+			   (unsigned long long)o->margin_s, (unsigned long long)o->duration_s);
+	if (!p->margin_told)
+		o->margin_s = o->duration_s / 4;
+	if (o->events && o->both_ways)
+		argp_error(state, "-e waits for one thing: not with -b");
+	if (o->all)
+		o->size = OPTION_MAX_SIZE;
+	if (o->cq_mod > o->depth)
+		argp_error(state, "-Q %u needs -t %u at least", o->cq_mod, o->cq_mod);
+	if (o->plot && !(strlen(o->plot) > 4 && (!strcmp(o->plot + strlen(o->plot) - 4, ".svg") ||
+						 !strcmp(o->plot + strlen(o->plot) - 4, ".png"))))
+		argp_error(state, "--plot draws a file that ends with .svg or .png");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	error_t err;
+
+	switch (key) {
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (p->o->host)
+			argp_error(state, "one HOST is enough");
+		p->o->host = arg;
+		return 0;
+	case ARGP_KEY_END:
+		judge(p, state);
+		return 0;
+	}
+	err = parse_what(key, arg, p, state);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_how(key, arg, p->o, state);
+	return err == ARGP_ERR_UNKNOWN ? parse_told(key, arg, p->o, state) : err;
+}
+
+void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, char **argv)
+{
+	struct argp_option options[sizeof(offers) / sizeof(*offers) + 1] = { 0 };
+	struct argp argp = { options, parse, "[HOST]", test->doc, NULL, NULL, NULL };
+	struct parsing p = { .o = o, .test = test };
+	size_t i, n = 0;
+
+	for (i = 0; i < sizeof(offers) / sizeof(*offers); i++)
+		if (!offers[i].takes || offers[i].takes & test->takes)
+			options[n++] = offers[i].option;
+	*o = (struct tool_options){
+		.ia = "soft-mlx5-0", .port = OPTION_DEFAULT_PORT, .size = test->size,
+		.iters = test->iters, .eps = 1, .processes = 1, .depth = test->depth,
+		.rx_depth = 512, .warm_up = 100,
+		.cpu = -1,
+	};
+	argp_parse(&argp, argc, argv, 0, NULL, &p);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "perf/common/line.h"
+#include "perf/tool/tool.h"
+
+enum { CHUNKS = 21, CHUNK_ROUNDS = 500 };
+
+uint64_t tool_wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+double tool_cpu_s(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+static int stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((unsigned int)cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+int tool_pin(int cpu)
+{
+	if (cpu < 0 || stay_on(cpu) == 0)
+		return 0;
+	fprintf(stderr, "cannot stay on CPU %d: %m\n", cpu);
+	return -1;
+}
+
+void tool_place(const struct tool *t, char *text, size_t len)
+{
+	cpu_set_t set;
+	int n = 1;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+	if (t->o.cpu >= 0)
+		snprintf(text, len, "%d, pinned", t->o.cpu);
+	else
+		snprintf(text, len, "%d at start, one of %d, not pinned", sched_getcpu(), n);
+}
+
+static void *follow(void *line)
+{
+	unsigned int i;
+
+	for (i = 0; i < CHUNKS; i++)
+		line_follow(line, CHUNK_ROUNDS);
+	return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of the chunks: a thread that is put off the CPU for once does not count. */
+static double lead(struct line *l)
+{
+	double ns[CHUNKS];
+	unsigned int i;
+
+	for (i = 0; i < CHUNKS; i++) {
+		atomic_store(&l->turn, 0);
+		ns[i] = line_lead(l, CHUNK_ROUNDS);
+	}
+	qsort(ns, CHUNKS, sizeof(*ns), by_value);
+	return ns[CHUNKS / 2];
+}
+
+static int another(const cpu_set_t *set, int me, int wanted)
+{
+	int cpu;
+
+	if (wanted >= 0 && wanted < CPU_SETSIZE && wanted != me && CPU_ISSET((unsigned int)wanted, set))
+		return wanted;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (cpu != me && CPU_ISSET((unsigned int)cpu, set))
+			return cpu;
+	return -1;
+}
+
+/* A program that was pinned may still use the CPUs that its process was started on for this. */
+static cpu_set_t allowed;
+
+__attribute__((constructor)) static void remember(void)
+{
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		CPU_ZERO(&allowed);
+}
+
+double tool_line_ns(int wanted)
+{
+	struct line l = { .turn = 0 };
+	cpu_set_t mine, set;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int me = sched_getcpu(), other;
+	double ns = 0;
+
+	other = me < 0 ? -1 : another(&allowed, me, wanted);
+	if (other < 0 || sched_getaffinity(0, sizeof(mine), &mine) || stay_on(me))
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned int)other, &set);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (pthread_create(&thread, &attr, follow, &l) == 0) {
+		ns = lead(&l);
+		pthread_join(thread, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	sched_setaffinity(0, sizeof(mine), &mine);
+	return ns;
+}

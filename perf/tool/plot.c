@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* By gnuplot: of one size the distribution of its samples, of several the figures over the size. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/tool/report.h"
+
+enum { STEPS = 400 };
+
+int plot_possible(void)
+{
+	if (system("command -v gnuplot >/dev/null 2>&1") == 0)
+		return 0;
+	fprintf(stderr, "--plot needs gnuplot: apt-get install gnuplot-nox\n");
+	return -1;
+}
+
+static void head(const struct tool *t, FILE *p)
+{
+	bool svg = !strcmp(t->o.plot + strlen(t->o.plot) - 4, ".svg");
+
+	fprintf(p, "set terminal %s size 900,540\nset output '%s'\n",
+		svg ? "svg background rgb 'white'" : "png", t->o.plot);
+	fprintf(p, "set title '%s, %s'\nset grid\nset key left top\n", t->test->title, t->o.ia);
+}
+
+static void distribution(const struct tool *t, const struct tool_report *r, FILE *p)
+{
+	double q;
+	int i;
+
+	fprintf(p, "set xlabel 'usec (%" PRIu64 " samples of %" PRIu64 " bytes)'\n",
+		t->rec.n, r->results[0].size);
+	fprintf(p, "set ylabel 'share of samples that took no longer'\nset logscale x\n");
+	fprintf(p, "set yrange [0:1]\nplot '-' using 1:2 with steps lw 2 title 'samples'\n");
+	for (i = 0; i <= STEPS; i++) {
+		q = (double)i / STEPS;
+		fprintf(p, "%f %f\n", record_quantile_ns(&t->rec, q) / 1e3, q);
+	}
+	fprintf(p, "e\n");
+}
+
+static void latency_column(const struct tool_report *r, FILE *p, size_t offset)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		fprintf(p, "%" PRIu64 " %f\n", r->results[i].size,
+			*(const double *)((const char *)&r->results[i].lat + offset) / 1e3);
+	fprintf(p, "e\n");
+}
+
+static void latency_over_size(const struct tool_report *r, FILE *p)
+{
+	fprintf(p, "set xlabel 'bytes'\nset ylabel 'usec'\nset logscale x 2\nset logscale y\n"
+		"plot '-' with linespoints title 'typical', '-' with linespoints title '99%%', "
+		"'-' with linespoints title '99.9%%'\n");
+	latency_column(r, p, offsetof(struct record_summary, typical));
+	latency_column(r, p, offsetof(struct record_summary, p99));
+	latency_column(r, p, offsetof(struct record_summary, p999));
+}
+
+static void rate_over_size(const struct tool *t, const struct tool_report *r, FILE *p)
+{
+	bool bytes = t->test->metric == TOOL_BANDWIDTH;
+	size_t i;
+
+	fprintf(p, "set xlabel 'bytes'\nset logscale x 2\nset ylabel 'million operations per second'\n");
+	if (bytes)
+		fprintf(p, "set y2label 'MiB per second'\nset y2tics\n");
+	fprintf(p, "plot '-' with linespoints title 'rate'%s\n",
+		bytes ? ", '-' axes x1y2 with linespoints title 'bandwidth'" : "");
+	for (i = 0; i < r->n; i++)
+		fprintf(p, "%" PRIu64 " %f\n", r->results[i].size, r->results[i].rate / 1e6);
+	fprintf(p, "e\n");
+	for (i = 0; bytes && i < r->n; i++)
+		fprintf(p, "%" PRIu64 " %f\n", r->results[i].size, r->results[i].average / (1 << 20));
+	if (bytes)
+		fprintf(p, "e\n");
+}
+
+int report_plot(const struct tool *t, const struct tool_report *r)
+{
+	FILE *p = popen("gnuplot", "w");
+	int status;
+
+	if (!p) {
+		fprintf(stderr, "gnuplot: %m\n");
+		return -1;
+	}
+	head(t, p);
+	if (t->test->metric == TOOL_LATENCY || t->test->metric == TOOL_CONNECTIONS) {
+		if (r->n == 1)
+			distribution(t, r, p);
+		else
+			latency_over_size(r, p);
+	} else {
+		rate_over_size(t, r, p);
+	}
+	status = pclose(p);
+	if (status)
+		fprintf(stderr, "%s: gnuplot ended with status %d\n", t->o.plot, status);
+	return status ? -1 : 0;
+}

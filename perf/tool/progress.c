@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "perf/tool/report.h"
+
+enum { EVERY_S = 2 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static bool running, over;
+
+static void *tell(void *arg)
+{
+	const struct tool *t = arg;
+	struct timespec at;
+	unsigned int s;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	pthread_mutex_lock(&lock);
+	for (s = EVERY_S; !over; ) {
+		at.tv_sec += EVERY_S;
+		while (!over && pthread_cond_timedwait(&wake, &lock, &at) == 0)
+			;
+		if (over)
+			break;
+		fprintf(stderr, " ... %" PRIu64 " bytes: %u s, %" PRIu64 " operations\n", t->size, s,
+			t->progress);
+		s += EVERY_S;
+	}
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+void progress_start(struct tool *t)
+{
+	t->progress = 0;
+	over = false;
+	running = pthread_create(&thread, NULL, tell, t) == 0;
+}
+
+void progress_stop(void)
+{
+	if (!running)
+		return;
+	pthread_mutex_lock(&lock);
+	over = true;
+	pthread_cond_signal(&wake);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	running = false;
+}

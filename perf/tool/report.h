@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a run prints: perftest's box and columns, samples, worst ones; JSON; a plot. */
+#ifndef PERF_REPORT_H
+#define PERF_REPORT_H
+
+#include <stdio.h>
+
+#include "perf/tool/tool.h"
+
+/* What the adapter and its provider say of themselves; "" where they do not. */
+struct tool_facts {
+	char adapter[128], provider[128], address[64];
+	char access[64], driven_by[64], doorbell[64], inline_size[64], link[64], mtu[64], hot[64];
+};
+
+struct tool_report {
+	struct tool_facts facts;
+	char place[96], peer_place[96];
+	struct tool_result *results;
+	size_t n;
+};
+
+void report_facts(struct tool *t, struct tool_facts *f);
+void report_box(const struct tool *t, const struct tool_report *r);
+void report_row(const struct tool *t, const struct tool_result *r, char *text, size_t len);
+void report_samples(const struct tool *t);
+void report_worst(const struct tool *t, const struct tool_result *r);
+void report_line(void);
+/* 0, or 1 where -w or -y was missed, which is said. */
+int report_limits(const struct tool *t, const struct tool_result *r);
+
+/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. */
+void progress_start(struct tool *t);
+void progress_stop(void);
+
+/* json.c, plot.c: 0 or -1 after a line on stderr. */
+int report_json(const struct tool *t, const struct tool_report *r);
+int plot_possible(void);
+int report_plot(const struct tool *t, const struct tool_report *r);
+
+#endif

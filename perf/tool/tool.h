@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The frame of the programs with perftest's habits. A program says what it is (struct tool_test)
+ * and brings two functions: what the client does for one size, and what its server does meanwhile.
+ * The frame does the rest: options, connections, control messages, report.
+ *
+ * A run is, for each size:
+ *	client: prepare, START ->  server: prepare  <- READY
+ *	client: lead               server: serve, until STOP has come
+ *	client: STOP ->            server: finish  <- DONE, ROW ->
+ */
+#ifndef PERF_TOOL_H
+#define PERF_TOOL_H
+
+#include "perf/common/consumer.h"
+#include "perf/tool/options.h"
+#include "perf/tool/record.h"
+#include "perf/tool/ticks.h"
+
+enum tool_metric { TOOL_LATENCY, TOOL_BANDWIDTH, TOOL_RATE, TOOL_CONNECTIONS };
+
+/* Which options mean something: bits of tool_test.takes. */
+enum {
+	TAKES_SIZE = 1 << 0,		/* -s -a */
+	TAKES_DEPTH = 1 << 1,		/* -t -Q -q -N -w -y */
+	TAKES_RX = 1 << 2,		/* -r */
+	TAKES_BOTH = 1 << 3,		/* -b */
+	TAKES_READS = 1 << 4,		/* -o */
+	TAKES_VERIFY = 1 << 5,
+	TAKES_EVENTS = 1 << 6,		/* -e */
+	TAKES_SAMPLES = 1 << 7,		/* -H -U -C --histogram */
+	TAKES_TARGET = 1 << 8,		/* --target-polls */
+	TAKES_UNBIND = 1 << 9,
+	TAKES_INLINE = 1 << 10,		/* -I */
+	TAKES_EPS = 1 << 11,		/* -q */
+	TAKES_PROCESSES = 1 << 12,
+};
+
+enum { TOOL_SPINS = 4096, TOOL_TEXT = 232 };
+
+struct tool;
+
+struct tool_result {
+	uint64_t size, iters;
+	double peak, average;		/* bytes per second */
+	double rate;			/* operations per second */
+	double cpu;			/* of this process, percent of one CPU */
+	double line_ns;			/* half round trip of a cache line, around this measurement */
+	struct record_summary lat;
+	struct record_worst worst[RECORD_WORST];
+};
+
+struct tool_test {
+	const char *name, *title, *doc;
+	enum tool_metric metric;
+	unsigned int takes;
+	uint64_t size, iters;		/* defaults */
+	uint32_t depth;
+	double part;			/* of a sample that counts */
+	/* All return 0 or -1 after a line on stderr. open, prepare, finish may be NULL. */
+	int (*open)(struct tool *t);	/* both sides, connected, once */
+	int (*prepare)(struct tool *t);	/* both sides, before each size */
+	int (*lead)(struct tool *t, struct tool_result *r);
+	int (*serve)(struct tool *t);	/* until STOP */
+	int (*drain)(struct tool *t);	/* the client with -b, from STOP to DONE */
+	int (*finish)(struct tool *t);	/* both sides, after STOP: what --verify looks at */
+};
+
+enum tool_op { OP_START = 1, OP_READY, OP_STOP, OP_DONE, OP_ROW, OP_BYE, OP_WINDOW };
+
+struct tool_msg {
+	uint32_t op;
+	uint32_t good;			/* DONE: what was to be verified held */
+	uint64_t size, seed;		/* START */
+	uint64_t sent;			/* STOP, DONE: messages, with those of the warm-up */
+	uint64_t count, ns;		/* DONE: operations of the server's own that count, their time */
+	uint64_t addr;			/* WINDOW */
+	uint32_t rmr_context;
+	char text[TOOL_TEXT - 4];
+};
+
+struct tool_peer {			/* private data of the server's answer, for each endpoint */
+	uint32_t magic, rmr_context;
+	uint64_t addr;
+};
+
+struct tool_hello {			/* private data of each request */
+	uint32_t magic, version;
+	char program[16];
+	uint32_t which;			/* 0: control, then endpoints from 1 */
+	uint32_t eps, depth, rx_depth, reads;
+	uint32_t both_ways, events, verify, target_polls, infinite;
+	uint64_t size, iters, duration_s, margin_s, warm_up, cq_mod;
+	struct tool_peer memory;
+};
+
+struct tool_ep {
+	DAT_EP_HANDLE ep;
+	struct tool_peer peer;		/* where the other side's memory is */
+	uint64_t posted, completed, signalled;
+};
+
+struct tool {
+	const struct tool_test *test;
+	struct tool_options o;
+	bool client;
+	struct consumer c;		/* control: its endpoint and EVDs carry messages alone */
+	struct consumer data;		/* the same IA, with the EVDs of what is measured */
+	struct region ctl_send, ctl_recv;
+	struct region mine, local;	/* open to the peer, and not; a slice for each endpoint */
+	struct tool_ep *eps;
+	size_t slice;
+	uint64_t max_size, size;	/* of all, of this measurement */
+	uint64_t seed, deadline, iters;
+	uint64_t started_ns;		/* CLOCK_REALTIME of the measurement */
+	struct record rec;
+	struct tool_msg msg;		/* the last one that came */
+	bool stop;			/* it is STOP or DONE: the peer has nothing more */
+	bool draining;			/* the client, with -b, from its STOP on */
+	uint64_t own_count, own_ns;	/* operations that count, of this side */
+	uint64_t sent;
+	volatile uint64_t progress;	/* operations so far, for who looks whether there is any */
+	uint64_t silent_since, seen;	/* of tool_idle() */
+};
+
+/* run.c: main() of every program. */
+int tool_main(const struct tool_test *test, int argc, char **argv);
+
+/* place.c */
+/* 0, or -1 after a line on stderr. */
+int tool_pin(int cpu);
+/* Which CPU this is and may be, in words. */
+void tool_place(const struct tool *t, char *text, size_t len);
+/* Half round trip of a cache line between this CPU and another, in ns; 0 without another. */
+double tool_line_ns(int other);
+uint64_t tool_wall_ns(void);		/* CLOCK_REALTIME */
+double tool_cpu_s(void);		/* that this process has used */
+
+/* link.c */
+int tool_connect(struct tool *t);
+int tool_serve_connect(struct tool *t);
+int ctl_send(struct tool *t, const struct tool_msg *m);
+/* Waits for a message, asleep; in t->msg. */
+int ctl_wait_any(struct tool *t);
+/* For one of that kind: any other is an error. */
+int ctl_wait(struct tool *t, enum tool_op op);
+/* True when a message has come, which is in t->msg. Does not wait. */
+bool ctl_poll(struct tool *t);
+DAT_EP_ATTR tool_ep_attr(const struct tool *t);
+struct tool_hello tool_hello(const struct tool *t, uint32_t which);
+
+/* loop.c: waiting */
+/* What a wait does now and then. 0: go on waiting; 1: the peer said STOP; -1: it is gone. */
+int tool_idle(struct tool *t, DAT_RETURN ret);
+/* -1, with the status of a completion that failed on stderr. */
+int tool_bad(struct tool *t, const DAT_EVENT *ev);
+/* -1: a post was refused; says why. */
+int tool_refused(struct tool *t, DAT_RETURN ret);
+int tool_post_recv(struct tool *t, unsigned int ep);
+int tool_post_recvs(struct tool *t);
+/* tool_test.serve of a side that has nothing to do: asleep, or with an empty EVD polled. */
+int target_serve(struct tool *t);
+/* True while the measurement goes on: iterations or seconds. */
+static inline bool tool_more(const struct tool *t, uint64_t done)
+{
+	return t->o.duration_s ? ticks() < t->deadline : done < t->iters;
+}
+
+static inline bool tool_good(const DAT_EVENT *ev)
+{
+	if (ev->event_number == DAT_DTO_COMPLETION_EVENT)
+		return ev->event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+	return ev->event_number == DAT_RMR_BIND_COMPLETION_EVENT &&
+	       ev->event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS;
+}
+
+/* The next completion. 0, 1: STOP instead, -1. */
+static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
+{
+	unsigned int spins = 0;
+	DAT_COUNT more;
+	DAT_RETURN ret;
+	int rc;
+
+	for (;;) {
+		ret = t->o.events ? dat_evd_wait(evd, 100000, 1, ev, &more) :
+				    dat_evd_dequeue(evd, ev);
+		if (ret == DAT_SUCCESS)
+			return tool_good(ev) ? 0 : tool_bad(t, ev);
+		if (!t->o.events && ++spins % TOOL_SPINS)
+			continue;
+		rc = tool_idle(t, ret);
+		if (rc)
+			return rc;
+	}
+}
+
+static inline DAT_LMR_TRIPLET tool_segment(const struct region *r, size_t off, uint64_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
+				  .segment_length = len };
+}
+
+static inline DAT_RMR_TRIPLET tool_target(const struct tool_ep *e, size_t off, uint64_t len)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = e->peer.rmr_context,
+				  .target_address = e->peer.addr + off, .segment_length = len };
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_bind_lat and dat_bind_bw: RMRs over local memory, a server that writes through one. */
+#ifndef PERF_WINDOW_H
+#define PERF_WINDOW_H
+
+#include "perf/tool/tool.h"
+
+enum { WINDOW_MAX = 64 };
+
+extern DAT_RMR_HANDLE windows[WINDOW_MAX];
+extern DAT_RMR_CONTEXT window_context;		/* of the bind before */
+extern unsigned int window_count;
+
+/* tool_test.open and .serve; check is for the end of .lead, with --verify. */
+int windows_open(struct tool *t);
+int windows_serve(struct tool *t);
+int windows_check(struct tool *t);
+
+/* The i-th operation, from 0: the RMRs in turn, each bound again, or unbound every other time. */
+static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i,
+				     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	bool unbind = t->o.unbind && i / window_count % 2;
+	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, unbind ? 0 : t->size);
+
+	return dat_rmr_bind(windows[i % window_count], &l, unbind ? DAT_MEM_PRIV_NONE_FLAG :
+			    DAT_MEM_PRIV_REMOTE_WRITE_FLAG, t->eps[ep].ep, cookie, flags,
+			    &window_context);
+}
+
+#endif

@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each program with perftest's habits runs as a pair: rows, verified data, one valid JSON document with
+# a record for each size, samples, plots.
+set -u
+bin=$DAPL_BUILD_DIR/bin
+tmp=$(mktemp -d)
+server=
+trap 'kill -9 $server 2>/dev/null; rm -rf "$tmp"' EXIT
+port=$((21000 + RANDOM % 9000))
+
+# pair PROGRAM OPTION...: both sides end well; what the client said is in $tmp/out
+pair() {
+	local program=$1 status
+	shift
+	port=$((port + 7))
+	timeout -k 1 60 "$bin/$program" -p $port >"$tmp/server" 2>&1 </dev/null &
+	server=$!
+	for _ in $(seq 200); do
+		grep -q 'Waiting for client' "$tmp/server" && break
+		sleep 0.02
+	done
+	timeout -k 1 60 "$bin/$program" -p $port --out_json_file "$tmp/json" "$@" 127.0.0.1 >"$tmp/out" 2>&1 </dev/null
+	status=$?
+	wait $server || status=99
+	server=
+	[ $status = 0 ] && return 0
+	echo "$program $*: status $status"
+	cat "$tmp/out" "$tmp/server"
+	exit 1
+}
+
+# records KEY SIZE...: the document has one record for each size, each with that key and positive
+records() {
+	python3 - "$tmp/json" "$@" <<-'END' || { cat "$tmp/json"; exit 1; }
+		import json, sys
+		run = json.load(open(sys.argv[1]))
+		key, sizes = sys.argv[2], [int(s) for s in sys.argv[3:]]
+		first = "at_a_time" if "connections_per_s" in run["results"][0] else "MsgSize"
+		assert [r[first] for r in run["results"]] == sizes, "sizes"
+		assert all(r[key] > 0 and r["n_iterations"] >= 5 for r in run["results"]), key
+		for r in run["results"]:
+		    if "t_min" in r:
+		        assert r["t_min"] <= r["t_typical"] <= r["percentile_99"] <= r["percentile_99.9"] <= r["t_max"]
+		        assert r["t_min"] <= r["t_avg"] <= r["t_max"]
+		        assert r["worst"][0]["usec"] == r["t_max"]
+		assert run["test_info"]["Device"] == "soft-mlx5-0" and run["test_info"]["provider"]
+	END
+}
+
+says() {
+	local text
+	for text; do
+		grep -qe "$text" "$tmp/out" && continue
+		echo "no \"$text\" in:"
+		cat "$tmp/out"
+		exit 1
+	done
+}
+
+all=$(python3 -c 'print(*[2**i for i in range(1, 24)])')
+for p in write read send bind; do
+	pair dat_${p}_lat -n 50 --warm-up 5
+	says 't_typical\[usec\]' 'worst of' 'Warm-up *: 5 ' 'CPU of the peer'
+	pair dat_${p}_bw -n 300 -q 3 -s 512 --verify
+	says 'all data verified'
+	records MsgRate 512
+done
+pair dat_write_lat -n 20 --warm-up 2 --target-polls -H -U
+[ "$(grep -cE '^[0-9]+, [0-9.]+$' "$tmp/out")" = 40 ] || { echo "not all samples are listed"; cat "$tmp/out"; exit 1; }
+pair dat_read_lat -a -n 5 --warm-up 1
+records t_typical $all
+pair dat_send_lat -D 1 -f 0 --histogram --cpu_util
+says 'tps average' 'CPU_Util' '^ above'
+records percentile_99.9 2
+pair dat_send_lat -e -n 20 -s 4096 -I 0
+says 'asleep in dat_evd_wait' 'Max inline.*: 0$'
+pair dat_bind_lat --unbind --verify -n 50
+says 'all data verified'
+for p in write read send; do
+	pair dat_${p}_bw -b --verify -s 1500 -n 300 -Q 7
+	says 'all data verified'
+	pair dat_${p}_bw -e -n 50
+done
+pair dat_write_bw -a -n 5 --warm-up 0 --report_gbits
+says 'Gb/sec'
+records BW_average $all
+pair dat_write_bw -D 3 -f 0 -s 64 --target-polls
+says ' \.\.\. 64 bytes: 2 s, '
+pair dat_bind_bw --unbind -n 300 -q 2
+pair dat_conn_rate -n 20 -q 2 --processes 2 --warm-up 2
+records connections_per_s 4
+if command -v gnuplot >/dev/null; then
+	for f in svg png; do
+		pair dat_send_lat -n 50 --plot "$tmp/plot.$f"
+		pair dat_write_bw -n 50 --plot "$tmp/plot-bw.$f"
+		[ -s "$tmp/plot.$f" ] && [ -s "$tmp/plot-bw.$f" ] || { echo "no plot.$f"; exit 1; }
+	done
+	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
+fi
+
+# Another program or a limit that is missed is told, with status 1.
+timeout -k 1 60 "$bin/dat_read_lat" -p $((port + 7)) >"$tmp/server" 2>&1 </dev/null &
+server=$!
+sleep 0.5
+timeout -k 1 60 "$bin/dat_write_lat" -p $((port + 7)) 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
+says 'PEER_REJECTED' 'no dat_write_lat is waiting'
+timeout -k 1 60 "$bin/dat_read_lat" -p $((port + 7)) -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+wait $server || exit 1
+grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
+timeout -k 1 60 "$bin/dat_write_bw" -p $((port + 14)) >"$tmp/server" 2>&1 </dev/null &
+server=$!
+sleep 0.5
+timeout -k 1 60 "$bin/dat_write_bw" -p $((port + 14)) -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
+[ $? = 1 ] || { cat "$tmp/out"; exit 1; }
+says 'below the limit'
+wait $server
+server=
