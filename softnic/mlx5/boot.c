@@ -48,6 +48,7 @@ void sn_boot_reset(struct sn_nic *nic)
 
 	sn_objects_free(nic);
 	sn_pages_forget(nic);
+	sn_port_reset(nic);
 	cold->state = SN_BOOT_OFF;
 	cold->checksum = 1;
 	cold->roce_sport = cold->link_kept_down = false;
@@ -58,7 +59,7 @@ void sn_boot_reset(struct sn_nic *nic)
 void sn_cold_reset(struct sn_nic *nic)
 {
 	nic->dev->cold->npages = 0;
-	nic->dev->cold->early = 0;
+	nic->dev->cold->seen = nic->dev->cold->early = 0;
 	nic->dev->cold->looked = false;
 	sn_boot_reset(nic);
 	sn_iseg_open(nic);
@@ -169,6 +170,7 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 		return STAT_OK;
 	sn_objects_free(c->nic);
 	sn_pages_forget(c->nic);
+	sn_port_reset(c->nic);
 	cold->state = SN_BOOT_ENABLED;
 	return STAT_OK;
 }

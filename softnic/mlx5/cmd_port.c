@@ -37,6 +37,21 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/*
+ * One address at a time leads to a port: the last that was set, or what follows from the MAC when
+ * there is none. Where somebody else has it already nothing does, as in a network.
+ */
+static void answer_to(struct sn_nic *nic, const struct sn_gid *last)
+{
+	uint8_t gid[16];
+
+	for (uint32_t i = 0; i < SN_GIDS && !last->valid; i++)
+		if (nic->gid[i].valid)
+			last = &nic->gid[i];
+	sn_port_first_gid(nic->mac, gid);
+	sn_fabric_readdress(nic, last->valid ? last->gid : gid);
+}
+
 /* An address of all zeros empties the entry. */
 uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 {
@@ -51,6 +66,7 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLAN: not in the caps");
 	if (!memcmp(ctx + ROCE_GID, none, sizeof(none))) {
 		*g = (struct sn_gid){ 0 };
+		answer_to(c->nic, g);
 		return STAT_OK;
 	}
 	if (version != 2)
@@ -58,7 +74,15 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	*g = (struct sn_gid){ .version = 2, .valid = true, .v6 = sn_get(ctx, ROCE_L3_TYPE) };
 	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
 	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
+	answer_to(c->nic, g);
 	return STAT_OK;
+}
+
+/* As after power-on. */
+void sn_port_reset(struct sn_nic *nic)
+{
+	memset(nic->gid, 0, sizeof(nic->gid));
+	answer_to(nic, &nic->gid[0]);
 }
 
 /* EUI-64 of the MAC */

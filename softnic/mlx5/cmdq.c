@@ -304,15 +304,18 @@ void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 		uint32_t bit = UINT32_C(1) << slot;
 		struct entry *e = &entries[slot];
 		bool given = __atomic_load_n(&e->status_own, __ATOMIC_ACQUIRE) & OWNER_HW;
-		bool rung = vector & bit, early = cold->early & bit;
+		bool rung = vector & bit, seen = cold->seen & bit;
 
-		if (given && (rung || early))
+		cold->seen &= ~bit;
+		if (given && (rung || seen))
 			run_slot(nic, slot, e);
-		else if (rung && !early)
+		else if (given)
+			cold->seen |= bit;
+		else if (rung && !(cold->early & bit))
 			sn_violate(nic, SN_V_CMDQ_OWNER, "slot %u is rung but not given", slot);
 		if (rung)
 			cold->early &= ~bit;
-		else if (given)
+		else if (seen)
 			cold->early |= bit;
 	}
 }

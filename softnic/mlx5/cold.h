@@ -62,7 +62,8 @@ struct sn_cold {
 	bool roce_sport;		/* the driver has turned on what the RoCE caps offer */
 
 	/* cmdq.c */
-	uint32_t early;			/* slots found before their doorbell */
+	uint32_t seen;			/* slots that are given and not rung: the next look takes them */
+	uint32_t early;			/* ... and has done so: the doorbell may still come */
 	uint8_t *in;			/* a command, flat */
 	size_t in_size;
 	uint8_t *out;

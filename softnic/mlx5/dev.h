@@ -201,6 +201,9 @@ void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
 bool sn_uar_scan(struct sn_nic *nic);
 
+/* cmd_port.c */
+void sn_port_reset(struct sn_nic *nic);
+
 /* pump.c */
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);

@@ -98,6 +98,8 @@ int softnic_open(const struct softnic_config *config, struct softnic **handle)
 	err = sn_fabric_open(nic);
 	if (err)
 		goto destroy;
+	if (nic->dev->cold)
+		sn_port_reset(nic);
 	err = sn_fork_add(nic);
 	if (err)
 		goto close_fabric;

@@ -56,7 +56,7 @@ static void start_responder(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
 
-	memcpy(rc->dest.gid.raw, qp->av.force_loopback ? qp->nic->gid[0].gid : qp->av.rgid,
+	memcpy(rc->dest.gid.raw, qp->av.force_loopback ? qp->nic->port_gid : qp->av.rgid,
 	       sizeof(rc->dest.gid.raw));
 	rc->resp.psn = qp->rq_psn & SN_PSN_MASK;
 	rc->resp.msn = 0;

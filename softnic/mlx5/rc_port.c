@@ -34,6 +34,13 @@ static void to_addr(const uint8_t gid[16], struct sn_addr *addr)
 	memcpy(addr->raw, gid, sizeof(addr->raw));
 }
 
+/* The address that follows from the MAC. */
+void sn_port_first_gid(const uint8_t m[6], uint8_t gid[16])
+{
+	memcpy(gid, (uint8_t[]){0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe,
+				m[3], m[4], m[5]}, 16);
+}
+
 /* A locally administered MAC, random but for the adapter's index, and the GID made from it. */
 static int choose_address(struct sn_nic *nic)
 {
@@ -44,10 +51,10 @@ static int choose_address(struct sn_nic *nic)
 		return -EAGAIN;
 	m[0] = (uint8_t)((m[0] & 0xfc) | 0x02);
 	m[5] = (uint8_t)nic->config.index;
+	sn_port_first_gid(m, nic->port_gid);
 	*g = (struct sn_gid){.version = 2, .valid = true, .v6 = true};
 	memcpy(g->mac, m, 6);
-	memcpy(g->gid, (uint8_t[]){0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe,
-				   m[3], m[4], m[5]}, 16);
+	memcpy(g->gid, nic->port_gid, 16);
 	return 0;
 }
 
@@ -71,7 +78,7 @@ static bool acceptable(const struct sn_nic *nic, const struct sn_addr *src, cons
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
 	/* Shared memory does not flip bits: zero says that the sender saved itself the work. */
-	return !icrc || icrc == icrc_of(src->raw, nic->gid[0].gid, &iov, 1);
+	return !icrc || icrc == icrc_of(src->raw, nic->port_gid, &iov, 1);
 }
 
 static struct sn_qp *receiver(struct sn_nic *nic, const struct sn_addr *src,
@@ -153,17 +160,21 @@ static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 	(void)timer;	/* the poll that follows releases the packets */
 }
 
-static int open_port(struct sn_nic *nic)
+static int open_fab(struct sn_nic *nic, const uint8_t gid[16], struct sn_fab **fab)
 {
 	struct sn_fab_config config = {.deliver = deliver, .down = down, .ctx = nic};
-	int err = choose_address(nic);
 
-	if (err)
-		return err;
-	to_addr(nic->gid[0].gid, &config.gid);
+	to_addr(gid, &config.gid);
 	if (nic->config.flags & SOFTNIC_LOOPBACK_ONLY)
 		config.flags |= SN_FAB_ALONE;
-	return sn_fab_open(&config, &nic->fabric->fab);
+	return sn_fab_open(&config, fab);
+}
+
+static int open_port(struct sn_nic *nic)
+{
+	int err = choose_address(nic);
+
+	return err ? err : open_fab(nic, nic->port_gid, &nic->fabric->fab);
 }
 
 int sn_fabric_open(struct sn_nic *nic)
@@ -193,6 +204,34 @@ void sn_fabric_close(struct sn_nic *nic)
 	sn_fab_close(nic->fabric->fab);
 	free(nic->fabric);
 	nic->fabric = NULL;
+}
+
+static void lose_links(struct sn_nic *nic)
+{
+	uint32_t i;
+
+	for (i = 0; nic->qps.slot && i <= nic->qps.mask; i++) {
+		struct sn_qp *qp = nic->qps.slot[i] ? sn_qp_find(nic, nic->qps.number[i]) : NULL;
+
+		if (qp && qp->rc)
+			sn_rc_link_lost(qp);
+	}
+}
+
+int sn_fabric_readdress(struct sn_nic *nic, const uint8_t gid[16])
+{
+	struct sn_fab *fab;
+	int err = memcmp(nic->port_gid, gid, 16) ? open_fab(nic, gid, &fab) : -EALREADY;
+
+	if (err)
+		return err == -EALREADY ? 0 : err;
+	sn_fab_close(nic->fabric->fab);
+	nic->fabric->fab = fab;
+	nic->fabric->fault_generation = ~nic->fault.generation;
+	memcpy(nic->port_gid, gid, 16);
+	lose_links(nic);
+	sn_thread_rewatch(nic);
+	return 0;
 }
 
 static void obey_script(struct sn_nic *nic)
@@ -323,7 +362,7 @@ static void make_tail(const struct sn_qp *qp, struct iovec *iov, unsigned int n,
 	memset(tail, 0, 8);
 	iov[n] = (struct iovec){tail, pad};
 	if (nic->fault.corrupt > 0)
-		icrc = icrc_of(nic->gid[0].gid, qp->rc->dest.gid.raw, iov, n + 1);
+		icrc = icrc_of(nic->port_gid, qp->rc->dest.gid.raw, iov, n + 1);
 	memcpy(tail + pad, &icrc, sizeof(icrc));
 	iov[n].iov_len = pad + sizeof(icrc);
 }

@@ -357,6 +357,7 @@ struct sn_nic {
 
 	struct sn_gid gid[SN_GIDS];
 	uint8_t mac[6];
+	uint8_t port_gid[16];	/* by which the fabric knows this port */
 	bool fatal, link_down;
 	bool forked;		/* the copy in a child: fork.c */
 	LIST_ENTRY(sn_nic) link;
@@ -486,14 +487,18 @@ enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
 		       unsigned int *niov);
 
+void sn_thread_rewatch(struct sn_nic *nic);	/* the fabric has another descriptor */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* ---- the wire, for the device ------------------------------------------------------------- */
 
-/* softnic_open has filled config, rng and the tables. Fills mac and gid[0] (RoCE v2) uniquely. */
+/* softnic_open has filled config, rng and the tables. Fills mac, port_gid and gid[0] uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
+void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
+/* The port answers to another address from now on; its links are lost. 0, or -errno and the old one. */
+int sn_fabric_readdress(struct sn_nic *nic, const uint8_t gid[16]);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);

@@ -235,6 +235,16 @@ static int watch(struct sn_device *dev, int fd)
 	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
+/* The old descriptor left the set when it was closed. */
+void sn_thread_rewatch(struct sn_nic *nic)
+{
+	if (!nic->dev->threaded)
+		return;
+	watch(nic->dev, sn_fabric_fd(nic));
+	nic->dev->armed = false;
+	sn_thread_wake(nic);
+}
+
 static int open_fds(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;

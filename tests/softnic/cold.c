@@ -159,6 +159,43 @@ Test(cold, nic_interface__disabled)
 	cr_expect_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0x04);
 }
 
+static uint8_t set_gid(uint16_t index, uint8_t last)
+{
+	cold_begin(c, CMD_SET_ROCE_ADDRESS, 0);
+	sn_set(c->in, ROCE_INDEX, index);
+	sn_set(c->in + AT_CTX, ROCE_VERSION, 2);
+	sn_set(c->in + AT_CTX, ROCE_L3_TYPE, 1);
+	c->in[AT_CTX + ROCE_GID] = last ? 0xfd : 0;
+	c->in[AT_CTX + ROCE_GID + 15] = last;
+	return cold_run(c, 0x30, 16);
+}
+
+static uint8_t get_gid(uint16_t index)
+{
+	cold_begin(c, CMD_QUERY_ROCE_ADDRESS, 0);
+	sn_set(c->in, ROCE_INDEX, index);
+	cr_assert_eq(cold_run(c, 16, 0x30), 0);
+	return c->out[AT_CTX + ROCE_GID + 15];
+}
+
+/* Behind VFIO nobody but the driver fills the table of addresses. */
+Test(cold, roce_address__is_the_drivers)
+{
+	cold_boot(c);
+	for (uint16_t i = 0; i < 16; i++)
+		cr_expect_eq(get_gid(i), 0, "entry %u", i);
+	cr_assert_eq(set_gid(3, 7), 0);
+	cr_assert_eq(set_gid(0, 8), 0);
+	cr_expect_eq(get_gid(3), 7);
+	cr_expect_eq(get_gid(0), 8);
+	cr_assert_eq(set_gid(0, 0), 0);
+	cr_expect_eq(get_gid(0), 0);
+	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
+	cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
+	cr_expect_eq(get_gid(3), 0);
+	nothing_held_against();
+}
+
 /* ---- pages */
 
 Test(cold, pages__that_cannot_be_used)
