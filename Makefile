@@ -321,7 +321,8 @@ CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 # With T= only what it names and the libraries are built.
 T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
-CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE),\
+CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
+	$(if $(filter dat2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
 	all $(if $(SAN),,$(SHIM20)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))

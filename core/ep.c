@@ -207,6 +207,19 @@ void dap_ep_destroy(struct dap_ep *ep)
 	dap_obj_free(ep);
 }
 
+/* Endpoints of other openings may have it: their connections end without a word from now on. */
+void dap_ep_forget_evd(void *object, void *evd)
+{
+	struct dap_ep *ep = object;
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->connect_evd == evd) {
+		ep->connect_evd = NULL;
+		dap_evd_unfeed(evd);
+	}
+	pthread_mutex_unlock(&ep->lock);
+}
+
 int dap_ep_free(struct dap_ep *ep)
 {
 	int err;

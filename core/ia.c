@@ -228,6 +228,8 @@ static void destroy_evd(void *object, void *arg)
 		return;
 	(void)arg;
 	forget(evd);
+	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
+		dap_obj_each(DAP_EP, NULL, dap_ep_forget_evd, evd);
 	dap_evd_destroy(evd);
 }
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What consumers get wrong, and how it is answered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/dat2/dat2.h"
+
+TestSuite(misuse, .timeout = 60);
+
+static DAT_RETURN open_named(const char *name, DAT_BOOLEAN threadsafe, DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+	return dat_ia_openv((DAT_NAME_PTR)(unsigned long)name, 8, &async, ia, 2, 0, threadsafe);
+}
+
+/*
+ * The registry has read its file before main. So these run this program once more with a line of
+ * their own; what it answers to the name is its exit status: 0 when it is opened.
+ */
+__attribute__((constructor(65535))) static void try_and_exit(void)
+{
+	const char *name = getenv("DAPL_TRY_NAME");
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	if (!name)
+		return;
+	ret = open_named(name, DAT_FALSE, &ia);
+	if (ret == DAT_SUCCESS)
+		_exit(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS ? 0 : 3);
+	_exit(DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND ? 1 : 2);
+}
+
+/* Opening name by a file that holds this line: 0 works, 1 PROVIDER_NOT_FOUND. */
+static int try_line(const char *name, const char *line)
+{
+	char file[] = "/tmp/dapl-dat2-XXXXXX", me[64];
+	int fd = mkstemp(file), status;
+	pid_t pid;
+
+	snprintf(me, sizeof(me), "/proc/%d/exe", getpid());
+	cr_assert(fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line));
+	close(fd);
+	pid = fork();
+	if (!pid) {
+		setenv("DAT_OVERRIDE", file, 1);
+		setenv("DAPL_TRY_NAME", name, 1);
+		execl(me, me, (char *)NULL);
+		_exit(9);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	unlink(file);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+/* An entry of the file for our library, or one beside it. */
+static int try_entry(const char *name, const char *version, const char *safe, const char *lib)
+{
+	const char *dir = getenv("DAPL_BUILD_DIR");
+	char line[1024];
+
+	snprintf(line, sizeof(line), "%s %s %s default %s/lib/%s dapl_direct.2.0 \"\" \"\"\n", name,
+		 version, safe, dir ? dir : "build", lib);
+	return try_line(name, line);
+}
+
+#define SOFT "soft-mlx5-0"
+#define OURS "libdapl-direct2.so"
+
+Test(misuse, dat_conf__good_line_is_taken)
+{
+	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", OURS), 0);
+}
+
+Test(misuse, dat_conf__library_is_missing)
+{
+	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", "no-such-file.so"), 1);
+}
+
+Test(misuse, dat_conf__library_is_none_of_a_provider)
+{
+	cr_assert_eq(try_line(SOFT, SOFT " u2.0 nonthreadsafe default libm.so.6 m.2.0 \"\" \"\"\n"), 1);
+}
+
+Test(misuse, dat_conf__library_is_of_the_other_level)
+{
+	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", "libdapl-direct.so"), 1);
+}
+
+Test(misuse, dat_conf__version_is_another)
+{
+	cr_assert_eq(try_entry(SOFT, "u1.2", "nonthreadsafe", OURS), 1);
+	cr_assert_eq(try_entry(SOFT, "u2.1", "nonthreadsafe", OURS), 1);
+}
+
+/* Who asks for nonthreadsafe, as all consumers of Debian's header do, does not see the other. */
+Test(misuse, dat_conf__thread_flag_is_another)
+{
+	cr_assert_eq(try_entry(SOFT, "u2.0", "threadsafe", OURS), 1);
+}
+
+Test(misuse, dat_conf__no_such_adapter)
+{
+	cr_assert_eq(try_entry("no-such-0", "u2.0", "nonthreadsafe", OURS), 1);
+}
+
+static void use_in_child(DAT_IA_HANDLE ia)
+{
+	DAT_EVENT ev;
+	DAT_PZ_HANDLE pz;
+	DAT_IA_ATTR attr;
+
+	/* What was opened before the fork is the parent's. */
+	if (dat_ia_query(ia, NULL, DAT_IA_ALL, &attr, 0, NULL) == DAT_SUCCESS)
+		_exit(1);
+	if (dat_pz_create(ia, &pz) == DAT_SUCCESS)
+		_exit(2);
+	if (DAT_GET_TYPE(dat_evd_dequeue(a.dto, &ev)) != DAT_INVALID_HANDLE)
+		_exit(3);
+	if (DAT_GET_TYPE(dat_ep_free(a.ep)) != DAT_INVALID_HANDLE)
+		_exit(4);
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	/* And it may open one of its own. */
+	if (open_named("soft-mlx5-0", DAT_FALSE, &ia) != DAT_SUCCESS)
+		_exit(5);
+	if (dat_pz_create(ia, &pz) != DAT_SUCCESS)
+		_exit(6);
+	_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS ? 0 : 7);
+}
+
+Test(misuse, fork__what_was_open_is_the_parents, .init = sides_open, .fini = sides_close)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		use_in_child(a.ia);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status), "signal %d", WTERMSIG(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "step %d", WEXITSTATUS(status));
+	sides_connect();
+}
+
+Test(misuse, close__with_objects_alive, .init = sides_open, .fini = sides_close)
+{
+	DAT_EVENT ev;
+
+	sides_connect();
+	assert_ret(dat_ia_close(a.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	assert_ok(dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG));
+	side_wait(b.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_ret(dat_ep_free(a.ep), DAT_INVALID_HANDLE);
+	assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_INVALID_HANDLE);
+	assert_ret(dat_lmr_free(a.lmr), DAT_INVALID_HANDLE);
+	assert_ret(dat_pz_free(a.pz), DAT_INVALID_HANDLE);
+}
+
+/* An endpoint whose connect EVD was of an opening that is closed has none any more. */
+Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open, .fini = sides_close)
+{
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT ev;
+
+	assert_ok(dat_ep_create(b.ia, b.pz, b.dto, b.dto, a.conn, NULL, &ep));
+	assert_ok(dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG));
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	cr_assert_eq(param.connect_evd_handle, DAT_HANDLE_NULL);
+	/* What takes its memory next hears nothing of that endpoint's connections. */
+	assert_ok(dat_evd_create(b.ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &evd));
+	assert_ok(dat_ep_connect(ep, side_address(0), 77777, 1000, 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	do {
+		assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+		usleep(1000);
+	} while (param.ep_state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	assert_ret(dat_evd_dequeue(evd, &ev), DAT_QUEUE_EMPTY);
+	assert_ok(dat_ep_free(ep));
+	assert_ok(dat_evd_free(evd));
+}
+
+/* What a consumer does that goes through one table for all handles: that of the IA. */
+Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = sides_close)
+{
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
+	DAT_RMR_TRIPLET there = side_remote(&b, 128, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 9 };
+	const DAT_PROVIDER *table;
+	DAT_IA_HANDLE raw;
+	DAT_EVENT ev;
+	int got = 0;
+
+	sides_connect();
+	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	table = PROVIDER(raw);
+	cr_assert_neq(table, PROVIDER(a.ep));
+	strcpy(a.mem, "word");
+	assert_ok(table->ep_post_recv_func(b.ep, 1, &to, cookie, 0));
+	assert_ok(table->ep_post_send_func(a.ep, 1, &from, cookie, 0));
+	assert_ok(table->ep_post_rdma_write_func(a.ep, 1, &from, cookie, &there, 0));
+	while (got < 2) {
+		DAT_RETURN ret = table->evd_dequeue_func(a.dto, &ev);
+
+		got += ret == DAT_SUCCESS;
+		cr_assert(ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
+	}
+	side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_str_eq(b.mem, "word");
+	cr_assert_str_eq(b.mem + 128, "word");
+	assert_ok(table->ep_disconnect_func(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_ok(table->ep_free_func(a.ep));
+	assert_ret(table->ep_post_send_func(a.ep, 1, &from, cookie, 0), DAT_INVALID_HANDLE);
+}
+
+/* The two values changed places since 1.2. */
+Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_close)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_SRQ_PARAM param;
+	DAT_SRQ_HANDLE srq;
+
+	assert_ok(dat_srq_create(a.ia, a.pz, &attr, &srq));
+	assert_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+	cr_assert_eq(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	cr_assert_neq(DAT_SRQ_STATE_ERROR, DAT_SRQ_STATE_OPERATIONAL);
+	assert_ok(dat_srq_free(srq));
+}
