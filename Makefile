@@ -316,6 +316,14 @@ $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(ldat) -lm
 
+# The same for the tables of uDAPL 2.0.
+HOT_TABLES20 := $(if $(PROVIDER20),$(O)/tests/hot-tables2)
+HOT_TABLES20_SRC := scripts/hot_tables.c $(PERF_COMMON)
+$(O)/tests/hot-tables2: $(HOT_TABLES20_SRC:%.c=$(O)/obj/dat20/%.o)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
+
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 
 # With T= only what it names and the libraries are built.
@@ -323,7 +331,7 @@ T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
 	$(if $(filter dat2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
-	all $(if $(SAN),,$(SHIM20)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES))))
+	all $(if $(SAN),,$(SHIM20)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 

@@ -3,7 +3,7 @@
  * Prints, for scripts/hot-check, the functions that the fast path goes through: what stands in the
  * provider tables of a connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider
  * that libdat loaded; first of a nonthreadsafe instance, then of a threadsafe one, which may lock. A
- * plain consumer: it reads what a DAT call reads.
+ * plain consumer, of either level of the API: it reads what a DAT call reads.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <dat/udat.h>
-#include <dat/udat_redirection.h>
-
 #include "perf/common/pair.h"
+
+#ifdef DAP_DAT20
+#include <dat2/udat_redirection.h>
+#else
+#include <dat/udat_redirection.h>
+#endif
 
 typedef void (*any_fn)(void);
 
