@@ -36,6 +36,8 @@ enum softnic_flags {
 	 * SOFTNIC_SCAN_UARS.
 	 */
 	SOFTNIC_COLD = 1 << 5,
+	/* The ports are InfiniBand: LIDs, partitions and no RoCE addresses. */
+	SOFTNIC_INFINIBAND = 1 << 6,
 };
 
 struct softnic_host {
@@ -54,11 +56,12 @@ struct softnic_host {
 struct softnic_config {
 	unsigned int flags;		/* enum softnic_flags */
 	unsigned int index;		/* which adapter of this host: 0, 1, ...; part of its addresses */
+	unsigned int ports;		/* 1 or 2; 0: 1 */
 	uint64_t seed;			/* of random keys, QPNs and faults; 0: from the kernel */
 	struct softnic_host host;
 };
 
-/* 0, or -ENOMEM, -EMFILE, -EAGAIN (no thread), -errno of the fabric's sockets. */
+/* 0, or -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread), -errno of the fabric's sockets. */
 int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
 /* Leaves the fabric and frees everything, objects that the host left behind included. */
@@ -124,7 +127,7 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 /*
  * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it.
  * Also "cmd_fail=OPCODE[:n]" (n-th command with that opcode fails with status 0x5), "fatal",
- * and "link_down" (the link is up again after a script without it).
+ * and "link_down" (the link is up again after a script without it), "link_down=2" of port 2.
  * 0, or -EINVAL with the script unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);

@@ -154,7 +154,7 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 	if (sn_pages_wanted(c->nic, SN_PAGES_INIT) > 0)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "%d pages are missing",
 				     sn_pages_wanted(c->nic, SN_PAGES_INIT));
-	c->nic->link_down = cold->link_kept_down;
+	c->nic->port[0].link_down = cold->link_kept_down;
 	cold->state = SN_BOOT_READY;
 	return STAT_OK;
 }

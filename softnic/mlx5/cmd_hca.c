@@ -30,18 +30,16 @@ static const struct value general[] = {
 	{ SN_FLD(0x170, 16), 1 },	/* gid_table_size: code of 16 entries */
 	{ SN_FLD(0x190, 16), 0 },	/* pkey_table_size: code of 128 entries */
 	{ SN_FLD(0x1ab, 5), 16 },	/* local_ca_ack_delay */
-	{ SN_FLD(0x1b6, 2), 1 },	/* port_type: Ethernet */
-	{ SN_FLD(0x1b8, 8), 1 },	/* num_ports */
 	{ SN_FLD(0x1c3, 5), SN_LOG_MSG_MAX },	/* log_max_msg */
 	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
 	{ SN_FLD(0x200, 1), 1 },	/* compact_address_vector */
 	{ SN_FLD(0x20a, 2), 1 },	/* umr_fence: small is enough */
-	{ SN_FLD(0x21d, 1), 1 },	/* roce */
 	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
 	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */
 	{ SN_FLD(0x221, 1), 1 },	/* cq_resize */
 	{ SN_FLD(0x222, 1), 1 },	/* cq_moderation */
 	{ SN_FLD(0x231, 1), 1 },	/* imaicl: memory windows */
+	{ SN_FLD(0x23d, 1), 1 },	/* ud */
 	{ SN_FLD(0x23f, 1), 1 },	/* rc */
 	{ SN_FLD(0x240, 1), 1 },	/* uar_4k */
 	{ SN_FLD(0x24a, 6), 3 },	/* uar_sz: log2 of MiB; 2048 pages */
@@ -95,11 +93,24 @@ static void fill(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
 enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 as at first, 2 nothing */
 
-static bool fill_caps(uint8_t *cap, unsigned int type)
+static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
+{
+	const struct value v[] = {
+		{ SN_FLD(0x1b6, 2), !nic->infiniband },	/* port_type: InfiniBand, Ethernet */
+		{ SN_FLD(0x1b8, 8), nic->ports },	/* num_ports */
+		{ SN_FLD(0x21d, 1), !nic->infiniband },	/* roce */
+		{ SN_FLD(0x610, 8), nic->ports > 1 ? nic->ports : 0 },	/* num_vhca_ports */
+	};
+
+	FILL(cap, v);
+}
+
+static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 {
 	switch (type) {
 	case CAP_GENERAL:
 		FILL(cap, general);
+		fill_ports(cap, nic);
 		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);
@@ -129,7 +140,7 @@ uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
 	uint32_t op_mod = sn_get(c->in, CMD_OP_MOD);
 	unsigned int type = op_mod >> 1;
 
-	if (!fill_caps(c->out + AT_CTX, type))
+	if (!fill_caps(c->nic, c->out + AT_CTX, type))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
 	if (c->nic->dev->cold)
 		choose(c->nic->dev->cold, c->out + AT_CTX, type, op_mod & 1);
@@ -158,7 +169,7 @@ uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 	} else {
 		chosen.roce_sport = sn_get(cap, CAP_ROCE_SPORT);
 	}
-	fill_caps(want, type);
+	fill_caps(c->nic, want, type);
 	choose(&chosen, want, type, true);
 	for (uint32_t i = 0; i < CAP_BYTES; i++)
 		if (cap[i] != want[i])

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The port: addresses and state. PRM "RoCE address", "NIC vport context", "vport state". */
+/*
+ * The ports: addresses and state. PRM "RoCE address", "NIC vport context", "vport state", "HCA vport
+ * context". A port number of 0 is that of a device with one port.
+ */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
@@ -14,11 +17,27 @@ enum { NVC_MODIFY_AT = 0x100 };
 #define VPORT_ADMIN	SN_FLD(0x78, 4)
 #define VPORT_STATE	SN_FLD(0x7c, 4)
 
+/* HCA vport context */
+#define HVC_PHYS_STATE	SN_FLD(0x110, 4)
+#define HVC_PORT_STATE	SN_FLD(0x118, 4)
+#define HVC_VPORT_STATE	SN_FLD(0x11c, 4)
+#define HVC_LID		SN_FLD(0x300, 16)
+#define HVC_SM_LID	SN_FLD(0x320, 16)
+enum { HVC_SYS_GUID = 0x28, HVC_PORT_GUID = 0x30, HVC_NODE_GUID = 0x38 };
+
+static struct sn_port *find_port(struct sn_cmd *c, struct sn_fld number)
+{
+	uint32_t n = sn_get(c->in, number);
+
+	return n <= c->nic->ports ? &c->nic->port[n ? n - 1 : 0] : NULL;
+}
+
 static struct sn_gid *find_gid(struct sn_cmd *c)
 {
+	struct sn_port *port = find_port(c, ROCE_PORT);
 	uint32_t i = sn_get(c->in, ROCE_INDEX);
 
-	return i < SN_GIDS ? &c->nic->gid[i] : NULL;
+	return port && !c->nic->infiniband && i < SN_GIDS ? &port->gid[i] : NULL;
 }
 
 uint8_t sn_cmd_query_roce(struct sn_cmd *c)
@@ -41,15 +60,15 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
  * One address at a time leads to a port: the last that was set, or what follows from the MAC when
  * there is none. Where somebody else has it already nothing does, as in a network.
  */
-static void answer_to(struct sn_nic *nic, const struct sn_gid *last)
+static void answer_to(struct sn_port *port, const struct sn_gid *last)
 {
 	uint8_t gid[16];
 
 	for (uint32_t i = 0; i < SN_GIDS && !last->valid; i++)
-		if (nic->gid[i].valid)
-			last = &nic->gid[i];
-	sn_port_first_gid(nic->mac, gid);
-	sn_fabric_readdress(nic, last->valid ? last->gid : gid);
+		if (port->gid[i].valid)
+			last = &port->gid[i];
+	sn_port_first_gid(port->mac, gid);
+	sn_fabric_readdress(port, last->valid ? last->gid : gid);
 }
 
 /* An address of all zeros empties the entry. */
@@ -66,7 +85,7 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLAN: not in the caps");
 	if (!memcmp(ctx + ROCE_GID, none, sizeof(none))) {
 		*g = (struct sn_gid){ 0 };
-		answer_to(c->nic, g);
+		answer_to(find_port(c, ROCE_PORT), g);
 		return STAT_OK;
 	}
 	if (version != 2)
@@ -74,15 +93,17 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	*g = (struct sn_gid){ .version = 2, .valid = true, .v6 = sn_get(ctx, ROCE_L3_TYPE) };
 	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
 	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
-	answer_to(c->nic, g);
+	answer_to(find_port(c, ROCE_PORT), g);
 	return STAT_OK;
 }
 
 /* As after power-on. */
 void sn_port_reset(struct sn_nic *nic)
 {
-	memset(nic->gid, 0, sizeof(nic->gid));
-	answer_to(nic, &nic->gid[0]);
+	for (unsigned int i = 0; i < nic->ports; i++) {
+		memset(nic->port[i].gid, 0, sizeof(nic->port[i].gid));
+		answer_to(&nic->port[i], &nic->port[i].gid[0]);
+	}
 }
 
 /* EUI-64 of the MAC */
@@ -101,10 +122,10 @@ uint8_t sn_cmd_query_vport(struct sn_cmd *c)
 
 	sn_set(ctx, NVC_ROCE_EN, c->nic->dev->roce_en);
 	sn_set(ctx, NVC_MTU, 4200);
-	guid(ctx + NVC_SYS_GUID, c->nic->mac);
-	guid(ctx + NVC_PORT_GUID, c->nic->mac);
-	guid(ctx + NVC_NODE_GUID, c->nic->mac);
-	memcpy(ctx + NVC_MAC, c->nic->mac, sizeof(c->nic->mac));
+	guid(ctx + NVC_SYS_GUID, c->nic->port[0].mac);
+	guid(ctx + NVC_PORT_GUID, c->nic->port[0].mac);
+	guid(ctx + NVC_NODE_GUID, c->nic->port[0].mac);
+	memcpy(ctx + NVC_MAC, c->nic->port[0].mac, sizeof(c->nic->port[0].mac));
 	return STAT_OK;
 }
 
@@ -117,10 +138,46 @@ uint8_t sn_cmd_modify_vport(struct sn_cmd *c)
 
 uint8_t sn_cmd_query_vport_state(struct sn_cmd *c)
 {
-	bool up = !c->nic->link_down;
+	const struct sn_port *port = find_port(c, CMD_PORT);
+	bool up;
 
+	if (!port)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u", sn_get(c->in, CMD_PORT));
+	up = !port->link_down;
 	sn_set(c->out, VPORT_SPEED, up ? 1000 : 0);	/* units of 100 Mb/s */
 	sn_set(c->out, VPORT_ADMIN, 1);
 	sn_set(c->out, VPORT_STATE, up);
+	return STAT_OK;
+}
+
+/* What mlx5_ib asks of an InfiniBand port. The GUID is the lower half of its GID. */
+uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
+{
+	const struct sn_port *port = find_port(c, CMD_PORT);
+	uint8_t *ctx = c->out + AT_CTX;
+
+	if (!port || !c->nic->infiniband)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u is no InfiniBand port",
+				     sn_get(c->in, CMD_PORT));
+	sn_set(ctx, HVC_PHYS_STATE, port->link_down ? 3 : 5);	/* disabled, link up */
+	sn_set(ctx, HVC_PORT_STATE, port->link_down ? 1 : 4);	/* down, active */
+	sn_set(ctx, HVC_VPORT_STATE, port->link_down ? 1 : 4);
+	memcpy(ctx + HVC_SYS_GUID, c->nic->port[0].gid[0].gid + 8, 8);
+	memcpy(ctx + HVC_PORT_GUID, port->gid[0].gid + 8, 8);
+	memcpy(ctx + HVC_NODE_GUID, c->nic->port[0].gid[0].gid + 8, 8);
+	sn_set(ctx, HVC_LID, port->lid);
+	sn_set(ctx, HVC_SM_LID, 1);
+	return STAT_OK;
+}
+
+/* PRM "HCA vport P_Key": a 16-bit entry in each word, from the index that is asked for. */
+uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
+{
+	uint32_t index = sn_get(c->in, PKEY_INDEX);
+	uint16_t pkey;
+
+	if (!find_port(c, CMD_PORT) || !sn_port_pkey(c->nic, index, &pkey))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "pkey_index %u", index);
+	sn_set(c->out + AT_CTX, SN_FLD(0x10, 16), pkey);
 	return STAT_OK;
 }

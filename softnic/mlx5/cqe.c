@@ -3,7 +3,10 @@
 #include "softnic/mlx5/dev.h"
 
 struct cqe64 {
-	uint8_t rsvd0[32];
+	uint8_t rsvd0[22];
+	be16_t slid;
+	be32_t flags_rqpn;		/* reserved(2) GRH(2) SL(4) source QPN(24), of a UD receive */
+	uint8_t rsvd28[4];
 	be32_t srqn_uidx;
 	be32_t imm_inval_pkey;
 	uint8_t app, app_op;
@@ -16,6 +19,7 @@ struct cqe64 {
 	uint8_t op_own;
 };
 SN_SIZE(struct cqe64, 64);
+SN_AT(struct cqe64, flags_rqpn, 24);
 SN_AT(struct cqe64, srqn_uidx, 32);
 SN_AT(struct cqe64, byte_cnt, 44);
 SN_AT(struct cqe64, sop_drop_qpn, 56);
@@ -62,6 +66,12 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
+static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
+{
+	e->slid = to_be16(d->slid);
+	e->flags_rqpn = to_be32((d->grh ? 1u << 28 : 0) | d->sqpn);
+}
+
 /*
  * Version 1: the user index stands where version 0 had the SRQ number. Bytes that mean nothing in
  * this kind of entry are zero, so that a reader of the wrong field is found out.
@@ -77,6 +87,8 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 
 	/* Written in place: who reads the fields at once finds them in the store buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
+	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
+		fill_datagram(e, &qp->datagram);
 	e->srqn_uidx = to_be32(qp->uidx);
 	e->imm_inval_pkey = c->imm;
 	memset(&e->app, 0, 4);

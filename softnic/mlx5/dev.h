@@ -11,6 +11,7 @@ enum {
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
+	SN_UD_MTU = 4096,
 	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
 	SN_ANY_QPN = 0xffffff,
 };
@@ -179,10 +180,16 @@ int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
+/* What is wrong with an address path, in words, or NULL. */
+const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
+
 /* qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
 uint8_t sn_qp_modify(struct sn_nic *nic, const uint8_t *in, uint32_t *syndrome);
+
+/* port.c: the entry of the table of partitions; RoCE has the default alone. False: there is none. */
+bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
 
 /* mkey.c, obj.c, uar.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);
@@ -270,6 +277,6 @@ sn_cmd_fn sn_cmd_set_hca_cap;
 sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
 sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;
 sn_cmd_fn sn_cmd_query_roce, sn_cmd_set_roce, sn_cmd_query_vport, sn_cmd_query_vport_state;
-sn_cmd_fn sn_cmd_modify_vport;
+sn_cmd_fn sn_cmd_modify_vport, sn_cmd_query_hca_vport, sn_cmd_query_pkey;
 
 #endif

@@ -60,8 +60,20 @@ static int parse_cmd_fail(struct sn_fault *f, const char *value)
 
 /* What a script does at once. */
 struct deed {
-	bool fatal, link_down;
+	bool fatal;
+	unsigned int links_down;	/* a bit for each port */
 };
+
+static int parse_link(struct deed *deed, const char *value)
+{
+	char *end;
+	unsigned long port = value ? strtoul(value, &end, 0) : 1;
+
+	if (port < 1 || port > SN_PORTS || (value && (end == value || *end)))
+		return -EINVAL;
+	deed->links_down |= 1u << port;
+	return 0;
+}
 
 static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 {
@@ -71,13 +83,12 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 		deed->fatal = true;
 		return 0;
 	}
-	if (!strcmp(word, "link_down")) {
-		deed->link_down = true;
-		return 0;
-	}
+	if (value)
+		*value++ = 0;
+	if (!strcmp(word, "link_down"))
+		return parse_link(deed, value);
 	if (!value)
 		return -EINVAL;
-	*value++ = 0;
 	if (!strcmp(word, "cmd_fail"))
 		return parse_cmd_fail(f, value);
 	if (strcmp(word, "seed"))
@@ -101,14 +112,14 @@ static void die(struct sn_nic *nic)
 }
 
 /* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
-static void set_link(struct sn_nic *nic, bool down)
+static void set_link(struct sn_port *port, bool down)
 {
-	static const uint8_t port[28] = { [8] = 1 << 4 };
+	const uint8_t data[28] = { [8] = (uint8_t)(port->number << 4) };
 
-	if (nic->link_down == down)
+	if (port->link_down == down)
 		return;
-	nic->link_down = down;
-	sn_async(nic, SN_EV_PORT_CHANGE, down ? 1 : 4, port);
+	port->link_down = down;
+	sn_async(port->nic, SN_EV_PORT_CHANGE, down ? 1 : 4, data);
 }
 
 int softnic_fault(struct softnic *handle, const char *script)
@@ -129,7 +140,8 @@ int softnic_fault(struct softnic *handle, const char *script)
 	f.generation = nic->fault.generation + 1;
 	nic->fault = f;
 	nic->dev->cmd_count = 0;
-	set_link(nic, deed.link_down);
+	for (unsigned int i = 0; i < nic->ports; i++)
+		set_link(&nic->port[i], deed.links_down >> nic->port[i].number & 1);
 	if (deed.fatal)
 		die(nic);
 	sn_leave(nic);

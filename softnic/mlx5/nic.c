@@ -25,6 +25,12 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 	nic->rng = config->seed;
 	if (!nic->rng && getrandom(&nic->rng, sizeof(nic->rng), 0) < 0)
 		nic->rng = sn_now();
+	nic->infiniband = config->flags & SOFTNIC_INFINIBAND;
+	nic->ports = config->ports ? config->ports : 1;
+	for (unsigned int i = 0; i < SN_PORTS; i++) {
+		nic->port[i].nic = nic;
+		nic->port[i].number = (uint8_t)(i + 1);
+	}
 	TAILQ_INIT(&nic->run);
 	TAILQ_INIT(&nic->err);
 	nic->dev->bar_fd = -1;
@@ -77,9 +83,12 @@ static void destroy(struct sn_nic *nic)
 
 int softnic_open(const struct softnic_config *config, struct softnic **handle)
 {
-	struct sn_nic *nic = calloc(1, sizeof(*nic));
+	struct sn_nic *nic;
 	int err;
 
+	if (config->ports > SN_PORTS)
+		return -EINVAL;
+	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return -ENOMEM;
 	nic->dev = calloc(1, sizeof(*nic->dev));

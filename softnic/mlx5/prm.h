@@ -48,6 +48,8 @@ enum {
 	CMD_MODIFY_NIC_VPORT_CONTEXT = 0x755,
 	CMD_QUERY_ROCE_ADDRESS = 0x760,
 	CMD_SET_ROCE_ADDRESS = 0x761,
+	CMD_QUERY_HCA_VPORT_CONTEXT = 0x762,
+	CMD_QUERY_HCA_VPORT_PKEY = 0x766,
 	CMD_ALLOC_PD = 0x800,
 	CMD_DEALLOC_PD = 0x801,
 	CMD_ALLOC_UAR = 0x802,
@@ -82,6 +84,9 @@ enum {
 #define CMD_OP_MOD	SN_FLD(0x30, 16)
 /* PDN, UAR, CQN, QPN, mkey index, umem id: the number of an object is always here, in and out */
 #define CMD_NUMBER	SN_FLD(0x48, 24)
+/* The port, of commands about one: other_vport(1) reserved(11) port_num(4) vport_number(16) */
+#define CMD_PORT	SN_FLD(0x4c, 4)
+#define PKEY_INDEX	SN_FLD(0x70, 16)
 /* ... but an EQ's, which has eight bits */
 #define CMD_EQN		SN_FLD(0x58, 8)
 
@@ -201,7 +206,8 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_CS_RES	SN_FLD(0x638, 8)
 #define QPC_DBR_UMEM	SN_FLD(0x683, 1)
 enum { QPC_DBR_ADDR = 0xa0, QPC_DBR_UMEM_ID = 0xe4 };
-enum { ST_RC = 0 };
+#define QPC_QKEY	SN_FLD(0x540, 32)
+enum { ST_RC = 0, ST_UD = 2 };
 enum { RQ_REGULAR = 0, RQ_SRQ = 1, RQ_ZERO = 3 };
 #define QP_WQ_UMEM_VALID SN_FLD(0x860, 1)
 enum { QP_WQ_UMEM_OFFSET = 0x100, QP_WQ_UMEM_ID = 0x108 };
@@ -210,6 +216,7 @@ enum {
 	OPT_RRE = 1 << 1,
 	OPT_RAE = 1 << 2,
 	OPT_RWE = 1 << 3,
+	OPT_Q_KEY = 1 << 5,
 	OPT_RNR_TIMEOUT = 1 << 6,
 };
 
@@ -253,6 +260,7 @@ enum { WQ_DBR_ADDR = 0x10, WQ_HW_COUNTER = 0x18, WQ_SW_COUNTER = 0x1c, WQ_DBR_UM
 
 /* ROCE_ADDRESS: roce_addr_layout at AT_CTX of QUERY_ and SET_ROCE_ADDRESS */
 #define ROCE_INDEX	SN_FLD(0x40, 16)
+#define ROCE_PORT	SN_FLD(0x5c, 4)
 enum { ROCE_GID = 0x00, ROCE_MAC = 0x12 };
 #define ROCE_VLAN_VALID	SN_FLD(0x83, 1)
 #define ROCE_L3_TYPE	SN_FLD(0xd4, 4)

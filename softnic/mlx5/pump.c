@@ -106,6 +106,8 @@ static bool run_qps(struct sn_nic *nic)
 		qp->on_run = false;
 		if (qp->state == SN_QP_ERR)
 			sn_sq_flush(qp);
+		else if (qp->ud)
+			sn_ud_run(qp);
 		else
 			sn_rc_run(qp);
 		any = true;

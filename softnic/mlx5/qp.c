@@ -47,7 +47,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 {
 	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
 
-	if (sn_get(ctx, QPC_ST) != ST_RC)
+	if (sn_get(ctx, QPC_ST) != ST_RC && sn_get(ctx, QPC_ST) != ST_UD)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x: not in the caps",
 				     sn_get(ctx, QPC_ST));
 	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
@@ -133,6 +133,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	if (!qp)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	qp->nic = c->nic;
+	qp->port = &c->nic->port[0];
 	status = read_context(c, qp);
 	if (status)
 		goto release;
@@ -140,7 +141,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	err = qp->wr ? sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn) : -ENOMEM;
 	if (err)
 		goto refuse;
-	err = sn_rc_create(qp);
+	err = sn_get(qp->ctx, QPC_ST) == ST_UD ? sn_ud_create(qp) : sn_rc_create(qp);
 	if (err)
 		goto remove;
 	hold(qp);
@@ -170,6 +171,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	struct sn_qp *qp = obj;
 
 	sn_rc_destroy(qp);
+	sn_ud_destroy(qp);
 	sn_table_remove(&nic->qps, qp->qpn);
 	leave_lists(qp);
 	LIST_REMOVE(qp, link);
@@ -220,6 +222,7 @@ uint8_t sn_cmd_query_qp(struct sn_cmd *c)
 	sn_set(ctx, QPC_RAE, qp->rae);
 	sn_set(ctx, QPC_MIN_RNR, qp->min_rnr_nak);
 	sn_set(ctx, QPC_REMOTE_QPN, qp->remote_qpn);
+	sn_set(ctx, QPC_QKEY, qp->qkey);
 	sn_set(ctx, QPC_SEND_PSN, qp->sq_psn);
 	sn_set(ctx, QPC_RCV_PSN, qp->rq_psn);
 	sn_set(ctx, QPC_HW_SQ, qp->sq_next);

@@ -39,21 +39,29 @@ static void take_access(const struct request *r, uint32_t which)
 static void take_optional(const struct request *r)
 {
 	take_access(r, r->opt);
+	if (r->opt & OPT_Q_KEY)
+		r->qp->qkey = sn_get(r->ctx, QPC_QKEY);
 	if (r->opt & OPT_RNR_TIMEOUT)
 		r->qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 }
 
-/* IBTA, modify QP, reset to init: P_Key index, port and access flags are required. */
+/* IBTA, modify QP, reset to init: P_Key index, port, access flags or Q_Key are required. */
 static uint8_t to_init(const struct request *r)
 {
-	if (sn_get(r->ads, ADS_PORT) != 1)
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u",
-				     sn_get(r->ads, ADS_PORT));
-	if (sn_get(r->ads, ADS_PKEY_INDEX))
+	uint32_t port = sn_get(r->ads, ADS_PORT);
+	uint16_t pkey;
+
+	if (!port || port > r->c->nic->ports)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u", port);
+	if (!sn_port_pkey(r->c->nic, sn_get(r->ads, ADS_PKEY_INDEX), &pkey))
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "pkey_index %u",
 				     sn_get(r->ads, ADS_PKEY_INDEX));
+	r->qp->port = &r->c->nic->port[port - 1];
+	r->qp->pkey = pkey;
+	r->qp->qkey = sn_get(r->ctx, QPC_QKEY);
 	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
 	keep_path(r, ADS_PORT);
+	keep_path(r, ADS_PKEY_INDEX);
 	return STAT_OK;
 }
 
@@ -78,20 +86,29 @@ static void take_path(const struct request *r, struct sn_av *av)
 }
 
 /* With force_loopback the packets never see a wire: no address is needed. */
-static uint8_t check_path(const struct request *r, const struct sn_av *av)
+const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
 	static const uint8_t zero[16];
+	bool infiniband = port->nic->infiniband;
 
 	if (av->force_loopback)
-		return STAT_OK;
-	if (av->gid_index >= SN_GIDS || !r->c->nic->gid[av->gid_index].valid)
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "src_addr_index %u is empty",
-				     av->gid_index);
-	if (!memcmp(av->rmac, zero, sizeof(av->rmac)))
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "rmac is zero");
-	if (!memcmp(av->rgid, zero, sizeof(av->rgid)))
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "rgid is zero");
-	return STAT_OK;
+		return NULL;
+	if (infiniband && !av->rlid)
+		return "rlid is zero";
+	if (infiniband && !av->grh)
+		return NULL;
+	if (av->gid_index >= SN_GIDS || !port->gid[av->gid_index].valid)
+		return "the entry of src_addr_index is empty";
+	if (!infiniband && !memcmp(av->rmac, zero, sizeof(av->rmac)))
+		return "rmac is zero";
+	return memcmp(av->rgid, zero, sizeof(av->rgid)) ? NULL : "rgid is zero";
+}
+
+static uint8_t check_path(const struct request *r, const struct sn_av *av)
+{
+	const char *fault = sn_path_fault(r->qp->port, av);
+
+	return fault ? sn_cmd_refuse(r->c, STAT_BAD_PARAM, "%s", fault) : STAT_OK;
 }
 
 /* Init to RTR: path, MTU, destination, receive PSN, responder resources, RNR timer. */
@@ -100,6 +117,7 @@ static uint8_t to_rtr(const struct request *r)
 	struct sn_qp *qp = r->qp;
 	unsigned int mtu = sn_get(r->ctx, QPC_MTU);
 	unsigned int log_msg = sn_get(r->ctx, QPC_LOG_MSG_MAX);
+	uint32_t pkey_index;
 	struct sn_av av;
 	uint8_t status;
 
@@ -110,7 +128,7 @@ static uint8_t to_rtr(const struct request *r)
 	if (sn_get(r->ctx, QPC_LOG_RRA_MAX) > SN_LOG_READS)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_rra_max beyond the caps");
 	take_path(r, &av);
-	status = check_path(r, &av);
+	status = qp->ud ? STAT_OK : check_path(r, &av);
 	if (status)
 		return status;
 	qp->av = av;
@@ -121,7 +139,9 @@ static uint8_t to_rtr(const struct request *r)
 	qp->max_dest_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_RRA_MAX));
 	qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 	qp->atomic_mode = (uint8_t)sn_get(r->ctx, QPC_ATOMIC_MODE);
+	pkey_index = sn_get(qp->ctx + AT_ADS, ADS_PKEY_INDEX);
 	memcpy(qp->ctx + AT_ADS, r->ads, ADS_BYTES);
+	sn_set(qp->ctx + AT_ADS, ADS_PKEY_INDEX, pkey_index);
 	keep(r, QPC_MTU);
 	keep(r, QPC_LOG_MSG_MAX);
 	keep(r, QPC_LOG_RRA_MAX);
@@ -156,6 +176,7 @@ static uint8_t nothing(const struct request *r)
 	return STAT_OK;
 }
 
+enum { OPT_RIGHTS = OPT_RRE | OPT_RAE | OPT_RWE };
 #define FROM(state) (1u << SN_QP_##state)
 #define ANY (FROM(RST) | FROM(INIT) | FROM(RTR) | FROM(RTS) | FROM(ERR))
 
@@ -167,12 +188,12 @@ static const struct transition {
 	uint32_t optional;		/* bits of the mask that mean something here */
 } transitions[] = {
 	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
-	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RRE | OPT_RAE | OPT_RWE },
-	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RRE | OPT_RAE | OPT_RWE },
+	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RIGHTS | OPT_Q_KEY },
+	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RIGHTS | OPT_Q_KEY },
 	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts,
-	  OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMEOUT },
+	  OPT_RIGHTS | OPT_Q_KEY | OPT_RNR_TIMEOUT },
 	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, nothing,
-	  OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMEOUT },
+	  OPT_RIGHTS | OPT_Q_KEY | OPT_RNR_TIMEOUT },
 	{ CMD_2ERR_QP, ANY, SN_QP_ERR, nothing, 0 },
 	{ CMD_2RST_QP, ANY, SN_QP_RST, nothing, 0 },
 };
@@ -203,6 +224,7 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 		sn_qp_reset_queues(qp);
 	qp->state = to;
 	sn_rc_modified(qp, from);
+	sn_ud_modified(qp, from);
 }
 
 /* Ranges are in the command, so a context that is wrong leaves the QP as it was. */

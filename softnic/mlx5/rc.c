@@ -13,6 +13,7 @@ int sn_rc_create(struct sn_qp *qp)
 		return -ENOMEM;
 	qp->rc->qp = qp;
 	qp->rc->hand = sn_rc_hand(qp->nic);
+	qp->rc->waiter = (struct sn_waiter){.qp = qp, .dest = &qp->rc->dest};
 	sn_rc_timers_init(qp);
 	return 0;
 }
@@ -43,7 +44,7 @@ void sn_rc_stop(struct sn_qp *qp)
 		return;
 	sn_rc_last_word(qp);
 	sn_rc_timers_stop(qp);
-	sn_rc_unblock(qp);
+	sn_port_unblock(&rc->waiter);
 	empty_hand(qp);
 	rc->req.loaded = false;
 	rc->resp.in = SN_C_NONE;
@@ -56,8 +57,7 @@ static void start_responder(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
 
-	memcpy(rc->dest.gid.raw, qp->av.force_loopback ? qp->nic->port_gid : qp->av.rgid,
-	       sizeof(rc->dest.gid.raw));
+	sn_port_resolve(qp->port, &qp->av, &rc->dest.gid);
 	rc->resp.psn = qp->rq_psn & SN_PSN_MASK;
 	rc->resp.msn = 0;
 	rc->resp.nak_sent = rc->resp.established = false;

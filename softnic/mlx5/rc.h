@@ -9,6 +9,7 @@
 #define SN_RC_H
 
 #include "softnic/fabric/fabric.h"
+#include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc_wire.h"
 #include "softnic/mlx5/sn.h"
 
@@ -113,15 +114,25 @@ struct sn_rc {
 	struct sn_qp *qp;
 	struct sn_rc_hand *hand;
 	struct sn_fab_dest dest;
-	bool blocked;		/* met a full ring: runs again when there is room */
-	TAILQ_ENTRY(sn_rc) blocked_link;
+	struct sn_waiter waiter;
 	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
 	TAILQ_ENTRY(sn_rc) later_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
 };
 
-/* rc_port.c: the device's port */
+/* What the wire keeps of a port. (port.c) */
+struct sn_fabric {
+	struct sn_fab *fab;
+	uint32_t fault_generation;
+	struct sn_timer chaos;		/* a fault script holds packets back until then */
+	TAILQ_HEAD(, sn_waiter) blocked;
+	TAILQ_HEAD(, sn_rc) later;
+	unsigned int idle;		/* polls in vain since the last of them */
+	struct sn_rc_hand hand;		/* of the first port: the device's */
+};
+
+/* rc_port.c: the port */
 
 /* Sends headers (with BTH: its opcode, QPN and PSN filled in here) and payload. As sn_fab_send. */
 struct sn_rc_out {
@@ -155,11 +166,11 @@ struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic);
 bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* A fault script says that no receive WQE is to be found. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
-/* Forgets that the QP waits for room. */
-void sn_rc_unblock(struct sn_qp *qp);
 /* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
 void sn_rc_later(struct sn_qp *qp);
 void sn_rc_not_later(struct sn_qp *qp);
+bool sn_rc_serve_later(struct sn_port *port, bool any);
+bool sn_rc_may_wait(const struct sn_port *port);
 
 /* rc_req.c: requests out. True when it stopped only because the burst was over. */
 bool sn_rc_req_run(struct sn_qp *qp);

@@ -355,7 +355,8 @@ bool sn_rc_req_run(struct sn_qp *qp)
 	int burst;
 
 	for (burst = 0; burst < SN_RC_BURST; burst++) {
-		if (qp->state != SN_QP_RTS || r->rnr_wait || r->unreachable || qp->rc->blocked)
+		if (qp->state != SN_QP_RTS || r->rnr_wait || r->unreachable ||
+		    qp->rc->waiter.blocked)
 			return false;
 		if (!still_wanted(qp) && !load(qp))
 			return false;

@@ -36,10 +36,28 @@ const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES] = {
 	[SN_BTH_FETCH_ADD] = {SN_C_ATOMIC, 40, FL | SN_P_ATOMIC},
 };
 
+static const struct sn_bth_shape datagrams[] = {
+	{SN_C_DATAGRAM, 20, FL | D | SN_P_DETH},
+	{SN_C_DATAGRAM, 24, FL | D | SN_P_DETH | SN_P_IMM},
+};
+
+static const struct sn_bth_shape *shape_of(uint8_t opcode)
+{
+	if (opcode < SN_BTH_OPCODES)
+		return &sn_bth_shapes[opcode];
+	if (opcode == SN_BTH_UD_SEND_ONLY || opcode == SN_BTH_UD_SEND_ONLY_IMM)
+		return &datagrams[opcode - SN_BTH_UD_SEND_ONLY];
+	return NULL;
+}
+
 static void parse_extended(const uint8_t *at, struct sn_packet *pkt)
 {
 	unsigned int parts = pkt->shape->parts;
 
+	if (parts & SN_P_DETH) {
+		memcpy(&pkt->deth, at, sizeof(pkt->deth));
+		at += sizeof(pkt->deth);
+	}
 	if (parts & SN_P_RETH) {
 		memcpy(&pkt->reth, at, sizeof(pkt->reth));
 		at += sizeof(pkt->reth);
@@ -68,14 +86,15 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	/* The sender may still write: from here on only the copy counts, whatever gcc would like. */
 	__asm__ volatile("" ::: "memory");
 	memcpy(&bth, head, sizeof(bth));
-	if (bth.opcode >= SN_BTH_OPCODES || (bth.flags & 0x0f))
+	pkt->shape = shape_of(bth.opcode);
+	if (!pkt->shape || (bth.flags & 0x0f))
 		return false;
-	pkt->shape = &sn_bth_shapes[bth.opcode];
 	header = pkt->shape->header;
 	pad = bth.flags >> SN_BTH_PAD_SHIFT & 3;
 	if (pkt->shape->class == SN_C_NONE || len < header + pad + SN_ICRC || len % 4)
 		return false;
 	pkt->opcode = bth.opcode;
+	pkt->pkey = from_be16(bth.pkey);
 	pkt->dqpn = from_be32(bth.dqpn) & 0xffffff;
 	pkt->psn = from_be32(bth.psn) & SN_PSN_MASK;
 	pkt->ackreq = from_be32(bth.psn) & SN_BTH_ACKREQ;

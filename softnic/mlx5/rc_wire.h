@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets of the reliable connection as RoCEv2 has them behind UDP port 4791: IBTA volume 1,
- * chapter 9.2 to 9.6 and annex A17. BTH, extended headers, payload padded to 4 bytes, ICRC.
+ * Packets of reliable connections and datagrams as RoCEv2 has them behind UDP port 4791: IBTA volume
+ * 1, chapter 9.2 to 9.6 and annex A17. BTH, extended headers, payload padded to 4 bytes, ICRC.
  */
 #ifndef SN_RC_WIRE_H
 #define SN_RC_WIRE_H
@@ -41,7 +41,9 @@ enum sn_bth_opcode {
 	SN_BTH_FETCH_ADD = 0x14,
 	SN_BTH_SEND_LAST_INV = 0x16,
 	SN_BTH_SEND_ONLY_INV = 0x17,
-	SN_BTH_OPCODES = 0x18,
+	SN_BTH_OPCODES = 0x18,		/* of reliable connections */
+	SN_BTH_UD_SEND_ONLY = 0x64,
+	SN_BTH_UD_SEND_ONLY_IMM = 0x65,
 };
 
 struct sn_bth {
@@ -70,6 +72,12 @@ struct sn_aeth {
 	be32_t word;		/* syndrome(8) MSN(24) */
 };
 SN_SIZE(struct sn_aeth, 4);
+
+struct sn_deth {
+	be32_t qkey;
+	be32_t sqpn;		/* reserved(8) source QPN(24) */
+};
+SN_SIZE(struct sn_deth, 8);
 
 struct sn_atomiceth {
 	be64_t va;
@@ -110,6 +118,7 @@ enum sn_bth_part {
 	SN_P_ATOMIC = 1 << 6,	/* AtomicETH */
 	SN_P_ATOMIC_ACK = 1 << 7,
 	SN_P_PAYLOAD = 1 << 8,
+	SN_P_DETH = 1 << 9,
 };
 
 enum sn_bth_class {
@@ -121,6 +130,7 @@ enum sn_bth_class {
 	SN_C_READ_RESP,		/* from here on to the requester */
 	SN_C_ACK,
 	SN_C_ATOMIC_ACK,
+	SN_C_DATAGRAM,		/* to no connection at all */
 };
 
 struct sn_bth_shape {
@@ -138,8 +148,10 @@ extern const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES];
 struct sn_packet {
 	const struct sn_bth_shape *shape;
 	uint32_t dqpn, psn;
+	uint16_t pkey;
 	uint8_t opcode, train;	/* so many packets of a message, with one header and end to end */
 	bool solicited, ackreq;
+	struct sn_deth deth;
 	struct sn_reth reth;
 	struct sn_aeth aeth;
 	struct sn_atomiceth atomic;
@@ -149,7 +161,7 @@ struct sn_packet {
 	uint32_t len;
 };
 
-/* False when this is not a well-formed packet of a reliable connection. */
+/* False when this is not a well-formed packet of a service that is known here. */
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 
 /* What lies around a packet; GIDs that are IPv4-mapped stand for IPv4. */

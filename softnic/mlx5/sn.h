@@ -28,13 +28,15 @@
 struct sn_nic;
 struct sn_qp;
 struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
-struct sn_fabric;		/* the wire's state of the device, private to ../fabric */
+struct sn_ud;			/* ... of one that sends datagrams, private to ud.c */
+struct sn_fabric;		/* the wire's state of a port, private to port.c and rc_port.c */
 
 enum {
 	SN_WQEBB = 64,
 	SN_DS_MAX = 63,		/* PRM ctrl segment: 6 bits of 16-byte units */
 	SN_SGE_MAX = 62,
 	SN_GIDS = 16,
+	SN_PORTS = 2,
 	SN_IOV_MAX = 64,
 };
 
@@ -224,6 +226,14 @@ struct sn_sge {
 	const uint8_t *inl;	/* inline data (into sn_wqe.raw), or NULL */
 };
 
+struct sn_av {			/* PRM address path */
+	uint8_t rgid[16], rmac[6];
+	uint8_t gid_index, hop_limit, tclass, sl, ack_timeout;
+	uint16_t udp_sport, rlid, pkey_index;
+	uint32_t flow_label;
+	bool grh, force_loopback;
+};
+
 /* A send WQE, unwrapped and parsed. */
 struct sn_wqe {
 	struct sn_wr *wr;
@@ -234,6 +244,8 @@ struct sn_wqe {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;	/* atomics */
+	struct sn_av av;	/* UD */
+	uint32_t dqpn, qkey;
 	uint32_t len;		/* of all SGEs together */
 	uint8_t syndrome;	/* of a WQE that does not parse */
 	unsigned int nsge;
@@ -262,22 +274,38 @@ struct sn_rwqe {
 	struct sn_sge sge[SN_SGE_MAX];
 };
 
-struct sn_av {			/* PRM address path */
-	uint8_t rgid[16], rmac[6];
-	uint8_t gid_index, hop_limit, tclass, sl, ack_timeout;
-	uint16_t udp_sport, rlid, pkey_index;
-	uint32_t flow_label;
-	bool grh, force_loopback;
-};
-
 struct sn_timer {		/* timer.c: one shot, monotonic */
 	uint64_t deadline;
 	uint32_t slot;		/* place in the heap + 1; 0: idle */
 	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
 };
 
+struct sn_gid {
+	uint8_t gid[16], mac[6];
+	uint8_t version;	/* PRM roce_version: 0 v1, 2 v2 */
+	bool valid, v6;
+};
+
+struct sn_datagram {		/* what the CQE of a UD receive tells of its sender */
+	uint32_t sqpn;
+	uint16_t slid;
+	bool grh;
+};
+
+struct sn_port {
+	struct sn_nic *nic;
+	uint8_t number;		/* 1, 2 */
+	bool link_down;
+	uint8_t mac[6];
+	uint16_t lid;		/* InfiniBand */
+	struct sn_gid gid[SN_GIDS];
+	uint8_t address[16];	/* by which the fabric knows this port */
+	struct sn_fabric *fabric;
+};
+
 struct sn_qp {
 	struct sn_nic *nic;
+	struct sn_port *port;	/* the first one until a transition names another */
 	uint32_t qpn, uidx;
 	enum sn_qp_state state;
 	struct sn_pd *pd;
@@ -289,6 +317,8 @@ struct sn_qp {
 	/* transport attributes, valid from the transition that sets them */
 	struct sn_av av;
 	uint32_t remote_qpn, sq_psn, rq_psn;
+	uint32_t qkey;		/* UD */
+	uint16_t pkey;
 	uint16_t mtu;		/* bytes */
 	uint8_t max_rd_atomic;	/* outstanding reads and atomics as requester (2^log_sra_max) */
 	uint8_t max_dest_rd_atomic;
@@ -320,14 +350,10 @@ struct sn_qp {
 	bool on_run, on_err;
 	TAILQ_ENTRY(sn_qp) err;
 	LIST_ENTRY(sn_qp) link;	/* of its UAR */
-	struct sn_rc *rc;
+	struct sn_rc *rc;	/* one of the two */
+	struct sn_ud *ud;
+	struct sn_datagram datagram;	/* the one that is being received */
 	uint8_t ctx[0xe8];	/* QPC as the driver gave it, for QUERY_QP */
-};
-
-struct sn_gid {
-	uint8_t gid[16], mac[6];
-	uint8_t version;	/* PRM roce_version: 0 v1, 2 v2 */
-	bool valid, v6;
 };
 
 /* Shares of packets, 0..1. The script is parsed by the device and obeyed by the wire. */
@@ -355,16 +381,15 @@ struct sn_nic {
 	struct sn_timer **heap;
 	uint32_t heap_used, heap_size, timer_turn;
 
-	struct sn_gid gid[SN_GIDS];
-	uint8_t mac[6];
-	uint8_t port_gid[16];	/* by which the fabric knows this port */
-	bool fatal, link_down;
+	struct sn_port port[SN_PORTS];
+	unsigned int ports;
+	bool infiniband;
+	bool fatal;
 	bool forked;		/* the copy in a child: fork.c */
 	LIST_ENTRY(sn_nic) link;
 	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
 	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
-	struct sn_fabric *fabric;
 	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
 	uint64_t rng;
 	struct softnic_counters ctr;
@@ -487,18 +512,18 @@ enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
 		       unsigned int *niov);
 
-void sn_thread_rewatch(struct sn_nic *nic);	/* the fabric has another descriptor */
+void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* ---- the wire, for the device ------------------------------------------------------------- */
 
-/* softnic_open has filled config, rng and the tables. Fills mac, port_gid and gid[0] uniquely. */
+/* softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
 void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 /* The port answers to another address from now on; its links are lost. 0, or -errno and the old one. */
-int sn_fabric_readdress(struct sn_nic *nic, const uint8_t gid[16]);
+int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
@@ -508,8 +533,8 @@ bool sn_fabric_owes(const struct sn_nic *nic);
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Takes what has arrived and sends what waits. True when it did anything, or left some waiting. */
 bool sn_fabric_poll(struct sn_nic *nic);
-/* A pollable fd that is readable when an armed fabric has work, or -1. */
-int sn_fabric_fd(struct sn_nic *nic);
+/* A pollable fd that is readable when an armed fabric has work, or -1. port: from 0. */
+int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device by its fd. False: something has already arrived. */
 bool sn_fabric_arm(struct sn_nic *nic);
 void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
@@ -522,5 +547,12 @@ void sn_rc_modified(struct sn_qp *qp, enum sn_qp_state from);
 void sn_rc_stop(struct sn_qp *qp);
 /* The QP is off the run list: fetch and send what windows, credits and resources allow. */
 void sn_rc_run(struct sn_qp *qp);
+
+/* ud.c: the same of a QP that sends datagrams */
+int sn_ud_create(struct sn_qp *qp);
+void sn_ud_destroy(struct sn_qp *qp);
+void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from);
+void sn_ud_stop(struct sn_qp *qp);
+void sn_ud_run(struct sn_qp *qp);
 
 #endif

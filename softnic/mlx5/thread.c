@@ -95,9 +95,9 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 /* True when a peer has woken us. */
 static bool sleep_until_woken(struct sn_device *dev)
 {
-	struct epoll_event ev[3];
+	struct epoll_event ev[2 + SN_PORTS];
 	bool peer = false;
-	int n = epoll_wait(dev->epoll_fd, ev, 3, -1);
+	int n = epoll_wait(dev->epoll_fd, ev, 2 + SN_PORTS, -1);
 
 	for (int i = 0; i < n; i++)
 		peer |= ev[i].data.fd != dev->timer_fd && ev[i].data.fd != dev->event_fd;
@@ -236,11 +236,13 @@ static int watch(struct sn_device *dev, int fd)
 }
 
 /* The old descriptor left the set when it was closed. */
-void sn_thread_rewatch(struct sn_nic *nic)
+void sn_thread_rewatch(struct sn_port *port)
 {
+	struct sn_nic *nic = port->nic;
+
 	if (!nic->dev->threaded)
 		return;
-	watch(nic->dev, sn_fabric_fd(nic));
+	watch(nic->dev, sn_fabric_fd(nic, port->number - 1u));
 	nic->dev->armed = false;
 	sn_thread_wake(nic);
 }
@@ -258,7 +260,9 @@ static int open_fds(struct sn_nic *nic)
 	err = watch(dev, dev->event_fd);
 	if (!err)
 		err = watch(dev, dev->timer_fd);
-	return err ? err : watch(dev, sn_fabric_fd(nic));
+	for (unsigned int i = 0; i < nic->ports && !err; i++)
+		err = watch(dev, sn_fabric_fd(nic, i));
+	return err;
 }
 
 static void close_fds(struct sn_device *dev)

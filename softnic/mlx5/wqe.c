@@ -91,6 +91,32 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	return synd;
 }
 
+/* PRM "Datagram segment"; the rest is a SEND's. */
+static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
+{
+	const struct sn_ud_av *a = (const void *)(wqe->raw + 16);
+	uint32_t word = from_be32(a->grh_gid_fl);
+
+	if (wqe->opcode != SN_OP_SEND && wqe->opcode != SN_OP_SEND_IMM)
+		return bad(qp, wqe, SN_V_WQE_OPCODE, "not of a datagram");
+	if (wqe->ds < 4)
+		return bad(qp, wqe, SN_V_WQE_DS, "no datagram segment");
+	if (!(from_be32(a->dqpn) & SN_AV_EXTENDED))
+		return bad(qp, wqe, SN_V_WQE_SEGMENT, "an address vector without room for a GRH");
+	wqe->qkey = from_be32(a->qkey);
+	wqe->dqpn = from_be32(a->dqpn) & 0xffffff;
+	wqe->av = (struct sn_av){
+		.rlid = from_be16(a->rlid), .tclass = a->tclass, .hop_limit = a->hop_limit,
+		.sl = a->stat_rate_sl & 15, .gid_index = (uint8_t)(word >> 20),
+		.flow_label = word & 0xfffff, .grh = word & SN_AV_GRH,
+	};
+	memcpy(wqe->av.rgid, a->rgid, sizeof(wqe->av.rgid));
+	memcpy(wqe->av.rmac, a->rmac, sizeof(wqe->av.rmac));
+	if (sn_path_fault(qp->port, &wqe->av))
+		return bad(qp, wqe, SN_V_WQE_SEGMENT, sn_path_fault(qp->port, &wqe->av));
+	return parse_data(qp, wqe, 64);
+}
+
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	uint8_t synd = SN_SYND_OK;
@@ -99,6 +125,8 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->nsge = 0;
 	wqe->raddr = 0;
 	wqe->rkey = 0;
+	if (qp->ud)
+		return wqe->opcode == SN_OP_NOP ? SN_SYND_OK : parse_datagram(qp, wqe);
 	switch (wqe->opcode) {
 	case SN_OP_SEND:
 	case SN_OP_SEND_IMM:

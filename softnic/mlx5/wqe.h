@@ -19,6 +19,18 @@ struct sn_raddr {
 	be32_t rkey, rsvd;
 };
 
+/* The address vector of a UD WQE, with room for a GRH. */
+struct sn_ud_av {
+	be32_t qkey, rsvd0;
+	be32_t dqpn;			/* extended(1) reserved(7) QPN(24) */
+	uint8_t stat_rate_sl, fl_mlid;
+	be16_t rlid;			/* RoCE v2: the UDP source port */
+	uint8_t rsvd1[4];
+	uint8_t rmac[6], tclass, hop_limit;
+	be32_t grh_gid_fl;		/* reserved(1) GRH(1) reserved(2) GID index(8) flow label(20) */
+	uint8_t rgid[16];
+};
+
 struct sn_data {
 	be32_t byte_count, lkey;
 	be64_t va;
@@ -39,12 +51,18 @@ SN_SIZE(struct sn_ctrl, 16);
 SN_AT(struct sn_ctrl, fm_ce_se, 11);
 SN_AT(struct sn_ctrl, imm, 12);
 SN_SIZE(struct sn_raddr, 16);
+SN_SIZE(struct sn_ud_av, 48);
+SN_AT(struct sn_ud_av, dqpn, 8);
+SN_AT(struct sn_ud_av, rmac, 20);
+SN_AT(struct sn_ud_av, rgid, 32);
 SN_SIZE(struct sn_data, 16);
 SN_SIZE(struct sn_atomic, 16);
 SN_SIZE(struct sn_umr_ctrl, 48);
 SN_AT(struct sn_umr_ctrl, mkey_mask, 8);
 
 enum { SN_INLINE = 1u << 31, SN_LIST_END = 0x100 };
+
+enum { SN_AV_EXTENDED = 1u << 31, SN_AV_GRH = 1u << 30 };
 
 enum sn_fence {
 	SN_FENCE_NONE = 0,

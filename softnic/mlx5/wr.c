@@ -113,6 +113,7 @@ void sn_qp_to_error(struct sn_qp *qp)
 		return;
 	qp->state = SN_QP_ERR;
 	sn_rc_stop(qp);
+	sn_ud_stop(qp);
 	TAILQ_INSERT_TAIL(&qp->nic->err, qp, err);
 	qp->on_err = true;
 	flush_fifo(qp);

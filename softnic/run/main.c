@@ -14,14 +14,18 @@
 #include "softnic/run/run.h"
 
 struct options {
-	unsigned int devices;
+	struct run_adapters adapters;
 	bool vfio;
 	char **command;
 };
 
+enum { KEY_INFINIBAND = 0x100 };
+
 static const struct argp_option options[] = {
 	{ "devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0 },
 	{ "vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0 },
+	{ "ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0 },
+	{ "infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0 },
 	{ 0 },
 };
 
@@ -37,19 +41,31 @@ static const char doc[] =
 	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not found, "
 	"126 when it cannot be run, 125 when this program itself is in trouble.";
 
+static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min,
+			   int max)
+{
+	char *end;
+	long n = strtol(arg, &end, 10);
+
+	if (*end || end == arg || n < min || n > max)
+		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, min, max,
+			   arg);
+	return (unsigned int)n;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	char *end;
-	long n;
 
 	switch (key) {
 	case 'd':
-		n = strtol(arg, &end, 10);
-		if (*end || end == arg || n < 0 || n > RUN_DEVICES_MAX)
-			argp_error(state, "--devices takes a number from 0 to %d, not '%s'",
-				   RUN_DEVICES_MAX, arg);
-		o->devices = (unsigned int)n;
+		o->adapters.devices = number(state, "devices", arg, 0, RUN_DEVICES_MAX);
+		return 0;
+	case 'p':
+		o->adapters.ports = number(state, "ports", arg, 1, RUN_PORTS_MAX);
+		return 0;
+	case KEY_INFINIBAND:
+		o->adapters.infiniband = true;
 		return 0;
 	case 'v':
 		o->vfio = true;
@@ -62,6 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->command)
 			argp_usage(state);
+		if (o->vfio && (o->adapters.infiniband || o->adapters.ports > 1))
+			argp_error(state, "--vfio has adapters with one Ethernet port each");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -74,18 +92,27 @@ static int trouble(const char *what, int err)
 	return STATUS_TROUBLE;
 }
 
-static int set_environment(const char *library, const char *root, unsigned int devices)
+static int set_number(const char *name, unsigned int n)
+{
+	char number[12];
+
+	snprintf(number, sizeof(number), "%u", n);
+	return setenv(name, number, 1);
+}
+
+static int set_environment(const char *library, const char *root, const struct run_adapters *a)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *preload, number[12];
+	char *preload;
 	int err;
 
 	/* In front of other preloads: theirs then sees what is left of our calls. */
 	if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
-	snprintf(number, sizeof(number), "%u", devices);
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
-		setenv("SOFTNIC_DEVICES", number, 1) ? -errno : 0;
+		setenv("SOFTNIC_LINK", a->infiniband ? "infiniband" : "ethernet", 1) ||
+		set_number("SOFTNIC_DEVICES", a->devices) ||
+		set_number("SOFTNIC_PORTS", a->ports) ? -errno : 0;
 	free(preload);
 	return err;
 }
@@ -146,7 +173,7 @@ static int run(char **command)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
-	struct options o = { .devices = 1 };
+	struct options o = { .adapters = { .devices = 1, .ports = 1 } };
 	char library[PATH_MAX];
 	struct run_dir dir;
 	int err, status;
@@ -164,9 +191,9 @@ int main(int argc, char **argv)
 	err = run_dir_make(&dir);
 	if (err)
 		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
-	err = (o.vfio ? run_sysfs_write_vfio : run_sysfs_write)(dir.path, o.devices);
+	err = (o.vfio ? run_sysfs_write_vfio : run_sysfs_write)(dir.path, &o.adapters);
 	if (!err)
-		err = set_environment(library, dir.path, o.devices);
+		err = set_environment(library, dir.path, &o.adapters);
 	status = err ? trouble("cannot prepare the devices", err) : run(o.command);
 	run_dir_remove(&dir);
 	return status;

@@ -3,14 +3,20 @@
 #define SOFTNIC_RUN_H
 
 #include <limits.h>
+#include <stdbool.h>
 
-enum { RUN_DEVICES_MAX = 16 };
+enum { RUN_DEVICES_MAX = 16, RUN_PORTS_MAX = 2 };
 enum run_status { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127 };
 
+struct run_adapters {
+	unsigned int devices, ports;	/* ports: of each device */
+	bool infiniband;
+};
+
 /* The kernel's view of the devices, as files below root: libibverbs reads it by SYSFS_PATH. */
-int run_sysfs_write(const char *root, unsigned int devices);	/* 0, -errno */
+int run_sysfs_write(const char *root, const struct run_adapters *adapters);	/* 0, -errno */
 /* The same of functions that are bound to vfio-pci: no RDMA devices, but groups. */
-int run_sysfs_write_vfio(const char *root, unsigned int devices);
+int run_sysfs_write_vfio(const char *root, const struct run_adapters *adapters);
 /* What of sysfs both kinds have: files, links and the function itself, which is told as dir. */
 int run_sysfs_put(const char *root, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -80,15 +80,23 @@ static const struct attribute {
 	{ "hca_type", "MT4125" },
 	{ "hw_rev", "0" },
 	{ "board_id", "SOFTNIC0001" },
-	{ "ports/1/state", "4: ACTIVE" },
-	{ "ports/1/phys_state", "5: LinkUp" },
-	{ "ports/1/link_layer", "Ethernet" },
-	{ "ports/1/lid", "0x0" },
-	{ "ports/1/sm_lid", "0x0" },
-	{ "ports/1/rate", "100 Gb/sec (4X EDR)" },
-	{ "ports/1/pkeys/0", "0xffff" },
-	{ "ports/1/gid_attrs/types/0", "RoCE v2" },
+}, port[] = {
+	{ "state", "4: ACTIVE" },
+	{ "phys_state", "5: LinkUp" },
+	{ "rate", "100 Gb/sec (4X EDR)" },
+	{ "pkeys/0", "0xffff" },
+}, ethernet[] = {
+	{ "link_layer", "Ethernet" },
+	{ "lid", "0x0" },
+	{ "sm_lid", "0x0" },
+	{ "gid_attrs/types/0", "RoCE v2" },
+}, infiniband[] = {
+	{ "link_layer", "InfiniBand" },
+	{ "sm_lid", "0x1" },
+	{ "pkeys/1", "0x8001" },
+	{ "gid_attrs/types/0", "IB/RoCE v1" },
 };
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static int write_all(const char *root, const char *dir, const struct attribute *a, size_t n)
 {
@@ -112,10 +120,26 @@ static int write_guids(const char *root, const char *dir, unsigned int i)
 		snprintf(name, sizeof(name), "%s/%s", dir, guids[g]);
 		err = run_sysfs_put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
 	}
+	return err;
+}
+
+static int write_port(const char *root, const char *device, unsigned int i, unsigned int number,
+		      bool is_infiniband)
+{
+	char dir[160], name[192];
+	int err;
+
+	snprintf(dir, sizeof(dir), "%s/ports/%u", device, number);
+	err = write_all(root, dir, port, COUNT(port));
 	if (err)
 		return err;
-	snprintf(name, sizeof(name), "%s/ports/1/gid_attrs/ndevs/0", dir);
-	return run_sysfs_put(root, name, "enp%us0np0\n", i + 1);
+	if (is_infiniband)
+		return write_all(root, dir, infiniband, COUNT(infiniband));
+	err = write_all(root, dir, ethernet, COUNT(ethernet));
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), "%s/gid_attrs/ndevs/0", dir);
+	return run_sysfs_put(root, name, "enp%us0np%u\n", i + 1, number - 1);
 }
 
 /*
@@ -136,16 +160,19 @@ static int link_class(const char *root, const char *class, const char *device, c
 	return run_sysfs_link(root, name, target);
 }
 
-static int write_device(const char *root, const char *function, unsigned int i)
+static int write_device(const char *root, const char *function, unsigned int i,
+			const struct run_adapters *adapters)
 {
 	char dir[128], device[20];
 	int err;
 
 	snprintf(device, sizeof(device), "mlx5_%u", i);
 	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
-	err = write_all(root, dir, ib, sizeof(ib) / sizeof(ib[0]));
+	err = write_all(root, dir, ib, COUNT(ib));
 	if (!err)
 		err = write_guids(root, dir, i);
+	for (unsigned int n = 1; n <= adapters->ports && !err; n++)
+		err = write_port(root, dir, i, n, adapters->infiniband);
 	return err ? err : link_class(root, "infiniband", device, dir);
 }
 
@@ -172,19 +199,19 @@ static int write_uverbs(const char *root, const char *function, unsigned int i)
 int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE])
 {
 	snprintf(dir, RUN_FUNCTION_SIZE, "devices/pci0000:00/" VF_PCI_NAME, (i + 1) & 0xff);
-	return write_all(root, dir, pci, sizeof(pci) / sizeof(pci[0]));
+	return write_all(root, dir, pci, COUNT(pci));
 }
 
-int run_sysfs_write(const char *root, unsigned int devices)
+int run_sysfs_write(const char *root, const struct run_adapters *adapters)
 {
 	int err = run_sysfs_put(root, "class/infiniband_verbs/abi_version", "6\n");
 
-	for (unsigned int i = 0; i < devices && !err; i++) {
+	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
 		char function[RUN_FUNCTION_SIZE];
 
 		err = run_sysfs_function(root, i, function);
 		if (!err)
-			err = write_device(root, function, i);
+			err = write_device(root, function, i, adapters);
 		if (!err)
 			err = write_uverbs(root, function, i);
 	}

@@ -55,13 +55,14 @@ static int write_bus(const char *root, const char *function, const char *pci)
 	return run_sysfs_put(root, name, "vfio-pci\n");
 }
 
-int run_sysfs_write_vfio(const char *root, unsigned int devices)
+int run_sysfs_write_vfio(const char *root, const struct run_adapters *adapters)
 {
-	int err = run_sysfs_write(root, 0);
+	const struct run_adapters none = { 0 };
+	int err = run_sysfs_write(root, &none);
 
 	if (!err)
 		err = run_sysfs_put(root, "dev/vfio/vfio", "%s", "");
-	for (unsigned int i = 0; i < devices && !err; i++) {
+	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
 		char function[RUN_FUNCTION_SIZE], pci[VF_PCI_NAME_SIZE];
 
 		snprintf(pci, sizeof(pci), VF_PCI_NAME, (i + 1) & 0xff);

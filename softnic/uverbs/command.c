@@ -102,15 +102,41 @@ int uv_query_caps(struct uv_device *dev)
 {
 	int err = query_cap(dev, PRM_CAP_GENERAL, dev->cap);
 
-	return err ? err : query_cap(dev, PRM_CAP_ROCE, dev->roce);
+	if (err)
+		return err;
+	dev->ports = uv_cap(dev, CAP_NUM_PORTS);
+	dev->infiniband = !uv_cap(dev, CAP_PORT_TYPE);
+	return dev->infiniband ? 0 : query_cap(dev, PRM_CAP_ROCE, dev->roce);
 }
 
 unsigned int uv_gid_count(const struct uv_device *dev)
 {
-	return sn_get(dev->roce, CAP_ROCE_TABLE_SIZE);
+	return dev->infiniband ? 1 : sn_get(dev->roce, CAP_ROCE_TABLE_SIZE);
 }
 
-int uv_query_gid(struct uv_device *dev, unsigned int index, struct uv_gid *gid)
+int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT])
+{
+	uint8_t in[PRM_SHORT] = { 0 };
+
+	sn_set(in, PRM_OPCODE, PRM_QUERY_HCA_VPORT_CONTEXT);
+	sn_set(in, PRM_VPORT_PORT, port);
+	return uv_cmd(dev, in, sizeof(in), out, PRM_VPORT_OUT);
+}
+
+/* IBTA 4.1.1: the default subnet prefix and the port's GUID. */
+static int infiniband_gid(struct uv_device *dev, unsigned int port, struct uv_gid *gid)
+{
+	uint8_t out[PRM_VPORT_OUT];
+	int err = uv_query_vport(dev, port, out);
+
+	if (err)
+		return err;
+	*gid = (struct uv_gid){ .raw = { 0xfe, 0x80 } };
+	memcpy(gid->raw + 8, out + VPORT_PORT_GUID, 8);
+	return 0;
+}
+
+int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *gid)
 {
 	static const uint8_t none[16];
 	uint8_t in[PRM_SHORT] = { 0 }, out[PRM_ROCE_OUT];
@@ -118,8 +144,11 @@ int uv_query_gid(struct uv_device *dev, unsigned int index, struct uv_gid *gid)
 	uint32_t mac[2];
 	int err;
 
+	if (dev->infiniband)
+		return index ? -ENODATA : infiniband_gid(dev, port, gid);
 	sn_set(in, PRM_OPCODE, PRM_QUERY_ROCE_ADDRESS);
 	sn_set(in, PRM_ROCE_INDEX, index);
+	sn_set(in, PRM_ROCE_PORT, port);
 	err = uv_cmd(dev, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return err;

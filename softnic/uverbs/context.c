@@ -12,6 +12,7 @@
 enum {
 	VENDOR_ID = 0x02c9,		/* the OUI, as verbs reports it */
 	PART_ID = 0x101d,		/* ConnectX-6 Dx */
+	PKEYS = 2,			/* of an InfiniBand port: what softnic-run writes into sysfs */
 	SPEED_EDR = 32,
 	WIDTH_4X = 2,
 	SEG = 16,			/* of a WQE */
@@ -36,7 +37,7 @@ static struct mlx5_ib_alloc_ucontext_resp ucontext(struct uv_device *dev)
 		.max_send_wqebb = log2_of(dev, CAP_LOG_MAX_QP_SZ),
 		.max_recv_wr = log2_of(dev, CAP_LOG_MAX_QP_SZ),
 		.max_srq_recv_wr = log2_of(dev, CAP_LOG_MAX_SRQ_SZ),
-		.num_ports = 1,
+		.num_ports = (uint8_t)dev->ports,
 		.cqe_version = (uint8_t)uv_cap(dev, CAP_CQE_VERSION),
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
@@ -137,7 +138,7 @@ static struct ib_uverbs_query_device_resp device(struct uv_device *dev)
 		.max_srq_sge = uv_cap(dev, CAP_MAX_WQE_SZ_RQ) / SEG - 1,
 		.max_pkeys = 128,
 		.local_ca_ack_delay = (uint8_t)uv_cap(dev, CAP_LOCAL_CA_ACK_DELAY),
-		.phys_port_cnt = 1,
+		.phys_port_cnt = (uint8_t)dev->ports,
 	};
 }
 
@@ -163,27 +164,54 @@ int uv_query_device_ex(struct uv_req *req)
 	return 0;
 }
 
-int uv_query_port(struct uv_req *req)
+/* What InfiniBand has besides: addresses that a subnet manager gives out. */
+static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query_port_resp *resp)
 {
-	struct ib_uverbs_query_port_resp resp = {
+	uint8_t out[PRM_VPORT_OUT];
+	int err = uv_query_vport(dev, port, out);
+
+	if (err)
+		return err;
+	resp->lid = (uint16_t)sn_get(out + VPORT_CONTEXT, VPORT_LID);
+	resp->sm_lid = (uint16_t)sn_get(out + VPORT_CONTEXT, VPORT_SM_LID);
+	resp->link_layer = IBV_LINK_LAYER_INFINIBAND;
+	resp->port_cap_flags = 0;
+	resp->pkey_tbl_len = PKEYS;
+	return 0;
+}
+
+static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
+{
+	return (struct ib_uverbs_query_port_resp){
 		.port_cap_flags = 1u << 26,		/* IP-based GIDs */
 		.max_msg_sz = log2_of(req->dev, CAP_LOG_MAX_MSG),
 		.gid_tbl_len = uv_gid_count(req->dev),
 		.pkey_tbl_len = 1,
-		.state = req->dev->port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
+		.state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = IBV_MTU_4096,
 		.max_vl_num = 1,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,
-		.phys_state = req->dev->port_down ? 3 : 5,	/* disabled, link up */
+		.phys_state = down ? 3 : 5,	/* disabled, link up */
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
+}
+
+int uv_query_port(struct uv_req *req)
+{
+	struct ib_uverbs_query_port_resp resp;
 	struct ib_uverbs_query_port in;
+	int err = 0;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	if (in.port_num != 1)
+	if (!in.port_num || in.port_num > req->dev->ports)
 		return -EINVAL;
+	resp = port_of(req, req->dev->ports_down >> in.port_num & 1);
+	if (req->dev->infiniband)
+		err = lids(req->dev, in.port_num, &resp);
+	if (err)
+		return err;
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;
 }
@@ -258,7 +286,7 @@ int uv_create_ah(struct uv_req *req)
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	if (!pd || !in.attr.is_global || in.attr.port_num != 1)
+	if (!pd || !in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports)
 		return -EINVAL;
 	ah = uv_obj_new(req->ctx, UV_AH);
 	if (!ah)

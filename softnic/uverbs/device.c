@@ -75,6 +75,16 @@ static int device_setup(struct uv_device *dev)
 	return err ? err : uv_eq_create(dev);
 }
 
+/* SOFTNIC_PORTS and SOFTNIC_LINK, as softnic-run sets them. */
+static void choose_ports(struct softnic_config *config)
+{
+	const char *ports = getenv("SOFTNIC_PORTS"), *link = getenv("SOFTNIC_LINK");
+
+	config->ports = ports ? (unsigned int)atoi(ports) : 1;
+	if (link && !strcmp(link, "infiniband"))
+		config->flags |= SOFTNIC_INFINIBAND;
+}
+
 static int device_new(unsigned int index, struct uv_device **out)
 {
 	struct softnic_config config = {
@@ -92,6 +102,7 @@ static int device_new(unsigned int index, struct uv_device **out)
 	pthread_mutex_init(&dev->ev_lock, NULL);
 	dev->index = index;
 	config.host.ctx = dev;
+	choose_ports(&config);
 	err = softnic_open(&config, &dev->nic);
 	if (err)
 		goto free_dev;

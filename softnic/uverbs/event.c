@@ -165,12 +165,17 @@ static void tell_all(struct uv_device *dev, uint32_t event, uint64_t element)
 			uv_chan_send(chan, &desc);
 }
 
-static void on_port(struct uv_device *dev, uint8_t subtype)
+static void on_port(struct uv_device *dev, const uint8_t *eqe)
 {
-	if (subtype != PRM_PORT_DOWN && subtype != PRM_PORT_ACTIVE)
-		return;
-	dev->port_down = subtype == PRM_PORT_DOWN;
-	tell_all(dev, dev->port_down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, 1);
+	unsigned int port = eqe[EQE_PORT] >> 4;
+
+	if (eqe[EQE_SUBTYPE] == PRM_PORT_DOWN) {
+		dev->ports_down |= 1u << port;
+		tell_all(dev, IBV_EVENT_PORT_ERR, port);
+	} else if (eqe[EQE_SUBTYPE] == PRM_PORT_ACTIVE) {
+		dev->ports_down &= ~(1u << port);
+		tell_all(dev, IBV_EVENT_PORT_ACTIVE, port);
+	}
 }
 
 /* PRM, events: which verbs event it is. -1: none of an object. */
@@ -215,7 +220,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	} else if (type == PRM_EV_INTERNAL) {
 		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
 	} else if (type == PRM_EV_PORT_CHANGE) {
-		on_port(dev, eqe[EQE_SUBTYPE]);
+		on_port(dev, eqe);
 	} else {
 		event = verbs_event(type);
 		if (event >= 0)

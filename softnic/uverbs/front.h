@@ -104,6 +104,7 @@ struct uv_obj {
 
 	/* of a QP; of an SRQ what it can hold */
 	uint8_t state;			/* enum ib_qp_state */
+	uint8_t port;
 	struct ib_uverbs_ex_create_qp cap;	/* as asked for, for QUERY_QP */
 
 	/* of a CQ */
@@ -126,6 +127,8 @@ struct uv_device {
 	dev_t bar_dev;
 	ino_t bar_ino;
 	uint8_t cap[4096], roce[4096];	/* QUERY_HCA_CAP */
+	unsigned int ports;
+	bool infiniband;
 	uint8_t next_key;
 	uint16_t last_uid;
 	struct uv_eq eq;
@@ -138,7 +141,7 @@ struct uv_device {
 	LIST_HEAD(, uv_obj) sources[UV_HASH];
 	LIST_HEAD(, uv_sub) sub_hash[UV_HASH];
 	LIST_HEAD(, uv_chan) chans;
-	bool port_down;
+	unsigned int ports_down;	/* a bit for each port */
 };
 
 /* One uverbs command as INVOKE_WRITE carries it. Lengths are what the program claims. */
@@ -188,8 +191,10 @@ struct uv_gid {
 	uint8_t raw[16], mac[6];
 	uint8_t version;
 };
-int uv_query_gid(struct uv_device *dev, unsigned int index, struct uv_gid *gid); /* -ENODATA */
+/* port: from 1, checked by the caller. -ENODATA: an empty entry. */
+int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *gid);
 unsigned int uv_gid_count(const struct uv_device *dev);
+int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT]);
 
 /* ---- object.c */
 struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);

@@ -66,19 +66,20 @@ static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return uv_write(&req, (uint32_t)command);
 }
 
-static int gid_entry(struct uv_device *dev, unsigned int index, struct ib_uverbs_gid_entry *entry)
+static int gid_entry(struct uv_device *dev, unsigned int port, unsigned int index,
+		     struct ib_uverbs_gid_entry *entry)
 {
 	struct uv_gid gid;
-	int err = uv_query_gid(dev, index, &gid);
+	int err = uv_query_gid(dev, port, index, &gid);
 
 	if (err)
 		return err;
 	memset(entry, 0, sizeof(*entry));
 	memcpy(entry->gid, gid.raw, sizeof(entry->gid));
 	entry->gid_index = index;
-	entry->port_num = 1;
-	entry->gid_type = gid.version == PRM_ROCE_V1 ? IB_UVERBS_GID_TYPE_ROCE_V1 :
-		IB_UVERBS_GID_TYPE_ROCE_V2;
+	entry->port_num = port;
+	entry->gid_type = dev->infiniband ? IB_UVERBS_GID_TYPE_IB :
+		gid.version == PRM_ROCE_V1 ? IB_UVERBS_GID_TYPE_ROCE_V1 : IB_UVERBS_GID_TYPE_ROCE_V2;
 	return 0;
 }
 
@@ -91,9 +92,9 @@ static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
 	    !uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
 		return -EINVAL;
-	if (port != 1 || index >= uv_gid_count(ctx->dev))
+	if (!port || port > ctx->dev->ports || index >= uv_gid_count(ctx->dev))
 		return -EINVAL;
-	err = gid_entry(ctx->dev, (unsigned int)index, &entry);
+	err = gid_entry(ctx->dev, (unsigned int)port, (unsigned int)index, &entry);
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }
 
@@ -105,9 +106,10 @@ static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
 	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
 		return -EINVAL;
-	for (unsigned int i = 0; i < uv_gid_count(ctx->dev); i++) {
+	for (unsigned int i = 0; i < uv_gid_count(ctx->dev) * ctx->dev->ports; i++) {
+		unsigned int port = i / uv_gid_count(ctx->dev) + 1;
 		struct ib_uverbs_gid_entry entry;
-		int err = gid_entry(ctx->dev, i, &entry);
+		int err = gid_entry(ctx->dev, port, i % uv_gid_count(ctx->dev), &entry);
 
 		if (err == -ENODATA)
 			continue;

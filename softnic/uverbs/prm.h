@@ -36,6 +36,7 @@ enum prm_opcode {
 	PRM_QUERY_VPORT_STATE = 0x750,
 	PRM_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	PRM_QUERY_ROCE_ADDRESS = 0x760,
+	PRM_QUERY_HCA_VPORT_CONTEXT = 0x762,
 	PRM_ALLOC_PD = 0x800,
 	PRM_DEALLOC_PD = 0x801,
 	PRM_ALLOC_UAR = 0x802,
@@ -56,6 +57,8 @@ enum prm_opcode {
 #define PRM_STATUS		PRM(0x00, 0, 8)
 #define PRM_EQ_NUMBER		PRM(0x08, 24, 8)
 #define PRM_ROCE_INDEX		PRM(0x08, 0, 16)
+#define PRM_ROCE_PORT		PRM(0x08, 28, 4)
+#define PRM_VPORT_PORT		PRM(0x08, 12, 4)
 
 enum prm_size {
 	PRM_SHORT = 16,			/* a command or answer without a context */
@@ -68,6 +71,7 @@ enum prm_size {
 	PRM_QP_OUT = 0x110,
 	PRM_CAP_OUT = 16 + 4096,
 	PRM_ROCE_OUT = 0x30,
+	PRM_VPORT_OUT = 0x210,
 };
 
 /* QUERY_HCA_CAP: op_mod is the type shifted by one; the low bit asks for what is in force. */
@@ -83,6 +87,8 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_LOG_MAX_RA_REQ_QP	PRM(0x28, 10, 6)
 #define CAP_LOG_MAX_RA_RES_QP	PRM(0x28, 26, 6)
 #define CAP_LOCAL_CA_ACK_DELAY	PRM(0x34, 11, 5)
+#define CAP_PORT_TYPE		PRM(0x34, 22, 2)
+#define CAP_NUM_PORTS		PRM(0x34, 24, 8)
 #define CAP_LOG_MAX_MSG		PRM(0x38, 3, 5)
 #define CAP_PG			PRM(0x44, 7, 1)
 #define CAP_CQE_VERSION		PRM(0x3c, 28, 4)
@@ -217,6 +223,7 @@ enum { WQ_DBR = 0x10, PRM_WQ_LINKED_LIST = 0 };
 #define ADS_DSCP		PRM(0x20, 10, 6)
 #define ADS_UDP_SPORT		PRM(0x20, 16, 16)
 #define ADS_ETH_PRIO		PRM(0x24, 1, 3)
+#define ADS_SL			PRM(0x24, 4, 4)
 #define ADS_PORT		PRM(0x24, 8, 8)
 #define ADS_RMAC_HIGH		PRM(0x24, 16, 16)
 #define ADS_RMAC_LOW		PRM(0x28, 0, 32)
@@ -226,7 +233,7 @@ enum prm_qp_state {
 	PRM_QPS_RST = 0, PRM_QPS_INIT = 1, PRM_QPS_RTR = 2, PRM_QPS_RTS = 3, PRM_QPS_SQER = 4,
 	PRM_QPS_SQD = 5, PRM_QPS_ERR = 6,
 };
-enum prm_qp_service { PRM_ST_RC = 0 };
+enum prm_qp_service { PRM_ST_RC = 0, PRM_ST_UD = 2 };
 enum { PRM_PM_MIGRATED = 3 };
 enum prm_rq_type { PRM_RQ_NORMAL = 0, PRM_RQ_SRQ = 1, PRM_RQ_ZERO = 3 };
 enum { PRM_ATOMIC_MODE_IB = 1 };
@@ -237,6 +244,7 @@ enum prm_optpar {
 	PRM_OPT_RAE = 1 << 2,
 	PRM_OPT_RWE = 1 << 3,
 	PRM_OPT_PKEY_INDEX = 1 << 4,
+	PRM_OPT_Q_KEY = 1 << 5,
 	PRM_OPT_RNR_TIMEOUT = 1 << 6,
 	PRM_OPT_PRI_PORT = 1 << 16,
 };
@@ -246,11 +254,17 @@ enum { ROCE_ADDRESS = 0x10, ROCE_GID = ROCE_ADDRESS };
 #define ROCE_MAC_HIGH		PRM(0x10, 16, 16)
 #define ROCE_MAC_LOW		PRM(0x14, 0, 32)
 #define ROCE_VERSION		PRM(0x18, 24, 8)
+/* QUERY_HCA_VPORT_CONTEXT, of an InfiniBand port */
+enum { VPORT_CONTEXT = 0x10, VPORT_PORT_GUID = VPORT_CONTEXT + 0x30 };
+#define VPORT_LID		PRM(0x60, 0, 16)
+#define VPORT_SM_LID		PRM(0x64, 0, 16)
+
 enum prm_roce_version { PRM_ROCE_V1 = 0, PRM_ROCE_V2 = 2 };
 
 /* EQE */
 enum {
 	EQE_SIZE = 64, EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_NUMBER = EQE_DATA + 24,
+	EQE_PORT = EQE_DATA + 8,	/* in its upper half, of a port change */
 	EQE_OWNER = 63,
 };
 enum prm_event {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: creation, query, end. RC only. */
+/* Queue pairs: creation, query, end. RC and UD. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static int check(struct uv_req *req, struct qp_args *args)
 	const struct mlx5_ib_create_qp *drv = &args->drv;
 	uint32_t max = UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_QP_SZ) & 31);
 
-	if (args->core.qp_type != IBV_QPT_RC || drv->flags & ~(uint32_t)QP_FLAGS)
+	if ((args->core.qp_type != IBV_QPT_RC && args->core.qp_type != IBV_QPT_UD) ||
+	    drv->flags & ~(uint32_t)QP_FLAGS)
 		return -EOPNOTSUPP;
 	if (!(drv->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || drv->ece_options)
 		return -EOPNOTSUPP;
@@ -88,7 +89,7 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	if (!cmd)
 		return -ENOMEM;
 	qpc = cmd + PRM_QPC;
-	sn_set(qpc, QPC_ST, PRM_ST_RC);
+	sn_set(qpc, QPC_ST, args->core.qp_type == IBV_QPT_UD ? PRM_ST_UD : PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
 	sn_set(qpc, QPC_PD, args->pd->number);
 	fill_queues(qpc, args);
@@ -221,7 +222,7 @@ static uint8_t verbs_state(uint32_t state)
 	}
 }
 
-static void query_path(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *r)
+static void query_path(const uint8_t *qpc, bool infiniband, struct ib_uverbs_query_qp_resp *r)
 {
 	const uint8_t *path = qpc + QPC_PATH;
 
@@ -230,7 +231,8 @@ static void query_path(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *r)
 	r->dest.sgid_index = (uint8_t)sn_get(path, ADS_SRC_ADDR_INDEX);
 	r->dest.hop_limit = (uint8_t)sn_get(path, ADS_HOP_LIMIT);
 	r->dest.traffic_class = (uint8_t)sn_get(path, ADS_TCLASS);
-	r->dest.sl = (uint8_t)sn_get(path, ADS_ETH_PRIO);
+	r->dest.sl = (uint8_t)sn_get(path, infiniband ? ADS_SL : ADS_ETH_PRIO);
+	r->dest.dlid = infiniband ? (uint16_t)sn_get(path, ADS_RLID) : 0;
 	r->dest.is_global = (uint8_t)sn_get(path, ADS_GRH);
 	r->dest.port_num = r->port_num = (uint8_t)sn_get(path, ADS_PORT);
 	r->pkey_index = (uint16_t)sn_get(path, ADS_PKEY_INDEX);
@@ -245,6 +247,7 @@ static void query_transport(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *
 	r->rq_psn = sn_get(qpc, QPC_NEXT_RCV_PSN);
 	r->sq_psn = sn_get(qpc, QPC_NEXT_SEND_PSN);
 	r->dest_qp_num = sn_get(qpc, QPC_REMOTE_QPN);
+	r->qkey = sn_get(qpc, QPC_Q_KEY);
 	r->qp_access_flags = (sn_get(qpc, QPC_RRE) ? IBV_ACCESS_REMOTE_READ : 0u) |
 		(sn_get(qpc, QPC_RWE) ? IBV_ACCESS_REMOTE_WRITE : 0u) |
 		(sn_get(qpc, QPC_RAE) ? IBV_ACCESS_REMOTE_ATOMIC : 0u);
@@ -271,7 +274,7 @@ int uv_query_qp(struct uv_req *req)
 	if (err)
 		return err;
 	query_transport(out + PRM_QPC, &resp);
-	query_path(out + PRM_QPC, &resp);
+	query_path(out + PRM_QPC, req->dev->infiniband, &resp);
 	qp->state = resp.qp_state;
 	resp.max_send_wr = qp->cap.max_send_wr;
 	resp.max_recv_wr = qp->cap.max_recv_wr;

@@ -9,42 +9,58 @@
 
 enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
 
-/* Looked through from the top: the first that fits the old and the new state. */
+enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
+
+/* Looked through from the top: the first that fits the service, the old and the new state. */
 static const struct transition {
-	uint8_t from, to;
+	uint8_t service, from, to;
 	uint16_t opcode;		/* 0: nothing for the device to do */
 	uint32_t required, optional;
 	uint32_t optpar;		/* that the command takes beyond its own parameters */
 } transitions[] = {
-	{ IBV_QPS_RESET, IBV_QPS_RESET, 0, 0, 0, 0 },
-	{ ANY_STATE, IBV_QPS_RESET, PRM_2RST_QP, 0, 0, 0 },
-	{ ANY_STATE, IBV_QPS_ERR, PRM_2ERR_QP, 0, 0, 0 },
-	{ IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
+	{ RC | UD, IBV_QPS_RESET, IBV_QPS_RESET, 0, 0, 0, 0 },
+	{ RC | UD, ANY_STATE, IBV_QPS_RESET, PRM_2RST_QP, 0, 0, 0 },
+	{ RC | UD, ANY_STATE, IBV_QPS_ERR, PRM_2ERR_QP, 0, 0, 0 },
+	{ RC, IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
 	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0, 0 },
-	{ IBV_QPS_INIT, IBV_QPS_INIT, PRM_INIT2INIT_QP,
+	{ RC, IBV_QPS_INIT, IBV_QPS_INIT, PRM_INIT2INIT_QP,
 	  0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_PKEY_INDEX | PRM_OPT_PRI_PORT },
-	{ IBV_QPS_INIT, IBV_QPS_RTR, PRM_INIT2RTR_QP,
+	  OPT_RIGHTS | PRM_OPT_PKEY_INDEX | PRM_OPT_PRI_PORT },
+	{ RC, IBV_QPS_INIT, IBV_QPS_RTR, PRM_INIT2RTR_QP,
 	  IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 	  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-	  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
-	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_PKEY_INDEX },
-	{ IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
+	  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX, OPT_RIGHTS | PRM_OPT_PKEY_INDEX },
+	{ RC, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
 	  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 	  IBV_QP_MAX_QP_RD_ATOMIC,
 	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
-	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_RNR_TIMEOUT },
-	{ IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP,
+	  OPT_RIGHTS | PRM_OPT_RNR_TIMEOUT },
+	{ RC, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP,
 	  0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
-	  PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE | PRM_OPT_RNR_TIMEOUT },
+	  OPT_RIGHTS | PRM_OPT_RNR_TIMEOUT },
+	{ UD, IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
+	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, 0 },
+	{ UD, IBV_QPS_INIT, IBV_QPS_INIT, PRM_INIT2INIT_QP,
+	  0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+	  PRM_OPT_Q_KEY | PRM_OPT_PKEY_INDEX | PRM_OPT_PRI_PORT },
+	{ UD, IBV_QPS_INIT, IBV_QPS_RTR, PRM_INIT2RTR_QP,
+	  0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY, PRM_OPT_Q_KEY | PRM_OPT_PKEY_INDEX },
+	{ UD, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP, IBV_QP_SQ_PSN, IBV_QP_QKEY, PRM_OPT_Q_KEY },
+	{ UD, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP, 0, IBV_QP_QKEY, PRM_OPT_Q_KEY },
 };
 
-static const struct transition *find(uint8_t from, uint8_t to)
+static bool is_ud(const struct uv_obj *qp)
+{
+	return qp->cap.qp_type == IBV_QPT_UD;
+}
+
+static const struct transition *find(const struct uv_obj *qp, uint8_t from, uint8_t to)
 {
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		const struct transition *t = &transitions[i];
 
-		if ((t->from == from || t->from == ANY_STATE) && t->to == to)
+		if (t->service & (is_ud(qp) ? UD : RC) && t->to == to &&
+		    (t->from == from || t->from == ANY_STATE))
 			return t;
 	}
 	return NULL;
@@ -76,26 +92,39 @@ static uint32_t udp_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
 	return 0xc000u | (uint32_t)(v & 0x3fff);
 }
 
-static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modify_qp *in)
+static void set_grh(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 {
-	const struct ib_uverbs_qp_dest *d = &in->dest;
-	struct uv_device *dev = qp->ctx->dev;
-	uint8_t *path = qpc + QPC_PATH;
-	struct uv_gid sgid;
-	uint8_t mac[6];
-
-	if (!d->is_global || d->sgid_index >= uv_gid_count(dev) || d->sl > 7 || d->port_num > 1)
-		return -EINVAL;
-	if (uv_query_gid(dev, d->sgid_index, &sgid))
-		return -EINVAL;
-	uv_rmac_of(d->dgid, mac);
 	sn_set(path, ADS_GRH, 1);
 	sn_set(path, ADS_SRC_ADDR_INDEX, d->sgid_index);
-	sn_set(path, ADS_STAT_RATE, d->static_rate);
 	sn_set(path, ADS_HOP_LIMIT, d->hop_limit);
 	sn_set(path, ADS_TCLASS, d->traffic_class);
 	sn_set(path, ADS_FLOW_LABEL, d->flow_label);
 	memcpy(path + ADS_RGID, d->dgid, sizeof(d->dgid));
+}
+
+/* The GRH is there where the program wants one: between subnets. */
+static int set_lid_path(uint8_t *path, const struct ib_uverbs_qp_dest *d)
+{
+	if (d->sl > 15 || !d->dlid)
+		return -EINVAL;
+	sn_set(path, ADS_RLID, d->dlid);
+	sn_set(path, ADS_SL, d->sl);
+	if (d->is_global)
+		set_grh(path, d);
+	return 0;
+}
+
+static int set_roce_path(struct uv_obj *qp, unsigned int port, uint8_t *path,
+			 const struct ib_uverbs_modify_qp *in)
+{
+	const struct ib_uverbs_qp_dest *d = &in->dest;
+	struct uv_gid sgid;
+	uint8_t mac[6];
+
+	if (!d->is_global || d->sl > 7 || uv_query_gid(qp->ctx->dev, port, d->sgid_index, &sgid))
+		return -EINVAL;
+	uv_rmac_of(d->dgid, mac);
+	set_grh(path, d);
 	sn_set(path, ADS_ETH_PRIO, d->sl);
 	sn_set(path, ADS_RMAC_HIGH, (uint32_t)mac[0] << 8 | mac[1]);
 	sn_set(path, ADS_RMAC_LOW, (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 |
@@ -105,6 +134,18 @@ static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 		sn_set(path, ADS_DSCP, d->traffic_class >> 2);
 	}
 	return 0;
+}
+
+static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modify_qp *in)
+{
+	struct uv_device *dev = qp->ctx->dev;
+	unsigned int port = in->dest.port_num ? in->dest.port_num : qp->port;
+
+	if (port > dev->ports || (in->dest.is_global && in->dest.sgid_index >= uv_gid_count(dev)))
+		return -EINVAL;
+	sn_set(qpc + QPC_PATH, ADS_STAT_RATE, in->dest.static_rate);
+	return dev->infiniband ? set_lid_path(qpc + QPC_PATH, &in->dest)
+			       : set_roce_path(qp, port, qpc + QPC_PATH, in);
 }
 
 static uint32_t log2_below(uint8_t n)
@@ -128,6 +169,7 @@ static uint32_t optpar_of(uint32_t mask)
 	return (mask & IBV_QP_ACCESS_FLAGS ? PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE : 0u) |
 		(mask & IBV_QP_PKEY_INDEX ? PRM_OPT_PKEY_INDEX : 0u) |
 		(mask & IBV_QP_PORT ? PRM_OPT_PRI_PORT : 0u) |
+		(mask & IBV_QP_QKEY ? PRM_OPT_Q_KEY : 0u) |
 		(mask & IBV_QP_MIN_RNR_TIMER ? PRM_OPT_RNR_TIMEOUT : 0u);
 }
 
@@ -135,9 +177,9 @@ static int check_values(struct uv_device *dev, const struct ib_uverbs_modify_qp 
 {
 	uint32_t mask = in->attr_mask;
 
-	if (mask & IBV_QP_PORT && in->port_num != 1)
+	if (mask & IBV_QP_PORT && (!in->port_num || in->port_num > dev->ports))
 		return -EINVAL;
-	if (mask & IBV_QP_PKEY_INDEX && in->pkey_index)
+	if (mask & IBV_QP_PKEY_INDEX && in->pkey_index >= (dev->infiniband ? 2 : 1))
 		return -EINVAL;
 	if (mask & IBV_QP_PATH_MTU && (in->path_mtu < IBV_MTU_256 || in->path_mtu > IBV_MTU_4096))
 		return -EINVAL;
@@ -156,15 +198,20 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	uint32_t mask = in->attr_mask;
 	int err;
 
-	sn_set(qpc, QPC_ST, PRM_ST_RC);
+	sn_set(qpc, QPC_ST, is_ud(qp) ? PRM_ST_UD : PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
 	if (mask & IBV_QP_AV) {
 		err = set_path(qp, qpc, in);
 		if (err)
 			return err;
 	}
-	if (mask & (IBV_QP_PORT | IBV_QP_AV))
-		sn_set(qpc + QPC_PATH, ADS_PORT, 1);
+	if (mask & IBV_QP_PORT)
+		qp->port = in->port_num;
+	sn_set(qpc + QPC_PATH, ADS_PORT, qp->port);
+	if (mask & IBV_QP_PKEY_INDEX)
+		sn_set(qpc + QPC_PATH, ADS_PKEY_INDEX, in->pkey_index);
+	if (mask & IBV_QP_QKEY)
+		sn_set(qpc, QPC_Q_KEY, in->qkey);
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		set_access(qpc, in->qp_access_flags);
 	if (mask & IBV_QP_PATH_MTU) {
@@ -194,6 +241,13 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	return 0;
 }
 
+/* A datagram is one packet of the port's own size. */
+static void set_datagram(uint8_t *qpc)
+{
+	sn_set(qpc, QPC_MTU, IBV_MTU_4096);
+	sn_set(qpc, QPC_LOG_MSG_MAX, 12);
+}
+
 static int execute(struct uv_obj *qp, const struct transition *t,
 		   const struct ib_uverbs_modify_qp *in)
 {
@@ -206,6 +260,8 @@ static int execute(struct uv_obj *qp, const struct transition *t,
 		return uv_cmd_number(qp->ctx->dev, t->opcode, qp->number, NULL, 0);
 	sn_set(cmd, PRM_OPCODE, t->opcode);
 	sn_set(cmd, PRM_NUMBER, qp->number);
+	if (is_ud(qp) && t->opcode == PRM_INIT2RTR_QP)
+		set_datagram(cmd + PRM_QPC);
 	sn_set(cmd, QP_OPT_PARAM, optpar_of(in->attr_mask) & t->optpar);
 	err = fill_qpc(qp, cmd + PRM_QPC, in);
 	return err ? err : uv_cmd(qp->ctx->dev, cmd, sizeof(cmd), out, sizeof(out));
@@ -227,7 +283,7 @@ int uv_modify_qp(struct uv_req *req)
 		return -EINVAL;
 	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
-	t = find(from, to);
+	t = find(qp, from, to);
 	if (!t || (in.attr_mask & t->required) != t->required ||
 	    in.attr_mask & ~(t->required | t->optional | always))
 		return -EINVAL;

@@ -71,6 +71,9 @@ struct drv_cqe {
 
 /* flags are turned: without any there is no thread and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
+struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
+			   unsigned int ports);
+struct drv *drv_open_two(unsigned int flags);	/* ports */
 /* Fails the test when the device does not open. close fails it when a violation was not expected. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
@@ -121,6 +124,8 @@ uint8_t drv_srq_arm(struct drv_srq *srq, uint16_t limit);
 /* A QP that takes its receives there. */
 void drv_qp_of_srq(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq,
 		   const struct drv_srq *srq);
+/* A transition to be filled in at what is returned, the QP's context, and run with AT_PAS bytes. */
+uint8_t *drv_modify(struct drv_qp *qp, uint16_t opcode);
 uint8_t drv_init(struct drv_qp *qp);
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn);
 uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);

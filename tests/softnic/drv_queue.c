@@ -154,7 +154,7 @@ void drv_qp_free(struct drv_qp *qp)
 	free(qp->mem);
 }
 
-static uint8_t *begin_modify(struct drv_qp *qp, uint16_t opcode)
+uint8_t *drv_modify(struct drv_qp *qp, uint16_t opcode)
 {
 	drv_begin(qp->d, opcode);
 	sn_set(qp->d->in, CMD_NUMBER, qp->qpn);
@@ -163,7 +163,7 @@ static uint8_t *begin_modify(struct drv_qp *qp, uint16_t opcode)
 
 uint8_t drv_init(struct drv_qp *qp)
 {
-	uint8_t *ctx = begin_modify(qp, CMD_RST2INIT_QP);
+	uint8_t *ctx = drv_modify(qp, CMD_RST2INIT_QP);
 
 	sn_set(ctx + AT_ADS, ADS_PORT, 1);
 	sn_set(ctx, QPC_PM_STATE, 3);
@@ -182,7 +182,7 @@ uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn)
 	cr_assert_eq(drv_run(qp->d, 16), 0);
 	memcpy(gid, qp->d->out + AT_CTX + ROCE_GID, sizeof(gid));
 	memcpy(mac, qp->d->out + AT_CTX + ROCE_MAC, sizeof(mac));
-	ctx = begin_modify(qp, CMD_INIT2RTR_QP);
+	ctx = drv_modify(qp, CMD_INIT2RTR_QP);
 	sn_set(ctx, QPC_MTU, 3);
 	sn_set(ctx, QPC_LOG_MSG_MAX, 30);
 	sn_set(ctx, QPC_REMOTE_QPN, remote_qpn);
@@ -198,7 +198,7 @@ uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn)
 
 uint8_t drv_rts(struct drv_qp *qp, uint32_t psn)
 {
-	uint8_t *ctx = begin_modify(qp, CMD_RTR2RTS_QP);
+	uint8_t *ctx = drv_modify(qp, CMD_RTR2RTS_QP);
 
 	sn_set(ctx, QPC_SEND_PSN, psn);
 	sn_set(ctx, QPC_RETRY, 7);
@@ -210,7 +210,7 @@ uint8_t drv_rts(struct drv_qp *qp, uint32_t psn)
 
 uint8_t drv_to(struct drv_qp *qp, uint16_t opcode)
 {
-	begin_modify(qp, opcode);
+	drv_modify(qp, opcode);
 	return drv_run(qp->d, 16);
 }
 

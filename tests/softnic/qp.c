@@ -173,6 +173,7 @@ Test(qp, receive__more_than_the_ring_holds_is_seen)
 	for (int i = 0; i < 100; i++)
 		softnic_pump(d->nic);
 	cr_expect_gt(drv_count(d, "rq.overrun"), 0);
+	cr_expect_eq(drv_to(&b, CMD_2RST_QP), 0);
 	softnic_violations_clear(d->nic);
 }
 

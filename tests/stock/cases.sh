@@ -2,13 +2,17 @@
 # The cases of scripts/check-stock. `few` are those of make check: seconds in all.
 
 rc() { pair ibverbs-utils pingpong 0 last "$1" -g 0 "${@:2}"; }
+lid() { pair ibverbs-utils pingpong 0 last "$@"; }
 lat() { pair perftest latency 0 last "$@" -F; }
 bw() { pair perftest bandwidth 0 last "$@" -F; }
 uct() { pair ucx-utils ucx 0 first ucx_perftest -d mlx5_0:1 "$@"; }
 
 alone ibverbs-utils devices ibv_devinfo -v
 rc ibv_srq_pingpong -n 500
+rc ibv_ud_pingpong -n 500
 [ -n "$few" ] || {
+	rc ibv_ud_pingpong -s 4096
+	rc ibv_ud_pingpong -e
 	rc ibv_rc_pingpong -c
 	rc ibv_rc_pingpong -c -e
 	rc ibv_rc_pingpong -c -s 1000000 -n 100
@@ -18,7 +22,9 @@ rc ibv_srq_pingpong -n 500
 
 lat ib_write_lat -n 200
 lat ib_send_lat -e -n 100
+lat ib_send_lat -c UD -n 200
 [ -n "$few" ] || {
+	lat ib_send_lat -c UD -e -n 100
 	lat ib_write_lat -a -n 20
 	lat ib_read_lat -n 200
 	lat ib_read_lat -e -n 100
@@ -49,9 +55,28 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	bw ib_send_bw -b -n 200
 	bw ib_send_bw -e -n 100
 	bw ib_send_bw -r 64 --use-srq -q 2 -n 100
+	bw ib_send_bw -c UD -n 200
+	bw ib_send_bw -c UD -s 64 -q 2 -n 100
 	allowed=
 }
 
+# Ports by LID, and second ports.
+options=--infiniband
+lid ibv_rc_pingpong -c -n 200
+[ -n "$few" ] || {
+	alone ibverbs-utils infiniband ibv_devinfo -v
+	lid ibv_rc_pingpong -c -e -n 200 -g 0
+	lid ibv_ud_pingpong -n 200
+	lat ib_write_lat -n 200
+	bw ib_read_bw -n 200
+	lat ib_send_lat -c UD -n 200
+	options='--infiniband --ports 2'
+	lid ibv_rc_pingpong -c -i 2 -n 200
+	options='--ports 2'
+	rc ibv_rc_pingpong -c -i 2 -n 200
+	lat ib_send_lat -i 2 -n 200
+}
+options=
 [ -n "$few" ] || {
 	SOFTNIC_FAULT=drop=0.01,reorder=0.01,seed=3 rc ibv_rc_pingpong -c -n 300
 	SOFTNIC_FAULT=drop=0.01,dup=0.01,seed=5 bw ib_write_bw -n 200

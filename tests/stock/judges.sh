@@ -66,4 +66,9 @@ devices() {
 	grep -qE 'link_layer:.*Ethernet' "$tmp/client" || echo "link layer is not Ethernet"
 	grep -qE 'GID\[ +0\]:.*fe80:.*RoCE v2' "$tmp/client" || echo "GID 0 is not of RoCE v2"
 }
+infiniband() {
+	grep -qE 'port_lid:[[:space:]]+[1-9]' "$tmp/client" || echo "no LID"
+	grep -qE 'link_layer:.*InfiniBand' "$tmp/client" || echo "link layer is not InfiniBand"
+}
+infiniband_says() { grep -o 'port_lid:.*' "$tmp/client" | tr -s '[:space:]' ' '; }
 devices_says() { sed -n 's/.*GID\[ *0\]:[[:space:]]*/GID /p' "$tmp/client"; }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The device's ports: between its QPs and the fabric. Each has an address of its own, by which the
+ * fabric knows it: on Ethernet GID 0, on InfiniBand the GID that is made of the LID.
+ */
+#ifndef SN_PORT_H
+#define SN_PORT_H
+
+#include "softnic/fabric/fabric.h"
+#include "softnic/mlx5/sn.h"
+
+struct sn_packet;
+
+/* What is sent from a port: headers, beginning with the BTH, and payload. */
+struct sn_frame {
+	const void *head;
+	uint32_t head_len;
+	const struct iovec *payload;	/* at most SN_IOV_MAX pieces */
+	unsigned int n;
+	uint32_t len;
+	uint32_t packets;		/* that it stands for */
+};
+
+/* A QP that has met a full ring: it is kicked when there is room. */
+struct sn_waiter {
+	struct sn_qp *qp;
+	const struct sn_fab_dest *dest;
+	bool blocked;
+	TAILQ_ENTRY(sn_waiter) link;
+};
+
+/* As sn_fab_send. On a link that is down packets are lost, and that is not told. */
+int sn_port_send(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame);
+void sn_port_block(struct sn_waiter *waiter);
+void sn_port_unblock(struct sn_waiter *waiter);
+/* Where an address path leads: by its GID, or on InfiniBand by LID alone. */
+void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
+bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Unreliable datagrams. A WQE is a packet with an address of its own, and done when it has been
+ * sent; what arrives where nobody waits for it, or with another Q_Key, is nobody's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/ud.h"
+
+enum { BURST = 32, Q_KEY_OF_QP = 1u << 31 };
+
+struct sn_ud {
+	struct sn_fab_dest dest;
+	struct sn_waiter waiter;
+	uint32_t psn;
+	bool loaded;
+	struct sn_wqe wqe;		/* while loaded: the one to be sent */
+};
+
+int sn_ud_create(struct sn_qp *qp)
+{
+	qp->ud = calloc(1, sizeof(*qp->ud));
+	if (!qp->ud)
+		return -ENOMEM;
+	qp->ud->waiter = (struct sn_waiter){.qp = qp, .dest = &qp->ud->dest};
+	return 0;
+}
+
+void sn_ud_destroy(struct sn_qp *qp)
+{
+	if (!qp->ud)
+		return;
+	sn_ud_stop(qp);
+	free(qp->ud);
+	qp->ud = NULL;
+}
+
+void sn_ud_stop(struct sn_qp *qp)
+{
+	if (!qp->ud)
+		return;
+	sn_port_unblock(&qp->ud->waiter);
+	qp->ud->loaded = false;
+}
+
+void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
+{
+	if (!qp->ud || qp->state == from)
+		return;
+	if (qp->state == SN_QP_RST || qp->state == SN_QP_INIT)
+		sn_ud_stop(qp);
+	else if (qp->state == SN_QP_RTS)
+		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
+}
+
+/* IBTA 10.2.5: a Q_Key with its highest bit set stands for the QP's own. */
+static uint32_t q_key(const struct sn_qp *qp, const struct sn_wqe *wqe)
+{
+	return wqe->qkey & Q_KEY_OF_QP ? qp->qkey : wqe->qkey;
+}
+
+/* 0, -EAGAIN, or the syndrome of the WQE's completion. What nobody takes is lost: no error. */
+static int send_packet(struct sn_qp *qp)
+{
+	const struct sn_wqe *wqe = &qp->ud->wqe;
+	bool imm = wqe->opcode == SN_OP_SEND_IMM;
+	struct {
+		struct sn_bth bth;
+		struct sn_deth deth;
+		be32_t imm;
+	} head = {
+		.bth.opcode = imm ? SN_BTH_UD_SEND_ONLY_IMM : SN_BTH_UD_SEND_ONLY,
+		.bth.flags = (uint8_t)((wqe->solicited ? SN_BTH_SE : 0) |
+				       (-wqe->len & 3) << SN_BTH_PAD_SHIFT),
+		.bth.pkey = to_be16(qp->pkey),
+		.bth.dqpn = to_be32(wqe->dqpn),
+		.bth.psn = to_be32(qp->ud->psn),
+		.deth = {to_be32(q_key(qp, wqe)), to_be32(qp->qpn)},
+		.imm = wqe->imm,
+	};
+	uint8_t data[SN_UD_MTU];
+	struct iovec iov = {data, wqe->len};
+	struct sn_frame frame = {
+		.head = &head,
+		.head_len = (uint32_t)(sizeof(head) - (imm ? 0 : sizeof(head.imm))),
+		.payload = &iov, .n = wqe->len ? 1 : 0, .len = wqe->len, .packets = 1,
+	};
+
+	if (wqe->len > SN_UD_MTU)
+		return SN_SYND_LOCAL_LENGTH;
+	if (sn_gather(qp, wqe->sge, wqe->nsge, 0, data, wqe->len) != SN_ACC_OK)
+		return SN_SYND_LOCAL_PROT;
+	sn_port_resolve(qp->port, &wqe->av, &qp->ud->dest.gid);
+	if (sn_port_send(qp->port, &qp->ud->dest, &frame) == -EAGAIN)
+		return -EAGAIN;
+	qp->ud->psn = sn_psn_add(qp->ud->psn, 1);
+	return 0;
+}
+
+void sn_ud_run(struct sn_qp *qp)
+{
+	struct sn_ud *ud = qp->ud;
+	int ret;
+
+	for (int burst = 0; burst < BURST; burst++) {
+		if (qp->state != SN_QP_RTS || ud->waiter.blocked)
+			return;
+		if (!ud->loaded && sn_sq_next(qp, &ud->wqe) != SN_SQ_WQE)
+			return;
+		ud->loaded = true;
+		ret = send_packet(qp);
+		if (ret == -EAGAIN) {
+			sn_port_block(&ud->waiter);
+			return;
+		}
+		ud->loaded = false;
+		sn_wr_done(qp, ud->wqe.wr, (uint8_t)ret, 0, 0);
+	}
+	sn_qp_kick(qp);
+}
+
+/* IBTA 9.6.1: QP, its state, its partition, its Q_Key. */
+static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
+{
+	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
+
+	if (!qp || !qp->ud || qp->port != port || pkt->train != 1 || !sn_port_same_partition(qp, pkt) ||
+	    from_be32(pkt->deth.qkey) != qp->qkey)
+		return NULL;
+	return qp->state == SN_QP_RTR || qp->state == SN_QP_RTS ? qp : NULL;
+}
+
+/* Annex A17: in place of a GRH, of RoCE v2, the IP header; with IPv6 the two look the same. */
+static void put_grh(const struct sn_port *port, const struct sn_addr *src, uint32_t len,
+		    uint8_t grh[SN_GRH_BYTES])
+{
+	memset(grh, 0, SN_GRH_BYTES);
+	grh[0] = 0x60;
+	grh[4] = (uint8_t)(len >> 8);
+	grh[5] = (uint8_t)len;
+	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* IBA, UDP */
+	grh[7] = 64;
+	memcpy(grh + 8, src->raw, 16);
+	memcpy(grh + 24, port->address, 16);
+}
+
+static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src)
+{
+	return port->nic->infiniband ? (uint16_t)(src->raw[14] << 8 | src->raw[15]) : 0;
+}
+
+static uint8_t store(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_addr *src,
+		     const struct sn_packet *pkt)
+{
+	uint8_t grh[SN_GRH_BYTES];
+
+	if (rwqe->len < SN_GRH_BYTES || pkt->len > rwqe->len - SN_GRH_BYTES)
+		return SN_SYND_LOCAL_LENGTH;
+	put_grh(qp->port, src, pkt->len, grh);
+	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
+	    (pkt->len && sn_scatter_recv(qp, rwqe, SN_GRH_BYTES, pkt->payload, pkt->len) != SN_ACC_OK))
+		return SN_SYND_LOCAL_PROT;
+	return SN_SYND_OK;
+}
+
+void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt)
+{
+	struct sn_qp *qp = receiver(port, pkt);
+	bool imm = pkt->shape->parts & SN_P_IMM;
+	struct sn_rwqe rwqe;
+	uint8_t syndrome;
+	int n = qp ? sn_rq_next(qp, &rwqe) : 0;
+
+	if (n <= 0) {
+		port->nic->ctr.drops++;
+		return;
+	}
+	syndrome = store(qp, &rwqe, src, pkt);
+	if (syndrome) {
+		sn_rq_fail(qp, &rwqe, syndrome, 0);
+		sn_qp_to_error(qp);
+		return;
+	}
+	qp->datagram = (struct sn_datagram){
+		.sqpn = from_be32(pkt->deth.sqpn) & 0xffffff,
+		.slid = source_lid(port, src),
+		.grh = true,
+	};
+	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
+		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited);
+}

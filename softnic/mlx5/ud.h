@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Unreliable datagrams: IBTA volume 1, 9.8.3. */
+#ifndef SN_UD_H
+#define SN_UD_H
+
+#include "softnic/mlx5/port.h"
+#include "softnic/mlx5/rc_wire.h"
+
+enum { SN_GRH_BYTES = 40 };	/* of each receive, in front of the data; IBTA 11.4.1.2 */
+
+void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt);
+
+#endif

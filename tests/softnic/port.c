@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two ports, and ports of InfiniBand: LIDs, partitions. */
+#include <criterion/criterion.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/drv.h"
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp a, b;
+
+static void open_with(unsigned int flags)
+{
+	d = drv_open_two(flags);
+	drv_cq(d, &cq, 4, false);
+	a = b = (struct drv_qp){ 0 };
+	drv_qp(d, &a, &cq, &cq);
+	drv_qp(d, &b, &cq, &cq);
+}
+
+static void close_all(void)
+{
+	drv_qp_free(&a);
+	drv_qp_free(&b);
+	drv_cq_free(&cq);
+	drv_close(d);
+}
+
+TestSuite(port, .timeout = 60);
+
+static uint8_t init(struct drv_qp *qp, unsigned int port, unsigned int pkey_index)
+{
+	uint8_t *ctx = drv_modify(qp, CMD_RST2INIT_QP);
+
+	sn_set(ctx + AT_ADS, ADS_PORT, port);
+	sn_set(ctx + AT_ADS, ADS_PKEY_INDEX, pkey_index);
+	return drv_run(d, AT_PAS);
+}
+
+/* PRM, HCA vport context: the LID at 0x60 of it. */
+static uint16_t lid_of(unsigned int port)
+{
+	drv_begin(d, CMD_QUERY_HCA_VPORT_CONTEXT);
+	sn_set(d->in, SN_FLD(0x4c, 4), port);
+	cr_assert_eq(drv_run(d, 16), 0);
+	return (uint16_t)sn_get(d->out + AT_CTX, SN_FLD(0x300, 16));
+}
+
+static uint8_t to_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, const uint8_t *mac,
+		      uint16_t lid)
+{
+	uint8_t *ctx = drv_modify(qp, CMD_INIT2RTR_QP);
+
+	sn_set(ctx, QPC_MTU, 3);
+	sn_set(ctx, QPC_LOG_MSG_MAX, 30);
+	sn_set(ctx, QPC_REMOTE_QPN, remote);
+	sn_set(ctx + AT_ADS, ADS_RLID, lid);
+	if (gid) {
+		memcpy(ctx + AT_ADS + ADS_RGID, gid, 16);
+		memcpy(ctx + AT_ADS + ADS_RMAC, mac, 6);
+	}
+	return drv_run(d, AT_PAS);
+}
+
+static void to_rts(struct drv_qp *qp)
+{
+	uint8_t *ctx = drv_modify(qp, CMD_RTR2RTS_QP);
+
+	sn_set(ctx, QPC_RETRY, 1);
+	sn_set(ctx + AT_ADS, ADS_ACK_TIMEOUT, 12);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+}
+
+static unsigned int send_ends_with(void)
+{
+	struct drv_cqe e;
+	struct drv_wqe w;
+
+	drv_ctrl(&a, &w, 0x0a, CE_ALWAYS << 2, 0);
+	drv_post(&a, &w);
+	cr_assert(TH_WITHIN(20000, (softnic_pump(d->nic), drv_poll(&cq, &e))));
+	cr_assert_eq(e.qpn, a.qpn);
+	return e.syndrome;
+}
+
+static void roce_address(unsigned int port, uint8_t gid[16], uint8_t mac[6])
+{
+	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	sn_set(d->in, SN_FLD(0x5c, 4), port);
+	cr_assert_eq(drv_run(d, 16), 0);
+	memcpy(gid, d->out + AT_CTX + ROCE_GID, 16);
+	memcpy(mac, d->out + AT_CTX + ROCE_MAC, 6);
+}
+
+Test(port, second__has_an_address_and_a_link_of_its_own)
+{
+	uint8_t gid[2][16], mac[2][6], type, data[28];
+
+	open_with(0);
+	for (unsigned int i = 0; i < 2; i++)
+		roce_address(i + 1, gid[i], mac[i]);
+	cr_expect_arr_neq(gid[0], gid[1], 16);
+	cr_expect_arr_neq(mac[0], mac[1], 6);
+	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	sn_set(d->in, SN_FLD(0x5c, 4), 3);
+	cr_expect_eq(drv_run(d, 16), 3);
+	drv_expect(d, "cmd.field");
+	cr_assert_eq(softnic_fault(d->nic, "link_down=2"), 0);
+	cr_assert(drv_event(d, &type, data));
+	cr_expect_eq(data[8], 0x20);
+	for (unsigned int i = 1; i <= 2; i++) {
+		drv_begin(d, CMD_QUERY_VPORT_STATE);
+		sn_set(d->in, SN_FLD(0x4c, 4), i);
+		cr_assert_eq(drv_run(d, 16), 0);
+		cr_expect_eq(sn_get(d->out, SN_FLD(0x7c, 4)), i == 1);
+	}
+	cr_expect_lt(softnic_fault(d->nic, "link_down=3"), 0);
+	close_all();
+}
+
+/* What is for a QP of one port is not taken by the other. */
+Test(port, second__carries_its_own_connections)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(2, gid, mac);
+	cr_expect_eq(init(&a, 3, 0), 3);
+	drv_expect(d, "cmd.field");
+	cr_assert_eq(init(&a, 2, 0), 0);
+	cr_assert_eq(init(&b, 2, 0), 0);
+	cr_assert_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
+	to_rts(&a);
+	to_rts(&b);
+	cr_expect_eq(send_ends_with(), 0x16);	/* b has no receive: RNR, and no retry of it */
+	close_all();
+}
+
+Test(port, first__does_not_hear_what_is_for_the_second)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(2, gid, mac);
+	cr_assert_eq(init(&a, 2, 0), 0);
+	cr_assert_eq(init(&b, 1, 0), 0);
+	cr_assert_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
+	to_rts(&a);
+	to_rts(&b);
+	cr_expect_eq(send_ends_with(), 0x15);
+	close_all();
+}
+
+static void connect_by_lid(unsigned int pkey_index)
+{
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_assert_eq(init(&b, 1, pkey_index), 0);
+	cr_assert_eq(to_rtr(&a, b.qpn, NULL, NULL, lid_of(1)), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, NULL, NULL, lid_of(1)), 0);
+	to_rts(&a);
+	to_rts(&b);
+}
+
+Test(port, infiniband__is_reached_by_lid)
+{
+	open_with(SOFTNIC_INFINIBAND);
+	cr_expect_neq(lid_of(1), lid_of(2));
+	connect_by_lid(0);
+	cr_expect_eq(send_ends_with(), 0x16);
+	close_all();
+}
+
+Test(port, infiniband__needs_a_lid)
+{
+	open_with(SOFTNIC_INFINIBAND);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_expect_eq(to_rtr(&a, b.qpn, NULL, NULL, 0), 3);
+	drv_expect(d, "cmd.field");
+	close_all();
+}
+
+/* IBTA 10.9.3: packets of another partition are not there. */
+Test(port, infiniband__keeps_partitions_apart)
+{
+	open_with(SOFTNIC_INFINIBAND);
+	cr_expect_eq(init(&a, 1, 2), 3);
+	drv_expect(d, "cmd.field");
+	connect_by_lid(1);
+	cr_expect_eq(send_ends_with(), 0x15);
+	close_all();
+}
+
+Test(port, infiniband__has_no_roce_addresses)
+{
+	open_with(SOFTNIC_INFINIBAND);
+	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	cr_expect_eq(drv_run(d, 16), 3);
+	drv_expect(d, "cmd.field");
+	drv_begin(d, CMD_QUERY_HCA_CAP);
+	cr_assert_eq(drv_run(d, 16), 0);
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x1b6, 2)), 0);
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x1b8, 8)), 2);
+	close_all();
+}

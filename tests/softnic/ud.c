@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Datagrams: addresses in the WQE, Q_Keys, the GRH in front of what is received. */
+#include <criterion/criterion.h>
+
+#include "tests/softnic/drv.h"
+
+enum { QKEY = 0x11223344, GRH = 40 };
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp a, b;
+static struct drv_mr mr;
+static uint8_t gid[16], mac[6];
+
+static void make(struct drv_qp *qp, uint32_t qkey)
+{
+	uint8_t *ctx;
+
+	drv_qp_begin(d, qp, &cq, &cq);
+	sn_set(d->in + AT_QPC, QPC_ST, ST_UD);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	qp->qpn = sn_get(d->out, CMD_NUMBER);
+	ctx = drv_modify(qp, CMD_RST2INIT_QP);
+	sn_set(ctx + AT_ADS, ADS_PORT, 1);
+	sn_set(ctx, QPC_QKEY, qkey);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	ctx = drv_modify(qp, CMD_INIT2RTR_QP);
+	sn_set(ctx, QPC_MTU, 5);
+	sn_set(ctx, QPC_LOG_MSG_MAX, 12);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	ctx = drv_modify(qp, CMD_RTR2RTS_QP);
+	sn_set(ctx, QPC_SEND_PSN, 7);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+}
+
+static void open_both(void)
+{
+	d = drv_open(0);
+	drv_cq(d, &cq, 5, false);
+	a = b = (struct drv_qp){ 0 };
+	make(&a, QKEY);
+	make(&b, QKEY);
+	drv_mr(d, &mr, 8192, DRV_ALL);
+	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	cr_assert_eq(drv_run(d, 16), 0);
+	memcpy(gid, d->out + AT_CTX + ROCE_GID, sizeof(gid));
+	memcpy(mac, d->out + AT_CTX + ROCE_MAC, sizeof(mac));
+}
+
+static void close_both(void)
+{
+	drv_qp_free(&a);
+	drv_qp_free(&b);
+	drv_mr_free(d, &mr);
+	drv_cq_free(&cq);
+	drv_close(d);
+}
+
+TestSuite(ud, .init = open_both, .fini = close_both, .timeout = 60);
+
+/* PRM, datagram segment: 48 bytes behind the control segment. */
+static void begin(struct drv_wqe *w, uint8_t opcode, uint32_t qkey, uint32_t imm)
+{
+	drv_ctrl(&a, w, opcode, CE_ALWAYS << 2, imm);
+	sn_set32(w->b, 16, qkey);
+	sn_set32(w->b, 24, 1u << 31 | b.qpn);
+	memcpy(w->b + 36, mac, sizeof(mac));
+	w->b[43] = 64;
+	sn_set32(w->b, 44, 1u << 30);
+	memcpy(w->b + 48, gid, sizeof(gid));
+	w->ds = 4;
+}
+
+static void sent(uint8_t syndrome)
+{
+	struct drv_cqe e;
+
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, syndrome ? 13 : 0);
+	cr_expect_eq(e.syndrome, syndrome);
+	cr_expect_eq(e.qpn, a.qpn);
+}
+
+static void send_text(uint32_t qkey, const char *text)
+{
+	struct drv_wqe w;
+
+	begin(&w, 0x0a, qkey, 0);
+	drv_inline(&w, text, (uint32_t)strlen(text));
+	drv_post(&a, &w);
+	sent(0);
+}
+
+/* The next completion is b's receive; its index in the CQ is returned for a look at the raw bytes. */
+static const uint8_t *received(unsigned int opcode, uint32_t len)
+{
+	const uint8_t *raw = cq.ring + 64ul * (cq.ci & ((1u << cq.log) - 1));
+	struct drv_cqe e;
+
+	drv_wait(&cq, &e);
+	cr_assert_eq(e.opcode, opcode);
+	cr_expect_eq(e.byte_cnt, len);
+	return raw;
+}
+
+static void nothing_more(void)
+{
+	struct drv_cqe e;
+
+	for (int i = 0; i < 1000; i++)
+		softnic_pump(d->nic);
+	cr_expect_not(drv_poll(&cq, &e));
+}
+
+Test(ud, send__arrives_behind_a_header_and_tells_its_sender)
+{
+	const uint8_t *raw;
+
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY, "datagram");
+	raw = received(2, GRH + 8);
+	cr_expect_eq(sn_get32(raw, 24), 1u << 28 | a.qpn);
+	cr_expect_arr_eq(mr.mem + 8, gid, 16);
+	cr_expect_arr_eq(mr.mem + 24, gid, 16);
+	cr_expect_arr_eq(mr.mem + GRH, "datagram", 8);
+}
+
+Test(ud, send__with_immediate_and_without_data)
+{
+	const uint8_t *raw;
+	struct drv_wqe w;
+
+	drv_recv(&b, &mr, 0, GRH);
+	begin(&w, 0x0b, QKEY, 0xcafe0123);
+	drv_post(&a, &w);
+	sent(0);
+	raw = received(3, GRH);
+	cr_expect_eq(sn_get32(raw, 36), 0xcafe0123);
+}
+
+Test(ud, send__of_a_whole_packet_from_memory)
+{
+	struct drv_wqe w;
+
+	memset(mr.mem, 0x5a, 4096);
+	drv_recv(&b, &mr, 4096, 4096);
+	begin(&w, 0x0a, QKEY, 0);
+	drv_data(&w, mr.mem, 4096 - GRH, mr.key);
+	drv_post(&a, &w);
+	sent(0);
+	received(2, 4096);
+	cr_expect_eq(mr.mem[4096 + GRH], 0x5a);
+	cr_expect_eq(mr.mem[8191], 0x5a);
+}
+
+/* IBTA 10.2.5: whoever has another Q_Key is not heard, and is not told. */
+Test(ud, send__with_another_q_key_goes_nowhere)
+{
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY + 1, "lost");
+	nothing_more();
+	send_text(1u << 31, "mine");
+	received(2, GRH + 4);
+}
+
+Test(ud, send__where_no_receive_is_posted_goes_nowhere)
+{
+	send_text(QKEY, "lost");
+	nothing_more();
+	cr_expect_eq(drv_state(&b), 3);
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY, "found");
+	received(2, GRH + 5);
+}
+
+Test(ud, send__to_nobody_goes_nowhere)
+{
+	struct drv_wqe w;
+
+	begin(&w, 0x0a, QKEY, 0);
+	sn_set32(w.b, 24, 1u << 31 | (b.qpn ^ 1));
+	drv_post(&a, &w);
+	sent(0);
+	gid[8] ^= 0x40;
+	send_text(QKEY, "no such port");
+	nothing_more();
+}
+
+Test(ud, receive__too_short_ends_with_an_error)
+{
+	struct drv_cqe e;
+
+	drv_recv(&b, &mr, 0, GRH + 4);
+	send_text(QKEY, "datagram");
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 1);
+	cr_expect_eq(drv_state(&b), 6);
+}
+
+Test(ud, send__longer_than_a_packet_is_refused)
+{
+	struct drv_wqe w;
+
+	begin(&w, 0x0a, QKEY, 0);
+	drv_data(&w, mr.mem, 4097, mr.key);
+	drv_post(&a, &w);
+	sent(1);
+	drv_expect(d, "wqe.segment");
+}
+
+Test(ud, write__is_no_operation_of_datagrams)
+{
+	struct drv_wqe w;
+
+	begin(&w, 0x08, QKEY, 0);
+	drv_post(&a, &w);
+	sent(2);
+	drv_expect(d, "wqe.opcode");
+}
+
+Test(ud, send__without_a_way_is_refused)
+{
+	struct drv_wqe w;
+
+	memset(mac, 0, sizeof(mac));
+	begin(&w, 0x0a, QKEY, 0);
+	drv_post(&a, &w);
+	sent(2);
+	drv_expect(d, "wqe.segment");
+}
