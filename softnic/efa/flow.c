@@ -188,6 +188,18 @@ static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stal
 	return nic->now - pkt->first >= (stalled ? p->stalled : p->silent);
 }
 
+/* Has the peer looked at what it was sent before this turn? */
+static bool is_stalled(struct sne_nic *nic, struct sne_flow *flow)
+{
+	if (!nic->fab || flow->self)
+		return false;
+	if (flow->looked != nic->ctr.turns) {
+		flow->looked = nic->ctr.turns;
+		flow->stalled = sn_fab_unread(nic->fab, &flow->dest);
+	}
+	return flow->stalled;
+}
+
 bool sne_retransmit(struct sne_nic *nic)
 {
 	uint64_t repeat = patience(nic)->repeat;
@@ -195,7 +207,7 @@ bool sne_retransmit(struct sne_nic *nic)
 	bool did = false;
 
 	while ((pkt = TAILQ_FIRST(&nic->unacked)) && nic->now - pkt->sent >= repeat) {
-		bool stalled = nic->fab && !pkt->flow->self && sn_fab_unread(nic->fab, &pkt->flow->dest);
+		bool stalled = is_stalled(nic, pkt->flow);
 
 		did = true;
 		if (time_is_up(nic, pkt, stalled)) {

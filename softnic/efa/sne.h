@@ -157,6 +157,8 @@ struct sne_flow {
 	uint32_t base;
 	uint8_t verdict[SNE_SEQS];	/* 0: not seen, else 1 + status */
 	LIST_HEAD(, sne_ah) ahs;
+	uint64_t looked;		/* in which turn stalled was found out */
+	bool stalled;
 	uint64_t away;			/* since when nobody has its GID; 0: it is there */
 };
 
@@ -376,7 +378,7 @@ void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp);
 bool sne_answer_reads(struct sne_nic *nic);
 
 /* pump.c */
-bool sne_turn(struct sne_nic *nic);
+bool sne_turn(struct sne_nic *nic, bool posted);
 bool sne_doorbells(struct sne_nic *nic);
 
 /* thread.c */

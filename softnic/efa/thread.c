@@ -54,7 +54,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 	nic->armed = false;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		left = sne_doorbells(nic);
-		left |= sne_turn(nic);
+		left |= sne_turn(nic, false);
 		worked |= left;
 		if (!left)
 			break;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A random load on two devices without threads, for many seeds: whatever the order, every message
+ * arrives once, is what was sent, and is told after its bytes are there. EFA_SEED=N runs that seed
+ * alone, EFA_SEEDS=N so many.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic_efa/rig.h"
+
+enum { MESSAGES = 24, SLOT = 32768 };
+
+static struct side a, b;
+
+struct load {
+	uint64_t seed, rng, trace;
+	unsigned int posted, completed, received, expected;
+	uint8_t op[MESSAGES];
+	uint32_t len[MESSAGES];
+	bool done[MESSAGES], told[MESSAGES];
+};
+
+static uint32_t draw(struct load *l, uint32_t n)
+{
+	l->rng = l->rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (uint32_t)(l->rng >> 33) % n;
+}
+
+static void remember(struct load *l, uint64_t v)
+{
+	l->trace = (l->trace ^ v) * UINT64_C(0x100000001b3);
+}
+
+/* Message i has slot i of both memories; what it moves is known from its number. */
+static void post_one(struct load *l)
+{
+	uint16_t i = (uint16_t)l->posted++;
+	struct wqe w;
+
+	l->op[i] = (uint8_t)draw(l, 3);
+	l->len[i] = draw(l, l->op[i] == OP_SEND ? a.caps.mtu : SLOT);
+	fill(l->op[i] == OP_READ ? b.mem + i * SLOT : a.mem + i * SLOT, l->len[i], i + 1u);
+	if (l->op[i] == OP_SEND) {
+		w_send(&a, &w, i, i * SLOT, l->len[i]);
+		w.b[2] |= IMM;
+		put32(w.b + 8, i);
+	} else {
+		w_rdma(&a, &w, l->op[i], l->op[i] == OP_WRITE ? IMM : 0, i, i * SLOT, i * SLOT,
+		       l->len[i]);
+		if (l->op[i] == OP_WRITE)
+			put32(w.b + 8, i);
+	}
+	l->expected += l->op[i] != OP_READ;
+	post(&a, &w);
+}
+
+static bool holds(const uint8_t *at, uint32_t len, uint32_t seed)
+{
+	static uint8_t want[SLOT];
+
+	fill(want, len, seed);
+	return !memcmp(at, want, len);
+}
+
+static void take(struct load *l, const struct cqe *c)
+{
+	uint32_t i = c->queue == 1 ? c->req_id : c->imm;
+
+	cr_assert_eq(c->status, 0, "seed %llu: status %u of message %u",
+		     (unsigned long long)l->seed, c->status, i);
+	cr_assert_lt(i, MESSAGES);
+	remember(l, (uint64_t)c->queue << 32 | i);
+	if (c->queue == 1) {
+		cr_assert(!l->done[i], "message %u completed twice", i);
+		l->done[i] = true;
+		l->completed++;
+		if (l->op[i] == OP_READ)
+			cr_assert(holds(a.mem + i * SLOT, l->len[i], i + 1), "read %u", i);
+		return;
+	}
+	cr_assert(!l->told[i], "message %u arrived twice", i);
+	l->told[i] = true;
+	l->received++;
+	cr_assert_eq(c->length, l->len[i]);
+	if (l->op[i] == OP_WRITE)
+		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), "write %u told too early", i);
+	else
+		cr_assert(holds(b.mem + (MESSAGES * SLOT) + (c->req_id % 16u) * 8960, l->len[i], i + 1),
+			  "send %u", i);
+}
+
+static void poll_both(struct load *l)
+{
+	struct cqe c;
+
+	while (cqe_poll(&a, &c))
+		take(l, &c);
+	while (cqe_poll(&b, &c)) {
+		take(l, &c);
+		rx_post(&b, c.req_id, MESSAGES * SLOT + (c.req_id % 16u) * 8960, 8960);
+	}
+}
+
+static uint64_t run_load(uint64_t seed)
+{
+	struct load l = { .seed = seed, .rng = seed, .trace = seed };
+
+	for (uint16_t i = 0; i < 16; i++)
+		rx_post(&b, i, MESSAGES * SLOT + i * 8960u, 8960);
+	for (unsigned int turns = 0; l.completed < MESSAGES || l.received < l.expected; turns++) {
+		cr_assert_lt(turns, 200000, "seed %llu: %u completed, %u of %u received",
+			     (unsigned long long)seed, l.completed, l.received, l.expected);
+		if (l.posted < MESSAGES && draw(&l, 2))
+			post_one(&l);
+		softnic_efa_pump(draw(&l, 2) ? a.nic : b.nic);
+		poll_both(&l);
+	}
+	cr_assert(settle(&a, &b, 100000));
+	expect_violations(&a, "");
+	expect_violations(&b, "");
+	return l.trace;
+}
+
+static const struct setup busy = { .rnr_retry = 7, .flags = SOFTNIC_EFA_ADVERSARIAL };
+
+/* One seed, with devices of its own. */
+static uint64_t fresh(uint64_t seed, const char *script)
+{
+	struct setup s = busy;
+	uint64_t trace;
+
+	s.seed = seed;
+	pair_open(&a, &b, &s);
+	cr_assert_eq(softnic_efa_fault(a.nic, script), 0);
+	cr_assert_eq(softnic_efa_fault(b.nic, script), 0);
+	trace = run_load(seed);
+	pair_close(&a, &b);
+	return trace;
+}
+
+static uint64_t from_env(const char *name, uint64_t standard)
+{
+	const char *v = getenv(name);
+
+	return v ? strtoull(v, NULL, 0) : standard;
+}
+
+Test(seeds, any_order__everything_once)
+{
+	uint64_t only = from_env("EFA_SEED", 0), n = from_env("EFA_SEEDS", 60);
+
+	if (only) {
+		fresh(only, "");
+		return;
+	}
+	for (uint64_t seed = 1; seed <= n; seed++)
+		fresh(seed, "");
+}
+
+Test(seeds, loss_duplicates_and_worse__everything_once)
+{
+	uint64_t n = from_env("EFA_SEEDS", 30);
+
+	for (uint64_t seed = from_env("EFA_SEED", 1); seed <= n; seed++)
+		fresh(seed, "drop=0.05,dup=0.05,reorder=0.2,twice=0.3,rnr=0.1");
+}
+
+Test(seeds, same_seed__same_run)
+{
+	uint64_t first = fresh(4711, "drop=0.02,rnr=0.05");
+
+	cr_assert_eq(fresh(4711, "drop=0.02,rnr=0.05"), first);
+	cr_assert_neq(fresh(4712, "drop=0.02,rnr=0.05"), first);
+}
+
+/* Sends of eight bytes, some in flight at a time: how many of them are told out of order? */
+static unsigned int overtakings(unsigned int window)
+{
+	unsigned int n = 0;
+	struct cqe c;
+	struct wqe w;
+	uint32_t next = 0;
+
+	pair_open(&a, &b, &(struct setup){ .window = window, .rnr_retry = 7 });
+	for (uint16_t i = 0; i < 40; i++)
+		rx_post(&b, i, 0, 100);
+	for (uint16_t i = 0; i < 40; i++) {
+		w_send(&a, &w, i, 0, 8);
+		w.b[2] |= IMM;
+		put32(w.b + 8, i);
+		post(&a, &w);
+	}
+	for (unsigned int i = 0; i < 40; i++) {
+		c = cqe_wait(&b, &a);
+		n += c.imm != next;
+		next = c.imm + 1;
+	}
+	settle(&a, &b, 10000);
+	pair_close(&a, &b);
+	return n;
+}
+
+Test(seeds, window__one_is_in_order_and_more_is_not)
+{
+	cr_assert_eq(overtakings(1), 0);
+	cr_assert_gt(overtakings(64), 5);
+}
+
+/* One pair of devices for many seeds. */
+Test(seeds, reseed__begins_anew)
+{
+	uint64_t start = th_now_ms(), n = from_env("EFA_SEEDS", 200);
+	uint64_t first = 0, again = 0;
+	struct cqe c;
+	struct wqe w;
+
+	pair_open(&a, &b, &busy);
+	w_send(&a, &w, 1, 0, 8);
+	post(&a, &w);
+	cr_assert_eq(softnic_efa_reseed(a.nic, 1), -16, "something is in flight");
+	rx_post(&b, 1, 0, 100);
+	cqe_wait(&b, &a);
+	cr_assert(settle(&a, &b, 10000));
+	while (cqe_poll(&a, &c))
+		;
+	side_free_objects(&a);
+	side_free_objects(&b);
+	for (uint64_t i = 0; i <= n; i++) {
+		uint64_t seed = i % n + 1, trace;
+
+		cr_assert_eq(softnic_efa_reseed(a.nic, seed), 0);
+		cr_assert_eq(softnic_efa_reseed(b.nic, seed + 99), 0);
+		side_objects(&a, &busy);
+		side_objects(&b, &busy);
+		side_meet(&a, &b);
+		side_ready(&a, 7);
+		side_ready(&b, 7);
+		trace = run_load(seed);
+		side_free_objects(&a);
+		side_free_objects(&b);
+		if (!i)
+			first = trace;
+		again = trace;
+	}
+	cr_assert_eq(again, first, "the first seed ran differently later");
+	fprintf(stderr, "note: software EFA: %llu seeds of %d messages in %llu ms\n",
+		(unsigned long long)n, MESSAGES, (unsigned long long)(th_now_ms() - start));
+	side_objects(&a, &busy);
+	side_objects(&b, &busy);
+	side_meet(&a, &b);
+	pair_close(&a, &b);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every completion status is made to happen by what makes it happen on an EFA. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/softnic_efa/rig.h"
+
+static struct side a, b;
+static struct wqe w;
+
+static void open_with(const struct setup *setup)
+{
+	pair_open(&a, &b, setup);
+}
+
+static void setup(void)
+{
+	open_with(&(struct setup){ 0 });
+}
+
+static void teardown(void)
+{
+	pair_close(&a, &b);
+}
+
+static void expect(uint8_t status, const char *here, const char *there)
+{
+	struct cqe c = cqe_wait(&a, &b);
+
+	cr_assert_eq(c.status, status, "status %u, not %u", c.status, status);
+	cr_assert_eq(c.queue, 1);
+	expect_violations(&a, here);
+	expect_violations(&b, there);
+}
+
+TestSuite(status, .init = setup, .fini = teardown);
+
+static void send_to_nobody(uint32_t len)
+{
+	w_send(&a, &w, 1, 0, len);
+	post(&a, &w);
+}
+
+Test(status, s1_flushed__by_the_error_state)
+{
+	struct cqe c;
+
+	send_to_nobody(10);
+	rx_post(&a, 7, 0, 10);
+	side_modify(&a, SOFTNIC_EFA_ERR, 0);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 1);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 1);
+	/* And whatever is posted from now on. */
+	send_to_nobody(10);
+	expect(1, "", "");
+	rx_post(&a, 8, 0, 10);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 1);
+	cr_assert_eq(c.req_id, 8);
+}
+
+Test(status, s2_qp_internal__by_a_reserved_bit)
+{
+	w_send(&a, &w, 1, 0, 10);
+	w.b[20] = 1;
+	post(&a, &w);
+	expect(2, "wqe.reserved_bits", "");
+}
+
+Test(status, s3_unsupported__by_rdma_without, .init = NULL)
+{
+	open_with(&(struct setup){ .profile = "efa1" });
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, 8);
+	post(&a, &w);
+	expect(3, "wqe.opcode", "");
+}
+
+Test(status, s4_invalid_ah)
+{
+	w_send(&a, &w, 1, 0, 10);
+	put16(w.b + 12, 999);
+	post(&a, &w);
+	expect(4, "wqe.ah", "");
+}
+
+Test(status, s5_invalid_lkey__by_range)
+{
+	w_send(&a, &w, 1, MEM - 5, 10);
+	post(&a, &w);
+	expect(5, "wqe.lkey", "");
+}
+
+Test(status, s6_bad_length__above_the_mtu)
+{
+	send_to_nobody(a.caps.mtu + 1);
+	expect(6, "wqe.length", "");
+}
+
+Test(status, s7_remote_address__by_range_right_and_key)
+{
+	uint32_t lkey, rkey;
+
+	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, MEM - 4, 8);
+	post(&a, &w);
+	expect(7, "", "rx.bad_address");
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, 64, 0, 1, &lkey, &rkey), 0);
+	w_rdma(&a, &w, OP_READ, 0, 2, 0, 0, 8);
+	w_remote(&w, NULL, 8, rkey);
+	post(&a, &w);
+	expect(7, "", "rx.rights");
+	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey), 0);
+	w.b[0] = 3;
+	post(&a, &w);
+	expect(7, "", "rx.bad_address");
+}
+
+Test(status, s7_remote_address__key_revoked_while_a_read_is_answered)
+{
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	for (int i = 0; i < 20; i++) {
+		softnic_efa_pump(a.nic);
+		softnic_efa_pump(b.nic);
+	}
+	cr_assert_eq(softnic_efa_mr_dereg(b.nic, b.lkey), 0);
+	expect(7, "", "");
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, MEM, 0, 1, &b.lkey, &b.rkey), 0);
+}
+
+Test(status, s8_abort__target_destroyed_while_it_answers)
+{
+	struct softnic_efa_qp_attr attr = { .pd = b.pd, .send_cq = b.cq.cq, .recv_cq = b.cq.cq,
+					    .sq_depth = 64, .rq_depth = 64 };
+
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	for (int i = 0; i < 20; i++) {
+		softnic_efa_pump(a.nic);
+		softnic_efa_pump(b.nic);
+	}
+	cr_assert_eq(softnic_efa_qp_destroy(b.nic, b.qp.handle), 0);
+	expect(8, "", "");
+	cr_assert_eq(softnic_efa_qp_create(b.nic, &attr, &b.qp), 0);
+}
+
+Test(status, s9_bad_qpn__wrong_number_and_wrong_state)
+{
+	w_send(&a, &w, 1, 0, 10);
+	put16(w.b + 4, (uint16_t)(b.qp.qpn + 1));
+	post(&a, &w);
+	expect(9, "", "");
+	side_modify(&b, SOFTNIC_EFA_ERR, 0);
+	send_to_nobody(10);
+	expect(9, "", "");
+}
+
+Test(status, s10_rnr__without_retries)
+{
+	send_to_nobody(10);
+	expect(10, "", "");
+}
+
+Test(status, s10_rnr__not_when_a_receive_comes_in_time, .init = NULL)
+{
+	struct softnic_efa_counters ctr;
+
+	open_with(&(struct setup){ .rnr_retry = 7 });
+	send_to_nobody(10);
+	settle(&a, &b, 500);
+	softnic_efa_counters(a.nic, &ctr);
+	cr_assert_gt(ctr.rnrs, 0);
+	rx_post(&b, 1, 0, 100);
+	expect(0, "", "");
+}
+
+Test(status, s10_rnr__after_so_many_retries, .init = NULL)
+{
+	struct softnic_efa_counters ctr;
+
+	open_with(&(struct setup){ .rnr_retry = 3 });
+	send_to_nobody(10);
+	expect(10, "", "");
+	softnic_efa_counters(a.nic, &ctr);
+	cr_assert_eq(ctr.rnrs, 4);
+}
+
+Test(status, s11_short_receive__is_spent)
+{
+	struct cqe c;
+
+	rx_post(&b, 5, 0, 9);
+	send_to_nobody(10);
+	expect(11, "", "rx.short_buffer");
+	c = cqe_wait(&b, &a);
+	cr_assert_eq(c.req_id, 5);
+	cr_assert_eq(c.status, 6);
+}
+
+Test(status, s12_bad_status__receive_with_a_dead_key)
+{
+	struct cqe c;
+	uint32_t lkey, rkey;
+
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, 64, (uintptr_t)b.mem, 1, &lkey, &rkey), 0);
+	rx_desc(&b, 5, b.mem, 64, lkey | 3u << 30);
+	rx_ring(&b);
+	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey), 0);
+	send_to_nobody(10);
+	expect(12, "", "");
+	c = cqe_wait(&b, &a);
+	cr_assert_eq(c.status, 5);
+}
+
+Test(status, s13_unresponsive__was_there_and_falls_silent)
+{
+	rx_post(&b, 1, 0, 100);
+	send_to_nobody(10);
+	expect(0, "", "");
+	cr_assert_eq(softnic_efa_fault(b.nic, "silence"), 0);
+	w.b[0] = 2;
+	post(&a, &w);
+	expect(13, "", "");
+}
+
+Test(status, s13_unresponsive__in_the_middle_of_a_read)
+{
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	for (int i = 0; i < 20; i++) {
+		softnic_efa_pump(a.nic);
+		softnic_efa_pump(b.nic);
+	}
+	cr_assert_eq(softnic_efa_fault(b.nic, "drop=1"), 0);
+	expect(13, "", "");
+}
+
+Test(status, s14_unknown_peer__rdma_to_a_device_without_our_ah)
+{
+	cr_assert_eq(softnic_efa_ah_destroy(b.nic, b.pd, b.ah), 0);
+	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, 0, 8);
+	post(&a, &w);
+	expect(14, "", "rx.unknown_peer");
+	rx_post(&b, 1, 0, 100);
+	w_send(&a, &w, 2, 0, 10);
+	post(&a, &w);
+	expect(0, "", "");
+	cr_assert_eq(softnic_efa_ah_create(b.nic, b.pd, a.caps.gid, &b.ah), 0);
+}
+
+Test(status, s15_unreachable__silent_from_the_start)
+{
+	cr_assert_eq(softnic_efa_fault(b.nic, "silence"), 0);
+	send_to_nobody(10);
+	expect(15, "", "");
+}
+
+Test(status, s15_unreachable__nobody_has_the_gid)
+{
+	static const uint8_t nobody[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
+	uint16_t ah;
+
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, nobody, &ah), 0);
+	w_send(&a, &w, 1, 0, 10);
+	put16(w.b + 12, ah);
+	post(&a, &w);
+	expect(15, "", "");
+	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, ah), 0);
+}
+
+Test(status, s18_feature__one_side_unsolicited)
+{
+	struct softnic_efa_qp_attr attr = { .pd = b.pd, .send_cq = b.cq.cq, .recv_cq = b.cq.cq,
+					    .sq_depth = 64, .rq_depth = 64,
+					    .flags = SOFTNIC_EFA_QP_UNSOLICITED };
+
+	cr_assert_eq(softnic_efa_qp_destroy(b.nic, b.qp.handle), 0);
+	cr_assert_eq(softnic_efa_qp_create(b.nic, &attr, &b.qp), 0);
+	side_ready(&b, 0);
+	w_rdma(&a, &w, OP_WRITE, IMM, 1, 0, 0, 8);
+	post(&a, &w);
+	expect(18, "", "rx.feature");
+	w_rdma(&a, &w, OP_WRITE, 0, 2, 0, 0, 8);
+	post(&a, &w);
+	expect(0, "", "");
+}
+
+/* A wrong qkey is nobody's answer. */
+Test(status, qkey__is_dropped_in_silence)
+{
+	rx_post(&b, 1, 0, 100);
+	w_send(&a, &w, 1, 0, 10);
+	put32(w.b + 16, QKEY + 1);
+	post(&a, &w);
+	expect(15, "", "rx.qkey");
+}
+
+/* ---- by script */
+
+Test(status, script__every_status_on_the_nth_wqe)
+{
+	for (unsigned int s = 1; s <= 18; s++) {
+		char script[32];
+		struct cqe c;
+
+		snprintf(script, sizeof(script), "status=%u:2", s);
+		cr_assert_eq(softnic_efa_fault(a.nic, script), 0);
+		for (uint16_t i = 0; i < 3; i++) {
+			if (i != 1)
+				rx_post(&b, i, 0, 100);
+			w_send(&a, &w, i, 0, 10);
+			post(&a, &w);
+			c = cqe_wait(&a, &b);
+			cr_assert_eq(c.status, i == 1 ? s : 0);
+			if (i != 1)
+				cqe_wait(&b, &a);
+		}
+	}
+}
+
+Test(status, script__dead_qp_rnr_and_refused_words)
+{
+	static const char *const bad[] = {
+		"drop", "drop=2", "drop=x", "drop=nan", "status=0", "status=19", "status=5:0", "what=1",
+		"window=0", "window=100000", "deadqp=-", "seed=", "silence=1x",
+	};
+
+	rx_post(&b, 1, 0, 100);
+	cr_assert_eq(softnic_efa_fault(b.nic, "deadqp=1"), 0);
+	send_to_nobody(10);
+	expect(9, "", "");
+	cr_assert_eq(softnic_efa_fault(b.nic, "rnr=1"), 0);
+	send_to_nobody(10);
+	expect(10, "", "");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(softnic_efa_fault(b.nic, bad[i]), -22, "%s", bad[i]);
+	send_to_nobody(10);
+	expect(10, "", "");
+	cr_assert_eq(softnic_efa_fault(b.nic, ""), 0);
+	send_to_nobody(10);
+	expect(0, "", "");
+}
+
+Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
+{
+	uint32_t lkey, rkey, lkey2, rkey2;
+
+	cr_assert_eq(softnic_efa_fault(b.nic, "rkey_reuse"), 0);
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, 64, 0, 7, &lkey, &rkey), 0);
+	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey), 0);
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem + 64, 64, 0, 7, &lkey2, &rkey2), 0);
+	cr_assert_eq(rkey, rkey2);
+	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey2), 0);
+}
