@@ -2,9 +2,10 @@
 /* The backends of this library, and nothing else: a test of core brings a list of its own. */
 #include "core/hw.h"
 
-extern const struct dap_hw m5_hw;
+extern const struct dap_hw m5_hw, efa_hw;
 
 const struct dap_hw *const dap_backends[] = {
 	&m5_hw,
+	&efa_hw,
 	NULL,
 };

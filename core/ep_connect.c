@@ -298,6 +298,8 @@ int dap_conn_open(struct dap_ia *ia)
 
 void dap_conn_close(struct dap_ia *ia)
 {
+	if (ia->hw->stop)
+		ia->hw->stop(ia);
 	dap_cm_close(ia->cm);
 	ia->cm = NULL;
 }

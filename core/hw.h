@@ -25,6 +25,8 @@ struct dap_hw {
 	/* -ENODEV: not a name of this backend. why gets cause and cure in words. Fills ia->caps. */
 	int (*open)(struct dap_ia *ia, const char *ia_params, char *why, size_t whylen);
 	void (*close)(struct dap_ia *ia);
+	/* Before the connection manager goes: the end of timers that are the backend's. Or NULL. */
+	void (*stop)(struct dap_ia *ia);
 	/* Hot functions: struct dap_hot12 of that API level, or NULL. Those of a threadsafe
 	 * instance, and cq_poll there, may be called by any threads at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);

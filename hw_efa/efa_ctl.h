@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hw_efa is not built yet: this header states its lower seam and nothing implements it. What an
- * AWS EFA needs from outside its driver: a device and its capabilities, memory keys, address
- * handles, and the raw queues of an SRD QP and its CQ. Implementations will be efadv (rdma-core)
- * and a software EFA in this process. Above it stands core/hw.h, the same as for every backend.
+ * What an EFA needs from outside its driver: a device and its capabilities, protection domains,
+ * memory keys, address handles, and SRD QPs and CQs with their raw queues. Implementations:
+ * efa_ctl_soft (the software EFA in this process), efa_ctl_efadv (rdma-core 59 and newer). Above it
+ * stands core/hw.h, the same as for every backend; the data path lies below.
  *
  * Functions return 0 or -errno. Slow path only. Safe to call from any thread.
  */
@@ -15,44 +15,121 @@
 #include <stdint.h>
 
 struct efa_ctl;
+struct softnic_efa;
+
+#define EFA_MAX_SUB_CQS 2u
 
 /* Read from the device, never assumed: generations differ in all of it. */
 struct efa_caps {
-	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe;
-	uint16_t mtu;			/* bytes of one send; larger messages are the backend's work */
-	uint16_t inline_max;		/* bytes */
+	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe, rnr_retry;
+	bool cq_doorbell;		/* CQs can be armed */
+	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
+	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
 	uint16_t max_tx_batch;		/* 64-byte WQEs between two doorbells; 0: no limit */
-	uint16_t min_sq_wr, max_sq_wr, max_rq_wr;
+	uint16_t min_sq_wr;
+	uint16_t sub_cqs;		/* rings of a CQ */
 	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
+	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
 	uint32_t max_rdma_size;		/* bytes of one read or write */
-	uint32_t max_mr_pages, max_qp, max_cq, max_ah;
+	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
+	uint64_t max_mr_size;
+	uint16_t device_id;		/* PCI */
+	uint8_t gid[16];
+	char vendor[64];
 };
 
-struct efa_queues {			/* a QP and its CQ, as mapped */
-	volatile void *sq;		/* write-combined, never read back */
-	void *rq, *cq;
-	volatile uint32_t *sq_doorbell, *rq_doorbell, *cq_doorbell;
-	uint16_t sq_entries, rq_entries, cq_entries;
-	uint8_t sq_entry_size, cq_entry_size;
-	uint32_t qpn, qkey;
+struct efa_ring {			/* as mapped */
+	void *base;
+	volatile uint32_t *doorbell;
+	uint32_t entries;		/* a power of two */
+	uint16_t entry_size;
+};
+
+struct efa_cq_res {
+	struct efa_ring ring[EFA_MAX_SUB_CQS];	/* of the first, doorbell: NULL where there is none */
+	unsigned int rings;
+	uint16_t number;
+	void *priv;
+};
+
+struct efa_qp_param {
+	void *pd;
+	const struct efa_cq_res *cq;
+	uint32_t sq_entries, rq_entries;	/* powers of two */
+	bool wide, unsolicited;
+};
+
+struct efa_qp_res {
+	struct efa_ring sq, rq;		/* the SQ is write-combined: never read back */
+	uint16_t qpn;
+	uint32_t max_batch;		/* WQEs between two doorbells */
+	uint32_t handle;		/* what the software EFA is kicked with */
+	void *priv;
+};
+
+enum efa_access { EFA_LOCAL_WRITE = 1, EFA_REMOTE_WRITE = 2, EFA_REMOTE_READ = 4 };
+
+struct efa_mr {
+	uint32_t lkey, rkey;		/* lkey: 24 bits */
+	void *priv;
 };
 
 struct efa_ctl_ops {
 	const char *access;		/* "efadv", "model" */
 	void (*close)(struct efa_ctl *ctl);
 	int (*caps)(struct efa_ctl *ctl, struct efa_caps *caps);
-	int (*mr_reg)(struct efa_ctl *ctl, void *addr, uint64_t len, unsigned int access,
-		      uint32_t *lkey, uint32_t *rkey, void **priv);
-	int (*mr_dereg)(struct efa_ctl *ctl, void *priv);
-	int (*ah_create)(struct efa_ctl *ctl, const uint8_t gid[16], uint16_t *ah, void **priv);
-	void (*ah_destroy)(struct efa_ctl *ctl, void *priv);
-	int (*qp_create)(struct efa_ctl *ctl, unsigned int sq, unsigned int rq, unsigned int cq,
-			 struct efa_queues *queues, void **priv);
-	int (*qp_destroy)(struct efa_ctl *ctl, void *priv);
+	int (*pd_alloc)(struct efa_ctl *ctl, void **pd);
+	int (*pd_free)(struct efa_ctl *ctl, void *pd);
+	int (*mr_reg)(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
+		      struct efa_mr *mr);
+	/* Access has ended when it returns. */
+	int (*mr_dereg)(struct efa_ctl *ctl, struct efa_mr *mr);
+	/* Once for each PD and GID: the caller keeps count. */
+	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
+			 void **priv);
+	void (*ah_destroy)(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
+	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
+	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
+	/* The next completion makes the descriptor readable. consumed: so many CQEs were taken. */
+	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
+	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);	/* -1 where none can be armed */
+	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
+	/* Able to take receives (INIT). */
+	int (*qp_create)(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
+			 struct efa_qp_res *qp);
+	int (*qp_ready)(struct efa_ctl *ctl, struct efa_qp_res *qp);	/* RTR, RTS */
+	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
+	/* No CQE of it comes any more. */
+	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 };
 
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
+	struct softnic_efa *soft;	/* the software EFA, or NULL */
 };
+
+struct efa_ctl_device {
+	char name[64], access[16], why[160];
+};
+
+struct efa_params;
+
+struct efa_access_kind {
+	int (*open)(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
+		    char *why, size_t whylen);	/* -ENODEV: no name of it */
+	size_t (*list)(struct efa_ctl_device *devs, size_t max);
+};
+
+extern const struct efa_access_kind efa_access_soft, efa_access_efadv;
+
+int efa_ctl_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
+		 char *why, size_t whylen);
+size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max);
+
+/* Tests: the n-th (from 1) request to any access of this process fails, once; 0 ends it. Returns how
+ * many there were since the last call. */
+unsigned long efa_ctl_fail(unsigned long n);
+/* True when this request is the one to fail. */
+bool efa_ctl_fails(void);
 
 #endif

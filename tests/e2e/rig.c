@@ -75,7 +75,7 @@ const char *rig_ia_name(void)
 
 bool rig_model(void)
 {
-	return !strncmp(rig_ia_name(), "soft-", 5);
+	return !strncmp(rig_ia_name(), "soft-mlx5-", 10);
 }
 
 void rig_needs_model(const char *what)

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Connections: where an endpoint is, to whom it is connected, how it ends. Both ends have their
+ * receives posted and the address handle of the other before either may send: the connection
+ * manager sees to that, so that no packet meets an unknown sender.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_ops.h"
+
+#define LINK_ETHERNET 2		/* the only one of two that an EFA is anything like */
+
+static uint8_t own_caps(const struct efa_caps *dev)
+{
+	return (uint8_t)((dev->rdma_read ? EFA_CAN_READ : 0) |
+			 (dev->rdma_write ? EFA_CAN_WRITE : 0) |
+			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
+}
+
+int efa_qp_address(struct dap_ep *ep)
+{
+	const struct efa_ia *ia = efa_ia(ep->obj.ia);
+	const struct efa_ep *e = efa_ep(ep);
+	const struct efa_own own = {
+		.qkey = cpu_to_be32(e->more->qkey),
+		.window = cpu_to_be16((uint16_t)ia->params.window),
+		.caps = own_caps(&ia->dev),
+	};
+	struct dap_path path = {
+		.link_layer = LINK_ETHERNET, .rd_in = EFA_ASKS, .rd_out = EFA_ASKS,
+		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
+	};
+	uint16_t first;
+
+	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+		return -EIO;
+	path.psn = first;
+	memcpy(path.gid, ia->dev.gid, sizeof(path.gid));
+	memcpy(path.own, &own, sizeof(path.own));
+	ep->local_path = path;
+	return 0;
+}
+
+/* In the engine. One for each PD and GID, as the device wants it. */
+static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	struct efa_ah *ah = eng->ahs;
+	int err;
+
+	while (ah && (ah->pd != pd || memcmp(ah->gid, gid, sizeof(ah->gid))))
+		ah = ah->next;
+	if (!ah) {
+		ah = calloc(1, sizeof(*ah));
+		if (!ah)
+			return -ENOMEM;
+		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
+		if (err) {
+			free(ah);
+			return err;
+		}
+		ah->pd = pd;
+		memcpy(ah->gid, gid, sizeof(ah->gid));
+		ah->next = eng->ahs;
+		eng->ahs = ah;
+	}
+	ah->refs++;
+	*out = ah;
+	return 0;
+}
+
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+{
+	struct efa_ah **at = &eng->ahs;
+
+	if (--ah->refs)
+		return;
+	while (*at != ah)
+		at = &(*at)->next;
+	*at = ah->next;
+	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
+	free(ah);
+}
+
+static bool path_fits(const struct dap_path *p, const struct efa_own *own)
+{
+	uint32_t window = be16_to_cpu(own->window);
+
+	return p->proto == EFA_PROTO && p->qpn <= 0xffff && p->psn <= 0xffff && p->mtu >= 1024 &&
+	       window >= 4 && window <= EFA_MAX_WINDOW && !(own->caps & ~EFA_CAN_ALL) &&
+	       !own->zero;
+}
+
+static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
+{
+	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
+	struct efa_ep *e = efa_ep(ep);
+	uint8_t ours = own_caps(dev);
+
+	e->remote_qpn = (uint16_t)p->qpn;
+	e->ah = e->more->ah->number;
+	e->peer_window = be16_to_cpu(own->window);
+	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
+		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
+		      (uint64_t)e->remote_qpn << 32;
+	e->sq.word1 = (uint64_t)e->ah << 32;
+	e->sq.word2 = be32_to_cpu(own->qkey);
+	e->tx.seq = ep->local_path.psn;
+	e->tx.limit = e->tx.seq + e->peer_window;
+	e->rx.next = e->rx.safe = e->rx.told = p->psn;
+	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
+	e->tx.can = ours & own->caps;
+	/* Each end counts packets of the other from the number that both know. */
+	e->tx.blocked = (ours ^ own->caps) & EFA_CAN_UNSOLICITED ? EFA_B_HOLD : 0;
+	if ((e->tx.can & (EFA_CAN_READ | EFA_CAN_WRITE)) == (EFA_CAN_READ | EFA_CAN_WRITE))
+		return;
+	e->more->emulates = true;
+	efa_ia(ep->obj.ia)->eng->emulating++;
+}
+
+int efa_qp_connect(struct dap_ep *ep)
+{
+	const struct dap_path *p = &ep->remote_path;
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_own own;
+	int err;
+
+	memcpy(&own, p->own, sizeof(own));
+	if (!path_fits(p, &own)) {
+		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x, qp %u, "
+			"MTU %u, window %u, capabilities 0x%x", p->proto, p->qpn, p->mtu,
+			be16_to_cpu(own.window), own.caps);
+		return -EPROTO;
+	}
+	efa_take(ia->eng);
+	err = ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
+	if (!err) {
+		err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);
+		if (err) {
+			efa_ah_put(ia->eng, e->more->ah);
+			e->more->ah = NULL;
+		}
+	}
+	if (!err) {
+		set_peer(ep, p, &own);
+		efa_tick_want(ia->eng);
+	}
+	efa_give(ia->eng);
+	return err;
+}
+
+#define TURNS 20000u			/* of a software device, at the end of a connection */
+#define WAIT_US 20u
+
+/*
+ * What the device has accepted is taken first, and what it flushes; then software flushes what is
+ * left, so that who sees the end of the connection finds all requests and receives done.
+ */
+int efa_qp_error(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_engine *eng = ia->eng;
+	struct efa_ep *e = efa_ep(ep);
+	int err = 0;
+
+	efa_take(eng);
+	if (!(e->tx.blocked & EFA_B_ERROR)) {
+		if (eng->soft)
+			efa_pump(eng);
+		efa_drain(eng, eng->cq_entries);
+		e->tx.blocked |= EFA_B_ERROR;
+		err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
+		for (unsigned int i = 0; i < TURNS && e->sq.pi != e->sq.ci; i++) {
+			if (eng->soft)
+				efa_pump(eng);
+			else if (i > 16)
+				usleep(WAIT_US);
+			efa_drain(eng, eng->cq_entries);
+		}
+		efa_drain(eng, eng->cq_entries);
+		efa_flush_requests(ep);
+		efa_flush_recvs(ep);
+		eng->emulating -= e->more->emulates;
+		e->more->emulates = false;
+	}
+	efa_give(eng);
+	return err;
+}
+
+void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
+	*recv_idle = e->rx.free_at - e->rx.posted == e->rx.max;
+	*request_idle = e->tx.free_at - e->tx.posted == e->tx.max;
+	efa_give(eng);
+}
+
+int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+
+	efa_take(eng);
+	*recvs = efa_ep(ep)->rx.posted - efa_ep(ep)->rx.done;
+	efa_give(eng);
+	return 0;
+}
+
+/* Nothing has to be marked: no request comes after these (the state says so). */
+int efa_qp_drain_begin(struct dap_ep *ep)
+{
+	(void)ep;
+	return 0;
+}
+
+bool efa_qp_drain_done(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+	bool done;
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 4096);
+	if (e->tx.blocked & EFA_B_QUEUE)
+		efa_push(ep);
+	done = (e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci) ||
+	       e->tx.blocked & EFA_B_ERROR;
+	efa_give(eng);
+	return done;
+}

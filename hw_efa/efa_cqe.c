@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Completions off the fast path, and how a connection is given up. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/cm.h"
+#include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_poll.inl"
+#include "softnic/softnic_efa.h"
+
+enum dap_dto_status efa_status_of(unsigned int status)
+{
+	switch (status) {
+	case EFA_ST_FLUSHED:
+		return DAP_DTO_FLUSHED;
+	case EFA_ST_INVALID_LKEY:
+		return DAP_DTO_LOCAL_PROTECTION;
+	case EFA_ST_LOCAL_LENGTH:
+		return DAP_DTO_LOCAL_LENGTH;
+	case EFA_ST_REMOTE_ADDRESS:
+		return DAP_DTO_REMOTE_ACCESS;
+	case EFA_ST_RNR:
+		return DAP_DTO_RECEIVER_NOT_READY;
+	case EFA_ST_REMOTE_LENGTH:
+		return DAP_DTO_REMOTE_RESPONDER;
+	case EFA_ST_REMOTE_STATUS:
+		return DAP_DTO_BAD_RESPONSE;
+	case EFA_ST_LOCAL_QP: case EFA_ST_UNSUPPORTED_OP: case EFA_ST_INVALID_AH:
+		return DAP_DTO_LOCAL_EP;
+	default:
+		return DAP_DTO_TRANSPORT;
+	}
+}
+
+/* Once for each endpoint; what follows is the consequence. */
+void efa_break(struct dap_ep *ep, const char *fmt, ...)
+{
+	struct efa_ep *e = efa_ep(ep);
+	char why[320];
+	va_list ap;
+
+	if (!e->more->explained && !(e->tx.blocked & EFA_B_ERROR)) {
+		e->more->explained = true;
+		va_start(ap, fmt);
+		vsnprintf(why, sizeof(why), fmt, ap);
+		va_end(ap);
+		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep, why);
+	}
+	e->tx.blocked |= EFA_B_HALT;
+	if (!(e->tx.blocked & EFA_B_ERROR))
+		dap_ep_broken(ep);
+}
+
+/* ---- requests ---- */
+
+static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **slot)
+{
+	uint16_t index = id & (uint16_t)sq->mask;
+
+	*slot = &sq->slots[index];
+	return (id ^ index) == sq->gen && !(*slot)->done && sq->pi != sq->ci;
+}
+
+static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
+{
+	enum dap_dto_status status = efa_status_of(cqe->status);
+	struct efa_ep *e = efa_ep(ep);
+	char text[240];
+
+	if (cqe->status == EFA_ST_RNR)
+		e->more->rnr++;
+	/* What is flushed from a connection thought to be alive means the same as an error. */
+	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_ERROR))
+		efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
+	if (slot->kind == EFA_S_DTO) {
+		e->tx.dto[slot->of & e->tx.mask].left--;
+		efa_fail_dto(ep, slot->of, status);
+	} else if (slot->kind == EFA_S_PULL) {
+		struct efa_recv *r = &e->rx.recv[slot->of & e->rx.recv_mask];
+
+		r->left--;
+		if (!r->status)
+			r->status = (uint8_t)status;
+		efa_pull_done(ep, slot->of);
+	}
+}
+
+static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	switch (slot->kind) {
+	case EFA_S_DTO:
+		e->tx.dto[slot->of & e->tx.mask].left--;
+		efa_dto_progress(ep, slot->of);
+		break;
+	case EFA_S_PULL:
+		e->rx.recv[slot->of & e->rx.recv_mask].left--;
+		efa_pull_done(ep, slot->of);
+		break;
+	case EFA_S_CREDIT:
+		e->more->credit_out = false;
+		break;
+	}
+}
+
+static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_sq *sq = &efa_ep(ep)->sq;
+	struct efa_slot *slot;
+	char text[240];
+
+	if (!live_slot(sq, le16_to_cpu(cqe->req_id), &slot)) {
+		dap_log(DAP_LOG_WARN, "a completion of no request is dropped: %s",
+			efa_decode_cqe(cqe, text, sizeof(text)));
+		return;
+	}
+	slot->done = 1;
+	if (cqe->status)
+		request_failed(ep, slot, cqe);
+	else
+		request_done(ep, slot);
+	while (sq->ci != sq->pi && sq->slots[sq->ci & sq->mask].done)
+		sq->ci++;
+}
+
+static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	char text[240];
+
+	if (!cqe->status) {
+		efa_rx_packet(ep, cqe);
+		return;
+	}
+	if (e->tx.blocked & EFA_B_ERROR)
+		return;
+	efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
+}
+
+void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
+{
+	struct dap_ep *ep = eng->by_qpn[le16_to_cpu(cqe->qp_num)];
+	char text[240];
+
+	if (!ep) {
+		dap_log(DAP_LOG_EP, "a completion of no endpoint is dropped: %s",
+			efa_decode_cqe(cqe, text, sizeof(text)));
+		return;
+	}
+	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)
+		rare_request(ep, cqe);
+	else
+		rare_receive(ep, cqe);
+}
+
+unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && efa_poll_one(eng))
+		n++;
+	return n;
+}
+
+void efa_pump(struct efa_engine *eng)
+{
+	for (unsigned int i = 0; i < eng->rings; i++)
+		softnic_efa_cq_seen(eng->soft, eng->res.number, (uint16_t)i,
+				    (uint16_t)eng->cq[i].ci);
+	softnic_efa_pump(eng->soft);
+}
+
+/* ---- what no completion brings about ---- */
+
+void efa_lag(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	e->tx.blocked |= EFA_B_QUEUE;
+	if (e->more->in_lag)
+		return;
+	e->more->in_lag = true;
+	e->more->lag_next = eng->lag;
+	eng->lag = ep;
+	efa_tick_want(eng);
+}
+
+static void push_lagging(struct efa_engine *eng)
+{
+	struct dap_ep *list = eng->lag;
+
+	eng->lag = NULL;
+	while (list) {
+		struct dap_ep *ep = list;
+
+		list = efa_ep(ep)->more->lag_next;
+		efa_ep(ep)->more->in_lag = false;
+		efa_push(ep);
+	}
+}
+
+void efa_tick_want(struct efa_engine *eng)
+{
+	if (eng->ticking || !eng->ia->cm ||
+	    !(eng->lag || eng->emulating || (eng->armed && eng->no_arm)))
+		return;
+	eng->ticking = true;
+	dap_cm_timer(eng->ia->cm, &eng->tick, 1000);
+}
+
+/*
+ * The manager's thread, for as long as something waits that only polling brings on: requests
+ * without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be armed.
+ */
+void efa_tick(void *arg)
+{
+	struct efa_engine *eng = arg;
+
+	efa_take(eng);
+	eng->ticking = false;
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
+	push_lagging(eng);
+	efa_tick_want(eng);
+	efa_give(eng);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Dequeue: the next completion of an EVD, after the CQ has been looked at for all. Who includes this
+ * gives EFA_RET, EFA_EVENT, efa_event_dto, which fills one, and efa_event_rare and
+ * efa_dequeue_cold, which are core's.
+ */
+#include "hw_efa/efa_poll.inl"
+
+#define EFA_LOOKS 64			/* completions for others before ours counts as absent */
+
+/* Software events go first, so attention is looked at once the CQ has been (core/dap.h). */
+EFA_INLINE bool efa_has_attention(const struct dap_evd *evd)
+{
+	return efa_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE));
+}
+
+static EFA_COLD void efa_convert(const struct efa_done *d, struct dap_evd *evd, EFA_EVENT *event)
+{
+	struct dap_event ev;
+
+	efa_event(d, &ev);
+	efa_event_rare(&ev, evd, event);
+}
+
+/* The ring has one: it becomes the consumer's event. */
+EFA_INLINE void efa_take_event(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT *event)
+{
+	const struct efa_done *d = &q->ring[q->tail & q->mask];
+	struct efa_ep *e = efa_ep(d->ep);
+
+	if (d->flags & EFA_DONE_RECEIVE)
+		e->rx.free_at++;
+	else
+		e->tx.free_at++;
+	if (efa_unlikely(d->status) || efa_unlikely(d->flags & EFA_DONE_BIND))
+		efa_convert(d, evd, event);
+	else
+		efa_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
+	q->tail++;
+}
+
+EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, bool soft, bool locked)
+{
+	struct efa_evd *q = efa_evd(evd);
+	struct efa_engine *eng = q->eng;
+	struct efa_cell *c;
+	bool got;
+
+	if (efa_has_attention(evd))
+		return efa_dequeue_cold(evd, event);
+	c = efa_enter(eng, locked);
+	if (q->head == q->tail) {
+		for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++)
+			if (!efa_poll_one(eng))
+				break;
+		if (soft && q->head == q->tail) {
+			efa_pump(eng);
+			for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++)
+				if (!efa_poll_one(eng))
+					break;
+		}
+	}
+	if (efa_has_attention(evd)) {
+		efa_leave(eng, c, locked);
+		return efa_dequeue_cold(evd, event);
+	}
+	got = q->head != q->tail;
+	if (efa_likely(got))
+		efa_take_event(evd, q, event);
+	efa_leave(eng, c, locked);
+	return got ? DAT_SUCCESS : DAP12_CQ_EMPTY;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One variant of efa_hot12.c: EFA_SOFT and EFA_LOCKED say which, EFA_V names its functions. */
+
+static EFA_COLD DAT_RETURN
+EFA_V(efa_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       unsigned int flags)
+{
+	return efa_post_any(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_LOCKED);
+}
+
+static EFA_COLD DAT_RETURN
+EFA_V(efa_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+			const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	return efa_post_any(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_LOCKED);
+}
+
+static EFA_COLD DAT_RETURN
+EFA_V(efa_read12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       const DAT_RMR_TRIPLET *from, unsigned int flags)
+{
+	return efa_post_any(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_LOCKED);
+}
+
+static EFA_COLD DAT_RETURN
+EFA_V(efa_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       unsigned int flags)
+{
+	return efa_recv_any(ep, n, iov, cookie, flags, EFA_LOCKED);
+}
+
+static DAT_RETURN EFA_V(efa_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return efa_post_send(ep, n, iov, cookie.as_64, flags, EFA_V(efa_send12_slow), EFA_SOFT,
+			     EFA_LOCKED);
+}
+
+static DAT_RETURN EFA_V(efa_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return efa_post_recv(ep, n, iov, cookie.as_64, flags, EFA_V(efa_recv12_slow), EFA_LOCKED);
+}
+
+static DAT_RETURN EFA_V(efa_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+				    DAT_COMPLETION_FLAGS flags)
+{
+	return efa_post_read(ep, n, iov, cookie.as_64, from, flags, EFA_V(efa_read12_slow),
+			     EFA_SOFT, EFA_LOCKED);
+}
+
+static DAT_RETURN EFA_V(efa_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				     DAT_COMPLETION_FLAGS flags)
+{
+	return efa_post_write(ep, n, iov, cookie.as_64, to, flags, EFA_V(efa_write12_slow),
+			      EFA_SOFT, EFA_LOCKED);
+}
+
+static DAT_RETURN EFA_V(efa_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	return efa_dequeue(evd, event, EFA_SOFT, EFA_LOCKED);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The adapter: opened, described, closed. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/cm.h"
+#include "core/dat12/hot.h"
+#include "hw_efa/efa_hot.h"
+#include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_ops.h"
+#include "softnic/softnic_efa.h"
+
+static size_t ia_list(struct dap_hw_device *devs, size_t max)
+{
+	struct efa_ctl_device found[16];
+	size_t n = efa_ctl_list(found, 16);
+
+	for (size_t i = 0; i < n && i < max && i < 16; i++) {
+		_Static_assert(sizeof(devs->name) == sizeof(found->name) &&
+			       sizeof(devs->why) == sizeof(found->why), "lists of devices");
+		memcpy(devs[i].name, found[i].name, sizeof(devs[i].name));
+		memcpy(devs[i].why, found[i].why, sizeof(devs[i].why));
+		memcpy(devs[i].access, found[i].access, sizeof(devs[i].access));
+	}
+	return n;
+}
+
+/* ---- attributes ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+attr(struct dap_caps *caps, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	caps->attr[caps->nattr].name = name;
+	va_start(ap, fmt);
+	vsnprintf(caps->attr[caps->nattr++].value, sizeof(caps->attr[0].value), fmt, ap);
+	va_end(ap);
+}
+
+static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
+{
+	const char *rdma[] = { "emulated", "native" };
+
+	attr(caps, "access", "%s", e->ctl->ops->access);
+	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
+	     e->eng->soft ? "caller" : "thread");
+	attr(caps, "inline", "%u", e->dev.inline_max < 32 ? e->dev.inline_max : 32);
+	attr(caps, "path_mtu", "%u", e->dev.mtu);
+	attr(caps, "hot_functions", "%s", e->hot->name);
+	attr(caps, "write_order", "before later sends");
+	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
+	attr(caps, "efa_rdma_read", "%s", rdma[e->dev.rdma_read]);
+	attr(caps, "efa_rdma_write", "%s", rdma[e->dev.rdma_write]);
+	attr(caps, "efa_rmr_bind", "%s", efa_soft_keys(e) ? "software" : "reregister");
+	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
+	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
+{
+	const struct efa_caps *dev = &e->dev;
+	struct efa_shape s;
+
+	efa_shape_of(e, &s);
+	caps->max_eps = least(dev->max_qp, e->eng->cq_entries / s.cqes);
+	caps->max_dto_per_ep = 4096;
+	caps->max_rdma_read_in = caps->max_rdma_read_out = 128;
+	caps->max_evds = 65536;
+	caps->max_evd_qlen = 1u << 20;
+	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = EFA_MAX_IOV;
+	caps->max_lmrs = caps->max_rmrs = dev->max_mr;
+	caps->max_pzs = dev->max_pd;
+	caps->max_lmr_size = dev->max_mr_size < 1ull << 48 ? dev->max_mr_size : 1ull << 48;
+	caps->max_lmr_va = caps->max_rmr_va = UINT64_MAX;
+	caps->max_message_size = caps->max_rdma_size = INT32_MAX;
+	caps->optimal_alignment = 64;
+}
+
+static void caps_fill(struct dap_ia *ia)
+{
+	const struct efa_ia *e = efa_ia(ia);
+	struct dap_caps *caps = &ia->caps;
+
+	*caps = (struct dap_caps){ 0 };
+	snprintf(caps->vendor, sizeof(caps->vendor), "%s", e->dev.vendor);
+	caps->hw_major = e->dev.device_id;
+	caps->address.sin_family = AF_INET;
+	caps_limits(caps, e);
+	caps_named(caps, e);
+}
+
+/* ---- engine ---- */
+
+static uint32_t pow2_down(uint32_t n)
+{
+	return n ? 1u << (31 - __builtin_clz(n)) : 0;
+}
+
+static int cq_open(struct efa_ia *e, char *why, size_t whylen)
+{
+	struct efa_engine *eng = e->eng;
+	int err;
+
+	eng->cq_entries = least(e->params.cq_entries, pow2_down(e->dev.max_cqe));
+	err = e->ctl->ops->cq_create(e->ctl, eng->cq_entries, &eng->res);
+	if (err) {
+		snprintf(why, whylen, "no completion queue of %u entries: %s", eng->cq_entries,
+			 strerror(-err));
+		return err;
+	}
+	eng->rings = eng->res.rings;
+	for (unsigned int i = 0; i < eng->rings; i++)
+		eng->cq[i] = (struct efa_cqring){
+			.base = eng->res.ring[i].base, .mask = eng->cq_entries - 1,
+			.log = (uint8_t)__builtin_ctz(eng->cq_entries),
+		};
+	return 0;
+}
+
+static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
+{
+	struct efa_ia *e = efa_ia(ia);
+	struct efa_engine *eng = aligned_alloc(64, sizeof(*eng));
+	int err;
+
+	if (!eng)
+		return -ENOMEM;
+	memset(eng, 0, sizeof(*eng));
+	efa_lock_init(eng);
+	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
+	eng->ctl = e->ctl;
+	eng->ia = ia;
+	eng->soft = e->params.silicon ? NULL : e->ctl->soft;
+	eng->locked = efa_lock_open() || ia->threadsafe;
+	eng->no_arm = !e->dev.cq_doorbell;
+	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
+	(void)!getrandom(&eng->next_key, sizeof(eng->next_key), GRND_NONBLOCK);
+	e->eng = eng;
+	err = eng->by_qpn ? cq_open(e, why, whylen) : -ENOMEM;
+	if (err) {
+		free(eng->by_qpn);
+		free(eng);
+	}
+	return err;
+}
+
+static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
+{
+	unsigned int n;
+	const struct efa_hot_table *t = efa_hot_tables(&n);
+
+	while (t->silicon == (e->eng->soft != NULL) || t->nonthreadsafe == e->eng->locked)
+		t++;
+	return t;
+}
+
+static int check_device(const struct efa_caps *dev, char *why, size_t whylen)
+{
+	const char *lacks = NULL;
+
+	if (dev->mtu < 1024 || dev->mtu > 65472)
+		lacks = "an MTU between 1024 and 65472 bytes";
+	else if (dev->max_send_sge < 2)
+		lacks = "two segments in a send";
+	else if (!dev->sub_cqs || dev->sub_cqs > EFA_MAX_SUB_CQS)
+		lacks = "one or two rings in a CQ";
+	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
+		lacks = "queues of 128 receives and 32 sends";
+	if (!lacks)
+		return 0;
+	snprintf(why, whylen, "the device lacks %s, which this driver needs", lacks);
+	return -EOPNOTSUPP;
+}
+
+static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
+{
+	struct efa_ia *e = efa_ia(ia);
+	int err;
+
+	*e = (struct efa_ia){ 0 };
+	err = efa_params_parse(params, &e->params, why, whylen);
+	if (!err)
+		err = efa_ctl_open(ia->name, &e->params, &e->ctl, why, whylen);
+	if (err)
+		return err;
+	err = e->ctl->ops->caps(e->ctl, &e->dev);
+	if (err)
+		snprintf(why, whylen, "the device does not tell its capabilities: %s",
+			 strerror(-err));
+	else
+		err = check_device(&e->dev, why, whylen);
+	if (!err)
+		err = engine_open(ia, why, whylen);
+	if (err) {
+		e->ctl->ops->close(e->ctl);
+		return err;
+	}
+	e->hot = choose_hot(e);
+	caps_fill(ia);
+	return 0;
+}
+
+static void ia_stop(struct dap_ia *ia)
+{
+	dap_cm_timer_close(ia->cm, &efa_ia(ia)->eng->tick);
+}
+
+static void ia_close(struct dap_ia *ia)
+{
+	struct efa_ia *e = efa_ia(ia);
+
+	e->ctl->ops->cq_destroy(e->ctl, &e->eng->res);
+	e->ctl->ops->close(e->ctl);
+	pthread_mutex_destroy(&e->eng->mutex);
+	free(e->eng->by_qpn);
+	free(e->eng);
+}
+
+static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
+{
+	const struct efa_ia *e = (const struct efa_ia *)(const void *)ia->hw_area;
+
+	return api == e->hot->api ? e->hot->dat12 : NULL;
+}
+
+/* ---- what an EFA has not ---- */
+
+static int no_srq(struct dap_srq *srq)
+{
+	(void)srq;
+	return -EOPNOTSUPP;
+}
+
+const struct dap_hw efa_hw = {
+	.name = "efa",
+	.list = ia_list,
+	.open = ia_open,
+	.close = ia_close,
+	.stop = ia_stop,
+	.hot = ia_hot,
+	.pz_create = efa_pz_create,
+	.pz_destroy = efa_pz_destroy,
+	.lmr_create = efa_lmr_create,
+	.lmr_destroy = efa_lmr_destroy,
+	.rmr_create = efa_rmr_create,
+	.rmr_destroy = efa_rmr_destroy,
+	.cq_create = efa_cq_create,
+	.cq_resize = efa_cq_resize,
+	.cq_destroy = efa_cq_destroy,
+	.cq_poll = efa_cq_poll,
+	.cq_arm = efa_cq_arm,
+	.cq_fd = efa_cq_fd,
+	.cq_drain_fd = efa_cq_drain_fd,
+	.cq_settle = efa_cq_settle,
+	.srq_create = no_srq,
+	.qp_create = efa_qp_create,
+	.qp_idle = efa_qp_idle,
+	.recv_count = efa_recv_count,
+	.qp_address = efa_qp_address,
+	.qp_connect = efa_qp_connect,
+	.qp_error = efa_qp_error,
+	.qp_drain_begin = efa_qp_drain_begin,
+	.qp_drain_done = efa_qp_drain_done,
+	.qp_destroy = efa_qp_destroy,
+};

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an EFA object adds to its DAT object.
+ *
+ * An IA has one CQ and one engine: whoever polls any EVD takes completions for all, since credits
+ * and answers of one direction arrive with the other (DESIGN.md). Everything below belongs to who
+ * is in the engine (efa_lock.h).
+ *
+ * Counters run free and are masked on use.
+ */
+#ifndef EFA_OBJ_H
+#define EFA_OBJ_H
+
+#include <pthread.h>
+
+#include "core/barrier.h"
+#include "core/dap.h"
+#include "hw_efa/efa_ctl.h"
+#include "hw_efa/efa_params.h"
+#include "hw_efa/efa_proto.h"
+#include "hw_efa/efa_wqe.h"
+
+/* What the hot functions call in rare cases, placed apart; not "cold", see m5_obj.h. */
+#define EFA_COLD __attribute__((noinline, section(".text.unlikely.efa")))
+#define EFA_INLINE static inline __attribute__((always_inline))
+#define efa_likely(x) __builtin_expect(!!(x), 1)
+#define efa_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- send queue ---- */
+
+enum efa_slot_kind {			/* what a WQE was for */
+	EFA_S_DTO, EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
+};
+
+struct efa_slot {
+	uint32_t of;			/* DTO, or receive */
+	uint16_t kind, done;
+};
+
+struct efa_sq {
+	uint8_t *ring;
+	volatile uint32_t *doorbell;
+	struct efa_slot *slots;
+	uint64_t word0;			/* of the meta descriptor, without op, id, phase, length */
+	uint64_t word1, word2;		/* address handle; qkey */
+	uint32_t pi, ci, mask, room;	/* room: WQEs that requests may have outstanding */
+	uint32_t rung;			/* pi at the last doorbell */
+	uint32_t max_batch, handle;
+	uint16_t gen;			/* in the bits of a request id above the index */
+	uint8_t log, shift;
+	uint16_t inline_max;
+};
+
+/* ---- requests ---- */
+
+enum efa_dto_state {
+	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
+	EFA_D_WAITS = 2,		/* for a FIN, or the data of an emulated read */
+	EFA_D_DONE = 4,
+	EFA_D_BOXED = 8,		/* its write is in tx.box */
+	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
+};
+
+enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND };
+
+struct efa_dto {			/* one for each request that is not delivered */
+	uint64_t cookie;
+	uint32_t bytes;
+	uint16_t left;			/* WQEs in the queue */
+	uint8_t op, flags, state, status;
+};
+
+struct efa_iov { uint64_t addr; uint32_t len, lkey; };
+
+struct efa_work {			/* of a DTO that is not issued in one go */
+	uint64_t remote;
+	uint32_t rkey, nseg;
+	uint32_t at, got;		/* bytes issued; and come back */
+	struct dap_rmr *rmr;
+	struct efa_iov seg[EFA_MAX_IOV];
+};
+
+enum {					/* efa_tx.blocked: why nothing goes out at once */
+	EFA_B_DOWN = 1,			/* not connected yet */
+	EFA_B_ERROR = 2,		/* nor ever again */
+	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
+	EFA_B_HOLD = 8,			/* writes have no place in the sequence, see efa_tx.c */
+	EFA_B_PLAIN = 32,		/* nor have some that are under way: sends wait */
+	EFA_B_QUEUE = 16,		/* requests before it wait */
+};
+
+struct efa_tx {
+	struct efa_dto *dto;
+	struct efa_work *work;
+	const struct dap_lmr *lmr;	/* of the last post that was copied */
+	uint32_t mask, max;
+	uint32_t posted, next, done;	/* requests; next: the first not issued */
+	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
+	uint32_t blocked;
+	uint32_t seq, limit;		/* next sequence number, and the first without credit */
+	uint32_t mtu, max_msg, max_rdma;
+	uint32_t deny_send, deny_rdma;
+	uint64_t box_lo, box_hi;	/* remote bytes that writes under way may touch */
+	uint32_t boxed;			/* such writes */
+	uint32_t plain;			/* writes with EFA_D_PLAIN */
+	uint32_t pulls_asked, asks;	/* RTS and emulated reads without their FIN */
+	uint32_t max_iov, max_read_iov, max_write_iov, no_reads;
+	uint8_t can;			/* EFA_CAN_*: of both ends */
+	bool failed;			/* a request has: all after it are flushed */
+};
+
+/* ---- receives ---- */
+
+enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE };
+
+struct efa_recv {
+	uint64_t cookie;
+	uint32_t room, got;		/* bytes */
+	uint8_t state, flags, status, nseg;
+	uint16_t left;			/* reads in the queue */
+	bool solicited;
+	uint32_t at;			/* bytes of the message whose reads are issued */
+	uint32_t fin;			/* the sender's number of it */
+	struct efa_iov seg[EFA_MAX_IOV];
+	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies; lkey: rkey */
+};
+
+struct efa_place {			/* of the reorder window */
+	uint16_t buf, len;
+	uint8_t kind, se, full;
+};
+
+struct efa_rx {
+	uint8_t *ring, *bufs;
+	volatile uint32_t *doorbell;
+	struct efa_recv *recv;
+	struct efa_place *place;
+	const struct dap_lmr *lmr;
+	uint32_t mask, pi, rung;	/* of the RQ */
+	uint32_t stride, lkey, nbufs;
+	uint16_t gen;
+	uint8_t log;
+	uint32_t recv_mask, max;
+	uint32_t posted, match, done, free_at;
+	uint32_t next;			/* sequence number awaited */
+	uint32_t safe, told;		/* places that are free with a receive behind, and acked */
+	uint32_t window, ahead;		/* packets that came before their turn */
+	uint32_t part, part_total;	/* of a message in fragments */
+	uint32_t pull;			/* receives from here on may have reads to issue */
+	uint32_t deny, max_iov;
+	uint32_t stalled;		/* a message waits for a receive */
+	bool failed;
+};
+
+/* What is owed to the peer: FINs, data of emulated reads. */
+struct efa_answer {
+	uint64_t addr;
+	uint32_t len, at, lkey, id;
+	uint8_t op, status;
+};
+#define EFA_ASKS 16u			/* asked by either side at a time */
+
+struct efa_more {			/* what is off the fast path */
+	struct efa_qp_res qp;
+	struct efa_mr mr;		/* of the receive buffers and the stage */
+	uint8_t *mem;
+	size_t mem_bytes;
+	uint8_t *stage;			/* EFA_STAGE bytes for each WQE */
+	struct efa_ah *ah;
+	uint32_t qkey, cqes;		/* places in the CQ that are its */
+	struct efa_answer answer[4 * EFA_ASKS];
+	uint32_t answers, answered;
+	bool credit_out, explained, in_lag, emulates;
+	struct dap_ep *lag_next;
+	uint64_t dropped, rnr;
+};
+#define EFA_STAGE 512u
+
+struct efa_ep {
+	struct efa_sq sq;
+	_Alignas(64) struct efa_tx tx;
+	_Alignas(64) struct efa_rx rx;
+	struct efa_more *more;
+	uint32_t peer_window;
+	uint16_t qpn, remote_qpn, ah;
+	bool made;
+};
+_Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");
+_Static_assert(sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg) <= EFA_STAGE,
+	       "a control message is staged whole");
+
+/* ---- completions ---- */
+
+enum { EFA_DONE_UNSIGNALLED = 1, EFA_DONE_RECEIVE = 2, EFA_DONE_BIND = 4 };
+
+struct efa_done {
+	struct dap_ep *ep;
+	uint64_t cookie;
+	uint32_t bytes;
+	uint8_t op, status, flags;
+	struct dap_rmr *rmr;
+};
+
+struct efa_evd {
+	struct efa_done *ring;
+	struct efa_engine *eng;
+	uint32_t head, tail, mask, qlen;
+	bool armed, overflowed, told;
+	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until somebody waits */
+	struct dap_evd *next_over;
+};
+_Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
+
+struct efa_cell { uintptr_t owner; uint32_t busy; uint32_t pad[13]; };
+#define EFA_CELLS 4u
+
+struct efa_cqring {
+	uint8_t *base;
+	uint32_t ci, mask;
+	uint8_t log;
+};
+
+struct efa_engine {
+	struct efa_cell *cell;		/* of the thread that may go in without a lock, or none */
+	struct softnic_efa *soft;	/* driven by the caller */
+	struct dap_ep **by_qpn;
+	struct efa_cqring cq[EFA_MAX_SUB_CQS];
+	unsigned int rings;
+	uint32_t lock;			/* threadsafe instance */
+	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
+
+	_Alignas(64) pthread_mutex_t mutex;
+	unsigned int cells_used;
+	bool given;			/* no cell any more: the mutex is the lock */
+	struct efa_cell *taken;		/* the cell to be given back */
+	struct efa_cell cells[EFA_CELLS], none;
+	struct efa_ctl *ctl;
+	struct efa_cq_res res;
+	struct dap_ia *ia;
+	uint32_t cq_entries, cq_used;
+	uint32_t gen;
+	uint32_t armed, emulating;	/* EVDs that wait; endpoints whose peer needs our hands */
+	struct dap_ep *lag;		/* have something to issue */
+	struct dap_timer tick;
+	bool ticking, locked;
+	bool no_arm;			/* the device raises no events of its CQ */
+	struct efa_ah *ahs;
+	struct efa_key *keys[256];
+	uint32_t next_key;
+};
+
+struct efa_ia {
+	struct efa_ctl *ctl;
+	struct efa_caps dev;
+	struct efa_params params;
+	struct efa_engine *eng;
+	const struct efa_hot_table *hot;
+};
+_Static_assert(sizeof(struct efa_ia) <= DAP_HW_IA_SIZE, "IA area");
+
+struct efa_ah {				/* one for each PD and GID */
+	struct efa_ah *next;
+	void *pd, *priv;
+	uint8_t gid[16];
+	uint16_t number;
+	uint32_t refs;
+};
+
+/* A context that a peer may name where RDMA is done by software. */
+struct efa_key {
+	struct efa_key *next;
+	struct dap_pz *pz;
+	uint64_t addr, len;
+	uint32_t rkey, lkey, priv;
+};
+
+struct efa_pz { void *pd; };
+_Static_assert(sizeof(struct efa_pz) <= DAP_HW_PZ_SIZE, "PZ area");
+
+struct efa_lmr {
+	struct efa_mr mr;
+	struct efa_mr pull;		/* private, for long messages out of it */
+	bool has_pull;
+	struct efa_key *key;
+};
+_Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
+
+struct efa_rmr {
+	struct efa_mr mr;		/* what it is bound to */
+	bool bound;
+	struct efa_key *key;
+};
+_Static_assert(sizeof(struct efa_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
+
+static inline struct efa_ep *efa_ep(struct dap_ep *ep) { return (struct efa_ep *)ep->hw; }
+static inline struct efa_evd *efa_evd(struct dap_evd *evd) { return (struct efa_evd *)evd->hw; }
+static inline struct efa_pz *efa_pz(struct dap_pz *pz) { return (struct efa_pz *)pz->hw; }
+static inline struct efa_lmr *efa_lmr(struct dap_lmr *lmr) { return (struct efa_lmr *)lmr->hw; }
+static inline struct efa_rmr *efa_rmr(struct dap_rmr *rmr) { return (struct efa_rmr *)rmr->hw; }
+static inline struct efa_ia *efa_ia(struct dap_ia *ia) { return (struct efa_ia *)ia->hw_area; }
+
+/* An LMR's context is its lkey above 8 zero bits: core wants contexts to differ there. */
+static inline uint32_t efa_lkey(uint32_t context) { return context >> 8; }
+
+/* ---- efa_tx.c: requests that are not issued by their post ---- */
+/* What post_send, rdma_* leave: in the engine. */
+struct efa_request {
+	struct dap_ep *ep;
+	uint8_t op, flags;
+	unsigned int nseg;
+	uint64_t cookie, remote;
+	uint32_t rkey, bytes;
+	struct dap_rmr *rmr;
+	struct efa_iov seg[EFA_MAX_IOV];
+};
+EFA_COLD int efa_request(const struct efa_request *r);
+/* Issues what can be issued. */
+EFA_COLD void efa_push(struct dap_ep *ep);
+/* A WQE of the request has completed, or what it waited for has come. */
+void efa_dto_progress(struct dap_ep *ep, uint32_t index);
+EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
+/* Delivers the longest prefix of requests that are done. */
+void efa_deliver_requests(struct dap_ep *ep);
+EFA_COLD void efa_flush_requests(struct dap_ep *ep);
+
+/* ---- efa_wr.c: WQEs off the fast path ---- */
+bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve);
+EFA_COLD void efa_wr_ring(struct dap_ep *ep);
+/* imm: 0 and has_imm false where there is none. */
+struct efa_wr {
+	uint8_t op;
+	bool has_imm, inl;
+	uint16_t kind;
+	uint32_t of, imm;
+	uint64_t remote;
+	uint32_t rkey, len;		/* RDMA */
+	unsigned int nseg;
+	struct efa_iov seg[2];
+	const void *data;		/* of an inline one */
+	uint32_t bytes;
+};
+EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
+/* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
+EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
+/* The header of the next packet in sequence, which takes a credit; of one out of it. */
+uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
+uint32_t efa_unseq_imm(struct efa_ep *e);
+
+/* ---- efa_rx.c: packets and receives ---- */
+void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
+EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
+			   uint64_t cookie, unsigned int flags, uint32_t room);
+EFA_COLD void efa_rx_resume(struct dap_ep *ep);
+void efa_deliver_recvs(struct dap_ep *ep);
+EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
+void efa_rx_refill(struct dap_ep *ep);
+void efa_rq_ring(struct dap_ep *ep);
+/* To a list of segments from offset at on; false: an LMR does not allow it. */
+EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t at, const uint8_t *from, uint32_t len);
+EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t len);
+
+/* ---- efa_ctrl.c: control messages, long messages, RDMA by software ---- */
+EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
+/* A request to read a long message at the receive that takes it. */
+EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
+EFA_COLD void efa_answer_all(struct dap_ep *ep);
+EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
+EFA_COLD void efa_pull_all(struct dap_ep *ep);
+EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
+EFA_COLD void efa_credit(struct dap_ep *ep);
+
+/* ---- efa_cqe.c: what is no plain success, and the CQ off the fast path ---- */
+EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
+/* Takes completions until there are none, at most max. */
+EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
+/* Drives a software device that its callers drive. */
+EFA_COLD void efa_pump(struct efa_engine *eng);
+enum dap_dto_status efa_status_of(unsigned int status);
+/* The connection is to end: what is said once, in words. */
+EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The endpoint has something to issue that its own completions will not bring about. */
+EFA_COLD void efa_lag(struct dap_ep *ep);
+EFA_COLD void efa_tick_want(struct efa_engine *eng);
+void efa_tick(void *eng);
+
+/* ---- efa_evd.c ---- */
+EFA_COLD void efa_evd_wake(struct dap_evd *evd);
+EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
+void efa_event(const struct efa_done *d, struct dap_event *ev);
+EFA_COLD void efa_tell_full(struct efa_engine *eng);
+void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
+/* The next one, without looking at the CQ. */
+bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
+
+/* ---- efa_mr.c ---- */
+/* The right to read it remotely, which the consumer did not give: for long messages out of it. */
+int efa_lmr_pull_key(struct dap_lmr *lmr, uint32_t *rkey);
+
+/* ---- efa_key.c ---- */
+struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
+void efa_key_del(struct efa_engine *eng, struct efa_key *k);
+/* NULL: no such right. */
+const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
+				   uint64_t addr, uint64_t len, uint32_t priv);
+/* No device of ours does any RDMA: contexts are software's own. */
+static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
+
+/* ---- efa_rmr.c ---- */
+EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
+		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
+		      uint32_t *context);
+
+EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	if (efa_unlikely(q->head - q->tail > q->mask)) {
+		efa_evd_full(evd, d);
+		return;
+	}
+	q->ring[q->head++ & q->mask] = *d;
+	if (efa_unlikely(q->armed))
+		efa_evd_wake(evd);
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions of struct dap_hw, by the file they stand in. */
+#ifndef EFA_OPS_H
+#define EFA_OPS_H
+
+#include "core/hw.h"
+#include "hw_efa/efa_obj.h"
+
+/* efa_ia.c */
+extern const struct dap_hw efa_hw;
+
+/* efa_mr.c */
+int efa_pz_create(struct dap_pz *pz);
+int efa_pz_destroy(struct dap_pz *pz);
+int efa_lmr_create(struct dap_lmr *lmr);
+int efa_lmr_destroy(struct dap_lmr *lmr);
+unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv);
+
+/* efa_rmr.c */
+int efa_rmr_create(struct dap_rmr *rmr);
+int efa_rmr_destroy(struct dap_rmr *rmr);
+
+/* efa_evd.c */
+int efa_cq_create(struct dap_evd *evd, unsigned int entries);
+int efa_cq_resize(struct dap_evd *evd, unsigned int entries);
+int efa_cq_destroy(struct dap_evd *evd);
+bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev);
+int efa_cq_arm(struct dap_evd *evd, bool solicited_only);
+int efa_cq_fd(struct dap_evd *evd);
+void efa_cq_drain_fd(struct dap_evd *evd);
+void efa_cq_settle(struct dap_evd *evd);
+
+/* efa_qp.c */
+/* What an endpoint with this window has in the send queue, the receive queue, the CQ. */
+struct efa_shape {
+	uint32_t sq, rq, bufs, cqes;
+	bool wide;
+};
+void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
+int efa_qp_create(struct dap_ep *ep);
+int efa_qp_destroy(struct dap_ep *ep);
+
+/* efa_conn.c */
+int efa_qp_address(struct dap_ep *ep);
+int efa_qp_connect(struct dap_ep *ep);
+int efa_qp_error(struct dap_ep *ep);
+void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
+int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
+int efa_qp_drain_begin(struct dap_ep *ep);
+bool efa_qp_drain_done(struct dap_ep *ep);
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
+
+#endif

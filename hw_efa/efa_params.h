@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ia_params of a dat.conf line: "key=value" separated by blanks, commas or semicolons (the
+ * value of fault= goes on over commas). Keys that are not known here belong to others.
+ */
+#ifndef EFA_PARAMS_H
+#define EFA_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct efa_params {
+	uint32_t window;		/* packets that the peer may have under way to an endpoint */
+	uint32_t rendezvous;		/* a longer message is read by its receiver */
+	uint32_t cq_entries;		/* of the one CQ */
+	/* of the software EFA */
+	uint64_t seed;
+	uint32_t reorder;		/* packets it holds; 0: its default */
+	bool strict;			/* abort when the device found fault with this driver */
+	bool adversarial;
+	bool silicon;			/* the post and poll of a real device */
+	bool step;			/* no thread: only calls drive it */
+	char profile[16];
+	char fault[128];
+};
+
+/* 0, or -EINVAL with the offending key in why. params may be NULL. */
+int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t whylen);
+
+#endif

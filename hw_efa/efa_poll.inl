@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The CQ: one completion at a time, those of plain success here, all others by efa_cqe_rare. */
+#include "hw_efa/efa_lock.h"
+
+/* The WQEs that have completed in order give their places back. */
+EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
+{
+	uint32_t ci = sq->ci;
+
+	while (ci != sq->pi && sq->slots[ci & sq->mask].done)
+		ci++;
+	sq->ci = ci;
+}
+
+/* A request of one WQE, the oldest of its endpoint, without flags: its event. */
+EFA_INLINE bool efa_dto_plain(struct dap_ep *ep, struct efa_tx *tx, uint32_t index,
+			      struct efa_dto *d)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
+	struct efa_done done;
+
+	if (efa_unlikely(index != tx->done) || efa_unlikely(d->flags | d->status) ||
+	    efa_unlikely(tx->failed))
+		return false;
+	done.ep = ep;
+	done.cookie = d->cookie;
+	done.bytes = d->bytes;
+	done.op = ops[d->op];
+	done.status = 0;
+	done.flags = 0;
+	tx->done = index + 1;
+	efa_put_done(ep->request_evd, &done);
+	return true;
+}
+
+EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_sq *sq = &e->sq;
+	struct efa_tx *tx = &e->tx;
+	uint16_t id = le16_to_cpu(cqe->req_id), index = id & (uint16_t)sq->mask;
+	struct efa_slot *slot = &sq->slots[index];
+	struct efa_dto *d;
+	uint32_t of;
+
+	if (efa_unlikely((id ^ index) != sq->gen) || efa_unlikely(slot->done) ||
+	    efa_unlikely(slot->kind != EFA_S_DTO))
+		return false;
+	slot->done = 1;
+	efa_sq_retire(sq);
+	of = slot->of;
+	d = &tx->dto[of & tx->mask];
+	if (efa_unlikely(--d->left) || efa_unlikely((d->state & (EFA_D_ISSUED | EFA_D_WAITS)) !=
+						    EFA_D_ISSUED))
+		return true;
+	if (efa_unlikely(d->state & EFA_D_PLAIN)) {
+		efa_dto_progress(ep, of);
+		return true;
+	}
+	if (d->state & EFA_D_BOXED && !--tx->boxed) {
+		tx->box_lo = UINT64_MAX;
+		tx->box_hi = 0;
+	}
+	d->state = EFA_D_ISSUED | EFA_D_DONE;
+	/* Who is next may be done already. */
+	if (efa_likely(efa_dto_plain(ep, tx, of, d)) &&
+	    (tx->done == tx->posted ||
+	     !(tx->dto[tx->done & tx->mask].state & EFA_D_DONE)))
+		return true;
+	if (of + 1 == tx->done || of == tx->done)
+		efa_deliver_requests(ep);
+	return true;
+}
+
+EFA_INLINE void efa_cqe_take(struct efa_engine *eng, const struct efa_cqe *cqe)
+{
+	struct dap_ep *ep = eng->by_qpn[le16_to_cpu(cqe->qp_num)];
+	unsigned int queue = (cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT;
+
+	if (efa_unlikely(!ep) || efa_unlikely(cqe->status)) {
+		efa_cqe_rare(eng, cqe);
+		return;
+	}
+	if (queue == EFA_CQE_RQ)
+		efa_rx_packet(ep, cqe);
+	else if (efa_unlikely(!efa_tx_done(ep, cqe)))
+		efa_cqe_rare(eng, cqe);
+	if (efa_unlikely(efa_ep(ep)->tx.blocked & EFA_B_QUEUE))
+		efa_push(ep);
+}
+
+/* The phase says whose the entry is; it starts at 1, and turns with each lap. */
+EFA_INLINE const struct efa_cqe *efa_cqe_next(const struct efa_cqring *r)
+{
+	const struct efa_cqe *cqe = (const void *)(r->base + (size_t)(r->ci & r->mask) *
+						   sizeof(struct efa_cqe));
+	uint8_t flags = dap_load_owner(&cqe->flags);
+
+	if ((flags ^ (r->ci >> r->log)) & EFA_CQE_PHASE) {
+		dap_rmb_cqe_owner();
+		return cqe;
+	}
+	return NULL;
+}
+
+/* One completion of any endpoint: false when there is none. */
+EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
+{
+	for (unsigned int i = 0; i < eng->rings; i++) {
+		const struct efa_cqe *cqe = efa_cqe_next(&eng->cq[i]);
+
+		if (!cqe)
+			continue;
+		eng->cq[i].ci++;
+		efa_cqe_take(eng, cqe);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What two of these drivers say to each other over SRD, which delivers each packet once, in no
+ * order. The header of every packet is its immediate word, so that payload starts at offset 0:
+ *
+ *	31:29	kind
+ *	28	the sender asks that a waiter be woken (DAT_COMPLETION_SOLICITED_WAIT)
+ *	27:12	sequence number
+ *	11:0	acknowledgement: low bits of the number of places freed so far in the window
+ *
+ * One sequence for sends and RDMA writes of a direction: a receiver delivers the longest prefix that
+ * is there, so a message is seen after all writes before it. Each number is one credit, and takes at
+ * most one receive and one completion at the peer: who has none waits, and RNR does not happen.
+ */
+#ifndef EFA_PROTO_H
+#define EFA_PROTO_H
+
+#include <stdbool.h>
+
+#include "core/endian.h"
+
+#define EFA_PROTO_VERSION 1u
+#define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* "ef" */
+
+enum efa_kind {
+	EFA_K_MSG,			/* a whole message */
+	EFA_K_FIRST,			/* efa_first, then the first bytes of one */
+	EFA_K_NEXT,			/* its next bytes */
+	EFA_K_CTRL,			/* efa_ctrl_msg, in sequence */
+	EFA_K_UNSEQ,			/* efa_ctrl_msg, out of it: the sequence number is 0 */
+	EFA_K_WRITE,			/* of an RDMA write that has landed */
+	EFA_KINDS
+};
+
+#define EFA_IMM_SE (1u << 28)
+#define EFA_ACK_MASK 0xfffu
+#define EFA_MAX_WINDOW 1024u		/* an ack of 12 bits tells old ones from new */
+
+static inline uint32_t efa_imm(enum efa_kind kind, bool se, uint32_t seq, uint32_t ack)
+{
+	return (uint32_t)kind << 29 | (se ? EFA_IMM_SE : 0) | (seq & 0xffff) << 12 |
+	       (ack & EFA_ACK_MASK);
+}
+
+struct efa_first { le32_t total, zero; };
+WIRE_SIZE(struct efa_first, 8);
+
+enum efa_ctrl_op {
+	EFA_C_RTS = 1,			/* a message lies in these segments: read it */
+	EFA_C_CREDIT,			/* nothing but the ack in the header */
+	EFA_C_FIN,			/* the request id has been done; flags: enum dap_dto_status */
+	EFA_C_RW,			/* emulated write: to seg[0], the data follows */
+	EFA_C_RR,			/* emulated read: of seg[0] */
+	EFA_C_RR_DATA,			/* its answer: total is the offset of the data that follows */
+	EFA_C_OPS
+};
+
+enum { EFA_CTRL_LAST = 1 };		/* flags of RW: its FIN is wanted */
+
+struct efa_seg { le32_t addr_lo, addr_hi, len, rkey; };
+WIRE_SIZE(struct efa_seg, 16);
+
+#define EFA_MAX_IOV 30u			/* segments of a DTO */
+
+struct efa_ctrl_msg {
+	uint8_t op, flags;
+	le16_t nseg;
+	le32_t id;			/* of the request, in its sender's count */
+	le32_t total_lo, total_hi;
+	struct efa_seg seg[];
+};
+WIRE_SIZE(struct efa_ctrl_msg, 16);
+
+#define EFA_CTRL_MAX (sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg))
+
+/* What an end says of itself in dap_path.own, big-endian as the rest of that message. */
+enum {					/* caps */
+	EFA_CAN_READ = 1, EFA_CAN_WRITE = 2, EFA_CAN_UNSOLICITED = 4, EFA_CAN_ALL = 7,
+};
+
+struct efa_own {
+	be32_t qkey;
+	be16_t window;
+	uint8_t caps, zero;
+};
+WIRE_SIZE(struct efa_own, 8);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * RMRs on a device without windows. A bind registers the range anew, with the remote rights asked
+ * for and no others, and then ends what was there before: the new context differs from the old one,
+ * and the old one is dead when the bind returns. It costs two commands to the device and the
+ * pinning of the pages. Where no device does RDMA a context is an entry of a table that software
+ * looks at for each request (efa_key.c), and a bind costs next to nothing.
+ *
+ * A device that reads but does not write gets a registration for the reads, and a table entry with
+ * the same context for the writes.
+ */
+#include <errno.h>
+
+#include "core/hw.h"
+#include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_ops.h"
+
+int efa_rmr_create(struct dap_rmr *rmr)
+{
+	*efa_rmr(rmr) = (struct efa_rmr){ 0 };
+	return 0;
+}
+
+/* In the engine. */
+static void end_old(struct efa_ia *ia, struct efa_rmr *old)
+{
+	if (old->key)
+		efa_key_del(ia->eng, old->key);
+	if (old->bound)
+		ia->ctl->ops->mr_dereg(ia->ctl, &old->mr);
+}
+
+int efa_rmr_destroy(struct dap_rmr *rmr)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+
+	efa_take(ia->eng);
+	end_old(ia, efa_rmr(rmr));
+	*efa_rmr(rmr) = (struct efa_rmr){ 0 };
+	efa_give(ia->eng);
+	return 0;
+}
+
+struct range {
+	struct dap_lmr *lmr;
+	uint64_t addr, len;
+	uint32_t priv;
+};
+
+static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr *new)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_key k = { .pz = rmr->pz, .addr = to->addr, .len = to->len, .priv = to->priv,
+			     .lkey = efa_lmr(to->lmr)->mr.lkey };
+	int err;
+
+	*new = (struct efa_rmr){ 0 };
+	if (!efa_soft_keys(ia)) {
+		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
+					   efa_access_of(&ia->dev, to->priv), &new->mr);
+		if (err)
+			return err;
+		new->bound = true;
+		k.rkey = new->mr.rkey;
+	}
+	new->key = efa_key_add(ia->eng, &k);
+	if (new->key)
+		return 0;
+	if (new->bound)
+		ia->ctl->ops->mr_dereg(ia->ctl, &new->mr);
+	return -ENOMEM;
+}
+
+static void remember(struct dap_rmr *rmr, const struct range *to)
+{
+	struct dap_lmr *old = rmr->lmr;
+
+	if (to->lmr)
+		__atomic_add_fetch(&to->lmr->binds, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&rmr->lmr, to->lmr, __ATOMIC_RELEASE);
+	if (old)
+		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
+	rmr->lmr_context = to->lmr ? to->lmr->lmr_context : 0;
+	rmr->priv = to->priv;
+	rmr->addr = to->addr;
+	rmr->length = to->len;
+}
+
+static int check_ep(const struct dap_rmr *rmr, struct dap_ep *ep)
+{
+	if (!ep)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
+	if (!ep->has_qp || !dap_ep_may_request(ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
+	return ep->pz != rmr->pz ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4) : 0;
+}
+
+/* The context that it had before, for a bind that was flushed: nothing has happened to it. */
+static bool is_flushed(const struct dap_ep *ep)
+{
+	return efa_ep((struct dap_ep *)(uintptr_t)ep)->tx.blocked & (EFA_B_ERROR | EFA_B_HALT);
+}
+
+static int bind_in(struct dap_rmr *rmr, const struct efa_request *r, const struct range *to)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_tx *tx = &efa_ep(r->ep)->tx;
+	struct efa_rmr new = { 0 }, old = *efa_rmr(rmr);
+	int err = 0;
+
+	if (tx->posted == tx->free_at)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	if (is_flushed(r->ep))
+		return efa_request(r);
+	if (to->lmr)
+		err = begin_new(rmr, to, &new);
+	if (err)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	*efa_rmr(rmr) = new;
+	end_old(ia, &old);
+	remember(rmr, to);
+	rmr->rmr_context = new.key ? new.key->rkey : 0;
+	return efa_request(r);
+}
+
+int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
+	     uint32_t priv, uint64_t cookie, unsigned int flags, uint32_t *context)
+{
+	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
+	struct efa_request r = { .ep = ep, .op = EFA_BIND, .flags = (uint8_t)flags,
+				 .cookie = cookie, .rmr = rmr };
+	const struct range to = lmr ? (struct range){ lmr, addr, len, priv } : (struct range){ 0 };
+	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+	int err = check_ep(rmr, ep);
+
+	if (err)
+		return err;
+	efa_take(eng);
+	err = bind_in(rmr, &r, &to);
+	efa_give(eng);
+	if (!err)
+		*context = rmr->rmr_context;
+	return err;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Requests that are not issued by their post: those that wait for a credit, for a place in the send
+ * queue or for what is before them, and those of more than one packet. They are issued in order.
+ *
+ * SRD orders nothing. Sends and writes carry one sequence, so that the peer sees a message after
+ * the writes before it. Here is waited for the rest: a write or read of bytes that a write under
+ * way may touch waits for that one, and a fenced request for all before it.
+ *
+ * A peer that does not look at its completions gives no credits, and its memory is to be written all
+ * the same: a write without credit goes without a number. A send then waits for such writes before
+ * it. So it is with all writes where the two ends cannot count them (one takes a receive for each,
+ * the other does not).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/hw.h"
+#include "hw_efa/efa_lock.h"
+
+/* ---- the ends of requests ---- */
+
+static void unbox(struct efa_tx *tx, struct efa_dto *d)
+{
+	uint8_t state = d->state;
+
+	d->state &= (uint8_t)~(EFA_D_BOXED | EFA_D_PLAIN);
+	if (state & EFA_D_PLAIN && !--tx->plain)
+		tx->blocked &= ~(uint32_t)EFA_B_PLAIN;
+	if (!(state & EFA_D_BOXED) || --tx->boxed)
+		return;
+	tx->box_lo = UINT64_MAX;
+	tx->box_hi = 0;
+}
+
+static enum dap_dto_op op_of(const struct efa_dto *d)
+{
+	return d->op == EFA_SEND ? DAP_OP_SEND : d->op == EFA_WRITE ? DAP_OP_RDMA_WRITE :
+						    DAP_OP_RDMA_READ;
+}
+
+static void emit(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	const struct efa_dto *d = &tx->dto[index & tx->mask];
+	struct efa_done done = {
+		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = op_of(d),
+		.status = d->status,
+	};
+
+	/* What the device did beyond an error counts for nothing: DAT has one order. */
+	if (tx->failed && !done.status)
+		done.status = DAP_DTO_FLUSHED;
+	tx->failed |= done.status != 0;
+	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
+		tx->free_at++;
+		return;
+	}
+	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
+		done.flags = EFA_DONE_UNSIGNALLED;
+	if (d->op == EFA_BIND) {
+		done.flags |= EFA_DONE_BIND;
+		done.rmr = tx->work[index & tx->mask].rmr;
+	}
+	efa_put_done(ep->request_evd, &done);
+}
+
+void efa_deliver_requests(struct dap_ep *ep)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	while (tx->done != tx->posted) {
+		struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			break;
+		emit(ep, tx->done);
+		if (tx->next == tx->done)
+			tx->next++;
+		tx->done++;
+	}
+}
+
+static void finish(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & EFA_D_WAITS)
+		return;
+	unbox(tx, d);
+	d->state |= EFA_D_DONE;
+}
+
+void efa_dto_progress(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	finish(tx, &tx->dto[index & tx->mask]);
+	if (index == tx->done)
+		efa_deliver_requests(ep);
+}
+
+void efa_fail_dto(struct dap_ep *ep, uint32_t index, enum dap_dto_status status)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_dto *d = &tx->dto[index & tx->mask];
+
+	if (!d->status)
+		d->status = (uint8_t)status;
+	d->state = (uint8_t)((d->state & ~EFA_D_WAITS) | EFA_D_ISSUED);
+	efa_dto_progress(ep, index);
+}
+
+void efa_flush_requests(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+
+	for (uint32_t i = tx->done; i != tx->posted; i++) {
+		struct efa_dto *d = &tx->dto[i & tx->mask];
+
+		if (d->state & EFA_D_DONE)
+			continue;
+		unbox(tx, d);
+		if (!d->status)
+			d->status = DAP_DTO_FLUSHED;
+		d->state = EFA_D_ISSUED | EFA_D_DONE;
+		d->left = 0;
+	}
+	tx->next = tx->posted;
+	e->sq.ci = e->sq.pi;
+	efa_deliver_requests(ep);
+}
+
+/* ---- issuing ---- */
+
+static bool credit(const struct efa_tx *tx)
+{
+	return tx->seq != tx->limit;
+}
+
+/* The piece of a list that begins at offset at, at most most bytes long. */
+static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t most)
+{
+	while (at >= seg->len) {
+		at -= seg->len;
+		seg++;
+	}
+	return (struct efa_iov){ seg->addr + at, seg->len - at < most ? seg->len - at : most,
+				 seg->lkey };
+}
+
+static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
+{
+	wr->kind = EFA_S_DTO;
+	wr->of = efa_ep(ep)->tx.next;
+	d->left++;
+	efa_wr_post(ep, wr);
+}
+
+/* As many bytes as a packet takes, of at most segs segments; returns how many. */
+static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t total,
+			   uint32_t room)
+{
+	uint32_t n = 0;
+
+	while (wr->nseg < 2 && n < room && w->at + n < total) {
+		struct efa_iov p = piece(w->seg, w->at + n, room - n);
+
+		wr->seg[wr->nseg++] = p;
+		n += p.len;
+	}
+	return n;
+}
+
+static bool send_fragments(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_ep *e = efa_ep(ep);
+	bool se = d->flags & DAP_COMP_SOLICITED;
+
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+		bool first = !w->at;
+
+		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+			return false;
+		if (first) {
+			struct efa_first *f = (void *)efa_wr_stage(ep, &wr, sizeof(*f));
+
+			f->total = cpu_to_le32(d->bytes);
+		}
+		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - (first ? 8 : 0));
+		wr.imm = efa_next_imm(e, first ? EFA_K_FIRST : EFA_K_NEXT, se);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+		return false;
+	wr.nseg = w->nseg;
+	memcpy(wr.seg, w->seg, w->nseg * sizeof(w->seg[0]));
+	wr.imm = efa_next_imm(e, EFA_K_MSG, d->flags & DAP_COMP_SOLICITED);
+	post(ep, &wr, d);
+	return true;
+}
+
+/* The segment as its peer may read it. */
+static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
+{
+	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->lkey << 8);
+	uint32_t rkey;
+
+	if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr ||
+	    s->addr - lmr->addr > lmr->length || s->len > lmr->length - (s->addr - lmr->addr) ||
+	    efa_lmr_pull_key(lmr, &rkey))
+		return false;
+	*to = (struct efa_seg){ cpu_to_le32((uint32_t)s->addr),
+				cpu_to_le32((uint32_t)(s->addr >> 32)), cpu_to_le32(s->len),
+				cpu_to_le32(rkey) };
+	return true;
+}
+
+static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.pulls_asked == EFA_ASKS)
+		return false;
+	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
+	m->op = EFA_C_RTS;
+	m->nseg = cpu_to_le16((uint16_t)w->nseg);
+	m->id = cpu_to_le32(e->tx.next);
+	m->total_lo = cpu_to_le32(d->bytes);
+	for (unsigned int i = 0; i < w->nseg; i++) {
+		if (expose(ep, &w->seg[i], &m->seg[i]))
+			continue;
+		d->status = DAP_DTO_LOCAL_PROTECTION;
+		efa_break(ep, "a send of %u bytes out of memory that no LMR of its zone holds, or "
+			  "that cannot be registered for the peer to read", d->bytes);
+		return true;
+	}
+	d->state |= EFA_D_WAITS;
+	e->tx.pulls_asked++;
+	wr.imm = efa_next_imm(e, EFA_K_CTRL, d->flags & DAP_COMP_SOLICITED);
+	post(ep, &wr, d);
+	return true;
+}
+
+static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const struct efa_params *p = &efa_ia(ep->obj.ia)->params;
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	if (tx->plain)
+		return false;
+	if (d->bytes <= tx->mtu && w->nseg <= 2)
+		return send_whole(ep, d, w);
+	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || !(tx->can & EFA_CAN_READ))
+		return send_fragments(ep, d, w);
+	return send_rts(ep, d, w);
+}
+
+/* The bytes may be touched by a write under way. */
+static bool in_box(const struct efa_tx *tx, const struct efa_work *w, uint32_t bytes)
+{
+	return tx->boxed && w->remote < tx->box_hi && w->remote + bytes > tx->box_lo;
+}
+
+static bool box(struct efa_tx *tx, struct efa_dto *d, const struct efa_work *w)
+{
+	if (d->state & EFA_D_BOXED)
+		return true;
+	if (in_box(tx, w, d->bytes))
+		return false;
+	tx->boxed++;
+	d->state |= EFA_D_BOXED;
+	if (w->remote < tx->box_lo)
+		tx->box_lo = w->remote;
+	if (w->remote + d->bytes > tx->box_hi)
+		tx->box_hi = w->remote + d->bytes;
+	return true;
+}
+
+/* The next packet of a write has a place in the sequence; else sends wait for the write. */
+static bool count_write(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (!(tx->blocked & EFA_B_HOLD) && credit(tx))
+		return true;
+	tx->plain += !(d->state & EFA_D_PLAIN);
+	tx->blocked |= EFA_B_PLAIN;
+	d->state |= EFA_D_PLAIN;
+	return false;
+}
+
+static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_ep *e = efa_ep(ep);
+	bool write = d->op == EFA_WRITE;
+
+	if (write ? !box(&e->tx, d, w) : !w->at && in_box(&e->tx, w, d->bytes))
+		return false;
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
+				     .nseg = 1, .rkey = w->rkey, .remote = w->remote + w->at };
+
+		if (!efa_sq_has(e, 1, false))
+			return false;
+		wr.has_imm = write && count_write(&e->tx, d);
+		wr.seg[0] = piece(w->seg, w->at, efa_ia(ep->obj.ia)->dev.max_rdma_size);
+		if (wr.seg[0].len > d->bytes - w->at)
+			wr.seg[0].len = d->bytes - w->at;
+		wr.len = wr.seg[0].len;
+		w->at += wr.len;
+		if (wr.has_imm)
+			wr.imm = efa_next_imm(e, EFA_K_WRITE, false);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static struct efa_seg remote_seg(const struct efa_work *w, uint32_t at, uint32_t len)
+{
+	uint64_t addr = w->remote + at;
+
+	return (struct efa_seg){ cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)),
+				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
+}
+
+/* Data after a control message: the peer copies it. */
+static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
+	struct efa_ep *e = efa_ep(ep);
+
+	if (!box(&e->tx, d, w) || (!w->at && e->tx.asks == EFA_ASKS))
+		return false;
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+		struct efa_ctrl_msg *m;
+		uint32_t n;
+
+		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+			return false;
+		if (!w->at)
+			e->tx.asks++;
+		m = efa_wr_stage(ep, &wr, head);
+		n = add_pieces(&wr, w, d->bytes, e->tx.mtu - head);
+		m->op = EFA_C_RW;
+		m->nseg = cpu_to_le16(1);
+		m->id = cpu_to_le32(e->tx.next);
+		m->seg[0] = remote_seg(w, w->at, n);
+		w->at += n;
+		if (w->at == d->bytes) {
+			m->flags = EFA_CTRL_LAST;
+			d->state |= EFA_D_WAITS;
+		}
+		wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static bool soft_read(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.asks == EFA_ASKS)
+		return false;
+	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + sizeof(m->seg[0])));
+	m->op = EFA_C_RR;
+	m->nseg = cpu_to_le16(1);
+	m->id = cpu_to_le32(e->tx.next);
+	m->seg[0] = remote_seg(w, 0, d->bytes);
+	d->state |= EFA_D_WAITS;
+	e->tx.asks++;
+	wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
+	post(ep, &wr, d);
+	return true;
+}
+
+static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	if (d->flags & DAP_COMP_BARRIER && tx->done != tx->next)
+		return false;
+	if (d->op == EFA_SEND)
+		return issue_send(ep, d, w);
+	if (d->op == EFA_BIND || !d->bytes)
+		return true;
+	if (d->op == EFA_WRITE)
+		return tx->can & EFA_CAN_WRITE ? issue_rdma(ep, d, w) : soft_write(ep, d, w);
+	return tx->can & EFA_CAN_READ ? issue_rdma(ep, d, w) : soft_read(ep, d, w);
+}
+
+static void issue_all(struct dap_ep *ep)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	const uint32_t stop = EFA_B_DOWN | EFA_B_ERROR | EFA_B_HALT;
+
+	while (!(tx->blocked & stop) && tx->next != tx->posted) {
+		uint32_t index = tx->next;
+		struct efa_dto *d = &tx->dto[index & tx->mask];
+
+		if (!issue(ep, d, &tx->work[index & tx->mask]))
+			break;
+		d->state |= EFA_D_ISSUED;
+		tx->next = index + 1;
+		efa_dto_progress(ep, index);
+	}
+}
+
+void efa_push(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->tx.blocked & EFA_B_ERROR)
+		return;
+	efa_pull_all(ep);
+	efa_answer_all(ep);
+	efa_credit(ep);
+	issue_all(ep);
+	efa_wr_ring(ep);
+	if (e->tx.next != e->tx.posted || e->more->answers != e->more->answered ||
+	    e->rx.pull != e->rx.match)
+		efa_lag(ep);
+	else
+		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
+}
+
+int efa_request(const struct efa_request *r)
+{
+	struct efa_tx *tx = &efa_ep(r->ep)->tx;
+	uint32_t i = tx->posted & tx->mask;
+	struct efa_work *w = &tx->work[i];
+
+	if (tx->posted == tx->free_at)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .bytes = r->bytes, .op = r->op,
+				       .flags = r->flags };
+	w->remote = r->remote;
+	w->rkey = r->rkey;
+	w->nseg = r->nseg;
+	w->at = w->got = 0;
+	w->rmr = r->rmr;
+	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
+	tx->posted++;
+	if (tx->blocked & EFA_B_ERROR)
+		efa_flush_requests(r->ep);
+	else
+		efa_push(r->ep);
+	return 0;
+}

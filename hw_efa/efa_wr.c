@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* WQEs off the fast path: built in memory, copied whole, a doorbell for several of them. */
+#include <string.h>
+
+#include "hw_efa/efa_obj.h"
+#include "softnic/softnic_efa.h"
+
+typedef uint64_t v2 __attribute__((vector_size(16), may_alias, aligned(16)));
+
+#define SPARE 8u			/* WQEs kept for credits and answers */
+
+bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve)
+{
+	uint32_t used = e->sq.pi - e->sq.ci;
+
+	return used + n <= e->sq.room + (reserve ? SPARE : 0);
+}
+
+uint32_t efa_unseq_imm(struct efa_ep *e)
+{
+	e->rx.told = e->rx.safe;
+	return efa_imm(EFA_K_UNSEQ, false, 0, e->rx.safe);
+}
+
+uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
+{
+	e->rx.told = e->rx.safe;
+	return efa_imm(kind, se, e->tx.seq++, e->rx.safe);
+}
+
+void efa_wr_ring(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->sq.rung == e->sq.pi)
+		return;
+	e->sq.rung = e->sq.pi;
+	dap_wc_flush();
+	*e->sq.doorbell = htole32(e->sq.pi & 0xffff);
+	dap_wc_flush();
+	if (eng->soft)
+		softnic_efa_kick(eng->soft, e->sq.handle);
+}
+
+struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)
+{
+	struct efa_ep *e = efa_ep(ep);
+	uint8_t *at = e->more->stage + (size_t)(e->sq.pi & e->sq.mask) * EFA_STAGE;
+
+	memset(at, 0, bytes);
+	wr->seg[0] = (struct efa_iov){ (uintptr_t)at, bytes, e->more->mr.lkey };
+	wr->nseg = 1;
+	return (struct efa_ctrl_msg *)(void *)at;
+}
+
+static struct efa_tx_buf buf_of(const struct efa_iov *s)
+{
+	return (struct efa_tx_buf){ cpu_to_le32(s->len), cpu_to_le32(s->lkey),
+				    cpu_to_le32((uint32_t)s->addr),
+				    cpu_to_le32((uint32_t)(s->addr >> 32)) };
+}
+
+static void fill(struct efa_ep *e, const struct efa_wr *wr, struct efa_wqe *w)
+{
+	uint32_t pi = e->sq.pi;
+	const uint64_t words[2] = {
+		e->sq.word0 | (pi & e->sq.mask) | e->sq.gen | (uint64_t)wr->op << 16 |
+			(uint64_t)(wr->has_imm ? EFA_TX_HAS_IMM : 0) << 16 |
+			(uint64_t)(wr->inl ? EFA_TX_INLINE : 0) << 16 |
+			(uint64_t)(pi >> e->sq.log & 1) << 24 |
+			(uint64_t)(wr->inl ? wr->bytes : wr->nseg) << 48,
+		e->sq.word1 | wr->imm,
+	};
+
+	memcpy(w, words, sizeof(words));
+	memcpy((uint8_t *)w + 16, &e->sq.word2, 8);
+	if (wr->op != EFA_OP_SEND) {
+		w->rdma.remote = (struct efa_remote){
+			cpu_to_le32(wr->len), cpu_to_le32(wr->rkey),
+			cpu_to_le32((uint32_t)wr->remote),
+			cpu_to_le32((uint32_t)(wr->remote >> 32)) };
+		w->rdma.local = buf_of(&wr->seg[0]);
+	} else if (wr->inl) {
+		memcpy(w->inl, wr->data, wr->bytes);
+	} else {
+		for (unsigned int i = 0; i < wr->nseg; i++)
+			w->sgl[i] = buf_of(&wr->seg[i]);
+	}
+}
+
+void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_wqe w __attribute__((aligned(16))) = { 0 };
+	v2 *to = (v2 *)(e->sq.ring + ((size_t)(e->sq.pi & e->sq.mask) << e->sq.shift));
+	const v2 *from = (const v2 *)(const void *)&w;
+
+	if (e->sq.pi - e->sq.rung == e->sq.max_batch)
+		efa_wr_ring(ep);
+	fill(e, wr, &w);
+	e->sq.slots[e->sq.pi & e->sq.mask] =
+		(struct efa_slot){ .of = wr->of, .kind = wr->kind };
+	for (unsigned int i = 0; i < 1u << (e->sq.shift - 4); i++)
+		to[i] = from[i];
+	e->sq.pi++;
+}
