@@ -124,7 +124,7 @@ $(O)/configure: configure.ac | $(O)/.deps
 	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
 
 $(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in
-	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
+	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(CONFIGURE) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
 		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
 	@touch $@ $(O)/config.h
 

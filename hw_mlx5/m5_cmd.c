@@ -128,6 +128,7 @@ int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **o
 		.cqc.size_uar = cpu_to_be32(p->log_size << 24 | p->uar_page),
 		.cqc.eqn = cpu_to_be32(p->eqn),
 		.cqc.dbr_addr = cpu_to_be64(p->dbrec),
+		.umem_offset = cpu_to_be64(p->offset),
 		.umem_id = cpu_to_be32(p->umem_id),
 		.umem_valid = cpu_to_be32(1u << 31),
 	};
@@ -144,6 +145,7 @@ int m5_cmd_cq_resize(struct m5_ctl *ctl, struct m5_obj *obj, uint32_t cqn,
 		.cqn = cpu_to_be32(cqn),
 		.field_select = cpu_to_be32(7),
 		.cqc.size_uar = cpu_to_be32(p->log_size << 24 | p->uar_page),
+		.umem_offset = cpu_to_be64(p->offset),
 		.umem_id = cpu_to_be32(p->umem_id),
 		.umem_valid = cpu_to_be32(1u << 31),
 	};

@@ -51,7 +51,7 @@ struct m5_cq_param {
 	unsigned int log_size;
 	uint32_t uar_page, eqn;
 	uint32_t umem_id;
-	uint64_t dbrec;			/* offset in the umem; the ring begins at 0 */
+	uint64_t offset, dbrec;		/* in the umem, of ring and record */
 };
 int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **obj, uint32_t *cqn);
 
@@ -64,14 +64,14 @@ struct m5_qp_param {
 	unsigned int log_sq, log_rq, log_rq_stride;	/* blocks; entries; units of 16 bytes */
 	uint32_t rmpn;			/* takes its receives there; 0: from a ring of its own */
 	uint32_t umem_id;
-	uint64_t dbrec;			/* offset in the umem; receive ring at 0, then the send ring */
+	uint64_t offset, dbrec;		/* in the umem; receive ring, then the send ring; record */
 };
 int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **obj, uint32_t *qpn);
 
 struct m5_rmp_param {
 	uint32_t pdn, umem_id;
 	unsigned int log_size, log_stride;	/* WQEs; bytes of each */
-	uint64_t dbrec;			/* offset in the umem; the WQEs begin at 0 */
+	uint64_t offset, dbrec;		/* in the umem, of the WQEs and of the record */
 };
 int m5_cmd_rmp(struct m5_ctl *ctl, const struct m5_rmp_param *p, struct m5_obj **obj,
 	       uint32_t *rmpn);

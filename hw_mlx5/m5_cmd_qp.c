@@ -24,6 +24,7 @@ int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **o
 			.dbr_umem_valid = cpu_to_be32(1u << 28),
 			.dbr_umem_id = cpu_to_be32(p->umem_id),
 		},
+		.wq_umem_offset = cpu_to_be64(p->offset),
 		.wq_umem_id = cpu_to_be32(p->umem_id),
 		.wq_umem_valid = cpu_to_be32(1u << 31),
 	};

@@ -16,6 +16,7 @@ int m5_cmd_rmp(struct m5_ctl *ctl, const struct m5_rmp_param *p, struct m5_obj *
 			.umem_valid = cpu_to_be32(1u << 31 | 1u << 30),
 			.dbr_umem_id = cpu_to_be32(p->umem_id),
 			.wq_umem_id = cpu_to_be32(p->umem_id),
+			.wq_umem_offset = cpu_to_be64(p->offset),
 		},
 	};
 

@@ -44,7 +44,8 @@ static int make(struct m5_ia *ia, struct m5_cq *cq)
 		.uar_page = ia->uar.page,
 		.eqn = ia->eqn,
 		.umem_id = cq->mem.umem.id,
-		.dbrec = cq->mem.len - DBREC_BYTES,
+		.offset = cq->mem.offset,
+		.dbrec = cq->mem.offset + cq->mem.len - DBREC_BYTES,
 	};
 
 	return m5_cmd_cq(ia->ctl, &p, &cq->obj, &cq->cqn);
@@ -73,7 +74,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	ring_init(&new);
 	err = make(ia, &new);
 	if (err) {
-		m5_mem_free(ia->ctl, &new.mem);
+		m5_mem_free(ia->ctl, &new.mem, 0);
 		return err;
 	}
 	*cq = new;
@@ -91,8 +92,8 @@ int m5_cq_destroy(struct dap_evd *evd)
 		ia->ctl->ops->evch_destroy(cq->ch);
 	cq->ch = NULL;
 	if (cq->grown.base)
-		m5_mem_free(ia->ctl, &cq->grown);
-	m5_mem_free(ia->ctl, &cq->mem);
+		m5_mem_free(ia->ctl, &cq->grown, err);
+	m5_mem_free(ia->ctl, &cq->mem, err);
 	pthread_mutex_destroy(&cq->mutex);
 	return err;
 }

@@ -122,6 +122,7 @@ struct m5_ctl {
 	const struct m5_ctl_ops *ops;
 	struct softnic *soft;	/* the model that the inline variants of post and poll drive, or NULL */
 	bool no_bf;		/* all its UARs are for doorbells of 8 bytes */
+	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 };
 
 /* What there is to open, for dat_info: one line each. why is NULL when it can be opened. */

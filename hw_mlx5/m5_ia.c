@@ -144,6 +144,9 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 		m5_uidx_close(m);
 		return err;
 	}
+	m5_arena_open(&m->arena, m->params.eal);
+	/* The model in this process translates nothing. */
+	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
 	m->bf_left = m->dev.bf ? m->params.bf_eps : 0;
 	m->inline_model = m->ctl->soft && !m->params.silicon;
 	m->locked = m5_gate_open() || ia->threadsafe;
@@ -178,6 +181,7 @@ void m5_ia_close(struct dap_ia *ia)
 
 	m->ctl->ops->uar_free(m->ctl, &m->uar);
 	m5_uidx_close(m);
+	m5_arena_close(&m->arena, m->ctl);
 	m->ctl->ops->close(m->ctl);
 	pthread_mutex_destroy(&m->lock);
 }

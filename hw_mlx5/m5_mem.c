@@ -6,13 +6,27 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hw_mlx5/m5_arena.h"
 #include "hw_mlx5/m5_obj.h"
+
+static bool from_arena(struct m5_ctl *ctl, struct m5_mem *mem)
+{
+	if (!ctl->arena || m5_arena_get(ctl->arena, ctl, mem->len, &mem->chunk, &mem->offset))
+		return false;
+	mem->base = (uint8_t *)m5_chunk_base(mem->chunk) + mem->offset;
+	mem->umem = m5_chunk_umem(mem->chunk);
+	return true;
+}
 
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
 {
 	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };
 	int err;
 
+	if (from_arena(ctl, &new)) {
+		*mem = new;
+		return 0;
+	}
 	new.base = mmap(NULL, new.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (new.base == MAP_FAILED)
 		return -ENOMEM;
@@ -25,10 +39,12 @@ int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
 	return 0;
 }
 
-void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem)
+void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed)
 {
 	/* What the device still has mapped must not become somebody else's memory. */
-	if (!ctl->ops->umem_dereg(ctl, &mem->umem))
+	if (mem->chunk && !destroyed)
+		m5_arena_put(ctl->arena, mem->chunk, mem->offset, mem->len);
+	else if (!mem->chunk && !ctl->ops->umem_dereg(ctl, &mem->umem))
 		munmap(mem->base, mem->len);
 	mem->base = NULL;
 }

@@ -15,6 +15,7 @@
 
 #include "core/barrier.h"
 #include "core/dap.h"
+#include "hw_mlx5/m5_arena.h"
 #include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_params.h"
 #include "hw_mlx5/m5_wqe.h"
@@ -104,7 +105,9 @@ struct m5_done {			/* the poller's line */
 struct m5_mem {				/* queue memory of one object */
 	void *base;
 	size_t len;
+	size_t offset;			/* of base in the umem */
 	struct m5_umem umem;
+	struct m5_chunk *chunk;		/* where it shares its umem; NULL: it has its own */
 };
 
 struct m5_ep {
@@ -212,6 +215,7 @@ struct m5_ia {
 	struct m5_dev_caps dev;
 	struct m5_port port;
 	struct m5_params params;
+	struct m5_arena arena;
 	struct m5_uidx_page **dir;	/* by user index; all-empty pages where unused */
 	uint32_t *uidx_rest;		/* ring of free indexes, longest free first */
 	uint32_t uidx_head, uidx_tail, uidx_size;
@@ -241,7 +245,8 @@ struct m5_port m5_ia_port(struct dap_ia *ia);
 /* ---- m5_mem.c ---- */
 /* Page-aligned zeroed memory that the device may use. */
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
-void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem);
+/* destroyed: what the end of the object that lay there was. Not 0: the device may still write. */
+void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed);
 
 /* ---- m5_uidx.c ---- */
 int m5_uidx_open(struct m5_ia *ia);

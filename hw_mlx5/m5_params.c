@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "hw_mlx5/m5_params.h"
 
 /*
@@ -22,6 +23,7 @@ static const struct m5_params defaults = {
 	.bf_eps = 8,
 	.gid_index = -1,
 	.pkey = 0xffff,
+	.eal = WITH_DPDK,
 };
 
 static bool number(const char *s, uint64_t max, uint64_t *v)
@@ -127,6 +129,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		return interface_value(p, key, value);
 	if (!strcmp(key, "seed"))
 		return number(value, UINT64_MAX, &p->seed);
+	if (!strcmp(key, "eal"))
+		return flag(value, &p->eal);
 	if (!strcmp(key, "strict"))
 		return flag(value, &p->strict);
 	if (!strcmp(key, "adversarial"))

@@ -21,6 +21,7 @@ struct m5_params {
 	uint8_t min_rnr;		/* code of IBTA 9.7.5.2.8 that we ask a sender to wait */
 	uint16_t inline_max;		/* bytes of a post that travel in its WQE */
 	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
+	bool eal;			/* queues come from the heap of the program's DPDK */
 	/* of a port behind the kernel */
 	int16_t gid_index;		/* entry of the GID table; -1: the best one is found */
 	uint16_t pkey;			/* InfiniBand partition */

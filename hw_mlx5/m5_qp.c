@@ -252,7 +252,8 @@ static int make(struct dap_ep *ep, const struct shape *s)
 		.log_rq_stride = s->recvs ? s->rq_shift - 4 : 0,
 		.rmpn = ep->srq ? m5_srq(ep->srq)->rmp.rmpn : 0,
 		.umem_id = e->mem.umem.id,
-		.dbrec = s->dbrec,
+		.offset = e->mem.offset,
+		.dbrec = e->mem.offset + s->dbrec,
 	};
 	int err;
 
@@ -298,7 +299,7 @@ err_uar:
 err_slots:
 	free(e->done.sq_slots);
 err_mem:
-	m5_mem_free(ia->ctl, &e->mem);
+	m5_mem_free(ia->ctl, &e->mem, 0);
 	return err;
 }
 
@@ -345,6 +346,6 @@ int m5_qp_destroy(struct dap_ep *ep)
 	m5_cq_unreserve(ep->request_evd, e->hidden);
 	uar_put(ia, e);
 	free(e->done.sq_slots);
-	m5_mem_free(ia->ctl, &e->mem);
+	m5_mem_free(ia->ctl, &e->mem, err);
 	return err;
 }

@@ -44,7 +44,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	struct m5_cq *cq = m5_cq(evd), new = { .ring = mem->base, .log = log,
 					       .mask = (1u << log) - 1 };
 	struct m5_cq_param p = { .log_size = log, .uar_page = cq->uar_page,
-				 .umem_id = mem->umem.id };
+				 .umem_id = mem->umem.id, .offset = mem->offset };
 	int err;
 
 	ring_init(&new, cq->ci + 1);
@@ -78,13 +78,13 @@ static int grow(struct dap_evd *evd, unsigned int log)
 	err = switch_ring(evd, &mem, log);
 	m5_cq_give(evd);
 	if (err) {
-		m5_mem_free(ia->ctl, &mem);
+		m5_mem_free(ia->ctl, &mem, 0);
 		return err;
 	}
 	old = cq->grown;
 	cq->grown = mem;
 	if (old.base)
-		m5_mem_free(ia->ctl, &old);
+		m5_mem_free(ia->ctl, &old, 0);
 	return 0;
 }
 

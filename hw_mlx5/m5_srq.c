@@ -48,7 +48,8 @@ static int make(struct dap_srq *srq, struct m5_srq *q)
 		.umem_id = q->mem.umem.id,
 		.log_size = (unsigned int)__builtin_ctz(q->size),
 		.log_stride = q->shift,
-		.dbrec = (uint64_t)q->size << q->shift,
+		.offset = q->mem.offset,
+		.dbrec = q->mem.offset + ((uint64_t)q->size << q->shift),
 	};
 
 	q->rmp.ctl = ctl;
@@ -83,7 +84,7 @@ int m5_srq_create(struct dap_srq *srq)
 err_slots:
 	free(q.slots);
 err_mem:
-	m5_mem_free(ia->ctl, &q.mem);
+	m5_mem_free(ia->ctl, &q.mem, 0);
 	return err;
 }
 
@@ -94,7 +95,7 @@ int m5_srq_destroy(struct dap_srq *srq)
 	int err = ctl->ops->obj_destroy(q->rmp.obj);
 
 	free(q->slots);
-	m5_mem_free(ctl, &q->mem);
+	m5_mem_free(ctl, &q->mem, err);
 	return err;
 }
 

@@ -5,6 +5,7 @@
  * which the address sanitizer would refuse. The thread sanitizer brings its own: nothing is done.
  */
 #include <errno.h>
+#include <linux/mman.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,19 @@
 static atomic_uint armed;		/* enum th_fail */
 static atomic_ulong seen, victim;
 static _Thread_local bool starter;	/* the thread that asked */
+static atomic_bool huge_told, huge_some;
+static atomic_uint huge_mapped;
+
+void th_huge_pages(bool some)
+{
+	atomic_store(&huge_some, some);
+	atomic_store(&huge_told, true);
+}
+
+unsigned int th_huge_mapped(void)
+{
+	return atomic_load(&huge_mapped);
+}
 
 void th_fail_start(unsigned int kinds, unsigned long n)
 {
@@ -118,10 +132,31 @@ SEEN char *strdup(const char *s)
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
+/* Ordinary pages where a huge one could lie. */
+static void *huge_map(size_t len, int prot, int flags)
+{
+	const uintptr_t huge = 2u << 20;
+	uintptr_t at = (uintptr_t)syscall(SYS_mmap, NULL, len + huge, prot, flags, -1, 0), start;
+
+	if ((void *)at == MAP_FAILED)
+		return MAP_FAILED;
+	start = (at + huge - 1) & ~(huge - 1);
+	munmap((void *)at, start - at);
+	munmap((void *)(start + len), at + huge - start);
+	atomic_fetch_add(&huge_mapped, 1);
+	return (void *)start;
+}
+
 SEEN void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	if (fails(TH_FAIL_MMAP))
 		return MAP_FAILED;
+	if (flags & MAP_HUGETLB && atomic_load(&huge_told)) {
+		if (atomic_load(&huge_some))
+			return huge_map(len, prot, flags & ~(MAP_HUGETLB | 63 << MAP_HUGE_SHIFT));
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
 }
 

@@ -76,6 +76,10 @@ void th_usage(struct th_usage *usage);
 int th_fds_limit(unsigned int n);
 void th_fds_restore(void);
 
+/* From here on the machine has huge pages for mmap, or none, whatever it has; 0 under the race detector. */
+void th_huge_pages(bool some);
+unsigned int th_huge_mapped(void);	/* how many there are */
+
 /* Allocations that fail */
 
 enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4 };

@@ -131,7 +131,7 @@ static void finish(void)
 
 	cr_assert(!m5_hw.cq_poll(&t.evd, &ev));
 	if (m5_cq(&t.evd)->grown.base)
-		m5_mem_free(&t.dev.ctl, &m5_cq(&t.evd)->grown);
+		m5_mem_free(&t.dev.ctl, &m5_cq(&t.evd)->grown, 0);
 	cr_assert_eq(t.dev.umems, 0, "a ring was left registered");
 	cr_assert_null(fake.overflowed);
 }

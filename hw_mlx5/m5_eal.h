@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The heap of DPDK's EAL, where the program runs one: found among the libraries that are loaded, never
+ * loaded or started from here.
+ */
+#ifndef M5_EAL_H
+#define M5_EAL_H
+
+#include <stddef.h>
+
+/* NULL: no EAL runs in this process, or its heap has no such piece. align: a power of two. */
+void *m5_eal_malloc(size_t len, unsigned int align);
+void m5_eal_free(void *p);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queues lie in huge pages where there are any: one registration for many of them. */
+#include "tests/e2e/rig.h"
+#include "tests/uverbs/calls.h"
+
+static struct end a, b;
+
+static void begin(bool some)
+{
+	th_huge_pages(some);
+	rig_conf("bf_eps=0");
+	pair_open(&a, &b);
+}
+
+static void moves(void)
+{
+	must(do_recv(&b, 1, 0, 64));
+	must(do_send(&a, 1, 0, 64, 0));
+	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+}
+
+static void end(void)
+{
+	end_free(&a);
+	end_free(&b);
+	same(calls_held(), 0);
+}
+
+static long objects_of_eight_more(void)
+{
+	DAT_EP_HANDLE ep[8];
+	long before = calls_held(), more;
+
+	for (int i = 0; i < 8; i++)
+		ep[i] = end_ep(&a, NULL);
+	more = calls_held() - before;
+	for (int i = 0; i < 8; i++)
+		must(dat_ep_free(ep[i]));
+	same(calls_held(), before);
+	return more;
+}
+
+TestSuite(huge, .timeout = 60);
+
+Test(huge, queues__share_a_page)
+{
+	begin(true);
+	same(th_huge_mapped(), 2);		/* an IA each */
+	same(objects_of_eight_more(), 8);	/* QPs */
+	moves();
+	end();
+}
+
+Test(huge, queues__without_a_page)
+{
+	begin(false);
+	same(th_huge_mapped(), 0);
+	same(objects_of_eight_more(), 16);	/* and as many registrations */
+	moves();
+	end();
+}
+
+Test(huge, queues__that_do_not_fit_into_one)
+{
+	DAT_EVD_HANDLE large;
+
+	begin(true);
+	must(dat_evd_create(a.ia, 60000, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &large));
+	same(th_huge_mapped(), 2);
+	must(dat_evd_resize(large, 100));
+	must(dat_evd_free(large));
+	moves();
+	end();
+}
+
+Test(huge, pages__are_given_back_and_used_again)
+{
+	begin(true);
+	for (int i = 0; i < 20; i++)
+		objects_of_eight_more();
+	same(th_huge_mapped(), 2);
+	end();
+}
