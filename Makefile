@@ -25,7 +25,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench deps
+AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench bench-table bench-scale deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
 include $(O)/config.mk
@@ -73,7 +73,7 @@ PERF_COMMON := $(call src,perf/common)
 # Those with perftest's habits have a frame of their own.
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
-PERF_PROGS := $(patsubst perf/%.c,%,$(wildcard perf/*.c))
+PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.c)))
 NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs) \
 	$(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
@@ -258,6 +258,29 @@ $(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
 
+# What `make bench` compares with, where its headers are.
+PEERS := $(call with_verbs,verbs) $(if $(filter yes,$(HAVE_UCT)),uct) $(if $(PROVIDER20),dapl)
+PEER_BINS := $(if $(LIBDAT),$(PEERS:%=$(O)/tests/peer_%))
+PEER_SRC := $(call src,perf/peer) perf/common/stats.c
+PEER_LIBS_verbs = $(EXT_LIBS)
+PEER_LIBS_uct = $(UCT_LIBS)
+PEER_LIBS_dapl = -ldat2
+$(O)/obj/perf/peer_uct.o: private CFLAGS_DIR := $(UCT_CFLAGS)
+$(O)/tests/peer_dapl: $(patsubst %.c,$(O)/obj/dat20/%.o,perf/peer_dapl.c $(filter-out %/stats.c,$(PERF_COMMON)))
+$(O)/tests/peer_verbs $(O)/tests/peer_uct: $(O)/tests/peer_%: $(O)/obj/perf/peer_%.o
+$(PEER_BINS): $(call objs,$(PEER_SRC))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PEER_LIBS_$(@F:peer_%=%)) -ldl -lm
+
+# What `make bench-scale` runs besides the programs.
+SCALE := $(if $(LIBDAT),$(O)/tests/scale-bench)
+SCALE_SRC := perf/scale.c perf/dat_bench/crowd.c $(PERF_COMMON)
+$(O)/tests/scale-bench: $(call objs,$(SCALE_SRC)) $(LIBDAT)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) -lm
+
 # Each stands alone: a consumer is one file, the headers and libdat.
 $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
 	$(call say,LD,$@)
@@ -334,7 +357,7 @@ T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
 	$(if $(filter dat2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
-	all $(if $(SAN),,$(SHIM20)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
+	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(SCALE)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 
@@ -377,8 +400,20 @@ check-all:
 run: all
 	@scripts/run $(O)
 
-bench: all $(BENCH20)
+# Peers whose headers have just come need a new look by configure.
+.PHONY: bench-table bench-scale
+bench:
+	@scripts/deps.sh --bench || echo 'bench: goes on without them'
+	@[ '$(HAVE_UCT)' = yes ] || ! pkg-config --exists ucx-uct || rm -f $(O)/config.mk
+	+@$(MAKE) bench-table
+
+bench-scale: all $(SCALE)
+	@scripts/deps.sh --bench || echo 'bench-scale: goes on without them'
+	@$(TEST_ENV) scripts/bench-scale $(O)
+
+bench-table: all $(BENCH20) $(PEER_BINS)
 	@$(TEST_ENV) scripts/bench $(O)
+	@$(TEST_ENV) scripts/bench-peers $(O)
 
 ## Installing
 
@@ -426,7 +461,8 @@ clean:
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-all    all of these, with gcc and clang
-#: make bench        instructions and nanoseconds per call, also in build/bench.json
+#: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
+#: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make deps         install the Debian packages that are missing; run and check do it by themselves
 #: make clean        remove build/

@@ -12,6 +12,7 @@ struct pair {
 	struct region local, window;	/* of a; the window has no remote right of its own */
 	struct region remote;		/* of b, open to a */
 	DAT_RMR_HANDLE rmr;		/* of a */
+	bool no_rmr;			/* set before it is opened: of a provider that has none */
 	DAT_RMR_CONTEXT context;
 	DAT_CONN_QUAL qual;		/* b listens there */
 };

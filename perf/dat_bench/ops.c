@@ -305,18 +305,22 @@ static int batch(struct pair *p, const struct bench_op *op, unsigned int *made, 
 	return post_batch(p, op, ns);
 }
 
+/* The median of the batches: one that was put off the CPU is no cost of the call. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns)
 {
-	unsigned int done = 0, made;
-	uint64_t total = 0, warm = 0;
+	unsigned int done, made;
+	struct samples batches;
+	uint64_t spent = 0;
+	int rc = batch(p, op, &made, &spent);
 
-	if (batch(p, op, &made, &warm))
+	if (rc || samples_init(&batches, n))
 		return -1;
-	while (done < n) {
-		if (batch(p, op, &made, &total))
-			return -1;
-		done += made;
+	for (done = 0; rc == 0 && done < n; done += made) {
+		spent = 0;
+		rc = batch(p, op, &made, &spent);
+		samples_add(&batches, spent);
 	}
-	*ns = (double)total / done;
-	return 0;
+	*ns = (double)samples_quantile(&batches, 0.5) / made;
+	samples_free(&batches);
+	return rc;
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peer of `make bench`: whatever provider of uDAPL 2.0 the first argument names in dat.conf, through
+ * Debian's libdat2. It has the calls of dat_bench but for windows, which OpenFabrics' has not.
+ */
+#include <stdio.h>
+
+#include "perf/common/pair.h"
+#include "perf/peer/peer.h"
+
+static struct pair p;
+static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
+static DAT_LMR_TRIPLET small_segment, line_segment, big_segment, recv_segment, pieces[4];
+static DAT_RMR_TRIPLET small_target, line_target, big_target;
+
+static DAT_LMR_TRIPLET at(const struct region *r, size_t off, DAT_SEG_LENGTH len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
+				  .segment_length = len };
+}
+
+static DAT_RMR_TRIPLET to(DAT_SEG_LENGTH len)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = p.remote.rmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)p.remote.buf,
+				  .segment_length = len };
+}
+
+static void fill_all(void)
+{
+	unsigned int i;
+
+	small_segment = at(&p.local, 0, PEER_SMALL);
+	line_segment = at(&p.local, 0, PEER_LINE);
+	big_segment = at(&p.local, 0, PEER_BIG);
+	recv_segment = at(&p.remote, 0, PEER_BIG);
+	for (i = 0; i < 4; i++)
+		pieces[i] = at(&p.local, i * PEER_BIG / 4, PEER_BIG / 4);
+	small_target = to(PEER_SMALL);
+	line_target = to(PEER_LINE);
+	big_target = to(PEER_BIG);
+}
+
+/* Batches */
+
+static int reap(DAT_EVD_HANDLE evd, unsigned int n)
+{
+	DAT_EVENT ev;
+
+	while (n)
+		if (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS) {
+			if (ev.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+				return -1;
+			n--;
+		}
+	return 0;
+}
+
+static int reap_sent(unsigned int n)
+{
+	return reap(p.a.req_evd, n);
+}
+
+static int reap_both(unsigned int n)
+{
+	return reap(p.a.req_evd, n) || reap(p.b.recv_evd, n) ? -1 : 0;
+}
+
+static int recv4k(void)
+{
+	return dat_ep_post_recv(p.b.ep, 1, &recv_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+static int send4k(void)
+{
+	return dat_ep_post_send(p.a.ep, 1, &big_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+static int post_recvs(unsigned int n)
+{
+	while (n--)
+		if (recv4k())
+			return -1;
+	return 0;
+}
+
+static int send_to_all(unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (send4k())
+			return -1;
+	return reap_both(n);
+}
+
+static int feed(unsigned int n)
+{
+	while (n--)
+		if (dat_ep_post_rdma_write(p.a.ep, 1, &small_segment, cookie, &small_target,
+					   DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
+			return -1;
+	peer_let_complete();
+	return 0;
+}
+
+/* The calls */
+
+PEER_CALL dapl_write8(void)
+{
+	return dat_ep_post_rdma_write(p.a.ep, 1, &small_segment, cookie, &small_target,
+				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+}
+
+PEER_CALL dapl_write64(void)
+{
+	return dat_ep_post_rdma_write(p.a.ep, 1, &line_segment, cookie, &line_target,
+				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+}
+
+PEER_CALL dapl_write4k(void)
+{
+	return dat_ep_post_rdma_write(p.a.ep, 1, &big_segment, cookie, &big_target,
+				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+}
+
+PEER_CALL dapl_read4k(void)
+{
+	return dat_ep_post_rdma_read(p.a.ep, 1, &big_segment, cookie, &big_target,
+				     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+}
+
+PEER_CALL dapl_pieces(void)
+{
+	return dat_ep_post_rdma_write(p.a.ep, 4, pieces, cookie, &big_target,
+				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+}
+
+PEER_CALL dapl_send4k(void)
+{
+	return dat_ep_post_send(p.a.ep, 1, &big_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+PEER_CALL dapl_recv(void)
+{
+	return dat_ep_post_recv(p.b.ep, 1, &recv_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+PEER_CALL dapl_dequeue_one(void)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p.a.req_evd, &ev) == DAT_SUCCESS;
+}
+
+PEER_CALL dapl_dequeue_none(void)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p.b.req_evd, &ev) == DAT_SUCCESS;
+}
+
+static const struct peer_op ops[] = {
+	{ "post write 8 B inline", "dapl_write8", dapl_write8, NULL, reap_sent, PEER_BATCH, 0 },
+	{ "post write 64 B inline", "dapl_write64", dapl_write64, NULL, reap_sent, PEER_BATCH, 0 },
+	{ "post write 4 KB", "dapl_write4k", dapl_write4k, NULL, reap_sent, PEER_BATCH, 0 },
+	{ "post read 4 KB", "dapl_read4k", dapl_read4k, NULL, reap_sent, PEER_BATCH, 0 },
+	{ "post send 4 KB", "dapl_send4k", dapl_send4k, post_recvs, reap_both, PEER_BATCH, 0 },
+	{ "post write 4 segments", "dapl_pieces", dapl_pieces, NULL, reap_sent, PEER_BATCH, 0 },
+	{ "post recv", "dapl_recv", dapl_recv, NULL, send_to_all, PEER_BATCH, 0 },
+	{ "dequeue one completion", "dapl_dequeue_one", dapl_dequeue_one, feed, reap_sent,
+	  PEER_BATCH, 1 },
+	{ "dequeue none", "dapl_dequeue_none", dapl_dequeue_none, NULL, NULL, PEER_BATCH, 0 },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, "usage: peer_dapl NAME [-n CALLS]\n");
+		return 1;
+	}
+	p.no_rmr = true;
+	if (pair_open(&p, argv[1]))
+		return 1;
+	fill_all();
+	return peer_run(argc, argv, ops);
+}

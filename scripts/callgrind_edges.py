@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What callgrind says that the calls made by one function cost."""
+import re
+
+SPEC = re.compile(r"\((\d+)\)(?: (.*))?")
+
+
+def edges(path):
+    """{caller: (calls, inclusive instructions of the calls)} out of a callgrind file."""
+    names, cost = {}, {}
+    caller = None
+    after_calls = 0
+
+    def name(text):
+        number, given = SPEC.match(text).groups()
+        if given:
+            names[number] = given
+        return names[number]
+
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("fn="):
+                caller = name(line[3:].strip())
+            elif line.startswith("cfn="):
+                name(line[4:].strip())
+            elif line.startswith("calls="):
+                after_calls = int(line[6:].split()[0])
+            elif after_calls:
+                calls, total = cost.get(caller, (0, 0))
+                cost[caller] = (calls + after_calls, total + int(line.split()[1]))
+                after_calls = 0
+    return cost
+
+
+def count(run, program, options, env, prefix):
+    """Rows (operation, instructions of one call) of dat_bench with these options, by run(argv, env)."""
+    profile = prefix + ".out"
+    out = run(["valgrind", "--tool=callgrind", "--fair-sched=yes",
+               f"--callgrind-out-file={profile}", f"--log-file={prefix}.log", program] + options, env)
+    cost = edges(profile)
+    rows = []
+    for line in out.splitlines():
+        if line.count("\t") != 2:
+            continue
+        op, function, _ = line.split("\t")
+        if function not in cost:
+            raise SystemExit(f"callgrind saw no call from {function}")
+        calls, total = cost[function]
+        rows.append((op, round(total / calls)))
+    return rows
