@@ -8,7 +8,7 @@ const char *api_ia_name(void)
 {
 	const char *name = getenv("DAPL_TEST_IA");
 
-	return name ? name : "soft-mlx5-0";
+	return th_ia(name ? name : "soft-mlx5-0");
 }
 
 DAT_EVD_HANDLE api_evd(struct api *a, DAT_COUNT qlen, DAT_EVD_FLAGS flags)

@@ -12,7 +12,7 @@
 static DAT_NAME_PTR name_of(bool peer)
 {
 	const char *name = peer && conform_options.peer_ia ? conform_options.peer_ia
-							   : conform_options.ia;
+							   : th_ia(conform_options.ia);
 
 	return (DAT_NAME_PTR)(uintptr_t)name;
 }

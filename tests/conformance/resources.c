@@ -67,7 +67,7 @@ static void each_failure(const void *arg)
 static DAT_RETURN open_ia(void)
 {
 	async = DAT_HANDLE_NULL;
-	return dat_ia_open((DAT_NAME_PTR)(uintptr_t)conform_options.ia, 8, &async, &made);
+	return dat_ia_open((DAT_NAME_PTR)(uintptr_t)th_ia(conform_options.ia), 8, &async, &made);
 }
 
 static void close_ia(void)

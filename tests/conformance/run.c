@@ -64,6 +64,7 @@ static int run_here(int sock, void *arg)
 	const struct statement *s = arg;
 
 	(void)sock;
+	th_is_parent();
 	s->fn(s->row);
 	return 0;
 }

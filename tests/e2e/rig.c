@@ -70,7 +70,7 @@ const char *rig_ia_name(void)
 {
 	const char *name = getenv("DAPL_TEST_IA");
 
-	return name ? name : "soft-mlx5-0";
+	return th_ia(name ? name : "soft-mlx5-0");
 }
 
 bool rig_model(void)
@@ -88,15 +88,17 @@ void rig_conf(const char *params)
 {
 	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };
 	const char *build = getenv("DAPL_BUILD_DIR"), *more = getenv("RIG_PARAMS");
+	const char *const names[] = { rig_ia_name(), getenv("DAPL_TEST_CHILD_IA") };
 	int fd = memfd_create("dat.conf", 0);
 	char path[64];
 
 	if (strstr(params, "fault=") || strstr(params, "memlock="))
 		rig_needs_model(params);
 	check(fd >= 0 && build);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 4 && names[i / 2]; i++)
 		dprintf(fd, "%s u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
-			"\"%s;%s\" \"\"\n", rig_ia_name(), kinds[i], build, params, more ? more : "");
+			"\"%s;%s\" \"\"\n", names[i / 2], kinds[i % 2], build, params,
+			more ? more : "");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	setenv("DAT_OVERRIDE", path, 1);
 	configured = true;

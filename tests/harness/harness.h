@@ -47,6 +47,12 @@ struct th_child {
 /* Forks; the child runs fn and exits with its result. It dies with its parent. 0 or -errno. */
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
 /*
+ * The IA to open: usual, or in a child DAPL_TEST_CHILD_IA, for adapters that serve one process at a
+ * time.
+ */
+const char *th_ia(const char *usual);
+void th_is_parent(void);		/* a child that is a test itself, and may have children */
+/*
  * Waits up to ms, then kills. Returns the exit status, 128 + signal when one ended it, or
  * -ETIMEDOUT. Under the leak checker a child that leaks exits with TH_LEAKED.
  */

@@ -48,6 +48,20 @@ static _Noreturn void child_exit(int status)
 	_exit(status);
 }
 
+static bool in_child;
+
+const char *th_ia(const char *usual)
+{
+	const char *own = in_child ? getenv("DAPL_TEST_CHILD_IA") : NULL;
+
+	return own ? own : usual;
+}
+
+void th_is_parent(void)
+{
+	in_child = false;
+}
+
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
 {
 	pid_t parent = getpid();
@@ -65,6 +79,7 @@ int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
 		return err;
 	}
 	if (!pid) {
+		in_child = true;
 		close(sv[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
