@@ -190,6 +190,9 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
 	uint8_t status;
 
+	/* What the driver has stored before it gave the command reaches a device before it, too. */
+	if (nic->config.flags & SOFTNIC_SCAN_UARS && !nic->forked)
+		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
 	status = execute(&c);
 	if (!status)

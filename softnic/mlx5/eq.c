@@ -68,6 +68,7 @@ void sn_eq_free(struct sn_nic *nic, void *obj)
 	struct sn_eq *eq = obj;
 
 	sn_table_remove(&nic->eqs, eq->eqn);
+	sn_timer_cancel(nic, &eq->late);
 	LIST_REMOVE(eq, link);
 	eq->uar->refs--;
 	sn_buf_release(&eq->buf);
@@ -103,12 +104,45 @@ uint8_t sn_cmd_query_eq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+static void raise_irq(struct sn_nic *nic, const struct sn_eq *eq)
+{
+	if (nic->host.irq)
+		nic->host.irq(nic->host.ctx, eq->vector);
+}
+
 /* PRM: an EQ that has fired is silent until it is armed again. */
 static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 {
 	eq->armed = false;
-	if (nic->host.irq)
-		nic->host.irq(nic->host.ctx, eq->vector);
+	sn_timer_cancel(nic, &eq->late);
+	raise_irq(nic, eq);
+}
+
+/*
+ * A page has one word by which EQs are armed. Where several share it, and it is scanned, one's store
+ * hides another's, as it could not on silicon: an interrupt too many costs the driver a look, one too
+ * few the program. So an entry that comes to an EQ that seems not to be armed is told after a while.
+ */
+enum { LATE_NS = 1000000 };
+
+static void late(struct sn_nic *nic, struct sn_timer *timer)
+{
+	struct sn_eq *eq = (struct sn_eq *)((uint8_t *)timer - offsetof(struct sn_eq, late));
+
+	if (eq->pi != eq->ci)
+		raise_irq(nic, eq);
+}
+
+static void tell_late(struct sn_nic *nic, struct sn_eq *eq)
+{
+	bool shared = LIST_FIRST(&eq->uar->eqs) != eq || LIST_NEXT(eq, link);
+
+	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !shared || eq->late.slot)
+		return;
+	eq->late.fire = late;
+	/* A dead device's timers stand still. */
+	if (nic->fatal || sn_timer_arm(nic, &eq->late, sn_now() + LATE_NS))
+		raise_irq(nic, eq);
 }
 
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
@@ -133,6 +167,8 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 	nic->ctr.eqes++;
 	if (eq->armed)
 		interrupt(nic, eq);
+	else
+		tell_late(nic, eq);
 }
 
 bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)

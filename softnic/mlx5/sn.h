@@ -134,6 +134,12 @@ struct sn_buf {
 	struct sn_umem *umem;	/* holds a reference, or NULL */
 };
 
+struct sn_timer {		/* timer.c: one shot, monotonic */
+	uint64_t deadline;
+	uint32_t slot;		/* place in the heap + 1; 0: idle */
+	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
+};
+
 struct sn_pd {
 	uint32_t pdn;
 	unsigned int refs;
@@ -197,6 +203,7 @@ struct sn_eq {
 	bool armed;
 	uint32_t pi, ci;
 	uint64_t events;	/* bitmask of asynchronous event types */
+	struct sn_timer late;	/* sn_eq_event */
 	unsigned int refs;
 	LIST_ENTRY(sn_eq) link;
 };
@@ -272,12 +279,6 @@ struct sn_rwqe {
 	uint32_t len;
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
-};
-
-struct sn_timer {		/* timer.c: one shot, monotonic */
-	uint64_t deadline;
-	uint32_t slot;		/* place in the heap + 1; 0: idle */
-	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
 };
 
 struct sn_gid {

@@ -196,6 +196,39 @@ Test(cold, roce_address__is_the_drivers)
 	nothing_held_against();
 }
 
+static uint32_t new_eq(uint8_t *ring, uint32_t uar, uint64_t events)
+{
+	cold_begin(c, CMD_CREATE_EQ, 0);
+	sn_set(c->in + AT_CTX, EQC_LOG_SIZE, 6);
+	sn_set(c->in + AT_CTX, EQC_UAR, uar);
+	sn_set64(c->in, EQ_BITMASK, events);
+	sn_set64(c->in, AT_PAS, (uintptr_t)ring);
+	cr_assert_eq(cold_run(c, AT_PAS + 8, 16), 0);
+	return sn_get(c->out, CMD_EQN);
+}
+
+/* The word that arms one EQ is stored over that of another before the device has looked. */
+Test(cold, eq__whose_arming_is_hidden)
+{
+	static uint8_t rings[2][4096] __attribute__((aligned(4096)));
+	uint32_t uar, eqn[2], *word;
+
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
+	uar = sn_get(c->out, CMD_NUMBER);
+	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* port change */
+	eqn[1] = new_eq(rings[1], uar, 0);
+	word = (uint32_t *)(void *)((uint8_t *)softnic_uar(c->nic, uar) + 0x40);
+	__atomic_store_n(word, htobe32(eqn[0] << 24), __ATOMIC_RELEASE);
+	__atomic_store_n(word, htobe32(eqn[1] << 24), __ATOMIC_RELEASE);
+	softnic_pump(c->nic);
+	cr_assert_eq(softnic_fault(c->nic, "link_down"), 0);
+	for (long i = 0; i < 100000000 && !c->irqs; i++)
+		softnic_pump(c->nic);
+	cr_expect_gt(c->irqs, 0, "nobody is told of the event");
+	nothing_held_against();
+}
+
 /* ---- pages */
 
 Test(cold, pages__that_cannot_be_used)
