@@ -28,6 +28,7 @@ struct sn_chaos {
 	uint64_t state;
 	unsigned int held;
 	struct held pool[POOL];
+	uint8_t room[SN_FAB_MAX];
 };
 
 static uint64_t now_ns(void)
@@ -74,13 +75,6 @@ static struct held *hold(struct sn_chaos *c, const struct sn_fab_dest *dest, con
 	return NULL;
 }
 
-static int send_flat(struct sn_fab *f, struct sn_fab_dest *dest, uint8_t *bytes, size_t len)
-{
-	struct iovec iov = {bytes, len};
-
-	return sn_fab_send_now(f, dest, &iov, 1, len);
-}
-
 static void release(struct sn_fab *f, bool overtaken_too, bool all)
 {
 	struct sn_chaos *c = f->chaos;
@@ -93,7 +87,7 @@ static void release(struct sn_fab *f, bool overtaken_too, bool all)
 		if (!h->used || !(all || h->due <= now || (overtaken_too && h->overtaken)))
 			continue;
 		/* No room: one more that the wire lost. */
-		if (send_flat(f, &h->dest, h->bytes, h->len))
+		if (sn_fab_send_now(f, &h->dest, h->bytes, h->len))
 			f->stats.dropped++;
 		h->used = false;
 		c->held--;
@@ -125,16 +119,17 @@ static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const ui
 	return true;
 }
 
-int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
-		  unsigned int n, size_t len)
+uint8_t *sn_chaos_room(struct sn_fab *f)
+{
+	return f->chaos->room;
+}
+
+int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 {
 	struct sn_chaos *c = f->chaos;
-	uint8_t bytes[SN_FAB_MAX], *to = bytes;
-	unsigned int i;
+	uint8_t *bytes = c->room;
 	int err;
 
-	for (i = 0; i < n; i++, to += iov[i - 1].iov_len)
-		memcpy(to, iov[i].iov_base, iov[i].iov_len);
 	if (hit(c, c->faults.drop)) {
 		f->stats.dropped++;
 		return 0;
@@ -147,10 +142,10 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec
 	}
 	if (hold_back(f, dest, bytes, len))
 		return 0;
-	err = send_flat(f, dest, bytes, len);
+	err = sn_fab_send_now(f, dest, bytes, len);
 	if (err)
 		return err;
-	if (hit(c, c->faults.dup) && !send_flat(f, dest, bytes, len))
+	if (hit(c, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
 		f->stats.duplicated++;
 	if (c->held)
 		release(f, true, false);

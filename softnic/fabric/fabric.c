@@ -144,31 +144,69 @@ void sn_fab_release(struct sn_fab *f)
 			tell(f, f->links[i]);
 }
 
-int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
-		    unsigned int n, size_t len)
+static int reserve(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)
 {
 	struct sn_link *link;
 	int err = find_link(f, dest, &link);
 
 	if (err)
 		return err;
-	switch (sn_ring_put(&link->tx, iov, n, len)) {
+	switch (sn_ring_reserve(&link->tx, len, pkt)) {
 	case SN_RING_OK:
-		break;
+		return 0;
 	case SN_RING_FULL:
 		link->blocked = len;
 		f->stats.full++;
 		return -EAGAIN;
 	case SN_RING_BROKEN:
 		break_link(f, link);
-		return -EAGAIN;
+		break;
 	}
+	return -EAGAIN;
+}
+
+static void commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len)
+{
+	struct sn_link *link = f->links[dest->slot];
+
+	sn_ring_commit(&link->tx, len);
 	link->blocked = 0;
 	f->stats.sent++;
 	if (f->held)
 		link->untold = f->untold = true;
 	else
 		tell(f, link);
+}
+
+int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const void *bytes, size_t len)
+{
+	void *pkt;
+	int err = reserve(f, dest, len, &pkt);
+
+	if (err)
+		return err;
+	memcpy(pkt, bytes, len);
+	commit(f, dest, len);
+	return 0;
+}
+
+int sn_fab_reserve(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)
+{
+	if (f->forked)
+		return -EHOSTUNREACH;
+	if (len == 0 || len > SN_FAB_MAX)
+		return -EMSGSIZE;
+	if (!f->chaos)
+		return reserve(f, dest, len, pkt);
+	*pkt = sn_chaos_room(f);
+	return 0;
+}
+
+int sn_fab_commit(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
+{
+	if (f->chaos)
+		return sn_chaos_send(f, dest, len);
+	commit(f, dest, len);
 	return 0;
 }
 
@@ -177,16 +215,21 @@ int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *
 {
 	size_t len = 0;
 	unsigned int i;
+	void *pkt;
+	uint8_t *to;
+	int err;
 
-	if (f->forked)
-		return -EHOSTUNREACH;
 	for (i = 0; i < n; i++)
 		len += iov[i].iov_len;
-	if (len == 0 || len > SN_FAB_MAX)
-		return -EMSGSIZE;
-	if (f->chaos)
-		return sn_chaos_send(f, dest, iov, n, len);
-	return sn_fab_send_now(f, dest, iov, n, len);
+	err = sn_fab_reserve(f, dest, len, &pkt);
+	if (err)
+		return err;
+	to = pkt;
+	for (i = 0; i < n; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
+	return sn_fab_commit(f, dest, len);
 }
 
 static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned int budget)

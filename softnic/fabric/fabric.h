@@ -58,10 +58,16 @@ int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **fabric);
 void sn_fab_close(struct sn_fab *fabric);
 
 /*
- * Sends one packet gathered from iov. 0: in the ring. -EAGAIN: no room now, nothing was sent, the
- * link is marked so that sn_fab_sleep asks for a wake-up when there is. -EHOSTUNREACH: nobody
- * has this GID, or another user has. -EMSGSIZE. Other -errno: no link could be made.
+ * Room for one packet of len bytes, where it is to be built; sn_fab_commit sends it. In between
+ * nothing else is sent; what is never committed was not sent. -EAGAIN: no room now, the link is
+ * marked so that sn_fab_sleep asks for a wake-up when there is. -EHOSTUNREACH: nobody has this GID,
+ * or another user has. -EMSGSIZE. Other -errno: no link could be made.
  */
+int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
+/* 0: in the ring. -EAGAIN as above, when a fault script stood between. */
+int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
+
+/* Both, for one packet gathered from iov. */
 int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
 		unsigned int n);
 

@@ -98,11 +98,13 @@ void sn_registry_unlock(void);
 /* Tells the device of this process that has the GID, if there is one, to look at its sockets. */
 void sn_registry_nudge(const struct sn_addr *gid);
 
-/* While faults are set sn_chaos_send stands between sn_fab_send and sn_fab_send_now. */
-int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
-		    unsigned int n, size_t len);
-int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
-		  unsigned int n, size_t len);
+/* While faults are set sn_chaos_send stands between sn_fab_commit and the ring. */
+int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
+		    size_t len);
+/* Where a packet is built that may never come to a ring. */
+uint8_t *sn_chaos_room(struct sn_fab *fabric);
+/* Sends what was built there. */
+int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 /* Sends what was held back and is due. */
 void sn_chaos_release(struct sn_fab *fabric);
 

@@ -7,10 +7,9 @@
  * asleep, the consumer stores asleep and then looks at the record. Both touch asleep with a
  * read-modify-write, so that whoever comes second reads what the first wrote and with it sees all
  * that the first did before; in between, the word stays with the producer and costs it no miss.
- * So a put needs no fence of its own: one take_sleeper serves a whole run of them. head and starved
+ * So a commit needs no fence of its own: one take_sleeper serves a whole run of them. head and starved
  * are the same race in the other direction.
  */
-#include "softnic/bytes.h"
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
 
@@ -70,13 +69,10 @@ static void publish(struct sn_ring *tx, uint32_t word)
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
 
-enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
-				size_t len)
+enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 {
 	uint64_t bytes = record_bytes(len), next;
 	enum sn_ring_status status = check_room(tx, needed(tx, len), memory_order_acquire);
-	uint8_t *to;
-	unsigned int i;
 
 	if (status != SN_RING_OK)
 		return status;
@@ -86,19 +82,18 @@ enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, uns
 		publish(tx, SN_RING_SKIP);
 		tx->pos = next;
 	}
-	next = tx->pos + bytes;
 	/* First, so that nothing parts the stores to the line that the consumer is polling. */
-	clear_word(tx, next);
-	to = (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
-	for (i = 0; i < n; i++) {
-		sn_bytes(to, iov[i].iov_base, iov[i].iov_len);
-		to += iov[i].iov_len;
-	}
-	publish(tx, (uint32_t)len);
-	tx->pos = next;
-	/* The line after is still the consumer's: ask for it now, off the next packet's path. */
-	__builtin_prefetch(word_at(tx, next + SN_RING_LINE), 1);
+	clear_word(tx, tx->pos + bytes);
+	*data = (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
 	return SN_RING_OK;
+}
+
+void sn_ring_commit(struct sn_ring *tx, size_t len)
+{
+	publish(tx, (uint32_t)len);
+	tx->pos += record_bytes(len);
+	/* The line after is still the consumer's: ask for it now, off the next packet's path. */
+	__builtin_prefetch(word_at(tx, tx->pos + SN_RING_LINE), 1);
 }
 
 bool sn_ring_take_sleeper(struct sn_ring *tx)

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/uio.h>
 
 #define SN_RING_LINE 64u
 /* Prefetchers fetch lines by pairs and more: words of different writers keep this distance. */
@@ -47,11 +46,12 @@ enum sn_ring_status {
 
 void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, size_t size);
 
-/* Appends one record of len bytes gathered from iov and makes it visible. */
-enum sn_ring_status sn_ring_put(struct sn_ring *tx, const struct iovec *iov, unsigned int n,
-				size_t len);
+/* Room for one record of len bytes; the next one is asked for after commit, or has the same room. */
+enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data);
+/* Makes what was reserved last visible. */
+void sn_ring_commit(struct sn_ring *tx, size_t len);
 
-/* Is the consumer to be woken? Takes its request. Call after a run of sn_ring_put. */
+/* Is the consumer to be woken? Takes its request. Call after a run of sn_ring_commit. */
 bool sn_ring_take_sleeper(struct sn_ring *tx);
 
 /* Asks to be woken when len bytes fit. False when they do now (or the consumer lies). */

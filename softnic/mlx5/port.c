@@ -428,35 +428,36 @@ void sn_fabric_disarm(struct sn_nic *nic)
 	}
 }
 
-/* IBTA 9.2: padded to words. The ICRC is computed while a script may flip bits. */
-static void make_tail(const struct sn_port *port, const struct sn_fab_dest *dest, struct iovec *iov,
-		      unsigned int n, uint32_t pad, uint8_t tail[8])
+static uint32_t frame_bytes(const struct sn_frame *frame)
 {
-	uint32_t icrc = 0;
-
-	memset(tail, 0, 8);
-	iov[n] = (struct iovec){tail, pad};
-	if (port->nic->fault.corrupt > 0)
-		icrc = icrc_of(port->address, dest->gid.raw, iov, n + 1);
-	memcpy(tail + pad, &icrc, sizeof(icrc));
-	iov[n].iov_len = pad + sizeof(icrc);
+	return frame->head_len + frame->len + (-frame->len & 3) + SN_ICRC;
 }
 
-int sn_port_send(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
+int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_frame *frame)
 {
-	struct iovec iov[SN_IOV_MAX + 2];
-	uint8_t tail[8];
-	unsigned int i;
-	int err;
+	void *pkt = NULL;
+	int err = 0;
 
 	obey_script(port);
-	iov[0] = (struct iovec){(void *)(uintptr_t)frame->head, frame->head_len};
-	for (i = 0; i < frame->n; i++)
-		iov[i + 1] = frame->payload[i];
-	make_tail(port, dest, iov, frame->n + 1, -frame->len & 3, tail);
-	if (port->link_down)
-		return 0;
-	err = sn_fab_send(port->fabric->fab, dest, iov, frame->n + 2);
+	if (!port->link_down)
+		err = sn_fab_reserve(port->fabric->fab, dest, frame_bytes(frame), &pkt);
+	frame->head = pkt;
+	frame->payload = frame->head + (pkt ? frame->head_len : 0);
+	return err;
+}
+
+/* IBTA 9.2: padded to words. The ICRC is computed while a script may flip bits. */
+int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
+{
+	uint32_t bytes = frame_bytes(frame), icrc = 0;
+	struct iovec iov = {frame->head, bytes - SN_ICRC};
+	int err;
+
+	memset(frame->payload + frame->len, 0, -frame->len & 3);
+	if (port->nic->fault.corrupt > 0)
+		icrc = icrc_of(port->address, dest->gid.raw, &iov, 1);
+	memcpy(frame->head + bytes - SN_ICRC, &icrc, sizeof(icrc));
+	err = sn_fab_commit(port->fabric->fab, dest, bytes);
 	if (!err)
 		port->nic->ctr.tx_packets += frame->packets;
 	return err;

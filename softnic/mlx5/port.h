@@ -13,12 +13,9 @@ struct sn_packet;
 
 /* What is sent from a port: headers, beginning with the BTH, and payload. */
 struct sn_frame {
-	const void *head;
-	uint32_t head_len;
-	const struct iovec *payload;	/* at most SN_IOV_MAX pieces */
-	unsigned int n;
-	uint32_t len;
+	uint32_t head_len, len;
 	uint32_t packets;		/* that it stands for */
+	uint8_t *head, *payload;	/* where they are to be written */
 };
 
 /* A QP that has met a full ring: it is kicked when there is room. */
@@ -29,8 +26,13 @@ struct sn_waiter {
 	TAILQ_ENTRY(sn_waiter) link;
 };
 
-/* As sn_fab_send. On a link that is down packets are lost, and that is not told. */
-int sn_port_send(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame);
+/*
+ * A packet is built where it is sent from: begin gives room for both, end adds padding and ICRC and
+ * sends it. As sn_fab_reserve and sn_fab_commit. On a link that is down head is NULL: packets are
+ * lost, and that is not told.
+ */
+int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_frame *frame);
+int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame);
 void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);
 /* Where an address path leads: by its GID, or on InfiniBand by LID alone. */

@@ -142,11 +142,13 @@ struct sn_rc_out {
 	uint32_t psn;
 	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
 	uint32_t ext_len;
-	const struct iovec *payload;
-	unsigned int n;
-	uint32_t len;
+	uint32_t len;			/* payload: */
+	const struct sn_wqe *wqe;	/* of its message, from off on, */
+	uint32_t off;
+	const struct sn_access *memory;	/* or by a key */
+	enum sn_acc refused;		/* with -EACCES: why there is none */
 };
-int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out);
+int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
 /*
  * How many packets of a message go from packet number at on in one sending, of left: as adapters
  * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed

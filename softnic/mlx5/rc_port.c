@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
 enum { LATER_POLLS = 64 };	/* in vain, before ACKs that were put off go out */
@@ -23,29 +24,46 @@ uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
 	return max < left ? max : left;
 }
 
-int sn_rc_send(struct sn_qp *qp, const struct sn_rc_out *out)
+static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, struct sn_frame *frame)
 {
-	uint32_t pad = -out->len & 3, train = out->train ? out->train : 1;
-	struct {
-		struct sn_bth bth;
-		uint8_t ext[sizeof(out->ext)];
-	} head;
-	struct sn_frame frame = {
-		.head = &head, .head_len = (uint32_t)sizeof(head.bth) + out->ext_len,
-		.payload = out->payload, .n = out->n, .len = out->len, .packets = train,
-	};
-	int err;
-
-	head.bth = (struct sn_bth){
+	struct sn_bth bth = {
 		.opcode = out->opcode,
-		.flags = (uint8_t)((out->solicited ? SN_BTH_SE : 0) | pad << SN_BTH_PAD_SHIFT),
+		.flags = (uint8_t)((out->solicited ? SN_BTH_SE : 0) |
+				   (-out->len & 3) << SN_BTH_PAD_SHIFT),
 		.pkey = to_be16(qp->pkey),
 		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
 		.psn = to_be32((out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0) |
-			       (train - 1) << SN_BTH_TRAIN_SHIFT),
+			       (frame->packets - 1) << SN_BTH_TRAIN_SHIFT),
 	};
-	memcpy(head.ext, out->ext, sizeof(head.ext));
-	err = sn_port_send(qp->port, &qp->rc->dest, &frame);
+
+	memcpy(frame->head, &bth, sizeof(bth));
+	sn_bytes(frame->head + sizeof(bth), out->ext, out->ext_len);
+}
+
+static enum sn_acc put_payload(struct sn_qp *qp, const struct sn_rc_out *out, uint8_t *payload)
+{
+	if (!out->len)
+		return SN_ACC_OK;
+	if (out->wqe)
+		return sn_gather(qp, out->wqe->sge, out->wqe->nsge, out->off, payload, out->len);
+	return sn_mkey_read(qp->nic, out->memory, payload);
+}
+
+int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
+{
+	struct sn_frame frame = {
+		.head_len = (uint32_t)sizeof(struct sn_bth) + out->ext_len, .len = out->len,
+		.packets = out->train ? out->train : 1,
+	};
+	int err = sn_port_begin(qp->port, &qp->rc->dest, &frame);
+
+	if (!err && frame.head) {
+		put_headers(qp, out, &frame);
+		out->refused = put_payload(qp, out, frame.payload);
+		if (out->refused)
+			return -EACCES;
+		err = sn_port_end(qp->port, &qp->rc->dest, &frame);
+	}
 	if (err == -EAGAIN)
 		sn_port_block(&qp->rc->waiter);
 	return err;

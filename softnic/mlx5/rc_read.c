@@ -181,32 +181,23 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 	uint32_t train = sn_rc_train(qp, read->sent, left);
 	bool last = train == left;
 	uint32_t off = read->sent * qp->mtu;
-	struct iovec iov[SN_IOV_MAX];
-	uint8_t flat[SN_RC_TRAIN];
-	struct sn_rc_out out = {.psn = sn_psn_add(read->psn, read->sent), .payload = iov,
-				.train = train, .len = last ? read->len - off : train * qp->mtu};
-	struct sn_access a = {read->rkey, qp->pd, qp->qpn, SN_RR, read->va + off, out.len};
-	enum sn_acc acc = SN_ACC_OK;
+	struct sn_access a = {read->rkey, qp->pd, qp->qpn, SN_RR, read->va + off,
+			      last ? read->len - off : train * qp->mtu};
+	struct sn_rc_out out = {.psn = sn_psn_add(read->psn, read->sent), .train = train,
+				.len = (uint32_t)a.len, .memory = &a};
 	int err;
 
 	out.opcode = opcodes[(last ? 2 : 0) + (read->sent == 0)];
 	if (sn_bth_shapes[out.opcode].parts & SN_P_AETH)
 		put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
-	if (out.len)
-		acc = sn_mkey_map(qp->nic, &a, iov, SN_IOV_MAX, &out.n);
-	if (acc == SN_ACC_MANY) {
-		acc = sn_mkey_read(qp->nic, &a, flat);
-		iov[0] = (struct iovec){flat, out.len};
-		out.n = 1;
-	}
-	if (acc == SN_ACC_OK) {
-		err = sn_rc_send(qp, &out);
+	err = sn_rc_send(qp, &out);
+	if (!out.refused) {
 		read->sent += err ? 0 : train;
 		return err;
 	}
-	sn_acc_violation(qp->nic, &a, acc, true);
+	sn_acc_violation(qp->nic, &a, out.refused, true);
 	sn_rc_die(qp, out.psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
-	return -EACCES;
+	return err;
 }
 
 /* One sending of the oldest answer. */

@@ -231,6 +231,8 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 	last = next == wr->npsn;
 	out->opcode = pick(r->pkt == 0, last, opcodes_of(wr->opcode));
 	out->len = last ? wr->len - off : out->train * qp->mtu;
+	out->wqe = wqe;
+	out->off = off;
 	out->solicited = last && wqe->solicited;
 	out->ackreq = last || next / SN_RC_ACK_EVERY != r->pkt / SN_RC_ACK_EVERY;
 	parts = sn_bth_shapes[out->opcode].parts;
@@ -282,25 +284,6 @@ static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_ou
 	sn_rc_expect_answer(qp);
 }
 
-/* The payload where it lies, or, when it lies in too many pieces, a copy in flat. */
-static enum sn_acc map_payload(struct sn_qp *qp, struct sn_rc_out *out, struct iovec *iov,
-			       uint8_t *flat)
-{
-	const struct sn_wqe *wqe = &qp->rc->hand->send;
-	uint32_t off = qp->rc->req.pkt * qp->mtu;
-	enum sn_acc acc;
-
-	out->payload = iov;
-	if (!out->len)
-		return SN_ACC_OK;
-	acc = sn_sge_map(qp, wqe->sge, wqe->nsge, off, out->len, SN_LR, iov, SN_IOV_MAX, &out->n);
-	if (acc != SN_ACC_MANY)
-		return acc;
-	*iov = (struct iovec){flat, out->len};
-	out->n = 1;
-	return sn_gather(qp, wqe->sge, wqe->nsge, off, flat, out->len);
-}
-
 static bool is_send(uint8_t opcode)
 {
 	return opcode == SN_OP_SEND || opcode == SN_OP_SEND_IMM || opcode == SN_OP_SEND_INVAL;
@@ -312,8 +295,6 @@ static bool send_some(struct sn_qp *qp)
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr = wr_number(qp, r->wr);
 	struct sn_rc_out out = {.psn = sn_psn_add(wr->psn, r->pkt)};
-	struct iovec iov[SN_IOV_MAX];
-	uint8_t flat[SN_RC_TRAIN];
 	int err;
 
 	if (wr->opcode == SN_OP_READ)
@@ -322,10 +303,6 @@ static bool send_some(struct sn_qp *qp)
 		atomic_headers(qp, wr, &out);
 	else
 		data_headers(qp, wr, &out);
-	if (map_payload(qp, &out, iov, flat) != SN_ACC_OK) {
-		give_up(qp, wr, SN_SYND_LOCAL_PROT);
-		return false;
-	}
 	/*
 	 * A request that may break the connection comes after the news that the peer's own have
 	 * arrived, or they would be flushed.
@@ -337,7 +314,9 @@ static bool send_some(struct sn_qp *qp)
 		sent(qp, wr, &out);
 		return true;
 	}
-	if (err != -EAGAIN) {
+	if (out.refused) {
+		give_up(qp, wr, SN_SYND_LOCAL_PROT);
+	} else if (err != -EAGAIN) {
 		r->unreachable = true;
 		sn_rc_retry_soon(qp);
 	}

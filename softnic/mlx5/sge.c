@@ -2,6 +2,7 @@
 /* Messages as scatter/gather lists. */
 #include <sys/param.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 
 struct cursor {
@@ -34,7 +35,7 @@ static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 }
 
 /* What one element holds altogether, as most messages do. NULL: not so, or not in one place. */
-static void *lone(const struct cursor *cur)
+static uint8_t *lone(const struct cursor *cur)
 {
 	const struct sn_sge *sge = cur->sge;
 	struct sn_access a = {
@@ -42,9 +43,9 @@ static void *lone(const struct cursor *cur)
 		.va = sge->va + cur->skip, .len = cur->len,
 	};
 
-	if (cur->n != 1 || sge->inl || cur->skip > sge->len || cur->len > sge->len - cur->skip)
+	if (cur->n != 1 || cur->skip > sge->len || cur->len > sge->len - cur->skip)
 		return NULL;
-	return sn_mkey_at(cur->qp->nic, &a);
+	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
 /* A list shorter than the message: what is left over has no place. */
@@ -61,9 +62,13 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LR };
 	struct sn_access a = { 0 };
 	const uint8_t *inl;
-	uint8_t *d = dst;
+	uint8_t *d = dst, *p = lone(&cur);
 	enum sn_acc acc = SN_ACC_OK;
 
+	if (p) {
+		sn_bytes(d, p, len);
+		return SN_ACC_OK;
+	}
 	while (!acc && next(&cur, &a, &inl)) {
 		if (inl)
 			memcpy(d, inl, a.len);
@@ -80,7 +85,7 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 	struct sn_access a = { 0 };
 	enum sn_acc acc = SN_ACC_OK;
 	const uint8_t *inl;
-	void *p = lone(cur);
+	uint8_t *p = lone(cur);
 
 	if (p) {
 		sn_copy(p, src, cur->len);
@@ -107,36 +112,4 @@ enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t 
 	struct cursor cur = { qp, r->srq ? r->srq->pd : qp->pd, r->sge, r->nsge, off, len, SN_LW };
 
 	return scatter(&cur, src);
-}
-
-enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
-		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
-		       unsigned int *niov)
-{
-	struct cursor cur = { qp, qp->pd, sge, n, off, len, rights };
-	struct sn_access a = { 0 };
-	const uint8_t *inl;
-	enum sn_acc acc = SN_ACC_OK;
-	unsigned int used = 0, k = 0;
-	void *p = lone(&cur);
-
-	if (p && max) {
-		iov[0] = (struct iovec){ p, len };
-		*niov = 1;
-		return SN_ACC_OK;
-	}
-	while (!acc && next(&cur, &a, &inl)) {
-		if (inl && used == max) {
-			acc = SN_ACC_MANY;
-		} else if (inl) {
-			iov[used++] = (struct iovec){ (void *)(uintptr_t)inl, a.len };
-		} else {
-			acc = sn_mkey_map(qp->nic, &a, iov + used, max - used, &k);
-			used += acc ? 0 : k;
-		}
-	}
-	acc = end(&cur, acc, &a);
-	if (!acc)
-		*niov = used;
-	return acc;
 }

@@ -37,7 +37,6 @@ enum {
 	SN_SGE_MAX = 62,
 	SN_GIDS = 16,
 	SN_PORTS = 2,
-	SN_IOV_MAX = 64,
 };
 
 /* PRM send opcodes */
@@ -508,10 +507,6 @@ enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 /* The same into a receive WQE, with the PD of the queue that it comes from. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
-/* The same as pieces of memory, for copies without a buffer between. rights: SN_LR or SN_LW. */
-enum sn_acc sn_sge_map(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
-		       uint32_t len, uint8_t rights, struct iovec *iov, unsigned int max,
-		       unsigned int *niov);
 
 void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)

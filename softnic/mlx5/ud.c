@@ -81,21 +81,24 @@ static int send_packet(struct sn_qp *qp)
 		.deth = {to_be32(q_key(qp, wqe)), to_be32(qp->qpn)},
 		.imm = wqe->imm,
 	};
-	uint8_t data[SN_UD_MTU];
-	struct iovec iov = {data, wqe->len};
 	struct sn_frame frame = {
-		.head = &head,
 		.head_len = (uint32_t)(sizeof(head) - (imm ? 0 : sizeof(head.imm))),
-		.payload = &iov, .n = wqe->len ? 1 : 0, .len = wqe->len, .packets = 1,
+		.len = wqe->len, .packets = 1,
 	};
+	int err;
 
 	if (wqe->len > SN_UD_MTU)
 		return SN_SYND_LOCAL_LENGTH;
-	if (sn_gather(qp, wqe->sge, wqe->nsge, 0, data, wqe->len) != SN_ACC_OK)
-		return SN_SYND_LOCAL_PROT;
 	sn_port_resolve(qp->port, &wqe->av, &qp->ud->dest.gid);
-	if (sn_port_send(qp->port, &qp->ud->dest, &frame) == -EAGAIN)
-		return -EAGAIN;
+	err = sn_port_begin(qp->port, &qp->ud->dest, &frame);
+	if (!err && frame.head) {
+		memcpy(frame.head, &head, frame.head_len);
+		if (sn_gather(qp, wqe->sge, wqe->nsge, 0, frame.payload, wqe->len) != SN_ACC_OK)
+			return SN_SYND_LOCAL_PROT;
+		err = sn_port_end(qp->port, &qp->ud->dest, &frame);
+	}
+	if (err == -EAGAIN)
+		return err;
 	qp->ud->psn = sn_psn_add(qp->ud->psn, 1);
 	return 0;
 }
