@@ -65,9 +65,9 @@ EFA_SRC := $(filter-out %/efa_hot20.c,$(call src,hw_efa))
 DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_efa/efa_hot20.c
 SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
-UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs))
+UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
-RUN_SRC := $(call with_verbs,$(call src,softnic/run))
+RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
 # Those with perftest's habits have a frame of their own.

@@ -164,20 +164,12 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* The consumer counter of a CQ with several rings is that of all together. */
+/* libefa rings after some of its polls only, so that nothing follows from a counter that is behind. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
-	if (cq->attr.sub_cqs != 1)
-		return;
-	if ((uint16_t)(cq->written - count) > cq->attr.entries && cq->attr.entries < 65536) {
-		/* Behind by more than the ring is the overrun that the CQE in question has told. */
-		if ((uint16_t)(count - cq->written) < 32768)
-			sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number,
-				    count, cq->written & 0xffff);
-		return;
-	}
-	atomic_store(&cq->taken[0], count);
-	atomic_store(&cq->told, true);
+	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
+		sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number, count,
+			    cq->written & 0xffff);
 }
 
 void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)

@@ -11,21 +11,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "softnic/efa/sne.h"
 #include "softnic/run/run.h"
 
 struct options {
 	struct run_adapters adapters;
-	bool vfio;
+	bool vfio, efa;
+	const char *profile;
 	char **command;
 };
 
-enum { KEY_INFINIBAND = 0x100 };
+enum { KEY_INFINIBAND = 0x100, KEY_EFA, KEY_PROFILE };
 
 static const struct argp_option options[] = {
 	{ "devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0 },
 	{ "vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0 },
 	{ "ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0 },
 	{ "infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0 },
+	{ "efa", KEY_EFA, NULL, 0, "AWS EFA adapters instead, efa_0 to efa_N-1, behind libefa", 0 },
+	{ "profile", KEY_PROFILE, "P", 0, "Which EFA: efa0, efa1, read, write, unsol, wide, reqid64 (wide)",
+	  0 },
 	{ 0 },
 };
 
@@ -56,6 +61,7 @@ static unsigned int number(struct argp_state *state, const char *option, const c
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	struct softnic_efa_caps caps;
 
 	switch (key) {
 	case 'd':
@@ -66,6 +72,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INFINIBAND:
 		o->adapters.infiniband = true;
+		return 0;
+	case KEY_EFA:
+		o->efa = true;
+		return 0;
+	case KEY_PROFILE:
+		if (sne_profile(&caps, arg))
+			argp_error(state, "--profile knows no EFA '%s'", arg);
+		o->profile = arg;
 		return 0;
 	case 'v':
 		o->vfio = true;
@@ -80,6 +94,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_usage(state);
 		if (o->vfio && (o->adapters.infiniband || o->adapters.ports > 1))
 			argp_error(state, "--vfio has adapters with one Ethernet port each");
+		if (o->profile && !o->efa)
+			argp_error(state, "--profile is one of --efa");
+		if (o->efa && (o->vfio || o->adapters.infiniband || o->adapters.ports > 1))
+			argp_error(state, "--efa has adapters with one port, behind the kernel");
+		if (o->efa)
+			o->adapters.efa = o->profile ? o->profile : "wide";
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -110,6 +130,7 @@ static int set_environment(const char *library, const char *root, const struct r
 	if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
+		(a->efa ? setenv("SOFTNIC_EFA", a->efa, 1) : unsetenv("SOFTNIC_EFA")) ||
 		setenv("SOFTNIC_LINK", a->infiniband ? "infiniband" : "ethernet", 1) ||
 		set_number("SOFTNIC_DEVICES", a->devices) ||
 		set_number("SOFTNIC_PORTS", a->ports) ? -errno : 0;
@@ -170,6 +191,15 @@ static int run(char **command)
 	return attend(child, &set);
 }
 
+typedef int sysfs_writer(const char *root, const struct run_adapters *adapters);
+
+static sysfs_writer *writer(const struct options *o)
+{
+	if (o->vfio)
+		return run_sysfs_write_vfio;
+	return o->efa ? run_sysfs_write_efa : run_sysfs_write;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
@@ -191,7 +221,7 @@ int main(int argc, char **argv)
 	err = run_dir_make(&dir);
 	if (err)
 		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
-	err = (o.vfio ? run_sysfs_write_vfio : run_sysfs_write)(dir.path, &o.adapters);
+	err = writer(&o)(dir.path, &o.adapters);
 	if (!err)
 		err = set_environment(library, dir.path, &o.adapters);
 	status = err ? trouble("cannot prepare the devices", err) : run(o.command);

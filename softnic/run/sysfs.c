@@ -61,9 +61,7 @@ int run_sysfs_link(const char *root, const char *name, const char *target)
 }
 
 /* What programs read of a device. GIDs are not here: each process's device has its own. */
-static const struct attribute {
-	const char *name, *value;
-} pci[] = {
+static const struct run_attribute pci[] = {
 	{ "vendor", "0x15b3" },
 	{ "device", "0x101d" },
 	{ "subsystem_vendor", "0x15b3" },
@@ -98,7 +96,7 @@ static const struct attribute {
 };
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static int write_all(const char *root, const char *dir, const struct attribute *a, size_t n)
+int run_sysfs_put_all(const char *root, const char *dir, const struct run_attribute *a, size_t n)
 {
 	char name[192];
 	int err = 0;
@@ -130,12 +128,12 @@ static int write_port(const char *root, const char *device, unsigned int i, unsi
 	int err;
 
 	snprintf(dir, sizeof(dir), "%s/ports/%u", device, number);
-	err = write_all(root, dir, port, COUNT(port));
+	err = run_sysfs_put_all(root, dir, port, COUNT(port));
 	if (err)
 		return err;
 	if (is_infiniband)
-		return write_all(root, dir, infiniband, COUNT(infiniband));
-	err = write_all(root, dir, ethernet, COUNT(ethernet));
+		return run_sysfs_put_all(root, dir, infiniband, COUNT(infiniband));
+	err = run_sysfs_put_all(root, dir, ethernet, COUNT(ethernet));
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%s/gid_attrs/ndevs/0", dir);
@@ -146,7 +144,7 @@ static int write_port(const char *root, const char *device, unsigned int i, unsi
  * A class lists its devices by links; the device itself lies below its PCI function, to which it
  * links back. Some programs climb there.
  */
-static int link_class(const char *root, const char *class, const char *device, const char *dir)
+int run_sysfs_link_class(const char *root, const char *class, const char *device, const char *dir)
 {
 	char name[192], target[224];
 	int err;
@@ -160,23 +158,22 @@ static int link_class(const char *root, const char *class, const char *device, c
 	return run_sysfs_link(root, name, target);
 }
 
-static int write_device(const char *root, const char *function, unsigned int i,
+static int write_device(const char *root, const char *function, const char *device, unsigned int i,
 			const struct run_adapters *adapters)
 {
-	char dir[128], device[20];
+	char dir[128];
 	int err;
 
-	snprintf(device, sizeof(device), "mlx5_%u", i);
 	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
-	err = write_all(root, dir, ib, COUNT(ib));
+	err = run_sysfs_put_all(root, dir, ib, COUNT(ib));
 	if (!err)
 		err = write_guids(root, dir, i);
 	for (unsigned int n = 1; n <= adapters->ports && !err; n++)
 		err = write_port(root, dir, i, n, adapters->infiniband);
-	return err ? err : link_class(root, "infiniband", device, dir);
+	return err ? err : run_sysfs_link_class(root, "infiniband", device, dir);
 }
 
-static int write_uverbs(const char *root, const char *function, unsigned int i)
+int run_sysfs_uverbs(const char *root, const char *function, unsigned int i, const char *ibdev)
 {
 	char dir[128], name[192], device[20];
 	int err;
@@ -184,7 +181,7 @@ static int write_uverbs(const char *root, const char *function, unsigned int i)
 	snprintf(device, sizeof(device), "uverbs%u", i);
 	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", function, device);
 	snprintf(name, sizeof(name), "%s/ibdev", dir);
-	err = run_sysfs_put(root, name, "mlx5_%u\n", i);
+	err = run_sysfs_put(root, name, "%s\n", ibdev);
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%s/dev", dir);
@@ -193,13 +190,18 @@ static int write_uverbs(const char *root, const char *function, unsigned int i)
 		return err;
 	snprintf(name, sizeof(name), "%s/abi_version", dir);
 	err = run_sysfs_put(root, name, "1\n");
-	return err ? err : link_class(root, "infiniband_verbs", device, dir);
+	return err ? err : run_sysfs_link_class(root, "infiniband_verbs", device, dir);
+}
+
+void run_sysfs_function_name(unsigned int i, char dir[RUN_FUNCTION_SIZE])
+{
+	snprintf(dir, RUN_FUNCTION_SIZE, "devices/pci0000:00/" VF_PCI_NAME, (i + 1) & 0xff);
 }
 
 int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE])
 {
-	snprintf(dir, RUN_FUNCTION_SIZE, "devices/pci0000:00/" VF_PCI_NAME, (i + 1) & 0xff);
-	return write_all(root, dir, pci, COUNT(pci));
+	run_sysfs_function_name(i, dir);
+	return run_sysfs_put_all(root, dir, pci, COUNT(pci));
 }
 
 int run_sysfs_write(const char *root, const struct run_adapters *adapters)
@@ -207,13 +209,14 @@ int run_sysfs_write(const char *root, const struct run_adapters *adapters)
 	int err = run_sysfs_put(root, "class/infiniband_verbs/abi_version", "6\n");
 
 	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
-		char function[RUN_FUNCTION_SIZE];
+		char function[RUN_FUNCTION_SIZE], device[20];
 
+		snprintf(device, sizeof(device), "mlx5_%u", i);
 		err = run_sysfs_function(root, i, function);
 		if (!err)
-			err = write_device(root, function, i, adapters);
+			err = write_device(root, function, device, i, adapters);
 		if (!err)
-			err = write_uverbs(root, function, i);
+			err = run_sysfs_uverbs(root, function, i, device);
 	}
 	return err;
 }

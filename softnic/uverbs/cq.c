@@ -97,18 +97,11 @@ static int create_cq(struct uv_req *req, const struct cq_args *args,
 int uv_create_cq(struct uv_req *req)
 {
 	struct ib_uverbs_create_cq_resp resp = { 0 };
-	struct ib_uverbs_create_cq in;
 	struct cq_args args;
 	int err;
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	uv_create_cq_args(req, false, &args.core);
 	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
-	args.core = (struct ib_uverbs_ex_create_cq){
-		.user_handle = in.user_handle,
-		.cqe = in.cqe,
-		.comp_vector = in.comp_vector,
-		.comp_channel = in.comp_channel,
-	};
 	err = create_cq(req, &args, &resp);
 	if (!err)
 		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
@@ -121,7 +114,7 @@ int uv_create_cq_ex(struct uv_req *req)
 	struct cq_args args;
 	int err;
 
-	uv_copy_in(&args.core, sizeof(args.core), req->in, req->in_len);
+	uv_create_cq_args(req, true, &args.core);
 	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
 	err = create_cq(req, &args, &resp.base);
 	if (!err)

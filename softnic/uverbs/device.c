@@ -60,38 +60,19 @@ static void after_fork(void)
 	pthread_mutex_unlock(&registry);
 }
 
-static int device_setup(struct uv_device *dev)
+static int know_bar(struct uv_device *dev)
 {
 	struct stat st;
-	size_t size;
-	int err;
 
-	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
 	if (dev->bar_fd < 0 || uv_real_fstat(dev->bar_fd, &st))
 		return -EBADF;
 	dev->bar_dev = st.st_dev;
 	dev->bar_ino = st.st_ino;
-	err = uv_query_caps(dev);
-	return err ? err : uv_eq_create(dev);
-}
-
-/* SOFTNIC_PORTS and SOFTNIC_LINK, as softnic-run sets them. */
-static void choose_ports(struct softnic_config *config)
-{
-	const char *ports = getenv("SOFTNIC_PORTS"), *link = getenv("SOFTNIC_LINK");
-
-	config->ports = ports ? (unsigned int)atoi(ports) : 1;
-	if (link && !strcmp(link, "infiniband"))
-		config->flags |= SOFTNIC_INFINIBAND;
+	return 0;
 }
 
 static int device_new(unsigned int index, struct uv_device **out)
 {
-	struct softnic_config config = {
-		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
-		.index = index,
-		.host = { .irq = uv_irq },
-	};
 	struct uv_device *dev = calloc(1, sizeof(*dev));
 	const char *script = getenv("SOFTNIC_FAULT");
 	int err;
@@ -101,22 +82,20 @@ static int device_new(unsigned int index, struct uv_device **out)
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->ev_lock, NULL);
 	dev->index = index;
-	config.host.ctx = dev;
-	choose_ports(&config);
-	err = softnic_open(&config, &dev->nic);
+	dev->kind = getenv("SOFTNIC_EFA") ? &uv_efa : &uv_mlx5;
+	err = dev->kind->open(dev);
 	if (err)
 		goto free_dev;
-	err = device_setup(dev);
+	err = know_bar(dev);
 	if (!err && script)
-		err = softnic_fault(dev->nic, script);
+		err = dev->kind->fault(dev, script);
 	if (err)
 		goto close_nic;
 	*out = dev;
 	return 0;
 
 close_nic:
-	softnic_close(dev->nic);
-	free(dev->eq.buf);
+	dev->kind->close(dev);
 free_dev:
 	free(dev);
 	return err;
@@ -136,7 +115,7 @@ static int device_get(unsigned int index, struct uv_device **out)
 		handlers = true;
 		err = device_new(index, &dev);
 		if (err) {
-			fprintf(stderr, "softnic: the software ConnectX %u does not start: %s\n",
+			fprintf(stderr, "softnic: the software adapter %u does not start: %s\n",
 				index, strerror(-err));
 		} else {
 			live[index] = dev;
@@ -254,7 +233,7 @@ static bool pump_all(void)
 		struct uv_device *dev = atomic_load_explicit(&live[i], memory_order_acquire);
 
 		if (dev)
-			any |= softnic_pump(dev->nic);
+			any |= dev->kind->pump(dev);
 	}
 	return any;
 }
@@ -310,7 +289,7 @@ int softnic_front_fault(unsigned int index, const char *script)
 {
 	struct uv_device *dev = index < UV_DEVICES ? live[index] : NULL;
 
-	return dev ? softnic_fault(dev->nic, script) : -ENODEV;
+	return dev ? dev->kind->fault(dev, script) : -ENODEV;
 }
 
 bool uv_asked(const char *variable)
@@ -328,7 +307,7 @@ void uv_report(void)
 	if (!uv_asked("SOFTNIC_STRICT"))
 		return;
 	for (unsigned int i = 0; i < UV_DEVICES; i++) {
-		size_t n = live[i] ? softnic_violations(live[i]->nic, v, 32) : 0;
+		size_t n = live[i] ? live[i]->kind->violations(live[i], v, 32) : 0;
 
 		for (size_t j = 0; j < n && j < 32; j++)
 			fprintf(stderr, "softnic: violation %s x%llu: %s\n", v[j].name,

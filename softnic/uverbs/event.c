@@ -132,7 +132,7 @@ void uv_source_remove(struct uv_obj *obj)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
-static void on_completion(struct uv_device *dev, uint32_t cqn)
+void uv_completion(struct uv_device *dev, uint32_t cqn)
 {
 	struct uv_obj *cq = source(dev, UV_CQ, cqn);
 	struct ib_uverbs_comp_event_desc desc;
@@ -216,7 +216,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 
 	uv_devx_notify(dev, type, number, eqe);
 	if (type == PRM_EV_COMPLETION) {
-		on_completion(dev, number);
+		uv_completion(dev, number);
 	} else if (type == PRM_EV_INTERNAL) {
 		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
 	} else if (type == PRM_EV_PORT_CHANGE) {

@@ -38,6 +38,36 @@ enum {
 
 struct uv_device;
 struct uv_obj;
+struct uv_ctx;
+struct uv_req;
+struct uv_gid;
+struct softnic_efa;
+
+/* One write command, and the lengths below which the kernel refuses it with ENOSPC unread. */
+struct uv_command {
+	int (*run)(struct uv_req *req);
+	uint32_t number;
+	uint16_t in, out;
+	const char *name;
+};
+
+/* What differs between the adapters that can stand behind the descriptor. (mlx5.c, efa/) */
+struct uv_kind {
+	const char *name;
+	int (*open)(struct uv_device *dev);	/* the model, its BAR in bar_fd */
+	void (*close)(struct uv_device *dev);	/* after an open that failed later */
+	bool (*pump)(struct uv_device *dev);
+	int (*fault)(struct uv_device *dev, const char *script);
+	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
+	const struct uv_command *commands;	/* ends with one without run */
+	/* The methods that only it has; -EPROTONOSUPPORT: not this one. */
+	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
+		   struct uv_gid *gid);	/* -ENODATA: empty */
+	unsigned int (*gid_count)(const struct uv_device *dev);	/* of a port */
+	int (*destroy)(struct uv_obj *obj);	/* at the device */
+};
+extern const struct uv_kind uv_mlx5, uv_efa;
 
 enum uv_chan_kind {
 	UV_CHAN_ASYNC,			/* of a context */
@@ -109,6 +139,8 @@ struct uv_obj {
 
 	/* of a CQ */
 	uint32_t cqe_size;
+
+	void *queues;			/* of an EFA's CQ or QP, free()d with it */
 };
 
 struct uv_eq {
@@ -119,7 +151,9 @@ struct uv_eq {
 
 struct uv_device {
 	pthread_mutex_t lock;
-	struct softnic *nic;
+	const struct uv_kind *kind;
+	struct softnic *nic;		/* of a ConnectX */
+	struct softnic_efa *efa;	/* of an EFA */
 	unsigned int index;
 	bool detached;			/* this process is a child of the one that has the device */
 	struct uv_device *lost;		/* next detached one */
@@ -225,6 +259,7 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 
 /* ---- event.c */
 int uv_eq_create(struct uv_device *dev);
+void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
 void uv_irq(void *ctx, unsigned int vector);
 void uv_source_add(struct uv_obj *obj);
 /* Ends delivery and takes unread events back; the counts of obj are then final. */
@@ -242,6 +277,10 @@ int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, s
 /* Copies what both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
+
+/* ---- forms.c */
+void uv_create_cq_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_cq *core);
+void uv_create_qp_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_qp *core);
 
 /* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not one of DEVX */
 int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);

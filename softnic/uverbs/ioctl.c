@@ -9,7 +9,6 @@
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -70,7 +69,7 @@ static int gid_entry(struct uv_device *dev, unsigned int port, unsigned int inde
 		     struct ib_uverbs_gid_entry *entry)
 {
 	struct uv_gid gid;
-	int err = uv_query_gid(dev, port, index, &gid);
+	int err = dev->kind->gid(dev, port, index, &gid);
 
 	if (err)
 		return err;
@@ -92,7 +91,7 @@ static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
 	    !uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
 		return -EINVAL;
-	if (!port || port > ctx->dev->ports || index >= uv_gid_count(ctx->dev))
+	if (!port || port > ctx->dev->ports || index >= ctx->dev->kind->gid_count(ctx->dev))
 		return -EINVAL;
 	err = gid_entry(ctx->dev, (unsigned int)port, (unsigned int)index, &entry);
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
@@ -106,10 +105,10 @@ static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
 	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
 		return -EINVAL;
-	for (unsigned int i = 0; i < uv_gid_count(ctx->dev) * ctx->dev->ports; i++) {
-		unsigned int port = i / uv_gid_count(ctx->dev) + 1;
+	for (unsigned int i = 0; i < ctx->dev->kind->gid_count(ctx->dev) * ctx->dev->ports; i++) {
+		unsigned int port = i / ctx->dev->kind->gid_count(ctx->dev) + 1;
 		struct ib_uverbs_gid_entry entry;
-		int err = gid_entry(ctx->dev, port, i % uv_gid_count(ctx->dev), &entry);
+		int err = gid_entry(ctx->dev, port, i % ctx->dev->kind->gid_count(ctx->dev), &entry);
 
 		if (err == -ENODATA)
 			continue;
@@ -120,51 +119,6 @@ static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	}
 	table->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
 	return uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &found, sizeof(found));
-}
-
-/* A page of doorbells; its place in the BAR is its place in the descriptor. */
-static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
-	uint32_t length = UAR_PAGE, page;
-	struct uv_obj *uar;
-	uint64_t offset, type;
-	int err;
-
-	if (!handle || !uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type) ||
-	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC))
-		return -EINVAL;
-	err = uv_uar_alloc(ctx, &uar);
-	if (err)
-		return err;
-	page = uar->number;
-	offset = (uint64_t)page * UAR_PAGE;
-	err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
-	if (!err)
-		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
-	if (!err)
-		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
-	if (err) {
-		uv_obj_destroy(uar);
-		uv_obj_free(uar);
-		return err;
-	}
-	handle->data = uar->handle;
-	return 0;
-}
-
-static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	int err = uv_devx(ctx, method, hdr);
-
-	if (err == -EPROTONOSUPPORT)
-		err = uv_devx_umem(ctx, method, hdr);
-	if (err == -EPROTONOSUPPORT)
-		err = uv_devx_event(ctx, method, hdr);
-	if (uv_asked("SOFTNIC_TRACE"))
-		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
-			hdr->method_id, err ? strerror(-err) : "done");
-	return err;
 }
 
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
@@ -186,11 +140,7 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		return query_gid_entry(ctx, hdr);
 	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_TABLE:
 		return query_gid_table(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_ALLOC:
-		return uar_alloc(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
-		return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
 	default:
-		return devx(ctx, method, hdr);
+		return ctx->dev->kind->ioctl(ctx, method, hdr);
 	}
 }

@@ -81,26 +81,8 @@ void uv_obj_free(struct uv_obj *obj)
 		if (obj->held[i])
 			obj->held[i]->users--;
 	obj->ctx->dev->obj[obj->handle] = NULL;
+	free(obj->queues);
 	free(obj);
-}
-
-static int device_destroy(struct uv_obj *obj)
-{
-	struct uv_device *dev = obj->ctx->dev;
-
-	switch (obj->type) {
-	case UV_PD: return uv_cmd_number(dev, PRM_DEALLOC_PD, obj->number, NULL, 0);
-	case UV_MR:
-	case UV_MW: return uv_cmd_number(dev, PRM_DESTROY_MKEY, obj->number, NULL, 0);
-	case UV_CQ: return uv_cmd_number(dev, PRM_DESTROY_CQ, obj->number, NULL, 0);
-	case UV_QP: return uv_cmd_number(dev, PRM_DESTROY_QP, obj->number, NULL, 0);
-	case UV_SRQ: return uv_cmd_number(dev, PRM_DESTROY_RMP, obj->number, NULL, 0);
-	case UV_UAR: return uv_cmd_number(dev, PRM_DEALLOC_UAR, obj->number, NULL, 0);
-	case UV_DEVX: return uv_devx_destroy(obj);
-	case UV_UMEM: return uv_cmd_number(dev, PRM_DESTROY_UMEM, obj->number, NULL, 0);
-	case UV_AH: return 0;
-	}
-	return -EINVAL;
 }
 
 static void end_events(struct uv_obj *obj)
@@ -117,7 +99,7 @@ int uv_obj_destroy(struct uv_obj *obj)
 
 	if (obj->users)
 		return -EBUSY;
-	err = device_destroy(obj);
+	err = obj->ctx->dev->kind->destroy(obj);
 	if (err)
 		return err;
 	end_events(obj);
@@ -174,7 +156,7 @@ void uv_obj_purge(struct uv_ctx *ctx)
 
 			if (!obj || obj->ctx != ctx || turn_of(obj) != turn)
 				continue;
-			device_destroy(obj);
+			obj->ctx->dev->kind->destroy(obj);
 			end_events(obj);
 			uv_obj_free(obj);
 		}

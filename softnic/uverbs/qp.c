@@ -146,27 +146,11 @@ static int create_qp(struct uv_req *req, struct qp_args *args,
 int uv_create_qp(struct uv_req *req)
 {
 	struct ib_uverbs_create_qp_resp resp;
-	struct ib_uverbs_create_qp in;
 	struct qp_args args;
 	int err;
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	uv_create_qp_args(req, false, &args.core);
 	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
-	args.core = (struct ib_uverbs_ex_create_qp){
-		.user_handle = in.user_handle,
-		.pd_handle = in.pd_handle,
-		.send_cq_handle = in.send_cq_handle,
-		.recv_cq_handle = in.recv_cq_handle,
-		.srq_handle = in.srq_handle,
-		.max_send_wr = in.max_send_wr,
-		.max_recv_wr = in.max_recv_wr,
-		.max_send_sge = in.max_send_sge,
-		.max_recv_sge = in.max_recv_sge,
-		.max_inline_data = in.max_inline_data,
-		.sq_sig_all = in.sq_sig_all,
-		.qp_type = in.qp_type,
-		.is_srq = in.is_srq,
-	};
 	err = create_qp(req, &args, &resp);
 	if (!err)
 		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
@@ -179,7 +163,7 @@ int uv_create_qp_ex(struct uv_req *req)
 	struct qp_args args;
 	int err;
 
-	uv_copy_in(&args.core, sizeof(args.core), req->in, req->in_len);
+	uv_create_qp_args(req, true, &args.core);
 	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
 	if (args.core.comp_mask || args.core.create_flags || args.core.source_qpn)
 		return -EOPNOTSUPP;

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Device, port, protection domain, memory, address handle. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/efa-abi.h>
+
+#include "softnic/uverbs/efa/front.h"
+
+enum {
+	/* What a program must know to cope with, in its GET_CONTEXT. */
+	KNOWS_TX_BATCH = 1 << 0,
+	KNOWS_MIN_SQ_WR = 1 << 1,
+	/* Device capabilities that the header of this system may be too old to name. */
+	CAP_RDMA_WRITE = 1 << 5,
+	CAP_UNSOLICITED = 1 << 6,
+	CAP_REQ_ID_64 = 1 << 9,
+	SPEED_EDR = 32,
+	WIDTH_4X = 2,
+};
+
+int uve_get_context(struct uv_req *req)
+{
+	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = 1 };
+	struct efa_ibv_alloc_ucontext_resp drv = { 0 };
+	struct efa_ibv_alloc_ucontext_cmd in;
+	struct softnic_efa_caps caps;
+	uint32_t knows;
+	int err, fd;
+
+	if (req->ctx->async)
+		return -EINVAL;
+	uve_caps(req->dev, &caps);
+	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
+	memcpy(&knows, &in, sizeof(knows));
+	if ((caps.max_tx_batch && !(knows & KNOWS_TX_BATCH)) ||
+	    (caps.min_sq_wr && !(knows & KNOWS_MIN_SQ_WR)))
+		return -EOPNOTSUPP;
+	err = uv_chan_new(req->dev, UV_CHAN_ASYNC, &fd, &req->ctx->async);
+	if (err)
+		return err;
+	resp.async_fd = (uint32_t)fd;
+	drv.cmds_supp_udata_mask = EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE |
+		EFA_USER_CMDS_SUPP_UDATA_CREATE_AH;
+	drv.sub_cqs_per_cq = caps.sub_cqs;
+	drv.inline_buf_size = caps.inline_max;
+	drv.max_llq_size = caps.max_llq_size;
+	drv.max_tx_batch = caps.max_tx_batch;
+	drv.min_sq_wr = caps.min_sq_wr;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+/* The GUID as sysfs has it, the same for every process that sees the device. */
+static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
+						 const struct softnic_efa_caps *c)
+{
+	uint64_t guid = htobe64(UINT64_C(0x0efa0000) + dev->index + 1);
+
+	return (struct ib_uverbs_query_device_resp){
+		.fw_ver = 1,
+		.node_guid = guid,
+		.sys_image_guid = guid,
+		.max_mr_size = c->max_mr_size,
+		.page_size_cap = c->page_size_cap,
+		.vendor_id = UVE_VENDOR,
+		.vendor_part_id = uve_device_id(c),
+		.max_qp = c->max_qp,
+		.max_qp_wr = c->max_sq_wr < c->max_rq_wr ? c->max_sq_wr : c->max_rq_wr,
+		.max_sge = c->max_send_sge,
+		.max_sge_rd = c->max_rdma_sge,
+		.max_cq = c->max_cq,
+		.max_cqe = c->max_cqe,
+		.max_mr = c->max_mr,
+		.max_pd = c->max_pd,
+		.max_ah = c->max_ah,
+		.max_pkeys = 1,
+		.phys_port_cnt = 1,
+	};
+}
+
+int uve_query_device(struct uv_req *req)
+{
+	struct ib_uverbs_query_device_resp resp;
+	struct softnic_efa_caps caps;
+
+	uve_caps(req->dev, &caps);
+	resp = device(req->dev, &caps);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+static uint32_t device_caps(const struct softnic_efa_caps *c)
+{
+	return (c->rdma_read ? EFA_QUERY_DEVICE_CAPS_RDMA_READ : 0u) |
+		(c->rnr_retry ? EFA_QUERY_DEVICE_CAPS_RNR_RETRY : 0u) |
+		(c->cq_doorbell ? EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS : 0u) |
+		(c->cq_with_sgid ? EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID : 0u) |
+		(c->rdma_write ? CAP_RDMA_WRITE : 0u) |
+		(c->unsolicited_write_recv ? CAP_UNSOLICITED : 0u) |
+		(c->req_id_64 ? CAP_REQ_ID_64 : 0u);
+}
+
+int uve_query_device_ex(struct uv_req *req)
+{
+	struct ib_uverbs_ex_query_device_resp resp = { 0 };
+	struct efa_ibv_ex_query_device_resp drv = { 0 };
+	struct softnic_efa_caps caps;
+
+	uve_caps(req->dev, &caps);
+	resp.base = device(req->dev, &caps);
+	resp.response_length = (uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp));
+	drv.max_sq_wr = caps.max_sq_wr;
+	drv.max_rq_wr = caps.max_rq_wr;
+	drv.max_sq_sge = caps.max_send_sge;
+	drv.max_rq_sge = caps.max_recv_sge;
+	drv.max_rdma_size = caps.max_rdma_size;
+	drv.device_caps = device_caps(&caps);
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+int uve_query_port(struct uv_req *req)
+{
+	struct ib_uverbs_query_port_resp resp = {
+		.gid_tbl_len = 1,
+		.pkey_tbl_len = 1,
+		.state = IBV_PORT_ACTIVE,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = IBV_MTU_4096,
+		.max_vl_num = 1,
+		.lmc = 1,
+		.active_width = WIDTH_4X,
+		.active_speed = SPEED_EDR,
+		.phys_state = 5,			/* link up */
+		.link_layer = IBV_LINK_LAYER_UNSPECIFIED,
+	};
+	struct softnic_efa_caps caps;
+	struct ib_uverbs_query_port in;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	if (in.port_num != 1)
+		return -EINVAL;
+	uve_caps(req->dev, &caps);
+	resp.max_msg_sz = caps.mtu;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+int uve_alloc_pd(struct uv_req *req)
+{
+	struct uv_obj *pd = uv_obj_new(req->ctx, UV_PD);
+	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct efa_ibv_alloc_pd_resp drv = { 0 };
+	uint16_t number;
+	int err;
+
+	if (!pd)
+		return -ENOMEM;
+	err = softnic_efa_pd_alloc(req->dev->efa, &number);
+	if (err) {
+		uv_obj_free(pd);
+		return err;
+	}
+	pd->number = number;
+	resp.pd_handle = pd->handle;
+	drv.pdn = number;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}
+
+/* What the kernel's driver lets pass depends on the device; wishes it may ignore pass always. */
+static int rights(uint32_t access, unsigned int *r)
+{
+	const uint32_t known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		IBV_ACCESS_REMOTE_READ;
+
+	if (access & ~(known | (uint32_t)IBV_ACCESS_OPTIONAL_RANGE))
+		return -EOPNOTSUPP;
+	if (access & IBV_ACCESS_REMOTE_WRITE && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	*r = (access & IBV_ACCESS_LOCAL_WRITE ? SOFTNIC_EFA_LOCAL_WRITE : 0u) |
+		(access & IBV_ACCESS_REMOTE_WRITE ? SOFTNIC_EFA_REMOTE_WRITE : 0u) |
+		(access & IBV_ACCESS_REMOTE_READ ? SOFTNIC_EFA_REMOTE_READ : 0u);
+	return 0;
+}
+
+static int check_mr(const struct ib_uverbs_reg_mr *in)
+{
+	if (!in->length || in->start + in->length < in->start || (in->start ^ in->hca_va) & 4095)
+		return -EINVAL;
+	return uv_populate(in->start, in->length,
+			   in->access_flags & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+}
+
+int uve_reg_mr(struct uv_req *req)
+{
+	struct ib_uverbs_reg_mr_resp resp = { 0 };
+	struct ib_uverbs_reg_mr in;
+	struct uv_obj *pd, *mr;
+	unsigned int access;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	err = pd ? rights(in.access_flags, &access) : -EINVAL;
+	if (!err)
+		err = check_mr(&in);
+	if (err)
+		return err;
+	mr = uv_obj_new(req->ctx, UV_MR);
+	if (!mr)
+		return -ENOMEM;
+	err = softnic_efa_mr_reg(req->dev->efa, (uint16_t)pd->number, (void *)(uintptr_t)in.start,
+				 in.length, in.hca_va, access, &resp.lkey, &resp.rkey);
+	if (err) {
+		uv_obj_free(mr);
+		return err;
+	}
+	mr->number = resp.lkey;
+	uv_obj_hold(mr, 0, pd);
+	resp.mr_handle = mr->handle;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+int uve_create_ah(struct uv_req *req)
+{
+	struct ib_uverbs_create_ah_resp resp = { 0 };
+	struct efa_ibv_create_ah_resp drv = { 0 };
+	struct ib_uverbs_create_ah in;
+	struct uv_obj *ah, *pd;
+	uint16_t number;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
+	if (!pd)
+		return -EINVAL;
+	ah = uv_obj_new(req->ctx, UV_AH);
+	if (!ah)
+		return -ENOMEM;
+	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)pd->number, in.attr.grh.dgid, &number);
+	if (err) {
+		uv_obj_free(ah);
+		return err;
+	}
+	ah->number = number;
+	uv_obj_hold(ah, 0, pd);
+	resp.ah_handle = ah->handle;
+	drv.efa_address_handle = number;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	return 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ConnectX behind the front: how it is opened, and what only it has. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "softnic/uverbs/front.h"
+
+/* SOFTNIC_PORTS and SOFTNIC_LINK, as softnic-run sets them. */
+static void choose_ports(struct softnic_config *config)
+{
+	const char *ports = getenv("SOFTNIC_PORTS"), *link = getenv("SOFTNIC_LINK");
+
+	config->ports = ports ? (unsigned int)atoi(ports) : 1;
+	if (link && !strcmp(link, "infiniband"))
+		config->flags |= SOFTNIC_INFINIBAND;
+}
+
+static int setup(struct uv_device *dev)
+{
+	size_t size;
+	int err;
+
+	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
+	err = uv_query_caps(dev);
+	return err ? err : uv_eq_create(dev);
+}
+
+static void close_model(struct uv_device *dev)
+{
+	softnic_close(dev->nic);
+	free(dev->eq.buf);
+}
+
+static int open_model(struct uv_device *dev)
+{
+	struct softnic_config config = {
+		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
+		.index = dev->index,
+		.host = { .irq = uv_irq, .ctx = dev },
+	};
+	int err;
+
+	choose_ports(&config);
+	err = softnic_open(&config, &dev->nic);
+	if (err)
+		return err;
+	err = setup(dev);
+	if (err)
+		close_model(dev);
+	return err;
+}
+
+static bool pump(struct uv_device *dev)
+{
+	return softnic_pump(dev->nic);
+}
+
+static int fault(struct uv_device *dev, const char *script)
+{
+	return softnic_fault(dev->nic, script);
+}
+
+static size_t violations(struct uv_device *dev, struct softnic_violation *v, size_t max)
+{
+	return softnic_violations(dev->nic, v, max);
+}
+
+static int destroy(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+
+	switch (obj->type) {
+	case UV_PD: return uv_cmd_number(dev, PRM_DEALLOC_PD, obj->number, NULL, 0);
+	case UV_MR:
+	case UV_MW: return uv_cmd_number(dev, PRM_DESTROY_MKEY, obj->number, NULL, 0);
+	case UV_CQ: return uv_cmd_number(dev, PRM_DESTROY_CQ, obj->number, NULL, 0);
+	case UV_QP: return uv_cmd_number(dev, PRM_DESTROY_QP, obj->number, NULL, 0);
+	case UV_SRQ: return uv_cmd_number(dev, PRM_DESTROY_RMP, obj->number, NULL, 0);
+	case UV_UAR: return uv_cmd_number(dev, PRM_DEALLOC_UAR, obj->number, NULL, 0);
+	case UV_DEVX: return uv_devx_destroy(obj);
+	case UV_UMEM: return uv_cmd_number(dev, PRM_DESTROY_UMEM, obj->number, NULL, 0);
+	case UV_AH: return 0;
+	}
+	return -EINVAL;
+}
+
+/* A page of doorbells; its place in the BAR is its place in the descriptor. */
+static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	uint32_t length = UAR_PAGE, page;
+	struct uv_obj *uar;
+	uint64_t offset, type;
+	int err;
+
+	if (!handle || !uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type) ||
+	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC))
+		return -EINVAL;
+	err = uv_uar_alloc(ctx, &uar);
+	if (err)
+		return err;
+	page = uar->number;
+	offset = (uint64_t)page * UAR_PAGE;
+	err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+	if (!err)
+		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
+	if (!err)
+		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
+	if (err) {
+		uv_obj_destroy(uar);
+		uv_obj_free(uar);
+		return err;
+	}
+	handle->data = uar->handle;
+	return 0;
+}
+
+static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	int err = uv_devx(ctx, method, hdr);
+
+	if (err == -EPROTONOSUPPORT)
+		err = uv_devx_umem(ctx, method, hdr);
+	if (err == -EPROTONOSUPPORT)
+		err = uv_devx_event(ctx, method, hdr);
+	if (uv_asked("SOFTNIC_TRACE"))
+		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
+			hdr->method_id, err ? strerror(-err) : "done");
+	return err;
+}
+
+static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	switch (method) {
+	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_ALLOC:
+		return uar_alloc(ctx, hdr);
+	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
+		return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
+	default:
+		return devx(ctx, method, hdr);
+	}
+}
+
+#define EX(name) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
+#define CMD(name) IB_USER_VERBS_CMD_##name
+
+static const struct uv_command commands[] = {
+	{ uv_get_context, CMD(GET_CONTEXT), 8, 8, "GET_CONTEXT" },
+	{ uv_query_device, CMD(QUERY_DEVICE), 8, 176, "QUERY_DEVICE" },
+	{ uv_query_device_ex, EX(QUERY_DEVICE), 8, 184, "EX_QUERY_DEVICE" },
+	{ uv_query_port, CMD(QUERY_PORT), 16, 40, "QUERY_PORT" },
+	{ uv_alloc_pd, CMD(ALLOC_PD), 8, 4, "ALLOC_PD" },
+	{ uv_dealloc_pd, CMD(DEALLOC_PD), 4, 0, "DEALLOC_PD" },
+	{ uv_create_ah, CMD(CREATE_AH), 56, 4, "CREATE_AH" },
+	{ uv_destroy_ah, CMD(DESTROY_AH), 4, 0, "DESTROY_AH" },
+	{ uv_reg_mr, CMD(REG_MR), 40, 12, "REG_MR" },
+	{ uv_dereg_mr, CMD(DEREG_MR), 4, 0, "DEREG_MR" },
+	{ uv_alloc_mw, CMD(ALLOC_MW), 16, 8, "ALLOC_MW" },
+	{ uv_dealloc_mw, CMD(DEALLOC_MW), 4, 0, "DEALLOC_MW" },
+	{ uv_create_channel, CMD(CREATE_COMP_CHANNEL), 8, 4, "CREATE_COMP_CHANNEL" },
+	{ uv_create_cq, CMD(CREATE_CQ), 32, 8, "CREATE_CQ" },
+	{ uv_create_cq_ex, EX(CREATE_CQ), 32, 16, "EX_CREATE_CQ" },
+	{ uv_destroy_cq, CMD(DESTROY_CQ), 16, 8, "DESTROY_CQ" },
+	{ uv_resize_cq, CMD(RESIZE_CQ), 16, 8, "RESIZE_CQ" },
+	{ uv_modify_cq, EX(MODIFY_CQ), 16, 0, "EX_MODIFY_CQ" },
+	{ uv_create_srq, CMD(CREATE_SRQ), 32, 16, "CREATE_SRQ" },
+	{ uv_modify_srq, CMD(MODIFY_SRQ), 16, 0, "MODIFY_SRQ" },
+	{ uv_query_srq, CMD(QUERY_SRQ), 16, 16, "QUERY_SRQ" },
+	{ uv_destroy_srq, CMD(DESTROY_SRQ), 16, 4, "DESTROY_SRQ" },
+	{ uv_create_qp, CMD(CREATE_QP), 56, 32, "CREATE_QP" },
+	{ uv_create_qp_ex, EX(CREATE_QP), 56, 40, "EX_CREATE_QP" },
+	{ uv_modify_qp, CMD(MODIFY_QP), 112, 0, "MODIFY_QP" },
+	{ uv_modify_qp, EX(MODIFY_QP), 112, 0, "EX_MODIFY_QP" },
+	{ uv_query_qp, CMD(QUERY_QP), 16, 128, "QUERY_QP" },
+	{ uv_destroy_qp, CMD(DESTROY_QP), 16, 4, "DESTROY_QP" },
+	{ 0 },
+};
+
+const struct uv_kind uv_mlx5 = {
+	.name = "ConnectX",
+	.open = open_model,
+	.close = close_model,
+	.pump = pump,
+	.fault = fault,
+	.violations = violations,
+	.commands = commands,
+	.ioctl = methods,
+	.gid = uv_query_gid,
+	.gid_count = uv_gid_count,
+	.destroy = destroy,
+};
