@@ -25,7 +25,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench bench-table bench-scale deps
+AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench bench-table bench-scale bench-transports deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
 include $(O)/config.mk
@@ -411,6 +411,11 @@ bench-scale: all $(SCALE)
 	@scripts/deps.sh --bench || echo 'bench-scale: goes on without them'
 	@$(TEST_ENV) scripts/bench-scale $(O)
 
+.PHONY: bench-transports
+bench-transports: all
+	@scripts/deps.sh --bench || echo 'bench-transports: goes on without them'
+	@$(TEST_ENV) scripts/bench-transports $(O)
+
 bench-table: all $(BENCH20) $(PEER_BINS)
 	@$(TEST_ENV) scripts/bench $(O)
 	@$(TEST_ENV) scripts/bench-peers $(O)
@@ -463,6 +468,7 @@ clean:
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
+#: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make deps         install the Debian packages that are missing; run and check do it by themselves
 #: make clean        remove build/

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server and its client, as the programs with perftest's habits run."""
+import json
+import os
+import random
+import re
+import subprocess
+import time
+
+LIMIT = 300
+
+
+class Failed(Exception):
+    pass
+
+
+def both(server, client, ready=None, limit=LIMIT):
+    """The client's output. ready: what the server prints once it listens; without, half a second."""
+    with subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as first:
+        try:
+            if ready:
+                for line in first.stdout:
+                    if ready in line:
+                        break
+            else:
+                time.sleep(0.5)
+            done = subprocess.run(client, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=limit, check=False)
+            if done.returncode:
+                raise Failed(done.stdout.strip().splitlines()[-1] if done.stdout.strip() else
+                             f"status {done.returncode}")
+        except subprocess.TimeoutExpired:
+            raise Failed(f"nothing after {limit} s") from None
+        finally:
+            first.kill()
+    return done.stdout
+
+
+def results(build, program, args):
+    """The records of one of our programs."""
+    port = str(random.randrange(21000, 29000))
+    path = f"{build}/perf-pair.json"
+    both([f"{build}/bin/{program}", "-p", port],
+         [f"{build}/bin/{program}", "-p", port, "--out_json_file", path] + args + ["127.0.0.1"],
+         ready="Waiting for client")
+    with open(path, encoding="utf-8") as f:
+        found = json.load(f)["results"]
+    os.remove(path)
+    return found
+
+
+def ucx(transport, device, test, how, size, count):
+    """(median us, overall MB/s, overall messages/s) of ucx_perftest."""
+    port = str(random.randrange(21000, 29000))
+    argv = ["ucx_perftest", "-p", port, "-x", transport, "-d", device, "-t", test, "-D", how,
+            "-s", str(size), "-n", str(count)]
+    text = both(argv, argv + ["127.0.0.1"])
+    final = re.search(r"Final:\s+\d+\s+([\d.]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+\d+\s+(\d+)",
+                      text)
+    if not final:
+        raise Failed("no final line")
+    return float(final.group(1)), float(final.group(2)), float(final.group(3))
+
+
+def fabric(provider, endpoint, size, count):
+    """(us of half a round trip, MB/s one way at a time) of fi_pingpong."""
+    port = str(random.randrange(21000, 29000))
+    argv = ["fi_pingpong", "-p", provider, "-e", endpoint, "-S", str(size), "-I", str(count)]
+    text = both(argv + ["-B", port], argv + ["-P", port, "127.0.0.1"])
+    last = text.strip().splitlines()[-1].split()
+    if len(last) < 7:
+        raise Failed("no result")
+    return float(last[6]), float(last[5])
