@@ -82,20 +82,44 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 	};
 }
 
-int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
+static int query_caps(struct m5_ctl *ctl, uint16_t op_mod, struct m5_query_hca_cap_out *out)
 {
 	struct m5_obj_in in = {
 		.hdr.opcode = cpu_to_be16(M5_CMD_QUERY_HCA_CAP),
-		.hdr.op_mod = cpu_to_be16(M5_CAP_GENERAL_CUR),
+		.hdr.op_mod = cpu_to_be16(op_mod),
 	};
+
+	return m5_cmd(ctl, &in, sizeof(in), out, sizeof(*out));
+}
+
+/* Newer devices place data out of order where the fabric has several ways; DAT's consumers count on
+ * order, which such a device keeps for a QP when it is told to. */
+static int order_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
+		      struct m5_dev_caps *caps)
+{
+	const struct m5_hca_cap_2 *c = (const void *)&out->cap;
+	int err;
+
+	if (!caps->reorders || !field(out->cap.caps_2, 31, 1))
+		return 0;
+	err = query_caps(ctl, M5_CAP_GENERAL_2_CUR, out);
+	if (!err)
+		caps->force_order = field(c->flags10, 23, 1);
+	return err;
+}
+
+int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
+{
 	struct m5_query_hca_cap_out *out = calloc(1, sizeof(*out));
 	int err;
 
 	if (!out)
 		return -ENOMEM;
-	err = m5_cmd(ctl, &in, sizeof(in), out, sizeof(*out));
-	if (!err)
+	err = query_caps(ctl, M5_CAP_GENERAL_CUR, out);
+	if (!err) {
 		caps_read(&out->cap, caps);
+		err = order_read(ctl, out, caps);
+	}
 	free(out);
 	return err;
 }

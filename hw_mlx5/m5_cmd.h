@@ -23,6 +23,7 @@ struct m5_dev_caps {
 	bool bf, cq_resize;
 	bool ethernet;
 	bool reorders;			/* a fabric can have it place the data of RC out of order */
+	bool force_order;		/* ... but not that of a QP that says so */
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };
 
@@ -102,6 +103,8 @@ struct m5_qp_conn {
 	uint8_t rgid[16], rmac[6];
 	uint16_t rlid;
 	uint8_t sl;
+	bool grh;			/* InfiniBand: between subnets, or because the port wants one */
+	bool force_order;
 	uint8_t rd_in, rd_out;		/* reads it serves, and has outstanding */
 	uint8_t retry_count, rnr_retry, ack_timeout, min_rnr;
 	unsigned int log_msg_max;

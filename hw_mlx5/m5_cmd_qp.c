@@ -94,8 +94,12 @@ static void address_path(struct m5_ads *ads, uint32_t qpn, const struct m5_qp_co
 
 	if (!c->ethernet) {
 		ads->pkey = cpu_to_be32(c->port->pkey_index);
-		ads->lid = cpu_to_be32(c->rlid);
+		ads->lid = cpu_to_be32((c->grh ? M5_ADS_GRH : 0) | c->rlid);
 		ads->mac_hi = cpu_to_be32((uint32_t)c->sl << 24 | (uint32_t)c->port->port_num << 16);
+		if (c->grh) {
+			ads->gid = cpu_to_be32(64);
+			memcpy(ads->rgid, c->rgid, sizeof(ads->rgid));
+		}
 		return;
 	}
 	ads->gid = cpu_to_be32(index << 16 | 64);
@@ -111,6 +115,7 @@ int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 {
 	struct m5_qp_in in = {
 		.opt_param_mask = cpu_to_be32(M5_OPT_RRE | M5_OPT_RAE | M5_OPT_RWE),
+		.qpc.pd = cpu_to_be32(c->force_order ? M5_QPC_FORCE_ORDER : 0),
 		.qpc.sizes = cpu_to_be32(mtu_code(c->mtu) << 29 | c->log_msg_max << 24),
 		.qpc.remote_qpn = cpu_to_be32(c->remote_qpn),
 		.qpc.responder = cpu_to_be32(log2_up(c->rd_in) << 21 | remote_rights(c->rd_in)),

@@ -56,6 +56,24 @@ int m5_qp_address(struct dap_ep *ep)
 	return 0;
 }
 
+/* IBTA 8.3, 13.5.4: between subnets packets need a GRH; the subnet is the upper half of a GID. */
+static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
+{
+	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
+}
+
+/* The kernel knows the ways of its networks; the peer only tells its own address. */
+static void next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t mac[6])
+{
+	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	int err = -EOPNOTSUPP;
+
+	if (ia->ctl->ops->next_hop)
+		err = ia->ctl->ops->next_hop(ia->ctl, m5_pz(ep->pz)->priv, remote->gid, mac);
+	if (err)
+		memcpy(mac, remote->own, 6);
+}
+
 static bool path_fits(const struct dap_path *local, const struct dap_path *remote)
 {
 	return remote->proto == local->proto && remote->link_layer == local->link_layer &&
@@ -78,6 +96,8 @@ int m5_qp_connect(struct dap_ep *ep)
 		.mtu = (uint16_t)min_of(local->mtu, remote->mtu),
 		.rlid = remote->lid,
 		.sl = local->sl,
+		.grh = !port.ethernet && needs_grh(&port, remote),
+		.force_order = ia->dev.force_order,
 		.rd_in = local->rd_in,
 		.rd_out = (uint8_t)min_of(local->rd_out, remote->rd_in),
 		.retry_count = ia->params.retry_cnt,
@@ -97,7 +117,8 @@ int m5_qp_connect(struct dap_ep *ep)
 	 * none says so itself. */
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
-	memcpy(c.rmac, remote->own, sizeof(c.rmac));
+	if (port.ethernet)
+		next_hop(ep, remote, c.rmac);
 	err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
 	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
 }

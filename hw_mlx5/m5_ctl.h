@@ -59,6 +59,7 @@ struct m5_port {
 	uint16_t lid;
 	uint8_t sl;
 	uint16_t pkey_index;
+	bool grh;		/* InfiniBand: every packet has to have a GRH */
 	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0 when unknown */
 };
 
@@ -116,10 +117,22 @@ struct m5_ctl_ops {
 	int (*async_read)(struct m5_ctl *ctl, struct m5_event *ev);
 
 	int (*port)(struct m5_ctl *ctl, struct m5_port *port);
+	/*
+	 * Ethernet: where frames for that GID go next, a router where it is in another network. NULL:
+	 * there is no kernel to ask, the peer's own MAC it is.
+	 */
+	int (*next_hop)(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
+};
+
+/* Which device this is, as far as somebody tells. */
+struct m5_ident {
+	char model[32];		/* "ConnectX-6 Dx"; "" */
+	uint16_t hw, fw[3];	/* revision; firmware's major, minor and sub-minor version */
 };
 
 struct m5_ctl {
 	const struct m5_ctl_ops *ops;
+	struct m5_ident ident;
 	struct softnic *soft;	/* the model that the inline variants of post and poll drive, or NULL */
 	bool no_bf;		/* all its UARs are for doorbells of 8 bytes */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */

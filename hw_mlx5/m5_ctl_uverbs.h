@@ -20,7 +20,7 @@ struct m5_evch {
 
 struct m5_ctl_uverbs {
 	struct m5_ctl_dv dv;
-	uint8_t port_num;
+	uint8_t port_num, gid_index;
 	/* Events of objects come here, those of port and device on ctx->async_fd: poll has both. */
 	struct mlx5dv_devx_event_channel *events;
 	int poll_fd;
@@ -60,5 +60,6 @@ int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 /* -ENETDOWN: no RoCE address; -ENETUNREACH: not in that partition. */
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);
+int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
 
 #endif

@@ -175,8 +175,6 @@ int uv_async_fd(struct m5_ctl *ctl)
 /* What is gone stays readable for ever: it is told once and no longer looked at. */
 static int gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
-	if (u->gone)
-		return 0;
 	u->gone = true;
 	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->dv.ctx->async_fd, NULL);
 	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->events->fd, NULL);

@@ -43,11 +43,17 @@ static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry
 	return found == UNUSABLE ? -ENETDOWN : 0;
 }
 
-/* The MAC that goes with an entry stands in the device's own copy of the table. */
+/*
+ * The MAC that goes with an entry stands in the device's own copy of the table; where it has several
+ * ports, in that of the port.
+ */
 static int mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
 {
+	struct ibv_device_attr attr = { .phys_port_cnt = 1 };
+	uint32_t port = ibv_query_device(dv_of(ctl)->ctx, &attr) || attr.phys_port_cnt < 2
+				? 0 : uv_of(ctl)->port_num;
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_ROCE_ADDRESS),
-				.number = cpu_to_be32(index << 16) };
+				.number = cpu_to_be32(index << 16 | port) };
 	struct m5_query_roce_address_out out = { 0 };
 	int err = dv_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
 
@@ -65,6 +71,7 @@ static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
 	if (err)
 		return err;
 	port->gid_index = (uint16_t)gid.gid_index;
+	uv_of(ctl)->gid_index = (uint8_t)gid.gid_index;
 	memcpy(port->gid, gid.gid.raw, sizeof(port->gid));
 	if (prefer(&gid) == IPV4)
 		memcpy(port->ipv4, gid.gid.raw + 12, sizeof(port->ipv4));
@@ -93,6 +100,7 @@ static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *
 	union ibv_gid gid;
 
 	port->lid = attr->lid;
+	port->grh = attr->flags & IBV_QPF_GRH_REQUIRED;
 	if (!ibv_query_gid(u->dv.ctx, u->port_num, 0, &gid))
 		memcpy(port->gid, gid.raw, sizeof(port->gid));
 	return pkey_find(u, attr->pkey_tbl_len, &port->pkey_index);
@@ -112,6 +120,31 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 	err = p.ethernet ? port_roce(&u->dv.ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
 	if (!err)
 		*port = p;
+	return err;
+}
+
+/* What the kernel finds out for an address handle (neighbour discovery, routes). */
+int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = u->port_num,
+		.grh = { .sgid_index = u->gid_index, .hop_limit = 64 },
+	};
+	struct mlx5dv_ah dvah = { 0 };
+	struct mlx5dv_obj obj = { .ah = { .out = &dvah } };
+	int err;
+
+	memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
+	errno = 0;
+	obj.ah.in = ibv_create_ah(pd_priv, &attr);
+	if (!obj.ah.in)
+		return dv_errno();
+	err = dv_error(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH));
+	if (!err)
+		memcpy(mac, dvah.av->rmac, 6);
+	ibv_destroy_ah(obj.ah.in);
 	return err;
 }
 

@@ -45,7 +45,9 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "driven_by", !m->ctl->soft ? "hardware" : m->inline_model ? "caller" : "thread");
 	snprintf(text, sizeof(text), "%u", m->params.inline_max);
 	attr(caps, "inline", text);
-	attr(caps, "write_order", m->dev.reorders ? "kept unless the fabric is set up to reorder" : "kept");
+	attr(caps, "write_order", !m->dev.reorders ? "kept" :
+	     m->dev.force_order ? "kept by order of each endpoint" :
+	     "kept unless the fabric is set up to reorder");
 	attr(caps, "link_layer", m->port.ethernet ? "ethernet" : "infiniband");
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);
@@ -80,14 +82,30 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->optimal_alignment = 256;
 }
 
+static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)
+{
+	const struct m5_ident *id = &ctl->ident;
+	char text[64];
+
+	snprintf(caps->vendor, sizeof(caps->vendor), "%s%s",
+		 ctl->soft ? "dapl-direct software ConnectX" : "NVIDIA ",
+		 ctl->soft ? "" : *id->model ? id->model : "ConnectX");
+	caps->hw_major = id->hw;
+	caps->fw_major = id->fw[0];
+	caps->fw_minor = id->fw[1];
+	if (!id->fw[0])
+		return;
+	snprintf(text, sizeof(text), "%u.%u.%04u", id->fw[0], id->fw[1], id->fw[2]);
+	attr(caps, "firmware", text);
+}
+
 static void caps_fill(struct dap_ia *ia)
 {
 	const struct m5_ia *m = m5_ia(ia);
 	struct dap_caps *caps = &ia->caps;
 
 	*caps = (struct dap_caps){ 0 };
-	snprintf(caps->vendor, sizeof(caps->vendor), "%s",
-		 m->ctl->soft ? "dapl-direct software ConnectX" : "NVIDIA ConnectX");
+	caps_ident(caps, m->ctl);
 	caps->address.sin_family = AF_INET;
 	memcpy(&caps->address.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
 	caps_limits(caps, &m->dev);

@@ -71,10 +71,13 @@ struct m5_obj_out {
 WIRE_SIZE(struct m5_obj_out, 16);
 
 /* PRM, "HCA Capabilities": op_mod is type << 1 | current. */
-enum { M5_CAP_GENERAL_CUR = 0 << 1 | 1, M5_CAP_ROCE_CUR = 4 << 1 | 1 };
+enum { M5_CAP_GENERAL_CUR = 0 << 1 | 1, M5_CAP_ROCE_CUR = 4 << 1 | 1,
+       M5_CAP_GENERAL_2_CUR = 0x20 << 1 | 1 };
 
 struct m5_hca_cap {
-	be32_t w00[4];
+	be32_t w00;
+	be32_t caps_2;			/* 04: hca_cap_2 31 */
+	be32_t w08[2];
 	be32_t max_qp;			/* 10: log_max_srq_sz 31:24, log_max_qp_sz 23:16, log_max_qp 4:0 */
 	be32_t max_srq;			/* 14: log_max_srq 20:16 */
 	be32_t max_cq;			/* 18: log_max_cq_sz 23:16, log_max_cq 4:0 */
@@ -105,6 +108,13 @@ WIRE_AT(struct m5_hca_cap, max_ra, 0x28);
 WIRE_AT(struct m5_hca_cap, flags40, 0x40);
 WIRE_AT(struct m5_hca_cap, max_wqe_sz_sq, 0x50);
 WIRE_AT(struct m5_hca_cap, max_pd, 0x64);
+
+/* "HCA Capabilities 2", as far as it is looked at. */
+struct m5_hca_cap_2 {
+	be32_t w00[4];
+	be32_t flags10;			/* dp_ordering_force 23 */
+};
+WIRE_AT(struct m5_hca_cap_2, flags10, 0x10);
 
 struct m5_query_hca_cap_out {
 	struct m5_out_hdr hdr;
@@ -283,7 +293,7 @@ WIRE_AT(struct m5_ads, rgid, 0x10);
 /* PRM, "Queue Pair Context" */
 struct m5_qpc {
 	be32_t state;			/* state 31:28, st 23:16, pm_state 12:11 */
-	be32_t pd;			/* 23:0 */
+	be32_t pd;			/* dp_ordering_force 24, pd 23:0 */
 	be32_t sizes;			/* mtu 31:29, log_msg_max 28:24, log_rq_size 22:19,
 					 * log_rq_stride 18:16, no_sq 15, log_sq_size 14:11 */
 	be32_t uar_page;		/* 23:0 */
@@ -324,6 +334,7 @@ WIRE_AT(struct m5_qpc, dbr_umem_id, 0xe4);
 enum { M5_MODIFY_CQ_RESIZE = 1 };	/* op_mod */
 
 enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3, M5_QPC_RQ_SRQ = 1 };
+enum { M5_QPC_FORCE_ORDER = 1 << 24, M5_ADS_GRH = 1 << 23 };
 enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
 		   M5_QPS_ERR };
 

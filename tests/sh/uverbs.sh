@@ -5,6 +5,7 @@
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
+front=$run		# of the suites
 ia=mlx5_0-1
 export DAPL_TEST_IA=$ia SOFTNIC_STRICT=1
 
@@ -39,16 +40,19 @@ step() {
 	failed=1
 }
 
+# pingpong IA [OPTION...]: of softnic-run
 pingpong() {
-	local port=$((20000 + RANDOM % 10000)) status
-	timeout -k 5 120 "$run" "$build/bin/dat_pingpong" -i $ia -n 200 -s -p $port >"$tmp/server" 2>&1 &
+	local ia=$1 port=$((20000 + RANDOM % 10000)) status
+	local ping=("$build/bin/dat_pingpong" -i "$ia" -n 200 -p $port)
+	shift
+	timeout -k 5 120 "$run" "$@" "${ping[@]}" -s >"$tmp/server" 2>&1 &
 	server=$!
-	step pingpong 'client: all verified' "$run" "$build/bin/dat_pingpong" -i $ia -n 200 -p $port 127.0.0.1
+	step "pingpong-$ia$(printf '%s' "$@")" 'client: all verified' "$run" "$@" "${ping[@]}" 127.0.0.1
 	wait $server
 	status=$?
 	server=
 	[ $status = 0 ] && ! faults "$tmp/server" && return
-	echo "pingpong: the server ended with $status"
+	echo "pingpong on $ia: the server ended with $status"
 	cat "$tmp/server"
 	failed=1
 }
@@ -57,14 +61,26 @@ suite() {
 	local name=$1
 	shift
 	[ -x "$build/tests/$name" ] || { echo "$name: not built"; return; }
-	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' "$run" "$build/tests/$name" --jobs 1 "$@"
+	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' $front "$build/tests/$name" --jobs 1 "$@"
 }
 
-pingpong
+pingpong $ia
 step info 'access: devx' "$run" "$build/bin/dat_info" -i $ia
+step model 'NVIDIA ConnectX-6 Dx,.* firmware 22\.36' "$run" "$build/bin/dat_info" -i $ia
+# A second port, and ports of InfiniBand: dat.conf names them as it names any.
+sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
+cat "$DAT_OVERRIDE" >>"$tmp/two.conf"
+export DAT_OVERRIDE=$tmp/two.conf
+pingpong mlx5_0-2 --ports 2
+pingpong $ia --infiniband
+pingpong mlx5_0-2 --infiniband --ports 2
+step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite api
 	suite e2e
+	front="$run --infiniband"
+	suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
+	front=$run
 	step conformance '^[0-9]+ statements: .* 0 FAIL' "$run" "$build/bin/dat_conform" -i $ia
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'

@@ -3,14 +3,17 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "tests/uverbs/calls.h"
 
 struct calls_port calls_port;
+uint8_t calls_path[44];
 
 static atomic_ulong seen, victim;
 static atomic_long held;
@@ -55,17 +58,25 @@ long calls_held(void)
 	return held;
 }
 
-/* 0, or the errno that this call is to answer with. */
-static int fails(const char *name)
+static int fail(const char *name)
 {
-	unsigned long n = ++seen;
-	const char *only = named;
-
-	if (n != victim && (!only || strcmp(only, name)))
-		return 0;
 	failed = name;
 	errno = answer;
 	return answer;
+}
+
+/* What is not of these libraries alone fails only when it is named, and is not counted. */
+static int fails_if_named(const char *name)
+{
+	const char *only = named;
+
+	return only && !strcmp(only, name) ? fail(name) : 0;
+}
+
+/* 0, or the errno that this call is to answer with. */
+static int fails(const char *name)
+{
+	return ++seen == victim ? fail(name) : fails_if_named(name);
 }
 
 static void *hold(void *made)
@@ -96,8 +107,10 @@ static int (*port_truth)(struct ibv_context *ctx, uint8_t port, struct ibv_port_
 
 static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
 {
-	int err = port_truth(ctx, port, attr, len);
+	int err = fails("ibv_query_port");
 
+	if (!err)
+		err = port_truth(ctx, port, attr, len);
 	if (!err && calls_port.on) {
 		attr->state = calls_port.state;
 		attr->link_layer = calls_port.link_layer;
@@ -121,6 +134,11 @@ static void take_over(struct ibv_context *ctx)
 	ctx->async_fd = ends[0];
 	port_truth = v->query_port;
 	v->query_port = port_told;
+}
+
+bool mlx5dv_is_supported(struct ibv_device *dev)
+{
+	return !fails_if_named(__func__) && REAL(mlx5dv_is_supported)(dev);
 }
 
 struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_context_attr *attr)
@@ -204,6 +222,8 @@ int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 
 int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
 {
+	if (fails(__func__))
+		return -1;
 	if (!calls_port.on || index < 0 || index > 3)
 		return REAL(ibv_query_pkey)(ctx, port, index, pkey);
 	*pkey = htobe16(calls_port.pkeys[index]);
@@ -226,7 +246,21 @@ int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 {
 	int err = fails(__func__);
 
-	return err ? err : REAL(mlx5dv_init_obj)(obj, type);
+	if (!err)
+		err = REAL(mlx5dv_init_obj)(obj, type);
+	if (!err && type == MLX5DV_OBJ_AH && calls_port.router)
+		memcpy(obj->ah.out->av->rmac, calls_port.router, 6);
+	return err;
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	return fails(__func__) ? NULL : hold(REAL(ibv_create_ah)(pd, attr));
+}
+
+int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	return let_go(REAL(ibv_destroy_ah)(ah));
 }
 
 #undef ibv_reg_mr
@@ -283,7 +317,7 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 }
 
 /* PRM, "HCA Capabilities", behind a header of 16 bytes: cqe_version at bit 0x1fc, dp_ordering of RC
- * at bit 0x334. */
+ * at bit 0x334, whether there are more capabilities at 0x20. */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *opcode = in;
@@ -294,6 +328,20 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
 	if (calls_port.reorders)
 		((uint8_t *)out)[16 + 0x66] |= 0x08;
+	if (calls_port.keeps_order)
+		((uint8_t *)out)[16 + 4] |= 0x80;
+}
+
+/* "HCA Capabilities 2", which the device behind this does not have: dp_ordering_force at bit 0x88. */
+static bool told_caps_2(const void *in, void *out, size_t outlen)
+{
+	const uint8_t *b = in;
+
+	if (!calls_port.keeps_order || b[0] != 1 || b[1] || b[7] != 0x41)
+		return false;
+	memset(out, 0, outlen);
+	((uint8_t *)out)[16 + 0x11] = 0x80;
+	return true;
 }
 
 int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inlen, void *out,
@@ -302,6 +350,8 @@ int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inle
 	int err = fails(__func__);
 	uint8_t copy[16];
 
+	if (!err && told_caps_2(in, out, outlen))
+		return 0;
 	if (!err)
 		err = REAL(mlx5dv_devx_general_cmd)(ctx, first_entry(in, inlen, copy), inlen, out,
 						    outlen);
@@ -325,17 +375,27 @@ int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in
 	return err ? err : REAL(mlx5dv_devx_obj_query)(obj, in, inlen, out, outlen);
 }
 
+/* PRM, INIT2RTR_QP: the address path 0x18 bytes into a context that is 0x18 bytes in. */
+static void remember(const uint8_t *in, size_t inlen)
+{
+	if (inlen > 0x30 + sizeof(calls_path) && in[0] == 0x05 && in[1] == 0x03)
+		memcpy(calls_path, in + 0x30, sizeof(calls_path));
+}
+
 int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t inlen, void *out,
 			   size_t outlen)
 {
 	int err = fails(__func__);
 
+	remember(in, inlen);
 	return err ? err : REAL(mlx5dv_devx_obj_modify)(obj, in, inlen, out, outlen);
 }
 
 int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
 {
-	return let_go(REAL(mlx5dv_devx_obj_destroy)(obj));
+	int err = fails_if_named(__func__);
+
+	return err ? err : let_go(REAL(mlx5dv_devx_obj_destroy)(obj));
 }
 
 /* ---- events ---- */
@@ -379,5 +439,33 @@ ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
 		errno = EOVERFLOW;
 		return -1;
 	}
+	if (fails_if_named(__func__))
+		return -1;
 	return REAL(mlx5dv_devx_get_event)(channel, data, len);
+}
+
+/* ---- the C library's ---- */
+
+int epoll_create1(int flags)
+{
+	return fails_if_named(__func__) ? -1 : REAL(epoll_create1)(flags);
+}
+
+int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	return fails_if_named(__func__) ? -1 : REAL(epoll_ctl)(epfd, op, fd, event);
+}
+
+int fcntl(int fd, int cmd, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, cmd);
+	arg = va_arg(args, void *);
+	va_end(args);
+	/* The others are of whoever makes descriptors below. */
+	if (cmd == F_GETFL && fails_if_named(__func__))
+		return -1;
+	return REAL(fcntl)(fd, cmd, arg);
 }

@@ -12,7 +12,7 @@
 
 /* From here to calls_stop the n-th call (from 1) fails with err; n = 0 only counts. */
 void calls_fail(unsigned long n, int err);
-/* Every call of that name does. */
+/* Every call of that name does; also fcntl, epoll_create1, epoll_ctl and those that end objects. */
 void calls_fail_named(const char *name, int err);
 unsigned long calls_stop(void);		/* how many there were */
 const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
@@ -27,13 +27,17 @@ struct calls_port {
 	uint16_t lid;
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
 	uint8_t reorders;		/* it says that RC data may be placed out of order */
+	uint8_t keeps_order;		/* ... and will not, of a QP that asks for that */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;
 	int events_lost;		/* so many reads of the event channel overflow */
+	const uint8_t *router;		/* the MAC that address handles lead to */
 };
 extern struct calls_port calls_port;
+/* The address path of the last QP that became ready to receive, as the device was told. */
+extern uint8_t calls_path[44];
 
 /* Async events of the context opened last, as the kernel hands them out. */
 void calls_async(enum ibv_event_type type, unsigned int port);

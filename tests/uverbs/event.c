@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What happens to port and device comes to the consumer's asynchronous EVD. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "tests/e2e/rig.h"
@@ -70,6 +71,15 @@ Test(event, device__fails)
 {
 	calls_async(IBV_EVENT_DEVICE_FATAL, 0);
 	died();
+}
+
+/* What the kernel answers for a device that it has taken away from its programs. */
+Test(event, channel__that_ends)
+{
+	calls_fail_named("mlx5dv_devx_get_event", EIO);
+	calls_async(IBV_EVENT_SM_CHANGE, 1);
+	died();
+	calls_stop();
 }
 
 Test(event, device__vanishes)

@@ -49,6 +49,17 @@ static const struct refusal {
 	  .cure = "IP address" },
 	{ "mlx5dv_devx_create_event_channel", EMFILE, "mlx5_0-1", .err = -EMFILE,
 	  .cause = "no event channel", .cure = "" },
+	{ "epoll_create1", EMFILE, "mlx5_0-1", .err = -EMFILE, .cause = "no event channel",
+	  .cure = "" },
+	{ "epoll_ctl", ENOMEM, "mlx5_0-1", .err = -ENOMEM, .cause = "no event channel", .cure = "" },
+	{ "mlx5dv_is_supported", EINVAL, "mlx5_0-1", .err = -EIO, .cause = "is no ConnectX",
+	  .cure = "no other adapter" },
+	{ "ibv_query_port", EPERM, "mlx5_0-1", .err = -EPERM, .cause = "does not tell its address",
+	  .cure = "" },
+	{ "ibv_query_pkey", EIO, "mlx5_0-1",
+	  .port = { .on = true, .state = IBV_PORT_ACTIVE, .link_layer = IBV_LINK_LAYER_INFINIBAND,
+		    .pkeys = { 0xffff } },
+	  .err = -EIO, .cause = "not in partition 0xffff", .cure = "pkey=" },
 	{ .name = "mlx5_0-1", .port = { .cqe_version_0 = 1 }, .err = -EIO, .cause = "too old",
 	  .cure = "update" },
 	{ .name = "mlx5_0-1",
@@ -170,15 +181,17 @@ Test(open, port__of_infiniband)
 
 Test(open, m5_cmd_caps__order_of_writes)
 {
-	for (int reorders = 0; reorders < 2; reorders++) {
+	for (int reorders = 0; reorders < 3; reorders++) {
 		struct m5_ctl *ctl = NULL;
 		struct m5_dev_caps caps;
 		char why[160] = "";
 
-		calls_port.reorders = (uint8_t)reorders;
+		calls_port.reorders = reorders > 0;
+		calls_port.keeps_order = reorders > 1;
 		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
 		cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
-		cr_assert_eq(caps.reorders, reorders);
+		cr_assert_eq(caps.reorders, reorders > 0);
+		cr_assert_eq(caps.force_order, reorders > 1);
 		ctl->ops->close(ctl);
 	}
 	nothing_left();
@@ -198,5 +211,8 @@ Test(open, m5_ctl_list__tells_of_each_port)
 	cr_assert_eq(m5_ctl_list(devs, 8), 3);
 	calls_stop();
 	cr_assert(strstr(devs[2].why, "no right"), "%s", devs[2].why);
+	calls_fail_named("ibv_get_device_list", ENOMEM);
+	cr_assert_eq(m5_ctl_list(devs, 8), 2);
+	calls_stop();
 	nothing_left();
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The access by itself: what fails leaves nothing behind, and says how it failed. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hw_mlx5/m5_cmd.h"
+#include "tests/harness/harness.h"
+#include "tests/uverbs/calls.h"
+
+static struct m5_ctl *ctl;
+
+static void open_one(void)
+{
+	char why[160] = "";
+
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+}
+
+static void close_one(void)
+{
+	ctl->ops->close(ctl);
+	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+}
+
+TestSuite(ctl, .init = open_one, .timeout = 60);
+
+static int channel_when(const char *call, int err)
+{
+	struct m5_evch *ch = NULL;
+	int ret;
+
+	calls_fail_named(call, err);
+	ret = ctl->ops->evch_create(ctl, &ch);
+	calls_stop();
+	cr_assert_null(ch);
+	return ret;
+}
+
+Test(ctl, evch_create__that_fails)
+{
+	struct m5_evch *ch = NULL;
+	int ret;
+
+	cr_assert_eq(channel_when("mlx5dv_devx_create_event_channel", EMFILE), -EMFILE);
+	cr_assert_eq(channel_when("mlx5dv_devx_create_event_channel", EPERM), -EPERM);
+	cr_assert_eq(channel_when("fcntl", ENOMEM), -ENOMEM);
+	th_fail_start(TH_FAIL_HEAP, 1);
+	ret = ctl->ops->evch_create(ctl, &ch);
+	th_fail_stop();
+	cr_assert_eq(ret, -ENOMEM);
+	close_one();
+}
+
+/* PRM, ALLOC_PD: an object without anything to it. */
+static struct m5_obj *make(void)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };
+	struct m5_obj *obj = NULL;
+	uint32_t number;
+
+	cr_assert_eq(m5_cmd_create(ctl, &in, sizeof(in), &obj, &number), 0);
+	return obj;
+}
+
+/* The object stays with the context, which frees it when it goes. */
+Test(ctl, obj_destroy__that_is_refused)
+{
+	struct m5_obj *obj = make();
+	long before = calls_held();
+
+	calls_fail_named("mlx5dv_devx_obj_destroy", EBUSY);
+	cr_assert_eq(ctl->ops->obj_destroy(obj), -EBUSY);
+	calls_stop();
+	cr_assert_eq(calls_held(), before);
+	ctl->ops->close(ctl);
+}
+
+Test(ctl, obj_create__without_memory)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };
+	struct m5_obj_out out = { 0 };
+	struct m5_obj *obj = NULL;
+	int ret;
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	ret = ctl->ops->obj_create(ctl, &in, sizeof(in), &out, sizeof(out), &obj);
+	th_fail_stop();
+	cr_assert_eq(ret, -ENOMEM);
+	cr_assert_null(obj);
+	close_one();
+}

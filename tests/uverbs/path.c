@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What goes into the address path of a connection, on Ethernet and on InfiniBand. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hw_mlx5/m5_cmd.h"
+#include "tests/e2e/life.h"
+#include "tests/uverbs/calls.h"
+
+TestSuite(path, .timeout = 60);
+
+static const uint8_t router[6] = { 0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
+/* PRM, address path: rmac at 0x26. */
+enum { RMAC = 0x26 };
+
+static void live(void)
+{
+	struct life l;
+
+	rig_conf("");
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+}
+
+Test(path, next_hop__is_what_the_kernel_says)
+{
+	calls_port.router = router;
+	live();
+	cr_assert_arr_eq(calls_path + RMAC, router, sizeof(router));
+}
+
+/* A kernel that does not know is no reason to do without the connection: the peer has said its own. */
+Test(path, next_hop__that_nobody_knows_is_the_peer)
+{
+	static const uint8_t none[6];
+
+	calls_port.router = router;
+	calls_fail_named("ibv_create_ah", EHOSTUNREACH);
+	live();
+	calls_stop();
+	cr_assert_arr_neq(calls_path + RMAC, router, sizeof(router));
+	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
+}
+
+/* ---- commands, seen by an access that keeps them ---- */
+
+static uint8_t kept[512];
+
+static int keep(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	(void)obj;
+	cr_assert_leq(inlen, sizeof(kept));
+	memcpy(kept, in, inlen);
+	memset(out, 0, outlen);
+	return 0;
+}
+
+static void rtr(const struct m5_port *port, bool grh, bool force_order)
+{
+	static const struct m5_ctl_ops ops = { .obj_cmd = keep };
+	struct m5_ctl fake = { .ops = &ops };
+	const struct m5_qp_ref qp = { .ctl = &fake, .qpn = 0x123456 };
+	const struct m5_qp_conn conn = {
+		.port = port, .ethernet = port->ethernet, .mtu = 4096, .rlid = 0x4321, .sl = 5,
+		.rgid = { 0xfd, 0, 0, 0, 0, 0, 0, 1, [15] = 9 }, .grh = grh,
+		.force_order = force_order,
+	};
+
+	cr_assert_eq(m5_cmd_qp_rtr(&qp, &conn), 0);
+}
+
+/* PRM: the context is 0x18 bytes into the command, the path as many into the context. */
+static uint32_t word(unsigned int at)
+{
+	return (uint32_t)kept[at] << 24 | (uint32_t)kept[at + 1] << 16 |
+	       (uint32_t)kept[at + 2] << 8 | kept[at + 3];
+}
+
+Test(path, infiniband__lid_service_level_partition_and_port)
+{
+	const struct m5_port port = { .up = true, .port_num = 2, .pkey_index = 3, .lid = 7 };
+
+	rtr(&port, false, false);
+	cr_assert_eq(word(0x30) & 0xffff, 3);
+	cr_assert_eq(word(0x34), 0x4321);
+	cr_assert_eq(word(0x54) >> 24 & 15, 5);
+	cr_assert_eq(word(0x54) >> 16 & 255, 2);
+	cr_assert_eq(word(0x40), 0);
+}
+
+Test(path, infiniband__header_between_subnets)
+{
+	const struct m5_port port = { .up = true, .port_num = 1, .lid = 7 };
+
+	rtr(&port, true, false);
+	cr_assert_eq(word(0x34), 1u << 23 | 0x4321);
+	cr_assert_eq(word(0x38) & 255, 64);
+	cr_assert_eq(word(0x40), 0xfd000000);
+	cr_assert_eq(word(0x4c), 9);
+}
+
+Test(path, order__is_asked_for_where_it_has_to_be)
+{
+	const struct m5_port port = { .up = true, .port_num = 1, .ethernet = true };
+
+	rtr(&port, false, false);
+	cr_assert_eq(word(0x1c), 0);
+	rtr(&port, false, true);
+	cr_assert_eq(word(0x1c), 1u << 24);
+}
