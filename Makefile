@@ -27,7 +27,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 GOALS := $(or $(MAKECMDGOALS),all)
 AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench bench-table bench-scale bench-transports deps
 DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
-ifneq ($(filter-out help clean deps check-asan check-tsan check-all,$(GOALS)),)
+ifneq ($(filter-out help clean deps check-asan check-tsan check-all coverage,$(GOALS)),)
 include $(O)/config.mk
 endif
 
@@ -43,7 +43,7 @@ SAN_FLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 CPPFLAGS_ALL = -I. -Iinclude -I$(O) -D_GNU_SOURCE $(EXT_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC $(VISIBILITY) -pthread $(WARN) $(SAN_FLAGS) $(CFLAGS)
-LDFLAGS_ALL = -pthread $(SAN_FLAGS) -Wl,--as-needed $(LDFLAGS)
+LDFLAGS_ALL = -pthread $(SAN_FLAGS) $(if $(COV),--coverage) -Wl,--as-needed $(LDFLAGS)
 VISIBILITY := -fvisibility=hidden
 # Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
 SHARED = -shared -Wl,-z,defs $(if $(SAN),,$(UNRESOLVED))
@@ -155,6 +155,10 @@ $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
+# What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
+COVERED := hw_mlx5/m5_ctl_uverbs*.c hw_mlx5/m5_ctl_dv*.c hw_mlx5/m5_ctl_vfio*.c
+$(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
+	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
 ## Libraries
 
@@ -388,12 +392,22 @@ check-tsan:
 check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 	@$(TEST_ENV) DAT_OVERRIDE=$(abspath $(O)/etc/bench.conf) scripts/check $(O) -r $(TSAN_PROGS)
 
+# Lines of the accesses to an adapter that no test executes: build/coverage.txt and .html.
+.PHONY: coverage covered
+coverage:
+	@scripts/deps.sh --all
+	+@$(MAKE) BUILD=$(O)/cov COV=1 REPORT=$(abspath $(O)/coverage) covered
+
+covered: all tests
+	@$(TEST_ENV) scripts/coverage $(O) $(REPORT)
+
 check-all:
 	@scripts/deps.sh --all
 	+@DAPL_ALL=1 DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
 	+@$(MAKE) WERROR=1 check-dat2
 	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
 	+@$(MAKE) check-stock
+	+@$(MAKE) coverage
 	+@$(MAKE) check-asan
 	+@$(MAKE) check-tsan
 
@@ -465,6 +479,7 @@ clean:
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
+#: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
