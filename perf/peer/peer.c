@@ -9,7 +9,7 @@
 
 #include "perf/common/stats.h"
 
-enum { TRIES = 4 };
+enum { PATIENCE = 100 };
 
 static unsigned int patience = 1;
 
@@ -48,16 +48,19 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 
 	if (rc < 0 || samples_init(&batches, calls))
 		return -1;
-	for (patience = 1; rc >= 0 && done < calls && patience < 100; patience *= rc == 1 ? 3 : 1) {
+	/* A device that was kept from its work is given longer, but not for ever. */
+	for (patience = 1; rc >= 0 && done < calls && patience < PATIENCE; ) {
 		ns = 0;
 		rc = batch(op, &ns);
-		if (rc == 0)
+		patience = rc == 1 ? patience * 3 : 1;
+		if (rc == 0) {
 			samples_add(&batches, ns);
-		done += rc ? 0 : op->batch;
+			done += op->batch;
+		}
 	}
 	*each = (double)samples_quantile(&batches, 0.5) / op->batch;
 	samples_free(&batches);
-	return rc;
+	return rc < 0 || done < calls ? -1 : 0;
 }
 
 int peer_run(int argc, char **argv, const struct peer_op *ops)

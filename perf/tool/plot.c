@@ -20,8 +20,8 @@ static void head(const struct tool *t, FILE *p)
 {
 	bool svg = !strcmp(t->o.plot + strlen(t->o.plot) - 4, ".svg");
 
-	fprintf(p, "set terminal %s size 900,540\nset output '%s'\n",
-		svg ? "svg background rgb 'white'" : "png", t->o.plot);
+	fprintf(p, "set terminal %s noenhanced size 900,540 background rgb 'white'\nset output '%s'\n",
+		svg ? "svg" : "png", t->o.plot);
 	fprintf(p, "set title '%s, %s'\nset grid\nset key left top\n", t->test->title, t->o.ia);
 }
 
