@@ -10,7 +10,8 @@
 
 static int (*of_libc)(pthread_spinlock_t *lock);
 
-static void find(void)
+/* Libraries release locks before the constructors of a program run: then it is looked for there. */
+__attribute__((constructor)) static void find(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 
@@ -19,7 +20,6 @@ static void find(void)
 		abort();
 }
 
-/* Not by a constructor: libraries release locks before those of a program are called. */
 __attribute__((visibility("default"))) int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
 	if (__builtin_expect(!of_libc, 0))
