@@ -11,7 +11,7 @@ set -eu
 packages="build-essential binutils autoconf pkgconf python3
 	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
 	libcriterion-dev libjansson-dev valgrind mandoc
-	libdapl-dev dapl2-utils"
+	libdapl-dev dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
 mode=install

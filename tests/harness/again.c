@@ -26,22 +26,31 @@ static void tell_sanitizer(void)
 
 void th_again_under_softnic(int argc, char **argv)
 {
+	th_again_under_softnic_with(NULL, argc, argv);
+}
+
+/* option: of softnic-run, or NULL */
+void th_again_under_softnic_with(const char *option, int argc, char **argv)
+{
 	char self[PATH_MAX], run[PATH_MAX + 32];
 	char **args;
+	size_t used = 1;
 	ssize_t n;
 
 	if (getenv("SYSFS_PATH"))
 		return;
 	tell_sanitizer();
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	args = calloc((size_t)argc + 2, sizeof(*args));
+	args = calloc((size_t)argc + 3, sizeof(*args));
 	if (n < 0 || !args)
 		abort();
 	self[n] = '\0';
 	snprintf(run, sizeof(run), "%.*s/../bin/softnic-run", (int)(strrchr(self, '/') - self), self);
 	args[0] = run;
-	args[1] = self;
-	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args));
+	if (option)
+		args[used++] = strdup(option);
+	args[used++] = self;
+	memcpy(args + used, argv + 1, (size_t)argc * sizeof(*args));
 	execv(run, args);
 	perror(run);
 	_exit(1);

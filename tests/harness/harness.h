@@ -68,6 +68,7 @@ int th_meet(int sock);			/* both sides get here, then both go on; as th_recv */
 
 /* From a constructor: the program is under softnic-run, and starts itself again where it is not. */
 void th_again_under_softnic(int argc, char **argv);
+void th_again_under_softnic_with(const char *option, int argc, char **argv);
 
 /* What this process holds */
 

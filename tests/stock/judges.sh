@@ -72,3 +72,30 @@ infiniband() {
 }
 infiniband_says() { grep -o 'port_lid:.*' "$tmp/client" | tr -s '[:space:]' ' '; }
 devices_says() { sed -n 's/.*GID\[ *0\]:[[:space:]]*/GID /p' "$tmp/client"; }
+
+efa_devices() {
+	local n
+	n=$(grep -c '^hca_id:.*efa_' "$tmp/client")
+	[ "$n" = 1 ] || echo "$n devices"
+	grep -qE 'state:.*PORT_ACTIVE' "$tmp/client" || echo "port not active"
+	grep -qE 'vendor_id:.*0x1d0f' "$tmp/client" || echo "not of its vendor"
+	grep -qE 'GID\[ +0\]:.*fe80:' "$tmp/client" || echo "no GID"
+}
+efa_devices_says() { sed -n 's/.*vendor_part_id:[[:space:]]*/part /p' "$tmp/client"; }
+
+efa_info() {
+	grep -q 'type: FI_EP_RDM' "$tmp/client" && grep -q 'type: FI_EP_DGRAM' "$tmp/client" ||
+		echo "not both kinds of endpoint"
+}
+efa_info_says() { grep -o 'domain: .*' "$tmp/client" | tr '\n' ' '; }
+
+# A row for each size, with as many acknowledged ("=") as sent, on both sides.
+rows_of() { grep -cE '^[0-9.]+[km]? +[0-9.]+[km]? +=' "$tmp/$1"; }
+libfabric() {
+	local f
+	for f in server client; do
+		[ "$(rows_of $f)" -gt 0 ] || echo "$f has no row"
+		[ "$(grep -cE '^[0-9]' "$tmp/$f")" = "$(rows_of $f)" ] || echo "$f has a row that is not whole"
+	done
+}
+libfabric_says() { awk '/^[0-9]/ { size = $1; us = $7 } END { print us " us at " size " bytes" }' "$tmp/client"; }
