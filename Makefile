@@ -59,11 +59,11 @@ LIBDAT_SRC := $(call src,core/libdat)
 CORE_SRC := $(call src,core core/dat12)
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-M5_SRC := $(filter-out %/m5_hot20.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
+M5_SRC := $(filter-out %/m5_hot20.c %/m5_hot20_v3.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
 EFA_SRC := $(filter-out %/efa_hot20.c,$(call src,hw_efa))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
-DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_efa/efa_hot20.c
-SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC))
+DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_mlx5/m5_hot20_v3.c hw_efa/efa_hot20.c
+SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c %_hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
@@ -148,7 +148,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 $(O)/obj/dat20/%.o: %.c $(O)/flags
 	$(call say,CC,$< for 2.0)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) -DDAP_DAT20 $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) -DDAP_DAT20 $(CFLAGS_ALL) $(CFLAGS_DIR) -MMD -MP -c -o $@ $<
 
 # The version script of a shared library decides what it exports, not an attribute per function.
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
@@ -159,6 +159,14 @@ $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CF
 COVERED := hw_mlx5/m5_ctl_uverbs*.c hw_mlx5/m5_ctl_dv*.c hw_mlx5/m5_ctl_vfio*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
+
+# Words that the consumer has just stored one by one are not to be loaded as one.
+HOT := -fno-tree-slp-vectorize
+# The hot functions are made once more, for processors that have these (m5_isa.c asks).
+HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mavx2 -mmovbe -mbmi -mbmi2)
+$(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o: private CFLAGS_DIR := $(HOT)
+$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o: \
+	private CFLAGS_DIR := $(HOT) $(HOT_V3)
 
 ## Libraries
 

@@ -159,7 +159,7 @@ struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
 #define DAP_HW_LMR_SIZE 96
 #define DAP_HW_RMR_SIZE 256
 #define DAP_HW_EVD_SIZE 320
-#define DAP_HW_EP_SIZE 608
+#define DAP_HW_EP_SIZE 704
 #define DAP_HW_SRQ_SIZE 192
 #define DAP_HW_IA_SIZE 1024
 
@@ -177,7 +177,6 @@ struct dap_lmr {
 	uint64_t addr, length;		/* as the consumer asked; contexts use virtual addresses */
 	uint32_t lmr_context, rmr_context;
 	uint32_t priv;
-	uint32_t binds;			/* RMRs bound to it; atomic; lmr_free refuses while non-zero */
 	_Alignas(64) uint8_t hw[DAP_HW_LMR_SIZE];
 	enum dap_mem_type mem_type;
 	void *region;			/* the address or LMR handle it was made of */
@@ -189,10 +188,10 @@ struct dap_lmr {
 struct dap_rmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	struct dap_lmr *lmr;		/* bound to, or NULL */
+	struct dap_lmr *lmr;		/* bound to, unless length is 0 */
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
-	uint32_t lmr_context, rmr_context, priv;
+	uint32_t rmr_context, priv;
 	uint64_t addr, length;
 };
 
@@ -294,6 +293,9 @@ enum dap_ep_state {			/* the order of DAT_EP_STATE */
 
 struct dap_ep {
 	struct dap_obj obj;
+	/* Number of its present connection, unlike any before in this process; 0 while it is not
+	 * CONNECTED. Written with the state. */
+	uint64_t connection;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
 
 	pthread_mutex_t lock;		/* slow path: state, connection */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The states of an endpoint (DAT 1.2 section 6.6): what each cause does in each. This file alone
- * writes ep->state and ep->obj.table.
+ * writes ep->state, ep->connection and ep->obj.table.
  *
  * The two are separate words. A call that found the old table while the state changes behaves as if
  * it had come before the change: it reaches a QP that flushes, never one that is gone.
@@ -67,7 +67,12 @@ static void enter(struct dap_ep *ep, enum dap_ep_state state)
 	const void *const *tables = (const void *const *)ep->obj.ia->tables;
 	enum dap_table which = state == DAP_EP_CONNECTED ? DAP_TABLE_EP_LIVE : DAP_TABLE_CHECKED;
 
+	static uint64_t connections;
+	uint64_t number = state == DAP_EP_CONNECTED ?
+			  __atomic_add_fetch(&connections, 1, __ATOMIC_RELAXED) : 0;
+
 	__atomic_store_n(&ep->state, (uint32_t)state, __ATOMIC_RELEASE);
+	__atomic_store_n(&ep->connection, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->obj.table, tables[which], __ATOMIC_RELEASE);
 }
 

@@ -74,17 +74,10 @@ static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr
 
 static void remember(struct dap_rmr *rmr, const struct range *to)
 {
-	struct dap_lmr *old = rmr->lmr;
-
-	if (to->lmr)
-		__atomic_add_fetch(&to->lmr->binds, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&rmr->lmr, to->lmr, __ATOMIC_RELEASE);
-	if (old)
-		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
-	rmr->lmr_context = to->lmr ? to->lmr->lmr_context : 0;
+	rmr->lmr = to->lmr;
 	rmr->priv = to->priv;
 	rmr->addr = to->addr;
-	rmr->length = to->len;
+	__atomic_store_n(&rmr->length, to->lmr ? to->len : 0, __ATOMIC_RELEASE);
 }
 
 static int check_ep(const struct dap_rmr *rmr, struct dap_ep *ep)

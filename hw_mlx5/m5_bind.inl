@@ -12,32 +12,39 @@
 	 M5_MASK_ATOMIC | M5_MASK_FREE)
 #define M5_UNBIND_MASK (M5_MASK_KEY | M5_MASK_FREE)
 
-/* A KLM holds less than 2 GiB; m5_bind_range has seen to it that four of 1 GiB are enough. */
-#define M5_KLM_MAX (1u << 30)
-
-/* A UMR WQE in registers: the pieces that are not zero. The last two are not of an unbind. */
-struct m5_umr {
-	m5_v2 ctrl, umr, mkey, range, klm;
-};
-
 struct m5_range {			/* what an RMR is bound to */
 	struct dap_lmr *lmr;
 	uint64_t va, len;
 	uint32_t priv;
 };
 
-M5_INLINE uint32_t m5_next_key(uint32_t key)
-{
-	return (key & ~0xffu) | (uint8_t)(key + 1);
-}
+/* The variant of a key is its low byte: the high one of key_be, where counting up wraps by itself. */
+#define M5_VARIANT (1u << 24)
 
-/* What comes next on this queue is fenced behind it; it is always signalled. */
-M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key, unsigned int ds, unsigned int flags)
+/* The ctrl segment of a UMR; with the key that it replaces, and without flags if there are none. */
+M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key_be, unsigned int ds, unsigned int flags,
+			    uint32_t pi)
 {
+	/* A bind is always signalled. */
 	uint8_t fm = sq->fm[(flags & ~(unsigned int)DAP_COMP_SUPPRESS) | sq->fence];
 
-	sq->fence = 16;
-	return m5_ctrl(sq, sq->pi, M5_OP_UMR, ds, fm, key);
+	return m5_ctrl(sq, pi, M5_OP_UMR, ds, fm, __builtin_bswap32(key_be));
+}
+
+M5_INLINE m5_v2 m5_umr_plain(const struct m5_sq *sq, uint32_t key_be, bool bind, uint32_t pi)
+{
+	const uint8_t *template = (const uint8_t *)sq->ctrl_umr;
+	m5_v2 v;
+
+	_Static_assert(sizeof(sq->ctrl_umr[0]) == 16, "fence is where the template lies");
+	v = m5_ctrl_of((const uint64_t *)(const void *)(template + sq->fence), pi);
+	if (!bind)
+		v ^= (m5_v2){ (uint64_t)(12 ^ 8) << 56, 0 };
+#if M5_SHUFFLE
+	return (m5_v2)_mm_insert_epi32((__m128i)v, (int)key_be, 3);
+#else
+	return v | (m5_v2){ 0, (uint64_t)key_be << 32 };
+#endif
 }
 
 M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
@@ -48,121 +55,121 @@ M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
 			__builtin_bswap64(mask) };
 }
 
-M5_INLINE m5_v2 m5_mkey_head(unsigned int free, unsigned int access, uint32_t key)
+/* Free bit, rights, and the new variant beside no QP. */
+M5_INLINE m5_v2 m5_mkey_head(uint32_t free_access, uint32_t key_be)
 {
-	uint32_t qpn_key = __builtin_bswap32(M5_NO_QPN << 8 | (key & 0xff));
+	const m5_v2 no_qp = { (uint64_t)__builtin_bswap32(M5_NO_QPN << 8) << 32, 0 };
 
-	return (m5_v2){ free | access << 16 | (uint64_t)qpn_key << 32, 0 };
+#if M5_SHUFFLE
+	return no_qp | (m5_v2)_mm_insert_epi32(_mm_cvtsi32_si128((int)free_access), (int)key_be, 1);
+#else
+	return no_qp | (m5_v2){ free_access | (uint64_t)key_be << 32, 0 };
+#endif
 }
 
-/* Three places, since each block wraps for itself; of an unbind two. */
-M5_INLINE void m5_umr_store(const struct m5_umr *u, volatile uint8_t *p0, volatile uint8_t *p1,
-			    volatile uint8_t *p2)
-{
-	volatile m5_v2 *b0 = (volatile m5_v2 *)p0, *b1 = (volatile m5_v2 *)p1;
-	volatile m5_v2 *b2 = (volatile m5_v2 *)p2;
-	const m5_v2 zero = { 0 };
+/* DAT's bits for remote read and write as the segment has them: for any rights, since others are
+ * refused before. */
+static const uint32_t m5_access[DAP_PRIV_ALL + 1] = {
+#define M5_RW(priv) ((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
+		     (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
+#define M5_RW4(priv) M5_RW((priv)), M5_RW((priv + 1)), M5_RW((priv + 2)), M5_RW((priv + 3))
+	[0x00] = M5_RW4(0x00), [0x10] = M5_RW4(0x10), [0x20] = M5_RW4(0x20), [0x30] = M5_RW4(0x30),
+#undef M5_RW4
+#undef M5_RW
+};
 
-	b0[0] = u->ctrl;
-	b0[1] = u->umr;
-	b0[2] = zero;
-	b0[3] = zero;
-	b1[0] = u->mkey;
-	b1[1] = u->range;
-	b1[2] = zero;
-	b1[3] = zero;
-	if (!p2)
-		return;
-	b2[0] = u->klm;
-	b2[1] = zero;
-	b2[2] = zero;
-	b2[3] = zero;
-}
-
-M5_INLINE void m5_umr_ring(struct m5_sq *sq, const struct m5_umr *u, uint32_t pi, uint32_t n,
-			   bool soft)
-{
-	volatile uint8_t *reg;
-
-	m5_record(sq, pi + n);
-	if (soft) {
-		m5_ring_soft(sq, pi, n, u->ctrl);
-	} else if (DAP_TSAN || m5_unlikely(n > sq->bf)) {
-		m5_ring_silicon(sq, pi, n, u->ctrl, NULL);
-	} else {
-		reg = m5_reg_next(sq);
-		dap_wmb_dbrec_before_mmio();
-		m5_umr_store(u, reg, reg + M5_BB, n == M5_BIND_BLOCKS ? reg + 2 * M5_BB : NULL);
-		m5_bf_end();
-	}
-}
-
-/* Binds are always signalled: whether they have completed decides what may be posted elsewhere. */
+/*
+ * Binds are always signalled: whether they have completed decides what may be posted elsewhere. The
+ * slots have one more at their end, so that the second of a bind needs no wrap.
+ */
 M5_INLINE void m5_bind_slots(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
 			     unsigned int flags, uint32_t pi, uint32_t blocks)
 {
-	uint8_t hidden = flags & DAP_COMP_SUPPRESS;
+	struct m5_slot *slot = &sq->slots[pi & sq->mask];
+	uint32_t kind = M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS);
 
 	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
-	m5_slot_set(sq, pi, cookie, 0, pi + blocks, M5_KIND_BIND | hidden, flags);
-	m5_slot_set(sq, pi + 1, (uintptr_t)rmr, m5_rmr(rmr)->gen, 0, 0, 0);
+	slot[0].cookie = cookie;
+	slot[0].bytes = 0;
+	slot[0].rest = (uint16_t)(pi + blocks) | kind << 16 | flags << 24;
+	slot[1].cookie = (uintptr_t)rmr;
+	slot[1].bytes = m5_rmr(rmr)->gen;
 }
 
-/* The WQE of a bind at pi, its slots, and the key that the RMR has from then on. */
-M5_INLINE struct m5_umr m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr,
-				      const struct m5_range *to, uint64_t cookie,
-				      unsigned int flags, uint32_t pi)
+/* A UMR is posted at pi: the key that the RMR has from now on, and what follows is fenced. */
+M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be, uint32_t pi)
+{
+	sq->fence = 16;
+	r->key_be = key_be;
+	r->posted++;
+	r->last_index = (uint16_t)pi;
+}
+
+M5_INLINE void m5_bind_build(struct m5_block b[M5_BIND_BLOCKS], m5_v2 ctrl, uint32_t key_be,
+			     unsigned int priv, uint64_t va, uint64_t len, uint32_t lkey)
+{
+	const m5_v2 zero = { 0 };
+
+	b[0] = (struct m5_block){ { ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS), zero, zero } };
+	b[1] = (struct m5_block){ { m5_mkey_head(m5_access[priv], key_be),
+				    m5_range(len, lkey, va), zero, zero } };
+	b[2] = (struct m5_block){ { m5_data((uint32_t)len, lkey, va), zero, zero, zero } };
+}
+
+M5_INLINE void m5_unbind_build(struct m5_block b[M5_UNBIND_BLOCKS], m5_v2 ctrl, uint32_t key_be)
+{
+	const m5_v2 zero = { 0 };
+
+	b[0] = (struct m5_block){ { ctrl, m5_umr_head(M5_UNBIND_MASK, 0), zero, zero } };
+	b[1] = (struct m5_block){ { m5_mkey_head(M5_SEG_FREE, key_be), zero, zero, zero } };
+}
+
+/* Each block wraps for itself. */
+M5_INLINE void m5_umr_store(const struct m5_sq *sq, const struct m5_block *b, uint32_t pi, uint32_t n)
+{
+	M5_UNROLL
+	for (uint32_t i = 0; i < n; i++)
+		m5_store_blocks(m5_sq_at(sq, pi + i), &b[i], 1);
+}
+
+/* ---- Any bind: with flags, of an LMR other than the last, over the ring's end ---- */
+
+M5_INLINE void m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
+			     uint64_t cookie, unsigned int flags, uint32_t pi,
+			     struct m5_block b[M5_BIND_BLOCKS])
 {
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t old = r->key, key = m5_next_key(old);
-	/* DAT's bits for remote read and write as the segment has them. */
-	unsigned int access = (to->priv & DAP_PRIV_REMOTE_READ) << 3 |
-			      (to->priv & DAP_PRIV_REMOTE_WRITE);
-	struct m5_umr u = {
-		.ctrl = m5_umr_ctrl(sq, old, 12, flags),
-		.umr = m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS),
-		.mkey = m5_mkey_head(0, access, key),
-		.range = { __builtin_bswap64(to->va), __builtin_bswap64(to->len) },
-		.klm = m5_data((uint32_t)to->len, to->lmr->lmr_context, to->va),
-	};
+	uint32_t key = r->key_be + M5_VARIANT;
 
-	_Static_assert(DAP_PRIV_REMOTE_READ << 3 == M5_SEG_RR &&
-		       (int)DAP_PRIV_REMOTE_WRITE == (int)M5_SEG_RW, "rights");
+	m5_bind_build(b, m5_umr_ctrl(sq, r->key_be, 12, flags, pi), key, to->priv, to->va, to->len,
+		      to->lmr->lmr_context);
 	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_BIND_BLOCKS);
-	r->key = key;
-	r->spent++;
-	r->posted++;
-	r->last_index = (uint16_t)pi;
-	m5_umr_store(&u, m5_sq_at(sq, pi), m5_sq_at(sq, pi + 1), m5_sq_at(sq, pi + 2));
-	return u;
+	m5_umr_posted(sq, r, key, pi);
+	m5_umr_store(sq, b, pi, M5_BIND_BLOCKS);
 }
 
-M5_INLINE struct m5_umr m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
-					unsigned int flags, uint32_t pi)
+/* Where all variants are used, this is one more: the next bind finds them used, too. */
+M5_INLINE void m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
+			       unsigned int flags, uint32_t pi, struct m5_block b[M5_UNBIND_BLOCKS])
 {
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t old = r->key, key = m5_next_key(old);
-	struct m5_umr u = {
-		.ctrl = m5_umr_ctrl(sq, old, 8, flags),
-		.umr = m5_umr_head(M5_UNBIND_MASK, 0),
-		.mkey = m5_mkey_head(M5_SEG_FREE, 0, key),
-	};
+	uint32_t key = r->key_be + M5_VARIANT;
 
+	m5_unbind_build(b, m5_umr_ctrl(sq, r->key_be, 8, flags, pi), key);
 	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_UNBIND_BLOCKS);
-	r->key = key;
-	r->spent++;
-	r->posted++;
-	r->last_index = (uint16_t)pi;
-	m5_umr_store(&u, m5_sq_at(sq, pi), m5_sq_at(sq, pi + 1), NULL);
-	return u;
+	if (r->key_be == r->last_key_be)
+		r->last_key_be = key;
+	m5_umr_posted(sq, r, key, pi);
+	m5_umr_store(sq, b, pi, M5_UNBIND_BLOCKS);
 }
 
-/* More than one KLM: the list is written over the one that m5_bind_write left. */
+/* More than one KLM, at most four (m5_bind_range): length and list are written over the one that m5_bind_write left. */
 M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
 {
 	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);
 	uint64_t va = to->va, len = to->len;
 
+	((m5_v2 *)m5_sq_at(sq, pi + 1))[1] = (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(len) };
 	for (; len; klm++) {
 		uint32_t n = len < M5_KLM_MAX ? (uint32_t)len : M5_KLM_MAX;
 
@@ -179,26 +186,23 @@ M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, ui
 static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
-	bool rotate = m5_rmr(rmr)->spent >= 255;
+	bool rotate = m5_rmr(rmr)->key_be == m5_rmr(rmr)->last_key_be;
 	uint32_t blocks = M5_BIND_BLOCKS + (rotate ? M5_UNBIND_BLOCKS : 0), start;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_umr u;
-	int err = rotate ? m5_rmr_next(rmr) : 0;
+	struct m5_block b[M5_BIND_BLOCKS];
 
-	if (err)
-		return err;
 	if (!m5_sq_begin(ep, blocks, locked))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	start = sq->pi;
 	if (rotate) {
-		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start);
+		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start, b);
 		sq->pi += M5_UNBIND_BLOCKS;
 		m5_rmr_switch(rmr);
 	}
-	u = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
+	m5_bind_write(sq, rmr, to, cookie, flags, sq->pi, b);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
-	m5_ring(sq, start, blocks, u.ctrl, NULL, soft);
+	m5_ring(sq, start, blocks, b[0].v[0], NULL, soft);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -228,31 +232,23 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *handle, const
 	return 0;
 }
 
-M5_INLINE void m5_bound_to(struct dap_rmr *rmr, struct dap_lmr *lmr)
+/* The last bind went through the same connection, and nothing else may be in its way. */
+M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
 {
-	if (m5_unlikely(rmr->lmr != lmr))
-		m5_bound_other(rmr, lmr);
-}
-
-/* The last bind went through the same connected endpoint, and nothing is known to be wrong. */
-M5_INLINE bool m5_bind_simple(const struct dap_rmr *rmr, const struct m5_rmr *r, struct dap_ep *ep)
-{
-	return m5_likely(ep) && m5_likely(ep == r->last_ep) &&
-	       m5_likely(m5_ep(ep)->gen == r->last_gen) &&
-	       m5_likely(!__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE)) &&
-	       m5_likely(__atomic_load_n(&ep->obj.table, __ATOMIC_RELAXED) ==
-			 rmr->obj.ia->tables[DAP_TABLE_EP_LIVE]);
+	return m5_likely(ep == r->last_ep) &&
+	       m5_likely(__atomic_load_n(&ep->connection, __ATOMIC_RELAXED) == r->connection);
 }
 
 M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
 			 uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
+	struct m5_block b[M5_BIND_BLOCKS];
+	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_umr u;
 	uint32_t pi;
 	int err;
 
-	if (m5_unlikely(m5_rmr(rmr)->spent >= 255) || m5_unlikely(to->len > M5_KLM_MAX)) {
+	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
 		err = m5_bind_odd(ep, rmr, to, cookie, flags, soft, locked);
 		if (err)
 			return err;
@@ -260,43 +256,39 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS, locked)))
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
-		u = m5_bind_write(sq, rmr, to, cookie, flags, pi);
-		m5_umr_ring(sq, &u, pi, M5_BIND_BLOCKS, soft);
+		m5_bind_write(sq, rmr, to, cookie, flags, pi, b);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, b[0].v[0], b, soft);
 		m5_sq_end(sq, locked);
 	}
-	m5_bound_to(rmr, to->lmr);
-	rmr->lmr_context = to->lmr->lmr_context;
+	m5_rmr_know(r, to->lmr);
 	rmr->priv = to->priv;
 	rmr->addr = to->va;
-	rmr->length = to->len;
+	rmr->lmr = to->lmr;
+	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 	return 0;
 }
 
-M5_INLINE int m5_unbind(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie, unsigned int flags,
-			bool soft, bool locked)
+M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
+			    unsigned int flags, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_umr u;
+	struct m5_block b[M5_UNBIND_BLOCKS];
 	uint32_t pi;
 
 	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
-	u = m5_unbind_write(sq, rmr, cookie, flags, pi);
-	m5_umr_ring(sq, &u, pi, M5_UNBIND_BLOCKS, soft);
+	m5_unbind_write(sq, rmr, cookie, flags, pi, b);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, b[0].v[0], b, soft);
 	m5_sq_end(sq, locked);
-	m5_bound_to(rmr, NULL);
-	rmr->lmr_context = 0;
-	rmr->priv = 0;
-	rmr->addr = 0;
-	rmr->length = 0;
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;
 }
 
 /* lmr: its handle, where the API level asks for it. */
-M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
-			 unsigned int priv, struct dap_ep *ep, uint64_t cookie, unsigned int flags,
-			 uint32_t *context, bool soft, bool locked)
+M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+			     unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+			     unsigned int flags, uint32_t *context, bool soft, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_range to;
@@ -306,7 +298,7 @@ M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const void *lmr, const M5_LMR *tri
 		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
 	if (m5_unlikely(!context))
 		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
-	if (m5_unlikely(!m5_bind_simple(rmr, r, ep)))
+	if (m5_unlikely(!ep) || m5_unlikely(!m5_bind_simple(r, ep)))
 		err = m5_bind_prepare(rmr, ep);
 	if (m5_unlikely(err))
 		return m5_fail(err);
@@ -318,12 +310,75 @@ M5_INLINE M5_RET m5_bind(struct dap_rmr *rmr, const void *lmr, const M5_LMR *tri
 			return m5_fail(err);
 		err = m5_bind_to(rmr, &to, ep, cookie, flags, soft, locked);
 	} else {
-		err = m5_unbind(rmr, ep, cookie, flags, soft, locked);
+		err = m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
 	}
 	if (m5_unlikely(err))
 		return m5_fail(err);
 	r->last_ep = ep;
 	r->last_gen = m5_ep(ep)->gen;
-	*context = rmr->rmr_context = r->key;
+	m5_rmr_through(r, ep);
+	*context = rmr->rmr_context = __builtin_bswap32(r->key_be);
 	return DAT_SUCCESS;
+}
+
+/* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
+
+/*
+ * Each of these is two functions, so that neither has to save a register: one makes all tests, the
+ * other writes the WQE and goes by the same arguments.
+ */
+M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie, bool soft,
+			      bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t pi = sq->pi, old = r->key_be, key = old + M5_VARIANT;
+	struct m5_block b[M5_UNBIND_BLOCKS];
+
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	m5_bind_slots(sq, rmr, cookie, 0, pi, M5_UNBIND_BLOCKS);
+	m5_unbind_build(b, m5_umr_plain(sq, old, false, pi), key);
+	m5_umr_posted(sq, r, key, pi);
+	return m5_post_blocks(sq, b, pi, M5_UNBIND_BLOCKS, soft, locked);
+}
+
+M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned int priv,
+			    struct dap_ep *ep, uint64_t cookie, bool soft, bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t pi = sq->pi, old, key;
+	struct m5_block b[M5_BIND_BLOCKS];
+	m5_v2 ctrl;
+
+	m5_bind_slots(sq, rmr, cookie, 0, pi, M5_BIND_BLOCKS);
+	rmr->priv = priv;
+	rmr->addr = m5_lmr_va(triplet);
+	m5_part();
+	__atomic_store_n(&rmr->length, m5_lmr_len(triplet), __ATOMIC_RELEASE);
+	m5_part();
+	old = r->key_be;
+	key = old + M5_VARIANT;
+	ctrl = m5_umr_plain(sq, old, true, pi);
+	m5_bind_build(b, ctrl, key, priv, m5_lmr_va(triplet), m5_lmr_len(triplet), r->lkey);
+	m5_umr_posted(sq, r, key, pi);
+	m5_part();
+	return m5_post_blocks(sq, b, pi, M5_BIND_BLOCKS, soft, locked);
+}
+
+/* The context that will be. */
+M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
+{
+	*context = rmr->rmr_context = __builtin_bswap32(m5_rmr(rmr)->key_be + M5_VARIANT);
+}
+
+/* Without flags, through the connection of the last bind, and within the LMR of it. */
+M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_LMR *triplet,
+			     unsigned int priv, unsigned int flags)
+{
+	/* Its length is asked again, since that takes no register. */
+	m5_part();
+	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
+	       m5_likely(m5_lmr_va(triplet) - r->addr <= r->length - m5_lmr_len(triplet)) &&
+	       m5_likely(!((priv & r->deny) | flags)) && m5_likely(m5_is_lmr(r->lmr, lmr));
 }

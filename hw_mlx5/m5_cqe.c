@@ -59,7 +59,7 @@ static unsigned int syndrome_of(const struct m5_cqe *cqe)
 
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
 {
-	const struct m5_slot *second = &slots[(index + 1) & mask];
+	const struct m5_slot *second = &slots[(index & mask) + 1];
 	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
 	struct m5_rmr *r = m5_rmr(rmr);
 
@@ -103,7 +103,7 @@ static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot 
 static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
 {
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
-	const struct m5_slot *second = &e->done.sq_slots[(index + 1) & e->done.sq_mask];
+	const struct m5_slot *second = slot + 1;
 	enum dap_dto_status status = DAP_DTO_SUCCESS;
 
 	if (syndrome)

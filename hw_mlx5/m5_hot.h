@@ -15,5 +15,10 @@ struct m5_hot_table {
 
 /* All of them; n receives how many. Of one API level: that of the provider they are linked into. */
 const struct m5_hot_table *m5_hot_tables(unsigned int *n);
+/* The same for processors with AVX2, MOVBE and BMI, their names ending in "-v3". */
+const struct m5_hot_table *m5_hot_tables_v3(unsigned int *n);
+
+/* ---- m5_isa.c ---- */
+bool m5_isa_v3(void);
 
 #endif

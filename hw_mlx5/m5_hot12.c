@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The hot functions of uDAPL 1.2, one set for each variant of device and instance. */
 #include "hw_mlx5/m5_hot.h"
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/m5_lock.h"
 
 static inline uint64_t m5_rmr_va(const DAT_RMR_TRIPLET *t) { return t->target_address; }
 
@@ -33,6 +33,18 @@ static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
 	(void)handle;
 	return true;
 }
+
+/* The arguments of a bind, as the call has them and as its second half takes them. */
+#define M5_BIND_ARGS                                                                               \
+	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet, unsigned int priv, struct dap_ep *ep, \
+	uint64_t cookie, unsigned int flags, uint32_t *context
+#define M5_BIND_PASS rmr, triplet, priv, ep, cookie, flags, context
+#define M5_GO_ARGS                                                                                 \
+	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet M5_SPARE, unsigned int priv M5_SPARE,  \
+	struct dap_ep *ep, uint64_t cookie
+#define M5_GO_PASS rmr, triplet, priv, ep, cookie
+#define M5_BIND_LMR NULL
+#define M5_BIND_BY_VA true
 
 enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG2, M5_ARG_PRIV = DAP_SUB_ARG3, M5_ARG_FLAGS = DAP_SUB_ARG6,

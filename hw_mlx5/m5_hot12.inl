@@ -6,22 +6,14 @@ static DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				   DAT_COMPLETION_FLAGS flags);
-
-/* Credit for one block more, and nothing else, is what the fast body lacked: it may try again. */
-static inline bool M5_V(m5_refilled)(struct dap_ep *ep)
-{
-	const struct m5_sq *sq = &m5_ep(ep)->sq;
-
-	return !M5_LOCKED && sq->limit == sq->pi && m5_sq_credit(ep, 1);
-}
+static DAT_RETURN M5_V(m5_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+				  DAT_COMPLETION_FLAGS flags);
 
 static M5_APART DAT_RETURN
 M5_V(m5_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		     unsigned int flags)
 {
-	if (M5_V(m5_refilled)(ep))
-		return M5_V(m5_send12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
-				       (DAT_DTO_COOKIE){ .as_64 = cookie }, flags);
 	return m5_post_any(ep, M5_OP_SEND, n, iov, cookie, NULL, flags, M5_SOFT, M5_LOCKED);
 }
 
@@ -33,13 +25,47 @@ M5_V(m5_send12_one)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64
 	return m5_send_one(ep, iov, cookie, flags, M5_V(m5_send12_slow), M5_SOFT, M5_LOCKED);
 }
 
+/* Credit is all that was lacking, and may be had. */
+static M5_APART DAT_RETURN
+M5_V(m5_send12_refill)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       unsigned int flags)
+{
+	if (m5_refilled(ep, 2, M5_LOCKED))
+		return M5_V(m5_send12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
+				       (DAT_DTO_COOKIE){ .as_64 = cookie }, flags);
+	return M5_V(m5_send12_slow)(ep, n, iov, cookie, flags);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_send12_line)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     unsigned int flags)
+{
+	(void)n;	/* 1 */
+	return m5_send_line(ep, iov, cookie, flags, M5_V(m5_send12_one), M5_V(m5_send12_refill),
+			    M5_SOFT, M5_LOCKED);
+}
+
+/* Any number of segments, perhaps no list of them. */
+static M5_APART DAT_RETURN
+M5_V(m5_send12_many)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		     unsigned int flags)
+{
+	if (n == 4)
+		return m5_send_few(ep, 4, iov, cookie, flags, M5_V(m5_send12_slow),
+				   M5_V(m5_send12_refill), M5_SOFT, M5_LOCKED);
+	if (n == 2)
+		return m5_send_few(ep, 2, iov, cookie, flags, M5_V(m5_send12_slow),
+				   M5_V(m5_send12_refill), M5_SOFT, M5_LOCKED);
+	if (n == 3)
+		return m5_send_few(ep, 3, iov, cookie, flags, M5_V(m5_send12_slow),
+				   M5_V(m5_send12_refill), M5_SOFT, M5_LOCKED);
+	return M5_V(m5_send12_slow)(ep, n, iov, cookie, flags);
+}
+
 static M5_APART DAT_RETURN
 M5_V(m5_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		      const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
-	if (M5_V(m5_refilled)(ep))
-		return M5_V(m5_write12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
-					(DAT_DTO_COOKIE){ .as_64 = cookie }, to, flags);
 	return m5_post_any(ep, M5_OP_RDMA_WRITE, n, iov, cookie, to, flags, M5_SOFT, M5_LOCKED);
 }
 
@@ -52,10 +78,55 @@ M5_V(m5_write12_one)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint6
 }
 
 static M5_APART DAT_RETURN
+M5_V(m5_write12_refill)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+			const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	if (m5_refilled(ep, 2, M5_LOCKED))
+		return M5_V(m5_write12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
+					(DAT_DTO_COOKIE){ .as_64 = cookie }, to, flags);
+	return M5_V(m5_write12_slow)(ep, n, iov, cookie, to, flags);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_write12_line)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		      const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	(void)n;	/* 1 */
+	return m5_write_line(ep, iov, cookie, to, flags, M5_V(m5_write12_one),
+			     M5_V(m5_write12_refill), M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_write12_many)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		      const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	if (n == 4)
+		return m5_write_few(ep, 4, iov, cookie, to, flags, M5_V(m5_write12_slow),
+				    M5_V(m5_write12_refill), M5_SOFT, M5_LOCKED);
+	if (n == 2)
+		return m5_write_few(ep, 2, iov, cookie, to, flags, M5_V(m5_write12_slow),
+				    M5_V(m5_write12_refill), M5_SOFT, M5_LOCKED);
+	if (n == 3)
+		return m5_write_few(ep, 3, iov, cookie, to, flags, M5_V(m5_write12_slow),
+				    M5_V(m5_write12_refill), M5_SOFT, M5_LOCKED);
+	return M5_V(m5_write12_slow)(ep, n, iov, cookie, to, flags);
+}
+
+static M5_APART DAT_RETURN
 M5_V(m5_read12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		     const DAT_RMR_TRIPLET *from, unsigned int flags)
 {
 	return m5_post_any(ep, M5_OP_RDMA_READ, n, iov, cookie, from, flags, M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN
+M5_V(m5_read12_refill)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       const DAT_RMR_TRIPLET *from, unsigned int flags)
+{
+	if (m5_refilled(ep, 2, M5_LOCKED))
+		return M5_V(m5_read12)(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
+				       (DAT_DTO_COOKIE){ .as_64 = cookie }, from, flags);
+	return M5_V(m5_read12_slow)(ep, n, iov, cookie, from, flags);
 }
 
 static M5_APART DAT_RETURN
@@ -65,11 +136,15 @@ M5_V(m5_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint6
 	return m5_recv_any(ep, n, iov, cookie, flags, M5_LOCKED);
 }
 
-static DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_APART DAT_RETURN M5_V(m5_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_send(ep, n, iov, cookie.as_64, flags, M5_V(m5_send12_one),
-			    M5_V(m5_send12_slow), M5_SOFT, M5_LOCKED);
+	const struct m5_send_ways ways = {
+		.many = M5_V(m5_send12_many), .one = M5_V(m5_send12_one),
+		.line = M5_V(m5_send12_line), .refill = M5_V(m5_send12_refill),
+	};
+
+	return m5_post_send(ep, n, iov, cookie.as_64, flags, ways, M5_SOFT, M5_LOCKED);
 }
 
 static DAT_RETURN M5_V(m5_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -78,20 +153,24 @@ static DAT_RETURN M5_V(m5_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 	return m5_post_recv(ep, n, iov, cookie.as_64, flags, M5_V(m5_recv12_slow), M5_LOCKED);
 }
 
-static DAT_RETURN M5_V(m5_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_APART DAT_RETURN M5_V(m5_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				  DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_read(ep, n, iov, cookie.as_64, from, flags, M5_V(m5_read12_slow), M5_SOFT,
-			    M5_LOCKED);
+	return m5_post_read(ep, n, iov, cookie.as_64, from, flags, M5_V(m5_read12_slow),
+			    M5_V(m5_read12_refill), M5_SOFT, M5_LOCKED);
 }
 
-static DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_APART DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				   DAT_COMPLETION_FLAGS flags)
 {
-	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, M5_V(m5_write12_one),
-			     M5_V(m5_write12_slow), M5_SOFT, M5_LOCKED);
+	const struct m5_rdma_ways ways = {
+		.many = M5_V(m5_write12_many), .one = M5_V(m5_write12_one),
+		.line = M5_V(m5_write12_line), .refill = M5_V(m5_write12_refill),
+	};
+
+	return m5_post_write(ep, n, iov, cookie.as_64, to, flags, ways, M5_SOFT, M5_LOCKED);
 }
 
 #ifdef DAP_DAT20
@@ -112,27 +191,97 @@ static DAT_RETURN M5_V(m5_atomic)(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operan
 			      M5_LOCKED);
 }
 
+#endif
+
+static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_ARGS)
+{
+	if (m5_unlikely(!M5_BIND_BY_VA))
+		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie, flags, context, M5_SOFT,
+			   M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN M5_V(m5_bind12_go)(M5_GO_ARGS)
+{
+	return m5_bind_go(rmr, triplet, priv, ep, cookie, M5_SOFT, M5_LOCKED);
+}
+
+static M5_APART DAT_RETURN M5_V(m5_unbind12_go)(M5_GO_ARGS)
+{
+	return m5_unbind_go(rmr, ep, cookie, M5_SOFT, M5_LOCKED);
+}
+
+/* Credit is all that was lacking, and may be had. */
+static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_ARGS)
+{
+	if (!m5_sq_refill(ep, M5_BIND_BLOCKS, M5_LOCKED))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	m5_bind_tell(rmr, context);
+	return M5_V(m5_bind12_go)(M5_GO_PASS);
+}
+
+static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_ARGS)
+{
+	if (!m5_sq_refill(ep, M5_UNBIND_BLOCKS, M5_LOCKED))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	m5_bind_tell(rmr, context);
+	return M5_V(m5_unbind12_go)(M5_GO_PASS);
+}
+
+/* A bind of no bytes, through the connection of the last bind and without flags. */
+static M5_APART DAT_RETURN M5_V(m5_unbind12)(M5_BIND_ARGS)
+{
+	const struct m5_rmr *r = m5_rmr(rmr);
+
+	if (m5_unlikely(!context) || m5_unlikely(r->key_be == r->last_key_be))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
+		return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
+	m5_bind_tell(rmr, context);
+	return M5_V(m5_unbind12_go)(M5_GO_PASS);
+}
+
+/* Whatever is in the way is found out by any, in the order of the man page. */
+M5_INLINE DAT_RETURN M5_V(m5_bind12_body)(M5_BIND_ARGS)
+{
+	const struct m5_rmr *r = m5_rmr(rmr);
+	uint64_t len;
+
+	if (m5_unlikely(!triplet))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	if (!m5_bind_simple(r, ep) || m5_unlikely(!M5_BIND_BY_VA))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	len = m5_lmr_len(triplet);
+	if (m5_unlikely(len - 1 >= r->span)) {
+		if (!len && !flags)
+			return M5_V(m5_unbind12)(M5_BIND_PASS);
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	}
+	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv, flags) ||
+	    m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(!context))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	if (!m5_sq_try(&m5_ep(ep)->sq, M5_BIND_BLOCKS, M5_LOCKED))
+		return M5_V(m5_bind12_refill)(M5_BIND_PASS);
+	m5_bind_tell(rmr, context);
+	return M5_V(m5_bind12_go)(M5_GO_PASS);
+}
+
+#ifdef DAP_DAT20
 static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 				  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
 				  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
 				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
-	if (m5_unlikely(va_type != DAT_VA_TYPE_VA))	/* attribute zb_supported */
-		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	return m5_bind(rmr, lmr, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
-		       M5_LOCKED);
+	return M5_V(m5_bind12_body)(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
+				    context);
 }
-
 #else
-
 static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 				  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
 				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
-	return m5_bind(rmr, NULL, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
-		       M5_LOCKED);
+	return M5_V(m5_bind12_body)(rmr, triplet, priv, ep, cookie.as_64, flags, context);
 }
-
 #endif
 
 static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)

@@ -5,7 +5,7 @@
  * bind names its LMR; all else is made of the same bodies as those of 1.2.
  */
 #include "hw_mlx5/m5_hot.h"
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/m5_lock.h"
 
 static inline uint64_t m5_rmr_va(const DAT_RMR_TRIPLET *t) { return t->virtual_address; }
 
@@ -34,6 +34,19 @@ static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
 {
 	return lmr == handle;
 }
+
+/* The arguments of a bind, as the call has them and as its second half takes them. */
+#define M5_BIND_ARGS                                                                               \
+	struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet, unsigned int priv,   \
+	DAT_VA_TYPE va_type, struct dap_ep *ep, uint64_t cookie, unsigned int flags,               \
+	uint32_t *context
+#define M5_BIND_PASS rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context
+#define M5_GO_ARGS                                                                                 \
+	struct dap_rmr *rmr, uint64_t cookie, const DAT_LMR_TRIPLET *triplet M5_SPARE,             \
+	unsigned int priv M5_SPARE, DAT_VA_TYPE va_type M5_SPARE, struct dap_ep *ep
+#define M5_GO_PASS rmr, cookie, triplet, priv, va_type, ep
+#define M5_BIND_LMR lmr
+#define M5_BIND_BY_VA (va_type == DAT_VA_TYPE_VA)	/* attribute zb_supported */
 
 enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG3, M5_ARG_PRIV = DAP_SUB_ARG4, M5_ARG_FLAGS = DAP_SUB_ARG8,

@@ -74,14 +74,22 @@ static const struct dap_hot12 silicon_locked = M5_HOT12(silicon_locked);
 static const struct dap_hot12 model = M5_HOT12(model);
 static const struct dap_hot12 model_locked = M5_HOT12(model_locked);
 
+#ifdef M5_V3
+#define M5_ISA "-v3"
+#define M5_HOT_TABLES m5_hot_tables_v3
+#else
+#define M5_ISA ""
+#define M5_HOT_TABLES m5_hot_tables
+#endif
+
 static const struct m5_hot_table tables[] = {
-	{ "silicon", true, true, DAP_API, &silicon },
-	{ "silicon-locked", true, false, DAP_API, &silicon_locked },
-	{ "model", false, true, DAP_API, &model },
-	{ "model-locked", false, false, DAP_API, &model_locked },
+	{ "silicon" M5_ISA, true, true, DAP_API, &silicon },
+	{ "silicon-locked" M5_ISA, true, false, DAP_API, &silicon_locked },
+	{ "model" M5_ISA, false, true, DAP_API, &model },
+	{ "model-locked" M5_ISA, false, false, DAP_API, &model_locked },
 };
 
-const struct m5_hot_table *m5_hot_tables(unsigned int *n)
+const struct m5_hot_table *M5_HOT_TABLES(unsigned int *n)
 {
 	*n = sizeof(tables) / sizeof(tables[0]);
 	return tables;

@@ -137,7 +137,8 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 static const struct m5_hot_table *choose_hot(const struct m5_ia *m)
 {
 	unsigned int n;
-	const struct m5_hot_table *t = m5_hot_tables(&n);
+	const struct m5_hot_table *t = m5_isa_v3() && !m->params.base ? m5_hot_tables_v3(&n) :
+									m5_hot_tables(&n);
 
 	while (t->silicon == m->inline_model || t->nonthreadsafe == m->locked)
 		t++;

@@ -13,10 +13,18 @@
 #else
 #define M5_APART __attribute__((noinline, noipa))
 #endif
+/* An argument that only keeps its place. */
+#define M5_SPARE __attribute__((unused))
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 
 M5_COLD void m5_lock_wait(uint32_t *lock);
+
+/* The compiler is to finish with what is above before it takes up what is below. */
+M5_INLINE void m5_part(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 /* The WQE of an SRQ may be posted again. */
 M5_INLINE void m5_srq_give(struct m5_slot *slot)
@@ -30,16 +38,53 @@ M5_INLINE void m5_spin_lock(uint32_t *lock)
 		m5_lock_wait(lock);
 }
 
+/* Whose body is to call nothing goes the long way where the lock is taken. */
+M5_INLINE bool m5_spin_try(uint32_t *lock)
+{
+	return m5_likely(!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
+}
+
 M5_INLINE void m5_spin_unlock(uint32_t *lock)
 {
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * What is posted without asking does not reach over the ring's end: there the limit is, unless the
+ * n blocks that are wanted now go beyond.
+ */
+M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
+{
+	uint32_t to_end = sq->mask + 1 - (sq->pi & sq->mask);
+
+	if (to_end < n)
+		to_end = n;
+	sq->limit = sq->pi + (credit < to_end ? credit : to_end);
+}
+
+/*
+ * The hot path compares only blocks, with a limit that neither room nor the number of requests
+ * that may be outstanding lets it pass. This looks at what is published: true, there is credit for
+ * n blocks, whatever requests they are of.
+ */
+M5_INLINE bool m5_sq_look(struct m5_ep *e, uint32_t n)
+{
+	struct m5_sq *sq = &e->sq;
+	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+	/* One block stays free for the NOP of a drain. */
+	uint32_t room = sq->mask - used;
+
+	if (used + n > e->max_ops || n > room)
+		return false;
+	m5_sq_limit(sq, n, room < e->max_ops - used ? room : e->max_ops - used);
+	return true;
 }
 
 /* False: others are at the CQ, the caller does not have it. */
 M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
 {
 	if (locked)
-		return m5_likely(!__atomic_exchange_n(&cq->lock, 1, __ATOMIC_ACQUIRE));
+		return m5_spin_try(&cq->lock);
 	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (m5_likely(!__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
@@ -79,11 +124,36 @@ M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 	return !((op_own ^ (i >> cq->log)) & 1);
 }
 
-M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
+/* The poller is at ci of the ring that the CQ has. */
+M5_INLINE void m5_cq_at(struct m5_cq *cq, uint32_t ci)
 {
 	cq->ci = ci;
+	cq->next = m5_cqe_at(cq, ci);
+	cq->lap = ci >> cq->log & 1;
+}
+
+M5_INLINE void m5_cq_tell(struct m5_cq *cq, uint32_t ci)
+{
 	dap_mb_cqe_before_ci();
 	dap_store_dbrec(cq->dbrec, htobe32(ci & 0xffffff));
+}
+
+M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
+{
+	m5_cq_at(cq, ci);
+	m5_cq_tell(cq, ci);
+}
+
+/* One CQE, that at ci, is done with. */
+M5_INLINE void m5_cq_step(struct m5_cq *cq)
+{
+	uint32_t ci = cq->ci + 1;
+
+	cq->ci = ci;
+	cq->next++;
+	if (m5_unlikely(!(ci & cq->mask)))
+		m5_cq_at(cq, ci);
+	m5_cq_tell(cq, ci);
 }
 
 M5_INLINE struct dap_ep *m5_cqe_ep(const struct m5_cq *cq, const struct m5_cqe *cqe)

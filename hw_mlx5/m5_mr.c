@@ -46,11 +46,18 @@ int m5_lmr_create(struct dap_lmr *lmr)
 	return 0;
 }
 
+static void forget(void *rmr, void *lmr)
+{
+	if (m5_rmr(rmr)->lmr == lmr)
+		m5_rmr_know(m5_rmr(rmr), NULL);
+}
+
 int m5_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
 
-	/* Who remembers it by its context must not know it any more (m5_may_copy). */
+	/* Who remembers it must not know it any more: m5_may_copy by its context, m5_bind as it was. */
 	lmr->lmr_context = ~lmr->lmr_context;
+	dap_obj_each(DAP_RMR, lmr->obj.ia, forget, lmr);
 	return ctl->ops->mr_dereg(ctl, &m5_lmr(lmr)->mr);
 }

@@ -33,9 +33,14 @@
 struct m5_slot {
 	uint64_t cookie;
 	uint32_t bytes;
-	uint16_t end;			/* producer index after it */
-	uint8_t kind;			/* enum m5_kind */
-	uint8_t flags;			/* completion flags it was posted with */
+	union {
+		struct {
+			uint16_t end;	/* producer index after it */
+			uint8_t kind;	/* enum m5_kind */
+			uint8_t flags;	/* completion flags it was posted with */
+		};
+		uint32_t rest;		/* all three in one store */
+	};
 };
 
 enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
@@ -52,34 +57,38 @@ struct m5_sq {
 	uintptr_t reg;			/* the half of the doorbell register that is written next */
 	const struct dap_lmr *lmr;	/* of the last inline post: its right and zone are known */
 	uint32_t pi;			/* blocks posted, free running */
-	uint32_t limit;			/* pi that credit allows, as last seen */
+	/* pi that credit allows, as last seen, and not beyond the ring's end: what fits needs no wrap. */
+	uint32_t limit;
 	uint32_t mask;			/* blocks of the ring - 1 */
 	uint32_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
-	/* The start of the ctrl segment, all but the index: of any, and of those of one block. */
-	uint64_t ctrl;
+	uint32_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
+	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
 
-	/* second line */
-	uint64_t ctrl_send, ctrl_write;
-	uint64_t fm_plain;		/* the rest of it without flags */
-	uint32_t send_span, rdma_span;	/* lengths above inline_max that are allowed */
-	uint32_t max_msg, max_rdma;
+	/* second line: ctrl segments without flags, complete but for the index, and lengths */
+	_Alignas(16) uint64_t ctrl_send[2], ctrl_write[2];
+	uint64_t long_from;		/* bytes from which on data does not travel in the WQE */
+	uint64_t send_span, rdma_span;	/* lengths from there on that are allowed */
+	uint64_t max_rdma;
+
+	/* third line */
+	_Alignas(16) uint64_t ctrl_umr[2][2];	/* of a bind; of one that follows a bind */
+	uint64_t ctrl;			/* the start of any, without opcode and length */
+	uint64_t max_msg;
+	uint32_t read_segs;		/* of a read that takes the short way: 1, or none */
 	uint32_t deny_rdma;		/* completion flags that a post may not have, and BARRIER */
 	uint32_t deny_send;
-	uint32_t read_segs;		/* of a read that takes the short way: 1, or none */
-	uint16_t inline_max;
-	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
-	uint8_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
+	uint32_t lock;			/* threadsafe instance only */
 
 	uint8_t fm[32];			/* fm_ce_se by completion flags | fence */
+	uint16_t inline_max;
 	uint8_t max_iov, max_read_iov, max_write_iov;
-	uint32_t lock;			/* threadsafe instance only */
 	uint32_t uar_page;
 	struct softnic *soft;		/* inline doorbells */
 	struct dap_pz *pz;
 };
 
-_Static_assert(offsetof(struct m5_sq, ctrl) + 8 == 64, "the first line is full");
-_Static_assert(offsetof(struct m5_sq, fm) <= 128, "what a plain post touches is two cache lines");
+_Static_assert(offsetof(struct m5_sq, ctrl_send) == 64 && offsetof(struct m5_sq, ctrl_umr) == 128,
+	       "what a plain post touches is two cache lines");
 
 #define M5_NO_READS UINT32_MAX		/* read_segs when no read may be outstanding */
 
@@ -88,6 +97,7 @@ struct m5_rq {
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
 	uint32_t pi, limit, mask;	/* receives */
+	uint32_t uneven;		/* lists of other than one segment have been posted */
 	uint32_t deny;
 	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
@@ -142,9 +152,11 @@ struct m5_cq {
 	uint32_t lock;			/* threadsafe instance only */
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
-	struct softnic *soft;
+	struct m5_cqe *next;		/* the CQE at ci, */
+	uint32_t lap;			/* and its owner bit when it is software's: see m5_cq_at */
 
 	_Alignas(64) uint32_t cqn;
+	struct softnic *soft;
 	uint32_t arm_sn;
 	uint32_t reserved;		/* hidden completions its endpoints may have in it */
 	uint32_t room;			/* and how many it has room for */
@@ -157,6 +169,7 @@ struct m5_cq {
 	pthread_mutex_t mutex;		/* of those who close the gate */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
+_Static_assert(offsetof(struct m5_cq, cqn) == 64, "what a poll asks is one line");
 
 struct m5_pz {
 	uint32_t pdn;
@@ -173,19 +186,28 @@ _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 #define M5_RMR_KEYS 4
 
 struct m5_rmr {
+	struct dap_ep *last_ep;		/* where the last bind was posted; no endpoint before one was */
+	uint64_t connection;		/* through which connection of it, or M5_NO_CONNECTION */
+	/* What the last LMR allows that it was bound to, until that is freed: span is 0 then. */
+	struct dap_lmr *lmr;
+	uint64_t addr, length;
+	uint64_t span;			/* longest range that is one KLM */
+	uint32_t lkey;
+	uint32_t deny;			/* rights that a bind can not have, and no rights */
+	uint32_t key_be;		/* the current key, once all binds posted are done */
+	uint32_t last_key_be;		/* its last variant */
+
 	uint32_t gen;			/* of this RMR: late completions of an older one differ */
-	uint32_t key;			/* the current one, once all binds posted are done */
-	uint16_t spent;			/* variants of it that are used up */
-	uint8_t current;		/* index of its mkey */
 	uint32_t posted;		/* binds posted */
+	uint32_t last_gen;		/* on which QP the last one was posted, */
+	uint16_t last_index;		/* and where it begins there */
+	uint8_t current;		/* index of its mkey */
 	uint32_t completed;		/* and known to have succeeded: the pollers' */
 	uint32_t unsure;		/* one did not: nobody knows the key that the device has */
-	struct dap_ep *last_ep;		/* where the last one was posted, */
-	uint32_t last_gen;		/* on which QP, */
-	uint16_t last_index;		/* and where it begins there */
 	struct m5_obj *obj[M5_RMR_KEYS];
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the mkeys not current */
 };
+_Static_assert(offsetof(struct m5_rmr, gen) == 64, "what a bind asks is one line");
 _Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
 
 /*
@@ -256,8 +278,10 @@ int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
 void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
 
 /* ---- m5_qp.c ---- */
-/* What posts need of a queue that is else filled in: ctrl*, fm*, *_span. */
+/* What posts need of a queue that is else filled in: ctrl*, fm, long_from, *_span. */
 void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence);
+/* Each list of a fresh ring ends after one segment, as m5_post_recv leaves it. */
+void m5_rq_derive(struct m5_rq *rq);
 
 /*
  * ---- m5_gate.c: to have a CQ whose poller takes no lock ----
@@ -317,12 +341,20 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 /* ---- m5_rmr.c: what comes before a bind now and then ---- */
 /* The RMR can be bound through this endpoint handle at once: 0, or a DAP_ERR. */
 M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
-/* The mkey after the current one is there to be bound: 0, or a DAP_ERR. Then it may be switched to. */
-M5_COLD int m5_rmr_next(struct dap_rmr *rmr);
+/* The mkey after the current one is that from now on. */
 void m5_rmr_switch(struct dap_rmr *rmr);
 
-/* An LMR may not go before what is bound to it: the RMR counts for this one from now on, or NULL. */
-M5_COLD void m5_bound_other(struct dap_rmr *rmr, struct dap_lmr *lmr);
+#define M5_NO_CONNECTION UINT64_MAX
+/* The RMR was bound through this endpoint, as it is connected now or not at all. */
+static inline void m5_rmr_through(struct m5_rmr *r, const struct dap_ep *ep)
+{
+	uint64_t number = __atomic_load_n(&ep->connection, __ATOMIC_RELAXED);
+
+	r->connection = number ? number : M5_NO_CONNECTION;
+}
+
+/* The RMR has been bound to this LMR; NULL: the one it knows is freed. */
+M5_COLD void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr);
 
 /* ---- m5_decode.c: one line of text ---- */
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);

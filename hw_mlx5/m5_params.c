@@ -139,6 +139,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		return word(value, "strict", &p->memlock);
 	if (!strcmp(key, "variant"))
 		return word(value, "silicon", &p->silicon);
+	if (!strcmp(key, "isa"))
+		return word(value, "base", &p->base);
 	if (!strcmp(key, "fault"))
 		return (size_t)snprintf(p->fault, sizeof(p->fault), "%s", value) <
 		       sizeof(p->fault);

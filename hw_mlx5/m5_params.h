@@ -22,6 +22,7 @@ struct m5_params {
 	uint16_t inline_max;		/* bytes of a post that travel in its WQE */
 	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
 	bool eal;			/* queues come from the heap of the program's DPDK */
+	bool base;			/* hot functions that any x86-64 processor can run */
 	/* of a port behind the kernel */
 	int16_t gid_index;		/* entry of the GID table; -1: the best one is found */
 	uint16_t pkey;			/* InfiniBand partition */

@@ -8,11 +8,11 @@
 #include "softnic/softnic.h"
 
 /*
- * One successful DTO at cqe, which is at ci: its event. False: it is something else, nothing has
+ * One successful DTO at cqe, the next one: its event. False: it is something else, nothing has
  * been done. The counters that give slot and CQE back are published last.
  */
-M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, uint32_t ci,
-			   const struct m5_cqe *cqe, uint8_t op_own, M5_EVENT *event)
+M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
+			   uint8_t op_own, M5_EVENT *event)
 {
 	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
@@ -40,7 +40,7 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, uint32_t ci,
 		if (m5_unlikely(done->shared))
 			m5_srq_give(slot);
 	}
-	m5_cq_publish(cq, ci + 1);
+	m5_cq_step(cq);
 	return true;
 }
 
@@ -58,10 +58,26 @@ static M5_COLD bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event, bool lock
 	return visible;
 }
 
+/* A word that others write; what is loaded after it is loaded later. */
+M5_INLINE uint32_t m5_peek(const uint32_t *p)
+{
+#if defined(__x86_64__) && !DAP_TSAN
+	return *p;		/* between the barriers of dap_load_owner's caller */
+#else
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+#endif
+}
+
 /* Software events go first, so attention is looked at once the CQE has been seen (core/dap.h). */
 M5_INLINE bool m5_has_attention(const struct dap_evd *evd)
 {
-	return m5_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE));
+	return m5_unlikely(m5_peek(&evd->attention));
+}
+
+/* The CQE that is next is software's. */
+M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
+{
+	return !((op_own ^ cq->lap) & 1);
 }
 
 /*
@@ -81,21 +97,21 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 			pumped = true;
 		}
 		m5_cq_enter(cq, locked);
-		cqe = m5_cqe_at(cq, cq->ci);
+		cqe = cq->next;
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
 		if (m5_has_attention(evd)) {
 			m5_cq_leave(cq, locked);
 			return m5_dequeue_cold(evd, event);
 		}
-		pump = !m5_cqe_ours(cq, cq->ci, op_own);
+		pump = !m5_cqe_next(cq, op_own);
 		if (pump) {
 			m5_cq_leave(cq, locked);
 			if (pumped)
 				return DAP12_CQ_EMPTY;
 			continue;
 		}
-		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cq->ci, cqe, op_own, event)) {
+		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cqe, op_own, event)) {
 			m5_cq_leave(cq, locked);
 			return DAT_SUCCESS;
 		}
@@ -104,37 +120,57 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 	}
 }
 
+/* The EVD wants attention, or somebody else has its CQ. */
+M5_INLINE M5_RET m5_dequeue_odd(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+{
+	if (m5_has_attention(evd))
+		return m5_dequeue_cold(evd, event);
+	return m5_dequeue_slow(evd, event, false, !soft, locked);
+}
+
+/* The poller is at the CQ, nobody else is, and the EVD wants no attention. */
+M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq, bool locked)
+{
+	if (locked)
+		return !m5_has_attention(evd) && m5_cq_enter_try(cq, locked);
+	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (m5_likely(!(m5_peek(&evd->attention) | m5_peek(&cq->gate)))) {
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		return true;
+	}
+	m5_cq_leave(cq, locked);
+	return false;
+}
+
 /*
  * The next completion if it is a plain one, or none. Every call is in tail position, so that this
- * body saves no register. The first look at attention keeps EVDs without a CQ out.
+ * body saves no register. The first look at attention keeps EVDs without a CQ out; where there is
+ * no CQE it is also the last: both were empty when it was made.
  */
 M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
 	uint8_t op_own;
-	uint32_t ci;
 
-	if (m5_has_attention(evd))
-		return m5_dequeue_cold(evd, event);
-	if (m5_unlikely(!m5_cq_enter_try(cq, locked)))
-		return m5_dequeue_slow(evd, event, false, !soft, locked);
-	ci = cq->ci;
-	cqe = m5_cqe_at(cq, ci);
+	if (m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
+		return m5_dequeue_odd(evd, event, soft, locked);
+	cqe = cq->next;
 	op_own = dap_load_owner(&cqe->op_own);
 	dap_rmb_cqe_owner();
-	if (m5_has_attention(evd)) {
-		m5_cq_leave(cq, locked);
-		return m5_dequeue_cold(evd, event);
-	}
-	if (!m5_cqe_ours(cq, ci, op_own)) {
+	if (!m5_cqe_next(cq, op_own)) {
 		m5_cq_leave(cq, locked);
 		if (soft)
 			return m5_dequeue_slow(evd, event, true, false, locked);
 		return DAP12_CQ_EMPTY;
 	}
+	if (m5_has_attention(evd)) {
+		m5_cq_leave(cq, locked);
+		return m5_dequeue_cold(evd, event);
+	}
 	if (m5_likely(!m5_cqe_is_rare(op_own)) &&
-	    m5_likely(m5_poll_dto(evd, cq, ci, cqe, op_own, event))) {
+	    m5_likely(m5_poll_dto(evd, cq, cqe, op_own, event))) {
 		m5_cq_leave(cq, locked);
 		return DAT_SUCCESS;
 	}

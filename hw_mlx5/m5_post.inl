@@ -4,111 +4,10 @@
  * the types M5_RET, M5_LMR and M5_RMR, the accessors m5_lmr_key/va/len and m5_rmr_key/va/len, and
  * m5_fail, which turns a DAP_ERR into an M5_RET. Arguments that are constants: soft, the doorbell
  * drives the model; locked, a spin lock guards the queue; any, the variant's own m5_post_any.
- *
- * A WQE is assembled in registers and stored whole in pieces of 16 bytes, so that who reads it
- * next (BlueFlame, a model) finds no store narrower than its load in flight.
  */
 #include "hw_mlx5/m5_lock.h"
 #include "softnic/softnic.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "words of WQEs are assembled for little-endian hosts"
-#endif
-
-typedef uint64_t m5_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
-
-struct m5_block {
-	m5_v2 v[4];
-};
-
-/* PRM, "Control segment"; start: its first eight bytes without the index. */
-M5_INLINE m5_v2 m5_ctrl_at(uint64_t start, uint32_t pi, uint64_t rest)
-{
-	return (m5_v2){ start | (uint32_t)__builtin_bswap16((uint16_t)pi) << 8, rest };
-}
-
-M5_INLINE m5_v2 m5_ctrl(const struct m5_sq *sq, uint32_t pi, unsigned int op, unsigned int ds,
-			uint8_t fm, uint32_t imm)
-{
-	return m5_ctrl_at(sq->ctrl | (uint64_t)ds << 56 | op << 24, pi,
-			  (uint32_t)fm << 24 | (uint64_t)__builtin_bswap32(imm) << 32);
-}
-
-M5_INLINE m5_v2 m5_raddr(uint64_t va, uint32_t rkey)
-{
-	return (m5_v2){ __builtin_bswap64(va), __builtin_bswap32(rkey) };
-}
-
-/* Also a KLM. The two words of its first half are turned round as one. */
-M5_INLINE m5_v2 m5_data(uint32_t bytes, uint32_t lkey, uint64_t va)
-{
-	return (m5_v2){ __builtin_bswap64((uint64_t)bytes << 32 | lkey), __builtin_bswap64(va) };
-}
-
-M5_INLINE void m5_store(uint8_t *to, const struct m5_block *b)
-{
-	m5_v2 *p = (m5_v2 *)to;
-
-	p[0] = b->v[0];
-	p[1] = b->v[1];
-	p[2] = b->v[2];
-	p[3] = b->v[3];
-}
-
-M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
-{
-	uint64_t v = 0;
-
-	__builtin_memcpy(&v, p, bytes);
-	return v;
-}
-
-/* n <= 8 bytes as a word, zero above them, with no load beyond either end. */
-M5_INLINE uint64_t m5_load_some(const uint8_t *p, unsigned int n)
-{
-	if (n == 8)
-		return m5_load(p, 8);
-	if (n >= 4)
-		return m5_load(p, 4) | (m5_load(p + n - 4, 4) >> (8 * (8 - n))) << 32;
-	if (!n)
-		return 0;
-	return p[0] | (uint64_t)p[n / 2] << (8 * (n / 2)) | (uint64_t)p[n - 1] << (8 * (n - 1));
-}
-
-/* Eight bytes behind the header of their segment, by one shift of the whole piece. */
-M5_INLINE m5_v2 m5_inline_eight(uint64_t va)
-{
-	uint64_t d = m5_load((const uint8_t *)(uintptr_t)va, 8);
-	uint64_t head = __builtin_bswap32(8 | M5_INLINE_SEG);
-#if defined(__SSE2__)
-	return (m5_v2)_mm_slli_si128(_mm_cvtsi64_si128((long long)d), 4) | (m5_v2){ head, 0 };
-#else
-	return (m5_v2){ head | d << 32, d >> 32 };
-#endif
-}
-
-#define M5_SHORT 28			/* inline bytes after a remote address in one block */
-
-/* The inline segment of at most 28 bytes: header and data as two pieces. */
-M5_INLINE void m5_inline_short(m5_v2 *a, m5_v2 *b, uint64_t va, uint32_t n)
-{
-	const uint8_t *p = (const uint8_t *)(uintptr_t)va;
-	uint64_t head = __builtin_bswap32(n | M5_INLINE_SEG);
-	uint64_t d0 = m5_load_some(p, n < 8 ? n : 8), d1 = 0, d2 = 0, d3 = 0;
-
-	if (n > 8)
-		d1 = m5_load_some(p + 8, n < 16 ? n - 8 : 8);
-	if (n > 16)
-		d2 = m5_load_some(p + 16, n < 24 ? n - 16 : 8);
-	if (n > 24)
-		d3 = m5_load(p + n - 4, 4) >> (8 * (28 - n));
-	*a = (m5_v2){ head | d0 << 32, d0 >> 32 | d1 << 32 };
-	*b = (m5_v2){ d1 >> 32 | d2 << 32, d2 >> 32 | d3 << 32 };
-}
+#include "hw_mlx5/m5_seg.inl"
 
 /* Neither before its start nor beyond its end: no sign in either difference. len < 2 GiB. */
 M5_INLINE bool m5_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
@@ -177,7 +76,15 @@ M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 {
 	uintptr_t reg = sq->reg;
 
+#if defined(__x86_64__) && !DAP_TSAN
+	/* One instruction, where the compiler takes three; from the endpoint, as all is addressed. */
+	__asm__ volatile("xorq $256, %c1(%0)"
+			 : : "r"((uint8_t *)sq - offsetof(struct dap_ep, hw)),
+			     "i"(offsetof(struct dap_ep, hw) + offsetof(struct m5_sq, reg))
+			 : "cc", "memory");
+#else
 	sq->reg = reg ^ 256;
+#endif
 	return (volatile uint8_t *)reg;
 }
 
@@ -189,24 +96,15 @@ M5_INLINE void m5_bf_end(void)
 #endif
 }
 
-M5_INLINE void m5_bf_write(volatile uint8_t *reg, const struct m5_block *b)
-{
-	volatile m5_v2 *to = (volatile m5_v2 *)reg;
-
-	to[0] = b->v[0];
-	to[1] = b->v[1];
-	to[2] = b->v[2];
-	to[3] = b->v[3];
-	m5_bf_end();
-}
-
 M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_t pi, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++, reg += M5_BB)
-		m5_bf_write(reg, (const struct m5_block *)m5_sq_at(sq, pi + i));
+	for (uint32_t i = 0; i < n; i++, reg += M5_BB) {
+		m5_store_mmio(reg, (const struct m5_block *)m5_sq_at(sq, pi + i), 1);
+		m5_bf_end();
+	}
 }
 
-/* b: the only block, where it is in registers; else they are read back from the ring. */
+/* b: the blocks, where they are in registers; else they are read back from the ring. */
 M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 			       const struct m5_block *b)
 {
@@ -217,7 +115,8 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
 		dap_wc_flush();
 	} else if (b) {
-		m5_bf_write(reg, b);
+		m5_store_mmio(reg, b, n);
+		m5_bf_end();
 	} else {
 		m5_bf_ring(reg, sq, pi, n);
 	}
@@ -264,7 +163,7 @@ M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n, bool locked)
 
 	if (locked)
 		m5_spin_lock(&sq->lock);
-	if (m5_likely(sq->limit - sq->pi >= n) || m5_sq_credit(ep, n))
+	if (m5_likely((int32_t)(sq->limit - sq->pi - n) >= 0) || m5_sq_credit(ep, n))
 		return true;
 	if (locked)
 		m5_spin_unlock(&sq->lock);
@@ -277,23 +176,26 @@ M5_INLINE void m5_sq_end(struct m5_sq *sq, bool locked)
 		m5_spin_unlock(&sq->lock);
 }
 
-/* A WQE of one block, in registers, becomes the device's. */
-M5_INLINE M5_RET m5_post_block(struct m5_sq *sq, const struct m5_block *b, uint32_t pi, bool soft,
-			       bool locked)
+/* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
+M5_INLINE M5_RET m5_post_blocks(struct m5_sq *sq, const struct m5_block *b, uint32_t pi, uint32_t n,
+				bool soft, bool locked)
 {
-	m5_store(m5_sq_at(sq, pi), b);
-	m5_ring(sq, pi, 1, b->v[0], b, soft);
+	m5_store_blocks(m5_sq_at(sq, pi), b, n);
+	m5_ring(sq, pi, n, b->v[0], b, soft);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }
 
-/* The start of the ctrl segment of a WQE with one short segment, copied or referred to. */
-M5_INLINE uint64_t m5_ctrl_one(const struct m5_sq *sq, unsigned int op)
+/* The ctrl segment of a WQE without flags: with one segment, short or referred to, or ds more. */
+M5_INLINE m5_v2 m5_ctrl_plain(const struct m5_sq *sq, unsigned int op, unsigned int ds, uint32_t pi)
 {
-	if (op == M5_OP_SEND)
-		return sq->ctrl_send;
-	return op == M5_OP_RDMA_WRITE ? sq->ctrl_write :
-	       sq->ctrl_write + ((uint64_t)(M5_OP_RDMA_READ - M5_OP_RDMA_WRITE) << 24);
+	m5_v2 v = m5_ctrl_of(op == M5_OP_SEND ? sq->ctrl_send : sq->ctrl_write, pi);
+
+	if (op == M5_OP_RDMA_READ)
+		v ^= (m5_v2){ (uint64_t)(M5_OP_RDMA_READ ^ M5_OP_RDMA_WRITE) << 24, 0 };
+	if (ds)
+		v += (m5_v2){ (uint64_t)ds << 56, 0 };
+	return v;
 }
 
 /* One segment by reference, for which there is credit. */
@@ -307,11 +209,11 @@ M5_INLINE M5_RET m5_post_ref(struct m5_sq *sq, unsigned int op, const M5_LMR *io
 	struct m5_slot *slot = m5_slot_set(sq, pi, cookie, len, pi + 1, 0, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
 
-	b.v[0] = m5_ctrl_at(m5_ctrl_one(sq, op), pi, (uint32_t)fm << 24);
+	b.v[0] = m5_ctrl(sq, pi, op, head + 1, fm, 0);
 	if (head == 2)
 		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
 	b.v[head] = m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov));
-	return m5_post_block(sq, &b, pi, soft, locked);
+	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
 }
 
 /* One short segment that travels in the WQE. */
@@ -329,47 +231,108 @@ M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *
 	if (head == 2)
 		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
 	m5_inline_short(&b.v[head], &b.v[head + 1], m5_lmr_va(iov), len);
-	return m5_post_block(sq, &b, pi, soft, locked);
+	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
 }
 
-/* Eight bytes without flags, that follow no bind. */
-M5_INLINE M5_RET m5_post_eight(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
-			       const M5_RMR *remote, uint64_t cookie, bool soft, bool locked)
-{
-	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_block b = { 0 };
-	uint32_t pi = sq->pi;
+/* ---- Posts without flags that follow no bind ---- */
 
-	b.v[0] = m5_ctrl_at(m5_ctrl_one(sq, op), pi, sq->fm_plain);
-	if (head == 2)
-		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
-	b.v[head] = m5_inline_eight(m5_lmr_va(iov));
-	m5_slot_set(sq, pi, cookie, 8, pi + 1, 0, 0);
-	return m5_post_block(sq, &b, pi, soft, locked);
-}
-
-/* m5_post_eight may be: as to the flags, and to the segment, whose LMR is that of the last one. */
 M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags)
 {
 	return m5_likely(!(flags | sq->fence));
 }
 
-M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov)
+M5_INLINE void m5_slot_plain(const struct m5_sq *sq, uint32_t pi, uint32_t n, uint64_t cookie,
+			     uint32_t bytes)
 {
-	return m5_likely(m5_lmr_key(iov) == sq->lmr->lmr_context) &&
-	       m5_likely(m5_inside(sq->lmr, m5_lmr_va(iov), 8));
+	struct m5_slot *slot = &sq->slots[pi & sq->mask];
+
+	slot->cookie = cookie;
+	slot->bytes = bytes;
+	slot->rest = (uint16_t)(pi + n);
 }
 
-/* Has room for one block at once, and is the caller's: what else there is to do is done elsewhere. */
-M5_INLINE bool m5_sq_try(struct m5_sq *sq, bool locked)
+/* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
+M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len)
 {
-	if (locked)
-		m5_spin_lock(&sq->lock);
-	if (m5_likely(sq->limit != sq->pi))
+	return m5_likely(m5_lmr_key(iov) == sq->lmr->lmr_context) &&
+	       m5_likely(m5_inside(sq->lmr, m5_lmr_va(iov), len));
+}
+
+/* One segment, copied or referred to, as the piece seg. */
+M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, const M5_RMR *remote,
+			       uint32_t bytes, uint64_t cookie, bool soft, bool locked)
+{
+	unsigned int head = op == M5_OP_SEND ? 1 : 2;
+	struct m5_block b = { 0 };
+	uint32_t pi = sq->pi;
+
+	b.v[0] = m5_ctrl_plain(sq, op, 0, pi);
+	if (head == 2)
+		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+	b.v[head] = seg;
+	m5_slot_plain(sq, pi, 1, cookie, bytes);
+	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
+}
+
+/* A cache line of data that travels in the WQE. */
+M5_INLINE M5_RET m5_post_line(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
+			      const M5_RMR *remote, uint64_t cookie, bool soft, bool locked)
+{
+	unsigned int head = op == M5_OP_SEND ? 1 : 2;
+	struct m5_block b[2] = { 0 };
+	uint32_t pi = sq->pi;
+	m5_v2 p[5];
+
+	m5_inline_line(p, m5_lmr_va(iov));
+	b[0].v[0] = m5_ctrl_plain(sq, op, 4, pi);
+	if (head == 2)
+		b[0].v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+	M5_UNROLL
+	for (unsigned int i = 0; i < 5; i++)
+		b[(head + i) / 4].v[(head + i) % 4] = p[i];
+	m5_slot_plain(sq, pi, 2, cookie, M5_LINE);
+	return m5_post_blocks(sq, b, pi, 2, soft, locked);
+}
+
+/*
+ * There is credit for n blocks at once, before the end of the ring, and the queue is the caller's:
+ * what else there is to do, and be it to wait for a lock, is done elsewhere.
+ */
+M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n, bool locked)
+{
+	if (locked && !m5_spin_try(&sq->lock))
+		return false;
+	if (m5_likely(n == 1 ? sq->limit != sq->pi : (int32_t)(sq->limit - (sq->pi + n)) >= 0))
 		return true;
 	if (locked)
 		m5_spin_unlock(&sq->lock);
 	return false;
+}
+
+/*
+ * Credit for n blocks is what a short way lacked: there is some, before the end of the ring, and
+ * the queue is the caller's. Nothing is called, so nothing is saved.
+ */
+M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (locked && !m5_spin_try(&sq->lock))
+		return false;
+	if ((sq->pi & sq->mask) + n <= sq->mask + 1 && m5_sq_look(m5_ep(ep), n))
+		return true;
+	if (locked)
+		m5_spin_unlock(&sq->lock);
+	return false;
+}
+
+/* The same for who starts again: where others post, too, it may be gone by then. */
+M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n, bool locked)
+{
+	if (!m5_sq_refill(ep, n, locked))
+		return false;
+	m5_sq_end(&m5_ep(ep)->sq, locked);
+	return true;
 }
 
 /* What is not one segment of one block with credit at hand: the call itself once more, out of line. */
@@ -388,7 +351,7 @@ M5_INLINE M5_RET m5_send_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t cook
 		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len);
 
 	if (m5_unlikely(len - 1 >= sq->max_msg) || m5_unlikely(copy && len > M5_SHORT) ||
-	    m5_unlikely(flags & sq->deny_send) || m5_unlikely(!m5_sq_try(sq, locked)))
+	    m5_unlikely(flags & sq->deny_send) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
 		return slow(ep, 1, iov, cookie, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags, soft,
@@ -405,8 +368,8 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 	bool copy = len <= sq->inline_max &&
 		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len);
 
-	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(copy && len > M5_SHORT) ||
-	    m5_unlikely(flags & sq->deny_rdma) || m5_unlikely(!m5_sq_try(sq, locked)))
+	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(len > m5_rmr_len(to)) ||
+	    m5_unlikely(copy && len > M5_SHORT) || m5_unlikely(flags & sq->deny_rdma) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
 		return slow(ep, 1, iov, cookie, to, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags,
@@ -415,78 +378,135 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 			   locked);
 }
 
+/* What of a post is done out of line, by the same arguments in the same places. */
+struct m5_send_ways {
+	m5_send_fn *many;		/* not one segment */
+	m5_send_fn *one;		/* with flags, after a bind, short, too long */
+	m5_send_fn *line;		/* a cache line that travels in the WQE */
+	m5_send_fn *refill;		/* no credit */
+};
+
+struct m5_rdma_ways {
+	m5_rdma_fn *many, *one, *line, *refill;
+};
+
 /*
- * Eight bytes without flags, and what is too long to be copied, are posted here; the rest by one
- * or slow. These are calls in tail position with the arguments where they are, so that the body
- * saves no register. The same holds for m5_post_write.
+ * Posts of one segment without flags that follow no bind: eight bytes that travel in the WQE, and
+ * what is too long to. What is done elsewhere is called in tail position, so that the body saves
+ * no register. The same holds for m5_post_write and m5_post_read.
  */
 M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-			      unsigned int flags, m5_send_fn *one, m5_send_fn *slow, bool soft,
-			      bool locked)
+			      unsigned int flags, struct m5_send_ways ways, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
-		return slow(ep, n, iov, cookie, flags);
+		return ways.many(ep, n, iov, cookie, flags);
 	len = m5_lmr_len(iov);
+	if (m5_unlikely(!m5_plain(sq, flags)))
+		return ways.one(ep, n, iov, cookie, flags);
 	if (len == 8) {
-		if (!m5_plain(sq, flags) || !m5_known(sq, iov) || !m5_sq_try(sq, locked))
-			return one(ep, n, iov, cookie, flags);
-		return m5_post_eight(sq, M5_OP_SEND, iov, NULL, cookie, soft, locked);
+		if (!m5_known(sq, iov, 8))
+			return ways.one(ep, n, iov, cookie, flags);
+		if (!m5_sq_try(sq, 1, locked))
+			return ways.refill(ep, n, iov, cookie, flags);
+		return m5_post_plain(sq, M5_OP_SEND, m5_inline_eight(m5_lmr_va(iov)), NULL, 8,
+				     cookie, soft, locked);
 	}
+	if (len == M5_LINE)
+		return ways.line(ep, n, iov, cookie, flags);
 	/* Longer than inline_max, and not longer than max_msg. */
-	if (m5_unlikely(len - sq->inline_max - 1 >= sq->send_span))
-		return one(ep, n, iov, cookie, flags);
-	if (m5_unlikely(flags & sq->deny_send) || !m5_sq_try(sq, locked))
-		return slow(ep, n, iov, cookie, flags);
-	return m5_post_ref(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags, soft, locked);
+	if (m5_unlikely(len - sq->long_from >= sq->send_span))
+		return ways.one(ep, n, iov, cookie, flags);
+	if (!m5_sq_try(sq, 1, locked))
+		return ways.refill(ep, n, iov, cookie, flags);
+	return m5_post_plain(sq, M5_OP_SEND,
+			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), NULL,
+			     (uint32_t)len, cookie, soft, locked);
 }
 
 M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-			       const M5_RMR *to, unsigned int flags, m5_rdma_fn *one,
-			       m5_rdma_fn *slow, bool soft, bool locked)
+			       const M5_RMR *to, unsigned int flags, struct m5_rdma_ways ways,
+			       bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
 
-	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
-		return slow(ep, n, iov, cookie, to, flags);
-	len = m5_lmr_len(iov);
+	if (m5_unlikely(n != 1))
+		return ways.many(ep, n, iov, cookie, to, flags);
+	if (m5_unlikely(!iov))
+		return ways.many(ep, n, iov, cookie, to, flags);
 	if (m5_unlikely(!to))
-		return slow(ep, n, iov, cookie, to, flags);
-	if (m5_unlikely(len > m5_rmr_len(to)))
-		return slow(ep, n, iov, cookie, to, flags);
+		return ways.many(ep, n, iov, cookie, to, flags);
+	len = m5_lmr_len(iov);
+	if (m5_unlikely(len > m5_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags)))
+		return ways.one(ep, n, iov, cookie, to, flags);
 	if (len == 8) {
-		if (!m5_plain(sq, flags) || !m5_known(sq, iov) || !m5_sq_try(sq, locked))
-			return one(ep, n, iov, cookie, to, flags);
-		return m5_post_eight(sq, M5_OP_RDMA_WRITE, iov, to, cookie, soft, locked);
+		if (!m5_known(sq, iov, 8))
+			return ways.one(ep, n, iov, cookie, to, flags);
+		if (!m5_sq_try(sq, 1, locked))
+			return ways.refill(ep, n, iov, cookie, to, flags);
+		return m5_post_plain(sq, M5_OP_RDMA_WRITE, m5_inline_eight(m5_lmr_va(iov)), to, 8,
+				     cookie, soft, locked);
 	}
-	if (m5_unlikely(len - sq->inline_max - 1 >= sq->rdma_span))
-		return one(ep, n, iov, cookie, to, flags);
-	if (m5_unlikely(flags & sq->deny_rdma) || !m5_sq_try(sq, locked))
-		return slow(ep, n, iov, cookie, to, flags);
-	return m5_post_ref(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags, soft,
-			   locked);
+	if (len == M5_LINE)
+		return ways.line(ep, n, iov, cookie, to, flags);
+	if (m5_unlikely(len - sq->long_from >= sq->rdma_span))
+		return ways.one(ep, n, iov, cookie, to, flags);
+	if (!m5_sq_try(sq, 1, locked))
+		return ways.refill(ep, n, iov, cookie, to, flags);
+	return m5_post_plain(sq, M5_OP_RDMA_WRITE,
+			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), to,
+			     (uint32_t)len, cookie, soft, locked);
+}
+
+/* 64 bytes, without flags: these are m5_post_send's and m5_post_write's way line. */
+M5_INLINE M5_RET m5_send_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
+			      unsigned int flags, m5_send_fn *one, m5_send_fn *refill, bool soft,
+			      bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+		return one(ep, 1, iov, cookie, flags);
+	if (!m5_sq_try(sq, 2, locked))
+		return refill(ep, 1, iov, cookie, flags);
+	return m5_post_line(sq, M5_OP_SEND, iov, NULL, cookie, soft, locked);
+}
+
+M5_INLINE M5_RET m5_write_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
+			       const M5_RMR *to, unsigned int flags, m5_rdma_fn *one,
+			       m5_rdma_fn *refill, bool soft, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+		return one(ep, 1, iov, cookie, to, flags);
+	if (!m5_sq_try(sq, 2, locked))
+		return refill(ep, 1, iov, cookie, to, flags);
+	return m5_post_line(sq, M5_OP_RDMA_WRITE, iov, to, cookie, soft, locked);
 }
 
 /* What is transferred is what the remote buffer says; the local one may be longer. */
 M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-			      const M5_RMR *from, unsigned int flags, m5_rdma_fn *slow, bool soft,
-			      bool locked)
+			      const M5_RMR *from, unsigned int flags, m5_rdma_fn *slow,
+			      m5_rdma_fn *refill, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
 
-	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov) || m5_unlikely(!from) ||
-	    m5_unlikely(flags & sq->deny_rdma))
+	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov) || m5_unlikely(!from))
 		return slow(ep, n, iov, cookie, from, flags);
 	len = m5_rmr_len(from);
-	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(len > m5_lmr_len(iov)) ||
-	    m5_unlikely(!m5_sq_try(sq, locked)))
+	if (m5_unlikely(!m5_plain(sq, flags)) || m5_unlikely(len - 1 >= sq->max_rdma) ||
+	    m5_unlikely(len > m5_lmr_len(iov)))
 		return slow(ep, n, iov, cookie, from, flags);
-	return m5_post_ref(sq, M5_OP_RDMA_READ, iov, from, (uint32_t)len, cookie, flags, soft,
-			   locked);
+	if (m5_unlikely(!m5_sq_try(sq, 1, locked)))
+		return refill(ep, n, iov, cookie, from, flags);
+	return m5_post_plain(sq, M5_OP_RDMA_READ,
+			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), from,
+			     (uint32_t)len, cookie, soft, locked);
 }
 
 /* The receive at pi is noted and its WQE written: no doorbell, the device reads the record. */
@@ -511,23 +531,34 @@ M5_INLINE m5_v2 *m5_rq_at(const struct m5_rq *rq, uint32_t pi)
 	return (m5_v2 *)(rq->ring + (size_t)((pi & rq->mask) * rq->stride));
 }
 
+/*
+ * One segment without flags. The segment after it ends the list, and was written as such when the
+ * queue was made: it is written again only where lists of another length have been posted.
+ */
 M5_INLINE M5_RET m5_post_recv(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
 			      unsigned int flags, m5_send_fn *slow, bool locked)
 {
 	struct m5_rq *rq = &m5_ep(ep)->rq;
-	uint32_t pi, stride;
-	m5_v2 *wqe;
+	uint64_t len;
+	uint32_t pi;
 
-	if (locked || m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags & rq->deny) ||
-	    m5_unlikely(m5_lmr_len(iov) - 1 >= INT32_MAX) || m5_unlikely(rq->limit == rq->pi))
+	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags | rq->uneven))
 		return slow(ep, n, iov, cookie, flags);
+	len = m5_lmr_len(iov);
+	if (m5_unlikely(len - 1 >= INT32_MAX))
+		return slow(ep, n, iov, cookie, flags);
+	if (locked && !m5_spin_try(&rq->lock))
+		return slow(ep, n, iov, cookie, flags);
+	if (m5_unlikely(rq->limit == rq->pi)) {
+		if (locked)
+			m5_spin_unlock(&rq->lock);
+		return slow(ep, n, iov, cookie, flags);
+	}
 	pi = rq->pi;
-	stride = rq->stride;
-	wqe = m5_rq_at(rq, pi);
-	m5_recv_note(rq, pi, cookie, flags);
-	wqe[0] = m5_data((uint32_t)m5_lmr_len(iov), m5_lmr_key(iov), m5_lmr_va(iov));
-	if (stride > M5_DS)
-		wqe[1] = m5_data(0, M5_NULL_LKEY, 0);
+	m5_recv_note(rq, pi, cookie, 0);
+	*m5_rq_at(rq, pi) = m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov));
 	m5_recv_posted(rq, pi);
+	if (locked)
+		m5_spin_unlock(&rq->lock);
 	return DAT_SUCCESS;
 }

@@ -156,6 +156,79 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 			    locked);
 }
 
+/* ---- Segments whose number is known: without flags, none of them empty, none copied ---- */
+
+#define M5_FEW 4
+
+/* Adds up. False: one of them is empty, or so long that no sum is right. */
+M5_INLINE bool m5_few_sum(unsigned int n, const M5_LMR *iov, uint64_t *sum)
+{
+	uint64_t odd = 0;
+
+	*sum = 0;
+	M5_UNROLL
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t len = m5_lmr_len(&iov[i]);
+
+		odd |= len - 1;
+		*sum += len;
+	}
+	return m5_likely(!(odd >> 31));
+}
+
+M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n, const M5_LMR *iov,
+			      uint32_t total, uint64_t cookie, const M5_RMR *remote, bool soft,
+			      bool locked)
+{
+	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
+	struct m5_block b[2] = { 0 };
+	uint32_t pi = sq->pi;
+
+	b[0].v[0] = m5_ctrl_plain(sq, op, n - 1, pi);
+	if (head == 2)
+		b[0].v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+	M5_UNROLL
+	for (unsigned int i = 0; i < n; i++)
+		b[(head + i) / 4].v[(head + i) % 4] = m5_data(
+			(uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]));
+	m5_slot_plain(sq, pi, blocks, cookie, total);
+	return m5_post_blocks(sq, b, pi, blocks, soft, locked);
+}
+
+M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,
+			     unsigned int flags, m5_send_fn *slow, m5_send_fn *refill, bool soft,
+			     bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint64_t sum;
+
+	if (m5_unlikely(!iov) || !m5_plain(sq, flags) || m5_unlikely(n > sq->max_iov) ||
+	    !m5_few_sum(n, iov, &sum) || m5_unlikely(sum - sq->long_from >= sq->send_span))
+		return slow(ep, (int)n, iov, cookie, flags);
+	if (!m5_sq_try(sq, (1 + n + 3) / 4, locked))
+		return refill(ep, (int)n, iov, cookie, flags);
+	m5_part();
+	return m5_few_write(sq, M5_OP_SEND, n, iov, (uint32_t)sum, cookie, NULL, soft, locked);
+}
+
+M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,
+			      const M5_RMR *to, unsigned int flags, m5_rdma_fn *slow,
+			      m5_rdma_fn *refill, bool soft, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint64_t sum;
+
+	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags) ||
+	    m5_unlikely(n > sq->max_write_iov) || !m5_few_sum(n, iov, &sum) ||
+	    m5_unlikely(sum - sq->long_from >= sq->rdma_span) ||
+	    m5_unlikely(sum > m5_rmr_len(to)))
+		return slow(ep, (int)n, iov, cookie, to, flags);
+	if (!m5_sq_try(sq, (2 + n + 3) / 4, locked))
+		return refill(ep, (int)n, iov, cookie, to, flags);
+	m5_part();
+	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, (uint32_t)sum, cookie, to, soft, locked);
+}
+
 M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const M5_LMR *iov, unsigned int flags)
 {
 	if (flags & rq->deny)
@@ -196,6 +269,8 @@ M5_INLINE M5_RET m5_recv_any(struct dap_ep *ep, int n, const M5_LMR *iov, uint64
 					      m5_lmr_va(&iov[i]));
 	if (used * M5_DS != rq->stride)
 		wqe[used] = m5_data(0, M5_NULL_LKEY, 0);
+	if (used != 1 && rq->stride != M5_DS)
+		rq->uneven = 1;
 	m5_recv_note(rq, rq->pi, cookie, flags);
 	m5_recv_posted(rq, rq->pi);
 	if (locked)

@@ -51,5 +51,5 @@ M5_INLINE M5_RET m5_post_atomic(struct dap_ep *ep, bool swap, uint64_t operand, 
 	b.v[1] = m5_raddr(m5_rmr_va(at), m5_rmr_key(at));
 	b.v[2] = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
 	b.v[3] = m5_data(8, m5_lmr_key(result), m5_lmr_va(result));
-	return m5_post_block(sq, &b, pi, soft, locked);
+	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
 }

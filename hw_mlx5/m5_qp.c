@@ -104,19 +104,23 @@ static uint64_t ctrl_start(uint32_t qpn, unsigned int ds, unsigned int op)
 	return (uint64_t)htobe32(qpn << 8 | ds) << 32 | htobe32(op);
 }
 
-/* The adapter's maximum is below 4 GiB. */
-static uint32_t span(uint32_t max, uint16_t inline_max)
+static uint64_t span(uint64_t max, uint16_t inline_max)
 {
 	return max > inline_max ? max - inline_max : 0;
 }
 
 void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 {
-	sq->ctrl = ctrl_start(qpn, 0, 0);
-	sq->ctrl_send = ctrl_start(qpn, 2, M5_OP_SEND);
-	sq->ctrl_write = ctrl_start(qpn, 3, M5_OP_RDMA_WRITE);
 	fm_fill(umr_fence, sq->fm);
-	sq->fm_plain = (uint64_t)sq->fm[0] << 24;
+	sq->ctrl = ctrl_start(qpn, 0, 0);
+	sq->ctrl_send[0] = ctrl_start(qpn, 2, M5_OP_SEND);
+	sq->ctrl_write[0] = ctrl_start(qpn, 3, M5_OP_RDMA_WRITE);
+	sq->ctrl_send[1] = sq->ctrl_write[1] = (uint64_t)sq->fm[0] << 24;
+	for (unsigned int after = 0; after < 2; after++) {
+		sq->ctrl_umr[after][0] = ctrl_start(qpn, 12, M5_OP_UMR);
+		sq->ctrl_umr[after][1] = (uint64_t)sq->fm[after * 16] << 24;
+	}
+	sq->long_from = sq->inline_max + 1u;
 	sq->send_span = span(sq->max_msg, sq->inline_max);
 	sq->rdma_span = span(sq->max_rdma, sq->inline_max);
 }
@@ -150,8 +154,8 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.max_write_iov = (uint8_t)a->max_rdma_write_iov,
 		.deny_send = ~(allow | DAP_COMP_SOLICITED),
 		.deny_rdma = ~allow,
-		.max_msg = (uint32_t)a->max_message_size,
-		.max_rdma = (uint32_t)a->max_rdma_size,
+		.max_msg = a->max_message_size,
+		.max_rdma = a->max_rdma_size,
 		.soft = ia->inline_model ? ia->ctl->soft : NULL,
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
@@ -159,9 +163,22 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 	m5_sq_derive(&e->sq, e->qp.qpn, ia->dev.umr_fence);
 }
 
+void m5_rq_derive(struct m5_rq *rq)
+{
+	struct m5_data_seg *seg = (struct m5_data_seg *)rq->ring;
+	uint32_t per = rq->stride / M5_DS;
+
+	rq->uneven = 0;
+	if (per == 1)
+		return;
+	for (uint32_t i = 0; i <= rq->mask; i++, seg += per)
+		seg[1] = (struct m5_data_seg){ .lkey = cpu_to_be32(M5_NULL_LKEY) };
+}
+
 static void rq_fill(struct dap_ep *ep, const struct shape *s)
 {
 	struct m5_ep *e = m5_ep(ep);
+
 
 	e->rq = (struct m5_rq){
 		.ring = e->mem.base,
@@ -172,6 +189,7 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 		.max_iov = (uint8_t)ep->attr.max_recv_iov,
 		.deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED),
 	};
+	m5_rq_derive(&e->rq);
 }
 
 /* No credit is ever to be had; where a WQE of the SRQ lies, only error messages ask. */
@@ -194,14 +212,14 @@ static void srq_fill(struct dap_ep *ep)
 static int slots_alloc(struct m5_ep *e, const struct shape *s)
 {
 	struct m5_slot *slots;
-	size_t n = (size_t)s->blocks + s->recvs;
+	size_t n = (size_t)s->blocks + 1 + s->recvs;	/* 1: see m5_bind_slots */
 
 	slots = aligned_alloc(64, (n * sizeof(*slots) + 63) & ~(size_t)63);
 	if (!slots)
 		return -ENOMEM;
 	e->done = (struct m5_done){
 		.sq_slots = slots,
-		.rq_slots = slots + s->blocks,
+		.rq_slots = slots + s->blocks + 1,
 		.sq_mask = s->blocks - 1,
 		.rq_mask = s->recvs ? s->recvs - 1 : 0,
 	};

@@ -173,27 +173,25 @@ static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
 }
 
 /*
- * The hot path compares only blocks, with a limit that neither room nor the number of requests
- * that may be outstanding lets it pass. Each request takes a block at least: they are counted only
- * when the blocks are more than they may be.
+ * What m5_sq_look could not tell. Each request takes a block at least: they are counted only when
+ * the blocks are more than they may be.
  */
 static bool sq_has(struct m5_ep *e, uint32_t n)
 {
 	struct m5_sq *sq = &e->sq;
-	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
-	/* One block stays free for the NOP of a drain. */
-	uint32_t room = sq->mask - used, ops;
+	uint16_t used;
+	uint32_t room, ops;
 
-	if (used + n <= e->max_ops && n <= room) {
-		ops = e->max_ops - used;
-	} else {
-		ops = e->max_ops - outstanding(e, sq->pi - used);
-		if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
-			return false;
-		if (ops < n)
-			ops = n;
-	}
-	sq->limit = sq->pi + (room < ops ? room : ops);
+	if (m5_sq_look(e, n))
+		return true;
+	used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+	room = sq->mask - used;
+	ops = e->max_ops - outstanding(e, sq->pi - used);
+	if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
+		return false;
+	if (ops < n)
+		ops = n;
+	m5_sq_limit(sq, n, room < ops ? room : ops);
 	return true;
 }
 

@@ -32,19 +32,51 @@ static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, obj, key);
 }
 
+/* The current key, and the last of its 255 variants that follow. */
+static void key_start(struct m5_rmr *r, uint32_t key)
+{
+	r->key_be = htobe32(key);
+	r->last_key_be = r->key_be - htobe32(1);
+}
+
 static uint32_t new_gen(struct dap_rmr *rmr)
 {
 	return __atomic_add_fetch(&m5_ia(rmr->obj.ia)->gen, 1, __ATOMIC_RELAXED);
 }
 
+static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	int err = 0;
+
+	for (int i = 0; i < M5_RMR_KEYS; i++) {
+		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
+
+		r->obj[i] = NULL;
+		if (!err)
+			err = e;
+	}
+	return err;
+}
+
+/* All keys at once, so that no bind has to wait for a command. */
 int m5_rmr_create(struct dap_rmr *rmr)
 {
-	struct m5_rmr *r = m5_rmr(rmr), new = { .gen = new_gen(rmr) };
-	int err = key_make(rmr, &new.obj[0], &new.key);
+	struct m5_rmr *r = m5_rmr(rmr), new = {
+		.gen = new_gen(rmr), .connection = M5_NO_CONNECTION,
+		.last_ep = (struct dap_ep *)rmr,	/* a handle, and of no endpoint */
+	};
+	int err = 0;
 
-	if (!err)
-		*r = new;
-	return err;
+	for (int i = 0; i < M5_RMR_KEYS && !err; i++)
+		err = key_make(rmr, &new.obj[i], &new.idle[i]);
+	if (err) {
+		destroy_keys(rmr, &new);
+		return err;
+	}
+	key_start(&new, new.idle[0]);
+	*r = new;
+	return 0;
 }
 
 /* Ends whatever the current mkey gives access to, and starts afresh with another. */
@@ -52,16 +84,17 @@ static int renew(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t key;
 
 	__atomic_store_n(&r->unsure, 1, __ATOMIC_RELAXED);
 	if (r->obj[r->current])
 		ops->obj_destroy(r->obj[r->current]);
 	r->obj[r->current] = NULL;
-	if (key_make(rmr, &r->obj[r->current], &r->key))
+	if (key_make(rmr, &r->obj[r->current], &key))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	key_start(r, key);
 	/* Completions still to come belong to the key that has gone. */
 	__atomic_store_n(&r->gen, new_gen(rmr), __ATOMIC_RELAXED);
-	r->spent = 0;
 	r->posted = 0;
 	__atomic_store_n(&r->completed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->unsure, 0, __ATOMIC_RELAXED);
@@ -112,20 +145,9 @@ static void wait_for_binds(struct dap_rmr *rmr)
 
 int m5_rmr_destroy(struct dap_rmr *rmr)
 {
-	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
-	struct m5_rmr *r = m5_rmr(rmr);
-	int err = 0;
-
 	wait_for_binds(rmr);
-	__atomic_store_n(&r->gen, 0, __ATOMIC_RELAXED);
-	for (int i = 0; i < M5_RMR_KEYS; i++) {
-		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
-
-		r->obj[i] = NULL;
-		if (!err)
-			err = e;
-	}
-	return err;
+	__atomic_store_n(&m5_rmr(rmr)->gen, 0, __ATOMIC_RELAXED);
+	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
 static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
@@ -161,33 +183,29 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 	return settle(rmr, ep);
 }
 
-int m5_rmr_next(struct dap_rmr *rmr)
-{
-	struct m5_rmr *r = m5_rmr(rmr);
-	unsigned int next = (r->current + 1u) % M5_RMR_KEYS;
-
-	if (!r->obj[next] && key_make(rmr, &r->obj[next], &r->idle[next]))
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
-	return 0;
-}
-
 void m5_rmr_switch(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	r->idle[r->current] = r->key;
+	r->idle[r->current] = be32toh(r->key_be);
 	r->current = (uint8_t)((r->current + 1u) % M5_RMR_KEYS);
-	r->key = r->idle[r->current];
-	r->spent = 0;
+	key_start(r, r->idle[r->current]);
 }
 
-void m5_bound_other(struct dap_rmr *rmr, struct dap_lmr *lmr)
+void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr)
 {
-	struct dap_lmr *old = rmr->lmr;
+	uint32_t lacks;
 
-	if (lmr)
-		__atomic_add_fetch(&lmr->binds, 1, __ATOMIC_RELAXED);
-	rmr->lmr = lmr;
-	if (old)
-		__atomic_sub_fetch(&old->binds, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->span, 0, __ATOMIC_RELAXED);
+	if (!lmr)
+		return;
+	/* Remote read wants local read, remote write local write: the same bits, one place down. */
+	lacks = ~lmr->priv & (DAP_PRIV_LOCAL_READ | DAP_PRIV_LOCAL_WRITE);
+	r->lmr = lmr;
+	r->addr = lmr->addr;
+	r->length = lmr->length;
+	r->lkey = lmr->lmr_context;
+	r->deny = ~(uint32_t)DAP_PRIV_ALL | lacks << 1;
+	__atomic_store_n(&r->span, lmr->length < M5_KLM_MAX ? lmr->length : M5_KLM_MAX,
+			 __ATOMIC_RELAXED);
 }

@@ -112,6 +112,7 @@ struct m5_klm_seg {
 };
 WIRE_SIZE(struct m5_klm_seg, 16);
 #define M5_KLM_SLOTS 4			/* an inline list is padded to 64 bytes */
+#define M5_KLM_MAX (1u << 30)		/* a KLM holds less than 2 GiB */
 
 /* ctrl + umr ctrl, mkey, KLM list: each exactly one block. */
 #define M5_BIND_BLOCKS 3

@@ -21,13 +21,15 @@ static const struct argp_option options[] = {
 	{ "calls", 'n', "N", 0, "Calls of each operation (4096)", 0 },
 	{ "latency", 'L', NULL, 0, "Half round trip of send/recv between two polling processes, "
 	  "beside that of a cache line", 0 },
+	{ "threadsafe", 't', NULL, 0, "Calls of a threadsafe instance", 0 },
+	{ "pair", 'p', NULL, 0, "Leave out the rows that take many endpoints", 0 },
 	{ 0 },
 };
 
 struct opts {
 	const char *ia;
 	unsigned int calls;
-	bool latency;
+	bool latency, threadsafe, only_pair;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -39,6 +41,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'i': o->ia = arg; return 0;
 	case 'L': o->latency = true; return 0;
+	case 't': o->threadsafe = true; return 0;
+	case 'p': o->only_pair = true; return 0;
 	case 'n':
 		v = strtol(arg, &end, 0);
 		if (*end || v < 1 || v > 100000000)
@@ -73,9 +77,12 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.latency)
 		return latency(&o);
+	p.a.threadsafe = p.b.threadsafe = o.threadsafe;
 	if (pair_open(&p, o.ia))
 		return 1;
 	for (op = bench_ops; op->name; op++) {
+		if (op->endpoints && o.only_pair)
+			continue;
 		if (op->endpoints)
 			crowd = bench_crowd(&p, op->endpoints);
 		if (crowd == BENCH_CROWD_NONE)

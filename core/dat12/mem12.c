@@ -244,9 +244,9 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	if (!param)
 		return dap12_bad_arg(3);
 	*param = (DAT_RMR_PARAM){.ia_handle = dap12_ia_handle(rmr->obj.ia), .pz_handle = rmr->pz};
-	if (!rmr->lmr)
+	if (!rmr->length)
 		return DAT_SUCCESS;
-	param->lmr_triplet = (DAT_LMR_TRIPLET){.lmr_context = rmr->lmr_context,
+	param->lmr_triplet = (DAT_LMR_TRIPLET){.lmr_context = rmr->lmr->lmr_context,
 					       .virtual_address = rmr->addr,
 					       .segment_length = dap12_length(rmr->length)};
 	param->mem_priv = rmr->priv;

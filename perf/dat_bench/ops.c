@@ -22,6 +22,19 @@ static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 				  .segment_length = (LENGTH)len };
 }
 
+/* The same bytes in four pieces. */
+enum { SEGMENTS = 4 };
+
+static void pieces_of(const struct region *r, uint64_t len, DAT_LMR_TRIPLET l[SEGMENTS])
+{
+	unsigned int i;
+
+	for (i = 0; i < SEGMENTS; i++) {
+		l[i] = at(r, len / SEGMENTS);
+		l[i].virtual_address += i * len / SEGMENTS;
+	}
+}
+
 static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = p->remote.rmr_context,
@@ -53,6 +66,32 @@ BENCH_CALL bench_feed(struct pair *p)
 	DAT_RMR_TRIPLET r = target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_write64(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 64);
+	DAT_RMR_TRIPLET r = target(p, 64);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_write_pieces(struct pair *p)
+{
+	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+	DAT_LMR_TRIPLET l[SEGMENTS];
+
+	pieces_of(&p->local, BENCH_BIG, l);
+	return dat_ep_post_rdma_write(p->a.ep, SEGMENTS, l, cookie, &r,
+				      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_send_pieces(struct pair *p)
+{
+	DAT_LMR_TRIPLET l[SEGMENTS];
+
+	pieces_of(&p->local, BENCH_BIG, l);
+	return dat_ep_post_send(p->a.ep, SEGMENTS, l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 BENCH_CALL bench_write4k(struct pair *p)
@@ -156,9 +195,12 @@ BENCH_CALL bench_dequeue_none(struct pair *p)
 
 const struct bench_op bench_ops[] = {
 	{ "post write 8 B inline", "bench_write8", bench_write8, 0, 0, 0, 0, 0 },
+	{ "post write 64 B inline", "bench_write64", bench_write64, 0, 0, 0, 0, 0 },
 	{ "post write 4 KB", "bench_write4k", bench_write4k, 0, 0, 0, 0, 0 },
 	{ "post read 4 KB", "bench_read4k", bench_read4k, 0, 0, 0, 0, 0 },
 	{ "post send 4 KB", "bench_send4k", bench_send4k, 0, 0, 1, 0, 0 },
+	{ "post write 4 segments", "bench_write_pieces", bench_write_pieces, 0, 0, 0, 0, 0 },
+	{ "post send 4 segments", "bench_send_pieces", bench_send_pieces, 0, 0, 1, 0, 0 },
 	{ "post recv", "bench_recv", bench_recv, 0, 1, 0, 0, 0 },
 	{ "bind unbound RMR", "bench_bind", bench_bind, 1, 0, 0, 0, 0 },
 	{ "rebind RMR", "bench_rebind", bench_rebind, 1, 0, 0, 0, 0 },

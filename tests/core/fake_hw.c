@@ -317,8 +317,7 @@ static DAT_RETURN rmr_bind(DAT_RMR_HANDLE h, const DAT_LMR_TRIPLET *t, DAT_MEM_P
 					    DAP_SUB_STATE_EP + dap_ep_state(ep)));
 	fake.last_post = ep;
 	fake.last_flags = flags;
-	rmr->lmr = t->segment_length ? dap_lmr_find(rmr->obj.ia, t->lmr_context) : NULL;
-	rmr->lmr_context = t->lmr_context;
+	rmr->lmr = dap_lmr_find(rmr->obj.ia, t->lmr_context);
 	rmr->addr = t->virtual_address;
 	rmr->length = t->segment_length;
 	rmr->priv = priv;

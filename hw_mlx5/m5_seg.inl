@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The pieces of 16 bytes that a WQE is made of, assembled in registers and stored whole: so who
+ * reads them next (BlueFlame, a model) finds no store narrower than its load in flight. In the
+ * other direction the same holds for what the consumer has just written: his words are loaded one
+ * by one, as wide as he stored them.
+ *
+ * Where the processor can put bytes in any order (M5_SHUFFLE), all words of a piece are turned
+ * round by one instruction.
+ */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__SSSE3__) && defined(__SSE4_1__)
+#define M5_SHUFFLE 1
+#else
+#define M5_SHUFFLE 0
+#endif
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words of WQEs are assembled for little-endian hosts"
+#endif
+
+typedef uint64_t m5_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
+
+struct m5_block {
+	m5_v2 v[4];
+};
+
+/* Loops of constant length over what is to stay in registers. */
+#define M5_UNROLL _Pragma("GCC unroll 16")
+
+#if M5_SHUFFLE
+#define M5_NONE ((char)0x80)		/* a byte of zero */
+
+/* Three words of the consumer's: eight bytes, four, four. */
+M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
+{
+	__m128i v = _mm_cvtsi64_si128((long long)a);
+
+	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
+}
+#endif
+
+/* PRM, "Control segment". The index goes into bytes 1 and 2 of what is else complete. */
+M5_INLINE m5_v2 m5_ctrl_of(const uint64_t template[2], uint32_t pi)
+{
+	m5_v2 v = *(const m5_v2 *)template;
+#if M5_SHUFFLE
+	const __m128i turn = _mm_setr_epi8(M5_NONE, 1, 0, M5_NONE, M5_NONE, M5_NONE, M5_NONE,
+					   M5_NONE, M5_NONE, M5_NONE, M5_NONE, M5_NONE, M5_NONE,
+					   M5_NONE, M5_NONE, M5_NONE);
+
+	return v | (m5_v2)_mm_shuffle_epi8(_mm_cvtsi32_si128((int)pi), turn);
+#else
+	return v | (m5_v2){ __builtin_bswap32((uint16_t)pi) >> 8, 0 };
+#endif
+}
+
+M5_INLINE m5_v2 m5_ctrl(const struct m5_sq *sq, uint32_t pi, unsigned int op, unsigned int ds,
+			uint8_t fm, uint32_t imm)
+{
+	return (m5_v2){ sq->ctrl | (uint64_t)ds << 56 | op << 24 | __builtin_bswap32((uint16_t)pi) >> 8,
+			(uint32_t)fm << 24 | (uint64_t)__builtin_bswap32(imm) << 32 };
+}
+
+M5_INLINE m5_v2 m5_raddr(uint64_t va, uint32_t rkey)
+{
+#if M5_SHUFFLE
+	const __m128i turn = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 11, 10, 9, 8, M5_NONE, M5_NONE,
+					   M5_NONE, M5_NONE);
+
+	return (m5_v2)_mm_shuffle_epi8(
+		_mm_insert_epi32(_mm_cvtsi64_si128((long long)va), (int)rkey, 2), turn);
+#else
+	return (m5_v2){ __builtin_bswap64(va), __builtin_bswap32(rkey) };
+#endif
+}
+
+/* Also a KLM. */
+M5_INLINE m5_v2 m5_data(uint32_t bytes, uint32_t lkey, uint64_t va)
+{
+#if M5_SHUFFLE
+	const __m128i turn = _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
+
+	return (m5_v2)_mm_shuffle_epi8(m5_words(va, bytes, lkey), turn);
+#else
+	/* The two words of the first half are turned round as one. */
+	return (m5_v2){ __builtin_bswap64((uint64_t)bytes << 32 | lkey), __builtin_bswap64(va) };
+#endif
+}
+
+/* Start and length of an mkey, the length below 4 GiB; lkey is left out. */
+M5_INLINE m5_v2 m5_range(uint64_t bytes, uint32_t lkey, uint64_t va)
+{
+#if M5_SHUFFLE
+	const __m128i turn = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, M5_NONE, M5_NONE, M5_NONE,
+					   M5_NONE, 11, 10, 9, 8);
+
+	/* The words of the KLM beside it. */
+	return (m5_v2)_mm_shuffle_epi8(m5_words(va, (uint32_t)bytes, lkey), turn);
+#else
+	(void)lkey;
+	return (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(bytes) };
+#endif
+}
+
+#if defined(__AVX2__)
+typedef __m256i m5_half;		/* what one store takes of a block */
+#else
+typedef m5_v2 m5_half;
+#endif
+#define M5_HALVES (M5_BB / sizeof(m5_half))
+
+M5_INLINE m5_half m5_half_of(const struct m5_block *b, unsigned int i)
+{
+#if defined(__AVX2__)
+	const m5_v2 lo = b->v[2 * i], hi = b->v[2 * i + 1];
+
+	if (__builtin_constant_p(hi[0] | hi[1]) && !(hi[0] | hi[1]))
+		return _mm256_zextsi128_si256((__m128i)lo);
+	return _mm256_set_m128i((__m128i)hi, (__m128i)lo);
+#else
+	return b->v[i];
+#endif
+}
+
+/* n blocks to the ring, in one piece. */
+M5_INLINE void m5_store_blocks(uint8_t *to, const struct m5_block *b, unsigned int n)
+{
+	m5_half *p = (m5_half *)to;
+
+	M5_UNROLL
+	for (unsigned int i = 0; i < n * M5_HALVES; i++)
+		p[i] = m5_half_of(&b[i / M5_HALVES], i % M5_HALVES);
+}
+
+/* To a register, in order. */
+M5_INLINE void m5_store_mmio(volatile uint8_t *to, const struct m5_block *b, unsigned int n)
+{
+	volatile m5_half *p = (volatile m5_half *)to;
+
+	M5_UNROLL
+	for (unsigned int i = 0; i < n * M5_HALVES; i++)
+		p[i] = m5_half_of(&b[i / M5_HALVES], i % M5_HALVES);
+}
+
+M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
+{
+	uint64_t v = 0;
+
+	__builtin_memcpy(&v, p, bytes);
+	return v;
+}
+
+M5_INLINE m5_v2 m5_load_piece(const uint8_t *p)
+{
+	m5_v2 v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* n <= 8 bytes as a word, zero above them, with no load beyond either end. */
+M5_INLINE uint64_t m5_load_some(const uint8_t *p, unsigned int n)
+{
+	if (n == 8)
+		return m5_load(p, 8);
+	if (n >= 4)
+		return m5_load(p, 4) | (m5_load(p + n - 4, 4) >> (8 * (8 - n))) << 32;
+	if (!n)
+		return 0;
+	return p[0] | (uint64_t)p[n / 2] << (8 * (n / 2)) | (uint64_t)p[n - 1] << (8 * (n - 1));
+}
+
+/* The first piece of an inline segment of n bytes: its header, and the first twelve of data. */
+M5_INLINE m5_v2 m5_inline_head(m5_v2 data, uint32_t n)
+{
+	uint64_t head = __builtin_bswap32(n | M5_INLINE_SEG);
+#if defined(__SSE2__)
+	return (m5_v2)_mm_slli_si128((__m128i)data, 4) | (m5_v2){ head, 0 };
+#else
+	return (m5_v2){ head | data[0] << 32, data[0] >> 32 | data[1] << 32 };
+#endif
+}
+
+M5_INLINE m5_v2 m5_inline_eight(uint64_t va)
+{
+	return m5_inline_head((m5_v2){ m5_load((const uint8_t *)(uintptr_t)va, 8), 0 }, 8);
+}
+
+#define M5_SHORT 28			/* inline bytes after a remote address in one block */
+
+/* The inline segment of at most 28 bytes: header and data as two pieces. */
+M5_INLINE void m5_inline_short(m5_v2 *a, m5_v2 *b, uint64_t va, uint32_t n)
+{
+	const uint8_t *p = (const uint8_t *)(uintptr_t)va;
+	uint64_t head = __builtin_bswap32(n | M5_INLINE_SEG);
+	uint64_t d0 = m5_load_some(p, n < 8 ? n : 8), d1 = 0, d2 = 0, d3 = 0;
+
+	if (n > 8)
+		d1 = m5_load_some(p + 8, n < 16 ? n - 8 : 8);
+	if (n > 16)
+		d2 = m5_load_some(p + 16, n < 24 ? n - 16 : 8);
+	if (n > 24)
+		d3 = m5_load(p + n - 4, 4) >> (8 * (28 - n));
+	*a = (m5_v2){ head | d0 << 32, d0 >> 32 | d1 << 32 };
+	*b = (m5_v2){ d1 >> 32 | d2 << 32, d2 >> 32 | d3 << 32 };
+}
+
+#define M5_LINE 64			/* a cache line of data: five pieces */
+
+M5_INLINE void m5_inline_line(m5_v2 p[5], uint64_t va)
+{
+	const uint8_t *d = (const uint8_t *)(uintptr_t)va;
+
+	p[0] = m5_inline_head(m5_load_piece(d), M5_LINE);
+	p[1] = m5_load_piece(d + 12);
+	p[2] = m5_load_piece(d + 28);
+	p[3] = m5_load_piece(d + 44);
+	p[4] = (m5_v2){ m5_load(d + 60, 4), 0 };
+}
