@@ -383,7 +383,7 @@ struct dap_caps {
 	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
 	uint32_t optimal_alignment;
 	/* Named attributes for dat_ia_query, e.g. "access"="model", "doorbell"="blueflame". */
-	struct { const char *name; char value[64]; } attr[12];
+	struct { const char *name; char value[64]; } attr[16];
 	unsigned int nattr;
 };
 
@@ -406,7 +406,7 @@ struct dap_ia {
 	char name[256];
 	bool threadsafe, validate;
 	struct dap_caps caps;
-	struct dap_named named[24];	/* caps.attr, as queries show it, and what a front adds */
+	struct dap_named named[32];	/* caps.attr, as queries show it, and what a front adds */
 	unsigned int nnamed;
 	struct dap_cm *cm;
 	struct dap_evd *async_evd;

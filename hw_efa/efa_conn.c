@@ -23,6 +23,11 @@ static uint8_t own_caps(const struct efa_caps *dev)
 			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 int efa_qp_address(struct dap_ep *ep)
 {
 	const struct efa_ia *ia = efa_ia(ep->obj.ia);
@@ -33,7 +38,9 @@ int efa_qp_address(struct dap_ep *ep)
 		.caps = own_caps(&ia->dev),
 	};
 	struct dap_path path = {
-		.link_layer = LINK_ETHERNET, .rd_in = EFA_ASKS, .rd_out = EFA_ASKS,
+		.link_layer = LINK_ETHERNET,
+		.rd_in = (uint8_t)least(ep->attr.max_rdma_read_in, 128),
+		.rd_out = (uint8_t)least(ep->attr.max_rdma_read_out, 128),
 		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
 	};
 	uint16_t first;
@@ -115,6 +122,10 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
 	e->tx.can = ours & own->caps;
+	e->tx.no_reads = !ep->local_path.rd_out;
+	e->tx.peer_no_reads = !p->rd_in;
+	e->more->live = true;
+	efa_ia(ep->obj.ia)->eng->live++;
 	/* Each end counts packets of the other from the number that both know. */
 	e->tx.blocked = (ours ^ own->caps) & EFA_CAN_UNSOLICITED ? EFA_B_HOLD : 0;
 	if ((e->tx.can & (EFA_CAN_READ | EFA_CAN_WRITE)) == (EFA_CAN_READ | EFA_CAN_WRITE))
@@ -187,7 +198,8 @@ int efa_qp_error(struct dap_ep *ep)
 		efa_flush_requests(ep);
 		efa_flush_recvs(ep);
 		eng->emulating -= e->more->emulates;
-		e->more->emulates = false;
+		eng->live -= e->more->live;
+		e->more->emulates = e->more->live = false;
 	}
 	efa_give(eng);
 	return err;
@@ -236,8 +248,16 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	efa_drain(eng, 4096);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
-	done = (e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci) ||
-	       e->tx.blocked & EFA_B_ERROR;
+	done = e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci;
+	/* What the peer's adapter has is not what the peer has: that is asked. */
+	if (done && e->tx.limit - e->peer_window != e->tx.seq && !(e->tx.blocked & EFA_B_HALT)) {
+		done = false;
+		if (!e->more->ask_pause--) {
+			e->more->ask_pause = 20;
+			efa_ask_ack(ep);
+		}
+	}
+	done = done || e->tx.blocked & EFA_B_ERROR;
 	efa_give(eng);
 	return done;
 }

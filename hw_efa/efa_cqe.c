@@ -9,6 +9,10 @@
 #include "hw_efa/efa_poll.inl"
 #include "softnic/softnic_efa.h"
 
+#define FAST_US 1000u
+#define SLOW_US 20000u
+#define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
+
 enum dap_dto_status efa_status_of(unsigned int status)
 {
 	switch (status) {
@@ -62,6 +66,39 @@ static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **sl
 	return (id ^ index) == sq->gen && !(*slot)->done && sq->pi != sq->ci;
 }
 
+/*
+ * The peer's QP has gone. Mostly its connection has been ended in due form, and the word of that is
+ * on its way; only when it does not come is this an error.
+ */
+static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	e->tx.blocked |= EFA_B_HALT;
+	if (slot->kind == EFA_S_DTO)
+		e->tx.dto[slot->of & e->tx.mask].left--;
+	if (e->more->gone)
+		return;
+	e->more->gone = GONE_LOOKS;
+	e->more->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
+	efa_lag(ep);
+}
+
+static void gone_look(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	if (!e->more->gone || e->tx.blocked & EFA_B_ERROR)
+		return;
+	if (--e->more->gone) {
+		efa_lag(ep);
+		return;
+	}
+	efa_break(ep, "the peer's QP %u has gone, and nobody says why", e->remote_qpn);
+	if (e->more->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
+		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
+}
+
 static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
 {
 	enum dap_dto_status status = efa_status_of(cqe->status);
@@ -70,6 +107,10 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 
 	if (cqe->status == EFA_ST_RNR)
 		e->more->rnr++;
+	if (cqe->status == EFA_ST_REMOTE_QPN && !(e->tx.blocked & EFA_B_ERROR)) {
+		peer_gone(ep, slot);
+		return;
+	}
 	/* What is flushed from a connection thought to be alive means the same as an error. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_ERROR))
 		efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
@@ -141,7 +182,7 @@ static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
-	struct dap_ep *ep = eng->by_qpn[le16_to_cpu(cqe->qp_num)];
+	struct dap_ep *ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
 	char text[240];
 
 	if (!ep) {
@@ -198,22 +239,27 @@ static void push_lagging(struct efa_engine *eng)
 
 		list = efa_ep(ep)->more->lag_next;
 		efa_ep(ep)->more->in_lag = false;
+		gone_look(ep);
 		efa_push(ep);
 	}
 }
 
 void efa_tick_want(struct efa_engine *eng)
 {
-	if (eng->ticking || !eng->ia->cm ||
-	    !(eng->lag || eng->emulating || (eng->armed && eng->no_arm)))
+	bool now = eng->lag || eng->emulating || (eng->armed && eng->no_arm);
+
+	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
+	    !(now || eng->live))
 		return;
 	eng->ticking = true;
-	dap_cm_timer(eng->ia->cm, &eng->tick, 1000);
+	eng->slow = !now;
+	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? SLOW_US : FAST_US);
 }
 
 /*
- * The manager's thread, for as long as something waits that only polling brings on: requests
- * without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be armed.
+ * The manager's thread, each millisecond for as long as something waits that only polling brings on:
+ * requests without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be
+ * armed. While there are connections it looks now and then, for consumers that do not poll.
  */
 void efa_tick(void *arg)
 {

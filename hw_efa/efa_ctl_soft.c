@@ -237,7 +237,7 @@ static void soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 /* A consumer's key, address or right, or the peer's: no fault of a driver. */
 static bool of_consumer(const char *violation)
 {
-	static const char *const names[] = { "rx.", "wqe.lkey" };
+	static const char *const names[] = { "rx.", "wqe.lkey", "cmd.resource" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(violation, names[i], strlen(names[i])))

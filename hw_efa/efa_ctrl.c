@@ -82,11 +82,31 @@ void efa_credit(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ctrl_msg *m;
 
-	if (e->rx.safe - e->rx.told < e->rx.window / 2 || e->more->credit_out ||
+	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
+
+	if (e->rx.safe - e->rx.told < due || e->more->credit_out ||
 	    !efa_sq_has(e, 1, true) || e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR))
 		return;
 	m = efa_wr_stage(ep, &wr, sizeof(*m));
 	m->op = EFA_C_CREDIT;
+	wr.imm = efa_unseq_imm(e);
+	e->more->credit_out = true;
+	efa_wr_post(ep, &wr);
+	efa_wr_ring(ep);
+}
+
+/* The peer is to say what it has taken, as soon as it is all. */
+void efa_ask_ack(struct dap_ep *ep)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (e->more->credit_out || !efa_sq_has(e, 1, true))
+		return;
+	m = efa_wr_stage(ep, &wr, sizeof(*m));
+	m->op = EFA_C_CREDIT;
+	m->flags = EFA_CTRL_ASK;
 	wr.imm = efa_unseq_imm(e);
 	e->more->credit_out = true;
 	efa_wr_post(ep, &wr);
@@ -101,7 +121,7 @@ static struct efa_iov part(const struct efa_iov *seg, uint32_t at)
 		at -= seg->len;
 		seg++;
 	}
-	return (struct efa_iov){ seg->addr + at, seg->len - at, seg->lkey };
+	return (struct efa_iov){ seg->addr + at, seg->len - at, seg->key };
 }
 
 static bool pull_one(struct dap_ep *ep, uint32_t index)
@@ -114,11 +134,12 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 		struct efa_iov from = part(r->from, r->at), to = part(r->seg, r->at);
 		uint32_t n = from.len < to.len ? from.len : to.len;
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
-				     .remote = from.addr, .rkey = from.lkey, .nseg = 1 };
+				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
 
 		if (!efa_sq_has(e, 1, false))
 			return false;
 		wr.len = to.len = n < most ? n : most;
+		to.key = efa_lkey(to.key);
 		wr.seg[0] = to;
 		r->at += wr.len;
 		r->left++;
@@ -255,8 +276,10 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 
 	if (len < sizeof(*m))
 		return efa_break(ep, "the peer sends a control message of %u bytes", len);
-	if (m->op == EFA_C_CREDIT)
+	if (m->op == EFA_C_CREDIT) {
+		efa_ep(ep)->rx.asked |= m->flags & EFA_CTRL_ASK;
 		return;
+	}
 	if (m->op == EFA_C_FIN)
 		got_fin(ep, m);
 	else if (m->op == EFA_C_RR_DATA && len > sizeof(*m))

@@ -64,7 +64,8 @@ int efa_lmr_create(struct dap_lmr *lmr)
 		ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
 		return err;
 	}
-	lmr->lmr_context = l->mr.lkey << 8;
+	lmr->lmr_context = l->mr.lkey << 8 |
+			   __atomic_add_fetch(&ia->eng->lmr_gen, 1, __ATOMIC_RELAXED);
 	lmr->rmr_context = l->key ? l->key->rkey : 0;
 	lmr->reg_addr = lmr->addr;
 	lmr->reg_size = lmr->length;

@@ -70,7 +70,8 @@ struct efa_dto {			/* one for each request that is not delivered */
 	uint8_t op, flags, state, status;
 };
 
-struct efa_iov { uint64_t addr; uint32_t len, lkey; };
+/* key: the context of a consumer's segment; in a work request, and remotely, the key itself. */
+struct efa_iov { uint64_t addr; uint32_t len, key; };
 
 struct efa_work {			/* of a DTO that is not issued in one go */
 	uint64_t remote;
@@ -104,7 +105,8 @@ struct efa_tx {
 	uint32_t boxed;			/* such writes */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
 	uint32_t pulls_asked, asks;	/* RTS and emulated reads without their FIN */
-	uint32_t max_iov, max_read_iov, max_write_iov, no_reads;
+	uint32_t max_iov, max_read_iov, max_write_iov;
+	bool no_reads, peer_no_reads;
 	uint8_t can;			/* EFA_CAN_*: of both ends */
 	bool failed;			/* a request has: all after it are flushed */
 };
@@ -122,7 +124,7 @@ struct efa_recv {
 	uint32_t at;			/* bytes of the message whose reads are issued */
 	uint32_t fin;			/* the sender's number of it */
 	struct efa_iov seg[EFA_MAX_IOV];
-	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies; lkey: rkey */
+	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
 };
 
 struct efa_place {			/* of the reorder window */
@@ -150,6 +152,7 @@ struct efa_rx {
 	uint32_t deny, max_iov;
 	uint32_t stalled;		/* a message waits for a receive */
 	bool failed;
+	bool asked;			/* the peer waits for its last message to be taken */
 };
 
 /* What is owed to the peer: FINs, data of emulated reads. */
@@ -170,8 +173,10 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t qkey, cqes;		/* places in the CQ that are its */
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
-	bool credit_out, explained, in_lag, emulates;
+	bool credit_out, explained, in_lag, emulates, live;
+	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	struct dap_ep *lag_next;
+	uint32_t ask_pause;		/* looks until the peer is asked again */
 	uint64_t dropped, rnr;
 };
 #define EFA_STAGE 512u
@@ -220,10 +225,13 @@ struct efa_cqring {
 	uint8_t log;
 };
 
+#define EFA_MAX_EPS 2048u
+
 struct efa_engine {
 	struct efa_cell *cell;		/* of the thread that may go in without a lock, or none */
 	struct softnic_efa *soft;	/* driven by the caller */
-	struct dap_ep **by_qpn;
+	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
+	struct dap_ep *eps[EFA_MAX_EPS];
 	struct efa_cqring cq[EFA_MAX_SUB_CQS];
 	unsigned int rings;
 	uint32_t lock;			/* threadsafe instance */
@@ -240,10 +248,13 @@ struct efa_engine {
 	uint32_t cq_entries, cq_used;
 	uint32_t gen;
 	uint32_t armed, emulating;	/* EVDs that wait; endpoints whose peer needs our hands */
+	uint32_t live;			/* connected endpoints */
+	uint8_t lmr_gen;
 	struct dap_ep *lag;		/* have something to issue */
 	struct dap_timer tick;
 	bool ticking, locked;
 	bool no_arm;			/* the device raises no events of its CQ */
+	bool slow;			/* the tick that is set is one of the slow ones */
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
 	uint32_t next_key;
@@ -265,6 +276,11 @@ struct efa_ah {				/* one for each PD and GID */
 	uint16_t number;
 	uint32_t refs;
 };
+
+static inline struct dap_ep *efa_ep_of(const struct efa_engine *eng, uint16_t qpn)
+{
+	return eng->eps[eng->by_qpn[qpn]];
+}
 
 /* A context that a peer may name where RDMA is done by software. */
 struct efa_key {
@@ -299,7 +315,10 @@ static inline struct efa_lmr *efa_lmr(struct dap_lmr *lmr) { return (struct efa_
 static inline struct efa_rmr *efa_rmr(struct dap_rmr *rmr) { return (struct efa_rmr *)rmr->hw; }
 static inline struct efa_ia *efa_ia(struct dap_ia *ia) { return (struct efa_ia *)ia->hw_area; }
 
-/* An LMR's context is its lkey above 8 zero bits: core wants contexts to differ there. */
+/*
+ * An LMR's context is its lkey above 8 bits that count: core wants contexts to differ above those,
+ * and devices give the key of one that has gone to the next.
+ */
 static inline uint32_t efa_lkey(uint32_t context) { return context >> 8; }
 
 /* ---- efa_tx.c: requests that are not issued by their post ---- */
@@ -370,6 +389,7 @@ EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
 EFA_COLD void efa_credit(struct dap_ep *ep);
+EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- efa_cqe.c: what is no plain success, and the CQ off the fast path ---- */
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);

@@ -74,7 +74,7 @@ EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 EFA_INLINE void efa_cqe_take(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
-	struct dap_ep *ep = eng->by_qpn[le16_to_cpu(cqe->qp_num)];
+	struct dap_ep *ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
 	unsigned int queue = (cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT;
 
 	if (efa_unlikely(!ep) || efa_unlikely(cqe->status)) {

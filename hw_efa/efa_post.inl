@@ -59,7 +59,7 @@ EFA_INLINE int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n
 		if (!len)
 			continue;
 		r->seg[r->nseg++] = (struct efa_iov){ efa_lmr_va(&iov[i]), (uint32_t)len,
-						      efa_lkey(efa_lmr_key(&iov[i])) };
+						      efa_lmr_key(&iov[i]) };
 		sum += len;
 	}
 	if (read ? sum < remote_len : r->op != EFA_SEND && sum > remote_len)
@@ -120,8 +120,11 @@ EFA_INLINE bool efa_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
-/* Only what lies in an LMR of the endpoint's zone is copied here, see m5_may_copy. */
-EFA_INLINE bool efa_may_copy(const struct dap_ep *ep, struct efa_tx *tx, uint32_t key, uint64_t va,
+/*
+ * What does not lie in an LMR of the endpoint's zone is refused with a completion, by efa_request. An
+ * LMR that is freed loses its context, so that one seen before is known again by it.
+ */
+EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, uint32_t key, uint64_t va,
 			     uint64_t len)
 {
 	const struct dap_lmr *lmr = tx->lmr;
@@ -222,11 +225,12 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	if (efa_unlikely(len - 1 >= e->tx.mtu) || efa_unlikely(len > e->tx.max_msg))
 		return slow(ep, n, iov, cookie, flags);
 	c = efa_enter(eng, locked);
-	if (efa_unlikely(!efa_may_issue(e))) {
+	if (efa_unlikely(!efa_may_issue(e)) ||
+	    efa_unlikely(!efa_known(ep, &e->tx, efa_lmr_key(iov), va, len))) {
 		efa_leave(eng, c, locked);
 		return slow(ep, n, iov, cookie, flags);
 	}
-	if (len <= sq->inline_max && efa_may_copy(ep, &e->tx, efa_lmr_key(iov), va, len)) {
+	if (len <= sq->inline_max) {
 		word0 = efa_word0(sq, sq->pi, EFA_OP_SEND, EFA_TX_INLINE, (uint32_t)len);
 		if (len == 8) {
 			uint64_t eight;
@@ -277,6 +281,7 @@ EFA_INLINE EFA_RET efa_post_write(struct dap_ep *ep, int n, const EFA_LMR *iov, 
 		return slow(ep, n, iov, cookie, to, flags);
 	c = efa_enter(eng, locked);
 	if (efa_unlikely(!efa_may_issue(e)) || efa_unlikely(!(e->tx.can & EFA_CAN_WRITE)) ||
+	    efa_unlikely(!efa_known(ep, &e->tx, efa_lmr_key(iov), efa_lmr_va(iov), len)) ||
 	    !efa_box_add(&e->tx, efa_rmr_va(to), len)) {
 		efa_leave(eng, c, locked);
 		return slow(ep, n, iov, cookie, to, flags);
@@ -312,6 +317,9 @@ EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 		return slow(ep, n, iov, cookie, from, flags);
 	c = efa_enter(eng, locked);
 	if (efa_unlikely(!efa_may_issue(e)) || efa_unlikely(!(tx->can & EFA_CAN_READ)) ||
+	    efa_unlikely(tx->peer_no_reads) ||
+	    efa_unlikely(!efa_known(ep, tx, efa_lmr_key(iov), efa_lmr_va(iov), len)) ||
+	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE)) ||
 	    efa_unlikely(tx->boxed && va < tx->box_hi && va + len > tx->box_lo)) {
 		efa_leave(eng, c, locked);
 		return slow(ep, n, iov, cookie, from, flags);
@@ -357,7 +365,7 @@ EFA_INLINE EFA_RET efa_recv_any(struct dap_ep *ep, int n, const EFA_LMR *iov, ui
 		if (!efa_lmr_len(&iov[i]))
 			continue;
 		seg[used++] = (struct efa_iov){ efa_lmr_va(&iov[i]), (uint32_t)efa_lmr_len(&iov[i]),
-						efa_lkey(efa_lmr_key(&iov[i])) };
+						efa_lmr_key(&iov[i]) };
 		room += efa_lmr_len(&iov[i]);
 	}
 	if (room > UINT32_MAX)
@@ -397,7 +405,7 @@ EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	r->flags = (uint8_t)flags;
 	r->nseg = 1;
 	r->seg[0] = (struct efa_iov){ efa_lmr_va(iov), (uint32_t)efa_lmr_len(iov),
-				      efa_lkey(efa_lmr_key(iov)) };
+				      efa_lmr_key(iov) };
 	rx->posted++;
 	efa_leave(eng, c, locked);
 	return DAT_SUCCESS;

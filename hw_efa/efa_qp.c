@@ -188,6 +188,17 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->max_iov = ep->attr.max_recv_iov;
 }
 
+/* There are no more endpoints than indexes: the CQ has no place for them (efa_ia.c). */
+static void by_qpn_set(struct efa_engine *eng, struct dap_ep *ep)
+{
+	uint16_t i = 1;
+
+	while (eng->eps[i])
+		i++;
+	eng->eps[i] = ep;
+	eng->by_qpn[efa_ep(ep)->qpn] = i;
+}
+
 /* The QP numbers of the device are used again at once; what is late is known by its generation. */
 static int make(struct dap_ep *ep, const struct efa_shape *s)
 {
@@ -215,7 +226,7 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	e->qpn = e->more->qp.qpn;
 	e->made = true;
 	efa_take(ia->eng);
-	ia->eng->by_qpn[e->qpn] = ep;
+	by_qpn_set(ia->eng, ep);
 	efa_rx_refill(ep);
 	efa_give(ia->eng);
 	return 0;
@@ -280,11 +291,13 @@ int efa_qp_destroy(struct dap_ep *ep)
 
 	efa_take(eng);
 	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
-	eng->by_qpn[e->qpn] = NULL;
+	eng->eps[eng->by_qpn[e->qpn]] = NULL;
+	eng->by_qpn[e->qpn] = 0;
 	/* Whatever its number was in is taken before somebody else has the number. */
 	efa_drain(eng, eng->cq_entries * EFA_MAX_SUB_CQS);
 	leave_lag(eng, ep);
 	eng->emulating -= e->more->emulates;
+	eng->live -= e->more->live;
 	eng->cq_used -= e->more->cqes;
 	efa_evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)

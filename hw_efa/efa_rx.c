@@ -123,8 +123,8 @@ static bool writable(struct dap_ep *ep, const struct efa_iov *s)
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const struct dap_lmr *lmr = rx->lmr;
 
-	if (efa_unlikely(lmr->lmr_context != s->lkey << 8)) {
-		lmr = dap_lmr_find(ep->obj.ia, s->lkey << 8);
+	if (efa_unlikely(lmr->lmr_context != s->key)) {
+		lmr = dap_lmr_find(ep->obj.ia, s->key);
 		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_WRITE) || lmr->pz != ep->pz)
 			return false;
 		rx->lmr = lmr;
@@ -356,6 +356,16 @@ static void consume_prefix(struct dap_ep *ep)
 	}
 }
 
+static EFA_COLD void efa_give_ack(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	if (rx->pi != rx->rung)
+		efa_rq_ring(ep);
+	rx->safe = rx->next;
+	efa_credit(ep);
+}
+
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 static void give_back(struct dap_ep *ep)
 {
@@ -367,8 +377,9 @@ static void give_back(struct dap_ep *ep)
 		efa_rq_ring(ep);
 		rx->safe = rx->next;
 	}
-	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2))
-		efa_credit(ep);
+	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) ||
+	    efa_unlikely(rx->asked))
+		efa_give_ack(ep);
 }
 
 void efa_rx_resume(struct dap_ep *ep)

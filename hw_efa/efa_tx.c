@@ -50,7 +50,7 @@ static void emit(struct dap_ep *ep, uint32_t index)
 	};
 
 	/* What the device did beyond an error counts for nothing: DAT has one order. */
-	if (tx->failed && !done.status)
+	if (tx->failed)
 		done.status = DAP_DTO_FLUSHED;
 	tx->failed |= done.status != 0;
 	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
@@ -146,7 +146,7 @@ static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t mos
 		seg++;
 	}
 	return (struct efa_iov){ seg->addr + at, seg->len - at < most ? seg->len - at : most,
-				 seg->lkey };
+				 efa_lkey(seg->key) };
 }
 
 static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
@@ -202,8 +202,7 @@ static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 	if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
 		return false;
-	wr.nseg = w->nseg;
-	memcpy(wr.seg, w->seg, w->nseg * sizeof(w->seg[0]));
+	add_pieces(&wr, w, d->bytes, d->bytes);
 	wr.imm = efa_next_imm(e, EFA_K_MSG, d->flags & DAP_COMP_SOLICITED);
 	post(ep, &wr, d);
 	return true;
@@ -212,7 +211,7 @@ static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 /* The segment as its peer may read it. */
 static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
 {
-	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->lkey << 8);
+	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
 	uint32_t rkey;
 
 	if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr ||
@@ -387,16 +386,43 @@ static bool soft_read(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
+/* The consumer's segments, before the first byte of them goes out or comes in. */
+static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
+{
+	if (d->op == EFA_READ)
+		return efa_sink_ok(ep, w->seg, w->nseg, d->bytes);
+	for (unsigned int i = 0; i < w->nseg; i++) {
+		const struct efa_iov *s = &w->seg[i];
+		const struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
+
+		if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr || s->len > lmr->length ||
+		    s->addr - lmr->addr > lmr->length - s->len)
+			return false;
+	}
+	return true;
+}
+
 static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const struct efa_tx *tx = &efa_ep(ep)->tx;
 
 	if (d->flags & DAP_COMP_BARRIER && tx->done != tx->next)
 		return false;
+	if (!w->at && !segments_ok(ep, d, w)) {
+		d->status = DAP_DTO_LOCAL_PROTECTION;
+		efa_break(ep, "a request with a segment that no LMR of its zone holds, with the "
+			  "right to it");
+		return true;
+	}
 	if (d->op == EFA_SEND)
 		return issue_send(ep, d, w);
 	if (d->op == EFA_BIND || !d->bytes)
 		return true;
+	if (d->op == EFA_READ && tx->peer_no_reads) {
+		d->status = DAP_DTO_REMOTE_RESPONDER;
+		efa_break(ep, "a read of a peer that said that it serves none");
+		return true;
+	}
 	if (d->op == EFA_WRITE)
 		return tx->can & EFA_CAN_WRITE ? issue_rdma(ep, d, w) : soft_write(ep, d, w);
 	return tx->can & EFA_CAN_READ ? issue_rdma(ep, d, w) : soft_read(ep, d, w);

@@ -57,7 +57,7 @@ struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t
 
 static struct efa_tx_buf buf_of(const struct efa_iov *s)
 {
-	return (struct efa_tx_buf){ cpu_to_le32(s->len), cpu_to_le32(s->lkey),
+	return (struct efa_tx_buf){ cpu_to_le32(s->len), cpu_to_le32(s->key),
 				    cpu_to_le32((uint32_t)s->addr),
 				    cpu_to_le32((uint32_t)(s->addr >> 32)) };
 }

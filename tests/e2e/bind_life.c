@@ -139,6 +139,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
 	DAT_RMR_CONTEXT none;
 
+	rig_needs_fresh_contexts();
 	for (unsigned int i = 0; i < 1020; i++) {
 		c[i] = window_bind(&b, rmr, i * 8, 8, RIGHTS_RW);
 		window_opens(&a, &b, c[i], i * 8, 8);
@@ -297,6 +298,7 @@ RIG_TEST(bind_life, reset__between_binds)
 {
 	DAT_RMR_CONTEXT c, old = 0;
 
+	rig_needs_fresh_contexts();
 	for (int i = 0; i < 30; i++) {
 		c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 		window_opens(&a, &b, c, 0, 100);

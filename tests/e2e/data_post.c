@@ -181,6 +181,7 @@ RIG_TEST(data_post, full__of_suppressed_sends)
 {
 	uint64_t n = 0;
 
+	rig_needs_end_to_end();
 	while (do_send(&a, n, 0, 8, SUPPRESS) == DAT_SUCCESS)
 		check(++n <= RIG_DTOS);
 	same(n, RIG_DTOS);
@@ -201,6 +202,7 @@ RIG_TEST(data_post, full__of_posts_with_the_most_pieces)
 	DAT_RMR_TRIPLET to = far(&b, 0, 60000);
 	DAT_EP_HANDLE ep, peer;
 
+	rig_needs_end_to_end();
 	attr.max_request_iov = attr.max_rdma_write_iov = 30;
 	attr.max_request_dtos = 50;
 	ep = end_ep(&a, &attr);

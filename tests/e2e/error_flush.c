@@ -252,6 +252,7 @@ RIG_TEST(error_flush, suppressed__failures_are_told)
 /* A queue full of work that nobody has taken the completions of: it is all there afterwards. */
 RIG_TEST(error_flush, full_queues__are_flushed_whole)
 {
+	rig_needs_end_to_end();
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {
 		must(do_send(&a, i, 0, 64, i & 1 ? SUPPRESS : 0));
 		must(do_recv(&a, i, 0, 64));

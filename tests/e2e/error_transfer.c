@@ -46,6 +46,7 @@ RIG_TEST(error_transfer, receive__too_short)
 	} each[] = { { 1, 0 }, { 29, 28 }, { 189, 188 }, { 4097, 4096 }, { 60000, 59999 },
 		     { 60000, 1 } };
 
+	rig_needs_end_to_end();
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		memset(b.mem, 0xee, RIG_MEM);
 		must(do_recv(&b, 1, 0, each[i].room));
@@ -66,6 +67,7 @@ RIG_TEST(error_transfer, receive__too_short_in_pieces)
 	DAT_LMR_TRIPLET t[3] = { seg(&b, 0, 100), seg(&b, 200, 0), seg(&b, 300, 99) };
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
 
+	rig_needs_end_to_end();
 	memset(b.mem, 0xee, 1000);
 	must(dat_ep_post_recv(b.ep, 3, t, c, DAT_COMPLETION_DEFAULT_FLAG));
 	must(do_send(&a, 3, 0, 200, 0));
@@ -78,6 +80,7 @@ RIG_TEST(error_transfer, receive__too_short_in_pieces)
 /* One that only comes later is waited for. */
 RIG_TEST(error_transfer, receive__posted_late)
 {
+	rig_needs_end_to_end();
 	fill(a.mem, 100, 1);
 	must(do_send(&a, 3, 0, 100, 0));
 	th_sleep_ms(100);
@@ -228,6 +231,7 @@ RIG_TEST(error_transfer, segment__to_receive_into_bad)
 	struct bad bad[NBAD];
 	size_t len[] = { 1, 5000 };
 
+	rig_needs_end_to_end();
 	for (int k = 0; k < 2; k++) {
 		make_bad(bad, &b, len[k]);
 		for (int i = 0; i < NBAD; i++) {

@@ -241,6 +241,7 @@ RIG_TEST(evd_merge, streams__of_each_pair_arrive_and_can_be_told_apart)
 	DAT_PROVIDER_ATTR attr;
 	unsigned int announced = 0;
 
+	rig_needs_srq();
 	must(dat_ia_query(a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
 	for (int i = 0; i < STREAMS; i++) {
 		for (int j = 0; j < STREAMS; j++) {

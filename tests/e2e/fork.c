@@ -242,6 +242,7 @@ RIG_TEST(fork, child_of_a_process_at_work__has_nothing_of_it)
 	pthread_t threads[3];
 	int status;
 
+	rig_needs_srq();
 	pair_open(&s, &t);
 	make_others();
 	for (int i = 0; i < 3; i++)

@@ -84,6 +84,58 @@ void rig_needs_model(const char *what)
 		cr_skip_test("only the software ConnectX in this process has: %s", what);
 }
 
+/* Opened for a moment, as the test would. */
+static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (!configured)
+		rig_conf("");
+	must(rig_ia_open(&async, &ia));
+	must(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, attr));
+	value[0] = '\0';
+	for (int i = 0; name && i < attr->num_provider_specific_attr; i++)
+		if (!strcmp(attr->provider_specific_attr[i].name, name))
+			snprintf(value, len, "%s", attr->provider_specific_attr[i].value);
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+const char *rig_attribute(const char *name)
+{
+	static char value[64];
+	DAT_PROVIDER_ATTR attr;
+
+	provider(&attr, name, value, sizeof(value));
+	return value;
+}
+
+void rig_skip_if(const char *name, const char *value)
+{
+	if (!strcmp(rig_attribute(name), value))
+		cr_skip_test("the adapter says %s = %s", name, value);
+}
+
+void rig_needs_srq(void)
+{
+	DAT_PROVIDER_ATTR attr;
+	char value[64];
+
+	provider(&attr, NULL, value, sizeof(value));
+	if (!attr.srq_supported)
+		cr_skip_test("the adapter says srq_supported = FALSE");
+}
+
+void rig_needs_end_to_end(void)
+{
+	rig_skip_if("send_completion", "at the peer's adapter");
+}
+
+void rig_needs_fresh_contexts(void)
+{
+	rig_skip_if("efa_rmr_bind", "reregister");
+}
+
 void rig_conf(const char *params)
 {
 	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };

@@ -52,6 +52,19 @@
 	}                                                                                          \
 	static void name##_body(void)
 
+/* ---- what an adapter is announced to lack; the test is skipped where it does ---- */
+
+/* A named attribute of the provider, or "" */
+const char *rig_attribute(const char *name);
+/* Unless the attribute has another value: "what" is missing. */
+void rig_skip_if(const char *name, const char *value);
+/* srq_supported */
+void rig_needs_srq(void);
+/* Sends complete when the peer's consumer has them, not when its adapter has. */
+void rig_needs_end_to_end(void);
+/* Contexts of windows that do not recur for a stated number of binds. */
+void rig_needs_fresh_contexts(void);
+
 /* ---- what must hold; in the second process it ends that one with status 2 ---- */
 
 void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line);

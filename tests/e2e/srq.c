@@ -24,6 +24,7 @@ static void open_ends(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECVS, .max_recv_iov = 2 };
 
+	rig_needs_srq();
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
 	must(dat_srq_create(b.ia, b.pz, &attr, &srq));
