@@ -224,6 +224,9 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 
 	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
 	*recvs = efa_ep(ep)->rx.posted - efa_ep(ep)->rx.done;
 	efa_give(eng);
 	return 0;

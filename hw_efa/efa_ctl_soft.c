@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/dap.h"
@@ -85,6 +86,16 @@ static int soft_pd_free(struct efa_ctl *ctl, void *pd)
 	return softnic_efa_pd_dealloc(ctl->soft, pd_number(pd));
 }
 
+/* A kernel would pin the pages: they have to be there. An old one cannot be asked so. */
+static bool can_be_pinned(uint64_t addr, uint64_t len, bool write)
+{
+	uint64_t page = addr & ~UINT64_C(4095), end = (addr + len + 4095) & ~UINT64_C(4095);
+
+	return !madvise((void *)(uintptr_t)page, end - page,
+			write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ||
+	       (errno != ENOMEM && errno != EFAULT);
+}
+
 static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
 		       unsigned int access, struct efa_mr *mr)
 {
@@ -94,6 +105,8 @@ static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t le
 
 	if (efa_ctl_fails())
 		return -ENOMEM;
+	if (!can_be_pinned(addr, len, bits & (SOFTNIC_EFA_LOCAL_WRITE | SOFTNIC_EFA_REMOTE_WRITE)))
+		return -EFAULT;
 	mr->priv = NULL;
 	return softnic_efa_mr_reg(ctl->soft, pd_number(pd), (void *)(uintptr_t)addr, len, addr, bits,
 				  &mr->lkey, &mr->rkey);

@@ -48,6 +48,38 @@ struct range {
 	uint32_t priv;
 };
 
+static bool was_had(const struct efa_rmr *r, uint32_t rkey)
+{
+	for (uint32_t i = 0; i < r->nhad && i < EFA_RMR_HAD; i++)
+		if (r->had[i] == rkey)
+			return true;
+	return false;
+}
+
+#define TRIES 16u
+
+/* The device may give a key again at once: one that this RMR has had lately is held, and another one
+ * asked for. */
+static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_mr held[TRIES];
+	unsigned int n = 0;
+	int err;
+
+	do {
+		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
+					   efa_access_of(&ia->dev, to->priv), &held[n]);
+	} while (!err && was_had(efa_rmr(rmr), held[n].rkey) && ++n < TRIES);
+	if (!err && n == TRIES)
+		err = -ENOSPC;
+	else if (!err)
+		*mr = held[n];
+	while (n--)
+		ia->ctl->ops->mr_dereg(ia->ctl, &held[n]);
+	return err;
+}
+
 static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr *new)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
@@ -55,10 +87,8 @@ static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr
 			     .lkey = efa_lmr(to->lmr)->mr.lkey };
 	int err;
 
-	*new = (struct efa_rmr){ 0 };
 	if (!efa_soft_keys(ia)) {
-		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
-					   efa_access_of(&ia->dev, to->priv), &new->mr);
+		err = register_new(rmr, to, &new->mr);
 		if (err)
 			return err;
 		new->bound = true;
@@ -99,8 +129,11 @@ static int bind_in(struct dap_rmr *rmr, const struct efa_request *r, const struc
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
-	struct efa_rmr new = { 0 }, old = *efa_rmr(rmr);
+	struct efa_rmr old = *efa_rmr(rmr), new = old;
 	int err = 0;
+
+	new.bound = false;
+	new.key = NULL;
 
 	if (tx->posted == tx->free_at)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
@@ -110,6 +143,8 @@ static int bind_in(struct dap_rmr *rmr, const struct efa_request *r, const struc
 		err = begin_new(rmr, to, &new);
 	if (err)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	if (new.key)
+		new.had[new.nhad++ % EFA_RMR_HAD] = new.key->rkey;
 	*efa_rmr(rmr) = new;
 	end_old(ia, &old);
 	remember(rmr, to);

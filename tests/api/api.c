@@ -69,3 +69,23 @@ void api_close_gracefully(struct api *a)
 	assert_ok(dat_ia_close(a->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	free(a->mem);
 }
+
+void api_needs_srq(DAT_IA_HANDLE ia)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	assert_ok(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	if (!attr.srq_supported)
+		cr_skip_test("the adapter says srq_supported = FALSE");
+}
+
+void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	assert_ok(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	for (int i = 0; i < attr.num_provider_specific_attr; i++)
+		if (!strcmp(attr.provider_specific_attr[i].name, name) &&
+		    !strcmp(attr.provider_specific_attr[i].value, value))
+			cr_skip_test("the adapter says %s = %s", name, value);
+}

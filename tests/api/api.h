@@ -31,6 +31,9 @@ struct api {
 
 const char *api_ia_name(void);
 void api_open(struct api *a);
+/* Skip the test by what the provider announces: srq_supported; a named attribute of that value. */
+void api_needs_srq(DAT_IA_HANDLE ia);
+void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
 void api_close(struct api *a);		/* abruptly */
 /* Frees one by one and closes gracefully. */
 void api_close_gracefully(struct api *a);

@@ -20,6 +20,7 @@ static DAT_RETURN create(DAT_COUNT recvs, DAT_COUNT iov, DAT_COUNT low, DAT_SRQ_
 static void setup(void)
 {
 	api_open(&t);
+	api_needs_srq(t.ia);
 	assert_ok(create(RECVS, IOV, DAT_SRQ_LW_DEFAULT, &srq));
 }
 

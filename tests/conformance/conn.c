@@ -326,6 +326,7 @@ STATEMENT(ep_disconnect__abruptly_while_graceful_is_pending, dat_ep_disconnect, 
 	struct bring b;
 
 	bring(&b, DAT_EP_STATE_DISCONNECT_PENDING);
+	needs_end_to_end(&b.s);
 	must(dat_ep_disconnect(b.s.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	must(dat_ep_disconnect(b.s.ep, DAT_CLOSE_ABRUPT_FLAG));
 	took_conn(&b.s, b.s.ep, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -77,6 +77,7 @@ STATEMENT(ep_post_recv__message_larger_than_the_buffer, dat_ep_post_recv, DESCRI
 	struct side a, b;
 
 	two_open(&a, &b);
+	needs_end_to_end(&a);
 	must(do_recv(&b, 1, 0, 64));
 	must(do_send(&a, 2, 0, 65, DEFAULT));
 	took_dto(b.recv_evd, 1, DAT_DTO_LENGTH_ERROR);

@@ -352,3 +352,14 @@ void bring_done(struct bring *b)
 	if (b->child.pid)
 		th_kill(&b->child);
 }
+
+void needs_end_to_end(const struct side *s)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	must(dat_ia_query(s->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	for (int i = 0; i < attr.num_provider_specific_attr; i++)
+		if (!strcmp(attr.provider_specific_attr[i].name, "send_completion") &&
+		    !strcmp(attr.provider_specific_attr[i].value, "at the peer's adapter"))
+			skip("send_completion is at the peer's adapter");
+}

@@ -70,6 +70,8 @@ void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
 void two_open(struct side *a, struct side *b);		/* a has dialled b */
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
 void two_close(struct side *a, struct side *b);
+/* Skips where a send completes before the peer's receive has taken it, as the provider says. */
+void needs_end_to_end(const struct side *s);
 DAT_EP_STATE state_of(DAT_EP_HANDLE ep);
 bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 

@@ -26,8 +26,8 @@ TestSuite(error_wire, .timeout = 60);
 
 RIG_TEST(error_wire, receive__never_posted)
 {
-	rig_needs_end_to_end();
 	open_with("rnr_retry=2;min_rnr=1");
+	rig_needs_end_to_end();
 	must(do_recv(&a, 1, 0, 64));
 	must(do_send(&a, 3, 0, 100, 0));
 	must(do_send(&a, 4, 0, 100, SUPPRESS));
