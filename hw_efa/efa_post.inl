@@ -17,7 +17,7 @@
 
 typedef uint64_t efa_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
-#define EFA_SHORT 32			/* bytes of a send that travel in its WQE */
+#define EFA_FULL_LOOKS 64		/* for completions, before a post is refused */
 
 /* A rejected argument first, else what efa_request needs. */
 EFA_INLINE int efa_check_args(const struct efa_tx *tx, unsigned int op, int n, const EFA_LMR *iov,
@@ -89,7 +89,7 @@ EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const
 	}
 	c = efa_enter(eng, locked);
 	/* Full of work whose completions nobody is to see: they are taken here. */
-	if (efa_unlikely(tx->posted == tx->free_at)) {
+	for (int i = 0; i < EFA_FULL_LOOKS && efa_unlikely(tx->posted == tx->free_at); i++) {
 		if (soft)
 			efa_pump(eng);
 		efa_drain(eng, 64);
