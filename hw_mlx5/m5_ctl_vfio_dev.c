@@ -24,18 +24,20 @@ static struct vf_device *devices;
 static void close_on_exec(const char *pci)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	char group[64], target[64];
+	char group[64], target[256];
 	struct dirent *e;
+	size_t len;
 	ssize_t n;
 
 	if (!dir || !vf_group(pci, group, sizeof(group)))
 		goto out;
+	len = strlen(group);
 	while ((e = readdir(dir))) {
 		n = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
 		if (n <= 0)
 			continue;
 		target[n] = 0;
-		if (!strcmp(target, group))
+		if ((size_t)n >= len && !strcmp(target + n - len, group))
 			fcntl(atoi(e->d_name), F_SETFD, FD_CLOEXEC);
 	}
 out:

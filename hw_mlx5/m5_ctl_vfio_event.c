@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/dap.h"
@@ -207,10 +208,15 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 	return 0;
 }
 
+/*
+ * libmlx5 forgets to free the ring, up to release 64 at least: its pages are given back before, when
+ * nobody reads it any more, and what stays is addresses.
+ */
 static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 {
 	struct dv_call call;
 
+	madvise(eq->eq.ring, sizeof(struct m5_eqe) << eq->eq.log, MADV_DONTNEED);
 	if (dv_begin(&v->dv.ctl, &call))
 		return;
 	if (mlx5dv_devx_destroy_eq(eq->devx))

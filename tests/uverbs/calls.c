@@ -79,6 +79,16 @@ static int fails(const char *name)
 	return ++seen == victim ? fail(name) : fails_if_named(name);
 }
 
+int calls_fails(const char *name)
+{
+	return fails(name);
+}
+
+int calls_fails_named(const char *name)
+{
+	return fails_if_named(name);
+}
+
 static void *hold(void *made)
 {
 	held += made != NULL;
@@ -155,7 +165,7 @@ struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_con
 
 struct ibv_context *ibv_open_device(struct ibv_device *dev)
 {
-	return hold(REAL(ibv_open_device)(dev));
+	return fails(__func__) ? NULL : hold(REAL(ibv_open_device)(dev));
 }
 
 int ibv_close_device(struct ibv_context *ctx)
@@ -300,6 +310,43 @@ void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *uar)
 {
 	let_go(0);
 	REAL(mlx5dv_devx_free_uar)(uar);
+}
+
+/* ---- VFIO ---- */
+
+struct ibv_device **mlx5dv_get_vfio_device_list(struct mlx5dv_vfio_context_attr *attr)
+{
+	return fails(__func__) ? NULL : REAL(mlx5dv_get_vfio_device_list)(attr);
+}
+
+struct mlx5dv_devx_msi_vector *mlx5dv_devx_alloc_msi_vector(struct ibv_context *ctx)
+{
+	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_alloc_msi_vector)(ctx));
+}
+
+int mlx5dv_devx_free_msi_vector(struct mlx5dv_devx_msi_vector *msi)
+{
+	return let_go(REAL(mlx5dv_devx_free_msi_vector)(msi));
+}
+
+struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void *in, size_t inlen,
+					     void *out, size_t outlen)
+{
+	return fails(__func__) ? NULL
+			       : hold(REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
+}
+
+int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
+{
+	return let_go(REAL(mlx5dv_devx_destroy_eq)(eq));
+}
+
+/* As often as there is something: these are not counted. */
+int mlx5dv_vfio_process_events(struct ibv_context *ctx)
+{
+	int err = REAL(mlx5dv_vfio_process_events)(ctx);
+
+	return err ? err : fails_if_named(__func__);
 }
 
 /* ---- commands and objects ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libibverbs and libmlx5 as this process meets them: each call that the access through the kernel
- * makes passes through here on its way, can fail, be counted, and tell something else than is so.
+ * libibverbs and libmlx5 as this process meets them: each call that the access through the kernel, or
+ * by VFIO, makes passes through here on its way, can fail, be counted, and tell something else than is so.
  */
 #ifndef TESTS_UVERBS_CALLS_H
 #define TESTS_UVERBS_CALLS_H
@@ -16,6 +16,10 @@ void calls_fail(unsigned long n, int err);
 void calls_fail_named(const char *name, int err);
 unsigned long calls_stop(void);		/* how many there were */
 const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
+/* A call of that name comes: 0, or the errno that it is to answer with, which errno has, too. */
+int calls_fails(const char *name);
+/* The same of one that only fails by name, and is not counted. */
+int calls_fails_named(const char *name);
 /* What has been made and not been destroyed, of all kinds. */
 long calls_held(void);
 

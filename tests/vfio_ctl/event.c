@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What happens to port and device comes to the consumer's asynchronous EVD. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/e2e/rig.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+static struct end a, b;
+
+static void open_both(void)
+{
+	rig_conf("");
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	pair_open(&a, &b);
+}
+
+static void close_both(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(event, .init = open_both, .fini = close_both, .timeout = 60);
+
+static void told(struct end *e, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT ev;
+
+	check(TH_WITHIN(SOON_MS, dat_evd_dequeue(e->async, &ev) == DAT_SUCCESS));
+	same(ev.event_number, number);
+	check(ev.event_data.asynch_error_event_data.dat_handle == e->ia);
+}
+
+static void moves(void)
+{
+	must(do_recv(&b, 1, 0, 64));
+	must(do_send(&a, 1, 0, 64, 0));
+	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+}
+
+/* Both IAs are on the one device. */
+Test(event, port__down_and_up)
+{
+	check(!vfio_fault("link_down"));
+	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	told(&b, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	check(!vfio_fault(""));
+	moves();
+	rig_empty(a.async);
+	rig_empty(b.async);
+}
+
+Test(event, completions__wake_who_sleeps)
+{
+	rig_sleeps = true;
+	for (int i = 0; i < 200; i++)
+		moves();
+}
+
+/* The device asked for pages and they could not be had; what works goes on. */
+Test(event, pages__that_are_not_to_be_had)
+{
+	calls_fail_named("mlx5dv_vfio_process_events", ENOMEM);
+	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	calls_stop();
+	moves();
+}
+
+static void died(void)
+{
+	DAT_EVD_HANDLE evd;
+
+	told(&a, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	told(&b, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
+	/* No command is tried any more that would wait for ever. */
+	check(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) != DAT_SUCCESS);
+}
+
+Test(event, device__fails)
+{
+	check(!vfio_fault("fatal"));
+	died();
+}

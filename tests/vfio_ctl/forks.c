@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program with an open device that forks: parent and child do not disturb each other. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/e2e/life.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+static struct end a, b;
+
+static void open_both(void)
+{
+	rig_conf("");
+	pair_open(&a, &b);
+}
+
+static void close_both(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(forks, .init = open_both, .fini = close_both, .timeout = 60);
+
+static void moves(uint64_t cookie)
+{
+	must(do_recv(&b, cookie, 0, 4096));
+	must(do_send(&a, cookie, 0, 4096, 0));
+	took(b.recv_evd, cookie, DAT_DTO_SUCCESS);
+	took(a.req_evd, cookie, DAT_DTO_SUCCESS);
+}
+
+static void ends_with(pid_t child, int want)
+{
+	int status = 0;
+
+	same(waitpid(child, &status, 0), child);
+	same(WIFEXITED(status) ? WEXITSTATUS(status) : -1, want);
+}
+
+Test(forks, child__that_lives_on)
+{
+	int ends[2];
+	char byte;
+	pid_t child;
+
+	same(pipe(ends), 0);
+	moves(1);
+	child = fork();
+	if (!child) {
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) == 0 ? 7 : 1);
+	}
+	memset(a.mem, 0x33, 4096);
+	moves(2);
+	same(b.mem[0], 0x33);
+	same(b.mem[4095], 0x33);
+	close(ends[1]);
+	ends_with(child, 7);
+	close(ends[0]);
+}
+
+static int lives(int sock, void *arg)
+{
+	struct life l;
+
+	(void)sock;
+	(void)arg;
+	return life_run(&l, SOON_MS) ? 0 : 1;
+}
+
+/* The device that its parent has is in use; it has another. */
+Test(forks, child__that_opens_a_device_of_its_own)
+{
+	struct th_child child;
+
+	same(th_spawn(&child, lives, NULL), 0);
+	moves(1);
+	same(th_join(&child, SOON_MS), 0);
+	moves(2);
+}
+
+/* A program that a child starts does not have the group, and would keep it from everybody. */
+Test(forks, child__that_starts_another_program)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		execlp("sh", "sh", "-c", "ls -l /proc/self/fd | grep -q /dev/vfio/1 && exit 1; exit 0",
+		       NULL);
+		_exit(2);
+	}
+	moves(1);
+	ends_with(child, 0);
+	moves(2);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is opened by which name, with which address, and why a device is refused. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hw_mlx5/m5_ctl.h"
+#include "tests/harness/harness.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+static void setup(void)
+{
+	setenv("DAPL_DBG_TYPE", "0", 1);
+}
+
+TestSuite(open, .init = setup, .timeout = 60);
+
+static void nothing_left(void)
+{
+	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+}
+
+static struct m5_ctl *opened(const char *name, const char *params)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+
+	cr_assert_eq(m5_ctl_open(name, params, &ctl, why, sizeof(why)), 0, "%s", why);
+	return ctl;
+}
+
+static const struct refusal {
+	const char *call;
+	int answer;
+	const char *name, *params;
+	int err;
+	const char *cause, *cure;
+} refusals[] = {
+	{ .name = "0000:99:00.0", .params = "gid=auto", .err = -ENODEV,
+	  .cause = "no PCI device 0000:99:00.0", .cure = "lspci" },
+	{ .name = VFIO_IA, .err = -EINVAL, .cause = "lack ip=", .cure = "gid=auto" },
+	{ .name = VFIO_IA, .params = "ip=10.0.0", .err = -EINVAL, .cause = "ip", .cure = "" },
+	{ .name = VFIO_IA, .params = "gid=auto;mac=1:2:3", .err = -EINVAL, .cause = "mac", .cure = "" },
+	{ .name = VFIO_IA, .params = "gid=10.0.0.1", .err = -EINVAL, .cause = "gid", .cure = "" },
+	{ "mlx5dv_get_vfio_device_list", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
+	  "limit of locked memory is 64 KiB", "ulimit -l" },
+	{ "ibv_open_device", EBUSY, VFIO_IA, "gid=auto", -EBUSY, "another process has the device",
+	  "fuser" },
+	{ "ibv_open_device", EACCES, VFIO_IA, "gid=auto", -EACCES, "no right", "chown" },
+	{ "ibv_open_device", EOPNOTSUPP, VFIO_IA, "gid=auto", -EIO, "too old", "update" },
+	{ "ibv_open_device", ETIMEDOUT, VFIO_IA, "gid=auto", -EIO, "timed out", "MLX5_DEBUG_FILE" },
+	{ "VFIO_IOMMU_MAP_DMA", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
+	  "limit of locked memory is 64 KiB", "memlock" },
+	{ "mlx5dv_devx_alloc_uar", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM, "no interrupt", "" },
+	{ "mlx5dv_devx_alloc_msi_vector", ENOSPC, VFIO_IA, "gid=auto", -EIO, "no interrupt", "" },
+	{ "mlx5dv_devx_create_eq", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM, "no event queue", "" },
+	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", -EIO, "capabilities", "" },
+	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
+	  "limit of locked memory is 64 KiB", "ulimit -l" },
+};
+
+Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
+{
+	struct rlimit limit = { 64 << 10, 64 << 10 };
+
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+		struct m5_ctl *ctl = NULL;
+		char why[160] = "";
+		int err;
+
+		if (r->call)
+			calls_fail_named(r->call, r->answer);
+		err = m5_ctl_open(r->name, r->params, &ctl, why, sizeof(why));
+		calls_stop();
+		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
+		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
+		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
+		cr_expect_null(ctl);
+		if (!err)
+			ctl->ops->close(ctl);
+	}
+	nothing_left();
+}
+
+Test(open, m5_ctl_open__names_of_others)
+{
+	static const char *const names[] = { "0000:01:00", "01:00.0x", "0000:01:00.0-1", "1", "eth0",
+					     "0000:01:00.9" };
+	struct m5_ctl *ctl = NULL;
+	char why[160];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		cr_expect_eq(m5_ctl_open(names[i], "gid=auto", &ctl, why, sizeof(why)), -ENODEV, "%s",
+			     names[i]);
+}
+
+Test(open, m5_ctl_open__while_the_port_is_down)
+{
+	struct m5_ctl *first = opened("01:00.0", "gid=auto"), *ctl = NULL;
+	char why[160] = "";
+
+	cr_assert_eq(vfio_fault("link_down"), 0);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
+	cr_assert(strstr(why, "is down: connect"), "%s", why);
+	cr_assert_eq(vfio_fault(""), 0);
+	first->ops->close(first);
+	nothing_left();
+}
+
+static struct m5_port port_of(struct m5_ctl *ctl)
+{
+	struct m5_port port;
+
+	cr_assert_eq(ctl->ops->port(ctl, &port), 0);
+	return port;
+}
+
+Test(open, port__by_ia_params)
+{
+	static const uint8_t ip[4] = { 10, 1, 2, 3 };
+	static const uint8_t v4[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
+	static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 };
+	static const uint8_t mac[6] = { 2, 0x11, 0x22, 0x33, 0x44, 0x55 };
+	struct m5_ctl *a = opened(VFIO_IA, "ip=10.1.2.3"),
+		      *b = opened(VFIO_IA, "ip=10.1.2.3;gid=2001:db8::9;mac=02:11:22:33:44:55"),
+		      *c = opened(VFIO_IA, "ip=10.1.2.3"), *d = opened(VFIO_IA, "gid=auto sl=3");
+	struct m5_port pa = port_of(a), pb = port_of(b), pc = port_of(c), pd = port_of(d);
+
+	cr_assert(pa.up && pa.ethernet);
+	cr_assert_eq(pa.port_num, 1);
+	cr_assert_geq(pa.mtu, 1024);
+	cr_assert_arr_eq(pa.ipv4, ip, 4);
+	cr_assert_arr_eq(pa.gid, v4, 16);
+	cr_assert_arr_eq(pb.gid, v6, 16);
+	cr_assert_arr_eq(pb.mac, mac, 6);
+	cr_assert_arr_eq(pb.ipv4, ip, 4);
+	cr_assert_neq(pb.gid_index, pa.gid_index, "two addresses have an entry each");
+	cr_assert_eq(pc.gid_index, pa.gid_index, "one address has one");
+	/* RFC 4291, appendix A */
+	cr_assert_eq(pd.gid[0], 0xfe);
+	cr_assert_eq(pd.gid[8] ^ 2, pd.mac[0]);
+	cr_assert_arr_eq(pd.gid + 13, pd.mac + 3, 3);
+	cr_assert_eq(pd.sl, 3);
+	a->ops->close(a);
+	b->ops->close(b);
+	c->ops->close(c);
+	d->ops->close(d);
+	nothing_left();
+}
+
+Test(open, uar__is_for_doorbells_of_8_bytes)
+{
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+	struct m5_uar uar;
+
+	cr_assert(ctl->no_bf);
+	cr_assert_eq(ctl->ops->uar_alloc(ctl, M5_UAR_BF, &uar), 0);
+	cr_assert_not(uar.bf);
+	ctl->ops->uar_free(ctl, &uar);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
+static int opens(int sock, void *arg)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+	int err = m5_ctl_open(arg, "gid=auto", &ctl, why, sizeof(why));
+
+	(void)sock;
+	if (!err)
+		ctl->ops->close(ctl);
+	return err == -EBUSY && strstr(why, "in use") && strstr(why, "one at a time") ? 7 : -err;
+}
+
+/* A process has a device for itself; another function of the machine is another device. */
+Test(open, m5_ctl_open__in_two_processes)
+{
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+	struct th_child child;
+
+	cr_assert_eq(th_spawn(&child, opens, (void *)VFIO_IA), 0);
+	cr_assert_eq(th_join(&child, 30000), 7);
+	cr_assert_eq(th_spawn(&child, opens, (void *)VFIO_CHILD_IA), 0);
+	cr_assert_eq(th_join(&child, 30000), 0);
+	ctl->ops->close(ctl);
+	cr_assert_eq(th_spawn(&child, opens, (void *)VFIO_IA), 0);
+	cr_assert_eq(th_join(&child, 30000), 0);
+	nothing_left();
+}
+
+Test(open, m5_ctl_list__tells_of_each_function)
+{
+	struct m5_ctl_device devs[8];
+	size_t n = m5_ctl_list(devs, 8), found = 0;
+
+	for (size_t i = 0; i < n && i < 8; i++) {
+		if (strcmp(devs[i].access, "vfio"))
+			continue;
+		cr_assert(!strcmp(devs[i].name, VFIO_IA) || !strcmp(devs[i].name, VFIO_CHILD_IA), "%s",
+			  devs[i].name);
+		cr_assert_str_eq(devs[i].why, "");
+		found++;
+	}
+	cr_assert_eq(found, 2);
+	nothing_left();
+}

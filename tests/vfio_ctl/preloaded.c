@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The suite runs under softnic-run --vfio. */
+#include <stdlib.h>
+
+#include "tests/harness/harness.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+__attribute__((constructor)) static void start_again(int argc, char **argv)
+{
+	setenv("DAPL_TEST_IA", VFIO_IA, 1);
+	setenv("DAPL_TEST_CHILD_IA", VFIO_CHILD_IA, 1);
+	setenv("RIG_PARAMS", "gid=auto", 1);
+	th_again_under_softnic_with("-vd2", argc, argv);
+}
+
+int vfio_fault(const char *script)
+{
+	int (*fault)(unsigned int, const char *) =
+		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
+
+	return fault ? fault(0, script) : -1;
+}
+
+/*
+ * What libmlx5 asks of vfio passes here, too: pages of the host that the device may reach. It fails by
+ * name alone, since libmlx5 44.0 frees a mailbox twice that could not grow while it booted the device.
+ */
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*real)(int, unsigned long, ...);
+	va_list list;
+	void *arg;
+
+	va_start(list, request);
+	arg = va_arg(list, void *);
+	va_end(list);
+	if (!real)
+		real = (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+	if (request == VFIO_IOMMU_MAP_DMA && calls_fails_named("VFIO_IOMMU_MAP_DMA"))
+		return -1;
+	return real(fd, request, arg);
+}

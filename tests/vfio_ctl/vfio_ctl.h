@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A device by VFIO as the driver meets it: see tests/uverbs/calls.h for the calls of the libraries. */
+#ifndef TESTS_VFIO_CTL_H
+#define TESTS_VFIO_CTL_H
+
+#include <dlfcn.h>
+#include <linux/vfio.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "tests/uverbs/calls.h"
+
+#define VFIO_IA "0000:01:00.0"
+#define VFIO_CHILD_IA "0000:02:00.0"
+
+/* The model does so from here on (softnic_fault). */
+int vfio_fault(const char *script);
+
+#endif
