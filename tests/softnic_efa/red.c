@@ -368,7 +368,8 @@ static void rx_malformed(void)
 {
 	struct sn_fab_config config = { .gid.raw = { 0xfe, 0x80, [15] = 0x99 }, .protocol = SNE_MAGIC,
 					.deliver = swallow, .down = gone };
-	struct iovec iov = { &config, 70 };
+	static uint8_t junk[70];
+	struct iovec iov = { junk, sizeof(junk) };
 	struct sn_fab_dest dest;
 	struct sn_fab *fab;
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Peers that babble, allocations that fail: nothing breaks and nothing stays behind. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softnic/efa/sne_wire.h"
+#include "softnic/fabric/fabric.h"
+#include "tests/harness/harness.h"
+#include "tests/softnic_efa/rig.h"
+
+static struct side a, b;
+
+static void swallow(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	(void)ctx;
+	(void)src;
+	(void)pkt;
+	(void)len;
+}
+
+static void gone(void *ctx, const struct sn_addr *peer)
+{
+	(void)ctx;
+	(void)peer;
+}
+
+static struct sn_fab *stranger(uint32_t protocol, struct sn_fab_dest *dest)
+{
+	struct sn_fab_config config = { .protocol = protocol, .deliver = swallow, .down = gone };
+	struct sn_fab *fab;
+
+	memcpy(config.gid.raw, a.caps.gid, 16);
+	config.gid.raw[1] ^= 1;
+	memset(dest, 0, sizeof(*dest));
+	memcpy(dest->gid.raw, a.caps.gid, 16);
+	cr_assert_eq(sn_fab_open(&config, &fab), 0);
+	return fab;
+}
+
+/* A packet whose every field is either what it should be or noise. */
+static size_t noise(uint8_t *pkt, uint64_t *rng)
+{
+	struct sne_hdr h = {
+		.magic = SNE_MAGIC, .version = SNE_VERSION, .kind = (uint8_t)(1 + *rng % 6),
+		.src_life = 7, .dst_qpn = a.qp.qpn, .qkey = QKEY, .rkey = a.rkey,
+		.addr = (uintptr_t)a.mem,
+	};
+	uint8_t *bytes = (uint8_t *)&h;
+	uint64_t r;
+
+	for (int i = 0; i < 4; i++) {
+		*rng = *rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		r = *rng >> 20;
+		if (r & 1)
+			bytes[8 + r / 2 % (sizeof(h) - 8)] = (uint8_t)(r >> 30);
+	}
+	if (h.len > 64)
+		h.len = 64;
+	memcpy(pkt, &h, sizeof(h));
+	return *rng % 16 ? sizeof(h) + h.len : *rng % 100 + 1;
+}
+
+Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
+{
+	uint8_t pkt[256] = { 0 };
+	struct sn_fab_dest dest;
+	uint64_t rng = 99;
+	struct sn_fab *fab;
+	struct wqe w;
+
+	pair_open(&a, &b, &(struct setup){ .rnr_retry = 7 });
+	fab = stranger(SNE_MAGIC, &dest);
+	for (uint16_t i = 0; i < 32; i++)
+		rx_post(&a, i, 4096, 100);
+	for (int i = 0; i < 20000; i++) {
+		struct iovec iov = { pkt, noise(pkt, &rng) };
+
+		sn_fab_send(fab, &dest, &iov, 1);
+		softnic_efa_pump(a.nic);
+		sn_fab_poll(fab, 64);
+	}
+	/* And it still serves who is honest. */
+	softnic_efa_violations_clear(a.nic);
+	w_rdma(&b, &w, OP_WRITE, 0, 1, 0, 8192, 500);
+	fill(b.mem, 500, 3);
+	post(&b, &w);
+	cr_assert_eq(cqe_wait(&b, &a).status, 0);
+	cr_assert(!memcmp(b.mem, a.mem + 8192, 500));
+	sn_fab_close(fab);
+	side_close(&a);
+	side_close(&b);
+}
+
+/* A device of another model is nobody: its links are refused at once. */
+Test(bad, other_protocol__is_not_joined)
+{
+	struct softnic_efa_counters ctr;
+	struct sn_fab_dest dest;
+	uint8_t junk[100] = { 0 };
+	struct iovec iov = { junk, sizeof(junk) };
+	struct sn_fab *fab;
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	fab = stranger(0, &dest);
+	for (int i = 0; i < 1000; i++) {
+		sn_fab_send(fab, &dest, &iov, 1);
+		softnic_efa_pump(a.nic);
+		sn_fab_poll(fab, 64);
+	}
+	softnic_efa_counters(a.nic, &ctr);
+	cr_assert_eq(ctr.rx_packets, 0);
+	sn_fab_close(fab);
+	pair_close(&a, &b);
+}
+
+/* Everything that a driver asks for, with each allocation failing in turn. True: nothing failed. */
+static bool whole_life(unsigned long n)
+{
+	struct softnic_efa_config config = { .flags = SOFTNIC_EFA_NO_THREAD, .seed = 1 };
+	struct softnic_efa_cq_attr ca = { .entries = 16, .entry_size = 32, .sub_cqs = 1 };
+	struct softnic_efa_qp_attr qa = { .sq_depth = 32, .rq_depth = 32 };
+	struct softnic_efa_caps caps;
+	struct softnic_efa *nic;
+	struct softnic_efa_cq cq = { 0 };
+	struct softnic_efa_qp qp;
+	uint32_t lkey, rkey;
+	uint16_t ah;
+	bool ok;
+
+	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
+	ok = !softnic_efa_open(&config, &nic);
+	if (ok) {
+		softnic_efa_caps(nic, &caps);
+		ok = !softnic_efa_pd_alloc(nic, &qa.pd) && !softnic_efa_cq_create(nic, &ca, &cq) &&
+			!softnic_efa_mr_reg(nic, qa.pd, &caps, 64, 0, 0, &lkey, &rkey) &&
+			!softnic_efa_ah_create(nic, qa.pd, caps.gid, &ah);
+		qa.send_cq = qa.recv_cq = cq.cq;
+		ok = ok && !softnic_efa_qp_create(nic, &qa, &qp);
+		softnic_efa_close(nic);
+	}
+	th_fail_stop();
+	return ok;
+}
+
+Test(bad, allocations_that_fail__leave_nothing)
+{
+	struct th_usage before, after;
+	unsigned long n = 1;
+
+	cr_assert(whole_life(1000000));
+	th_usage(&before);
+	while (!whole_life(n))
+		cr_assert_lt(n++, 200);
+	cr_assert_gt(n, 8, "not many allocations");
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
+	cr_assert_leq(after.maps, before.maps + 2);
+}
