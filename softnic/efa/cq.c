@@ -240,19 +240,19 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 			    cq->attr.entries, unread);
 }
 
-/* The first eight bytes hold the phase and go last, whole. */
+/* The byte with the phase goes last, and is what a driver looks at first. */
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
 {
 	uint32_t n = cq->put[sub], size = cq->attr.entry_size;
 	uint8_t *at = cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
-	uint64_t head;
 
 	check_overrun(nic, cq, sub);
 	if (!(n & cq->attr.entries))
 		cqe->flags |= SNE_CQE_PHASE;
-	memcpy(at + sizeof(head), (const uint8_t *)cqe + sizeof(head), size - sizeof(head));
-	memcpy(&head, cqe, sizeof(head));
-	atomic_store_explicit((_Atomic uint64_t *)(void *)at, head, memory_order_release);
+	memcpy(at, cqe, offsetof(struct sne_cqe, flags));
+	memcpy(at + offsetof(struct sne_cqe, qpn), &cqe->qpn, size - offsetof(struct sne_cqe, qpn));
+	atomic_store_explicit((_Atomic uint8_t *)at + offsetof(struct sne_cqe, flags), cqe->flags,
+			      memory_order_release);
 	cq->put[sub] = n + 1;
 	cq->written++;
 	if (cq->armed)
