@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What `make bench-scale` counts and times in one process:
- *	scale IA endpoints N CALLS	8-byte writes over N endpoints in turns, and their completions:
- *					ns of a post, of the dequeue of a completion, and of all of it
+ *	scale IA endpoints N CALLS [US]	8-byte writes over N endpoints in turns, and their completions:
+ *					ns of a post, of the dequeue of a completion, and of all of it.
+ *					US: the device has so long for each batch before it is looked for
  *	scale IA memory			bytes, and ns to register, to free and to bind them
  */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "perf/dat_bench/bench.h"
 
@@ -19,6 +21,7 @@ static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
 #define CALL __attribute__((noinline, used)) static
 
 static struct pair p;
+static unsigned int patience_us;
 
 /* One DAT call each, found by the profiler by name. */
 CALL DAT_RETURN scale_post(void)
@@ -58,6 +61,8 @@ static int batch(uint64_t *post, uint64_t *dequeue)
 			return -1;
 		*post += now_ns() - before;
 	}
+	if (patience_us)
+		usleep(patience_us);
 	while (got < BATCH) {
 		scale_target(&ev);
 		before = now_ns();
@@ -192,7 +197,9 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || pair_open(&p, argv[1]))
 		return 1;
-	if (argc == 5 && !strcmp(argv[2], "endpoints"))
+	if (argc > 5)
+		patience_us = (unsigned int)strtoul(argv[5], NULL, 0);
+	if (argc > 4 && !strcmp(argv[2], "endpoints"))
 		status = endpoints((unsigned int)strtoul(argv[3], NULL, 0),
 				   (unsigned int)strtoul(argv[4], NULL, 0));
 	else if (!strcmp(argv[2], "memory"))

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-enum { PAIR_QUAL = 45290, FEW_DTOS = 4 };
+enum { PAIR_QUAL = 45290, FEW_DTOS = 16 };
 
 static int connect_pair(struct pair *p)
 {
