@@ -21,6 +21,12 @@
  * immediate is reported after all of its bytes have been placed. Payload may be placed twice,
  * before the completion. Nothing may be concluded from payload memory: only from CQEs.
  *
+ * Where what is published of an EFA leaves it open, this one does so: a receive with too little room
+ * is spent, and completes with BAD_LENGTH (the sender's with 11); one whose key is not good any more
+ * completes with INVALID_LKEY (the sender's with 12); a packet with a wrong qkey is dropped, and its
+ * sender hears 13 or 15; RDMA that the target's device lacks is 18; a QP destroyed while it answers a
+ * read is 8. A UD receive begins with 40 bytes of header, as verbs has it.
+ *
  * Threads: every function may be called from any thread; the device has one lock. With
  * SOFTNIC_EFA_NO_THREAD the device does nothing but inside calls, reads no clock, and repeats
  * exactly for the same seed and the same calls (the seed has to be given). Devices of one process,

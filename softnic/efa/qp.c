@@ -177,7 +177,7 @@ static int create(struct sne_nic *nic, const struct softnic_efa_qp_attr *attr, s
 	if (err)
 		goto give_id;
 	qp->handle = id;
-	qp->qpn = (uint16_t)(nic->qpn_high << 8 | id);
+	qp->qpn = (uint16_t)((uint32_t)nic->qpn_high << 8 | id);
 	qp->ssub = (uint16_t)(id % nic->caps.sub_cqs);
 	qp->rsub = (uint16_t)((id + 1) % nic->caps.sub_cqs);
 	qp->scq = nic->cqs[attr->send_cq];

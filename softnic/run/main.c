@@ -41,6 +41,8 @@ static const char doc[] =
 	"on one machine reach each other:\n\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c &\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c 127.0.0.1\n\n"
+	"  softnic-run --efa fi_pingpong -p efa &\n"
+	"  softnic-run --efa fi_pingpong -p efa 127.0.0.1\n\n"
 	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its driver; "
 	"with SOFTNIC_TRACE=1 it prints each uverbs command and how it ended.\n\n"
 	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not found, "

@@ -37,6 +37,9 @@ expect 0 "$run" --devices 3 ibv_devices
 says '^ *mlx5_2[[:space:]]*5c0ff1ceff000002$'
 expect 0 "$run" --devices 0 ibv_devices
 ! grep -q mlx5 "$tmp/out" || bad "a device where there is none"
+expect 0 "$run" --efa -d 2 ibv_devices
+says '^ *efa_1[[:space:]]*000000000efa0002$'
+! grep -q mlx5 "$tmp/out" || bad "a ConnectX among EFAs"
 expect 0 "$run" -d 2 ibv_devinfo -v
 [ "$(grep -c 'PORT_ACTIVE (4)' "$tmp/out")" = 2 ] || bad "not two active ports"
 says 'GID\[  0\]:.*fe80:.*RoCE v2'
@@ -52,6 +55,9 @@ expect 0 "$run" echo --devices 9 -h
 says '^--devices 9 -h$'
 expect 64 "$run"
 expect 64 "$run" --devices 17 true
+expect 64 "$run" --efa --profile efa9 true
+expect 64 "$run" --profile read true
+expect 64 "$run" --efa --vfio true
 expect 0 "$run" --help
 says 'COMMAND'
 
