@@ -379,6 +379,12 @@ check-stock: all
 	@scripts/deps.sh --stock
 	@$(TEST_ENV) scripts/check-stock $(O)
 
+# ... and what they take beside ours: build/speed.md.
+.PHONY: stock-speed
+stock-speed: all
+	@scripts/deps.sh --stock
+	@$(TEST_ENV) scripts/stock-speed $(O)
+
 # Debian's own programs of uDAPL 2.0, unmodified; and what is wrong on purpose is found wrong.
 .PHONY: check-dat2
 check-dat2: libs $(SHIM20)
@@ -488,6 +494,7 @@ clean:
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
+#: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/

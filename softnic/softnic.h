@@ -121,6 +121,7 @@ size_t softnic_object_count(struct softnic *nic, const char *kind);
 struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
+	uint64_t by_calls, by_thread;	/* drives that found something to do */
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 

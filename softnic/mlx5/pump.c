@@ -178,6 +178,8 @@ bool sn_drive(struct sn_nic *nic)
 		now = drive(nic);
 		sn_fabric_release(nic);
 		any |= now;
+		nic->ctr.by_thread += now && nic->hurried;
+		nic->ctr.by_calls += now && !nic->hurried;
 		if (!nic->cqs_armed || sn_thread_watch(nic, now))
 			return any;
 	}

@@ -299,11 +299,27 @@ bool uv_asked(const char *variable)
 	return value && strcmp(value, "1") == 0;
 }
 
+/* Programs that call the device at times are compared with those that never do. */
+static void report_driven(void)
+{
+	struct softnic_counters c;
+
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		if (!live[i])
+			continue;
+		softnic_counters(live[i]->nic, &c);
+		fprintf(stderr, "softnic: driven %llu times by calls, %llu times by the thread\n",
+			(unsigned long long)c.by_calls, (unsigned long long)c.by_thread);
+	}
+}
+
 /* The model's complaints, for a test that asked for them. */
 void uv_report(void)
 {
 	struct softnic_violation v[32];
 
+	if (uv_asked("SOFTNIC_DRIVEN"))
+		report_driven();
 	if (!uv_asked("SOFTNIC_STRICT"))
 		return;
 	for (unsigned int i = 0; i < UV_DEVICES; i++) {
