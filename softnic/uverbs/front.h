@@ -140,6 +140,9 @@ struct uv_obj {
 	/* of a CQ */
 	uint32_t cqe_size;
 
+	/* of an MR: as asked for, for REREG_MR */
+	struct ib_uverbs_reg_mr mr;
+
 	void *queues;			/* of an EFA's CQ or QP, free()d with it */
 };
 
@@ -307,6 +310,7 @@ int uv_dealloc_pd(struct uv_req *req);
 int uv_create_ah(struct uv_req *req);
 int uv_destroy_ah(struct uv_req *req);
 int uv_reg_mr(struct uv_req *req);
+int uv_rereg_mr(struct uv_req *req);
 int uv_dereg_mr(struct uv_req *req);
 int uv_alloc_mw(struct uv_req *req);
 int uv_dealloc_mw(struct uv_req *req);

@@ -159,6 +159,7 @@ static const struct uv_command commands[] = {
 	{ uv_destroy_ah, CMD(DESTROY_AH), 4, 0, "DESTROY_AH" },
 	{ uv_reg_mr, CMD(REG_MR), 40, 12, "REG_MR" },
 	{ uv_dereg_mr, CMD(DEREG_MR), 4, 0, "DEREG_MR" },
+	{ uv_rereg_mr, CMD(REREG_MR), 48, 8, "REREG_MR" },
 	{ uv_alloc_mw, CMD(ALLOC_MW), 16, 8, "ALLOC_MW" },
 	{ uv_dealloc_mw, CMD(DEALLOC_MW), 4, 0, "DEALLOC_MW" },
 	{ uv_create_channel, CMD(CREATE_COMP_CHANNEL), 8, 4, "CREATE_COMP_CHANNEL" },

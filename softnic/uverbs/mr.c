@@ -104,7 +104,64 @@ int uv_reg_mr(struct uv_req *req)
 		return err;
 	}
 	uv_obj_hold(mr, 0, pd);
+	mr->mr = in;
 	resp.mr_handle = mr->handle;
+	resp.lkey = resp.rkey = mr->number << 8 | key;
+	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+	return 0;
+}
+
+/* What the program does not name stays as it was. */
+static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_mr *mr)
+{
+	const uint32_t known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
+		IBV_REREG_MR_CHANGE_ACCESS;
+
+	if (!in->flags || in->flags & ~known)
+		return -EINVAL;
+	if (in->flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->start = in->start;
+		mr->length = in->length;
+		mr->hca_va = in->hca_va;
+	}
+	if (in->flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access_flags = in->access_flags;
+	return check_mr(mr);
+}
+
+/* The old key ends when there is a new one: a program that is refused keeps what it had. */
+int uv_rereg_mr(struct uv_req *req)
+{
+	struct ib_uverbs_rereg_mr_resp resp = { 0 };
+	struct ib_uverbs_rereg_mr in;
+	struct ib_uverbs_reg_mr args;
+	struct uv_obj *mr, *pd;
+	uint32_t old, index;
+	uint8_t key;
+	int err;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	mr = uv_obj_find(req->ctx, UV_MR, in.mr_handle);
+	if (!mr)
+		return -EINVAL;
+	pd = in.flags & IBV_REREG_MR_CHANGE_PD ? uv_obj_find(req->ctx, UV_PD, in.pd_handle)
+					       : mr->held[0];
+	if (!pd)
+		return -EINVAL;
+	args = mr->mr;
+	err = rereg_args(&in, &args);
+	if (err)
+		return err;
+	key = req->dev->next_key++;
+	err = create_mr(req->dev, &args, pd->number, key, &index);
+	if (err)
+		return err;
+	old = mr->number;
+	mr->number = index;
+	mr->mr = args;
+	mr->held[0]->users--;
+	uv_obj_hold(mr, 0, pd);
+	uv_cmd_number(req->dev, PRM_DESTROY_MKEY, old, NULL, 0);
 	resp.lkey = resp.rkey = mr->number << 8 | key;
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;

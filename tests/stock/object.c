@@ -71,6 +71,44 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	st_close(a.ctx);
 }
 
+/* Other memory, other rights, another PD: the old key is dead, and what is refused changes nothing. */
+Test(stock, rereg_mr__ends_the_old_key)
+{
+	struct st_end a, b;
+	uint32_t old;
+
+	st_create(&a, st_open());
+	st_create(&b, a.ctx);
+	st_connect(&a, &b);
+	old = b.mr->rkey;
+	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf + 4096,
+				  ST_BUF - 4096, 0), 0);
+	cr_assert_neq(b.mr->rkey, old);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
+	cr_expect_neq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				   IBV_ACCESS_REMOTE_WRITE), 0, "remote without local writes");
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, old, 64), IBV_WC_REM_ACCESS_ERR);
+	st_destroy(&a);
+	st_destroy(&b);
+	st_close(a.ctx);
+}
+
+Test(stock, rereg_mr__takes_rights_away)
+{
+	struct st_end a, b;
+
+	st_create(&a, st_open());
+	st_create(&b, a.ctx);
+	st_connect(&a, &b);
+	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD, a.pd, NULL,
+				  0, IBV_ACCESS_LOCAL_WRITE), 0);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey, 64), IBV_WC_REM_ACCESS_ERR);
+	st_destroy(&b);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 Test(stock, destroy__busy_while_used)
 {
 	struct st_end a;
