@@ -37,6 +37,7 @@ struct calls_port {
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;
 	int events_lost;		/* so many reads of the event channel overflow */
+	bool true_events;		/* of port and device come from the device, not by calls_async */
 	const uint8_t *router;		/* the MAC that address handles lead to */
 };
 extern struct calls_port calls_port;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What happens to port and device comes to the consumer's asynchronous EVD. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,6 +20,12 @@ static void close_both(void)
 {
 	end_close(&a);
 	end_close(&b);
+}
+
+static void open_truly(void)
+{
+	calls_port.true_events = true;
+	open_both();
 }
 
 TestSuite(event, .init = open_both, .fini = close_both, .timeout = 60);
@@ -85,5 +92,33 @@ Test(event, channel__that_ends)
 Test(event, device__vanishes)
 {
 	calls_vanish();
+	died();
+}
+
+/* ---- the device itself does it: what softnic-run shows can fail ---- */
+
+TestSuite(front, .init = open_truly, .fini = close_both, .timeout = 60);
+
+static void fault(const char *script)
+{
+	int (*set)(unsigned int, const char *) =
+		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
+
+	check(set);
+	same(set(0, script), 0);
+}
+
+Test(front, port__down_and_up)
+{
+	fault("link_down");
+	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	fault("");
+	moves();
+	rig_empty(b.async);
+}
+
+Test(front, device__fails)
+{
+	fault("fatal");
 	died();
 }

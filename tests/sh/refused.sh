@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Adapters that can not be opened, as softnic-run shows them: dat_info says of each why, and the cure.
+set -u
+build=$DAPL_BUILD_DIR
+run=$build/bin/softnic-run
+[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
+[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# refused WORDS CURE COMMAND...: the command fails, and says so with the cure
+refused() {
+	local words=$1 cure=$2
+	shift 2
+	if timeout 20 "$@" >"$tmp/out" 2>&1; then
+		echo "$*: it opens"
+	elif ! grep -q "$words" "$tmp/out" || ! grep -q "$cure" "$tmp/out"; then
+		echo "$*: says neither \"$words\" nor \"$cure\":"
+	else
+		return
+	fi
+	cat "$tmp/out"
+	failed=1
+}
+
+info() { "$run" "$@" "$build/bin/dat_info" -i mlx5_0-1; }
+export -f info
+export run build
+refused 'has no DEVX' 'update both' env SOFTNIC_NO_DEVX=1 bash -c info
+refused 'port 1 of mlx5_0 is down' 'ip link' env SOFTNIC_FAULT=link_down bash -c info
+refused 'is down' 'opensm' env SOFTNIC_FAULT=link_down bash -c 'info --infiniband'
+refused 'there is no RDMA device mlx5_0' 'is the module mlx5_ib loaded' bash -c 'info --devices 0'
+refused 'does not tell its capabilities' '' env SOFTNIC_FAULT=fatal bash -c info
+sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
+refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
+sed 's/ "" ""$/ "gid_index=9" ""/' "$DAT_OVERRIDE" >"$tmp/gid.conf"
+refused 'no RoCE v2 address' 'IP address' env DAT_OVERRIDE="$tmp/gid.conf" bash -c info
+exit $failed
