@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The conformance statements say the same of the model in this process and behind softnic-run, by
+# uverbs and, once there is an access by it, by VFIO; where they do not, tests/data/accesses.tsv has
+# the reason. A selection; with DAPL_ALL=1 all of them.
+set -u
+build=$DAPL_BUILD_DIR
+run=$build/bin/softnic-run
+[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
+[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+only=(-t 'rmr*')
+[ "${DAPL_ALL-}" != 1 ] || only=()
+
+# conform ACCESS COMMAND...: the verdicts in $tmp/ACCESS.json
+conform() {
+	local access=$1
+	shift
+	timeout -k 5 250 "$@" ${only[@]+"${only[@]}"} --json "$tmp/$access.json" >"$tmp/$access" 2>&1
+	[ -s "$tmp/$access.json" ] && return
+	echo "$access: no report"
+	tail -n 10 "$tmp/$access"
+	exit 1
+}
+
+conform process "$build/bin/dat_conform" -i soft-mlx5-0
+conform uverbs "$run" "$build/bin/dat_conform" -i mlx5_0-1
+vfio=$(awk '/^0000:/ { print $1; exit }' "$DAT_OVERRIDE")
+[ -z "$vfio" ] || conform vfio "$run" --vfio "$build/bin/dat_conform" -i "$vfio"
+
+python3 - "$tmp" tests/data/accesses.tsv "${only[*]-}" <<'END'
+import glob, json, os, sys
+
+where, listed, selection = sys.argv[1:]
+verdicts = {}
+for path in glob.glob(f"{where}/*.json"):
+    with open(path) as f:
+        verdicts[os.path.basename(path)[:-5]] = {
+            s["name"]: (s["verdict"], s["reason"]) for s in json.load(f)["statements"]}
+known = {}
+with open(listed) as f:
+    for line in f:
+        if not line.startswith("#"):
+            access, name, verdict, reason = line.rstrip("\n").split("\t")
+            assert reason, line
+            known[access, name] = verdict
+wrong = 0
+for access, found in sorted(verdicts.items()):
+    if set(found) != set(verdicts["process"]):
+        print(f"{access}: other statements than in this process")
+        wrong += 1
+    for name, (verdict, reason) in found.items():
+        usual = verdicts["process"][name][0]
+        expected = known.pop((access, name), usual)
+        if verdict != expected or (expected == usual and (access, name) in known):
+            print(f"{access}: {name} is {verdict}, not {expected}: {reason}")
+            wrong += 1
+    print(f"{access}: {len(found)} statements, "
+          f"{sum(v[0] == 'PASS' for v in found.values())} PASS")
+for access, name in known:
+    if access in verdicts and not selection:
+        print(f"{access}: there is no {name} any more")
+        wrong += 1
+sys.exit(wrong != 0)
+END
