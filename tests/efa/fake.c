@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the backend calls of core, for tests that look at it alone. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/cm.h"
+#include "tests/efa/rig.h"
+
+struct fake fake;
+
+void dap_ep_broken(struct dap_ep *ep)
+{
+	fake.broken = ep;
+	fake.broken_count++;
+}
+
+void dap_evd_overflow(struct dap_evd *evd)
+{
+	fake.overflowed = evd;
+}
+
+bool dap_ep_reap(struct dap_ep *ep, bool recv)
+{
+	(void)ep;
+	(void)recv;
+	return false;
+}
+
+void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
+{
+	const struct dap_obj *o = h;
+
+	return o && o->type == type && (!ia || o->ia == ia) ? (void *)(uintptr_t)h : NULL;
+}
+
+/* No thread of the connection manager: the test looks by itself. */
+void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us)
+{
+	(void)cm;
+	(void)t;
+	(void)delay_us;
+}
+
+void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t)
+{
+	(void)cm;
+	(void)t;
+}
+
+void dap_log(unsigned int kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fake.said, sizeof(fake.said), fmt, ap);
+	va_end(ap);
+	fake.said_kind = kind;
+}
+
+DAT_RETURN dap12_return(int err)
+{
+	return err ? DAT_CLASS_ERROR | (DAT_RETURN)DAP_ERR_TYPE(err) << 16 : DAT_SUCCESS;
+}
+
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+{
+	(void)evd;
+	fake.event = *from;
+	to->event_number = from->number;
+}
+
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+{
+	(void)evd;
+	(void)event;
+	return DAP12_CQ_EMPTY;
+}

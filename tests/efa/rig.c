@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+
+static void *object(struct rig *r, enum dap_type type, size_t size)
+{
+	struct dap_obj *o = aligned_alloc(64, (size + 63) & ~(size_t)63);
+
+	cr_assert_not_null(o);
+	memset(o, 0, size);
+	o->type = (uint16_t)type;
+	o->ia = r->ia ? r->ia : (struct dap_ia *)o;
+	return o;
+}
+
+/* As core's directory of LMRs. */
+static void enter(struct dap_ia *ia, struct dap_lmr *lmr)
+{
+	struct dap_lmr_page **page = &ia->lmr_dir[lmr->lmr_context >> 20];
+
+	if (!*page)
+		*page = calloc(1, sizeof(**page));
+	(*page)->lmr[lmr->lmr_context >> 8 & 0xfff] = lmr;
+}
+
+static void side_open(struct rig *r, struct side *s)
+{
+	s->mem = aligned_alloc(4096, RIG_MEM);
+	memset(s->mem, 0, RIG_MEM);
+	s->pz = object(r, DAP_PZ, sizeof(*s->pz));
+	cr_assert_eq(efa_hw.pz_create(s->pz), 0);
+	s->lmr = object(r, DAP_LMR, sizeof(*s->lmr));
+	s->lmr->pz = s->pz;
+	s->lmr->addr = (uintptr_t)s->mem;
+	s->lmr->length = RIG_MEM;
+	s->lmr->priv = DAP_PRIV_ALL;
+	cr_assert_eq(efa_hw.lmr_create(s->lmr), 0);
+	enter(r->ia, s->lmr);
+	s->req = object(r, DAP_EVD, sizeof(*s->req));
+	s->recv = object(r, DAP_EVD, sizeof(*s->recv));
+	cr_assert_eq(efa_hw.cq_create(s->req, 256), 0);
+	cr_assert_eq(efa_hw.cq_create(s->recv, 256), 0);
+}
+
+static void side_close(struct side *s)
+{
+	efa_hw.cq_destroy(s->req);
+	efa_hw.cq_destroy(s->recv);
+	efa_hw.lmr_destroy(s->lmr);
+	efa_hw.pz_destroy(s->pz);
+	free(s->req);
+	free(s->recv);
+	free(s->lmr);
+	free(s->pz);
+	free(s->mem);
+}
+
+static void ep_create(struct rig *r, struct side *s)
+{
+	s->ep = object(r, DAP_EP, sizeof(*s->ep));
+	s->ep->pz = s->pz;
+	s->ep->recv_evd = s->recv;
+	s->ep->request_evd = s->req;
+	s->ep->attr = (struct dap_ep_attr){
+		.max_message_size = INT32_MAX, .max_rdma_size = INT32_MAX,
+		.max_recv_dtos = RIG_DTOS, .max_request_dtos = RIG_DTOS, .max_recv_iov = 4,
+		.max_request_iov = 4, .max_rdma_read_in = 4, .max_rdma_read_out = 4,
+		.max_rdma_read_iov = 4, .max_rdma_write_iov = 4,
+	};
+	cr_assert_eq(efa_hw.qp_create(s->ep), 0);
+	s->ep->has_qp = true;
+	cr_assert_eq(efa_hw.qp_address(s->ep), 0);
+}
+
+void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b))
+{
+	ep_create(r, &r->a);
+	ep_create(r, &r->b);
+	if (change)
+		change(&r->a.ep->local_path, &r->b.ep->local_path);
+	r->a.ep->remote_path = r->b.ep->local_path;
+	r->b.ep->remote_path = r->a.ep->local_path;
+	cr_assert_eq(efa_hw.qp_connect(r->b.ep), 0);
+	cr_assert_eq(efa_hw.qp_connect(r->a.ep), 0);
+	memset(&fake, 0, sizeof(fake));
+}
+
+void rig_endpoints_free(struct rig *r)
+{
+	struct dap_event ev;
+
+	efa_hw.qp_destroy(r->a.ep);
+	efa_hw.qp_destroy(r->b.ep);
+	free(r->a.ep);
+	free(r->b.ep);
+	while (rig_poll(r->a.req, &ev) || rig_poll(r->b.req, &ev) || rig_poll(r->a.recv, &ev) ||
+	       rig_poll(r->b.recv, &ev))
+		cr_assert_fail("a completion of an endpoint that is gone");
+}
+
+void rig_open(struct rig *r, const char *params)
+{
+	char all[256], why[256] = "";
+
+	memset(r, 0, sizeof(*r));
+	snprintf(all, sizeof(all), "efa_step=1 %s", params);
+	r->ia = object(r, DAP_IA, sizeof(*r->ia));
+	strcpy(r->ia->name, "soft-efa-0");
+	cr_assert_eq(efa_hw.open(r->ia, all, why, sizeof(why)), 0, "%s", why);
+	r->nic = efa_ia(r->ia)->ctl->soft;
+	r->hot = efa_hw.hot(r->ia, DAP_API_12);
+	side_open(r, &r->a);
+	side_open(r, &r->b);
+}
+
+void rig_close(struct rig *r)
+{
+	side_close(&r->a);
+	side_close(&r->b);
+	for (unsigned int i = 0; i < 4096; i++)
+		free(r->ia->lmr_dir[i]);
+	efa_hw.close(r->ia);
+	free(r->ia);
+}
+
+bool rig_poll(struct dap_evd *evd, struct dap_event *ev)
+{
+	return efa_hw.cq_poll(evd, ev);
+}
+
+struct dap_event rig_next(struct rig *r, struct dap_evd *evd)
+{
+	struct dap_event ev = { 0 };
+
+	for (int i = 0; i < 200000; i++) {
+		if (rig_poll(evd, &ev))
+			return ev;
+		efa_tick(efa_ia(r->ia)->eng);
+	}
+	cr_assert_fail("no completion; last said: %s", fake.said);
+	return ev;
+}
+
+static DAT_LMR_TRIPLET local(const struct side *s, uint32_t off, uint32_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = s->lmr->lmr_context,
+				  .virtual_address = (uintptr_t)s->mem + off,
+				  .segment_length = len };
+}
+
+static DAT_RMR_TRIPLET remote(struct rig *r, const struct side *s, uint32_t off, uint32_t len)
+{
+	const struct side *t = s == &r->a ? &r->b : &r->a;
+
+	return (DAT_RMR_TRIPLET){ .rmr_context = t->lmr->rmr_context,
+				  .target_address = (uintptr_t)t->mem + off,
+				  .segment_length = len };
+}
+
+DAT_RETURN rig_send(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len)
+{
+	DAT_LMR_TRIPLET t = local(s, off, len);
+
+	return r->hot->post_send(s->ep, 1, &t, (DAT_DTO_COOKIE){ .as_64 = cookie }, 0);
+}
+
+DAT_RETURN rig_recv(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len)
+{
+	DAT_LMR_TRIPLET t = local(s, off, len);
+
+	return r->hot->post_recv(s->ep, 1, &t, (DAT_DTO_COOKIE){ .as_64 = cookie }, 0);
+}
+
+DAT_RETURN rig_write(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t to,
+		     uint32_t len)
+{
+	DAT_LMR_TRIPLET t = local(s, off, len);
+	DAT_RMR_TRIPLET m = remote(r, s, to, len);
+
+	return r->hot->rdma_write(s->ep, 1, &t, (DAT_DTO_COOKIE){ .as_64 = cookie }, &m, 0);
+}
+
+DAT_RETURN rig_read(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t from,
+		    uint32_t len)
+{
+	DAT_LMR_TRIPLET t = local(s, off, len);
+	DAT_RMR_TRIPLET m = remote(r, s, from, len);
+
+	return r->hot->rdma_read(s->ep, 1, &t, (DAT_DTO_COOKIE){ .as_64 = cookie }, &m, 0);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two connected endpoints of one software EFA that nothing drives but the test, so that a seed is a
+ * run: no thread, no clock, no connection manager.
+ */
+#ifndef TESTS_EFA_RIG_H
+#define TESTS_EFA_RIG_H
+
+#include "core/dat12/hot.h"
+#include "core/hw.h"
+#include "hw_efa/efa_obj.h"
+#include "hw_efa/efa_ops.h"
+#include "softnic/softnic_efa.h"
+
+struct fake {
+	struct dap_ep *broken;
+	struct dap_evd *overflowed;
+	unsigned int broken_count, said_kind;
+	struct dap_event event;
+	char said[512];
+};
+extern struct fake fake;
+
+#define RIG_MEM (256u * 1024)
+#define RIG_DTOS 24u
+
+struct side {
+	struct dap_pz *pz;
+	struct dap_lmr *lmr;
+	struct dap_evd *req, *recv;
+	struct dap_ep *ep;
+	uint8_t *mem;
+};
+
+struct rig {
+	struct dap_ia *ia;
+	struct softnic_efa *nic;
+	const struct dap_hot12 *hot;
+	struct side a, b;
+};
+
+/* params: ia_params besides efa_step=1. Asserts that it works. */
+void rig_open(struct rig *r, const char *params);
+void rig_close(struct rig *r);		/* and nothing is held against the driver */
+/* The endpoints anew, connected; change: between their addresses and the connection, or NULL. */
+void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
+void rig_endpoints_free(struct rig *r);
+/* The next completion, or false. */
+bool rig_poll(struct dap_evd *evd, struct dap_event *ev);
+/* As a rig_poll that must find one before the device has nothing left to do. */
+struct dap_event rig_next(struct rig *r, struct dap_evd *evd);
+
+DAT_RETURN rig_send(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len);
+DAT_RETURN rig_recv(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len);
+DAT_RETURN rig_write(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t to,
+		     uint32_t len);
+DAT_RETURN rig_read(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t from,
+		    uint32_t len);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The protocol under one interleaving for each seed: requests of all kinds from both ends, in the
+ * order that the device's packets, pieces and acknowledgements happen to take. What is judged is
+ * DAT's contract: completions in the order of posting, every byte of every message, writes there
+ * when the message after them is. EFA_SEED=N runs that one, EFA_PROFILE=name that device,
+ * EFA_SEEDS=N so many; DAPL_ALL=1 runs 100,000.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+
+struct dice { uint64_t state; };
+
+static uint32_t roll(struct dice *d, uint32_t n)
+{
+	d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(d->state >> 33) % n;
+}
+
+static const uint32_t sizes[] = { 0, 1, 8, 32, 33, 500, 4096, 8928, 8929, 20000, 32768, 33000, 60000 };
+
+static uint8_t byte_of(uint64_t seed, uint32_t n, uint32_t i)
+{
+	return (uint8_t)(seed * 7 + n * 131 + i * 13 + (i >> 8));
+}
+
+static void fill(uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		p[i] = byte_of(seed, n, i);
+}
+
+static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (p[i] != byte_of(seed, n, i))
+			return false;
+	return true;
+}
+
+/*
+ * Memory of a side: source at 0, where the peer writes at 64 KiB, where its own reads land at 128 KiB,
+ * receives at 192 KiB. A round is a write, a send that tells of it, and a read of it; all are posted
+ * before any completion is looked at.
+ */
+enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
+
+static void round_of(struct rig *r, struct side *s, struct side *peer, struct dice *d, uint64_t seed,
+		     uint32_t n)
+{
+	uint32_t len = sizes[roll(d, sizeof(sizes) / sizeof(sizes[0]))], order = roll(d, 3);
+	bool late = roll(d, 2);
+	struct dap_event ev;
+
+	fill(s->mem + SOURCE, seed, n, len);
+	if (!late)
+		cr_assert_eq(rig_recv(r, peer, n, RECEIVES, 60000), DAT_SUCCESS);
+	cr_assert_eq(rig_write(r, s, 1, SOURCE, TARGET, len), DAT_SUCCESS);
+	if (order == 0)
+		cr_assert_eq(rig_write(r, s, 2, SOURCE, TARGET, len), DAT_SUCCESS);
+	cr_assert_eq(rig_send(r, s, 3, SOURCE, len), DAT_SUCCESS);
+	cr_assert_eq(rig_read(r, s, 4, READS, TARGET, len), DAT_SUCCESS);
+	for (uint32_t i = roll(d, 8); i; i--)
+		softnic_efa_pump(r->nic);
+	if (late)
+		cr_assert_eq(rig_recv(r, peer, n, RECEIVES, 60000), DAT_SUCCESS);
+	ev = rig_next(r, peer->recv);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "seed %llu: receive %u: status %u; %s",
+		     (unsigned long long)seed, n, ev.dto.status, fake.said);
+	cr_assert(ev.dto.cookie == n && ev.dto.length == len);
+	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "seed %llu: message %u of %u bytes",
+		  (unsigned long long)seed, n, len);
+	cr_assert(filled(peer->mem + TARGET, seed, n, len), "seed %llu: write before message %u",
+		  (unsigned long long)seed, n);
+	for (uint32_t want = 1; want <= 4; want++) {
+		if (want == 2 && order)
+			continue;
+		ev = rig_next(r, s->req);
+		cr_assert(ev.dto.status == DAP_DTO_SUCCESS && ev.dto.cookie == want,
+			  "seed %llu: round %u: request %llu, status %u, where %u was to come; %s",
+			  (unsigned long long)seed, n, (unsigned long long)ev.dto.cookie,
+			  ev.dto.status, want, fake.said);
+	}
+	cr_assert(filled(s->mem + READS, seed, n, len), "seed %llu: read %u",
+		  (unsigned long long)seed, n);
+}
+
+static void nothing_is_held_against_us(struct rig *r, uint64_t seed)
+{
+	struct softnic_violation v[8];
+	size_t n = softnic_efa_violations(r->nic, v, 8);
+
+	cr_assert_eq(n, 0, "seed %llu: %s: %s", (unsigned long long)seed, v[0].name, v[0].detail);
+}
+
+static void settle(struct rig *r)
+{
+	for (int i = 0; i < 10000 && softnic_efa_pump(r->nic); i++)
+		efa_tick(efa_ia(r->ia)->eng);
+}
+
+static void run_seed(struct rig *r, uint64_t seed)
+{
+	struct dice d = { seed * 2654435761u + 1 };
+
+	settle(r);
+	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "seed %llu: not at rest",
+		     (unsigned long long)seed);
+	for (uint32_t n = 1 + roll(&d, 3); n; n--) {
+		round_of(r, &r->a, &r->b, &d, seed, n);
+		if (roll(&d, 2))
+			round_of(r, &r->b, &r->a, &d, seed, n + 100);
+	}
+	nothing_is_held_against_us(r, seed);
+}
+
+static void run_profile(const char *profile, uint64_t first, uint64_t count)
+{
+	char params[64];
+	struct rig r;
+
+	snprintf(params, sizeof(params), "seed=1 efa_profile=%s", profile);
+	rig_open(&r, params);
+	for (uint64_t seed = first; seed < first + count; seed++) {
+		/* New endpoints now and then: their numbers begin and wrap anywhere. */
+		if (seed == first || seed % 50 == 0) {
+			if (seed != first)
+				rig_endpoints_free(&r);
+			rig_endpoints(&r, NULL);
+		}
+		run_seed(&r, seed);
+	}
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+TestSuite(efa_seeds, .timeout = 900);
+
+static void seeds(const char *profile, uint64_t share)
+{
+	const char *one = getenv("EFA_SEED"), *some = getenv("EFA_SEEDS");
+	const char *only = getenv("EFA_PROFILE"), *all = getenv("DAPL_ALL");
+	uint64_t total = some ? strtoull(some, NULL, 0) : all && *all == '1' ? 100000 : 5000;
+
+	if (only && strcmp(only, profile))
+		cr_skip_test("another profile is asked for");
+	if (one)
+		run_profile(profile, strtoull(one, NULL, 0), 1);
+	else
+		run_profile(profile, 0, (total * share + 99) / 100);
+}
+
+Test(efa_seeds, profile__efa0) { seeds("efa0", 10); }
+Test(efa_seeds, profile__efa1) { seeds("efa1", 10); }
+Test(efa_seeds, profile__read) { seeds("read", 20); }
+Test(efa_seeds, profile__write) { seeds("write", 20); }
+Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
+Test(efa_seeds, profile__wide) { seeds("wide", 20); }
