@@ -142,6 +142,7 @@ static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
 		break;
 	case EFA_S_CREDIT:
 		e->more->credit_out = false;
+		efa_credit(ep);		/* what has become due meanwhile */
 		break;
 	}
 }

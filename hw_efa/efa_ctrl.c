@@ -85,8 +85,12 @@ void efa_credit(struct dap_ep *ep)
 	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
 
 	if (e->rx.safe - e->rx.told < due || e->more->credit_out ||
-	    !efa_sq_has(e, 1, true) || e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR))
+	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR))
 		return;
+	if (!efa_sq_has(e, 1, true)) {
+		efa_lag(ep);
+		return;
+	}
 	m = efa_wr_stage(ep, &wr, sizeof(*m));
 	m->op = EFA_C_CREDIT;
 	wr.imm = efa_unseq_imm(e);

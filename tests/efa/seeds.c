@@ -117,12 +117,12 @@ static void run_seed(struct rig *r, uint64_t seed)
 	nothing_is_held_against_us(r, seed);
 }
 
-static void run_profile(const char *profile, uint64_t first, uint64_t count)
+static void run_window(const char *profile, unsigned int window, uint64_t first, uint64_t count)
 {
-	char params[64];
+	char params[96];
 	struct rig r;
 
-	snprintf(params, sizeof(params), "seed=1 efa_profile=%s", profile);
+	snprintf(params, sizeof(params), "seed=1 efa_profile=%s efa_window=%u", profile, window);
 	rig_open(&r, params);
 	for (uint64_t seed = first; seed < first + count; seed++) {
 		/* New endpoints now and then: their numbers begin and wrap anywhere. */
@@ -135,6 +135,13 @@ static void run_profile(const char *profile, uint64_t first, uint64_t count)
 	}
 	rig_endpoints_free(&r);
 	rig_close(&r);
+}
+
+/* A message of 60,000 bytes in fragments is seven packets: a window of four runs out of credit. */
+static void run_profile(const char *profile, uint64_t first, uint64_t count)
+{
+	run_window(profile, 4, first, (count + 1) / 2);
+	run_window(profile, 64, first, (count + 1) / 2);
 }
 
 TestSuite(efa_seeds, .timeout = 900);
