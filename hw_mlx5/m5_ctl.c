@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Whose device an IA name is: each kind of access is asked in turn. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hw_mlx5/m5_ctl_read.h"
@@ -64,6 +65,23 @@ void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6])
 	mac[1] = (uint8_t)hi;
 	for (int i = 0; i < 4; i++)
 		mac[2 + i] = (uint8_t)(lo >> (24 - 8 * i));
+}
+
+void m5_model(uint32_t part, struct m5_ident *ident)
+{
+	static const struct {
+		uint32_t part;
+		const char *model;
+	} models[] = {
+		{ 0x1013, "ConnectX-4" }, { 0x1015, "ConnectX-4 Lx" }, { 0x1017, "ConnectX-5" },
+		{ 0x1019, "ConnectX-5 Ex" }, { 0x101b, "ConnectX-6" }, { 0x101d, "ConnectX-6 Dx" },
+		{ 0x101f, "ConnectX-6 Lx" }, { 0x1021, "ConnectX-7" }, { 0x1023, "ConnectX-8" },
+		{ 0xa2d2, "BlueField" }, { 0xa2d6, "BlueField-2" }, { 0xa2dc, "BlueField-3" },
+	};
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+		if (models[i].part == part)
+			snprintf(ident->model, sizeof(ident->model), "%s", models[i].model);
 }
 
 bool m5_gid_is_ipv4(const uint8_t gid[16])

@@ -83,15 +83,6 @@ const struct m5_ctl_ops uv_ops = {
 
 static void identify(struct m5_ctl_uverbs *u)
 {
-	static const struct {
-		uint32_t part;
-		const char *model;
-	} models[] = {
-		{ 0x1013, "ConnectX-4" }, { 0x1015, "ConnectX-4 Lx" }, { 0x1017, "ConnectX-5" },
-		{ 0x1019, "ConnectX-5 Ex" }, { 0x101b, "ConnectX-6" }, { 0x101d, "ConnectX-6 Dx" },
-		{ 0x101f, "ConnectX-6 Lx" }, { 0x1021, "ConnectX-7" }, { 0x1023, "ConnectX-8" },
-		{ 0xa2d2, "BlueField" }, { 0xa2d6, "BlueField-2" }, { 0xa2dc, "BlueField-3" },
-	};
 	struct m5_ident *id = &u->dv.ctl.ident;
 	struct ibv_device_attr attr = { .fw_ver = "" };
 
@@ -99,9 +90,7 @@ static void identify(struct m5_ctl_uverbs *u)
 		return;
 	id->hw = (uint16_t)attr.hw_ver;
 	sscanf(attr.fw_ver, "%hu.%hu.%hu", &id->fw[0], &id->fw[1], &id->fw[2]);
-	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
-		if (models[i].part == attr.vendor_part_id)
-			snprintf(id->model, sizeof(id->model), "%s", models[i].model);
+	m5_model(attr.vendor_part_id, id);
 }
 
 static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t whylen)

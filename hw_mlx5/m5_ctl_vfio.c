@@ -110,6 +110,8 @@ static int start(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyle
 	err = vf_device_get(v, pci, why, whylen);
 	if (err)
 		goto err_events;
+	vf_identify(pci, &v->dv.ctl.ident);
+	vf_firmware(v->dev, v->dv.ctl.ident.fw);
 	err = usable(v, why, whylen);
 	if (!err)
 		return 0;

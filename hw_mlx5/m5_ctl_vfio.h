@@ -84,6 +84,8 @@ int vf_ready(const char *pci, char *why, size_t whylen);
 int vf_why_not(const char *pci, int err, char *why, size_t whylen);
 /* /dev/vfio/N of a device that is bound. */
 bool vf_group(const char *pci, char *path, size_t len);
+/* The numbers that PCI tells. */
+void vf_identify(const char *pci, struct m5_ident *ident);
 size_t vf_list(struct m5_ctl_device *devs, size_t max);
 
 /* ---- m5_ctl_vfio_event.c ---- */
@@ -99,6 +101,8 @@ void vf_tell(struct vf_device *d, const struct m5_event *ev);
 #define VF_HEALTH_MS 500
 /* NULL, or in words what is wrong with the device. */
 const char *vf_health(struct vf_device *d);
+/* Major, minor and sub-minor version. */
+void vf_firmware(const struct vf_device *d, uint16_t version[3]);
 
 /* ---- m5_ctl_vfio_port.c ---- */
 /* The address of ia_params goes into the device's table; else -errno with cause and cure. */

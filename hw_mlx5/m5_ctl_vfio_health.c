@@ -10,6 +10,8 @@
 
 /* Offsets in BAR0. */
 enum {
+	SEG_FW_REV = 0x00,		/* minor 31:16, major 15:0 */
+	SEG_FW_SUB = 0x04,		/* cmd_interface_rev 31:16, sub-minor 15:0 */
 	SEG_CMDQ_ADDR_L = 0x14,		/* nic_interface 9:8 */
 	SEG_HEALTH_FW_VER = 0x230,
 	SEG_HEALTH_RFR = 0x238,		/* 31 */
@@ -30,6 +32,15 @@ static uint32_t seg_read(const struct vf_device *d, unsigned int offset)
 				      (size_t)d->uar->page_id * 4096;
 
 	return be32_to_cpu(*(const volatile be32_t *)(const volatile void *)(bar + offset));
+}
+
+void vf_firmware(const struct vf_device *d, uint16_t version[3])
+{
+	uint32_t rev = seg_read(d, SEG_FW_REV);
+
+	version[0] = (uint16_t)rev;
+	version[1] = (uint16_t)(rev >> 16);
+	version[2] = (uint16_t)seg_read(d, SEG_FW_SUB);
 }
 
 static const char *sensors(const struct vf_device *d)

@@ -68,6 +68,12 @@ static bool link_of(const char *pci, const char *name, char *last, size_t len)
 	return (size_t)snprintf(last, len, "%s", slash ? slash + 1 : target) < len;
 }
 
+void vf_identify(const char *pci, struct m5_ident *ident)
+{
+	ident->hw = (uint16_t)attribute(pci, "revision");
+	m5_model((uint32_t)attribute(pci, "device"), ident);
+}
+
 bool vf_group(const char *pci, char *path, size_t len)
 {
 	char group[16];

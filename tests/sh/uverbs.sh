@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # hw_mlx5 through rdma-core: dat_pingpong, and what the suites of API, transfers and conformance
 # ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
+# ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
-front=$run		# of the suites
 ia=mlx5_0-1
-export DAPL_TEST_IA=$ia SOFTNIC_STRICT=1
+access=${ACCESS:-devx}
+export SOFTNIC_STRICT=1
 
 [ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
 [ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
@@ -16,6 +17,21 @@ tmp=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
 failed=0
+
+# By VFIO no network interface tells an address, and a device serves one process at a time.
+if [ $access = vfio ]; then
+	ia=0000:01:00.0
+	export DAPL_TEST_CHILD_IA=0000:02:00.0 RIG_PARAMS=gid=auto
+	for i in $ia $DAPL_TEST_CHILD_IA; do
+		scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
+	done >"$tmp/vfio.conf"
+	export DAT_OVERRIDE=$tmp/vfio.conf
+	printf '#!/bin/sh\nexec %s --vfio --devices 2 "$@"\n' "$run" >"$tmp/run"
+	chmod +x "$tmp/run"
+	run=$tmp/run
+fi
+export DAPL_TEST_IA=$ia
+front=$run		# of the suites
 
 # What the device holds against this driver. A bad key, address or right is a consumer's, as is a CQ
 # that is never emptied.
@@ -65,22 +81,30 @@ suite() {
 }
 
 pingpong $ia
-step info 'access: devx' "$run" "$build/bin/dat_info" -i $ia
+step info "access: $access" "$run" "$build/bin/dat_info" -i $ia
 step model 'NVIDIA ConnectX-6 Dx,.* firmware 22\.36' "$run" "$build/bin/dat_info" -i $ia
-# A second port, and ports of InfiniBand: dat.conf names them as it names any.
-sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
-cat "$DAT_OVERRIDE" >>"$tmp/two.conf"
-export DAT_OVERRIDE=$tmp/two.conf
-pingpong mlx5_0-2 --ports 2
-pingpong $ia --infiniband
-pingpong mlx5_0-2 --infiniband --ports 2
-step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
+if [ $access = devx ]; then
+	# A second port, and ports of InfiniBand: dat.conf names them as it names any.
+	sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
+	cat "$DAT_OVERRIDE" >>"$tmp/two.conf"
+	export DAT_OVERRIDE=$tmp/two.conf
+	pingpong mlx5_0-2 --ports 2
+	pingpong $ia --infiniband
+	pingpong mlx5_0-2 --infiniband --ports 2
+	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
+fi
+# Where a device serves one process there are none for the third, and none for a child's own.
+one_process='!(@(death_other/fork*|death_other/stopped*|fork/child_of*|limits_memory/*))'
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite api
-	suite e2e
-	front="$run --infiniband"
-	suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
-	front=$run
+	if [ $access = devx ]; then
+		suite e2e
+		front="$run --infiniband"
+		suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
+		front=$run
+	else
+		suite e2e --filter "$one_process"
+	fi
 	step conformance '^[0-9]+ statements: .* 0 FAIL' "$run" "$build/bin/dat_conform" -i $ia
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
