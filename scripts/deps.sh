@@ -20,7 +20,7 @@ for arg; do
 	--check) mode=check ;;
 	--stock) packages="$packages $stock" ;;
 	--bench) packages="$packages $bench" ;;
-	--all) packages="$packages $stock $bench clang gcovr" ;;
+	--all) packages="$packages $stock $bench clang gcovr librte-eal23" ;;
 	*) echo "usage: scripts/deps.sh [--check] [--stock] [--bench] [--all]" >&2; exit 2 ;;
 	esac
 done
