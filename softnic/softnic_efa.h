@@ -3,8 +3,8 @@
  * A software EFA, as its host sees it: admin commands as calls, queues and doorbells as memory,
  * DMA into this process, one event callback. Nothing else crosses. The model includes nothing from
  * core/ or from a backend; a host (the in-process access of hw_efa, or a preload front) includes
- * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, that of the
- * doorbell of a CQ is in efa_io_regs_defs.h; neither is repeated here.
+ * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, that of
+ * the doorbell of a CQ is in efa_io_regs_defs.h; neither is repeated here.
  *
  * How a driver uses it, once per call of softnic_efa_qp_create:
  *   SQ    write whole WQEs (64 or 128 bytes, one each) at sq.ring, never read them back; then store
@@ -21,11 +21,11 @@
  * immediate is reported after all of its bytes have been placed. Payload may be placed twice,
  * before the completion. Nothing may be concluded from payload memory: only from CQEs.
  *
- * Where what is published of an EFA leaves it open, this one does so: a receive with too little room
- * is spent, and completes with BAD_LENGTH (the sender's with 11); one whose key is not good any more
- * completes with INVALID_LKEY (the sender's with 12); a packet with a wrong qkey is dropped, and its
- * sender hears 13 or 15; RDMA that the target's device lacks is 18; a QP destroyed while it answers a
- * read is 8. A UD receive begins with 40 bytes of header, as verbs has it.
+ * Where what is published of an EFA leaves it open, this one does so: a receive with too little
+ * room is spent, and completes with BAD_LENGTH (the sender's with 11); one whose key is not good
+ * any more completes with INVALID_LKEY (the sender's with 12); a packet with a wrong qkey is
+ * dropped, and its sender hears 13 or 15; RDMA that the target's device lacks is 18; a QP destroyed
+ * while it answers a read is 8. A UD receive begins with 40 bytes of header, as verbs has it.
  *
  * Threads: every function may be called from any thread; the device has one lock. With
  * SOFTNIC_EFA_NO_THREAD the device does nothing but inside calls, reads no clock, and repeats

@@ -2,7 +2,7 @@
 /*
  * A random load on two devices without threads, for many seeds: whatever the order, every message
  * arrives once, is what was sent, and is told after its bytes are there. EFA_SEED=N runs that seed
- * alone, EFA_SEEDS=N so many.
+ * alone, as it ran among the others; EFA_SEEDS=N so many.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,6 +24,8 @@ struct load {
 	uint32_t len[MESSAGES];
 	bool done[MESSAGES], told[MESSAGES];
 };
+
+#define SEED(l) ((unsigned long long)(l)->seed)
 
 static uint32_t draw(struct load *l, uint32_t n)
 {
@@ -71,27 +73,28 @@ static void take(struct load *l, const struct cqe *c)
 {
 	uint32_t i = c->queue == 1 ? c->req_id : c->imm;
 
-	cr_assert_eq(c->status, 0, "seed %llu: status %u of message %u",
-		     (unsigned long long)l->seed, c->status, i);
+	cr_assert_eq(c->status, 0, "seed %llu: status %u of message %u", SEED(l), c->status, i);
 	cr_assert_lt(i, MESSAGES);
 	remember(l, (uint64_t)c->queue << 32 | i);
 	if (c->queue == 1) {
-		cr_assert(!l->done[i], "message %u completed twice", i);
+		cr_assert(!l->done[i], "seed %llu: message %u completed twice", SEED(l), i);
 		l->done[i] = true;
 		l->completed++;
 		if (l->op[i] == OP_READ)
-			cr_assert(holds(a.mem + i * SLOT, l->len[i], i + 1), "read %u", i);
+			cr_assert(holds(a.mem + i * SLOT, l->len[i], i + 1), "seed %llu: read %u",
+				  SEED(l), i);
 		return;
 	}
-	cr_assert(!l->told[i], "message %u arrived twice", i);
+	cr_assert(!l->told[i], "seed %llu: message %u arrived twice", SEED(l), i);
 	l->told[i] = true;
 	l->received++;
-	cr_assert_eq(c->length, l->len[i]);
+	cr_assert_eq(c->length, l->len[i], "seed %llu", SEED(l));
 	if (l->op[i] == OP_WRITE)
-		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), "write %u told too early", i);
+		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), 
+			  "seed %llu: write %u told too early", SEED(l), i);
 	else
 		cr_assert(holds(b.mem + (MESSAGES * SLOT) + (c->req_id % 16u) * 8960, l->len[i], i + 1),
-			  "send %u", i);
+			  "seed %llu: send %u", SEED(l), i);
 }
 
 static void poll_both(struct load *l)
@@ -114,7 +117,7 @@ static uint64_t run_load(uint64_t seed, uint32_t longest)
 		rx_post(&b, i, MESSAGES * SLOT + i * 8960u, 8960);
 	for (unsigned int turns = 0; l.completed < MESSAGES || l.received < l.expected; turns++) {
 		cr_assert_lt(turns, 200000, "seed %llu: %u completed, %u of %u received",
-			     (unsigned long long)seed, l.completed, l.received, l.expected);
+			     SEED(&l), l.completed, l.received, l.expected);
 		if (l.posted < MESSAGES && draw(&l, 2))
 			post_one(&l);
 		softnic_efa_pump(draw(&l, 2) ? a.nic : b.nic);
@@ -150,23 +153,30 @@ static uint64_t from_env(const char *name, uint64_t standard)
 	return v ? strtoull(v, NULL, 0) : standard;
 }
 
+struct range {
+	uint64_t first, last;
+};
+
+static struct range seeds(uint64_t standard)
+{
+	uint64_t only = from_env("EFA_SEED", 0);
+
+	return only ? (struct range){ only, only } : (struct range){ 1, from_env("EFA_SEEDS", standard) };
+}
+
 Test(seeds, any_order__everything_once)
 {
-	uint64_t only = from_env("EFA_SEED", 0), n = from_env("EFA_SEEDS", 60);
+	struct range r = seeds(60);
 
-	if (only) {
-		fresh(only, "");
-		return;
-	}
-	for (uint64_t seed = 1; seed <= n; seed++)
+	for (uint64_t seed = r.first; seed <= r.last; seed++)
 		fresh(seed, "");
 }
 
 Test(seeds, loss_duplicates_and_worse__everything_once)
 {
-	uint64_t n = from_env("EFA_SEEDS", 30);
+	struct range r = seeds(30);
 
-	for (uint64_t seed = from_env("EFA_SEED", 1); seed <= n; seed++)
+	for (uint64_t seed = r.first; seed <= r.last; seed++)
 		fresh(seed, "drop=0.05,dup=0.05,reorder=0.2,twice=0.3,rnr=0.1");
 }
 
@@ -211,15 +221,29 @@ Test(seeds, window__one_is_in_order_and_more_is_not)
 	cr_assert_gt(overtakings(64), 5);
 }
 
-/* One pair of devices for many seeds. */
-Test(seeds, reseed__begins_anew)
+/* A small load on devices that are there already. */
+static uint64_t again(uint64_t seed)
 {
-	uint64_t start = th_now_ms(), n = from_env("EFA_SEEDS", getenv("DAPL_ALL") ? 20000 : 500);
-	uint64_t first = 0, again = 0;
+	uint64_t trace;
+
+	cr_assert_eq(softnic_efa_reseed(a.nic, seed), 0);
+	cr_assert_eq(softnic_efa_reseed(b.nic, seed + 99), 0);
+	side_objects(&a, &busy);
+	side_objects(&b, &busy);
+	side_meet(&a, &b);
+	side_ready(&a, 7);
+	side_ready(&b, 7);
+	trace = run_load(seed, 512);
+	side_free_objects(&a);
+	side_free_objects(&b);
+	return trace;
+}
+
+static void refuse_in_flight(void)
+{
 	struct cqe c;
 	struct wqe w;
 
-	pair_open(&a, &b, &busy);
 	w_send(&a, &w, 1, 0, 8);
 	post(&a, &w);
 	cr_assert_eq(softnic_efa_reseed(a.nic, 1), -16, "something is in flight");
@@ -228,30 +252,27 @@ Test(seeds, reseed__begins_anew)
 	cr_assert(settle(&a, &b, 10000));
 	while (cqe_poll(&a, &c))
 		;
+}
+
+Test(seeds, reseed__begins_anew)
+{
+	struct range r = seeds(getenv("DAPL_ALL") ? 100000 : 5000);
+	uint64_t start, first;
+
+	pair_open(&a, &b, &busy);
+	refuse_in_flight();
 	side_free_objects(&a);
 	side_free_objects(&b);
-	for (uint64_t i = 0; i <= n; i++) {
-		uint64_t seed = i % n + 1, trace;
-
-		cr_assert_eq(softnic_efa_reseed(a.nic, seed), 0);
-		cr_assert_eq(softnic_efa_reseed(b.nic, seed + 99), 0);
-		side_objects(&a, &busy);
-		side_objects(&b, &busy);
-		side_meet(&a, &b);
-		side_ready(&a, 7);
-		side_ready(&b, 7);
-		trace = run_load(seed, 512);
-		side_free_objects(&a);
-		side_free_objects(&b);
-		if (!i)
-			first = trace;
-		again = trace;
-	}
-	cr_assert_eq(again, first, "the first seed ran differently later");
+	start = th_now_ms();
+	first = again(r.first);
+	for (uint64_t seed = r.first + 1; seed <= r.last; seed++)
+		again(seed);
+	cr_assert_eq(again(r.first), first, "the first seed ran differently later");
 	fprintf(stderr, "note: software EFA: %llu seeds of %d messages each in %llu ms\n",
-		(unsigned long long)n, MESSAGES, (unsigned long long)(th_now_ms() - start));
-	side_objects(&a, &busy);
-	side_objects(&b, &busy);
-	side_meet(&a, &b);
-	pair_close(&a, &b);
+		(unsigned long long)(r.last - r.first + 1), MESSAGES,
+		(unsigned long long)(th_now_ms() - start));
+	softnic_efa_close(a.nic);
+	softnic_efa_close(b.nic);
+	free(a.mem);
+	free(b.mem);
 }
