@@ -141,7 +141,7 @@ void report_box(const struct tool *t, const struct tool_report *r)
 	report_line();
 	printf(" local address: %s, RMR context 0x%08x, VAddr 0x%016" PRIx64 "\n",
 	       *f->address ? f->address : "?", t->mine.rmr_context, (uint64_t)(uintptr_t)t->mine.buf);
-	if (t->eps)
+	if (t->eps[0].peer.addr)
 		printf(" remote address: %s, RMR context 0x%08x, VAddr 0x%016" PRIx64 "\n",
 		       t->client ? t->o.host : "client", t->eps[0].peer.rmr_context,
 		       t->eps[0].peer.addr);

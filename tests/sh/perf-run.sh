@@ -9,18 +9,20 @@ server=
 trap 'kill -9 $server 2>/dev/null; rm -rf "$tmp"' EXIT
 port=$((21000 + RANDOM % 9000))
 
+front=() both=()		# before the program; options of both sides
 # pair PROGRAM OPTION...: both sides end well; what the client said is in $tmp/out
 pair() {
 	local program=$1 status
 	shift
 	port=$((port + 7))
-	timeout -k 1 60 "$bin/$program" -p $port >"$tmp/server" 2>&1 </dev/null &
+	timeout -k 1 60 "${front[@]}" "$bin/$program" -p $port "${both[@]}" >"$tmp/server" 2>&1 </dev/null &
 	server=$!
 	for _ in $(seq 200); do
 		grep -q 'Waiting for client' "$tmp/server" && break
 		sleep 0.02
 	done
-	timeout -k 1 60 "$bin/$program" -p $port --out_json_file "$tmp/json" "$@" 127.0.0.1 >"$tmp/out" 2>&1 </dev/null
+	timeout -k 1 60 "${front[@]}" "$bin/$program" -p $port "${both[@]}" --out_json_file "$tmp/json" "$@" \
+		127.0.0.1 >"$tmp/out" 2>&1 </dev/null
 	status=$?
 	wait $server || status=99
 	server=
@@ -97,6 +99,18 @@ if command -v gnuplot >/dev/null; then
 		[ -s "$tmp/plot.$f" ] && [ -s "$tmp/plot-bw.$f" ] || { echo "no plot.$f"; exit 1; }
 	done
 	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
+fi
+
+# The same through the kernel's interface, where a preloaded library can be.
+if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
+	front=("$bin/softnic-run") both=(-d mlx5_0-1)
+	for p in dat_write_bw dat_send_bw dat_read_bw dat_bind_bw; do
+		pair $p -n 100 -s 3000 --verify
+		says 'all data verified' 'Access *: devx'
+	done
+	pair dat_write_lat -n 20
+	pair dat_conn_rate -n 20
+	front=() both=()
 fi
 
 # Another program or a limit that is missed is told, with status 1.
