@@ -105,6 +105,9 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 
 	if (!ia)
 		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	/* What dapltest -T F asks of 2.0; pages of 1.2 know no such error here. */
+	if (DAP_API == DAP_API_20 && mem_type == DAT_MEM_TYPE_VIRTUAL && !length)
+		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	err = read_region(ia, mem_type, region, &args);
 	if (err)
 		return dap12_return(err);

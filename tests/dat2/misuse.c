@@ -218,6 +218,22 @@ Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = si
 	assert_ret(table->ep_post_send_func(a.ep, 1, &from, cookie, 0), DAT_INVALID_HANDLE);
 }
 
+Test(misuse, lmr__of_no_length, .init = sides_open, .fini = sides_close)
+{
+	DAT_REGION_DESCRIPTION nothing = { .for_va = NULL }, there = { .for_va = a.mem };
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	DAT_VLEN size;
+	DAT_VADDR at;
+
+	assert_ret(dat_lmr_create(a.ia, DAT_MEM_TYPE_VIRTUAL, nothing, 0, a.pz, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_VA, &lmr, &context, NULL, &size, &at),
+		   DAT_LENGTH_ERROR);
+	assert_ret(dat_lmr_create(a.ia, DAT_MEM_TYPE_VIRTUAL, there, 0, a.pz, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_VA, &lmr, &context, NULL, &size, &at),
+		   DAT_LENGTH_ERROR);
+}
+
 /* The two values changed places since 1.2. */
 Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_close)
 {

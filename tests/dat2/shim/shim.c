@@ -4,8 +4,10 @@
  * and sums up the bytes of all messages, sent and received, so that scripts/check-dat2 can hold one
  * side against the other. Writes the counts to the file DAT2_COUNTS at the end.
  *
- * DAT2_FAULT=corrupt flips one byte of a message that is sent, DAT2_FAULT=drop swallows a
- * completion: what a judge must notice.
+ * What a judge must notice is done on purpose, by DAT2_FAULT: corrupt flips one byte of a message
+ * that is sent, drop swallows a completion. Programs that send no message, or that wait for no
+ * completion, have the like: private flips a byte of the private data of a connection, handle one of
+ * a handle that is made, refuse swallows the making of an object.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -38,7 +40,8 @@ static unsigned int nrecvs;		/* places that were ever used */
 static struct { DAT_UINT64 size; unsigned long count; } sizes[KINDS][MAX_SIZES];
 static unsigned long sums[KINDS], events, failures, established;
 static unsigned long messages;
-static bool corrupt, drop, done;
+static unsigned int made;		/* objects */
+static bool corrupt, drop, private, handle, refuse, done;
 
 static void *next(const char *name)
 {
@@ -62,25 +65,47 @@ static void count(enum kind kind, DAT_UINT64 size)
 	}
 }
 
-/* FNV-1a, chained over the segments of one message; messages are added up in any order. */
-static DAT_UINT64 hash(DAT_UINT64 h, const unsigned char *p, DAT_UINT64 len)
+struct hash {
+	DAT_UINT64 h, word;
+	unsigned int fill;		/* bytes in word */
+};
+
+static void hash_byte(struct hash *s, unsigned char byte)
 {
-	for (DAT_UINT64 i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
+	s->word = s->word << 8 | byte;
+	if (++s->fill < sizeof(s->word))
+		return;
+	s->h = (s->h ^ s->word) * 0x9e3779b97f4a7c15u;
+	s->fill = 0;
 }
 
+/* Whole words where it can: messages may have megabytes. */
+static void hash(struct hash *s, const unsigned char *p, DAT_UINT64 len)
+{
+	DAT_UINT64 word;
+
+	for (; len && (s->fill || len < sizeof(word)); len--)
+		hash_byte(s, *p++);
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		s->h = (s->h ^ __builtin_bswap64(word)) * 0x9e3779b97f4a7c15u;
+	}
+	while (len--)
+		hash_byte(s, *p++);
+}
+
+/* Of the bytes in their order, whatever segments they lie in. Messages are added up in any order. */
 static DAT_UINT64 hash_iov(const DAT_LMR_TRIPLET *iov, int n, DAT_UINT64 len)
 {
-	DAT_UINT64 h = 0xcbf29ce484222325u;
+	struct hash s = { .h = 0xcbf29ce484222325u };
 
 	for (int i = 0; i < n && len; i++) {
 		DAT_UINT64 part = iov[i].segment_length < len ? iov[i].segment_length : len;
 
-		h = hash(h, (const unsigned char *)(unsigned long)iov[i].virtual_address, part);
+		hash(&s, (const unsigned char *)(unsigned long)iov[i].virtual_address, part);
 		len -= part;
 	}
-	return h;
+	return s.h ^ s.word ^ s.fill;
 }
 
 static DAT_UINT64 total(const DAT_LMR_TRIPLET *iov, int n)
@@ -134,6 +159,75 @@ EXPORT DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_T
 	count(READ, total(iov, n));
 	pthread_mutex_unlock(&lock);
 	return NEXT(dat_ep_post_rdma_read)(ep, n, iov, cookie, from, flags);
+}
+
+EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL qual,
+				 DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data,
+				 DAT_QOS qos, DAT_CONNECT_FLAGS flags)
+{
+	unsigned char copy[256];
+
+	if (!private || done || size <= 0 || size > (DAT_COUNT)sizeof(copy))
+		return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, data, qos, flags);
+	done = true;
+	memcpy(copy, data, (size_t)size);
+	copy[size / 2] ^= 1;
+	return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, copy, qos, flags);
+}
+
+/* ---- objects: it is the second that is hit ---- */
+
+static bool refuses(void)
+{
+	bool hit;
+
+	pthread_mutex_lock(&lock);
+	hit = ++made == FAULT_AT && refuse;
+	pthread_mutex_unlock(&lock);
+	return hit;
+}
+
+static DAT_RETURN maybe_spoil(DAT_RETURN ret, DAT_HANDLE *out)
+{
+	pthread_mutex_lock(&lock);
+	if (handle && !done && made >= FAULT_AT && ret == DAT_SUCCESS) {
+		*out = (char *)*out + 4097;	/* may be a number of the registry */
+		done = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			       DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
+			       DAT_BOOLEAN safe)
+{
+	if (refuses())
+		return DAT_INSUFFICIENT_RESOURCES | DAT_CLASS_ERROR;
+	return maybe_spoil(NEXT(dat_ia_openv)(name, qlen, async, ia, major, minor, safe), ia);
+}
+
+EXPORT DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+{
+	if (refuses())
+		return DAT_INSUFFICIENT_RESOURCES | DAT_CLASS_ERROR;
+	return maybe_spoil(NEXT(dat_pz_create)(ia, pz), pz);
+}
+
+EXPORT DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
+				 DAT_CNO_HANDLE *cno)
+{
+	if (refuses())
+		return DAT_INSUFFICIENT_RESOURCES | DAT_CLASS_ERROR;
+	return maybe_spoil(NEXT(dat_cno_create)(ia, agent, cno), cno);
+}
+
+EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+				 DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	if (refuses())
+		return DAT_INSUFFICIENT_RESOURCES | DAT_CLASS_ERROR;
+	return maybe_spoil(NEXT(dat_evd_create)(ia, qlen, cno, flags, evd), evd);
 }
 
 static void remember(DAT_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
@@ -227,6 +321,9 @@ __attribute__((constructor)) static void begin(void)
 	recvs = calloc(MAX_RECVS, sizeof(*recvs));
 	corrupt = fault && !strcmp(fault, "corrupt");
 	drop = fault && !strcmp(fault, "drop");
+	private = fault && !strcmp(fault, "private");
+	handle = fault && !strcmp(fault, "handle");
+	refuse = fault && !strcmp(fault, "refuse");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 

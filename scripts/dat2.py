@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What check-dat2 and dat2-table have in common: programs with fixed ports."""
+import fcntl
+import os
+import tempfile
+
+DTEST_PORT = 15828
+
+
+def take_turn():
+    """One run on a machine at a time; the turn lasts as long as what is returned."""
+    turn = open(os.path.join(tempfile.gettempdir(), "dapl-check-dat2.%d" % os.getuid()), "w")
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    return turn
+
+
+def port_listens(port):
+    """Without connecting: dtest takes one connection only."""
+    with open("/proc/net/tcp") as f:
+        return any(l.split()[1].endswith(":%04X" % port) and l.split()[3] == "0A"
+                   for l in f.readlines()[1:])
