@@ -55,6 +55,15 @@ struct dap_cm_ops {
 		      uint32_t size);
 };
 
+/* Messages of each type that went out and came in, rejections by the consumer among them once
+ * more, and connections by how they ended: since the manager was opened. */
+struct dap_cm_counts {
+	uint64_t req_tx, req_rx, rep_tx, rep_rx, rtu_tx, rtu_rx, go_tx, go_rx, rej_tx, rej_rx;
+	uint64_t disc_tx, disc_rx, user_rej_tx, user_rej_rx, retries;
+	uint64_t ended[DAP_CM_BROKEN + 1];
+};
+void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
+
 /* local: the IA's address. Tells IAs of one process apart that listen to the same conn_qual;
  * listeners answer on every address of the host. */
 int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, struct dap_cm **cm);

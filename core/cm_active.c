@@ -33,6 +33,7 @@ static void say_req(struct dap_cm_conn *c)
 	c->send_err = 0;
 	c->wants_out = false;
 	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));
+	cm_conn_count(c, CM_REQ, CM_REASON_NONE, true);
 	cm_conn_flush(c);
 }
 
@@ -109,6 +110,7 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 		cm_active_fail(c, DAP_CM_UNREACHABLE);
 		return;
 	}
+	c->cm->counts.retries++;
 	if (c->retry_us < RETRY_MOST_US)
 		c->retry_us *= 2;
 	cm_conn_state(c, CM_RETRY, time_left(c, wait));

@@ -120,6 +120,7 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 	bool tell = c->owned;
 
 	c->owned = false;
+	c->cm->counts.ended[why]++;
 	cm_conn_state(c, CM_ENDED, 0);
 	if (tell) {
 		cm_call_begin();
@@ -212,6 +213,25 @@ void cm_conn_flush(struct dap_cm_conn *c)
 	}
 }
 
+void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reason, bool out)
+{
+	struct dap_cm_counts *n = c->cm ? &c->cm->counts : NULL;
+
+	if (!n)
+		return;
+	switch (type) {
+	case CM_REQ: ++*(out ? &n->req_tx : &n->req_rx); break;
+	case CM_REP: ++*(out ? &n->rep_tx : &n->rep_rx); break;
+	case CM_RTU: ++*(out ? &n->rtu_tx : &n->rtu_rx); break;
+	case CM_GO: ++*(out ? &n->go_tx : &n->go_rx); break;
+	case CM_DISC: ++*(out ? &n->disc_tx : &n->disc_rx); break;
+	default:
+		++*(out ? &n->rej_tx : &n->rej_rx);
+		if (reason == CM_REASON_CONSUMER)
+			++*(out ? &n->user_rej_tx : &n->user_rej_rx);
+	}
+}
+
 void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest)
 {
 	struct cm_msg m = { 0 };
@@ -220,6 +240,7 @@ void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg 
 		m = *rest;
 	m.type = type;
 	m.id = c->id;
+	cm_conn_count(c, type, m.reason, true);
 	if (c->out_off) {
 		memmove(c->out, c->out + c->out_off, c->out_len - c->out_off);
 		c->out_len -= c->out_off;
@@ -283,6 +304,8 @@ static void got_bytes(struct dap_cm_conn *c)
 	if (!got)
 		return;
 	c->in_len = 0;
+	if (got > 0)
+		cm_conn_count(c, m.type, m.reason, false);
 	if (got > 0)
 		got_message(c, &m);
 	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)

@@ -142,6 +142,7 @@ struct dap_cm {
 	const struct dap_cm_ops *ops;
 	struct sockaddr_in local;
 	unsigned int generation;
+	struct dap_cm_counts counts;
 	struct cm_conns conns;
 	LIST_HEAD(, dap_cm_listener) listeners;
 	LIST_HEAD(, cm_watch) watches;
@@ -217,6 +218,8 @@ void cm_conn_read(struct dap_cm_conn *c);
 /* Queues and sends what the socket takes. What the socket refuses, its event will tell. */
 void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest);
 void cm_conn_flush(struct dap_cm_conn *c);
+/* A message of the connection, whose manager is known. */
+void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reason, bool out);
 /* deadline_us from now; 0 is none. */
 void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us);
 /* Closes and buries it, telling nobody. */

@@ -70,6 +70,15 @@ unlock:
 	pthread_mutex_unlock(&cm_life);
 }
 
+void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts)
+{
+	*counts = (struct dap_cm_counts){ 0 };
+	if (!cm_enter(cm->generation))
+		return;
+	*counts = cm->counts;
+	cm_leave();
+}
+
 /* ---- watches ---- */
 
 static void watch_ready(struct cm_item *item, uint32_t events)

@@ -92,11 +92,11 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 /* Once refused it counts among the half-open again until the peer has hung up. */
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
+	cm_conn_send(c, CM_REJ, rej);
 	if (!c->half_open) {
 		TAILQ_REMOVE(&c->cm->conns, c, link);
 		half_open_add(c);
 	}
-	cm_conn_send(c, CM_REJ, rej);
 	c->deaf = true;
 	cm_conn_farewell(c);
 }
@@ -113,6 +113,7 @@ static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, cons
 
 	c->cm = l->cm;
 	TAILQ_INSERT_TAIL(&c->cm->conns, c, link);
+	cm_conn_count(c, CM_REQ, CM_REASON_NONE, false);
 	cm_conn_state(c, CM_WAIT_ACCEPT, 0);
 	cm_call_begin();
 	err = c->cm->ops->request(ctx, c, &r);

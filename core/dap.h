@@ -221,6 +221,10 @@ struct dap_timer {
 	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
 };
 
+/* Of an endpoint and of an EVD, what slow calls count; posts and dequeues count nothing. */
+struct dap_ep_counts { uint64_t connects, disconnects; };
+struct dap_evd_counts { uint64_t waits, sleeps, notifies, connection_events; };
+
 struct dap_evd {
 	struct dap_obj obj;
 	uint32_t attention;		/* DAP_ATT_*: atomic; written under lock, read by dequeue */
@@ -235,6 +239,7 @@ struct dap_evd {
 	struct dap_event *stash;	/* NULL until somebody waits */
 	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until somebody waits */
+	struct dap_evd_counts counts;	/* under lock */
 	uint32_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
 	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
@@ -321,6 +326,7 @@ struct dap_ep {
 	uint64_t local_qual, remote_qual;
 	bool dialled;			/* it connected: to remote_addr, conn_qual */
 	uint64_t conn_qual;
+	struct dap_ep_counts counts;
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
 	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
@@ -414,6 +420,8 @@ struct dap_ia {
 	struct dap_lmr_page *lmr_dir[4096], *lmr_spare;
 	pthread_mutex_t lock;
 	uint32_t spin_us;		/* evd_wait polls this long before it blocks */
+	/* Counts, atomic: objects of each type, and events by number - DAP_EV_ASYNC_EVD_OVERFLOW. */
+	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
 };
 
 /* ---- obj.c ---- */

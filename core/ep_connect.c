@@ -221,6 +221,7 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 			     &ep->conn);
 	if (err)
 		return dap_err_from_errno(err);
+	ep->counts.connects++;
 	ep->dialled = true;
 	ep->remote_addr = args->to;
 	ep->remote_qual = 0;

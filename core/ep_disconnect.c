@@ -68,12 +68,15 @@ int dap_ep_disconnect(struct dap_ep *ep, bool graceful)
 	next = dap_ep_fsm_next(state, cause);
 	if (next < 0)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	else if (next == (int)state)
-		err = 0;		/* no-op */
-	else if (next == DAP_EP_DISCONNECT_PENDING)
+	else if (next != (int)state)
+		ep->counts.disconnects++;
+	if (err || next == (int)state)
+		goto unlock;		/* refused, or no-op */
+	if (next == DAP_EP_DISCONNECT_PENDING)
 		disconnect_gracefully(ep);
 	else
 		disconnect_now(ep, cause);
+unlock:
 	pthread_mutex_unlock(&ep->lock);
 	return err;
 }

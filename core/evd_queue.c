@@ -40,6 +40,7 @@ void dap_evd_set_attention(struct dap_evd *evd)
 void dap_evd_notify(struct dap_evd *evd)
 {
 	evd->notified = true;
+	evd->counts.notifies++;
 	if (evd->cno && evd->enabled && !evd->waiting)
 		dap_cno_trigger(evd);
 }
@@ -55,6 +56,11 @@ void dap_evd_wake(struct dap_evd *evd)
 	(void)n;	/* fails only when the counter is full: it is readable then */
 }
 
+static bool is_connection_event(const struct dap_event *ev)
+{
+	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
+}
+
 static int append(struct dap_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
@@ -62,18 +68,13 @@ static int append(struct dap_evd *evd, const struct dap_event *ev)
 	if (dap_evd_soft_count(evd) >= evd->qlen)
 		return -ENOSPC;
 	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
+	evd->counts.connection_events += is_connection_event(ev);
 	dap_evd_set_attention(evd);
 	if (!ev->unsignalled) {
 		dap_evd_notify(evd);
 		dap_evd_wake(evd);
 	}
 	return 0;
-}
-
-/* Who posts the others learns that there was no room; an async event about it would have none. */
-static bool may_overflow(const struct dap_event *ev)
-{
-	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
 }
 
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
@@ -83,7 +84,8 @@ int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
 
 	pthread_mutex_lock(&evd->lock);
 	err = append(evd, ev);
-	if (err && may_overflow(ev)) {
+	/* Who posts others learns that there was no room; an async event about it would have none. */
+	if (err && is_connection_event(ev)) {
 		tell = !evd->full_told;
 		evd->full_told = true;
 	}

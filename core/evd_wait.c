@@ -64,6 +64,7 @@ static int begin(struct dap_evd *evd, uint32_t threshold)
 	if (!err)
 		err = need_resources(evd);
 	if (!err) {
+		evd->counts.waits++;
 		evd->waiting = true;
 		evd->notified = false;
 		dap_evd_set_attention(evd);
@@ -161,6 +162,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 	uint64_t posted;
 	ssize_t n;
 
+	__atomic_add_fetch(&w->evd->counts.sleeps, 1, __ATOMIC_RELAXED);
 	if (ppoll(fds, 2, w->deadline == FOREVER ? NULL : &ts, NULL) < 0)
 		return errno == EINTR ? interrupted(w) : dap_err_from_errno(-errno);
 	if (fds[0].revents) {

@@ -80,6 +80,9 @@ struct dap_hw {
 	/* Receives that the endpoint has and that the adapter has made no completion for. -EAGAIN:
 	 * nobody knows, some endpoint of the SRQ is in the middle of a message. A snapshot. */
 	int (*recv_count)(struct dap_ep *ep, uint32_t *recvs);
+	/* Receives posted to its own queue, and completed, since the QP was made: modulo 2^32. NULL
+	 * where that is not known. A snapshot. */
+	void (*recv_total)(struct dap_ep *ep, uint32_t *posted, uint32_t *done);
 	/* Fills ep->local_path; draws a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);
 	/* To RTR and RTS towards ep->remote_path. */

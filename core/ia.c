@@ -284,6 +284,7 @@ void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int
 {
 	struct dap_event ev = {.number = number, .async = {.obj = obj, .reason = reason}};
 
+	__atomic_add_fetch(&ia->asyncs[number - DAP_EV_ASYNC_EVD_OVERFLOW], 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&async_lock);
 	if (ia->async_evd)
 		dap_evd_post(ia->async_evd, &ev);

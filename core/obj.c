@@ -149,6 +149,8 @@ void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
 		dap_obj_set_table(obj, DAP_TABLE_CHECKED);
 	}
 	__atomic_store_n(&obj->type, (uint16_t)type, __ATOMIC_RELEASE);
+	if (ia)
+		__atomic_add_fetch(&ia->made[type], 1, __ATOMIC_RELAXED);
 	return obj;
 }
 
@@ -157,6 +159,8 @@ void dap_obj_free(void *object)
 	struct dap_obj *obj = object;
 	struct pool *p = &pools[obj->type];
 
+	if (obj->ia && obj->type != DAP_IA)
+		__atomic_add_fetch(&obj->ia->freed[obj->type], 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);
 	__atomic_store_n(&obj->type, (uint16_t)DAP_NONE, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&p->lock);

@@ -90,6 +90,13 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
+/* Both run freely; the poster's, and the poller's. */
+void m5_recv_total(struct dap_ep *ep, uint32_t *posted, uint32_t *done)
+{
+	*posted = __atomic_load_n(&m5_ep(ep)->rq.pi, __ATOMIC_RELAXED);
+	*done = __atomic_load_n(&m5_ep(ep)->done.rq_ci, __ATOMIC_RELAXED);
+}
+
 void m5_cq_settle(struct dap_evd *evd)
 {
 	m5_cq_take(evd);

@@ -359,6 +359,7 @@ const struct dap_hw m5_hw = {
 	.qp_create = m5_qp_create,
 	.qp_idle = m5_qp_idle,
 	.recv_count = m5_recv_count,
+	.recv_total = m5_recv_total,
 	.qp_address = m5_qp_address,
 	.qp_connect = m5_qp_connect,
 	.qp_error = m5_qp_error,

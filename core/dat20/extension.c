@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The InfiniBand extension of 2.0: writes with immediate data and atomics, which go to the backend,
- * and the form of their completions. Datagrams, collectives and counters are not there.
+ * and the form of their completions. Datagrams and collectives are not there.
  */
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ void dap20_name_attributes(struct dap_ia *ia)
 		{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
 		{ DAT_IB_ATTR_CMP_AND_SWAP, "TRUE" },
 		{ DAT_IB_ATTR_UD, "FALSE" },
-		{ DAT_IB_ATTR_COUNTERS, "FALSE" },
+		{ DAT_IB_ATTR_COUNTERS, "TRUE" },
 	};
 
 	memcpy(&ia->named[ia->nnamed], more, sizeof(more));
@@ -112,6 +112,10 @@ DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 
 	if (dap_obj_type(handle) == DAP_NONE)
 		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	if (op == DAT_IB_QUERY_COUNTERS_OP)
+		return dap20_query_counters(handle, args);
+	if (op == DAT_IB_PRINT_COUNTERS_OP)
+		return dap20_print_counters(handle, args);
 	if (!known)
 		return dap12_return(DAP_ERR(DAP_NOT_IMPLEMENTED, DAP_SUB_NONE));
 	if (err)

@@ -43,4 +43,8 @@ void dap20_extend(const struct dap_event *from, DAT_EVENT *to);
 /* The names that consumers look for. */
 void dap20_name_attributes(struct dap_ia *ia);
 
+/* ---- count20.c ---- */
+DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args);
+DAT_RETURN dap20_print_counters(DAT_HANDLE handle, va_list args);
+
 #endif

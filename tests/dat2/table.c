@@ -89,7 +89,8 @@ Test(dat2, not_supported__is_said)
 		   DAT_MODEL_NOT_SUPPORTED);
 	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 1, &iov, cookie, 0, DAT_TRUE, 7),
 		   DAT_MODEL_NOT_SUPPORTED);
-	assert_ret(dat_ib_query_counters(a.ep, 0, &cookie, 0), DAT_NOT_IMPLEMENTED);
+	assert_ret(dat_extension_op(a.ia, (DAT_EXTENDED_OP)DAT_IB_START_COUNTERS_OP, 0),
+		   DAT_NOT_IMPLEMENTED);
 }
 
 Test(dat2, send_with_invalidate__without_is_a_send)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The counters of the InfiniBand extension. They are always on, and made of what slow calls and the
+ * connection manager count and of indices that the queues have anyway: posts and dequeues count
+ * nothing for them. What would need that (sends, writes and reads by kind, bytes, dequeues) reads as
+ * all ones, as DAT says of values that are unknown; what there is none of here (datagrams, MRAs)
+ * reads as 0.
+ */
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/cm.h"
+#include "core/hw.h"
+#include "core/dat12/slots.h"
+
+#include <dat2/dat_ib_extensions.h>
+
+#define UNKNOWN UINT64_MAX
+
+/* As many as the kind with the most has. */
+struct count20 {
+	uint64_t value[DCNT_IA_ALL_COUNTERS];
+	unsigned int n;
+};
+
+static uint64_t load(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static void count_objects(const struct dap_ia *ia, uint64_t *v)
+{
+	static const struct { enum dap_type type; uint8_t made, freed; } kinds[] = {
+		{ DAP_PZ, DCNT_IA_PZ_CREATE, DCNT_IA_PZ_FREE },
+		{ DAP_LMR, DCNT_IA_LMR_CREATE, DCNT_IA_LMR_FREE },
+		{ DAP_RMR, DCNT_IA_RMR_CREATE, DCNT_IA_RMR_FREE },
+		{ DAP_PSP, DCNT_IA_PSP_CREATE, DCNT_IA_PSP_FREE },
+		{ DAP_RSP, DCNT_IA_RSP_CREATE, DCNT_IA_RSP_FREE },
+		{ DAP_EVD, DCNT_IA_EVD_CREATE, DCNT_IA_EVD_FREE },
+		{ DAP_EP, DCNT_IA_EP_CREATE, DCNT_IA_EP_FREE },
+		{ DAP_SRQ, DCNT_IA_SRQ_CREATE, DCNT_IA_SRQ_FREE },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		v[kinds[i].made] = load(&ia->made[kinds[i].type]);
+		v[kinds[i].freed] = load(&ia->freed[kinds[i].type]);
+	}
+	/* They are among the PSPs. */
+	v[DCNT_IA_PSP_CREATE_ANY] = UNKNOWN;
+	v[DCNT_IA_CM_LISTEN] = v[DCNT_IA_PSP_CREATE] + v[DCNT_IA_RSP_CREATE];
+}
+
+static void count_connections(const struct dap_cm_counts *c, uint64_t *v)
+{
+	v[DCNT_IA_SP_CR] = v[DCNT_IA_CM_REQ_RX] = c->req_rx;
+	v[DCNT_IA_SP_CR_ACCEPTED] = v[DCNT_IA_CM_REP_TX] = c->rep_tx;
+	v[DCNT_IA_SP_CR_REJECTED] = v[DCNT_IA_CM_USER_REJ_TX] = c->user_rej_tx;
+	v[DCNT_IA_CM_USER_REJ_RX] = c->user_rej_rx;
+	v[DCNT_IA_CM_ERR_REJ_TX] = c->rej_tx - c->user_rej_tx;
+	v[DCNT_IA_CM_ERR_REJ_RX] = c->rej_rx - c->user_rej_rx;
+	v[DCNT_IA_CM_REQ_TX] = c->req_tx;
+	v[DCNT_IA_CM_REP_RX] = c->rep_rx;
+	v[DCNT_IA_CM_RTU_TX] = c->rtu_tx;
+	v[DCNT_IA_CM_RTU_RX] = c->rtu_rx;
+	v[DCNT_IA_CM_ACTIVE_EST] = c->go_rx;
+	v[DCNT_IA_CM_PASSIVE_EST] = c->go_tx;
+	v[DCNT_IA_CM_DREQ_TX] = c->disc_tx;
+	v[DCNT_IA_CM_DREQ_RX] = c->disc_rx;
+	v[DCNT_IA_CM_ERR_REQ_RETRY] = c->retries;
+	v[DCNT_IA_CM_ERR_REFUSED] = c->ended[DAP_CM_NON_PEER_REJECTED];
+	v[DCNT_IA_CM_ERR_RESET] = c->ended[DAP_CM_BROKEN];
+	v[DCNT_IA_CM_ERR_TIMEOUT] = c->ended[DAP_CM_TIMED_OUT];
+	v[DCNT_IA_CM_ERR] = v[DCNT_IA_CM_ERR_REFUSED] + v[DCNT_IA_CM_ERR_RESET] +
+			    v[DCNT_IA_CM_ERR_TIMEOUT] + c->ended[DAP_CM_UNREACHABLE];
+}
+
+static void count_ia(struct dap_ia *ia, struct count20 *c)
+{
+	struct dap_cm_counts cm;
+
+	c->n = DCNT_IA_ALL_COUNTERS;
+	count_objects(ia, c->value);
+	dap_cm_count(ia->cm, &cm);
+	count_connections(&cm, c->value);
+	for (int i = 0; i < 5; i++)
+		c->value[DCNT_IA_ASYNC_ERROR] += load(&ia->asyncs[i]);
+	c->value[DCNT_IA_ASYNC_QP_ERROR] =
+		load(&ia->asyncs[DAP_EV_ASYNC_EP_BROKEN - DAP_EV_ASYNC_EVD_OVERFLOW]);
+	c->value[DCNT_IA_ASYNC_CQ_ERROR] = load(&ia->asyncs[0]);
+	for (int i = DCNT_IA_MEM_ALLOC; i <= DCNT_IA_MEM_FREE; i++)
+		c->value[i] = UNKNOWN;
+	/* The port's own: not read. */
+	for (int i = DCNT_IA_LNK_ERR_RCV; i < DCNT_IA_ALL_COUNTERS; i++)
+		c->value[i] = UNKNOWN;
+}
+
+static void count_ep(struct dap_ep *ep, struct count20 *c)
+{
+	uint32_t posted = 0, done = 0;
+	bool known;
+
+	c->n = DCNT_EP_ALL_COUNTERS;
+	for (unsigned int i = 0; i < c->n; i++)
+		c->value[i] = UNKNOWN;
+	c->value[DCNT_EP_POST_SEND_UD] = c->value[DCNT_EP_POST_SEND_UD_DATA] = 0;
+	c->value[DCNT_EP_RECV_UD] = c->value[DCNT_EP_RECV_UD_DATA] = 0;
+	pthread_mutex_lock(&ep->lock);
+	c->value[DCNT_EP_CONNECT] = ep->counts.connects;
+	c->value[DCNT_EP_DISCONNECT] = ep->counts.disconnects;
+	known = ep->has_qp && ep->obj.ia->hw->recv_total;
+	if (known)
+		ep->obj.ia->hw->recv_total(ep, &posted, &done);
+	pthread_mutex_unlock(&ep->lock);
+	if (known)
+		c->value[DCNT_EP_RECV] = done;
+	if (known && !ep->srq)
+		c->value[DCNT_EP_POST_RECV] = posted;
+}
+
+static void count_evd(struct dap_evd *evd, struct count20 *c)
+{
+	struct dap_evd_counts counts;
+
+	pthread_mutex_lock(&evd->lock);
+	counts = evd->counts;
+	pthread_mutex_unlock(&evd->lock);
+	c->n = DCNT_EVD_ALL_COUNTERS;
+	for (unsigned int i = 0; i < c->n; i++)
+		c->value[i] = UNKNOWN;
+	c->value[DCNT_EVD_WAIT] = counts.waits;
+	c->value[DCNT_EVD_WAIT_BLOCKED] = counts.sleeps;
+	c->value[DCNT_EVD_WAIT_NOTIFY] = counts.notifies;
+	c->value[DCNT_EVD_CONN_CALLBACK] = counts.connection_events;
+}
+
+/* False: a handle that has no counters. */
+static bool count(DAT_HANDLE handle, struct count20 *c)
+{
+	*c = (struct count20){ 0 };
+	switch (dap_obj_type(handle)) {
+	case DAP_IA:
+		count_ia(handle, c);
+		return true;
+	case DAP_EP:
+		count_ep(handle, c);
+		return true;
+	case DAP_EVD:
+		count_evd(handle, c);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The number of a counter, or that of all of them; the counters run on, they are not reset. */
+static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct count20 *c)
+{
+	if (!count(handle, c))
+		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	if (which < 0 || (unsigned int)which > c->n)
+		return dap12_bad_arg(3);
+	return reset ? dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE)) : DAT_SUCCESS;
+}
+
+/* Each counter goes to its own place, also when one alone is asked for (dapl 2.1). */
+DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args)
+{
+	int which = va_arg(args, int);
+	DAT_UINT64 *out = va_arg(args, DAT_UINT64 *);
+	int reset = va_arg(args, int);
+	struct count20 c;
+	DAT_RETURN ret = read_counts(handle, which, reset, &c);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!out)
+		return dap12_bad_arg(4);
+	for (unsigned int i = 0; i < c.n; i++) {
+		if ((unsigned int)which == i || (unsigned int)which == c.n)
+			out[i] = c.value[i];
+	}
+	return DAT_SUCCESS;
+}
+
+/* Those that are known and not 0, by their numbers in dat_ib_extensions.h, on standard output. */
+DAT_RETURN dap20_print_counters(DAT_HANDLE handle, va_list args)
+{
+	int which = va_arg(args, int);
+	int reset = va_arg(args, int);
+	struct count20 c;
+	DAT_RETURN ret = read_counts(handle, which, reset, &c);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	for (unsigned int i = 0; i < c.n; i++) {
+		if (c.value[i] && c.value[i] != UNKNOWN &&
+		    ((unsigned int)which == i || (unsigned int)which == c.n))
+			printf("%p counter %u: %" PRIu64 "\n", handle, i, c.value[i]);
+	}
+	return DAT_SUCCESS;
+}
