@@ -348,6 +348,7 @@ EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 /* ---- efa_wr.c: WQEs off the fast path ---- */
 bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
+EFA_COLD void efa_kick_soft(struct efa_engine *eng, uint32_t handle);
 /* imm: 0 and has_imm false where there is none. */
 struct efa_wr {
 	uint8_t op;

@@ -12,7 +12,6 @@
 
 #include "core/hw.h"
 #include "hw_efa/efa_lock.h"
-#include "softnic/softnic_efa.h"
 
 #define NO_BUF 0xffff
 #define REFILL 8u
@@ -41,8 +40,8 @@ void efa_rq_ring(struct dap_ep *ep)
 	e->rx.rung = e->rx.pi;
 	dap_wc_flush();
 	*e->rx.doorbell = htole32(e->rx.pi & 0xffff);
-	if (eng->soft)
-		softnic_efa_kick(eng->soft, e->sq.handle);
+	if (efa_unlikely(eng->soft != NULL))
+		efa_kick_soft(eng, e->sq.handle);
 }
 
 void efa_rx_refill(struct dap_ep *ep)

@@ -29,6 +29,11 @@ uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
 	return efa_imm(kind, se, e->tx.seq++, e->rx.safe);
 }
 
+void efa_kick_soft(struct efa_engine *eng, uint32_t handle)
+{
+	softnic_efa_kick(eng->soft, handle);
+}
+
 void efa_wr_ring(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
@@ -41,7 +46,7 @@ void efa_wr_ring(struct dap_ep *ep)
 	*e->sq.doorbell = htole32(e->sq.pi & 0xffff);
 	dap_wc_flush();
 	if (eng->soft)
-		softnic_efa_kick(eng->soft, e->sq.handle);
+		efa_kick_soft(eng, e->sq.handle);
 }
 
 struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)

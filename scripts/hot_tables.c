@@ -2,7 +2,8 @@
 /*
  * Prints, for scripts/hot-check, the functions that the fast path goes through: what stands in the
  * provider tables of a connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider
- * that libdat loaded; first of a nonthreadsafe instance, then of a threadsafe one, which may lock. A
+ * that libdat loaded, of the IA that is its argument (soft-mlx5-0); first of a nonthreadsafe
+ * instance, then of a threadsafe one, which may lock. A
  * plain consumer, of either level of the API: it reads what a DAT call reads.
  */
 #include <dlfcn.h>
@@ -50,38 +51,46 @@ static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
 	const DAT_PROVIDER *evd = DAT_HANDLE_TO_PROVIDER(p->a.req_evd);
 	const DAT_PROVIDER *recv = DAT_HANDLE_TO_PROVIDER(p->a.recv_evd);
 	const DAT_PROVIDER *rmr = DAT_HANDLE_TO_PROVIDER(p->rmr);
-	const DAT_PROVIDER *srq = DAT_HANDLE_TO_PROVIDER(shared);
+
+	if (shared && print_slot("srq", "srq_post_recv",
+				 (any_fn)DAT_HANDLE_TO_PROVIDER(shared)->srq_post_recv_func))
+		return -1;
 
 	return print_slot("ep", "ep_post_send", (any_fn)ep->ep_post_send_func) |
 	       print_slot("ep", "ep_post_recv", (any_fn)ep->ep_post_recv_func) |
 	       print_slot("ep", "ep_post_rdma_read", (any_fn)ep->ep_post_rdma_read_func) |
 	       print_slot("ep", "ep_post_rdma_write", (any_fn)ep->ep_post_rdma_write_func) |
-	       print_slot("srq", "srq_post_recv", (any_fn)srq->srq_post_recv_func) |
 	       print_slot("rmr", "rmr_bind", (any_fn)rmr->rmr_bind_func) |
 	       print_slot("evd", "evd_dequeue", (any_fn)evd->evd_dequeue_func) |
 	       print_slot("recv_evd", "evd_dequeue", (any_fn)recv->evd_dequeue_func);
 }
 
-static int print_instance(struct pair *p)
+static int print_instance(struct pair *p, const char *ia)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
-	DAT_SRQ_HANDLE srq;
+	DAT_PROVIDER_ATTR provider;
+	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 
-	if (pair_open(p, "soft-mlx5-0") ||
-	    !dat_ok(dat_srq_create(p->a.ia, p->a.pz, &attr, &srq), "dat_srq_create") ||
-	    print_tables(p, srq))
+	if (pair_open(p, ia) || !dat_ok(dat_ia_query(p->a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+						     &provider), "dat_ia_query"))
+		return -1;
+	if (provider.srq_supported &&
+	    !dat_ok(dat_srq_create(p->a.ia, p->a.pz, &attr, &srq), "dat_srq_create"))
+		return -1;
+	if (print_tables(p, srq))
 		return -1;
 	pair_close(p);
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const char *ia = argc > 1 ? argv[1] : "soft-mlx5-0";
 	static struct pair single, threadsafe;
 
-	if (print_instance(&single))
+	if (print_instance(&single, ia))
 		return 1;
 	threadsafe.a.threadsafe = threadsafe.b.threadsafe = true;
 	locks = " locks";
-	return print_instance(&threadsafe) ? 1 : 0;
+	return print_instance(&threadsafe, ia) ? 1 : 0;
 }
