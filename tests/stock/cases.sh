@@ -86,6 +86,11 @@ alone ucx-utils ucx_transport ucx_info -d -t rc_mlx5
 uct -x rc_mlx5 -t put_lat -n 100
 [ -n "$few" ] || {
 	alone ucx-utils ucx_transport ucx_info -d -t rc_verbs
+	alone ucx-utils ucx_transport ucx_info -d -t ud_mlx5
+	for x in ud_verbs ud_mlx5; do
+		uct -x $x -t am_lat -n 500
+		uct -x $x -t am_bw -n 2000
+	done
 	for x in rc_verbs rc_mlx5; do
 		for t in put_lat am_lat fadd cswap; do
 			uct -x $x -t $t -n 500
