@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# make bench-scale, with few samples: all its figures are there, and neither a post nor a dequeue costs
+# more instructions with more endpoints.
+set -u
+build=$DAPL_BUILD_DIR
+[ -x "$build/tests/scale-bench" ] && command -v valgrind >/dev/null || { echo "not built here"; exit 77; }
+BENCH_QUICK=1 timeout -k 1 110 scripts/bench-scale "$build"
+status=$?
+command -v gnuplot >/dev/null || status=0
+[ $status = 0 ] || exit 1
+python3 - "$build/scale.json" <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1]))
+few, many = rows["endpoints"][0], rows["endpoints"][-1]
+assert many["endpoints"] > few["endpoints"] and few["device_instructions"] > 0
+for what in "post_instructions", "poll_instructions":
+    assert 0 < many[what] <= few[what] * 1.2, what
+assert all(len(of_size) == 23 for of_size in rows["sizes"].values())
+assert all(r["MiB_per_s"] > 0 for of_size in rows["sizes"].values() for r in of_size)
+assert all(r["lmr_create_ns"] > 0 and r["rmr_bind_ns"] > 0 for r in rows["memory"])
+assert [r["processes"] for r in rows["connections"]] == [1, 2]
+END
