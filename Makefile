@@ -369,7 +369,7 @@ T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
 	$(if $(filter dat2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
-	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(SCALE)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
+	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(SCALE)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20) $(BENCH20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
 
@@ -444,6 +444,11 @@ bench-transports: all
 	@scripts/deps.sh --bench || echo 'bench-transports: goes on without them'
 	@$(TEST_ENV) scripts/bench-transports $(O)
 
+# The hot functions of this build, and what differs from those of the last commit.
+.PHONY: asm
+asm: libs
+	@scripts/asm $(O) '$(HOT)' '$(HOT_V3)'
+
 bench-table: all $(BENCH20) $(PEER_BINS)
 	@$(TEST_ENV) scripts/bench $(O)
 	@$(TEST_ENV) scripts/bench-peers $(O)
@@ -499,6 +504,7 @@ clean:
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
 #: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md
+#: make asm          the hot functions in build/asm, with a diff against the last commit
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make deps         install the Debian packages that are missing; run and check do it by themselves
 #: make clean        remove build/
