@@ -75,8 +75,8 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 		return -ENODEV;
 	ah = sne_ah_find(nic, pd, number);
 	if (!ah) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of AH %u in PD %u, which is none", number,
-			    pd);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of AH %u in PD %u, which is none",
+			    number, pd);
 		err = -EINVAL;
 	} else if (!--ah->refs) {
 		LIST_REMOVE(ah, link);

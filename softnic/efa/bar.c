@@ -21,8 +21,8 @@ int sne_bar_open(struct sne_bar *bar)
 		return -errno;
 	if (ftruncate(bar->fd, (off_t)BAR_BYTES))
 		goto close;
-	bar->map = mmap(NULL, BAR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, bar->fd,
-			0);
+	bar->map = mmap(NULL, BAR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			bar->fd, 0);
 	if (bar->map == MAP_FAILED)
 		goto close;
 	/* A child's copy of the device must not write to the parent's queues. */

@@ -146,7 +146,8 @@ int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
 		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of CQ %u, which is none", number);
 		err = -EINVAL;
 	} else if (cq->users) {
-		sne_violate(nic, SNE_V_CMD_BUSY, "destroy of CQ %u of %u queues", number, cq->users);
+		sne_violate(nic, SNE_V_CMD_BUSY, "destroy of CQ %u of %u queues", number,
+			    cq->users);
 		err = -EBUSY;
 	} else {
 		sne_cq_free(nic, cq);
@@ -164,12 +165,12 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* libefa rings after some of its polls only, so that nothing follows from a counter that is behind. */
+/* libefa rings after some of its polls only: nothing follows from a counter that is behind. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
-		sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number, count,
-			    cq->written & 0xffff);
+		sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number,
+			    count, cq->written & 0xffff);
 }
 
 void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
@@ -234,7 +235,8 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 
 	if (!atomic_load_explicit(&cq->told, memory_order_relaxed))
 		return;
-	unread = (uint16_t)(cq->put[sub] - atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
+	unread = (uint16_t)(cq->put[sub] -
+			    atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
 	if (unread >= cq->attr.entries)
 		sne_violate(nic, SNE_V_CQ_OVERRUN, "CQ %u: %u entries, %u not taken", cq->number,
 			    cq->attr.entries, unread);
@@ -244,7 +246,8 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
 {
 	uint32_t n = cq->put[sub], size = cq->attr.entry_size;
-	uint8_t *at = cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
+	uint8_t *at =
+		cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
 
 	check_overrun(nic, cq, sub);
 	if (!(n & cq->attr.entries))

@@ -10,7 +10,8 @@ static void complete(struct sne_nic *nic, struct sne_wr *wr)
 	struct sne_cqe cqe = {
 		.req_id = to_le16(wr->req_id),
 		.status = wr->status,
-		.flags = (uint8_t)(SNE_SQ << SNE_CQE_QUEUE_SHIFT | (wr->op & 7) << SNE_CQE_OP_SHIFT),
+		.flags =
+			(uint8_t)(SNE_SQ << SNE_CQE_QUEUE_SHIFT | (wr->op & 7) << SNE_CQE_OP_SHIFT),
 		.qpn = to_le16(qp->qpn),
 	};
 

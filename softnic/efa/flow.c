@@ -302,7 +302,8 @@ static bool well_formed(const struct sne_hdr *h, size_t len)
 {
 	return h->magic == SNE_MAGIC && h->version == SNE_VERSION && h->kind >= SNE_K_ACK &&
 	       h->kind <= SNE_K_DATA && h->len <= SNE_MTU && len == sizeof(*h) + h->len &&
-	       h->off <= h->msg_len && h->len <= h->msg_len - h->off && h->status <= SNE_FEATURE_MISMATCH;
+	       h->off <= h->msg_len && h->len <= h->msg_len - h->off &&
+	       h->status <= SNE_FEATURE_MISMATCH;
 }
 
 /* pkt may lie in memory that its sender still writes: the header is copied before it is judged. */

@@ -65,8 +65,8 @@ static int check_access(struct sne_nic *nic, unsigned int access)
 	return -EOPNOTSUPP;
 }
 
-static int check_reg(struct sne_nic *nic, uint16_t pd, const void *addr, uint64_t len, uint64_t iova,
-		     unsigned int access)
+static int check_reg(struct sne_nic *nic, uint16_t pd, const void *addr, uint64_t len,
+		     uint64_t iova, unsigned int access)
 {
 	if (pd >= SNE_PDS || !nic->pds[pd].live) {
 		sne_violate(nic, SNE_V_CMD_OBJECT, "region in PD %u, which is none", pd);
@@ -163,8 +163,8 @@ static uint8_t *address(const struct sne_mr *mr, uint16_t pd, uint64_t addr, uin
 	return mr->addr + at;
 }
 
-uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge, unsigned int access,
-		      enum sne_mr_error *why)
+uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
+		      unsigned int access, enum sne_mr_error *why)
 {
 	const struct sne_mr *mr = &nic->mrs[sge->lkey % SNE_MRS];
 

@@ -37,7 +37,8 @@ static bool take_inbox(struct sne_nic *nic)
 		TAILQ_REMOVE(&now, pkt, by_time);
 		flat.hdr = pkt->hdr;
 		memcpy(flat.payload, pkt->payload, pkt->hdr.len);
-		sne_receive_packet(nic, &pkt->flow->dest.gid, &flat, sizeof(flat.hdr) + pkt->hdr.len);
+		sne_receive_packet(nic, &pkt->flow->dest.gid, &flat,
+				   sizeof(flat.hdr) + pkt->hdr.len);
 		sne_pkt_free(nic, pkt);
 		did = true;
 	}
@@ -57,7 +58,7 @@ static bool waits_for_time(const struct sne_nic *nic)
 				     !TAILQ_EMPTY(&nic->reads));
 }
 
-/* A post is mostly just taken in: packets that leave one by one would have no others to overtake. */
+/* A post is mostly just taken in: packets that leave one by one have no others to overtake. */
 static bool lets_go(struct sne_nic *nic, bool posted)
 {
 	if (!nic->nheld)

@@ -67,7 +67,8 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 
 static int take_memory(struct sne_nic *nic, struct sne_qp *qp)
 {
-	uint64_t sq = (uint64_t)qp->attr.sq_depth * qp->wqe_size, rq = qp->attr.rq_depth * UINT64_C(16);
+	uint64_t sq = (uint64_t)qp->attr.sq_depth * qp->wqe_size,
+		 rq = qp->attr.rq_depth * UINT64_C(16);
 	int err = sq ? sne_bar_take(&nic->bar, sq, &qp->sq_off) : 0;
 
 	if (err)
@@ -205,15 +206,23 @@ static void describe(const struct sne_qp *qp, struct softnic_efa_qp *out)
 		.handle = qp->handle,
 		.qpn = qp->qpn,
 		.max_batch = qp->max_batch,
-		.sq = { .ring = qp->sq, .depth = qp->attr.sq_depth,
-			.entry_size = (uint16_t)qp->wqe_size, .sub_cq = qp->ssub,
-			.ring_bytes = sne_pages((uint64_t)qp->attr.sq_depth * qp->wqe_size),
-			.ring_bar_offset = qp->sq_off, .doorbell = (volatile uint32_t *)qp->sq_db,
-			.doorbell_bar_offset = qp->db_off },
-		.rq = { .ring = qp->rq, .depth = qp->attr.rq_depth, .entry_size = 16,
-			.sub_cq = qp->rsub, .ring_bytes = sne_pages(qp->attr.rq_depth * UINT64_C(16)),
-			.ring_bar_offset = qp->rq_off, .doorbell = (volatile uint32_t *)qp->rq_db,
-			.doorbell_bar_offset = qp->db_off, .doorbell_page_offset = RQ_DB },
+		.sq = {.ring = qp->sq,
+		       .depth = qp->attr.sq_depth,
+		       .entry_size = (uint16_t)qp->wqe_size,
+		       .sub_cq = qp->ssub,
+		       .ring_bytes = sne_pages((uint64_t)qp->attr.sq_depth * qp->wqe_size),
+		       .ring_bar_offset = qp->sq_off,
+		       .doorbell = (volatile uint32_t *)qp->sq_db,
+		       .doorbell_bar_offset = qp->db_off},
+		.rq = {.ring = qp->rq,
+		       .depth = qp->attr.rq_depth,
+		       .entry_size = 16,
+		       .sub_cq = qp->rsub,
+		       .ring_bytes = sne_pages(qp->attr.rq_depth * UINT64_C(16)),
+		       .ring_bar_offset = qp->rq_off,
+		       .doorbell = (volatile uint32_t *)qp->rq_db,
+		       .doorbell_bar_offset = qp->db_off,
+		       .doorbell_page_offset = RQ_DB},
 	};
 }
 

@@ -36,8 +36,8 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 		return -EINVAL;
 	}
 	if ((m->mask & must) != must || m->rnr_retry > 7) {
-		sne_violate(nic, SNE_V_CMD_FIELD, "QP %u to state %u with mask %#x, needs %#x", qp->qpn,
-			    m->state, m->mask, must);
+		sne_violate(nic, SNE_V_CMD_FIELD, "QP %u to state %u with mask %#x, needs %#x",
+			    qp->qpn, m->state, m->mask, must);
 		return -EINVAL;
 	}
 	if (m->mask & SOFTNIC_EFA_SET_RNR_RETRY && (!(may & SOFTNIC_EFA_SET_RNR_RETRY) ||
@@ -112,7 +112,8 @@ int softnic_efa_qp_modify(struct softnic_efa *handle, uint32_t number,
 	return err;
 }
 
-int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number, struct softnic_efa_modify *now)
+int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number,
+			 struct softnic_efa_modify *now)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
 	struct sne_qp *qp;

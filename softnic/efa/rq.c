@@ -14,7 +14,8 @@ static void read_sge(const struct sne_rx_desc *d, struct sne_sge *sge)
 	sge->addr = (uint64_t)from_le32(d->addr_hi) << 32 | from_le32(d->addr_lo);
 }
 
-static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, const struct sne_sge *sge)
+static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index,
+		      const struct sne_sge *sge)
 {
 	static const enum sne_viol kinds[] = {
 		[SNE_MR_KEY] = SNE_V_RQ_LKEY,
@@ -24,8 +25,8 @@ static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, co
 	enum sne_mr_error why;
 
 	if (sge->len && !sne_mr_local(nic, qp->attr.pd, sge, SOFTNIC_EFA_LOCAL_WRITE, &why))
-		sne_violate(nic, kinds[why], "QP %u descriptor %u: lkey %#x, %#llx+%u", qp->qpn, index,
-			    sge->lkey, (unsigned long long)sge->addr, sge->len);
+		sne_violate(nic, kinds[why], "QP %u descriptor %u: lkey %#x, %#llx+%u", qp->qpn,
+			    index, sge->lkey, (unsigned long long)sge->addr, sge->len);
 }
 
 /* Of the WR that the descriptor at index is in, as far as the doorbell goes. */
@@ -43,22 +44,25 @@ static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, st
 	struct sne_sge sge;
 
 	if (ctrl & SNE_RX_MBZ)
-		sne_violate(nic, SNE_V_RQ_RESERVED, "QP %u descriptor %u: %#x", qp->qpn, index, ctrl);
+		sne_violate(nic, SNE_V_RQ_RESERVED, "QP %u descriptor %u: %#x", qp->qpn, index,
+			    ctrl);
 	if (!(ctrl & SNE_RX_FIRST) != c->inside)
-		sne_violate(nic, SNE_V_RQ_FIRST_LAST, "QP %u descriptor %u: %#x", qp->qpn, index, ctrl);
+		sne_violate(nic, SNE_V_RQ_FIRST_LAST, "QP %u descriptor %u: %#x", qp->qpn, index,
+			    ctrl);
 	if (!c->inside) {
 		c->sges = 0;
 		if (sne_id_in_use(qp->rq_ids, id))
-			sne_violate(nic, SNE_V_RQ_REQ_ID, "QP %u: request id %#x twice", qp->qpn, id);
+			sne_violate(nic, SNE_V_RQ_REQ_ID, "QP %u: request id %#x twice", qp->qpn,
+				    id);
 		sne_id_mark(qp->rq_ids, id, true);
 		c->req_id = id;
 	} else if (c->req_id != id) {
-		sne_violate(nic, SNE_V_RQ_REQ_ID, "QP %u: request ids %#x and %#x in one WR", qp->qpn,
-			    c->req_id, id);
+		sne_violate(nic, SNE_V_RQ_REQ_ID, "QP %u: request ids %#x and %#x in one WR",
+			    qp->qpn, c->req_id, id);
 	}
 	if (++c->sges > nic->caps.max_recv_sge)
-		sne_violate(nic, SNE_V_RQ_SGE_COUNT, "QP %u descriptor %u: the %uth of its WR", qp->qpn,
-			    index, c->sges);
+		sne_violate(nic, SNE_V_RQ_SGE_COUNT, "QP %u descriptor %u: the %uth of its WR",
+			    qp->qpn, index, c->sges);
 	read_sge(d, &sge);
 	check_key(nic, qp, index, &sge);
 	c->inside = !(ctrl & SNE_RX_LAST);

@@ -35,8 +35,8 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 		return SNE_REMOTE_BAD_QPN;
 	if (h->qkey != qp->now.qkey) {
 		nic->ctr.qkey_drops++;
-		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has %#x, QP %u says %#x", qp->qpn, qp->now.qkey,
-			    h->src_qpn, h->qkey);
+		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has %#x, QP %u says %#x", qp->qpn,
+			    qp->now.qkey, h->src_qpn, h->qkey);
 		return SNE_SILENT;
 	}
 	*out = qp;
@@ -69,8 +69,8 @@ static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flo
 }
 
 /* False: a key of the receive's is not good. */
-static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_receive *r, uint32_t off,
-		    const uint8_t *from, uint32_t len)
+static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_receive *r,
+		    uint32_t off, const uint8_t *from, uint32_t len)
 {
 	enum sne_mr_error why;
 
@@ -96,7 +96,8 @@ static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_rec
 }
 
 /* The header that a datagram's receive begins with: IBTA 8.3, of which only the addresses count. */
-static void make_grh(struct sne_nic *nic, const struct sne_flow *flow, uint32_t len, uint8_t grh[GRH])
+static void make_grh(struct sne_nic *nic, const struct sne_flow *flow, uint32_t len,
+		     uint8_t grh[GRH])
 {
 	memset(grh, 0, GRH);
 	grh[0] = 0x60;
@@ -154,8 +155,8 @@ static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 		return SNE_FEATURE_MISMATCH;
 	}
 	if (!sne_ah_of_flow(flow, qp->attr.pd)) {
-		sne_violate(nic, SNE_V_RX_UNKNOWN_PEER, "QP %u: no AH for the device of QP %u", qp->qpn,
-			    h->src_qpn);
+		sne_violate(nic, SNE_V_RX_UNKNOWN_PEER, "QP %u: no AH for the device of QP %u",
+			    qp->qpn, h->src_qpn);
 		return SNE_UNKNOWN_PEER;
 	}
 	if (h->flags & SNE_F_IMM &&
@@ -164,7 +165,8 @@ static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 			    h->src_qpn, qp->qpn);
 		return SNE_FEATURE_MISMATCH;
 	}
-	if (h->msg_len && !sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr, h->msg_len, access, &why)) {
+	if (h->msg_len &&
+	    !sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr, h->msg_len, access, &why)) {
 		sne_violate(nic, kinds[why], "QP %u: rkey %#x, %#llx+%u", qp->qpn, h->rkey,
 			    (unsigned long long)h->addr, h->msg_len);
 		return SNE_REMOTE_BAD_ADDRESS;
@@ -255,8 +257,15 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 	if (!job)
 		return SNE_SILENT;
 	*job = (struct sne_job){
-		.flow = flow, .qp = qp, .pd = qp->attr.pd, .src_qpn = qp->qpn, .dst_qpn = h->src_qpn,
-		.msg = h->msg, .len = h->msg_len, .rkey = h->rkey, .addr = h->addr,
+		.flow = flow,
+		.qp = qp,
+		.pd = qp->attr.pd,
+		.src_qpn = qp->qpn,
+		.dst_qpn = h->src_qpn,
+		.msg = h->msg,
+		.len = h->msg_len,
+		.rkey = h->rkey,
+		.addr = h->addr,
 	};
 	TAILQ_INSERT_TAIL(&nic->jobs, job, link);
 	return SNE_OK;

@@ -283,8 +283,8 @@ void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
 
 /* mr.c: NULL and the kind of violation when it is refused */
 enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
-uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge, unsigned int access,
-		      enum sne_mr_error *why);
+uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
+		      unsigned int access, enum sne_mr_error *why);
 uint8_t *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr, uint64_t len,
 		       unsigned int access, enum sne_mr_error *why);
 
@@ -339,7 +339,7 @@ static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
 /* wr.c */
 struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: the queue is full of them */
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
-void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status);	/* to the done list */
+void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status); /* to the done list */
 void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece,
 		  uint8_t status);
 void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
@@ -367,7 +367,8 @@ void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or given up */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
 bool sne_retransmit(struct sne_nic *nic);
-void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt, size_t len);
+void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
+			size_t len);
 void sne_flows_free(struct sne_nic *nic);
 
 /* rx.c: the verdict for its sender, or SNE_SILENT */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descriptors and completions of an EFA, transcribed from rdma-core's efa_io_defs.h; the doorbell of
- * a CQ from efa_io_regs_defs.h. The model's own copy: it shares no line with the driver it judges.
+ * Descriptors and completions of an EFA, transcribed from rdma-core's efa_io_defs.h; the doorbell
+ * of a CQ from efa_io_regs_defs.h. The model's own copy: it shares no line with the driver it judges.
  */
 #ifndef SNE_IO_H
 #define SNE_IO_H

@@ -35,8 +35,8 @@ static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 		sne_id_mark(qp->sq_ids, wr->req_id, true);
 		return true;
 	}
-	sne_violate(nic, SNE_V_WQE_REQ_ID, "QP %u: request id %#x is outstanding or has 64 bits", qp->qpn,
-		    wr->req_id);
+	sne_violate(nic, SNE_V_WQE_REQ_ID, "QP %u: request id %#x is outstanding or has 64 bits",
+		    qp->qpn, wr->req_id);
 	return false;
 }
 
@@ -45,20 +45,21 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 	unsigned int phase = qp->sq_pc / qp->attr.sq_depth & 1;
 
 	if (!(m->ctrl1 & SNE_C1_META)) {
-		sne_violate(nic, SNE_V_WQE_META, "QP %u WQE %u: ctrl1 %#x", qp->qpn, qp->sq_pc, m->ctrl1);
+		sne_violate(nic, SNE_V_WQE_META, "QP %u WQE %u: ctrl1 %#x", qp->qpn, qp->sq_pc,
+			    m->ctrl1);
 		return SNE_QP_INTERNAL;
 	}
 	if ((m->ctrl2 & (SNE_C2_FIRST | SNE_C2_LAST)) != (SNE_C2_FIRST | SNE_C2_LAST)) {
-		sne_violate(nic, SNE_V_WQE_FIRST_LAST, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
-			    m->ctrl2);
+		sne_violate(nic, SNE_V_WQE_FIRST_LAST, "QP %u WQE %u: ctrl2 %#x", qp->qpn,
+			    qp->sq_pc, m->ctrl2);
 		return SNE_QP_INTERNAL;
 	}
 	if ((m->ctrl2 & SNE_C2_PHASE) != phase) {
-		sne_violate(nic, SNE_V_WQE_PHASE, "QP %u WQE %u: phase is not %u", qp->qpn, qp->sq_pc,
-			    phase);
+		sne_violate(nic, SNE_V_WQE_PHASE, "QP %u WQE %u: phase is not %u", qp->qpn,
+			    qp->sq_pc, phase);
 		return SNE_QP_INTERNAL;
 	}
-	/* What a device does without it is not known: one that asks for nothing hears of it all the same. */
+	/* What a device does without it is not known: here the completion comes all the same. */
 	if (!(m->ctrl2 & SNE_C2_COMP))
 		sne_violate(nic, SNE_V_WQE_COMP_REQ, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
 			    m->ctrl2);
@@ -128,8 +129,9 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
 	/* Doorbells that nobody announces can have come in any number since the last look. */
 	if (by_poster && n > qp->max_batch)
-		sne_violate(nic, SNE_V_SQ_BATCH, "QP %u: %u WQEs with one doorbell, not more than %u",
-			    qp->qpn, n, qp->max_batch);
+		sne_violate(nic, SNE_V_SQ_BATCH,
+			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,
+			    qp->max_batch);
 	return true;
 }
 

@@ -14,11 +14,13 @@
 #include "softnic/efa/sne.h"
 
 enum {
-	ROUNDS = 256,			/* turns before others get the lock */
-	TICK_NS = 1000000,		/* how long after the last inline turn the thread takes over */
-	RETRY_NS = 1000000,		/* how often it looks whether something is to be repeated */
-	SPINS = 64, YIELDS = 64,
-	NAP_MIN_NS = 20000, NAP_MAX_NS = 1000000,
+	ROUNDS = 256,       /* turns before others get the lock */
+	TICK_NS = 1000000,  /* how long after the last inline turn the thread takes over */
+	RETRY_NS = 1000000, /* how often it looks whether something is to be repeated */
+	SPINS = 64,
+	YIELDS = 64,
+	NAP_MIN_NS = 20000,
+	NAP_MAX_NS = 1000000,
 	SHORT_NAPS = 64,
 };
 
@@ -127,8 +129,8 @@ static void wake(struct sne_nic *nic)
 }
 
 /*
- * An inline turn: peers need not wake anybody for a while. The thread is woken once, to look again in
- * a tick, and again at the end of each one as long as turns come.
+ * An inline turn: peers need not wake anybody for a while. The thread is woken once, to look again
+ * in a tick, and again at the end of each one as long as turns come.
  */
 void sne_thread_inline(struct sne_nic *nic, bool left)
 {

@@ -53,8 +53,8 @@ static uint8_t lkey_error(struct sne_nic *nic, struct sne_qp *qp, const struct s
 		[SNE_MR_RIGHTS] = SNE_V_WQE_LKEY_RIGHTS,
 	};
 
-	sne_violate(nic, kinds[why], "QP %u WQE %u: lkey %#x, %#llx+%u", qp->qpn, qp->sq_pc, sge->lkey,
-		    (unsigned long long)sge->addr, sge->len);
+	sne_violate(nic, kinds[why], "QP %u WQE %u: lkey %#x, %#llx+%u", qp->qpn, qp->sq_pc,
+		    sge->lkey, (unsigned long long)sge->addr, sge->len);
 	return SNE_INVALID_LKEY;
 }
 
@@ -85,8 +85,8 @@ static uint8_t parse_inline(struct sne_nic *nic, struct sne_qp *qp, const struct
 		nic->caps.inline_max;
 
 	if (len > max || wr->op == SNE_READ || (wr->op == SNE_WRITE && !wide)) {
-		sne_violate(nic, SNE_V_WQE_INLINE, "QP %u WQE %u: %u bytes inline, operation %u", qp->qpn,
-			    qp->sq_pc, len, wr->op);
+		sne_violate(nic, SNE_V_WQE_INLINE, "QP %u WQE %u: %u bytes inline, operation %u",
+			    qp->qpn, qp->sq_pc, len, wr->op);
 		return SNE_BAD_LENGTH;
 	}
 	wr->is_inline = true;
@@ -132,8 +132,8 @@ static uint8_t parse_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	else
 		status = parse_buf(nic, qp, &wqe->rdma.local, wr);
 	if (!status && from_le32(remote->length) != wr->len) {
-		sne_violate(nic, SNE_V_WQE_REMOTE_LENGTH, "QP %u WQE %u: %u bytes there, %u here", qp->qpn,
-			    qp->sq_pc, from_le32(remote->length), wr->len);
+		sne_violate(nic, SNE_V_WQE_REMOTE_LENGTH, "QP %u WQE %u: %u bytes there, %u here",
+			    qp->qpn, qp->sq_pc, from_le32(remote->length), wr->len);
 		status = SNE_BAD_LENGTH;
 	}
 	return status;
@@ -190,6 +190,7 @@ uint8_t sne_wqe_parse(struct sne_nic *nic, struct sne_qp *qp, const struct sne_t
 	if (!status)
 		status = find_peer(nic, qp, m, wr);
 	if (!status)
-		status = wr->op == SNE_SEND ? parse_send(nic, qp, wqe, wr) : parse_rdma(nic, qp, wqe, wr);
+		status = wr->op == SNE_SEND ? parse_send(nic, qp, wqe, wr)
+					    : parse_rdma(nic, qp, wqe, wr);
 	return status ? status : check_length(nic, qp, wr);
 }

@@ -96,7 +96,7 @@ void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr)
 	if (!(qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64))
 		sne_id_mark(qp->sq_ids, wr->req_id, false);
 	wr->state = SNE_WR_FREE;
-	/* The one freed last comes next: a stale message meets a new one, and must be told apart. */
+	/* The one freed last comes next: a stale message meets a new one, to be told apart. */
 	TAILQ_INSERT_HEAD(&qp->free, wr, link);
 }
 
@@ -130,7 +130,8 @@ static bool try_again(struct sne_nic *nic, struct sne_wr *wr, const struct sne_h
 	return true;
 }
 
-void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece, uint8_t status)
+void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece,
+		  uint8_t status)
 {
 	wr->pieces--;
 	/* Of a write only the piece that ends it can meet no receive: all others have been cut. */

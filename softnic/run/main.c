@@ -24,28 +24,31 @@ struct options {
 enum { KEY_INFINIBAND = 0x100, KEY_EFA, KEY_PROFILE };
 
 static const struct argp_option options[] = {
-	{ "devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0 },
-	{ "vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0 },
-	{ "ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0 },
-	{ "infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0 },
-	{ "efa", KEY_EFA, NULL, 0, "AWS EFA adapters instead, efa_0 to efa_N-1, behind libefa", 0 },
-	{ "profile", KEY_PROFILE, "P", 0, "Which EFA: efa0, efa1, read, write, unsol, wide, reqid64 (wide)",
-	  0 },
-	{ 0 },
+	{"devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0},
+	{"vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0},
+	{"ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0},
+	{"infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0},
+	{"efa", KEY_EFA, NULL, 0, "AWS EFA adapters instead, efa_0 to efa_N-1, behind libefa", 0},
+	{"profile", KEY_PROFILE, "P", 0,
+	 "Which EFA: efa0, efa1, read, write, unsol, wide, reqid64 (wide)", 0},
+	{0},
 };
 
 static const char doc[] =
 	"Runs COMMAND with software ConnectX adapters in place of the machine's RDMA devices.\v"
 	"The command needs no change and no rights: it and what it starts see the adapters through "
-	"the libibverbs and libmlx5 that are installed. Adapters of different processes of one user "
+	"the libibverbs and libmlx5 that are installed. Adapters of different processes of one "
+	"user "
 	"on one machine reach each other:\n\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c &\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c 127.0.0.1\n\n"
 	"  softnic-run --efa fi_pingpong -p efa &\n"
 	"  softnic-run --efa fi_pingpong -p efa 127.0.0.1\n\n"
-	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its driver; "
+	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its "
+	"driver; "
 	"with SOFTNIC_TRACE=1 it prints each uverbs command and how it ended.\n\n"
-	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not found, "
+	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not "
+	"found, "
 	"126 when it cannot be run, 125 when this program itself is in trouble.";
 
 static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min,
@@ -166,7 +169,8 @@ static int attend(pid_t child, const sigset_t *set)
 
 		if (sig == SIGCHLD) {
 			if (waitpid(child, &status, WNOHANG) == child)
-				return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+				return WIFEXITED(status) ? WEXITSTATUS(status)
+							 : 128 + WTERMSIG(status);
 		} else if (sig > 0 && info.si_code != SI_KERNEL) {
 			kill(child, sig);
 		}
@@ -204,7 +208,8 @@ static sysfs_writer *writer(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
+	static const struct argp argp = {options, parse, "COMMAND [ARGUMENT...]", doc, NULL,
+					 NULL,    NULL};
 	struct options o = { .adapters = { .devices = 1, .ports = 1 } };
 	char library[PATH_MAX];
 	struct run_dir dir;

@@ -53,8 +53,9 @@ static int write_function(const char *root, const char *dir, unsigned int id)
 		err = run_sysfs_put(root, name, "0x%04x\n", id);
 	snprintf(name, sizeof(name), "%s/modalias", dir);
 	if (!err)
-		err = run_sysfs_put(root, name, "pci:v00001D0Fd0000%04Xsv00001D0Fsd0000%04Xbc02sc00i00\n",
-				    id, id);
+		err = run_sysfs_put(root, name,
+				    "pci:v00001D0Fd0000%04Xsv00001D0Fsd0000%04Xbc02sc00i00\n", id,
+				    id);
 	return err;
 }
 

@@ -172,8 +172,10 @@ Test(data, request_ids_of_64_bits__come_back)
 {
 	struct cqe c;
 
-	pair_open(&a, &b, &(struct setup){ .profile = "reqid64", .cq_flags = SOFTNIC_EFA_CQ_REQ_ID_64,
-					   .qp_flags = SOFTNIC_EFA_QP_REQ_ID_64 });
+	pair_open(&a, &b,
+		  &(struct setup){.profile = "reqid64",
+				  .cq_flags = SOFTNIC_EFA_CQ_REQ_ID_64,
+				  .qp_flags = SOFTNIC_EFA_QP_REQ_ID_64});
 	rx_post(&b, 1, 0, 100);
 	w_send(&a, &w, 0x3344, 0, 10);
 	put16(w.b + 26, 0x1122);

@@ -100,7 +100,9 @@ static uint32_t other_key(unsigned int access, uint16_t pd)
 {
 	uint32_t lkey, rkey;
 
-	cr_assert_eq(softnic_efa_mr_reg(a.nic, pd, a.mem, 64, (uintptr_t)a.mem, access, &lkey, &rkey), 0);
+	cr_assert_eq(
+		softnic_efa_mr_reg(a.nic, pd, a.mem, 64, (uintptr_t)a.mem, access, &lkey, &rkey),
+		0);
 	return lkey;
 }
 
@@ -366,8 +368,10 @@ static void gone(void *ctx, const struct sn_addr *peer)
 
 static void rx_malformed(void)
 {
-	struct sn_fab_config config = { .gid.raw = { 0xfe, 0x80, [15] = 0x99 }, .protocol = SNE_MAGIC,
-					.deliver = swallow, .down = gone };
+	struct sn_fab_config config = {.gid.raw = {0xfe, 0x80, [15] = 0x99},
+				       .protocol = SNE_MAGIC,
+				       .deliver = swallow,
+				       .down = gone};
 	static uint8_t junk[70];
 	struct iovec iov = { junk, sizeof(junk) };
 	struct sn_fab_dest dest;

@@ -74,8 +74,9 @@ void side_objects(struct side *s, const struct setup *setup)
 	s->sq_pc = s->rq_pc = 0;
 	OK(softnic_efa_mr_reg(s->nic, s->pd, s->mem, MEM, (uintptr_t)s->mem,
 			      SOFTNIC_EFA_LOCAL_WRITE |
-			      (s->caps.rdma_read ? SOFTNIC_EFA_REMOTE_READ : 0) |
-			      (s->caps.rdma_write ? SOFTNIC_EFA_REMOTE_WRITE : 0), &s->lkey, &s->rkey));
+				      (s->caps.rdma_read ? SOFTNIC_EFA_REMOTE_READ : 0) |
+				      (s->caps.rdma_write ? SOFTNIC_EFA_REMOTE_WRITE : 0),
+			      &s->lkey, &s->rkey));
 }
 
 void side_open(struct side *s, const struct setup *setup)
@@ -263,8 +264,8 @@ static void parse(const struct side *s, const uint8_t *e, struct cqe *c)
 		.qpn = get16(e + 4),
 	};
 	if (c->queue == 1) {
-		c->req_id_64 = c->req_id | (uint64_t)get16(e + 6) << 16 | (uint64_t)get16(e + 8) << 32 |
-			(uint64_t)get16(e + 10) << 48;
+		c->req_id_64 = c->req_id | (uint64_t)get16(e + 6) << 16 |
+			       (uint64_t)get16(e + 8) << 32 | (uint64_t)get16(e + 10) << 48;
 		return;
 	}
 	c->length = get16(e + 6);
@@ -336,6 +337,7 @@ void expect_violations(struct side *s, const char *names)
 		strcat(all, i ? " " : "");
 		strcat(all, v[i].name);
 	}
-	cr_assert_str_eq(all, names, "violations '%s', not '%s': %s", all, names, n ? v[0].detail : "");
+	cr_assert_str_eq(all, names, "violations '%s', not '%s': %s", all, names,
+			 n ? v[0].detail : "");
 	softnic_efa_violations_clear(s->nic);
 }

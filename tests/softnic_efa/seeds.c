@@ -45,7 +45,8 @@ static void post_one(struct load *l)
 	struct wqe w;
 
 	l->op[i] = (uint8_t)draw(l, 3);
-	l->len[i] = draw(l, l->longest < a.caps.mtu || l->op[i] != OP_SEND ? l->longest : a.caps.mtu);
+	l->len[i] =
+		draw(l, l->longest < a.caps.mtu || l->op[i] != OP_SEND ? l->longest : a.caps.mtu);
 	fill(l->op[i] == OP_READ ? b.mem + i * SLOT : a.mem + i * SLOT, l->len[i], i + 1u);
 	if (l->op[i] == OP_SEND) {
 		w_send(&a, &w, i, i * SLOT, l->len[i]);
@@ -93,7 +94,8 @@ static void take(struct load *l, const struct cqe *c)
 		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), 
 			  "seed %llu: write %u told too early", SEED(l), i);
 	else
-		cr_assert(holds(b.mem + (MESSAGES * SLOT) + (c->req_id % 16u) * 8960, l->len[i], i + 1),
+		cr_assert(holds(b.mem + (MESSAGES * SLOT) + (c->req_id % 16u) * 8960, l->len[i],
+				i + 1),
 			  "seed %llu: send %u", SEED(l), i);
 }
 
@@ -161,7 +163,8 @@ static struct range seeds(uint64_t standard)
 {
 	uint64_t only = from_env("EFA_SEED", 0);
 
-	return only ? (struct range){ only, only } : (struct range){ 1, from_env("EFA_SEEDS", standard) };
+	return only ? (struct range){only, only}
+		    : (struct range){1, from_env("EFA_SEEDS", standard)};
 }
 
 Test(seeds, any_order__everything_once)

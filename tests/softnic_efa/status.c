@@ -204,7 +204,8 @@ Test(status, s12_bad_status__receive_with_a_dead_key)
 	struct cqe c;
 	uint32_t lkey, rkey;
 
-	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, 64, (uintptr_t)b.mem, 1, &lkey, &rkey), 0);
+	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, 64, (uintptr_t)b.mem, 1, &lkey, &rkey),
+		     0);
 	rx_desc(&b, 5, b.mem, 64, lkey | 3u << 30);
 	rx_ring(&b);
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey), 0);
@@ -323,8 +324,9 @@ Test(status, script__every_status_on_the_nth_wqe)
 Test(status, script__dead_qp_rnr_and_refused_words)
 {
 	static const char *const bad[] = {
-		"drop", "drop=2", "drop=x", "drop=nan", "status=0", "status=19", "status=5:0", "what=1",
-		"window=0", "window=100000", "deadqp=-", "seed=", "silence=1x",
+		"drop",      "drop=2",     "drop=x",     "drop=nan", "status=0",
+		"status=19", "status=5:0", "what=1",     "window=0", "window=100000",
+		"deadqp=-",  "seed=",      "silence=1x",
 	};
 
 	rx_post(&b, 1, 0, 100);

@@ -26,7 +26,7 @@ static uint8_t mem[MEM];
 
 static void to_state(enum ibv_qp_state state, int mask)
 {
-	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1, .qkey = QKEY, .rnr_retry = 7 };
+	struct ibv_qp_attr attr = {.qp_state = state, .port_num = 1, .qkey = QKEY, .rnr_retry = 7};
 
 	cr_assert_eq(ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask), 0);
 }

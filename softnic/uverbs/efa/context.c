@@ -112,7 +112,8 @@ int uve_query_device_ex(struct uv_req *req)
 
 	uve_caps(req->dev, &caps);
 	resp.base = device(req->dev, &caps);
-	resp.response_length = (uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp));
+	resp.response_length =
+		(uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp));
 	drv.max_sq_wr = caps.max_sq_wr;
 	drv.max_rq_wr = caps.max_rq_wr;
 	drv.max_sq_sge = caps.max_send_sge;

@@ -33,7 +33,8 @@ _Static_assert(sizeof(struct cq_attr) == 32, "efadv_cq_attr");
 enum { MIN_CQ_ATTR = 24 };
 
 #define EXPORT __attribute__((visibility("default")))
-EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_attr *rq, uint32_t inlen);
+EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_attr *rq,
+			      uint32_t inlen);
 EXPORT int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen);
 
 static struct uv_device *device_of(struct ibv_context *context)

@@ -269,7 +269,8 @@ static int modify(struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 
 	if (!(in->attr_mask & IBV_QP_STATE))
 		return -EOPNOTSUPP;
-	if (in->qp_state > IBV_QPS_ERR || in->qp_state == IBV_QPS_SQD || in->qp_state == IBV_QPS_SQE)
+	if (in->qp_state > IBV_QPS_ERR || in->qp_state == IBV_QPS_SQD ||
+	    in->qp_state == IBV_QPS_SQE)
 		return -EOPNOTSUPP;
 	m.state = states[in->qp_state];
 	if (in->attr_mask & IBV_QP_QKEY) {
