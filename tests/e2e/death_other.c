@@ -274,6 +274,7 @@ static void child_of_ours(int what)
 	check(pid >= 0);
 	if (!pid) {
 		rig_second();
+		th_is_child();
 		child_work(what);
 	}
 	still_works((uint64_t)pid);

@@ -167,6 +167,7 @@ static void own_ones_work(void)
 static _Noreturn void child(int what)
 {
 	rig_second();
+	th_is_child();
 	alarm(CHILD_S);
 	posts_are_refused();
 	calls_are_refused();
@@ -223,6 +224,7 @@ RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 		check(pid >= 0);
 		if (!pid) {
 			rig_second();
+			th_is_child();
 			alarm(CHILD_S);
 			open_and_close();
 			_exit(0);

@@ -136,21 +136,33 @@ void rig_needs_fresh_contexts(void)
 	rig_skip_if("efa_rmr_bind", "reregister");
 }
 
-void rig_conf(const char *params)
+static void conf_lines(int fd, const char *ia, const char *params)
 {
 	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };
 	const char *build = getenv("DAPL_BUILD_DIR"), *more = getenv("RIG_PARAMS");
-	const char *const names[] = { rig_ia_name(), getenv("DAPL_TEST_CHILD_IA") };
+
+	check(build);
+	for (int i = 0; i < 2; i++)
+		dprintf(fd, "%s u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
+			"\"%s;%s\" \"\"\n", ia, kinds[i], build, params, more ? more : "");
+}
+
+void rig_conf(const char *params)
+{
 	int fd = memfd_create("dat.conf", 0);
 	char path[64];
 
 	if (strstr(params, "fault=") || strstr(params, "memlock="))
 		rig_needs_model(params);
-	check(fd >= 0 && build);
-	for (int i = 0; i < 4 && names[i / 2]; i++)
-		dprintf(fd, "%s u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
-			"\"%s;%s\" \"\"\n", names[i / 2], kinds[i % 2], build, params,
-			more ? more : "");
+	check(fd >= 0);
+	conf_lines(fd, rig_ia_name(), params);
+	for (const char *ia = getenv("DAPL_TEST_CHILD_IA"); ia && *ia; ia += strspn(ia, ",")) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(ia, ","), ia);
+		ia += strcspn(ia, ",");
+		conf_lines(fd, name, params);
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	setenv("DAT_OVERRIDE", path, 1);
 	configured = true;

@@ -26,31 +26,33 @@ static void tell_sanitizer(void)
 
 void th_again_under_softnic(int argc, char **argv)
 {
-	th_again_under_softnic_with(NULL, argc, argv);
+	static const char *const none[] = { NULL };
+
+	th_again_with(none, argc, argv);
 }
 
-/* option: of softnic-run, or NULL */
-void th_again_under_softnic_with(const char *option, int argc, char **argv)
+void th_again_with(const char *const options[], int argc, char **argv)
 {
+	size_t n_options = 0;
 	char self[PATH_MAX], run[PATH_MAX + 32];
 	char **args;
-	size_t used = 1;
 	ssize_t n;
 
 	if (getenv("SYSFS_PATH"))
 		return;
 	tell_sanitizer();
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	args = calloc((size_t)argc + 3, sizeof(*args));
+	while (options[n_options])
+		n_options++;
+	args = calloc(n_options + (size_t)argc + 2, sizeof(*args));
 	if (n < 0 || !args)
 		abort();
 	self[n] = '\0';
 	snprintf(run, sizeof(run), "%.*s/../bin/softnic-run", (int)(strrchr(self, '/') - self), self);
 	args[0] = run;
-	if (option)
-		args[used++] = strdup(option);
-	args[used++] = self;
-	memcpy(args + used, argv + 1, (size_t)argc * sizeof(*args));
+	memcpy(args + 1, options, n_options * sizeof(*args));
+	args[1 + n_options] = self;
+	memcpy(args + 2 + n_options, argv + 1, (size_t)argc * sizeof(*args));
 	execv(run, args);
 	perror(run);
 	_exit(1);

@@ -47,11 +47,12 @@ struct th_child {
 /* Forks; the child runs fn and exits with its result. It dies with its parent. 0 or -errno. */
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
 /*
- * The IA to open: usual, or in a child DAPL_TEST_CHILD_IA, for adapters that serve one process at a
- * time.
+ * The IA to open: usual, or in a child one of DAPL_TEST_CHILD_IA, a list with commas. For adapters
+ * that serve one process at a time.
  */
 const char *th_ia(const char *usual);
 void th_is_parent(void);		/* a child that is a test itself, and may have children */
+void th_is_child(void);			/* after a fork() that is not th_spawn's */
 /*
  * Waits up to ms, then kills. Returns the exit status, 128 + signal when one ended it, or
  * -ETIMEDOUT. Under the leak checker a child that leaks exits with TH_LEAKED.
@@ -68,7 +69,7 @@ int th_meet(int sock);			/* both sides get here, then both go on; as th_recv */
 
 /* From a constructor: the program is under softnic-run, and starts itself again where it is not. */
 void th_again_under_softnic(int argc, char **argv);
-void th_again_under_softnic_with(const char *option, int argc, char **argv);
+void th_again_with(const char *const options[], int argc, char **argv);	/* of softnic-run; NULL ends them */
 
 /* What this process holds */
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -48,18 +49,34 @@ static _Noreturn void child_exit(int status)
 	_exit(status);
 }
 
-static bool in_child;
+/* How many of the adapters of children are taken on the way here; 0: not a child. */
+static unsigned int own_ia, spawned;
 
 const char *th_ia(const char *usual)
 {
-	const char *own = in_child ? getenv("DAPL_TEST_CHILD_IA") : NULL;
+	const char *list = own_ia ? getenv("DAPL_TEST_CHILD_IA") : NULL;
+	static char ia[64];
+	unsigned int n = 1;
 
-	return own ? own : usual;
+	if (!list)
+		return usual;
+	for (const char *c = list; *c; c++)
+		n += *c == ',';
+	for (n = (own_ia - 1) % n; n; n--)
+		list = strchr(list, ',') + 1;
+	snprintf(ia, sizeof(ia), "%.*s", (int)strcspn(list, ","), list);
+	return ia;
 }
 
 void th_is_parent(void)
 {
-	in_child = false;
+	own_ia = 0;
+}
+
+void th_is_child(void)
+{
+	own_ia += spawned + 1;
+	spawned = 0;
 }
 
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
@@ -79,13 +96,14 @@ int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
 		return err;
 	}
 	if (!pid) {
-		in_child = true;
+		th_is_child();
 		close(sv[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
 		child_exit(fn(sv[1], arg));
 	}
+	spawned++;
 	close(sv[1]);
 	child->pid = pid;
 	child->sock = sv[0];

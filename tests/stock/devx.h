@@ -47,9 +47,14 @@ struct dx {
 
 struct ibv_context *dx_open(void);
 void dx_create(struct dx *d, struct ibv_context *ctx);
+/* ... with another kind of UAR, and an EQ of one's own unless negative. */
+void dx_create_on(struct dx *d, struct ibv_context *ctx, uint32_t uar_type, int eqn);
 void dx_destroy(struct dx *d);
 void dx_connect(struct dx *d);
+void dx_connect_to(struct dx *d, const uint8_t gid[16]);	/* its own, by that address */
 void dx_nop(struct dx *d);		/* posts one, signalled, by doorbell */
+void dx_write(struct dx *d, const struct ibv_mr *mr, uint64_t from, uint64_t to, uint32_t rkey,
+	      uint32_t len);
 void dx_arm(struct dx *d);
 bool dx_polled(struct dx *d);		/* takes a completion if there is one */
 void dx_wait(struct dx *d);

@@ -67,10 +67,12 @@ static void create_cq(struct dx *d)
 	dx_put(cqc, 0x0c, 3, 5, __builtin_ctz(DX_CQES));
 	dx_put(cqc, 0x0c, 8, 24, d->uar->page_id);
 	dx_put(cqc, 0x14, 24, 8, d->eqn);
+	dx_put(cqc, 0x00, 6, 1, 1);
 	dx_put(cqc, 0x04, 0, 32, d->umem->umem_id);
 	dx_put64(cqc, 0x38, DX_DBR_AT);
 	dx_put64(cmd, 0x50, DX_CQ_AT);
 	dx_put(cmd, 0x58, 0, 32, d->umem->umem_id);
+	dx_put(cmd, 0x5c, 0, 1, 1);
 	for (int i = 0; i < DX_CQES; i++)
 		d->mem[DX_CQ_AT + 64 * i + 63] = 0xf1;
 	d->cqn = make(d, cmd, &d->cq);
@@ -94,13 +96,20 @@ static void create_qp(struct dx *d)
 	dx_put(qpc, 0x9c, 8, 24, d->cqn);
 	dx_put64(qpc, 0xa0, DX_DBR_AT + 64);
 	dx_put(qpc, 0xac, 5, 3, 3);
+	dx_put(qpc, 0xd0, 3, 1, 1);
 	dx_put(qpc, 0xe4, 0, 32, d->umem->umem_id);
 	dx_put64(cmd, 0x100, DX_SQ_AT);
 	dx_put(cmd, 0x108, 0, 32, d->umem->umem_id);
+	dx_put(cmd, 0x10c, 0, 1, 1);
 	d->qpn = make(d, cmd, &d->qp);
 }
 
 void dx_create(struct dx *d, struct ibv_context *ctx)
+{
+	dx_create_on(d, ctx, MLX5DV_UAR_ALLOC_TYPE_BF, -1);
+}
+
+void dx_create_on(struct dx *d, struct ibv_context *ctx, uint32_t uar_type, int eqn)
 {
 	memset(d, 0, sizeof(*d));
 	d->ctx = ctx;
@@ -109,8 +118,10 @@ void dx_create(struct dx *d, struct ibv_context *ctx)
 	memset(d->mem, 0, DX_PAGES * 4096);
 	d->umem = mlx5dv_devx_umem_reg(ctx, d->mem, DX_PAGES * 4096, IBV_ACCESS_LOCAL_WRITE);
 	cr_assert_not_null(d->umem);
-	cr_assert_not_null(d->uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_BF));
-	cr_assert_eq(mlx5dv_devx_query_eqn(ctx, 0, &d->eqn), 0);
+	cr_assert_not_null(d->uar = mlx5dv_devx_alloc_uar(ctx, uar_type));
+	d->eqn = (uint32_t)eqn;
+	if (eqn < 0)
+		cr_assert_eq(mlx5dv_devx_query_eqn(ctx, 0, &d->eqn), 0);
 	create_cq(d);
 	create_qp(d);
 }
@@ -135,13 +146,20 @@ static void modify(struct dx *d, uint8_t *cmd)
 
 void dx_connect(struct dx *d)
 {
-	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18, *path = qpc + 0x18;
 	union ibv_gid gid;
 
 	cr_assert_eq(ibv_query_gid(d->ctx, 1, 0, &gid), 0);
+	dx_connect_to(d, gid.raw);
+}
+
+void dx_connect_to(struct dx *d, const uint8_t gid[16])
+{
+	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18, *path = qpc + 0x18;
+
 	dx_head(cmd, DX_RST2INIT_QP, d->qpn);
 	dx_put(qpc, 0x00, 19, 2, 3);
 	dx_put(path, 0x24, 8, 8, 1);
+	dx_put(qpc, 0x90, 16, 2, 3);
 	modify(d, cmd);
 	dx_head(cmd, DX_INIT2RTR_QP, d->qpn);
 	dx_put(qpc, 0x08, 0, 3, 3);
@@ -151,7 +169,7 @@ void dx_connect(struct dx *d)
 	dx_put(path, 0x08, 24, 8, 64);
 	dx_put(path, 0x20, 16, 16, 0xc123);
 	dx_put(path, 0x28, 0, 32, 0x020304);
-	memcpy(path + 0x10, gid.raw, 16);
+	memcpy(path + 0x10, gid, 16);
 	modify(d, cmd);
 	dx_head(cmd, DX_RTR2RTS_QP, d->qpn);
 	dx_put(path, 0x08, 0, 5, 14);
@@ -160,19 +178,41 @@ void dx_connect(struct dx *d)
 }
 
 /* WQE, record, doorbell: each seen before the next. */
-void dx_nop(struct dx *d)
+static void post(struct dx *d, uint8_t *wqe, uint8_t opcode, unsigned int ds)
 {
-	uint8_t *wqe = d->mem + DX_SQ_AT + 64 * (d->pi & 15);
 	uint64_t db;
 
-	memset(wqe, 0, 64);
 	dx_put(wqe, 0, 8, 16, d->pi);
-	dx_put(wqe, 4, 0, 32, d->qpn << 8 | 1);
+	dx_put(wqe, 0, 24, 8, opcode);
+	dx_put(wqe, 4, 0, 32, d->qpn << 8 | ds);
 	wqe[11] = 2 << 2;
 	d->pi++;
 	__atomic_store_n((uint32_t *)(void *)(d->mem + DX_DBR_AT + 68), htobe32(d->pi), __ATOMIC_RELEASE);
 	memcpy(&db, wqe, sizeof(db));
 	__atomic_store_n((uint64_t *)d->uar->reg_addr, db, __ATOMIC_RELEASE);
+}
+
+static uint8_t *new_wqe(struct dx *d)
+{
+	return memset(d->mem + DX_SQ_AT + 64 * (d->pi & 15), 0, 64);
+}
+
+void dx_nop(struct dx *d)
+{
+	post(d, new_wqe(d), 0, 1);
+}
+
+void dx_write(struct dx *d, const struct ibv_mr *mr, uint64_t from, uint64_t to, uint32_t rkey,
+	      uint32_t len)
+{
+	uint8_t *wqe = new_wqe(d);
+
+	dx_put64(wqe, 16, to);
+	dx_put(wqe, 24, 0, 32, rkey);
+	dx_put(wqe, 32, 0, 32, len);
+	dx_put(wqe, 36, 0, 32, mr->lkey);
+	dx_put64(wqe, 40, from);
+	post(d, wqe, 0x08, 3);
 }
 
 void dx_arm(struct dx *d)

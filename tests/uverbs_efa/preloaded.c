@@ -3,5 +3,7 @@
 
 __attribute__((constructor)) static void start_again(int argc, char **argv)
 {
-	th_again_under_softnic_with("--efa", argc, argv);
+	static const char *const options[] = { "--efa", NULL };
+
+	th_again_with(options, argc, argv);
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stock libmlx5 opens, uses and leaves the device. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/stock/devx.h"
+#include "tests/vfio/rig.h"
+
+static struct rig_name name;
+
+static void setup(void)
+{
+	name = rig_name();
+}
+
+TestSuite(boot, .init = setup, .timeout = 120);
+
+Test(boot, open_and_close__many_times)
+{
+	for (int i = 0; i < 20; i++) {
+		struct ibv_context *ctx = rig_open(&name);
+
+		cr_assert_geq(mlx5dv_vfio_get_events_fd(ctx), 0);
+		cr_assert_eq(mlx5dv_vfio_process_events(ctx), 0);
+		ibv_close_device(ctx);
+	}
+}
+
+Test(boot, open__names_of_others)
+{
+	static const char *const names[] = { "0000:7f:00.0", "0000:01:00.1", "mlx5_0", "" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		cr_expect_null(rig_try_open(names[i]), "%s", names[i]);
+}
+
+Test(boot, open__while_it_is_open)
+{
+	struct ibv_context *ctx = rig_open(&name);
+
+	cr_expect_null(rig_try_open(name.pci));
+	cr_expect_eq(errno, EBUSY, "%s", strerror(errno));
+	ibv_close_device(ctx);
+	ibv_close_device(rig_open(&name));
+}
+
+Test(boot, close__with_objects_alive)
+{
+	static uint8_t mem[8192] __attribute__((aligned(4096)));
+	struct ibv_context *ctx = rig_open(&name);
+	struct th_usage before, after;
+	struct ibv_pd *pd;
+
+	th_usage(&before);
+	for (int i = 0; i < 5; i++) {
+		cr_assert_not_null(pd = ibv_alloc_pd(ctx));
+		cr_assert_not_null(ibv_reg_mr(pd, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE));
+		ibv_close_device(ctx);
+		ctx = rig_open(&name);
+	}
+	th_usage(&after);
+	cr_expect_eq(after.fds, before.fds, "%ld descriptors, were %ld", (long)after.fds,
+		     (long)before.fds);
+	cr_expect_eq(after.threads, before.threads);
+	ibv_close_device(ctx);
+}
+
+/* The firmware wants pages for them, and libmlx5 gives what it is asked for between commands. */
+Test(boot, pages__for_many_objects)
+{
+	enum { MANY = 3000 };
+	struct ibv_context *ctx = rig_open(&name);
+	struct ibv_pd **pds = calloc(MANY, sizeof(struct ibv_pd *));
+	uint8_t in[16] = { 0 }, out[16] = { 0 };
+
+	for (int i = 0; i < MANY; i++)
+		cr_assert_not_null(pds[i] = ibv_alloc_pd(ctx), "%d: %s", i, strerror(errno));
+	for (int i = 0; i < MANY; i++)
+		cr_assert_eq(ibv_dealloc_pd(pds[i]), 0);
+	dx_head(in, 0x107, 0);		/* QUERY_PAGES, regular: how many more it would have */
+	dx_put(in, 4, 16, 16, 3);
+	cr_assert_eq(rig_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
+	cr_expect_gt((int32_t)dx_get(out, 12, 0, 32), -MANY / 32, "the device keeps all it was given");
+	free(pds);
+	ibv_close_device(ctx);
+}
+
+/* A child has the descriptors and none of the device: its parent goes on, and keeps the group. */
+Test(boot, fork__leaves_the_parent_alone)
+{
+	struct ibv_context *ctx = rig_open(&name);
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(rig_try_open(name.pci) || errno != EBUSY);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect(WIFEXITED(status) && !WEXITSTATUS(status));
+	cr_assert_not_null(ibv_alloc_pd(ctx));
+	ibv_close_device(ctx);
+	ibv_close_device(rig_open(&name));
+}
+
+static int opens_and_waits(int sock, void *arg)
+{
+	(void)arg;
+	if (!rig_try_open(name.pci))
+		return 1;
+	th_meet(sock);
+	pause();
+	return 0;
+}
+
+Test(boot, killed__leaves_the_group_free)
+{
+	struct th_child child;
+
+	cr_assert_eq(th_spawn(&child, opens_and_waits, NULL), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_expect_null(rig_try_open(name.pci));
+	th_kill(&child);
+	ibv_close_device(rig_open(&name));
+}
+
+/* A dead device answers that it is, and can be left. */
+Test(boot, fatal__commands_fail_and_close_ends)
+{
+	struct ibv_context *ctx = rig_open(&name);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	cr_assert_not_null(pd);
+	rig_fault(&name, "fatal");
+	cr_expect_null(ibv_alloc_pd(ctx));
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	ibv_close_device(ctx);
+	ibv_close_device(rig_open(&name));
+}
+
+/* rdma-core 44.0: an unhealthy device ends the program that asks after events. */
+Test(boot, fatal__health_is_seen, .signal = SIGABRT)
+{
+	struct ibv_context *ctx = rig_open(&name);
+
+	rig_fault(&name, "fatal");
+	mlx5dv_vfio_process_events(ctx);
+}
+
+/* libmlx5 counts polls, a second apart at least, that find the counter where it was. */
+Test(boot, health__of_a_device_at_rest)
+{
+	struct ibv_context *ctx = rig_open(&name);
+
+	for (int i = 0; i < 5; i++) {
+		cr_assert_eq(mlx5dv_vfio_process_events(ctx), 0);
+		th_sleep_ms(1010);
+	}
+	ibv_close_device(ctx);
+}

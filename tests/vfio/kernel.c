@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel's vfio, vfio_iommu_type1 and vfio-pci say to calls that rdma-core may make. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/vfio.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/vfio/rig.h"
+
+static struct rig_name name;
+
+static void setup(void)
+{
+	name = rig_name();
+}
+
+TestSuite(kernel, .init = setup, .timeout = 60);
+
+Test(kernel, group__serves_one_at_a_time)
+{
+	int first = open(name.group, O_RDWR);
+
+	cr_assert_geq(first, 0);
+	cr_expect_lt(open(name.group, O_RDWR), 0);
+	cr_expect_eq(errno, EBUSY);
+	close(first);
+	first = open(name.group, O_RDWR);
+	cr_expect_geq(first, 0, "%s", strerror(errno));
+	close(first);
+}
+
+static int open_it(int sock, void *arg)
+{
+	int fd = open(name.group, O_RDWR), err = fd < 0 ? errno : 0;
+
+	(void)arg;
+	th_send(sock, &err, sizeof(err));
+	th_meet(sock);
+	return 0;
+}
+
+static int asked_elsewhere(struct th_child *child)
+{
+	int err = -1;
+
+	cr_assert_eq(th_spawn(child, open_it, NULL), 0);
+	cr_assert_eq(th_recv(child->sock, &err, sizeof(err)), 0);
+	return err;
+}
+
+Test(kernel, group__serves_one_process_at_a_time)
+{
+	struct th_child child;
+	struct rig_fds f = rig_fds(&name);
+
+	cr_expect_eq(asked_elsewhere(&child), EBUSY);
+	th_kill(&child);
+	/* The device holds its group. */
+	close(f.group);
+	cr_expect_eq(asked_elsewhere(&child), EBUSY);
+	th_kill(&child);
+	close(f.device);
+	close(f.container);
+	cr_expect_eq(asked_elsewhere(&child), 0);
+	th_kill(&child);
+}
+
+Test(kernel, group__steps_in_order)
+{
+	struct vfio_group_status status = { .argsz = sizeof(status) };
+	int container = open("/dev/vfio/vfio", O_RDWR), group = open(name.group, O_RDWR), none = 0;
+	char other[] = "0000:7f:00.0";
+
+	cr_assert(container >= 0 && group >= 0);
+	cr_expect_eq(ioctl(container, VFIO_GET_API_VERSION), VFIO_API_VERSION);
+	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU), 1);
+	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_SPAPR_TCE_IOMMU), 0);
+	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0, "without a group");
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &none), EINVAL);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
+	cr_expect_eq(status.flags, VFIO_GROUP_FLAGS_VIABLE);
+	cr_assert_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &container), 0);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &container), EINVAL);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
+	cr_expect_eq(status.flags, VFIO_GROUP_FLAGS_VIABLE | VFIO_GROUP_FLAGS_CONTAINER_SET);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL, "no IOMMU");
+	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_SPAPR_TCE_IOMMU), 0);
+	cr_assert_eq(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, other), ENODEV);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_UNSET_CONTAINER, NULL), 0);
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_UNSET_CONTAINER, NULL), EINVAL);
+	cr_expect_eq(rig_ioctl(group, VFIO_SET_IOMMU + 64, NULL), ENOTTY);
+	close(group);
+	close(container);
+}
+
+static int unmap(int container, uint64_t iova, uint64_t *size)
+{
+	struct vfio_iommu_type1_dma_unmap u = { .argsz = sizeof(u), .iova = iova, .size = *size };
+	int err = rig_ioctl(container, VFIO_IOMMU_UNMAP_DMA, &u);
+
+	*size = u.size;
+	return err;
+}
+
+Test(kernel, iommu__maps)
+{
+	struct rig_fds f = rig_fds(&name);
+	uint8_t *mem = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t size = 4096;
+
+	cr_assert_neq(mem, MAP_FAILED);
+	cr_assert_eq(rig_map(f.container, mem, 0x10000, 8192), 0);
+	cr_expect_eq(rig_map(f.container, mem, 0x11000, 4096), EEXIST);
+	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT, "beyond the memory");
+	cr_expect_eq(rig_map(f.container, mem, 0x20800, 4096), EINVAL, "no page");
+	cr_expect_eq(rig_map(f.container, mem, 0x20000, 0), EINVAL, "nothing");
+	cr_expect_eq(rig_map(f.container, mem, 0xfee00000, 4096), EINVAL, "where interrupts go");
+	cr_expect_eq(rig_map(f.container, mem, UINT64_C(1) << 40, 4096), EINVAL, "too high");
+	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL, "a part of a map");
+	size = 0x10000;
+	cr_expect_eq(unmap(f.container, 0x8000, &size), 0);
+	cr_expect_eq(size, 8192);
+	size = 4096;
+	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "nothing is there any more");
+	cr_expect_eq(size, 0);
+	munmap(mem, 16384);
+	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT, "no memory");
+	rig_fds_close(&f);
+}
+
+Test(kernel, iommu__info)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_iommu_type1_info head = { .argsz = sizeof(head) }, *info;
+	struct vfio_iommu_type1_info_cap_iova_range *ranges;
+
+	cr_assert_eq(rig_ioctl(f.container, VFIO_IOMMU_GET_INFO, &head), 0);
+	cr_assert_gt(head.argsz, sizeof(head));
+	cr_expect(head.iova_pgsizes & 4096);
+	info = calloc(1, head.argsz);
+	info->argsz = head.argsz;
+	cr_assert_eq(rig_ioctl(f.container, VFIO_IOMMU_GET_INFO, info), 0);
+	cr_assert_eq(info->cap_offset, sizeof(head));
+	ranges = (void *)((uint8_t *)info + info->cap_offset);
+	cr_expect_eq(ranges->header.id, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE);
+	cr_expect_eq(ranges->nr_iovas, 2);
+	cr_expect_eq(ranges->iova_ranges[0].end, 0xfedfffff);
+	free(info);
+	rig_fds_close(&f);
+}
+
+Test(kernel, device__regions)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_device_info info = { .argsz = sizeof(info) };
+	struct vfio_region_info r = { .argsz = sizeof(r) };
+	uint32_t *bar;
+
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_INFO, &info), 0);
+	cr_expect(info.flags & VFIO_DEVICE_FLAGS_PCI && info.flags & VFIO_DEVICE_FLAGS_RESET);
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
+	cr_expect(r.flags & VFIO_REGION_INFO_FLAG_MMAP);
+	bar = mmap(NULL, r.size, PROT_READ | PROT_WRITE, MAP_SHARED, f.device, (off_t)r.offset);
+	cr_assert_neq(bar, MAP_FAILED);
+	cr_expect_eq(be32toh(bar[1]) >> 16, 5, "revision of the command interface");
+	munmap(bar, r.size);
+	for (r.index = 1; r.index < info.num_regions; r.index++) {
+		cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
+		cr_expect_eq(r.size, r.index == VFIO_PCI_CONFIG_REGION_INDEX ? 4096 : 0);
+	}
+	cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), EINVAL);
+	r.argsz = 8;
+	r.index = 0;
+	cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), EINVAL);
+	rig_fds_close(&f);
+}
+
+Test(kernel, device__config_space)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_region_info r = { .argsz = sizeof(r), .index = VFIO_PCI_CONFIG_REGION_INDEX };
+	uint16_t v, ones = 0xffff;
+	uint32_t bar = UINT32_MAX;
+	uint8_t cap;
+
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
+	cr_expect_eq(pread(f.device, &v, 2, (off_t)r.offset), 2);
+	cr_expect_eq(v, 0x15b3);
+	cr_expect_eq(pwrite(f.device, &ones, 2, (off_t)r.offset), 2);
+	cr_expect_eq(pread(f.device, &v, 2, (off_t)r.offset), 2);
+	cr_expect_eq(v, 0x15b3, "the vendor can be changed");
+	pread(f.device, &v, 2, (off_t)r.offset + 4);
+	cr_expect_eq(v & 4, 0, "the function reaches memory before its driver says so");
+	/* PCI: a BAR is sized by writing all ones. */
+	pwrite(f.device, &bar, 4, (off_t)r.offset + 0x10);
+	pread(f.device, &bar, 4, (off_t)r.offset + 0x10);
+	cr_expect_eq(~(bar & ~0xfu) + 1, 8u << 20);
+	pread(f.device, &cap, 1, (off_t)r.offset + 0x34);
+	for (int i = 0; i < 8 && cap; i++) {
+		uint8_t head[2];
+
+		pread(f.device, head, 2, (off_t)r.offset + cap);
+		if (head[0] == 0x11)
+			break;
+		cap = head[1];
+	}
+	cr_expect_neq(cap, 0, "no MSI-X");
+	rig_fds_close(&f);
+}
+
+static int set_irq(int device, uint32_t flags, uint32_t start, uint32_t count, int32_t fd)
+{
+	uint64_t room[(sizeof(struct vfio_irq_set) + sizeof(fd) + 7) / 8];
+	struct vfio_irq_set *set = (struct vfio_irq_set *)(void *)room;
+
+	*set = (struct vfio_irq_set){ .argsz = sizeof(*set) + sizeof(fd), .flags = flags,
+				      .index = VFIO_PCI_MSIX_IRQ_INDEX, .start = start,
+				      .count = count };
+	memcpy(set->data, &fd, sizeof(fd));
+	return rig_ioctl(device, VFIO_DEVICE_SET_IRQS, set);
+}
+
+static bool told(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n);
+}
+
+Test(kernel, device__interrupts)
+{
+	enum {
+		FDS = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+		FIRE = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX };
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_IRQ_INFO, &info), 0);
+	cr_expect(info.flags & VFIO_IRQ_INFO_EVENTFD);
+	cr_assert_gt(info.count, 1);
+	cr_expect_eq(set_irq(f.device, FDS, 0, info.count + 1, fd), EINVAL);
+	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL, "more than there is room for");
+	cr_expect_eq(set_irq(f.device, FDS | VFIO_IRQ_SET_DATA_NONE, 0, 1, fd), EINVAL);
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "not enabled");
+	cr_assert_eq(set_irq(f.device, FDS, 0, 1, fd), 0);
+	cr_expect_eq(set_irq(f.device, FDS, 1, 1, fd), EINVAL, "more than were enabled at first");
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
+	cr_expect(told(fd));
+	cr_expect_eq(set_irq(f.device, FDS, 0, 1, -1), 0);
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
+	cr_expect(!told(fd));
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 0, 0), 0, "off");
+	close(fd);
+	rig_fds_close(&f);
+}
+
+/* What a program finds in sysfs and below /dev. */
+Test(kernel, paths__lead_to_the_group)
+{
+	char path[64], link[256];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group", name.pci);
+	n = readlink(path, link, sizeof(link) - 1);
+	cr_assert_gt(n, 0);
+	link[n] = 0;
+	cr_expect_str_eq(strrchr(link, '/') + 1, strrchr(name.group, '/') + 1);
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/vfio-pci/%s/vendor", name.pci);
+	cr_expect_eq(access(path, R_OK), 0);
+	cr_assert_eq(stat(name.group, &st), 0);
+	cr_expect(S_ISCHR(st.st_mode));
+	cr_expect_lt(stat("/sys/bus/pci/devices/0000:7f:00.0", &st), 0);
+	cr_expect_lt(open("/dev/vfio/999", O_RDWR), 0);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program on stock libmlx5 behind VFIO, or on VFIO itself. Failures end the test. */
+#ifndef TESTS_VFIO_RIG_H
+#define TESTS_VFIO_RIG_H
+
+#include <criterion/criterion.h>
+#include <infiniband/mlx5dv.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/harness/harness.h"
+
+/* Tests run side by side, and a group serves one: each has functions of its own. */
+enum { RIG_FUNCTIONS = 16, RIG_GROUP = 11 };
+
+struct rig_name {
+	char pci[16], group[24];
+	unsigned int index;
+};
+
+/* The name of a function that nobody else has; it stays this process's. */
+struct rig_name rig_name(void);
+
+/* NULL and errno when the device cannot be opened. */
+struct ibv_context *rig_try_open(const char *pci);
+struct ibv_context *rig_open(const struct rig_name *name);
+
+/* One command by mlx5dv_devx_general_cmd: its status. */
+uint8_t rig_cmd(struct ibv_context *ctx, void *in, size_t inlen, void *out, size_t outlen);
+/* Entry 0 of the table of addresses is made from the MAC of the port, and told. */
+void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16]);
+
+/* softnic_fault on the device that this process has open. */
+void rig_fault(const struct rig_name *name, const char *script);
+
+/* VFIO by hand: descriptors of a container, a group in it, the function. */
+struct rig_fds {
+	int container, group, device;
+};
+struct rig_fds rig_fds(const struct rig_name *name);
+void rig_fds_close(const struct rig_fds *f);
+/* 0 or errno of an ioctl. */
+int rig_ioctl(int fd, unsigned long request, void *arg);
+int rig_map(int container, void *mem, uint64_t iova, uint64_t size);
+
+#endif
