@@ -213,7 +213,6 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_sq *sq = &e->sq;
-	uint32_t data[8] = { 0 };
 	struct efa_cell *c;
 	uint64_t len, va, word0;
 	efa_v2 a, b = { 0 };
@@ -238,6 +237,8 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 			__builtin_memcpy(&eight, (const void *)(uintptr_t)va, 8);
 			a = (efa_v2){ eight, 0 };
 		} else {
+			uint32_t data[8] = { 0 };
+
 			__builtin_memcpy(data, (const void *)(uintptr_t)va, len);
 			__builtin_memcpy(&a, data, 16);
 			__builtin_memcpy(&b, data + 4, 16);

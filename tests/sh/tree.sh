@@ -15,6 +15,8 @@ complain "first line is not the SPDX line:" \
 	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_mlx5|hw_efa)/' softnic --include='*.[ch]')"
+complain "core names an adapter:" \
+	"$(grep -rniE 'mlx5|connectx|soft-|(^|[^a-z])efa([^a-z]|$)' core --include='*.[ch]' | grep -v '^core/backends.c:')"
 complain "core includes a backend:" "$(grep -rnE '#include "hw_(mlx5|efa)/' core --include='*.[ch]')"
 complain "a macro returns or jumps:" "$(sources | xargs awk '
 	/^[ \t]*#[ \t]*define/ { in_macro = 1 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Peers and devices that do what they must not: each ends in a status and a message, none in a hang. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "hw_efa/efa_lock.h"
+#include "tests/efa/rig.h"
+
+static struct rig r;
+
+static void setup(void)
+{
+	rig_open(&r, "seed=7 efa_window=4");
+	rig_endpoints(&r, NULL);
+}
+
+TestSuite(efa_bad, .init = setup, .timeout = 60);
+
+static void broken_with(struct dap_ep *ep, const char *word)
+{
+	cr_assert_eq(fake.broken, ep);
+	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
+}
+
+/* A packet as the peer's adapter would bring it, from b to a. */
+static void packet(uint32_t imm, uint16_t src, uint16_t len)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+	struct efa_cqe cqe = {
+		.req_id = cpu_to_le16(e->rx.gen), .imm = cpu_to_le32(imm),
+		.flags = EFA_CQE_HAS_IMM | EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT,
+		.qp_num = cpu_to_le16(e->qpn), .length = cpu_to_le16(len),
+		.ah = cpu_to_le16(e->ah), .src_qp = cpu_to_le16(src),
+	};
+
+	efa_take(efa_ia(r.ia)->eng);
+	efa_rx_packet(r.a.ep, &cqe);
+	efa_give(efa_ia(r.ia)->eng);
+}
+
+Test(efa_bad, sequence__outside_the_window)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	packet(efa_imm(EFA_K_MSG, false, e->rx.next + 4, 0), e->remote_qpn, 8);
+	broken_with(r.a.ep, "are awaited");
+}
+
+Test(efa_bad, sequence__a_second_time)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	packet(efa_imm(EFA_K_MSG, false, e->rx.next + 1, 0), e->remote_qpn, 8);
+	cr_assert_null(fake.broken);
+	packet(efa_imm(EFA_K_MSG, false, e->rx.next + 1, 0), e->remote_qpn, 8);
+	broken_with(r.a.ep, "a second time");
+}
+
+Test(efa_bad, packet__of_a_stranger_is_dropped)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	packet(efa_imm(EFA_K_MSG, false, e->rx.next, 0), (uint16_t)(e->remote_qpn + 1), 8);
+	cr_assert_null(fake.broken);
+	cr_assert_not_null(strstr(fake.said, "stranger"));
+}
+
+Test(efa_bad, packet__of_no_kind)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	packet(7u << 29 | (e->rx.next & 0xffff) << 12, e->remote_qpn, 8);
+	broken_with(r.a.ep, "no known kind");
+}
+
+Test(efa_bad, completion__of_a_qp_that_has_gone)
+{
+	struct efa_cqe cqe = { .qp_num = cpu_to_le16(efa_ep(r.a.ep)->qpn),
+			       .flags = EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT };
+
+	rig_endpoints_free(&r);
+	efa_cqe_rare(efa_ia(r.ia)->eng, &cqe);
+	cr_assert_not_null(strstr(fake.said, "no endpoint"));
+}
+
+Test(efa_bad, peer__of_another_version)
+{
+	r.a.ep->remote_path.proto++;
+	cr_assert_eq(efa_hw.qp_connect(r.a.ep), -EPROTO);
+	cr_assert_not_null(strstr(fake.said, "another kind or version"));
+}
+
+Test(efa_bad, receive__too_short)
+{
+	struct dap_event ev;
+
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 10), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 2, 0, 11), DAT_SUCCESS);
+	ev = rig_next(&r, r.b.recv);
+	cr_assert_eq(ev.dto.status, DAP_DTO_LOCAL_LENGTH);
+	broken_with(r.b.ep, "11 bytes for a receive of 10");
+}
+
+Test(efa_bad, peer__silent)
+{
+	struct dap_event ev;
+
+	cr_assert_eq(softnic_efa_fault(r.nic, "silence"), 0);
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.status, DAP_DTO_TRANSPORT);
+	broken_with(r.a.ep, "answer");
+}
+
+Test(efa_bad, key__revoked_in_flight)
+{
+	struct dap_event ev;
+
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 60000), DAT_SUCCESS);
+	efa_hw.lmr_destroy(r.b.lmr);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS);
+	broken_with(r.a.ep, "remote address or key");
+}
+
+/* Every endpoint has its places in the CQ, or is refused. */
+Test(efa_bad, cq__full_by_arithmetic)
+{
+	efa_ia(r.ia)->eng->cq_entries = efa_ia(r.ia)->eng->cq_used;
+	r.a.ep->has_qp = false;
+	cr_assert_eq(efa_hw.qp_create(r.a.ep), -ENOSPC);
+	cr_assert_not_null(strstr(fake.said, "efa_cq="));
+}
