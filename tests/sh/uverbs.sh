@@ -21,12 +21,12 @@ failed=0
 # By VFIO no network interface tells an address, and a device serves one process at a time.
 if [ $access = vfio ]; then
 	ia=0000:01:00.0
-	export DAPL_TEST_CHILD_IA=0000:02:00.0 RIG_PARAMS=gid=auto
-	for i in $ia $DAPL_TEST_CHILD_IA; do
+	export DAPL_TEST_CHILD_IA=0000:02:00.0,0000:03:00.0,0000:04:00.0 RIG_PARAMS=gid=auto
+	for i in $ia ${DAPL_TEST_CHILD_IA//,/ }; do
 		scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
 	done >"$tmp/vfio.conf"
 	export DAT_OVERRIDE=$tmp/vfio.conf
-	printf '#!/bin/sh\nexec %s --vfio --devices 2 "$@"\n' "$run" >"$tmp/run"
+	printf '#!/bin/sh\nexec %s --vfio --devices 4 "$@"\n' "$run" >"$tmp/run"
 	chmod +x "$tmp/run"
 	run=$tmp/run
 fi
@@ -93,8 +93,9 @@ if [ $access = devx ]; then
 	pingpong mlx5_0-2 --infiniband --ports 2
 	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 fi
-# Where a device serves one process there are none for the third, and none for a child's own.
-one_process='!(@(death_other/fork*|death_other/stopped*|fork/child_of*|limits_memory/*))'
+# A device that the parent has open is none for the child's own. And libmlx5 44.0 keeps the device in use
+# where it found no memory or descriptor for its interrupts.
+one_process='!(@(fork/child_of*|death_other/fork__child_leaves*|limits_memory/*))'
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite api
 	if [ $access = devx ]; then
