@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The suite runs under softnic-run --vfio. */
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/harness/harness.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
@@ -13,6 +15,38 @@ __attribute__((constructor)) static void start_again(int argc, char **argv)
 	setenv("DAPL_TEST_CHILD_IA", VFIO_CHILD_IA, 1);
 	setenv("RIG_PARAMS", "gid=auto", 1);
 	th_again_with(options, argc, argv);
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return n >= m && !strcmp(path + n - m, end);
+}
+
+/* What the driver asks the machine: links of the device, and rights. Named by how the path ends. */
+ssize_t readlink(const char *path, char *target, size_t size)
+{
+	static ssize_t (*real)(const char *, char *, size_t);
+
+	if (!real)
+		real = (ssize_t (*)(const char *, char *, size_t))dlsym(RTLD_NEXT, "readlink");
+	if ((ends_with(path, "/driver") && calls_fails_named("driver")) ||
+	    (ends_with(path, "/iommu_group") && calls_fails_named("iommu_group")))
+		return -1;
+	return real(path, target, size);
+}
+
+int access(const char *path, int mode)
+{
+	static int (*real)(const char *, int);
+
+	if (!real)
+		real = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
+	if ((ends_with(path, "/vfio/vfio") && calls_fails_named("container")) ||
+	    (ends_with(path, "/vfio/11") && calls_fails_named("group")))
+		return -1;
+	return real(path, mode);
 }
 
 int vfio_fault(const char *script)
