@@ -219,5 +219,9 @@ M5_INLINE void m5_inline_line(m5_v2 p[5], uint64_t va)
 	p[1] = m5_load_piece(d + 12);
 	p[2] = m5_load_piece(d + 28);
 	p[3] = m5_load_piece(d + 44);
+#if defined(__SSE2__)
+	p[4] = (m5_v2)_mm_cvtsi32_si128((int)m5_load(d + 60, 4));
+#else
 	p[4] = (m5_v2){ m5_load(d + 60, 4), 0 };
+#endif
 }
