@@ -147,6 +147,18 @@ static void take_down(struct m5_ctl_vfio *v)
 		context_close(d);
 }
 
+/* A thread that opens while another one forks has the lock, and is not there in the child. */
+static void in_child(void)
+{
+	pthread_mutex_init(&devices_lock, NULL);
+	devices = NULL;
+}
+
+static void handle_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static struct vf_device *find(const char *pci)
 {
 	for (struct vf_device *d = devices; d; d = d->next)
@@ -225,8 +237,10 @@ static int first_open(struct m5_ctl_vfio *v, const char *pci, char *why, size_t 
 
 int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whylen)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int err = 0;
 
+	pthread_once(&once, handle_forks);
 	pthread_mutex_lock(&devices_lock);
 	v->dev = find(pci);
 	if (!v->dev) {
