@@ -391,6 +391,7 @@ struct dap_caps {
 	/* Named attributes for dat_ia_query, e.g. "access"="model", "doorbell"="blueflame". */
 	struct { const char *name; char value[64]; } attr[16];
 	unsigned int nattr;
+	bool no_extension;		/* neither writes with immediate data nor atomics */
 };
 
 /* Layout of DAT_NAMED_ATTR, in both levels. */

@@ -97,6 +97,7 @@ static void caps_fill(struct dap_ia *ia)
 	snprintf(caps->vendor, sizeof(caps->vendor), "%s", e->dev.vendor);
 	caps->hw_major = e->dev.device_id;
 	caps->address.sin_family = AF_INET;
+	caps->no_extension = true;
 	caps_limits(caps, e);
 	caps_named(caps, e);
 }

@@ -52,13 +52,14 @@ static const char *path_mtu(const struct dap_ia *ia)
 
 void dap20_name_attributes(struct dap_ia *ia)
 {
+	const char *has = ia->caps.no_extension ? "FALSE" : "TRUE";
 	const struct dap_named more[] = {
 		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
-		{ "DAT_EXTENSION_INTERFACE", "TRUE" },
+		{ "DAT_EXTENSION_INTERFACE", has },
 		{ "DAT_IB_RDMA_READ", "TRUE" },		/* else dtest does not read */
-		{ DAT_IB_ATTR_IMMED_DATA, "TRUE" },
-		{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
-		{ DAT_IB_ATTR_CMP_AND_SWAP, "TRUE" },
+		{ DAT_IB_ATTR_IMMED_DATA, has },
+		{ DAT_IB_ATTR_FETCH_AND_ADD, has },
+		{ DAT_IB_ATTR_CMP_AND_SWAP, has },
 		{ DAT_IB_ATTR_UD, "FALSE" },
 		{ DAT_IB_ATTR_COUNTERS, "TRUE" },
 	};
