@@ -162,7 +162,7 @@ Test(data, port__goes_down_and_up)
 	uint8_t data[28];
 	uint8_t in[16] = { 0 }, out[16] = { 0 };
 
-	for (int up = 0; up < 2; up++) {
+	for (uint32_t up = 0; up < 2; up++) {
 		rig_fault(&name, up ? "" : "link_down");
 		cr_assert_eq(next_event(data), PORT_CHANGE);
 		cr_expect_eq(data[8] >> 4, 1);
