@@ -45,7 +45,7 @@ static void emit(struct dap_ep *ep, uint32_t index)
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	const struct efa_dto *d = &tx->dto[index & tx->mask];
 	struct efa_done done = {
-		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = op_of(d),
+		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = (uint8_t)op_of(d),
 		.status = d->status,
 	};
 

@@ -91,8 +91,8 @@ static unsigned int table_find(const struct vf_device *d, const struct m5_roce_a
 static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 {
 	const struct m5_roce_address a = {
-		.version = cpu_to_be32((m5_gid_is_ipv4(port->gid) ? M5_ROCE_L3_IPV4
-								  : M5_ROCE_L3_IPV6) << 8 |
+		.version = cpu_to_be32((m5_gid_is_ipv4(port->gid) ? M5_ROCE_L3_IPV4 << 8
+								  : M5_ROCE_L3_IPV6 << 8) |
 				       M5_ROCE_V2),
 		.mac_hi = cpu_to_be16((uint16_t)(port->mac[0] << 8 | port->mac[1])),
 		.mac_lo = cpu_to_be32((uint32_t)port->mac[2] << 24 | (uint32_t)port->mac[3] << 16 |

@@ -140,10 +140,10 @@ struct uv_obj {
 	/* of a CQ */
 	uint32_t cqe_size;
 
-	/* of an MR: as asked for, for REREG_MR */
-	struct ib_uverbs_reg_mr mr;
-
 	void *queues;			/* of an EFA's CQ or QP, free()d with it */
+
+	/* of an MR: as asked for, for REREG_MR; it has a flexible end */
+	struct ib_uverbs_reg_mr mr;
 };
 
 struct uv_eq {
