@@ -16,6 +16,7 @@ struct calls_port calls_port;
 uint8_t calls_path[44];
 
 static atomic_ulong seen, victim;
+static atomic_long spared;
 static atomic_long held;
 static _Atomic(const char *) named, failed;
 static atomic_int answer;
@@ -37,7 +38,13 @@ void calls_fail(unsigned long n, int err)
 
 void calls_fail_named(const char *name, int err)
 {
+	calls_fail_named_after(0, name, err);
+}
+
+void calls_fail_named_after(unsigned long first, const char *name, int err)
+{
 	answer = err;
+	spared = (long)first;
 	named = name;
 }
 
@@ -70,7 +77,7 @@ static int fails_if_named(const char *name)
 {
 	const char *only = named;
 
-	return only && !strcmp(only, name) ? fail(name) : 0;
+	return only && !strcmp(only, name) && spared-- <= 0 ? fail(name) : 0;
 }
 
 /* 0, or the errno that this call is to answer with. */
@@ -340,7 +347,9 @@ struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void
 
 int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 {
-	return let_go(REAL(mlx5dv_devx_destroy_eq)(eq));
+	int err = fails_if_named(__func__);
+
+	return err ? err : let_go(REAL(mlx5dv_devx_destroy_eq)(eq));
 }
 
 /* As often as there is something: these are not counted. */
@@ -365,8 +374,8 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 	return copy;
 }
 
-/* PRM, "HCA Capabilities", behind a header of 16 bytes: cqe_version at bit 0x1fc, dp_ordering of RC
- * at bit 0x334, whether there are more capabilities at 0x20. */
+/* PRM, "HCA Capabilities", behind a header of 16 bytes: port_type at bit 0x1b6, cqe_version
+ * at bit 0x1fc, dp_ordering of RC at bit 0x334, whether there are more capabilities at 0x20. */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *opcode = in;
@@ -375,6 +384,8 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		return;
 	if (calls_port.cqe_version_0)
 		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
+	if (calls_port.infiniband)
+		((uint8_t *)out)[16 + 0x36] &= 0xfc;
 	if (calls_port.reorders)
 		((uint8_t *)out)[16 + 0x66] |= 0x08;
 	if (calls_port.keeps_order)
@@ -515,6 +526,8 @@ int fcntl(int fd, int cmd, ...)
 	va_end(args);
 	/* The others are of whoever makes descriptors below. */
 	if (cmd == F_GETFL && fails_if_named(__func__))
+		return -1;
+	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))
 		return -1;
 	return REAL(fcntl)(fd, cmd, arg);
 }

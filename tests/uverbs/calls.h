@@ -12,8 +12,11 @@
 
 /* From here to calls_stop the n-th call (from 1) fails with err; n = 0 only counts. */
 void calls_fail(unsigned long n, int err);
-/* Every call of that name does; also fcntl, epoll_create1, epoll_ctl and those that end objects. */
+/* Every call of that name does; also fcntl, F_DUPFD_CLOEXEC, epoll_create1, epoll_ctl and those that
+ * end objects. */
 void calls_fail_named(const char *name, int err);
+/* The same, of every call but the first ones. */
+void calls_fail_named_after(unsigned long first, const char *name, int err);
 unsigned long calls_stop(void);		/* how many there were */
 const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
 /* A call of that name comes: 0, or the errno that it is to answer with, which errno has, too. */
@@ -29,6 +32,7 @@ struct calls_port {
 	enum ibv_port_state state;
 	uint8_t link_layer;
 	uint16_t lid;
+	uint8_t infiniband;		/* it says that its ports are InfiniBand */
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
 	uint8_t reorders;		/* it says that RC data may be placed out of order */
 	uint8_t keeps_order;		/* ... and will not, of a QP that asks for that */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "hw_mlx5/m5_ctl.h"
+#include "hw_mlx5/m5_ctl_vfio.h"
 #include "tests/harness/harness.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
@@ -17,9 +17,14 @@ static void setup(void)
 
 TestSuite(open, .init = setup, .timeout = 60);
 
+static void nothing_left_but(long n)
+{
+	cr_assert_eq(calls_held(), n, "%ld objects stay behind", calls_held());
+}
+
 static void nothing_left(void)
 {
-	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+	nothing_left_but(0);
 }
 
 static struct m5_ctl *opened(const char *name, const char *params)
@@ -44,6 +49,13 @@ static const struct refusal {
 	{ .name = VFIO_IA, .params = "ip=10.0.0", .err = -EINVAL, .cause = "ip", .cure = "" },
 	{ .name = VFIO_IA, .params = "gid=auto;mac=1:2:3", .err = -EINVAL, .cause = "mac", .cure = "" },
 	{ .name = VFIO_IA, .params = "gid=10.0.0.1", .err = -EINVAL, .cause = "gid", .cure = "" },
+	{ "vendor", ENOENT, VFIO_IA, "gid=auto", -EIO, "no ConnectX", "no other adapter" },
+	{ "mlx5_core", EBUSY, VFIO_IA, "gid=auto", -EIO, "driven by mlx5_core",
+	  "scripts/vfio bind" },
+	{ "viable", EINVAL, VFIO_IA, "gid=auto", -EIO, "not bound to vfio-pci",
+	  "scripts/vfio status" },
+	{ "open group", ENODEV, VFIO_IA, "gid=auto", -EIO, "does not start by VFIO",
+	  "MLX5_DEBUG_FILE" },
 	{ "iommu_group", ENOENT, VFIO_IA, "gid=auto", -EIO, "no IOMMU", "intel_iommu=on" },
 	{ "driver", ENOENT, VFIO_IA, "gid=auto", -EIO, "has no driver", "scripts/vfio bind " VFIO_IA },
 	{ "container", ENOENT, VFIO_IA, "gid=auto", -EIO, "no /dev/vfio/vfio", "modprobe vfio-pci" },
@@ -90,6 +102,100 @@ Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
 			ctl->ops->close(ctl);
 	}
 	nothing_left();
+}
+
+Test(open, m5_ctl_open__port_is_infiniband)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+
+	calls_port.infiniband = 1;
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
+	cr_assert(strstr(why, "InfiniBand") && strstr(why, "scripts/vfio unbind"), "%s", why);
+	calls_port.infiniband = 0;
+	nothing_left();
+}
+
+/* What each opening needs of the machine, from the first on. */
+static void lacks_in_turn(const char *name, int lack)
+{
+	unsigned long n = 0;
+	struct m5_ctl *ctl = NULL;
+	char why[160];
+	int err;
+
+	do {
+		why[0] = 0;
+		calls_fail_named_after(n, name, lack);
+		err = m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
+		calls_stop();
+		cr_assert(!err || strlen(why) > 10, "%s, %lu: %d, %s", name, n, err, why);
+		nothing_left_but(err ? 0 : 5);
+	} while (err && ++n < 20);
+	cr_assert_eq(err, 0, "%s", why);
+	cr_assert_geq(n, 1, "%s is never asked for", name);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
+Test(open, m5_ctl_open__no_thread_or_descriptor)
+{
+	lacks_in_turn("pthread_create", EAGAIN);
+	lacks_in_turn("eventfd", EMFILE);
+	lacks_in_turn("open /", EMFILE);
+}
+
+/* What comes before libmlx5 is asked. */
+Test(open, m5_ctl_open__no_memory)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160];
+
+	for (unsigned long n = 1; n <= 2; n++) {
+		int err;
+
+		th_fail_start(TH_FAIL_HEAP, n);
+		err = m5_access_vfio.open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
+		th_fail_stop();
+		cr_assert_eq(err, -ENOMEM, "%lu: %d", n, err);
+		cr_assert_null(ctl);
+	}
+	nothing_left();
+}
+
+/* Who can not look at its own descriptors opens all the same. */
+Test(open, m5_ctl_open__without_proc)
+{
+	struct m5_ctl *ctl;
+
+	calls_fail_named("/proc/self/fd", EACCES);
+	ctl = opened(VFIO_IA, "gid=auto");
+	calls_stop();
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
+Test(open, m5_ctl_open__two_devices)
+{
+	struct m5_ctl *a = opened(VFIO_IA, "gid=auto"), *b = opened(VFIO_CHILD_IA, "gid=auto"), *c;
+
+	a->ops->close(a);
+	c = opened(VFIO_IA, "gid=auto");
+	b->ops->close(b);
+	c->ops->close(c);
+	nothing_left();
+}
+
+Test(open, close__event_queues_that_stay)
+{
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+
+	calls_fail_named("mlx5dv_devx_destroy_eq", EIO);
+	ctl->ops->close(ctl);
+	calls_stop();
+	cr_assert_eq(calls_held(), 2);
+	ctl = opened(VFIO_IA, "gid=auto");
+	ctl->ops->close(ctl);
 }
 
 Test(open, m5_ctl_open__names_of_others)
@@ -214,4 +320,16 @@ Test(open, m5_ctl_list__tells_of_each_function)
 	}
 	cr_assert_eq(found, 2);
 	nothing_left();
+}
+
+Test(open, m5_ctl_list__without_sysfs)
+{
+	struct m5_ctl_device devs[8];
+	size_t n;
+
+	calls_fail_named("/sys/bus/pci/devices", ENOENT);
+	n = m5_ctl_list(devs, 8);
+	calls_stop();
+	for (size_t i = 0; i < n && i < 8; i++)
+		cr_assert(strcmp(devs[i].access, "vfio"), "%s", devs[i].name);
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event queues and channels without a device: rings that a test writes. */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "tests/harness/harness.h"
+#include "hw_mlx5/m5_ctl_eq.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+static struct m5_events events;
+static struct m5_eqe ring[16];
+static struct m5_eq eq = { .ring = ring, .log = 4 };
+
+static void setup(void)
+{
+	cr_assert_eq(m5_events_open(&events), 0);
+	m5_eq_init(&eq);
+}
+
+static void teardown(void)
+{
+	m5_events_close(&events);
+}
+
+TestSuite(eq, .init = setup, .fini = teardown, .timeout = 20);
+
+/* As a device writes the n-th since the beginning: the owner bit turns with each round. */
+static void put(uint32_t n, uint8_t type, uint32_t number)
+{
+	struct m5_eqe *e = &ring[n % 16];
+
+	e->type = type;
+	e->data[6] = cpu_to_be32(number);
+	e->owner = n / 16 & 1;
+}
+
+static struct m5_evch *channel(void)
+{
+	struct m5_evch *ch = NULL;
+
+	cr_assert_eq(m5_evch_open(NULL, &ch), 0);
+	return ch;
+}
+
+/* 1 and 65 are found at the same place. */
+Test(eq, m5_eq_read__completion_goes_to_the_channel_of_its_cq)
+{
+	struct m5_evch *a = channel(), *b = channel();
+	struct m5_cq_link one, other;
+
+	m5_events_bind(&events, &one, 1, a);
+	m5_events_bind(&events, &other, 65, b);
+	put(0, M5_EV_COMPLETION, 1);
+	cr_assert_not(m5_eq_read(&eq, &events));
+	cr_assert_eq(m5_evch_drain(a), 1);
+	cr_assert_eq(m5_evch_drain(b), 0);
+	m5_events_unbind(&events, &one);
+	put(1, M5_EV_COMPLETION, 1);
+	put(2, M5_EV_COMPLETION, 65);
+	cr_assert_not(m5_eq_read(&eq, &events));
+	cr_assert_eq(m5_evch_drain(a), 0);
+	cr_assert_eq(m5_evch_drain(b), 1);
+	m5_events_unbind(&events, &other);
+	m5_evch_close(a);
+	m5_evch_close(b);
+}
+
+/* The device is told of the place before the whole ring has been read. */
+Test(eq, m5_eq_read__stops_after_a_quarter)
+{
+	struct m5_event ev;
+
+	for (uint32_t n = 0; n < 6; n++)
+		put(n, M5_EV_SRQ_LIMIT, n);
+	cr_assert(m5_eq_read(&eq, &events));
+	cr_assert_eq(be32_to_cpu(m5_eq_doorbell(&eq)), 4);
+	cr_assert_not(m5_eq_read(&eq, &events));
+	cr_assert_eq(be32_to_cpu(m5_eq_doorbell(&eq)), 6);
+	for (uint32_t n = 0; n < 6; n++) {
+		cr_assert_eq(m5_events_read(&events, &ev), 1);
+		cr_assert_eq(ev.kind, M5_EVENT_SRQ_LIMIT);
+		cr_assert_eq(ev.number, n);
+	}
+	cr_assert_eq(m5_events_read(&events, &ev), 0);
+}
+
+/* Who does not read loses the oldest. */
+Test(eq, m5_events_put__more_than_there_is_room_for)
+{
+	struct m5_event ev = { .kind = M5_EVENT_QP };
+
+	for (uint32_t n = 0; n < M5_ASYNC_EVENTS + 3; n++) {
+		ev.number = n;
+		m5_events_put(&events, &ev);
+	}
+	for (uint32_t n = 3; n < M5_ASYNC_EVENTS + 3; n++) {
+		cr_assert_eq(m5_events_read(&events, &ev), 1);
+		cr_assert_eq(ev.number, n);
+	}
+	cr_assert_eq(m5_events_read(&events, &ev), 0);
+}
+
+Test(eq, m5_evch_open__no_memory_or_descriptor)
+{
+	struct m5_evch *ch = NULL;
+	int err;
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	err = m5_evch_open(NULL, &ch);
+	th_fail_stop();
+	cr_assert_eq(err, -ENOMEM);
+	calls_fail_named("eventfd", EMFILE);
+	cr_assert_eq(m5_evch_open(NULL, &ch), -EMFILE);
+	calls_stop();
+	cr_assert_null(ch);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device that dies while it is open. What the driver sees of it is replaced, a page of BAR0 at a
+ * time: the model goes on behind, and nobody hears of it.
+ */
+#include <criterion/criterion.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hw_mlx5/m5_ctl_vfio.h"
+#include "tests/harness/harness.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+#define SOON_MS 30000		/* a limit against hangs */
+
+/* PRM, "Initialization Segment" and "Health Buffer" */
+enum { CMDQ_ADDR_L = 0x14, HEALTH_FW_VER = 0x230, HEALTH_COUNTER = 0x1010 };
+enum { INTERFACE = 8, DISABLED = 1, RESET = 3 };
+
+static struct m5_ctl *ctl;
+static struct vf_device *dev;
+static uint8_t *bar;
+
+static void setup(void)
+{
+	char why[160] = "";
+
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0, "%s", why);
+	dev = vf_of(ctl)->dev;
+	bar = (uint8_t *)dev->uar->base_addr - (size_t)dev->uar->page_id * 4096;
+}
+
+static void teardown(void)
+{
+	ctl->ops->close(ctl);
+}
+
+TestSuite(health, .init = setup, .fini = teardown, .timeout = 100);
+
+static volatile uint32_t *word(size_t offset)
+{
+	return (volatile uint32_t *)(volatile void *)(bar + offset);
+}
+
+/* The page that has this word is memory from here on, and stays as it was but for that word. */
+static void replace(size_t offset, uint32_t value)
+{
+	uint8_t *page = bar + offset / 4096 * 4096;
+	uint32_t *copy = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+
+	cr_assert_neq(copy, MAP_FAILED);
+	for (size_t i = 0; i < 1024; i++)
+		copy[i] = ((volatile uint32_t *)(volatile void *)page)[i];
+	copy[offset % 4096 / 4] = htobe32(value);
+	cr_assert_eq(mremap(copy, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, page), page);
+}
+
+static void told_of_the_end(void)
+{
+	struct m5_event ev;
+
+	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1));
+	cr_assert_eq(ev.kind, M5_EVENT_FATAL);
+	/* The device itself may have said so, before the thread looked. */
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));
+}
+
+static void ends_because(const char *words)
+{
+	told_of_the_end();
+	cr_assert_str_eq(vf_health(dev), words);
+}
+
+Test(health, interface_is_disabled)
+{
+	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)) | DISABLED << INTERFACE);
+	ends_because("its interface has been disabled");
+}
+
+Test(health, device_is_reset)
+{
+	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)) | RESET << INTERFACE);
+	ends_because("it has been reset");
+}
+
+Test(health, device_is_gone)
+{
+	replace(HEALTH_FW_VER, UINT32_MAX);
+	ends_because("it is not there any more");
+}
+
+Test(health, firmware_stands_still)
+{
+	const char *why = NULL;
+
+	replace(HEALTH_COUNTER, 77);
+	vfio_hurry(NULL);
+	told_of_the_end();
+	/* It looks again half a second later. */
+	cr_assert(TH_WITHIN(SOON_MS, (why = vf_health(dev)) != NULL));
+	cr_assert_str_eq(why, "its firmware stands still");
+}
+
+/* The firmware lives, and does not hear of the command: whoever waits for it is released. */
+Test(health, command_is_not_answered)
+{
+	struct m5_port port;
+
+	replace(HEALTH_COUNTER, 77);
+	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)));
+	vfio_hurry(word(HEALTH_COUNTER));
+	cr_assert_eq(ctl->ops->port(ctl, &port), -EIO);
+	told_of_the_end();
+}
+
+/* A command that waits is not released then; there is none. */
+Test(health, device_fails__no_descriptor_is_left)
+{
+	calls_fail_named("F_DUPFD_CLOEXEC", EMFILE);
+	cr_assert_eq(vfio_fault("fatal"), 0);
+	told_of_the_end();
+	calls_stop();
+	cr_assert_str_eq(vf_health(dev), "its firmware has failed");
+}
+
+/* The thread looks again. */
+Test(health, watch_is_interrupted)
+{
+	calls_fail_named("poll", EINTR);
+	cr_assert(TH_WITHIN(SOON_MS, calls_failed()));
+	calls_stop();
+	cr_assert_eq(vfio_fault("fatal"), 0);
+	told_of_the_end();
+}
+
+/* No call reaches libmlx5, where it would wait for ever. */
+Test(health, each_call_to_a_dead_device_fails)
+{
+	struct m5_create_cq_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_CREATE_CQ) };
+	struct m5_ctl *other = NULL;
+	struct m5_obj_out out = { 0 };
+	struct m5_umem umem, umem2;
+	struct m5_obj *obj = NULL, *made;
+	struct m5_port port;
+	struct m5_mr mr, mr2;
+	static uint8_t mem[4096] __attribute__((aligned(4096)));
+	uint32_t pdn, pdn2;
+	void *priv, *priv2;
+	char why[160] = "";
+
+	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &priv), 0);
+	cr_assert_eq(ctl->ops->mr_reg(ctl, priv, pdn, mem, sizeof(mem), 0, &mr), 0);
+	cr_assert_eq(ctl->ops->umem_reg(ctl, mem, sizeof(mem), &umem), 0);
+	made = calloc(1, sizeof(*made));
+	made->ctl = ctl;
+	cr_assert_eq(vfio_fault("fatal"), 0);
+	told_of_the_end();
+
+	cr_expect_eq(ctl->ops->pd_alloc(ctl, &pdn2, &priv2), -EIO);
+	cr_expect_eq(ctl->ops->mr_reg(ctl, priv, pdn, mem, sizeof(mem), 0, &mr2), -EIO);
+	cr_expect_eq(ctl->ops->umem_reg(ctl, mem, sizeof(mem), &umem2), -EIO);
+	cr_expect_eq(ctl->ops->cmd(ctl, &in, sizeof(in), &out, sizeof(out)), -EIO);
+	cr_expect_eq(ctl->ops->obj_create(ctl, &in, sizeof(in), &out, sizeof(out), &obj), -EIO);
+	cr_expect_null(obj);
+	cr_expect_eq(ctl->ops->obj_cmd(made, &in, sizeof(in), &out, sizeof(out)), -EIO);
+	cr_expect_eq(ctl->ops->obj_destroy(made), -EIO);
+	cr_expect_eq(ctl->ops->port(ctl, &port), -EIO);
+	cr_expect_eq(ctl->ops->umem_dereg(ctl, &umem), -EIO);
+	cr_expect_eq(ctl->ops->mr_dereg(ctl, &mr), -EIO);
+	cr_expect_eq(ctl->ops->pd_free(ctl, pdn, priv), -EIO);
+	cr_expect_eq(vf_eqs_create(vf_of(ctl)), -EIO);
+	cr_expect_eq(m5_ctl_open(VFIO_IA, "gid=auto", &other, why, sizeof(why)), -EIO);
+	cr_expect(strstr(why, "close all its IAs"), "%s", why);
+}
+
+/* The ring fills to more than what is read at once; the last word gets through. */
+Test(health, port__flaps_while_nobody_reads)
+{
+	const struct m5_eq *eq = &dev->async.eq;
+	struct m5_event ev, last = { 0 };
+	const uint8_t *owner;
+	uint32_t end;
+
+	pthread_mutex_lock(&dev->eq_lock);
+	end = eq->ci + 100;
+	for (int i = 0; i < 50; i++) {
+		cr_assert_eq(vfio_fault("link_down"), 0);
+		cr_assert_eq(vfio_fault(""), 0);
+	}
+	cr_assert_lt(end, 1u << eq->log);
+	owner = &eq->ring[end - 1].owner;
+	cr_assert(TH_WITHIN(SOON_MS, !(__atomic_load_n(owner, __ATOMIC_ACQUIRE) & 1)));
+	pthread_mutex_unlock(&dev->eq_lock);
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&eq->ci, __ATOMIC_ACQUIRE) == end));
+	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 &&
+			    (last = ev, ev.sub_type == M5_PORT_UP)));
+	cr_assert_eq(last.kind, M5_EVENT_PORT);
+}

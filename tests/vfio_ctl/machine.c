@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The machine as the driver and libmlx5 meet it: files, rights, time, threads, descriptors. */
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hw_mlx5/m5_ctl_vfio.h"
+#include "tests/vfio_ctl/vfio_ctl.h"
+
+/* The definition that comes after this program's. */
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(&(name)) real_;                                                  \
+		if (!real_)                                                                        \
+			real_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);                      \
+		real_;                                                                             \
+	})
+
+static bool ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return n >= m && !strcmp(path + n - m, end);
+}
+
+/* What the driver asks the machine: links of the device, and rights. Named by how the path ends. */
+ssize_t readlink(const char *path, char *target, size_t size)
+{
+	static const char other[] = "../../../bus/pci/drivers/mlx5_core";
+
+	if ((ends_with(path, "/driver") && calls_fails_named("driver")) ||
+	    (ends_with(path, "/iommu_group") && calls_fails_named("iommu_group")))
+		return -1;
+	if (ends_with(path, "/driver") && calls_fails_named("mlx5_core")) {
+		memcpy(target, other, sizeof(other) - 1);
+		return sizeof(other) - 1;
+	}
+	return REAL(readlink)(path, target, size);
+}
+
+int access(const char *path, int mode)
+{
+	if ((ends_with(path, "/vfio/vfio") && calls_fails_named("container")) ||
+	    (ends_with(path, "/vfio/11") && calls_fails_named("group")))
+		return -1;
+	return REAL(access)(path, mode);
+}
+
+/*
+ * What libmlx5 asks of vfio passes here, too: pages of the host that the device may reach. It fails by
+ * name alone, since libmlx5 44.0 frees a mailbox twice that could not grow while it booted the device.
+ */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *arg;
+	int err;
+
+	va_start(list, request);
+	arg = va_arg(list, void *);
+	va_end(list);
+	if (request == VFIO_IOMMU_MAP_DMA && calls_fails_named("VFIO_IOMMU_MAP_DMA"))
+		return -1;
+	err = REAL(ioctl)(fd, request, arg);
+	if (!err && request == VFIO_GROUP_GET_STATUS && calls_fails_named("viable"))
+		((struct vfio_group_status *)arg)->flags &= ~(uint32_t)VFIO_GROUP_FLAGS_VIABLE;
+	return err;
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list list;
+	int mode;
+
+	va_start(list, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, int) : 0;
+	va_end(list);
+	if ((ends_with(path, "/vendor") && calls_fails_named("vendor")) ||
+	    (ends_with(path, "/vfio/11") && calls_fails_named("open group")) ||
+	    (!strcmp(path, "/") && calls_fails_named("open /")))
+		return -1;
+	return REAL(open)(path, flags, mode);
+}
+
+DIR *opendir(const char *path)
+{
+	return calls_fails_named(path) ? NULL : REAL(opendir)(path);
+}
+
+/* And not by a library: libmlx5 44.0 keeps the device in use where it finds no descriptor. */
+static bool by_driver(const void *caller)
+{
+	Dl_info own, its;
+
+	return dladdr((const void *)by_driver, &own) && dladdr(caller, &its) &&
+	       own.dli_fbase == its.dli_fbase;
+}
+
+int eventfd(unsigned int n, int flags)
+{
+	if (by_driver(__builtin_return_address(0)) && calls_fails_named("eventfd"))
+		return -1;
+	return REAL(eventfd)(n, flags);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	int err = calls_fails_named("pthread_create");
+
+	return err ? err : REAL(pthread_create)(thread, attr, fn, arg);
+}
+
+/* ---- time of the thread that watches over the device ---- */
+
+static bool hurries;
+static volatile uint32_t *heart;
+static _Thread_local uint64_t gained;	/* ms */
+
+void vfio_hurry(volatile uint32_t *counter)
+{
+	heart = counter;
+	__atomic_store_n(&hurries, true, __ATOMIC_SEQ_CST);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	if (ms == VF_HEALTH_MS && calls_fails_named("poll"))
+		return -1;
+	if (ms == VF_HEALTH_MS && __atomic_load_n(&hurries, __ATOMIC_SEQ_CST)) {
+		gained += VF_HEALTH_MS;
+		ms = 1;
+		if (heart)
+			*heart = htobe32(be32toh(*heart) + 1);
+	}
+	return REAL(poll)(fds, n, ms);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int err = REAL(clock_gettime)(clock, now);
+
+	if (!err && clock == CLOCK_MONOTONIC) {
+		now->tv_sec += (time_t)(gained / 1000);
+		now->tv_nsec += (long)(gained % 1000) * 1000000;
+		now->tv_sec += now->tv_nsec / 1000000000;
+		now->tv_nsec %= 1000000000;
+	}
+	return err;
+}
