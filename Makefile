@@ -43,7 +43,7 @@ SAN_FLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 CPPFLAGS_ALL = -I. -Iinclude -I$(O) -D_GNU_SOURCE $(EXT_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC $(VISIBILITY) -pthread $(WARN) $(SAN_FLAGS) $(CFLAGS)
-LDFLAGS_ALL = -pthread $(SAN_FLAGS) $(if $(COV),--coverage) -Wl,--as-needed $(LDFLAGS)
+LDFLAGS_ALL = -pthread $(SAN_FLAGS) $(if $(COV),--coverage -Wl$(comma)-u$(comma)__gcov_dump) -Wl,--as-needed $(LDFLAGS)
 VISIBILITY := -fvisibility=hidden
 # Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
 SHARED = -shared -Wl,-z,defs $(if $(SAN),,$(UNRESOLVED))
@@ -156,7 +156,7 @@ $(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
-COVERED := hw_mlx5/m5_ctl_uverbs*.c hw_mlx5/m5_ctl_dv*.c hw_mlx5/m5_ctl_vfio*.c
+COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c)
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 

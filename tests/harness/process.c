@@ -18,6 +18,8 @@
 
 /* Present only when the address sanitizer is. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+/* A coverage build has it: what a child executed counts. */
+extern void __gcov_dump(void) __attribute__((weak));
 
 uint64_t th_now_ms(void)
 {
@@ -46,6 +48,8 @@ static _Noreturn void child_exit(int status)
 	fflush(NULL);
 	if (&__lsan_do_recoverable_leak_check && !status && __lsan_do_recoverable_leak_check())
 		status = TH_LEAKED;
+	if (__gcov_dump)
+		__gcov_dump();
 	_exit(status);
 }
 
