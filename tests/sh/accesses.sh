@@ -48,7 +48,9 @@ with open(listed) as f:
         if not line.startswith("#"):
             access, name, verdict, reason = line.rstrip("\n").split("\t")
             assert reason, line
-            known[access, name] = verdict
+            # Those of the suites are uverbs.sh's.
+            if "/" not in name:
+                known[access, name] = verdict
 wrong = 0
 for access, found in sorted(verdicts.items()):
     if set(found) != set(verdicts["process"]):
