@@ -101,18 +101,31 @@ free_dev:
 	return err;
 }
 
+/*
+ * Of all handlers the newest one comes first before a fork. The model's locks lie inside of ours, so
+ * its handlers, which its first device installs, have to be the older ones.
+ */
+static void watch_forks(void)
+{
+	const struct softnic_config plain = { .flags = SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY };
+	struct softnic *nic;
+
+	if (!softnic_open(&plain, &nic))
+		softnic_close(nic);
+	pthread_atfork(before_fork, after_fork, forked);
+}
+
 static int device_get(unsigned int index, struct uv_device **out)
 {
-	static bool handlers;
+	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	struct uv_device *dev;
 	int err = 0;
 
+	/* Before the lock is taken for the first time: another thread may fork at any moment. */
+	pthread_once(&watched, watch_forks);
 	pthread_mutex_lock(&registry);
 	dev = live[index];
 	if (!dev) {
-		if (!handlers)
-			pthread_atfork(before_fork, after_fork, forked);
-		handlers = true;
 		err = device_new(index, &dev);
 		if (err) {
 			fprintf(stderr, "softnic: the software adapter %u does not start: %s\n",
