@@ -26,6 +26,7 @@ enum {
 /* A RDMA READ or an atomic to be answered. */
 struct sn_rc_read {
 	bool atomic;
+	bool again;		/* asked for before, and perhaps answered */
 	uint64_t va;		/* atomic: the original value */
 	uint32_t rkey, len, psn, sent;	/* sent: packets */
 };

@@ -34,12 +34,30 @@ static unsigned int resources(const struct sn_qp *qp)
 	return qp->max_dest_rd_atomic < SN_RC_READS ? qp->max_dest_rd_atomic : SN_RC_READS;
 }
 
+/*
+ * A request that comes late, after it was repeated and answered, takes a resource from its peer,
+ * which keeps to what it was granted. What was never answered is waited for.
+ */
+static bool drop_repeated(struct sn_rc_resp *s)
+{
+	uint32_t i = s->read_head;
+
+	while (i != s->read_tail && !slot(s, i)->again)
+		i++;
+	if (i == s->read_tail)
+		return false;
+	for (; i + 1 != s->read_tail; i++)
+		*slot(s, i) = *slot(s, i + 1);
+	s->read_tail--;
+	return true;
+}
+
 /* A new request takes a resource. False: the peer asked for more than it was granted. */
 static bool admit(struct sn_qp *qp, uint32_t psns)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->read_tail - s->read_head >= resources(qp)) {
+	if (s->read_tail - s->read_head >= resources(qp) && !drop_repeated(s)) {
 		sn_rc_die(qp, s->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return false;
 	}
@@ -77,7 +95,8 @@ void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool d
 {
 	struct sn_rc_read read = {.va = from_be64(pkt->reth.va),
 				  .rkey = from_be32(pkt->reth.rkey),
-				  .len = from_be32(pkt->reth.len), .psn = pkt->psn};
+				  .len = from_be32(pkt->reth.len), .psn = pkt->psn,
+				  .again = duplicate};
 	struct sn_access a = {read.rkey, qp->pd, qp->qpn, SN_RR, read.va, read.len};
 	uint32_t psns = sn_rc_packets(qp, read.len);
 
@@ -112,7 +131,8 @@ static void repeat_atomic(struct sn_qp *qp, const struct sn_packet *pkt)
 
 	for (i = 0; i < SN_RC_READS; i++) {
 		struct sn_rc_atomic *done = &s->atomic[i];
-		struct sn_rc_read read = {.atomic = true, .va = done->original, .psn = pkt->psn};
+		struct sn_rc_read read = {.atomic = true, .va = done->original, .psn = pkt->psn,
+					  .again = true};
 
 		if (done->valid && done->psn == pkt->psn && readmit(qp, pkt->psn)) {
 			queue(qp, &read);

@@ -156,6 +156,41 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .
 	cr_assert_gt(heard, 1000);
 }
 
+static void read_at(uint32_t at)
+{
+	struct {
+		struct sn_bth bth;
+		struct sn_reth reth;
+		uint8_t icrc[SN_ICRC];
+	} p = {
+		.bth = {.opcode = SN_BTH_READ_REQUEST, .pkey = to_be16(0xffff),
+			.dqpn = to_be32(victim.qpn), .psn = to_be32((psn + at) & SN_PSN_MASK)},
+		.reth = {to_be64((uintptr_t)rig.data), to_be32(rig.key), to_be32(8)},
+	};
+	struct iovec iov = {&p, sizeof(p)};
+
+	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
+}
+
+/* A request that was delayed, repeated and answered arrives beside as many as are allowed. */
+Test(rc_fuzz, read__that_comes_late_takes_no_resource_from_others, .init = setup, .fini = finish)
+{
+	enum { GRANTED = 16 };
+	uint32_t i;
+
+	rig_qp(&rig, &victim);
+	connect_victim();
+	read_at(0);
+	rig_settle(&rig, NULL);
+	read_at(0);
+	for (i = 1; i <= GRANTED; i++)
+		read_at(i);
+	rig_settle(&rig, NULL);
+	sn_fab_poll(evil, 1000);
+	cr_assert_eq(rig_qp_state(&victim), RTS);
+	cr_assert_geq(heard, 1 + GRANTED);
+}
+
 /* A write of len bytes in one sending that says it is so many packets. */
 static unsigned int write_of(uint32_t train, uint32_t len)
 {
