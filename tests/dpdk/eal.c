@@ -48,10 +48,11 @@ static void start(void)
 {
 	static const char *const args[] = { "test", "--no-huge", "-m", HEAP_MB, "--no-pci",
 					    "--no-shconf", "--no-telemetry", "--log-level=1" };
+	static char words[8][24];
 	char *argv[9] = { NULL };
 
 	for (int i = 0; i < 8; i++)
-		argv[i] = strdup(args[i]);
+		argv[i] = strcpy(words[i], args[i]);
 	cr_assert_geq(eal.init(8, argv), 0);
 }
 

@@ -153,7 +153,7 @@ SEEN void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offse
 		return MAP_FAILED;
 	if (flags & MAP_HUGETLB && atomic_load(&huge_told)) {
 		if (atomic_load(&huge_some))
-			return huge_map(len, prot, flags & ~(MAP_HUGETLB | 63 << MAP_HUGE_SHIFT));
+			return huge_map(len, prot, flags & ~(MAP_HUGETLB | (int)(63u << MAP_HUGE_SHIFT)));
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
