@@ -114,10 +114,11 @@ static int unmap(int container, uint64_t iova, uint64_t *size)
 Test(kernel, iommu__maps)
 {
 	struct rig_fds f = rig_fds(&name);
-	uint8_t *mem = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mem = mmap(NULL, 0x20000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t size = 4096;
 
 	cr_assert_neq(mem, MAP_FAILED);
+	munmap(mem + 16384, 0x20000 - 16384);
 	cr_assert_eq(rig_map(f.container, mem, 0x10000, 8192), 0);
 	cr_expect_eq(rig_map(f.container, mem, 0x11000, 4096), EEXIST);
 	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT, "beyond the memory");
