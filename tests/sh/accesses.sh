@@ -27,11 +27,11 @@ conform() {
 conform process "$build/bin/dat_conform" -i soft-mlx5-0
 conform uverbs "$run" "$build/bin/dat_conform" -i mlx5_0-1
 # No network interface gives it an address there, and another process needs another device.
-for i in 0000:01:00.0 0000:02:00.0; do
+for i in 0000:0{1,2,3,4}:00.0; do
 	scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
 done >"$tmp/vfio.conf"
-DAT_OVERRIDE=$tmp/vfio.conf DAPL_TEST_CHILD_IA=0000:02:00.0 \
-	conform vfio "$run" --vfio --devices 2 "$build/bin/dat_conform" -i 0000:01:00.0
+DAT_OVERRIDE=$tmp/vfio.conf DAPL_TEST_CHILD_IA=0000:02:00.0,0000:03:00.0,0000:04:00.0 \
+	conform vfio "$run" --vfio --devices 4 "$build/bin/dat_conform" -i 0000:01:00.0
 
 python3 - "$tmp" tests/data/accesses.tsv "${only[*]-}" <<'END'
 import glob, json, os, sys
