@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "hw_mlx5/m5_cmd.h"
+#include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
 
 static void setup(void)
@@ -215,4 +216,15 @@ Test(open, m5_ctl_list__tells_of_each_port)
 	cr_assert_eq(m5_ctl_list(devs, 8), 2);
 	calls_stop();
 	nothing_left();
+}
+
+/* Firmware may keep the errors of objects to itself: what must work does. */
+Test(open, subscription__refused_by_firmware)
+{
+	struct life l;
+
+	rig_conf("");
+	calls_port.no_errors = 1;
+	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert_eq(calls_held(), 0);
 }
