@@ -19,21 +19,6 @@ static struct uv_device *_Atomic live[UV_DEVICES];
 static struct uv_device *_Atomic lost;
 static atomic_uint any_device;
 
-unsigned int uv_device_count(void)
-{
-	static atomic_int count = -1;
-	int n = atomic_load_explicit(&count, memory_order_relaxed);
-
-	if (n < 0) {
-		const char *env = getenv("SOFTNIC_DEVICES");
-
-		n = env ? atoi(env) : 0;
-		n = n < 0 ? 0 : n > UV_DEVICES ? UV_DEVICES : n;
-		atomic_store_explicit(&count, n, memory_order_relaxed);
-	}
-	return (unsigned int)n;
-}
-
 /* A child shares no thread and no lock with its parent's device: it must not touch it again. */
 static void forked(void)
 {

@@ -31,7 +31,6 @@
 enum {
 	UV_MAJOR = 231,			/* of /dev/infiniband/uverbsN */
 	UV_MINOR = 192,
-	UV_DEVICES = 16,
 	UV_HASH = 256,
 	UV_EQ_LOG = 12,
 };
@@ -191,7 +190,6 @@ struct uv_req {
 };
 
 /* ---- device.c: the registry of this process's devices */
-unsigned int uv_device_count(void);		/* SOFTNIC_DEVICES; how many there could be */
 int uv_open_device(unsigned int index);		/* a new fd, or -errno */
 struct uv_device *uv_device_of(const struct stat *st);
 void uv_closed(const struct stat *st);		/* the program has closed a pipe */

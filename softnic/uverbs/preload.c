@@ -82,25 +82,15 @@ static int do_open(const char *path, int flags, mode_t mode)
 	return fd < 0 ? fail(fd) : fd;
 }
 
-/* The mode is there only when a file may be made. */
-#define OPEN_MODE(mode, flags) \
-	mode_t mode = 0; \
-	if ((flags) & (O_CREAT | __O_TMPFILE)) { \
-		va_list args; \
-		va_start(args, flags); \
-		mode = va_arg(args, mode_t); \
-		va_end(args); \
-	}
-
 int open(const char *path, int flags, ...)
 {
-	OPEN_MODE(mode, flags)
+	UV_OPEN_MODE(mode, flags)
 	return do_open(path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...)
 {
-	OPEN_MODE(mode, flags)
+	UV_OPEN_MODE(mode, flags)
 	return do_open(path, flags | O_LARGEFILE, mode);
 }
 

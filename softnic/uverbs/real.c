@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "softnic/uverbs/real.h"
 
@@ -133,4 +134,19 @@ ssize_t uv_real_pwrite(int fd, const void *buf, size_t n, off_t off)
 	REAL(ssize_t (int, const void *, size_t, off_t), "pwrite");
 
 	return f(fd, buf, n, off);
+}
+
+unsigned int uv_device_count(void)
+{
+	static atomic_int count = -1;
+	int n = atomic_load_explicit(&count, memory_order_relaxed);
+
+	if (n < 0) {
+		const char *env = getenv("SOFTNIC_DEVICES");
+
+		n = env ? atoi(env) : 0;
+		n = n < 0 ? 0 : n > UV_DEVICES ? UV_DEVICES : n;
+		atomic_store_explicit(&count, n, memory_order_relaxed);
+	}
+	return (unsigned int)n;
 }

@@ -30,6 +30,20 @@ char *uv_real_realpath(const char *path, char *resolved);
 ssize_t uv_real_pread(int fd, void *buf, size_t n, off_t off);
 ssize_t uv_real_pwrite(int fd, const void *buf, size_t n, off_t off);
 
+/* SOFTNIC_DEVICES; how many there could be */
+enum { UV_DEVICES = 16 };
+unsigned int uv_device_count(void);
+
+/* The mode is there only when a file may be made. */
+#define UV_OPEN_MODE(mode, flags) \
+	mode_t mode = 0; \
+	if ((flags) & (O_CREAT | __O_TMPFILE)) { \
+		va_list args; \
+		va_start(args, flags); \
+		mode = va_arg(args, mode_t); \
+		va_end(args); \
+	}
+
 /* populate.c: what the kernel does when it pins. -EFAULT where a page is missing or read-only. */
 int uv_populate(uint64_t start, uint64_t len, bool write);
 

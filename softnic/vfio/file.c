@@ -50,21 +50,6 @@ bool vf_any_file(void)
 	return atomic_load_explicit(&any_file, memory_order_relaxed);
 }
 
-unsigned int vf_device_count(void)
-{
-	static atomic_int count = -1;
-	int n = atomic_load_explicit(&count, memory_order_relaxed);
-
-	if (n < 0) {
-		const char *env = getenv("SOFTNIC_DEVICES");
-
-		n = env ? atoi(env) : 0;
-		n = n < 0 ? 0 : n > VF_DEVICES ? VF_DEVICES : n;
-		atomic_store_explicit(&count, n, memory_order_relaxed);
-	}
-	return (unsigned int)n;
-}
-
 /*
  * A child has copies of the descriptors, so that what they keep stays taken; but no thread drives a
  * device for it, and it must not touch its parent's. To it they are files that know no ioctl.

@@ -91,7 +91,6 @@ void vf_lock(void);
 void vf_unlock(void);
 bool vf_any_file(void);
 bool vf_is_file(int fd);		/* has it been handed out by us? */
-unsigned int vf_device_count(void);	/* SOFTNIC_DEVICES */
 /* Takes fd over, closes it on failure. 0, -errno. */
 int vf_file_add(int fd, enum vf_kind kind, void *obj);
 struct vf_file *vf_file_of(int fd, const struct stat *st);	/* dup()s found as well */

@@ -4,7 +4,6 @@
 #define SOFTNIC_VFIO_NAMES_H
 
 enum {
-	VF_DEVICES = 16,
 	VF_GROUP = 11,			/* of the first; each function has a group of its own */
 	VF_VENDOR = 0x15b3,
 	VF_DEVICE_ID = 0x101d,

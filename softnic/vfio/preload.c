@@ -60,7 +60,7 @@ static int do_open(const char *path, int flags, mode_t mode)
 	int index = vf_group_path(path), fd;
 	char moved[PATH_MAX];
 
-	if (index < 0 && !(vf_container_path(path) && vf_device_count()))
+	if (index < 0 && !(vf_container_path(path) && uv_device_count()))
 		return uv_real_open(vf_moved(path, moved), flags, mode);
 	if ((flags & O_ACCMODE) != O_RDWR)
 		return fail(-EACCES);
@@ -70,25 +70,15 @@ static int do_open(const char *path, int flags, mode_t mode)
 	return fd < 0 ? fail(fd) : fd;
 }
 
-/* The mode is there only when a file may be made. */
-#define OPEN_MODE(mode, flags) \
-	mode_t mode = 0; \
-	if ((flags) & (O_CREAT | __O_TMPFILE)) { \
-		va_list args; \
-		va_start(args, flags); \
-		mode = va_arg(args, mode_t); \
-		va_end(args); \
-	}
-
 int open(const char *path, int flags, ...)
 {
-	OPEN_MODE(mode, flags)
+	UV_OPEN_MODE(mode, flags)
 	return do_open(path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...)
 {
-	OPEN_MODE(mode, flags)
+	UV_OPEN_MODE(mode, flags)
 	return do_open(path, flags | O_LARGEFILE, mode);
 }
 
@@ -223,7 +213,7 @@ int ioctl(int fd, unsigned long request, ...)
 /* Where the host has RDMA devices of its own, netlink would name them. */
 int socket(int domain, int type, int protocol)
 {
-	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && vf_device_count())
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && uv_device_count())
 		return fail(-EPROTONOSUPPORT);
 	return uv_real_socket(domain, type, protocol);
 }
