@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <dat/udat.h>
 
+#include "tests/harness/assert_ret.h"
 #include "tests/harness/harness.h"
 
 #define API_MEM 8192
@@ -40,19 +41,5 @@ void api_close_gracefully(struct api *a);
 
 DAT_EVD_HANDLE api_evd(struct api *a, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
 DAT_EP_HANDLE api_ep(struct api *a, const DAT_EP_ATTR *attr);
-
-/* The type of a code is the one expected; or the whole code. */
-#define assert_ret(ret, type)                                                                      \
-	do {                                                                                       \
-		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
-	} while (0)
-#define assert_code(ret, type, sub)                                                                \
-	do {                                                                                       \
-		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(got_, (DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub)),     \
-			     "0x%08x", got_);                                                      \
-	} while (0)
-#define assert_ok(ret) assert_ret(ret, DAT_SUCCESS)
 
 #endif

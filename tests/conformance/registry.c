@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
+#include "tests/harness/own_provider.h"
 
 #define MANY 64
 
@@ -57,28 +58,6 @@ STATEMENT(registry_list_providers__no_registry, dat_registry_list_providers, RET
 
 /* ---- what a provider calls ---- */
 
-static struct {
-	const DAT_PROVIDER *table;
-} object;
-
-static DAT_RETURN own_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
-			   DAT_IA_HANDLE *ia)
-{
-	(void)name;
-	(void)qlen;
-	(void)async_evd;
-	*ia = &object;
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN own_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
-{
-	(void)ia;
-	(void)flags;
-	return DAT_SUCCESS;
-}
-
-static const DAT_PROVIDER own = { .ia_open_func = own_open, .ia_close_func = own_close };
 static const DAT_PROVIDER_INFO info = { "conformance-own", DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
 					DAT_THREADSAFE };
 
@@ -87,7 +66,7 @@ static DAT_IA_HANDLE open_own(void)
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
-	object.table = &own;
+	own_ia.table = &own;
 	must(dat_ia_open((DAT_NAME_PTR)(uintptr_t)info.ia_name, 8, &async, &ia));
 	return ia;
 }

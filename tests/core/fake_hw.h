@@ -11,6 +11,7 @@
 
 #include "core/api.h"
 #include "core/hw.h"
+#include "tests/harness/assert_ret.h"
 #include "tests/harness/harness.h"
 
 enum fake_kind { FAKE_IA, FAKE_PZ, FAKE_LMR, FAKE_RMR, FAKE_CQ, FAKE_QP, FAKE_SRQ, FAKE_KINDS };
@@ -50,18 +51,5 @@ DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);
 DAT_LMR_HANDLE fake_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *mem, size_t len,
 			DAT_MEM_PRIV_FLAGS priv, DAT_LMR_CONTEXT *context);
-
-/* A code, or only its type, is the one expected. */
-#define assert_ret(ret, type)                                                                      \
-	do {                                                                                       \
-		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
-	} while (0)
-#define assert_code(ret, type, sub)                                                                \
-	do {                                                                                       \
-		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(got_, (DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub)),     \
-			     "0x%08x", got_);                                                      \
-	} while (0)
 
 #endif

@@ -10,6 +10,8 @@
 #include <dat2/udat_redirection.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "tests/harness/assert_ret.h"
+
 #define SOON 20000000			/* us: against hangs */
 #define MEM 8192
 
@@ -34,13 +36,6 @@ DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);
 DAT_RMR_TRIPLET side_remote(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);
 DAT_IA_ADDRESS_PTR side_address(in_port_t port);
-
-#define assert_ret(ret, type)                                                                      \
-	do {                                                                                       \
-		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
-	} while (0)
-#define assert_ok(ret) assert_ret(ret, DAT_SUCCESS)
 
 #define PROVIDER(handle) DAT_HANDLE_TO_PROVIDER(handle)
 

@@ -28,13 +28,6 @@ static void teardown(void)
 
 TestSuite(data_message, .timeout = 60);
 
-/* Around: 8 in registers, 28 in one block, 188 inline, 4096 MTU and page. */
-static const size_t sizes[] = {
-	1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 27, 28, 29, 43, 44, 45, 60, 61, 187, 188, 189, 220, 221, 1023,
-	1024, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 1u << 20, (1u << 20) + 1,
-};
-#define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
-
 static void one_size(struct end *from, struct end *to, size_t size, size_t skew)
 {
 	fill(from->mem + skew, size, size);
@@ -50,7 +43,7 @@ static void one_size(struct end *from, struct end *to, size_t size, size_t skew)
 
 RIG_TEST(data_message, send__every_size)
 {
-	for (size_t i = 0; i < NSIZES; i++) {
+	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
 		one_size(&a, &b, sizes[i], 0);
 		one_size(&b, &a, sizes[i], 3);	/* addresses that are not aligned */
@@ -135,7 +128,7 @@ RIG_TEST(data_message, send__a_queue_full_in_order)
 		for (uint64_t i = 0; i < RIG_DTOS; i++)
 			must(do_recv(&b, lap * 100 + i, HALF + i * 20000, 20000));
 		for (uint64_t i = 0; i < RIG_DTOS; i++) {
-			size_t size = sizes[(lap + i) % (NSIZES - 6)];
+			size_t size = sizes[(lap + i) % (SIZES - 6)];
 
 			fill(a.mem + off, size, lap * 100 + i);
 			must(do_send(&a, lap * 100 + i, off, size, 0));
@@ -143,7 +136,7 @@ RIG_TEST(data_message, send__a_queue_full_in_order)
 		}
 		rig_sleeps = lap & 1;
 		for (uint64_t i = 0; i < RIG_DTOS; i++) {
-			size_t size = sizes[(lap + i) % (NSIZES - 6)];
+			size_t size = sizes[(lap + i) % (SIZES - 6)];
 
 			same(took(b.recv_evd, lap * 100 + i, DAT_DTO_SUCCESS), size);
 			check(filled(b.mem + HALF + i * 20000, size, lap * 100 + i));

@@ -27,12 +27,6 @@ static void teardown(void)
 
 TestSuite(data_rdma, .timeout = 60);
 
-static const size_t sizes[] = {
-	1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 27, 28, 29, 43, 44, 45, 60, 61, 187, 188, 189, 220, 221, 1023,
-	1024, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 1u << 20, (1u << 20) + 1,
-};
-#define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
-
 /* At to->mem + HALF + 64 + skew lies what the seed says, and nothing was changed around it. */
 static void landed(const struct end *to, size_t size, size_t skew, uint64_t seed)
 {
@@ -63,7 +57,7 @@ static void read_size(struct end *to, struct end *from, size_t size, size_t skew
 
 RIG_TEST(data_rdma, write__every_size)
 {
-	for (size_t i = 0; i < NSIZES; i++) {
+	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
 		write_size(&a, &b, sizes[i], 0);
 		write_size(&b, &a, sizes[i], 3);
@@ -78,7 +72,7 @@ RIG_TEST(data_rdma, write__every_size_up_to_inline)
 
 RIG_TEST(data_rdma, read__every_size)
 {
-	for (size_t i = 0; i < NSIZES; i++) {
+	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
 		read_size(&a, &b, sizes[i], 0);
 		read_size(&b, &a, sizes[i], 3);
@@ -193,7 +187,7 @@ RIG_TEST(data_rdma, lengths__that_do_not_fit_are_refused)
 RIG_TEST(data_rdma, write__before_send)
 {
 	for (uint64_t i = 0; i < 200; i++) {
-		size_t size = sizes[i % (NSIZES - 2)];
+		size_t size = sizes[i % (SIZES - 2)];
 
 		fill(a.mem, size, i);
 		must(do_recv(&b, i, MEM - 8, 8));

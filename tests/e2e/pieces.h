@@ -25,4 +25,8 @@ void pieces_blank(const struct pieces *p);
 /* The pieces hold what the seed says, and what is between them was left alone. */
 bool pieces_filled(const struct pieces *p, uint64_t seed);
 
+/* Sizes worth a try, ascending: around 8 in registers, 28 in one block, 188 inline, MTU and page. */
+#define SIZES 36
+extern const size_t sizes[SIZES];
+
 #endif

@@ -6,36 +6,15 @@
 #include <string.h>
 
 #include "tests/libdat/util.h"
+#include "tests/harness/own_provider.h"
 
-static struct {
-	const DAT_PROVIDER *table;
-} object;
-
-static DAT_RETURN own_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
-			   DAT_IA_HANDLE *ia)
-{
-	(void)name;
-	(void)qlen;
-	(void)async_evd;
-	*ia = &object;
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN own_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
-{
-	(void)ia;
-	(void)flags;
-	return DAT_SUCCESS;
-}
-
-static const DAT_PROVIDER own = {.ia_open_func = own_open, .ia_close_func = own_close};
 static const DAT_PROVIDER other = {.ia_open_func = own_open, .ia_close_func = own_close};
 static const DAT_PROVIDER hollow;
 static const DAT_PROVIDER_INFO info = {"own", 1, 2, DAT_FALSE};
 
 static void without_conf(void)
 {
-	object.table = &own;
+	own_ia.table = &own;
 	setenv("DAT_OVERRIDE", temp_path("none"), 1);
 	setenv("DAT_DBG_TYPE", "0", 1);
 }
@@ -47,7 +26,7 @@ Test(libdat, add__opens_without_a_dat_conf)
 	without_conf();
 	OK(dat_registry_add_provider(&own, &info));
 	OK(open_ia("own", DAT_FALSE, &ia));
-	cr_assert_eq(ia, (DAT_IA_HANDLE)&object);
+	cr_assert_eq(ia, (DAT_IA_HANDLE)&own_ia);
 	TYPE_IS(open_ia("own", DAT_TRUE, &ia), DAT_PROVIDER_NOT_FOUND);
 	OK(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
 	OK(open_ia("own", DAT_FALSE, &ia));
@@ -125,13 +104,13 @@ Test(libdat, add__is_not_listed_and_goes_before_the_line)
 	DAT_IA_HANDLE ia;
 	DAT_COUNT n;
 
-	object.table = &own;
+	own_ia.table = &own;
 	use_conf("own u1.2 nonthreadsafe default %s d.1.2 a b\n", plugin_path("one"));
 	OK(dat_registry_add_provider(&own, &info));
 	OK(dat_registry_list_providers(1, &n, &to));
 	cr_assert_eq(n, 1);
 	OK(open_ia("own", DAT_FALSE, &ia));
-	cr_assert_eq(ia, (DAT_IA_HANDLE)&object);
+	cr_assert_eq(ia, (DAT_IA_HANDLE)&own_ia);
 	cr_assert_null(plugin_log_of("one"));
 	OK(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
 	OK(dat_registry_remove_provider(&own, &info));
@@ -165,7 +144,7 @@ Test(libdat, open__from_many_threads, .timeout = 60)
 	use_conf("a u1.2 nonthreadsafe default %s d.1.2 a b\n"
 		 "b u1.2 nonthreadsafe default %s d.1.2 a b\n", plugin_path("one"), plugin_path("one"));
 	for (int i = 0; i < THREADS; i++)
-		cr_assert_eq(pthread_create(&thread[i], NULL, open_and_close, &object), 0);
+		cr_assert_eq(pthread_create(&thread[i], NULL, open_and_close, &own_ia), 0);
 	for (int i = 0; i < THREADS; i++) {
 		cr_assert_eq(pthread_join(thread[i], &failures), 0);
 		cr_assert_eq((size_t)failures, 0);
