@@ -61,9 +61,11 @@ CORE_SRC := $(call src,core core/dat12)
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
 M5_SRC := $(filter-out %/m5_hot20.c %/m5_hot20_v3.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
 EFA_SRC := $(filter-out %/efa_hot20.c,$(call src,hw_efa))
+# What both have in common.
+HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
 DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_mlx5/m5_hot20_v3.c hw_efa/efa_hot20.c
-SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c %_hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC))
+SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c %_hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
@@ -88,7 +90,7 @@ MANS := $(wildcard man/*.[1-8] man/*.[1-8]dat)
 
 LIBDAT := $(if $(LIBDAT_SRC),$(O)/lib/libdat.so.1)
 ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_mlx5.a) \
-	$(if $(EFA_SRC),$(O)/lib/libhw_efa.a) \
+	$(if $(EFA_SRC),$(O)/lib/libhw_efa.a) $(if $(HW_SRC),$(O)/lib/libhw_common.a) \
 	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
 PROVIDER20 := $(if $(and $(PROVIDER),$(filter yes,$(HAVE_DAT2))),$(O)/lib/libdapl-direct2.so)
@@ -156,7 +158,7 @@ $(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
-COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c)
+COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c) hw_common/verbs*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
@@ -180,6 +182,7 @@ AR ?= ar
 $(eval $(call archive,libcore,$(CORE_SRC)))
 $(eval $(call archive,libhw_mlx5,$(M5_SRC)))
 $(eval $(call archive,libhw_efa,$(EFA_SRC)))
+$(eval $(call archive,libhw_common,$(HW_SRC)))
 
 # The model's files are small and call each other for every packet: gcc makes one object of them, with
 # a fifth less instructions. What looks for lines or faults takes them one by one.

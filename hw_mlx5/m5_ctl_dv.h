@@ -5,7 +5,6 @@
  *
  *   m5_ctl_dv_mem.c    PDs, registrations, umems
  *   m5_ctl_dv_obj.c    commands and objects, and the calls that they are made by
- *   m5_ctl_dv_fork.c   processes that fork
  */
 #ifndef M5_CTL_DV_H
 #define M5_CTL_DV_H
@@ -15,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "hw_common/verbs.h"
 #include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_params.h"
@@ -42,22 +42,6 @@ static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
 {
 	return (struct m5_ctl_dv *)ctl;
 }
-
-/*
- * What a call of the libraries answered, an errno of either sign, as -errno. Resources and rights
- * stay what they are; anything else is between driver and kernel, and -EIO to a consumer.
- */
-int dv_error(int ret);
-/* The same of a call that leaves it in errno. */
-int dv_errno(void);
-
-/* ---- m5_ctl_dv_fork.c ---- */
-/* Around calls in which libibverbs takes locks that are not of one context. */
-void dv_enter(void);
-void dv_leave(void);
-/* Forks are held up from here on. After the first device has been opened: then what is below has its
- * handlers already, and theirs run after this one, as locks are taken in calls. */
-void dv_fork_handle(void);
 
 /* ---- m5_ctl_dv_obj.c ---- */
 /*
@@ -94,7 +78,5 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 		  size_t whylen);
 /* Some memory can be locked; else -errno with cause and cure. */
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
-/* The same words for another call that ended with err. */
-void dv_why_memory(int err, char *why, size_t whylen);
 
 #endif

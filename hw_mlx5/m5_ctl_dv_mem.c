@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "hw_mlx5/m5_ctl_dv.h"
 
@@ -21,7 +20,7 @@ static int pd_number(struct ibv_pd *pd, uint32_t *pdn)
 
 	if (!err)
 		*pdn = dvpd.pdn;
-	return dv_error(err);
+	return hw_error(err);
 }
 
 int dv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
@@ -40,7 +39,7 @@ int dv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
 		else
 			*priv = pd;
 	} else {
-		err = dv_errno();
+		err = hw_errno();
 	}
 	dv_end(&call);
 	return err;
@@ -54,7 +53,7 @@ int dv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv)
 	(void)pdn;
 	if (err)
 		return err;
-	err = dv_error(ibv_dealloc_pd(priv));
+	err = hw_error(ibv_dealloc_pd(priv));
 	dv_end(&call);
 	return err;
 }
@@ -81,7 +80,7 @@ int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 	new = ibv_reg_mr(pd_priv, addr, len, verbs_access(access));
 	dv_end(&call);
 	if (!new)
-		return dv_errno();
+		return hw_errno();
 	*mr = (struct m5_mr){ .lkey = new->lkey, .rkey = new->rkey, .priv = new };
 	return 0;
 }
@@ -93,7 +92,7 @@ int dv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 
 	if (err)
 		return err;
-	err = dv_error(ibv_dereg_mr(mr->priv));
+	err = hw_error(ibv_dereg_mr(mr->priv));
 	dv_end(&call);
 	return err;
 }
@@ -109,7 +108,7 @@ int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem
 	new = mlx5dv_devx_umem_reg(dv_of(ctl)->ctx, addr, len, IBV_ACCESS_LOCAL_WRITE);
 	dv_end(&call);
 	if (!new)
-		return dv_errno();
+		return hw_errno();
 	*umem = (struct m5_umem){ .id = new->umem_id, .priv = new };
 	return 0;
 }
@@ -121,7 +120,7 @@ int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem)
 
 	if (err)
 		return err;
-	err = dv_error(mlx5dv_devx_umem_dereg(umem->priv));
+	err = hw_error(mlx5dv_devx_umem_dereg(umem->priv));
 	dv_end(&call);
 	return err;
 }
@@ -166,19 +165,6 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 	return err;
 }
 
-void dv_why_memory(int err, char *why, size_t whylen)
-{
-	struct rlimit limit = { 0 };
-
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-		snprintf(why, whylen, "memory can not be registered: the limit of locked memory is "
-			 "%llu KiB; raise it with ulimit -l or memlock in limits.conf(5)",
-			 (unsigned long long)limit.rlim_cur >> 10);
-	else
-		snprintf(why, whylen, "memory can not be registered: %s", strerror(-err));
-}
-
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen)
 {
 	struct m5_umem umem;
@@ -191,6 +177,6 @@ int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen)
 	if (mem != MAP_FAILED)
 		munmap(mem, LEAST_LOCKED);
 	if (err)
-		dv_why_memory(err, why, whylen);
+		hw_why_memory(err, why, whylen);
 	return err;
 }

@@ -8,31 +8,6 @@
 #include "core/dap.h"
 #include "hw_mlx5/m5_ctl_dv.h"
 
-int dv_error(int ret)
-{
-	switch (abs(ret)) {
-	case 0:
-		return 0;
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-	case EPERM:
-	case EACCES:
-	case EBUSY:
-	case EAGAIN:
-	case EFAULT:
-		return -abs(ret);
-	default:
-		dap_log(DAP_LOG_EP, "the kernel's answer was: %s", strerror(abs(ret)));
-		return -EIO;
-	}
-}
-
-int dv_errno(void)
-{
-	return errno ? dv_error(errno) : -EIO;
-}
-
 /*
  * Kernels differ in whether they hand back what the device said when it refused. Where they do, that
  * is worth more than the errno made of it.
@@ -43,7 +18,7 @@ static int outcome(int ret, const void *out)
 
 	if (o->status)
 		return -EREMOTEIO;
-	return dv_error(ret);
+	return hw_error(ret);
 }
 
 int dv_begin(struct m5_ctl *ctl, struct dv_call *call)
@@ -53,7 +28,7 @@ int dv_begin(struct m5_ctl *ctl, struct dv_call *call)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &call->mask);
-	dv_enter();
+	hw_enter();
 	call->watch = watch;
 	if (watch)
 		__atomic_fetch_add(&watch->begun, 1, __ATOMIC_SEQ_CST);
@@ -71,7 +46,7 @@ void dv_end(const struct dv_call *call)
 
 	if (call->watch)
 		__atomic_fetch_add(&call->watch->ended, 1, __ATOMIC_SEQ_CST);
-	dv_leave();
+	hw_leave();
 	pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
 	errno = err;
 }
@@ -103,7 +78,7 @@ int dv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, s
 		goto err_free;
 	new->devx = mlx5dv_devx_obj_create(dv_of(ctl)->ctx, in, inlen, out, outlen);
 	if (!new->devx)
-		err = outcome(dv_errno(), out);
+		err = outcome(hw_errno(), out);
 	dv_end(&call);
 	if (err)
 		goto err_free;
@@ -150,5 +125,5 @@ int dv_obj_destroy(struct m5_obj *obj)
 	if (err)
 		dap_log(DAP_LOG_ERR, "an object of the device can not be destroyed: error %d", err);
 	free(obj);
-	return dv_error(err);
+	return hw_error(err);
 }

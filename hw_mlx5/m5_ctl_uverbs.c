@@ -23,7 +23,7 @@ static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar
 		bf = false;
 	}
 	if (!new)
-		return dv_errno();
+		return hw_errno();
 	dv_uar_describe(new, bf, uar);
 	return 0;
 }
@@ -123,7 +123,7 @@ static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl,
 	uint8_t port;
 	int err;
 
-	if (!uv_name_split(ia_name, device, sizeof(device), &port))
+	if (!hw_name_split(ia_name, device, sizeof(device), &port))
 		return -ENODEV;
 	u = calloc(1, sizeof(*u));
 	if (!u)

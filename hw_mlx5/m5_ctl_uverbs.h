@@ -35,8 +35,6 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 extern const struct m5_ctl_ops uv_ops;
 
 /* ---- m5_ctl_uverbs_list.c ---- */
-/* "mlx5_0-1" to the device's name and port. */
-bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port);
 /* A DEVX context of that device: 0, or -errno with cause and cure in why. */
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
 void uv_context_close(struct ibv_context *ctx);

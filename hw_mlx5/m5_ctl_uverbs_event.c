@@ -20,7 +20,7 @@ static int nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? dv_errno() : 0;
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? hw_errno() : 0;
 }
 
 static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
@@ -32,7 +32,7 @@ static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channe
 	errno = 0;
 	new = mlx5dv_devx_create_event_channel(u->dv.ctx, flags);
 	if (!new)
-		return dv_errno();
+		return hw_errno();
 	err = nonblocking(new->fd);
 	if (err)
 		mlx5dv_devx_destroy_event_channel(new);
@@ -45,7 +45,7 @@ static int watch(int poll_fd, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
-	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? dv_errno() : 0;
+	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? hw_errno() : 0;
 }
 
 int uv_events_open(struct m5_ctl_uverbs *u)
@@ -56,7 +56,7 @@ int uv_events_open(struct m5_ctl_uverbs *u)
 		return err;
 	u->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->poll_fd < 0) {
-		err = dv_errno();
+		err = hw_errno();
 		goto err_channel;
 	}
 	err = nonblocking(u->dv.ctx->async_fd);
@@ -88,7 +88,7 @@ static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint1
 	int ret = abs(mlx5dv_devx_subscribe_devx_event(u->events, obj, sizeof(list), list, 0));
 
 	if (ret != EINVAL && ret != EOPNOTSUPP)
-		return dv_error(ret);
+		return hw_error(ret);
 	dap_log(DAP_LOG_EP, "%s keeps events of type 0x%x to itself", u->dv.ctx->device->name, type);
 	return 0;
 }
@@ -119,7 +119,7 @@ int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 	struct ibv_context *ctx = dv_of(ctl)->ctx;
 	uint32_t n = ctx->num_comp_vectors > 0 ? (uint32_t)ctx->num_comp_vectors : 1;
 
-	return dv_error(mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn));
+	return hw_error(mlx5dv_devx_query_eqn(ctx, (uint32_t)getpid() % n, eqn));
 }
 
 int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
@@ -153,7 +153,7 @@ int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
 {
 	uint16_t completion[] = { M5_EV_COMPLETION };
 
-	return dv_error(mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
+	return hw_error(mlx5dv_devx_subscribe_devx_event(ch->channel, cq->devx, sizeof(completion),
 							 completion, cqn));
 }
 

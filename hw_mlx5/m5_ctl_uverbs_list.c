@@ -2,31 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The machine's RDMA devices, and in words why one of them can not be opened and what to do. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hw_mlx5/m5_ctl_uverbs.h"
-
-bool uv_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
-{
-	const char *dash = strrchr(ia_name, '-');
-	unsigned long n;
-	char *end;
-
-	if (!dash || dash == ia_name || (size_t)(dash - ia_name) >= len ||
-	    dash[1] < '0' || dash[1] > '9')
-		return false;
-	n = strtoul(dash + 1, &end, 10);
-	if (*end || n < 1 || n > UINT8_MAX)
-		return false;
-	memcpy(device, ia_name, (size_t)(dash - ia_name));
-	device[dash - ia_name] = 0;
-	*port = (uint8_t)n;
-	return true;
-}
 
 /* What a driver, or firmware, without user contexts answers. */
 static bool lacks_devx(struct ibv_device *dev, int answer)
@@ -43,14 +22,11 @@ static bool lacks_devx(struct ibv_device *dev, int answer)
 
 static void why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen)
 {
-	if (answer == EACCES || answer == EPERM)
-		snprintf(why, whylen, "no right to open /dev/infiniband/%s: give its group (often "
-			 "rdma) to the user, or run as root", dev->dev_name);
-	else if (lacks_devx(dev, answer))
+	if (lacks_devx(dev, answer))
 		snprintf(why, whylen, "%s has no DEVX: it needs Linux 4.20 or newer and firmware "
 			 "with user contexts; update both", dev->name);
 	else
-		snprintf(why, whylen, "%s does not open: %s", dev->name, strerror(answer));
+		hw_why_not_open(dev, answer, why, whylen);
 }
 
 static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *why, size_t whylen)
@@ -60,70 +36,43 @@ static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *wh
 	int answer;
 
 	if (!mlx5dv_is_supported(dev)) {
-		snprintf(why, whylen, "%s is no ConnectX; this provider drives no other adapter",
-			 dev->name);
-		return -EIO;
+		snprintf(why, whylen, "%s is no adapter that this provider drives", dev->name);
+		return -ENODEV;
 	}
 	errno = 0;
 	new = mlx5dv_open_device(dev, &attr);
 	if (!new) {
 		answer = errno;
 		why_not_open(dev, answer, why, whylen);
-		return answer ? dv_error(answer) : -EIO;
+		return answer ? hw_error(answer) : -EIO;
 	}
-	dv_fork_handle();
+	hw_fork_handle();
 	*ctx = new;
 	return 0;
-}
-
-/*
- * libibverbs passes over devices that it has no memory or descriptor to look at, and those that it
- * has no library for: the kernel's own list tells these cases from a name that does not exist.
- */
-static int not_listed(const char *device, char *why, size_t whylen)
-{
-	const char *sysfs = secure_getenv("SYSFS_PATH");
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs ? sysfs : "/sys", device);
-	if (access(path, F_OK)) {
-		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
-			 "are; where it names none, is the module mlx5_ib loaded?", device);
-		return -ENODEV;
-	}
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(why, whylen, "no file descriptor is left: raise the limit with ulimit -n");
-		return -EMFILE;
-	}
-	close(fd);
-	snprintf(why, whylen, "libibverbs does not know %s: is the package ibverbs-providers "
-		 "installed, and memory left?", device);
-	return -ENOMEM;
 }
 
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen)
 {
 	struct ibv_device **list;
-	int n = 0, err = -ENODEV;
+	int n = 0, i = 0, err = -ENODEV;
 
-	dv_enter();
+	hw_enter();
 	list = ibv_get_device_list(&n);
-	for (int i = 0; list && i < n && err == -ENODEV; i++)
-		if (!strcmp(list[i]->name, device))
-			err = context_of(list[i], ctx, why, whylen);
+	while (list && i < n && strcmp(list[i]->name, device))
+		i++;
+	if (list && i < n)
+		err = context_of(list[i], ctx, why, whylen);
 	if (list)
 		ibv_free_device_list(list);
-	dv_leave();
-	return err == -ENODEV ? not_listed(device, why, whylen) : err;
+	hw_leave();
+	return !list || i == n ? hw_why_not_listed(device, "mlx5_ib", why, whylen) : err;
 }
 
 void uv_context_close(struct ibv_context *ctx)
 {
-	dv_enter();
+	hw_enter();
 	ibv_close_device(ctx);
-	dv_leave();
+	hw_leave();
 }
 
 static bool has_port(struct m5_ctl_uverbs *u)
@@ -154,7 +103,7 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 		snprintf(why, whylen, "port %u of %s does not tell its address: %s", u->port_num,
 			 name, strerror(-err));
 	if (err)
-		return dv_error(err);
+		return hw_error(err);
 	if (port.up)
 		return 0;
 	snprintf(why, whylen, "port %u of %s is down: connect it, %s", u->port_num, name,
@@ -179,7 +128,7 @@ static void entry(struct m5_ctl_device *dev, const char *device, unsigned int po
 	snprintf(dev->name, sizeof(dev->name), "%.58s-%u", device, port);
 }
 
-/* A port per entry; one entry for a device that does not say how many it has. */
+/* A port per entry; one entry for a device that does not say how many it has, none for others. */
 static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs, size_t max)
 {
 	struct m5_params params;
@@ -190,9 +139,11 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 	int err;
 
 	entry(&first, device->name, 1);
-	dv_enter();
+	hw_enter();
 	err = context_of(device, &u.dv.ctx, first.why, sizeof(first.why));
-	dv_leave();
+	hw_leave();
+	if (err == -ENODEV)
+		return 0;
 	if (err) {
 		if (max)
 			devs[0] = first;
@@ -218,9 +169,9 @@ size_t uv_list(struct m5_ctl_device *devs, size_t max)
 	size_t found = 0;
 	int n = 0;
 
-	dv_enter();
+	hw_enter();
 	list = ibv_get_device_list(&n);
-	dv_leave();
+	hw_leave();
 	if (!list)
 		return 0;
 	for (int i = 0; i < n; i++) {

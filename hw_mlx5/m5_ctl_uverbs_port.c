@@ -110,7 +110,7 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 {
 	struct m5_port p = { .port_num = u->port_num, .sl = u->dv.params.sl };
 	struct ibv_port_attr attr = { 0 };
-	int err = dv_error(ibv_query_port(u->dv.ctx, u->port_num, &attr));
+	int err = hw_error(ibv_query_port(u->dv.ctx, u->port_num, &attr));
 
 	if (err)
 		return err;
@@ -140,8 +140,8 @@ int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_
 	errno = 0;
 	obj.ah.in = ibv_create_ah(pd_priv, &attr);
 	if (!obj.ah.in)
-		return dv_errno();
-	err = dv_error(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH));
+		return hw_errno();
+	err = hw_error(mlx5dv_init_obj(&obj, MLX5DV_OBJ_AH));
 	if (!err)
 		memcpy(mac, dvah.av->rmac, 6);
 	ibv_destroy_ah(obj.ah.in);
@@ -150,5 +150,5 @@ int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_
 
 int uv_port(struct m5_ctl *ctl, struct m5_port *port)
 {
-	return dv_error(uv_port_facts(uv_of(ctl), port));
+	return hw_error(uv_port_facts(uv_of(ctl), port));
 }

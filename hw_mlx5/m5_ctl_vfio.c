@@ -15,7 +15,7 @@ static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar
 
 	(void)type;
 	if (!new)
-		return dv_errno();
+		return hw_errno();
 	dv_uar_describe(new, false, uar);
 	return 0;
 }

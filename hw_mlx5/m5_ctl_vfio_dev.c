@@ -51,7 +51,7 @@ static int context_open(struct vf_device *d, char *why, size_t whylen)
 	struct ibv_device **list;
 	int answer;
 
-	dv_enter();
+	hw_enter();
 	errno = 0;
 	list = mlx5dv_get_vfio_device_list(&attr);
 	if (list) {
@@ -61,19 +61,19 @@ static int context_open(struct vf_device *d, char *why, size_t whylen)
 	answer = errno;
 	if (list)
 		ibv_free_device_list(list);
-	dv_leave();
+	hw_leave();
 	if (!d->ctx)
 		return vf_why_not(d->pci, answer, why, whylen);
-	dv_fork_handle();
+	hw_fork_handle();
 	close_on_exec(d->pci);
 	return 0;
 }
 
 static void context_close(struct vf_device *d)
 {
-	dv_enter();
+	hw_enter();
 	ibv_close_device(d->ctx);
-	dv_leave();
+	hw_leave();
 }
 
 static int interrupts_open(struct vf_device *d)
@@ -83,11 +83,11 @@ static int interrupts_open(struct vf_device *d)
 	errno = 0;
 	d->uar = mlx5dv_devx_alloc_uar(d->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
 	if (!d->uar)
-		return dv_errno();
+		return hw_errno();
 	errno = 0;
 	d->msi = mlx5dv_devx_alloc_msi_vector(d->ctx);
 	if (!d->msi) {
-		err = dv_errno();
+		err = hw_errno();
 		goto err_uar;
 	}
 	err = vf_serve_start(d);

@@ -94,7 +94,7 @@ static void events_failed(struct vf_device *d, int err)
 	const struct m5_event ev = { .kind = M5_EVENT_STARVED };
 	char why[160];
 
-	dv_why_memory(-abs(err), why, sizeof(why));
+	hw_why_memory(-abs(err), why, sizeof(why));
 	dap_log(DAP_LOG_ERR, "%s asks for memory and gets none: %s", d->pci, why);
 	vf_tell(d, &ev);
 }
@@ -146,10 +146,10 @@ int vf_serve_start(struct vf_device *d)
 
 	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (d->stop_fd < 0)
-		return dv_errno();
+		return hw_errno();
 	d->dead_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->dead_fd < 0) {
-		err = dv_errno();
+		err = hw_errno();
 		goto err_stop;
 	}
 	err = m5_events_open(&d->events);
@@ -198,7 +198,7 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 		return err;
 	eq->devx = mlx5dv_devx_create_eq(d->ctx, &in, sizeof(in), &out, sizeof(out));
 	if (!eq->devx)
-		err = m5_cmd_error(out.hdr.status ? -EREMOTEIO : dv_errno(), &in, &out);
+		err = m5_cmd_error(out.hdr.status ? -EREMOTEIO : hw_errno(), &in, &out);
 	dv_end(&call);
 	if (err)
 		return err;

@@ -176,7 +176,7 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 		snprintf(why, whylen, "no right to %s: give it to the user (chown), or run as root",
 			 group);
 	} else if (err == ENOMEM) {
-		dv_why_memory(-err, why, whylen);
+		hw_why_memory(-err, why, whylen);
 	} else if (!viable(group)) {
 		snprintf(why, whylen, "%s holds other devices that are not bound to vfio-pci: "
 			 "scripts/vfio status shows them, bind them as well", group);
@@ -187,7 +187,7 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 		snprintf(why, whylen, "%s does not start by VFIO: %s. MLX5_DEBUG_FILE=/dev/stderr "
 			 "says more", pci, err ? strerror(err) : "libmlx5 gives no reason");
 	}
-	return err ? dv_error(err) : -EIO;
+	return err ? hw_error(err) : -EIO;
 }
 
 /* Those that mlx5_core drives are listed with the kernel's, by name and port. */

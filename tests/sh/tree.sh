@@ -8,16 +8,16 @@ complain() {
 	printf '%s\n%s\n' "$1" "$2"
 	status=1
 }
-sources() { find core hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' | sort; }
+sources() { find core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' | sort; }
 
 complain "over 600 lines:" "$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total"')"
 complain "first line is not the SPDX line:" \
 	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
 complain "softnic includes what it judges:" \
-	"$(grep -rnE '#include "(core|hw_mlx5|hw_efa)/' softnic --include='*.[ch]')"
+	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
 complain "core names an adapter:" \
 	"$(grep -rniE 'mlx5|connectx|soft-|(^|[^a-z])efa([^a-z]|$)' core --include='*.[ch]' | grep -v '^core/backends.c:')"
-complain "core includes a backend:" "$(grep -rnE '#include "hw_(mlx5|efa)/' core --include='*.[ch]')"
+complain "core includes a backend:" "$(grep -rnE '#include "hw_[a-z0-9]*/' core --include='*.[ch]')"
 complain "a macro returns or jumps:" "$(sources | xargs awk '
 	/^[ \t]*#[ \t]*define/ { in_macro = 1 }
 	{ code = $0; gsub(/\/\*[^*]*\*\//, "", code); gsub(/"[^"]*"/, "", code) }

@@ -5,7 +5,10 @@
  * that is registered; a child that inherits one of them locked can never open an adapter. So no
  * thread of ours is in such a call while another one forks.
  */
-#include "hw_mlx5/m5_ctl_dv.h"
+#include <infiniband/verbs.h>
+#include <pthread.h>
+
+#include "hw_common/verbs.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_rwlock_t calls;		/* read: who calls; written: who forks */
@@ -48,20 +51,20 @@ static void handle(void)
 	pthread_atfork(before, after, calls_init);
 }
 
-void dv_fork_handle(void)
+void hw_fork_handle(void)
 {
 	static pthread_once_t handled = PTHREAD_ONCE_INIT;
 
 	pthread_once(&handled, handle);
 }
 
-void dv_enter(void)
+void hw_enter(void)
 {
 	pthread_once(&once, prepare);
 	pthread_rwlock_rdlock(&calls);
 }
 
-void dv_leave(void)
+void hw_leave(void)
 {
 	pthread_rwlock_unlock(&calls);
 }
