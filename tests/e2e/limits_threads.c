@@ -10,14 +10,16 @@
 
 #define THREADS 4
 #define PART 8192u
+#define APART (2 * THREADS * PART)	/* memory that is no thread's */
+#define ALL (APART + 4096u)
 
 static struct end a, b;
 static bool stop;
 
 static void setup(void)
 {
-	end_open(&a, 2 * THREADS * PART, NULL);
-	end_open(&b, 2 * THREADS * PART, NULL);
+	end_open(&a, ALL, NULL);
+	end_open(&b, ALL, NULL);
 	end_listen(&b);
 }
 
@@ -198,10 +200,10 @@ RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 	for (int i = 0; i < 60; i++) {
 		DAT_EP_HANDLE ea = a.ep;
 
-		must(do_write(&a, 1, 0, far(&b, 0, 8), SUPPRESS));
+		must(do_write(&a, 1, APART, far(&b, APART, 8), SUPPRESS));
 		must(dat_ep_disconnect(i & 1 ? ea : b.ep, DAT_CLOSE_ABRUPT_FLAG));
 		took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
-		must(do_recv(&a, 2, 0, 8));
+		must(do_recv(&a, 2, APART, 8));
 		took(a.recv_evd, 2, FLUSHED);
 		pair_again(&a, &b);
 	}
