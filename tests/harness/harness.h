@@ -77,7 +77,7 @@ struct th_usage {
 	unsigned int fds;
 	unsigned int threads;
 	unsigned int maps;		/* lines of /proc/self/maps */
-	size_t rss_kb;
+	size_t rss_kb;			/* without memory that is shared, or a file's */
 };
 void th_usage(struct th_usage *usage);
 /* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
