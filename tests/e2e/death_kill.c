@@ -245,9 +245,13 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 	usage_is_back(&before, 4);
 }
 
-/* Our disconnection waits for a send that the peer will never receive. */
+/*
+ * Our disconnection waits for a send that the peer will never receive. Where a send completes at the
+ * peer's adapter the first of them may have succeeded.
+ */
 RIG_TEST(death_kill, while_we_disconnect)
 {
+	bool near = rig_sends_end_near();
 	struct peer_plan plan = { IDLES, true };
 	struct th_usage before;
 	struct card card;
@@ -255,18 +259,23 @@ RIG_TEST(death_kill, while_we_disconnect)
 
 	warm_up(&before);
 	for (int lap = 0; lap < 3; lap++) {
+		struct ledger sends;
+
 		peer_start(&peer, &plan);
 		end_open(&s, RIG_MEM, NULL);
 		peer_meet(&peer, &plan, &s, &card);
+		sends = ledger_of(s.req_evd);
 		for (uint64_t i = 0; i < RIG_DTOS; i++)
-			must(do_send(&s, i, 0, 64, i & 1 ? SUPPRESS : 0));
+			check(ledger_posted(&sends, do_send(&s, i, 0, 64, i & 1 ? SUPPRESS : 0), i & 1));
 		must(dat_ep_disconnect(s.ep, DAT_CLOSE_GRACEFUL_FLAG));
 		same(end_state(s.ep), DAT_EP_STATE_DISCONNECT_PENDING);
 		since = th_now_ms();
 		th_kill(&peer);
 		told(DAT_CONNECTION_EVENT_BROKEN, since);
-		for (uint64_t i = 0; i < RIG_DTOS; i++)
+		for (uint64_t i = 0; i < RIG_DTOS && !near; i++)
 			took_error(s.req_evd, i);
+		if (near)
+			ledger_close(&sends);
 		rig_empty(s.req_evd);
 		end_free(&s);
 	}

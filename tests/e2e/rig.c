@@ -126,9 +126,16 @@ void rig_needs_srq(void)
 		cr_skip_test("the adapter says srq_supported = FALSE");
 }
 
+#define NEAR "at the peer's adapter"
+
+bool rig_sends_end_near(void)
+{
+	return !strcmp(rig_attribute("send_completion"), NEAR);
+}
+
 void rig_needs_end_to_end(void)
 {
-	rig_skip_if("send_completion", "at the peer's adapter");
+	rig_skip_if("send_completion", NEAR);
 }
 
 void rig_needs_fresh_contexts(void)

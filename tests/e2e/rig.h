@@ -62,6 +62,8 @@ void rig_skip_if(const char *name, const char *value);
 void rig_needs_srq(void);
 /* Sends complete when the peer's consumer has them, not when its adapter has. */
 void rig_needs_end_to_end(void);
+/* They do not: for tests that judge what such an adapter owes as well. */
+bool rig_sends_end_near(void);
 /* Contexts of windows that do not recur for a stated number of binds. */
 void rig_needs_fresh_contexts(void);
 
