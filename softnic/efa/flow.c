@@ -8,7 +8,7 @@
 
 #include "softnic/efa/sne.h"
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, TRIES = 8 };
 
 struct patience {
 	uint64_t repeat;		/* after so long without an acknowledgement */
@@ -19,7 +19,7 @@ struct patience {
 
 /* The time of a device without thread is counted in turns, of which a seed takes thousands. */
 static const struct patience in_turns = {
-	2 * NS_PER_MS, 20 * NS_PER_MS, 20 * NS_PER_MS, 5 * NS_PER_MS,
+	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
 }, in_earnest = {
 	5 * NS_PER_MS, UINT64_C(4000) * NS_PER_MS, UINT64_C(30000) * NS_PER_MS, 300 * NS_PER_MS,
 };
@@ -178,6 +178,7 @@ static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
 		sne_wr_acked(nic, wr, &h, status);
 }
 
+/* A peer that was stopped, as one to which we were, has some tries from when it is back. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
 {
 	const struct patience *p = patience(nic);
@@ -185,7 +186,9 @@ static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stal
 
 	if (flow->away && nic->now - flow->away >= p->absent && nic->now - pkt->first >= p->absent)
 		return true;
-	return nic->now - pkt->first >= (stalled ? p->stalled : p->silent);
+	if (stalled)
+		return nic->now - pkt->first >= p->stalled;
+	return nic->now - pkt->first >= p->silent && pkt->tries >= TRIES;
 }
 
 /* Has the peer looked at what it was sent before this turn? */
@@ -217,7 +220,10 @@ bool sne_retransmit(struct sne_nic *nic)
 		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
 		pkt->sent = nic->now;
 		TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
-		if (stalled || sne_transmit(nic, pkt))
+		if (stalled)
+			continue;
+		pkt->tries++;
+		if (sne_transmit(nic, pkt))
 			continue;
 		nic->ctr.retransmits++;
 	}

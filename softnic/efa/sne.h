@@ -136,6 +136,7 @@ struct sne_pkt {
 	struct sne_wr *wr;		/* that its acknowledgement belongs to, or NULL */
 	struct sne_qp *qp;		/* with which it goes; NULL: whatever becomes of it */
 	uint64_t first, sent, born;
+	uint32_t tries;			/* repetitions that a peer was there to hear */
 	bool numbered, in_flight, big;
 	struct sne_hdr hdr;
 	uint8_t payload[];

@@ -238,6 +238,17 @@ Test(status, s13_unresponsive__in_the_middle_of_a_read)
 	expect(13, "", "");
 }
 
+/* What it was sent meanwhile it has, and answers: its silence was not that of a dead one. */
+Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
+{
+	rx_post(&b, 1, 0, 100);
+	send_to_nobody(10);
+	for (int i = 0; i < 600; i++)
+		softnic_efa_pump(a.nic);
+	softnic_efa_pump(b.nic);
+	expect(0, "", "");
+}
+
 Test(status, s14_unknown_peer__rdma_to_a_device_without_our_ah)
 {
 	cr_assert_eq(softnic_efa_ah_destroy(b.nic, b.pd, b.ah), 0);
