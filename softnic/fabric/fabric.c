@@ -165,13 +165,13 @@ static int reserve(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void 
 	return -EAGAIN;
 }
 
-static void commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len)
+static void commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len, size_t rider)
 {
 	struct sn_link *link = f->links[dest->slot];
 
-	sn_ring_commit(&link->tx, len);
+	sn_ring_commit(&link->tx, len, rider);
 	link->blocked = 0;
-	f->stats.sent++;
+	f->stats.sent += rider ? 2 : 1;
 	if (f->held)
 		link->untold = f->untold = true;
 	else
@@ -186,7 +186,7 @@ int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const void *byte
 	if (err)
 		return err;
 	memcpy(pkt, bytes, len);
-	commit(f, dest, len);
+	commit(f, dest, len, 0);
 	return 0;
 }
 
@@ -206,8 +206,23 @@ int sn_fab_commit(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 {
 	if (f->chaos)
 		return sn_chaos_send(f, dest, len);
-	commit(f, dest, len);
+	commit(f, dest, len, 0);
 	return 0;
+}
+
+bool sn_fab_takes_riders(const struct sn_fab *f)
+{
+	return !f->chaos;
+}
+
+size_t sn_fab_behind(size_t len)
+{
+	return sn_ring_behind(len);
+}
+
+void sn_fab_commit_both(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, size_t rider)
+{
+	commit(f, dest, len, rider);
 }
 
 int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *iov,
@@ -232,6 +247,18 @@ int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *
 	return sn_fab_commit(f, dest, len);
 }
 
+/* The ring's space is given back when all of the record has been delivered. */
+static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const uint8_t *pkt, size_t len)
+{
+	size_t rider = link->rx.rider;
+
+	f->config.deliver(f->config.ctx, &link->peer, pkt, len);
+	if (rider)
+		f->config.deliver(f->config.ctx, &link->peer, pkt + sn_ring_behind(len), rider);
+	sn_ring_pop(&link->rx, len, rider);
+	return rider ? 2 : 1;
+}
+
 static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned int budget)
 {
 	unsigned int done = 0;
@@ -243,9 +270,7 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 			break_link(f, link);
 			break;
 		}
-		f->config.deliver(f->config.ctx, &link->peer, pkt, (size_t)len);
-		sn_ring_pop(&link->rx, (size_t)len);
-		done++;
+		done += take_record(f, link, pkt, (size_t)len);
 	}
 	if (link->rx.pos - link->asked >= link->rx.size / 4) {
 		/* A starved peer had a full ring: this is reached before that is read to its end. */

@@ -67,6 +67,15 @@ int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, 
 /* 0: in the ring. -EAGAIN as above, when a fault script stood between. */
 int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 
+/*
+ * Two packets for the price of one: room is reserved for sn_fab_behind(len) + rider bytes, and the
+ * second is built behind the first. Delivered in this order. Not while faults are set, which meet
+ * single packets.
+ */
+bool sn_fab_takes_riders(const struct sn_fab *fabric);
+size_t sn_fab_behind(size_t len);
+void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t rider);
+
 /* Both, for one packet gathered from iov. */
 int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,
 		unsigned int n);

@@ -21,6 +21,16 @@ static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
 	return (_Atomic uint32_t *)(void *)(ring->data + (pos & (ring->size - 1)));
 }
 
+/* The word of a record: the length of the first packet, and in the upper half of the second. */
+enum { RIDER_SHIFT = 16, LEN_MASK = 0xffff };
+
+_Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
+
+static size_t both(size_t len, size_t rider)
+{
+	return rider ? sn_ring_behind(len) + rider : len;
+}
+
 static uint64_t record_bytes(size_t len)
 {
 	return (len + sizeof(uint32_t) + SN_RING_LINE - 1) & ~(uint64_t)(SN_RING_LINE - 1);
@@ -88,10 +98,10 @@ enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 	return SN_RING_OK;
 }
 
-void sn_ring_commit(struct sn_ring *tx, size_t len)
+void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider)
 {
-	publish(tx, (uint32_t)len);
-	tx->pos += record_bytes(len);
+	publish(tx, (uint32_t)(len | rider << RIDER_SHIFT));
+	tx->pos += record_bytes(both(len, rider));
 	/* The line after is still the consumer's: ask for it now, off the next packet's path. */
 	__builtin_prefetch(word_at(tx, tx->pos + SN_RING_LINE), 1);
 }
@@ -124,23 +134,26 @@ static uint32_t load_record(const struct sn_ring *rx, memory_order order)
 
 int sn_ring_peek(struct sn_ring *rx, const void **data)
 {
-	uint32_t len = load_record(rx, memory_order_acquire);
+	uint32_t word = load_record(rx, memory_order_acquire), len, rider;
 
-	if (len == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
+	if (word == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
 		rx->pos += to_end(rx);
-		len = load_record(rx, memory_order_acquire);
+		word = load_record(rx, memory_order_acquire);
 	}
-	if (len == 0)
+	if (word == 0)
 		return 0;
-	if (len > SN_FAB_MAX || record_bytes(len) > to_end(rx))
+	len = word & LEN_MASK;
+	rider = word >> RIDER_SHIFT;
+	if (!len || both(len, rider) > SN_FAB_MAX || record_bytes(both(len, rider)) > to_end(rx))
 		return SN_RING_BROKEN;
+	rx->rider = rider;
 	*data = (const uint8_t *)word_at(rx, rx->pos) + sizeof(uint32_t);
 	return (int)len;
 }
 
-void sn_ring_pop(struct sn_ring *rx, size_t len)
+void sn_ring_pop(struct sn_ring *rx, size_t len, size_t rider)
 {
-	rx->pos += record_bytes(len);
+	rx->pos += record_bytes(both(len, rider));
 	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_release);
 }
 

@@ -6,6 +6,9 @@
  * A record starts on a cache line with its length; the word of the next record is zero until that
  * one is complete. So the consumer looks at nothing but the record itself, and a small packet
  * costs one cache line between the cores. The producer's own position is not shared at all.
+ *
+ * A second packet may ride in a record, behind the first one and from a word boundary on: what is
+ * short and can wait for company costs no line of its own.
  */
 #ifndef SOFTNIC_FABRIC_RING_H
 #define SOFTNIC_FABRIC_RING_H
@@ -36,6 +39,7 @@ struct sn_ring {
 	uint64_t size;			/* a power of two */
 	uint64_t pos;
 	uint64_t seen;			/* producer: head when last read */
+	uint32_t rider;			/* consumer: length of the second packet last peeked at, or 0 */
 };
 
 enum sn_ring_status {
@@ -48,8 +52,14 @@ void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, 
 
 /* Room for one record of len bytes; the next one is asked for after commit, or has the same room. */
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data);
-/* Makes what was reserved last visible. */
-void sn_ring_commit(struct sn_ring *tx, size_t len);
+/* Makes what was reserved last visible: a packet of len bytes, and one of rider bytes or none. */
+void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider);
+
+/* Where the second packet begins; with its length, what both are. */
+static inline size_t sn_ring_behind(size_t len)
+{
+	return (len + 3) & ~(size_t)3;
+}
 
 /* Is the consumer to be woken? Takes its request. Call after a run of sn_ring_commit. */
 bool sn_ring_take_sleeper(struct sn_ring *tx);
@@ -69,11 +79,14 @@ static inline bool sn_ring_empty(const struct sn_ring *rx)
 	return !atomic_load_explicit((const _Atomic uint32_t *)word, memory_order_acquire);
 }
 
-/* The oldest record: its length with *data set, 0 when there is none, SN_RING_BROKEN. */
+/*
+ * The oldest record: the length of its first packet with *data and rx->rider set, 0 when there is
+ * none, SN_RING_BROKEN.
+ */
 int sn_ring_peek(struct sn_ring *rx, const void **data);
 
-/* Gives the peeked record's space back. */
-void sn_ring_pop(struct sn_ring *rx, size_t len);
+/* Gives the peeked record's space back; rider is as it was then. */
+void sn_ring_pop(struct sn_ring *rx, size_t len, size_t rider);
 
 /* Is a starved producer to be woken? Takes its request. Call after a run of sn_ring_pop. */
 bool sn_ring_take_starved(struct sn_ring *rx);

@@ -438,12 +438,29 @@ int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_fram
 	void *pkt = NULL;
 	int err = 0;
 
+	uint32_t bytes = frame_bytes(frame), rider = frame->rider ? frame->rider + SN_ICRC : 0;
+
 	obey_script(port);
 	if (!port->link_down)
-		err = sn_fab_reserve(port->fabric->fab, dest, frame_bytes(frame), &pkt);
+		err = sn_fab_reserve(port->fabric->fab, dest, bytes + rider, &pkt);
 	frame->head = pkt;
 	frame->payload = frame->head + (pkt ? frame->head_len : 0);
+	frame->rider_head = frame->head + (pkt ? bytes : 0);
 	return err;
+}
+
+bool sn_port_takes_riders(const struct sn_port *port)
+{
+	return !port->nic->fault.generation && sn_fab_takes_riders(port->fabric->fab);
+}
+
+/* No script is set, so both are without an ICRC. */
+static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
+{
+	memset(frame->head + frame_bytes(frame) - SN_ICRC, 0, SN_ICRC);
+	memset(frame->rider_head + frame->rider, 0, SN_ICRC);
+	sn_fab_commit_both(port->fabric->fab, dest, frame_bytes(frame), frame->rider + SN_ICRC);
+	port->nic->ctr.tx_packets += frame->packets + 1;
 }
 
 /* IBTA 9.2: padded to words. The ICRC is computed while a script may flip bits. */
@@ -454,6 +471,10 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 	int err;
 
 	memset(frame->payload + frame->len, 0, -frame->len & 3);
+	if (frame->rider) {
+		end_both(port, dest, frame);
+		return 0;
+	}
 	if (port->nic->fault.corrupt > 0)
 		icrc = icrc_of(port->address, dest->gid.raw, &iov, 1);
 	memcpy(frame->head + bytes - SN_ICRC, &icrc, sizeof(icrc));

@@ -216,6 +216,8 @@ void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool d
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 /* An ACK that was put off goes out now. */
 void sn_rc_last_word(struct sn_qp *qp);
+/* ... has gone out. */
+void sn_rc_acknowledged(struct sn_qp *qp);
 /* Answers that are owed, in order. True when it stopped only because the burst was over. */
 bool sn_rc_resp_run(struct sn_qp *qp);
 

@@ -40,6 +40,31 @@ static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, str
 	sn_bytes(frame->head + sizeof(bth), out->ext, out->ext_len);
 }
 
+/* The ACK that is owed, as sn_rc_resp_run would send it. */
+static void put_rider(struct sn_qp *qp, const struct sn_frame *frame)
+{
+	const struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_bth bth = {
+		.opcode = SN_BTH_ACK,
+		.pkey = to_be16(qp->pkey),
+		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
+		.psn = to_be32(sn_psn_add(s->psn, SN_PSN_MASK)),
+	};
+	struct sn_aeth aeth = {
+		to_be32((uint32_t)(SN_AETH_ACK | SN_AETH_NO_CREDIT) << 24 | s->msn),
+	};
+
+	memcpy(frame->rider_head, &bth, sizeof(bth));
+	memcpy(frame->rider_head + sizeof(bth), &aeth, sizeof(aeth));
+}
+
+/* It waits for company; to a request that may break the connection it is no company. */
+static bool ack_rides(const struct sn_qp *qp, const struct sn_rc_out *out)
+{
+	return qp->rc->later && out->wqe && qp->rc->resp.owed == SN_OWE_ACK &&
+	       sn_bth_shapes[out->opcode].class == SN_C_SEND && sn_port_takes_riders(qp->port);
+}
+
 static enum sn_acc put_payload(struct sn_qp *qp, const struct sn_rc_out *out, uint8_t *payload)
 {
 	if (!out->len)
@@ -54,6 +79,8 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 	struct sn_frame frame = {
 		.head_len = (uint32_t)sizeof(struct sn_bth) + out->ext_len, .len = out->len,
 		.packets = out->train ? out->train : 1,
+		.rider = ack_rides(qp, out) ? (uint32_t)(sizeof(struct sn_bth) + sizeof(struct sn_aeth))
+					    : 0,
 	};
 	int err = sn_port_begin(qp->port, &qp->rc->dest, &frame);
 
@@ -62,6 +89,10 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 		out->refused = put_payload(qp, out, frame.payload);
 		if (out->refused)
 			return -EACCES;
+		if (frame.rider) {
+			put_rider(qp, &frame);
+			sn_rc_acknowledged(qp);
+		}
 		err = sn_port_end(qp->port, &qp->rc->dest, &frame);
 	}
 	if (err == -EAGAIN)

@@ -297,8 +297,13 @@ void sn_rc_last_word(struct sn_qp *qp)
 	if (!qp->rc->later)
 		return;
 	sn_rc_not_later(qp);
-	if (send_owed(qp) == -EAGAIN)
-		return;
+	if (send_owed(qp) != -EAGAIN)
+		sn_rc_acknowledged(qp);
+}
+
+void sn_rc_acknowledged(struct sn_qp *qp)
+{
+	sn_rc_not_later(qp);
 	qp->rc->resp.owed = SN_OWE_NOTHING;
 	qp->rc->resp.postponed = 0;
 }

@@ -40,7 +40,7 @@ static enum sn_ring_status put(struct pair *p, const void *bytes, size_t len)
 
 	if (status == SN_RING_OK) {
 		memcpy(room, bytes, len);
-		sn_ring_commit(&p->tx, len);
+		sn_ring_commit(&p->tx, len, 0);
 	}
 	return status;
 }
@@ -76,7 +76,7 @@ Test(ring, random_traffic__comes_out_as_it_went_in)
 			cr_assert_eq((size_t)len, lens[out % 4096]);
 			memset(sent, (int)(out & 0xff), (size_t)len);
 			cr_assert_eq(memcmp(data, sent, (size_t)len), 0);
-			sn_ring_pop(&p.rx, (size_t)len);
+			sn_ring_pop(&p.rx, (size_t)len, 0);
 			out++;
 		}
 		if (i % 5000 == 4999)	/* now and then let it run full or dry */
@@ -102,7 +102,7 @@ Test(ring, full__takes_all_again_once_emptied)
 	cr_assert_not(sn_ring_has_room(&p.tx, sizeof(bytes)));
 	cr_assert(sn_ring_await_room(&p.tx, sizeof(bytes)), "full, so there is something to wait for");
 	while ((len = sn_ring_peek(&p.rx, &data)) > 0) {
-		sn_ring_pop(&p.rx, (size_t)len);
+		sn_ring_pop(&p.rx, (size_t)len, 0);
 		m++;
 	}
 	cr_assert_eq(n, m);
@@ -128,10 +128,33 @@ Test(ring, sleeper__is_taken_once_and_never_beside_a_record)
 	teardown(&p);
 }
 
+Test(ring, second_packet__rides_behind_the_first)
+{
+	struct pair p;
+	const void *data;
+	uint8_t *room;
+
+	setup(&p);
+	cr_assert_eq(sn_ring_reserve(&p.tx, 8 + 4, (void **)&room), SN_RING_OK);
+	memcpy(room, "first", 5);
+	memcpy(room + sn_ring_behind(5), "2nd", 4);
+	sn_ring_commit(&p.tx, 5, 4);
+	cr_assert_eq(put(&p, "third", 6), SN_RING_OK);
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), 5);
+	cr_assert_eq(p.rx.rider, 4);
+	cr_assert_str_eq((const char *)data + sn_ring_behind(5), "2nd");
+	sn_ring_pop(&p.rx, 5, 4);
+	cr_assert_eq(sn_ring_peek(&p.rx, &data), 6);
+	cr_assert_eq(p.rx.rider, 0);
+	cr_assert_str_eq(data, "third");
+	teardown(&p);
+}
+
 /* Whatever stands in the data, a peek stays inside and says so. */
 Test(ring, hostile_lengths__are_refused)
 {
-	static const uint32_t bad[] = {SN_FAB_MAX + 1, SIZE, 0x7fffffff, 0x80000000, 0xfffffffe};
+	static const uint32_t bad[] = {SN_FAB_MAX + 1, SIZE, 0x7fffffff, 0x80000000, 0xfffffffe,
+				       1u << 16, SN_FAB_MAX << 16 | 16, 4u << 16 | SN_FAB_MAX};
 	struct pair p;
 	const void *data;
 	size_t i;
@@ -203,7 +226,7 @@ static void drain(struct pair *p)
 	int len;
 
 	while ((len = sn_ring_peek(&p->rx, &data)) > 0)
-		sn_ring_pop(&p->rx, (size_t)len);
+		sn_ring_pop(&p->rx, (size_t)len, 0);
 }
 
 /* Puts a record (or gives all room back) and says whether it saw a sleeper. */

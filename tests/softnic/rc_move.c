@@ -212,6 +212,26 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 }
 
 /* Both ends on one device, by its address or by none. */
+/* The host would wait for nothing else: its SEND is complete when the answer to it is there. */
+Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
+{
+	struct rig_cqe cqe;
+
+	rig_recv(&a, ra.data, 64);
+	rig_recv(&b, rb.data, 64);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+	softnic_pump(rb.nic);
+	cr_assert(rig_poll(&rb, &cqe));
+	rig_post_ring(&b, &(struct rig_wr){.op = RIG_SEND, .va = rb.data, .len = 8});
+	softnic_pump(ra.nic);
+	cr_assert(rig_poll(&ra, &cqe));
+	cr_assert_eq(cqe.op, 2);
+	cr_assert(rig_poll(&ra, &cqe), "not yet acknowledged");
+	cr_assert_eq(cqe.op, 0);
+	expect_ok(&rb, &ra, 0);
+	teardown();
+}
+
 static void loopback(bool forced)
 {
 	struct rig_qp c;
