@@ -47,7 +47,8 @@ int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t con
 		  uint64_t length, uint32_t priv);
 
 /* ---- rmr.c ---- */
-int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **rmr);
+/* for_ep: see caps.rmr_for_ep. */
+int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
 /* ---- evd.c, evd_queue.c, evd_wait.c ---- */

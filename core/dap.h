@@ -90,7 +90,7 @@ enum { DAP_SRQ_LOW_WATERMARK = 2, DAP_EP_SOFT_HIGH_WATERMARK = 2 };
 
 /* What completed: the values of 2.0, where events say it. */
 enum dap_dto_op {
-	DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE,
+	DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE, DAP_OP_RECV_INVAL,
 	/* Those of the InfiniBand extension. */
 	DAP_OP_WRITE_IMMED = 8, DAP_OP_RECV_WRITE_IMMED, DAP_OP_FETCH_ADD, DAP_OP_CMP_SWAP,
 	DAP_OP_RECV_IMMED,
@@ -107,7 +107,7 @@ struct dap_event {
 			uint64_t cookie, length;
 			uint32_t status;
 			uint32_t op;		/* enum dap_dto_op */
-			uint32_t imm;		/* of DAP_OP_RECV_*IMMED */
+			uint32_t imm;		/* of DAP_OP_RECV_*IMMED; of RECV_INVAL the context */
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
@@ -161,7 +161,7 @@ struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
 #define DAP_HW_EVD_SIZE 320
 #define DAP_HW_EP_SIZE 704
 #define DAP_HW_SRQ_SIZE 192
-#define DAP_HW_IA_SIZE 1024
+#define DAP_HW_IA_SIZE 1536
 
 struct dap_pz {
 	struct dap_obj obj;
@@ -193,7 +193,17 @@ struct dap_rmr {
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
 	uint64_t addr, length;
+	bool for_ep;			/* 2.0: of the one endpoint it is bound through */
+	/* Its context that the peer has ended, beside DAP_RMR_ENDED; atomic, pollers write it. */
+	uint64_t ended;
 };
+#define DAP_RMR_ENDED (UINT64_C(1) << 32)
+
+static inline bool dap_rmr_is_bound(const struct dap_rmr *rmr)
+{
+	return __atomic_load_n(&rmr->length, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&rmr->ended, __ATOMIC_ACQUIRE) != (DAP_RMR_ENDED | rmr->rmr_context);
+}
 
 /*
  * dap_evd.attention bits: anything set takes a dequeue off the hot path. A dequeue looks at it
@@ -392,6 +402,7 @@ struct dap_caps {
 	struct { const char *name; char value[64]; } attr[16];
 	unsigned int nattr;
 	bool no_extension;		/* neither writes with immediate data nor atomics */
+	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can end */
 };
 
 /* Layout of DAT_NAMED_ATTR, in both levels. */

@@ -172,7 +172,7 @@ static void look_at_rmr(void *object, void *arg)
 	const struct dap_rmr *rmr = object;
 	struct holder *h = arg;
 
-	h->found |= __atomic_load_n(&rmr->length, __ATOMIC_ACQUIRE) && rmr->lmr == h->lmr;
+	h->found |= dap_rmr_is_bound(rmr) && rmr->lmr == h->lmr;
 }
 
 /* An RMR knows its LMR and not the other way round: a bind must not lock to count. */

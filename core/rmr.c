@@ -3,7 +3,7 @@
 #include "core/api.h"
 #include "core/hw.h"
 
-int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **out)
+int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **out)
 {
 	struct dap_ia *ia = pz->obj.ia;
 	struct dap_rmr *rmr = dap_obj_alloc(DAP_RMR, ia);
@@ -12,6 +12,7 @@ int dap_rmr_create(struct dap_pz *pz, struct dap_rmr **out)
 	if (!rmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	rmr->pz = pz;
+	rmr->for_ep = for_ep;
 	err = ia->hw->rmr_create(rmr);
 	if (err) {
 		dap_obj_free(rmr);

@@ -179,6 +179,16 @@ M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, ui
 	}
 }
 
+/* An RMR of one endpoint: its QP alone may use the key; over what m5_bind_write has left. */
+M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be, uint32_t pi)
+{
+	struct m5_umr_ctrl_seg *umr = (void *)(m5_sq_at(sq, pi) + sizeof(struct m5_ctrl_seg));
+	struct m5_mkey_seg *mkey = (void *)m5_sq_at(sq, pi + 1);
+
+	umr->mkey_mask = cpu_to_be64(M5_BIND_MASK | M5_MASK_QPN);
+	mkey->qpn_key = cpu_to_be32(qpn << 8 | (__builtin_bswap32(key_be) & 0xff));
+}
+
 /*
  * A bind that is more than one WQE of one KLM. All variants of a key spent: the next one comes from
  * another mkey, and the old context is ended by a WQE before the bind; one doorbell for both.
@@ -202,6 +212,8 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 	m5_bind_write(sq, rmr, to, cookie, flags, sq->pi, b);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
+	if (rmr->for_ep)
+		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
 	m5_ring(sq, start, blocks, b[0].v[0], NULL, soft);
 	m5_sq_end(sq, locked);
 	return 0;

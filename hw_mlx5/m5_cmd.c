@@ -124,15 +124,15 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
 	return err;
 }
 
-int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, struct m5_obj **obj,
-		  uint32_t *rkey)
+int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,
+		  struct m5_obj **obj, uint32_t *rkey)
 {
 	struct m5_create_mkey_in in = {
 		.hdr.opcode = cpu_to_be16(M5_CMD_CREATE_MKEY),
 		.mkc.flags = cpu_to_be32(M5_MKC_FREE | M5_MKC_UMR_EN | M5_MKC_LOCAL_READ |
 					 M5_MKC_MODE_KLM),
 		.mkc.qpn_key = cpu_to_be32(M5_NO_QPN << 8 | variant),
-		.mkc.pd = cpu_to_be32(pdn),
+		.mkc.pd = cpu_to_be32(pdn | (remote_end ? M5_MKC_EN_RINVAL : 0)),
 		.mkc.octowords = cpu_to_be32(M5_KLM_SLOTS),
 	};
 	uint32_t index;

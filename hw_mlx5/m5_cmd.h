@@ -44,9 +44,10 @@ int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t in
 
 int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
 
-/* A window's key: free, changed by UMR only, its first variant given. rkey: index << 8 | variant. */
-int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, struct m5_obj **obj,
-		  uint32_t *rkey);
+/* A window's key: free, changed by UMR only, its first variant given; remote_end: and by a SEND with
+ * invalidate of the peer. rkey: index << 8 | variant. */
+int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,
+		  struct m5_obj **obj, uint32_t *rkey);
 
 struct m5_cq_param {
 	unsigned int log_size;

@@ -151,7 +151,11 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 		r->ev.dto.op = DAP_OP_RECV_WRITE_IMMED;
 	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_IMM)
 		r->ev.dto.op = DAP_OP_RECV_IMMED;
+	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_INV)
+		r->ev.dto.op = DAP_OP_RECV_INVAL;
 	r->ev.dto.imm = be32_to_cpu(cqe->imm);
+	if (r->ev.dto.op == DAP_OP_RECV_INVAL)
+		m5_window_ended(ep->obj.ia, r->ev.dto.imm);
 	/* With solicited waits the sender has decided whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;

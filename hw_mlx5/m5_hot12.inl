@@ -175,6 +175,13 @@ static M5_APART DAT_RETURN M5_V(m5_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_L
 
 #ifdef DAP_DAT20
 
+static DAT_RETURN M5_V(m5_send_inval)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+				      DAT_RMR_CONTEXT context)
+{
+	return m5_post_send_inval(ep, n, iov, cookie.as_64, flags, context, M5_SOFT, M5_LOCKED);
+}
+
 static DAT_RETURN M5_V(m5_write_imm)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				     DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
@@ -197,6 +204,11 @@ static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_ARGS)
 {
 	if (m5_unlikely(!M5_BIND_BY_VA))
 		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+#ifdef DAP_DAT20
+	if (m5_unlikely(rmr->for_ep))
+		return m5_bind_apart(rmr, lmr, triplet, priv, ep, cookie, flags, context, M5_SOFT,
+				     M5_LOCKED);
+#endif
 	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie, flags, context, M5_SOFT,
 			   M5_LOCKED);
 }

@@ -29,6 +29,9 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #include "hw_mlx5/m5_post_ext.inl"
 #endif
 #include "hw_mlx5/m5_bind.inl"
+#ifdef DAP_DAT20
+#include "hw_mlx5/m5_bind_ext.inl"
+#endif
 #include "hw_mlx5/m5_poll.inl"
 
 #define M5_SOFT false
@@ -57,7 +60,7 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #include "hw_mlx5/m5_hot12.inl"
 
 #ifdef DAP_DAT20
-#define M5_EXT(v) .write_immed = m5_write_imm_##v, .atomic = m5_atomic_##v,
+#define M5_EXT(v) .send_inval = m5_send_inval_##v, .write_immed = m5_write_imm_##v, .atomic = m5_atomic_##v,
 #else
 #define M5_EXT(v)
 #endif

@@ -80,6 +80,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_rmr_va = UINT64_MAX;
 	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
 	caps->optimal_alignment = 256;
+	caps->rmr_for_ep = true;
 }
 
 static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)

@@ -185,6 +185,14 @@ _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 /* Distance before a context can recur: 255 binds of each of these keys. */
 #define M5_RMR_KEYS 4
 
+/* One key of an RMR that is bound to one endpoint, where m5_window.c finds it. */
+struct m5_window {
+	struct m5_window *next;
+	struct dap_rmr *rmr;		/* NULL: it is not there */
+	uint32_t rkey;			/* some variant */
+};
+#define M5_WINDOW_BUCKETS 64
+
 struct m5_rmr {
 	struct dap_ep *last_ep;		/* where the last bind was posted; no endpoint before one was */
 	uint64_t connection;		/* through which connection of it, or M5_NO_CONNECTION */
@@ -206,6 +214,7 @@ struct m5_rmr {
 	uint32_t unsure;		/* one did not: nobody knows the key that the device has */
 	struct m5_obj *obj[M5_RMR_KEYS];
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the mkeys not current */
+	struct m5_window window[M5_RMR_KEYS];
 };
 _Static_assert(offsetof(struct m5_rmr, gen) == 64, "what a bind asks is one line");
 _Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
@@ -248,6 +257,7 @@ struct m5_ia {
 	bool inline_model;		/* and drive the model */
 	struct m5_uar uar;		/* shared: CQ doorbells, and those of the later endpoints */
 	pthread_mutex_t lock;
+	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* by key: under lock */
 	const struct m5_hot_table *hot;
 };
 _Static_assert(sizeof(struct m5_ia) <= DAP_HW_IA_SIZE, "IA area");
@@ -355,6 +365,17 @@ static inline void m5_rmr_through(struct m5_rmr *r, const struct dap_ep *ep)
 
 /* The RMR has been bound to this LMR; NULL: the one it knows is freed. */
 M5_COLD void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr);
+
+/* Its key is destroyed: no peer comes through it any more, and the next bind makes another. */
+void m5_rmr_revoke(struct dap_rmr *rmr);
+
+/* ---- m5_window.c: the keys of RMRs that are bound to one endpoint ---- */
+void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey);
+void m5_window_leave(struct dap_rmr *rmr, unsigned int i);
+/* The peer has ended this context. */
+void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
+/* The QP of the endpoint is about to go, and its number may be another's then. */
+void m5_window_revoke(struct dap_ep *ep);
 
 /* ---- m5_decode.c: one line of text ---- */
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);

@@ -9,14 +9,19 @@ struct m5_work {			/* what a post asks for, once it is understood */
 	uint32_t total;			/* bytes transferred */
 	unsigned int segs;		/* that are not empty */
 	bool copy;			/* all of them may travel in the WQE */
-	uint32_t imm;			/* host order */
+	uint32_t imm;			/* or the context to end; host order */
 	uint8_t kind;			/* enum m5_kind */
 };
+
+M5_INLINE bool m5_is_send(unsigned int op)
+{
+	return op == M5_OP_SEND || op == M5_OP_SEND_INVAL;
+}
 
 M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, const M5_LMR *iov,
 			    const M5_RMR *remote, unsigned int flags)
 {
-	bool rdma = op != M5_OP_SEND;
+	bool rdma = !m5_is_send(op);
 	unsigned int max = op == M5_OP_RDMA_READ ? sq->max_read_iov :
 			   rdma ? sq->max_write_iov : sq->max_iov;
 
@@ -41,7 +46,7 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const
 			 const M5_RMR *remote, struct m5_work *w)
 {
 	bool read = w->op == M5_OP_RDMA_READ;
-	uint64_t max = w->op == M5_OP_SEND ? sq->max_msg : sq->max_rdma, sum = 0;
+	uint64_t max = m5_is_send(w->op) ? sq->max_msg : sq->max_rdma, sum = 0;
 
 	if (read && m5_rmr_len(remote) > max)
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
@@ -60,7 +65,7 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const
 		w->copy = w->copy && sum <= sq->inline_max &&
 			  (!len || m5_may_copy(ep, sq, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
 	}
-	if (read ? sum < m5_rmr_len(remote) : w->op != M5_OP_SEND && sum > m5_rmr_len(remote))
+	if (read ? sum < m5_rmr_len(remote) : !m5_is_send(w->op) && sum > m5_rmr_len(remote))
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
 	w->copy = w->copy && sum;
 	w->total = (uint32_t)sum;
@@ -116,7 +121,7 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 			      bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	unsigned int op = w.op, head = op == M5_OP_SEND ? 1 : 2, ds;
+	unsigned int op = w.op, head = m5_is_send(op) ? 1 : 2, ds;
 	uint32_t pi, blocks;
 	struct m5_slot *slot;
 	m5_v2 ctrl;

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the InfiniBand extension of 2.0 posts beyond DAT's own: writes with immediate data, and
- * atomics. Comes after m5_post_any.inl. Their completions are events of another kind, so that their
- * slots send the poller to the rare path.
+ * What 2.0 posts beyond 1.2: sends that end a context of the peer's, and what the InfiniBand extension
+ * has, writes with immediate data and atomics. Comes after m5_post_any.inl. The completions of the
+ * extension are events of another kind, so that their slots send the poller to the rare path.
  */
+
+M5_INLINE M5_RET m5_post_send_inval(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
+				    unsigned int flags, uint32_t context, bool soft, bool locked)
+{
+	const struct m5_work w = { .op = M5_OP_SEND_INVAL, .imm = context };
+
+	return m5_post_work(ep, w, n, iov, cookie, NULL, flags, soft, locked);
+}
 
 M5_INLINE M5_RET m5_post_write_imm(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
 				   const M5_RMR *to, uint32_t imm, unsigned int flags, bool soft,

@@ -352,6 +352,7 @@ int m5_qp_destroy(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	int err;
 
+	m5_window_revoke(ep);
 	/* What it has taken from an SRQ comes back by its flushed completion, and no other way. */
 	if (e->done.shared)
 		m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP);

@@ -29,7 +29,8 @@ static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 	uint8_t variant = 0;
 
 	(void)!getrandom(&variant, 1, GRND_NONBLOCK);
-	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, obj, key);
+	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, rmr->for_ep,
+			     obj, key);
 }
 
 /* The current key, and the last of its 255 variants that follow. */
@@ -49,7 +50,7 @@ static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	int err = 0;
 
-	for (int i = 0; i < M5_RMR_KEYS; i++) {
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++) {
 		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
 
 		r->obj[i] = NULL;
@@ -76,22 +77,34 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	}
 	key_start(&new, new.idle[0]);
 	*r = new;
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
+		m5_window_enter(rmr, i, r->idle[i]);
 	return 0;
 }
 
-/* Ends whatever the current mkey gives access to, and starts afresh with another. */
-static int renew(struct dap_rmr *rmr)
+/* Whatever the current mkey gives access to ends. */
+static void end_current(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t key;
 
 	__atomic_store_n(&r->unsure, 1, __ATOMIC_RELAXED);
 	if (r->obj[r->current])
 		ops->obj_destroy(r->obj[r->current]);
 	r->obj[r->current] = NULL;
+}
+
+/* Ends it, and starts afresh with another. */
+static int renew(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t key;
+
+	m5_window_leave(rmr, r->current);
+	end_current(rmr);
 	if (key_make(rmr, &r->obj[r->current], &key))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	m5_window_enter(rmr, r->current, key);
 	key_start(r, key);
 	/* Completions still to come belong to the key that has gone. */
 	__atomic_store_n(&r->gen, new_gen(rmr), __ATOMIC_RELAXED);
@@ -143,9 +156,18 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	}
 }
 
+void m5_rmr_revoke(struct dap_rmr *rmr)
+{
+	m5_rmr(rmr)->last_gen = 0;
+	end_current(rmr);
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+}
+
 int m5_rmr_destroy(struct dap_rmr *rmr)
 {
 	wait_for_binds(rmr);
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
+		m5_window_leave(rmr, i);
 	__atomic_store_n(&m5_rmr(rmr)->gen, 0, __ATOMIC_RELAXED);
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
@@ -155,6 +177,8 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 	struct m5_rmr *r = m5_rmr(rmr);
 	bool gone;
 
+	if (!r->obj[r->current])
+		return renew(rmr);
 	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
 		return 0;
 	gone = m5_ep(r->last_ep)->gen != r->last_gen;
@@ -170,6 +194,16 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 	}
 }
 
+/* DAT_RMR_SCOPE_EP: bound to at most one endpoint at a time. One that is not connected lets nobody in. */
+static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
+{
+	const struct m5_rmr *r = m5_rmr(rmr);
+
+	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep &&
+	       m5_ep(r->last_ep)->gen == r->last_gen &&
+	       __atomic_load_n(&r->last_ep->connection, __ATOMIC_RELAXED);
+}
+
 int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 {
 	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
@@ -180,6 +214,8 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
 	if (ep->pz != rmr->pz)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+	if (is_elsewhere(rmr, ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	return settle(rmr, ep);
 }
 

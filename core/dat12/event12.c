@@ -32,6 +32,7 @@ static void dto_event(const struct dap_event *from, DAT_DTO_COMPLETION_EVENT_DAT
 		.transfered_length = dap12_length(from->dto.length),
 #ifdef DAP_DAT20
 		.operation = from->dto.op,
+		.rmr_context = from->dto.op == DAP_OP_RECV_INVAL ? from->dto.imm : 0,
 #endif
 	};
 }

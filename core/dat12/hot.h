@@ -31,6 +31,9 @@ struct dap_hot12 {
 			       DAT_RMR_CONTEXT *);
 #endif
 #ifdef DAP_DAT20
+	/* A send that ends a context at the peer. NULL: caps.rmr_for_ep is not set. */
+	DAT_RETURN (*send_inval)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				 DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT);
 	/* The endpoint has been checked by the front; args are counted as those of rdma_write. */
 	DAT_RETURN (*write_immed)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				  const DAT_RMR_TRIPLET *, DAT_UINT32 imm, DAT_COMPLETION_FLAGS);

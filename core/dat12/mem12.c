@@ -230,7 +230,7 @@ DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *out)
 		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (!out)
 		return dap12_bad_arg(2);
-	err = dap_rmr_create(pz, &rmr);
+	err = dap_rmr_create(pz, false, &rmr);
 	if (!err)
 		*out = rmr;
 	return dap12_return(err);
@@ -247,7 +247,10 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	if (!param)
 		return dap12_bad_arg(3);
 	*param = (DAT_RMR_PARAM){.ia_handle = dap12_ia_handle(rmr->obj.ia), .pz_handle = rmr->pz};
-	if (!rmr->length)
+#ifdef DAP_DAT20
+	param->rmr_scope = rmr->for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
+#endif
+	if (!dap_rmr_is_bound(rmr))
 		return DAT_SUCCESS;
 	param->lmr_triplet = (DAT_LMR_TRIPLET){.lmr_context = rmr->lmr->lmr_context,
 					       .virtual_address = rmr->addr,

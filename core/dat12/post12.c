@@ -44,8 +44,8 @@ static int may_request(const struct dap_ep *ep)
 	return 0;
 }
 
-static int check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-			 uint32_t priv)
+int dap12_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			uint32_t priv)
 {
 	int err;
 
@@ -66,7 +66,7 @@ DAT_RETURN dap12_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
 		return dap12_return(err);
@@ -103,7 +103,7 @@ DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 				   DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
+	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
 
 	if (err)
 		return dap12_return(err);
@@ -117,7 +117,7 @@ DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 				    DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
 		return dap12_return(err);
@@ -169,7 +169,7 @@ static int find_bind(DAT_RMR_HANDLE handle, DAT_EP_HANDLE ep_handle, const DAT_L
 	*rmr = dap_obj_get(handle, DAP_RMR, NULL);
 	*ep = dap_obj_get(ep_handle, DAP_EP, NULL);
 	err = check_bind(*rmr, *ep, triplet, priv);
-	return err ? err : check_request(*ep, 0, NULL, 0);
+	return err ? err : dap12_check_request(*ep, 0, NULL, 0);
 }
 
 #ifdef DAP_DAT20

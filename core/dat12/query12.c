@@ -99,7 +99,7 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.provider_specific_attr = (DAT_NAMED_ATTR *)ia->named,
 #ifdef DAP_DAT20
 		.rdma_read_lmr_rmr_context_exposure = DAT_FALSE,
-		.rmr_scope_supported = DAT_RMR_SCOPE_PZ,
+		.rmr_scope_supported = ia->caps.rmr_for_ep ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_PZ,
 		.is_signal_safe = DAT_FALSE,
 		.ha_supported = DAT_FALSE,
 		.ha_loadbalancing = DAT_HA_LB_NONE,

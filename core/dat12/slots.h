@@ -118,6 +118,10 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *rmr_context);
 #endif
 
+/* 0 if the endpoint (NULL: none) may post a request of these segments; a DAP_ERR. */
+int dap12_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			uint32_t priv);
+
 /* INVALID_PARAMETER that names argument n, counted from 1. */
 static inline DAT_RETURN dap12_bad_arg(int n)
 {

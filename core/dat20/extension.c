@@ -68,16 +68,6 @@ void dap20_name_attributes(struct dap_ia *ia)
 	ia->nnamed += sizeof(more) / sizeof(more[0]);
 }
 
-/* The first error in the endpoint, or 0. */
-static int check_ep(const struct dap_ep *ep)
-{
-	if (!ep)
-		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
-	if (!dap_ep_may_request(ep))
-		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
-	return ep->has_qp ? 0 : DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-}
-
 /* Arguments as the macros of dat_ib_extensions.h give them, in their order. */
 static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot12 *hot, va_list args)
 {
@@ -109,7 +99,7 @@ DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	bool known = op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_FETCH_AND_ADD_OP ||
 		     op == DAT_IB_CMP_AND_SWAP_OP;
-	int err = check_ep(ep);
+	int err = dap12_check_request(ep, 0, NULL, 0);
 
 	if (dap_obj_type(handle) == DAP_NONE)
 		return dap12_bad_handle(DAP_SUB_HANDLE1);

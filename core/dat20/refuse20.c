@@ -4,21 +4,13 @@
  * good one:
  *
  *	call				refused with		attribute
- *	rmr_create_for_ep		MODEL_NOT_SUPPORTED	rmr_scope_supported
- *	ep_post_rdma_read_to_rmr	MODEL_NOT_SUPPORTED	rdma_read_lmr_rmr_context_exposure
- *	ep_post_send_with_invalidate	MODEL_NOT_SUPPORTED	rmr_scope_supported: a context of a
- *								whole zone is no peer's to end
+ *	ep_post_rdma_read_to_rmr	MODEL_NOT_SUPPORTED	rdma_read_lmr_rmr_context_exposure:
+ *		a window is for peers (IBTA 10.6.7), no adapter here takes its key for local memory
+ *		and none needs to: what a read fills is no peer's to see
  */
 #include "core/dat12/slots.h"
 
 #define NOT_SUPPORTED dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
-
-DAT_RETURN dap20_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
-{
-	if (!dap_obj_get(pz, DAP_PZ, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
-	return rmr ? NOT_SUPPORTED : dap12_bad_arg(2);
-}
 
 DAT_RETURN dap20_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
 					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
@@ -31,17 +23,6 @@ DAT_RETURN dap20_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLE
 	if (!local)
 		return dap12_bad_arg(2);
 	return remote ? NOT_SUPPORTED : dap12_bad_arg(4);
-}
-
-/* Without the invalidation it is a send. */
-DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-					      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-					      DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT rmr_context)
-{
-	(void)rmr_context;
-	if (!dap_obj_get(ep, DAP_EP, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
-	return invalidate ? NOT_SUPPORTED : dap12_ep_post_send(ep, n, iov, cookie, flags);
 }
 
 /* Each adapter stands for itself: attribute ha_supported. */

@@ -28,10 +28,14 @@ struct side {
 
 extern struct side a, b;		/* open in each test */
 
+/* DAPL_TEST_IA, or the software ConnectX in this process. */
+const char *side_ia_name(void);
 void sides_open(void);
 void sides_close(void);
 /* a.ep and b.ep, by way of the qualifier. */
 void sides_connect(void);
+/* Two more endpoints, connected: the first is one of a's. */
+void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b);
 DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);
 DAT_RMR_TRIPLET side_remote(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);

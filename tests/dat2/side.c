@@ -24,6 +24,13 @@ __attribute__((constructor)) static void choose_file(int argc, char **argv)
 	execv("/proc/self/exe", argv);
 }
 
+const char *side_ia_name(void)
+{
+	const char *name = getenv("DAPL_TEST_IA");
+
+	return name ? name : "soft-mlx5-0";
+}
+
 static void side_open(struct side *s)
 {
 	DAT_REGION_DESCRIPTION region;
@@ -31,7 +38,7 @@ static void side_open(struct side *s)
 	DAT_VADDR at;
 
 	*s = (struct side){ .async = DAT_HANDLE_NULL };
-	assert_ok(dat_ia_open((DAT_NAME_PTR)(unsigned long)"soft-mlx5-0", 8, &s->async, &s->ia));
+	assert_ok(dat_ia_open((DAT_NAME_PTR)(unsigned long)side_ia_name(), 8, &s->async, &s->ia));
 	assert_ok(dat_pz_create(s->ia, &s->pz));
 	assert_ok(dat_evd_create(s->ia, 32, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &s->dto));
 	assert_ok(dat_evd_create(s->ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &s->conn));
@@ -78,18 +85,32 @@ DAT_IA_ADDRESS_PTR side_address(in_port_t port)
 	return (DAT_IA_ADDRESS_PTR)&address;
 }
 
-void sides_connect(void)
+static void connect_to(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 {
+	static DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
 	DAT_EVENT ev;
 
-	assert_ok(dat_psp_create(b.ia, QUAL, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_ok(dat_ep_connect(a.ep, side_address(0), QUAL, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+	qual = qual ? qual + 1 : QUAL;
+	assert_ok(dat_psp_create(b.ia, qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(dat_ep_connect(from, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
 	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
-	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, b.ep, 0, NULL));
+	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, to, 0, NULL));
 	side_wait(b.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 	side_wait(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+void sides_connect(void)
+{
+	connect_to(a.ep, b.ep);
+}
+
+void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b)
+{
+	assert_ok(dat_ep_create(a.ia, a.pz, a.dto, a.dto, a.conn, NULL, of_a));
+	assert_ok(dat_ep_create(b.ia, b.pz, b.dto, b.dto, b.conn, NULL, of_b));
+	connect_to(*of_a, *of_b);
 }
 
 DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hw_mlx5 through rdma-core: dat_pingpong, and what the suites of API, transfers and conformance
-# ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
+# hw_mlx5 through rdma-core: dat_pingpong, and what the suites of API, transfers, conformance and
+# uDAPL 2.0 ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
 # ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
 set -u
 build=$DAPL_BUILD_DIR
@@ -127,6 +127,7 @@ fi
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite api
 	suite e2e
+	[ $access != devx ] || suite dat2
 	if [ $access = devx ]; then
 		front="$run --infiniband"
 		suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
@@ -136,6 +137,7 @@ if [ "${DAPL_ALL-}" = 1 ]; then
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush)/*'
+	[ $access != devx ] || suite dat2 --filter 'window/*'
 	conformance -t 'rmr*'
 fi
 exit $failed

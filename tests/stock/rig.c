@@ -26,9 +26,12 @@ void st_close(struct ibv_context *ctx)
 
 void st_create(struct st_end *end, struct ibv_context *ctx)
 {
-	struct ibv_qp_init_attr attr = {
+	/* Both ways of posting: the newer calls are for the operation that is named here. */
+	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { ST_DEPTH, ST_DEPTH, 4, 4, 64 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_INV,
 	};
 
 	memset(end, 0, sizeof(*end));
@@ -38,7 +41,8 @@ void st_create(struct st_end *end, struct ibv_context *ctx)
 	cr_assert_not_null(end->cq = ibv_create_cq(ctx, 4 * ST_DEPTH, end, end->chan, 0));
 	attr.send_cq = attr.recv_cq = end->cq;
 	attr.qp_context = end;
-	cr_assert_not_null(end->qp = ibv_create_qp(end->pd, &attr));
+	attr.pd = end->pd;
+	cr_assert_not_null(end->qp = ibv_create_qp_ex(ctx, &attr));
 	cr_assert_not_null(end->buf = aligned_alloc(4096, ST_BUF));
 	memset(end->buf, 0, ST_BUF);
 	end->mr = ibv_reg_mr(end->pd, end->buf, ST_BUF, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |

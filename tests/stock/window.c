@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory windows of both types, as libmlx5 binds them: what they let through, and until when. */
+/*
+ * Memory windows of both types, as libmlx5 binds them: what they let through, and until when; and
+ * sends that end them from outside.
+ */
 #include <string.h>
 
+#include "tests/harness/harness.h"
 #include "tests/stock/rig.h"
 
 enum { AT = 4096, LEN = 512 };
@@ -134,4 +138,97 @@ Test(stock, bind_type_2__write_invalidate_bind_again)
 	cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
 	teardown(&f);
+}
+
+/* A send of a's that ends a window of b's; by ibv_post_send, or by the newer calls. */
+static void send_end(struct st_end *a, uint32_t rkey, bool new_calls)
+{
+	struct ibv_sge sge = { (uintptr_t)a->buf, 32, a->mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
+		.num_sge = 1, .invalidate_rkey = rkey,
+	};
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(a->qp);
+
+	if (!new_calls) {
+		st_post(a, &wr);
+		return;
+	}
+	cr_assert_not_null(qp);
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send_inv(qp, rkey);
+	ibv_wr_set_sge(qp, a->mr->lkey, (uintptr_t)a->buf, 32);
+	cr_assert_eq(ibv_wr_complete(qp), 0);
+}
+
+static struct ibv_wc one_wc(struct st_end *end)
+{
+	struct ibv_wc wc = { 0 };
+	int n = 0;
+
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0), "no completion");
+	cr_assert_eq(n, 1);
+	return wc;
+}
+
+/* What b's receive says of it, and a's completion. */
+static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_status at_a,
+		 enum ibv_wc_status at_b)
+{
+	struct ibv_wc wc;
+
+	st_recv(&f->b, 64);
+	send_end(&f->a, rkey, new_calls);
+	wc = one_wc(&f->b);
+	cr_assert_eq(wc.status, at_b, "%s", ibv_wc_status_str(wc.status));
+	if (wc.status == IBV_WC_SUCCESS) {
+		cr_assert_eq(wc.opcode, IBV_WC_RECV);
+		cr_assert(wc.wc_flags & IBV_WC_WITH_INV);
+		cr_assert_eq(wc.invalidated_rkey, rkey);
+		cr_assert_eq(wc.byte_len, 32);
+	}
+	wc = one_wc(&f->a);
+	cr_assert_eq(wc.status, at_a, "%s", ibv_wc_status_str(wc.status));
+}
+
+Test(stock, send_with_invalidate__ends_a_window_of_type_2)
+{
+	struct fixture f;
+	struct ibv_mw *mw;
+	uint64_t addr;
+
+	setup(&f);
+	addr = (uintptr_t)f.b.buf + AT;
+	cr_assert_not_null(mw = ibv_alloc_mw(f.b.pd, IBV_MW_TYPE_2));
+	for (int i = 0; i < 4; i++) {
+		mw->rkey = ibv_inc_rkey(mw->rkey);
+		cr_assert_eq(bind2(&f.b, mw, mw->rkey), IBV_WC_SUCCESS);
+		cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_SUCCESS);
+		ends(&f, mw->rkey, i % 2, IBV_WC_SUCCESS, IBV_WC_SUCCESS);
+	}
+	cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_REM_ACCESS_ERR);
+	cr_assert_eq(ibv_dealloc_mw(mw), 0);
+	teardown(&f);
+}
+
+Test(stock, send_with_invalidate__of_what_may_not_be_ended)
+{
+	for (int what = 0; what < 3; what++) {
+		struct fixture f;
+		struct ibv_mw *mw;
+		uint32_t rkey;
+
+		setup(&f);
+		cr_assert_not_null(mw = ibv_alloc_mw(f.b.pd, what ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1));
+		if (what == 0) {
+			cr_assert_eq(bind1(&f.b, mw, AT, LEN), IBV_WC_SUCCESS);
+			rkey = mw->rkey;
+		} else {
+			rkey = what == 1 ? f.b.mr->rkey : mw->rkey;
+		}
+		ends(&f, rkey, false, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_QP_OP_ERR);
+		cr_assert_eq(ibv_dealloc_mw(mw), 0);
+		teardown(&f);
+	}
 }

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RMRs of one endpoint, and sends that end them at the peer. b owns what a comes at. Through the
+ * tables: libdat2 exports neither call.
+ */
+#include <string.h>
+
+#include "tests/dat2/dat2.h"
+
+TestSuite(window, .init = sides_open, .fini = sides_close, .timeout = 60);
+
+enum { LEN = 64 };
+
+static const DAT_DTO_COOKIE cookie = { .as_64 = 4 };
+static const DAT_RMR_COOKIE bind_cookie = { .as_64 = 9 };
+
+static DAT_RMR_HANDLE window_of_ep(void)
+{
+	DAT_RMR_HANDLE rmr = NULL;
+
+	assert_ok(PROVIDER(b.pz)->rmr_create_for_ep_func(b.pz, &rmr));
+	return rmr;
+}
+
+static DAT_RETURN post_bind(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE ep, DAT_SEG_LENGTH len,
+			    DAT_RMR_CONTEXT *context)
+{
+	DAT_LMR_TRIPLET part = side_segment(&b, 0, len);
+
+	return dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA, ep,
+			    bind_cookie, 0, context);
+}
+
+static DAT_RMR_CONTEXT bind_it(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE ep, DAT_SEG_LENGTH len)
+{
+	DAT_RMR_CONTEXT context = 0;
+	DAT_EVENT ev;
+
+	assert_ok(post_bind(rmr, ep, len, &context));
+	ev = side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.rmr_completion_event_data.rmr_handle, rmr);
+	cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);
+	return context;
+}
+
+/* What becomes of a write of word through the context, over ep. */
+static DAT_DTO_COMPLETION_STATUS write_by(DAT_EP_HANDLE ep, DAT_RMR_CONTEXT context, const char *word)
+{
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, LEN);
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, (DAT_SEG_LENGTH)strlen(word) + 1);
+	DAT_EVENT ev;
+
+	to.rmr_context = context;
+	strcpy(a.mem, word);
+	assert_ok(dat_ep_post_rdma_write(ep, 1, &from, cookie, &to, 0));
+	ev = side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+	return ev.event_data.dto_completion_event_data.status;
+}
+
+/* A send over a.ep that ends this context; a's completion, and b's. */
+static void send_end(DAT_RMR_CONTEXT context, DAT_DTO_COMPLETION_EVENT_DATA *at_a,
+		     DAT_DTO_COMPLETION_EVENT_DATA *at_b)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
+
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(PROVIDER(a.ep)->ep_post_send_with_invalidate_func(a.ep, 1, &from, cookie, 0,
+								     DAT_TRUE, context));
+	*at_b = side_wait(b.dto, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+	*at_a = side_wait(a.dto, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+}
+
+static void end_it(DAT_RMR_CONTEXT context)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA at_a, at_b;
+
+	send_end(context, &at_a, &at_b);
+	cr_assert_eq(at_a.status, DAT_DTO_SUCCESS);
+	cr_assert_eq(at_a.operation, DAT_DTO_SEND);
+	cr_assert_eq(at_b.status, DAT_DTO_SUCCESS);
+	cr_assert_eq(at_b.operation, DAT_DTO_RECEIVE_WITH_INVALIDATE);
+	cr_assert_eq(at_b.rmr_context, context);
+	cr_assert_eq(at_b.transfered_length, 8);
+	cr_assert_eq(at_b.ep_handle, b.ep);
+}
+
+/* The context is no window of b.ep: both ends are told, and the connection ends. */
+static void is_refused(DAT_RMR_CONTEXT context)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA at_a, at_b;
+
+	send_end(context, &at_a, &at_b);
+	cr_assert_eq(at_a.status, DAT_DTO_ERR_REMOTE_ACCESS, "status %d", at_a.status);
+	cr_assert_eq(at_b.status, DAT_DTO_ERR_LOCAL_EP, "status %d", at_b.status);
+	side_wait(a.conn, DAT_CONNECTION_EVENT_BROKEN);
+	side_wait(b.conn, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+Test(window, for_ep__lets_its_peer_in)
+{
+	DAT_RMR_CONTEXT context, second;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	rmr = window_of_ep();
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.rmr_scope, DAT_RMR_SCOPE_EP);
+	cr_assert_eq(param.lmr_triplet.segment_length, 0);
+	context = bind_it(rmr, b.ep, LEN);
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.rmr_context, context);
+	cr_assert_eq(param.lmr_triplet.segment_length, LEN);
+	cr_assert_eq(write_by(a.ep, context, "one"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "one");
+	second = bind_it(rmr, b.ep, LEN);
+	cr_assert_neq(second, context);
+	cr_assert_eq(write_by(a.ep, second, "two"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "two");
+	cr_assert_eq(write_by(a.ep, context, "old"), DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert_str_eq(b.mem, "two");
+	assert_ok(dat_rmr_free(rmr));
+}
+
+Test(window, for_ep__lets_no_other_endpoint_in)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_CONTEXT context;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	context = bind_it(window_of_ep(), b.ep, LEN);
+	cr_assert_eq(write_by(of_a, context, "over the other"), DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert_str_eq(b.mem, "");
+	cr_assert_eq(write_by(a.ep, context, "over its own"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "over its own");
+}
+
+Test(window, for_pz__lets_any_endpoint_in)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	assert_ok(dat_rmr_create(b.pz, &rmr));
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.rmr_scope, DAT_RMR_SCOPE_PZ);
+	context = bind_it(rmr, b.ep, LEN);
+	cr_assert_eq(write_by(of_a, context, "over the other"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "over the other");
+}
+
+Test(window, bind__through_one_endpoint_at_a_time)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_CONTEXT context, none = 77;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	rmr = window_of_ep();
+	bind_it(rmr, b.ep, LEN);
+	assert_ret(post_bind(rmr, of_b, LEN, &none), DAT_INVALID_STATE);
+	assert_ret(post_bind(rmr, of_b, 0, &none), DAT_INVALID_STATE);
+	cr_assert_eq(none, 77);
+	bind_it(rmr, b.ep, 0);
+	context = bind_it(rmr, of_b, LEN);
+	cr_assert_eq(write_by(of_a, context, "moved"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "moved");
+	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* Whoever gets the number of its QP next does not get the window. */
+Test(window, ep_free__ends_what_is_bound_through_it)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	rmr = window_of_ep();
+	context = bind_it(rmr, of_b, LEN);
+	assert_ok(dat_ep_free(of_b));
+	side_wait(a.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.lmr_triplet.segment_length, 0);
+	cr_assert_eq(write_by(a.ep, bind_it(rmr, b.ep, LEN), "again"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "again");
+	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* More binds than the keys of an RMR have variants: a context that recurs is as good as new. */
+Test(window, bind__goes_through_all_its_keys)
+{
+	DAT_RMR_CONTEXT context = 0;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	rmr = window_of_ep();
+	for (int i = 0; i < 1100; i++) {
+		context = bind_it(rmr, b.ep, LEN);
+		if (i % 16 == 0)
+			end_it(context);
+	}
+	cr_assert_eq(write_by(a.ep, context, "last"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "last");
+	end_it(context);
+	assert_ok(dat_lmr_free(b.lmr));
+}
+
+Test(window, send_with_invalidate__ends_the_context)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	rmr = window_of_ep();
+	context = bind_it(rmr, b.ep, LEN);
+	assert_ret(dat_lmr_free(b.lmr), DAT_INVALID_STATE);
+	cr_assert_eq(write_by(a.ep, context, "before"), DAT_DTO_SUCCESS);
+	end_it(context);
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.lmr_triplet.segment_length, 0);
+	cr_assert_eq(write_by(a.ep, context, "behind"), DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert_str_eq(b.mem, "before");
+	assert_ok(dat_lmr_free(b.lmr));
+}
+
+Test(window, send_with_invalidate__then_it_may_be_bound_to_another)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	rmr = window_of_ep();
+	end_it(bind_it(rmr, b.ep, LEN));
+	cr_assert_eq(write_by(of_a, bind_it(rmr, of_b, LEN), "moved"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "moved");
+}
+
+/* The device has ended it, and b has yet to see the receive that says so. */
+Test(window, bind__before_the_completion_that_tells_of_the_end)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
+	DAT_RMR_CONTEXT first, second;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT ev;
+
+	sides_connect();
+	rmr = window_of_ep();
+	first = bind_it(rmr, b.ep, LEN);
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(PROVIDER(a.ep)->ep_post_send_with_invalidate_func(a.ep, 1, &from, cookie, 0,
+								     DAT_TRUE, first));
+	side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+	assert_ok(post_bind(rmr, b.ep, LEN, &second));
+	ev = side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.rmr_context, first);
+	side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
+	assert_ret(dat_lmr_free(b.lmr), DAT_INVALID_STATE);
+	cr_assert_eq(write_by(a.ep, second, "second"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "second");
+}
+
+Test(window, send_with_invalidate__twice)
+{
+	DAT_RMR_CONTEXT context;
+
+	sides_connect();
+	context = bind_it(window_of_ep(), b.ep, LEN);
+	end_it(context);
+	is_refused(context);
+}
+
+Test(window, send_with_invalidate__of_no_key)
+{
+	sides_connect();
+	is_refused(0xdead00);
+}
+
+Test(window, send_with_invalidate__of_an_lmr)
+{
+	sides_connect();
+	is_refused(b.rmr_context);
+}
+
+Test(window, send_with_invalidate__of_a_whole_zone)
+{
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	assert_ok(dat_rmr_create(b.pz, &rmr));
+	is_refused(bind_it(rmr, b.ep, LEN));
+}
+
+Test(window, send_with_invalidate__of_another_endpoint)
+{
+	DAT_EP_HANDLE of_a, of_b;
+	DAT_RMR_CONTEXT context;
+
+	sides_connect();
+	sides_connect_more(&of_a, &of_b);
+	context = bind_it(window_of_ep(), of_b, LEN);
+	is_refused(context);
+	cr_assert_eq(write_by(of_a, context, "still"), DAT_DTO_SUCCESS);
+	cr_assert_str_eq(b.mem, "still");
+}
+
+/* Inline, from many segments, suppressed: a send like any other. */
+Test(window, send_with_invalidate__is_a_send)
+{
+	DAT_LMR_TRIPLET from[3], to = side_segment(&b, 4096, 1024);
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT ev;
+
+	sides_connect();
+	p = PROVIDER(a.ep);
+	rmr = window_of_ep();
+	for (unsigned int len = 8; len <= 512; len *= 8) {
+		context = bind_it(rmr, b.ep, LEN);
+		memset(a.mem, (int)len, 3 * len);
+		for (unsigned int i = 0; i < 3; i++)
+			from[i] = side_segment(&a, i * len, i < 2 ? len / 2 : len);
+		assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+		assert_ok(p->ep_post_send_with_invalidate_func(a.ep, 3, from, cookie,
+							       DAT_COMPLETION_SUPPRESS_FLAG,
+							       DAT_TRUE, context));
+		ev = side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, 2 * len);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.rmr_context, context);
+		cr_assert_eq(memcmp(b.mem + 4096, a.mem, 2 * len), 0);
+	}
+	assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
+}
+
+Test(window, bad__arguments)
+{
+	DAT_LMR_TRIPLET iov = side_segment(&a, 0, 8), part = side_segment(&b, 0, LEN);
+	DAT_LMR_TRIPLET beyond = side_segment(&b, MEM - 8, LEN);
+	DAT_RMR_HANDLE rmr, none = (DAT_RMR_HANDLE)&iov;
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+	DAT_RMR_CONTEXT context;
+
+	assert_ret(p->rmr_create_for_ep_func(a.ep, &none), DAT_INVALID_HANDLE);
+	assert_ret(p->rmr_create_for_ep_func(a.pz, NULL), DAT_INVALID_PARAMETER);
+	cr_assert_eq(none, (DAT_RMR_HANDLE)&iov);
+	assert_ret(p->ep_post_send_with_invalidate_func(a.pz, 1, &iov, cookie, 0, DAT_TRUE, 7),
+		   DAT_INVALID_HANDLE);
+	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 1, &iov, cookie, 0, DAT_TRUE, 7),
+		   DAT_INVALID_STATE);
+	sides_connect();
+	p = PROVIDER(a.ep);
+	rmr = window_of_ep();
+	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 99, &iov, cookie, 0, DAT_TRUE, 7),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 1, NULL, cookie, 0, DAT_TRUE, 7),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->ep_post_send_with_invalidate_func(a.ep, 1, &iov, cookie, 0x100, DAT_TRUE, 7),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_bind(rmr, a.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				b.ep, bind_cookie, 0, &context), DAT_INVALID_HANDLE);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, &beyond, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+				DAT_VA_TYPE_VA, b.ep, bind_cookie, 0, &context),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				b.ep, bind_cookie, 0x100, &context), DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				b.ep, bind_cookie, 0, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, NULL, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				b.ep, bind_cookie, 0, &context), DAT_INVALID_PARAMETER);
+	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				a.ep, bind_cookie, 0, &context), DAT_INVALID_HANDLE);
+}
