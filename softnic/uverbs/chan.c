@@ -67,9 +67,21 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 	return 0;
 }
 
+/* Completion channels are closed without a word; their CQs hold those that matter. */
+void uv_chan_reap(struct uv_device *dev)
+{
+	struct uv_chan *chan, *next;
+
+	for (chan = LIST_FIRST(&dev->chans); chan; chan = next) {
+		next = LIST_NEXT(chan, link);
+		if (chan->refs == 1 && chan->kind == UV_CHAN_COMP && uv_chan_abandoned(chan))
+			uv_chan_put(chan);
+	}
+}
+
 int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **out)
 {
-	struct uv_chan *chan = calloc(1, sizeof(*chan)), *old, *next;
+	struct uv_chan *chan = calloc(1, sizeof(*chan));
 	int err;
 
 	if (!chan)
@@ -82,12 +94,7 @@ int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct u
 		return err;
 	}
 	pthread_mutex_lock(&dev->ev_lock);
-	/* Completion channels are closed without a word; their CQs hold those that matter. */
-	for (old = LIST_FIRST(&dev->chans); old; old = next) {
-		next = LIST_NEXT(old, link);
-		if (old->refs == 1 && old->kind == UV_CHAN_COMP && uv_chan_abandoned(old))
-			uv_chan_put(old);
-	}
+	uv_chan_reap(dev);
 	LIST_INSERT_HEAD(&dev->chans, chan, link);
 	pthread_mutex_unlock(&dev->ev_lock);
 	*out = chan;

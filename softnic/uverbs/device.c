@@ -196,9 +196,14 @@ struct uv_device *uv_device_of(const struct stat *st)
 
 void uv_closed(const struct stat *st)
 {
-	for (unsigned int i = 0; i < UV_DEVICES; i++)
-		if (live[i])
-			uv_devx_closed(live[i], st);
+	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+		if (!live[i])
+			continue;
+		uv_devx_closed(live[i], st);
+		pthread_mutex_lock(&live[i]->ev_lock);
+		uv_chan_reap(live[i]);
+		pthread_mutex_unlock(&live[i]->ev_lock);
+	}
 }
 
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)

@@ -249,6 +249,7 @@ int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct u
 /* NULL when fd is no channel of this kind. */
 struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
 void uv_chan_put(struct uv_chan *chan);		/* under the event lock */
+void uv_chan_reap(struct uv_device *dev);	/* as well: what the program has closed */
 bool uv_chan_abandoned(const struct uv_chan *chan);
 int uv_chan_reader(const struct uv_chan *chan);	/* a reading end of our own, or -1 */
 /* Under the event lock. False: full or closed, the record is lost. */
