@@ -59,7 +59,7 @@ bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
  * libibverbs passes over devices that it has no memory or descriptor to look at, and those that it
  * has no library for: the kernel's own list tells these cases from a name that does not exist.
  */
-int hw_why_not_listed(const char *device, const char *module, char *why, size_t whylen)
+int hw_why_not_listed(const char *device, char *why, size_t whylen)
 {
 	const char *sysfs = secure_getenv("SYSFS_PATH");
 	char path[256];
@@ -68,7 +68,8 @@ int hw_why_not_listed(const char *device, const char *module, char *why, size_t 
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs ? sysfs : "/sys", device);
 	if (access(path, F_OK)) {
 		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
-			 "are; where it names none, is the module %s loaded?", device, module);
+			 "are; where it names none, is the module mlx5_ib or efa loaded?",
+			 device);
 		return -ENODEV;
 	}
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ibv_context;
 struct ibv_device;
 
 /*
@@ -25,11 +26,21 @@ bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
 
 /* ---- words: cause and cure ---- */
 /* A device that libibverbs does not list: -ENODEV, or what keeps it from looking. */
-int hw_why_not_listed(const char *device, const char *module, char *why, size_t whylen);
+int hw_why_not_listed(const char *device, char *why, size_t whylen);
 /* One that did not open. */
 void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen);
 /* A registration of memory that ended with err. */
 void hw_why_memory(int err, char *why, size_t whylen);
+
+/* ---- verbs_event.c ---- */
+int hw_nonblocking(int fd);
+int hw_watch(int poll_fd, int fd);
+enum hw_event {
+	HW_EVENT_NONE, HW_EVENT_GONE,
+	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* the last: its facts changed */
+};
+/* The next one of the device or of this port; the context's descriptor does not block. */
+enum hw_event hw_async_event(struct ibv_context *ctx, unsigned int port);
 
 /* ---- verbs_fork.c ---- */
 /* Around calls in which libibverbs takes locks that are not of one context. */

@@ -6,7 +6,6 @@
  * device events by the context's async descriptor, as for any verbs program.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,13 +14,6 @@
 #include "core/dap.h"
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
-
-static int nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? hw_errno() : 0;
-}
 
 static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
 		   struct mlx5dv_devx_event_channel **out)
@@ -33,19 +25,12 @@ static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channe
 	new = mlx5dv_devx_create_event_channel(u->dv.ctx, flags);
 	if (!new)
 		return hw_errno();
-	err = nonblocking(new->fd);
+	err = hw_nonblocking(new->fd);
 	if (err)
 		mlx5dv_devx_destroy_event_channel(new);
 	else
 		*out = new;
 	return err;
-}
-
-static int watch(int poll_fd, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? hw_errno() : 0;
 }
 
 int uv_events_open(struct m5_ctl_uverbs *u)
@@ -59,11 +44,11 @@ int uv_events_open(struct m5_ctl_uverbs *u)
 		err = hw_errno();
 		goto err_channel;
 	}
-	err = nonblocking(u->dv.ctx->async_fd);
+	err = hw_nonblocking(u->dv.ctx->async_fd);
 	if (!err)
-		err = watch(u->poll_fd, u->dv.ctx->async_fd);
+		err = hw_watch(u->poll_fd, u->dv.ctx->async_fd);
 	if (!err)
-		err = watch(u->poll_fd, u->events->fd);
+		err = hw_watch(u->poll_fd, u->events->fd);
 	if (!err)
 		return 0;
 	close(u->poll_fd);
@@ -205,49 +190,19 @@ static int read_object(struct m5_ctl_uverbs *u, struct m5_event *ev)
 	return gone(u, ev);
 }
 
-static bool of_port(const struct ibv_async_event *in, struct m5_event *ev)
-{
-	ev->kind = M5_EVENT_PORT;
-	ev->type = M5_EV_PORT_CHANGE;
-	ev->number = (uint32_t)in->element.port_num;
-	switch (in->event_type) {
-	case IBV_EVENT_PORT_ACTIVE:
-		ev->sub_type = M5_PORT_UP;
-		return true;
-	case IBV_EVENT_PORT_ERR:
-		ev->sub_type = M5_PORT_DOWN;
-		return true;
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-	case IBV_EVENT_GID_CHANGE:
-	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int read_device(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
-	struct ibv_async_event in;
-	struct m5_event out = { 0 };
-	bool fatal, port;
+	static const uint8_t states[] = { [HW_EVENT_PORT_DOWN] = M5_PORT_DOWN,
+					  [HW_EVENT_PORT_UP] = M5_PORT_UP, [HW_EVENT_PORT] = 0 };
+	enum hw_event kind = hw_async_event(u->dv.ctx, u->port_num);
 
-	for (;;) {
-		errno = 0;
-		if (ibv_get_async_event(u->dv.ctx, &in))
-			return errno == EAGAIN || errno == EINTR ? 0 : gone(u, ev);
-		fatal = in.event_type == IBV_EVENT_DEVICE_FATAL;
-		port = of_port(&in, &out) && in.element.port_num == u->port_num;
-		ibv_ack_async_event(&in);
-		if (fatal)
-			return gone(u, ev);
-		if (port) {
-			*ev = out;
-			return 1;
-		}
-	}
+	if (kind == HW_EVENT_NONE)
+		return 0;
+	if (kind == HW_EVENT_GONE)
+		return gone(u, ev);
+	*ev = (struct m5_event){ .kind = M5_EVENT_PORT, .type = M5_EV_PORT_CHANGE,
+				 .sub_type = states[kind], .number = u->port_num };
+	return 1;
 }
 
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev)

@@ -65,7 +65,7 @@ int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t w
 	if (list)
 		ibv_free_device_list(list);
 	hw_leave();
-	return !list || i == n ? hw_why_not_listed(device, "mlx5_ib", why, whylen) : err;
+	return !list || i == n ? hw_why_not_listed(device, why, whylen) : err;
 }
 
 void uv_context_close(struct ibv_context *ctx)
