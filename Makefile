@@ -60,7 +60,8 @@ CORE_SRC := $(call src,core core/dat12)
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
 M5_SRC := $(filter-out %/m5_hot20.c %/m5_hot20_v3.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
-EFA_SRC := $(filter-out %/efa_hot20.c,$(call src,hw_efa))
+with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
+EFA_SRC := $(filter-out %/efa_hot20.c $(call with_efa,hw_efa/efa_ctl_none.c,hw_efa/efa_ctl_efadv%),$(call src,hw_efa))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
@@ -158,7 +159,7 @@ $(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
-COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c) hw_common/verbs*.c
+COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c) hw_common/verbs*.c hw_efa/efa_ctl_efadv*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 

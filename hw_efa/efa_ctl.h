@@ -35,6 +35,7 @@ struct efa_caps {
 	uint64_t max_mr_size;
 	uint16_t device_id;		/* PCI */
 	uint8_t gid[16];
+	uint16_t fw[2];			/* firmware's major and minor version */
 	char vendor[64];
 };
 
@@ -74,6 +75,8 @@ struct efa_mr {
 	void *priv;
 };
 
+enum efa_event { EFA_EVENT_FATAL, EFA_EVENT_PORT_DOWN };
+
 struct efa_ctl_ops {
 	const char *access;		/* "efadv", "model" */
 	void (*close)(struct efa_ctl *ctl);
@@ -101,6 +104,9 @@ struct efa_ctl_ops {
 	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	/* No CQE of it comes any more. */
 	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
+	/* What happens to the device: a pollable descriptor, and the next event. NULL: nothing does. */
+	int (*async_fd)(struct efa_ctl *ctl);
+	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 };
 
 struct efa_ctl {

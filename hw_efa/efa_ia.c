@@ -96,6 +96,8 @@ static void caps_fill(struct dap_ia *ia)
 	*caps = (struct dap_caps){ 0 };
 	snprintf(caps->vendor, sizeof(caps->vendor), "%s", e->dev.vendor);
 	caps->hw_major = e->dev.device_id;
+	caps->fw_major = e->dev.fw[0];
+	caps->fw_minor = e->dev.fw[1];
 	caps->address.sin_family = AF_INET;
 	caps->no_extension = true;
 	caps_limits(caps, e);
@@ -236,6 +238,30 @@ static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
 	return api == e->hot->api ? e->hot->dat12 : NULL;
 }
 
+static int ia_async_fd(struct dap_ia *ia)
+{
+	struct efa_ctl *ctl = efa_ia(ia)->ctl;
+
+	return ctl->ops->async_fd ? ctl->ops->async_fd(ctl) : -1;
+}
+
+enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
+
+static void ia_async_handle(struct dap_ia *ia)
+{
+	struct efa_ctl *ctl = efa_ia(ia)->ctl;
+	enum efa_event ev;
+
+	while (ctl->ops->async_read(ctl, &ev)) {
+		if (ev == EFA_EVENT_FATAL) {
+			dap_ia_fatal(ia);
+			continue;
+		}
+		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+	}
+}
+
 /* ---- what an EFA has not ---- */
 
 static int no_srq(struct dap_srq *srq)
@@ -251,6 +277,8 @@ const struct dap_hw efa_hw = {
 	.close = ia_close,
 	.stop = ia_stop,
 	.hot = ia_hot,
+	.async_fd = ia_async_fd,
+	.async_handle = ia_async_handle,
 	.pz_create = efa_pz_create,
 	.pz_destroy = efa_pz_destroy,
 	.lmr_create = efa_lmr_create,

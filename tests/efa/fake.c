@@ -19,6 +19,19 @@ void dap_evd_overflow(struct dap_evd *evd)
 	fake.overflowed = evd;
 }
 
+void dap_ia_fatal(struct dap_ia *ia)
+{
+	(void)ia;
+}
+
+void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason)
+{
+	(void)ia;
+	(void)number;
+	(void)obj;
+	(void)reason;
+}
+
 bool dap_ep_reap(struct dap_ep *ep, bool recv)
 {
 	(void)ep;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hw_mlx5 through rdma-core: dat_pingpong, and what the suites of API, transfers, conformance and
+# A driver through rdma-core: dat_pingpong, and what the suites of API, transfers, conformance and
 # uDAPL 2.0 ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
 # ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
+# ACCESS=efadv: it is an EFA, of profile PROFILE (efadv.sh).
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -30,6 +31,12 @@ if [ $access = vfio ]; then
 	chmod +x "$tmp/run"
 	run=$tmp/run
 fi
+if [ $access = efadv ]; then
+	ia=efa_0-1
+	printf '#!/bin/sh\nexec %s --efa --profile %s "$@"\n' "$run" "$PROFILE" >"$tmp/run"
+	chmod +x "$tmp/run"
+	run=$tmp/run
+fi
 export DAPL_TEST_IA=$ia
 front=$run		# of the suites
 
@@ -37,7 +44,7 @@ front=$run		# of the suites
 # that is never emptied.
 faults() {
 	grep -a 'softnic: violation' "$1" |
-		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun)'
+		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun|rx\.|wqe\.lkey)'
 }
 
 # step NAME SUMMARY COMMAND...: ends well, says so, and the device holds nothing against it
@@ -103,9 +110,9 @@ suite() {
 	without=$(listed 'NOT RUN' "^$name/" | sed "s|^$name/||" | paste -sd '|')
 	[ $# != 0 ] || [ -z "$without" ] || set -- --filter "!(@($without))"
 	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' $front "$build/tests/$name" --jobs 1 --verbose "$@"
-	# The adapter of two ends of InfiniBand is another one.
+	# The adapter of two ends of InfiniBand is another one. What an adapter announces it may lack.
 	[ "$front" = "$run" ] || return
-	grep -a '^\[SKIP\]' "$tmp/$name" | grep -av ': Test is disabled' |
+	grep -a '^\[SKIP\]' "$tmp/$name" | grep -avE ': (Test is disabled|the adapter says )' |
 		grep -avF -f <(listed SKIP "^$name/" | sed "s|^$name/|[SKIP] |; s|/|::|; s|$|: |") || return
 	echo "$name: skipped, and not in tests/data/accesses.tsv"
 	failed=1
@@ -113,7 +120,9 @@ suite() {
 
 pingpong $ia
 step info "access: $access" "$run" "$build/bin/dat_info" -i $ia
-step model 'NVIDIA ConnectX-6 Dx,.* firmware 22\.36' "$run" "$build/bin/dat_info" -i $ia
+model='NVIDIA ConnectX-6 Dx,.* firmware 22\.36'
+[ $access != efadv ] || model='Amazon EFA 0xefa'
+step model "$model" "$run" "$build/bin/dat_info" -i $ia
 if [ $access = devx ]; then
 	# A second port, and ports of InfiniBand: dat.conf names them as it names any.
 	sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
