@@ -107,8 +107,9 @@ int dap_cm_handoff(struct dap_cm_conn *conn, uint64_t conn_qual, const struct da
 int dap_cm_go(struct dap_cm_conn *conn);
 /* Orderly: the peer's ended(DISCONNECTED), then ours. abrupt: ours at once. */
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
-/* The QP broke: the peer's ended(BROKEN); ours is not called. The conn is released. */
-void dap_cm_break(struct dap_cm_conn *conn);
+/* The QP broke: the peer's ended(BROKEN); ours is not called. The conn is released. why: for the
+ * peer's log, or NULL. */
+void dap_cm_break(struct dap_cm_conn *conn, const char *why);
 /* Core drops the conn: no callback about it begins after this returns (one may be running: see
  * dap_cm_sync), and the pointer is dead. A farewell under way still reaches the peer. */
 void dap_cm_release(struct dap_cm_conn *conn);

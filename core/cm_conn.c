@@ -225,6 +225,7 @@ void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reas
 	case CM_RTU: ++*(out ? &n->rtu_tx : &n->rtu_rx); break;
 	case CM_GO: ++*(out ? &n->go_tx : &n->go_rx); break;
 	case CM_DISC: ++*(out ? &n->disc_tx : &n->disc_rx); break;
+	case CM_BREAK: break;
 	default:
 		++*(out ? &n->rej_tx : &n->rej_rx);
 		if (reason == CM_REASON_CONSUMER)
@@ -275,6 +276,19 @@ static void got_disc(struct dap_cm_conn *c)
 	}
 }
 
+/* Words of a stranger go to a terminal. */
+static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	char why[DAP_MAX_PRIVATE_DATA + 1];
+	uint32_t n = 0;
+
+	for (; n < m->pd_size; n++)
+		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
+	why[n] = '\0';
+	dap_log(DAP_LOG_EP, "the peer's endpoint has broken the connection: %s", why);
+	conn_lost(c, 0);
+}
+
 static void got_message(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	bool known;
@@ -285,6 +299,8 @@ static void got_message(struct dap_cm_conn *c, const struct cm_msg *m)
 		return got_disc(c);
 	else if (c->state == CM_CLOSING || c->state == CM_FAREWELL)
 		known = true;			/* crossed our DISC on its way */
+	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
+		return got_break(c, m);
 	else
 		known = cm_active_message(c, m) || cm_passive_message(c, m);
 	if (!known)
@@ -393,10 +409,17 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 	return err;
 }
 
-void dap_cm_break(struct dap_cm_conn *c)
+void dap_cm_break(struct dap_cm_conn *c, const char *why)
 {
+	struct cm_msg m = { 0 };
+
 	if (!cm_enter(c->generation))
 		return;
+	if (why && c->fd >= 0) {
+		m.pd_size = (uint32_t)strnlen(why, sizeof(m.pd));
+		memcpy(m.pd, why, m.pd_size);
+		cm_conn_send(c, CM_BREAK, &m);
+	}
 	if (c->state != CM_ENDED)
 		cm_conn_drop(c, false);
 	cm_leave();

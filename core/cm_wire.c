@@ -16,6 +16,7 @@ static const struct {
 	[CM_GO] = { .name = "GO" },
 	[CM_REJ] = { .name = "REJ", .pd = true, .reason = true },
 	[CM_DISC] = { .name = "DISC" },
+	[CM_BREAK] = { .name = "BREAK", .pd = true },
 };
 
 const char *cm_type_name(enum cm_type type)

@@ -23,6 +23,7 @@ enum cm_type {
 	CM_GO,
 	CM_REJ,		/* reason, private data */
 	CM_DISC,
+	CM_BREAK,	/* private data: why, in words. Who does not know it ends the same way */
 	CM_TYPES
 };
 

@@ -142,7 +142,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 			strerror(-err));
 		ep->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
-		dap_cm_break(conn);
+		dap_cm_break(conn, "it cannot be connected with this one");
 	}
 	leave(ep);
 }

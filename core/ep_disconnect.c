@@ -87,6 +87,7 @@ static void on_broken_timer(void *arg)
 {
 	struct dap_ep *ep = arg;
 	uint32_t incarnation = __atomic_exchange_n(&ep->breaking, 0, __ATOMIC_ACQ_REL) - 1;
+	const struct dap_hw *hw = ep->obj.ia->hw;
 	struct dap_cm_conn *conn;
 	uint32_t event;
 
@@ -96,7 +97,7 @@ static void on_broken_timer(void *arg)
 		conn = ep->conn;
 		ep->conn = NULL;
 		if (conn)
-			dap_cm_break(conn);
+			dap_cm_break(conn, hw->qp_why ? hw->qp_why(ep) : NULL);
 	}
 	pthread_mutex_unlock(&ep->lock);
 }

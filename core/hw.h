@@ -89,6 +89,8 @@ struct dap_hw {
 	int (*qp_connect)(struct dap_ep *ep);
 	/* To the error state: everything posted flushes, and what will be posted. */
 	int (*qp_error)(struct dap_ep *ep);
+	/* Why it called dap_ep_broken(), for the peer; NULL, as the answer: nobody knows. */
+	const char *(*qp_why)(struct dap_ep *ep);
 	/* Graceful disconnect: begin marks the end of the send queue (caller is its one poster);
 	 * done tells, from any thread, whether all before the mark has completed. */
 	int (*qp_drain_begin)(struct dap_ep *ep);

@@ -205,6 +205,18 @@ int efa_qp_error(struct dap_ep *ep)
 	return err;
 }
 
+const char *efa_qp_why(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	const struct efa_more *m = efa_ep(ep)->more;
+	bool known;
+
+	efa_take(eng);			/* it is written once, in there */
+	known = m && m->explained;
+	efa_give(eng);
+	return known ? m->why : NULL;
+}
+
 void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;

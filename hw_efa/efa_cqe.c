@@ -41,15 +41,15 @@ enum dap_dto_status efa_status_of(unsigned int status)
 void efa_break(struct dap_ep *ep, const char *fmt, ...)
 {
 	struct efa_ep *e = efa_ep(ep);
-	char why[320];
 	va_list ap;
 
 	if (!e->more->explained && !(e->tx.blocked & EFA_B_ERROR)) {
 		e->more->explained = true;
 		va_start(ap, fmt);
-		vsnprintf(why, sizeof(why), fmt, ap);
+		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
 		va_end(ap);
-		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep, why);
+		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
+			e->more->why);
 	}
 	e->tx.blocked |= EFA_B_HALT;
 	if (!(e->tx.blocked & EFA_B_ERROR))

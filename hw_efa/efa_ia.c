@@ -300,6 +300,7 @@ const struct dap_hw efa_hw = {
 	.qp_address = efa_qp_address,
 	.qp_connect = efa_qp_connect,
 	.qp_error = efa_qp_error,
+	.qp_why = efa_qp_why,
 	.qp_drain_begin = efa_qp_drain_begin,
 	.qp_drain_done = efa_qp_drain_done,
 	.qp_destroy = efa_qp_destroy,

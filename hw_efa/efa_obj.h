@@ -163,6 +163,8 @@ struct efa_answer {
 };
 #define EFA_ASKS 16u			/* asked by either side at a time */
 
+#define EFA_WHY 240u
+
 struct efa_more {			/* what is off the fast path */
 	struct efa_qp_res qp;
 	struct efa_mr mr;		/* of the receive buffers and the stage */
@@ -173,6 +175,7 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t qkey, cqes;		/* places in the CQ that are its */
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
+	char why[EFA_WHY];		/* it is broken */
 	bool credit_out, explained, in_lag, emulates, live;
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	struct dap_ep *lag_next;

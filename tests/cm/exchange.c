@@ -2,7 +2,10 @@
 /* Two managers of one process: what each side hears of every way to connect and to part. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/cm/node.h"
 
@@ -330,10 +333,27 @@ PAIR(break__is_heard_by_the_peer_only)
 	struct dap_cm_conn *c;
 
 	node_pair(&a, &b, QUAL, &c);
-	dap_cm_break(c);
+	dap_cm_break(c, NULL);
 	ENDED(&b, DAP_CM_BROKEN);
 	dap_cm_sync(a.cm);
 	cr_assert_eq(a.ended, 0);
+}
+
+/* What is said to a terminal has no other bytes than a terminal should have. */
+PAIR(break__says_why)
+{
+	char said[512] = "";
+	struct dap_cm_conn *c;
+	int fd = memfd_create("said", 0), err = dup(STDERR_FILENO);
+
+	setenv("DAPL_DBG_TYPE", "16", 1);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert(fd >= 0 && err >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	dap_cm_break(c, "too\x1blong");
+	ENDED(&b, DAP_CM_BROKEN);
+	dup2(err, STDERR_FILENO);
+	cr_assert_gt(pread(fd, said, sizeof(said) - 1, 0), 0);
+	cr_assert_not_null(strstr(said, "broken the connection: too?long\n"), "%s", said);
 }
 
 PAIR(release__is_a_break)

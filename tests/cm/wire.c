@@ -16,7 +16,7 @@ static struct cm_msg sample(enum cm_type type)
 		m.conn_qual = 0xfedcba9876543210;
 	if (type == CM_REJ)
 		m.reason = CM_REASON_REFUSED;
-	if (type == CM_REQ || type == CM_REP || type == CM_REJ) {
+	if (type == CM_REQ || type == CM_REP || type == CM_REJ || type == CM_BREAK) {
 		m.pd_size = 100;
 		pattern(m.pd, m.pd_size, 3);
 	}
