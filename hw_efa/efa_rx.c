@@ -389,12 +389,22 @@ void efa_rx_resume(struct dap_ep *ep)
 	efa_push(ep);
 }
 
+/* Its number and its qkey are the peer's, but the device cannot tell from which address it comes. */
+static bool lost_its_name(const struct efa_ep *e, const struct efa_cqe *cqe)
+{
+	return le16_to_cpu(cqe->src_qp) == e->remote_qpn &&
+	       le16_to_cpu(cqe->ah) == EFA_NO_AH &&
+	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR));
+}
+
 static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe, uint16_t buf)
 {
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (!e->more->dropped++)
+	if (lost_its_name(e, cqe))
+		efa_break(ep, "the device does not know the address of the peer any more");
+	else if (!e->more->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whatever a device says, or does not say any more: the DAT event, the status, and what is said. */
+#include <stdio.h>
+
+#include "tests/efa_dat/rig.h"
+
+TestSuite(efa_device, .timeout = 120);
+
+static void setup(void)
+{
+	pair_open("", "");
+}
+
+/* Each status that a WQE can end with, as its completion's and as words. */
+Test(efa_device, status__each_of_a_request)
+{
+	static const struct { unsigned int device; DAT_DTO_COMPLETION_STATUS status; } each[] = {
+		{ 1, DAT_DTO_ERR_FLUSHED }, { 2, DAT_DTO_ERR_LOCAL_EP }, { 3, DAT_DTO_ERR_LOCAL_EP },
+		{ 4, DAT_DTO_ERR_LOCAL_EP }, { 5, DAT_DTO_ERR_LOCAL_PROTECTION },
+		{ 6, DAT_DTO_ERR_LOCAL_LENGTH }, { 7, DAT_DTO_ERR_REMOTE_ACCESS },
+		{ 8, DAT_DTO_ERR_TRANSPORT }, { 9, DAT_DTO_ERR_TRANSPORT },
+		{ 10, DAT_DTO_ERR_RECEIVER_NOT_READY }, { 11, DAT_DTO_ERR_REMOTE_RESPONDER },
+		{ 12, DAT_DTO_ERR_BAD_RESPONSE }, { 13, DAT_DTO_ERR_TRANSPORT },
+		{ 14, DAT_DTO_ERR_TRANSPORT }, { 15, DAT_DTO_ERR_TRANSPORT },
+		{ 18, DAT_DTO_ERR_TRANSPORT },
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		char script[32];
+
+		setup();
+		ok(do_recv(&b, 1, 0, 64));
+		snprintf(script, sizeof(script), "status=%u:1", each[i].device);
+		cr_assert_eq(softnic_efa_fault(device(&a), script), 0);
+		ok(do_write(&a, 2, 0, 0, 64));
+		ok(do_write(&a, 3, 0, 0, 64));
+		both_broken();
+		cr_assert_eq(took(a.req, 2), each[i].status, "status %u", each[i].device);
+		cr_assert_eq(took(a.req, 3), DAT_DTO_ERR_FLUSHED);
+		cr_assert_eq(took(b.recv, 1), DAT_DTO_ERR_FLUSHED);
+		said("the connection is broken: ");
+		said("the peer's endpoint has broken the connection: ");
+		pair_close();
+	}
+}
+
+Test(efa_device, peer__silent, .init = setup)
+{
+	cr_assert_eq(softnic_efa_fault(device(&b), "silence"), 0);
+	ok(do_write(&a, 1, 0, 0, 64));
+	cr_assert_eq(took(a.req, 1), DAT_DTO_ERR_TRANSPORT);
+	both_broken();
+	said("answer");
+	pair_close();
+}
+
+static void forget_the_other(struct end *e)
+{
+	struct efa_ah *ah = inner_efa(e)->more->ah;
+
+	cr_assert_eq(softnic_efa_ah_destroy(device(e), (uint16_t)(uintptr_t)ah->pd, ah->number), 0);
+}
+
+/* The target's device has no address handle of ours: RDMA is refused by it. */
+Test(efa_device, target__that_does_not_know_us, .init = setup)
+{
+	forget_the_other(&b);
+	ok(do_write(&a, 1, 0, 0, 64));
+	cr_assert_eq(took(a.req, 1), DAT_DTO_ERR_TRANSPORT);
+	both_broken();
+	said("no address handle for us");
+	pair_close();
+}
+
+/* A message comes in all the same, and says of its sender less than it has to. */
+Test(efa_device, receiver__that_does_not_know_us, .init = setup)
+{
+	forget_the_other(&b);
+	ok(do_recv(&b, 1, 0, 64));
+	ok(do_send(&a, 2, 0, 64));
+	both_broken();
+	cr_assert_eq(took(b.recv, 1), DAT_DTO_ERR_FLUSHED);
+	said("does not know the address of");
+	pair_close();
+}
+
+Test(efa_device, key__revoked_in_flight, .init = setup)
+{
+	DAT_RMR_CONTEXT was = b.rmr_context;
+
+	ok(do_write(&a, 1, 0, 0, 60000));
+	ok(dat_lmr_free(b.lmr));
+	b.rmr_context = was;
+	do_write(&a, 2, 0, 0, 64);
+	both_broken();
+	said("remote address or key");
+	said("the peer's endpoint has broken the connection: ");
+	pair_close();
+}
+
+/* The peer's endpoint goes in the middle of it all; later connections have its number. */
+Test(efa_device, completion__of_an_endpoint_that_has_gone)
+{
+	for (int i = 0; i < 20; i++) {
+		setup();
+		for (uint64_t n = 0; n < DTOS; n++) {
+			ok(do_recv(&b, n, 0, 64));
+			ok(do_send(&a, n, 0, 64));
+		}
+		ok(dat_ep_free(i & 1 ? a.ep : b.ep));
+		took_conn(i & 1 ? &b : &a, DAT_CONNECTION_EVENT_DISCONNECTED);
+		took_none(i & 1 ? a.req : b.recv);
+		pair_close();
+	}
+}

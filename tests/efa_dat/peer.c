@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A peer that lies, or is another than it should be: the DAT event, and what is said. */
+#include <string.h>
+
+#include "tests/efa_dat/rig.h"
+
+TestSuite(efa_peer, .timeout = 120);
+
+/* ---- in its address ---- */
+
+static void (*lie)(struct dap_path *p, struct efa_own *own);
+
+static int lying_address(struct dap_ep *ep)
+{
+	int err = efa_hw.qp_address(ep);
+	struct efa_own own;
+
+	memcpy(&own, ep->local_path.own, sizeof(own));
+	lie(&ep->local_path, &own);
+	memcpy(ep->local_path.own, &own, sizeof(own));
+	return err;
+}
+
+static void lies(struct end *e)
+{
+	static struct dap_hw liar;
+
+	liar = efa_hw;
+	liar.qp_address = lying_address;
+	((struct dap_ia *)e->ia)->hw = &liar;
+}
+
+static void another_version(struct dap_path *p, struct efa_own *own)
+{
+	(void)own;
+	p->proto++;
+}
+
+static void unknown_capability(struct dap_path *p, struct efa_own *own)
+{
+	(void)p;
+	own->caps |= EFA_CAN_ALL + 1;
+}
+
+static void no_window(struct dap_path *p, struct efa_own *own)
+{
+	(void)p;
+	own->window = cpu_to_be16(2);
+}
+
+static void window_beyond_the_ack(struct dap_path *p, struct efa_own *own)
+{
+	(void)p;
+	own->window = cpu_to_be16(EFA_MAX_WINDOW + 1);
+}
+
+static void tiny_packets(struct dap_path *p, struct efa_own *own)
+{
+	(void)own;
+	p->mtu = 512;
+}
+
+static void many_qps(struct dap_path *p, struct efa_own *own)
+{
+	(void)own;
+	p->qpn = 0x10000;
+}
+
+/* Those that speak our protocol, and say of themselves what cannot be. */
+static void (*const each_lie[])(struct dap_path *p, struct efa_own *own) = {
+	unknown_capability, no_window, window_beyond_the_ack, tiny_packets, many_qps,
+};
+#define LIES (sizeof(each_lie) / sizeof(each_lie[0]))
+
+static void ends_open(struct end *liar, void (*how)(struct dap_path *p, struct efa_own *own))
+{
+	end_open(&a, "soft-efa-0", "");
+	end_open(&b, "soft-efa-1", "");
+	lie = how;
+	lies(liar);
+}
+
+static void refused(DAT_CR_HANDLE cr)
+{
+	cr_assert_eq(DAT_GET_TYPE(dat_cr_accept(cr, b.ep, 0, NULL)), DAT_INVALID_PARAMETER);
+	ok(dat_cr_reject(cr));
+	took_conn(&a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	said("a request speaks protocol");
+	pair_close();
+}
+
+Test(efa_peer, protocol__of_another_version)
+{
+	ends_open(&a, another_version);
+	refused(end_request());
+}
+
+Test(efa_peer, address__of_who_dials)
+{
+	for (size_t i = 0; i < LIES; i++) {
+		ends_open(&a, each_lie[i]);
+		ok(dat_cr_accept(end_request(), b.ep, 0, NULL));
+		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		said("another kind or version");
+		pair_close();
+	}
+}
+
+Test(efa_peer, address__of_who_accepts)
+{
+	for (size_t i = 0; i < LIES; i++) {
+		ends_open(&b, each_lie[i]);
+		ok(dat_cr_accept(end_request(), b.ep, 0, NULL));
+		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		said("another kind or version");
+		said("the peer's endpoint has broken the connection: it cannot be connected");
+		pair_close();
+	}
+}
+
+/* An adapter of another kind altogether. */
+Test(efa_peer, connect__from_and_to_a_connectx)
+{
+	for (int i = 0; i < 2; i++) {
+		end_open(&a, i ? "soft-mlx5-0" : "soft-efa-0", "");
+		end_open(&b, i ? "soft-efa-0" : "soft-mlx5-0", "");
+		refused(end_request());
+	}
+}
+
+/* ---- in its packets ---- */
+
+static void setup(void)
+{
+	pair_open("efa_window=8", "efa_window=8");
+}
+
+/* What b sends with this header, to a. */
+static void packet(enum efa_kind kind, uint32_t seq, const void *data, uint32_t len)
+{
+	struct efa_engine *eng = efa_ia((struct dap_ia *)b.ia)->eng;
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER,
+			     .imm = efa_imm(kind, false, seq, inner_efa(&b)->rx.safe) };
+
+	efa_take(eng);
+	memcpy(efa_wr_stage(inner(&b), &wr, len), data, len);
+	efa_wr_post(inner(&b), &wr);
+	efa_wr_ring(inner(&b));
+	efa_give(eng);
+}
+
+static uint32_t next_seq(void)
+{
+	return inner_efa(&b)->tx.seq;
+}
+
+static const uint8_t some[64];
+
+static void broken_for(const char *why)
+{
+	both_broken();
+	said(why);
+	said("the peer's endpoint has broken the connection: the peer");
+	cr_assert_eq(took(a.recv, 1), DAT_DTO_ERR_FLUSHED);
+	pair_close();
+}
+
+Test(efa_peer, sequence__outside_the_window, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_MSG, next_seq() + 8, some, 8);
+	broken_for("are awaited");
+}
+
+Test(efa_peer, sequence__that_was_taken_before, .init = setup)
+{
+	ok(do_recv(&a, 0, 0, 64));
+	ok(do_recv(&a, 1, 0, 64));
+	ok(do_send(&b, 2, 0, 8));
+	cr_assert_eq(took(a.recv, 0), DAT_DTO_SUCCESS);
+	packet(EFA_K_MSG, next_seq() - 1, some, 8);
+	broken_for("are awaited");
+}
+
+Test(efa_peer, sequence__a_second_time, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_MSG, next_seq() + 1, some, 8);
+	packet(EFA_K_MSG, next_seq() + 1, some, 8);
+	broken_for("a second time");
+}
+
+Test(efa_peer, packet__of_no_kind, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 64));
+	packet((enum efa_kind)7, next_seq(), some, 8);
+	broken_for("no known kind");
+}
+
+/* A write's number on a message, so that it would be counted and not delivered. */
+Test(efa_peer, packet__that_says_it_is_a_write, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_WRITE, next_seq(), some, 8);
+	broken_for("no known kind");
+}
+
+Test(efa_peer, fragments__of_no_message, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_NEXT, next_seq(), some, 8);
+	broken_for("a piece of no message");
+}
+
+Test(efa_peer, fragments__more_than_was_said, .init = setup)
+{
+	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 4 } };
+
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
+	broken_for("more than it said");
+}
+
+Test(efa_peer, fragments__a_message_within_another, .init = setup)
+{
+	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
+
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
+	packet(EFA_K_FIRST, next_seq() + 1, &m, sizeof(m));
+	broken_for("a message within another");
+}
+
+struct told {
+	const char *name, *why;
+	struct efa_ctrl_msg m;
+	struct efa_seg seg[2];
+	uint32_t len;
+};
+
+static void tell(const struct told *t)
+{
+	uint8_t flat[sizeof(t->m) + sizeof(t->seg)];
+
+	setup();
+	ok(do_recv(&a, 1, 0, 64));
+	memcpy(flat, &t->m, sizeof(t->m));
+	memcpy(flat + sizeof(t->m), t->seg, sizeof(t->seg));
+	packet(EFA_K_CTRL, next_seq(), flat, t->len);
+	both_broken();
+	said(t->why);
+	pair_close();
+}
+
+Test(efa_peer, control__message_of_each_wrong_kind)
+{
+	static const struct told all[] = {
+		{ .name = "short", .why = "a control message of 8 bytes", .len = 8 },
+		{ .name = "no op", .why = "control message 0", .len = 16 },
+		{ .name = "unknown op", .why = "control message 77", .m.op = 77, .len = 16 },
+		{ .name = "FIN of nothing", .why = "has not been made", .m.op = EFA_C_FIN, .len = 16 },
+		{ .name = "data of nothing", .why = "has not been made", .m.op = EFA_C_RR_DATA,
+		  .len = 24 },
+		{ .name = "offer of nothing", .why = "0 pieces", .m.op = EFA_C_RTS, .len = 32 },
+		{ .name = "offer of more pieces than it has", .why = "2 pieces", .m = {
+		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } }, .len = 32 },
+		{ .name = "offer of another sum", .why = "in pieces of", .m = { .op = EFA_C_RTS,
+		  .nseg = { 1 }, .total_lo = { 8 } }, .seg[0].len = { 9 }, .len = 32 },
+		{ .name = "write of no data", .why = "control message 4", .m.op = EFA_C_RW,
+		  .len = 32 },
+		{ .name = "read with data", .why = "control message 5", .m.op = EFA_C_RR, .len = 40 },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		tell(&all[i]);
+}
+
+/* It would be too long for the receive: that one says so, and its sender is told. */
+Test(efa_peer, receive__too_short, .init = setup)
+{
+	ok(do_recv(&a, 1, 0, 10));
+	ok(do_send(&b, 2, 0, 11));
+	both_broken();
+	cr_assert_eq(took(a.recv, 1), DAT_DTO_ERR_LOCAL_LENGTH);
+	said("has broken the connection: a message of 11 bytes for a receive of 10");
+	pair_close();
+}
+
+/* Not the peer's own: the connection lives. */
+Test(efa_peer, packet__of_a_stranger, .init = setup)
+{
+	inner_efa(&a)->remote_qpn++;
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_MSG, next_seq(), some, 8);
+	cr_assert(TH_WITHIN(SOON_MS, (took_none(a.recv), was_said("stranger"))));
+	inner_efa(&a)->remote_qpn--;
+	ok(do_send(&b, 2, 0, 8));
+	cr_assert_eq(took(a.recv, 1), DAT_DTO_SUCCESS);
+	pair_close();
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two software EFAs with a connection between them, seen as a consumer sees them: DAT calls and
+ * events, with all of core. The provider is linked in, so that one end can lie to the other and a
+ * device can be made to fail; what it says goes to said() instead of a log.
+ */
+#ifndef TESTS_EFA_DAT_RIG_H
+#define TESTS_EFA_DAT_RIG_H
+
+#include <criterion/criterion.h>
+#include <dat/udat.h>
+
+#include "core/hw.h"
+#include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_ops.h"
+#include "softnic/softnic_efa.h"
+#include "tests/harness/harness.h"
+
+#define SOON_MS 30000		/* a limit against hangs */
+#define MEM 131072u
+#define DTOS 24
+
+struct end {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, cr, conn, req, recv;
+	DAT_EP_HANDLE ep;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	char *mem;
+};
+
+extern struct end a, b;
+
+/* The name of an adapter ("soft-efa-0"), and its ia_params. */
+void end_open(struct end *e, const char *name, const char *params);
+void end_close(struct end *e);
+/* b listens, a dials; its request. */
+DAT_CR_HANDLE end_request(void);
+void pair_join(void);			/* ESTABLISHED on both */
+void pair_open(const char *a_params, const char *b_params);
+void pair_close(void);
+
+struct dap_ep *inner(const struct end *e);
+struct efa_ep *inner_efa(const struct end *e);
+struct softnic_efa *device(const struct end *e);
+
+DAT_RETURN do_send(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
+DAT_RETURN do_recv(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
+/* To the other one's memory: off here, at there. */
+DAT_RETURN do_write(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
+DAT_RETURN do_read(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
+
+/* The next completion has this cookie; its status. */
+DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE evd, uint64_t cookie);
+/* Nothing has completed. */
+void took_none(DAT_EVD_HANDLE evd);
+/* The next event of its connection. */
+void took_conn(struct end *e, DAT_EVENT_NUMBER number);
+/* Both are told that the connection is broken, nobody of anything else. */
+void both_broken(void);
+/* It is said before long. */
+void said(const char *words);
+bool was_said(const char *words);
+
+#define ok(call) cr_assert_eq((call), DAT_SUCCESS, #call)
+
+#endif
