@@ -301,6 +301,12 @@ static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return m5_dequeue(evd, event, M5_SOFT, M5_LOCKED);
 }
 
+static DAT_RETURN M5_V(m5_dequeue_n12)(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
+				       DAT_COUNT *count)
+{
+	return m5_dequeue_n(evd, max, events, count, M5_SOFT, M5_LOCKED);
+}
+
 static DAT_RETURN M5_V(m5_srq12)(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				 DAT_DTO_COOKIE cookie)
 {

@@ -33,6 +33,7 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #include "hw_mlx5/m5_bind_ext.inl"
 #endif
 #include "hw_mlx5/m5_poll.inl"
+#include "hw_mlx5/m5_poll_n.inl"
 
 #define M5_SOFT false
 #define M5_LOCKED false
@@ -69,7 +70,7 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
 		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
 		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
-		.srq_post_recv = m5_srq12_##v, M5_EXT(v)                                           \
+		.evd_dequeue_n = m5_dequeue_n12_##v, .srq_post_recv = m5_srq12_##v, M5_EXT(v)      \
 	}
 
 static const struct dap_hot12 silicon = M5_HOT12(silicon);

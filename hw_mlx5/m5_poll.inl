@@ -8,21 +8,17 @@
 #include "softnic/softnic.h"
 
 /*
- * One successful DTO at cqe, the next one: its event. False: it is something else, nothing has
- * been done. The counters that give slot and CQE back are published last.
+ * One successful DTO of this endpoint: its event, and its slot is given back. False: it is
+ * something else, nothing has been done.
  */
-M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
+M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct m5_cqe *cqe,
 			   uint8_t op_own, M5_EVENT *event)
 {
-	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
-	struct m5_done *done;
+	struct m5_done *done = &m5_ep(ep)->done;
 	struct m5_slot *slot;
 	uint16_t end;
 
-	if (m5_unlikely(!ep))
-		return false;
-	done = &m5_ep(ep)->done;
 	if (op_own >> 4 == M5_CQE_REQ) {
 		slot = &done->sq_slots[index & done->sq_mask];
 		if (m5_unlikely(slot->kind))
@@ -40,6 +36,17 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 		if (m5_unlikely(done->shared))
 			m5_srq_give(slot);
 	}
+	return true;
+}
+
+/* The same of the CQE that is next, which is given back. */
+M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
+			   uint8_t op_own, M5_EVENT *event)
+{
+	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
+
+	if (m5_unlikely(!ep) || !m5_take_dto(evd, ep, cqe, op_own, event))
+		return false;
 	m5_cq_step(cq);
 	return true;
 }

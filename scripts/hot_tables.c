@@ -14,6 +14,8 @@
 
 #include "perf/common/pair.h"
 
+#include <dat/dapl_direct.h>
+
 #ifdef DAP_DAT20
 #include <dat2/udat_redirection.h>
 #else
@@ -45,6 +47,16 @@ static int print_slot(const char *table, const char *slot, any_fn fn)
 	return 0;
 }
 
+/* Only where the backend has one of its own, and core does not take them one by one. */
+static int print_dequeue_n(const struct pair *p)
+{
+	any_fn own = (any_fn)dapl_direct_of(p->a.req_evd)->evd_dequeue_n;
+
+	if (own == (any_fn)dapl_direct_of(p->a.pz)->evd_dequeue_n)
+		return 0;
+	return print_slot("evd", "evd_dequeue_n", own);
+}
+
 static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
 {
 	const DAT_PROVIDER *ep = DAT_HANDLE_TO_PROVIDER(p->a.ep);
@@ -62,6 +74,7 @@ static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
 	       print_slot("ep", "ep_post_rdma_write", (any_fn)ep->ep_post_rdma_write_func) |
 	       print_slot("rmr", "rmr_bind", (any_fn)rmr->rmr_bind_func) |
 	       print_slot("evd", "evd_dequeue", (any_fn)evd->evd_dequeue_func) |
+	       print_dequeue_n(p) |
 	       print_slot("recv_evd", "evd_dequeue", (any_fn)recv->evd_dequeue_func);
 }
 

@@ -107,6 +107,51 @@ DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return hot->evd_dequeue(evd, event);
 }
 
+DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+{
+	if (max <= 0)
+		return dap12_bad_arg(2);
+	if (!events)
+		return dap12_bad_arg(3);
+	return count ? DAT_SUCCESS : dap12_bad_arg(4);
+}
+
+/* One by one. An error that comes after some events is left to the next call. */
+static DAT_RETURN dequeue_each(const struct dap_hot12 *hot, struct dap_evd *evd, DAT_COUNT max,
+			       DAT_EVENT *events, DAT_COUNT *count)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_COUNT n;
+
+	for (n = 0; n < max; n++) {
+		ret = hot->evd_dequeue(evd, &events[n]);
+		if (ret != DAT_SUCCESS)
+			break;
+	}
+	if (!n)
+		return ret;
+	*count = n;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *events,
+			       DAT_COUNT *count)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	const struct dap_hot12 *hot;
+	DAT_RETURN bad;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	bad = dap12_dequeue_n_args(max, events, count);
+	if (bad)
+		return bad;
+	hot = evd->obj.ia->hot;
+	if (hot->evd_dequeue_n)
+		return hot->evd_dequeue_n(evd, max, events, count);
+	return dequeue_each(hot, evd, max, events, count);
+}
+
 DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			  DAT_EVENT *event, DAT_COUNT *nmore)
 {

@@ -43,6 +43,8 @@ struct dap_hot12 {
 			     DAT_COMPLETION_FLAGS);
 #endif
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
+	/* dapl_direct.h; NULL: core takes them one by one. */
+	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };
 
@@ -52,5 +54,8 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 DAT_RETURN dap12_return(int err);
 /* The cold end of evd_dequeue: software queue, waiter, empty. */
 DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
+/* The first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
+DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+	__attribute__((cold));
 
 #endif

@@ -44,6 +44,9 @@ DAT_RETURN dap12_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
 DAT_RETURN dap12_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
 DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN dap12_evd_free(DAT_EVD_HANDLE evd);
+/* dapl_direct.h */
+DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
+			       DAT_COUNT *count);
 DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);

@@ -13,17 +13,26 @@
 #include "core/fork.h"
 #include "core/hw.h"
 
+#include <dat/dapl_direct.h>
+
 struct dap12_live {
 	const struct dap_hot12 *hot;
 	bool validate;
 	DAT_PROVIDER ep, evd, rmr, srq;
+	struct dapl_direct evd_direct;
 	struct dap12_live *next;
+};
+
+static struct dapl_direct checked_direct = {
+	.magic = DAPL_DIRECT_MAGIC, .size = sizeof(checked_direct),
+	.evd_dequeue_n = dap12_evd_dequeue_n,
 };
 
 #define SLOT(call) .call##_func = dap12_##call
 #define SLOT20(call) .call##_func = dap20_##call
 
 static const DAT_PROVIDER template = {
+	.extension = &checked_direct,
 	SLOT(ia_open), SLOT(ia_query), SLOT(ia_close), SLOT(set_consumer_context),
 	SLOT(get_consumer_context), SLOT(get_handle_type), SLOT(cno_create),
 	SLOT(cno_modify_agent), SLOT(cno_query), SLOT(cno_free), SLOT(cno_wait), SLOT(cr_query),
@@ -121,6 +130,14 @@ int dap12_provider_set_params(struct dap12_provider *provider, const char *param
 	return 0;
 }
 
+/* What an EVD has beyond DAT goes straight to the backend, too. */
+static void live_direct(struct dap12_live *live, const struct dap_hot12 *hot)
+{
+	live->evd_direct = checked_direct;
+	live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
+	live->evd.extension = &live->evd_direct;
+}
+
 /* A validating instance has live handles, too, but all their calls are checked. */
 static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_hot12 *hot,
 				    bool validate)
@@ -138,6 +155,8 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 		live->ep.ep_post_rdma_read_func = hot->rdma_read;
 		live->ep.ep_post_rdma_write_func = hot->rdma_write;
 		live->evd.evd_dequeue_func = hot->evd_dequeue;
+		if (hot->evd_dequeue_n)
+			live_direct(live, hot);
 		live->rmr.rmr_bind_func = hot->rmr_bind;
 		live->srq.srq_post_recv_func = hot->srq_post_recv;
 	}

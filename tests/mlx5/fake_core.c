@@ -116,6 +116,13 @@ DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 }
 
+DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+{
+	if (max > 0 && events && count)
+		return DAT_SUCCESS;
+	return dap12_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
+}
+
 void dap_log(unsigned int kind, const char *fmt, ...)
 {
 	va_list ap;

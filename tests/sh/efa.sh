@@ -39,7 +39,7 @@ if [ "${DAPL_ALL-}" = 1 ]; then
 elif [ -z "${PROFILE-}" ]; then
 	suite conformance
 	suite api
-	suite e2e '@(data|bind|error|death|life|fork|evd)*/*'
+	suite e2e '@(data|dequeue|bind|error|death|life|fork|evd)*/*'
 else
 	suite e2e '@(data_rdma|data_wake|bind_access|error_transfer|death_other)/*'
 fi

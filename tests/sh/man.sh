@@ -45,7 +45,7 @@ prototypes() {
 		$1 == ".Fo" { line = type " " $2 "("; sep = "" }
 		$1 == ".Fa" { sub(/^\.Fa /, ""); gsub(/"/, ""); line = line sep $0; sep = ", " }
 		$1 == ".Fc" { print line ");" }' man/*.3 | grep -v ' dat_ia_open(' | LC_ALL=C sort >"$tmp/pages"
-	CC=$cc scripts/prototypes | sed -E 's/\b(IN|OUT|INOUT) //g' | LC_ALL=C sort >"$tmp/headers"
+	{ CC=$cc scripts/prototypes && CC=$cc scripts/prototypes own; } | sed -E 's/\b(IN|OUT|INOUT) //g' | LC_ALL=C sort >"$tmp/headers"
 	diff "$tmp/pages" "$tmp/headers" | complain "prototypes: < of the pages, > of the headers"
 }
 
@@ -95,6 +95,7 @@ examples() {
 		cat - "$tmp/body" >"$tmp/example.c" <<-END
 			#include <dat/udat.h>
 			#include <dat/dat_registry.h>
+			#include <dat/dapl_direct.h>
 			#include <stdio.h>
 			#include <stdlib.h>
 			#include <string.h>

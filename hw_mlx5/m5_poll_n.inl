@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Dequeue of several: plain completions one after another with the CQ entered once. Whatever else
+ * comes in between is dequeued by itself, so that order and meaning are those of single calls.
+ */
+
+/*
+ * Plain completions up to max; returns how many. *empty: no CQE was left, and nothing wanted
+ * attention either. Each CQE is given back at once: its slot is free then, what is posted there may
+ * complete in the same moment, and that CQE needs a place. The endpoint is looked up when it changes:
+ * none goes while the CQ is entered.
+ */
+M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COUNT max,
+				  M5_EVENT *events, bool *empty)
+{
+	const struct m5_cqe *cqe = cq->next;
+	struct dap_ep *ep = NULL;
+	uint32_t ci = cq->ci, uidx = 0;
+	uint8_t op_own;
+	DAT_COUNT n;
+
+	for (n = 0; n < max; n++) {
+		op_own = dap_load_owner(&cqe->op_own);
+		dap_rmb_cqe_owner();
+		*empty = !m5_cqe_next(cq, op_own);
+		if (*empty || m5_has_attention(evd) || m5_unlikely(m5_cqe_is_rare(op_own)))
+			break;
+		if (!ep || cqe->uidx.be != uidx) {
+			uidx = cqe->uidx.be;
+			ep = m5_cqe_ep(cq, cqe);
+		}
+		if (m5_unlikely(!ep) || m5_unlikely(!m5_take_dto(evd, ep, cqe, op_own, &events[n])))
+			break;
+		cqe++;
+		ci++;
+		if (m5_unlikely(!(ci & cq->mask))) {
+			cqe = m5_cqe_at(cq, ci);
+			cq->lap ^= 1;
+		}
+		m5_cq_tell(cq, ci);
+	}
+	cq->ci = ci;
+	cq->next = (struct m5_cqe *)(uintptr_t)cqe;
+	return n;
+}
+
+/* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
+static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
+						 M5_EVENT *events, DAT_COUNT *count, DAT_COUNT n,
+						 bool soft, bool locked)
+{
+	M5_RET ret = dap12_dequeue_n_args(max, events, count);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	for (; n < max; n++) {
+		ret = m5_dequeue(evd, &events[n], soft && !n, locked);
+		if (ret != DAT_SUCCESS)
+			break;
+	}
+	if (!n)
+		return ret;
+	*count = n;
+	return DAT_SUCCESS;
+}
+
+M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *events,
+			      DAT_COUNT *count, bool soft, bool locked)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	bool empty = false;
+	DAT_COUNT n;
+
+	if (m5_unlikely(max <= 0) || m5_unlikely(!events) || m5_unlikely(!count) ||
+	    m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
+		return m5_dequeue_n_slow(evd, max, events, count, 0, soft, locked);
+	n = m5_poll_plain(evd, cq, max, events, &empty);
+	m5_cq_leave(cq, locked);
+	if (m5_likely(n == max) || (n && empty)) {
+		*count = n;
+		return DAT_SUCCESS;
+	}
+	if (empty && !soft)
+		return DAP12_CQ_EMPTY;
+	return m5_dequeue_n_slow(evd, max, events, count, n, soft, locked);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+
+/*
+ * dapl_direct.h - what this provider has beyond DAT. It is for consumers of either level: one of
+ * uDAPL 2.0 includes <dat2/udat.h> before it. No library is needed for it: the calls go by the
+ * handle to the provider that made it, and answer DAT_NOT_IMPLEMENTED where that is another one.
+ */
+#ifndef DAPL_DIRECT_H
+#define DAPL_DIRECT_H
+
+#ifndef _UDAT_H_
+#include <dat/udat.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DAPL_DIRECT_MAGIC 0x746365726964706cULL
+
+/* What the word `extension' of a provider's table leads to. Later versions add to its end. */
+struct dapl_direct {
+	DAT_UINT64 magic;
+	DAT_UINT64 size;		/* of this struct, as the provider knows it */
+	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
+};
+
+/* The extension of the provider behind a handle of an object, not of an IA; NULL: it has none. */
+static inline const struct dapl_direct *dapl_direct_of(DAT_HANDLE handle)
+{
+	/* The handle's first word is the provider's table, the second word of that is ours. */
+	const struct dapl_direct *ext =
+		(*(const struct dapl_direct *const *const *)handle)[1];
+
+	return ext && ext->magic == DAPL_DIRECT_MAGIC ? ext : (const struct dapl_direct *)0;
+}
+
+/* Takes up to max events off an EVD, as so many dat_evd_dequeue() would: dapl_evd_dequeue_n(3). */
+static inline DAT_RETURN dapl_evd_dequeue_n(DAT_EVD_HANDLE evd_handle, DAT_COUNT max,
+					    DAT_EVENT *events, DAT_COUNT *count)
+{
+	const struct dapl_direct *ext;
+
+	if (evd_handle == DAT_HANDLE_NULL)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_HANDLE |
+		       (DAT_RETURN)DAT_INVALID_HANDLE1;
+	ext = dapl_direct_of(evd_handle);
+	if (!ext)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
+	return ext->evd_dequeue_n(evd_handle, max, events, count);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

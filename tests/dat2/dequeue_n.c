@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The extension of dapl_direct.h by handles of Debian's libdat2. */
+#include "tests/dat2/dat2.h"
+
+#include <dat/dapl_direct.h>
+
+TestSuite(dequeue_n, .init = sides_open, .fini = sides_close, .timeout = 60);
+
+static void write8(uint64_t cookie)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 8);
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 8);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &from, c, &to, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+Test(dequeue_n, dequeue_n__completions_in_order)
+{
+	DAT_COUNT have = 0, count;
+	DAT_EVENT got[8];
+
+	sides_connect();
+	for (uint64_t i = 0; i < 8; i++)
+		write8(i);
+	while (have < 8) {
+		if (dapl_evd_dequeue_n(a.dto, 8 - have, &got[have], &count) == DAT_SUCCESS)
+			have += count;
+	}
+	for (uint64_t i = 0; i < 8; i++) {
+		const DAT_DTO_COMPLETION_EVENT_DATA *d =
+			&got[i].event_data.dto_completion_event_data;
+
+		cr_assert_eq(got[i].event_number, DAT_DTO_COMPLETION_EVENT);
+		cr_assert_eq(d->user_cookie.as_64, i);
+		cr_assert_eq(d->status, DAT_DTO_SUCCESS);
+		cr_assert_eq(d->operation, DAT_DTO_RDMA_WRITE);
+		cr_assert_eq(d->transfered_length, 8);
+		cr_assert_eq(d->ep_handle, a.ep);
+	}
+	assert_ret(dapl_evd_dequeue_n(a.dto, 8, got, &count), DAT_QUEUE_EMPTY);
+}
+
+Test(dequeue_n, dequeue_n__bad_arguments)
+{
+	DAT_COUNT count = 77;
+	DAT_EVENT ev;
+
+	assert_ret(dapl_evd_dequeue_n(a.dto, 0, &ev, &count), DAT_INVALID_PARAMETER);
+	assert_ret(dapl_evd_dequeue_n(a.dto, 1, NULL, &count), DAT_INVALID_PARAMETER);
+	assert_ret(dapl_evd_dequeue_n(a.dto, 1, &ev, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dapl_evd_dequeue_n(a.ep, 1, &ev, &count), DAT_INVALID_HANDLE);
+	assert_ret(dapl_evd_dequeue_n(DAT_HANDLE_NULL, 1, &ev, &count), DAT_INVALID_HANDLE);
+	cr_assert_eq(count, 77);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several events by one call, dapl_direct.h: as many dat_evd_dequeue() would give, in their order. */
+#include <pthread.h>
+
+#include <dat/dapl_direct.h>
+
+#include "tests/e2e/rig.h"
+
+#define MOST 16
+
+static struct end a, b;
+static DAT_EVENT got[MOST + 1];
+
+static void setup(void)
+{
+	rig_conf("");
+	pair_open(&a, &b);
+}
+
+static void teardown(void)
+{
+	end_close(&a);
+	end_close(&b);
+}
+
+TestSuite(dequeue_n, .timeout = 60);
+
+static void write_some(uint64_t first, uint64_t last, int flags)
+{
+	for (uint64_t i = first; i <= last; i++)
+		must(do_write(&a, i, 0, far(&b, 0, 8), flags));
+}
+
+/* Takes until it has n, at most `at_a_time` by a call. */
+static void take(DAT_EVD_HANDLE evd, DAT_COUNT n, DAT_COUNT at_a_time)
+{
+	uint64_t until = th_now_ms() + SOON_MS;
+	DAT_COUNT have = 0, count;
+
+	while (have < n) {
+		DAT_COUNT max = n - have < at_a_time ? n - have : at_a_time;
+		DAT_RETURN ret = dapl_evd_dequeue_n(evd, max, &got[have], &count);
+
+		check(th_now_ms() < until);
+		if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
+			continue;
+		must(ret);
+		check(count >= 1 && count <= max);
+		have += count;
+	}
+}
+
+static void is_dto(const DAT_EVENT *ev, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *d = &ev->event_data.dto_completion_event_data;
+
+	same(ev->event_number, DAT_DTO_COMPLETION_EVENT);
+	same(d->user_cookie.as_64, cookie);
+	same(d->status, status);
+	same(d->ep_handle, a.ep);
+	same(ev->evd_handle, a.req_evd);
+}
+
+RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
+{
+	for (DAT_COUNT n = 1; n <= MOST; n++) {
+		write_some(1, (uint64_t)n, 0);
+		take(a.req_evd, n, n);
+		for (DAT_COUNT i = 0; i < n; i++) {
+			is_dto(&got[i], (uint64_t)i + 1, DAT_DTO_SUCCESS);
+			same(got[i].event_data.dto_completion_event_data.transfered_length, 8);
+		}
+		rig_empty(a.req_evd);
+	}
+}
+
+/* All that is there, and nothing is touched behind it; over the end of the ring many times. */
+RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
+{
+	DAT_COUNT count;
+
+	for (int lap = 0; lap < 200; lap++) {
+		int n = 1 + lap % 5;
+
+		write_some(0, (uint64_t)n, 0);
+		/* The first of them is not asked of this call; the others come in order behind it. */
+		took(a.req_evd, 0, DAT_DTO_SUCCESS);
+		memset(got, 0x5a, sizeof(got));
+		for (int have = 0; have < n; have += count) {
+			uint64_t until = th_now_ms() + SOON_MS;
+
+			count = 0;
+			while (DAT_GET_TYPE(dapl_evd_dequeue_n(a.req_evd, MOST, &got[have], &count)) ==
+			       DAT_QUEUE_EMPTY)
+				check(th_now_ms() < until);
+			check(count >= 1 && have + count <= n);
+			check(all_bytes(&got[have + count], sizeof(got[0]), 0x5a));
+		}
+		for (int i = 0; i < n; i++)
+			is_dto(&got[i], (uint64_t)i + 1, DAT_DTO_SUCCESS);
+	}
+}
+
+RIG_TEST(dequeue_n, dequeue_n__none)
+{
+	DAT_COUNT count = 77;
+
+	memset(got, 0x5a, sizeof(got));
+	must_fail(dapl_evd_dequeue_n(a.req_evd, MOST, got, &count), DAT_QUEUE_EMPTY);
+	must_fail(dapl_evd_dequeue_n(a.conn_evd, MOST, got, &count), DAT_QUEUE_EMPTY);
+	same(count, 77);
+	check(all_bytes(got, sizeof(got), 0x5a));
+}
+
+RIG_TEST(dequeue_n, dequeue_n__bad_arguments)
+{
+	DAT_EVD_HANDLE evds[] = { a.req_evd, a.conn_evd };
+	DAT_COUNT count = 77;
+
+	write_some(1, 1, 0);
+	for (int i = 0; i < 2; i++) {
+		must_code(dapl_evd_dequeue_n(evds[i], 0, got, &count), DAT_INVALID_PARAMETER,
+			  DAT_INVALID_ARG2);
+		must_code(dapl_evd_dequeue_n(evds[i], -1, got, &count), DAT_INVALID_PARAMETER,
+			  DAT_INVALID_ARG2);
+		must_code(dapl_evd_dequeue_n(evds[i], 1, NULL, &count), DAT_INVALID_PARAMETER,
+			  DAT_INVALID_ARG3);
+		must_code(dapl_evd_dequeue_n(evds[i], 1, got, NULL), DAT_INVALID_PARAMETER,
+			  DAT_INVALID_ARG4);
+	}
+	same(count, 77);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+}
+
+RIG_TEST(dequeue_n, dequeue_n__no_evd)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_COUNT count;
+
+	must_code(dapl_evd_dequeue_n(DAT_HANDLE_NULL, 1, got, &count), DAT_INVALID_HANDLE,
+		  DAT_INVALID_HANDLE1);
+	must_code(dapl_evd_dequeue_n(a.ep, 1, got, &count), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	must(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	must(dat_evd_free(evd));
+	must_code(dapl_evd_dequeue_n(evd, 1, got, &count), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
+static void *sleeper(void *evd)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	return (void *)(uintptr_t)DAT_GET_TYPE(dat_evd_wait(evd, SOON_MS * 1000u, 1, &ev, &more));
+}
+
+RIG_TEST(dequeue_n, dequeue_n__somebody_waits)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	pthread_t thread;
+	DAT_COUNT count;
+	void *ended;
+
+	check(!pthread_create(&thread, NULL, sleeper, a.recv_evd));
+	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(ret = dapl_evd_dequeue_n(a.recv_evd, 4, got, &count)) ==
+				 DAT_INVALID_STATE));
+	must_code(ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	must(do_recv(&a, 1, 0, 64));
+	must(do_send(&b, 2, 0, 64, 0));
+	pthread_join(thread, &ended);
+	same((uintptr_t)ended, DAT_SUCCESS);
+	took(b.req_evd, 2, DAT_DTO_SUCCESS);
+}
+
+static DAT_EVD_HANDLE mixed_evd(struct end *e)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EVD_HANDLE evd;
+
+	must(dat_evd_create(e->ia, 256, DAT_HANDLE_NULL,
+			    DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &evd));
+	must(dat_ep_free(e->ep));
+	must(dat_ep_create(e->ia, e->pz, e->recv_evd, evd, e->conn_evd, &attr, &e->ep));
+	e->req_evd = evd;
+	return evd;
+}
+
+/* What a consumer posted itself is ahead of completions, each in its order, as by single calls. */
+RIG_TEST(dequeue_n, dequeue_n__software_events_and_binds_among_completions)
+{
+	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	char marks[3];
+
+	end_close(&a);
+	end_close(&b);
+	rig_conf("");
+	pair_open(&a, &b);
+	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	mixed_evd(&a);
+	must(dat_ep_reset(b.ep));
+	end_join(&a, a.ep, &b, b.ep);
+	must(dat_rmr_create(a.pz, &rmr));
+	write_some(1, 4, 0);
+	must(do_bind(&a, rmr, 5, 0, 64, RIGHTS_RW, &context));
+	write_some(6, 6, SUPPRESS);
+	write_some(7, 9, 0);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		se.event_data.software_event_data.pointer = &marks[i];
+		must(dat_evd_post_se(a.req_evd, &se));
+	}
+	take(a.req_evd, 10, 10);
+	for (int i = 0; i < 3; i++) {
+		same(got[i].event_number, DAT_SOFTWARE_EVENT);
+		check(got[i].event_data.software_event_data.pointer == &marks[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		is_dto(&got[3 + i], 2 + (uint64_t)i, DAT_DTO_SUCCESS);
+	same(got[6].event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	same(got[6].event_data.rmr_completion_event_data.user_cookie.as_64, 5);
+	for (int i = 0; i < 3; i++)
+		is_dto(&got[7 + i], 7 + (uint64_t)i, DAT_DTO_SUCCESS);
+	rig_empty(a.req_evd);
+}
+
+RIG_TEST(dequeue_n, dequeue_n__errors_among_completions)
+{
+	write_some(1, 3, 0);
+	must(do_write(&a, 4, 0, through(12345, &b, 0, 8), 0));
+	take(a.req_evd, 4, 4);
+	for (uint64_t i = 0; i < 3; i++)
+		is_dto(&got[i], i + 1, DAT_DTO_SUCCESS);
+	is_dto(&got[3], 4, DAT_DTO_ERR_REMOTE_ACCESS);
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* Two endpoints in turns on one EVD: each event names its own. */
+RIG_TEST(dequeue_n, dequeue_n__completions_of_several_endpoints)
+{
+	DAT_EP_HANDLE first = a.ep, second = end_ep(&a, NULL);
+	DAT_EP_HANDLE peer = end_ep(&b, NULL);
+	uint64_t next[2] = { 0, 1 };
+
+	end_join(&a, second, &b, peer);
+	for (uint64_t i = 0; i < 8; i++) {
+		a.ep = i % 2 ? second : first;
+		must(do_write(&a, i, 0, far(&b, 0, 8), 0));
+	}
+	take(a.req_evd, 8, 3);
+	for (int i = 0; i < 8; i++) {
+		a.ep = got[i].event_data.dto_completion_event_data.ep_handle;
+		is_dto(&got[i], a.ep == second ? next[1] : next[0], DAT_DTO_SUCCESS);
+		next[a.ep == second] += 2;
+	}
+	a.ep = first;
+}
+
+/* What an EVD had before it overflowed can be taken, then the calls say that more is missing. */
+RIG_TEST(dequeue_n, dequeue_n__overflow)
+{
+	enum { CROWD = 12 };
+	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+	DAT_EP_HANDLE eps[CROWD];
+	DAT_EVD_HANDLE small;
+	DAT_COUNT count, more;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+	int n = 0;
+
+	must(dat_evd_create(a.ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &small));
+	for (int i = 0; i < CROWD; i++) {
+		DAT_EP_ATTR attr = rig_attr();
+
+		must(dat_ep_create(a.ia, a.pz, small, a.req_evd, a.conn_evd, &attr, &eps[i]));
+		end_join(&a, eps[i], &b, end_ep(&b, NULL));
+	}
+	for (int i = 0; i < CROWD; i++) {
+		for (int k = 0; k < RIG_DTOS; k++)
+			must(dat_ep_post_recv(eps[i], 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
+		must(dat_ep_disconnect(eps[i], DAT_CLOSE_ABRUPT_FLAG));
+	}
+	must(dat_evd_wait(a.async, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	while ((ret = dapl_evd_dequeue_n(small, MOST, got, &count)) == DAT_SUCCESS) {
+		for (int i = 0; i < count; i++)
+			same(got[i].event_data.dto_completion_event_data.status, FLUSHED);
+		n += count;
+		check(count <= MOST && n < CROWD * RIG_DTOS);
+	}
+	must_fail(ret, DAT_QUEUE_EMPTY);
+	check(n > 0);
+	rig_empty(small);
+}
