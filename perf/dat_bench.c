@@ -92,7 +92,8 @@ int main(int argc, char **argv)
 			status = 1;
 			break;
 		}
-		printf("%s\t%s\t%.1f\n", op->name, op->function, ns);
+		printf("%s\t%s\t%.1f\t%u\n", op->name, op->function, ns,
+		       op->dequeues ? op->dequeues : 1);
 		fflush(stdout);
 	}
 	pair_close(&p);

@@ -307,6 +307,20 @@ PEER_CALL verbs_poll_one(void)
 	return ibv_poll_cq(v.scq, 1, &wc);
 }
 
+PEER_CALL verbs_poll_4(void)
+{
+	struct ibv_wc wc[4];
+
+	return ibv_poll_cq(v.scq, 4, wc);
+}
+
+PEER_CALL verbs_poll_16(void)
+{
+	struct ibv_wc wc[16];
+
+	return ibv_poll_cq(v.scq, 16, wc);
+}
+
 PEER_CALL verbs_poll_none(void)
 {
 	struct ibv_wc wc;
@@ -327,6 +341,9 @@ static const struct peer_op by_verbs[] = {
 	{ "unbind RMR", "verbs_unbind", verbs_unbind, have_bound, reap_sent, 1, 0 },
 	{ "dequeue one completion", "verbs_poll_one", verbs_poll_one, feed, reap_sent, PEER_BATCH, 1 },
 	{ "dequeue none", "verbs_poll_none", verbs_poll_none, NULL, NULL, PEER_BATCH, 0 },
+	{ "each of 1 dequeued", "verbs_poll_one", verbs_poll_one, feed, reap_sent, PEER_BATCH, 1 },
+	{ "each of 4 dequeued", "verbs_poll_4", verbs_poll_4, feed, reap_sent, 4, 4 },
+	{ "each of 16 dequeued", "verbs_poll_16", verbs_poll_16, feed, reap_sent, 1, 16 },
 	{ 0 },
 };
 

@@ -32,19 +32,24 @@ def edges(path):
     return cost
 
 
-def count(run, program, options, env, prefix):
-    """Rows (operation, instructions of one call) of dat_bench with these options, by run(argv, env)."""
+def rows(text):
+    """(operation, function, ns, completions of a call) by dat_bench or one of its peers."""
+    return [(op, function, float(ns), int(each)) for op, function, ns, each in
+            (line.split("\t") for line in text.splitlines() if line.count("\t") == 3)]
+
+
+def count(run, program, options, env, prefix, front=()):
+    """[(operation, instructions of one call, or of each completion that it takes)], of dat_bench or
+    a peer with these options, by run(argv, env)."""
     profile = prefix + ".out"
-    out = run(["valgrind", "--tool=callgrind", "--fair-sched=yes",
-               f"--callgrind-out-file={profile}", f"--log-file={prefix}.log", program] + options, env)
+    out = run(list(front) + ["valgrind", "--tool=callgrind", "--fair-sched=yes",
+                             f"--callgrind-out-file={profile}", f"--log-file={prefix}.log", program] +
+              options, env)
     cost = edges(profile)
-    rows = []
-    for line in out.splitlines():
-        if line.count("\t") != 2:
-            continue
-        op, function, _ = line.split("\t")
+    counted = []
+    for op, function, _, each in rows(out):
         if function not in cost:
             raise SystemExit(f"callgrind saw no call from {function}")
         calls, total = cost[function]
-        rows.append((op, round(total / calls)))
-    return rows
+        counted.append((op, round(total / calls / each)))
+    return counted

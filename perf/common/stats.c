@@ -13,6 +13,32 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The median of some readings. */
+static uint64_t clock_ns(void)
+{
+	static uint64_t cost = UINT64_MAX;
+	struct samples s;
+	int i;
+
+	if (cost != UINT64_MAX || samples_init(&s, 101))
+		return cost != UINT64_MAX ? cost : 0;
+	for (i = 0; i < 101; i++) {
+		uint64_t t = now_ns();
+
+		samples_add(&s, now_ns() - t);
+	}
+	cost = samples_quantile(&s, 0.5);
+	samples_free(&s);
+	return cost;
+}
+
+uint64_t since_ns(uint64_t start)
+{
+	uint64_t passed = now_ns() - start, cost = clock_ns();
+
+	return passed > cost ? passed - cost : 0;
+}
+
 int samples_init(struct samples *s, size_t size)
 {
 	s->ns = calloc(size ? size : 1, sizeof(*s->ns));

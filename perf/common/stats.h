@@ -13,6 +13,8 @@ struct samples {
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t now_ns(void);
+/* Since now_ns() gave start, without what a reading of the clock takes here. */
+uint64_t since_ns(uint64_t start);
 
 /* 0 or -ENOMEM. */
 int samples_init(struct samples *s, size_t size);

@@ -9,13 +9,14 @@
 #include "perf/common/pair.h"
 #include "perf/common/stats.h"
 
-enum { BENCH_BATCH = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
+enum { BENCH_BATCH = 16, BENCH_WARM = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
 struct bench_op {
 	const char *name;	/* "post write 8 B inline": a row of the table */
 	const char *function;	/* of the call: what the profiler finds */
 	DAT_RETURN (*call)(struct pair *p);
-	bool binds, receives, needs_receive, dequeues;
+	bool binds, receives, needs_receive;
+	unsigned int dequeues;	/* completions that a call takes */
 	unsigned int endpoints;	/* that the completions are of in turns; 0: one */
 };
 

@@ -18,30 +18,43 @@ void peer_let_complete(void)
 	usleep(20000 * patience);
 }
 
-/* 0; 1 where completions were late, so that the batch does not count; -1. */
+/* So many calls; what they have returned is added to *got. */
+static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
+{
+	while (n--) {
+		int rc = op->call();
+
+		if (rc < 0 || (rc && !op->wanted))
+			return -1;
+		*got += (unsigned int)rc;
+	}
+	return 0;
+}
+
+/* 0; 1 where completions were late, so that the batch does not count; -1. As in dat_bench the first
+ * dequeues after the wait are not timed. */
 static int batch(const struct peer_op *op, uint64_t *ns)
 {
-	unsigned int i, bad = 0;
+	unsigned int warm = op->wanted ? PEER_BATCH / op->wanted : 0, got = 0;
+	unsigned int all = (warm + op->batch) * op->wanted;
 	uint64_t t, spent;
 
-	if (op->before && op->before(op->batch))
+	if ((op->before && op->before(all ? all : op->batch)) || calls(op, warm, &got))
 		return -1;
 	t = now_ns();
-	for (i = 0; i < op->batch; i++)
-		bad += op->call() != (int)op->wanted;
-	spent = now_ns() - t;
-	if (bad && !op->wanted)
+	if (calls(op, op->batch, &got))
 		return -1;
-	if (op->after && op->after(op->wanted ? bad : op->batch))
+	spent = since_ns(t);
+	if (op->after && op->after(all ? all - got : op->batch))
 		return -1;
 	*ns = spent;
-	return bad ? 1 : 0;
+	return got == all ? 0 : 1;
 }
 
 /* The median of the batches, as in dat_bench. */
 static int one(const struct peer_op *op, unsigned int calls, double *each)
 {
-	unsigned int done = 0;
+	unsigned int done = 0, of = op->batch * (op->wanted ? op->wanted : 1);
 	struct samples batches;
 	uint64_t ns = 0;
 	int rc = batch(op, &ns);
@@ -55,10 +68,10 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 		patience = rc == 1 ? patience * 3 : 1;
 		if (rc == 0) {
 			samples_add(&batches, ns);
-			done += op->batch;
+			done += of;
 		}
 	}
-	*each = (double)samples_quantile(&batches, 0.5) / op->batch;
+	*each = (double)samples_quantile(&batches, 0.5) / of;
 	samples_free(&batches);
 	return rc < 0 || done < calls ? -1 : 0;
 }
@@ -75,7 +88,8 @@ int peer_run(int argc, char **argv, const struct peer_op *ops)
 			fprintf(stderr, "%s: FAILED\n", ops->name);
 			return 1;
 		}
-		printf("%s\t%s\t%.1f\n", ops->name, ops->function, ns);
+		printf("%s\t%s\t%.1f\t%u\n", ops->name, ops->function, ns,
+		       ops->wanted ? ops->wanted : 1);
 		fflush(stdout);
 	}
 	return 0;

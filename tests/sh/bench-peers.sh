@@ -17,13 +17,13 @@ peer() {
 	timeout -k 1 60 "$build/bin/softnic-run" "$@" -n 16 >"$tmp/peer" 2>"$tmp/err" </dev/null ||
 		{ echo "$*: status $?"; cat "$tmp/peer" "$tmp/err"; exit 1; }
 	[ "$(wc -l <"$tmp/peer")" = "$rows" ] || { echo "$*: not $rows rows"; cat "$tmp/peer"; exit 1; }
-	awk -F'\t' 'NF != 3 || $3 !~ /^[0-9.]+$/' "$tmp/peer" | grep . && exit 1
+	awk -F'\t' 'NF != 4 || $3 !~ /^[0-9.]+$/' "$tmp/peer" | grep . && exit 1
 	cut -f1 "$tmp/peer" | grep -vxFf "$tmp/ours" - | grep -v 'segments\|64 B' && { echo "$*: no row of ours"; exit 1; }
 	return 0
 }
 
 export DAPL_SCM_NETDEV=lo UCX_IB_GID_INDEX=0
-[ -x "$build/tests/peer_verbs" ] && peer 12 "$build/tests/peer_verbs" && peer 8 "$build/tests/peer_verbs" -w
+[ -x "$build/tests/peer_verbs" ] && peer 15 "$build/tests/peer_verbs" && peer 8 "$build/tests/peer_verbs" -w
 [ -x "$build/tests/peer_uct" ] && peer 6 "$build/tests/peer_uct"
 printf 'scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""\n' >"$tmp/dat.conf"
 [ -x "$build/tests/peer_dapl" ] && DAT_OVERRIDE=$tmp/dat.conf peer 9 "$build/tests/peer_dapl" scm
