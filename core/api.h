@@ -37,6 +37,7 @@ struct dap_lmr_args {
 	uint64_t length;
 	struct dap_pz *pz;
 	uint32_t priv;
+	bool zero_based;		/* see caps.zero_based */
 };
 int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct dap_lmr **lmr);
 int dap_lmr_free(struct dap_lmr *lmr);

@@ -174,12 +174,14 @@ enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL
 struct dap_lmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	uint64_t addr, length;		/* as the consumer asked; contexts use virtual addresses */
+	uint64_t addr, length;		/* what contexts go by: from the memory's address on, or from 0 */
 	uint32_t lmr_context, rmr_context;
 	uint32_t priv;
+	bool zero_based;		/* 2.0 */
 	_Alignas(64) uint8_t hw[DAP_HW_LMR_SIZE];
 	enum dap_mem_type mem_type;
 	void *region;			/* the address or LMR handle it was made of */
+	uint64_t mem;			/* the address of its memory */
 	uint64_t reg_addr, reg_size;	/* what was really registered */
 	int shared_fd;			/* stands for it among the users of cookie; or -1 */
 	char cookie[DAP_COOKIE_SIZE];	/* DAP_MEM_SHARED_VIRTUAL */
@@ -194,6 +196,7 @@ struct dap_rmr {
 	uint32_t rmr_context, priv;
 	uint64_t addr, length;
 	bool for_ep;			/* 2.0: of the one endpoint it is bound through */
+	bool zero_based;		/* 2.0: remote addresses are offsets in the range */
 	/* Its context that the peer has ended, beside DAP_RMR_ENDED; atomic, pollers write it. */
 	uint64_t ended;
 };
@@ -403,6 +406,7 @@ struct dap_caps {
 	unsigned int nattr;
 	bool no_extension;		/* neither writes with immediate data nor atomics */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can end */
+	bool zero_based;		/* LMRs and RMRs whose addresses count from 0 */
 };
 
 /* Layout of DAT_NAMED_ATTR, in both levels. */

@@ -65,12 +65,14 @@ static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
 	const struct dap_lmr *base = args->region;
 
 	if (args->mem_type == DAP_MEM_LMR) {
-		lmr->addr = base->addr;
+		lmr->mem = base->mem;
 		lmr->length = base->length;
 	} else {
-		lmr->addr = (uintptr_t)args->region;
+		lmr->mem = (uintptr_t)args->region;
 		lmr->length = args->length;
 	}
+	lmr->zero_based = args->zero_based;
+	lmr->addr = lmr->zero_based ? 0 : lmr->mem;
 	lmr->shared_fd = -1;
 	lmr->mem_type = args->mem_type;
 	lmr->region = args->region;
@@ -82,10 +84,10 @@ static int check_range(const struct dap_lmr *lmr)
 {
 	const struct dap_caps *caps = &lmr->obj.ia->caps;
 
-	if (!lmr->addr)
+	if (!lmr->mem)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (!lmr->length || lmr->length > caps->max_lmr_size ||
-	    lmr->length - 1 > UINT64_MAX - lmr->addr)
+	    lmr->length - 1 > UINT64_MAX - lmr->mem)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
 	return 0;
 }
@@ -95,7 +97,7 @@ static int share(struct dap_lmr *lmr, const void *cookie)
 	int fd;
 
 	memcpy(lmr->cookie, cookie, sizeof(lmr->cookie));
-	fd = dap_shared_enter(lmr->cookie, lmr->addr, lmr->length);
+	fd = dap_shared_enter(lmr->cookie, lmr->mem, lmr->length);
 	if (fd == -EXDEV || fd == -EEXIST)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	if (fd < 0)

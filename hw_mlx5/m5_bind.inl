@@ -16,6 +16,7 @@ struct m5_range {			/* what an RMR is bound to */
 	struct dap_lmr *lmr;
 	uint64_t va, len;
 	uint32_t priv;
+	bool zero_based;
 };
 
 /* The variant of a key is its low byte: the high one of key_be, where counting up wraps by itself. */
@@ -212,6 +213,8 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 	m5_bind_write(sq, rmr, to, cookie, flags, sq->pi, b);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
+	if (to->zero_based)
+		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
 	m5_ring(sq, start, blocks, b[0].v[0], NULL, soft);
@@ -240,7 +243,7 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *handle, const
 	if (m5_unlikely(lacks))
 		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
 			       DAP_SUB_PRIV_READ : DAP_SUB_PRIV_WRITE);
-	*to = (struct m5_range){ lmr, va, len, priv };
+	*to = (struct m5_range){ lmr, va, len, priv, false };
 	return 0;
 }
 

@@ -71,6 +71,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.max_msg = 1ull << field(c->max_msg, 24, 5),
 		.max_mr_log = field(c->max_mrw, 16, 7),
 		.klm_slots = 1u << field(c->max_mrw, 0, 5),
+		.max_indirection = field(c->max_mrw, 24, 8),
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
 		.num_ports = (uint8_t)field(c->ports, 0, 8),
@@ -140,6 +141,47 @@ int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote
 
 	if (!err)
 		*rkey = index << 8 | variant;
+	return err;
+}
+
+static void klm_fill(struct m5_klm_seg *klm, const struct m5_zero_param *p)
+{
+	for (uint64_t at = 0; at < p->length; at += M5_KLM_MAX, klm++) {
+		uint64_t left = p->length - at;
+
+		klm->byte_count = cpu_to_be32(left < M5_KLM_MAX ? (uint32_t)left : M5_KLM_MAX);
+		klm->mkey = cpu_to_be32(p->lkey);
+		klm->va = cpu_to_be64(p->addr + at);
+	}
+}
+
+int m5_cmd_zero_based(struct m5_ctl *ctl, const struct m5_zero_param *p, struct m5_obj **obj,
+		      uint32_t *key)
+{
+	uint64_t n = (p->length + M5_KLM_MAX - 1) / M5_KLM_MAX;
+	size_t octowords = (n + 3) & ~(size_t)3;	/* a list is padded to 64 bytes */
+	struct m5_create_mkey_in *in;
+	uint32_t index;
+	size_t bytes;
+	int err;
+
+	if (n > p->slots)
+		return -EINVAL;
+	bytes = sizeof(*in) + octowords * sizeof(struct m5_klm_seg);
+	in = calloc(1, bytes);
+	if (!in)
+		return -ENOMEM;
+	in->hdr.opcode = cpu_to_be16(M5_CMD_CREATE_MKEY);
+	in->mkc.flags = cpu_to_be32(p->rights | M5_MKC_MODE_KLM);
+	in->mkc.qpn_key = cpu_to_be32(M5_NO_QPN << 8);
+	in->mkc.pd = cpu_to_be32(p->pdn);
+	in->mkc.len = cpu_to_be64(p->length);
+	in->mkc.octowords = in->octowords_actual = cpu_to_be32((uint32_t)octowords);
+	klm_fill((struct m5_klm_seg *)(void *)in->mtt, p);
+	err = m5_cmd_create(ctl, in, bytes, obj, &index);
+	free(in);
+	if (!err)
+		*key = index << 8;
 	return err;
 }
 

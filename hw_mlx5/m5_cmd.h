@@ -17,6 +17,7 @@ struct m5_dev_caps {
 	uint64_t max_msg;
 	unsigned int max_mr_log;	/* log2 of the largest key's bytes */
 	unsigned int klm_slots;		/* largest KLM list */
+	unsigned int max_indirection;	/* how often a key may lead to another */
 	uint8_t umr_fence;		/* fm_ce_se bits that follow a change of a key */
 	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
@@ -48,6 +49,16 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
  * invalidate of the peer. rkey: index << 8 | variant. */
 int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,
 		  struct m5_obj **obj, uint32_t *rkey);
+
+/* A key that has [addr, +length) of another one at the addresses from 0 on, in up to slots pieces.
+ * rights: M5_MKC_*. -EINVAL: longer than that. */
+struct m5_zero_param {
+	uint32_t pdn, rights, lkey;
+	uint64_t addr, length;
+	unsigned int slots;
+};
+int m5_cmd_zero_based(struct m5_ctl *ctl, const struct m5_zero_param *p, struct m5_obj **obj,
+		      uint32_t *key);
 
 struct m5_cq_param {
 	unsigned int log_size;

@@ -202,12 +202,10 @@ static DAT_RETURN M5_V(m5_atomic)(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operan
 
 static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_ARGS)
 {
-	if (m5_unlikely(!M5_BIND_BY_VA))
-		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 #ifdef DAP_DAT20
-	if (m5_unlikely(rmr->for_ep))
-		return m5_bind_apart(rmr, lmr, triplet, priv, ep, cookie, flags, context, M5_SOFT,
-				     M5_LOCKED);
+	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(rmr->for_ep | rmr->zero_based))
+		return m5_bind_apart(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context,
+				     M5_SOFT, M5_LOCKED);
 #endif
 	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie, flags, context, M5_SOFT,
 			   M5_LOCKED);

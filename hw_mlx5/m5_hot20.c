@@ -46,11 +46,11 @@ static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
 	unsigned int priv M5_SPARE, DAT_VA_TYPE va_type M5_SPARE, struct dap_ep *ep
 #define M5_GO_PASS rmr, cookie, triplet, priv, va_type, ep
 #define M5_BIND_LMR lmr
-#define M5_BIND_BY_VA (va_type == DAT_VA_TYPE_VA)	/* attribute zb_supported */
+#define M5_BIND_BY_VA (va_type == DAT_VA_TYPE_VA)
 
 enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG3, M5_ARG_PRIV = DAP_SUB_ARG4, M5_ARG_FLAGS = DAP_SUB_ARG8,
-	M5_ARG_CONTEXT = DAP_SUB_ARG9
+	M5_ARG_VA_TYPE = DAP_SUB_ARG5, M5_ARG_CONTEXT = DAP_SUB_ARG9
 };
 
 #include "hw_mlx5/m5_hot_all.inl"

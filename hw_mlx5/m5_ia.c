@@ -81,6 +81,8 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
 	caps->optimal_alignment = 256;
 	caps->rmr_for_ep = true;
+	/* A window of an LMR whose own key leads to another. */
+	caps->zero_based = dev->max_indirection >= 2;
 }
 
 static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)

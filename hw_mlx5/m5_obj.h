@@ -179,6 +179,7 @@ _Static_assert(sizeof(struct m5_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 
 struct m5_lmr {
 	struct m5_mr mr;
+	struct m5_obj *zero;		/* the key of a zero-based one, which leads to mr; or NULL */
 };
 _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 

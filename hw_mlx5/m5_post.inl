@@ -31,7 +31,8 @@ M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t k
 
 	if (m5_unlikely(lmr->lmr_context != key)) {
 		lmr = dap_lmr_find(ep->obj.ia, key);
-		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_READ) || lmr->pz != sq->pz)
+		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_READ) || lmr->zero_based ||
+		    lmr->pz != sq->pz)
 			return false;
 		sq->lmr = lmr;
 	}

@@ -97,10 +97,11 @@ static void report(const struct dap_lmr *lmr, DAT_LMR_CONTEXT *lmr_context,
 
 static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			 DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
-			 DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *out, struct dap_lmr **lmr)
+			 DAT_MEM_PRIV_FLAGS priv, bool zero_based, DAT_LMR_HANDLE *out,
+			 struct dap_lmr **lmr)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
-	struct dap_lmr_args args = {.length = length, .priv = priv};
+	struct dap_lmr_args args = {.length = length, .priv = priv, .zero_based = zero_based};
 	int err;
 
 	if (!ia)
@@ -118,6 +119,8 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return dap12_bad_arg(6);
 	if (!out)
 		return dap12_bad_arg(NTH_OUT);
+	if (zero_based && !ia->caps.zero_based)	/* attribute zb_supported */
+		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	err = dap_lmr_create(ia, &args, lmr);
 	if (err)
 		return dap12_return(err);
@@ -135,11 +138,9 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 	struct dap_lmr *lmr;
 	DAT_RETURN ret;
 
-	if (va_type == DAT_VA_TYPE_ZB)		/* attribute zb_supported */
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	if (va_type != DAT_VA_TYPE_VA)
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return dap12_bad_arg(7);
-	ret = create(ia, mem_type, region, length, pz, priv, out, &lmr);
+	ret = create(ia, mem_type, region, length, pz, priv, va_type == DAT_VA_TYPE_ZB, out, &lmr);
 	if (ret == DAT_SUCCESS)
 		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
 	return ret;
@@ -153,7 +154,7 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
 {
 	struct dap_lmr *lmr;
-	DAT_RETURN ret = create(ia, mem_type, region, length, pz, priv, out, &lmr);
+	DAT_RETURN ret = create(ia, mem_type, region, length, pz, priv, false, out, &lmr);
 
 	if (ret == DAT_SUCCESS)
 		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
@@ -178,6 +179,9 @@ DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 		.mem_priv = lmr->priv, .lmr_context = lmr->lmr_context,
 		.rmr_context = lmr->rmr_context, .registered_size = lmr->reg_size,
 		.registered_address = lmr->reg_addr};
+#ifdef DAP_DAT20
+	param->va_type = lmr->zero_based ? DAT_VA_TYPE_ZB : DAT_VA_TYPE_VA;
+#endif
 	if (lmr->mem_type == DAP_MEM_SHARED_VIRTUAL)
 		param->region_desc.for_shared_memory.shared_memory_id = &lmr->cookie;
 	return DAT_SUCCESS;
@@ -257,6 +261,9 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 					       .segment_length = dap12_length(rmr->length)};
 	param->mem_priv = rmr->priv;
 	param->rmr_context = rmr->rmr_context;
+#ifdef DAP_DAT20
+	param->va_type = rmr->zero_based ? DAT_VA_TYPE_ZB : DAT_VA_TYPE_VA;
+#endif
 	return DAT_SUCCESS;
 }
 

@@ -53,7 +53,7 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE,
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
 #ifdef DAP_DAT20
-		.zb_supported = DAT_FALSE,
+		.zb_supported = caps->zero_based ? DAT_TRUE : DAT_FALSE,
 		.extension_supported = caps->no_extension ? DAT_EXTENSION_NONE :
 							    DAT_EXTENSION_IB,
 		.extension_version = DAP20_EXTENSION_VERSION,

@@ -53,7 +53,7 @@ Test(dat2, attributes__say_what_there_is)
 	cr_assert_eq(provider.rmr_scope_supported, DAT_RMR_SCOPE_ANY);
 	cr_assert_eq(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
-	cr_assert_eq(ia.zb_supported, DAT_FALSE);
+	cr_assert_eq(ia.zb_supported, DAT_TRUE);
 	cr_assert_eq(ia.extension_supported, DAT_EXTENSION_IB);
 	cr_assert_eq(ia.extension_version, DAT_IB_EXTENSION_VERSION);
 }
@@ -219,8 +219,6 @@ Test(dat2, rmr_bind__names_its_lmr)
 	assert_ok(dat_rmr_create(b.pz, &rmr));
 	assert_ret(dat_rmr_bind(rmr, a.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
 				b.ep, cookie, 0, &context), DAT_INVALID_HANDLE);
-	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_ZB,
-				b.ep, cookie, 0, &context), DAT_MODEL_NOT_SUPPORTED);
 	assert_ok(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
 			       b.ep, cookie, 0, &context));
 	side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);

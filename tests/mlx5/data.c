@@ -360,8 +360,8 @@ RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 /* A freed LMR is not copied from, also when the endpoint remembers it. */
 RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
 {
-	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem, .length = 64,
-			       .priv = DAP_PRIV_ALL };
+	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem,
+			       .mem = (uintptr_t)r.a.mem, .length = 64, .priv = DAP_PRIV_ALL };
 	struct dap_lmr_page **page;
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

@@ -200,7 +200,7 @@ static int memory_open(struct rig *r, struct rig_side *s)
 	s->mem = mmap(NULL, RIG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	lmr = obj_new(r, DAP_LMR, sizeof(*lmr));
 	lmr->pz = r->pz;
-	lmr->addr = (uintptr_t)s->mem;
+	lmr->addr = lmr->mem = (uintptr_t)s->mem;
 	lmr->length = RIG_BYTES;
 	lmr->priv = DAP_PRIV_ALL;
 	err = m5_hw.lmr_create(lmr);
