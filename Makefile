@@ -69,6 +69,7 @@ DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_mlx5/m5_hot
 SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c %_hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
+EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/vfio) softnic/uverbs/real.c softnic/uverbs/populate.c)
 RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c)
 HARNESS_SRC := $(call src,tests/harness)
@@ -95,7 +96,8 @@ ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_m
 	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
 PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
 PROVIDER20 := $(if $(and $(PROVIDER),$(filter yes,$(HAVE_DAT2))),$(O)/lib/libdapl-direct2.so)
-UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so)
+UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so) \
+	$(if $(EFADV_SRC),$(O)/lib/softnic-efadv.so)
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
 EXAMPLE_BINS := $(if $(LIBDAT),$(EXAMPLES:%.c=$(O)/%))
 CONF := $(O)/etc/dat.conf
@@ -155,7 +157,7 @@ $(O)/obj/dat20/%.o: %.c $(O)/flags
 
 # The version script of a shared library decides what it exports, not an attribute per function.
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
-$(call objs,$(UVERBS_SRC) $(VFIO_SRC)): private VISIBILITY :=
+$(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
@@ -225,7 +227,8 @@ $(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call objs,$(S
 
 $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC))
 $(O)/lib/softnic-vfio.so: $(call objs,$(VFIO_SRC))
-$(UVERBS): $(O)/lib/softnic-%.so: $(filter %/libsoftnic.a,$(ARCHIVES)) softnic/preload.map
+$(O)/lib/softnic-efadv.so: $(call objs,$(EFADV_SRC))
+$(UVERBS): $(O)/lib/softnic-%.so: $$(if $$(filter efadv,$$*),,$(filter %/libsoftnic.a,$(ARCHIVES))) softnic/preload.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/preload.map) -o $@ \

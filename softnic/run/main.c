@@ -125,14 +125,36 @@ static int set_number(const char *name, unsigned int n)
 	return setenv(name, number, 1);
 }
 
-static int set_environment(const char *library, const char *root, const struct run_adapters *a)
+/* Absent or of a number: calls of a newer libefa are preloaded as well. */
+static bool with_efadv(const struct options *o)
+{
+	const char *release = getenv("SOFTNIC_EFADV");
+
+	return o->efa && (!release || strcmp(release, "none"));
+}
+
+static int append_library(const char *front, char *libraries, size_t len)
+{
+	char path[PATH_MAX];
+	size_t used = strlen(libraries);
+	int err = run_library_path(front, path);
+
+	if (err)
+		fprintf(stderr, "softnic-run: softnic-%s.so: %s; build or install it beside this "
+			"program\n", front, strerror(-err));
+	else
+		snprintf(libraries + used, len - used, "%s%s", used ? ":" : "", path);
+	return err;
+}
+
+static int set_environment(const char *libraries, const char *root, const struct run_adapters *a)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *preload;
 	int err;
 
 	/* In front of other preloads: theirs then sees what is left of our calls. */
-	if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
+	if (asprintf(&preload, "%s%s%s", libraries, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
 		(a->efa ? setenv("SOFTNIC_EFA", a->efa, 1) : unsetenv("SOFTNIC_EFA")) ||
@@ -211,7 +233,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {options, parse, "COMMAND [ARGUMENT...]", doc, NULL,
 					 NULL,    NULL};
 	struct options o = { .adapters = { .devices = 1, .ports = 1 } };
-	char library[PATH_MAX];
+	char libraries[2 * PATH_MAX] = "";
 	struct run_dir dir;
 	int err, status;
 
@@ -219,18 +241,17 @@ int main(int argc, char **argv)
 	status = run_program_check(o.command[0]);
 	if (status)
 		return status;
-	err = run_library_path(o.vfio ? "vfio" : "uverbs", library);
-	if (err) {
-		fprintf(stderr, "softnic-run: %s: %s; build or install it beside this program\n",
-			library, strerror(-err));
+	err = append_library(o.vfio ? "vfio" : "uverbs", libraries, sizeof(libraries));
+	if (!err && with_efadv(&o))
+		err = append_library("efadv", libraries, sizeof(libraries));
+	if (err)
 		return STATUS_TROUBLE;
-	}
 	err = run_dir_make(&dir);
 	if (err)
 		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
 	err = writer(&o)(dir.path, &o.adapters);
 	if (!err)
-		err = set_environment(library, dir.path, &o.adapters);
+		err = set_environment(libraries, dir.path, &o.adapters);
 	status = err ? trouble("cannot prepare the devices", err) : run(o.command);
 	run_dir_remove(&dir);
 	return status;

@@ -37,4 +37,13 @@ sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
 refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
 sed 's/ "" ""$/ "gid_index=9" ""/' "$DAT_OVERRIDE" >"$tmp/gid.conf"
 refused 'no RoCE v2 address' 'IP address' env DAT_OVERRIDE="$tmp/gid.conf" bash -c info
+
+# A generation and a libefa that tell no queues, and a port that an EFA has not.
+info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
+refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
+refused 'first generation' 'a later one' bash -c 'info --profile efa0'
+refused '16-byte entries' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
+sed 's/^efa_0-1 /efa_0-2 /' "$DAT_OVERRIDE" >"$tmp/port.conf"
+refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
+	"$run" --efa "$build/bin/dat_info" -i efa_0-2
 exit $failed

@@ -3,7 +3,7 @@
 # A driver through rdma-core: dat_pingpong, and what the suites of API, transfers, conformance and
 # uDAPL 2.0 ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
 # ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
-# ACCESS=efadv: it is an EFA, of profile PROFILE (efadv.sh).
+# ACCESS=efadv: it is an EFA, of profile PROFILE (efadv.sh). SHORT=1: less of the selection.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -143,6 +143,8 @@ if [ "${DAPL_ALL-}" = 1 ]; then
 		front=$run
 	fi
 	conformance
+elif [ -n "${SHORT-}" ]; then
+	suite e2e --filter '@(data_rdma|bind_access)/*'
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush)/*'

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The two queries of rdma-core 59 and 60 that libefa 44.0 lacks: where the queues of a QP and a CQ
- * lie. They are answered with the model's own mapping of the same memory, in the structures of
- * efadv.h, as far as the caller's version of them goes.
- */
+/* What softnic-efadv.so needs of the device behind a context, in place of a newer libefa. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,31 +7,8 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-struct wq_attr {			/* efadv_wq_attr */
-	uint64_t comp_mask;
-	uint8_t *buffer;
-	uint32_t entry_size, num_entries;
-	uint32_t *doorbell;
-	uint32_t max_batch;
-	uint16_t caps;			/* 65.0 */
-	uint8_t reserved[2];
-};
-_Static_assert(sizeof(struct wq_attr) == 40, "efadv_wq_attr");
-
-struct cq_attr {			/* efadv_cq_attr */
-	uint64_t comp_mask;
-	uint8_t *buffer;
-	uint32_t entry_size, num_entries;
-	uint32_t *doorbell;		/* 60.0 */
-};
-_Static_assert(sizeof(struct cq_attr) == 32, "efadv_cq_attr");
-
-enum { MIN_CQ_ATTR = 24 };
-
-#define EXPORT __attribute__((visibility("default")))
-EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_attr *rq,
-			      uint32_t inlen);
-EXPORT int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen);
+/* What the next CREATE_QP or CREATE_CQ of this thread asks for, and 44.0's form of it cannot say. */
+static __thread unsigned int next;
 
 static struct uv_device *device_of(struct ibv_context *context)
 {
@@ -48,9 +21,7 @@ static struct uv_device *device_of(struct ibv_context *context)
 	return dev && !dev->detached && dev->kind == &uv_efa ? dev : NULL;
 }
 
-/* Copies an object's queues. 0 or a positive errno, as the calls of efadv return. */
-static int queues_of(struct ibv_context *context, enum uv_type type, uint32_t handle, void *to,
-		     size_t size)
+static int queues(struct ibv_context *context, bool cq, uint32_t handle, void *to, size_t size)
 {
 	struct uv_device *dev = device_of(context);
 	struct uv_ctx *ctx;
@@ -60,54 +31,31 @@ static int queues_of(struct ibv_context *context, enum uv_type type, uint32_t ha
 		return EOPNOTSUPP;
 	pthread_mutex_lock(&dev->lock);
 	ctx = uv_ctx_of(dev, context->cmd_fd);
-	obj = ctx ? uv_obj_find(ctx, type, handle) : NULL;
+	obj = ctx ? uv_obj_find(ctx, cq ? UV_CQ : UV_QP, handle) : NULL;
 	if (obj)
 		memcpy(to, obj->queues, size);
 	pthread_mutex_unlock(&dev->lock);
 	return obj ? 0 : EINVAL;
 }
 
-static void tell_wq(const struct softnic_efa_ring *r, uint32_t max_batch, struct wq_attr *attr,
-		    uint32_t inlen)
+static int caps(struct ibv_context *context, struct softnic_efa_caps *to)
 {
-	const struct wq_attr a = {
-		.buffer = r->ring, .entry_size = r->entry_size, .num_entries = r->depth,
-		.doorbell = (uint32_t *)r->doorbell, .max_batch = max_batch,
-	};
+	struct uv_device *dev = device_of(context);
 
-	uv_copy_out(attr, inlen, &a, sizeof(a));
-}
-
-int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_attr *rq, uint32_t inlen)
-{
-	struct softnic_efa_qp q;
-	int err;
-
-	if (inlen < offsetof(struct wq_attr, caps))
-		return EINVAL;
-	err = queues_of(qp->context, UV_QP, qp->handle, &q, sizeof(q));
-	if (err)
-		return err;
-	tell_wq(&q.sq, q.max_batch, sq, inlen);
-	tell_wq(&q.rq, q.rq.depth, rq, inlen);
+	if (!dev)
+		return EOPNOTSUPP;
+	uve_caps(dev, to);
 	return 0;
 }
 
-int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen)
+static void wish(unsigned int wishes)
 {
-	struct uve_cq q;
-	struct cq_attr a;
-	int err;
-
-	if (inlen < MIN_CQ_ATTR)
-		return EINVAL;
-	err = queues_of(cq->context, UV_CQ, cq->handle, &q, sizeof(q));
-	if (err)
-		return err;
-	a = (struct cq_attr){
-		.buffer = q.cq.ring, .entry_size = q.attr.entry_size, .num_entries = q.attr.entries,
-		.doorbell = (uint32_t *)q.cq.doorbell,
-	};
-	uv_copy_out(attr, inlen, &a, sizeof(a));
-	return 0;
+	next = wishes;
 }
+
+bool uve_wished(enum uve_wish w)
+{
+	return next & w;
+}
+
+const struct uve_direct softnic_front_efa = { queues, caps, wish };

@@ -29,10 +29,29 @@ int uve_create_qp_ex(struct uv_req *req);
 int uve_modify_qp(struct uv_req *req);
 int uve_query_qp(struct uv_req *req);
 
-/* What direct.c tells of an object: in its uv_obj's queues. */
+/* ---- direct.c ---- */
+/* In the uv_obj's queues of a CQ; those of a QP are its softnic_efa_qp. */
 struct uve_cq {
 	struct softnic_efa_cq_attr attr;
 	struct softnic_efa_cq cq;
 };
+
+enum uve_wish {
+	UVE_WIDE = 1 << 0,		/* WQEs of 128 bytes */
+	UVE_UNSOLICITED = 1 << 1,	/* writes with immediate take no receive */
+	UVE_LONG_CQE = 1 << 2,		/* entries of 32 bytes */
+};
+
+bool uve_wished(enum uve_wish w);
+
+/* What softnic-efadv.so finds by dlsym: 0 or a positive errno, as the calls of efadv return. */
+struct ibv_context;
+struct uve_direct {
+	int (*queues)(struct ibv_context *context, bool cq, uint32_t handle, void *to, size_t size);
+	int (*caps)(struct ibv_context *context, struct softnic_efa_caps *caps);
+	/* Of the objects that this thread makes from now on. */
+	void (*wish)(unsigned int wishes);
+};
+__attribute__((visibility("default"))) extern const struct uve_direct softnic_front_efa;
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-enum { WIDE = 128, NARROW = 64, RX_DESC = 16 };
+enum { WIDE = 128, NARROW = 64, RX_DESC = 16, LONG_CQE = 32 };
 
 /* With the fields that this system's header may be too old for: they follow on. */
 struct create_qp {
@@ -51,7 +51,8 @@ static int new_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core,
 	if (!q)
 		return -ENOMEM;
 	q->attr = (struct softnic_efa_cq_attr){
-		.entries = round_up(core->cqe), .entry_size = (uint16_t)drv->cq_entry_size,
+		.entries = round_up(core->cqe),
+		.entry_size = uve_wished(UVE_LONG_CQE) ? LONG_CQE : (uint16_t)drv->cq_entry_size,
 		.sub_cqs = drv->num_sub_cqs, .flags = cq_flags(drv->flags),
 	};
 	err = softnic_efa_cq_create(req->dev->efa, &q->attr, &q->cq);
@@ -154,7 +155,7 @@ static int check_qp(struct uv_req *req, struct qp_args *a)
 /* A send queue with twice the bytes for its WQEs is one of wide ones. */
 static struct softnic_efa_qp_attr attr_of(const struct qp_args *a)
 {
-	uint32_t bytes = a->drv.old.sq_ring_size;
+	uint32_t bytes = a->drv.old.sq_ring_size * (uve_wished(UVE_WIDE) ? WIDE / NARROW : 1);
 	bool wide = a->core.max_send_wr && bytes / a->core.max_send_wr >= WIDE;
 
 	return (struct softnic_efa_qp_attr){
@@ -165,7 +166,8 @@ static struct softnic_efa_qp_attr attr_of(const struct qp_args *a)
 		.rq_depth = a->drv.old.rq_ring_size / RX_DESC,
 		.flags = (wide ? SOFTNIC_EFA_QP_WIDE : 0u) |
 			(a->core.qp_type == IBV_QPT_UD ? SOFTNIC_EFA_QP_UD : 0u) |
-			(a->drv.flags & WITH_UNSOLICITED ? SOFTNIC_EFA_QP_UNSOLICITED : 0u) |
+			(a->drv.flags & WITH_UNSOLICITED || uve_wished(UVE_UNSOLICITED) ?
+			 SOFTNIC_EFA_QP_UNSOLICITED : 0u) |
 			(a->drv.flags & WITH_REQ_ID_64 ? SOFTNIC_EFA_QP_REQ_ID_64 : 0u),
 	};
 }

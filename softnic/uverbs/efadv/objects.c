@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a device can and libefa 44.0 has no word for (46.0, 52.0, 63.0), and objects that are so. */
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/uverbs/efadv/efadv.h"
+
+enum {
+	CAP_RDMA_WRITE = 1 << 3,
+	CAP_UNSOLICITED = 1 << 4,
+	QP_UNSOLICITED = 1 << 0,
+	NARROW_INLINE = 32,
+};
+
+/* The field that reserved[2] of 44.0 is in 63.0. */
+static void set_inline_ex(struct efadv_device_attr *attr, uint16_t bytes)
+{
+	memcpy(attr->reserved, &bytes, sizeof(bytes));
+}
+
+/* The same of the field that the first of reserved[4] is in 52.0. */
+static uint16_t *flags_of(struct efadv_qp_init_attr *attr)
+{
+	return (uint16_t *)(void *)attr->reserved;
+}
+
+EXPORT int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *attr,
+			      uint32_t inlen)
+{
+	__typeof__(&efadv_query_device) real =
+		(__typeof__(real))sed_real("efadv_query_device");
+	struct softnic_efa_caps caps;
+	int err = real ? real(context, attr, inlen) : EOPNOTSUPP;
+
+	if (err || sed_release() < WITH_QUERIES || inlen < sizeof(*attr) ||
+	    sed_front()->caps(context, &caps))
+		return err;
+	attr->device_caps |= (caps.rdma_write ? CAP_RDMA_WRITE : 0u) |
+			     (caps.unsolicited_write_recv ? CAP_UNSOLICITED : 0u);
+	if (sed_release() >= WITH_WIDE)
+		set_inline_ex(attr, caps.wide_wqe ? caps.inline_max_wide : caps.inline_max);
+	return 0;
+}
+
+/* Takes out what 44.0 would refuse and this device has; the rest is for it to judge. */
+static unsigned int take_wishes(const struct softnic_efa_caps *caps,
+				struct ibv_qp_init_attr_ex *attr, struct efadv_qp_init_attr *efa)
+{
+	unsigned int wishes = 0;
+
+	if (caps->rdma_write)
+		attr->send_ops_flags &= ~(uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE |
+						    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+	if (caps->unsolicited_write_recv && *flags_of(efa) & QP_UNSOLICITED) {
+		*flags_of(efa) &= (uint16_t)~QP_UNSOLICITED;
+		wishes |= UVE_UNSOLICITED;
+	}
+	if (sed_release() >= WITH_WIDE && caps->wide_wqe &&
+	    attr->cap.max_inline_data > NARROW_INLINE &&
+	    attr->cap.max_inline_data <= caps->inline_max_wide) {
+		attr->cap.max_inline_data = NARROW_INLINE;
+		wishes |= UVE_WIDE;
+	}
+	return wishes;
+}
+
+EXPORT struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context,
+					 struct ibv_qp_init_attr_ex *attr,
+					 struct efadv_qp_init_attr *efa, uint32_t inlen)
+{
+	__typeof__(&efadv_create_qp_ex) real =
+		(__typeof__(real))sed_real("efadv_create_qp_ex");
+	struct efadv_qp_init_attr copy;
+	struct softnic_efa_caps caps;
+	struct ibv_qp *qp;
+
+	if (!real) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (sed_release() < WITH_QUERIES || inlen != sizeof(copy) ||
+	    sed_front()->caps(context, &caps))
+		return real(context, attr, efa, inlen);
+	copy = *efa;
+	sed_front()->wish(take_wishes(&caps, attr, &copy));
+	qp = real(context, attr, &copy, inlen);
+	sed_front()->wish(0);
+	return qp;
+}
+
+EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
+					 struct ibv_cq_init_attr_ex *attr,
+					 struct efadv_cq_init_attr *efa, uint32_t inlen)
+{
+	__typeof__(&efadv_create_cq) real = (__typeof__(real))sed_real("efadv_create_cq");
+	struct ibv_cq_ex *cq;
+
+	if (!real) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	sed_front()->wish(sed_release() < WITH_QUERIES ? 0 : UVE_LONG_CQE);
+	cq = real(context, attr, efa, inlen);
+	sed_front()->wish(0);
+	return cq;
+}
