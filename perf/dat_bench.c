@@ -22,6 +22,7 @@ static const struct argp_option options[] = {
 	{ "latency", 'L', NULL, 0, "Half round trip of send/recv between two polling processes, "
 	  "beside that of a cache line", 0 },
 	{ "threadsafe", 't', NULL, 0, "Calls of a threadsafe instance", 0 },
+	{ "unordered", 'u', NULL, 0, "The rows of an adapter that keeps no order (an EFA)", 0 },
 	{ "pair", 'p', NULL, 0, "Leave out the rows that take many endpoints", 0 },
 	{ 0 },
 };
@@ -29,7 +30,7 @@ static const struct argp_option options[] = {
 struct opts {
 	const char *ia;
 	unsigned int calls;
-	bool latency, threadsafe, only_pair;
+	bool latency, threadsafe, unordered, only_pair;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -42,6 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i': o->ia = arg; return 0;
 	case 'L': o->latency = true; return 0;
 	case 't': o->threadsafe = true; return 0;
+	case 'u': o->unordered = true; return 0;
 	case 'p': o->only_pair = true; return 0;
 	case 'n':
 		v = strtol(arg, &end, 0);
@@ -77,11 +79,13 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.latency)
 		return latency(&o);
+	p.no_rmr = o.unordered;
 	p.a.threadsafe = p.b.threadsafe = o.threadsafe;
 	if (pair_open(&p, o.ia))
 		return 1;
 	for (op = bench_ops; op->name; op++) {
-		if (op->endpoints && o.only_pair)
+		if ((op->endpoints && o.only_pair) ||
+		    op->on == (o.unordered ? BENCH_ORDERED : BENCH_UNORDERED))
 			continue;
 		if (op->endpoints)
 			crowd = bench_crowd(&p, op->endpoints);

@@ -46,7 +46,7 @@ int pair_open(struct pair *p, const char *ia)
 	if (side_open(&p->a, ia) || side_open(&p->b, ia) ||
 	    region_create(&p->a, &p->local, PAIR_BYTES, rw) ||
 	    region_create(&p->a, &p->window, PAIR_BYTES, rw) ||
-	    region_create(&p->b, &p->remote, PAIR_BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
+	    region_create(&p->b, &p->remote, PAIR_PLACES * PAIR_BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
 	    (!p->no_rmr && !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create")))
 		return -1;
 	p->qual = PAIR_QUAL + (uint64_t)getpid() % 1000;

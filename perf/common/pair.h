@@ -5,12 +5,12 @@
 
 #include "perf/common/consumer.h"
 
-enum { PAIR_BYTES = 4096, PAIR_DTOS = 64 };
+enum { PAIR_BYTES = 4096, PAIR_PLACES = 32, PAIR_DTOS = 64 };
 
 struct pair {
 	struct consumer a, b;
 	struct region local, window;	/* of a; the window has no remote right of its own */
-	struct region remote;		/* of b, open to a */
+	struct region remote;		/* of b, open to a: PAIR_PLACES times PAIR_BYTES */
 	DAT_RMR_HANDLE rmr;		/* of a */
 	bool no_rmr;			/* set before it is opened: of a provider that has none */
 	DAT_RMR_CONTEXT context;

@@ -11,6 +11,9 @@
 
 enum { BENCH_BATCH = 16, BENCH_WARM = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
+/* Adapters that keep an order of their own, and those whose driver makes it (an EFA). */
+enum bench_on { BENCH_ANY, BENCH_ORDERED, BENCH_UNORDERED };
+
 struct bench_op {
 	const char *name;	/* "post write 8 B inline": a row of the table */
 	const char *function;	/* of the call: what the profiler finds */
@@ -18,6 +21,8 @@ struct bench_op {
 	bool binds, receives, needs_receive;
 	unsigned int dequeues;	/* completions that a call takes */
 	unsigned int endpoints;	/* that the completions are of in turns; 0: one */
+	enum bench_on on;
+	bool messages;		/* what is dequeued are receives, not writes */
 };
 
 extern const struct bench_op bench_ops[];	/* ends with a NULL name */

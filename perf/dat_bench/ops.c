@@ -38,11 +38,20 @@ pieces_of(const struct region *r, uint64_t len, DAT_LMR_TRIPLET l[SEGMENTS])
 	}
 }
 
-static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
+static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint64_t len)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = p->remote.rmr_context,
-				  .TARGET = (DAT_VADDR)(uintptr_t)p->remote.buf,
+				  .TARGET = (DAT_VADDR)(uintptr_t)p->remote.buf +
+					    place % PAIR_PLACES * PAIR_BYTES,
 				  .segment_length = (LENGTH)len };
+}
+
+/* Another place each time: what is written to one twice may have to wait for its first time. */
+static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
+{
+	static unsigned int turn;
+
+	return target_at(p, turn++, len);
 }
 
 static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
@@ -60,6 +69,29 @@ BENCH_CALL bench_write8(struct pair *p)
 	DAT_RMR_TRIPLET r = target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_write8_same(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_RMR_TRIPLET r = target_at(p, 0, 8);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+BENCH_CALL bench_send8(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 8);
+
+	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* Work for the dequeue of messages, as bench_feed. */
+BENCH_CALL bench_feed_message(struct pair *p)
+{
+	DAT_LMR_TRIPLET l = at(&p->local, 8);
+
+	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 /* Work for the dequeue that is measured; the first post of an endpoint must not count above. */
@@ -175,6 +207,13 @@ BENCH_CALL bench_dequeue_one(struct pair *p)
 	return dat_evd_dequeue(p->a.req_evd, &ev);
 }
 
+BENCH_CALL bench_dequeue_message(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(p->b.recv_evd, &ev);
+}
+
 BENCH_CALL bench_dequeue_some(struct pair *p)
 {
 	DAT_EVENT ev;
@@ -229,26 +268,32 @@ BENCH_CALL bench_each_of_16(struct pair *p)
 #define ROW(text, fn) .name = (text), .function = #fn, .call = (fn)
 
 const struct bench_op bench_ops[] = {
-	{ ROW("post write 8 B inline", bench_write8) },
-	{ ROW("post write 64 B inline", bench_write64) },
+	{ ROW("post write 8 B inline", bench_write8), .on = BENCH_ORDERED },
+	{ ROW("post write 8 B", bench_write8), .on = BENCH_UNORDERED },
+	{ ROW("post write 8 B, same place", bench_write8_same), .on = BENCH_UNORDERED },
+	{ ROW("post write 64 B inline", bench_write64), .on = BENCH_ORDERED },
 	{ ROW("post write 4 KB", bench_write4k) },
 	{ ROW("post read 4 KB", bench_read4k) },
+	{ ROW("post send 8 B", bench_send8), .needs_receive = true, .on = BENCH_UNORDERED },
 	{ ROW("post send 4 KB", bench_send4k), .needs_receive = true },
-	{ ROW("post write 4 segments", bench_write_pieces) },
-	{ ROW("post send 4 segments", bench_send_pieces), .needs_receive = true },
+	{ ROW("post write 4 segments", bench_write_pieces), .on = BENCH_ORDERED },
+	{ ROW("post send 4 segments", bench_send_pieces), .needs_receive = true,
+	  .on = BENCH_ORDERED },
 	{ ROW("post recv", bench_recv), .receives = true },
-	{ ROW("bind unbound RMR", bench_bind), .binds = true },
-	{ ROW("rebind RMR", bench_rebind), .binds = true },
-	{ ROW("unbind RMR", bench_unbind), .binds = true },
+	{ ROW("bind unbound RMR", bench_bind), .binds = true, .on = BENCH_ORDERED },
+	{ ROW("rebind RMR", bench_rebind), .binds = true, .on = BENCH_ORDERED },
+	{ ROW("unbind RMR", bench_unbind), .binds = true, .on = BENCH_ORDERED },
 	{ ROW("dequeue one completion", bench_dequeue_one), .dequeues = 1 },
+	{ ROW("dequeue one message", bench_dequeue_message), .dequeues = 1, .messages = true,
+	  .on = BENCH_UNORDERED },
 	{ ROW("dequeue none", bench_dequeue_none) },
-	{ ROW("each of 1 dequeued", bench_each_of_1), .dequeues = 1 },
-	{ ROW("each of 4 dequeued", bench_each_of_4), .dequeues = 4 },
-	{ ROW("each of 16 dequeued", bench_each_of_16), .dequeues = 16 },
+	{ ROW("each of 1 dequeued", bench_each_of_1), .dequeues = 1, .on = BENCH_ORDERED },
+	{ ROW("each of 4 dequeued", bench_each_of_4), .dequeues = 4, .on = BENCH_ORDERED },
+	{ ROW("each of 16 dequeued", bench_each_of_16), .dequeues = 16, .on = BENCH_ORDERED },
 	{ ROW("dequeue, 64 endpoints", bench_dequeue_some), .dequeues = 1,
-	  .endpoints = BENCH_SOME },
+	  .endpoints = BENCH_SOME, .on = BENCH_ORDERED },
 	{ ROW("dequeue, 4096 endpoints", bench_dequeue_many), .dequeues = 1,
-	  .endpoints = BENCH_MANY },
+	  .endpoints = BENCH_MANY, .on = BENCH_ORDERED },
 	{ 0 },
 };
 
@@ -345,6 +390,13 @@ static unsigned int take(struct pair *p, const struct bench_op *op, unsigned int
 	return got;
 }
 
+static int feed(struct pair *p, const struct bench_op *op)
+{
+	if (!op->messages)
+		return dat_ok(bench_feed(p), "dat_ep_post_rdma_write") ? 0 : -1;
+	return many_recvs(p, 1) || !dat_ok(bench_feed_message(p), "dat_ep_post_send") ? -1 : 0;
+}
+
 /*
  * All completions must be there before the first call: nothing but time tells without a call. Where
  * the device's thread was kept from its work for longer, the batch is taken back and tried again. Who
@@ -352,13 +404,14 @@ static unsigned int take(struct pair *p, const struct bench_op *op, unsigned int
  */
 static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
+	DAT_EVD_HANDLE evd = op->messages ? p->b.recv_evd : p->a.req_evd;
 	unsigned int wait_us, i, got;
 	uint64_t t, spent;
 
 	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
 		for (i = 0; i < BENCH_WARM + BENCH_BATCH; i++) {
 			bench_crowd_next(p);
-			if (!dat_ok(bench_feed(p), "dat_ep_post_rdma_write"))
+			if (feed(p, op))
 				return -1;
 		}
 		usleep(wait_us);
@@ -366,15 +419,25 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 		t = now_ns();
 		got += take(p, op, BENCH_BATCH);
 		spent = since_ns(t);
+		if (reap(evd, BENCH_WARM + BENCH_BATCH - got) ||
+		    (op->messages && reap(p->a.req_evd, BENCH_WARM + BENCH_BATCH)))
+			return -1;
 		if (got == BENCH_WARM + BENCH_BATCH) {
 			*ns += spent;
 			return 0;
 		}
-		if (reap(p->a.req_evd, BENCH_WARM + BENCH_BATCH - got))
-			return -1;
 	}
 	fprintf(stderr, "%s: completions take seconds\n", op->name);
 	return -1;
+}
+
+/* An EFA's driver counts writes: who never looks at what has come gives the other end no credit. */
+static void peer_looks(struct pair *p, const struct bench_op *op)
+{
+	DAT_EVENT ev;
+
+	if (!op->needs_receive)
+		dat_evd_dequeue(p->b.recv_evd, &ev);
 }
 
 static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
@@ -383,6 +446,7 @@ static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 		return -1;
 	if (calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns) || reap(p->a.req_evd, BENCH_BATCH))
 		return -1;
+	peer_looks(p, op);
 	return op->needs_receive ? reap(p->b.recv_evd, BENCH_BATCH) : 0;
 }
 
