@@ -103,6 +103,16 @@ static bool path_fits(const struct dap_path *p, const struct efa_own *own)
 	       !own->zero;
 }
 
+/* What one WQE does is posted hot. */
+static void set_most(struct efa_tx *tx, const struct efa_caps *dev)
+{
+	uint32_t rdma = least(tx->max_rdma, dev->max_rdma_size);
+
+	tx->most_send = least(tx->mtu, tx->max_msg);
+	tx->most_write = tx->can & EFA_CAN_WRITE ? rdma : 0;
+	tx->most_read = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads ? rdma : 0;
+}
+
 static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
 {
 	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
@@ -116,18 +126,22 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
 		      (uint64_t)e->remote_qpn << 32;
 	e->sq.word1 = (uint64_t)e->ah << 32;
-	e->sq.word2 = be32_to_cpu(own->qkey);
+	e->sq.word2[0] = be32_to_cpu(own->qkey);
 	e->tx.seq = ep->local_path.psn;
 	e->tx.limit = e->tx.seq + e->peer_window;
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
+	e->rx.safe_seq = e->tx.seq;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
+	set_most(&e->tx, dev);
 	e->more->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;
 	/* Each end counts packets of the other from the number that both know. */
-	e->tx.blocked = (ours ^ own->caps) & EFA_CAN_UNSOLICITED ? EFA_B_HOLD : 0;
+	e->tx.blocked &= EFA_B_QUEUE;
+	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
+		efa_block(&e->tx, EFA_B_HOLD);
 	if ((e->tx.can & (EFA_CAN_READ | EFA_CAN_WRITE)) == (EFA_CAN_READ | EFA_CAN_WRITE))
 		return;
 	e->more->emulates = true;
@@ -185,7 +199,7 @@ int efa_qp_error(struct dap_ep *ep)
 		if (eng->soft)
 			efa_pump(eng);
 		efa_drain(eng, eng->cq_entries);
-		e->tx.blocked |= EFA_B_ERROR;
+		efa_block(&e->tx, EFA_B_ERROR);
 		err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
 		for (unsigned int i = 0; i < TURNS && e->sq.pi != e->sq.ci; i++) {
 			if (eng->soft)

@@ -51,7 +51,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
 			e->more->why);
 	}
-	e->tx.blocked |= EFA_B_HALT;
+	efa_block(&e->tx, EFA_B_HALT);
 	if (!(e->tx.blocked & EFA_B_ERROR))
 		dap_ep_broken(ep);
 }
@@ -74,7 +74,7 @@ static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	e->tx.blocked |= EFA_B_HALT;
+	efa_block(&e->tx, EFA_B_HALT);
 	if (slot->kind == EFA_S_DTO)
 		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (e->more->gone)
@@ -221,7 +221,7 @@ void efa_lag(struct dap_ep *ep)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	e->tx.blocked |= EFA_B_QUEUE;
+	efa_block(&e->tx, EFA_B_QUEUE);
 	if (e->more->in_lag)
 		return;
 	e->more->in_lag = true;

@@ -84,7 +84,7 @@ void efa_credit(struct dap_ep *ep)
 
 	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
 
-	if (e->rx.safe - e->rx.told < due || e->more->credit_out ||
+	if (e->rx.safe - efa_told(e) < due || e->more->credit_out ||
 	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR))
 		return;
 	if (!efa_sq_has(e, 1, true)) {
@@ -172,7 +172,7 @@ static struct efa_dto *meant(struct dap_ep *ep, uint32_t id, bool refused)
 	struct efa_dto *d = &tx->dto[id & tx->mask];
 
 	/* Up to the one that is being issued: its first packets may be answered. */
-	if (id - tx->done > tx->next - tx->done || id - tx->done >= tx->posted - tx->done ||
+	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
 	    !(refused || d->state & EFA_D_WAITS)) {
 		efa_break(ep, "the peer answers request %u, which has not been made", id);
 		return NULL;
@@ -206,7 +206,7 @@ static void got_data(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t l
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	uint32_t id = le32_to_cpu(m->id), at = le32_to_cpu(m->total_lo);
 	struct efa_dto *d = meant(ep, id, false);
-	struct efa_work *w = &tx->work[id & tx->mask];
+	struct efa_work *w = &tx->work[id & tx->work_mask];
 	const uint8_t *data = (const uint8_t *)(m + 1);
 
 	if (!d)

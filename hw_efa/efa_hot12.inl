@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One variant of efa_hot12.c: EFA_SOFT and EFA_LOCKED say which, EFA_V names its functions. */
+/* One variant of efa_hot12.c: EFA_SOFT, EFA_WIDE and EFA_LOCKED say which, EFA_V names its functions. */
+#define EFA_HOW (EFA_LOCKED ? EFA_BY_LOCK : EFA_BY_CELL)
 
 static EFA_COLD DAT_RETURN
 EFA_V(efa_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		       unsigned int flags)
 {
+	if (efa_post_again(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_LOCKED,
+			   EFA_WIDE))
+		return DAT_SUCCESS;
 	return efa_post_any(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_LOCKED);
 }
 
@@ -12,6 +16,9 @@ static EFA_COLD DAT_RETURN
 EFA_V(efa_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 			const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
+	if (efa_post_again(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_LOCKED,
+			   EFA_WIDE))
+		return DAT_SUCCESS;
 	return efa_post_any(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_LOCKED);
 }
 
@@ -19,7 +26,34 @@ static EFA_COLD DAT_RETURN
 EFA_V(efa_read12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		       const DAT_RMR_TRIPLET *from, unsigned int flags)
 {
+	if (efa_post_again(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_LOCKED,
+			   EFA_WIDE))
+		return DAT_SUCCESS;
 	return efa_post_any(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_LOCKED);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_send12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		      unsigned int flags)
+{
+	return efa_post_send(ep, n, iov, cookie, flags, NULL, EFA_V(efa_send12_slow), EFA_SOFT,
+			     EFA_WIDE, EFA_HOW);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_write12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		       const DAT_RMR_TRIPLET *to, unsigned int flags)
+{
+	return efa_post_write(ep, n, iov, cookie, to, flags, NULL, EFA_V(efa_write12_slow),
+			      EFA_SOFT, EFA_WIDE, EFA_HOW);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_read12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+		      const DAT_RMR_TRIPLET *from, unsigned int flags)
+{
+	return efa_post_read(ep, n, iov, cookie, from, flags, NULL, EFA_V(efa_read12_slow),
+			     EFA_SOFT, EFA_WIDE, EFA_HOW);
 }
 
 static EFA_COLD DAT_RETURN
@@ -32,8 +66,8 @@ EFA_V(efa_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uin
 static DAT_RETURN EFA_V(efa_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return efa_post_send(ep, n, iov, cookie.as_64, flags, EFA_V(efa_send12_slow), EFA_SOFT,
-			     EFA_LOCKED);
+	return efa_post_send(ep, n, iov, cookie.as_64, flags, EFA_V(efa_send12_far),
+			     EFA_V(efa_send12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
 }
 
 static DAT_RETURN EFA_V(efa_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -46,19 +80,22 @@ static DAT_RETURN EFA_V(efa_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPL
 				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				    DAT_COMPLETION_FLAGS flags)
 {
-	return efa_post_read(ep, n, iov, cookie.as_64, from, flags, EFA_V(efa_read12_slow),
-			     EFA_SOFT, EFA_LOCKED);
+	return efa_post_read(ep, n, iov, cookie.as_64, from, flags, EFA_V(efa_read12_far),
+			     EFA_V(efa_read12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
 }
 
 static DAT_RETURN EFA_V(efa_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				     DAT_COMPLETION_FLAGS flags)
 {
-	return efa_post_write(ep, n, iov, cookie.as_64, to, flags, EFA_V(efa_write12_slow),
-			      EFA_SOFT, EFA_LOCKED);
+	return efa_post_write(ep, n, iov, cookie.as_64, to, flags, EFA_V(efa_write12_far),
+			      EFA_V(efa_write12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
 }
 
 static DAT_RETURN EFA_V(efa_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return efa_dequeue(evd, event, EFA_SOFT, EFA_LOCKED);
 }
+#undef EFA_HOW
+#undef EFA_LOCKED
+#undef EFA_V

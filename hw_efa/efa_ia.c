@@ -50,7 +50,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "access", "%s", e->ctl->ops->access);
 	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
 	     e->eng->soft ? "caller" : "thread");
-	attr(caps, "inline", "%u", e->dev.inline_max < 32 ? e->dev.inline_max : 32);
+	attr(caps, "inline", "%u", efa_inline_max(e));
 	attr(caps, "path_mtu", "%u", e->dev.mtu);
 	attr(caps, "hot_functions", "%s", e->hot->name);
 	attr(caps, "write_order", "before later sends");
@@ -163,8 +163,11 @@ static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
 {
 	unsigned int n;
 	const struct efa_hot_table *t = efa_hot_tables(&n);
+	struct efa_shape s;
 
-	while (t->silicon == (e->eng->soft != NULL) || t->nonthreadsafe == e->eng->locked)
+	efa_shape_of(e, &s);
+	while (t->silicon == (e->eng->soft != NULL) || t->nonthreadsafe == e->eng->locked ||
+	       t->wide != s.wide)
 		t++;
 	return t;
 }

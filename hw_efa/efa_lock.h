@@ -34,6 +34,21 @@ EFA_INLINE uintptr_t efa_self(void)
 	return self;
 }
 
+/* The cell that its thread has come in by, or NULL: it is not in. */
+EFA_INLINE struct efa_cell *efa_enter_cell(struct efa_engine *eng)
+{
+	struct efa_cell *c = __atomic_load_n(&eng->cell, __ATOMIC_ACQUIRE);
+
+	if (efa_unlikely(c->owner != efa_self()))
+		return NULL;
+	__atomic_store_n(&c->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (efa_likely(__atomic_load_n(&eng->cell, __ATOMIC_ACQUIRE) == c))
+		return c;
+	__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
 /* What it returns is to be given to efa_leave. */
 EFA_INLINE struct efa_cell *efa_enter(struct efa_engine *eng, bool locked)
 {
@@ -44,15 +59,8 @@ EFA_INLINE struct efa_cell *efa_enter(struct efa_engine *eng, bool locked)
 			efa_spin(&eng->lock);
 		return NULL;
 	}
-	c = __atomic_load_n(&eng->cell, __ATOMIC_ACQUIRE);
-	if (efa_likely(c->owner == efa_self())) {
-		__atomic_store_n(&c->busy, 1, __ATOMIC_RELAXED);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		if (efa_likely(__atomic_load_n(&eng->cell, __ATOMIC_ACQUIRE) == c))
-			return c;
-		__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
-	}
-	return efa_enter_slow(eng);
+	c = efa_enter_cell(eng);
+	return efa_likely(c != NULL) ? c : efa_enter_slow(eng);
 }
 
 EFA_INLINE void efa_leave(struct efa_engine *eng, struct efa_cell *c, bool locked)

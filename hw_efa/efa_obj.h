@@ -33,18 +33,30 @@ enum efa_slot_kind {			/* what a WQE was for */
 };
 
 struct efa_slot {
-	uint32_t of;			/* DTO, or receive */
-	uint16_t kind, done;
+	union {
+		struct {
+			uint32_t of;	/* DTO, or receive */
+			uint16_t kind, done;
+		};
+		uint64_t word;		/* of a DTO under way: its number */
+	};
+};
+
+enum efa_form {				/* of a WQE that is posted hot: what it begins with */
+	EFA_F_SEND8, EFA_F_INLINE, EFA_F_SEND, EFA_F_WRITE, EFA_F_READ, EFA_FORMS,
 };
 
 struct efa_sq {
 	uint8_t *ring;
 	volatile uint32_t *doorbell;
 	struct efa_slot *slots;
-	uint64_t word0;			/* of the meta descriptor, without op, id, phase, length */
-	uint64_t word1, word2;		/* address handle; qkey */
-	uint32_t pi, ci, mask, room;	/* room: WQEs that requests may have outstanding */
-	uint32_t rung;			/* pi at the last doorbell */
+	uint32_t pi, ci, mask;
+	uint64_t imm;			/* address handle, and the immediate of a write that is next */
+	uint64_t form[EFA_FORMS];	/* first words, all but the index; of this lap: efa_arm */
+	_Alignas(16) uint64_t word2[2];	/* qkey */
+	uint64_t word0, word1;		/* of the meta descriptor, without op, id, phase, length; AH */
+	uint32_t room;			/* WQEs that requests may have outstanding */
+	uint32_t quiet;			/* WQEs without their doorbell yet */
 	uint32_t max_batch, handle;
 	uint16_t gen;			/* in the bits of a request id above the index */
 	uint8_t log, shift;
@@ -57,24 +69,32 @@ enum efa_dto_state {
 	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
 	EFA_D_WAITS = 2,		/* for a FIN, or the data of an emulated read */
 	EFA_D_DONE = 4,
-	EFA_D_BOXED = 8,		/* its write is in tx.box */
+	EFA_D_PLACED = 8,		/* a write whose WQEs may have begun to write */
 	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
 };
 
 enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND };
 
 struct efa_dto {			/* one for each request that is not delivered */
-	uint64_t cookie;
+	uint64_t cookie, remote;
 	uint32_t bytes;
-	uint16_t left;			/* WQEs in the queue */
-	uint8_t op, flags, state, status;
+	union {
+		struct {
+			uint8_t left;	/* WQEs in the queue */
+			uint8_t op, state, flags;
+		};
+		uint32_t info;		/* written whole by a hot post */
+	};
+	uint8_t status;			/* once it is not 0, nothing is posted hot any more */
 };
+_Static_assert(sizeof(struct efa_dto) == 32, "a request is found by a shift");
+#define EFA_INFO(left, op, state, flags)                                                           \
+	((left) | (op) << 8 | (state) << 16 | (uint32_t)(flags) << 24)
 
 /* key: the context of a consumer's segment; in a work request, and remotely, the key itself. */
 struct efa_iov { uint64_t addr; uint32_t len, key; };
 
 struct efa_work {			/* of a DTO that is not issued in one go */
-	uint64_t remote;
 	uint32_t rkey, nseg;
 	uint32_t at, got;		/* bytes issued; and come back */
 	struct dap_rmr *rmr;
@@ -90,19 +110,31 @@ enum {					/* efa_tx.blocked: why nothing goes out at once */
 	EFA_B_QUEUE = 16,		/* requests before it wait */
 };
 
+#define EFA_LINES 256u
+struct efa_span { uint64_t lo, hi; };
+
 struct efa_tx {
-	struct efa_dto *dto;
-	struct efa_work *work;
-	const struct dap_lmr *lmr;	/* of the last post that was copied */
-	uint32_t mask, max;
-	uint32_t posted, next, done;	/* requests; next: the first not issued */
+	struct efa_engine *eng;
+	struct efa_dto *dto;		/* a place more than max: a hot post notes before it knows */
+	const struct dap_lmr *lmr;	/* of the last post */
+	uint32_t *lines;		/* by hash of a line: see efa_place.c */
+	uint32_t mask;
+	uint32_t posted;		/* requests */
+	uint32_t stop;			/* posted: from here on it is to be asked what may be posted */
+	uint32_t done;			/* requests delivered */
+	uint32_t seq;			/* next sequence number */
+	uint32_t deny_send, deny_rdma;
+	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
+	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
+	uint32_t waiting;		/* the last so many requests are not issued */
+	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
 	uint32_t blocked;
-	uint32_t seq, limit;		/* next sequence number, and the first without credit */
-	uint32_t mtu, max_msg, max_rdma;
-	uint32_t deny_send, deny_rdma;
-	uint64_t box_lo, box_hi;	/* remote bytes that writes under way may touch */
-	uint32_t boxed;			/* such writes */
+	struct efa_work *work;
+	uint32_t work_mask;
+	uint32_t max, mtu, max_msg, max_rdma;
+	struct efa_span now, before;	/* remote bytes of the writes of more than a line, and up to */
+	uint32_t split;			/* this request */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
 	uint32_t pulls_asked, asks;	/* RTS and emulated reads without their FIN */
 	uint32_t max_iov, max_read_iov, max_write_iov;
@@ -145,7 +177,8 @@ struct efa_rx {
 	uint32_t recv_mask, max;
 	uint32_t posted, match, done, free_at;
 	uint32_t next;			/* sequence number awaited */
-	uint32_t safe, told;		/* places that are free with a receive behind, and acked */
+	uint32_t safe;			/* places that are free with a receive behind: acked by what */
+	uint32_t safe_seq, told;	/* is sent from this number on, before it so many were */
 	uint32_t window, ahead;		/* packets that came before their turn */
 	uint32_t part, part_total;	/* of a message in fragments */
 	uint32_t pull;			/* receives from here on may have reads to issue */
@@ -339,6 +372,8 @@ struct efa_request {
 	struct efa_iov seg[EFA_MAX_IOV];
 };
 EFA_COLD int efa_request(const struct efa_request *r);
+/* Finds out how many requests may be posted hot, and prepares for them; false: none. */
+EFA_COLD bool efa_arm(struct efa_ep *e);
 /* Issues what can be issued. */
 EFA_COLD void efa_push(struct dap_ep *ep);
 /* A WQE of the request has completed, or what it waited for has come. */
@@ -347,6 +382,38 @@ EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status 
 /* Delivers the longest prefix of requests that are done. */
 void efa_deliver_requests(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
+
+/* The first request that is not issued. */
+static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
+/* Nothing is posted hot until efa_arm says so. */
+static inline void efa_disarm(struct efa_tx *tx) { tx->stop = tx->posted; }
+static inline void efa_block(struct efa_tx *tx, uint32_t why)
+{
+	tx->blocked |= why;
+	efa_disarm(tx);
+}
+
+/* What the peer knows to be free. */
+static inline uint32_t efa_told(const struct efa_ep *e)
+{
+	return e->tx.seq != e->rx.safe_seq ? e->rx.safe : e->rx.told;
+}
+
+/* All before the number awaited is free. */
+static inline void efa_set_safe(struct efa_ep *e)
+{
+	e->rx.told = efa_told(e);
+	e->rx.safe = e->rx.next;
+	e->rx.safe_seq = e->tx.seq;
+	e->sq.imm = (e->sq.imm & ~(uint64_t)EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
+}
+
+/* ---- efa_place.c: which remote bytes writes under way may touch ---- */
+/* A write of no free line at first sight; number: of the request. False: it has to wait. */
+bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+/* Requests before the number are looked at. */
+bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 /* ---- efa_wr.c: WQEs off the fast path ---- */
 bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve);

@@ -36,6 +36,8 @@ struct efa_shape {
 	uint32_t sq, rq, bufs, cqes;
 	bool wide;
 };
+/* Bytes of a message that go within its WQE. */
+uint16_t efa_inline_max(const struct efa_ia *ia);
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
 int efa_qp_create(struct dap_ep *ep);
 int efa_qp_destroy(struct dap_ep *ep);

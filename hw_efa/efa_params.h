@@ -14,6 +14,7 @@ struct efa_params {
 	uint32_t window;		/* packets that the peer may have under way to an endpoint */
 	uint32_t rendezvous;		/* a longer message is read by its receiver */
 	uint32_t cq_entries;		/* of the one CQ */
+	uint32_t inl;			/* bytes of a message in its WQE; above 32 these are wide */
 	/* of the software EFA */
 	uint64_t seed;
 	uint32_t reorder;		/* packets it holds; 0: its default */

@@ -57,10 +57,6 @@ EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
 		efa_dto_progress(ep, of);
 		return true;
 	}
-	if (d->state & EFA_D_BOXED && !--tx->boxed) {
-		tx->box_lo = UINT64_MAX;
-		tx->box_hi = 0;
-	}
 	d->state = EFA_D_ISSUED | EFA_D_DONE;
 	/* Who is next may be done already. */
 	if (efa_likely(efa_dto_plain(ep, tx, of, d)) &&

@@ -8,6 +8,7 @@
  * One segment that goes out at once as one packet is posted here, all else by efa_request. A WQE is
  * assembled in registers and stored whole, in pieces of 16 bytes, into write-combined memory.
  */
+#include "hw_efa/efa_place.h"
 #include "hw_efa/efa_lock.h"
 #include "softnic/softnic_efa.h"
 
@@ -15,7 +16,11 @@
 #error "words of WQEs are assembled for little-endian hosts"
 #endif
 
+typedef uint64_t efa_u64 __attribute__((may_alias));
 typedef uint64_t efa_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
+
+/* Keeps a test a branch: two at a time take longer to be made one than to be made. */
+#define EFA_APART() __asm__ volatile("")
 
 #define EFA_FULL_LOOKS 64		/* for completions, before a post is refused */
 
@@ -104,19 +109,12 @@ EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const
 	return efa_ret(err);
 }
 
-/* Nothing is before it, and there is a credit, a place in the queue, and one for its completion. */
-EFA_INLINE bool efa_may_issue(const struct efa_ep *e)
-{
-	return efa_likely(!e->tx.blocked) && efa_likely(e->tx.seq != e->tx.limit) &&
-	       efa_likely(e->tx.posted != e->tx.free_at) &&
-	       efa_likely(e->sq.pi - e->sq.ci < e->sq.room);
-}
-
 /* Neither before its start nor beyond its end. */
 EFA_INLINE bool efa_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 {
 	uint64_t off = va - lmr->addr, room = lmr->length - len;
 
+	__asm__("" : "+r"(off));	/* this order takes no register more */
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
@@ -124,10 +122,11 @@ EFA_INLINE bool efa_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
  * What does not lie in an LMR of the endpoint's zone is refused with a completion, by efa_request. An
  * LMR that is freed loses its context, so that one seen before is known again by it.
  */
-EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, uint32_t key, uint64_t va,
-			     uint64_t len)
+EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, const EFA_LMR *iov,
+			  uint64_t len)
 {
 	const struct dap_lmr *lmr = tx->lmr;
+	uint32_t key = efa_lmr_key(iov);
 
 	if (efa_unlikely(lmr->lmr_context != key)) {
 		lmr = dap_lmr_find(ep->obj.ia, key);
@@ -135,204 +134,378 @@ EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, uint32_t k
 			return false;
 		tx->lmr = lmr;
 	}
-	return efa_likely(efa_inside(lmr, va, len));
+	EFA_APART();
+	return efa_likely(efa_inside(lmr, efa_lmr_va(iov), len));
 }
 
-/* word0 of the WQE at pi. */
-EFA_INLINE uint64_t efa_word0(const struct efa_sq *sq, uint32_t pi, unsigned int op,
-			      unsigned int ctrl, uint32_t length)
+EFA_INLINE void efa_buf(efa_u64 *to, uint64_t len, uint32_t key, uint64_t va)
 {
-	return sq->word0 | (uint64_t)(op | EFA_TX_HAS_IMM | ctrl) << 16 |
-	       (uint64_t)length << 48 | (uint64_t)(pi >> sq->log & 1) << 24 |
-	       (uint16_t)((pi & sq->mask) | sq->gen);
+	to[0] = len | (uint64_t)key << 32;
+	to[1] = va;
 }
 
-EFA_INLINE efa_v2 efa_buf(uint32_t len, uint32_t key, uint64_t va)
+/* How a post comes into the engine. */
+enum efa_how { EFA_BY_CELL, EFA_BY_LOCK, EFA_INSIDE };
+
+EFA_INLINE bool efa_come(struct efa_engine *eng, struct efa_cell **c, enum efa_how how)
 {
-	return (efa_v2){ len | (uint64_t)key << 32, va };
+	*c = NULL;
+	if (how == EFA_BY_CELL)
+		return efa_likely((*c = efa_enter_cell(eng)) != NULL);
+	if (how == EFA_BY_LOCK)
+		efa_enter(eng, true);
+	return true;
 }
 
-/* The WQE becomes the device's, the request one more. */
-EFA_INLINE void efa_issue_one(struct efa_engine *eng, struct efa_ep *e, uint64_t word0,
-			      uint32_t imm, efa_v2 a, efa_v2 b, unsigned int op, uint64_t cookie,
-			      uint32_t len, unsigned int flags, unsigned int state, bool soft)
+/* A post puts nothing into an EVD, so nobody is to be told of a full one. */
+EFA_INLINE void efa_go(struct efa_engine *eng, struct efa_cell *c, enum efa_how how)
+{
+	if (how == EFA_BY_CELL)
+		__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
+	if (how == EFA_BY_LOCK)
+		__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* The request, as far as the WQE does not matter; nobody sees it before efa_issue_one. */
+EFA_INLINE void efa_note(struct efa_tx *tx, uint64_t of, uint64_t cookie, uint64_t remote,
+			 uint64_t len, unsigned int op, unsigned int state, unsigned int flags)
+{
+	struct efa_dto *d = &tx->dto[of & tx->mask];
+
+	d->cookie = cookie;
+	d->remote = remote;
+	d->bytes = (uint32_t)len;
+	d->info = EFA_INFO(1, op, state, flags);
+}
+
+/*
+ * What a post that does not go this way was called with. Read back, so that the way of those that go
+ * need not keep it in registers.
+ */
+EFA_INLINE void efa_recall(struct dap_ep *ep, uint64_t *cookie, unsigned int *flags)
+{
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+	const volatile struct efa_dto *d = &tx->dto[tx->posted & tx->mask];
+
+	*cookie = d->cookie;
+	*flags = d->flags;
+}
+
+/*
+ * The next WQE, with its first word, for the request. It is written eight bytes or more at a time, and
+ * none of them twice.
+ */
+EFA_INLINE efa_u64 *efa_wqe(struct efa_ep *e, uint64_t of, enum efa_form form, uint64_t len,
+			    bool wide)
 {
 	struct efa_sq *sq = &e->sq;
-	struct efa_tx *tx = &e->tx;
-	uint32_t pi = sq->pi, of = tx->posted;
-	efa_v2 *to = (efa_v2 *)(sq->ring + ((size_t)(pi & sq->mask) << sq->shift));
-	struct efa_slot *slot = &sq->slots[pi & sq->mask];
-	struct efa_dto *d = &tx->dto[of & tx->mask];
+	uint64_t at = sq->pi & sq->mask;
+	efa_u64 *to = (efa_u64 *)(sq->ring + (at << (wide ? 7 : 6)));
+
+	sq->slots[at].word = of;
+	e->tx.posted = (uint32_t)of + 1;
+	dap_wc_flush();
+	to[0] = sq->form[form] | len << 48 | at;
+	return to;
+}
+
+/* The rest of its first half; more: what a wide one has in its second 64 bytes, if anything. */
+EFA_INLINE void efa_issue(struct efa_ep *e, efa_u64 *to, uint64_t word1, const efa_v2 *more,
+			  bool soft, bool wide)
+{
+	struct efa_sq *sq = &e->sq;
 	const efa_v2 zero = { 0 };
 
+	to[1] = word1;
+	*(efa_v2 *)(to + 2) = *(const efa_v2 *)sq->word2;
+	for (unsigned int i = 0; wide && i < 4; i++)
+		((efa_v2 *)(to + 8))[i] = more ? more[i] : zero;
+	sq->pi++;
 	dap_wc_flush();
-	to[0] = (efa_v2){ word0, sq->word1 | imm };
-	to[1] = (efa_v2){ sq->word2, 0 };
-	to[2] = a;
-	to[3] = b;
-	if (sq->shift == 7) {
-		to[4] = zero;
-		to[5] = zero;
-		to[6] = zero;
-		to[7] = zero;
-	}
-	*slot = (struct efa_slot){ .of = of, .kind = EFA_S_DTO };
-	d->cookie = cookie;
-	d->bytes = len;
-	d->left = 1;
-	d->op = (uint8_t)op;
-	d->flags = (uint8_t)flags;
-	d->state = (uint8_t)state;
-	d->status = 0;
-	tx->posted = tx->next = of + 1;
-	sq->rung = sq->pi = pi + 1;
-	dap_wc_flush();
-	*sq->doorbell = (pi + 1) & 0xffff;
+	*sq->doorbell = sq->pi & 0xffff;
 	if (soft)
-		softnic_efa_kick(eng->soft, sq->handle);
+		softnic_efa_kick(e->tx.eng->soft, sq->handle);
 }
 
-/* The header of the next packet. */
-EFA_INLINE uint32_t efa_take_imm(struct efa_ep *e, enum efa_kind kind, unsigned int flags)
+/* Kind, sequence number and acknowledgement, beside the address handle. */
+EFA_INLINE uint64_t efa_imm_of(const struct efa_sq *sq, enum efa_kind kind)
 {
-	uint32_t seq = e->tx.seq++, ack = e->rx.safe;
-
-	e->rx.told = ack;
-	return efa_imm(kind, flags & DAP_COMP_SOLICITED, seq, ack);
+	return sq->imm ^ (uint32_t)(kind ^ EFA_K_WRITE) << 29;
 }
 
-/* What is not one packet at once: the call once more, out of line. */
+EFA_INLINE void efa_imm_next(struct efa_ep *e)
+{
+	e->sq.imm += 1u << 12;
+	e->tx.seq++;
+}
+
+/*
+ * What became of a post: it may be for efa_*_far, or for what takes all there is. NOTED: what it was
+ * called with is to be recalled.
+ */
+enum efa_end { EFA_POSTED, EFA_FAR, EFA_SLOW, EFA_NOTED_FAR, EFA_NOTED_SLOW };
+
+/* The call once more, out of line. */
 typedef EFA_RET efa_send_fn(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 			    unsigned int flags);
 typedef EFA_RET efa_rdma_fn(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 			    const EFA_RMR *remote, unsigned int flags);
 
-EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				 unsigned int flags, efa_send_fn *slow, bool soft, bool locked)
+/* Inline data of any length there is room for; returns what is left for the second 64 bytes. */
+EFA_INLINE const efa_v2 *efa_put_inline(efa_u64 *to, efa_v2 data[6], uint64_t va, uint64_t len)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_sq *sq = &e->sq;
-	struct efa_cell *c;
-	uint64_t len, va, word0;
-	efa_v2 a, b = { 0 };
-
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & e->tx.deny_send))
-		return slow(ep, n, iov, cookie, flags);
-	len = efa_lmr_len(iov);
-	va = efa_lmr_va(iov);
-	if (efa_unlikely(len - 1 >= e->tx.mtu) || efa_unlikely(len > e->tx.max_msg))
-		return slow(ep, n, iov, cookie, flags);
-	c = efa_enter(eng, locked);
-	if (efa_unlikely(!efa_may_issue(e)) ||
-	    efa_unlikely(!efa_known(ep, &e->tx, efa_lmr_key(iov), va, len))) {
-		efa_leave(eng, c, locked);
-		return slow(ep, n, iov, cookie, flags);
-	}
-	if (len <= sq->inline_max) {
-		word0 = efa_word0(sq, sq->pi, EFA_OP_SEND, EFA_TX_INLINE, (uint32_t)len);
-		if (len == 8) {
-			uint64_t eight;
-
-			__builtin_memcpy(&eight, (const void *)(uintptr_t)va, 8);
-			a = (efa_v2){ eight, 0 };
-		} else {
-			uint32_t data[8] = { 0 };
-
-			__builtin_memcpy(data, (const void *)(uintptr_t)va, len);
-			__builtin_memcpy(&a, data, 16);
-			__builtin_memcpy(&b, data + 4, 16);
-		}
-	} else {
-		word0 = efa_word0(sq, sq->pi, EFA_OP_SEND, 0, 1);
-		a = efa_buf((uint32_t)len, efa_lkey(efa_lmr_key(iov)), va);
-	}
-	efa_issue_one(eng, e, word0, efa_take_imm(e, EFA_K_MSG, flags), a, b, EFA_SEND, cookie,
-		      (uint32_t)len, flags, EFA_D_ISSUED, soft);
-	efa_leave(eng, c, locked);
-	return DAT_SUCCESS;
+	__builtin_memset(data, 0, 6 * sizeof(data[0]));
+	__builtin_memcpy(data, (const void *)(uintptr_t)va, len);
+	((efa_v2 *)to)[0] = data[0];
+	((efa_v2 *)to)[1] = data[1];
+	return data + 2;
 }
 
-EFA_INLINE bool efa_box_add(struct efa_tx *tx, uint64_t va, uint64_t len)
+/* One segment that goes out as one packet at once. far: also inline ones not of 8 bytes. */
+EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
+				     uint64_t cookie, unsigned int flags, bool soft, bool wide, enum efa_how how,
+				     bool far)
 {
-	if (efa_unlikely(tx->boxed && va < tx->box_hi && va + len > tx->box_lo))
-		return false;
-	tx->boxed++;
-	tx->box_lo = va < tx->box_lo ? va : tx->box_lo;
-	tx->box_hi = va + len > tx->box_hi ? va + len : tx->box_hi;
-	return true;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	uint64_t len, va, word1, of = 0;
+	const efa_v2 *more = NULL;
+	efa_v2 data[6];
+	efa_u64 *to;
+	struct efa_cell *c;
+
+	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & tx->deny_send))
+		return EFA_SLOW;
+	len = efa_lmr_len(iov);
+	va = efa_lmr_va(iov);
+	if (efa_unlikely(len - 1 >= tx->most_send))
+		return EFA_SLOW;
+	if (!far && efa_unlikely(len != 8) && len <= e->sq.inline_max)
+		return EFA_FAR;
+	/* Posts of one endpoint come one by one, or by a lock. */
+	if (how == EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
+	}
+	if (!efa_come(tx->eng, &c, how))
+		return EFA_NOTED_SLOW;
+	if (how != EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
+	}
+	if (efa_unlikely((uint32_t)of == tx->stop) ||
+	    efa_unlikely(!efa_known(ep, tx, iov, len))) {
+		efa_go(tx->eng, c, how);
+		return EFA_NOTED_SLOW;
+	}
+	if (len == 8 && efa_likely(e->sq.inline_max)) {
+		to = efa_wqe(e, of, EFA_F_SEND8, 0, wide);
+		__builtin_memcpy(to + 4, (const void *)(uintptr_t)va, 8);
+		to[5] = to[6] = to[7] = 0;
+	} else if (far && len <= e->sq.inline_max) {
+		to = efa_wqe(e, of, EFA_F_INLINE, len, wide);
+		more = efa_put_inline(to + 4, data, va, len);
+	} else {
+		to = efa_wqe(e, of, EFA_F_SEND, 0, wide);
+		efa_buf(to + 4, len, efa_lkey(efa_lmr_key(iov)), va);
+		to[6] = to[7] = 0;
+	}
+	word1 = efa_imm_of(&e->sq, EFA_K_MSG) | (flags & DAP_COMP_SOLICITED ? EFA_IMM_SE : 0);
+	efa_issue(e, to, word1, more, soft, wide);
+	efa_imm_next(e);
+	efa_go(tx->eng, c, how);
+	return EFA_POSTED;
+}
+
+EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
+				 unsigned int flags, efa_send_fn *far, efa_send_fn *slow, bool soft,
+				 bool wide, enum efa_how how)
+{
+	enum efa_end end = efa_send_one(ep, n, iov, cookie, flags, soft, wide, how, !far);
+
+	if (efa_likely(end == EFA_POSTED))
+		return DAT_SUCCESS;
+	if (end == EFA_SLOW)
+		return slow(ep, n, iov, cookie, flags);
+	if (end == EFA_FAR)
+		return far(ep, n, iov, cookie, flags);
+	efa_recall(ep, &cookie, &flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, flags) :
+				      slow(ep, n, iov, cookie, flags);
+}
+
+/* far: also what is not seen at a glance to touch no bytes of a write under way. */
+EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
+				      uint64_t cookie, const EFA_RMR *to, unsigned int flags, bool soft, bool wide,
+				      enum efa_how how, bool far)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	uint64_t len, remote, of = 0;
+	struct efa_cell *c;
+	efa_u64 *wqe;
+
+	if (efa_unlikely(n != 1) || efa_unlikely(!iov))
+		return EFA_SLOW;
+	EFA_APART();
+	if (efa_unlikely(!to) || efa_unlikely(flags & tx->deny_rdma))
+		return EFA_SLOW;
+	len = efa_lmr_len(iov);
+	if (efa_unlikely(len - 1 >= tx->most_write) || efa_unlikely(len > efa_rmr_len(to)))
+		return EFA_SLOW;
+	remote = efa_rmr_va(to);
+	if (!far && efa_unlikely(!efa_one_line(remote, len)))
+		return EFA_FAR;
+	/* Posts of one endpoint come one by one, or by a lock. */
+	if (how == EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, remote, len, EFA_WRITE,
+			 EFA_D_ISSUED | EFA_D_PLACED, flags);
+	}
+	if (!efa_come(tx->eng, &c, how))
+		return EFA_NOTED_SLOW;
+	if (how != EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, remote, len, EFA_WRITE,
+			 EFA_D_ISSUED | EFA_D_PLACED, flags);
+	}
+	if (efa_unlikely((uint32_t)of == tx->stop) ||
+	    efa_unlikely(!efa_known(ep, tx, iov, len))) {
+		efa_go(tx->eng, c, how);
+		return EFA_NOTED_SLOW;
+	}
+	if (far ? !efa_place_far(tx, remote, len, (uint32_t)of) :
+		  !efa_place_line(tx, remote, (uint32_t)of)) {
+		efa_go(tx->eng, c, how);
+		return far ? EFA_NOTED_SLOW : EFA_NOTED_FAR;
+	}
+	wqe = efa_wqe(e, of, EFA_F_WRITE, 0, wide);
+	efa_buf(wqe + 4, len, efa_rmr_key(to), remote);
+	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
+	efa_issue(e, wqe, efa_imm_of(&e->sq, EFA_K_WRITE), NULL, soft, wide);
+	efa_imm_next(e);
+	efa_go(tx->eng, c, how);
+	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_write(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				  const EFA_RMR *to, unsigned int flags, efa_rdma_fn *slow,
-				  bool soft, bool locked)
+				  const EFA_RMR *to, unsigned int flags, efa_rdma_fn *far,
+				  efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
 {
-	struct efa_ia *ia = efa_ia(ep->obj.ia);
-	struct efa_engine *eng = ia->eng;
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_cell *c;
-	uint64_t len;
+	enum efa_end end = efa_write_one(ep, n, iov, cookie, to, flags, soft, wide, how, !far);
 
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(!to) ||
-	    efa_unlikely(flags & e->tx.deny_rdma))
+	if (efa_likely(end == EFA_POSTED))
+		return DAT_SUCCESS;
+	if (end == EFA_SLOW)
 		return slow(ep, n, iov, cookie, to, flags);
-	len = efa_lmr_len(iov);
-	if (efa_unlikely(len - 1 >= e->tx.max_rdma) || efa_unlikely(len > ia->dev.max_rdma_size) ||
-	    efa_unlikely(len > efa_rmr_len(to)))
-		return slow(ep, n, iov, cookie, to, flags);
-	c = efa_enter(eng, locked);
-	if (efa_unlikely(!efa_may_issue(e)) || efa_unlikely(!(e->tx.can & EFA_CAN_WRITE)) ||
-	    efa_unlikely(!efa_known(ep, &e->tx, efa_lmr_key(iov), efa_lmr_va(iov), len)) ||
-	    !efa_box_add(&e->tx, efa_rmr_va(to), len)) {
-		efa_leave(eng, c, locked);
-		return slow(ep, n, iov, cookie, to, flags);
-	}
-	efa_issue_one(eng, e, efa_word0(&e->sq, e->sq.pi, EFA_OP_RDMA_WRITE, 0, 1),
-		      efa_take_imm(e, EFA_K_WRITE, 0),
-		      efa_buf((uint32_t)len, efa_rmr_key(to), efa_rmr_va(to)),
-		      efa_buf((uint32_t)len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov)),
-		      EFA_WRITE, cookie, (uint32_t)len, flags, EFA_D_ISSUED | EFA_D_BOXED, soft);
-	efa_leave(eng, c, locked);
-	return DAT_SUCCESS;
+	if (end == EFA_FAR)
+		return far(ep, n, iov, cookie, to, flags);
+	efa_recall(ep, &cookie, &flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, to, flags) :
+				      slow(ep, n, iov, cookie, to, flags);
+}
+
+/* A read of what a write under way may touch waits for it; no write waits for a read. */
+EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number,
+			      bool far)
+{
+	if (efa_likely((int32_t)(tx->small - tx->done) <= 0) &&
+	    efa_likely((int32_t)(tx->large - tx->done) <= 0))
+		return true;
+	return far && !efa_overlaps(tx, va, len, number);
 }
 
 /* What is transferred is what the remote buffer says; the local one may be longer. */
-EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				 const EFA_RMR *from, unsigned int flags, efa_rdma_fn *slow,
-				 bool soft, bool locked)
+EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
+				     uint64_t cookie, const EFA_RMR *from, unsigned int flags, bool soft, bool wide,
+				     enum efa_how how, bool far)
 {
-	struct efa_ia *ia = efa_ia(ep->obj.ia);
-	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
+	uint64_t len, remote, of = 0;
 	struct efa_cell *c;
-	uint64_t len, va;
+	efa_u64 *wqe;
 
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(!from) ||
-	    efa_unlikely(flags & tx->deny_rdma) || efa_unlikely(tx->no_reads))
-		return slow(ep, n, iov, cookie, from, flags);
+	if (efa_unlikely(n != 1) || efa_unlikely(!iov))
+		return EFA_SLOW;
+	EFA_APART();
+	if (efa_unlikely(!from) || efa_unlikely(flags & tx->deny_rdma))
+		return EFA_SLOW;
 	len = efa_rmr_len(from);
-	va = efa_rmr_va(from);
-	if (efa_unlikely(len - 1 >= tx->max_rdma) || efa_unlikely(len > ia->dev.max_rdma_size) ||
-	    efa_unlikely(len > efa_lmr_len(iov)))
-		return slow(ep, n, iov, cookie, from, flags);
-	c = efa_enter(eng, locked);
-	if (efa_unlikely(!efa_may_issue(e)) || efa_unlikely(!(tx->can & EFA_CAN_READ)) ||
-	    efa_unlikely(tx->peer_no_reads) ||
-	    efa_unlikely(!efa_known(ep, tx, efa_lmr_key(iov), efa_lmr_va(iov), len)) ||
-	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE)) ||
-	    efa_unlikely(tx->boxed && va < tx->box_hi && va + len > tx->box_lo)) {
-		efa_leave(eng, c, locked);
-		return slow(ep, n, iov, cookie, from, flags);
+	if (efa_unlikely(len - 1 >= tx->most_read) || efa_unlikely(len > efa_lmr_len(iov)))
+		return EFA_SLOW;
+	remote = efa_rmr_va(from);
+	/* Posts of one endpoint come one by one, or by a lock. */
+	if (how == EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
 	}
+	if (!efa_come(tx->eng, &c, how))
+		return EFA_NOTED_SLOW;
+	if (how != EFA_BY_CELL) {
+		of = tx->posted;
+		efa_note(tx, of, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
+	}
+	if (efa_unlikely((uint32_t)of == tx->stop) ||
+	    efa_unlikely(!efa_known(ep, tx, iov, len)) ||
+	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE))) {
+		efa_go(tx->eng, c, how);
+		return EFA_NOTED_SLOW;
+	}
+	if (efa_unlikely(!efa_read_free(tx, remote, len, (uint32_t)of, far))) {
+		efa_go(tx->eng, c, how);
+		return far ? EFA_NOTED_SLOW : EFA_NOTED_FAR;
+	}
+	wqe = efa_wqe(e, of, EFA_F_READ, 0, wide);
+	efa_buf(wqe + 4, len, efa_rmr_key(from), remote);
+	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
 	/* No immediate: a read takes no number. */
-	efa_issue_one(eng, e, efa_word0(&e->sq, e->sq.pi, EFA_OP_RDMA_READ, 0, 1) &
-		      ~((uint64_t)EFA_TX_HAS_IMM << 16), 0,
-		      efa_buf((uint32_t)len, efa_rmr_key(from), va),
-		      efa_buf((uint32_t)len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov)), EFA_READ,
-		      cookie, (uint32_t)len, flags, EFA_D_ISSUED, soft);
+	efa_issue(e, wqe, e->sq.word1, NULL, soft, wide);
+	efa_go(tx->eng, c, how);
+	return EFA_POSTED;
+}
+
+EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
+				 const EFA_RMR *from, unsigned int flags, efa_rdma_fn *far,
+				 efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
+{
+	enum efa_end end = efa_read_one(ep, n, iov, cookie, from, flags, soft, wide, how, !far);
+
+	if (efa_likely(end == EFA_POSTED))
+		return DAT_SUCCESS;
+	if (end == EFA_SLOW)
+		return slow(ep, n, iov, cookie, from, flags);
+	if (end == EFA_FAR)
+		return far(ep, n, iov, cookie, from, flags);
+	efa_recall(ep, &cookie, &flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, from, flags) :
+				      slow(ep, n, iov, cookie, from, flags);
+}
+
+/*
+ * A post that did not go at once: by whatever way into the engine there is, once it is known what may
+ * go. True: it went.
+ */
+EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n, const EFA_LMR *iov,
+			       uint64_t cookie, const EFA_RMR *remote, unsigned int flags, bool soft,
+			       bool locked, bool wide)
+{
+	struct efa_engine *eng = efa_ep(ep)->tx.eng;
+	struct efa_cell *c = efa_enter(eng, locked);
+	enum efa_end end = EFA_SLOW;
+
+	if (efa_arm(efa_ep(ep))) {
+		if (op == EFA_SEND)
+			end = efa_send_one(ep, n, iov, cookie, flags, soft, wide, EFA_INSIDE, true);
+		else if (op == EFA_WRITE)
+			end = efa_write_one(ep, n, iov, cookie, remote, flags, soft, wide,
+					    EFA_INSIDE, true);
+		else
+			end = efa_read_one(ep, n, iov, cookie, remote, flags, soft, wide,
+					   EFA_INSIDE, true);
+	}
 	efa_leave(eng, c, locked);
-	return DAT_SUCCESS;
+	return end == EFA_POSTED;
 }
 
 EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const EFA_LMR *iov,

@@ -23,16 +23,34 @@ static uint32_t pow2_up(uint32_t n)
 	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
 }
 
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint32_t max_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
+}
+
+static bool wide(const struct efa_ia *ia)
+{
+	return ia->dev.wide_wqe && ia->params.inl > ia->dev.inline_max;
+}
+
+uint16_t efa_inline_max(const struct efa_ia *ia)
+{
+	uint32_t can = wide(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
+	uint32_t room = wide(ia) ? 96 : 32;
+
+	return (uint16_t)min_of(min_of(can, room), ia->params.inl);
 }
 
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
 {
 	const struct efa_caps *dev = &ia->dev;
 
-	s->wide = dev->wide_wqe;
+	s->wide = wide(ia);
 	s->sq = SQ_WQES;
 	while (s->sq > 16 && s->sq > dev->max_sq_wr / (s->wide ? 2 : 1))
 		s->sq /= 2;
@@ -107,17 +125,21 @@ static const struct dap_lmr no_lmr;	/* nothing lies in it */
 static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const struct efa_shape *s,
 		       uint32_t window)
 {
-	uint32_t dtos = pow2_up(max_of(a->max_request_dtos, 1));
+	uint32_t works = pow2_up(max_of(a->max_request_dtos, 1));
+	uint32_t dtos = pow2_up(max_of(a->max_request_dtos, 1) + 1);
 	uint32_t recvs = pow2_up(max_of(a->max_recv_dtos, 1));
 
 	e->sq.slots = calloc(s->sq, sizeof(*e->sq.slots));
 	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
-	e->tx.work = calloc(dtos, sizeof(*e->tx.work));
+	e->tx.work = calloc(works, sizeof(*e->tx.work));
+	e->tx.lines = calloc(EFA_LINES, sizeof(*e->tx.lines));
 	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
 	e->rx.place = calloc(window, sizeof(*e->rx.place));
 	e->tx.mask = dtos - 1;
+	e->tx.work_mask = works - 1;
 	e->rx.recv_mask = recvs - 1;
-	return e->sq.slots && e->tx.dto && e->tx.work && e->rx.recv && e->rx.place ? 0 : -ENOMEM;
+	return e->sq.slots && e->tx.dto && e->tx.work && e->tx.lines && e->rx.recv &&
+	       e->rx.place ? 0 : -ENOMEM;
 }
 
 static void rings_free(struct efa_ep *e)
@@ -125,6 +147,7 @@ static void rings_free(struct efa_ep *e)
 	free(e->sq.slots);
 	free(e->tx.dto);
 	free(e->tx.work);
+	free(e->tx.lines);
 	free(e->rx.recv);
 	free(e->rx.place);
 }
@@ -140,10 +163,10 @@ static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
 	sq->log = (uint8_t)__builtin_ctz(qp->sq.entries);
 	sq->shift = (uint8_t)__builtin_ctz(qp->sq.entry_size);
 	sq->gen = (uint16_t)(gen << sq->log);
-	sq->room = qp->sq.entries - SPARE_WQES - 1;
+	sq->room = min_of(qp->sq.entries - SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
 	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
 	sq->handle = qp->handle;
-	sq->inline_max = ia->dev.inline_max < 32 ? ia->dev.inline_max : 32;
+	sq->inline_max = efa_inline_max(ia);
 }
 
 static void tx_fill(struct dap_ep *ep)
@@ -160,7 +183,8 @@ static void tx_fill(struct dap_ep *ep)
 	tx->max_rdma = (uint32_t)a->max_rdma_size;
 	tx->deny_send = ~(allow | DAP_COMP_SOLICITED);
 	tx->deny_rdma = ~allow;
-	tx->box_lo = UINT64_MAX;
+	tx->now = tx->before = (struct efa_span){ UINT64_MAX, 0 };
+	tx->eng = efa_ia(ep->obj.ia)->eng;
 	tx->max_iov = a->max_request_iov;
 	tx->max_read_iov = a->max_rdma_read_iov;
 	tx->max_write_iov = a->max_rdma_write_iov;

@@ -361,22 +361,23 @@ static EFA_COLD void efa_give_ack(struct dap_ep *ep)
 
 	if (rx->pi != rx->rung)
 		efa_rq_ring(ep);
-	rx->safe = rx->next;
+	efa_set_safe(efa_ep(ep));
 	efa_credit(ep);
 }
 
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 static void give_back(struct dap_ep *ep)
 {
-	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
 
 	if (rx->pi == rx->rung) {
-		rx->safe = rx->next;
-	} else if (rx->pi - rx->rung >= REFILL || rx->next - rx->told >= rx->window / 2) {
+		efa_set_safe(e);
+	} else if (rx->pi - rx->rung >= REFILL || rx->next - efa_told(e) >= rx->window / 2) {
 		efa_rq_ring(ep);
-		rx->safe = rx->next;
+		efa_set_safe(e);
 	}
-	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) ||
+	if (efa_unlikely(rx->safe - efa_told(e) >= rx->window / 2) ||
 	    efa_unlikely(rx->asked))
 		efa_give_ack(ep);
 }

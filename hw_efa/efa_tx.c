@@ -18,20 +18,15 @@
 
 #include "core/hw.h"
 #include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_place.h"
 
 /* ---- the ends of requests ---- */
 
-static void unbox(struct efa_tx *tx, struct efa_dto *d)
+static void unplace(struct efa_tx *tx, struct efa_dto *d)
 {
-	uint8_t state = d->state;
-
-	d->state &= (uint8_t)~(EFA_D_BOXED | EFA_D_PLAIN);
-	if (state & EFA_D_PLAIN && !--tx->plain)
+	if (d->state & EFA_D_PLAIN && !--tx->plain)
 		tx->blocked &= ~(uint32_t)EFA_B_PLAIN;
-	if (!(state & EFA_D_BOXED) || --tx->boxed)
-		return;
-	tx->box_lo = UINT64_MAX;
-	tx->box_hi = 0;
+	d->state &= (uint8_t)~(EFA_D_PLACED | EFA_D_PLAIN);
 }
 
 static enum dap_dto_op op_of(const struct efa_dto *d)
@@ -61,7 +56,7 @@ static void emit(struct dap_ep *ep, uint32_t index)
 		done.flags = EFA_DONE_UNSIGNALLED;
 	if (d->op == EFA_BIND) {
 		done.flags |= EFA_DONE_BIND;
-		done.rmr = tx->work[index & tx->mask].rmr;
+		done.rmr = tx->work[index & tx->work_mask].rmr;
 	}
 	efa_put_done(ep->request_evd, &done);
 }
@@ -76,8 +71,8 @@ void efa_deliver_requests(struct dap_ep *ep)
 		if (!(d->state & EFA_D_DONE))
 			break;
 		emit(ep, tx->done);
-		if (tx->next == tx->done)
-			tx->next++;
+		if (efa_next(tx) == tx->done)
+			tx->waiting--;
 		tx->done++;
 	}
 }
@@ -86,7 +81,7 @@ static void finish(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & EFA_D_WAITS)
 		return;
-	unbox(tx, d);
+	unplace(tx, d);
 	d->state |= EFA_D_DONE;
 }
 
@@ -120,13 +115,13 @@ void efa_flush_requests(struct dap_ep *ep)
 
 		if (d->state & EFA_D_DONE)
 			continue;
-		unbox(tx, d);
+		unplace(tx, d);
 		if (!d->status)
 			d->status = DAP_DTO_FLUSHED;
 		d->state = EFA_D_ISSUED | EFA_D_DONE;
 		d->left = 0;
 	}
-	tx->next = tx->posted;
+	tx->waiting = 0;
 	e->sq.ci = e->sq.pi;
 	efa_deliver_requests(ep);
 }
@@ -152,7 +147,7 @@ static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t mos
 static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 {
 	wr->kind = EFA_S_DTO;
-	wr->of = efa_ep(ep)->tx.next;
+	wr->of = efa_next(&efa_ep(ep)->tx);
 	d->left++;
 	efa_wr_post(ep, wr);
 }
@@ -235,7 +230,7 @@ static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
 	m->op = EFA_C_RTS;
 	m->nseg = cpu_to_le16((uint16_t)w->nseg);
-	m->id = cpu_to_le32(e->tx.next);
+	m->id = cpu_to_le32(efa_next(&e->tx));
 	m->total_lo = cpu_to_le32(d->bytes);
 	for (unsigned int i = 0; i < w->nseg; i++) {
 		if (expose(ep, &w->seg[i], &m->seg[i]))
@@ -266,25 +261,20 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return send_rts(ep, d, w);
 }
 
-/* The bytes may be touched by a write under way. */
-static bool in_box(const struct efa_tx *tx, const struct efa_work *w, uint32_t bytes)
+/* The next write may be under way: none before it touches its bytes. */
+static bool place(struct efa_tx *tx, struct efa_dto *d)
 {
-	return tx->boxed && w->remote < tx->box_hi && w->remote + bytes > tx->box_lo;
+	if (d->state & EFA_D_PLACED)
+		return true;
+	if (!efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
+		return false;
+	d->state |= EFA_D_PLACED;
+	return true;
 }
 
-static bool box(struct efa_tx *tx, struct efa_dto *d, const struct efa_work *w)
+static bool overlapped(const struct efa_tx *tx, const struct efa_dto *d)
 {
-	if (d->state & EFA_D_BOXED)
-		return true;
-	if (in_box(tx, w, d->bytes))
-		return false;
-	tx->boxed++;
-	d->state |= EFA_D_BOXED;
-	if (w->remote < tx->box_lo)
-		tx->box_lo = w->remote;
-	if (w->remote + d->bytes > tx->box_hi)
-		tx->box_hi = w->remote + d->bytes;
-	return true;
+	return efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
 }
 
 /* The next packet of a write has a place in the sequence; else sends wait for the write. */
@@ -293,7 +283,7 @@ static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 	if (!(tx->blocked & EFA_B_HOLD) && credit(tx))
 		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
-	tx->blocked |= EFA_B_PLAIN;
+	efa_block(tx, EFA_B_PLAIN);
 	d->state |= EFA_D_PLAIN;
 	return false;
 }
@@ -303,11 +293,11 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	struct efa_ep *e = efa_ep(ep);
 	bool write = d->op == EFA_WRITE;
 
-	if (write ? !box(&e->tx, d, w) : !w->at && in_box(&e->tx, w, d->bytes))
+	if (write ? !place(&e->tx, d) : !w->at && overlapped(&e->tx, d))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
-				     .nseg = 1, .rkey = w->rkey, .remote = w->remote + w->at };
+				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
 
 		if (!efa_sq_has(e, 1, false))
 			return false;
@@ -324,9 +314,10 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-static struct efa_seg remote_seg(const struct efa_work *w, uint32_t at, uint32_t len)
+static struct efa_seg remote_seg(const struct efa_dto *d, const struct efa_work *w, uint32_t at,
+				 uint32_t len)
 {
-	uint64_t addr = w->remote + at;
+	uint64_t addr = d->remote + at;
 
 	return (struct efa_seg){ cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)),
 				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
@@ -338,7 +329,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
 	struct efa_ep *e = efa_ep(ep);
 
-	if (!box(&e->tx, d, w) || (!w->at && e->tx.asks == EFA_ASKS))
+	if (!place(&e->tx, d) || (!w->at && e->tx.asks == EFA_ASKS))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
@@ -353,8 +344,8 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		n = add_pieces(&wr, w, d->bytes, e->tx.mtu - head);
 		m->op = EFA_C_RW;
 		m->nseg = cpu_to_le16(1);
-		m->id = cpu_to_le32(e->tx.next);
-		m->seg[0] = remote_seg(w, w->at, n);
+		m->id = cpu_to_le32(efa_next(&e->tx));
+		m->seg[0] = remote_seg(d, w, w->at, n);
 		w->at += n;
 		if (w->at == d->bytes) {
 			m->flags = EFA_CTRL_LAST;
@@ -377,8 +368,8 @@ static bool soft_read(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + sizeof(m->seg[0])));
 	m->op = EFA_C_RR;
 	m->nseg = cpu_to_le16(1);
-	m->id = cpu_to_le32(e->tx.next);
-	m->seg[0] = remote_seg(w, 0, d->bytes);
+	m->id = cpu_to_le32(efa_next(&e->tx));
+	m->seg[0] = remote_seg(d, w, 0, d->bytes);
 	d->state |= EFA_D_WAITS;
 	e->tx.asks++;
 	wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
@@ -406,7 +397,7 @@ static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const struct efa_tx *tx = &efa_ep(ep)->tx;
 
-	if (d->flags & DAP_COMP_BARRIER && tx->done != tx->next)
+	if (d->flags & DAP_COMP_BARRIER && tx->done != efa_next(tx))
 		return false;
 	if (!w->at && !segments_ok(ep, d, w)) {
 		d->status = DAP_DTO_LOCAL_PROTECTION;
@@ -433,14 +424,14 @@ static void issue_all(struct dap_ep *ep)
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	const uint32_t stop = EFA_B_DOWN | EFA_B_ERROR | EFA_B_HALT;
 
-	while (!(tx->blocked & stop) && tx->next != tx->posted) {
-		uint32_t index = tx->next;
+	while (!(tx->blocked & stop) && tx->waiting) {
+		uint32_t index = efa_next(tx);
 		struct efa_dto *d = &tx->dto[index & tx->mask];
 
-		if (!issue(ep, d, &tx->work[index & tx->mask]))
+		if (!issue(ep, d, &tx->work[index & tx->work_mask]))
 			break;
 		d->state |= EFA_D_ISSUED;
-		tx->next = index + 1;
+		tx->waiting--;
 		efa_dto_progress(ep, index);
 	}
 }
@@ -456,7 +447,7 @@ void efa_push(struct dap_ep *ep)
 	efa_credit(ep);
 	issue_all(ep);
 	efa_wr_ring(ep);
-	if (e->tx.next != e->tx.posted || e->more->answers != e->more->answered ||
+	if (e->tx.waiting || e->more->answers != e->more->answered ||
 	    e->rx.pull != e->rx.match)
 		efa_lag(ep);
 	else
@@ -467,22 +458,57 @@ int efa_request(const struct efa_request *r)
 {
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
 	uint32_t i = tx->posted & tx->mask;
-	struct efa_work *w = &tx->work[i];
+	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
 
 	if (tx->posted == tx->free_at)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .bytes = r->bytes, .op = r->op,
-				       .flags = r->flags };
-	w->remote = r->remote;
+	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,
+				       .op = r->op, .flags = r->flags };
 	w->rkey = r->rkey;
 	w->nseg = r->nseg;
 	w->at = w->got = 0;
 	w->rmr = r->rmr;
 	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
 	tx->posted++;
+	tx->waiting++;
+	efa_disarm(tx);
+	/* What those before it wait for brings it on as well. */
 	if (tx->blocked & EFA_B_ERROR)
 		efa_flush_requests(r->ep);
-	else
+	else if (tx->waiting == 1)
 		efa_push(r->ep);
 	return 0;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The phase, and the places of the two numbers in their words, hold for all posts up to stop. */
+bool efa_arm(struct efa_ep *e)
+{
+	static const uint64_t forms[EFA_FORMS] = {
+		[EFA_F_SEND8] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE | UINT64_C(8) << 32,
+		[EFA_F_INLINE] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE,
+		[EFA_F_SEND] = EFA_OP_SEND | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
+		[EFA_F_WRITE] = EFA_OP_RDMA_WRITE | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
+		[EFA_F_READ] = EFA_OP_RDMA_READ | UINT64_C(1) << 32,
+	};
+	struct efa_tx *tx = &e->tx;
+	struct efa_sq *sq = &e->sq;
+	uint32_t used = sq->pi - sq->ci, n = 0;
+
+	if (!tx->blocked && used < sq->room) {
+		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
+		n = least(n, sq->room - used);
+		n = least(n, sq->mask + 1 - (sq->pi & sq->mask));
+		n = least(n, 0x10000 - (tx->seq & 0xffff));
+	}
+	tx->stop = tx->posted + n;
+	for (unsigned int i = 0; i < EFA_FORMS; i++)
+		sq->form[i] = sq->word0 | sq->gen | forms[i] << 16 |
+			      (uint64_t)(sq->pi >> sq->log & 1) << 24;
+	sq->imm = sq->word1 | efa_imm(EFA_K_WRITE, false, tx->seq, e->rx.safe);
+	return n;
 }

@@ -19,13 +19,12 @@ bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve)
 
 uint32_t efa_unseq_imm(struct efa_ep *e)
 {
-	e->rx.told = e->rx.safe;
+	e->rx.told = e->rx.safe;	/* it takes no number */
 	return efa_imm(EFA_K_UNSEQ, false, 0, e->rx.safe);
 }
 
 uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
 {
-	e->rx.told = e->rx.safe;
 	return efa_imm(kind, se, e->tx.seq++, e->rx.safe);
 }
 
@@ -39,9 +38,9 @@ void efa_wr_ring(struct dap_ep *ep)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	if (e->sq.rung == e->sq.pi)
+	if (!e->sq.quiet)
 		return;
-	e->sq.rung = e->sq.pi;
+	e->sq.quiet = 0;
 	dap_wc_flush();
 	*e->sq.doorbell = htole32(e->sq.pi & 0xffff);
 	dap_wc_flush();
@@ -80,7 +79,7 @@ static void fill(struct efa_ep *e, const struct efa_wr *wr, struct efa_wqe *w)
 	};
 
 	memcpy(w, words, sizeof(words));
-	memcpy((uint8_t *)w + 16, &e->sq.word2, 8);
+	memcpy((uint8_t *)w + 16, e->sq.word2, 16);
 	if (wr->op != EFA_OP_SEND) {
 		w->rdma.remote = (struct efa_remote){
 			cpu_to_le32(wr->len), cpu_to_le32(wr->rkey),
@@ -102,7 +101,7 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 	v2 *to = (v2 *)(e->sq.ring + ((size_t)(e->sq.pi & e->sq.mask) << e->sq.shift));
 	const v2 *from = (const v2 *)(const void *)&w;
 
-	if (e->sq.pi - e->sq.rung == e->sq.max_batch)
+	if (e->sq.quiet == e->sq.max_batch)
 		efa_wr_ring(ep);
 	fill(e, wr, &w);
 	e->sq.slots[e->sq.pi & e->sq.mask] =
@@ -110,4 +109,6 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 	for (unsigned int i = 0; i < 1u << (e->sq.shift - 4); i++)
 		to[i] = from[i];
 	e->sq.pi++;
+	e->sq.quiet++;
+	efa_disarm(&e->tx);
 }

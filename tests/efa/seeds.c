@@ -122,7 +122,9 @@ static void run_window(const char *profile, unsigned int window, uint64_t first,
 	char params[96];
 	struct rig r;
 
-	snprintf(params, sizeof(params), "seed=1 efa_profile=%s efa_window=%u", profile, window);
+	/* Where WQEs can be wide they are. */
+	snprintf(params, sizeof(params), "seed=1 efa_profile=%s efa_window=%u efa_inline=80", profile,
+		 window);
 	rig_open(&r, params);
 	for (uint64_t seed = first; seed < first + count; seed++) {
 		/* New endpoints now and then: their numbers begin and wrap anywhere. */
