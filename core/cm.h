@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The TCP connection manager: one socket per connection, kept open for as long as the connection
- * lives, so that the peer's death is known at once; within a host it may be a local one
- * (cm_near.c). It knows nothing of endpoints: it carries two struct dap_path and private data, and
- * reports what happened.
+ * lives, so that the peer's death is known at once; within a host all connections between two
+ * processes may share one (cm_line.c). It knows nothing of endpoints: it carries two struct dap_path
+ * and private data, and reports what happened.
  *
  * active                         passive
  *   REQ(path, private data)  ->    request()        core: CR event
@@ -11,11 +11,11 @@
  *   RTU  ->                        ready()          core: ESTABLISHED on the passive connect EVD
  *   established()  <-  GO          dap_cm_go        core: active ESTABLISHED; only now may it post
  *
- * All IAs of a process share one thread, which sleeps when nothing happens. Callbacks come from it,
- * none of its locks held, never two at a time. Functions return 0 or -errno and never block on the
- * peer. They may be called with any lock of core held, except dap_cm_open, dap_cm_close,
- * dap_cm_sync, dap_cm_unwatch and dap_cm_timer_close, which wait for that thread. In a forked child
- * all of them do nothing.
+ * All IAs of a process share one thread, which sleeps when nothing happens. Callbacks come from it
+ * or from dap_cm_drive, none of the manager's locks held, never two at a time. Functions return 0 or
+ * -errno and never block on the peer. They may be called with any lock of core held, except
+ * dap_cm_open, dap_cm_close, dap_cm_sync, dap_cm_unwatch and dap_cm_timer_close, which wait for a
+ * callback to return, and dap_cm_drive, which makes some. In a forked child all of them do nothing.
  */
 #ifndef DAP_CM_H
 #define DAP_CM_H
@@ -72,6 +72,13 @@ void dap_cm_close(struct dap_cm *cm);
 /* Every callback that was running when it was called has returned when it does: with a release or
  * unlisten before it, what their context points to may be freed. Nothing from within a callback. */
 void dap_cm_sync(struct dap_cm *cm);
+/* By who waits or polls for what callbacks bring: does what has come from peers of this host, instead
+ * of the manager's thread. False where there was nothing, or somebody else is at it. */
+bool dap_cm_drive(struct dap_cm *cm);
+/* Around a sleep of such a caller: a descriptor that becomes readable when there is something for
+ * dap_cm_drive, or -1: another one sees to it. end gets what begin returned. */
+int dap_cm_sleep_begin(struct dap_cm *cm);
+void dap_cm_sleep_end(struct dap_cm *cm, int fd);
 /* Calls fn from the manager's thread whenever fd is readable (device events). */
 int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
 int dap_cm_unwatch(struct dap_cm *cm, int fd);

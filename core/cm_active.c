@@ -40,18 +40,12 @@ static void say_req(struct dap_cm_conn *c)
 /* False where TCP has to do. */
 static bool attempt_near(struct dap_cm_conn *c, int *err)
 {
-	int fd = cm_near_connect(&c->peer);
-
-	*err = fd < 0 ? fd : cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item);
-	if (fd < 0)
-		return fd != -ENOENT;
-	if (*err) {
-		close(fd);
-	} else {
-		c->fd = fd;
-		c->near = true;
+	*err = cm_line_join(c);
+	if (*err == -ENOENT)
+		return false;
+	c->near = !*err;
+	if (c->near)
 		say_req(c);
-	}
 	return true;
 }
 
@@ -67,7 +61,7 @@ static int attempt_far(struct dap_cm_conn *c)
 	if (connect(fd, (const struct sockaddr *)&c->peer, sizeof(c->peer)) && errno != EINPROGRESS)
 		err = -errno;
 	else
-		err = cm_poll_add(fd, EPOLLOUT, &c->item);
+		err = cm_conn_watch(c, fd, EPOLLOUT);
 	if (err) {
 		close(fd);
 		return err;
@@ -87,7 +81,7 @@ static int attempt(struct dap_cm_conn *c)
 
 void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why)
 {
-	cm_close_fd(&c->fd, false);
+	cm_conn_close(c, false);
 	c->why = why;
 	cm_conn_state(c, CM_FAILED, 1);
 }
@@ -97,6 +91,7 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 	uint64_t wait = c->retry_us;
 
 	c->by_tcp = c->near;		/* whoever has the name need not be who has the port */
+	cm_line_leave(c);
 	cm_close_fd(&c->fd, false);
 	c->refused = false;
 	switch (err) {
@@ -164,8 +159,13 @@ void cm_active_connected(struct dap_cm_conn *c)
 
 static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 {
+	struct cm_line *line = c->line;
+
+	cm_line_leave(c);
 	switch (m->reason) {
 	case CM_REASON_NOBODY:
+		if (line)
+			line->stale = true;
 		cm_active_retry(c, ECONNREFUSED);
 		break;
 	case CM_REASON_CONSUMER:

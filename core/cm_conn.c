@@ -85,6 +85,23 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 
 /* ---- ends ---- */
 
+void cm_conn_close(struct dap_cm_conn *c, bool reset)
+{
+	if (c->line)
+		cm_conn_send(c, CM_CUT, NULL);
+	cm_line_leave(c);
+	cm_close_fd(&c->fd, reset);
+}
+
+void cm_conn_free(struct dap_cm_conn *c)
+{
+	if (c->watched)
+		cm_bury(&c->item);
+	else
+		cm_spend(&c->item);
+}
+
+/* What is queued on a line still goes out. */
 static void retire(struct dap_cm_conn *c)
 {
 	if (c->buried)
@@ -95,19 +112,22 @@ static void retire(struct dap_cm_conn *c)
 		cm_half_open_remove(c);
 	else if (c->cm)
 		TAILQ_REMOVE(&c->cm->conns, c, link);
-	cm_bury(&c->item);
+	if (!c->out_line)
+		cm_conn_free(c);
 }
 
 void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 {
-	cm_close_fd(&c->fd, reset);
+	cm_conn_close(c, reset);
 	c->owned = false;
 	retire(c);
 }
 
+/* A line needs no more than that the message is queued. */
 void cm_conn_farewell(struct dap_cm_conn *c)
 {
 	c->owned = false;
+	cm_line_leave(c);
 	if (c->fd < 0)
 		retire(c);
 	else
@@ -133,7 +153,7 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset)
 {
-	cm_close_fd(&c->fd, reset);
+	cm_conn_close(c, reset);
 	cm_conn_end(c, why, msg);
 }
 
@@ -158,8 +178,7 @@ static void conn_timeout(void *arg)
 	}
 }
 
-/* The socket is of no use any more: err, or 0 at its end. */
-static void conn_lost(struct dap_cm_conn *c, int err)
+void cm_conn_lost(struct dap_cm_conn *c, int err)
 {
 	bool reset = err == -EPROTO;
 
@@ -171,7 +190,7 @@ static void conn_lost(struct dap_cm_conn *c, int err)
 		cm_conn_drop(c, true);
 		break;
 	case CM_WAIT_ACCEPT:
-		cm_close_fd(&c->fd, reset);
+		cm_conn_close(c, reset);
 		cm_conn_state(c, CM_GONE, 0);
 		break;
 	case CM_WAIT_REP:
@@ -193,6 +212,8 @@ static void conn_lost(struct dap_cm_conn *c, int err)
 
 void cm_conn_flush(struct dap_cm_conn *c)
 {
+	if (c->line)
+		cm_line_queue(c);
 	while (c->fd >= 0 && c->out_off < c->out_len) {
 		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -225,7 +246,7 @@ void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reas
 	case CM_RTU: ++*(out ? &n->rtu_tx : &n->rtu_rx); break;
 	case CM_GO: ++*(out ? &n->go_tx : &n->go_rx); break;
 	case CM_DISC: ++*(out ? &n->disc_tx : &n->disc_rx); break;
-	case CM_BREAK: break;
+	case CM_BREAK: case CM_CUT: case CM_MOVE: break;
 	default:
 		++*(out ? &n->rej_tx : &n->rej_rx);
 		if (reason == CM_REASON_CONSUMER)
@@ -258,6 +279,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
+		cm_line_leave(c);		/* all is said */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_FAREWELL:
@@ -265,14 +287,14 @@ static void got_disc(struct dap_cm_conn *c)
 		break;
 	case CM_WAIT_ACCEPT:
 		cm_conn_send(c, CM_DISC, NULL);
-		conn_lost(c, 0);
+		cm_conn_lost(c, 0);
 		break;
 	case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY: case CM_LIVE:
 		cm_conn_send(c, CM_DISC, NULL);
 		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
 		break;
 	default:
-		conn_lost(c, -EPROTO);
+		cm_conn_lost(c, -EPROTO);
 	}
 }
 
@@ -286,13 +308,14 @@ static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
 	why[n] = '\0';
 	dap_log(DAP_LOG_EP, "the peer's endpoint has broken the connection: %s", why);
-	conn_lost(c, 0);
+	cm_conn_lost(c, 0);
 }
 
-static void got_message(struct dap_cm_conn *c, const struct cm_msg *m)
+void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	bool known;
 
+	cm_conn_count(c, m->type, m->reason, false);
 	if (c->state != CM_WAIT_REQ && m->id != c->id)
 		known = false;
 	else if (m->type == CM_DISC)
@@ -304,7 +327,7 @@ static void got_message(struct dap_cm_conn *c, const struct cm_msg *m)
 	else
 		known = cm_active_message(c, m) || cm_passive_message(c, m);
 	if (!known)
-		conn_lost(c, -EPROTO);
+		cm_conn_lost(c, -EPROTO);
 }
 
 static void got_bytes(struct dap_cm_conn *c)
@@ -321,13 +344,11 @@ static void got_bytes(struct dap_cm_conn *c)
 		return;
 	c->in_len = 0;
 	if (got > 0)
-		cm_conn_count(c, m.type, m.reason, false);
-	if (got > 0)
-		got_message(c, &m);
+		cm_conn_heard(c, &m);
 	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_VERSION });
 	else
-		conn_lost(c, -EPROTO);
+		cm_conn_lost(c, -EPROTO);
 }
 
 /* One message at most: the poll tells if there is more. */
@@ -344,9 +365,9 @@ void cm_conn_read(struct dap_cm_conn *c)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (!n)
-			conn_lost(c, c->send_err);
+			cm_conn_lost(c, c->send_err);
 		else if (errno != EAGAIN)
-			conn_lost(c, -errno);
+			cm_conn_lost(c, -errno);
 		return;
 	}
 }
@@ -365,6 +386,14 @@ static void conn_ready(struct cm_item *item, uint32_t events)
 		cm_conn_flush(c);
 	if (events & ~(uint32_t)EPOLLOUT)
 		cm_conn_read(c);
+}
+
+int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events)
+{
+	int err = cm_poll_add(fd, events, &c->item);
+
+	c->watched |= !err;
+	return err;
 }
 
 struct dap_cm_conn *cm_conn_new(enum cm_state state)
@@ -415,7 +444,7 @@ void dap_cm_break(struct dap_cm_conn *c, const char *why)
 
 	if (!cm_enter(c->generation))
 		return;
-	if (why && c->fd >= 0) {
+	if (why && (c->fd >= 0 || c->line)) {
 		m.pd_size = (uint32_t)strnlen(why, sizeof(m.pd));
 		memcpy(m.pd, why, m.pd_size);
 		cm_conn_send(c, CM_BREAK, &m);

@@ -34,6 +34,7 @@ static void close_only(int *fd)
 static void close_sockets(void)
 {
 	struct dap_cm_conn *c;
+	struct cm_line *line;
 	struct cm_guest *g;
 	struct cm_near *n;
 	struct cm_port *p;
@@ -50,12 +51,17 @@ static void close_sockets(void)
 		close_only(&p->gate.fd);
 	LIST_FOREACH(n, &cm_loop.nears, link)
 		close_only(&n->gate.fd);
+	LIST_FOREACH(line, &cm_loop.lines, link) {
+		close_only(&line->fd);
+		close_only(&line->moved_fd);
+	}
 	LIST_FOREACH(d, &cm_loop.doors, link)
 		close_only(&d->gate.fd);
 	LIST_FOREACH(g, &cm_loop.guests, link)
 		close_only(&g->fd);
 	close_only(&cm_loop.epfd);
 	close_only(&cm_loop.timerfd);
+	close_only(&cm_loop.line_fd);
 }
 
 static void after_fork_child(void)
@@ -65,8 +71,11 @@ static void after_fork_child(void)
 		inherited = cm_loop;
 		cm_loop = (struct cm_loop){
 			.generation = inherited.generation + 1, .epfd = -1, .timerfd = -1,
+			.line_fd = -1,
 		};
 		TAILQ_INIT(&cm_loop.half_open);
+		TAILQ_INIT(&cm_loop.dirty);
+		cm_lines_forget();
 	}
 	/* Initialised rather than unlocked: another thread may have been waiting for them. */
 	pthread_mutex_init(&cm_loop.lock, NULL);

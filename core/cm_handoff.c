@@ -43,24 +43,30 @@ static int door_connect(uint64_t conn_qual)
 	return err ? err : fd;
 }
 
-static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
+ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
 {
-	uint8_t bytes[CM_WIRE_SIZE];
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .room = { 0 } };
-	struct iovec iov[2] = { { bytes, sizeof(bytes) }, { c->in, c->in_len } };
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = &control,
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
-	cm_wire_put(req, bytes);
 	h->cmsg_level = SOL_SOCKET;
 	h->cmsg_type = SCM_RIGHTS;
 	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &c->fd, sizeof(int));
-	return sendmsg(door, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? door_error(errno) : 0;
+	memcpy(CMSG_DATA(h), &fd, sizeof(int));
+	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
+{
+	uint8_t bytes[CM_WIRE_SIZE];
+	struct iovec iov[2] = { { bytes, sizeof(bytes) }, { c->in, c->in_len } };
+
+	cm_wire_put(req, bytes);
+	return cm_send_fd(door, iov, 2, c->fd) < 0 ? door_error(errno) : 0;
 }
 
 /* A request whose peer has gone meanwhile is nobody's any more. */
@@ -70,8 +76,11 @@ static int hand(struct dap_cm_conn *c, const struct cm_msg *req)
 
 	if (door < 0)
 		return door;
-	if (c->state == CM_WAIT_ACCEPT)
-		err = pass(door, c, req);
+	if (c->state == CM_WAIT_ACCEPT) {
+		err = cm_move_out(c);
+		if (!err)
+			err = pass(door, c, req);
+	}
 	close(door);
 	if (!err)
 		cm_conn_drop(c, false);

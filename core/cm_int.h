@@ -4,13 +4,19 @@
  * set, one timerfd, one lock. Everything below is under that lock unless it says otherwise; the
  * thread gives it up only to sleep and to call core.
  *
+ * Between processes of one host all connections to a listener go over one line (cm_line.c). Lines are
+ * read by whoever waits or polls for events (cm_drive.c), and by the thread where nobody does. One at
+ * a time has the turn: it reads, runs timers, and calls core.
+ *
  * An item that is closed while the thread may have an event for it in hand is buried: it is taken
  * out of the epoll set at once, and its memory is freed when the thread has worked off that batch.
+ * What lies in no epoll set of the thread's is spent instead: it is freed at the end of the turn.
  */
 #ifndef DAP_CM_INT_H
 #define DAP_CM_INT_H
 
 #include <sys/queue.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "core/cm.h"
@@ -42,8 +48,8 @@ enum cm_state {
 	CM_ENDED,
 };
 
-/* The most that can be queued at once: an answer, and a DISC on top of it. */
-#define CM_OUT_MSGS 3
+/* The most that can be queued at once: two answers, a DISC on top of them, and a CUT. */
+#define CM_OUT_MSGS 4
 
 struct dap_cm_conn {
 	struct cm_item item;
@@ -59,6 +65,11 @@ struct dap_cm_conn {
 	bool refused;			/* active: by nobody listening, last time */
 	bool deaf;			/* whatever still arrives is thrown away */
 	bool wants_out, buried;
+	bool watched;			/* has been in the thread's epoll set */
+	struct cm_line *line;		/* that it goes over, instead of a socket of its own */
+	struct cm_line *out_line;	/* that its queue goes out by, even once it has left the line */
+	LIST_ENTRY(dap_cm_conn) line_link, hash_link;
+	TAILQ_ENTRY(dap_cm_conn) out_link;
 	uint16_t port;			/* passive: that it came in by */
 	TAILQ_ENTRY(dap_cm_conn) link;	/* of cm->conns, or of the half-open */
 	struct dap_timer timer;		/* deadline of the state it is in */
@@ -73,6 +84,26 @@ struct dap_cm_conn {
 	uint8_t out[CM_OUT_MSGS * CM_WIRE_SIZE];
 };
 TAILQ_HEAD(cm_conns, dap_cm_conn);
+LIST_HEAD(cm_conn_list, dap_cm_conn);
+
+struct cm_line {
+	struct cm_item item;
+	int fd;				/* -1 once it is closed */
+	bool active;			/* this process has called */
+	bool stale;			/* whom it leads to listens no more: for no new connection */
+	bool wants_out, dirty;
+	int moved_fd;			/* came along with a message that is not whole yet, or -1 */
+	struct sockaddr_in at;		/* what was called */
+	unsigned int n_conns, n_out;
+	struct cm_conn_list conns;
+	struct cm_conns out;		/* with something to send: the first perhaps the rest of a message */
+	struct dap_timer idle;
+	uint32_t in_len;
+	uint8_t in[CM_WIRE_SIZE];	/* the beginning of a message */
+	struct dap_cm_conn *voice;	/* says what is about no connection that is there */
+	LIST_ENTRY(cm_line) link;
+	TAILQ_ENTRY(cm_line) dirty_link;
+};
 
 struct dap_cm_listener {
 	struct dap_cm *cm;
@@ -159,8 +190,19 @@ struct cm_loop {
 	uint64_t wakes;			/* when the timerfd goes off; UINT64_MAX: it does not */
 	bool stop, calling;
 	uint64_t calls;
+	bool turn;			/* somebody has it: */
+	pthread_t turner;
 	struct dap_timer *timers;
-	struct cm_item *dead;
+	struct cm_item *dead, *spent;
+	int line_fd;			/* epoll: the lines; itself in epfd */
+	LIST_HEAD(, cm_line) lines;
+	TAILQ_HEAD(, cm_line) dirty;	/* lines with something to send at the end of the turn */
+	unsigned int n_lines;
+	bool driven;			/* by callers: the thread does not look at the lines */
+	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on line_fd */
+	unsigned int rivals;		/* that sleep without it */
+	unsigned int drives, seen;
+	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
 	LIST_HEAD(, cm_near) nears;
@@ -179,6 +221,7 @@ struct cm_limits {
 	uint64_t answer_us;		/* REP to RTU, RTU to GO */
 	uint64_t farewell_us;
 	uint64_t pause_us;		/* no accept(2) after EMFILE */
+	uint64_t idle_us;		/* a line without connections, from this side */
 	bool far;			/* by TCP within the host, too */
 };
 extern struct cm_limits cm_limits;
@@ -196,6 +239,10 @@ void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
 /* Out of the set and closed; *fd becomes -1. reset: drop what is queued, no TIME_WAIT. */
 void cm_close_fd(int *fd, bool reset);
 void cm_bury(struct cm_item *item);
+void cm_spend(struct cm_item *item);
+/* try: false where somebody else has the turn. The lock is held. */
+bool cm_turn_begin(bool try);
+void cm_turn_end(void);
 void cm_timer_set(struct dap_timer *t, uint64_t delay_us);
 void cm_timer_clear(struct dap_timer *t);
 int cm_loop_start(void);
@@ -222,6 +269,16 @@ void cm_conn_flush(struct dap_cm_conn *c);
 void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reason, bool out);
 /* deadline_us from now; 0 is none. */
 void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us);
+/* The socket, or its part in the line: the peer hears of it. */
+void cm_conn_close(struct dap_cm_conn *c, bool reset);
+/* A message of the connection, from whatever it came by. */
+void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m);
+/* The way to the peer is of no use any more, and closed where it is a line: err, or 0 at its end. */
+void cm_conn_lost(struct dap_cm_conn *c, int err);
+/* Frees one that is buried. */
+void cm_conn_free(struct dap_cm_conn *c);
+/* The socket gets into the thread's epoll set. */
+int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events);
 /* Closes and buries it, telling nobody. */
 void cm_conn_drop(struct dap_cm_conn *c, bool reset);
 /* Core has done with it, its last message has not yet arrived. */
@@ -253,6 +310,8 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called);
 bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
+/* A request came by a line. */
+void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The fd is taken. */
 void cm_passive_handed(const struct cm_handed *h);
 void cm_half_open_remove(struct dap_cm_conn *c);
@@ -270,6 +329,8 @@ void cm_door_put(struct cm_door *door);
 socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
 /* Our user is at the other end. */
 bool cm_door_is_ours(int fd);
+/* With bytes: what sendmsg(2) says of it. */
+ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
 void cm_guests_drop(void);
 
 /* ---- cm_near.c ---- */
@@ -279,6 +340,43 @@ struct cm_near *cm_near_get(struct in_addr address, uint16_t port);
 void cm_near_put(struct cm_near *n);
 /* What the name of such a socket says. */
 bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
+/* A pair of connected sockets, the first with a name that says at. */
+int cm_near_pair(const struct sockaddr_in *at, int fd[2]);
+
+/* ---- cm_line.c ---- */
+/* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
+int cm_line_join(struct dap_cm_conn *c);
+/* A line that somebody has called; the fd is taken. */
+void cm_line_accepted(int fd, const struct sockaddr_in *at);
+void cm_line_add(struct cm_line *line, struct dap_cm_conn *c);
+/* The line knows it no more; what is queued still goes out. Its timer runs where it was the last. */
+void cm_line_leave(struct dap_cm_conn *c);
+struct dap_cm_conn *cm_line_find(const struct cm_line *line, uint64_t id);
+/* Closes it; its connections are lost. With the turn. */
+void cm_line_lose(struct cm_line *line, int err);
+void cm_lines_drop(void);
+/* What the child inherited of them. */
+void cm_lines_forget(void);
+
+/* ---- cm_line_io.c ---- */
+void cm_line_queue(struct dap_cm_conn *c);
+void cm_line_flush(struct cm_line *line);
+/* All that wait for the end of the turn. */
+void cm_lines_flush(void);
+/* False where nothing had come. With the turn. */
+bool cm_line_read(struct cm_line *line);
+/* Queued for nobody goes no more. */
+void cm_line_unqueue_all(struct cm_line *line);
+
+/* ---- cm_move.c ---- */
+/* From a line to a socket of its own, which the peer is sent. 0 too where it has one. */
+int cm_move_out(struct dap_cm_conn *c);
+/* The peer has done so. False: there is no such socket. */
+bool cm_moved(struct cm_line *line, struct dap_cm_conn *c);
+
+/* ---- cm_drive.c ---- */
+int cm_drive_start(void);
+void cm_drive_stop(void);
 
 /* ---- cm_listen.c ---- */
 uint16_t cm_port_of(uint64_t conn_qual);

@@ -23,6 +23,8 @@ struct cm_loop cm_loop = {
 	.quiet = PTHREAD_COND_INITIALIZER,
 	.epfd = -1,
 	.timerfd = -1,
+	.line_fd = -1,
+	.dirty = TAILQ_HEAD_INITIALIZER(cm_loop.dirty),
 	.half_open = TAILQ_HEAD_INITIALIZER(cm_loop.half_open),
 };
 
@@ -33,6 +35,7 @@ struct cm_limits cm_limits = {
 	.answer_us = 10 * 1000000,
 	.farewell_us = 2 * 1000000,
 	.pause_us = 50 * 1000,
+	.idle_us = 1000000,
 };
 
 uint64_t cm_now(void)
@@ -64,9 +67,41 @@ bool cm_enter(unsigned int generation)
 	return false;
 }
 
+static void free_all(struct cm_item **items)
+{
+	while (*items) {
+		struct cm_item *item = *items;
+
+		*items = item->next_dead;
+		free(item);
+	}
+}
+
 void cm_leave(void)
 {
+	if (!cm_loop.turn)
+		free_all(&cm_loop.spent);
 	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+bool cm_turn_begin(bool try)
+{
+	while (cm_loop.turn) {
+		if (try)
+			return false;
+		pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+	}
+	cm_loop.turn = true;
+	cm_loop.turner = pthread_self();
+	return true;
+}
+
+void cm_turn_end(void)
+{
+	cm_lines_flush();
+	free_all(&cm_loop.spent);
+	cm_loop.turn = false;
+	pthread_cond_broadcast(&cm_loop.quiet);
 }
 
 void cm_call_begin(void)
@@ -90,7 +125,7 @@ void dap_cm_sync(struct dap_cm *cm)
 	if (!cm_enter(cm->generation))
 		return;
 	calls = cm_loop.calls;
-	if (!pthread_equal(pthread_self(), cm_loop.thread)) {
+	if (!cm_loop.turn || !pthread_equal(pthread_self(), cm_loop.turner)) {
 		while (cm_loop.calling && cm_loop.calls == calls)
 			pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
 	}
@@ -147,14 +182,10 @@ void cm_bury(struct cm_item *item)
 	cm_loop.dead = item;
 }
 
-static void free_dead(void)
+void cm_spend(struct cm_item *item)
 {
-	while (cm_loop.dead) {
-		struct cm_item *item = cm_loop.dead;
-
-		cm_loop.dead = item->next_dead;
-		free(item);
-	}
+	item->next_dead = cm_loop.spent;
+	cm_loop.spent = item;
 }
 
 /* ---- timers ---- */
@@ -245,7 +276,7 @@ static int next_events(struct epoll_event *ev, int most)
 		if (n)
 			return n;
 		sched_yield();
-	} while (cm_now() < end);
+	} while (!__atomic_load_n(&cm_loop.driven, __ATOMIC_RELAXED) && cm_now() < end);
 	return epoll_wait(cm_loop.epfd, ev, most, -1);
 }
 
@@ -257,12 +288,14 @@ static void *loop_main(void *arg)
 		int n = next_events(ev, 64);
 
 		lock_loop();
+		cm_turn_begin(false);
 		for (int i = 0; i < n; i++) {
 			struct cm_item *item = ev[i].data.ptr;
 
 			item->ready(item, ev[i].events);
 		}
-		free_dead();
+		cm_turn_end();
+		free_all(&cm_loop.dead);
 		if (cm_loop.stop)
 			break;
 		pthread_mutex_unlock(&cm_loop.lock);
@@ -319,11 +352,13 @@ int cm_loop_start(void)
 	}
 	err = cm_poll_add(cm_loop.timerfd, EPOLLIN, &timer_item);
 	if (!err)
-		err = start_thread();
+		err = cm_drive_start();
 	if (err)
 		goto err_close_timerfd;
-	return 0;
-
+	err = start_thread();
+	if (!err)
+		return 0;
+	cm_drive_stop();
 err_close_timerfd:
 	close(cm_loop.timerfd);
 	cm_loop.timerfd = -1;
@@ -343,7 +378,13 @@ void cm_loop_stop(void)
 	wake_at(1);
 	pthread_mutex_unlock(&cm_loop.lock);
 	pthread_join(cm_loop.thread, NULL);
-	free_dead();
+	pthread_mutex_lock(&cm_loop.lock);
+	cm_turn_begin(false);
+	cm_lines_drop();
+	cm_drive_stop();
+	cm_turn_end();
+	free_all(&cm_loop.dead);
+	pthread_mutex_unlock(&cm_loop.lock);
 	close(cm_loop.timerfd);
 	close(cm_loop.epfd);
 	cm_loop.timerfd = -1;

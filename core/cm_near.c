@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way between processes of one host and user: a local stream socket, which costs half of what
- * TCP does to connect and to talk through. Each address and port that is listened to has one beside
- * the TCP port, with both in its abstract name. Who finds none, or somebody else behind it, goes by
- * TCP; what is said is the same either way.
+ * The way between processes of one host and user: a local stream socket. Each address and port that
+ * is listened to has one beside the TCP port, with both in its abstract name. Who finds none, or
+ * somebody else behind it, goes by TCP. Names are of one network namespace, as addresses are. Such a
+ * socket is a line (cm_line.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +14,15 @@
 
 #include "core/cm_int.h"
 
-#define NEAR_NAME "dapl-direct.near."
+#define LINE_NAME "dapl-direct.line."
+#define PAIR_NAME "dapl-direct.near."	/* and what is behind it is only there to be unique */
 
 static socklen_t near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
 {
 	int len;
 
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, NEAR_NAME "%08x.%u",
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, LINE_NAME "%08x.%u",
 		       ntohl(address.s_addr), port);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
@@ -35,7 +36,7 @@ bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr
 	if (name->sun_family != AF_UNIX || len <= head || name->sun_path[0])
 		return false;
 	memcpy(text, name->sun_path + 1, len - head);
-	if (sscanf(text, NEAR_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
+	if (sscanf(text, PAIR_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
 		return false;
 	*at = (struct sockaddr_in){
 		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
@@ -50,8 +51,6 @@ int cm_near_connect(const struct sockaddr_in *to)
 	socklen_t len = near_name(to->sin_addr, ntohs(to->sin_port), &name);
 	int fd, err = 0;
 
-	if (cm_limits.far)
-		return -ENOENT;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -64,13 +63,36 @@ int cm_near_connect(const struct sockaddr_in *to)
 	return err ? err : fd;
 }
 
-/* ---- listening: whoever may come by TCP may come this way ---- */
+static int bind_pair(int fd, const struct sockaddr_in *at)
+{
+	static unsigned int number;	/* under the lock */
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, PAIR_NAME "%08x.%u.%d.%u",
+			   ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), getpid(), number++);
+
+	return bind(fd, (struct sockaddr *)&name,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+}
+
+int cm_near_pair(const struct sockaddr_in *at, int fd[2])
+{
+	int err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd))
+		return -errno;
+	if (!bind_pair(fd[0], at))
+		return 0;
+	err = -errno;
+	close(fd[0]);
+	close(fd[1]);
+	return err;
+}
+
+/* ---- listening ---- */
 
 static void near_enter(struct cm_gate *gate, int fd)
 {
-	const struct cm_near *n = (const struct cm_near *)gate;
-
-	cm_passive_accepted(n->port, fd, &n->at, &n->at);
+	cm_line_accepted(fd, &((const struct cm_near *)gate)->at);
 }
 
 static struct cm_near *near_open(struct in_addr address, uint16_t port)

@@ -79,7 +79,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 	c->called = called->sin_addr;
 	c->port = port;
 	half_open_add(c);
-	if (cm_poll_add(fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
+	if (cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
 		cm_conn_drop(c, true);
 		return;
 	}
@@ -89,11 +89,11 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 
 /* ---- requests ---- */
 
-/* Once refused it counts among the half-open again until the peer has hung up. */
+/* Once refused, one with a socket counts among the half-open again until the peer has hung up. */
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
 	cm_conn_send(c, CM_REJ, rej);
-	if (!c->half_open) {
+	if (!c->line && !c->half_open) {
 		TAILQ_REMOVE(&c->cm->conns, c, link);
 		half_open_add(c);
 	}
@@ -133,8 +133,17 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
 	}
-	cm_half_open_remove(c);
+	if (c->half_open)
+		cm_half_open_remove(c);
 	present(c, l, m);
+}
+
+void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	c->peer = c->line->at;
+	c->called = c->line->at.sin_addr;
+	c->port = ntohs(c->line->at.sin_port);
+	got_req(c, m);
 }
 
 /* Where the listener has just gone the socket is closed, as it would have been with its process. */
@@ -145,7 +154,7 @@ void cm_passive_handed(const struct cm_handed *h)
 						     h->own.sin_addr);
 	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
 
-	if (!c || cm_poll_add(h->fd, EPOLLIN | EPOLLRDHUP, &c->item)) {
+	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {
 		close(h->fd);
 		free(c);
 		return;

@@ -17,6 +17,8 @@ static const struct {
 	[CM_REJ] = { .name = "REJ", .pd = true, .reason = true },
 	[CM_DISC] = { .name = "DISC" },
 	[CM_BREAK] = { .name = "BREAK", .pd = true },
+	[CM_CUT] = { .name = "CUT" },
+	[CM_MOVE] = { .name = "MOVE" },
 };
 
 const char *cm_type_name(enum cm_type type)
@@ -66,11 +68,7 @@ static bool all_zero(const void *p, size_t len)
 {
 	const uint8_t *b = p;
 
-	while (len && !*b) {
-		b++;
-		len--;
-	}
-	return !len;
+	return !len || (!*b && !memcmp(b, b + 1, len - 1));
 }
 
 static bool get_path(const struct cm_wire_path *w, struct dap_path *p)

@@ -24,6 +24,8 @@ enum cm_type {
 	CM_REJ,		/* reason, private data */
 	CM_DISC,
 	CM_BREAK,	/* private data: why, in words. Who does not know it ends the same way */
+	CM_CUT,		/* on a line: what closing the socket of the connection would be */
+	CM_MOVE,	/* on a line: the connection goes on by the socket that comes along */
 	CM_TYPES
 };
 

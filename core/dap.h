@@ -261,6 +261,7 @@ struct dap_evd {
 	bool overflowed;		/* its CQ was overrun: no completion comes any more */
 	bool full_told;			/* EVD_OVERFLOW was raised since it was last not full */
 	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
+	bool asleep;			/* the one that waits, or about to be */
 	bool notified;			/* something that may wake the waiter came since it waits */
 	bool internal;			/* takes what the consumer does not want to see */
 	pthread_cond_t left;		/* the waiter has gone */

@@ -14,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cm.h"
 #include "core/evd_int.h"
 
 #define LOOKS_PER_YIELD 64
+#define LOOKS_PER_DRIVE 8
 
 void dap_evd_set_attention(struct dap_evd *evd)
 {
@@ -50,7 +52,7 @@ void dap_evd_wake(struct dap_evd *evd)
 	const uint64_t one = 1;
 	ssize_t n;
 
-	if (!evd->waiting || evd->wake_fd < 0)
+	if (!evd->asleep || evd->wake_fd < 0)
 		return;
 	n = write(evd->wake_fd, &one, sizeof(one));
 	(void)n;	/* fails only when the counter is full: it is readable then */
@@ -253,6 +255,13 @@ static int dequeue(struct dap_evd *evd, struct dap_event *ev)
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 
+/* Who polls for events of connections brings them on. */
+static void drive(struct dap_evd *evd)
+{
+	if (evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->obj.ia->cm)
+		dap_cm_drive(evd->obj.ia->cm);
+}
+
 /*
  * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
  * who posts them, and now and then the core.
@@ -264,6 +273,8 @@ static bool is_idle(struct dap_evd *evd)
 	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
 		return false;
 	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
+	if (!(looks % LOOKS_PER_DRIVE))
+		drive(evd);
 	if (!(looks % LOOKS_PER_YIELD))
 		sched_yield();
 	return true;

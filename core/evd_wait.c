@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dat_evd_wait(3): poll for a while, then arm the CQ, poll once more, and sleep on the CQ's
- * descriptor and on an eventfd that whoever posts a software event writes.
+ * descriptor and on an eventfd that whoever posts a software event writes. Who waits for events of
+ * connections does what the connection manager has to do for them, as long as it is awake.
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/barrier.h"
+#include "core/cm.h"
 #include "core/evd_int.h"
 
 #define FOREVER UINT64_MAX
 #define GO_ON (-1)		/* of a look at the queue: nothing to return yet */
+#define LINGER_NS 30000		/* an answer of a peer on this host may take as long */
 
 struct wait {
 	struct dap_evd *evd;
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
+	struct dap_cm *cm;	/* that brings its events, or NULL */
+	bool sleeps;		/* unless this look finds something */
 	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
 	struct dap_event *ev;
 	uint32_t *nmore;
@@ -79,7 +85,7 @@ static void end(struct dap_evd *evd)
 {
 	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
-	evd->waiting = false;
+	evd->waiting = evd->asleep = false;
 	dap_evd_set_attention(evd);
 	if (evd->dead)
 		pthread_cond_broadcast(&evd->left);
@@ -111,6 +117,7 @@ static int judge(struct wait *w, uint32_t limit, bool timed_out)
 	}
 	if (evd->overflowed)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
+	evd->asleep = w->sleeps && !timed_out;
 	if (!timed_out)
 		return GO_ON;
 	*w->nmore = count(evd);
@@ -149,12 +156,13 @@ static int arm(struct wait *w)
 		evd->obj.ia->hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED));
 }
 
-static int sleep_on_fds(struct wait *w, uint64_t now)
+static int sleep_on_fds(struct wait *w, uint64_t now, int cm_fd)
 {
 	const struct dap_hw *hw = w->evd->obj.ia->hw;
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{.fd = w->evd->wake_fd, .events = POLLIN},
 		{.fd = w->evd->has_cq ? hw->cq_fd(w->evd) : -1, .events = POLLIN},
+		{.fd = cm_fd, .events = POLLIN},
 	};
 	uint64_t left = w->deadline - now;
 	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
@@ -163,7 +171,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 	ssize_t n;
 
 	__atomic_add_fetch(&w->evd->counts.sleeps, 1, __ATOMIC_RELAXED);
-	if (ppoll(fds, 2, w->deadline == FOREVER ? NULL : &ts, NULL) < 0)
+	if (ppoll(fds, 3, w->deadline == FOREVER ? NULL : &ts, NULL) < 0)
 		return errno == EINTR ? interrupted(w) : dap_err_from_errno(-errno);
 	if (fds[0].revents) {
 		n = read(w->evd->wake_fd, &posted, sizeof(posted));
@@ -174,10 +182,49 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 	return GO_ON;
 }
 
+/* Armed, and looked at once more. */
+static int fall_asleep(struct wait *w, uint64_t now)
+{
+	int ret = arm(w), cm_fd = -1;
+
+	if (ret)
+		return ret;
+	w->sleeps = true;
+	ret = look(w, now >= w->deadline);
+	w->sleeps = false;
+	if (ret != GO_ON)
+		return ret;
+	if (w->cm)
+		cm_fd = dap_cm_sleep_begin(w->cm);
+	ret = sleep_on_fds(w, now, cm_fd);
+	if (w->cm)
+		dap_cm_sleep_end(w->cm, cm_fd);
+	return ret;
+}
+
+/* By turns, as long as the manager finds something to do, and a while longer. */
+static int look_and_drive(struct wait *w, uint64_t *now)
+{
+	int ret = look(w, *now >= w->deadline);
+	uint64_t linger = *now + LINGER_NS;
+
+	while (w->cm && ret == GO_ON && *now < linger && *now < w->deadline) {
+		bool worked = dap_cm_drive(w->cm);
+
+		if (!worked)
+			sched_yield();
+		*now = now_ns();
+		if (worked)
+			linger = *now + LINGER_NS;
+		ret = look(w, false);
+	}
+	return ret;
+}
+
 static int wait_for_it(struct wait *w)
 {
 	uint64_t now = now_ns();
-	int ret = look(w, now >= w->deadline);
+	int ret = look_and_drive(w, &now);
 
 	while (ret == GO_ON && now < w->spin_end && now < w->deadline) {
 		dap_pause();
@@ -185,14 +232,10 @@ static int wait_for_it(struct wait *w)
 		ret = look(w, now >= w->deadline);
 	}
 	while (ret == GO_ON) {
-		ret = arm(w);
-		if (!ret)
-			ret = look(w, now >= w->deadline);
-		if (ret == GO_ON)
-			ret = sleep_on_fds(w, now);
+		ret = fall_asleep(w, now);
 		now = now_ns();
 		if (ret == GO_ON)
-			ret = look(w, now >= w->deadline);
+			ret = look_and_drive(w, &now);
 	}
 	return ret;
 }
@@ -203,6 +246,7 @@ int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, s
 	uint64_t start = now_ns();
 	struct wait w = {
 		.evd = evd, .threshold = threshold, .ev = ev, .nmore = nmore,
+		.cm = evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) ? evd->obj.ia->cm : NULL,
 		.deadline = timeout_us == UINT32_MAX ? FOREVER : start + timeout_us * UINT64_C(1000),
 		.spin_end = evd->has_cq ? start + evd->obj.ia->spin_us * UINT64_C(1000) : start,
 	};

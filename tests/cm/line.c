@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines: many connections over one socket, and what strangers and fools say over it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL my_qual()
+#define ID UINT64_C(0x1122334455667788)
+#define MANY 64
+
+static struct node a, b;
+
+static void open_both(void)
+{
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "127.0.0.1");
+}
+
+/* Serves one more connection before it ends: nothing was hurt. */
+static void close_both(void)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_ACCEPT;
+	node_pair(&a, &b, QUAL, &c);
+	node_close(&a);
+	node_close(&b);
+}
+
+#define LINE(name) Test(line, name, .init = open_both, .fini = close_both, .timeout = 60)
+
+static socklen_t line_name(struct sockaddr_un *name)
+{
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (size_t)snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1,
+					    "dapl-direct.line.7f000001.%u", cm_port_of(QUAL)));
+}
+
+static int bare_line(void)
+{
+	struct sockaddr_un name;
+	socklen_t len = line_name(&name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(connect(fd, (struct sockaddr *)&name, len), 0, "%s", strerror(errno));
+	return fd;
+}
+
+/* In b's place. */
+static int bare_listener(void)
+{
+	struct sockaddr_un name;
+	socklen_t len = line_name(&name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(bind(fd, (struct sockaddr *)&name, len), 0);
+	cr_assert_eq(listen(fd, 16), 0);
+	return fd;
+}
+
+static void hears(int fd, enum cm_type type, uint64_t id)
+{
+	struct cm_msg m;
+
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, type, "%s and not %s", cm_type_name(m.type), cm_type_name(type));
+	cr_assert_eq(m.id, id);
+}
+
+static void establish(int fd, uint64_t id)
+{
+	raw_say(fd, CM_REQ, id, QUAL);
+	hears(fd, CM_REP, id);
+	raw_say(fd, CM_RTU, id, 0);
+	hears(fd, CM_GO, id);
+}
+
+/* ---- what goes over one ---- */
+
+LINE(connections__share_one)
+{
+	struct dap_cm_conn *c[MANY];
+
+	node_listen(&b, QUAL);
+	for (int i = 0; i < MANY; i++) {
+		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c[i]), 0);
+		cr_assert_eq(c[i]->line, c[0]->line);
+		cr_assert_eq(c[i]->fd, -1);
+	}
+	SOON(a.established == MANY && b.readies == MANY);
+	cr_assert_eq(cm_loop.n_lines, 2, "both ends");
+	for (int i = 0; i < MANY; i++)
+		cr_assert_eq(dap_cm_disconnect(c[i], i % 2), 0);
+	SOON(a.why[DAP_CM_DISCONNECTED] == MANY && b.why[DAP_CM_DISCONNECTED] == MANY);
+}
+
+LINE(idle__is_hung_up)
+{
+	struct dap_cm_conn *c;
+
+	cm_limits.idle_us = 20000;
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	th_sleep_ms(50);
+	cr_assert_eq(a.ended, 0, "a connection holds it");
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	SOON(__atomic_load_n(&cm_loop.n_lines, __ATOMIC_RELAXED) == 0);
+	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
+}
+
+/* Where the listener has moved to another process the line to the first one is of no use. */
+LINE(stale__is_not_asked_again)
+{
+	struct dap_cm_conn *c, *d;
+	struct dap_cm_listener *l = node_listen(&b, QUAL);
+	struct cm_line *first;
+
+	node_pair(&a, &b, QUAL, &c);
+	first = c->line;
+	dap_cm_unlisten(l);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
+	th_sleep_ms(20);
+	node_listen(&b, QUAL);
+	SOON(a.established == 2);
+	cr_assert_neq(d->line, first);
+	cr_assert_eq(a.ended, 0);
+}
+
+LINE(released__is_a_break_for_that_one_alone)
+{
+	struct dap_cm_conn *c, *d;
+
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	node_pair(&a, &b, QUAL, &d);
+	dap_cm_release(c);
+	SOON(b.why[DAP_CM_BROKEN] == 1);
+	cr_assert_eq(dap_cm_disconnect(d, false), 0);
+	SOON(b.why[DAP_CM_DISCONNECTED] == 1);
+	cr_assert_eq(b.ended, 2);
+}
+
+/* ---- who calls, and says something else ---- */
+
+LINE(caller__byte_by_byte)
+{
+	int fd;
+	struct cm_wire w;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	raw_message(&w, CM_REQ, ID, QUAL);
+	for (size_t i = 0; i < sizeof(w); i++)
+		raw_send(fd, (uint8_t *)&w + i, 1);
+	hears(fd, CM_REP, ID);
+	close(fd);
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+/* All in one piece, and the next request with it: each in its order. */
+LINE(caller__says_all_at_once)
+{
+	struct cm_wire w[5];
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	for (unsigned int i = 0; i < 5; i++)
+		raw_message(&w[i], CM_REQ, ID + i, QUAL);
+	raw_message(&w[1], CM_DISC, ID, 0);
+	raw_message(&w[3], CM_CUT, ID + 2, 0);
+	raw_send(fd, w, sizeof(w));
+	hears(fd, CM_REP, ID);
+	hears(fd, CM_DISC, ID);
+	hears(fd, CM_REP, ID + 2);
+	hears(fd, CM_REP, ID + 4);
+	SOON(b.requests == 3 && b.why[DAP_CM_DISCONNECTED] == 1 && b.why[DAP_CM_BROKEN] == 1);
+	close(fd);
+	SOON(b.why[DAP_CM_BROKEN] == 2);
+}
+
+/* Nonsense ends what is of that caller, and nothing else. */
+static void is_cut_off(const void *bytes, size_t len)
+{
+	struct dap_cm_conn *c;
+	int fd;
+
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	fd = bare_line();
+	establish(fd, ID);
+	establish(fd, ID + 1);
+	raw_send(fd, bytes, len);
+	cr_assert(raw_is_cut(fd));
+	SOON(b.why[DAP_CM_BROKEN] == 2);
+	cr_assert_eq(a.ended, 0);
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	SOON(b.why[DAP_CM_DISCONNECTED] == 1);
+	close(fd);
+}
+
+LINE(caller__talks_nonsense)
+{
+	is_cut_off("and now", 7);
+}
+
+LINE(caller__begins_a_message_well)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_DISC, ID, 0);
+	w.type = CM_TYPES;
+	is_cut_off(&w, CM_PREFIX_SIZE);
+}
+
+LINE(caller__asks_twice_with_one_id)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_REQ, ID, QUAL);
+	is_cut_off(&w, sizeof(w));
+}
+
+LINE(caller__moves_what_it_called_for)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_MOVE, ID, 0);
+	is_cut_off(&w, sizeof(w));
+}
+
+LINE(caller__of_another_version)
+{
+	struct cm_wire w;
+
+	raw_message(&w, CM_REQ, ID + 2, QUAL);
+	w.version = cpu_to_be16(CM_VERSION + 1);
+	is_cut_off(&w, sizeof(w));
+}
+
+/* What does not belong there ends that connection, and the others over the line go on. */
+LINE(caller__answers_out_of_turn)
+{
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	establish(fd, ID);
+	establish(fd, ID + 1);
+	raw_say(fd, CM_GO, ID, 0);
+	hears(fd, CM_CUT, ID);
+	ENDED(&b, DAP_CM_BROKEN);
+	raw_say(fd, CM_DISC, ID + 1, 0);
+	hears(fd, CM_DISC, ID + 1);
+	SOON(b.why[DAP_CM_DISCONNECTED] == 1);
+	close(fd);
+}
+
+/* A word that was on its way when its connection ended is for nobody. */
+LINE(caller__speaks_of_what_is_not_there)
+{
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	for (enum cm_type t = CM_REP; t < CM_MOVE; t++)
+		raw_say(fd, t, ID, 0);
+	establish(fd, ID);
+	close(fd);
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+LINE(caller__asks_for_whom_nobody_is)
+{
+	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
+	struct cm_msg m;
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	for (uint64_t i = 0; i < 600; i++) {
+		raw_say(fd, CM_REQ, ID + i, other);
+		cr_assert_eq(raw_hear(fd, &m), 1);
+		cr_assert(m.reason == CM_REASON_NOBODY && m.id == ID + i);
+	}
+	establish(fd, ID);
+	close(fd);
+	ENDED(&b, DAP_CM_BROKEN);
+}
+
+/* Answers that nobody reads are kept, up to a number. */
+LINE(caller__never_reads)
+{
+	struct cm_wire w;
+	int fd, sent = 0;
+
+	node_listen(&b, QUAL);
+	b.answer = NODE_REJECT;
+	fd = bare_line();
+	raw_message(&w, CM_REQ, ID, QUAL);
+	for (; sent < 100000; sent++) {
+		w.id = cpu_to_be64(ID + (uint64_t)sent);
+		if (th_send(fd, &w, sizeof(w)))
+			break;
+	}
+	cr_assert_lt(sent, 100000, "it was cut off");
+	close(fd);
+}
+
+LINE(caller__says_nothing)
+{
+	int fd;
+
+	cm_limits.request_us = 50000;
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	cr_assert(raw_is_cut(fd));
+	close(fd);
+}
+
+/* Descriptors that come along for nothing are closed. */
+LINE(caller__brings_descriptors)
+{
+	struct th_usage before, after;
+	struct cm_wire w;
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	establish(fd, ID);
+	th_usage(&before);
+	for (int i = 0; i < 3; i++) {
+		raw_message(&w, CM_GO, ID + 1, 0);
+		cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, 0);
+	}
+	cr_assert(raw_is_cut(fd));
+	ENDED(&b, DAP_CM_BROKEN);
+	th_usage(&after);
+	cr_assert_lt(after.fds, before.fds);
+	close(fd);
+}
+
+/* ---- whom one calls, who does ---- */
+
+static int called_by_a(struct dap_cm_conn **c, int n)
+{
+	int listener = bare_listener(), fd;
+
+	for (int i = 0; i < n; i++)
+		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c[i]), 0);
+	fd = raw_accept(listener);
+	close(listener);
+	for (int i = 0; i < n; i++)
+		hears(fd, CM_REQ, c[i]->id);
+	return fd;
+}
+
+static void answers_with(enum cm_type type, const int *along)
+{
+	struct dap_cm_conn *c[2];
+	struct cm_wire w;
+	int fd = called_by_a(c, 2);
+
+	raw_message(&w, type, c[0]->id, type == CM_REQ ? QUAL : 0);
+	if (along)
+		cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, *along);
+	else
+		raw_send(fd, &w, sizeof(w));
+	cr_assert(raw_is_cut(fd));
+	SOON(a.ended == 2);
+	close(fd);
+	node_listen(&b, QUAL);
+}
+
+LINE(called__asks_itself)
+{
+	answers_with(CM_REQ, NULL);
+}
+
+LINE(called__moves_to_nowhere)
+{
+	answers_with(CM_MOVE, NULL);
+}
+
+LINE(called__moves_to_a_file)
+{
+	answers_with(CM_MOVE, &(int){ 0 });
+}
+
+LINE(called__moves_to_a_socket_of_datagrams)
+{
+	int sv[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, sv), 0);
+	answers_with(CM_MOVE, &sv[0]);
+	close(sv[0]);
+	close(sv[1]);
+}
+
+LINE(called__moves_it)
+{
+	struct dap_cm_conn *c[2];
+	struct cm_wire w;
+	int fd = called_by_a(c, 2), sv[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	raw_message(&w, CM_MOVE, ID, 0);
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);	/* of nobody */
+	raw_message(&w, CM_MOVE, c[0]->id, 0);
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
+	close(sv[1]);
+	raw_say(sv[0], CM_REP, c[0]->id, 0);
+	hears(sv[0], CM_RTU, c[0]->id);
+	raw_say(fd, CM_REP, c[1]->id, 0);
+	hears(fd, CM_RTU, c[1]->id);
+	raw_say(sv[0], CM_GO, c[0]->id, 0);
+	SOON(a.established == 1);
+	close(fd);
+	SOON(a.ended == 1);
+	close(sv[0]);
+	SOON(a.why[DAP_CM_BROKEN] == 2);
+	node_listen(&b, QUAL);
+}
+
+LINE(called__hangs_up_on_many)
+{
+	struct dap_cm_conn *c[MANY];
+	int fd = called_by_a(c, MANY);
+
+	for (int i = 0; i < MANY / 2; i++)
+		raw_say(fd, CM_REP, c[i]->id, 0);
+	SOON(a.replies == MANY / 2);
+	for (int i = 0; i < MANY / 2; i++)
+		hears(fd, CM_RTU, c[i]->id);
+	close(fd);
+	SOON(a.ended == MANY);
+	cr_assert_eq(a.why[DAP_CM_BROKEN], MANY / 2);
+	cr_assert_eq(a.why[DAP_CM_NON_PEER_REJECTED], MANY / 2);
+	node_listen(&b, QUAL);
+}
+
+/* ---- a process that dies in the middle ---- */
+
+static int victim(int sock, void *arg)
+{
+	struct dap_cm_conn *c;
+	struct node n;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	th_meet(sock);
+	for (int i = 0; i < MANY; i++) {
+		n.no_rtu = i % 2;
+		if (node_connect(&n, QUAL, FOR_EVER, &c))
+			return 1;
+	}
+	SOON(n.replies == MANY);
+	th_meet(sock);
+	th_sleep_ms(60000);
+	return 0;
+}
+
+Test(line, kill__caller_with_many_half_open, .timeout = 60)
+{
+	struct th_child child;
+	struct dap_cm_conn *c;
+
+	my_qual();
+	cr_assert_eq(th_spawn(&child, victim, NULL), 0);
+	open_both();
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	th_meet(child.sock);
+	th_meet(child.sock);
+	th_kill(&child);
+	SOON(b.why[DAP_CM_BROKEN] == MANY);
+	cr_assert_eq(a.ended, 0);
+	cr_assert_eq(dap_cm_disconnect(c, false), 0);
+	SOON(b.why[DAP_CM_DISCONNECTED] == 1);
+	close_both();
+}
+
+/* ---- who does the work ---- */
+
+/* What has come is done by whoever asks for it, in his thread. */
+LINE(drive__by_a_caller)
+{
+	struct cm_wire w;
+	int fd;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	establish(fd, ID);
+	cr_assert_geq(dap_cm_sleep_begin(b.cm), 0);	/* the thread leaves lines alone from here */
+	dap_cm_sync(b.cm);
+	raw_message(&w, CM_REQ, ID + 1, QUAL);
+	raw_send(fd, &w, sizeof(w));
+	th_sleep_ms(20);
+	cr_assert_eq(b.requests, 1);
+	cr_assert(dap_cm_drive(b.cm));
+	cr_assert_eq(b.requests, 2);
+	cr_assert_not(dap_cm_drive(b.cm));
+	hears(fd, CM_REP, ID + 1);
+	dap_cm_sleep_end(b.cm, cm_loop.line_fd);
+	raw_say(fd, CM_RTU, ID + 1, 0);		/* who drove comes no more: the thread does */
+	hears(fd, CM_GO, ID + 1);
+	close(fd);
+}
+
+LINE(drive__one_of_those_that_sleep)
+{
+	int fd, first, second;
+
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	establish(fd, ID);
+	first = dap_cm_sleep_begin(a.cm);
+	second = dap_cm_sleep_begin(b.cm);
+	cr_assert_geq(first, 0);
+	cr_assert_eq(second, -1);
+	dap_cm_sleep_end(a.cm, first);
+	establish(fd, ID + 1);			/* the other sleeps: the thread sees to it */
+	dap_cm_sleep_end(b.cm, second);
+	establish(fd, ID + 2);
+	close(fd);
+}
+
+/* For whom there is no memory is told so, and the line goes on. */
+LINE(drive__without_memory)
+{
+	const char *san = getenv("SAN");
+	int fd, first;
+
+	if (san && *san)
+		cr_skip_test("not under a sanitizer");
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	establish(fd, ID);
+	first = dap_cm_sleep_begin(b.cm);
+	dap_cm_sync(b.cm);
+	raw_say(fd, CM_REQ, ID + 1, QUAL);
+	raw_say(fd, CM_REQ, ID + 2, QUAL);
+	th_fail_start(TH_FAIL_HEAP, 1);
+	dap_cm_drive(b.cm);
+	th_fail_stop();
+	hears(fd, CM_CUT, ID + 1);
+	dap_cm_sleep_end(b.cm, first);
+	cr_assert_eq(b.ended, 0);
+	close(fd);
+}
