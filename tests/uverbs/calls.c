@@ -96,26 +96,17 @@ int calls_fails_named(const char *name)
 	return fails_if_named(name);
 }
 
-static void *hold(void *made)
+void *calls_made(void *made)
 {
 	held += made != NULL;
 	return made;
 }
 
-static int let_go(int err)
+int calls_ended(int err)
 {
 	held -= !err;
 	return err;
 }
-
-/* The definition that comes after this program's. */
-#define REAL(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(&(name)) real_;                                                  \
-		if (!real_)                                                                        \
-			real_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);                      \
-		real_;                                                                             \
-	})
 
 /* ---- contexts ---- */
 
@@ -157,7 +148,7 @@ static void take_over(struct ibv_context *ctx)
 
 bool mlx5dv_is_supported(struct ibv_device *dev)
 {
-	return !fails_if_named(__func__) && REAL(mlx5dv_is_supported)(dev);
+	return !fails_if_named(__func__) && CALLS_REAL(mlx5dv_is_supported)(dev);
 }
 
 struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_context_attr *attr)
@@ -166,7 +157,7 @@ struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_con
 
 	if (fails(__func__))
 		return NULL;
-	ctx = hold(REAL(mlx5dv_open_device)(dev, attr));
+	ctx = calls_made(CALLS_REAL(mlx5dv_open_device)(dev, attr));
 	if (ctx)
 		take_over(ctx);
 	return ctx;
@@ -174,7 +165,14 @@ struct ibv_context *mlx5dv_open_device(struct ibv_device *dev, struct mlx5dv_con
 
 struct ibv_context *ibv_open_device(struct ibv_device *dev)
 {
-	return fails(__func__) ? NULL : hold(REAL(ibv_open_device)(dev));
+	struct ibv_context *ctx;
+
+	if (fails(__func__))
+		return NULL;
+	ctx = calls_made(CALLS_REAL(ibv_open_device)(dev));
+	if (ctx)
+		take_over(ctx);
+	return ctx;
 }
 
 int ibv_close_device(struct ibv_context *ctx)
@@ -190,7 +188,7 @@ int ibv_close_device(struct ibv_context *ctx)
 		contexts[i] = contexts[--ncontexts];
 		break;
 	}
-	return let_go(REAL(ibv_close_device)(ctx));
+	return calls_ended(CALLS_REAL(ibv_close_device)(ctx));
 }
 
 void calls_async(enum ibv_event_type type, unsigned int port)
@@ -215,14 +213,14 @@ void calls_vanish(void)
 
 struct ibv_device **ibv_get_device_list(int *n)
 {
-	return fails(__func__) ? NULL : REAL(ibv_get_device_list)(n);
+	return fails(__func__) ? NULL : CALLS_REAL(ibv_get_device_list)(n);
 }
 
 int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 {
 	int err = fails(__func__);
 
-	return err ? err : REAL(ibv_query_device)(ctx, attr);
+	return err ? err : CALLS_REAL(ibv_query_device)(ctx, attr);
 }
 
 int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
@@ -231,7 +229,7 @@ int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 	int err = fails(__func__);
 
 	if (err || !calls_port.gids)
-		return err ? err : REAL(_ibv_query_gid_ex)(ctx, port, index, entry, flags, size);
+		return err ? err : CALLS_REAL(_ibv_query_gid_ex)(ctx, port, index, entry, flags, size);
 	if (index >= calls_port.ngids)
 		return ENODATA;
 	*entry = calls_port.gids[index];
@@ -244,7 +242,7 @@ int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pke
 	if (fails(__func__))
 		return -1;
 	if (!calls_port.on || index < 0 || index > 3)
-		return REAL(ibv_query_pkey)(ctx, port, index, pkey);
+		return CALLS_REAL(ibv_query_pkey)(ctx, port, index, pkey);
 	*pkey = htobe16(calls_port.pkeys[index]);
 	return 0;
 }
@@ -253,12 +251,12 @@ int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pke
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
 {
-	return fails(__func__) ? NULL : hold(REAL(ibv_alloc_pd)(ctx));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(ibv_alloc_pd)(ctx));
 }
 
 int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	return let_go(REAL(ibv_dealloc_pd)(pd));
+	return calls_ended(CALLS_REAL(ibv_dealloc_pd)(pd));
 }
 
 int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
@@ -266,7 +264,7 @@ int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 	int err = fails(__func__);
 
 	if (!err)
-		err = REAL(mlx5dv_init_obj)(obj, type);
+		err = CALLS_REAL(mlx5dv_init_obj)(obj, type);
 	if (!err && type == MLX5DV_OBJ_AH && calls_port.router)
 		memcpy(obj->ah.out->av->rmac, calls_port.router, 6);
 	return err;
@@ -274,88 +272,88 @@ int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	return fails(__func__) ? NULL : hold(REAL(ibv_create_ah)(pd, attr));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(ibv_create_ah)(pd, attr));
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)
 {
-	return let_go(REAL(ibv_destroy_ah)(ah));
+	return calls_ended(CALLS_REAL(ibv_destroy_ah)(ah));
 }
 
 #undef ibv_reg_mr
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
-	return fails(__func__) ? NULL : hold(REAL(ibv_reg_mr)(pd, addr, len, access));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(ibv_reg_mr)(pd, addr, len, access));
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
 				unsigned int access)
 {
-	return fails(__func__) ? NULL : hold(REAL(ibv_reg_mr_iova2)(pd, addr, len, iova, access));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(ibv_reg_mr_iova2)(pd, addr, len, iova, access));
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
-	return let_go(REAL(ibv_dereg_mr)(mr));
+	return calls_ended(CALLS_REAL(ibv_dereg_mr)(mr));
 }
 
 struct mlx5dv_devx_umem *mlx5dv_devx_umem_reg(struct ibv_context *ctx, void *addr, size_t size,
 					      uint32_t access)
 {
-	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_umem_reg)(ctx, addr, size, access));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(mlx5dv_devx_umem_reg)(ctx, addr, size, access));
 }
 
 int mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *umem)
 {
-	return let_go(REAL(mlx5dv_devx_umem_dereg)(umem));
+	return calls_ended(CALLS_REAL(mlx5dv_devx_umem_dereg)(umem));
 }
 
 struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *ctx, uint32_t flags)
 {
-	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_alloc_uar)(ctx, flags));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(mlx5dv_devx_alloc_uar)(ctx, flags));
 }
 
 void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *uar)
 {
-	let_go(0);
-	REAL(mlx5dv_devx_free_uar)(uar);
+	calls_ended(0);
+	CALLS_REAL(mlx5dv_devx_free_uar)(uar);
 }
 
 /* ---- VFIO ---- */
 
 struct ibv_device **mlx5dv_get_vfio_device_list(struct mlx5dv_vfio_context_attr *attr)
 {
-	return fails(__func__) ? NULL : REAL(mlx5dv_get_vfio_device_list)(attr);
+	return fails(__func__) ? NULL : CALLS_REAL(mlx5dv_get_vfio_device_list)(attr);
 }
 
 struct mlx5dv_devx_msi_vector *mlx5dv_devx_alloc_msi_vector(struct ibv_context *ctx)
 {
-	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_alloc_msi_vector)(ctx));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(mlx5dv_devx_alloc_msi_vector)(ctx));
 }
 
 int mlx5dv_devx_free_msi_vector(struct mlx5dv_devx_msi_vector *msi)
 {
-	return let_go(REAL(mlx5dv_devx_free_msi_vector)(msi));
+	return calls_ended(CALLS_REAL(mlx5dv_devx_free_msi_vector)(msi));
 }
 
 struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void *in, size_t inlen,
 					     void *out, size_t outlen)
 {
 	return fails(__func__) ? NULL
-			       : hold(REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
+			       : calls_made(CALLS_REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
 }
 
 int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 {
 	int err = fails_if_named(__func__);
 
-	return err ? err : let_go(REAL(mlx5dv_devx_destroy_eq)(eq));
+	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
 }
 
 /* As often as there is something: these are not counted. */
 int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 {
-	int err = REAL(mlx5dv_vfio_process_events)(ctx);
+	int err = CALLS_REAL(mlx5dv_vfio_process_events)(ctx);
 
 	return err ? err : fails_if_named(__func__);
 }
@@ -413,7 +411,7 @@ int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inle
 	if (!err && told_caps_2(in, out, outlen))
 		return 0;
 	if (!err)
-		err = REAL(mlx5dv_devx_general_cmd)(ctx, first_entry(in, inlen, copy), inlen, out,
+		err = CALLS_REAL(mlx5dv_devx_general_cmd)(ctx, first_entry(in, inlen, copy), inlen, out,
 						    outlen);
 	if (!err)
 		spoil_caps(in, out, outlen);
@@ -424,7 +422,7 @@ struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *ctx, const vo
 					       size_t inlen, void *out, size_t outlen)
 {
 	return fails(__func__) ? NULL
-			       : hold(REAL(mlx5dv_devx_obj_create)(ctx, in, inlen, out, outlen));
+			       : calls_made(CALLS_REAL(mlx5dv_devx_obj_create)(ctx, in, inlen, out, outlen));
 }
 
 int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t inlen, void *out,
@@ -432,7 +430,7 @@ int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in
 {
 	int err = fails(__func__);
 
-	return err ? err : REAL(mlx5dv_devx_obj_query)(obj, in, inlen, out, outlen);
+	return err ? err : CALLS_REAL(mlx5dv_devx_obj_query)(obj, in, inlen, out, outlen);
 }
 
 /* PRM, INIT2RTR_QP: the address path 0x18 bytes into a context that is 0x18 bytes in. */
@@ -448,14 +446,14 @@ int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t i
 	int err = fails(__func__);
 
 	remember(in, inlen);
-	return err ? err : REAL(mlx5dv_devx_obj_modify)(obj, in, inlen, out, outlen);
+	return err ? err : CALLS_REAL(mlx5dv_devx_obj_modify)(obj, in, inlen, out, outlen);
 }
 
 int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
 {
 	int err = fails_if_named(__func__);
 
-	return err ? err : let_go(REAL(mlx5dv_devx_obj_destroy)(obj));
+	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_obj_destroy)(obj));
 }
 
 /* ---- events ---- */
@@ -464,20 +462,20 @@ int mlx5dv_devx_query_eqn(struct ibv_context *ctx, uint32_t vector, uint32_t *eq
 {
 	int err = fails(__func__);
 
-	return err ? err : REAL(mlx5dv_devx_query_eqn)(ctx, vector, eqn);
+	return err ? err : CALLS_REAL(mlx5dv_devx_query_eqn)(ctx, vector, eqn);
 }
 
 struct mlx5dv_devx_event_channel *
 mlx5dv_devx_create_event_channel(struct ibv_context *ctx,
 				 enum mlx5dv_devx_create_event_channel_flags flags)
 {
-	return fails(__func__) ? NULL : hold(REAL(mlx5dv_devx_create_event_channel)(ctx, flags));
+	return fails(__func__) ? NULL : calls_made(CALLS_REAL(mlx5dv_devx_create_event_channel)(ctx, flags));
 }
 
 void mlx5dv_devx_destroy_event_channel(struct mlx5dv_devx_event_channel *channel)
 {
-	let_go(0);
-	REAL(mlx5dv_devx_destroy_event_channel)(channel);
+	calls_ended(0);
+	CALLS_REAL(mlx5dv_devx_destroy_event_channel)(channel);
 }
 
 int mlx5dv_devx_subscribe_devx_event(struct mlx5dv_devx_event_channel *channel,
@@ -488,7 +486,7 @@ int mlx5dv_devx_subscribe_devx_event(struct mlx5dv_devx_event_channel *channel,
 
 	if (!err && calls_port.no_errors && list[0])
 		err = EINVAL;
-	return err ? err : REAL(mlx5dv_devx_subscribe_devx_event)(channel, obj, size, list, cookie);
+	return err ? err : CALLS_REAL(mlx5dv_devx_subscribe_devx_event)(channel, obj, size, list, cookie);
 }
 
 ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
@@ -501,19 +499,19 @@ ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
 	}
 	if (fails_if_named(__func__))
 		return -1;
-	return REAL(mlx5dv_devx_get_event)(channel, data, len);
+	return CALLS_REAL(mlx5dv_devx_get_event)(channel, data, len);
 }
 
 /* ---- the C library's ---- */
 
 int epoll_create1(int flags)
 {
-	return fails_if_named(__func__) ? -1 : REAL(epoll_create1)(flags);
+	return fails_if_named(__func__) ? -1 : CALLS_REAL(epoll_create1)(flags);
 }
 
 int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
-	return fails_if_named(__func__) ? -1 : REAL(epoll_ctl)(epfd, op, fd, event);
+	return fails_if_named(__func__) ? -1 : CALLS_REAL(epoll_ctl)(epfd, op, fd, event);
 }
 
 int fcntl(int fd, int cmd, ...)
@@ -529,5 +527,5 @@ int fcntl(int fd, int cmd, ...)
 		return -1;
 	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))
 		return -1;
-	return REAL(fcntl)(fd, cmd, arg);
+	return CALLS_REAL(fcntl)(fd, cmd, arg);
 }

@@ -6,6 +6,7 @@
 #ifndef TESTS_UVERBS_CALLS_H
 #define TESTS_UVERBS_CALLS_H
 
+#include <dlfcn.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -25,6 +26,18 @@ int calls_fails(const char *name);
 int calls_fails_named(const char *name);
 /* What has been made and not been destroyed, of all kinds. */
 long calls_held(void);
+/* Of a call that makes an object, NULL when it has not; of one that ends it, its answer. */
+void *calls_made(void *made);
+int calls_ended(int err);
+
+/* The definition that comes after this program's. */
+#define CALLS_REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(&(name)) real_;                                                  \
+		if (!real_)                                                                        \
+			real_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);                      \
+		real_;                                                                             \
+	})
 
 /* What is told instead of the truth. */
 struct calls_port {

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The access by itself: what fails leaves nothing behind, and what it is told is looked at. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_efa/efa_ctl_efadv.h"
+#include "hw_efa/efa_params.h"
+#include "hw_efa/efa_wqe.h"
+#include "tests/efadv/efa_calls.h"
+#include "tests/harness/harness.h"
+
+enum { ENTRIES = 64, SQ = 64, RQ = 16, QKEY = 0x1234 };
+
+static struct efa_ctl *ctl;
+static struct efa_caps caps;
+
+static void open_one(void)
+{
+	struct efa_params params;
+	char why[160] = "";
+
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	cr_assert_eq(efa_params_parse("", &params, why, sizeof(why)), 0);
+	cr_assert_eq(efa_ctl_open("efa_0-1", &params, &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
+}
+
+static void close_one(void)
+{
+	ctl->ops->close(ctl);
+	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+}
+
+TestSuite(ctl, .init = open_one, .fini = close_one, .timeout = 60);
+
+static int cq_create_when(const struct efa_told *told)
+{
+	struct efa_cq_res cq;
+	int err;
+
+	efa_told = *told;
+	err = ctl->ops->cq_create(ctl, ENTRIES, &cq);
+	efa_told = (struct efa_told){ 0 };
+	if (!err)
+		ctl->ops->cq_destroy(ctl, &cq);
+	return err;
+}
+
+Test(ctl, cq_create__of_another_shape_than_asked_for)
+{
+	cr_assert_eq(cq_create_when(&(struct efa_told){ 0 }), 0);
+	cr_assert_eq(cq_create_when(&(struct efa_told){ .cq_entries = 2 * ENTRIES }), -EPROTO);
+	cr_assert_eq(cq_create_when(&(struct efa_told){ .cqe_size = 64 }), -EPROTO);
+}
+
+Test(ctl, cq_create__without_memory)
+{
+	struct efa_cq_res cq;
+	int ret;
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	ret = ctl->ops->cq_create(ctl, ENTRIES, &cq);
+	th_fail_stop();
+	cr_assert_eq(ret, -ENOMEM);
+}
+
+static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entries)
+{
+	struct efa_cq_res cq;
+	struct efa_qp_res qp;
+	struct efa_qp_param p = { .cq = &cq, .sq_entries = entries, .rq_entries = RQ,
+				  .wide = wide, .unsolicited = true };
+	int err;
+
+	cr_assert_eq(ctl->ops->pd_alloc(ctl, &p.pd), 0);
+	cr_assert_eq(ctl->ops->cq_create(ctl, ENTRIES, &cq), 0);
+	efa_told = *told;
+	err = ctl->ops->qp_create(ctl, &p, QKEY, &qp);
+	efa_told = (struct efa_told){ 0 };
+	if (!err) {
+		cr_expect_eq(qp.sq.entries, entries);
+		cr_expect_eq(qp.sq.entry_size, wide ? 128 : 64);
+		cr_expect_eq(qp.rq.entries, RQ);
+		cr_expect_gt(qp.max_batch, 0);
+		ctl->ops->qp_destroy(ctl, &qp);
+	}
+	ctl->ops->cq_destroy(ctl, &cq);
+	cr_assert_eq(ctl->ops->pd_free(ctl, p.pd), 0);
+	return err;
+}
+
+Test(ctl, qp_create__of_another_shape_than_asked_for)
+{
+	const struct efa_told truth = { 0 };
+
+	cr_assert_eq(qp_create_when(false, &truth, SQ), 0);
+	cr_assert_eq(qp_create_when(true, &truth, SQ), 0);
+	cr_assert_eq(qp_create_when(false, &(struct efa_told){ .wqe_size = 128 }, SQ), -EPROTO);
+	/* A depth below the least comes back as the least. */
+	cr_assert_gt(caps.min_sq_wr, 1);
+	cr_assert_eq(qp_create_when(false, &truth, caps.min_sq_wr / 2), -EPROTO);
+}
+
+/* One event for each arming that finds the CQ behind, and the descriptor is quiet once drained. */
+Test(ctl, cq_arm__with_nothing_in_the_cq)
+{
+	struct efa_cq_res cq;
+	struct pollfd p = { .events = POLLIN };
+
+	cr_assert_eq(ctl->ops->cq_create(ctl, ENTRIES, &cq), 0);
+	p.fd = ctl->ops->cq_fd(ctl, &cq);
+	cr_assert_geq(p.fd, 0);
+	cr_assert_eq(ctl->ops->cq_arm(ctl, &cq, 0), 0);
+	ctl->ops->cq_drain(ctl, &cq);
+	cr_assert_eq(poll(&p, 1, 0), 0);
+	ctl->ops->cq_destroy(ctl, &cq);
+}
+
+Test(ctl, cq_arm__where_no_doorbell_is_told)
+{
+	struct efa_cq_res cq;
+
+	setenv("SOFTNIC_EFADV", "59", 1);
+	close_one();
+	open_one();
+	cr_assert_eq(ctl->ops->cq_create(ctl, ENTRIES, &cq), 0);
+	cr_assert_eq(ctl->ops->cq_fd(ctl, &cq), -1);
+	cr_assert_eq(ctl->ops->cq_arm(ctl, &cq, 0), -EOPNOTSUPP);
+	ctl->ops->cq_drain(ctl, &cq);
+	ctl->ops->cq_destroy(ctl, &cq);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <infiniband/efadv.h>
+#include <string.h>
+
+#include "hw_efa/efa_ctl_efadv.h"
+#include "tests/efadv/efa_calls.h"
+
+struct efa_told efa_told;
+
+/* Looked up by version, since this is the function itself. */
+void *dlsym(void *restrict handle, const char *restrict name)
+{
+	static void *(*real)(void *, const char *);
+
+	if (!real)
+		real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	return efa_told.hidden && !strcmp(efa_told.hidden, name) ? NULL : real(handle, name);
+}
+
+/* ---- device ---- */
+
+int efadv_query_device(struct ibv_context *ctx, struct efadv_device_attr *attr, uint32_t inlen)
+{
+	int err = calls_fails(__func__);
+
+	if (!err)
+		err = CALLS_REAL(efadv_query_device)(ctx, attr, inlen);
+	if (err)
+		return err;
+	attr->device_caps &= ~efa_told.lacks;
+	if (efa_told.inline_ex)
+		memcpy(attr->reserved, &efa_told.inline_ex, sizeof(efa_told.inline_ex));
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
+{
+	return calls_fails(__func__) ? -1 : CALLS_REAL(ibv_query_gid)(ctx, port, index, gid);
+}
+
+/* ---- CQs and channels ---- */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
+{
+	return calls_fails(__func__) ? NULL
+				     : calls_made(CALLS_REAL(ibv_create_comp_channel)(ctx));
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	return calls_ended(CALLS_REAL(ibv_destroy_comp_channel)(channel));
+}
+
+struct ibv_cq_ex *efadv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
+				  struct efadv_cq_init_attr *efa, uint32_t inlen)
+{
+	return calls_fails(__func__) ? NULL :
+	       calls_made(CALLS_REAL(efadv_create_cq)(ctx, attr, efa, inlen));
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	return calls_ended(CALLS_REAL(ibv_destroy_cq)(cq));
+}
+
+int efadv_query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
+int efadv_query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen)
+{
+	int err = calls_fails(__func__);
+
+	if (!err)
+		err = CALLS_REAL(efadv_query_cq)(cq, attr, inlen);
+	if (!err && efa_told.cqe_size)
+		attr->entry_size = efa_told.cqe_size;
+	if (!err && efa_told.cq_entries)
+		attr->num_entries = efa_told.cq_entries;
+	return err;
+}
+
+/* ---- QPs, address handles ---- */
+
+struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+				  struct efadv_qp_init_attr *efa, uint32_t inlen)
+{
+	return calls_fails(__func__) ? NULL :
+	       calls_made(CALLS_REAL(efadv_create_qp_ex)(ctx, attr, efa, inlen));
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	return calls_ended(CALLS_REAL(ibv_destroy_qp)(qp));
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int err = calls_fails(__func__);
+
+	return err ? err : CALLS_REAL(ibv_modify_qp)(qp, attr, mask);
+}
+
+int efadv_query_qp_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
+		       uint32_t inlen);
+int efadv_query_qp_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
+		       uint32_t inlen)
+{
+	int err = calls_fails(__func__);
+
+	if (!err)
+		err = CALLS_REAL(efadv_query_qp_wqs)(qp, sq, rq, inlen);
+	if (!err && efa_told.wqe_size)
+		sq->entry_size = efa_told.wqe_size;
+	return err;
+}
+
+int efadv_query_ah(struct ibv_ah *ah, struct efadv_ah_attr *attr, uint32_t inlen)
+{
+	int err = calls_fails(__func__);
+
+	return err ? err : CALLS_REAL(efadv_query_ah)(ah, attr, inlen);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is opened by which name, what of the device is told, and why one is refused. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <infiniband/efadv.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hw_efa/efa_ctl_efadv.h"
+#include "hw_efa/efa_params.h"
+#include "tests/efadv/efa_calls.h"
+
+static void setup(void)
+{
+	setenv("DAPL_DBG_TYPE", "0", 1);
+}
+
+TestSuite(open, .init = setup, .timeout = 60);
+
+static void nothing_left(void)
+{
+	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+}
+
+/* The name of a call that fails, or of nothing; how; what the provider says of it. */
+static const struct refusal {
+	const char *call;
+	int answer;
+	const char *name;
+	struct efa_told told;
+	int err;
+	const char *cause, *cure;
+} refusals[] = {
+	{ .name = "efa_7-1", .err = -ENODEV, .cause = "no RDMA device efa_7", .cure = "efa loaded" },
+	{ .name = "efa_0-2", .err = -ENODEV, .cause = "efa_0 has no port 2", .cure = "" },
+	{ .name = "efa_0-1", .told.hidden = "efadv_query_qp_wqs", .err = -EOPNOTSUPP,
+	  .cause = "no efadv_query_qp_wqs", .cure = "rdma-core 59 or newer" },
+	{ .name = "efa_0-1", .told.hidden = "efadv_query_cq", .err = -EOPNOTSUPP,
+	  .cause = "no efadv_query_cq", .cure = "rdma-core 59 or newer" },
+	{ "ibv_get_device_list", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "does not know efa_0",
+	  .cure = "ibverbs-providers" },
+	{ "ibv_open_device", EACCES, "efa_0-1", .err = -EACCES, .cause = "no right to open",
+	  .cure = "group" },
+	{ "ibv_open_device", EMFILE, "efa_0-1", .err = -EMFILE, .cause = "Too many open files",
+	  .cure = "" },
+	{ "efadv_query_device", EOPNOTSUPP, "efa_0-1", .err = -ENODEV,
+	  .cause = "no adapter that this provider drives", .cure = "" },
+	{ "efadv_query_device", EIO, "efa_0-1", .err = -EIO, .cause = "not tell its capabilities",
+	  .cure = "" },
+	{ "ibv_query_device", EPERM, "efa_0-1", .err = -EPERM, .cause = "not tell its capabilities",
+	  .cure = "" },
+	{ "ibv_query_port", EIO, "efa_0-1", .err = -EIO, .cause = "not tell its capabilities",
+	  .cure = "" },
+	{ "ibv_query_gid", EIO, "efa_0-1", .err = -EIO, .cause = "not tell its capabilities",
+	  .cure = "" },
+	{ "epoll_create1", EMFILE, "efa_0-1", .err = -EMFILE, .cause = "no event channel",
+	  .cure = "" },
+	{ "epoll_ctl", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "no event channel", .cure = "" },
+	{ "ibv_alloc_pd", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "no protection domain",
+	  .cure = "" },
+	{ "ibv_create_comp_channel", EMFILE, "efa_0-1", .err = -EMFILE,
+	  .cause = "no completion queue", .cure = "" },
+	{ "efadv_create_cq", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "no completion queue",
+	  .cure = "" },
+	{ "efadv_query_cq", EOPNOTSUPP, "efa_0-1", .err = -EIO, .cause = "no completion queue",
+	  .cure = "" },
+	{ .name = "efa_0-1", .told.cqe_size = 16, .err = -EOPNOTSUPP, .cause = "16-byte entries",
+	  .cure = "rdma-core 59" },
+	{ "efadv_create_qp_ex", EPERM, "efa_0-1", .err = -EPERM, .cause = "no queue pair",
+	  .cure = "" },
+	{ "efadv_query_qp_wqs", EINVAL, "efa_0-1", .err = -EIO, .cause = "no queue pair",
+	  .cure = "" },
+	{ .name = "efa_0-1", .told.wqe_size = 96, .err = -EPROTO, .cause = "no queue pair",
+	  .cure = "" },
+	{ "ibv_reg_mr_iova2", ENOMEM, "efa_0-1", .err = -ENOMEM,
+	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	{ .name = "efa_0-1", .told.port_state = IBV_PORT_DOWN, .err = -EIO,
+	  .cause = "the port of efa_0 is down", .cure = "attached" },
+};
+
+static int open_ia(const char *name, struct efa_ctl **ctl, char *why, size_t whylen)
+{
+	struct efa_params params;
+
+	cr_assert_eq(efa_params_parse("", &params, why, whylen), 0);
+	return efa_ctl_open(name, &params, ctl, why, whylen);
+}
+
+Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
+{
+	struct rlimit limit = { 64 << 10, 64 << 10 };
+
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+		struct efa_ctl *ctl = NULL;
+		char why[160] = "";
+		int err;
+
+		efa_told = r->told;
+		calls_port = (struct calls_port){ .on = r->told.port_state,
+						  .state = (enum ibv_port_state)r->told.port_state };
+		if (r->call)
+			calls_fail_named(r->call, r->answer);
+		err = open_ia(r->name, &ctl, why, sizeof(why));
+		calls_stop();
+		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
+		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
+		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
+		cr_expect_null(ctl);
+		if (!err)
+			ctl->ops->close(ctl);
+		cr_expect_eq(calls_held(), 0, "%zu: %ld objects stay behind", i, calls_held());
+	}
+}
+
+static struct efa_caps caps_of(const struct efa_told *told)
+{
+	struct efa_ctl *ctl = NULL;
+	struct efa_caps caps;
+	char why[160] = "";
+
+	efa_told = *told;
+	cr_assert_eq(open_ia("efa_0-1", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
+	ctl->ops->close(ctl);
+	nothing_left();
+	return caps;
+}
+
+Test(open, caps__of_the_newest_device)
+{
+	const struct efa_caps c = caps_of(&(struct efa_told){ 0 });
+
+	cr_assert(c.rdma_read && c.rdma_write && c.unsolicited_write_recv && c.wide_wqe);
+	cr_assert(c.rnr_retry && c.cq_doorbell);
+	cr_assert_eq(c.mtu, 8928);
+	cr_assert_eq(c.inline_max, 32);
+	cr_assert_eq(c.inline_max_wide, 80);
+	cr_assert_eq(c.max_send_sge, 2);
+	cr_assert_eq(c.sub_cqs, 1);
+	cr_assert_eq(c.gid[0], 0xfe);
+	cr_assert_gt(c.min_sq_wr, 0);
+}
+
+Test(open, caps__each_that_a_device_lacks)
+{
+	const uint32_t read = EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
+	const uint32_t rnr = EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
+
+	cr_assert(!caps_of(&(struct efa_told){ .lacks = read }).rdma_read);
+	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_RDMA_WRITE }).rdma_write);
+	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_RDMA_WRITE }).unsolicited_write_recv);
+	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_UNSOLICITED }).unsolicited_write_recv);
+	cr_assert(!caps_of(&(struct efa_told){ .lacks = rnr }).rnr_retry);
+	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
+}
+
+/* Of the releases of rdma-core, by what this process meets of it. */
+Test(open, caps__by_release)
+{
+	setenv("SOFTNIC_EFADV", "0", 1);
+	cr_assert(!caps_of(&(struct efa_told){ 0 }).rdma_write);
+	cr_assert(caps_of(&(struct efa_told){ 0 }).cq_doorbell);
+	setenv("SOFTNIC_EFADV", "59", 1);
+	cr_assert(caps_of(&(struct efa_told){ 0 }).rdma_write);
+	cr_assert(!caps_of(&(struct efa_told){ 0 }).cq_doorbell);
+	setenv("SOFTNIC_EFADV", "60", 1);
+	cr_assert(caps_of(&(struct efa_told){ 0 }).cq_doorbell);
+	cr_assert(!caps_of(&(struct efa_told){ 0 }).wide_wqe);
+}
+
+/* It refuses a CQ with a channel. */
+Test(open, caps__of_a_device_without_events)
+{
+	struct efa_caps c;
+
+	setenv("SOFTNIC_EFA", "efa1", 1);
+	c = caps_of(&(struct efa_told){ 0 });
+	cr_assert(!c.cq_doorbell && !c.rdma_read && !c.rdma_write && !c.wide_wqe);
+}
+
+Test(open, efa_ctl_open__of_the_first_generation)
+{
+	struct efa_ctl *ctl = NULL;
+	char why[160] = "";
+
+	setenv("SOFTNIC_EFA", "efa0", 1);
+	cr_assert_eq(open_ia("efa_0-1", &ctl, why, sizeof(why)), -EOPNOTSUPP);
+	cr_assert(strstr(why, "first generation") && strstr(why, "later one"), "%s", why);
+	nothing_left();
+}
+
+static const struct efa_ctl_device *listed(const struct efa_ctl_device *devs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(devs[i].name, "efa_0-1"))
+			return &devs[i];
+	return NULL;
+}
+
+Test(open, efa_ctl_list__tells_of_each_device)
+{
+	struct efa_ctl_device devs[8];
+	size_t n = efa_ctl_list(devs, 8);
+
+	cr_assert_eq(n, 3);
+	cr_assert(listed(devs, n));
+	cr_assert_str_eq(listed(devs, n)->access, "efadv");
+	cr_assert_str_eq(listed(devs, n)->why, "");
+	cr_assert_eq(efa_ctl_list(devs, 1), 3);
+	calls_fail_named("ibv_open_device", EACCES);
+	cr_assert_eq(efa_ctl_list(devs, 8), 3);
+	calls_stop();
+	cr_assert(strstr(listed(devs, n)->why, "no right"), "%s", listed(devs, n)->why);
+	calls_fail_named("efadv_query_device", EOPNOTSUPP);
+	cr_assert_eq(efa_ctl_list(devs, 8), 2);
+	calls_stop();
+	calls_fail_named("ibv_get_device_list", ENOMEM);
+	cr_assert_eq(efa_ctl_list(devs, 8), 2);
+	calls_stop();
+	nothing_left();
+}
