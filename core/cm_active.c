@@ -214,13 +214,28 @@ int dap_cm_rtu(struct dap_cm_conn *c)
 	return err;
 }
 
+/* Random bytes come many at a time; a child has none of its parent's. */
+static int draw_id(uint64_t *id)
+{
+	if (!cm_loop.n_ids) {
+		ssize_t n = getrandom(cm_loop.ids, sizeof(cm_loop.ids), 0);
+
+		if (n != (ssize_t)sizeof(cm_loop.ids))
+			return n < 0 ? -errno : -EIO;
+		cm_loop.n_ids = CM_IDS;
+	}
+	*id = cm_loop.ids[--cm_loop.n_ids];
+	return 0;
+}
+
 static int prepare(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
 		   const struct dap_path *path, const void *pd, uint32_t pd_size)
 {
 	struct cm_msg req = { .type = CM_REQ, .conn_qual = conn_qual, .path = *path };
+	int err = draw_id(&c->id);
 
-	if (getrandom(&c->id, sizeof(c->id), 0) != (ssize_t)sizeof(c->id))
-		return -errno;
+	if (err)
+		return err;
 	c->conn_qual = conn_qual;
 	c->retry_us = RETRY_FIRST_US;
 	c->peer = *to;

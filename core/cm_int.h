@@ -180,6 +180,8 @@ struct dap_cm {
 	LIST_ENTRY(dap_cm) link;
 };
 
+#define CM_IDS 32u		/* 256 bytes: getrandom(2) gives so many in one piece */
+
 struct cm_loop {
 	pthread_mutex_t lock;
 	pthread_cond_t quiet;		/* a callback has returned */
@@ -211,6 +213,8 @@ struct cm_loop {
 	unsigned int n_guests;
 	struct cm_conns half_open;	/* oldest first */
 	unsigned int half_opens;
+	uint64_t ids[CM_IDS];		/* random, drawn from the end */
+	unsigned int n_ids;
 };
 extern struct cm_loop cm_loop;
 

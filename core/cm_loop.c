@@ -341,6 +341,7 @@ int cm_loop_start(void)
 	raise_fd_limit();
 	cm_fork_init();
 	cm_loop.stop = false;
+	cm_loop.n_ids = 0;		/* a fork without an IA leaves the loop as it is */
 	cm_loop.wakes = UINT64_MAX;
 	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.epfd < 0)

@@ -130,6 +130,7 @@ static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl,
 		return -ENOMEM;
 	u->dv.ctl.ops = &uv_ops;
 	u->port_num = port;
+	pthread_mutex_init(&u->hop_lock, NULL);
 	err = m5_params_parse(params, &u->dv.params, why, whylen);
 	if (!err)
 		err = start(u, device, why, whylen);

@@ -18,6 +18,12 @@ struct m5_evch {
 	struct mlx5dv_devx_event_channel *channel;
 };
 
+/* The way to one address, as the kernel knew it a moment ago. */
+struct uv_hop {
+	uint8_t gid[16], gid_index, mac[6];
+	uint64_t until;			/* ns, monotonic */
+};
+
 struct m5_ctl_uverbs {
 	struct m5_ctl_dv dv;
 	uint8_t port_num, gid_index;
@@ -25,6 +31,8 @@ struct m5_ctl_uverbs {
 	struct mlx5dv_devx_event_channel *events;
 	int poll_fd;
 	bool gone;
+	pthread_mutex_t hop_lock;
+	struct uv_hop hop;		/* the last that was asked for */
 };
 
 static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)

@@ -3,11 +3,14 @@
 /* The port as the kernel sees it: state, MTU, and what goes into an address vector. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/dap.h"
 #include "hw_mlx5/m5_cmd.h"
 #include "hw_mlx5/m5_ctl_read.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
+
+#define HOP_NS 1000000000u	/* the kernel itself keeps a neighbour for longer */
 
 /* Which entry of the GID table a program would rather be reached by. */
 enum preference { UNUSABLE, LINK_LOCAL, GLOBAL, IPV4 };
@@ -124,9 +127,8 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 }
 
 /* What the kernel finds out for an address handle (neighbour discovery, routes). */
-int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
+static int hop_ask(struct m5_ctl_uverbs *u, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
 {
-	struct m5_ctl_uverbs *u = uv_of(ctl);
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = u->port_num,
@@ -145,6 +147,52 @@ int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_
 	if (!err)
 		memcpy(mac, dvah.av->rmac, 6);
 	ibv_destroy_ah(obj.ah.in);
+	return err;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static bool hop_known(struct m5_ctl_uverbs *u, const uint8_t gid[16], uint8_t mac[6])
+{
+	bool known;
+
+	pthread_mutex_lock(&u->hop_lock);
+	known = now_ns() < u->hop.until && u->hop.gid_index == u->gid_index &&
+		!memcmp(u->hop.gid, gid, sizeof(u->hop.gid));
+	if (known)
+		memcpy(mac, u->hop.mac, sizeof(u->hop.mac));
+	pthread_mutex_unlock(&u->hop_lock);
+	return known;
+}
+
+static void hop_keep(struct m5_ctl_uverbs *u, const uint8_t gid[16], const uint8_t mac[6])
+{
+	struct uv_hop hop = { .gid_index = u->gid_index, .until = now_ns() + HOP_NS };
+
+	memcpy(hop.gid, gid, sizeof(hop.gid));
+	memcpy(hop.mac, mac, sizeof(hop.mac));
+	pthread_mutex_lock(&u->hop_lock);
+	u->hop = hop;
+	pthread_mutex_unlock(&u->hop_lock);
+}
+
+/* Many connections to one peer are often made at once: two calls of the kernel for each are many. */
+int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+	int err;
+
+	if (hop_known(u, gid, mac))
+		return 0;
+	err = hop_ask(u, pd_priv, gid, mac);
+	if (!err)
+		hop_keep(u, gid, mac);
 	return err;
 }
 

@@ -42,6 +42,33 @@ Test(path, next_hop__that_nobody_knows_is_the_peer)
 	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
 }
 
+/* What the kernel said is good for a second, for that address; then it is asked again. */
+Test(path, next_hop__is_asked_for_again_in_time)
+{
+	static const uint8_t other[6] = { 0x02, 1, 2, 3, 4, 5 };
+	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 9 }, mac[6];
+	char why[256];
+	struct m5_ctl *ctl;
+	uint32_t pdn;
+	void *pd;
+
+	rig_conf("");
+	calls_port.router = router;
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &pd), 0);
+	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
+	calls_port.router = other;
+	gid[15]++;
+	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
+	cr_assert_arr_eq(mac, other, sizeof(mac), "another address is asked for at once");
+	calls_port.router = router;
+	th_sleep_ms(1100);
+	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
+	cr_assert_arr_eq(mac, router, sizeof(mac));
+	cr_assert_eq(ctl->ops->pd_free(ctl, pdn, pd), 0);
+	ctl->ops->close(ctl);
+}
+
 /* ---- commands, seen by an access that keeps them ---- */
 
 static uint8_t kept[512];
