@@ -21,7 +21,7 @@ static struct cm_item lines_item = { .ready = lines_ready };
 
 static void let_thread_look(bool look)
 {
-	cm_loop.driven = !look;
+	__atomic_store_n(&cm_loop.driven, !look, __ATOMIC_RELAXED);
 	cm_poll_change(cm_loop.line_fd, look ? EPOLLIN : 0, &lines_item);
 }
 

@@ -199,7 +199,7 @@ struct cm_loop {
 	int line_fd;			/* epoll: the lines; itself in epfd */
 	LIST_HEAD(, cm_line) lines;
 	TAILQ_HEAD(, cm_line) dirty;	/* lines with something to send at the end of the turn */
-	unsigned int n_lines;
+	unsigned int n_lines;		/* atomic, written under the lock; as the next one */
 	bool driven;			/* by callers: the thread does not look at the lines */
 	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on line_fd */
 	unsigned int rivals;		/* that sleep without it */

@@ -87,7 +87,7 @@ static void line_close(struct cm_line *line)
 		TAILQ_REMOVE(&cm_loop.dirty, line, dirty_link);
 	line->dirty = false;
 	LIST_REMOVE(line, link);
-	cm_loop.n_lines--;
+	__atomic_sub_fetch(&cm_loop.n_lines, 1, __ATOMIC_RELAXED);
 	cm_line_unqueue_all(line);
 }
 
@@ -135,7 +135,7 @@ static struct cm_line *line_new(int fd, const struct sockaddr_in *at, bool activ
 	TAILQ_INIT(&line->out);
 	line->idle = (struct dap_timer){ .fn = line_idle, .arg = line, .inside = true };
 	LIST_INSERT_HEAD(&cm_loop.lines, line, link);
-	cm_loop.n_lines++;
+	__atomic_add_fetch(&cm_loop.n_lines, 1, __ATOMIC_RELAXED);
 	return line;
 }
 
