@@ -165,8 +165,10 @@ COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c) hw_common/
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
-# Words that the consumer has just stored one by one are not to be loaded as one.
-HOT := -fno-tree-slp-vectorize
+# Words that the consumer has just stored one by one are not to be loaded as one; and ways that end
+# alike are not to meet, for which registers are moved and saved. clang has no such option.
+option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null && echo $(1))
+HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are made once more, for processors that have these (m5_isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mavx2 -mmovbe -mbmi -mbmi2)
 $(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o \

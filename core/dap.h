@@ -194,7 +194,8 @@ struct dap_rmr {
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
-	uint64_t addr, length;
+	_Alignas(16) uint64_t addr;	/* both at once, where the hot path can */
+	uint64_t length;
 	bool for_ep;			/* 2.0: of the one endpoint it is bound through */
 	bool zero_based;		/* 2.0: remote addresses are offsets in the range */
 	/* Its context that the peer has ended, beside DAP_RMR_ENDED; atomic, pollers write it. */

@@ -19,9 +19,6 @@ struct m5_range {			/* what an RMR is bound to */
 	bool zero_based;
 };
 
-/* The variant of a key is its low byte: the high one of key_be, where counting up wraps by itself. */
-#define M5_VARIANT (1u << 24)
-
 /* The ctrl segment of a UMR; with the key that it replaces, and without flags if there are none. */
 M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key_be, unsigned int ds, unsigned int flags,
 			    uint32_t pi)
@@ -56,23 +53,24 @@ M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
 			__builtin_bswap64(mask) };
 }
 
-/* Free bit, rights, and the new variant beside no QP. */
-M5_INLINE m5_v2 m5_mkey_head(uint32_t free_access, uint32_t key_be)
-{
-	const m5_v2 no_qp = { (uint64_t)__builtin_bswap32(M5_NO_QPN << 8) << 32, 0 };
+/* The first words of an mkey: free bit and rights; beside no QP the variant, which comes last. */
+#define M5_MKEY_HEAD(free_access)                                                                  \
+	((free_access) | (uint64_t)__builtin_bswap32(M5_NO_QPN << 8) << 32)
 
+M5_INLINE m5_v2 m5_mkey_head(uint64_t head, uint32_t key)
+{
 #if M5_SHUFFLE
-	return no_qp | (m5_v2)_mm_insert_epi32(_mm_cvtsi32_si128((int)free_access), (int)key_be, 1);
+	return (m5_v2)_mm_insert_epi8(_mm_cvtsi64_si128((long long)head), (int)key, 7);
 #else
-	return no_qp | (m5_v2){ free_access | (uint64_t)key_be << 32, 0 };
+	return (m5_v2){ head | (uint64_t)key << 56, 0 };
 #endif
 }
 
-/* DAT's bits for remote read and write as the segment has them: for any rights, since others are
- * refused before. */
-static const uint32_t m5_access[DAP_PRIV_ALL + 1] = {
-#define M5_RW(priv) ((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
-		     (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
+/* DAT's bits for remote read and write as an mkey starts with them: for any rights, since others
+ * are refused before. */
+static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
+#define M5_RW(priv) M5_MKEY_HEAD((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
+				 (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
 #define M5_RW4(priv) M5_RW((priv)), M5_RW((priv + 1)), M5_RW((priv + 2)), M5_RW((priv + 3))
 	[0x00] = M5_RW4(0x00), [0x10] = M5_RW4(0x10), [0x20] = M5_RW4(0x20), [0x30] = M5_RW4(0x30),
 #undef M5_RW4
@@ -83,18 +81,23 @@ static const uint32_t m5_access[DAP_PRIV_ALL + 1] = {
  * Binds are always signalled: whether they have completed decides what may be posted elsewhere. The
  * slots have one more at their end, so that the second of a bind needs no wrap.
  */
-M5_INLINE void m5_bind_slots(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
-			     unsigned int flags, uint32_t pi, uint32_t blocks)
+M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_spot at,
+			     uint64_t cookie, unsigned int flags)
 {
-	struct m5_slot *slot = &sq->slots[pi & sq->mask];
-	uint32_t kind = M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS);
+#if defined(__x86_64__) && !defined(__clang__)
+	/* Where no argument is, see m5_umr_spot. */
+	register struct m5_slot *slot __asm__("rax") = m5_slot_in(sq, at.place);
 
+	__asm__("" : "+r"(slot));
+#else
+	struct m5_slot *slot = m5_slot_in(sq, at.place);
+#endif
 	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
 	slot[0].cookie = cookie;
-	slot[0].bytes = 0;
-	slot[0].rest = (uint16_t)(pi + blocks) | kind << 16 | flags << 24;
-	slot[1].cookie = (uintptr_t)rmr;
-	slot[1].bytes = m5_rmr(rmr)->gen;
+	slot[0].end = (uint16_t)at.end;
+	slot[0].kind = (uint8_t)(M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS));
+	slot[0].flags = (uint8_t)flags;
+	slot[1] = r->note;
 }
 
 /* A UMR is posted at pi: the key that the RMR has from now on, and what follows is fenced. */
@@ -102,66 +105,113 @@ M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be
 {
 	sq->fence = 16;
 	r->key_be = key_be;
-	r->posted++;
 	r->last_index = (uint16_t)pi;
 }
 
-M5_INLINE void m5_bind_build(struct m5_block b[M5_BIND_BLOCKS], m5_v2 ctrl, uint32_t key_be,
-			     unsigned int priv, uint64_t va, uint64_t len, uint32_t lkey)
-{
-	const m5_v2 zero = { 0 };
+/* What a bind refers to, as an mkey's range and as a KLM; noted for who asks about the RMR. */
+struct m5_target {
+	m5_v2 range, klm;
+};
 
-	b[0] = (struct m5_block){ { ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS), zero, zero } };
-	b[1] = (struct m5_block){ { m5_mkey_head(m5_access[priv], key_be),
-				    m5_range(len, lkey, va), zero, zero } };
-	b[2] = (struct m5_block){ { m5_data((uint32_t)len, lkey, va), zero, zero, zero } };
+M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint32_t len,
+					  const uint32_t *lkey)
+{
+	struct m5_target t;
+#if M5_SHUFFLE && !DAP_TSAN
+	/* One store, since what lies above a length of 32 bits is zero until lkey goes there. */
+	__m128i words = _mm_insert_epi32(_mm_cvtsi64_si128((long long)va), (int)len, 2);
+
+	_Static_assert(offsetof(struct dap_rmr, addr) % 16 == 0 &&
+		       offsetof(struct dap_rmr, length) == offsetof(struct dap_rmr, addr) + 8,
+		       "address and length are one piece");
+	m5_part();
+	*(m5_v2 *)&rmr->addr = (m5_v2)words;
+	m5_part();
+	words = _mm_insert_epi32(words, (int)*lkey, 3);
+	t.range = (m5_v2)_mm_shuffle_epi8(words, m5_turn_range());
+	t.klm = (m5_v2)_mm_shuffle_epi8(words, m5_turn_data());
+#else
+	rmr->addr = va;
+	__atomic_store_n(&rmr->length, len, __ATOMIC_RELEASE);
+	t.range = (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(len) };
+	t.klm = m5_data(len, *lkey, va);
+#endif
+	return t;
 }
 
-M5_INLINE void m5_unbind_build(struct m5_block b[M5_UNBIND_BLOCKS], m5_v2 ctrl, uint32_t key_be)
-{
-	const m5_v2 zero = { 0 };
+#define M5_BIND_HALVES (M5_BIND_BLOCKS * M5_HALVES)
+#define M5_UNBIND_HALVES (M5_UNBIND_BLOCKS * M5_HALVES)
 
-	b[0] = (struct m5_block){ { ctrl, m5_umr_head(M5_UNBIND_MASK, 0), zero, zero } };
-	b[1] = (struct m5_block){ { m5_mkey_head(M5_SEG_FREE, key_be), zero, zero, zero } };
+/* key: the new one. */
+M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, unsigned int priv,
+			     struct m5_target to)
+{
+	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS));
+
+	h = m5_put_none(h);
+	h = m5_put_two(h, m5_mkey_head(m5_access[priv], key), to.range);
+	h = m5_put_one(m5_put_none(h), to.klm);
+	m5_put_none(h);
+}
+
+M5_INLINE void m5_unbind_build(m5_half w[M5_UNBIND_HALVES], m5_v2 ctrl, uint32_t key)
+{
+	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_UNBIND_MASK, 0));
+
+	h = m5_put_one(m5_put_none(h), m5_mkey_head(M5_MKEY_HEAD(M5_SEG_FREE), key));
+	m5_put_none(h);
 }
 
 /* Each block wraps for itself. */
-M5_INLINE void m5_umr_store(const struct m5_sq *sq, const struct m5_block *b, uint32_t pi, uint32_t n)
+M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t pi, uint32_t n)
 {
 	M5_UNROLL
 	for (uint32_t i = 0; i < n; i++)
-		m5_store_blocks(m5_sq_at(sq, pi + i), &b[i], 1);
+		m5_store_blocks(m5_sq_at(sq, pi + i), w + i * M5_HALVES, 1);
 }
 
 /* ---- Any bind: with flags, of an LMR other than the last, over the ring's end ---- */
 
-M5_INLINE void m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
-			     uint64_t cookie, unsigned int flags, uint32_t pi,
-			     struct m5_block b[M5_BIND_BLOCKS])
+M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
+			      uint64_t cookie, unsigned int flags, uint32_t pi)
 {
+	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_BIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key = r->key_be + M5_VARIANT;
+	struct m5_target target = m5_bind_target(rmr, to->va, (uint32_t)to->len,
+						 &to->lmr->lmr_context);
+	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 12, flags, pi);
+	m5_half w[M5_BIND_HALVES];
 
-	m5_bind_build(b, m5_umr_ctrl(sq, r->key_be, 12, flags, pi), key, to->priv, to->va, to->len,
-		      to->lmr->lmr_context);
-	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_BIND_BLOCKS);
+	rmr->priv = to->priv;
+	rmr->lmr = to->lmr;
+	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
+	m5_bind_slots(sq, r, at, cookie, flags);
 	m5_umr_posted(sq, r, key, pi);
-	m5_umr_store(sq, b, pi, M5_BIND_BLOCKS);
+	m5_umr_store(sq, w, pi, M5_BIND_BLOCKS);
+	return ctrl;
 }
 
 /* Where all variants are used, this is one more: the next bind finds them used, too. */
-M5_INLINE void m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
-			       unsigned int flags, uint32_t pi, struct m5_block b[M5_UNBIND_BLOCKS])
+M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
+				unsigned int flags, uint32_t pi)
 {
+	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key = r->key_be + M5_VARIANT;
+	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 8, flags, pi);
+	m5_half w[M5_UNBIND_HALVES];
 
-	m5_unbind_build(b, m5_umr_ctrl(sq, r->key_be, 8, flags, pi), key);
-	m5_bind_slots(sq, rmr, cookie, flags, pi, M5_UNBIND_BLOCKS);
-	if (r->key_be == r->last_key_be)
+	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
+	m5_bind_slots(sq, r, at, cookie, flags);
+	if (r->key_be == r->last_key_be) {
 		r->last_key_be = key;
+		r->first_key_be += M5_VARIANT;
+		r->posted_before++;
+	}
 	m5_umr_posted(sq, r, key, pi);
-	m5_umr_store(sq, b, pi, M5_UNBIND_BLOCKS);
+	m5_umr_store(sq, w, pi, M5_UNBIND_BLOCKS);
+	return ctrl;
 }
 
 /* More than one KLM, at most four (m5_bind_range): length and list are written over the one that m5_bind_write left. */
@@ -200,24 +250,24 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 	bool rotate = m5_rmr(rmr)->key_be == m5_rmr(rmr)->last_key_be;
 	uint32_t blocks = M5_BIND_BLOCKS + (rotate ? M5_UNBIND_BLOCKS : 0), start;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_block b[M5_BIND_BLOCKS];
+	m5_v2 ctrl;
 
 	if (!m5_sq_begin(ep, blocks, locked))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	start = sq->pi;
 	if (rotate) {
-		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start, b);
+		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start);
 		sq->pi += M5_UNBIND_BLOCKS;
 		m5_rmr_switch(rmr);
 	}
-	m5_bind_write(sq, rmr, to, cookie, flags, sq->pi, b);
+	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
 	if (to->zero_based)
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_ring(sq, start, blocks, b[0].v[0], NULL, soft);
+	m5_ring(sq, start, blocks, ctrl, soft);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -257,10 +307,10 @@ M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
 M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
 			 uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
-	struct m5_block b[M5_BIND_BLOCKS];
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t pi;
+	m5_v2 ctrl;
 	int err;
 
 	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
@@ -271,14 +321,11 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS, locked)))
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
-		m5_bind_write(sq, rmr, to, cookie, flags, pi, b);
-		m5_ring(sq, pi, M5_BIND_BLOCKS, b[0].v[0], b, soft);
+		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft);
 		m5_sq_end(sq, locked);
 	}
 	m5_rmr_know(r, to->lmr);
-	rmr->priv = to->priv;
-	rmr->addr = to->va;
-	rmr->lmr = to->lmr;
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -287,14 +334,14 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 			    unsigned int flags, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_block b[M5_UNBIND_BLOCKS];
 	uint32_t pi;
+	m5_v2 ctrl;
 
 	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
-	m5_unbind_write(sq, rmr, cookie, flags, pi, b);
-	m5_ring(sq, pi, M5_UNBIND_BLOCKS, b[0].v[0], b, soft);
+	ctrl = m5_unbind_write(sq, rmr, cookie, flags, pi);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;
@@ -338,23 +385,47 @@ M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR 
 
 /* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
 
+/* The context that will be, for the consumer and for queries: it is the key, turned round. */
+M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
+{
+	*context = rmr->rmr_context = __builtin_bswap32(m5_rmr(rmr)->key_be + M5_VARIANT);
+}
+
+/* The place of a UMR, in registers that hold no argument, or gcc moves those away for it. */
+M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, uint32_t n)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+	uint32_t pi = sq->pi;
+	register size_t place __asm__("r10") = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
+	register uint32_t end __asm__("r11") = pi + n;
+
+	__asm__("" : "+r"(place), "+r"(end));
+	return (struct m5_spot){ place, pi, end };
+#else
+	return m5_spot(sq, n);
+#endif
+}
+
 /*
- * Each of these is two functions, so that neither has to save a register: one makes all tests, the
- * other writes the WQE and goes by the same arguments.
+ * All tests are made, the queue has credit, and the context is told. What comes in parts is to be
+ * done in this order: with the tests in a function before this one, no register has to be saved.
  */
 M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie, bool soft,
 			      bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint32_t pi = sq->pi, old = r->key_be, key = old + M5_VARIANT;
-	struct m5_block b[M5_UNBIND_BLOCKS];
+	struct m5_spot at = m5_umr_spot(sq, M5_UNBIND_BLOCKS);
+	uint32_t old = r->key_be;
+	m5_half w[M5_UNBIND_HALVES];
+	m5_v2 ctrl;
 
+	m5_bind_slots(sq, r, at, cookie, 0);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
-	m5_bind_slots(sq, rmr, cookie, 0, pi, M5_UNBIND_BLOCKS);
-	m5_unbind_build(b, m5_umr_plain(sq, old, false, pi), key);
-	m5_umr_posted(sq, r, key, pi);
-	return m5_post_blocks(sq, b, pi, M5_UNBIND_BLOCKS, soft, locked);
+	ctrl = m5_umr_plain(sq, old, false, at.pi);
+	m5_unbind_build(w, ctrl, rmr->rmr_context);
+	m5_umr_posted(sq, r, old + M5_VARIANT, at.pi);
+	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, soft, locked);
 }
 
 M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned int priv,
@@ -362,38 +433,29 @@ M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint32_t pi = sq->pi, old, key;
-	struct m5_block b[M5_BIND_BLOCKS];
+	struct m5_spot at = m5_umr_spot(sq, M5_BIND_BLOCKS);
+	m5_half w[M5_BIND_HALVES];
+	struct m5_target to;
+	uint32_t old;
 	m5_v2 ctrl;
 
-	m5_bind_slots(sq, rmr, cookie, 0, pi, M5_BIND_BLOCKS);
+	m5_bind_slots(sq, r, at, cookie, 0);
 	rmr->priv = priv;
-	rmr->addr = m5_lmr_va(triplet);
-	m5_part();
-	__atomic_store_n(&rmr->length, m5_lmr_len(triplet), __ATOMIC_RELEASE);
-	m5_part();
+	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
 	old = r->key_be;
-	key = old + M5_VARIANT;
-	ctrl = m5_umr_plain(sq, old, true, pi);
-	m5_bind_build(b, ctrl, key, priv, m5_lmr_va(triplet), m5_lmr_len(triplet), r->lkey);
-	m5_umr_posted(sq, r, key, pi);
-	m5_part();
-	return m5_post_blocks(sq, b, pi, M5_BIND_BLOCKS, soft, locked);
-}
-
-/* The context that will be. */
-M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
-{
-	*context = rmr->rmr_context = __builtin_bswap32(m5_rmr(rmr)->key_be + M5_VARIANT);
+	ctrl = m5_umr_plain(sq, old, true, at.pi);
+	m5_bind_build(w, ctrl, rmr->rmr_context, priv, to);
+	m5_umr_posted(sq, r, old + M5_VARIANT, at.pi);
+	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, soft, locked);
 }
 
 /* Without flags, through the connection of the last bind, and within the LMR of it. */
 M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_LMR *triplet,
-			     unsigned int priv, unsigned int flags)
+			     unsigned int priv)
 {
 	/* Its length is asked again, since that takes no register. */
 	m5_part();
 	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
-	       m5_likely(m5_lmr_va(triplet) - r->addr <= r->length - m5_lmr_len(triplet)) &&
-	       m5_likely(!((priv & r->deny) | flags)) && m5_likely(m5_is_lmr(r->lmr, lmr));
+	       m5_likely(m5_lmr_va(triplet) - r->addr <= m5_room(r->length, triplet)) &&
+	       m5_likely(!(priv & r->deny)) && m5_likely(m5_is_lmr(r->lmr, lmr));
 }

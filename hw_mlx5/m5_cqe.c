@@ -63,7 +63,7 @@ void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
 	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	if (__atomic_load_n(&r->gen, __ATOMIC_RELAXED) != second->bytes)
+	if (__atomic_load_n(&r->note.bytes, __ATOMIC_RELAXED) != second->bytes)
 		return;
 	if (ok)
 		__atomic_fetch_add(&r->completed, 1, __ATOMIC_RELEASE);

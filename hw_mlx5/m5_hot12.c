@@ -34,15 +34,23 @@ static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
 	return true;
 }
 
-/* The arguments of a bind, as the call has them and as its second half takes them. */
-#define M5_BIND_ARGS                                                                               \
-	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet, unsigned int priv, struct dap_ep *ep, \
-	uint64_t cookie, unsigned int flags, uint32_t *context
+/* What an LMR of this length has beyond the triplet's. */
+static inline uint64_t m5_room(uint64_t length, const DAT_LMR_TRIPLET *t)
+{
+	return length - t->segment_length;
+}
+
+/* A bind, as the table has it: the parameters, and how they are passed on. */
+#define M5_BIND_CALL                                                                               \
+	DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,               \
+	DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,                       \
+	DAT_RMR_CONTEXT *context
 #define M5_BIND_PASS rmr, triplet, priv, ep, cookie, flags, context
-#define M5_GO_ARGS                                                                                 \
+/* Its second half takes what is still needed, in the same places. */
+#define M5_GO_ARGS                                                                                  \
 	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet M5_SPARE, unsigned int priv M5_SPARE,  \
 	struct dap_ep *ep, uint64_t cookie
-#define M5_GO_PASS rmr, triplet, priv, ep, cookie
+#define M5_GO_PASS rmr, triplet, priv, ep, cookie.as_64
 #define M5_BIND_LMR NULL
 #define M5_BIND_BY_VA true
 

@@ -37,11 +37,10 @@ M5_V(m5_send12_refill)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uin
 }
 
 static M5_APART DAT_RETURN
-M5_V(m5_send12_line)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-		     unsigned int flags)
+M5_V(m5_send12_line)(struct dap_ep *ep, int any M5_SPARE, const DAT_LMR_TRIPLET *iov,
+		     uint64_t cookie)
 {
-	(void)n;	/* 1 */
-	return m5_send_line(ep, iov, cookie, flags, M5_V(m5_send12_one), M5_V(m5_send12_refill),
+	return m5_send_line(ep, iov, cookie, M5_V(m5_send12_one), M5_V(m5_send12_refill),
 			    M5_SOFT, M5_LOCKED);
 }
 
@@ -88,11 +87,10 @@ M5_V(m5_write12_refill)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, ui
 }
 
 static M5_APART DAT_RETURN
-M5_V(m5_write12_line)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-		      const DAT_RMR_TRIPLET *to, unsigned int flags)
+M5_V(m5_write12_line)(struct dap_ep *ep, int any M5_SPARE, const DAT_LMR_TRIPLET *iov,
+		      uint64_t cookie, const DAT_RMR_TRIPLET *to)
 {
-	(void)n;	/* 1 */
-	return m5_write_line(ep, iov, cookie, to, flags, M5_V(m5_write12_one),
+	return m5_write_line(ep, iov, cookie, to, M5_V(m5_write12_one),
 			     M5_V(m5_write12_refill), M5_SOFT, M5_LOCKED);
 }
 
@@ -200,14 +198,16 @@ static DAT_RETURN M5_V(m5_atomic)(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operan
 
 #endif
 
-static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_ARGS)
+static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_CALL)
 {
 #ifdef DAP_DAT20
-	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(rmr->for_ep | rmr->zero_based))
-		return m5_bind_apart(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context,
-				     M5_SOFT, M5_LOCKED);
+	const struct dap_rmr *of = rmr;
+
+	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(of->for_ep | of->zero_based))
+		return m5_bind_apart(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
+				     context, M5_SOFT, M5_LOCKED);
 #endif
-	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie, flags, context, M5_SOFT,
+	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
 			   M5_LOCKED);
 }
 
@@ -222,7 +222,7 @@ static M5_APART DAT_RETURN M5_V(m5_unbind12_go)(M5_GO_ARGS)
 }
 
 /* Credit is all that was lacking, and may be had. */
-static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_ARGS)
+static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_CALL)
 {
 	if (!m5_sq_refill(ep, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
@@ -230,7 +230,7 @@ static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_ARGS)
 	return M5_V(m5_bind12_go)(M5_GO_PASS);
 }
 
-static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_ARGS)
+static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_CALL)
 {
 	if (!m5_sq_refill(ep, M5_UNBIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
@@ -239,12 +239,8 @@ static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_ARGS)
 }
 
 /* A bind of no bytes, through the connection of the last bind and without flags. */
-static M5_APART DAT_RETURN M5_V(m5_unbind12)(M5_BIND_ARGS)
+static M5_APART DAT_RETURN M5_V(m5_unbind12)(M5_BIND_CALL)
 {
-	const struct m5_rmr *r = m5_rmr(rmr);
-
-	if (m5_unlikely(!context) || m5_unlikely(r->key_be == r->last_key_be))
-		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
 	m5_bind_tell(rmr, context);
@@ -252,47 +248,34 @@ static M5_APART DAT_RETURN M5_V(m5_unbind12)(M5_BIND_ARGS)
 }
 
 /* Whatever is in the way is found out by any, in the order of the man page. */
-M5_INLINE DAT_RETURN M5_V(m5_bind12_body)(M5_BIND_ARGS)
+static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
 	uint64_t len;
 
-	if (m5_unlikely(!triplet))
+	/* First what is not needed any more then. */
+	if (m5_unlikely(flags))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
-	if (!m5_bind_simple(r, ep) || m5_unlikely(!M5_BIND_BY_VA))
+	m5_part();
+	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(!triplet))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	m5_part();
+	if (m5_unlikely(!context) || !m5_bind_simple(r, ep) ||
+	    m5_unlikely(r->key_be == r->last_key_be))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	len = m5_lmr_len(triplet);
 	if (m5_unlikely(len - 1 >= r->span)) {
-		if (!len && !flags)
+		if (!len)
 			return M5_V(m5_unbind12)(M5_BIND_PASS);
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	}
-	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv, flags) ||
-	    m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(!context))
+	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	if (!m5_sq_try(&m5_ep(ep)->sq, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_refill)(M5_BIND_PASS);
 	m5_bind_tell(rmr, context);
 	return M5_V(m5_bind12_go)(M5_GO_PASS);
 }
-
-#ifdef DAP_DAT20
-static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-				  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-				  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
-{
-	return M5_V(m5_bind12_body)(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
-				    context);
-}
-#else
-static DAT_RETURN M5_V(m5_bind12)(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-				  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-				  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
-{
-	return M5_V(m5_bind12_body)(rmr, triplet, priv, ep, cookie.as_64, flags, context);
-}
-#endif
 
 static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {

@@ -35,16 +35,26 @@ static inline bool m5_is_lmr(const struct dap_lmr *lmr, const void *handle)
 	return lmr == handle;
 }
 
-/* The arguments of a bind, as the call has them and as its second half takes them. */
-#define M5_BIND_ARGS                                                                               \
-	struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet, unsigned int priv,   \
-	DAT_VA_TYPE va_type, struct dap_ep *ep, uint64_t cookie, unsigned int flags,               \
-	uint32_t *context
+/* What an LMR of this length has beyond the triplet's: by one register, where gcc takes two. */
+static inline uint64_t m5_room(uint64_t length, const DAT_LMR_TRIPLET *t)
+{
+	uint64_t less = -(uint64_t)t->segment_length;
+
+	__asm__("" : "+r"(less));
+	return less + length;
+}
+
+/* A bind, as the table has it: the parameters, and how they are passed on. */
+#define M5_BIND_CALL                                                                               \
+	DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,                    \
+	DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,     \
+	DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context
 #define M5_BIND_PASS rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context
-#define M5_GO_ARGS                                                                                 \
+/* Its second half takes what is still needed, in the same places. */
+#define M5_GO_ARGS                                                                                  \
 	struct dap_rmr *rmr, uint64_t cookie, const DAT_LMR_TRIPLET *triplet M5_SPARE,             \
-	unsigned int priv M5_SPARE, DAT_VA_TYPE va_type M5_SPARE, struct dap_ep *ep
-#define M5_GO_PASS rmr, cookie, triplet, priv, va_type, ep
+	unsigned int priv M5_SPARE, int any M5_SPARE, struct dap_ep *ep
+#define M5_GO_PASS rmr, cookie.as_64, triplet, priv, m5_whatever(), ep
 #define M5_BIND_LMR lmr
 #define M5_BIND_BY_VA (va_type == DAT_VA_TYPE_VA)
 

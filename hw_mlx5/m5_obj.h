@@ -61,7 +61,7 @@ struct m5_sq {
 	uint32_t limit;
 	uint32_t mask;			/* blocks of the ring - 1 */
 	uint32_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
-	uint32_t bf;			/* blocks that BlueFlame takes; 0: 8-byte doorbells */
+	uint32_t bf_end;		/* BlueFlame takes less blocks; 1: 8-byte doorbells */
 	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
 
 	/* second line: ctrl segments without flags, complete but for the index, and lengths */
@@ -206,8 +206,11 @@ struct m5_rmr {
 	uint32_t key_be;		/* the current key, once all binds posted are done */
 	uint32_t last_key_be;		/* its last variant */
 
-	uint32_t gen;			/* of this RMR: late completions of an older one differ */
-	uint32_t posted;		/* binds posted */
+	/* What the second slot of a bind says: this RMR, and its gen, by which late completions of an
+	 * older one differ. */
+	struct m5_slot note;
+	uint32_t first_key_be;		/* binds posted: one for each variant since this one, */
+	uint32_t posted_before;		/* and these: see m5_rmr_posted */
 	uint32_t last_gen;		/* on which QP the last one was posted, */
 	uint16_t last_index;		/* and where it begins there */
 	uint8_t current;		/* index of its mkey */
@@ -217,7 +220,7 @@ struct m5_rmr {
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the mkeys not current */
 	struct m5_window window[M5_RMR_KEYS];
 };
-_Static_assert(offsetof(struct m5_rmr, gen) == 64, "what a bind asks is one line");
+_Static_assert(offsetof(struct m5_rmr, note) == 64, "what a bind asks is one line");
 _Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
 
 /*
@@ -354,6 +357,15 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
 /* The mkey after the current one is that from now on. */
 void m5_rmr_switch(struct dap_rmr *rmr);
+
+/* The variant of a key is its low byte: the high one of key_be, where counting up wraps by itself. */
+#define M5_VARIANT (1u << 24)
+
+/* Binds posted: each takes the next variant of the key. */
+static inline uint32_t m5_rmr_posted(const struct m5_rmr *r)
+{
+	return r->posted_before + (r->key_be - r->first_key_be) / M5_VARIANT;
+}
 
 #define M5_NO_CONNECTION UINT64_MAX
 /* The RMR was bound through this endpoint, as it is connected now or not at all. */

@@ -72,6 +72,30 @@ M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
 	return sq->ring + ((size_t)(pi & sq->mask) << M5_BB_SHIFT);
 }
 
+/*
+ * Where the slot of pi lies behind the first one: what is found once serves for its block as well,
+ * which is four times as far.
+ */
+M5_INLINE size_t m5_place(const struct m5_sq *sq, uint32_t pi)
+{
+	size_t place = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
+
+	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
+	/* Or the compiler shifts the index twice. */
+	__asm__("" : "+r"(place));
+	return place;
+}
+
+M5_INLINE struct m5_slot *m5_slot_in(const struct m5_sq *sq, size_t place)
+{
+	return (struct m5_slot *)((uint8_t *)sq->slots + place);
+}
+
+M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t place)
+{
+	return sq->ring + 4 * place;
+}
+
 /* The half to write now; they take turns (PRM, "BlueFlame"). A register is 512 bytes, aligned. */
 M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 {
@@ -100,23 +124,23 @@ M5_INLINE void m5_bf_end(void)
 M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_t pi, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++, reg += M5_BB) {
-		m5_store_mmio(reg, (const struct m5_block *)m5_sq_at(sq, pi + i), 1);
+		m5_store_mmio(reg, (const m5_half *)m5_sq_at(sq, pi + i), 1);
 		m5_bf_end();
 	}
 }
 
-/* b: the blocks, where they are in registers; else they are read back from the ring. */
+/* w: the WQE, where it is in registers; else it is read back from the ring. */
 M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
-			       const struct m5_block *b)
+			       const m5_half *w)
 {
 	volatile uint8_t *reg = m5_reg_next(sq);
 
 	dap_wmb_dbrec_before_mmio();
-	if (DAP_TSAN || m5_unlikely(n > sq->bf)) {
+	if (DAP_TSAN || m5_unlikely(n >= sq->bf_end)) {
 		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
 		dap_wc_flush();
-	} else if (b) {
-		m5_store_mmio(reg, b, n);
+	} else if (w) {
+		m5_store_mmio(reg, w, n);
 		m5_bf_end();
 	} else {
 		m5_bf_ring(reg, sq, pi, n);
@@ -128,33 +152,51 @@ M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctr
 	uint32_t offset = (uint32_t)((uintptr_t)m5_reg_next(sq) & 0xfff);
 	uint64_t db = ctrl[0];
 
-	if (m5_likely(n <= sq->bf && (pi & sq->mask) + n <= sq->mask + 1))
+	if (m5_likely(n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1))
 		softnic_mmio_write(sq->soft, sq->uar_page, offset, m5_sq_at(sq, pi),
 				   (size_t)n << M5_BB_SHIFT);
 	else
 		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
 }
 
-/* All before pi is posted: for a device that looks at the doorbell record. */
-M5_INLINE void m5_record(struct m5_sq *sq, uint32_t pi)
+/* A doorbell record counts 16 bits; those above them are zero from the start. */
+M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
 {
-	sq->pi = pi;
-	dap_wmb_wqe_before_dbrec();
-	dap_store_dbrec(&sq->dbrec[1], __builtin_bswap32((uint16_t)pi));
+#if DAP_TSAN
+	dap_store_dbrec(dbrec, __builtin_bswap32((uint16_t)pi));
+#else
+	typedef uint16_t __attribute__((may_alias)) half;
+	volatile half *count = (volatile half *)dbrec + 1;
+
+#if defined(__MOVBE__)
+	/* One instruction, where gcc turns it round in a register. */
+	__asm__ volatile("movbe %w1, %0" : "=m"(*count) : "r"(pi));
+#else
+	*count = __builtin_bswap16((uint16_t)pi);
+#endif
+#endif
 }
 
 /*
- * Tells the device of n blocks of work at pi. An 8-byte doorbell carries the ctrl segment of the
- * last WQE; BlueFlame is for a single one.
+ * Tells the device of the n blocks of work before end. An 8-byte doorbell carries the ctrl segment
+ * of the last WQE; BlueFlame is for a single one.
  */
-M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
-		       const struct m5_block *b, bool soft)
+M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl,
+			  const m5_half *w, bool soft)
 {
-	m5_record(sq, pi + n);
+	sq->pi = end;
+	dap_wmb_wqe_before_dbrec();
+	m5_record(&sq->dbrec[1], end);
 	if (soft)
-		m5_ring_soft(sq, pi, n, ctrl);
+		m5_ring_soft(sq, end - n, n, ctrl);
 	else
-		m5_ring_silicon(sq, pi, n, ctrl, b);
+		m5_ring_silicon(sq, end - n, n, ctrl, w);
+}
+
+/* n blocks that are in the ring from pi on. */
+M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bool soft)
+{
+	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft);
 }
 
 /* The queue is the caller's and has room for n blocks: true. Otherwise it is not locked. */
@@ -177,14 +219,51 @@ M5_INLINE void m5_sq_end(struct m5_sq *sq, bool locked)
 		m5_spin_unlock(&sq->lock);
 }
 
-/* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
-M5_INLINE M5_RET m5_post_blocks(struct m5_sq *sq, const struct m5_block *b, uint32_t pi, uint32_t n,
-				bool soft, bool locked)
+/* The place of the next WQE, and the index after it. */
+struct m5_spot {
+	size_t place;
+	uint32_t pi, end;
+};
+
+M5_INLINE struct m5_spot m5_spot(const struct m5_sq *sq, uint32_t n)
 {
-	m5_store_blocks(m5_sq_at(sq, pi), b, n);
-	m5_ring(sq, pi, n, b->v[0], b, soft);
+	struct m5_spot at = { .pi = sq->pi };
+
+	at.place = m5_place(sq, at.pi);
+	at.end = at.pi + n;
+	/* Or one block more is added each time that it is wanted. */
+	if (n == 1)
+		__asm__("" : "+r"(at.end));
+	return at;
+}
+
+/* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
+M5_INLINE M5_RET m5_post_at(struct m5_sq *sq, struct m5_spot at, m5_v2 ctrl, const m5_half *w,
+			    uint32_t n, bool soft, bool locked)
+{
+	uint8_t *to = m5_block_in(sq, at.place);
+
+	/* Or it is put together for each store. */
+	if (n > 1)
+		__asm__("" : "+r"(to));
+	m5_store_blocks(to, w, n);
+	m5_ring_to(sq, at.end, n, ctrl, w, soft);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
+}
+
+/* One of a block: ctrl segment, remote address unless it is a send, and a segment of two pieces. */
+M5_INLINE M5_RET m5_post_block(struct m5_sq *sq, struct m5_spot at, unsigned int op, m5_v2 ctrl,
+			       m5_v2 raddr, m5_v2 a, m5_v2 b, bool soft, bool locked)
+{
+	m5_half w[M5_HALVES], *h;
+
+	h = m5_put_two(w, ctrl, op == M5_OP_SEND ? a : raddr);
+	if (op == M5_OP_SEND)
+		m5_put_one(h, b);
+	else
+		m5_put_two(h, a, b);
+	return m5_post_at(sq, at, ctrl, w, 1, soft, locked);
 }
 
 /* The ctrl segment of a WQE without flags: with one segment, short or referred to, or ds more. */
@@ -199,22 +278,25 @@ M5_INLINE m5_v2 m5_ctrl_plain(const struct m5_sq *sq, unsigned int op, unsigned 
 	return v;
 }
 
+/* The remote address of what has one. */
+M5_INLINE m5_v2 m5_raddr_of(unsigned int op, const M5_RMR *remote)
+{
+	return op == M5_OP_SEND ? (m5_v2){ 0 } : m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+}
+
 /* One segment by reference, for which there is credit. */
 M5_INLINE M5_RET m5_post_ref(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
 			     const M5_RMR *remote, uint32_t len, uint64_t cookie,
 			     unsigned int flags, bool soft, bool locked)
 {
-	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_block b = { 0 };
-	uint32_t pi = sq->pi;
-	struct m5_slot *slot = m5_slot_set(sq, pi, cookie, len, pi + 1, 0, flags);
+	struct m5_spot at = m5_spot(sq, 1);
+	struct m5_slot *slot = m5_slot_set(sq, at.pi, cookie, len, at.end, 0, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
+	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
 
-	b.v[0] = m5_ctrl(sq, pi, op, head + 1, fm, 0);
-	if (head == 2)
-		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
-	b.v[head] = m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov));
-	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
+	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote),
+			     m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov)), (m5_v2){ 0 }, soft,
+			     locked);
 }
 
 /* One short segment that travels in the WQE. */
@@ -223,16 +305,13 @@ M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *
 			       unsigned int flags, bool soft, bool locked)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_block b = { 0 };
-	uint32_t pi = sq->pi;
-	struct m5_slot *slot = m5_slot_set(sq, pi, cookie, len, pi + 1, 0, flags);
+	struct m5_spot at = m5_spot(sq, 1);
+	struct m5_slot *slot = m5_slot_set(sq, at.pi, cookie, len, at.end, 0, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
+	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
 
-	b.v[0] = m5_ctrl(sq, pi, op, head + (len + 4 + 15) / 16, fm, 0);
-	if (head == 2)
-		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
-	m5_inline_short(&b.v[head], &b.v[head + 1], m5_lmr_va(iov), len);
-	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
+	m5_inline_short(&a, &b, m5_lmr_va(iov), len);
+	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote), a, b, soft, locked);
 }
 
 /* ---- Posts without flags that follow no bind ---- */
@@ -242,14 +321,14 @@ M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags)
 	return m5_likely(!(flags | sq->fence));
 }
 
-M5_INLINE void m5_slot_plain(const struct m5_sq *sq, uint32_t pi, uint32_t n, uint64_t cookie,
+M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_spot at, uint64_t cookie,
 			     uint32_t bytes)
 {
-	struct m5_slot *slot = &sq->slots[pi & sq->mask];
+	struct m5_slot *slot = m5_slot_in(sq, at.place);
 
 	slot->cookie = cookie;
 	slot->bytes = bytes;
-	slot->rest = (uint16_t)(pi + n);
+	slot->rest = (uint16_t)at.end;
 }
 
 /* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
@@ -263,36 +342,41 @@ M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len)
 M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, const M5_RMR *remote,
 			       uint32_t bytes, uint64_t cookie, bool soft, bool locked)
 {
-	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_block b = { 0 };
-	uint32_t pi = sq->pi;
+	struct m5_spot at = m5_spot(sq, 1);
+	m5_v2 ctrl = m5_ctrl_plain(sq, op, 0, at.pi);
+	m5_half w[M5_HALVES], *h;
 
-	b.v[0] = m5_ctrl_plain(sq, op, 0, pi);
-	if (head == 2)
-		b.v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
-	b.v[head] = seg;
-	m5_slot_plain(sq, pi, 1, cookie, bytes);
-	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
+	m5_slot_plain(sq, at, cookie, bytes);
+	if (op == M5_OP_SEND) {
+		h = m5_put_two(w, ctrl, seg);
+		m5_put_none(h);
+	} else {
+		h = m5_put_two(w, ctrl, m5_raddr_of(op, remote));
+		m5_put_one(h, seg);
+	}
+	return m5_post_at(sq, at, ctrl, w, 1, soft, locked);
 }
 
 /* A cache line of data that travels in the WQE. */
 M5_INLINE M5_RET m5_post_line(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
 			      const M5_RMR *remote, uint64_t cookie, bool soft, bool locked)
 {
-	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_block b[2] = { 0 };
-	uint32_t pi = sq->pi;
-	m5_v2 p[5];
+	struct m5_spot at = m5_spot(sq, 2);
+	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, at.pi), p[5];
+	m5_half w[2 * M5_HALVES], *h;
 
 	m5_inline_line(p, m5_lmr_va(iov));
-	b[0].v[0] = m5_ctrl_plain(sq, op, 4, pi);
-	if (head == 2)
-		b[0].v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
-	M5_UNROLL
-	for (unsigned int i = 0; i < 5; i++)
-		b[(head + i) / 4].v[(head + i) % 4] = p[i];
-	m5_slot_plain(sq, pi, 2, cookie, M5_LINE);
-	return m5_post_blocks(sq, b, pi, 2, soft, locked);
+	m5_slot_plain(sq, at, cookie, M5_LINE);
+	if (op == M5_OP_SEND) {
+		h = m5_put_two(w, ctrl, p[0]);
+		h = m5_put_two(m5_put_two(h, p[1], p[2]), p[3], p[4]);
+		m5_put_none(h);
+	} else {
+		h = m5_put_two(w, ctrl, m5_raddr_of(op, remote));
+		h = m5_put_two(m5_put_two(h, p[0], p[1]), p[2], p[3]);
+		m5_put_word(h, (const uint8_t *)(uintptr_t)m5_lmr_va(iov) + M5_LINE - 4);
+	}
+	return m5_post_at(sq, at, ctrl, w, 2, soft, locked);
 }
 
 /*
@@ -379,17 +463,34 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 			   locked);
 }
 
+/* A cache line that travels in the WQE: one segment without flags, so that nobody has to say so. */
+typedef M5_RET m5_send_line_fn(struct dap_ep *ep, int any, const M5_LMR *iov, uint64_t cookie);
+typedef M5_RET m5_rdma_line_fn(struct dap_ep *ep, int any, const M5_LMR *iov, uint64_t cookie,
+			       const M5_RMR *remote);
+
 /* What of a post is done out of line, by the same arguments in the same places. */
 struct m5_send_ways {
 	m5_send_fn *many;		/* not one segment */
 	m5_send_fn *one;		/* with flags, after a bind, short, too long */
-	m5_send_fn *line;		/* a cache line that travels in the WQE */
+	m5_send_line_fn *line;
 	m5_send_fn *refill;		/* no credit */
 };
 
 struct m5_rdma_ways {
-	m5_rdma_fn *many, *one, *line, *refill;
+	m5_rdma_fn *many, *one;
+	m5_rdma_line_fn *line;
+	m5_rdma_fn *refill;
 };
+
+/* An argument that nobody reads: what its register happens to hold. */
+M5_INLINE int m5_whatever(void)
+{
+	int any = 0;
+#if defined(__x86_64__)
+	__asm__("" : "=r"(any));
+#endif
+	return any;
+}
 
 /*
  * Posts of one segment without flags that follow no bind: eight bytes that travel in the WQE, and
@@ -416,7 +517,7 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 				     cookie, soft, locked);
 	}
 	if (len == M5_LINE)
-		return ways.line(ep, n, iov, cookie, flags);
+		return ways.line(ep, m5_whatever(), iov, cookie);
 	/* Longer than inline_max, and not longer than max_msg. */
 	if (m5_unlikely(len - sq->long_from >= sq->send_span))
 		return ways.one(ep, n, iov, cookie, flags);
@@ -452,7 +553,7 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 				     cookie, soft, locked);
 	}
 	if (len == M5_LINE)
-		return ways.line(ep, n, iov, cookie, to, flags);
+		return ways.line(ep, m5_whatever(), iov, cookie, to);
 	if (m5_unlikely(len - sq->long_from >= sq->rdma_span))
 		return ways.one(ep, n, iov, cookie, to, flags);
 	if (!m5_sq_try(sq, 1, locked))
@@ -464,28 +565,27 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 
 /* 64 bytes, without flags: these are m5_post_send's and m5_post_write's way line. */
 M5_INLINE M5_RET m5_send_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			      unsigned int flags, m5_send_fn *one, m5_send_fn *refill, bool soft,
-			      bool locked)
+			      m5_send_fn *one, m5_send_fn *refill, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
 	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
-		return one(ep, 1, iov, cookie, flags);
+		return one(ep, 1, iov, cookie, 0);
 	if (!m5_sq_try(sq, 2, locked))
-		return refill(ep, 1, iov, cookie, flags);
+		return refill(ep, 1, iov, cookie, 0);
 	return m5_post_line(sq, M5_OP_SEND, iov, NULL, cookie, soft, locked);
 }
 
 M5_INLINE M5_RET m5_write_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			       const M5_RMR *to, unsigned int flags, m5_rdma_fn *one,
-			       m5_rdma_fn *refill, bool soft, bool locked)
+			       const M5_RMR *to, m5_rdma_fn *one, m5_rdma_fn *refill, bool soft,
+			       bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
 	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
-		return one(ep, 1, iov, cookie, to, flags);
+		return one(ep, 1, iov, cookie, to, 0);
 	if (!m5_sq_try(sq, 2, locked))
-		return refill(ep, 1, iov, cookie, to, flags);
+		return refill(ep, 1, iov, cookie, to, 0);
 	return m5_post_line(sq, M5_OP_RDMA_WRITE, iov, to, cookie, soft, locked);
 }
 
@@ -515,7 +615,7 @@ M5_INLINE void m5_recv_posted(struct m5_rq *rq, uint32_t pi)
 {
 	rq->pi = pi + 1;
 	dap_wmb_wqe_before_dbrec();
-	dap_store_dbrec(&rq->dbrec[0], __builtin_bswap32((uint16_t)(pi + 1)));
+	m5_record(&rq->dbrec[0], pi + 1);
 }
 
 M5_INLINE void m5_recv_note(const struct m5_rq *rq, uint32_t pi, uint64_t cookie,

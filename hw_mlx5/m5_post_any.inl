@@ -148,7 +148,7 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 		m5_gather(sq, pi * 4 + head, n, iov, w.total);
 	else
 		m5_refer(sq, pi * 4 + head, n, iov, w.total);
-	m5_ring(sq, pi, blocks, ctrl, NULL, soft);
+	m5_ring(sq, pi, blocks, ctrl, soft);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }
@@ -186,18 +186,22 @@ M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n,
 			      bool locked)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
-	struct m5_block b[2] = { 0 };
-	uint32_t pi = sq->pi;
+	struct m5_spot at = m5_spot(sq, blocks);
+	m5_half w[2 * M5_HALVES], *h = w;
+	m5_v2 v[8];
 
-	b[0].v[0] = m5_ctrl_plain(sq, op, n - 1, pi);
-	if (head == 2)
-		b[0].v[1] = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
+	v[0] = m5_ctrl_plain(sq, op, n - 1, at.pi);
+	v[1] = m5_raddr_of(op, remote);
 	M5_UNROLL
 	for (unsigned int i = 0; i < n; i++)
-		b[(head + i) / 4].v[(head + i) % 4] = m5_data(
-			(uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]));
-	m5_slot_plain(sq, pi, blocks, cookie, total);
-	return m5_post_blocks(sq, b, pi, blocks, soft, locked);
+		v[head + i] = m5_data((uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]),
+				      m5_lmr_va(&iov[i]));
+	M5_UNROLL
+	for (unsigned int i = 0; i < blocks * 4; i += 2)
+		h = i + 1 < head + n ? m5_put_two(h, v[i], v[i + 1]) :
+		    i < head + n ? m5_put_one(h, v[i]) : m5_put_none(h);
+	m5_slot_plain(sq, at, cookie, total);
+	return m5_post_at(sq, at, v[0], w, blocks, soft, locked);
 }
 
 M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,

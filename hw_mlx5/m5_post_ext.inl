@@ -37,27 +37,26 @@ M5_INLINE int m5_atomic_check(const struct m5_sq *sq, const M5_LMR *result, cons
 
 /* Fetch and add, or compare and swap: with operand, if the value there is compare. */
 M5_INLINE M5_RET m5_post_atomic(struct dap_ep *ep, bool swap, uint64_t operand, uint64_t compare,
-				const M5_LMR *result, uint64_t cookie, const M5_RMR *at,
+				const M5_LMR *result, uint64_t cookie, const M5_RMR *remote,
 				unsigned int flags, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	int err = m5_atomic_check(sq, result, at, flags);
+	int err = m5_atomic_check(sq, result, remote, flags);
 	struct m5_slot *slot;
-	struct m5_block b;
-	uint32_t pi;
+	struct m5_spot at;
 	uint8_t fm;
+	m5_v2 ctrl, values;
 
 	if (err)
 		return m5_fail(err);
 	if (!m5_sq_begin(ep, 1, locked))
 		return m5_fail(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
-	pi = sq->pi;
-	slot = m5_slot_set(sq, pi, cookie, 8, pi + 1, 0, flags);
+	at = m5_spot(sq, 1);
+	slot = m5_slot_set(sq, at.pi, cookie, 8, at.end, 0, flags);
 	fm = m5_signal(sq, flags, slot);
 	slot->kind |= M5_KIND_EXT;
-	b.v[0] = m5_ctrl(sq, pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
-	b.v[1] = m5_raddr(m5_rmr_va(at), m5_rmr_key(at));
-	b.v[2] = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
-	b.v[3] = m5_data(8, m5_lmr_key(result), m5_lmr_va(result));
-	return m5_post_blocks(sq, &b, pi, 1, soft, locked);
+	ctrl = m5_ctrl(sq, at.pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
+	values = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
+	return m5_post_block(sq, at, M5_OP_ATOMIC_CS, ctrl, m5_raddr_of(M5_OP_ATOMIC_CS, remote),
+			     values, m5_data(8, m5_lmr_key(result), m5_lmr_va(result)), soft, locked);
 }

@@ -61,7 +61,7 @@ M5_INLINE M5_RET m5_post_srq(struct dap_srq *srq, int n, const M5_LMR *iov, uint
 	q->head = next;
 	q->pi++;
 	dap_wmb_wqe_before_dbrec();
-	dap_store_dbrec(&q->dbrec[0], __builtin_bswap32(q->pi & 0xffff));
+	m5_record(&q->dbrec[0], q->pi);
 	if (locked)
 		m5_spin_unlock(&q->lock);
 	return DAT_SUCCESS;

@@ -36,7 +36,8 @@ static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 /* The current key, and the last of its 255 variants that follow. */
 static void key_start(struct m5_rmr *r, uint32_t key)
 {
-	r->key_be = htobe32(key);
+	r->posted_before = m5_rmr_posted(r);
+	r->key_be = r->first_key_be = htobe32(key);
 	r->last_key_be = r->key_be - htobe32(1);
 }
 
@@ -64,7 +65,7 @@ static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
 int m5_rmr_create(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr), new = {
-		.gen = new_gen(rmr), .connection = M5_NO_CONNECTION,
+		.note = { .cookie = (uintptr_t)rmr, .bytes = new_gen(rmr) }, .connection = M5_NO_CONNECTION,
 		.last_ep = (struct dap_ep *)rmr,	/* a handle, and of no endpoint */
 	};
 	int err = 0;
@@ -107,11 +108,16 @@ static int renew(struct dap_rmr *rmr)
 	m5_window_enter(rmr, r->current, key);
 	key_start(r, key);
 	/* Completions still to come belong to the key that has gone. */
-	__atomic_store_n(&r->gen, new_gen(rmr), __ATOMIC_RELAXED);
-	r->posted = 0;
+	__atomic_store_n(&r->note.bytes, new_gen(rmr), __ATOMIC_RELAXED);
+	r->posted_before = 0;
 	__atomic_store_n(&r->completed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->unsure, 0, __ATOMIC_RELAXED);
 	return 0;
+}
+
+static bool all_completed(const struct m5_rmr *r)
+{
+	return __atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == m5_rmr_posted(r);
 }
 
 /* The last bind, on a queue that is still there: has it completed? */
@@ -123,7 +129,7 @@ static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 	for (int i = 0; i < turns; i++) {
 		enum m5_seen seen;
 
-		if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
+		if (all_completed(r))
 			return M5_SEEN_OK;
 		if (__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE))
 			return M5_SEEN_ERROR;
@@ -146,8 +152,7 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	struct m5_rmr *r = m5_rmr(rmr);
 	enum m5_seen seen;
 
-	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted ||
-	    m5_ep(r->last_ep)->gen != r->last_gen)
+	if (all_completed(r) || m5_ep(r->last_ep)->gen != r->last_gen)
 		return;
 	seen = last_seen(rmr, SETTLE_TURNS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
@@ -168,7 +173,7 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	wait_for_binds(rmr);
 	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
 		m5_window_leave(rmr, i);
-	__atomic_store_n(&m5_rmr(rmr)->gen, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&m5_rmr(rmr)->note.bytes, 0, __ATOMIC_RELAXED);
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
@@ -179,7 +184,7 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 
 	if (!r->obj[r->current])
 		return renew(rmr);
-	if (__atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == r->posted)
+	if (all_completed(r))
 		return 0;
 	gone = m5_ep(r->last_ep)->gen != r->last_gen;
 	if (!gone && r->last_ep == ep)

@@ -24,10 +24,6 @@
 
 typedef uint64_t m5_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
-struct m5_block {
-	m5_v2 v[4];
-};
-
 /* Loops of constant length over what is to stay in registers. */
 #define M5_UNROLL _Pragma("GCC unroll 16")
 
@@ -40,6 +36,19 @@ M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 	__m128i v = _mm_cvtsi64_si128((long long)a);
 
 	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
+}
+
+/* Such words, an address, a length and a key, as a data segment has them, ... */
+M5_INLINE __m128i m5_turn_data(void)
+{
+	return _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+/* ... and as an mkey has its start and length; the key is left out. */
+M5_INLINE __m128i m5_turn_range(void)
+{
+	return _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, M5_NONE, M5_NONE, M5_NONE, M5_NONE, 11, 10, 9,
+			     8);
 }
 #endif
 
@@ -82,27 +91,10 @@ M5_INLINE m5_v2 m5_raddr(uint64_t va, uint32_t rkey)
 M5_INLINE m5_v2 m5_data(uint32_t bytes, uint32_t lkey, uint64_t va)
 {
 #if M5_SHUFFLE
-	const __m128i turn = _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
-
-	return (m5_v2)_mm_shuffle_epi8(m5_words(va, bytes, lkey), turn);
+	return (m5_v2)_mm_shuffle_epi8(m5_words(va, bytes, lkey), m5_turn_data());
 #else
 	/* The two words of the first half are turned round as one. */
 	return (m5_v2){ __builtin_bswap64((uint64_t)bytes << 32 | lkey), __builtin_bswap64(va) };
-#endif
-}
-
-/* Start and length of an mkey, the length below 4 GiB; lkey is left out. */
-M5_INLINE m5_v2 m5_range(uint64_t bytes, uint32_t lkey, uint64_t va)
-{
-#if M5_SHUFFLE
-	const __m128i turn = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, M5_NONE, M5_NONE, M5_NONE,
-					   M5_NONE, 11, 10, 9, 8);
-
-	/* The words of the KLM beside it. */
-	return (m5_v2)_mm_shuffle_epi8(m5_words(va, (uint32_t)bytes, lkey), turn);
-#else
-	(void)lkey;
-	return (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(bytes) };
 #endif
 }
 
@@ -111,40 +103,7 @@ typedef __m256i m5_half;		/* what one store takes of a block */
 #else
 typedef m5_v2 m5_half;
 #endif
-#define M5_HALVES (M5_BB / sizeof(m5_half))
-
-M5_INLINE m5_half m5_half_of(const struct m5_block *b, unsigned int i)
-{
-#if defined(__AVX2__)
-	const m5_v2 lo = b->v[2 * i], hi = b->v[2 * i + 1];
-
-	if (__builtin_constant_p(hi[0] | hi[1]) && !(hi[0] | hi[1]))
-		return _mm256_zextsi128_si256((__m128i)lo);
-	return _mm256_set_m128i((__m128i)hi, (__m128i)lo);
-#else
-	return b->v[i];
-#endif
-}
-
-/* n blocks to the ring, in one piece. */
-M5_INLINE void m5_store_blocks(uint8_t *to, const struct m5_block *b, unsigned int n)
-{
-	m5_half *p = (m5_half *)to;
-
-	M5_UNROLL
-	for (unsigned int i = 0; i < n * M5_HALVES; i++)
-		p[i] = m5_half_of(&b[i / M5_HALVES], i % M5_HALVES);
-}
-
-/* To a register, in order. */
-M5_INLINE void m5_store_mmio(volatile uint8_t *to, const struct m5_block *b, unsigned int n)
-{
-	volatile m5_half *p = (volatile m5_half *)to;
-
-	M5_UNROLL
-	for (unsigned int i = 0; i < n * M5_HALVES; i++)
-		p[i] = m5_half_of(&b[i / M5_HALVES], i % M5_HALVES);
-}
+#define M5_HALVES (M5_BB / sizeof(m5_half))	/* of a block */
 
 M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 {
@@ -152,6 +111,83 @@ M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 
 	__builtin_memcpy(&v, p, bytes);
 	return v;
+}
+
+/* What a WQE is until it is stored, half by half: each of these gives the place of the next one. */
+M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
+{
+#if defined(__AVX2__)
+	*h++ = _mm256_set_m128i((__m128i)hi, (__m128i)lo);
+#else
+	*h++ = lo;
+	*h++ = hi;
+#endif
+	return h;
+}
+
+/* Zeros above it: what made v, an instruction of the same extension, has cleared what is there. */
+M5_INLINE m5_half *m5_put_one(m5_half *h, m5_v2 v)
+{
+#if defined(__AVX2__) && !defined(__clang__)
+	/* gcc would copy it. */
+	__asm__("" : "=x"(*h) : "0"(v));
+	return h + 1;
+#elif defined(__AVX2__)
+	*h = _mm256_zextsi128_si256((__m128i)v);
+	return h + 1;
+#else
+	return m5_put_two(h, v, (m5_v2){ 0 });
+#endif
+}
+
+/* Four bytes of data. */
+M5_INLINE m5_half *m5_put_word(m5_half *h, const uint8_t *p)
+{
+#if defined(__AVX2__)
+	uint32_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	/* The same. */
+	__asm__("vmovd %1, %x0" : "=x"(*h) : "rm"(word));
+	return h + 1;
+#elif defined(__SSE2__)
+	uint32_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	return m5_put_two(h, (m5_v2)_mm_cvtsi32_si128((int)word), (m5_v2){ 0 });
+#else
+	return m5_put_two(h, (m5_v2){ m5_load(p, 4), 0 }, (m5_v2){ 0 });
+#endif
+}
+
+M5_INLINE m5_half *m5_put_none(m5_half *h)
+{
+#if defined(__AVX2__)
+	*h = _mm256_setzero_si256();
+	return h + 1;
+#else
+	return m5_put_two(h, (m5_v2){ 0 }, (m5_v2){ 0 });
+#endif
+}
+
+/* n blocks to the ring, in one piece. */
+M5_INLINE void m5_store_blocks(uint8_t *to, const m5_half *h, unsigned int n)
+{
+	m5_half *p = (m5_half *)to;
+
+	M5_UNROLL
+	for (unsigned int i = 0; i < n * M5_HALVES; i++)
+		p[i] = h[i];
+}
+
+/* To a register, in order. */
+M5_INLINE void m5_store_mmio(volatile uint8_t *to, const m5_half *h, unsigned int n)
+{
+	volatile m5_half *p = (volatile m5_half *)to;
+
+	M5_UNROLL
+	for (unsigned int i = 0; i < n * M5_HALVES; i++)
+		p[i] = h[i];
 }
 
 M5_INLINE m5_v2 m5_load_piece(const uint8_t *p)
