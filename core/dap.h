@@ -235,9 +235,25 @@ struct dap_timer {
 	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
 };
 
-/* Of an endpoint and of an EVD, what slow calls count; posts and dequeues count nothing. */
-struct dap_ep_counts { uint64_t connects, disconnects; };
-struct dap_evd_counts { uint64_t waits, sleeps, notifies, connection_events; };
+/*
+ * Of an endpoint and of an EVD, what slow calls and rare completions count. Posts and dequeues count
+ * nothing, unless the instance is a counting one: its calls are checked, and they do.
+ */
+enum dap_count {
+	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,
+	DAP_COUNT_FETCH_ADD, DAP_COUNT_POST_RECV, DAP_COUNT_RECV, DAP_COUNT_RECV_IMM,
+	DAP_COUNT_RECV_WRITE_IMM, DAP_COUNT_RECV_FAILED, DAP_COUNTS
+};
+struct dap_ep_counts {
+	uint64_t connects, disconnects;
+	uint64_t recvs_posted, recvs_done;	/* of the QPs before this one */
+	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic */
+};
+struct dap_evd_counts {
+	uint64_t waits, sleeps, notifies, connection_events;
+	uint64_t found, missed;		/* by dequeues out of line; atomic, as is the next */
+	uint64_t all_missed;		/* by all of a counting instance */
+};
 
 struct dap_evd {
 	struct dap_obj obj;
@@ -254,7 +270,7 @@ struct dap_evd {
 	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until somebody waits */
 	struct dap_evd_counts counts;	/* under lock */
-	uint32_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
+	uint64_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
 	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
 	uint32_t stream_flags, streams;
@@ -280,6 +296,7 @@ struct dap_evd {
 	struct dap_ep *counted;
 	bool passed;
 	struct dap_timer count;
+	uint64_t *cleared;		/* 2.0: counters as they were when they were reset; or NULL */
 };
 
 /* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
@@ -346,9 +363,16 @@ struct dap_ep {
 	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
 	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
 	uint32_t breaking;		/* incarnation + 1 reported broken, or 0; atomic */
+	uint64_t *cleared;		/* as an EVD's */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
+
+static inline void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes)
+{
+	__atomic_add_fetch(&ep->counts.work[what].number, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ep->counts.work[what].bytes, bytes, __ATOMIC_RELAXED);
+}
 
 enum { DAP_SRQ_TO_ERROR = 0 };		/* a reason like DAP_SRQ_LOW_WATERMARK */
 
@@ -429,6 +453,7 @@ struct dap_ia {
 	const struct dap_hw *hw;
 	char name[256];
 	bool threadsafe, validate;
+	bool counted;			/* posts and dequeues count */
 	struct dap_caps caps;
 	struct dap_named named[32];	/* caps.attr, as queries show it, and what a front adds */
 	unsigned int nnamed;
@@ -440,6 +465,8 @@ struct dap_ia {
 	uint32_t spin_us;		/* evd_wait polls this long before it blocks */
 	/* Counts, atomic: objects of each type, and events by number - DAP_EV_ASYNC_EVD_OVERFLOW. */
 	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
+	uint64_t psps_any;		/* among the PSPs, those whose qualifier was any */
+	uint64_t *cleared;		/* as an EVD's */
 };
 
 /* ---- obj.c ---- */

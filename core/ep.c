@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Endpoints: their life. Each has a queue pair as soon as it has a PZ, so that receives can be posted:
  * those of the consumer's from the start. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/conn.h"
@@ -90,6 +91,18 @@ detach_recv:
 	return err;
 }
 
+/* The next QP counts from 0. */
+static void keep_totals(struct dap_ep *ep)
+{
+	uint64_t posted, done;
+
+	if (!ep->obj.ia->hw->recv_total)
+		return;
+	ep->obj.ia->hw->recv_total(ep, &posted, &done);
+	__atomic_add_fetch(&ep->counts.recvs_posted, posted, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ep->counts.recvs_done, done, __ATOMIC_RELAXED);
+}
+
 /* Nobody is between taking a completion off the CQ and setting it aside meanwhile. */
 static void destroy_qp(struct dap_ep *ep)
 {
@@ -98,6 +111,7 @@ static void destroy_qp(struct dap_ep *ep)
 	pthread_mutex_lock(&first->turn);
 	if (a != b)
 		pthread_mutex_lock(&(first == a ? b : a)->turn);
+	keep_totals(ep);
 	ep->obj.ia->hw->qp_destroy(ep);
 	dap_evd_purge(a, ep);
 	dap_evd_purge(b, ep);
@@ -204,6 +218,7 @@ void dap_ep_destroy(struct dap_ep *ep)
 		dap_evd_unfeed(ep->connect_evd);
 	if (ep->pz)
 		dap_pz_drop(ep->pz);
+	free(ep->cleared);
 	dap_obj_free(ep);
 }
 

@@ -49,6 +49,7 @@ static void fini(struct dap_evd *evd)
 		close(evd->wake_fd);
 	free(evd->stash);
 	free(evd->soft);
+	free(evd->cleared);
 	evd->stash = evd->soft = NULL;
 	pthread_mutex_unlock(&evd->lock);
 	pthread_mutex_unlock(&evd->turn);

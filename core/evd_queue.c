@@ -268,7 +268,7 @@ static void drive(struct dap_evd *evd)
  */
 static bool is_idle(struct dap_evd *evd)
 {
-	uint32_t looks;
+	uint64_t looks;
 
 	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
 		return false;
@@ -293,6 +293,7 @@ int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
 	if (evd->unarmed)
 		dap_evd_cno_look(evd);
 	pthread_mutex_unlock(&evd->turn);
+	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
 	return err;
 }
 

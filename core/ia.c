@@ -43,6 +43,13 @@ static bool wants_validation(const char *params)
 	return dap_param_num(params, "validate", env && !strcmp(env, "1"));
 }
 
+static bool wants_counts(const char *params)
+{
+	const char *env = secure_getenv("DAPL_COUNT");
+
+	return dap_param_num(params, "count", env && !strcmp(env, "1"));
+}
+
 static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
 {
 	ia->obj.ia = ia;
@@ -50,6 +57,7 @@ static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
 	strncpy(ia->name, args->name, sizeof(ia->name) - 1);
 	ia->threadsafe = args->threadsafe;
 	ia->validate = wants_validation(args->params);
+	ia->counted = args->api == DAP_API_20 && wants_counts(args->params);
 	ia->spin_us = (uint32_t)dap_param_num(args->params, "spin_us", SPIN_US);
 	pthread_mutex_init(&ia->lock, NULL);
 }
@@ -128,6 +136,7 @@ static void free_ia(struct dap_ia *ia)
 		ia->lmr_spare = page->next;
 		free(page);
 	}
+	free(ia->cleared);
 	dap_obj_free(ia);
 }
 

@@ -57,6 +57,8 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 		return dap_err_from_errno(err);
 	}
 	psp->conn_qual = qual;
+	if (any)
+		__atomic_add_fetch(&ia->psps_any, 1, __ATOMIC_RELAXED);
 	*conn_qual = qual;
 	*out = psp;
 	return 0;

@@ -144,8 +144,9 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	const struct m5_ep *e = m5_ep(ep);
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 
-	*recv_idle = e->done.shared || __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) ==
-					       __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
+	*recv_idle = e->done.shared ||
+		     __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) ==
+			     (uint32_t)__atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
 	*request_idle = sq_idle(e);
 	if (*request_idle)
 		return;

@@ -27,7 +27,7 @@ static uint32_t completed(struct dap_ep *ep, uint32_t *done)
 	uint32_t end, n = 0;
 
 	m5_cq_take(ep->recv_evd);
-	*done = m5_ep(ep)->done.rq_ci;
+	*done = (uint32_t)m5_ep(ep)->done.rq_ci;
 	end = m5_cq_end(cq);
 	for (uint32_t i = cq->ci; i != end; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
@@ -90,11 +90,33 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
-/* Both run freely; the poster's, and the poller's. */
-void m5_recv_total(struct dap_ep *ep, uint32_t *posted, uint32_t *done)
+/* The poster looks for credit once in as many receives as its ring has, at least. */
+void m5_recv_total(struct dap_ep *ep, uint64_t *posted, uint64_t *done)
 {
-	*posted = __atomic_load_n(&m5_ep(ep)->rq.pi, __ATOMIC_RELAXED);
-	*done = __atomic_load_n(&m5_ep(ep)->done.rq_ci, __ATOMIC_RELAXED);
+	const struct m5_ep *e = m5_ep(ep);
+	uint64_t then = __atomic_load_n(&e->rq.posted, __ATOMIC_RELAXED);
+
+	*posted = then + (__atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) - (uint32_t)then);
+	*done = __atomic_load_n(&e->done.rq_ci, __ATOMIC_RELAXED);
+}
+
+/* The poller stores the two one after the other: which of them is behind, their common bits tell. */
+uint64_t m5_cq_passed(const struct m5_cq *cq)
+{
+	uint32_t lap = __atomic_load_n(&cq->lap, __ATOMIC_RELAXED);
+	uint32_t ci = __atomic_load_n(&cq->ci, __ATOMIC_RELAXED);
+	uint32_t mask = UINT32_MAX >> cq->log, ahead = ((ci >> cq->log) - lap) & mask;
+	uint64_t laps = (uint64_t)lap + ahead - (ahead > mask / 2 ? (uint64_t)mask + 1 : 0);
+
+	return cq->before + (laps << cq->log) + (ci & cq->mask);
+}
+
+void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *told)
+{
+	const struct m5_cq *cq = m5_cq(evd);
+
+	*dequeued = m5_cq_passed(cq) - __atomic_load_n(&cq->aside, __ATOMIC_RELAXED);
+	*told = __atomic_load_n(&cq->arm_sn, __ATOMIC_RELAXED);
 }
 
 void m5_cq_settle(struct dap_evd *evd)

@@ -137,6 +137,17 @@ static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	return visible;
 }
 
+/* Plain ones are those that remain of all. */
+static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
+{
+	if (ev->dto.status)
+		dap_ep_tally(ep, DAP_COUNT_RECV_FAILED, 0);
+	else if (ev->dto.op == DAP_OP_RECV_IMMED)
+		dap_ep_tally(ep, DAP_COUNT_RECV_IMM, ev->dto.length);
+	else if (ev->dto.op == DAP_OP_RECV_WRITE_IMMED)
+		dap_ep_tally(ep, DAP_COUNT_RECV_WRITE_IMM, ev->dto.length);
+}
+
 static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	struct m5_ep *e = m5_ep(ep);
@@ -154,6 +165,7 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_INV)
 		r->ev.dto.op = DAP_OP_RECV_INVAL;
 	r->ev.dto.imm = be32_to_cpu(cqe->imm);
+	count_receive(ep, &r->ev);
 	if (r->ev.dto.op == DAP_OP_RECV_INVAL)
 		m5_window_ended(ep->obj.ia, r->ev.dto.imm);
 	/* With solicited waits the sender has decided whether a waiter is woken. */
@@ -204,6 +216,7 @@ bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
 	else
 		dap_log(DAP_LOG_ERR, "a completion of no endpoint: %s",
 			m5_decode_cqe(cqe, text, sizeof(text)));
+	cq->aside += !visible;
 	m5_cq_publish(cq, cq->ci + 1);
 	return visible;
 }
@@ -219,6 +232,7 @@ static int poll_once(struct dap_evd *evd, struct m5_rare *r)
 	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
 		dap_rmb_cqe_owner();
 		found = m5_cqe_rare(evd, r);
+		cq->aside += found > 0;
 	}
 	m5_cq_leave(cq, locked);
 	if (found >= 0 && r->broken)

@@ -354,6 +354,7 @@ const struct dap_hw m5_hw = {
 	.cq_fd = m5_cq_fd,
 	.cq_drain_fd = m5_cq_drain_fd,
 	.cq_settle = m5_cq_settle,
+	.cq_total = m5_cq_total,
 	.srq_create = m5_srq_create,
 	.srq_destroy = m5_srq_destroy,
 	.srq_resize = m5_srq_resize,

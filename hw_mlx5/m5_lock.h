@@ -124,12 +124,15 @@ M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 	return !((op_own ^ (i >> cq->log)) & 1);
 }
 
-/* The poller is at ci of the ring that the CQ has. */
+/*
+ * The poller is at ci of the ring that the CQ has: not far ahead of where it was. Laps are counted in
+ * full, those of ci as far as its bits go.
+ */
 M5_INLINE void m5_cq_at(struct m5_cq *cq, uint32_t ci)
 {
+	cq->lap += ((ci >> cq->log) - cq->lap) & UINT32_MAX >> cq->log;
 	cq->ci = ci;
 	cq->next = m5_cqe_at(cq, ci);
-	cq->lap = ci >> cq->log & 1;
 }
 
 M5_INLINE void m5_cq_tell(struct m5_cq *cq, uint32_t ci)
@@ -151,8 +154,10 @@ M5_INLINE void m5_cq_step(struct m5_cq *cq)
 
 	cq->ci = ci;
 	cq->next++;
-	if (m5_unlikely(!(ci & cq->mask)))
-		m5_cq_at(cq, ci);
+	if (m5_unlikely(!(ci & cq->mask))) {
+		cq->next = (struct m5_cqe *)cq->ring;
+		cq->lap++;
+	}
 	m5_cq_tell(cq, ci);
 }
 

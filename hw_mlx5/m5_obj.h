@@ -102,14 +102,15 @@ struct m5_rq {
 	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
 	uint8_t max_iov;
+	uint64_t posted;		/* pi when credit was last looked for, in full; atomic */
 };
 
 struct m5_done {			/* the poller's line */
 	struct m5_slot *sq_slots, *rq_slots;
 	uint32_t sq_mask, rq_mask;
 	uint32_t sq_ci;			/* 16 bits: all blocks before it may be used again */
-	uint32_t rq_ci;			/* receives completed */
 	uint32_t shared;		/* the receives are an SRQ's: each slot is given back by itself */
+	uint64_t rq_ci;			/* receives completed */
 };
 
 struct m5_mem {				/* queue memory of one object */
@@ -153,13 +154,15 @@ struct m5_cq {
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
 	struct m5_cqe *next;		/* the CQE at ci, */
-	uint32_t lap;			/* and its owner bit when it is software's: see m5_cq_at */
+	uint32_t lap;			/* and the lap, its owner bit when it is software's: m5_cq_at */
 
 	_Alignas(64) uint32_t cqn;
 	struct softnic *soft;
 	uint32_t arm_sn;
 	uint32_t reserved;		/* hidden completions its endpoints may have in it */
 	uint32_t room;			/* and how many it has room for */
+	/* CQEs until ci were 0, and those that were no event of a hot dequeue: see m5_cq_total. */
+	uint64_t before, aside;
 	volatile uint8_t *uar;
 	uint32_t uar_page;
 	struct m5_obj *obj;
@@ -315,6 +318,10 @@ unsigned int m5_cq_log(unsigned int entries);
 /* Room for so many hidden completions more, and for no more. */
 int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden);
 void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden);
+
+/* ---- m5_count.c ---- */
+/* How many CQEs have ever left the CQ. */
+uint64_t m5_cq_passed(const struct m5_cq *cq);
 
 /* ---- m5_reap.c: the CQ while it is taken ---- */
 /* The first index that is not software's. */

@@ -35,7 +35,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 		ci++;
 		if (m5_unlikely(!(ci & cq->mask))) {
 			cqe = m5_cqe_at(cq, ci);
-			cq->lap ^= 1;
+			cq->lap++;
 		}
 		m5_cq_tell(cq, ci);
 	}

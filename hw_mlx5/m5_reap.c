@@ -45,6 +45,7 @@ static void compact(struct m5_cq *cq, uint32_t end,
 			dst->op_own = (uint8_t)((src->op_own & ~1) | owner);
 		}
 	}
+	cq->aside += n;
 	if (n)
 		m5_cq_publish(cq, cq->ci + n);
 }
@@ -215,8 +216,10 @@ bool m5_rq_credit(struct dap_ep *ep)
 
 	if (e->done.shared)
 		return false;
+	__atomic_store_n(&rq->posted, rq->posted + (rq->pi - (uint32_t)rq->posted), __ATOMIC_RELAXED);
 	do {
-		rq->limit = __atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE) + e->max_recvs;
+		rq->limit = (uint32_t)__atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE) +
+			    e->max_recvs;
 	} while (rq->limit == rq->pi && dap_ep_reap(ep, true));
 	return rq->limit != rq->pi;
 }

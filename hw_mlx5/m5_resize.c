@@ -52,9 +52,13 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	if (err)
 		return err;
 	err = move(cq, &new);
+	/* What was counted goes on from there, and the CQE that ended the ring is none. */
+	cq->before = m5_cq_passed(cq) - cq->ci;
+	cq->aside++;
 	cq->ring = new.ring;
 	cq->log = new.log;
 	cq->mask = new.mask;
+	cq->lap = cq->ci >> cq->log;
 	m5_cq_publish(cq, cq->ci + 1);
 	if (err)
 		dap_log(DAP_LOG_ERR, "EVD %p: its CQ grew, and completions in it were lost",

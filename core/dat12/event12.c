@@ -94,8 +94,37 @@ DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return dap12_return(err);
 }
 
+/* Of a counting instance, what a dequeue or a wait has given: n events, or none. */
+#ifdef DAP_DAT20
+static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+{
+	if (!evd->obj.ia->counted)
+		return;
+	if (!n)
+		__atomic_add_fetch(&evd->counts.all_missed, 1, __ATOMIC_RELAXED);
+	for (DAT_COUNT i = 0; i < n; i++) {
+		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+			&events[i].event_data.dto_completion_event_data;
+
+		if (events[i].event_number == DAT_DTO_COMPLETION_EVENT && !dto->status &&
+		    (dto->operation == DAT_DTO_RECEIVE ||
+		     dto->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE))
+			dap_ep_tally(dto->ep_handle, DAP_COUNT_RECV, dto->transfered_length);
+	}
+}
+#else
+static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+{
+	(void)evd;		/* no call of 1.2 asks for counts */
+	(void)n;
+	(void)events;
+}
+#endif
+
 DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
+	DAT_RETURN ret;
+
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	const struct dap_hot12 *hot;
 
@@ -104,7 +133,9 @@ DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (!event)
 		return dap12_bad_arg(2);
 	hot = evd->obj.ia->hot;
-	return hot->evd_dequeue(evd, event);
+	ret = hot->evd_dequeue(evd, event);
+	tally(evd, ret == DAT_SUCCESS, event);
+	return ret;
 }
 
 DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
@@ -139,7 +170,7 @@ DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	const struct dap_hot12 *hot;
-	DAT_RETURN bad;
+	DAT_RETURN bad, ret;
 
 	if (!evd)
 		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
@@ -147,9 +178,10 @@ DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	if (bad)
 		return bad;
 	hot = evd->obj.ia->hot;
-	if (hot->evd_dequeue_n)
-		return hot->evd_dequeue_n(evd, max, events, count);
-	return dequeue_each(hot, evd, max, events, count);
+	ret = hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
+				 : dequeue_each(hot, evd, max, events, count);
+	tally(evd, ret == DAT_SUCCESS ? *count : 0, events);
+	return ret;
 }
 
 DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
@@ -169,8 +201,10 @@ DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	if (!nmore)
 		return dap12_bad_arg(5);
 	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
-	if (!err)
+	if (!err) {
 		dap12_event(&ev, evd, event);
+		tally(evd, 1, event);
+	}
 	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
 	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)
 		*nmore = (DAT_COUNT)left;

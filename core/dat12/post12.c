@@ -62,6 +62,20 @@ static const struct dap_hot12 *hot_of(const struct dap_ep *ep)
 	return ep->obj.ia->hot;
 }
 
+/* A counting instance: its live endpoints, too, have these functions. */
+static DAT_RETURN tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
+{
+	if (ep->obj.ia->counted && ret == DAT_SUCCESS)
+		dap_ep_tally(ep, what, bytes);
+	return ret;
+}
+
+DAT_RETURN dap12_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
+			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret)
+{
+	return tally(ep, what, ret == DAT_SUCCESS ? total(n, iov) : 0, ret);
+}
+
 DAT_RETURN dap12_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
@@ -70,7 +84,8 @@ DAT_RETURN dap12_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 
 	if (err)
 		return dap12_return(err);
-	return hot_of(ep)->post_send(ep, n, iov, cookie, flags);
+	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
+			       hot_of(ep)->post_send(ep, n, iov, cookie, flags));
 }
 
 /* The receives of an endpoint with an SRQ are the SRQ's. */
@@ -95,7 +110,8 @@ DAT_RETURN dap12_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 
 	if (err)
 		return dap12_return(err);
-	return hot_of(ep)->post_recv(ep, n, iov, cookie, flags);
+	return dap12_tally_iov(ep, DAP_COUNT_POST_RECV, n, iov,
+			       hot_of(ep)->post_recv(ep, n, iov, cookie, flags));
 }
 
 DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -109,7 +125,8 @@ DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 		return dap12_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length > total(n, iov))
 		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
-	return hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags);
+	return tally(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
+		     hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
 }
 
 DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -123,7 +140,8 @@ DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 		return dap12_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length < total(n, iov))
 		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
-	return hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags);
+	return dap12_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
+			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
 }
 
 /* What a remote right needs of the LMR under it: dat_rmr_bind(3), InfiniBand's column. */

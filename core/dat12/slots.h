@@ -125,6 +125,10 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 int dap12_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			uint32_t priv);
 
+/* ret, what a post of these segments has returned: counted, where the instance counts. */
+DAT_RETURN dap12_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
+			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret);
+
 /* INVALID_PARAMETER that names argument n, counted from 1. */
 static inline DAT_RETURN dap12_bad_arg(int n)
 {

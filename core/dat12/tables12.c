@@ -17,7 +17,7 @@
 
 struct dap12_live {
 	const struct dap_hot12 *hot;
-	bool validate;
+	bool checked;
 	DAT_PROVIDER ep, evd, rmr, srq;
 	struct dapl_direct evd_direct;
 	struct dap12_live *next;
@@ -138,18 +138,18 @@ static void live_direct(struct dap12_live *live, const struct dap_hot12 *hot)
 	live->evd.extension = &live->evd_direct;
 }
 
-/* A validating instance has live handles, too, but all their calls are checked. */
+/* A validating or counting instance has live handles, too, but all their calls are checked. */
 static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_hot12 *hot,
-				    bool validate)
+				    bool checked)
 {
 	struct dap12_live *live = calloc(1, sizeof(*live));
 
 	if (!live)
 		return NULL;
 	live->hot = hot;
-	live->validate = validate;
+	live->checked = checked;
 	live->ep = live->evd = live->rmr = live->srq = p->table;
-	if (!validate) {
+	if (!checked) {
 		live->ep.ep_post_send_func = hot->post_send;
 		live->ep.ep_post_recv_func = hot->post_recv;
 		live->ep.ep_post_rdma_read_func = hot->rdma_read;
@@ -166,17 +166,17 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 }
 
 static struct dap12_live *get_live(struct dap12_provider *p, const struct dap_hot12 *hot,
-				   bool validate)
+				   bool checked)
 {
 	struct dap12_live *live;
 
 	pthread_mutex_lock(&lock);
 	for (live = p->lives; live; live = live->next) {
-		if (live->hot == hot && live->validate == validate)
+		if (live->hot == hot && live->checked == checked)
 			break;
 	}
 	if (!live)
-		live = make_live(p, hot, validate);
+		live = make_live(p, hot, checked);
 	pthread_mutex_unlock(&lock);
 	return live;
 }
@@ -185,7 +185,7 @@ int dap12_make_tables(struct dap_ia *ia)
 {
 	struct dap12_provider *p = dap12_provider_get(ia->name, ia->threadsafe);
 	const struct dap_hot12 *hot = ia->hw->hot(ia, DAP_API);
-	struct dap12_live *live = p && hot ? get_live(p, hot, ia->validate) : NULL;
+	struct dap12_live *live = p && hot ? get_live(p, hot, ia->validate || ia->counted) : NULL;
 
 	if (!live)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);

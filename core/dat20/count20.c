@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters of the InfiniBand extension. They are always on, and made of what slow calls and the
- * connection manager count and of indices that the queues have anyway: posts and dequeues count
- * nothing for them. What would need that (sends, writes and reads by kind, bytes, dequeues) reads as
- * all ones, as DAT says of values that are unknown; what there is none of here (datagrams, MRAs)
- * reads as 0.
+ * The counters of the InfiniBand extension. They are always on, and made of what slow calls, rare
+ * completions and the connection manager count and of indices that the queues have anyway: posts and
+ * dequeues count nothing for them. What would need that (sends, writes and reads, the bytes of plain
+ * receives, dequeues that find nothing in a CQ) is counted by an instance with the ia_param "count",
+ * at the price of calls that are checked; in any other it reads as all ones, as DAT says of values
+ * that are unknown. What there is none of here (datagrams, MRAs) reads as 0.
+ *
+ * A counter that is reset goes on below: what it was then is taken off from what it is.
  */
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/cm.h"
@@ -47,9 +51,9 @@ static void count_objects(const struct dap_ia *ia, uint64_t *v)
 		v[kinds[i].made] = load(&ia->made[kinds[i].type]);
 		v[kinds[i].freed] = load(&ia->freed[kinds[i].type]);
 	}
-	/* They are among the PSPs. */
-	v[DCNT_IA_PSP_CREATE_ANY] = UNKNOWN;
 	v[DCNT_IA_CM_LISTEN] = v[DCNT_IA_PSP_CREATE] + v[DCNT_IA_RSP_CREATE];
+	v[DCNT_IA_PSP_CREATE_ANY] = load(&ia->psps_any);
+	v[DCNT_IA_PSP_CREATE] -= v[DCNT_IA_PSP_CREATE_ANY];
 }
 
 static void count_connections(const struct dap_cm_counts *c, uint64_t *v)
@@ -96,27 +100,77 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 		c->value[i] = UNKNOWN;
 }
 
+static void put(struct count20 *c, const struct dap_ep *ep, enum dap_count what, int number,
+		int bytes)
+{
+	c->value[number] = load(&ep->counts.work[what].number);
+	if (bytes >= 0)
+		c->value[bytes] = load(&ep->counts.work[what].bytes);
+}
+
+/* Of all receives that have completed, those that are nothing else are plain ones. */
+static void count_receives(struct dap_ep *ep, struct count20 *c)
+{
+	uint64_t posted = 0, done = 0;
+
+	put(c, ep, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
+	put(c, ep, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
+	pthread_mutex_lock(&ep->lock);
+	if (ep->has_qp && ep->obj.ia->hw->recv_total) {
+		ep->obj.ia->hw->recv_total(ep, &posted, &done);
+		c->value[DCNT_EP_RECV] = done + load(&ep->counts.recvs_done) -
+					 c->value[DCNT_EP_RECV_IMM] -
+					 c->value[DCNT_EP_RECV_RDMA_IMM] -
+					 load(&ep->counts.work[DAP_COUNT_RECV_FAILED].number);
+		if (!ep->srq)
+			c->value[DCNT_EP_POST_RECV] = posted + load(&ep->counts.recvs_posted);
+	}
+	pthread_mutex_unlock(&ep->lock);
+}
+
 static void count_ep(struct dap_ep *ep, struct count20 *c)
 {
-	uint32_t posted = 0, done = 0;
-	bool known;
-
 	c->n = DCNT_EP_ALL_COUNTERS;
 	for (unsigned int i = 0; i < c->n; i++)
 		c->value[i] = UNKNOWN;
 	c->value[DCNT_EP_POST_SEND_UD] = c->value[DCNT_EP_POST_SEND_UD_DATA] = 0;
 	c->value[DCNT_EP_RECV_UD] = c->value[DCNT_EP_RECV_UD_DATA] = 0;
-	pthread_mutex_lock(&ep->lock);
-	c->value[DCNT_EP_CONNECT] = ep->counts.connects;
-	c->value[DCNT_EP_DISCONNECT] = ep->counts.disconnects;
-	known = ep->has_qp && ep->obj.ia->hw->recv_total;
-	if (known)
-		ep->obj.ia->hw->recv_total(ep, &posted, &done);
-	pthread_mutex_unlock(&ep->lock);
-	if (known)
-		c->value[DCNT_EP_RECV] = done;
-	if (known && !ep->srq)
-		c->value[DCNT_EP_POST_RECV] = posted;
+	c->value[DCNT_EP_CONNECT] = load(&ep->counts.connects);
+	c->value[DCNT_EP_DISCONNECT] = load(&ep->counts.disconnects);
+	put(c, ep, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
+	put(c, ep, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
+	put(c, ep, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
+	count_receives(ep, c);
+	if (!ep->obj.ia->counted)
+		return;
+	put(c, ep, DAP_COUNT_SEND, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA);
+	put(c, ep, DAP_COUNT_WRITE, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA);
+	put(c, ep, DAP_COUNT_READ, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA);
+	put(c, ep, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
+	c->value[DCNT_EP_RECV_DATA] = load(&ep->counts.work[DAP_COUNT_RECV].bytes);
+}
+
+/* Events that dequeues have found, out of line or in a CQ, and the dequeues that found none. */
+static void count_dequeues(struct dap_evd *evd, struct count20 *c)
+{
+	uint64_t found = load(&evd->counts.found), of_cq = 0, told = 0;
+	bool known = !evd->has_cq || evd->obj.ia->hw->cq_total;
+
+	if (evd->has_cq && known)
+		evd->obj.ia->hw->cq_total(evd, &of_cq, &told);
+	if (known) {
+		c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
+		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = of_cq;
+		c->value[DCNT_EVD_DTO_CALLBACK] = told;
+	}
+	if (!evd->has_cq)
+		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.missed) +
+						       load(&evd->idle_looks);
+	else if (evd->obj.ia->counted)
+		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.all_missed);
+	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)
+		c->value[DCNT_EVD_DEQUEUE] = c->value[DCNT_EVD_DEQUEUE_FOUND] +
+					     c->value[DCNT_EVD_DEQUEUE_NOT_FOUND];
 }
 
 static void count_evd(struct dap_evd *evd, struct count20 *c)
@@ -133,35 +187,68 @@ static void count_evd(struct dap_evd *evd, struct count20 *c)
 	c->value[DCNT_EVD_WAIT_BLOCKED] = counts.sleeps;
 	c->value[DCNT_EVD_WAIT_NOTIFY] = counts.notifies;
 	c->value[DCNT_EVD_CONN_CALLBACK] = counts.connection_events;
+	count_dequeues(evd, c);
 }
 
-/* False: a handle that has no counters. */
-static bool count(DAT_HANDLE handle, struct count20 *c)
+/* Where the values of the last reset are kept, or NULL: a handle that has no counters. */
+static uint64_t **count(DAT_HANDLE handle, struct count20 *c)
 {
 	*c = (struct count20){ 0 };
 	switch (dap_obj_type(handle)) {
 	case DAP_IA:
 		count_ia(handle, c);
-		return true;
+		return &((struct dap_ia *)handle)->cleared;
 	case DAP_EP:
 		count_ep(handle, c);
-		return true;
+		return &((struct dap_ep *)handle)->cleared;
 	case DAP_EVD:
 		count_evd(handle, c);
-		return true;
+		return &((struct dap_evd *)handle)->cleared;
 	default:
-		return false;
+		return NULL;
 	}
 }
 
-/* The number of a counter, or that of all of them; the counters run on, they are not reset. */
+static bool is_meant(const struct count20 *c, int which, unsigned int i)
+{
+	return (unsigned int)which == i || (unsigned int)which == c->n;
+}
+
+/* Since the last reset; and if this is one, from now on. The IA's lock is held. */
+static int since(uint64_t **cleared, int which, bool reset, struct count20 *c)
+{
+	if (reset && !*cleared)
+		*cleared = calloc(c->n, sizeof(**cleared));
+	if (reset && !*cleared)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	for (unsigned int i = 0; *cleared && i < c->n; i++) {
+		uint64_t now = c->value[i];
+
+		if (now == UNKNOWN)
+			continue;
+		c->value[i] -= (*cleared)[i];
+		if (reset && is_meant(c, which, i))
+			(*cleared)[i] = now;
+	}
+	return 0;
+}
+
+/* The number of a counter, or that of all of them. */
 static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct count20 *c)
 {
-	if (!count(handle, c))
+	uint64_t **cleared = count(handle, c);
+	struct dap_ia *ia;
+	int err;
+
+	if (!cleared)
 		return dap12_bad_handle(DAP_SUB_HANDLE1);
 	if (which < 0 || (unsigned int)which > c->n)
 		return dap12_bad_arg(3);
-	return reset ? dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE)) : DAT_SUCCESS;
+	ia = ((const struct dap_obj *)handle)->ia;
+	pthread_mutex_lock(&ia->lock);
+	err = since(cleared, which, reset, c);
+	pthread_mutex_unlock(&ia->lock);
+	return dap12_return(err);
 }
 
 /* Each counter goes to its own place, also when one alone is asked for (dapl 2.1). */
@@ -171,17 +258,16 @@ DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args)
 	DAT_UINT64 *out = va_arg(args, DAT_UINT64 *);
 	int reset = va_arg(args, int);
 	struct count20 c;
-	DAT_RETURN ret = read_counts(handle, which, reset, &c);
+	DAT_RETURN ret;
 
-	if (ret != DAT_SUCCESS)
-		return ret;
-	if (!out)
+	if (!out && dap_obj_type(handle) != DAP_NONE)
 		return dap12_bad_arg(4);
-	for (unsigned int i = 0; i < c.n; i++) {
-		if ((unsigned int)which == i || (unsigned int)which == c.n)
+	ret = read_counts(handle, which, reset, &c);
+	for (unsigned int i = 0; ret == DAT_SUCCESS && i < c.n; i++) {
+		if (is_meant(&c, which, i))
 			out[i] = c.value[i];
 	}
-	return DAT_SUCCESS;
+	return ret;
 }
 
 /* Those that are known and not 0, by their numbers in dat_ib_extensions.h, on standard output. */
@@ -195,8 +281,7 @@ DAT_RETURN dap20_print_counters(DAT_HANDLE handle, va_list args)
 	if (ret != DAT_SUCCESS)
 		return ret;
 	for (unsigned int i = 0; i < c.n; i++) {
-		if (c.value[i] && c.value[i] != UNKNOWN &&
-		    ((unsigned int)which == i || (unsigned int)which == c.n))
+		if (c.value[i] && c.value[i] != UNKNOWN && is_meant(&c, which, i))
 			printf("%p counter %u: %" PRIu64 "\n", handle, i, c.value[i]);
 	}
 	return DAT_SUCCESS;

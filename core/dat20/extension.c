@@ -77,8 +77,15 @@ static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot12 *hot, va
 	const DAT_RMR_TRIPLET *to = va_arg(args, const DAT_RMR_TRIPLET *);
 	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	uint64_t bytes = 0;
+	DAT_RETURN ret;
 
-	return hot->write_immed(ep, n, iov, cookie, to, imm, flags);
+	ret = hot->write_immed(ep, n, iov, cookie, to, imm, flags);
+	for (DAT_COUNT i = 0; ret == DAT_SUCCESS && i < n; i++)
+		bytes += iov[i].segment_length;
+	if (ret == DAT_SUCCESS)
+		dap_ep_tally(ep, DAP_COUNT_WRITE_IMM, bytes);
+	return ret;
 }
 
 static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot12 *hot, bool swap, va_list args)
@@ -89,9 +96,13 @@ static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot12 *hot, bool sw
 	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
 	const DAT_RMR_TRIPLET *at = va_arg(args, const DAT_RMR_TRIPLET *);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	DAT_RETURN ret;
 
-	return swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
-		    : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
+	ret = swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
+		   : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
+	if (ret == DAT_SUCCESS)
+		dap_ep_tally(ep, swap ? DAP_COUNT_CMP_SWAP : DAP_COUNT_FETCH_ADD, 8);
+	return ret;
 }
 
 DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)

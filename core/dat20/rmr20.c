@@ -39,6 +39,8 @@ DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 	if (err)
 		return dap12_return(err);
 	hot = ep->obj.ia->hot;
-	return hot->send_inval ? hot->send_inval(ep, n, iov, cookie, flags, rmr_context)
-			       : NOT_SUPPORTED;
+	if (!hot->send_inval)
+		return NOT_SUPPORTED;
+	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
+			       hot->send_inval(ep, n, iov, cookie, flags, rmr_context));
 }

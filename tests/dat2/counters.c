@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counters of the InfiniBand extension: what was done is what they say. */
+#include <stdlib.h>
+
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 TestSuite(counters, .init = sides_open, .fini = sides_close, .timeout = 60);
 
@@ -63,6 +66,8 @@ Test(counters, ia__counts_rejections)
 	all_of(b.ia, DCNT_IA_ALL_COUNTERS, at_b);
 	cr_assert_eq(at_a[DCNT_IA_CM_USER_REJ_RX], 1);
 	cr_assert_eq(at_b[DCNT_IA_CM_USER_REJ_TX], 1);
+	cr_assert_eq(at_b[DCNT_IA_PSP_CREATE_ANY], 1);
+	cr_assert_eq(at_b[DCNT_IA_PSP_CREATE], 0);
 	cr_assert_eq(at_b[DCNT_IA_SP_CR_REJECTED], 1);
 	cr_assert_eq(at_b[DCNT_IA_SP_CR_ACCEPTED], 0);
 }
@@ -117,7 +122,7 @@ Test(counters, one__has_its_own_place)
 	cr_assert_eq(v[DCNT_EP_POST_SEND], 13);
 }
 
-Test(counters, bad__handle_number_and_reset)
+Test(counters, bad__handle_and_number)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
 
@@ -125,6 +130,311 @@ Test(counters, bad__handle_number_and_reset)
 	assert_ret(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS + 1, v, 0), DAT_INVALID_PARAMETER);
 	assert_ret(dat_ib_query_counters(a.ep, -1, v, 0), DAT_INVALID_PARAMETER);
 	assert_ret(dat_ib_query_counters(a.ep, 0, NULL, 0), DAT_INVALID_PARAMETER);
-	assert_ret(dat_ib_query_counters(a.ep, 0, v, 1), DAT_MODEL_NOT_SUPPORTED);
 	assert_ok(dat_ib_print_counters(a.ep, DCNT_EP_ALL_COUNTERS, 0));
+}
+
+/* ---- what completes and is dequeued, of any instance ---- */
+
+static const DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+
+static DAT_UINT64 one_of(DAT_HANDLE handle, int all, int which)
+{
+	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
+
+	all_of(handle, all, v);
+	return v[which];
+}
+
+static void write_some(unsigned int n, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 8);
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64);
+
+	while (n--)
+		assert_ok(dat_ep_post_rdma_write(a.ep, 1, &from, cookie, &to, flags));
+}
+
+/* Dequeues until n events have come; returns how often there was none. */
+static DAT_UINT64 dequeue_some(DAT_EVD_HANDLE evd, unsigned int n)
+{
+	DAT_UINT64 missed = 0;
+	DAT_EVENT ev;
+
+	while (n) {
+		DAT_RETURN ret = dat_evd_dequeue(evd, &ev);
+
+		if (ret == DAT_SUCCESS)
+			n--;
+		else
+			missed++;
+		cr_assert(ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
+	}
+	return missed;
+}
+
+/* Many laps of the ring, with completions that nobody sees, and with events that a wait takes. */
+Test(counters, evd__counts_events_dequeued)
+{
+	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
+	unsigned int found = 0;
+
+	sides_connect();
+	for (int i = 0; i < 100; i++) {
+		write_some(5, DAT_COMPLETION_SUPPRESS_FLAG);
+		write_some(5, 0);
+		dequeue_some(a.dto, 4);
+		side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+		found += 4;
+		all_of(a.dto, DCNT_EVD_ALL_COUNTERS, v);
+		cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], found, "%llu after %u",
+			     (unsigned long long)v[DCNT_EVD_DEQUEUE_FOUND], found);
+	}
+	cr_assert_eq(v[DCNT_EVD_WAIT], 100);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_NOT_FOUND], UNKNOWN);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE], UNKNOWN);
+	cr_assert_leq(v[DCNT_EVD_DEQUEUE_POLL_FOUND], found);
+}
+
+/* The ring grows with completions in it; others go with their endpoint. */
+Test(counters, evd__counts_on_when_its_ring_changes)
+{
+	DAT_EVD_PARAM param;
+	DAT_EVENT ev;
+
+	sides_connect();
+	write_some(8, DAT_COMPLETION_SUPPRESS_FLAG);
+	write_some(7, 0);
+	dequeue_some(a.dto, 3);
+	assert_ok(dat_evd_query(a.dto, DAT_EVD_FIELD_ALL, &param));
+	assert_ok(dat_evd_resize(a.dto, 4 * param.evd_qlen));
+	dequeue_some(a.dto, 4);
+	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 7);
+	for (int i = 0; i < 60; i++) {
+		write_some(6, 0);
+		dequeue_some(a.dto, 6);
+	}
+	write_some(5, 0);
+	dequeue_some(a.dto, 1);
+	assert_ok(dat_ep_free(a.ep));
+	assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
+	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 7 + 360 + 1);
+}
+
+Test(counters, evd__of_software_counts_all_dequeues)
+{
+	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT }, ev;
+	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
+	DAT_EVD_HANDLE evd;
+
+	assert_ok(dat_evd_create(a.ia, 4, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	for (int i = 0; i < 5; i++) {
+		assert_ok(dat_evd_post_se(evd, &se));
+		assert_ok(dat_evd_dequeue(evd, &ev));
+		assert_ret(dat_evd_dequeue(evd, &ev), DAT_QUEUE_EMPTY);
+		assert_ret(dat_evd_dequeue(evd, &ev), DAT_QUEUE_EMPTY);
+	}
+	all_of(evd, DCNT_EVD_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE], 15);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], 5);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_NOT_FOUND], 10);
+}
+
+Test(counters, ep__counts_immediates_and_atomics)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 24), result = side_segment(&a, 64, 8);
+	DAT_LMR_TRIPLET recv = side_segment(&b, 4096, 64);
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64), at = side_remote(&b, 64, 8);
+	DAT_UINT64 at_a[DCNT_EP_ALL_COUNTERS], at_b[DCNT_EP_ALL_COUNTERS];
+
+	sides_connect();
+	for (int i = 0; i < 4; i++) {
+		assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
+		assert_ok(dat_ib_post_rdma_write_immed(a.ep, 1, &from, cookie, &to, 7, 0));
+		side_wait(b.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_ok(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &at, 0));
+	assert_ok(dat_ib_post_cmp_and_swap(a.ep, 6, 7, &result, cookie, &at, 0));
+	assert_ret(dat_ib_post_cmp_and_swap(a.ep, 6, 7, &result, cookie, NULL, 0),
+		   DAT_INVALID_PARAMETER);
+	all_of(a.ep, DCNT_EP_ALL_COUNTERS, at_a);
+	all_of(b.ep, DCNT_EP_ALL_COUNTERS, at_b);
+	cr_assert_eq(at_a[DCNT_EP_POST_WRITE_IMM], 4);
+	cr_assert_eq(at_a[DCNT_EP_POST_WRITE_IMM_DATA], 4 * 24);
+	cr_assert_eq(at_a[DCNT_EP_POST_FETCH_ADD], 3);
+	cr_assert_eq(at_a[DCNT_EP_POST_CMP_SWAP], 1);
+	cr_assert_eq(at_b[DCNT_EP_RECV_RDMA_IMM], 4);
+	cr_assert_eq(at_b[DCNT_EP_RECV_RDMA_IMM_DATA], 4 * 24);
+	cr_assert_eq(at_b[DCNT_EP_RECV], 0);
+	cr_assert_eq(at_b[DCNT_EP_POST_RECV], 4);
+}
+
+/* What is flushed was not received, and an endpoint that is reset has not forgotten. */
+Test(counters, ep__counts_over_a_reset_of_it)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
+	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS];
+	DAT_EVENT ev;
+
+	sides_connect();
+	for (int i = 0; i < 5; i++)
+		assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(dat_ep_post_send(a.ep, 1, &from, cookie, 0));
+	side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	assert_ok(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	for (int i = 0; i < 4; i++) {
+		ev = side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+	}
+	all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_EP_POST_RECV], 5);
+	cr_assert_eq(v[DCNT_EP_RECV], 1);
+	side_wait(b.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_ok(dat_ep_reset(b.ep));
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_EP_POST_RECV], 6);
+	cr_assert_eq(v[DCNT_EP_RECV], 1);
+	cr_assert_eq(v[DCNT_EP_DISCONNECT], 1);
+}
+
+/* ---- reset ---- */
+
+Test(counters, reset__of_one_and_of_all)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
+	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
+
+	sides_connect();
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+			assert_ok(dat_ep_post_send(a.ep, 1, &from, cookie, 0));
+			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+		}
+		/* What it was is told, and counted anew from here. */
+		assert_ok(dat_ib_query_counters(b.ep, DCNT_EP_RECV, v, 1));
+		cr_assert_eq(v[DCNT_EP_RECV], 2);
+		all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
+		cr_assert_eq(v[DCNT_EP_RECV], 0);
+		cr_assert_eq(v[DCNT_EP_POST_RECV], 2 * (DAT_UINT64)(round + 1));
+	}
+	assert_ok(dat_ib_query_counters(b.ep, DCNT_EP_ALL_COUNTERS, v, 1));
+	cr_assert_eq(v[DCNT_EP_POST_RECV], 6);
+	all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_EP_POST_RECV], 0);
+	cr_assert_eq(v[DCNT_EP_POST_SEND], UNKNOWN);
+	assert_ok(dat_ib_print_counters(b.ia, DCNT_IA_ALL_COUNTERS, 1));
+	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_EP_CREATE), 0);
+	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_LMR_FREE), 0);
+	assert_ok(dat_lmr_free(b.lmr));
+	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_LMR_FREE), 1);
+	assert_ok(dat_ib_query_counters(b.dto, DCNT_EVD_ALL_COUNTERS, v, 1));
+	cr_assert_eq(v[DCNT_EVD_WAIT], 6);
+	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_WAIT), 0);
+	/* One that is not reset is as it was. */
+	cr_assert_eq(one_of(a.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_EP_CREATE), 1);
+}
+
+Test(counters, reset__without_memory)
+{
+	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11 };
+
+	th_fail_start(TH_FAIL_HEAP, 1);
+	assert_ret(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1),
+		   DAT_INSUFFICIENT_RESOURCES);
+	cr_assert_eq(th_fail_stop(), 1);
+	cr_assert_eq(v[DCNT_EP_CONNECT], 11);
+	assert_ok(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1));
+}
+
+/* ---- a counting instance ---- */
+
+static void open_counting(void)
+{
+	setenv("DAPL_COUNT", "1", 1);
+	sides_open();
+}
+
+TestSuite(counting, .init = open_counting, .fini = sides_close, .timeout = 60);
+
+/* Of i writes of 8 bytes, sends of up to 200 and reads of 32, the sums that there must be. */
+Test(counting, ep__counts_each_kind_and_its_bytes)
+{
+	DAT_LMR_TRIPLET from[2], to = side_segment(&b, 0, 512), sink = side_segment(&a, 4096, 64);
+	DAT_UINT64 at_a[DCNT_EP_ALL_COUNTERS], at_b[DCNT_EP_ALL_COUNTERS], sent = 0, found = 0;
+	DAT_RMR_TRIPLET there = side_remote(&b, 1024, 32);
+
+	sides_connect();
+	for (unsigned int i = 0; i < 200; i++) {
+		write_some(1, i % 3 ? 0 : DAT_COMPLETION_SUPPRESS_FLAG);
+		from[0] = side_segment(&a, 0, i);
+		from[1] = side_segment(&a, 300, i % 7);
+		sent += i + i % 7;
+		assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+		assert_ok(dat_ep_post_send(a.ep, 2, from, cookie, 0));
+		assert_ok(dat_ep_post_rdma_read(a.ep, 1, &sink, cookie, &there, 0));
+		dequeue_some(a.dto, i % 3 ? 3 : 2);
+		found += i % 3 ? 3 : 2;
+		if (i % 2)
+			dequeue_some(b.dto, 1);
+		else
+			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	}
+	/* What is refused is not posted. */
+	assert_ret(dat_ep_post_send(a.ep, 99, from, cookie, 0), DAT_INVALID_PARAMETER);
+	assert_ret(dat_ep_post_rdma_write(a.ep, 1, from, cookie, NULL, 0), DAT_INVALID_PARAMETER);
+	all_of(a.ep, DCNT_EP_ALL_COUNTERS, at_a);
+	all_of(b.ep, DCNT_EP_ALL_COUNTERS, at_b);
+	cr_assert_eq(at_a[DCNT_EP_POST_SEND], 200);
+	cr_assert_eq(at_a[DCNT_EP_POST_SEND_DATA], sent);
+	cr_assert_eq(at_a[DCNT_EP_POST_WRITE], 200);
+	cr_assert_eq(at_a[DCNT_EP_POST_WRITE_DATA], 1600);
+	cr_assert_eq(at_a[DCNT_EP_POST_READ], 200);
+	cr_assert_eq(at_a[DCNT_EP_POST_READ_DATA], 6400);
+	cr_assert_eq(at_b[DCNT_EP_POST_RECV], 200);
+	cr_assert_eq(at_b[DCNT_EP_POST_RECV_DATA], 200 * 512);
+	cr_assert_eq(at_b[DCNT_EP_RECV], 200);
+	cr_assert_eq(at_b[DCNT_EP_RECV_DATA], sent);
+	cr_assert_eq(at_b[DCNT_EP_POST_SEND], 0);
+	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), found);
+	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
+}
+
+Test(counting, evd__counts_dequeues_in_vain)
+{
+	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS], missed;
+	DAT_EVENT ev;
+
+	sides_connect();
+	for (int i = 0; i < 10; i++)
+		assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
+	write_some(5, 0);
+	missed = 10 + dequeue_some(a.dto, 5);
+	all_of(a.dto, DCNT_EVD_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], 5);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_NOT_FOUND], missed);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE], missed + 5);
+}
+
+Test(counting, ep__counts_sends_that_end_a_context)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 16), to = side_segment(&b, 0, 64);
+	DAT_LMR_TRIPLET part = side_segment(&b, 0, 64);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	sides_connect();
+	assert_ok(PROVIDER(b.pz)->rmr_create_for_ep_func(b.pz, &rmr));
+	assert_ok(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+			       b.ep, cookie, 0, &context));
+	side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(PROVIDER(a.ep)->ep_post_send_with_invalidate_func(a.ep, 1, &from, cookie, 0,
+								     DAT_TRUE, context));
+	side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND), 1);
+	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND_DATA), 16);
+	cr_assert_eq(one_of(b.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_RECV), 1);
+	cr_assert_eq(one_of(b.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_RECV_DATA), 16);
 }

@@ -174,6 +174,70 @@ Test(dat2, csp__is_reached_by_its_port)
 	assert_ret(p->csp_free_func(csp), DAT_INVALID_HANDLE);
 }
 
+Test(dat2, csp__bad_arguments)
+{
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP }, udp = { AF_INET, SOCK_DGRAM, 0 };
+	const in_port_t port = (in_port_t)(20000 + getpid() % 20000);
+	DAT_CSP_HANDLE csp = (DAT_CSP_HANDLE)&comm;
+	struct sockaddr six = { .sa_family = AF_INET6 };
+	const DAT_PROVIDER *p = PROVIDER(b.ep);
+	DAT_PSP_HANDLE psp;
+	DAT_CSP_PARAM param;
+	DAT_CONN_QUAL qual;
+	DAT_IA_HANDLE raw;
+
+	assert_ok(dats_get_ia_handle(b.ia, &raw));
+	assert_ret(p->csp_create_func(b.pz, &comm, side_address(port), b.cr, &csp),
+		   DAT_INVALID_HANDLE);
+	assert_ret(p->csp_create_func(raw, NULL, side_address(port), b.cr, &csp),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->csp_create_func(raw, &udp, side_address(port), b.cr, &csp),
+		   DAT_COMM_NOT_SUPPORTED);
+	assert_ret(p->csp_create_func(raw, &comm, NULL, b.cr, &csp), DAT_INVALID_PARAMETER);
+	assert_ret(p->csp_create_func(raw, &comm, &six, b.cr, &csp), DAT_INVALID_ADDRESS);
+	assert_ret(p->csp_create_func(raw, &comm, side_address(0), b.cr, &csp),
+		   DAT_INVALID_ADDRESS);
+	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.dto, &csp),
+		   DAT_INVALID_HANDLE);
+	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.cr, NULL),
+		   DAT_INVALID_PARAMETER);
+	cr_assert_eq(csp, (DAT_CSP_HANDLE)&comm);
+	/* A PSP is none. */
+	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ret(p->csp_query_func(psp, DAT_CSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	assert_ret(p->csp_free_func(psp), DAT_INVALID_HANDLE);
+	assert_ok(p->csp_create_func(raw, &comm, side_address(port), b.cr, &csp));
+	assert_ret(p->csp_query_func(csp, (DAT_CSP_PARAM_MASK)0x100, &param),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->csp_query_func(csp, DAT_CSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(dat_ia_close(b.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	assert_ok(p->csp_free_func(csp));
+}
+
+Test(dat2, common_connect__bad_arguments)
+{
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+	struct sockaddr six = { .sa_family = AF_INET6 };
+	char data[4] = "abc";
+
+	assert_ret(p->ep_common_connect_func(a.pz, side_address(9), SOON, 0, NULL),
+		   DAT_INVALID_HANDLE);
+	assert_ret(p->ep_common_connect_func(a.ep, NULL, SOON, 0, NULL), DAT_INVALID_PARAMETER);
+	assert_ret(p->ep_common_connect_func(a.ep, &six, SOON, 0, NULL), DAT_INVALID_ADDRESS);
+	assert_ret(p->ep_common_connect_func(a.ep, side_address(0), SOON, 0, NULL),
+		   DAT_INVALID_ADDRESS);
+	assert_ret(p->ep_common_connect_func(a.ep, side_address(9), 0, 0, NULL),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->ep_common_connect_func(a.ep, side_address(9), SOON, 257, data),
+		   DAT_INVALID_PARAMETER);
+	assert_ret(p->ep_common_connect_func(a.ep, side_address(9), SOON, 4, NULL),
+		   DAT_INVALID_PARAMETER);
+	sides_connect();
+	assert_ret(PROVIDER(a.ep)->ep_common_connect_func(a.ep, side_address(9), SOON, 0, NULL),
+		   DAT_INVALID_STATE);
+}
+
 Test(dat2, cno_fd__is_readable_when_an_event_comes)
 {
 	struct pollfd fd = { .events = POLLIN };

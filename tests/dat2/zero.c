@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 enum { AT = 1001, LEN = 3000 };		/* no page begins or ends there */
 
@@ -230,6 +231,30 @@ Test(zero, rmr__of_one_endpoint)
 	landed(60, 10, 3);
 	context = bind_it(rmr, b.lmr, side_segment(&b, AT + 50, 100), DAT_VA_TYPE_VA);
 	cr_assert_eq(write_at(context, 10, 10, 3), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* Each allocation lacking in turn: nothing is left behind, and the next call succeeds. */
+Test(zero, lmr_create__without_memory)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
+	DAT_RETURN ret;
+	DAT_LMR_CONTEXT c;
+	DAT_RMR_CONTEXT context;
+	DAT_LMR_HANDLE made;
+	unsigned long n = 0;
+	DAT_VADDR at;
+	DAT_VLEN size;
+
+	do {
+		th_fail_start(TH_FAIL_HEAP, ++n);
+		ret = dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, b.pz,
+				     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_ZB, &made, &c, &context,
+				     &size, &at);
+		if (th_fail_stop() >= n)
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+	} while (ret != DAT_SUCCESS && n < 100);
+	cr_assert_gt(n, 2);
+	assert_ok(dat_lmr_free(made));
 }
 
 Test(zero, bad__type_and_range)
