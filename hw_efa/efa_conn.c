@@ -121,6 +121,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 
 	e->remote_qpn = (uint16_t)p->qpn;
 	e->ah = e->more->ah->number;
+	e->from = e->ah | (uint32_t)e->remote_qpn << 16;
 	e->peer_window = be16_to_cpu(own->window);
 	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
 		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
@@ -129,6 +130,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->sq.word2[0] = be32_to_cpu(own->qkey);
 	e->tx.seq = ep->local_path.psn;
 	e->tx.limit = e->tx.seq + e->peer_window;
+	e->tx.heard = e->tx.seq;
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
 	e->rx.safe_seq = e->tx.seq;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
@@ -275,6 +277,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (eng->soft)
 		efa_pump(eng);
 	efa_drain(eng, 4096);
+	efa_take_ack(e, e->tx.heard);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci;

@@ -10,7 +10,6 @@
 #include "softnic/softnic_efa.h"
 
 #define FAST_US 1000u
-#define SLOW_US 20000u
 #define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
 
 enum dap_dto_status efa_status_of(unsigned int status)
@@ -159,12 +158,12 @@ static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	slot->done = 1;
+	sq->early++;
 	if (cqe->status)
 		request_failed(ep, slot, cqe);
 	else
 		request_done(ep, slot);
-	while (sq->ci != sq->pi && sq->slots[sq->ci & sq->mask].done)
-		sq->ci++;
+	efa_sq_retire(sq);
 }
 
 static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
@@ -254,7 +253,7 @@ void efa_tick_want(struct efa_engine *eng)
 		return;
 	eng->ticking = true;
 	eng->slow = !now;
-	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? SLOW_US : FAST_US);
+	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : FAST_US);
 }
 
 /*

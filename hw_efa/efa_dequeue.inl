@@ -39,7 +39,8 @@ EFA_INLINE void efa_take_event(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT
 	q->tail++;
 }
 
-EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, bool soft, bool locked)
+/* What is next in the ring of the EVD, once the CQ has been emptied so far. */
+EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, bool soft, bool locked)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -70,3 +71,5 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, bool soft,
 	efa_leave(eng, c, locked);
 	return got ? DAT_SUCCESS : DAP12_CQ_EMPTY;
 }
+
+#include "hw_efa/efa_quick.inl"

@@ -147,6 +147,7 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	eng->ia = ia;
 	eng->soft = e->params.silicon ? NULL : e->ctl->soft;
 	eng->locked = efa_lock_open() || ia->threadsafe;
+	eng->look_us = e->params.look_ms * 1000;
 	eng->no_arm = !e->dev.cq_doorbell;
 	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
 	(void)!getrandom(&eng->next_key, sizeof(eng->next_key), GRND_NONBLOCK);

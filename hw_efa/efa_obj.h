@@ -57,6 +57,7 @@ struct efa_sq {
 	uint64_t word0, word1;		/* of the meta descriptor, without op, id, phase, length; AH */
 	uint32_t room;			/* WQEs that requests may have outstanding */
 	uint32_t quiet;			/* WQEs without their doorbell yet */
+	uint32_t early;			/* WQEs done before one that is not */
 	uint32_t max_batch, handle;
 	uint16_t gen;			/* in the bits of a request id above the index */
 	uint8_t log, shift;
@@ -126,7 +127,9 @@ struct efa_tx {
 	uint32_t deny_send, deny_rdma;
 	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
 	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
+	uint32_t early;			/* requests done and not delivered */
 	uint32_t waiting;		/* the last so many requests are not issued */
+	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
 	uint32_t blocked;
@@ -146,11 +149,15 @@ struct efa_tx {
 /* ---- receives ---- */
 
 enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE };
+#define EFA_R_PLAIN (1u << 24)		/* efa_recv.info: posted, one segment, no flag */
 
 struct efa_recv {
 	uint64_t cookie;
 	uint32_t room, got;		/* bytes */
-	uint8_t state, flags, status, nseg;
+	union {
+		struct { uint8_t state, flags, status, nseg; };
+		uint32_t info;
+	};
 	uint16_t left;			/* reads in the queue */
 	bool solicited;
 	uint32_t at;			/* bytes of the message whose reads are issued */
@@ -179,13 +186,22 @@ struct efa_rx {
 	uint32_t next;			/* sequence number awaited */
 	uint32_t safe;			/* places that are free with a receive behind: acked by what */
 	uint32_t safe_seq, told;	/* is sent from this number on, before it so many were */
-	uint32_t window, ahead;		/* packets that came before their turn */
+	uint32_t window;
+	union {
+		struct {
+			uint16_t ahead;	/* packets that came before their turn */
+			bool stalled;	/* a message waits for a receive */
+			bool asked;	/* the peer waits for its last message to be taken */
+			bool picky;	/* the consumer is told of solicited messages alone */
+		};
+		uint64_t odd;		/* none of these */
+	};
 	uint32_t part, part_total;	/* of a message in fragments */
 	uint32_t pull;			/* receives from here on may have reads to issue */
 	uint32_t deny, max_iov;
-	uint32_t stalled;		/* a message waits for a receive */
 	bool failed;
-	bool asked;			/* the peer waits for its last message to be taken */
+	uint32_t batch;			/* buffers given back by one doorbell */
+	uint64_t desc;			/* of a buffer, without its number */
 };
 
 /* What is owed to the peer: FINs, data of emulated reads. */
@@ -224,6 +240,7 @@ struct efa_ep {
 	struct efa_more *more;
 	uint32_t peer_window;
 	uint16_t qpn, remote_qpn, ah;
+	uint32_t from;			/* remote_qpn and ah as a CQE has them */
 	bool made;
 };
 _Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");
@@ -291,6 +308,7 @@ struct efa_engine {
 	bool ticking, locked;
 	bool no_arm;			/* the device raises no events of its CQ */
 	bool slow;			/* the tick that is set is one of the slow ones */
+	uint32_t look_us;		/* between two of these */
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
 	uint32_t next_key;
@@ -381,6 +399,8 @@ void efa_dto_progress(struct dap_ep *ep, uint32_t index);
 EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
 /* Delivers the longest prefix of requests that are done. */
 void efa_deliver_requests(struct dap_ep *ep);
+/* The oldest request has been delivered: those behind it that were done before. */
+void efa_catch_up(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 
 /* The first request that is not issued. */
@@ -406,6 +426,16 @@ static inline void efa_set_safe(struct efa_ep *e)
 	e->rx.safe = e->rx.next;
 	e->rx.safe_seq = e->tx.seq;
 	e->sq.imm = (e->sq.imm & ~(uint64_t)EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
+}
+
+/* Acks come in any order: one that is older than the last known is behind it by more than fits. */
+static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
+{
+	struct efa_tx *tx = &e->tx;
+	uint32_t known = tx->limit - e->peer_window, more = (ack - known) & EFA_ACK_MASK;
+
+	if (more <= tx->seq - known)
+		tx->limit += more;
 }
 
 /* ---- efa_place.c: which remote bytes writes under way may touch ---- */
@@ -448,6 +478,8 @@ void efa_deliver_recvs(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 void efa_rx_refill(struct dap_ep *ep);
 void efa_rq_ring(struct dap_ep *ep);
+/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
+void efa_give_back(struct dap_ep *ep);
 /* To a list of segments from offset at on; false: an LMR does not allow it. */
 EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
 			  uint32_t at, const uint8_t *from, uint32_t len);
@@ -506,6 +538,18 @@ static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);
+
+/* The WQEs that have completed in order give their places back. */
+EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
+{
+	uint32_t ci = sq->ci;
+
+	while (sq->early && sq->slots[ci & sq->mask].done) {
+		ci++;
+		sq->early--;
+	}
+	sq->ci = ci;
+}
 
 EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
 {

@@ -15,7 +15,7 @@ struct number {
 	unsigned long value;
 };
 
-enum { WINDOW, RENDEZVOUS, CQ_ENTRIES, INLINE, REORDER, STRICT, ADVERSARIAL, STEP, NUMBERS };
+enum { WINDOW, RENDEZVOUS, CQ_ENTRIES, INLINE, LOOK, REORDER, STRICT, ADVERSARIAL, STEP, NUMBERS };
 
 static int read_numbers(const char *params, struct number *n, char *why, size_t whylen)
 {
@@ -70,6 +70,7 @@ int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t
 		[RENDEZVOUS] = { "efa_rendezvous", 0, 1u << 30, 32768, 0 },
 		[CQ_ENTRIES] = { "efa_cq", 16, 1u << 20, 65536, 0 },
 		[INLINE] = { "efa_inline", 0, 80, 32, 0 },
+		[LOOK] = { "efa_look", 1, 60000, 20, 0 },
 		[REORDER] = { "efa_reorder", 0, 4096, 0, 0 },
 		[STRICT] = { "strict", 0, 1, 0, 0 },
 		[ADVERSARIAL] = { "adversarial", 0, 1, 0, 0 },
@@ -92,6 +93,7 @@ int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t
 	p->rendezvous = (uint32_t)n[RENDEZVOUS].value;
 	p->cq_entries = (uint32_t)n[CQ_ENTRIES].value;
 	p->inl = (uint32_t)n[INLINE].value;
+	p->look_ms = (uint32_t)n[LOOK].value;
 	p->reorder = (uint32_t)n[REORDER].value;
 	p->strict = n[STRICT].value;
 	p->adversarial = n[ADVERSARIAL].value;

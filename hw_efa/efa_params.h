@@ -15,6 +15,7 @@ struct efa_params {
 	uint32_t rendezvous;		/* a longer message is read by its receiver */
 	uint32_t cq_entries;		/* of the one CQ */
 	uint32_t inl;			/* bytes of a message in its WQE; above 32 these are wide */
+	uint32_t look_ms;		/* between looks at the CQ for consumers that do not poll */
 	/* of the software EFA */
 	uint64_t seed;
 	uint32_t reorder;		/* packets it holds; 0: its default */

@@ -2,16 +2,6 @@
 /* The CQ: one completion at a time, those of plain success here, all others by efa_cqe_rare. */
 #include "hw_efa/efa_lock.h"
 
-/* The WQEs that have completed in order give their places back. */
-EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
-{
-	uint32_t ci = sq->ci;
-
-	while (ci != sq->pi && sq->slots[ci & sq->mask].done)
-		ci++;
-	sq->ci = ci;
-}
-
 /* A request of one WQE, the oldest of its endpoint, without flags: its event. */
 EFA_INLINE bool efa_dto_plain(struct dap_ep *ep, struct efa_tx *tx, uint32_t index,
 			      struct efa_dto *d)
@@ -29,6 +19,7 @@ EFA_INLINE bool efa_dto_plain(struct dap_ep *ep, struct efa_tx *tx, uint32_t ind
 	done.status = 0;
 	done.flags = 0;
 	tx->done = index + 1;
+	tx->early--;
 	efa_put_done(ep->request_evd, &done);
 	return true;
 }
@@ -47,6 +38,7 @@ EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
 	    efa_unlikely(slot->kind != EFA_S_DTO))
 		return false;
 	slot->done = 1;
+	sq->early++;
 	efa_sq_retire(sq);
 	of = slot->of;
 	d = &tx->dto[of & tx->mask];
@@ -58,10 +50,9 @@ EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return true;
 	}
 	d->state = EFA_D_ISSUED | EFA_D_DONE;
+	tx->early++;
 	/* Who is next may be done already. */
-	if (efa_likely(efa_dto_plain(ep, tx, of, d)) &&
-	    (tx->done == tx->posted ||
-	     !(tx->dto[tx->done & tx->mask].state & EFA_D_DONE)))
+	if (efa_likely(efa_dto_plain(ep, tx, of, d)) && !tx->early)
 		return true;
 	if (of + 1 == tx->done || of == tx->done)
 		efa_deliver_requests(ep);

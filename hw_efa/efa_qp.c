@@ -16,6 +16,7 @@
 
 #define SQ_WQES 128u
 #define SPARE_WQES 8u			/* for credits and answers, see efa_wr.c */
+#define RX_BATCH 8u
 #define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of both kinds of question; credits */
 
 static uint32_t pow2_up(uint32_t n)
@@ -210,6 +211,9 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->window = efa_ia(ep->obj.ia)->params.window;
 	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
 	rx->max_iov = ep->attr.max_recv_iov;
+	rx->picky = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
+	rx->batch = min_of(rx->window / 2, RX_BATCH);
+	rx->desc = (uint64_t)(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
 }
 
 /* There are no more endpoints than indexes: the CQ has no place for them (efa_ia.c). */

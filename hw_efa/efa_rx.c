@@ -14,7 +14,6 @@
 #include "hw_efa/efa_lock.h"
 
 #define NO_BUF 0xffff
-#define REFILL 8u
 
 /* ---- buffers ---- */
 
@@ -365,15 +364,14 @@ static EFA_COLD void efa_give_ack(struct dap_ep *ep)
 	efa_credit(ep);
 }
 
-/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
-static void give_back(struct dap_ep *ep)
+void efa_give_back(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 
 	if (rx->pi == rx->rung) {
 		efa_set_safe(e);
-	} else if (rx->pi - rx->rung >= REFILL || rx->next - efa_told(e) >= rx->window / 2) {
+	} else if (rx->pi - rx->rung >= rx->batch || rx->next - efa_told(e) >= rx->window / 2) {
 		efa_rq_ring(ep);
 		efa_set_safe(e);
 	}
@@ -386,7 +384,7 @@ void efa_rx_resume(struct dap_ep *ep)
 {
 	efa_ep(ep)->rx.stalled = 0;
 	consume_prefix(ep);
-	give_back(ep);
+	efa_give_back(ep);
 	efa_push(ep);
 }
 
@@ -411,7 +409,7 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe, uint16_t
 			efa_decode_cqe(cqe, text, sizeof(text)));
 	if (buf != NO_BUF)
 		refill(&e->rx, buf);
-	give_back(ep);
+	efa_give_back(ep);
 }
 
 static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, uint16_t buf, uint16_t len)
@@ -438,16 +436,7 @@ static EFA_COLD void unsequenced(struct dap_ep *ep, uint16_t buf, uint32_t len)
 		efa_ctrl_packet(ep, rx->bufs + (size_t)buf * rx->stride, len);
 		refill(rx, buf);
 	}
-	give_back(ep);
-}
-
-/* Acks come in any order: one that is older than the last known is behind it by more than fits. */
-static void take_ack(struct efa_tx *tx, uint32_t peer_window, uint32_t ack)
-{
-	uint32_t known = tx->limit - peer_window, more = (ack - known) & EFA_ACK_MASK;
-
-	if (more <= tx->seq - known)
-		tx->limit += more;
+	efa_give_back(ep);
 }
 
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
@@ -470,7 +459,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		drop(ep, cqe, buf);
 		return;
 	}
-	take_ack(&e->tx, e->peer_window, imm);
+	efa_take_ack(e, imm);
 	if (efa_unlikely(imm >> 29 == EFA_K_UNSEQ)) {
 		unsequenced(ep, buf, len);
 		return;
@@ -490,5 +479,5 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	}
 	if (efa_unlikely(rx->ahead))
 		consume_prefix(ep);
-	give_back(ep);
+	efa_give_back(ep);
 }

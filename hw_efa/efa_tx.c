@@ -73,16 +73,44 @@ void efa_deliver_requests(struct dap_ep *ep)
 		emit(ep, tx->done);
 		if (efa_next(tx) == tx->done)
 			tx->waiting--;
+		tx->early--;
 		tx->done++;
+	}
+}
+
+void efa_catch_up(struct dap_ep *ep)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	struct efa_done done = { .ep = ep };
+
+	efa_sq_retire(&e->sq);
+	while (tx->early) {
+		const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			return;
+		if (d->status || d->flags || d->op == EFA_BIND) {
+			efa_deliver_requests(ep);
+			return;
+		}
+		done.cookie = d->cookie;
+		done.bytes = d->bytes;
+		done.op = ops[d->op];
+		tx->early--;
+		tx->done++;
+		efa_put_done(ep->request_evd, &done);
 	}
 }
 
 static void finish(struct efa_tx *tx, struct efa_dto *d)
 {
-	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & EFA_D_WAITS)
+	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & (EFA_D_WAITS | EFA_D_DONE))
 		return;
 	unplace(tx, d);
 	d->state |= EFA_D_DONE;
+	tx->early++;
 }
 
 void efa_dto_progress(struct dap_ep *ep, uint32_t index)
@@ -120,9 +148,11 @@ void efa_flush_requests(struct dap_ep *ep)
 			d->status = DAP_DTO_FLUSHED;
 		d->state = EFA_D_ISSUED | EFA_D_DONE;
 		d->left = 0;
+		tx->early++;
 	}
 	tx->waiting = 0;
 	e->sq.ci = e->sq.pi;
+	e->sq.early = 0;
 	efa_deliver_requests(ep);
 }
 
@@ -442,6 +472,7 @@ void efa_push(struct dap_ep *ep)
 
 	if (e->tx.blocked & EFA_B_ERROR)
 		return;
+	efa_take_ack(e, e->tx.heard);
 	efa_pull_all(ep);
 	efa_answer_all(ep);
 	efa_credit(ep);
@@ -499,6 +530,7 @@ bool efa_arm(struct efa_ep *e)
 	struct efa_sq *sq = &e->sq;
 	uint32_t used = sq->pi - sq->ci, n = 0;
 
+	efa_take_ack(e, tx->heard);
 	if (!tx->blocked && used < sq->room) {
 		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
 		n = least(n, sq->room - used);

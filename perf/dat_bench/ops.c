@@ -397,6 +397,14 @@ static int feed(struct pair *p, const struct bench_op *op)
 	return many_recvs(p, 1) || !dat_ok(bench_feed_message(p), "dat_ep_post_send") ? -1 : 0;
 }
 
+/* An EFA's driver counts writes: who never looks at what has come gives the other end no credit. */
+static void peer_looks(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	dat_evd_dequeue(p->b.req_evd, &ev);
+}
+
 /*
  * All completions must be there before the first call: nothing but time tells without a call. Where
  * the device's thread was kept from its work for longer, the batch is taken back and tried again. Who
@@ -409,6 +417,7 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 	uint64_t t, spent;
 
 	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
+		peer_looks(p);
 		for (i = 0; i < BENCH_WARM + BENCH_BATCH; i++) {
 			bench_crowd_next(p);
 			if (feed(p, op))
@@ -431,22 +440,13 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 	return -1;
 }
 
-/* An EFA's driver counts writes: who never looks at what has come gives the other end no credit. */
-static void peer_looks(struct pair *p, const struct bench_op *op)
-{
-	DAT_EVENT ev;
-
-	if (!op->needs_receive)
-		dat_evd_dequeue(p->b.recv_evd, &ev);
-}
-
 static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
 	if (op->needs_receive && many_recvs(p, BENCH_BATCH))
 		return -1;
 	if (calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns) || reap(p->a.req_evd, BENCH_BATCH))
 		return -1;
-	peer_looks(p, op);
+	peer_looks(p);
 	return op->needs_receive ? reap(p->b.recv_evd, BENCH_BATCH) : 0;
 }
 
