@@ -11,7 +11,7 @@ static bool open_empty(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-	return STEP(dat_ia_open((DAT_NAME_PTR)(uintptr_t)"soft-mlx5-0", 8, &async, &ia));
+	return STEP(dat_ia_open((DAT_NAME_PTR)(uintptr_t)bench_name(), 8, &async, &ia));
 }
 
 /* A listener, a window, and an endpoint that is about to be connected. */

@@ -67,6 +67,8 @@ static bool make_endpoints(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd)
 
 	if (!MAKE(dat_ep_create(b.ia, pz, NULL, evd, b.conn_evd, &attr, ep)))
 		return false;
+	if (!b.has_srq)
+		return true;
 	srq = keep();
 	if (!MAKE(dat_srq_create(b.ia, pz, &srq_attr, srq)))
 		return false;
@@ -209,6 +211,8 @@ static bool change_queues(void)
 	    !make_evd(8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &mixed) ||
 	    !resize_evd(mixed))
 		return false;
+	if (!b.has_srq)
+		return true;
 	srq = keep();
 	return MAKE(dat_srq_create(b.ia, b.pz, &attr, srq)) && resize_srq(*srq);
 }

@@ -24,14 +24,17 @@ struct bench {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ADDRESS_PTR address;
+	bool has_srq;
 	DAT_CONN_QUAL qual;		/* that nobody has taken */
 	char *mem;
 };
 extern struct bench b;
 
+/* The adapter that DAPL_TEST_IA names, one of those with a software device. */
+const char *bench_name(void);
 void bench_open(void);
 void bench_close(void);
-void bench_fault(const char *script);	/* see softnic_fault() */
+void bench_fault(const char *script);	/* see softnic_fault(), softnic_efa_fault() */
 
 /*
  * Notes what a call returned, and whether it was done. One that was not has to be for want of

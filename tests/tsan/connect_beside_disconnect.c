@@ -121,7 +121,8 @@ static void *come_and_go(void *arg)
 				   &psp) == DAT_SUCCESS)
 			dat_psp_free(psp);
 		if (n % 4 == 0) {
-			tsan_must(dat_ia_open("soft-mlx5-0", 8, &async, &ia) == DAT_SUCCESS, "ia_open");
+			tsan_must(dat_ia_open((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async,
+					      &ia) == DAT_SUCCESS, "ia_open");
 			tsan_must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "ia_close");
 		}
 		usleep(1000);
@@ -133,7 +134,7 @@ int main(void)
 {
 	pthread_t clients[CLIENTS], server_thread, other;
 
-	tsan_must(!consumer_open(&server, "soft-mlx5-0") && !consumer_open(&shared, "soft-mlx5-0"),
+	tsan_must(!consumer_open(&server, tsan_ia()) && !consumer_open(&shared, tsan_ia()),
 		  "consumer_open");
 	tsan_must(!consumer_listen(&server, qual(0)), "consumer_listen");
 	server_thread = tsan_thread(serve, NULL);

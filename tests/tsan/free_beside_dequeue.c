@@ -23,7 +23,7 @@ int main(void)
 
 	for (i = 0; i < 5; i++) {
 		atomic_store(&stop, false);
-		tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+		tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 		t = tsan_thread(poller, &p);
 		tsan_must(tsan_write_all(&p, 40, DAT_COMPLETION_DEFAULT_FLAG), "post");
 		tsan_must(dat_ok(dat_ep_free(p.a.ep), "dat_ep_free"), "free");

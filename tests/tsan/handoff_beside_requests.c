@@ -106,11 +106,11 @@ int main(void)
 {
 	pthread_t clients[CLIENTS], threads[3];
 
-	tsan_must(!consumer_open(&shared, "soft-mlx5-0"), "consumer_open");
+	tsan_must(!consumer_open(&shared, tsan_ia()), "consumer_open");
 	for (unsigned int i = 0; i < 2; i++) {
 		struct server *s = &servers[i];
 
-		tsan_must(!consumer_open(&s->c, "soft-mlx5-0"), "consumer_open");
+		tsan_must(!consumer_open(&s->c, tsan_ia()), "consumer_open");
 		s->qual = qual(i);
 		s->other = qual(1 - i);
 		tsan_must(dat_psp_create(s->c.ia, s->qual, s->c.cr_evd, DAT_PSP_PROVIDER_FLAG,

@@ -27,7 +27,7 @@ int main(void)
 	DAT_EVENT ev;
 	pthread_t t;
 
-	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 	t = tsan_thread(poster, &p);
 	tsan_reap(p.a.req_evd, 200);
 	reaped = 200;

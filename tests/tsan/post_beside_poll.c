@@ -13,7 +13,7 @@ int main(void)
 	static struct pair p;
 	pthread_t t;
 
-	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 	t = tsan_thread(poster, &p);
 	tsan_reap(p.a.req_evd, TSAN_OPS);
 	pthread_join(t, NULL);

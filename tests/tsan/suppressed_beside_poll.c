@@ -18,7 +18,7 @@ int main(void)
 	pthread_t t;
 	DAT_EVENT ev;
 
-	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 	t = tsan_thread(poster, &p);
 	tsan_reap(p.a.req_evd, 1);
 	pthread_join(t, NULL);

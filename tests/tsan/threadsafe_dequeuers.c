@@ -105,7 +105,7 @@ static DAT_IA_HANDLE open_all(void)
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
 
-	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)"soft-mlx5-0", 8, &async, &ia, 1, 2,
+	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia, 1, 2,
 				DAT_TRUE), "open");
 	tsan_must(!dat_pz_create(ia, &pz), "pz");
 	tsan_must(!dat_evd_create(ia, 3 * DTOS, DAT_HANDLE_NULL,

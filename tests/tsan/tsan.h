@@ -18,6 +18,14 @@
 
 enum { TSAN_OPS = 2000, TSAN_LIMIT_S = 60 };
 
+/* DAPL_TEST_IA names another adapter. */
+static inline const char *tsan_ia(void)
+{
+	const char *name = getenv("DAPL_TEST_IA");
+
+	return name && *name ? name : "soft-mlx5-0";
+}
+
 static inline void tsan_must(bool ok, const char *what)
 {
 	if (ok)

@@ -48,7 +48,7 @@ int main(void)
 	pthread_t w, p[POSTERS];
 	DAT_IA_HANDLE ia;
 
-	tsan_must(!dat_ia_open((DAT_NAME_PTR)(uintptr_t)"soft-mlx5-0", 8, &async, &ia), "open");
+	tsan_must(!dat_ia_open((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia), "open");
 	tsan_must(!dat_evd_create(ia, QLEN, DAT_HANDLE_NULL,
 				  DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd), "evd");
 	w = tsan_thread(waiter, &done);

@@ -58,7 +58,7 @@ int main(void)
 	static struct pair p;
 	pthread_t t[2];
 
-	tsan_must(pair_open(&p, "soft-mlx5-0") == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 	for (int i = 0; i < DEPTH; i++)
 		receive(&p);
 	t[0] = tsan_thread(sender, &p);

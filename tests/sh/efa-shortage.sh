@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each allocation, request and descriptor lacking in turn, on the software EFA, with RDMA and without.
+export DAPL_TEST_IA=soft-efa-0
+for DAPL_EFA_PROFILE in wide efa0; do
+	export DAPL_EFA_PROFILE
+	echo "== $DAPL_EFA_PROFILE"
+	timeout -k 5 140 "$DAPL_BUILD_DIR/tests/shortage" --jobs 2 || exit 1
+done
