@@ -65,6 +65,7 @@ static inline void dap_wc_flush(void)
 #else
 	__asm__ volatile("dsb st" ::: "memory");
 #endif
+	dap_note_wmb();
 }
 
 /* The owner bit of a CQE before its other fields: the device writes the owner bit last. */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/barrier.h"
 #include "core/dap.h"
 #include "hw_efa/efa_ctl.h"
 #include "hw_efa/efa_params.h"
@@ -163,7 +164,9 @@ static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t cons
 
 	if (!cq->ring[0].doorbell)
 		return -EOPNOTSUPP;
-	*cq->ring[0].doorbell = htole32(efa_cq_doorbell((uint16_t)consumed, sn, true));
+	dap_wc_flush();
+	dap_store_dbrec(cq->ring[0].doorbell,
+			htole32(efa_cq_doorbell((uint16_t)consumed, sn, true)));
 	softnic_efa_kick_cq(ctl->soft, cq->number);
 	return 0;
 }

@@ -222,7 +222,7 @@ EFA_INLINE void efa_issue(struct efa_ep *e, efa_u64 *to, uint64_t word1, const e
 		((efa_v2 *)(to + 8))[i] = more ? more[i] : zero;
 	sq->pi++;
 	dap_wc_flush();
-	*sq->doorbell = sq->pi & 0xffff;
+	dap_store_dbrec(sq->doorbell, sq->pi & 0xffff);
 	if (soft)
 		softnic_efa_kick(e->tx.eng->soft, sq->handle);
 }

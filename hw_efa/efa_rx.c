@@ -38,7 +38,7 @@ void efa_rq_ring(struct dap_ep *ep)
 
 	e->rx.rung = e->rx.pi;
 	dap_wc_flush();
-	*e->rx.doorbell = htole32(e->rx.pi & 0xffff);
+	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.pi & 0xffff));
 	if (efa_unlikely(eng->soft != NULL))
 		efa_kick_soft(eng, e->sq.handle);
 }

@@ -42,7 +42,7 @@ void efa_wr_ring(struct dap_ep *ep)
 		return;
 	e->sq.quiet = 0;
 	dap_wc_flush();
-	*e->sq.doorbell = htole32(e->sq.pi & 0xffff);
+	dap_store_dbrec(e->sq.doorbell, htole32(e->sq.pi & 0xffff));
 	dap_wc_flush();
 	if (eng->soft)
 		efa_kick_soft(eng, e->sq.handle);

@@ -242,20 +242,21 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 			    cq->attr.entries, unread);
 }
 
-/* The byte with the phase goes last, and is what a driver looks at first. */
+/* The word with the phase goes last, as one: a driver looks at it first. */
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
 {
 	uint32_t n = cq->put[sub], size = cq->attr.entry_size;
 	uint8_t *at =
 		cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
+	uint64_t first;
 
+	_Static_assert(offsetof(struct sne_cqe, flags) < sizeof(first), "the phase is in it");
 	check_overrun(nic, cq, sub);
 	if (!(n & cq->attr.entries))
 		cqe->flags |= SNE_CQE_PHASE;
-	memcpy(at, cqe, offsetof(struct sne_cqe, flags));
-	memcpy(at + offsetof(struct sne_cqe, qpn), &cqe->qpn, size - offsetof(struct sne_cqe, qpn));
-	atomic_store_explicit((_Atomic uint8_t *)at + offsetof(struct sne_cqe, flags), cqe->flags,
-			      memory_order_release);
+	memcpy(&first, cqe, sizeof(first));
+	memcpy(at + sizeof(first), (const uint8_t *)cqe + sizeof(first), size - sizeof(first));
+	atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
 	cq->put[sub] = n + 1;
 	cq->written++;
 	if (cq->armed)
