@@ -81,7 +81,6 @@ void efa_take(struct efa_engine *eng)
 	}
 	pthread_mutex_lock(&eng->mutex);
 	c = eng->cell;
-	eng->none.owner = 0;
 	shut(eng, c);
 	eng->taken = c;
 }
