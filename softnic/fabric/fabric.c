@@ -52,6 +52,7 @@ static int add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
 	if (err)
 		return err;
 	f->links[*slot] = link;
+	atomic_store_explicit(&link->direct.in->polled, f->polled, memory_order_relaxed);
 	if (*slot >= f->used)
 		f->used = *slot + 1;
 	f->stats.links_made++;
@@ -303,6 +304,57 @@ bool sn_fab_unread(const struct sn_fab *f, const struct sn_fab_dest *dest)
 	const struct sn_link *link = link_to(f, dest);
 
 	return link && sn_ring_unread(&link->tx);
+}
+
+void sn_fab_grant(struct sn_fab *f, const struct sn_fab_dest *dest, const struct sn_grant *grant)
+{
+	struct sn_link *link = link_to(f, dest);
+
+	if (link)
+		sn_direct_grant(&link->direct, grant);
+}
+
+void sn_fab_withdraw(struct sn_fab *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->used && !f->forked; i++)
+		if (f->links[i])
+			sn_direct_withdraw(&f->links[i]->direct);
+}
+
+bool sn_fab_granted(const struct sn_fab *f, const struct sn_fab_dest *dest,
+		    const struct sn_grant *what)
+{
+	const struct sn_link *link = link_to(f, dest);
+
+	return link && sn_direct_granted(&link->direct, what);
+}
+
+bool sn_fab_write(struct sn_fab *f, const struct sn_fab_dest *dest, const struct sn_grant *what,
+		  const struct iovec *from, unsigned int n)
+{
+	struct sn_link *link = link_to(f, dest);
+
+	return link && sn_direct_write(&link->direct, what, from, n);
+}
+
+void sn_fab_tell_polled(struct sn_fab *f, bool polled)
+{
+	uint32_t i;
+
+	f->polled = polled;
+	for (i = 0; i < f->used && !f->forked; i++)
+		if (f->links[i])
+			atomic_store_explicit(&f->links[i]->direct.in->polled, polled,
+					      memory_order_relaxed);
+}
+
+bool sn_fab_is_polled(const struct sn_fab *f, const struct sn_fab_dest *dest)
+{
+	const struct sn_link *link = link_to(f, dest);
+
+	return link && atomic_load_explicit(&link->direct.out->polled, memory_order_relaxed);
 }
 
 /* What is in the ring when the peer goes was sent, and is delivered. */

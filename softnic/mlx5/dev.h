@@ -163,6 +163,7 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
 void sn_wr_retire(struct sn_qp *qp);
+void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
 /* The CQE of one WQE, when it wants one. False: the CQ takes no more. */
 bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr);
 /* Parses raw into the rest. SN_SYND_OK or the syndrome of the error CQE. */

@@ -173,6 +173,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_rc_destroy(qp);
 	sn_ud_destroy(qp);
 	sn_table_remove(&nic->qps, qp->qpn);
+	sn_wr_forget(qp);
 	leave_lists(qp);
 	LIST_REMOVE(qp, link);
 	qp->pd->refs--;
@@ -204,6 +205,7 @@ void sn_qp_reset_queues(struct sn_qp *qp)
 	sn_srq_release(qp);
 	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
+	sn_wr_forget(qp);
 	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;
 	qp->sq_stopped = qp->sq_fenced = qp->umr_unfenced = false;
 }

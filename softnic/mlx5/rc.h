@@ -116,6 +116,7 @@ struct sn_rc {
 	struct sn_rc_hand *hand;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
+	uint32_t granted, grant_turn;	/* the key that it granted last, in which turn */
 	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
 	TAILQ_ENTRY(sn_rc) later_link;
 	struct sn_rc_req req;
@@ -185,6 +186,16 @@ struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
 void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
 /* Ends a message with an error: the QP goes to ERR when its turn comes. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
+
+/* rc_direct.c: WRITEs without the target's device */
+enum sn_rc_direct {
+	SN_DIRECT_NOT,
+	SN_DIRECT_WAIT,		/* for what is in flight; its ACK kicks the QP */
+	SN_DIRECT_DONE,		/* and completed */
+};
+enum sn_rc_direct sn_rc_write_direct(struct sn_qp *qp, struct sn_wr *wr);
+/* A WRITE has been executed by which the peer has shown what it has to do with. */
+void sn_rc_grant(struct sn_qp *qp);
 
 /* rc_ack.c: answers in */
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);

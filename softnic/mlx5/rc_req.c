@@ -328,6 +328,15 @@ static bool all_is_sent(const struct sn_qp *qp)
 	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
 }
 
+static enum sn_rc_direct directly(struct sn_qp *qp)
+{
+	struct sn_wr *wr = wr_number(qp, qp->rc->req.wr);
+
+	if (wr->opcode != SN_OP_WRITE || !in_hand(qp))
+		return SN_DIRECT_NOT;
+	return sn_rc_write_direct(qp, wr);
+}
+
 bool sn_rc_req_run(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -342,6 +351,14 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
+		switch (directly(qp)) {
+		case SN_DIRECT_WAIT:
+			return false;
+		case SN_DIRECT_DONE:
+			continue;
+		case SN_DIRECT_NOT:
+			break;
+		}
 		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || all_is_sent(qp))
 			return false;
 	}

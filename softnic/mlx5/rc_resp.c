@@ -242,6 +242,8 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	}
 	if (parts & SN_P_IMM)
 		complete_receive(qp, pkt, s->len);
+	if (parts & SN_P_LAST && s->len)
+		sn_rc_grant(qp);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);
 }

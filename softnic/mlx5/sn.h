@@ -388,6 +388,12 @@ struct sn_nic {
 	bool forked;		/* the copy in a child: fork.c */
 	LIST_ENTRY(sn_nic) link;
 	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
+	bool granting;		/* peers have grants: rc_direct.c */
+	uint32_t grant_turn;	/* so often they were taken back */
+	bool polled;		/* the host polls, and peers know it */
+	/* Its polls in vain for what it has not requested; its doorbells with too few between. */
+	unsigned int vain, blind;
+	uint32_t requests;	/* that are in flight, of all QPs */
 	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
 	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
@@ -534,6 +540,11 @@ int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device by its fd. False: something has already arrived. */
 bool sn_fabric_arm(struct sn_nic *nic);
 void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
+
+/* What a key or a connection allowed has changed: no peer goes on by itself. Waits for who does. */
+void sn_grants_withdraw(struct sn_nic *nic);
+/* The host polls the device all the time, or it does not any more. */
+void sn_host_polls(struct sn_nic *nic, bool polls);
 
 int sn_rc_create(struct sn_qp *qp);		/* 0, -ENOMEM; CREATE_QP */
 void sn_rc_destroy(struct sn_qp *qp);

@@ -115,8 +115,7 @@ Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
 	write_and_read_back(1000, 1);
 	kill(child.pid, SIGSTOP);
 	cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
-	rig_fill(rig.data, 5000, 9);
-	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 5000,
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 5000,
 					    .raddr = peer.data, .rkey = peer.key});
 	th_sleep_ms(700);	/* all retries would long be over */
 	cr_assert_not(rig_poll(&rig, &cqe));

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes that the initiator puts into the target's memory itself. Where the kernel forbids that they
+ * go over the wire, and all that is asked for here holds as well, but for what is counted.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/rc_rig.h"
+
+enum { LEN = 4096, FAR = 1 << 16 };
+
+static struct rig rig;
+static struct rig_qp qp;
+static struct rig_peer peer;
+static struct th_child child;
+
+static void prepare(struct rig_peer *self)
+{
+	rig_open(&rig, 0, 0);
+	rig_qp(&rig, &qp);
+	*self = rig_peer(&qp);
+}
+
+static void meet_parent(int sock)
+{
+	struct rig_peer self;
+
+	prepare(&self);
+	th_send(sock, &self, sizeof(self));
+	th_recv(sock, &peer, sizeof(peer));
+	rig_connect_to(&qp, &peer, NULL);
+	th_meet(sock);
+}
+
+static void start(int (*fn)(int sock, void *arg))
+{
+	struct rig_peer self;
+
+	cr_assert_eq(th_spawn(&child, fn, NULL), 0);
+	prepare(&self);
+	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
+	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
+	rig_connect_to(&qp, &peer, NULL);
+	cr_assert_eq(th_meet(child.sock), 0);
+}
+
+static void finish(void)
+{
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
+
+static void post(unsigned int op, size_t off, uint32_t len)
+{
+	rig_post_ring(&qp, &(struct rig_wr){.op = op, .va = rig.data + off, .len = len,
+					    .raddr = (uint8_t *)peer.data + off, .rkey = peer.key});
+}
+
+static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
+{
+	post(op, off, len);
+	return rig_wait(&rig, NULL);
+}
+
+/* The first write shows the target what is needed, the second one needs it no more. */
+static void get_to_know(void)
+{
+	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
+	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
+}
+
+static uint64_t direct(void)
+{
+	struct softnic_counters ctr;
+
+	softnic_counters(rig.nic, &ctr);
+	return ctr.direct;
+}
+
+static bool kernel_allows(void)
+{
+	uint8_t byte = 0;
+	struct iovec from = {&byte, 1}, to = {(uint8_t *)peer.data + RIG_DATA - 1, 1};
+
+	return process_vm_writev(child.pid, &from, 1, &to, 1, 0) == 1;
+}
+
+static int sleeper(int sock, void *arg)
+{
+	(void)arg;
+	meet_parent(sock);
+	th_meet(sock);
+	rig_expect_violations(&rig, "");
+	rig_close(&rig);
+	return 0;
+}
+
+Test(rc_direct, stopped_target__is_written_to, .timeout = 60)
+{
+	int status;
+
+	start(sleeper);
+	get_to_know();
+	if (kernel_allows()) {
+		kill(child.pid, SIGSTOP);
+		cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
+		rig_fill(rig.data, 3 * LEN, 5);
+		cr_assert_eq(move(RIG_WRITE, 0, 3 * LEN).op, 0);
+		cr_assert_gt(direct(), 0);
+		kill(child.pid, SIGCONT);
+		memset(rig.data, 0, 3 * LEN);
+		cr_assert_eq(move(RIG_READ, 0, 3 * LEN).op, 0);
+		cr_assert(rig_filled(rig.data, 3 * LEN, 5));
+	}
+	finish();
+}
+
+Test(rc_direct, wrong_range_or_key__is_judged_by_the_target, .timeout = 60)
+{
+	start(sleeper);
+	get_to_know();
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 16,
+					    .raddr = (uint8_t *)peer.data + RIG_DATA - 8,
+					    .rkey = peer.key});
+	cr_assert_eq(rig_wait(&rig, NULL).syndrome, 0x13);
+	th_kill(&child);
+	rig_close(&rig);
+}
+
+/* Its memory never changes once the key is gone, whatever was under way. */
+static int revoker(int sock, void *arg)
+{
+	volatile uint64_t *word;
+	uint64_t last;
+	bool kept = true;
+
+	(void)arg;
+	meet_parent(sock);
+	word = (volatile uint64_t *)(void *)rig.data;
+	while (*word < 1000)
+		th_yield();
+	rig_destroy_key(&rig, rig.key);
+	last = *word;
+	for (uint64_t end = th_now_ms() + 50; th_now_ms() < end && kept;)
+		kept = *word == last;
+	th_meet(sock);
+	rig_close(&rig);
+	return kept ? 0 : 1;
+}
+
+Test(rc_direct, destroyed_key__is_not_used_any_more, .timeout = 60)
+{
+	struct rig_cqe cqe;
+	uint64_t i = 0;
+
+	start(revoker);
+	do {
+		i++;
+		memcpy(rig.data, &i, sizeof(i));
+		cqe = move(RIG_WRITE, 0, 8);
+	} while (cqe.op == 0);
+	cr_assert_eq(cqe.syndrome, 0x13);
+	cr_assert_geq(i, 1000);
+	finish();
+}
+
+/* Of two orders the first: a message never comes before what was written ahead of it. */
+enum { ROUNDS = 500 };
+
+static int reader(int sock, void *arg)
+{
+	bool ordered = true;
+
+	(void)arg;
+	meet_parent(sock);
+	for (uint64_t i = 1; i <= ROUNDS && ordered; i++) {
+		uint64_t seen[2];
+
+		rig_recv(&qp, rig.data + FAR, 8);
+		th_send(sock, &i, 1);
+		if (rig_wait(&rig, NULL).op != 2)
+			return 2;
+		memcpy(&seen[0], rig.data, 8);
+		memcpy(&seen[1], rig.data + LEN - 8, 8);
+		ordered = seen[0] == i && seen[1] == i;
+	}
+	th_meet(sock);
+	rig_close(&rig);
+	return ordered ? 0 : 1;
+}
+
+Test(rc_direct, message__comes_after_the_writes_before_it, .timeout = 60)
+{
+	start(reader);
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		uint8_t go;
+
+		cr_assert_eq(th_recv(child.sock, &go, 1), 0);
+		memcpy(rig.data, &i, 8);
+		memcpy(rig.data + LEN - 8, &i, 8);
+		post(RIG_WRITE, 0, LEN);
+		if (i % 2)
+			cr_assert_eq(rig_wait(&rig, NULL).op, 0);
+		post(RIG_SEND, 0, 8);
+		for (uint64_t n = i % 2; n < 2; n++)
+			cr_assert_eq(rig_wait(&rig, NULL).op, 0);
+	}
+	finish();
+}
+
+/* Writes into its peer until it is killed. */
+static int writer(int sock, void *arg)
+{
+	(void)arg;
+	meet_parent(sock);
+	for (uint64_t i = 1;; i++) {
+		memcpy(rig.data, &i, 8);
+		if (move(RIG_WRITE, 0, i % 64 ? 8 : 1u << 20).op)
+			return 1;
+	}
+}
+
+Test(rc_direct, killed_initiator__leaves_nothing_locked, .timeout = 120)
+{
+	for (unsigned int turn = 0; turn < 20; turn++) {
+		volatile uint64_t *word;
+
+		start(writer);
+		word = (volatile uint64_t *)(void *)rig.data;
+		while (*word < 100 + 17 * turn)
+			th_yield();
+		th_kill(&child);
+		rig_destroy_key(&rig, rig.key);
+		rig_close(&rig);
+	}
+}
+
+Test(rc_direct, killed_target__is_a_transport_error, .timeout = 60)
+{
+	struct rig_cqe cqe;
+
+	start(sleeper);
+	get_to_know();
+	kill(child.pid, SIGKILL);
+	do
+		cqe = move(RIG_WRITE, 0, LEN);
+	while (cqe.op == 0);
+	cr_assert_eq(cqe.syndrome, 0x15);
+	th_kill(&child);
+	rig_close(&rig);
+}
