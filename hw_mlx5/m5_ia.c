@@ -37,11 +37,9 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	char text[64];
 
 	attr(caps, "access", m->ctl->ops->access);
-	if (m->dev.bf && m->params.bf_eps)
-		snprintf(text, sizeof(text), "blueflame (%u endpoints)", m->params.bf_eps);
-	else
-		snprintf(text, sizeof(text), "8 bytes");
+	m5_mmio_text(m, text, sizeof(text));
 	attr(caps, "doorbell", text);
+	attr(caps, "doorbell_by", m->mmio_by);
 	attr(caps, "driven_by", !m->ctl->soft ? "hardware" : m->inline_model ? "caller" : "thread");
 	snprintf(text, sizeof(text), "%u", m->params.inline_max);
 	attr(caps, "inline", text);
@@ -169,7 +167,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m5_arena_open(&m->arena, m->params.eal);
 	/* The model in this process translates nothing. */
 	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
-	m->bf_left = m->dev.bf ? m->params.bf_eps : 0;
+	m5_mmio_choose(m);
 	m->inline_model = m->ctl->soft && !m->params.silicon;
 	m->locked = m5_gate_open() || ia->threadsafe;
 	m->hot = choose_hot(m);

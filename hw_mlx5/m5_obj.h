@@ -259,6 +259,8 @@ struct m5_ia {
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
 	uint32_t bf_left;		/* endpoints that may still get a register of their own */
+	enum m5_mmio mmio;		/* and how they use it, */
+	char mmio_by[64];		/* and who says so */
 	uint32_t eqn;
 	bool locked;			/* hot functions take spin locks */
 	bool inline_model;		/* and drive the model */

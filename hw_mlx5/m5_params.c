@@ -95,6 +95,17 @@ static bool flag(const char *s, bool *out)
 	return true;
 }
 
+static bool mmio_value(const char *s, enum m5_mmio *out)
+{
+	for (enum m5_mmio mode = M5_MMIO_AUTO; mode <= M5_MMIO_MEASURE; mode++) {
+		if (strcmp(s, m5_mmio_name(mode)))
+			continue;
+		*out = mode;
+		return true;
+	}
+	return false;
+}
+
 static bool word(const char *s, const char *expected, bool *out)
 {
 	if (strcmp(s, expected))
@@ -117,6 +128,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		return byte_value(value, 31, &p->min_rnr);
 	if (!strcmp(key, "bf_eps"))
 		return byte_value(value, 255, &p->bf_eps);
+	if (!strcmp(key, "mmio"))
+		return mmio_value(value, &p->mmio);
 	if (!strcmp(key, "inline")) {
 		if (!number(value, 220, &v))
 			return false;

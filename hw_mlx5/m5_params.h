@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hw_mlx5/m5_mmio.h"
+
 enum m5_gid_from { M5_GID_OF_IP, M5_GID_AUTO, M5_GID_GIVEN };	/* auto: made of the MAC */
 
 struct m5_params {
@@ -21,6 +23,7 @@ struct m5_params {
 	uint8_t min_rnr;		/* code of IBTA 9.7.5.2.8 that we ask a sender to wait */
 	uint16_t inline_max;		/* bytes of a post that travel in its WQE */
 	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
+	enum m5_mmio mmio;		/* how those use it */
 	bool eal;			/* queues come from the heap of the program's DPDK */
 	bool base;			/* hot functions that any x86-64 processor can run */
 	/* of a port behind the kernel */

@@ -147,7 +147,8 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.lmr = &no_lmr,
 		.quiet_max = (uint16_t)s->quiet_max,
 		.inline_max = inline_max,
-		.bf_end = e->own_uar && e->uar.bf ? M5_BF_BLOCKS + 1 : 1,
+		.bf_end = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?
+			  M5_BF_BLOCKS + 1 : 1,
 		.read_segs = 1,
 		.max_iov = (uint8_t)a->max_request_iov,
 		.max_read_iov = (uint8_t)a->max_rdma_read_iov,

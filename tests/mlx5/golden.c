@@ -359,3 +359,32 @@ GOLDEN(rmr_bind__of_more_than_a_klm_holds)
 						      &context)), DAT_INVALID_PARAMETER);
 	free(b);
 }
+
+/* No fetch of the WQE: all of it goes into one half of the register, and the next into the other. */
+GOLDEN(rmr_bind__and_unbind_go_through_blueflame)
+{
+	const struct captured_wqe c = { .ring = 16, .qpn = 5 };
+	DAT_LMR_TRIPLET t = { .lmr_context = 0x500, .virtual_address = MEM_ADDR,
+			      .segment_length = 4096 };
+	struct bench *b = bench_new(&c, true);
+	struct m5_rmr *r = m5_rmr(&b->rmr);
+	DAT_RMR_CONTEXT context = 0;
+
+	memory(0x500, b);
+	r->key_be = htobe32(0x777700);
+	r->last_ep = &b->ep;
+	r->connection = 1;
+	m5_rmr_know(r, &b->lmr);
+	cr_assert_eq(silicon()->rmr_bind(&b->rmr, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, &b->ep,
+					 rig_cookie(1), 0, &context), DAT_SUCCESS);
+	cr_assert_eq(context, 0x777701);
+	cr_assert_arr_eq(b->reg, b->ring, 192);
+	t.segment_length = 0;
+	cr_assert_eq(silicon()->rmr_bind(&b->rmr, &t, 0, &b->ep, rig_cookie(2), 0, &context),
+		     DAT_SUCCESS);
+	cr_assert_eq(context, 0x777702);
+	cr_assert_arr_eq(b->reg + 256, b->ring + 192, 128);
+	cr_assert_eq(m5_ep(&b->ep)->sq.pi, 5);
+	cr_assert_eq(be32toh(b->dbrec[1]), 5);
+	free(b);
+}
