@@ -224,7 +224,7 @@ DAT_RETURN dap12_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *io
 	return sync_segments(ia, iov, n);
 }
 
-DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *out)
+static DAT_RETURN make_rmr(DAT_PZ_HANDLE handle, bool for_ep, DAT_RMR_HANDLE *out)
 {
 	struct dap_pz *pz = dap_obj_get(handle, DAP_PZ, NULL);
 	struct dap_rmr *rmr;
@@ -234,11 +234,25 @@ DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *out)
 		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (!out)
 		return dap12_bad_arg(2);
-	err = dap_rmr_create(pz, false, &rmr);
+	if (for_ep && !pz->obj.ia->caps.rmr_for_ep)	/* attribute rmr_scope_supported */
+		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	err = dap_rmr_create(pz, for_ep, &rmr);
 	if (!err)
 		*out = rmr;
 	return dap12_return(err);
 }
+
+DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	return make_rmr(pz, false, rmr);
+}
+
+#ifdef DAP_DAT20
+DAT_RETURN dap20_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	return make_rmr(pz, true, rmr);
+}
+#endif
 
 DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
 {

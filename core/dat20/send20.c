@@ -1,27 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RMRs of one endpoint, and the send that ends one at the peer: where caps.rmr_for_ep says so. */
+/* The send that ends an RMR of one endpoint at the peer: where caps.rmr_for_ep says so. */
 #include "core/api.h"
 #include "core/dat12/slots.h"
-
-#define NOT_SUPPORTED dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
-
-DAT_RETURN dap20_rmr_create_for_ep(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *out)
-{
-	struct dap_pz *pz = dap_obj_get(handle, DAP_PZ, NULL);
-	struct dap_rmr *rmr;
-	int err;
-
-	if (!pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
-	if (!out)
-		return dap12_bad_arg(2);
-	if (!pz->obj.ia->caps.rmr_for_ep)	/* attribute rmr_scope_supported */
-		return NOT_SUPPORTED;
-	err = dap_rmr_create(pz, true, &rmr);
-	if (!err)
-		*out = rmr;
-	return dap12_return(err);
-}
 
 /* Without the invalidation it is a send. */
 DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
@@ -40,7 +20,7 @@ DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 		return dap12_return(err);
 	hot = ep->obj.ia->hot;
 	if (!hot->send_inval)
-		return NOT_SUPPORTED;
+		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
 			       hot->send_inval(ep, n, iov, cookie, flags, rmr_context));
 }
