@@ -247,3 +247,34 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 	cr_assert_neq(DAT_SRQ_STATE_ERROR, DAT_SRQ_STATE_OPERATIONAL);
 	assert_ok(dat_srq_free(srq));
 }
+
+/* Windows of one endpoint and addresses from 0 are a ConnectX's. */
+Test(misuse, efa__says_what_it_has_not)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_REGION_DESCRIPTION region;
+	DAT_PROVIDER_ATTR provider;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT remote;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+	DAT_VADDR at;
+	DAT_VLEN size;
+	char mem[64];
+
+	assert_ok(dat_ia_open((DAT_NAME_PTR)(unsigned long)"soft-efa-0", 8, &async, &ia));
+	assert_ok(dat_ia_query(ia, NULL, DAT_IA_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	cr_assert_eq(attr.zb_supported, DAT_FALSE);
+	cr_assert_eq(provider.rmr_scope_supported, DAT_RMR_SCOPE_PZ);
+	assert_ok(dat_pz_create(ia, &pz));
+	assert_ret(PROVIDER(pz)->rmr_create_for_ep_func(pz, &rmr), DAT_MODEL_NOT_SUPPORTED);
+	region.for_va = mem;
+	assert_ret(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(mem), pz,
+				  DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_ZB, &lmr, &context, &remote,
+				  &size, &at), DAT_MODEL_NOT_SUPPORTED);
+	assert_ok(dat_pz_free(pz));
+	assert_ok(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
