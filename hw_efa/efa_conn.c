@@ -128,6 +128,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 		      (uint64_t)e->remote_qpn << 32;
 	e->sq.word1 = (uint64_t)e->ah << 32;
 	e->sq.word2[0] = be32_to_cpu(own->qkey);
+	efa_forms(&e->sq);
 	e->tx.seq = ep->local_path.psn;
 	e->tx.limit = e->tx.seq + e->peer_window;
 	e->tx.heard = e->tx.seq;

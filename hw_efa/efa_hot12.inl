@@ -132,7 +132,7 @@ EFA_V(efa_message12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 static DAT_RETURN EFA_V(efa_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return efa_dequeue(evd, event, EFA_V(efa_request12), EFA_V(efa_message12),
-			   EFA_V(efa_dequeue12_all), EFA_HOW);
+			   EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
 }
 
 #undef EFA_HOW

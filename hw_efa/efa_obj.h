@@ -210,7 +210,7 @@ struct efa_answer {
 	uint32_t len, at, lkey, id;
 	uint8_t op, status;
 };
-#define EFA_ASKS 16u			/* asked by either side at a time */
+#define EFA_ASKS 8u			/* asked by either side at a time */
 
 #define EFA_WHY 240u
 
@@ -392,6 +392,8 @@ struct efa_request {
 EFA_COLD int efa_request(const struct efa_request *r);
 /* Finds out how many requests may be posted hot, and prepares for them; false: none. */
 EFA_COLD bool efa_arm(struct efa_ep *e);
+/* What the WQEs of this lap of the ring begin with. */
+EFA_COLD void efa_forms(struct efa_sq *sq);
 /* Issues what can be issued. */
 EFA_COLD void efa_push(struct dap_ep *ep);
 /* A WQE of the request has completed, or what it waited for has come. */

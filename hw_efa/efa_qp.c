@@ -68,18 +68,38 @@ static uint32_t stride_of(const struct efa_ia *ia)
 	return (ia->dev.mtu + 63) & ~63u;
 }
 
+static size_t mem_bytes(const struct efa_ia *ia, const struct efa_shape *s)
+{
+	size_t bufs = (size_t)s->bufs * stride_of(ia), stage = (size_t)s->sq * EFA_STAGE;
+
+	return (bufs + stage + 4095) & ~(size_t)4095;
+}
+
+size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
+{
+	struct efa_shape s;
+
+	efa_shape_of(ia, &s);
+	return sizeof(struct dap_ep) + sizeof(struct efa_more) + mem_bytes(ia, &s) +
+	       s.sq * ((s.wide ? 128 : 64) + sizeof(struct efa_slot)) +
+	       s.rq * sizeof(struct efa_rx_desc) +
+	       pow2_up(requests) * sizeof(struct efa_work) +
+	       pow2_up(requests + 1) * sizeof(struct efa_dto) + EFA_LINES * sizeof(uint32_t) +
+	       pow2_up(receives) * sizeof(struct efa_recv) +
+	       ia->params.window * sizeof(struct efa_place);
+}
+
 static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_shape *s)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
-	size_t bufs = (size_t)s->bufs * stride_of(ia), stage = (size_t)s->sq * EFA_STAGE;
 	int err;
 
-	m->mem_bytes = (bufs + stage + 4095) & ~(size_t)4095;
+	m->mem_bytes = mem_bytes(ia, s);
 	m->mem = mmap(NULL, m->mem_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		      0);
 	if (m->mem == MAP_FAILED)
 		return -ENOMEM;
-	m->stage = m->mem + bufs;
+	m->stage = m->mem + (size_t)s->bufs * stride_of(ia);
 	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(ep->pz)->pd, (uintptr_t)m->mem, m->mem_bytes,
 				   EFA_LOCAL_WRITE, &m->mr);
 	if (err)

@@ -169,7 +169,8 @@ EFA_INLINE bool efa_quick_ring(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT
 
 /* What comes in order, and is of this EVD, the others in a call of their own. */
 EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet_fn *request,
-			       efa_packet_fn *message, efa_dequeue_fn *all, enum efa_how how)
+			       efa_packet_fn *message, efa_dequeue_fn *all, enum efa_how how,
+			       bool soft)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -184,6 +185,10 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	if (efa_unlikely(q->head != q->tail))
 		return efa_quick_end(evd, event, c, efa_quick_ring(evd, q, event), all, how);
 	cqe = efa_cqe_next(&eng->cq[0]);
+	if (!cqe && !soft && efa_likely(eng->rings == 1)) {
+		efa_go(eng, c, how);
+		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
+	}
 	if (efa_unlikely(!cqe) || efa_has_attention(evd))
 		return efa_quick_end(evd, event, c, false, all, how);
 	ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));

@@ -516,8 +516,12 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The phase, and the places of the two numbers in their words, hold for all posts up to stop. */
-bool efa_arm(struct efa_ep *e)
+static uint64_t phase_of(const struct efa_sq *sq)
+{
+	return (uint64_t)(sq->pi >> sq->log & 1) << 24;
+}
+
+void efa_forms(struct efa_sq *sq)
 {
 	static const uint64_t forms[EFA_FORMS] = {
 		[EFA_F_SEND8] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE | UINT64_C(8) << 32,
@@ -526,6 +530,14 @@ bool efa_arm(struct efa_ep *e)
 		[EFA_F_WRITE] = EFA_OP_RDMA_WRITE | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
 		[EFA_F_READ] = EFA_OP_RDMA_READ | UINT64_C(1) << 32,
 	};
+
+	for (unsigned int i = 0; i < EFA_FORMS; i++)
+		sq->form[i] = sq->word0 | sq->gen | forms[i] << 16 | phase_of(sq);
+}
+
+/* The phase, and the places of the two numbers in their words, hold for all posts up to stop. */
+bool efa_arm(struct efa_ep *e)
+{
 	struct efa_tx *tx = &e->tx;
 	struct efa_sq *sq = &e->sq;
 	uint32_t used = sq->pi - sq->ci, n = 0;
@@ -538,9 +550,8 @@ bool efa_arm(struct efa_ep *e)
 		n = least(n, 0x10000 - (tx->seq & 0xffff));
 	}
 	tx->stop = tx->posted + n;
-	for (unsigned int i = 0; i < EFA_FORMS; i++)
-		sq->form[i] = sq->word0 | sq->gen | forms[i] << 16 |
-			      (uint64_t)(sq->pi >> sq->log & 1) << 24;
+	if ((sq->form[0] ^ phase_of(sq)) & (uint64_t)EFA_TX_PHASE << 24)
+		efa_forms(sq);
 	sq->imm = sq->word1 | efa_imm(EFA_K_WRITE, false, tx->seq, e->rx.safe);
 	return n;
 }
