@@ -8,11 +8,17 @@
 #define M5_RMR DAT_RMR_TRIPLET
 #define M5_EVENT DAT_EVENT
 
+/* A length as triplets have it: what is loaded as such is not extended before it has to be. */
+#ifdef DAP_DAT20
+typedef uint32_t m5_len;
+#else
+typedef uint64_t m5_len;
+#endif
 static inline uint32_t m5_lmr_key(const DAT_LMR_TRIPLET *t) { return t->lmr_context; }
 static inline uint64_t m5_lmr_va(const DAT_LMR_TRIPLET *t) { return t->virtual_address; }
-static inline uint64_t m5_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segment_length; }
+static inline m5_len m5_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segment_length; }
 static inline uint32_t m5_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_context; }
-static inline uint64_t m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
+static inline m5_len m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
 
 static M5_COLD DAT_RETURN m5_fail(int err)
 {

@@ -41,7 +41,15 @@ M5_INLINE void m5_spin_lock(uint32_t *lock)
 /* Whose body is to call nothing goes the long way where the lock is taken. */
 M5_INLINE bool m5_spin_try(uint32_t *lock)
 {
+#if defined(__x86_64__) && !DAP_TSAN
+	uint32_t was;
+
+	/* gcc would find the address first, and keep a 1 from elsewhere for it. */
+	__asm__ volatile("movl $1, %0; xchgl %0, %1" : "=&r"(was), "+m"(*lock) : : "memory");
+	return m5_likely(!was);
+#else
 	return m5_likely(!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
+#endif
 }
 
 M5_INLINE void m5_spin_unlock(uint32_t *lock)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Posting, as bodies that are instantiated for each API level and variant. Who includes this gives
- * the types M5_RET, M5_LMR and M5_RMR, the accessors m5_lmr_key/va/len and m5_rmr_key/va/len, and
+ * the types M5_RET, M5_LMR, M5_RMR and m5_len, the accessors m5_lmr_key/va/len and m5_rmr_key/va/len, and
  * m5_fail, which turns a DAP_ERR into an M5_RET. Arguments that are constants: soft, the doorbell
  * drives the model; locked, a spin lock guards the queue; any, the variant's own m5_post_any.
  */
@@ -501,7 +501,7 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 			      unsigned int flags, struct m5_send_ways ways, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint64_t len;
+	m5_len len;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
 		return ways.many(ep, n, iov, cookie, flags);
@@ -533,7 +533,7 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 			       bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint64_t len;
+	m5_len len;
 
 	if (m5_unlikely(n != 1))
 		return ways.many(ep, n, iov, cookie, to, flags);
@@ -595,7 +595,7 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 			      m5_rdma_fn *refill, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint64_t len;
+	m5_len len;
 
 	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov) || m5_unlikely(!from))
 		return slow(ep, n, iov, cookie, from, flags);
@@ -640,7 +640,7 @@ M5_INLINE M5_RET m5_post_recv(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 			      unsigned int flags, m5_send_fn *slow, bool locked)
 {
 	struct m5_rq *rq = &m5_ep(ep)->rq;
-	uint64_t len;
+	m5_len len;
 	uint32_t pi;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags | rq->uneven))
