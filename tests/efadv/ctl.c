@@ -67,6 +67,17 @@ Test(ctl, cq_create__without_memory)
 	cr_assert_eq(ret, -ENOMEM);
 }
 
+Test(ctl, cq_create__whose_channel_would_block)
+{
+	struct efa_cq_res cq;
+	int ret;
+
+	calls_fail_named("fcntl", EMFILE);
+	ret = ctl->ops->cq_create(ctl, ENTRIES, &cq);
+	calls_stop();
+	cr_assert_eq(ret, -EMFILE);
+}
+
 static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entries)
 {
 	struct efa_cq_res cq;

@@ -43,6 +43,8 @@ static void moves(void)
 
 Test(event, port__down_and_up)
 {
+	calls_async(IBV_EVENT_PORT_ERR, 2);
+	calls_async((enum ibv_event_type)99, 1);
 	calls_async(IBV_EVENT_PORT_ERR, 1);
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	calls_async(IBV_EVENT_PORT_ACTIVE, 1);

@@ -115,6 +115,17 @@ Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
 	}
 }
 
+Test(open, efa_ctl_open__names_of_others)
+{
+	static const char *const names[] = { "efa_0", "efa_0-", "efa_0-1x", "soft-efa-9" };
+	struct efa_ctl *ctl = NULL;
+	char why[160] = "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		cr_expect_eq(open_ia(names[i], &ctl, why, sizeof(why)), -ENODEV, "%s", names[i]);
+	nothing_left();
+}
+
 static struct efa_caps caps_of(const struct efa_told *told)
 {
 	struct efa_ctl *ctl = NULL;
