@@ -10,21 +10,6 @@ static const struct efa_access_kind *const kinds[] = {
 	&efa_access_efadv,
 };
 
-static unsigned long fail_at, fail_seen;
-
-unsigned long efa_ctl_fail(unsigned long n)
-{
-	__atomic_store_n(&fail_at, n, __ATOMIC_SEQ_CST);
-	return __atomic_exchange_n(&fail_seen, 0, __ATOMIC_SEQ_CST);
-}
-
-bool efa_ctl_fails(void)
-{
-	unsigned long n = __atomic_add_fetch(&fail_seen, 1, __ATOMIC_SEQ_CST);
-
-	return n == __atomic_load_n(&fail_at, __ATOMIC_SEQ_CST);
-}
-
 int efa_ctl_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
 		 char *why, size_t whylen)
 {

@@ -132,10 +132,4 @@ int efa_ctl_open(const char *ia_name, const struct efa_params *params, struct ef
 		 char *why, size_t whylen);
 size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max);
 
-/* Tests: the n-th (from 1) request to any access of this process fails, once; 0 ends it. Returns how
- * many there were since the last call. */
-unsigned long efa_ctl_fail(unsigned long n);
-/* True when this request is the one to fail. */
-bool efa_ctl_fails(void);
-
 #endif

@@ -89,8 +89,7 @@ int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
 
 	if (!q)
 		return -ENOMEM;
-	err = efa_ctl_fails() ? -ENOMEM :
-	      edv_cq_make(dv, entries, dv->caps.cq_doorbell, q, &attr);
+	err = edv_cq_make(dv, entries, dv->caps.cq_doorbell, q, &attr);
 	if (!err && (attr.num_entries != entries || attr.entry_size != sizeof(struct efa_cqe))) {
 		edv_cq_unmake(q);
 		err = -EPROTO;

@@ -14,8 +14,6 @@ int edv_pd_alloc(struct efa_ctl *ctl, void **pd)
 	struct ibv_pd *new;
 	int err = 0;
 
-	if (efa_ctl_fails())
-		return -ENOMEM;
 	hw_enter();
 	errno = 0;
 	new = ibv_alloc_pd(edv_of(ctl)->ctx);
@@ -52,8 +50,6 @@ int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsig
 	int err = 0;
 
 	(void)ctl;
-	if (efa_ctl_fails())
-		return -ENOMEM;
 	hw_enter();
 	errno = 0;
 	new = ibv_reg_mr(pd, (void *)(uintptr_t)addr, len, verbs_access(access));
@@ -93,8 +89,6 @@ int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t
 	int err;
 
 	(void)ctl;
-	if (efa_ctl_fails())
-		return -ENOMEM;
 	memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
 	hw_enter();
 	errno = 0;
@@ -184,8 +178,6 @@ static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	int err;
 
-	if (efa_ctl_fails())
-		return -EIO;
 	hw_enter();
 	err = hw_error(ibv_modify_qp(qp, attr, mask | IBV_QP_STATE));
 	hw_leave();
@@ -210,7 +202,7 @@ int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qk
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = EDV_PORT, .qkey = qkey };
 	struct edv_wq_attr sq, rq;
 	struct ibv_qp *qp;
-	int err = efa_ctl_fails() ? -ENOMEM : edv_qp_make(edv_of(ctl), p, &qp, &sq, &rq);
+	int err = edv_qp_make(edv_of(ctl), p, &qp, &sq, &rq);
 
 	if (err)
 		return err;

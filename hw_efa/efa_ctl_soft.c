@@ -2,16 +2,15 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The software EFA of this process as an access. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/barrier.h"
 #include "core/dap.h"
+#include "hw_common/soft.h"
 #include "hw_efa/efa_ctl.h"
 #include "hw_efa/efa_params.h"
 #include "hw_efa/efa_wqe.h"
@@ -47,7 +46,7 @@ static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
 {
 	const struct softnic_efa_caps *c = &soft_of(ctl)->caps;
 
-	if (efa_ctl_fails())
+	if (hw_soft_fails())
 		return -EIO;
 	*to = (struct efa_caps){
 		.rdma_read = c->rdma_read, .rdma_write = c->rdma_write,
@@ -70,7 +69,7 @@ static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
 static int soft_pd_alloc(struct efa_ctl *ctl, void **pd)
 {
 	uint16_t number;
-	int err = efa_ctl_fails() ? -ENOMEM : softnic_efa_pd_alloc(ctl->soft, &number);
+	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_pd_alloc(ctl->soft, &number);
 
 	if (!err)
 		*pd = (void *)(uintptr_t)number;
@@ -87,16 +86,6 @@ static int soft_pd_free(struct efa_ctl *ctl, void *pd)
 	return softnic_efa_pd_dealloc(ctl->soft, pd_number(pd));
 }
 
-/* A kernel would pin the pages: they have to be there. An old one cannot be asked so. */
-static bool can_be_pinned(uint64_t addr, uint64_t len, bool write)
-{
-	uint64_t page = addr & ~UINT64_C(4095), end = (addr + len + 4095) & ~UINT64_C(4095);
-
-	return !madvise((void *)(uintptr_t)page, end - page,
-			write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ||
-	       (errno != ENOMEM && errno != EFAULT);
-}
-
 static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
 		       unsigned int access, struct efa_mr *mr)
 {
@@ -104,10 +93,12 @@ static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t le
 			    (access & EFA_REMOTE_WRITE ? SOFTNIC_EFA_REMOTE_WRITE : 0) |
 			    (access & EFA_REMOTE_READ ? SOFTNIC_EFA_REMOTE_READ : 0);
 
-	if (efa_ctl_fails())
-		return -ENOMEM;
-	if (!can_be_pinned(addr, len, bits & (SOFTNIC_EFA_LOCAL_WRITE | SOFTNIC_EFA_REMOTE_WRITE)))
-		return -EFAULT;
+	int err = hw_soft_fails() ? -ENOMEM :
+		  hw_soft_pages(addr, len, bits & (SOFTNIC_EFA_LOCAL_WRITE |
+						   SOFTNIC_EFA_REMOTE_WRITE));
+
+	if (err)
+		return err;
 	mr->priv = NULL;
 	return softnic_efa_mr_reg(ctl->soft, pd_number(pd), (void *)(uintptr_t)addr, len, addr, bits,
 				  &mr->lkey, &mr->rkey);
@@ -122,7 +113,7 @@ static int soft_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], 
 			  void **priv)
 {
 	*priv = NULL;
-	return efa_ctl_fails() ? -ENOMEM :
+	return hw_soft_fails() ? -ENOMEM :
 	       softnic_efa_ah_create(ctl->soft, pd_number(pd), gid, ah);
 }
 
@@ -140,7 +131,7 @@ static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_r
 		.flags = c->cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0,
 	};
 	struct softnic_efa_cq cq;
-	int err = efa_ctl_fails() ? -ENOMEM : softnic_efa_cq_create(ctl->soft, &attr, &cq);
+	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_cq_create(ctl->soft, &attr, &cq);
 
 	if (err)
 		return err;
@@ -192,7 +183,7 @@ static int to_init(struct efa_ctl *ctl, uint32_t handle, uint32_t qkey)
 		.state = SOFTNIC_EFA_INIT, .qkey = qkey,
 	};
 
-	return efa_ctl_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, handle, &m);
+	return hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, handle, &m);
 }
 
 static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
@@ -205,7 +196,7 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 			 (p->unsolicited ? SOFTNIC_EFA_QP_UNSOLICITED : 0),
 	};
 	struct softnic_efa_qp qp;
-	int err = efa_ctl_fails() ? -ENOMEM : softnic_efa_qp_create(ctl->soft, &attr, &qp);
+	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_qp_create(ctl->soft, &attr, &qp);
 
 	if (err)
 		return err;
@@ -225,7 +216,7 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 static int soft_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	struct softnic_efa_modify m = { .mask = SOFTNIC_EFA_SET_STATE, .state = SOFTNIC_EFA_RTR };
-	int err = efa_ctl_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
+	int err = hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
 
 	if (err)
 		return err;
@@ -234,7 +225,7 @@ static int soft_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 			(soft_of(ctl)->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0),
 		.state = SOFTNIC_EFA_RTS, .rnr_retry = 7,
 	};
-	return efa_ctl_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
+	return hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
 }
 
 static int soft_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
@@ -250,32 +241,14 @@ static void soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	softnic_efa_qp_destroy(ctl->soft, qp->handle);
 }
 
-/* A consumer's key, address or right, or the peer's: no fault of a driver. */
-static bool of_consumer(const char *violation)
-{
-	static const char *const names[] = { "rx.", "wqe.lkey", "cmd.resource" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(violation, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* What the device holds against this driver is said at the end; with strict=1 it is fatal. */
+/* With strict=1 what the driver did wrong is fatal. */
 static void report_violations(struct soft *s)
 {
+	static const char *const of_consumer[] = { "rx.", "wqe.lkey", "cmd.resource", NULL };
 	struct softnic_violation v[64];
-	size_t n = softnic_efa_violations(s->ctl.soft, v, 64), guilty = 0;
+	size_t n = softnic_efa_violations(s->ctl.soft, v, 64);
 
-	for (size_t i = 0; i < n && i < 64; i++) {
-		bool ours = !of_consumer(v[i].name);
-
-		dap_log(ours ? DAP_LOG_ERR : DAP_LOG_EP,
-			"the device found fault: %s, %" PRIu64 " times, first: %s", v[i].name,
-			v[i].count, v[i].detail);
-		guilty += ours;
-	}
-	if (guilty && s->strict)
+	if (hw_soft_report(v, n < 64 ? n : 64, of_consumer) && s->strict)
 		abort();
 }
 
@@ -323,7 +296,7 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 		.window = p->reorder,
 		.host = { .cq_event = on_event, .ctx = s },
 	};
-	int err = efa_ctl_fails() ? -ENOMEM : softnic_efa_open(&config, &s->ctl.soft);
+	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_open(&config, &s->ctl.soft);
 
 	if (err) {
 		snprintf(why, whylen, "the software EFA%s%s does not start: %s",
@@ -339,17 +312,6 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 	return 0;
 }
 
-static bool soft_index(const char *name, unsigned int *index)
-{
-	size_t n = strlen(SOFT_NAME);
-
-	if (strncmp(name, SOFT_NAME, n) || name[n] < '0' || name[n] >= '0' + SOFT_DEVICES ||
-	    name[n + 1])
-		return false;
-	*index = (unsigned int)(name[n] - '0');
-	return true;
-}
-
 static int soft_open(const char *ia_name, const struct efa_params *p, struct efa_ctl **ctl,
 		     char *why, size_t whylen)
 {
@@ -357,7 +319,7 @@ static int soft_open(const char *ia_name, const struct efa_params *p, struct efa
 	unsigned int index;
 	int err;
 
-	if (!soft_index(ia_name, &index))
+	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
 	s = calloc(1, sizeof(*s));
 	if (!s)

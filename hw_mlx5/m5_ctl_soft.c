@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The software ConnectX as an access: opening, closing, commands and objects. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +14,12 @@
 #define SOFT_NAME "soft-mlx5-"
 #define SOFT_DEVICES 2
 
-static unsigned long fail_at, fail_seen;
-
-unsigned long m5_ctl_soft_fail(unsigned long n)
-{
-	__atomic_store_n(&fail_at, n, __ATOMIC_SEQ_CST);
-	return __atomic_exchange_n(&fail_seen, 0, __ATOMIC_SEQ_CST);
-}
-
-bool soft_fails(void)
-{
-	unsigned long n = __atomic_add_fetch(&fail_seen, 1, __ATOMIC_SEQ_CST);
-
-	return n == __atomic_load_n(&fail_at, __ATOMIC_SEQ_CST);
-}
-
 int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen)
 {
 	const struct m5_out_hdr *o = out;
 	int err;
 
-	if (soft_fails())
+	if (hw_soft_fails())
 		return -EIO;
 	err = softnic_cmd(ctl->soft, in, inlen, out, outlen);
 	if (err)
@@ -134,32 +118,14 @@ static int soft_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 	return 0;
 }
 
-/* A consumer's key, address or right, or the peer's: no fault of a driver. */
-static bool of_consumer(const char *violation)
-{
-	static const char *const names[] = { "mkey.", "remote.", "dma.refused" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(violation, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* What the device holds against this driver is said at the end; with strict=1 it is fatal. */
+/* With strict=1 what the driver did wrong is fatal. */
 static void report_violations(struct m5_ctl_soft *s)
 {
+	static const char *const of_consumer[] = { "mkey.", "remote.", "dma.refused", NULL };
 	struct softnic_violation v[32];
-	size_t n = softnic_violations(s->ctl.soft, v, 32), guilty = 0;
+	size_t n = softnic_violations(s->ctl.soft, v, 32);
 
-	for (size_t i = 0; i < n && i < 32; i++) {
-		bool ours = !of_consumer(v[i].name);
-
-		dap_log(ours ? DAP_LOG_ERR : DAP_LOG_EP,
-			"the device found fault: %s, %" PRIu64 " times, first: %s", v[i].name,
-			v[i].count, v[i].detail);
-		guilty += ours;
-	}
-	if (guilty && s->params.strict)
+	if (hw_soft_report(v, n < 32 ? n : 32, of_consumer) && s->params.strict)
 		abort();
 }
 
@@ -209,7 +175,7 @@ static int nic_open(struct m5_ctl_soft *s, unsigned int index)
 		.host = { .irq = soft_irq, .ctx = s },
 	};
 
-	return soft_fails() ? -ENOMEM : softnic_open(&config, &s->ctl.soft);
+	return hw_soft_fails() ? -ENOMEM : softnic_open(&config, &s->ctl.soft);
 }
 
 static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size_t whylen)
@@ -237,17 +203,6 @@ err_close:
 	return err;
 }
 
-static bool soft_index(const char *name, unsigned int *index)
-{
-	size_t n = strlen(SOFT_NAME);
-
-	if (strncmp(name, SOFT_NAME, n) || name[n] < '0' || name[n] >= '0' + SOFT_DEVICES ||
-	    name[n + 1])
-		return false;
-	*index = (unsigned int)(name[n] - '0');
-	return true;
-}
-
 static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
 		     size_t whylen)
 {
@@ -255,7 +210,7 @@ static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ct
 	unsigned int index;
 	int err;
 
-	if (!soft_index(ia_name, &index))
+	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
 	s = calloc(1, sizeof(*s));
 	if (!s)

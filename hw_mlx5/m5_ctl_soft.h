@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "hw_common/soft.h"
 #include "hw_mlx5/m5_ctl_eq.h"
 #include "hw_mlx5/m5_params.h"
 
@@ -38,14 +39,6 @@ static inline struct m5_ctl_soft *soft_of(struct m5_ctl *ctl)
 {
 	return (struct m5_ctl_soft *)ctl;
 }
-
-/*
- * Tests: the n-th (from 1) request of any kind to any access of this process fails, once; 0 ends
- * it. Returns how many there were since the last call.
- */
-unsigned long m5_ctl_soft_fail(unsigned long n);
-/* True when this request is the one to fail. */
-bool soft_fails(void);
 
 /* Where each open of the software ConnectX takes part, for tests that look at the device. */
 int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);

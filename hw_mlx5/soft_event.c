@@ -63,7 +63,7 @@ static int eq_create(struct m5_ctl_soft *s)
 int soft_eq_open(struct m5_ctl_soft *s)
 {
 	struct m5_eq *eq = &s->eq.eq;
-	int err = soft_fails() ? -EMFILE : m5_events_open(&s->events);
+	int err = hw_soft_fails() ? -EMFILE : m5_events_open(&s->events);
 
 	if (err)
 		return err;
@@ -107,12 +107,12 @@ void soft_eq_close(struct m5_ctl_soft *s)
 
 int soft_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
 {
-	return soft_fails() ? -EMFILE : m5_evch_open(ctl, ch);
+	return hw_soft_fails() ? -EMFILE : m5_evch_open(ctl, ch);
 }
 
 int soft_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
 {
-	if (soft_fails())
+	if (hw_soft_fails())
 		return -ENOMEM;
 	m5_events_bind(&soft_of(ch->ctl)->events, &cq->link, cqn, ch);
 	return 0;

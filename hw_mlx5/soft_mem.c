@@ -16,11 +16,6 @@
 #include "hw_mlx5/m5_ctl_soft.h"
 #include "softnic/softnic.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define PAGE 4096u
 #define MAX_PAGE_LOG 30u
 
@@ -33,32 +28,6 @@ static uint64_t locked_total;		/* of the process, as the kernel counts */
 static uint64_t page_span(uint64_t addr, uint64_t len)
 {
 	return ((addr + len + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - (addr & ~(uint64_t)(PAGE - 1));
-}
-
-/* Every page must be there, and writable if asked: what pinning would find out. */
-static int range_check(uint64_t addr, uint64_t len, bool write)
-{
-	void *start = (void *)(uintptr_t)(addr & ~(uint64_t)(PAGE - 1));
-	size_t span = page_span(addr, len);
-	static char probe[2 * PAGE];
-	void *probe_page = (void *)(((uintptr_t)probe + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-	unsigned char *vec;
-	int err = 0;
-
-	if (!madvise(start, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
-		return 0;
-	if (errno == ENOMEM || errno == EFAULT)
-		return -EFAULT;
-	/* EINVAL also comes from a kernel that does not know the advice. */
-	if (!madvise(probe_page, PAGE, MADV_POPULATE_READ))
-		return -EFAULT;
-	vec = malloc(span / PAGE);
-	if (!vec)
-		return -ENOMEM;
-	if (mincore(start, span, vec))
-		err = -EFAULT;
-	free(vec);
-	return err;
 }
 
 static int account(struct m5_ctl_soft *s, uint64_t span)
@@ -82,7 +51,7 @@ static int pin(struct m5_ctl_soft *s, uint64_t addr, uint64_t len, bool write,
 
 	if (addr + len < addr || page_span(addr, len) < len)
 		return -EFAULT;
-	err = range_check(addr, len, write);
+	err = hw_soft_pages(addr, len, write);
 	if (err)
 		return err;
 	p = calloc(1, sizeof(*p));
@@ -188,7 +157,7 @@ int soft_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uin
 	int err;
 
 	(void)pd_priv;
-	if (soft_fails())
+	if (hw_soft_fails())
 		return -ENOMEM;
 	err = pin(soft_of(ctl), (uintptr_t)addr, len,
 		  access & (M5_ACCESS_LOCAL_WRITE | M5_ACCESS_REMOTE_WRITE), &p);
@@ -233,7 +202,7 @@ int soft_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *um
 	struct soft_pin *p;
 	int err;
 
-	if (soft_fails())
+	if (hw_soft_fails())
 		return -ENOMEM;
 	err = pin(soft_of(ctl), va, len, true, &p);
 	if (err)

@@ -36,9 +36,9 @@ static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 	fake.quiet = true;
 	count_objects(before);
 	for (n = 1; err && n < 200; n++) {
-		m5_ctl_soft_fail(n);
+		hw_soft_fail(n);
 		err = call();
-		m5_ctl_soft_fail(0);
+		hw_soft_fail(0);
 		if (!err)
 			undo();
 		count_objects(after);
@@ -65,9 +65,9 @@ Test(fail, open__every_request)
 	fake.quiet = true;
 	th_usage(&before);
 	for (n = 1; err && n < 300; n++) {
-		m5_ctl_soft_fail(n);
+		hw_soft_fail(n);
 		err = rig_open(&r, &c);
-		m5_ctl_soft_fail(0);
+		hw_soft_fail(0);
 		if (!err)
 			rig_close(&r, NULL);
 		fake.quiet = true;
@@ -155,7 +155,7 @@ Test(fail, rmr_bind__where_no_command_succeeds)
 	cr_assert_eq(rig_open(&r, &c), 0);
 	cr_assert_eq(rig_rmr(&r, &rmr), 0);
 	t = rig_local(&r.b, 0, 64);
-	m5_ctl_soft_fail(1);
+	hw_soft_fail(1);
 	for (int i = 0; i < 1100; i++) {
 		cr_assert_eq(r.hot->rmr_bind(rmr, &t, 0x22, r.b.ep, rig_cookie(1), 0, &ctx),
 			     DAT_SUCCESS, "bind %d", i);
@@ -164,7 +164,7 @@ Test(fail, rmr_bind__where_no_command_succeeds)
 		cr_assert(rig_event(&r, r.b.request, &ev));
 		cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_DTO_SUCCESS);
 	}
-	m5_ctl_soft_fail(0);
+	hw_soft_fail(0);
 	rig_rmr_free(rmr);
 	rig_close(&r, NULL);
 }

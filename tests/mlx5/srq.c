@@ -266,9 +266,9 @@ Test(srq, srq_create__each_request_refused)
 	umems = softnic_object_count(nic, "umem");
 	fake.quiet = true;
 	for (n = 1; err && n < 20; n++) {
-		m5_ctl_soft_fail(n);
+		hw_soft_fail(n);
 		err = rig_srq(&r, 4, 1, &s);
-		m5_ctl_soft_fail(0);
+		hw_soft_fail(0);
 		cr_expect_eq(softnic_object_count(nic, "umem"), umems + !err);
 		cr_expect_eq(softnic_object_count(nic, "rmp"), 1 + (size_t)!err);
 	}

@@ -136,7 +136,6 @@ struct adapter {
 	const char *name;
 	const char *kinds[DEVICE_KINDS];
 	size_t (*count)(const char *kind);
-	unsigned long (*fail)(unsigned long n);
 	int (*fault)(const char *script);
 	bool soft_evds;			/* no EVD of it asks its device for anything */
 };
@@ -165,9 +164,8 @@ static int efa_fault(const char *script) { return softnic_efa_fault(efa(), scrip
 
 static const struct adapter adapters[] = {
 	{ "soft-mlx5-0", { "qp", "cq", "mkey", "pd", "uar", "umem", "eq", "rmp" }, connectx_count,
-	  m5_ctl_soft_fail, connectx_fault, false },
-	{ "soft-efa-0", { "qp", "cq", "mr", "pd", "ah" }, efa_count, efa_ctl_fail, efa_fault,
-	  true },
+	  connectx_fault, false },
+	{ "soft-efa-0", { "qp", "cq", "mr", "pd", "ah" }, efa_count, efa_fault, true },
 }, *adapter = adapters;
 
 const char *bench_name(void)
@@ -236,12 +234,12 @@ static void no_heap_start(unsigned long n)
 
 static void device_start(unsigned long n)
 {
-	adapter->fail(n);
+	hw_soft_fail(n);
 }
 
 static unsigned long device_stop(void)
 {
-	return adapter->fail(0);
+	return hw_soft_fail(0);
 }
 
 static const struct shortage shortages[3] = {

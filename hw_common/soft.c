@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/dap.h"
+#include "hw_common/soft.h"
+#include "softnic/softnic.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE 4096u
+
+static unsigned long fail_at, fail_seen;
+
+unsigned long hw_soft_fail(unsigned long n)
+{
+	__atomic_store_n(&fail_at, n, __ATOMIC_SEQ_CST);
+	return __atomic_exchange_n(&fail_seen, 0, __ATOMIC_SEQ_CST);
+}
+
+bool hw_soft_fails(void)
+{
+	unsigned long n = __atomic_add_fetch(&fail_seen, 1, __ATOMIC_SEQ_CST);
+
+	return n == __atomic_load_n(&fail_at, __ATOMIC_SEQ_CST);
+}
+
+bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices,
+		   unsigned int *index)
+{
+	size_t n = strlen(prefix);
+
+	if (strncmp(ia_name, prefix, n) || ia_name[n] < '0' ||
+	    ia_name[n] >= (char)('0' + devices) || ia_name[n + 1])
+		return false;
+	*index = (unsigned int)(ia_name[n] - '0');
+	return true;
+}
+
+/* Without the advice, of a kernel that is too old for it: mapped is all that can be told. */
+static int mapped(void *start, size_t span)
+{
+	unsigned char *vec = malloc(span / PAGE);
+	int err;
+
+	if (!vec)
+		return -ENOMEM;
+	err = mincore(start, span, vec) ? -EFAULT : 0;
+	free(vec);
+	return err;
+}
+
+int hw_soft_pages(uint64_t addr, uint64_t len, bool write)
+{
+	uint64_t first = addr & ~(uint64_t)(PAGE - 1);
+	size_t span = ((addr + len + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - first;
+	void *start = (void *)(uintptr_t)first;
+	static char probe[2 * PAGE];
+	void *probe_page = (void *)(((uintptr_t)probe + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+
+	if (!madvise(start, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+		return 0;
+	/* EINVAL also comes from a kernel that does not know the advice. */
+	if (errno == ENOMEM || errno == EFAULT || !madvise(probe_page, PAGE, MADV_POPULATE_READ))
+		return -EFAULT;
+	return mapped(start, span);
+}
+
+static bool begins_with_one(const char *name, const char *const *prefixes)
+{
+	while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)))
+		prefixes++;
+	return *prefixes;
+}
+
+bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *const *of_consumer)
+{
+	bool guilty = false;
+
+	for (size_t i = 0; i < n; i++) {
+		bool ours = !begins_with_one(v[i].name, of_consumer);
+
+		dap_log(ours ? DAP_LOG_ERR : DAP_LOG_EP,
+			"the device found fault: %s, %" PRIu64 " times, first: %s", v[i].name,
+			v[i].count, v[i].detail);
+		guilty |= ours;
+	}
+	return guilty;
+}
