@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/first-light on the adapter that softnic-run shows, and on one that there is not.
+# scripts/first-light on the adapters that softnic-run shows, and on one that there is not.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 [ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
@@ -35,6 +35,15 @@ for file in "$tmp/lost" "$tmp/out"; do
 		cat "$tmp/out"
 		status=1
 	}
+done
+SOFTNIC_EFADV=63 timeout 100 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
+	echo "first-light of an EFA failed"
+	cat "$tmp/out"
+	status=1
+}
+for word in 'found efa_0-1 .Amazon EFA' 'efa_0-1 opens' 'pingpong, efa_window=4' 'pingpong, by events' \
+	'connection is broken: CQE of SQ RDMA_WRITE' 'statements: .* 0 FAIL'; do
+	grep -qE "$word" "$tmp/efa" || { echo "no \"$word\" in the report of an EFA"; status=1; }
 done
 grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
 exit $status
