@@ -10,6 +10,7 @@
 #include "hw_efa/efa_ctl_efadv.h"
 #include "hw_efa/efa_params.h"
 #include "tests/efadv/efa_calls.h"
+#include "tests/harness/harness.h"
 
 static void setup(void)
 {
@@ -124,6 +125,21 @@ Test(open, efa_ctl_open__names_of_others)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		cr_expect_eq(open_ia(names[i], &ctl, why, sizeof(why)), -ENODEV, "%s", names[i]);
 	nothing_left();
+}
+
+Test(open, efa_ctl_open__without_memory)
+{
+	struct efa_params params;
+	struct efa_ctl *ctl = NULL;
+	char why[160] = "";
+	int err;
+
+	cr_assert_eq(efa_params_parse("", &params, why, sizeof(why)), 0);
+	th_fail_start(TH_FAIL_HEAP, 1);
+	err = efa_ctl_open("efa_0-1", &params, &ctl, why, sizeof(why));
+	th_fail_stop();
+	cr_assert_eq(err, -ENOMEM);
+	cr_assert_null(ctl);
 }
 
 static struct efa_caps caps_of(const struct efa_told *told)
