@@ -5,12 +5,12 @@
 #include <infiniband/efadv.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "hw_efa/efa_ctl_efadv.h"
 #include "hw_efa/efa_params.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
+#include "tests/uverbs/refused.h"
 
 static void setup(void)
 {
@@ -19,26 +19,13 @@ static void setup(void)
 
 TestSuite(open, .init = setup, .timeout = 60);
 
-static void nothing_left(void)
-{
-	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
-}
-
-/* The name of a call that fails, or of nothing; how; what the provider says of it. */
-static const struct refusal {
-	const char *call;
-	int answer;
-	const char *name;
-	struct efa_told told;
-	int err;
-	const char *cause, *cure;
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{ .name = "efa_7-1", .err = -ENODEV, .cause = "no RDMA device efa_7", .cure = "efa loaded" },
 	{ .name = "efa_0-2", .err = -ENODEV, .cause = "efa_0 has no port 2", .cure = "" },
-	{ .name = "efa_0-1", .told.hidden = "efadv_query_qp_wqs", .err = -EOPNOTSUPP,
-	  .cause = "no efadv_query_qp_wqs", .cure = "rdma-core 59 or newer" },
-	{ .name = "efa_0-1", .told.hidden = "efadv_query_cq", .err = -EOPNOTSUPP,
-	  .cause = "no efadv_query_cq", .cure = "rdma-core 59 or newer" },
+	{ .name = "efa_0-1", .device = &(const struct efa_told){ .hidden = "efadv_query_qp_wqs" },
+	  .err = -EOPNOTSUPP, .cause = "no efadv_query_qp_wqs", .cure = "rdma-core 59 or newer" },
+	{ .name = "efa_0-1", .device = &(const struct efa_told){ .hidden = "efadv_query_cq" },
+	  .err = -EOPNOTSUPP, .cause = "no efadv_query_cq", .cure = "rdma-core 59 or newer" },
 	{ "ibv_get_device_list", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "does not know efa_0",
 	  .cure = "ibverbs-providers" },
 	{ "ibv_open_device", EACCES, "efa_0-1", .err = -EACCES, .cause = "no right to open",
@@ -66,18 +53,20 @@ static const struct refusal {
 	  .cure = "" },
 	{ "efadv_query_cq", EOPNOTSUPP, "efa_0-1", .err = -EIO, .cause = "no completion queue",
 	  .cure = "" },
-	{ .name = "efa_0-1", .told.cqe_size = 16, .err = -EOPNOTSUPP, .cause = "16-byte entries",
+	{ .name = "efa_0-1", .device = &(const struct efa_told){ .cqe_size = 16 },
+	  .err = -EOPNOTSUPP, .cause = "16-byte entries",
 	  .cure = "rdma-core 59" },
 	{ "efadv_create_qp_ex", EPERM, "efa_0-1", .err = -EPERM, .cause = "no queue pair",
 	  .cure = "" },
 	{ "efadv_query_qp_wqs", EINVAL, "efa_0-1", .err = -EIO, .cause = "no queue pair",
 	  .cure = "" },
-	{ .name = "efa_0-1", .told.wqe_size = 96, .err = -EPROTO, .cause = "no queue pair",
+	{ .name = "efa_0-1", .device = &(const struct efa_told){ .wqe_size = 96 },
+	  .err = -EPROTO, .cause = "no queue pair",
 	  .cure = "" },
 	{ "ibv_reg_mr_iova2", ENOMEM, "efa_0-1", .err = -ENOMEM,
 	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
-	{ .name = "efa_0-1", .told.port_state = IBV_PORT_DOWN, .err = -EIO,
-	  .cause = "the port of efa_0 is down", .cure = "attached" },
+	{ .name = "efa_0-1", .device = &(const struct efa_told){ .port_state = IBV_PORT_DOWN },
+	  .err = -EIO, .cause = "the port of efa_0 is down", .cure = "attached" },
 };
 
 static int open_ia(const char *name, struct efa_ctl **ctl, char *why, size_t whylen)
@@ -88,32 +77,17 @@ static int open_ia(const char *name, struct efa_ctl **ctl, char *why, size_t why
 	return efa_ctl_open(name, &params, ctl, why, whylen);
 }
 
+static int open_refused(const struct refusal *r, void **ctl, char *why, size_t whylen)
+{
+	efa_told = r->device ? *(const struct efa_told *)r->device : (struct efa_told){ 0 };
+	calls_port = (struct calls_port){ .on = efa_told.port_state,
+					  .state = (enum ibv_port_state)efa_told.port_state };
+	return open_ia(r->name, (struct efa_ctl **)ctl, why, whylen);
+}
+
 Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
 {
-	struct rlimit limit = { 64 << 10, 64 << 10 };
-
-	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		const struct refusal *r = &refusals[i];
-		struct efa_ctl *ctl = NULL;
-		char why[160] = "";
-		int err;
-
-		efa_told = r->told;
-		calls_port = (struct calls_port){ .on = r->told.port_state,
-						  .state = (enum ibv_port_state)r->told.port_state };
-		if (r->call)
-			calls_fail_named(r->call, r->answer);
-		err = open_ia(r->name, &ctl, why, sizeof(why));
-		calls_stop();
-		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
-		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
-		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
-		cr_expect_null(ctl);
-		if (!err)
-			ctl->ops->close(ctl);
-		cr_expect_eq(calls_held(), 0, "%zu: %ld objects stay behind", i, calls_held());
-	}
+	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
 Test(open, efa_ctl_open__names_of_others)

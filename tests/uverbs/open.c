@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "hw_mlx5/m5_cmd.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
+#include "tests/uverbs/refused.h"
 
 static void setup(void)
 {
@@ -17,20 +17,7 @@ static void setup(void)
 
 TestSuite(open, .init = setup, .timeout = 60);
 
-static void nothing_left(void)
-{
-	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
-}
-
-/* The name of a call that fails, or of nothing; how; what the provider says of it. */
-static const struct refusal {
-	const char *call;
-	int answer;
-	const char *name, *params;
-	struct calls_port port;
-	int err;
-	const char *cause, *cure;
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{ .name = "mlx5_7-1", .err = -ENODEV, .cause = "no RDMA device mlx5_7", .cure = "mlx5_ib" },
 	{ .name = "mlx5_0-9", .err = -ENODEV, .cause = "no port 9", .cure = "" },
 	{ .name = "mlx5_0-1", .params = "sl=77", .err = -EINVAL, .cause = "sl", .cure = "" },
@@ -58,48 +45,34 @@ static const struct refusal {
 	{ "ibv_query_port", EPERM, "mlx5_0-1", .err = -EPERM, .cause = "does not tell its address",
 	  .cure = "" },
 	{ "ibv_query_pkey", EIO, "mlx5_0-1",
-	  .port = { .on = true, .state = IBV_PORT_ACTIVE, .link_layer = IBV_LINK_LAYER_INFINIBAND,
-		    .pkeys = { 0xffff } },
+	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
+		    .link_layer = IBV_LINK_LAYER_INFINIBAND, .pkeys = { 0xffff } },
 	  .err = -EIO, .cause = "not in partition 0xffff", .cure = "pkey=" },
-	{ .name = "mlx5_0-1", .port = { .cqe_version_0 = 1 }, .err = -EIO, .cause = "too old",
-	  .cure = "update" },
+	{ .name = "mlx5_0-1", .device = &(const struct calls_port){ .cqe_version_0 = 1 },
+	  .err = -EIO, .cause = "too old", .cure = "update" },
 	{ .name = "mlx5_0-1",
-	  .port = { .on = true, .state = IBV_PORT_DOWN, .link_layer = IBV_LINK_LAYER_ETHERNET },
+	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_DOWN,
+		    .link_layer = IBV_LINK_LAYER_ETHERNET },
 	  .err = -EIO, .cause = "port 1 of mlx5_0 is down", .cure = "ip link" },
 	{ .name = "mlx5_0-1",
-	  .port = { .on = true, .state = IBV_PORT_INIT, .link_layer = IBV_LINK_LAYER_INFINIBAND,
-		    .pkeys = { 0xffff } },
+	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_INIT,
+		    .link_layer = IBV_LINK_LAYER_INFINIBAND, .pkeys = { 0xffff } },
 	  .err = -EIO, .cause = "port 1 of mlx5_0 is down", .cure = "opensm" },
 	{ .name = "mlx5_0-1", .params = "pkey=0x8003",
-	  .port = { .on = true, .state = IBV_PORT_ACTIVE, .link_layer = IBV_LINK_LAYER_INFINIBAND,
-		    .pkeys = { 0xffff, 0x8001 } },
+	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
+		    .link_layer = IBV_LINK_LAYER_INFINIBAND, .pkeys = { 0xffff, 0x8001 } },
 	  .err = -EIO, .cause = "not in partition 0x8003", .cure = "pkey=" },
 };
 
+static int open_refused(const struct refusal *r, void **ctl, char *why, size_t whylen)
+{
+	calls_port = r->device ? *(const struct calls_port *)r->device : (struct calls_port){ 0 };
+	return m5_ctl_open(r->name, r->params, (struct m5_ctl **)ctl, why, whylen);
+}
+
 Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
 {
-	struct rlimit limit = { 64 << 10, 64 << 10 };
-
-	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		const struct refusal *r = &refusals[i];
-		struct m5_ctl *ctl = NULL;
-		char why[160] = "";
-		int err;
-
-		calls_port = r->port;
-		if (r->call)
-			calls_fail_named(r->call, r->answer);
-		err = m5_ctl_open(r->name, r->params, &ctl, why, sizeof(why));
-		calls_stop();
-		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
-		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
-		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
-		cr_expect_null(ctl);
-		if (!err)
-			ctl->ops->close(ctl);
-	}
-	nothing_left();
+	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
 Test(open, m5_ctl_open__names_of_others)

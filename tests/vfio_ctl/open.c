@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "hw_mlx5/m5_ctl_vfio.h"
 #include "tests/harness/harness.h"
+#include "tests/uverbs/refused.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
 static void setup(void)
@@ -16,16 +16,6 @@ static void setup(void)
 }
 
 TestSuite(open, .init = setup, .timeout = 60);
-
-static void nothing_left_but(long n)
-{
-	cr_assert_eq(calls_held(), n, "%ld objects stay behind", calls_held());
-}
-
-static void nothing_left(void)
-{
-	nothing_left_but(0);
-}
 
 static struct m5_ctl *opened(const char *name, const char *params)
 {
@@ -36,72 +26,63 @@ static struct m5_ctl *opened(const char *name, const char *params)
 	return ctl;
 }
 
-static const struct refusal {
-	const char *call;
-	int answer;
-	const char *name, *params;
-	int err;
-	const char *cause, *cure;
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{ .name = "0000:99:00.0", .params = "gid=auto", .err = -ENODEV,
 	  .cause = "no PCI device 0000:99:00.0", .cure = "lspci" },
 	{ .name = VFIO_IA, .err = -EINVAL, .cause = "lack ip=", .cure = "gid=auto" },
 	{ .name = VFIO_IA, .params = "ip=10.0.0", .err = -EINVAL, .cause = "ip", .cure = "" },
 	{ .name = VFIO_IA, .params = "gid=auto;mac=1:2:3", .err = -EINVAL, .cause = "mac", .cure = "" },
 	{ .name = VFIO_IA, .params = "gid=10.0.0.1", .err = -EINVAL, .cause = "gid", .cure = "" },
-	{ "vendor", ENOENT, VFIO_IA, "gid=auto", -EIO, "no ConnectX", "no other adapter" },
-	{ "mlx5_core", EBUSY, VFIO_IA, "gid=auto", -EIO, "driven by mlx5_core",
-	  "scripts/vfio bind" },
-	{ "viable", EINVAL, VFIO_IA, "gid=auto", -EIO, "not bound to vfio-pci",
-	  "scripts/vfio status" },
-	{ "open group", ENODEV, VFIO_IA, "gid=auto", -EIO, "does not start by VFIO",
-	  "MLX5_DEBUG_FILE" },
-	{ "iommu_group", ENOENT, VFIO_IA, "gid=auto", -EIO, "no IOMMU", "intel_iommu=on" },
-	{ "driver", ENOENT, VFIO_IA, "gid=auto", -EIO, "has no driver", "scripts/vfio bind " VFIO_IA },
-	{ "container", ENOENT, VFIO_IA, "gid=auto", -EIO, "no /dev/vfio/vfio", "modprobe vfio-pci" },
-	{ "container", EACCES, VFIO_IA, "gid=auto", -EACCES, "no right to open /dev/vfio/vfio",
-	  "chown" },
-	{ "group", EACCES, VFIO_IA, "gid=auto", -EACCES, "no right to open /dev/vfio/11", "chown" },
-	{ "mlx5dv_get_vfio_device_list", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
-	  "limit of locked memory is 64 KiB", "ulimit -l" },
-	{ "ibv_open_device", EBUSY, VFIO_IA, "gid=auto", -EBUSY, "another process has the device",
-	  "fuser" },
-	{ "ibv_open_device", EACCES, VFIO_IA, "gid=auto", -EACCES, "no right", "chown" },
-	{ "ibv_open_device", EOPNOTSUPP, VFIO_IA, "gid=auto", -EIO, "too old", "update" },
-	{ "ibv_open_device", ETIMEDOUT, VFIO_IA, "gid=auto", -EIO, "timed out", "MLX5_DEBUG_FILE" },
-	{ "VFIO_IOMMU_MAP_DMA", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
-	  "limit of locked memory is 64 KiB", "memlock" },
-	{ "mlx5dv_devx_alloc_uar", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM, "no interrupt", "" },
-	{ "mlx5dv_devx_alloc_msi_vector", ENOSPC, VFIO_IA, "gid=auto", -EIO, "no interrupt", "" },
-	{ "mlx5dv_devx_create_eq", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM, "no event queue", "" },
-	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", -EIO, "capabilities", "" },
-	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", -ENOMEM,
-	  "limit of locked memory is 64 KiB", "ulimit -l" },
+	{ "vendor", ENOENT, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "no ConnectX", .cure = "no other adapter" },
+	{ "mlx5_core", EBUSY, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "driven by mlx5_core", .cure = "scripts/vfio bind" },
+	{ "viable", EINVAL, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "not bound to vfio-pci", .cure = "scripts/vfio status" },
+	{ "open group", ENODEV, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "does not start by VFIO", .cure = "MLX5_DEBUG_FILE" },
+	{ "iommu_group", ENOENT, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "no IOMMU", .cure = "intel_iommu=on" },
+	{ "driver", ENOENT, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "has no driver", .cure = "scripts/vfio bind " VFIO_IA },
+	{ "container", ENOENT, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "no /dev/vfio/vfio", .cure = "modprobe vfio-pci" },
+	{ "container", EACCES, VFIO_IA, "gid=auto", .err = -EACCES,
+	  .cause = "no right to open /dev/vfio/vfio", .cure = "chown" },
+	{ "group", EACCES, VFIO_IA, "gid=auto", .err = -EACCES,
+	  .cause = "no right to open /dev/vfio/11", .cure = "chown" },
+	{ "mlx5dv_get_vfio_device_list", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
+	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	{ "ibv_open_device", EBUSY, VFIO_IA, "gid=auto", .err = -EBUSY,
+	  .cause = "another process has the device", .cure = "fuser" },
+	{ "ibv_open_device", EACCES, VFIO_IA, "gid=auto", .err = -EACCES,
+	  .cause = "no right", .cure = "chown" },
+	{ "ibv_open_device", EOPNOTSUPP, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "too old", .cure = "update" },
+	{ "ibv_open_device", ETIMEDOUT, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "timed out", .cure = "MLX5_DEBUG_FILE" },
+	{ "VFIO_IOMMU_MAP_DMA", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
+	  .cause = "limit of locked memory is 64 KiB", .cure = "memlock" },
+	{ "mlx5dv_devx_alloc_uar", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
+	  .cause = "no interrupt", .cure = "" },
+	{ "mlx5dv_devx_alloc_msi_vector", ENOSPC, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "no interrupt", .cure = "" },
+	{ "mlx5dv_devx_create_eq", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
+	  .cause = "no event queue", .cure = "" },
+	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "capabilities", .cure = "" },
+	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
+	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
 };
+
+static int open_refused(const struct refusal *r, void **ctl, char *why, size_t whylen)
+{
+	return m5_ctl_open(r->name, r->params, (struct m5_ctl **)ctl, why, whylen);
+}
 
 Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
 {
-	struct rlimit limit = { 64 << 10, 64 << 10 };
-
-	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		const struct refusal *r = &refusals[i];
-		struct m5_ctl *ctl = NULL;
-		char why[160] = "";
-		int err;
-
-		if (r->call)
-			calls_fail_named(r->call, r->answer);
-		err = m5_ctl_open(r->name, r->params, &ctl, why, sizeof(why));
-		calls_stop();
-		cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
-		cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
-		cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
-		cr_expect_null(ctl);
-		if (!err)
-			ctl->ops->close(ctl);
-	}
-	nothing_left();
+	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
 Test(open, m5_ctl_open__port_is_infiniband)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # As the suite uverbs, of which calls.c stands between the driver and libmlx5 here as well, and what
 # a program does that forks or lacks something is asked of both.
-$(O)/tests/vfio_ctl: $(call objs,$(addprefix tests/uverbs/,calls.c fail.c fork.c) \
+$(O)/tests/vfio_ctl: $(call objs,$(addprefix tests/uverbs/,calls.c fail.c fork.c refused.c) \
 		tests/e2e/rig.c tests/e2e/rig_io.c tests/e2e/life.c) \
 	| $(O)/lib/softnic-vfio.so $(O)/bin/softnic-run $(O)/lib/libdapl-direct.so
 LIBS_vfio_ctl := -rdynamic -Wl,--no-as-needed -lmlx5 -libverbs -ldl
