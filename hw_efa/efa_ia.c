@@ -125,13 +125,18 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 		return err;
 	}
 	eng->rings = eng->res.rings;
-	for (unsigned int i = 0; i < eng->rings; i++)
+	for (unsigned int i = 0; i < eng->rings; i++) {
+		const uint8_t *base = eng->res.ring[i].base;
+
 		eng->cq[i] = (struct efa_cqring){
-			.base = eng->res.ring[i].base, .mask = eng->cq_entries - 1,
-			.log = (uint8_t)__builtin_ctz(eng->cq_entries),
+			.next = base, .base = base,
+			.end = base + (size_t)eng->cq_entries * sizeof(struct efa_cqe),
 		};
+	}
 	return 0;
 }
+
+static struct dap_ep nobody;
 
 static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 {
@@ -144,6 +149,7 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	memset(eng, 0, sizeof(*eng));
 	efa_lock_init(eng);
 	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
+	eng->eps[0] = &nobody;
 	eng->ctl = e->ctl;
 	eng->ia = ia;
 	eng->soft = e->params.silicon ? NULL : e->ctl->soft;

@@ -164,7 +164,9 @@ struct efa_recv {
 	uint32_t fin;			/* the sender's number of it */
 	struct efa_iov seg[EFA_MAX_IOV];
 	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
+	uint32_t unused[8];
 };
+_Static_assert(sizeof(struct efa_recv) == 1024, "a receive is found by a shift");
 
 struct efa_place {			/* of the reorder window */
 	uint16_t buf, len;
@@ -178,8 +180,10 @@ struct efa_rx {
 	struct efa_place *place;
 	const struct dap_lmr *lmr;
 	uint32_t mask, pi, rung;	/* of the RQ */
-	uint32_t stride, lkey, nbufs;
-	uint16_t gen;
+	uint32_t ring_at;		/* pi that has a batch to be rung for */
+	uint64_t stride;
+	uint32_t lkey, nbufs;
+	uint32_t gen;			/* in the bits of a request id above the index */
 	uint8_t log;
 	uint32_t recv_mask, max;
 	uint32_t posted, match, done, free_at;
@@ -193,6 +197,7 @@ struct efa_rx {
 			bool stalled;	/* a message waits for a receive */
 			bool asked;	/* the peer waits for its last message to be taken */
 			bool picky;	/* the consumer is told of solicited messages alone */
+			bool pulls;	/* done is not match: messages are being read */
 		};
 		uint64_t odd;		/* none of these */
 	};
@@ -273,10 +278,15 @@ struct efa_cell { uintptr_t owner; uint32_t busy; uint32_t pad[13]; };
 #define EFA_CELLS 4u
 
 struct efa_cqring {
-	uint8_t *base;
-	uint32_t ci, mask;
-	uint8_t log;
+	const uint8_t *next, *base, *end;
+	uint32_t passed;		/* CQEs of the laps before this one */
+	uint8_t theirs;			/* what of the phase says that an entry is the device's */
 };
+
+static inline uint32_t efa_cq_index(const struct efa_cqring *r)
+{
+	return r->passed + (uint32_t)((size_t)(r->next - r->base) / sizeof(struct efa_cqe));
+}
 
 #define EFA_MAX_EPS 2048u
 
@@ -284,7 +294,7 @@ struct efa_engine {
 	struct efa_cell *cell;		/* of the thread that may go in without a lock, or none */
 	struct softnic_efa *soft;	/* driven by the caller */
 	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
-	struct dap_ep *eps[EFA_MAX_EPS];
+	struct dap_ep *eps[EFA_MAX_EPS];	/* the first is nobody */
 	struct efa_cqring cq[EFA_MAX_SUB_CQS];
 	unsigned int rings;
 	uint32_t lock;			/* threadsafe instance */
@@ -331,9 +341,15 @@ struct efa_ah {				/* one for each PD and GID */
 	uint32_t refs;
 };
 
-static inline struct dap_ep *efa_ep_of(const struct efa_engine *eng, uint16_t qpn)
+/* One that has no EVD, where the number is of none. */
+static inline struct dap_ep *efa_ep_or_nobody(const struct efa_engine *eng, uint16_t qpn)
 {
 	return eng->eps[eng->by_qpn[qpn]];
+}
+
+static inline struct dap_ep *efa_ep_of(const struct efa_engine *eng, uint16_t qpn)
+{
+	return eng->by_qpn[qpn] ? efa_ep_or_nobody(eng, qpn) : NULL;
 }
 
 /* A context that a peer may name where RDMA is done by software. */

@@ -79,15 +79,24 @@ EFA_INLINE void efa_cqe_take(struct efa_engine *eng, const struct efa_cqe *cqe)
 /* The phase says whose the entry is; it starts at 1, and turns with each lap. */
 EFA_INLINE const struct efa_cqe *efa_cqe_next(const struct efa_cqring *r)
 {
-	const struct efa_cqe *cqe = (const void *)(r->base + (size_t)(r->ci & r->mask) *
-						   sizeof(struct efa_cqe));
-	uint8_t flags = dap_load_owner(&cqe->flags);
+	const struct efa_cqe *cqe = (const void *)r->next;
 
-	if ((flags ^ (r->ci >> r->log)) & EFA_CQE_PHASE) {
+	if ((dap_load_owner(&cqe->flags) ^ r->theirs) & EFA_CQE_PHASE) {
 		dap_rmb_cqe_owner();
 		return cqe;
 	}
 	return NULL;
+}
+
+/* cqe: what efa_cqe_next gave. */
+EFA_INLINE void efa_cqe_pass(struct efa_cqring *r, const struct efa_cqe *cqe)
+{
+	r->next = (const uint8_t *)cqe + sizeof(*cqe);
+	if (efa_likely(r->next != r->end))
+		return;
+	r->passed += (uint32_t)((size_t)(r->end - r->base) / sizeof(struct efa_cqe));
+	r->next = r->base;
+	r->theirs ^= EFA_CQE_PHASE;
 }
 
 /* One completion of any endpoint: false when there is none. */
@@ -98,7 +107,7 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
 
 		if (!cqe)
 			continue;
-		eng->cq[i].ci++;
+		efa_cqe_pass(&eng->cq[i], cqe);
 		efa_cqe_take(eng, cqe);
 		return true;
 	}

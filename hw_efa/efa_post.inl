@@ -21,6 +21,8 @@ typedef uint64_t efa_v2 __attribute__((vector_size(16), may_alias, aligned(16)))
 
 /* Keeps a test a branch: two at a time take longer to be made one than to be made. */
 #define EFA_APART() __asm__ volatile("")
+/* What has been loaded is loaded again where it is wanted, rather than kept in a register. */
+#define EFA_ANEW() __asm__ volatile("" : : : "memory")
 
 #define EFA_FULL_LOOKS 64		/* for completions, before a post is refused */
 

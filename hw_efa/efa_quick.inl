@@ -16,17 +16,22 @@ EFA_INLINE uint32_t efa_word(const struct efa_cqe *cqe, unsigned int at)
 
 #define EFA_KIND(status, flags) ((uint32_t)(status) << 16 | (uint32_t)(flags) << 24)
 
-/* A completion of plain success of the send queue; of a send that has come. */
-EFA_INLINE bool efa_is_request(const struct efa_cqe *cqe)
+/* What says of which kind a CQE is. */
+EFA_INLINE uint32_t efa_kind_of(const struct efa_cqe *cqe)
 {
-	return (efa_word(cqe, 0) & EFA_KIND(0xff, EFA_CQE_QUEUE_MASK)) ==
+	return efa_word(cqe, 0) & EFA_KIND(0xff, 0xff ^ EFA_CQE_PHASE);
+}
+
+/* A completion of plain success of the send queue; of a send that has come. */
+EFA_INLINE bool efa_is_request(uint32_t kind)
+{
+	return (kind & EFA_KIND(0xff, EFA_CQE_QUEUE_MASK)) ==
 	       EFA_KIND(0, EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT);
 }
 
-EFA_INLINE bool efa_is_message(const struct efa_cqe *cqe)
+EFA_INLINE bool efa_is_message(uint32_t kind)
 {
-	return (efa_word(cqe, 0) & EFA_KIND(0xff, 0xff ^ EFA_CQE_PHASE)) ==
-	       EFA_KIND(0, EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM);
+	return kind == EFA_KIND(0, EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM);
 }
 
 typedef EFA_RET efa_dequeue_fn(struct dap_evd *evd, EFA_EVENT *event);
@@ -68,7 +73,7 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 		if (efa_unlikely(of >> 32) || efa_unlikely((d->info & ~EFA_D_ANY) != EFA_D_QUICK))
 			return efa_quick_end(evd, event, c, false, all, how);
 		slot->done = 1;
-		eng->cq[0].ci++;
+		efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
 		if (efa_likely(id == (sq->ci & sq->mask)))
 			sq->ci++;
 		else
@@ -79,7 +84,8 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 		d->info ^= EFA_INFO(1, 0u, (unsigned int)EFA_D_DONE, 0);
 		tx->early++;
 		cqe = efa_cqe_next(&eng->cq[0]);
-		if (!cqe || efa_ep_of(eng, le16_to_cpu(cqe->qp_num)) != ep || !efa_is_request(cqe))
+		if (!cqe || efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num)) != ep ||
+		    !efa_is_request(efa_kind_of(cqe)))
 			return efa_quick_end(evd, event, c, false, all, how);
 	}
 	tx->done++;
@@ -90,15 +96,18 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 	return efa_quick_end(evd, event, c, true, all, how);
 }
 
-/* The buffer goes back. */
-EFA_INLINE void efa_buf_back(struct efa_rx *rx, const uint8_t *from, uint32_t id)
+/* The buffer goes back; returns how many have. */
+EFA_INLINE uint32_t efa_buf_back(struct efa_rx *rx, const uint8_t *from, uint64_t id)
 {
-	efa_u64 *desc = (efa_u64 *)(rx->ring + (size_t)(rx->pi & rx->mask) *
+	uint32_t pi = rx->pi;
+	efa_u64 *desc = (efa_u64 *)(rx->ring + (size_t)(pi & rx->mask) *
 				    sizeof(struct efa_rx_desc));
 
+	rx->pi = ++pi;
+	id |= rx->desc;
 	desc[0] = (uintptr_t)from;
-	desc[1] = rx->desc | id;
-	rx->pi++;
+	desc[1] = id;
+	return pi;
 }
 
 typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
@@ -114,7 +123,7 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
-	uint32_t id, buf, len = le16_to_cpu(cqe->length);
+	uint32_t buf, imm, back, len = le16_to_cpu(cqe->length);
 	const struct dap_lmr *lmr;
 	const struct efa_recv *r;
 	const uint8_t *from;
@@ -122,13 +131,15 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	if (far && efa_unlikely(len != 8))
 		return far(evd, event, ep, cqe, c);
 	/* A whole message that asks for no waiter, in its turn, and none waits or is put aside. */
-	if (efa_unlikely(efa_word(cqe, 8) != e->from) ||
-	    efa_unlikely(efa_word(cqe, 12) >> 12 != (uint16_t)rx->next) ||
-	    efa_unlikely(rx->odd) || efa_unlikely(e->tx.blocked) ||
-	    efa_unlikely(rx->match != rx->done) || efa_unlikely(rx->match == rx->posted))
+	if (efa_unlikely(efa_word(cqe, 8) != e->from) || efa_unlikely(rx->odd | e->tx.blocked) ||
+	    efa_unlikely(rx->match == rx->posted))
 		return efa_quick_end(evd, event, c, false, all, how);
-	id = le16_to_cpu(cqe->req_id);
-	buf = id ^ rx->gen;
+	EFA_APART();
+	imm = efa_word(cqe, 12);
+	e->tx.heard = imm;
+	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
+		return efa_quick_end(evd, event, c, false, all, how);
+	buf = le16_to_cpu(cqe->req_id) ^ rx->gen;
 	r = &rx->recv[rx->match & rx->recv_mask];
 	lmr = rx->lmr;
 	if (efa_unlikely(buf >= rx->nbufs) || efa_unlikely(r->info != EFA_R_PLAIN) ||
@@ -137,16 +148,16 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	EFA_APART();
 	if (efa_unlikely(!efa_inside(lmr, r->seg[0].addr, len)))
 		return efa_quick_end(evd, event, c, false, all, how);
-	e->tx.heard = efa_word(cqe, 12);
+	EFA_ANEW();
 	from = rx->bufs + (size_t)buf * rx->stride;
 	__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, far ? 8 : len);
-	efa_buf_back(rx, from, id);
-	rx->next++;
-	rx->match = rx->done = rx->pull = rx->match + 1;
-	rx->free_at++;
-	efa_evd(evd)->eng->cq[0].ci++;
 	efa_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
-	if (efa_unlikely(rx->pi - rx->rung >= rx->batch))
+	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
+	rx->match = rx->done = rx->pull = rx->match + 1;
+	back = efa_buf_back(rx, from, buf ^ rx->gen);
+	rx->next++;
+	rx->free_at++;
+	if (efa_unlikely(back == rx->ring_at))
 		return batch(ep, c);
 	return efa_quick_end(evd, event, c, true, all, how);
 }
@@ -177,6 +188,7 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	const struct efa_cqe *cqe;
 	struct efa_cell *c;
 	struct dap_ep *ep;
+	uint32_t kind;
 
 	if (efa_has_attention(evd))
 		return efa_dequeue_cold(evd, event);
@@ -191,12 +203,11 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	}
 	if (efa_unlikely(!cqe) || efa_has_attention(evd))
 		return efa_quick_end(evd, event, c, false, all, how);
-	ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
-	if (efa_likely(ep != NULL)) {
-		if (efa_is_request(cqe) && efa_likely(ep->request_evd == evd))
-			return request(evd, event, ep, cqe, c);
-		if (efa_is_message(cqe) && efa_likely(ep->recv_evd == evd))
-			return message(evd, event, ep, cqe, c);
-	}
+	ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
+	kind = efa_kind_of(cqe);
+	if (efa_is_message(kind) && efa_likely(ep->recv_evd == evd))
+		return message(evd, event, ep, cqe, c);
+	if (efa_is_request(kind) && efa_likely(ep->request_evd == evd))
+		return request(evd, event, ep, cqe, c);
 	return efa_quick_end(evd, event, c, false, all, how);
 }

@@ -37,6 +37,7 @@ void efa_rq_ring(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	e->rx.rung = e->rx.pi;
+	e->rx.ring_at = e->rx.rung + e->rx.batch;
 	dap_wc_flush();
 	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.pi & 0xffff));
 	if (efa_unlikely(eng->soft != NULL))
@@ -86,6 +87,7 @@ void efa_deliver_recvs(struct dap_ep *ep)
 		rx->done++;
 		emit(ep, r);
 	}
+	rx->pulls = rx->done != rx->match;
 }
 
 /* The receive has what it gets; no packet goes to it any more. */
@@ -258,6 +260,7 @@ void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 	r->left = 0;
 	r->state = EFA_R_PULLS;
 	rx->match++;
+	rx->pulls = true;
 	efa_lag(ep);
 }
 

@@ -28,7 +28,7 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 	struct efa_cqe cqe = {
-		.req_id = cpu_to_le16(e->rx.gen), .imm = cpu_to_le32(imm),
+		.req_id = cpu_to_le16((uint16_t)e->rx.gen), .imm = cpu_to_le32(imm),
 		.flags = EFA_CQE_HAS_IMM | EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT,
 		.qp_num = cpu_to_le16(e->qpn), .length = cpu_to_le16(len),
 		.ah = cpu_to_le16(e->ah), .src_qp = cpu_to_le16(src),
