@@ -16,6 +16,9 @@
 enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
+	SN_RC_LATER_POLLS = 64,	/* in vain, before ACKs that were put off go out */
+	SN_RC_STREAM_POLLS = 8,	/* ... of a WRITE that came so soon after another one */
+	SN_RC_BULK = 1 << 15,	/* bytes that are worth waiting for a direct WRITE */
 	SN_RC_LATER_MAX = 8,	/* requests that a postponed ACK may leave waiting */
 	SN_RC_BURST = 32,	/* sendings of a QP before another one's turn */
 	SN_RC_TRAIN = 16384,	/* bytes of the packets that go in one: see sn_rc_train */
@@ -131,6 +134,8 @@ struct sn_fabric {
 	TAILQ_HEAD(, sn_waiter) blocked;
 	TAILQ_HEAD(, sn_rc) later;
 	unsigned int idle;		/* polls in vain since the last of them */
+	unsigned int patience;		/* so many they may last */
+	unsigned int vain, vain_at_write;	/* polls in vain, until the last WRITE came */
 	struct sn_rc_hand hand;		/* of the first port: the device's */
 };
 
@@ -171,7 +176,7 @@ bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* A fault script says that no receive WQE is to be found. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
 /* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
-void sn_rc_later(struct sn_qp *qp);
+void sn_rc_later(struct sn_qp *qp, unsigned int polls);
 void sn_rc_not_later(struct sn_qp *qp);
 bool sn_rc_serve_later(struct sn_port *port, bool any);
 bool sn_rc_may_wait(const struct sn_port *port);
@@ -196,6 +201,10 @@ enum sn_rc_direct {
 enum sn_rc_direct sn_rc_write_direct(struct sn_qp *qp, struct sn_wr *wr);
 /* A WRITE has been executed by which the peer has shown what it has to do with. */
 void sn_rc_grant(struct sn_qp *qp);
+static inline bool sn_rc_grants_more(const struct sn_qp *qp)
+{
+	return qp->rc->granted != qp->rc->resp.rkey || qp->rc->grant_turn != qp->nic->grant_turn;
+}
 
 /* rc_ack.c: answers in */
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);

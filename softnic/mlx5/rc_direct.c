@@ -14,7 +14,6 @@
 
 enum {
 	PIECES = 8,
-	BULK = 1 << 15,		/* worth waiting for what is in flight */
 	LEN_MAX = 4 << 20,	/* a target that takes a grant back waits for that */
 };
 
@@ -33,8 +32,6 @@ void sn_rc_grant(struct sn_qp *qp)
 	struct iovec iov;
 	unsigned int n = 0;
 
-	if (rc->granted == rc->resp.rkey && rc->grant_turn == nic->grant_turn)
-		return;
 	m = sn_mkey_find(nic, a.key);
 	rc->granted = a.key;
 	rc->grant_turn = nic->grant_turn;
@@ -114,11 +111,11 @@ enum sn_rc_direct sn_rc_write_direct(struct sn_qp *qp, struct sn_wr *wr)
 	unsigned int n;
 
 	if (!wr->len || wr->len > LEN_MAX || !fresh(qp, wr) || !faultless(qp) ||
-	    (wr->len < BULK && sn_fab_is_polled(fab, &qp->rc->dest)) ||
+	    (wr->len < SN_RC_BULK && sn_fab_is_polled(fab, &qp->rc->dest)) ||
 	    !sn_fab_granted(fab, &qp->rc->dest, &what))
 		return SN_DIRECT_NOT;
 	if (qp->rc->req.psn_una != wr->psn)
-		return wr->len < BULK ? SN_DIRECT_NOT : SN_DIRECT_WAIT;
+		return wr->len < SN_RC_BULK ? SN_DIRECT_NOT : SN_DIRECT_WAIT;
 	n = sources(qp, wqe, iov);
 	if (!n || !sn_fab_write(fab, &qp->rc->dest, &what, iov, n))
 		return SN_DIRECT_NOT;

@@ -6,8 +6,6 @@
 #include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
-enum { LATER_POLLS = 64 };	/* in vain, before ACKs that were put off go out */
-
 struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic)
 {
 	return &nic->port[0].fabric->hand;
@@ -109,7 +107,7 @@ bool sn_rc_may_wait(const struct sn_port *port)
 {
 	const struct sn_nic *nic = port->nic;
 
-	return !nic->hurried && !nic->cqs_armed && port->fabric->idle < LATER_POLLS;
+	return !nic->hurried && !nic->cqs_armed && port->fabric->idle < port->fabric->patience;
 }
 
 /* Always true: the device is not idle while somebody waits for an ACK. */
@@ -128,11 +126,13 @@ bool sn_rc_serve_later(struct sn_port *port, bool any)
 	return true;
 }
 
-void sn_rc_later(struct sn_qp *qp)
+void sn_rc_later(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_fabric *fabric = qp->port->fabric;
 	struct sn_rc *rc = qp->rc;
 
+	if (TAILQ_EMPTY(&fabric->later) || polls < fabric->patience)
+		fabric->patience = polls;
 	if (rc->later)
 		return;
 	rc->later = true;

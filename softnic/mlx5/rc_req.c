@@ -330,9 +330,12 @@ static bool all_is_sent(const struct sn_qp *qp)
 
 static enum sn_rc_direct directly(struct sn_qp *qp)
 {
-	struct sn_wr *wr = wr_number(qp, qp->rc->req.wr);
+	const struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr = wr_number(qp, r->wr);
 
-	if (wr->opcode != SN_OP_WRITE || !in_hand(qp))
+	/* Most are small and one of many, or go on. */
+	if (wr->opcode != SN_OP_WRITE || r->pkt || r->psn_max != wr->psn ||
+	    (wr->len < SN_RC_BULK && r->psn_una != wr->psn) || !in_hand(qp))
 		return SN_DIRECT_NOT;
 	return sn_rc_write_direct(qp, wr);
 }

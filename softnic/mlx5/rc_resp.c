@@ -24,11 +24,7 @@ static bool waits(const struct sn_qp *qp)
 		(qp->rcq->had_event && ((qp->rcq->pi - qp->rcq->notified) & 0xffffff) < RECENT);
 }
 
-/*
- * The host is about to act on the completion, and would do so a packet later if the ACK went
- * first. The requester's completion must not wait for long, nor its window be filled by that.
- */
-void sn_rc_ack_later(struct sn_qp *qp)
+static void postpone_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
@@ -37,7 +33,29 @@ void sn_rc_ack_later(struct sn_qp *qp)
 		return;
 	}
 	s->owed = SN_OWE_ACK;
-	sn_rc_later(qp);
+	sn_rc_later(qp, polls);
+}
+
+/* Where one WRITE follows the other, one ACK does for several; one by itself has its own at once. */
+static void ack_write(struct sn_qp *qp)
+{
+	struct sn_fabric *fabric = qp->port->fabric;
+	bool stream = fabric->vain - fabric->vain_at_write < SN_RC_STREAM_POLLS;
+
+	fabric->vain_at_write = fabric->vain;
+	if (stream)
+		postpone_ack(qp, SN_RC_STREAM_POLLS);
+	else
+		sn_rc_owe(qp, SN_OWE_ACK);
+}
+
+/*
+ * The host is about to act on the completion, and would do so a packet later if the ACK went
+ * first. The requester's completion must not wait for long, nor its window be filled by that.
+ */
+void sn_rc_ack_later(struct sn_qp *qp)
+{
+	postpone_ack(qp, SN_RC_LATER_POLLS);
 }
 
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
@@ -94,6 +112,8 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 		return;
 	if ((pkt->shape->parts & SN_P_LAST) && gives_cqe(pkt))
 		sn_rc_ack_later(qp);
+	else if (pkt->shape->parts & SN_P_LAST)
+		ack_write(qp);
 	else
 		sn_rc_owe(qp, SN_OWE_ACK);
 }
@@ -214,6 +234,25 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 	return false;
 }
 
+enum { WHOLE_WRITE = SN_P_FIRST | SN_P_LAST | SN_P_PAYLOAD | SN_P_RETH };
+
+/* All of a message at once, into one place. False: nothing was written, and nothing is judged yet. */
+static bool write_whole(struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_access a = {from_be32(pkt->reth.rkey), qp->pd, qp->qpn, SN_RW,
+			      from_be64(pkt->reth.va), pkt->len};
+	void *to = pkt->len == from_be32(pkt->reth.len) ? sn_mkey_at(qp->nic, &a) : NULL;
+
+	if (!to)
+		return false;
+	sn_copy(to, pkt->payload, pkt->len);
+	s->rkey = a.key;
+	if (sn_rc_grants_more(qp))
+		sn_rc_grant(qp);
+	return true;
+}
+
 static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -223,6 +262,10 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 
 	if (!qp->rwe) {
 		invalid_request(qp);
+		return;
+	}
+	if (parts == WHOLE_WRITE && write_whole(qp, pkt)) {
+		advance(qp, pkt);
 		return;
 	}
 	if ((parts & SN_P_FIRST) && !write_begins(qp, pkt))
@@ -242,7 +285,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	}
 	if (parts & SN_P_IMM)
 		complete_receive(qp, pkt, s->len);
-	if (parts & SN_P_LAST && s->len)
+	if (parts & SN_P_LAST && s->len && sn_rc_grants_more(qp))
 		sn_rc_grant(qp);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);

@@ -232,6 +232,42 @@ Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 	teardown();
 }
 
+static void write_once(void)
+{
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 8,
+					   .raddr = rb.data, .rkey = rb.key});
+	softnic_pump(rb.nic);
+}
+
+Test(rc_move, writes__share_acks_when_they_come_in_a_row, .init = setup_connected)
+{
+	struct softnic_counters ctr;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		write_once();
+	for (i = 0; i < 16; i++)
+		expect_ok(&ra, &rb, 0);
+	softnic_counters(rb.nic, &ctr);
+	cr_assert_leq(ctr.tx_packets, 8);
+	teardown();
+}
+
+Test(rc_move, write__by_itself_is_acknowledged_at_once, .init = setup_connected)
+{
+	struct rig_cqe cqe;
+	unsigned int i, j;
+
+	for (i = 0; i < 5; i++) {
+		for (j = 0; j < 100; j++)
+			softnic_pump(rb.nic);
+		write_once();
+		softnic_pump(ra.nic);
+		cr_assert(rig_poll(&ra, &cqe));
+	}
+	teardown();
+}
+
 static void loopback(bool forced)
 {
 	struct rig_qp c;
