@@ -17,7 +17,7 @@
 
 /* ---- buffers ---- */
 
-static void refill(struct efa_rx *rx, uint16_t buf)
+static inline void refill(struct efa_rx *rx, uint16_t buf)
 {
 	struct efa_rx_desc *d = (struct efa_rx_desc *)(void *)rx->ring + (rx->pi & rx->mask);
 	uint64_t at = (uintptr_t)rx->bufs + (uint64_t)buf * rx->stride;
@@ -118,7 +118,7 @@ void efa_flush_recvs(struct dap_ep *ep)
 	efa_deliver_recvs(ep);
 }
 
-static bool writable(struct dap_ep *ep, const struct efa_iov *s)
+static inline bool writable(struct dap_ep *ep, const struct efa_iov *s)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const struct dap_lmr *lmr = rx->lmr;
@@ -197,6 +197,28 @@ static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool
 	r->got = len;
 	r->solicited = se;
 	complete(ep, r, DAP_DTO_SUCCESS);
+}
+
+/* A message as most are, for a receive as most are, and none before it is on its way. */
+static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, uint16_t buf, uint32_t len)
+{
+	const struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	const uint8_t *from = rx->bufs + buf * rx->stride;
+	void *to = (void *)(uintptr_t)r->seg[0].addr;
+
+	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
+	    efa_unlikely(!len) || efa_unlikely(len > r->room) ||
+	    efa_unlikely(!writable(ep, &r->seg[0])))
+		return false;
+	if (efa_likely(len == 8))
+		memcpy(to, from, 8);
+	else
+		memcpy(to, from, len);
+	rx->match = rx->done = rx->pull = rx->match + 1;
+	efa_put_done(ep->recv_evd, &(struct efa_done){
+		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
+		.flags = EFA_DONE_RECEIVE });
+	return true;
 }
 
 static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
@@ -313,7 +335,8 @@ static bool consume(struct dap_ep *ep, unsigned int kind, uint16_t buf, uint32_t
 	case EFA_K_MSG:
 		if (rx->match == rx->posted)
 			return false;
-		take_message(ep, p, len, se);
+		if (efa_unlikely(!take_plain(ep, rx, buf, len)))
+			take_message(ep, p, len, se);
 		break;
 	case EFA_K_WRITE:
 		break;
