@@ -59,14 +59,15 @@ LIBDAT_SRC := $(call src,core/libdat)
 CORE_SRC := $(call src,core core/dat12)
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-M5_SRC := $(filter-out %/m5_hot20.c %/m5_hot20_v3.c $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
+M5_HOT20 := $(wildcard hw_mlx5/m5_hot20*.c)
+M5_SRC := $(filter-out $(M5_HOT20) $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
 EFA_SRC := $(filter-out %/efa_hot20.c $(call with_efa,hw_efa/efa_ctl_none.c,hw_efa/efa_ctl_efadv%),$(call src,hw_efa))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
-DAT20_SRC := $(call src,core/dat12 core/dat20) hw_mlx5/m5_hot20.c hw_mlx5/m5_hot20_v3.c hw_efa/efa_hot20.c
-SHARED20_SRC = $(filter-out core/dat12/% %_hot12.c %_hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
+DAT20_SRC := $(call src,core/dat12 core/dat20) $(M5_HOT20) hw_efa/efa_hot20.c
+SHARED20_SRC = $(filter-out core/dat12/% hw_mlx5/m5_hot12% %_hot12.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
@@ -172,8 +173,10 @@ HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option
 # The hot functions are made once more, for processors that have these (m5_isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mavx2 -mmovbe -mbmi -mbmi2)
 $(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o \
+$(O)/obj/hw_mlx5/m5_hot12_shared.o $(O)/obj/dat20/hw_mlx5/m5_hot20_shared.o \
 $(O)/obj/hw_efa/efa_hot12.o $(O)/obj/dat20/hw_efa/efa_hot20.o: private CFLAGS_DIR := $(HOT)
-$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o: \
+$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o \
+$(O)/obj/hw_mlx5/m5_hot12_shared_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_shared_v3.o: \
 	private CFLAGS_DIR := $(HOT) $(HOT_V3)
 
 ## Libraries

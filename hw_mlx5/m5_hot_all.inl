@@ -25,6 +25,11 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 	return dap12_return(err);
 }
 
+/* Whether suppressed binds leave the doorbell to what follows: another set of functions. */
+#ifndef M5_SHARED
+#define M5_SHARED 0
+#endif
+
 #define m5_event_rare dap12_event
 #define m5_dequeue_cold dap12_dequeue_cold
 
@@ -86,17 +91,23 @@ static const struct dap_hot12 model_locked = M5_HOT12(model_locked);
 
 #ifdef M5_V3
 #define M5_ISA "-v3"
-#define M5_HOT_TABLES m5_hot_tables_v3
 #else
 #define M5_ISA ""
+#endif
+#ifndef M5_HOT_TABLES
 #define M5_HOT_TABLES m5_hot_tables
+#endif
+#if M5_SHARED
+#define M5_NAME(variant) variant "-shared" M5_ISA
+#else
+#define M5_NAME(variant) variant M5_ISA
 #endif
 
 static const struct m5_hot_table tables[] = {
-	{ "silicon" M5_ISA, true, true, DAP_API, &silicon },
-	{ "silicon-locked" M5_ISA, true, false, DAP_API, &silicon_locked },
-	{ "model" M5_ISA, false, true, DAP_API, &model },
-	{ "model-locked" M5_ISA, false, false, DAP_API, &model_locked },
+	{ M5_NAME("silicon"), true, true, DAP_API, &silicon },
+	{ M5_NAME("silicon-locked"), true, false, DAP_API, &silicon_locked },
+	{ M5_NAME("model"), false, true, DAP_API, &model },
+	{ M5_NAME("model-locked"), false, false, DAP_API, &model_locked },
 };
 
 const struct m5_hot_table *M5_HOT_TABLES(unsigned int *n)

@@ -20,5 +20,7 @@ variant "variant=silicon;adversarial=1" 1
 variant "adversarial=1" 0
 variant "inline=0;bf_eps=0" 1
 variant "isa=base" 0
+variant "bind_doorbell=shared" 0
+variant "variant=silicon;bind_doorbell=shared" 1
 variant "variant=silicon;isa=base" 1
 exit $status
