@@ -16,7 +16,7 @@
 
 #define SQ_WQES 128u
 #define SPARE_WQES 8u			/* for credits and answers, see efa_wr.c */
-#define RX_BATCH 16u
+#define RX_BATCH 8u
 #define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of both kinds of question; credits */
 
 static uint32_t pow2_up(uint32_t n)
