@@ -66,6 +66,21 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
+/* PRM, scatter to CQE: up to 32 bytes begin the descriptor, up to 64 are the half before it. */
+enum { SMALL_32 = 1, SMALL_64 = 2, SMALL_IN_DESCRIPTOR = 32 };
+
+static unsigned int small_format(const struct sn_cqe *c)
+{
+	if (!c->small)
+		return 0;
+	return c->byte_cnt <= SMALL_IN_DESCRIPTOR ? SMALL_32 : SMALL_64;
+}
+
+static void *small_at(struct cqe64 *e, const struct sn_cqe *c)
+{
+	return small_format(c) == SMALL_64 ? (uint8_t *)e - SN_SMALL : (uint8_t *)e;
+}
+
 static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 {
 	e->slid = to_be16(d->slid);
@@ -89,6 +104,8 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
 	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
 		fill_datagram(e, &qp->datagram);
+	if (c->small)
+		memcpy(small_at(e, c), c->small, c->byte_cnt);
 	e->srqn_uidx = to_be32(qp->uidx);
 	e->imm_inval_pkey = c->imm;
 	memset(&e->app, 0, 4);
@@ -130,7 +147,8 @@ static inline struct cqe64 *place(struct sn_nic *nic, struct sn_cq *cq)
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 {
 	struct sn_nic *nic = qp->nic;
-	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | (unsigned int)c->solicited << 1 |
+	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | small_format(c) << 2 |
+				(unsigned int)c->solicited << 1 |
 				(cq->pi >> cq->log_size & 1));
 	struct cqe64 *e = place(nic, cq);
 

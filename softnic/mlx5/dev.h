@@ -126,6 +126,7 @@ struct sn_cqe {
 	uint16_t counter;
 	uint32_t byte_cnt;
 	be32_t imm;
+	const void *small;	/* byte_cnt bytes, at most SN_SMALL, that travel in the entry; or NULL */
 };
 /* False: the CQ is or has just been put in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);

@@ -32,14 +32,22 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 }
 
 /*
- * Scatter to CQE: off, up to 32 bytes, up to 64. It lets the device put small data into the CQE, which
- * then says so; this one never does.
+ * Scatter to CQE: off, up to 32 bytes, up to 64, where the entries are of 128. The device puts small
+ * data into the CQE, which then says so, and the host copies it to where it belongs.
  */
-static bool knows_scatter(const uint8_t *ctx)
+static bool read_scatter(const uint8_t *ctx, struct sn_qp *qp)
 {
 	uint32_t req = sn_get(ctx, QPC_CS_REQ), res = sn_get(ctx, QPC_CS_RES);
 
-	return (!req || req == 0x11 || req == 0x22) && res <= 2;
+	if ((req && req != 0x11 && req != 0x22) || res > 2)
+		return false;
+	qp->small_req = (uint8_t)(req ? 32 : 0);
+	qp->small_res = (uint8_t)(res ? 32 : 0);
+	if (req == 0x22 && qp->scq->cqe_size == 128)
+		qp->small_req = SN_SMALL;
+	if (res == 2 && qp->rcq->cqe_size == 128)
+		qp->small_res = SN_SMALL;
+	return true;
 }
 
 /* PRM: log_sq_size counts WQEBBs, log_rq_size WQEs of 16 << log_rq_stride bytes. */
@@ -54,7 +62,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
-	if (!knows_scatter(ctx))
+	if (!read_scatter(ctx, qp))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cs_req %#x, cs_res %#x",
 				     sn_get(ctx, QPC_CS_REQ), sn_get(ctx, QPC_CS_RES));
 	qp->uidx = sn_get(ctx, QPC_USER_INDEX);
@@ -109,6 +117,7 @@ static void release(struct sn_qp *qp)
 {
 	sn_buf_release(&qp->buf);
 	sn_buf_release(&qp->dbr);
+	free(qp->small);
 	free(qp->wr);
 	free(qp);
 }
@@ -138,7 +147,9 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	if (status)
 		goto release;
 	qp->wr = calloc(qp->sq_size ? qp->sq_size : 1, sizeof(*qp->wr));
-	err = qp->wr ? sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn) : -ENOMEM;
+	if (qp->small_req && qp->sq_size)
+		qp->small = calloc(qp->sq_size, sizeof(*qp->small));
+	err = qp->wr && (qp->small || !qp->small_req || !qp->sq_size) ? sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn) : -ENOMEM;
 	if (err)
 		goto refuse;
 	err = sn_get(qp->ctx, QPC_ST) == ST_UD ? sn_ud_create(qp) : sn_rc_create(qp);

@@ -2,6 +2,7 @@
 /* The requester's receiving half: ACKs, NAKs and the answers to READs and atomics. */
 #include <string.h>
 
+#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 
 #define VENDOR_NAK 0x88		/* what mlx5 gives with the errors that a NAK reports */
@@ -140,6 +141,15 @@ static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 	return &hand->read;
 }
 
+/* The answer is to travel in the CQE: one that is whole, and of a request that has one. */
+static bool keep_small(struct sn_qp *qp, struct sn_wr *wr, const void *data, uint32_t len)
+{
+	wr->small = len && len == wr->len && len <= qp->small_req && wr->ce >= SN_CE_ALWAYS;
+	if (wr->small)
+		memcpy(qp->small[wr - qp->wr], data, len);
+	return wr->small;
+}
+
 static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const void *data,
 			uint32_t len, uint32_t packets)
 {
@@ -148,6 +158,8 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 
 	if (!wqe)
 		return;
+	if (keep_small(qp, wr, data, len))
+		data = NULL;
 	if (len && sn_scatter(qp, wqe->sge, wqe->nsge, off, data, len) != SN_ACC_OK) {
 		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
 		return;

@@ -171,13 +171,22 @@ static enum sn_cqe_op completion_of(const struct sn_packet *pkt)
 	return pkt->shape->parts & SN_P_INV ? SN_CQE_RESP_SEND_INV : SN_CQE_RESP_SEND;
 }
 
-static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint32_t len)
+static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint32_t len,
+			     const void *small)
 {
 	static const be32_t none;
 	bool has_imm = pkt->shape->parts & (SN_P_IMM | SN_P_INV);
 
 	sn_rq_done(qp, &qp->rc->hand->receive, completion_of(pkt), len, has_imm ? pkt->imm : none,
-		   pkt->solicited);
+		   pkt->solicited, small);
+}
+
+/* The whole message is to travel in the CQE. */
+static bool is_small(const struct sn_qp *qp, const struct sn_packet *pkt)
+{
+	const unsigned int whole = SN_P_FIRST | SN_P_LAST;
+
+	return pkt->len && pkt->len <= qp->small_res && (pkt->shape->parts & whole) == whole;
 }
 
 static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
@@ -185,6 +194,7 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	struct sn_rc_resp *s = &qp->rc->resp;
 	const struct sn_rwqe *rwqe = &qp->rc->hand->receive;
 	unsigned int parts = pkt->shape->parts;
+	const void *small = is_small(qp, pkt) ? pkt->payload : NULL;
 
 	if (parts & SN_P_FIRST ? !take_receive(qp) : !in_hand(qp))
 		return;
@@ -194,7 +204,8 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		fail_receive(qp, SN_SYND_LOCAL_LENGTH, SN_NAK_INVALID_REQUEST);
 		return;
 	}
-	if (pkt->len && sn_scatter_recv(qp, rwqe, s->off, pkt->payload, pkt->len) != SN_ACC_OK) {
+	if (pkt->len && sn_scatter_recv(qp, rwqe, s->off, small ? NULL : pkt->payload, pkt->len) !=
+	    SN_ACC_OK) {
 		fail_receive(qp, SN_SYND_LOCAL_PROT, SN_NAK_REMOTE_OPERATIONAL);
 		return;
 	}
@@ -203,7 +214,7 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		return;
 	}
 	if (parts & SN_P_LAST)
-		complete_receive(qp, pkt, s->off + pkt->len);
+		complete_receive(qp, pkt, s->off + pkt->len, small);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);
 }
@@ -284,7 +295,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		return;
 	}
 	if (parts & SN_P_IMM)
-		complete_receive(qp, pkt, s->len);
+		complete_receive(qp, pkt, s->len, NULL);
 	if (parts & SN_P_LAST && s->len && sn_rc_grants_more(qp))
 		sn_rc_grant(qp);
 	if (qp->state != SN_QP_ERR)

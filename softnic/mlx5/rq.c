@@ -106,10 +106,10 @@ static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct 
 }
 
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
-		uint32_t byte_cnt, be32_t imm, bool solicited)
+		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small)
 {
 	struct sn_cqe cqe = { .op = op, .counter = rwqe->idx, .byte_cnt = byte_cnt, .imm = imm,
-			      .solicited = solicited };
+			      .solicited = solicited, .small = small };
 
 	complete(qp, rwqe, &cqe);
 }

@@ -87,13 +87,13 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 	const uint8_t *inl;
 	uint8_t *p = lone(cur);
 
-	if (p) {
+	if (p && src)
 		sn_copy(p, src, cur->len);
+	if (p)
 		return SN_ACC_OK;
-	}
 	while (!acc && next(cur, &a, &inl)) {
-		acc = sn_mkey_write(cur->qp->nic, &a, src);
-		src += a.len;
+		acc = src ? sn_mkey_write(cur->qp->nic, &a, src) : sn_mkey_check(cur->qp->nic, &a);
+		src += src ? a.len : 0;
 	}
 	return end(cur, acc, &a);
 }

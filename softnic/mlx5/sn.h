@@ -265,6 +265,7 @@ struct sn_wr {
 	uint8_t opcode, ds, ce;
 	uint8_t syndrome, vendor;
 	bool done, counted;	/* counted: a read or atomic in wr_reads */
+	bool small;		/* its data is in the QP's small, for the CQE */
 	uint32_t byte_cnt;
 	/* the wire's: */
 	uint32_t psn, npsn;	/* first PSN and how many */
@@ -303,6 +304,8 @@ struct sn_port {
 	struct sn_fabric *fabric;
 };
 
+#define SN_SMALL 64
+
 struct sn_qp {
 	struct sn_nic *nic;
 	struct sn_port *port;	/* the first one until a transition names another */
@@ -339,6 +342,9 @@ struct sn_qp {
 	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
 	uint32_t wr_head, wr_tail;	/* free running */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
+	/* scatter to CQE (PRM cs_req, cs_res): bytes that go there at most, and for each of wr */
+	uint8_t small_req, small_res;
+	uint8_t (*small)[SN_SMALL];
 
 	/* receive queue */
 	uint32_t rq_size, rq_stride;
@@ -446,9 +452,12 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
 int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
-/* Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. */
+/*
+ * Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. small: the
+ * message, where it has not been written, or NULL.
+ */
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
-		uint32_t byte_cnt, be32_t imm, bool solicited);
+		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
 /* ... with an error CQE; the caller then calls sn_qp_fatal(). */
 void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
 
@@ -513,6 +522,7 @@ enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 /* The same into a receive WQE, with the PD of the queue that it comes from. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
+/* Both of these write nothing where src is NULL: they only judge. */
 
 void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)

@@ -193,5 +193,5 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 		.grh = true,
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
-		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited);
+		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited, NULL);
 }

@@ -51,6 +51,12 @@ bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
 	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
 	if (!wants_cqe(wr))
 		return true;
+	if (wr->small && !wr->syndrome) {
+		/* The host has yet to read of the WQE where the data belongs. */
+		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
+		told(qp, wr->idx);
+		qp->sq_told = qp->sq_done;
+	}
 	told(qp, qp->sq_done);
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }

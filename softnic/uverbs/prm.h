@@ -172,6 +172,8 @@ enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE =
 #define QPC_LOG_SQ_SIZE		PRM(0x08, 17, 4)
 #define QPC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define QPC_USER_INDEX		PRM(0x10, 8, 24)
+#define QPC_CS_REQ		PRM(0xc4, 16, 8)
+#define QPC_CS_RES		PRM(0xc4, 24, 8)
 #define QPC_LOG_PAGE_SIZE	PRM(0x14, 3, 5)
 #define QPC_REMOTE_QPN		PRM(0x14, 8, 24)
 #define QPC_LOG_ACK_REQ_FREQ	PRM(0x70, 0, 4)

@@ -8,7 +8,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* Flags of the provider; scatter to CQE is a wish that a device without it may ignore. */
+/* Flags of the provider. */
 enum {
 	QP_FLAGS = MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX |
 		MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE,
@@ -75,6 +75,18 @@ static void fill_queues(uint8_t *qpc, const struct qp_args *args)
 		sn_set(qpc, QPC_NO_SQ, 1);
 }
 
+/* Scatter to CQE, as the kernel grants it: what is requested only where all of it is signalled. */
+static void fill_scatter(uint8_t *qpc, const struct qp_args *args)
+{
+	const struct mlx5_ib_create_qp *drv = &args->drv;
+
+	if (!(drv->flags & MLX5_QP_FLAG_SCATTER_CQE) || args->core.qp_type != IBV_QPT_RC)
+		return;
+	sn_set(qpc, QPC_CS_RES, args->rcq->cqe_size == 128 ? 2 : 1);
+	if (args->core.sq_sig_all || drv->flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+		sn_set(qpc, QPC_CS_REQ, args->scq->cqe_size == 128 ? 0x22 : 0x11);
+}
+
 /* One buffer, the receive queue first; its pages follow the context. */
 static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *qpn)
 {
@@ -93,6 +105,7 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
 	sn_set(qpc, QPC_PD, args->pd->number);
 	fill_queues(qpc, args);
+	fill_scatter(qpc, args);
 	sn_set(qpc, QPC_UAR_PAGE, drv->bfreg_index);
 	sn_set(qpc, QPC_USER_INDEX, drv->uidx);
 	sn_set(qpc, QPC_CQN_SND, args->scq->number);

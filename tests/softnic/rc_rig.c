@@ -65,9 +65,12 @@ static void open_eq(struct rig *rig)
 	rig->eqn = sn_get(out, CMD_EQN);
 }
 
+struct rig_scatter rig_scatter = {.cqe_size = 64};
+
 static void open_cq(struct rig *rig)
 {
-	uint8_t in[AT_PAS + 8 * 128] = {0}, out[16], *ctx = in + AT_CTX;
+	size_t len = (size_t)rig_scatter.cqe_size << LOG_CQ;
+	uint8_t in[AT_PAS + 8 * 256] = {0}, out[16], *ctx = in + AT_CTX;
 	size_t i;
 
 	sn_set(ctx, CQC_LOG_SIZE, LOG_CQ);
@@ -75,10 +78,11 @@ static void open_cq(struct rig *rig)
 	sn_set(ctx, CQC_EQN, rig->eqn);
 	rig->cq_dbr = (be32_t *)(void *)room(rig, PAGE, NULL);
 	sn_set64(ctx, CQC_DBR_ADDR, (uintptr_t)rig->cq_dbr);
-	rig->cq = room(rig, 64u << LOG_CQ, in);
+	rig->cq = room(rig, len, in);
+	sn_set(ctx, CQC_CQE_SZ, rig_scatter.cqe_size == 128);
 	for (i = 0; i < 1u << LOG_CQ; i++)
-		rig->cq[64 * i + 63] = 0xf1;
-	rig->cqn = command(rig, in, sizeof(in), CMD_CREATE_CQ, out, sizeof(out));
+		rig->cq[rig_scatter.cqe_size * (i + 1) - 1] = 0xf1;
+	rig->cqn = command(rig, in, AT_PAS + 8 * (len / PAGE), CMD_CREATE_CQ, out, sizeof(out));
 }
 
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
@@ -165,6 +169,8 @@ void rig_qp(struct rig *rig, struct rig_qp *qp)
 	sn_set(ctx, QPC_LOG_RQ_SIZE, LOG_RQ);
 	sn_set(ctx, QPC_LOG_SQ_SIZE, LOG_SQ);
 	sn_set(ctx, QPC_UAR, rig->uar);
+	sn_set(ctx, QPC_CS_REQ, rig_scatter.req);
+	sn_set(ctx, QPC_CS_RES, rig_scatter.res);
 	sn_set(ctx, QPC_CQN_SND, rig->cqn);
 	sn_set(ctx, QPC_CQN_RCV, rig->cqn);
 	qp->dbr = (be32_t *)(void *)room(rig, PAGE, NULL);
@@ -348,13 +354,15 @@ uint16_t rig_post_ring(struct rig_qp *qp, const struct rig_wr *wr)
 
 bool rig_poll(struct rig *rig, struct rig_cqe *cqe)
 {
-	const uint8_t *e = rig->cq + 64u * (rig->cq_ci & ((1u << LOG_CQ) - 1));
+	const uint8_t *e = rig->cq - 64 +
+			   rig_scatter.cqe_size * ((rig->cq_ci & ((1u << LOG_CQ) - 1)) + 1);
 	uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
 
 	if (own >> 4 == 0xf || (own & 1) != (rig->cq_ci >> LOG_CQ & 1))
 		return false;
 	*cqe = (struct rig_cqe){
 		.op = own >> 4, .syndrome = own >> 4 >= 13 ? e[55] : 0, .solicited = own >> 1 & 1,
+		.format = own >> 2 & 3, .at = e,
 		.counter = sn_get32(e, 60) >> 16, .wqe_op = e[56], .len = sn_get32(e, 44),
 		.qpn = sn_get32(e, 56) & 0xffffff, .imm = sn_get32(e, 36),
 	};

@@ -52,6 +52,8 @@ struct rig_cqe {
 	unsigned int syndrome, counter, wqe_op;
 	uint32_t len, qpn, imm;
 	bool solicited;
+	unsigned int format;		/* 1: data begins at at, 2: 64 bytes before it */
+	const uint8_t *at;
 };
 
 /* What a peer must know, also of one in another process. */
@@ -61,6 +63,8 @@ struct rig_peer {
 	void *data;
 };
 
+/* Of the next rigs: bytes of a CQE, 64 or 128; of their QPs: PRM cs_req and cs_res. */
+extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 /* irq: called with the rig by whoever drives the device. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scatter to CQE (PRM cs_req, cs_res): what is small travels in its entry, and nowhere else. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/softnic/rc_rig.h"
+
+static struct rig ra, rb;
+static struct rig_qp a, b;
+
+static void open_both(struct rig_scatter scatter)
+{
+	rig_scatter = scatter;
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, NULL);
+}
+
+static void close_both(const char *violations_a, const char *violations_b)
+{
+	rig_settle(&ra, &rb);
+	rig_expect_violations(&ra, violations_a);
+	rig_expect_violations(&rb, violations_b);
+	rig_close(&ra);
+	rig_close(&rb);
+}
+
+static bool untouched(const uint8_t *p, size_t len)
+{
+	while (len--)
+		if (*p++)
+			return false;
+	return true;
+}
+
+/* A success of that length; what is up to most bytes long is in the CQE, the rest at data. */
+static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t most, uint8_t *data,
+		    uint32_t seed)
+{
+	struct rig_cqe cqe = rig_wait(rig, other);
+	unsigned int format = !len || len > most ? 0 : len <= 32 ? 1 : 2;
+
+	cr_assert_eq(cqe.syndrome, 0);
+	cr_assert_eq(cqe.len, len);
+	cr_assert_eq(cqe.format, format, "%u bytes, %u at most: format %u", len, most, cqe.format);
+	cr_assert(rig_filled(format == 0 ? data : format == 1 ? cqe.at : cqe.at - 64, len, seed));
+	if (format)
+		cr_assert(untouched(data, 200));
+}
+
+static const uint32_t sizes[] = {0, 1, 32, 33, 64, 65, 200};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void each_size(struct rig_scatter scatter, uint32_t most_req, uint32_t most_res)
+{
+	open_both(scatter);
+	for (uint32_t i = 0; i < SIZES; i++) {
+		memset(rb.data, 0, 200);
+		rig_fill(ra.data, sizes[i], i);
+		rig_recv(&b, rb.data, 200);
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = sizes[i]});
+		arrived(&rb, &ra, sizes[i], most_res, rb.data, i);
+		cr_assert_eq(rig_wait(&ra, &rb).format, 0, "a send brings nothing");
+		memset(ra.data, 0, 200);
+		rig_fill(rb.data, sizes[i], i + 50);
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = sizes[i],
+						   .raddr = rb.data, .rkey = rb.key});
+		arrived(&ra, &rb, sizes[i], most_req, ra.data, i + 50);
+	}
+	close_both("", "");
+}
+
+Test(scatter, off)
+{
+	each_size((struct rig_scatter){.cqe_size = 64}, 0, 0);
+}
+
+Test(scatter, cqe_of_64_bytes)
+{
+	each_size((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1}, 32, 32);
+}
+
+Test(scatter, cqe_of_128_bytes)
+{
+	each_size((struct rig_scatter){.cqe_size = 128, .req = 0x22, .res = 2}, 64, 64);
+}
+
+Test(scatter, one_side_alone)
+{
+	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
+}
+
+/* Without a completion there is no place but memory. */
+Test(scatter, read__unsignalled)
+{
+	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
+	rig_fill(rb.data, 16, 1);
+	a.ce = 0;
+	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 16, .raddr = rb.data,
+				      .rkey = rb.key});
+	a.ce = 2;
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 64, .len = 8,
+					   .raddr = rb.data + 64, .rkey = rb.key});
+	cr_assert_eq(rig_wait(&ra, &rb).counter, 1);
+	cr_assert(rig_filled(ra.data, 16, 1));
+	close_both("", "");
+}
+
+/* Keys are judged though nothing is written. */
+Test(scatter, receive__memory_that_may_not_be_written)
+{
+	struct rig_cqe cqe;
+
+	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
+	rig_recv(&b, rb.data + RIG_DATA - 4, 32);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+	cqe = rig_wait(&rb, &ra);
+	cr_assert_eq(cqe.op, 14);
+	cr_assert_eq(cqe.syndrome, 4);
+	cr_assert_eq(rig_wait(&ra, &rb).op, 13);
+	close_both("", "mkey.bounds,remote.operational");
+}
