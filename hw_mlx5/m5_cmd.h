@@ -76,6 +76,7 @@ struct m5_qp_param {
 	uint32_t pdn, uar_page, send_cqn, recv_cqn, uidx;
 	unsigned int log_sq, log_rq, log_rq_stride;	/* blocks; entries; units of 16 bytes */
 	uint32_t rmpn;			/* takes its receives there; 0: from a ring of its own */
+	bool small_recvs, small_reads;	/* come in their CQE */
 	uint32_t umem_id;
 	uint64_t offset, dbrec;		/* in the umem; receive ring, then the send ring; record */
 };

@@ -20,6 +20,8 @@ int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **o
 			.cqn_snd = cpu_to_be32(p->send_cqn),
 			.cqn_rcv = cpu_to_be32(p->recv_cqn),
 			.dbr_addr = cpu_to_be64(p->dbrec),
+			.cs = cpu_to_be32((p->small_reads ? M5_QPC_CS_REQ32 : 0) |
+					  (p->small_recvs ? M5_QPC_CS_RES32 : 0)),
 			.rq_type = cpu_to_be32(p->rmpn ? M5_QPC_RQ_SRQ << 24 | p->rmpn : 0),
 			.dbr_umem_valid = cpu_to_be32(1u << 28),
 			.dbr_umem_id = cpu_to_be32(p->umem_id),

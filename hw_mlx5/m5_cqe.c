@@ -192,6 +192,8 @@ static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 	/* Work that is flushed from a connection thought to be alive means the same as an error. */
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
 		r->broken = ep;
+	if (m5_cqe_is_small(cqe))
+		m5_cqe_spread(m5_ep(ep), cqe);
 	if (request)
 		visible = take_request(r, ep, cqe);
 	else

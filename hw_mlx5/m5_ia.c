@@ -34,6 +34,7 @@ static void attr(struct dap_caps *caps, const char *name, const char *value)
 
 static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 {
+	static const char *const scatter[] = { "off", "receives", "receives and reads" };
 	char text[64];
 
 	attr(caps, "access", m->ctl->ops->access);
@@ -50,6 +51,7 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "link_layer", m->port.ethernet ? "ethernet" : "infiniband");
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);
+	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
 	attr(caps, "hot_functions", m->hot->name);
 }
 

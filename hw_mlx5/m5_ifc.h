@@ -318,7 +318,8 @@ struct m5_qpc {
 	be32_t rmsn;
 	be32_t sq_counters;		/* hardware 31:16, software 15:0, in WQEBBs */
 	be32_t hw_rq_counter, sw_rq_counter;
-	be32_t rsvdc0, cs;
+	be32_t rsvdc0;
+	be32_t cs;			/* scatter to CQE: cs_req 15:8, cs_res 7:0 */
 	be64_t dc_access_key;
 	be32_t dbr_umem_valid;		/* 28 */
 	be32_t rsvdd4[4];
@@ -330,11 +331,13 @@ WIRE_AT(struct m5_qpc, retry, 0x70);
 WIRE_AT(struct m5_qpc, responder, 0x90);
 WIRE_AT(struct m5_qpc, dbr_addr, 0xa0);
 WIRE_AT(struct m5_qpc, sq_counters, 0xb4);
+WIRE_AT(struct m5_qpc, cs, 0xc4);
 WIRE_AT(struct m5_qpc, dbr_umem_valid, 0xd0);
 WIRE_AT(struct m5_qpc, dbr_umem_id, 0xe4);
 enum { M5_MODIFY_CQ_RESIZE = 1 };	/* op_mod */
 
 enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3, M5_QPC_RQ_SRQ = 1 };
+enum { M5_QPC_CS_REQ32 = 0x11 << 8, M5_QPC_CS_RES32 = 1 };
 enum { M5_QPC_FORCE_ORDER = 1 << 24, M5_ADS_GRH = 1 << 23 };
 enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
 		   M5_QPS_ERR };

@@ -368,6 +368,13 @@ static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
 {
 	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn & 63];
 }
+/* ---- m5_small.c: the data of a CQE of format M5_CQE_SMALL32 to where its WQE wants it ---- */
+void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe);
+static inline bool m5_cqe_is_small(const struct m5_cqe *cqe)
+{
+	return (cqe->op_own & (0x80 | M5_CQE_FORMAT)) == M5_CQE_SMALL32;
+}
+
 /* What a bind's completion means for its RMR. */
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);

@@ -152,6 +152,8 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		return number(value, UINT64_MAX, &p->seed);
 	if (!strcmp(key, "eal"))
 		return flag(value, &p->eal);
+	if (!strcmp(key, "scatter_cqe"))
+		return byte_value(value, M5_SCATTER_READS_TOO, &p->scatter_cqe);
 	if (!strcmp(key, "strict"))
 		return flag(value, &p->strict);
 	if (!strcmp(key, "adversarial"))

@@ -15,6 +15,9 @@
 
 enum m5_gid_from { M5_GID_OF_IP, M5_GID_AUTO, M5_GID_GIVEN };	/* auto: made of the MAC */
 
+/* What comes in its CQE when it is small. */
+enum m5_scatter { M5_SCATTER_NONE, M5_SCATTER_RECEIVES, M5_SCATTER_READS_TOO };
+
 struct m5_params {
 	/* of every access */
 	uint8_t rnr_retry;		/* 0..7; 7 repeats for ever */
@@ -25,6 +28,7 @@ struct m5_params {
 	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
 	enum m5_mmio mmio;		/* how those use it */
 	bool shared;			/* suppressed binds leave the doorbell to what follows */
+	uint8_t scatter_cqe;		/* enum m5_scatter */
 	bool eal;			/* queues come from the heap of the program's DPDK */
 	bool base;			/* hot functions that any x86-64 processor can run */
 	/* of a port behind the kernel */

@@ -270,6 +270,8 @@ static int make(struct dap_ep *ep, const struct shape *s)
 		.log_sq = (unsigned int)__builtin_ctz(s->blocks),
 		.log_rq = s->recvs ? (unsigned int)__builtin_ctz(s->recvs) : 0,
 		.log_rq_stride = s->recvs ? s->rq_shift - 4 : 0,
+		.small_recvs = ia->params.scatter_cqe != M5_SCATTER_NONE,
+		.small_reads = ia->params.scatter_cqe == M5_SCATTER_READS_TOO,
 		.rmpn = ep->srq ? m5_srq(ep->srq)->rmp.rmpn : 0,
 		.umem_id = e->mem.umem.id,
 		.offset = e->mem.offset,

@@ -128,6 +128,8 @@ static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint3
 			return i;
 		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);
+		if (m5_cqe_is_small(cqe))
+			m5_cqe_spread(e, cqe);
 		*credit = slot->end;
 	}
 	return end;

@@ -131,7 +131,7 @@ enum m5_cqe_opcode {
 };
 
 struct m5_cqe {
-	uint8_t rsvd0[32];
+	uint8_t small[32];		/* data, of format M5_CQE_SMALL32 */
 	be32_t uidx;			/* 23:0 */
 	be32_t imm;
 	be32_t rsvd40;
@@ -156,10 +156,14 @@ WIRE_AT(struct m5_cqe, op_own, 63);
 /* Never the owner bit of the first lap, whatever the opcode. */
 #define M5_CQE_INIT (M5_CQE_INVALID << 4 | 1)
 
-/* True for errors and for formats that we never ask for: one compare keeps them off the hot path. */
+/* PRM, scatter to CQE: up to 32 bytes of data begin the CQE. */
+#define M5_CQE_FORMAT 0x0c
+#define M5_CQE_SMALL32 0x04
+
+/* True for errors and for every format but the plain one: one test keeps them off the hot path. */
 static inline int m5_cqe_is_rare(uint8_t op_own)
 {
-	return (op_own & 0x8c) >= 0x0c;
+	return (op_own & (0x80 | M5_CQE_FORMAT)) != 0;
 }
 
 enum m5_syndrome {

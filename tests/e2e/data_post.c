@@ -102,6 +102,7 @@ RIG_TEST(data_post, barrier__waits_for_reads)
 {
 	static const size_t sizes[] = { 1, 8, 28, 29, 100, 188, 189, 4000, 5000 };
 
+	rig_skip_if("scatter_cqe", "receives and reads");
 	for (uint64_t i = 1; i < 200; i++) {
 		size_t size = sizes[i % (sizeof(sizes) / sizeof(sizes[0]))];
 
