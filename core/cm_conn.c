@@ -256,6 +256,7 @@ void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reas
 
 void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest)
 {
+	size_t most = (CM_OUT_MSGS + (type == CM_CUT ? 1u : 0u)) * CM_WIRE_SIZE;
 	struct cm_msg m = { 0 };
 
 	if (rest)
@@ -268,7 +269,7 @@ void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg 
 		c->out_len -= c->out_off;
 		c->out_off = 0;
 	}
-	if (c->out_len + CM_WIRE_SIZE > sizeof(c->out))
+	if (c->out_len + CM_WIRE_SIZE > most)
 		return;
 	cm_wire_put(&m, c->out + c->out_len);
 	c->out_len += CM_WIRE_SIZE;
@@ -339,7 +340,7 @@ static void got_bytes(struct dap_cm_conn *c)
 		c->in_len = 0;
 		return;
 	}
-	got = cm_wire_get(c->in, c->in_len, &m);
+	got = cm_wire_get(cm_conn_in(c), c->in_len, &m);
 	if (!got)
 		return;
 	c->in_len = 0;
@@ -355,7 +356,7 @@ static void got_bytes(struct dap_cm_conn *c)
 void cm_conn_read(struct dap_cm_conn *c)
 {
 	while (c->fd >= 0) {
-		ssize_t n = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len,
+		ssize_t n = recv(c->fd, cm_conn_in(c) + c->in_len, CM_WIRE_SIZE - c->in_len,
 				 MSG_DONTWAIT);
 
 		if (n > 0) {

@@ -63,7 +63,7 @@ ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
 static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
 {
 	uint8_t bytes[CM_WIRE_SIZE];
-	struct iovec iov[2] = { { bytes, sizeof(bytes) }, { c->in, c->in_len } };
+	struct iovec iov[2] = { { bytes, sizeof(bytes) }, { cm_conn_in(c), c->in_len } };
 
 	cm_wire_put(req, bytes);
 	return cm_send_fd(door, iov, 2, c->fd) < 0 ? door_error(errno) : 0;

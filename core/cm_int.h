@@ -48,8 +48,8 @@ enum cm_state {
 	CM_ENDED,
 };
 
-/* The most that can be queued at once: two answers, a DISC on top of them, and a CUT. */
-#define CM_OUT_MSGS 4
+/* The most that can be queued at once: two answers and a DISC on top of them; behind them a CUT. */
+#define CM_OUT_MSGS 3u
 
 struct dap_cm_conn {
 	struct cm_item item;
@@ -80,9 +80,16 @@ struct dap_cm_conn {
 	struct sockaddr_in peer;
 	struct in_addr called;		/* passive: which of our addresses */
 	uint32_t in_len, out_off, out_len;
-	uint8_t in[CM_WIRE_SIZE];
-	uint8_t out[CM_OUT_MSGS * CM_WIRE_SIZE];
+	/* A CUT goes where its socket's bytes are read: who has been on a line till the end reads none. */
+	uint8_t out[(CM_OUT_MSGS + 1) * CM_WIRE_SIZE];
 };
+
+/* What has been read of a message from its own socket. */
+static inline uint8_t *cm_conn_in(struct dap_cm_conn *c)
+{
+	return c->out + CM_OUT_MSGS * CM_WIRE_SIZE;
+}
+
 TAILQ_HEAD(cm_conns, dap_cm_conn);
 LIST_HEAD(cm_conn_list, dap_cm_conn);
 

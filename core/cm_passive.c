@@ -165,7 +165,7 @@ void cm_passive_handed(const struct cm_handed *h)
 	c->port = port;
 	c->id = h->req.id;
 	c->conn_qual = h->req.conn_qual;
-	memcpy(c->in, h->rest, h->rest_len);
+	memcpy(cm_conn_in(c), h->rest, h->rest_len);
 	c->in_len = h->rest_len;
 	present(c, l, &h->req);
 	cm_conn_read(c);
