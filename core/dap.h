@@ -236,8 +236,9 @@ struct dap_timer {
 };
 
 /*
- * Of an endpoint and of an EVD, what slow calls and rare completions count. Posts and dequeues count
- * nothing, unless the instance is a counting one: its calls are checked, and they do.
+ * Of an endpoint and of an EVD, what slow calls and rare completions count. What posts and dequeues
+ * count is the adapter's (dap_hw.ep_total, cq_total); where that does not, a counting instance does,
+ * whose calls are checked.
  */
 enum dap_count {
 	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,
@@ -246,8 +247,7 @@ enum dap_count {
 };
 struct dap_ep_counts {
 	uint64_t connects, disconnects;
-	uint64_t recvs_posted, recvs_done;	/* of the QPs before this one */
-	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic */
+	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic; of earlier QPs too */
 };
 struct dap_evd_counts {
 	uint64_t waits, sleeps, notifies, connection_events;
@@ -453,7 +453,7 @@ struct dap_ia {
 	const struct dap_hw *hw;
 	char name[256];
 	bool threadsafe, validate;
-	bool counted;			/* posts and dequeues count */
+	bool counted;			/* the checked calls count what the adapter's do not */
 	struct dap_caps caps;
 	struct dap_named named[32];	/* caps.attr, as queries show it, and what a front adds */
 	unsigned int nnamed;

@@ -94,13 +94,15 @@ detach_recv:
 /* The next QP counts from 0. */
 static void keep_totals(struct dap_ep *ep)
 {
-	uint64_t posted, done;
+	struct dap_ep_counts c = { 0 };
 
-	if (!ep->obj.ia->hw->recv_total)
+	if (!ep->obj.ia->hw->ep_total)
 		return;
-	ep->obj.ia->hw->recv_total(ep, &posted, &done);
-	__atomic_add_fetch(&ep->counts.recvs_posted, posted, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&ep->counts.recvs_done, done, __ATOMIC_RELAXED);
+	ep->obj.ia->hw->ep_total(ep, &c);
+	for (int i = 0; i < DAP_COUNTS; i++) {
+		__atomic_add_fetch(&ep->counts.work[i].number, c.work[i].number, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&ep->counts.work[i].bytes, c.work[i].bytes, __ATOMIC_RELAXED);
+	}
 }
 
 /* Nobody is between taking a completion off the CQ and setting it aside meanwhile. */

@@ -58,9 +58,10 @@ struct dap_hw {
 	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
 	int (*cq_fd)(struct dap_evd *evd);
 	void (*cq_drain_fd)(struct dap_evd *evd);
-	/* Events that hot dequeues have taken off the CQ, and how often the adapter has told of
-	 * completions. NULL where that is not known. A snapshot. */
-	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *told);
+	/* Events that hot dequeues have taken off the CQ, hot dequeues that found none, and how often
+	 * the adapter has told of completions. NULL where that is not known. A snapshot. */
+	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed,
+			 uint64_t *told);
 	/* Nobody is in a hot dequeue any more who has not seen what evd->attention was before. */
 	void (*cq_settle)(struct dap_evd *evd);
 
@@ -83,9 +84,10 @@ struct dap_hw {
 	/* Receives that the endpoint has and that the adapter has made no completion for. -EAGAIN:
 	 * nobody knows, some endpoint of the SRQ is in the middle of a message. A snapshot. */
 	int (*recv_count)(struct dap_ep *ep, uint32_t *recvs);
-	/* Receives posted to its own queue, and completed in any way, since the QP was made. NULL
-	 * where that is not known. A snapshot. */
-	void (*recv_total)(struct dap_ep *ep, uint64_t *posted, uint64_t *done);
+	/* What has been posted, to its own queues, since the QP was made: sends, writes, reads and
+	 * receives; and of receives, those completed in any way, and the bytes of plain ones. All else
+	 * of counts stays as it is. NULL where that is not known. A snapshot. */
+	void (*ep_total)(struct dap_ep *ep, struct dap_ep_counts *counts);
 	/* Fills ep->local_path; draws a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);
 	/* To RTR and RTS towards ep->remote_path. */

@@ -19,6 +19,13 @@ void dap_ia_in_child(void)
 	pthread_mutex_init(&async_lock, NULL);
 }
 
+static bool wants_counts(const char *params)
+{
+	const char *env = secure_getenv("DAPL_COUNT");
+
+	return dap_param_num(params, "count", env && !strcmp(env, "1"));
+}
+
 static int open_backend(struct dap_ia *ia, const char *params)
 {
 	char why[256] = "no backend knows that name";
@@ -28,8 +35,10 @@ static int open_backend(struct dap_ia *ia, const char *params)
 		ia->hw = *hw;
 		err = ia->hw->open(ia, params ? params : "", why, sizeof(why));
 	}
-	if (!err)
+	if (!err) {
+		ia->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && wants_counts(params);
 		return 0;
+	}
 	ia->hw = NULL;
 	dap_log(DAP_LOG_ERR, "cannot open %s: %s", ia->name, why);
 	return err == -ENODEV ? DAP_ERR(DAP_PROVIDER_NOT_FOUND, DAP_SUB_NONE)
@@ -43,13 +52,6 @@ static bool wants_validation(const char *params)
 	return dap_param_num(params, "validate", env && !strcmp(env, "1"));
 }
 
-static bool wants_counts(const char *params)
-{
-	const char *env = secure_getenv("DAPL_COUNT");
-
-	return dap_param_num(params, "count", env && !strcmp(env, "1"));
-}
-
 static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
 {
 	ia->obj.ia = ia;
@@ -57,7 +59,6 @@ static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
 	strncpy(ia->name, args->name, sizeof(ia->name) - 1);
 	ia->threadsafe = args->threadsafe;
 	ia->validate = wants_validation(args->params);
-	ia->counted = args->api == DAP_API_20 && wants_counts(args->params);
 	ia->spin_us = (uint32_t)dap_param_num(args->params, "spin_us", SPIN_US);
 	pthread_mutex_init(&ia->lock, NULL);
 }

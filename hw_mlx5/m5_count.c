@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Receives that an endpoint has and that no completion has been made for. The device tells how many
+ * What posts and dequeues count; and receives that an endpoint has and that no completion has been
+ * made for. The device tells how many
  * WQEs were taken from an SRQ, not by whom; those of a queue pair of its own are known here.
  */
 #include <errno.h>
@@ -90,14 +91,28 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
+static uint64_t load(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
 /* The poster looks for credit once in as many receives as its ring has, at least. */
-void m5_recv_total(struct dap_ep *ep, uint64_t *posted, uint64_t *done)
+void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
 {
 	const struct m5_ep *e = m5_ep(ep);
-	uint64_t then = __atomic_load_n(&e->rq.posted, __ATOMIC_RELAXED);
+	uint64_t then = load(&e->rq.posted);
 
-	*posted = then + (__atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) - (uint32_t)then);
-	*done = __atomic_load_n(&e->done.rq_ci, __ATOMIC_RELAXED);
+	for (unsigned int i = DAP_COUNT_SEND; i <= DAP_COUNT_READ; i++) {
+		uint64_t eights = i <= DAP_COUNT_WRITE ? load(&e->sq.eights[i]) : 0;
+
+		counts->work[i].number = load(&e->sq.posted[i].number) + eights;
+		counts->work[i].bytes = load(&e->sq.posted[i].bytes) + 8 * eights;
+	}
+	counts->work[DAP_COUNT_POST_RECV].number =
+		then + (__atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) - (uint32_t)then);
+	counts->work[DAP_COUNT_POST_RECV].bytes = load(&e->rq.bytes);
+	counts->work[DAP_COUNT_RECV].number = load(&e->done.rq_ci);
+	counts->work[DAP_COUNT_RECV].bytes = load(&e->done.rq_bytes);
 }
 
 /* The poller stores the two one after the other: which of them is behind, their common bits tell. */
@@ -111,11 +126,12 @@ uint64_t m5_cq_passed(const struct m5_cq *cq)
 	return cq->before + (laps << cq->log) + (ci & cq->mask);
 }
 
-void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *told)
+void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *told)
 {
 	const struct m5_cq *cq = m5_cq(evd);
 
-	*dequeued = m5_cq_passed(cq) - __atomic_load_n(&cq->aside, __ATOMIC_RELAXED);
+	*dequeued = m5_cq_passed(cq) - load(&cq->aside);
+	*missed = load(&cq->missed);
 	*told = __atomic_load_n(&cq->arm_sn, __ATOMIC_RELAXED);
 }
 

@@ -146,6 +146,8 @@ static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 		dap_ep_tally(ep, DAP_COUNT_RECV_IMM, ev->dto.length);
 	else if (ev->dto.op == DAP_OP_RECV_WRITE_IMMED)
 		dap_ep_tally(ep, DAP_COUNT_RECV_WRITE_IMM, ev->dto.length);
+	else
+		m5_tally(&m5_ep(ep)->done.rq_bytes, ev->dto.length);
 }
 
 static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)

@@ -50,6 +50,9 @@ enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
 	M5_KIND_EXT = 8,		/* of m5_post_ext.inl */
 };
 
+/* What has been posted of a kind; core/dap.h has the kinds. */
+struct m5_posted { uint64_t number, bytes; };
+
 struct m5_sq {
 	uint8_t *ring;
 	struct m5_slot *slots;
@@ -70,7 +73,11 @@ struct m5_sq {
 	uint64_t send_span, rdma_span;	/* lengths from there on that are allowed */
 	uint64_t max_rdma;
 
-	/* third line */
+	/* third line: what has been posted since the QP was made, see m5_count_posted */
+	struct m5_posted posted[DAP_COUNT_READ + 1];
+	uint64_t eights[DAP_COUNT_WRITE + 1];	/* those of 8 bytes that nothing else counts */
+
+	/* fourth line */
 	_Alignas(16) uint64_t ctrl_umr[2][2];	/* of a bind; of one that follows a bind */
 	uint64_t ctrl;			/* the start of any, without opcode and length */
 	uint64_t max_msg;
@@ -89,8 +96,9 @@ struct m5_sq {
 	uint64_t left;			/* ctrl segment of the last WQE, if nobody has rung for it; or 0 */
 };
 
-_Static_assert(offsetof(struct m5_sq, ctrl_send) == 64 && offsetof(struct m5_sq, ctrl_umr) == 128,
-	       "what a plain post touches is two cache lines");
+_Static_assert(offsetof(struct m5_sq, ctrl_send) == 64 && offsetof(struct m5_sq, posted) == 128 &&
+	       offsetof(struct m5_sq, ctrl_umr) == 192,
+	       "what a plain post touches is two cache lines, and one that counts it");
 
 #define M5_NO_READS UINT32_MAX		/* read_segs when no read may be outstanding */
 
@@ -104,15 +112,18 @@ struct m5_rq {
 	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
 	uint8_t max_iov;
+	uint64_t bytes;			/* of all that was posted */
 	uint64_t posted;		/* pi when credit was last looked for, in full; atomic */
 };
+_Static_assert(offsetof(struct m5_rq, posted) == 64, "what a receive touches is one cache line");
 
 struct m5_done {			/* the poller's line */
 	struct m5_slot *sq_slots, *rq_slots;
 	uint32_t sq_mask, rq_mask;
 	uint32_t sq_ci;			/* 16 bits: all blocks before it may be used again */
 	uint32_t shared;		/* the receives are an SRQ's: each slot is given back by itself */
-	uint64_t rq_ci;			/* receives completed */
+	uint64_t rq_ci;			/* receives completed, */
+	uint64_t rq_bytes;		/* and what plain ones of them have brought */
 };
 
 struct m5_mem {				/* queue memory of one object */
@@ -146,7 +157,7 @@ _Static_assert(sizeof(struct m5_ep) <= DAP_HW_EP_SIZE, "endpoint area");
 struct m5_uidx_page { struct dap_ep *ep[4096]; };
 
 struct m5_cq {
-	uint8_t *ring;
+	uint64_t missed;		/* dequeues that found it empty */
 	uint32_t ci;			/* free running */
 	uint32_t mask;
 	uint32_t log;
@@ -158,7 +169,8 @@ struct m5_cq {
 	struct m5_cqe *next;		/* the CQE at ci, */
 	uint32_t lap;			/* and the lap, its owner bit when it is software's: m5_cq_at */
 
-	_Alignas(64) uint32_t cqn;
+	_Alignas(64) uint8_t *ring;
+	uint32_t cqn;
 	struct softnic *soft;
 	uint32_t arm_sn;
 	uint32_t reserved;		/* hidden completions its endpoints may have in it */
@@ -174,7 +186,7 @@ struct m5_cq {
 	pthread_mutex_t mutex;		/* of those who close the gate */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
-_Static_assert(offsetof(struct m5_cq, cqn) == 64, "what a poll asks is one line");
+_Static_assert(offsetof(struct m5_cq, ring) == 64, "what a poll asks is one line");
 
 struct m5_pz {
 	uint32_t pdn;

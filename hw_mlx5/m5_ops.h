@@ -34,8 +34,8 @@ void m5_cq_drain_fd(struct dap_evd *evd);
 /* m5_count.c */
 void m5_cq_settle(struct dap_evd *evd);
 int m5_recv_count(struct dap_ep *ep, uint32_t *recvs);
-void m5_recv_total(struct dap_ep *ep, uint64_t *posted, uint64_t *done);
-void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *told);
+void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts);
+void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *told);
 
 /* m5_qp.c */
 int m5_qp_create(struct dap_ep *ep);

@@ -17,6 +17,7 @@ M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct 
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
 	struct m5_done *done = &m5_ep(ep)->done;
 	struct m5_slot *slot;
+	uint32_t bytes;
 	uint16_t end;
 
 	if (op_own >> 4 == M5_CQE_REQ) {
@@ -30,8 +31,9 @@ M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct 
 		if (m5_unlikely(!m5_is_plain(op_own >> 4)))
 			return false;
 		slot = &done->rq_slots[index & done->rq_mask];
-		m5_event_dto(event, evd, ep, slot->cookie, be32_to_cpu(cqe->byte_cnt),
-			     DAP_OP_RECEIVE);
+		bytes = be32_to_cpu(cqe->byte_cnt);
+		m5_event_dto(event, evd, ep, slot->cookie, bytes, DAP_OP_RECEIVE);
+		m5_tally(&done->rq_bytes, bytes);
 		__atomic_store_n(&done->rq_ci, done->rq_ci + 1, __ATOMIC_RELEASE);
 		if (m5_unlikely(done->shared))
 			m5_srq_give(slot);
@@ -113,6 +115,8 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 		}
 		pump = !m5_cqe_next(cq, op_own);
 		if (pump) {
+			if (pumped)
+				m5_tally(&cq->missed, 1);
 			m5_cq_leave(cq, locked);
 			if (pumped)
 				return DAP12_CQ_EMPTY;
@@ -167,6 +171,8 @@ M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, boo
 	op_own = dap_load_owner(&cqe->op_own);
 	dap_rmb_cqe_owner();
 	if (!m5_cqe_next(cq, op_own)) {
+		if (!soft)
+			m5_tally(&cq->missed, 1);
 		m5_cq_leave(cq, locked);
 		if (soft)
 			return m5_dequeue_slow(evd, event, true, false, locked);

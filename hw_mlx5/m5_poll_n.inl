@@ -75,12 +75,16 @@ M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *even
 	    m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
 		return m5_dequeue_n_slow(evd, max, events, count, 0, soft, locked);
 	n = m5_poll_plain(evd, cq, max, events, &empty);
-	m5_cq_leave(cq, locked);
 	if (m5_likely(n == max) || (n && empty)) {
+		m5_cq_leave(cq, locked);
 		*count = n;
 		return DAT_SUCCESS;
 	}
-	if (empty && !soft)
+	if (empty && !soft) {
+		m5_tally(&cq->missed, 1);
+		m5_cq_leave(cq, locked);
 		return DAP12_CQ_EMPTY;
+	}
+	m5_cq_leave(cq, locked);
 	return m5_dequeue_n_slow(evd, max, events, count, n, soft, locked);
 }

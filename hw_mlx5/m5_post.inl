@@ -67,6 +67,34 @@ M5_INLINE uint8_t m5_signal(struct m5_sq *sq, unsigned int flags, struct m5_slot
 	return fm;
 }
 
+/*
+ * Sends, writes and reads are counted. Those of 8 bytes, where the code posts nothing else, by one
+ * number, for they are posted most. To be called once nothing is read any more that the compiler could
+ * take to have changed by it, with a length that needs no extension.
+ */
+M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes)
+{
+	unsigned int kind = op == M5_OP_RDMA_READ ? DAP_COUNT_READ :
+			    op == M5_OP_RDMA_WRITE ? DAP_COUNT_WRITE : DAP_COUNT_SEND;
+
+	if (__builtin_constant_p(bytes) && bytes == 8) {
+		m5_tally(&sq->eights[kind], 1);
+		return;
+	}
+	m5_tally(&sq->posted[kind].number, 1);
+	m5_tally(&sq->posted[kind].bytes, bytes);
+}
+
+/* A length in a register of 64 bits, and nowhere else: gcc keeps another one of 32 beside it. */
+M5_INLINE uint64_t m5_whole(m5_len length)
+{
+	uint64_t len = length;
+
+	if (sizeof(length) < sizeof(len))
+		__asm__("" : "+r"(len));
+	return len;
+}
+
 M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
 {
 	return sq->ring + ((size_t)(pi & sq->mask) << M5_BB_SHIFT);
@@ -309,6 +337,7 @@ M5_INLINE M5_RET m5_post_ref(struct m5_sq *sq, unsigned int op, const M5_LMR *io
 	uint8_t fm = m5_signal(sq, flags, slot);
 	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
 
+	m5_count_posted(sq, op, len);
 	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote),
 			     m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov)), (m5_v2){ 0 }, soft,
 			     locked);
@@ -326,6 +355,7 @@ M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *
 	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
 
 	m5_inline_short(&a, &b, m5_lmr_va(iov), len);
+	m5_count_posted(sq, op, len);
 	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote), a, b, soft, locked);
 }
 
@@ -355,13 +385,13 @@ M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len)
 
 /* One segment, copied or referred to, as the piece seg. */
 M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, const M5_RMR *remote,
-			       uint32_t bytes, uint64_t cookie, bool soft, bool locked)
+			       uint64_t bytes, uint64_t cookie, bool soft, bool locked)
 {
 	struct m5_spot at = m5_spot(sq, 1);
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 0, at.pi);
 	m5_half w[M5_HALVES], *h;
 
-	m5_slot_plain(sq, at, cookie, bytes);
+	m5_slot_plain(sq, at, cookie, (uint32_t)bytes);
 	if (op == M5_OP_SEND) {
 		h = m5_put_two(w, ctrl, seg);
 		m5_put_none(h);
@@ -369,6 +399,7 @@ M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, con
 		h = m5_put_two(w, ctrl, m5_raddr_of(op, remote));
 		m5_put_one(h, seg);
 	}
+	m5_count_posted(sq, op, bytes);
 	return m5_post_at(sq, at, ctrl, w, 1, soft, locked);
 }
 
@@ -391,6 +422,7 @@ M5_INLINE M5_RET m5_post_line(struct m5_sq *sq, unsigned int op, const M5_LMR *i
 		h = m5_put_two(m5_put_two(h, p[0], p[1]), p[2], p[3]);
 		m5_put_word(h, (const uint8_t *)(uintptr_t)m5_lmr_va(iov) + M5_LINE - 4);
 	}
+	m5_count_posted(sq, op, M5_LINE);
 	return m5_post_at(sq, at, ctrl, w, 2, soft, locked);
 }
 
@@ -540,7 +572,7 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 		return ways.refill(ep, n, iov, cookie, flags);
 	return m5_post_plain(sq, M5_OP_SEND,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), NULL,
-			     (uint32_t)len, cookie, soft, locked);
+			     len, cookie, soft, locked);
 }
 
 M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
@@ -548,7 +580,7 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 			       bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_len len;
+	uint64_t len;
 
 	if (m5_unlikely(n != 1))
 		return ways.many(ep, n, iov, cookie, to, flags);
@@ -556,8 +588,8 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 		return ways.many(ep, n, iov, cookie, to, flags);
 	if (m5_unlikely(!to))
 		return ways.many(ep, n, iov, cookie, to, flags);
-	len = m5_lmr_len(iov);
-	if (m5_unlikely(len > m5_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags)))
+	len = m5_whole(m5_lmr_len(iov));
+	if (m5_unlikely((m5_len)len > m5_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags)))
 		return ways.one(ep, n, iov, cookie, to, flags);
 	if (len == 8) {
 		if (!m5_known(sq, iov, 8))
@@ -575,7 +607,7 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 		return ways.refill(ep, n, iov, cookie, to, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_WRITE,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), to,
-			     (uint32_t)len, cookie, soft, locked);
+			     len, cookie, soft, locked);
 }
 
 /* 64 bytes, without flags: these are m5_post_send's and m5_post_write's way line. */
@@ -612,7 +644,10 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	m5_len len;
 
-	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov) || m5_unlikely(!from))
+	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov))
+		return slow(ep, n, iov, cookie, from, flags);
+	m5_part();
+	if (m5_unlikely(!from))
 		return slow(ep, n, iov, cookie, from, flags);
 	len = m5_rmr_len(from);
 	if (m5_unlikely(!m5_plain(sq, flags)) || m5_unlikely(len - 1 >= sq->max_rdma) ||
@@ -622,7 +657,7 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 		return refill(ep, n, iov, cookie, from, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_READ,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), from,
-			     (uint32_t)len, cookie, soft, locked);
+			     len, cookie, soft, locked);
 }
 
 /* The receive at pi is noted and its WQE written: no doorbell, the device reads the record. */
@@ -672,6 +707,7 @@ M5_INLINE M5_RET m5_post_recv(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 	}
 	pi = rq->pi;
 	m5_recv_note(rq, pi, cookie, 0);
+	m5_tally(&rq->bytes, len);
 	*m5_rq_at(rq, pi) = m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov));
 	m5_recv_posted(rq, pi);
 	if (locked)

@@ -141,6 +141,8 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
 	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
 	slot->kind |= w.kind;
+	if (op != M5_OP_RDMA_WRITE_IMM)		/* which the extension counts */
+		m5_count_posted(sq, op, w.total);
 	*m5_piece(sq, pi * 4) = ctrl;
 	if (head == 2)
 		*m5_piece(sq, pi * 4 + 1) = m5_raddr(m5_rmr_va(remote), m5_rmr_key(remote));
@@ -182,7 +184,7 @@ M5_INLINE bool m5_few_sum(unsigned int n, const M5_LMR *iov, uint64_t *sum)
 }
 
 M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n, const M5_LMR *iov,
-			      uint32_t total, uint64_t cookie, const M5_RMR *remote, bool soft,
+			      uint64_t total, uint64_t cookie, const M5_RMR *remote, bool soft,
 			      bool locked)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
@@ -200,7 +202,8 @@ M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n,
 	for (unsigned int i = 0; i < blocks * 4; i += 2)
 		h = i + 1 < head + n ? m5_put_two(h, v[i], v[i + 1]) :
 		    i < head + n ? m5_put_one(h, v[i]) : m5_put_none(h);
-	m5_slot_plain(sq, at, cookie, total);
+	m5_slot_plain(sq, at, cookie, (uint32_t)total);
+	m5_count_posted(sq, op, total);
 	return m5_post_at(sq, at, v[0], w, blocks, soft, locked);
 }
 
@@ -217,7 +220,7 @@ M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *io
 	if (!m5_sq_try(sq, (1 + n + 3) / 4, locked))
 		return refill(ep, (int)n, iov, cookie, flags);
 	m5_part();
-	return m5_few_write(sq, M5_OP_SEND, n, iov, (uint32_t)sum, cookie, NULL, soft, locked);
+	return m5_few_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL, soft, locked);
 }
 
 M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,
@@ -235,7 +238,7 @@ M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *i
 	if (!m5_sq_try(sq, (2 + n + 3) / 4, locked))
 		return refill(ep, (int)n, iov, cookie, to, flags);
 	m5_part();
-	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, (uint32_t)sum, cookie, to, soft, locked);
+	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, sum, cookie, to, soft, locked);
 }
 
 M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const M5_LMR *iov, unsigned int flags)
@@ -272,6 +275,8 @@ M5_INLINE M5_RET m5_recv_any(struct dap_ep *ep, int n, const M5_LMR *iov, uint64
 				       : DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	}
 	wqe = m5_rq_at(rq, rq->pi);
+	for (int i = 0; i < n; i++)
+		m5_tally(&rq->bytes, m5_lmr_len(&iov[i]));
 	for (int i = 0; i < n; i++)
 		if (m5_lmr_len(&iov[i]))
 			wqe[used++] = m5_data((uint32_t)m5_lmr_len(&iov[i]), m5_lmr_key(&iov[i]),

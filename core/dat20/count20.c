@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The counters of the InfiniBand extension. They are always on, and made of what slow calls, rare
- * completions and the connection manager count and of indices that the queues have anyway: posts and
- * dequeues count nothing for them. What would need that (sends, writes and reads, the bytes of plain
- * receives, dequeues that find nothing in a CQ) is counted by an instance with the ia_param "count",
- * at the price of calls that are checked; in any other it reads as all ones, as DAT says of values
- * that are unknown. What there is none of here (datagrams, MRAs) reads as 0.
+ * completions and the connection manager count, of indices that the queues have anyway, and of what
+ * posts and dequeues count by an instruction or two. Where the adapter's do not, an instance with the
+ * ia_param "count" does, at the price of calls that are checked; in any other it reads as all ones,
+ * as DAT says of values that are unknown. What there is none of here (datagrams, MRAs) reads as 0.
  *
  * A counter that is reset goes on below: what it was then is taken off from what it is.
  */
@@ -100,36 +99,48 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 		c->value[i] = UNKNOWN;
 }
 
-static void put(struct count20 *c, const struct dap_ep *ep, enum dap_count what, int number,
-		int bytes)
+/* What the QP has counted, and what was counted beside it and before it. */
+static void total(struct dap_ep *ep, struct dap_ep_counts *all)
 {
-	c->value[number] = load(&ep->counts.work[what].number);
-	if (bytes >= 0)
-		c->value[bytes] = load(&ep->counts.work[what].bytes);
-}
-
-/* Of all receives that have completed, those that are nothing else are plain ones. */
-static void count_receives(struct dap_ep *ep, struct count20 *c)
-{
-	uint64_t posted = 0, done = 0;
-
-	put(c, ep, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
-	put(c, ep, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
+	*all = (struct dap_ep_counts){ 0 };
 	pthread_mutex_lock(&ep->lock);
-	if (ep->has_qp && ep->obj.ia->hw->recv_total) {
-		ep->obj.ia->hw->recv_total(ep, &posted, &done);
-		c->value[DCNT_EP_RECV] = done + load(&ep->counts.recvs_done) -
-					 c->value[DCNT_EP_RECV_IMM] -
-					 c->value[DCNT_EP_RECV_RDMA_IMM] -
-					 load(&ep->counts.work[DAP_COUNT_RECV_FAILED].number);
-		if (!ep->srq)
-			c->value[DCNT_EP_POST_RECV] = posted + load(&ep->counts.recvs_posted);
+	if (ep->has_qp && ep->obj.ia->hw->ep_total)
+		ep->obj.ia->hw->ep_total(ep, all);
+	for (int i = 0; i < DAP_COUNTS; i++) {
+		all->work[i].number += load(&ep->counts.work[i].number);
+		all->work[i].bytes += load(&ep->counts.work[i].bytes);
 	}
 	pthread_mutex_unlock(&ep->lock);
 }
 
+static void put(struct count20 *c, const struct dap_ep_counts *all, enum dap_count what, int number,
+		int bytes)
+{
+	c->value[number] = all->work[what].number;
+	if (bytes >= 0)
+		c->value[bytes] = all->work[what].bytes;
+}
+
+static void count_posts(const struct dap_ep *ep, const struct dap_ep_counts *all, struct count20 *c)
+{
+	put(c, all, DAP_COUNT_SEND, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA);
+	put(c, all, DAP_COUNT_WRITE, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA);
+	put(c, all, DAP_COUNT_READ, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA);
+	if (!ep->srq)
+		put(c, all, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
+	put(c, all, DAP_COUNT_RECV, DCNT_EP_RECV, DCNT_EP_RECV_DATA);
+	/* The adapter tells of all that have completed: those that are nothing else are plain ones. */
+	if (ep->obj.ia->hw->ep_total)
+		c->value[DCNT_EP_RECV] -= all->work[DAP_COUNT_RECV_IMM].number +
+					  all->work[DAP_COUNT_RECV_WRITE_IMM].number +
+					  all->work[DAP_COUNT_RECV_FAILED].number;
+}
+
 static void count_ep(struct dap_ep *ep, struct count20 *c)
 {
+	struct dap_ep_counts all;
+
+	total(ep, &all);
 	c->n = DCNT_EP_ALL_COUNTERS;
 	for (unsigned int i = 0; i < c->n; i++)
 		c->value[i] = UNKNOWN;
@@ -137,35 +148,31 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 	c->value[DCNT_EP_RECV_UD] = c->value[DCNT_EP_RECV_UD_DATA] = 0;
 	c->value[DCNT_EP_CONNECT] = load(&ep->counts.connects);
 	c->value[DCNT_EP_DISCONNECT] = load(&ep->counts.disconnects);
-	put(c, ep, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
-	put(c, ep, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
-	put(c, ep, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
-	count_receives(ep, c);
-	if (!ep->obj.ia->counted)
-		return;
-	put(c, ep, DAP_COUNT_SEND, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA);
-	put(c, ep, DAP_COUNT_WRITE, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA);
-	put(c, ep, DAP_COUNT_READ, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA);
-	put(c, ep, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
-	c->value[DCNT_EP_RECV_DATA] = load(&ep->counts.work[DAP_COUNT_RECV].bytes);
+	put(c, &all, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
+	put(c, &all, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
+	put(c, &all, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
+	put(c, &all, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
+	put(c, &all, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
+	if (ep->obj.ia->hw->ep_total || ep->obj.ia->counted)
+		count_posts(ep, &all, c);
 }
 
 /* Events that dequeues have found, out of line or in a CQ, and the dequeues that found none. */
 static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 {
-	uint64_t found = load(&evd->counts.found), of_cq = 0, told = 0;
+	uint64_t found = load(&evd->counts.found), of_cq = 0, in_vain = 0, told = 0;
 	bool known = !evd->has_cq || evd->obj.ia->hw->cq_total;
 
 	if (evd->has_cq && known)
-		evd->obj.ia->hw->cq_total(evd, &of_cq, &told);
+		evd->obj.ia->hw->cq_total(evd, &of_cq, &in_vain, &told);
 	if (known) {
 		c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
 		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = of_cq;
 		c->value[DCNT_EVD_DTO_CALLBACK] = told;
 	}
-	if (!evd->has_cq)
+	if (known)
 		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.missed) +
-						       load(&evd->idle_looks);
+						       load(&evd->idle_looks) + in_vain;
 	else if (evd->obj.ia->counted)
 		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.all_missed);
 	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)

@@ -31,6 +31,13 @@ const char *side_ia_name(void)
 	return name ? name : "soft-mlx5-0";
 }
 
+/* An EFA has no atomics. */
+static DAT_MEM_PRIV_FLAGS rights(void)
+{
+	return DAT_MEM_PRIV_ALL_FLAG |
+	       (strstr(side_ia_name(), "efa") ? 0 : (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
+}
+
 static void side_open(struct side *s)
 {
 	DAT_REGION_DESCRIPTION region;
@@ -47,9 +54,7 @@ static void side_open(struct side *s)
 	s->mem = calloc(1, MEM);
 	region.for_va = s->mem;
 	assert_ok(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, s->pz,
-				 DAT_MEM_PRIV_ALL_FLAG |
-				 (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC,
-				 DAT_VA_TYPE_VA, &s->lmr, &s->lmr_context, &s->rmr_context, &size, &at));
+				 rights(), DAT_VA_TYPE_VA, &s->lmr, &s->lmr_context, &s->rmr_context, &size, &at));
 }
 
 void sides_open(void)

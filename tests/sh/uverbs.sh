@@ -149,7 +149,7 @@ fi
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite api
 	suite e2e
-	dat20 '@(dat2|window|zero|counters|counting)/*'
+	dat20 '@(dat2|window|zero|counters)/*'
 	if [ $access = devx ]; then
 		front="$run --infiniband"
 		suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
