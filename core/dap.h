@@ -159,7 +159,7 @@ struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
 #define DAP_HW_LMR_SIZE 96
 #define DAP_HW_RMR_SIZE 256
 #define DAP_HW_EVD_SIZE 320
-#define DAP_HW_EP_SIZE 704
+#define DAP_HW_EP_SIZE 768
 #define DAP_HW_SRQ_SIZE 192
 #define DAP_HW_IA_SIZE 1536
 
