@@ -47,7 +47,7 @@ EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, bool s
 	struct efa_cell *c;
 	bool got;
 
-	if (efa_has_attention(evd))
+	if (efa_has_attention(evd) || efa_unlikely(!event))
 		return efa_dequeue_cold(evd, event);
 	c = efa_enter(eng, locked);
 	if (q->head == q->tail) {

@@ -190,7 +190,7 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	struct dap_ep *ep;
 	uint32_t kind;
 
-	if (efa_has_attention(evd))
+	if (efa_has_attention(evd) || efa_unlikely(!event))
 		return efa_dequeue_cold(evd, event);
 	if (!efa_come(eng, &c, how))
 		return all(evd, event);

@@ -109,7 +109,7 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 		cqe = cq->next;
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
-		if (m5_has_attention(evd)) {
+		if (m5_has_attention(evd) || m5_unlikely(!event)) {
 			m5_cq_leave(cq, locked);
 			return m5_dequeue_cold(evd, event);
 		}
@@ -178,7 +178,7 @@ M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, boo
 			return m5_dequeue_slow(evd, event, true, false, locked);
 		return DAP12_CQ_EMPTY;
 	}
-	if (m5_has_attention(evd)) {
+	if (m5_has_attention(evd) || m5_unlikely(!event)) {
 		m5_cq_leave(cq, locked);
 		return m5_dequeue_cold(evd, event);
 	}

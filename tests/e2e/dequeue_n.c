@@ -294,3 +294,20 @@ RIG_TEST(dequeue_n, dequeue_n__overflow)
 	check(n > 0);
 	rig_empty(small);
 }
+
+/* Of one by itself, too: the completion stays for the next call. */
+RIG_TEST(dequeue_n, dequeue__no_event_takes_nothing)
+{
+	uint64_t until = th_now_ms() + SOON_MS;
+	DAT_RETURN ret;
+
+	write_some(1, 1, 0);
+	do {
+		check(th_now_ms() < until);
+		ret = dat_evd_dequeue(a.req_evd, NULL);
+	} while (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
+	same(ret, (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_PARAMETER |
+		  (DAT_RETURN)DAT_INVALID_ARG2);
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+	rig_empty(a.req_evd);
+}
