@@ -13,7 +13,7 @@
 #include "core/cm_int.h"
 
 #define OUT_AT_ONCE 64
-#define IN_AT_ONCE 96
+#define IN_AT_ONCE 16		/* then whoever reads looks what it brought: each may take a command */
 #define UNREAD_MOST 4096	/* answers, of which a caller that has not read them is cut off */
 
 /* ---- out ---- */

@@ -24,6 +24,8 @@ struct wait {
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
 	struct dap_cm *cm;	/* that brings its events, or NULL */
+	int cm_fd;		/* of dap_cm_sleep_begin */
+	int cancel;		/* the caller's state */
 	bool sleeps;		/* unless this look finds something */
 	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
 	struct dap_event *ev;
@@ -156,23 +158,48 @@ static int arm(struct wait *w)
 		evd->obj.ia->hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED));
 }
 
-static int sleep_on_fds(struct wait *w, uint64_t now, int cm_fd)
+static void cancelled(void *arg)
+{
+	struct wait *w = arg;
+
+	if (w->cm)
+		dap_cm_sleep_end(w->cm, w->cm_fd);
+	end(w->evd);
+}
+
+/* Here alone a thread may be cancelled: it has no lock, and leaves the EVD as if it had not come. */
+static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *ts, struct wait *w)
+{
+	int ret, err;
+
+	pthread_cleanup_push(cancelled, w);
+	pthread_setcancelstate(w->cancel, NULL);
+	ret = ppoll(fds, n, ts, NULL);
+	err = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	return ret < 0 ? err : 0;
+}
+
+static int sleep_on_fds(struct wait *w, uint64_t now)
 {
 	const struct dap_hw *hw = w->evd->obj.ia->hw;
 	struct pollfd fds[3] = {
 		{.fd = w->evd->wake_fd, .events = POLLIN},
 		{.fd = w->evd->has_cq ? hw->cq_fd(w->evd) : -1, .events = POLLIN},
-		{.fd = cm_fd, .events = POLLIN},
+		{.fd = w->cm_fd, .events = POLLIN},
 	};
 	uint64_t left = w->deadline - now;
 	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
 			      .tv_nsec = (long)(left % 1000000000U)};
 	uint64_t posted;
 	ssize_t n;
+	int err;
 
 	__atomic_add_fetch(&w->evd->counts.sleeps, 1, __ATOMIC_RELAXED);
-	if (ppoll(fds, 3, w->deadline == FOREVER ? NULL : &ts, NULL) < 0)
-		return errno == EINTR ? interrupted(w) : dap_err_from_errno(-errno);
+	err = sleep_on(fds, 3, w->deadline == FOREVER ? NULL : &ts, w);
+	if (err)
+		return err == EINTR ? interrupted(w) : dap_err_from_errno(-err);
 	if (fds[0].revents) {
 		n = read(w->evd->wake_fd, &posted, sizeof(posted));
 		(void)n;
@@ -185,7 +212,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now, int cm_fd)
 /* Armed, and looked at once more. */
 static int fall_asleep(struct wait *w, uint64_t now)
 {
-	int ret = arm(w), cm_fd = -1;
+	int ret = arm(w);
 
 	if (ret)
 		return ret;
@@ -194,11 +221,10 @@ static int fall_asleep(struct wait *w, uint64_t now)
 	w->sleeps = false;
 	if (ret != GO_ON)
 		return ret;
+	w->cm_fd = w->cm ? dap_cm_sleep_begin(w->cm) : -1;
+	ret = sleep_on_fds(w, now);
 	if (w->cm)
-		cm_fd = dap_cm_sleep_begin(w->cm);
-	ret = sleep_on_fds(w, now, cm_fd);
-	if (w->cm)
-		dap_cm_sleep_end(w->cm, cm_fd);
+		dap_cm_sleep_end(w->cm, w->cm_fd);
 	return ret;
 }
 
@@ -254,7 +280,9 @@ int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, s
 
 	if (err)
 		return err;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w.cancel);
 	err = wait_for_it(&w);
 	end(evd);
+	pthread_setcancelstate(w.cancel, NULL);
 	return err;
 }

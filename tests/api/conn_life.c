@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections between two adapters of one process: how they come about, and how they end. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -483,4 +484,64 @@ Test(conn, reset__many_times_under_errors)
 	cr_assert_leq(last.fds, first.fds + 2);
 	if (!getenv("SAN") || !*getenv("SAN"))	/* which keeps freed memory for a while */
 		cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
+}
+
+/* ---- threads that wait ---- */
+
+static void *wait_for_ever(void *evd)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &ev, &more);
+	return NULL;
+}
+
+/* A thread that is cancelled in a wait leaves the EVD as it was, and what it did for others is done. */
+Test(conn, cancelled__waiter_is_missed_by_nobody)
+{
+	pthread_t thread;
+	void *result;
+	DAT_EVENT ev;
+
+	side_listen(&b);
+	side_pair(&a, &b);
+	cr_assert_eq(pthread_create(&thread, NULL, wait_for_ever, a.conn_evd), 0);
+	cr_assert(TH_WITHIN(CONN_SOON / 1000, DAT_GET_TYPE(dat_evd_dequeue(a.conn_evd, &ev)) ==
+			    DAT_INVALID_STATE));
+	th_sleep_ms(20);
+	cr_assert_eq(pthread_cancel(thread), 0);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_assert_eq(result, PTHREAD_CANCELED);
+	a.ep = side_ep(&a);
+	b.ep = side_ep(&b);
+	side_pair(&a, &b);
+}
+
+/* Two threads wait, one for each side: whichever of them reads what comes, both have their event. */
+static void *wait_for_request(void *side)
+{
+	return side_request(side);
+}
+
+Test(conn, waiters__of_two_sides)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread;
+		void *cr;
+
+		if (!i)
+			side_listen(&b);
+		cr_assert_eq(pthread_create(&thread, NULL, wait_for_request, &b), 0);
+		side_connect(&a);
+		cr_assert_eq(pthread_join(thread, &cr), 0);
+		assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		side_event(&b, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		side_event(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		assert_ok(dat_ep_reset(a.ep));
+		assert_ok(dat_ep_reset(b.ep));
+	}
 }
