@@ -34,6 +34,7 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #define m5_dequeue_cold dap12_dequeue_cold
 
 #include "hw_mlx5/m5_post.inl"
+#include "hw_mlx5/m5_post_recv.inl"
 #include "hw_mlx5/m5_post_any.inl"
 #include "hw_mlx5/m5_post_srq.inl"
 #ifdef DAP_DAT20
