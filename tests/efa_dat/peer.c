@@ -235,9 +235,9 @@ Test(efa_peer, fragments__a_message_within_another, .init = setup)
 
 struct told {
 	const char *name, *why;
-	struct efa_ctrl_msg m;
 	struct efa_seg seg[2];
 	uint32_t len;
+	struct efa_ctrl_msg m;		/* its own segments would follow: nothing else may */
 };
 
 static void tell(const struct told *t)

@@ -309,7 +309,7 @@ RIG_TEST(bind, rmr_bind__arguments)
 	struct dap_pz *zone = r.b.lmr->pz;
 
 #define REFUSED(type, call)                                                                        \
-	cr_assert_eq(DAT_GET_TYPE(call), type, #call);                                             \
+	cr_assert_eq(DAT_GET_TYPE(call), type, "%s", #call);                                       \
 	cr_assert_eq(ctx, 99)
 	REFUSED(DAT_INVALID_PARAMETER,
 		r.hot->rmr_bind(rmr, NULL, RW, r.b.ep, rig_cookie(1), 0, &ctx));

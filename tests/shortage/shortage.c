@@ -345,7 +345,7 @@ static void be_provider(void)
 	dat_provider_init(&info, "");
 }
 
-#define ok(call) cr_assert_eq((call), DAT_SUCCESS, #call)
+#define ok(call) cr_assert_eq((call), DAT_SUCCESS, "%s", #call)
 
 static DAT_EVD_HANDLE evd(DAT_COUNT qlen, int flags)
 {
