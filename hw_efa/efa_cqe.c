@@ -207,9 +207,6 @@ unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
 
 void efa_pump(struct efa_engine *eng)
 {
-	for (unsigned int i = 0; i < eng->rings; i++)
-		softnic_efa_cq_seen(eng->soft, eng->res.number, (uint16_t)i,
-				    (uint16_t)efa_cq_index(&eng->cq[i]));
 	softnic_efa_pump(eng->soft);
 }
 

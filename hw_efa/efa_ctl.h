@@ -112,6 +112,7 @@ struct efa_ctl_ops {
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
+	const struct efa_cqring *rings;	/* the driver's own view of its CQ, which that one checks */
 };
 
 struct efa_ctl_device {

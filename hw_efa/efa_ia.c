@@ -133,6 +133,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 			.end = base + (size_t)eng->cq_entries * sizeof(struct efa_cqe),
 		};
 	}
+	e->ctl->rings = eng->cq;
 	return 0;
 }
 

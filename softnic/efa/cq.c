@@ -229,14 +229,25 @@ void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t s
 	atomic_store_explicit(&cq->told, true, memory_order_relaxed);
 }
 
+static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
+{
+	return (uint16_t)(cq->put[sub] -
+			  atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
+}
+
+/* What was told may be long ago: a driver that finds completions has no reason to tell. */
 static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 {
-	uint16_t unread;
+	const struct softnic_efa_host *host = &nic->config.host;
+	uint16_t unread = unread_of(cq, sub);
 
-	if (!atomic_load_explicit(&cq->told, memory_order_relaxed))
+	if (unread >= cq->attr.entries && host->cq_taken) {
+		atomic_store_explicit(&cq->taken[sub], host->cq_taken(host->ctx, cq->number, sub),
+				      memory_order_relaxed);
+		unread = unread_of(cq, sub);
+	} else if (!atomic_load_explicit(&cq->told, memory_order_relaxed)) {
 		return;
-	unread = (uint16_t)(cq->put[sub] -
-			    atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
+	}
 	if (unread >= cq->attr.entries)
 		sne_violate(nic, SNE_V_CQ_OVERRUN, "CQ %u: %u entries, %u not taken", cq->number,
 			    cq->attr.entries, unread);
