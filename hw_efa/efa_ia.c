@@ -100,6 +100,7 @@ static void caps_fill(struct dap_ia *ia)
 	caps->fw_major = e->dev.fw[0];
 	caps->fw_minor = e->dev.fw[1];
 	caps->address.sin_family = AF_INET;
+	memcpy(&caps->address.sin_addr, e->params.ip, sizeof(e->params.ip));
 	caps->no_extension = true;
 	caps_limits(caps, e);
 	caps_named(caps, e);

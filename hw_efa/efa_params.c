@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/dap.h"
+#include "hw_common/address.h"
 #include "hw_efa/efa_params.h"
 #include "hw_efa/efa_proto.h"
 
@@ -49,13 +50,20 @@ static int read_fault(const char *params, struct efa_params *p, char *why, size_
 	return 0;
 }
 
-static int read_seed(const char *params, struct efa_params *p)
+static void read_seed(const char *params, struct efa_params *p)
 {
 	char text[32];
 
 	if (dap_param(params, "seed", text, sizeof(text)))
 		p->seed = strtoull(text, NULL, 0);
-	return 0;
+}
+
+static int read_ip(const char *params, struct efa_params *p, char *why, size_t whylen)
+{
+	char text[32] = "";
+
+	return dap_param(params, "ip", text, sizeof(text)) ?
+	       hw_address_read(text, p->ip, why, whylen) : 0;
 }
 
 static bool power_of_two(unsigned long v)
@@ -103,5 +111,6 @@ int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t
 	if (!dap_param(params, "efa_profile", p->profile, sizeof(p->profile)) && env)
 		snprintf(p->profile, sizeof(p->profile), "%s", env);
 	read_seed(params, p);
-	return read_fault(params, p, why, whylen);
+	err = read_ip(params, p, why, whylen);
+	return err ? err : read_fault(params, p, why, whylen);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hw_common/address.h"
 #include "hw_mlx5/m5_ctl_uverbs.h"
 
 /* What a driver, or firmware, without user contexts answers. */
@@ -104,6 +105,11 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 			 name, strerror(-err));
 	if (err)
 		return hw_error(err);
+	if (u->dv.params.has_ip) {
+		err = hw_address_here(u->dv.params.ip, why, whylen);
+		if (err)
+			return err;
+	}
 	if (port.up)
 		return 0;
 	snprintf(why, whylen, "port %u of %s is down: connect it, %s", u->port_num, name,

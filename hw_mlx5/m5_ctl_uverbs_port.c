@@ -76,7 +76,7 @@ static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
 	port->gid_index = (uint16_t)gid.gid_index;
 	uv_of(ctl)->gid_index = (uint8_t)gid.gid_index;
 	memcpy(port->gid, gid.gid.raw, sizeof(port->gid));
-	if (prefer(&gid) == IPV4)
+	if (prefer(&gid) == IPV4 && !uv_of(ctl)->dv.params.has_ip)
 		memcpy(port->ipv4, gid.gid.raw + 12, sizeof(port->ipv4));
 	return mac_read(ctl, gid.gid_index, port->mac);
 }
@@ -120,6 +120,7 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 	p.up = attr.state == IBV_PORT_ACTIVE;
 	p.ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p.mtu = (uint16_t)(128u << attr.active_mtu);
+	memcpy(p.ipv4, u->dv.params.ip, sizeof(p.ipv4));
 	err = p.ethernet ? port_roce(&u->dv.ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
 	if (!err)
 		*port = p;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hw_common/address.h"
+
+static int no_socket(int err, char *why, size_t whylen)
+{
+	snprintf(why, whylen, "ia_params: ip= cannot be looked at: %s", strerror(err));
+	return -err;
+}
+
+/* Whoever can bind to it has it: addresses of 127/8 and those of other machines included or not as
+ * the kernel is set up. */
+int hw_address_here(const uint8_t ip[4], char *why, size_t whylen)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	char text[INET_ADDRSTRLEN] = "";
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int err;
+
+	if (fd < 0)
+		return no_socket(errno, why, whylen);
+	memcpy(&at.sin_addr, ip, 4);
+	err = at.sin_addr.s_addr && !bind(fd, (struct sockaddr *)&at, sizeof(at)) ? 0 : -EINVAL;
+	close(fd);
+	if (err)
+		snprintf(why, whylen, "ia_params: ip=%s is no address of this machine: ip addr "
+			 "shows those it has", inet_ntop(AF_INET, ip, text, sizeof(text)));
+	return err;
+}
+
+static int of_interface(const char *name, uint8_t ip[4], char *why, size_t whylen)
+{
+	struct ifreq req = { .ifr_addr.sa_family = AF_INET };
+	int fd, err = 0;
+
+	if (!*name || strlen(name) >= sizeof(req.ifr_name)) {
+		snprintf(why, whylen, "ia_params: ip=%s is neither an address nor an interface", name);
+		return -EINVAL;
+	}
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return no_socket(errno, why, whylen);
+	strcpy(req.ifr_name, name);
+	if (ioctl(fd, SIOCGIFADDR, &req))
+		err = errno;
+	close(fd);
+	if (err) {
+		snprintf(why, whylen, err == EADDRNOTAVAIL ?
+			 "ia_params: ip=%s: the interface has no IPv4 address, give it one" :
+			 "ia_params: ip=%s: there is no such interface, ip addr shows those there are",
+			 name);
+		return -EINVAL;
+	}
+	memcpy(ip, &((const struct sockaddr_in *)(const void *)&req.ifr_addr)->sin_addr, 4);
+	return 0;
+}
+
+int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen)
+{
+	uint8_t found[4];
+	int err = inet_pton(AF_INET, value, found) == 1 ?
+		  hw_address_here(found, why, whylen) : of_interface(value, found, why, whylen);
+
+	if (!err)
+		memcpy(ip, found, sizeof(found));
+	return err;
+}
