@@ -171,6 +171,15 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 	leave(ep);
 }
 
+static void ended_in_due_form(struct dap_ep *ep, uint32_t event)
+{
+	const struct dap_hw *hw = ep->obj.ia->hw;
+
+	if (hw->qp_settle && ep->has_qp)
+		hw->qp_settle(ep);
+	dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
+}
+
 static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
 		     uint32_t size)
 {
@@ -190,7 +199,7 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	else if (event == DAP_EV_BROKEN)
 		dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
 	else
-		dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
+		ended_in_due_form(ep, event);
 	leave(ep);
 }
 

@@ -94,6 +94,10 @@ struct dap_hw {
 	int (*qp_connect)(struct dap_ep *ep);
 	/* To the error state: everything posted flushes, and what will be posted. */
 	int (*qp_error)(struct dap_ep *ep);
+	/* The peer has ended the connection in due form: requests that have reached it are completed,
+	 * for as long as that makes sense, before qp_error. NULL: their completions are never later
+	 * than such a word. */
+	void (*qp_settle)(struct dap_ep *ep);
 	/* What is posted is told to the device, by the consumer's thread before the connection ends;
 	 * NULL: it always is. */
 	void (*qp_tell)(struct dap_ep *ep);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hw_efa/efa_lock.h"
@@ -185,6 +186,42 @@ int efa_qp_connect(struct dap_ep *ep)
 
 #define TURNS 20000u			/* of a software device, at the end of a connection */
 #define WAIT_US 20u
+#define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
+
+static bool settled(struct efa_engine *eng, const struct efa_ep *e)
+{
+	bool yes;
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, eng->cq_entries);
+	yes = e->sq.pi == e->sq.ci || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
+	efa_give(eng);
+	return yes;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/*
+ * The word of the end comes by another way than acknowledgements, and has been ahead of them: sends
+ * that the peer had taken were flushed. Those to a QP in error come back at once.
+ */
+void efa_qp_settle(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	uint64_t until = now_ms() + SETTLE_MS;
+
+	for (unsigned int i = 0; !settled(eng, efa_ep(ep)) && now_ms() < until; i++)
+		if (i > 16)
+			usleep(WAIT_US);
+}
 
 /*
  * What the device has accepted is taken first, and what it flushes; then software flushes what is

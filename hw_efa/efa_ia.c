@@ -312,6 +312,7 @@ const struct dap_hw efa_hw = {
 	.recv_count = efa_recv_count,
 	.qp_address = efa_qp_address,
 	.qp_connect = efa_qp_connect,
+	.qp_settle = efa_qp_settle,
 	.qp_error = efa_qp_error,
 	.qp_why = efa_qp_why,
 	.qp_drain_begin = efa_qp_drain_begin,

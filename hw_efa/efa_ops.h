@@ -47,6 +47,7 @@ int efa_qp_destroy(struct dap_ep *ep);
 /* efa_conn.c */
 int efa_qp_address(struct dap_ep *ep);
 int efa_qp_connect(struct dap_ep *ep);
+void efa_qp_settle(struct dap_ep *ep);
 int efa_qp_error(struct dap_ep *ep);
 const char *efa_qp_why(struct dap_ep *ep);
 void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of a connection by the peer: what it has got was sent, and has succeeded. */
+#include "tests/efa_dat/rig.h"
+
+TestSuite(efa_ending, .timeout = 120);
+
+enum { ROUNDS = 40, MESSAGES = 8 };
+
+static void messages(void)
+{
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		ok(do_recv(&b, i, 0, 64));
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		ok(do_send(&a, i, 0, 8));
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
+}
+
+/* The word of the end goes another way than acknowledgements, and may be ahead of them. */
+static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		pair_open(params, params);
+		messages();
+		ok(dat_ep_disconnect(b.ep, how));
+		took_conn(&a, DAT_CONNECTION_EVENT_DISCONNECTED);
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			cr_expect_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d, send %u", round, i);
+		pair_close();
+	}
+}
+
+#define BUSY "variant=silicon efa_reorder=256"
+
+Test(efa_ending, sends__that_have_come_before_a_graceful_end)
+{
+	ends_by(DAT_CLOSE_GRACEFUL_FLAG, "efa_reorder=256");
+}
+
+Test(efa_ending, sends__that_have_come_before_an_abrupt_end)
+{
+	ends_by(DAT_CLOSE_ABRUPT_FLAG, "efa_reorder=256");
+}
+
+Test(efa_ending, sends__that_have_come_before_a_graceful_end_by_a_device)
+{
+	ends_by(DAT_CLOSE_GRACEFUL_FLAG, BUSY);
+}
+
+Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
+{
+	ends_by(DAT_CLOSE_ABRUPT_FLAG, BUSY);
+}
