@@ -315,7 +315,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (eng->soft)
 		efa_pump(eng);
 	efa_drain(eng, 4096);
-	efa_take_ack(e, e->tx.heard);
+	efa_take_heard(e);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci;

@@ -456,6 +456,22 @@ static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
 		tx->limit += more;
 }
 
+/*
+ * The one that a hot receive has noted. Others go on where no more messages are heard, and it would
+ * be a new one after a round of theirs: an old one is forgotten.
+ */
+static inline void efa_take_heard(struct efa_ep *e)
+{
+	struct efa_tx *tx = &e->tx;
+	uint32_t known = tx->limit - e->peer_window, more = (tx->heard - known) & EFA_ACK_MASK;
+
+	if (efa_likely(more <= tx->seq - known))
+		tx->limit += more;
+	else		/* loaded anew, rather than kept in registers for this */
+		tx->heard = *(volatile uint32_t *)&tx->limit -
+			    *(volatile uint32_t *)&e->peer_window;
+}
+
 /* ---- efa_place.c: which remote bytes writes under way may touch ---- */
 /* A write of no free line at first sight; number: of the request. False: it has to wait. */
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);

@@ -458,6 +458,7 @@ static EFA_COLD void unsequenced(struct dap_ep *ep, uint16_t buf, uint32_t len)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
+	efa_take_heard(efa_ep(ep));
 	if (buf != NO_BUF) {
 		efa_ctrl_packet(ep, rx->bufs + (size_t)buf * rx->stride, len);
 		refill(rx, buf);

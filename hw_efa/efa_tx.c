@@ -472,7 +472,7 @@ void efa_push(struct dap_ep *ep)
 
 	if (e->tx.blocked & EFA_B_ERROR)
 		return;
-	efa_take_ack(e, e->tx.heard);
+	efa_take_heard(e);
 	efa_pull_all(ep);
 	efa_answer_all(ep);
 	efa_credit(ep);
@@ -542,7 +542,7 @@ bool efa_arm(struct efa_ep *e)
 	struct efa_sq *sq = &e->sq;
 	uint32_t used = sq->pi - sq->ci, n = 0;
 
-	efa_take_ack(e, tx->heard);
+	efa_take_heard(e);
 	if (!tx->blocked && used < sq->room) {
 		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
 		n = least(n, sq->room - used);

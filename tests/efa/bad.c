@@ -57,6 +57,31 @@ Test(efa_bad, sequence__a_second_time)
 	broken_with(r.a.ep, "a second time");
 }
 
+/*
+ * A peer that only receives: its acks come in control messages, and go round while the last message
+ * from it stays what it was. Without a receive there nothing but what it has room for may go out.
+ */
+Test(efa_bad, credit__of_a_peer_that_only_receives)
+{
+	const unsigned int n = 7;	/* so that they run dry everywhere within a round of acks */
+	struct dap_event ev;
+
+	for (unsigned int round = 0; round < 7 * (EFA_ACK_MASK + 1) / n; round++) {
+		for (unsigned int i = 0; i < n; i++)
+			cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
+		while (softnic_efa_pump(r.nic))
+			efa_tick(efa_ia(r.ia)->eng);
+		cr_assert_null(fake.broken, "round %u: %s", round, fake.said);
+		for (unsigned int i = 0; i < n; i++)
+			cr_assert_eq(rig_recv(&r, &r.b, i, 0, 8), DAT_SUCCESS);
+		for (unsigned int i = 0; i < n; i++) {
+			ev = rig_next(&r, r.b.recv);
+			cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "round %u: %s", round, fake.said);
+			cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+		}
+	}
+}
+
 Test(efa_bad, packet__of_a_stranger_is_dropped)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
