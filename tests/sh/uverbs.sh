@@ -154,13 +154,14 @@ if [ "${DAPL_ALL-}" = 1 ]; then
 		front="$run --infiniband"
 		suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
 		front=$run
+		RIG_PARAMS=scatter_cqe=1 suite e2e --filter '@(data_message|data_rdma|srq)/*'
 	fi
 	conformance
 elif [ -n "${SHORT-}" ]; then
 	suite e2e --filter '@(data_rdma|bind_access)/*'
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
-	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush)/*'
+	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
 	dat20 'window/*'
 	conformance -t 'rmr*'
 fi
