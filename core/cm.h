@@ -53,6 +53,8 @@ struct dap_cm_ops {
 	 * accept tell nobody: accept then fails with -ECONNRESET. */
 	void (*ended)(void *conn_ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
 		      uint32_t size);
+	/* The peer waits for what only this end's software does. */
+	void (*look)(void *conn_ctx, struct dap_cm_conn *conn);
 };
 
 /* Messages of each type that went out and came in, rejections by the consumer among them once
@@ -114,6 +116,8 @@ int dap_cm_handoff(struct dap_cm_conn *conn, uint64_t conn_qual, const struct da
 int dap_cm_go(struct dap_cm_conn *conn);
 /* Orderly: the peer's ended(DISCONNECTED), then ours. abrupt: ours at once. */
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
+/* The peer's look(), soon; nothing where there is no connection any more, or one is on its way. */
+void dap_cm_look(struct dap_cm_conn *conn);
 /* The QP broke: the peer's ended(BROKEN); ours is not called. The conn is released. why: for the
  * peer's log, or NULL. */
 void dap_cm_break(struct dap_cm_conn *conn, const char *why);

@@ -246,7 +246,7 @@ void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reas
 	case CM_RTU: ++*(out ? &n->rtu_tx : &n->rtu_rx); break;
 	case CM_GO: ++*(out ? &n->go_tx : &n->go_rx); break;
 	case CM_DISC: ++*(out ? &n->disc_tx : &n->disc_rx); break;
-	case CM_BREAK: case CM_CUT: case CM_MOVE: break;
+	case CM_BREAK: case CM_CUT: case CM_MOVE: case CM_LOOK: break;
 	default:
 		++*(out ? &n->rej_tx : &n->rej_rx);
 		if (reason == CM_REASON_CONSUMER)
@@ -312,6 +312,13 @@ static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 	cm_conn_lost(c, 0);
 }
 
+static void got_look(struct dap_cm_conn *c)
+{
+	cm_call_begin();
+	c->cm->ops->look(c->ctx, c);
+	cm_call_end();
+}
+
 void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	bool known;
@@ -325,6 +332,8 @@ void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
 		known = true;			/* crossed our DISC on its way */
 	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
 		return got_break(c, m);
+	else if (m->type == CM_LOOK && c->state == CM_LIVE)
+		return got_look(c);
 	else
 		known = cm_active_message(c, m) || cm_passive_message(c, m);
 	if (!known)
@@ -437,6 +446,16 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 	}
 	cm_leave();
 	return err;
+}
+
+/* Only into an empty queue: a peer that does not read has been asked, and DISC finds its place. */
+void dap_cm_look(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return;
+	if (c->state == CM_LIVE && c->out_off == c->out_len)
+		cm_conn_send(c, CM_LOOK, NULL);
+	cm_leave();
 }
 
 void dap_cm_break(struct dap_cm_conn *c, const char *why)

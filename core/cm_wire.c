@@ -19,6 +19,7 @@ static const struct {
 	[CM_BREAK] = { .name = "BREAK", .pd = true },
 	[CM_CUT] = { .name = "CUT" },
 	[CM_MOVE] = { .name = "MOVE" },
+	[CM_LOOK] = { .name = "LOOK" },
 };
 
 const char *cm_type_name(enum cm_type type)

@@ -26,6 +26,7 @@ enum cm_type {
 	CM_BREAK,	/* private data: why, in words. Who does not know it ends the same way */
 	CM_CUT,		/* on a line: what closing the socket of the connection would be */
 	CM_MOVE,	/* on a line: the connection goes on by the socket that comes along */
+	CM_LOOK,	/* this end waits for the peer's software, which nobody may be driving */
 	CM_TYPES
 };
 

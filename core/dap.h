@@ -522,6 +522,8 @@ void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int
 /* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread, any lock held:
  * the rest follows in the connection manager's thread. */
 void dap_ep_broken(struct dap_ep *ep);
+/* The peer's qp_look() is called soon. The endpoint's lock is held, none of the backend's. */
+void dap_ep_look(struct dap_ep *ep);
 /* The CQ behind the EVD was overrun: the EVD is dead, EVD_OVERFLOW is raised. */
 void dap_evd_overflow(struct dap_evd *evd);
 /* The device is gone. */

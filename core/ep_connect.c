@@ -203,13 +203,31 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	leave(ep);
 }
 
+static void on_look(void *ctx, struct dap_cm_conn *conn)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+
+	if (!ep)
+		return;
+	if (ep->obj.ia->hw->qp_look && ep->has_qp)
+		ep->obj.ia->hw->qp_look(ep);
+	leave(ep);
+}
+
 static const struct dap_cm_ops ops = {
 	.request = dap_conn_request,
 	.reply = on_reply,
 	.ready = on_ready,
 	.established = on_established,
 	.ended = on_ended,
+	.look = on_look,
 };
+
+void dap_ep_look(struct dap_ep *ep)
+{
+	if (ep->conn)
+		dap_cm_look(ep->conn);
+}
 
 /* ---- calls ---- */
 

@@ -107,6 +107,8 @@ struct dap_hw {
 	 * done tells, from any thread, whether all before the mark has completed. */
 	int (*qp_drain_begin)(struct dap_ep *ep);
 	bool (*qp_drain_done)(struct dap_ep *ep);
+	/* The peer has called dap_ep_look(): what has come is taken, and that is told. Or NULL. */
+	void (*qp_look)(struct dap_ep *ep);
 	/* Completions not yet dequeued are gone from the EVDs when it returns. */
 	int (*qp_destroy)(struct dap_ep *ep);
 };

@@ -305,11 +305,20 @@ int efa_qp_drain_begin(struct dap_ep *ep)
 	return 0;
 }
 
+/* All requests are done. What the peer's adapter has is not what the peer has: that is asked. */
+static bool peer_has_all(const struct efa_ep *e)
+{
+	return e->tx.limit - e->peer_window == e->tx.seq || e->tx.blocked & EFA_B_HALT;
+}
+
+#define ASK_LOOKS 20u			/* until the peer is asked again */
+
+/* By its own way, which keeps order, and by the manager's: nobody may be polling there. */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
-	bool done;
+	bool done, ask = false;
 
 	efa_take(eng);
 	if (eng->soft)
@@ -319,15 +328,33 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci;
-	/* What the peer's adapter has is not what the peer has: that is asked. */
-	if (done && e->tx.limit - e->peer_window != e->tx.seq && !(e->tx.blocked & EFA_B_HALT)) {
+	if (done && !peer_has_all(e)) {
 		done = false;
-		if (!e->more->ask_pause--) {
-			e->more->ask_pause = 20;
+		ask = !e->more->ask_pause--;
+		if (ask) {
+			e->more->ask_pause = ASK_LOOKS;
 			efa_ask_ack(ep);
 		}
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
 	efa_give(eng);
+	if (ask)
+		dap_ep_look(ep);
 	return done;
+}
+
+void efa_qp_look(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, eng->cq_entries);
+	if (!(e->tx.blocked & EFA_B_ERROR)) {
+		e->rx.asked = true;
+		efa_credit(ep);
+	}
+	efa_give(eng);
 }

@@ -54,6 +54,7 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
 int efa_qp_drain_begin(struct dap_ep *ep);
 bool efa_qp_drain_done(struct dap_ep *ep);
+void efa_qp_look(struct dap_ep *ep);
 void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include "core/endian.h"
 
-#define EFA_PROTO_VERSION 1u
+#define EFA_PROTO_VERSION 2u
 #define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* "ef" */
 
 enum efa_kind {

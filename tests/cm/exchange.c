@@ -328,6 +328,32 @@ PAIR(disconnect__before_the_go)
 	cr_assert_eq(a.established, 0);
 }
 
+PAIR(look__is_heard_by_the_peer)
+{
+	struct dap_cm_conn *c;
+
+	node_pair(&a, &b, QUAL, &c);
+	dap_cm_look(c);
+	SOON(b.looks == 1);
+	dap_cm_look(b.passive);
+	SOON(a.looks == 1);
+	cr_assert(!a.ended && !b.ended);
+}
+
+PAIR(look__before_there_is_a_connection)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	dap_cm_look(c);
+	dap_cm_look(b.request);
+	cr_assert_eq(node_accept(&b), 0);
+	SOON(a.established == 1);
+	cr_assert(!a.looks && !b.looks);
+}
+
 PAIR(break__is_heard_by_the_peer_only)
 {
 	struct dap_cm_conn *c;

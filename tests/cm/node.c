@@ -121,7 +121,15 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	n->ended++;
 }
 
-static const struct dap_cm_ops ops = { on_request, on_reply, on_ready, on_established, on_ended };
+static void on_look(void *ctx, struct dap_cm_conn *conn)
+{
+	(void)conn;
+	((struct node *)ctx)->looks++;
+}
+
+static const struct dap_cm_ops ops = {
+	on_request, on_reply, on_ready, on_established, on_ended, on_look,
+};
 
 void node_open(struct node *n, const char *address)
 {

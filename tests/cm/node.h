@@ -26,7 +26,7 @@ struct node {
 	enum node_answer answer;
 	bool no_rtu, no_go;
 	uint32_t pd_size;		/* of what it accepts with */
-	atomic_uint requests, replies, readies, established, ended, why[DAP_CM_BROKEN + 1];
+	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
 	pthread_mutex_t lock;		/* passive goes away under it */
 	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */

@@ -14,6 +14,11 @@ void dap_ep_broken(struct dap_ep *ep)
 	fake.broken_count++;
 }
 
+void dap_ep_look(struct dap_ep *ep)
+{
+	(void)ep;
+}
+
 void dap_evd_overflow(struct dap_evd *evd)
 {
 	fake.overflowed = evd;

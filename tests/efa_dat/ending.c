@@ -51,3 +51,33 @@ Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
 {
 	ends_by(DAT_CLOSE_ABRUPT_FLAG, BUSY);
 }
+
+/*
+ * b's consumer polls nothing, nor does the library's thread for it, until a has ended: which takes
+ * more than ten seconds where b is not asked to look, since a gives up then.
+ */
+static void ends_unattended(const char *params)
+{
+	DAT_EVENT ev;
+
+	pair_open("", params);
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		ok(do_recv(&b, i, 0, 64));
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		ok(do_send(&a, i, 0, 8));
+	ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	cr_assert(TH_WITHIN(8000, dat_evd_dequeue(a.conn, &ev) == DAT_SUCCESS));
+	cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS);
+		cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
+	}
+	took_conn(&b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_close();
+}
+
+Test(efa_ending, graceful__with_a_peer_that_does_not_poll)
+{
+	ends_unattended("efa_look=60000");
+	ends_unattended("variant=silicon efa_look=60000");
+}
