@@ -171,7 +171,7 @@ $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null && echo $(1))
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are made once more, for processors that have these (m5_isa.c asks).
-HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mavx2 -mmovbe -mbmi -mbmi2)
+HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
 $(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o \
 $(O)/obj/hw_mlx5/m5_hot12_shared.o $(O)/obj/dat20/hw_mlx5/m5_hot20_shared.o \
 $(O)/obj/hw_efa/efa_hot12.o $(O)/obj/dat20/hw_efa/efa_hot20.o: private CFLAGS_DIR := $(HOT)
@@ -472,6 +472,9 @@ D := $(DESTDIR)
 INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(PROVIDER20) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
+# Where the system looks libraries up is a cache of its own. Who may not write it says where they are.
+cached = @ldconfig 2>/dev/null && ldconfig -p | grep -q '$(LIBDIR)/libdat.so.1' || \
+	echo 'install: programs find $(LIBDIR)/libdat.so.1 by LD_LIBRARY_PATH=$(LIBDIR)'
 
 install: all
 	install -d '$(D)$(LIBDIR)/pkgconfig' '$(D)$(INCDIR)/dat' '$(D)$(BINDIR)' '$(D)$(SYSCONFDIR)'
@@ -482,9 +485,11 @@ install: all
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
 	$(if $(EXAMPLES),install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR)))
-	$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
+	@echo 'install: $(words $(MANS)) manual pages in $(D)$(MANDIR)'
+	@$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
 		scripts/mkconf '$(LIBDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
+	$(if $(D),,$(cached))
 
 # A dat.conf that somebody changed stays.
 uninstall:

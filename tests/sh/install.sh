@@ -32,3 +32,11 @@ if [ -n "$left" ]; then
 	echo "still there after uninstall: $left"
 	exit 1
 fi
+
+# Without DESTDIR it is for this system: whoever cannot tell the system of a library is told how
+# programs find it.
+printf '#!/bin/sh\nexit 1\n' >"$root/ldconfig"
+chmod +x "$root/ldconfig"
+own=(PREFIX="$root/own" SYSCONFDIR="$root/own/etc")
+PATH=$root:$PATH make -s "${own[@]}" install >"$root/said"
+grep -q "LD_LIBRARY_PATH=$root/own/lib$" "$root/said" || { cat "$root/said"; exit 1; }
