@@ -3,6 +3,8 @@
 #ifndef EFA_CALLS_H
 #define EFA_CALLS_H
 
+#include "hw_efa/efa_obj.h"
+
 /* ---- efa_place.c: which remote bytes writes under way may touch ---- */
 /* A write of no free line at first sight; number: of the request. False: it has to wait. */
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
@@ -103,5 +105,30 @@ static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);
+
+/* The WQEs that have completed in order give their places back. */
+EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
+{
+	uint32_t ci = sq->ci;
+
+	while (sq->early && sq->slots[ci & sq->mask].done) {
+		ci++;
+		sq->early--;
+	}
+	sq->ci = ci;
+}
+
+EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	if (efa_unlikely(q->head - q->tail > q->mask)) {
+		efa_evd_full(evd, d);
+		return;
+	}
+	q->ring[q->head++ & q->mask] = *d;
+	if (efa_unlikely(q->armed))
+		efa_evd_wake(evd);
+}
 
 #endif

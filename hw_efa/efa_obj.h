@@ -474,29 +474,4 @@ static inline void efa_take_heard(struct efa_ep *e)
 
 #include "hw_efa/efa_calls.h"
 
-/* The WQEs that have completed in order give their places back. */
-EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
-{
-	uint32_t ci = sq->ci;
-
-	while (sq->early && sq->slots[ci & sq->mask].done) {
-		ci++;
-		sq->early--;
-	}
-	sq->ci = ci;
-}
-
-EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
-{
-	struct efa_evd *q = efa_evd(evd);
-
-	if (efa_unlikely(q->head - q->tail > q->mask)) {
-		efa_evd_full(evd, d);
-		return;
-	}
-	q->ring[q->head++ & q->mask] = *d;
-	if (efa_unlikely(q->armed))
-		efa_evd_wake(evd);
-}
-
 #endif
