@@ -53,7 +53,19 @@ struct sn_device {
 };
 
 /* table.c: numbers are 24 bits and never 0 */
-void *sn_table_find(const struct sn_table *t, uint32_t number);
+void *sn_table_search(const struct sn_table *t, uint32_t number);
+/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
+static inline uint32_t sn_table_hash(uint32_t number)
+{
+	return number * UINT32_C(2654435769) >> 8;
+}
+/* Most are where they belong: no removed object has its number there. */
+static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
+{
+	uint32_t i = sn_table_hash(number) & t->mask;
+
+	return t->slot && t->number[i] == number ? t->slot[i] : sn_table_search(t, number);
+}
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
 void sn_table_remove(struct sn_table *t, uint32_t number);
 /* Inserts under a free random number of the given width. 0 or -ENOMEM, -ENOSPC. */
@@ -153,6 +165,7 @@ static inline uint16_t sn_blocks(unsigned int ds)
 }
 /* Reads the producer counter of the doorbell record; work is put on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
+void sn_sq_record(struct sn_qp *qp, uint32_t rec);	/* ... which was that */
 void sn_sq_flush(struct sn_qp *qp);
 /* A WQEBB where it lies, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
@@ -195,7 +208,10 @@ bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
 
 /* mkey.c, obj.c, uar.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);
-struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key);
+static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
+{
+	return sn_table_find(&nic->mkeys, key >> 8);
+}
 int sn_mkey_reserved(struct sn_nic *nic);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
 void sn_umem_free(struct sn_nic *nic, void *umem);

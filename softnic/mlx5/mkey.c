@@ -8,11 +8,6 @@
 
 enum { KLM_BYTES = 16, KLM_MAX = 1 << 16 };
 
-struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
-{
-	return sn_table_find(&nic->mkeys, key >> 8);
-}
-
 static uint8_t read_rights(const uint8_t *ctx)
 {
 	return (uint8_t)((sn_get(ctx, MKC_LR) ? SN_LR : 0) | (sn_get(ctx, MKC_LW) ? SN_LW : 0) |

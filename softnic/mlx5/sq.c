@@ -47,7 +47,13 @@ void sn_sq_doorbell(struct sn_qp *qp)
 {
 	uint32_t rec;
 
-	if (!qp->sq_size || !sn_dbr_read(qp->nic, &qp->dbr, 1, &rec) || (uint16_t)rec == qp->sq_pi)
+	if (qp->sq_size && sn_dbr_read(qp->nic, &qp->dbr, 1, &rec))
+		sn_sq_record(qp, rec);
+}
+
+void sn_sq_record(struct sn_qp *qp, uint32_t rec)
+{
+	if ((uint16_t)rec == qp->sq_pi)
 		return;
 	if (qp->state < SN_QP_RTS) {
 		sn_violate(qp->nic, SN_V_DB_STATE, "QP %#x rung in state %u", qp->qpn, qp->state);
@@ -59,23 +65,14 @@ void sn_sq_doorbell(struct sn_qp *qp)
 	sn_qp_kick(qp);
 }
 
+#define OP(name) (UINT64_C(1) << SN_OP_##name)
+
 static bool known_opcode(uint8_t opcode)
 {
-	switch (opcode) {
-	case SN_OP_NOP:
-	case SN_OP_SEND:
-	case SN_OP_SEND_IMM:
-	case SN_OP_SEND_INVAL:
-	case SN_OP_WRITE:
-	case SN_OP_WRITE_IMM:
-	case SN_OP_READ:
-	case SN_OP_ATOMIC_CS:
-	case SN_OP_ATOMIC_FA:
-	case SN_OP_UMR:
-		return true;
-	default:
-		return false;
-	}
+	const uint64_t known = OP(NOP) | OP(SEND) | OP(SEND_IMM) | OP(SEND_INVAL) | OP(WRITE) |
+			       OP(WRITE_IMM) | OP(READ) | OP(ATOMIC_CS) | OP(ATOMIC_FA) | OP(UMR);
+
+	return opcode < 64 && known >> opcode & 1;
 }
 
 /* False: what this block holds is not a WQE that belongs here. */
@@ -119,6 +116,8 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 static bool fenced(const struct sn_qp *qp, uint8_t fence)
 {
 	switch (fence) {
+	case SN_FENCE_NONE:
+		return false;
 	case SN_FENCE_READ:
 	case SN_FENCE_SMALL_READ:
 		return qp->wr_reads;
@@ -174,17 +173,17 @@ bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse(qp, wr, wqe);
 }
 
-/* The block at sq_next, or when that is all that can be read, the control segment. */
-static bool fetch(struct sn_qp *qp, struct sn_wqe *wqe)
+/* The block at sq_next, or when that is all that can be read, the control segment: how much. */
+static unsigned int fetch(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const uint8_t *block = sn_sq_block(qp, qp->sq_next);
 
 	if (!block)
-		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw);
+		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw) ? sizeof(struct sn_ctrl) : 0;
 	memcpy(wqe->raw, block, SN_WQEBB);
 	/* What is judged is what is executed: the host may still write there. */
 	__asm__ volatile("" ::: "memory");
-	return true;
+	return SN_WQEBB;
 }
 
 static bool is_read(uint8_t opcode)
@@ -193,19 +192,18 @@ static bool is_read(uint8_t opcode)
 }
 
 /* Puts the fetched WQE in the FIFO. False: it is not the wire's (done here, or stopped). */
-static bool take(struct sn_qp *qp, struct sn_wqe *wqe)
+static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 	uint8_t opcode = (uint8_t)from_be32(ctrl->opmod_idx_opcode);
 	uint8_t ds = (uint8_t)(from_be32(ctrl->qpn_ds) & 0x3f);
-	bool whole = ds <= SN_WQEBB / 16 && sn_sq_block(qp, qp->sq_next);
 	struct sn_wr *wr;
 
 	check_umr_fence(qp, opcode, ctrl->fm_ce_se >> 5);
 	wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
 	ctrl_reserved(qp, ctrl);
 	qp->nic->ctr.wqes++;
-	if (whole ? !parse(qp, wr, wqe) : !sn_sq_refetch(qp, wr, wqe)) {
+	if (ds * 16u <= fetched ? !parse(qp, wr, wqe) : !sn_sq_refetch(qp, wr, wqe)) {
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
@@ -224,9 +222,11 @@ static bool take(struct sn_qp *qp, struct sn_wqe *wqe)
 enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
+	unsigned int fetched;
 
 	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
-		if (sn_wr_count(qp) == qp->sq_size || !fetch(qp, wqe))
+		fetched = sn_wr_count(qp) == qp->sq_size ? 0 : fetch(qp, wqe);
+		if (!fetched)
 			break;
 		if (!ctrl_ok(qp, ctrl)) {
 			stop(qp, ctrl, SN_SYND_LOCAL_QP_OP);
@@ -236,7 +236,7 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 			qp->sq_fenced = true;
 			return SN_SQ_FENCED;
 		}
-		if (take(qp, wqe))
+		if (take(qp, wqe, fetched))
 			return SN_SQ_WQE;
 	}
 	return SN_SQ_EMPTY;

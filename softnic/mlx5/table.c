@@ -5,34 +5,27 @@
 
 #include "softnic/mlx5/dev.h"
 
-static char grave;		/* stands where an object was removed */
-#define GRAVE ((void *)&grave)
+#define GRAVE UINT32_MAX	/* the number where an object was removed */
 
-/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
-static uint32_t hash(uint32_t number)
-{
-	return number * UINT32_C(2654435769) >> 8;
-}
-
-void *sn_table_find(const struct sn_table *t, uint32_t number)
+void *sn_table_search(const struct sn_table *t, uint32_t number)
 {
 	if (!t->slot)
 		return NULL;
-	for (uint32_t i = hash(number);; i++) {
+	for (uint32_t i = sn_table_hash(number);; i++) {
 		void *obj = t->slot[i & t->mask];
 
-		if (!obj)
+		if (!obj && t->number[i & t->mask] != GRAVE)
 			return NULL;
-		if (obj != GRAVE && t->number[i & t->mask] == number)
+		if (obj && t->number[i & t->mask] == number)
 			return obj;
 	}
 }
 
 static void place(struct sn_table *t, uint32_t number, void *obj)
 {
-	uint32_t i = hash(number);
+	uint32_t i = sn_table_hash(number);
 
-	while (t->slot[i & t->mask])
+	while (t->slot[i & t->mask] || t->number[i & t->mask] == GRAVE)
 		i++;
 	t->slot[i & t->mask] = obj;
 	t->number[i & t->mask] = number;
@@ -56,7 +49,7 @@ static int grow(struct sn_table *t)
 	}
 	n.mask = (uint32_t)size - 1;
 	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
-		if (t->slot[i] && t->slot[i] != GRAVE)
+		if (t->slot[i])
 			place(&n, t->number[i], t->slot[i]);
 	sn_table_free(t);
 	*t = n;
@@ -105,19 +98,21 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void
 
 void sn_table_remove(struct sn_table *t, uint32_t number)
 {
-	for (uint32_t i = hash(number); t->slot && t->slot[i & t->mask]; i++) {
-		if (t->slot[i & t->mask] == GRAVE || t->number[i & t->mask] != number)
-			continue;
-		t->slot[i & t->mask] = GRAVE;
-		t->live--;
+	uint32_t i = sn_table_hash(number);
+
+	if (!sn_table_search(t, number))
 		return;
-	}
+	while (!t->slot[i & t->mask] || t->number[i & t->mask] != number)
+		i++;
+	t->slot[i & t->mask] = NULL;
+	t->number[i & t->mask] = GRAVE;
+	t->live--;
 }
 
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *))
 {
 	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
-		if (t->slot[i] && t->slot[i] != GRAVE)
+		if (t->slot[i])
 			fn(nic, t->slot[i]);
 }
 

@@ -114,7 +114,7 @@ uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
 static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
 {
 	uint32_t qpn = sn_get32(ctrl, 4) >> 8;
-	struct sn_qp *qp = sn_qp_find(nic, qpn);
+	struct sn_qp *qp = sn_table_find(&nic->qps, qpn);
 
 	if (!qp)
 		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "UAR %u rung for QP %#x", page, qpn);
@@ -130,10 +130,7 @@ static bool same_in_queue(struct sn_qp *qp, uint16_t idx, const uint8_t *data, s
 	uint64_t head;
 	const uint8_t *p;
 
-	/* In process the host may give the queue itself for a copy of it. */
 	p = n <= SN_WQEBB ? sn_sq_block(qp, idx) : NULL;
-	if (p == data)
-		return true;
 	if (p && n == sizeof(head))
 		return !memcmp(p, data, sizeof(head));
 	return sn_sq_copy(qp, idx, (unsigned int)(n + 15) / 16, raw) && !memcmp(raw, data, n);
@@ -151,7 +148,9 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 
 		if (!ds || (uint16_t)(sn_get32(data + at, 0) >> 8) != next)
 			break;
-		if (!same_in_queue(qp, next, data + at, n))
+		/* In process the host may give the queue itself for a copy of it. */
+		if ((n > SN_WQEBB || sn_sq_block(qp, next) != data + at) &&
+		    !same_in_queue(qp, next, data + at, n))
 			sn_violate(qp->nic, SN_V_BF_MISMATCH, "QP %#x index %u: not as in its SQ",
 				   qp->qpn, next);
 		next = (uint16_t)(next + sn_blocks(ds));
@@ -174,15 +173,15 @@ static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size
 		nic->ctr.blueflames++;
 	else
 		nic->ctr.doorbells++;
-	if (!qp)
+	if (!qp || !qp->sq_size || !sn_dbr_read(nic, &qp->dbr, 1, &rec))
 		return;
-	if (qp->sq_size && qp->state != SN_QP_RST) {
+	if (qp->state != SN_QP_RST) {
 		pi = check_copy(qp, data, len);
-		if (sn_dbr_read(nic, &qp->dbr, 1, &rec) && rec != pi)
+		if (rec != pi)
 			sn_violate(nic, SN_V_DB_RECORD, "QP %#x: doorbell says %u, record %u",
 				   qp->qpn, pi, rec);
 	}
-	sn_sq_doorbell(qp);
+	sn_sq_record(qp, rec);
 }
 
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
