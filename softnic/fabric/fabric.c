@@ -134,15 +134,21 @@ void sn_fab_hold(struct sn_fab *f)
 
 void sn_fab_release(struct sn_fab *f)
 {
-	uint32_t i;
+	struct sn_link *link;
 
 	f->held = false;
-	if (!f->untold || f->forked)
+	while ((link = SLIST_FIRST(&f->untold)) && !f->forked) {
+		SLIST_REMOVE_HEAD(&f->untold, untold_link);
+		tell(f, link);
+	}
+}
+
+static void hold_back(struct sn_fab *f, struct sn_link *link)
+{
+	if (link->untold)
 		return;
-	f->untold = false;
-	for (i = 0; i < f->used; i++)
-		if (f->links[i] && f->links[i]->untold)
-			tell(f, f->links[i]);
+	link->untold = true;
+	SLIST_INSERT_HEAD(&f->untold, link, untold_link);
 }
 
 static int reserve(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)
@@ -174,7 +180,7 @@ static void commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len,
 	link->blocked = 0;
 	f->stats.sent += rider ? 2 : 1;
 	if (f->held)
-		link->untold = f->untold = true;
+		hold_back(f, link);
 	else
 		tell(f, link);
 }
@@ -365,6 +371,8 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 
 	if (!link->broken)
 		poll_link(f, link, (unsigned int)(link->rx.size / SN_RING_LINE));
+	if (link->untold)
+		SLIST_REMOVE(&f->untold, link, sn_link, untold_link);
 	sn_registry_lock();
 	f->links[slot] = NULL;
 	sn_link_free(link, false);

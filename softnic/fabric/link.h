@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "softnic/fabric/direct.h"
 #include "softnic/fabric/fabric.h"
@@ -47,7 +48,8 @@ struct sn_link {
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
 	uint64_t asked;			/* rx.pos when last asked whether the peer starves */
-	bool untold;			/* sent to, and not yet asked whether it sleeps */
+	bool untold;			/* sent to, and not yet asked whether it sleeps: */
+	SLIST_ENTRY(sn_link) untold_link;
 	size_t blocked;			/* a packet of this length met a full ring */
 	struct sn_ring tx, rx;
 	struct sn_direct direct;
@@ -63,7 +65,8 @@ struct sn_fab {
 	uint32_t turn;			/* who is polled first */
 	bool polling;
 	bool polled;			/* what the peers have been told */
-	bool held, untold;		/* wake-ups wait for sn_fab_release; some do */
+	bool held;			/* wake-ups wait for sn_fab_release: */
+	SLIST_HEAD(, sn_link) untold;
 	/* Another device of this process connected to us or hung up: look at the sockets. */
 	_Atomic uint32_t attention;
 	bool forked;			/* this is the child's copy: everything is closed */

@@ -21,6 +21,8 @@ static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
 	return (_Atomic uint32_t *)(void *)(ring->data + (pos & (ring->size - 1)));
 }
 
+enum { AHEAD = 2 * SN_RING_LINE };
+
 /* The word of a record: the length of the first packet, and in the upper half of the second. */
 enum { RIDER_SHIFT = 16, LEN_MASK = 0xffff };
 
@@ -74,6 +76,16 @@ static void clear_word(struct sn_ring *tx, uint64_t pos)
 	atomic_store_explicit(word_at(tx, pos), 0, memory_order_relaxed);
 }
 
+/* For the line alone, where __builtin_prefetch would only have a copy of it. */
+static void prefetch_to_write(const void *at)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
 static void publish(struct sn_ring *tx, uint32_t word)
 {
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
@@ -102,8 +114,8 @@ void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider)
 {
 	publish(tx, (uint32_t)(len | rider << RIDER_SHIFT));
 	tx->pos += record_bytes(both(len, rider));
-	/* The line after is still the consumer's: ask for it now, off the next packet's path. */
-	__builtin_prefetch(word_at(tx, tx->pos + SN_RING_LINE), 1);
+	/* Lines to come are still the consumer's: ask for one now, off the next packets' path. */
+	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
 
 bool sn_ring_take_sleeper(struct sn_ring *tx)
