@@ -93,12 +93,8 @@ static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
  */
 static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
-	struct {
-		be32_t sop_drop_qpn;
-		be16_t wqe_counter;
-		uint8_t signature, op_own;
-	} last = { to_be32((uint32_t)c->wqe_opcode << 24 | qp->qpn), to_be16(c->counter), 0, own };
-	uint64_t word;
+	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
+			      (uint64_t)c->counter << 16 | own);
 
 	/* Written in place: who reads the fields at once finds them in the store buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
@@ -116,8 +112,7 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;
 	}
 	/* The owner comes last, and with the eight bytes that it is in. */
-	memcpy(&word, &last, sizeof(word));
-	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, word, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, last.be, __ATOMIC_RELEASE);
 }
 
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */

@@ -471,7 +471,8 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 	struct iovec iov = {frame->head, bytes - SN_ICRC};
 	int err;
 
-	memset(frame->payload + frame->len, 0, -frame->len & 3);
+	if (frame->len & 3)
+		memset(frame->payload + frame->len, 0, -frame->len & 3);
 	if (frame->rider) {
 		end_both(port, dest, frame);
 		return 0;

@@ -158,6 +158,10 @@ static bool drive(struct sn_nic *nic)
 		/* All work is on the run list; what arrives after the poll is for the next call. */
 		if (!TAILQ_EMPTY(&nic->run))
 			continue;
+		if (!sn_timers_due(nic)) {
+			nic->timer_turn++;
+			return any;
+		}
 		if (!sn_timers_run(nic))
 			return any;
 		any = true;

@@ -8,6 +8,8 @@
 #ifndef SN_RC_H
 #define SN_RC_H
 
+#include <string.h>
+
 #include "softnic/fabric/fabric.h"
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc_wire.h"
@@ -157,6 +159,39 @@ struct sn_rc_out {
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
 /*
+ * struct sn_bth for the peer; returns where the next header follows. flags: that and the pad count; psn:
+ * with AckReq and train. Two words: what is stored in smaller pieces cannot be loaded at once.
+ */
+static inline uint8_t *sn_rc_put_bth(const struct sn_qp *qp, uint8_t *head, uint8_t opcode, uint32_t flags,
+				     uint32_t psn)
+{
+	be64_t first = to_be64((uint64_t)opcode << 56 | (uint64_t)flags << 48 | (uint64_t)qp->pkey << 32 |
+			       (qp->remote_qpn & 0xffffff));
+	be32_t last = to_be32(psn);
+
+	memcpy(head, &first, sizeof(first));
+	memcpy(head + sizeof(first), &last, sizeof(last));
+	return head + sizeof(struct sn_bth);
+}
+
+static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
+{
+	return (solicited ? SN_BTH_SE : 0) | (-len & 3) << SN_BTH_PAD_SHIFT;
+}
+
+/*
+ * The length of the ACK that waits for company, if the packet is that: to a request that may break the
+ * connection it is no company. put: where frame->rider says so.
+ */
+static inline uint32_t sn_rc_rider(const struct sn_qp *qp, bool send)
+{
+	bool rides = qp->rc->later && send && qp->rc->resp.owed == SN_OWE_ACK &&
+		     sn_port_takes_riders(qp->port);
+
+	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
+}
+void sn_rc_put_rider(struct sn_qp *qp, const struct sn_frame *frame);
+/*
  * How many packets of a message go from packet number at on in one sending, of left: as adapters
  * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed
  * places of a message, so that what is sent again has the same ends.
@@ -183,6 +218,8 @@ bool sn_rc_may_wait(const struct sn_port *port);
 
 /* rc_req.c: requests out. True when it stopped only because the burst was over. */
 bool sn_rc_req_run(struct sn_qp *qp);
+/* rc_plain.c: sends the next WQE of the queue, which is not empty. False: not one of those, or no room. */
+bool sn_rc_plain(struct sn_qp *qp);
 /* Sends again from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
 /* The oldest message that is not finished, or NULL. */
@@ -238,6 +275,12 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 void sn_rc_last_word(struct sn_qp *qp);
 /* ... has gone out. */
 void sn_rc_acknowledged(struct sn_qp *qp);
+static inline bool sn_rc_owes(const struct sn_qp *qp)
+{
+	const struct sn_rc_resp *s = &qp->rc->resp;
+
+	return s->read_head != s->read_tail || s->owed != SN_OWE_NOTHING;
+}
 /* Answers that are owed, in order. True when it stopped only because the burst was over. */
 bool sn_rc_resp_run(struct sn_qp *qp);
 

@@ -24,43 +24,24 @@ uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
 
 static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, struct sn_frame *frame)
 {
-	struct sn_bth bth = {
-		.opcode = out->opcode,
-		.flags = (uint8_t)((out->solicited ? SN_BTH_SE : 0) |
-				   (-out->len & 3) << SN_BTH_PAD_SHIFT),
-		.pkey = to_be16(qp->pkey),
-		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
-		.psn = to_be32((out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0) |
-			       (frame->packets - 1) << SN_BTH_TRAIN_SHIFT),
-	};
+	uint8_t *ext = sn_rc_put_bth(qp, frame->head, out->opcode, sn_rc_flags(out->solicited, out->len),
+				     (out->psn & SN_PSN_MASK) | (out->ackreq ? SN_BTH_ACKREQ : 0) |
+					     (frame->packets - 1) << SN_BTH_TRAIN_SHIFT);
 
-	memcpy(frame->head, &bth, sizeof(bth));
-	sn_bytes(frame->head + sizeof(bth), out->ext, out->ext_len);
+	sn_bytes(ext, out->ext, out->ext_len);
 }
 
 /* The ACK that is owed, as sn_rc_resp_run would send it. */
-static void put_rider(struct sn_qp *qp, const struct sn_frame *frame)
+void sn_rc_put_rider(struct sn_qp *qp, const struct sn_frame *frame)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
-	struct sn_bth bth = {
-		.opcode = SN_BTH_ACK,
-		.pkey = to_be16(qp->pkey),
-		.dqpn = to_be32(qp->remote_qpn & 0xffffff),
-		.psn = to_be32(sn_psn_add(s->psn, SN_PSN_MASK)),
-	};
 	struct sn_aeth aeth = {
 		to_be32((uint32_t)(SN_AETH_ACK | SN_AETH_NO_CREDIT) << 24 | s->msn),
 	};
 
-	memcpy(frame->rider_head, &bth, sizeof(bth));
-	memcpy(frame->rider_head + sizeof(bth), &aeth, sizeof(aeth));
-}
-
-/* It waits for company; to a request that may break the connection it is no company. */
-static bool ack_rides(const struct sn_qp *qp, const struct sn_rc_out *out)
-{
-	return qp->rc->later && out->wqe && qp->rc->resp.owed == SN_OWE_ACK &&
-	       sn_bth_shapes[out->opcode].class == SN_C_SEND && sn_port_takes_riders(qp->port);
+	memcpy(sn_rc_put_bth(qp, frame->rider_head, SN_BTH_ACK, 0, sn_psn_add(s->psn, SN_PSN_MASK)), &aeth,
+	       sizeof(aeth));
+	sn_rc_acknowledged(qp);
 }
 
 static enum sn_acc put_payload(struct sn_qp *qp, const struct sn_rc_out *out, uint8_t *payload)
@@ -77,8 +58,7 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 	struct sn_frame frame = {
 		.head_len = (uint32_t)sizeof(struct sn_bth) + out->ext_len, .len = out->len,
 		.packets = out->train ? out->train : 1,
-		.rider = ack_rides(qp, out) ? (uint32_t)(sizeof(struct sn_bth) + sizeof(struct sn_aeth))
-					    : 0,
+		.rider = sn_rc_rider(qp, sn_bth_shapes[out->opcode].class == SN_C_SEND),
 	};
 	int err = sn_port_begin(qp->port, &qp->rc->dest, &frame);
 
@@ -87,10 +67,8 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 		out->refused = put_payload(qp, out, frame.payload);
 		if (out->refused)
 			return -EACCES;
-		if (frame.rider) {
-			put_rider(qp, &frame);
-			sn_rc_acknowledged(qp);
-		}
+		if (frame.rider)
+			sn_rc_put_rider(qp, &frame);
 		err = sn_port_end(qp->port, &qp->rc->dest, &frame);
 	}
 	if (err == -EAGAIN)

@@ -323,6 +323,11 @@ static bool send_some(struct sn_qp *qp)
 	return false;
 }
 
+static bool run_plain(struct sn_qp *qp)
+{
+	return qp->sq_next != qp->sq_pi && sn_rc_plain(qp);
+}
+
 static bool all_is_sent(const struct sn_qp *qp)
 {
 	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
@@ -349,6 +354,11 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		if (qp->state != SN_QP_RTS || r->rnr_wait || r->unreachable ||
 		    qp->rc->waiter.blocked)
 			return false;
+		if (run_plain(qp)) {
+			if (all_is_sent(qp))
+				return false;
+			continue;
+		}
 		if (!still_wanted(qp) && !load(qp))
 			return false;
 		/* What was loaded again may have been acknowledged in part. */

@@ -76,16 +76,14 @@ static void parse_extended(const uint8_t *at, struct sn_packet *pkt)
 
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 {
-	uint8_t head[SN_HEADER_MAX];
 	struct sn_bth bth;
 	uint32_t pad, header;
 
 	if (len < sizeof(bth) + SN_ICRC)
 		return false;
-	memcpy(head, bytes, len < sizeof(head) ? len : sizeof(head));
-	/* The sender may still write: from here on only the copy counts, whatever gcc would like. */
+	/* The sender may still write: what is loaded is loaded once, whatever gcc would like. */
+	memcpy(&bth, bytes, sizeof(bth));
 	__asm__ volatile("" ::: "memory");
-	memcpy(&bth, head, sizeof(bth));
 	pkt->shape = shape_of(bth.opcode);
 	if (!pkt->shape || (bth.flags & 0x0f))
 		return false;
@@ -102,7 +100,8 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	pkt->solicited = bth.flags & SN_BTH_SE;
 	pkt->payload = (const uint8_t *)bytes + header;
 	pkt->len = (uint32_t)len - header - pad - SN_ICRC;
-	parse_extended(head + sizeof(bth), pkt);
+	parse_extended((const uint8_t *)bytes + sizeof(bth), pkt);
+	__asm__ volatile("" ::: "memory");
 	return pkt->len == 0 || (pkt->shape->parts & SN_P_PAYLOAD);
 }
 
