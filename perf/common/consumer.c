@@ -141,8 +141,14 @@ void region_free(struct region *r)
 
 int consumer_listen(struct consumer *c, uint64_t conn_qual)
 {
-	return dat_ok(dat_psp_create(c->ia, conn_qual, c->cr_evd, DAT_PSP_CONSUMER_FLAG, &c->psp),
-		      "dat_psp_create") ? 0 : -1;
+	DAT_RETURN ret = dat_psp_create(c->ia, conn_qual, c->cr_evd, DAT_PSP_CONSUMER_FLAG, &c->psp);
+
+	if (dat_ok(ret, "dat_psp_create"))
+		return 0;
+	if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE)
+		fprintf(stderr, "another process listens at %llu: -p chooses another qualifier\n",
+			(unsigned long long)conn_qual);
+	return -1;
 }
 
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns)
@@ -189,7 +195,11 @@ int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 			     DAT_CONNECT_DEFAULT_FLAG);
 	if (!dat_ok(ret, "dat_ep_connect"))
 		return -1;
-	return consumer_wait_established(c, pd, pd_len);
+	if (!consumer_wait_established(c, pd, pd_len))
+		return 0;
+	fprintf(stderr, "does the other side listen on %s, at %llu (-p)?\n", host,
+		(unsigned long long)conn_qual);
+	return -1;
 }
 
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len)
