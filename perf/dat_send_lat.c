@@ -7,10 +7,9 @@ static int send_once(struct tool *t, uint64_t i)
 	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
 	DAT_RETURN ret;
-	DAT_EVENT ev;
 
 	ret = dat_ep_post_send(t->eps[0].ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-	return ret == DAT_SUCCESS ? tool_wait(t, t->data.req_evd, &ev) : tool_refused(t, ret);
+	return ret == DAT_SUCCESS ? tool_wait_post(t) : tool_refused(t, ret);
 }
 
 static int receive(struct tool *t)

@@ -9,11 +9,10 @@ static int post(struct tool *t, uint64_t i)
 	DAT_RMR_TRIPLET r = tool_target(&t->eps[0], 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
 	DAT_RETURN ret;
-	DAT_EVENT ev;
 
 	*last = (unsigned char)i;
 	ret = dat_ep_post_rdma_write(t->eps[0].ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-	return ret == DAT_SUCCESS ? tool_wait(t, t->data.req_evd, &ev) : tool_refused(t, ret);
+	return ret == DAT_SUCCESS ? tool_wait_post(t) : tool_refused(t, ret);
 }
 
 static int look(struct tool *t, uint64_t i)

@@ -195,6 +195,18 @@ static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	}
 }
 
+/* The completion of a post of one's own: it comes even when the client has had it, and says STOP. 0, -1. */
+static inline int tool_wait_post(struct tool *t)
+{
+	DAT_EVENT ev;
+	int rc;
+
+	do
+		rc = tool_wait(t, t->data.req_evd, &ev);
+	while (rc == 1);
+	return rc;
+}
+
 static inline DAT_LMR_TRIPLET tool_segment(const struct region *r, size_t off, uint64_t len)
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,

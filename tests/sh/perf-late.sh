@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A server that hears of its last answer's completion later than of the client's end. What is
+# preloaded into it withholds the completions of what it posts for a while.
+set -u
+bin=$DAPL_BUILD_DIR/bin
+tmp=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill $server; rm -rf "$tmp"' EXIT
+[ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }
+
+cat >"$tmp/late.c" <<'END'
+#include <dat/udat_redirection.h>
+#include <stdint.h>
+#include <time.h>
+
+static DAT_EVD_HANDLE request[8];
+static uint64_t posted;
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE req,
+			 DAT_EVD_HANDLE conn, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	static unsigned int n;
+
+	/* The first one is for what the two sides tell each other. */
+	if (n++)
+		request[n % 8] = req;
+	return DAT_EP_CREATE(ia, pz, recv, req, conn, attr, ep);
+}
+
+DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	posted = now_ms();
+	return DAT_EP_POST_SEND(ep, n, l, cookie, flags);
+}
+
+DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
+				  const DAT_RMR_TRIPLET *r, DAT_COMPLETION_FLAGS flags)
+{
+	posted = now_ms();
+	return DAT_EP_POST_RDMA_WRITE(ep, n, l, cookie, r, flags);
+}
+
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	for (int i = 0; i < 8; i++)
+		if (request[i] == evd && now_ms() - posted < 100)
+			return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+	return DAT_EVD_DEQUEUE(evd, event);
+}
+END
+${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/late.so" "$tmp/late.c" || exit 1
+
+port=$((21000 + RANDOM % 9000))
+for program in dat_send_lat dat_write_lat; do
+	port=$((port + 7))
+	LD_PRELOAD=$tmp/late.so timeout -k 1 60 "$bin/$program" -p $port >"$tmp/server" 2>&1 </dev/null &
+	server=$!
+	for _ in $(seq 500); do
+		grep -q 'Waiting for client' "$tmp/server" && break
+		sleep 0.02
+	done
+	timeout -k 1 60 "$bin/$program" -p $port -n 5 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+	status=$?
+	wait $server
+	served=$?
+	server=
+	[ $status = 0 ] && [ $served = 0 ] && continue
+	echo "$program: client $status, server $served"
+	cat "$tmp/client" "$tmp/server"
+	exit 1
+done
