@@ -14,17 +14,11 @@ static int lead(struct tool *t, struct tool_result *r)
 	return bw_measure(t, r, post, NULL) || windows_check(t) ? -1 : 0;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct tool_test test = {
-		.name = "dat_bind_bw", .title = "Memory Window Bind Rate Test", .metric = TOOL_RATE,
-		.doc = "Rate of dat_rmr_bind.\vWithout HOST it is the server. dat_perf(7) tells of all "
-		       "options.",
-		.takes = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_VERIFY | TAKES_EVENTS |
-			 TAKES_UNBIND,
-		.size = 4096, .iters = 5000, .depth = 128,
-		.open = windows_open, .lead = lead, .serve = windows_serve,
-	};
-
-	return tool_main(&test, argc, argv);
-}
+const struct tool_test tool_test = {
+	.name = "dat_bind_bw", .title = "Memory Window Bind Rate Test", .metric = TOOL_RATE,
+	.doc = "Rate of dat_rmr_bind.",
+	.takes = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_VERIFY | TAKES_EVENTS |
+		 TAKES_UNBIND,
+	.size = 4096, .iters = 5000, .depth = 128,
+	.open = windows_open, .lead = lead, .serve = windows_serve,
+};

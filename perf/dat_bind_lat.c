@@ -6,28 +6,19 @@
 static int bind_once(struct tool *t, uint64_t i)
 {
 	DAT_RMR_COOKIE cookie = { .as_64 = i };
-	DAT_RETURN ret = window_bind(t, 0, i, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-	DAT_EVENT ev;
 
-	return ret == DAT_SUCCESS ? tool_wait(t, t->data.req_evd, &ev) : tool_refused(t, ret);
+	return tool_completes(t, window_bind(t, 0, i, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 static int lead(struct tool *t, struct tool_result *r)
 {
-	return lat_run(t, r, bind_once) || windows_check(t) ? -1 : 0;
+	return lat_run(t, r, bind_once, NULL) || windows_check(t) ? -1 : 0;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct tool_test test = {
-		.name = "dat_bind_lat", .title = "Memory Window Bind Latency Test",
-		.metric = TOOL_LATENCY,
-		.doc = "Latency of dat_rmr_bind, from post to completion.\vWithout HOST it is the "
-		       "server. dat_perf(7) tells of all options.",
-		.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_VERIFY | TAKES_EVENTS | TAKES_UNBIND,
-		.size = 4096, .iters = 1000, .depth = 1, .part = 1,
-		.open = windows_open, .lead = lead, .serve = windows_serve,
-	};
-
-	return tool_main(&test, argc, argv);
-}
+const struct tool_test tool_test = {
+	.name = "dat_bind_lat", .title = "Memory Window Bind Latency Test", .metric = TOOL_LATENCY,
+	.doc = "Latency of dat_rmr_bind, from post to completion.",
+	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_VERIFY | TAKES_EVENTS | TAKES_UNBIND,
+	.size = 4096, .iters = 1000, .depth = 1, .part = 1,
+	.open = windows_open, .lead = lead, .serve = windows_serve,
+};

@@ -42,6 +42,7 @@ static int worker(struct tool *t, struct shared *s, unsigned int which)
 	if (!warm || crowd_open(&c) || crowd_run(&c))
 		return 1;
 	c.n = 0;
+	c.seen = &s->worker[which].n;
 	c.samples = s->samples + which * room_of(t);
 	c.room = room_of(t);
 	c.limit = t->o.duration_s ? c.room : t->iters;
@@ -53,10 +54,19 @@ static int worker(struct tool *t, struct shared *s, unsigned int which)
 	if (crowd_run(&c))
 		return 1;
 	atomic_store(&s->worker[which].last, ticks());
-	atomic_store(&s->worker[which].n, c.n);
 	free(warm);
 	crowd_close(&c);
 	return 0;
+}
+
+static uint64_t made(struct tool *t, struct shared *s)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < t->o.processes; i++)
+		n += atomic_load(&s->worker[i].n);
+	return n;
 }
 
 static int start(struct tool *t, struct shared *s, pid_t *pids)
@@ -92,6 +102,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 			left--;
 			bad |= !WIFEXITED(status) || WEXITSTATUS(status);
 		}
+		t->progress = made(t, s);
 		bad |= consumer_ended(&t->c);
 		for (i = 0; bad && i < t->o.processes; i++)
 			if (pids[i] > 0)
@@ -99,19 +110,18 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 		usleep(1000);
 	}
 	if (t->c.broken)
-		fprintf(stderr, "connection ended: %s\n", dat_event_name(t->c.end));
+		tool_lost(t);
 	return bad ? -1 : 0;
 }
 
 static int put_together(struct tool *t, struct shared *s, struct tool_result *r)
 {
-	uint64_t first = UINT64_MAX, last = 0, n = 0, i, j;
+	uint64_t first = UINT64_MAX, last = 0, n = made(t, s), i, j;
 	const struct crowd_sample *of;
 
 	for (i = 0; i < t->o.processes; i++) {
 		first = s->worker[i].first < first ? s->worker[i].first : first;
 		last = s->worker[i].last > last ? s->worker[i].last : last;
-		n += s->worker[i].n;
 	}
 	record_free(&t->rec);
 	if (record_init(&t->rec, n, 1))
@@ -152,16 +162,10 @@ static int lead(struct tool *t, struct tool_result *r)
 	return rc;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct tool_test test = {
-		.name = "dat_conn_rate", .title = "Connection Rate Test", .metric = TOOL_CONNECTIONS,
-		.doc = "Connections per second, and what one takes from dat_ep_connect to ESTABLISHED.\v"
-		       "Without HOST it is the server. dat_perf(7) tells of all options.",
-		.takes = TAKES_EPS | TAKES_PROCESSES | TAKES_SAMPLES,
-		.size = 1, .iters = 1000, .depth = 1, .part = 1,
-		.open = crowd_listen, .lead = lead, .serve = crowd_serve,
-	};
-
-	return tool_main(&test, argc, argv);
-}
+const struct tool_test tool_test = {
+	.name = "dat_conn_rate", .title = "Connection Rate Test", .metric = TOOL_CONNECTIONS,
+	.doc = "Connections per second, and what one takes from dat_ep_connect to ESTABLISHED.",
+	.takes = TAKES_EPS | TAKES_PROCESSES | TAKES_SAMPLES,
+	.size = 1, .iters = 1000, .depth = 1, .part = 1,
+	.open = crowd_listen, .lead = lead, .serve = crowd_serve,
+};

@@ -65,11 +65,7 @@ static int receive_until_told(struct tool *t)
 
 static int serve(struct tool *t)
 {
-	struct tool_result mine;
-
-	if (t->o.both_ways && lead(t, &mine))
-		return -1;
-	return receive_until_told(t);
+	return bw_own(t) || receive_until_told(t) ? -1 : 0;
 }
 
 static int prepare(struct tool *t)
@@ -87,18 +83,11 @@ static int finish(struct tool *t)
 	return -1;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct tool_test test = {
-		.name = "dat_send_bw", .title = "Send BW Test", .metric = TOOL_BANDWIDTH,
-		.doc = "Bandwidth and rate of messages.\vWithout HOST it is the server. "
-		       "dat_perf(7) tells of all options.",
-		.takes = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY | TAKES_EVENTS |
-			 TAKES_INLINE | TAKES_RX,
-		.size = 65536, .iters = 1000, .depth = 128,
-		.open = tool_post_recvs, .prepare = prepare, .lead = lead, .serve = serve,
-		.drain = receive_until_told, .finish = finish,
-	};
-
-	return tool_main(&test, argc, argv);
-}
+const struct tool_test tool_test = {
+	.name = "dat_send_bw", .title = "Send BW Test", .metric = TOOL_BANDWIDTH,
+	.doc = "Bandwidth and rate of messages.",
+	.takes = TAKES_STREAM | TAKES_INLINE | TAKES_RX,
+	.size = 65536, .iters = 1000, .depth = 128,
+	.open = tool_post_recvs, .prepare = prepare, .lead = lead, .serve = serve,
+	.drain = receive_until_told, .finish = finish,
+};

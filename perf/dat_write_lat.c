@@ -2,17 +2,16 @@
 /* The sides write to each other in turns, and look at their last byte: half a round trip. */
 #include "perf/tool/lat.h"
 
-static int post(struct tool *t, uint64_t i)
+static int write_once(struct tool *t, uint64_t i)
 {
 	unsigned char *last = (unsigned char *)t->local.buf + t->size - 1;
 	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->size);
 	DAT_RMR_TRIPLET r = tool_target(&t->eps[0], 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
-	DAT_RETURN ret;
 
 	*last = (unsigned char)i;
-	ret = dat_ep_post_rdma_write(t->eps[0].ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-	return ret == DAT_SUCCESS ? tool_wait_post(t) : tool_refused(t, ret);
+	return tool_completes(t, dat_ep_post_rdma_write(t->eps[0].ep, 1, &l, cookie, &r,
+							DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 static int look(struct tool *t, uint64_t i)
@@ -33,28 +32,14 @@ static int look(struct tool *t, uint64_t i)
 	return 0;
 }
 
-static int round_trip(struct tool *t, uint64_t i)
-{
-	return post(t, i) || look(t, i) ? -1 : 0;
-}
-
 static int lead(struct tool *t, struct tool_result *r)
 {
-	return lat_run(t, r, round_trip);
+	return lat_run(t, r, write_once, look);
 }
 
 static int serve(struct tool *t)
 {
-	uint64_t i;
-	int rc;
-
-	for (i = 1; ; i++) {
-		rc = look(t, i);
-		if (rc)
-			return rc < 0 ? -1 : 0;
-		if (post(t, i))
-			return -1;
-	}
+	return lat_answer(t, look, write_once);
 }
 
 static int prepare(struct tool *t)
@@ -63,16 +48,10 @@ static int prepare(struct tool *t)
 	return 0;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct tool_test test = {
-		.name = "dat_write_lat", .title = "RDMA_Write Latency Test", .metric = TOOL_LATENCY,
-		.doc = "Latency of RDMA writes: half the round trip of two sides that write to each "
-		       "other.\vWithout HOST it is the server. dat_perf(7) tells of all options.",
-		.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_INLINE | TAKES_TARGET,
-		.size = 2, .iters = 1000, .depth = 1, .part = 0.5,
-		.prepare = prepare, .lead = lead, .serve = serve,
-	};
-
-	return tool_main(&test, argc, argv);
-}
+const struct tool_test tool_test = {
+	.name = "dat_write_lat", .title = "RDMA_Write Latency Test", .metric = TOOL_LATENCY,
+	.doc = "Latency of RDMA writes: half the round trip of two sides that write to each other.",
+	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_INLINE | TAKES_TARGET,
+	.size = 2, .iters = 1000, .depth = 1, .part = 0.5, .looks = true,
+	.prepare = prepare, .lead = lead, .serve = serve,
+};

@@ -78,3 +78,15 @@ void bw_finish(struct tool *t, struct bw *b, struct tool_result *r)
 	free(b->done_at);
 	b->posted_at = b->done_at = NULL;
 }
+
+int bw_own(struct tool *t)
+{
+	struct tool_result mine;
+
+	return t->o.both_ways ? t->test->lead(t, &mine) : 0;
+}
+
+int bw_serve(struct tool *t)
+{
+	return bw_own(t) ? -1 : target_serve(t);
+}

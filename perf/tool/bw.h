@@ -30,6 +30,10 @@ struct bw {
 int bw_begin(struct tool *t, struct bw *b, bool warm_up);
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
 uint32_t bw_moderation(const struct tool *t);
+/* tool_test.serve of one-sided operations: with -b the server's own, and then the target's part. */
+int bw_serve(struct tool *t);
+/* The first half of that. */
+int bw_own(struct tool *t);
 
 static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
 			   bool over)

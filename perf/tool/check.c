@@ -37,12 +37,13 @@ int check_slice(const struct tool *t, const struct region *r, uint32_t ep)
 	return -1;
 }
 
-int check_arrived(const struct tool *t, const struct region *r)
+int check_finish(struct tool *t)
 {
+	bool reads = t->test->takes & TAKES_READS, gets = t->o.both_ways || t->client == reads;
 	uint32_t i;
 
-	for (i = 0; i < t->o.eps; i++)
-		if (check_slice(t, r, i))
+	for (i = 0; t->o.verify && gets && i < t->o.eps; i++)
+		if (check_slice(t, reads ? &t->local : &t->mine, i))
 			return -1;
 	return 0;
 }

@@ -7,9 +7,9 @@
 
 /* With --verify: fills what this side gives (local, for reads mine), wipes what it is to get. */
 int check_prepare(struct tool *t);
-/* The region's slices hold what the peer gave. -1 after a line on stderr. */
-int check_arrived(const struct tool *t, const struct region *r);
-/* One slice of it. */
+/* tool_test.finish: what this side was to get is there. */
+int check_finish(struct tool *t);
+/* One slice of a region holds what the peer gave. -1 after a line on stderr. */
 int check_slice(const struct tool *t, const struct region *r, uint32_t ep);
 
 #endif

@@ -2,6 +2,7 @@
 #include "perf/tool/crowd.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,8 @@ static int established(struct crowd *c, struct crowd_slot *s)
 
 	if (c->n < c->room)
 		c->samples[c->n++] = (struct crowd_sample){ .from = s->from, .to = now };
+	if (c->seen)
+		atomic_store_explicit(c->seen, c->n, memory_order_relaxed);
 	return dat_ok(dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect") ? 0 : -1;
 }
 

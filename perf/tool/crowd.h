@@ -24,6 +24,7 @@ struct crowd {
 	struct crowd_sample *samples;
 	uint64_t n, room, limit, until;	/* made; as many as that; until: ticks, 0 for none */
 	uint64_t begun, ended;
+	_Atomic uint64_t *seen;		/* n, for who looks on; NULL: nobody does */
 };
 
 int crowd_open(struct crowd *c);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One document for a run: {"test_info": {...}, "results": [one for each size]}. */
+#include <errno.h>
 #include <jansson.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "perf/tool/bw.h"
 #include "perf/tool/report.h"
@@ -57,6 +61,7 @@ static void add_latency(json_t *j, const struct tool *t, const struct tool_resul
 
 	json_object_update(j, l);
 	json_decref(l);
+	json_object_set_new(j, "started_s", json_real((double)r->started_ns / 1e9));
 	json_object_set_new(j, t->test->metric == TOOL_LATENCY ? "tps_average" : "connections_per_s",
 			    json_real(r->rate));
 	if (r->line_ns > 0) {
@@ -90,6 +95,25 @@ static json_t *result_of(const struct tool *t, const struct tool_result *r)
 	return j;
 }
 
+/* A new file, or one that is there. */
+static int can_write(const char *path)
+{
+	char folder[512];
+
+	if (!path || access(path, W_OK) == 0)
+		return 0;
+	if (errno == ENOENT && strlen(path) < sizeof(folder) &&
+	    access(dirname(strcpy(folder, path)), W_OK | X_OK) == 0)
+		return 0;
+	fprintf(stderr, "%s cannot be written: %m\n", path);
+	return -1;
+}
+
+int report_possible(const struct tool *t)
+{
+	return can_write(t->o.json) || can_write(t->o.plot) ? -1 : 0;
+}
+
 int report_json(const struct tool *t, const struct tool_report *r)
 {
 	json_t *list = json_array(), *top;
@@ -102,6 +126,6 @@ int report_json(const struct tool *t, const struct tool_report *r)
 	err = top ? json_dump_file(top, t->o.json, JSON_INDENT(1)) : -1;
 	json_decref(top);
 	if (err)
-		fprintf(stderr, "%s cannot be written\n", t->o.json);
+		fprintf(stderr, "%s cannot be written: %m\n", t->o.json);
 	return err ? -1 : 0;
 }

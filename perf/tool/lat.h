@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One operation after another, each a sample. Inlined into each program with its own operation. */
+/*
+ * One operation after another, each a sample; or two sides in turns, where a sample is what one gives
+ * and what it then takes. Inlined into each program with its own functions.
+ */
 #ifndef PERF_LAT_H
 #define PERF_LAT_H
 
 #include "perf/tool/tool.h"
 
-/* The i-th operation, from 1 and through the warm-up, waited for. 0, 1: STOP came, -1. */
+/* The i-th, from 1 and through the warm-up, waited for. 0, 1: STOP came, -1. */
 typedef int lat_fn(struct tool *t, uint64_t i);
 
 /* lat.c */
 int lat_begin(struct tool *t);
 int lat_finish(struct tool *t, struct tool_result *r);
 
+static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_t i, lat_fn *give,
+							 lat_fn *take)
+{
+	return give(t, i) || (take && take(t, i)) ? -1 : 0;
+}
+
+/* tool_test.lead. take: NULL where nothing comes back. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
-							 lat_fn *operation)
+							 lat_fn *give, lat_fn *take)
 {
 	uint64_t i = 0, done, now, from;
 
 	if (lat_begin(t))
 		return -1;
 	while (i < t->o.warm_up)
-		if (operation(t, ++i))
+		if (lat_one(t, ++i, give, take))
 			return -1;
 	from = ticks() + ticks_from_ns((double)t->o.margin_s * 1e9);
 	t->deadline = from + ticks_from_ns((double)(t->o.duration_s - 2 * t->o.margin_s) * 1e9);
 	while (t->o.margin_s && ticks() < from)
-		if (operation(t, ++i))
+		if (lat_one(t, ++i, give, take))
 			return -1;
 	t->started_ns = tool_wall_ns();
 	record_start(&t->rec, ticks());
 	for (done = 0; tool_more(t, done); done++) {
-		if (operation(t, ++i))
+		if (lat_one(t, ++i, give, take))
 			return -1;
 		now = ticks();
 		record_stamp(&t->rec, now);
@@ -38,6 +48,22 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 	}
 	t->own_count = i;
 	return lat_finish(t, r);
+}
+
+/* tool_test.serve: the other side of it. */
+static inline __attribute__((always_inline)) int lat_answer(struct tool *t, lat_fn *take,
+							    lat_fn *give)
+{
+	uint64_t i;
+	int rc;
+
+	for (i = 1; ; i++) {
+		rc = take(t, i);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+		if (give(t, i))
+			return -1;
+	}
 }
 
 #endif

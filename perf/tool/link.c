@@ -14,6 +14,18 @@ enum {
 };
 static const uint64_t silence_ns = 60000000000u;	/* of a peer that lives and says nothing */
 
+/* A bind takes two where it ends an old context as well: when a window has used up a key. */
+static DAT_COUNT requests_of(const struct tool *t)
+{
+	return (DAT_COUNT)(t->test->takes & TAKES_UNBIND ? 2 * t->o.depth : t->o.depth) + 1;
+}
+
+/* Receives of an endpoint that is measured; one where nothing is received. */
+static DAT_COUNT receives_of(const struct tool *t)
+{
+	return t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1;
+}
+
 DAT_EP_ATTR tool_ep_attr(const struct tool *t)
 {
 	uint32_t reads = t->o.reads ? t->o.reads : DEFAULT_READS;
@@ -21,8 +33,8 @@ DAT_EP_ATTR tool_ep_attr(const struct tool *t)
 	return (DAT_EP_ATTR){
 		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = t->max_size,
 		.max_rdma_size = t->max_size, .qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1,
-		.max_request_dtos = (DAT_COUNT)t->o.depth + 1, .max_recv_iov = 1,
+		.max_recv_dtos = receives_of(t),
+		.max_request_dtos = requests_of(t), .max_recv_iov = 1,
 		.max_request_iov = 1, .max_rdma_read_in = (DAT_COUNT)reads,
 		.max_rdma_read_out = (DAT_COUNT)reads, .max_rdma_read_iov = 1,
 		.max_rdma_write_iov = 1,
@@ -85,14 +97,12 @@ int ctl_wait_any(struct tool *t)
 			break;
 		/* A server waits as long as its client measures. */
 		if (t->client && now_ns() > until) {
-			fprintf(stderr, "the peer has not answered for %" PRIu64 " s\n",
+			fprintf(stderr, "the server has not answered for %" PRIu64 " s: is it stopped?\n",
 				silence_ns / 1000000000u);
 			return -1;
 		}
 	}
-	if (consumer_wait_end(&t->c, 1000000000u) == 0)
-		fprintf(stderr, "connection ended: %s\n", dat_event_name(t->c.end));
-	return -1;
+	return consumer_wait_end(&t->c, 1000000000u) == 0 ? tool_lost(t) : -1;
 }
 
 int ctl_send(struct tool *t, const struct tool_msg *m)
@@ -146,8 +156,8 @@ static int memory_open(struct tool *t)
 	if (!t->eps)
 		return -1;
 	t->data = t->c;
-	if (make_evd(t, n * t->o.rx_depth, DAT_EVD_DTO_FLAG, &t->data.recv_evd) ||
-	    make_evd(t, n * (t->o.depth + 1), DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+	if (make_evd(t, n * (uint64_t)receives_of(t), DAT_EVD_DTO_FLAG, &t->data.recv_evd) ||
+	    make_evd(t, n * (uint64_t)requests_of(t), DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
 		     &t->data.req_evd))
 		return -1;
 	return region_create(&t->c, &t->mine, t->slice * n, DAT_MEM_PRIV_ALL_FLAG) ||
@@ -203,21 +213,25 @@ static int connect_one(struct tool *t, struct consumer *c, uint32_t which, struc
 	    len == sizeof(*peer) && peer->magic == MAGIC)
 		return 0;
 	fprintf(stderr, "no %s is waiting at %s, conn_qual %" PRIu64
-		": start it there first, without HOST\n", t->test->name, t->o.host, t->o.port);
+		": start it there first, without HOST; each serves one client\n", t->test->name,
+		t->o.host, t->o.port);
 	return -1;
 }
 
 int tool_connect(struct tool *t)
 {
+	struct sockaddr_in to;
 	struct tool_peer peer;
 	uint32_t i;
 
-	if (ctl_open(t) || memory_open(t) || connect_one(t, &t->c, 0, &peer))
+	if (consumer_resolve(t->o.host, &to) || tool_fits(t) || ctl_open(t) || memory_open(t) ||
+	    connect_one(t, &t->c, 0, &peer))
 		return -1;
 	for (i = 0; i < fixed(t); i++) {
 		if (make_ep(t) || connect_one(t, &t->data, i + 1, &t->eps[i].peer))
 			return -1;
 		t->eps[i].ep = t->data.ep;
+		t->progress = i + 1;
 	}
 	return 0;
 }
@@ -260,6 +274,27 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 	return NULL;
 }
 
+/* Any request. A client of which one is here already may be gone. */
+static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
+{
+	uint64_t until = now_ns() + t->c.idle_ns;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	if (first)
+		return consumer_wait_request(&t->c, cr, 0);
+	while (dat_evd_wait(t->c.cr_evd, 100000, 1, &ev, &more) != DAT_SUCCESS) {
+		if (consumer_ended(&t->c))
+			return tool_lost(t);
+		if (now_ns() > until) {
+			fprintf(stderr, "the client connects no further endpoint: is it stopped?\n");
+			return -1;
+		}
+	}
+	*cr = ev.event_data.cr_arrival_event_data.cr_handle;
+	return 0;
+}
+
 /* The request that is next; others are refused, and told of. */
 static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
 {
@@ -267,7 +302,7 @@ static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct to
 	const char *fault;
 
 	for (;;) {
-		if (consumer_wait_request(&t->c, cr, which ? t->c.idle_ns : 0) ||
+		if (any_request(t, !which, cr) ||
 		    !dat_ok(dat_cr_query(*cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query"))
 			return -1;
 		memset(h, 0, sizeof(*h));
@@ -286,8 +321,12 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 {
 	struct tool_peer peer = memory_of(t, which);
 
-	return dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept") &&
-	       consumer_wait_established(c, NULL, NULL) == 0 ? 0 : -1;
+	if (!dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept"))
+		return -1;
+	if (consumer_wait_established(c, NULL, NULL) == 0)
+		return 0;
+	t->c.end = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+	return tool_lost(t);
 }
 
 int tool_serve_connect(struct tool *t)
@@ -299,7 +338,7 @@ int tool_serve_connect(struct tool *t)
 	if (wait_for(t, 0, &cr, &h))
 		return -1;
 	take_options(t, &h);
-	if (ctl_open(t) || memory_open(t) || accept_one(t, &t->c, 0, cr))
+	if (tool_fits(t) || ctl_open(t) || memory_open(t) || accept_one(t, &t->c, 0, cr))
 		return -1;
 	for (i = 0; i < fixed(t); i++) {
 		if (wait_for(t, i + 1, &cr, &h) || make_ep(t) ||

@@ -5,9 +5,10 @@
 
 #include "perf/tool/tool.h"
 
-static int lost(struct tool *t)
+int tool_lost(struct tool *t)
 {
-	fprintf(stderr, "connection ended: %s\n", dat_event_name(t->c.end));
+	fprintf(stderr, "connection ended: %s: the %s is gone; see what it said, and start both again\n",
+		dat_event_name(t->c.end), t->client ? "server" : "client");
 	return -1;
 }
 
@@ -22,7 +23,7 @@ int tool_idle(struct tool *t, DAT_RETURN ret)
 		return -1;
 	}
 	if (consumer_ended(&t->c))
-		return lost(t);
+		return tool_lost(t);
 	if ((!t->client || t->draining) && (t->stop || ctl_poll(t))) {
 		t->stop = true;
 		return 1;
@@ -32,7 +33,8 @@ int tool_idle(struct tool *t, DAT_RETURN ret)
 		t->seen = t->progress;
 	}
 	if (t->client && now - t->silent_since > t->c.idle_ns) {
-		fprintf(stderr, "nothing has come for %" PRIu64 " s\n", t->c.idle_ns / 1000000000u);
+		fprintf(stderr, "nothing has come for %" PRIu64 " s: the server is there, but does not "
+			"answer; is it stopped?\n", t->c.idle_ns / 1000000000u);
 		return -1;
 	}
 	sched_yield();
@@ -51,7 +53,7 @@ int tool_bad(struct tool *t, const DAT_EVENT *ev)
 			dat_status_name(status));
 	/* The reason of what was flushed is the end of its connection. */
 	if (consumer_wait_end(&t->c, 1000000000u) == 0)
-		return lost(t);
+		return tool_lost(t);
 	return -1;
 }
 
@@ -59,7 +61,7 @@ int tool_refused(struct tool *t, DAT_RETURN ret)
 {
 	dat_ok(ret, "posting");
 	if (consumer_wait_end(&t->c, 1000000000u) == 0)
-		return lost(t);
+		return tool_lost(t);
 	return -1;
 }
 

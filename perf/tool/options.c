@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ static const struct offer offers[] = {
 	{ TAKES_SIZE, { "size", 's', "BYTES", 0, "Size of an operation", 0 } },
 	{ 0, { "iters", 'n', "N", 0, "Operations, at least 5", 0 } },
 	{ 0, { "duration", 'D', "SECONDS", 0, "So many seconds instead", 0 } },
-	{ 0, { "margin", 'f', "SECONDS", 0, "Of -D, not counted at either end (a quarter of it)", 0 } },
+	{ TAKES_SIZE, { "margin", 'f', "SECONDS", 0,
+	  "Of -D, not counted at either end (a quarter of it)", 0 } },
 	{ 0, { "run_infinitely", K_INFINITE, NULL, 0, "A row each -D seconds, until killed", 0 } },
 	{ 0, { "warm-up", K_WARM_UP, "N", 0, "Operations before the first that counts (100)", 0 } },
 	{ TAKES_DEPTH, { "tx-depth", 't', "N", 0, "Operations under way per endpoint", 0 } },
@@ -59,10 +61,10 @@ static const struct offer offers[] = {
 	{ 0, { NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { NULL, 0, NULL, 0, "What is told:", 3 } },
 	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "No peak (there is none beyond 20000 operations)", 0 } },
-	{ TAKES_SIZE, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
-	{ TAKES_DEPTH, { "limit_bw", 'w', "BW", 0, "Status 1 where the average is below", 0 } },
+	{ TAKES_BYTES, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
+	{ TAKES_BYTES, { "limit_bw", 'w', "BW", 0, "Status 1 where the average is below", 0 } },
 	{ TAKES_DEPTH, { "limit_msgrate", 'y', "MPPS", 0, "Status 1 where the rate is below", 0 } },
-	{ 0, { "cpu_util", K_CPU_UTIL, NULL, 0, "CPU time of this process; needs -D", 0 } },
+	{ 0, { "cpu_util", K_CPU_UTIL, NULL, 0, "CPU time of the client; needs -D", 0 } },
 	{ TAKES_SAMPLES, { "report-histogram", 'H', NULL, 0, "All samples, sorted; not with -D", 0 } },
 	{ TAKES_SAMPLES, { "report-unsorted", 'U', NULL, 0, "All samples as they came; not with -D", 0 } },
 	{ TAKES_SAMPLES, { "report-cycles", 'C', NULL, 0, "Those in ticks of the clock", 0 } },
@@ -186,10 +188,13 @@ static void judge(struct parsing *p, struct argp_state *state)
 		argp_error(state, "--cpu_util needs -D");
 	if ((o->list_sorted || o->list_unsorted) && o->duration_s)
 		argp_error(state, "-H and -U list the samples of -n; with -D there is --histogram");
+	if ((o->list_sorted || o->list_unsorted) && o->iters > RECORD_EXACT_MAX / o->processes)
+		argp_error(state, "-H and -U list up to %d samples; beyond there is --histogram",
+			   RECORD_EXACT_MAX);
 	if (p->margin_told && o->duration_s && 2 * o->margin_s >= o->duration_s)
 		argp_error(state, "two margins of %llu s leave nothing of %llu s",
 			   (unsigned long long)o->margin_s, (unsigned long long)o->duration_s);
-	if (!p->margin_told)
+	if (!p->margin_told && p->test->takes & TAKES_SIZE)
 		o->margin_s = o->duration_s / 4;
 	if (o->events && o->both_ways)
 		argp_error(state, "-e waits for one thing: not with -b");
@@ -229,10 +234,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, char **argv)
 {
 	struct argp_option options[sizeof(offers) / sizeof(*offers) + 1] = { 0 };
-	struct argp argp = { options, parse, "[HOST]", test->doc, NULL, NULL, NULL };
+	char doc[256];
+	struct argp argp = { options, parse, "[HOST]", doc, NULL, NULL, NULL };
 	struct parsing p = { .o = o, .test = test };
 	size_t i, n = 0;
 
+	snprintf(doc, sizeof(doc), "%s\vWithout HOST it is the server, and serves one client. "
+		 "dat_perf(7) tells of all options.", test->doc);
 	for (i = 0; i < sizeof(offers) / sizeof(*offers); i++)
 		if (!offers[i].takes || offers[i].takes & test->takes)
 			options[n++] = offers[i].option;

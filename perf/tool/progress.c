@@ -11,6 +11,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static bool running, over;
+static const char *doing;
 
 static void *tell(void *arg)
 {
@@ -26,16 +27,22 @@ static void *tell(void *arg)
 			;
 		if (over)
 			break;
-		fprintf(stderr, " ... %" PRIu64 " bytes: %u s, %" PRIu64 " operations\n", t->size, s,
-			t->progress);
+		if (doing)
+			fprintf(stderr, " ... %s: %u s, %" PRIu64 "\n", doing, s, t->progress);
+		else if (t->test->metric == TOOL_CONNECTIONS)
+			fprintf(stderr, " ... %u s, %" PRIu64 " connections\n", s, t->progress);
+		else
+			fprintf(stderr, " ... %" PRIu64 " bytes: %u s, %" PRIu64 " operations\n",
+				t->size, s, t->progress);
 		s += EVERY_S;
 	}
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 
-void progress_start(struct tool *t)
+void progress_start(struct tool *t, const char *what)
 {
+	doing = what;
 	t->progress = 0;
 	over = false;
 	running = pthread_create(&thread, NULL, tell, t) == 0;

@@ -78,10 +78,11 @@ static void box_how(const struct tool *t)
 	if (t->test->takes & TAKES_PROCESSES)
 		printf(" %-16s: %u\n", "Processes", o->processes);
 	printf(" %-16s: %" PRIu64 " operations before the first that counts\n", "Warm-up", o->warm_up);
-	printf(" %-16s: %s\n", "Waiting", o->events ? "asleep in dat_evd_wait" : "polling");
+	printf(" %-16s: %s\n", "Waiting", o->events || t->test->metric == TOOL_CONNECTIONS ?
+	       "asleep in dat_evd_wait" : "polling");
 	if (t->test->takes & TAKES_TARGET)
 		printf(" %-16s: %s\n", "Target", o->target_polls ? "polls an EVD" :
-		       t->test->metric == TOOL_LATENCY ? "looks at its memory alone" : "asleep");
+		       t->test->looks ? "looks at its memory alone" : "asleep");
 	printf(" %-16s: %s, %.1f MHz\n", "Clock", ticks_of_cpu ? "counter of the CPU" :
 	       "CLOCK_MONOTONIC", ticks_mhz());
 }
@@ -251,7 +252,7 @@ void report_worst(const struct tool *t, const struct tool_result *r)
 	else
 		printf(" worst of %" PRIu64 " bytes:\n", r->size);
 	for (i = 0; i < RECORD_WORST && r->worst[i].ticks; i++) {
-		end = t->started_ns + (uint64_t)ticks_to_ns(r->worst[i].at);
+		end = r->started_ns + (uint64_t)ticks_to_ns(r->worst[i].at);
 		s = (time_t)(end / 1000000000u);
 		strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&s, &tm));
 		printf("   %12.2f usec, over %14.6f s after the start, at %s.%06u\n",

@@ -29,11 +29,13 @@ void report_line(void);
 /* 0, or 1 where -w or -y was missed, which is said. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
-/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. */
-void progress_start(struct tool *t);
+/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. doing: NULL, it measures. */
+void progress_start(struct tool *t, const char *doing);
 void progress_stop(void);
 
 /* json.c, plot.c: 0 or -1 after a line on stderr. */
+/* The files can be written: to be known before anything is measured. */
+int report_possible(const struct tool *t);
 int report_json(const struct tool *t, const struct tool_report *r);
 int plot_possible(void);
 int report_plot(const struct tool *t, const struct tool_report *r);

@@ -70,10 +70,11 @@ static int measure(struct tool *t, struct tool_result *r)
 	t->stop = false;
 	if ((t->test->prepare && t->test->prepare(t)) || ctl_send(t, &m) || ctl_wait(t, OP_READY))
 		return -1;
-	progress_start(t);
+	progress_start(t, NULL);
 	cpu = tool_cpu_s();
 	from = now_ns();
 	rc = t->test->lead(t, r);
+	r->started_ns = t->started_ns;
 	r->cpu = (tool_cpu_s() - cpu) / ((double)(now_ns() - from) / 1e9) * 100;
 	progress_stop();
 	if (rc || stop_and_done(t, r) || (t->test->finish && t->test->finish(t)))
@@ -169,6 +170,16 @@ static int greet_back(struct tool *t, struct tool_report *rep)
 	return ctl_send(t, &m);
 }
 
+static int connect_all(struct tool *t)
+{
+	int rc;
+
+	progress_start(t, "connecting");
+	rc = tool_connect(t);
+	progress_stop();
+	return rc;
+}
+
 static int client(struct tool *t)
 {
 	struct tool_result results[SIZES_MAX];
@@ -177,7 +188,7 @@ static int client(struct tool *t)
 	size_t n = sizes_of(t, sizes);
 
 	t->seed = now_ns();
-	if (tool_connect(t) || greet(t, &rep) || (t->test->open && t->test->open(t)))
+	if (connect_all(t) || greet(t, &rep) || (t->test->open && t->test->open(t)))
 		return 1;
 	do {
 		if (all_sizes(t, &rep, sizes, n))
@@ -260,7 +271,7 @@ int tool_main(const struct tool_test *test, int argc, char **argv)
 	tool_parse(test, &t.o, argc, argv);
 	t.client = t.o.host != NULL;
 	t.iters = t.o.iters;
-	if ((t.o.plot && plot_possible()) || tool_pin(t.o.cpu))
+	if ((t.o.plot && plot_possible()) || report_possible(&t) || tool_pin(t.o.cpu))
 		return 1;
 	ticks_init();
 	if (open_adapter(&t) == 0)

@@ -21,8 +21,8 @@ enum tool_metric { TOOL_LATENCY, TOOL_BANDWIDTH, TOOL_RATE, TOOL_CONNECTIONS };
 
 /* Which options mean something: bits of tool_test.takes. */
 enum {
-	TAKES_SIZE = 1 << 0,		/* -s -a */
-	TAKES_DEPTH = 1 << 1,		/* -t -Q -q -N -w -y */
+	TAKES_SIZE = 1 << 0,		/* -s -a, and -f */
+	TAKES_DEPTH = 1 << 1,		/* -t -Q -N -y */
 	TAKES_RX = 1 << 2,		/* -r */
 	TAKES_BOTH = 1 << 3,		/* -b */
 	TAKES_READS = 1 << 4,		/* -o */
@@ -34,6 +34,10 @@ enum {
 	TAKES_INLINE = 1 << 10,		/* -I */
 	TAKES_EPS = 1 << 11,		/* -q */
 	TAKES_PROCESSES = 1 << 12,
+	TAKES_BYTES = 1 << 13,		/* --report_gbits -w */
+	/* Of all that move data as fast as they can. */
+	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
+		       TAKES_EVENTS | TAKES_BYTES,
 };
 
 enum { TOOL_SPINS = 4096, TOOL_TEXT = 232 };
@@ -47,6 +51,7 @@ struct tool_result {
 	double cpu;			/* of this process, percent of one CPU */
 	double line_ns;			/* half round trip of a cache line, around this measurement */
 	struct record_summary lat;
+	uint64_t started_ns;		/* CLOCK_REALTIME of its first sample */
 	struct record_worst worst[RECORD_WORST];
 };
 
@@ -57,6 +62,7 @@ struct tool_test {
 	uint64_t size, iters;		/* defaults */
 	uint32_t depth;
 	double part;			/* of a sample that counts */
+	bool looks;			/* the target looks at its memory */
 	/* All return 0 or -1 after a line on stderr. open, prepare, finish may be NULL. */
 	int (*open)(struct tool *t);	/* both sides, connected, once */
 	int (*prepare)(struct tool *t);	/* both sides, before each size */
@@ -123,7 +129,8 @@ struct tool {
 	uint64_t silent_since, seen;	/* of tool_idle() */
 };
 
-/* run.c: main() of every program. */
+/* What each program says of itself; main.c hands it to run.c. */
+extern const struct tool_test tool_test;
 int tool_main(const struct tool_test *test, int argc, char **argv);
 
 /* place.c */
@@ -134,7 +141,7 @@ void tool_place(const struct tool *t, char *text, size_t len);
 /* Half round trip of a cache line between this CPU and another, in ns; 0 without another. */
 double tool_line_ns(int other);
 uint64_t tool_wall_ns(void);		/* CLOCK_REALTIME */
-double tool_cpu_s(void);		/* that this process has used */
+double tool_cpu_s(void);		/* that this process and its own have used */
 
 /* link.c */
 int tool_connect(struct tool *t);
@@ -147,6 +154,8 @@ int ctl_wait(struct tool *t, enum tool_op op);
 /* True when a message has come, which is in t->msg. Does not wait. */
 bool ctl_poll(struct tool *t);
 DAT_EP_ATTR tool_ep_attr(const struct tool *t);
+/* limits.c: -1 where the adapter has less than the options ask for; says what and how much. */
+int tool_fits(struct tool *t);
 struct tool_hello tool_hello(const struct tool *t, uint32_t which);
 
 /* loop.c: waiting */
@@ -156,6 +165,8 @@ int tool_idle(struct tool *t, DAT_RETURN ret);
 int tool_bad(struct tool *t, const DAT_EVENT *ev);
 /* -1: a post was refused; says why. */
 int tool_refused(struct tool *t, DAT_RETURN ret);
+/* -1: the connection has ended; says what to do. */
+int tool_lost(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
 /* tool_test.serve of a side that has nothing to do: asleep, or with an empty EVD polled. */
@@ -195,15 +206,20 @@ static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	}
 }
 
-/* The completion of a post of one's own: it comes even when the client has had it, and says STOP. 0, -1. */
-static inline int tool_wait_post(struct tool *t)
+/*
+ * What a post has returned, and then its completion. That comes after STOP, too: the peer has seen
+ * the data before. Left in the EVD it would be taken for that of the next post.
+ */
+static inline int tool_completes(struct tool *t, DAT_RETURN ret)
 {
 	DAT_EVENT ev;
 	int rc;
 
+	if (ret != DAT_SUCCESS)
+		return tool_refused(t, ret);
 	do
 		rc = tool_wait(t, t->data.req_evd, &ev);
-	while (rc == 1);
+	while (rc > 0);
 	return rc;
 }
 

@@ -26,18 +26,15 @@ int windows_check(struct tool *t)
 	struct tool_msg m = { .op = OP_WINDOW, .addr = (uintptr_t)t->local.buf, .size = t->size,
 			      .seed = t->seed };
 	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
-	DAT_EVENT ev;
-	DAT_RETURN ret;
 	size_t bad;
 
 	if (!t->o.verify)
 		return 0;
 	memset(t->local.buf, 0, t->size);
-	ret = window_bind(t, 0, 0, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-	if (ret != DAT_SUCCESS)
-		return tool_refused(t, ret);
+	if (tool_completes(t, window_bind(t, 0, 0, cookie, DAT_COMPLETION_DEFAULT_FLAG)))
+		return -1;
 	m.rmr_context = window_context;
-	if (tool_wait(t, t->data.req_evd, &ev) || ctl_send(t, &m) || ctl_wait(t, OP_WINDOW))
+	if (ctl_send(t, &m) || ctl_wait(t, OP_WINDOW))
 		return -1;
 	bad = pattern_check(t->local.buf, t->size, t->seed, 0);
 	if (bad == t->size)
@@ -54,14 +51,11 @@ static int write_through(struct tool *t)
 			      .segment_length = t->msg.size };
 	struct tool_msg m = { .op = OP_WINDOW };
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
-	DAT_EVENT ev;
-	DAT_RETURN ret;
 
 	pattern_fill(t->local.buf, t->msg.size, t->msg.seed, 0);
-	ret = dat_ep_post_rdma_write(t->eps[0].ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-	if (ret != DAT_SUCCESS)
-		return tool_refused(t, ret);
-	return tool_wait(t, t->data.req_evd, &ev) || ctl_send(t, &m) ? -1 : 0;
+	return tool_completes(t, dat_ep_post_rdma_write(t->eps[0].ep, 1, &l, cookie, &r,
+							DAT_COMPLETION_DEFAULT_FLAG)) ||
+	       ctl_send(t, &m) ? -1 : 0;
 }
 
 int windows_serve(struct tool *t)

@@ -9,7 +9,7 @@ trap 'rm -rf "$tmp"' EXIT
 port=$((21000 + RANDOM % 9000))
 
 must() {	# must STATUS TEXT COMMAND...: exits so and says so
-	local want=$1 text=$2 out status
+	local want=$1 text=$2 status
 	shift 2
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
 	status=$?
@@ -26,15 +26,44 @@ one_program() {
 	must 0 'dapl-direct perf' "$p" --version || return 1
 	must 64 'unrecognized option' "$p" --no-such-option || return 1
 	must 64 'is not a number' "$p" -n many || return 1
+	must 64 'requires an argument' "$p" -n || return 1
+	must 64 'requires an argument' "$p" --plot || return 1
 	must 64 'is not a number from 5' "$p" -n 4 || return 1
-	must 64 'leave nothing' "$p" -D 4 -f 2 || return 1
 	must 64 'needs -D' "$p" --run_infinitely || return 1
 	must 64 'one HOST' "$p" one two || return 1
 	must 64 'ends with .svg or .png' "$p" --plot picture.jpeg || return 1
 	must 1 'is there a line for it in dat.conf' "$p" -d no-such-adapter || return 1
 	must 1 'apt-get install gnuplot-nox' env PATH=/nowhere "$p" --plot "$tmp/x.svg" || return 1
 	must 1 'cannot stay on CPU' "$p" --cpu 4095 || return 1
+	must 1 '/nowhere/j cannot be written: No such file' "$p" --out_json_file /nowhere/j h || return 1
+	must 1 'no.such.host: ' "$p" no.such.host || return 1
+	grep -q waiting <<<"$out" && { echo "$1: nobody was asked: $out"; return 1; }
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
+}
+
+# The options that a page lists, and those that the program offers: the first name of each.
+documented() {
+	sed -n '/tells, it takes/,/^\.\(Pp\|Sh\)/p' "man/$1.1" | sed -n 's/^\.Fl -\{0,1\}\([^ ]*\).*/\1/p' | sort
+}
+
+offered() {
+	"$bin/$1" --help | sed -n 's/^ *\(-\([A-Za-z]\), \)\{0,1\}--\([A-Za-z_-]*\).*/\2 \3/p' |
+		awk '{ print $1 }' | grep -vxE 'V|help|usage' | sort
+}
+
+# A page lists what its program takes beyond the options of all, and dat_perf(7) has each.
+as_documented() {
+	local p option
+	for p in $programs; do offered $p; done | sort | uniq -c | awk '$1 == 9 { print $2 }' >"$tmp/common"
+	for p in $programs; do
+		diff <(offered $p | grep -vxFf "$tmp/common") <(documented $p) ||
+			{ echo "man/$p.1 has other options than $p --help"; return 1; }
+		for option in $("$bin/$p" --help | grep -oE '^ +(-[A-Za-z], +)?--[A-Za-z_-]+' | tr -d ','); do
+			case $option in -V | --help | --usage | --version) continue;; esac
+			grep -qE "(Fl|,) ${option#-}( |\$)" man/dat_perf.7 ||
+				{ echo "man/dat_perf.7 has no $option"; return 1; }
+		done
+	done
 }
 
 # What means nothing for a program is not an option of it.
@@ -43,6 +72,16 @@ means_nothing() {
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do
 		must 64 'invalid option' "$bin/$p" -I 64 || return 1
 	done
+	for p in dat_write_lat dat_read_lat dat_send_lat dat_bind_lat; do
+		must 64 'unrecognized option' "$bin/$p" --report_gbits || return 1
+		must 64 'up to 16777216 samples' "$bin/$p" -n 16777217 -H h || return 1
+		must 64 'leave nothing' "$bin/$p" -D 4 -f 2 || return 1
+	done
+	must 64 'invalid option' "$bin/dat_bind_bw" -w 1 || return 1
+	must 64 'invalid option' "$bin/dat_conn_rate" -D 4 -f 1 || return 1
+	must 64 'up to 16777216 samples' "$bin/dat_conn_rate" -n 9000000 --processes 2 -U h || return 1
+	must 1 '^-t asks for 16385, and soft-mlx5-0 has ' "$bin/dat_write_bw" -t 16384 localhost || return 1
+	must 1 '^-o asks for 128, and soft-mlx5-0 has ' "$bin/dat_read_bw" -o 128 localhost || return 1
 	must 64 'invalid option' "$bin/dat_write_lat" -e || return 1
 	must 64 'invalid option' "$bin/dat_conn_rate" -s 64 || return 1
 	must 64 'needs -t' "$bin/dat_write_bw" -t 16 -Q 17 || return 1
@@ -50,6 +89,7 @@ means_nothing() {
 }
 
 means_nothing || exit 1
+as_documented || exit 1
 for program in $programs; do
 	one_program $program >"$tmp/$program" &
 done

@@ -7,20 +7,14 @@ bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
 server=
 trap 'kill -9 $server 2>/dev/null; rm -rf "$tmp"' EXIT
-port=$((21000 + RANDOM % 9000))
+. tests/harness/perf-server.sh
 
 front=() both=()		# before the program; options of both sides
 # pair PROGRAM OPTION...: both sides end well; what the client said is in $tmp/out
 pair() {
 	local program=$1 status
 	shift
-	port=$((port + 7))
-	timeout -k 1 60 "${front[@]}" "$bin/$program" -p $port "${both[@]}" >"$tmp/server" 2>&1 </dev/null &
-	server=$!
-	for _ in $(seq 200); do
-		grep -q 'Waiting for client' "$tmp/server" && break
-		sleep 0.02
-	done
+	serve timeout -k 1 60 "${front[@]}" "$bin/$program" "${both[@]}"
 	timeout -k 1 60 "${front[@]}" "$bin/$program" -p $port "${both[@]}" --out_json_file "$tmp/json" "$@" \
 		127.0.0.1 >"$tmp/out" 2>&1 </dev/null
 	status=$?
@@ -46,7 +40,9 @@ records() {
 		        assert r["t_min"] <= r["t_typical"] <= r["percentile_99"] <= r["percentile_99.9"] <= r["t_max"]
 		        assert r["t_min"] <= r["t_avg"] <= r["t_max"]
 		        assert r["worst"][0]["usec"] == r["t_max"]
-		assert run["test_info"]["Device"] == "soft-mlx5-0" and run["test_info"]["provider"]
+		started = [r["started_s"] for r in run["results"] if "t_min" in r]
+		assert started == sorted(set(started)), "each size has a start of its own"
+		assert run["test_info"]["Device"].startswith("soft-") and run["test_info"]["provider"]
 	END
 }
 
@@ -58,6 +54,12 @@ says() {
 		cat "$tmp/out"
 		exit 1
 	done
+}
+
+# The worst samples of each size are dated by its own start.
+starts() {
+	sed -n 's/.* over *\([0-9.]*\) s after the start, at [0-9]*:\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$tmp/out" |
+		awk '{ printf "%.4f\n", ($2 * 60 + $3 - $1 + 3600) % 3600 }' | sort -u | wc -l
 }
 
 all=$(python3 -c 'print(*[2**i for i in range(1, 24)])')
@@ -72,6 +74,8 @@ pair dat_write_lat -n 20 --warm-up 2 --target-polls -H -U
 [ "$(grep -cE '^[0-9]+, [0-9.]+$' "$tmp/out")" = 40 ] || { echo "not all samples are listed"; cat "$tmp/out"; exit 1; }
 pair dat_read_lat -a -n 5 --warm-up 1
 records t_typical $all
+[ "$(starts)" -ge 23 ] || { echo "the worst of all sizes have one start"; cat "$tmp/out"; exit 1; }
+says 'Target *: asleep'
 pair dat_send_lat -D 1 -f 0 --histogram --cpu_util
 says 'tps average' 'CPU_Util' '^ above'
 records percentile_99.9 2
@@ -90,8 +94,14 @@ records BW_average $all
 pair dat_write_bw -D 3 -f 0 -s 64 --target-polls
 says ' \.\.\. 64 bytes: 2 s, '
 pair dat_bind_bw --unbind -n 300 -q 2
+# As many windows as binds under way, through all contexts of a key: they take up new keys together.
+pair dat_bind_bw -n 40000 -t 64 -Q 1
+records MsgRate 4096
 pair dat_conn_rate -n 20 -q 2 --processes 2 --warm-up 2
 records connections_per_s 4
+says 'Waiting *: asleep'
+pair dat_conn_rate -D 3 --cpu_util
+says '^ \.\.\. 2 s, [1-9][0-9]* connections'
 if command -v gnuplot >/dev/null; then
 	for f in svg png; do
 		pair dat_send_lat -n 50 --plot "$tmp/plot.$f"
@@ -100,6 +110,18 @@ if command -v gnuplot >/dev/null; then
 	done
 	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
 fi
+
+# The same on a software EFA.
+both=(-d soft-efa-0)
+for p in write read send bind; do
+	pair dat_${p}_lat -n 20 --warm-up 5
+	records t_typical $([ $p = bind ] && echo 4096 || echo 2)
+	pair dat_${p}_bw -n 100 -q 2 -s 3000 --verify
+	says 'all data verified'
+	records MsgRate 3000
+done
+pair dat_conn_rate -n 20
+both=()
 
 # The same through the kernel's interface, where a preloaded library can be.
 if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
@@ -114,18 +136,14 @@ if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 fi
 
 # Another program or a limit that is missed is told, with status 1.
-timeout -k 1 60 "$bin/dat_read_lat" -p $((port + 7)) >"$tmp/server" 2>&1 </dev/null &
-server=$!
-sleep 0.5
-timeout -k 1 60 "$bin/dat_write_lat" -p $((port + 7)) 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
+serve timeout -k 1 60 "$bin/dat_read_lat"
+timeout -k 1 60 "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
 says 'PEER_REJECTED' 'no dat_write_lat is waiting'
-timeout -k 1 60 "$bin/dat_read_lat" -p $((port + 7)) -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
-timeout -k 1 60 "$bin/dat_write_bw" -p $((port + 14)) >"$tmp/server" 2>&1 </dev/null &
-server=$!
-sleep 0.5
-timeout -k 1 60 "$bin/dat_write_bw" -p $((port + 14)) -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
+serve timeout -k 1 60 "$bin/dat_write_bw"
+timeout -k 1 60 "$bin/dat_write_bw" -p $port -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
 [ $? = 1 ] || { cat "$tmp/out"; exit 1; }
 says 'below the limit'
 wait $server

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether the adapter has what the options ask for: dat_ep_create would only name an argument. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "perf/tool/tool.h"
+
+static int fits(const struct tool *t, const char *option, uint64_t wanted, uint64_t has)
+{
+	if (wanted <= has)
+		return 0;
+	fprintf(stderr, "%s asks for %" PRIu64 ", and %s has %" PRIu64 " at most\n", option, wanted,
+		t->o.ia, has);
+	return -1;
+}
+
+int tool_fits(struct tool *t)
+{
+	DAT_EP_ATTR ep = tool_ep_attr(t);
+	const uint64_t n = t->o.eps, reads = (uint64_t)ep.max_rdma_read_out;
+	DAT_EVD_HANDLE async;
+	DAT_IA_ATTR ia;
+
+	if (!dat_ok(dat_ia_query(t->c.ia, &async, DAT_IA_FIELD_ALL, &ia, 0, NULL), "dat_ia_query"))
+		return -1;
+	return fits(t, "-t", (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_dto_per_ep) ||
+	       fits(t, "-r", (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_dto_per_ep) ||
+	       fits(t, "-o", reads, (uint64_t)ia.max_rdma_read_per_ep_out) ||
+	       fits(t, "-o", reads, (uint64_t)ia.max_rdma_read_per_ep_in) ||
+	       fits(t, "-q", n + 1, (uint64_t)ia.max_eps) ||
+	       fits(t, "-s", t->o.size, ia.max_message_size) ||
+	       fits(t, "-q with -t", n * (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_evd_qlen) ||
+	       fits(t, "-q with -r", n * (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_evd_qlen) ? -1 : 0;
+}
