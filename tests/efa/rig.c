@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "tests/efa/rig.h"
 
@@ -101,11 +102,31 @@ void rig_endpoints_free(struct rig *r)
 		cr_assert_fail("a completion of an endpoint that is gone");
 }
 
+static uint64_t drawn;
+static unsigned int turn;	/* of the two ways to poll */
+
+void rig_draw(uint64_t seed)
+{
+	drawn = seed;
+}
+
+/* In place of the kernel's. */
+ssize_t getrandom(void *to, size_t len, unsigned int flags)
+{
+	(void)flags;
+	for (size_t i = 0; i < len; i++) {
+		drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+		((uint8_t *)to)[i] = (uint8_t)(drawn >> 56);
+	}
+	return (ssize_t)len;
+}
+
 void rig_open(struct rig *r, const char *params)
 {
 	char all[256], why[256] = "";
 
 	memset(r, 0, sizeof(*r));
+	turn = 0;
 	snprintf(all, sizeof(all), "efa_step=1 %s", params);
 	r->ia = object(r, DAP_IA, sizeof(*r->ia));
 	strcpy(r->ia->name, "soft-efa-0");
@@ -151,8 +172,6 @@ static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 /* Who waits takes completions by another way than who polls, and may have done either before. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev)
 {
-	static unsigned int turn;
-
 	return turn++ % 4 ? dequeue(evd, ev) : efa_hw.cq_poll(evd, ev);
 }
 
@@ -161,8 +180,10 @@ struct dap_event rig_next(struct rig *r, struct dap_evd *evd)
 	struct dap_event ev = { 0 };
 
 	for (int i = 0; i < 200000; i++) {
-		if (rig_poll(evd, &ev))
+		if (rig_poll(evd, &ev)) {
+			r->trace = r->trace * 1000003 + (uint64_t)i + 1;
 			return ev;
+		}
 		efa_tick(efa_ia(r->ia)->eng);
 	}
 	cr_assert_fail("no completion; last said: %s", fake.said);

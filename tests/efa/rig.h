@@ -37,7 +37,11 @@ struct rig {
 	struct softnic_efa *nic;
 	const struct dap_hot12 *hot;
 	struct side a, b;
+	uint64_t trace;			/* of how often was polled for each completion */
 };
+
+/* What is random in the driver, from here on: a run is then its seeds alone. */
+void rig_draw(uint64_t seed);
 
 /* params: ia_params besides efa_step=1. Asserts that it works. */
 void rig_open(struct rig *r, const char *params);

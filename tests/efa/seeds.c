@@ -3,8 +3,8 @@
  * The protocol under one interleaving for each seed: requests of all kinds from both ends, in the
  * order that the device's packets, pieces and acknowledgements happen to take. What is judged is
  * DAT's contract: completions in the order of posting, every byte of every message, writes there
- * when the message after them is. EFA_SEED=N runs that one, EFA_PROFILE=name that device,
- * EFA_SEEDS=N so many; DAPL_ALL=1 runs 100,000.
+ * when the message after them is. EFA_SEED=N runs that one, EFA_PROFILE=name that device, and
+ * EFA_SEEDS=N so many; DAPL_ALL=1 runs 100,000. A failure says which command repeats it.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -48,6 +48,8 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 
+static char replay[96];			/* the seed that is being run, as a command */
+
 static void round_of(struct rig *r, struct side *s, struct side *peer, struct dice *d, uint64_t seed,
 		     uint32_t n)
 {
@@ -68,32 +70,27 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 	if (late)
 		cr_assert_eq(rig_recv(r, peer, n, RECEIVES, 60000), DAT_SUCCESS);
 	ev = rig_next(r, peer->recv);
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "seed %llu: receive %u: status %u; %s",
-		     (unsigned long long)seed, n, ev.dto.status, fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: receive %u: status %u; %s", replay, n, ev.dto.status, fake.said);
 	cr_assert(ev.dto.cookie == n && ev.dto.length == len);
-	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "seed %llu: message %u of %u bytes",
-		  (unsigned long long)seed, n, len);
-	cr_assert(filled(peer->mem + TARGET, seed, n, len), "seed %llu: write before message %u",
-		  (unsigned long long)seed, n);
+	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "%s: message %u of %u bytes", replay, n, len);
+	cr_assert(filled(peer->mem + TARGET, seed, n, len), "%s: write before message %u", replay, n);
 	for (uint32_t want = 1; want <= 4; want++) {
 		if (want == 2 && order)
 			continue;
 		ev = rig_next(r, s->req);
 		cr_assert(ev.dto.status == DAP_DTO_SUCCESS && ev.dto.cookie == want,
-			  "seed %llu: round %u: request %llu, status %u, where %u was to come; %s",
-			  (unsigned long long)seed, n, (unsigned long long)ev.dto.cookie,
+			  "%s: round %u: request %llu, status %u, where %u was to come; %s", replay, n, (unsigned long long)ev.dto.cookie,
 			  ev.dto.status, want, fake.said);
 	}
-	cr_assert(filled(s->mem + READS, seed, n, len), "seed %llu: read %u",
-		  (unsigned long long)seed, n);
+	cr_assert(filled(s->mem + READS, seed, n, len), "%s: read %u", replay, n);
 }
 
-static void nothing_is_held_against_us(struct rig *r, uint64_t seed)
+static void nothing_is_held_against_us(struct rig *r)
 {
 	struct softnic_violation v[8];
 	size_t n = softnic_efa_violations(r->nic, v, 8);
 
-	cr_assert_eq(n, 0, "seed %llu: %s: %s", (unsigned long long)seed, v[0].name, v[0].detail);
+	cr_assert_eq(n, 0, "%s: %s: %s", replay, v[0].name, v[0].detail);
 }
 
 static void settle(struct rig *r)
@@ -107,43 +104,60 @@ static void run_seed(struct rig *r, uint64_t seed)
 	struct dice d = { seed * 2654435761u + 1 };
 
 	settle(r);
-	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "seed %llu: not at rest",
-		     (unsigned long long)seed);
+	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "%s: not at rest", replay);
 	for (uint32_t n = 1 + roll(&d, 3); n; n--) {
 		round_of(r, &r->a, &r->b, &d, seed, n);
 		if (roll(&d, 2))
 			round_of(r, &r->b, &r->a, &d, seed, n + 100);
 	}
-	nothing_is_held_against_us(r, seed);
+	nothing_is_held_against_us(r);
 }
 
-static void run_window(const char *profile, unsigned int window, uint64_t first, uint64_t count)
+/*
+ * Endpoints are made anew now and then: their numbers begin and wrap anywhere. With them all is made
+ * anew, so that no seed knows of those before its block. Returns what tells this run from others.
+ */
+static uint64_t run_block(const char *profile, unsigned int window, uint64_t first, uint64_t last)
 {
 	char params[96];
 	struct rig r;
 
 	/* Where WQEs can be wide they are. */
-	snprintf(params, sizeof(params), "seed=1 efa_profile=%s efa_window=%u efa_inline=80", profile,
-		 window);
+	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80",
+		 (unsigned long long)first + 1, profile, window);
+	rig_draw(first);
 	rig_open(&r, params);
-	for (uint64_t seed = first; seed < first + count; seed++) {
-		/* New endpoints now and then: their numbers begin and wrap anywhere. */
-		if (seed == first || seed % 50 == 0) {
-			if (seed != first)
-				rig_endpoints_free(&r);
-			rig_endpoints(&r, NULL);
-		}
+	rig_endpoints(&r, NULL);
+	for (uint64_t seed = first; seed <= last; seed++) {
+		snprintf(replay, sizeof(replay),
+			 "EFA_SEED=%llu EFA_PROFILE=%s build/tests/efa --filter 'efa_seeds/*'",
+			 (unsigned long long)seed, profile);
 		run_seed(&r, seed);
 	}
 	rig_endpoints_free(&r);
 	rig_close(&r);
+	return r.trace;
+}
+
+enum { BLOCK = 50 };
+
+/* Those before it in its block are run, too. */
+static uint64_t run_one(const char *profile, unsigned int window, uint64_t seed)
+{
+	return run_block(profile, window, seed - seed % BLOCK, seed);
+}
+
+static void run_window(const char *profile, unsigned int window, uint64_t count)
+{
+	for (uint64_t at = 0; at < count; at += BLOCK)
+		run_block(profile, window, at, at + BLOCK - 1);
 }
 
 /* A message of 60,000 bytes in fragments is seven packets: a window of four runs out of credit. */
-static void run_profile(const char *profile, uint64_t first, uint64_t count)
+static void run_profile(const char *profile, uint64_t count)
 {
-	run_window(profile, 4, first, (count + 1) / 2);
-	run_window(profile, 64, first, (count + 1) / 2);
+	run_window(profile, 4, (count + 1) / 2);
+	run_window(profile, 64, (count + 1) / 2);
 }
 
 TestSuite(efa_seeds, .timeout = 900);
@@ -156,10 +170,12 @@ static void seeds(const char *profile, uint64_t share)
 
 	if (only && strcmp(only, profile))
 		cr_skip_test("another profile is asked for");
-	if (one)
-		run_profile(profile, strtoull(one, NULL, 0), 1);
-	else
-		run_profile(profile, 0, (total * share + 99) / 100);
+	if (one) {
+		run_one(profile, 4, strtoull(one, NULL, 0));
+		run_one(profile, 64, strtoull(one, NULL, 0));
+	} else {
+		run_profile(profile, (total * share + 99) / 100);
+	}
 }
 
 Test(efa_seeds, profile__efa0) { seeds("efa0", 10); }
@@ -168,3 +184,14 @@ Test(efa_seeds, profile__read) { seeds("read", 20); }
 Test(efa_seeds, profile__write) { seeds("write", 20); }
 Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
 Test(efa_seeds, profile__wide) { seeds("wide", 20); }
+
+/* What a seed has found it finds again, also by itself. */
+Test(efa_seeds, seed__again_is_the_same_run)
+{
+	uint64_t trace = run_one("wide", 4, 137);
+
+	cr_assert_eq(run_one("wide", 4, 137), trace);
+	cr_assert_neq(run_one("wide", 4, 138), trace);
+	run_block("read", 64, 0, 20);
+	cr_assert_eq(run_one("wide", 4, 137), trace);
+}
