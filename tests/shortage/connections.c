@@ -125,7 +125,7 @@ static bool connect_twice(void)
 	return make_both() && join() && talk() && part() && join() && talk();
 }
 
-Test(shortage, connect__each_lack, .timeout = 120)
+Test(shortage, connect__each_lack, .timeout = 300)
 {
 	bench_open();
 	each_failure(connect_twice);
@@ -152,7 +152,7 @@ static bool refuse(void)
 	return next(b.conn_evd, SOON_MS, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED && cr;
 }
 
-Test(shortage, cr_reject__each_lack, .timeout = 120)
+Test(shortage, cr_reject__each_lack, .timeout = 300)
 {
 	bench_open();
 	each_failure(refuse);
@@ -192,7 +192,7 @@ static bool connect_and_bind(void)
 	return make_both() && join() && bind_often();
 }
 
-Test(shortage, rmr_bind__each_lack, .timeout = 120)
+Test(shortage, rmr_bind__each_lack, .timeout = 300)
 {
 	bench_open();
 	each_failure(connect_and_bind);
