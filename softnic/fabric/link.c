@@ -81,10 +81,11 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
 	uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 	struct sn_ring_ctl *ctl = (struct sn_ring_ctl *)(void *)map;
-	struct sn_direct_ctl *direct = (struct sn_direct_ctl *)(void *)&ctl[2];
+	struct sn_direct_ctl *direct;
 
 	if (map == MAP_FAILED)
 		return -errno;
+	direct = (struct sn_direct_ctl *)(void *)&ctl[2];
 	/* A child's stray use of a link faults instead of mixing into the parent's packets. */
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
