@@ -76,6 +76,50 @@ RIG_TEST(bind_life, unbind__gives_the_lmr_free)
 	must_code(dat_lmr_free(b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
+static DAT_RMR_CONTEXT quietly(struct end *e, size_t len)
+{
+	DAT_LMR_TRIPLET to = seg(e, 0, len);
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT context = 0;
+
+	soon(dat_rmr_bind(rmr, &to, len ? RIGHTS_RW : DAT_MEM_PRIV_NONE_FLAG, e->ep, cookie, SUPPRESS,
+			  &context));
+	return context;
+}
+
+/*
+ * The window is closed, or moved, by a request that nobody has waited for, behind one that opens it:
+ * the LMR is free to go, nothing of that fails, and the old context opens nothing.
+ */
+static void freed_under_way(size_t moved)
+{
+	DAT_RMR_CONTEXT old = 0, now = 0;
+	struct end other = b;
+
+	for (int i = 0; i < 100; i++) {
+		DAT_LMR_HANDLE lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &other.lmr_context,
+					     NULL);
+
+		old = quietly(&other, 100);
+		now = quietly(moved ? &b : &other, moved);
+		must(dat_lmr_free(lmr));
+	}
+	rig_empty(b.req_evd);
+	window_refuses_write(&a, &b, old, 0, 8);
+	if (moved)
+		window_opens(&a, &b, now, 0, moved);
+}
+
+RIG_TEST(bind_life, lmr_free__with_the_unbind_under_way)
+{
+	freed_under_way(0);
+}
+
+RIG_TEST(bind_life, lmr_free__with_a_rebind_under_way)
+{
+	freed_under_way(100);
+}
+
 RIG_TEST(bind_life, free__ends_it)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
