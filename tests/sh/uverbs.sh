@@ -4,6 +4,7 @@
 # uDAPL 2.0 ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
 # ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
 # ACCESS=efadv: it is an EFA, of profile PROFILE (efadv.sh). SHORT=1: less of the selection.
+# DAPL_COVERED=1: a selection nevertheless, as `make coverage` comes besides and runs all.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -146,7 +147,7 @@ if [ $access = devx ]; then
 	pingpong mlx5_0-2 --infiniband --ports 2
 	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 fi
-if [ "${DAPL_ALL-}" = 1 ]; then
+if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 	suite api
 	suite e2e
 	dat20 '@(dat2|window|zero|counters)/*'
