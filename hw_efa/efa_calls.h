@@ -13,7 +13,11 @@ bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t n
 void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 /* ---- efa_wr.c: WQEs off the fast path ---- */
-bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve);
+/* The WQEs that have completed in order give their places back; how many requests may have. */
+uint32_t efa_sq_room(struct efa_ep *e);
+/* None is under way. */
+EFA_COLD bool efa_sq_idle(struct efa_ep *e);
+bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_kick_soft(struct efa_engine *eng, uint32_t handle);
 /* imm: 0 and has_imm false where there is none. */
@@ -105,18 +109,6 @@ static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);
-
-/* The WQEs that have completed in order give their places back. */
-EFA_INLINE void efa_sq_retire(struct efa_sq *sq)
-{
-	uint32_t ci = sq->ci;
-
-	while (sq->early && sq->slots[ci & sq->mask].done) {
-		ci++;
-		sq->early--;
-	}
-	sq->ci = ci;
-}
 
 EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
 {

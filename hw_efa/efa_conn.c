@@ -188,7 +188,7 @@ int efa_qp_connect(struct dap_ep *ep)
 #define WAIT_US 20u
 #define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
 
-static bool settled(struct efa_engine *eng, const struct efa_ep *e)
+static bool settled(struct efa_engine *eng, struct efa_ep *e)
 {
 	bool yes;
 
@@ -196,7 +196,7 @@ static bool settled(struct efa_engine *eng, const struct efa_ep *e)
 	if (eng->soft)
 		efa_pump(eng);
 	efa_drain(eng, eng->cq_entries);
-	yes = e->sq.pi == e->sq.ci || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
+	yes = efa_sq_idle(e) || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
 	efa_give(eng);
 	return yes;
 }
@@ -241,7 +241,7 @@ int efa_qp_error(struct dap_ep *ep)
 		efa_drain(eng, eng->cq_entries);
 		efa_block(&e->tx, EFA_B_ERROR);
 		err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
-		for (unsigned int i = 0; i < TURNS && e->sq.pi != e->sq.ci; i++) {
+		for (unsigned int i = 0; i < TURNS && !efa_sq_idle(e); i++) {
 			if (eng->soft)
 				efa_pump(eng);
 			else if (i > 16)
@@ -288,12 +288,13 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	const struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	efa_take(eng);
 	if (eng->soft)
 		efa_pump(eng);
 	efa_drain(eng, 1024);
-	*recvs = efa_ep(ep)->rx.posted - efa_ep(ep)->rx.done;
+	*recvs = rx->posted - (rx->pulls ? rx->done : rx->match);
 	efa_give(eng);
 	return 0;
 }
@@ -327,7 +328,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	efa_take_heard(e);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
-	done = e->tx.done == e->tx.posted && e->sq.pi == e->sq.ci;
+	done = e->tx.done == e->tx.posted && efa_sq_idle(e);
 	if (done && !peer_has_all(e)) {
 		done = false;
 		ask = !e->more->ask_pause--;

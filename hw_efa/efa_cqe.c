@@ -62,7 +62,7 @@ static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **sl
 	uint16_t index = id & (uint16_t)sq->mask;
 
 	*slot = &sq->slots[index];
-	return (id ^ index) == sq->gen && !(*slot)->done && sq->pi != sq->ci;
+	return (id ^ index) == sq->gen && !(*slot)->done;
 }
 
 /*
@@ -74,12 +74,12 @@ static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_block(&e->tx, EFA_B_HALT);
-	if (slot->kind == EFA_S_DTO)
+	if (slot->kind <= EFA_S_PART)
 		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (e->more->gone)
 		return;
 	e->more->gone = GONE_LOOKS;
-	e->more->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
+	e->more->gone_dto = slot->kind <= EFA_S_PART ? slot->of : e->tx.done - 1;
 	efa_lag(ep);
 }
 
@@ -113,7 +113,7 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	/* What is flushed from a connection thought to be alive means the same as an error. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_ERROR))
 		efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
-	if (slot->kind == EFA_S_DTO) {
+	if (slot->kind <= EFA_S_PART) {
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_fail_dto(ep, slot->of, status);
 	} else if (slot->kind == EFA_S_PULL) {
@@ -131,7 +131,7 @@ static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
 	struct efa_ep *e = efa_ep(ep);
 
 	switch (slot->kind) {
-	case EFA_S_DTO:
+	case EFA_S_DTO: case EFA_S_PART:
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_dto_progress(ep, slot->of);
 		break;
@@ -158,12 +158,11 @@ static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	slot->done = 1;
-	sq->early++;
+	sq->others -= slot->kind != EFA_S_DTO;
 	if (cqe->status)
 		request_failed(ep, slot, cqe);
 	else
 		request_done(ep, slot);
-	efa_sq_retire(sq);
 }
 
 static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)

@@ -156,7 +156,7 @@ void efa_pull_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	while (e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
+	while (e->rx.pulls && e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
 		if (!pull_one(ep, e->rx.pull))
 			return;
 		e->rx.pull++;

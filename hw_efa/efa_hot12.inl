@@ -73,7 +73,7 @@ static DAT_RETURN EFA_V(efa_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPL
 static DAT_RETURN EFA_V(efa_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return efa_post_recv(ep, n, iov, cookie.as_64, flags, EFA_V(efa_recv12_slow), EFA_LOCKED);
+	return efa_post_recv(ep, n, iov, cookie.as_64, flags, EFA_V(efa_recv12_slow), EFA_HOW);
 }
 
 static DAT_RETURN EFA_V(efa_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

@@ -29,16 +29,23 @@
 /* ---- send queue ---- */
 
 enum efa_slot_kind {			/* what a WQE was for */
-	EFA_S_DTO, EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
+	EFA_S_DTO,			/* a request that was posted hot */
+	EFA_S_PART,			/* one that was not */
+	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
 };
+
+#define EFA_SLOT_DONE (1u << 16)	/* efa_slot.state: kind and done as one */
 
 struct efa_slot {
 	union {
 		struct {
 			uint32_t of;	/* DTO, or receive */
-			uint16_t kind, done;
+			union {
+				struct { uint16_t kind, done; };
+				uint32_t state;
+			};
 		};
-		uint64_t word;		/* of a DTO under way: its number */
+		uint64_t word;		/* of a DTO posted hot, and under way: its number */
 	};
 };
 
@@ -57,7 +64,8 @@ struct efa_sq {
 	uint64_t word0, word1;		/* of the meta descriptor, without op, id, phase, length; AH */
 	uint32_t room;			/* WQEs that requests may have outstanding */
 	uint32_t quiet;			/* WQEs without their doorbell yet */
-	uint32_t early;			/* WQEs done before one that is not */
+	uint32_t others;		/* WQEs under way that were not posted hot */
+	uint32_t hot_from;		/* from this one on all were */
 	uint32_t max_batch, handle;
 	uint16_t gen;			/* in the bits of a request id above the index */
 	uint8_t log, shift;
@@ -148,8 +156,8 @@ struct efa_tx {
 
 /* ---- receives ---- */
 
-enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE };
-#define EFA_R_PLAIN (1u << 24)		/* efa_recv.info: posted, one segment, no flag */
+enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE, EFA_R_READY };
+#define EFA_R_PLAIN (1u << 24 | EFA_R_READY)	/* efa_recv.info: one segment, no flag */
 
 struct efa_recv {
 	uint64_t cookie;
@@ -160,33 +168,44 @@ struct efa_recv {
 	};
 	uint16_t left;			/* reads in the queue */
 	bool solicited;
-	uint32_t at;			/* bytes of the message whose reads are issued */
-	uint32_t fin;			/* the sender's number of it */
+	const struct dap_lmr *lmr;	/* READY: what it lay in when it was posted */
 	struct efa_iov seg[EFA_MAX_IOV];
 	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
-	uint32_t unused[8];
+	uint32_t at;			/* bytes of the message whose reads are issued */
+	uint32_t fin;			/* the sender's number of it */
+	uint32_t unused[6];
 };
 _Static_assert(sizeof(struct efa_recv) == 1024, "a receive is found by a shift");
 
-struct efa_place {			/* of the reorder window */
-	uint16_t buf, len;
-	uint8_t kind, se, full;
+/* Of the reorder window: what the CQE of the packet began with, but for its status. 0: empty. */
+union efa_place {
+	struct {
+		uint16_t id;
+		uint8_t kind, flags;	/* EFA_PLACE_SE; of the CQE */
+		uint16_t qp_num, length;
+	};
+	uint64_t word;
 };
+_Static_assert(sizeof(union efa_place) == 8, "a place is found by a shift");
+#define EFA_PLACE_SE 0x80u
 
 struct efa_rx {
 	uint8_t *ring, *bufs;
 	volatile uint32_t *doorbell;
 	struct efa_recv *recv;
-	struct efa_place *place;
-	const struct dap_lmr *lmr;
-	uint32_t mask, pi, rung;	/* of the RQ */
-	uint32_t ring_at;		/* pi that has a batch to be rung for */
+	union efa_place *place;
+	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
+	uint8_t *slot, *ring_at;	/* see efa_rq.h */
+	uint8_t *begin;			/* of the buffer whose request id were 0 */
+	uint32_t mask, rung;		/* of the RQ: its producer index as the device knows it */
 	uint64_t stride;
 	uint32_t lkey, nbufs;
 	uint32_t gen;			/* in the bits of a request id above the index */
 	uint8_t log;
 	uint32_t recv_mask, max;
-	uint32_t posted, match, done, free_at;
+	uint32_t posted, match, free_at;
+	uint32_t done, pull;		/* while messages are being read: delivered; may have reads */
+					/* to issue. Else both are match */
 	uint32_t next;			/* sequence number awaited */
 	uint32_t safe;			/* places that are free with a receive behind: acked by what */
 	uint32_t safe_seq, told;	/* is sent from this number on, before it so many were */
@@ -197,12 +216,11 @@ struct efa_rx {
 			bool stalled;	/* a message waits for a receive */
 			bool asked;	/* the peer waits for its last message to be taken */
 			bool picky;	/* the consumer is told of solicited messages alone */
-			bool pulls;	/* done is not match: messages are being read */
+			bool pulls;	/* messages are being read */
 		};
 		uint64_t odd;		/* none of these */
 	};
 	uint32_t part, part_total;	/* of a message in fragments */
-	uint32_t pull;			/* receives from here on may have reads to issue */
 	uint32_t deny, max_iov;
 	bool failed;
 	uint32_t batch;			/* buffers given back by one doorbell */

@@ -35,11 +35,10 @@ EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
 	uint32_t of;
 
 	if (efa_unlikely((id ^ index) != sq->gen) || efa_unlikely(slot->done) ||
-	    efa_unlikely(slot->kind != EFA_S_DTO))
+	    efa_unlikely(slot->kind > EFA_S_PART))
 		return false;
 	slot->done = 1;
-	sq->early++;
-	efa_sq_retire(sq);
+	sq->others -= slot->kind;
 	of = slot->of;
 	d = &tx->dto[of & tx->mask];
 	if (efa_unlikely(--d->left) || efa_unlikely((d->state & (EFA_D_ISSUED | EFA_D_WAITS)) !=

@@ -10,13 +10,13 @@
  */
 #include "hw_efa/efa_place.h"
 #include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_rq.h"
 #include "softnic/softnic_efa.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "words of WQEs are assembled for little-endian hosts"
 #endif
 
-typedef uint64_t efa_u64 __attribute__((may_alias));
 typedef uint64_t efa_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
 /* Keeps a test a branch: two at a time take longer to be made one than to be made. */
@@ -556,33 +556,35 @@ EFA_INLINE EFA_RET efa_recv_any(struct dap_ep *ep, int n, const EFA_LMR *iov, ui
 
 /* Into memory of software's own: no doorbell. */
 EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				 unsigned int flags, efa_send_fn *slow, bool locked)
+				 unsigned int flags, efa_send_fn *slow, enum efa_how how)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_engine *eng = e->tx.eng;
 	struct efa_rx *rx = &e->rx;
+	const struct dap_lmr *lmr;
 	struct efa_recv *r;
 	struct efa_cell *c;
 
 	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & rx->deny) ||
-	    efa_unlikely(efa_lmr_len(iov) - 1 >= INT32_MAX))
+	    efa_unlikely(efa_lmr_len(iov) - 1 >= INT32_MAX) || !efa_come(eng, &c, how))
 		return slow(ep, n, iov, cookie, flags);
-	c = efa_enter(eng, locked);
+	lmr = rx->lmr;
 	if (efa_unlikely(rx->posted == rx->free_at) || efa_unlikely(rx->stalled) ||
-	    efa_unlikely(e->tx.blocked & EFA_B_ERROR)) {
-		efa_leave(eng, c, locked);
+	    efa_unlikely(e->tx.blocked & EFA_B_ERROR) ||
+	    efa_unlikely(lmr->lmr_context != efa_lmr_key(iov)) ||
+	    efa_unlikely(!efa_inside(lmr, efa_lmr_va(iov), efa_lmr_len(iov)))) {
+		efa_go(eng, c, how);
 		return slow(ep, n, iov, cookie, flags);
 	}
+	EFA_ANEW();
 	r = &rx->recv[rx->posted & rx->recv_mask];
 	r->cookie = cookie;
 	r->room = (uint32_t)efa_lmr_len(iov);
-	r->state = EFA_R_POSTED;
-	r->status = 0;
-	r->flags = (uint8_t)flags;
-	r->nseg = 1;
+	r->info = EFA_R_PLAIN | flags << 8;
+	r->lmr = lmr;
 	r->seg[0] = (struct efa_iov){ efa_lmr_va(iov), (uint32_t)efa_lmr_len(iov),
 				      efa_lmr_key(iov) };
 	rx->posted++;
-	efa_leave(eng, c, locked);
+	efa_go(eng, c, how);
 	return DAT_SUCCESS;
 }

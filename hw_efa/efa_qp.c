@@ -13,6 +13,7 @@
 
 #include "hw_efa/efa_lock.h"
 #include "hw_efa/efa_ops.h"
+#include "hw_efa/efa_rq.h"
 
 #define SQ_WQES 128u
 #define SPARE_WQES 8u			/* for credits and answers, see efa_wr.c */
@@ -86,7 +87,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	       pow2_up(requests) * sizeof(struct efa_work) +
 	       pow2_up(requests + 1) * sizeof(struct efa_dto) + EFA_LINES * sizeof(uint32_t) +
 	       pow2_up(receives) * sizeof(struct efa_recv) +
-	       ia->params.window * sizeof(struct efa_place);
+	       ia->params.window * sizeof(union efa_place);
 }
 
 static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_shape *s)
@@ -188,6 +189,8 @@ static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
 	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
 	sq->handle = qp->handle;
 	sq->inline_max = efa_inline_max(ia);
+	for (uint32_t i = 0; i <= sq->mask; i++)
+		sq->slots[i].done = 1;
 }
 
 static void tx_fill(struct dap_ep *ep)
@@ -224,6 +227,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->gen = (uint16_t)(gen << rx->log);
 	rx->bufs = e->more->mem;
 	rx->stride = stride_of(efa_ia(ep->obj.ia));
+	rx->begin = rx->bufs - rx->gen * rx->stride;
 	rx->lkey = e->more->mr.lkey;
 	rx->nbufs = s->bufs;
 	rx->lmr = &no_lmr;
@@ -233,6 +237,8 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->max_iov = ep->attr.max_recv_iov;
 	rx->picky = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
 	rx->batch = min_of(rx->window / 2, RX_BATCH);
+	rx->slot = rx->ring;
+	efa_rq_turn(rx);
 	rx->desc = (uint64_t)(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
 }
 

@@ -5,6 +5,8 @@
  * mostly is stays on the CQ for efa_dequeue, which takes all there is.
  */
 
+#include "hw_efa/efa_rq.h"
+
 /* Each field of a CQE is read once, and none wider than the device wrote it. */
 EFA_INLINE uint32_t efa_word(const struct efa_cqe *cqe, unsigned int at)
 {
@@ -72,12 +74,8 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 		d = &tx->dto[of & tx->mask];
 		if (efa_unlikely(of >> 32) || efa_unlikely((d->info & ~EFA_D_ANY) != EFA_D_QUICK))
 			return efa_quick_end(evd, event, c, false, all, how);
-		slot->done = 1;
+		slot->state = EFA_SLOT_DONE;
 		efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
-		if (efa_likely(id == (sq->ci & sq->mask)))
-			sq->ci++;
-		else
-			sq->early++;
 		if (efa_likely(of == tx->done))
 			break;
 		/* Others are before it. */
@@ -91,23 +89,9 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 	tx->done++;
 	tx->free_at++;
 	efa_event_dto(event, evd, ep, d->cookie, d->bytes, ops[d->op]);
-	if (efa_unlikely(sq->early | tx->early))
+	if (efa_unlikely(tx->early))
 		efa_catch_up(ep);
 	return efa_quick_end(evd, event, c, true, all, how);
-}
-
-/* The buffer goes back; returns how many have. */
-EFA_INLINE uint32_t efa_buf_back(struct efa_rx *rx, const uint8_t *from, uint64_t id)
-{
-	uint32_t pi = rx->pi;
-	efa_u64 *desc = (efa_u64 *)(rx->ring + (size_t)(pi & rx->mask) *
-				    sizeof(struct efa_rx_desc));
-
-	rx->pi = ++pi;
-	id |= rx->desc;
-	desc[0] = (uintptr_t)from;
-	desc[1] = id;
-	return pi;
 }
 
 typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
@@ -123,10 +107,9 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
-	uint32_t buf, imm, back, len = le16_to_cpu(cqe->length);
-	const struct dap_lmr *lmr;
+	uint32_t id, imm, len = le16_to_cpu(cqe->length);
 	const struct efa_recv *r;
-	const uint8_t *from;
+	const uint8_t *from, *back;
 
 	if (far && efa_unlikely(len != 8))
 		return far(evd, event, ep, cqe, c);
@@ -139,22 +122,18 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	e->tx.heard = imm;
 	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
 		return efa_quick_end(evd, event, c, false, all, how);
-	buf = le16_to_cpu(cqe->req_id) ^ rx->gen;
+	id = le16_to_cpu(cqe->req_id);
 	r = &rx->recv[rx->match & rx->recv_mask];
-	lmr = rx->lmr;
-	if (efa_unlikely(buf >= rx->nbufs) || efa_unlikely(r->info != EFA_R_PLAIN) ||
-	    efa_unlikely(len > r->room) || efa_unlikely(lmr->lmr_context != r->seg[0].key))
-		return efa_quick_end(evd, event, c, false, all, how);
-	EFA_APART();
-	if (efa_unlikely(!efa_inside(lmr, r->seg[0].addr, len)))
+	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs) || efa_unlikely(r->info != EFA_R_PLAIN) ||
+	    efa_unlikely(len > r->room) || efa_unlikely(r->lmr->lmr_context != r->seg[0].key))
 		return efa_quick_end(evd, event, c, false, all, how);
 	EFA_ANEW();
-	from = rx->bufs + (size_t)buf * rx->stride;
+	from = efa_buf_at(rx, id);
 	__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, far ? 8 : len);
 	efa_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
 	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
-	rx->match = rx->done = rx->pull = rx->match + 1;
-	back = efa_buf_back(rx, from, buf ^ rx->gen);
+	rx->match++;
+	back = efa_buf_back(rx, from, id);
 	rx->next++;
 	rx->free_at++;
 	if (efa_unlikely(back == rx->ring_at))

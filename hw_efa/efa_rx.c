@@ -12,23 +12,15 @@
 
 #include "core/hw.h"
 #include "hw_efa/efa_lock.h"
-
-#define NO_BUF 0xffff
+#include "hw_efa/efa_rq.h"
 
 /* ---- buffers ---- */
 
-static inline void refill(struct efa_rx *rx, uint16_t buf)
+static inline void refill(struct efa_rx *rx, uint32_t id)
 {
-	struct efa_rx_desc *d = (struct efa_rx_desc *)(void *)rx->ring + (rx->pi & rx->mask);
-	uint64_t at = (uintptr_t)rx->bufs + (uint64_t)buf * rx->stride;
-
-	*d = (struct efa_rx_desc){
-		.addr_lo = cpu_to_le32((uint32_t)at), .addr_hi = cpu_to_le32((uint32_t)(at >> 32)),
-		.req_id = cpu_to_le16((uint16_t)(buf | rx->gen)),
-		.length = cpu_to_le16((uint16_t)rx->stride),
-		.lkey_ctrl = cpu_to_le32(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST),
-	};
-	rx->pi++;
+	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring + ((size_t)rx->mask + 1) *
+							sizeof(struct efa_rx_desc))
+		efa_rq_turn(rx);
 }
 
 void efa_rq_ring(struct dap_ep *ep)
@@ -36,10 +28,10 @@ void efa_rq_ring(struct dap_ep *ep)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	e->rx.rung = e->rx.pi;
-	e->rx.ring_at = e->rx.rung + e->rx.batch;
+	e->rx.rung += efa_rq_quiet(&e->rx);
+	efa_rq_turn(&e->rx);
 	dap_wc_flush();
-	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.pi & 0xffff));
+	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.rung & 0xffff));
 	if (efa_unlikely(eng->soft != NULL))
 		efa_kick_soft(eng, e->sq.handle);
 }
@@ -48,8 +40,11 @@ void efa_rx_refill(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	for (uint16_t i = 0; i < rx->nbufs; i++)
-		refill(rx, i);
+	for (uint32_t i = 0; i < rx->nbufs; i++) {
+		refill(rx, i | rx->gen);
+		if (efa_rq_quiet(rx) == rx->batch)
+			efa_rq_ring(ep);
+	}
 	efa_rq_ring(ep);
 }
 
@@ -79,7 +74,7 @@ void efa_deliver_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	while (rx->done != rx->match) {
+	while (rx->pulls && rx->done != rx->match) {
 		const struct efa_recv *r = &rx->recv[rx->done & rx->recv_mask];
 
 		if (r->state != EFA_R_DONE)
@@ -87,7 +82,7 @@ void efa_deliver_recvs(struct dap_ep *ep)
 		rx->done++;
 		emit(ep, r);
 	}
-	rx->pulls = rx->done != rx->match;
+	rx->pulls &= rx->done != rx->match;
 }
 
 /* The receive has what it gets; no packet goes to it any more. */
@@ -97,9 +92,13 @@ static void complete(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status 
 
 	r->status = (uint8_t)status;
 	r->state = EFA_R_DONE;
-	if (rx->pull == rx->match)
-		rx->pull++;
 	rx->match++;
+	if (!rx->pulls) {
+		emit(ep, r);
+		return;
+	}
+	if (rx->pull == rx->match - 1)
+		rx->pull++;
 	efa_deliver_recvs(ep);
 }
 
@@ -107,6 +106,8 @@ void efa_flush_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
+	if (!rx->pulls)
+		rx->done = rx->match;
 	for (uint32_t i = rx->done; i != rx->posted; i++) {
 		struct efa_recv *r = &rx->recv[i & rx->recv_mask];
 
@@ -115,6 +116,7 @@ void efa_flush_recvs(struct dap_ep *ep)
 		r->state = EFA_R_DONE;
 	}
 	rx->match = rx->pull = rx->posted;
+	rx->pulls = true;
 	efa_deliver_recvs(ep);
 }
 
@@ -200,10 +202,9 @@ static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool
 }
 
 /* A message as most are, for a receive as most are, and none before it is on its way. */
-static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, uint16_t buf, uint32_t len)
+static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from, uint32_t len)
 {
 	const struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
-	const uint8_t *from = rx->bufs + buf * rx->stride;
 	void *to = (void *)(uintptr_t)r->seg[0].addr;
 
 	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
@@ -214,7 +215,7 @@ static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, uint16_t buf, uint3
 		memcpy(to, from, 8);
 	else
 		memcpy(to, from, len);
-	rx->match = rx->done = rx->pull = rx->match + 1;
+	rx->match++;
 	efa_put_done(ep->recv_evd, &(struct efa_done){
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
 		.flags = EFA_DONE_RECEIVE });
@@ -281,6 +282,8 @@ void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 	r->at = 0;
 	r->left = 0;
 	r->state = EFA_R_PULLS;
+	if (!rx->pulls)
+		rx->done = rx->pull = rx->match;
 	rx->match++;
 	rx->pulls = true;
 	efa_lag(ep);
@@ -315,6 +318,10 @@ int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *se
 	r->flags = (uint8_t)flags;
 	r->nseg = (uint8_t)nseg;
 	memcpy(r->seg, seg, nseg * sizeof(*seg));
+	if (nseg == 1 && writable(ep, seg)) {
+		r->lmr = rx->lmr;
+		r->state = EFA_R_READY;
+	}
 	rx->posted++;
 	if (e->tx.blocked & EFA_B_ERROR)
 		efa_flush_recvs(ep);
@@ -326,16 +333,19 @@ int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *se
 /* ---- order ---- */
 
 /* What needs a receive that is not there stays where it is: false. */
-static bool consume(struct dap_ep *ep, unsigned int kind, uint16_t buf, uint32_t len, bool se)
+static bool consume(struct dap_ep *ep, const union efa_place *at)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	const uint8_t *p = rx->bufs + (size_t)buf * rx->stride;
+	const uint8_t *p = efa_buf_at(rx, at->id);
+	uint32_t len = at->length;
+	unsigned int kind = at->kind & ~EFA_PLACE_SE;
+	bool se = at->kind & EFA_PLACE_SE;
 
 	switch (kind) {
 	case EFA_K_MSG:
 		if (rx->match == rx->posted)
 			return false;
-		if (efa_unlikely(!take_plain(ep, rx, buf, len)))
+		if (efa_unlikely(!take_plain(ep, rx, p, len)))
 			take_message(ep, p, len, se);
 		break;
 	case EFA_K_WRITE:
@@ -354,8 +364,8 @@ static bool consume(struct dap_ep *ep, unsigned int kind, uint16_t buf, uint32_t
 			efa_ctrl_packet(ep, p, len);
 		}
 	}
-	if (buf != NO_BUF)
-		refill(rx, buf);
+	if (!(at->flags & EFA_CQE_UNSOLICITED))
+		refill(rx, at->id);
 	rx->next++;
 	return true;
 }
@@ -367,15 +377,15 @@ static void consume_prefix(struct dap_ep *ep)
 	struct efa_rx *rx = &e->rx;
 
 	while (rx->ahead && !(e->tx.blocked & EFA_B_HALT)) {
-		struct efa_place *at = &rx->place[rx->next & (rx->window - 1)];
+		union efa_place *at = &rx->place[rx->next & (rx->window - 1)];
 
-		if (!at->full)
+		if (!at->word)
 			return;
-		if (!consume(ep, at->kind, at->buf, at->len, at->se)) {
+		if (!consume(ep, at)) {
 			rx->stalled = 1;
 			return;
 		}
-		at->full = 0;
+		at->word = 0;
 		rx->ahead--;
 	}
 }
@@ -384,7 +394,7 @@ static EFA_COLD void efa_give_ack(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	if (rx->pi != rx->rung)
+	if (efa_rq_quiet(rx))
 		efa_rq_ring(ep);
 	efa_set_safe(efa_ep(ep));
 	efa_credit(ep);
@@ -395,9 +405,10 @@ void efa_give_back(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 
-	if (rx->pi == rx->rung) {
+	if (!efa_rq_quiet(rx)) {
 		efa_set_safe(e);
-	} else if (rx->pi - rx->rung >= rx->batch || rx->next - efa_told(e) >= rx->window / 2) {
+	} else if (rx->slot == rx->ring_at || efa_rq_quiet(rx) >= rx->batch ||
+		   rx->next - efa_told(e) >= rx->window / 2) {
 		efa_rq_ring(ep);
 		efa_set_safe(e);
 	}
@@ -422,7 +433,7 @@ static bool lost_its_name(const struct efa_ep *e, const struct efa_cqe *cqe)
 	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR));
 }
 
-static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe, uint16_t buf)
+static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
@@ -433,35 +444,35 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe, uint16_t
 		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
-	if (buf != NO_BUF)
-		refill(&e->rx, buf);
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
+		refill(&e->rx, le16_to_cpu(cqe->req_id));
 	efa_give_back(ep);
 }
 
-static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, uint16_t buf, uint16_t len)
+static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_place *what)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	uint16_t seq = imm >> 12 & 0xffff, ahead = (uint16_t)(seq - rx->next);
-	struct efa_place *at = &rx->place[seq & (rx->window - 1)];
+	union efa_place *at = &rx->place[seq & (rx->window - 1)];
 
-	if (ahead >= rx->window || at->full) {
+	if (ahead >= rx->window || at->word) {
 		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
 			  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
 			  ahead < rx->window ? ", a second time" : "");
 		return;
 	}
-	*at = (struct efa_place){ buf, len, (uint8_t)(imm >> 29), (imm & EFA_IMM_SE) != 0, 1 };
+	*at = *what;
 	rx->ahead++;
 }
 
-static EFA_COLD void unsequenced(struct dap_ep *ep, uint16_t buf, uint32_t len)
+static EFA_COLD void unsequenced(struct dap_ep *ep, const union efa_place *p)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	efa_take_heard(efa_ep(ep));
-	if (buf != NO_BUF) {
-		efa_ctrl_packet(ep, rx->bufs + (size_t)buf * rx->stride, len);
-		refill(rx, buf);
+	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
+		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->length);
+		refill(rx, p->id);
 	}
 	efa_give_back(ep);
 }
@@ -471,35 +482,36 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	uint32_t imm = le32_to_cpu(cqe->imm);
-	uint16_t id = le16_to_cpu(cqe->req_id), len = le16_to_cpu(cqe->length);
-	uint16_t buf = id & (uint16_t)((1u << rx->log) - 1);
-	bool write = imm >> 29 == EFA_K_WRITE;
+	const union efa_place p = {
+		.id = le16_to_cpu(cqe->req_id), .length = le16_to_cpu(cqe->length),
+		.kind = (uint8_t)(imm >> 29 | (imm & EFA_IMM_SE ? EFA_PLACE_SE : 0)),
+		.flags = cqe->flags,
+	};
+	bool write = imm >> 29 == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
 
-	if (cqe->flags & EFA_CQE_UNSOLICITED)
-		buf = NO_BUF;
-	else if (efa_unlikely((id ^ buf) != rx->gen) || efa_unlikely(buf >= rx->nbufs))
+	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs))
 		return;
 	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
 	    efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) ||
 	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
 	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
-		drop(ep, cqe, buf);
+		drop(ep, cqe);
 		return;
 	}
 	efa_take_ack(e, imm);
 	if (efa_unlikely(imm >> 29 == EFA_K_UNSEQ)) {
-		unsequenced(ep, buf, len);
+		unsequenced(ep, &p);
 		return;
 	}
-	if (efa_unlikely(imm >> 29 >= EFA_KINDS) || efa_unlikely(!write && buf == NO_BUF) ||
+	if (efa_unlikely(imm >> 29 >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
 	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
 				   EFA_OP_RDMA_WRITE))) {
 		efa_break(ep, "the peer sends a packet of no known kind");
 		return;
 	}
 	if (efa_unlikely((imm >> 12 & 0xffff) != (rx->next & 0xffff)) || efa_unlikely(rx->stalled) ||
-	    !consume(ep, imm >> 29, buf, len, imm & EFA_IMM_SE)) {
-		put_aside(ep, imm, buf, len);
+	    !consume(ep, &p)) {
+		put_aside(ep, imm, &p);
 		if ((imm >> 12 & 0xffff) == (rx->next & 0xffff))
 			rx->stalled = 1;
 		return;

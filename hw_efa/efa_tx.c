@@ -85,7 +85,6 @@ void efa_catch_up(struct dap_ep *ep)
 	struct efa_tx *tx = &e->tx;
 	struct efa_done done = { .ep = ep };
 
-	efa_sq_retire(&e->sq);
 	while (tx->early) {
 		const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
 
@@ -151,8 +150,10 @@ void efa_flush_requests(struct dap_ep *ep)
 		tx->early++;
 	}
 	tx->waiting = 0;
+	for (uint32_t i = 0; i <= e->sq.mask; i++)
+		e->sq.slots[i].done = 1;
 	e->sq.ci = e->sq.pi;
-	e->sq.early = 0;
+	e->sq.others = 0;
 	efa_deliver_requests(ep);
 }
 
@@ -176,7 +177,7 @@ static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t mos
 
 static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 {
-	wr->kind = EFA_S_DTO;
+	wr->kind = EFA_S_PART;
 	wr->of = efa_next(&efa_ep(ep)->tx);
 	d->left++;
 	efa_wr_post(ep, wr);
@@ -479,7 +480,7 @@ void efa_push(struct dap_ep *ep)
 	issue_all(ep);
 	efa_wr_ring(ep);
 	if (e->tx.waiting || e->more->answers != e->more->answered ||
-	    e->rx.pull != e->rx.match)
+	    (e->rx.pulls && e->rx.pull != e->rx.match))
 		efa_lag(ep);
 	else
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
@@ -540,14 +541,15 @@ bool efa_arm(struct efa_ep *e)
 {
 	struct efa_tx *tx = &e->tx;
 	struct efa_sq *sq = &e->sq;
-	uint32_t used = sq->pi - sq->ci, n = 0;
+	uint32_t n = 0;
 
 	efa_take_heard(e);
-	if (!tx->blocked && used < sq->room) {
+	if (!tx->blocked) {
 		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
-		n = least(n, sq->room - used);
 		n = least(n, sq->mask + 1 - (sq->pi & sq->mask));
 		n = least(n, 0x10000 - (tx->seq & 0xffff));
+		if (sq->pi - sq->ci + n > sq->room)
+			n = least(n, efa_sq_room(e));
 	}
 	tx->stop = tx->posted + n;
 	if ((sq->form[0] ^ phase_of(sq)) & (uint64_t)EFA_TX_PHASE << 24)

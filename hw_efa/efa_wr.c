@@ -10,11 +10,43 @@ typedef uint64_t v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
 #define SPARE 8u			/* WQEs kept for credits and answers */
 
-bool efa_sq_has(const struct efa_ep *e, uint32_t n, bool reserve)
+static void walk(struct efa_sq *sq)
 {
-	uint32_t used = e->sq.pi - e->sq.ci;
+	while (sq->ci != sq->pi && sq->slots[sq->ci & sq->mask].done)
+		sq->ci++;
+}
 
-	return used + n <= e->sq.room + (reserve ? SPARE : 0);
+/* Where all that is under way was posted hot, each request is one WQE, in their order. */
+static void retire(struct efa_ep *e)
+{
+	uint32_t under_way = efa_next(&e->tx) - e->tx.done;
+	struct efa_sq *sq = &e->sq;
+
+	if (sq->others || under_way > sq->pi - sq->hot_from)
+		walk(sq);
+	else if (under_way < sq->pi - sq->ci)
+		sq->ci = sq->pi - under_way;
+}
+
+uint32_t efa_sq_room(struct efa_ep *e)
+{
+	retire(e);
+	return e->sq.pi - e->sq.ci < e->sq.room ? e->sq.room - (e->sq.pi - e->sq.ci) : 0;
+}
+
+bool efa_sq_idle(struct efa_ep *e)
+{
+	walk(&e->sq);
+	return e->sq.ci == e->sq.pi;
+}
+
+bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve)
+{
+	uint32_t most = e->sq.room + (reserve ? SPARE : 0);
+
+	if (e->sq.pi - e->sq.ci + n > most)
+		retire(e);
+	return e->sq.pi - e->sq.ci + n <= most;
 }
 
 uint32_t efa_unseq_imm(struct efa_ep *e)
@@ -108,7 +140,8 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 		(struct efa_slot){ .of = wr->of, .kind = wr->kind };
 	for (unsigned int i = 0; i < 1u << (e->sq.shift - 4); i++)
 		to[i] = from[i];
-	e->sq.pi++;
+	e->sq.others++;
+	e->sq.hot_from = ++e->sq.pi;
 	e->sq.quiet++;
 	efa_disarm(&e->tx);
 }
