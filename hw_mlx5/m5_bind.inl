@@ -473,8 +473,6 @@ M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned
 M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_LMR *triplet,
 			     unsigned int priv)
 {
-	/* Its length is asked again, since that takes no register. */
-	m5_part();
 	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
 	       m5_likely(m5_lmr_va(triplet) - r->addr <= m5_room(r->length, triplet)) &&
 	       m5_likely(!(priv & r->deny)) && m5_likely(m5_is_lmr(r->lmr, lmr));

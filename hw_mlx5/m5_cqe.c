@@ -36,7 +36,7 @@ enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
 	}
 }
 
-const uint8_t m5_dto_of_opcode[64] = {
+const uint8_t m5_dto_of_opcode[256] = {
 	[M5_OP_SEND] = DAP_OP_SEND,
 	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
 	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,

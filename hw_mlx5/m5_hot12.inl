@@ -238,15 +238,6 @@ static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_CALL)
 	return M5_V(m5_unbind12_go)(M5_GO_PASS);
 }
 
-/* A bind of no bytes, through the connection of the last bind and without flags. */
-static M5_APART DAT_RETURN M5_V(m5_unbind12)(M5_BIND_CALL)
-{
-	if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
-		return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
-	m5_bind_tell(rmr, context);
-	return M5_V(m5_unbind12_go)(M5_GO_PASS);
-}
-
 /* Whatever is in the way is found out by any, in the order of the man page. */
 static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 {
@@ -263,11 +254,15 @@ static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 	if (m5_unlikely(!context) || !m5_bind_simple(r, ep) ||
 	    m5_unlikely(r->key_be == r->last_key_be))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	m5_part();
 	len = m5_lmr_len(triplet);
 	if (m5_unlikely(len - 1 >= r->span)) {
-		if (!len)
-			return M5_V(m5_unbind12)(M5_BIND_PASS);
-		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+		if (len)
+			return M5_V(m5_bind12_any)(M5_BIND_PASS);
+		if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
+			return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
+		m5_bind_tell(rmr, context);
+		return M5_V(m5_unbind12_go)(M5_GO_PASS);
 	}
 	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);

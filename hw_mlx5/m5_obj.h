@@ -374,11 +374,11 @@ struct m5_rare {
 /* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
 M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
-/* What the WQE was whose CQE this is. */
-extern const uint8_t m5_dto_of_opcode[64];
+/* What the WQE was whose CQE this is: for any opcode, so that none has to be masked. */
+extern const uint8_t m5_dto_of_opcode[256] __attribute__((visibility("hidden")));
 static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
 {
-	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn & 63];
+	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn];
 }
 /* ---- m5_small.c: the data of a CQE of format M5_CQE_SMALL32 to where its WQE wants it ---- */
 void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe);

@@ -321,13 +321,13 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 			      unsigned int flags, struct m5_send_ways ways, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_len len;
+	uint64_t len;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
 		return ways.many(ep, n, iov, cookie, flags);
-	len = m5_lmr_len(iov);
 	if (m5_unlikely(!m5_plain(sq, flags)))
 		return ways.one(ep, n, iov, cookie, flags);
+	len = m5_whole(m5_lmr_len(iov));
 	if (len == 8) {
 		if (!m5_known(sq, iov, 8))
 			return ways.one(ep, n, iov, cookie, flags);
@@ -415,16 +415,18 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 			      m5_rdma_fn *refill, bool soft, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_len len;
+	uint64_t len;
 
 	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov))
 		return slow(ep, n, iov, cookie, from, flags);
 	m5_part();
 	if (m5_unlikely(!from))
 		return slow(ep, n, iov, cookie, from, flags);
+	if (m5_unlikely(!m5_plain(sq, flags)))
+		return slow(ep, n, iov, cookie, from, flags);
 	len = m5_rmr_len(from);
-	if (m5_unlikely(!m5_plain(sq, flags)) || m5_unlikely(len - 1 >= sq->max_rdma) ||
-	    m5_unlikely(len > m5_lmr_len(iov)))
+	if (m5_unlikely(len - 1 >= sq->max_rdma) ||
+	    m5_unlikely((m5_len)len > m5_lmr_len(iov)))
 		return slow(ep, n, iov, cookie, from, flags);
 	if (m5_unlikely(!m5_sq_try(sq, 1, locked)))
 		return refill(ep, n, iov, cookie, from, flags);

@@ -65,7 +65,9 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const
 		w->copy = w->copy && sum <= sq->inline_max &&
 			  (!len || m5_may_copy(ep, sq, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
 	}
-	if (read ? sum < m5_rmr_len(remote) : !m5_is_send(w->op) && sum > m5_rmr_len(remote))
+	/* No sum is beyond max, which lengths of either level can be. */
+	if (read ? (m5_len)sum < m5_rmr_len(remote) :
+	    !m5_is_send(w->op) && (m5_len)sum > m5_rmr_len(remote))
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
 	w->copy = w->copy && sum;
 	w->total = (uint32_t)sum;
@@ -179,6 +181,8 @@ M5_INLINE bool m5_few_sum(unsigned int n, const M5_LMR *iov, uint64_t *sum)
 
 		odd |= len - 1;
 		*sum += len;
+		/* One after another, or all lengths are kept, for which registers are saved. */
+		__asm__("" : "+r"(odd), "+r"(*sum));
 	}
 	return m5_likely(!(odd >> 31));
 }
@@ -233,7 +237,7 @@ M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *i
 	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags) ||
 	    m5_unlikely(n > sq->max_write_iov) || !m5_few_sum(n, iov, &sum) ||
 	    m5_unlikely(sum - sq->long_from >= sq->rdma_span) ||
-	    m5_unlikely(sum > m5_rmr_len(to)))
+	    m5_unlikely((m5_len)sum > m5_rmr_len(to)))
 		return slow(ep, (int)n, iov, cookie, to, flags);
 	if (!m5_sq_try(sq, (2 + n + 3) / 4, locked))
 		return refill(ep, (int)n, iov, cookie, to, flags);
