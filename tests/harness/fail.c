@@ -40,10 +40,15 @@ void th_fail_start(unsigned int kinds, unsigned long n)
 	atomic_store(&armed, kinds);
 }
 
+unsigned long th_fail_count(void)
+{
+	return atomic_load(&seen);
+}
+
 unsigned long th_fail_stop(void)
 {
 	atomic_store(&armed, 0);
-	return atomic_load(&seen);
+	return th_fail_count();
 }
 
 #ifndef __SANITIZE_THREAD__

@@ -98,7 +98,8 @@ enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4 };
  * only counts.
  */
 void th_fail_start(unsigned int kinds, unsigned long n);
-/* Returns how many there were. The n-th failed if that is at least n. */
-unsigned long th_fail_stop(void);
+/* How many there were so far. The n-th failed if that is at least n. */
+unsigned long th_fail_count(void);
+unsigned long th_fail_stop(void);	/* so many were there */
 
 #endif

@@ -4,8 +4,6 @@
 
 #include "tests/shortage/shortage.h"
 
-#define PATIENCE 400000		/* us: how long an attempt may take that nobody answers */
-
 static DAT_EP_HANDLE ep[2];	/* who dials, who is dialled */
 static DAT_CONN_QUAL qual;
 
@@ -30,14 +28,16 @@ static bool make_both(void)
 	return MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, psp));
 }
 
-/* A request, or the end of the attempt that would have brought it. */
+/* A request, or none after the end of the attempt that would have brought it. */
 static DAT_CR_HANDLE request(void)
 {
 	DAT_EVENT ev;
+	DAT_EVENT_NUMBER n = next_of(b.cr_evd, b.conn_evd, &ev);
 
-	if (!next(b.cr_evd, 2 * PATIENCE / 1000, &ev))
-		return DAT_HANDLE_NULL;
-	return ev.event_data.cr_arrival_event_data.cr_handle;
+	if (!n)
+		odd("an attempt that nobody heard of did not end");
+	return n == DAT_CONNECTION_REQUEST_EVENT ? ev.event_data.cr_arrival_event_data.cr_handle :
+						   DAT_HANDLE_NULL;
 }
 
 /* Both sides are told how it went. */
@@ -47,7 +47,7 @@ static bool both_established(void)
 	DAT_EVENT ev;
 
 	for (int i = 0; i < 2; i++) {
-		DAT_EVENT_NUMBER n = next(b.conn_evd, SOON_MS, &ev);
+		DAT_EVENT_NUMBER n = next(b.conn_evd, &ev);
 
 		if (!n)
 			odd("an attempt to connect ended without an event");
@@ -58,23 +58,19 @@ static bool both_established(void)
 
 static bool dial(void)
 {
-	return STEP(dat_ep_connect(ep[0], b.address, qual, PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT,
+	return STEP(dat_ep_connect(ep[0], b.address, qual, SOON_MS * 1000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				   DAT_CONNECT_DEFAULT_FLAG));
 }
 
 static bool join(void)
 {
 	DAT_CR_HANDLE cr;
-	DAT_EVENT ev;
 
 	if (!dial())
 		return false;
 	cr = request();
-	if (!cr) {
-		if (!next(b.conn_evd, SOON_MS, &ev))
-			odd("an attempt that nobody heard of did not end");
+	if (!cr)
 		return false;
-	}
 	if (!STEP(dat_cr_accept(cr, ep[1], 0, NULL))) {
 		STEP(dat_cr_reject(cr));
 		return false;
@@ -88,7 +84,7 @@ static bool completed(int n)
 	DAT_EVENT ev;
 
 	while (n--) {
-		if (!next(b.dto_evd, SOON_MS, &ev)) {
+		if (!next(b.dto_evd, &ev)) {
 			odd("a post ended without an event");
 			return false;
 		}
@@ -114,7 +110,7 @@ static bool part(void)
 	DAT_EVENT ev;
 
 	for (int i = 0; i < 2; i++) {
-		if (!next(b.conn_evd, SOON_MS, &ev))
+		if (!next(b.conn_evd, &ev))
 			odd("a connection ended without an event");
 	}
 	return all && STEP(dat_ep_reset(ep[0])) && STEP(dat_ep_reset(ep[1]));
@@ -125,7 +121,7 @@ static bool connect_twice(void)
 	return make_both() && join() && talk() && part() && join() && talk();
 }
 
-Test(shortage, connect__each_lack, .timeout = 300)
+Test(shortage, connect__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_twice);
@@ -147,12 +143,11 @@ static bool refuse(void)
 	cr = request();
 	if (cr && STEP(dat_cr_handoff(cr, b.qual)))
 		cr = request();
-	if (cr)
-		STEP(dat_cr_reject(cr));
-	return next(b.conn_evd, SOON_MS, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED && cr;
+	return cr && STEP(dat_cr_reject(cr)) &&
+	       next(b.conn_evd, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED;
 }
 
-Test(shortage, cr_reject__each_lack, .timeout = 300)
+Test(shortage, cr_reject__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(refuse);
@@ -192,7 +187,7 @@ static bool connect_and_bind(void)
 	return make_both() && join() && bind_often();
 }
 
-Test(shortage, rmr_bind__each_lack, .timeout = 300)
+Test(shortage, rmr_bind__each_lack, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_and_bind);
@@ -210,10 +205,10 @@ Test(shortage, async__device_fails, .timeout = 60)
 		cr_skip_test("an EFA does not say that it is at its end");
 	cr_assert(make_both() && join());
 	bench_fault("fatal");
-	cr_assert_eq(next(b.async, SOON_MS, &ev), DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	cr_assert_eq(next(b.async, &ev), DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, b.ia);
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(next(b.conn_evd, SOON_MS, &ev), DAT_CONNECTION_EVENT_BROKEN);
+		cr_assert_eq(next(b.conn_evd, &ev), DAT_CONNECTION_EVENT_BROKEN);
 	cr_assert_not(make_ep(&another));
 	free_all();
 	no_trouble();

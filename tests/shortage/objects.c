@@ -170,7 +170,7 @@ static bool resize_evd(DAT_EVD_HANDLE evd)
 	}
 	done = STEP(dat_evd_resize(evd, 200)) && STEP(dat_evd_resize(evd, 3000));
 	for (uintptr_t i = 1; i <= 3; i++) {
-		if (!next(evd, SOON_MS, &ev) || ev.event_data.software_event_data.pointer != (DAT_PVOID)i)
+		if (!next(evd, &ev) || ev.event_data.software_event_data.pointer != (DAT_PVOID)i)
 			odd("an event was lost by a resize");
 	}
 	return done;

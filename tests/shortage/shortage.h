@@ -62,7 +62,11 @@ void needs_nothing(bool (*before)(void), void (*act)(void));
 
 DAT_LMR_TRIPLET piece(size_t off, size_t len);
 DAT_EP_ATTR small(void);
-/* 0: none came in time. */
-DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVENT *ev);
+/*
+ * The next event of either, or 0. An attempt to connect goes on while a shortage lasts: where nothing
+ * comes for a while that is over, and then something has to come.
+ */
+DAT_EVENT_NUMBER next_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE other, DAT_EVENT *ev);
+DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *ev);
 
 #endif
