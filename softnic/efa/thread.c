@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -147,7 +146,6 @@ void sne_thread_inline(struct sne_nic *nic, bool left)
 
 int sne_thread_start(struct sne_nic *nic)
 {
-	sigset_t all, old;
 	int err;
 
 	nic->event_fd = -1;
@@ -157,10 +155,7 @@ int sne_thread_start(struct sne_nic *nic)
 	if (nic->event_fd < 0)
 		return -errno;
 	nic->threaded = true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = -pthread_create(&nic->thread, NULL, run, nic);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	err = sn_begin_thread(&nic->thread, run, nic);
 	if (!err)
 		return 0;
 	nic->threaded = false;

@@ -14,6 +14,7 @@
 #ifndef SOFTNIC_FABRIC_H
 #define SOFTNIC_FABRIC_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -161,6 +162,9 @@ struct sn_fab_stats {
 	uint64_t dropped, duplicated, reordered, corrupted, delayed;	/* by the fault script */
 };
 void sn_fab_stats(const struct sn_fab *fabric, struct sn_fab_stats *stats);
+
+/* Of a device, without signals. Waits up to a second for a thread to be had. 0 or -errno. */
+int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 static inline bool sn_addr_equal(const struct sn_addr *a, const struct sn_addr *b)
 {

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "softnic/fabric/fabric.h"
 #include "softnic/mlx5/dev.h"
 
 enum {
@@ -280,7 +280,6 @@ static void close_fds(struct sn_device *dev)
 
 int sn_thread_start(struct sn_nic *nic)
 {
-	sigset_t all, old;
 	int err;
 
 	if (nic->config.flags & SOFTNIC_NO_THREAD)
@@ -289,10 +288,7 @@ int sn_thread_start(struct sn_nic *nic)
 	if (err)
 		goto close_fds;
 	nic->dev->threaded = true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = -pthread_create(&nic->dev->thread, NULL, run, nic);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	err = sn_begin_thread(&nic->dev->thread, run, nic);
 	if (!err)
 		return 0;
 	nic->dev->threaded = false;

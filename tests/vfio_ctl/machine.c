@@ -110,10 +110,25 @@ int eventfd(unsigned int n, int flags)
 	return REAL(eventfd)(n, flags);
 }
 
+static unsigned int no_threads;
+
+unsigned int vfio_no_threads(unsigned int times)
+{
+	unsigned int left = no_threads;
+
+	no_threads = times;
+	return left;
+}
+
+/* The others are the device's. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-	int err = calls_fails_named("pthread_create");
+	int err;
 
+	if (by_driver(__builtin_return_address(0)))
+		err = calls_fails_named("pthread_create");
+	else
+		err = no_threads && no_threads-- ? EAGAIN : 0;
 	return err ? err : REAL(pthread_create)(thread, attr, fn, arg);
 }
 

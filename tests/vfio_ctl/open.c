@@ -126,6 +126,19 @@ Test(open, m5_ctl_open__no_thread_or_descriptor)
 	lacks_in_turn("open /", EMFILE);
 }
 
+/* The device is a program here, which waits for its thread. */
+Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+
+	vfio_no_threads(3);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(vfio_no_threads(0), 0);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 /* What comes before libmlx5 is asked. */
 Test(open, m5_ctl_open__no_memory)
 {
