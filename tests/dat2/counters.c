@@ -14,21 +14,52 @@ TestSuite(counters, .init = sides_open, .fini = sides_close, .timeout = 60);
 /* libdat2 passes nothing on to an EFA, which has not the whole of the extension: its table does. */
 static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 {
+	/* The table takes an IA as the provider knows it. */
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+	DAT_IA_HANDLE raw = handle;
 	DAT_RETURN ret;
 	va_list args;
 
+	if (handle == a.ia || handle == b.ia)
+		assert_ok(dats_get_ia_handle(handle, &raw));
 	va_start(args, op);
-	ret = PROVIDER(handle)->handle_extendedop_func(handle, op, args);
+	ret = PROVIDER(raw)->handle_extendedop_func(raw, op, args);
 	va_end(args);
 	return ret;
 }
 
+/* As the macros of dat_ib_extensions.h, by the way that leads there. */
+#define extension(handle, op, all, ...)                                                            \
+	(strstr(side_ia_name(), "efa") ? by_table(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__) :   \
+	 dat_extension_op(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__))
+#define query_counters(handle, all, to, reset)                                                     \
+	extension(handle, DAT_IB_QUERY_COUNTERS_OP, all, (DAT_UINT64 *)(to), (int)(reset))
+#define print_counters(handle, all, reset)                                                         \
+	extension(handle, DAT_IB_PRINT_COUNTERS_OP, all, (int)(reset))
+
 static void all_of(DAT_HANDLE handle, int all, DAT_UINT64 *to)
 {
-	if (strstr(side_ia_name(), "efa"))
-		assert_ok(by_table(handle, DAT_IB_QUERY_COUNTERS_OP, all, to, 0));
-	else
-		assert_ok(dat_ib_query_counters(handle, all, to, 0));
+	assert_ok(query_counters(handle, all, to, 0));
+}
+
+/* Of these an EFA may know nothing: it says so by all ones. */
+static void needs_known(DAT_HANDLE handle, int all, int which)
+{
+	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
+
+	all_of(handle, all, v);
+	if (v[which] == UNKNOWN)
+		cr_skip_test("the adapter says that counter %d is unknown", which);
+}
+
+static void needs_posts(void)
+{
+	needs_known(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_RECV);
+}
+
+static void needs_dequeues(void)
+{
+	needs_known(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND);
 }
 
 Test(counters, ia__counts_objects_and_connections)
@@ -95,6 +126,7 @@ Test(counters, ep__counts_receives_and_connections)
 	DAT_UINT64 at_a[DCNT_EP_ALL_COUNTERS], at_b[DCNT_EP_ALL_COUNTERS];
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
+	needs_posts();
 	sides_connect();
 	for (int i = 0; i < 3; i++)
 		assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
@@ -134,7 +166,7 @@ Test(counters, one__has_its_own_place)
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11, 12, 13 };
 
 	sides_connect();
-	assert_ok(dat_ib_query_counters(a.ep, DCNT_EP_CONNECT, v, 0));
+	assert_ok(query_counters(a.ep, DCNT_EP_CONNECT, v, 0));
 	cr_assert_eq(v[DCNT_EP_CONNECT], 1);
 	cr_assert_eq(v[DCNT_EP_DISCONNECT], 12);
 	cr_assert_eq(v[DCNT_EP_POST_SEND], 13);
@@ -144,11 +176,11 @@ Test(counters, bad__handle_and_number)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
 
-	assert_ret(dat_ib_query_counters(a.pz, 0, v, 0), DAT_INVALID_HANDLE);
-	assert_ret(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS + 1, v, 0), DAT_INVALID_PARAMETER);
-	assert_ret(dat_ib_query_counters(a.ep, -1, v, 0), DAT_INVALID_PARAMETER);
-	assert_ret(dat_ib_query_counters(a.ep, 0, NULL, 0), DAT_INVALID_PARAMETER);
-	assert_ok(dat_ib_print_counters(a.ep, DCNT_EP_ALL_COUNTERS, 0));
+	assert_ret(query_counters(a.pz, 0, v, 0), DAT_INVALID_HANDLE);
+	assert_ret(query_counters(a.ep, DCNT_EP_ALL_COUNTERS + 1, v, 0), DAT_INVALID_PARAMETER);
+	assert_ret(query_counters(a.ep, -1, v, 0), DAT_INVALID_PARAMETER);
+	assert_ret(query_counters(a.ep, 0, NULL, 0), DAT_INVALID_PARAMETER);
+	assert_ok(print_counters(a.ep, DCNT_EP_ALL_COUNTERS, 0));
 }
 
 /* ---- what completes and is dequeued, of any instance ---- */
@@ -196,6 +228,7 @@ Test(counters, evd__counts_events_dequeued)
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
 	unsigned int found = 0;
 
+	needs_dequeues();
 	sides_connect();
 	for (int i = 0; i < 100; i++) {
 		write_some(5, DAT_COMPLETION_SUPPRESS_FLAG);
@@ -217,6 +250,7 @@ Test(counters, evd__counts_on_when_its_ring_changes)
 	DAT_EVD_PARAM param;
 	DAT_EVENT ev;
 
+	needs_dequeues();
 	sides_connect();
 	write_some(8, DAT_COMPLETION_SUPPRESS_FLAG);
 	write_some(7, 0);
@@ -262,6 +296,7 @@ Test(counters, ep__counts_immediates_and_atomics)
 	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64), at = side_remote(&b, 64, 8);
 	DAT_UINT64 at_a[DCNT_EP_ALL_COUNTERS], at_b[DCNT_EP_ALL_COUNTERS];
 
+	side_needs(DAT_IB_ATTR_FETCH_AND_ADD);
 	sides_connect();
 	for (int i = 0; i < 4; i++) {
 		assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
@@ -292,6 +327,7 @@ Test(counters, ep__counts_over_a_reset_of_it)
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS];
 	DAT_EVENT ev;
 
+	needs_posts();
 	sides_connect();
 	for (int i = 0; i < 5; i++)
 		assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
@@ -328,6 +364,7 @@ Test(counters, reset__of_one_and_of_all)
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
 
+	needs_posts();
 	sides_connect();
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 2; i++) {
@@ -336,27 +373,27 @@ Test(counters, reset__of_one_and_of_all)
 			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
 		}
 		/* What it was is told, and counted anew from here. */
-		assert_ok(dat_ib_query_counters(b.ep, DCNT_EP_RECV, v, 1));
+		assert_ok(query_counters(b.ep, DCNT_EP_RECV, v, 1));
 		cr_assert_eq(v[DCNT_EP_RECV], 2);
 		all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
 		cr_assert_eq(v[DCNT_EP_RECV], 0);
 		cr_assert_eq(v[DCNT_EP_POST_RECV], 2 * (DAT_UINT64)(round + 1));
 	}
-	assert_ok(dat_ib_query_counters(b.ep, DCNT_EP_ALL_COUNTERS, v, 1));
+	assert_ok(query_counters(b.ep, DCNT_EP_ALL_COUNTERS, v, 1));
 	cr_assert_eq(v[DCNT_EP_POST_RECV], 6);
 	all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
 	cr_assert_eq(v[DCNT_EP_POST_RECV], 0);
 	cr_assert_eq(v[DCNT_EP_RECV_DATA], 0);
-	assert_ok(dat_ib_query_counters(a.ep, DCNT_EP_POST_SEND, v, 1));
+	assert_ok(query_counters(a.ep, DCNT_EP_POST_SEND, v, 1));
 	cr_assert_eq(v[DCNT_EP_POST_SEND], 6);
 	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND), 0);
 	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND_DATA), 6 * 5);
-	assert_ok(dat_ib_print_counters(b.ia, DCNT_IA_ALL_COUNTERS, 1));
+	assert_ok(print_counters(b.ia, DCNT_IA_ALL_COUNTERS, 1));
 	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_EP_CREATE), 0);
 	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_LMR_FREE), 0);
 	assert_ok(dat_lmr_free(b.lmr));
 	cr_assert_eq(one_of(b.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_LMR_FREE), 1);
-	assert_ok(dat_ib_query_counters(b.dto, DCNT_EVD_ALL_COUNTERS, v, 1));
+	assert_ok(query_counters(b.dto, DCNT_EVD_ALL_COUNTERS, v, 1));
 	cr_assert_eq(v[DCNT_EVD_WAIT], 6);
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_WAIT), 0);
 	/* One that is not reset is as it was. */
@@ -368,11 +405,11 @@ Test(counters, reset__without_memory)
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11 };
 
 	th_fail_start(TH_FAIL_HEAP, 1);
-	assert_ret(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1),
+	assert_ret(query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1),
 		   DAT_INSUFFICIENT_RESOURCES);
 	cr_assert_eq(th_fail_stop(), 1);
 	cr_assert_eq(v[DCNT_EP_CONNECT], 11);
-	assert_ok(dat_ib_query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1));
+	assert_ok(query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1));
 }
 
 /* ---- what is posted, and what dequeues find or do not ---- */
@@ -421,8 +458,11 @@ static DAT_UINT64 post_each_kind(void)
 
 Test(counters, ep__counts_each_kind_and_its_bytes)
 {
-	DAT_UINT64 found = post_each_kind();
+	DAT_UINT64 found;
 
+	needs_posts();
+	needs_dequeues();
+	found = post_each_kind();
 	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), found);
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
 }
@@ -435,6 +475,7 @@ Test(counters, ep__counts_posts_of_each_shape)
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS], posted = 0, bytes = 0;
 	DAT_LMR_TRIPLET from[4];
 
+	needs_posts();
 	sides_connect();
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (int n = 1; n <= 4; n++) {
@@ -458,6 +499,7 @@ Test(counters, evd__counts_dequeues_in_vain)
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS], missed;
 	DAT_EVENT ev;
 
+	needs_dequeues();
 	sides_connect();
 	for (int i = 0; i < 10; i++)
 		assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
@@ -478,6 +520,7 @@ Test(counters, ep__counts_sends_that_end_a_context)
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;
 
+	side_needs_windows();
 	sides_connect();
 	assert_ok(PROVIDER(b.pz)->rmr_create_for_ep_func(b.pz, &rmr));
 	assert_ok(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 
 #include <dat2/udat.h>
 #include <dat2/udat_redirection.h>
@@ -30,6 +31,13 @@ extern struct side a, b;		/* open in each test */
 
 /* DAPL_TEST_IA, or the software ConnectX in this process. */
 const char *side_ia_name(void);
+/* Whether the attribute has this value. */
+bool side_says(const char *name, const char *value);
+/* The test is skipped where an attribute says that there is none. */
+void side_needs(const char *name);
+void side_needs_windows(void);
+void side_needs_zero_based(void);
+void side_needs_srq(void);
 void sides_open(void);
 void sides_close(void);
 /* a.ep and b.ep, by way of the qualifier. */

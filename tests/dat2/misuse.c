@@ -241,6 +241,7 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 	DAT_SRQ_PARAM param;
 	DAT_SRQ_HANDLE srq;
 
+	side_needs_srq();
 	assert_ok(dat_srq_create(a.ia, a.pz, &attr, &srq));
 	assert_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	cr_assert_eq(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);

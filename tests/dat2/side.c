@@ -6,8 +6,6 @@
 
 #include "tests/dat2/dat2.h"
 
-#define QUAL (30000 + (DAT_CONN_QUAL)getpid() % 20000)
-
 struct side a, b;
 
 /* libdat2 has read its file before main: the process begins anew with the one of 2.0. */
@@ -31,11 +29,66 @@ const char *side_ia_name(void)
 	return name ? name : "soft-mlx5-0";
 }
 
-/* An EFA has no atomics. */
-static DAT_MEM_PRIV_FLAGS rights(void)
+bool side_says(const char *name, const char *value)
 {
-	return DAT_MEM_PRIV_ALL_FLAG |
-	       (strstr(side_ia_name(), "efa") ? 0 : (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR ia;
+
+	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
+	for (DAT_COUNT i = 0; i < provider.num_provider_specific_attr; i++)
+		if (!strcmp(provider.provider_specific_attr[i].name, name))
+			return !strcmp(provider.provider_specific_attr[i].value, value);
+	for (DAT_COUNT i = 0; i < ia.num_transport_attr; i++)
+		if (!strcmp(ia.transport_attr[i].name, name))
+			return !strcmp(ia.transport_attr[i].value, value);
+	for (DAT_COUNT i = 0; i < ia.num_vendor_attr; i++)
+		if (!strcmp(ia.vendor_attr[i].name, name))
+			return !strcmp(ia.vendor_attr[i].value, value);
+	cr_assert_fail("no attribute %s", name);
+	return false;
+}
+
+void side_needs(const char *name)
+{
+	if (side_says(name, "FALSE"))
+		cr_skip_test("the adapter says %s = FALSE", name);
+}
+
+void side_needs_windows(void)
+{
+	DAT_PROVIDER_ATTR provider;
+
+	assert_ok(dat_ia_query(a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
+	if (provider.rmr_scope_supported != DAT_RMR_SCOPE_ANY)
+		cr_skip_test("the adapter says rmr_scope_supported = DAT_RMR_SCOPE_PZ");
+}
+
+void side_needs_zero_based(void)
+{
+	DAT_IA_ATTR ia;
+
+	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, 0, NULL));
+	if (!ia.zb_supported)
+		cr_skip_test("the adapter says zb_supported = FALSE");
+}
+
+void side_needs_srq(void)
+{
+	DAT_PROVIDER_ATTR provider;
+
+	assert_ok(dat_ia_query(a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
+	if (!provider.srq_supported)
+		cr_skip_test("the adapter says srq_supported = FALSE");
+}
+
+/* The right to atomics, where there are any. */
+static DAT_MEM_PRIV_FLAGS rights(DAT_IA_HANDLE ia)
+{
+	DAT_IA_ATTR attr;
+
+	assert_ok(dat_ia_query(ia, NULL, DAT_IA_ALL, &attr, 0, NULL));
+	return DAT_MEM_PRIV_ALL_FLAG | (attr.extension_supported != DAT_EXTENSION_IB ? 0 :
+		(DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
 }
 
 static void side_open(struct side *s)
@@ -54,7 +107,8 @@ static void side_open(struct side *s)
 	s->mem = calloc(1, MEM);
 	region.for_va = s->mem;
 	assert_ok(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, s->pz,
-				 rights(), DAT_VA_TYPE_VA, &s->lmr, &s->lmr_context, &s->rmr_context, &size, &at));
+				 rights(s->ia), DAT_VA_TYPE_VA, &s->lmr, &s->lmr_context,
+				 &s->rmr_context, &size, &at));
 }
 
 void sides_open(void)
@@ -92,12 +146,11 @@ DAT_IA_ADDRESS_PTR side_address(in_port_t port)
 
 static void connect_to(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 {
-	static DAT_CONN_QUAL qual;
+	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
 	DAT_EVENT ev;
 
-	qual = qual ? qual + 1 : QUAL;
-	assert_ok(dat_psp_create(b.ia, qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	assert_ok(dat_ep_connect(from, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
 	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);

@@ -28,6 +28,7 @@ Test(dat2, ia__is_the_registrys_number_in_all_queries)
 	DAT_EP_PARAM ep;
 	DAT_LMR_PARAM lmr;
 	DAT_PZ_PARAM pz;
+	DAT_IA_ATTR ia;
 
 	assert_ok(dat_evd_query(a.dto, DAT_EVD_FIELD_ALL, &evd));
 	assert_ok(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &ep));
@@ -38,7 +39,9 @@ Test(dat2, ia__is_the_registrys_number_in_all_queries)
 	cr_assert_eq(lmr.ia_handle, a.ia);
 	cr_assert_eq(pz.ia_handle, a.ia);
 	cr_assert_eq(ep.comm.domain, AF_INET);
-	cr_assert_eq(ep.ep_attr.max_rdma_size, 1u << 30);
+	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, 0, NULL));
+	cr_assert_eq(ep.ep_attr.max_rdma_size, ia.max_rdma_size);
+	cr_assert_gt(ia.max_rdma_size, 0);
 }
 
 Test(dat2, attributes__say_what_there_is)
@@ -50,10 +53,22 @@ Test(dat2, attributes__say_what_there_is)
 	cr_assert_eq(provider.dapl_version_major, 2);
 	cr_assert_eq(provider.dapl_version_minor, 0);
 	cr_assert_eq(provider.is_thread_safe, DAT_FALSE);
-	cr_assert_eq(provider.rmr_scope_supported, DAT_RMR_SCOPE_ANY);
 	cr_assert_eq(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
+}
+
+/* The other side of it: efa__says_what_it_has_not. */
+Test(dat2, attributes__of_a_connectx)
+{
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR ia;
+
+	side_needs(DAT_IB_ATTR_IMMED_DATA);
+	side_needs(DAT_IB_ATTR_FETCH_AND_ADD);
+	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
+	cr_assert_eq(provider.rmr_scope_supported, DAT_RMR_SCOPE_ANY);
 	cr_assert_eq(ia.zb_supported, DAT_TRUE);
+	cr_assert_eq(ia.max_rdma_size, 1u << 30);
 	cr_assert_eq(ia.extension_supported, DAT_EXTENSION_IB);
 	cr_assert_eq(ia.extension_version, DAT_IB_EXTENSION_VERSION);
 }
@@ -311,6 +326,7 @@ Test(dat2, write_immed__says_so_at_both_ends)
 	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
 	DAT_EVENT ev;
 
+	side_needs(DAT_IB_ATTR_IMMED_DATA);
 	sides_connect();
 	strcpy(a.mem, "hello");
 	assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
@@ -332,6 +348,7 @@ Test(dat2, atomics__bring_what_was_there)
 	DAT_DTO_COOKIE cookie = { .as_64 = 6 };
 	DAT_EVENT ev;
 
+	side_needs(DAT_IB_ATTR_FETCH_AND_ADD);
 	sides_connect();
 	*now = 40;
 	assert_ret(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &odd, 0),

@@ -7,7 +7,13 @@
 
 #include "tests/dat2/dat2.h"
 
-TestSuite(window, .init = sides_open, .fini = sides_close, .timeout = 60);
+static void setup(void)
+{
+	sides_open();
+	side_needs_windows();
+}
+
+TestSuite(window, .init = setup, .fini = sides_close, .timeout = 60);
 
 enum { LEN = 64 };
 

@@ -22,6 +22,7 @@ static void setup(void)
 	DAT_VLEN size;
 
 	sides_open();
+	side_needs_zero_based();
 	region.for_va = b.mem + AT;
 	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, LEN, b.pz,
 				 DAT_MEM_PRIV_ALL_FLAG |

@@ -28,12 +28,20 @@ suite() {
 	step "$1${2:+ $2}" "$DAPL_BUILD_DIR/tests/$1" --jobs $jobs --timeout 100 ${2:+--filter "$2"}
 }
 
+# That of uDAPL 2.0; the counters also of an instance that counts what its adapter does not.
+level2() {
+	[ -x "$DAPL_BUILD_DIR/tests/dat2" ] || return 0
+	suite dat2
+	DAPL_COUNT=1 suite dat2 'counters/*'
+}
+
 pingpong() {
 	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf step dat_pingpong \
 		"$DAPL_BUILD_DIR/bin/dat_pingpong" -i $DAPL_TEST_IA -n 100
 }
 
 pingpong
+level2
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite conformance
 	suite api
