@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A consumer that is compiled for each API level. peer QUAL serves; peer QUAL HOST connects, tells
- * the server of a buffer, and finds there what the server has written.
+ * A consumer that is compiled for each API level. peer IA serves, and prints the qualifier that it
+ * does so by; peer IA QUAL connects, tells the server of a buffer, and finds there what the server
+ * has written.
  */
 #include <netinet/in.h>
 #include <stdint.h>
@@ -67,7 +68,7 @@ static DAT_LMR_TRIPLET segment(void *at, unsigned int length)
 				  .segment_length = length, .lmr_context = lmr_context };
 }
 
-static void start(void)
+static void start(const char *name)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = &mem };
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -78,7 +79,7 @@ static void start(void)
 	DAT_VADDR address;
 	DAT_VLEN size;
 
-	DO(dat_ia_open((DAT_NAME_PTR)(uintptr_t)"soft-mlx5-0", 8, &async, &ia));
+	DO(dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, 8, &async, &ia));
 	DO(dat_pz_create(ia, &pz));
 	DO(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto));
 	DO(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn));
@@ -103,15 +104,18 @@ static unsigned char pattern(uint32_t seed, unsigned int i)
 	return (unsigned char)(seed + i * 7 + i / 256);
 }
 
-static void serve(DAT_CONN_QUAL qual)
+static void serve(void)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 3 };
 	DAT_LMR_TRIPLET from = segment(mem.data, BYTES);
 	DAT_RMR_TRIPLET to = { .segment_length = BYTES };
+	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
 	DAT_EVENT ev;
 
-	DO(dat_psp_create(ia, qual, requests, DAT_PSP_CONSUMER_FLAG, &psp));
+	DO(dat_psp_create_any(ia, &qual, requests, DAT_PSP_CONSUMER_FLAG, &psp));
+	printf("qualifier %llu\n", (unsigned long long)qual);
+	fflush(stdout);
 	ev = wait_for(requests, DAT_CONNECTION_REQUEST_EVENT);
 	DO(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL));
 	wait_for(conn, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -152,13 +156,13 @@ static void request(DAT_CONN_QUAL qual)
 
 int main(int argc, char **argv)
 {
-	DAT_CONN_QUAL qual = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
-
-	start();
+	if (argc < 2)
+		return 2;
+	start(argv[1]);
 	if (argc > 2)
-		request(qual);
+		request(strtoull(argv[2], NULL, 0));
 	else
-		serve(qual);
+		serve();
 	DO(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	puts("verified");
 	return 0;
