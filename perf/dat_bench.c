@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
 	  "beside that of a cache line", 0 },
 	{ "threadsafe", 't', NULL, 0, "Calls of a threadsafe instance", 0 },
 	{ "unordered", 'u', NULL, 0, "The rows of an adapter that keeps no order (an EFA)", 0 },
+	{ "warm", 'w', NULL, 0, "Completions are waited for by dequeues that find none, not asleep, so that "
+	  "caches keep them: where the caller drives the device", 0 },
 	{ "pair", 'p', NULL, 0, "Leave out the rows that take many endpoints", 0 },
 	{ 0 },
 };
@@ -30,7 +32,7 @@ static const struct argp_option options[] = {
 struct opts {
 	const char *ia;
 	unsigned int calls;
-	bool latency, threadsafe, unordered, only_pair;
+	bool latency, threadsafe, unordered, only_pair, warm;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,6 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': o->threadsafe = true; return 0;
 	case 'u': o->unordered = true; return 0;
 	case 'p': o->only_pair = true; return 0;
+	case 'w': o->warm = true; return 0;
 	case 'n':
 		v = strtol(arg, &end, 0);
 		if (*end || v < 1 || v > 100000000)
@@ -79,6 +82,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.latency)
 		return latency(&o);
+	bench_warm = o.warm;
 	p.no_rmr = o.unordered;
 	p.a.threadsafe = p.b.threadsafe = o.threadsafe;
 	if (pair_open(&p, o.ia))

@@ -28,6 +28,8 @@ struct bench_op {
 extern const struct bench_op bench_ops[];	/* ends with a NULL name */
 
 /* ops.c */
+/* Nobody sleeps for the completions that are dequeued: the caller drives the device. */
+extern bool bench_warm;
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
 

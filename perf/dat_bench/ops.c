@@ -15,6 +15,8 @@
 #define LENGTH DAT_VLEN
 #endif
 
+bool bench_warm;
+
 static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
 
 static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
@@ -425,6 +427,16 @@ static void peer_looks(struct pair *p)
 	dat_evd_dequeue(p->b.req_evd, &ev);
 }
 
+static void wait_for_device(struct pair *p, unsigned int us)
+{
+	unsigned int i;
+
+	if (!bench_warm)
+		usleep(us);
+	for (i = 0; bench_warm && i < us / 200; i++)
+		peer_looks(p);
+}
+
 /*
  * All completions must be there before the first call: nothing but time tells without a call. Where
  * the device's thread was kept from its work for longer, the batch is taken back and tried again. Who
@@ -443,7 +455,7 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 			if (feed(p, op))
 				return -1;
 		}
-		usleep(wait_us);
+		wait_for_device(p, wait_us);
 		got = take(p, op, BENCH_WARM);
 		t = now_ns();
 		got += take(p, op, BENCH_BATCH);

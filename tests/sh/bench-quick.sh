@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# make bench, with few samples: every row of ours and of each peer that is built is there, JSON and
+# Markdown agree, and a peer that is missing is named.
+set -u
+build=$DAPL_BUILD_DIR
+[ -x "$build/tests/peer_verbs" ] && command -v valgrind >/dev/null || { echo "not built here"; exit 77; }
+if valgrind "$build/bin/dat_bench" --help 2>&1 | grep -q 'corrupted debuginfo'; then
+	echo "valgrind cannot read what this compiler writes"
+	exit 77
+fi
+export BENCH_QUICK=1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+# Files of its own: others may be using those of this build.
+for f in bin etc lib tests; do ln -s "$build/$f" "$tmp/$f"; done
+rm "$tmp/etc" "$tmp/tests"
+cp -r "$build/etc" "$tmp/etc"
+mkdir "$tmp/tests"
+for f in dat_bench2 peer_verbs peer_uct peer_dapl; do
+	[ -x "$build/tests/$f" ] && ln -s "$build/tests/$f" "$tmp/tests/$f"
+done
+scripts/bench "$tmp" >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+
+# judge TEXT...: the files are right; peers whose programs are not there are missing, and said to be
+judge() {
+	scripts/bench-peers "$tmp" >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+	python3 - "$tmp" <<-'END' || { cat "$tmp/out"; exit 1; }
+		import json, os, sys
+		build = sys.argv[1]
+		rows = json.load(open(f"{build}/bench.json"))
+		cells = {(r["api"], r["op"]): r for r in rows}
+		assert len(cells) == len(rows), "a row twice"
+		assert all(r["instructions"] > 0 and r["ns"] > 0 for r in rows)
+		posts = ["post write 8 B inline", "post write 4 KB", "post read 4 KB", "post send 4 KB", "post recv"]
+		binds, polls = ["bind unbound RMR", "rebind RMR", "unbind RMR"], ["dequeue one completion", "dequeue none"]
+		have = {"direct 1.2": posts + binds + polls, "direct 1.2 threadsafe": posts + binds + polls}
+		efa = ["post write 8 B", "post send 8 B", "post recv"] + polls + ["dequeue one message"]
+		have["EFA 1.2"] = have["EFA 1.2, any order"] = efa
+		if os.path.exists(f"{build}/tests/dat_bench2"):
+		    have["direct 2.0"] = have["direct 2.0 threadsafe"] = posts + binds + polls
+		    have["EFA 2.0"] = efa
+		missing = []
+		for program, apis, ops in [
+		        ("peer_verbs", ["ibv_post_send", "ibv_post_send, no locks"], posts + binds + polls),
+		        ("peer_verbs", ["ibv_wr_*"], posts[:-1] + binds[::2]),
+		        ("peer_uct", ["UCX rc_mlx5"], [posts[0]] + polls),
+		        ("peer_dapl", ["OpenFabrics dapl"], posts + polls)]:
+		    for api in apis:
+		        if os.path.exists(f"{build}/tests/{program}"):
+		            have[api] = ops
+		        else:
+		            missing.append(api)
+		for api, ops in have.items():
+		    for op in ops:
+		        assert (api, op) in cells, f"no row {op} of {api}"
+		assert {r["api"] for r in rows} == set(have), "an api that nobody asked for"
+		text = open(f"{build}/bench.md").read()
+		heads = text.splitlines()[2].split("|")
+		assert [h.strip() for h in heads[2:-1]] == list(dict.fromkeys(r["api"] for r in rows))
+		for (api, op), r in cells.items():
+		    assert f"{r['instructions']} / {r['ns']:.1f}" in text, f"{op} of {api} is not in the table"
+		for api in missing:
+		    assert f"Missing: {api}: not built" in text, f"{api} is not said to be missing"
+		bars = text[text.index("# Bars"):].splitlines()[4:]
+		assert len([b for b in bars if "holds" in b or "short by" in b]) == len(bars) >= 13 * 2 + 10
+		assert "ibv_post_send" in missing or any("ns to those of ibv_poll_cq" in b for b in bars)
+		assert not any("rebind RMR, more where threadsafe" in b and "short" in b for b in bars)
+	END
+	! command -v gnuplot >/dev/null || [ ! -e "$tmp/tests/peer_verbs" ] || grep -q '<svg' "$tmp/bench.svg" ||
+		{ echo "no plot"; exit 1; }
+}
+
+judge
+rm -f "$tmp"/tests/peer_* "$tmp/bench.svg"
+judge
