@@ -39,7 +39,12 @@ static bool wants_cqe(const struct sn_wr *wr)
 
 bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
 {
-	struct sn_cqe cqe = {
+	struct sn_cqe cqe;
+
+	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
+	if (!wants_cqe(wr))
+		return true;
+	cqe = (struct sn_cqe){
 		.op = wr->syndrome ? SN_CQE_REQ_ERR : SN_CQE_REQ,
 		.syndrome = wr->syndrome,
 		.vendor = wr->vendor,
@@ -47,10 +52,6 @@ bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
 		.counter = wr->idx,
 		.byte_cnt = wr->byte_cnt,
 	};
-
-	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
-	if (!wants_cqe(wr))
-		return true;
 	if (wr->small && !wr->syndrome) {
 		/* The host has yet to read of the WQE where the data belongs. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The device's tables: numbers that share a place, and places that were left. */
+#include <errno.h>
+
+#include <criterion/criterion.h>
+
+#include "softnic/mlx5/dev.h"
+
+enum { OBJECTS = 200 };
+
+static char object[OBJECTS];
+
+/* Numbers whose hashes begin alike, so that all but one are displaced. */
+static unsigned int crowd(uint32_t number[], unsigned int n)
+{
+	unsigned int found = 0;
+
+	for (uint32_t i = 1; found < n; i++)
+		if ((sn_table_hash(i) & 1023) == 7)
+			number[found++] = i;
+	return found;
+}
+
+Test(table, find__one_of_many_that_share_a_place)
+{
+	struct sn_table t = { 0 };
+	uint32_t number[4];
+	unsigned int n = crowd(number, 4);
+
+	cr_assert_null(sn_table_find(&t, number[0]), "nothing is in an empty table");
+	for (unsigned int i = 0; i < n; i++)
+		cr_assert_eq(sn_table_insert(&t, number[i], &object[i]), 0);
+	for (unsigned int i = 0; i < n; i++)
+		cr_assert_eq(sn_table_find(&t, number[i]), &object[i], "number %u", number[i]);
+	sn_table_remove(&t, number[0]);
+	cr_assert_null(sn_table_find(&t, number[0]), "it was removed");
+	for (unsigned int i = 1; i < n; i++)
+		cr_assert_eq(sn_table_find(&t, number[i]), &object[i],
+			     "number %u, behind a place that was left", number[i]);
+	sn_table_free(&t);
+}
+
+Test(table, find__numbers_that_no_object_has)
+{
+	struct sn_table t = { 0 };
+
+	for (uint32_t i = 1; i < OBJECTS; i++)
+		cr_assert_eq(sn_table_insert(&t, i, &object[i]), 0);
+	for (uint32_t i = 1; i < OBJECTS; i += 2)
+		sn_table_remove(&t, i);
+	cr_assert_null(sn_table_find(&t, 0));
+	cr_assert_null(sn_table_find(&t, UINT32_MAX));
+	cr_assert_eq(t.live, OBJECTS / 2 - 1);
+	for (uint32_t i = 1; i < OBJECTS; i++)
+		cr_assert_eq(sn_table_find(&t, i), i % 2 ? NULL : &object[i], "number %u", i);
+	sn_table_free(&t);
+}
+
+/* What is left and taken again does not fill the table up. */
+Test(table, insert__again_and_again)
+{
+	struct sn_table t = { 0 };
+
+	for (uint32_t i = 1; i < 100 * OBJECTS; i++) {
+		cr_assert_eq(sn_table_insert(&t, i, &object[0]), 0);
+		cr_assert_eq(sn_table_insert(&t, i, &object[1]), -EEXIST);
+		if (i > 8)
+			sn_table_remove(&t, i - 8);
+	}
+	cr_assert_eq(t.live, 8);
+	cr_assert_lt(t.mask, 1024u);
+	sn_table_free(&t);
+}
