@@ -140,6 +140,14 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 	return err;
 }
 
+/* What met a full link may have been a repetition, which nothing tries again once it is answered. */
+bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
+{
+	if (flow->blocked && (!nic->fab || sn_fab_has_room(nic->fab, &flow->dest)))
+		flow->blocked = false;
+	return flow->blocked;
+}
+
 /* -EAGAIN: to be tried again. All else counts as sent: what the wire loses is repeated. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {

@@ -281,7 +281,8 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 			      SOFTNIC_EFA_REMOTE_READ, &why);
 	struct sne_pkt *pkt;
 
-	if (nic->nheld >= nic->window || job->flow->flight >= SNE_FLIGHT || job->flow->blocked)
+	if (nic->nheld >= nic->window || job->flow->flight >= SNE_FLIGHT ||
+	    sne_flow_blocked(nic, job->flow))
 		return false;
 	pkt = sne_pkt_new(nic, from ? len : 0);
 	if (!pkt)

@@ -367,6 +367,8 @@ struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or given up */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
+/* No room in the link, for now. */
+bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);

@@ -61,11 +61,11 @@ static void fill(const struct sne_wr *wr, struct sne_hdr *h, uint32_t off, uint3
 	h->addr = wr->remote.addr;
 }
 
-static bool room(const struct sne_nic *nic, const struct sne_flow *flow)
+static bool room(struct sne_nic *nic, struct sne_flow *flow)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
 
-	if (nic->nheld >= nic->window || flow->blocked)
+	if (nic->nheld >= nic->window || sne_flow_blocked(nic, flow))
 		return false;
 	return !oldest || (flow->flight < SNE_FLIGHT &&
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softnic/efa/sne.h"
 #include "tests/softnic_efa/rig.h"
 
 static struct side a, b;
@@ -366,4 +367,28 @@ Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
 	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem + 64, 64, 0, 7, &lkey2, &rkey2), 0);
 	cr_assert_eq(rkey, rkey2);
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey2), 0);
+}
+
+static void send_and_hear(uint16_t id)
+{
+	rx_post(&b, id, 0, 100);
+	send_to_nobody(10);
+	expect(0, "", "");
+}
+
+/*
+ * A repetition that finds the link full leaves that as all it has done: the first copy is answered,
+ * and nothing tries again. What is sent later has to go on all the same, once there is room.
+ */
+Test(status, s00_ok__after_a_repetition_that_met_a_full_link)
+{
+	struct sn_addr to;
+	struct sne_flow *flow;
+
+	send_and_hear(1);
+	memcpy(to.raw, b.caps.gid, sizeof(to.raw));
+	flow = sne_flow_find((struct sne_nic *)a.nic, &to);
+	cr_assert_not_null(flow);
+	flow->blocked = true;
+	send_and_hear(2);
 }
