@@ -288,14 +288,21 @@ Test(efa_peer, receive__too_short, .init = setup)
 	pair_close();
 }
 
+/* How the peer is known, in both of the ways that receives take. */
+static void peer_is_another(int by)
+{
+	inner_efa(&a)->remote_qpn = (uint16_t)(inner_efa(&a)->remote_qpn + by);
+	inner_efa(&a)->from += (uint32_t)by << 16;
+}
+
 /* Not the peer's own: the connection lives. */
 Test(efa_peer, packet__of_a_stranger, .init = setup)
 {
-	inner_efa(&a)->remote_qpn++;
+	peer_is_another(1);
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_MSG, next_seq(), some, 8);
 	cr_assert(TH_WITHIN(SOON_MS, (took_none(a.recv), was_said("stranger"))));
-	inner_efa(&a)->remote_qpn--;
+	peer_is_another(-1);
 	ok(do_send(&b, 2, 0, 8));
 	cr_assert_eq(took(a.recv, 1), DAT_DTO_SUCCESS);
 	pair_close();
