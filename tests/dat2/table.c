@@ -22,6 +22,31 @@ Test(dat2, table__has_no_hole)
 	cr_assert_str_eq(p->device_name, side_ia_name());
 }
 
+/* Any function of the table, with a handle and nothing else. */
+typedef DAT_RETURN slot_fn(void *, long, long, long, long, long, long, long, long, long, long, long);
+
+Test(dat2, table__each_call_knows_a_wrong_handle)
+{
+	/* Those that a PZ is right for, and the one that opens what there is not yet. */
+	static const char good[79] = {
+		[0] = 1, [3] = 1, [4] = 1, [5] = 1,	/* ia_open, contexts, handle_type */
+		[40] = 1, [51] = 1, [52] = 1, [72] = 1,	/* rmr_create, pz_query, pz_free, for_ep */
+	};
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+	const char *p;
+	DAT_IA_HANDLE raw;
+	slot_fn *call;
+
+	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	p = (const char *)PROVIDER(raw) + 16;
+	for (int i = 0; i < 79; i++) {
+		memcpy(&call, p + 8 * i, sizeof(call));
+		if (!good[i])
+			cr_assert_eq(DAT_GET_TYPE(call(a.pz, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
+				     DAT_INVALID_HANDLE, "slot %d", i);
+	}
+}
+
 Test(dat2, ia__is_the_registrys_number_in_all_queries)
 {
 	DAT_EVD_PARAM evd;
