@@ -9,11 +9,7 @@
 
 DAT_CONN_QUAL conn_qual(void)
 {
-	static DAT_CONN_QUAL qual;
-
-	if (!qual)
-		qual = 0x200000 + 4 * (DAT_CONN_QUAL)getpid();
-	return qual;
+	return 0x200000 + 16 * (DAT_CONN_QUAL)th_number();
 }
 
 DAT_IA_ADDRESS_PTR conn_host(void)

@@ -71,6 +71,13 @@ int th_meet(int sock);			/* both sides get here, then both go on; as th_recv */
 void th_again_under_softnic(int argc, char **argv);
 void th_again_with(const char *const options[], int argc, char **argv);	/* of softnic-run; NULL ends them */
 
+/*
+ * A number below TH_NUMBERS that no other process of the machine gets as long as this one lives, or a
+ * child of it: 16 of something that all share, such as ports, are made of it. Aborts when all are taken.
+ */
+#define TH_NUMBERS 1024u
+unsigned int th_number(void);
+
 /* What this process holds */
 
 struct th_usage {
