@@ -7,7 +7,8 @@
  * A withdrawn grant is not used any more when its withdrawal returns. The initiator says that it is
  * busy and then looks at the grant again; the target clears the grant and then waits for it not to
  * be busy. Nobody waits for the dead: the kernel closes a socket after the last system call of its
- * process has ended.
+ * process has ended. One that is stopped in the midst of a copy is waited for until it goes on or dies:
+ * no limit could keep it from copying afterwards.
  */
 #ifndef SOFTNIC_FABRIC_DIRECT_H
 #define SOFTNIC_FABRIC_DIRECT_H
