@@ -45,12 +45,15 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
 EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
 			   uint64_t cookie, unsigned int flags, uint32_t room);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
+/* What is parked and next is given to its receives. */
+EFA_COLD void efa_rx_settle(struct dap_ep *ep);
 void efa_deliver_recvs(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 void efa_rx_refill(struct dap_ep *ep);
 void efa_rq_ring(struct dap_ep *ep);
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 void efa_give_back(struct dap_ep *ep);
+void efa_batch(struct dap_ep *ep);
 /* To a list of segments from offset at on; false: an LMR does not allow it. */
 EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
 			  uint32_t at, const uint8_t *from, uint32_t len);
@@ -84,6 +87,12 @@ EFA_COLD void efa_tick_want(struct efa_engine *eng);
 void efa_tick(void *eng);
 
 /* ---- efa_evd.c ---- */
+/*
+ * A hot dequeue has found what was parked before its turn to be next now: the EVD's own dequeues
+ * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
+ */
+EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
+EFA_COLD void efa_settle(struct efa_engine *eng);
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
@@ -119,6 +128,7 @@ EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
 		return;
 	}
 	q->ring[q->head++ & q->mask] = *d;
+	q->has |= EFA_HAS_RING;
 	if (efa_unlikely(q->armed))
 		efa_evd_wake(evd);
 }

@@ -36,24 +36,46 @@ EFA_INLINE void efa_take_event(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT
 		efa_convert(d, evd, event);
 	else
 		efa_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
-	q->tail++;
+	efa_took(q);
+}
+
+typedef EFA_RET efa_dequeue_fn(struct dap_evd *evd, EFA_EVENT *event);
+
+/* The next CQE is of a kind that is taken hot: this EVD's own. */
+EFA_INLINE bool efa_next_is_hot(const struct dap_evd *evd, const struct efa_engine *eng)
+{
+	const struct efa_cqe *cqe = eng->rings == 1 ? efa_cqe_next(&eng->cq[0]) : NULL;
+	const struct dap_ep *ep;
+
+	if (!cqe)
+		return false;
+	ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
+	return !efa_ep((struct dap_ep *)(uintptr_t)ep)->tx.blocked &&
+	       ((efa_is_message(efa_kind_of(cqe)) && ep->recv_evd == evd) ||
+		(efa_is_request(efa_kind_of(cqe)) && ep->request_evd == evd));
 }
 
 /* What is next in the ring of the EVD, once the CQ has been emptied so far. */
-EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, bool soft, bool locked)
+EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *again,
+				   bool soft, bool locked)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
 	struct efa_cell *c;
 	bool got;
 
-	if (efa_has_attention(evd) || efa_unlikely(!event))
+	if (efa_has_attention(evd))
 		return efa_dequeue_cold(evd, event);
 	c = efa_enter(eng, locked);
 	if (q->head == q->tail) {
-		for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++)
+		for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++) {
 			if (!efa_poll_one(eng))
 				break;
+			if (!soft && q->head == q->tail && efa_next_is_hot(evd, eng)) {
+				efa_leave(eng, c, locked);
+				return again(evd, event);
+			}
+		}
 		if (soft && q->head == q->tail) {
 			efa_pump(eng);
 			for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++)
@@ -73,3 +95,4 @@ EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, bool s
 }
 
 #include "hw_efa/efa_quick.inl"
+#include "hw_efa/efa_sort.inl"

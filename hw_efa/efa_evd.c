@@ -83,6 +83,7 @@ int efa_cq_destroy(struct dap_evd *evd)
 		close(q->wake);
 	free(q->ring);
 	q->ring = NULL;
+	q->eng = NULL;
 	return 0;
 }
 
@@ -122,6 +123,41 @@ void efa_tell_full(struct efa_engine *eng)
 	} while (evd);
 }
 
+/* ---- ready ---- */
+
+void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	q->has |= what;
+	q->ready = ep;
+	if (q->in_ready)
+		return;
+	q->in_ready = true;
+	q->next_ready = q->eng->ready;
+	q->eng->ready = evd;
+	q->eng->odd++;
+}
+
+void efa_settle(struct efa_engine *eng)
+{
+	while (eng->ready) {
+		struct efa_evd *q = efa_evd(eng->ready);
+		uint32_t has = q->has;
+
+		eng->ready = q->next_ready;
+		eng->odd--;
+		q->in_ready = false;
+		q->has &= EFA_HAS_RING;
+		if (has & EFA_HAS_MESSAGE)
+			efa_rx_settle(q->ready);
+		if (has & EFA_HAS_REQUEST)
+			efa_catch_up(q->ready);
+		if (has & ~(uint32_t)EFA_HAS_RING && efa_ep(q->ready)->tx.blocked & EFA_B_QUEUE)
+			efa_push(q->ready);
+	}
+}
+
 /* ---- taking ---- */
 
 void efa_event(const struct efa_done *d, struct dap_event *ev)
@@ -150,7 +186,8 @@ bool efa_evd_take(struct dap_evd *evd, struct efa_done *d)
 
 	if (q->head == q->tail)
 		return false;
-	*d = q->ring[q->tail++ & q->mask];
+	*d = q->ring[q->tail & q->mask];
+	efa_took(q);
 	if (d->flags & EFA_DONE_RECEIVE)
 		efa_ep(d->ep)->rx.free_at++;
 	else
@@ -191,6 +228,7 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
 		if (q->ring[i & q->mask].ep != ep)
 			q->ring[keep++ & q->mask] = q->ring[i & q->mask];
 	q->head = keep;
+	q->has = q->head != q->tail ? EFA_HAS_RING : 0;
 }
 
 /* ---- sleeping ---- */

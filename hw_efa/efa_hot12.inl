@@ -92,33 +92,74 @@ static DAT_RETURN EFA_V(efa_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIP
 			      EFA_V(efa_write12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
 }
 
+static EFA_COLD DAT_RETURN EFA_V(efa_dequeue12_again)(struct dap_evd *evd, DAT_EVENT *event);
+
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_dequeue12_all)(struct dap_evd *evd, DAT_EVENT *event)
 {
-	return efa_dequeue_all(evd, event, EFA_SOFT, EFA_LOCKED);
+	return efa_dequeue_all(evd, event, EFA_V(efa_dequeue12_again), EFA_SOFT, EFA_LOCKED);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_batch12)(struct dap_ep *ep, struct efa_cell *c)
+{
+	efa_batch(ep);
+	efa_go(efa_ep(ep)->tx.eng, c, EFA_HOW);
+	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_turn12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+		  const struct efa_cqe *cqe, struct efa_cell *c)
+{
+	return efa_turn_message(evd, event, ep, cqe, c, EFA_V(efa_batch12),
+				EFA_V(efa_dequeue12_all), EFA_HOW);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_sort12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+		  const struct efa_cqe *cqe, struct efa_cell *c)
+{
+	return efa_sort(evd, event, ep, cqe, c, EFA_V(efa_turn12), EFA_V(efa_dequeue12_all),
+			EFA_HOW, EFA_SOFT);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_had12_request)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+			 struct efa_cell *c)
+{
+	return efa_had_request(evd, event, ep, c, EFA_V(efa_dequeue12_all), EFA_HOW);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_had12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+		     struct efa_cell *c)
+{
+	return efa_had_message(evd, event, ep, c, NULL, EFA_V(efa_batch12),
+			       EFA_V(efa_dequeue12_all), EFA_HOW);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_had12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+		 struct efa_cell *c)
+{
+	return efa_had(evd, event, ep, c, EFA_V(efa_had12_request), EFA_V(efa_had12_far),
+		       EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_request12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 		     const struct efa_cqe *cqe, struct efa_cell *c)
 {
-	return efa_quick_request(evd, event, ep, cqe, c, EFA_V(efa_dequeue12_all), EFA_HOW);
-}
-
-static __attribute__((noinline)) DAT_RETURN
-EFA_V(efa_batch12)(struct dap_ep *ep, struct efa_cell *c)
-{
-	efa_give_back(ep);
-	efa_go(efa_ep(ep)->tx.eng, c, EFA_HOW);
-	return DAT_SUCCESS;
+	return efa_quick_request(evd, event, ep, cqe, c, EFA_V(efa_sort12), EFA_HOW);
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_message12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 			 const struct efa_cqe *cqe, struct efa_cell *c)
 {
-	return efa_quick_message(evd, event, ep, cqe, c, NULL, EFA_V(efa_batch12),
-				 EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_quick_message(evd, event, ep, cqe, c, NULL, EFA_V(efa_sort12),
+				 EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -126,13 +167,20 @@ EFA_V(efa_message12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 		     const struct efa_cqe *cqe, struct efa_cell *c)
 {
 	return efa_quick_message(evd, event, ep, cqe, c, EFA_V(efa_message12_far),
-				 EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
+				 EFA_V(efa_sort12), EFA_V(efa_batch12), EFA_V(efa_dequeue12_all),
+				 EFA_HOW);
 }
 
 static DAT_RETURN EFA_V(efa_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return efa_dequeue(evd, event, EFA_V(efa_request12), EFA_V(efa_message12),
-			   EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
+			   EFA_V(efa_had12), EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
+}
+
+/* The hot way once more, after a CQE that was not for it. */
+static EFA_COLD DAT_RETURN EFA_V(efa_dequeue12_again)(struct dap_evd *evd, DAT_EVENT *event)
+{
+	return EFA_V(efa_dequeue12)(evd, event);
 }
 
 #undef EFA_HOW

@@ -126,6 +126,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 		return err;
 	}
 	eng->rings = eng->res.rings;
+	eng->odd = eng->rings - 1;
 	for (unsigned int i = 0; i < eng->rings; i++) {
 		const uint8_t *base = eng->res.ring[i].base;
 

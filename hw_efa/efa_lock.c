@@ -77,12 +77,13 @@ void efa_take(struct efa_engine *eng)
 	if (eng->locked) {
 		if (__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE))
 			efa_spin(&eng->lock);
-		return;
+	} else {
+		pthread_mutex_lock(&eng->mutex);
+		c = eng->cell;
+		shut(eng, c);
+		eng->taken = c;
 	}
-	pthread_mutex_lock(&eng->mutex);
-	c = eng->cell;
-	shut(eng, c);
-	eng->taken = c;
+	efa_settle(eng);
 }
 
 void efa_give(struct efa_engine *eng)

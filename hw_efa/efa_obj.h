@@ -135,12 +135,17 @@ struct efa_tx {
 	uint32_t deny_send, deny_rdma;
 	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
 	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
-	uint32_t early;			/* requests done and not delivered */
 	uint32_t waiting;		/* the last so many requests are not issued */
 	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
-	uint32_t blocked;
+	union {
+		struct {
+			uint32_t blocked;
+			uint32_t early;	/* requests done and not delivered */
+		};
+		uint64_t held;		/* neither */
+	};
 	struct efa_work *work;
 	uint32_t work_mask;
 	uint32_t max, mtu, max_msg, max_rdma;
@@ -156,7 +161,7 @@ struct efa_tx {
 
 /* ---- receives ---- */
 
-enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE, EFA_R_READY };
+enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE, EFA_R_READY };	/* for 8 bytes at least */
 #define EFA_R_PLAIN (1u << 24 | EFA_R_READY)	/* efa_recv.info: one segment, no flag */
 
 struct efa_recv {
@@ -182,12 +187,13 @@ union efa_place {
 	struct {
 		uint16_t id;
 		uint8_t kind, flags;	/* EFA_PLACE_SE; of the CQE */
-		uint16_t qp_num, length;
+		uint16_t bytes, length;	/* a kind of its own: bytes, and EFA_PLACE_OTHER */
 	};
 	uint64_t word;
 };
 _Static_assert(sizeof(union efa_place) == 8, "a place is found by a shift");
 #define EFA_PLACE_SE 0x80u
+#define EFA_PLACE_OTHER 0xffffu		/* more than an MTU */
 
 struct efa_rx {
 	uint8_t *ring, *bufs;
@@ -195,12 +201,14 @@ struct efa_rx {
 	struct efa_recv *recv;
 	union efa_place *place;
 	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
-	uint8_t *slot, *ring_at;	/* see efa_rq.h */
+	uint8_t *slot, *ring_at, *ring_end;	/* see efa_rq.h */
+	size_t batch_bytes;
 	uint8_t *begin;			/* of the buffer whose request id were 0 */
 	uint32_t mask, rung;		/* of the RQ: its producer index as the device knows it */
 	uint64_t stride;
 	uint32_t lkey, nbufs;
 	uint32_t gen;			/* in the bits of a request id above the index */
+	uint32_t row_gen;		/* which these are */
 	uint8_t log;
 	uint32_t recv_mask, max;
 	uint32_t posted, match, free_at;
@@ -209,14 +217,19 @@ struct efa_rx {
 	uint32_t next;			/* sequence number awaited */
 	uint32_t safe;			/* places that are free with a receive behind: acked by what */
 	uint32_t safe_seq, told;	/* is sent from this number on, before it so many were */
-	uint32_t window;
+	uint32_t window, place_mask;
 	union {
 		struct {
-			uint16_t ahead;	/* packets that came before their turn */
-			bool stalled;	/* a message waits for a receive */
-			bool asked;	/* the peer waits for its last message to be taken */
-			bool picky;	/* the consumer is told of solicited messages alone */
-			bool pulls;	/* messages are being read */
+			uint32_t ahead;	/* packets that came before their turn */
+			union {
+				struct {
+					bool stalled;	/* a message waits for a receive */
+					bool asked;	/* the peer, for its last message to be taken */
+					bool picky;	/* solicited messages alone are told of */
+					bool pulls;	/* messages are being read */
+				};
+				uint32_t rare;
+			};
 		};
 		uint64_t odd;		/* none of these */
 	};
@@ -282,13 +295,17 @@ struct efa_done {
 	struct dap_rmr *rmr;
 };
 
+enum { EFA_HAS_RING = 1, EFA_HAS_MESSAGE = 2, EFA_HAS_REQUEST = 4 };
+
 struct efa_evd {
 	struct efa_done *ring;
 	struct efa_engine *eng;
+	struct dap_ep *ready;		/* whose message or request is next, and there: efa_ready.h */
+	uint32_t has;			/* EFA_HAS_*: to be taken before the CQ is looked at */
 	uint32_t head, tail, mask, qlen;
-	bool armed, overflowed, told;
+	bool armed, overflowed, told, in_ready;
 	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until somebody waits */
-	struct dap_evd *next_over;
+	struct dap_evd *next_over, *next_ready;
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
@@ -306,6 +323,13 @@ static inline uint32_t efa_cq_index(const struct efa_cqring *r)
 	return r->passed + (uint32_t)((size_t)(r->next - r->base) / sizeof(struct efa_cqe));
 }
 
+/* One has been taken out of the ring. */
+static inline void efa_took(struct efa_evd *q)
+{
+	if (++q->tail == q->head)
+		q->has &= ~(uint32_t)EFA_HAS_RING;
+}
+
 #define EFA_MAX_EPS 2048u
 
 struct efa_engine {
@@ -316,6 +340,8 @@ struct efa_engine {
 	struct efa_cqring cq[EFA_MAX_SUB_CQS];
 	unsigned int rings;
 	uint32_t lock;			/* threadsafe instance */
+	uint32_t odd;			/* rings beyond one, and EVDs in the list of ready ones */
+	struct dap_evd *ready;
 	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
 
 	_Alignas(64) pthread_mutex_t mutex;

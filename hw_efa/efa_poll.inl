@@ -98,9 +98,40 @@ EFA_INLINE void efa_cqe_pass(struct efa_cqring *r, const struct efa_cqe *cqe)
 	r->theirs ^= EFA_CQE_PHASE;
 }
 
+/* Each field of a CQE is read once, and none wider than the device wrote it. */
+EFA_INLINE uint32_t efa_word(const struct efa_cqe *cqe, unsigned int at)
+{
+	uint32_t word;
+
+	__builtin_memcpy(&word, (const uint8_t *)cqe + at, sizeof(word));
+	return word;
+}
+
+#define EFA_KIND(status, flags) ((uint32_t)(status) << 16 | (uint32_t)(flags) << 24)
+
+/* What says of which kind a CQE is. */
+EFA_INLINE uint32_t efa_kind_of(const struct efa_cqe *cqe)
+{
+	return efa_word(cqe, 0) & EFA_KIND(0xff, 0xff ^ EFA_CQE_PHASE);
+}
+
+/* A completion of plain success of the send queue; of a send that has come. */
+EFA_INLINE bool efa_is_request(uint32_t kind)
+{
+	return (kind & EFA_KIND(0xff, EFA_CQE_QUEUE_MASK)) ==
+	       EFA_KIND(0, EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT);
+}
+
+EFA_INLINE bool efa_is_message(uint32_t kind)
+{
+	return kind == EFA_KIND(0, EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM);
+}
+
 /* One completion of any endpoint: false when there is none. */
 EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
 {
+	if (efa_unlikely(eng->ready != NULL))
+		efa_settle(eng);
 	for (unsigned int i = 0; i < eng->rings; i++) {
 		const struct efa_cqe *cqe = efa_cqe_next(&eng->cq[i]);
 

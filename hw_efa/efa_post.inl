@@ -566,7 +566,7 @@ EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	struct efa_cell *c;
 
 	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & rx->deny) ||
-	    efa_unlikely(efa_lmr_len(iov) - 1 >= INT32_MAX) || !efa_come(eng, &c, how))
+	    efa_unlikely(efa_lmr_len(iov) - 8 >= INT32_MAX - 7) || !efa_come(eng, &c, how))
 		return slow(ep, n, iov, cookie, flags);
 	lmr = rx->lmr;
 	if (efa_unlikely(rx->posted == rx->free_at) || efa_unlikely(rx->stalled) ||

@@ -227,17 +227,21 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->gen = (uint16_t)(gen << rx->log);
 	rx->bufs = e->more->mem;
 	rx->stride = stride_of(efa_ia(ep->obj.ia));
+	rx->row_gen = 0xffff & ~rx->mask;
 	rx->begin = rx->bufs - rx->gen * rx->stride;
 	rx->lkey = e->more->mr.lkey;
 	rx->nbufs = s->bufs;
 	rx->lmr = &no_lmr;
 	rx->max = rx->free_at = max_of(ep->attr.max_recv_dtos, 1);
 	rx->window = efa_ia(ep->obj.ia)->params.window;
+	rx->place_mask = rx->window - 1;
 	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
 	rx->max_iov = ep->attr.max_recv_iov;
 	rx->picky = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
 	rx->batch = min_of(rx->window / 2, RX_BATCH);
 	rx->slot = rx->ring;
+	rx->ring_end = rx->ring + ((size_t)rx->mask + 1) * sizeof(struct efa_rx_desc);
+	rx->batch_bytes = rx->batch * sizeof(struct efa_rx_desc);
 	efa_rq_turn(rx);
 	rx->desc = (uint64_t)(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
 }

@@ -1,42 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The next completion straight into the consumer's event: that of the oldest request of its endpoint,
- * or of the message that is next, of one packet, for a receive of one segment. Whatever is not as it
- * mostly is stays on the CQ for efa_dequeue, which takes all there is.
+ * or of the message that is next, of one packet, for a receive of one segment. What came before its
+ * turn is for efa_sort.inl; whatever is not as it mostly is stays on the CQ for efa_dequeue_all, which
+ * takes all there is.
  */
-
 #include "hw_efa/efa_rq.h"
-
-/* Each field of a CQE is read once, and none wider than the device wrote it. */
-EFA_INLINE uint32_t efa_word(const struct efa_cqe *cqe, unsigned int at)
-{
-	uint32_t word;
-
-	__builtin_memcpy(&word, (const uint8_t *)cqe + at, sizeof(word));
-	return word;
-}
-
-#define EFA_KIND(status, flags) ((uint32_t)(status) << 16 | (uint32_t)(flags) << 24)
-
-/* What says of which kind a CQE is. */
-EFA_INLINE uint32_t efa_kind_of(const struct efa_cqe *cqe)
-{
-	return efa_word(cqe, 0) & EFA_KIND(0xff, 0xff ^ EFA_CQE_PHASE);
-}
-
-/* A completion of plain success of the send queue; of a send that has come. */
-EFA_INLINE bool efa_is_request(uint32_t kind)
-{
-	return (kind & EFA_KIND(0xff, EFA_CQE_QUEUE_MASK)) ==
-	       EFA_KIND(0, EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT);
-}
-
-EFA_INLINE bool efa_is_message(uint32_t kind)
-{
-	return kind == EFA_KIND(0, EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM);
-}
-
-typedef EFA_RET efa_dequeue_fn(struct dap_evd *evd, EFA_EVENT *event);
 
 /* How the quick ways leave: with the event, or for what takes all there is. */
 EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, struct efa_cell *c,
@@ -46,121 +15,137 @@ EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, struct e
 	return got ? DAT_SUCCESS : all(evd, event);
 }
 
-/* A request of one WQE, of which no flag says anything. */
+/* A request of one WQE, of which no flag says anything; the same, done. */
 #define EFA_D_QUICK EFA_INFO(1, 0u, (unsigned int)EFA_D_ISSUED, 0)
+#define EFA_D_EARLY EFA_INFO(0, 0u, (unsigned int)(EFA_D_ISSUED | EFA_D_DONE), 0)
 #define EFA_D_ANY EFA_INFO(0, 3u, (unsigned int)EFA_D_PLACED, 0)
-
-EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				     const struct efa_cqe *cqe, struct efa_cell *c,
-				     efa_dequeue_fn *all, enum efa_how how)
-{
-	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
-	struct efa_engine *eng = efa_evd(evd)->eng;
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_sq *sq = &e->sq;
-	struct efa_tx *tx = &e->tx;
-	struct efa_slot *slot;
-	struct efa_dto *d;
-	uint32_t id;
-	uint64_t of;
-
-	for (;;) {
-		id = le16_to_cpu(cqe->req_id) ^ sq->gen;
-		/* Nothing is wrong with the endpoint, nor does a request wait for this. */
-		if (efa_unlikely(id > sq->mask) || efa_unlikely(tx->blocked))
-			return efa_quick_end(evd, event, c, false, all, how);
-		slot = &sq->slots[id];
-		of = slot->word;	/* more than 32 bits: of no request, or done */
-		d = &tx->dto[of & tx->mask];
-		if (efa_unlikely(of >> 32) || efa_unlikely((d->info & ~EFA_D_ANY) != EFA_D_QUICK))
-			return efa_quick_end(evd, event, c, false, all, how);
-		slot->state = EFA_SLOT_DONE;
-		efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
-		if (efa_likely(of == tx->done))
-			break;
-		/* Others are before it. */
-		d->info ^= EFA_INFO(1, 0u, (unsigned int)EFA_D_DONE, 0);
-		tx->early++;
-		cqe = efa_cqe_next(&eng->cq[0]);
-		if (!cqe || efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num)) != ep ||
-		    !efa_is_request(efa_kind_of(cqe)))
-			return efa_quick_end(evd, event, c, false, all, how);
-	}
-	tx->done++;
-	tx->free_at++;
-	efa_event_dto(event, evd, ep, d->cookie, d->bytes, ops[d->op]);
-	if (efa_unlikely(tx->early))
-		efa_catch_up(ep);
-	return efa_quick_end(evd, event, c, true, all, how);
-}
 
 typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
 			      const struct efa_cqe *cqe, struct efa_cell *c);
+/* The same, of what does not come from the CQ. */
+typedef EFA_RET efa_had_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+			   struct efa_cell *c);
 /* Buffers go back to the device, and the engine is left. */
 typedef EFA_RET efa_batch_fn(struct dap_ep *ep, struct efa_cell *c);
+
+/* The slot of a WQE that a request was posted hot with, and the request; or NULL. */
+EFA_INLINE struct efa_slot *efa_slot_of(struct efa_ep *e, const struct efa_cqe *cqe, uint64_t *of,
+					struct efa_dto **d)
+{
+	uint32_t id = le16_to_cpu(cqe->req_id) ^ e->sq.gen;
+	struct efa_slot *slot;
+
+	if (efa_unlikely(id > e->sq.mask))
+		return NULL;
+	slot = &e->sq.slots[id];
+	*of = slot->word;		/* more than 32 bits: of no such request, or done */
+	*d = &e->tx.dto[*of & e->tx.mask];
+	if (efa_unlikely(*of >> 32) || efa_unlikely(((*d)->info & ~EFA_D_ANY) != EFA_D_QUICK))
+		return NULL;
+	return slot;
+}
+
+/* The oldest request is over. */
+EFA_INLINE void efa_request_event(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+				  const struct efa_dto *d)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	tx->done++;
+	tx->free_at++;
+	efa_event_dto(event, evd, ep, d->cookie, d->bytes, ops[d->op]);
+}
+
+EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+				     const struct efa_cqe *cqe, struct efa_cell *c,
+				     efa_packet_fn *sort, enum efa_how how)
+{
+	struct efa_engine *eng = efa_evd(evd)->eng;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_slot *slot;
+	struct efa_dto *d;
+	uint64_t of;
+
+	/* Nothing is wrong with the endpoint, nor does a request wait; none was done too early. */
+	if (efa_unlikely(e->tx.held))
+		return sort(evd, event, ep, cqe, c);
+	slot = efa_slot_of(e, cqe, &of, &d);
+	if (efa_unlikely(!slot) || efa_unlikely(of != e->tx.done))
+		return sort(evd, event, ep, cqe, c);
+	slot->state = EFA_SLOT_DONE;
+	efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
+	efa_request_event(evd, event, ep, d);
+	efa_go(eng, c, how);
+	return DAT_SUCCESS;
+}
+
+/*
+ * A message of len bytes in the buffer of this id goes to the receive that is next: the place of the
+ * next descriptor; or NULL, and nothing is done.
+ */
+EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+				      uint32_t id, uint32_t len)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	const uint8_t *from;
+
+	/* One that is not posted is not plain, either. */
+	if (efa_unlikely(r->info != EFA_R_PLAIN) || (len != 8 && efa_unlikely(len > r->room)) || efa_unlikely(r->lmr->lmr_context != r->seg[0].key))
+		return NULL;
+	EFA_ANEW();
+	from = efa_buf_at(rx, id);
+	if (efa_likely(len == 8))
+		__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, 8);
+	else
+		__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, len);
+	efa_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
+	r->info = 0;
+	rx->match++;
+	rx->next++;
+	rx->free_at++;
+	return efa_buf_back(rx, from, id);
+}
 
 /* far: of any length, else of 8 bytes, as what is urgent may be. */
 EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
 				     const struct efa_cqe *cqe, struct efa_cell *c,
-				     efa_packet_fn *far, efa_batch_fn *batch, efa_dequeue_fn *all,
-				     enum efa_how how)
+				     efa_packet_fn *far, efa_packet_fn *sort, efa_batch_fn *batch,
+				     efa_dequeue_fn *all, enum efa_how how)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	uint32_t id, imm, len = le16_to_cpu(cqe->length);
-	const struct efa_recv *r;
-	const uint8_t *from, *back;
+	const uint8_t *back;
 
 	if (far && efa_unlikely(len != 8))
 		return far(evd, event, ep, cqe, c);
 	/* A whole message that asks for no waiter, in its turn, and none waits or is put aside. */
-	if (efa_unlikely(efa_word(cqe, 8) != e->from) || efa_unlikely(rx->odd | e->tx.blocked) ||
-	    efa_unlikely(rx->match == rx->posted))
-		return efa_quick_end(evd, event, c, false, all, how);
+	if (efa_unlikely(efa_word(cqe, 8) != e->from) || efa_unlikely(rx->odd | e->tx.blocked))
+		return sort(evd, event, ep, cqe, c);
 	EFA_APART();
 	imm = efa_word(cqe, 12);
 	e->tx.heard = imm;
 	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
-		return efa_quick_end(evd, event, c, false, all, how);
+		return sort(evd, event, ep, cqe, c);
 	id = le16_to_cpu(cqe->req_id);
-	r = &rx->recv[rx->match & rx->recv_mask];
-	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs) || efa_unlikely(r->info != EFA_R_PLAIN) ||
-	    efa_unlikely(len > r->room) || efa_unlikely(r->lmr->lmr_context != r->seg[0].key))
+	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs))
 		return efa_quick_end(evd, event, c, false, all, how);
-	EFA_ANEW();
-	from = efa_buf_at(rx, id);
-	__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, far ? 8 : len);
-	efa_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
+	back = efa_deliver(evd, event, ep, id, far ? 8 : len);
+	if (efa_unlikely(!back))
+		return efa_quick_end(evd, event, c, false, all, how);
 	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
-	rx->match++;
-	back = efa_buf_back(rx, from, id);
-	rx->next++;
-	rx->free_at++;
 	if (efa_unlikely(back == rx->ring_at))
 		return batch(ep, c);
-	return efa_quick_end(evd, event, c, true, all, how);
-}
-
-/* Who has come by another's completion has put ours into the ring. */
-EFA_INLINE bool efa_quick_ring(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT *event)
-{
-	const struct efa_done *d = &q->ring[q->tail & q->mask];
-
-	if (efa_unlikely(d->status | (d->flags & ~EFA_DONE_RECEIVE)) || efa_has_attention(evd))
-		return false;
-	if (d->flags)
-		efa_ep(d->ep)->rx.free_at++;
-	else
-		efa_ep(d->ep)->tx.free_at++;
-	efa_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
-	q->tail++;
-	return true;
+	efa_go(efa_evd(evd)->eng, c, how);
+	return DAT_SUCCESS;
 }
 
 /* What comes in order, and is of this EVD, the others in a call of their own. */
 EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet_fn *request,
-			       efa_packet_fn *message, efa_dequeue_fn *all, enum efa_how how,
-			       bool soft)
+			       efa_packet_fn *message, efa_had_fn *had, efa_dequeue_fn *all,
+			       enum efa_how how, bool soft)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -169,14 +154,15 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	struct dap_ep *ep;
 	uint32_t kind;
 
-	if (efa_has_attention(evd) || efa_unlikely(!event))
+	/* Of an EVD without a CQ there is no engine. Attention is looked at within it. */
+	if (efa_unlikely(!event) || efa_unlikely(!eng))
 		return efa_dequeue_cold(evd, event);
 	if (!efa_come(eng, &c, how))
 		return all(evd, event);
-	if (efa_unlikely(q->head != q->tail))
-		return efa_quick_end(evd, event, c, efa_quick_ring(evd, q, event), all, how);
+	if (efa_unlikely(q->has))
+		return had(evd, event, q->ready, c);
 	cqe = efa_cqe_next(&eng->cq[0]);
-	if (!cqe && !soft && efa_likely(eng->rings == 1)) {
+	if (!cqe && !soft && efa_likely(!eng->odd)) {
 		efa_go(eng, c, how);
 		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
 	}

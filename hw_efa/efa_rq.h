@@ -42,13 +42,10 @@ static inline uint32_t efa_rq_quiet(const struct efa_rx *rx)
 /* From the end of the ring on to its start. */
 static inline void efa_rq_turn(struct efa_rx *rx)
 {
-	const size_t size = sizeof(struct efa_rx_desc);
-	uint8_t *end = rx->ring + (rx->mask + 1) * size;
-
-	if (rx->slot == end)
+	if (rx->slot == rx->ring_end)
 		rx->slot = rx->ring;
-	rx->ring_at = (size_t)(end - rx->slot) < rx->batch * size ? end :
-								 rx->slot + rx->batch * size;
+	rx->ring_at = (size_t)(rx->ring_end - rx->slot) < rx->batch_bytes ? rx->ring_end :
+								      rx->slot + rx->batch_bytes;
 }
 
 #endif

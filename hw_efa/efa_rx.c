@@ -18,22 +18,23 @@
 
 static inline void refill(struct efa_rx *rx, uint32_t id)
 {
-	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring + ((size_t)rx->mask + 1) *
-							sizeof(struct efa_rx_desc))
+	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring_end)
 		efa_rq_turn(rx);
 }
 
-void efa_rq_ring(struct dap_ep *ep)
+EFA_INLINE void ring(struct efa_ep *e)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	struct efa_ep *e = efa_ep(ep);
-
 	e->rx.rung += efa_rq_quiet(&e->rx);
 	efa_rq_turn(&e->rx);
 	dap_wc_flush();
 	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.rung & 0xffff));
-	if (efa_unlikely(eng->soft != NULL))
-		efa_kick_soft(eng, e->sq.handle);
+	if (efa_unlikely(e->tx.eng->soft != NULL))
+		efa_kick_soft(e->tx.eng, e->sq.handle);
+}
+
+void efa_rq_ring(struct dap_ep *ep)
+{
+	ring(efa_ep(ep));
 }
 
 void efa_rx_refill(struct dap_ep *ep)
@@ -204,7 +205,7 @@ static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool
 /* A message as most are, for a receive as most are, and none before it is on its way. */
 static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from, uint32_t len)
 {
-	const struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
 	void *to = (void *)(uintptr_t)r->seg[0].addr;
 
 	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
@@ -215,6 +216,7 @@ static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from
 		memcpy(to, from, 8);
 	else
 		memcpy(to, from, len);
+	r->info = 0;
 	rx->match++;
 	efa_put_done(ep->recv_evd, &(struct efa_done){
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
@@ -318,7 +320,7 @@ int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *se
 	r->flags = (uint8_t)flags;
 	r->nseg = (uint8_t)nseg;
 	memcpy(r->seg, seg, nseg * sizeof(*seg));
-	if (nseg == 1 && writable(ep, seg)) {
+	if (nseg == 1 && room >= 8 && writable(ep, seg)) {
 		r->lmr = rx->lmr;
 		r->state = EFA_R_READY;
 	}
@@ -337,7 +339,7 @@ static bool consume(struct dap_ep *ep, const union efa_place *at)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint8_t *p = efa_buf_at(rx, at->id);
-	uint32_t len = at->length;
+	uint32_t len = at->kind ? at->bytes : at->length;
 	unsigned int kind = at->kind & ~EFA_PLACE_SE;
 	bool se = at->kind & EFA_PLACE_SE;
 
@@ -377,7 +379,7 @@ static void consume_prefix(struct dap_ep *ep)
 	struct efa_rx *rx = &e->rx;
 
 	while (rx->ahead && !(e->tx.blocked & EFA_B_HALT)) {
-		union efa_place *at = &rx->place[rx->next & (rx->window - 1)];
+		union efa_place *at = &rx->place[rx->next & rx->place_mask];
 
 		if (!at->word)
 			return;
@@ -417,6 +419,25 @@ void efa_give_back(struct dap_ep *ep)
 		efa_give_ack(ep);
 }
 
+/* A whole batch, of a hot dequeue: nobody asks, and there is something to be told. */
+void efa_batch(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+
+	ring(e);
+	efa_set_safe(e);
+	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) &&
+	    rx->safe - efa_told(e) >= rx->window / 2)
+		efa_give_ack(ep);
+}
+
+void efa_rx_settle(struct dap_ep *ep)
+{
+	consume_prefix(ep);
+	efa_give_back(ep);
+}
+
 void efa_rx_resume(struct dap_ep *ep)
 {
 	efa_ep(ep)->rx.stalled = 0;
@@ -453,7 +474,7 @@ static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	uint16_t seq = imm >> 12 & 0xffff, ahead = (uint16_t)(seq - rx->next);
-	union efa_place *at = &rx->place[seq & (rx->window - 1)];
+	union efa_place *at = &rx->place[seq & rx->place_mask];
 
 	if (ahead >= rx->window || at->word) {
 		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
@@ -471,7 +492,7 @@ static EFA_COLD void unsequenced(struct dap_ep *ep, const union efa_place *p)
 
 	efa_take_heard(efa_ep(ep));
 	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
-		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->length);
+		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->bytes);
 		refill(rx, p->id);
 	}
 	efa_give_back(ep);
@@ -482,10 +503,11 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	uint32_t imm = le32_to_cpu(cqe->imm);
+	const uint8_t kind = (uint8_t)(imm >> 29 | (imm & EFA_IMM_SE ? EFA_PLACE_SE : 0));
 	const union efa_place p = {
-		.id = le16_to_cpu(cqe->req_id), .length = le16_to_cpu(cqe->length),
-		.kind = (uint8_t)(imm >> 29 | (imm & EFA_IMM_SE ? EFA_PLACE_SE : 0)),
-		.flags = cqe->flags,
+		.id = le16_to_cpu(cqe->req_id), .kind = kind, .flags = cqe->flags,
+		.bytes = le16_to_cpu(cqe->length),
+		.length = kind ? EFA_PLACE_OTHER : le16_to_cpu(cqe->length),
 	};
 	bool write = imm >> 29 == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
 

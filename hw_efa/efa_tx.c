@@ -492,6 +492,8 @@ int efa_request(const struct efa_request *r)
 	uint32_t i = tx->posted & tx->mask;
 	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
 
+	/* What waits for all before it is to know which are over. */
+	efa_settle(tx->eng);
 	if (tx->posted == tx->free_at)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,

@@ -85,6 +85,77 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 	cr_assert(filled(s->mem + READS, seed, n, len), "%s: read %u", replay, n);
 }
 
+/*
+ * Both ways at a time, many small messages with writes among them in flight, so that much of it comes
+ * before its turn; and completions taken of any of the four EVDs, now by a dequeue, now by a wait.
+ */
+enum { CROWD = 20, SMALL = 16 };
+
+struct crowd {
+	struct side *from, *to;
+	uint32_t posted, got, reqs, dtos;
+};
+
+static void crowd_post(struct rig *r, struct crowd *c, uint64_t seed)
+{
+	uint32_t n = c->posted++, at = n * SMALL, len = n % 4 == 3 ? 12 : 8;
+
+	fill(c->from->mem + SOURCE + at, seed, n, SMALL);
+	cr_assert_eq(rig_recv(r, c->to, n, RECEIVES + at, SMALL), DAT_SUCCESS);
+	if (n % 5 == 2) {
+		cr_assert_eq(rig_write(r, c->from, 1000 + c->dtos++, SOURCE + at, TARGET + at, 8),
+			     DAT_SUCCESS);
+	}
+	cr_assert_eq(rig_send(r, c->from, 1000 + c->dtos++, SOURCE + at, len), DAT_SUCCESS);
+}
+
+/* What has come is what is next. */
+static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
+{
+	struct dap_event ev;
+	uint32_t n = c->got;
+
+	if (!rig_poll(receives ? c->to->recv : c->from->req, &ev))
+		return;
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "seed %llu: %s", (unsigned long long)seed,
+		     fake.said);
+	if (!receives) {
+		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "seed %llu: request out of order",
+			     (unsigned long long)seed);
+		return;
+	}
+	cr_assert(ev.dto.cookie == n && ev.dto.length == (n % 4 == 3 ? 12 : 8),
+		  "seed %llu: message %llu where %u was to come", (unsigned long long)seed,
+		  (unsigned long long)ev.dto.cookie, n);
+	cr_assert(filled(c->to->mem + RECEIVES + n * SMALL, seed, n, (uint32_t)ev.dto.length));
+	if (n % 5 == 2)
+		cr_assert(filled(c->to->mem + TARGET + n * SMALL, seed, n, 8),
+			  "seed %llu: write before message %u", (unsigned long long)seed, n);
+	c->got++;
+}
+
+static void crowd(struct rig *r, struct dice *d, uint64_t seed)
+{
+	struct crowd c[2] = { { .from = &r->a, .to = &r->b }, { .from = &r->b, .to = &r->a } };
+
+	for (uint32_t i = 0; c[0].got < CROWD || c[1].got < CROWD || c[0].reqs < c[0].dtos ||
+	     c[1].reqs < c[1].dtos; i++) {
+		uint32_t what = roll(d, 12);
+		struct crowd *one = &c[what & 1];
+
+		cr_assert(i < 100000, "seed %llu: stuck; last said: %s", (unsigned long long)seed,
+			  fake.said);
+		if (what < 4 && one->posted < CROWD && one->dtos - one->reqs + 2 < RIG_DTOS)
+			crowd_post(r, one, seed);
+		else if (what < 6)
+			softnic_efa_pump(r->nic);
+		else
+			crowd_look(one, seed, what < 10);
+		if (i % 64 == 63)
+			efa_tick(efa_ia(r->ia)->eng);
+	}
+}
+
 static void nothing_is_held_against_us(struct rig *r)
 {
 	struct softnic_violation v[8];
@@ -110,6 +181,7 @@ static void run_seed(struct rig *r, uint64_t seed)
 		if (roll(&d, 2))
 			round_of(r, &r->b, &r->a, &d, seed, n + 100);
 	}
+	crowd(r, &d, seed);
 	nothing_is_held_against_us(r);
 }
 
