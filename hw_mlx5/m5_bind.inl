@@ -213,8 +213,16 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 }
 
 /* Where all variants are used, this is one more: the next bind finds them used, too. */
+M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
+{
+	r->last_key_be = key_be;
+	r->first_key_be += M5_VARIANT;
+	r->posted_before++;
+}
+
+/* kind: of the slot, beside that of a bind. */
 M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
-				unsigned int flags, uint32_t pi)
+				unsigned int flags, unsigned int kind, uint32_t pi)
 {
 	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -224,11 +232,9 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 
 	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
 	m5_bind_slots(sq, r, at, cookie, flags);
-	if (r->key_be == r->last_key_be) {
-		r->last_key_be = key;
-		r->first_key_be += M5_VARIANT;
-		r->posted_before++;
-	}
+	m5_slot_in(sq, at.place)->kind |= (uint8_t)kind;
+	if (r->key_be == r->last_key_be)
+		m5_one_more(r, key);
 	m5_umr_posted(sq, r, key, pi);
 	m5_umr_store(sq, w, pi, M5_UNBIND_BLOCKS);
 	return ctrl;
@@ -261,33 +267,55 @@ M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be
 }
 
 /*
- * A bind that is more than one WQE of one KLM. All variants of a key spent: the next one comes from
- * another mkey, and the old context is ended by a WQE before the bind; one doorbell for both.
+ * A change of keys takes two WQEs, of one request: there are places for one such unbind at a time, in
+ * the ring and in the CQ. Meanwhile another RMR goes on with the variants of 256 binds ago.
  */
+M5_INLINE bool m5_may_rotate(struct dap_ep *ep)
+{
+	struct m5_ep *e = m5_ep(ep);
+	struct m5_sq *sq = &e->sq;
+	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+	uint32_t blocks = M5_UNBIND_BLOCKS + M5_BIND_BLOCKS;
+
+	return sq->pi - e->rotated >= used &&
+	       ((int32_t)(sq->limit - sq->pi - blocks) >= 0 || m5_sq_credit(ep, blocks));
+}
+
+/* All variants of a key are spent: the old context is ended, and the next is another mkey's. */
+M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
+{
+	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_NOP, e->sq.pi);
+	e->sq.pi += M5_UNBIND_BLOCKS;
+	e->rotated = e->sq.pi + M5_BIND_BLOCKS;
+	m5_rmr_switch(rmr);
+}
+
+/* A bind that is more than one WQE of one KLM; one doorbell for both. */
 static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
-	bool rotate = m5_rmr(rmr)->key_be == m5_rmr(rmr)->last_key_be;
-	uint32_t blocks = M5_BIND_BLOCKS + (rotate ? M5_UNBIND_BLOCKS : 0), start;
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool spent = r->key_be == r->last_key_be, rotate;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t start;
 	m5_v2 ctrl;
 
-	if (!m5_sq_begin(ep, blocks, locked))
+	if (!m5_sq_begin(ep, M5_BIND_BLOCKS, locked))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	start = sq->pi;
-	if (rotate) {
-		m5_unbind_write(sq, rmr, 0, DAP_COMP_SUPPRESS, start);
-		sq->pi += M5_UNBIND_BLOCKS;
-		m5_rmr_switch(rmr);
-	}
+	rotate = spent && m5_may_rotate(ep);
+	if (rotate)
+		m5_bind_rotate(m5_ep(ep), rmr);
 	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
+	if (spent && !rotate)
+		m5_one_more(r, r->key_be);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
 	if (to->zero_based)
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
-		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_bind_ring(ep, start, blocks, ctrl, flags, soft);
+		m5_bind_own(sq, m5_ep(ep)->qp.qpn, r->key_be, sq->pi);
+	m5_bind_ring(ep, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, flags, soft);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -360,7 +388,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
-	ctrl = m5_unbind_write(sq, rmr, cookie, flags, pi);
+	ctrl = m5_unbind_write(sq, rmr, cookie, flags, 0, pi);
 	m5_bind_ring(ep, pi, M5_UNBIND_BLOCKS, ctrl, flags, soft);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);

@@ -46,7 +46,7 @@ struct m5_slot {
 enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
 	M5_KIND_HIDDEN = 1,		/* swallowed when it succeeds */
 	M5_KIND_BIND = 2,		/* the next slot has the RMR and, as bytes, its gen */
-	M5_KIND_NOP = 4,		/* swallowed always: end of a drain */
+	M5_KIND_NOP = 4,		/* not the consumer's, swallowed always */
 	M5_KIND_EXT = 8,		/* of m5_post_ext.inl */
 };
 
@@ -146,6 +146,7 @@ struct m5_ep {
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
 	uint32_t ops_posted, ops_done;	/* requests up to these pi: the poster's, see m5_sq_credit */
 	uint32_t posted_to, done_to;
+	uint32_t rotated;		/* pi after the last bind that changed keys */
 	uint16_t drain;			/* index after the NOP of a drain */
 	bool draining;
 	bool own_uar;

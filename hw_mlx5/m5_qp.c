@@ -14,7 +14,7 @@
 #include "hw_mlx5/m5_lock.h"
 #include "hw_mlx5/m5_ops.h"
 
-#define SPARE_BLOCKS 8u			/* a drain's NOP, and an unbind before a bind */
+#define SPARE_BLOCKS 8u			/* a drain's NOP, and one unbind before a bind */
 #define QUIET_MAX 64u
 #define MAX_BLOCKS 32768u		/* the producer index has 16 bits */
 
@@ -61,7 +61,7 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 
 /*
  * Hidden completions that can be in the CQ: suppressed work is signalled once in quiet_max
- * requests, and the end of a drain once.
+ * requests, the end of a drain once, and so is the unbind of a bind that changes keys.
  */
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
@@ -75,7 +75,7 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shap
 		return -EINVAL;
 	s->blocks = min_of(pow2_up(min_of(dtos, limit) * per + SPARE_BLOCKS), limit);
 	s->quiet_max = max_of(1, min_of(QUIET_MAX, dtos / 4));
-	s->hidden = min_of(dtos, dtos / s->quiet_max + 1) + 1;
+	s->hidden = min_of(dtos, dtos / s->quiet_max + 1) + 2;
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
 	s->recvs = 0;
 	s->rq_bytes = s->rq_shift = 0;

@@ -151,13 +151,17 @@ void m5_sq_reap(struct dap_ep *ep)
 	m5_cq_give(ep->request_evd);
 }
 
-/* Counts the requests from *at to pi, by the slots that link one to the next. */
+/* Counts the consumer's requests from *at to pi, by the slots that link one to the next. */
 static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 {
 	uint32_t n = 0;
 
-	for (; *at != pi; n++)
-		*at += (uint16_t)(sq->slots[*at & sq->mask].end - *at);
+	while (*at != pi) {
+		const struct m5_slot *slot = &sq->slots[*at & sq->mask];
+
+		n += !(slot->kind & M5_KIND_NOP);
+		*at += (uint16_t)(slot->end - *at);
+	}
 	return n;
 }
 

@@ -3,7 +3,8 @@
 /*
  * The keys of an RMR. Software owns the low byte of a key, so one mkey gives 255 contexts before
  * the first recurs; then the next of M5_RMR_KEYS mkeys takes over, and after 1020 binds a context
- * can be the same as one before.
+ * can be the same as one before. Where an endpoint is about to change the key of another RMR, it does
+ * so at a later bind, and a context can be that of 256 binds ago.
  *
  * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On one
  * send queue they do. Before a bind goes to another queue, the one before it must be known to have

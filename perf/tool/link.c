@@ -14,10 +14,10 @@ enum {
 };
 static const uint64_t silence_ns = 60000000000u;	/* of a peer that lives and says nothing */
 
-/* A bind takes two where it ends an old context as well: when a window has used up a key. */
+/* One for the words with the peer. */
 static DAT_COUNT requests_of(const struct tool *t)
 {
-	return (DAT_COUNT)(t->test->takes & TAKES_UNBIND ? 2 * t->o.depth : t->o.depth) + 1;
+	return (DAT_COUNT)t->o.depth + 1;
 }
 
 /* Receives of an endpoint that is measured; one where nothing is received. */

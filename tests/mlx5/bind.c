@@ -180,6 +180,65 @@ RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 	}
 }
 
+/* As many as the endpoint's attributes say, each with an RMR of its own, over each change of their keys. */
+RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
+{
+	enum { N = 16, ROUNDS = 600 };
+	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
+	struct dap_rmr *many[N];
+	DAT_RMR_CONTEXT before = 0, ctx = 0;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < N; i++)
+		cr_assert_eq(rig_rmr(&r, &many[i]), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		before = ctx;
+		for (uint64_t i = 0; i < N; i++)
+			cr_assert_eq(r.hot->rmr_bind(many[i], &t, RW, r.b.ep, rig_cookie(i), 0, &ctx),
+				     DAT_SUCCESS, "round %d, bind %lu", round, i);
+		cr_assert_neq(r.hot->rmr_bind(many[0], &t, RW, r.b.ep, rig_cookie(N), 0, &ctx),
+			      DAT_SUCCESS, "round %d: more than max_request_dtos", round);
+		for (uint64_t i = 0; i < N; i++) {
+			cr_assert(rig_event(&r, r.b.request, &ev), "round %d", round);
+			cr_assert_eq(ev.event_data.rmr_completion_event_data.user_cookie.as_64, i);
+		}
+	}
+	cr_assert(rig_empty(&r, r.b.request));
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
+	cr_assert_eq(write_through(before, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two are valid");
+	again();
+	for (int i = 0; i < N; i++)
+		rig_rmr_free(many[i]);
+}
+
+static void end_c(void)
+{
+	cr_assert_eq(m5_hw.qp_error(c), 0);
+	c->state = DAP_EP_DISCONNECTED;
+	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
+}
+
+/* The WQE that ends the key before is not the consumer's. */
+RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
+{
+	enum { BINDS = 300 };		/* more than a key has variants: one of them changes keys */
+	DAT_RMR_CONTEXT ctx;
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	end_c();
+	for (uint64_t i = 0; i < BINDS; i++) {
+		DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
+
+		cr_assert_eq(r.hot->rmr_bind(rmr, &t, RW, c, rig_cookie(i + 1), 0, &ctx),
+			     DAT_SUCCESS);
+		cr_assert(rig_event(&r, r.b.request, &ev));
+		cr_assert_eq(ev.event_data.rmr_completion_event_data.user_cookie.as_64, i + 1);
+		cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+	}
+	cr_assert(rig_empty(&r, r.b.request));
+}
+
 RIG_TEST(bind, rebind__through_another_endpoint)
 {
 	DAT_RMR_CONTEXT ctx[3];
@@ -230,9 +289,7 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 	fake.quiet = true;
 	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
 	expect_bind(65);
-	cr_assert_eq(m5_hw.qp_error(c), 0);
-	c->state = DAP_EP_DISCONNECTED;
-	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
+	end_c();
 	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &flushed), DAT_SUCCESS);
 	cr_assert(rig_event(&r, r.b.request, &ev));
 	cr_assert_eq(ev.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
@@ -266,9 +323,7 @@ RIG_TEST(bind, rmr_bind__after_a_flush_that_nobody_saw)
 
 	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
 	expect_bind(65);
-	cr_assert_eq(m5_hw.qp_error(c), 0);
-	c->state = DAP_EP_DISCONNECTED;
-	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
+	end_c();
 	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &flushed), DAT_SUCCESS);
 	rig_ep_free(c);
 	rig_ep_free(d);
