@@ -148,6 +148,16 @@ bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
 	return flow->blocked;
 }
 
+bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
+{
+	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
+
+	if (nic->nheld >= nic->window || sne_flow_blocked(nic, flow))
+		return false;
+	return !oldest || (flow->flight < SNE_FLIGHT &&
+			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
+}
+
 /* -EAGAIN: to be tried again. All else counts as sent: what the wire loses is repeated. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {

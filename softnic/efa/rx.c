@@ -281,8 +281,7 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 			      SOFTNIC_EFA_REMOTE_READ, &why);
 	struct sne_pkt *pkt;
 
-	if (nic->nheld >= nic->window || job->flow->flight >= SNE_FLIGHT ||
-	    sne_flow_blocked(nic, job->flow))
+	if (!sne_flow_has_room(nic, job->flow))
 		return false;
 	pkt = sne_pkt_new(nic, from ? len : 0);
 	if (!pkt)

@@ -369,6 +369,8 @@ void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
 /* No room in the link, for now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
+/* For a packet with the next number, in the window and in the flow. */
+bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
 bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);

@@ -61,22 +61,12 @@ static void fill(const struct sne_wr *wr, struct sne_hdr *h, uint32_t off, uint3
 	h->addr = wr->remote.addr;
 }
 
-static bool room(struct sne_nic *nic, struct sne_flow *flow)
-{
-	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
-
-	if (nic->nheld >= nic->window || sne_flow_blocked(nic, flow))
-		return false;
-	return !oldest || (flow->flight < SNE_FLIGHT &&
-			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
-}
-
 bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len)
 {
 	uint32_t bytes = wr->op == SNE_READ ? 0 : len;
 	struct sne_pkt *pkt;
 
-	if (!room(nic, wr->flow))
+	if (!sne_flow_has_room(nic, wr->flow))
 		return false;
 	pkt = sne_pkt_new(nic, bytes);
 	if (!pkt)
