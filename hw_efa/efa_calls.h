@@ -54,6 +54,7 @@ void efa_rq_ring(struct dap_ep *ep);
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 void efa_give_back(struct dap_ep *ep);
 void efa_batch(struct dap_ep *ep);
+EFA_COLD void efa_give_ack(struct dap_ep *ep);
 /* To a list of segments from offset at on; false: an LMR does not allow it. */
 EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
 			  uint32_t at, const uint8_t *from, uint32_t len);

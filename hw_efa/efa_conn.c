@@ -135,6 +135,9 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.heard = e->tx.seq;
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
 	e->rx.safe_seq = e->tx.seq;
+	e->rx.look_at = p->psn + EFA_LOOK_EACH;
+	e->more->oldest_ack = e->more->mark_ack = p->psn;
+	e->more->mark_pi = e->sq.pi;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;

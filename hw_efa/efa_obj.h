@@ -237,6 +237,7 @@ struct efa_rx {
 	uint32_t deny, max_iov;
 	bool failed;
 	uint32_t batch;			/* buffers given back by one doorbell */
+	uint32_t look_at;		/* next: from here on safe is for efa_bound_safe */
 	uint64_t desc;			/* of a buffer, without its number */
 };
 
@@ -265,6 +266,9 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	struct dap_ep *lag_next;
 	uint32_t ask_pause;		/* looks until the peer is asked again */
+	uint32_t oldest_ack;		/* none under way is older; from WQE mark_pi on, than mark_ack */
+	uint32_t mark_ack, mark_pi;
+	bool holds;			/* acks, for one that is too old */
 	uint64_t dropped, rnr;
 };
 #define EFA_STAGE 512u
@@ -481,11 +485,16 @@ static inline uint32_t efa_told(const struct efa_ep *e)
 	return e->tx.seq != e->rx.safe_seq ? e->rx.safe : e->rx.told;
 }
 
-/* All before the number awaited is free. */
-static inline void efa_set_safe(struct efa_ep *e)
+/* All before the number awaited is free; the peer may have to wait for that, see efa_wr.c. */
+EFA_COLD void efa_bound_safe(struct dap_ep *ep);
+static inline void efa_set_safe(struct dap_ep *ep)
 {
+	struct efa_ep *e = efa_ep(ep);
+
 	e->rx.told = efa_told(e);
 	e->rx.safe = e->rx.next;
+	if (efa_unlikely((int32_t)(e->rx.next - e->rx.look_at) >= 0))
+		efa_bound_safe(ep);
 	e->rx.safe_seq = e->tx.seq;
 	e->sq.imm = (e->sq.imm & ~(uint64_t)EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
 }

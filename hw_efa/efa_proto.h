@@ -35,6 +35,9 @@ enum efa_kind {
 #define EFA_IMM_SE (1u << 28)
 #define EFA_ACK_MASK 0xfffu
 #define EFA_MAX_WINDOW 1024u		/* an ack of 12 bits tells old ones from new */
+/* So far may an ack be ahead of one that is still under way: that one is no new one, either. */
+#define EFA_MAX_AHEAD (EFA_ACK_MASK - EFA_MAX_WINDOW)
+#define EFA_LOOK_EACH (EFA_MAX_AHEAD / 3)	/* acks after which the oldest is looked for */
 
 static inline uint32_t efa_imm(enum efa_kind kind, bool se, uint32_t seq, uint32_t ack)
 {

@@ -392,13 +392,13 @@ static void consume_prefix(struct dap_ep *ep)
 	}
 }
 
-static EFA_COLD void efa_give_ack(struct dap_ep *ep)
+void efa_give_ack(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	if (efa_rq_quiet(rx))
 		efa_rq_ring(ep);
-	efa_set_safe(efa_ep(ep));
+	efa_set_safe(ep);
 	efa_credit(ep);
 }
 
@@ -408,11 +408,11 @@ void efa_give_back(struct dap_ep *ep)
 	struct efa_rx *rx = &e->rx;
 
 	if (!efa_rq_quiet(rx)) {
-		efa_set_safe(e);
+		efa_set_safe(ep);
 	} else if (rx->slot == rx->ring_at || efa_rq_quiet(rx) >= rx->batch ||
 		   rx->next - efa_told(e) >= rx->window / 2) {
 		efa_rq_ring(ep);
-		efa_set_safe(e);
+		efa_set_safe(ep);
 	}
 	if (efa_unlikely(rx->safe - efa_told(e) >= rx->window / 2) ||
 	    efa_unlikely(rx->asked))
@@ -426,7 +426,7 @@ void efa_batch(struct dap_ep *ep)
 	struct efa_rx *rx = &e->rx;
 
 	ring(e);
-	efa_set_safe(e);
+	efa_set_safe(ep);
 	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) &&
 	    rx->safe - efa_told(e) >= rx->window / 2)
 		efa_give_ack(ep);

@@ -476,10 +476,12 @@ void efa_push(struct dap_ep *ep)
 	efa_take_heard(e);
 	efa_pull_all(ep);
 	efa_answer_all(ep);
+	if (e->more->holds)
+		efa_give_ack(ep);
 	efa_credit(ep);
 	issue_all(ep);
 	efa_wr_ring(ep);
-	if (e->tx.waiting || e->more->answers != e->more->answered ||
+	if (e->tx.waiting || e->more->answers != e->more->answered || e->more->holds ||
 	    (e->rx.pulls && e->rx.pull != e->rx.match))
 		efa_lag(ep);
 	else

@@ -49,6 +49,41 @@ bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve)
 	return e->sq.pi - e->sq.ci + n <= most;
 }
 
+/*
+ * A delayed packet carries an old ack, which would pass for a new one a round of them later. So none
+ * is given that is far ahead of it. The oldest is known by marks: once all WQEs before the last one
+ * have completed, none under way is older than that.
+ */
+void efa_bound_safe(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+	struct efa_rx *rx = &e->rx;
+	uint32_t ahead;
+	bool passed;
+
+	retire(e);
+	passed = (int32_t)(e->sq.ci - m->mark_pi) >= 0;
+	if (passed)
+		m->oldest_ack = e->sq.ci == e->sq.pi ? rx->next : m->mark_ack;
+	ahead = rx->next - m->oldest_ack;
+	m->holds = ahead > EFA_MAX_AHEAD;
+	if (m->holds) {
+		rx->safe = m->oldest_ack + EFA_MAX_AHEAD;
+		efa_lag(ep);
+	}
+	if (passed) {
+		m->mark_ack = rx->safe;
+		m->mark_pi = e->sq.pi;
+	}
+	if (m->holds)
+		rx->look_at = rx->next;
+	else if (ahead + EFA_LOOK_EACH > EFA_MAX_AHEAD)
+		rx->look_at = m->oldest_ack + EFA_MAX_AHEAD + 1;
+	else
+		rx->look_at = rx->next + EFA_LOOK_EACH;
+}
+
 uint32_t efa_unseq_imm(struct efa_ep *e)
 {
 	e->rx.told = e->rx.safe;	/* it takes no number */
