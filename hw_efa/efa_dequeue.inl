@@ -11,7 +11,14 @@
 /* Software events go first, so attention is looked at once the CQ has been (core/dap.h). */
 EFA_INLINE bool efa_has_attention(const struct dap_evd *evd)
 {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	bool has;		/* compilers load what is atomic, and compare it then */
+
+	__asm__ volatile("cmpl $0, %1" : "=@ccne"(has) : "m"(evd->attention) : "memory");
+	return efa_unlikely(has);
+#else
 	return efa_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE));
+#endif
 }
 
 static EFA_COLD void efa_convert(const struct efa_done *d, struct dap_evd *evd, EFA_EVENT *event)

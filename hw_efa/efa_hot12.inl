@@ -125,6 +125,14 @@ EFA_V(efa_sort12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 }
 
 static __attribute__((noinline)) DAT_RETURN
+EFA_V(efa_row12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+		 const struct efa_cqe *cqe, struct efa_cell *c)
+{
+	return efa_row(evd, event, ep, cqe, c, EFA_V(efa_turn12), EFA_V(efa_sort12),
+		       EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
+}
+
+static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_had12_request)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 			 struct efa_cell *c)
 {
@@ -158,7 +166,7 @@ static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_message12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 			 const struct efa_cqe *cqe, struct efa_cell *c)
 {
-	return efa_quick_message(evd, event, ep, cqe, c, NULL, EFA_V(efa_sort12),
+	return efa_quick_message(evd, event, ep, cqe, c, NULL, EFA_V(efa_row12),
 				 EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
 }
 
@@ -167,7 +175,7 @@ EFA_V(efa_message12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 		     const struct efa_cqe *cqe, struct efa_cell *c)
 {
 	return efa_quick_message(evd, event, ep, cqe, c, EFA_V(efa_message12_far),
-				 EFA_V(efa_sort12), EFA_V(efa_batch12), EFA_V(efa_dequeue12_all),
+				 EFA_V(efa_row12), EFA_V(efa_batch12), EFA_V(efa_dequeue12_all),
 				 EFA_HOW);
 }
 

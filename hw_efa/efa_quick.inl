@@ -80,20 +80,25 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 	return DAT_SUCCESS;
 }
 
-/*
- * A message of len bytes in the buffer of this id goes to the receive that is next: the place of the
- * next descriptor; or NULL, and nothing is done.
- */
-EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				      uint32_t id, uint32_t len)
+/* The receive that is next, where it is one for a message of len bytes as most are; or NULL. */
+EFA_INLINE struct efa_recv *efa_receive_of(const struct efa_rx *rx, uint32_t len)
 {
-	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
-	const uint8_t *from;
 
 	/* One that is not posted is not plain, either. */
-	if (efa_unlikely(r->info != EFA_R_PLAIN) || (len != 8 && efa_unlikely(len > r->room)) || efa_unlikely(r->lmr->lmr_context != r->seg[0].key))
+	if (efa_unlikely(r->info != EFA_R_PLAIN) || (len != 8 && efa_unlikely(len > r->room)) ||
+	    efa_unlikely(r->lmr->lmr_context != r->seg[0].key))
 		return NULL;
+	return r;
+}
+
+/* The message in the buffer of this id goes to it: the place of the next descriptor. */
+EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+				      struct efa_recv *r, uint32_t id, uint32_t len)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	const uint8_t *from;
+
 	EFA_ANEW();
 	from = efa_buf_at(rx, id);
 	if (efa_likely(len == 8))
@@ -117,6 +122,7 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	uint32_t id, imm, len = le16_to_cpu(cqe->length);
+	struct efa_recv *r;
 	const uint8_t *back;
 
 	if (far && efa_unlikely(len != 8))
@@ -132,9 +138,10 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	id = le16_to_cpu(cqe->req_id);
 	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs))
 		return efa_quick_end(evd, event, c, false, all, how);
-	back = efa_deliver(evd, event, ep, id, far ? 8 : len);
-	if (efa_unlikely(!back))
+	r = efa_receive_of(rx, far ? 8 : len);
+	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, c, false, all, how);
+	back = efa_deliver(evd, event, ep, r, id, far ? 8 : len);
 	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
 	if (efa_unlikely(back == rx->ring_at))
 		return batch(ep, c);

@@ -16,15 +16,18 @@ EFA_INLINE EFA_RET efa_turn_message(struct dap_evd *evd, EFA_EVENT *event, struc
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
+	uint32_t len = le16_to_cpu(cqe->length);
+	struct efa_recv *r;
 	const uint8_t *back;
 
 	if (efa_has_attention(evd) ||
 	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs))
 		return efa_quick_end(evd, event, c, false, all, how);
 	efa_ep(ep)->tx.heard = efa_word(cqe, 12);
-	back = efa_deliver(evd, event, ep, le16_to_cpu(cqe->req_id), le16_to_cpu(cqe->length));
-	if (efa_unlikely(!back))
+	r = efa_receive_of(rx, len);
+	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, c, false, all, how);
+	back = efa_deliver(evd, event, ep, r, le16_to_cpu(cqe->req_id), len);
 	efa_cqe_pass(&eng->cq[0], cqe);
 	if (rx->place[rx->next & rx->place_mask].word)
 		efa_set_ready(evd, ep, EFA_HAS_MESSAGE);
@@ -115,6 +118,8 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 		place[seq & mask].word = begin;
 		cqe++;
 	} while (cqe != end && efa_cqe_there(cqe, r));
+	EFA_ANEW();
+	first = (const void *)r->next;	/* loaded anew, rather than kept in a register */
 	if (cqe == first)
 		return end_is == EFA_TURN ? EFA_TURN : EFA_ODD;
 	e->rx.ahead += (uint32_t)(cqe - first);
@@ -152,6 +157,41 @@ EFA_INLINE bool efa_mark(struct efa_cqring *r, struct efa_ep *e, const struct ef
 	e->tx.early += (uint32_t)(cqe - first);
 	efa_cqe_pass(r, cqe - 1);
 	return true;
+}
+
+/* None of the CQEs that there were is next. */
+EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, struct efa_cell *c,
+			      efa_dequeue_fn *all, enum efa_how how, bool soft)
+{
+	struct efa_engine *eng = efa_evd(evd)->eng;
+
+	if (soft || efa_unlikely(eng->odd))
+		return efa_quick_end(evd, event, c, false, all, how);
+	efa_go(eng, c, how);
+	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
+}
+
+/* From a message of this EVD on, which is not in order: mostly a row of them, and one that is. */
+EFA_INLINE EFA_RET efa_row(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+			   const struct efa_cqe *cqe, struct efa_cell *c, efa_packet_fn *turn,
+			   efa_packet_fn *sort, efa_dequeue_fn *all, enum efa_how how, bool soft)
+{
+	struct efa_cqring *r = &efa_evd(evd)->eng->cq[0];
+	struct efa_ep *e = efa_ep(ep);
+	enum efa_parked parked;
+
+	if (efa_unlikely(e->rx.rare | e->tx.blocked))
+		return efa_quick_end(evd, event, c, false, all, how);
+	parked = efa_park(r, e, cqe);
+	if (efa_likely(parked == EFA_TURN))
+		return turn(evd, event, ep, (const void *)r->next, c);
+	if (efa_unlikely(parked == EFA_ODD))
+		return efa_quick_end(evd, event, c, false, all, how);
+	cqe = efa_cqe_next(r);
+	if (!cqe)
+		return efa_sorted(evd, event, c, all, how, soft);
+	ep = efa_ep_or_nobody(efa_evd(evd)->eng, le16_to_cpu(cqe->qp_num));
+	return sort(evd, event, ep, cqe, c);
 }
 
 /* From a first CQE on, which is not in order, up to one that is next. */
@@ -194,10 +234,7 @@ EFA_INLINE EFA_RET efa_sort(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep
 		if (cqe)
 			ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
 	} while (cqe);
-	if (soft || efa_unlikely(eng->odd))
-		return efa_quick_end(evd, event, c, false, all, how);
-	efa_go(eng, c, how);
-	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
+	return efa_sorted(evd, event, c, all, how, soft);
 }
 
 /* Who has come by another's completion has put ours into the ring. */
@@ -238,17 +275,21 @@ EFA_INLINE EFA_RET efa_had_message(struct dap_evd *evd, EFA_EVENT *event, struct
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	union efa_place *at = &rx->place[rx->next & rx->place_mask];
+	uint32_t id, len = far ? 8 : at->length;
+	struct efa_recv *r;
 	const uint8_t *back;
 
 	if (far && efa_unlikely(at->length != 8))
 		return far(evd, event, ep, c);
 	if (efa_has_attention(evd) || (!far && (efa_unlikely(at->kind) || efa_unlikely(!at->word))))
 		return efa_quick_end(evd, event, c, false, all, how);
-	back = efa_deliver(evd, event, ep, at->id, far ? 8 : at->length);
-	if (efa_unlikely(!back))
+	r = efa_receive_of(rx, len);
+	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, c, false, all, how);
+	id = at->id;
 	at->word = 0;
 	rx->ahead--;
+	back = efa_deliver(evd, event, ep, r, id, len);
 	if (!rx->place[rx->next & rx->place_mask].word)
 		efa_evd(evd)->has = 0;
 	if (efa_unlikely(back == rx->ring_at))

@@ -50,9 +50,9 @@ bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve)
 }
 
 /*
- * A delayed packet carries an old ack, which would pass for a new one a round of them later. So none
- * is given that is far ahead of it. The oldest is known by marks: once all WQEs before the last one
- * have completed, none under way is older than that.
+ * A delayed packet carries an old ack, which would pass for a new one a round of them later. So
+ * none is given that is far ahead of it. The oldest is known by marks: once all WQEs before the
+ * last mark have completed, none under way is older than what was acknowledged there.
  */
 void efa_bound_safe(struct dap_ep *ep)
 {
