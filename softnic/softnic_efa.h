@@ -262,6 +262,8 @@ struct softnic_efa_qp {
 /* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM (max_qp). */
 int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_attr *attr,
 			  struct softnic_efa_qp *qp);
+/* Bytes that the model keeps for a QP besides its queues, where silicon has memory of its own. */
+size_t softnic_efa_qp_memory(uint32_t sq_depth);
 /*
  * The QP is gone when it returns, with what was outstanding: no CQE of it is written later, those
  * written stay. Its number can be another's at once.

@@ -144,6 +144,12 @@ void sne_qp_free_memory(struct sne_qp *qp)
 	free(qp);
 }
 
+size_t softnic_efa_qp_memory(uint32_t sq_depth)
+{
+	return sizeof(struct sne_qp) + (sq_depth + 1) * sizeof(struct sne_wr) +
+	       2 * ID_WORDS * sizeof(uint64_t);
+}
+
 static struct sne_qp *new_qp(const struct softnic_efa_qp_attr *attr)
 {
 	struct sne_qp *qp = calloc(1, sizeof(*qp));
