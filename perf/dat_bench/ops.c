@@ -442,13 +442,15 @@ static void wait_for_device(struct pair *p, unsigned int us)
  * the device's thread was kept from its work for longer, the batch is taken back and tried again. Who
  * polls has code and tables at hand, so the first calls after the wait are not timed.
  */
+static unsigned int first_wait_us;
+
 static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
 	DAT_EVD_HANDLE evd = op->messages ? p->b.recv_evd : p->a.req_evd;
 	unsigned int wait_us, i, got;
 	uint64_t t, spent;
 
-	for (wait_us = 20000; wait_us < 3000000; wait_us *= 3) {
+	for (wait_us = first_wait_us; wait_us < 3000000; wait_us *= 3) {
 		peer_looks(p);
 		for (i = 0; i < BENCH_WARM + BENCH_BATCH; i++) {
 			bench_crowd_next(p);
@@ -502,7 +504,10 @@ int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double 
 	unsigned int done, made;
 	struct samples batches;
 	uint64_t spent = 0;
-	int rc = batch(p, op, &made, &spent);
+	int rc;
+
+	first_wait_us = batch_wait_us(n / BENCH_BATCH);
+	rc = batch(p, op, &made, &spent);
 
 	if (rc || samples_init(&batches, n))
 		return -1;

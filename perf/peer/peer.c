@@ -11,11 +11,11 @@
 
 enum { PATIENCE = 100 };
 
-static unsigned int patience = 1;
+static unsigned int patience = 1, first_wait_us;
 
 void peer_let_complete(void)
 {
-	usleep(20000 * patience);
+	usleep(first_wait_us * patience);
 }
 
 /* So many calls; what they have returned is added to *got. */
@@ -57,8 +57,10 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 	unsigned int done = 0, of = op->batch * (op->wanted ? op->wanted : 1);
 	struct samples batches;
 	uint64_t ns = 0;
-	int rc = batch(op, &ns);
+	int rc;
 
+	first_wait_us = batch_wait_us(calls / of);
+	rc = batch(op, &ns);
 	if (rc < 0 || samples_init(&batches, calls))
 		return -1;
 	/* A device that was kept from its work is given longer, but not for ever. */
