@@ -82,7 +82,7 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
  * slots have one more at their end, so that the second of a bind needs no wrap.
  */
 M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_spot at,
-			     uint64_t cookie, unsigned int flags)
+			     uint64_t cookie, unsigned int flags, unsigned int kind)
 {
 #if defined(__x86_64__) && !defined(__clang__)
 	/* Where no argument is, see m5_umr_spot. */
@@ -95,7 +95,7 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)at.end;
-	slot[0].kind = (uint8_t)(M5_KIND_BIND | (flags & DAP_COMP_SUPPRESS));
+	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
 	slot[0].flags = (uint8_t)flags;
 	slot[1] = r->note;
 }
@@ -206,7 +206,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	rmr->priv = to->priv;
 	rmr->lmr = to->lmr;
 	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
-	m5_bind_slots(sq, r, at, cookie, flags);
+	m5_bind_slots(sq, r, at, cookie, flags, M5_KIND_BIND);
 	m5_umr_posted(sq, r, key, pi);
 	m5_umr_store(sq, w, pi, M5_BIND_BLOCKS);
 	return ctrl;
@@ -220,7 +220,6 @@ M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
 	r->posted_before++;
 }
 
-/* kind: of the slot, beside that of a bind. */
 M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
 				unsigned int flags, unsigned int kind, uint32_t pi)
 {
@@ -231,8 +230,7 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	m5_half w[M5_UNBIND_HALVES];
 
 	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
-	m5_bind_slots(sq, r, at, cookie, flags);
-	m5_slot_in(sq, at.place)->kind |= (uint8_t)kind;
+	m5_bind_slots(sq, r, at, cookie, flags, kind);
 	if (r->key_be == r->last_key_be)
 		m5_one_more(r, key);
 	m5_umr_posted(sq, r, key, pi);
@@ -272,21 +270,18 @@ M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be
  */
 M5_INLINE bool m5_may_rotate(struct dap_ep *ep)
 {
-	struct m5_ep *e = m5_ep(ep);
-	struct m5_sq *sq = &e->sq;
-	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
-	uint32_t blocks = M5_UNBIND_BLOCKS + M5_BIND_BLOCKS;
+	const struct m5_ep *e = m5_ep(ep);
+	uint16_t used = (uint16_t)(e->sq.pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
 
-	return sq->pi - e->rotated >= used &&
-	       ((int32_t)(sq->limit - sq->pi - blocks) >= 0 || m5_sq_credit(ep, blocks));
+	return !m5_rotating(e, used) && m5_sq_fits(ep, M5_UNBIND_BLOCKS + M5_BIND_BLOCKS);
 }
 
 /* All variants of a key are spent: the old context is ended, and the next is another mkey's. */
 M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 {
-	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_NOP, e->sq.pi);
+	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_BIND | M5_KIND_NOP, e->sq.pi);
 	e->sq.pi += M5_UNBIND_BLOCKS;
-	e->rotated = e->sq.pi + M5_BIND_BLOCKS;
+	e->rotated = e->sq.pi;
 	m5_rmr_switch(rmr);
 }
 
@@ -300,10 +295,14 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 	uint32_t start;
 	m5_v2 ctrl;
 
-	if (!m5_sq_begin(ep, M5_BIND_BLOCKS, locked))
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	start = sq->pi;
+	if (locked)
+		m5_spin_lock(&sq->lock);
 	rotate = spent && m5_may_rotate(ep);
+	if (!rotate && !m5_sq_fits(ep, M5_BIND_BLOCKS)) {
+		m5_sq_end(sq, locked);
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	}
+	start = sq->pi;
 	if (rotate)
 		m5_bind_rotate(m5_ep(ep), rmr);
 	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
@@ -388,7 +387,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
-	ctrl = m5_unbind_write(sq, rmr, cookie, flags, 0, pi);
+	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
 	m5_bind_ring(ep, pi, M5_UNBIND_BLOCKS, ctrl, flags, soft);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
@@ -468,7 +467,7 @@ M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t c
 	m5_half w[M5_UNBIND_HALVES];
 	m5_v2 ctrl;
 
-	m5_bind_slots(sq, r, at, cookie, 0);
+	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	ctrl = m5_umr_plain(sq, old, false, at.pi);
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
@@ -487,7 +486,7 @@ M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned
 	uint32_t old;
 	m5_v2 ctrl;
 
-	m5_bind_slots(sq, r, at, cookie, 0);
+	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
 	rmr->priv = priv;
 	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
 	old = r->key_be;

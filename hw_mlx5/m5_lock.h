@@ -83,6 +83,12 @@ M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
 	sq->limit = sq->pi + (credit < to_end ? credit : to_end);
 }
 
+/* The unbind of a bind that changes keys is among the used blocks. */
+M5_INLINE bool m5_rotating(const struct m5_ep *e, uint32_t used)
+{
+	return e->sq.pi - e->rotated < used;
+}
+
 /*
  * The hot path compares only blocks, with a limit that neither room nor the number of requests
  * that may be outstanding lets it pass. This looks at what is published: true, there is credit for

@@ -146,7 +146,7 @@ struct m5_ep {
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
 	uint32_t ops_posted, ops_done;	/* requests up to these pi: the poster's, see m5_sq_credit */
 	uint32_t posted_to, done_to;
-	uint32_t rotated;		/* pi after the last bind that changed keys */
+	uint32_t rotated;		/* pi after the last unbind that is not the consumer's */
 	uint16_t drain;			/* index after the NOP of a drain */
 	bool draining;
 	bool own_uar;

@@ -151,17 +151,13 @@ void m5_sq_reap(struct dap_ep *ep)
 	m5_cq_give(ep->request_evd);
 }
 
-/* Counts the consumer's requests from *at to pi, by the slots that link one to the next. */
+/* Counts the requests from *at to pi, by the slots that link one to the next. */
 static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 {
 	uint32_t n = 0;
 
-	while (*at != pi) {
-		const struct m5_slot *slot = &sq->slots[*at & sq->mask];
-
-		n += !(slot->kind & M5_KIND_NOP);
-		*at += (uint16_t)(slot->end - *at);
-	}
+	for (; *at != pi; n++)
+		*at += (uint16_t)(sq->slots[*at & sq->mask].end - *at);
 	return n;
 }
 
@@ -193,7 +189,7 @@ static bool sq_has(struct m5_ep *e, uint32_t n)
 		return true;
 	used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
 	room = sq->mask - used;
-	ops = e->max_ops - outstanding(e, sq->pi - used);
+	ops = e->max_ops + m5_rotating(e, used) - outstanding(e, sq->pi - used);
 	if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
 		return false;
 	if (ops < n)

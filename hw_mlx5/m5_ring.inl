@@ -153,6 +153,14 @@ M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bo
 	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft);
 }
 
+/* There is credit for n blocks in a queue that is the caller's. */
+M5_INLINE bool m5_sq_fits(struct dap_ep *ep, uint32_t n)
+{
+	const struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	return m5_likely((int32_t)(sq->limit - sq->pi - n) >= 0) || m5_sq_credit(ep, n);
+}
+
 /* The queue is the caller's and has room for n blocks: true. Otherwise it is not locked. */
 M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n, bool locked)
 {
@@ -160,7 +168,7 @@ M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n, bool locked)
 
 	if (locked)
 		m5_spin_lock(&sq->lock);
-	if (m5_likely((int32_t)(sq->limit - sq->pi - n) >= 0) || m5_sq_credit(ep, n))
+	if (m5_sq_fits(ep, n))
 		return true;
 	if (locked)
 		m5_spin_unlock(&sq->lock);
