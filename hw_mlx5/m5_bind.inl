@@ -285,35 +285,45 @@ M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 	m5_rmr_switch(rmr);
 }
 
+/* There is credit for a bind, and a variant of its own; the queue is the caller's. */
+M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool spent = r->key_be == r->last_key_be;
+
+	if (spent && m5_may_rotate(ep)) {
+		m5_bind_rotate(m5_ep(ep), rmr);
+		return true;
+	}
+	if (!m5_sq_fits(ep, M5_BIND_BLOCKS))
+		return false;
+	if (spent)
+		m5_one_more(r, r->key_be + M5_VARIANT);
+	return true;
+}
+
 /* A bind that is more than one WQE of one KLM; one doorbell for both. */
 static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
 {
-	struct m5_rmr *r = m5_rmr(rmr);
-	bool spent = r->key_be == r->last_key_be, rotate;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t start;
 	m5_v2 ctrl;
 
 	if (locked)
 		m5_spin_lock(&sq->lock);
-	rotate = spent && m5_may_rotate(ep);
-	if (!rotate && !m5_sq_fits(ep, M5_BIND_BLOCKS)) {
+	start = sq->pi;
+	if (!m5_odd_begin(ep, rmr)) {
 		m5_sq_end(sq, locked);
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	}
-	start = sq->pi;
-	if (rotate)
-		m5_bind_rotate(m5_ep(ep), rmr);
 	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
-	if (spent && !rotate)
-		m5_one_more(r, r->key_be);
 	if (to->len > M5_KLM_MAX)
 		m5_klm_list(sq, to, sq->pi);
 	if (to->zero_based)
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
-		m5_bind_own(sq, m5_ep(ep)->qp.qpn, r->key_be, sq->pi);
+		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
 	m5_bind_ring(ep, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, flags, soft);
 	m5_sq_end(sq, locked);
 	return 0;
