@@ -11,7 +11,7 @@
 /* Software events go first, so attention is looked at once the CQ has been (core/dap.h). */
 EFA_INLINE bool efa_has_attention(const struct dap_evd *evd)
 {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !DAP_TSAN
 	bool has;		/* compilers load what is atomic, and compare it then */
 
 	__asm__ volatile("cmpl $0, %1" : "=@ccne"(has) : "m"(evd->attention) : "memory");

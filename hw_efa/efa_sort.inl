@@ -69,7 +69,7 @@ EFA_INLINE uint64_t efa_begin_of(const struct efa_cqe *cqe)
  * The entry is there, and of this lap: on x86, which reads eight bytes at a time and sees stores in
  * their order, the comparison of all that it begins with finds that out.
  */
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !DAP_TSAN
 EFA_INLINE bool efa_cqe_there(const struct efa_cqe *cqe, const struct efa_cqring *r)
 {
 	(void)cqe;
