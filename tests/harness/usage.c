@@ -91,19 +91,31 @@ void th_usage(struct th_usage *usage)
 
 static rlim_t saved_limit;
 
+/* The number that the descriptor after n more would have: what is open may leave gaps. */
+static int number_after(unsigned int n)
+{
+	int fd = dup(0), last;
+
+	if (fd < 0 || !n)
+		last = fd;
+	else
+		last = number_after(n - 1);
+	if (fd >= 0)
+		close(fd);
+	return last;
+}
+
 int th_fds_limit(unsigned int n)
 {
 	struct rlimit lim;
-	int lowest;
+	int end;
 
 	th_number();		/* there is no descriptor for one afterwards */
-	lowest = dup(0);
-	/* The lowest free number and no gap below it: what is beyond may be open all the same. */
-	if (lowest < 0 || getrlimit(RLIMIT_NOFILE, &lim))
+	end = number_after(n);
+	if (end < 0 || getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;
-	close(lowest);
 	saved_limit = lim.rlim_cur;
-	lim.rlim_cur = (rlim_t)lowest + n;
+	lim.rlim_cur = (rlim_t)end;
 	return setrlimit(RLIMIT_NOFILE, &lim) ? -errno : 0;
 }
 
