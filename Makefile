@@ -25,8 +25,11 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-AUTO_DEPS := run check check-dat2 dat2-table check-all check-asan check-tsan bench bench-table bench-scale bench-transports deps
-DEPS_ARGS := $(if $(filter $(AUTO_DEPS),$(GOALS)),,--check)
+# Who only builds needs less than who tests. What names no package of its own asks for none to be installed.
+BUILD_GOALS := all libs run asm install uninstall
+AUTO_DEPS := run check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
+DEPS := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)
+DEPS_AUTO := $(filter $(AUTO_DEPS),$(GOALS))
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all coverage,$(GOALS)),)
 include $(O)/config.mk
 endif
@@ -109,12 +112,6 @@ SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
 libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(CONF) $(O)/etc/bench.conf $(CONF20)
-ifeq ($(HAVE_DAT2),no)
-libs: no-dat2
-.PHONY: no-dat2
-no-dat2:
-	@echo '  without libdapl-dev there is no provider for uDAPL 2.0'
-endif
 all: libs $(BINS) $(EXAMPLE_BINS)
 tests: $(SUITE_BINS)
 
@@ -122,20 +119,27 @@ tests: $(SUITE_BINS)
 
 $(O)/.deps: scripts/deps.sh
 	@mkdir -p $(@D)
-	@scripts/deps.sh $(DEPS_ARGS)
+	@scripts/deps.sh --build --check $(if $(DEPS_AUTO),2>/dev/null || scripts/deps.sh --build)
 	@touch $@
 
-$(O)/configure: configure.ac | $(O)/.deps
+$(O)/.deps-tests: scripts/deps.sh
+	@mkdir -p $(@D)
+	@scripts/deps.sh $(if $(DEPS_AUTO),,--check)
+	@touch $(O)/.deps $@
+
+$(O)/configure: configure.ac | $(DEPS)
 	$(call say,CONF,$@)
 	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
 
-$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in
+$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS)
 	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(CONFIGURE) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
 		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
-	@touch $@ $(O)/config.h
+	@sed -n 's/^configure: WARNING:/  without/p' $(O)/configure.log
 
+# What has just come needs a new look by configure.
 deps:
 	@scripts/deps.sh
+	@rm -f $(O)/config.mk
 
 ## Compiling
 

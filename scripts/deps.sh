@@ -3,27 +3,33 @@
 #
 # deps.sh          install the Debian packages that are missing, naming them first
 # deps.sh --check  only name them: status 1 when one is missing
+# deps.sh --build  not those that only tests need; with --check only those that nothing is built without
 # deps.sh --stock  also the programs of `make check-stock`
 # deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
 # deps.sh --all    also what `make check-all` needs, those among it
 set -eu
 
-packages="build-essential binutils autoconf pkgconf python3
-	libibverbs-dev rdma-core ibverbs-utils ibverbs-providers zlib1g-dev
-	libcriterion-dev libjansson-dev valgrind mandoc
-	libdapl-dev dapl2-utils libfabric-bin"
+needed="build-essential autoconf pkgconf zlib1g-dev libjansson-dev"
+# Without these no adapter is reached, and there is no uDAPL 2.0: configure says so.
+more="libibverbs-dev libdapl-dev"
+tests="python3 rdma-core ibverbs-utils ibverbs-providers libcriterion-dev valgrind mandoc
+	dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
+extra=
 mode=install
 for arg; do
 	case $arg in
 	--check) mode=check ;;
-	--stock) packages="$packages $stock" ;;
-	--bench) packages="$packages $bench" ;;
-	--all) packages="$packages $stock $bench clang gcovr librte-eal23" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--stock] [--bench] [--all]" >&2; exit 2 ;;
+	--build) tests= ;;
+	--stock) extra="$extra $stock" ;;
+	--bench) extra="$extra $bench" ;;
+	--all) extra="$extra $stock $bench clang gcovr librte-eal23" ;;
+	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--bench] [--all]" >&2; exit 2 ;;
 	esac
 done
+packages="$needed $tests $extra"
+[ $mode$tests = check ] || packages="$packages $more"
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "deps: not a Debian system; what the build needs is the equivalent of:" >&2
