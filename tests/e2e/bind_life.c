@@ -9,15 +9,12 @@ static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
-	rig_conf("strict=1");
-	pair_open(&a, &b);
-	must(dat_rmr_create(b.pz, &rmr));
+	window_pair(&a, &b, &rmr);
 }
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(bind_life, .timeout = 60);

@@ -8,8 +8,7 @@ static DAT_RMR_CONTEXT bound;
 
 static void setup(void)
 {
-	pair_open(&a, &b);
-	must(dat_rmr_create(b.pz, &rmr));
+	window_pair(&a, &b, &rmr);
 	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 }
 
@@ -20,8 +19,7 @@ static void teardown(void)
 	same(window_query(rmr), bound);
 	window_opens(&a, &b, bound, 0, 100);
 	window_bind(&b, rmr, 200, 100, RIGHTS_RW);
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(bind_refuse, .timeout = 60);

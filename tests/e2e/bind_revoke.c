@@ -16,14 +16,12 @@ static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
-	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(bind_revoke, .timeout = 60);

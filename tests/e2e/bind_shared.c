@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bind_doorbell=shared: what becomes of a bind that is left when the connection or the adapter ends. */
-#include "tests/e2e/rig.h"
+#include "tests/e2e/window.h"
 
 static struct end a, b;
 static DAT_RMR_HANDLE rmr;
@@ -9,14 +9,12 @@ static void setup(void)
 {
 	rig_conf("strict=1;bind_doorbell=shared");
 	rig_skip_if("bind_doorbell", "");
-	pair_open(&a, &b);
-	must(dat_rmr_create(b.pz, &rmr));
+	window_pair(&a, &b, &rmr);
 }
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(bind_shared, .timeout = 60);

@@ -22,8 +22,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(data_message, .timeout = 60);

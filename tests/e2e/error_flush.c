@@ -18,14 +18,12 @@ static struct worker wa, wb;
 
 static void setup(void)
 {
-	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(error_flush, .timeout = 120);

@@ -8,14 +8,12 @@ static struct end a, b;
 
 static void setup(void)
 {
-	rig_conf("strict=1");
 	pair_open(&a, &b);
 }
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(error_transfer, .timeout = 60);

@@ -21,8 +21,7 @@ static void teardown(void)
 	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
 	took(a.req_evd, 2, DAT_DTO_SUCCESS);
 	check(filled(b.mem + 1000, 100, 6));
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(error_validate, .timeout = 60);

@@ -18,8 +18,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(error_wire, .timeout = 60);

@@ -18,8 +18,7 @@ static void setup(void)
 static void teardown(void)
 {
 	th_kill(&peer);
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(limits_many, .timeout = 120);

@@ -14,8 +14,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(limits_memory, .timeout = 120);

@@ -25,8 +25,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(limits_threads, .timeout = 120);

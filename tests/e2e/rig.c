@@ -84,14 +84,19 @@ void rig_needs_model(const char *what)
 		cr_skip_test("only the software ConnectX in this process has: %s", what);
 }
 
+static void configure(void)
+{
+	if (!configured)
+		rig_conf("strict=1");
+}
+
 /* Opened for a moment, as the test would. */
 static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
-	if (!configured)
-		rig_conf("");
+	configure();
 	must(rig_ia_open(&async, &ia));
 	must(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, attr));
 	value[0] = '\0';
@@ -225,8 +230,7 @@ DAT_LMR_HANDLE end_lmr(struct end *e, void *mem, size_t len, DAT_MEM_PRIV_FLAGS 
 
 void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr)
 {
-	if (!configured)
-		rig_conf("strict=1");
+	configure();
 	*e = (struct end){ .len = len };
 	e->mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(e->mem != MAP_FAILED);
@@ -310,6 +314,12 @@ void pair_open(struct end *a, struct end *b)
 	end_join(a, a->ep, b, b->ep);
 }
 
+void pair_close(struct end *a, struct end *b)
+{
+	end_close(a);
+	end_close(b);
+}
+
 void pair_again(struct end *a, struct end *b)
 {
 	same(end_state(a->ep), DAT_EP_STATE_DISCONNECTED);
@@ -351,8 +361,7 @@ void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *ar
 {
 	struct start start = { fn, arg };
 
-	if (!configured)
-		rig_conf("strict=1");
+	configure();
 	same(th_spawn(child, peer_main, &start), 0);
 }
 

@@ -124,6 +124,7 @@ DAT_CR_HANDLE end_request(struct end *e);
 /* ea of a dials, eb of b accepts; both have had ESTABLISHED. b comes to listen if it does not. */
 void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
 void pair_open(struct end *a, struct end *b);	/* RIG_MEM, rig_attr(), joined */
+void pair_close(struct end *a, struct end *b);
 /* Both endpoints are disconnected, whoever ended it: resets them and joins them again. */
 void pair_again(struct end *a, struct end *b);
 DAT_EP_STATE end_state(DAT_EP_HANDLE ep);

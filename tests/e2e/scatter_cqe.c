@@ -12,8 +12,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	end_close(&a);
-	end_close(&b);
+	pair_close(&a, &b);
 }
 
 TestSuite(scatter_cqe, .timeout = 60);

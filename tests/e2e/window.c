@@ -4,6 +4,12 @@
 
 #include "tests/e2e/window.h"
 
+void window_pair(struct end *a, struct end *b, DAT_RMR_HANDLE *rmr)
+{
+	pair_open(a, b);
+	must(dat_rmr_create(b->pz, rmr));
+}
+
 void window_opens(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off, size_t len)
 {
 	static uint64_t seed;

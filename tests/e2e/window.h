@@ -7,6 +7,8 @@
 
 #define WINDOW_COOKIE 77
 
+/* pair_open(), and an RMR of b's zone with nothing bound. */
+void window_pair(struct end *a, struct end *b, DAT_RMR_HANDLE *rmr);
 /* a writes to b's memory under the context, and reads what is there: carried out, each byte right. */
 void window_opens(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off, size_t len);
 /*
