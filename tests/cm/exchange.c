@@ -38,6 +38,17 @@ static void close_both(void)
 	node_close(&b);
 }
 
+/* a connects, and b has the request and has not answered it yet. */
+static struct dap_cm_conn *asks(void)
+{
+	struct dap_cm_conn *c;
+
+	b.answer = NODE_HOLD;
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(b.request);
+	return c;
+}
+
 /* Each by TCP, and by the way within the host. */
 #define PAIR(name)                                                                                 \
 	static void name(void);                                                                    \
@@ -88,9 +99,7 @@ PAIR(connect__private_data_too_long)
 	struct dap_cm_conn *c;
 
 	cr_assert_eq(node_connect_pd(&a, QUAL, FOR_EVER, pd, sizeof(pd), &c), -EMSGSIZE);
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
+	c = asks();
 	cr_assert_eq(dap_cm_accept(b.request, &path, pd, sizeof(pd), &b), -EMSGSIZE);
 	cr_assert_eq(node_accept(&b), 0);	/* the request is still there */
 	SOON(a.established == 1);
@@ -108,11 +117,7 @@ PAIR(reject__by_the_consumer)
 
 PAIR(reject__long_after_the_request)
 {
-	struct dap_cm_conn *c;
-
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
+	asks();
 	cr_assert_eq(dap_cm_reject(b.request, NULL, 0), 0);
 	ENDED(&a, DAP_CM_REJECTED);
 }
@@ -304,11 +309,8 @@ PAIR(disconnect__while_nobody_listens)
 
 PAIR(disconnect__before_the_peer_accepted)
 {
-	struct dap_cm_conn *c;
+	struct dap_cm_conn *c = asks();
 
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
 	cr_assert_eq(dap_cm_disconnect(c, false), 0);
 	ENDED(&a, DAP_CM_DISCONNECTED);
 	cr_assert_eq(node_accept(&b), -ECONNRESET);
@@ -342,11 +344,8 @@ PAIR(look__is_heard_by_the_peer)
 
 PAIR(look__before_there_is_a_connection)
 {
-	struct dap_cm_conn *c;
+	struct dap_cm_conn *c = asks();
 
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
 	dap_cm_look(c);
 	dap_cm_look(b.request);
 	cr_assert_eq(node_accept(&b), 0);
@@ -394,11 +393,7 @@ PAIR(release__is_a_break)
 
 PAIR(release__of_a_request)
 {
-	struct dap_cm_conn *c;
-
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
+	asks();
 	dap_cm_release(b.request);
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
@@ -416,11 +411,7 @@ PAIR(close__cuts_what_is_connected)
 
 PAIR(unlisten__requests_handed_over_live_on)
 {
-	struct dap_cm_conn *c;
-
-	b.answer = NODE_HOLD;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
-	SOON(b.request);
+	asks();
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_accept(&b), 0);
 	SOON(a.established == 1);

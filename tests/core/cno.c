@@ -49,13 +49,6 @@ static void teardown(void)
 
 TestSuite(cno, .init = setup, .fini = teardown, .timeout = 60);
 
-static void post_se(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
-
-	cr_assert_eq(dat_evd_post_se(evd, &ev), DAT_SUCCESS);
-}
-
 static void expect(DAT_EVD_HANDLE evd)
 {
 	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)77;
@@ -131,11 +124,11 @@ static DAT_RETURN result(struct waiter *w)
 
 Test(cno, wait__triggered_before_and_once)
 {
-	post_se(t.evd);
-	post_se(t.evd);
+	fake_post_se(t.evd);
+	fake_post_se(t.evd);
 	expect(t.evd);
 	expect_none();		/* told of both by then */
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	expect(t.evd);
 }
 
@@ -161,7 +154,7 @@ Test(cno, wait__each_evd_once_in_order)
 	for (int i = 0; i < 40; i++)
 		evd[i] = evd_on(t.cno, i % 2 ? DAT_EVD_SOFTWARE_FLAG : ALL);
 	for (int i = 0; i < 40; i++)
-		post_se(evd[i]);
+		fake_post_se(evd[i]);
 	for (int i = 0; i < 40; i++) {
 		expect(evd[i]);
 		dequeue(evd[i]);
@@ -215,7 +208,7 @@ Test(cno, wait__solicited_arms_for_those_alone)
 Test(cno, wait__disabled_evd_does_not_trigger)
 {
 	cr_assert_eq(dat_evd_disable(t.evd), DAT_SUCCESS);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	fake_complete_dto(t.evd, t.ep, 1, false);
 	expect_none();
 	cr_assert_eq(dat_evd_enable(t.evd), DAT_SUCCESS);
@@ -227,7 +220,7 @@ Test(cno, wait__disabled_evd_does_not_trigger)
 	cr_assert_eq(dequeue(t.evd), 2);
 	cr_assert_eq(dat_evd_disable(t.evd), DAT_SUCCESS);
 	cr_assert_eq(dat_evd_enable(t.evd), DAT_SUCCESS);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	expect(t.evd);
 }
 
@@ -256,7 +249,7 @@ Test(cno, wait__waiter_on_the_evd_comes_first)
 	cr_assert(TH_WITHIN(20000, is_waiting(t.evd)));
 	fake_complete_dto(t.evd, t.ep, 1, false);
 	expect_none();
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	pthread_join(thread, NULL);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	expect_none();
@@ -283,11 +276,11 @@ Test(cno, wait__as_many_as_trigger_are_woken)
 
 	for (int i = 0; i < 3; i++)
 		start(&w[i]);
-	post_se(soft);
+	fake_post_se(soft);
 	cr_assert(TH_WITHIN(20000, waiters() == 2));
 	fake_complete_dto(t.evd, t.ep, 1, false);
 	cr_assert(TH_WITHIN(20000, waiters() == 1));
-	post_se(soft);
+	fake_post_se(soft);
 	for (int i = 0; i < 3; i++)
 		done += result(&w[i]) == DAT_SUCCESS;
 	cr_assert_eq(done, 3);
@@ -319,7 +312,7 @@ Test(cno, modify_cno__what_came_before_is_the_old_ones)
 	expect(t.evd);
 	expect_none();
 	fake_complete_dto(t.evd, t.ep, 2, false);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	expect_none();
 	t.cno = second;
 	expect(t.evd);
@@ -344,7 +337,7 @@ Test(cno, cno_free__evd_or_waiter)
 	start(&w);
 	assert_ret(dat_cno_free(t.cno), DAT_INVALID_STATE);
 	cr_assert_eq(dat_evd_modify_cno(soft, t.cno), DAT_SUCCESS);	/* the way of the page */
-	post_se(soft);
+	fake_post_se(soft);
 	cr_assert_eq(result(&w), DAT_SUCCESS);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
 	cr_assert_eq(dat_cno_free(t.cno), DAT_SUCCESS);
@@ -372,8 +365,8 @@ Test(cno, evd_free__forgets_its_triggers)
 {
 	DAT_EVD_HANDLE soft = evd_on(t.cno, DAT_EVD_SOFTWARE_FLAG);
 
-	post_se(soft);
-	post_se(t.evd);
+	fake_post_se(soft);
+	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
 	expect(t.evd);
 	expect_none();
@@ -430,12 +423,12 @@ Test(cno, agent__at_create_is_called_once)
 	cr_assert_eq(param.ia_handle, t.ia);
 	cr_assert_eq(param.agent.proxy_agent_func, agent);
 	cr_assert_eq(param.agent.instance_data, &c);
-	post_se(soft);
+	fake_post_se(soft);
 	cr_assert(TH_WITHIN(20000, count(&c.n) == 1));
 	cr_assert_eq(c.last, soft);
 	cr_assert_eq(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
 	cr_assert_null(param.agent.proxy_agent_func);
-	post_se(soft);
+	fake_post_se(soft);
 	cr_assert_eq(dat_cno_wait(cno, LONG, &got), DAT_SUCCESS);	/* in addition */
 	th_sleep_ms(20);
 	cr_assert_eq(count(&c.n), 1);
@@ -453,7 +446,7 @@ Test(cno, modify_agent__is_called_each_time)
 		if (i % 2)
 			fake_complete_dto(t.evd, t.ep, i, false);
 		else
-			post_se(t.evd);
+			fake_post_se(t.evd);
 		cr_assert(TH_WITHIN(20000, count(&c.n) == i));
 		cr_assert_eq(c.last, t.evd);
 	}
@@ -461,10 +454,10 @@ Test(cno, modify_agent__is_called_each_time)
 	th_sleep_ms(20);
 	cr_assert_eq(count(&c.n), 6);
 	cr_assert_eq(dat_cno_modify_agent(t.cno, agent_of(&other)), DAT_SUCCESS);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert(TH_WITHIN(20000, count(&other.n) == 1));
 	cr_assert_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	expect(t.evd);
 	cr_assert_eq(count(&c.n) + count(&other.n), 7);
 }
@@ -502,7 +495,7 @@ Test(cno, agent__frees_its_cno)
 		c.free = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL);
 		soft = evd_on(c.free, DAT_EVD_SOFTWARE_FLAG);
 		cr_assert_eq(dat_cno_modify_agent(c.free, own), DAT_SUCCESS);
-		post_se(soft);
+		fake_post_se(soft);
 		cr_assert(TH_WITHIN(20000, count(&c.n) == i));
 		assert_ret(dat_cno_free(c.free), DAT_INVALID_HANDLE);
 	}

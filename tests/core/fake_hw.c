@@ -468,6 +468,13 @@ void fake_close(DAT_IA_HANDLE ia)
 	cr_assert(fake_is_clean());
 }
 
+void fake_post_se(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	cr_assert_eq(dat_evd_post_se(evd, &ev), DAT_SUCCESS);
+}
+
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags)
 {
 	DAT_EVD_HANDLE evd = NULL;

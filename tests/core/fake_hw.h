@@ -45,6 +45,9 @@ bool fake_is_clean(void);
 void fake_complete(DAT_EVD_HANDLE evd, const struct dap_event *ev);
 void fake_complete_dto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, bool unsignalled);
 
+/* dat_evd_post_se() of an event without data. */
+void fake_post_se(DAT_EVD_HANDLE evd);
+
 /* Objects with sizes that do not matter. */
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);

@@ -31,13 +31,6 @@ static void teardown(void)
 
 TestSuite(wait, .init = setup, .fini = teardown, .timeout = 60);
 
-static void post_se(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
-
-	cr_assert_eq(dat_evd_post_se(evd, &ev), DAT_SUCCESS);
-}
-
 /* A thread that waits, and what came of it. */
 struct waiter {
 	pthread_t thread;
@@ -91,7 +84,7 @@ Test(wait, wait__zero_timeout)
 	assert_code(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED, 0);
 	cr_assert_eq(nmore, 0);
 	cr_assert_eq(ev.event_number, 0x77);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
 	cr_assert_eq(nmore, 0);
 	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
@@ -103,7 +96,7 @@ Test(wait, wait__times_out_with_what_is_there)
 	DAT_COUNT nmore = 77;
 	DAT_EVENT ev;
 
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	fake_complete_dto(t.evd, t.ep, 1, false);
 	assert_ret(dat_evd_wait(t.evd, 30000, 3, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
 	cr_assert_geq(th_now_ms() - start_ms, 29);
@@ -121,7 +114,7 @@ Test(wait, wait__nmore_counts_both_sides)
 
 	for (uint64_t i = 0; i < 3; i++)
 		fake_complete_dto(t.evd, t.ep, i, false);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_wait(t.evd, 0, 4, &ev, &nmore), DAT_SUCCESS);
 	cr_assert_eq(ev.event_number, DAT_SOFTWARE_EVENT);
 	cr_assert_eq(nmore, 3);
@@ -153,7 +146,7 @@ Test(wait, wait__woken_by_software_event)
 	struct waiter w;
 
 	start(&w, soft, 1);
-	post_se(soft);
+	fake_post_se(soft);
 	cr_assert_eq(result(&w), DAT_SUCCESS);
 	cr_assert_eq(w.event.event_number, DAT_SOFTWARE_EVENT);
 }
@@ -175,7 +168,7 @@ Test(wait, wait__threshold_of_three)
 
 	start(&w, t.evd, 3);
 	fake_complete_dto(t.evd, t.ep, 1, false);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	th_sleep_ms(30);
 	cr_assert_not(is_done(&w));
 	fake_complete_dto(t.evd, t.ep, 2, false);
@@ -242,7 +235,7 @@ Test(wait, wait__second_waiter_and_dequeue_are_refused)
 	assert_code(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_INVALID_STATE,
 		    DAT_INVALID_STATE_EVD_WAITER);
 	assert_code(dat_evd_dequeue(t.evd, &ev), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert_eq(result(&w), DAT_SUCCESS);
 	assert_ret(dat_evd_dequeue(t.evd, &ev), DAT_QUEUE_EMPTY);
 }
@@ -260,10 +253,10 @@ Test(wait, set_unwaitable__refuses_and_wakes)
 	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_INVALID_STATE);
 	cr_assert_eq(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_STATE, &param), DAT_SUCCESS);
 	cr_assert(param.evd_state & DAT_EVD_STATE_UNWAITABLE);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);	/* it may be polled */
 	cr_assert_eq(dat_evd_clear_unwaitable(t.evd), DAT_SUCCESS);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
 }
 
@@ -304,7 +297,7 @@ Test(wait, wait__interrupted_by_signal)
 	struct waiter w;
 
 	sigaction(SIGUSR1, &act, NULL);
-	post_se(t.evd);
+	fake_post_se(t.evd);
 	start(&w, t.evd, 2);
 	cr_assert(TH_WITHIN(20000, (pthread_kill(w.thread, SIGUSR1), is_done(&w))));
 	assert_ret(result(&w), DAT_INTERRUPTED_CALL);

@@ -11,12 +11,7 @@ static struct end a, b;
 
 static void setup(void)
 {
-	DAT_EP_ATTR attr = rig_attr();
-
-	attr.max_request_iov = attr.max_rdma_read_iov = attr.max_rdma_write_iov = PIECES_MAX;
-	end_open(&a, MEM, &attr);
-	end_open(&b, MEM, &attr);
-	end_join(&a, a.ep, &b, b.ep);
+	pieces_pair(&a, &b, MEM);
 }
 
 static void teardown(void)

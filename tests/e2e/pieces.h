@@ -17,6 +17,8 @@ struct pieces {
 	size_t total;
 };
 
+/* Two ends of len bytes, joined, whose posts take as many pieces as there can be. */
+void pieces_pair(struct end *a, struct end *b, size_t len);
 /* size bytes in n pieces at off; the seed says where it is cut. One of several is empty. */
 void pieces_cut(struct pieces *p, const struct end *e, size_t off, unsigned int n, size_t size,
 		uint64_t seed);

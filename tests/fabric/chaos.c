@@ -11,16 +11,12 @@ static struct port a, b;
 
 static void open_pair(void)
 {
-	port_open(&a, 0);
-	port_open(&b, 0);
-	port_aim(&a, &b.addr);
-	port_aim(&b, &a.addr);
+	ports_open(&a, &b);
 }
 
 static void close_pair(void)
 {
-	sn_fab_close(a.fab);
-	sn_fab_close(b.fab);
+	ports_close(&a, &b);
 }
 
 static struct sn_fab_stats stream(const struct sn_fab_faults *faults)

@@ -11,16 +11,12 @@ static struct port a, b;
 
 static void open_pair(void)
 {
-	port_open(&a, 0);
-	port_open(&b, 0);
-	port_aim(&a, &b.addr);
-	port_aim(&b, &a.addr);
+	ports_open(&a, &b);
 }
 
 static void close_pair(void)
 {
-	sn_fab_close(a.fab);
-	sn_fab_close(b.fab);
+	ports_close(&a, &b);
 }
 
 Test(pair, send__arrives_in_order_both_ways, .init = open_pair, .fini = close_pair)

@@ -65,6 +65,20 @@ void port_aim(struct port *port, const struct sn_addr *peer)
 	port->peer = (struct sn_fab_dest){.gid = *peer};
 }
 
+void ports_open(struct port *a, struct port *b)
+{
+	port_open(a, 0);
+	port_open(b, 0);
+	port_aim(a, &b->addr);
+	port_aim(b, &a->addr);
+}
+
+void ports_close(struct port *a, struct port *b)
+{
+	sn_fab_close(a->fab);
+	sn_fab_close(b->fab);
+}
+
 int port_send(struct port *port, uint32_t number, size_t len)
 {
 	uint8_t bytes[8192];

@@ -23,6 +23,10 @@ void port_open(struct port *port, unsigned int flags);
 void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags);
 void port_aim(struct port *port, const struct sn_addr *peer);
 
+/* Two that send to each other. */
+void ports_open(struct port *a, struct port *b);
+void ports_close(struct port *a, struct port *b);
+
 /* A packet of len bytes (>= 4): its number and a pattern made from that. As sn_fab_send. */
 int port_send(struct port *port, uint32_t number, size_t len);
 /* The length that packet number has in streams of this suite: 4 to about 4200. */

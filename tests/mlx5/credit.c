@@ -128,18 +128,25 @@ RIG_TEST(credit, reap__goes_no_further_than_a_visible_completion)
 	cr_assert(rig_empty(&r, r.a.request));
 }
 
+/* c on the EVDs of a's endpoint, d on those of b's. */
+static void second_pair(struct dap_ep **c, struct dap_ep **d)
+{
+	struct rig_side s = r.a;
+
+	cr_assert_eq(rig_ep(&r, &s, c), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, d), 0);
+	cr_assert_eq(rig_connect(*c, *d), 0);
+}
+
 /* Completions of two endpoints in one CQ: reaping for one leaves those of the other as they are. */
 RIG_TEST(credit, reap__leaves_the_completions_of_others)
 {
-	struct rig_side s = r.a;
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
 	struct dap_ep *c, *d;
 	DAT_EVENT ev;
 
-	cr_assert_eq(rig_ep(&r, &s, &c), 0);
-	cr_assert_eq(rig_ep(&r, &r.b, &d), 0);
-	cr_assert_eq(rig_connect(c, d), 0);
+	second_pair(&c, &d);
 	for (uint64_t i = 0; i < 1000; i++) {
 		if (i % 100 == 0)
 			cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(5000 + i), &t, 0),
@@ -169,15 +176,12 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 /* What is destroyed leaves nothing in the CQ; what else is there stays, in order. */
 RIG_TEST(credit, qp_destroy__takes_its_completions_along)
 {
-	struct rig_side s = r.a;
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
 	struct dap_ep *c, *d;
 	DAT_EVENT ev;
 
-	cr_assert_eq(rig_ep(&r, &s, &c), 0);
-	cr_assert_eq(rig_ep(&r, &r.b, &d), 0);
-	cr_assert_eq(rig_connect(c, d), 0);
+	second_pair(&c, &d);
 	for (uint64_t i = 0; i < 10; i++) {
 		cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(900), &t, 0), DAT_SUCCESS);
 		cr_assert_eq(write_8(i, 0), DAT_SUCCESS);

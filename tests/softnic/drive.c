@@ -12,17 +12,12 @@ static struct drv_qp qp;
 
 static void open_with(unsigned int flags)
 {
-	d = drv_open(flags);
-	drv_cq(d, &cq, 8, false);
-	drv_qp(d, &qp, &cq, &cq);
-	drv_connect(&qp, &qp);
+	d = drv_loop_open(flags, 8, &cq, &qp);
 }
 
 static void close_all(void)
 {
-	drv_qp_free(&qp);
-	drv_cq_free(&cq);
-	drv_close(d);
+	drv_loop_close(&cq, &qp);
 }
 
 /* As silicon sees it: a store into the page, and nobody is called. */

@@ -132,6 +132,9 @@ uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);
 uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
 void drv_connect(struct drv_qp *a, struct drv_qp *b);
 unsigned int drv_state(struct drv_qp *qp);
+/* A device with one CQ of 1 << log entries and one QP that is connected to itself. */
+struct drv *drv_loop_open(unsigned int flags, unsigned int log, struct drv_cq *cq, struct drv_qp *qp);
+void drv_loop_close(struct drv_cq *cq, struct drv_qp *qp);
 
 /* WQEs are put together in a block of 64 * 16 bytes, then posted. */
 struct drv_wqe {

@@ -226,6 +226,25 @@ void drv_connect(struct drv_qp *a, struct drv_qp *b)
 	cr_assert_eq(drv_rts(b, 0x111111), 0);
 }
 
+struct drv *drv_loop_open(unsigned int flags, unsigned int log, struct drv_cq *cq, struct drv_qp *qp)
+{
+	struct drv *d = drv_open(flags);
+
+	drv_cq(d, cq, log, false);
+	drv_qp(d, qp, cq, cq);
+	drv_connect(qp, qp);
+	return d;
+}
+
+void drv_loop_close(struct drv_cq *cq, struct drv_qp *qp)
+{
+	struct drv *d = qp->d;
+
+	drv_qp_free(qp);
+	drv_cq_free(cq);
+	drv_close(d);
+}
+
 unsigned int drv_state(struct drv_qp *qp)
 {
 	cr_assert_eq(drv_simple(qp->d, CMD_QUERY_QP, qp->qpn), 0);

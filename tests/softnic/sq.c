@@ -10,17 +10,12 @@ static struct drv_qp qp;
 
 static void open_rts(void)
 {
-	d = drv_open(0);
-	drv_cq(d, &cq, 8, false);
-	drv_qp(d, &qp, &cq, &cq);
-	drv_connect(&qp, &qp);
+	d = drv_loop_open(0, 8, &cq, &qp);
 }
 
 static void close_all(void)
 {
-	drv_qp_free(&qp);
-	drv_cq_free(&cq);
-	drv_close(d);
+	drv_loop_close(&cq, &qp);
 }
 
 TestSuite(sq, .init = open_rts, .fini = close_all);

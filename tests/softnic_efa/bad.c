@@ -11,33 +11,6 @@
 
 static struct side a, b;
 
-static void swallow(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
-{
-	(void)ctx;
-	(void)src;
-	(void)pkt;
-	(void)len;
-}
-
-static void gone(void *ctx, const struct sn_addr *peer)
-{
-	(void)ctx;
-	(void)peer;
-}
-
-static struct sn_fab *stranger(uint32_t protocol, struct sn_fab_dest *dest)
-{
-	struct sn_fab_config config = { .protocol = protocol, .deliver = swallow, .down = gone };
-	struct sn_fab *fab;
-
-	memcpy(config.gid.raw, a.caps.gid, 16);
-	config.gid.raw[1] ^= 1;
-	memset(dest, 0, sizeof(*dest));
-	memcpy(dest->gid.raw, a.caps.gid, 16);
-	cr_assert_eq(sn_fab_open(&config, &fab), 0);
-	return fab;
-}
-
 /* A packet whose every field is either what it should be or noise. */
 static size_t noise(uint8_t *pkt, uint64_t *rng)
 {
@@ -70,7 +43,7 @@ Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
 	struct wqe w;
 
 	pair_open(&a, &b, &(struct setup){ .rnr_retry = 7 });
-	fab = stranger(SNE_MAGIC, &dest);
+	fab = side_stranger(&a, SNE_MAGIC, &dest);
 	for (uint16_t i = 0; i < 32; i++)
 		rx_post(&a, i, 4096, 100);
 	for (int i = 0; i < 20000; i++) {
@@ -102,7 +75,7 @@ Test(bad, other_protocol__is_not_joined)
 	struct sn_fab *fab;
 
 	pair_open(&a, &b, &(struct setup){ 0 });
-	fab = stranger(0, &dest);
+	fab = side_stranger(&a, 0, &dest);
 	for (int i = 0; i < 1000; i++) {
 		sn_fab_send(fab, &dest, &iov, 1);
 		softnic_efa_pump(a.nic);

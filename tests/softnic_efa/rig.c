@@ -165,6 +165,33 @@ void pair_close(struct side *a, struct side *b)
 	side_close(b);
 }
 
+static void swallow(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	(void)ctx;
+	(void)src;
+	(void)pkt;
+	(void)len;
+}
+
+static void ignore(void *ctx, const struct sn_addr *peer)
+{
+	(void)ctx;
+	(void)peer;
+}
+
+struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, struct sn_fab_dest *dest)
+{
+	struct sn_fab_config config = { .protocol = protocol, .deliver = swallow, .down = ignore };
+	struct sn_fab *fab;
+
+	memcpy(config.gid.raw, s->caps.gid, 16);
+	config.gid.raw[1] ^= 1;
+	memset(dest, 0, sizeof(*dest));
+	memcpy(dest->gid.raw, s->caps.gid, 16);
+	cr_assert_eq(sn_fab_open(&config, &fab), 0);
+	return fab;
+}
+
 void w_head(const struct side *s, struct wqe *w, unsigned int op, unsigned int flags, uint16_t id,
 	    uint16_t length)
 {

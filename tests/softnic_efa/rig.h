@@ -6,6 +6,7 @@
 #ifndef EFA_RIG_H
 #define EFA_RIG_H
 
+#include "softnic/fabric/fabric.h"
 #include "softnic/softnic_efa.h"
 
 enum { OP_SEND = 0, OP_READ = 1, OP_WRITE = 2 };
@@ -53,6 +54,9 @@ void side_name(struct side *s, uint16_t qpn, void *mem, uint32_t rkey);
 /* Two QPs of two devices of this process without threads; the same device when loop. */
 void pair_open(struct side *a, struct side *b, const struct setup *setup);
 void pair_close(struct side *a, struct side *b);
+
+/* A fabric of this protocol beside the side's, deaf, and the way from there to the side. */
+struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, struct sn_fab_dest *dest);
 
 struct wqe {
 	uint8_t b[128];
