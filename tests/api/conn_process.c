@@ -136,15 +136,13 @@ static void all_flushed(DAT_UINT64 first, DAT_UINT64 last)
 
 static void kill_connected(enum role role)
 {
-	uint64_t start;
-
 	connected_to(role);
 	for (DAT_UINT64 i = 1; i <= 8; i++)
 		assert_ok(side_recv(&s, s.ep, i));
-	start = th_now_ms();
+	th_watch();
 	th_kill(&peer);
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	cr_assert_eq(side_state(s.ep), DAT_EP_STATE_DISCONNECTED);
 	all_flushed(1, 8);
 	side_quiet(&s);
@@ -165,26 +163,22 @@ Test(process, kill__peer_that_accepted)
 /* Sends that the peer will never receive are under way. */
 Test(process, kill__peer_with_requests_outstanding)
 {
-	uint64_t start;
-
 	connected_to(ACCEPTOR);
 	api_skip_if(s.ia, "send_completion", "at the peer's adapter");
 	assert_ok(side_send(&s, s.ep, 1));
 	cr_assert_eq(side_dto(&s, 1), DAT_DTO_SUCCESS);	/* its one receive */
 	for (DAT_UINT64 i = 2; i <= 6; i++)
 		assert_ok(side_send(&s, s.ep, i));
-	start = th_now_ms();
+	th_watch();
 	th_kill(&peer);
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	all_flushed(2, 6);
 	side_quiet(&s);
 }
 
 Test(process, kill__peer_while_disconnecting)
 {
-	uint64_t start;
-
 	connected_to(ACCEPTOR);
 	api_skip_if(s.ia, "send_completion", "at the peer's adapter");
 	assert_ok(side_send(&s, s.ep, 1));
@@ -192,26 +186,24 @@ Test(process, kill__peer_while_disconnecting)
 	assert_ok(side_send(&s, s.ep, 2));
 	assert_ok(dat_ep_disconnect(s.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	cr_assert_eq(side_state(s.ep), DAT_EP_STATE_DISCONNECT_PENDING);
-	start = th_now_ms();
+	th_watch();
 	th_kill(&peer);
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	all_flushed(2, 2);
 	side_quiet(&s);
 }
 
 Test(process, kill__peer_that_has_the_request)
 {
-	uint64_t start;
-
 	with_peer(LISTENER);
 	assert_ok(side_recv(&s, s.ep, 1));
 	side_connect(&s);
 	cr_assert_eq(th_meet(peer.sock), 0);
-	start = th_now_ms();
+	th_watch();
 	th_kill(&peer);
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	all_flushed(1, 1);
 }
 
@@ -231,16 +223,14 @@ Test(process, kill__peer_whose_request_is_pending)
 
 Test(process, kill__peer_that_owes_its_answer)
 {
-	uint64_t start;
-
 	side_spawn_connector(&peer);
 	side_open(&s);
 	side_bring(&s, NULL, &peer, DAT_EP_STATE_COMPLETION_PENDING);
 	assert_ok(side_recv(&s, s.ep, 1));
-	start = th_now_ms();
+	th_watch();
 	th_kill(&peer);
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	all_flushed(1, 1);
 	side_quiet(&s);
 }

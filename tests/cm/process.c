@@ -37,7 +37,6 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 {
 	struct th_child child;
 	struct dap_cm_conn *c;
-	uint64_t start;
 	struct node a;
 
 	my_qual();
@@ -51,10 +50,10 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 		SOON(a.established == 1);
 	else if (phase != CM_WAIT_ACCEPT)
 		SOON(a.replies == 1);
-	start = th_now_ms();
+	th_watch();
 	th_kill(&child);
 	ENDED(&a, why);
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	node_close(&a);
 }
 
@@ -108,7 +107,6 @@ static int victim_active(int sock, void *arg)
 static void kill_active_in(enum cm_state phase)
 {
 	struct th_child child;
-	uint64_t start;
 	struct node b;
 
 	my_qual();
@@ -119,7 +117,7 @@ static void kill_active_in(enum cm_state phase)
 	th_meet(child.sock);
 	SOON(b.requests == 1);
 	th_meet(child.sock);
-	start = th_now_ms();
+	th_watch();
 	th_kill(&child);
 	if (phase == CM_WAIT_REP) {
 		SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
@@ -127,7 +125,7 @@ static void kill_active_in(enum cm_state phase)
 	} else {
 		ENDED(&b, DAP_CM_BROKEN);
 	}
-	cr_assert_lt(th_now_ms() - start, A_SECOND);
+	cr_assert_lt(th_watched_ms(), A_SECOND);
 	node_close(&b);
 }
 

@@ -37,12 +37,12 @@ static bool is_told(DAT_EVENT *ev)
 }
 
 /* The end, in time, and only once. */
-static void told(DAT_EVENT_NUMBER number, uint64_t since)
+static void told(DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev;
 
 	check(TH_WITHIN(SOON_MS, is_told(&ev)));
-	check(th_now_ms() - since < A_SECOND + GRACE);
+	check(th_watched_ms() < A_SECOND);
 	same(ev.event_number, number);
 	same(ev.event_data.connect_event_data.ep_handle, s.ep);
 	rig_empty(s.conn_evd);
@@ -79,10 +79,11 @@ static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 	while (th_now_ms() - since < after_ms)
 		opposite_work(&o);
 	since = th_now_ms();
+	th_watch();
 	kill(peer.pid, SIGKILL);
 	while (end_state(s.ep) == DAT_EP_STATE_CONNECTED && th_now_ms() - since < SOON_MS)
 		opposite_work(&o);
-	told(DAT_CONNECTION_EVENT_BROKEN, since);
+	told(DAT_CONNECTION_EVENT_BROKEN);
 	for (int i = 0; i < 10; i++)
 		opposite_work(&o);
 	all_came_back(&o);
@@ -150,7 +151,6 @@ RIG_TEST(death_kill, before_its_request_is_accepted)
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
 	struct card card;
-	uint64_t since;
 
 	warm_up(&before);
 	for (int lap = 0; lap < 4; lap++) {
@@ -161,14 +161,14 @@ RIG_TEST(death_kill, before_its_request_is_accepted)
 		card_swap(peer.sock, &s, &card, true);
 		cr = end_request(&s);
 		th_kill(&peer);
-		since = th_now_ms();
 		if (lap & 1)
 			th_sleep_ms(20);	/* known to be dead by then, or not yet */
 		if (lap & 2) {
 			must(dat_cr_reject(cr));
 		} else {
+			th_watch();
 			must(dat_cr_accept(cr, s.ep, 0, NULL));
-			told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, since);
+			told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 			took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
 		}
 		end_free(&s);
@@ -194,7 +194,6 @@ RIG_TEST(death_kill, before_it_accepts)
 {
 	struct th_usage before;
 	struct card card;
-	uint64_t since;
 	char c;
 
 	warm_up(&before);
@@ -206,9 +205,9 @@ RIG_TEST(death_kill, before_it_accepts)
 		card_swap(peer.sock, &s, &card, false);
 		must(end_dial(s.ep, card.qual, SOON_MS * 1000u));
 		same(th_recv(peer.sock, &c, 1), 0);
-		since = th_now_ms();
+		th_watch();
 		th_kill(&peer);
-		told(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, since);
+		told(DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
 		end_free(&s);
 	}
@@ -221,7 +220,6 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
 	struct card card;
-	uint64_t since;
 	int status;
 
 	warm_up(&before);
@@ -236,9 +234,9 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 		same(waitpid(peer.pid, &status, WUNTRACED), peer.pid);	/* each thread of it */
 		must(dat_cr_accept(cr, s.ep, 0, NULL));
 		same(end_state(s.ep), DAT_EP_STATE_COMPLETION_PENDING);
-		since = th_now_ms();
+		th_watch();
 		th_kill(&peer);
-		told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, since);
+		told(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		took_range(s.recv_evd, 0, RIG_DTOS - 1, FLUSHED);
 		end_free(&s);
 	}
@@ -255,7 +253,6 @@ RIG_TEST(death_kill, while_we_disconnect)
 	struct peer_plan plan = { IDLES, true };
 	struct th_usage before;
 	struct card card;
-	uint64_t since;
 
 	warm_up(&before);
 	for (int lap = 0; lap < 3; lap++) {
@@ -269,9 +266,9 @@ RIG_TEST(death_kill, while_we_disconnect)
 			check(ledger_posted(&sends, do_send(&s, i, 0, 64, i & 1 ? SUPPRESS : 0), i & 1));
 		must(dat_ep_disconnect(s.ep, DAT_CLOSE_GRACEFUL_FLAG));
 		same(end_state(s.ep), DAT_EP_STATE_DISCONNECT_PENDING);
-		since = th_now_ms();
+		th_watch();
 		th_kill(&peer);
-		told(DAT_CONNECTION_EVENT_BROKEN, since);
+		told(DAT_CONNECTION_EVENT_BROKEN);
 		for (uint64_t i = 0; i < RIG_DTOS && !near; i++)
 			took_error(s.req_evd, i);
 		if (near)
@@ -348,7 +345,9 @@ RIG_TEST(death_kill, while_it_comes_and_goes)
 		check(TH_WITHIN(SOON_MS, n > 3 || (n += serve(20)) > 3));
 		th_kill(&peer);
 		serve(20);
-		check(TH_WITHIN(A_SECOND + GRACE, has_ended()));
+		th_watch();
+		check(TH_WITHIN(SOON_MS, has_ended()));
+		check(th_watched_ms() < A_SECOND);
 		must(dat_ep_reset(s.ep));
 		end_free(&s);
 	}

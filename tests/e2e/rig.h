@@ -19,8 +19,7 @@
 #include "tests/harness/harness.h"
 
 #define SOON_MS 20000		/* a limit against hangs */
-#define A_SECOND 1000		/* ms, within which a death must be known */
-#define GRACE 1500		/* ms besides, on a machine that is busy */
+#define A_SECOND 1000		/* ms by th_watch, within which a death must be known */
 
 #define FLUSHED DAT_DTO_ERR_FLUSHED
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG

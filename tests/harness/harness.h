@@ -37,6 +37,14 @@ void th_yield(void);
  */
 bool th_asleep(const pid_t *tid, unsigned int ms);
 
+/*
+ * How long something took, for a promise of a time: what a thread got from th_watch() to
+ * th_watched_ms() that does nothing but run. An idle machine gives it all; one that is busy gives it
+ * less, as it does to who is waited for. So a timer that is waited for is seen, and load is not.
+ */
+void th_watch(void);
+uint64_t th_watched_ms(void);
+
 /* Two processes */
 
 struct th_child {

@@ -95,6 +95,14 @@ Test(house, usage__sees_one_more_thread)
 	close(sv[0]);
 }
 
+Test(house, watch__sees_waiting_and_no_more_time_than_there_was)
+{
+	uint64_t start = th_now_ms(), seen = 0;
+
+	cr_assert(TH_WITHIN(20000, (th_watch(), th_sleep_ms(20), seen += th_watched_ms(), seen >= 20)));
+	cr_assert_leq(seen, th_now_ms() - start + 1);
+}
+
 Test(house, usage__sees_one_more_descriptor_and_mapping)
 {
 	size_t len = 64 * (size_t)sysconf(_SC_PAGESIZE);

@@ -129,7 +129,6 @@ Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
 Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout = 60)
 {
 	struct rig_cqe cqe;
-	uint64_t start_ms;
 	unsigned int i, flushed = 0;
 
 	start(sleeper, &(struct rig_conn){.timeout = 20});
@@ -140,12 +139,12 @@ Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout =
 	rig_ring(&qp);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
 	kill(child.pid, SIGKILL);
-	start_ms = th_now_ms();
+	th_watch();
 	do {
 		cqe = rig_wait(&rig, NULL);
 	} while (cqe.op == 0);
 	cr_assert_eq(cqe.syndrome, 0x15);
-	cr_assert_lt(th_now_ms() - start_ms, 1000);
+	cr_assert_lt(th_watched_ms(), 1000);
 	while (cqe.counter != 15) {
 		cqe = rig_wait(&rig, NULL);
 		cr_assert_eq(cqe.syndrome, 5);
