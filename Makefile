@@ -432,16 +432,9 @@ coverage:
 covered: all tests
 	@$(TEST_ENV) scripts/coverage $(O) $(REPORT)
 
-# What coverage runs of the accesses, whole, is not run whole twice.
 check-all:
 	@scripts/deps.sh --all
-	+@DAPL_ALL=1 DAPL_COVERED=1 DAPL_CONNECTIONS=100000 $(MAKE) WERROR=1 check
-	+@$(MAKE) WERROR=1 check-dat2
-	+@$(MAKE) WERROR=1 BUILD=$(O)/clang CC=clang check
-	+@$(MAKE) check-stock
-	+@$(MAKE) coverage
-	+@$(MAKE) check-asan
-	+@$(MAKE) check-tsan
+	+@scripts/check-all '$(MAKE)'
 
 run: all
 	@scripts/run $(O)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/check calls a suite good only when it says so itself, in time, and leaves nothing behind.
+# scripts/check-all goes on after a part that fails, and says which it was.
 set -u
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
@@ -28,4 +29,12 @@ judged empty 'FAIL +empty .* no test ran' <<<'echo "[====] Synthesis: Tested: 0 
 judged status 'FAIL +status .* status 3' <<<"$passing; exit 3"
 judged hang 'FAIL +hang .* stopped after' <<<"$passing; sleep 60"
 judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 & $passing"
+
+printf '#!/bin/sh\nfor goal; do :; done\n[ $goal != check-stock ]\n' >"$build/make"
+chmod +x "$build/make"
+got=$(scripts/check-all "$build/make") && { echo "check-all: good without a good check-stock"; failed=1; }
+if [ "$(grep -cE '^ok .* [0-9]+ s$' <<<"$got")" != 6 ] || ! grep -qE '^FAIL +check-stock ' <<<"$got"; then
+	printf 'check-all: %s\n' "$got"
+	failed=1
+fi
 exit $failed
