@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* softnic-run: what the kernel would show of the adapters, as files, and the program preloaded. */
 #ifndef SOFTNIC_RUN_H
 #define SOFTNIC_RUN_H
 

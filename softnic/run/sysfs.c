@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Files and links below the root that stands for /sys; the RDMA devices of ConnectX adapters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What pinning would find out about pages of this process. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>

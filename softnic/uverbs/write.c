@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands that come by write(2): looked up in the table of the kind of device, lengths checked. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

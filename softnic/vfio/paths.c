@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of files: which are of VFIO, and where those of sysfs have moved to. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
