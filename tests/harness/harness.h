@@ -98,6 +98,9 @@ void th_usage(struct th_usage *usage);
 /* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
 int th_fds_limit(unsigned int n);
 void th_fds_restore(void);
+/* So much may be locked, whatever was before; -EPERM where only root could raise it to that. */
+int th_memlock(size_t bytes);
+#define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
 
 /* From here on the machine has huge pages for mmap, or none, whatever it has; 0 under the race detector. */
 void th_huge_pages(bool some);

@@ -129,6 +129,18 @@ void th_fds_restore(void)
 	}
 }
 
+int th_memlock(size_t bytes)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &lim))
+		return -errno;
+	lim.rlim_cur = bytes;
+	if (lim.rlim_max < bytes)
+		lim.rlim_max = bytes;
+	return setrlimit(RLIMIT_MEMLOCK, &lim) ? -errno : 0;
+}
+
 static bool sleeps(pid_t tid)
 {
 	char path[64], state = '?';

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -151,6 +152,19 @@ Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 	close(gap);
 	two_more_can_be_opened();
 	close(open_beyond);
+}
+
+/* As in a container that may lock 64 KB. */
+Test(house, memlock__above_the_hard_limit)
+{
+	struct rlimit lim = { 64 << 10, 64 << 10 };
+	int err;
+
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &lim), 0);
+	err = th_memlock(4u << 20);
+	cr_assert(!err || err == -EPERM);
+	cr_assert_eq(getrlimit(RLIMIT_MEMLOCK, &lim), 0);
+	cr_assert_eq(lim.rlim_cur, err ? 64u << 10 : 4u << 20);
 }
 
 Test(house, fail__second_allocation_of_a_library_call)
