@@ -399,9 +399,13 @@ struct rig_cqe rig_wait(struct rig *rig, struct rig *other)
 {
 	struct rig_cqe cqe;
 	uint64_t end = th_now_ms() + 20000;
+	unsigned int n = 0;
 
 	while (!rig_poll(rig, &cqe)) {
 		cr_assert_lt(th_now_ms(), end, "no completion");
+		/* The other end may need this processor. */
+		if (!(++n % 64))
+			th_yield();
 		softnic_pump(rig->nic);
 		if (other)
 			softnic_pump(other->nic);
