@@ -29,7 +29,7 @@ for arg; do
 	esac
 done
 packages="$needed $tests $extra"
-[ $mode$tests = check ] || packages="$packages $more"
+[ "$mode$tests" = check ] || packages="$packages $more"
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "deps: not a Debian system; what the build needs is the equivalent of:" >&2
