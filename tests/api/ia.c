@@ -150,11 +150,9 @@ Test(ia, ia_close__graceful_refused_while_objects_live)
 	api_open(&t);
 }
 
-/* Of 30 rounds each of which left one there would be 30; a sanitizer maps some of its own. */
+/* Of 30 rounds each of which left one there would be 30. */
 Test(ia, ia_close__leaves_nothing)
 {
-	const char *san = getenv("SAN");
-	unsigned int slack = san && *san ? 20 : 4;
 	struct th_usage before, after;
 	struct api a;
 
@@ -170,5 +168,5 @@ Test(ia, ia_close__leaves_nothing)
 	th_usage(&after);
 	cr_assert_leq(after.fds, before.fds);
 	cr_assert_leq(after.threads, before.threads);
-	cr_assert_leq(after.maps, before.maps + slack);
+	cr_assert_leq(after.maps, before.maps + 4);
 }

@@ -80,8 +80,13 @@ unsigned int th_number(void)
 	abort();
 }
 
+/* The address sanitizer has it: what was freed waits in its quarantine, mapped, for others to go. */
+extern void __sanitizer_purge_allocator(void) __attribute__((weak));
+
 void th_usage(struct th_usage *usage)
 {
+	if (__sanitizer_purge_allocator)
+		__sanitizer_purge_allocator();
 	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one that looks */
 	usage->fds -= number_fd >= 0;			/* nor what the harness holds */
 	usage->threads = dir_entries("/proc/self/task");
