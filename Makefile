@@ -429,7 +429,8 @@ coverage:
 	@scripts/deps.sh --all
 	+@$(MAKE) BUILD=$(O)/cov COV=1 REPORT=$(abspath $(O)/coverage) covered
 
-covered: all tests
+COVERED_BY := uverbs vfio_ctl efadv api e2e conformance dat2
+covered: all $(patsubst %,$(O)/tests/%,$(filter $(COVERED_BY),$(SUITES)))
 	@$(TEST_ENV) scripts/coverage $(O) $(REPORT)
 
 check-all:
