@@ -107,8 +107,9 @@ Test(direct, words__that_lie)
 
 		s->start = odd[i % n];
 		s->len = odd[i / n % n];
-		/* What its addresses come to, where they come to any, is here. */
-		s->at = (uintptr_t)fence + LEN + (at < LEN ? at : LEN - PART / 2);
+		/* What its addresses come to, where they come to any, is here, and is no stranger's. */
+		s->at = (uintptr_t)fence + LEN + (at < LEN ? at : LEN - PART / 2) -
+			(all.start + at - s->start);
 		put_at(at);
 		s->at = at;
 		if (s->start == all.start)	/* so it is not this page, and not by chance */
