@@ -111,12 +111,22 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 	cm_conn_state(c, CM_RETRY, time_left(c, wait));
 }
 
+/* Its time ends in an attempt that may end as the one before: a busy peer answers late. */
+static bool was_refused(const struct dap_cm_conn *c)
+{
+	return c->refused && (c->state == CM_CONNECTING ||
+			      (c->state == CM_WAIT_REP && cm_now() - c->tried < cm_limits.young_us));
+}
+
 void cm_active_timeout(struct dap_cm_conn *c)
 {
 	int err;
 
 	if (c->state == CM_FAILED) {
 		cm_conn_end(c, c->why, NULL);
+	} else if (was_refused(c)) {
+		cm_conn_log(c, "nobody listens there");
+		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
 	} else if (c->state != CM_RETRY) {
 		cm_conn_log(c, "no answer in time");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
@@ -124,6 +134,7 @@ void cm_active_timeout(struct dap_cm_conn *c)
 		cm_conn_log(c, c->refused ? "nobody listens there" : "no free port or descriptor");
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
 	} else {
+		c->tried = cm_now();
 		err = attempt(c);
 		if (err)
 			cm_active_retry(c, -err);

@@ -75,6 +75,7 @@ struct dap_cm_conn {
 	struct dap_timer timer;		/* deadline of the state it is in */
 	uint64_t id, conn_qual;
 	uint64_t deadline;		/* active: the caller's, us; 0 is none */
+	uint64_t tried;			/* active: when it was tried again, us */
 	uint32_t retry_us;
 	int send_err;			/* -errno that a send has met: recv tells of an end only */
 	struct sockaddr_in peer;
@@ -231,6 +232,7 @@ struct cm_limits {
 	uint64_t request_us;		/* from accept(2) to a whole REQ */
 	uint64_t answer_us;		/* REP to RTU, RTU to GO */
 	uint64_t farewell_us;
+	uint64_t young_us;		/* for an answer after a refusal, which holds until then */
 	uint64_t pause_us;		/* no accept(2) after EMFILE */
 	uint64_t idle_us;		/* a line without connections, from this side */
 	bool far;			/* by TCP within the host, too */

@@ -34,6 +34,7 @@ struct cm_limits cm_limits = {
 	.request_us = 10 * 1000000,
 	.answer_us = 10 * 1000000,
 	.farewell_us = 2 * 1000000,
+	.young_us = 1000000,
 	.pause_us = 50 * 1000,
 	.idle_us = 1000000,
 };

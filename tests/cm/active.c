@@ -188,6 +188,29 @@ static void answer_wrongly(const struct cm_wire *w, size_t len)
 	close(fd);
 }
 
+/* The first attempt is refused, the second one not answered when its time ends. */
+static void time_ends_after_a_refusal(uint64_t young_us, enum dap_cm_end why)
+{
+	struct dap_cm_conn *c;
+
+	cm_limits.young_us = young_us;
+	listener = raw_listen(QUAL);
+	reset_first = true;
+	cr_assert_eq(node_connect(&a, QUAL, 700000, &c), 0);
+	SOON(a.ended == 1);
+	cr_assert_eq(a.why[why], 1);
+}
+
+ACTIVE(connect__refused_and_tried_again_when_its_time_ends)
+{
+	time_ends_after_a_refusal(FOR_EVER, DAP_CM_NON_PEER_REJECTED);
+}
+
+ACTIVE(connect__refused_and_long_unanswered_when_its_time_ends)
+{
+	time_ends_after_a_refusal(1, DAP_CM_TIMED_OUT);
+}
+
 ACTIVE(answer__garbage)
 {
 	struct cm_wire w;
