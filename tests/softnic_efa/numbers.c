@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The numbers of packets, whose state is kept for the last 4,096 of them. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "softnic/efa/sne_wire.h"
@@ -90,4 +91,5 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 	cr_expect_eq(peer.most, READS - 1);
 	softnic_efa_close(s.nic);
 	sn_fab_close(peer.fab);
+	free(s.mem);
 }
