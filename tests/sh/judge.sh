@@ -27,6 +27,7 @@ judged good 'ok +good .* 3 tests' <<<"$passing"
 judged silent 'FAIL +silent .* without a summary' <<<'exit 0'
 judged empty 'FAIL +empty .* no test ran' <<<'echo "[====] Synthesis: Tested: 0 | "'
 judged status 'FAIL +status .* status 3' <<<"$passing; exit 3"
+judged told '    \| \[FAIL\] s::t' <<<'echo "[FAIL] s::t: (0.00s)"; seq 300; exit 1'
 limit=2 judged hang 'FAIL +hang .* stopped after' <<<"$passing; sleep 60"
 judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 & $passing"
 
