@@ -14,8 +14,8 @@
  * All IAs of a process share one thread, which sleeps when nothing happens. Callbacks come from it
  * or from dap_cm_drive, none of the manager's locks held, never two at a time. Functions return 0 or
  * -errno and never block on the peer. They may be called with any lock of core held, except
- * dap_cm_open, dap_cm_close, dap_cm_sync, dap_cm_unwatch and dap_cm_timer_close, which wait for a
- * callback to return, and dap_cm_drive, which makes some. In a forked child all of them do nothing.
+ * dap_cm_open, dap_cm_close, dap_cm_sync and dap_cm_timer_close, which wait for a callback to
+ * return, and dap_cm_drive, which makes some. In a forked child all of them do nothing.
  */
 #ifndef DAP_CM_H
 #define DAP_CM_H
@@ -81,9 +81,8 @@ bool dap_cm_drive(struct dap_cm *cm);
  * dap_cm_drive, or -1: another one sees to it. end gets what begin returned. */
 int dap_cm_sleep_begin(struct dap_cm *cm);
 void dap_cm_sleep_end(struct dap_cm *cm, int fd);
-/* Calls fn from the manager's thread whenever fd is readable (device events). */
+/* Calls fn from the manager's thread whenever fd is readable (device events), until dap_cm_close. */
 int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
-int dap_cm_unwatch(struct dap_cm *cm, int fd);
 /* Calls t->fn(t->arg) once from the manager's thread after delay_us; sets anew what is set. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
 /* No call of it after this returns, nor can it be set again. */

@@ -115,20 +115,3 @@ int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg)
 	cm_leave();
 	return err;
 }
-
-int dap_cm_unwatch(struct dap_cm *cm, int fd)
-{
-	struct cm_watch *w;
-
-	if (!cm_enter(cm->generation))
-		return -ECHILD;
-	LIST_FOREACH(w, &cm->watches, link) {
-		if (w->fd == fd)
-			break;
-	}
-	if (w)
-		watch_close(w);
-	cm_leave();
-	dap_cm_sync(cm);
-	return w ? 0 : -ENOENT;
-}

@@ -67,7 +67,8 @@ void dap_cno_trigger(struct dap_evd *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_end(struct dap_cno *cno)
+/* All waiters and the agent are to return with no EVD. */
+static void end_all(struct dap_cno *cno)
 {
 	cno->ends++;
 	cno->leaving = cno->waiters;
@@ -101,7 +102,7 @@ void dap_cno_remove(struct dap_cno *cno, struct dap_evd *evd)
 			ear->stray = NULL;
 	}
 	if (--cno->evds == 0 && evd->dead)
-		dap_cno_end(cno);
+		end_all(cno);
 	pthread_mutex_unlock(&cno->lock);
 }
 
@@ -175,7 +176,7 @@ void dap_cno_abort(struct dap_cno *cno)
 {
 	pthread_mutex_lock(&cno->lock);
 	cno->dead = true;
-	dap_cno_end(cno);
+	end_all(cno);
 	while (cno->waiters)
 		pthread_cond_wait(&cno->changed, &cno->lock);
 	pthread_mutex_unlock(&cno->lock);

@@ -15,15 +15,12 @@ void dap_cno_unpinned(struct dap_cno *cno, struct dap_evd *evd);
 
 /* The EVD that triggered first, or NULL. */
 struct dap_evd *dap_cno_take(struct dap_cno *cno, unsigned int ear);
-/* All waiters and the agent are to return with no EVD. */
-void dap_cno_end(struct dap_cno *cno);
 
 /* ---- cno_wait.c; no lock is held ---- */
 /* Looks at each CQ that has news. */
 void dap_cno_look(struct dap_cno *cno);
 /* Until the ear has news or a CQ has: 0 or -errno. deadline in ns, UINT64_MAX for none. */
 int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t deadline);
-uint64_t dap_now_ns(void);
 void dap_cno_signal(struct dap_cno *cno, unsigned int ear);
 void dap_cno_quiet(struct dap_cno *cno, unsigned int ear);
 

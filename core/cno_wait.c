@@ -17,7 +17,7 @@
 #define GO_ON (-1)
 #define AT_ONCE 16		/* CQs looked at between two looks at the queue */
 
-uint64_t dap_now_ns(void)
+static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
@@ -140,7 +140,7 @@ static int wait_for_it(struct dap_cno *cno, uint64_t deadline, uint32_t ends, st
 	int ret, err;
 
 	for (;;) {
-		uint64_t now = dap_now_ns();
+		uint64_t now = now_ns();
 
 		dap_cno_look(cno);
 		ret = judge(cno, ends, now >= deadline, evd);
@@ -155,7 +155,7 @@ static int wait_for_it(struct dap_cno *cno, uint64_t deadline, uint32_t ends, st
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd)
 {
 	uint64_t deadline = timeout_us == UINT32_MAX ? FOREVER
-						     : dap_now_ns() + timeout_us * UINT64_C(1000);
+						     : now_ns() + timeout_us * UINT64_C(1000);
 	uint32_t ends;
 	int err = begin(cno, &ends);
 

@@ -35,7 +35,7 @@ static bool has_private_data(const struct dap_ep *ep, uint32_t number)
 	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
 }
 
-void dap_conn_event(struct dap_ep *ep, uint32_t number)
+static void conn_event(struct dap_ep *ep, uint32_t number)
 {
 	struct dap_event ev = { .number = number, .conn.ep = ep };
 
@@ -63,7 +63,7 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 	if (ep->has_qp)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
-	dap_conn_event(ep, event);
+	conn_event(ep, event);
 	last_receive(ep);
 	return true;
 }
@@ -154,7 +154,7 @@ static void on_ready(void *ctx, struct dap_cm_conn *conn)
 	if (!ep)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED)) {
-		dap_conn_event(ep, DAP_EV_ESTABLISHED);
+		conn_event(ep, DAP_EV_ESTABLISHED);
 		dap_cm_go(conn);
 	}
 	leave(ep);
@@ -167,7 +167,7 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 	if (!ep)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
-		dap_conn_event(ep, DAP_EV_ESTABLISHED);
+		conn_event(ep, DAP_EV_ESTABLISHED);
 	leave(ep);
 }
 

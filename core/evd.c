@@ -9,7 +9,8 @@
 /* Flags that make a stream's notification the consumer's own business: they must agree. */
 #define CONSUMER_CONTROLLED (DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED)
 
-uint32_t dap_evd_ring_size(uint32_t qlen)
+/* The smallest ring that holds qlen events. */
+static uint32_t ring_size(uint32_t qlen)
 {
 	uint32_t size = 2;
 
@@ -23,7 +24,7 @@ static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
 	evd->wake_fd = -1;
 	evd->qlen = qlen;
 	evd->flags = flags;
-	evd->soft_size = dap_evd_ring_size(qlen);
+	evd->soft_size = ring_size(qlen);
 	evd->soft = calloc(evd->soft_size, sizeof(*evd->soft));
 	if (!evd->soft)
 		return -1;
@@ -201,7 +202,7 @@ static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint
 /* The indices run on: an event keeps its number whatever the size of the ring. */
 static int resize_rings(struct dap_evd *evd, uint32_t qlen)
 {
-	uint32_t size = dap_evd_ring_size(qlen);
+	uint32_t size = ring_size(qlen);
 	struct dap_event *soft = moved(evd->soft, evd->soft_size, evd->soft_head, evd->soft_tail,
 				       size);
 	struct dap_event *stash = evd->stash ? moved(evd->stash, evd->soft_size, evd->stash_head,

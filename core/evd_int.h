@@ -28,14 +28,10 @@ static inline struct dap_event *dap_evd_stash_at(const struct dap_evd *evd, uint
 
 /* The only writer of evd->attention. */
 void dap_evd_set_attention(struct dap_evd *evd);
-/* The smallest ring that holds qlen events. */
-uint32_t dap_evd_ring_size(uint32_t qlen);
 /* The next event that is not in the CQ: software events before set aside completions, and what must
  * come after those (DISCONNECTED) only from before index limit. False when there is none. */
 bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev);
-/* A completion just polled, to be delivered in turn: false when there is no room for it. */
-bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev);
 int dap_evd_need_stash(struct dap_evd *evd);
 /* The lock is not held for these two, but the turn is. One completion out of the CQ; and all of them
  * set aside, as far as there is room: returns the index up to which after_cq events may now be
@@ -43,8 +39,6 @@ int dap_evd_need_stash(struct dap_evd *evd);
 bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev);
 uint32_t dap_evd_collect(struct dap_evd *evd);
 void dap_evd_wake(struct dap_evd *evd);
-/* An event that notifies has come: counts for a waiter, or triggers the CNO. */
-void dap_evd_notify(struct dap_evd *evd);
 
 /* ---- ep_recv.c ---- */
 /* The completion has been set aside; or it leaves to be delivered. */

@@ -39,7 +39,8 @@ void dap_evd_set_attention(struct dap_evd *evd)
 	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
 }
 
-void dap_evd_notify(struct dap_evd *evd)
+/* An event that notifies has come: counts for a waiter, or triggers the CNO. */
+static void notify(struct dap_evd *evd)
 {
 	evd->notified = true;
 	evd->counts.notifies++;
@@ -73,7 +74,7 @@ static int append(struct dap_evd *evd, const struct dap_event *ev)
 	evd->counts.connection_events += is_connection_event(ev);
 	dap_evd_set_attention(evd);
 	if (!ev->unsignalled) {
-		dap_evd_notify(evd);
+		notify(evd);
 		dap_evd_wake(evd);
 	}
 	return 0;
@@ -166,7 +167,8 @@ int dap_evd_need_stash(struct dap_evd *evd)
 	return evd->stash || !evd->has_cq ? 0 : -ENOMEM;
 }
 
-bool dap_evd_put_stash(struct dap_evd *evd, const struct dap_event *ev)
+/* A completion just polled, to be delivered in turn: false when there is no room for it. */
+static bool put_stash(struct dap_evd *evd, const struct dap_event *ev)
 {
 	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)
 		return false;
@@ -188,9 +190,9 @@ uint32_t dap_evd_collect(struct dap_evd *evd)
 	pthread_mutex_unlock(&evd->lock);
 	while (room && dap_evd_poll(evd, &ev)) {
 		pthread_mutex_lock(&evd->lock);
-		dap_evd_put_stash(evd, &ev);
+		put_stash(evd, &ev);
 		if (!ev.unsignalled)
-			dap_evd_notify(evd);
+			notify(evd);
 		room = dap_evd_stash_count(evd) < evd->soft_size;
 		pthread_mutex_unlock(&evd->lock);
 	}
@@ -209,14 +211,14 @@ bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
 static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
 	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
-			 dap_evd_put_stash(evd, polled);
+			 put_stash(evd, polled);
 
 	if (!set_aside) {
 		*ev = *polled;
 		return;
 	}
 	if (!polled->unsignalled)
-		dap_evd_notify(evd);
+		notify(evd);
 	dap_evd_take_soft(evd, ev);
 }
 

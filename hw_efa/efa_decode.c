@@ -73,14 +73,6 @@ static void add_imm(struct text *t, uint32_t imm)
 	    imm & EFA_IMM_SE ? " SE" : "", imm >> 12 & 0xffff, imm & EFA_ACK_MASK);
 }
 
-const char *efa_decode_imm(uint32_t imm, char *buf, size_t len)
-{
-	struct text t = { buf, len, 0 };
-
-	add_imm(&t, imm);
-	return buf;
-}
-
 static void add_segments(struct text *t, const struct efa_wqe *w)
 {
 	unsigned int op = w->meta.ctrl1 & EFA_TX_OP_MASK, n = le16_to_cpu(w->meta.length);

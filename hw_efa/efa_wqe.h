@@ -118,7 +118,5 @@ const char *efa_status_name(unsigned int status);
 const char *efa_decode_wqe(const void *wqe, unsigned int bytes, char *buf, size_t len);
 const char *efa_decode_rx(const struct efa_rx_desc *desc, char *buf, size_t len);
 const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
-/* The immediate of this driver's own protocol, efa_proto.h. */
-const char *efa_decode_imm(uint32_t imm, char *buf, size_t len);
 
 #endif

@@ -28,11 +28,6 @@ struct m5_dev_caps {
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };
 
-/* The name of a command, and of a status in an out header (PRM, "Command Status"). */
-const char *m5_cmd_name(unsigned int opcode);
-const char *m5_status_name(unsigned int status);
-/* What a refused command means here: 0 when status is OK. */
-int m5_status_errno(unsigned int status);
 /* Logs a failure of the command whose header in is and returns what to hand up. err: what the
  * access returned; -EREMOTEIO looks into out. */
 int m5_cmd_error(int err, const void *in, const void *out);
@@ -126,6 +121,5 @@ int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
 int m5_cmd_qp_rts(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
 /* M5_CMD_2ERR_QP or M5_CMD_2RST_QP */
 int m5_cmd_qp_to(const struct m5_qp_ref *qp, enum m5_opcode opcode);
-int m5_cmd_qp_state(const struct m5_qp_ref *qp, enum m5_qp_state *state);
 
 #endif

@@ -68,7 +68,7 @@ static const struct {
 	{ 0x51, -EIO, "bad output length" },
 };
 
-const char *m5_cmd_name(unsigned int opcode)
+static const char *cmd_name(unsigned int opcode)
 {
 	for (size_t i = 0; i < sizeof(cmd_names) / sizeof(cmd_names[0]); i++)
 		if (cmd_names[i].opcode == opcode)
@@ -76,7 +76,7 @@ const char *m5_cmd_name(unsigned int opcode)
 	return "unknown command";
 }
 
-const char *m5_status_name(unsigned int status)
+static const char *status_name(unsigned int status)
 {
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		if (statuses[i].status == status)
@@ -84,7 +84,8 @@ const char *m5_status_name(unsigned int status)
 	return "unknown status";
 }
 
-int m5_status_errno(unsigned int status)
+/* 0 when status is OK. */
+static int status_errno(unsigned int status)
 {
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		if (statuses[i].status == status)
@@ -99,12 +100,12 @@ int m5_cmd_error(int err, const void *in, const void *out)
 	unsigned int opcode = be16_to_cpu(i->opcode);
 
 	if (err != -EREMOTEIO) {
-		dap_log(DAP_LOG_ERR, "%s (0x%x) was not executed: %s", m5_cmd_name(opcode), opcode,
+		dap_log(DAP_LOG_ERR, "%s (0x%x) was not executed: %s", cmd_name(opcode), opcode,
 			strerror(-err));
 		return err;
 	}
 	dap_log(DAP_LOG_ERR, "%s (0x%x) refused: %s (status 0x%x, syndrome 0x%x)",
-		m5_cmd_name(opcode), opcode, m5_status_name(o->status), o->status,
+		cmd_name(opcode), opcode, status_name(o->status), o->status,
 		be32_to_cpu(o->syndrome));
-	return o->status ? m5_status_errno(o->status) : -EIO;
+	return o->status ? status_errno(o->status) : -EIO;
 }

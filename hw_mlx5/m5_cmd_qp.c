@@ -150,15 +150,3 @@ int m5_cmd_qp_to(const struct m5_qp_ref *qp, enum m5_opcode opcode)
 
 	return m5_cmd_obj(qp->ctl, qp->obj, &in, sizeof(in), &out, sizeof(out));
 }
-
-int m5_cmd_qp_state(const struct m5_qp_ref *qp, enum m5_qp_state *state)
-{
-	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_QP),
-				.number = cpu_to_be32(qp->qpn) };
-	struct m5_query_qp_out out = { 0 };
-	int err = m5_cmd_obj(qp->ctl, qp->obj, &in, sizeof(in), &out, sizeof(out));
-
-	if (!err)
-		*state = (enum m5_qp_state)(be32_to_cpu(out.qpc.state) >> 28);
-	return err;
-}

@@ -20,7 +20,7 @@
 #define LEAST_ROOM 64u
 #define AMPLE_ROOM 16384u	/* 1 MiB of CQEs */
 
-unsigned int m5_cq_log(unsigned int entries)
+static unsigned int cq_log(unsigned int entries)
 {
 	unsigned int room = 6 * entries < AMPLE_ROOM ? 6 * entries : AMPLE_ROOM;
 
@@ -59,7 +59,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 
 	if (entries > ia->dev.max_cqe / 4)
 		return -ENOMEM;
-	new.log = m5_cq_log(entries);
+	new.log = cq_log(entries);
 	new.mask = (1u << new.log) - 1;
 	new.room = new.mask - entries;
 	new.soft = ia->inline_model ? ia->ctl->soft : NULL;

@@ -94,8 +94,6 @@ int vf_serve_start(struct vf_device *d);
 void vf_serve_stop(struct vf_device *d);
 int vf_eqs_create(struct m5_ctl_vfio *v);
 void vf_eqs_destroy(struct m5_ctl_vfio *v);
-/* To all IAs of the device. */
-void vf_tell(struct vf_device *d, const struct m5_event *ev);
 
 /* ---- m5_ctl_vfio_health.c ---- */
 #define VF_HEALTH_MS 500

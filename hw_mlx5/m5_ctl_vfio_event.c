@@ -19,7 +19,8 @@
 
 enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };
 
-void vf_tell(struct vf_device *d, const struct m5_event *ev)
+/* To all IAs of the device. */
+static void tell(struct vf_device *d, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&d->lock);
 	for (struct m5_ctl_vfio *v = d->ias; v; v = v->next)
@@ -56,7 +57,7 @@ static void interrupt(struct vf_device *d)
 	}
 	pthread_mutex_unlock(&d->eq_lock);
 	while (m5_events_read(&d->events, &ev) > 0)
-		vf_tell(d, &ev);
+		tell(d, &ev);
 }
 
 /*
@@ -85,7 +86,7 @@ static void died(struct vf_device *d, const char *why)
 		d->pci);
 	__atomic_store_n(&d->watch.dead, true, __ATOMIC_SEQ_CST);
 	release_commands(d);
-	vf_tell(d, &ev);
+	tell(d, &ev);
 }
 
 /* Pages that the device asked for and did not get: its firmware may wait for them for ever. */
@@ -96,7 +97,7 @@ static void events_failed(struct vf_device *d, int err)
 
 	hw_why_memory(-abs(err), why, sizeof(why));
 	dap_log(DAP_LOG_ERR, "%s asks for memory and gets none: %s", d->pci, why);
-	vf_tell(d, &ev);
+	tell(d, &ev);
 }
 
 static void *serve(void *arg)

@@ -64,7 +64,7 @@ static void put_op(struct line *l, unsigned int op)
 		put(l, "opcode 0x%02x", op);
 }
 
-const char *m5_syndrome_name(unsigned int syndrome)
+static const char *syndrome_name(unsigned int syndrome)
 {
 	switch (syndrome) {
 	case M5_SYN_LOCAL_LENGTH:
@@ -245,7 +245,7 @@ const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len)
 	}
 	if (op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR)
 		put(&l, ": %s (syndrome 0x%02x, vendor 0x%02x)",
-		    m5_syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
+		    syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
 		    raw[M5_CQE_AT_VENDOR]);
 	else
 		put(&l, " bytes %u%s", be32_to_cpu(cqe->byte_cnt),

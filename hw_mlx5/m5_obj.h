@@ -331,7 +331,6 @@ void m5_cq_give(struct dap_evd *evd);
 M5_COLD void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
 
 /* ---- m5_cq.c, m5_resize.c ---- */
-unsigned int m5_cq_log(unsigned int entries);
 /* Room for so many hidden completions more, and for no more. */
 int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden);
 void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden);
@@ -434,6 +433,5 @@ void m5_window_revoke(struct dap_ep *ep);
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);
 const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len);
 const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len);
-const char *m5_syndrome_name(unsigned int syndrome);
 
 #endif

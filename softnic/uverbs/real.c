@@ -87,13 +87,6 @@ int uv_real_lstat(const char *path, struct stat *st)
 	return f(path, st);
 }
 
-int uv_real_openat(int dir, const char *path, int flags, mode_t mode)
-{
-	REAL(int (int, const char *, int, ...), "openat");
-
-	return f(dir, path, flags, mode);
-}
-
 FILE *uv_real_fopen(const char *path, const char *mode)
 {
 	REAL(FILE *(const char *, const char *), "fopen");

@@ -22,7 +22,6 @@ int uv_real_spin_unlock(pthread_spinlock_t *lock);
 
 /* ... and those that only the VFIO front stands in front of */
 int uv_real_lstat(const char *path, struct stat *st);
-int uv_real_openat(int dir, const char *path, int flags, mode_t mode);
 FILE *uv_real_fopen(const char *path, const char *mode);
 DIR *uv_real_opendir(const char *path);
 ssize_t uv_real_readlink(const char *path, char *target, size_t size);
