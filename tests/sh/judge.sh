@@ -31,6 +31,22 @@ judged told '    \| \[FAIL\] s::t' <<<'echo "[FAIL] s::t: (0.00s)"; seq 300; exi
 limit=2 judged hang 'FAIL +hang .* stopped after' <<<"$passing; sleep 60"
 judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 & $passing"
 
+# What a test could not try is said. All of them together: a user's own variables judge nothing, and
+# each of the shell tests, two at a time, counts once.
+judged shy ' +not tried: a::b: only root may' <<<"echo '[SKIP] a::b: only root may'; $passing"
+judged alone 'ok +alone' <<<"echo \"note: <\${IBV_FORK_SAFE-}> \$LC_ALL\"; $passing"
+check=$PWD/scripts/check
+mkdir -p "$build/tree/tests/sh"
+for n in 1 2 3 4 5; do echo "exit 0" >"$build/tree/tests/sh/good$n.sh"; done
+echo 'echo reason; exit 77' >"$build/tree/tests/sh/none.sh"
+echo 'exit 1' >"$build/tree/tests/sh/wrong.sh"
+got=$(cd "$build/tree" && IBV_FORK_SAFE=1 LC_ALL=C "$check" "$build" alone 2>&1) && { echo "check: good, and one was wrong"; failed=1; }
+for words in ' +<> C.UTF-8' 'ok +sh-good5' 'skip +sh-none .* reason' 'FAIL +sh-wrong' 'check: 6 passed, [0-9]+ failed, 1 skipped'; do
+	grep -qE "^$words" <<<"$got" && continue
+	printf 'check of shell tests: no "%s" in:\n%s\n' "$words" "$got"
+	failed=1
+done
+
 printf '#!/bin/sh\nfor goal; do :; done\n[ $goal != check-stock ]\n' >"$build/make"
 chmod +x "$build/make"
 got=$(scripts/check-all "$build/make") && { echo "check-all: good without a good check-stock"; failed=1; }

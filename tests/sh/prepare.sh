@@ -3,7 +3,8 @@
 # scripts/vfio and scripts/hugepages on a made-up machine: DPDK's programs are fakes that note how they
 # were called, and do to its /sys what the real ones do.
 set -u
-tmp=$(mktemp -d)
+# No path of sysfs has a space in it, whatever TMPDIR has.
+tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export SYSFS=$tmp/sys VFIO_DEV=$tmp/vfio PROC_NET=$tmp/net STATE=$tmp/state LOG=$tmp/log
 pci=$SYSFS/bus/pci/devices
