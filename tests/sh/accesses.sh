@@ -6,8 +6,8 @@
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
-[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
-[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+. tests/harness/skip.sh
+needs_preload
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 only=(-t 'rmr*')

@@ -4,11 +4,9 @@
 # Markdown agree, and a peer that is missing is named.
 set -u
 build=$DAPL_BUILD_DIR
-[ -x "$build/tests/peer_verbs" ] && command -v valgrind >/dev/null || { echo "not built here"; exit 77; }
-if valgrind "$build/bin/dat_bench" --help 2>&1 | grep -q 'corrupted debuginfo'; then
-	echo "valgrind cannot read what this compiler writes"
-	exit 77
-fi
+. tests/harness/skip.sh
+[ -x "$build/tests/peer_verbs" ] || skip "not built here"
+needs_valgrind "$build/bin/dat_bench"
 export BENCH_QUICK=1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -4,11 +4,8 @@
 # more instructions with more endpoints.
 set -u
 build=$DAPL_BUILD_DIR
-[ -x "$build/tests/scale-bench" ] && command -v valgrind >/dev/null || { echo "not built here"; exit 77; }
-if valgrind "$build/tests/scale-bench" --help 2>&1 | grep -q 'corrupted debuginfo'; then
-	echo "valgrind cannot read what this compiler writes"
-	exit 77
-fi
+. tests/harness/skip.sh
+needs_valgrind "$build/tests/scale-bench"
 BENCH_QUICK=1 timeout -k 1 110 scripts/bench-scale "$build"
 status=$?
 command -v gnuplot >/dev/null || status=0

@@ -3,8 +3,8 @@
 # scripts/first-light on the adapters that softnic-run shows, and on one that there is not.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
-[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
-[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+. tests/harness/skip.sh
+needs_preload
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0

@@ -3,7 +3,7 @@
 # A set-user-ID program takes no environment variable into account: the kernel says that it is one,
 # not a flag of ours.
 set -u
-skip() { echo "$*"; exit 77; }
+. tests/harness/skip.sh
 [ "$(id -u)" = 0 ] || skip "only root can make a set-user-ID program for another user"
 [ -z "${SAN-}" ] || skip "sanitizers do not start in a set-user-ID program"
 command -v setpriv >/dev/null || skip "no setpriv"

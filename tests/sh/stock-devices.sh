@@ -5,10 +5,8 @@
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 failed=0
-if [ -n "${SAN-}" ]; then
-	echo "a library under a sanitizer cannot be preloaded"
-	exit 77
-fi
+. tests/harness/skip.sh
+needs_preload
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -6,11 +6,8 @@ set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 export SOFTNIC_STRICT=1
 
-skip() {
-	echo "$1"
-	exit 77
-}
-[ -z "${SAN-}" ] || skip "a library under a sanitizer cannot be preloaded"
+. tests/harness/skip.sh
+needs_preload
 if ! command -v ibv_rc_pingpong >/dev/null; then
 	[ -n "${CI-}" ] || skip "ibv_rc_pingpong is not installed (ibverbs-utils)"
 	echo "ibv_rc_pingpong is not installed"

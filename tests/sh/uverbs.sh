@@ -12,8 +12,8 @@ ia=mlx5_0-1
 access=${ACCESS:-devx}
 export SOFTNIC_STRICT=1
 
-[ -z "${SAN-}" ] || { echo "a library under a sanitizer cannot be preloaded"; exit 77; }
-[ -x "$run" ] || { echo "softnic-run is not built: no rdma-core"; exit 77; }
+. tests/harness/skip.sh
+needs_preload
 
 tmp=$(mktemp -d)
 server=
