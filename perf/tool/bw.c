@@ -2,6 +2,7 @@
 #include "perf/tool/bw.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,16 @@ static double peak_of(const struct bw *b)
 		}
 	}
 	return best / ticks_to_ns(1) * 1e9;
+}
+
+void bw_count_all(const struct tool *t, struct bw *b)
+{
+	b->start = b->begun;
+	b->end = ticks();
+	b->done_at_start = 0;
+	b->done_at_end = b->done;
+	fprintf(stderr, "nothing has completed within what counts of -D %" PRIu64 ": the row has the whole "
+		"%.1f s\n", t->o.duration_s, ticks_to_ns(b->end - b->start) / 1e9);
 }
 
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r)

@@ -10,7 +10,7 @@
 
 #include "perf/tool/tool.h"
 
-enum { BW_PEAK_MAX = 20000, BW_BURST = 16 };
+enum { BW_PEAK_MAX = 20000, BW_BURST = 16, BW_LAP = 128 };
 
 typedef DAT_RETURN bw_post_fn(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 			      DAT_COMPLETION_FLAGS flags);
@@ -19,16 +19,20 @@ typedef int bw_also_fn(struct tool *t);		/* receives, where the peer sends too *
 struct bw {
 	uint64_t *posted_at, *done_at;	/* for the peak; NULL: none is looked for */
 	uint64_t posted, done;		/* of all endpoints */
+	uint64_t begun;			/* ticks */
 	uint64_t start, end;		/* what counts: ticks, and operations done by then */
 	uint64_t done_at_start, done_at_end;
 	uint64_t n;			/* per endpoint; 0: until deadline */
 	uint64_t from, to;		/* with -D: between the margins */
 	uint32_t mod;
+	uint32_t next;			/* the endpoint that is filled first */
 };
 
 /* bw.c */
 int bw_begin(struct tool *t, struct bw *b, bool warm_up);
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
+/* Where nothing completed between the margins of -D: all that was posted counts, and its time. */
+void bw_count_all(const struct tool *t, struct bw *b);
 uint32_t bw_moderation(const struct tool *t);
 /* tool_test.serve of one-sided operations: with -b the server's own, and then the target's part. */
 int bw_serve(struct tool *t);
@@ -123,16 +127,25 @@ static inline bool bw_over(const struct tool *t, struct bw *b)
 	return now >= t->deadline;
 }
 
+/*
+ * 0: all endpoints have as many under way as they may; 1: a lap was posted, and completions and clock
+ * have their turn: to fill thousands of endpoints takes longer than some -D; -1.
+ */
 static inline __attribute__((always_inline)) int bw_fill(struct tool *t, struct bw *b,
 							 bw_post_fn *post)
 {
+	uint64_t enough = b->posted + BW_LAP;
 	bool over = bw_over(t, b);
 	unsigned int i;
 
-	for (i = 0; i < t->o.eps; i++)
-		while (bw_room(t, b, &t->eps[i], over))
-			if (bw_post(t, b, i, over, post))
+	for (i = 0; i < t->o.eps; i++) {
+		while (bw_room(t, b, &t->eps[b->next], over))
+			if (bw_post(t, b, b->next, over, post))
 				return -1;
+		b->next = b->next + 1 < t->o.eps ? b->next + 1 : 0;
+		if (b->posted >= enough)
+			return 1;
+	}
 	return 0;
 }
 
@@ -141,14 +154,15 @@ static inline __attribute__((always_inline)) int bw_run(struct tool *t, struct b
 {
 	unsigned int idle = 0;
 	uint64_t before;
-	int rc = 0;
+	int rc, more;
 
-	b->start = ticks();
+	b->begun = b->start = ticks();
 	do {
 		before = b->done;
-		if (bw_fill(t, b, post) || (also && also(t)))
+		more = bw_fill(t, b, post);
+		if (more < 0 || (also && also(t)))
 			return -1;
-		rc = t->o.events ? bw_sleep(t, b) : bw_reap(t, b);
+		rc = t->o.events && !more ? bw_sleep(t, b) : bw_reap(t, b);
 		if (rc == 0 && b->done == before && ++idle % TOOL_SPINS == 0)
 			rc = tool_idle(t, DAT_SUCCESS);
 		if (rc < 0)
@@ -157,6 +171,8 @@ static inline __attribute__((always_inline)) int bw_run(struct tool *t, struct b
 	if (b->n) {
 		b->end = ticks();
 		b->done_at_end = b->done;
+	} else if (b->done_at_end == b->done_at_start) {
+		bw_count_all(t, b);
 	}
 	return 0;
 }

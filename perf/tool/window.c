@@ -10,12 +10,20 @@ DAT_RMR_HANDLE windows[WINDOW_MAX];
 DAT_RMR_CONTEXT window_context;
 unsigned int window_count;
 
+static unsigned int least(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
 int windows_open(struct tool *t)
 {
-	unsigned int n = t->o.depth < WINDOW_MAX ? t->o.depth : WINDOW_MAX;
+	unsigned int i;
 
-	for (window_count = 0; t->client && window_count < n; window_count++)
-		if (!dat_ok(dat_rmr_create(t->c.pz, &windows[window_count]), "dat_rmr_create"))
+	if (!t->client)
+		return 0;
+	window_count = least(t->o.depth, least(WINDOW_EACH, WINDOW_MAX / t->o.eps));
+	for (i = 0; i < window_count * t->o.eps; i++)
+		if (!dat_ok(dat_rmr_create(t->c.pz, &windows[i]), "dat_rmr_create"))
 			return -1;
 	return 0;
 }

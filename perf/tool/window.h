@@ -5,27 +5,27 @@
 
 #include "perf/tool/tool.h"
 
-enum { WINDOW_MAX = 64 };
+enum { WINDOW_MAX = OPTION_MAX_EPS, WINDOW_EACH = 64 };
 
 extern DAT_RMR_HANDLE windows[WINDOW_MAX];
 extern DAT_RMR_CONTEXT window_context;		/* of the bind before */
-extern unsigned int window_count;
+extern unsigned int window_count;		/* of each endpoint, which share none */
 
 /* tool_test.open and .serve; check is for the end of .lead, with --verify. */
 int windows_open(struct tool *t);
 int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
 
-/* The i-th operation, from 0: the RMRs in turn, each bound again, or unbound every other time. */
+/* The i-th of an endpoint, from 0: its RMRs in turn, each bound again, or unbound every other time. */
 static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i,
 				     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
+	DAT_RMR_HANDLE rmr = windows[ep * window_count + i % window_count];
 	bool unbind = t->o.unbind && i / window_count % 2;
 	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, unbind ? 0 : t->size);
 
-	return dat_rmr_bind(windows[i % window_count], &l, unbind ? DAT_MEM_PRIV_NONE_FLAG :
-			    DAT_MEM_PRIV_REMOTE_WRITE_FLAG, t->eps[ep].ep, cookie, flags,
-			    &window_context);
+	return dat_rmr_bind(rmr, &l, unbind ? DAT_MEM_PRIV_NONE_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+			    t->eps[ep].ep, cookie, flags, &window_context);
 }
 
 #endif
