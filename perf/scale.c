@@ -2,7 +2,9 @@
 /*
  * What `make bench-scale` counts and times in one process:
  *	scale IA endpoints N CALLS [US]	8-byte writes over N endpoints in turns, and their completions:
- *					ns of a post, of the dequeue of a completion, and of all of it.
+ *					ns of a post, of the dequeue of a completion, and of all of it;
+ *					how many dequeues came too early, and how many at the end of
+ *					batches found nothing as they were to.
  *					US: the device has so long for each batch before it is looked for
  *	scale IA memory			bytes, and ns to register, to free and to bind them
  */
@@ -21,7 +23,7 @@ static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
 #define CALL __attribute__((noinline, used)) static
 
 static struct pair p;
-static unsigned int patience_us;
+static unsigned int patience_us, early, nothing;
 
 /* One DAT call each, found by the profiler by name. */
 CALL DAT_RETURN scale_post(void)
@@ -38,6 +40,12 @@ CALL DAT_RETURN scale_post(void)
 }
 
 CALL DAT_RETURN scale_dequeue(DAT_EVENT *ev)
+{
+	return dat_evd_dequeue(p.a.req_evd, ev);
+}
+
+/* The same where there is nothing: what a dequeue that comes too early costs, among those above. */
+CALL DAT_RETURN scale_nothing(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
@@ -69,6 +77,7 @@ static int batch(uint64_t *post, uint64_t *dequeue)
 		if (scale_dequeue(&ev) != DAT_SUCCESS) {
 			if (before > until)
 				return -1;
+			early++;
 			sched_yield();
 			continue;
 		}
@@ -77,7 +86,10 @@ static int batch(uint64_t *post, uint64_t *dequeue)
 		if (ev.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 			return -1;
 	}
-	return 0;
+	if (!patience_us)
+		return 0;
+	nothing++;
+	return scale_nothing(&ev) == DAT_SUCCESS ? -1 : 0;
 }
 
 /* The profiler collects while this runs. */
@@ -102,13 +114,13 @@ static int endpoints(unsigned int n, unsigned int calls)
 	for (done = 0; done < n + WARM * BATCH; done += BATCH)
 		if (batch(&post, &dequeue))
 			return 1;
-	post = dequeue = 0;
+	post = dequeue = early = nothing = 0;
 	start = now_ns();
 	if (scale_measured(calls, &post, &dequeue))
 		return 1;
 	calls = (calls + BATCH - 1) / BATCH * BATCH;
-	printf("%u\t%.1f\t%.1f\t%.1f\n", n, (double)post / calls, (double)dequeue / calls,
-	       (double)(now_ns() - start) / calls);
+	printf("%u\t%.1f\t%.1f\t%.1f\t%u\t%u\n", n, (double)post / calls, (double)dequeue / calls,
+	       (double)(now_ns() - start) / calls, early, nothing);
 	return 0;
 }
 
