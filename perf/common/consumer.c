@@ -88,6 +88,16 @@ int consumer_open(struct consumer *c, const char *ia_name)
 	return 0;
 }
 
+int consumer_expect(struct consumer *c, unsigned int connections)
+{
+	/* A connection that is over within the others' time tells of both. */
+	DAT_COUNT n = (DAT_COUNT)(2 * connections);
+
+	if (n <= EVD_QLEN)
+		return 0;
+	return dat_ok(dat_evd_resize(c->conn_evd, n), "dat_evd_resize") ? 0 : -1;
+}
+
 int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr)
 {
 	DAT_EP_ATTR copy, *p = NULL;
@@ -182,18 +192,22 @@ int consumer_resolve(const char *host, struct sockaddr_in *to)
 	return 0;
 }
 
-int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
-		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len)
+int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
+		     const void *pd, int len)
 {
 	struct sockaddr_in to;
-	DAT_RETURN ret;
 
 	if (consumer_resolve(host, &to))
 		return -1;
-	ret = dat_ep_connect(c->ep, (DAT_IA_ADDRESS_PTR)&to, conn_qual, timeout_us, my_len,
-			     (DAT_PVOID)(uintptr_t)my_pd, DAT_QOS_BEST_EFFORT,
-			     DAT_CONNECT_DEFAULT_FLAG);
-	if (!dat_ok(ret, "dat_ep_connect"))
+	return dat_ok(dat_ep_connect(c->ep, (DAT_IA_ADDRESS_PTR)&to, conn_qual, timeout_us, len,
+				     (DAT_PVOID)(uintptr_t)pd, DAT_QOS_BEST_EFFORT,
+				     DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect") ? 0 : -1;
+}
+
+int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
+		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len)
+{
+	if (consumer_request(c, host, conn_qual, timeout_us, my_pd, my_len))
 		return -1;
 	if (!consumer_wait_established(c, pd, pd_len))
 		return 0;
@@ -211,6 +225,7 @@ int consumer_wait_established(struct consumer *c, void *pd, int *pd_len)
 	if (!dat_ok(dat_evd_wait(c->conn_evd, DAT_TIMEOUT_INFINITE, 1, &ev, &more),
 		    "dat_evd_wait for the connection"))
 		return -1;
+	c->end = ev.event_number;
 	if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED) {
 		fprintf(stderr, "not connected: %s\n", dat_event_name(ev.event_number));
 		return -1;

@@ -49,6 +49,8 @@ const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
 
 int consumer_open(struct consumer *c, const char *ia_name);
+/* So many connections, which may begin and end all at once: each is told of by the connection EVD. */
+int consumer_expect(struct consumer *c, unsigned int connections);
 int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr);
 /* Abrupt: whatever is left goes with the IA. */
 void consumer_close(struct consumer *c);
@@ -60,9 +62,13 @@ void region_free(struct region *r);
 int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
 int consumer_resolve(const char *host, struct sockaddr_in *to);
-/* Connects to a host name or address; private data of the peer is copied to pd (*pd_len bytes). */
+/* Asks a host name or address for a connection, with private data. */
+int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
+		     const void *pd, int len);
+/* The same, and waits; private data of the peer is copied to pd (*pd_len bytes). */
 int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len);
+/* What comes instead is c->end. */
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
 /* The next completion of the EVD. -1: the connection ended (c->broken) or silence. */

@@ -28,18 +28,12 @@ static bool descriptors_for(unsigned int n)
 	return false;
 }
 
-/* When the adapters are closed, all tell of it at once. */
-static bool room_for_ends(struct pair *p)
-{
-	return dat_ok(dat_evd_resize(p->a.conn_evd, BENCH_MANY + 1), "dat_evd_resize") &&
-	       dat_ok(dat_evd_resize(p->b.conn_evd, BENCH_MANY + 1), "dat_evd_resize");
-}
-
 enum bench_crowd bench_crowd(struct pair *p, unsigned int n)
 {
 	if (!descriptors_for(n))
 		return BENCH_CROWD_NONE;
-	if (!have && !room_for_ends(p))
+	/* When the adapters are closed, all tell of it at once. */
+	if (!have && (consumer_expect(&p->a, BENCH_MANY) || consumer_expect(&p->b, BENCH_MANY)))
 		return BENCH_CROWD_FAILED;
 	if (!have)
 		crowd[have++] = p->a.ep;

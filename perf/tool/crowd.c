@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_US = 10000000, WAIT_US = 100000, SILENCE = 300, NAP_US = 10000, POOL = 4096 };
+enum { WAIT_US = 100000, SILENCE = TOOL_SILENCE_US / 100000, NAP_US = 10000, POOL = 4096 };
 
 static struct crowd_slot *slot_of(struct crowd *c, DAT_EP_HANDLE ep)
 {
@@ -26,7 +26,8 @@ int crowd_open(struct crowd *c)
 
 	memset(&c->c, 0, sizeof(c->c));
 	c->slots = calloc(c->t->o.eps, sizeof(*c->slots));
-	if (!c->slots || consumer_resolve(c->t->o.host, &c->to) || consumer_open(&c->c, c->t->o.ia))
+	if (!c->slots || consumer_resolve(c->t->o.host, &c->to) || consumer_open(&c->c, c->t->o.ia) ||
+	    consumer_expect(&c->c, c->t->o.eps))
 		return -1;
 	for (i = 0; i < c->t->o.eps; i++) {
 		if (consumer_make_ep(&c->c, &attr))
@@ -53,7 +54,7 @@ static int begin(struct crowd *c, struct crowd_slot *s)
 
 	s->from = ticks();
 	c->begun++;
-	return dat_ok(dat_ep_connect(s->ep, (DAT_IA_ADDRESS_PTR)&c->to, c->t->o.port, CONNECT_US,
+	return dat_ok(dat_ep_connect(s->ep, (DAT_IA_ADDRESS_PTR)&c->to, c->t->o.port, TOOL_SILENCE_US,
 				     sizeof(h), &h, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		      "dat_ep_connect") ? 0 : -1;
 }
@@ -105,7 +106,7 @@ int crowd_run(struct crowd *c)
 			if (event(c, &ev))
 				return -1;
 		} else if (++silent > SILENCE) {
-			fprintf(stderr, "no connection event for 30 s\n");
+			fprintf(stderr, "no connection event for 60 s\n");
 			return -1;
 		}
 	}
@@ -115,15 +116,25 @@ int crowd_run(struct crowd *c)
 /* The server */
 
 static DAT_EVD_HANDLE ends;		/* connection events of what is not the control */
+static DAT_COUNT ends_room = POOL;
 static DAT_EP_HANDLE spare[POOL];
-static unsigned int spares;
+static unsigned int spares, endpoints;
 
 int crowd_listen(struct tool *t)
 {
 	if (t->client)
 		return 0;
-	return dat_ok(dat_evd_create(t->c.ia, POOL, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &ends),
+	return dat_ok(dat_evd_create(t->c.ia, ends_room, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &ends),
 		      "dat_evd_create") ? 0 : -1;
+}
+
+/* Of so many endpoints, whose connections may begin and end before anybody looks. */
+static int room_for_ends(unsigned int n)
+{
+	if (2 * n <= (unsigned int)ends_room)
+		return 0;
+	ends_room *= 2;
+	return dat_ok(dat_evd_resize(ends, ends_room), "dat_evd_resize") ? 0 : -1;
 }
 
 static int an_endpoint(struct tool *t, DAT_EP_HANDLE *ep)
@@ -136,8 +147,9 @@ static int an_endpoint(struct tool *t, DAT_EP_HANDLE *ep)
 		return 0;
 	}
 	c.conn_evd = ends;
-	if (consumer_make_ep(&c, &attr))
+	if (room_for_ends(endpoints + 1) || consumer_make_ep(&c, &attr))
 		return -1;
+	endpoints++;
 	*ep = c.ep;
 	return 0;
 }
@@ -154,9 +166,12 @@ static int take_ends(void)
 		ep = ev.event_data.connect_event_data.ep_handle;
 		if (!dat_ok(dat_ep_reset(ep), "dat_ep_reset"))
 			return -1;
-		if (spares < POOL)
+		if (spares < POOL) {
 			spare[spares++] = ep;
-		else if (!dat_ok(dat_ep_free(ep), "dat_ep_free"))
+			continue;
+		}
+		endpoints--;
+		if (!dat_ok(dat_ep_free(ep), "dat_ep_free"))
 			return -1;
 	}
 	return 0;

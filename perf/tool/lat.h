@@ -18,6 +18,7 @@ int lat_finish(struct tool *t, struct tool_result *r);
 static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_t i, lat_fn *give,
 							 lat_fn *take)
 {
+	t->progress = i;
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
@@ -44,7 +45,6 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 			return -1;
 		now = ticks();
 		record_stamp(&t->rec, now);
-		t->progress = done;
 	}
 	t->own_count = i;
 	return lat_finish(t, r);

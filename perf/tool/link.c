@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One endpoint for control messages, and those that are measured, a slice of memory for each. */
+/* Both sides are connected: first what carries control messages, then what is measured. */
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "perf/tool/tool.h"
 
 enum {
-	MAGIC = 0x64617470, VERSION = 1, CTL_RECVS = 4, PAGE = 4096, DEFAULT_READS = 4,
-	CONNECT_US = 3000000, MEMORY_MAX = 1 << 30,
+	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
+	NOBODY_US = 3000000,		/* until it is said that no server is there; */
+	SLOW_US = 30000000,		/* of one that is there, and has no CPU */
 };
-static const uint64_t silence_ns = 60000000000u;	/* of a peer that lives and says nothing */
 
 /* One for the words with the peer. */
 static DAT_COUNT requests_of(const struct tool *t)
@@ -41,98 +41,6 @@ DAT_EP_ATTR tool_ep_attr(const struct tool *t)
 	};
 }
 
-/* Control messages */
-
-static int ctl_post(struct tool *t, uint64_t slot)
-{
-	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_recv, slot * sizeof(struct tool_msg),
-					 sizeof(struct tool_msg));
-	DAT_DTO_COOKIE cookie = { .as_64 = slot };
-
-	return dat_ok(dat_ep_post_recv(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
-		      "dat_ep_post_recv") ? 0 : -1;
-}
-
-static int ctl_take(struct tool *t, const DAT_EVENT *ev)
-{
-	uint64_t slot = ev->event_data.dto_completion_event_data.user_cookie.as_64;
-
-	if (!tool_good(ev))
-		return -1;
-	memcpy(&t->msg, (char *)t->ctl_recv.buf + slot * sizeof(t->msg), sizeof(t->msg));
-	t->msg.text[sizeof(t->msg.text) - 1] = 0;
-	return ctl_post(t, slot);
-}
-
-bool ctl_poll(struct tool *t)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS && ctl_take(t, &ev) == 0;
-}
-
-int ctl_wait(struct tool *t, enum tool_op op)
-{
-	if (ctl_wait_any(t))
-		return -1;
-	if (t->msg.op == (uint32_t)op)
-		return 0;
-	fprintf(stderr, "message %u of the peer where %d belongs\n", t->msg.op, (int)op);
-	return -1;
-}
-
-int ctl_wait_any(struct tool *t)
-{
-	uint64_t until = now_ns() + silence_ns;
-	DAT_COUNT more;
-	DAT_EVENT ev;
-
-	for (;;) {
-		if (dat_evd_wait(t->c.recv_evd, 100000, 1, &ev, &more) == DAT_SUCCESS) {
-			if (ctl_take(t, &ev))
-				break;
-			return 0;
-		}
-		if (consumer_ended(&t->c))
-			break;
-		/* A server waits as long as its client measures. */
-		if (t->client && now_ns() > until) {
-			fprintf(stderr, "the server has not answered for %" PRIu64 " s: is it stopped?\n",
-				silence_ns / 1000000000u);
-			return -1;
-		}
-	}
-	return consumer_wait_end(&t->c, 1000000000u) == 0 ? tool_lost(t) : -1;
-}
-
-int ctl_send(struct tool *t, const struct tool_msg *m)
-{
-	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_send, 0, sizeof(*m));
-	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
-	DAT_EVENT ev;
-
-	memcpy(t->ctl_send.buf, m, sizeof(*m));
-	if (!dat_ok(dat_ep_post_send(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
-		    "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
-		return -1;
-	return tool_good(&ev) ? 0 : tool_bad(t, &ev);
-}
-
-static int ctl_open(struct tool *t)
-{
-	uint64_t i;
-
-	if (consumer_make_ep(&t->c, NULL) ||
-	    region_create(&t->c, &t->ctl_send, sizeof(struct tool_msg), DAT_MEM_PRIV_LOCAL_READ_FLAG) ||
-	    region_create(&t->c, &t->ctl_recv, CTL_RECVS * sizeof(struct tool_msg),
-			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		return -1;
-	for (i = 0; i < CTL_RECVS; i++)
-		if (ctl_post(t, i))
-			return -1;
-	return 0;
-}
-
 /* What is measured */
 
 static int make_evd(struct tool *t, uint64_t len, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
@@ -153,7 +61,7 @@ static int memory_open(struct tool *t)
 		return -1;
 	}
 	t->eps = calloc(n, sizeof(*t->eps));
-	if (!t->eps)
+	if (!t->eps || consumer_expect(&t->c, (unsigned int)n + 1))
 		return -1;
 	t->data = t->c;
 	if (make_evd(t, n * (uint64_t)receives_of(t), DAT_EVD_DTO_FLAG, &t->data.recv_evd) ||
@@ -204,32 +112,83 @@ struct tool_hello tool_hello(const struct tool *t, uint32_t which)
 	return h;
 }
 
-static int connect_one(struct tool *t, struct consumer *c, uint32_t which, struct tool_peer *peer)
+static int connect_one(struct tool *t, struct consumer *c, uint32_t which, uint32_t timeout_us,
+		       struct tool_peer *peer)
 {
 	struct tool_hello h = tool_hello(t, which);
 	int len = sizeof(*peer);
 
-	if (consumer_connect(c, t->o.host, t->o.port, CONNECT_US, &h, sizeof(h), peer, &len) == 0 &&
-	    len == sizeof(*peer) && peer->magic == MAGIC)
+	memset(peer, 0, sizeof(*peer));
+	if (consumer_request(c, t->o.host, t->o.port, timeout_us, &h, sizeof(h)) ||
+	    consumer_wait_established(c, peer, &len))
+		return -1;
+	if (len == sizeof(*peer) && peer->magic == MAGIC)
 		return 0;
-	fprintf(stderr, "no %s is waiting at %s, conn_qual %" PRIu64
-		": start it there first, without HOST; each serves one client\n", t->test->name,
-		t->o.host, t->o.port);
+	fprintf(stderr, "who answers is no %s\n", t->test->name);
+	return -1;
+}
+
+static void say_why(const struct tool *t, DAT_EVENT_NUMBER end)
+{
+	const char *host = t->o.host, *name = t->test->name;
+	const uint64_t qual = t->o.port;
+
+	switch (end) {
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		fprintf(stderr, "who waits at %s, conn_qual %" PRIu64 ", is another program or version than "
+			"this %s, or has its client already: see what it said\n", host, qual, name);
+		break;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		fprintf(stderr, "no %s is waiting at %s, conn_qual %" PRIu64 ": start it there first, "
+			"without HOST; each serves one client\n", name, host, qual);
+		break;
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		fprintf(stderr, "there is no way from %s to %s: see the addresses and routes of both\n",
+			t->o.ia, host);
+		break;
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		fprintf(stderr, "%s, conn_qual %" PRIu64 " does not answer: is the server stopped, or is a "
+			"firewall between?\n", host, qual);
+		break;
+	default:
+		break;
+	}
+}
+
+static int connect_control(struct tool *t)
+{
+	struct tool_peer peer;
+
+	if (ctl_endpoint(t))
+		return -1;
+	if (connect_one(t, &t->c, 0, NOBODY_US, &peer) == 0)
+		return 0;
+	if (t->c.end == DAT_CONNECTION_EVENT_TIMED_OUT) {
+		fprintf(stderr, "a server that is only slow has %d s more\n", SLOW_US / 1000000);
+		if (ctl_endpoint(t))
+			return -1;
+		if (connect_one(t, &t->c, 0, SLOW_US, &peer) == 0)
+			return 0;
+	}
+	say_why(t, t->c.end);
 	return -1;
 }
 
 int tool_connect(struct tool *t)
 {
 	struct sockaddr_in to;
-	struct tool_peer peer;
 	uint32_t i;
 
 	if (consumer_resolve(t->o.host, &to) || tool_fits(t) || ctl_open(t) || memory_open(t) ||
-	    connect_one(t, &t->c, 0, &peer))
+	    connect_control(t))
 		return -1;
 	for (i = 0; i < fixed(t); i++) {
-		if (make_ep(t) || connect_one(t, &t->data, i + 1, &t->eps[i].peer))
+		if (make_ep(t))
 			return -1;
+		if (connect_one(t, &t->data, i + 1, TOOL_SILENCE_US, &t->eps[i].peer)) {
+			say_why(t, t->data.end);
+			return -1;
+		}
 		t->eps[i].ep = t->data.ep;
 		t->progress = i + 1;
 	}
@@ -277,7 +236,7 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 /* Any request. A client of which one is here already may be gone. */
 static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 {
-	uint64_t until = now_ns() + t->c.idle_ns;
+	uint64_t until = now_ns() + TOOL_SILENCE_US * 1000ull;
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
@@ -321,12 +280,26 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 {
 	struct tool_peer peer = memory_of(t, which);
 
-	if (!dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept"))
-		return -1;
-	if (consumer_wait_established(c, NULL, NULL) == 0)
-		return 0;
-	t->c.end = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-	return tool_lost(t);
+	return dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept") &&
+	       consumer_wait_established(c, NULL, NULL) == 0 ? 0 : -1;
+}
+
+/* A client that did not wait for the answer comes again, or another one does. */
+static int accept_control(struct tool *t)
+{
+	struct tool_hello h;
+	DAT_CR_HANDLE cr;
+
+	for (;;) {
+		if (wait_for(t, 0, &cr, &h))
+			return -1;
+		take_options(t, &h);
+		if (tool_fits(t) || ctl_endpoint(t))
+			return -1;
+		if (accept_one(t, &t->c, 0, cr) == 0)
+			return 0;
+		fprintf(stderr, "that client has left already: the next one is waited for\n");
+	}
 }
 
 int tool_serve_connect(struct tool *t)
@@ -335,15 +308,15 @@ int tool_serve_connect(struct tool *t)
 	struct tool_hello h;
 	uint32_t i;
 
-	if (wait_for(t, 0, &cr, &h))
-		return -1;
-	take_options(t, &h);
-	if (tool_fits(t) || ctl_open(t) || memory_open(t) || accept_one(t, &t->c, 0, cr))
+	if (ctl_open(t) || accept_control(t) || memory_open(t))
 		return -1;
 	for (i = 0; i < fixed(t); i++) {
-		if (wait_for(t, i + 1, &cr, &h) || make_ep(t) ||
-		    accept_one(t, &t->data, i + 1, cr))
+		if (wait_for(t, i + 1, &cr, &h) || make_ep(t))
 			return -1;
+		if (accept_one(t, &t->data, i + 1, cr)) {
+			t->c.end = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+			return tool_lost(t);
+		}
 		t->eps[i].ep = t->data.ep;
 		t->eps[i].peer = h.memory;
 	}

@@ -10,7 +10,8 @@
 #include "perf/common/line.h"
 #include "perf/tool/tool.h"
 
-enum { CHUNKS = 21, CHUNK_ROUNDS = 500 };
+enum { CHUNKS = 21, CHUNK_ROUNDS = 500, LEAST_CHUNKS = 3 };
+static const uint64_t enough_ns = 100000000;
 
 uint64_t tool_wall_ns(void)
 {
@@ -64,12 +65,18 @@ void tool_place(const struct tool *t, char *text, size_t len)
 		snprintf(text, len, "%d at start, one of %d, not pinned", sched_getcpu(), n);
 }
 
-static void *follow(void *line)
+struct race {
+	struct line line;
+	_Atomic unsigned int chunks;	/* as many, or fewer on a machine that has no time for it */
+};
+
+static void *follow(void *race)
 {
+	struct race *r = race;
 	unsigned int i;
 
-	for (i = 0; i < CHUNKS; i++)
-		line_follow(line, CHUNK_ROUNDS);
+	for (i = 0; i < atomic_load(&r->chunks); i++)
+		line_follow(&r->line, CHUNK_ROUNDS);
 	return NULL;
 }
 
@@ -81,17 +88,20 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The median of the chunks: a thread that is put off the CPU for once does not count. */
-static double lead(struct line *l)
+static double lead(struct race *r)
 {
+	uint64_t until = now_ns() + enough_ns;
 	double ns[CHUNKS];
 	unsigned int i;
 
-	for (i = 0; i < CHUNKS; i++) {
-		atomic_store(&l->turn, 0);
-		ns[i] = line_lead(l, CHUNK_ROUNDS);
+	for (i = 0; i < r->chunks; i++) {
+		if (i + 1 >= LEAST_CHUNKS && now_ns() > until)
+			atomic_store(&r->chunks, i + 1);
+		atomic_store(&r->line.turn, 0);
+		ns[i] = line_lead(&r->line, CHUNK_ROUNDS);
 	}
-	qsort(ns, CHUNKS, sizeof(*ns), by_value);
-	return ns[CHUNKS / 2];
+	qsort(ns, r->chunks, sizeof(*ns), by_value);
+	return ns[r->chunks / 2];
 }
 
 static int another(const cpu_set_t *set, int me, int wanted)
@@ -117,7 +127,7 @@ __attribute__((constructor)) static void remember(void)
 
 double tool_line_ns(int wanted)
 {
-	struct line l = { .turn = 0 };
+	struct race race = { .chunks = CHUNKS };
 	cpu_set_t mine, set;
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -131,8 +141,8 @@ double tool_line_ns(int wanted)
 	CPU_SET((unsigned int)other, &set);
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	if (pthread_create(&thread, &attr, follow, &l) == 0) {
-		ns = lead(&l);
+	if (pthread_create(&thread, &attr, follow, &race) == 0) {
+		ns = lead(&race);
 		pthread_join(thread, NULL);
 	}
 	pthread_attr_destroy(&attr);

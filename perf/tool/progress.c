@@ -27,8 +27,11 @@ static void *tell(void *arg)
 			;
 		if (over)
 			break;
-		if (doing)
-			fprintf(stderr, " ... %s: %u s, %" PRIu64 "\n", doing, s, t->progress);
+		if (doing && t->progress)
+			fprintf(stderr, " ... %s: %u s, %" PRIu64 " of %u endpoints\n", doing, s,
+				t->progress, t->o.eps);
+		else if (doing)
+			fprintf(stderr, " ... %s: %u s\n", doing, s);
 		else if (t->test->metric == TOOL_CONNECTIONS)
 			fprintf(stderr, " ... %u s, %" PRIu64 " connections\n", s, t->progress);
 		else

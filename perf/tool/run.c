@@ -68,6 +68,7 @@ static int measure(struct tool *t, struct tool_result *r)
 
 	*r = (struct tool_result){ .size = t->size };
 	t->stop = false;
+	t->silent_since = 0;
 	if ((t->test->prepare && t->test->prepare(t)) || ctl_send(t, &m) || ctl_wait(t, OP_READY))
 		return -1;
 	progress_start(t, NULL);
@@ -124,7 +125,6 @@ static int all_sizes(struct tool *t, struct tool_report *rep, const uint64_t *si
 
 static int results_told(struct tool *t, struct tool_report *rep)
 {
-	struct tool_msg m = { .op = OP_BYE };
 	int status = 0;
 	size_t i;
 
@@ -136,8 +136,9 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	}
 	if (t->o.verify)
 		puts(" all data verified");
-	if (ctl_send(t, &m) || (t->o.json && report_json(t, rep)) || (t->o.plot && report_plot(t, rep)))
-		return 1;
+	if ((t->o.json && report_json(t, rep)) || (t->o.plot && report_plot(t, rep)))
+		status = 1;
+	ctl_bye(t);
 	return status;
 }
 

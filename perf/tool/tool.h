@@ -40,7 +40,10 @@ enum {
 		       TAKES_EVENTS | TAKES_BYTES,
 };
 
-enum { TOOL_SPINS = 4096, TOOL_TEXT = 232 };
+enum {
+	TOOL_SPINS = 4096, TOOL_TEXT = 232,
+	TOOL_SILENCE_US = 60000000,	/* of a peer that lives and says nothing */
+};
 
 struct tool;
 
@@ -125,7 +128,7 @@ struct tool {
 	bool draining;			/* the client, with -b, from its STOP on */
 	uint64_t own_count, own_ns;	/* operations that count, of this side */
 	uint64_t sent;
-	volatile uint64_t progress;	/* operations so far, for who looks whether there is any */
+	volatile uint64_t progress;	/* operations so far, those that do not count as well */
 	uint64_t silent_since, seen;	/* of tool_idle() */
 };
 
@@ -146,17 +149,24 @@ double tool_cpu_s(void);		/* that this process and its own have used */
 /* link.c */
 int tool_connect(struct tool *t);
 int tool_serve_connect(struct tool *t);
+DAT_EP_ATTR tool_ep_attr(const struct tool *t);
+struct tool_hello tool_hello(const struct tool *t, uint32_t which);
+/* limits.c: -1 where the adapter has less than the options ask for; says what and how much. */
+int tool_fits(struct tool *t);
+
+/* ctl.c */
+int ctl_open(struct tool *t);
+/* A new endpoint, to be connected: the first one, or instead of one that was not connected. */
+int ctl_endpoint(struct tool *t);
 int ctl_send(struct tool *t, const struct tool_msg *m);
+/* BYE. The server leaves when it has that, and may be gone before this side knows that it has. */
+void ctl_bye(struct tool *t);
 /* Waits for a message, asleep; in t->msg. */
 int ctl_wait_any(struct tool *t);
 /* For one of that kind: any other is an error. */
 int ctl_wait(struct tool *t, enum tool_op op);
 /* True when a message has come, which is in t->msg. Does not wait. */
 bool ctl_poll(struct tool *t);
-DAT_EP_ATTR tool_ep_attr(const struct tool *t);
-/* limits.c: -1 where the adapter has less than the options ask for; says what and how much. */
-int tool_fits(struct tool *t);
-struct tool_hello tool_hello(const struct tool *t, uint32_t which);
 
 /* loop.c: waiting */
 /* What a wait does now and then. 0: go on waiting; 1: the peer said STOP; -1: it is gone. */

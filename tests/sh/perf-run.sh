@@ -14,8 +14,8 @@ front=() both=()		# before the program; options of both sides
 pair() {
 	local program=$1 status
 	shift
-	serve timeout -k 1 60 "${front[@]}" "$bin/$program" "${both[@]}"
-	timeout -k 1 60 "${front[@]}" "$bin/$program" -p $port "${both[@]}" --out_json_file "$tmp/json" "$@" \
+	serve timeout -k 1 110 "${front[@]}" "$bin/$program" "${both[@]}"
+	timeout -k 1 110 "${front[@]}" "$bin/$program" -p $port "${both[@]}" --out_json_file "$tmp/json" "$@" \
 		127.0.0.1 >"$tmp/out" 2>&1 </dev/null
 	status=$?
 	wait $server || status=99
@@ -138,7 +138,7 @@ fi
 # Another program or a limit that is missed is told, with status 1.
 serve timeout -k 1 60 "$bin/dat_read_lat"
 timeout -k 1 60 "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
-says 'PEER_REJECTED' 'no dat_write_lat is waiting'
+says 'PEER_REJECTED' 'another program or version than this dat_write_lat'
 timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Control messages, on an endpoint of their own. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "perf/tool/tool.h"
+
+enum { CTL_RECVS = 4 };
+static const uint64_t silence_ns = TOOL_SILENCE_US * 1000ull;
+
+static int ctl_post(struct tool *t, uint64_t slot)
+{
+	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_recv, slot * sizeof(struct tool_msg),
+					 sizeof(struct tool_msg));
+	DAT_DTO_COOKIE cookie = { .as_64 = slot };
+
+	return dat_ok(dat_ep_post_recv(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		      "dat_ep_post_recv") ? 0 : -1;
+}
+
+static int ctl_take(struct tool *t, const DAT_EVENT *ev)
+{
+	uint64_t slot = ev->event_data.dto_completion_event_data.user_cookie.as_64;
+
+	if (!tool_good(ev))
+		return -1;
+	memcpy(&t->msg, (char *)t->ctl_recv.buf + slot * sizeof(t->msg), sizeof(t->msg));
+	t->msg.text[sizeof(t->msg.text) - 1] = 0;
+	return ctl_post(t, slot);
+}
+
+bool ctl_poll(struct tool *t)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS && ctl_take(t, &ev) == 0;
+}
+
+int ctl_wait(struct tool *t, enum tool_op op)
+{
+	if (ctl_wait_any(t))
+		return -1;
+	if (t->msg.op == (uint32_t)op)
+		return 0;
+	fprintf(stderr, "message %u of the peer where %d belongs\n", t->msg.op, (int)op);
+	return -1;
+}
+
+int ctl_wait_any(struct tool *t)
+{
+	uint64_t until = now_ns() + silence_ns;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (;;) {
+		if (dat_evd_wait(t->c.recv_evd, 100000, 1, &ev, &more) == DAT_SUCCESS) {
+			if (ctl_take(t, &ev))
+				break;
+			return 0;
+		}
+		/* What came before the end, and after the wait for it was over. */
+		if (consumer_ended(&t->c)) {
+			if (ctl_poll(t))
+				return 0;
+			break;
+		}
+		/* A server waits as long as its client measures. */
+		if (t->client && now_ns() > until) {
+			fprintf(stderr, "the server has not answered for %" PRIu64 " s: is it stopped?\n",
+				silence_ns / 1000000000u);
+			return -1;
+		}
+	}
+	return consumer_wait_end(&t->c, 1000000000u) == 0 ? tool_lost(t) : -1;
+}
+
+static DAT_RETURN post(struct tool *t, const struct tool_msg *m)
+{
+	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_send, 0, sizeof(*m));
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+
+	memcpy(t->ctl_send.buf, m, sizeof(*m));
+	return dat_ep_post_send(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+int ctl_send(struct tool *t, const struct tool_msg *m)
+{
+	DAT_EVENT ev;
+
+	if (!dat_ok(post(t, m), "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
+		return -1;
+	return tool_good(&ev) ? 0 : tool_bad(t, &ev);
+}
+
+void ctl_bye(struct tool *t)
+{
+	const struct tool_msg m = { .op = OP_BYE };
+	uint64_t until = now_ns() + silence_ns;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	if (post(t, &m) != DAT_SUCCESS)
+		return;
+	while (dat_evd_wait(t->c.req_evd, 100000, 1, &ev, &more) != DAT_SUCCESS)
+		if (consumer_ended(&t->c) || now_ns() > until)
+			return;
+}
+
+int ctl_open(struct tool *t)
+{
+	return region_create(&t->c, &t->ctl_send, sizeof(struct tool_msg), DAT_MEM_PRIV_LOCAL_READ_FLAG) ||
+	       region_create(&t->c, &t->ctl_recv, CTL_RECVS * sizeof(struct tool_msg),
+			     DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ? -1 : 0;
+}
+
+int ctl_endpoint(struct tool *t)
+{
+	DAT_EVENT ev;
+	uint64_t i;
+
+	if (t->c.ep != DAT_HANDLE_NULL && !dat_ok(dat_ep_free(t->c.ep), "dat_ep_free"))
+		return -1;
+	t->c.ep = DAT_HANDLE_NULL;
+	/* Receives of the one before. */
+	while (dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS)
+		;
+	if (consumer_make_ep(&t->c, NULL))
+		return -1;
+	for (i = 0; i < CTL_RECVS; i++)
+		if (ctl_post(t, i))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs with perftest's habits over hundreds of endpoints: -D ends with what was done by then, and
+# when the server dies each connection's end is told of.
+set -u
+bin=$DAPL_BUILD_DIR/bin
+tmp=$(mktemp -d)
+server= client=
+trap 'kill -9 $server $client 2>/dev/null; rm -rf "$tmp"' EXIT
+. tests/harness/perf-server.sh
+
+# What is under way once all endpoints are filled takes several times as long as the measurement.
+serve timeout -k 1 200 "$bin/dat_bind_bw"
+timeout -k 1 200 "$bin/dat_bind_bw" -p $port -q 600 -D 1 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+status=$?
+if [ $status != 0 ] || ! grep -qE '^ 4096 +[1-9]' "$tmp/client" || grep -q 'nothing has completed' "$tmp/client"; then
+	echo "dat_bind_bw -q 600 -D 1: status $status"
+	cat "$tmp/client" "$tmp/server"
+	exit 1
+fi
+wait $server || { cat "$tmp/server"; exit 1; }
+
+serve "$bin/dat_write_bw"
+"$bin/dat_write_bw" -p $port -q 600 -D 100 -s 64 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+client=$!
+for _ in $(seq 2000); do
+	grep -q '^ #' "$tmp/client" && break
+	sleep 0.02
+done
+kill -9 $server
+wait $server 2>/dev/null
+server=
+wait $client
+status=$?
+client=
+if [ $status != 1 ] || ! grep -q 'the server is gone' "$tmp/client" || grep -q 'is lost' "$tmp/client"; then
+	echo "a client with 600 endpoints, whose server dies: status $status"
+	cat "$tmp/client"
+	exit 1
+fi

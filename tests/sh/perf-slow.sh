@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs with perftest's habits where one side has no CPU for a while: what has been measured is
+# told, whatever came too late. What is preloaded makes one side late where it matters.
+set -u
+bin=$DAPL_BUILD_DIR/bin
+tmp=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill -9 $server; rm -rf "$tmp"' EXIT
+. tests/harness/perf-server.sh
+
+# end WHAT STATUS: both sides have ended well, and there is a row
+end() {
+	local served
+	wait $server
+	served=$?
+	server=
+	[ "$2" = 0 ] && [ $served = 0 ] && grep -qE '^ 2  +[0-9]' "$tmp/client" && return 0
+	echo "$1: client $2, server $served"
+	cat "$tmp/client" "$tmp/server"
+	exit 1
+}
+
+client() {	# client OPTION...
+	timeout -k 1 100 "$bin/dat_send_lat" -p $port "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+}
+
+# A server that is there, and gets to its client only after the time in which one has to be there.
+serve "$bin/dat_send_lat"
+kill -STOP $server
+client -n 50 &
+pid=$!
+for _ in $(seq 400); do
+	grep -q TIMED_OUT "$tmp/client" && break
+	kill -0 $pid 2>/dev/null || break
+	sleep 0.05
+done
+kill -CONT $server
+wait $pid
+end "a server that was stopped for a while" $?
+
+[ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }
+cat >"$tmp/slow.c" <<'END'
+#define _GNU_SOURCE
+#include <dat/udat_redirection.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4 };
+
+static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
+static uint64_t where[SLOTS];			/* the receives of control */
+static atomic_long skipped;			/* seconds */
+static bool bye, holds;
+static DAT_EVENT held;
+
+static bool is(const char *what)
+{
+	return !strcmp(getenv("SLOW"), what);
+}
+
+static bool is_bye(uint64_t address)
+{
+	return *(const uint32_t *)(uintptr_t)address == BYE;
+}
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	int rc = (int)syscall(SYS_clock_gettime, id, t);
+
+	if (id == CLOCK_MONOTONIC)
+		t->tv_sec += skipped;
+	return rc;
+}
+
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE req,
+			 DAT_EVD_HANDLE conn, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	if (!heard) {
+		heard = recv;
+		said = req;
+	} else if (recv != heard) {
+		data = recv;
+	}
+	return DAT_EP_CREATE(ia, pz, recv, req, conn, attr, ep);
+}
+
+DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	if (l->segment_length >= WORDS)
+		where[cookie.as_64 % SLOTS] = l->virtual_address;
+	return DAT_EP_POST_RECV(ep, n, l, cookie, flags);
+}
+
+DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	bye = bye || (l->segment_length >= WORDS && is_bye(l->virtual_address));
+	return DAT_EP_POST_SEND(ep, n, l, cookie, flags);
+}
+
+/* jumps: each message takes thousands of polls, and seconds go by between them, few within one. */
+static bool nothing_yet(void)
+{
+	static unsigned long polls;
+
+	if (++polls % POLLS)
+		return true;
+	if (polls / POLLS % MESSAGES == 0)
+		skipped += JUMP_S;
+	return false;
+}
+
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	if ((is("deaf") && bye && evd == said) || (is("jumps") && evd == data && nothing_yet()))
+		return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+	if (!holds || evd != heard)
+		return DAT_EVD_DEQUEUE(evd, event);
+	*event = held;
+	holds = false;
+	return DAT_SUCCESS;
+}
+
+/* late: a wait was over before BYE came, and its sender is gone by the time it is looked for. */
+DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT n, DAT_EVENT *event, DAT_COUNT *more)
+{
+	DAT_RETURN ret;
+
+	if (is("deaf") && bye && evd == said) {
+		usleep(us);
+		return DAT_CLASS_ERROR | DAT_TIMEOUT_EXPIRED;
+	}
+	if (holds && evd == heard)
+		return dat_evd_dequeue(evd, event);
+	ret = DAT_EVD_WAIT(evd, us, n, event, more);
+	if (!is("late") || evd != heard || ret != DAT_SUCCESS ||
+	    !is_bye(where[event->event_data.dto_completion_event_data.user_cookie.as_64 % SLOTS]))
+		return ret;
+	held = *event;
+	holds = true;
+	usleep(500000);
+	return DAT_CLASS_ERROR | DAT_TIMEOUT_EXPIRED;
+}
+END
+${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/slow.so" "$tmp/slow.c" || exit 1
+
+# The last word of the client, whose acknowledgement its server has taken along.
+serve "$bin/dat_send_lat"
+SLOW=deaf LD_PRELOAD=$tmp/slow.so client -n 5 --warm-up 1
+end "a client that is not told that its last word has come" $?
+
+# Seconds that go by while messages come and go, warm-up included, are no silence.
+serve "$bin/dat_send_lat"
+SLOW=jumps LD_PRELOAD=$tmp/slow.so client -n 50
+end "a client to which 300 s go by" $?
+
+SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
+client -n 5 --warm-up 1
+end "a server that is late for the last word" $?
