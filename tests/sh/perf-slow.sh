@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs with perftest's habits where one side has no CPU for a while: what has been measured is
-# told, whatever came too late. What is preloaded makes one side late where it matters.
+# told, whatever came too late. What is preloaded makes one side late, or dead, where it matters.
 set -u
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
@@ -43,6 +43,7 @@ end "a server that was stopped for a while" $?
 cat >"$tmp/slow.c" <<'END'
 #define _GNU_SOURCE
 #include <dat/udat_redirection.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +53,7 @@ cat >"$tmp/slow.c" <<'END'
 #include <time.h>
 #include <unistd.h>
 
-enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4 };
+enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20 };
 
 static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
 static uint64_t where[SLOTS];			/* the receives of control */
@@ -89,6 +90,17 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
 		data = recv;
 	}
 	return DAT_EP_CREATE(ia, pz, recv, req, conn, attr, ep);
+}
+
+/* dies: as one of many endpoints is connected. */
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL qual, DAT_TIMEOUT us,
+			  DAT_COUNT len, const DAT_PVOID data_sent, DAT_QOS qos, DAT_CONNECT_FLAGS flags)
+{
+	static unsigned int n;
+
+	if (is("dies") && ++n == LAST)
+		raise(SIGKILL);
+	return DAT_EP_CONNECT(ep, to, qual, us, len, data_sent, qos, flags);
 }
 
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
@@ -165,3 +177,15 @@ end "a client to which 300 s go by" $?
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
 client -n 5 --warm-up 1
 end "a server that is late for the last word" $?
+
+serve timeout -k 1 100 "$bin/dat_write_bw"
+timeout -k 1 100 env SLOW=dies LD_PRELOAD="$tmp/slow.so" "$bin/dat_write_bw" -p $port -q 30 127.0.0.1 \
+	>"$tmp/client" 2>&1 </dev/null
+wait $server
+served=$?
+server=
+if [ $served != 1 ] || ! grep -q 'the client is gone; see what it said' "$tmp/server"; then
+	echo "a client that died while it connected: server $served"
+	cat "$tmp/server" "$tmp/client"
+	exit 1
+fi
