@@ -19,7 +19,7 @@ static void teardown(void)
 
 TestSuite(bind_shared, .timeout = 60);
 
-static DAT_RMR_CONTEXT bound(size_t len, int flags)
+static DAT_RMR_CONTEXT bound(size_t len, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET to = seg(&b, 64, len);
 	DAT_RMR_CONTEXT context = 0;
