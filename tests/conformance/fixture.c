@@ -167,11 +167,11 @@ static bool is_free(DAT_CONN_QUAL qual)
 	return is;
 }
 
-/* The first sixteen free ones, by the process that asks first. */
+/* The first sixteen free ones from its own on, by the process that asks first. */
 DAT_CONN_QUAL some_qual(int i)
 {
 	static DAT_CONN_QUAL quals[16];
-	DAT_CONN_QUAL next = 20000 + (DAT_CONN_QUAL)getpid() % 1000 * 16;
+	DAT_CONN_QUAL next = 0x200000 + 16 * (DAT_CONN_QUAL)th_number();
 
 	for (int k = 0; k < 16 && !quals[15]; next++)
 		if (is_free(next))
