@@ -51,7 +51,7 @@ bool side_says(const char *name, const char *value)
 void side_needs(const char *name)
 {
 	if (side_says(name, "FALSE"))
-		cr_skip_test("the adapter says %s = FALSE", name);
+		side_skip("the adapter says %s = FALSE", name);
 }
 
 void side_needs_windows(void)
@@ -60,7 +60,7 @@ void side_needs_windows(void)
 
 	assert_ok(dat_ia_query(a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
 	if (provider.rmr_scope_supported != DAT_RMR_SCOPE_ANY)
-		cr_skip_test("the adapter says rmr_scope_supported = DAT_RMR_SCOPE_PZ");
+		side_skip("the adapter says rmr_scope_supported = DAT_RMR_SCOPE_PZ");
 }
 
 void side_needs_zero_based(void)
@@ -69,7 +69,7 @@ void side_needs_zero_based(void)
 
 	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, 0, NULL));
 	if (!ia.zb_supported)
-		cr_skip_test("the adapter says zb_supported = FALSE");
+		side_skip("the adapter says zb_supported = FALSE");
 }
 
 void side_needs_srq(void)
@@ -78,7 +78,7 @@ void side_needs_srq(void)
 
 	assert_ok(dat_ia_query(a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
 	if (!provider.srq_supported)
-		cr_skip_test("the adapter says srq_supported = FALSE");
+		side_skip("the adapter says srq_supported = FALSE");
 }
 
 /* The right to atomics, where there are any. */
