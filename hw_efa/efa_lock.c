@@ -27,7 +27,7 @@ void efa_spin(uint32_t *lock)
 
 	do {
 		while (__atomic_load_n(lock, __ATOMIC_RELAXED))
-			if (++turns % 256 == 0)
+			if (++turns % EFA_LOCK_TURNS == 0)
 				sched_yield();
 	} while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
 }

@@ -18,6 +18,7 @@ void efa_lock_init(struct efa_engine *eng);
 EFA_COLD struct efa_cell *efa_enter_slow(struct efa_engine *eng);
 EFA_COLD void efa_leave_slow(struct efa_engine *eng);
 EFA_COLD void efa_spin(uint32_t *lock);
+#define EFA_LOCK_TURNS 256u		/* looks at a lock, before its thread is given a chance */
 /* For calls that are not hot, by any thread: no cell changes hands. */
 void efa_take(struct efa_engine *eng);
 void efa_give(struct efa_engine *eng);
@@ -47,6 +48,22 @@ EFA_INLINE struct efa_cell *efa_enter_cell(struct efa_engine *eng)
 		return c;
 	__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+/*
+ * The lock, where it soon is free. Who has to wait for longer does so out of line, after another
+ * call: one within it would take registers from those that do not wait.
+ */
+EFA_INLINE bool efa_lock_soon(uint32_t *lock)
+{
+	unsigned int turns = EFA_LOCK_TURNS;
+
+	if (efa_likely(!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)))
+		return true;
+	while (__atomic_load_n(lock, __ATOMIC_RELAXED))
+		if (!--turns)
+			return false;
+	return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE);
 }
 
 /* What it returns is to be given to efa_leave. */

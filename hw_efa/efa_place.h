@@ -19,17 +19,21 @@ EFA_INLINE uint32_t *efa_line(const struct efa_tx *tx, uint64_t va)
 }
 _Static_assert(EFA_LINES == 1u << 8, "the hash has 8 bits");
 
-/* Within a line that no write is under way to, while none of more than a line is. */
-EFA_INLINE bool efa_place_line(struct efa_tx *tx, uint64_t va, uint32_t number)
+/* The place of a line that no write is under way to, while none of more than a line is; or NULL. */
+EFA_INLINE uint32_t *efa_line_free(const struct efa_tx *tx, uint64_t va)
 {
 	uint32_t *line = efa_line(tx, va);
 
 	if (efa_unlikely((int32_t)(tx->done - *line) < 0) ||
 	    efa_unlikely((int32_t)(tx->done - tx->large) < 0))
-		return false;
+		return NULL;
+	return line;
+}
+
+EFA_INLINE void efa_place_line(struct efa_tx *tx, uint32_t *line, uint32_t number)
+{
 	*line = number + 1;
 	tx->small = number + 1;
-	return true;
 }
 
 #endif

@@ -154,9 +154,7 @@ EFA_INLINE bool efa_come(struct efa_engine *eng, struct efa_cell **c, enum efa_h
 	*c = NULL;
 	if (how == EFA_BY_CELL)
 		return efa_likely((*c = efa_enter_cell(eng)) != NULL);
-	if (how == EFA_BY_LOCK)
-		efa_enter(eng, true);
-	return true;
+	return how == EFA_INSIDE || efa_likely(efa_lock_soon(&eng->lock));
 }
 
 /* A post puts nothing into an EVD, so nobody is to be told of a full one. */
@@ -168,11 +166,17 @@ EFA_INLINE void efa_go(struct efa_engine *eng, struct efa_cell *c, enum efa_how 
 		__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * What became of a post: it may be for efa_*_far, or for what takes all there is. NOTED: what it was
+ * called with has been recalled.
+ */
+enum efa_end { EFA_POSTED, EFA_FAR, EFA_SLOW, EFA_NOTED_FAR, EFA_NOTED_SLOW };
+
 /* The request, as far as the WQE does not matter; nobody sees it before efa_issue_one. */
-EFA_INLINE void efa_note(struct efa_tx *tx, uint64_t of, uint64_t cookie, uint64_t remote,
-			 uint64_t len, unsigned int op, unsigned int state, unsigned int flags)
+EFA_INLINE void efa_note(struct efa_tx *tx, uint64_t cookie, uint64_t remote, uint64_t len,
+			 unsigned int op, unsigned int state, unsigned int flags)
 {
-	struct efa_dto *d = &tx->dto[of & tx->mask];
+	struct efa_dto *d = &tx->dto[tx->posted & tx->mask];
 
 	d->cookie = cookie;
 	d->remote = remote;
@@ -182,31 +186,50 @@ EFA_INLINE void efa_note(struct efa_tx *tx, uint64_t of, uint64_t cookie, uint64
 
 /*
  * What a post that does not go this way was called with. Read back, so that the way of those that go
- * need not keep it in registers.
+ * need not keep it in registers; within the lock, if there is one: the next post notes it anew.
  */
-EFA_INLINE void efa_recall(struct dap_ep *ep, uint64_t *cookie, unsigned int *flags)
-{
-	const struct efa_tx *tx = &efa_ep(ep)->tx;
-	const volatile struct efa_dto *d = &tx->dto[tx->posted & tx->mask];
+struct efa_was {
+	uint64_t cookie;
+	unsigned int flags;
+};
 
-	*cookie = d->cookie;
-	*flags = d->flags;
+EFA_INLINE enum efa_end efa_recall(const struct efa_tx *tx, struct efa_was *was, enum efa_end end)
+{
+	const struct efa_dto *d;
+
+	EFA_ANEW();
+	d = &tx->dto[tx->posted & tx->mask];
+	was->cookie = d->cookie;
+	was->flags = d->flags;
+	return end;
+}
+
+/* The same, and out of the engine. */
+EFA_INLINE enum efa_end efa_off(const struct efa_tx *tx, struct efa_cell *c, enum efa_how how,
+				struct efa_was *was, enum efa_end end)
+{
+	efa_recall(tx, was, end);
+	efa_go(tx->eng, c, how);
+	return end;
 }
 
 /*
  * The next WQE, with its first word, for the request. It is written eight bytes or more at a time, and
  * none of them twice.
  */
-EFA_INLINE efa_u64 *efa_wqe(struct efa_ep *e, uint64_t of, enum efa_form form, uint64_t len,
+EFA_INLINE efa_u64 *efa_wqe(struct efa_ep *e, uint32_t of, enum efa_form form, uint64_t len,
 			    bool wide)
 {
 	struct efa_sq *sq = &e->sq;
-	uint64_t at = sq->pi & sq->mask;
-	efa_u64 *to = (efa_u64 *)(sq->ring + (at << (wide ? 7 : 6)));
+	efa_u64 *to;
+	uint64_t at;
 
+	e->tx.posted = of + 1;
+	EFA_ANEW();
+	at = sq->pi & sq->mask;
 	sq->slots[at].word = of;
-	e->tx.posted = (uint32_t)of + 1;
 	dap_wc_flush();
+	to = (efa_u64 *)(sq->ring + (at << (wide ? 7 : 6)));
 	to[0] = sq->form[form] | len << 48 | at;
 	return to;
 }
@@ -241,12 +264,6 @@ EFA_INLINE void efa_imm_next(struct efa_ep *e)
 	e->tx.seq++;
 }
 
-/*
- * What became of a post: it may be for efa_*_far, or for what takes all there is. NOTED: what it was
- * called with is to be recalled.
- */
-enum efa_end { EFA_POSTED, EFA_FAR, EFA_SLOW, EFA_NOTED_FAR, EFA_NOTED_SLOW };
-
 /* The call once more, out of line. */
 typedef EFA_RET efa_send_fn(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 			    unsigned int flags);
@@ -264,19 +281,19 @@ EFA_INLINE const efa_v2 *efa_put_inline(efa_u64 *to, efa_v2 data[6], uint64_t va
 }
 
 /* One segment that goes out as one packet at once. far: also inline ones not of 8 bytes. */
-EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
-				     uint64_t cookie, unsigned int flags, bool soft, bool wide, enum efa_how how,
-				     bool far)
+EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
+				     unsigned int flags, struct efa_was *was, bool soft,
+				     bool wide, enum efa_how how, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint64_t len, va, word1, of = 0;
+	uint64_t len, va, word1;
 	const efa_v2 *more = NULL;
 	efa_v2 data[6];
 	efa_u64 *to;
 	struct efa_cell *c;
 
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & tx->deny_send))
+	if (efa_unlikely(!iov) || efa_unlikely(flags & tx->deny_send))
 		return EFA_SLOW;
 	len = efa_lmr_len(iov);
 	va = efa_lmr_va(iov);
@@ -285,30 +302,24 @@ EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, int n, const EFA_LMR *io
 	if (!far && efa_unlikely(len != 8) && len <= e->sq.inline_max)
 		return EFA_FAR;
 	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
-	}
+	if (how == EFA_BY_CELL)
+		efa_note(tx, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
 	if (!efa_come(tx->eng, &c, how))
-		return EFA_NOTED_SLOW;
-	if (how != EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
-	}
-	if (efa_unlikely((uint32_t)of == tx->stop) ||
-	    efa_unlikely(!efa_known(ep, tx, iov, len))) {
-		efa_go(tx->eng, c, how);
-		return EFA_NOTED_SLOW;
-	}
+		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
+	if (how != EFA_BY_CELL)
+		efa_note(tx, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
+	if (efa_unlikely(tx->posted == tx->stop) ||
+	    efa_unlikely(!efa_known(ep, tx, iov, len)))
+		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
 	if (len == 8 && efa_likely(e->sq.inline_max)) {
-		to = efa_wqe(e, of, EFA_F_SEND8, 0, wide);
+		to = efa_wqe(e, tx->posted, EFA_F_SEND8, 0, wide);
 		__builtin_memcpy(to + 4, (const void *)(uintptr_t)va, 8);
 		to[5] = to[6] = to[7] = 0;
 	} else if (far && len <= e->sq.inline_max) {
-		to = efa_wqe(e, of, EFA_F_INLINE, len, wide);
+		to = efa_wqe(e, tx->posted, EFA_F_INLINE, len, wide);
 		more = efa_put_inline(to + 4, data, va, len);
 	} else {
-		to = efa_wqe(e, of, EFA_F_SEND, 0, wide);
+		to = efa_wqe(e, tx->posted, EFA_F_SEND, 0, wide);
 		efa_buf(to + 4, len, efa_lkey(efa_lmr_key(iov)), va);
 		to[6] = to[7] = 0;
 	}
@@ -323,31 +334,36 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 				 unsigned int flags, efa_send_fn *far, efa_send_fn *slow, bool soft,
 				 bool wide, enum efa_how how)
 {
-	enum efa_end end = efa_send_one(ep, n, iov, cookie, flags, soft, wide, how, !far);
+	struct efa_was was;
+	enum efa_end end;
 
+	if (efa_unlikely(n != 1))
+		return slow(ep, n, iov, cookie, flags);
+	end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, how, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
 		return slow(ep, n, iov, cookie, flags);
 	if (end == EFA_FAR)
 		return far(ep, n, iov, cookie, flags);
-	efa_recall(ep, &cookie, &flags);
-	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, flags) :
-				      slow(ep, n, iov, cookie, flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, was.cookie, was.flags) :
+				      slow(ep, n, iov, was.cookie, was.flags);
 }
 
 /* far: also what is not seen at a glance to touch no bytes of a write under way. */
-EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
-				      uint64_t cookie, const EFA_RMR *to, unsigned int flags, bool soft, bool wide,
-				      enum efa_how how, bool far)
+EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
+				     const EFA_RMR *to, unsigned int flags,
+				     struct efa_was *was, bool soft, bool wide,
+				     enum efa_how how, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint64_t len, remote, of = 0;
+	uint32_t *line, of;
+	uint64_t len, remote;
 	struct efa_cell *c;
 	efa_u64 *wqe;
 
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov))
+	if (efa_unlikely(!iov))
 		return EFA_SLOW;
 	EFA_APART();
 	if (efa_unlikely(!to) || efa_unlikely(flags & tx->deny_rdma))
@@ -359,28 +375,22 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, int n, const EFA_LMR *i
 	if (!far && efa_unlikely(!efa_one_line(remote, len)))
 		return EFA_FAR;
 	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, remote, len, EFA_WRITE,
-			 EFA_D_ISSUED | EFA_D_PLACED, flags);
-	}
+	if (how == EFA_BY_CELL)
+		efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
 	if (!efa_come(tx->eng, &c, how))
-		return EFA_NOTED_SLOW;
-	if (how != EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, remote, len, EFA_WRITE,
-			 EFA_D_ISSUED | EFA_D_PLACED, flags);
-	}
-	if (efa_unlikely((uint32_t)of == tx->stop) ||
-	    efa_unlikely(!efa_known(ep, tx, iov, len))) {
-		efa_go(tx->eng, c, how);
-		return EFA_NOTED_SLOW;
-	}
-	if (far ? !efa_place_far(tx, remote, len, (uint32_t)of) :
-		  !efa_place_line(tx, remote, (uint32_t)of)) {
-		efa_go(tx->eng, c, how);
-		return far ? EFA_NOTED_SLOW : EFA_NOTED_FAR;
-	}
+		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
+	if (how != EFA_BY_CELL)
+		efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
+	if (efa_unlikely(tx->posted == tx->stop) ||
+	    efa_unlikely(!efa_known(ep, tx, iov, len)))
+		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
+	line = far ? NULL : efa_line_free(tx, remote);
+	if (far ? !efa_place_far(tx, remote, len, tx->posted) : !line)
+		return efa_off(tx, c, how, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
+	EFA_ANEW();
+	of = tx->posted;
+	if (!far)
+		efa_place_line(tx, line, of);
 	wqe = efa_wqe(e, of, EFA_F_WRITE, 0, wide);
 	efa_buf(wqe + 4, len, efa_rmr_key(to), remote);
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
@@ -394,41 +404,44 @@ EFA_INLINE EFA_RET efa_post_write(struct dap_ep *ep, int n, const EFA_LMR *iov, 
 				  const EFA_RMR *to, unsigned int flags, efa_rdma_fn *far,
 				  efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
 {
-	enum efa_end end = efa_write_one(ep, n, iov, cookie, to, flags, soft, wide, how, !far);
+	struct efa_was was;
+	enum efa_end end;
 
+	if (efa_unlikely(n != 1))
+		return slow(ep, n, iov, cookie, to, flags);
+	end = efa_write_one(ep, iov, cookie, to, flags, &was, soft, wide, how, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
 		return slow(ep, n, iov, cookie, to, flags);
 	if (end == EFA_FAR)
 		return far(ep, n, iov, cookie, to, flags);
-	efa_recall(ep, &cookie, &flags);
-	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, to, flags) :
-				      slow(ep, n, iov, cookie, to, flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, was.cookie, to, was.flags) :
+				      slow(ep, n, iov, was.cookie, to, was.flags);
 }
 
 /* A read of what a write under way may touch waits for it; no write waits for a read. */
-EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number,
-			      bool far)
+EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len, bool far)
 {
 	if (efa_likely((int32_t)(tx->small - tx->done) <= 0) &&
 	    efa_likely((int32_t)(tx->large - tx->done) <= 0))
 		return true;
-	return far && !efa_overlaps(tx, va, len, number);
+	return far && !efa_overlaps(tx, va, len, tx->posted);
 }
 
 /* What is transferred is what the remote buffer says; the local one may be longer. */
-EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, int n, const EFA_LMR *iov,
-				     uint64_t cookie, const EFA_RMR *from, unsigned int flags, bool soft, bool wide,
+EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
+				     const EFA_RMR *from, unsigned int flags,
+				     struct efa_was *was, bool soft, bool wide,
 				     enum efa_how how, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint64_t len, remote, of = 0;
+	uint64_t len, remote;
 	struct efa_cell *c;
 	efa_u64 *wqe;
 
-	if (efa_unlikely(n != 1) || efa_unlikely(!iov))
+	if (efa_unlikely(!iov))
 		return EFA_SLOW;
 	EFA_APART();
 	if (efa_unlikely(!from) || efa_unlikely(flags & tx->deny_rdma))
@@ -438,27 +451,19 @@ EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, int n, const EFA_LMR *io
 		return EFA_SLOW;
 	remote = efa_rmr_va(from);
 	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
-	}
+	if (how == EFA_BY_CELL)
+		efa_note(tx, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
 	if (!efa_come(tx->eng, &c, how))
-		return EFA_NOTED_SLOW;
-	if (how != EFA_BY_CELL) {
-		of = tx->posted;
-		efa_note(tx, of, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
-	}
-	if (efa_unlikely((uint32_t)of == tx->stop) ||
+		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
+	if (how != EFA_BY_CELL)
+		efa_note(tx, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
+	if (efa_unlikely(tx->posted == tx->stop) ||
 	    efa_unlikely(!efa_known(ep, tx, iov, len)) ||
-	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE))) {
-		efa_go(tx->eng, c, how);
-		return EFA_NOTED_SLOW;
-	}
-	if (efa_unlikely(!efa_read_free(tx, remote, len, (uint32_t)of, far))) {
-		efa_go(tx->eng, c, how);
-		return far ? EFA_NOTED_SLOW : EFA_NOTED_FAR;
-	}
-	wqe = efa_wqe(e, of, EFA_F_READ, 0, wide);
+	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE)))
+		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
+	if (efa_unlikely(!efa_read_free(tx, remote, len, far)))
+		return efa_off(tx, c, how, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
+	wqe = efa_wqe(e, tx->posted, EFA_F_READ, 0, wide);
 	efa_buf(wqe + 4, len, efa_rmr_key(from), remote);
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
 	/* No immediate: a read takes no number. */
@@ -471,17 +476,20 @@ EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 				 const EFA_RMR *from, unsigned int flags, efa_rdma_fn *far,
 				 efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
 {
-	enum efa_end end = efa_read_one(ep, n, iov, cookie, from, flags, soft, wide, how, !far);
+	struct efa_was was;
+	enum efa_end end;
 
+	if (efa_unlikely(n != 1))
+		return slow(ep, n, iov, cookie, from, flags);
+	end = efa_read_one(ep, iov, cookie, from, flags, &was, soft, wide, how, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
 		return slow(ep, n, iov, cookie, from, flags);
 	if (end == EFA_FAR)
 		return far(ep, n, iov, cookie, from, flags);
-	efa_recall(ep, &cookie, &flags);
-	return end == EFA_NOTED_FAR ? far(ep, n, iov, cookie, from, flags) :
-				      slow(ep, n, iov, cookie, from, flags);
+	return end == EFA_NOTED_FAR ? far(ep, n, iov, was.cookie, from, was.flags) :
+				      slow(ep, n, iov, was.cookie, from, was.flags);
 }
 
 /*
@@ -495,15 +503,16 @@ EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n, const 
 	struct efa_engine *eng = efa_ep(ep)->tx.eng;
 	struct efa_cell *c = efa_enter(eng, locked);
 	enum efa_end end = EFA_SLOW;
+	struct efa_was was;
 
-	if (efa_arm(efa_ep(ep))) {
+	if (n == 1 && efa_arm(efa_ep(ep))) {
 		if (op == EFA_SEND)
-			end = efa_send_one(ep, n, iov, cookie, flags, soft, wide, EFA_INSIDE, true);
+			end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, EFA_INSIDE, true);
 		else if (op == EFA_WRITE)
-			end = efa_write_one(ep, n, iov, cookie, remote, flags, soft, wide,
+			end = efa_write_one(ep, iov, cookie, remote, flags, &was, soft, wide,
 					    EFA_INSIDE, true);
 		else
-			end = efa_read_one(ep, n, iov, cookie, remote, flags, soft, wide,
+			end = efa_read_one(ep, iov, cookie, remote, flags, &was, soft, wide,
 					   EFA_INSIDE, true);
 	}
 	efa_leave(eng, c, locked);
@@ -559,21 +568,20 @@ EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 				 unsigned int flags, efa_send_fn *slow, enum efa_how how)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_engine *eng = e->tx.eng;
 	struct efa_rx *rx = &e->rx;
 	const struct dap_lmr *lmr;
 	struct efa_recv *r;
 	struct efa_cell *c;
 
 	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & rx->deny) ||
-	    efa_unlikely(efa_lmr_len(iov) - 8 >= INT32_MAX - 7) || !efa_come(eng, &c, how))
+	    efa_unlikely(efa_lmr_len(iov) - 8 >= INT32_MAX - 7) || !efa_come(e->tx.eng, &c, how))
 		return slow(ep, n, iov, cookie, flags);
 	lmr = rx->lmr;
 	if (efa_unlikely(rx->posted == rx->free_at) || efa_unlikely(rx->stalled) ||
 	    efa_unlikely(e->tx.blocked & EFA_B_ERROR) ||
 	    efa_unlikely(lmr->lmr_context != efa_lmr_key(iov)) ||
 	    efa_unlikely(!efa_inside(lmr, efa_lmr_va(iov), efa_lmr_len(iov)))) {
-		efa_go(eng, c, how);
+		efa_go(e->tx.eng, c, how);
 		return slow(ep, n, iov, cookie, flags);
 	}
 	EFA_ANEW();
@@ -585,6 +593,6 @@ EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	r->seg[0] = (struct efa_iov){ efa_lmr_va(iov), (uint32_t)efa_lmr_len(iov),
 				      efa_lmr_key(iov) };
 	rx->posted++;
-	efa_go(eng, c, how);
+	efa_go(e->tx.eng, c, how);
 	return DAT_SUCCESS;
 }
