@@ -136,7 +136,8 @@ static void say_why(const struct tool *t, DAT_EVENT_NUMBER end)
 	switch (end) {
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 		fprintf(stderr, "who waits at %s, conn_qual %" PRIu64 ", is another program or version than "
-			"this %s, or has its client already: see what it said\n", host, qual, name);
+			"this %s, has another kind of adapter, or its client already: see what it said\n",
+			host, qual, name);
 		break;
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 		fprintf(stderr, "no %s is waiting at %s, conn_qual %" PRIu64 ": start it there first, "
@@ -280,8 +281,12 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 {
 	struct tool_peer peer = memory_of(t, which);
 
-	return dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept") &&
-	       consumer_wait_established(c, NULL, NULL) == 0 ? 0 : -1;
+	if (!dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept")) {
+		fprintf(stderr, "refused a client: it has another kind of adapter than %s?\n", t->o.ia);
+		dat_ok(dat_cr_reject(cr), "dat_cr_reject");
+		return -1;
+	}
+	return consumer_wait_established(c, NULL, NULL);
 }
 
 /* A client that did not wait for the answer comes again, or another one does. */
@@ -298,7 +303,7 @@ static int accept_control(struct tool *t)
 			return -1;
 		if (accept_one(t, &t->c, 0, cr) == 0)
 			return 0;
-		fprintf(stderr, "that client has left already: the next one is waited for\n");
+		fprintf(stderr, "that client is not connected: the next one is waited for\n");
 	}
 }
 
@@ -320,5 +325,8 @@ int tool_serve_connect(struct tool *t)
 		t->eps[i].ep = t->data.ep;
 		t->eps[i].peer = h.memory;
 	}
-	return 0;
+	/* Who comes now is not left to wait for what nobody looks at. */
+	if (t->test->metric == TOOL_CONNECTIONS)
+		return 0;
+	return dat_ok(dat_psp_free(t->c.psp), "dat_psp_free") ? 0 : -1;
 }

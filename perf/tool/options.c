@@ -81,6 +81,23 @@ struct parsing {
 	bool margin_told;
 };
 
+static int asked;		/* the option whose value is looked at */
+
+static const char *its_name(void)
+{
+	static char name[32];
+	size_t i;
+
+	if (asked < K_JSON) {
+		snprintf(name, sizeof(name), "-%c", asked);
+		return name;
+	}
+	for (i = 0; i < sizeof(offers) / sizeof(*offers); i++)
+		if (offers[i].option.key == asked)
+			snprintf(name, sizeof(name), "--%s", offers[i].option.name);
+	return name;
+}
+
 static uint64_t number(const char *s, uint64_t min, uint64_t max, struct argp_state *state)
 {
 	unsigned long long v;
@@ -89,8 +106,8 @@ static uint64_t number(const char *s, uint64_t min, uint64_t max, struct argp_st
 	errno = 0;
 	v = strtoull(s, &end, 0);
 	if (errno || end == s || *end || strchr(s, '-') || v < min || v > max)
-		argp_error(state, "'%s' is not a number from %llu to %llu", s, (unsigned long long)min,
-			   (unsigned long long)max);
+		argp_error(state, "%s '%s' is not a number from %llu to %llu", its_name(), s,
+			   (unsigned long long)min, (unsigned long long)max);
 	return v;
 }
 
@@ -100,7 +117,7 @@ static double quantity(const char *s, struct argp_state *state)
 	double v = strtod(s, &end);
 
 	if (end == s || *end || !(v > 0))
-		argp_error(state, "'%s' is not a number above 0", s);
+		argp_error(state, "%s '%s' is not a number above 0", its_name(), s);
 	return v;
 }
 
@@ -212,6 +229,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct parsing *p = state->input;
 	error_t err;
 
+	asked = key;
 	switch (key) {
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);

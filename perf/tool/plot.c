@@ -30,7 +30,9 @@ static void distribution(const struct tool *t, const struct tool_report *r, FILE
 	double q;
 	int i;
 
-	fprintf(p, "set xlabel 'usec (%" PRIu64 " samples of %" PRIu64 " bytes)'\n",
+	fprintf(p, t->test->metric == TOOL_CONNECTIONS ?
+		"set xlabel 'usec (%" PRIu64 " connections, %" PRIu64 " at a time)'\n" :
+		"set xlabel 'usec (%" PRIu64 " samples of %" PRIu64 " bytes)'\n",
 		t->rec.n, r->results[0].size);
 	fprintf(p, "set ylabel 'share of samples that took no longer'\nset logscale x\n");
 	fprintf(p, "set yrange [0:1]\nplot '-' using 1:2 with steps lw 2 title 'samples'\n");
@@ -51,9 +53,16 @@ static void latency_column(const struct tool_report *r, FILE *p, size_t offset)
 	fprintf(p, "e\n");
 }
 
+/* 2, 64, 1 KiB, 8 MiB */
+static void bytes_axis(FILE *p)
+{
+	fprintf(p, "set xlabel 'bytes'\nset logscale x 2\nset format x '%%.0b %%BB'\n");
+}
+
 static void latency_over_size(const struct tool_report *r, FILE *p)
 {
-	fprintf(p, "set xlabel 'bytes'\nset ylabel 'usec'\nset logscale x 2\nset logscale y\n"
+	bytes_axis(p);
+	fprintf(p, "set ylabel 'usec'\nset logscale y\n"
 		"plot '-' with linespoints title 'typical', '-' with linespoints title '99%%', "
 		"'-' with linespoints title '99.9%%'\n");
 	latency_column(r, p, offsetof(struct record_summary, typical));
@@ -66,7 +75,8 @@ static void rate_over_size(const struct tool *t, const struct tool_report *r, FI
 	bool bytes = t->test->metric == TOOL_BANDWIDTH;
 	size_t i;
 
-	fprintf(p, "set xlabel 'bytes'\nset logscale x 2\nset ylabel 'million operations per second'\n");
+	bytes_axis(p);
+	fprintf(p, "set ylabel 'million operations per second'\n");
 	if (bytes)
 		fprintf(p, "set y2label 'MiB per second'\nset y2tics\n");
 	fprintf(p, "plot '-' with linespoints title 'rate'%s\n",

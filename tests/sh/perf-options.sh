@@ -25,10 +25,11 @@ one_program() {
 	must 0 '^Usage: ' "$p" -h || return 1
 	must 0 'dapl-direct perf' "$p" --version || return 1
 	must 64 'unrecognized option' "$p" --no-such-option || return 1
-	must 64 'is not a number' "$p" -n many || return 1
+	must 64 "-n 'many' is not a number" "$p" -n many || return 1
 	must 64 'requires an argument' "$p" -n || return 1
 	must 64 'requires an argument' "$p" --plot || return 1
 	must 64 'is not a number from 5' "$p" -n 4 || return 1
+	must 64 "--warm-up '-1' is not a number from 0" "$p" --warm-up=-1 || return 1
 	must 64 'needs -D' "$p" --run_infinitely || return 1
 	must 64 'one HOST' "$p" one two || return 1
 	must 64 'ends with .svg or .png' "$p" --plot picture.jpeg || return 1

@@ -109,6 +109,10 @@ if command -v gnuplot >/dev/null; then
 		[ -s "$tmp/plot.$f" ] && [ -s "$tmp/plot-bw.$f" ] || { echo "no plot.$f"; exit 1; }
 	done
 	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
+	pair dat_conn_rate -n 20 --plot "$tmp/plot.svg"
+	grep -q '20 connections, 1 at a time' "$tmp/plot.svg" || { echo "connections are drawn as bytes"; exit 1; }
+	pair dat_write_bw -a -n 5 --plot "$tmp/plot.svg"
+	grep -q '1 MiB' "$tmp/plot.svg" || { echo "the axis does not say MiB"; exit 1; }
 fi
 
 # The same on a software EFA.
@@ -142,6 +146,30 @@ says 'PEER_REJECTED' 'another program or version than this dat_write_lat'
 timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
+
+# Of another kind of adapter: both are told, and the server waits for one that fits.
+serve timeout -k 1 110 "$bin/dat_read_bw"
+timeout -k 1 60 "$bin/dat_read_bw" -p $port -d soft-efa-0 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
+says 'PEER_REJECTED' 'has another kind of adapter'
+timeout -k 1 60 "$bin/dat_read_bw" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+wait $server || exit 1
+
+# A second client is told that nobody waits, whatever time the first one takes.
+serve timeout -k 1 110 "$bin/dat_send_bw"
+timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1 >"$tmp/first" 2>&1 &
+first=$!
+for _ in $(seq 1500); do
+	grep -q '^ #' "$tmp/first" && break
+	sleep 0.02
+done
+timeout -k 1 60 "$bin/dat_send_bw" -p $port 127.0.0.1 >"$tmp/out" 2>&1
+status=$?
+kill $first
+[ $status = 1 ] || { echo "second client: status $status"; cat "$tmp/out"; exit 1; }
+says 'NON_PEER_REJECTED' 'each serves one client'
+grep -q TIMED_OUT "$tmp/out" && { cat "$tmp/out"; exit 1; }
+wait $server
+
 serve timeout -k 1 60 "$bin/dat_write_bw"
 timeout -k 1 60 "$bin/dat_write_bw" -p $port -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
 [ $? = 1 ] || { cat "$tmp/out"; exit 1; }
