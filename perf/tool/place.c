@@ -10,7 +10,7 @@
 #include "perf/common/line.h"
 #include "perf/tool/tool.h"
 
-enum { CHUNKS = 21, CHUNK_ROUNDS = 500, LEAST_CHUNKS = 3 };
+enum { CHUNKS = 105, CHUNK_ROUNDS = 100, LEAST_CHUNKS = 21 };
 static const uint64_t enough_ns = 100000000;
 
 uint64_t tool_wall_ns(void)
