@@ -13,6 +13,10 @@ MANDIR ?= $(PREFIX)/share/man
 # Where libdat looks first, whatever the prefix; elsewhere the file needs DAT_OVERRIDE.
 SYSCONFDIR ?= /etc/dat
 O := $(BUILD)
+# make takes a path with a space for two.
+ifneq ($(words $(CURDIR) $(BUILD)),2)
+$(error no path may have a space in it, neither that of the clone, "$(CURDIR)", nor BUILD, "$(BUILD)": move the clone, or choose another BUILD)
+endif
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

@@ -3,7 +3,8 @@
 # Who only builds is not asked for what only tests need, and is told what is built without; who tests
 # is told by name what is missing, and a build of before takes what has come.
 set -u
-tmp=$(mktemp -d)
+# TMPDIR may have a space in it, which make cannot do with.
+tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # The variables of the make that runs this test are none of these machines'.
 unset MAKEFLAGS MAKELEVEL MFLAGS CC SAN
@@ -58,4 +59,5 @@ mk 1 'are missing:.* libcriterion-dev' "$tests" tests
 mk 1 'installing .*libcriterion-dev' "$tests" check
 mk 0 '' '' tests
 grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "what has come is not seen"; failed=1; }
+ends 1 'no path may have a space' '' make BUILD="$tmp/two words" -n all
 exit $failed
