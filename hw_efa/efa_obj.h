@@ -82,7 +82,8 @@ enum efa_dto_state {
 	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
 };
 
-enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND };
+/* A bind has a bit that no request of a queue has: the hot ways take any of those, and not it. */
+enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND = 4 };
 
 struct efa_dto {			/* one for each request that is not delivered */
 	uint64_t cookie, remote;

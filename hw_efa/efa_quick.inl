@@ -19,6 +19,7 @@ EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, struct e
 #define EFA_D_QUICK EFA_INFO(1, 0u, (unsigned int)EFA_D_ISSUED, 0)
 #define EFA_D_EARLY EFA_INFO(0, 0u, (unsigned int)(EFA_D_ISSUED | EFA_D_DONE), 0)
 #define EFA_D_ANY EFA_INFO(0, 3u, (unsigned int)EFA_D_PLACED, 0)
+_Static_assert(EFA_BIND & ~3, "a bind is no DTO");
 
 typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
 			      const struct efa_cqe *cqe, struct efa_cell *c);
