@@ -11,7 +11,6 @@
 enum {
 	SPINS = 1024,		/* between looks at whether the peer lives */
 	SEEN_NS = 10000000,	/* no process number is given to another one within this time */
-	LAST = 8,		/* hosts poll on the last bytes: they are written last */
 };
 
 static struct sn_direct_slot *slot_of(struct sn_direct_ctl *ctl, uint32_t key, uint32_t qpn)
@@ -48,17 +47,24 @@ static uint64_t get(const _Atomic uint64_t *word)
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
+bool sn_direct_wait(const struct sn_direct *d, unsigned int *turn)
+{
+	__builtin_ia32_pause();
+	if (++*turn % SPINS)
+		return true;
+	if (peer_gone(d->sock))
+		return false;
+	sched_yield();
+	return true;
+}
+
 /* Whoever has looked at a grant before it was cleared is busy, or will look again. */
 static void wait_until_idle(struct sn_direct *d)
 {
-	for (unsigned int i = 1; atomic_load(&d->in->busy); i++) {
-		__builtin_ia32_pause();
-		if (i % SPINS)
-			continue;
-		if (peer_gone(d->sock))
-			return;
-		sched_yield();
-	}
+	unsigned int turn = 0;
+
+	while (atomic_load(&d->in->busy) && sn_direct_wait(d, &turn))
+		;
 }
 
 void sn_direct_grant(struct sn_direct *d, const struct sn_grant *g)
@@ -119,7 +125,7 @@ bool sn_direct_granted(const struct sn_direct *d, const struct sn_grant *what)
 	return d->pid && look(d, what, &at);
 }
 
-static bool lives(struct sn_direct *d)
+bool sn_direct_peer_lives(struct sn_direct *d)
 {
 	struct timespec ts;
 	uint64_t now;
@@ -134,18 +140,25 @@ static bool lives(struct sn_direct *d)
 	return d->pid;
 }
 
-static bool copy(struct sn_direct *d, uint64_t at, uint64_t len, const struct iovec *from,
-		 unsigned int n)
+bool sn_direct_copy(struct sn_direct *d, uint64_t at, uint64_t len, uint64_t last,
+		    const struct iovec *from, unsigned int n)
 {
-	uint64_t head = len > LAST ? len - LAST : 0;
-	struct iovec to[2] = {{(void *)(uintptr_t)at, head},
-			      {(void *)(uintptr_t)(at + head), len - head}};
-	ssize_t done = process_vm_writev(d->pid, from, n, head ? to : to + 1, head ? 2 : 1, 0);
+	struct iovec to[2] = {{(void *)(uintptr_t)at, len - last},
+			      {(void *)(uintptr_t)(at + len - last), last}};
+	unsigned int skip = len == last, parts = last && !skip ? 2 : 1;
+	ssize_t done = process_vm_writev(d->pid, from, n, to + skip, parts, 0);
 
 	/* Once forbidden, always; a page that is not there is for the target to stumble over. */
 	if (done < 0 && errno != EFAULT && errno != ENOMEM)
 		d->pid = 0;
 	return done == (ssize_t)len;
+}
+
+static bool copy(struct sn_direct *d, uint64_t at, uint64_t len, const struct iovec *from, unsigned int n)
+{
+	uint64_t last = len < SN_DIRECT_LAST ? len : SN_DIRECT_LAST;
+
+	return sn_direct_copy(d, at, len, last, from, n);
 }
 
 bool sn_direct_write(struct sn_direct *d, const struct sn_grant *what, const struct iovec *from,
@@ -156,13 +169,15 @@ bool sn_direct_write(struct sn_direct *d, const struct sn_grant *what, const str
 	uint32_t valid;
 	bool done;
 
-	if (!d->pid || !lives(d))
+	if (!d->pid || !sn_direct_peer_lives(d))
 		return false;
 	valid = look(d, what, &at);
 	if (!valid)
 		return false;
 	atomic_exchange(&d->out->busy, 1);
-	done = atomic_load(&slot->valid) == valid && copy(d, at, what->len, from, n);
+	done = atomic_load(&slot->valid) == valid &&
+	       (sn_direct_shares(d, what->len, n) ? sn_direct_copy_shared(d, slot, at, from)
+						  : copy(d, at, what->len, from, n));
 	atomic_store_explicit(&d->out->busy, 0, memory_order_release);
 	return done;
 }

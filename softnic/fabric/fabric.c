@@ -272,6 +272,8 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	const void *pkt;
 	int len;
 
+	if (sn_direct_offered(&link->direct))
+		sn_direct_help(&link->direct);
 	while (done < budget && (len = sn_ring_peek(&link->rx, &pkt)) != 0) {
 		if (len < 0) {
 			break_link(f, link);
@@ -527,7 +529,8 @@ bool sn_fab_quiet(struct sn_fab *f)
 	    f->polls + 1 >= SERVICE_POLLS)
 		return false;
 	for (i = 0; i < f->used; i++)
-		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
+		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx) ||
+				    sn_direct_offered(&f->links[i]->direct)))
 			return false;
 	f->polls++;
 	return true;

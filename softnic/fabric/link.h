@@ -19,10 +19,10 @@
 #define SN_FAB_HALF_OPEN 32u	/* accepted, and not a word from them yet */
 
 /*
- * The memory of a link: a page with the words of both rings and what may be written without them,
+ * The memory of a link: two pages with the words of both rings and what may be written without them,
  * then the data of each.
  */
-#define SN_LINK_CTL_BYTES 4096u
+#define SN_LINK_CTL_BYTES 8192u
 
 /* The first and only message with content on the socket, from the connecting side. */
 struct sn_link_hello {
@@ -34,7 +34,7 @@ struct sn_link_hello {
 };
 
 #define SN_LINK_MAGIC "snfabric"
-#define SN_LINK_VERSION 4u
+#define SN_LINK_VERSION 5u
 
 _Static_assert(sizeof(struct sn_link_hello) == 40, "no padding");
 _Static_assert(2 * sizeof(struct sn_ring_ctl) + 2 * sizeof(struct sn_direct_ctl) <=

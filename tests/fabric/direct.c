@@ -4,33 +4,24 @@
  * is in the midst of a copy, a kernel that forbids it. The far end is this process, too.
  */
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "softnic/fabric/direct.h"
+#include "tests/fabric/direct_rig.h"
 #include "tests/harness/harness.h"
 
 enum { LEN = 4096, PART = 64 };
 
-static struct sn_direct_ctl *words;	/* of the direction from us to it: both of its ends */
-static struct sn_direct us, it;
-static uint8_t *memory, part[PART];
+static uint8_t part[PART];
 static const struct iovec from = { part, PART };
-static const struct sn_grant all = { .key = 7, .qpn = 9, .start = 0x10000, .len = LEN };
-static int socks[2];
 
 static struct sn_grant some(uint64_t off)
 {
-	return (struct sn_grant){ .key = 7, .qpn = 9, .start = all.start + off, .len = PART };
+	return (struct sn_grant){ .key = 7, .qpn = 9, .start = DIRECT_START + off, .len = PART };
 }
 
 static bool put_at(uint64_t off)
@@ -42,20 +33,8 @@ static bool put_at(uint64_t off)
 
 static void setup(void)
 {
-	struct sn_direct_ctl *back = aligned_alloc(SN_RING_APART, sizeof(*back));
-	struct sn_grant grant = all;
-
-	words = aligned_alloc(SN_RING_APART, sizeof(*words));
-	memset(back, 0, sizeof(*back));
-	memset(words, 0, sizeof(*words));
-	memory = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(part, 0x5a, sizeof(part));
-	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, socks), 0);
-	sn_direct_init(&us, back, words, socks[0]);
-	sn_direct_init(&it, words, back, socks[1]);
-	us.pid = it.pid = getpid();
-	grant.at = (uintptr_t)memory;
-	sn_direct_grant(&it, &grant);
+	direct_open(LEN);
 }
 
 TestSuite(direct, .init = setup, .timeout = 60);
@@ -109,16 +88,16 @@ Test(direct, words__that_lie)
 		s->len = odd[i / n % n];
 		/* What its addresses come to, where they come to any, is here, and is no stranger's. */
 		s->at = (uintptr_t)fence + LEN + (at < LEN ? at : LEN - PART / 2) -
-			(all.start + at - s->start);
+			(DIRECT_START + at - s->start);
 		put_at(at);
 		s->at = at;
-		if (s->start == all.start)	/* so it is not this page, and not by chance */
+		if (s->start == DIRECT_START)	/* so it is not this page, and not by chance */
 			cr_assert_not(put_at(at) && at < LEN);
 		cr_assert_eq(us.out->busy, 0);
 	}
 	cr_assert_eq(part[0], 0x5a);
-	s->start = all.start;
-	s->len = all.len;
+	s->start = DIRECT_START;
+	s->len = LEN;
 	s->at = (uintptr_t)memory;
 	cr_assert(!us.pid || put_at(0));
 }
@@ -152,30 +131,16 @@ Test(direct, withdraw__waits_for_a_copy_under_way)
 Test(direct, withdraw__from_one_that_died_in_the_midst)
 {
 	atomic_store(&words->busy, 1);
-	close(socks[0]);
+	close(direct_socks[0]);
 	sn_direct_withdraw(&it);
 	cr_assert_not(it.any);
-}
-
-static void forbid(long call)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0, "%s", strerror(errno));
 }
 
 Test(direct, kernel__forbids_it)
 {
 	struct sn_grant what = some(0);
 
-	forbid(SYS_process_vm_writev);
+	direct_forbid(SYS_process_vm_writev);
 	cr_assert(sn_direct_granted(&us, &what));
 	cr_assert_not(put_at(0));
 	/* And is not asked again. */

@@ -13,7 +13,7 @@
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
-enum { LEN = 4096, FAR = 1 << 16 };
+enum { LEN = 4096, FAR = 1 << 20, BULK = 1 << 18 };
 
 static struct rig rig;
 static struct rig_qp qp;
@@ -238,6 +238,67 @@ Test(rc_direct, killed_initiator__leaves_nothing_locked, .timeout = 120)
 			th_yield();
 		th_kill(&child);
 		rig_destroy_key(&rig, rig.key);
+		rig_close(&rig);
+	}
+}
+
+/* Polls its device, as who takes a share of the copy does, and looks at the last bytes alone. */
+static int watcher(int sock, void *arg)
+{
+	volatile uint64_t *last;
+	bool whole = true;
+
+	(void)arg;
+	meet_parent(sock);
+	last = (volatile uint64_t *)(void *)(rig.data + BULK - 8);
+	for (uint64_t i = 0; i < ROUNDS && whole;) {
+		softnic_pump(rig.nic);
+		i = *last;
+		for (size_t at = 0; at < BULK; at += LEN)
+			whole &= *(volatile uint64_t *)(void *)(rig.data + at) >= i;
+	}
+	th_meet(sock);
+	rig_close(&rig);
+	return whole ? 0 : 1;
+}
+
+Test(rc_direct, large_write__shows_its_last_bytes_last, .timeout = 120)
+{
+	start(watcher);
+	get_to_know();
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		for (size_t at = 0; at < BULK; at += 8)
+			memcpy(rig.data + at, &i, 8);
+		cr_assert_eq(move(RIG_WRITE, 0, BULK).op, 0);
+	}
+	finish();
+}
+
+/* Polls, so that its share is offered to it, until it is killed in whatever it does. */
+static int poller(int sock, void *arg)
+{
+	(void)arg;
+	meet_parent(sock);
+	while (rig.nic)
+		softnic_pump(rig.nic);
+	return 0;
+}
+
+Test(rc_direct, killed_poller__is_a_transport_error, .timeout = 120)
+{
+	for (unsigned int turn = 0; turn < 10; turn++) {
+		struct rig_cqe cqe;
+		unsigned int i = 0;
+
+		start(poller);
+		get_to_know();
+		do {
+			if (++i == 20 + 7 * turn)
+				kill(child.pid, SIGKILL);
+			cqe = move(RIG_WRITE, 0, BULK);
+		} while (cqe.op == 0);
+		cr_assert_eq(cqe.syndrome, 0x15);
+		th_kill(&child);
 		rig_close(&rig);
 	}
 }
