@@ -29,13 +29,13 @@ M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key_be, unsigned int ds, 
 	return m5_ctrl(sq, pi, M5_OP_UMR, ds, fm, __builtin_bswap32(key_be));
 }
 
-M5_INLINE m5_v2 m5_umr_plain(const struct m5_sq *sq, uint32_t key_be, bool bind, uint32_t pi)
+M5_INLINE m5_v2 m5_umr_plain(const struct m5_sq *sq, uint32_t key_be, bool bind, m5_v2 index)
 {
 	const uint8_t *template = (const uint8_t *)sq->ctrl_umr;
 	m5_v2 v;
 
 	_Static_assert(sizeof(sq->ctrl_umr[0]) == 16, "fence is where the template lies");
-	v = m5_ctrl_of((const uint64_t *)(const void *)(template + sq->fence), pi);
+	v = *(const m5_v2 *)(const void *)(template + sq->fence) | index;
 	if (!bind)
 		v ^= (m5_v2){ (uint64_t)(12 ^ 8) << 56, 0 };
 #if M5_SHUFFLE
@@ -96,16 +96,16 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)at.end;
 	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
+	m5_part();	/* two bytes, which takes no register */
 	slot[0].flags = (uint8_t)flags;
 	slot[1] = r->note;
 }
 
-/* A UMR is posted at pi: the key that the RMR has from now on, and what follows is fenced. */
-M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be, uint32_t pi)
+/* A UMR is posted: the key that the RMR has from now on, and what follows is fenced. */
+M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be)
 {
 	sq->fence = 16;
 	r->key_be = key_be;
-	r->last_index = (uint16_t)pi;
 }
 
 /* What a bind refers to, as an mkey's range and as a KLM; noted for who asks about the RMR. */
@@ -143,7 +143,7 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 #define M5_UNBIND_HALVES (M5_UNBIND_BLOCKS * M5_HALVES)
 
 /* key: the new one. */
-M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, unsigned int priv,
+M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, size_t priv,
 			     struct m5_target to)
 {
 	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS));
@@ -207,7 +207,8 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	rmr->lmr = to->lmr;
 	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
 	m5_bind_slots(sq, r, at, cookie, flags, M5_KIND_BIND);
-	m5_umr_posted(sq, r, key, pi);
+	r->last_index = (uint16_t)pi;
+	m5_umr_posted(sq, r, key);
 	m5_umr_store(sq, w, pi, M5_BIND_BLOCKS);
 	return ctrl;
 }
@@ -233,7 +234,8 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	m5_bind_slots(sq, r, at, cookie, flags, kind);
 	if (r->key_be == r->last_key_be)
 		m5_one_more(r, key);
-	m5_umr_posted(sq, r, key, pi);
+	r->last_index = (uint16_t)pi;
+	m5_umr_posted(sq, r, key);
 	m5_umr_store(sq, w, pi, M5_UNBIND_BLOCKS);
 	return ctrl;
 }
@@ -443,21 +445,35 @@ M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR 
 /* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
 
 /* The context that will be, for the consumer and for queries: it is the key, turned round. */
-M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
+M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t key_be, uint32_t *context)
 {
-	*context = rmr->rmr_context = __builtin_bswap32(m5_rmr(rmr)->key_be + M5_VARIANT);
+	*context = rmr->rmr_context = __builtin_bswap32(key_be + M5_VARIANT);
 }
 
-/* The place of a UMR, in registers that hold no argument, or gcc moves those away for it. */
-M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, uint32_t n)
+/* Where others may have bound it while the queue was not ours, the key is another by now. */
+M5_INLINE uint32_t m5_bind_key(const struct m5_rmr *r, uint32_t key_be, bool locked)
 {
-#if defined(__x86_64__) && !defined(__clang__)
+	return locked ? r->key_be : key_be;
+}
+
+/*
+ * The place of a UMR, in registers that hold no argument, or gcc moves those away for it; and its
+ * index where the ctrl segment wants it. Whatever needs the index itself is done here.
+ */
+M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, struct m5_rmr *r, uint32_t n,
+				     m5_v2 *index)
+{
 	uint32_t pi = sq->pi;
+
+	r->last_index = (uint16_t)pi;
+	*index = m5_ctrl_index(pi);
+	m5_part();
+#if defined(__x86_64__) && !defined(__clang__)
 	register size_t place __asm__("r10") = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
 	register uint32_t end __asm__("r11") = pi + n;
 
-	__asm__("" : "+r"(place), "+r"(end));
-	return (struct m5_spot){ place, pi, end };
+	__asm__("" : "+r"(place), "+r"(end), "+x"(*index));
+	return (struct m5_spot){ place, end - n, end };
 #else
 	return m5_spot(sq, n);
 #endif
@@ -467,43 +483,65 @@ M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, uint32_t n)
  * All tests are made, the queue has credit, and the context is told. What comes in parts is to be
  * done in this order: with the tests in a function before this one, no register has to be saved.
  */
-M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie, bool soft,
-			      bool locked)
+M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t key_be, struct dap_ep *ep,
+			      uint64_t cookie, bool soft, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_spot at = m5_umr_spot(sq, M5_UNBIND_BLOCKS);
-	uint32_t old = r->key_be;
+	m5_v2 index, ctrl;
+	struct m5_spot at = m5_umr_spot(sq, r, M5_UNBIND_BLOCKS, &index);
 	m5_half w[M5_UNBIND_HALVES];
-	m5_v2 ctrl;
 
 	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
-	ctrl = m5_umr_plain(sq, old, false, at.pi);
+	ctrl = m5_umr_plain(sq, key_be, false, index);
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
-	m5_umr_posted(sq, r, old + M5_VARIANT, at.pi);
+	m5_umr_posted(sq, r, key_be + M5_VARIANT);
 	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, soft, locked);
 }
 
-M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, const M5_LMR *triplet, unsigned int priv,
-			    struct dap_ep *ep, uint64_t cookie, bool soft, bool locked)
+/* As an index, here and not before: gcc would keep it in registers of its own. */
+M5_INLINE size_t m5_wide(uint32_t n)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+	register size_t wide __asm__(M5_PRIV_REG);
+
+	__asm__ volatile("movl %1, %k0" : "=r"(wide) : "r"(n));
+	return wide;
+#else
+	return n;
+#endif
+}
+
+M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t key_be, const M5_LMR *triplet,
+			    unsigned int priv, struct dap_ep *ep, uint64_t cookie, bool soft,
+			    bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_spot at = m5_umr_spot(sq, M5_BIND_BLOCKS);
+	m5_v2 index, ctrl;
+	struct m5_spot at = m5_umr_spot(sq, r, M5_BIND_BLOCKS, &index);
 	m5_half w[M5_BIND_HALVES];
 	struct m5_target to;
-	uint32_t old;
-	m5_v2 ctrl;
+	size_t rights;
 
 	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
-	rmr->priv = priv;
+	rights = m5_wide(priv);
+	rmr->priv = (uint32_t)rights;
 	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
-	old = r->key_be;
-	ctrl = m5_umr_plain(sq, old, true, at.pi);
-	m5_bind_build(w, ctrl, rmr->rmr_context, priv, to);
-	m5_umr_posted(sq, r, old + M5_VARIANT, at.pi);
+	ctrl = m5_umr_plain(sq, key_be, true, index);
+	m5_bind_build(w, ctrl, rmr->rmr_context, rights, to);
+	m5_umr_posted(sq, r, key_be + M5_VARIANT);
 	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, soft, locked);
+}
+
+/* What the LMR has beyond the range comes first: that takes one register less. */
+M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const M5_LMR *triplet)
+{
+	uint64_t room = m5_room(r->length, triplet);
+
+	m5_part();
+	return m5_lmr_va(triplet) - r->addr <= room;
 }
 
 /* Without flags, through the connection of the last bind, and within the LMR of it. */
@@ -511,6 +549,6 @@ M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_L
 			     unsigned int priv)
 {
 	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
-	       m5_likely(m5_lmr_va(triplet) - r->addr <= m5_room(r->length, triplet)) &&
-	       m5_likely(!(priv & r->deny)) && m5_likely(m5_is_lmr(r->lmr, lmr));
+	       m5_likely(m5_bind_within(r, triplet)) && m5_likely(!(priv & r->deny)) &&
+	       m5_likely(m5_is_lmr(r->lmr, lmr));
 }

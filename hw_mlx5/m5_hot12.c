@@ -40,19 +40,23 @@ static inline uint64_t m5_room(uint64_t length, const DAT_LMR_TRIPLET *t)
 	return length - t->segment_length;
 }
 
-/* A bind, as the table has it: the parameters, and how they are passed on. */
+/* A bind: the parameters, and how they are passed on. */
 #define M5_BIND_CALL                                                                               \
 	DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,               \
 	DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,                       \
 	DAT_RMR_CONTEXT *context
 #define M5_BIND_PASS rmr, triplet, priv, ep, cookie, flags, context
-/* Its second half takes what is still needed, in the same places. */
+#define M5_BIND_ARG(arg) arg
+/* As the table has it. */
+#define M5_BIND_FN DAT_RETURN (*)(M5_BIND_CALL)
+/* Its second half takes what is still needed, in the same places; and the key that there is. */
 #define M5_GO_ARGS                                                                                  \
 	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet M5_SPARE, unsigned int priv M5_SPARE,  \
-	struct dap_ep *ep, uint64_t cookie
-#define M5_GO_PASS rmr, triplet, priv, ep, cookie.as_64
+	struct dap_ep *ep, uint64_t cookie, uint32_t key
+#define M5_GO_PASS(key) rmr, triplet, priv, ep, cookie.as_64, key
+#define M5_PRIV_REG "rdx"	/* where priv is */
 #define M5_BIND_LMR NULL
-#define M5_BIND_BY_VA true
+#define M5_BIND_ODD flags
 
 enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG2, M5_ARG_PRIV = DAP_SUB_ARG3, M5_ARG_FLAGS = DAP_SUB_ARG6,

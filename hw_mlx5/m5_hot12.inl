@@ -203,22 +203,23 @@ static M5_APART DAT_RETURN M5_V(m5_bind12_any)(M5_BIND_CALL)
 #ifdef DAP_DAT20
 	const struct dap_rmr *of = rmr;
 
-	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(of->for_ep | of->zero_based))
-		return m5_bind_apart(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
-				     context, M5_SOFT, M5_LOCKED);
+	if (m5_unlikely(va_type != DAT_VA_TYPE_VA) || m5_unlikely(of->for_ep | of->zero_based))
+		return m5_bind_apart(rmr, lmr, triplet, priv, va_type, ep,
+				     M5_BIND_ARG(cookie).as_64, M5_BIND_ARG(flags),
+				     M5_BIND_ARG(context), M5_SOFT, M5_LOCKED);
 #endif
-	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, cookie.as_64, flags, context, M5_SOFT,
-			   M5_LOCKED);
+	return m5_bind_any(rmr, M5_BIND_LMR, triplet, priv, ep, M5_BIND_ARG(cookie).as_64,
+			   M5_BIND_ARG(flags), M5_BIND_ARG(context), M5_SOFT, M5_LOCKED);
 }
 
 static M5_APART DAT_RETURN M5_V(m5_bind12_go)(M5_GO_ARGS)
 {
-	return m5_bind_go(rmr, triplet, priv, ep, cookie, M5_SOFT, M5_LOCKED);
+	return m5_bind_go(rmr, key, triplet, priv, ep, cookie, M5_SOFT, M5_LOCKED);
 }
 
 static M5_APART DAT_RETURN M5_V(m5_unbind12_go)(M5_GO_ARGS)
 {
-	return m5_unbind_go(rmr, ep, cookie, M5_SOFT, M5_LOCKED);
+	return m5_unbind_go(rmr, key, ep, cookie, M5_SOFT, M5_LOCKED);
 }
 
 /* Credit is all that was lacking, and may be had. */
@@ -226,16 +227,16 @@ static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_CALL)
 {
 	if (!m5_sq_refill(ep, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
-	m5_bind_tell(rmr, context);
-	return M5_V(m5_bind12_go)(M5_GO_PASS);
+	m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
+	return M5_V(m5_bind12_go)(M5_GO_PASS(m5_rmr(rmr)->key_be));
 }
 
 static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_CALL)
 {
 	if (!m5_sq_refill(ep, M5_UNBIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
-	m5_bind_tell(rmr, context);
-	return M5_V(m5_unbind12_go)(M5_GO_PASS);
+	m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
+	return M5_V(m5_unbind12_go)(M5_GO_PASS(m5_rmr(rmr)->key_be));
 }
 
 /* Whatever is in the way is found out by any, in the order of the man page. */
@@ -243,16 +244,19 @@ static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
 	uint64_t len;
+	uint32_t key;
 
 	/* First what is not needed any more then. */
-	if (m5_unlikely(flags))
+	if (m5_unlikely(M5_BIND_ODD))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	m5_part();
-	if (m5_unlikely(!M5_BIND_BY_VA) || m5_unlikely(!triplet))
+	if (m5_unlikely(!triplet))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	m5_part();
-	if (m5_unlikely(!context) || !m5_bind_simple(r, ep) ||
-	    m5_unlikely(r->key_be == r->last_key_be))
+	if (m5_unlikely(!M5_BIND_ARG(context)) || !m5_bind_simple(r, ep))
+		return M5_V(m5_bind12_any)(M5_BIND_PASS);
+	key = r->key_be;
+	if (m5_unlikely(key == r->last_key_be))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	m5_part();
 	len = m5_lmr_len(triplet);
@@ -261,15 +265,17 @@ static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 			return M5_V(m5_bind12_any)(M5_BIND_PASS);
 		if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
 			return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
-		m5_bind_tell(rmr, context);
-		return M5_V(m5_unbind12_go)(M5_GO_PASS);
+		key = m5_bind_key(r, key, M5_LOCKED);
+		m5_bind_tell(rmr, key, M5_BIND_ARG(context));
+		return M5_V(m5_unbind12_go)(M5_GO_PASS(key));
 	}
 	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
 	if (!m5_sq_try(&m5_ep(ep)->sq, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_refill)(M5_BIND_PASS);
-	m5_bind_tell(rmr, context);
-	return M5_V(m5_bind12_go)(M5_GO_PASS);
+	key = m5_bind_key(r, key, M5_LOCKED);
+	m5_bind_tell(rmr, key, M5_BIND_ARG(context));
+	return M5_V(m5_bind12_go)(M5_GO_PASS(key));
 }
 
 static DAT_RETURN M5_V(m5_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)

@@ -48,19 +48,48 @@ static inline uint64_t m5_room(uint64_t length, const DAT_LMR_TRIPLET *t)
 	return less + length;
 }
 
-/* A bind, as the table has it: the parameters, and how they are passed on. */
+/*
+ * A bind: the parameters, and how they are passed on. What callers put on the stack is one structure
+ * here, which the psABI of x86-64 (3.2.3) has in the same places: gcc would take a register for
+ * each of the three from the beginning, and save others for it.
+ */
+#if defined(__x86_64__)
+struct m5_stacked {
+	volatile DAT_RMR_COOKIE cookie;	/* or it is loaded long before it is wanted */
+	DAT_COMPLETION_FLAGS flags;
+	DAT_RMR_CONTEXT *context;
+};
+_Static_assert(offsetof(struct m5_stacked, flags) == 8 &&
+	       offsetof(struct m5_stacked, context) == 16 && sizeof(struct m5_stacked) == 24,
+	       "the arguments from the seventh on, eight bytes each");
+#define M5_BIND_CALL                                                                               \
+	DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,                    \
+	DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, struct m5_stacked on
+#define M5_BIND_PASS rmr, lmr, triplet, priv, va_type, ep, on
+#define M5_BIND_ARG(arg) on.arg
+#else
 #define M5_BIND_CALL                                                                               \
 	DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,                    \
 	DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,     \
 	DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context
 #define M5_BIND_PASS rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context
-/* Its second half takes what is still needed, in the same places. */
-#define M5_GO_ARGS                                                                                  \
+#define M5_BIND_ARG(arg) arg
+#endif
+/* As the table has it. */
+#define M5_BIND_FN                                                                                 \
+	DAT_RETURN (*)(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *,                    \
+		       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE,             \
+		       DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *)
+/* Its second half takes what is still needed, in the same places; and the key that there is. */
+#define M5_GO_ARGS                                                                                 \
 	struct dap_rmr *rmr, uint64_t cookie, const DAT_LMR_TRIPLET *triplet M5_SPARE,             \
-	unsigned int priv M5_SPARE, int any M5_SPARE, struct dap_ep *ep
-#define M5_GO_PASS rmr, cookie.as_64, triplet, priv, m5_whatever(), ep
+	unsigned int priv M5_SPARE, uint32_t key, struct dap_ep *ep
+#define M5_GO_PASS(key) rmr, M5_BIND_ARG(cookie).as_64, triplet, priv, key, ep
+#define M5_PRIV_REG "rcx"	/* where priv is */
 #define M5_BIND_LMR lmr
-#define M5_BIND_BY_VA (va_type == DAT_VA_TYPE_VA)
+/* Flags, or addresses that count from 0: one test. */
+#define M5_BIND_ODD ((unsigned int)M5_BIND_ARG(flags) | (unsigned int)va_type)
+_Static_assert(DAT_VA_TYPE_VA == 0, "the plain kind has no bit");
 
 enum {				/* where the arguments of a bind stand */
 	M5_ARG_TRIPLET = DAP_SUB_ARG3, M5_ARG_PRIV = DAP_SUB_ARG4, M5_ARG_FLAGS = DAP_SUB_ARG8,

@@ -81,7 +81,8 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 	{                                                                                          \
 		.post_send = m5_send12_##v, .post_recv = m5_recv12_##v,                            \
 		.rdma_read = m5_read12_##v, .rdma_write = m5_write12_##v,                          \
-		.rmr_bind = m5_bind12_##v, .evd_dequeue = m5_dequeue12_##v,                        \
+		.rmr_bind = (M5_BIND_FN)(void (*)(void))m5_bind12_##v,                             \
+		.evd_dequeue = m5_dequeue12_##v,                                                   \
 		.evd_dequeue_n = m5_dequeue_n12_##v, .srq_post_recv = m5_srq12_##v, M5_EXT(v)      \
 	}
 

@@ -53,18 +53,22 @@ M5_INLINE __m128i m5_turn_range(void)
 #endif
 
 /* PRM, "Control segment". The index goes into bytes 1 and 2 of what is else complete. */
-M5_INLINE m5_v2 m5_ctrl_of(const uint64_t template[2], uint32_t pi)
+M5_INLINE m5_v2 m5_ctrl_index(uint32_t pi)
 {
-	m5_v2 v = *(const m5_v2 *)template;
 #if M5_SHUFFLE
 	const __m128i turn = _mm_setr_epi8(M5_NONE, 1, 0, M5_NONE, M5_NONE, M5_NONE, M5_NONE,
 					   M5_NONE, M5_NONE, M5_NONE, M5_NONE, M5_NONE, M5_NONE,
 					   M5_NONE, M5_NONE, M5_NONE);
 
-	return v | (m5_v2)_mm_shuffle_epi8(_mm_cvtsi32_si128((int)pi), turn);
+	return (m5_v2)_mm_shuffle_epi8(_mm_cvtsi32_si128((int)pi), turn);
 #else
-	return v | (m5_v2){ __builtin_bswap32((uint16_t)pi) >> 8, 0 };
+	return (m5_v2){ __builtin_bswap32((uint16_t)pi) >> 8, 0 };
 #endif
+}
+
+M5_INLINE m5_v2 m5_ctrl_of(const uint64_t template[2], uint32_t pi)
+{
+	return *(const m5_v2 *)template | m5_ctrl_index(pi);
 }
 
 M5_INLINE m5_v2 m5_ctrl(const struct m5_sq *sq, uint32_t pi, unsigned int op, unsigned int ds,
