@@ -44,6 +44,9 @@ Test(dat2, table__each_call_knows_a_wrong_handle)
 		if (!good[i])
 			cr_assert_eq(DAT_GET_TYPE(call(a.pz, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
 				     DAT_INVALID_HANDLE, "slot %d", i);
+		else if (i >= 40)
+			cr_assert_eq(DAT_GET_TYPE(call(a.ep, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
+				     DAT_INVALID_HANDLE, "slot %d of an endpoint", i);
 	}
 }
 
