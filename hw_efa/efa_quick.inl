@@ -133,9 +133,9 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 		return sort(evd, event, ep, cqe, c);
 	EFA_APART();
 	imm = efa_word(cqe, 12);
-	e->tx.heard = imm;
 	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
 		return sort(evd, event, ep, cqe, c);
+	e->tx.heard = imm;		/* of none that is late: what is next was sent last */
 	id = le16_to_cpu(cqe->req_id);
 	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs))
 		return efa_quick_end(evd, event, c, false, all, how);

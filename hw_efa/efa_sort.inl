@@ -23,7 +23,9 @@ EFA_INLINE EFA_RET efa_turn_message(struct dap_evd *evd, EFA_EVENT *event, struc
 	if (efa_has_attention(evd) ||
 	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs))
 		return efa_quick_end(evd, event, c, false, all, how);
-	efa_ep(ep)->tx.heard = efa_word(cqe, 12);
+	/* What is parked was sent later: its ack is newer. */
+	if (!rx->ahead)
+		efa_ep(ep)->tx.heard = efa_word(cqe, 12);
 	r = efa_receive_of(rx, len);
 	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, c, false, all, how);
@@ -101,10 +103,13 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 	union efa_place *const place = e->rx.place;
 	const struct efa_cqe *cqe = first, *const end = (const void *)r->end;
 	enum efa_parked end_is = EFA_PARKED;
+	/* Acks are compared as the distance from here, so that those from before limit are less. */
+	const uint32_t old = e->tx.limit - e->peer_window + EFA_MAX_WINDOW + 1;
+	uint32_t newest = (e->tx.heard - old) << 20;
 
 	do {
 		uint64_t begin = efa_begin_of(cqe);
-		uint32_t seq = efa_word(cqe, 12) >> 12;
+		uint32_t imm = efa_word(cqe, 12), seq = imm >> 12;
 
 		if (efa_unlikely((begin & same) != kind) || efa_unlikely(efa_word(cqe, 8) != from))
 			break;
@@ -116,6 +121,7 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 		if (efa_unlikely(place[seq & mask].word))
 			break;
 		place[seq & mask].word = begin;
+		newest = (imm - old) << 20 > newest ? (imm - old) << 20 : newest;
 		cqe++;
 	} while (cqe != end && efa_cqe_there(cqe, r));
 	EFA_ANEW();
@@ -123,7 +129,7 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 	if (cqe == first)
 		return end_is == EFA_TURN ? EFA_TURN : EFA_ODD;
 	e->rx.ahead += (uint32_t)(cqe - first);
-	e->tx.heard = efa_word(cqe - 1, 12);
+	e->tx.heard = (newest >> 20) + old;
 	efa_cqe_pass(r, cqe - 1);
 	return end_is;
 }

@@ -96,6 +96,69 @@ Test(efa_bad, credit__of_a_peer_that_only_receives)
 	}
 }
 
+/* A packet from b in a's CQ, as its device writes one: a message of 8 bytes, seq and ack from now. */
+static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
+{
+	struct efa_cqring *ring = &efa_ia(r.ia)->eng->cq[0];
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	((struct efa_cqe *)(uintptr_t)ring->next)[at] = (struct efa_cqe){
+		.req_id = cpu_to_le16((uint16_t)(e->rx.gen + at)),
+		.imm = cpu_to_le32(efa_imm(EFA_K_MSG, false, e->rx.next + seq,
+					   e->tx.limit - e->peer_window + ack)),
+		.flags = (uint8_t)(EFA_CQE_HAS_IMM | EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT |
+				   (~ring->theirs & EFA_CQE_PHASE)),
+		.qp_num = cpu_to_le16(e->qpn), .length = cpu_to_le16(8),
+		.ah = cpu_to_le16(e->ah), .src_qp = cpu_to_le16(e->remote_qpn),
+	};
+}
+
+/* What comes first was sent last: what it acknowledges is not lost to those behind it. */
+Test(efa_bad, ack__of_what_comes_before_its_turn, .init = NULL)
+{
+	struct efa_ep *e;
+	uint32_t limit;
+	DAT_EVENT ev;
+
+	rig_open(&r, "seed=7");
+	rig_endpoints(&r, NULL);
+	e = efa_ep(r.a.ep);
+	e->tx.seq += 40;		/* so many are to be acknowledged */
+	limit = e->tx.limit;
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_eq(rig_recv(&r, &r.a, i, 64 * i, 64), DAT_SUCCESS);
+	on_the_cq(0, 2, 20);
+	on_the_cq(1, 3, 30);
+	on_the_cq(2, 1, 10);
+	on_the_cq(3, 0, 5);
+	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	efa_take_heard(e);
+	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
+}
+
+/* A credit that was sent before the message and comes after it. */
+Test(efa_bad, ack__of_what_comes_too_late, .init = NULL)
+{
+	struct efa_ep *e;
+	uint32_t limit;
+	DAT_EVENT ev;
+
+	rig_open(&r, "seed=7");
+	rig_endpoints(&r, NULL);
+	e = efa_ep(r.a.ep);
+	e->tx.seq += 40;
+	limit = e->tx.limit;
+	cr_assert_eq(rig_recv(&r, &r.a, 1, 0, 64), DAT_SUCCESS);
+	on_the_cq(0, 0, 30);
+	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	on_the_cq(0, 0, 5);
+	((struct efa_cqe *)(uintptr_t)efa_ia(r.ia)->eng->cq[0].next)->imm =
+		cpu_to_le32(efa_imm(EFA_K_UNSEQ, false, 0, limit - e->peer_window + 5));
+	cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	efa_take_heard(e);
+	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
+}
+
 /*
  * While a packet is under way others are acknowledged, but never so many that its own ack, old as it
  * is, is one that its receiver may be waiting for.
