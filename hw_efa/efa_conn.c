@@ -187,7 +187,6 @@ int efa_qp_connect(struct dap_ep *ep)
 	return err;
 }
 
-#define TURNS 20000u			/* of a software device, at the end of a connection */
 #define WAIT_US 20u
 #define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
 
@@ -244,13 +243,8 @@ int efa_qp_error(struct dap_ep *ep)
 		efa_drain(eng, eng->cq_entries);
 		efa_block(&e->tx, EFA_B_ERROR);
 		err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
-		for (unsigned int i = 0; i < TURNS && !efa_sq_idle(e); i++) {
-			if (eng->soft)
-				efa_pump(eng);
-			else if (i > 16)
-				usleep(WAIT_US);
-			efa_drain(eng, eng->cq_entries);
-		}
+		for (unsigned int i = 0; i < EFA_TURNS && !efa_sq_idle(e); i++)
+			efa_turn(eng, i);
 		efa_drain(eng, eng->cq_entries);
 		efa_flush_requests(ep);
 		efa_flush_recvs(ep);

@@ -3,6 +3,7 @@
 /* Completions off the fast path, and how a connection is given up. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "core/cm.h"
 #include "hw_efa/efa_lock.h"
@@ -207,6 +208,17 @@ unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
 void efa_pump(struct efa_engine *eng)
 {
 	softnic_efa_pump(eng->soft);
+}
+
+#define TURN_US 20u
+
+void efa_turn(struct efa_engine *eng, unsigned int look)
+{
+	if (eng->soft)
+		efa_pump(eng);
+	else if (look > 16)
+		usleep(TURN_US);
+	efa_drain(eng, eng->cq_entries);
 }
 
 /* ---- what no completion brings about ---- */

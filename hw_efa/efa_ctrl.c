@@ -35,9 +35,9 @@ static void send_fin(struct dap_ep *ep, const struct efa_answer *a)
 	efa_wr_post(ep, &wr);
 }
 
-static void send_data(struct dap_ep *ep, struct efa_answer *a)
+static void send_data(struct dap_ep *ep, struct efa_answer *a, const struct efa_key *key)
 {
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER };
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_DATA, .of = a->rkey };
 	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
 	uint32_t room = efa_ep(ep)->tx.mtu - (uint32_t)sizeof(*m), n = a->len - a->at;
 
@@ -46,10 +46,23 @@ static void send_data(struct dap_ep *ep, struct efa_answer *a)
 	m->op = EFA_C_RR_DATA;
 	m->id = cpu_to_le32(a->id);
 	m->total_lo = cpu_to_le32(a->at);
-	wr.seg[wr.nseg++] = (struct efa_iov){ a->addr + a->at, n, a->lkey };
+	wr.seg[wr.nseg++] = (struct efa_iov){ a->addr + a->at, n, key->lkey };
 	a->at += n;
 	wr.imm = efa_next_imm(efa_ep(ep), EFA_K_CTRL, false);
 	efa_wr_post(ep, &wr);
+}
+
+/* A context that ends while it is read by ends the read. */
+static const struct efa_key *still_allowed(struct dap_ep *ep, struct efa_answer *a)
+{
+	const struct efa_key *key = efa_key_find(efa_ia(ep->obj.ia)->eng, ep, a->rkey, a->addr,
+						 a->len, DAP_PRIV_REMOTE_READ);
+
+	if (!key) {
+		a->op = EFA_C_FIN;
+		a->status = DAP_DTO_REMOTE_ACCESS;
+	}
+	return key;
 }
 
 void efa_answer_all(struct dap_ep *ep)
@@ -59,19 +72,57 @@ void efa_answer_all(struct dap_ep *ep)
 
 	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT)) {
 		struct efa_answer *a = &m->answer[m->answered % ANSWERS];
+		const struct efa_key *key = a->op == EFA_C_FIN ? NULL : still_allowed(ep, a);
 
 		if (!efa_sq_has(e, 1, true))
 			return;
-		if (a->op == EFA_C_FIN) {
+		if (!key) {
 			send_fin(ep, a);
 		} else {
 			if (e->tx.seq == e->tx.limit || !efa_sq_has(e, 1, false))
 				return;
-			send_data(ep, a);
+			send_data(ep, a, key);
 			if (a->at < a->len)
 				continue;
 		}
 		m->answered++;
+	}
+}
+
+static bool fetches(const struct efa_ep *e, uint32_t rkey)
+{
+	for (uint32_t i = e->sq.ci; i != e->sq.pi; i++) {
+		const struct efa_slot *slot = &e->sq.slots[i & e->sq.mask];
+
+		if (!slot->done && slot->kind == EFA_S_DATA && slot->of == rkey)
+			return true;
+	}
+	return false;
+}
+
+static bool fetched(struct dap_ep *ep, uint32_t rkey)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+
+	for (unsigned int i = 0; i < EFA_TURNS && fetches(efa_ep(ep), rkey); i++)
+		efa_turn(eng, i);
+	return !fetches(efa_ep(ep), rkey);
+}
+
+/* The device reads the memory for as long as a packet out of it is under way. */
+void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
+{
+	for (uint32_t i = 1, left = eng->emulating; left && i < EFA_MAX_EPS; i++) {
+		struct dap_ep *ep = eng->eps[i];
+
+		if (!ep || !efa_ep(ep)->more->emulates)
+			continue;
+		left--;
+		if (fetched(ep, rkey))
+			continue;
+		efa_break(ep, "the peer takes no data of a read whose context has ended");
+		eng->ctl->ops->qp_error(eng->ctl, &efa_ep(ep)->more->qp);
+		fetched(ep, rkey);
 	}
 }
 
@@ -226,14 +277,14 @@ static void got_data(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t l
 	efa_dto_progress(ep, id);
 }
 
-static const struct efa_key *allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t priv,
-				     uint64_t *addr, uint32_t *len)
+static bool allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t priv, uint64_t *addr,
+		    uint32_t *len)
 {
 	const struct efa_seg *s = &m->seg[0];
 
 	*addr = (uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo);
 	*len = le32_to_cpu(s->len);
-	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len, priv);
+	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len, priv) != NULL;
 }
 
 static void refuse(struct dap_ep *ep, const struct efa_ctrl_msg *m)
@@ -261,16 +312,15 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 
 static void soft_read(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 {
-	const struct efa_key *key;
 	uint64_t addr;
 	uint32_t n;
 
-	key = allowed(ep, m, DAP_PRIV_REMOTE_READ, &addr, &n);
-	if (!key)
+	if (!allowed(ep, m, DAP_PRIV_REMOTE_READ, &addr, &n))
 		refuse(ep, m);
 	else
 		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_RR_DATA, .addr = addr, .len = n,
-						     .lkey = key->lkey, .id = le32_to_cpu(m->id) });
+						     .rkey = le32_to_cpu(m->seg[0].rkey),
+						     .id = le32_to_cpu(m->id) });
 }
 
 void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)

@@ -34,6 +34,7 @@ void efa_key_del(struct efa_engine *eng, struct efa_key *k)
 		at = &(*at)->next;
 	if (*at)
 		*at = k->next;
+	efa_reads_end(eng, k->rkey);
 	free(k);
 }
 

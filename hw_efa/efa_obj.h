@@ -32,6 +32,7 @@ enum efa_slot_kind {			/* what a WQE was for */
 	EFA_S_DTO,			/* a request that was posted hot */
 	EFA_S_PART,			/* one that was not */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
+	EFA_S_DATA,			/* of an emulated read, by this context */
 };
 
 #define EFA_SLOT_DONE (1u << 16)	/* efa_slot.state: kind and done as one */
@@ -39,7 +40,7 @@ enum efa_slot_kind {			/* what a WQE was for */
 struct efa_slot {
 	union {
 		struct {
-			uint32_t of;	/* DTO, or receive */
+			uint32_t of;	/* DTO, receive, or context */
 			union {
 				struct { uint16_t kind, done; };
 				uint32_t state;
@@ -245,7 +246,7 @@ struct efa_rx {
 /* What is owed to the peer: FINs, data of emulated reads. */
 struct efa_answer {
 	uint64_t addr;
-	uint32_t len, at, lkey, id;
+	uint32_t len, at, rkey, id;
 	uint8_t op, status;
 };
 #define EFA_ASKS 8u			/* asked by either side at a time */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Contexts that end while the peer reads or writes by them, where software does its RDMA: not a byte
+ * is read or written after the call.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_efa/efa_lock.h"
+#include "tests/efa/rig.h"
+
+enum { LEN = 60000, OLD = 0x11, NEW = 0xee };
+
+static struct rig r;
+static struct dap_rmr *rmr;
+
+/* The window has four packets, and LEN bytes are seven: the rest waits for credit. */
+static void setup(void)
+{
+	rig_open(&r, "seed=7 efa_profile=efa1 efa_window=4");
+	rig_endpoints(&r, NULL);
+	r.a.ep->state = r.b.ep->state = DAP_EP_CONNECTED;
+	rmr = aligned_alloc(64, (sizeof(*rmr) + 63) & ~(size_t)63);
+	memset(rmr, 0, sizeof(*rmr));
+	rmr->obj.type = DAP_RMR;
+	rmr->obj.ia = r.ia;
+	rmr->pz = r.b.pz;
+	cr_assert_eq(efa_hw.rmr_create(rmr), 0);
+}
+
+TestSuite(efa_revoke, .init = setup, .timeout = 60);
+
+/* What it was bound to before has ended. */
+static void bind_to(struct dap_lmr *lmr)
+{
+	uint32_t priv = lmr ? DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE : 0, context;
+
+	cr_assert_eq(efa_bind(rmr, r.b.ep, lmr, lmr ? lmr->addr : 0, lmr ? LEN : 0, priv, 9, 0,
+			      &context), 0);
+	if (lmr)
+		r.b.lmr->rmr_context = context;	/* what a's requests name */
+}
+
+static void opened(void)
+{
+	bind_to(r.b.lmr);
+	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
+}
+
+static void unbind(void)
+{
+	bind_to(NULL);
+}
+
+static void rebind(void)
+{
+	bind_to(r.b.lmr);
+}
+
+static void give_back(void)
+{
+	efa_hw.rmr_destroy(rmr);
+}
+
+static void a_step(void)
+{
+	struct efa_engine *eng = efa_ia(r.ia)->eng;
+
+	softnic_efa_pump(r.nic);
+	efa_take(eng);
+	efa_drain(eng, 1);
+	efa_give(eng);
+}
+
+/* Until b has begun to answer, and no further. */
+static void read_begins(void)
+{
+	const struct efa_more *m = efa_ep(r.b.ep)->more;
+
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
+	for (int i = 0; i < 1000 && (m->answers == m->answered || !m->answer[0].at); i++)
+		a_step();
+	cr_assert(m->answers != m->answered && m->answer[0].at && m->answer[0].at < LEN);
+}
+
+/* What core does with a broken connection is done here. */
+static void is_refused(const char *what)
+{
+	struct dap_event ev;
+
+	for (int i = 0; i < 20000 && !fake.broken; i++)
+		efa_tick(efa_ia(r.ia)->eng);
+	cr_assert_eq(fake.broken, r.a.ep);
+	cr_assert_not_null(strstr(efa_hw.qp_why(r.a.ep), what), "it said: %s", fake.said);
+	efa_hw.qp_error(r.a.ep);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS, "status %u", ev.dto.status);
+}
+
+static void read_ends_with(void (*end)(void))
+{
+	memset(r.b.mem, OLD, RIG_MEM);
+	opened();
+	read_begins();
+	end();
+	memset(r.b.mem, NEW, RIG_MEM);
+	is_refused("refuses an RDMA read");
+	cr_assert_null(memchr(r.a.mem, NEW, LEN), "bytes of after the end were read");
+}
+
+Test(efa_revoke, read__unbind) { read_ends_with(unbind); }
+Test(efa_revoke, read__rebind) { read_ends_with(rebind); }
+Test(efa_revoke, read__rmr_free) { read_ends_with(give_back); }
+
+/* The first packets have come and are written, those that come later are refused. */
+static void write_ends_with(void (*end)(void))
+{
+	memset(r.a.mem, NEW, RIG_MEM);
+	opened();
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
+	for (int i = 0; i < 1000 && r.b.mem[0] != NEW; i++)
+		a_step();
+	cr_assert(r.b.mem[0] == NEW && r.b.mem[LEN - 1] != NEW);
+	end();
+	memset(r.b.mem, OLD, RIG_MEM);
+	is_refused("refuses an RDMA write");
+	cr_assert_null(memchr(r.b.mem, NEW, LEN), "bytes were written after the end");
+}
+
+Test(efa_revoke, write__unbind) { write_ends_with(unbind); }
+Test(efa_revoke, write__rebind) { write_ends_with(rebind); }
+Test(efa_revoke, write__rmr_free) { write_ends_with(give_back); }
