@@ -239,6 +239,8 @@ static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 
 	if (!d)
 		return;
+	if (d->op == EFA_READ && !m->flags)
+		return efa_break(ep, "the peer ends a read without its data");
 	if (d->op == EFA_SEND)
 		tx->pulls_asked--;
 	else

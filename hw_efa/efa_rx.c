@@ -193,6 +193,8 @@ static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
 
+	if (efa_unlikely(rx->part_total))
+		return efa_break(ep, "the peer begins a message within another");
 	if (efa_unlikely(len > r->room) || efa_unlikely(len && !scatter(ep, r, 0, p, len))) {
 		refuse(ep, r, len);
 		return;
@@ -234,6 +236,7 @@ static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const u
 		if (rx->part_total || len < sizeof(struct efa_first))
 			return efa_break(ep, "the peer begins a message within another");
 		rx->part = 0;
+		r->state = EFA_R_POSTED;	/* not for a whole message any more */
 		rx->part_total = le32_to_cpu(((const struct efa_first *)(const void *)p)->total);
 		p += sizeof(struct efa_first);
 		len -= (uint32_t)sizeof(struct efa_first);
@@ -259,9 +262,12 @@ void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 	const struct efa_ctrl_msg *m = (const void *)p;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
-	uint32_t total = le32_to_cpu(m->total_lo), sum = 0;
+	uint32_t total = le32_to_cpu(m->total_lo);
 	unsigned int n = le16_to_cpu(m->nseg);
+	uint64_t sum = 0;
 
+	if (rx->part_total)
+		return efa_break(ep, "the peer begins a message within another");
 	if (!n || n > EFA_MAX_IOV || len < sizeof(*m) + n * sizeof(m->seg[0]) || !total)
 		return efa_break(ep, "the peer offers a message of %u pieces", n);
 	for (unsigned int i = 0; i < n; i++) {
@@ -273,7 +279,8 @@ void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 		sum += r->from[i].len;
 	}
 	if (sum != total)
-		return efa_break(ep, "the peer offers %u bytes in pieces of %u", total, sum);
+		return efa_break(ep, "the peer offers %u bytes in pieces of %llu", total,
+				 (unsigned long long)sum);
 	if (total > r->room || !efa_sink_ok(ep, r->seg, r->nseg, total)) {
 		refuse(ep, r, total);
 		return;
@@ -461,13 +468,21 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 	if (lost_its_name(e, cqe))
 		efa_break(ep, "the device does not know the address of the peer any more");
-	else if (!e->more->dropped++)
+	else if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR)) && !e->more->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
 	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
 		refill(&e->rx, le16_to_cpu(cqe->req_id));
 	efa_give_back(ep);
+}
+
+static EFA_COLD void stale(const struct efa_cqe *cqe)
+{
+	char text[240];
+
+	dap_log(DAP_LOG_EP, "a completion of a QP that had this number before is dropped: %s",
+		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
 static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_place *what)
@@ -511,8 +526,10 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	};
 	bool write = imm >> 29 == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
 
-	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs))
+	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs)) {
+		stale(cqe);
 		return;
+	}
 	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
 	    efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) ||
 	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hw_efa/efa_lock.h"
+#include "hw_efa/efa_rq.h"
 #include "tests/efa/rig.h"
 
 static struct rig r;
@@ -23,12 +24,14 @@ static void broken_with(struct dap_ep *ep, const char *word)
 	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
 }
 
+static uint32_t other_id;	/* than that of the first buffer */
+
 /* A packet as the peer's adapter would bring it, from b to a. */
 static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 	struct efa_cqe cqe = {
-		.req_id = cpu_to_le16((uint16_t)e->rx.gen), .imm = cpu_to_le32(imm),
+		.req_id = cpu_to_le16((uint16_t)(e->rx.gen ^ other_id)), .imm = cpu_to_le32(imm),
 		.flags = (uint8_t)(EFA_CQE_HAS_IMM | EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | flags),
 		.qp_num = cpu_to_le16(e->qpn), .length = cpu_to_le16(len),
 		.ah = cpu_to_le16(e->ah), .src_qp = cpu_to_le16(src),
@@ -189,6 +192,34 @@ Test(efa_bad, packet__of_a_stranger_is_dropped)
 	packet(efa_imm(EFA_K_MSG, false, e->rx.next, 0), (uint16_t)(e->remote_qpn + 1), 8);
 	cr_assert_null(fake.broken);
 	cr_assert_not_null(strstr(fake.said, "stranger"));
+}
+
+/* QP numbers are used again: what is late for one before has other request ids. */
+Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+	uint32_t next = e->rx.next;
+
+	other_id = 1u << e->rx.log;
+	packet(efa_imm(EFA_K_MSG, false, next, 0), e->remote_qpn, 8);
+	cr_assert_null(fake.broken);
+	cr_assert_eq(e->rx.next, next);
+	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
+}
+
+/* Without the bytes that were asked for there is no such read. */
+Test(efa_bad, answer__of_a_read_without_its_data, .init = NULL)
+{
+	static const struct efa_ctrl_msg fin = { .op = EFA_C_FIN };
+	struct efa_rx *rx;
+
+	rig_open(&r, "seed=7 efa_profile=efa1 efa_window=4");
+	rig_endpoints(&r, NULL);
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
+	rx = &efa_ep(r.a.ep)->rx;
+	memcpy(efa_buf_at(rx, rx->gen), &fin, sizeof(fin));
+	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
+	broken_with(r.a.ep, "ends a read without its data");
 }
 
 Test(efa_bad, packet__of_no_kind)

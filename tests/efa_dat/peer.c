@@ -233,6 +233,29 @@ Test(efa_peer, fragments__a_message_within_another, .init = setup)
 	broken_for("a message within another");
 }
 
+Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
+{
+	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
+
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
+	packet(EFA_K_MSG, next_seq() + 1, some, 8);
+	broken_for("a message within another");
+}
+
+Test(efa_peer, fragments__an_offer_within_another, .init = setup)
+{
+	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
+	static const struct { struct efa_ctrl_msg m; struct efa_seg seg; } offer = {
+		{ .op = EFA_C_RTS, .nseg = { 1 }, .total_lo = { 8 } }, { .len = { 8 } },
+	};
+
+	ok(do_recv(&a, 1, 0, 64));
+	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
+	packet(EFA_K_CTRL, next_seq() + 1, &offer, sizeof(offer));
+	broken_for("a message within another");
+}
+
 struct told {
 	const char *name, *why;
 	struct efa_seg seg[2];
@@ -268,6 +291,9 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } }, .len = 32 },
 		{ .name = "offer of another sum", .why = "in pieces of", .m = { .op = EFA_C_RTS,
 		  .nseg = { 1 }, .total_lo = { 8 } }, .seg[0].len = { 9 }, .len = 32 },
+		{ .name = "offer of a sum that wraps", .why = "in pieces of 4294967304", .m = {
+		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } },
+		  .seg = { { .len = { 0x80000000 } }, { .len = { 0x80000008 } } }, .len = 48 },
 		{ .name = "write of no data", .why = "control message 4", .m.op = EFA_C_RW,
 		  .len = 32 },
 		{ .name = "read with data", .why = "control message 5", .m.op = EFA_C_RR, .len = 40 },
