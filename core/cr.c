@@ -52,7 +52,8 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	if (err)
 		return err;
 	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path)) {
-		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link %u, we 0x%x on %u",
+		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link %u, we 0x%x on %u: both "
+			"ends need adapters of one kind and the same release of this provider",
 			cr->remote_path.proto, cr->remote_path.link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);

@@ -115,7 +115,8 @@ static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
 	if (!dap_conn_compatible(&ep->local_path, path)) {
-		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u",
+		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u: "
+			"both ends need adapters of one kind and the same release of this provider",
 			path->proto, path->link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
 		return -EPROTO;

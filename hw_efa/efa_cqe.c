@@ -94,7 +94,8 @@ static void gone_look(struct dap_ep *ep)
 		efa_lag(ep);
 		return;
 	}
-	efa_break(ep, "the peer's QP %u has gone, and nobody says why", e->remote_qpn);
+	efa_break(ep, "the peer's QP %u has gone, and nobody says why: has its "
+		  "process been stopped?", e->remote_qpn);
 	if (e->more->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
 		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
 }
@@ -105,15 +106,14 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (cqe->status == EFA_ST_RNR)
-		e->more->rnr++;
 	if (cqe->status == EFA_ST_REMOTE_QPN && !(e->tx.blocked & EFA_B_ERROR)) {
 		peer_gone(ep, slot);
 		return;
 	}
 	/* What is flushed from a connection thought to be alive means the same as an error. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_ERROR))
-		efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
+		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+			  efa_status_cure(cqe->status));
 	if (slot->kind <= EFA_S_PART) {
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_fail_dto(ep, slot->of, status);
@@ -177,7 +177,8 @@ static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
 	}
 	if (e->tx.blocked & EFA_B_ERROR)
 		return;
-	efa_break(ep, "%s", efa_decode_cqe(cqe, text, sizeof(text)));
+	efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+		  efa_status_cure(cqe->status));
 }
 
 void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)

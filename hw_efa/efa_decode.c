@@ -51,6 +51,34 @@ const char *efa_status_name(unsigned int status)
 	return status < sizeof(names) / sizeof(names[0]) && names[status] ? names[status] : "?";
 }
 
+#define OURS "this driver rules it out: please report it"
+
+const char *efa_status_cure(unsigned int status)
+{
+	static const char *const cures[] = {
+		[EFA_ST_FLUSHED] = "the adapter has given up the QP",
+		[EFA_ST_LOCAL_QP] = OURS,
+		[EFA_ST_UNSUPPORTED_OP] = OURS,
+		[EFA_ST_INVALID_AH] = OURS,
+		[EFA_ST_INVALID_LKEY] = "has an LMR of the request been freed?",
+		[EFA_ST_LOCAL_LENGTH] = OURS,
+		[EFA_ST_REMOTE_ADDRESS] = "the context has ended at the peer, or opens other bytes, or "
+					  "not for this",
+		[EFA_ST_REMOTE_ABORT] = "has its endpoint been freed?",
+		[EFA_ST_REMOTE_QPN] = "has its endpoint been freed?",
+		[EFA_ST_RNR] = OURS,
+		[EFA_ST_REMOTE_LENGTH] = OURS,
+		[EFA_ST_REMOTE_STATUS] = "its adapter and ours do not agree",
+		[EFA_ST_UNRESPONSIVE] = "is its host up?",
+		[EFA_ST_UNKNOWN_PEER] = "is its end of the connection gone? Connect again",
+		[EFA_ST_UNREACHABLE] = "do the security groups let all traffic between the two pass?",
+		[EFA_ST_FEATURE_MISMATCH] = "do both run the same release of this provider?",
+	};
+
+	return status < sizeof(cures) / sizeof(cures[0]) && cures[status] ? cures[status] :
+	       "a status that this driver does not know";
+}
+
 static const char *op_name(unsigned int op)
 {
 	static const char *const names[] = { "SEND", "RDMA_READ", "RDMA_WRITE" };

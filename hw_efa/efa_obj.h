@@ -271,7 +271,7 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t oldest_ack;		/* none under way is older; from WQE mark_pi on, than mark_ack */
 	uint32_t mark_ack, mark_pi;
 	bool holds;			/* acks, for one that is too old */
-	uint64_t dropped, rnr;
+	uint64_t dropped;
 };
 #define EFA_STAGE 512u
 

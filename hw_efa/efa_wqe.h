@@ -114,6 +114,8 @@ static inline uint32_t efa_cq_doorbell(uint16_t consumed, unsigned int cmd_sn, b
 
 /* ---- efa_decode.c: one line of text, for every message about one ---- */
 const char *efa_status_name(unsigned int status);
+/* What to do about it, or what to look for. */
+const char *efa_status_cure(unsigned int status);
 /* bytes: 64 or 128. */
 const char *efa_decode_wqe(const void *wqe, unsigned int bytes, char *buf, size_t len);
 const char *efa_decode_rx(const struct efa_rx_desc *desc, char *buf, size_t len);

@@ -86,6 +86,7 @@ static void refused(DAT_CR_HANDLE cr)
 	ok(dat_cr_reject(cr));
 	took_conn(&a, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	said("a request speaks protocol");
+	said("need adapters of one kind and the same release");
 	pair_close();
 }
 
@@ -103,6 +104,7 @@ Test(efa_peer, address__of_who_dials)
 		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		said("another kind or version");
+		said("both ends have to run the same release");
 		pair_close();
 	}
 }
