@@ -7,8 +7,11 @@
  * EFA_SEEDS=N so many; DAPL_ALL=1 runs 100,000. A failure says which command repeats it.
  */
 #include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/efa/rig.h"
 
@@ -48,7 +51,41 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 
-static char replay[96];			/* the seed that is being run, as a command */
+/* The seed that is being run, as a command: told at the end of a test that ends within one. */
+static char replay[512];
+static bool within;
+
+static void tell(void)
+{
+	ssize_t n = within ? write(STDERR_FILENO, replay, strlen(replay)) : 0;
+
+	(void)n;
+}
+
+static void tell_and_die(int sig)
+{
+	tell();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void seed_begins(const char *profile, uint64_t seed)
+{
+	static const int deaths[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	const char *build = getenv("DAPL_BUILD_DIR");
+	static bool ready;
+
+	snprintf(replay, sizeof(replay),
+		 "again: EFA_SEED=%llu EFA_PROFILE=%s %s/tests/efa --filter 'efa_seeds/*'\n",
+		 (unsigned long long)seed, profile, build ? build : "build");
+	within = true;
+	if (ready)
+		return;
+	ready = true;
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(deaths[0]); i++)
+		signal(deaths[i], tell_and_die);
+	cr_assert_eq(atexit(tell), 0);
+}
 
 static void round_of(struct rig *r, struct side *s, struct side *peer, struct dice *d, uint64_t seed,
 		     uint32_t n)
@@ -70,19 +107,20 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 	if (late)
 		cr_assert_eq(rig_recv(r, peer, n, RECEIVES, 60000), DAT_SUCCESS);
 	ev = rig_next(r, peer->recv);
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: receive %u: status %u; %s", replay, n, ev.dto.status, fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "receive %u: status %u; %s", n,
+		     ev.dto.status, fake.said);
 	cr_assert(ev.dto.cookie == n && ev.dto.length == len);
-	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "%s: message %u of %u bytes", replay, n, len);
-	cr_assert(filled(peer->mem + TARGET, seed, n, len), "%s: write before message %u", replay, n);
+	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "message %u of %u bytes", n, len);
+	cr_assert(filled(peer->mem + TARGET, seed, n, len), "write before message %u", n);
 	for (uint32_t want = 1; want <= 4; want++) {
 		if (want == 2 && order)
 			continue;
 		ev = rig_next(r, s->req);
 		cr_assert(ev.dto.status == DAP_DTO_SUCCESS && ev.dto.cookie == want,
-			  "%s: round %u: request %llu, status %u, where %u was to come; %s", replay, n, (unsigned long long)ev.dto.cookie,
-			  ev.dto.status, want, fake.said);
+			  "round %u: request %llu, status %u, where %u was to come; %s", n,
+			  (unsigned long long)ev.dto.cookie, ev.dto.status, want, fake.said);
 	}
-	cr_assert(filled(s->mem + READS, seed, n, len), "%s: read %u", replay, n);
+	cr_assert(filled(s->mem + READS, seed, n, len), "read %u", n);
 }
 
 /*
@@ -117,20 +155,18 @@ static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 
 	if (!rig_poll(receives ? c->to->recv : c->from->req, &ev))
 		return;
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "seed %llu: %s", (unsigned long long)seed,
-		     fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
 	if (!receives) {
-		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "seed %llu: request out of order",
-			     (unsigned long long)seed);
+		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "request out of order");
 		return;
 	}
 	cr_assert(ev.dto.cookie == n && ev.dto.length == (n % 4 == 3 ? 12 : 8),
-		  "seed %llu: message %llu where %u was to come", (unsigned long long)seed,
+		  "message %llu where %u was to come",
 		  (unsigned long long)ev.dto.cookie, n);
 	cr_assert(filled(c->to->mem + RECEIVES + n * SMALL, seed, n, (uint32_t)ev.dto.length));
 	if (n % 5 == 2)
 		cr_assert(filled(c->to->mem + TARGET + n * SMALL, seed, n, 8),
-			  "seed %llu: write before message %u", (unsigned long long)seed, n);
+			  "write before message %u", n);
 	c->got++;
 }
 
@@ -143,8 +179,7 @@ static void crowd(struct rig *r, struct dice *d, uint64_t seed)
 		uint32_t what = roll(d, 12);
 		struct crowd *one = &c[what & 1];
 
-		cr_assert(i < 100000, "seed %llu: stuck; last said: %s", (unsigned long long)seed,
-			  fake.said);
+		cr_assert(i < 100000, "stuck; last said: %s", fake.said);
 		if (what < 4 && one->posted < CROWD && one->dtos - one->reqs + 2 < RIG_DTOS)
 			crowd_post(r, one, seed);
 		else if (what < 6)
@@ -161,7 +196,7 @@ static void nothing_is_held_against_us(struct rig *r)
 	struct softnic_violation v[8];
 	size_t n = softnic_efa_violations(r->nic, v, 8);
 
-	cr_assert_eq(n, 0, "%s: %s: %s", replay, v[0].name, v[0].detail);
+	cr_assert_eq(n, 0, "%s: %s", v[0].name, v[0].detail);
 }
 
 static void settle(struct rig *r)
@@ -175,7 +210,7 @@ static void run_seed(struct rig *r, uint64_t seed)
 	struct dice d = { seed * 2654435761u + 1 };
 
 	settle(r);
-	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "%s: not at rest", replay);
+	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "not at rest");
 	for (uint32_t n = 1 + roll(&d, 3); n; n--) {
 		round_of(r, &r->a, &r->b, &d, seed, n);
 		if (roll(&d, 2))
@@ -185,33 +220,42 @@ static void run_seed(struct rig *r, uint64_t seed)
 	nothing_is_held_against_us(r);
 }
 
+enum { BLOCK = 50 };
+
+/* Half of the blocks: packets are lost, come again, and write their bytes a second time. */
+#define FAULTS "fault=drop=0.02,dup=0.05,reorder=0.2,twice=0.3"
+
+/* Without retries of its own such a device makes an error of a receiver that is not ready. */
+static const char *faults_of(const char *profile)
+{
+	return strncmp(profile, "efa", 3) ? FAULTS ",rnr=0.05" : FAULTS;
+}
+
 /*
  * Endpoints are made anew now and then: their numbers begin and wrap anywhere. With them all is made
  * anew, so that no seed knows of those before its block. Returns what tells this run from others.
  */
 static uint64_t run_block(const char *profile, unsigned int window, uint64_t first, uint64_t last)
 {
-	char params[96];
+	char params[192];
 	struct rig r;
 
 	/* Where WQEs can be wide they are. */
-	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80",
-		 (unsigned long long)first + 1, profile, window);
+	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 %s",
+		 (unsigned long long)first + 1, profile, window,
+		 first / BLOCK % 2 ? faults_of(profile) : "");
 	rig_draw(first);
 	rig_open(&r, params);
 	rig_endpoints(&r, NULL);
 	for (uint64_t seed = first; seed <= last; seed++) {
-		snprintf(replay, sizeof(replay),
-			 "EFA_SEED=%llu EFA_PROFILE=%s build/tests/efa --filter 'efa_seeds/*'",
-			 (unsigned long long)seed, profile);
+		seed_begins(profile, seed);
 		run_seed(&r, seed);
+		within = false;
 	}
 	rig_endpoints_free(&r);
 	rig_close(&r);
 	return r.trace;
 }
-
-enum { BLOCK = 50 };
 
 /* Those before it in its block are run, too. */
 static uint64_t run_one(const char *profile, unsigned int window, uint64_t seed)
@@ -256,6 +300,7 @@ Test(efa_seeds, profile__read) { seeds("read", 20); }
 Test(efa_seeds, profile__write) { seeds("write", 20); }
 Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
 Test(efa_seeds, profile__wide) { seeds("wide", 20); }
+Test(efa_seeds, profile__reqid64) { seeds("reqid64", 5); }
 
 /* What a seed has found it finds again, also by itself. */
 Test(efa_seeds, seed__again_is_the_same_run)
