@@ -2,9 +2,8 @@
 #include "perf/common/pair.h"
 
 #include <netinet/in.h>
-#include <unistd.h>
 
-enum { PAIR_QUAL = 45290, FEW_DTOS = 16 };
+enum { FEW_DTOS = 16 };
 
 static int connect_pair(struct pair *p)
 {
@@ -49,8 +48,9 @@ int pair_open(struct pair *p, const char *ia)
 	    region_create(&p->b, &p->remote, PAIR_PLACES * PAIR_BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
 	    (!p->no_rmr && !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create")))
 		return -1;
-	p->qual = PAIR_QUAL + (uint64_t)getpid() % 1000;
-	return consumer_listen(&p->b, p->qual) || connect_pair(p) ? -1 : 0;
+	/* One that no other process has. */
+	return dat_ok(dat_psp_create_any(p->b.ia, &p->qual, p->b.cr_evd, DAT_PSP_CONSUMER_FLAG,
+					 &p->b.psp), "dat_psp_create_any") && connect_pair(p) == 0 ? 0 : -1;
 }
 
 int pair_more(struct pair *p)
