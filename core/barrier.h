@@ -100,7 +100,7 @@ static inline void dap_store_dbrec(volatile uint32_t *p, uint32_t v)
 #endif
 }
 
-/* An 8-byte doorbell: one atomic store, so a UAR needs no lock between threads. */
+/* An 8-byte doorbell: one atomic store, so its page needs no lock between threads. */
 static inline void dap_mmio_store64(volatile uint64_t *p, uint64_t v)
 {
 #if DAP_TSAN

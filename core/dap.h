@@ -427,7 +427,7 @@ struct dap_caps {
 	uint32_t max_lmrs, max_pzs, max_rmrs, max_srqs, max_ep_per_srq, max_recv_per_srq;
 	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
 	uint32_t optimal_alignment;
-	/* Named attributes for dat_ia_query, e.g. "access"="model", "doorbell"="blueflame". */
+	/* Named attributes for dat_ia_query, e.g. "access"="model". */
 	struct { const char *name; char value[64]; } attr[16];
 	unsigned int nattr;
 	bool no_extension;		/* neither writes with immediate data nor atomics */

@@ -10,7 +10,7 @@
 
 struct dapl_device {
 	char name[64];			/* IA name */
-	char access[16];		/* "model", "devx", "vfio" */
+	char access[16];		/* as in "model" */
 	char why[160];			/* why it can not be opened, and the cure; "" when it can */
 };
 

@@ -13,7 +13,7 @@
 
 struct dap_hw_device {
 	char name[64];			/* IA name */
-	char access[16];		/* "model", "devx", "vfio" */
+	char access[16];		/* as in "model" */
 	char why[160];			/* why it can not be opened, and the cure; "" when it can */
 };
 

@@ -15,8 +15,11 @@ complain "first line is not the SPDX line:" \
 	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
+# The adapters, who makes them, and what only one of them has.
+words='mlx5|connectx|(^|[^a-z0-9])m5_|(^|[^a-z])(lib)?efa(dv)?([^a-z]|$)|soft-|softnic|mellanox|nvidia|amazon'
+words+='|devx|blueflame|(^|[^a-z])(aws|prm|srd|uar|umr|llq)([^a-z]|$)'
 complain "core names an adapter:" \
-	"$(grep -rniE 'mlx5|connectx|soft-|(^|[^a-z])efa([^a-z]|$)' core --include='*.[ch]' | grep -v '^core/backends.c:')"
+	"$(grep -rniE "$words" core | grep -v '^core/backends.c:')"
 complain "core includes a backend:" "$(grep -rnE '#include "hw_[a-z0-9]*/' core --include='*.[ch]')"
 complain "a macro returns or jumps:" "$(sources | xargs awk '
 	/^[ \t]*#[ \t]*define/ { in_macro = 1 }
