@@ -77,8 +77,6 @@ struct efa_ctrl_msg {
 };
 WIRE_SIZE(struct efa_ctrl_msg, 16);
 
-#define EFA_CTRL_MAX (sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg))
-
 /* What an end says of itself in dap_path.own, big-endian as the rest of that message. */
 enum {					/* caps */
 	EFA_CAN_READ = 1, EFA_CAN_WRITE = 2, EFA_CAN_UNSOLICITED = 4, EFA_CAN_ALL = 7,

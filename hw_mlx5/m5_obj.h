@@ -27,7 +27,6 @@
 #define M5_COLD __attribute__((noinline, section(".text.unlikely.m5")))
 
 #define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments are 8 blocks */
-#define M5_MAX_INLINE 220
 
 /* What is known of a posted WQE, at the index of its first block; of a receive, at its own. */
 struct m5_slot {

@@ -167,8 +167,6 @@ M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5
 
 /* ---- Segments whose number is known: without flags, none of them empty, none copied ---- */
 
-#define M5_FEW 4
-
 /* Adds up. False: one of them is empty, or so long that no sum is right. */
 M5_INLINE bool m5_few_sum(unsigned int n, const M5_LMR *iov, uint64_t *sum)
 {

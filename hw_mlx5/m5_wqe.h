@@ -11,7 +11,6 @@
 #define M5_BB 64			/* a send WQE is made of basic blocks of this size */
 #define M5_BB_SHIFT 6
 #define M5_DS 16			/* and counted in these units */
-#define M5_MAX_DS 63
 #define M5_BF_BLOCKS 4			/* a BlueFlame buffer is 256 bytes */
 
 enum m5_wqe_opcode {

@@ -201,7 +201,6 @@ const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
 /* qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
-uint8_t sn_qp_modify(struct sn_nic *nic, const uint8_t *in, uint32_t *syndrome);
 
 /* port.c: the entry of the table of partitions; RoCE has the default alone. False: there is none. */
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);

@@ -108,7 +108,6 @@ void drv_arm(struct drv_cq *cq, bool solicited);
 bool drv_event(struct drv *d, uint8_t *type, uint8_t data[28]);
 void drv_eq_arm(struct drv *d);
 
-void drv_qp_layout(struct drv_qp *qp);
 /* Fills the command for CREATE_QP; drv_qp makes it whole. */
 void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
