@@ -104,7 +104,7 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 /* A UMR is posted: the key that the RMR has from now on, and what follows is fenced. */
 M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be)
 {
-	sq->fence = 16;
+	__atomic_store_n(&sq->fence, 16, __ATOMIC_RELAXED);
 	r->key_be = key_be;
 }
 

@@ -18,22 +18,28 @@ M5_INLINE bool m5_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
+/* Looked at before the lock: of two threads that post at once either's will do. */
+M5_INLINE const struct dap_lmr *m5_last_lmr(const struct m5_sq *sq, bool locked)
+{
+	return locked ? __atomic_load_n(&sq->lmr, __ATOMIC_RELAXED) : sq->lmr;
+}
+
 /*
  * Only what lies in an LMR of the endpoint's zone, with the right to be read, is copied here; all
  * else goes out by reference, for the device to refuse with a completion. An LMR that is freed
  * loses its context (m5_lmr_destroy), so that one seen before is known again by it.
  */
 M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t key, uint64_t va,
-			   uint64_t len)
+			   uint64_t len, bool locked)
 {
-	const struct dap_lmr *lmr = sq->lmr;
+	const struct dap_lmr *lmr = m5_last_lmr(sq, locked);
 
 	if (m5_unlikely(lmr->lmr_context != key)) {
 		lmr = dap_lmr_find(ep->obj.ia, key);
 		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_READ) || lmr->zero_based ||
 		    lmr->pz != sq->pz)
 			return false;
-		sq->lmr = lmr;
+		__atomic_store_n(&sq->lmr, lmr, __ATOMIC_RELAXED);
 	}
 	return m5_likely(m5_inside(lmr, va, len));
 }
@@ -57,7 +63,7 @@ M5_INLINE uint8_t m5_signal(struct m5_sq *sq, unsigned int flags, struct m5_slot
 {
 	uint8_t fm = sq->fm[flags | sq->fence];
 
-	sq->fence = 0;
+	__atomic_store_n(&sq->fence, 0, __ATOMIC_RELAXED);
 	if (m5_unlikely(flags & DAP_COMP_SUPPRESS) && ++sq->quiet >= sq->quiet_max) {
 		sq->quiet = 0;
 		fm |= M5_CE_ALWAYS;
@@ -175,9 +181,11 @@ M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *
 
 /* ---- Posts without flags that follow no bind ---- */
 
-M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags)
+/* A bind that another thread is just posting comes before or after this post, as it happens. */
+M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags, bool locked)
 {
-	return m5_likely(!(flags | sq->fence));
+	return m5_likely(!(flags | (locked ? __atomic_load_n(&sq->fence, __ATOMIC_RELAXED) :
+					     sq->fence)));
 }
 
 M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_spot at, uint64_t cookie,
@@ -191,10 +199,12 @@ M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_spot at, uint64_t
 }
 
 /* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
-M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len)
+M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len, bool locked)
 {
-	return m5_likely(m5_lmr_key(iov) == sq->lmr->lmr_context) &&
-	       m5_likely(m5_inside(sq->lmr, m5_lmr_va(iov), len));
+	const struct dap_lmr *lmr = m5_last_lmr(sq, locked);
+
+	return m5_likely(m5_lmr_key(iov) == lmr->lmr_context) &&
+	       m5_likely(m5_inside(lmr, m5_lmr_va(iov), len));
 }
 
 /* One segment, copied or referred to, as the piece seg. */
@@ -253,7 +263,7 @@ M5_INLINE M5_RET m5_send_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t cook
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len = m5_lmr_len(iov);
 	bool copy = len <= sq->inline_max &&
-		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len);
+		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len, locked);
 
 	if (m5_unlikely(len - 1 >= sq->max_msg) || m5_unlikely(copy && len > M5_SHORT) ||
 	    m5_unlikely(flags & sq->deny_send) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
@@ -271,7 +281,7 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len = m5_lmr_len(iov);
 	bool copy = len <= sq->inline_max &&
-		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len);
+		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len, locked);
 
 	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(len > m5_rmr_len(to)) ||
 	    m5_unlikely(copy && len > M5_SHORT) || m5_unlikely(flags & sq->deny_rdma) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
@@ -325,11 +335,11 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
 		return ways.many(ep, n, iov, cookie, flags);
-	if (m5_unlikely(!m5_plain(sq, flags)))
+	if (m5_unlikely(!m5_plain(sq, flags, locked)))
 		return ways.one(ep, n, iov, cookie, flags);
 	len = m5_whole(m5_lmr_len(iov));
 	if (len == 8) {
-		if (!m5_known(sq, iov, 8))
+		if (!m5_known(sq, iov, 8, locked))
 			return ways.one(ep, n, iov, cookie, flags);
 		if (!m5_sq_try(sq, 1, locked))
 			return ways.refill(ep, n, iov, cookie, flags);
@@ -362,10 +372,10 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 	if (m5_unlikely(!to))
 		return ways.many(ep, n, iov, cookie, to, flags);
 	len = m5_whole(m5_lmr_len(iov));
-	if (m5_unlikely((m5_len)len > m5_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags)))
+	if (m5_unlikely((m5_len)len > m5_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags, locked)))
 		return ways.one(ep, n, iov, cookie, to, flags);
 	if (len == 8) {
-		if (!m5_known(sq, iov, 8))
+		if (!m5_known(sq, iov, 8, locked))
 			return ways.one(ep, n, iov, cookie, to, flags);
 		if (!m5_sq_try(sq, 1, locked))
 			return ways.refill(ep, n, iov, cookie, to, flags);
@@ -389,7 +399,7 @@ M5_INLINE M5_RET m5_send_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE, locked))
 		return one(ep, 1, iov, cookie, 0);
 	if (!m5_sq_try(sq, 2, locked))
 		return refill(ep, 1, iov, cookie, 0);
@@ -402,7 +412,7 @@ M5_INLINE M5_RET m5_write_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t co
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE, locked))
 		return one(ep, 1, iov, cookie, to, 0);
 	if (!m5_sq_try(sq, 2, locked))
 		return refill(ep, 1, iov, cookie, to, 0);
@@ -422,7 +432,7 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 	m5_part();
 	if (m5_unlikely(!from))
 		return slow(ep, n, iov, cookie, from, flags);
-	if (m5_unlikely(!m5_plain(sq, flags)))
+	if (m5_unlikely(!m5_plain(sq, flags, locked)))
 		return slow(ep, n, iov, cookie, from, flags);
 	len = m5_rmr_len(from);
 	if (m5_unlikely(len - 1 >= sq->max_rdma) ||

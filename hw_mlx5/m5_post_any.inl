@@ -43,7 +43,7 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n, cons
  * is that length then, and the last segment used may be cut.
  */
 M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const M5_LMR *iov,
-			 const M5_RMR *remote, struct m5_work *w)
+			 const M5_RMR *remote, struct m5_work *w, bool locked)
 {
 	bool read = w->op == M5_OP_RDMA_READ;
 	uint64_t max = m5_is_send(w->op) ? sq->max_msg : sq->max_rdma, sum = 0;
@@ -63,7 +63,8 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n, const
 		w->segs += len != 0;
 		sum += len;
 		w->copy = w->copy && sum <= sq->inline_max &&
-			  (!len || m5_may_copy(ep, sq, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len));
+			  (!len || m5_may_copy(ep, sq, m5_lmr_key(&iov[i]), m5_lmr_va(&iov[i]), len,
+						    locked));
 	}
 	/* No sum is beyond max, which lengths of either level can be. */
 	if (read ? (m5_len)sum < m5_rmr_len(remote) :
@@ -130,7 +131,7 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 	int err = m5_check_args(sq, op, n, iov, remote, flags);
 
 	if (!err)
-		err = m5_measure(ep, sq, n, iov, remote, &w);
+		err = m5_measure(ep, sq, n, iov, remote, &w, locked);
 	if (m5_unlikely(err))
 		return m5_fail(err);
 	/* A read before it may still have to bring the bytes that are behind the barrier. */
@@ -216,7 +217,7 @@ M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *io
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
 
-	if (m5_unlikely(!iov) || !m5_plain(sq, flags) || m5_unlikely(n > sq->max_iov) ||
+	if (m5_unlikely(!iov) || !m5_plain(sq, flags, locked) || m5_unlikely(n > sq->max_iov) ||
 	    !m5_few_sum(n, iov, &sum) || m5_unlikely(sum - sq->long_from >= sq->send_span))
 		return slow(ep, (int)n, iov, cookie, flags);
 	if (!m5_sq_try(sq, (1 + n + 3) / 4, locked))
@@ -232,7 +233,7 @@ M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *i
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
 
-	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags) ||
+	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags, locked) ||
 	    m5_unlikely(n > sq->max_write_iov) || !m5_few_sum(n, iov, &sum) ||
 	    m5_unlikely(sum - sq->long_from >= sq->rdma_span) ||
 	    m5_unlikely((m5_len)sum > m5_rmr_len(to)))
