@@ -248,13 +248,15 @@ Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
 Test(efa_peer, fragments__an_offer_within_another, .init = setup)
 {
 	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
-	static const struct { struct efa_ctrl_msg m; struct efa_seg seg; } offer = {
-		{ .op = EFA_C_RTS, .nseg = { 1 }, .total_lo = { 8 } }, { .len = { 8 } },
-	};
+	static const struct efa_ctrl_msg rts = { .op = EFA_C_RTS, .nseg = { 1 }, .total_lo = { 8 } };
+	static const struct efa_seg seg = { .len = { 8 } };
+	uint8_t offer[sizeof(rts) + sizeof(seg)];
 
+	memcpy(offer, &rts, sizeof(rts));
+	memcpy(offer + sizeof(rts), &seg, sizeof(seg));
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
-	packet(EFA_K_CTRL, next_seq() + 1, &offer, sizeof(offer));
+	packet(EFA_K_CTRL, next_seq() + 1, offer, sizeof(offer));
 	broken_for("a message within another");
 }
 
