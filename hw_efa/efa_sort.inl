@@ -89,6 +89,16 @@ EFA_INLINE bool efa_cqe_there(const struct efa_cqe *cqe, const struct efa_cqring
 }
 #endif
 
+/* The ack of a packet that was sent last of a row: others, parked before, may have been sent later. */
+EFA_INLINE void efa_hear(struct efa_ep *e, uint32_t ack)
+{
+	/* Acks are compared as the distance from here, so that those from before limit are less. */
+	const uint32_t old = e->tx.limit - e->peer_window + EFA_MAX_WINDOW + 1;
+
+	if ((ack - old) << 20 > (e->tx.heard - old) << 20)
+		e->tx.heard = ack;
+}
+
 /*
  * Parks a row of messages that are not next. What ended it: nothing is known of that; it is next, but
  * for what efa_turn_message looks at; or it was the first, and is none of them.
@@ -99,29 +109,28 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 {
 	const uint64_t same = EFA_ROW_MESSAGE | EFA_ROW_PHASE | e->rx.row_gen;
 	const uint64_t kind = (efa_begin_of(first) & (EFA_ROW_MESSAGE | EFA_ROW_PHASE)) | e->rx.gen;
-	const uint32_t from = e->from, behind = (uint16_t)e->rx.next + 1, mask = e->rx.place_mask;
+	const uint32_t from = e->from, mask = e->rx.place_mask;
+	const uint32_t behind = ((uint16_t)e->rx.next + 1u) << 12;	/* as in the immediate word */
 	union efa_place *const place = e->rx.place;
 	const struct efa_cqe *cqe = first, *const end = (const void *)r->end;
 	enum efa_parked end_is = EFA_PARKED;
-	/* Acks are compared as the distance from here, so that those from before limit are less. */
-	const uint32_t old = e->tx.limit - e->peer_window + EFA_MAX_WINDOW + 1;
-	uint32_t newest = (e->tx.heard - old) << 20;
+	uint32_t last = 0;	/* of the row, by the distance from what is next: and its ack */
 
 	do {
 		uint64_t begin = efa_begin_of(cqe);
-		uint32_t imm = efa_word(cqe, 12), seq = imm >> 12;
+		uint32_t imm = efa_word(cqe, 12), far = imm - behind, seq = imm >> 12;
 
 		if (efa_unlikely((begin & same) != kind) || efa_unlikely(efa_word(cqe, 8) != from))
 			break;
 		EFA_APART();
-		if (efa_unlikely(seq - behind >= mask)) {
-			end_is = seq - behind == UINT32_MAX ? EFA_TURN : EFA_PARKED;
+		if (efa_unlikely(far >= mask << 12)) {
+			end_is = far >= UINT32_MAX << 12 ? EFA_TURN : EFA_PARKED;
 			break;
 		}
 		if (efa_unlikely(place[seq & mask].word))
 			break;
 		place[seq & mask].word = begin;
-		newest = (imm - old) << 20 > newest ? (imm - old) << 20 : newest;
+		last = far > last ? far : last;
 		cqe++;
 	} while (cqe != end && efa_cqe_there(cqe, r));
 	EFA_ANEW();
@@ -129,7 +138,7 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 	if (cqe == first)
 		return end_is == EFA_TURN ? EFA_TURN : EFA_ODD;
 	e->rx.ahead += (uint32_t)(cqe - first);
-	e->tx.heard = (newest >> 20) + old;
+	efa_hear(e, last);
 	efa_cqe_pass(r, cqe - 1);
 	return end_is;
 }
