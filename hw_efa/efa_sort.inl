@@ -92,10 +92,9 @@ EFA_INLINE bool efa_cqe_there(const struct efa_cqe *cqe, const struct efa_cqring
 /* The ack of a packet that was sent last of a row: others, parked before, may have been sent later. */
 EFA_INLINE void efa_hear(struct efa_ep *e, uint32_t ack)
 {
-	/* Acks are compared as the distance from here, so that those from before limit are less. */
-	const uint32_t old = e->tx.limit - e->peer_window + EFA_MAX_WINDOW + 1;
+	const uint32_t limit = e->tx.limit;	/* none is beyond it, nor EFA_ACK_MASK behind */
 
-	if ((ack - old) << 20 > (e->tx.heard - old) << 20)
+	if ((limit - ack) << 20 < (limit - e->tx.heard) << 20)
 		e->tx.heard = ack;
 }
 
@@ -104,32 +103,37 @@ EFA_INLINE void efa_hear(struct efa_ep *e, uint32_t ack)
  * for what efa_turn_message looks at; or it was the first, and is none of them.
  */
 enum efa_parked { EFA_PARKED, EFA_TURN, EFA_ODD };
+enum { PLACE_SHIFT = 12 - 3 };
+_Static_assert(sizeof(union efa_place) == 1 << 3, "so that a number's place is a shift away");
 
 EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, const struct efa_cqe *first)
 {
 	const uint64_t same = EFA_ROW_MESSAGE | EFA_ROW_PHASE | e->rx.row_gen;
 	const uint64_t kind = (efa_begin_of(first) & (EFA_ROW_MESSAGE | EFA_ROW_PHASE)) | e->rx.gen;
-	const uint32_t from = e->from, mask = e->rx.place_mask;
-	const uint32_t behind = ((uint16_t)e->rx.next + 1u) << 12;	/* as in the immediate word */
-	union efa_place *const place = e->rx.place;
+	/* Both as numbers lie in the immediate word. */
+	const uint32_t behind = ((uint16_t)e->rx.next + 1u) << 12, mask = e->rx.place_mask << 12;
+	const uint32_t from = e->from;
+	uint8_t *const places = (uint8_t *)e->rx.place;
 	const struct efa_cqe *cqe = first, *const end = (const void *)r->end;
 	enum efa_parked end_is = EFA_PARKED;
 	uint32_t last = 0;	/* of the row, by the distance from what is next: and its ack */
 
 	do {
 		uint64_t begin = efa_begin_of(cqe);
-		uint32_t imm = efa_word(cqe, 12), far = imm - behind, seq = imm >> 12;
+		uint32_t imm = efa_word(cqe, 12), far = imm - behind;
+		union efa_place *place;
 
 		if (efa_unlikely((begin & same) != kind) || efa_unlikely(efa_word(cqe, 8) != from))
 			break;
 		EFA_APART();
-		if (efa_unlikely(far >= mask << 12)) {
+		if (efa_unlikely(far >= mask)) {
 			end_is = far >= UINT32_MAX << 12 ? EFA_TURN : EFA_PARKED;
 			break;
 		}
-		if (efa_unlikely(place[seq & mask].word))
+		place = (void *)(places + ((imm & mask) >> PLACE_SHIFT));
+		if (efa_unlikely(place->word))
 			break;
-		place[seq & mask].word = begin;
+		place->word = begin;
 		last = far > last ? far : last;
 		cqe++;
 	} while (cqe != end && efa_cqe_there(cqe, r));
