@@ -117,18 +117,22 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 	};
 }
 
+/* An endpoint whose peer has so many packets to acknowledge. */
+static struct efa_ep *to_be_acknowledged(uint32_t n)
+{
+	rig_open(&r, "seed=7");
+	rig_endpoints(&r, NULL);
+	efa_ep(r.a.ep)->tx.seq += n;
+	return efa_ep(r.a.ep);
+}
+
 /* What comes first was sent last: what it acknowledges is not lost to those behind it. */
 Test(efa_bad_own, ack__of_what_comes_before_its_turn)
 {
-	struct efa_ep *e;
-	uint32_t limit;
+	struct efa_ep *e = to_be_acknowledged(40);
+	const uint32_t limit = e->tx.limit;
 	DAT_EVENT ev;
 
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
-	e = efa_ep(r.a.ep);
-	e->tx.seq += 40;		/* so many are to be acknowledged */
-	limit = e->tx.limit;
 	for (uint32_t i = 0; i < 4; i++)
 		cr_assert_eq(rig_recv(&r, &r.a, i, 64 * i, 64), DAT_SUCCESS);
 	on_the_cq(0, 2, 20);
@@ -140,18 +144,30 @@ Test(efa_bad_own, ack__of_what_comes_before_its_turn)
 	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
 }
 
+/* One that was noted long ago, and not looked at since, is no new one by its distance. */
+Test(efa_bad_own, ack__beside_one_of_long_ago)
+{
+	struct efa_ep *e = to_be_acknowledged(40);
+	const uint32_t limit = e->tx.limit;
+	DAT_EVENT ev;
+
+	e->tx.heard = limit - e->peer_window - 3000;
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_eq(rig_recv(&r, &r.a, i, 64 * i, 64), DAT_SUCCESS);
+	on_the_cq(0, 1, 30);
+	on_the_cq(1, 0, 5);
+	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	efa_take_heard(e);
+	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
+}
+
 /* A credit that was sent before the message and comes after it. */
 Test(efa_bad_own, ack__of_what_comes_too_late)
 {
-	struct efa_ep *e;
-	uint32_t limit;
+	struct efa_ep *e = to_be_acknowledged(40);
+	const uint32_t limit = e->tx.limit;
 	DAT_EVENT ev;
 
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
-	e = efa_ep(r.a.ep);
-	e->tx.seq += 40;
-	limit = e->tx.limit;
 	cr_assert_eq(rig_recv(&r, &r.a, 1, 0, 64), DAT_SUCCESS);
 	on_the_cq(0, 0, 30);
 	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
