@@ -106,7 +106,7 @@ int crowd_run(struct crowd *c)
 			if (event(c, &ev))
 				return -1;
 		} else if (++silent > SILENCE) {
-			fprintf(stderr, "no connection event for 60 s\n");
+			fprintf(stderr, "no connection event for %d s\n", TOOL_SILENCE_US / 1000000);
 			return -1;
 		}
 	}

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# For scripts that run pairs of programs with perftest's habits; sourced. $tmp is a folder of theirs.
+# For scripts that run pairs of programs with perftest's habits; sourced. The folder $tmp, and what they
+# set as $server and $client, go when they end.
 
+bin=$DAPL_BUILD_DIR/bin
+tmp=$(mktemp -d)
+server= client=
+trap 'kill -9 $server $client 2>/dev/null; rm -rf "$tmp"' EXIT
 port=$((21000 + RANDOM % 9000))
 
 # serve COMMAND...: the server, with a qualifier of its own: $server, $port. Its port may be another's.

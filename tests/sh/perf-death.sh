@@ -3,10 +3,6 @@
 # When one side of a program with perftest's habits is killed in the middle, the other one says so and
 # ends with status 1, soon.
 set -u
-bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
-server= client=
-trap 'kill -9 $server $client 2>/dev/null; rm -rf "$tmp"' EXIT
 . tests/harness/perf-server.sh
 
 # start PROGRAM OPTION...: the client measures, for minutes if nobody stops it

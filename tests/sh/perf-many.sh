@@ -3,10 +3,6 @@
 # Programs with perftest's habits over hundreds of endpoints: -D ends with what was done by then, and
 # when the server dies each connection's end is told of.
 set -u
-bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
-server= client=
-trap 'kill -9 $server $client 2>/dev/null; rm -rf "$tmp"' EXIT
 . tests/harness/perf-server.sh
 
 # What is under way once all endpoints are filled takes several times as long as the measurement.

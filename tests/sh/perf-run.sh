@@ -3,10 +3,6 @@
 # Each program with perftest's habits runs as a pair: rows, verified data, one valid JSON document with
 # a record for each size, samples, plots.
 set -u
-bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
-server=
-trap 'kill -9 $server 2>/dev/null; rm -rf "$tmp"' EXIT
 . tests/harness/perf-server.sh
 
 front=() both=()		# before the program; options of both sides

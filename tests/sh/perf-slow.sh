@@ -3,10 +3,6 @@
 # Programs with perftest's habits where one side has no CPU for a while: what has been measured is
 # told, whatever came too late. What is preloaded makes one side late, or dead, where it matters.
 set -u
-bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill -9 $server; rm -rf "$tmp"' EXIT
 . tests/harness/perf-server.sh
 
 # end WHAT STATUS: both sides have ended well, and there is a row
