@@ -86,11 +86,21 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 	return 0;
 }
 
+/* Whether it ended well; what killed it, it could not say itself. */
+static bool ended_well(int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "a client process was ended by signal %d (%s)\n", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /* -1 when one of them failed; none is left over. */
 static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 {
 	unsigned int left = t->o.processes, i;
-	int status, bad = 0;
+	bool bad = false;
+	int status;
 
 	while (left) {
 		if (!bad && atomic_load(&s->ready) == t->o.processes)
@@ -100,18 +110,19 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 				continue;
 			pids[i] = 0;
 			left--;
-			bad |= !WIFEXITED(status) || WEXITSTATUS(status);
+			if (!bad && !ended_well(status))
+				bad = true;
 		}
 		t->progress = made(t, s);
-		bad |= consumer_ended(&t->c);
+		if (consumer_ended(&t->c))
+			bad = true;
 		for (i = 0; bad && i < t->o.processes; i++)
 			if (pids[i] > 0)
 				kill(pids[i], SIGKILL);
 		usleep(1000);
 	}
-	if (t->c.broken)
-		tool_lost(t);
-	return bad ? -1 : 0;
+	/* They hear of a dead server at once, and it may be the reason. */
+	return bad ? tool_failed(t) : 0;
 }
 
 static int put_together(struct tool *t, struct shared *s, struct tool_result *r)

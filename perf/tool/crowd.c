@@ -196,6 +196,6 @@ int crowd_serve(struct tool *t)
 		if (an_endpoint(t, &ep) ||
 		    !dat_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
 			    "dat_cr_accept"))
-			return -1;
+			return tool_failed(t);
 	}
 }

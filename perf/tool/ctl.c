@@ -72,7 +72,7 @@ int ctl_wait_any(struct tool *t)
 			return -1;
 		}
 	}
-	return consumer_wait_end(&t->c, 1000000000u) == 0 ? tool_lost(t) : -1;
+	return tool_failed(t);
 }
 
 static DAT_RETURN post(struct tool *t, const struct tool_msg *m)

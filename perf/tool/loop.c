@@ -5,11 +5,19 @@
 
 #include "perf/tool/tool.h"
 
+/* In which the end of a connection is heard of, when something else has failed by it. */
+static const uint64_t end_ns = 2000000000u;
+
 int tool_lost(struct tool *t)
 {
 	fprintf(stderr, "connection ended: %s: the %s is gone; see what it said, and start both again\n",
 		dat_event_name(t->c.end), t->client ? "server" : "client");
 	return -1;
+}
+
+int tool_failed(struct tool *t)
+{
+	return consumer_wait_end(&t->c, end_ns) == 0 ? tool_lost(t) : -1;
 }
 
 int tool_idle(struct tool *t, DAT_RETURN ret)
@@ -52,17 +60,13 @@ int tool_bad(struct tool *t, const DAT_EVENT *ev)
 		fprintf(stderr, "%s with status %s\n", dat_event_name(ev->event_number),
 			dat_status_name(status));
 	/* The reason of what was flushed is the end of its connection. */
-	if (consumer_wait_end(&t->c, 1000000000u) == 0)
-		return tool_lost(t);
-	return -1;
+	return tool_failed(t);
 }
 
 int tool_refused(struct tool *t, DAT_RETURN ret)
 {
 	dat_ok(ret, "posting");
-	if (consumer_wait_end(&t->c, 1000000000u) == 0)
-		return tool_lost(t);
-	return -1;
+	return tool_failed(t);
 }
 
 int tool_post_recv(struct tool *t, unsigned int ep)

@@ -177,6 +177,8 @@ int tool_bad(struct tool *t, const DAT_EVENT *ev);
 int tool_refused(struct tool *t, DAT_RETURN ret);
 /* -1: the connection has ended; says what to do. */
 int tool_lost(struct tool *t);
+/* -1: something else has failed and been told, of which the end of the connection may be the reason. */
+int tool_failed(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
 /* tool_test.serve of a side that has nothing to do: asleep, or with an empty EVD polled. */

@@ -14,6 +14,7 @@ start() {
 	client=$!
 	for _ in $(seq 1500); do
 		grep -q '^ #' "$tmp/client" && { sleep 0.3; return 0; }
+		kill -0 $client 2>/dev/null || break
 		sleep 0.02
 	done
 	echo "$program $*: nothing is measured"
@@ -57,4 +58,18 @@ each_dies dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_s
 	dat_bind_bw dat_conn_rate "dat_send_lat -e" "dat_send_bw -b" "dat_write_bw --target-polls"
 ia=soft-efa-0
 each_dies dat_write_lat dat_send_bw dat_bind_lat
+
+# One of a client's processes that is killed: the client says so.
+ia=soft-mlx5-0
+start dat_conn_rate --processes 2
+kill -9 "$(pgrep -P $client | head -n 1)"
+wait $client
+status=$?
+if [ $status != 1 ] || ! grep -q 'a client process was ended by signal 9' "$tmp/client"; then
+	echo "a client of dat_conn_rate with a process that was killed: status $status"
+	cat "$tmp/client"
+	exit 1
+fi
+kill -9 $server
+wait $server 2>/dev/null
 server= client=

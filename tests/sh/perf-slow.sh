@@ -46,6 +46,7 @@ cat >"$tmp/slow.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4
 static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
 static uint64_t where[SLOTS];			/* the receives of control */
 static atomic_long skipped;			/* seconds */
-static bool bye, holds;
+static bool bye, holds, parent, orphaned;
 static DAT_EVENT held;
 
 static bool is(const char *what)
@@ -128,8 +129,27 @@ static DAT_RETURN rarely(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return ret;
 }
 
+/* first: its processes have heard of a dead server, and it has not. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	pid_t ended = wait4(pid, status, options, NULL);
+
+	parent = true;
+	orphaned = orphaned || ended == pid;
+	return ended;
+}
+
+static bool waits_to_hear(void)
+{
+	static unsigned int asked;
+
+	return is("first") && parent && (!orphaned || ++asked < POLLS);
+}
+
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
+	if (waits_to_hear())
+		return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 	if (is("deaf") && bye && evd == said)
 		return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 	if (is("jumps") && evd == data)
@@ -187,5 +207,25 @@ server=
 if [ $served != 1 ] || ! grep -q 'the client is gone; see what it said' "$tmp/server"; then
 	echo "a client that died while it connected: server $served"
 	cat "$tmp/server" "$tmp/client"
+	exit 1
+fi
+
+# A server that dies: the processes of its client hear of it first, what looks after them later.
+serve "$bin/dat_conn_rate"
+SLOW=first LD_PRELOAD=$tmp/slow.so "$bin/dat_conn_rate" -p $port -D 300 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+client=$!
+for _ in $(seq 1500); do
+	grep -q '^ #' "$tmp/client" && break
+	sleep 0.02
+done
+kill -9 $server
+wait $server 2>/dev/null
+server=
+wait $client
+status=$?
+client=
+if [ $status != 1 ] || ! grep -q 'the server is gone; see what it said' "$tmp/client"; then
+	echo "a client whose processes hear of the end of its server first: status $status"
+	cat "$tmp/client"
 	exit 1
 fi
