@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dat/udat.h>
 
@@ -171,6 +172,45 @@ static bool named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 	return false;
 }
 
+/* The file that names the adapters, as libdat looks for it. */
+static const char *conf_file(void)
+{
+	static const char *const places[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };
+	const char *override = getenv("DAT_OVERRIDE");
+	unsigned int i;
+
+	if (override)
+		return override;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (access(places[i], F_OK) == 0)
+			return places[i];
+	}
+	return NULL;
+}
+
+static void show_none(void)
+{
+	const char *file = conf_file();
+
+	if (file)
+		printf("no IA: %s has no line for uDAPL 1.2;", file);
+	else
+		printf("no IA: there is no /etc/dat/dat.conf and no /etc/dat.conf;");
+	printf(" DAT_OVERRIDE names another file (dat.conf(5))\n");
+}
+
+static void print_line_for(const struct dapl_device *d, void *in_provider)
+{
+	Dl_info lib;
+	char *path = dladdr(in_provider, &lib) ? realpath(lib.dli_fname, NULL) : NULL;
+
+	if (!d->why[0] && path)
+		printf("    with this line it would be there: "
+		       "%s u1.2 nonthreadsafe default %s dapl_direct.1.2 \"\" \"\"\n",
+		       d->name, path);
+	free(path);
+}
+
 /* Adapters without a line: what it would give. */
 static void show_unnamed(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 {
@@ -191,6 +231,7 @@ static void show_unnamed(const struct options *o, DAT_PROVIDER_INFO *const *list
 		       d->access);
 		if (d->why[0])
 			printf("    could not be opened: %s\n", d->why);
+		print_line_for(d, list_devices);
 	}
 }
 
@@ -219,6 +260,6 @@ int main(int argc, char **argv)
 	if (!o.list)
 		show_unnamed(&o, list, n);
 	if (!n)
-		printf("no IA: dat.conf(5) names none\n");
+		show_none();
 	return any ? EXIT_SUCCESS : EXIT_FAILURE;
 }
