@@ -32,12 +32,14 @@ static uint64_t room_of(const struct tool *t)
 	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
 }
 
-static int worker(struct tool *t, struct shared *s, unsigned int which)
+static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t lead)
 {
 	struct crowd c = { .t = t, .limit = t->o.warm_up, .room = t->o.warm_up };
 	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != lead)		/* gone before that */
+		return 1;
 	c.samples = warm;
 	if (!warm || crowd_open(&c) || crowd_run(&c))
 		return 1;
@@ -71,13 +73,14 @@ static uint64_t made(struct tool *t, struct shared *s)
 
 static int start(struct tool *t, struct shared *s, pid_t *pids)
 {
+	const pid_t lead = getpid();
 	unsigned int i;
 
 	fflush(NULL);
 	for (i = 0; i < t->o.processes; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0)
-			_exit(worker(t, s, i));
+			_exit(worker(t, s, i, lead));
 		if (pids[i] < 0) {
 			perror("fork");
 			return -1;
@@ -86,13 +89,12 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 	return 0;
 }
 
-/* Whether it ended well; what killed it, it could not say itself. */
-static bool ended_well(int status)
+/* What killed it, it could not say itself. */
+static void tell_signal(int status)
 {
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "a client process was ended by signal %d (%s)\n", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* -1 when one of them failed; none is left over. */
@@ -100,7 +102,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 {
 	unsigned int left = t->o.processes, i;
 	bool bad = false;
-	int status;
+	int status, first = 0;
 
 	while (left) {
 		if (!bad && atomic_load(&s->ready) == t->o.processes)
@@ -110,8 +112,11 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 				continue;
 			pids[i] = 0;
 			left--;
-			if (!bad && !ended_well(status))
+			if (!bad && status) {
 				bad = true;
+				first = status;
+				tell_signal(status);
+			}
 		}
 		t->progress = made(t, s);
 		if (consumer_ended(&t->c))
@@ -121,8 +126,10 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 				kill(pids[i], SIGKILL);
 		usleep(1000);
 	}
+	if (!bad || WIFSIGNALED(first))
+		return bad ? -1 : 0;
 	/* They hear of a dead server at once, and it may be the reason. */
-	return bad ? tool_failed(t) : 0;
+	return tool_failed(t);
 }
 
 static int put_together(struct tool *t, struct shared *s, struct tool_result *r)

@@ -71,11 +71,13 @@ int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 /* What comes instead is c->end. */
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
-/* The next completion of the EVD. -1: the connection ended (c->broken) or silence. */
+/* The next completion of the EVD. -1: the connection ended (c->broken, not told here) or silence. */
 int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
 /* True once the connect EVD has told of an end: c->end. Does not wait. */
 bool consumer_ended(struct consumer *c);
 /* The end of the connection, within timeout: 0 and c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
+/* The same of what may be the reason of a failure: long enough for a thread that has to wait for a CPU. */
+int consumer_heard_end(struct consumer *c);
 
 #endif

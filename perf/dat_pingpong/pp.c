@@ -141,7 +141,7 @@ void pp_close(struct pp *p)
 
 int pp_lost(struct pp *p, const char *where)
 {
-	if (!p->c.broken && consumer_wait_end(&p->c, 1000000000u) == 0)
+	if (consumer_heard_end(&p->c) == 0)
 		fprintf(stderr, "connection ended: %s\n", dat_event_name(p->c.end));
 	fprintf(stderr, "FAILED in %s\n", where);
 	return 1;

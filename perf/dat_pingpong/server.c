@@ -117,7 +117,8 @@ static int serve(struct server *s)
 		if (m.op == PP_BYE)
 			return 0;
 		if (m.op == PP_WRITE_REVOKED)
-			return write_revoked(s, &m) || !s->revoked_seen;
+			return write_revoked(s, &m) ? pp_lost(&s->p, "server: the revoked write") :
+						      !s->revoked_seen;
 		if (answer(s, &m, data, &a.good, &len) || pp_release(&s->p, slot))
 			return pp_lost(&s->p, "server: answering the client");
 		a.round = m.round;

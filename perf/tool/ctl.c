@@ -89,7 +89,7 @@ int ctl_send(struct tool *t, const struct tool_msg *m)
 	DAT_EVENT ev;
 
 	if (!dat_ok(post(t, m), "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
-		return -1;
+		return tool_failed(t);
 	return tool_good(&ev) ? 0 : tool_bad(t, &ev);
 }
 

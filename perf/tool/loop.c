@@ -5,9 +5,6 @@
 
 #include "perf/tool/tool.h"
 
-/* In which the end of a connection is heard of, when something else has failed by it. */
-static const uint64_t end_ns = 2000000000u;
-
 int tool_lost(struct tool *t)
 {
 	fprintf(stderr, "connection ended: %s: the %s is gone; see what it said, and start both again\n",
@@ -17,7 +14,7 @@ int tool_lost(struct tool *t)
 
 int tool_failed(struct tool *t)
 {
-	return consumer_wait_end(&t->c, end_ns) == 0 ? tool_lost(t) : -1;
+	return consumer_heard_end(&t->c) == 0 ? tool_lost(t) : -1;
 }
 
 int tool_idle(struct tool *t, DAT_RETURN ret)

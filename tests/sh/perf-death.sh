@@ -13,7 +13,7 @@ start() {
 	"$bin/$program" -p $port -d $ia -D 300 "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
 	client=$!
 	for _ in $(seq 1500); do
-		grep -q '^ #' "$tmp/client" && { sleep 0.3; return 0; }
+		grep -q '^ #' "$tmp/client" && return 0
 		kill -0 $client 2>/dev/null || break
 		sleep 0.02
 	done
@@ -62,7 +62,12 @@ each_dies dat_write_lat dat_send_bw dat_bind_lat
 # One of a client's processes that is killed: the client says so.
 ia=soft-mlx5-0
 start dat_conn_rate --processes 2
-kill -9 "$(pgrep -P $client | head -n 1)"
+for _ in $(seq 1500); do
+	victim=$(pgrep -P $client | head -n 1)
+	[ -z "$victim" ] && kill -0 $client 2>/dev/null || break
+	sleep 0.02
+done
+kill -9 "$victim"
 wait $client
 status=$?
 if [ $status != 1 ] || ! grep -q 'a client process was ended by signal 9' "$tmp/client"; then
