@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/dap.h"
@@ -91,17 +90,4 @@ void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whyle
 	else
 		snprintf(why, whylen, "%s does not open: %s", dev->name,
 			 answer ? strerror(answer) : "libibverbs does not say why");
-}
-
-void hw_why_memory(int err, char *why, size_t whylen)
-{
-	struct rlimit limit = { 0 };
-
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-		snprintf(why, whylen, "memory can not be registered: the limit of locked memory is "
-			 "%llu KiB; raise it with ulimit -l or memlock in limits.conf(5)",
-			 (unsigned long long)limit.rlim_cur >> 10);
-	else
-		snprintf(why, whylen, "memory can not be registered: %s", strerror(-err));
 }

@@ -29,8 +29,6 @@ bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
 int hw_why_not_listed(const char *device, char *why, size_t whylen);
 /* One that did not open. */
 void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen);
-/* A registration of memory that ended with err. */
-void hw_why_memory(int err, char *why, size_t whylen);
 
 /* ---- verbs_event.c ---- */
 int hw_nonblocking(int fd);

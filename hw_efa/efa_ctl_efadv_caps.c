@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hw_common/memory.h"
 #include "hw_efa/efa_ctl_efadv.h"
 #include "hw_efa/efa_wqe.h"
 

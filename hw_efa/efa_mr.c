@@ -3,6 +3,8 @@
 /* Protection zones and memory registrations. */
 #include <errno.h>
 
+#include "core/dap.h"
+#include "hw_common/memory.h"
 #include "hw_efa/efa_lock.h"
 #include "hw_efa/efa_ops.h"
 
@@ -28,6 +30,15 @@ unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv)
 	return (priv & writes ? EFA_LOCAL_WRITE : 0u) |
 	       (priv & DAP_PRIV_REMOTE_WRITE && dev->rdma_write ? EFA_REMOTE_WRITE : 0u) |
 	       (priv & DAP_PRIV_REMOTE_READ && dev->rdma_read ? EFA_REMOTE_READ : 0u);
+}
+
+void efa_mr_refused(uint64_t addr, uint64_t len, int err)
+{
+	char why[256];
+
+	hw_why_memory(err, why, sizeof(why));
+	dap_log(DAP_LOG_ERR, "%llu bytes at 0x%llx: %s", (unsigned long long)len,
+		(unsigned long long)addr, why);
 }
 
 static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
@@ -57,8 +68,10 @@ int efa_lmr_create(struct dap_lmr *lmr)
 		return -EOPNOTSUPP;
 	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
 				   efa_access_of(&ia->dev, lmr->priv), &l->mr);
-	if (err)
+	if (err) {
+		efa_mr_refused(lmr->addr, lmr->length, err);
 		return err;
+	}
 	err = add_key(ia, lmr);
 	if (err) {
 		ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
@@ -108,8 +121,10 @@ int efa_lmr_pull_key(struct dap_lmr *lmr, uint32_t *rkey)
 	if (!l->has_pull) {
 		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
 					   EFA_REMOTE_READ, &l->pull);
-		if (err)
+		if (err) {
+			efa_mr_refused(lmr->addr, lmr->length, err);
 			return err;
+		}
 		l->has_pull = true;
 	}
 	*rkey = l->pull.rkey;

@@ -15,6 +15,7 @@ int efa_pz_destroy(struct dap_pz *pz);
 int efa_lmr_create(struct dap_lmr *lmr);
 int efa_lmr_destroy(struct dap_lmr *lmr);
 unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv);
+void efa_mr_refused(uint64_t addr, uint64_t len, int err);	/* says why, and what to do */
 
 /* efa_rmr.c */
 int efa_rmr_create(struct dap_rmr *rmr);

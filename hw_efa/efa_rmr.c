@@ -71,10 +71,16 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
 					   efa_access_of(&ia->dev, to->priv), &held[n]);
 	} while (!err && was_had(efa_rmr(rmr), held[n].rkey) && ++n < TRIES);
-	if (!err && n == TRIES)
+	if (err) {
+		efa_mr_refused(to->addr, to->len, err);
+	} else if (n == TRIES) {
+		dap_log(DAP_LOG_ERR, "RMR %p: the device gives it none but the keys that it has had "
+			"lately, by which peers may still come; free it and create another",
+			(void *)rmr);
 		err = -ENOSPC;
-	else if (!err)
+	} else {
 		*mr = held[n];
+	}
 	while (n--)
 		ia->ctl->ops->mr_dereg(ia->ctl, &held[n]);
 	return err;
@@ -97,6 +103,7 @@ static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr
 	new->key = efa_key_add(ia->eng, &k);
 	if (new->key)
 		return 0;
+	dap_log(DAP_LOG_ERR, "RMR %p: no memory is left for its context", (void *)rmr);
 	if (new->bound)
 		ia->ctl->ops->mr_dereg(ia->ctl, &new->mr);
 	return -ENOMEM;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hw_common/memory.h"
 #include "hw_mlx5/m5_ctl_dv.h"
 
 /* An endpoint with small queues and its EVDs. */

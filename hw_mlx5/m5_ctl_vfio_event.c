@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/dap.h"
+#include "hw_common/memory.h"
 #include "hw_mlx5/m5_ctl_vfio.h"
 
 enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };

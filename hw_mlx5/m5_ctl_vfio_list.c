@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw_common/memory.h"
 #include "hw_mlx5/m5_ctl_vfio.h"
 
 #define PCI_DEVICES "/sys/bus/pci/devices"

@@ -4,7 +4,6 @@
  * is read or written after the call.
  */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hw_efa/efa_lock.h"
@@ -20,42 +19,35 @@ static void setup(void)
 {
 	rig_open(&r, "seed=7 efa_profile=efa1 efa_window=4");
 	rig_endpoints(&r, NULL);
-	r.a.ep->state = r.b.ep->state = DAP_EP_CONNECTED;
-	rmr = aligned_alloc(64, (sizeof(*rmr) + 63) & ~(size_t)63);
-	memset(rmr, 0, sizeof(*rmr));
-	rmr->obj.type = DAP_RMR;
-	rmr->obj.ia = r.ia;
-	rmr->pz = r.b.pz;
-	cr_assert_eq(efa_hw.rmr_create(rmr), 0);
+	rmr = rig_rmr(&r, &r.b);
 }
 
 TestSuite(efa_revoke, .init = setup, .timeout = 60);
 
 /* What it was bound to before has ended. */
-static void bind_to(struct dap_lmr *lmr)
+static void bind_to(uint32_t len)
 {
-	uint32_t priv = lmr ? DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE : 0, context;
+	uint32_t context;
 
-	cr_assert_eq(efa_bind(rmr, r.b.ep, lmr, lmr ? lmr->addr : 0, lmr ? LEN : 0, priv, 9, 0,
-			      &context), 0);
-	if (lmr)
+	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
+	if (len)
 		r.b.lmr->rmr_context = context;	/* what a's requests name */
 }
 
 static void opened(void)
 {
-	bind_to(r.b.lmr);
+	bind_to(LEN);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
 }
 
 static void unbind(void)
 {
-	bind_to(NULL);
+	bind_to(0);
 }
 
 static void rebind(void)
 {
-	bind_to(r.b.lmr);
+	bind_to(LEN);
 }
 
 static void give_back(void)

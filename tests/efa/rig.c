@@ -102,6 +102,24 @@ void rig_endpoints_free(struct rig *r)
 		cr_assert_fail("a completion of an endpoint that is gone");
 }
 
+struct dap_rmr *rig_rmr(struct rig *r, const struct side *s)
+{
+	struct dap_rmr *rmr = object(r, DAP_RMR, sizeof(*rmr));
+
+	rmr->pz = s->pz;
+	cr_assert_eq(efa_hw.rmr_create(rmr), 0);
+	return rmr;
+}
+
+int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context)
+{
+	struct dap_lmr *lmr = len ? s->lmr : NULL;
+	uint32_t priv = lmr ? DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE : 0;
+
+	s->ep->state = DAP_EP_CONNECTED;
+	return efa_bind(rmr, s->ep, lmr, lmr ? lmr->addr : 0, len, priv, 9, 0, context);
+}
+
 static uint64_t drawn;
 static unsigned int turn;	/* of the two ways to poll */
 

@@ -49,6 +49,9 @@ void rig_close(struct rig *r);		/* and nothing is held against the driver */
 /* The endpoints anew, connected; change: between their addresses and the connection, or NULL. */
 void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
 void rig_endpoints_free(struct rig *r);
+struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);	/* in its zone */
+/* To the first bytes of its memory for all that a peer may have; 0 bytes: to nothing. */
+int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context);
 /* The next completion, or false. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev);
 /* As a rig_poll that must find one before the device has nothing left to do. */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Binds that come to nothing: what is said, and that the context of before is left as it was. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+#include "tests/harness/harness.h"
+
+enum { LEN = 4096 };
+
+static struct rig r;
+static struct dap_rmr *rmr;
+static uint32_t context;
+
+/* The device as it is, but for what its registrations answer. */
+static const struct efa_ctl_ops *real;
+static struct efa_ctl_ops ops;
+static int answer;
+static uint32_t one_key;
+
+static int answers(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
+		   struct efa_mr *mr)
+{
+	int err = answer ? answer : real->mr_reg(ctl, pd, addr, len, access, mr);
+
+	if (!err && one_key)
+		mr->rkey = one_key;
+	return err;
+}
+
+static void setup(void)
+{
+	rig_open(&r, "seed=7");
+	rig_endpoints(&r, NULL);
+	real = efa_ia(r.ia)->ctl->ops;
+	ops = *real;
+	ops.mr_reg = answers;
+	efa_ia(r.ia)->ctl->ops = &ops;
+	rmr = rig_rmr(&r, &r.b);
+	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
+	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
+	r.b.lmr->rmr_context = context;		/* what a's requests name */
+}
+
+TestSuite(efa_bind, .init = setup, .timeout = 60);
+
+static void lacks(int err)
+{
+	cr_assert_eq(err, DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION));
+}
+
+static void said(const char *cause, const char *cure)
+{
+	cr_assert_eq(fake.said_kind, DAP_LOG_ERR);
+	cr_assert_not_null(strstr(fake.said, cause), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, cure), "it said: %s", fake.said);
+}
+
+static void is_as_before(uint32_t given)
+{
+	cr_assert_eq(given, 0x5a5a5a5a, "a context came of it");
+	cr_assert_eq(rmr->rmr_context, context);
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, LEN - 8, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+}
+
+static void refused(int err, const char *cause, const char *cure)
+{
+	uint32_t given = 0x5a5a5a5a;
+
+	memset(&fake, 0, sizeof(fake));
+	answer = err;
+	lacks(rig_bind(rmr, &r.b, LEN, &given));
+	answer = 0;
+	said(cause, cure);
+	is_as_before(given);
+}
+
+Test(efa_bind, refused__no_more_keys)
+{
+	refused(-ENOMEM, "can not be registered", "free LMRs");
+}
+
+Test(efa_bind, refused__memory_that_is_not_there)
+{
+	refused(-EFAULT, "not all of it is mapped", "as long as there is its LMR");
+}
+
+Test(efa_bind, refused__whatever_else)
+{
+	refused(-EIO, "can not be registered", strerror(EIO));
+}
+
+/* A peer that still has the old context would come by the new one. */
+Test(efa_bind, device__that_has_but_one_key)
+{
+	uint32_t given = 0x5a5a5a5a;
+
+	one_key = context;
+	memset(&fake, 0, sizeof(fake));
+	lacks(rig_bind(rmr, &r.b, LEN, &given));
+	one_key = 0;
+	said("keys that it has had lately", "create another");
+	is_as_before(given);
+}
+
+/* Of the registration and of the context's entry. */
+Test(efa_bind, process__without_memory)
+{
+	uint32_t given = 0x5a5a5a5a;
+	unsigned long n = 0;
+	int err;
+
+	do {
+		memset(&fake, 0, sizeof(fake));
+		th_fail_start(TH_FAIL_HEAP, ++n);
+		err = rig_bind(rmr, &r.b, LEN, &given);
+		th_fail_stop();
+		if (!err)
+			break;
+		lacks(err);
+		said("memory", "");
+		is_as_before(given);
+	} while (n < 100);
+	cr_assert(n > 1 && n < 100, "%lu allocations", n);
+	cr_assert_neq(given, context);
+}
