@@ -3,9 +3,10 @@
 /*
  * RMRs on a device without windows. A bind registers the range anew, with the remote rights asked
  * for and no others, and then ends what was there before: the new context differs from the old one,
- * and the old one is dead when the bind returns. It costs two commands to the device and the
- * pinning of the pages. Where no device does RDMA a context is an entry of a table that software
- * looks at for each request (efa_key.c), and a bind costs next to nothing.
+ * and the old one is dead when the bind returns. It costs two commands to the device, and more where
+ * that gives its keys again, and the pinning of the pages. Where no device does RDMA a context is an
+ * entry of a table that software looks at for each request (efa_key.c), and a bind costs next to
+ * nothing.
  *
  * A device that reads but does not write gets a registration for the reads, and a table entry with
  * the same context for the writes.
@@ -56,21 +57,50 @@ static bool was_had(const struct efa_rmr *r, uint32_t rkey)
 	return false;
 }
 
-#define TRIES 16u
+/* New keys in a row after which a device is believed to give none again. */
+enum { TRIES = EFA_RMR_HAD + 1, BELIEVED = 16 };
 
-/* The device may give a key again at once: one that this RMR has had lately is held, and another one
- * asked for. */
+static int reg(const struct dap_rmr *rmr, const struct range *to, unsigned int access,
+	       struct efa_mr *mr)
+{
+	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
+
+	return ctl->ops->mr_reg(ctl, efa_pz(rmr->pz)->pd, to->addr, to->len, access, mr);
+}
+
+/* Takes the keys of before out of the device's hands, by registrations without rights. */
+static int hold_old(struct dap_rmr *rmr, const struct range *to, struct efa_mr *held,
+		    unsigned int *n)
+{
+	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
+	int err;
+
+	do {
+		err = reg(rmr, to, 0, &held[*n]);
+	} while (!err && was_had(efa_rmr(rmr), held[*n].rkey) && ++*n < TRIES);
+	if (!err && *n < TRIES)
+		ctl->ops->mr_dereg(ctl, &held[*n]);
+	return err;
+}
+
+/*
+ * The device may give a key again at once. One that this RMR has had lately is held, and another one
+ * asked for; and whoever still has it must not come in by it meanwhile.
+ */
 static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_mr held[TRIES];
 	unsigned int n = 0;
-	int err;
+	int err = ia->eng->new_keys < BELIEVED ? hold_old(rmr, to, held, &n) : 0;
 
-	do {
-		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
-					   efa_access_of(&ia->dev, to->priv), &held[n]);
-	} while (!err && was_had(efa_rmr(rmr), held[n].rkey) && ++n < TRIES);
+	while (!err && n < TRIES) {
+		err = reg(rmr, to, efa_access_of(&ia->dev, to->priv), &held[n]);
+		if (err || !was_had(efa_rmr(rmr), held[n].rkey))
+			break;
+		n++;
+	}
+	ia->eng->new_keys = n ? 0 : ia->eng->new_keys + 1;
 	if (err) {
 		efa_mr_refused(to->addr, to->len, err);
 	} else if (n == TRIES) {

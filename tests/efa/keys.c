@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Devices that give the key of a region to the next one: a context that has ended opens nothing, be it
+ * for a moment, and what efa_rmr_bind announces is what is done.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+
+enum { LEN = 4096, LAPS = 2 * EFA_RMR_HAD };
+
+TestSuite(efa_keys, .timeout = 60);
+
+static struct rig r;
+static struct dap_rmr *rmr;
+
+/* Each registration, looked at. */
+static const struct efa_ctl_ops *real;
+static struct efa_ctl_ops ops;
+static uint32_t had[LAPS + 1];
+static unsigned int nhad, registered, again;
+
+static bool is_of_before(uint32_t context)
+{
+	for (unsigned int i = nhad > EFA_RMR_HAD ? nhad - EFA_RMR_HAD : 0; i < nhad; i++)
+		if (had[i] == context)
+			return true;
+	return false;
+}
+
+static int look(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
+		struct efa_mr *mr)
+{
+	int err = real->mr_reg(ctl, pd, addr, len, access, mr);
+
+	registered++;
+	again += !err && access & (EFA_REMOTE_READ | EFA_REMOTE_WRITE) && is_of_before(mr->rkey);
+	return err;
+}
+
+static void start(const char *profile)
+{
+	char params[80];
+
+	snprintf(params, sizeof(params), "seed=7 efa_window=4 efa_profile=%s", profile);
+	rig_open(&r, params);
+	rig_endpoints(&r, NULL);
+	cr_assert_eq(softnic_efa_fault(r.nic, "rkey_reuse"), 0);
+	real = efa_ia(r.ia)->ctl->ops;
+	ops = *real;
+	ops.mr_reg = look;
+	efa_ia(r.ia)->ctl->ops = &ops;
+	rmr = rig_rmr(&r, &r.b);
+	nhad = registered = again = 0;
+}
+
+static void end(void)
+{
+	efa_hw.rmr_destroy(rmr);
+	efa_ia(r.ia)->ctl->ops = real;
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+static uint32_t bind_to(uint32_t len)
+{
+	uint32_t context = 0;
+
+	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0, "bind %u: %s", nhad, fake.said);
+	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
+	if (!len)
+		return 0;
+	cr_assert_not(is_of_before(context), "bind %u gives a context of before", nhad);
+	had[nhad++] = context;
+	return context;
+}
+
+static enum dap_dto_status try_it(uint32_t context, bool write)
+{
+	DAT_RETURN ret;
+
+	r.b.lmr->rmr_context = context;		/* what a's requests name */
+	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
+	cr_assert_eq(ret, DAT_SUCCESS);
+	return rig_next(&r, r.a.req).dto.status;
+}
+
+static void is_shut(uint32_t context, bool write)
+{
+	memset(r.a.mem, 0xee, RIG_MEM);
+	memset(r.b.mem, 0x11, RIG_MEM);
+	cr_assert_eq(try_it(context, write), DAP_DTO_REMOTE_ACCESS);
+	cr_assert_eq(fake.broken_count, 1);
+	cr_assert_eq(r.b.mem[0], 0x11);
+	cr_assert_eq(r.a.mem[0], 0xee);
+	rig_endpoints_free(&r);
+	rig_endpoints(&r, NULL);
+}
+
+static void over_and_over(const char *profile, bool unbind)
+{
+	uint32_t now = 0;
+
+	start(profile);
+	for (unsigned int lap = 0; lap < LAPS; lap++) {
+		if (unbind && lap)
+			bind_to(0);
+		now = bind_to(LEN);
+		if (lap % 16 == 1 || lap == LAPS - 1) {
+			is_shut(had[lap - 1], lap & 1);
+			is_shut(had[lap > 20 ? lap - 20 : 0], !(lap & 1));
+		}
+		if (lap % 16 == 1)
+			cr_assert_eq(try_it(now, lap & 16), DAP_DTO_SUCCESS, "%s", fake.said);
+	}
+	cr_assert_eq(again, 0, "%s: %u times a context of before was open", profile, again);
+	end();
+}
+
+static void each_profile(void (*act)(const char *profile))
+{
+	for (const char *const *p = softnic_efa_profiles(); *p; p++)
+		act(*p);
+}
+
+static void rebind(const char *profile) { over_and_over(profile, false); }
+static void unbind_and_bind(const char *profile) { over_and_over(profile, true); }
+
+Test(efa_keys, rebind__in_each_profile) { each_profile(rebind); }
+Test(efa_keys, unbind_and_bind__in_each_profile) { each_profile(unbind_and_bind); }
+
+static const char *announced(void)
+{
+	const struct dap_caps *caps = &r.ia->caps;
+
+	for (unsigned int i = 0; i < caps->nattr; i++)
+		if (!strcmp(caps->attr[i].name, "efa_rmr_bind"))
+			return caps->attr[i].value;
+	return "nothing";
+}
+
+/* By what is asked of the device. */
+static void is_done_so(const char *profile)
+{
+	const char *done;
+
+	start(profile);
+	bind_to(LEN);
+	done = registered ? "reregister" : "software";
+	cr_assert_str_eq(announced(), done, "%s", profile);
+	end();
+}
+
+Test(efa_keys, attribute__is_what_is_done) { each_profile(is_done_so); }
