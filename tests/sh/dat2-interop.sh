@@ -6,6 +6,7 @@ if [ -n "${SAN:-}" ] || ! [ -e "$DAPL_BUILD_DIR/lib/libdapl-direct2.so" ]; then
 	echo "needs the 2.0 provider, without a sanitizer"
 	exit 77
 fi
+. tests/harness/background.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 flags="-std=gnu11 -O1 -Wall -Wextra"
@@ -22,14 +23,11 @@ peer() {	# peer LEVEL ARG...
 
 # pair IA SERVER CLIENT: these levels, on both ends of a connection of this IA.
 pair() {
-	local qual="" pid
-	peer "$2" "$1" >"$dir/server" 2>&1 &
+	local qual pid
+	beside "$dir/server" peer "$2" "$1"
 	pid=$!
-	for _ in $(seq 600); do
-		qual=$(sed -n 's/^qualifier //p' "$dir/server")
-		[ -z "$qual" ] && kill -0 $pid 2>/dev/null || break
-		sleep 0.1
-	done
+	until_said $pid "$dir/server" '^qualifier ' || :
+	qual=$(sed -n 's/^qualifier //p' "$dir/server")
 	if ! peer "$3" "$1" "${qual:-0}" || ! wait $pid || ! grep -q verified "$dir/server"; then
 		cat "$dir/server"
 		echo "$1: server of $2 and client of $3 do not understand each other"

@@ -10,13 +10,9 @@ start() {
 	local program=$1
 	shift
 	serve "$bin/$program" -d $ia
-	"$bin/$program" -p $port -d $ia -D 300 "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+	beside "$tmp/client" "$bin/$program" -p $port -d $ia -D 300 "$@" 127.0.0.1
 	client=$!
-	for _ in $(seq 1500); do
-		grep -q '^ #' "$tmp/client" && return 0
-		kill -0 $client 2>/dev/null || break
-		sleep 0.02
-	done
+	until_said $client "$tmp/client" '^ #' && return 0
 	echo "$program $*: nothing is measured"
 	cat "$tmp/server" "$tmp/client"
 	exit 1

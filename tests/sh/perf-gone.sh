@@ -91,11 +91,8 @@ told() {
 	exit 1
 }
 
-until_it_waits() {	# FILE
-	for _ in $(seq 1500); do
-		grep -q 'waits for the end' "$1" && return
-		sleep 0.02
-	done
+until_it_waits() {	# PID FILE
+	until_said "$1" "$2" 'waits for the end' && return
 	echo "HOW=$HOW WORD=$WORD: is never said"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
@@ -106,18 +103,18 @@ for HOW in refused untold; do
 	for WORD in 1 2; do
 		export HOW WORD
 		serve "$bin/dat_write_lat"
-		LD_PRELOAD=$tmp/gone.so "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+		beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_write_lat" -p $port 127.0.0.1
 		client=$!
-		until_it_waits "$tmp/client"
+		until_it_waits $client "$tmp/client"
 		kill -9 $server
 		wait $server 2>/dev/null
 		wait $client
 		told "$tmp/client" $? server
 
 		serve env LD_PRELOAD="$tmp/gone.so" "$bin/dat_write_lat"
-		"$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+		beside "$tmp/client" "$bin/dat_write_lat" -p $port 127.0.0.1
 		client=$!
-		until_it_waits "$tmp/server"
+		until_it_waits $server "$tmp/server"
 		kill -9 $client
 		wait $client 2>/dev/null
 		wait $server
@@ -128,9 +125,9 @@ done
 # Nobody would tell it to go on, or to end.
 export HOW=orphan WORD=0
 serve "$bin/dat_conn_rate"
-LD_PRELOAD=$tmp/gone.so "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1
 client=$!
-until_it_waits "$tmp/client"
+until_it_waits $client "$tmp/client"
 orphan=$(pgrep -P $client)
 kill -9 $client
 wait $client 2>/dev/null

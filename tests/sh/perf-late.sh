@@ -3,10 +3,7 @@
 # A server that hears of its last answer's completion later than of the client's end. What is
 # preloaded into it withholds the completions of what it posts for a while.
 set -u
-bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill $server; rm -rf "$tmp"' EXIT
+. tests/harness/perf-server.sh
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }
 
 cat >"$tmp/late.c" <<'END'
@@ -60,15 +57,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 END
 ${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/late.so" "$tmp/late.c" || exit 1
 
-port=$((21000 + RANDOM % 9000))
 for program in dat_send_lat dat_write_lat; do
-	port=$((port + 7))
-	LD_PRELOAD=$tmp/late.so timeout -k 1 60 "$bin/$program" -p $port >"$tmp/server" 2>&1 </dev/null &
-	server=$!
-	for _ in $(seq 500); do
-		grep -q 'Waiting for client' "$tmp/server" && break
-		sleep 0.02
-	done
+	serve timeout -k 1 60 env LD_PRELOAD="$tmp/late.so" "$bin/$program"
 	timeout -k 1 60 "$bin/$program" -p $port -n 5 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 	status=$?
 	wait $server

@@ -17,12 +17,9 @@ fi
 wait $server || { cat "$tmp/server"; exit 1; }
 
 serve "$bin/dat_write_bw"
-"$bin/dat_write_bw" -p $port -q 600 -D 100 -s 64 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+beside "$tmp/client" "$bin/dat_write_bw" -p $port -q 600 -D 100 -s 64 127.0.0.1
 client=$!
-for _ in $(seq 2000); do
-	grep -q '^ #' "$tmp/client" && break
-	sleep 0.02
-done
+until_said $client "$tmp/client" '^ #'
 kill -9 $server
 wait $server 2>/dev/null
 server=

@@ -155,12 +155,9 @@ wait $server || exit 1
 
 # A second client is told that nobody waits, whatever time the first one takes.
 serve timeout -k 1 110 "$bin/dat_send_bw"
-timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1 >"$tmp/first" 2>&1 &
+beside "$tmp/first" timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1
 first=$!
-for _ in $(seq 1500); do
-	grep -q '^ #' "$tmp/first" && break
-	sleep 0.02
-done
+until_said $first "$tmp/first" '^ #'
 timeout -k 1 60 "$bin/dat_send_bw" -p $port 127.0.0.1 >"$tmp/out" 2>&1
 status=$?
 kill $first

@@ -24,13 +24,9 @@ client() {	# client OPTION...
 # A server that is there, and gets to its client only after the time in which one has to be there.
 serve "$bin/dat_send_lat"
 kill -STOP $server
-client -n 50 &
+beside "$tmp/client" timeout -k 1 100 "$bin/dat_send_lat" -p $port -n 50 127.0.0.1
 pid=$!
-for _ in $(seq 400); do
-	grep -q TIMED_OUT "$tmp/client" && break
-	kill -0 $pid 2>/dev/null || break
-	sleep 0.05
-done
+until_said $pid "$tmp/client" TIMED_OUT
 kill -CONT $server
 wait $pid
 end "a server that was stopped for a while" $?
@@ -97,6 +93,8 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL
 
 	if (is("dies") && ++n == LAST)
 		raise(SIGKILL);
+	if (is("first"))	/* who asks just then is not to take his minute */
+		us = 5000000;
 	return DAT_EP_CONNECT(ep, to, qual, us, len, data_sent, qos, flags);
 }
 
@@ -212,12 +210,9 @@ fi
 
 # A server that dies: the processes of its client hear of it first, what looks after them later.
 serve "$bin/dat_conn_rate"
-SLOW=first LD_PRELOAD=$tmp/slow.so "$bin/dat_conn_rate" -p $port -D 300 127.0.0.1 >"$tmp/client" 2>&1 </dev/null &
+beside "$tmp/client" env SLOW=first LD_PRELOAD="$tmp/slow.so" "$bin/dat_conn_rate" -p $port -D 300 127.0.0.1
 client=$!
-for _ in $(seq 1500); do
-	grep -q '^ #' "$tmp/client" && break
-	sleep 0.02
-done
+until_said $client "$tmp/client" '^ #'
 kill -9 $server
 wait $server 2>/dev/null
 server=

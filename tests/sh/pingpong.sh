@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_pingpong by hand and by itself: polling and sleeping, odd lengths, and what a user gets wrong.
 set -u
-bin=$DAPL_BUILD_DIR/bin/dat_pingpong
-port=$((31000 + RANDOM % 9000))
+. tests/harness/perf-server.sh
+bin=$bin/dat_pingpong
 
 must() {	# must STATUS TEXT COMMAND...: exits so and says so
 	local want=$1 text=$2 out status
@@ -16,14 +16,30 @@ must() {	# must STATUS TEXT COMMAND...: exits so and says so
 	fi
 }
 
-must 0 'refused, connection ended with' "$bin" -p $port -n 200
-must 0 'all verified' "$bin" -q -p $((port + 1)) -n 20 -e
+# both TEXT OPTION...: both sides here, well, at a qualifier whose port is nobody else's
+both() {
+	local text=$1 try status
+	shift
+	for try in 1 2 3 4 5; do
+		port=$((port + 7 * try))
+		timeout -k 1 60 "$bin" -p $port "$@" >"$tmp/both" 2>&1 </dev/null
+		status=$?
+		[ $status = 0 ] && grep -qe "$text" "$tmp/both" && return
+		grep -q CONN_QUAL_IN_USE "$tmp/both" || break
+	done
+	cat "$tmp/both"
+	echo "status $status, wanted 0 and \"$text\", from: -p $port $*"
+	exit 1
+}
+
+both 'refused, connection ended with' -n 200
+both 'all verified' -q -n 20 -e
 for len in 1 7 8 29 64 220 221 1023 4095 4097 65536 1048576; do
-	port=$((port + 3))
-	must 0 'all verified' "$bin" -q -p $port -n 3 -l $len
+	both 'all verified' -q -n 3 -l $len
 done
-must 1 'NON_PEER_REJECTED\|UNREACHABLE\|TIMED_OUT' "$bin" -q -p $((port + 3)) -n 1 127.0.0.1
-must 1 "does the other side listen on 127.0.0.1, at $((port + 3)) " "$bin" -q -p $((port + 3)) -n 1 127.0.0.1
+port=$((port + 3))
+must 1 'NON_PEER_REJECTED\|UNREACHABLE\|TIMED_OUT' "$bin" -q -p $port -n 1 127.0.0.1
+must 1 "does the other side listen on 127.0.0.1, at $port " "$bin" -q -p $port -n 1 127.0.0.1
 must 1 'is there a line for it in dat.conf' "$bin" -i no-such-adapter -n 1
 must 64 'is not a number' "$bin" -n many
 must 64 'at least one byte' "$bin" -l 0
@@ -32,7 +48,5 @@ must 0 'Usage' "$bin" --help
 must 0 '^dat_pingpong ' "$bin" --version
 
 # Served by another process: who comes second is told what to do.
-coproc server { exec timeout 60 "$bin" -s -p $((port + 4)) 2>&1; }
-trap 'kill $server_PID; wait' EXIT
-while read -r -u "${server[0]}" line && [[ $line != serving* ]]; do :; done
-must 1 "another process listens at $((port + 4)): -p chooses another" "$bin" -s -p $((port + 4))
+serve "$bin" -s
+must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port

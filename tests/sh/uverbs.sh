@@ -15,6 +15,7 @@ export SOFTNIC_STRICT=1
 . tests/harness/skip.sh
 needs_preload
 
+. tests/harness/background.sh
 tmp=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
@@ -85,12 +86,11 @@ conformance() {
 
 # pingpong IA [OPTION...]: of softnic-run
 pingpong() {
-	local ia=$1 port=$((20000 + RANDOM % 10000)) status
-	local ping=("$build/bin/dat_pingpong" -i "$ia" -n 200 -p $port)
+	local ia=$1 status
+	local ping=("$build/bin/dat_pingpong" -i "$ia" -n 200)
 	shift
-	timeout -k 5 120 "$run" "$@" "${ping[@]}" -s >"$tmp/server" 2>&1 &
-	server=$!
-	step "pingpong-$ia$(printf '%s' "$@")" 'client: all verified' "$run" "$@" "${ping[@]}" 127.0.0.1
+	serve timeout -k 5 120 "$run" "$@" "${ping[@]}" -s
+	step "pingpong-$ia$(printf '%s' "$@")" 'client: all verified' "$run" "$@" "${ping[@]}" -p $port 127.0.0.1
 	wait $server
 	status=$?
 	server=
