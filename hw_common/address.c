@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/dap.h"
 #include "hw_common/address.h"
 
 static int no_socket(int err, char *why, size_t whylen)
@@ -73,4 +74,36 @@ int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen)
 	if (!err)
 		memcpy(ip, found, sizeof(found));
 	return err;
+}
+
+/* By what this machine speaks to networks that it is not in; nothing is sent (RFC 5737: that one is
+ * nowhere). */
+static int of_default_route(uint8_t ip[4])
+{
+	struct sockaddr_in far = { .sin_family = AF_INET, .sin_port = htons(9),
+				   .sin_addr.s_addr = htonl(0xc6336401) };	/* 198.51.100.1 */
+	struct sockaddr_in at = { 0 };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&far, sizeof(far)) ||
+	    getsockname(fd, (struct sockaddr *)&at, &len))
+		err = -errno;
+	close(fd);
+	if (!err)
+		memcpy(ip, &at.sin_addr, 4);
+	return err;
+}
+
+void hw_address_default(const char *ia_name, uint8_t ip[4])
+{
+	int err = of_default_route(ip);
+
+	if (err)
+		dap_log(DAP_LOG_WARN, "%s: peers of other hosts can not be told an address, as this "
+			"machine has no default route (%s); ip= in ia_params names an address or an "
+			"interface", ia_name, strerror(-err));
 }

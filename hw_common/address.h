@@ -11,5 +11,7 @@
 int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen);
 /* 0: peers can be listened for at this address; or -errno with cause and cure. */
 int hw_address_here(const uint8_t ip[4], char *why, size_t whylen);
+/* Where no ip= is given: the address of the default route. Without one it is said, and ip stays. */
+void hw_address_default(const char *ia_name, uint8_t ip[4]);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/cm.h"
 #include "core/dat12/hot.h"
+#include "hw_common/address.h"
 #include "hw_efa/efa_hot.h"
 #include "hw_efa/efa_lock.h"
 #include "hw_efa/efa_ops.h"
@@ -89,6 +90,19 @@ static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 	caps->optimal_alignment = 64;
 }
 
+/* The software EFA's peers are on this host, as are those of 127.0.0.1, which core makes of none. */
+static void caps_address(const char *name, const struct efa_ia *e, struct sockaddr_in *to)
+{
+	static const uint8_t none[4];
+	uint8_t ip[4];
+
+	memcpy(ip, e->params.ip, sizeof(ip));
+	if (!e->ctl->soft && !memcmp(ip, none, sizeof(ip)))
+		hw_address_default(name, ip);
+	to->sin_family = AF_INET;
+	memcpy(&to->sin_addr, ip, sizeof(ip));
+}
+
 static void caps_fill(struct dap_ia *ia)
 {
 	const struct efa_ia *e = efa_ia(ia);
@@ -99,8 +113,7 @@ static void caps_fill(struct dap_ia *ia)
 	caps->hw_major = e->dev.device_id;
 	caps->fw_major = e->dev.fw[0];
 	caps->fw_minor = e->dev.fw[1];
-	caps->address.sin_family = AF_INET;
-	memcpy(&caps->address.sin_addr, e->params.ip, sizeof(e->params.ip));
+	caps_address(ia->name, e, &caps->address);
 	caps->no_extension = true;
 	caps_limits(caps, e);
 	caps_named(caps, e);

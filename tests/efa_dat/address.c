@@ -2,9 +2,11 @@
 /* The address that an adapter without one is given: ip= in ia_params. */
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "hw_common/address.h"
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_address, .timeout = 120);
@@ -90,4 +92,18 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 		said(each[i][1]);
 		dat_provider_fini(&info);
 	}
+}
+
+/* As a network of its own is. */
+Test(efa_address, default__of_a_machine_without_routes)
+{
+	uint8_t ip[4] = { 0 };
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		cr_skip_test("a test may not have a network of its own here");
+	hw_address_default("rdmap0s6-1", ip);
+	cr_assert_arr_eq(ip, "\0\0\0", 4);
+	said("rdmap0s6-1: peers of other hosts");
+	said("no default route");
+	said("ip= in ia_params");
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The address of an IA whose adapter has none: of use to other hosts, without a word in ia_params. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "tests/e2e/rig.h"
+
+TestSuite(address, .timeout = 60);
+
+static bool has_default_route(void)
+{
+	FILE *f = fopen("/proc/net/route", "r");
+	char line[256];
+	unsigned long to;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %lx", &to) == 1 && !to;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static struct in_addr told(const char *params)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	struct in_addr at;
+	DAT_IA_ATTR attr;
+
+	rig_conf(params);
+	must(rig_ia_open(&async, &ia));
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	at = ((const struct sockaddr_in *)(const void *)attr.ia_address_ptr)->sin_addr;
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	return at;
+}
+
+Test(address, ia_query__tells_one_for_other_hosts)
+{
+	const struct in_addr at = told("");
+	const bool here = at.s_addr == htonl(INADDR_LOOPBACK);
+
+	cr_assert_eq(here, !has_default_route(), "%s", inet_ntoa(at));
+}
+
+Test(address, ia_query__tells_what_was_given)
+{
+	cr_assert_eq(told("ip=127.0.0.2").s_addr, htonl(0x7f000002));
+}
