@@ -91,6 +91,13 @@ static bool usable(const struct sn_link *link, const struct sn_addr *peer)
 	return link && !link->broken && sn_addr_equal(&link->peer, peer);
 }
 
+static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest *dest)
+{
+	if (f->forked || dest->slot >= f->slots || !usable(f->links[dest->slot], &dest->gid))
+		return NULL;
+	return f->links[dest->slot];
+}
+
 static int find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link **link)
 {
 	uint32_t slot = dest->slot;
@@ -222,6 +229,13 @@ bool sn_fab_takes_riders(const struct sn_fab *f)
 	return !f->chaos;
 }
 
+void *sn_fab_room(const struct sn_fab *f, const struct sn_fab_dest *dest, size_t len)
+{
+	struct sn_link *link = f->chaos || len > SN_FAB_MAX ? NULL : link_to(f, dest);
+
+	return link ? sn_ring_room(&link->tx, len) : NULL;
+}
+
 size_t sn_fab_behind(size_t len)
 {
 	return sn_ring_behind(len);
@@ -291,13 +305,6 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	}
 	f->stats.received += done;
 	return done;
-}
-
-static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest *dest)
-{
-	if (f->forked || dest->slot >= f->slots || !usable(f->links[dest->slot], &dest->gid))
-		return NULL;
-	return f->links[dest->slot];
 }
 
 bool sn_fab_has_room(struct sn_fab *f, const struct sn_fab_dest *dest)

@@ -74,6 +74,11 @@ int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
  * single packets.
  */
 bool sn_fab_takes_riders(const struct sn_fab *fabric);
+/*
+ * The same room where nothing is to be considered: a link that is there, a ring with room as far as
+ * is known, no script. NULL: sn_fab_reserve sees to it.
+ */
+void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
 size_t sn_fab_behind(size_t len);
 void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t rider);
 

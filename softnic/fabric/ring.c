@@ -91,6 +91,22 @@ static void publish(struct sn_ring *tx, uint32_t word)
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
 
+/* Cleared first, so that nothing parts the stores to the line that the consumer is polling. */
+static void *begin_record(struct sn_ring *tx, uint64_t bytes)
+{
+	clear_word(tx, tx->pos + bytes);
+	return (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
+}
+
+void *sn_ring_room(struct sn_ring *tx, size_t len)
+{
+	uint64_t bytes = record_bytes(len);
+
+	if (tx->pos - tx->seen + bytes + SN_RING_LINE > tx->size || bytes > to_end(tx))
+		return NULL;
+	return begin_record(tx, bytes);
+}
+
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 {
 	uint64_t bytes = record_bytes(len), next;
@@ -104,9 +120,7 @@ enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 		publish(tx, SN_RING_SKIP);
 		tx->pos = next;
 	}
-	/* First, so that nothing parts the stores to the line that the consumer is polling. */
-	clear_word(tx, tx->pos + bytes);
-	*data = (uint8_t *)word_at(tx, tx->pos) + sizeof(uint32_t);
+	*data = begin_record(tx, bytes);
 	return SN_RING_OK;
 }
 

@@ -52,6 +52,8 @@ void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, 
 
 /* Room for one record of len bytes; the next one is asked for after commit, or has the same room. */
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data);
+/* As reserve, when what is known of the consumer is enough, and nothing is to be skipped; else NULL. */
+void *sn_ring_room(struct sn_ring *tx, size_t len);
 /* Makes what was reserved last visible: a packet of len bytes, and one of rider bytes or none. */
 void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider);
 

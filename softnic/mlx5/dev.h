@@ -26,6 +26,12 @@ enum {
 	SN_UAR_BF_HALF = 0x100,
 };
 
+/* One of the BlueFlame registers begins there. */
+static inline bool sn_is_bf(uint32_t offset)
+{
+	return offset >= SN_UAR_BF && offset < SN_UAR_BF_END && !(offset % SN_UAR_BF_HALF);
+}
+
 struct sn_device {
 	int bar_fd;
 	uint8_t *bar;
@@ -221,6 +227,8 @@ void sn_bar_close(struct sn_nic *nic);
 /* Acts on one trapped write. */
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len);
+/* The same of a write that is all there is to do, which it does. False: it is not, and nothing was done. */
+bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 /* Stores a write in the page for whoever holds the device. */
 void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
 bool sn_uar_scan(struct sn_nic *nic);
@@ -233,6 +241,7 @@ void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
 void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
 bool sn_drive(struct sn_nic *nic);
+bool sn_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
 
 /* thread.c */
 int sn_thread_start(struct sn_nic *nic);

@@ -194,7 +194,7 @@ bool sn_drive(struct sn_nic *nic)
 }
 
 /* What a poll in vain costs: nothing of this is written to by another. */
-static bool idle(struct sn_nic *nic)
+bool sn_idle(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
@@ -225,7 +225,7 @@ bool softnic_pump(struct softnic *handle)
 
 	if (!sn_enter_try(nic))
 		return false;
-	any = !idle(nic);
+	any = !sn_idle(nic);
 	if (any) {
 		any = sn_drive(nic);
 	} else {
@@ -256,8 +256,10 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 	}
 	if (offset != SN_UAR_CQ)
 		look_at_host(nic);
-	if (!nic->forked)
-		sn_uar_write(nic, page, offset, data, len);
-	sn_drive(nic);
+	if (!sn_uar_plain(nic, page, offset, data, len)) {
+		if (!nic->forked)
+			sn_uar_write(nic, page, offset, data, len);
+		sn_drive(nic);
+	}
 	sn_leave(nic);
 }

@@ -186,6 +186,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_table_remove(&nic->qps, qp->qpn);
 	sn_wr_forget(qp);
 	leave_lists(qp);
+	nic->rung = nic->rung == qp ? NULL : nic->rung;
 	LIST_REMOVE(qp, link);
 	qp->pd->refs--;
 	qp->uar->refs--;

@@ -181,7 +181,7 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 
 /*
  * The length of the ACK that waits for company, if the packet is that: to a request that may break the
- * connection it is no company. put: where frame->rider says so.
+ * connection it is no company. put: from head on.
  */
 static inline uint32_t sn_rc_rider(const struct sn_qp *qp, bool send)
 {
@@ -190,7 +190,7 @@ static inline uint32_t sn_rc_rider(const struct sn_qp *qp, bool send)
 
 	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
 }
-void sn_rc_put_rider(struct sn_qp *qp, const struct sn_frame *frame);
+void sn_rc_put_rider(struct sn_qp *qp, uint8_t *head);
 /*
  * How many packets of a message go from packet number at on in one sending, of left: as adapters
  * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed
@@ -220,6 +220,8 @@ bool sn_rc_may_wait(const struct sn_port *port);
 bool sn_rc_req_run(struct sn_qp *qp);
 /* rc_plain.c: sends the next WQE of the queue, which is not empty. False: not one of those, or no room. */
 bool sn_rc_plain(struct sn_qp *qp);
+/* The same of a queue in order, that is to be found at. */
+bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
 /* Sends again from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
 /* The oldest message that is not finished, or NULL. */

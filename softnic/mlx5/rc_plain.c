@@ -76,16 +76,34 @@ static bool waits_for_nothing(const struct sn_qp *qp, bool write)
 	return ahead || !write || sn_fab_is_polled(qp->port->fabric->fab, &qp->rc->dest);
 }
 
-static void put_packet(struct sn_qp *qp, const struct plain *p, const struct sn_frame *frame)
+/* Bytes of a packet on the wire, and of its headers. */
+static uint32_t head_len(const struct plain *p)
 {
-	uint8_t *to = sn_rc_put_bth(qp, frame->head, p->write ? SN_BTH_WRITE_ONLY : SN_BTH_SEND_ONLY,
+	return (uint32_t)(sizeof(struct sn_bth) + (p->write ? sizeof(struct sn_reth) : 0));
+}
+
+static uint32_t packet_len(const struct plain *p)
+{
+	return head_len(p) + ((p->len + 3) & ~3u) + SN_ICRC;
+}
+
+/* No ICRC: no script is set that flips bits. */
+static void put_packet(struct sn_qp *qp, const struct plain *p, uint8_t *at)
+{
+	static const uint64_t none;
+	uint8_t *to = sn_rc_put_bth(qp, at, p->write ? SN_BTH_WRITE_ONLY : SN_BTH_SEND_ONLY,
 				    sn_rc_flags(p->solicited, p->len),
 				    qp->rc->req.psn_next | SN_BTH_ACKREQ);
-	struct sn_reth reth = {p->to->va, p->to->rkey, to_be32(p->len)};
 
-	if (p->write)
+	/* Pad bytes and ICRC; the data may begin there. */
+	memcpy(at + packet_len(p) - sizeof(none), &none, sizeof(none));
+	if (p->write) {
+		struct sn_reth reth = {p->to->va, p->to->rkey, to_be32(p->len)};
+
 		memcpy(to, &reth, sizeof(reth));
-	sn_bytes(frame->payload, p->data, p->len);
+		to += sizeof(reth);
+	}
+	sn_bytes(to, p->data, p->len);
 }
 
 static void note(struct sn_qp *qp, const struct plain *p)
@@ -103,16 +121,32 @@ static void note(struct sn_qp *qp, const struct plain *p)
 	sn_rc_expect_answer(qp);
 }
 
-bool sn_rc_plain(struct sn_qp *qp)
+/* One packet, and the ACK that is owed behind it. False: there is no room, or no simple way. */
+static bool send_packet(struct sn_qp *qp, const struct plain *p)
 {
-	const uint8_t *at = qp->sq_stopped || sn_wr_count(qp) == qp->sq_size ? NULL
-									     : sn_sq_block(qp, qp->sq_next);
-	struct sn_frame frame = {.packets = 1};
-	union block block;
-	struct plain p;
+	struct sn_fab *fab = qp->port->fabric->fab;
+	uint32_t len = packet_len(p), rider = sn_rc_rider(qp, !p->write);
+	uint8_t *at = qp->port->link_down ? NULL
+		: sn_fab_room(fab, &qp->rc->dest, len + (rider ? rider + SN_ICRC : 0));
 
 	if (!at)
 		return false;
+	put_packet(qp, p, at);
+	if (rider) {
+		sn_rc_put_rider(qp, at + len);
+		memset(at + len + rider, 0, SN_ICRC);
+		rider += SN_ICRC;
+	}
+	sn_fab_commit_both(fab, &qp->rc->dest, len, rider);
+	qp->nic->ctr.tx_packets += rider ? 2 : 1;
+	return true;
+}
+
+bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at)
+{
+	union block block;
+	struct plain p;
+
 	memcpy(&block, at, sizeof(block));
 	/* What is judged is what is executed: the host may still write there. */
 	__asm__ volatile("" ::: "memory");
@@ -121,14 +155,16 @@ bool sn_rc_plain(struct sn_qp *qp)
 		return false;
 	if (p.write && qp->rc->later)
 		sn_rc_last_word(qp);
-	frame.len = p.len;
-	frame.head_len = sizeof(struct sn_bth) + (p.write ? sizeof(struct sn_reth) : 0);
-	frame.rider = sn_rc_rider(qp, !p.write);
-	if (sn_port_begin(qp->port, &qp->rc->dest, &frame) || !frame.head)
+	if (!send_packet(qp, &p))
 		return false;
-	put_packet(qp, &p, &frame);
-	if (frame.rider)
-		sn_rc_put_rider(qp, &frame);
 	note(qp, &p);
-	return !sn_port_end(qp->port, &qp->rc->dest, &frame);
+	return true;
+}
+
+bool sn_rc_plain(struct sn_qp *qp)
+{
+	const uint8_t *at = qp->sq_stopped || sn_wr_count(qp) == qp->sq_size ? NULL
+									     : sn_sq_block(qp, qp->sq_next);
+
+	return at && sn_rc_plain_at(qp, at);
 }

@@ -32,14 +32,14 @@ static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, str
 }
 
 /* The ACK that is owed, as sn_rc_resp_run would send it. */
-void sn_rc_put_rider(struct sn_qp *qp, const struct sn_frame *frame)
+void sn_rc_put_rider(struct sn_qp *qp, uint8_t *head)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_aeth aeth = {
 		to_be32((uint32_t)(SN_AETH_ACK | SN_AETH_NO_CREDIT) << 24 | s->msn),
 	};
 
-	memcpy(sn_rc_put_bth(qp, frame->rider_head, SN_BTH_ACK, 0, sn_psn_add(s->psn, SN_PSN_MASK)), &aeth,
+	memcpy(sn_rc_put_bth(qp, head, SN_BTH_ACK, 0, sn_psn_add(s->psn, SN_PSN_MASK)), &aeth,
 	       sizeof(aeth));
 	sn_rc_acknowledged(qp);
 }
@@ -68,7 +68,7 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 		if (out->refused)
 			return -EACCES;
 		if (frame.rider)
-			sn_rc_put_rider(qp, &frame);
+			sn_rc_put_rider(qp, frame.rider_head);
 		err = sn_port_end(qp->port, &qp->rc->dest, &frame);
 	}
 	if (err == -EAGAIN)

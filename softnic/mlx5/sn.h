@@ -382,6 +382,7 @@ struct sn_nic {
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs;
+	struct sn_qp *rung;	/* the one that a doorbell was for last, or NULL */
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(sn_err_list, sn_qp) err;
 	struct sn_timer **heap;

@@ -187,7 +187,7 @@ static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len)
 {
-	bool bf = offset >= SN_UAR_BF && offset < SN_UAR_BF_END && !(offset % SN_UAR_BF_HALF);
+	bool bf = sn_is_bf(offset);
 
 	if (!sn_table_find(&nic->uars, page))
 		sn_violate(nic, SN_V_DB_UAR, "UAR %u is not allocated", page);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Doorbells as most are: the WQE, which is one block, trapped as it lies in its queue, and the only
+ * one there that has not been sent. Nothing else is to be done by the device: it is sent at once, and
+ * the device is left as calm as it was. Whatever is otherwise, or wrong, is left for sn_uar_write.
+ */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/rc.h"
+#include "softnic/mlx5/wqe.h"
+
+/* Who has rung last has most often rung now. Its UAR page is there as long as it is itself. */
+static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
+{
+	struct sn_qp *qp = nic->rung;
+
+	if (!qp || qp->qpn != qpn)
+		qp = sn_table_find(&nic->qps, qpn);
+	if (!qp || qp->uar->page != page)
+		return NULL;
+	nic->rung = qp;
+	return qp;
+}
+
+/* No work is left over, and nobody sleeps who is to be woken by what happens now. */
+static bool is_calm(const struct sn_nic *nic)
+{
+	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
+	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
+}
+
+/* The block that follows what was sent is there, and the record says that it is the last. */
+static bool is_next(struct sn_qp *qp, const uint8_t *data)
+{
+	const struct sn_rc_req *r = qp->rc ? &qp->rc->req : NULL;
+	uint16_t pi = (uint16_t)(qp->sq_next + 1);
+	uint32_t rec;
+
+	if (!r || qp->state != SN_QP_RTS || qp->sq_next != qp->sq_pi || qp->sq_stopped ||
+	    sn_wr_count(qp) == qp->sq_size || r->rnr_wait || r->unreachable ||
+	    qp->rc->waiter.blocked)
+		return false;
+	return sn_sq_block(qp, qp->sq_next) == data && sn_dbr_read(qp->nic, &qp->dbr, 1, &rec) &&
+	       rec == pi && (uint16_t)(pi - qp->sq_told) <= qp->sq_size;
+}
+
+bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len)
+{
+	const struct sn_ctrl *ctrl = (const void *)data;
+	struct sn_fab *fab;
+	struct sn_qp *qp;
+
+	if (len != SN_WQEBB || !sn_is_bf(offset) || !is_calm(nic))
+		return false;
+	qp = rung_qp(nic, page, from_be32(ctrl->qpn_ds) >> 8);
+	if (!qp || !is_next(qp, data))
+		return false;
+	fab = qp->port->fabric->fab;
+	sn_fab_hold(fab);
+	if (!sn_rc_plain_at(qp, data)) {
+		sn_fab_release(fab);
+		return false;
+	}
+	qp->sq_pi = qp->sq_next;
+	nic->ctr.blueflames++;
+	nic->ctr.by_calls++;
+	/* What has arrived meanwhile is not left to the next call. */
+	if (!sn_idle(nic))
+		sn_drive(nic);
+	else
+		sn_thread_inline(nic);
+	sn_fab_release(fab);
+	return true;
+}
