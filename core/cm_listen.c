@@ -162,6 +162,30 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	return 0;
 }
 
+/*
+ * Without SO_REUSEADDR bind(2) refuses a port that another program has bound, though it does not
+ * listen there yet, and one with connections that are not quite over. Who is free to choose leaves
+ * these to whoever is not.
+ */
+static bool is_reserved(uint16_t number)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(number) };
+	bool reserved;
+	struct cm_port *p;
+	int fd;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port == number)
+			return false;
+	}
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;		/* whoever listens will be told */
+	reserved = bind(fd, (const struct sockaddr *)&any, sizeof(any)) && errno == EADDRINUSE;
+	close(fd);
+	return reserved;
+}
+
 /* Any that has 16 bits and is not privileged as a port: consumers pass them on in such fields. */
 static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 {
@@ -171,8 +195,12 @@ static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 
 	if (getrandom(&at, sizeof(at), 0) < 0)
 		at = 0;
-	for (unsigned int i = 0; i < count && err == -EADDRINUSE; i++)
-		err = listen_to(cm, l, first + (at + i) % count);
+	for (unsigned int i = 0; i < count && err == -EADDRINUSE; i++) {
+		unsigned int conn_qual = first + (at + i) % count;
+
+		if (!is_reserved(cm_port_of(conn_qual)))
+			err = listen_to(cm, l, conn_qual);
+	}
 	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
 }
 

@@ -9,7 +9,7 @@
 
 DAT_CONN_QUAL conn_qual(void)
 {
-	return 0x200000 + 16 * (DAT_CONN_QUAL)th_number();
+	return th_qual();
 }
 
 DAT_IA_ADDRESS_PTR conn_host(void)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()
+#define QUAL th_qual()
 
 static struct node a, b;
 static struct dap_cm_listener *l;
@@ -236,6 +238,32 @@ PAIR(listen__any_picks_a_free_one)
 	}
 	node_pair(&a, &b, qual[49], &c);
 	cr_assert_eq(b.conn_qual, qual[49]);
+}
+
+static bool chosen;
+static unsigned int choice;
+
+/* What is random here says the test. */
+__attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, unsigned int flags)
+{
+	if (!chosen || len != sizeof(choice))
+		return syscall(SYS_getrandom, buf, len, flags);
+	memcpy(buf, &choice, len);
+	return sizeof(choice);
+}
+
+/* Who has bound a port is about to listen there, and cannot choose another. */
+PAIR(listen__any_leaves_what_another_has_bound)
+{
+	const uint64_t reserved = 16384 + 16 * th_number() + 2, ours = cm_port_of(QUAL) / 16;
+	struct dap_cm_listener *any;
+	uint64_t qual;
+
+	cr_assert_eq(cm_port_of(reserved) / 16, ours);
+	chosen = true;
+	choice = (unsigned int)reserved - 1024;
+	cr_assert_eq(dap_cm_listen(b.cm, &qual, true, &b, &any), 0);
+	cr_assert_neq(cm_port_of(qual) / 16, ours, "%llu", (unsigned long long)qual);
 }
 
 /* ---- parting ---- */

@@ -9,7 +9,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()
+#define QUAL th_qual()
 #define ID UINT64_C(0x1122334455667788)
 #define MANY 64
 
@@ -471,7 +471,7 @@ Test(line, kill__caller_with_many_half_open, .timeout = 60)
 	struct th_child child;
 	struct dap_cm_conn *c;
 
-	my_qual();
+	th_qual();
 	cr_assert_eq(th_spawn(&child, victim, NULL), 0);
 	open_both();
 	node_listen(&b, QUAL);

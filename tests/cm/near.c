@@ -7,7 +7,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()
+#define QUAL th_qual()
 
 static struct node a, b;
 

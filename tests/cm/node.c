@@ -7,11 +7,6 @@
 
 #include "tests/cm/node.h"
 
-uint64_t my_qual(void)
-{
-	return 0x200000 + 16 * (uint64_t)th_number();
-}
-
 void pattern(uint8_t *to, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
@@ -146,8 +141,10 @@ void node_close(struct node *n)
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual)
 {
 	struct dap_cm_listener *l;
+	int err;
 
-	cr_assert_eq(dap_cm_listen(n->cm, &conn_qual, false, n, &l), 0);
+	err = dap_cm_listen(n->cm, &conn_qual, false, n, &l);
+	cr_assert_eq(err, 0, "port %u: %s", cm_port_of(conn_qual), strerror(-err));
 	return l;
 }
 

@@ -16,9 +16,6 @@
 #define SOON_MS 10000		/* a limit against hangs */
 #define FOR_EVER UINT32_MAX
 
-/* Each test process has its own, and its children the same: first called before they are forked. */
-uint64_t my_qual(void);
-
 enum node_answer { NODE_ACCEPT, NODE_HOLD, NODE_REJECT, NODE_REFUSE };
 
 struct node {

@@ -7,7 +7,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()
+#define QUAL th_qual()
 #define ID 0x1122334455667788
 
 static struct node a, b;

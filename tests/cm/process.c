@@ -8,7 +8,7 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()
+#define QUAL th_qual()
 #define A_SECOND 1000
 
 /* Does its part until the given phase, says so, and waits to be killed. */
@@ -39,7 +39,7 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	struct dap_cm_conn *c;
 	struct node a;
 
-	my_qual();
+	th_qual();
 	cr_assert_eq(th_spawn(&child, victim_passive, &phase), 0);
 	node_open(&a, "127.0.0.1");
 	a.no_rtu = phase == CM_WAIT_RTU;
@@ -109,7 +109,7 @@ static void kill_active_in(enum cm_state phase)
 	struct th_child child;
 	struct node b;
 
-	my_qual();
+	th_qual();
 	cr_assert_eq(th_spawn(&child, victim_active, &phase), 0);
 	node_open(&b, "127.0.0.1");
 	node_listen(&b, QUAL);

@@ -5,8 +5,8 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL my_qual()			/* b's */
-#define NEXT (my_qual() + 1)		/* c's, or another process's */
+#define QUAL th_qual()			/* b's */
+#define NEXT (th_qual() + 1)		/* c's, or another process's */
 #define ID 0x1122334455667788
 
 extern struct trio {

@@ -152,31 +152,9 @@ void side_listen(struct side *s)
 		must(dat_psp_create_any(s->ia, &s->qual, s->cr_evd, DAT_PSP_CONSUMER_FLAG, &s->psp));
 }
 
-/* The port of a qualifier (dapl-direct(7)) that no other process of the host has. */
-static bool is_free(DAT_CONN_QUAL qual)
-{
-	const unsigned int fold = (unsigned int)(qual >> 14 ^ qual) & 0x3fff;
-	const struct sockaddr_in any = { .sin_family = AF_INET,
-					 .sin_port = htons((uint16_t)(16384 + (fold ^ 8192))) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), reuse = 1;
-	bool is;
-
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-	is = !bind(fd, (const struct sockaddr *)&any, sizeof(any));
-	close(fd);
-	return is;
-}
-
-/* The first sixteen free ones from its own on, by the process that asks first. */
 DAT_CONN_QUAL some_qual(int i)
 {
-	static DAT_CONN_QUAL quals[16];
-	DAT_CONN_QUAL next = 0x200000 + 16 * (DAT_CONN_QUAL)th_number();
-
-	for (int k = 0; k < 16 && !quals[15]; next++)
-		if (is_free(next))
-			quals[k++] = next;
-	return quals[i];
+	return th_qual() + (DAT_CONN_QUAL)i;
 }
 
 DAT_RETURN dial_with(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, const void *pd, int len)

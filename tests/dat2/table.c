@@ -2,9 +2,9 @@
 /* What 2.0 has beyond 1.2, most of it through the provider table: libdat2 exports no call for it. */
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 TestSuite(dat2, .init = sides_open, .fini = sides_close, .timeout = 60);
 
@@ -183,10 +183,16 @@ Test(dat2, cr_reject__carries_private_data)
 	cr_assert_str_eq(ev.event_data.connect_event_data.private_data, "no");
 }
 
+/* As a qualifier it has one of the ports of this process. */
+static in_port_t own_port(void)
+{
+	return (in_port_t)(16384 + 16 * th_number());
+}
+
 Test(dat2, csp__is_reached_by_its_port)
 {
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 }, odd = { AF_INET6, SOCK_DGRAM, 0 };
-	const in_port_t port = (in_port_t)(20000 + getpid() % 20000);
+	const in_port_t port = own_port();
 	const DAT_PROVIDER *p = PROVIDER(b.ep);
 	DAT_CSP_HANDLE csp, other;
 	DAT_HANDLE_TYPE type;
@@ -221,7 +227,7 @@ Test(dat2, csp__bad_arguments)
 {
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP }, udp = { AF_INET, SOCK_DGRAM, 0 };
-	const in_port_t port = (in_port_t)(20000 + getpid() % 20000);
+	const in_port_t port = own_port();
 	DAT_CSP_HANDLE csp = (DAT_CSP_HANDLE)&comm;
 	struct sockaddr six = { .sa_family = AF_INET6 };
 	const DAT_PROVIDER *p = PROVIDER(b.ep);

@@ -81,10 +81,14 @@ void th_again_with(const char *const options[], int argc, char **argv);	/* of so
 
 /*
  * A number below TH_NUMBERS that no other process of the machine gets as long as this one lives, or a
- * child of it: 16 of something that all share, such as ports, are made of it. Aborts when all are taken.
+ * child of it. Aborts when all are taken. Sixteen TCP ports go with it, and th_qual() is the first of
+ * the sixteen connection qualifiers that have these ports: nobody else listens there, be it another
+ * test or a program that lets the provider choose. Scripts stay below 16384.
  */
-#define TH_NUMBERS 1024u
+#define TH_NUMBERS 512u
 unsigned int th_number(void);
+uint64_t th_qual(void);
+unsigned int th_number_fds(void);	/* descriptors that it takes */
 
 /* What this process holds */
 

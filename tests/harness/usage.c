@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
@@ -54,32 +52,6 @@ static size_t rss_kb(void)
 	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-static int number_fd = -1;
-
-static bool take_number(unsigned int n)
-{
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "dapl-test.%u", n);
-
-	return !bind(number_fd, (struct sockaddr *)&name,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
-}
-
-unsigned int th_number(void)
-{
-	static unsigned int number;
-
-	if (number_fd >= 0)
-		return number;
-	number_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	for (unsigned int i = 0; number_fd >= 0 && i < TH_NUMBERS; i++) {
-		number = ((unsigned int)getpid() + i) % TH_NUMBERS;
-		if (take_number(number))
-			return number;
-	}
-	abort();
-}
-
 /* The address sanitizer has it: what was freed waits in its quarantine, mapped, for others to go. */
 extern void __sanitizer_purge_allocator(void) __attribute__((weak));
 
@@ -88,7 +60,7 @@ void th_usage(struct th_usage *usage)
 	if (__sanitizer_purge_allocator)
 		__sanitizer_purge_allocator();
 	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one that looks */
-	usage->fds -= number_fd >= 0;			/* nor what the harness holds */
+	usage->fds -= th_number_fds();			/* nor what the harness holds */
 	usage->threads = dir_entries("/proc/self/task");
 	usage->maps = file_lines("/proc/self/maps");
 	usage->rss_kb = rss_kb();

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each test process has for itself of what all share. Its number is an abstract socket of that
+ * name; its ports are bound and do not listen. Who asks for a certain one of them may still listen
+ * there, with SO_REUSEADDR, and that is the process itself; who takes any that is free passes it by.
+ */
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+
+#define PORTS 16
+#define LOWEST 24576			/* of 16 * TH_NUMBERS: see core/cm_listen.c on ports */
+
+static int held[1 + PORTS], n_held;
+
+static bool hold(int domain, const void *at, size_t len)
+{
+	int fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int on = 1;
+
+	if (fd < 0)
+		abort();
+	held[n_held++] = fd;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return !bind(fd, at, (socklen_t)len);
+}
+
+static bool hold_name(unsigned int n)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "dapl-test.%u", n);
+
+	return hold(AF_UNIX, &name, offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static bool hold_ports(unsigned int n)
+{
+	for (unsigned int i = 0; i < PORTS; i++) {
+		struct sockaddr_in any = { .sin_family = AF_INET,
+					   .sin_port = htons((uint16_t)(LOWEST + PORTS * n + i)) };
+
+		if (!hold(AF_INET, &any, sizeof(any)))
+			return false;
+	}
+	return true;
+}
+
+unsigned int th_number(void)
+{
+	static unsigned int number;
+
+	if (n_held)
+		return number;
+	for (unsigned int i = 0; i < TH_NUMBERS; i++) {
+		number = ((unsigned int)getpid() + i) % TH_NUMBERS;
+		if (hold_name(number) && hold_ports(number))
+			return number;
+		while (n_held)
+			close(held[--n_held]);
+	}
+	abort();
+}
+
+unsigned int th_number_fds(void)
+{
+	return (unsigned int)n_held;
+}
+
+/* The pieces of 14 bits of 0x200000 are 0 and 0x80. */
+uint64_t th_qual(void)
+{
+	return 0x200000 | ((PORTS * th_number()) ^ 0x80);
+}
