@@ -125,7 +125,7 @@ LINE(stale__is_not_asked_again)
 	first = c->line;
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
-	th_sleep_ms(20);
+	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it has been told there */
 	node_listen(&b, QUAL);
 	SOON(a.established == 2);
 	cr_assert_neq(d->line, first);

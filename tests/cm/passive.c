@@ -132,7 +132,7 @@ PASSIVE(stranger__slow_one_is_dropped_at_its_deadline)
 	cm_limits.request_us = 100000;
 	fd = raw_connect(QUAL);
 	raw_message(&w, CM_REQ, ID, QUAL);
-	for (size_t i = 0; i < 100 && !cut; i++) {
+	for (size_t i = 0; i < sizeof(w) - 1 && !cut; i++) {
 		cut = th_send(fd, (uint8_t *)&w + i, 1) != 0;
 		th_sleep_ms(10);
 	}
