@@ -66,7 +66,7 @@ RIG_TEST(data_post, suppress__of_every_operation)
 /* Only what was to be seen is there, however many were posted in between. */
 RIG_TEST(data_post, suppress__among_others)
 {
-	for (uint64_t lap = 0; lap < 200; lap++) {
+	for (uint64_t lap = 0; lap < 2 * RIG_DTOS + 8; lap++) {
 		for (uint64_t i = 0; i < lap; i++)
 			soon(do_write(&a, 7, 0, far(&b, 0, 64), SUPPRESS));
 		soon(do_write(&a, lap + 1000, 0, far(&b, 0, 64), 0));
