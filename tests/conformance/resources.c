@@ -251,6 +251,7 @@ ROW(srq_create, make_srq, free_srq);
 /* ---- qualifiers ---- */
 
 #define PORTS 64512		/* that are for everybody: from 1024 */
+#define OTHERS 512		/* descriptors that a process has besides */
 
 /* A network in which nobody is disturbed. */
 static bool has_own_network(void)
@@ -300,7 +301,7 @@ static void take_all_ports(void)
 	char held;
 
 	same(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	each = limit.rlim_max > PORTS ? PORTS : (unsigned int)limit.rlim_max - 64;
+	each = limit.rlim_max > PORTS ? PORTS : (unsigned int)limit.rlim_max - OTHERS;
 	for (unsigned int at = 0; at < PORTS && n < 256; at += each, n++) {
 		struct share share = { 1024 + at, PORTS - at < each ? PORTS - at : each };
 

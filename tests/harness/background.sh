@@ -10,13 +10,16 @@ beside() {
 	"$@" >>"$file" 2>&1 </dev/null &
 }
 
+# alive PID: a process that has ended is not, even where nobody takes note of it
+alive() { grep -qs '^State:.[^XZ]' "/proc/$1/status"; }
+
 # until_said PID FILE WORDS: 1 when the process has ended without them, or after a minute
 until_said() {
-	local alive=1
+	local lives=1
 	for _ in $(seq 3000); do
 		grep -q -- "$3" "$2" && return 0
-		[ -n "$alive" ] || return 1
-		kill -0 "$1" 2>/dev/null || alive=
+		[ -n "$lives" ] || return 1
+		alive "$1" || lives=
 		sleep 0.02
 	done
 	return 1

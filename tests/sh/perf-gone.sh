@@ -135,7 +135,7 @@ client=$orphan
 wait $server
 server=
 for _ in $(seq 1500); do
-	[ -e "/proc/$orphan" ] && ! grep -q '^State:.Z' "/proc/$orphan/status" 2>/dev/null || exit 0
+	alive "$orphan" || exit 0
 	sleep 0.02
 done
 echo "a client process of dat_conn_rate goes on without its parent"

@@ -6,6 +6,7 @@ set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 failed=0
 . tests/harness/skip.sh
+. tests/harness/background.sh
 needs_preload
 
 tmp=$(mktemp -d)
@@ -90,8 +91,8 @@ pid=$!
 for i in $(seq 200); do [ -s "$tmp/up" ] && break; sleep 0.05; done
 kill -KILL $pid
 wait $pid 2>/dev/null
-for i in $(seq 200); do kill -0 "$(cat "$tmp/up")" 2>/dev/null || break; sleep 0.05; done
-kill -0 "$(cat "$tmp/up")" 2>/dev/null && bad "the command outlived softnic-run"
+for i in $(seq 200); do alive "$(cat "$tmp/up")" || break; sleep 0.05; done
+alive "$(cat "$tmp/up")" && bad "the command outlived softnic-run"
 [ -n "$(left)" ] || bad "SIGKILL removed the directory?"
 expect 0 "$run" true
 exit $failed
