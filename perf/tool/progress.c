@@ -12,20 +12,29 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static bool running, over;
 static const char *doing;
+static struct timespec began;
 
+static bool is_past(const struct timespec *at)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
+}
+
+/* Whatever took that long is told of, even where this thread had no CPU until it was over. */
 static void *tell(void *arg)
 {
 	const struct tool *t = arg;
-	struct timespec at;
+	struct timespec at = began;
 	unsigned int s;
 
-	clock_gettime(CLOCK_REALTIME, &at);
 	pthread_mutex_lock(&lock);
-	for (s = EVERY_S; !over; ) {
+	for (s = EVERY_S; ; ) {
 		at.tv_sec += EVERY_S;
 		while (!over && pthread_cond_timedwait(&wake, &lock, &at) == 0)
 			;
-		if (over)
+		if (over && !is_past(&at))
 			break;
 		if (doing && t->progress)
 			fprintf(stderr, " ... %s: %u s, %" PRIu64 " of %u endpoints\n", doing, s,
@@ -48,6 +57,7 @@ void progress_start(struct tool *t, const char *what)
 	doing = what;
 	t->progress = 0;
 	over = false;
+	clock_gettime(CLOCK_REALTIME, &began);
 	running = pthread_create(&thread, NULL, tell, t) == 0;
 }
 

@@ -35,6 +35,8 @@ end "a server that was stopped for a while" $?
 cat >"$tmp/slow.c" <<'END'
 #define _GNU_SOURCE
 #include <dat/udat_redirection.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -71,6 +73,16 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	if (id == CLOCK_MONOTONIC)
 		t->tv_sec += skipped;
 	return rc;
+}
+
+/* starved: who would tell of progress has no CPU until there is nothing more to tell. */
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
+		dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+
+	return is("starved") ? pthread_cond_wait(cond, lock) : real(cond, lock, until);
 }
 
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE req,
@@ -191,6 +203,11 @@ end "a client that is not told that its last word has come" $?
 serve "$bin/dat_send_lat"
 SLOW=jumps LD_PRELOAD=$tmp/slow.so client -n 50
 end "a client to which 300 s go by" $?
+
+serve "$bin/dat_send_lat"
+SLOW=starved LD_PRELOAD=$tmp/slow.so client -D 3 -f 0
+end "a client whose progress nobody tells of" $?
+grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "no progress"; cat "$tmp/client"; exit 1; }
 
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
 client -n 5 --warm-up 1
