@@ -5,5 +5,6 @@
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
 server= client=
-trap 'kill -9 $server $client 2>/dev/null; rm -rf "$tmp"' EXIT
+gone() { [ -z "$server$client" ] || { kill -9 $server $client; wait $server $client; } 2>/dev/null; rm -rf "$tmp"; }
+trap gone EXIT
 . tests/harness/background.sh

@@ -29,7 +29,9 @@ judged empty 'FAIL +empty .* no test ran' <<<'echo "[====] Synthesis: Tested: 0 
 judged status 'FAIL +status .* status 3' <<<"$passing; exit 3"
 judged told '    \| \[FAIL\] s::t' <<<'echo "[FAIL] s::t: (0.00s)"; seq 300; exit 1'
 limit=2 judged hang 'FAIL +hang .* stopped after' <<<"$passing; sleep 60"
-judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 & $passing"
+judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1 &
+until [ \"\$(tr '\0' ' ' <\"/proc/\$!/cmdline\")\" = 'sleep 60 ' ]; do sleep 0.02; done
+$passing"
 
 # What a test could not try is said. All of them together: a user's own variables judge nothing, and
 # each of the shell tests, two at a time, counts once.
