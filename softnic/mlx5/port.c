@@ -163,6 +163,8 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	struct sn_packet pkt;
 	struct sn_qp *qp;
 
+	if (!port->link_down && sn_rc_plain_in(port, src, bytes, len))
+		return;
 	if (port->link_down || !acceptable(port, src, bytes, len)) {
 		nic->ctr.rx_packets++;
 		nic->ctr.drops++;

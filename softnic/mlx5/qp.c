@@ -187,6 +187,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_wr_forget(qp);
 	leave_lists(qp);
 	nic->rung = nic->rung == qp ? NULL : nic->rung;
+	nic->heard = nic->heard == qp ? NULL : nic->heard;
 	LIST_REMOVE(qp, link);
 	qp->pd->refs--;
 	qp->uar->refs--;

@@ -116,12 +116,23 @@ struct sn_rc_hand {
 	struct sn_rwqe receive;
 };
 
+/*
+ * Where the whole of a key is, for one kind of use by one QP. It holds in the turn in which it was
+ * found: since then nothing that keys and connections allow has changed.
+ */
+struct sn_rc_place {
+	uint32_t key, turn;
+	uint64_t start, len;	/* len 0: not in one place, or not allowed */
+	uint8_t *at;
+};
+
 struct sn_rc {
 	struct sn_qp *qp;
 	struct sn_rc_hand *hand;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
-	uint32_t granted, grant_turn;	/* the key that it granted last, in which turn */
+	struct sn_rc_place target;	/* of WRITEs: of the key that it granted last */
+	struct sn_rc_place local;	/* of the receives used last */
 	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
 	TAILQ_ENTRY(sn_rc) later_link;
 	struct sn_rc_req req;
@@ -240,9 +251,25 @@ enum sn_rc_direct {
 enum sn_rc_direct sn_rc_write_direct(struct sn_qp *qp, struct sn_wr *wr);
 /* A WRITE has been executed by which the peer has shown what it has to do with. */
 void sn_rc_grant(struct sn_qp *qp);
+static inline bool sn_rc_place_is(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key)
+{
+	return p->key == key && p->turn == qp->nic->key_turn;
+}
+
 static inline bool sn_rc_grants_more(const struct sn_qp *qp)
 {
-	return qp->rc->granted != qp->rc->resp.rkey || qp->rc->grant_turn != qp->nic->grant_turn;
+	return !sn_rc_place_is(qp, &qp->rc->target, qp->rc->resp.rkey);
+}
+
+/* False: there is none; then len is 0, until something changes. */
+bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights);
+/* len > 0 bytes in it, or NULL. */
+static inline void *sn_rc_place_at(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key,
+				   uint64_t va, uint32_t len)
+{
+	uint64_t off = va - p->start;
+
+	return sn_rc_place_is(qp, p, key) && off <= p->len && len <= p->len - off ? p->at + off : NULL;
 }
 
 /* rc_ack.c: answers in */
@@ -262,11 +289,16 @@ void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
 bool sn_rc_spend_retry(struct sn_qp *qp);
 void sn_rc_made_progress(struct sn_qp *qp);
 
+/* rc_plain_in.c: a request, as it has arrived. False: not one of those, and nothing was done. */
+bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len);
+
 /* rc_resp.c: requests in */
 void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what);
 /* Owes the ACK of a request whose completion the host has just been given. */
 void sn_rc_ack_later(struct sn_qp *qp);
+/* ... of a WRITE that has been executed. */
+void sn_rc_ack_write(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
 

@@ -22,36 +22,45 @@ static bool faultless(const struct sn_qp *qp)
 	return !qp->nic->fault.generation && !qp->port->link_down;
 }
 
-/* The host's IOMMU wants to be asked each time: nothing is granted behind it. */
-void sn_rc_grant(struct sn_qp *qp)
+/* The host's IOMMU wants to be asked each time: nothing is kept behind it. */
+bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights)
 {
-	struct sn_rc *rc = qp->rc;
 	struct sn_nic *nic = qp->nic;
-	struct sn_mkey *m;
-	struct sn_access a = {.key = rc->resp.rkey, .pd = qp->pd, .qpn = qp->qpn, .rights = SN_RW};
+	const struct sn_mkey *m = sn_mkey_find(nic, key);
+	struct sn_access a = {.key = key, .pd = qp->pd, .qpn = qp->qpn, .rights = rights};
 	struct iovec iov;
 	unsigned int n = 0;
 
-	m = sn_mkey_find(nic, a.key);
-	rc->granted = a.key;
-	rc->grant_turn = nic->grant_turn;
+	*p = (struct sn_rc_place){.key = key, .turn = nic->key_turn};
 	if (!m || m->length64 || !m->len || nic->host.dma || !faultless(qp))
-		return;
+		return false;
 	a.va = m->start;
 	a.len = m->len;
 	if (sn_mkey_map(nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1)
+		return false;
+	p->start = a.va;
+	p->len = a.len;
+	p->at = iov.iov_base;
+	return true;
+}
+
+void sn_rc_grant(struct sn_qp *qp)
+{
+	struct sn_rc_place *p = &qp->rc->target;
+
+	if (!sn_rc_place_find(qp, p, qp->rc->resp.rkey, SN_RW))
 		return;
-	nic->granting = true;
-	sn_fab_grant(qp->port->fabric->fab, &rc->dest,
-		     &(struct sn_grant){a.key, a.qpn, a.va, a.len, (uintptr_t)iov.iov_base});
+	qp->nic->granting = true;
+	sn_fab_grant(qp->port->fabric->fab, &qp->rc->dest,
+		     &(struct sn_grant){p->key, qp->qpn, p->start, p->len, (uintptr_t)p->at});
 }
 
 void sn_grants_withdraw(struct sn_nic *nic)
 {
+	nic->key_turn++;
 	if (!nic->granting)
 		return;
 	nic->granting = false;
-	nic->grant_turn++;
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_withdraw(nic->port[i].fabric->fab);
 }

@@ -37,7 +37,7 @@ static void postpone_ack(struct sn_qp *qp, unsigned int polls)
 }
 
 /* Where one WRITE follows the other, one ACK does for several; one by itself has its own at once. */
-static void ack_write(struct sn_qp *qp)
+void sn_rc_ack_write(struct sn_qp *qp)
 {
 	struct sn_fabric *fabric = qp->port->fabric;
 	bool stream = fabric->vain - fabric->vain_at_write < SN_RC_STREAM_POLLS;
@@ -113,7 +113,7 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 	if ((pkt->shape->parts & SN_P_LAST) && gives_cqe(pkt))
 		sn_rc_ack_later(qp);
 	else if (pkt->shape->parts & SN_P_LAST)
-		ack_write(qp);
+		sn_rc_ack_write(qp);
 	else
 		sn_rc_owe(qp, SN_OWE_ACK);
 }

@@ -95,6 +95,30 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return read_wqe(qp, rwqe);
 }
 
+bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
+{
+	uint64_t at = (qp->rq_next & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
+	struct sn_data d[2];
+	const uint8_t *wqe;
+	uint32_t rec;
+
+	if (qp->srq || !qp->rq_size || qp->buf.pages || !sn_dbr_read(qp->nic, &qp->dbr, 0, &rec) ||
+	    rec >> 16 || (uint16_t)(rec - qp->rq_pi) > 0x8000 ||
+	    (uint16_t)(rec - qp->rq_done) > qp->rq_size || (uint16_t)rec == qp->rq_next)
+		return false;
+	wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
+	if (!wqe)
+		return false;
+	memcpy(d, wqe, qp->rq_stride < sizeof(d) ? sizeof(d[0]) : sizeof(d));
+	if ((qp->rq_stride >= sizeof(d) && from_be32(d[1].lkey) != SN_LIST_END) ||
+	    from_be32(d[0].lkey) == SN_LIST_END || from_be32(d[0].byte_count) & SN_INLINE)
+		return false;
+	qp->rq_pi = (uint16_t)rec;
+	*sge = (struct sn_sge){ .va = from_be64(d[0].va), .len = from_be32(d[0].byte_count),
+				.key = from_be32(d[0].lkey) };
+	return true;
+}
+
 static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)
 {
 	if (rwqe->srq)

@@ -382,7 +382,7 @@ struct sn_nic {
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs;
-	struct sn_qp *rung;	/* the one that a doorbell was for last, or NULL */
+	struct sn_qp *rung, *heard;	/* whom the last doorbell and the last request were for, or NULL */
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(sn_err_list, sn_qp) err;
 	struct sn_timer **heap;
@@ -396,7 +396,7 @@ struct sn_nic {
 	LIST_ENTRY(sn_nic) link;
 	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
 	bool granting;		/* peers have grants: rc_direct.c */
-	uint32_t grant_turn;	/* so often they were taken back */
+	uint32_t key_turn;	/* changes with what keys and connections allow */
 	bool polled;		/* the host polls, and peers know it */
 	/* Its polls in vain for what it has not requested; its doorbells with too few between. */
 	unsigned int vain, blind;
@@ -451,6 +451,11 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 
 /* Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/*
+ * The segment of the next receive WQE, when that is of the RQ and has but one. Nothing is taken: who
+ * uses it adds 1 to rq_next. False: it has to be asked the long way.
+ */
+bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
 /* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
 int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /*

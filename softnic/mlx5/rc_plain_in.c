@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests in, as most are: the WRITE or SEND of one packet that is next in order, into one place that
+ * has been found before. Such a packet is recognized, checked and executed in one go. Whatever is
+ * otherwise, or wrong, is left as it was for sn_packet_parse and sn_rc_request_in.
+ */
+#include <string.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/rc.h"
+
+struct plain {
+	bool write, solicited;
+	uint16_t pkey;
+	uint32_t qpn, psn, len;
+	const uint8_t *ext, *payload;
+};
+
+/* The same as sn_packet_parse, of these two opcodes, and of one packet that wants an ACK. */
+static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
+{
+	be64_t first;
+	be32_t last, icrc;
+	uint64_t head;
+	uint32_t psn, other;
+
+	if (len < sizeof(struct sn_bth) + SN_ICRC)
+		return false;
+	memcpy(&first, bytes, sizeof(first));
+	memcpy(&last, bytes + sizeof(first), sizeof(last));
+	memcpy(&icrc, bytes + len - sizeof(icrc), sizeof(icrc));
+	/* The sender may still write: what is loaded is loaded once. */
+	__asm__ volatile("" ::: "memory");
+	head = from_be64(first);
+	psn = from_be32(last);
+	p->write = head >> 56 == SN_BTH_WRITE_ONLY;
+	p->ext = bytes + sizeof(struct sn_bth);
+	p->payload = p->ext + (p->write ? sizeof(struct sn_reth) : 0);
+	other = (uint32_t)((uint64_t)(p->payload - bytes) + (head >> 52 & 3)) + SN_ICRC;
+	if ((!p->write && head >> 56 != SN_BTH_SEND_ONLY) || head >> 48 & 0xf || len % 4 ||
+	    len <= other || icrc.be || (psn & ~SN_PSN_MASK) != SN_BTH_ACKREQ)
+		return false;
+	p->solicited = head >> 48 & SN_BTH_SE;
+	p->pkey = (uint16_t)(head >> 32);
+	p->qpn = (uint32_t)head & 0xffffff;
+	p->psn = psn & SN_PSN_MASK;
+	p->len = (uint32_t)len - other;
+	return true;
+}
+
+/* Who was sent to last is most often sent to again. NULL: nobody, or it is not for sure. */
+static struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
+{
+	struct sn_nic *nic = port->nic;
+	struct sn_qp *qp = nic->heard;
+
+	if (!qp || qp->qpn != p->qpn)
+		qp = sn_qp_find(nic, p->qpn);
+	if (!qp || !qp->rc || qp->port != port || qp->state != SN_QP_RTS || qp->pkey != p->pkey ||
+	    !(p->pkey & 0x8000) || !sn_addr_equal(src, &qp->rc->dest.gid))
+		return NULL;
+	nic->heard = qp;
+	return qp;
+}
+
+static bool is_next(const struct sn_qp *qp, const struct plain *p)
+{
+	const struct sn_rc_resp *s = &qp->rc->resp;
+
+	return s->psn == p->psn && s->in == SN_C_NONE && s->owed <= SN_OWE_ACK &&
+	       p->len <= qp->mtu && !qp->nic->fault.generation;
+}
+
+static bool write_in(struct sn_qp *qp, const struct plain *p)
+{
+	struct sn_reth reth;
+	uint8_t *to;
+
+	memcpy(&reth, p->ext, sizeof(reth));
+	__asm__ volatile("" ::: "memory");
+	to = sn_rc_place_at(qp, &qp->rc->target, from_be32(reth.rkey), from_be64(reth.va), p->len);
+	if (!to || !qp->rwe || from_be32(reth.len) != p->len)
+		return false;
+	sn_copy(to, p->payload, p->len);
+	return true;
+}
+
+/* Where one segment holds it all, and none of it is for the CQE. */
+static bool send_in(struct sn_qp *qp, const struct plain *p)
+{
+	static const be32_t none;
+	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_sge sge;
+	uint8_t *to;
+
+	if (qp->small_res || !sn_rq_peek(qp, &sge) || sge.len < p->len)
+		return false;
+	to = sn_rc_place_at(qp, &qp->rc->local, sge.key, sge.va, p->len);
+	if (!to) {
+		sn_rc_place_find(qp, &qp->rc->local, sge.key, SN_LW);
+		return false;
+	}
+	/* Another QP may have had its own in there. */
+	hand->receiver = NULL;
+	hand->receive.idx = qp->rq_next++;
+	hand->receive.srq = NULL;
+	sn_copy(to, p->payload, p->len);
+	sn_rq_done(qp, &hand->receive, SN_CQE_RESP_SEND, p->len, none, p->solicited, NULL);
+	return true;
+}
+
+bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len)
+{
+	struct sn_rc_resp *s;
+	struct sn_qp *qp;
+	struct plain p;
+
+	if (!is_plain(bytes, len, &p))
+		return false;
+	qp = receiver(port, src, &p);
+	if (!qp || !is_next(qp, &p) || !(p.write ? write_in(qp, &p) : send_in(qp, &p)))
+		return false;
+	port->nic->ctr.rx_packets++;
+	/* The CQ may have been full. */
+	if (qp->state == SN_QP_ERR)
+		return true;
+	s = &qp->rc->resp;
+	s->nak_sent = false;
+	s->psn = sn_psn_add(s->psn, 1);
+	s->msn = sn_psn_add(s->msn, 1);
+	if (p.write)
+		sn_rc_ack_write(qp);
+	else
+		sn_rc_ack_later(qp);
+	return true;
+}
