@@ -183,6 +183,8 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
 void sn_wr_retire(struct sn_qp *qp);
+/* The oldest one has succeeded, and has all that its CQE tells. False: the QP is in ERR now. */
+bool sn_wr_pop(struct sn_qp *qp);
 void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
 /* The CQE of one WQE, when it wants one. False: the CQ takes no more. */
 bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr);
@@ -241,6 +243,12 @@ void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
 void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
 bool sn_drive(struct sn_nic *nic);
+/* As devices mostly are: no work is left over, and nobody sleeps who is to be woken by what happens. */
+static inline bool sn_is_calm(const struct sn_nic *nic)
+{
+	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
+	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
+}
 bool sn_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
 
 /* thread.c */

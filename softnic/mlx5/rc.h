@@ -233,6 +233,10 @@ bool sn_rc_req_run(struct sn_qp *qp);
 bool sn_rc_plain(struct sn_qp *qp);
 /* The same of a queue in order, that is to be found at. */
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
+static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
+{
+	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
+}
 /* Sends again from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
 /* The oldest message that is not finished, or NULL. */
@@ -274,6 +278,8 @@ static inline void *sn_rc_place_at(const struct sn_qp *qp, const struct sn_rc_pl
 
 /* rc_ack.c: answers in */
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);
+/* An ACK of all up to and with psn. */
+void sn_rc_acked(struct sn_qp *qp, uint32_t psn);
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
@@ -289,7 +295,7 @@ void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
 bool sn_rc_spend_retry(struct sn_qp *qp);
 void sn_rc_made_progress(struct sn_qp *qp);
 
-/* rc_plain_in.c: a request, as it has arrived. False: not one of those, and nothing was done. */
+/* rc_plain_in.c: a request or an ACK, as it has arrived. False: not one of those, and nothing was done. */
 bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len);
 
 /* rc_resp.c: requests in */

@@ -25,6 +25,30 @@ static void finish(struct sn_qp *qp, struct sn_wr *wr)
 	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
 }
 
+/* Of what is acknowledged the WRITEs and SENDs that are the oldest, when nothing waits for their end. */
+static void finish_plain(struct sn_qp *qp, uint32_t psn)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	uint32_t una = r->psn_una;
+
+	while (sn_psn_diff(psn, una) > 0 && sn_wr_count(qp) && !qp->sq_fenced) {
+		const struct sn_wr *wr = sn_wr_at(qp, 0);
+		uint32_t end = sn_psn_add(wr->psn, wr->npsn);
+
+		if (wr->done || (wr->opcode != SN_OP_WRITE && wr->opcode != SN_OP_SEND) ||
+		    sn_psn_diff(psn, end) < 0)
+			break;
+		una = end;
+		if (!sn_wr_pop(qp))
+			return;
+	}
+	if (una == r->psn_una)
+		return;
+	move_una(qp, una);
+	/* What was done behind them has waited for its turn. */
+	sn_wr_retire(qp);
+}
+
 /*
  * The peer has all before psn. False: it answered a READ before that, and the answer did not come.
  * May leave the QP in ERR.
@@ -34,7 +58,8 @@ static bool acknowledge(struct sn_qp *qp, uint32_t psn)
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr;
 
-	while (sn_psn_diff(psn, r->psn_una) > 0 && (wr = sn_rc_oldest(qp))) {
+	finish_plain(qp, psn);
+	while (qp->state != SN_QP_ERR && sn_psn_diff(psn, r->psn_una) > 0 && (wr = sn_rc_oldest(qp))) {
 		uint32_t end = sn_psn_add(wr->psn, wr->npsn);
 
 		if (sn_rc_is_read(wr->opcode))
@@ -88,19 +113,34 @@ static void nak_in(struct sn_qp *qp, uint8_t code)
 			   VENDOR_NAK);
 }
 
+void sn_rc_acked(struct sn_qp *qp, uint32_t psn)
+{
+	if (!expected(qp, psn))
+		return;
+	/* There is room for what waits, if anything does. */
+	if (!sn_rc_all_is_sent(qp))
+		sn_qp_kick(qp);
+	if (!acknowledge(qp, sn_psn_add(psn, 1)))
+		go_back_once(qp);
+}
+
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	uint8_t syndrome = (uint8_t)(from_be32(pkt->aeth.word) >> 24);
 	uint8_t value = syndrome & SN_AETH_VALUE, kind = syndrome & SN_AETH_KIND;
 
+	if (kind == SN_AETH_ACK) {
+		sn_rc_acked(qp, pkt->psn);
+		return;
+	}
 	if (!expected(qp, pkt->psn))
 		return;
 	sn_qp_kick(qp);
-	if (!acknowledge(qp, kind == SN_AETH_ACK ? sn_psn_add(pkt->psn, 1) : pkt->psn)) {
+	if (!acknowledge(qp, pkt->psn)) {
 		go_back_once(qp);
 		return;
 	}
-	if (qp->state != SN_QP_RTS || kind == SN_AETH_ACK)
+	if (qp->state != SN_QP_RTS)
 		return;
 	if (kind == SN_AETH_RNR)
 		sn_rc_rnr_in(qp, value);

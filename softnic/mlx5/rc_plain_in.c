@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Requests in, as most are: the WRITE or SEND of one packet that is next in order, into one place that
- * has been found before. Such a packet is recognized, checked and executed in one go. Whatever is
- * otherwise, or wrong, is left as it was for sn_packet_parse and sn_rc_request_in.
+ * has been found before; and their ACKs. Such a packet is recognized, checked and executed in one go.
+ * Whatever is otherwise, or wrong, is left as it was for sn_packet_parse and what follows it.
  */
 #include <string.h>
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
+
+enum { ACK_BYTES = sizeof(struct sn_bth) + sizeof(struct sn_aeth) + SN_ICRC };
 
 struct plain {
 	bool write, solicited;
@@ -48,8 +50,28 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	return true;
 }
 
+/* Of an ACK, and nothing worse. */
+static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
+{
+	be64_t first;
+	be32_t rest[3];		/* of the BTH, AETH, ICRC */
+	uint64_t head;
+
+	if (len != ACK_BYTES)
+		return false;
+	memcpy(&first, bytes, sizeof(first));
+	memcpy(rest, bytes + sizeof(first), sizeof(rest));
+	__asm__ volatile("" ::: "memory");
+	head = from_be64(first);
+	p->psn = from_be32(rest[0]);
+	p->pkey = (uint16_t)(head >> 32);
+	p->qpn = (uint32_t)head & 0xffffff;
+	return head >> 48 == SN_BTH_ACK << 8 && p->psn <= SN_PSN_MASK && !rest[2].be &&
+	       (from_be32(rest[1]) >> 24 & SN_AETH_KIND) == SN_AETH_ACK;
+}
+
 /* Who was sent to last is most often sent to again. NULL: nobody, or it is not for sure. */
-static struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
+static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
 	struct sn_nic *nic = port->nic;
 	struct sn_qp *qp = nic->heard;
@@ -109,12 +131,29 @@ static bool send_in(struct sn_qp *qp, const struct plain *p)
 	return true;
 }
 
+static bool ack_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len)
+{
+	struct sn_qp *qp;
+	struct plain p;
+
+	if (!is_ack(bytes, len, &p))
+		return false;
+	qp = receiver(port, src, &p);
+	if (!qp)
+		return false;
+	port->nic->ctr.rx_packets++;
+	sn_rc_acked(qp, p.psn);
+	return true;
+}
+
 bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len)
 {
 	struct sn_rc_resp *s;
 	struct sn_qp *qp;
 	struct plain p;
 
+	if (ack_in(port, src, bytes, len))
+		return true;
 	if (!is_plain(bytes, len, &p))
 		return false;
 	qp = receiver(port, src, &p);

@@ -328,11 +328,6 @@ static bool run_plain(struct sn_qp *qp)
 	return qp->sq_next != qp->sq_pi && sn_rc_plain(qp);
 }
 
-static bool all_is_sent(const struct sn_qp *qp)
-{
-	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
-}
-
 static enum sn_rc_direct directly(struct sn_qp *qp)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
@@ -355,7 +350,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		    qp->rc->waiter.blocked)
 			return false;
 		if (run_plain(qp)) {
-			if (all_is_sent(qp))
+			if (sn_rc_all_is_sent(qp))
 				return false;
 			continue;
 		}
@@ -372,7 +367,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		case SN_DIRECT_NOT:
 			break;
 		}
-		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || all_is_sent(qp))
+		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
 			return false;
 	}
 	return true;

@@ -17,13 +17,14 @@ static void told(struct sn_qp *qp, uint16_t upto)
 {
 	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
 
-	for (; qp->sq_told != upto; qp->sq_told++) {
+	for (; poison && qp->sq_told != upto; qp->sq_told++) {
 		uint64_t at = (qp->sq_told & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
-		void *p = poison ? sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB) : NULL;
+		void *p = sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
 
 		if (p)
 			memset(p, SN_POISON, SN_WQEBB);
 	}
+	qp->sq_told = upto;
 }
 
 /*
@@ -93,6 +94,24 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 		return;
 	qp->sq_fenced = false;
 	sn_qp_kick(qp);
+}
+
+bool sn_wr_pop(struct sn_qp *qp)
+{
+	const struct sn_wr *wr = sn_wr_at(qp, 0);
+	struct sn_cqe cqe = { .op = SN_CQE_REQ, .wqe_opcode = wr->opcode, .counter = wr->idx,
+			      .byte_cnt = wr->len };
+
+	qp->wr_head++;
+	qp->nic->requests--;
+	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
+	if (wr->ce < SN_CE_ALWAYS)
+		return true;
+	told(qp, qp->sq_done);
+	if (sn_cqe_write(qp, qp->scq, &cqe))
+		return true;
+	sn_qp_to_error(qp);
+	return false;
 }
 
 void sn_wr_forget(struct sn_qp *qp)
