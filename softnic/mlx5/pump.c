@@ -193,20 +193,42 @@ bool sn_drive(struct sn_nic *nic)
 	return any;
 }
 
-/* What a poll in vain costs: nothing of this is written to by another. */
+/* Is there work but for what peers have sent? Nothing of this is written to by another. */
+static bool has_work(const struct sn_nic *nic)
+{
+	const struct sn_device *dev = nic->dev;
+
+	return nic->config.flags & SOFTNIC_SCAN_UARS || !TAILQ_EMPTY(&nic->run) ||
+	       !TAILQ_EMPTY(&nic->err) || sn_timers_due(nic) ||
+	       atomic_load_explicit(&dev->any_eq_db, memory_order_acquire) ||
+	       atomic_load_explicit(&dev->any_dirty, memory_order_acquire);
+}
+
+/* What a poll in vain costs. */
 bool sn_idle(struct sn_nic *nic)
 {
-	struct sn_device *dev = nic->dev;
-
-	if (nic->config.flags & SOFTNIC_SCAN_UARS || !TAILQ_EMPTY(&nic->run) ||
-	    !TAILQ_EMPTY(&nic->err) || sn_timers_due(nic) ||
-	    atomic_load_explicit(&dev->any_eq_db, memory_order_acquire) ||
-	    atomic_load_explicit(&dev->any_dirty, memory_order_acquire) || !sn_fabric_quiet(nic))
+	if (has_work(nic) || !sn_fabric_quiet(nic))
 		return false;
 	nic->timer_turn++;
 	if (!nic->requests && nic->vain < VAIN && ++nic->vain == VAIN && !nic->polled)
 		sn_host_polls(nic, true);
 	return true;
+}
+
+/* What peers have sent, when that is all; what comes of it beyond the queues of the host is driven. */
+static bool take_arrivals(struct sn_nic *nic)
+{
+	bool any;
+
+	if (!sn_is_calm(nic) || has_work(nic))
+		return sn_drive(nic);
+	nic->timer_turn++;
+	any = sn_fabric_poll(nic);
+	nic->ctr.by_calls += any;
+	if (has_work(nic))
+		return sn_drive(nic) || any;
+	sn_thread_inline(nic);
+	return any;
 }
 
 /* It may be spinning on its memory between its doorbells, for what only peers can bring then. */
@@ -227,7 +249,7 @@ bool softnic_pump(struct softnic *handle)
 		return false;
 	any = !sn_idle(nic);
 	if (any) {
-		any = sn_drive(nic);
+		any = take_arrivals(nic);
 	} else {
 		any = sn_fabric_owes(nic);
 		sn_thread_inline(nic);

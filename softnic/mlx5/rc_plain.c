@@ -12,13 +12,10 @@
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
-union block {
-	uint8_t raw[SN_WQEBB];
-	struct sn_ctrl ctrl;
-};
+/* Two instances, as most of what is looked at depends on the opcode. */
+#define EITHER static inline __attribute__((always_inline))
 
 struct plain {
-	bool write;
 	uint8_t ds, ce, solicited;
 	const struct sn_raddr *to;	/* of a WRITE */
 	const uint8_t *data;
@@ -26,46 +23,53 @@ struct plain {
 };
 
 /* No fence, no reserved bit; the next block of this queue. */
-static bool ctrl_is_plain(const struct sn_qp *qp, const struct sn_ctrl *ctrl, struct plain *p)
+EITHER bool ctrl_is_plain(const struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
-	uint32_t word = from_be32(ctrl->opmod_idx_opcode);
-	uint8_t opcode = (uint8_t)word, fm_ce_se = ctrl->fm_ce_se;
+	uint32_t word = (uint32_t)qp->sq_next << 8 | (write ? SN_OP_WRITE : SN_OP_SEND), flags;
+	uint64_t expected = (uint64_t)word << 32 | qp->qpn << 8, ds;
+	be64_t head;
+	be32_t rest;
 
-	p->write = opcode == SN_OP_WRITE;
-	p->ds = (uint8_t)from_be32(ctrl->qpn_ds);
-	p->ce = fm_ce_se >> 2;
-	p->solicited = fm_ce_se & 2;
-	return (p->write || opcode == SN_OP_SEND) &&
-	       word == ((uint32_t)qp->sq_next << 8 | opcode) &&
-	       from_be32(ctrl->qpn_ds) == (qp->qpn << 8 | p->ds) && p->ds <= SN_WQEBB / 16 &&
-	       !(ctrl->signature | ctrl->dci_stream[0] | ctrl->dci_stream[1] | (fm_ce_se & ~0xe));
+	memcpy(&head, raw, sizeof(head));
+	memcpy(&rest, raw + sizeof(head), sizeof(rest));
+	ds = from_be64(head) ^ expected;
+	/* signature(8) dci_stream(16) fm_ce_se(8) */
+	flags = from_be32(rest);
+	p->ds = (uint8_t)ds;
+	p->ce = (uint8_t)(flags >> 2);
+	p->solicited = flags & 2;
+	return ds <= SN_WQEBB / 16 && !(flags & ~0xeu);
+}
+
+static const uint8_t *by_key(struct sn_qp *qp, const struct sn_data *d, uint32_t len)
+{
+	struct sn_access a = {.key = from_be32(d->lkey), .pd = qp->pd, .qpn = qp->qpn, .rights = SN_LR,
+			      .va = from_be64(d->va), .len = len};
+
+	return sn_mkey_at(qp->nic, &a);
 }
 
 /* The one data segment ends the WQE. */
-static bool data_is_plain(struct sn_qp *qp, const union block *b, struct plain *p)
+EITHER bool data_is_plain(struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
-	unsigned int pos = p->write ? 32 : 16, end = p->ds * 16u;
-	const struct sn_data *d = (const void *)(b->raw + pos);
-	struct sn_access a = {.pd = qp->pd, .qpn = qp->qpn, .rights = SN_LR};
+	unsigned int pos = write ? 32 : 16, end = p->ds * 16u;
+	const struct sn_data *d = (const void *)(raw + pos);
 	uint32_t count = from_be32(d->byte_count);
 
-	p->to = (const void *)(b->raw + 16);
+	p->to = (const void *)(raw + 16);
 	p->len = count & ~SN_INLINE;
-	if (!p->len || p->len > qp->mtu || (p->write && p->to->rsvd.be))
+	if (p->len - 1 >= qp->mtu || (write && p->to->rsvd.be))
 		return false;
 	if (count & SN_INLINE) {
-		p->data = b->raw + pos + 4;
+		p->data = raw + pos + 4;
 		return pos + ((4 + p->len + 15) & ~15u) == end;
 	}
-	a.key = from_be32(d->lkey);
-	a.va = from_be64(d->va);
-	a.len = p->len;
-	p->data = pos + 16 == end ? sn_mkey_at(qp->nic, &a) : NULL;
+	p->data = pos + 16 == end ? by_key(qp, d, p->len) : NULL;
 	return p->data;
 }
 
 /* A WRITE to a target that nobody drives had better not be a packet. */
-static bool waits_for_nothing(const struct sn_qp *qp, bool write)
+EITHER bool waits_for_nothing(const struct sn_qp *qp, bool write)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
 	uint32_t ahead = (r->psn_next - r->psn_una) & SN_PSN_MASK;
@@ -76,28 +80,23 @@ static bool waits_for_nothing(const struct sn_qp *qp, bool write)
 	return ahead || !write || sn_fab_is_polled(qp->port->fabric->fab, &qp->rc->dest);
 }
 
-/* Bytes of a packet on the wire, and of its headers. */
-static uint32_t head_len(const struct plain *p)
+EITHER uint32_t packet_len(const struct plain *p, bool write)
 {
-	return (uint32_t)(sizeof(struct sn_bth) + (p->write ? sizeof(struct sn_reth) : 0));
-}
-
-static uint32_t packet_len(const struct plain *p)
-{
-	return head_len(p) + ((p->len + 3) & ~3u) + SN_ICRC;
+	return (uint32_t)(sizeof(struct sn_bth) + (write ? sizeof(struct sn_reth) : 0)) +
+	       ((p->len + 3) & ~3u) + SN_ICRC;
 }
 
 /* No ICRC: no script is set that flips bits. */
-static void put_packet(struct sn_qp *qp, const struct plain *p, uint8_t *at)
+EITHER void put_packet(struct sn_qp *qp, const struct plain *p, bool write, uint8_t *at)
 {
 	static const uint64_t none;
-	uint8_t *to = sn_rc_put_bth(qp, at, p->write ? SN_BTH_WRITE_ONLY : SN_BTH_SEND_ONLY,
+	uint8_t *to = sn_rc_put_bth(qp, at, write ? SN_BTH_WRITE_ONLY : SN_BTH_SEND_ONLY,
 				    sn_rc_flags(p->solicited, p->len),
 				    qp->rc->req.psn_next | SN_BTH_ACKREQ);
 
 	/* Pad bytes and ICRC; the data may begin there. */
-	memcpy(at + packet_len(p) - sizeof(none), &none, sizeof(none));
-	if (p->write) {
+	memcpy(at + packet_len(p, write) - sizeof(none), &none, sizeof(none));
+	if (write) {
 		struct sn_reth reth = {p->to->va, p->to->rkey, to_be32(p->len)};
 
 		memcpy(to, &reth, sizeof(reth));
@@ -106,10 +105,10 @@ static void put_packet(struct sn_qp *qp, const struct plain *p, uint8_t *at)
 	sn_bytes(to, p->data, p->len);
 }
 
-static void note(struct sn_qp *qp, const struct plain *p)
+EITHER void note(struct sn_qp *qp, const struct plain *p, bool write)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, p->write ? SN_OP_WRITE : SN_OP_SEND, p->ds, p->ce);
+	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, write ? SN_OP_WRITE : SN_OP_SEND, p->ds, p->ce);
 
 	wr->len = p->len;
 	wr->psn = r->psn_next;
@@ -122,43 +121,54 @@ static void note(struct sn_qp *qp, const struct plain *p)
 }
 
 /* One packet, and the ACK that is owed behind it. False: there is no room, or no simple way. */
-static bool send_packet(struct sn_qp *qp, const struct plain *p)
+EITHER bool send_packet(struct sn_qp *qp, const struct plain *p, bool write)
 {
 	struct sn_fab *fab = qp->port->fabric->fab;
-	uint32_t len = packet_len(p), rider = sn_rc_rider(qp, !p->write);
+	uint32_t len = packet_len(p, write), rider = sn_rc_rider(qp, !write);
 	uint8_t *at = qp->port->link_down ? NULL
 		: sn_fab_room(fab, &qp->rc->dest, len + (rider ? rider + SN_ICRC : 0));
 
 	if (!at)
 		return false;
-	put_packet(qp, p, at);
+	put_packet(qp, p, write, at);
 	if (rider) {
 		sn_rc_put_rider(qp, at + len);
 		memset(at + len + rider, 0, SN_ICRC);
 		rider += SN_ICRC;
+		qp->nic->ctr.tx_packets++;
 	}
 	sn_fab_commit_both(fab, &qp->rc->dest, len, rider);
-	qp->nic->ctr.tx_packets += rider ? 2 : 1;
+	qp->nic->ctr.tx_packets++;
+	return true;
+}
+
+EITHER bool send_plain(struct sn_qp *qp, const uint8_t *raw, bool write)
+{
+	struct plain p;
+
+	if (!ctrl_is_plain(qp, raw, write, &p) || !waits_for_nothing(qp, write) ||
+	    !data_is_plain(qp, raw, write, &p))
+		return false;
+	if (write && qp->rc->later)
+		sn_rc_last_word(qp);
+	if (!send_packet(qp, &p, write))
+		return false;
+	note(qp, &p, write);
 	return true;
 }
 
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at)
 {
-	union block block;
-	struct plain p;
+	uint8_t raw[SN_WQEBB] __attribute__((aligned(16)));
+	uint8_t opcode;
 
-	memcpy(&block, at, sizeof(block));
+	memcpy(raw, at, sizeof(raw));
 	/* What is judged is what is executed: the host may still write there. */
 	__asm__ volatile("" ::: "memory");
-	if (!ctrl_is_plain(qp, &block.ctrl, &p) || !waits_for_nothing(qp, p.write) ||
-	    !data_is_plain(qp, &block, &p))
-		return false;
-	if (p.write && qp->rc->later)
-		sn_rc_last_word(qp);
-	if (!send_packet(qp, &p))
-		return false;
-	note(qp, &p);
-	return true;
+	opcode = raw[offsetof(struct sn_ctrl, opmod_idx_opcode) + 3];
+	if (opcode == SN_OP_WRITE)
+		return send_plain(qp, raw, true);
+	return opcode == SN_OP_SEND && send_plain(qp, raw, false);
 }
 
 bool sn_rc_plain(struct sn_qp *qp)

@@ -400,6 +400,7 @@ struct sn_nic {
 	bool polled;		/* the host polls, and peers know it */
 	/* Its polls in vain for what it has not requested; its doorbells with too few between. */
 	unsigned int vain, blind;
+	unsigned int rings;	/* doorbells that were all there was to do: uar_plain.c */
 	uint32_t requests;	/* that are in flight, of all QPs */
 	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
