@@ -3,7 +3,7 @@
 # $client, go when they end.
 
 bin=$DAPL_BUILD_DIR/bin
-tmp=$(mktemp -d)
+tmp=$(TMPDIR= mktemp -d)		# LD_PRELOAD takes no path with a space in it
 server= client=
 gone() { [ -z "$server$client" ] || { kill -9 $server $client; wait $server $client; } 2>/dev/null; rm -rf "$tmp"; }
 trap gone EXIT

@@ -5,7 +5,7 @@
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "a library cannot be preloaded under a sanitizer"
-tmp=$(mktemp -d)
+tmp=$(TMPDIR= mktemp -d)		# LD_PRELOAD takes no path with a space in it
 trap 'rm -rf "$tmp"' EXIT
 
 cat >"$tmp/late.c" <<'END_OF_C'
