@@ -428,7 +428,7 @@ struct dap_caps {
 	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
 	uint32_t optimal_alignment;
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
-	struct { const char *name; char value[64]; } attr[16];
+	struct { const char *name; char value[96]; } attr[18];
 	unsigned int nattr;
 	bool no_extension;		/* neither writes with immediate data nor atomics */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can end */

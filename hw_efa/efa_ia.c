@@ -62,6 +62,8 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "efa_rmr_bind", "%s", efa_soft_keys(e) ? "software" : "reregister");
 	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
 	attr(caps, "efa_endpoint_memory", "%zu", efa_ep_memory(e, 64, 64));
+	if (e->ctl->soft)
+		attr(caps, "faults", "%s", softnic_efa_fault_words());
 	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
 }
 

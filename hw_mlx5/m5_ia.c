@@ -10,6 +10,7 @@
 #include "hw_mlx5/m5_hot.h"
 #include "hw_mlx5/m5_obj.h"
 #include "hw_mlx5/m5_ops.h"
+#include "softnic/softnic.h"
 
 size_t m5_ia_list(struct dap_hw_device *devs, size_t max)
 {
@@ -35,7 +36,7 @@ static void attr(struct dap_caps *caps, const char *name, const char *value)
 static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 {
 	static const char *const scatter[] = { "off", "receives", "receives and reads" };
-	char text[64];
+	char text[96];
 
 	attr(caps, "access", m->ctl->ops->access);
 	m5_mmio_text(m, text, sizeof(text));
@@ -53,6 +54,10 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "path_mtu", text);
 	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
 	attr(caps, "hot_functions", m->hot->name);
+	if (!m->ctl->soft)
+		return;
+	snprintf(text, sizeof(text), "%s memlock", softnic_fault_words());
+	attr(caps, "faults", text);
 }
 
 static uint32_t least(uint32_t a, uint32_t b)

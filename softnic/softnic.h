@@ -133,5 +133,6 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * 0, or -EINVAL with the script unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);
+const char *softnic_fault_words(void);	/* those of a script that make something fail */
 
 #endif

@@ -349,10 +349,13 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   silence		this device neither answers nor acknowledges: peers get 13 or 15
  *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
  *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
+ *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that makes a pd, mr, ah, cq or qp is
+ *			refused for want of resources, or changes a qp (modify)
  *   rkey_reuse		a region gets the keys of the one deregistered last, always
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */
 int softnic_efa_fault(struct softnic_efa *nic, const char *script);
+const char *softnic_efa_fault_words(void);	/* those of a script that make something fail */
 
 #endif

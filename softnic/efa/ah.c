@@ -60,7 +60,7 @@ int softnic_efa_ah_create(struct softnic_efa *handle, uint16_t pd, const uint8_t
 	if (pd >= SNE_PDS || !nic->pds[pd].live)
 		sne_violate(nic, SNE_V_CMD_OBJECT, "AH in PD %u, which is none", pd);
 	else
-		err = create(nic, pd, gid, ah);
+		err = sne_refuses(nic, SNE_CMD_AH) ? -ENOMEM : create(nic, pd, gid, ah);
 	sne_leave(nic);
 	return err;
 }

@@ -104,7 +104,7 @@ int softnic_efa_cq_create(struct softnic_efa *handle, const struct softnic_efa_c
 	if (!err)
 		err = check_caps(nic, attr->flags);
 	if (!err)
-		err = create(nic, attr, &cq);
+		err = sne_refuses(nic, SNE_CMD_CQ) ? -ENOMEM : create(nic, attr, &cq);
 	if (!err)
 		*out = (struct softnic_efa_cq){
 			.cq = cq->number,

@@ -5,6 +5,11 @@
 
 #include "softnic/efa/sne.h"
 
+const char *softnic_efa_fault_words(void)
+{
+	return "drop dup reorder twice rnr silence deadqp status cmd_fail rkey_reuse";
+}
+
 static uint64_t draw(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -22,6 +27,13 @@ bool sne_chance(struct sne_nic *nic, double p)
 		return false;
 	v = nic->fault.own_seed ? draw(&nic->fault_rng) : sne_random(nic);
 	return (double)(v >> 11) * 0x1p-53 < p;
+}
+
+bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
+{
+	uint32_t *in = &nic->fault.refuse_in[cmd];
+
+	return *in && !--*in;
 }
 
 struct share {
@@ -82,6 +94,28 @@ static int parse_status(struct sne_fault *f, const char *value)
 	return 0;
 }
 
+static int parse_refusal(struct sne_fault *f, char *value)
+{
+	static const char *const names[SNE_CMDS] = { "pd", "mr", "ah", "cq", "qp", "modify" };
+	char *colon = strchr(value, ':');
+	uint64_t n = 1;
+	int err = 0;
+
+	if (colon) {
+		*colon = 0;
+		err = parse_number(colon + 1, UINT32_MAX, &n, NULL);
+	}
+	if (err || !n)
+		return -EINVAL;
+	for (unsigned int i = 0; i < SNE_CMDS; i++) {
+		if (strcmp(value, names[i]))
+			continue;
+		f->refuse_in[i] = (uint32_t)n;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int parse_dead(struct sne_fault *f, const char *value)
 {
 	uint64_t n;
@@ -123,6 +157,8 @@ static int parse_word(struct sne_fault *f, char *word)
 		return parse_dead(f, value);
 	if (!strcmp(word, "status"))
 		return parse_status(f, value);
+	if (!strcmp(word, "cmd_fail"))
+		return parse_refusal(f, value);
 	if (!strcmp(word, "window"))
 		return parse_window(f, value);
 	if (strcmp(word, "seed") != 0)

@@ -12,6 +12,10 @@ int softnic_efa_pd_alloc(struct softnic_efa *handle, uint16_t *pd)
 
 	if (!sne_enter(nic))
 		return -ENODEV;
+	if (sne_refuses(nic, SNE_CMD_PD)) {
+		sne_leave(nic);
+		return -ENOMEM;
+	}
 	err = sne_id_take(&nic->pd_ids, &id);
 	if (!err) {
 		nic->pds[id] = (struct sne_pd){ .live = true };
@@ -102,6 +106,8 @@ int softnic_efa_mr_reg(struct softnic_efa *handle, uint16_t pd, void *addr, uint
 	if (!sne_enter(nic))
 		return -ENODEV;
 	err = check_reg(nic, pd, addr, len, iova, access);
+	if (!err && sne_refuses(nic, SNE_CMD_MR))
+		err = -ENOMEM;
 	if (err)
 		goto leave;
 	err = sne_id_take(&nic->mr_ids, &id);

@@ -247,7 +247,7 @@ int softnic_efa_qp_create(struct softnic_efa *handle, const struct softnic_efa_q
 	if (!err)
 		err = check_fields(nic, attr);
 	if (!err)
-		err = create(nic, attr, &qp);
+		err = sne_refuses(nic, SNE_CMD_QP) ? -ENOMEM : create(nic, attr, &qp);
 	if (!err)
 		describe(qp, out);
 	sne_leave(nic);

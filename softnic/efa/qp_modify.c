@@ -105,6 +105,8 @@ int softnic_efa_qp_modify(struct softnic_efa *handle, uint32_t number,
 		return -ENODEV;
 	qp = find(nic, number);
 	err = qp ? check(nic, qp, modify) : -EINVAL;
+	if (!err && sne_refuses(nic, SNE_CMD_MODIFY))
+		err = -ENOMEM;
 	if (!err)
 		set(nic, qp, modify);
 	sne_thread_inline(nic, true);

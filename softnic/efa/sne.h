@@ -182,6 +182,8 @@ struct sne_job {
 	uint64_t addr;
 };
 
+enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_CMD_MODIFY, SNE_CMDS };
+
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr;
 	bool silence, own_seed, rkey_reuse;
@@ -191,6 +193,7 @@ struct sne_fault {
 	uint8_t status;
 	uint32_t status_in;		/* 0: off */
 	uint32_t window;		/* 0: unchanged */
+	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
 };
 
 struct sne_extent {
@@ -259,6 +262,8 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 uint64_t sne_clock(void);
 /* False in a child of the process that opened it. */
 bool sne_enter(struct sne_nic *nic);
+/* By the fault script. */
+bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 void sne_leave(struct sne_nic *nic);
 
 /* profile.c */

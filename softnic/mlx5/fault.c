@@ -6,6 +6,11 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
+const char *softnic_fault_words(void)
+{
+	return "drop dup reorder corrupt delay rnr cmd_fail fatal link_down";
+}
+
 struct share {
 	const char *name;
 	size_t offset;

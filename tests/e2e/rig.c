@@ -78,12 +78,6 @@ bool rig_model(void)
 	return !strncmp(rig_ia_name(), "soft-mlx5-", 10);
 }
 
-void rig_needs_model(const char *what)
-{
-	if (!rig_model())
-		cr_skip_test("only the software ConnectX in this process has: %s", what);
-}
-
 static void configure(void)
 {
 	if (!configured)
@@ -108,7 +102,7 @@ static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, siz
 
 const char *rig_attribute(const char *name)
 {
-	static char value[64];
+	static char value[96];
 	DAT_PROVIDER_ATTR attr;
 
 	provider(&attr, name, value, sizeof(value));
@@ -159,13 +153,64 @@ static void conf_lines(int fd, const char *ia, const char *params)
 			"\"%s;%s\" \"\"\n", ia, kinds[i], build, params, more ? more : "");
 }
 
+static bool knows(const char *words, const char *word, size_t len)
+{
+	for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == len && !strncmp(at, word, len))
+			return true;
+	return false;
+}
+
+static char faults[96];
+
+static int tell_faults(int sock, void *arg)
+{
+	(void)arg;
+	snprintf(faults, sizeof(faults), "%s", rig_attribute("faults"));
+	return th_send(sock, faults, sizeof(faults));
+}
+
+/* In another process: the registry reads the configuration once. Children know it from their parent. */
+static void ask_for_faults(void)
+{
+	static bool asked;
+	struct th_child child;
+
+	if (asked)
+		return;
+	asked = true;
+	same(th_spawn(&child, tell_faults, NULL), 0);
+	same(th_recv(child.sock, faults, sizeof(faults)), 0);
+	same(th_join(&child, SOON_MS), 0);
+}
+
+static void needs_fault(const char *word)
+{
+	ask_for_faults();
+	if (!knows(faults, word, strcspn(word, "=,;:")))
+		cr_skip_test("the adapter says faults = %s", faults);
+}
+
+/* What goes wrong on purpose, which software devices know, each its own. */
+static void needs_faults(const char *params)
+{
+	const char *fault = strstr(params, "fault="), *lock = strstr(params, "memlock=");
+
+	if (lock)
+		needs_fault(lock);
+	for (const char *at = fault ? fault + strlen("fault=") : NULL; at;) {
+		needs_fault(at);
+		at += strcspn(at, ",;");
+		at = *at == ',' ? at + 1 : NULL;
+	}
+}
+
 void rig_conf(const char *params)
 {
 	int fd = memfd_create("dat.conf", 0);
 	char path[64];
 
-	if (strstr(params, "fault=") || strstr(params, "memlock="))
-		rig_needs_model(params);
+	needs_faults(params);
 	check(fd >= 0);
 	conf_lines(fd, rig_ia_name(), params);
 	for (const char *ia = getenv("DAPL_TEST_CHILD_IA"); ia && *ia; ia += strspn(ia, ",")) {

@@ -102,10 +102,8 @@ struct end {
 
 /* The ia_params of all IAs that this process opens; before the first. */
 const char *rig_ia_name(void);
-/* The adapter is the software ConnectX of this process: it knows faults and memlock. */
+/* The adapter is the software ConnectX of this process. */
 bool rig_model(void);
-/* Skips the test where it is not. */
-void rig_needs_model(const char *what);
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
 DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);

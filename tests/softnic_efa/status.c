@@ -338,7 +338,7 @@ Test(status, script__dead_qp_rnr_and_refused_words)
 	static const char *const bad[] = {
 		"drop",      "drop=2",     "drop=x",     "drop=nan", "status=0",
 		"status=19", "status=5:0", "what=1",     "window=0", "window=100000",
-		"deadqp=-",  "seed=",      "silence=1x",
+		"deadqp=-",  "seed=",      "silence=1x", "cmd_fail=xq", "cmd_fail=qp:0", "cmd_fail",
 	};
 
 	rx_post(&b, 1, 0, 100);
@@ -355,6 +355,16 @@ Test(status, script__dead_qp_rnr_and_refused_words)
 	cr_assert_eq(softnic_efa_fault(b.nic, ""), 0);
 	send_to_nobody(10);
 	expect(0, "", "");
+}
+
+Test(status, script__cmd_fail__the_nth_of_its_kind)
+{
+	static const int answers[] = { 0, -12, 0 };
+	uint16_t pd;
+
+	cr_assert_eq(softnic_efa_fault(a.nic, "cmd_fail=pd:2,cmd_fail=mr"), 0);
+	for (size_t i = 0; i < 3; i++)
+		cr_assert_eq(softnic_efa_pd_alloc(a.nic, &pd), answers[i], "the %zuth", i + 1);
 }
 
 Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
