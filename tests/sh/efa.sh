@@ -4,6 +4,7 @@
 # here, each other in a script of its own (efa-*.sh). A selection; with DAPL_ALL=1 all of them.
 # What an unordered device cannot give is skipped by the provider attribute that announces it.
 set -u
+. tests/harness/skips.sh
 export DAPL_TEST_IA=soft-efa-0 DAPL_EFA_PROFILE=${PROFILE:-wide}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -25,7 +26,8 @@ step() {
 }
 
 suite() {
-	step "$1${2:+ $2}" "$DAPL_BUILD_DIR/tests/$1" --jobs $jobs --timeout 100 ${2:+--filter "$2"}
+	step "$1${2:+ $2}" "$DAPL_BUILD_DIR/tests/$1" --verbose --jobs $jobs --timeout 100 ${2:+--filter "$2"}
+	! unannounced "$tmp/log" || failed=1
 }
 
 # That of uDAPL 2.0; the counters also of an instance that counts what its adapter does not.
@@ -40,6 +42,9 @@ pingpong() {
 		"$DAPL_BUILD_DIR/bin/dat_pingpong" -i $DAPL_TEST_IA -n 100
 }
 
+attributes=$tmp/attributes
+DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -v -i $DAPL_TEST_IA >"$attributes" ||
+	exit 1
 pingpong
 level2
 if [ "${DAPL_ALL-}" = 1 ]; then
