@@ -270,6 +270,30 @@ RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 	window_opens(&a, &b, c[2], 200, 100);
 }
 
+/* Its completion is the last of as many as the endpoint can have, none of which is taken. */
+RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
+{
+	struct pair_of_eps p = second_connection();
+	const uint64_t before = RIG_DTOS - 1;
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT old, c;
+
+	for (uint64_t lap = 0; lap < 40; lap++) {
+		b.ep = lap & 1 ? p.y : eb;
+		for (uint64_t i = 0; i < before; i++)
+			must(do_write(&b, i, 4096 + 64 * i, far(&a, 4096 + 64 * i, 64), 0));
+		must(do_bind(&b, rmr, before, 0, 100, RIGHTS_RW, &old));
+		b.ep = lap & 1 ? eb : p.y;
+		soon(do_bind(&b, rmr, before + 1, 0, 100, RIGHTS_RW, &c));
+		took_range(b.req_evd, 0, before - 1, DAT_DTO_SUCCESS);
+		took_bind(b.req_evd, rmr, before, DAT_RMR_BIND_SUCCESS);
+		took_bind(b.req_evd, rmr, before + 1, DAT_RMR_BIND_SUCCESS);
+	}
+	b.ep = eb;
+	window_refuses_write(&a, &b, old, 0, 100);
+	window_opens(&a, &b, c, 0, 100);
+}
+
 /* The connection that it was bound through has nothing to do with the window afterwards. */
 RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 {
