@@ -236,11 +236,6 @@ void *sn_fab_room(const struct sn_fab *f, const struct sn_fab_dest *dest, size_t
 	return link ? sn_ring_room(&link->tx, len) : NULL;
 }
 
-size_t sn_fab_behind(size_t len)
-{
-	return sn_ring_behind(len);
-}
-
 void sn_fab_commit_both(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, size_t rider)
 {
 	commit(f, dest, len, rider);

@@ -69,7 +69,7 @@ int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, 
 int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 
 /*
- * Two packets for the price of one: room is reserved for sn_fab_behind(len) + rider bytes, and the
+ * Two packets for the price of one: room is reserved for sn_ring_behind(len) + rider bytes, and the
  * second is built behind the first. Delivered in this order. Not while faults are set, which meet
  * single packets.
  */
@@ -79,7 +79,6 @@ bool sn_fab_takes_riders(const struct sn_fab *fabric);
  * is known, no script. NULL: sn_fab_reserve sees to it.
  */
 void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
-size_t sn_fab_behind(size_t len);
 void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t rider);
 
 /* Both, for one packet gathered from iov. */
