@@ -39,7 +39,7 @@ def both(server, client, ready=None, limit=LIMIT):
 
 def results(build, program, args):
     """The records of one of our programs."""
-    port = str(random.randrange(21000, 29000))
+    port = str(random.randrange(8192, 16384))
     path = f"{build}/perf-pair.json"
     both([f"{build}/bin/{program}", "-p", port],
          [f"{build}/bin/{program}", "-p", port, "--out_json_file", path] + args + ["127.0.0.1"],
@@ -52,7 +52,7 @@ def results(build, program, args):
 
 def ucx(transport, device, test, how, size, count):
     """(median us, overall MB/s, overall messages/s) of ucx_perftest."""
-    port = str(random.randrange(21000, 29000))
+    port = str(random.randrange(8192, 16384))
     argv = ["ucx_perftest", "-p", port, "-x", transport, "-d", device, "-t", test, "-D", how,
             "-s", str(size), "-n", str(count)]
     text = both(argv, argv + ["127.0.0.1"])
@@ -65,7 +65,7 @@ def ucx(transport, device, test, how, size, count):
 
 def fabric(provider, endpoint, size, count):
     """(us of half a round trip, MB/s one way at a time) of fi_pingpong."""
-    port = str(random.randrange(21000, 29000))
+    port = str(random.randrange(8192, 16384))
     argv = ["fi_pingpong", "-p", provider, "-e", endpoint, "-S", str(size), "-I", str(count)]
     text = both(argv + ["-B", port], argv + ["-P", port, "127.0.0.1"])
     last = text.strip().splitlines()[-1].split()

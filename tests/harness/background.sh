@@ -25,8 +25,9 @@ until_said() {
 	return 1
 }
 
-# Nobody else has the same qualifier; the TCP port that is made of it may be another's.
-port=$(($$ << 16 | RANDOM))
+# Nobody else has the same qualifier. The TCP port that is made of it is below 24576, where no test of
+# C has any (th_qual); it may be another script's.
+port=$((($$ % 8192) << 28 | 8192 + RANDOM % 7000))
 
 # serve COMMAND...: a server, which gets a qualifier as -p; $server and $port. Its words are in $tmp/server.
 serve() {

@@ -28,7 +28,7 @@ listens() { grep -qiE "^ *[0-9]+: [0-9A-F]+:$(printf %04x "$1") [0-9A-F]+:0000 0
 start() {
 	local try wait
 	for try in 1 2 3 4 5 6; do
-		port=$((20000 + RANDOM % 12000))
+		port=$((8192 + RANDOM % 8192))
 		listens $port && continue
 		timeout 60 "$run" ibv_rc_pingpong -g 0 -p $port "$@" >"$tmp/server" 2>&1 &
 		server=$!
