@@ -66,8 +66,10 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b, bool alone)
 	if (dev->armed)
 		sn_fabric_disarm(nic);
 	dev->armed = false;
-	if (alone && nic->polled)
+	if (alone && nic->polled) {
 		sn_host_polls(nic, false);
+		nic->vain = 0;
+	}
 	nic->hurried = true;
 	worked = sn_drive(nic);
 	nic->hurried = false;

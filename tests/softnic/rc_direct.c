@@ -317,3 +317,55 @@ Test(rc_direct, killed_target__is_a_transport_error, .timeout = 60)
 	th_kill(&child);
 	rig_close(&rig);
 }
+
+enum { LAPS = 2, PATIENCE = 20000 };
+
+static int polls_now_and_then(int sock, void *arg)
+{
+	const volatile uint64_t *word;
+
+	(void)arg;
+	meet_parent(sock);
+	word = (void *)rig.data;
+	for (uint64_t lap = 1; lap <= LAPS; lap++) {
+		while (*word != lap)
+			softnic_pump(rig.nic);
+		/* Asleep, until it is seen that nobody drives this device. */
+		th_meet(sock);
+	}
+	th_meet(sock);
+	rig_close(&rig);
+	return 0;
+}
+
+static bool comes_directly(void)
+{
+	uint64_t before = direct();
+
+	cr_assert_eq(move(RIG_WRITE, 0, 8).op, 0);
+	return direct() > before;
+}
+
+static bool comes_to_be(bool directly)
+{
+	for (unsigned int i = 0; i < PATIENCE; i++, usleep(100))
+		if (comes_directly() == directly)
+			return true;
+	return false;
+}
+
+Test(rc_direct, target_that_polls_again__is_left_to_itself_again, .timeout = 60)
+{
+	start(polls_now_and_then);
+	get_to_know();
+	if (!kernel_allows())
+		cr_skip_test("process_vm_writev is not allowed here");
+	for (uint64_t lap = 1; lap <= LAPS; lap++) {
+		*(uint64_t *)(void *)rig.data = 0;
+		cr_expect(comes_to_be(false), "lap %d", (int)lap);
+		*(uint64_t *)(void *)rig.data = lap;
+		cr_assert(comes_to_be(true));
+		cr_assert_eq(th_meet(child.sock), 0);
+	}
+	finish();
+}
