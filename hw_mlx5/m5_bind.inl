@@ -240,7 +240,8 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	return ctrl;
 }
 
-/* More than one KLM, at most four (m5_bind_range): length and list are written over the one that m5_bind_write left. */
+/* More than one KLM, at most four (m5_bind_range): length and list are written over the one that
+ * m5_bind_write left. */
 M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
 {
 	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);

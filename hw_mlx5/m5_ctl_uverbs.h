@@ -47,7 +47,8 @@ extern const struct m5_ctl_ops uv_ops;
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
 void uv_context_close(struct ibv_context *ctx);
 size_t uv_list(struct m5_ctl_device *devs, size_t max);
-/* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause and cure. */
+/* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause
+ * and cure. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);
 
 int uv_events_open(struct m5_ctl_uverbs *u);

@@ -82,7 +82,8 @@ struct m5_hca_cap {
 	be32_t max_srq;			/* 14: log_max_srq 20:16 */
 	be32_t max_cq;			/* 18: log_max_cq_sz 23:16, log_max_cq 4:0 */
 	be32_t max_mkey;		/* 1c: log_max_eq_sz 31:24, log_max_mkey 21:16, log_max_eq 3:0 */
-	be32_t max_mrw;			/* 20: max_indirection 31:24, log_max_mrw_sz 22:16, log_max_klm_list_size 5:0 */
+	/* 20: max_indirection 31:24, log_max_mrw_sz 22:16, log_max_klm_list_size 5:0 */
+	be32_t max_mrw;
 	be32_t w24;
 	be32_t max_ra;			/* 28: log_max_ra_req_qp 21:16, log_max_ra_res_qp 5:0 */
 	be32_t gid_table;		/* 2c: gid_table_size 15:0 */

@@ -284,7 +284,8 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 		    m5_may_copy(ep, sq, m5_lmr_key(iov), m5_lmr_va(iov), len, locked);
 
 	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(len > m5_rmr_len(to)) ||
-	    m5_unlikely(copy && len > M5_SHORT) || m5_unlikely(flags & sq->deny_rdma) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
+	    m5_unlikely(copy && len > M5_SHORT) || m5_unlikely(flags & sq->deny_rdma) ||
+	    m5_unlikely(!m5_sq_try(sq, 1, locked)))
 		return slow(ep, 1, iov, cookie, to, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags,

@@ -220,7 +220,8 @@ void softnic_efa_kick_cq(struct softnic_efa *nic, uint16_t cq);
  * For the checker alone, costs nothing on silicon: how many CQEs the driver has taken from a sub-CQ
  * since its creation (16 bits are looked at). A CQE written over one that was not taken is
  * "cq.overrun"; it is lost, as on silicon. A driver that neither calls this nor is asked
- * (softnic_efa_host.cq_taken) overruns its CQ unnoticed, until it hurts: the doorbell's counter is no help, since libefa stores it seldom.
+ * (softnic_efa_host.cq_taken) overruns its CQ unnoticed, until it hurts: the doorbell's counter is
+ * no help, since libefa stores it seldom.
  */
 void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, uint16_t consumed);
 

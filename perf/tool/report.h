@@ -29,7 +29,8 @@ void report_line(void);
 /* 0, or 1 where -w or -y was missed, which is said. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
-/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. doing: NULL, it measures. */
+/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. doing: NULL, it
+ * measures. */
 void progress_start(struct tool *t, const char *doing);
 void progress_stop(void);
 

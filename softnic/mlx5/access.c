@@ -221,7 +221,8 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		   kinds[why].word);
 }
 
-/* IBTA, send with invalidate: key, PD and QP must fit, and the key must allow to be invalidated from outside. */
+/* IBTA, send with invalidate: key, PD and QP must fit, and the key must allow to be invalidated from
+ * outside. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
 {
 	struct sn_mkey *m = sn_mkey_find(qp->nic, rkey);

@@ -149,7 +149,9 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	qp->wr = calloc(qp->sq_size ? qp->sq_size : 1, sizeof(*qp->wr));
 	if (qp->small_req && qp->sq_size)
 		qp->small = calloc(qp->sq_size, sizeof(*qp->small));
-	err = qp->wr && (qp->small || !qp->small_req || !qp->sq_size) ? sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn) : -ENOMEM;
+	err = -ENOMEM;
+	if (qp->wr && (qp->small || !qp->small_req || !qp->sq_size))
+		err = sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn);
 	if (err)
 		goto refuse;
 	err = sn_get(qp->ctx, QPC_ST) == ST_UD ? sn_ud_create(qp) : sn_rc_create(qp);

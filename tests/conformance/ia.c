@@ -336,7 +336,8 @@ STATEMENT(set_consumer_context__each_keeps_its_own, dat_set_consumer_context, DE
 	all_types(&b, handle);
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < TYPES; i++)
-			must(dat_set_consumer_context(handle[i], cookie(~UINT64_C(0) - i * 7 - (size_t)round)));
+			must(dat_set_consumer_context(handle[i], cookie(~UINT64_C(0) - i * 7 -
+									(size_t)round)));
 		for (size_t i = 0; i < TYPES; i++) {
 			must(dat_get_consumer_context(handle[i], &c));
 			same(c.as_64, ~UINT64_C(0) - i * 7 - (size_t)round);

@@ -30,8 +30,9 @@ static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 
 /* As the macros of dat_ib_extensions.h, by the way that leads there. */
 #define extension(handle, op, all, ...)                                                            \
-	(strstr(side_ia_name(), "efa") ? by_table(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__) :   \
-	 dat_extension_op(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__))
+	(strstr(side_ia_name(), "efa") ?                                                           \
+		 by_table(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__) :                \
+		 dat_extension_op(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__))
 #define query_counters(handle, all, to, reset)                                                     \
 	extension(handle, DAT_IB_QUERY_COUNTERS_OP, all, (DAT_UINT64 *)(to), (int)(reset))
 #define print_counters(handle, all, reset)                                                         \

@@ -8,9 +8,12 @@ complain() {
 	printf '%s\n%s\n' "$1" "$2"
 	status=1
 }
-sources() { find core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' | sort; }
+sources() { find core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' -o -name '*.inl' | sort; }
 
 complain "over 600 lines:" "$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total"')"
+complain "over 110 columns, and no table of data:" "$(sources | while read -r f; do
+	expand -t8 "$f" | awk -v f="$f" 'length > 110 && !/^ *{ *"/ { print f ":" NR }'
+done)"
 complain "first line is not the SPDX line:" \
 	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
 complain "softnic includes what it judges:" \

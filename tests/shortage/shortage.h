@@ -2,7 +2,8 @@
 /*
  * Whole scenarios, with each allocation, each request to the device and each descriptor lacking in
  * turn: the call that needed it says so with a code it may have, what was there before works as
- * before, and when all is freed nothing is left. The provider is linked in, so that its objects can be counted.
+ * before, and when all is freed nothing is left. The provider is linked in, so that its objects can
+ * be counted.
  */
 #ifndef TESTS_SHORTAGE_H
 #define TESTS_SHORTAGE_H

@@ -67,13 +67,15 @@ static void every_size(unsigned int code)
 		expect_ok(&ra, &rb, 0);
 
 		rig_fill(from, len, i + 100);
-		rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = len, .raddr = to, .rkey = rb.key});
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = len,
+						   .raddr = to, .rkey = rb.key});
 		expect_ok(&ra, &rb, 0);
 		cr_assert(rig_filled(to, len, i + 100) && to[len] == 0x77, "WRITE of %u", len);
 
 		rig_fill(to, len, i + 200);
 		from[len] = 0x55;
-		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = from, .len = len, .raddr = to, .rkey = rb.key});
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = from, .len = len,
+						   .raddr = to, .rkey = rb.key});
 		cqe = expect_ok(&ra, &rb, 0);
 		cr_assert_eq(cqe.len, len);
 		cr_assert(rig_filled(from, len, i + 200) && from[len] == 0x55, "READ of %u", len);
@@ -96,7 +98,8 @@ Test(rc_move, psn__wraps, .init = setup)
 		rig_fill(ra.data, 2000, i);
 		rig_recv(&b, rb.data, 2000);
 		rig_post(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 2000});
-		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 4096, .len = 2000, .raddr = rb.data,
+		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 4096, .len = 2000,
+					      .raddr = rb.data,
 					      .rkey = rb.key});
 		rig_ring(&a);
 		expect_ok(&rb, &ra, 2);
@@ -122,7 +125,8 @@ Test(rc_move, immediate__comes_with_its_message, .init = setup_connected)
 	cr_assert(cqe.solicited);
 	a.solicited = 0;
 	rig_fill(ra.data, 5000, 9);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE_IMM, .va = ra.data, .len = 5000, .raddr = rb.data + 4096,
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE_IMM, .va = ra.data, .len = 5000,
+					   .raddr = rb.data + 4096,
 					   .rkey = rb.key, .imm = 7});
 	cqe = expect_ok(&rb, &ra, 1);
 	cr_assert_eq(cqe.imm, 7);
@@ -142,7 +146,8 @@ Test(rc_move, send_inval__frees_the_key, .init = setup_connected)
 	cqe = expect_ok(&rb, &ra, 4);
 	cr_assert_eq(cqe.imm, key);
 	expect_ok(&ra, &rb, 0);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 8, .raddr = rb.data, .rkey = key});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 8,
+					   .raddr = rb.data, .rkey = key});
 	cqe = rig_wait(&ra, &rb);
 	cr_assert_eq(cqe.syndrome, 0x13);
 	rig_expect_violations(&rb, "remote.access,mkey.free");
@@ -153,12 +158,14 @@ Test(rc_move, send_inval__frees_the_key, .init = setup_connected)
 Test(rc_move, many_pieces__are_gathered, .init = setup_connected)
 {
 	rig_fill(ra.data + 1, 30000, 3);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 1, .len = 30000, .raddr = rb.data + 7,
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 1, .len = 30000,
+					   .raddr = rb.data + 7,
 					   .rkey = rb.key, .pieces = 13});
 	expect_ok(&ra, &rb, 0);
 	cr_assert(rig_filled(rb.data + 7, 30000, 3));
 	memset(ra.data, 0, 30001);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 1, .len = 30000, .raddr = rb.data + 7,
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + 1, .len = 30000,
+					   .raddr = rb.data + 7,
 					   .rkey = rb.key, .pieces = 13});
 	expect_ok(&ra, &rb, 0);
 	cr_assert(rig_filled(ra.data + 1, 30000, 3));
@@ -197,7 +204,8 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 		for (i = 0; i < 256; i++) {
 			a.ce = i == 255 ? 2 : 0;
 			ra.data[8 * i] = (uint8_t)(lap + i);
-			index = rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 8 * i, .len = 8,
+			index = rig_post(&a, &(struct rig_wr){.op = RIG_WRITE,
+							      .va = ra.data + 8 * i, .len = 8,
 							      .raddr = rb.data + 8 * i,
 							      .rkey = rb.key});
 		}
@@ -277,7 +285,8 @@ static void loopback(bool forced)
 	rig_qp(&ra, &c);
 	rig_connect(&a, &c, &(struct rig_conn){.loop = forced});
 	rig_fill(ra.data, 10000, 1);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 10000, .raddr = ra.data + 65536,
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 10000,
+					   .raddr = ra.data + 65536,
 					   .rkey = ra.key});
 	expect_ok(&ra, NULL, 0);
 	cr_assert(rig_filled(ra.data + 65536, 10000, 1));
@@ -309,9 +318,11 @@ Test(rc_move, reads__obey_the_granted_resources, .init = setup)
 Test(rc_move, fence__waits_for_reads, .init = setup_connected)
 {
 	rig_fill(rb.data, 100000, 1);
-	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100000, .raddr = rb.data, .rkey = rb.key});
+	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100000,
+				      .raddr = rb.data, .rkey = rb.key});
 	a.fence = 4;
-	rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 100000, .raddr = rb.data + 200000,
+	rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 100000,
+				      .raddr = rb.data + 200000,
 				      .rkey = rb.key});
 	rig_ring(&a);
 	expect_ok(&ra, &rb, 0);

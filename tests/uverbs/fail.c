@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each call to libibverbs and libmlx5, and of libmlx5 to vfio, fails in turn: the DAT call says so as its page allows. */
+/*
+ * Each call to libibverbs and libmlx5, and of libmlx5 to vfio, fails in turn: the DAT call says so as
+ * its page allows.
+ */
 #include <errno.h>
 
 #include "tests/e2e/life.h"
