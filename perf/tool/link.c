@@ -175,6 +175,23 @@ static int connect_control(struct tool *t)
 	return -1;
 }
 
+/* Of an endpoint after the first: the connection EVD, which is one for all, may have told of that one. */
+static int lost_on_the_way(struct tool *t)
+{
+	DAT_EVENT_NUMBER end = t->data.end;
+
+	if (end == DAT_CONNECTION_EVENT_BROKEN || end == DAT_CONNECTION_EVENT_DISCONNECTED) {
+		t->c.end = end;
+		t->c.broken = true;
+	}
+	if (end == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return -1;
+	if (end != DAT_CONNECTION_EVENT_PEER_REJECTED && consumer_heard_end(&t->c) == 0)
+		return tool_lost(t);
+	say_why(t, end);
+	return -1;
+}
+
 int tool_connect(struct tool *t)
 {
 	struct sockaddr_in to;
@@ -186,10 +203,8 @@ int tool_connect(struct tool *t)
 	for (i = 0; i < fixed(t); i++) {
 		if (make_ep(t))
 			return -1;
-		if (connect_one(t, &t->data, i + 1, TOOL_SILENCE_US, &t->eps[i].peer)) {
-			say_why(t, t->data.end);
-			return -1;
-		}
+		if (connect_one(t, &t->data, i + 1, TOOL_SILENCE_US, &t->eps[i].peer))
+			return lost_on_the_way(t);
 		t->eps[i].ep = t->data.ep;
 		t->progress = i + 1;
 	}

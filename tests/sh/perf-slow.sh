@@ -97,14 +97,14 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
 	return DAT_EP_CREATE(ia, pz, recv, req, conn, attr, ep);
 }
 
-/* dies: as one of many endpoints is connected. */
+/* dies, stops: as one of many endpoints is connected. */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL qual, DAT_TIMEOUT us,
 			  DAT_COUNT len, const DAT_PVOID data_sent, DAT_QOS qos, DAT_CONNECT_FLAGS flags)
 {
 	static unsigned int n;
 
-	if (is("dies") && ++n == LAST)
-		raise(SIGKILL);
+	if ((is("dies") || is("stops")) && ++n == LAST)
+		raise(is("dies") ? SIGKILL : SIGSTOP);
 	if (is("first"))	/* who asks just then is not to take his minute */
 		us = 5000000;
 	return DAT_EP_CONNECT(ep, to, qual, us, len, data_sent, qos, flags);
@@ -222,6 +222,26 @@ server=
 if [ $served != 1 ] || ! grep -q 'the client is gone; see what it said' "$tmp/server"; then
 	echo "a client that died while it connected: server $served"
 	cat "$tmp/server" "$tmp/client"
+	exit 1
+fi
+
+serve "$bin/dat_write_bw"
+beside "$tmp/client" env SLOW=stops LD_PRELOAD="$tmp/slow.so" "$bin/dat_write_bw" -p $port -q 30 127.0.0.1
+client=$!
+for _ in $(seq 3000); do
+	grep -q '^State:.T' "/proc/$client/status" && break
+	sleep 0.02
+done
+kill -9 $server
+wait $server 2>/dev/null
+server=
+kill -CONT $client
+wait $client
+status=$?
+client=
+if [ $status != 1 ] || ! grep -q 'the server is gone; see what it said' "$tmp/client"; then
+	echo "a client whose server dies while it connects: status $status"
+	cat "$tmp/client"
 	exit 1
 fi
 
