@@ -4,6 +4,7 @@
  * for a moment, and what efa_rmr_bind announces is what is done.
  */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/efa/rig.h"
@@ -58,6 +59,7 @@ static void start(const char *profile)
 static void end(void)
 {
 	efa_hw.rmr_destroy(rmr);
+	free(rmr);
 	efa_ia(r.ia)->ctl->ops = real;
 	rig_endpoints_free(&r);
 	rig_close(&r);
