@@ -84,10 +84,12 @@ static uint8_t writable(const struct vf_device *dev, size_t at)
 	case AT_LINE:
 		return 0xff;
 	default:
-		/* A BAR keeps the bits above its size: so its size is found. */
-		return at >= AT_BAR0 && at < AT_BAR0 + 8 ?
-			(uint8_t)(size_bits >> 8 * (at - AT_BAR0)) : 0;
+		break;
 	}
+	if (at < AT_BAR0 || at >= AT_BAR0 + 8)
+		return 0;
+	/* A BAR keeps the bits above its size: so its size is found. */
+	return (uint8_t)(size_bits >> 8 * (at - AT_BAR0));
 }
 
 ssize_t vf_config_write(struct vf_device *dev, const void *buf, size_t n, uint64_t off)
