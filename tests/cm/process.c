@@ -158,7 +158,7 @@ static int victim_with_child(int sock, void *arg)
 	if (node_connect(&n, QUAL, FOR_EVER, &c))
 		return 1;
 	SOON(n.established == 1);
-	pid = fork();
+	pid = th_fork();
 	if (!pid) {
 		dap_cm_disconnect(c, true);	/* not its business: nothing happens */
 		dap_cm_release(c);
@@ -240,16 +240,7 @@ static void connect_and_part(struct node *a, struct node *b, unsigned int i)
 }
 
 /* The address sanitizer keeps freed memory for a while. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define RSS_SLACK_KB (1 << 20)
-#else
-#define RSS_SLACK_KB 512
-#endif
+#define RSS_SLACK_KB (TH_ASAN ? 1 << 20 : 512)
 
 /* DAPL_CONNECTIONS says how many. */
 Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)

@@ -163,7 +163,7 @@ int far_serve(void)
 	fflush(stdout);
 	conform_outside();
 	while ((peer = accept(sock, NULL, NULL)) >= 0) {
-		if (!fork())
+		if (!th_fork())
 			_exit(far_side(peer, NULL));
 		close(peer);
 	}

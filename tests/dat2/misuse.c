@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 TestSuite(misuse, .timeout = 60);
 
@@ -45,7 +46,7 @@ static int try_line(const char *name, const char *line)
 	snprintf(me, sizeof(me), "/proc/%d/exe", getpid());
 	cr_assert(fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line));
 	close(fd);
-	pid = fork();
+	pid = th_fork();
 	if (!pid) {
 		setenv("DAT_OVERRIDE", file, 1);
 		setenv("DAPL_TRY_NAME", name, 1);
@@ -134,7 +135,7 @@ static void use_in_child(DAT_IA_HANDLE ia)
 
 Test(misuse, fork__what_was_open_is_the_parents, .init = sides_open, .fini = sides_close)
 {
-	pid_t pid = fork();
+	pid_t pid = th_fork();
 	int status;
 
 	if (!pid)

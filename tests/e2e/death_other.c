@@ -269,7 +269,7 @@ static void child_of_ours(int what)
 	pid_t pid;
 	int status;
 
-	pid = fork();
+	pid = th_fork();
 	check(pid >= 0);
 	if (!pid) {
 		rig_second();
@@ -303,7 +303,7 @@ static int forks_and_dies(int sock, void *arg)
 	close(life[1]);
 	end_open(&e, RIG_MEM, NULL);
 	peer_join(sock, &e, &other, false);
-	if (!fork()) {
+	if (!th_fork()) {
 		close(sock);
 		_exit(read(life[0], &c, 1) != 0);
 	}

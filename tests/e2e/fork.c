@@ -11,7 +11,7 @@
 
 #define CHILDREN 40
 #define CHILD_S 60		/* a limit against hangs */
-#define MAY_ALLOCATE (!RIG_ASAN)	/* in a child: its allocator is locked as some thread left it */
+#define MAY_ALLOCATE (!TH_ASAN)	/* in a child: its allocator is locked as some thread left it */
 
 static struct end s, t;
 static DAT_EP_HANDLE busy_ep;
@@ -219,7 +219,7 @@ RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 	for (int i = 0; i < 2; i++)
 		check(!pthread_create(&threads[i], NULL, come_and_go, NULL));
 	for (int i = 0; i < CHILDREN; i++) {
-		pid_t pid = fork();
+		pid_t pid = th_fork();
 
 		check(pid >= 0);
 		if (!pid) {
@@ -250,7 +250,7 @@ RIG_TEST(fork, child_of_a_process_at_work__has_nothing_of_it)
 	for (int i = 0; i < 3; i++)
 		check(!pthread_create(&threads[i], NULL, work[i], NULL));
 	for (int i = 0; i < CHILDREN; i++) {
-		pid_t pid = fork();
+		pid_t pid = th_fork();
 
 		check(pid >= 0);
 		if (!pid)

@@ -3,7 +3,7 @@
 #include "tests/e2e/rig.h"
 
 /* The address sanitizer keeps what is freed, for a while. */
-#define SLACK_KB (RIG_ASAN ? 100000 : 1024)
+#define SLACK_KB (TH_ASAN ? 100000 : 1024)
 
 /* The sockets of the last connection live a moment longer than it. */
 #define FDS_SLACK 4
@@ -17,7 +17,7 @@ static void plateau(const struct th_usage *early)
 	th_usage(&late);
 	check(late.fds <= early->fds + FDS_SLACK);
 	same(late.threads, early->threads);
-	check(RIG_ASAN || late.maps <= early->maps + 4);
+	check(TH_ASAN || late.maps <= early->maps + 4);
 	check(late.rss_kb <= early->rss_kb + SLACK_KB);
 }
 

@@ -428,5 +428,5 @@ void usage_is_back(const struct th_usage *before, unsigned int maps_slack)
 	if (!rig_model())
 		maps_slack += 200;
 	/* The address sanitizer maps memory of its own, and looks for leaks itself. */
-	check(RIG_ASAN || now.maps <= before->maps + maps_slack);
+	check(TH_ASAN || now.maps <= before->maps + maps_slack);
 }

@@ -25,18 +25,6 @@
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 #define RIGHTS_RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RIG_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(RIG_ASAN)
-#undef RIG_ASAN
-#define RIG_ASAN 1
-#else
-#define RIG_ASAN 0
-#endif
-
 /*
  * A test between setup() and teardown() of its file. Not as .init and .fini of Criterion's, which
  * only warns of a crash in them, and strict=1 is one.

@@ -158,7 +158,7 @@ static int fork_and_die(int sock, void *arg)
 	join_parent(&port, sock);
 	if (port_send(&port, 0, 64) || port_send(&port, 1, 64))
 		return 1;
-	if (fork() == 0) {
+	if (th_fork() == 0) {
 		if (port_send(&port, 77, 64) != -EHOSTUNREACH || sn_fab_poll(port.fab, 8))
 			_exit(1);
 		sn_fab_close(port.fab);

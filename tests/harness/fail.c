@@ -53,22 +53,10 @@ unsigned long th_fail_stop(void)
 
 #ifndef __SANITIZE_THREAD__
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ASAN 1
-#endif
-#ifndef UNDER_ASAN
-#define UNDER_ASAN 0
-#endif
-
 /* The address sanitizer allocates where a thread starts, and gives up where that fails. */
 static bool spared(void)
 {
-	return UNDER_ASAN && !starter;
+	return TH_ASAN && !starter;
 }
 
 static bool fails(unsigned int kind)
@@ -85,7 +73,7 @@ static bool fails(unsigned int kind)
 	return true;
 }
 
-#if UNDER_ASAN
+#if TH_ASAN
 #define REAL(name) __interceptor_##name
 #else
 #define REAL(name) __libc_##name

@@ -31,11 +31,27 @@ void th_sleep_ms(unsigned int ms);
 	})
 void th_yield(void);
 
+/* Is this built with the address sanitizer? */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TH_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TH_ASAN 1
+#endif
+#ifndef TH_ASAN
+#define TH_ASAN 0
+#endif
+
 /*
  * True once a thread of this process that has stored its id there sleeps: in the call that it was
  * about to make.
  */
 bool th_asleep(const pid_t *tid, unsigned int ms);
+/* A thread of this process does; all but this one do. */
+bool th_sleeps(pid_t tid);
+bool th_others_sleep(void);
 
 /*
  * How long something took, for a promise of a time: what a thread got from th_watch() to
@@ -52,6 +68,8 @@ struct th_child {
 	int sock;			/* our end; the child gets the other */
 };
 
+/* fork(), for tests: under the address sanitizer when no other thread can have a lock of its own. */
+pid_t th_fork(void);
 /* Forks; the child runs fn and exits with its result. It dies with its parent. 0 or -errno. */
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
 /*

@@ -92,7 +92,7 @@ int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
 		return -errno;
 	fflush(NULL);
-	pid = fork();
+	pid = th_fork();
 	if (pid < 0) {
 		err = -errno;
 		close(sv[0]);

@@ -118,7 +118,7 @@ int th_memlock(size_t bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &lim) ? -errno : 0;
 }
 
-static bool sleeps(pid_t tid)
+bool th_sleeps(pid_t tid)
 {
 	char path[64], state = '?';
 	FILE *f;
@@ -137,7 +137,7 @@ static bool sleeps(pid_t tid)
 static bool goes_on_sleeping(pid_t tid)
 {
 	for (int i = 0; i < 3; i++) {
-		if (!sleeps(tid))
+		if (!th_sleeps(tid))
 			return false;
 		th_sleep_ms(5);
 	}

@@ -12,7 +12,7 @@
 #include "tests/scale/scale.h"
 
 #define PROCESSES 8u
-#define EACH (RIG_ASAN ? 25u : 125u)
+#define EACH (TH_ASAN ? 25u : 125u)
 #define ALL (PROCESSES * EACH)
 #define ROUNDS 10u
 #define ASKED 4u			/* requests of each connection in a round */
@@ -254,8 +254,8 @@ static void judge(const struct state *before, unsigned int round, const struct h
 		same(now.objects[i], before->objects[i]);
 	same(now.holding.threads, before->holding.threads);
 	same(receives(), RECVS);
-	check(RIG_ASAN || !first || now.holding.heap <= first->heap + HEAP_SLACK);
-	check(RIG_ASAN || !first || now.holding.maps <= first->maps + 8);
+	check(TH_ASAN || !first || now.holding.heap <= first->heap + HEAP_SLACK);
+	check(TH_ASAN || !first || now.holding.maps <= first->maps + 8);
 }
 
 static void rounds(struct th_child *peers, unsigned int n)

@@ -124,15 +124,15 @@ static void judge(const struct holding *before, const struct holding *now, unsig
 		beside, ring);
 	fprintf(stderr, "note: shared memory of the software fabric, per pair of devices: %zu KiB; "
 		"descriptors: %u\n", (now->shared - before->shared) >> 10, now->fds - before->fds);
-	check(RIG_ASAN || heap <= MOST);
-	check(RIG_ASAN || beside <= MOST);
+	check(TH_ASAN || heap <= MOST);
+	check(TH_ASAN || beside <= MOST);
 	/* One socket for each; what waits and sleeps has a few. */
 	check(now->fds - before->fds <= n + 16);
 }
 
 Test(memory, endpoints__cost_little_beside_their_queues)
 {
-	unsigned int n = scale_connections(RIG_ASAN ? FEWER : MANY);
+	unsigned int n = scale_connections(TH_ASAN ? FEWER : MANY);
 	struct holding before, now;
 	struct th_child peer;
 	struct end e;

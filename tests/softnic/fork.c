@@ -67,7 +67,7 @@ static void fork_at_work(unsigned int flags)
 		int status;
 		pid_t pid;
 
-		pid = fork();
+		pid = th_fork();
 		if (pid == 0)
 			_exit(in_child());
 		cr_assert_gt(pid, 0);
@@ -98,7 +98,7 @@ Test(fork, pages__are_not_shared, .timeout = 60)
 
 	d = drv_open(SOFTNIC_SCAN_UARS);
 	word = (uint64_t *)(void *)((uint8_t *)softnic_uar(d->nic, d->uar) + 0x800);
-	pid = fork();
+	pid = th_fork();
 	if (pid == 0) {
 		*word = htobe64(0x1234500000001);
 		_exit(*word == 0);

@@ -183,7 +183,7 @@ Test(process, fork__the_child_has_no_device)
 
 	open_threaded(0);
 	cr_assert_eq(softnic_efa_ah_create(s.nic, s.pd, s.caps.gid, &s.ah), 0);
-	pid = fork();
+	pid = th_fork();
 	if (!pid) {
 		bool ok = softnic_efa_pd_alloc(s.nic, &pd) == -19 && !softnic_efa_pump(s.nic);
 

@@ -112,7 +112,7 @@ Test(stock, fork__child_is_refused_and_has_its_own)
 
 	st_create(&a, st_open());
 	st_connect(&a, &a);
-	pid = fork();
+	pid = th_fork();
 	cr_assert_geq(pid, 0);
 	if (!pid) {
 		alarm(30);

@@ -47,7 +47,7 @@ Test(forks, child__that_lives_on)
 
 	same(pipe(ends), 0);
 	moves(1);
-	child = fork();
+	child = th_fork();
 	if (!child) {
 		close(ends[1]);
 		_exit(read(ends[0], &byte, 1) == 0 ? 7 : 1);
@@ -84,7 +84,7 @@ Test(forks, child__that_opens_a_device_of_its_own)
 /* A program that a child starts does not have the VFIO group, and would keep it from everybody. */
 Test(forks, child__that_starts_another_program)
 {
-	pid_t child = fork();
+	pid_t child = th_fork();
 
 	if (!child) {
 		execlp("sh", "sh", "-c", "ls -l /proc/self/fd | grep -q /dev/vfio/1 && exit 1; exit 0",

@@ -95,7 +95,7 @@ Test(boot, fork__leaves_the_parent_alone)
 {
 	struct ibv_context *ctx = rig_open(&name);
 	int status;
-	pid_t pid = fork();
+	pid_t pid = th_fork();
 
 	if (!pid)
 		_exit(rig_try_open(name.pci) || errno != EBUSY);
