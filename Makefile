@@ -30,7 +30,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
 # Who only builds needs less than who tests. What names no package of its own asks for none to be installed.
-BUILD_GOALS := all libs run asm install uninstall
+BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
 DEPS := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)
 DEPS_AUTO := $(filter $(AUTO_DEPS),$(GOALS))
@@ -508,6 +508,14 @@ uninstall:
 help:
 	@awk -F'\t' '/^#: /{sub(/^#: /, ""); print "  " $$0}' Makefile
 
+# The committed files of this release, and nothing of the machine that packs them.
+.PHONY: dist
+DIST = dapl-direct-$(VERSION)
+dist:
+	@git rev-parse --verify -q HEAD >/dev/null || { echo 'dist: needs a git clone with a commit'; exit 1; }
+	$(call say,DIST,$(O)/$(DIST).tar.gz)
+	$(Q)git archive --format=tar.gz --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
+
 clean:
 	rm -rf $(O)
 
@@ -527,6 +535,7 @@ clean:
 #: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md
 #: make asm          the hot functions in build/asm, with a diff against the last commit
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
+#: make dist         the committed files as build/dapl-direct-VERSION.tar.gz
 #: make deps         install the Debian packages that are missing; run and check do it by themselves
 #: make clean        remove build/
 

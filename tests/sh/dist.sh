@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# make dist packs the committed files under the release's name, and the tarball configures and compiles.
+# Its whole build takes minutes: DAPL_ALL=1.
+set -eu
+[ -e .git ] && git rev-parse --verify -q HEAD >/dev/null 2>&1 || { echo "make dist needs a git clone with a commit"; exit 77; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+MAKEFLAGS=$(sed -E 's/ ?-j[0-9]*//; s/ ?--jobserver-auth=[^ ]*//' <<<"${MAKEFLAGS-}")
+export MAKEFLAGS
+build=${DAPL_BUILD_DIR:-build}
+
+make -s BUILD="$build" dist
+version=$(sed -n 's/^VERSION := //p' "$build/config.mk")
+tar -xzf "$build/dapl-direct-$version.tar.gz" -C "$dir"
+tree=$dir/dapl-direct-$version
+diff <(git ls-tree -r --name-only HEAD | sort) <(cd "$tree" && find . -type f -o -type l | cut -c3- | sort)
+grep -q "^## $version" "$tree/CHANGELOG.md" || { echo "CHANGELOG.md has no entry for $version"; exit 1; }
+cd "$tree"
+if [ "${DAPL_ALL:-0}" = 1 ]; then
+	make -s all >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
+	build/bin/dat_info --help >/dev/null
+else
+	make -s build/lib/libdat.so.1 >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
+fi
