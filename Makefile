@@ -181,10 +181,8 @@ HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option
 # The hot functions are made once more, for processors that have these (m5_isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
 $(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o \
-$(O)/obj/hw_mlx5/m5_hot12_shared.o $(O)/obj/dat20/hw_mlx5/m5_hot20_shared.o \
 $(O)/obj/hw_efa/efa_hot12.o $(O)/obj/dat20/hw_efa/efa_hot20.o: private CFLAGS_DIR := $(HOT)
-$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o \
-$(O)/obj/hw_mlx5/m5_hot12_shared_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_shared_v3.o: \
+$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o: \
 	private CFLAGS_DIR := $(HOT) $(HOT_V3)
 
 ## Libraries

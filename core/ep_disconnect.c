@@ -44,17 +44,10 @@ static void disconnect_gracefully(struct dap_ep *ep)
 	look_at_drain(ep);
 }
 
-static void tell(struct dap_ep *ep)
-{
-	if (ep->has_qp && ep->obj.ia->hw->qp_tell)
-		ep->obj.ia->hw->qp_tell(ep);
-}
-
 static void disconnect_now(struct dap_ep *ep, enum dap_ep_cause cause)
 {
 	struct dap_cm_conn *conn = ep->conn;
 
-	tell(ep);
 	ep->conn = NULL;
 	dap_conn_finish(ep, cause, DAP_EV_DISCONNECTED);
 	if (conn) {
@@ -198,7 +191,6 @@ void dap_conn_ep_release(struct dap_ep *ep)
 	pthread_mutex_lock(&ep->lock);
 	conn = ep->conn;
 	ep->conn = NULL;
-	tell(ep);
 	/* The QP's last acknowledgements are out before the peer hears that this is the end. */
 	if (conn && ep->has_qp)
 		ia->hw->qp_error(ep);

@@ -98,9 +98,6 @@ struct dap_hw {
 	 * for as long as that makes sense, before qp_error. NULL: their completions are never later
 	 * than such a word. */
 	void (*qp_settle)(struct dap_ep *ep);
-	/* What is posted is told to the device, by the consumer's thread before the connection ends;
-	 * NULL: it always is. */
-	void (*qp_tell)(struct dap_ep *ep);
 	/* Why it called dap_ep_broken(), for the peer; NULL, as the answer: nobody knows. */
 	const char *(*qp_why)(struct dap_ep *ep);
 	/* Graceful disconnect: begin marks the end of the send queue (caller is its one poster);

@@ -170,26 +170,6 @@ M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t p
 		m5_store_blocks(m5_sq_at(sq, pi + i), w + i * M5_HALVES, 1);
 }
 
-/*
- * The n blocks of a bind from pi on are told to the device; or left for what is posted next, where
- * that shares its doorbell. BlueFlame is for a single WQE, so that the next doorbell has 8 bytes,
- * whoever rings it: that is all the next one has to know. Without a connection there may be none.
- */
-M5_INLINE void m5_bind_ring(struct dap_ep *ep, uint32_t pi, uint32_t n, m5_v2 ctrl,
-			    unsigned int flags, bool soft)
-{
-	struct m5_sq *sq = &m5_ep(ep)->sq;
-
-	if (M5_SHARED && flags & DAP_COMP_SUPPRESS &&
-	    __atomic_load_n(&ep->connection, __ATOMIC_RELAXED)) {
-		sq->pi = pi + n;
-		sq->bf_end = 1;
-		__atomic_store_n(&sq->left, ctrl[0], __ATOMIC_RELAXED);
-		return;
-	}
-	m5_ring(sq, pi, n, ctrl, soft);
-}
-
 /* ---- Any bind: with flags, of an LMR other than the last, over the ring's end ---- */
 
 M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
@@ -327,7 +307,7 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_bind_ring(ep, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, flags, soft);
+	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, soft);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -382,7 +362,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
 		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
-		m5_bind_ring(ep, pi, M5_BIND_BLOCKS, ctrl, flags, soft);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft);
 		m5_sq_end(sq, locked);
 	}
 	m5_rmr_know(r, to->lmr);
@@ -401,7 +381,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
 	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
-	m5_bind_ring(ep, pi, M5_UNBIND_BLOCKS, ctrl, flags, soft);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;

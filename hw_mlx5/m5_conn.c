@@ -123,14 +123,8 @@ int m5_qp_connect(struct dap_ep *ep)
 	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
 }
 
-/*
- * Who notices that a connection has ended may be the manager's thread, which rings for others only
- * where there are locks; else the next call of the consumer's does.
- */
 int m5_qp_error(struct dap_ep *ep)
 {
-	if (m5_ia(ep->obj.ia)->locked)
-		m5_qp_ring_left(ep);
 	return m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
 }
 
@@ -150,7 +144,6 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	const struct m5_ep *e = m5_ep(ep);
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 
-	m5_qp_ring_left(ep);
 	*recv_idle = e->done.shared ||
 		     __atomic_load_n(&e->rq.pi, __ATOMIC_RELAXED) ==
 			     (uint32_t)__atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE);
@@ -161,6 +154,22 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 		softnic_pump(ia->ctl->soft);
 	m5_sq_reap(ep);
 	*request_idle = sq_idle(e);
+}
+
+/* An 8-byte doorbell for all that is in the ring, up to the WQE of this ctrl segment. */
+static void ring_8(struct m5_sq *sq, uint64_t ctrl)
+{
+	dap_wmb_wqe_before_dbrec();
+	dap_store_dbrec(&sq->dbrec[1], htobe32(sq->pi & 0xffff));
+	if (sq->soft) {
+		softnic_mmio_write(sq->soft, sq->uar_page, (uint32_t)(sq->reg & 0xfff), &ctrl,
+				   sizeof(ctrl));
+	} else {
+		dap_wmb_dbrec_before_mmio();
+		dap_mmio_store64((volatile uint64_t *)sq->reg, ctrl);
+		dap_wc_flush();
+	}
+	sq->reg ^= 256;
 }
 
 static uint64_t nop_write(struct m5_ep *e)
@@ -190,7 +199,7 @@ int m5_qp_drain_begin(struct dap_ep *ep)
 	if (locked)
 		m5_spin_lock(&e->sq.lock);
 	if (!e->draining) {
-		m5_sq_ring(&e->sq, nop_write(e));
+		ring_8(&e->sq, nop_write(e));
 		e->drain = (uint16_t)e->sq.pi;
 		e->sq.limit = e->sq.pi;
 		__atomic_store_n(&e->draining, true, __ATOMIC_RELEASE);

@@ -17,9 +17,6 @@ struct m5_hot_table {
 const struct m5_hot_table *m5_hot_tables(unsigned int *n);
 /* The same for processors with AVX2, MOVBE and BMI, their names ending in "-v3". */
 const struct m5_hot_table *m5_hot_tables_v3(unsigned int *n);
-/* Either for bind_doorbell=shared. */
-const struct m5_hot_table *m5_hot_tables_shared(unsigned int *n);
-const struct m5_hot_table *m5_hot_tables_shared_v3(unsigned int *n);
 
 /* ---- m5_isa.c ---- */
 bool m5_isa_v3(void);

@@ -25,11 +25,6 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 	return dap12_return(err);
 }
 
-/* Whether suppressed binds leave the doorbell to what follows: another set of functions. */
-#ifndef M5_SHARED
-#define M5_SHARED 0
-#endif
-
 #define m5_event_rare dap12_event
 #define m5_dequeue_cold dap12_dequeue_cold
 
@@ -92,17 +87,11 @@ static const struct dap_hot12 model = M5_HOT12(model);
 static const struct dap_hot12 model_locked = M5_HOT12(model_locked);
 
 #ifdef M5_V3
-#define M5_ISA "-v3"
+#define M5_NAME(variant) variant "-v3"
+#define M5_HOT_TABLES m5_hot_tables_v3
 #else
-#define M5_ISA ""
-#endif
-#ifndef M5_HOT_TABLES
+#define M5_NAME(variant) variant
 #define M5_HOT_TABLES m5_hot_tables
-#endif
-#if M5_SHARED
-#define M5_NAME(variant) variant "-shared" M5_ISA
-#else
-#define M5_NAME(variant) variant M5_ISA
 #endif
 
 static const struct m5_hot_table tables[] = {

@@ -42,7 +42,6 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	m5_mmio_text(m, text, sizeof(text));
 	attr(caps, "doorbell", text);
 	attr(caps, "doorbell_by", m->mmio_by);
-	attr(caps, "bind_doorbell", m->params.shared ? "shared" : "own");
 	attr(caps, "driven_by", !m->ctl->soft ? "hardware" : m->inline_model ? "caller" : "thread");
 	snprintf(text, sizeof(text), "%u", m->params.inline_max);
 	attr(caps, "inline", text);
@@ -145,12 +144,9 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 
 static const struct m5_hot_table *choose_hot(const struct m5_ia *m)
 {
-	const struct m5_hot_table *(*const sets[2][2])(unsigned int *) = {	/* [shared][v3] */
-		{ m5_hot_tables, m5_hot_tables_v3 },
-		{ m5_hot_tables_shared, m5_hot_tables_shared_v3 },
-	};
 	unsigned int n;
-	const struct m5_hot_table *t = sets[m->params.shared][m5_isa_v3() && !m->params.base](&n);
+	const struct m5_hot_table *t = m5_isa_v3() && !m->params.base ? m5_hot_tables_v3(&n) :
+									m5_hot_tables(&n);
 
 	while (t->silicon == m->inline_model || t->nonthreadsafe == m->locked)
 		t++;
@@ -376,7 +372,6 @@ const struct dap_hw m5_hw = {
 	.qp_address = m5_qp_address,
 	.qp_connect = m5_qp_connect,
 	.qp_error = m5_qp_error,
-	.qp_tell = m5_qp_ring_left,
 	.qp_drain_begin = m5_qp_drain_begin,
 	.qp_drain_done = m5_qp_drain_done,
 	.qp_destroy = m5_qp_destroy,

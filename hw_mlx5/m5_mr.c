@@ -83,10 +83,8 @@ int m5_lmr_create(struct dap_lmr *lmr)
 	return 0;
 }
 
-/* What is left may be a bind to it. */
 static void forget(void *rmr, void *lmr)
 {
-	m5_rmr_ring_left(rmr);
 	if (m5_rmr(rmr)->lmr == lmr)
 		m5_rmr_know(m5_rmr(rmr), NULL);
 }

@@ -91,8 +91,6 @@ struct m5_sq {
 	uint32_t uar_page;
 	struct softnic *soft;		/* inline doorbells */
 	struct dap_pz *pz;
-	uint32_t bf_all;		/* bf_end, when nothing is left */
-	uint64_t left;			/* ctrl segment of the last WQE, if nobody has rung for it; or 0 */
 };
 
 _Static_assert(offsetof(struct m5_sq, ctrl_send) == 64 && offsetof(struct m5_sq, posted) == 128 &&
@@ -354,15 +352,6 @@ M5_COLD bool m5_srq_search(struct dap_srq *srq, uint32_t *index);
 enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
 /* Whether the CQE of the WQE that begins at this index lies in the CQ. */
 enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
-
-/* ---- m5_left.c: binds that share the doorbell of what follows ---- */
-/* An 8-byte doorbell for all that is in the ring, up to the WQE of this ctrl segment. */
-void m5_sq_ring(struct m5_sq *sq, uint64_t ctrl);
-/* What is left is rung for: by who has the queue, and by who takes its lock where it has one. */
-M5_COLD void m5_sq_ring_left(struct m5_sq *sq);
-void m5_qp_ring_left(struct dap_ep *ep);
-/* The same for all that the binds of this RMR may wait for. */
-void m5_rmr_ring_left(struct dap_rmr *rmr);
 
 /* ---- m5_cqe.c: completions that are no plain success ---- */
 /* A completion in neutral form; broken: the endpoint whose connection it ends, or NULL. */

@@ -106,12 +106,6 @@ static bool mmio_value(const char *s, enum m5_mmio *out)
 	return false;
 }
 
-static bool doorbell_value(const char *s, bool *shared)
-{
-	*shared = !strcmp(s, "shared");
-	return *shared || !strcmp(s, "own");
-}
-
 static bool word(const char *s, const char *expected, bool *out)
 {
 	if (strcmp(s, expected))
@@ -136,8 +130,6 @@ static bool take(struct m5_params *p, const char *key, const char *value)
 		return byte_value(value, 255, &p->bf_eps);
 	if (!strcmp(key, "mmio"))
 		return mmio_value(value, &p->mmio);
-	if (!strcmp(key, "bind_doorbell"))
-		return doorbell_value(value, &p->shared);
 	if (!strcmp(key, "inline")) {
 		if (!number(value, 220, &v))
 			return false;

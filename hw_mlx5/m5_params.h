@@ -27,7 +27,6 @@ struct m5_params {
 	uint16_t inline_max;		/* bytes of a post that travel in its WQE */
 	uint8_t bf_eps;			/* endpoints that get a BlueFlame register of their own */
 	enum m5_mmio mmio;		/* how those use it */
-	bool shared;			/* suppressed binds leave the doorbell to what follows */
 	uint8_t scatter_cqe;		/* enum m5_scatter */
 	bool eal;			/* queues come from the heap of the program's DPDK */
 	bool base;			/* hot functions that any x86-64 processor can run */

@@ -161,7 +161,6 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
 	};
-	e->sq.bf_all = e->sq.bf_end;
 	m5_sq_derive(&e->sq, e->qp.qpn, ia->dev.umr_fence);
 }
 
@@ -356,7 +355,6 @@ int m5_qp_destroy(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	int err;
 
-	m5_qp_ring_left(ep);
 	m5_window_revoke(ep);
 	/* What it has taken from an SRQ comes back by its flushed completion, and no other way. */
 	if (e->done.shared)

@@ -205,7 +205,6 @@ bool m5_sq_credit(struct dap_ep *ep, uint32_t n)
 
 	if (sq_has(e, n))
 		return true;
-	m5_sq_ring_left(&e->sq);
 	if (ia->inline_model)
 		softnic_pump(ia->ctl->soft);
 	m5_sq_reap(ep);

@@ -68,18 +68,6 @@ M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_
 	}
 }
 
-/*
- * An 8-byte doorbell is for all before it, too: nothing is left, and BlueFlame is allowed again. Of the
- * functions for bind_doorbell=shared only.
- */
-M5_INLINE void m5_none_left(struct m5_sq *sq)
-{
-	if (!M5_SHARED)
-		return;
-	sq->bf_end = sq->bf_all;
-	__atomic_store_n(&sq->left, 0, __ATOMIC_RELAXED);
-}
-
 /* w: the WQE, where it is in registers; else it is read back from the ring. */
 M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 			       const m5_half *w)
@@ -90,7 +78,6 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 	if (DAP_TSAN || m5_unlikely(n >= sq->bf_end)) {
 		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
 		dap_wc_flush();
-		m5_none_left(sq);
 	} else if (w) {
 		m5_store_mmio(reg, w, n);
 		m5_bf_end();
@@ -104,13 +91,11 @@ M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctr
 	uint32_t offset = (uint32_t)((uintptr_t)m5_reg_next(sq) & 0xfff);
 	uint64_t db = ctrl[0];
 
-	if (m5_likely(n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1)) {
+	if (m5_likely(n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1))
 		softnic_mmio_write(sq->soft, sq->uar_page, offset, m5_sq_at(sq, pi),
 				   (size_t)n << M5_BB_SHIFT);
-	} else {
-		m5_none_left(sq);
+	else
 		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
-	}
 }
 
 /* A doorbell record counts 16 bits; those above them are zero from the start. */

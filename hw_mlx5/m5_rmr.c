@@ -121,15 +121,6 @@ static bool all_completed(const struct m5_rmr *r)
 	return __atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == m5_rmr_posted(r);
 }
 
-/* They are on one queue, or those on another are known to be done. */
-void m5_rmr_ring_left(struct dap_rmr *rmr)
-{
-	const struct m5_rmr *r = m5_rmr(rmr);
-
-	if (!all_completed(r) && m5_ep(r->last_ep)->gen == r->last_gen)
-		m5_qp_ring_left(r->last_ep);
-}
-
 /* The last bind, on a queue that is still there: has it completed? */
 static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 {
@@ -164,7 +155,6 @@ static void wait_for_binds(struct dap_rmr *rmr)
 
 	if (all_completed(r) || m5_ep(r->last_ep)->gen != r->last_gen)
 		return;
-	m5_rmr_ring_left(rmr);
 	seen = last_seen(rmr, SETTLE_TURNS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
 		usleep(1000);
@@ -200,7 +190,6 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 	gone = m5_ep(r->last_ep)->gen != r->last_gen;
 	if (!gone && r->last_ep == ep)
 		return 0;
-	m5_rmr_ring_left(rmr);
 	switch (gone ? M5_SEEN_ERROR : last_seen(rmr, SETTLE_TURNS)) {
 	case M5_SEEN_OK:
 		return 0;

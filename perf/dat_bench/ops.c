@@ -163,21 +163,15 @@ BENCH_CALL bench_recv(struct pair *p)
 
 /* Part of its caller: instructions are counted on the edge to the DAT call. */
 static inline __attribute__((always_inline)) DAT_RETURN
-bind_with(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv,
-	  DAT_COMPLETION_FLAGS flags)
-{
-#ifdef DAP_DAT20
-	return dat_rmr_bind(p->rmr, p->window.lmr, l, priv, DAT_VA_TYPE_VA, p->a.ep, cookie, flags,
-			    &p->context);
-#else
-	return dat_rmr_bind(p->rmr, l, priv, p->a.ep, cookie, flags, &p->context);
-#endif
-}
-
-static inline __attribute__((always_inline)) DAT_RETURN
 bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 {
-	return bind_with(p, l, priv, DAT_COMPLETION_DEFAULT_FLAG);
+#ifdef DAP_DAT20
+	return dat_rmr_bind(p->rmr, p->window.lmr, l, priv, DAT_VA_TYPE_VA, p->a.ep, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG, &p->context);
+#else
+	return dat_rmr_bind(p->rmr, l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			    &p->context);
+#endif
 }
 
 static DAT_RETURN rmr_bind(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
@@ -199,18 +193,6 @@ BENCH_CALL bench_rebind(struct pair *p)
 	DAT_LMR_TRIPLET l = at(&p->window, BENCH_BIG);
 
 	return bind_window(p, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
-}
-
-/* Two calls, which is what is counted: with bind_doorbell=shared they have one doorbell. */
-BENCH_CALL bench_bind_and_write(struct pair *p)
-{
-	DAT_LMR_TRIPLET w = at(&p->window, BENCH_BIG), l = at(&p->local, 8);
-	DAT_RMR_TRIPLET r = target(p, 8);
-	DAT_RETURN ret = bind_with(p, &w, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-				   DAT_COMPLETION_SUPPRESS_FLAG);
-
-	return ret != DAT_SUCCESS ? ret : dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r,
-								 DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 BENCH_CALL bench_unbind(struct pair *p)
@@ -303,8 +285,6 @@ const struct bench_op bench_ops[] = {
 	{ ROW("bind unbound RMR", bench_bind), .binds = true, .on = BENCH_ORDERED },
 	{ ROW("rebind RMR", bench_rebind), .binds = true, .on = BENCH_ORDERED },
 	{ ROW("unbind RMR", bench_unbind), .binds = true, .on = BENCH_ORDERED },
-	{ ROW("suppressed rebind and write, each", bench_bind_and_write), .binds = true,
-	  .on = BENCH_ORDERED },
 	{ ROW("dequeue one completion", bench_dequeue_one), .dequeues = 1 },
 	{ ROW("dequeue one message", bench_dequeue_message), .dequeues = 1, .messages = true,
 	  .on = BENCH_UNORDERED },
@@ -379,7 +359,7 @@ static int many_recvs(struct pair *p, unsigned int n)
 static int bind_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
 	bool unbind = op->call == bench_unbind;
-	bool before = unbind || op->call == bench_rebind || op->call == bench_bind_and_write;
+	bool before = unbind || op->call == bench_rebind;
 
 	if (!dat_ok(rmr_bind(p, before ? BENCH_BIG : 0, before ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
 			     DAT_MEM_PRIV_NONE_FLAG), "dat_rmr_bind") || reap(p->a.req_evd, 1) ||

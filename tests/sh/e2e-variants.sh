@@ -22,8 +22,6 @@ variant "variant=silicon;adversarial=1" 1
 variant "adversarial=1" 0
 variant "inline=0;bf_eps=0" 1
 variant "isa=base" 0
-variant "bind_doorbell=shared" 0
-variant "variant=silicon;bind_doorbell=shared" 1
 variant "scatter_cqe=1" 0
 variant "variant=silicon;scatter_cqe=2;adversarial=1" 1
 variant "variant=silicon;isa=base" 1
