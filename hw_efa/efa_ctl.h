@@ -23,6 +23,7 @@ struct softnic_efa;
 struct efa_caps {
 	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe, rnr_retry;
 	bool cq_doorbell;		/* CQs can be armed */
+	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
 	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
 	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
 	uint16_t max_tx_batch;		/* 64-byte WQEs between two doorbells; 0: no limit */

@@ -82,7 +82,6 @@ struct edv {
 	struct ibv_context *ctx;
 	struct edv_queries query;
 	struct efa_caps caps;
-	bool with_sgid;			/* CQs can name unknown senders */
 	int poll_fd;			/* what happens to the device */
 	bool gone;			/* and has been told */
 };

@@ -87,7 +87,7 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 	if (ibv_query_gid(dv->ctx, EDV_PORT, 0, &gid))
 		return hw_errno();
 	tell_efa(&dv->caps, &efa);
-	dv->with_sgid = efa.device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
+	dv->caps.cq_with_sgid = efa.device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
 	tell_device(&dv->caps, &dev);
 	dv->caps.mtu = port->max_msg_sz;
 	memcpy(dv->caps.gid, gid.raw, sizeof(dv->caps.gid));

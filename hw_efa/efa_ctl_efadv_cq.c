@@ -30,7 +30,7 @@ static int channel_open(struct edv *dv, struct ibv_comp_channel **channel)
 static struct ibv_cq *make(struct edv *dv, uint32_t entries, struct ibv_comp_channel *channel)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = entries, .channel = channel };
-	struct efadv_cq_init_attr efa = { .wc_flags = dv->with_sgid ? EFADV_WC_EX_WITH_SGID : 0 };
+	struct efadv_cq_init_attr efa = { .wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0 };
 	struct ibv_cq_ex *cq;
 
 	errno = 0;

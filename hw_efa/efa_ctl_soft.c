@@ -71,7 +71,8 @@ static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
 	*to = (struct efa_caps){
 		.rdma_read = c->rdma_read, .rdma_write = c->rdma_write,
 		.unsolicited_write_recv = c->unsolicited_write_recv, .wide_wqe = c->wide_wqe,
-		.rnr_retry = c->rnr_retry, .cq_doorbell = c->cq_doorbell, .mtu = c->mtu,
+		.rnr_retry = c->rnr_retry, .cq_doorbell = c->cq_doorbell,
+		.cq_with_sgid = c->cq_with_sgid, .mtu = c->mtu,
 		.inline_max = c->inline_max, .inline_max_wide = c->inline_max_wide,
 		.max_tx_batch = c->max_tx_batch, .min_sq_wr = c->min_sq_wr,
 		.sub_cqs = c->sub_cqs, .max_send_sge = c->max_send_sge,
@@ -148,7 +149,8 @@ static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_r
 	const struct softnic_efa_caps *c = &soft_of(ctl)->caps;
 	const struct softnic_efa_cq_attr attr = {
 		.entries = entries, .entry_size = sizeof(struct efa_cqe), .sub_cqs = c->sub_cqs,
-		.flags = c->cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0,
+		.flags = (c->cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0) |
+			 (c->cq_with_sgid ? SOFTNIC_EFA_CQ_SGID : 0),
 	};
 	struct softnic_efa_cq cq;
 	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_cq_create(ctl->soft, &attr, &cq);

@@ -453,12 +453,19 @@ void efa_rx_resume(struct dap_ep *ep)
 	efa_push(ep);
 }
 
-/* Its number and its qkey are the peer's, but the device cannot tell from which address it comes. */
-static bool lost_its_name(const struct efa_ep *e, const struct efa_cqe *cqe)
+/*
+ * A device may not have the number of an address handle that exists: mostly soon after it was made,
+ * but at any time. The GID tells the peer then. Where the CQE has none (a write has bytes of its
+ * length there) the QP number does, and our random qkey, which the device has checked.
+ */
+static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
-	return le16_to_cpu(cqe->src_qp) == e->remote_qpn &&
-	       le16_to_cpu(cqe->ah) == EFA_NO_AH &&
-	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR));
+	bool write = (cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT == EFA_OP_RDMA_WRITE;
+
+	if (le16_to_cpu(cqe->ah) != EFA_NO_AH)
+		return false;
+	return write || !efa_ia(ep->obj.ia)->dev.cq_with_sgid ||
+	       !memcmp(cqe->sgid, ep->remote_path.gid, sizeof(cqe->sgid));
 }
 
 static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
@@ -466,9 +473,7 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (lost_its_name(e, cqe))
-		efa_break(ep, "the device does not know the address of the peer any more");
-	else if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR)) && !e->more->dropped++)
+	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR)) && !e->more->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
@@ -531,7 +536,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
-	    efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) ||
+	    (efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) && !is_unnamed_peer(ep, cqe)) ||
 	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
 	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
 		drop(ep, cqe);

@@ -16,6 +16,10 @@
  * SOFTNIC_EFA_SCAN neither kick nor pump is needed (nor harmful): the device's thread looks at the
  * doorbells, as silicon does.
  *
+ * The CQE of a send may lack the number of its sender's AH (0xffff), although the AH exists: for up
+ * to three packets after it was made, and at random. A CQ with SOFTNIC_EFA_CQ_SGID has the GID then.
+ * With a window of 1 each CQE has the number.
+ *
  * The device is unordered on purpose: packets rest in a window and leave it in a random order drawn
  * from the seed; so do the pieces of an RDMA write, acknowledgements and TX completions. A write's
  * immediate is reported after all of its bytes have been placed. Payload may be placed twice,
@@ -347,6 +351,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   drop=P dup=P reorder=P	chances, 0 to 1, of each packet (reorder: beyond the window)
  *   twice=P		chance of a payload to be placed twice (ADVERSARIAL alone: 0.25)
  *   rnr=P		chance of a send to find the receiver not ready
+ *   unnamed=P		chance of a receive CQE to lack the number of an AH that exists (1/64 by
+ *			default); 0: nor do the first ones after the AH was made
  *   silence		this device neither answers nor acknowledges: peers get 13 or 15
  *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
  *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S

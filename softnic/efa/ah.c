@@ -40,7 +40,9 @@ static int create(struct sne_nic *nic, uint16_t pd, const uint8_t gid[16], uint1
 			return err;
 		}
 		ah = &nic->ahs[id];
-		*ah = (struct sne_ah){ .pd = pd, .number = (uint16_t)id, .flow = flow };
+		*ah = (struct sne_ah){ .pd = pd, .number = (uint16_t)id, .flow = flow,
+				       .late = nic->window > 1 && nic->fault.unnamed > 0 ?
+					       sne_below(nic, SNE_LATE_AHS) : 0 };
 		LIST_INSERT_HEAD(&flow->ahs, ah, link);
 		nic->pds[pd].users++;
 	}

@@ -7,7 +7,7 @@
 
 const char *softnic_efa_fault_words(void)
 {
-	return "drop dup reorder twice rnr silence deadqp status cmd_fail rkey_reuse";
+	return "drop dup reorder twice rnr unnamed silence deadqp status cmd_fail rkey_reuse";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -36,6 +36,16 @@ bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
 	return *in && !--*in;
 }
 
+enum { UNNAMED_EACH = 64 };
+
+void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault)
+{
+	*fault = (struct sne_fault){
+		.twice = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? 0.25 : 0,
+		.unnamed = 1.0 / UNNAMED_EACH,
+	};
+}
+
 struct share {
 	const char *name;
 	size_t offset;
@@ -47,6 +57,7 @@ static const struct share shares[] = {
 	{ "reorder", offsetof(struct sne_fault, reorder) },
 	{ "twice", offsetof(struct sne_fault, twice) },
 	{ "rnr", offsetof(struct sne_fault, rnr) },
+	{ "unnamed", offsetof(struct sne_fault, unnamed) },
 };
 
 /* NaN compares false with everything, so the range is asked for and not the opposite. */
@@ -170,10 +181,11 @@ static int parse_word(struct sne_fault *f, char *word)
 int softnic_efa_fault(struct softnic_efa *handle, const char *script)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
-	struct sne_fault f = { .twice = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? 0.25 : 0 };
 	char *copy = strdup(script), *save = NULL;
 	int err = copy ? 0 : -ENOMEM;
+	struct sne_fault f;
 
+	sne_fault_default(nic, &f);
 	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
 	     w = strtok_r(NULL, ",", &save))
 		err = parse_word(&f, w);

@@ -156,7 +156,7 @@ static int init(struct sne_nic *nic, const struct softnic_efa_config *config)
 	if (getrandom(&nic->life, sizeof(nic->life), 0) < 0)
 		return -errno;
 	nic->life |= 1;
-	nic->fault.twice = config->flags & SOFTNIC_EFA_ADVERSARIAL ? 0.25 : 0;
+	sne_fault_default(nic, &nic->fault);
 	init_lists(nic);
 	init_numbers(nic);
 	init_random(nic, seed);

@@ -45,11 +45,25 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 
 /* ---- receives */
 
+/* A send may arrive without the number of the AH that its sender has: most likely when it is new. */
+static bool is_unnamed(struct sne_nic *nic, struct sne_ah *ah, const struct sne_hdr *h)
+{
+	if (h->kind == SNE_K_WRITE || nic->window == 1)
+		return false;
+	if (ah->late) {
+		ah->late--;
+		return true;
+	}
+	return sne_chance(nic, nic->fault.unnamed);
+}
+
 static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flow *flow,
 		    const struct sne_hdr *h, struct sne_cqe *cqe, uint32_t len)
 {
-	const struct sne_ah *ah = sne_ah_of_flow(flow, qp->attr.pd);
+	struct sne_ah *ah = sne_ah_of_flow(flow, qp->attr.pd);
 
+	if (ah && is_unnamed(nic, ah, h))
+		ah = NULL;
 	cqe->flags |= SNE_RQ << SNE_CQE_QUEUE_SHIFT;
 	if (h->flags & SNE_F_IMM) {
 		cqe->flags |= SNE_CQE_IMM;

@@ -30,6 +30,7 @@ enum {
 	SNE_SEQS = 4096,		/* how far apart numbers of one flow can be */
 	SNE_FLIGHT = 512,		/* of these, packets not acknowledged */
 	SNE_BUCKETS = 64,
+	SNE_LATE_AHS = 4,		/* packets after a new AH that may lack its number */
 };
 
 /* ---- numbers: the one freed last comes next */
@@ -57,6 +58,7 @@ struct sne_flow;
 struct sne_ah {
 	uint32_t refs;
 	uint16_t pd, number;
+	uint32_t late;			/* packets that still come without this number */
 	struct sne_flow *flow;
 	LIST_ENTRY(sne_ah) link;	/* of the flow */
 };
@@ -185,7 +187,7 @@ struct sne_job {
 enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_CMD_MODIFY, SNE_CMDS };
 
 struct sne_fault {
-	double drop, dup, reorder, twice, rnr;
+	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, rkey_reuse;
 	uint64_t seed;
 	bool dead_on, dead_all;
@@ -398,6 +400,7 @@ void sne_thread_stop(struct sne_nic *nic);
 void sne_thread_inline(struct sne_nic *nic, bool left);
 
 /* fault.c */
+void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
 
 #endif

@@ -187,6 +187,31 @@ Test(data, request_ids_of_64_bits__come_back)
 	close_pair();
 }
 
+/* What is published: the number may be missing at any time, and mostly is at first. */
+Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
+{
+	unsigned int unnamed = 0;
+
+	pair_open(&a, &b, &(struct setup){ .cq_flags = SOFTNIC_EFA_CQ_SGID });
+	cr_assert_eq(softnic_efa_fault(b.nic, "unnamed=0.5"), 0);
+	for (uint16_t i = 0; i < 100; i++) {
+		struct cqe c;
+
+		rx_post(&b, i, 0, 100);
+		w_send(&a, &w, i, 0, 10);
+		post(&a, &w);
+		c = cqe_wait(&b, &a);
+		cqe_wait(&a, &b);
+		cr_assert(c.ah == b.ah || c.ah == 0xffff);
+		unnamed += c.ah == 0xffff;
+		if (c.ah == 0xffff)
+			cr_assert(!memcmp(c.sgid, a.caps.gid, 16));
+	}
+	cr_assert(unnamed && unnamed < 100, "%u of 100", unnamed);
+	settle(&a, &b, 1000);
+	close_pair();
+}
+
 Test(data, unknown_sender__by_its_gid)
 {
 	struct cqe c;

@@ -89,6 +89,7 @@ void side_open(struct side *s, const struct setup *setup)
 
 	*s = (struct side){ .mem = calloc(1, MEM) };
 	OK(softnic_efa_open(&config, &s->nic));
+	OK(softnic_efa_fault(s->nic, "unnamed=0"));
 	softnic_efa_caps(s->nic, &s->caps);
 	side_objects(s, setup);
 }
