@@ -70,6 +70,18 @@ struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
 _Static_assert(sizeof(struct edv_qp_init_attr) == sizeof(struct efadv_qp_init_attr),
 	       "efadv_qp_init_attr");
 
+/*
+ * The length of 59.0 on, since 59.0 and 60.0 refuse one that is shorter (59.1, 60.1 and 61.0 do not);
+ * those before take what is longer, as long as it is zero.
+ */
+struct edv_cq_init_attr {		/* efadv_cq_init_attr */
+	uint64_t comp_mask, wc_flags;
+	uint8_t unused[32];		/* memory of the caller's for the CQ */
+};
+_Static_assert(sizeof(struct edv_cq_init_attr) == 48 &&
+	       offsetof(struct edv_cq_init_attr, wc_flags) ==
+		       offsetof(struct efadv_cq_init_attr, wc_flags), "efadv_cq_init_attr");
+
 enum { EDV_QP_UNSOLICITED = 1 << 0 };	/* edv_qp_init_attr.flags, 52.0 */
 
 struct edv_queries {

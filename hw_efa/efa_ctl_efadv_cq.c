@@ -30,11 +30,13 @@ static int channel_open(struct edv *dv, struct ibv_comp_channel **channel)
 static struct ibv_cq *make(struct edv *dv, uint32_t entries, struct ibv_comp_channel *channel)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = entries, .channel = channel };
-	struct efadv_cq_init_attr efa = { .wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0 };
+	struct edv_cq_init_attr efa = {
+		.wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0,
+	};
 	struct ibv_cq_ex *cq;
 
 	errno = 0;
-	cq = efadv_create_cq(dv->ctx, &attr, &efa, sizeof(efa));
+	cq = efadv_create_cq(dv->ctx, &attr, (struct efadv_cq_init_attr *)&efa, sizeof(efa));
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 

@@ -88,6 +88,27 @@ EXPORT struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context,
 	return qp;
 }
 
+enum { CQ_INIT_ATTR_59 = 48 };		/* sizeof(struct efadv_cq_init_attr) from 59.0 on */
+
+/*
+ * The check of 59.0 and 60.0, which took the length of a caller built with older headers for one
+ * that is beyond its own: it then looked for bytes that are not zero from the end of its own
+ * structure on, over the stack, and found some.
+ */
+static bool refused_by_length(const void *attr, uint32_t inlen)
+{
+	const uint8_t *bytes = attr;
+
+	if (sed_release() != WITH_QUERIES && sed_release() != WITH_DOORBELL)
+		return false;
+	if (inlen > sizeof(void *) && inlen < CQ_INIT_ATTR_59)
+		return true;
+	for (uint32_t i = CQ_INIT_ATTR_59; i < inlen; i++)
+		if (bytes[i])
+			return true;
+	return false;
+}
+
 EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
 					 struct ibv_cq_init_attr_ex *attr,
 					 struct efadv_cq_init_attr *efa, uint32_t inlen)
@@ -97,6 +118,10 @@ EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
 
 	if (!real) {
 		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (refused_by_length(efa, inlen)) {
+		errno = EINVAL;
 		return NULL;
 	}
 	sed_front()->wish(sed_release() < WITH_QUERIES ? 0 : UVE_LONG_CQE);
