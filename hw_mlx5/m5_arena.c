@@ -13,23 +13,26 @@
 #define PAGE 4096u
 #define CHUNK (2u << 20)
 #define PAGES (CHUNK / PAGE)
+#define PIECES (CHUNK / M5_ARENA_PIECE)
+#define PIECE_PAGES (M5_ARENA_PIECE / PAGE)
 
 struct m5_chunk {
 	struct m5_chunk *next;
 	uint8_t *base;
 	bool eal;
-	struct m5_umem umem;
+	struct m5_umem umem[PIECES];
 	uint8_t used[PAGES];
 };
 
-void *m5_chunk_base(const struct m5_chunk *chunk)
+void *m5_arena_memory(const struct m5_arena_run *run)
 {
-	return chunk->base;
+	return run->chunk->base + run->offset;
 }
 
-struct m5_umem m5_chunk_umem(const struct m5_chunk *chunk)
+struct m5_umem m5_arena_umem(const struct m5_arena_run *run, size_t *offset)
 {
-	return chunk->umem;
+	*offset = run->offset % M5_ARENA_PIECE;
+	return run->chunk->umem[run->offset / M5_ARENA_PIECE];
 }
 
 void m5_arena_open(struct m5_arena *arena, bool eal)
@@ -69,6 +72,28 @@ static void memory_put(const struct m5_chunk *c)
 	}
 }
 
+/* -EBUSY or the like: the device may still write into the memory. */
+static int umems_put(struct m5_ctl *ctl, struct m5_chunk *c, unsigned int n)
+{
+	int err = 0;
+
+	while (n && !err)
+		err = ctl->ops->umem_dereg(ctl, &c->umem[--n]);
+	return err;
+}
+
+static int umems_get(struct m5_ctl *ctl, struct m5_chunk *c)
+{
+	for (unsigned int i = 0; i < PIECES; i++) {
+		int err = ctl->ops->umem_reg(ctl, c->base + (size_t)i * M5_ARENA_PIECE,
+					     M5_ARENA_PIECE, &c->umem[i]);
+
+		if (err)
+			return umems_put(ctl, c, i) ? -EBUSY : -ENOMEM;
+	}
+	return 0;
+}
+
 /* One more, in front of the others. The lock is held. */
 static int grow(struct m5_arena *arena, struct m5_ctl *ctl)
 {
@@ -81,9 +106,10 @@ static int grow(struct m5_arena *arena, struct m5_ctl *ctl)
 		free(c);
 		return -ENOMEM;
 	}
-	err = ctl->ops->umem_reg(ctl, c->base, CHUNK, &c->umem);
+	err = umems_get(ctl, c);
 	if (err) {
-		memory_put(c);
+		if (err != -EBUSY)
+			memory_put(c);
 		free(c);
 		return -ENOMEM;
 	}
@@ -94,59 +120,60 @@ static int grow(struct m5_arena *arena, struct m5_ctl *ctl)
 	return 0;
 }
 
-/* The first run of n free pages, or PAGES. */
+/* The first run of n free pages that lies in one piece, or starts with a piece; or PAGES. */
 static unsigned int find(const struct m5_chunk *c, unsigned int n)
 {
-	unsigned int run = 0;
+	unsigned int run = 0, start;
 
 	for (unsigned int i = 0; i < PAGES; i++) {
 		run = c->used[i] ? 0 : run + 1;
-		if (run == n)
-			return i + 1 - n;
+		if (run < n)
+			continue;
+		start = i + 1 - n;
+		if (start % PIECE_PAGES + n <= PIECE_PAGES || start % PIECE_PAGES == 0)
+			return start;
 	}
 	return PAGES;
 }
 
-static bool take(struct m5_arena *arena, unsigned int n, struct m5_chunk **chunk,
-		 unsigned int *page)
+static bool take_pages(struct m5_arena *arena, unsigned int n, struct m5_arena_run *run)
 {
 	for (struct m5_chunk *c = arena->chunks; c; c = c->next) {
-		*page = find(c, n);
-		if (*page == PAGES)
+		unsigned int page = find(c, n);
+
+		if (page == PAGES)
 			continue;
-		memset(c->used + *page, 1, n);
-		*chunk = c;
+		memset(c->used + page, 1, n);
+		*run = (struct m5_arena_run){ c, (size_t)page * PAGE };
 		return true;
 	}
 	return false;
 }
 
-int m5_arena_get(struct m5_arena *arena, struct m5_ctl *ctl, size_t len, struct m5_chunk **chunk,
-		 size_t *offset)
+int m5_arena_get(struct m5_arena *arena, struct m5_ctl *ctl, size_t len, struct m5_arena_run *run)
 {
-	unsigned int n = (unsigned int)((len + PAGE - 1) / PAGE), page = 0;
+	unsigned int n = (unsigned int)((len + PAGE - 1) / PAGE);
 	int err = 0;
 
 	if (len > CHUNK)
 		return -ENOMEM;
 	pthread_mutex_lock(&arena->lock);
-	if (!take(arena, n, chunk, &page)) {
+	if (!take_pages(arena, n, run)) {
 		err = grow(arena, ctl);
 		if (!err)
-			take(arena, n, chunk, &page);
+			take_pages(arena, n, run);
 	}
 	pthread_mutex_unlock(&arena->lock);
 	if (err)
 		return err;
-	*offset = (size_t)page * PAGE;
-	memset((*chunk)->base + *offset, 0, (size_t)n * PAGE);
+	memset(m5_arena_memory(run), 0, (size_t)n * PAGE);
 	return 0;
 }
 
-void m5_arena_put(struct m5_arena *arena, struct m5_chunk *chunk, size_t offset, size_t len)
+void m5_arena_put(struct m5_arena *arena, const struct m5_arena_run *run, size_t len)
 {
 	pthread_mutex_lock(&arena->lock);
-	memset(chunk->used + offset / PAGE, 0, (len + PAGE - 1) / PAGE);
+	memset(run->chunk->used + run->offset / PAGE, 0, (len + PAGE - 1) / PAGE);
 	pthread_mutex_unlock(&arena->lock);
 }
 
@@ -157,7 +184,7 @@ void m5_arena_close(struct m5_arena *arena, struct m5_ctl *ctl)
 	while ((c = arena->chunks)) {
 		arena->chunks = c->next;
 		/* What the device still has mapped must not become somebody else's memory. */
-		if (!ctl->ops->umem_dereg(ctl, &c->umem))
+		if (!umems_put(ctl, c, PIECES))
 			memory_put(c);
 		free(c);
 	}

@@ -9,43 +9,62 @@
 #include "hw_mlx5/m5_arena.h"
 #include "hw_mlx5/m5_obj.h"
 
-static bool from_arena(struct m5_ctl *ctl, struct m5_mem *mem)
+static void memory_put(struct m5_ctl *ctl, const struct m5_mem *mem)
 {
-	if (!ctl->arena || m5_arena_get(ctl->arena, ctl, mem->len, &mem->chunk, &mem->offset))
-		return false;
-	mem->base = (uint8_t *)m5_chunk_base(mem->chunk) + mem->offset;
-	mem->umem = m5_chunk_umem(mem->chunk);
-	return true;
+	if (mem->run.chunk)
+		m5_arena_put(ctl->arena, &mem->run, mem->len);
+	else
+		munmap(mem->base, mem->len);
 }
 
-int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
+static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
 {
-	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };
-	int err;
-
-	if (from_arena(ctl, &new)) {
-		*mem = new;
+	if (ctl->arena && !m5_arena_get(ctl->arena, ctl, mem->len, &mem->run)) {
+		mem->base = m5_arena_memory(&mem->run);
 		return 0;
 	}
-	new.base = mmap(NULL, new.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (new.base == MAP_FAILED)
-		return -ENOMEM;
-	err = ctl->ops->umem_reg(ctl, new.base, new.len, &new.umem);
-	if (err) {
-		munmap(new.base, new.len);
+	mem->run.chunk = NULL;
+	mem->base = mmap(NULL, mem->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return mem->base == MAP_FAILED ? -ENOMEM : 0;
+}
+
+/* own: a umem that starts with it. */
+static int alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
+{
+	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };
+	int err = memory_get(ctl, &new);
+
+	if (err)
 		return err;
+	new.own = own || !new.run.chunk || new.len > M5_ARENA_PIECE;
+	if (new.own) {
+		err = ctl->ops->umem_reg(ctl, new.base, new.len, &new.umem);
+		if (err) {
+			memory_put(ctl, &new);
+			return err;
+		}
+	} else {
+		new.umem = m5_arena_umem(&new.run, &new.offset);
 	}
 	*mem = new;
 	return 0;
 }
 
+int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
+{
+	return alloc(ctl, len, false, mem);
+}
+
+int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
+{
+	return alloc(ctl, len, true, mem);
+}
+
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed)
 {
 	/* What the device still has mapped must not become somebody else's memory. */
-	if (mem->chunk && !destroyed)
-		m5_arena_put(ctl->arena, mem->chunk, mem->offset, mem->len);
-	else if (!mem->chunk && !ctl->ops->umem_dereg(ctl, &mem->umem))
-		munmap(mem->base, mem->len);
+	if (mem->own ? !ctl->ops->umem_dereg(ctl, &mem->umem) : !destroyed)
+		memory_put(ctl, mem);
 	mem->base = NULL;
 }
 

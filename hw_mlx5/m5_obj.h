@@ -128,7 +128,8 @@ struct m5_mem {				/* queue memory of one object */
 	size_t len;
 	size_t offset;			/* of base in the umem */
 	struct m5_umem umem;
-	struct m5_chunk *chunk;		/* where it shares its umem; NULL: it has its own */
+	bool own;			/* the umem is this object's alone */
+	struct m5_arena_run run;	/* chunk NULL: the memory is a mapping of its own */
 };
 
 struct m5_ep {
@@ -298,6 +299,8 @@ struct m5_port m5_ia_port(struct dap_ia *ia);
 /* ---- m5_mem.c ---- */
 /* Page-aligned zeroed memory that the device may use. */
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
+/* ... that starts its umem: a work queue context has 5 bits of page_offset, where others have 6. */
+int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
 /* destroyed: what the end of the object that lay there was. Not 0: the device may still write. */
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed);
 

@@ -64,7 +64,7 @@ int m5_srq_create(struct dap_srq *srq)
 
 	if (err)
 		return err;
-	err = m5_mem_alloc(ia->ctl, ((size_t)q.size << q.shift) + DBREC_BYTES, &q.mem);
+	err = m5_mem_alloc_own(ia->ctl, ((size_t)q.size << q.shift) + DBREC_BYTES, &q.mem);
 	if (err)
 		return err;
 	q.ring = q.mem.base;
