@@ -83,6 +83,16 @@ static unsigned int page_log(uint64_t addr, uint64_t len)
 	return log;
 }
 
+/* Linux gives a umem the largest pages that its memory consists of; here they are always contiguous. */
+static unsigned int umem_page_log(uint64_t addr, uint64_t len)
+{
+	unsigned int log = 12;
+
+	while (log < MAX_PAGE_LOG && !((addr | len) & ((UINT64_C(2) << log) - 1)))
+		log++;
+	return log;
+}
+
 static uint64_t page_count(uint64_t addr, uint64_t len, unsigned int log)
 {
 	return ((addr + len - 1) >> log) - (addr >> log) + 1;
@@ -195,7 +205,9 @@ int soft_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 
 int soft_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem)
 {
-	uint64_t va = (uintptr_t)addr, n = page_count(va, len, 12);
+	uint64_t va = (uintptr_t)addr;
+	unsigned int log = umem_page_log(va, len);
+	uint64_t n = page_count(va, len, log);
 	size_t inlen = sizeof(struct m5_create_umem_in) + n * sizeof(be64_t);
 	struct m5_create_umem_in *in;
 	struct m5_obj_out out = { 0 };
@@ -213,9 +225,10 @@ int soft_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *um
 		goto err_unpin;
 	}
 	in->hdr.opcode = cpu_to_be16(M5_CMD_CREATE_UMEM);
+	in->log_page_size = cpu_to_be32(log - 12);
 	in->page_offset = cpu_to_be32((uint32_t)(va & (PAGE - 1)));
 	in->num_of_mtt = cpu_to_be64(n);
-	fill_mtt(in->mtt, va, n, 12, true);
+	fill_mtt(in->mtt, va, n, log, true);
 	err = soft_cmd(ctl, in, inlen, &out, sizeof(out));
 	if (err)
 		err = m5_cmd_error(err, in, &out);

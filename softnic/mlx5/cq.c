@@ -36,12 +36,12 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 static uint8_t read_ring(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;
+	struct sn_umem_at at = { sn_get32(c->in, CQ_UMEM_ID), 6, sn_get64(c->in, CQ_UMEM_OFFSET) };
 
 	if (sn_get(c->in, CQ_UMEM_VALID))
-		return sn_cmd_umem(c, &cq->buf, sn_get32(c->in, CQ_UMEM_ID),
-				   sn_get64(c->in, CQ_UMEM_OFFSET), bytes, cq->cqe_size);
+		return sn_cmd_umem_queue(c, &cq->buf, &at, bytes, cq->cqe_size);
 	return sn_cmd_list(c, &cq->buf, sn_get(ctx, CQC_LOG_PAGE) + 12,
-			   sn_get(ctx, CQC_PAGE_OFFSET) * 64ull, bytes);
+			   sn_get(ctx, CQC_PAGE_OFFSET), bytes);
 }
 
 static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)

@@ -292,9 +292,18 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
-/* The page list of a queue in a command, or its umem. 0 or a status, refusal told. */
-uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint64_t offset,
+/* Each returns 0 or a status. A queue's page list in a command, its page_offset in 64ths of a page: */
+uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
+/* ... a queue in a umem, where the page_offset field of its context has so many bits: */
+struct sn_umem_at {
+	uint32_t id;
+	unsigned int bits;
+	uint64_t offset;
+};
+uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
+			  uint64_t len, unsigned int align);
+/* ... and anything else in a umem. */
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
 

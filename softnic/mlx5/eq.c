@@ -32,7 +32,7 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_eq *eq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, EQC_UAR));
 	if (eq->log_size > 22)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_eq_size %u", eq->log_size);
-	return sn_cmd_list(c, &eq->buf, log_page, sn_get(ctx, EQC_PAGE_OFFSET) * 64ull,
+	return sn_cmd_list(c, &eq->buf, log_page, sn_get(ctx, EQC_PAGE_OFFSET),
 			   (uint64_t)EQE_SIZE << eq->log_size);
 }
 

@@ -95,16 +95,15 @@ uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM: queues start at page_offset in their first page and go on without a gap. */
-uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint64_t offset,
+/* PRM: a queue starts at page_offset, counted in 64ths of a page, and continues without a gap. */
+uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len)
 {
 	uint64_t page = UINT64_C(1) << log_page;
+	uint64_t offset = ((uint64_t)page_offset << log_page) / 64;
 	uint64_t n = (offset + len + page - 1) >> log_page;
 	int err;
 
-	if (offset >= page)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "page_offset beyond the page");
 	if (n > (c->inlen - AT_PAS) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu addresses needed",
 				     (unsigned long long)n);
@@ -129,4 +128,26 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "umem offset not a multiple of %u", align);
 	sn_buf_from_umem(b, umem, offset, len);
 	return STAT_OK;
+}
+
+/*
+ * A queue context addresses its first byte by page and page_offset, in a umem too: 64ths of a page, and
+ * a field of 6 bits, or 5 in a work queue context. Other offsets do not exist for the device.
+ */
+uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
+			  uint64_t len, unsigned int align)
+{
+	const struct sn_umem *umem = sn_table_find(&c->nic->umems, at->id);
+	uint64_t page, in_page;
+
+	if (umem) {
+		page = UINT64_C(1) << umem->buf.page_shift;
+		in_page = (umem->buf.offset + at->offset) & (page - 1);
+		if (in_page % (page / 64) || in_page / (page / 64) >> at->bits)
+			return sn_cmd_refuse(c, STAT_BAD_PARAM,
+					     "umem offset %#llx: no page_offset of %u bits in pages of %#llx",
+					     (unsigned long long)at->offset, at->bits,
+					     (unsigned long long)page);
+	}
+	return sn_cmd_umem(c, b, at->id, at->offset, len, align);
 }

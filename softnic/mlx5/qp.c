@@ -81,15 +81,16 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
 	uint64_t bytes = qp->sq_off + (uint64_t)qp->sq_size * SN_WQEBB;
+	struct sn_umem_at at = { sn_get32(c->in, QP_WQ_UMEM_ID), 6,
+				 sn_get64(c->in, QP_WQ_UMEM_OFFSET) };
 	uint64_t dbr = sn_get64(ctx, QPC_DBR_ADDR);
 	uint8_t status = STAT_OK;
 
 	if (bytes && sn_get(c->in, QP_WQ_UMEM_VALID))
-		status = sn_cmd_umem(c, &qp->buf, sn_get32(c->in, QP_WQ_UMEM_ID),
-				     sn_get64(c->in, QP_WQ_UMEM_OFFSET), bytes, SN_WQEBB);
+		status = sn_cmd_umem_queue(c, &qp->buf, &at, bytes, SN_WQEBB);
 	else if (bytes)
 		status = sn_cmd_list(c, &qp->buf, sn_get(ctx, QPC_LOG_PAGE) + 12,
-				     sn_get(ctx, QPC_PAGE_OFFSET) * 64ull, bytes);
+				     sn_get(ctx, QPC_PAGE_OFFSET), bytes);
 	if (status)
 		return status;
 	if (sn_get(ctx, QPC_DBR_UMEM))

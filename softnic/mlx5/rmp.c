@@ -52,14 +52,13 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *
 {
 	uint64_t bytes = (uint64_t)srq->size * srq->stride, dbr = sn_get64(wq, WQ_DBR_ADDR);
 	unsigned int log_page = sn_get(wq, WQ_LOG_PAGE) + 12;
-	uint64_t offset = ((uint64_t)sn_get(wq, WQ_PAGE_OFFSET) << log_page) / 64;
+	struct sn_umem_at at = { sn_get32(wq, WQ_UMEM_ID), 5, sn_get64(wq, WQ_UMEM_OFFSET) };
 	uint8_t status;
 
 	if (sn_get(wq, WQ_UMEM))
-		status = sn_cmd_umem(c, &srq->buf, sn_get32(wq, WQ_UMEM_ID),
-				     sn_get64(wq, WQ_UMEM_OFFSET), bytes, SN_WQEBB);
+		status = sn_cmd_umem_queue(c, &srq->buf, &at, bytes, SN_WQEBB);
 	else
-		status = sn_cmd_list(c, &srq->buf, log_page, offset, bytes);
+		status = sn_cmd_list(c, &srq->buf, log_page, sn_get(wq, WQ_PAGE_OFFSET), bytes);
 	if (status)
 		return status;
 	if (sn_get(wq, WQ_DBR_UMEM))

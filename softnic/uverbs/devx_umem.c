@@ -15,7 +15,7 @@ enum {
 };
 
 struct range {
-	uint64_t addr, len, access;
+	uint64_t addr, len, access, pages;
 };
 
 static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
@@ -24,6 +24,8 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &r->len) ||
 	    !uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &r->access))
 		return -EINVAL;
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &r->pages))
+		r->pages = ~UINT64_C(4095);
 	if (uv_attr(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
 		return -EOPNOTSUPP;
 	if (!r->len || r->addr + r->len < r->addr || r->access & ~(uint64_t)ACCESS_KNOWN)
@@ -33,9 +35,24 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 	return uv_populate(r->addr, r->len, r->access & ACCESS_WRITES);
 }
 
+/*
+ * The kernel takes the largest page that the bitmap allows, that is no longer than the umem, and whose
+ * multiples address and length are; else 4 KiB. Here memory is contiguous for the device wherever it is
+ * for the program, as it is in a huge page, or behind an IOMMU.
+ */
+static unsigned int page_shift(const struct range *r)
+{
+	unsigned int best = 12;
+
+	for (unsigned int shift = 13; shift < 32 && UINT64_C(1) << shift <= r->len; shift++)
+		if (r->pages >> shift & 1 && !((r->addr | r->len) & ((UINT64_C(1) << shift) - 1)))
+			best = shift;
+	return best;
+}
+
 static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
 {
-	unsigned int shift = uv_page_shift(r->addr, r->addr, r->len);
+	unsigned int shift = page_shift(r);
 	size_t npages = uv_pages(r->addr, r->len, shift);
 	size_t len = PRM_CTX + UMEM_MTT + npages * 8;
 	uint8_t *cmd = calloc(1, len), *umem;

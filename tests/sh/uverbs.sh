@@ -148,6 +148,7 @@ fi
 if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 	suite api
 	suite e2e
+	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e
 	dat20 '@(dat2|window|zero|counters)/*'
 	if [ $access = devx ]; then
 		front="$run --infiniband"
@@ -161,6 +162,7 @@ elif [ -n "${SHORT-}" ]; then
 else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
+	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
 	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"	# an EFA's have no endpoint
 	conformance -t 'rmr*'
 fi

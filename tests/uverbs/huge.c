@@ -74,6 +74,29 @@ Test(huge, queues__that_do_not_fit_into_one)
 	end();
 }
 
+/* The device can address an SRQ only in the first half of a page of its umem. */
+Test(huge, queues__that_need_a_registration_of_their_own)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 50, .max_recv_iov = 1 };
+	DAT_EVD_HANDLE large;
+	DAT_SRQ_HANDLE srq[4];
+	long before;
+
+	begin(true);
+	before = calls_held();
+	for (int i = 0; i < 4; i++)
+		must(dat_srq_create(a.ia, a.pz, &attr, &srq[i]));
+	must(dat_evd_create(a.ia, 2000, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &large));
+	same(th_huge_mapped(), 2);
+	same(calls_held() - before, 2 * 4 + 2);	/* objects, and a registration each */
+	must(dat_evd_free(large));
+	for (int i = 0; i < 4; i++)
+		must(dat_srq_free(srq[i]));
+	same(calls_held(), before);
+	moves();
+	end();
+}
+
 Test(huge, pages__are_given_back_and_used_again)
 {
 	begin(true);
