@@ -64,22 +64,21 @@ EFA_INLINE bool efa_next_is_hot(const struct dap_evd *evd, const struct efa_engi
 
 /* What is next in the ring of the EVD, once the CQ has been emptied so far. */
 EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *again,
-				   bool soft, bool locked)
+				   bool soft)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
-	struct efa_cell *c;
 	bool got;
 
 	if (efa_has_attention(evd))
 		return efa_dequeue_cold(evd, event);
-	c = efa_enter(eng, locked);
+	efa_enter(eng);
 	if (q->head == q->tail) {
 		for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++) {
 			if (!efa_poll_one(eng))
 				break;
 			if (!soft && q->head == q->tail && efa_next_is_hot(evd, eng)) {
-				efa_leave(eng, c, locked);
+				efa_leave(eng);
 				return again(evd, event);
 			}
 		}
@@ -91,13 +90,13 @@ EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_de
 		}
 	}
 	if (efa_has_attention(evd)) {
-		efa_leave(eng, c, locked);
+		efa_leave(eng);
 		return efa_dequeue_cold(evd, event);
 	}
 	got = q->head != q->tail;
 	if (efa_likely(got))
 		efa_take_event(evd, q, event);
-	efa_leave(eng, c, locked);
+	efa_leave(eng);
 	return got ? DAT_SUCCESS : DAP12_CQ_EMPTY;
 }
 

@@ -114,10 +114,7 @@ void efa_tell_full(struct efa_engine *eng)
 		efa_take(eng);
 		evd = eng->over;
 		eng->over = evd ? efa_evd(evd)->next_over : NULL;
-		if (eng->locked)
-			__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);
-		else
-			efa_give(eng);
+		efa_go(eng);
 		if (evd)
 			dap_evd_overflow(evd);
 	} while (evd);

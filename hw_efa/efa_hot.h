@@ -6,10 +6,9 @@
 #include "core/dat12/hot.h"
 
 struct efa_hot_table {
-	const char *name;		/* "silicon", "model"; -wide, -locked */
+	const char *name;		/* "silicon", "model"; -wide */
 	bool silicon;			/* doorbells are MMIO stores, and polls drive no model */
 	bool wide;			/* WQEs of 128 bytes */
-	bool nonthreadsafe;		/* takes no lock */
 	enum dap_api api;
 	const struct dap_hot12 *dat12;	/* as that API level has it */
 };

@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One variant of efa_hot12.c: EFA_SOFT, EFA_WIDE and EFA_LOCKED say which, EFA_V names its functions. */
-#define EFA_HOW (EFA_LOCKED ? EFA_BY_LOCK : EFA_BY_CELL)
+/* One variant of efa_hot12.c: EFA_SOFT and EFA_WIDE say which, EFA_V names its functions. */
 
 static EFA_COLD DAT_RETURN
 EFA_V(efa_send12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		       unsigned int flags)
 {
-	if (efa_post_again(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_LOCKED,
-			   EFA_WIDE))
+	if (efa_post_again(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_WIDE))
 		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT, EFA_LOCKED);
+	return efa_post_any(ep, EFA_SEND, n, iov, cookie, NULL, flags, EFA_SOFT);
 }
 
 static EFA_COLD DAT_RETURN
 EFA_V(efa_write12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 			const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
-	if (efa_post_again(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_LOCKED,
-			   EFA_WIDE))
+	if (efa_post_again(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_WIDE))
 		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT, EFA_LOCKED);
+	return efa_post_any(ep, EFA_WRITE, n, iov, cookie, to, flags, EFA_SOFT);
 }
 
 static EFA_COLD DAT_RETURN
 EFA_V(efa_read12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		       const DAT_RMR_TRIPLET *from, unsigned int flags)
 {
-	if (efa_post_again(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_LOCKED,
-			   EFA_WIDE))
+	if (efa_post_again(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_WIDE))
 		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT, EFA_LOCKED);
+	return efa_post_any(ep, EFA_READ, n, iov, cookie, from, flags, EFA_SOFT);
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -37,7 +33,7 @@ EFA_V(efa_send12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint
 		      unsigned int flags)
 {
 	return efa_post_send(ep, n, iov, cookie, flags, NULL, EFA_V(efa_send12_slow), EFA_SOFT,
-			     EFA_WIDE, EFA_HOW);
+			     EFA_WIDE);
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -45,7 +41,7 @@ EFA_V(efa_write12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uin
 		       const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
 	return efa_post_write(ep, n, iov, cookie, to, flags, NULL, EFA_V(efa_write12_slow),
-			      EFA_SOFT, EFA_WIDE, EFA_HOW);
+			      EFA_SOFT, EFA_WIDE);
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -53,27 +49,27 @@ EFA_V(efa_read12_far)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint
 		      const DAT_RMR_TRIPLET *from, unsigned int flags)
 {
 	return efa_post_read(ep, n, iov, cookie, from, flags, NULL, EFA_V(efa_read12_slow),
-			     EFA_SOFT, EFA_WIDE, EFA_HOW);
+			     EFA_SOFT, EFA_WIDE);
 }
 
 static EFA_COLD DAT_RETURN
 EFA_V(efa_recv12_slow)(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 		       unsigned int flags)
 {
-	return efa_recv_any(ep, n, iov, cookie, flags, EFA_LOCKED);
+	return efa_recv_any(ep, n, iov, cookie, flags);
 }
 
 static DAT_RETURN EFA_V(efa_send12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	return efa_post_send(ep, n, iov, cookie.as_64, flags, EFA_V(efa_send12_far),
-			     EFA_V(efa_send12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
+			     EFA_V(efa_send12_slow), EFA_SOFT, EFA_WIDE);
 }
 
 static DAT_RETURN EFA_V(efa_recv12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return efa_post_recv(ep, n, iov, cookie.as_64, flags, EFA_V(efa_recv12_slow), EFA_HOW);
+	return efa_post_recv(ep, n, iov, cookie.as_64, flags, EFA_V(efa_recv12_slow));
 }
 
 static DAT_RETURN EFA_V(efa_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -81,7 +77,7 @@ static DAT_RETURN EFA_V(efa_read12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPL
 				    DAT_COMPLETION_FLAGS flags)
 {
 	return efa_post_read(ep, n, iov, cookie.as_64, from, flags, EFA_V(efa_read12_far),
-			     EFA_V(efa_read12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
+			     EFA_V(efa_read12_slow), EFA_SOFT, EFA_WIDE);
 }
 
 static DAT_RETURN EFA_V(efa_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -89,7 +85,7 @@ static DAT_RETURN EFA_V(efa_write12)(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIP
 				     DAT_COMPLETION_FLAGS flags)
 {
 	return efa_post_write(ep, n, iov, cookie.as_64, to, flags, EFA_V(efa_write12_far),
-			      EFA_V(efa_write12_slow), EFA_SOFT, EFA_WIDE, EFA_HOW);
+			      EFA_V(efa_write12_slow), EFA_SOFT, EFA_WIDE);
 }
 
 static EFA_COLD DAT_RETURN EFA_V(efa_dequeue12_again)(struct dap_evd *evd, DAT_EVENT *event);
@@ -97,92 +93,87 @@ static EFA_COLD DAT_RETURN EFA_V(efa_dequeue12_again)(struct dap_evd *evd, DAT_E
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_dequeue12_all)(struct dap_evd *evd, DAT_EVENT *event)
 {
-	return efa_dequeue_all(evd, event, EFA_V(efa_dequeue12_again), EFA_SOFT, EFA_LOCKED);
+	return efa_dequeue_all(evd, event, EFA_V(efa_dequeue12_again), EFA_SOFT);
 }
 
 static __attribute__((noinline)) DAT_RETURN
-EFA_V(efa_batch12)(struct dap_ep *ep, struct efa_cell *c)
+EFA_V(efa_batch12)(struct dap_ep *ep)
 {
 	efa_batch(ep);
-	efa_go(efa_ep(ep)->tx.eng, c, EFA_HOW);
+	efa_go(efa_ep(ep)->tx.eng);
 	return DAT_SUCCESS;
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_turn12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		  const struct efa_cqe *cqe, struct efa_cell *c)
+		  const struct efa_cqe *cqe)
 {
-	return efa_turn_message(evd, event, ep, cqe, c, EFA_V(efa_batch12),
-				EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_turn_message(evd, event, ep, cqe, EFA_V(efa_batch12),
+				EFA_V(efa_dequeue12_all));
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_sort12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		  const struct efa_cqe *cqe, struct efa_cell *c)
+		  const struct efa_cqe *cqe)
 {
-	return efa_sort(evd, event, ep, cqe, c, EFA_V(efa_turn12), EFA_V(efa_dequeue12_all),
-			EFA_HOW, EFA_SOFT);
+	return efa_sort(evd, event, ep, cqe, EFA_V(efa_turn12), EFA_V(efa_dequeue12_all), EFA_SOFT);
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_row12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		 const struct efa_cqe *cqe, struct efa_cell *c)
+		 const struct efa_cqe *cqe)
 {
-	return efa_row(evd, event, ep, cqe, c, EFA_V(efa_turn12), EFA_V(efa_sort12),
-		       EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
+	return efa_row(evd, event, ep, cqe, EFA_V(efa_turn12), EFA_V(efa_sort12),
+		       EFA_V(efa_dequeue12_all), EFA_SOFT);
 }
 
 static __attribute__((noinline)) DAT_RETURN
-EFA_V(efa_had12_request)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-			 struct efa_cell *c)
+EFA_V(efa_had12_request)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep)
 {
-	return efa_had_request(evd, event, ep, c, EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_had_request(evd, event, ep, EFA_V(efa_dequeue12_all));
 }
 
 static __attribute__((noinline)) DAT_RETURN
-EFA_V(efa_had12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		     struct efa_cell *c)
+EFA_V(efa_had12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep)
 {
-	return efa_had_message(evd, event, ep, c, NULL, EFA_V(efa_batch12),
-			       EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_had_message(evd, event, ep, NULL, EFA_V(efa_batch12),
+			       EFA_V(efa_dequeue12_all));
 }
 
 static __attribute__((noinline)) DAT_RETURN
-EFA_V(efa_had12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		 struct efa_cell *c)
+EFA_V(efa_had12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep)
 {
-	return efa_had(evd, event, ep, c, EFA_V(efa_had12_request), EFA_V(efa_had12_far),
-		       EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_had(evd, event, ep, EFA_V(efa_had12_request), EFA_V(efa_had12_far),
+		       EFA_V(efa_batch12), EFA_V(efa_dequeue12_all));
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_request12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		     const struct efa_cqe *cqe, struct efa_cell *c)
+		     const struct efa_cqe *cqe)
 {
-	return efa_quick_request(evd, event, ep, cqe, c, EFA_V(efa_sort12), EFA_HOW);
+	return efa_quick_request(evd, event, ep, cqe, EFA_V(efa_sort12));
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_message12_far)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-			 const struct efa_cqe *cqe, struct efa_cell *c)
+			 const struct efa_cqe *cqe)
 {
-	return efa_quick_message(evd, event, ep, cqe, c, NULL, EFA_V(efa_row12),
-				 EFA_V(efa_batch12), EFA_V(efa_dequeue12_all), EFA_HOW);
+	return efa_quick_message(evd, event, ep, cqe, NULL, EFA_V(efa_row12),
+				 EFA_V(efa_batch12), EFA_V(efa_dequeue12_all));
 }
 
 static __attribute__((noinline)) DAT_RETURN
 EFA_V(efa_message12)(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
-		     const struct efa_cqe *cqe, struct efa_cell *c)
+		     const struct efa_cqe *cqe)
 {
-	return efa_quick_message(evd, event, ep, cqe, c, EFA_V(efa_message12_far),
-				 EFA_V(efa_row12), EFA_V(efa_batch12), EFA_V(efa_dequeue12_all),
-				 EFA_HOW);
+	return efa_quick_message(evd, event, ep, cqe, EFA_V(efa_message12_far),
+				 EFA_V(efa_row12), EFA_V(efa_batch12), EFA_V(efa_dequeue12_all));
 }
 
 static DAT_RETURN EFA_V(efa_dequeue12)(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return efa_dequeue(evd, event, EFA_V(efa_request12), EFA_V(efa_message12),
-			   EFA_V(efa_had12), EFA_V(efa_dequeue12_all), EFA_HOW, EFA_SOFT);
+			   EFA_V(efa_had12), EFA_V(efa_dequeue12_all), EFA_SOFT);
 }
 
 /* The hot way once more, after a CQE that was not for it. */
@@ -191,6 +182,4 @@ static EFA_COLD DAT_RETURN EFA_V(efa_dequeue12_again)(struct dap_evd *evd, DAT_E
 	return EFA_V(efa_dequeue12)(evd, event);
 }
 
-#undef EFA_HOW
-#undef EFA_LOCKED
 #undef EFA_V

@@ -83,44 +83,28 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 
 #define EFA_SOFT false
 #define EFA_WIDE false
-#define EFA_LOCKED false
 #define EFA_V(name) name##_silicon
-#include "hw_efa/efa_hot12.inl"
-#define EFA_LOCKED true
-#define EFA_V(name) name##_silicon_locked
 #include "hw_efa/efa_hot12.inl"
 #undef EFA_SOFT
 #undef EFA_WIDE
 
 #define EFA_SOFT false
 #define EFA_WIDE true
-#define EFA_LOCKED false
 #define EFA_V(name) name##_silicon_wide
-#include "hw_efa/efa_hot12.inl"
-#define EFA_LOCKED true
-#define EFA_V(name) name##_silicon_wide_locked
 #include "hw_efa/efa_hot12.inl"
 #undef EFA_SOFT
 #undef EFA_WIDE
 
 #define EFA_SOFT true
 #define EFA_WIDE false
-#define EFA_LOCKED false
 #define EFA_V(name) name##_model
-#include "hw_efa/efa_hot12.inl"
-#define EFA_LOCKED true
-#define EFA_V(name) name##_model_locked
 #include "hw_efa/efa_hot12.inl"
 #undef EFA_SOFT
 #undef EFA_WIDE
 
 #define EFA_SOFT true
 #define EFA_WIDE true
-#define EFA_LOCKED false
 #define EFA_V(name) name##_model_wide
-#include "hw_efa/efa_hot12.inl"
-#define EFA_LOCKED true
-#define EFA_V(name) name##_model_wide_locked
 #include "hw_efa/efa_hot12.inl"
 #undef EFA_SOFT
 #undef EFA_WIDE
@@ -139,23 +123,15 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	}
 
 static const struct dap_hot12 silicon = EFA_HOT12(silicon);
-static const struct dap_hot12 silicon_locked = EFA_HOT12(silicon_locked);
 static const struct dap_hot12 silicon_wide = EFA_HOT12(silicon_wide);
-static const struct dap_hot12 silicon_wide_locked = EFA_HOT12(silicon_wide_locked);
 static const struct dap_hot12 model = EFA_HOT12(model);
-static const struct dap_hot12 model_locked = EFA_HOT12(model_locked);
 static const struct dap_hot12 model_wide = EFA_HOT12(model_wide);
-static const struct dap_hot12 model_wide_locked = EFA_HOT12(model_wide_locked);
 
 static const struct efa_hot_table tables[] = {
-	{ "silicon", true, false, true, DAP_API, &silicon },
-	{ "silicon-locked", true, false, false, DAP_API, &silicon_locked },
-	{ "silicon-wide", true, true, true, DAP_API, &silicon_wide },
-	{ "silicon-wide-locked", true, true, false, DAP_API, &silicon_wide_locked },
-	{ "model", false, false, true, DAP_API, &model },
-	{ "model-locked", false, false, false, DAP_API, &model_locked },
-	{ "model-wide", false, true, true, DAP_API, &model_wide },
-	{ "model-wide-locked", false, true, false, DAP_API, &model_wide_locked },
+	{ "silicon", true, false, DAP_API, &silicon },
+	{ "silicon-wide", true, true, DAP_API, &silicon_wide },
+	{ "model", false, false, DAP_API, &model },
+	{ "model-wide", false, true, DAP_API, &model_wide },
 };
 
 const struct efa_hot_table *efa_hot_tables(unsigned int *n)

@@ -165,13 +165,11 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	if (!eng)
 		return -ENOMEM;
 	memset(eng, 0, sizeof(*eng));
-	efa_lock_init(eng);
 	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
 	eng->eps[0] = &nobody;
 	eng->ctl = e->ctl;
 	eng->ia = ia;
 	eng->soft = e->params.silicon ? NULL : e->ctl->soft;
-	eng->locked = efa_lock_open() || ia->threadsafe;
 	eng->look_us = e->params.look_ms * 1000;
 	eng->no_arm = !e->dev.cq_doorbell;
 	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
@@ -192,8 +190,7 @@ static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
 	struct efa_shape s;
 
 	efa_shape_of(e, &s);
-	while (t->silicon == (e->eng->soft != NULL) || t->nonthreadsafe == e->eng->locked ||
-	       t->wide != s.wide)
+	while (t->silicon == (e->eng->soft != NULL) || t->wide != s.wide)
 		t++;
 	return t;
 }
@@ -255,7 +252,6 @@ static void ia_close(struct dap_ia *ia)
 
 	e->ctl->ops->cq_destroy(e->ctl, &e->eng->res);
 	e->ctl->ops->close(e->ctl);
-	pthread_mutex_destroy(&e->eng->mutex);
 	free(e->eng->by_qpn);
 	free(e->eng);
 }

@@ -11,8 +11,6 @@
 #ifndef EFA_OBJ_H
 #define EFA_OBJ_H
 
-#include <pthread.h>
-
 #include "core/barrier.h"
 #include "core/dap.h"
 #include "hw_efa/efa_ctl.h"
@@ -315,9 +313,6 @@ struct efa_evd {
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
-struct efa_cell { uintptr_t owner; uint32_t busy; uint32_t pad[13]; };
-#define EFA_CELLS 4u
-
 struct efa_cqring {
 	const uint8_t *next, *base, *end;
 	uint32_t passed;		/* CQEs of the laps before this one */
@@ -339,23 +334,17 @@ static inline void efa_took(struct efa_evd *q)
 #define EFA_MAX_EPS 2048u
 
 struct efa_engine {
-	struct efa_cell *cell;		/* of the thread that may go in without a lock, or none */
 	struct softnic_efa *soft;	/* driven by the caller */
 	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
 	struct dap_ep *eps[EFA_MAX_EPS];	/* the first is nobody */
 	struct efa_cqring cq[EFA_MAX_SUB_CQS];
 	unsigned int rings;
-	uint32_t lock;			/* threadsafe instance */
+	uint32_t lock;			/* 1: a thread is in the engine */
 	uint32_t odd;			/* rings beyond one, and EVDs in the list of ready ones */
 	struct dap_evd *ready;
 	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
 
-	_Alignas(64) pthread_mutex_t mutex;
-	unsigned int cells_used;
-	bool given;			/* no cell any more: the mutex is the lock */
-	struct efa_cell *taken;		/* the cell to be given back */
-	struct efa_cell cells[EFA_CELLS], none;
-	struct efa_ctl *ctl;
+	_Alignas(64) struct efa_ctl *ctl;
 	struct efa_cq_res res;
 	struct dap_ia *ia;
 	uint32_t cq_entries, cq_used;
@@ -366,7 +355,7 @@ struct efa_engine {
 	uint8_t lmr_gen;
 	struct dap_ep *lag;		/* have something to issue */
 	struct dap_timer tick;
-	bool ticking, locked;
+	bool ticking;
 	bool no_arm;			/* the device raises no events of its CQ */
 	bool slow;			/* the tick that is set is one of the slow ones */
 	uint32_t look_us;		/* between two of these */

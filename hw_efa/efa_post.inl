@@ -3,7 +3,7 @@
  * Posting, as bodies that are instantiated for each API level and variant. Who includes this gives
  * the types EFA_RET, EFA_LMR and EFA_RMR, the accessors efa_lmr_key/va/len and efa_rmr_key/va/len,
  * and efa_ret, which turns a DAP_ERR into an EFA_RET. Arguments that are constants: soft, the
- * doorbell drives the model; locked, a lock guards the engine.
+ * doorbell drives the model; wide, WQEs have 128 bytes; inside, the caller has the engine's lock.
  *
  * One segment that goes out at once as one packet is posted here, all else by efa_request. A WQE is
  * assembled in registers and stored whole, in pieces of 16 bytes, into write-combined memory.
@@ -77,14 +77,13 @@ EFA_INLINE int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n
 
 EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const EFA_LMR *iov,
 				uint64_t cookie, const EFA_RMR *remote, unsigned int flags,
-				bool soft, bool locked)
+				bool soft)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	struct efa_request r = { .ep = ep, .op = (uint8_t)op, .flags = (uint8_t)flags,
 				 .cookie = cookie };
 	int err = efa_check_args(tx, op, n, iov, remote, flags);
-	struct efa_cell *c;
 
 	if (!err)
 		err = efa_measure(tx, &r, n, iov, remote ? efa_rmr_len(remote) : 0);
@@ -94,7 +93,7 @@ EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const
 		r.remote = efa_rmr_va(remote);
 		r.rkey = efa_rmr_key(remote);
 	}
-	c = efa_enter(eng, locked);
+	efa_enter(eng);
 	/* Full of work whose completions nobody is to see: they are taken here. */
 	for (int i = 0; i < EFA_FULL_LOOKS && efa_unlikely(tx->posted == tx->free_at); i++) {
 		if (soft)
@@ -102,11 +101,11 @@ EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const
 		efa_drain(eng, 64);
 	}
 	err = efa_request(&r);
-	efa_leave(eng, c, locked);
+	efa_leave(eng);
 	if (err && dap_ep_reap(ep, false)) {
-		c = efa_enter(eng, locked);
+		efa_enter(eng);
 		err = efa_request(&r);
-		efa_leave(eng, c, locked);
+		efa_leave(eng);
 	}
 	return efa_ret(err);
 }
@@ -146,24 +145,16 @@ EFA_INLINE void efa_buf(efa_u64 *to, uint64_t len, uint32_t key, uint64_t va)
 	to[1] = va;
 }
 
-/* How a post comes into the engine. */
-enum efa_how { EFA_BY_CELL, EFA_BY_LOCK, EFA_INSIDE };
-
-EFA_INLINE bool efa_come(struct efa_engine *eng, struct efa_cell **c, enum efa_how how)
+/* inside: the caller is in the engine already. */
+EFA_INLINE bool efa_come_unless(struct efa_engine *eng, bool inside)
 {
-	*c = NULL;
-	if (how == EFA_BY_CELL)
-		return efa_likely((*c = efa_enter_cell(eng)) != NULL);
-	return how == EFA_INSIDE || efa_likely(efa_lock_soon(&eng->lock));
+	return inside || efa_likely(efa_come(eng));
 }
 
-/* A post puts nothing into an EVD, so nobody is to be told of a full one. */
-EFA_INLINE void efa_go(struct efa_engine *eng, struct efa_cell *c, enum efa_how how)
+EFA_INLINE void efa_go_unless(struct efa_engine *eng, bool inside)
 {
-	if (how == EFA_BY_CELL)
-		__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
-	if (how == EFA_BY_LOCK)
-		__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);
+	if (!inside)
+		efa_go(eng);
 }
 
 /*
@@ -205,11 +196,11 @@ EFA_INLINE enum efa_end efa_recall(const struct efa_tx *tx, struct efa_was *was,
 }
 
 /* The same, and out of the engine. */
-EFA_INLINE enum efa_end efa_off(const struct efa_tx *tx, struct efa_cell *c, enum efa_how how,
-				struct efa_was *was, enum efa_end end)
+EFA_INLINE enum efa_end efa_off(const struct efa_tx *tx, bool inside, struct efa_was *was,
+				enum efa_end end)
 {
 	efa_recall(tx, was, end);
-	efa_go(tx->eng, c, how);
+	efa_go_unless(tx->eng, inside);
 	return end;
 }
 
@@ -283,7 +274,7 @@ EFA_INLINE const efa_v2 *efa_put_inline(efa_u64 *to, efa_v2 data[6], uint64_t va
 /* One segment that goes out as one packet at once. far: also inline ones not of 8 bytes. */
 EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     unsigned int flags, struct efa_was *was, bool soft,
-				     bool wide, enum efa_how how, bool far)
+				     bool wide, bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
@@ -291,7 +282,6 @@ EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 	const efa_v2 *more = NULL;
 	efa_v2 data[6];
 	efa_u64 *to;
-	struct efa_cell *c;
 
 	if (efa_unlikely(!iov) || efa_unlikely(flags & tx->deny_send))
 		return EFA_SLOW;
@@ -301,16 +291,12 @@ EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 		return EFA_SLOW;
 	if (!far && efa_unlikely(len != 8) && len <= e->sq.inline_max)
 		return EFA_FAR;
-	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL)
-		efa_note(tx, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
-	if (!efa_come(tx->eng, &c, how))
-		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
-	if (how != EFA_BY_CELL)
-		efa_note(tx, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
+	if (!efa_come_unless(tx->eng, inside))
+		return EFA_SLOW;
+	efa_note(tx, cookie, 0, len, EFA_SEND, EFA_D_ISSUED, flags);
 	if (efa_unlikely(tx->posted == tx->stop) ||
 	    efa_unlikely(!efa_known(ep, tx, iov, len)))
-		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
+		return efa_off(tx, inside, was, EFA_NOTED_SLOW);
 	if (len == 8 && efa_likely(e->sq.inline_max)) {
 		to = efa_wqe(e, tx->posted, EFA_F_SEND8, 0, wide);
 		__builtin_memcpy(to + 4, (const void *)(uintptr_t)va, 8);
@@ -326,20 +312,20 @@ EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 	word1 = efa_imm_of(&e->sq, EFA_K_MSG) | (flags & DAP_COMP_SOLICITED ? EFA_IMM_SE : 0);
 	efa_issue(e, to, word1, more, soft, wide);
 	efa_imm_next(e);
-	efa_go(tx->eng, c, how);
+	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 				 unsigned int flags, efa_send_fn *far, efa_send_fn *slow, bool soft,
-				 bool wide, enum efa_how how)
+				 bool wide)
 {
 	struct efa_was was;
 	enum efa_end end;
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, flags);
-	end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, how, !far);
+	end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -354,13 +340,12 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     const EFA_RMR *to, unsigned int flags,
 				     struct efa_was *was, bool soft, bool wide,
-				     enum efa_how how, bool far)
+				     bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
 	uint32_t *line, of;
 	uint64_t len, remote;
-	struct efa_cell *c;
 	efa_u64 *wqe;
 
 	if (efa_unlikely(!iov))
@@ -374,19 +359,15 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uin
 	remote = efa_rmr_va(to);
 	if (!far && efa_unlikely(!efa_one_line(remote, len)))
 		return EFA_FAR;
-	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL)
-		efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
-	if (!efa_come(tx->eng, &c, how))
-		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
-	if (how != EFA_BY_CELL)
-		efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
+	if (!efa_come_unless(tx->eng, inside))
+		return EFA_SLOW;
+	efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
 	if (efa_unlikely(tx->posted == tx->stop) ||
 	    efa_unlikely(!efa_known(ep, tx, iov, len)))
-		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
+		return efa_off(tx, inside, was, EFA_NOTED_SLOW);
 	line = far ? NULL : efa_line_free(tx, remote);
 	if (far ? !efa_place_far(tx, remote, len, tx->posted) : !line)
-		return efa_off(tx, c, how, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
+		return efa_off(tx, inside, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
 	EFA_ANEW();
 	of = tx->posted;
 	if (!far)
@@ -396,20 +377,20 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uin
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
 	efa_issue(e, wqe, efa_imm_of(&e->sq, EFA_K_WRITE), NULL, soft, wide);
 	efa_imm_next(e);
-	efa_go(tx->eng, c, how);
+	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_write(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 				  const EFA_RMR *to, unsigned int flags, efa_rdma_fn *far,
-				  efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
+				  efa_rdma_fn *slow, bool soft, bool wide)
 {
 	struct efa_was was;
 	enum efa_end end;
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, to, flags);
-	end = efa_write_one(ep, iov, cookie, to, flags, &was, soft, wide, how, !far);
+	end = efa_write_one(ep, iov, cookie, to, flags, &was, soft, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -433,12 +414,11 @@ EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len
 EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     const EFA_RMR *from, unsigned int flags,
 				     struct efa_was *was, bool soft, bool wide,
-				     enum efa_how how, bool far)
+				     bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
 	uint64_t len, remote;
-	struct efa_cell *c;
 	efa_u64 *wqe;
 
 	if (efa_unlikely(!iov))
@@ -450,38 +430,34 @@ EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 	if (efa_unlikely(len - 1 >= tx->most_read) || efa_unlikely(len > efa_lmr_len(iov)))
 		return EFA_SLOW;
 	remote = efa_rmr_va(from);
-	/* Posts of one endpoint come one by one, or by a lock. */
-	if (how == EFA_BY_CELL)
-		efa_note(tx, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
-	if (!efa_come(tx->eng, &c, how))
-		return how == EFA_BY_CELL ? efa_recall(tx, was, EFA_NOTED_SLOW) : EFA_SLOW;
-	if (how != EFA_BY_CELL)
-		efa_note(tx, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
+	if (!efa_come_unless(tx->eng, inside))
+		return EFA_SLOW;
+	efa_note(tx, cookie, remote, len, EFA_READ, EFA_D_ISSUED, flags);
 	if (efa_unlikely(tx->posted == tx->stop) ||
 	    efa_unlikely(!efa_known(ep, tx, iov, len)) ||
 	    efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE)))
-		return efa_off(tx, c, how, was, EFA_NOTED_SLOW);
+		return efa_off(tx, inside, was, EFA_NOTED_SLOW);
 	if (efa_unlikely(!efa_read_free(tx, remote, len, far)))
-		return efa_off(tx, c, how, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
+		return efa_off(tx, inside, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
 	wqe = efa_wqe(e, tx->posted, EFA_F_READ, 0, wide);
 	efa_buf(wqe + 4, len, efa_rmr_key(from), remote);
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
 	/* No immediate: a read takes no number. */
 	efa_issue(e, wqe, e->sq.word1, NULL, soft, wide);
-	efa_go(tx->eng, c, how);
+	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 				 const EFA_RMR *from, unsigned int flags, efa_rdma_fn *far,
-				 efa_rdma_fn *slow, bool soft, bool wide, enum efa_how how)
+				 efa_rdma_fn *slow, bool soft, bool wide)
 {
 	struct efa_was was;
 	enum efa_end end;
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, from, flags);
-	end = efa_read_one(ep, iov, cookie, from, flags, &was, soft, wide, how, !far);
+	end = efa_read_one(ep, iov, cookie, from, flags, &was, soft, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -498,24 +474,24 @@ EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, u
  */
 EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n, const EFA_LMR *iov,
 			       uint64_t cookie, const EFA_RMR *remote, unsigned int flags, bool soft,
-			       bool locked, bool wide)
+			       bool wide)
 {
 	struct efa_engine *eng = efa_ep(ep)->tx.eng;
-	struct efa_cell *c = efa_enter(eng, locked);
 	enum efa_end end = EFA_SLOW;
 	struct efa_was was;
 
+	efa_enter(eng);
 	if (n == 1 && efa_arm(efa_ep(ep))) {
 		if (op == EFA_SEND)
-			end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, EFA_INSIDE, true);
+			end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, true, true);
 		else if (op == EFA_WRITE)
 			end = efa_write_one(ep, iov, cookie, remote, flags, &was, soft, wide,
-					    EFA_INSIDE, true);
+					    true, true);
 		else
 			end = efa_read_one(ep, iov, cookie, remote, flags, &was, soft, wide,
-					   EFA_INSIDE, true);
+					   true, true);
 	}
-	efa_leave(eng, c, locked);
+	efa_leave(eng);
 	return end == EFA_POSTED;
 }
 
@@ -535,14 +511,13 @@ EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const EFA_LMR *iov
 }
 
 EFA_INLINE EFA_RET efa_recv_any(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				unsigned int flags, bool locked)
+				unsigned int flags)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	int err = efa_recv_check(&efa_ep(ep)->rx, n, iov, flags);
 	struct efa_iov seg[EFA_MAX_IOV];
 	uint64_t room = 0;
 	unsigned int used = 0;
-	struct efa_cell *c;
 
 	if (err)
 		return efa_ret(err);
@@ -556,32 +531,31 @@ EFA_INLINE EFA_RET efa_recv_any(struct dap_ep *ep, int n, const EFA_LMR *iov, ui
 	if (room > UINT32_MAX)
 		room = UINT32_MAX;
 	do {
-		c = efa_enter(eng, locked);
+		efa_enter(eng);
 		err = efa_recv_post(ep, used, seg, cookie, flags, (uint32_t)room);
-		efa_leave(eng, c, locked);
+		efa_leave(eng);
 	} while (err && dap_ep_reap(ep, true));
 	return efa_ret(err);
 }
 
 /* Into memory of software's own: no doorbell. */
 EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				 unsigned int flags, efa_send_fn *slow, enum efa_how how)
+				 unsigned int flags, efa_send_fn *slow)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	const struct dap_lmr *lmr;
 	struct efa_recv *r;
-	struct efa_cell *c;
 
 	if (efa_unlikely(n != 1) || efa_unlikely(!iov) || efa_unlikely(flags & rx->deny) ||
-	    efa_unlikely(efa_lmr_len(iov) - 8 >= INT32_MAX - 7) || !efa_come(e->tx.eng, &c, how))
+	    efa_unlikely(efa_lmr_len(iov) - 8 >= INT32_MAX - 7) || !efa_come(e->tx.eng))
 		return slow(ep, n, iov, cookie, flags);
 	lmr = rx->lmr;
 	if (efa_unlikely(rx->posted == rx->free_at) || efa_unlikely(rx->stalled) ||
 	    efa_unlikely(e->tx.blocked & EFA_B_ERROR) ||
 	    efa_unlikely(lmr->lmr_context != efa_lmr_key(iov)) ||
 	    efa_unlikely(!efa_inside(lmr, efa_lmr_va(iov), efa_lmr_len(iov)))) {
-		efa_go(e->tx.eng, c, how);
+		efa_go(e->tx.eng);
 		return slow(ep, n, iov, cookie, flags);
 	}
 	EFA_ANEW();
@@ -593,6 +567,6 @@ EFA_INLINE EFA_RET efa_post_recv(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 	r->seg[0] = (struct efa_iov){ efa_lmr_va(iov), (uint32_t)efa_lmr_len(iov),
 				      efa_lmr_key(iov) };
 	rx->posted++;
-	efa_go(e->tx.eng, c, how);
+	efa_go(e->tx.eng);
 	return DAT_SUCCESS;
 }

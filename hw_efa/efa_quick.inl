@@ -8,10 +8,10 @@
 #include "hw_efa/efa_rq.h"
 
 /* How the quick ways leave: with the event, or for what takes all there is. */
-EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, struct efa_cell *c,
-				 bool got, efa_dequeue_fn *all, enum efa_how how)
+EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, bool got,
+				 efa_dequeue_fn *all)
 {
-	efa_go(efa_evd(evd)->eng, c, how);
+	efa_go(efa_evd(evd)->eng);
 	return got ? DAT_SUCCESS : all(evd, event);
 }
 
@@ -22,12 +22,11 @@ EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, struct e
 _Static_assert(EFA_BIND & ~3, "a bind is no DTO");
 
 typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			      const struct efa_cqe *cqe, struct efa_cell *c);
+			      const struct efa_cqe *cqe);
 /* The same, of what does not come from the CQ. */
-typedef EFA_RET efa_had_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			   struct efa_cell *c);
+typedef EFA_RET efa_had_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep);
 /* Buffers go back to the device, and the engine is left. */
-typedef EFA_RET efa_batch_fn(struct dap_ep *ep, struct efa_cell *c);
+typedef EFA_RET efa_batch_fn(struct dap_ep *ep);
 
 /* The slot of a WQE that a request was posted hot with, and the request; or NULL. */
 EFA_INLINE struct efa_slot *efa_slot_of(struct efa_ep *e, const struct efa_cqe *cqe, uint64_t *of,
@@ -59,8 +58,7 @@ EFA_INLINE void efa_request_event(struct dap_evd *evd, EFA_EVENT *event, struct 
 }
 
 EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				     const struct efa_cqe *cqe, struct efa_cell *c,
-				     efa_packet_fn *sort, enum efa_how how)
+				     const struct efa_cqe *cqe, efa_packet_fn *sort)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_ep *e = efa_ep(ep);
@@ -70,14 +68,14 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 
 	/* Nothing is wrong with the endpoint, nor does a request wait; none was done too early. */
 	if (efa_unlikely(e->tx.held))
-		return sort(evd, event, ep, cqe, c);
+		return sort(evd, event, ep, cqe);
 	slot = efa_slot_of(e, cqe, &of, &d);
 	if (efa_unlikely(!slot) || efa_unlikely(of != e->tx.done))
-		return sort(evd, event, ep, cqe, c);
+		return sort(evd, event, ep, cqe);
 	slot->state = EFA_SLOT_DONE;
 	efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
 	efa_request_event(evd, event, ep, d);
-	efa_go(eng, c, how);
+	efa_go(eng);
 	return DAT_SUCCESS;
 }
 
@@ -116,9 +114,9 @@ EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, str
 
 /* far: of any length, else of 8 bytes, as what is urgent may be. */
 EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				     const struct efa_cqe *cqe, struct efa_cell *c,
+				     const struct efa_cqe *cqe,
 				     efa_packet_fn *far, efa_packet_fn *sort, efa_batch_fn *batch,
-				     efa_dequeue_fn *all, enum efa_how how)
+				     efa_dequeue_fn *all)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
@@ -127,60 +125,59 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	const uint8_t *back;
 
 	if (far && efa_unlikely(len != 8))
-		return far(evd, event, ep, cqe, c);
+		return far(evd, event, ep, cqe);
 	/* A whole message that asks for no waiter, in its turn, and none waits or is put aside. */
 	if (efa_unlikely(efa_word(cqe, 8) != e->from) || efa_unlikely(rx->odd | e->tx.blocked))
-		return sort(evd, event, ep, cqe, c);
+		return sort(evd, event, ep, cqe);
 	EFA_APART();
 	imm = efa_word(cqe, 12);
 	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
-		return sort(evd, event, ep, cqe, c);
+		return sort(evd, event, ep, cqe);
 	e->tx.heard = imm;		/* of none that is late: what is next was sent last */
 	id = le16_to_cpu(cqe->req_id);
 	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs))
-		return efa_quick_end(evd, event, c, false, all, how);
+		return efa_quick_end(evd, event, false, all);
 	r = efa_receive_of(rx, far ? 8 : len);
 	if (efa_unlikely(!r))
-		return efa_quick_end(evd, event, c, false, all, how);
+		return efa_quick_end(evd, event, false, all);
 	back = efa_deliver(evd, event, ep, r, id, far ? 8 : len);
 	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
 	if (efa_unlikely(back == rx->ring_at))
-		return batch(ep, c);
-	efa_go(efa_evd(evd)->eng, c, how);
+		return batch(ep);
+	efa_go(efa_evd(evd)->eng);
 	return DAT_SUCCESS;
 }
 
 /* What comes in order, and is of this EVD, the others in a call of their own. */
 EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet_fn *request,
 			       efa_packet_fn *message, efa_had_fn *had, efa_dequeue_fn *all,
-			       enum efa_how how, bool soft)
+			       bool soft)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
 	const struct efa_cqe *cqe;
-	struct efa_cell *c;
 	struct dap_ep *ep;
 	uint32_t kind;
 
 	/* Of an EVD without a CQ there is no engine. Attention is looked at within it. */
 	if (efa_unlikely(!event) || efa_unlikely(!eng))
 		return efa_dequeue_cold(evd, event);
-	if (!efa_come(eng, &c, how))
+	if (!efa_come(eng))
 		return all(evd, event);
 	if (efa_unlikely(q->has))
-		return had(evd, event, q->ready, c);
+		return had(evd, event, q->ready);
 	cqe = efa_cqe_next(&eng->cq[0]);
 	if (!cqe && !soft && efa_likely(!eng->odd)) {
-		efa_go(eng, c, how);
+		efa_go(eng);
 		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
 	}
 	if (efa_unlikely(!cqe) || efa_has_attention(evd))
-		return efa_quick_end(evd, event, c, false, all, how);
+		return efa_quick_end(evd, event, false, all);
 	ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
 	kind = efa_kind_of(cqe);
 	if (efa_is_message(kind) && efa_likely(ep->recv_evd == evd))
-		return message(evd, event, ep, cqe, c);
+		return message(evd, event, ep, cqe);
 	if (efa_is_request(kind) && efa_likely(ep->request_evd == evd))
-		return request(evd, event, ep, cqe, c);
-	return efa_quick_end(evd, event, c, false, all, how);
+		return request(evd, event, ep, cqe);
+	return efa_quick_end(evd, event, false, all);
 }

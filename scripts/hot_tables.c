@@ -3,8 +3,8 @@
  * Prints, for scripts/hot-check, the functions that the fast path goes through: what stands in the
  * provider tables of a connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider
  * that libdat loaded, of the IA that is its argument (soft-mlx5-0); first of a nonthreadsafe
- * instance, then of a threadsafe one, which may lock. A
- * plain consumer, of either level of the API: it reads what a DAT call reads.
+ * instance, then of a threadsafe one, which may lock, as an EFA always does. A plain consumer, of
+ * either level of the API: it reads what a DAT call reads.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -101,6 +101,8 @@ int main(int argc, char **argv)
 	const char *ia = argc > 1 ? argv[1] : "soft-mlx5-0";
 	static struct pair single, threadsafe;
 
+	if (strstr(ia, "efa"))
+		locks = " locks";
 	if (print_instance(&single, ia))
 		return 1;
 	threadsafe.a.threadsafe = threadsafe.b.threadsafe = true;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What AWS publishes about the devices, and what the driver has to make of it. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hw_efa/efa_lock.h"
 #include "tests/efa/rig.h"
@@ -75,4 +79,66 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	cr_assert_eq(e->rx.next, next);
 	cr_assert_null(fake.broken, "%s", fake.said);
 	cr_assert_not_null(strstr(fake.said, "stranger"), "it said: %s", fake.said);
+}
+
+/* ---- the engine's lock ---- */
+
+static pthread_t poller;
+static unsigned int mutexes;		/* that the poller has locked */
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	static int (*real)(pthread_mutex_t *mutex);
+
+	if (!real)
+		real = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
+	if (pthread_equal(pthread_self(), poller))
+		__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
+	return real(mutex);
+}
+
+static bool inside, polls;		/* the other thread is in the engine; the poller tries to */
+
+/* As the library's thread, in the engine while the poller comes. */
+static void *stays_a_while(void *arg)
+{
+	const unsigned int before = __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST);
+
+	efa_take(arg);
+	__atomic_store_n(&inside, true, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&polls, __ATOMIC_SEQ_CST))
+		sched_yield();
+	for (int i = 0; i < 100 && __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST) == before; i++)
+		usleep(100);
+	efa_give(arg);
+	return NULL;
+}
+
+static void poll_beside_another(struct efa_engine *eng)
+{
+	pthread_t other;
+	DAT_EVENT ev;
+
+	inside = polls = false;
+	cr_assert_eq(pthread_create(&other, NULL, stays_a_while, eng), 0);
+	while (!__atomic_load_n(&inside, __ATOMIC_SEQ_CST))
+		sched_yield();
+	__atomic_store_n(&polls, true, __ATOMIC_SEQ_CST);
+	cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	pthread_join(other, NULL);
+}
+
+/* A poll of silicon drives no model: what it locks is the driver's. */
+Test(efa_silicon, dequeue__after_ticks_met_polls_takes_no_mutex)
+{
+	DAT_EVENT ev;
+
+	open_with("seed=7 variant=silicon");
+	poller = pthread_self();
+	for (int i = 0; i < 8; i++)
+		poll_beside_another(efa_ia(r.ia)->eng);
+	mutexes = 0;
+	for (int i = 0; i < 100; i++)
+		cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	cr_assert_eq(mutexes, 0, "%u in 100 polls", mutexes);
 }
