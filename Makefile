@@ -29,11 +29,11 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-# Who only builds needs less than who tests. What names no package of its own asks for none to be installed.
+# A build needs fewer packages than the tests. Only the goals of AUTO_DEPS install packages; DEPS=no keeps them from it.
 BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
-DEPS := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)
-DEPS_AUTO := $(filter $(AUTO_DEPS),$(GOALS))
+INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
+DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
 ifneq ($(filter-out help clean deps check-asan check-tsan check-all coverage,$(GOALS)),)
 include $(O)/config.mk
 endif
@@ -121,26 +121,22 @@ tests: $(SUITE_BINS)
 
 ## Configuration
 
-$(O)/.deps: scripts/deps.sh
+# Packages for the tests are more than those for a build, and installed ones more than checked ones.
+$(DEPS_STAMP): scripts/deps.sh
 	@mkdir -p $(@D)
-	@scripts/deps.sh --build --check $(if $(DEPS_AUTO),2>/dev/null || scripts/deps.sh --build)
-	@touch $@
+	@scripts/deps.sh $(if $(findstring -tests,$@),,--build) $(if $(INSTALLS),,--check)
+	@touch $@ $(subst -tests,,$@) $(if $(INSTALLS),$@-checked $(O)/.deps-checked)
 
-$(O)/.deps-tests: scripts/deps.sh
-	@mkdir -p $(@D)
-	@scripts/deps.sh $(if $(DEPS_AUTO),,--check)
-	@touch $(O)/.deps $@
-
-$(O)/configure: configure.ac | $(DEPS)
+$(O)/configure: configure.ac | $(DEPS_STAMP)
 	$(call say,CONF,$@)
 	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
 
-$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS)
+$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS_STAMP)
 	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(CONFIGURE) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
 		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
 	@sed -n 's/^configure: WARNING:/  without/p' $(O)/configure.log
 
-# What has just come needs a new look by configure.
+# configure looks again for packages that were just installed.
 deps:
 	@scripts/deps.sh
 	@rm -f $(O)/config.mk
@@ -534,7 +530,7 @@ clean:
 #: make asm          the hot functions in build/asm, with a diff against the last commit
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make dist         the committed files as build/dapl-direct-VERSION.tar.gz
-#: make deps         install the Debian packages that are missing; run and check do it by themselves
+#: make deps         install the Debian packages that are missing; run and check do so, too (not with DEPS=no)
 #: make clean        remove build/
 
 -include $(shell [ -d $(O)/obj ] && find $(O)/obj -name '*.d')

@@ -1,35 +1,39 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# deps.sh          install the Debian packages that are missing, naming them first
-# deps.sh --check  only name them: status 1 when one is missing
+# deps.sh          install the Debian packages that are missing; it names them first
+# deps.sh --check  install nothing: list what is missing, status 1 if the goal cannot do without it
 # deps.sh --build  not those that only tests need; with --check only those that nothing is built without
 # deps.sh --stock  also the programs of `make check-stock`
 # deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
-# deps.sh --all    also what `make check-all` needs, those among it
+# deps.sh --all    also those of `make check-all`
+#
+# DEPS=no in the environment installs nothing, as --check, and also lists the optional packages. Each
+# package is judged alone: if a release of Debian lacks an optional one, the rest is still installed.
 set -eu
 
 needed="build-essential autoconf pkgconf zlib1g-dev libjansson-dev"
-# Without these no adapter is reached, and there is no uDAPL 2.0: configure says so.
-more="libibverbs-dev libdapl-dev"
-tests="python3 rdma-core ibverbs-utils ibverbs-providers libcriterion-dev valgrind mandoc
-	dapl2-utils libfabric-bin"
+tests_need="python3 libcriterion-dev valgrind mandoc"
+# configure and the tests name what they leave out without these.
+optional="libibverbs-dev libdapl-dev"
+tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
-extra=
 mode=install
 for arg; do
 	case $arg in
 	--check) mode=check ;;
-	--build) tests= ;;
-	--stock) extra="$extra $stock" ;;
-	--bench) extra="$extra $bench" ;;
-	--all) extra="$extra $stock $bench clang gcovr librte-eal23" ;;
+	--build) tests_need= tests= ;;
+	--stock) optional="$optional $stock" ;;
+	--bench) optional="$optional $bench" ;;
+	--all) optional="$optional $stock $bench clang gcovr librte-eal23" ;;
 	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--bench] [--all]" >&2; exit 2 ;;
 	esac
 done
-packages="$needed $tests $extra"
-[ "$mode$tests" = check ] || packages="$packages $more"
+needed="$needed $tests_need"
+packages="$needed $optional $tests"
+[ "${DEPS-}" = no ] || [ "$mode$tests" != check ] || packages=$needed
+[ "${DEPS-}" != no ] || mode=check
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "deps: not a Debian system; what the build needs is the equivalent of:" >&2
@@ -41,35 +45,85 @@ installed() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
-missing=
-for p in $packages; do
-	installed "$p" || missing="$missing $p"
-done
+# missing_of PACKAGE...
+missing_of() {
+	local p
+	for p; do
+		installed "$p" || printf ' %s' "$p"
+	done
+}
+
+# fail_if_needed PACKAGE...: status 1 if the goal cannot do without one of them
+fail_if_needed() {
+	local p
+	for p; do
+		[[ " $needed " != *" $p "* ]] || exit 1
+	done
+}
+
+missing=$(missing_of $(printf '%s\n' $packages | awk '!seen[$0]++'))
 [ -n "$missing" ] || exit 0
 
 if [ $mode = check ]; then
 	echo "deps: these Debian packages are missing:$missing" >&2
 	echo "deps: scripts/deps.sh installs them" >&2
-	exit 1
+	fail_if_needed $missing
+	exit 0
 fi
+
+flags="--no-install-recommends --no-upgrade"
+simulate() { LC_ALL=C apt-get -s install $flags "$@" 2>/dev/null; }
 
 sudo=
-if [ "$(id -u)" != 0 ]; then
-	sudo=sudo
-	if ! command -v sudo >/dev/null; then
-		echo "deps: not root and no sudo; as root: apt-get install$missing" >&2
-		exit 1
-	fi
-fi
-
+[ "$(id -u)" = 0 ] || sudo=sudo
 apt() {
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# The package lists of a fresh image are empty, and those of an old one name files that are gone.
-echo "deps: installing$missing"
-if ! apt-get -s install $missing >/dev/null 2>&1 || ! apt install -y -q --no-install-recommends $missing; then
+# Sorts $missing into $available and $absent.
+judge() {
+	local p
+	available=$missing absent=
+	! simulate $missing >/dev/null || return 0
+	available=
+	for p in $missing; do
+		if simulate "$p" >/dev/null; then
+			available="$available $p"
+		else
+			absent="$absent $p"
+		fi
+	done
+}
+
+# Names the packages first, and what apt takes with them.
+install_available() {
+	local plan new upgraded
+	[ -n "$available" ] || return 0
+	plan=$(simulate $available | grep '^Inst ' || true)
+	new=$(awk '$3 !~ /^\[/ { print $2 }' <<<"$plan" | grep -vxF "$(printf '%s\n' $available)" || true)
+	upgraded=$(awk '$3 ~ /^\[/ { print $2 }' <<<"$plan")
+	echo "deps: installing$available"
+	[ -z "$new" ] || echo "deps: they depend on" $new
+	[ -z "$upgraded" ] || echo "deps: they need newer versions of" $upgraded
+	apt install -y -q $flags $available
+}
+
+update() {
 	echo "deps: fetching newer package lists"
 	apt update -q
-	apt install -y -q --no-install-recommends $missing
+	judge
+}
+
+judge
+if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
+	echo "deps: not root and no sudo; as root: apt-get install $flags$missing" >&2
+	fail_if_needed $missing
+	exit 0
 fi
+# The package lists of a fresh image are empty, and those of an old one name files that are gone.
+[ -z "$absent" ] || [ -n "$(apt-cache madison build-essential 2>/dev/null)" ] || update || true
+install_available || { update && install_available; } || true
+[ -z "$absent" ] || echo "deps: this release of Debian has no such package; left out:$absent" >&2
+missing=$(missing_of $missing)
+[ "$missing" = "$absent" ] || echo "deps: not installed:$missing" >&2
+fail_if_needed $missing

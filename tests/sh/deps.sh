@@ -1,21 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Who only builds is not asked for what only tests need, and is told what is built without; who tests
-# is told by name what is missing, and a build of before takes what has come.
+# scripts/deps.sh and the goals of make that call it, on a made-up Debian: which packages they ask for,
+# what they install and name, and what they do about a package that does not exist.
 set -u
-# TMPDIR may have a space in it, which make cannot do with.
+# make cannot have a space in a path, and TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# The variables of the make that runs this test are none of these machines'.
-unset MAKEFLAGS MAKELEVEL MFLAGS CC SAN
+# The variables of the make that runs this test are not those of the made-up machine.
+unset MAKEFLAGS MAKELEVEL MFLAGS CC SAN DEPS
 failed=0
 mkdir "$tmp/bin"
+export TEST_TMP=$tmp
 
-# A machine where ABSENT is not installed, nobody is root, and nothing can become so.
+# The packages of ABSENT are not installed; the release has none of those in GONE. There are no package
+# lists while $tmp/no-lists exists; an installation fails while $tmp/old-lists or $tmp/no-mirror does.
 cat >"$tmp/bin/dpkg-query" <<'END'
 #!/bin/bash
 for last; do :; done
-[[ " $ABSENT " != *" $last "* ]] && echo installed
+[[ " $ABSENT " != *" $last "* ]] || grep -qx "$last" "$TEST_TMP/installed" && echo installed
 END
 cat >"$tmp/bin/pkg-config" <<END
 #!/bin/bash
@@ -25,21 +27,68 @@ esac
 exec $(command -v pkg-config) "\$@"
 END
 printf '#!/bin/sh\necho 1000\n' >"$tmp/bin/id"
-for tool in sudo apt-get; do
-	printf '#!/bin/sh\necho "%s $*"\nexit 1\n' $tool >"$tmp/bin/$tool"
+cat >"$tmp/bin/apt-get" <<'END'
+#!/bin/bash
+while [ "$1" = -o ]; do shift 2; done
+echo "apt-get $*" >>"$TEST_TMP/calls"
+case $1 in
+update) rm -f "$TEST_TMP/no-lists" "$TEST_TMP/old-lists"; exit 0 ;;
+-s) simulated=yes; shift ;;
+esac
+for p in "${@:2}"; do
+	case $p in -*) continue ;; esac
+	[ ! -e "$TEST_TMP/no-lists" ] && [[ " ${GONE-} " != *" $p "* ]] || { echo "E: no package $p"; exit 100; }
+	echo "Inst $p (1.0 Debian:12)"
 done
+echo "Inst libnew1 (1.0 Debian:12)"
+echo "Inst libold1 [0.9] (1.0 Debian:12)"
+[ -z "${simulated-}" ] || exit 0
+[ ! -e "$TEST_TMP/old-lists" ] && [ ! -e "$TEST_TMP/no-mirror" ] || { echo "E: no such file"; exit 100; }
+printf '%s\n' "${@:2}" >>"$TEST_TMP/installed"
+END
+cat >"$tmp/bin/apt-cache" <<'END'
+#!/bin/sh
+[ -e "$TEST_TMP/no-lists" ] || echo "$2 | 1.0 | made up"
+END
+printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 chmod +x "$tmp"/bin/*
+# Without sudo: a PATH that has everything else.
+mkdir "$tmp/rootless"
+ln -sf /usr/bin/* /bin/* "$tmp"/bin/* "$tmp/rootless/"
+rm "$tmp/rootless/sudo"
 
 # ends STATUS WORDS ABSENT COMMAND...
 ends() {
 	local want=$1 words=$2 status
 	export ABSENT=$3
 	shift 3
-	PATH=$tmp/bin:$PATH timeout 120 "$@" >"$tmp/said" 2>&1
+	: >"$tmp/calls"
+	: >"$tmp/installed"
+	PATH=${path:-$tmp/bin:$PATH} timeout 120 "$@" >"$tmp/said" 2>&1
 	status=$?
 	[ $status != 0 ] && status=1
 	[ $status = "$want" ] && { [ -z "$words" ] || grep -qE -- "$words" "$tmp/said"; } && return
-	echo "without \"$ABSENT\": $*: status $status instead of $want, or no \"$words\":"
+	echo "without \"$ABSENT\"${GONE:+, of which \"$GONE\" does not exist}: $*: status $status instead of $want, or no \"$words\":"
+	tail -n 20 "$tmp/said"
+	cat "$tmp/calls"
+	failed=1
+}
+
+# installs PACKAGE...: apt-get was called for these, after they were named; nothing: for none
+installs() {
+	local flags="--no-install-recommends --no-upgrade" got
+	got=$(sed -n "s/^apt-get install -y -q $flags //p" "$tmp/calls" | tail -n 1)
+	[ "$got" = "$*" ] && { [ $# = 0 ] || grep -qx "deps: installing $*" "$tmp/said"; } &&
+		[ "$(grep -c "^apt-get install" "$tmp/calls")" = "$(grep -c -- "^apt-get install.* $flags " "$tmp/calls")" ] && return
+	echo "installs \"$got\" instead of \"$*\", or does not name them, or not with $flags:"
+	cat "$tmp/calls"
+	tail -n 20 "$tmp/said"
+	failed=1
+}
+
+said() {
+	[ "$(grep -cE -- "$1" "$tmp/said")" = "${2:-1}" ] && return
+	echo "does not say \"$1\" ${2:-1} times:"
 	cat "$tmp/said"
 	failed=1
 }
@@ -48,16 +97,77 @@ tests="libcriterion-dev valgrind mandoc ibverbs-utils libfabric-bin"
 ends 0 '' "$tests" scripts/deps.sh --build --check
 ends 1 'missing: libjansson-dev$' "$tests libjansson-dev" scripts/deps.sh --build --check
 ends 1 'missing:.* libcriterion-dev valgrind mandoc' "$tests" scripts/deps.sh --check
-ends 1 'installing ibverbs-utils libcriterion-dev' "$tests" scripts/deps.sh
-ends 1 'installing libjansson-dev libibverbs-dev$' "valgrind libjansson-dev libibverbs-dev" scripts/deps.sh --build
+installs
+ends 0 'missing: libfabric-bin$' libfabric-bin scripts/deps.sh --check
+
+ends 0 '' "$tests" scripts/deps.sh
+installs libcriterion-dev valgrind mandoc ibverbs-utils libfabric-bin
+said '^deps: they depend on libnew1$'
+said '^deps: they need newer versions of libold1$'
+ends 0 '' "valgrind libjansson-dev libibverbs-dev" scripts/deps.sh --build
+installs libjansson-dev libibverbs-dev
+touch "$tmp/no-mirror"
+ends 1 'not installed: libcriterion-dev libfabric-bin$' "libcriterion-dev libfabric-bin" scripts/deps.sh
+ends 0 'not installed: libfabric-bin$' libfabric-bin scripts/deps.sh
+rm "$tmp/no-mirror"
+
+# A release without libdapl-dev, libdapl2 and dapl2-utils: the rest is installed, they are named once.
+export GONE="libdapl-dev libdapl2 dapl2-utils"
+ends 0 '' "$GONE libibverbs-dev libfabric-bin" scripts/deps.sh
+installs libibverbs-dev libfabric-bin
+said 'left out: libdapl-dev dapl2-utils$'
+said 'dapl2-utils'
+ends 0 '' "libdapl-dev" scripts/deps.sh --build
+installs
+said 'left out: libdapl-dev$'
+grep -q 'apt-get update' "$tmp/calls" && { echo "fetches package lists in vain"; failed=1; }
+export GONE=libjansson-dev
+ends 1 'left out: libjansson-dev$' "libjansson-dev libibverbs-dev" scripts/deps.sh --build
+installs libibverbs-dev
+export GONE="libdapl-dev dapl2-utils"
+
+# A fresh image, and one whose package lists are old.
+touch "$tmp/no-lists"
+ends 0 'fetching newer package lists' "$GONE libfabric-bin" scripts/deps.sh
+installs libfabric-bin
+said 'left out: libdapl-dev dapl2-utils$'
+touch "$tmp/old-lists"
+ends 0 'fetching newer package lists' "libdapl-dev libfabric-bin" scripts/deps.sh
+installs libfabric-bin
+[ "$(grep -c '^apt-get install' "$tmp/calls")" = 2 ] || { echo "not tried again with newer lists"; failed=1; }
+unset GONE
+
+# Without root and sudo nothing is tried.
+path=$tmp/rootless ends 1 'as root: apt-get install --no-install-recommends --no-upgrade libjansson-dev$' \
+	libjansson-dev scripts/deps.sh --build
+installs
+path=$tmp/rootless ends 0 'as root: apt-get install .*libdapl-dev$' libdapl-dev scripts/deps.sh --build
+installs
 
 # configure alone, by the goals that differ; nothing is compiled.
-mk() { ends "$1" "$2" "$3" make BUILD="$tmp/build" -n "${@:4}"; }
+mk() {
+	rm -rf "$tmp/build/.deps"*
+	ends "$1" "$2" "$3" make BUILD="$tmp/build" -n "${@:4}"
+}
 mk 0 'without libcriterion-dev there are no tests' "$tests" all
-grep -q "CRITERION_LIBS := *$" "$tmp/build/config.mk" || { echo "criterion is found all the same"; failed=1; }
+grep -q "CRITERION_LIBS := *$" "$tmp/build/config.mk" || { echo "configure finds criterion"; failed=1; }
 mk 1 'are missing:.* libcriterion-dev' "$tests" tests
-mk 1 'installing .*libcriterion-dev' "$tests" check
+mk 0 'installing .*libcriterion-dev' "$tests" check
 mk 0 '' '' tests
-grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "what has come is not seen"; failed=1; }
+grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "configure does not find criterion"; failed=1; }
+
+# DEPS=no lists what is missing for a goal, and installs nothing.
+export DEPS=no
+ends 0 'missing: libibverbs-dev libdapl-dev$' "libibverbs-dev libdapl-dev $tests" scripts/deps.sh --build --check
+ends 0 'missing: libibverbs-dev libdapl-dev$' "libibverbs-dev libdapl-dev $tests" scripts/deps.sh --build
+installs
+ends 1 'missing: libjansson-dev libibverbs-dev$' "libibverbs-dev libjansson-dev" scripts/deps.sh --build
+ends 1 'missing: libcriterion-dev valgrind mandoc libdapl-dev ibverbs-utils' "libdapl-dev $tests" scripts/deps.sh
+unset DEPS
+mk 0 'missing: libibverbs-dev$' "libibverbs-dev $tests" run DEPS=no
+installs
+mk 0 'missing: libdapl-dev libfabric-bin$' "libdapl-dev libfabric-bin" check DEPS=no
+installs
+ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "a check passes for an installation"; failed=1; }
 ends 1 'no path may have a space' '' make BUILD="$tmp/two words" -n all
 exit $failed
