@@ -347,6 +347,8 @@ ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
 void cm_guests_drop(void);
 
 /* ---- cm_near.c ---- */
+/* The abstract name of the local listener beside a TCP port. */
+socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
 /* The socket, or -errno: -ENOENT where TCP has to do. */
 int cm_near_connect(const struct sockaddr_in *to);
 struct cm_near *cm_near_get(struct in_addr address, uint16_t port);

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The way between processes of one host and user: a local stream socket. Each address and port that
- * is listened to has one beside the TCP port, with both in its abstract name. Who finds none, or
- * somebody else behind it, goes by TCP. Names are of one network namespace, as addresses are. Such a
- * socket is a line (cm_line.c).
+ * is listened to has one beside the TCP port, with the user and both in its abstract name. Names are
+ * of one network namespace, as addresses are. Such a socket is a line (cm_line.c).
+ *
+ * Any user may bind any abstract name. So TCP is taken if the name does not exist, if its owner is
+ * another user, and if its backlog is full: the kernel reports the owner only once it is connected.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/cm_int.h"
 
 #define LINE_NAME "dapl-direct.line."
-#define PAIR_NAME "dapl-direct.near."	/* and what is behind it is only there to be unique */
+#define PAIR_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
 
-static socklen_t near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
+socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
 {
 	int len;
 
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, LINE_NAME "%08x.%u",
-		       ntohl(address.s_addr), port);
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, LINE_NAME "%u.%08x.%u",
+		       geteuid(), ntohl(address.s_addr), port);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
@@ -48,28 +51,28 @@ bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr
 int cm_near_connect(const struct sockaddr_in *to)
 {
 	struct sockaddr_un name;
-	socklen_t len = near_name(to->sin_addr, ntohs(to->sin_port), &name);
-	int fd, err = 0;
+	socklen_t len = cm_near_name(to->sin_addr, ntohs(to->sin_port), &name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (const struct sockaddr *)&name, len))
-		err = errno == EAGAIN ? -EAGAIN : -ENOENT;
-	else if (!cm_door_is_ours(fd))
-		err = -ENOENT;
-	if (err)
-		close(fd);
-	return err ? err : fd;
+	if (!connect(fd, (const struct sockaddr *)&name, len) && cm_door_is_ours(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 static int bind_pair(int fd, const struct sockaddr_in *at)
 {
-	static unsigned int number;	/* under the lock */
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, PAIR_NAME "%08x.%u.%d.%u",
-			   ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), getpid(), number++);
+	uint64_t rest[2];
+	int len;
 
+	if (getrandom(rest, sizeof(rest), 0) != sizeof(rest))
+		return -1;
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, PAIR_NAME "%08x.%u.%jx.%jx",
+		       ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), (uintmax_t)rest[0],
+		       (uintmax_t)rest[1]);
 	return bind(fd, (struct sockaddr *)&name,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
 }
@@ -99,7 +102,8 @@ static struct cm_near *near_open(struct in_addr address, uint16_t port)
 {
 	struct cm_near *n = calloc(1, sizeof(*n));
 	struct sockaddr_un name;
-	socklen_t len = near_name(address, port, &name);
+	socklen_t len = cm_near_name(address, port, &name);
+	int err;
 
 	if (!n)
 		return NULL;
@@ -108,7 +112,11 @@ static struct cm_near *near_open(struct in_addr address, uint16_t port)
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
 	};
 	n->gate.enter = near_enter;
-	if (cm_gate_open(&n->gate, (struct sockaddr *)&name, len, SOCK_STREAM)) {
+	err = cm_gate_open(&n->gate, (struct sockaddr *)&name, len, SOCK_STREAM);
+	if (err) {
+		dap_log(DAP_LOG_WARN, "cannot listen on the local socket @%s: %s; peers of this host "
+			"connect by TCP", name.sun_path + 1,
+			err == -EADDRINUSE ? "another process has bound this name" : strerror(-err));
 		free(n);
 		return NULL;
 	}

@@ -2,9 +2,12 @@
 /* Requests that go to another listener of the host. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/cm/trio.h"
 
@@ -88,6 +91,25 @@ Test(handoff, handoff__listener_that_leaves)
 	dap_cm_unlisten(l);
 	SOON(trio.a.ended == 1);
 	cr_assert_eq(trio.a.established, 0);
+}
+
+/* The socket that the peer is moved to has a name; no other process can have bound it before. */
+Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	for (unsigned int i = 0; i < 8; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+				   "dapl-direct.near.7f000001.%u.%d.%u", cm_port_of(QUAL), getpid(), i);
+
+		cr_assert_eq(bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(
+			     struct sockaddr_un, sun_path) + 1 + (size_t)len)), 0);
+	}
+	node_listen(&trio.c, NEXT);
+	trio_ask();
+	cr_assert_eq(trio_hand_off(&trio.b, NEXT), 0);
+	SOON(trio.a.established == 1);
 }
 
 /* ---- bare peers ---- */

@@ -36,10 +36,7 @@ static void close_both(void)
 
 static socklen_t line_name(struct sockaddr_un *name)
 {
-	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1,
-					    "dapl-direct.line.7f000001.%u", cm_port_of(QUAL)));
+	return cm_near_name((struct in_addr){ htonl(INADDR_LOOPBACK) }, cm_port_of(QUAL), name);
 }
 
 static int bare_line(void)

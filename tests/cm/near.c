@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The way within a host: when it is taken, and who may stand in it. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include "tests/cm/node.h"
 
 #define QUAL th_qual()
+#define NOBODY_UID 65534u
 
 static struct node a, b;
 
@@ -68,15 +70,14 @@ Test(near, way__is_tcp_to_another_address)
 	close_both();
 }
 
+static const struct in_addr loopback = { .s_addr = 0x0100007f };	/* network byte order */
+
 /* A socket with the name of the listener's: len is that of the address. */
 static int squat(socklen_t *len, struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1,
-					    "dapl-direct.line.7f000001.%u", cm_port_of(QUAL)));
+	*len = cm_near_name(loopback, cm_port_of(QUAL), name);
 	cr_assert_eq(bind(fd, (struct sockaddr *)name, *len), 0);
 	return fd;
 }
@@ -110,6 +111,78 @@ NEAR(squatter__that_does_not_listen_is_passed_by)
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert(by_tcp(c));
 	close(fd);
+}
+
+/* Each connection that the squatter does not accept takes a place; at last none is left. */
+static void fill_backlog(int fd, const struct sockaddr_un *name, socklen_t len)
+{
+	int caller;
+
+	cr_assert_eq(listen(fd, 0), 0);
+	do
+		caller = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	while (!connect(caller, (const struct sockaddr *)name, len));
+	cr_assert_eq(errno, EAGAIN);
+}
+
+NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
+{
+	struct sockaddr_un name;
+	struct dap_cm_conn *c;
+	socklen_t len;
+	int fd = squat(&len, &name);
+
+	fill_backlog(fd, &name, len);
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert(by_tcp(c));
+	close(fd);
+}
+
+/* A process of another user: its backlog is full, and later it listens in earnest. */
+static int other_user(int sock, void *arg)
+{
+	struct sockaddr_un name;
+	socklen_t len = cm_near_name(loopback, cm_port_of(QUAL), &name);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (setresuid(NOBODY_UID, NOBODY_UID, NOBODY_UID) || bind(fd, (struct sockaddr *)&name, len))
+		return 1;
+	if (*(bool *)arg)
+		fill_backlog(fd, &name, len);
+	else if (listen(fd, 16))
+		return 1;
+	th_meet(sock);
+	return th_meet(sock);
+}
+
+static void connect_beside_other_user(bool full)
+{
+	struct th_child child;
+	struct dap_cm_conn *c;
+
+	if (geteuid())
+		cr_skip_test("only root can start a process of another user");
+	th_qual();
+	cr_assert_eq(th_spawn(&child, other_user, &full), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	open_both();
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert(by_tcp(c));
+	close_both();
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+}
+
+Test(near, connect__name_taken_by_another_user_goes_by_tcp)
+{
+	connect_beside_other_user(false);
+}
+
+Test(near, connect__full_backlog_of_another_user_goes_by_tcp)
+{
+	connect_beside_other_user(true);
 }
 
 /* What is read of names is what was written there, or nothing. */
