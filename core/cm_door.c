@@ -56,14 +56,13 @@ static void guest_timeout(void *arg)
 
 void cm_guests_drop(void)
 {
+	int only = -1, fd;
 	while (!LIST_EMPTY(&cm_loop.guests))
 		guest_drop(LIST_FIRST(&cm_loop.guests));
 }
 
-/* The one descriptor that came along, or -1; whatever else came is closed. */
-static int only_fd(struct msghdr *m)
+bool cm_one_fd(struct msghdr *m, int *one)
 {
-	int only = -1, fd;
 	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
 
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
@@ -80,7 +79,8 @@ static int only_fd(struct msghdr *m)
 	}
 	if (more && only >= 0)
 		close(only);
-	return more ? -1 : only;
+	*one = more ? -1 : only;
+	return !more;
 }
 
 static bool is_connection(int fd, struct cm_handed *h)
@@ -116,12 +116,15 @@ static void guest_read(struct cm_guest *g)
 {
 	uint8_t bytes[2 * CM_WIRE_SIZE];
 	union {
+	int fd = -1;
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { bytes, sizeof(bytes) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
+	if (n >= 0)
+		cm_one_fd(&m, &fd);
 	ssize_t n;
 
 	if (g->fd < 0)
@@ -130,7 +133,9 @@ static void guest_read(struct cm_guest *g)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
-		guest_said(g, bytes, (size_t)n, only_fd(&m));
+		guest_said(g, bytes, (size_t)n, fd);
+	else if (fd >= 0)
+		close(fd);		/* an empty packet may carry one */
 	guest_drop(g);
 }
 

@@ -127,26 +127,21 @@ void cm_line_queue(struct dap_cm_conn *c)
 
 /* ---- in ---- */
 
-/* One descriptor may come along at a time, with the message that is about it. */
-static bool keep_fds(struct cm_line *line, struct msghdr *m)
+/* At most one descriptor waits for the message that it belongs to. */
+static bool keep_fd(struct cm_line *line, struct msghdr *m)
 {
-	bool ok = !(m->msg_flags & MSG_CTRUNC);
 	int fd;
 
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= h->cmsg_len; at += sizeof(fd)) {
-			memcpy(&fd, (char *)h + at, sizeof(fd));
-			if (line->moved_fd < 0) {
-				line->moved_fd = fd;
-			} else {
-				close(fd);
-				ok = false;
-			}
-		}
+	if (!cm_one_fd(m, &fd))
+		return false;
+	if (fd < 0)
+		return true;
+	if (line->moved_fd >= 0) {
+		close(fd);
+		return false;
 	}
-	return ok;
+	line->moved_fd = fd;
+	return true;
 }
 
 /* Behind what is there of a message; 0 at the end. */
@@ -166,7 +161,7 @@ static ssize_t receive(struct cm_line *line, uint8_t *to, size_t room)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	return keep_fds(line, &m) ? n : -EPROTO;
+	return keep_fd(line, &m) ? n : -EPROTO;
 }
 
 /* Out of memory: the peer is told so by the line's own voice. */

@@ -175,6 +175,21 @@ Test(door, liar__brings_a_blocking_connection)
 	close(fd);
 }
 
+/* A packet of no bytes carries descriptors all the same. */
+Test(door, guest__empty_packet_with_descriptors_leaves_none_open)
+{
+	struct th_usage before, after;
+	int fds[2] = { 0, 0 };
+
+	node_listen(&trio.c, NEXT);
+	th_usage(&before);
+	for (size_t i = 0; i < 8; i++)
+		lie("no bytes", "", 0, fds, i % 2 + 1);
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
+	tell_the_truth();
+}
+
 Test(door, guest__says_nothing)
 {
 	int door;
