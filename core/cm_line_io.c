@@ -112,6 +112,10 @@ void cm_line_queue(struct dap_cm_conn *c)
 {
 	struct cm_line *line = c->line;
 
+	if (line->fd < 0) {		/* it is closed: its other connections are about to end, too */
+		c->out_off = c->out_len;
+		return;
+	}
 	if (!c->out_line) {
 		c->out_line = line;
 		line->n_out++;

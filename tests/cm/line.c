@@ -310,6 +310,46 @@ LINE(caller__never_reads)
 	close(fd);
 }
 
+static struct dap_cm_conn *bystander;
+static bool asked, queued;
+
+/* When the first connection of a lost line ends, core sends on another one of it. */
+static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
+{
+	(void)n;
+	if (conn == bystander)
+		queued = bystander->out_line;
+	else if (!asked)
+		dap_cm_disconnect(bystander, false);
+	asked = true;
+}
+
+/* The lost line does not keep it, or nothing frees the connection. */
+LINE(lost__connection_that_sends_meanwhile_is_not_kept)
+{
+	struct cm_line *line;
+	struct cm_wire w;
+	int fd;
+
+	b.on_end = send_on_bystander;
+	node_listen(&b, QUAL);
+	fd = bare_line();
+	raw_say(fd, CM_REQ, ID, QUAL);
+	SOON(b.requests == 1);
+	bystander = b.passive;
+	line = bystander->line;
+	for (uint64_t i = 1; !__atomic_load_n(&line->wants_out, __ATOMIC_RELAXED); i++) {
+		raw_message(&w, CM_REQ, ID + i, QUAL);
+		raw_send(fd, &w, sizeof(w));
+		SOON(b.requests == i + 1);
+	}
+	close(fd);
+	SOON(b.ended == b.requests);
+	cr_assert(asked);
+	cr_assert_not(queued);
+	b.on_end = NULL;
+}
+
 LINE(caller__says_nothing)
 {
 	int fd;

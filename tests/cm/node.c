@@ -103,6 +103,8 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	struct node *n = ctx;
 
 	note(n, NULL, pd, size);
+	if (n->on_end)
+		n->on_end(n, conn);
 	pthread_mutex_lock(&n->lock);
 	if (n->passive == conn)
 		n->passive = NULL;

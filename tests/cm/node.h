@@ -22,6 +22,7 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
+	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
 	uint32_t pd_size;		/* of what it accepts with */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
