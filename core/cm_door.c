@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/cm_int.h"
+#include "core/user.h"
 
 #define GUESTS_MOST 64
 
@@ -28,14 +29,6 @@ socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name)
 	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "dapl-direct.%u.%llx",
 		       geteuid(), (unsigned long long)conn_qual);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
-
-bool cm_door_is_ours(int fd)
-{
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == geteuid();
 }
 
 /* ---- guests: connected, have not said yet what they want ---- */
@@ -56,7 +49,6 @@ static void guest_timeout(void *arg)
 
 void cm_guests_drop(void)
 {
-	int only = -1, fd;
 	while (!LIST_EMPTY(&cm_loop.guests))
 		guest_drop(LIST_FIRST(&cm_loop.guests));
 }
@@ -64,6 +56,7 @@ void cm_guests_drop(void)
 bool cm_one_fd(struct msghdr *m, int *one)
 {
 	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+	int only = -1, fd;
 
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
 		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
@@ -116,22 +109,22 @@ static void guest_read(struct cm_guest *g)
 {
 	uint8_t bytes[2 * CM_WIRE_SIZE];
 	union {
-	int fd = -1;
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { bytes, sizeof(bytes) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
-	if (n >= 0)
-		cm_one_fd(&m, &fd);
 	ssize_t n;
+	int fd = -1;
 
 	if (g->fd < 0)
 		return;
 	n = recvmsg(g->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n >= 0)
+		cm_one_fd(&m, &fd);
 	if (n > 0)
 		guest_said(g, bytes, (size_t)n, fd);
 	else if (fd >= 0)
@@ -150,7 +143,7 @@ static void guest_new(struct cm_gate *gate, int fd)
 	const struct cm_door *door = (struct cm_door *)gate;
 	struct cm_guest *g = NULL;
 
-	if (cm_loop.n_guests < GUESTS_MOST && cm_door_is_ours(fd))
+	if (cm_loop.n_guests < GUESTS_MOST && dap_user_is_ours(fd))
 		g = calloc(1, sizeof(*g));
 	if (!g) {
 		close(fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/cm_int.h"
+#include "core/user.h"
 
 /* What a system call that failed says of the door. */
 static int door_error(int err)
@@ -36,7 +37,7 @@ static int door_connect(uint64_t conn_qual)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&name, len))
 		err = door_error(errno);
-	else if (!cm_door_is_ours(fd))
+	else if (!dap_user_is_ours(fd))
 		err = -ENOENT;
 	if (err)
 		close(fd);

@@ -340,8 +340,6 @@ void cm_gate_close(struct cm_gate *g);
 int cm_door_get(uint64_t conn_qual, struct cm_door **door);
 void cm_door_put(struct cm_door *door);
 socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
-/* Our user is at the other end. */
-bool cm_door_is_ours(int fd);
 /* The descriptor that was received with m, or -1. False: there were several; all are closed. */
 bool cm_one_fd(struct msghdr *m, int *one);
 /* With bytes: what sendmsg(2) says of it. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/cm_int.h"
+#include "core/user.h"
 
 #define BUCKETS 4096u		/* a power of two */
 #define LAST_WORDS_MS 100
@@ -229,7 +230,7 @@ void cm_line_accepted(int fd, const struct sockaddr_in *at)
 	struct cm_line *line;
 
 	make_room();
-	line = cm_door_is_ours(fd) ? line_new(fd, at, false) : NULL;
+	line = dap_user_is_ours(fd) ? line_new(fd, at, false) : NULL;
 	if (!line) {
 		close(fd);
 		return;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/cm_int.h"
+#include "core/user.h"
 
 static bool send_end(const struct cm_line *line, const struct dap_cm_conn *c, int fd)
 {
@@ -57,7 +58,7 @@ static bool is_good(int fd)
 
 	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_UNIX &&
 	       !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_STREAM &&
-	       cm_door_is_ours(fd);
+	       dap_user_is_ours(fd);
 }
 
 bool cm_moved(struct cm_line *line, struct dap_cm_conn *c)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/cm_int.h"
+#include "core/user.h"
 
 #define LINE_NAME "dapl-direct.line."
 #define PAIR_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
@@ -56,7 +57,7 @@ int cm_near_connect(const struct sockaddr_in *to)
 
 	if (fd < 0)
 		return -errno;
-	if (!connect(fd, (const struct sockaddr *)&name, len) && cm_door_is_ours(fd))
+	if (!connect(fd, (const struct sockaddr *)&name, len) && dap_user_is_ours(fd))
 		return fd;
 	close(fd);
 	return -ENOENT;

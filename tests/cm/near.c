@@ -2,6 +2,8 @@
 /* The way within a host: when it is taken, and who may stand in it. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -183,6 +185,80 @@ Test(near, connect__name_taken_by_another_user_goes_by_tcp)
 Test(near, connect__full_backlog_of_another_user_goes_by_tcp)
 {
 	connect_beside_other_user(true);
+}
+
+/* ---- user namespaces ---- */
+
+enum { NO_NAMESPACE = 77 };
+
+/* Writes uid_map, unless map is NULL: then no user has a number in the namespace. */
+static int enter_user_namespace(const char *map)
+{
+	int fd;
+
+	if (unshare(CLONE_NEWUSER))
+		return NO_NAMESPACE;
+	if (!map)
+		return 0;
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	if (write(fd, map, strlen(map)) != (ssize_t)strlen(map))
+		return NO_NAMESPACE;
+	close(fd);
+	return 0;
+}
+
+/* 0: the connection shares a line, as between processes of one user; 1: it has a TCP socket. */
+static int connect_in_namespace(int sock, void *arg)
+{
+	struct dap_cm_conn *c;
+	char *map = arg;
+	int err = enter_user_namespace(map);
+
+	(void)sock;
+	if (err)
+		return err;
+	open_both();
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	err = by_tcp(c);
+	close_both();
+	return err;
+}
+
+static int in_namespace(char *map)
+{
+	struct th_child child;
+	int result;
+
+	th_qual();
+	cr_assert_eq(th_spawn(&child, connect_in_namespace, map), 0);
+	result = th_join(&child, SOON_MS);
+	if (result == NO_NAMESPACE)
+		cr_skip_test("this machine forbids user namespaces");
+	return result;
+}
+
+/* The kernel reports every user that the namespace does not map as 65534, the caller included. */
+Test(near, connect__user_without_number_goes_by_tcp)
+{
+	cr_assert_eq(in_namespace(NULL), 1);
+}
+
+/* 65534 is mapped, but users that are not have the same number. */
+Test(near, connect__user_with_overflow_number_goes_by_tcp)
+{
+	char map[32];
+
+	snprintf(map, sizeof(map), "%u %u 1", NOBODY_UID, geteuid());
+	cr_assert_eq(in_namespace(map), 1);
+}
+
+Test(near, connect__mapped_user_shares_a_line)
+{
+	char map[32];
+
+	snprintf(map, sizeof(map), "0 %u 1", geteuid());
+	cr_assert_eq(in_namespace(map), 0);
 }
 
 /* What is read of names is what was written there, or nothing. */
