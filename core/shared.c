@@ -5,8 +5,9 @@
  * its own; it goes with the last process that holds it. Everybody enters first and then looks at
  * what all others have entered, so that of two who disagree one at least finds out.
  *
- * Names may be made up by anybody: what would make us refuse counts only if its owner is our user,
- * which the kernel tells of who listens.
+ * Any user may bind any name. An entry makes us refuse only if the kernel reports our user as its
+ * owner. It reports the owner of a socket that is connected to; as nobody accepts, the backlog of an
+ * entry can be full. Such an entry has no known owner and counts as another user's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/shared.h"
+#include "core/user.h"
 
 #define PREFIX "dapl-lmr."
 #define DIGIT "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"
@@ -99,23 +101,16 @@ static int listen_as(const char *name)
 	return err;
 }
 
-/* Whoever listens there is of our user. Nobody takes the connections: in the end they do not fit,
- * which is a yes as well. */
-static bool is_of_us(const char *name)
+/* The socket of that name belongs to our user: 1, 0 or -errno. */
+static int is_of_us(const char *name)
 {
 	struct sockaddr_un sa;
-	socklen_t len = address_of(name, &sa), size = sizeof(struct ucred);
-	struct ucred who = {.uid = (uid_t)-1};
-	int fd = stream();
-	bool ours;
+	socklen_t len = address_of(name, &sa);
+	int fd = stream(), ours;
 
 	if (fd < 0)
-		return true;
-	if (connect(fd, (struct sockaddr *)&sa, len))
-		ours = errno == EAGAIN;
-	else
-		ours = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) &&
-		       who.uid == geteuid();
+		return fd;
+	ours = !connect(fd, (struct sockaddr *)&sa, len) && dap_user_is_ours(fd);
 	close(fd);
 	return ours;
 }
@@ -143,11 +138,11 @@ static int ask_others(const char *name)
 		if (!other || strcspn(other + 2, "\n") != NAME_LEN)
 			continue;
 		other[2 + NAME_LEN] = '\0';
-		if (disagree(name, other + 2) && is_of_us(other + 2))
-			err = -EEXIST;
+		if (disagree(name, other + 2))
+			err = is_of_us(other + 2);
 	}
 	fclose(f);
-	return err;
+	return err > 0 ? -EEXIST : err;
 }
 
 /* One line of the list of mappings, if it is of the range: *at moves to its end. */
