@@ -170,6 +170,9 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 
 	if (e->sq.quiet == e->sq.max_batch)
 		efa_wr_ring(ep);
+	/* No WQE may come to the device before the doorbell of those before it, or a batch were longer. */
+	if (!e->sq.quiet)
+		dap_wc_flush();
 	fill(e, wr, &w);
 	e->sq.slots[e->sq.pi & e->sq.mask] =
 		(struct efa_slot){ .of = wr->of, .kind = wr->kind };
