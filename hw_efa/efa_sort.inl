@@ -71,6 +71,7 @@ EFA_INLINE uint64_t efa_begin_of(const struct efa_cqe *cqe)
  * The entry is there, and of this lap: on x86, which reads eight bytes at a time and sees stores in
  * their order, the comparison of all that it begins with finds that out.
  */
+#define EFA_PHASE_FIRST() __asm__ volatile("" : : : "memory")	/* before what else is in the CQE */
 #if defined(__x86_64__) && !DAP_TSAN
 EFA_INLINE bool efa_cqe_there(const struct efa_cqe *cqe, const struct efa_cqring *r)
 {
@@ -120,9 +121,12 @@ EFA_INLINE enum efa_parked efa_park(struct efa_cqring *r, struct efa_ep *e, cons
 
 	do {
 		uint64_t begin = efa_begin_of(cqe);
-		uint32_t imm = efa_word(cqe, 12), far = imm - behind;
 		union efa_place *place;
+		uint32_t imm, far;
 
+		EFA_PHASE_FIRST();
+		imm = efa_word(cqe, 12);
+		far = imm - behind;
 		if (efa_unlikely((begin & same) != kind) || efa_unlikely(efa_word(cqe, 8) != from))
 			break;
 		EFA_APART();
