@@ -228,6 +228,7 @@ static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 	if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
 		return false;
+	wr.inl = !d->bytes;		/* as AWS's drivers do: no segment says how long nothing is */
 	add_pieces(&wr, w, d->bytes, d->bytes);
 	wr.imm = efa_next_imm(e, EFA_K_MSG, d->flags & DAP_COMP_SOLICITED);
 	post(ep, &wr, d);

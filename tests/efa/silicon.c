@@ -81,6 +81,34 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	cr_assert_not_null(strstr(fake.said, "stranger"), "it said: %s", fake.said);
 }
 
+/* ---- requests as AWS's own drivers make them ---- */
+
+static void nothing_violated(void)
+{
+	struct softnic_violation v[1];
+
+	cr_assert_eq(softnic_efa_violations(r.nic, v, 1), 0, "%s: %s", v[0].name, v[0].detail);
+}
+
+Test(efa_silicon, send__of_no_bytes_goes_inline)
+{
+	static const char *const profiles[] = { "seed=7", "seed=7 efa_inline=0", "seed=7 efa_profile=efa1" };
+
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		struct dap_event ev;
+
+		open_with(profiles[i]);
+		cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
+		cr_assert_eq(rig_send(&r, &r.a, 2, 0, 0), DAT_SUCCESS);
+		ev = rig_next(&r, r.b.recv);
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(ev.dto.length, 0);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+		nothing_violated();
+		finish();
+	}
+}
+
 /* ---- the engine's lock ---- */
 
 static pthread_t poller;
