@@ -107,10 +107,6 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /* The next one, without looking at the CQ. */
 bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
 
-/* ---- efa_mr.c ---- */
-/* The right to read it remotely, which the consumer did not give: for long messages out of it. */
-int efa_lmr_pull_key(struct dap_lmr *lmr, uint32_t *rkey);
-
 /* ---- efa_key.c ---- */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
 /* Access by it has ended when it returns. */

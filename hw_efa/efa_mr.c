@@ -97,36 +97,5 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 		efa_key_del(ia->eng, l->key);
 	l->key = NULL;
 	efa_give(ia->eng);
-	if (l->has_pull)
-		ia->ctl->ops->mr_dereg(ia->ctl, &l->pull);
-	l->has_pull = false;
 	return ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
-}
-
-/*
- * Long messages are read out of the sender's memory. Where the consumer gave no right to that, a
- * second registration does, made when it is first needed; its key goes into offers to read and
- * nowhere else.
- */
-int efa_lmr_pull_key(struct dap_lmr *lmr, uint32_t *rkey)
-{
-	struct efa_ia *ia = efa_ia(lmr->obj.ia);
-	struct efa_lmr *l = efa_lmr(lmr);
-	int err;
-
-	if (lmr->priv & DAP_PRIV_REMOTE_READ) {
-		*rkey = l->mr.rkey;
-		return 0;
-	}
-	if (!l->has_pull) {
-		err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
-					   EFA_REMOTE_READ, &l->pull);
-		if (err) {
-			efa_mr_refused(lmr->addr, lmr->length, err);
-			return err;
-		}
-		l->has_pull = true;
-	}
-	*rkey = l->pull.rkey;
-	return 0;
 }

@@ -405,8 +405,6 @@ _Static_assert(sizeof(struct efa_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 
 struct efa_lmr {
 	struct efa_mr mr;
-	struct efa_mr pull;		/* private, for long messages out of it */
-	bool has_pull;
 	struct efa_key *key;
 };
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");

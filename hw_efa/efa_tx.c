@@ -235,19 +235,29 @@ static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-/* The segment as its peer may read it. */
+/*
+ * The segment as its peer may read it, where the consumer gave the right to read its LMR. No right is
+ * added to that: a key of an EFA is good for every QP of the zone, and for the whole registration.
+ */
 static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
 {
 	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
-	uint32_t rkey;
 
-	if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr ||
-	    s->addr - lmr->addr > lmr->length || s->len > lmr->length - (s->addr - lmr->addr) ||
-	    efa_lmr_pull_key(lmr, &rkey))
+	if (!lmr || lmr->pz != ep->pz || !(lmr->priv & DAP_PRIV_REMOTE_READ))
 		return false;
 	*to = (struct efa_seg){ cpu_to_le32((uint32_t)s->addr),
 				cpu_to_le32((uint32_t)(s->addr >> 32)), cpu_to_le32(s->len),
-				cpu_to_le32(rkey) };
+				cpu_to_le32(efa_lmr(lmr)->mr.rkey) };
+	return true;
+}
+
+static bool is_exposed(struct dap_ep *ep, const struct efa_work *w)
+{
+	struct efa_seg seg;
+
+	for (unsigned int i = 0; i < w->nseg; i++)
+		if (!expose(ep, &w->seg[i], &seg))
+			return false;
 	return true;
 }
 
@@ -268,8 +278,8 @@ static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		if (expose(ep, &w->seg[i], &m->seg[i]))
 			continue;
 		d->status = DAP_DTO_LOCAL_PROTECTION;
-		efa_break(ep, "a send of %u bytes out of memory that no LMR of its zone holds, or "
-			  "that cannot be registered for the peer to read", d->bytes);
+		efa_break(ep, "a send of %u bytes out of memory that no LMR of its zone holds",
+			  d->bytes);
 		return true;
 	}
 	d->state |= EFA_D_WAITS;
@@ -288,7 +298,8 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		return false;
 	if (d->bytes <= tx->mtu && w->nseg <= 2)
 		return send_whole(ep, d, w);
-	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || !(tx->can & EFA_CAN_READ))
+	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || !(tx->can & EFA_CAN_READ) || w->at ||
+	    !is_exposed(ep, w))
 		return send_fragments(ep, d, w);
 	return send_rts(ep, d, w);
 }

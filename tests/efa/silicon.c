@@ -109,6 +109,28 @@ Test(efa_silicon, send__of_no_bytes_goes_inline)
 	}
 }
 
+/* A key for the peer would open the whole LMR to the whole zone, until the LMR is freed. */
+Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
+{
+	const uint32_t len = 100000;
+	struct dap_event ev;
+	size_t before;
+
+	open_with("seed=7");
+	before = softnic_efa_object_count(r.nic, "mr");
+	r.a.lmr->priv &= ~(uint32_t)DAP_PRIV_REMOTE_READ;
+	memset(r.a.mem, 0x5a, len);
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, len), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 2, 0, len), DAT_SUCCESS);
+	ev = rig_next(&r, r.b.recv);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(ev.dto.length, len);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(r.b.mem[len - 1], 0x5a);
+	cr_assert_eq(softnic_efa_object_count(r.nic, "mr"), before);
+	finish();
+}
+
 /* ---- the engine's lock ---- */
 
 static pthread_t poller;
