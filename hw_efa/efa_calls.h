@@ -72,6 +72,7 @@ EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
 EFA_COLD void efa_credit(struct dap_ep *ep);
+/* Once for each connection: the peer takes one of its few spare buffers for it. */
 EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- efa_cqe.c: what is no plain success, and the CQ off the fast path ---- */

@@ -157,8 +157,9 @@ void efa_ask_ack(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ctrl_msg *m;
 
-	if (e->more->credit_out || !efa_sq_has(e, 1, true))
+	if (e->more->has_asked || e->more->credit_out || !efa_sq_has(e, 1, true))
 		return;
+	e->more->has_asked = true;
 	m = efa_wr_stage(ep, &wr, sizeof(*m));
 	m->op = EFA_C_CREDIT;
 	m->flags = EFA_CTRL_ASK;

@@ -265,7 +265,8 @@ struct efa_more {			/* what is off the fast path */
 	bool credit_out, explained, in_lag, emulates, live;
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	struct dap_ep *lag_next;
-	uint32_t ask_pause;		/* looks until the peer is asked again */
+	uint32_t ask_pause;		/* looks until the peer's manager is asked again */
+	bool has_asked;			/* the peer, which then acknowledges all at once from then on */
 	uint32_t oldest_ack;		/* none under way is older; from WQE mark_pi on, than mark_ack */
 	uint32_t mark_ack, mark_pi;
 	bool holds;			/* acks, for one that is too old */

@@ -131,6 +131,28 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 	finish();
 }
 
+/* The peer has no receive for the message, so it acknowledges none, however often it is asked. */
+Test(efa_silicon, drain__asks_a_peer_that_does_not_answer_once)
+{
+	struct softnic_efa_counters before, after;
+
+	open_with("seed=7");
+	cr_assert_eq(rig_send(&r, &r.a, 1, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+	softnic_efa_counters(r.nic, &before);
+	for (int i = 0; i < 2000; i++)
+		cr_assert(!efa_hw.qp_drain_done(r.a.ep));
+	softnic_efa_counters(r.nic, &after);
+	cr_assert_eq(after.wqes - before.wqes, 1, "%u were sent",
+		     (unsigned int)(after.wqes - before.wqes));
+	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 64), DAT_SUCCESS);
+	for (int i = 0; i < 2000 && !efa_hw.qp_drain_done(r.a.ep); i++)
+		efa_tick(efa_ia(r.ia)->eng);
+	cr_assert(efa_hw.qp_drain_done(r.a.ep));
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
+	finish();
+}
+
 /* ---- the engine's lock ---- */
 
 static pthread_t poller;
