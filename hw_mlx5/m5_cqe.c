@@ -168,8 +168,6 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 		r->ev.dto.op = DAP_OP_RECV_INVAL;
 	r->ev.dto.imm = be32_to_cpu(cqe->imm);
 	count_receive(ep, &r->ev);
-	if (r->ev.dto.op == DAP_OP_RECV_INVAL)
-		m5_window_ended(ep->obj.ia, r->ev.dto.imm);
 	/* With solicited waits the sender has decided whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;
@@ -214,7 +212,7 @@ bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
 	bool visible = false;
 	char text[160];
 
-	r->broken = NULL;
+	*r = (struct m5_rare){ 0 };
 	if (ep)
 		visible = take(r, ep, cqe);
 	else
@@ -223,6 +221,14 @@ bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
 	cq->aside += !visible;
 	m5_cq_publish(cq, cq->ci + 1);
 	return visible;
+}
+
+void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r)
+{
+	if (r->ev.number == DAP_EV_DTO && r->ev.dto.op == DAP_OP_RECV_INVAL)
+		m5_window_ended(evd->obj.ia, r->ev.dto.imm);
+	if (r->broken)
+		dap_ep_broken(r->broken);
 }
 
 /* One look at the CQ: 1 an event, 0 something that is no event, -1 empty. */
@@ -239,8 +245,8 @@ static int poll_once(struct dap_evd *evd, struct m5_rare *r)
 		cq->aside += found > 0;
 	}
 	m5_cq_leave(cq, locked);
-	if (found >= 0 && r->broken)
-		dap_ep_broken(r->broken);
+	if (found >= 0)
+		m5_cqe_follow_up(evd, r);
 	return found;
 }
 

@@ -364,6 +364,8 @@ struct m5_rare {
 };
 /* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
 M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
+/* The rest of it, which takes locks: once the CQ has been left. */
+M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 /* What the WQE was whose CQE this is: for any opcode, so that none has to be masked. */
 extern const uint8_t m5_dto_of_opcode[256] __attribute__((visibility("hidden")));

@@ -62,8 +62,7 @@ static M5_COLD bool m5_poll_rare(struct dap_evd *evd, M5_EVENT *event, bool lock
 	m5_cq_leave(m5_cq(evd), locked);
 	if (visible)
 		m5_event_rare(&r.ev, evd, event);
-	if (r.broken)
-		dap_ep_broken(r.broken);
+	m5_cqe_follow_up(evd, &r);
 	return visible;
 }
 

@@ -50,7 +50,10 @@ void m5_window_leave(struct dap_rmr *rmr, unsigned int i)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-/* Whether it is the context that the RMR has, who asks compares: dap_rmr_is_bound. */
+/*
+ * The caller is in no CQ, because a CQ that grows is taken within this lock. dap_rmr_is_bound()
+ * compares the context with that of the RMR.
+ */
 void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
 {
 	struct m5_ia *ia = m5_ia(dap_ia);

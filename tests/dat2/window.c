@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 static void setup(void)
 {
@@ -385,4 +386,71 @@ Test(window, bad__arguments)
 				b.ep, bind_cookie, 0, &context), DAT_INVALID_PARAMETER);
 	assert_ret(dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
 				a.ep, bind_cookie, 0, &context), DAT_INVALID_HANDLE);
+}
+
+/* ---- Beside other threads ---- */
+
+static struct {
+	struct th_aside aside;
+	unsigned int locks;
+	bool stuck;
+} growth;
+
+/* More endpoints than the CQ of b.dto has room for. */
+static void grow(void *arg)
+{
+	DAT_EP_HANDLE ep;
+
+	(void)arg;
+	for (int i = 0; i < 64; i++)
+		cr_expect_eq(dat_ep_create(b.ia, b.pz, NULL, b.dto, NULL, NULL, &ep), DAT_SUCCESS);
+}
+
+/* The thread that dequeues has stopped before a lock: another one lets the CQ grow meanwhile. */
+static void grow_meanwhile(void *arg)
+{
+	if (growth.locks++)
+		return;
+	growth.stuck = !th_aside(&growth.aside, grow, arg, SOON / 1000 / 2);
+	if (!growth.stuck)
+		th_aside_end(&growth.aside);
+}
+
+static DAT_EVENT dequeue_slowly(DAT_EVD_HANDLE evd)
+{
+	DAT_RETURN ret = DAT_QUEUE_EMPTY;
+	DAT_EVENT ev = { 0 };
+
+	for (uint64_t end = th_now_ms() + SOON / 1000; th_now_ms() < end && ret != DAT_SUCCESS;) {
+		th_at_locks(grow_meanwhile, NULL);
+		ret = dat_evd_dequeue(evd, &ev);
+		th_at_locks(NULL, NULL);
+	}
+	cr_assert_eq(ret, DAT_SUCCESS);
+	return ev;
+}
+
+/* Whatever lock the poller is about to take, it is not in the CQ: a CQ that grows gets on. */
+Test(window, dequeue__of_an_end_lets_the_evd_grow)
+{
+	DAT_LMR_TRIPLET from, to;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT ev;
+
+	sides_connect();
+	rmr = window_of_ep();
+	context = bind_it(rmr, b.ep, LEN);
+	from = side_segment(&a, 1024, 8);
+	to = side_segment(&b, 4096, LEN);
+	assert_ok(dat_ep_post_recv(b.ep, 1, &to, cookie, 0));
+	assert_ok(PROVIDER(a.ep)->ep_post_send_with_invalidate_func(a.ep, 1, &from, cookie, 0,
+								     DAT_TRUE, context));
+	side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+	ev = dequeue_slowly(b.dto);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.operation,
+		     DAT_DTO_RECEIVE_WITH_INVALIDATE);
+	cr_assert_not(growth.stuck, "the poller keeps the CQ while it waits for a lock");
+	cr_assert_gt(growth.locks, 0);
+	assert_ok(dat_rmr_free(rmr));
 }

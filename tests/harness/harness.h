@@ -7,6 +7,7 @@
 #ifndef TEST_HARNESS_H
 #define TEST_HARNESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ void th_yield(void);
 bool th_asleep(const pid_t *tid, unsigned int ms);
 /* A thread of this process does; all but this one do. */
 bool th_sleeps(pid_t tid);
+bool th_goes_on_sleeping(pid_t tid);	/* at several looks */
 bool th_others_sleep(void);
 
 /*
@@ -127,6 +129,26 @@ int th_memlock(size_t bytes);
 /* From here on the machine has huge pages for mmap, or none, whatever it has; 0 under the race detector. */
 void th_huge_pages(bool some);
 unsigned int th_huge_mapped(void);	/* how many there are */
+
+/* Interleavings, by no timing */
+
+/*
+ * From here on this thread calls fn before each mutex that it locks, in any library, but not from
+ * within fn: another thread can do its step there. NULL ends it. Not under the race detector.
+ */
+void th_at_locks(void (*fn)(void *arg), void *arg);
+
+/* A step of another thread. */
+struct th_aside {
+	pthread_t thread;
+	void (*fn)(void *arg);
+	void *arg;
+	pid_t tid;			/* atomic, as is the next */
+	bool done, started;
+};
+/* Starts it, and waits until it has returned (true) or sleeps; at most ms, a guard against hangs. */
+bool th_aside(struct th_aside *a, void (*fn)(void *arg), void *arg, unsigned int ms);
+void th_aside_end(struct th_aside *a);	/* until it has returned; nothing when it never started */
 
 /* Allocations that fail */
 

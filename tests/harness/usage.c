@@ -134,7 +134,7 @@ bool th_sleeps(pid_t tid)
 }
 
 /* On its way it may sleep for a moment, in a lock. */
-static bool goes_on_sleeping(pid_t tid)
+bool th_goes_on_sleeping(pid_t tid)
 {
 	for (int i = 0; i < 3; i++) {
 		if (!th_sleeps(tid))
@@ -149,5 +149,5 @@ bool th_asleep(const pid_t *tid, unsigned int ms)
 	pid_t id;
 
 	return TH_WITHIN(ms, (id = __atomic_load_n(tid, __ATOMIC_ACQUIRE)) &&
-			 goes_on_sleeping(id));
+			 th_goes_on_sleeping(id));
 }

@@ -195,3 +195,39 @@ Test(house, fail__mapping)
 	cr_assert_eq(p, MAP_FAILED);
 	cr_assert_eq(errno, ENOMEM);
 }
+
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, two = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_both(void *n)
+{
+	pthread_mutex_lock(&one);
+	pthread_mutex_lock(&two);
+	*(int *)n += 100;
+	pthread_mutex_unlock(&two);
+	pthread_mutex_unlock(&one);
+}
+
+/* Within the first mutex another thread can not go on, and before it can. */
+static void count(void *n)
+{
+	struct th_aside other;
+	bool done = th_aside(&other, lock_both, n, 20000);
+
+	cr_expect_eq(done, *(int *)n == 100);
+	*(int *)n += done ? 1 : 10;
+	if (done)
+		th_aside_end(&other);
+	else
+		pthread_detach(other.thread);
+}
+
+Test(house, at_locks__comes_before_each_mutex_and_another_thread_has_its_turn)
+{
+	int n = 0;
+
+	th_at_locks(count, &n);
+	lock_both(&n);
+	th_at_locks(NULL, NULL);
+	lock_both(&n);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&n, __ATOMIC_ACQUIRE) == 411), "%d", n);
+}

@@ -400,9 +400,21 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 	return t;
 }
 
+/* Inside a CQ no lock is taken: others hold that lock while they take the CQ. */
+static void is_outside(void *evd)
+{
+	cr_assert_not(__atomic_load_n(&m5_cq(evd)->busy, __ATOMIC_RELAXED),
+		      "the poller takes a lock inside its CQ");
+}
+
 bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event)
 {
-	return TH_WITHIN(5000, r->hot->evd_dequeue(evd, event) == DAT_SUCCESS);
+	bool got;
+
+	th_at_locks(is_outside, evd);
+	got = TH_WITHIN(5000, r->hot->evd_dequeue(evd, event) == DAT_SUCCESS);
+	th_at_locks(NULL, NULL);
+	return got;
 }
 
 bool rig_empty(struct rig *r, struct dap_evd *evd)
