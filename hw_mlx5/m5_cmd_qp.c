@@ -14,7 +14,7 @@ int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **o
 			.state = cpu_to_be32(M5_QPC_ST_RC << 16 | M5_QPC_PM_MIGRATED << 11),
 			.pd = cpu_to_be32(p->pdn),
 			.sizes = cpu_to_be32(p->log_rq << 19 | p->log_rq_stride << 16 |
-					     p->log_sq << 11),
+					     p->log_sq << 11 | M5_QPC_TS_DEFAULT),
 			.uar_page = cpu_to_be32(p->uar_page),
 			.user_index = cpu_to_be32(p->uidx),
 			.cqn_snd = cpu_to_be32(p->send_cqn),

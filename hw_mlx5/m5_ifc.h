@@ -297,7 +297,8 @@ struct m5_qpc {
 	be32_t state;			/* state 31:28, st 23:16, pm_state 12:11 */
 	be32_t pd;			/* dp_ordering_force 24, pd 23:0 */
 	be32_t sizes;			/* mtu 31:29, log_msg_max 28:24, log_rq_size 22:19,
-					 * log_rq_stride 18:16, no_sq 15, log_sq_size 14:11 */
+					 * log_rq_stride 18:16, no_sq 15, log_sq_size 14:11,
+					 * ts_format 7:6 */
 	be32_t uar_page;		/* 23:0 */
 	be32_t user_index;		/* 23:0 */
 	be32_t remote_qpn;		/* log_page_size 28:24, remote_qpn 23:0 */
@@ -338,6 +339,8 @@ WIRE_AT(struct m5_qpc, dbr_umem_id, 0xe4);
 enum { M5_MODIFY_CQ_RESIZE = 1 };	/* op_mod */
 
 enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3, M5_QPC_RQ_SRQ = 1 };
+/* Adapters with a real-time clock may refuse free-running timestamps (0); each has a default (1). */
+enum { M5_QPC_TS_DEFAULT = 1 << 6 };
 enum { M5_QPC_CS_REQ32 = 0x11 << 8, M5_QPC_CS_RES32 = 1 };
 enum { M5_QPC_FORCE_ORDER = 1 << 24, M5_ADS_GRH = 1 << 23 };
 enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
