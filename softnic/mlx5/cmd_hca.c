@@ -5,6 +5,12 @@
 
 enum { CAP_GENERAL = 0, CAP_ODP = 2, CAP_ATOMIC = 3, CAP_ROCE = 4, CAP_BYTES = 4096 };
 
+/*
+ * Timestamps of QPs are those of the real-time clock, and no others, as on an adapter with
+ * REAL_TIME_CLOCK_ENABLE=1: of the values of ts_format such a device refuses the most.
+ */
+enum { SN_REAL_TIME_ONLY = 1 };
+
 struct value {
 	struct sn_fld fld;
 	uint32_t v;
@@ -55,6 +61,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
 	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */
+	{ SN_FLD(0x440, 2), SN_REAL_TIME_ONLY },	/* sq_ts_format */
 	{ SN_FLD(0x463, 5), 8 },	/* log_max_uctx: DEVX */
 	{ SN_FLD(0x46b, 5), 20 },	/* log_max_umem */
 	{ SN_FLD(0x490, 16), 0 },	/* log_uar_page_sz: 4 KiB */
@@ -72,6 +79,7 @@ static const struct value atomics[] = {
 static const struct value roce[] = {
 	{ SN_FLD(0x04, 1), 1 },		/* sw_r_roce_src_udp_port */
 	{ SN_FLD(0x06, 1), 1 },		/* fl_rc_qp_when_roce_enabled */
+	{ SN_FLD(0x1e, 2), SN_REAL_TIME_ONLY },	/* qp_ts_format */
 	{ SN_FLD(0x8c, 4), 3 },		/* l3_type: IPv4, IPv6 */
 	{ SN_FLD(0x98, 8), 1 << 2 },	/* roce_version: v2 */
 	{ SN_FLD(0xb0, 16), 4791 },	/* r_roce_dest_udp_port */

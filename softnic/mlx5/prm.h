@@ -175,6 +175,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_LOG_RQ_STRIDE SN_FLD(0x4d, 3)	/* minus 4 */
 #define QPC_NO_SQ	SN_FLD(0x50, 1)
 #define QPC_LOG_SQ_SIZE	SN_FLD(0x51, 4)
+#define QPC_TS_FORMAT	SN_FLD(0x58, 2)
 #define QPC_RLKY	SN_FLD(0x5b, 1)
 #define QPC_UAR		SN_FLD(0x68, 24)
 #define QPC_USER_INDEX	SN_FLD(0x88, 24)
@@ -208,6 +209,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 enum { QPC_DBR_ADDR = 0xa0, QPC_DBR_UMEM_ID = 0xe4 };
 #define QPC_QKEY	SN_FLD(0x540, 32)
 enum { ST_RC = 0, ST_UD = 2 };
+enum { TS_FREE_RUNNING = 0, TS_DEFAULT = 1, TS_REAL_TIME = 2 };
 enum { RQ_REGULAR = 0, RQ_SRQ = 1, RQ_ZERO = 3 };
 #define QP_WQ_UMEM_VALID SN_FLD(0x860, 1)
 enum { QP_WQ_UMEM_OFFSET = 0x100, QP_WQ_UMEM_ID = 0x108 };

@@ -99,6 +99,8 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_MAX_WQE_SZ_RQ	PRM(0x54, 16, 16)
 #define CAP_LOG_MAX_PD		PRM(0x64, 11, 5)
 #define CAP_LOG_MAX_UCTX	PRM(0x8c, 3, 5)
+#define CAP_SQ_TS_FORMAT	PRM(0x88, 0, 2)
+#define CAP_ROCE_TS_FORMAT	PRM(0x00, 30, 2)
 #define CAP_ROCE_TABLE_SIZE	PRM(0x1c, 16, 16)
 
 /* CREATE_MKEY */
@@ -170,6 +172,7 @@ enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE =
 #define QPC_LOG_RQ_STRIDE	PRM(0x08, 13, 3)
 #define QPC_NO_SQ		PRM(0x08, 16, 1)
 #define QPC_LOG_SQ_SIZE		PRM(0x08, 17, 4)
+#define QPC_TS_FORMAT		PRM(0x08, 24, 2)
 #define QPC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define QPC_USER_INDEX		PRM(0x10, 8, 24)
 #define QPC_CS_REQ		PRM(0xc4, 16, 8)

@@ -87,6 +87,15 @@ static void fill_scatter(uint8_t *qpc, const struct qp_args *args)
 		sn_set(qpc, QPC_CS_REQ, args->scq->cqe_size == 128 ? 0x22 : 0x11);
 }
 
+/* As mlx5_ib: free-running (0) where the device does not announce what it has, else its default (1). */
+static uint32_t ts_format(const struct uv_device *dev)
+{
+	uint32_t cap = dev->infiniband ? uv_cap(dev, CAP_SQ_TS_FORMAT)
+				       : sn_get(dev->roce, CAP_ROCE_TS_FORMAT);
+
+	return cap != 0;
+}
+
 /* One buffer, the receive queue first; its pages follow the context. */
 static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *qpn)
 {
@@ -103,6 +112,7 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	qpc = cmd + PRM_QPC;
 	sn_set(qpc, QPC_ST, args->core.qp_type == IBV_QPT_UD ? PRM_ST_UD : PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
+	sn_set(qpc, QPC_TS_FORMAT, ts_format(dev));
 	sn_set(qpc, QPC_PD, args->pd->number);
 	fill_queues(qpc, args);
 	fill_scatter(qpc, args);

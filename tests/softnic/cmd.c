@@ -321,6 +321,7 @@ Test(cmd, qp__refusals)
 		{ QPC_CQN_SND, 0x777, 0x05, "cmd.resource" },
 		{ QPC_CQN_RCV, 0x777, 0x05, "cmd.resource" },
 		{ QPC_WQ_SIGN, 1, 0x03, "cmd.field" },
+		{ QPC_TS_FORMAT, 0, 0x03, "cmd.field" },
 		{ QPC_LOG_SQ_SIZE, 15, 0x03, "cmd.field" },
 	};
 	struct drv_cq cq;

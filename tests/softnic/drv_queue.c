@@ -132,6 +132,7 @@ void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct d
 	sn_set(ctx, QPC_LOG_SQ_SIZE, qp->log_sq);
 	sn_set(ctx, QPC_LOG_RQ_SIZE, qp->log_rq);
 	sn_set(ctx, QPC_LOG_RQ_STRIDE, 2);
+	sn_set(ctx, QPC_TS_FORMAT, TS_DEFAULT);
 	sn_set(ctx, QPC_DBR_UMEM, 1);
 	sn_set32(ctx, QPC_DBR_UMEM_ID, qp->umem);
 	sn_set64(ctx, QPC_DBR_ADDR, qp->len);

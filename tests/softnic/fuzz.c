@@ -102,6 +102,7 @@ static void fill_qp(uint8_t *qpc)
 	sn_set(qpc, QPC_CQN_RCV, some(CQ));
 	sn_set64(qpc, QPC_DBR_ADDR, some_address());
 	sn_set(qpc, QPC_LOG_SQ_SIZE, rnd(7));
+	sn_set(qpc, QPC_TS_FORMAT, TS_DEFAULT);
 	sn_set(qpc, QPC_LOG_RQ_SIZE, rnd(4));
 	sn_set(qpc, QPC_LOG_RQ_STRIDE, rnd(3));
 	sn_set(qpc, QPC_MTU, 1 + rnd(5));

@@ -168,6 +168,7 @@ void rig_qp(struct rig *rig, struct rig_qp *qp)
 	sn_set(ctx, QPC_PD, rig->pdn);
 	sn_set(ctx, QPC_LOG_RQ_SIZE, LOG_RQ);
 	sn_set(ctx, QPC_LOG_SQ_SIZE, LOG_SQ);
+	sn_set(ctx, QPC_TS_FORMAT, TS_DEFAULT);
 	sn_set(ctx, QPC_UAR, rig->uar);
 	sn_set(ctx, QPC_CS_REQ, rig_scatter.req);
 	sn_set(ctx, QPC_CS_RES, rig_scatter.res);

@@ -90,6 +90,7 @@ static void create_qp(struct dx *d)
 	dx_put(qpc, 0x00, 19, 2, 3);
 	dx_put(qpc, 0x04, 8, 24, pd.pdn);
 	dx_put(qpc, 0x08, 17, 4, 4);
+	dx_put(qpc, 0x08, 24, 2, 1);	/* ts_format: the device's default */
 	dx_put(qpc, 0x0c, 8, 24, d->uar->page_id);
 	dx_put(qpc, 0x10, 8, 24, 0x123);
 	dx_put(qpc, 0x7c, 8, 24, d->cqn);
