@@ -80,7 +80,7 @@ static const struct value roce[] = {
 	{ SN_FLD(0x04, 1), 1 },		/* sw_r_roce_src_udp_port */
 	{ SN_FLD(0x06, 1), 1 },		/* fl_rc_qp_when_roce_enabled */
 	{ SN_FLD(0x1e, 2), SN_REAL_TIME_ONLY },	/* qp_ts_format */
-	{ SN_FLD(0x8c, 4), 3 },		/* l3_type: IPv4, IPv6 */
+	{ SN_FLD(0x8c, 4), 1 << 1 | 1 << 2 },	/* l3_type: IPv4, IPv6 */
 	{ SN_FLD(0x98, 8), 1 << 2 },	/* roce_version: v2 */
 	{ SN_FLD(0xb0, 16), 4791 },	/* r_roce_dest_udp_port */
 	{ SN_FLD(0xc0, 16), 0xffff },	/* r_roce_max_src_udp_port */

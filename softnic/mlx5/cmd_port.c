@@ -97,10 +97,10 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* As after power-on. */
+/* As after power-on. The addresses of InfiniBand ports are the subnet manager's, not a driver's. */
 void sn_port_reset(struct sn_nic *nic)
 {
-	for (unsigned int i = 0; i < nic->ports; i++) {
+	for (unsigned int i = 0; i < nic->ports && !nic->infiniband; i++) {
 		memset(nic->port[i].gid, 0, sizeof(nic->port[i].gid));
 		answer_to(&nic->port[i], &nic->port[i].gid[0]);
 	}
@@ -170,14 +170,23 @@ uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM "HCA vport P_Key": a 16-bit entry in each word, from the index that is asked for. */
+/*
+ * PRM "HCA vport P_Key": a 16-bit entry in each word, the one that is asked for or all of them. Entries
+ * that no partition has are 0.
+ */
 uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 {
+	enum { ENTRIES = 128, ALL = 0xffff };	/* as pkey_table_size says */
 	uint32_t index = sn_get(c->in, PKEY_INDEX);
-	uint16_t pkey;
+	uint32_t first = index == ALL ? 0 : index, n = index == ALL ? ENTRIES : 1;
 
-	if (!find_port(c, CMD_PORT) || !sn_port_pkey(c->nic, index, &pkey))
+	if (!find_port(c, CMD_PORT) || first >= ENTRIES)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "pkey_index %u", index);
-	sn_set(c->out + AT_CTX, SN_FLD(0x10, 16), pkey);
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t pkey;
+
+		if (sn_port_pkey(c->nic, first + i, &pkey))
+			sn_set(c->out + AT_CTX + 4 * i, SN_FLD(0x10, 16), pkey);
+	}
 	return STAT_OK;
 }

@@ -127,6 +127,8 @@ static uint8_t to_rtr(const struct request *r)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_msg_max %u", log_msg);
 	if (sn_get(r->ctx, QPC_LOG_RRA_MAX) > SN_LOG_READS)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_rra_max beyond the caps");
+	if (!qp->nic->infiniband && sn_get(r->ads, ADS_DEI_CFI))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "dei_cfi: not in the caps");
 	take_path(r, &av);
 	status = qp->ud ? STAT_OK : check_path(r, &av);
 	if (status)

@@ -357,6 +357,7 @@ Test(cmd, caps__of_each_type)
 	sn_set(d->in, CMD_OP_MOD, 4 << 1);
 	cr_assert_eq(drv_run(d, 16), 0);
 	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0xb0, 16)), 4791, "UDP port");
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x8c, 4)), 6, "l3_type: IPv4 bit 1, IPv6 bit 2");
 	sn_set(d->in, CMD_OP_MOD, 3 << 1);
 	cr_assert_eq(drv_run(d, 16), 0);
 	sn_set(d->in, CMD_OP_MOD, 0x70 << 1);

@@ -55,6 +55,25 @@ Test(cold, init_segment__of_a_new_device)
 	cr_expect_neq(sn_get32(c->bar, 0x1010), before, "the health counter stands still");
 }
 
+/* PRM "HCA vport context": port GUID at 0x30, node GUID at 0x38. The driver does not set them. */
+Test(cold, boot__infiniband_port_has_its_guids_after_each_reset)
+{
+	cold_close(c);
+	c = cold_open_flags(SOFTNIC_INFINIBAND);
+	for (int i = 0; i < 2; i++) {
+		cold_boot(c);
+		cold_begin(c, 0x762, 0);
+		sn_set(c->in, SN_FLD(0x4c, 4), 1);
+		cr_assert_eq(cold_run(c, 16, 512), 0);
+		cr_expect_neq(sn_get64(c->out, 16 + 0x30), 0, "port GUID");
+		cr_expect_neq(sn_get64(c->out, 16 + 0x38), 0, "node GUID");
+		softnic_reset(c->nic);
+		sn_set32(c->bar, 0x10, (uint32_t)((uintptr_t)c->queue >> 32));
+		sn_set32(c->bar, 0x14, (uint32_t)(uintptr_t)c->queue);
+		c->given = 0;
+	}
+}
+
 static const struct too_early {
 	uint16_t opcode;
 	int state;	/* 0 off, 1 enabled, 2 running */

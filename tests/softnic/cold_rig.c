@@ -39,10 +39,15 @@ static uint8_t *memory(size_t align, size_t len)
 
 struct cold *cold_open(void)
 {
+	return cold_open_flags(0);
+}
+
+struct cold *cold_open_flags(unsigned int flags)
+{
 	struct cold *c = calloc(1, sizeof(*c));
 	struct softnic_config config = {
 		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_NO_THREAD |
-			SOFTNIC_LOOPBACK_ONLY,
+			SOFTNIC_LOOPBACK_ONLY | flags,
 		.seed = 1,
 		.host = { .dma = dma, .irq = irq, .ctx = c },
 	};

@@ -23,6 +23,7 @@ struct cold {
 };
 
 struct cold *cold_open(void);
+struct cold *cold_open_flags(unsigned int flags);	/* of enum softnic_flags, besides */
 void cold_close(struct cold *c);
 
 /* The entry of a slot; what a test writes there goes with the next command of that slot. */

@@ -192,6 +192,31 @@ Test(port, infiniband__keeps_partitions_apart)
 	close_all();
 }
 
+/* Linux asks by 0x765 for the whole table, which has as many entries as the capabilities say. */
+Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
+{
+	enum { QUERY_HCA_VPORT_PKEY = 0x765, ENTRIES = 128, ALL = 0xffff };
+	static const uint16_t table[] = { 0xffff, 0x8001, 0, 0 };
+
+	d = drv_open_two(SOFTNIC_INFINIBAND);
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		drv_begin(d, QUERY_HCA_VPORT_PKEY);
+		sn_set(d->in, SN_FLD(0x70, 16), i);
+		cr_assert_eq(drv_run(d, 16), 0, "%u", i);
+		cr_expect_eq(sn_get32(d->out, 16), table[i < 4 ? i : 3], "%u", i);
+	}
+	drv_begin(d, QUERY_HCA_VPORT_PKEY);
+	sn_set(d->in, SN_FLD(0x70, 16), ALL);
+	cr_assert_eq(drv_run(d, 16), 0);
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		cr_expect_eq(sn_get32(d->out, 16 + 4 * i), table[i < 4 ? i : 3], "%u", i);
+	drv_begin(d, QUERY_HCA_VPORT_PKEY);
+	sn_set(d->in, SN_FLD(0x70, 16), ENTRIES);
+	cr_assert_eq(drv_run(d, 16), 0x03);
+	drv_expect(d, "cmd.field");
+	drv_close(d);
+}
+
 Test(port, infiniband__has_no_roce_addresses)
 {
 	open_with(SOFTNIC_INFINIBAND);
