@@ -131,6 +131,10 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 			 strerror(-err));
 		return err;
 	}
+	if (m->port.ethernet && m->params.sl > 7) {
+		snprintf(why, whylen, "sl=%u: Ethernet has the priorities 0 to 7", m->params.sl);
+		return -EINVAL;
+	}
 	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
 	/* Lengths in slots and segments have 31 bits. */
 	if (m->dev.max_msg > 1ull << 30)

@@ -109,6 +109,19 @@ Test(conn, qp_connect__source_ports)
 	close_rig();
 }
 
+/* IEEE 802.1Q: three bits of priority. The fourth of an SL would be the drop eligible bit. */
+Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet)
+{
+	struct rig_config c = { .params = "sl=7" };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	rig_close(&r, NULL);
+	c.params = "sl=8";
+	cr_assert_eq(rig_open(&r, &c), -EINVAL);
+	c.params = "sl=15";
+	cr_assert_eq(rig_open(&r, &c), -EINVAL);
+}
+
 static void live(struct dap_ep *ep)
 {
 	ep->state = DAP_EP_CONNECTED;
