@@ -30,9 +30,9 @@ struct vf_eq {
 };
 
 struct vf_health {
-	uint64_t looked;		/* ms */
+	uint64_t looked, changed;	/* ms: the last look, and the last change of the count */
 	uint32_t count;			/* of the device, which goes on counting */
-	unsigned int stuck, waiting;	/* looks without a change of it, and of commands that wait */
+	unsigned int waiting;		/* looks at which a command waited, always the same */
 	unsigned int ended;
 };
 
@@ -96,7 +96,7 @@ int vf_eqs_create(struct m5_ctl_vfio *v);
 void vf_eqs_destroy(struct m5_ctl_vfio *v);
 
 /* ---- m5_ctl_vfio_health.c ---- */
-#define VF_HEALTH_MS 500
+#define VF_HEALTH_MS 250
 /* NULL, or in words what is wrong with the device. */
 const char *vf_health(struct vf_device *d);
 /* Major, minor and sub-minor version. */

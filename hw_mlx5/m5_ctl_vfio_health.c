@@ -20,9 +20,12 @@ enum {
 };
 enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
 
-/* Looks without a sign of life: of the firmware, and of the command that it has longest. libmlx5 gives
- * it three seconds, and a command a minute while it boots. */
-#define STUCK_LOOKS 4
+/*
+ * How long the firmware may show no sign of life: libmlx5 gives it three seconds, three looks of a second
+ * each, and then ends the process. This finds it between two looks before that. A command has a minute,
+ * as libmlx5 gives it while it boots, in looks.
+ */
+#define STUCK_MS 2600
 #define WAITING_LOOKS (60 * 1000 / VF_HEALTH_MS)
 
 /* A doorbell page lies in BAR0 at its number, in pages. */
@@ -56,13 +59,17 @@ static const char *sensors(const struct vf_device *d)
 	return NULL;
 }
 
-static bool firmware_stuck(struct vf_device *d)
+/* libmlx5 looks after this, so it has not seen a change that was missed here. */
+static bool firmware_stuck(struct vf_device *d, uint64_t ms)
 {
 	uint32_t count = seg_read(d, SEG_HEALTH_COUNTER) & 0xffffff;
+	struct vf_health *h = &d->health;
 
-	d->health.stuck = count == d->health.count ? d->health.stuck + 1 : 0;
-	d->health.count = count;
-	return d->health.stuck >= STUCK_LOOKS;
+	if (!h->changed || count != h->count) {
+		h->changed = ms;
+		h->count = count;
+	}
+	return ms - h->changed >= STUCK_MS;
 }
 
 static bool command_stuck(struct vf_device *d)
@@ -90,10 +97,10 @@ const char *vf_health(struct vf_device *d)
 		return why;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (firmware_stuck(d, ms))
+		return "its firmware stands still";
 	if (ms - d->health.looked < VF_HEALTH_MS)
 		return NULL;
 	d->health.looked = ms;
-	if (firmware_stuck(d))
-		return "its firmware stands still";
 	return command_stuck(d) ? "a command has not been answered for a minute" : NULL;
 }

@@ -106,6 +106,31 @@ Test(health, firmware_stands_still)
 	cr_assert_str_eq(why, "its firmware stands still");
 }
 
+/*
+ * Firmware may be slow for a moment, and libmlx5 gives it three seconds: a pause of two and a half must
+ * not end the IAs, and one of nearly three must be found before libmlx5 ends the process.
+ */
+Test(health, firmware_pauses)
+{
+	static uint8_t memory[2 * 4096];
+	struct mlx5dv_devx_uar uar = { .base_addr = memory };
+	struct vf_device d = { .uar = &uar };
+	uint32_t *counter = (uint32_t *)(void *)(memory + HEALTH_COUNTER);
+
+	for (unsigned int ms = 1000; ms <= 3500; ms += 250) {
+		vfio_time(ms);
+		cr_assert_null(vf_health(&d), "%u ms", ms - 1000);
+	}
+	*counter = htobe32(1);
+	for (unsigned int ms = 3550; ms <= 3550 + 2500; ms += 250) {
+		vfio_time(ms);
+		cr_assert_null(vf_health(&d), "%u ms", ms - 3550);
+	}
+	vfio_time(3550 + 2850);
+	cr_assert_str_eq(vf_health(&d), "its firmware stands still");
+	vfio_time(0);
+}
+
 /* The firmware lives, and does not hear of the command: whoever waits for it is released. */
 Test(health, command_is_not_answered)
 {

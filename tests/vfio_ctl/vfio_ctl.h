@@ -21,6 +21,8 @@ int vfio_fault(const char *script);
  * that it did. counter: goes on at each look (big-endian, of 24 bits), or NULL.
  */
 void vfio_hurry(volatile uint32_t *counter);
+/* The time of day for the calling thread, in ms since some start, from here on; 0: the true one. */
+void vfio_time(uint64_t ms);
 /* So many threads of the device are refused from here on. Returns how many were still to be. */
 unsigned int vfio_no_threads(unsigned int times);
 
