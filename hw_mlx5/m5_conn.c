@@ -62,16 +62,22 @@ static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
 	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
 }
 
-/* The kernel knows the ways of its networks; the peer only tells its own address. */
-static void next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t mac[6])
+/* The kernel knows the ways of its networks; the peer only tells its own address, or 0. */
+static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t mac[6])
 {
+	static const uint8_t none[6];
 	const struct m5_ia *ia = m5_ia(ep->obj.ia);
 	int err = -EOPNOTSUPP;
 
 	if (ia->ctl->ops->next_hop)
 		err = ia->ctl->ops->next_hop(ia->ctl, m5_pz(ep->pz)->priv, remote->gid, mac);
-	if (err)
-		memcpy(mac, remote->own, 6);
+	if (!err)
+		return 0;
+	memcpy(mac, remote->own, 6);
+	if (memcmp(mac, none, sizeof(none)))
+		return 0;
+	dap_log(DAP_LOG_ERR, "no MAC address leads to the peer: %s", strerror(-err));
+	return -EHOSTUNREACH;
 }
 
 static bool path_fits(const struct dap_path *local, const struct dap_path *remote)
@@ -117,9 +123,9 @@ int m5_qp_connect(struct dap_ep *ep)
 	 * none says so itself. */
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
-	if (port.ethernet)
-		next_hop(ep, remote, c.rmac);
-	err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
+	err = port.ethernet ? next_hop(ep, remote, c.rmac) : 0;
+	if (!err)
+		err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
 	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
 }
 

@@ -373,7 +373,7 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 }
 
 /* PRM, "HCA Capabilities", behind a header of 16 bytes: port_type at bit 0x1b6, cqe_version
- * at bit 0x1fc, dp_ordering of RC at bit 0x334, whether there are more capabilities at 0x20. */
+ * at bit 0x1fc, dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), whether there are more capabilities at 0x20. */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *opcode = in;
@@ -384,8 +384,10 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
 	if (calls_port.infiniband)
 		((uint8_t *)out)[16 + 0x36] &= 0xfc;
-	if (calls_port.reorders)
+	if (calls_port.reorders & CALLS_REORDERS_ALL)
 		((uint8_t *)out)[16 + 0x66] |= 0x08;
+	if (calls_port.reorders & CALLS_REORDERS_RW)
+		((uint8_t *)out)[16 + 0x39] |= 0x20;
 	if (calls_port.keeps_order)
 		((uint8_t *)out)[16 + 4] |= 0x80;
 }
@@ -402,12 +404,26 @@ static bool told_caps_2(const void *in, void *out, size_t outlen)
 	return true;
 }
 
+/* Status 4, BAD_SYS_STATE: not for a user context. */
+static bool refuses_roce_address(const void *in, void *out, size_t outlen)
+{
+	const uint8_t *b = in;
+
+	if (!calls_port.no_roce_address || b[0] != 7 || b[1] != 0x60)
+		return false;
+	memset(out, 0, outlen);
+	*(uint8_t *)out = 4;
+	return true;
+}
+
 int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inlen, void *out,
 			    size_t outlen)
 {
 	int err = fails(__func__);
 	uint8_t copy[16];
 
+	if (!err && refuses_roce_address(in, out, outlen))
+		return EREMOTEIO;
 	if (!err && told_caps_2(in, out, outlen))
 		return 0;
 	if (!err)

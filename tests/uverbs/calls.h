@@ -47,8 +47,9 @@ struct calls_port {
 	uint16_t lid;
 	uint8_t infiniband;		/* it says that its ports are InfiniBand */
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
-	uint8_t reorders;		/* it says that RC data may be placed out of order */
+	uint8_t reorders;		/* it says that RC data may be placed out of order: enum below */
 	uint8_t keeps_order;		/* ... and will not, of a QP that asks for that */
+	uint8_t no_roce_address;	/* it refuses QUERY_ROCE_ADDRESS */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
@@ -57,6 +58,7 @@ struct calls_port {
 	bool true_events;		/* of port and device come from the device, not by calls_async */
 	const uint8_t *router;		/* the MAC that address handles lead to */
 };
+enum { CALLS_REORDERS_ALL = 1, CALLS_REORDERS_RW = 2 };
 extern struct calls_port calls_port;
 /* The address path of the last QP that became ready to receive, as the device was told. */
 extern uint8_t calls_path[44];

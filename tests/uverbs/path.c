@@ -42,6 +42,29 @@ Test(path, next_hop__that_nobody_knows_is_the_peer)
 	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
 }
 
+/* Only that one case needs the MAC, so a device that keeps it to itself is opened all the same. */
+Test(path, own_mac__refused_by_the_device)
+{
+	calls_port.no_roce_address = 1;
+	calls_port.router = router;
+	live();
+	cr_assert_arr_eq(calls_path + RMAC, router, sizeof(router));
+}
+
+Test(path, own_mac__refused_by_the_device_and_no_next_hop)
+{
+	struct life l;
+
+	calls_port.no_roce_address = 1;
+	calls_fail_named("ibv_create_ah", EHOSTUNREACH);
+	rig_conf("");
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	memset(calls_path, 0xff, sizeof(calls_path));
+	cr_assert_not(life_run(&l, SOON_MS));
+	calls_stop();
+	cr_assert_eq(calls_path[RMAC], 0xff, "no QP may send to the MAC 0");
+}
+
 /* What the kernel said is good for a second, for that address; then it is asked again. */
 Test(path, next_hop__is_asked_for_again_in_time)
 {
