@@ -77,7 +77,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.num_ports = (uint8_t)field(c->ports, 0, 8),
 		.ethernet = field(c->ports, 8, 2) == 1,
 		.bf = field(c->bf, 31, 1) != 0,
-		.reorders = field(c->max_pd, 11, 1) != 0,
+		.reorders = field(c->max_pd, 11, 1) || field(c->max_msg, 21, 1),
 		.cq_resize = field(c->flags44, 30, 1) != 0,
 		.bf_half = (uint16_t)((1u << field(c->bf, 16, 4)) / 2),
 	};
@@ -93,8 +93,11 @@ static int query_caps(struct m5_ctl *ctl, uint16_t op_mod, struct m5_query_hca_c
 	return m5_cmd(ctl, &in, sizeof(in), out, sizeof(*out));
 }
 
-/* Newer devices place data out of order where the fabric has several ways; DAT's consumers count on
- * order, which such a device keeps for a QP when it is told to. */
+/*
+ * Devices may place data out of order where the fabric has several ways: newer ones all data of RC, older
+ * ones that of WRITE and READ. DAT's consumers count on order. A device with dp_ordering_force keeps it
+ * for a QP that demands it.
+ */
 static int order_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 		      struct m5_dev_caps *caps)
 {

@@ -89,7 +89,7 @@ struct m5_hca_cap {
 	be32_t gid_table;		/* 2c: gid_table_size 15:0 */
 	be32_t w30;
 	be32_t ports;			/* 34: port_type 9:8, num_ports 7:0 */
-	be32_t max_msg;			/* 38: log_max_msg 28:24 */
+	be32_t max_msg;			/* 38: log_max_msg 28:24, dp_ordering_ooo_rw_rc 21 */
 	be32_t cqe_version;		/* 3c: 3:0 */
 	be32_t flags40;			/* umr_fence 21:20, roce 2 */
 	be32_t flags44;			/* cq_oi 31, cq_resize 30, rc 0 */

@@ -159,17 +159,22 @@ Test(open, port__of_infiniband)
 
 Test(open, m5_cmd_caps__order_of_writes)
 {
-	for (int reorders = 0; reorders < 3; reorders++) {
+	static const struct { uint8_t reorders, keeps; } devices[] = {
+		{ 0, 0 }, { CALLS_REORDERS_ALL, 0 }, { CALLS_REORDERS_ALL, 1 },
+		{ CALLS_REORDERS_RW, 0 }, { CALLS_REORDERS_RW, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		struct m5_ctl *ctl = NULL;
 		struct m5_dev_caps caps;
 		char why[160] = "";
 
-		calls_port.reorders = reorders > 0;
-		calls_port.keeps_order = reorders > 1;
+		calls_port.reorders = devices[i].reorders;
+		calls_port.keeps_order = devices[i].keeps;
 		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
 		cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
-		cr_assert_eq(caps.reorders, reorders > 0);
-		cr_assert_eq(caps.force_order, reorders > 1);
+		cr_assert_eq(caps.reorders, devices[i].reorders != 0, "%zu", i);
+		cr_assert_eq(caps.force_order, devices[i].keeps != 0, "%zu", i);
 		ctl->ops->close(ctl);
 	}
 	nothing_left();
