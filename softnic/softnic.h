@@ -122,7 +122,6 @@ struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
 	uint64_t by_calls, by_thread;	/* drives that found something to do */
-	uint64_t direct;		/* writes put into another process without its device */
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 

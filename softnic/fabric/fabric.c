@@ -52,7 +52,6 @@ static int add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
 	if (err)
 		return err;
 	f->links[*slot] = link;
-	atomic_store_explicit(&link->direct.in->polled, f->polled, memory_order_relaxed);
 	if (*slot >= f->used)
 		f->used = *slot + 1;
 	f->stats.links_made++;
@@ -281,8 +280,6 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	const void *pkt;
 	int len;
 
-	if (sn_direct_offered(&link->direct))
-		sn_direct_help(&link->direct);
 	while (done < budget && (len = sn_ring_peek(&link->rx, &pkt)) != 0) {
 		if (len < 0) {
 			break_link(f, link);
@@ -314,57 +311,6 @@ bool sn_fab_unread(const struct sn_fab *f, const struct sn_fab_dest *dest)
 	const struct sn_link *link = link_to(f, dest);
 
 	return link && sn_ring_unread(&link->tx);
-}
-
-void sn_fab_grant(struct sn_fab *f, const struct sn_fab_dest *dest, const struct sn_grant *grant)
-{
-	struct sn_link *link = link_to(f, dest);
-
-	if (link)
-		sn_direct_grant(&link->direct, grant);
-}
-
-void sn_fab_withdraw(struct sn_fab *f)
-{
-	uint32_t i;
-
-	for (i = 0; i < f->used && !f->forked; i++)
-		if (f->links[i])
-			sn_direct_withdraw(&f->links[i]->direct);
-}
-
-bool sn_fab_granted(const struct sn_fab *f, const struct sn_fab_dest *dest,
-		    const struct sn_grant *what)
-{
-	const struct sn_link *link = link_to(f, dest);
-
-	return link && sn_direct_granted(&link->direct, what);
-}
-
-bool sn_fab_write(struct sn_fab *f, const struct sn_fab_dest *dest, const struct sn_grant *what,
-		  const struct iovec *from, unsigned int n)
-{
-	struct sn_link *link = link_to(f, dest);
-
-	return link && sn_direct_write(&link->direct, what, from, n);
-}
-
-void sn_fab_tell_polled(struct sn_fab *f, bool polled)
-{
-	uint32_t i;
-
-	f->polled = polled;
-	for (i = 0; i < f->used && !f->forked; i++)
-		if (f->links[i])
-			atomic_store_explicit(&f->links[i]->direct.in->polled, polled,
-					      memory_order_relaxed);
-}
-
-bool sn_fab_is_polled(const struct sn_fab *f, const struct sn_fab_dest *dest)
-{
-	const struct sn_link *link = link_to(f, dest);
-
-	return link && atomic_load_explicit(&link->direct.out->polled, memory_order_relaxed);
 }
 
 /* What is in the ring when the peer goes was sent, and is delivered. */
@@ -531,8 +477,7 @@ bool sn_fab_quiet(struct sn_fab *f)
 	    f->polls + 1 >= SERVICE_POLLS)
 		return false;
 	for (i = 0; i < f->used; i++)
-		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx) ||
-				    sn_direct_offered(&f->links[i]->direct)))
+		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
 			return false;
 	f->polls++;
 	return true;

@@ -95,29 +95,6 @@ void sn_fab_release(struct sn_fab *fabric);
 /* False while a send to dest that met a full ring would do so again. */
 bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
-/*
- * A range of the memory of one side that the other one may write to by itself: of a key, as the QP
- * may use it. at: where start lies in the owner's address space.
- */
-struct sn_grant {
-	uint32_t key, qpn;
-	uint64_t start, len, at;
-};
-
-/* May be forgotten for another one at any time. */
-void sn_fab_grant(struct sn_fab *fabric, const struct sn_fab_dest *dest, const struct sn_grant *grant);
-/* Of all peers, all grants. When it returns none is in use, nor will be. */
-void sn_fab_withdraw(struct sn_fab *fabric);
-/* Is [start, start + len) of the key granted by dest, to be used as that QP? at is not looked at. */
-bool sn_fab_granted(const struct sn_fab *fabric, const struct sn_fab_dest *dest,
-		    const struct sn_grant *what);
-/* Writes there. False: not granted, or not possible; some of it may have been written. */
-bool sn_fab_write(struct sn_fab *fabric, const struct sn_fab_dest *dest, const struct sn_grant *what,
-		  const struct iovec *from, unsigned int n);
-/* Tells the peers whether this fabric is polled all the time, and asks one of them. */
-void sn_fab_tell_polled(struct sn_fab *fabric, bool polled);
-bool sn_fab_is_polled(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
-
 /* The peer is there but has not yet looked at all that was sent to it. */
 bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
 

@@ -81,17 +81,14 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
 	uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 	struct sn_ring_ctl *ctl = (struct sn_ring_ctl *)(void *)map;
-	struct sn_direct_ctl *direct;
 
 	if (map == MAP_FAILED)
 		return -errno;
-	direct = (struct sn_direct_ctl *)(void *)&ctl[2];
 	/* A child's stray use of a link faults instead of mixing into the parent's packets. */
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
 	link->map_bytes = bytes;
 	sn_ring_init(&link->tx, &ctl[ours], map + SN_LINK_CTL_BYTES + ours * ring_bytes, ring_bytes);
-	sn_direct_init(&link->direct, &direct[!ours], &direct[ours], link->sock);
 	sn_ring_init(&link->rx, &ctl[!ours], map + SN_LINK_CTL_BYTES + !ours * ring_bytes, ring_bytes);
 	return 0;
 }
@@ -281,7 +278,6 @@ void sn_link_wake(struct sn_link *link)
 void sn_link_free(struct sn_link *link, bool in_child)
 {
 	if (!in_child) {
-		sn_direct_withdraw(&link->direct);
 		munmap(link->map, link->map_bytes);
 		if (link->sock >= 0)
 			close(link->sock);

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "softnic/fabric/direct.h"
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
 
@@ -18,11 +17,8 @@
 #define SN_LINK_RING_DEFAULT (1u << 20)
 #define SN_FAB_HALF_OPEN 32u	/* accepted, and not a word from them yet */
 
-/*
- * The memory of a link: two pages with the words of both rings and what may be written without them,
- * then the data of each.
- */
-#define SN_LINK_CTL_BYTES 8192u
+/* The memory of a link: a page with the words of both rings, then the data of each. */
+#define SN_LINK_CTL_BYTES 4096u
 
 /* The first and only message with content on the socket, from the connecting side. */
 struct sn_link_hello {
@@ -34,11 +30,10 @@ struct sn_link_hello {
 };
 
 #define SN_LINK_MAGIC "snfabric"
-#define SN_LINK_VERSION 5u
+#define SN_LINK_VERSION 6u
 
 _Static_assert(sizeof(struct sn_link_hello) == 40, "no padding");
-_Static_assert(2 * sizeof(struct sn_ring_ctl) + 2 * sizeof(struct sn_direct_ctl) <=
-	       SN_LINK_CTL_BYTES, "the words of both directions fit");
+_Static_assert(2 * sizeof(struct sn_ring_ctl) <= SN_LINK_CTL_BYTES, "the words of both directions fit");
 
 struct sn_chaos;
 
@@ -52,7 +47,6 @@ struct sn_link {
 	SLIST_ENTRY(sn_link) untold_link;
 	size_t blocked;			/* a packet of this length met a full ring */
 	struct sn_ring tx, rx;
-	struct sn_direct direct;
 	void *map;
 	size_t map_bytes;
 };
@@ -64,7 +58,6 @@ struct sn_fab {
 	uint32_t slots, used;		/* room, and how much of it was ever in use */
 	uint32_t turn;			/* who is polled first */
 	bool polling;
-	bool polled;			/* what the peers have been told */
 	bool held;			/* wake-ups wait for sn_fab_release: */
 	SLIST_HEAD(, sn_link) untold;
 	/* Another device of this process connected to us or hung up: look at the sockets. */

@@ -195,8 +195,8 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
 	status = execute(&c);
-	/* Which of the objects a grant depends on is not looked at: commands are rare. */
-	sn_grants_withdraw(nic);
+	/* Which of the objects a place depends on is not looked at: commands are rare. */
+	sn_places_forget(nic);
 	if (!status)
 		return;
 	memset(out, 0, 16);

@@ -149,7 +149,7 @@ int softnic_fault(struct softnic *handle, const char *script)
 		set_link(&nic->port[i], deed.links_down >> nic->port[i].number & 1);
 	if (deed.fatal)
 		die(nic);
-	sn_grants_withdraw(nic);
+	sn_places_forget(nic);
 	sn_leave(nic);
 	return 0;
 }

@@ -14,8 +14,6 @@
 enum {
 	ROUNDS = 256,	/* in one call; the rest is left to the thread or to the next call */
 	SPINS = 1000,	/* a drive is short: try that often before sleeping */
-	VAIN = 12,	/* so many polls for what peers may send: the host counts as polling */
-	BLIND = 16,	/* so many doorbells without: it does not */
 	ERR_QPS = 8,	/* whose receive queues one round looks at */
 };
 
@@ -210,8 +208,6 @@ bool sn_idle(struct sn_nic *nic)
 	if (has_work(nic) || !sn_fabric_quiet(nic))
 		return false;
 	nic->timer_turn++;
-	if (!nic->requests && nic->vain < VAIN && ++nic->vain == VAIN && !nic->polled)
-		sn_host_polls(nic, true);
 	return true;
 }
 
@@ -229,15 +225,6 @@ static bool take_arrivals(struct sn_nic *nic)
 		return sn_drive(nic) || any;
 	sn_thread_inline(nic);
 	return any;
-}
-
-/* It may be spinning on its memory between its doorbells, for what only peers can bring then. */
-static void look_at_host(struct sn_nic *nic)
-{
-	nic->blind = nic->vain < VAIN ? nic->blind + 1 : 0;
-	nic->vain = 0;
-	if (nic->polled && nic->blind >= BLIND)
-		sn_host_polls(nic, false);
 }
 
 bool softnic_pump(struct softnic *handle)
@@ -276,8 +263,6 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 		if (!sn_enter_try(nic))
 			return;
 	}
-	if (offset != SN_UAR_CQ)
-		look_at_host(nic);
 	if (!sn_uar_plain(nic, page, offset, data, len)) {
 		if (!nic->forked)
 			sn_uar_write(nic, page, offset, data, len);

@@ -20,7 +20,6 @@ enum {
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
 	SN_RC_LATER_POLLS = 64,	/* in vain, before ACKs that were put off go out */
 	SN_RC_STREAM_POLLS = 8,	/* ... of a WRITE that came so soon after another one */
-	SN_RC_BULK = 1 << 15,	/* bytes that are worth waiting for a direct WRITE */
 	SN_RC_LATER_MAX = 8,	/* requests that a postponed ACK may leave waiting */
 	SN_RC_BURST = 32,	/* sendings of a QP before another one's turn */
 	SN_RC_TRAIN = 16384,	/* bytes of the packets that go in one: see sn_rc_train */
@@ -131,7 +130,7 @@ struct sn_rc {
 	struct sn_rc_hand *hand;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
-	struct sn_rc_place target;	/* of WRITEs: of the key that it granted last */
+	struct sn_rc_place target;	/* of the WRITE executed last */
 	struct sn_rc_place local;	/* of the receives used last */
 	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
 	TAILQ_ENTRY(sn_rc) later_link;
@@ -246,25 +245,14 @@ void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
 /* Ends a message with an error: the QP goes to ERR when its turn comes. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
 
-/* rc_direct.c: WRITEs without the target's device */
-enum sn_rc_direct {
-	SN_DIRECT_NOT,
-	SN_DIRECT_WAIT,		/* for what is in flight; its ACK kicks the QP */
-	SN_DIRECT_DONE,		/* and completed */
-};
-enum sn_rc_direct sn_rc_write_direct(struct sn_qp *qp, struct sn_wr *wr);
-/* A WRITE has been executed by which the peer has shown what it has to do with. */
-void sn_rc_grant(struct sn_qp *qp);
+/* rc_place.c */
 static inline bool sn_rc_place_is(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key)
 {
 	return p->key == key && p->turn == qp->nic->key_turn;
 }
 
-static inline bool sn_rc_grants_more(const struct sn_qp *qp)
-{
-	return !sn_rc_place_is(qp, &qp->rc->target, qp->rc->resp.rkey);
-}
-
+/* Keeps the place of the key of a WRITE that has just been executed. */
+void sn_rc_keep_target(struct sn_qp *qp);
 /* False: there is none; then len is 0, until something changes. */
 bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights);
 /* len > 0 bytes in it, or NULL. */

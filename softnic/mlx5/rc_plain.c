@@ -68,16 +68,13 @@ EITHER bool data_is_plain(struct sn_qp *qp, const uint8_t *raw, bool write, stru
 	return p->data;
 }
 
-/* A WRITE to a target that nobody drives had better not be a packet. */
-EITHER bool waits_for_nothing(const struct sn_qp *qp, bool write)
+EITHER bool waits_for_nothing(const struct sn_qp *qp)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
 	uint32_t ahead = (r->psn_next - r->psn_una) & SN_PSN_MASK;
 
-	if (r->loaded || r->wr != qp->wr_tail || r->psn_max != r->psn_next || qp->umr_unfenced ||
-	    r->in_flight >= SN_RC_WINDOW || ahead > SN_RC_WINDOW || qp->nic->fault.generation)
-		return false;
-	return ahead || !write || sn_fab_is_polled(qp->port->fabric->fab, &qp->rc->dest);
+	return !r->loaded && r->wr == qp->wr_tail && r->psn_max == r->psn_next && !qp->umr_unfenced &&
+	       r->in_flight < SN_RC_WINDOW && ahead <= SN_RC_WINDOW && !qp->nic->fault.generation;
 }
 
 EITHER uint32_t packet_len(const struct plain *p, bool write)
@@ -146,7 +143,7 @@ EITHER bool send_plain(struct sn_qp *qp, const uint8_t *raw, bool write)
 {
 	struct plain p;
 
-	if (!ctrl_is_plain(qp, raw, write, &p) || !waits_for_nothing(qp, write) ||
+	if (!ctrl_is_plain(qp, raw, write, &p) || !waits_for_nothing(qp) ||
 	    !data_is_plain(qp, raw, write, &p))
 		return false;
 	if (write && qp->rc->later)

@@ -328,18 +328,6 @@ static bool run_plain(struct sn_qp *qp)
 	return qp->sq_next != qp->sq_pi && sn_rc_plain(qp);
 }
 
-static enum sn_rc_direct directly(struct sn_qp *qp)
-{
-	const struct sn_rc_req *r = &qp->rc->req;
-	struct sn_wr *wr = wr_number(qp, r->wr);
-
-	/* Most are small and one of many, or go on. */
-	if (wr->opcode != SN_OP_WRITE || r->pkt || r->psn_max != wr->psn ||
-	    (wr->len < SN_RC_BULK && r->psn_una != wr->psn) || !in_hand(qp))
-		return SN_DIRECT_NOT;
-	return sn_rc_write_direct(qp, wr);
-}
-
 bool sn_rc_req_run(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -359,14 +347,6 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
-		switch (directly(qp)) {
-		case SN_DIRECT_WAIT:
-			return false;
-		case SN_DIRECT_DONE:
-			continue;
-		case SN_DIRECT_NOT:
-			break;
-		}
 		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
 			return false;
 	}

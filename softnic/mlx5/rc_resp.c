@@ -259,8 +259,7 @@ static bool write_whole(struct sn_qp *qp, const struct sn_packet *pkt)
 		return false;
 	sn_copy(to, pkt->payload, pkt->len);
 	s->rkey = a.key;
-	if (sn_rc_grants_more(qp))
-		sn_rc_grant(qp);
+	sn_rc_keep_target(qp);
 	return true;
 }
 
@@ -296,8 +295,8 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	}
 	if (parts & SN_P_IMM)
 		complete_receive(qp, pkt, s->len, NULL);
-	if (parts & SN_P_LAST && s->len && sn_rc_grants_more(qp))
-		sn_rc_grant(qp);
+	if (parts & SN_P_LAST && s->len)
+		sn_rc_keep_target(qp);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);
 }

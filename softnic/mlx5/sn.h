@@ -395,13 +395,8 @@ struct sn_nic {
 	bool forked;		/* the copy in a child: fork.c */
 	LIST_ENTRY(sn_nic) link;
 	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
-	bool granting;		/* peers have grants: rc_direct.c */
 	uint32_t key_turn;	/* changes with what keys and connections allow */
-	bool polled;		/* the host polls, and peers know it */
-	/* Its polls in vain for what it has not requested; its doorbells with too few between. */
-	unsigned int vain, blind;
 	unsigned int rings;	/* doorbells that were all there was to do: uar_plain.c */
-	uint32_t requests;	/* that are in flight, of all QPs */
 	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
 
 	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
@@ -558,10 +553,8 @@ int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 bool sn_fabric_arm(struct sn_nic *nic);
 void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
 
-/* What a key or a connection allowed has changed: no peer goes on by itself. Waits for who does. */
-void sn_grants_withdraw(struct sn_nic *nic);
-/* The host polls the device all the time, or it does not any more. */
-void sn_host_polls(struct sn_nic *nic, bool polls);
+/* What a key or a connection allows has changed: the places found for them are not valid any more. */
+void sn_places_forget(struct sn_nic *nic);
 
 int sn_rc_create(struct sn_qp *qp);		/* 0, -ENOMEM; CREATE_QP */
 void sn_rc_destroy(struct sn_qp *qp);

@@ -56,7 +56,7 @@ static void drain(int fd)
 }
 
 /* With the lock held: does the work and says until when it may sleep. 0: not at all. */
-static uint64_t take_over(struct sn_nic *nic, struct backoff *b, bool alone)
+static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 {
 	struct sn_device *dev = nic->dev;
 	bool scans = nic->config.flags & SOFTNIC_SCAN_UARS;
@@ -66,10 +66,6 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b, bool alone)
 	if (dev->armed)
 		sn_fabric_disarm(nic);
 	dev->armed = false;
-	if (alone && nic->polled) {
-		sn_host_polls(nic, false);
-		nic->vain = 0;
-	}
 	nic->hurried = true;
 	worked = sn_drive(nic);
 	nic->hurried = false;
@@ -165,7 +161,7 @@ static void *run(void *arg)
 		unsigned int now = atomic_load(&dev->inline_pumps);
 
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
-			until = take_over(nic, &b, now == pumps);
+			until = take_over(nic, &b);
 			/* With the lock: an inline pump that disarms shortens it from here on. */
 			set_timer(dev, until);
 			dev->resting = until != 0;

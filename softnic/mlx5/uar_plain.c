@@ -21,15 +21,6 @@ static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
 	return qp;
 }
 
-/* A WRITE by itself to a target that nobody drives had better not be a packet: see sn_rc_plain_at. */
-static bool may_be_packet(const struct sn_qp *qp, const uint8_t *data)
-{
-	const struct sn_rc_req *r = &qp->rc->req;
-
-	return (sn_get32(data, 0) & 0xff) != SN_OP_WRITE || r->psn_next != r->psn_una ||
-	       sn_fab_is_polled(qp->port->fabric->fab, &qp->rc->dest);
-}
-
 /* The block that follows what was sent is there, and the record says that it is the last. */
 static bool is_next(struct sn_qp *qp, const uint8_t *data)
 {
@@ -37,7 +28,7 @@ static bool is_next(struct sn_qp *qp, const uint8_t *data)
 	uint16_t pi = (uint16_t)(qp->sq_next + 1);
 	uint32_t rec;
 
-	if (!r || !may_be_packet(qp, data) || qp->state != SN_QP_RTS || qp->sq_next != qp->sq_pi ||
+	if (!r || qp->state != SN_QP_RTS || qp->sq_next != qp->sq_pi ||
 	    qp->sq_stopped || sn_wr_count(qp) == qp->sq_size || r->rnr_wait || r->unreachable ||
 	    qp->rc->waiter.blocked)
 		return false;

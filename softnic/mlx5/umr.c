@@ -204,6 +204,6 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	if (u.nklm)
 		u.m->nklm = u.first + u.nklm;
 	apply(&u);
-	sn_grants_withdraw(qp->nic);
+	sn_places_forget(qp->nic);
 	return SN_SYND_OK;
 }

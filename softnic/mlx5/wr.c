@@ -6,7 +6,6 @@ struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t
 {
 	struct sn_wr *wr = &qp->wr[qp->wr_tail++ & (qp->sq_size - 1)];
 
-	qp->nic->requests++;
 	*wr = (struct sn_wr){ .idx = idx, .opcode = opcode, .ds = ds, .ce = ce };
 	qp->sq_next = (uint16_t)(idx + sn_blocks(ds));
 	return wr;
@@ -70,7 +69,6 @@ void sn_wr_retire(struct sn_qp *qp)
 		struct sn_wr wr = *sn_wr_at(qp, 0);
 
 		qp->wr_head++;
-		qp->nic->requests--;
 		if (!sn_wr_complete(qp, &wr) || wr.syndrome)
 			sn_qp_to_error(qp);
 	}
@@ -103,7 +101,6 @@ bool sn_wr_pop(struct sn_qp *qp)
 			      .byte_cnt = wr->len };
 
 	qp->wr_head++;
-	qp->nic->requests--;
 	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
 	if (wr->ce < SN_CE_ALWAYS)
 		return true;
@@ -116,7 +113,6 @@ bool sn_wr_pop(struct sn_qp *qp)
 
 void sn_wr_forget(struct sn_qp *qp)
 {
-	qp->nic->requests -= sn_wr_count(qp);
 	qp->wr_head = qp->wr_tail;
 }
 
@@ -126,7 +122,6 @@ static void flush_fifo(struct sn_qp *qp)
 		struct sn_wr wr = *sn_wr_at(qp, 0);
 
 		qp->wr_head++;
-		qp->nic->requests--;
 		wr.syndrome = SN_SYND_FLUSH;
 		wr.vendor = 0;
 		wr.byte_cnt = 0;
@@ -147,7 +142,7 @@ void sn_qp_to_error(struct sn_qp *qp)
 	if (qp->state == SN_QP_ERR)
 		return;
 	qp->state = SN_QP_ERR;
-	sn_grants_withdraw(qp->nic);
+	sn_places_forget(qp->nic);
 	sn_rc_stop(qp);
 	sn_ud_stop(qp);
 	TAILQ_INSERT_TAIL(&qp->nic->err, qp, err);

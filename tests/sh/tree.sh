@@ -18,6 +18,9 @@ complain "first line is not the SPDX line:" \
 	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
+# A copy into another process can end after its target has withdrawn the memory; one out of it can block.
+complain "softnic copies from or to another process:" \
+	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
 # The adapters, who makes them, and what only one of them has.
 words='mlx5|connectx|(^|[^a-z0-9])m5_|(^|[^a-z])(lib)?efa(dv)?([^a-z]|$)|soft-|softnic|mellanox|nvidia|amazon'
 words+='|devx|blueflame|(^|[^a-z])(aws|prm|srd|uar|umr|llq)([^a-z]|$)'

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Writes that the initiator puts into the target's memory itself. Where the kernel forbids that they
- * go over the wire, and all that is asked for here holds as well, but for what is counted.
- */
+/* WRITEs to a target in another process: order, rights, and a peer that dies in the midst of one. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
@@ -69,27 +63,11 @@ static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* The first write shows the target what is needed, the second one needs it no more. */
+/* The first write shows the target the key, the second one finds it known. */
 static void get_to_know(void)
 {
 	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
 	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
-}
-
-static uint64_t direct(void)
-{
-	struct softnic_counters ctr;
-
-	softnic_counters(rig.nic, &ctr);
-	return ctr.direct;
-}
-
-static bool kernel_allows(void)
-{
-	uint8_t byte = 0;
-	struct iovec from = {&byte, 1}, to = {(uint8_t *)peer.data + RIG_DATA - 1, 1};
-
-	return process_vm_writev(child.pid, &from, 1, &to, 1, 0) == 1;
 }
 
 static int sleeper(int sock, void *arg)
@@ -102,27 +80,7 @@ static int sleeper(int sock, void *arg)
 	return 0;
 }
 
-Test(rc_direct, stopped_target__is_written_to, .timeout = 60)
-{
-	int status;
-
-	start(sleeper);
-	get_to_know();
-	if (kernel_allows()) {
-		kill(child.pid, SIGSTOP);
-		cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
-		rig_fill(rig.data, 3 * LEN, 5);
-		cr_assert_eq(move(RIG_WRITE, 0, 3 * LEN).op, 0);
-		cr_assert_gt(direct(), 0);
-		kill(child.pid, SIGCONT);
-		memset(rig.data, 0, 3 * LEN);
-		cr_assert_eq(move(RIG_READ, 0, 3 * LEN).op, 0);
-		cr_assert(rig_filled(rig.data, 3 * LEN, 5));
-	}
-	finish();
-}
-
-Test(rc_direct, wrong_range_or_key__is_judged_by_the_target, .timeout = 60)
+Test(rc_peer, wrong_range_or_key__is_judged_by_the_target, .timeout = 60)
 {
 	start(sleeper);
 	get_to_know();
@@ -155,7 +113,7 @@ static int revoker(int sock, void *arg)
 	return kept ? 0 : 1;
 }
 
-Test(rc_direct, destroyed_key__is_not_used_any_more, .timeout = 60)
+Test(rc_peer, destroyed_key__is_not_used_any_more, .timeout = 60)
 {
 	struct rig_cqe cqe;
 	uint64_t i = 0;
@@ -196,7 +154,7 @@ static int reader(int sock, void *arg)
 	return ordered ? 0 : 1;
 }
 
-Test(rc_direct, message__comes_after_the_writes_before_it, .timeout = 60)
+Test(rc_peer, message__comes_after_the_writes_before_it, .timeout = 60)
 {
 	start(reader);
 	for (uint64_t i = 1; i <= ROUNDS; i++) {
@@ -227,7 +185,7 @@ static int writer(int sock, void *arg)
 	}
 }
 
-Test(rc_direct, killed_initiator__leaves_nothing_locked, .timeout = 120)
+Test(rc_peer, killed_initiator__leaves_nothing_locked, .timeout = 120)
 {
 	for (unsigned int turn = 0; turn < 20; turn++) {
 		volatile uint64_t *word;
@@ -242,7 +200,7 @@ Test(rc_direct, killed_initiator__leaves_nothing_locked, .timeout = 120)
 	}
 }
 
-/* Polls its device, as who takes a share of the copy does, and looks at the last bytes alone. */
+/* Polls its device and looks at the last bytes alone. */
 static int watcher(int sock, void *arg)
 {
 	volatile uint64_t *last;
@@ -262,7 +220,7 @@ static int watcher(int sock, void *arg)
 	return whole ? 0 : 1;
 }
 
-Test(rc_direct, large_write__shows_its_last_bytes_last, .timeout = 120)
+Test(rc_peer, large_write__shows_its_last_bytes_last, .timeout = 120)
 {
 	start(watcher);
 	get_to_know();
@@ -274,7 +232,7 @@ Test(rc_direct, large_write__shows_its_last_bytes_last, .timeout = 120)
 	finish();
 }
 
-/* Polls, so that its share is offered to it, until it is killed in whatever it does. */
+/* Polls until it is killed. */
 static int poller(int sock, void *arg)
 {
 	(void)arg;
@@ -284,7 +242,7 @@ static int poller(int sock, void *arg)
 	return 0;
 }
 
-Test(rc_direct, killed_poller__is_a_transport_error, .timeout = 120)
+Test(rc_peer, killed_poller__is_a_transport_error, .timeout = 120)
 {
 	for (unsigned int turn = 0; turn < 10; turn++) {
 		struct rig_cqe cqe;
@@ -303,7 +261,7 @@ Test(rc_direct, killed_poller__is_a_transport_error, .timeout = 120)
 	}
 }
 
-Test(rc_direct, killed_target__is_a_transport_error, .timeout = 60)
+Test(rc_peer, killed_target__is_a_transport_error, .timeout = 60)
 {
 	struct rig_cqe cqe;
 
@@ -316,56 +274,4 @@ Test(rc_direct, killed_target__is_a_transport_error, .timeout = 60)
 	cr_assert_eq(cqe.syndrome, 0x15);
 	th_kill(&child);
 	rig_close(&rig);
-}
-
-enum { LAPS = 2, PATIENCE = 20000 };
-
-static int polls_now_and_then(int sock, void *arg)
-{
-	const volatile uint64_t *word;
-
-	(void)arg;
-	meet_parent(sock);
-	word = (void *)rig.data;
-	for (uint64_t lap = 1; lap <= LAPS; lap++) {
-		while (*word != lap)
-			softnic_pump(rig.nic);
-		/* Asleep, until it is seen that nobody drives this device. */
-		th_meet(sock);
-	}
-	th_meet(sock);
-	rig_close(&rig);
-	return 0;
-}
-
-static bool comes_directly(void)
-{
-	uint64_t before = direct();
-
-	cr_assert_eq(move(RIG_WRITE, 0, 8).op, 0);
-	return direct() > before;
-}
-
-static bool comes_to_be(bool directly)
-{
-	for (unsigned int i = 0; i < PATIENCE; i++, usleep(100))
-		if (comes_directly() == directly)
-			return true;
-	return false;
-}
-
-Test(rc_direct, target_that_polls_again__is_left_to_itself_again, .timeout = 60)
-{
-	start(polls_now_and_then);
-	get_to_know();
-	if (!kernel_allows())
-		cr_skip_test("process_vm_writev is not allowed here");
-	for (uint64_t lap = 1; lap <= LAPS; lap++) {
-		*(uint64_t *)(void *)rig.data = 0;
-		cr_expect(comes_to_be(false), "lap %d", (int)lap);
-		*(uint64_t *)(void *)rig.data = lap;
-		cr_assert(comes_to_be(true));
-		cr_assert_eq(th_meet(child.sock), 0);
-	}
-	finish();
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a key's memory lies, kept for the next packet to the same key. A place holds until the next
+ * change to keys, windows or connections: each such change increments the device's key_turn.
+ */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/rc.h"
+
+static bool faultless(const struct sn_qp *qp)
+{
+	return !qp->nic->fault.generation && !qp->port->link_down;
+}
+
+/* The host's IOMMU must be asked for each access: no place is kept behind it. */
+bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights)
+{
+	struct sn_nic *nic = qp->nic;
+	const struct sn_mkey *m = sn_mkey_find(nic, key);
+	struct sn_access a = {.key = key, .pd = qp->pd, .qpn = qp->qpn, .rights = rights};
+	struct iovec iov;
+	unsigned int n = 0;
+
+	*p = (struct sn_rc_place){.key = key, .turn = nic->key_turn};
+	if (!m || m->length64 || !m->len || nic->host.dma || !faultless(qp))
+		return false;
+	a.va = m->start;
+	a.len = m->len;
+	if (sn_mkey_map(nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1)
+		return false;
+	p->start = a.va;
+	p->len = a.len;
+	p->at = iov.iov_base;
+	return true;
+}
+
+void sn_rc_keep_target(struct sn_qp *qp)
+{
+	uint32_t rkey = qp->rc->resp.rkey;
+
+	if (!sn_rc_place_is(qp, &qp->rc->target, rkey))
+		sn_rc_place_find(qp, &qp->rc->target, rkey, SN_RW);
+}
+
+void sn_places_forget(struct sn_nic *nic)
+{
+	nic->key_turn++;
+}

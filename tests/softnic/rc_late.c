@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process that is stopped, or that calls exec, in the midst of a WRITE. The functions by which one
+ * process copies from or to another are replaced here, so that the stop comes between check and copy. A
+ * transport that does not call them is stopped behind a doorbell.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/harness/harness.h"
+#include "tests/softnic/rc_rig.h"
+
+enum { BULK = 1 << 16, LARGE = 1 << 20, FAR = 2 << 20, WRITES = 50, GUARD_MS = 20000 };
+
+static struct rig rig;
+static struct rig_qp qp;
+static struct rig_peer peer;
+static struct th_child child;
+static void (*before_copy)(void);
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
+			  const struct iovec *remote, unsigned long nremote, unsigned long flags)
+{
+	if (before_copy)
+		before_copy();
+	return syscall(SYS_process_vm_writev, pid, local, nlocal, remote, nremote, flags);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
+			 const struct iovec *remote, unsigned long nremote, unsigned long flags)
+{
+	if (before_copy)
+		before_copy();
+	return syscall(SYS_process_vm_readv, pid, local, nlocal, remote, nremote, flags);
+}
+
+static void prepare(struct rig_peer *self)
+{
+	rig_open(&rig, 0, 0);
+	rig_qp(&rig, &qp);
+	*self = rig_peer(&qp);
+}
+
+static void meet_parent(int sock, void *data, uint32_t key)
+{
+	struct rig_peer self = rig_peer(&qp);
+
+	if (data) {
+		self.data = data;
+		self.key = key;
+	}
+	th_send(sock, &self, sizeof(self));
+	th_recv(sock, &peer, sizeof(peer));
+	rig_connect_to(&qp, &peer, NULL);
+	th_meet(sock);
+}
+
+static void start(int (*fn)(int sock, void *arg))
+{
+	struct rig_peer self;
+
+	cr_assert_eq(th_spawn(&child, fn, NULL), 0);
+	prepare(&self);
+	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
+	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
+	rig_connect_to(&qp, &peer, NULL);
+	cr_assert_eq(th_meet(child.sock), 0);
+}
+
+static void post(size_t off, uint32_t len)
+{
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data + off, .len = len,
+					    .raddr = (uint8_t *)peer.data + off, .rkey = peer.key});
+}
+
+static struct rig_cqe move(size_t off, uint32_t len)
+{
+	post(off, len);
+	return rig_wait(&rig, NULL);
+}
+
+/* A target that has executed a WRITE knows the key. */
+static void get_to_know(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		cr_assert_eq(move(FAR, 8).op, 0);
+}
+
+static bool is_stopped(void)
+{
+	int status;
+
+	return waitpid(child.pid, &status, WNOHANG | WUNTRACED) == child.pid && WIFSTOPPED(status);
+}
+
+static void stop_here(void)
+{
+	before_copy = NULL;
+	raise(SIGSTOP);
+}
+
+/* The rest of the device works, whatever state the child is in. */
+static void check_device(void)
+{
+	struct rig_qp a, b;
+
+	rig_qp(&rig, &a);
+	rig_qp(&rig, &b);
+	rig_connect(&a, &b, NULL);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data + FAR, .len = 64,
+					   .raddr = rig.data + FAR + 64, .rkey = rig.key});
+	do
+		th_yield();
+	while (rig_wait(&rig, NULL).qpn != a.qpn);
+}
+
+static int stops_in_write(int sock, void *arg)
+{
+	struct rig_peer self;
+	struct rig_cqe cqe;
+
+	(void)arg;
+	prepare(&self);
+	meet_parent(sock, NULL, 0);
+	get_to_know();
+	memset(rig.data, 0x5a, BULK);
+	before_copy = stop_here;
+	post(0, BULK);
+	if (before_copy)
+		stop_here();
+	cqe = rig_wait(&rig, NULL);
+	if (cqe.op == 0)
+		cqe = move(0, BULK);
+	th_meet(sock);
+	rig_close(&rig);
+	return cqe.syndrome == 0x13 ? 0 : 1;
+}
+
+Test(rc_late, write__initiator_stopped_before_copy_leaves_freed_memory_untouched, .timeout = 60)
+{
+	start(stops_in_write);
+	cr_assert(TH_WITHIN(GUARD_MS, is_stopped()));
+	rig_destroy_key(&rig, rig.key);
+	rig.key = rig_key(&rig, rig.data + FAR, LARGE, 15);
+	rig_fill(rig.data, BULK, 7);
+	check_device();
+	kill(child.pid, SIGCONT);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, GUARD_MS), 0);
+	cr_assert(rig_filled(rig.data, BULK, 7), "memory was written to after its key was gone");
+	rig_close(&rig);
+}
+
+static int stops_in_help(int sock, void *arg)
+{
+	struct rig_peer self;
+	const volatile uint64_t *last;
+
+	(void)arg;
+	prepare(&self);
+	meet_parent(sock, NULL, 0);
+	last = (void *)(rig.data + LARGE - 8);
+	before_copy = stop_here;
+	while (before_copy && *last < WRITES)
+		softnic_pump(rig.nic);
+	if (before_copy)
+		stop_here();
+	th_meet(sock);
+	rig_close(&rig);
+	return 0;
+}
+
+Test(rc_late, post__target_stopped_in_copy_returns, .timeout = 60)
+{
+	uint64_t i = 0;
+	bool stopped;
+
+	start(stops_in_help);
+	do {
+		i++;
+		memcpy(rig.data + LARGE - 8, &i, sizeof(i));
+		post(0, LARGE);
+		for (stopped = false; !stopped && !rig_poll(&rig, &(struct rig_cqe){ 0 });)
+			stopped = is_stopped();
+	} while (!stopped && i < 2 * WRITES);
+	cr_assert(stopped || TH_WITHIN(GUARD_MS, is_stopped()));
+	post(0, LARGE);
+	check_device();
+	kill(child.pid, SIGCONT);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, GUARD_MS), 0);
+	rig_close(&rig);
+}
+
+/* Where nothing else of a process is, before exec and after it. */
+static uint8_t *const common = (void *)(uintptr_t)0x100000000000;
+
+static void *map_common(void)
+{
+	return mmap(common, BULK, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/* The new program, with memory of its own at the address that the old one had registered. */
+__attribute__((constructor)) static void be_new_program(void)
+{
+	const char *fd = getenv("RC_LATE_SOCK");
+	bool clean = true;
+
+	if (!fd)
+		return;
+	if (map_common() != common)
+		_exit(2);
+	th_meet(atoi(fd));
+	th_meet(atoi(fd));
+	for (size_t i = 0; i < BULK; i++)
+		clean &= !common[i];
+	_exit(clean ? 0 : 1);
+}
+
+static int becomes_another(int sock, void *arg)
+{
+	char *const argv[] = { (char[]){ "softnic" }, NULL };
+	const volatile uint64_t *last = (void *)(common + BULK - 8);
+	struct rig_peer self;
+	char fd[16];
+
+	(void)arg;
+	prepare(&self);
+	if (map_common() != common)
+		return 2;
+	meet_parent(sock, common, rig_key(&rig, common, BULK, 15));
+	while (*last < WRITES)
+		th_yield();
+	snprintf(fd, sizeof(fd), "%d", dup(sock));
+	setenv("RC_LATE_SOCK", fd, 1);
+	execv("/proc/self/exe", argv);
+	return 3;
+}
+
+static void wait_for_exec(void)
+{
+	before_copy = NULL;
+	cr_assert_eq(th_meet(child.sock), 0);
+}
+
+Test(rc_late, write__target_called_exec_leaves_new_program_untouched, .timeout = 60)
+{
+	struct rig_cqe cqe;
+	uint64_t i = 0;
+
+	start(becomes_another);
+	memset(rig.data, 0x5a, BULK);
+	do {
+		before_copy = ++i > WRITES ? wait_for_exec : NULL;
+		memcpy(rig.data + BULK - 8, &i, sizeof(i));
+		cqe = move(0, BULK);
+	} while (cqe.op == 0 && (i <= WRITES || before_copy));
+	if (before_copy)
+		wait_for_exec();
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, GUARD_MS), 0, "the new program's memory was written to");
+	rig_close(&rig);
+}
