@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What AWS publishes about the devices, and what the driver has to make of it. */
 #include <criterion/criterion.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "hw_efa/efa_lock.h"
 #include "tests/efa/rig.h"
+#include "tests/harness/harness.h"
 
 static struct rig r;
 
@@ -155,18 +155,12 @@ Test(efa_silicon, drain__asks_a_peer_that_does_not_answer_once)
 
 /* ---- the engine's lock ---- */
 
-static pthread_t poller;
 static unsigned int mutexes;		/* that the poller has locked */
 
-int pthread_mutex_lock(pthread_mutex_t *mutex)
+static void count_lock(void *arg)
 {
-	static int (*real)(pthread_mutex_t *mutex);
-
-	if (!real)
-		real = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
-	if (pthread_equal(pthread_self(), poller))
-		__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
-	return real(mutex);
+	(void)arg;
+	__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
 }
 
 static bool inside, polls;		/* the other thread is in the engine; the poller tries to */
@@ -206,11 +200,12 @@ Test(efa_silicon, dequeue__after_ticks_met_polls_takes_no_mutex)
 	DAT_EVENT ev;
 
 	open_with("seed=7 variant=silicon");
-	poller = pthread_self();
+	th_at_locks(count_lock, NULL);
 	for (int i = 0; i < 8; i++)
 		poll_beside_another(efa_ia(r.ia)->eng);
 	mutexes = 0;
 	for (int i = 0; i < 100; i++)
 		cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	th_at_locks(NULL, NULL);
 	cr_assert_eq(mutexes, 0, "%u in 100 polls", mutexes);
 }
