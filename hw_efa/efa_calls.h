@@ -67,7 +67,7 @@ EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
 EFA_COLD void efa_answer_all(struct dap_ep *ep);
 EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
-/* The context has ended: no device of ours reads by it any more when this returns. */
+/* Outside of the engine. The context has ended: no device of ours reads by it when this returns. */
 EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
@@ -81,9 +81,11 @@ EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
 EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
 /* Drives a software device that its callers drive. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* One of at most EFA_TURNS looks for what a device does within microseconds. */
-EFA_COLD void efa_turn(struct efa_engine *eng, unsigned int look);
-#define EFA_TURNS 20000u
+/* In the engine: takes what there is. */
+EFA_COLD void efa_look(struct efa_engine *eng);
+/* Outside of it: looks until it is so, of which is judged inside. False: not after so many looks. */
+EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
+			const void *arg, unsigned int looks);
 enum dap_dto_status efa_status_of(unsigned int status);
 /* The connection is to end: what is said once, in words. */
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
@@ -110,7 +112,7 @@ bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
 
 /* ---- efa_key.c ---- */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
-/* Access by it has ended when it returns. */
+/* Outside of the engine. Access by it has ended when it returns. */
 void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 /* NULL: no such right. */
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,

@@ -55,8 +55,8 @@ int efa_qp_address(struct dap_ep *ep)
 	return 0;
 }
 
-/* In the engine. One for each PD and GID, as the device wants it. */
-static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+/* One for each PD and GID, as the device wants it. */
+static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
 {
 	struct efa_ah *ah = eng->ahs;
 	int err;
@@ -82,7 +82,17 @@ static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struc
 	return 0;
 }
 
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	int err;
+
+	pthread_mutex_lock(&eng->ah_lock);
+	err = ah_find_or_make(eng, pd, gid, out);
+	pthread_mutex_unlock(&eng->ah_lock);
+	return err;
+}
+
+static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
 {
 	struct efa_ah **at = &eng->ahs;
 
@@ -93,6 +103,13 @@ void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
 	*at = ah->next;
 	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
 	free(ah);
+}
+
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+{
+	pthread_mutex_lock(&eng->ah_lock);
+	ah_release(eng, ah);
+	pthread_mutex_unlock(&eng->ah_lock);
 }
 
 static bool path_fits(const struct dap_path *p, const struct efa_own *own)
@@ -171,21 +188,20 @@ int efa_qp_connect(struct dap_ep *ep)
 			be16_to_cpu(own.window), own.caps);
 		return -EPROTO;
 	}
-	efa_take(ia->eng);
 	err = ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
-	if (!err) {
-		err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);
-		if (err) {
-			efa_ah_put(ia->eng, e->more->ah);
-			e->more->ah = NULL;
-		}
+	if (err)
+		return err;
+	err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);
+	if (err) {
+		efa_ah_put(ia->eng, e->more->ah);
+		e->more->ah = NULL;
+		return err;
 	}
-	if (!err) {
-		set_peer(ep, p, &own);
-		efa_tick_want(ia->eng);
-	}
+	efa_take(ia->eng);
+	set_peer(ep, p, &own);
+	efa_tick_want(ia->eng);
 	efa_give(ia->eng);
-	return err;
+	return 0;
 }
 
 #define WAIT_US 20u
@@ -196,9 +212,7 @@ static bool settled(struct efa_engine *eng, struct efa_ep *e)
 	bool yes;
 
 	efa_take(eng);
-	if (eng->soft)
-		efa_pump(eng);
-	efa_drain(eng, eng->cq_entries);
+	efa_look(eng);
 	yes = efa_sq_idle(e) || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
 	efa_give(eng);
 	return yes;
@@ -226,35 +240,49 @@ void efa_qp_settle(struct dap_ep *ep)
 			usleep(WAIT_US);
 }
 
+static bool is_flushed(struct efa_engine *eng, const void *ep)
+{
+	(void)eng;
+	return efa_sq_idle(efa_ep((struct dap_ep *)(uintptr_t)ep));
+}
+
+#define FLUSH_LOOKS 64u			/* at a device: some ms */
+#define FLUSH_PUMPS 4096u		/* of one that the caller drives */
+
 /*
  * What the device has accepted is taken first, and what it flushes; then software flushes what is
- * left, so that who sees the end of the connection finds all requests and receives done.
+ * left, so that a consumer that sees the end of the connection finds all requests and receives done.
+ * AWS documents that a QP is flushed when it is destroyed, and not that it is in state ERR: where that
+ * does not come soon the QP goes, and the endpoint stays. No access by the device follows on FLUSHED.
  */
 int efa_qp_error(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
-	int err = 0;
+	int err;
 
 	efa_take(eng);
-	if (!(e->tx.blocked & EFA_B_ERROR)) {
-		if (eng->soft)
-			efa_pump(eng);
-		efa_drain(eng, eng->cq_entries);
-		efa_block(&e->tx, EFA_B_ERROR);
-		err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
-		for (unsigned int i = 0; i < EFA_TURNS && !efa_sq_idle(e); i++)
-			efa_turn(eng, i);
-		efa_drain(eng, eng->cq_entries);
-		efa_flush_requests(ep);
-		efa_flush_recvs(ep);
-		eng->emulating -= e->more->emulates;
-		eng->live -= e->more->live;
-		e->more->emulates = e->more->live = false;
+	if (e->tx.blocked & EFA_B_OVER) {
+		efa_give(eng);
+		return 0;
 	}
+	efa_look(eng);
+	efa_block(&e->tx, EFA_B_ENDING);
 	efa_give(eng);
-	return err;
+	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
+	if (err || !efa_await(eng, is_flushed, ep, eng->soft ? FLUSH_PUMPS : FLUSH_LOOKS))
+		efa_qp_end(ep);
+	efa_take(eng);
+	efa_drain(eng, eng->cq_entries);
+	efa_block(&e->tx, EFA_B_ERROR);
+	efa_flush_requests(ep);
+	efa_flush_recvs(ep);
+	eng->emulating -= e->more->emulates;
+	eng->live -= e->more->live;
+	e->more->emulates = e->more->live = false;
+	efa_give(eng);
+	return 0;
 }
 
 const char *efa_qp_why(struct dap_ep *ep)
@@ -351,7 +379,7 @@ void efa_qp_look(struct dap_ep *ep)
 	if (eng->soft)
 		efa_pump(eng);
 	efa_drain(eng, eng->cq_entries);
-	if (!(e->tx.blocked & EFA_B_ERROR)) {
+	if (!(e->tx.blocked & EFA_B_OVER)) {
 		e->rx.asked = true;
 		efa_credit(ep);
 	}

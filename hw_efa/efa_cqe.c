@@ -43,7 +43,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	struct efa_ep *e = efa_ep(ep);
 	va_list ap;
 
-	if (!e->more->explained && !(e->tx.blocked & EFA_B_ERROR)) {
+	if (!e->more->explained && !(e->tx.blocked & EFA_B_OVER)) {
 		e->more->explained = true;
 		va_start(ap, fmt);
 		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
@@ -52,7 +52,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 			e->more->why);
 	}
 	efa_block(&e->tx, EFA_B_HALT);
-	if (!(e->tx.blocked & EFA_B_ERROR))
+	if (!(e->tx.blocked & EFA_B_OVER))
 		dap_ep_broken(ep);
 }
 
@@ -88,7 +88,7 @@ static void gone_look(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	if (!e->more->gone || e->tx.blocked & EFA_B_ERROR)
+	if (!e->more->gone || e->tx.blocked & EFA_B_OVER)
 		return;
 	if (--e->more->gone) {
 		efa_lag(ep);
@@ -106,12 +106,12 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (cqe->status == EFA_ST_REMOTE_QPN && !(e->tx.blocked & EFA_B_ERROR)) {
+	if (cqe->status == EFA_ST_REMOTE_QPN && !(e->tx.blocked & EFA_B_OVER)) {
 		peer_gone(ep, slot);
 		return;
 	}
 	/* What is flushed from a connection thought to be alive means the same as an error. */
-	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_ERROR))
+	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
 		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 			  efa_status_cure(cqe->status));
 	if (slot->kind <= EFA_S_PART) {
@@ -154,6 +154,8 @@ static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 	char text[240];
 
 	if (!live_slot(sq, le16_to_cpu(cqe->req_id), &slot)) {
+		if (cqe->status == EFA_ST_FLUSHED)
+			return;			/* of a QP that was given up before */
 		dap_log(DAP_LOG_WARN, "a completion of no request is dropped: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
@@ -175,7 +177,7 @@ static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
 		efa_rx_packet(ep, cqe);
 		return;
 	}
-	if (e->tx.blocked & EFA_B_ERROR)
+	if (e->tx.blocked & EFA_B_OVER)
 		return;
 	efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 		  efa_status_cure(cqe->status));
@@ -187,6 +189,8 @@ void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 	char text[240];
 
 	if (!ep) {
+		if (cqe->status == EFA_ST_FLUSHED)
+			return;			/* its QP has been destroyed */
 		dap_log(DAP_LOG_EP, "a completion of no endpoint is dropped: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
@@ -213,13 +217,27 @@ void efa_pump(struct efa_engine *eng)
 
 #define TURN_US 20u
 
-void efa_turn(struct efa_engine *eng, unsigned int look)
+void efa_look(struct efa_engine *eng)
 {
 	if (eng->soft)
 		efa_pump(eng);
-	else if (look > 16)
-		usleep(TURN_US);
 	efa_drain(eng, eng->cq_entries);
+}
+
+bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
+	       const void *arg, unsigned int looks)
+{
+	bool yes = false;
+
+	for (unsigned int i = 0; i < looks && !yes; i++) {
+		if (i > 16 && !eng->soft)
+			usleep(TURN_US);
+		efa_take(eng);
+		efa_look(eng);
+		yes = is_so(eng, arg);
+		efa_give(eng);
+	}
+	return yes;
 }
 
 /* ---- what no completion brings about ---- */

@@ -100,30 +100,43 @@ static bool fetches(const struct efa_ep *e, uint32_t rkey)
 	return false;
 }
 
-static bool fetched(struct dap_ep *ep, uint32_t rkey)
+/* The next endpoint whose device still reads by the key, from this index on; or NULL. */
+static struct dap_ep *fetcher(struct efa_engine *eng, uint32_t rkey, uint32_t from)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-
-	for (unsigned int i = 0; i < EFA_TURNS && fetches(efa_ep(ep), rkey); i++)
-		efa_turn(eng, i);
-	return !fetches(efa_ep(ep), rkey);
-}
-
-/* The device reads the memory for as long as a packet out of it is under way. */
-void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
-{
-	for (uint32_t i = 1, left = eng->emulating; left && i < EFA_MAX_EPS; i++) {
+	for (uint32_t i = from; eng->emulating && i < EFA_MAX_EPS; i++) {
 		struct dap_ep *ep = eng->eps[i];
 
-		if (!ep || !efa_ep(ep)->more->emulates)
-			continue;
-		left--;
-		if (fetched(ep, rkey))
-			continue;
+		if (ep && efa_ep(ep)->more->emulates && fetches(efa_ep(ep), rkey))
+			return ep;
+	}
+	return NULL;
+}
+
+static bool is_fetched(struct efa_engine *eng, const void *rkey)
+{
+	return !fetcher(eng, *(const uint32_t *)rkey, 1);
+}
+
+#define FETCH_LOOKS 20000u
+
+/*
+ * The device reads the memory for as long as a packet out of it is under way. Where a peer takes none,
+ * the QP is given up: this one command is given in the engine, as the endpoint could be freed outside.
+ */
+void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
+{
+	struct dap_ep *ep;
+
+	if (efa_await(eng, is_fetched, &rkey, FETCH_LOOKS))
+		return;
+	efa_take(eng);
+	for (uint32_t i = 1; (ep = fetcher(eng, rkey, i)); i++) {
+		i = eng->by_qpn[efa_ep(ep)->qpn];
 		efa_break(ep, "the peer takes no data of a read whose context has ended");
 		eng->ctl->ops->qp_error(eng->ctl, &efa_ep(ep)->more->qp);
-		fetched(ep, rkey);
 	}
+	efa_give(eng);
+	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
 }
 
 /* One at a time: the peer's reserve is for a few. */
@@ -136,7 +149,7 @@ void efa_credit(struct dap_ep *ep)
 	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
 
 	if (e->rx.safe - efa_told(e) < due || e->more->credit_out ||
-	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR))
+	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER))
 		return;
 	if (!efa_sq_has(e, 1, true)) {
 		efa_lag(ep);

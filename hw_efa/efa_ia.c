@@ -165,6 +165,7 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	if (!eng)
 		return -ENOMEM;
 	memset(eng, 0, sizeof(*eng));
+	pthread_mutex_init(&eng->ah_lock, NULL);
 	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
 	eng->eps[0] = &nobody;
 	eng->ctl = e->ctl;
@@ -252,6 +253,7 @@ static void ia_close(struct dap_ia *ia)
 
 	e->ctl->ops->cq_destroy(e->ctl, &e->eng->res);
 	e->ctl->ops->close(e->ctl);
+	pthread_mutex_destroy(&e->eng->ah_lock);
 	free(e->eng->by_qpn);
 	free(e->eng);
 }

@@ -3,7 +3,7 @@
 /* The contexts that a peer may name where software does its RDMA: exact, for each request. */
 #include <stdlib.h>
 
-#include "hw_efa/efa_obj.h"
+#include "hw_efa/efa_lock.h"
 
 static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
 {
@@ -30,10 +30,12 @@ void efa_key_del(struct efa_engine *eng, struct efa_key *k)
 {
 	struct efa_key **at = bucket(eng, k->rkey);
 
+	efa_take(eng);
 	while (*at && *at != k)
 		at = &(*at)->next;
 	if (*at)
 		*at = k->next;
+	efa_give(eng);
 	efa_reads_end(eng, k->rkey);
 	free(k);
 }

@@ -90,12 +90,12 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);
 	struct efa_lmr *l = efa_lmr(lmr);
 
-	/* Who remembers it by its context must not know it any more. */
+	/* What remembers it by its context must not know it any more. */
 	efa_take(ia->eng);
 	lmr->lmr_context = ~lmr->lmr_context;
+	efa_give(ia->eng);
 	if (l->key)
 		efa_key_del(ia->eng, l->key);
 	l->key = NULL;
-	efa_give(ia->eng);
 	return ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
 }

@@ -11,6 +11,8 @@
 #ifndef EFA_OBJ_H
 #define EFA_OBJ_H
 
+#include <pthread.h>
+
 #include "core/barrier.h"
 #include "core/dap.h"
 #include "hw_efa/efa_ctl.h"
@@ -112,7 +114,9 @@ struct efa_work {			/* of a DTO that is not issued in one go */
 
 enum {					/* efa_tx.blocked: why nothing goes out at once */
 	EFA_B_DOWN = 1,			/* not connected yet */
-	EFA_B_ERROR = 2,		/* nor ever again */
+	EFA_B_ERROR = 2,		/* nor ever again: all is flushed */
+	EFA_B_ENDING = 64,		/* the device has been told to flush */
+	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
 	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
 	EFA_B_HOLD = 8,			/* writes have no place in the sequence, see efa_tx.c */
 	EFA_B_PLAIN = 32,		/* nor have some that are under way: sends wait */
@@ -263,6 +267,8 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t answers, answered;
 	char why[EFA_WHY];		/* it is broken */
 	bool credit_out, explained, in_lag, emulates, live;
+	bool destroyed;			/* the QP: it did not flush */
+	uint32_t nowhere;		/* its doorbells are here then */
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	struct dap_ep *lag_next;
 	uint32_t ask_pause;		/* looks until the peer's manager is asked again */
@@ -360,6 +366,7 @@ struct efa_engine {
 	bool no_arm;			/* the device raises no events of its CQ */
 	bool slow;			/* the tick that is set is one of the slow ones */
 	uint32_t look_us;		/* between two of these */
+	pthread_mutex_t ah_lock;	/* of ahs, held while the kernel makes one; never within lock */
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
 	uint32_t next_key;
@@ -415,6 +422,7 @@ _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 struct efa_rmr {
 	struct efa_mr mr;		/* what it is bound to */
 	bool bound;
+	bool busy;			/* a call is changing it, outside of the engine */
 	struct efa_key *key;
 	uint32_t nhad, had[EFA_RMR_HAD];	/* its last contexts */
 };

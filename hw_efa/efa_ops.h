@@ -44,6 +44,8 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
 int efa_qp_create(struct dap_ep *ep);
 int efa_qp_destroy(struct dap_ep *ep);
+/* Destroys the QP, and keeps the endpoint. */
+void efa_qp_end(struct dap_ep *ep);
 
 /* efa_conn.c */
 int efa_qp_address(struct dap_ep *ep);

@@ -286,6 +286,8 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	e->qpn = e->more->qp.qpn;
 	e->made = true;
 	efa_take(ia->eng);
+	/* What came for a QP that had this number before is taken while nothing has it. */
+	efa_drain(ia->eng, ia->eng->cq_entries * EFA_MAX_SUB_CQS);
 	by_qpn_set(ia->eng, ep);
 	efa_rx_refill(ep);
 	efa_give(ia->eng);
@@ -343,17 +345,32 @@ static void leave_lag(struct efa_engine *eng, struct dap_ep *ep)
 		*at = efa_ep(ep)->more->lag_next;
 }
 
+/* Its number is another's from here on: what it completes is dropped. */
+void efa_qp_end(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_engine *eng = ia->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->more->destroyed)
+		return;
+	efa_take(eng);
+	eng->eps[eng->by_qpn[e->qpn]] = NULL;
+	eng->by_qpn[e->qpn] = 0;
+	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
+	e->more->destroyed = true;
+	efa_give(eng);
+	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
+}
+
 int efa_qp_destroy(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
 
+	efa_qp_end(ep);
 	efa_take(eng);
-	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
-	eng->eps[eng->by_qpn[e->qpn]] = NULL;
-	eng->by_qpn[e->qpn] = 0;
-	/* Whatever its number was in is taken before somebody else has the number. */
 	efa_drain(eng, eng->cq_entries * EFA_MAX_SUB_CQS);
 	leave_lag(eng, ep);
 	eng->emulating -= e->more->emulates;
@@ -362,9 +379,9 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)
 		efa_evd_purge(ep->request_evd, ep);
+	efa_give(eng);
 	if (e->more->ah)
 		efa_ah_put(eng, e->more->ah);
-	efa_give(eng);
 	mem_free(ep, e->more);
 	rings_free(e);
 	free(e->more);

@@ -12,6 +12,7 @@
  * the same context for the writes.
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "core/hw.h"
 #include "hw_efa/efa_lock.h"
@@ -23,7 +24,19 @@ int efa_rmr_create(struct dap_rmr *rmr)
 	return 0;
 }
 
-/* In the engine. */
+/* One call at a time changes an RMR, and not in the engine all the while. */
+static void begin_change(struct efa_engine *eng, struct efa_rmr *r)
+{
+	efa_take(eng);
+	while (r->busy) {
+		efa_give(eng);
+		sched_yield();
+		efa_take(eng);
+	}
+	r->busy = true;
+	efa_give(eng);
+}
+
 static void end_old(struct efa_ia *ia, struct efa_rmr *old)
 {
 	if (old->key)
@@ -36,10 +49,9 @@ int efa_rmr_destroy(struct dap_rmr *rmr)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 
-	efa_take(ia->eng);
+	begin_change(ia->eng, efa_rmr(rmr));
 	end_old(ia, efa_rmr(rmr));
 	*efa_rmr(rmr) = (struct efa_rmr){ 0 };
-	efa_give(ia->eng);
 	return 0;
 }
 
@@ -92,7 +104,8 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_mr held[TRIES];
 	unsigned int n = 0;
-	int err = ia->eng->new_keys < BELIEVED ? hold_old(rmr, to, held, &n) : 0;
+	uint32_t *new_keys = &ia->eng->new_keys;
+	int err = __atomic_load_n(new_keys, __ATOMIC_RELAXED) < BELIEVED ? hold_old(rmr, to, held, &n) : 0;
 
 	while (!err && n < TRIES) {
 		err = reg(rmr, to, efa_access_of(&ia->dev, to->priv), &held[n]);
@@ -100,7 +113,10 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 			break;
 		n++;
 	}
-	ia->eng->new_keys = n ? 0 : ia->eng->new_keys + 1;
+	if (n)
+		__atomic_store_n(new_keys, 0, __ATOMIC_RELAXED);
+	else
+		__atomic_add_fetch(new_keys, 1, __ATOMIC_RELAXED);
 	if (err) {
 		efa_mr_refused(to->addr, to->len, err);
 	} else if (n == TRIES) {
@@ -130,7 +146,9 @@ static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr
 		new->bound = true;
 		k.rkey = new->mr.rkey;
 	}
+	efa_take(ia->eng);
 	new->key = efa_key_add(ia->eng, &k);
+	efa_give(ia->eng);
 	if (new->key)
 		return 0;
 	dap_log(DAP_LOG_ERR, "RMR %p: no memory is left for its context", (void *)rmr);
@@ -159,34 +177,61 @@ static int check_ep(const struct dap_rmr *rmr, struct dap_ep *ep)
 /* The context that it had before, for a bind that was flushed: nothing has happened to it. */
 static bool is_flushed(const struct dap_ep *ep)
 {
-	return efa_ep((struct dap_ep *)(uintptr_t)ep)->tx.blocked & (EFA_B_ERROR | EFA_B_HALT);
+	return efa_ep((struct dap_ep *)(uintptr_t)ep)->tx.blocked & (EFA_B_OVER | EFA_B_HALT);
 }
 
-static int bind_in(struct dap_rmr *rmr, const struct efa_request *r, const struct range *to)
+/* A place among the requests for the bind, so that its completion has room once it has been done. */
+static int reserve(struct dap_ep *ep)
 {
-	struct efa_ia *ia = efa_ia(rmr->obj.ia);
-	struct efa_tx *tx = &efa_ep(r->ep)->tx;
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	int err = 0;
+
+	efa_take(tx->eng);
+	if (tx->posted == tx->free_at)
+		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	else
+		tx->free_at--;
+	efa_disarm(tx);
+	efa_give(tx->eng);
+	return err;
+}
+
+/* new and old change places, but for a bind that is to be flushed: then both are new. */
+static void change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to,
+		   const struct efa_rmr *new, struct efa_rmr *old)
+{
+	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+
+	efa_take(eng);
+	if (is_flushed(ep)) {
+		*old = *new;
+	} else {
+		*efa_rmr(rmr) = *new;
+		remember(rmr, to);
+		rmr->rmr_context = new->key ? new->key->rkey : 0;
+	}
+	efa_give(eng);
+}
+
+/* The commands are given outside of the engine: the new registration first, then the end of the old. */
+static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to)
+{
 	struct efa_rmr old = *efa_rmr(rmr), new = old;
 	int err = 0;
 
 	new.bound = false;
 	new.key = NULL;
-
-	if (tx->posted == tx->free_at)
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	if (is_flushed(r->ep))
-		return efa_request(r);
+	if (is_flushed(ep))
+		return 0;
 	if (to->lmr)
 		err = begin_new(rmr, to, &new);
 	if (err)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	if (new.key)
 		new.had[new.nhad++ % EFA_RMR_HAD] = new.key->rkey;
-	*efa_rmr(rmr) = new;
-	end_old(ia, &old);
-	remember(rmr, to);
-	rmr->rmr_context = new.key ? new.key->rkey : 0;
-	return efa_request(r);
+	change(rmr, ep, to, &new, &old);
+	end_old(efa_ia(rmr->obj.ia), &old);
+	return 0;
 }
 
 int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
@@ -199,10 +244,17 @@ int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
 	int err = check_ep(rmr, ep);
 
+	if (!err)
+		err = reserve(ep);
 	if (err)
 		return err;
+	begin_change(eng, efa_rmr(rmr));
+	err = rebind(rmr, ep, &to);
 	efa_take(eng);
-	err = bind_in(rmr, &r, &to);
+	efa_rmr(rmr)->busy = false;
+	efa_ep(ep)->tx.free_at++;
+	if (!err)
+		err = efa_request(&r);
 	efa_give(eng);
 	if (!err)
 		*context = rmr->rmr_context;

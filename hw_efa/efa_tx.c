@@ -465,7 +465,7 @@ static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 static void issue_all(struct dap_ep *ep)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
-	const uint32_t stop = EFA_B_DOWN | EFA_B_ERROR | EFA_B_HALT;
+	const uint32_t stop = EFA_B_DOWN | EFA_B_OVER | EFA_B_HALT;
 
 	while (!(tx->blocked & stop) && tx->waiting) {
 		uint32_t index = efa_next(tx);
@@ -483,7 +483,7 @@ void efa_push(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	if (e->tx.blocked & EFA_B_ERROR)
+	if (e->tx.blocked & EFA_B_OVER)
 		return;
 	efa_take_heard(e);
 	efa_pull_all(ep);

@@ -7,7 +7,7 @@
 
 const char *softnic_efa_fault_words(void)
 {
-	return "drop dup reorder twice rnr unnamed silence deadqp status cmd_fail rkey_reuse";
+	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -139,6 +139,17 @@ static int parse_dead(struct sne_fault *f, const char *value)
 	return 0;
 }
 
+static int parse_flush(struct sne_fault *f, const char *value)
+{
+	uint64_t us;
+
+	if (parse_number(value, UINT32_MAX, &us, NULL))
+		return -EINVAL;
+	f->flush_late = true;
+	f->flush_ns = us * 1000;
+	return 0;
+}
+
 static int parse_window(struct sne_fault *f, const char *value)
 {
 	uint64_t n;
@@ -166,6 +177,8 @@ static int parse_word(struct sne_fault *f, char *word)
 	*value++ = 0;
 	if (!strcmp(word, "deadqp"))
 		return parse_dead(f, value);
+	if (!strcmp(word, "flush"))
+		return parse_flush(f, value);
 	if (!strcmp(word, "status"))
 		return parse_status(f, value);
 	if (!strcmp(word, "cmd_fail"))

@@ -54,7 +54,7 @@ static bool waits(const struct sne_nic *nic)
 /* Where turns are time, more of them bring a repetition or the end of patience. */
 static bool waits_for_time(const struct sne_nic *nic)
 {
-	return nic->virtual_time && (!TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
+	return nic->virtual_time && (nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
 				     !TAILQ_EMPTY(&nic->reads));
 }
 
@@ -79,6 +79,7 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	if (nic->fab && !sn_fab_quiet(nic->fab))
 		did |= sn_fab_poll(nic->fab, BUDGET) != 0;
 	did |= sne_wr_timers(nic);
+	did |= sne_flush_late(nic);
 	did |= sne_retransmit(nic);
 	did |= sne_answer_reads(nic);
 	did |= sne_cut(nic);

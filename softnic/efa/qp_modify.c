@@ -49,12 +49,10 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 }
 
 /* What is outstanding at a peer may have been done or not: its completion says flushed. */
-static void flush(struct sne_nic *nic, struct sne_qp *qp)
+static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr, *next;
 
-	sne_sq_doorbell(nic, qp, false);
-	sne_rq_doorbell(nic, qp);
 	sne_pkts_forget(nic, qp);
 	sne_rx_forget(nic, qp);
 	for (wr = TAILQ_FIRST(&qp->out); wr; wr = next) {
@@ -64,8 +62,49 @@ static void flush(struct sne_nic *nic, struct sne_qp *qp)
 		wr->pieces = 0;
 		sne_wr_end(nic, wr, SNE_FLUSHED);
 	}
-	qp->now.state = SOFTNIC_EFA_ERR;
 	sne_rq_flush(nic, qp);
+}
+
+void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp)
+{
+	if (qp->flushes_late && qp->flush_at != UINT64_MAX)
+		nic->late_flushes--;
+	qp->flushes_late = false;
+}
+
+bool sne_flush_late(struct sne_nic *nic)
+{
+	struct sne_qp *qp;
+	bool did = false;
+
+	if (!nic->late_flushes)
+		return false;
+	LIST_FOREACH(qp, &nic->qp_list, link) {
+		if (!qp->flushes_late || nic->now < qp->flush_at)
+			continue;
+		sne_flush_forget(nic, qp);
+		flush_now(nic, qp);
+		did = true;
+	}
+	return did;
+}
+
+/* From the script: what is outstanding goes on for a while, or until the QP is destroyed. */
+static void flush(struct sne_nic *nic, struct sne_qp *qp)
+{
+	const struct sne_fault *f = &nic->fault;
+
+	sne_sq_doorbell(nic, qp, false);
+	sne_rq_doorbell(nic, qp);
+	qp->now.state = SOFTNIC_EFA_ERR;
+	if (!f->flush_late) {
+		flush_now(nic, qp);
+		return;
+	}
+	sne_flush_forget(nic, qp);
+	qp->flushes_late = true;
+	qp->flush_at = f->flush_ns ? nic->now + f->flush_ns : UINT64_MAX;
+	nic->late_flushes += f->flush_ns != 0;
 }
 
 static void set(struct sne_nic *nic, struct sne_qp *qp, const struct softnic_efa_modify *m)

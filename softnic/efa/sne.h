@@ -124,6 +124,8 @@ struct sne_qp {
 	uint32_t sq_pc, sq_done, sq_phase_pc;	/* 16-bit counters run free in 32 */
 	uint32_t rq_pc, rq_cc;		/* descriptors */
 	uint32_t msgs;
+	bool flushes_late;		/* in ERR, and what was outstanding goes on until flush_at */
+	uint64_t flush_at;		/* UINT64_MAX: never */
 	struct sne_wr *wrs;		/* sq_depth of them */
 	struct sne_wrs free, out;
 	uint64_t *sq_ids, *rq_ids;	/* outstanding request ids, as bits */
@@ -194,6 +196,8 @@ struct sne_fault {
 	uint32_t dead_in;
 	uint8_t status;
 	uint32_t status_in;		/* 0: off */
+	bool flush_late;
+	uint64_t flush_ns;		/* 0: never */
 	uint32_t window;		/* 0: unchanged */
 	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
 };
@@ -229,6 +233,7 @@ struct sne_nic {
 	struct sne_cq *cqs[SNE_CQS];
 	struct sne_qp *qps[SNE_QPS];
 	uint16_t qpn_high;
+	uint32_t late_flushes;		/* QPs that flush late, not never */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
 
@@ -311,6 +316,9 @@ struct sne_qp *sne_qp_by_number(struct sne_nic *nic, uint16_t qpn);
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* all that is outstanding */
 void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp);
 void sne_qp_free_memory(struct sne_qp *qp);	/* and nothing else */
+/* qp_modify.c */
+bool sne_flush_late(struct sne_nic *nic);
+void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp);
 
 /* sq.c, wqe.c, rq.c */
 bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);

@@ -153,6 +153,157 @@ Test(efa_silicon, drain__asks_a_peer_that_does_not_answer_once)
 	finish();
 }
 
+/* ---- the end of a QP ---- */
+
+enum { OLD = 0x11, NEW = 0xee, LEN = 60000 };
+
+/* Nothing drives the device but the test: the read is under way when it is given up. */
+Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
+{
+	open_with("seed=7 variant=silicon");
+	memset(r.a.mem, OLD, RIG_MEM);
+	memset(r.b.mem, NEW, RIG_MEM);
+	cr_assert_eq(softnic_efa_fault(r.nic, "flush=0"), 0);
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
+	efa_hw.qp_error(r.a.ep);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
+	for (int i = 0; i < 20000; i++)
+		softnic_efa_pump(r.nic);
+	cr_assert_null(memchr(r.a.mem, NEW, LEN), "the device writes after FLUSHED was reported");
+	cr_assert_eq(rig_recv(&r, &r.a, 2, 0, 64), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.recv).dto.status, DAP_DTO_FLUSHED);
+	finish();
+}
+
+/* What comes after the driver has flushed by itself is no fault of anybody's. */
+static void late_flush(const char *params)
+{
+	open_with(params);
+	cr_assert_eq(softnic_efa_fault(r.nic, "flush=300,drop=1"), 0);
+	for (uint64_t i = 0; i < RIG_DTOS; i++) {
+		cr_assert_eq(rig_recv(&r, &r.a, i, 0, 64), DAT_SUCCESS);
+		cr_assert_eq(rig_write(&r, &r.a, i, 0, 4096 * (uint32_t)i, 8), DAT_SUCCESS);
+	}
+	efa_hw.qp_error(r.a.ep);
+	for (uint64_t i = 0; i < RIG_DTOS; i++) {
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
+		cr_assert_eq(rig_next(&r, r.a.recv).dto.status, DAP_DTO_FLUSHED);
+	}
+	while (softnic_efa_pump(r.nic))
+		efa_tick(efa_ia(r.ia)->eng);
+	cr_assert_str_eq(fake.said, "");
+	finish();
+}
+
+Test(efa_silicon, end__by_device_that_flushes_late_logs_nothing)
+{
+	late_flush("seed=7");
+	late_flush("seed=7 variant=silicon");
+}
+
+/* ---- commands to the kernel ---- */
+
+static const struct efa_ctl_ops *real;
+static unsigned int commands;
+
+static void outside(const char *command)
+{
+	commands++;
+	cr_assert(!__atomic_load_n(&efa_ia(r.ia)->eng->lock, __ATOMIC_RELAXED),
+		  "%s while the engine is locked", command);
+}
+
+static int spy_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
+		      unsigned int access, struct efa_mr *mr)
+{
+	outside(__func__);
+	return real->mr_reg(ctl, pd, addr, len, access, mr);
+}
+
+static int spy_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
+{
+	outside(__func__);
+	return real->mr_dereg(ctl, mr);
+}
+
+static int spy_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
+			 void **priv)
+{
+	outside(__func__);
+	return real->ah_create(ctl, pd, gid, ah, priv);
+}
+
+static void spy_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
+{
+	outside(__func__);
+	real->ah_destroy(ctl, pd, ah, priv);
+}
+
+static int spy_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
+			 struct efa_qp_res *qp)
+{
+	outside(__func__);
+	return real->qp_create(ctl, p, qkey, qp);
+}
+
+static int spy_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	outside(__func__);
+	return real->qp_ready(ctl, qp);
+}
+
+static int spy_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	outside(__func__);
+	return real->qp_error(ctl, qp);
+}
+
+static void spy_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	outside(__func__);
+	real->qp_destroy(ctl, qp);
+}
+
+static void spy(void)
+{
+	static struct efa_ctl_ops ops;
+
+	real = efa_ia(r.ia)->ctl->ops;
+	ops = *real;
+	ops.mr_reg = spy_mr_reg;
+	ops.mr_dereg = spy_mr_dereg;
+	ops.ah_create = spy_ah_create;
+	ops.ah_destroy = spy_ah_destroy;
+	ops.qp_create = spy_qp_create;
+	ops.qp_ready = spy_qp_ready;
+	ops.qp_error = spy_qp_error;
+	ops.qp_destroy = spy_qp_destroy;
+	efa_ia(r.ia)->ctl->ops = &ops;
+}
+
+/* A command takes the kernel up to milliseconds: other endpoints and their pollers do not wait. */
+Test(efa_silicon, commands__are_given_outside_the_engine)
+{
+	struct dap_rmr *rmr;
+	uint32_t context;
+
+	rig_open(&r, "seed=7");
+	spy();
+	rig_endpoints(&r, NULL);
+	rmr = rig_rmr(&r, &r.b);
+	for (uint32_t len = 4096; len <= 8192; len += 4096) {
+		cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
+		cr_assert_eq(rig_next(&r, r.b.req).bind.status, DAP_DTO_SUCCESS);
+	}
+	cr_assert_eq(rig_bind(rmr, &r.b, 0, &context), 0);
+	cr_assert_eq(rig_next(&r, r.b.req).bind.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(rig_bind(rmr, &r.b, 4096, &context), 0);
+	efa_hw.rmr_destroy(rmr);
+	efa_hw.qp_error(r.a.ep);
+	finish();
+	cr_assert_gt(commands, 16);
+}
+
 /* ---- the engine's lock ---- */
 
 static unsigned int mutexes;		/* that the poller has locked */

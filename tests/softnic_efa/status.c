@@ -63,6 +63,24 @@ Test(status, s1_flushed__by_the_error_state)
 	cr_assert_eq(c.req_id, 8);
 }
 
+/* The read goes on although the QP is in error, until it is flushed or destroyed. */
+Test(status, s1_flushed__late_by_a_fault)
+{
+	struct cqe c;
+
+	cr_assert_eq(softnic_efa_fault(a.nic, "flush=200000"), 0);
+	rx_post(&a, 7, 0, 10);
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, 8);
+	post(&a, &w);
+	side_modify(&a, SOFTNIC_EFA_ERR, 0);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 0);
+	cr_assert_eq(c.req_id, 1);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 1);
+	cr_assert_eq(c.req_id, 7);
+}
+
 Test(status, s2_qp_internal__by_a_reserved_bit)
 {
 	w_send(&a, &w, 1, 0, 10);
