@@ -570,12 +570,6 @@ static inline bool dap_ep_may_request(const struct dap_ep *ep)
 	return dap_ep_state(ep) == DAP_EP_CONNECTED || dap_ep_state(ep) == DAP_EP_DISCONNECTED;
 }
 
-/* ---- param.c: "key=value" words of ia_params, separated by blanks, commas or semicolons ---- */
-/* True when the key is there (a word without '=' has the value "1"); cut to size. */
-bool dap_param(const char *params, const char *key, char *value, size_t size);
-/* As a number, or otherwise. */
-unsigned long dap_param_num(const char *params, const char *key, unsigned long otherwise);
-
 /* ---- log.c: DAPL_DBG_TYPE bits; one line to stderr or syslog (DAPL_DBG_DEST) ---- */
 enum { DAP_LOG_ERR = 1, DAP_LOG_WARN = 2, DAP_LOG_EVD = 4, DAP_LOG_CM = 8, DAP_LOG_EP = 0x10 };
 void dap_log(unsigned int kind, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));

@@ -8,8 +8,7 @@
 #include "core/conn.h"
 #include "core/fork.h"
 #include "core/hw.h"
-
-#define SPIN_US 20		/* a wait polls this long before it sleeps */
+#include "core/param.h"
 
 /* IAs may share an asynchronous EVD: this guards each one's pointer to it. */
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,14 +18,7 @@ void dap_ia_in_child(void)
 	pthread_mutex_init(&async_lock, NULL);
 }
 
-static bool wants_counts(const char *params)
-{
-	const char *env = secure_getenv("DAPL_COUNT");
-
-	return dap_param_num(params, "count", env && !strcmp(env, "1"));
-}
-
-static int open_backend(struct dap_ia *ia, const char *params)
+static int open_backend(struct dap_ia *ia, const char *params, bool count)
 {
 	char why[256] = "no backend knows that name";
 	int err = -ENODEV;
@@ -36,7 +28,7 @@ static int open_backend(struct dap_ia *ia, const char *params)
 		err = ia->hw->open(ia, params ? params : "", why, sizeof(why));
 	}
 	if (!err) {
-		ia->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && wants_counts(params);
+		ia->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
 		return 0;
 	}
 	ia->hw = NULL;
@@ -45,21 +37,15 @@ static int open_backend(struct dap_ia *ia, const char *params)
 			      : dap_err_from_errno(err);
 }
 
-static bool wants_validation(const char *params)
-{
-	const char *env = secure_getenv("DAPL_VALIDATE");
-
-	return dap_param_num(params, "validate", env && !strcmp(env, "1"));
-}
-
-static void configure(struct dap_ia *ia, const struct dap_ia_args *args)
+static void configure(struct dap_ia *ia, const struct dap_ia_args *args,
+		      const struct dap_core_params *params)
 {
 	ia->obj.ia = ia;
 	ia->obj.api = (uint16_t)args->api;
 	strncpy(ia->name, args->name, sizeof(ia->name) - 1);
 	ia->threadsafe = args->threadsafe;
-	ia->validate = wants_validation(args->params);
-	ia->spin_us = (uint32_t)dap_param_num(args->params, "spin_us", SPIN_US);
+	ia->validate = params->validate;
+	ia->spin_us = params->spin_us;
 	pthread_mutex_init(&ia->lock, NULL);
 }
 
@@ -144,12 +130,14 @@ static void free_ia(struct dap_ia *ia)
 int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 {
 	struct dap_ia *ia = dap_obj_alloc(DAP_IA, NULL);
+	struct dap_core_params params;
 	int err;
 
 	if (!ia)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	configure(ia, args);
-	err = open_backend(ia, args->params);
+	dap_params_core(args->params, &params);
+	configure(ia, args, &params);
+	err = open_backend(ia, args->params, params.count);
 	if (err)
 		goto free_obj;
 	name_attributes(ia);

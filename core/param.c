@@ -1,44 +1,228 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ia_params of dat.conf: words like "validate=1 spin_us=50". */
+/* One parser of ia_params for core and all backends: strict, by tables. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/dap.h"
+#include "core/param.h"
 
-#define SEPARATORS " \t,;"
+#define SEPARATORS " \t;,"
+#define SPIN_US 20		/* a wait polls this long before it sleeps */
 
-bool dap_param(const char *params, const char *key, char *value, size_t size)
+static const struct dap_param core_table[] = {
+	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate) },
+	{ .key = "count", .most = 1, DAP_PARAM_AT(struct dap_core_params, count) },
+	{ .key = "spin_us", .most = 1000000, .otherwise = SPIN_US,
+	  DAP_PARAM_AT(struct dap_core_params, spin_us) },
+	{ .key = NULL },
+};
+
+struct word {
+	char key[32], value[256];
+	bool complete;			/* neither was cut */
+};
+
+static const struct dap_param *find(const struct dap_param *table, const char *key)
 {
-	size_t keylen = strlen(key);
-
-	for (const char *p = params; p && *p;) {
-		size_t len = strcspn(p, SEPARATORS);
-		const char *v = p + keylen + 1;
-
-		if (len == keylen && !memcmp(p, key, keylen)) {
-			strncpy(value, "1", size);
-			return true;
-		}
-		if (len > keylen && !memcmp(p, key, keylen) && p[keylen] == '=') {
-			size_t n = len - keylen - 1 < size ? len - keylen - 1 : size - 1;
-
-			memcpy(value, v, n);
-			value[n] = '\0';
-			return true;
-		}
-		p += len;
-		p += strspn(p, SEPARATORS);
-	}
-	return false;
+	while (table->key && strcmp(table->key, key))
+		table++;
+	return table->key ? table : NULL;
 }
 
-unsigned long dap_param_num(const char *params, const char *key, unsigned long otherwise)
+static void store(const struct dap_param *p, void *out, uint64_t v)
 {
-	char text[24], *end;
-	unsigned long v;
+	void *at = (char *)out + p->offset;
 
-	if (!dap_param(params, key, text, sizeof(text)))
-		return otherwise;
-	v = strtoul(text, &end, 0);
-	return end == text || *end ? otherwise : v;
+	switch (p->size) {
+	case 1: *(uint8_t *)at = (uint8_t)v; break;
+	case 2: *(uint16_t *)at = (uint16_t)v; break;
+	case 4: *(uint32_t *)at = (uint32_t)v; break;
+	case 8: *(uint64_t *)at = v; break;
+	}
+}
+
+static bool is_number(enum dap_param_type type)
+{
+	return type == DAP_PARAM_NUMBER || type == DAP_PARAM_CHOICE;
+}
+
+static void set_defaults(const struct dap_param *table, void *out)
+{
+	for (; table->key; table++) {
+		if (is_number(table->type))
+			store(table, out, table->otherwise);
+	}
+}
+
+/* A leading zero is decimal. */
+static int read_number(const struct dap_param *p, const char *s, void *out)
+{
+	int base = s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 16 : 10;
+	uint64_t v;
+	char *end;
+
+	if (*s < '0' || *s > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(s, &end, base);
+	if (*end || errno || v < p->least || v > p->most || (p->power_of_two && v & (v - 1)))
+		return -EINVAL;
+	store(p, out, v);
+	return 0;
+}
+
+/* The index of the word, or -EINVAL. */
+static int word_index(const char *const *words, const char *s)
+{
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(words[i], s))
+			return i;
+	}
+	return -EINVAL;
+}
+
+static int read_choice(const struct dap_param *p, const char *s, void *out)
+{
+	int i = word_index(p->words, s);
+
+	if (i < 0)
+		return i;
+	store(p, out, p->least + (uint64_t)i);
+	return 0;
+}
+
+static int read_text(const struct dap_param *p, const char *s, void *out)
+{
+	if (strlen(s) >= p->size || (p->words && word_index(p->words, s) < 0))
+		return -EINVAL;
+	strcpy((char *)out + p->offset, s);
+	return 0;
+}
+
+/* What the value has to be, in words. */
+static void describe(const struct dap_param *p, char *text, size_t len)
+{
+	size_t n;
+
+	if (p->type == DAP_PARAM_OWN) {
+		snprintf(text, len, "%s", p->must);
+	} else if (p->words) {
+		n = (size_t)snprintf(text, len, "%s", p->words[1] ? "one of" : "");
+		for (int i = 0; p->words[i] && n < len; i++)
+			n += (size_t)snprintf(text + n, len - n, "%s%s%s", i ? ", " : "",
+					      p->words[1] && !i ? " " : "", p->words[i]);
+	} else if (p->type == DAP_PARAM_NUMBER) {
+		snprintf(text, len, "a %s from %llu to %llu",
+			 p->power_of_two ? "power of two" : "number",
+			 (unsigned long long)p->least, (unsigned long long)p->most);
+	} else {
+		snprintf(text, len, "at most %zu bytes", p->size - 1);
+	}
+}
+
+static int read_value(const struct dap_param *p, const char *s, void *out, char *why,
+		      size_t whylen)
+{
+	switch (p->type) {
+	case DAP_PARAM_NUMBER: return read_number(p, s, out);
+	case DAP_PARAM_CHOICE: return read_choice(p, s, out);
+	case DAP_PARAM_OWN: return p->read(s, out, why, whylen);
+	case DAP_PARAM_TEXT:
+	case DAP_PARAM_SCRIPT: break;
+	}
+	return read_text(p, s, out);
+}
+
+static int take(const struct dap_param *p, const struct word *w, void *out, char *why, size_t whylen)
+{
+	char must[160], own[256] = "";
+	int err = *w->value && w->complete ? read_value(p, w->value, out, own, sizeof(own)) : -EINVAL;
+
+	if (!err)
+		return 0;
+	describe(p, must, sizeof(must));
+	if (*own)
+		snprintf(why, whylen, "%s", own);
+	else if (*w->value)
+		snprintf(why, whylen, "ia_params: %s=%s: must be %s", p->key, w->value, must);
+	else
+		snprintf(why, whylen, "ia_params: %s has no value: must be %s", p->key, must);
+	return err;
+}
+
+static void cut(char *to, size_t size, const char *from, size_t len, struct word *w)
+{
+	if (len >= size) {
+		w->complete = false;
+		len = size - 1;
+	}
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+/* The word at text, which is no separator; returns what follows it. */
+static const char *next_word(const char *text, const struct dap_param *table, struct word *w)
+{
+	size_t len = strcspn(text, "=" SEPARATORS);
+	const struct dap_param *p;
+
+	*w = (struct word){ .complete = true };
+	cut(w->key, sizeof(w->key), text, len, w);
+	text += len;
+	if (*text != '=')
+		return text;
+	p = find(table, w->key);
+	len = strcspn(++text, p && p->type == DAP_PARAM_SCRIPT ? " \t;" : SEPARATORS);
+	cut(w->value, sizeof(w->value), text, len, w);
+	return text + len;
+}
+
+int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
+		     size_t whylen)
+{
+	struct dap_core_params core;
+	const struct dap_param *p;
+	struct word w;
+	int err = 0;
+
+	set_defaults(table, out);
+	for (text = text ? text : ""; !err && *(text += strspn(text, SEPARATORS));) {
+		text = next_word(text, table, &w);
+		p = find(table, w.key);
+		if (p) {
+			err = take(p, &w, out, why, whylen);
+		} else if ((p = find(core_table, w.key))) {
+			err = take(p, &w, &core, why, whylen);
+		} else {
+			snprintf(why, whylen, "ia_params: %s%s%s: this adapter has no such key; "
+				 "dapl-direct(7) lists them", w.key, *w.value ? "=" : "", w.value);
+			err = -EINVAL;
+		}
+	}
+	return err;
+}
+
+static bool is_set(const char *variable)
+{
+	const char *env = secure_getenv(variable);
+
+	return env && !strcmp(env, "1");
+}
+
+void dap_params_core(const char *text, struct dap_core_params *out)
+{
+	const struct dap_param *p;
+	char why[1];
+	struct word w;
+
+	set_defaults(core_table, out);
+	out->validate = is_set("DAPL_VALIDATE");
+	out->count = is_set("DAPL_COUNT");
+	for (text = text ? text : ""; *(text += strspn(text, SEPARATORS));) {
+		text = next_word(text, core_table, &w);
+		p = find(core_table, w.key);
+		if (p)
+			(void)take(p, &w, out, why, sizeof(why));
+	}
 }

@@ -10,8 +10,8 @@ static const struct efa_access_kind *const kinds[] = {
 	&efa_access_efadv,
 };
 
-int efa_ctl_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
-		 char *why, size_t whylen)
+int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		 size_t whylen)
 {
 	int err = -ENODEV;
 

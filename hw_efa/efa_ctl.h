@@ -120,18 +120,17 @@ struct efa_ctl_device {
 	char name[64], access[16], why[160];
 };
 
-struct efa_params;
-
 struct efa_access_kind {
-	int (*open)(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
-		    char *why, size_t whylen);	/* -ENODEV: no name of it */
+	int (*open)(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		    size_t whylen);	/* -ENODEV: no name of it */
 	size_t (*list)(struct efa_ctl_device *devs, size_t max);
 };
 
 extern const struct efa_access_kind efa_access_soft, efa_access_efadv;
 
-int efa_ctl_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
-		 char *why, size_t whylen);
+/* Judges ia_params only where the name is one of ours. */
+int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		 size_t whylen);
 size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max);
 
 #endif

@@ -37,8 +37,8 @@ static const struct efa_ctl_ops edv_ops = {
 	.async_read = edv_async_read,
 };
 
-static int edv_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
-		   char *why, size_t whylen)
+static int edv_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		    size_t whylen)
 {
 	struct edv *dv = calloc(1, sizeof(*dv));
 	int err;

@@ -6,8 +6,8 @@
 #include "hw_efa/efa_ctl.h"
 
 /* hw_mlx5 is asked first, and has said what is missing. */
-static int none_open(const char *ia_name, const struct efa_params *params, struct efa_ctl **ctl,
-		     char *why, size_t whylen)
+static int none_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		     size_t whylen)
 {
 	(void)ia_name;
 	(void)params;

@@ -334,22 +334,26 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 	return 0;
 }
 
-static int soft_open(const char *ia_name, const struct efa_params *p, struct efa_ctl **ctl,
-		     char *why, size_t whylen)
+static int soft_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		     size_t whylen)
 {
+	struct efa_params p;
 	struct soft *s;
 	unsigned int index;
 	int err;
 
 	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
+	err = efa_params_parse(params, &p, why, whylen);
+	if (err)
+		return err;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
-	s->strict = p->strict;
+	s->strict = p.strict;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = s->fd < 0 ? -errno : start(s, p, index, why, whylen);
+	err = s->fd < 0 ? -errno : start(s, &p, index, why, whylen);
 	if (err) {
 		if (s->fd >= 0)
 			close(s->fd);

@@ -214,23 +214,28 @@ static int check_device(const struct efa_caps *dev, char *why, size_t whylen)
 	return -EOPNOTSUPP;
 }
 
+static int device_caps(struct efa_ia *e, char *why, size_t whylen)
+{
+	int err = e->ctl->ops->caps(e->ctl, &e->dev);
+
+	if (!err)
+		return check_device(&e->dev, why, whylen);
+	snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
+	return err;
+}
+
 static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
 	struct efa_ia *e = efa_ia(ia);
 	int err;
 
 	*e = (struct efa_ia){ 0 };
-	err = efa_params_parse(params, &e->params, why, whylen);
-	if (!err)
-		err = efa_ctl_open(ia->name, &e->params, &e->ctl, why, whylen);
+	err = efa_ctl_open(ia->name, params, &e->ctl, why, whylen);
 	if (err)
 		return err;
-	err = e->ctl->ops->caps(e->ctl, &e->dev);
-	if (err)
-		snprintf(why, whylen, "the device does not tell its capabilities: %s",
-			 strerror(-err));
-	else
-		err = check_device(&e->dev, why, whylen);
+	err = efa_params_parse(params, &e->params, why, whylen);
+	if (!err)
+		err = device_caps(e, why, whylen);
 	if (!err)
 		err = engine_open(ia, why, whylen);
 	if (err) {

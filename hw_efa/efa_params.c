@@ -1,116 +1,59 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/dap.h"
+#include "core/param.h"
 #include "hw_common/address.h"
 #include "hw_efa/efa_params.h"
 #include "hw_efa/efa_proto.h"
 
-struct number {
-	const char *key;
-	unsigned long least, most, otherwise;
-	unsigned long value;
+static int read_ip(const char *value, void *out, char *why, size_t whylen)
+{
+	struct efa_params *p = out;
+
+	return hw_address_read(value, p->ip, why, whylen);
+}
+
+static const char *const profiles[] = {
+	"efa0", "efa1", "read", "write", "unsol", "wide", "reqid64", NULL,
 };
+static const char *const silicon[] = { "silicon", NULL };
 
-enum { WINDOW, RENDEZVOUS, CQ_ENTRIES, INLINE, LOOK, REORDER, STRICT, ADVERSARIAL, STEP, NUMBERS };
+#define AT(field) DAP_PARAM_AT(struct efa_params, field)
+#define NUMBER(name, min, max, value, field) \
+	{ .key = name, .least = min, .most = max, .otherwise = value, AT(field) }
+#define POWER(name, min, max, value, field) \
+	{ .key = name, .power_of_two = true, .least = min, .most = max, .otherwise = value, AT(field) }
+#define FLAG(name, field) NUMBER(name, 0, 1, 0, field)
 
-static int read_numbers(const char *params, struct number *n, char *why, size_t whylen)
-{
-	for (int i = 0; i < NUMBERS; i++) {
-		n[i].value = dap_param_num(params, n[i].key, n[i].otherwise);
-		if (n[i].value >= n[i].least && n[i].value <= n[i].most)
-			continue;
-		snprintf(why, whylen, "ia_params: %s is from %lu to %lu", n[i].key, n[i].least,
-			 n[i].most);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* Commas separate keys as well, but within a fault script they belong to it. */
-static int read_fault(const char *params, struct efa_params *p, char *why, size_t whylen)
-{
-	const char *at = strstr(params, "fault=");
-	size_t n;
-
-	if (!at)
-		return 0;
-	at += strlen("fault=");
-	n = strcspn(at, " \t;");
-	if (n >= sizeof(p->fault)) {
-		snprintf(why, whylen, "ia_params: fault= is longer than %zu bytes",
-			 sizeof(p->fault) - 1);
-		return -EINVAL;
-	}
-	memcpy(p->fault, at, n);
-	return 0;
-}
-
-static void read_seed(const char *params, struct efa_params *p)
-{
-	char text[32];
-
-	if (dap_param(params, "seed", text, sizeof(text)))
-		p->seed = strtoull(text, NULL, 0);
-}
-
-static int read_ip(const char *params, struct efa_params *p, char *why, size_t whylen)
-{
-	char text[32] = "";
-
-	return dap_param(params, "ip", text, sizeof(text)) ?
-	       hw_address_read(text, p->ip, why, whylen) : 0;
-}
-
-static bool power_of_two(unsigned long v)
-{
-	return v && !(v & (v - 1));
-}
+static const struct dap_param table[] = {
+	POWER("efa_window", 4, EFA_MAX_WINDOW, 64, window),
+	NUMBER("efa_rendezvous", 0, 1u << 30, 32768, rendezvous),
+	POWER("efa_cq", 16, 1u << 20, 65536, cq_entries),
+	NUMBER("efa_inline", 0, 80, 32, inl),
+	NUMBER("efa_look", 1, 60000, 20, look_ms),
+	{ .key = "ip", .type = DAP_PARAM_OWN, .read = read_ip,
+	  .must = "an IPv4 address of this machine or a network interface that has one" },
+	NUMBER("efa_reorder", 0, 4096, 0, reorder),
+	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile) },
+	FLAG("efa_step", step),
+	NUMBER("seed", 0, UINT64_MAX, 0, seed),
+	FLAG("strict", strict),
+	FLAG("adversarial", adversarial),
+	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = silicon, .least = true, AT(silicon) },
+	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault) },
+	{ .key = NULL },
+};
 
 int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t whylen)
 {
-	struct number n[NUMBERS] = {
-		[WINDOW] = { "efa_window", 4, EFA_MAX_WINDOW, 64, 0 },
-		[RENDEZVOUS] = { "efa_rendezvous", 0, 1u << 30, 32768, 0 },
-		[CQ_ENTRIES] = { "efa_cq", 16, 1u << 20, 65536, 0 },
-		[INLINE] = { "efa_inline", 0, 80, 32, 0 },
-		[LOOK] = { "efa_look", 1, 60000, 20, 0 },
-		[REORDER] = { "efa_reorder", 0, 4096, 0, 0 },
-		[STRICT] = { "strict", 0, 1, 0, 0 },
-		[ADVERSARIAL] = { "adversarial", 0, 1, 0, 0 },
-		[STEP] = { "efa_step", 0, 1, 0, 0 },
-	};
 	const char *env = secure_getenv("DAPL_EFA_PROFILE");
-	char variant[16] = "";
 	int err;
 
 	*p = (struct efa_params){ 0 };
-	params = params ? params : "";
-	err = read_numbers(params, n, why, whylen);
-	if (err)
-		return err;
-	if (!power_of_two(n[WINDOW].value) || !power_of_two(n[CQ_ENTRIES].value)) {
-		snprintf(why, whylen, "ia_params: efa_window and efa_cq are powers of two");
-		return -EINVAL;
-	}
-	p->window = (uint32_t)n[WINDOW].value;
-	p->rendezvous = (uint32_t)n[RENDEZVOUS].value;
-	p->cq_entries = (uint32_t)n[CQ_ENTRIES].value;
-	p->inl = (uint32_t)n[INLINE].value;
-	p->look_ms = (uint32_t)n[LOOK].value;
-	p->reorder = (uint32_t)n[REORDER].value;
-	p->strict = n[STRICT].value;
-	p->adversarial = n[ADVERSARIAL].value;
-	p->step = n[STEP].value;
-	if (dap_param(params, "variant", variant, sizeof(variant)))
-		p->silicon = !strcmp(variant, "silicon");
-	if (!dap_param(params, "efa_profile", p->profile, sizeof(p->profile)) && env)
+	err = dap_params_parse(params, table, p, why, whylen);
+	if (!err && !p->profile[0] && env)
 		snprintf(p->profile, sizeof(p->profile), "%s", env);
-	read_seed(params, p);
-	err = read_ip(params, p, why, whylen);
-	return err ? err : read_fault(params, p, why, whylen);
+	return err;
 }

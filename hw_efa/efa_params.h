@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The ia_params of a dat.conf line: "key=value" separated by blanks, commas or semicolons (the
- * value of fault= goes on over commas). Keys that are not known here belong to others.
- */
+/* The keys of ia_params for an EFA; core/param.h has the syntax. */
 #ifndef EFA_PARAMS_H
 #define EFA_PARAMS_H
 

@@ -93,13 +93,17 @@ static void identify(struct m5_ctl_uverbs *u)
 	m5_model(attr.vendor_part_id, id);
 }
 
-static int start(struct m5_ctl_uverbs *u, const char *device, char *why, size_t whylen)
+/* Only the parameters of a device of ours are judged: the name may be of another backend. */
+static int start(struct m5_ctl_uverbs *u, const char *device, const char *params, char *why,
+		 size_t whylen)
 {
 	int err = uv_context(device, &u->dv.ctx, why, whylen);
 
 	if (err)
 		return err;
-	err = uv_usable(u, why, whylen);
+	err = m5_params_parse(params, &u->dv.params, why, whylen);
+	if (!err)
+		err = uv_usable(u, why, whylen);
 	if (err)
 		goto err_close;
 	err = uv_events_open(u);
@@ -131,9 +135,7 @@ static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl,
 	u->dv.ctl.ops = &uv_ops;
 	u->port_num = port;
 	pthread_mutex_init(&u->hop_lock, NULL);
-	err = m5_params_parse(params, &u->dv.params, why, whylen);
-	if (!err)
-		err = start(u, device, why, whylen);
+	err = start(u, device, params, why, whylen);
 	if (err) {
 		free(u);
 		return err;

@@ -18,17 +18,6 @@
 
 enum { ROUNDS = 16, STORES = 8, SLOWER = 4 };
 
-const char *m5_mmio_name(enum m5_mmio mode)
-{
-	static const char *const names[] = {
-		[M5_MMIO_AUTO] = "auto", [M5_MMIO_BLUEFLAME] = "blueflame",
-		[M5_MMIO_COMBINED] = "combined", [M5_MMIO_DOORBELL] = "doorbell",
-		[M5_MMIO_MEASURE] = "measure",
-	};
-
-	return names[mode];
-}
-
 enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns)
 {
 	return block_ns > SLOWER * (word_ns ? word_ns : 1) ? M5_MMIO_DOORBELL : M5_MMIO_BLUEFLAME;

@@ -16,7 +16,6 @@ enum m5_mmio {
 
 struct m5_ia;
 
-const char *m5_mmio_name(enum m5_mmio mode);
 /* By what a flushed copy and a flushed word took. */
 enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns);
 /* Decides for an instance that knows its device and parameters: mmio, mmio_by, bf_left. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The ia_params of a dat.conf line: "key=value" separated by blanks, commas or semicolons (the
- * value of fault= goes on over commas). Keys that are not known here belong to others (core,
- * another access) and are passed over.
- */
+/* The keys of ia_params for a ConnectX; core/param.h has the syntax. */
 #ifndef M5_PARAMS_H
 #define M5_PARAMS_H
 

@@ -142,23 +142,41 @@ void rig_needs_fresh_contexts(void)
 	rig_skip_if("efa_rmr_bind", "reregister");
 }
 
-static void conf_lines(int fd, const char *ia, const char *params)
-{
-	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };
-	const char *build = getenv("DAPL_BUILD_DIR"), *more = getenv("RIG_PARAMS");
-
-	check(build);
-	for (int i = 0; i < 2; i++)
-		dprintf(fd, "%s u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
-			"\"%s;%s\" \"\"\n", ia, kinds[i], build, params, more ? more : "");
-}
-
 static bool knows(const char *words, const char *word, size_t len)
 {
 	for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
 		if (strcspn(at, " ") == len && !strncmp(at, word, len))
 			return true;
 	return false;
+}
+
+/* Without the keys of a ConnectX where the adapter under test is an EFA, which refuses them. */
+static void keys_for(const char *ia, const char *params, char *out, size_t size)
+{
+	static const char connectx[] = "rnr_retry retry_cnt ack_timeout min_rnr inline bf_eps "
+				       "scatter_cqe isa memlock";
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (const char *at = params; *at; at += strcspn(at, ";"), at += strspn(at, ";")) {
+		if (!strstr(ia, "efa") || !knows(connectx, at, strcspn(at, "=;")))
+			n += (size_t)snprintf(out + n, size - n, "%.*s;", (int)strcspn(at, ";"), at);
+		check(n < size);
+	}
+}
+
+static void conf_lines(int fd, const char *ia, const char *params)
+{
+	static const char *const kinds[] = { "nonthreadsafe", "threadsafe" };
+	const char *build = getenv("DAPL_BUILD_DIR"), *more = getenv("RIG_PARAMS");
+	char all[512], kept[512];
+
+	check(build);
+	check(snprintf(all, sizeof(all), "%s;%s", params, more ? more : "") < (int)sizeof(all));
+	keys_for(ia, all, kept, sizeof(kept));
+	for (int i = 0; i < 2; i++)
+		dprintf(fd, "%s u1.2 %s default %s/lib/libdapl-direct.so dapl_direct.1.2 "
+			"\"%s\" \"\"\n", ia, kinds[i], build, kept);
 }
 
 static char faults[96];

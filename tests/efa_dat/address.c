@@ -77,7 +77,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 		{ "ip=192.0.2.7", "192.0.2.7 is no address of this machine" },
 		{ "ip=0.0.0.0", "is no address of this machine" },
 		{ "ip=nosuch0", "no such interface" },
-		{ "ip=", "neither an address nor an interface" },
+		{ "ip=", "ip has no value: must be an IPv4 address" },
 		{ "ip=300.1.2.3.4.5.6.7", "neither an address nor an interface" },
 	};
 	DAT_PROVIDER_INFO info = { .ia_name = "soft-efa-0", .dapl_version_major = DAT_VERSION_MAJOR,

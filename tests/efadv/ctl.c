@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "hw_efa/efa_ctl_efadv.h"
-#include "hw_efa/efa_params.h"
 #include "hw_efa/efa_wqe.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
@@ -19,12 +18,10 @@ static struct efa_caps caps;
 
 static void open_one(void)
 {
-	struct efa_params params;
 	char why[160] = "";
 
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(efa_params_parse("", &params, why, sizeof(why)), 0);
-	cr_assert_eq(efa_ctl_open("efa_0-1", &params, &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(efa_ctl_open("efa_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
 	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
 }
 

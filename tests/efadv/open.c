@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "hw_efa/efa_ctl_efadv.h"
-#include "hw_efa/efa_params.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/refused.h"
@@ -71,10 +70,7 @@ static const struct refusal refusals[] = {
 
 static int open_ia(const char *name, struct efa_ctl **ctl, char *why, size_t whylen)
 {
-	struct efa_params params;
-
-	cr_assert_eq(efa_params_parse("", &params, why, whylen), 0);
-	return efa_ctl_open(name, &params, ctl, why, whylen);
+	return efa_ctl_open(name, "", ctl, why, whylen);
 }
 
 static int open_refused(const struct refusal *r, void **ctl, char *why, size_t whylen)
@@ -103,14 +99,12 @@ Test(open, efa_ctl_open__names_of_others)
 
 Test(open, efa_ctl_open__without_memory)
 {
-	struct efa_params params;
 	struct efa_ctl *ctl = NULL;
 	char why[160] = "";
 	int err;
 
-	cr_assert_eq(efa_params_parse("", &params, why, sizeof(why)), 0);
 	th_fail_start(TH_FAIL_HEAP, 1);
-	err = efa_ctl_open("efa_0-1", &params, &ctl, why, sizeof(why));
+	err = efa_ctl_open("efa_0-1", "", &ctl, why, sizeof(why));
 	th_fail_stop();
 	cr_assert_eq(err, -ENOMEM);
 	cr_assert_null(ctl);

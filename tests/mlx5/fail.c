@@ -191,18 +191,6 @@ Test(fail, open__bad_params)
 		     -ENODEV);
 }
 
-Test(fail, params__of_others_are_passed_over)
-{
-	struct m5_params p;
-	char why[100];
-
-	cr_assert_eq(m5_params_parse("validate=1,spin_us=40 seed=7;fault=drop=0.1,dup=0.2 rnr_retry=3",
-				     &p, why, sizeof(why)), 0);
-	cr_assert_eq(p.seed, 7);
-	cr_assert_eq(p.rnr_retry, 3);
-	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
-}
-
 /* Pinning would find these out. */
 Test(fail, lmr_create__of_memory_that_is_not_there)
 {

@@ -107,7 +107,8 @@ Test(mmio, m5_params_parse__mmio)
 	cr_assert_eq(m5_params_parse("mmio=measure", &p, why, sizeof(why)), 0);
 	cr_assert_eq(p.mmio, M5_MMIO_MEASURE);
 	cr_assert_eq(m5_params_parse("mmio=fast", &p, why, sizeof(why)), -EINVAL);
-	cr_assert_str_eq(why, "ia_params: \"fast\" is no value of mmio");
+	cr_assert_str_eq(why, "ia_params: mmio=fast: must be one of auto, blueflame, combined, doorbell, "
+				   "measure");
 	cr_assert_eq(m5_params_parse("mmio", &p, why, sizeof(why)), -EINVAL);
 }
 

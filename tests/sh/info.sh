@@ -26,3 +26,21 @@ for ia in soft-mlx5-0 soft-efa-0; do
 done
 "$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "what is named is told to be missing"
+
+# Each word of ia_params that is wrong is a reason: dat_ia_open fails, and its message has the key.
+# refuses IA PARAMS WORDS
+refuses() {
+	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
+		>"$DAT_OVERRIDE"
+	! "$info" -i "$1" >"$tmp/out" 2>&1 || fail "$1 opens with $2"
+	grep -q "cannot open $1: .*$3" "$tmp/out" || fail "$1 with $2: \"$3\" is not in the message"
+	grep -q DAT_INVALID_PARAMETER "$tmp/out" || fail "$1 with $2: the answer is not DAT_INVALID_PARAMETER"
+}
+refuses soft-mlx5-0 inlin=64 'inlin=64: this adapter has no such key'
+refuses soft-mlx5-0 inline=500 'inline=500: must be a number from 0 to 220'
+refuses soft-mlx5-0 inline 'inline has no value'
+refuses soft-mlx5-0 efa_window=8 'efa_window=8: this adapter has no such key'
+refuses soft-mlx5-0 validate=yes 'validate=yes: must be a number from 0 to 1'
+refuses soft-efa-0 efa_window=9 'efa_window=9: must be a power of two from 4 to 1024'
+refuses soft-efa-0 rnr_retry=7 'rnr_retry=7: this adapter has no such key'
+refuses soft-efa-0 efa_look=1s 'efa_look=1s: must be a number from 1 to 60000'

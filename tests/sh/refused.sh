@@ -37,6 +37,8 @@ sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
 refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
 sed 's/ "" ""$/ "gid_index=9" ""/' "$DAT_OVERRIDE" >"$tmp/gid.conf"
 refused 'no RoCE v2 address' 'IP address' env DAT_OVERRIDE="$tmp/gid.conf" bash -c info
+sed 's/ "" ""$/ "efa_window=8" ""/' "$DAT_OVERRIDE" >"$tmp/efa.conf"
+refused 'efa_window=8: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/efa.conf" bash -c info
 
 # A generation and a libefa that tell no queues, and a port that an EFA has not.
 info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
@@ -46,4 +48,12 @@ refused '16-byte entries' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
 sed 's/^efa_0-1 /efa_0-2 /' "$DAT_OVERRIDE" >"$tmp/port.conf"
 refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
 	"$run" --efa "$build/bin/dat_info" -i efa_0-2
+sed 's/ "" ""$/ "rnr_retry=7" ""/' "$DAT_OVERRIDE" >"$tmp/mlx5.conf"
+refused 'rnr_retry=7: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/mlx5.conf" bash -c info
+# hw_mlx5 sees each name first, and leaves the parameters of others alone.
+if ! DAT_OVERRIDE=$tmp/efa.conf timeout 20 bash -c info >"$tmp/out" 2>&1; then
+	echo "efa_0-1 does not open with a key of an EFA:"
+	cat "$tmp/out"
+	failed=1
+fi
 exit $failed

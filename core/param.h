@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ia_params of a dat.conf line: words "key=value" separated by blanks, commas or semicolons. Each
+ * backend has a table of its keys. The keys of core itself are known with every table.
+ */
+#ifndef DAP_PARAM_H
+#define DAP_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dap_param_type {
+	DAP_PARAM_NUMBER,		/* least to most; decimal, or hexadecimal after 0x */
+	DAP_PARAM_CHOICE,		/* one of words; stores its index + least */
+	DAP_PARAM_TEXT,			/* an array of char; one of words where there are some */
+	DAP_PARAM_SCRIPT,		/* the same; commas belong to the value */
+	DAP_PARAM_OWN,			/* what read() accepts */
+};
+
+struct dap_param {
+	const char *key;
+	enum dap_param_type type;
+	bool power_of_two;
+	uint64_t least, most, otherwise;	/* otherwise: the value without this key */
+	const char *const *words;	/* NULL-terminated */
+	/* Writes into the structure that is filled. 0, or -errno with why in words or unchanged. */
+	int (*read)(const char *value, void *out, char *why, size_t whylen);
+	const char *must;		/* of DAP_PARAM_OWN: what the value has to be */
+	size_t offset, size;
+};
+
+/* The target of a key: a field of the structure that is filled. */
+#define DAP_PARAM_AT(type, field) .offset = offsetof(type, field), .size = sizeof(((type *)NULL)->field)
+
+/*
+ * Fills *out by a table that ends with a NULL key; a key given twice has its last value. 0, or
+ * -EINVAL for an unknown key, a missing value or a bad one: why names key, value and what is
+ * allowed. Another -errno is of a read(). text may be NULL.
+ */
+int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
+		     size_t whylen);
+
+struct dap_core_params {
+	bool validate, count;
+	uint32_t spin_us;
+};
+
+/* The keys of core. Values that are wrong are ignored here: dap_params_parse() reports them. */
+void dap_params_core(const char *text, struct dap_core_params *out);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ia_params of an EFA: strict, with the key, the value and what is allowed. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_efa/efa_params.h"
+#include "softnic/softnic_efa.h"
+
+TestSuite(params, .timeout = 20);
+
+static struct efa_params p;
+static char why[256];
+
+static int parsed(const char *text)
+{
+	why[0] = '\0';
+	return efa_params_parse(text, &p, why, sizeof(why));
+}
+
+Test(params, parse__bad_word_names_key_value_and_range)
+{
+	static const struct {
+		const char *text, *words[2];
+	} all[] = {
+		{ "efa_window=2", { "efa_window=2", "a power of two from 4 to 1024" } },
+		{ "efa_window=65", { "efa_window=65", "a power of two from 4 to 1024" } },
+		{ "efa_cq=100000", { "efa_cq=100000", "a power of two from 16 to 1048576" } },
+		{ "efa_rendezvous=32k", { "efa_rendezvous=32k", "from 0 to 1073741824" } },
+		{ "efa_inline=81", { "efa_inline=81", "from 0 to 80" } },
+		{ "efa_look=0", { "efa_look=0", "from 1 to 60000" } },
+		{ "efa_look", { "efa_look has no value", "from 1 to 60000" } },
+		{ "efa_profile=efa9", { "efa_profile=efa9", "efa0, efa1, read" } },
+		{ "variant=soft", { "variant=soft", "silicon" } },
+		{ "seed=x", { "seed=x", "from 0" } },
+		{ "strict=2", { "strict=2", "from 0 to 1" } },
+		{ "ip=", { "ip has no value", "IPv4 address" } },
+		{ "ip=nosuchif0", { "ip=nosuchif0", "no such interface" } },
+		{ "validate=x", { "validate=x", "from 0 to 1" } },
+		{ "efa_windo=64", { "efa_windo=64", "no such key" } },
+		{ "rnr_retry=7", { "rnr_retry=7", "no such key" } },
+		{ "mmio=auto", { "mmio=auto", "no such key" } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(parsed(all[i].text), -EINVAL, "%s", all[i].text);
+		for (size_t w = 0; w < 2; w++)
+			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
+				  all[i].text, why, all[i].words[w]);
+	}
+}
+
+Test(params, parse__each_profile_of_the_model_is_known)
+{
+	char text[64];
+
+	for (const char *const *name = softnic_efa_profiles(); *name; name++) {
+		snprintf(text, sizeof(text), "efa_profile=%s", *name);
+		cr_expect_eq(parsed(text), 0, "%s", why);
+		cr_expect_str_eq(p.profile, *name);
+	}
+}
+
+Test(params, parse__words_and_defaults)
+{
+	unsetenv("DAPL_EFA_PROFILE");
+	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0, "%s", why);
+	cr_assert(p.window == 8 && p.cq_entries == 65536 && p.rendezvous == 32768 && p.inl == 32);
+	cr_assert(p.look_ms == 20 && !p.reorder && !p.silicon && !p.profile[0]);
+	cr_assert_eq(p.ip[0], 127);
+	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
+	setenv("DAPL_EFA_PROFILE", "read", 1);
+	cr_assert_eq(parsed(""), 0);
+	cr_assert_str_eq(p.profile, "read");
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ia_params of a ConnectX, and their syntax: strict, with the key, the value and what is allowed. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/param.h"
+#include "hw_mlx5/m5_params.h"
+
+TestSuite(params, .timeout = 20);
+
+static struct m5_params p;
+static char why[256];
+
+static int parsed(const char *text)
+{
+	why[0] = '\0';
+	return m5_params_parse(text, &p, why, sizeof(why));
+}
+
+struct refusal {
+	const char *text, *words[3];	/* ia_params; what the message has */
+};
+
+Test(params, parse__bad_value_names_key_value_and_range)
+{
+	static const struct refusal all[] = {
+		{ "rnr_retry=8", { "rnr_retry=8", "from 0 to 7" } },
+		{ "rnr_retry=x", { "rnr_retry=x", "from 0 to 7" } },
+		{ "seed=1 retry_cnt=-1", { "retry_cnt=-1", "from 0 to 7" } },
+		{ "ack_timeout=32", { "ack_timeout=32", "from 0 to 31" } },
+		{ "min_rnr=1.5", { "min_rnr=1.5", "from 0 to 31" } },
+		{ "inline=221", { "inline=221", "from 0 to 220" } },
+		{ "inline=64k", { "inline=64k", "from 0 to 220" } },
+		{ "bf_eps=256", { "bf_eps=256", "from 0 to 255" } },
+		{ "scatter_cqe=3", { "scatter_cqe=3", "from 0 to 2" } },
+		{ "mmio=fast", { "mmio=fast", "auto", "measure" } },
+		{ "eal=yes", { "eal=yes", "from 0 to 1" } },
+		{ "isa=avx", { "isa=avx", "base" } },
+		{ "gid_index=32768", { "gid_index=32768", "from 0 to 32767" } },
+		{ "pkey=0x10000", { "pkey=0x10000", "from 0 to 65535" } },
+		{ "sl=16", { "sl=16", "from 0 to 15" } },
+		{ "ip=10.0.0", { "ip=10.0.0", "IPv4 address" } },
+		{ "mac=1:2:3", { "mac=1:2:3", "six hexadecimal bytes" } },
+		{ "mac=01:02:03:04:05:06", { "mac=01:02:03:04:05:06", "not a multicast" } },
+		{ "gid=10.0.0.1", { "gid=10.0.0.1", "auto or an IPv6 address" } },
+		{ "seed=0x", { "seed=0x", "from 0 to 18446744073709551615" } },
+		{ "seed=18446744073709551616", { "seed=18446744073709551616", "from 0 to" } },
+		{ "memlock=yes", { "memlock=yes", "strict" } },
+		{ "variant=gold", { "variant=gold", "silicon" } },
+		{ "validate=2", { "validate=2", "from 0 to 1" } },
+		{ "spin_us=fast", { "spin_us=fast", "from 0 to 1000000" } },
+		{ "count=maybe", { "count=maybe", "from 0 to 1" } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(parsed(all[i].text), -EINVAL, "%s", all[i].text);
+		for (size_t w = 0; w < 3 && all[i].words[w]; w++)
+			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
+				  all[i].text, why, all[i].words[w]);
+	}
+}
+
+Test(params, parse__missing_value_names_key_and_range)
+{
+	static const char *const all[] = { "rnr_retry", "rnr_retry=", "rnr_retry= seed=1",
+					   "seed=1,rnr_retry" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(parsed(all[i]), -EINVAL, "%s", all[i]);
+		cr_expect_str_eq(why, "ia_params: rnr_retry has no value: must be a number from 0 to 7",
+				 "%s: %s", all[i], why);
+	}
+	cr_expect_eq(parsed("validate"), -EINVAL);
+	cr_expect_eq(parsed("fault="), -EINVAL);
+}
+
+Test(params, parse__unknown_key_is_named)
+{
+	static const char *const all[][2] = {
+		{ "inlin=64", "inlin=64" }, { "seed=1;Inline=64", "Inline=64" }, { "mlx5_0", "mlx5_0" },
+		{ "mlx5_0 1", "mlx5_0" }, { "=7", "=7" }, { "efa_window=64", "efa_window=64" },
+		{ "a_key_of_more_than_thirty_two_bytes_in_all=1", "a_key_of" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(parsed(all[i][0]), -EINVAL, "%s", all[i][0]);
+		cr_expect(strstr(why, all[i][1]) && strstr(why, "no such key"), "%s: %s", all[i][0], why);
+	}
+}
+
+Test(params, parse__value_longer_than_its_room_is_refused)
+{
+	char text[400] = "fault=";
+
+	memset(text + 6, 'a', 127);
+	cr_assert_eq(parsed(text), 0);
+	cr_assert_eq(strlen(p.fault), 127);
+	memset(text + 6, 'a', 128);
+	cr_assert_eq(parsed(text), -EINVAL);
+	cr_assert(strstr(why, "at most 127 bytes"), "%s", why);
+	memset(text + 6, 'a', 300);
+	cr_assert_eq(parsed(text), -EINVAL);
+}
+
+Test(params, parse__separators_and_order)
+{
+	cr_assert_eq(parsed(" validate=1,spin_us=40 seed=7;;fault=drop=0.1,dup=0.2\trnr_retry=3 "
+			    "seed=0x10,"), 0, "%s", why);
+	cr_assert_eq(p.seed, 16);
+	cr_assert_eq(p.rnr_retry, 3);
+	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
+	cr_assert_eq(parsed("seed=010 ip=10.0.0.7 gid=auto memlock=strict variant=silicon isa=base"), 0,
+		     "%s", why);
+	cr_assert_eq(p.seed, 10, "a leading zero is decimal");
+	cr_assert(p.has_ip && p.gid_from == M5_GID_AUTO && p.memlock && p.silicon && p.base);
+}
+
+Test(params, parse__without_words_has_the_defaults)
+{
+	cr_assert_eq(parsed(NULL), 0);
+	cr_assert_eq(p.rnr_retry, 7);
+	cr_assert_eq(p.ack_timeout, 16);
+	cr_assert_eq(p.inline_max, 188);
+	cr_assert_eq(p.bf_eps, 8);
+	cr_assert_eq(p.gid_index, -1);
+	cr_assert_eq(p.pkey, 0xffff);
+	cr_assert_eq(p.mmio, M5_MMIO_AUTO);
+	cr_assert(!p.has_ip && !p.memlock && !p.silicon && !p.base && !p.strict);
+}
+
+Test(params, core__keys_of_core)
+{
+	struct dap_core_params c;
+
+	unsetenv("DAPL_VALIDATE");
+	dap_params_core("seed=7;validate=1 inline=0 spin_us=0", &c);
+	cr_assert(c.validate && !c.count && c.spin_us == 0);
+	setenv("DAPL_VALIDATE", "1", 1);
+	dap_params_core("", &c);
+	cr_assert(c.validate && c.spin_us == 20);
+	dap_params_core("validate=0", &c);
+	cr_assert(!c.validate);
+}
