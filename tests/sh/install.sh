@@ -24,6 +24,9 @@ END
 ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -o "$root/consumer" "$root/consumer.c" $(pkg-config --cflags --libs dat)
 LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
 grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf"
+# Many programs take the first adapter that opens: those in software are the last.
+[ "$(awk '!/^#/ { print $1 }' "$root/etc/dat/dat.conf" | uniq | tail -n 2 | tr '\n' ' ')" = 'soft-mlx5-0 soft-efa-0 ' ] ||
+	{ echo "software adapters do not stand last:"; cat "$root/etc/dat/dat.conf"; exit 1; }
 rm "$root"/consumer*
 
 install uninstall
