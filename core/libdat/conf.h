@@ -14,6 +14,9 @@
 /* Bytes of one line without its newline; longer ones are broken, and hold no memory. */
 #define CONF_LINE_MAX 8192
 
+/* Added to the number of a line that is of no file. */
+#define CONF_BUILTIN 0x80000000u
+
 /* One line that this library can use: uDAPL 1.2 or a later 1.x, and `default`. */
 struct conf_entry {
 	struct conf_entry *next;	/* in the order of the file */
@@ -46,6 +49,15 @@ enum conf_verdict {
 enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct conf_entry **out,
 				  const char **why);
 
+/* Adds one line of len bytes, which it overwrites: 0 or -ENOMEM. name and number are for messages. */
+int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number, const char *name,
+		  bool secure);
+/* After the last line was added: 0 or -ENOMEM. */
+int conf_mark_repeats(struct conf *conf);
+
+/* Adds the software adapters of the provider beside libdat, if it is there. 0 or -ENOMEM. */
+int conf_builtin(struct conf *conf);
+
 /* Adds the lines of the file to conf; name is for messages. 0 or -errno. */
 int conf_read(FILE *file, const char *name, bool secure, struct conf *conf);
 
@@ -64,7 +76,7 @@ void conf_explain(const char *path, int err);
 void conf_init(struct conf *conf);
 void conf_free(struct conf *conf);
 
-/* The places to look at without DAT_OVERRIDE, NULL-terminated. */
+/* The places to look at without DAT_OVERRIDE, NULL-terminated. The first is of this library alone. */
 extern const char *const conf_paths[];
 
 /* The same IA name, API version and thread safety. */

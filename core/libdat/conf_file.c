@@ -35,8 +35,8 @@ void conf_free(struct conf *conf)
 	conf_init(conf);
 }
 
-static int add_line(struct conf *conf, char *line, size_t len, unsigned int number,
-		    const char *name, bool secure)
+int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number, const char *name,
+		  bool secure)
 {
 	struct conf_entry *entry;
 	const char *why = "longer than 8192 bytes";
@@ -51,8 +51,8 @@ static int add_line(struct conf *conf, char *line, size_t len, unsigned int numb
 		*conf->end = entry;
 		conf->end = &entry->next;
 		conf->usable++;
-		dat_log(DAT_LOG_STATIC, "%s:%u: %s is served by %s", name, number,
-			entry->info.ia_name, entry->lib_path);
+		dat_log(DAT_LOG_STATIC, "%s:%u: %s is served by %s", name,
+			number & ~CONF_BUILTIN, entry->info.ia_name, entry->lib_path);
 		break;
 	case CONF_SKIP:
 		conf->skipped++;
@@ -100,7 +100,7 @@ static int by_key_then_line(const void *left, const void *right)
 }
 
 /* Repeated lines are spares: tried when the first can not be loaded, but listed once. */
-static int mark_repeats(struct conf *conf)
+int conf_mark_repeats(struct conf *conf)
 {
 	struct conf_entry **sorted = calloc(conf->usable + 1, sizeof(*sorted));
 	unsigned int n = 0;
@@ -124,12 +124,12 @@ int conf_read(FILE *file, const char *name, bool secure, struct conf *conf)
 	int err = 0;
 
 	while (!err && (len = next_line(file, buf)) >= 0)
-		err = add_line(conf, buf, (size_t)len, ++number, name, secure);
+		err = conf_add_line(conf, buf, (size_t)len, ++number, name, secure);
 	if (err)
 		return err;
 	if (ferror(file))
 		return errno ? -errno : -EIO;
-	return mark_repeats(conf);
+	return conf_mark_repeats(conf);
 }
 
 /* 0, or -errno: a directory, or a file that others than root could have written. */

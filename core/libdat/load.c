@@ -22,8 +22,11 @@ static int cause(void)
 
 static int complain(const struct reg_entry *entry, const char *why, int err)
 {
-	dat_log(DAT_LOG_ERROR, "%s (line %u of dat.conf): %s", entry->info.ia_name,
-		entry->conf->line, why);
+	if (entry->conf->line & CONF_BUILTIN)
+		dat_log(DAT_LOG_ERROR, "%s (built in): %s", entry->info.ia_name, why);
+	else
+		dat_log(DAT_LOG_ERROR, "%s (line %u of dat.conf): %s", entry->info.ia_name,
+			entry->conf->line, why);
 	return err;
 }
 

@@ -103,10 +103,24 @@ static void explain_once(const char *path, int err, bool named)
 	said = err;
 }
 
+/*
+ * The file, and what is built in. /etc/dat.conf is also the file of libdat2, which installs it with
+ * lines of its own: only /etc/dat/dat.conf and DAT_OVERRIDE decide alone.
+ */
+static int read_conf(const char *override, const char **path)
+{
+	int err = conf_load(override, conf_paths, getauxval(AT_SECURE) != 0, &conf, path);
+	int found = err;
+
+	if (override || *path == conf_paths[0] || (err && err != -ENOENT))
+		return err;
+	err = conf_builtin(&conf);
+	return err || conf.usable ? err : found;
+}
+
 int reg_load(void)
 {
 	const char *override = secure_getenv("DAT_OVERRIDE"), *path;
-	bool secure = getauxval(AT_SECURE) != 0;
 	int err;
 
 	if (conf_loaded)
@@ -114,7 +128,7 @@ int reg_load(void)
 	if (override && !*override)
 		override = NULL;
 	conf_init(&conf);
-	err = conf_load(override, conf_paths, secure, &conf, &path);
+	err = read_conf(override, &path);
 	if (!err)
 		err = append_conf();
 	if (err) {

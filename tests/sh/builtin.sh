@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Without a dat.conf of this package the software adapters of the provider beside libdat are there,
+# from the build directory and without any variable. DAT_OVERRIDE and /etc/dat/dat.conf decide alone.
+set -u
+. tests/harness/skip.sh
+[ -z "${SAN-}" ] || skip "a sanitizer build is not what is installed"
+unshare -rm true 2>/dev/null || skip "this user may not have a mount namespace"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bin=$DAPL_BUILD_DIR/bin
+unset DAT_OVERRIDE LD_LIBRARY_PATH
+status=0
+export tmp
+
+# with_etc COMMAND...: COMMAND sees $tmp/etc as /etc
+mkdir "$tmp/etc"
+cp /etc/hosts /etc/nsswitch.conf /etc/passwd /etc/ld.so.cache "$tmp/etc" 2>/dev/null
+with_etc() { unshare -rm sh -c 'mount --bind "$tmp/etc" /etc && exec timeout 60 "$@"' sh "$@" >"$tmp/out" 2>&1; }
+
+fail() {
+	echo "$*:"
+	cat "$tmp/out"
+	status=1
+}
+
+both='soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 '
+# lists NAMES WHERE
+lists() {
+	with_etc "$bin/dat_info" -l
+	[ "$(awk '$2 == "uDAPL" { printf "%s ", $1 }' "$tmp/out")" = "$1" ] || fail "$2: not \"$1\""
+}
+
+lists "$both" 'without a file'
+with_etc "$bin/dat_pingpong" -n 100 -q || fail 'dat_pingpong without a file'
+
+# libdat2 has installed its own.
+echo "OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 'ib0 0' ''
+soft-mlx5-0 u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 '' ''" | tr "'" '"' >"$tmp/etc/dat.conf"
+lists "OpenIB-cma $both" 'beside the lines of others in /etc/dat.conf'
+
+# A line of the same name goes first, and what is built in is its spare.
+echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" ""' >"$tmp/etc/dat.conf"
+lists 'soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 ' 'with a line of the same name'
+with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the spare does not open'
+
+mkdir "$tmp/etc/dat"
+echo '# none' >"$tmp/etc/dat/dat.conf"
+lists '' 'with an empty /etc/dat/dat.conf'
+rm -r "$tmp/etc/dat" "$tmp/etc/dat.conf"
+with_etc env DAT_OVERRIDE=/no/such/file "$bin/dat_info" -l && fail 'DAT_OVERRIDE names no file'
+grep -q DAT_INTERNAL_ERROR "$tmp/out" || fail 'DAT_OVERRIDE names no file, and that is no error'
+exit $status
