@@ -205,7 +205,7 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 	char *path = dladdr(in_provider, &lib) ? realpath(lib.dli_fname, NULL) : NULL;
 
 	if (!d->why[0] && path)
-		printf("    with this line it would be there: "
+		printf("    to use it, add this line to dat.conf: "
 		       "%s u1.2 nonthreadsafe default %s dapl_direct.1.2 \"\" \"\"\n",
 		       d->name, path);
 	free(path);

@@ -19,7 +19,7 @@ echo '# nothing' >"$DAT_OVERRIDE"
 grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 1.2; DAT_OVERRIDE" "$tmp/out" || fail "it does not name the file"
 
 for ia in soft-mlx5-0 soft-efa-0; do
-	line=$(sed -n "s/.*with this line it would be there: \($ia \)/\1/p" "$tmp/out")
+	line=$(sed -n "s/.*to use it, add this line to dat.conf: \($ia \)/\1/p" "$tmp/out")
 	[ -n "$line" ] || fail "no line for $ia"
 	echo "$line" >>"$DAT_OVERRIDE"
 	"$info" -i $ia >"$tmp/$ia" 2>&1 || { cat "$tmp/$ia"; fail "its line for $ia does not open it"; }
