@@ -307,7 +307,7 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, soft);
+	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, soft, locked);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -362,7 +362,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
 		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
-		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft, locked);
 		m5_sq_end(sq, locked);
 	}
 	m5_rmr_know(r, to->lmr);
@@ -381,7 +381,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
 	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
-	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft, locked);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;

@@ -110,7 +110,7 @@ M5_INLINE M5_RET m5_post_at(struct m5_sq *sq, struct m5_spot at, m5_v2 ctrl, con
 	if (n > 1)
 		__asm__("" : "+r"(to));
 	m5_store_blocks(to, w, n);
-	m5_ring_to(sq, at.end, n, ctrl, w, soft);
+	m5_ring_to(sq, at.end, n, ctrl, w, soft, locked);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }

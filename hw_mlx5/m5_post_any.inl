@@ -153,7 +153,7 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 		m5_gather(sq, pi * 4 + head, n, iov, w.total);
 	else
 		m5_refer(sq, pi * 4 + head, n, iov, w.total);
-	m5_ring(sq, pi, blocks, ctrl, soft);
+	m5_ring(sq, pi, blocks, ctrl, soft, locked);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }

@@ -68,9 +68,21 @@ M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_
 	}
 }
 
+/*
+ * The line may stay in a write-combining buffer of this CPU for a while after the queue is unlocked, and
+ * another CPU's doorbell would pass it: the unlock is a plain store, which does not flush the buffer.
+ */
+M5_INLINE void m5_bf_before_unlock(bool locked)
+{
+#if defined(__x86_64__)
+	if (locked)
+		dap_wc_flush();
+#endif
+}
+
 /* w: the WQE, where it is in registers; else it is read back from the ring. */
 M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
-			       const m5_half *w)
+			       const m5_half *w, bool locked)
 {
 	volatile uint8_t *reg = m5_reg_next(sq);
 
@@ -81,8 +93,10 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 	} else if (w) {
 		m5_store_mmio(reg, w, n);
 		m5_bf_end();
+		m5_bf_before_unlock(locked);
 	} else {
 		m5_bf_ring(reg, sq, pi, n);
+		m5_bf_before_unlock(locked);
 	}
 }
 
@@ -121,7 +135,7 @@ M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
  * of the last WQE; BlueFlame is for a single one.
  */
 M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl,
-			  const m5_half *w, bool soft)
+			  const m5_half *w, bool soft, bool locked)
 {
 	sq->pi = end;
 	dap_wmb_wqe_before_dbrec();
@@ -129,13 +143,14 @@ M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl
 	if (soft)
 		m5_ring_soft(sq, end - n, n, ctrl);
 	else
-		m5_ring_silicon(sq, end - n, n, ctrl, w);
+		m5_ring_silicon(sq, end - n, n, ctrl, w, locked);
 }
 
 /* n blocks that are in the ring from pi on. */
-M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bool soft)
+M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bool soft,
+		       bool locked)
 {
-	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft);
+	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft, locked);
 }
 
 /* There is credit for n blocks in a queue that is the caller's. */

@@ -20,6 +20,8 @@ int hot_malloc(struct target *t);
 int hot_mutex(struct target *t);
 int hot_kernel(struct target *t);
 int hot_callee(struct target *t);
+int hot_blueflame(struct target *t);
+int hot_flushed(struct target *t);
 
 /* Out of line, as error exits are: what it does is not the fast path's business. */
 static __attribute__((cold, noinline)) int refuse(struct target *t)
@@ -86,4 +88,30 @@ static __attribute__((noinline)) int callee(struct target *t)
 int hot_callee(struct target *t)
 {
 	return callee(t) + callee(t);
+}
+
+#if defined(__x86_64__)
+/* As a post of a threadsafe instance: the register's other half, a fence, the WQE, the unlock. */
+#define BLUEFLAME(flush)                                                                           \
+	do {                                                                                       \
+		__asm__ volatile("xorq $256, %0; sfence; movaps %%xmm0, (%1); " flush              \
+				 : "+m"(t->memory)                                                 \
+				 : "r"(t->memory)                                                  \
+				 : "cc", "memory");                                                \
+		atomic_store_explicit(&t->count, 0, memory_order_release);                         \
+	} while (0)
+#else
+#define BLUEFLAME(flush) atomic_store_explicit(&t->count, 0, memory_order_release)
+#endif
+
+int hot_blueflame(struct target *t)
+{
+	BLUEFLAME("");
+	return 0;
+}
+
+int hot_flushed(struct target *t)
+{
+	BLUEFLAME("sfence");
+	return 0;
 }
