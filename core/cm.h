@@ -66,8 +66,8 @@ struct dap_cm_counts {
 };
 void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
 
-/* local: the IA's address. Tells IAs of one process apart that listen to the same conn_qual;
- * listeners answer on every address of the host. */
+/* local: the IA's address, on which its listeners are reached; INADDR_ANY is unknown: they are reached
+ * on every address of the host. */
 int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, struct dap_cm **cm);
 /* Connections still there are cut. No callback after it returns. */
 void dap_cm_close(struct dap_cm *cm);

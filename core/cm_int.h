@@ -133,6 +133,7 @@ struct cm_gate {			/* one listening socket */
 struct cm_port {			/* for peers */
 	struct cm_gate gate;
 	uint16_t port;
+	struct in_addr at;
 	LIST_HEAD(, dap_cm_listener) listeners;
 	LIST_ENTRY(cm_port) link;
 };
@@ -180,6 +181,7 @@ struct cm_watch {
 struct dap_cm {
 	const struct dap_cm_ops *ops;
 	struct sockaddr_in local;
+	bool everywhere;		/* listens on all addresses of the host */
 	unsigned int generation;
 	struct dap_cm_counts counts;
 	struct cm_conns conns;
@@ -395,7 +397,9 @@ void cm_drive_stop(void);
 
 /* ---- cm_listen.c ---- */
 uint16_t cm_port_of(uint64_t conn_qual);
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called);
+/* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
+					 bool any);
 void cm_listener_close(struct dap_cm_listener *l);
 
 #endif

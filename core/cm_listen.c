@@ -9,7 +9,11 @@
  * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
  * may well use that itself. The REQ names the whole qualifier, so that several in one process share
  * a port; between processes of a host the first one has it.
+ *
+ * Each adapter listens on its own address. If that is unknown, or belongs to no interface of this
+ * network namespace, as the address of a GID may, it listens on all addresses of the host.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,20 +50,45 @@ static void port_enter(struct cm_gate *gate, int fd)
 	cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from, &called);
 }
 
-static struct cm_port *port_open(uint16_t number, int *err)
+static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t number)
 {
-	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(number) };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(number) };
+
+	at.sin_addr.s_addr = cm->everywhere ? htonl(INADDR_ANY) : cm->local.sin_addr.s_addr;
+	return at;
+}
+
+static int port_bind(struct cm_port *p, struct dap_cm *cm)
+{
+	struct sockaddr_in at = listen_address(cm, p->port);
+	char ip[INET_ADDRSTRLEN] = "?";
+	int err = cm_gate_open(&p->gate, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
+
+	p->at = at.sin_addr;
+	if (!err)
+		return 0;
+	inet_ntop(AF_INET, &at.sin_addr, ip, sizeof(ip));
+	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
+		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: it listens on all "
+			"addresses of this host", ip);
+		cm->everywhere = true;
+		return port_bind(p, cm);
+	}
+	dap_log(DAP_LOG_WARN, "%s port %u: %s", ip, p->port, strerror(-err));
+	return err;
+}
+
+static struct cm_port *port_open(struct dap_cm *cm, uint16_t number, int *err)
+{
 	struct cm_port *p = calloc(1, sizeof(*p));
 
-	if (!p) {
-		*err = -ENOMEM;
+	*err = -ENOMEM;
+	if (!p)
 		return NULL;
-	}
 	p->port = number;
 	p->gate.enter = port_enter;
-	*err = cm_gate_open(&p->gate, (const struct sockaddr *)&any, sizeof(any), SOCK_STREAM);
+	*err = port_bind(p, cm);
 	if (*err) {
-		dap_log(DAP_LOG_WARN, "port %u: %s", number, strerror(-*err));
 		free(p);
 		return NULL;
 	}
@@ -75,23 +104,20 @@ static void port_put(struct cm_port *p)
 	cm_gate_close(&p->gate);
 }
 
-static struct cm_port *port_get(uint16_t number, int *err)
+/* The port of this process that an adapter's peers reach, or NULL. */
+static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 {
+	struct in_addr at = listen_address(cm, number).sin_addr;
 	struct cm_port *p;
 
 	LIST_FOREACH(p, &cm_loop.ports, link) {
-		if (p->port == number)
-			return p;
+		if (p->port == number && (p->at.s_addr == at.s_addr || p->at.s_addr == INADDR_ANY))
+			break;
 	}
-	return port_open(number, err);
+	return p;
 }
 
 /* ---- listeners ---- */
-
-static bool same_address(struct in_addr a, struct in_addr b)
-{
-	return a.s_addr == b.s_addr || a.s_addr == INADDR_ANY || b.s_addr == INADDR_ANY;
-}
 
 static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
 {
@@ -99,30 +125,40 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 
 	LIST_FOREACH(l, &p->listeners, link) {
 		if (l->conn_qual == conn_qual &&
-		    same_address(l->cm->local.sin_addr, cm->local.sin_addr))
+		    l->cm->local.sin_addr.s_addr == cm->local.sin_addr.s_addr)
 			return true;
 	}
 	return false;
 }
 
-/* Of IAs that listen to the same, the one whose address was called; else any. */
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called)
+static struct dap_cm_listener *find_in_port(const struct cm_port *p, uint64_t conn_qual,
+					    struct in_addr called, bool any)
 {
 	struct dap_cm_listener *l, *other = NULL;
-	struct cm_port *p;
 
-	LIST_FOREACH(p, &cm_loop.ports, link) {
-		if (p->port == port)
-			break;
-	}
-	if (!p)
-		return NULL;
 	LIST_FOREACH(l, &p->listeners, link) {
 		if (l->conn_qual != conn_qual)
 			continue;
 		if (l->cm->local.sin_addr.s_addr == called.s_addr)
 			return l;
-		other = l;
+		if (any || l->cm->everywhere)
+			other = l;
+	}
+	return other;
+}
+
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
+					 bool any)
+{
+	struct dap_cm_listener *l, *other = NULL;
+	const struct cm_port *p;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		l = p->port == port ? find_in_port(p, conn_qual, called, any) : NULL;
+		if (l && l->cm->local.sin_addr.s_addr == called.s_addr)
+			return l;
+		if (l)
+			other = l;
 	}
 	return other;
 }
@@ -141,9 +177,12 @@ static int open_door(struct dap_cm_listener *l, uint64_t conn_qual)
 
 static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn_qual)
 {
-	int err = 0;
-	struct cm_port *p = port_get(cm_port_of(conn_qual), &err);
+	uint16_t number = cm_port_of(conn_qual);
+	struct cm_port *p = port_find(cm, number);
+	int err;
 
+	if (!p)
+		p = port_open(cm, number, &err);
 	if (!p)
 		return err;
 	if (is_taken(p, cm, conn_qual))
@@ -167,21 +206,18 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
  * listen there yet, and one with connections that are not quite over. Who is free to choose leaves
  * these to whoever is not.
  */
-static bool is_reserved(uint16_t number)
+static bool is_reserved(const struct dap_cm *cm, uint16_t number)
 {
-	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(number) };
+	const struct sockaddr_in at = listen_address(cm, number);
 	bool reserved;
-	struct cm_port *p;
 	int fd;
 
-	LIST_FOREACH(p, &cm_loop.ports, link) {
-		if (p->port == number)
-			return false;
-	}
+	if (port_find(cm, number))
+		return false;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;		/* whoever listens will be told */
-	reserved = bind(fd, (const struct sockaddr *)&any, sizeof(any)) && errno == EADDRINUSE;
+	reserved = bind(fd, (const struct sockaddr *)&at, sizeof(at)) && errno == EADDRINUSE;
 	close(fd);
 	return reserved;
 }
@@ -198,7 +234,7 @@ static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 	for (unsigned int i = 0; i < count && err == -EADDRINUSE; i++) {
 		unsigned int conn_qual = first + (at + i) % count;
 
-		if (!is_reserved(cm_port_of(conn_qual)))
+		if (!is_reserved(cm, cm_port_of(conn_qual)))
 			err = listen_to(cm, l, conn_qual);
 	}
 	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;

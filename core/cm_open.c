@@ -17,6 +17,9 @@ int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, s
 		return -ENOMEM;
 	cm->ops = ops;
 	cm->local = *local;
+	cm->everywhere = local->sin_addr.s_addr == htonl(INADDR_ANY);
+	if (cm->everywhere)
+		cm->local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	TAILQ_INIT(&cm->conns);
 	pthread_mutex_lock(&cm_life);
 	if (!cm_loop.users)

@@ -128,7 +128,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 
 	c->id = m->id;
 	c->conn_qual = m->conn_qual;
-	l = cm_listener_find(c->port, m->conn_qual, c->called);
+	l = cm_listener_find(c->port, m->conn_qual, c->called, false);
 	if (!l) {
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
@@ -151,7 +151,7 @@ void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);
 	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual,
-						     h->own.sin_addr);
+						     h->own.sin_addr, true);
 	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
 
 	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {

@@ -314,10 +314,10 @@ int dap_conn_open(struct dap_ia *ia)
 	int fd = ia->hw->async_fd ? ia->hw->async_fd(ia) : -1;
 	int err;
 
-	name_address(&ia->caps.address);
 	err = dap_cm_open(&ops, &ia->caps.address, &ia->cm);
 	if (err)
 		return err;
+	name_address(&ia->caps.address);
 	if (fd >= 0)
 		err = dap_cm_watch(ia->cm, fd, on_device, ia);
 	if (err)

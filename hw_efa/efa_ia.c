@@ -92,14 +92,15 @@ static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 	caps->optimal_alignment = 64;
 }
 
-/* The software EFA's peers are on this host, as are those of 127.0.0.1, which core makes of none. */
+/* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
 static void caps_address(const char *name, const struct efa_ia *e, struct sockaddr_in *to)
 {
-	static const uint8_t none[4];
+	static const uint8_t none[4], loopback[4] = { 127, 0, 0, 1 };
+	bool given = memcmp(e->params.ip, none, sizeof(none)) != 0;
 	uint8_t ip[4];
 
-	memcpy(ip, e->params.ip, sizeof(ip));
-	if (!e->ctl->soft && !memcmp(ip, none, sizeof(ip)))
+	memcpy(ip, !given && e->ctl->soft ? loopback : e->params.ip, sizeof(ip));
+	if (!given && !e->ctl->soft)
 		hw_address_default(name, ip);
 	to->sin_family = AF_INET;
 	memcpy(&to->sin_addr, ip, sizeof(ip));

@@ -35,6 +35,21 @@ Test(sp, psp_create__qualifier_in_use)
 	side_pair(&a, &b);
 }
 
+/* Its peers are on this host, and its address is one of the loopback network. */
+Test(sp, psp_create__software_adapter_refuses_other_addresses)
+{
+	struct sockaddr_in other = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002) };
+
+	if (strncmp(th_ia("soft-mlx5-0"), "soft-", 5) != 0)
+		cr_skip_test("the adapter is not known to be a software one");
+	side_listen(&b);
+	assert_ok(dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)&other, conn_qual(), 300000, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	assert_ok(dat_ep_reset(a.ep));
+	side_pair(&a, &b);
+}
+
 /* Other programs of the host have ports, too: those in use by them say nothing. */
 Test(sp, psp_create__leaves_the_port_of_its_number_alone)
 {

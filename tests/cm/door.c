@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What else may come in by the door of a listener, and who else may stand behind one. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,7 @@ Test(door, stranger__as_the_host)
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -ENOENT);
 	node_listen(&trio.c, NEXT);
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -ENOENT);
+	inet_pton(AF_INET, "127.0.0.2", &trio.a.calls);
 	node_pair(&trio.a, &trio.c, NEXT, &trio.conn);
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(th_join(&child, SOON_MS), 0);

@@ -17,21 +17,18 @@ static struct node a, b;
 static struct dap_cm_listener *l;
 static const char *home;		/* of b */
 
-/* b is called by 127.0.0.1: its local socket has another address in its name. */
-static void open_far(void)
-{
-	home = "127.0.0.2";
-	node_open(&a, "127.0.0.1");
-	node_open(&b, home);
-	l = node_listen(&b, QUAL);
-}
-
 static void open_near(void)
 {
 	home = "127.0.0.1";
 	node_open(&a, "127.0.0.1");
 	node_open(&b, home);
 	l = node_listen(&b, QUAL);
+}
+
+static void open_far(void)
+{
+	cm_limits.far = true;
+	open_near();
 }
 
 static void close_both(void)
@@ -142,7 +139,7 @@ PAIR(listen__two_qualifiers_of_one_port)
 	struct node d;
 
 	cr_assert_eq(cm_port_of(other), cm_port_of(QUAL));
-	node_open(&d, "127.0.0.3");
+	node_open(&d, home);
 	l2 = node_listen(&d, other);
 	node_pair(&a, &d, other, &c);
 	cr_assert_eq(d.conn_qual, other);
@@ -188,7 +185,7 @@ PAIR(listen__same_qualifier_on_two_addresses)
 
 	node_open(&d, "127.0.0.3");
 	node_listen(&d, QUAL);
-	inet_pton(AF_INET, "127.0.0.2", &to.sin_addr);
+	inet_pton(AF_INET, home, &to.sin_addr);
 	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
 	SOON(a.established == 1);
 	inet_pton(AF_INET, "127.0.0.3", &to.sin_addr);
@@ -199,6 +196,8 @@ PAIR(listen__same_qualifier_on_two_addresses)
 	node_close(&d);
 }
 
+static const char *child_address;
+
 static int listen_in_child(int sock, void *arg)
 {
 	uint64_t qual = *(uint64_t *)arg;
@@ -207,7 +206,7 @@ static int listen_in_child(int sock, void *arg)
 	int err;
 
 	(void)sock;
-	node_open(&n, "127.0.0.9");
+	node_open(&n, child_address);
 	err = dap_cm_listen(n.cm, &qual, false, &n, &other);
 	node_close(&n);
 	return -err;
@@ -218,10 +217,81 @@ PAIR(listen__port_is_another_process)
 	uint64_t taken = QUAL, free = QUAL + 1;
 	struct th_child child;
 
+	child_address = home;
 	cr_assert_eq(th_spawn(&child, listen_in_child, &taken), 0);
 	cr_assert_eq(th_join(&child, SOON_MS), EADDRINUSE);
 	cr_assert_eq(th_spawn(&child, listen_in_child, &free), 0);
 	cr_assert_eq(th_join(&child, SOON_MS), 0);
+}
+
+/* As two hosts have it, two adapters of one host do. */
+PAIR(listen__port_of_another_process_on_another_address_is_free)
+{
+	uint64_t qual = QUAL;
+	struct th_child child;
+
+	child_address = "127.0.0.9";
+	cr_assert_eq(th_spawn(&child, listen_in_child, &qual), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+}
+
+static int port_at(const char *address)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+
+	inet_pton(AF_INET, address, &at.sin_addr);
+	err = connect(fd, (struct sockaddr *)&at, sizeof(at)) ? errno : 0;
+	close(fd);
+	return err;
+}
+
+PAIR(listen__other_addresses_of_the_host_are_refused)
+{
+	cr_assert_eq(port_at(home), 0);
+	cr_assert_eq(port_at("127.0.0.2"), ECONNREFUSED);
+	cr_assert_eq(port_at("127.0.1.1"), ECONNREFUSED);
+}
+
+/* A port may be shared by qualifiers of two adapters: each serves those who call its address. */
+PAIR(listen__request_for_a_qualifier_of_another_address_is_refused)
+{
+	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
+	struct dap_cm_conn *c;
+	struct node d;
+
+	node_open(&d, "127.0.0.3");
+	node_listen(&d, other);
+	cm_limits.young_us = FOR_EVER;
+	cr_assert_eq(node_connect(&a, other, 200000, &c), 0);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+	cr_assert_eq(d.requests, 0);
+	node_close(&d);
+}
+
+/* 192.0.2.7 is no address of any host (RFC 5737), as one is that only an adapter's GID has here. */
+Test(cm, listen__adapter_whose_address_the_host_lacks_is_reached_by_all)
+{
+	struct dap_cm_conn *c;
+
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "192.0.2.7");
+	node_listen(&b, QUAL);
+	cr_assert_eq(port_at("127.0.0.2"), 0);
+	node_pair(&a, &b, QUAL, &c);
+	close_both();
+}
+
+Test(cm, listen__adapter_without_address_is_reached_by_all)
+{
+	struct dap_cm_conn *c;
+
+	node_open(&a, "127.0.0.1");
+	node_open(&b, "0.0.0.0");
+	node_listen(&b, QUAL);
+	cr_assert_eq(port_at("127.0.0.2"), 0);
+	node_pair(&a, &b, QUAL, &c);
+	close_both();
 }
 
 PAIR(listen__any_picks_a_free_one)
@@ -435,7 +505,7 @@ PAIR(close__cuts_what_is_connected)
 	node_close(&b);
 	ENDED(&a, DAP_CM_BROKEN);
 	cr_assert_eq(b.ended, 0);
-	node_open(&b, "127.0.0.2");	/* for close_both */
+	node_open(&b, home);		/* for close_both */
 }
 
 PAIR(unlisten__requests_handed_over_live_on)

@@ -59,19 +59,6 @@ NEAR(way__is_tcp_when_it_is_to_be)
 	cr_assert(by_tcp(c));
 }
 
-/* Listening to an address is listening to its name: another one of the host is called by TCP. */
-Test(near, way__is_tcp_to_another_address)
-{
-	struct dap_cm_conn *c;
-
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.2");
-	node_listen(&b, QUAL);
-	node_pair(&a, &b, QUAL, &c);
-	cr_assert(by_tcp(c));
-	close_both();
-}
-
 static const struct in_addr loopback = { .s_addr = 0x0100007f };	/* network byte order */
 
 /* A socket with the name of the listener's: len is that of the address. */

@@ -22,6 +22,7 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
+	struct in_addr calls;		/* 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
 	uint32_t pd_size;		/* of what it accepts with */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
@@ -38,7 +39,7 @@ struct node {
 void node_open(struct node *n, const char *address);
 void node_close(struct node *n);
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual);
-/* 0 or -errno, to 127.0.0.1. */
+/* 0 or -errno, to n->calls. */
 int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c);
 int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
 		    uint32_t size, struct dap_cm_conn **c);
