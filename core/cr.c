@@ -18,7 +18,6 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 	cr->remote_path = *r->path;
 	cr->remote_addr = r->from;
 	cr->remote_addr.sin_port = 0;
-	cr->remote_port_qual = r->path->qpn;
 	cr->conn_qual = r->conn_qual;
 	cr->private_data_size = r->private_data_size;
 	memcpy(cr->private_data, r->private_data, r->private_data_size);
@@ -68,7 +67,8 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 
 	ep->remote_path = cr->remote_path;
 	ep->remote_addr = cr->remote_addr;
-	ep->remote_qual = cr->remote_port_qual;
+	ep->local_qual = cr->conn_qual;
+	ep->remote_qual = 0;
 	ep->dialled = false;
 	ep->cr = NULL;
 	ep->conn = cr->conn;

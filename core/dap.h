@@ -355,9 +355,8 @@ struct dap_ep {
 	struct dap_cr *cr;		/* the request it is to be accepted with */
 	struct dap_path local_path, remote_path;
 	struct sockaddr_in local_addr, remote_addr;
-	uint64_t local_qual, remote_qual;
-	bool dialled;			/* it connected: to remote_addr, conn_qual */
-	uint64_t conn_qual;
+	uint64_t local_qual, remote_qual;	/* that are listened to; 0 of the end that connects */
+	bool dialled;			/* it connected: to remote_addr, remote_qual */
 	struct dap_ep_counts counts;
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
@@ -412,7 +411,7 @@ struct dap_cr {
 	struct dap_cm_conn *conn;
 	struct dap_path remote_path;
 	struct sockaddr_in remote_addr;
-	uint64_t remote_port_qual, conn_qual;
+	uint64_t conn_qual;
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };

@@ -55,7 +55,6 @@ static int create_qp(struct dap_ep *ep)
 		hw->qp_destroy(ep);
 		return dap_err_from_errno(err);
 	}
-	ep->local_qual = ep->local_path.qpn;
 	ep->has_qp = true;
 	if (ep->srq)
 		dap_srq_join(ep->srq, ep);

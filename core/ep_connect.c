@@ -18,7 +18,6 @@ int dap_conn_prepare(struct dap_ep *ep)
 	if (err)
 		return dap_err_from_errno(err);
 	dap_conn_timers(ep);
-	ep->local_qual = ep->local_path.qpn;
 	ep->private_data_size = 0;
 	return 0;
 }
@@ -122,7 +121,6 @@ static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void
 		return -EPROTO;
 	}
 	ep->remote_path = *path;
-	ep->remote_qual = path->qpn;
 	keep_private_data(ep, pd, size);
 	return ep->obj.ia->hw->qp_connect(ep);
 }
@@ -252,8 +250,8 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 	ep->counts.connects++;
 	ep->dialled = true;
 	ep->remote_addr = args->to;
-	ep->remote_qual = 0;
-	ep->conn_qual = args->conn_qual;
+	ep->local_qual = 0;
+	ep->remote_qual = args->conn_qual;
 	return dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
 }
 
@@ -276,7 +274,7 @@ static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
 	pthread_mutex_lock(&dup->lock);
 	state = dap_ep_state(dup);
 	args->to = dup->remote_addr;
-	args->conn_qual = dup->conn_qual;
+	args->conn_qual = dup->remote_qual;
 	if (state != DAP_EP_CONNECTED)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	else if (!dup->dialled)

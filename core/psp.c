@@ -208,7 +208,8 @@ static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr
 	if (!err) {
 		ep->cr = cr;
 		ep->remote_addr = cr->remote_addr;
-		ep->remote_qual = cr->remote_port_qual;
+		ep->local_qual = cr->conn_qual;
+		ep->remote_qual = 0;
 		if (ep->provided)
 			match(ep, &cr->remote_path);
 		dap_ep_fsm(ep, cause);

@@ -255,7 +255,7 @@ DAT_RETURN dap12_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 		return dap12_bad_arg(3);
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote_addr,
-		.remote_port_qual = cr->remote_port_qual,
+		.remote_port_qual = 0,	/* the side that connects listens on none */
 		.private_data_size = (DAT_COUNT)cr->private_data_size,
 		.private_data = cr->private_data,
 		.local_ep_handle = cr->ep,

@@ -77,9 +77,11 @@ Test(conn, each_end_knows_the_other)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	assert_ok(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &pa));
 	assert_ok(dat_ep_query(b.ep, DAT_EP_FIELD_ALL, &pb));
-	cr_assert_eq(pa.local_port_qual, param.remote_port_qual);
-	cr_assert_eq(pa.local_port_qual, pb.remote_port_qual);
-	cr_assert_eq(pb.local_port_qual, pa.remote_port_qual);
+	cr_assert_eq(pa.remote_port_qual, conn_qual());
+	cr_assert_eq(pa.remote_port_qual, pb.local_port_qual);
+	cr_assert_eq(pb.remote_port_qual, pa.local_port_qual);
+	cr_assert_eq(pb.remote_port_qual, param.remote_port_qual);
+	cr_assert_eq(pa.local_port_qual, 0);
 	cr_assert_eq(((struct sockaddr_in *)pa.remote_ia_address_ptr)->sin_addr.s_addr,
 		     htonl(INADDR_LOOPBACK));
 	cr_assert_eq(((struct sockaddr_in *)pb.remote_ia_address_ptr)->sin_addr.s_addr,
