@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -320,26 +319,10 @@ static int start_thread(void)
 	return -err;
 }
 
-/* Each connection holds a socket. Once: what the consumer sets later is its own choice. */
-static void raise_fd_limit(void)
-{
-	static bool done;
-	struct rlimit lim;
-
-	if (done)
-		return;
-	done = true;
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
 int cm_loop_start(void)
 {
 	int err;
 
-	raise_fd_limit();
 	cm_fork_init();
 	cm_loop.stop = false;
 	cm_loop.n_ids = 0;		/* a fork without an IA leaves the loop as it is */

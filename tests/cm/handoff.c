@@ -303,6 +303,7 @@ Test(handoff, process__is_busy)
 	struct th_child child;
 	int *doors = calloc(100000, sizeof(int)), n = 0;
 
+	raw_raise_limit();
 	with_other(NODE_ACCEPT, &child);
 	stop(&child);
 	while (n < 100000 && (doors[n] = trio_knock(NEXT, SOCK_NONBLOCK)) >= 0)

@@ -56,6 +56,8 @@ bool same_path(const struct dap_path *a, const struct dap_path *b);
 #define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
 #define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)
 
+/* For tests with thousands of sockets of their own. */
+void raw_raise_limit(void);
 int raw_connect(uint64_t conn_qual);
 int raw_listen(uint64_t conn_qual);
 int raw_accept(int listener);

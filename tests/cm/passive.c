@@ -312,6 +312,7 @@ PASSIVE(flood__ten_thousand_half_open)
 	static int fds[FLOOD];
 	struct dap_cm_conn *c;
 
+	raw_raise_limit();
 	for (unsigned int i = 0; i < FLOOD; i++) {
 		fds[i] = raw_connect(QUAL);
 		if (i % 3 == 0)

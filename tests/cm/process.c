@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "tests/cm/node.h"
@@ -289,15 +290,27 @@ Test(cm, open__one_thread_for_all)
 	cr_assert_eq(now.fds, before.fds);
 }
 
+/* The program may need it as it is: select(2) has no room for descriptors beyond FD_SETSIZE. */
+Test(cm, open__leaves_the_limit_of_descriptors)
+{
+	struct rlimit before, after;
+	struct node n;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	before.rlim_cur = before.rlim_max / 2;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	node_open(&n, "127.0.0.1");
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &after), 0);
+	cr_assert_eq(after.rlim_cur, before.rlim_cur);
+	node_close(&n);
+}
+
 Test(cm, open__without_descriptors_or_memory)
 {
 	struct sockaddr_in local = { .sin_family = AF_INET };
 	struct th_usage before, now;
 	struct dap_cm *cm = NULL;
-	struct node n;
 
-	node_open(&n, "127.0.0.1");	/* the first raises the limit */
-	node_close(&n);
 	th_usage(&before);
 	for (unsigned int room = 0; room < 2; room++) {
 		cr_assert_eq(th_fds_limit(room), 0);
