@@ -273,7 +273,7 @@ struct dap_evd {
 	uint64_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
 	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
-	uint32_t stream_flags, streams;
+	uint32_t stream_flags, streams;	/* written under turn and lock */
 	bool has_cq, waitable, enabled;
 	bool overflowed;		/* its CQ was overrun: no completion comes any more */
 	bool full_told;			/* EVD_OVERFLOW was raised since it was last not full */

@@ -144,6 +144,9 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 	if (mode && evd->flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	if (!err) {
+		/* A waiter's CQ is armed for the flags of before: it arms again. */
+		if (evd->waiting && evd->stream_flags != mode)
+			dap_evd_signal(evd);
 		evd->stream_flags = mode;
 		evd->streams++;
 		dap_evd_feed(evd);

@@ -39,6 +39,8 @@ int dap_evd_need_stash(struct dap_evd *evd);
 bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev);
 uint32_t dap_evd_collect(struct dap_evd *evd);
 void dap_evd_wake(struct dap_evd *evd);
+/* The same for a waiter that is on its way to sleep: its next sleep ends at once. */
+void dap_evd_signal(struct dap_evd *evd);
 
 /* ---- ep_recv.c ---- */
 /* The completion has been set aside; or it leaves to be delivered. */

@@ -48,15 +48,18 @@ static void notify(struct dap_evd *evd)
 		dap_cno_trigger(evd);
 }
 
-void dap_evd_wake(struct dap_evd *evd)
+void dap_evd_signal(struct dap_evd *evd)
 {
 	const uint64_t one = 1;
-	ssize_t n;
+	ssize_t n = write(evd->wake_fd, &one, sizeof(one));
 
-	if (!evd->asleep || evd->wake_fd < 0)
-		return;
-	n = write(evd->wake_fd, &one, sizeof(one));
 	(void)n;	/* fails only when the counter is full: it is readable then */
+}
+
+void dap_evd_wake(struct dap_evd *evd)
+{
+	if (evd->asleep && evd->wake_fd >= 0)
+		dap_evd_signal(evd);
 }
 
 static bool is_connection_event(const struct dap_event *ev)

@@ -398,7 +398,7 @@ void fake_complete(DAT_EVD_HANDLE handle, const struct dap_event *ev)
 
 	pthread_mutex_lock(&cq->lock);
 	cq->ring[cq->head++ % RING] = *ev;
-	if (cq->armed && (!cq->solicited || !ev->unsignalled)) {
+	if (cq->armed && !(cq->solicited && (ev->unsignalled || fake.unsolicited))) {
 		cq->armed = false;
 		cr_assert_eq(write(cq->fd, &one, sizeof(one)), (ssize_t)sizeof(one));
 	}

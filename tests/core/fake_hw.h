@@ -22,6 +22,7 @@ struct fake {
 	unsigned long fail_at;		/* the n-th fails, from 1; 0: none */
 	int fail_with;			/* -errno */
 	bool silent;			/* posts do not complete by themselves */
+	bool unsolicited;		/* what completes was sent without the solicited flag */
 	bool recv_busy;			/* what qp_idle says of receives */
 	uint32_t recvs;			/* and recv_count */
 	unsigned int arms, polls;

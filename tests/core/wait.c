@@ -377,3 +377,96 @@ Test(wait, dequeue__threadsafe_instance_gives_each_event_once)
 		cr_assert_eq(takers[0].seen[c] + takers[1].seen[c] + takers[2].seen[c], 1);
 	cr_assert_eq(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
+
+/* ---- Notification flags that change under a waiter ---- */
+
+static struct {
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+	struct th_aside changer;
+	unsigned int locks, at;		/* the change comes before this one of the waiter's locks */
+	bool changed, changing;
+} flip;
+
+static DAT_EP_HANDLE ep_with(DAT_COMPLETION_FLAGS recv_flags)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 4, .max_request_dtos = 4,
+			     .recv_completion_flags = recv_flags };
+	DAT_EP_HANDLE ep = NULL;
+
+	cr_assert_eq(dat_ep_create(t.ia, t.pz, flip.evd, NULL, NULL, &attr, &ep), DAT_SUCCESS);
+	return ep;
+}
+
+static void change_flags(void *arg)
+{
+	(void)arg;
+	cr_assert_eq(dat_ep_free(flip.ep), DAT_SUCCESS);
+	flip.ep = ep_with(DAT_COMPLETION_DEFAULT_FLAG);
+	__atomic_store_n(&flip.changed, true, __ATOMIC_RELEASE);
+}
+
+static void change_at_lock(void *arg)
+{
+	if (flip.locks++ != flip.at)
+		return;
+	__atomic_store_n(&flip.changing, true, __ATOMIC_RELEASE);
+	th_aside(&flip.changer, change_flags, arg, 20000);
+	__atomic_store_n(&flip.changing, false, __ATOMIC_RELEASE);
+}
+
+static void wait_stepwise(void *arg)
+{
+	th_at_locks(change_at_lock, NULL);
+	wait_in_thread(arg);
+	th_at_locks(NULL, NULL);
+}
+
+static bool is_changed(void)
+{
+	return __atomic_load_n(&flip.changed, __ATOMIC_ACQUIRE);
+}
+
+static bool sleeps(const struct th_aside *waiter)
+{
+	return !__atomic_load_n(&flip.changing, __ATOMIC_ACQUIRE) &&
+	       th_goes_on_sleeping(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE));
+}
+
+/* False: the waiter slept before it came to that lock. The change is made then. */
+static bool wakes_after_change_at(unsigned int lock)
+{
+	struct waiter w = { .evd = flip.evd, .timeout = LONG, .threshold = 1 };
+	struct th_aside waiter;
+	bool came;
+
+	flip.ep = ep_with(DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	flip.at = lock;
+	flip.locks = 0;
+	flip.changed = false;
+	flip.changer.started = false;
+	th_aside(&waiter, wait_stepwise, &w, 20000);
+	cr_assert(TH_WITHIN(20000, is_changed() || sleeps(&waiter)));
+	came = is_changed();
+	if (!came)
+		change_flags(NULL);
+	th_aside_end(&flip.changer);
+	fake_complete_dto(flip.evd, flip.ep, 1, false);
+	cr_assert(TH_WITHIN(20000, is_done(&w)), "asleep after a change at lock %u", lock);
+	th_aside_end(&waiter);
+	cr_assert_eq(w.ret, DAT_SUCCESS);
+	cr_assert_eq(dat_ep_free(flip.ep), DAT_SUCCESS);
+	return came;
+}
+
+/* Sends that solicit nothing complete once the stream asks for all completions. */
+Test(wait, ep_create__with_other_flags_reaches_a_waiter)
+{
+	unsigned int lock = 0;
+
+	flip.evd = fake_evd(t.ia, 8, DAT_EVD_DTO_FLAG);
+	fake.unsolicited = true;
+	while (wakes_after_change_at(lock))
+		lock++;
+	cr_assert_gt(lock, 3);
+}

@@ -72,6 +72,36 @@ static bool waiter_is_back(const struct waiter *w)
 	return __atomic_load_n(&w->back, __ATOMIC_ACQUIRE);
 }
 
+/* The waiter's CQ was armed for solicited receives, when another endpoint feeds the EVD. */
+RIG_TEST(data_wake, ep_create__with_other_flags_reaches_a_waiter)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE solicited;
+	DAT_EVD_HANDLE evd, own = b.recv_evd;
+	struct waiter w;
+
+	must(dat_evd_create(b.ia, RIG_DTOS, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	must(dat_ep_create(b.ia, b.pz, evd, b.req_evd, b.conn_evd, &attr, &solicited));
+	waiter_start(&w, evd);
+	must(dat_ep_free(solicited));
+	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_free(b.ep));
+	b.recv_evd = evd;
+	b.ep = end_ep(&b, NULL);
+	must(dat_ep_reset(a.ep));
+	end_join(&a, a.ep, &b, b.ep);
+	must(do_recv(&b, 3, 0, 64));
+	must(do_send(&a, 4, 0, 64, 0));
+	check(TH_WITHIN(SOON_MS, waiter_is_back(&w)));
+	pthread_join(w.thread, NULL);
+	must(w.ret);
+	same(w.ev.event_data.dto_completion_event_data.user_cookie.as_64, 3);
+	took(a.req_evd, 4, DAT_DTO_SUCCESS);
+	must(dat_evd_free(own));
+}
+
 RIG_TEST(data_wake, unsignalled__wakes_nobody_but_is_there)
 {
 	DAT_EP_ATTR attr = rig_attr();
