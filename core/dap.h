@@ -221,6 +221,7 @@ enum {
 	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
 	DAP_ATT_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
 	DAP_ATT_COUNT = 32,		/* receives are counted, see ep_recv.c: the same */
+	DAP_ATT_TURN = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
 };
 
 /* Who is told of the triggers of a CNO, each of every one: threads in dat_cno_wait(), the agent. */
@@ -280,6 +281,7 @@ struct dap_evd {
 	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
 	bool asleep;			/* the one that waits, or about to be */
 	bool notified;			/* something that may wake the waiter came since it waits */
+	bool off_hot_path;		/* a slow call holds the turn */
 	bool internal;			/* takes what the consumer does not want to see */
 	pthread_cond_t left;		/* the waiter has gone */
 

@@ -170,8 +170,6 @@ static void on_tick(void *arg)
 
 static int begin(struct dap_evd *evd, struct dap_ep *ep)
 {
-	bool first = !evd->counted;
-
 	pthread_mutex_lock(&evd->lock);
 	if (dap_evd_need_stash(evd)) {
 		pthread_mutex_unlock(&evd->lock);
@@ -179,11 +177,6 @@ static int begin(struct dap_evd *evd, struct dap_ep *ep)
 	}
 	ep->counted_next = evd->counted;
 	evd->counted = ep;
-	dap_evd_set_attention(evd);
-	pthread_mutex_unlock(&evd->lock);
-	if (first)
-		ep->obj.ia->hw->cq_settle(evd);
-	pthread_mutex_lock(&evd->lock);
 	ep->counted = true;
 	ep->held_most = 0;
 	set_held(evd, ep, set_aside(evd, ep));
@@ -210,9 +203,11 @@ int dap_ep_count(struct dap_ep *ep)
 	if (!wants(ep) || !is_countable(ep))
 		return 0;
 	pthread_mutex_lock(&evd->turn);
+	dap_evd_leave_hot_path(evd);
 	err = begin(evd, ep);
 	if (!err)
 		look(evd);
+	dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->turn);
 	return err;
 }

@@ -256,7 +256,9 @@ int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
 	if (evd->has_cq && !evd->obj.ia->hw->cq_resize)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	pthread_mutex_lock(&evd->turn);
+	dap_evd_leave_hot_path(evd);
 	err = resize(evd, qlen);
+	dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->turn);
 	return err;
 }

@@ -82,7 +82,7 @@ static void leave(struct dap_evd *evd, struct dap_cno *cno)
 	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 
-/* What has come by now is the old one's, or nobody's. */
+/* What has come by now is the old one's, or nobody's. An EVD with a CNO is off the hot path. */
 static int change(struct dap_evd *evd, struct dap_cno *cno)
 {
 	struct dap_cno *old = evd->cno;
@@ -90,6 +90,7 @@ static int change(struct dap_evd *evd, struct dap_cno *cno)
 
 	if (err)
 		return err;
+	dap_evd_leave_hot_path(evd);
 	if (old)
 		dap_evd_cno_look(evd);
 	else
@@ -101,6 +102,7 @@ static int change(struct dap_evd *evd, struct dap_cno *cno)
 		dap_cno_add(cno, evd);
 	dap_evd_set_attention(evd);
 	pthread_mutex_unlock(&evd->lock);
+	dap_evd_join_hot_path(evd);
 	leave(evd, old);
 	dap_evd_cno_update(evd);
 	return 0;

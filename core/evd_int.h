@@ -33,6 +33,10 @@ void dap_evd_set_attention(struct dap_evd *evd);
 bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev);
 int dap_evd_need_stash(struct dap_evd *evd);
+/* The turn is held, the lock is not. When leave returns no hot dequeue is under way, and each dequeue
+ * takes the turn, until join. Around dap_evd_collect() where nothing else keeps dequeues off. */
+void dap_evd_leave_hot_path(struct dap_evd *evd);
+void dap_evd_join_hot_path(struct dap_evd *evd);
 /* The lock is not held for these two, but the turn is. One completion out of the CQ; and all of them
  * set aside, as far as there is room: returns the index up to which after_cq events may now be
  * taken. */

@@ -36,7 +36,29 @@ void dap_evd_set_attention(struct dap_evd *evd)
 		bits |= DAP_ATT_CNO;
 	if (evd->counted)
 		bits |= DAP_ATT_COUNT;
+	if (evd->off_hot_path)
+		bits |= DAP_ATT_TURN;
 	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
+}
+
+static void set_off_hot_path(struct dap_evd *evd, bool off)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->off_hot_path = off;
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dap_evd_leave_hot_path(struct dap_evd *evd)
+{
+	set_off_hot_path(evd, true);
+	if (evd->has_cq)
+		evd->obj.ia->hw->cq_settle(evd);
+}
+
+void dap_evd_join_hot_path(struct dap_evd *evd)
+{
+	set_off_hot_path(evd, false);
 }
 
 /* An event that notifies has come: counts for a waiter, or triggers the CNO. */
