@@ -53,7 +53,9 @@ CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC $(VISIBILITY) -pthread $(WARN) $(SAN_FLAGS)
 LDFLAGS_ALL = -pthread $(SAN_FLAGS) $(if $(COV),--coverage -Wl$(comma)-u$(comma)__gcov_dump) -Wl,--as-needed $(LDFLAGS)
 VISIBILITY := -fvisibility=hidden
 # Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
-SHARED = -shared -Wl,-z,defs $(if $(SAN),,$(UNRESOLVED))
+# clang links the runtime of a sanitizer into programs only: there its symbols stay undefined.
+Z_DEFS = $(if $(and $(SAN),$(findstring clang,$(shell $(CC) --version))),,-Wl$(comma)-z$(comma)defs)
+SHARED = -shared $(Z_DEFS) $(if $(SAN),,$(UNRESOLVED))
 UNRESOLVED ?= $(if $(filter true 1,$(CI) $(WERROR)),,-Wl,--warn-unresolved-symbols)
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
 
