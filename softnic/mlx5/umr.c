@@ -92,6 +92,14 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 		refuse(u, SN_V_MKEY_STALE, "another variant than the key has");
 }
 
+/* The bytes that the pages of an MTT key have from its first byte on. */
+static uint64_t mtt_room(const struct sn_mkey *m)
+{
+	uint64_t all = (uint64_t)m->buf.npages << m->buf.page_shift;
+
+	return m->buf.umem ? m->buf.len : all - m->buf.offset;
+}
+
 /* Whether this mkey may be changed so, by this QP. */
 static uint8_t check_mkey(struct umr *u)
 {
@@ -112,6 +120,8 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse(u, SN_V_WQE_UMR, "a list for a key that has none");
 	if (u->nklm && u->first + u->nklm > m->max_klm)
 		return refuse(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
+	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
+		return refuse(u, SN_V_WQE_UMR, "len is more than the pages of the key");
 	check_variant(u, m);
 	u->m = m;
 	return SN_SYND_OK;
@@ -161,8 +171,11 @@ static void apply(struct umr *u)
 {
 	struct sn_mkey *m = u->m;
 
-	if (u->mask & MASK_LEN)
+	if (u->mask & MASK_LEN) {
 		m->len = sn_get64(u->mkc, MKC_LEN);
+		if (m->mode == MODE_MTT && m->len > m->buf.len)
+			m->buf.len = m->len;
+	}
 	if (u->mask & MASK_START)
 		m->start = sn_get64(u->mkc, MKC_START);
 	if (u->mask & MASK_RINVAL)
@@ -200,9 +213,10 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	synd = read_list(&u, klm);
 	if (synd)
 		return synd;
-	memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
-	if (u.nklm)
+	if (u.nklm) {
+		memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
 		u.m->nklm = u.first + u.nklm;
+	}
 	apply(&u);
 	sn_places_forget(qp->nic);
 	return SN_SYND_OK;

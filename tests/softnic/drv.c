@@ -178,7 +178,7 @@ static void set_rights(uint8_t *mkc, unsigned int rights)
 	sn_set(mkc, MKC_A, !!(rights & DRV_A));
 }
 
-void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
+static void mr_create(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights, bool umr_en)
 {
 	size_t n = (len + 4095) / 4096;
 	uint8_t *mkc = d->in + AT_CTX;
@@ -188,6 +188,7 @@ void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
 	drv_begin(d, CMD_CREATE_MKEY);
 	set_rights(mkc, rights);
 	sn_set(mkc, MKC_MODE_1_0, MODE_MTT);
+	sn_set(mkc, MKC_UMR_EN, umr_en);
 	sn_set(mkc, MKC_QPN, 0xffffff);
 	sn_set(mkc, MKC_KEY, 0x5a);
 	sn_set(mkc, MKC_PD, d->pd);
@@ -201,6 +202,16 @@ void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
 	cr_assert_eq(drv_run(d, AT_PAS + (n + 1) / 2 * 16), 0);
 	mr->index = sn_get(d->out, CMD_NUMBER);
 	mr->key = mr->index << 8 | 0x5a;
+}
+
+void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
+{
+	mr_create(d, mr, len, rights, false);
+}
+
+void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
+{
+	mr_create(d, mr, len, rights, true);
 }
 
 void drv_mr_free(struct drv *d, struct drv_mr *mr)

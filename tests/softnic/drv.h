@@ -93,6 +93,8 @@ void drv_umem_free(struct drv *d, uint32_t id);
 /* rights: of enum drv_rights. The mkey is MTT over fresh pages. */
 enum drv_rights { DRV_LR = 1, DRV_LW = 2, DRV_RR = 4, DRV_RW = 8, DRV_A = 16, DRV_ALL = 31 };
 void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
+/* One that a UMR may change. */
+void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
 void drv_mr_free(struct drv *d, struct drv_mr *mr);
 /* A window: KLM, umr_en, free. Returns its key. */
 uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn);

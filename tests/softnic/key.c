@@ -390,6 +390,44 @@ Test(key, umr__each_refusal)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+static uint8_t set_len(const struct drv_mr *mr, uint64_t len)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, mr->key);
+	drv_umr(&w, INLINE, 0, 1 << 0);
+	drv_mkc(&w, DRV_ALL, 0xffffff5a, (uintptr_t)mr->mem, (uint32_t)len, false);
+	return umr(&w);
+}
+
+/* A key with a list of pages: a UMR without entries may change its length as far as those go. */
+Test(key, umr__length_of_an_mtt_key_within_its_pages)
+{
+	struct drv_mr mr;
+
+	drv_mr_umr(d, &mr, 4096 + 100, DRV_ALL);
+	cr_expect_eq(set_len(&mr, 64), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 65, (uintptr_t)mr.mem, mr.key), 0x13);
+	drv_expect(d, "remote.access");
+	revive();
+	cr_expect_eq(set_len(&mr, 8192), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8192, (uintptr_t)mr.mem, mr.key), 0);
+	cr_expect_eq(memcmp(mr.mem, src.mem, 8192), 0);
+	drv_mr_free(d, &mr);
+}
+
+Test(key, umr__length_of_an_mtt_key_beyond_its_pages_is_refused)
+{
+	struct drv_mr mr;
+
+	drv_mr_umr(d, &mr, 4096 + 100, DRV_ALL);
+	cr_expect_eq(set_len(&mr, 8193), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	cr_expect_eq(rdma_write(src.key, src.mem, 64, (uintptr_t)mr.mem, mr.key), 0);
+	drv_mr_free(d, &mr);
+}
+
 /* The variant that a UMR writes is the key's from then on: with any other it is not found. */
 Test(key, umr__gives_the_key_its_variant)
 {
