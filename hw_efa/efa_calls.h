@@ -83,6 +83,17 @@ EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
 EFA_COLD void efa_pump(struct efa_engine *eng);
 /* In the engine: takes what there is. */
 EFA_COLD void efa_look(struct efa_engine *eng);
+/*
+ * A consumer that only polls never arms the CQ, by which the device learns what was taken. So it is told
+ * of each quarter, where calls that are not each one's pass: what may be posted, buffers given back.
+ */
+EFA_COLD void efa_ring_taken(struct efa_engine *eng);
+static inline void efa_tell_taken(struct efa_engine *eng)
+{
+	if (efa_unlikely(eng->cq[0].due))
+		efa_ring_taken(eng);
+}
+
 /* Outside of it: looks until it is so, of which is judged inside. False: not after so many looks. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);

@@ -224,6 +224,17 @@ void efa_look(struct efa_engine *eng)
 	efa_drain(eng, eng->cq_entries);
 }
 
+void efa_ring_taken(struct efa_engine *eng)
+{
+	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
+	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq[0]);
+
+	eng->cq[0].due = false;
+	if (eng->res.ring[0].doorbell)
+		dap_store_dbrec(eng->res.ring[0].doorbell,
+				htole32(efa_cq_doorbell(taken, sn, false)));
+}
+
 bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 	       const void *arg, unsigned int looks)
 {

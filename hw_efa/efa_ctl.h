@@ -50,6 +50,7 @@ struct efa_ring {			/* as mapped */
 struct efa_cq_res {
 	struct efa_ring ring[EFA_MAX_SUB_CQS];	/* of the first, doorbell: NULL where there is none */
 	unsigned int rings;
+	unsigned int cmd_sn;		/* events that were taken */
 	uint16_t number;
 	void *priv;
 };

@@ -138,7 +138,6 @@ void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp);
 struct edv_cq {				/* efa_cq_res.priv */
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;	/* NULL: it cannot be armed */
-	unsigned int cmd_sn;		/* events that were taken */
 };
 
 /* events: of a device that has such, with a channel. */

@@ -117,8 +117,7 @@ void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 
 int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
 {
-	const struct edv_cq *q = cq->priv;
-	unsigned int sn = __atomic_load_n(&q->cmd_sn, __ATOMIC_ACQUIRE);
+	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
 
 	(void)ctl;
 	if (!cq->ring[0].doorbell)
@@ -148,7 +147,7 @@ void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	if (!n)
 		return;
 	ibv_ack_cq_events(q->cq, n);
-	__atomic_add_fetch(&q->cmd_sn, n, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&cq->cmd_sn, n, __ATOMIC_RELEASE);
 }
 
 int edv_events_open(struct edv *dv)

@@ -25,7 +25,6 @@ struct soft {
 	struct softnic_efa_caps caps;
 	bool strict;
 	int fd;				/* events of the CQ */
-	unsigned int cmd_sn;		/* and how many were taken */
 };
 
 static struct soft *soft_of(struct efa_ctl *ctl)
@@ -173,7 +172,7 @@ static void soft_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 
 static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
 {
-	unsigned int sn = __atomic_load_n(&soft_of(ctl)->cmd_sn, __ATOMIC_ACQUIRE);
+	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
 
 	if (!cq->ring[0].doorbell)
 		return -EOPNOTSUPP;
@@ -193,9 +192,8 @@ static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	uint64_t events;
 
-	(void)cq;
 	if (read(soft_of(ctl)->fd, &events, sizeof(events)) == sizeof(events))
-		__atomic_add_fetch(&soft_of(ctl)->cmd_sn, (unsigned int)events, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&cq->cmd_sn, (unsigned int)events, __ATOMIC_RELEASE);
 }
 
 static int to_init(struct efa_ctl *ctl, uint32_t handle, uint32_t qkey)

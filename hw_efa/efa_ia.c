@@ -145,10 +145,11 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	eng->odd = eng->rings - 1;
 	for (unsigned int i = 0; i < eng->rings; i++) {
 		const uint8_t *base = eng->res.ring[i].base;
+		size_t bytes = (size_t)eng->cq_entries * sizeof(struct efa_cqe);
 
 		eng->cq[i] = (struct efa_cqring){
-			.next = base, .base = base,
-			.end = base + (size_t)eng->cq_entries * sizeof(struct efa_cqe),
+			.next = base, .base = base, .end = base + bytes / 4, .last = base + bytes,
+			.quarter = bytes / 4, .entries = eng->cq_entries,
 		};
 	}
 	e->ctl->rings = eng->cq;

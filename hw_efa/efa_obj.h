@@ -321,7 +321,12 @@ struct efa_evd {
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
 struct efa_cqring {
-	const uint8_t *next, *base, *end;
+	const uint8_t *next, *base;
+	const uint8_t *end;		/* of this quarter */
+	const uint8_t *last;
+	size_t quarter;			/* bytes */
+	uint32_t entries;
+	bool due;			/* a quarter was taken, and the device does not know */
 	uint32_t passed;		/* CQEs of the laps before this one */
 	uint8_t theirs;			/* what of the phase says that an entry is the device's */
 };

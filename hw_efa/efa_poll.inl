@@ -93,8 +93,13 @@ EFA_INLINE void efa_cqe_pass(struct efa_cqring *r, const struct efa_cqe *cqe)
 	r->next = (const uint8_t *)cqe + sizeof(*cqe);
 	if (efa_likely(r->next != r->end))
 		return;
-	r->passed += (uint32_t)((size_t)(r->end - r->base) / sizeof(struct efa_cqe));
+	r->due = true;
+	r->end += r->quarter;
+	if (r->next != r->last)
+		return;
+	r->passed += r->entries;
 	r->next = r->base;
+	r->end = r->base + r->quarter;
 	r->theirs ^= EFA_CQE_PHASE;
 }
 
@@ -132,6 +137,7 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
 {
 	if (efa_unlikely(eng->ready != NULL))
 		efa_settle(eng);
+	efa_tell_taken(eng);
 	for (unsigned int i = 0; i < eng->rings; i++) {
 		const struct efa_cqe *cqe = efa_cqe_next(&eng->cq[i]);
 

@@ -433,6 +433,7 @@ void efa_batch(struct dap_ep *ep)
 	struct efa_rx *rx = &e->rx;
 
 	ring(e);
+	efa_tell_taken(e->tx.eng);
 	efa_set_safe(ep);
 	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) &&
 	    rx->safe - efa_told(e) >= rx->window / 2)

@@ -560,6 +560,7 @@ bool efa_arm(struct efa_ep *e)
 	uint32_t n = 0;
 
 	efa_take_heard(e);
+	efa_tell_taken(tx->eng);
 	if (!tx->blocked) {
 		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
 		n = least(n, sq->mask + 1 - (sq->pi & sq->mask));

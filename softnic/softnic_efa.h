@@ -361,6 +361,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that makes a pd, mr, ah, cq or qp is
  *			refused for want of resources, or changes a qp (modify)
  *   rkey_reuse		a region gets the keys of the one deregistered last, always
+ *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no completion more than
+ *			its doorbell's consumer counter leaves room for: it is lost without a word
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */

@@ -7,7 +7,7 @@
 
 const char *softnic_efa_fault_words(void)
 {
-	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse";
+	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -170,6 +170,10 @@ static int parse_word(struct sne_fault *f, char *word)
 	}
 	if (!strcmp(word, "rkey_reuse")) {
 		f->rkey_reuse = true;
+		return 0;
+	}
+	if (!strcmp(word, "consumer")) {
+		f->consumer = true;
 		return 0;
 	}
 	if (!value)

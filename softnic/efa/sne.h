@@ -190,7 +190,7 @@ enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_C
 
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
-	bool silence, own_seed, rkey_reuse;
+	bool silence, own_seed, rkey_reuse, consumer;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;
