@@ -57,7 +57,8 @@ VISIBILITY := -fvisibility=hidden
 Z_DEFS = $(if $(and $(SAN),$(findstring clang,$(shell $(CC) --version))),,-Wl$(comma)-z$(comma)defs)
 SHARED = -shared $(Z_DEFS) $(if $(SAN),,$(UNRESOLVED))
 UNRESOLVED ?= $(if $(filter true 1,$(CI) $(WERROR)),,-Wl,--warn-unresolved-symbols)
-RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
+# Of multiarch systems as well, where libraries are in lib/x86_64-linux-gnu: the loader knows its name.
+RPATH := -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../$$LIB'
 
 ## Sources
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What would make the preload fail in silence is found before the program runs, and said. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +100,7 @@ int run_program_check(const char *command)
 	return status;
 }
 
-int run_library_path(const char *front, char path[PATH_MAX])
+static int beside(const char *front, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char tail[40];
@@ -119,4 +120,34 @@ int run_library_path(const char *front, char path[PATH_MAX])
 		return -ENAMETOOLONG;
 	strcat(path, tail);
 	return access(path, R_OK) ? -errno : 0;
+}
+
+/* Where the loader looks for the libraries of this program: its run path names a multiarch directory. */
+static int in_search_path(const char *front, char path[PATH_MAX])
+{
+	Dl_serinfo size, *dirs = NULL;
+	void *self = dlopen(NULL, RTLD_NOW);
+	int err = -ENOENT;
+
+	if (!self || dlinfo(self, RTLD_DI_SERINFOSIZE, &size))
+		goto close_self;
+	dirs = malloc(size.dls_size);
+	if (!dirs || dlinfo(self, RTLD_DI_SERINFOSIZE, dirs) || dlinfo(self, RTLD_DI_SERINFO, dirs))
+		goto close_self;
+	for (unsigned int i = 0; err && i < dirs->dls_cnt; i++) {
+		int n = snprintf(path, PATH_MAX, "%s/softnic-%s.so", dirs->dls_serpath[i].dls_name, front);
+
+		if (n < PATH_MAX && !access(path, R_OK))
+			err = 0;
+	}
+close_self:
+	free(dirs);
+	if (self)
+		dlclose(self);
+	return err;
+}
+
+int run_library_path(const char *front, char path[PATH_MAX])
+{
+	return beside(front, path) ? in_search_path(front, path) : 0;
 }

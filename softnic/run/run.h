@@ -48,7 +48,7 @@ void run_dir_remove(struct run_dir *dir);
 /* Finds command in PATH. Not 0, with a message on stderr, when no preload could reach it. */
 int run_program_check(const char *command);
 
-/* The front beside this binary, in ../lib: "uverbs" or "vfio". */
+/* The front "uverbs" or "vfio": in ../lib beside this binary, or where its libraries are. */
 int run_library_path(const char *front, char path[PATH_MAX]);
 
 #endif

@@ -36,6 +36,27 @@ if [ -n "$left" ]; then
 	exit 1
 fi
 
+# Where libraries go by architecture: programs find them without any variable, as pkg-config does.
+arch=lib/$(${CC:-gcc} -print-multiarch)
+if [ "$arch" != lib/ ]; then
+	own=(PREFIX=/usr LIBDIR="/usr/$arch")
+	make -s "${own[@]}" DESTDIR="$root" install
+	grep -q "^soft-mlx5-0 .* /usr/$arch/libdapl-direct.so " "$root/etc/dat/dat.conf"
+	PKG_CONFIG_PATH=$root/usr/$arch/pkgconfig pkg-config --libs dat | grep -q -- "-L$root/usr/$arch "
+	found=$(env -u LD_LIBRARY_PATH ldd "$root/usr/bin/dat_info" | awk '$1 == "libdat.so.1" { print $3 }')
+	[ "$(realpath "$found")" = "$root/usr/$arch/libdat.so.1" ] ||
+		{ echo "dat_info finds libdat.so.1 at ${found:-no place}"; exit 1; }
+	env -u LD_LIBRARY_PATH DAT_OVERRIDE=/dev/null "$root/usr/bin/dat_info" -l >"$root/said" || true
+	grep -q '^no IA' "$root/said" || { cat "$root/said"; exit 1; }
+	if [ -x "$root/usr/bin/softnic-run" ] && [ -z "${SAN-}" ]; then
+		env -u LD_LIBRARY_PATH "$root/usr/bin/softnic-run" true || exit 1
+	fi
+	rm "$root/said"
+	make -s "${own[@]}" DESTDIR="$root" uninstall
+	left=$(find "$root" ! -type d)
+	[ -z "$left" ] || { echo "still there after uninstall: $left"; exit 1; }
+fi
+
 # Without DESTDIR it is for this system: whoever cannot tell the system of a library is told how
 # programs find it.
 printf '#!/bin/sh\nexit 1\n' >"$root/ldconfig"
