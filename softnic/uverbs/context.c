@@ -247,10 +247,9 @@ static int destroy(struct uv_req *req, enum uv_type type)
 	int err;
 
 	uv_copy_in(&handle, sizeof(handle), req->in, req->in_len);
-	obj = uv_obj_find(req->ctx, type, handle);
-	if (!obj)
-		return -EINVAL;
-	err = uv_obj_destroy(obj);
+	err = uv_obj_find(req->ctx, type, handle, &obj);
+	if (!err)
+		err = uv_obj_destroy(obj);
 	if (!err)
 		uv_obj_free(obj);
 	return err;
@@ -283,10 +282,13 @@ int uv_create_ah(struct uv_req *req)
 	struct ib_uverbs_create_ah_resp resp = { 0 };
 	struct ib_uverbs_create_ah in;
 	struct uv_obj *ah, *pd;
+	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	if (!pd || !in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports)
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (err)
+		return err;
+	if (!in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports)
 		return -EINVAL;
 	ah = uv_obj_new(req->ctx, UV_AH);
 	if (!ah)

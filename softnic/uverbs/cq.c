@@ -131,10 +131,9 @@ int uv_destroy_cq(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	cq = uv_obj_find(req->ctx, UV_CQ, in.cq_handle);
-	if (!cq)
-		return -EINVAL;
-	err = uv_obj_destroy(cq);
+	err = uv_obj_find(req->ctx, UV_CQ, in.cq_handle, &cq);
+	if (!err)
+		err = uv_obj_destroy(cq);
 	if (err)
 		return err;
 	resp.comp_events_reported = cq->comp_events;

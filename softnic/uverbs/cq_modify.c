@@ -44,8 +44,10 @@ int uv_resize_cq(struct uv_req *req)
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	cq = uv_obj_find(req->ctx, UV_CQ, in.cq_handle);
-	if (!cq || !in.cqe || in.cqe > (UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_CQ_SZ) & 31)) - 1)
+	err = uv_obj_find(req->ctx, UV_CQ, in.cq_handle, &cq);
+	if (err)
+		return err;
+	if (!in.cqe || in.cqe > (UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_CQ_SZ) & 31)) - 1)
 		return -EINVAL;
 	if (drv.cqe_size != cq->cqe_size || drv.buf_addr & 63 || drv.reserved0 || drv.reserved1)
 		return -EINVAL;
@@ -64,10 +66,13 @@ int uv_modify_cq(struct uv_req *req)
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
 	struct ib_uverbs_ex_modify_cq in;
 	struct uv_obj *cq;
+	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	cq = uv_obj_find(req->ctx, UV_CQ, in.cq_handle);
-	if (!cq || in.attr_mask != IBV_CQ_ATTR_MODERATE || in.reserved || in.attr.cq_period > 0xfff)
+	err = uv_obj_find(req->ctx, UV_CQ, in.cq_handle, &cq);
+	if (err)
+		return err;
+	if (in.attr_mask != IBV_CQ_ATTR_MODERATE || in.reserved || in.attr.cq_period > 0xfff)
 		return -EINVAL;
 	sn_set(cmd, PRM_OPCODE, PRM_MODIFY_CQ);
 	sn_set(cmd, PRM_OP_MOD, PRM_CQ_MODERATE);

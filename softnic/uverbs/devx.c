@@ -212,7 +212,11 @@ static int on_object(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, enum r
 	struct ib_uverbs_attr *in = uv_attr(hdr, in_id);
 	uint64_t handle;
 
-	if (!uv_attr_number(hdr, handle_id, &handle) || !names(ctx, (uint32_t)handle, in, role))
+	if (!uv_attr_number(hdr, handle_id, &handle))
+		return -EINVAL;
+	if (!uv_obj_any(ctx, (uint32_t)handle))
+		return -ENOENT;
+	if (!names(ctx, (uint32_t)handle, in, role))
 		return -EINVAL;
 	return exec_attrs(ctx, hdr, in, out_id);
 }

@@ -120,12 +120,13 @@ static int subscribe_list(struct uv_chan *chan, const struct uv_sub *like, const
 static int read_like(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struct uv_sub *like)
 {
 	uint64_t value;
+	int err;
 
 	*like = (struct uv_sub){ .eventfd = -1 };
 	if (uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, &value)) {
-		like->obj = uv_obj_find(ctx, UV_DEVX, (uint32_t)value);
-		if (!like->obj)
-			return -ENOENT;
+		err = uv_obj_find(ctx, UV_DEVX, (uint32_t)value, &like->obj);
+		if (err)
+			return err;
 		like->number = like->obj->number;
 	}
 	if (uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE, &like->cookie)) {

@@ -233,8 +233,8 @@ int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPO
 
 /* ---- object.c */
 struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);
-/* NULL when there is none of this type, or another context's. */
-struct uv_obj *uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle);
+/* 0; -ENOENT: no such handle in this context; -EINVAL: an object of another type. As Linux has it. */
+int uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle, struct uv_obj **obj);
 struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle);
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
 void uv_obj_free(struct uv_obj *obj);

@@ -88,10 +88,9 @@ int uv_reg_mr(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	if (!pd)
-		return -EINVAL;
-	err = check_mr(&in);
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (!err)
+		err = check_mr(&in);
 	if (err)
 		return err;
 	mr = uv_obj_new(req->ctx, UV_MR);
@@ -141,15 +140,15 @@ int uv_rereg_mr(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	mr = uv_obj_find(req->ctx, UV_MR, in.mr_handle);
-	if (!mr)
-		return -EINVAL;
-	pd = in.flags & IBV_REREG_MR_CHANGE_PD ? uv_obj_find(req->ctx, UV_PD, in.pd_handle)
-					       : mr->held[0];
-	if (!pd)
-		return -EINVAL;
+	err = uv_obj_find(req->ctx, UV_MR, in.mr_handle, &mr);
+	if (err)
+		return err;
+	pd = mr->held[0];
+	if (in.flags & IBV_REREG_MR_CHANGE_PD)
+		err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
 	args = mr->mr;
-	err = rereg_args(&in, &args);
+	if (!err)
+		err = rereg_args(&in, &args);
 	if (err)
 		return err;
 	key = req->dev->next_key++;
@@ -195,8 +194,10 @@ int uv_alloc_mw(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	if (!pd || (in.mw_type != IBV_MW_TYPE_1 && in.mw_type != IBV_MW_TYPE_2))
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (err)
+		return err;
+	if (in.mw_type != IBV_MW_TYPE_1 && in.mw_type != IBV_MW_TYPE_2)
 		return -EINVAL;
 	mw = uv_obj_new(req->ctx, UV_MW);
 	if (!mw)

@@ -61,11 +61,12 @@ struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle)
 	return obj && obj->ctx == ctx ? obj : NULL;
 }
 
-struct uv_obj *uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle)
+int uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle, struct uv_obj **obj)
 {
-	struct uv_obj *obj = uv_obj_any(ctx, handle);
-
-	return obj && obj->type == type ? obj : NULL;
+	*obj = uv_obj_any(ctx, handle);
+	if (!*obj)
+		return -ENOENT;
+	return (*obj)->type == type ? 0 : -EINVAL;
 }
 
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held)
@@ -114,10 +115,9 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 
 	if (!uv_attr_number(hdr, id, &handle))
 		return -EINVAL;
-	obj = uv_obj_find(ctx, type, (uint32_t)handle);
-	if (!obj)
-		return -ENOENT;
-	err = uv_obj_destroy(obj);
+	err = uv_obj_find(ctx, type, (uint32_t)handle, &obj);
+	if (!err)
+		err = uv_obj_destroy(obj);
 	if (!err)
 		uv_obj_free(obj);
 	return err;

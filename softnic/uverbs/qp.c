@@ -26,6 +26,20 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+static int find_objects(struct uv_req *req, struct qp_args *args)
+{
+	int err = uv_obj_find(req->ctx, UV_PD, args->core.pd_handle, &args->pd);
+
+	if (!err)
+		err = uv_obj_find(req->ctx, UV_CQ, args->core.send_cq_handle, &args->scq);
+	if (!err)
+		err = uv_obj_find(req->ctx, UV_CQ, args->core.recv_cq_handle, &args->rcq);
+	args->srq = NULL;
+	if (err || !args->core.is_srq)
+		return err;
+	return uv_obj_find(req->ctx, UV_SRQ, args->core.srq_handle, &args->srq);
+}
+
 static int check(struct uv_req *req, struct qp_args *args)
 {
 	const struct mlx5_ib_create_qp *drv = &args->drv;
@@ -45,16 +59,9 @@ static int check(struct uv_req *req, struct qp_args *args)
 		return -EINVAL;
 	if (drv->buf_addr & 63 || drv->db_addr & 7)
 		return -EINVAL;
-	args->pd = uv_obj_find(req->ctx, UV_PD, args->core.pd_handle);
-	args->scq = uv_obj_find(req->ctx, UV_CQ, args->core.send_cq_handle);
-	args->rcq = uv_obj_find(req->ctx, UV_CQ, args->core.recv_cq_handle);
-	args->srq = NULL;
-	if (args->core.is_srq) {
-		args->srq = uv_obj_find(req->ctx, UV_SRQ, args->core.srq_handle);
-		if (!args->srq || drv->rq_wqe_count)
-			return -EINVAL;
-	}
-	return args->pd && args->scq && args->rcq ? 0 : -EINVAL;
+	if (args->core.is_srq && drv->rq_wqe_count)
+		return -EINVAL;
+	return find_objects(req, args);
 }
 
 static void fill_queues(uint8_t *qpc, const struct qp_args *args)
@@ -204,10 +211,9 @@ int uv_destroy_qp(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
-	if (!qp)
-		return -EINVAL;
-	err = uv_obj_destroy(qp);
+	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
+	if (!err)
+		err = uv_obj_destroy(qp);
 	if (err)
 		return err;
 	resp.events_reported = qp->async_events;
@@ -274,10 +280,9 @@ int uv_query_qp(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
-	if (!qp)
-		return -EINVAL;
-	err = uv_cmd_number(req->dev, PRM_QUERY_QP, qp->number, out, sizeof(out));
+	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
+	if (!err)
+		err = uv_cmd_number(req->dev, PRM_QUERY_QP, qp->number, out, sizeof(out));
 	if (err)
 		return err;
 	query_transport(out + PRM_QPC, &resp);

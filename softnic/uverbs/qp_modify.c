@@ -278,9 +278,9 @@ int uv_modify_qp(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
-	if (!qp)
-		return -EINVAL;
+	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
+	if (err)
+		return err;
 	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
 	t = find(qp, from, to);

@@ -83,8 +83,9 @@ int uv_create_srq(struct uv_req *req)
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	err = pd ? shape_of(req->dev, &in, &shape) : -EINVAL;
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (!err)
+		err = shape_of(req->dev, &in, &shape);
 	if (!err)
 		err = check_driver(&drv);
 	if (err)
@@ -117,10 +118,13 @@ int uv_modify_srq(struct uv_req *req)
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
 	struct ib_uverbs_modify_srq in;
 	struct uv_obj *srq;
+	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
-	if (!srq || in.attr_mask & ~(uint32_t)IBV_SRQ_LIMIT)
+	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
+	if (err)
+		return err;
+	if (in.attr_mask & ~(uint32_t)IBV_SRQ_LIMIT)
 		return -EINVAL;
 	if (!(in.attr_mask & IBV_SRQ_LIMIT))
 		return 0;
@@ -144,10 +148,9 @@ int uv_query_srq(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
-	if (!srq)
-		return -EINVAL;
-	err = uv_cmd_number(req->dev, PRM_QUERY_RMP, srq->number, out, sizeof(out));
+	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
+	if (!err)
+		err = uv_cmd_number(req->dev, PRM_QUERY_RMP, srq->number, out, sizeof(out));
 	if (err)
 		return err;
 	resp.max_wr = srq->cap.max_recv_wr;
@@ -165,8 +168,9 @@ int uv_destroy_srq(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	srq = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle);
-	err = srq ? uv_obj_destroy(srq) : -EINVAL;
+	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
+	if (!err)
+		err = uv_obj_destroy(srq);
 	if (err)
 		return err;
 	resp.events_reported = srq->async_events;

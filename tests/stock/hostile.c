@@ -74,26 +74,34 @@ Test(stock, ioctl__shorter_than_its_command)
 Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 {
 	struct ibv_context *ctx = st_open(), *other = st_open();
+	struct ib_uverbs_alloc_mw mw = { .mw_type = IBV_MW_TYPE_2 };
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	const uint32_t handle[] = { 0, 1u << 20, UINT32_MAX, pd->handle };
 
+	/* Linux, lookup_get_idr_uobject: no such handle; rdma_lookup_get_uobject: another kind. */
 	for (size_t i = 0; i < sizeof(handle) / sizeof(handle[0]); i++) {
+		int want = handle[i] == pd->handle ? EINVAL : ENOENT;
 		struct ib_uverbs_destroy_qp qp = { .qp_handle = handle[i] };
 		struct ib_uverbs_destroy_cq cq = { .cq_handle = handle[i] };
 		struct ib_uverbs_dereg_mr mr = { .mr_handle = handle[i] };
+		struct ib_uverbs_destroy_srq srq = { .srq_handle = handle[i] };
 		struct ib_uverbs_query_qp query = { .qp_handle = handle[i] };
 		struct ib_uverbs_modify_qp modify = { .qp_handle = handle[i], .attr_mask = 1 };
 
-		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_QP, &qp, sizeof(qp), 4), EINVAL);
-		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_CQ, &cq, sizeof(cq), 8), EINVAL);
-		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DEREG_MR, &mr, sizeof(mr), 0), EINVAL);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_QP, &qp, sizeof(qp), 4), want);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_CQ, &cq, sizeof(cq), 8), want);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DEREG_MR, &mr, sizeof(mr), 0), want);
 		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_QUERY_QP, &query, sizeof(query), 128),
-			     EINVAL);
+			     want);
 		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_MODIFY_QP, &modify, sizeof(modify), 0),
-			     EINVAL);
+			     want);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DEALLOC_MW, &handle[i], 4, 0), want);
+		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_SRQ, &srq, sizeof(srq), 4), want);
 	}
-	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), EINVAL,
+	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), ENOENT,
 		     "another context's PD");
+	mw.pd_handle = pd->handle;
+	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_ALLOC_MW, &mw, sizeof(mw), 8), ENOENT);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
 	st_close(ctx);
 	st_close(other);

@@ -210,8 +210,9 @@ int uve_reg_mr(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	err = pd ? rights(in.access_flags, &access) : -EINVAL;
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (!err)
+		err = rights(in.access_flags, &access);
 	if (!err)
 		err = check_mr(&in);
 	if (err)
@@ -242,9 +243,9 @@ int uve_create_ah(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	pd = uv_obj_find(req->ctx, UV_PD, in.pd_handle);
-	if (!pd)
-		return -EINVAL;
+	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	if (err)
+		return err;
 	ah = uv_obj_new(req->ctx, UV_AH);
 	if (!ah)
 		return -ENOMEM;

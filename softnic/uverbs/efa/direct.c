@@ -26,16 +26,17 @@ static int queues(struct ibv_context *context, bool cq, uint32_t handle, void *t
 	struct uv_device *dev = device_of(context);
 	struct uv_ctx *ctx;
 	struct uv_obj *obj;
+	int err;
 
 	if (!dev)
 		return EOPNOTSUPP;
 	pthread_mutex_lock(&dev->lock);
 	ctx = uv_ctx_of(dev, context->cmd_fd);
-	obj = ctx ? uv_obj_find(ctx, cq ? UV_CQ : UV_QP, handle) : NULL;
-	if (obj)
+	err = ctx ? uv_obj_find(ctx, cq ? UV_CQ : UV_QP, handle, &obj) : -EINVAL;
+	if (!err)
 		memcpy(to, obj->queues, size);
 	pthread_mutex_unlock(&dev->lock);
-	return obj ? 0 : EINVAL;
+	return -err;
 }
 
 static int caps(struct ibv_context *context, struct softnic_efa_caps *to)

@@ -139,6 +139,8 @@ struct qp_args {
 
 static int check_qp(struct uv_req *req, struct qp_args *a)
 {
+	int err;
+
 	if (a->core.comp_mask || a->core.create_flags || a->core.source_qpn || a->drv.old.comp_mask)
 		return -EOPNOTSUPP;
 	if (a->core.qp_type != IBV_QPT_UD && (a->core.qp_type != IBV_QPT_DRIVER ||
@@ -146,10 +148,10 @@ static int check_qp(struct uv_req *req, struct qp_args *a)
 		return -EOPNOTSUPP;
 	if (a->core.is_srq)
 		return -EOPNOTSUPP;
-	a->pd = uv_obj_find(req->ctx, UV_PD, a->core.pd_handle);
-	a->scq = uv_obj_find(req->ctx, UV_CQ, a->core.send_cq_handle);
-	a->rcq = uv_obj_find(req->ctx, UV_CQ, a->core.recv_cq_handle);
-	return a->pd && a->scq && a->rcq ? 0 : -EINVAL;
+	err = uv_obj_find(req->ctx, UV_PD, a->core.pd_handle, &a->pd);
+	if (!err)
+		err = uv_obj_find(req->ctx, UV_CQ, a->core.send_cq_handle, &a->scq);
+	return err ? err : uv_obj_find(req->ctx, UV_CQ, a->core.recv_cq_handle, &a->rcq);
 }
 
 /* A send queue with twice the bytes for its WQEs is one of wide ones. */
@@ -298,10 +300,9 @@ int uve_modify_qp(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
-	if (!qp)
-		return -EINVAL;
-	err = modify(qp, &in);
+	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
+	if (!err)
+		err = modify(qp, &in);
 	if (err)
 		return err;
 	qp->state = in.qp_state;
@@ -318,8 +319,9 @@ int uve_query_qp(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	qp = uv_obj_find(req->ctx, UV_QP, in.qp_handle);
-	err = qp ? softnic_efa_qp_query(req->dev->efa, qp->number, &now) : -EINVAL;
+	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
+	if (!err)
+		err = softnic_efa_qp_query(req->dev->efa, qp->number, &now);
 	if (err)
 		return err;
 	resp.qp_state = resp.cur_qp_state = qp->state;
