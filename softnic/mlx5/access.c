@@ -137,9 +137,9 @@ static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned in
 	if (!a->len)
 		return SN_ACC_OK;
 	if (!m || m->key != (a->key & 0xff))
-		return SN_ACC_STALE;
+		return depth ? SN_ACC_GONE : SN_ACC_STALE;
 	if (m->free)
-		return SN_ACC_FREE;
+		return depth ? SN_ACC_GONE : SN_ACC_FREE;
 	if (m->pd && m->pd != a->pd)
 		return SN_ACC_PD;
 	if (m->qpn != SN_ANY_QPN && m->qpn != a->qpn)
@@ -210,12 +210,14 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "rights" },
 		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "bounds" },
 		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "indirect too deep" },
+		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key that it lists is gone" },
 		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
 	};
+	enum sn_viol v = why == SN_ACC_GONE ? SN_V_REMOTE_OPERATIONAL : SN_V_REMOTE_ACCESS;
 
 	if (why == SN_ACC_OK || why >= SN_ACC_MANY)
 		return;
-	sn_violate(nic, remote ? SN_V_REMOTE_ACCESS : kinds[why].v,
+	sn_violate(nic, remote ? v : kinds[why].v,
 		   "key %#x QP %#x va %#llx +%llu rights %#x: %s", a->key, a->qpn,
 		   (unsigned long long)a->va, (unsigned long long)a->len, a->rights,
 		   kinds[why].word);

@@ -296,6 +296,9 @@ void sn_rc_ack_write(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
 
+/* The peer's access is refused, with the NAK and the event for the reason. */
+void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
+
 /* rc_read.c: READs and atomics in, their answers out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);

@@ -86,8 +86,7 @@ static bool may_access(struct sn_qp *qp, const struct sn_access *a, uint32_t psn
 
 	if (acc == SN_ACC_OK)
 		return true;
-	sn_acc_violation(qp->nic, a, acc, true);
-	sn_rc_die(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	sn_rc_refuse(qp, psn, a, acc);
 	return false;
 }
 
@@ -215,8 +214,7 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 		read->sent += err ? 0 : train;
 		return err;
 	}
-	sn_acc_violation(qp->nic, &a, out.refused, true);
-	sn_rc_die(qp, out.psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	sn_rc_refuse(qp, out.psn, &a, out.refused);
 	return err;
 }
 
@@ -238,7 +236,8 @@ static int send_owed(struct sn_qp *qp)
 	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
 	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
 
-	if (s->owed == SN_OWE_ACK) {
+	/* Also before the QP fails without a NAK: what was executed before is acknowledged. */
+	if (s->owed == SN_OWE_ACK || (s->owed == SN_OWE_DEATH && s->nak_code == SN_NAK_NONE)) {
 		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
 	} else if (s->owed == SN_OWE_SEQUENCE) {
 		syndrome = SN_AETH_NAK | SN_NAK_SEQUENCE;

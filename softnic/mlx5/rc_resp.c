@@ -64,6 +64,7 @@ void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_ev
 		[SN_NAK_INVALID_REQUEST] = SN_V_REMOTE_INVALID,
 		[SN_NAK_REMOTE_ACCESS] = SN_V_REMOTE_ACCESS,
 		[SN_NAK_REMOTE_OPERATIONAL] = SN_V_REMOTE_OPERATIONAL,
+		[SN_NAK_NONE] = SN_V_REMOTE_ACCESS,
 	};
 	struct sn_rc_resp *s = &qp->rc->resp;
 
@@ -75,6 +76,15 @@ void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_ev
 	s->event = event;
 	s->in = SN_C_NONE;
 	sn_rc_owe(qp, SN_OWE_DEATH);
+}
+
+void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why)
+{
+	sn_acc_violation(qp->nic, a, why, true);
+	if (why == SN_ACC_GONE)
+		sn_rc_die(qp, psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+	else
+		sn_rc_die(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
 }
 
 static void invalid_request(struct sn_qp *qp)
@@ -210,13 +220,26 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		return;
 	}
 	if ((parts & SN_P_INV) && sn_mkey_invalidate(qp, from_be32(pkt->imm)) != SN_ACC_OK) {
-		fail_receive(qp, SN_SYND_LOCAL_QP_OP, SN_NAK_REMOTE_ACCESS);
+		fail_receive(qp, SN_SYND_MW_BIND, SN_NAK_NONE);
 		return;
 	}
 	if (parts & SN_P_LAST)
 		complete_receive(qp, pkt, s->off + pkt->len, small);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);
+}
+
+/*
+ * IBTA 11.6.2: the receive that the immediate would have completed fails with the write. Its completion
+ * takes the place of the asynchronous event.
+ */
+static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_acc why, bool taken)
+{
+	sn_rc_refuse(qp, qp->rc->resp.psn, a, why);
+	if (!taken)
+		return;
+	qp->rc->resp.event = SN_EV_COMPLETION;
+	sn_rq_fail(qp, &qp->rc->hand->receive, SN_SYND_LOCAL_ACCESS, 0);
 }
 
 /* IBTA 9.7.4.1.3: rights are judged on the whole range, before the first byte is written. */
@@ -240,8 +263,8 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 	acc = sn_mkey_check(qp->nic, &a);
 	if (acc == SN_ACC_OK)
 		return true;
-	sn_acc_violation(qp->nic, &a, acc, true);
-	sn_rc_die(qp, s->psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+	refuse_write(qp, &a, acc, (pkt->shape->parts & SN_P_IMM) &&
+		     sn_rq_next(qp, &qp->rc->hand->receive) > 0);
 	return false;
 }
 
@@ -289,8 +312,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	a = (struct sn_access){s->rkey, qp->pd, qp->qpn, SN_RW, s->va + s->off, pkt->len};
 	acc = pkt->len ? sn_mkey_write(qp->nic, &a, pkt->payload) : SN_ACC_OK;
 	if (acc != SN_ACC_OK) {
-		sn_acc_violation(qp->nic, &a, acc, true);
-		sn_rc_die(qp, s->psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+		refuse_write(qp, &a, acc, parts & SN_P_IMM);
 		return;
 	}
 	if (parts & SN_P_IMM)

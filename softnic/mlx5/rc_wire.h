@@ -105,6 +105,7 @@ enum sn_nak_code {
 	SN_NAK_INVALID_REQUEST = 1,
 	SN_NAK_REMOTE_ACCESS = 2,
 	SN_NAK_REMOTE_OPERATIONAL = 3,
+	SN_NAK_NONE = 4,	/* none is sent: class J of IBTA 9.9.6.3 */
 };
 
 /* What an opcode is made of. */

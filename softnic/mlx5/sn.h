@@ -479,6 +479,7 @@ enum sn_acc {
 	SN_ACC_RIGHTS,
 	SN_ACC_BOUNDS,
 	SN_ACC_DEPTH,		/* KLM of KLM of ... */
+	SN_ACC_GONE,		/* a key that an indirect one lists: stale or free */
 	SN_ACC_DMA,		/* refused by the host's IOMMU */
 	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
 };

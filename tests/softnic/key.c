@@ -43,18 +43,24 @@ static void close_all(void)
 
 TestSuite(key, .init = open_rts, .fini = close_all);
 
-/* A WRITE from src to (va, rkey); its syndrome. */
-static uint8_t rdma_write(uint32_t lkey, const void *from, uint32_t len, uint64_t va, uint32_t rkey)
+static uint8_t rdma(uint8_t opcode, uint32_t lkey, const void *local, uint32_t len, uint64_t va,
+		    uint32_t rkey)
 {
 	struct drv_wqe w;
 	struct drv_cqe e;
 
-	drv_ctrl(&qp, &w, 0x08, SMALL_FENCE | CE_ALWAYS << 2, 0);
+	drv_ctrl(&qp, &w, opcode, SMALL_FENCE | CE_ALWAYS << 2, 0);
 	drv_raddr(&w, va, rkey);
-	drv_data(&w, from, len, lkey);
+	drv_data(&w, local, len, lkey);
 	drv_post(&qp, &w);
 	drv_wait(&cq, &e);
 	return (uint8_t)e.syndrome;
+}
+
+/* A WRITE from src to (va, rkey); its syndrome. */
+static uint8_t rdma_write(uint32_t lkey, const void *from, uint32_t len, uint64_t va, uint32_t rkey)
+{
+	return rdma(0x08, lkey, from, len, va, rkey);
 }
 
 static uint64_t at(const struct drv_mr *mr, size_t off)
@@ -265,7 +271,8 @@ Test(key, window__needs_the_rights_of_what_it_lists)
 	drv_mr_free(d, &mr);
 }
 
-Test(key, window__over_a_destroyed_region)
+/* The key of the window is good; the one that it lists is gone. The two have different syndromes. */
+Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_mr mr;
@@ -273,9 +280,15 @@ Test(key, window__over_a_destroyed_region)
 
 	drv_mr(d, &mr, 4096, DRV_ALL);
 	va = at(&mr, 0);
-	cr_assert_eq(bind(&key, 1, &mr, 0, 64, DRV_RW), 0);
+	cr_assert_eq(bind(&key, 1, &mr, 0, 64, DRV_RW | DRV_RR), 0);
 	drv_mr_free(d, &mr);
-	cr_expect_eq(rdma_write(src.key, src.mem, 8, va, key), 0x13);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, va, key), 0x14);
+	drv_expect(d, "remote.operational");
+	revive();
+	cr_expect_eq(rdma(0x10, src.key, src.mem, 8, va, key), 0x14);
+	drv_expect(d, "remote.operational");
+	revive();
+	cr_expect_eq(rdma(0x10, src.key, src.mem, 8, va, key ^ 1), 0x13);
 	drv_expect(d, "remote.access");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }

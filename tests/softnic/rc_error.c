@@ -440,3 +440,53 @@ Test(rc_error, reset__makes_the_qp_usable_again, .init = setup)
 	expect(&ra, &rb, 0, 0, 0);
 	finish("", "");
 }
+
+static void bad_write_imm(void)
+{
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE_IMM, .va = ra.data, .len = 8,
+					   .raddr = rb.data, .rkey = rb.key ^ 1, .imm = 5});
+}
+
+/* IBTA 11.6.2: the receive that the immediate would have completed reports a local access error. */
+Test(rc_error, write_imm__with_a_wrong_key_fails_the_receive, .init = setup)
+{
+	rig_recv(&b, rb.data, 64);
+	rig_recv(&b, rb.data, 64);
+	bad_write_imm();
+	expect(&rb, &ra, 14, 0x11, 0);
+	expect(&rb, &ra, 14, 5, 1);
+	expect(&ra, &rb, 13, 0x13, 0);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	finish("", "remote.access");
+}
+
+Test(rc_error, write_imm__with_a_wrong_key_and_no_receive_raises_an_event, .init = setup)
+{
+	bad_write_imm();
+	expect(&ra, &rb, 13, 0x13, 0);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	cr_assert_eq(rig_event(&rb), 0x11);
+	finish("", "remote.access");
+}
+
+/*
+ * IBTA 9.9.6.3, class J: the receive reports a failed memory management operation, the QP goes to
+ * ERR, and the requester gets no answer.
+ */
+Test(rc_error, send_inval__of_a_wrong_key_fails_the_receive_without_a_nak)
+{
+	struct softnic_counters c;
+
+	setup_with(&(struct rig_conn){.retry = 1});
+	rig_recv(&b, rb.data, 64);
+	rig_recv(&b, rb.data, 64);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_INV, .va = ra.data, .len = 10,
+					   .imm = rb.key ^ 1});
+	expect(&rb, &ra, 14, 0x06, 0);
+	expect(&rb, &ra, 14, 5, 1);
+	cr_assert_eq(rig_qp_state(&b), ERR);
+	expect(&ra, &rb, 13, 0x15, 0);
+	softnic_counters(rb.nic, &c);
+	cr_assert_eq(c.naks, 0);
+	finish("", "remote.access");
+}

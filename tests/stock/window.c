@@ -43,18 +43,23 @@ static enum ibv_wc_status bind1(struct st_end *end, struct ibv_mw *mw, uint32_t 
 	return st_poll(end);
 }
 
-static enum ibv_wc_status bind2(struct st_end *end, struct ibv_mw *mw, uint32_t rkey)
+static enum ibv_wc_status bind2_for(struct st_end *end, struct ibv_mw *mw, uint32_t rkey,
+				    unsigned int rights)
 {
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_BIND_MW,
 		.send_flags = IBV_SEND_SIGNALED,
 		.bind_mw = { .mw = mw, .rkey = rkey,
-			     .bind_info = { end->mr, (uintptr_t)end->buf + AT, LEN,
-					    IBV_ACCESS_REMOTE_WRITE } },
+			     .bind_info = { end->mr, (uintptr_t)end->buf + AT, LEN, rights } },
 	};
 
 	st_post(end, &wr);
 	return st_poll(end);
+}
+
+static enum ibv_wc_status bind2(struct st_end *end, struct ibv_mw *mw, uint32_t rkey)
+{
+	return bind2_for(end, mw, rkey, IBV_ACCESS_REMOTE_WRITE);
 }
 
 static bool has_landed(struct fixture *f)
@@ -212,6 +217,7 @@ Test(stock, send_with_invalidate__ends_a_window_of_type_2)
 	teardown(&f);
 }
 
+/* IBTA 9.9.6.3, class J: the peer hears nothing, so its retries run out. */
 Test(stock, send_with_invalidate__of_what_may_not_be_ended)
 {
 	for (int what = 0; what < 3; what++) {
@@ -227,7 +233,36 @@ Test(stock, send_with_invalidate__of_what_may_not_be_ended)
 		} else {
 			rkey = what == 1 ? f.b.mr->rkey : mw->rkey;
 		}
-		ends(&f, rkey, false, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_QP_OP_ERR);
+		ends(&f, rkey, false, IBV_WC_RETRY_EXC_ERR, IBV_WC_MW_BIND_ERR);
+		cr_assert_eq(ibv_dealloc_mw(mw), 0);
+		teardown(&f);
+	}
+}
+
+Test(stock, read__through_a_window_of_a_region_that_is_gone)
+{
+	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_sge sge = { .length = LEN };
+	struct fixture f;
+	struct ibv_mw *mw;
+
+	for (int gone = 0; gone < 2; gone++) {
+		setup(&f);
+		cr_assert_not_null(mw = ibv_alloc_mw(f.b.pd, IBV_MW_TYPE_2));
+		mw->rkey = ibv_inc_rkey(mw->rkey);
+		cr_assert_eq(bind2_for(&f.b, mw, mw->rkey, IBV_ACCESS_REMOTE_READ), IBV_WC_SUCCESS);
+		sge.addr = (uintptr_t)f.a.buf;
+		sge.lkey = f.a.mr->lkey;
+		read.sg_list = &sge;
+		read.num_sge = 1;
+		read.wr.rdma.remote_addr = (uintptr_t)f.b.buf + AT;
+		read.wr.rdma.rkey = mw->rkey + !gone;
+		if (gone) {
+			cr_assert_eq(ibv_dereg_mr(f.b.mr), 0);
+			cr_assert_not_null(f.b.mr = ibv_reg_mr(f.b.pd, f.b.buf, ST_BUF, 0));
+		}
+		st_post(&f.a, &read);
+		cr_assert_eq(st_poll(&f.a), gone ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR);
 		cr_assert_eq(ibv_dealloc_mw(mw), 0);
 		teardown(&f);
 	}
