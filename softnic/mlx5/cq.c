@@ -245,7 +245,8 @@ static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 		sn_cq_event(nic, cq);
 		return;
 	}
-	sn_cq_set_armed(nic, cq, !solicited, solicited);
+	/* IBTA 11.4.2.2: a request for solicited completions does not take back one for any. */
+	sn_cq_set_armed(nic, cq, !solicited || cq->armed, solicited && !cq->armed);
 }
 
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)

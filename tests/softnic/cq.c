@@ -143,6 +143,16 @@ Test(cq, arm_solicited__a_solicited_send_is_told)
 	drv_mr_free(d, &mr);
 }
 
+/* IBTA 11.4.2.2: a request for solicited completions leaves one for any completion in force. */
+Test(cq, arm_solicited__after_an_arm_for_any_completion)
+{
+	drv_arm(&cq, false);
+	drv_arm(&cq, true);
+	drv_nop(&qp, CE_ALWAYS);
+	expect_event(0, cq.cqn, 24);
+	expect_no_event();
+}
+
 Test(cq, arm__of_no_queue_and_with_a_record_that_differs_is_seen)
 {
 	uint32_t db[2] = { 0, htobe32(cq.cqn ^ 1) };
