@@ -114,7 +114,7 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse(u, SN_V_MKEY_PD, "other PD");
 	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
 		return refuse(u, SN_V_WQE_UMR, "check_free: it is not free");
-	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn)
+	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
 		return refuse(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
 		return refuse(u, SN_V_WQE_UMR, "a list for a key that has none");

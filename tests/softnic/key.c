@@ -540,3 +540,19 @@ Test(key, umr__list_by_pointer)
 	cr_expect_eq(memcmp(dst.mem + 128, src.mem + 64, 64), 0);
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
+
+/* As libmlx5 invalidates any key: of one that is bound to no QP, every QP passes the check. */
+Test(key, umr__check_qpn_of_a_key_of_any_qp)
+{
+	uint32_t key = drv_window(d, 4, 0xffffff);
+	struct drv_wqe w;
+
+	cr_assert_eq(bind(&key, 1, &dst, 0, 64, DRV_RW), 0);
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE | CHECK_QPN, 0, UINT64_C(1) << 29);
+	drv_mkc(&w, 0, 0, 0, 0, true);
+	cr_expect_eq(umr(&w), 0);
+	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
+	drv_expect(d, "remote.access");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}

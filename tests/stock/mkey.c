@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Indirect mkeys by mlx5dv: a list of regions, used and invalidated by work requests. */
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <string.h>
+
+#include "tests/stock/rig.h"
+
+struct owner {
+	struct st_end end, peer;	/* the peer writes through the mkey */
+	struct ibv_qp_ex *qp;
+	struct mlx5dv_qp_ex *mqp;
+	struct mlx5dv_mkey *mkey;
+};
+
+static void create(struct owner *o)
+{
+	struct mlx5dv_mkey_init_attr mkey = {
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.max_entries = 4,
+	};
+	struct mlx5dv_qp_init_attr dv = {
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+		.send_ops_flags = MLX5DV_QP_EX_WITH_MR_LIST,
+	};
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { ST_DEPTH, ST_DEPTH, 4, 4, 128 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_LOCAL_INV,
+	};
+
+	st_create(&o->end, st_open());
+	cr_assert_eq(ibv_destroy_qp(o->end.qp), 0);
+	attr.send_cq = attr.recv_cq = o->end.cq;
+	mkey.pd = attr.pd = o->end.pd;
+	cr_assert_not_null(o->end.qp = mlx5dv_create_qp(o->end.ctx, &attr, &dv), "errno %d", errno);
+	cr_assert_not_null(o->mkey = mlx5dv_create_mkey(&mkey), "errno %d", errno);
+	o->qp = ibv_qp_to_qp_ex(o->end.qp);
+	o->mqp = mlx5dv_qp_ex_from_ibv_qp_ex(o->qp);
+	st_create(&o->peer, o->end.ctx);
+	st_connect(&o->end, &o->peer);
+}
+
+static void destroy(struct owner *o)
+{
+	cr_expect_eq(mlx5dv_destroy_mkey(o->mkey), 0);
+	st_destroy(&o->peer);
+	st_destroy(&o->end);
+	st_close(o->end.ctx);
+}
+
+static enum ibv_wc_status map_two_pieces(struct owner *o)
+{
+	struct ibv_sge sge[2] = {
+		{ (uintptr_t)o->end.buf + 1024, 32, o->end.mr->lkey },
+		{ (uintptr_t)o->end.buf + 4096, 32, o->end.mr->lkey },
+	};
+
+	ibv_wr_start(o->qp);
+	o->qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mr_list(o->mqp, o->mkey, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 2, sge);
+	cr_assert_eq(ibv_wr_complete(o->qp), 0);
+	return st_poll(&o->end);
+}
+
+Test(stock, local_inv__of_an_indirect_mkey)
+{
+	struct owner o;
+
+	create(&o);
+	memset(o.peer.buf, 0x37, 64);
+	cr_assert_eq(map_two_pieces(&o), IBV_WC_SUCCESS);
+	cr_assert_eq(st_write(&o.peer, 0, o.mkey->rkey, 64), IBV_WC_SUCCESS);
+	cr_expect_arr_eq(o.end.buf + 1024, o.peer.buf, 32);
+	cr_expect_arr_eq(o.end.buf + 4096, o.peer.buf, 32);
+	ibv_wr_start(o.qp);
+	o.qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_local_inv(o.qp, o.mkey->lkey);
+	cr_assert_eq(ibv_wr_complete(o.qp), 0);
+	cr_assert_eq(st_poll(&o.end), IBV_WC_SUCCESS);
+	cr_assert_eq(st_write(&o.peer, 0, o.mkey->rkey, 64), IBV_WC_REM_ACCESS_ERR);
+	destroy(&o);
+}
