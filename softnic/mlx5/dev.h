@@ -199,6 +199,7 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 /* rmp.c: receives that several QPs share */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
+void sn_srq_untake(struct sn_qp *qp);
 /* The WQE that the QP has taken is completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);

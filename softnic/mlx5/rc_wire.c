@@ -37,8 +37,8 @@ const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES] = {
 };
 
 static const struct sn_bth_shape datagrams[] = {
-	{SN_C_DATAGRAM, 20, FL | D | SN_P_DETH},
-	{SN_C_DATAGRAM, 24, FL | D | SN_P_DETH | SN_P_IMM},
+	{SN_C_DATAGRAM, 28, FL | D | SN_P_DETH},
+	{SN_C_DATAGRAM, 32, FL | D | SN_P_DETH | SN_P_IMM},
 };
 
 static const struct sn_bth_shape *shape_of(uint8_t opcode)
@@ -57,6 +57,8 @@ static void parse_extended(const uint8_t *at, struct sn_packet *pkt)
 	if (parts & SN_P_DETH) {
 		memcpy(&pkt->deth, at, sizeof(pkt->deth));
 		at += sizeof(pkt->deth);
+		memcpy(&pkt->ip, at, sizeof(pkt->ip));
+		at += sizeof(pkt->ip);
 	}
 	if (parts & SN_P_RETH) {
 		memcpy(&pkt->reth, at, sizeof(pkt->reth));

@@ -79,6 +79,16 @@ struct sn_deth {
 };
 SN_SIZE(struct sn_deth, 8);
 
+/*
+ * Behind the DETH: what the receiver finds in the GRH or IP header, of which the fabric carries the
+ * addresses alone.
+ */
+struct sn_ip {
+	be32_t tclass_flow;	/* 6(4) traffic class(8) flow label(20) */
+	uint8_t rsvd[3], hop_limit;
+};
+SN_SIZE(struct sn_ip, 8);
+
 struct sn_atomiceth {
 	be64_t va;
 	be32_t rkey;
@@ -153,6 +163,7 @@ struct sn_packet {
 	uint8_t opcode, train;	/* so many packets of a message, with one header and end to end */
 	bool solicited, ackreq;
 	struct sn_deth deth;
+	struct sn_ip ip;
 	struct sn_reth reth;
 	struct sn_aeth aeth;
 	struct sn_atomiceth atomic;

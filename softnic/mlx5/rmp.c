@@ -305,3 +305,10 @@ void sn_srq_release(struct sn_qp *qp)
 		qp->srq->held[qp->srq_idx] = 0;
 	qp->srq_holds = false;
 }
+
+void sn_srq_untake(struct sn_qp *qp)
+{
+	qp->srq->next = qp->srq_idx;
+	qp->srq->taken--;
+	sn_srq_release(qp);
+}

@@ -95,6 +95,14 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return read_wqe(qp, rwqe);
 }
 
+void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe)
+{
+	if (rwqe->srq)
+		sn_srq_untake(qp);
+	else
+		qp->rq_next = rwqe->idx;
+}
+
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 {
 	uint64_t at = (qp->rq_next & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;

@@ -452,6 +452,8 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
  * uses it adds 1 to rq_next. False: it has to be asked the long way.
  */
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
+/* The WQE taken last is the next one again. A limit event of its SRQ is not taken back. */
+void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
 /* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
 int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /*

@@ -70,6 +70,7 @@ static int send_packet(struct sn_qp *qp)
 	struct {
 		struct sn_bth bth;
 		struct sn_deth deth;
+		struct sn_ip ip;
 		be32_t imm;
 	} head = {
 		.bth.opcode = imm ? SN_BTH_UD_SEND_ONLY_IMM : SN_BTH_UD_SEND_ONLY,
@@ -79,6 +80,8 @@ static int send_packet(struct sn_qp *qp)
 		.bth.dqpn = to_be32(wqe->dqpn),
 		.bth.psn = to_be32(qp->ud->psn),
 		.deth = {to_be32(q_key(qp, wqe)), to_be32(qp->qpn)},
+		.ip = {to_be32(6u << 28 | (uint32_t)wqe->av.tclass << 20 | wqe->av.flow_label),
+		       .hop_limit = wqe->av.hop_limit},
 		.imm = wqe->imm,
 	};
 	struct sn_frame frame = {
@@ -137,15 +140,14 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 }
 
 /* Annex A17: in place of a GRH, of RoCE v2, the IP header; with IPv6 the two look the same. */
-static void put_grh(const struct sn_port *port, const struct sn_addr *src, uint32_t len,
-		    uint8_t grh[SN_GRH_BYTES])
+static void put_grh(const struct sn_port *port, const struct sn_addr *src,
+		    const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
-	memset(grh, 0, SN_GRH_BYTES);
-	grh[0] = 0x60;
-	grh[4] = (uint8_t)(len >> 8);
-	grh[5] = (uint8_t)len;
+	memcpy(grh, &pkt->ip.tclass_flow, 4);
+	grh[4] = (uint8_t)(pkt->len >> 8);
+	grh[5] = (uint8_t)pkt->len;
 	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* IBA, UDP */
-	grh[7] = 64;
+	grh[7] = pkt->ip.hop_limit;
 	memcpy(grh + 8, src->raw, 16);
 	memcpy(grh + 24, port->address, 16);
 }
@@ -160,9 +162,7 @@ static uint8_t store(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct 
 {
 	uint8_t grh[SN_GRH_BYTES];
 
-	if (rwqe->len < SN_GRH_BYTES || pkt->len > rwqe->len - SN_GRH_BYTES)
-		return SN_SYND_LOCAL_LENGTH;
-	put_grh(qp->port, src, pkt->len, grh);
+	put_grh(qp->port, src, pkt, grh);
 	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
 	    (pkt->len && sn_scatter_recv(qp, rwqe, SN_GRH_BYTES, pkt->payload, pkt->len) != SN_ACC_OK))
 		return SN_SYND_LOCAL_PROT;
@@ -175,9 +175,14 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 	bool imm = pkt->shape->parts & SN_P_IMM;
 	struct sn_rwqe rwqe;
 	uint8_t syndrome;
-	int n = qp ? sn_rq_next(qp, &rwqe) : 0;
+	bool taken = qp && sn_rq_next(qp, &rwqe) > 0;
 
-	if (n <= 0) {
+	/* IBTA 9.9.6.3, class D: what does not fit is dropped, and the receive is there for the next one. */
+	if (taken && rwqe.len < pkt->len + SN_GRH_BYTES) {
+		sn_rq_untake(qp, &rwqe);
+		taken = false;
+	}
+	if (!taken) {
 		port->nic->ctr.drops++;
 		return;
 	}
