@@ -86,7 +86,7 @@ uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 		status = read_buffers(c, ctx, cq);
 	if (status)
 		goto free_cq;
-	err = sn_table_add(c->nic, &c->nic->cqs, 24, cq, &cq->cqn);
+	err = sn_table_add(c->nic, &c->nic->cqs, SN_NUMBER_BITS, SN_LOG_MAX_CQ, cq, &cq->cqn);
 	if (err) {
 		status = sn_cmd_refuse_errno(c, err);
 		goto free_cq;

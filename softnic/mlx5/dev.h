@@ -13,7 +13,20 @@ enum {
 	SN_LOG_MSG_MAX = 30,
 	SN_UD_MTU = 4096,
 	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
+	SN_NUMBER_BITS = 24,	/* of most numbers */
+	SN_EQN_BITS = 8,
 	SN_ANY_QPN = 0xffffff,
+};
+
+/* How many there may be, log2: reported as log_max_... */
+enum {
+	SN_LOG_MAX_QP = 18,
+	SN_LOG_MAX_CQ = 20,
+	SN_LOG_MAX_EQ = 6,
+	SN_LOG_MAX_MKEY = 22,
+	SN_LOG_MAX_PD = 20,
+	SN_LOG_MAX_RMP = 16,
+	SN_LOG_MAX_UMEM = 20,
 };
 
 /* PRM UAR page: CQ and EQ doorbells, two BlueFlame registers of two halves each */
@@ -74,9 +87,9 @@ static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
 }
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
 void sn_table_remove(struct sn_table *t, uint32_t number);
-/* Inserts under a free random number of the given width. 0 or -ENOMEM, -ENOSPC. */
-int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void *obj,
-		 uint32_t *number);
+/* Inserts under a free random number of the given width. 0, -ENOMEM, -ENOSPC: there are 1 << log_max. */
+int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
+		 void *obj, uint32_t *number);
 void sn_table_free(struct sn_table *t);
 /* Calls fn for each object; fn may remove the one it was given. */
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));

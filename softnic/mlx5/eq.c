@@ -47,7 +47,7 @@ uint8_t sn_cmd_create_eq(struct sn_cmd *c)
 	status = read_context(c, eq);
 	if (status)
 		goto free_eq;
-	err = sn_table_add(c->nic, &c->nic->eqs, 8, eq, &eq->eqn);
+	err = sn_table_add(c->nic, &c->nic->eqs, SN_EQN_BITS, SN_LOG_MAX_EQ, eq, &eq->eqn);
 	if (err) {
 		status = sn_cmd_refuse_errno(c, err);
 		goto free_buf;

@@ -140,7 +140,7 @@ uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
 		status = read_translations(c, ctx, m);
 	if (status)
 		goto release;
-	err = sn_table_add(c->nic, &c->nic->mkeys, 24, m, &m->index);
+	err = sn_table_add(c->nic, &c->nic->mkeys, SN_NUMBER_BITS, SN_LOG_MAX_MKEY, m, &m->index);
 	if (err) {
 		status = sn_cmd_refuse_errno(c, err);
 		goto release;
@@ -204,7 +204,7 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 int sn_mkey_reserved(struct sn_nic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));
-	int err = m ? sn_table_add(nic, &nic->mkeys, 24, m, &m->index) : -ENOMEM;
+	int err = -ENOMEM;
 
 	if (err) {
 		free(m);

@@ -9,8 +9,10 @@
 uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
 {
 	struct sn_pd *pd = calloc(1, sizeof(*pd));
-	int err = pd ? sn_table_add(c->nic, &c->nic->pds, 24, pd, &pd->pdn) : -ENOMEM;
+	int err = -ENOMEM;
 
+	if (pd)
+		err = sn_table_add(c->nic, &c->nic->pds, SN_NUMBER_BITS, SN_LOG_MAX_PD, pd, &pd->pdn);
 	if (err) {
 		free(pd);
 		return sn_cmd_refuse_errno(c, err);
@@ -62,7 +64,7 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 		goto free_umem;
 	umem->buf.offset = off;
 	umem->buf.len -= off;
-	err = sn_table_add(c->nic, &c->nic->umems, 24, umem, &umem->id);
+	err = sn_table_add(c->nic, &c->nic->umems, SN_NUMBER_BITS, SN_LOG_MAX_UMEM, umem, &umem->id);
 	if (err)
 		goto free_buf;
 	sn_set(c->out, CMD_NUMBER, umem->id);

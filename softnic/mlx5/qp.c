@@ -154,7 +154,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 		qp->small = calloc(qp->sq_size, sizeof(*qp->small));
 	err = -ENOMEM;
 	if (qp->wr && (qp->small || !qp->small_req || !qp->sq_size))
-		err = sn_table_add(c->nic, &c->nic->qps, 24, qp, &qp->qpn);
+		err = sn_table_add(c->nic, &c->nic->qps, SN_NUMBER_BITS, SN_LOG_MAX_QP, qp, &qp->qpn);
 	if (err)
 		goto refuse;
 	err = sn_get(qp->ctx, QPC_ST) == ST_UD ? sn_ud_create(qp) : sn_rc_create(qp);

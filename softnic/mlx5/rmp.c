@@ -102,7 +102,9 @@ uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
 	if (status)
 		goto release;
 	srq->held = calloc(srq->size, 1);
-	err = srq->held ? sn_table_add(c->nic, &c->nic->srqs, 24, srq, &srq->rmpn) : -ENOMEM;
+	err = -ENOMEM;
+	if (srq->held)
+		err = sn_table_add(c->nic, &c->nic->srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, srq, &srq->rmpn);
 	if (err) {
 		status = sn_cmd_refuse_errno(c, err);
 		goto release;

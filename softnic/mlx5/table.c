@@ -70,14 +70,14 @@ int sn_table_insert(struct sn_table *t, uint32_t number, void *obj)
 	return 0;
 }
 
-int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, void *obj,
-		 uint32_t *number)
+int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
+		 void *obj, uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
 	/* Random, as on silicon nothing may be concluded from a number; stale ones stay stale long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
-	if (t->live >= mask / 2)
+	if (t->live >= UINT32_C(1) << log_max)
 		return -ENOSPC;
 	for (uint32_t i = 0; i <= mask; i++) {
 		uint32_t n = (first + i) & mask;

@@ -364,6 +364,66 @@ Test(cmd, caps__of_each_type)
 	refused(16, 0x03, "cmd.field");
 }
 
+static uint32_t general_cap(struct sn_fld fld)
+{
+	drv_begin(d, CMD_QUERY_HCA_CAP);
+	cr_assert_eq(drv_run(d, 16), 0);
+	return sn_get(d->out + AT_CTX, fld);
+}
+
+/* Runs the command in d->in until there are as many objects as 1 << log; the next one is refused. */
+static void fills(const char *kind, unsigned int log, size_t inlen)
+{
+	size_t n = softnic_object_count(d->nic, kind);
+
+	for (; n < (size_t)1 << log; n++)
+		cr_assert_eq(drv_run(d, inlen), 0, "%s %zu of 2^%u", kind, n, log);
+	cr_expect_eq(drv_run(d, inlen), 0x08, "%s 2^%u and one", kind, log);
+}
+
+static void close_full(void)
+{
+	softnic_close(d->nic);
+	free(d->eq.ring);
+	free(d);
+}
+
+TestSuite(cmd_limit, .init = open_drv, .fini = close_full, .timeout = 120);
+
+Test(cmd_limit, create__of_more_eqs_than_announced)
+{
+	unsigned int log = general_cap(SN_FLD(0xfc, 4));
+	uint8_t *ring = drv_pages(4096);
+
+	drv_begin(d, CMD_CREATE_EQ);
+	sn_set(d->in + AT_CTX, EQC_LOG_SIZE, 6);
+	sn_set(d->in + AT_CTX, EQC_UAR, d->uar);
+	sn_set64(d->in, AT_PAS, (uintptr_t)ring);
+	fills("eq", log, AT_PAS + 8);
+	softnic_reset(d->nic);
+	free(ring);
+}
+
+Test(cmd_limit, create__of_more_pds_than_announced)
+{
+	unsigned int log = general_cap(SN_FLD(0x32b, 5));
+
+	drv_begin(d, CMD_ALLOC_PD);
+	fills("pd", log, 16);
+}
+
+Test(cmd_limit, create__of_more_rmps_than_announced)
+{
+	unsigned int log = general_cap(SN_FLD(0x383, 5));
+	struct drv_srq srq = { .log = 1 };
+
+	cr_assert_eq(log, general_cap(SN_FLD(0xab, 5)), "an SRQ is an RMP");
+	drv_srq_begin(d, &srq);
+	fills("rmp", log, AT_PAS);
+	softnic_reset(d->nic);
+	free(srq.mem);
+}
+
 Test(cmd, roce_address__set_queried_and_emptied)
 {
 	uint8_t gid[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 }, zero[16] = { 0 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "softnic/mlx5/dev.h"
 
@@ -70,4 +71,20 @@ Test(table, insert__again_and_again)
 	cr_assert_eq(t.live, 8);
 	cr_assert_lt(t.mask, 1024u);
 	sn_table_free(&t);
+}
+
+Test(table, add__no_more_than_there_may_be)
+{
+	struct sn_nic *nic = calloc(1, sizeof(*nic));
+	struct sn_table t = { 0 };
+	uint32_t number;
+
+	cr_assert_not_null(nic);
+	for (unsigned int i = 0; i < 64; i++)
+		cr_assert_eq(sn_table_add(nic, &t, 8, 6, object, &number), 0);
+	cr_expect_eq(sn_table_add(nic, &t, 8, 6, object, &number), -ENOSPC);
+	sn_table_remove(&t, number);
+	cr_expect_eq(sn_table_add(nic, &t, 8, 6, object, &number), 0);
+	sn_table_free(&t);
+	free(nic);
 }
