@@ -3,7 +3,17 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
-enum { CAP_GENERAL = 0, CAP_ODP = 2, CAP_ATOMIC = 3, CAP_ROCE = 4, CAP_BYTES = 4096 };
+enum {
+	CAP_GENERAL = 0x00,
+	CAP_ETHERNET = 0x01,
+	CAP_ODP = 0x02,
+	CAP_ATOMIC = 0x03,
+	CAP_ROCE = 0x04,
+	CAP_FLOW_TABLE = 0x07,
+	CAP_DEVICE_MEMORY = 0x0f,
+	CAP_GENERAL_2 = 0x20,
+	CAP_BYTES = 4096,
+};
 
 /*
  * Timestamps of QPs are those of the real-time clock, and no others, as on an adapter with
@@ -126,8 +136,14 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 	case CAP_ROCE:
 		FILL(cap, roce);
 		return true;
+	case CAP_ETHERNET:
+	case CAP_ODP:
+	case CAP_FLOW_TABLE:
+	case CAP_DEVICE_MEMORY:
+	case CAP_GENERAL_2:
+		return true;		/* as of a VF that has none of it */
 	default:
-		return type == CAP_ODP;
+		return false;
 	}
 }
 

@@ -364,6 +364,20 @@ Test(cmd, caps__of_each_type)
 	refused(16, 0x03, "cmd.field");
 }
 
+/* As a VF without them answers: the command is good, and nothing is set. */
+Test(cmd, caps__of_steering_and_device_memory_are_empty)
+{
+	static const uint32_t types[] = { 0x01, 0x07, 0x0f, 0x20 };
+	static const uint8_t none[4096];
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		drv_begin(d, CMD_QUERY_HCA_CAP);
+		sn_set(d->in, CMD_OP_MOD, types[i] << 1 | 1);
+		cr_assert_eq(drv_run(d, 16), 0, "type %#x", types[i]);
+		cr_expect_arr_eq(d->out + AT_CTX, none, sizeof(none), "type %#x", types[i]);
+	}
+}
+
 static uint32_t general_cap(struct sn_fld fld)
 {
 	drv_begin(d, CMD_QUERY_HCA_CAP);
