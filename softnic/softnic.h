@@ -79,6 +79,12 @@ void softnic_reset(struct softnic *nic);
 int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, size_t outlen);
 
 /*
+ * Gives an mkey the rights and the PD of mkc, an mkey context. Linux's driver posts a UMR for that to a
+ * queue of its own, which the fronts do not have. 0, or -EINVAL: no such mkey or PD.
+ */
+int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
+
+/*
  * The memory behind a 4 KiB UAR page, as a BAR mapping gives it: BlueFlame and doorbells at 0x800
  * (two registers of 512 bytes, each two halves of 256), CQ doorbell at 0x20, EQ doorbell at 0x40.
  * NULL when the page number is outside the BAR. Pages are handed out by ALLOC_UAR.

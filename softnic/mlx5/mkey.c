@@ -200,12 +200,34 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+int softnic_mkey_modify(struct softnic *handle, uint32_t mkey, const void *mkc)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct sn_mkey *m;
+	struct sn_pd *pd;
+
+	sn_enter(nic);
+	m = sn_table_find(&nic->mkeys, mkey);
+	pd = sn_table_find(&nic->pds, sn_get(mkc, MKC_PD));
+	if (m && m->pd && pd) {
+		m->pd->refs--;
+		pd->refs++;
+		m->pd = pd;
+		m->rights = read_rights(mkc);
+		sn_places_forget(nic);
+	}
+	sn_leave(nic);
+	return m && m->pd && pd ? 0 : -EINVAL;
+}
+
 /* The key of all bus addresses, for local use. PRM "reserved lkey". */
 int sn_mkey_reserved(struct sn_nic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));
 	int err = -ENOMEM;
 
+	if (m)
+		err = sn_table_add(nic, &nic->mkeys, SN_NUMBER_BITS, SN_LOG_MAX_MKEY, m, &m->index);
 	if (err) {
 		free(m);
 		return err;

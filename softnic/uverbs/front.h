@@ -141,7 +141,8 @@ struct uv_obj {
 
 	void *queues;			/* of an EFA's CQ or QP, free()d with it */
 
-	/* of an MR: as asked for, for REREG_MR; it has a flexible end */
+	/* of an MR: low byte of its keys; as asked for, for REREG_MR; it has a flexible end */
+	uint8_t key;
 	struct ib_uverbs_reg_mr mr;
 };
 

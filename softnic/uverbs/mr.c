@@ -79,12 +79,16 @@ static int check_mr(const struct ib_uverbs_reg_mr *in)
 	return uv_populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
 }
 
+static uint32_t key_of(const struct uv_obj *mr)
+{
+	return mr->number << 8 | mr->key;
+}
+
 int uv_reg_mr(struct uv_req *req)
 {
 	struct ib_uverbs_reg_mr_resp resp = { 0 };
 	struct ib_uverbs_reg_mr in;
 	struct uv_obj *pd, *mr;
-	uint8_t key;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
@@ -96,8 +100,8 @@ int uv_reg_mr(struct uv_req *req)
 	mr = uv_obj_new(req->ctx, UV_MR);
 	if (!mr)
 		return -ENOMEM;
-	key = req->dev->next_key++;
-	err = create_mr(req->dev, &in, pd->number, key, &mr->number);
+	mr->key = req->dev->next_key++;
+	err = create_mr(req->dev, &in, pd->number, mr->key, &mr->number);
 	if (err) {
 		uv_obj_free(mr);
 		return err;
@@ -105,7 +109,7 @@ int uv_reg_mr(struct uv_req *req)
 	uv_obj_hold(mr, 0, pd);
 	mr->mr = in;
 	resp.mr_handle = mr->handle;
-	resp.lkey = resp.rkey = mr->number << 8 | key;
+	resp.lkey = resp.rkey = key_of(mr);
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;
 }
@@ -128,15 +132,37 @@ static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_
 	return check_mr(mr);
 }
 
-/* The old key ends when there is a new one: a program that is refused keeps what it had. */
+/* The old mkey ends when there is a new one: a program that is refused keeps what it had. */
+static int replace(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
+{
+	struct uv_device *dev = mr->ctx->dev;
+	uint32_t old = mr->number;
+	uint8_t key = dev->next_key++;
+	int err = create_mr(dev, args, pdn, key, &mr->number);
+
+	if (err)
+		return err;
+	mr->key = key;
+	uv_cmd_number(dev, PRM_DESTROY_MKEY, old, NULL, 0);
+	return 0;
+}
+
+/* As Linux's driver, by its UMR queue: the same memory stays under the same keys. */
+static int rewrite(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
+{
+	uint8_t mkc[PRM_MKC_LEN] = { 0 };
+
+	set_rights(mkc, args->access_flags);
+	sn_set(mkc, MKC_PD, pdn);
+	return softnic_mkey_modify(mr->ctx->dev->nic, mr->number, mkc);
+}
+
 int uv_rereg_mr(struct uv_req *req)
 {
 	struct ib_uverbs_rereg_mr_resp resp = { 0 };
 	struct ib_uverbs_rereg_mr in;
 	struct ib_uverbs_reg_mr args;
 	struct uv_obj *mr, *pd;
-	uint32_t old, index;
-	uint8_t key;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
@@ -151,17 +177,16 @@ int uv_rereg_mr(struct uv_req *req)
 		err = rereg_args(&in, &args);
 	if (err)
 		return err;
-	key = req->dev->next_key++;
-	err = create_mr(req->dev, &args, pd->number, key, &index);
+	if (in.flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+		err = replace(mr, &args, pd->number);
+	else
+		err = rewrite(mr, &args, pd->number);
 	if (err)
 		return err;
-	old = mr->number;
-	mr->number = index;
 	mr->mr = args;
 	mr->held[0]->users--;
 	uv_obj_hold(mr, 0, pd);
-	uv_cmd_number(req->dev, PRM_DESTROY_MKEY, old, NULL, 0);
-	resp.lkey = resp.rkey = mr->number << 8 | key;
+	resp.lkey = resp.rkey = key_of(mr);
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;
 }

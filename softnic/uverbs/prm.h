@@ -64,6 +64,7 @@ enum prm_size {
 	PRM_SHORT = 16,			/* a command or answer without a context */
 	PRM_OBJECT_IN = 0x110,		/* CREATE_x with its context; the page list follows */
 	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
+	PRM_MKC_LEN = 0x40,
 	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
 	PRM_QPC_SIZE = 0xe8,
 	PRM_RMPC = 0x20,		/* CREATE_, MODIFY_, QUERY_RMP */

@@ -109,6 +109,30 @@ Test(stock, rereg_mr__takes_rights_away)
 	st_close(a.ctx);
 }
 
+/* As Linux's driver: a change of the rights or the PD rewrites the mkey, whose number stays. */
+Test(stock, rereg_mr__of_access_keeps_the_key)
+{
+	struct st_end a, b;
+	uint32_t key;
+
+	st_create(&a, st_open());
+	st_create(&b, a.ctx);
+	st_connect(&a, &b);
+	key = b.mr->rkey;
+	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD, a.pd, NULL,
+				  0, IBV_ACCESS_LOCAL_WRITE), 0);
+	cr_assert_eq(b.mr->rkey, key);
+	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD, b.pd, NULL,
+				  0, ALL), 0);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, key, 64), IBV_WC_SUCCESS);
+	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE), 0);
+	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, key, 64), IBV_WC_REM_ACCESS_ERR);
+	st_destroy(&b);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 Test(stock, destroy__busy_while_used)
 {
 	struct st_end a;
