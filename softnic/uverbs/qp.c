@@ -13,6 +13,7 @@ enum {
 	QP_FLAGS = MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX |
 		MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE,
 	SQ_SHIFT = 6,
+	SEG = 16,			/* a data segment */
 };
 
 struct qp_args {
@@ -159,6 +160,9 @@ static int create_qp(struct uv_req *req, struct qp_args *args,
 	qp->user_handle = args->core.user_handle;
 	qp->state = IBV_QPS_RESET;
 	qp->cap = args->core;
+	/* Of the send queue libmlx5 itself reports what it holds. */
+	qp->cap.max_recv_wr = args->drv.rq_wqe_count;
+	qp->cap.max_recv_sge = args->drv.rq_wqe_count ? (UINT32_C(1) << args->drv.rq_wqe_shift) / SEG : 0;
 	uv_source_add(qp);
 	*resp = (struct ib_uverbs_create_qp_resp){
 		.qp_handle = qp->handle,

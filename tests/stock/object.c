@@ -133,6 +133,40 @@ Test(stock, rereg_mr__of_access_keeps_the_key)
 	st_close(a.ctx);
 }
 
+/* QUERY_QP reports how many receives the queue holds, not how many were asked for. */
+Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { 10, 10, 1, 3, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr now;
+	struct ibv_qp *was;
+	struct st_end a;
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	st_create(&a, st_open());
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 64, a.mr->lkey };
+	was = a.qp;
+	attr.pd = a.pd;
+	attr.send_cq = attr.recv_cq = a.cq;
+	cr_assert_not_null(a.qp = ibv_create_qp_ex(a.ctx, &attr));
+	cr_assert_eq(st_to_init(a.qp), 0);
+	cr_assert_eq(ibv_query_qp(a.qp, &now, IBV_QP_CAP, &init), 0);
+	cr_assert_geq(now.cap.max_recv_wr, 10);
+	cr_assert_geq(now.cap.max_recv_sge, 3);
+	for (uint32_t i = 0; i < now.cap.max_recv_wr; i++)
+		cr_assert_eq(ibv_post_recv(a.qp, &wr, &bad), 0, "receive %u", i);
+	cr_expect_eq(ibv_post_recv(a.qp, &wr, &bad), ENOMEM);
+	cr_assert_eq(ibv_destroy_qp(was), 0);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 Test(stock, destroy__busy_while_used)
 {
 	struct st_end a;
