@@ -26,7 +26,7 @@ static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_s
 {
 	uint32_t room;
 
-	if (!in->max_wr || in->max_wr >= UINT32_C(1) << (uv_cap(dev, CAP_LOG_MAX_SRQ_SZ) & 31) ||
+	if (in->max_wr >= UINT32_C(1) << (uv_cap(dev, CAP_LOG_MAX_SRQ_SZ) & 31) ||
 	    in->max_sge > (UINT32_C(1) << STRIDE_LOG_MAX) / SEG - 1)
 		return -EINVAL;
 	room = (1 + in->max_sge) * SEG;

@@ -171,3 +171,20 @@ Test(stock, modify_cq__moderation)
 	st_destroy(&a);
 	st_close(a.ctx);
 }
+
+/* A queue that holds nothing, in memory that libmlx5 takes from huge pages where there are any. */
+Test(stock, srq_create__of_no_receives_with_a_preference_for_huge_pages)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 0 } };
+	struct ibv_context *ctx;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+
+	setenv("MLX_SRQ_ALLOC_TYPE", "PREFER_HUGE", 1);
+	ctx = st_open();
+	cr_assert_not_null(pd = ibv_alloc_pd(ctx));
+	cr_assert_not_null(srq = ibv_create_srq(pd, &attr), "errno %d", errno);
+	cr_expect_eq(ibv_destroy_srq(srq), 0);
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
+}
