@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "softnic/uverbs/front.h"
 
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
@@ -41,4 +43,22 @@ int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, s
 	memcpy((void *)(uintptr_t)a->data, src, size);
 	a->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
 	return 0;
+}
+
+struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *in = uv_attr(hdr, UVERBS_ATTR_UHW_IN);
+	struct ib_uverbs_attr *out = uv_attr(hdr, UVERBS_ATTR_UHW_OUT);
+	struct uv_req req = { .ctx = ctx, .dev = ctx->dev };
+
+	if (in) {
+		req.uhw_in = uv_attr_in(in);
+		req.uhw_in_len = req.uhw_in ? in->len : 0;
+	}
+	if (out) {
+		req.uhw_out = (void *)(uintptr_t)out->data;
+		req.uhw_out_len = out->data ? out->len : 0;
+		out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	}
+	return req;
 }

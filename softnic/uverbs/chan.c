@@ -67,14 +67,15 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 	return 0;
 }
 
-/* Completion channels are closed without a word; their CQs hold those that matter. */
+/* Channels that no context holds are closed without a word; their objects hold those that matter. */
 void uv_chan_reap(struct uv_device *dev)
 {
 	struct uv_chan *chan, *next;
 
 	for (chan = LIST_FIRST(&dev->chans); chan; chan = next) {
 		next = LIST_NEXT(chan, link);
-		if (chan->refs == 1 && chan->kind == UV_CHAN_COMP && uv_chan_abandoned(chan))
+		if (chan->refs == 1 && (chan->kind == UV_CHAN_COMP || chan->imported) &&
+		    uv_chan_abandoned(chan))
 			uv_chan_put(chan);
 	}
 }

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -88,10 +91,71 @@ int uv_get_context(struct uv_req *req)
 	resp.async_fd = (uint32_t)fd;
 	if (drv.cqe_version > in.max_cqe_version)
 		drv.cqe_version = in.max_cqe_version;
+	req->ctx->cqe_version = drv.cqe_version;
 	drv.response_length = (uint32_t)(req->uhw_out_len < sizeof(drv) ? req->uhw_out_len : sizeof(drv));
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
 	return 0;
+}
+
+static int query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *out = uv_attr(hdr, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
+	struct mlx5_ib_alloc_ucontext_resp drv = ucontext(ctx->dev);
+	uint64_t core = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	uint32_t vectors = 1;
+	int err;
+
+	if (!out || !out->data)
+		return -EINVAL;
+	drv.cqe_version = ctx->cqe_version;
+	drv.response_length = (uint32_t)(out->len < sizeof(drv) ? out->len : sizeof(drv));
+	uv_copy_out((void *)(uintptr_t)out->data, out->len, &drv, sizeof(drv));
+	out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+	err = uv_attr_put(hdr, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
+	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
+}
+
+/* Of an imported context, whose objects name it. */
+static int alloc_async_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
+	struct uv_chan *chan;
+	int fd, err;
+
+	if (!handle)
+		return -EINVAL;
+	err = uv_chan_new(ctx->dev, UV_CHAN_ASYNC, &fd, &chan);
+	if (err)
+		return err;
+	chan->imported = true;
+	handle->data = (uint32_t)fd;
+	return 0;
+}
+
+static int query_pd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct uv_obj *pd;
+	uint64_t handle;
+	int err;
+
+	if (!uv_attr_number(hdr, MLX5_IB_ATTR_QUERY_PD_HANDLE, &handle))
+		return -EINVAL;
+	err = uv_obj_find(ctx, UV_PD, (uint32_t)handle, &pd);
+	return err ? err : uv_attr_put(hdr, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pd->number,
+				       sizeof(pd->number));
+}
+
+int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	switch (method) {
+	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_CONTEXT:
+		return query_context(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
+		return alloc_async_fd(ctx, hdr);
+	default:
+		return query_pd(ctx, hdr);
+	}
 }
 
 static uint32_t max_sge(const struct uv_device *dev)

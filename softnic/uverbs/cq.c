@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "softnic/uverbs/front.h"
 
 /* Both forms of the command say the same; only the extended one has flags. */
@@ -120,6 +122,36 @@ int uv_create_cq_ex(struct uv_req *req)
 	if (!err)
 		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return err;
+}
+
+/* In an imported context libibverbs has no other way. */
+int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_CQ_HANDLE);
+	struct uv_req req = uv_attr_req(ctx, hdr);
+	struct ib_uverbs_create_cq_resp resp;
+	struct cq_args args;
+	struct uv_obj *cq;
+	int err;
+
+	if (!handle)
+		return -EINVAL;
+	uv_create_cq_attrs(hdr, &args.core);
+	uv_copy_in(&args.drv, sizeof(args.drv), req.uhw_in, req.uhw_in_len);
+	err = create_cq(&req, &args, &resp);
+	if (err)
+		return err;
+	cq = uv_obj_any(ctx, resp.cq_handle);
+	err = uv_source_tells(cq, hdr, UVERBS_ATTR_CREATE_CQ_EVENT_FD);
+	if (!err)
+		err = uv_attr_put(hdr, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &resp.cqe, sizeof(resp.cqe));
+	if (err) {
+		uv_obj_destroy(cq);
+		uv_obj_free(cq);
+		return err;
+	}
+	handle->data = resp.cq_handle;
+	return 0;
 }
 
 /* libibverbs waits until as many events are acknowledged as were read: unread ones do not count. */

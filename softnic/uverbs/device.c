@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The devices of this process: opened by the first open() of their file, left at exit. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -125,25 +126,80 @@ static int device_get(unsigned int index, struct uv_device **out)
 	return err;
 }
 
-/*
- * Contexts whose close() went past us: their number is given out again, or nobody has the reading
- * end of their asynchronous events any more.
- */
-static void sweep(struct uv_device *dev, int fd)
+static bool is_bar(const struct uv_device *dev, const struct stat *st)
+{
+	return dev->bar_ino == st->st_ino && dev->bar_dev == st->st_dev;
+}
+
+static bool is_of(const struct uv_ctx *ctx, int fd)
+{
+	struct stat st;
+
+	return !uv_real_fstat(fd, &st) && is_bar(ctx->dev, &st) &&
+		lseek(fd, 0, SEEK_CUR) == (off_t)ctx->id;
+}
+
+/* Looks for another descriptor of the context than fd, and makes it the context's. */
+static bool has_other(struct uv_ctx *ctx, int fd)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		int other = atoi(entry->d_name);
+
+		found = entry->d_name[0] != '.' && other != fd && is_of(ctx, other);
+		if (found)
+			ctx->fd = other;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd)
+{
+	return ctx->fd == fd && !has_other(ctx, fd);
+}
+
+/* Contexts whose last close() went past us. */
+static void sweep(struct uv_device *dev)
 {
 	struct uv_ctx *ctx = LIST_FIRST(&dev->ctxs);
 
 	while (ctx) {
 		struct uv_ctx *next = LIST_NEXT(ctx, link);
 
-		if (ctx->fd == fd || (ctx->async && uv_chan_abandoned(ctx->async)))
+		if (!is_of(ctx, ctx->fd) && !has_other(ctx, -1))
 			uv_ctx_close(ctx);
 		ctx = next;
 	}
 }
 
+/*
+ * Each open() has a file of its own on the BAR's memory. Its offset, which nothing else uses, says which
+ * context it is: duplicates of a descriptor share it, however they were made.
+ */
+static int open_file(const struct uv_device *dev, uint64_t id)
+{
+	char path[40];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dev->bar_fd);
+	fd = uv_real_open(path, O_RDWR | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (lseek(fd, (off_t)id, SEEK_SET) == (off_t)id)
+		return fd;
+	err = -errno;
+	uv_real_close(fd);
+	return err;
+}
+
 int uv_open_device(unsigned int index)
 {
+	static atomic_ulong last_id;
 	struct uv_device *dev;
 	struct uv_ctx *ctx;
 	int err = device_get(index, &dev);
@@ -154,23 +210,19 @@ int uv_open_device(unsigned int index)
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
-	fd = fcntl(dev->bar_fd, F_DUPFD_CLOEXEC, 0);
+	ctx->id = atomic_fetch_add(&last_id, 1) + 1;
+	fd = open_file(dev, ctx->id);
 	if (fd < 0) {
 		free(ctx);
-		return -errno;
+		return fd;
 	}
 	pthread_mutex_lock(&dev->lock);
-	sweep(dev, fd);
+	sweep(dev);
 	ctx->dev = dev;
 	ctx->fd = fd;
 	LIST_INSERT_HEAD(&dev->ctxs, ctx, link);
 	pthread_mutex_unlock(&dev->lock);
 	return fd;
-}
-
-static bool is_bar(const struct uv_device *dev, const struct stat *st)
-{
-	return dev->bar_ino == st->st_ino && dev->bar_dev == st->st_dev;
 }
 
 bool uv_any_device(void)
@@ -208,10 +260,11 @@ void uv_closed(const struct stat *st)
 
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)
 {
+	off_t id = lseek(fd, 0, SEEK_CUR);
 	struct uv_ctx *ctx;
 
 	LIST_FOREACH(ctx, &dev->ctxs, link)
-		if (ctx->fd == fd)
+		if ((off_t)ctx->id == id)
 			return ctx;
 	return NULL;
 }

@@ -116,6 +116,26 @@ static bool is_async_of(const void *record, const void *arg)
 	return desc->element == obj->user_handle && type_of(desc->event_type) == obj->type;
 }
 
+static struct uv_chan *async_of(const struct uv_obj *obj)
+{
+	return obj->async ? obj->async : obj->ctx->async;
+}
+
+int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	struct uv_device *dev = obj->ctx->dev;
+	uint64_t fd;
+
+	if (!uv_attr_number(hdr, id, &fd))
+		return 0;
+	pthread_mutex_lock(&dev->ev_lock);
+	obj->async = uv_chan_find(dev, UV_CHAN_ASYNC, (int)fd);
+	if (obj->async)
+		obj->async->refs++;
+	pthread_mutex_unlock(&dev->ev_lock);
+	return obj->async ? 0 : -EBADF;
+}
+
 void uv_source_remove(struct uv_obj *obj)
 {
 	struct uv_device *dev = obj->ctx->dev;
@@ -128,7 +148,10 @@ void uv_source_remove(struct uv_obj *obj)
 		obj->chan = NULL;
 	}
 	if (obj->async_events)
-		obj->async_events -= uv_chan_recall(obj->ctx->async, is_async_of, obj);
+		obj->async_events -= uv_chan_recall(async_of(obj), is_async_of, obj);
+	if (obj->async)
+		uv_chan_put(obj->async);
+	obj->async = NULL;
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
@@ -151,7 +174,7 @@ static void tell_source(struct uv_obj *obj, uint32_t event)
 	if (!obj)
 		return;
 	desc.element = obj->user_handle;
-	if (uv_chan_send(obj->ctx->async, &desc))
+	if (uv_chan_send(async_of(obj), &desc))
 		obj->async_events++;
 }
 

@@ -83,6 +83,7 @@ struct uv_chan {
 	int wr;
 	dev_t dev;
 	ino_t ino;
+	bool imported;			/* of asynchronous events, and no context's first */
 
 	/* DEVX */
 	struct uv_ctx *ctx;
@@ -108,9 +109,11 @@ struct uv_sub {
 struct uv_ctx {
 	LIST_ENTRY(uv_ctx) link;
 	struct uv_device *dev;
-	int fd;				/* as the program knows it */
+	uint64_t id;			/* the offset of its file: device.c */
+	int fd;				/* one of the program's descriptors of it */
 	struct uv_chan *async;		/* NULL until GET_CONTEXT */
 	uint16_t uid;			/* 0: opened without DEVX */
+	uint8_t cqe_version;		/* as agreed with its program */
 };
 
 enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_SRQ, UV_DEVX, UV_UMEM };
@@ -127,6 +130,7 @@ struct uv_obj {
 	/* sources of events */
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
+	struct uv_chan *async;		/* of asynchronous events; NULL: the context's first */
 	uint32_t comp_events, async_events;	/* delivered and not taken back */
 
 	uint16_t opcode;		/* DEVX: of the command that made it */
@@ -197,6 +201,8 @@ void uv_closed(const struct stat *st);		/* the program has closed a pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
 bool uv_any_device(void);		/* in this process or in the one it was forked from */
 void uv_ctx_close(struct uv_ctx *ctx);
+/* The program closes fd. True: it has no other descriptor of this context. */
+bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd);
 void uv_pump(void);
 void uv_report(void);
 bool uv_asked(const char *variable);		/* is it 1? */
@@ -265,6 +271,8 @@ int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
 void uv_irq(void *ctx, unsigned int vector);
 void uv_source_add(struct uv_obj *obj);
+/* The object reports asynchronous events to the channel that the attribute names, if there is one. */
+int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 /* Ends delivery and takes unread events back; the counts of obj are then final. */
 void uv_source_remove(struct uv_obj *obj);
 
@@ -277,11 +285,15 @@ const void *uv_attr_in(const struct ib_uverbs_attr *a);
 bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
 /* Nothing when the program did not ask for it. */
 int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
+/* The attributes of the provider, in the form of a write command. */
+struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 /* Copies what both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
-/* ---- forms.c */
+/* ---- forms.c: _attrs: of the method of the same name */
+void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
+int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
 void uv_create_cq_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_cq *core);
 void uv_create_qp_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_qp *core);
 
@@ -302,6 +314,8 @@ void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
 /* ---- the commands: context.c, mr.c, cq.c, srq.c, qp.c, qp_modify.c */
 int uv_get_context(struct uv_req *req);
+int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_device(struct uv_req *req);
 int uv_query_device_ex(struct uv_req *req);
 int uv_query_port(struct uv_req *req);
@@ -317,6 +331,7 @@ int uv_dealloc_mw(struct uv_req *req);
 int uv_create_channel(struct uv_req *req);
 int uv_create_cq(struct uv_req *req);
 int uv_create_cq_ex(struct uv_req *req);
+int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_destroy_cq(struct uv_req *req);
 int uv_resize_cq(struct uv_req *req);
 int uv_modify_cq(struct uv_req *req);
@@ -326,6 +341,7 @@ int uv_query_srq(struct uv_req *req);
 int uv_destroy_srq(struct uv_req *req);
 int uv_create_qp(struct uv_req *req);
 int uv_create_qp_ex(struct uv_req *req);
+int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_destroy_qp(struct uv_req *req);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);

@@ -36,8 +36,7 @@ static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	struct ib_uverbs_attr *in = uv_attr(hdr, UVERBS_ATTR_CORE_IN);
 	struct ib_uverbs_attr *out = uv_attr(hdr, UVERBS_ATTR_CORE_OUT);
 	struct ib_uverbs_attr *uhw_in = uv_attr(hdr, UVERBS_ATTR_UHW_IN);
-	struct ib_uverbs_attr *uhw_out = uv_attr(hdr, UVERBS_ATTR_UHW_OUT);
-	struct uv_req req = { .ctx = ctx, .dev = ctx->dev };
+	struct uv_req req = uv_attr_req(ctx, hdr);
 	uint64_t command;
 
 	if (!uv_attr_number(hdr, UVERBS_ATTR_WRITE_CMD, &command))
@@ -46,21 +45,12 @@ static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		req.in = uv_attr_in(in);
 		req.in_len = in->len;
 	}
-	if (uhw_in) {
-		req.uhw_in = uv_attr_in(uhw_in);
-		req.uhw_in_len = uhw_in->len;
-	}
 	if (out) {
 		req.out = (void *)(uintptr_t)out->data;
 		req.out_len = out->data ? out->len : 0;
 		out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
 	}
-	if (uhw_out) {
-		req.uhw_out = (void *)(uintptr_t)uhw_out->data;
-		req.uhw_out_len = uhw_out->data ? uhw_out->len : 0;
-		uhw_out->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
-	}
-	if ((req.in_len && !req.in) || (req.uhw_in_len && !req.uhw_in))
+	if ((req.in_len && !req.in) || (uhw_in && uhw_in->len && !req.uhw_in))
 		return -EFAULT;
 	return uv_write(&req, (uint32_t)command);
 }

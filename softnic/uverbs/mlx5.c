@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
@@ -141,6 +142,16 @@ static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_h
 		return uar_alloc(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
 		return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
+	case (uint32_t)UVERBS_OBJECT_MR << 16 | UVERBS_METHOD_QUERY_MR:
+		return uv_query_mr(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
+		return uv_create_cq_ioctl(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_CREATE:
+		return uv_create_qp_ioctl(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_CONTEXT:
+	case (uint32_t)UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
+	case (uint32_t)UVERBS_OBJECT_PD << 16 | MLX5_IB_METHOD_PD_QUERY:
+		return uv_import(ctx, method, hdr);
 	default:
 		return devx(ctx, method, hdr);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -238,4 +239,27 @@ int uv_alloc_mw(struct uv_req *req)
 	resp.rkey = mw->number << 8 | key;
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;
+}
+
+int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct uv_obj *mr;
+	uint64_t handle;
+	uint32_t key;
+	int err;
+
+	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_MR_HANDLE, &handle))
+		return -EINVAL;
+	err = uv_obj_find(ctx, UV_MR, (uint32_t)handle, &mr);
+	if (err)
+		return err;
+	key = key_of(mr);
+	err = uv_attr_put(hdr, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &key, sizeof(key));
+	if (!err)
+		err = uv_attr_put(hdr, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &key, sizeof(key));
+	if (!err)
+		err = uv_attr_put(hdr, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &mr->mr.length,
+				  sizeof(mr->mr.length));
+	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &mr->mr.hca_va,
+				       sizeof(mr->mr.hca_va));
 }

@@ -153,7 +153,7 @@ int close(int fd)
 	if (dev && !dev->detached) {
 		pthread_mutex_lock(&dev->lock);
 		ctx = uv_ctx_of(dev, fd);
-		if (ctx)
+		if (ctx && uv_ctx_ends_with(ctx, fd))
 			uv_ctx_close(ctx);
 		pthread_mutex_unlock(&dev->lock);
 	}

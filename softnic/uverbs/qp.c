@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -205,6 +207,51 @@ int uv_create_qp_ex(struct uv_req *req)
 	if (!err)
 		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return err;
+}
+
+static int put_qp(struct ib_uverbs_ioctl_hdr *hdr, const struct ib_uverbs_create_qp_resp *resp)
+{
+	struct ib_uverbs_qp_cap cap = {
+		.max_send_wr = resp->max_send_wr,
+		.max_recv_wr = resp->max_recv_wr,
+		.max_send_sge = resp->max_send_sge,
+		.max_recv_sge = resp->max_recv_sge,
+		.max_inline_data = resp->max_inline_data,
+	};
+	int err = uv_attr_put(hdr, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
+
+	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &resp->qpn,
+				       sizeof(resp->qpn));
+}
+
+int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_QP_HANDLE);
+	struct uv_req req = uv_attr_req(ctx, hdr);
+	struct ib_uverbs_create_qp_resp resp;
+	struct qp_args args;
+	struct uv_obj *qp;
+	int err;
+
+	if (!handle)
+		return -EINVAL;
+	err = uv_create_qp_attrs(hdr, &args.core);
+	uv_copy_in(&args.drv, sizeof(args.drv), req.uhw_in, req.uhw_in_len);
+	if (!err)
+		err = create_qp(&req, &args, &resp);
+	if (err)
+		return err;
+	qp = uv_obj_any(ctx, resp.qp_handle);
+	err = uv_source_tells(qp, hdr, UVERBS_ATTR_CREATE_QP_EVENT_FD);
+	if (!err)
+		err = put_qp(hdr, &resp);
+	if (err) {
+		uv_obj_destroy(qp);
+		uv_obj_free(qp);
+		return err;
+	}
+	handle->data = resp.qp_handle;
+	return 0;
 }
 
 int uv_destroy_qp(struct uv_req *req)
