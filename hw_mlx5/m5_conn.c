@@ -2,8 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Queue pairs: connected, drained, put into the error state. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "hw_mlx5/m5_lock.h"
 #include "hw_mlx5/m5_ops.h"
@@ -57,6 +59,14 @@ int m5_qp_address(struct dap_ep *ep)
 }
 
 /* IBTA 8.3, 13.5.4: between subnets packets need a GRH; the subnet is the upper half of a GID. */
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
 static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
 {
 	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
@@ -126,7 +136,37 @@ int m5_qp_connect(struct dap_ep *ep)
 	err = port.ethernet ? next_hop(ep, remote, c.rmac) : 0;
 	if (!err)
 		err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
+	m5_ep(ep)->was_rtr |= !err;
 	return err ? err : m5_cmd_qp_rts(&m5_ep(ep)->qp, &c);
+}
+
+/*
+ * 2ERR_QP returns before the QP is flushed. The WQE that it took from an SRQ for a message comes back by its
+ * flushed completion, then the event says so; a QP that is destroyed before keeps the WQE for ever. Where
+ * no event came once, firmware keeps it to itself, and the next QPs wait only shortly.
+ */
+void m5_qp_last_wqe(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	struct pollfd fd = { .fd = ia->ctl->ops->async_fd(ia->ctl), .events = POLLIN };
+	uint64_t end = now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
+
+	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
+		return;
+	for (;;) {
+		if (ia->inline_model)
+			softnic_pump(ia->ctl->soft);
+		m5_ia_async_handle(ep->obj.ia);
+		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
+			return;
+		if (now_ms() >= end)
+			break;
+		poll(&fd, 1, 1);
+	}
+	__atomic_store_n(&ia->last_wqe_ms, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
+	dap_log(DAP_LOG_EP, "EP %p: no Last WQE Reached event; a receive of its SRQ may be lost",
+		(void *)ep);
 }
 
 int m5_qp_error(struct dap_ep *ep)

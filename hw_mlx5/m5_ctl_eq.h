@@ -37,7 +37,8 @@ struct m5_events {
 #define M5_EVENTS_OF_OBJECTS                                                                       \
 	(1ull << M5_EV_CQ_ERROR | 1ull << M5_EV_WQ_CATASTROPHIC | 1ull << M5_EV_INTERNAL_ERROR |   \
 	 1ull << M5_EV_PORT_CHANGE | 1ull << M5_EV_WQ_INVALID_REQUEST |                            \
-	 1ull << M5_EV_WQ_ACCESS_ERROR | 1ull << M5_EV_SRQ_CATASTROPHIC | 1ull << M5_EV_SRQ_LIMIT)
+	 1ull << M5_EV_WQ_ACCESS_ERROR | 1ull << M5_EV_SRQ_CATASTROPHIC |                          \
+	 1ull << M5_EV_SRQ_LAST_WQE | 1ull << M5_EV_SRQ_LIMIT)
 
 /* 0 or -EMFILE. */
 int m5_events_open(struct m5_events *events);

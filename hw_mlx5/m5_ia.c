@@ -182,6 +182,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
 	m5_mmio_choose(m);
 	m->inline_model = m->ctl->soft && !m->params.silicon;
+	m->last_wqe_ms = M5_LAST_WQE_MS;
 	m->locked = m5_gate_open() || ia->threadsafe;
 	m->hot = choose_hot(m);
 	pthread_mutex_init(&m->lock, NULL);
@@ -266,6 +267,14 @@ static void srq_broken_if(void *obj, void *arg)
 		dap_srq_broken(srq);
 }
 
+static void last_wqe_if(void *obj, void *arg)
+{
+	struct dap_ep *ep = obj;
+
+	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
+}
+
 static bool ends_connection(uint8_t type)
 {
 	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
@@ -317,6 +326,8 @@ void m5_ia_async_handle(struct dap_ia *ia)
 		case M5_EVENT_QP:
 			if (ends_connection(ev.type))
 				dap_obj_each(DAP_EP, ia, broken_if, &ev.number);
+			else if (ev.type == M5_EV_SRQ_LAST_WQE)
+				dap_obj_each(DAP_EP, ia, last_wqe_if, &ev.number);
 			break;
 		case M5_EVENT_CQ_ERROR:
 			dap_obj_each(DAP_EVD, ia, overflow_if, &ev.number);

@@ -140,6 +140,8 @@ struct m5_ep {
 	struct m5_mem mem;
 	uint32_t uidx;
 	uint32_t gen;			/* of the QP: a new one for each qp_create, 0 when it is gone */
+	bool was_rtr;			/* it has been ready to receive, so it may have taken WQEs of an SRQ */
+	bool last_wqe;			/* atomic: it takes none any more, and has flushed what it had */
 	uint32_t hidden;		/* reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
 	uint32_t ops_posted, ops_done;	/* requests up to these pi: the poster's, see m5_sq_credit */
@@ -275,6 +277,7 @@ struct m5_ia {
 	enum m5_mmio mmio;		/* and how they use it, */
 	char mmio_by[64];		/* and who says so */
 	uint32_t eqn;
+	unsigned int last_wqe_ms;	/* how long a QP that goes waits for that; atomic */
 	bool locked;			/* hot functions take spin locks */
 	bool inline_model;		/* and drive the model */
 	struct m5_uar uar;		/* shared: CQ doorbells, and those of the later endpoints */

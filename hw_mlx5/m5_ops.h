@@ -13,6 +13,9 @@ const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api);
 int m5_ia_async_fd(struct dap_ia *ia);
 void m5_ia_async_handle(struct dap_ia *ia);
 
+#define M5_LAST_WQE_MS 1000u
+#define M5_LAST_WQE_AGAIN_MS 10u
+
 /* m5_mr.c */
 int m5_pz_create(struct dap_pz *pz);
 int m5_pz_destroy(struct dap_pz *pz);
@@ -53,6 +56,8 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int m5_qp_address(struct dap_ep *ep);
 int m5_qp_connect(struct dap_ep *ep);
 int m5_qp_error(struct dap_ep *ep);
+/* To the error state, and until the device has flushed what the QP took from its SRQ; bounded. */
+void m5_qp_last_wqe(struct dap_ep *ep);
 int m5_qp_drain_begin(struct dap_ep *ep);
 bool m5_qp_drain_done(struct dap_ep *ep);
 

@@ -356,9 +356,8 @@ int m5_qp_destroy(struct dap_ep *ep)
 	int err;
 
 	m5_window_revoke(ep);
-	/* What it has taken from an SRQ comes back by its flushed completion, and no other way. */
 	if (e->done.shared)
-		m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP);
+		m5_qp_last_wqe(ep);
 	err = ia->ctl->ops->obj_destroy(e->qp.obj);
 	/* The device writes no more: what it has written goes, and then nothing names the index. */
 	m5_cq_purge(ep->request_evd, ep);

@@ -190,6 +190,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_ud_destroy(qp);
 	sn_table_remove(&nic->qps, qp->qpn);
 	sn_wr_forget(qp);
+	sn_timer_cancel(nic, &qp->srq_flush);
 	leave_lists(qp);
 	nic->rung = nic->rung == qp ? NULL : nic->rung;
 	nic->heard = nic->heard == qp ? NULL : nic->heard;
@@ -220,6 +221,7 @@ uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
 void sn_qp_reset_queues(struct sn_qp *qp)
 {
 	leave_lists(qp);
+	sn_timer_cancel(qp->nic, &qp->srq_flush);
 	sn_srq_release(qp);
 	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;

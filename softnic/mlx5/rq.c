@@ -160,7 +160,7 @@ static bool flush_taken(struct sn_qp *qp)
 	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->srq_idx,
 			      .syndrome = SN_SYND_FLUSH };
 
-	if (!qp->srq_holds)
+	if (!qp->srq_holds || qp->srq_flush.slot)
 		return false;
 	sn_srq_release(qp);
 	sn_cqe_write(qp, qp->rcq, &cqe);

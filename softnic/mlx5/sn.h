@@ -351,6 +351,7 @@ struct sn_qp {
 	uint16_t rq_next, rq_done, rq_pi;
 	uint16_t srq_idx;	/* of the WQE that it has taken from its SRQ, while srq_holds */
 	bool srq_holds;
+	struct sn_timer srq_flush;	/* of a QP in error: the flush of that WQE is to come */
 
 	TAILQ_ENTRY(sn_qp) run;
 	bool on_run, on_err;

@@ -133,6 +133,29 @@ static void flush_fifo(struct sn_qp *qp)
 	qp->sq_fenced = false;
 }
 
+/* IBTA, "Last WQE Reached": from here on the QP takes nothing from the SRQ. */
+static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
+{
+	struct sn_qp *qp = (struct sn_qp *)((uint8_t *)timer - offsetof(struct sn_qp, srq_flush));
+
+	(void)nic;
+	sn_rq_flush(qp);
+	sn_qp_event(qp, SN_EV_SRQ_LAST_WQE);
+}
+
+/*
+ * 2ERR_QP is done before the QP is flushed: what it has taken from an SRQ comes back some time later. A
+ * driver that destroys the QP before the event loses the WQE.
+ */
+static void srq_flush_later(struct sn_qp *qp)
+{
+	enum { FLUSH_NS = 1000000 };
+
+	qp->srq_flush.fire = last_wqe;
+	if (sn_timer_arm(qp->nic, &qp->srq_flush, sn_now() + FLUSH_NS))
+		last_wqe(qp->nic, &qp->srq_flush);
+}
+
 /*
  * IBTA, error state. The order of flushing is send queue, then receive queue; within each the order of
  * posting. The wire stops first, so that nothing of the old life can touch the FIFO.
@@ -149,10 +172,10 @@ void sn_qp_to_error(struct sn_qp *qp)
 	qp->on_err = true;
 	flush_fifo(qp);
 	sn_sq_flush(qp);
-	sn_rq_flush(qp);
-	/* IBTA, "Last WQE Reached": from here on the QP takes nothing from the SRQ. */
 	if (qp->srq)
-		sn_qp_event(qp, SN_EV_SRQ_LAST_WQE);
+		srq_flush_later(qp);
+	else
+		sn_rq_flush(qp);
 }
 
 void sn_qp_event(struct sn_qp *qp, enum sn_event event)
