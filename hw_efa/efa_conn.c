@@ -5,6 +5,7 @@
  * receives posted and the address handle of the other before either may send: the connection
  * manager sees to that, so that no packet meets an unknown sender.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,17 @@ int efa_qp_address(struct dap_ep *ep)
 	return 0;
 }
 
+static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)
+{
+	const uint8_t *own = efa_ia(eng->ia)->dev.gid;
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, own, from, sizeof(from));
+	inet_ntop(AF_INET6, gid, to, sizeof(to));
+	dap_log(DAP_LOG_ERR, "no address handle from GID %s to GID %s: %s%s", from, to,
+		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
+}
+
 /* One for each PD and GID, as the device wants it. */
 static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
 {
@@ -69,6 +81,7 @@ static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[1
 			return -ENOMEM;
 		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
 		if (err) {
+			log_no_way(eng, gid, err);
 			free(ah);
 			return err;
 		}

@@ -3,6 +3,7 @@
 /* Completions off the fast path, and how a connection is given up. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/cm.h"
@@ -66,27 +67,43 @@ static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **sl
 	return (id ^ index) == sq->gen && !(*slot)->done;
 }
 
+/* What a peer that ends may leave behind: its QP, its address handle and its host go in any order. */
+static bool means_gone(unsigned int status)
+{
+	return status == EFA_ST_REMOTE_QPN || status == EFA_ST_REMOTE_ABORT ||
+	       status == EFA_ST_UNRESPONSIVE || status == EFA_ST_UNKNOWN_PEER;
+}
+
 /*
- * The peer's QP has gone. Mostly its connection has been ended in due form, and the word of that is
- * on its way; only when it does not come is this an error.
+ * The peer has gone. Mostly its connection has been ended in due form, and the word of that is on its
+ * way; only when it does not come is this an error.
  */
-static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot)
+static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+	char text[240];
 
 	efa_block(&e->tx, EFA_B_HALT);
 	if (slot->kind <= EFA_S_PART)
 		e->tx.dto[slot->of & e->tx.mask].left--;
-	if (e->more->gone)
+	if (m->gone)
 		return;
-	e->more->gone = GONE_LOOKS;
-	e->more->gone_dto = slot->kind <= EFA_S_PART ? slot->of : e->tx.done - 1;
+	if (cqe->status == EFA_ST_REMOTE_QPN)
+		snprintf(m->why, sizeof(m->why), "peer QP %u disappeared without a reason: has its "
+			 "process been stopped?", e->remote_qpn);
+	else
+		snprintf(m->why, sizeof(m->why), "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+			 efa_status_cure(cqe->status));
+	m->gone = GONE_LOOKS;
+	m->gone_dto = slot->kind <= EFA_S_PART ? slot->of : e->tx.done - 1;
 	efa_lag(ep);
 }
 
 static void gone_look(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
+	char why[EFA_WHY];
 
 	if (!e->more->gone || e->tx.blocked & EFA_B_OVER)
 		return;
@@ -94,8 +111,8 @@ static void gone_look(struct dap_ep *ep)
 		efa_lag(ep);
 		return;
 	}
-	efa_break(ep, "the peer's QP %u has gone, and nobody says why: has its "
-		  "process been stopped?", e->remote_qpn);
+	memcpy(why, e->more->why, sizeof(why));
+	efa_break(ep, "%s", why);
 	if (e->more->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
 		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
 }
@@ -106,8 +123,8 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (cqe->status == EFA_ST_REMOTE_QPN && !(e->tx.blocked & EFA_B_OVER)) {
-		peer_gone(ep, slot);
+	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
+		peer_gone(ep, slot, cqe);
 		return;
 	}
 	/* What is flushed from a connection thought to be alive means the same as an error. */

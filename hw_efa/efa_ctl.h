@@ -89,10 +89,11 @@ struct efa_ctl_ops {
 		      struct efa_mr *mr);
 	/* Access has ended when it returns. */
 	int (*mr_dereg)(struct efa_ctl *ctl, struct efa_mr *mr);
-	/* Once for each PD and GID: the caller keeps count. */
+	/* Once for each PD and GID: the caller keeps count. -EINVAL: no way leads to the GID. */
 	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
 			 void **priv);
 	void (*ah_destroy)(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
+	/* It may have more entries. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The next completion makes the descriptor readable. consumed: so many CQEs were taken. */

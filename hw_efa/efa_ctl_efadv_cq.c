@@ -92,7 +92,8 @@ int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
 	if (!q)
 		return -ENOMEM;
 	err = edv_cq_make(dv, entries, dv->caps.cq_doorbell, q, &attr);
-	if (!err && (attr.num_entries != entries || attr.entry_size != sizeof(struct efa_cqe))) {
+	if (!err && (attr.num_entries < entries || attr.num_entries & (attr.num_entries - 1) ||
+		     attr.entry_size != sizeof(struct efa_cqe))) {
 		edv_cq_unmake(q);
 		err = -EPROTO;
 	}

@@ -93,7 +93,10 @@ int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t
 	hw_enter();
 	errno = 0;
 	new = ibv_create_ah(pd, &attr);
-	err = new ? ah_number(new, ah) : hw_errno();
+	if (new)
+		err = ah_number(new, ah);
+	else
+		err = errno == EINVAL ? -EINVAL : hw_errno();
 	if (new && err)
 		ibv_destroy_ah(new);
 	hw_leave();

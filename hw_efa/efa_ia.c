@@ -129,18 +129,25 @@ static uint32_t pow2_down(uint32_t n)
 	return n ? 1u << (31 - __builtin_clz(n)) : 0;
 }
 
+#define LEAST_CQ 1024u			/* some endpoints at the default window */
+
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {
 	struct efa_engine *eng = e->eng;
 	int err;
 
-	eng->cq_entries = least(e->params.cq_entries, pow2_down(e->dev.max_cqe));
-	err = e->ctl->ops->cq_create(e->ctl, eng->cq_entries, &eng->res);
+	uint32_t wanted = least(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
+
+	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
+		n /= 2;
 	if (err) {
-		snprintf(why, whylen, "no completion queue of %u entries: %s", eng->cq_entries,
-			 strerror(-err));
+		snprintf(why, whylen, "no completion queue of %u entries: %s", n, strerror(-err));
 		return err;
 	}
+	if (n < wanted)
+		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, for want of contiguous "
+			"memory: fewer endpoints have room in it", e->eng->ia->name, n, wanted);
+	eng->cq_entries = eng->res.ring[0].entries;
 	eng->rings = eng->res.rings;
 	eng->odd = eng->rings - 1;
 	for (unsigned int i = 0; i < eng->rings; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What AWS publishes about the devices, and what the driver has to make of it. */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -323,6 +325,67 @@ Test(efa_silicon, commands__are_given_outside_the_engine)
 	efa_hw.qp_error(r.a.ep);
 	finish();
 	cr_assert_gt(commands, 16);
+}
+
+static int other_zone(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
+		      void **priv)
+{
+	(void)ctl;
+	(void)pd;
+	(void)gid;
+	(void)ah;
+	(void)priv;
+	return -EINVAL;
+}
+
+/* So a device refuses a GID of another availability zone, which it has no route to. */
+Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
+{
+	static struct efa_ctl_ops ops;
+
+	open_with("seed=7");
+	ops = *efa_ia(r.ia)->ctl->ops;
+	ops.ah_create = other_zone;
+	efa_ia(r.ia)->ctl->ops = &ops;
+	r.a.ep->remote_path.gid[15] ^= 1;
+	cr_assert_eq(efa_hw.qp_connect(r.a.ep), -EINVAL);
+	cr_assert_not_null(strstr(fake.said, "another availability zone?"), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, "fe80:"), "it said: %s", fake.said);
+	cr_assert_eq(fake.said_kind, DAP_LOG_ERR);
+}
+
+/* The kernel wants contiguous pages for a CQ, which a host that ran for long may not have. */
+Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
+{
+	open_with("seed=7 efa_cq=4096 fault=cmd_fail=cq");
+	cr_assert_eq(efa_ia(r.ia)->eng->cq_entries, 2048);
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 2, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+	finish();
+}
+
+/* A peer that ends frees its QP and its address handle in any order; the word of it comes later. */
+Test(efa_silicon, status__of_a_peer_that_goes_waits_for_its_manager)
+{
+	static const unsigned int statuses[] = { 8, 9, 13, 14 };
+
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		char script[32];
+
+		open_with("seed=7");
+		snprintf(script, sizeof(script), "status=%u:1", statuses[i]);
+		cr_assert_eq(softnic_efa_fault(r.nic, script), 0);
+		cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
+		cr_assert_eq(rig_send(&r, &r.a, 2, 0, 8), DAT_SUCCESS);
+		for (int look = 0; look < 50; look++)
+			efa_tick(efa_ia(r.ia)->eng);
+		cr_assert_null(fake.broken, "status %u: %s", statuses[i], fake.said);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_TRANSPORT);
+		cr_assert_eq(fake.broken, r.a.ep);
+		finish();
+	}
 }
 
 /* ---- the engine's lock ---- */
