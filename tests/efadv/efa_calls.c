@@ -30,7 +30,7 @@ int efadv_query_device(struct ibv_context *ctx, struct efadv_device_attr *attr, 
 		return err;
 	attr->device_caps &= ~efa_told.lacks;
 	if (efa_told.inline_ex)
-		memcpy(attr->reserved, &efa_told.inline_ex, sizeof(efa_told.inline_ex));
+		((struct edv_device_attr *)attr)->inline_buf_size_ex = efa_told.inline_ex;
 	return 0;
 }
 
@@ -64,13 +64,17 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return calls_ended(CALLS_REAL(ibv_destroy_cq)(cq));
 }
 
-int efadv_query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
-int efadv_query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen)
+/* By its symbol alone: efadv.h of 59.0 and newer declares it, with a structure of its own. */
+int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen) __asm__("efadv_query_cq");
+int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen)
 {
-	int err = calls_fails(__func__);
+	static __typeof__(&query_cq) real;
+	int err = calls_fails("efadv_query_cq");
 
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "efadv_query_cq");
 	if (!err)
-		err = CALLS_REAL(efadv_query_cq)(cq, attr, inlen);
+		err = real(cq, attr, inlen);
 	if (!err && efa_told.cqe_size)
 		attr->entry_size = efa_told.cqe_size;
 	if (!err && efa_told.cq_entries)
@@ -99,15 +103,18 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return err ? err : CALLS_REAL(ibv_modify_qp)(qp, attr, mask);
 }
 
-int efadv_query_qp_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
-		       uint32_t inlen);
-int efadv_query_qp_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
-		       uint32_t inlen)
+/* As efadv_query_cq. */
+int query_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq, uint32_t inlen)
+	__asm__("efadv_query_qp_wqs");
+int query_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq, uint32_t inlen)
 {
-	int err = calls_fails(__func__);
+	static __typeof__(&query_wqs) real;
+	int err = calls_fails("efadv_query_qp_wqs");
 
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "efadv_query_qp_wqs");
 	if (!err)
-		err = CALLS_REAL(efadv_query_qp_wqs)(qp, sq, rq, inlen);
+		err = real(qp, sq, rq, inlen);
 	if (!err && efa_told.wqe_size)
 		sq->entry_size = efa_told.wqe_size;
 	return err;

@@ -5,13 +5,12 @@
  * release: what the device can that 44.0 does not know of is told, and QPs and CQs are made with it.
  * Those objects are for programs that drive the queues themselves; libefa's own calls do not fit them.
  *
- * Structures are those of efadv.h, as far as a caller's version of them goes. It is loaded with
- * softnic-uverbs.so, and asks that for the device.
+ * Structures have the layout of the release named beside them, whatever efadv.h is installed: that
+ * header is not included. It is loaded with softnic-uverbs.so, and asks that for the device.
  */
 #ifndef SOFTNIC_EFADV_H
 #define SOFTNIC_EFADV_H
 
-#include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
 #include "softnic/uverbs/efa/front.h"
@@ -19,6 +18,35 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { WITH_QUERIES = 59, WITH_DOORBELL = 60, WITH_WIDE = 63 };
+
+struct efadv_device_attr {
+	uint64_t comp_mask;
+	uint32_t max_sq_wr, max_rq_wr;
+	uint16_t max_sq_sge, max_rq_sge;
+	uint16_t inline_buf_size;
+	uint16_t inline_buf_size_ex;	/* 63.0; reserved before */
+	uint32_t device_caps, max_rdma_size;
+};
+_Static_assert(sizeof(struct efadv_device_attr) == 32, "efadv_device_attr");
+
+struct efadv_qp_init_attr {		/* 55.0; 65.0 has 64 flags of work requests behind these */
+	uint64_t comp_mask;
+	uint32_t driver_qp_type;
+	uint16_t flags;			/* 52.0; reserved before, as all behind it */
+	uint8_t sl, reserved;
+};
+_Static_assert(sizeof(struct efadv_qp_init_attr) == 16, "efadv_qp_init_attr");
+
+struct efadv_cq_init_attr;
+
+EXPORT int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *attr,
+			      uint32_t inlen);
+EXPORT struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context,
+					 struct ibv_qp_init_attr_ex *attr,
+					 struct efadv_qp_init_attr *efa, uint32_t inlen);
+EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
+					 struct ibv_cq_init_attr_ex *attr,
+					 struct efadv_cq_init_attr *efa, uint32_t inlen);
 
 /* 0: libefa as it is, and the queries of 60. */
 unsigned int sed_release(void);

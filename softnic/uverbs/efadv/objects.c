@@ -12,20 +12,7 @@ enum {
 	NARROW_INLINE = 32,
 };
 
-/* The field that reserved[2] of 44.0 is in 63.0. */
-static void set_inline_ex(struct efadv_device_attr *attr, uint16_t bytes)
-{
-	memcpy(attr->reserved, &bytes, sizeof(bytes));
-}
-
-/* The same of the field that the first of reserved[4] is in 52.0. */
-static uint16_t *flags_of(struct efadv_qp_init_attr *attr)
-{
-	return (uint16_t *)(void *)attr->reserved;
-}
-
-EXPORT int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *attr,
-			      uint32_t inlen)
+int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *attr, uint32_t inlen)
 {
 	__typeof__(&efadv_query_device) real =
 		(__typeof__(real))sed_real("efadv_query_device");
@@ -38,7 +25,7 @@ EXPORT int efadv_query_device(struct ibv_context *context, struct efadv_device_a
 	attr->device_caps |= (caps.rdma_write ? CAP_RDMA_WRITE : 0u) |
 			     (caps.unsolicited_write_recv ? CAP_UNSOLICITED : 0u);
 	if (sed_release() >= WITH_WIDE)
-		set_inline_ex(attr, caps.wide_wqe ? caps.inline_max_wide : caps.inline_max);
+		attr->inline_buf_size_ex = caps.wide_wqe ? caps.inline_max_wide : caps.inline_max;
 	return 0;
 }
 
@@ -51,8 +38,8 @@ static unsigned int take_wishes(const struct softnic_efa_caps *caps,
 	if (caps->rdma_write)
 		attr->send_ops_flags &= ~(uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE |
 						    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
-	if (caps->unsolicited_write_recv && *flags_of(efa) & QP_UNSOLICITED) {
-		*flags_of(efa) &= (uint16_t)~QP_UNSOLICITED;
+	if (caps->unsolicited_write_recv && efa->flags & QP_UNSOLICITED) {
+		efa->flags &= (uint16_t)~QP_UNSOLICITED;
 		wishes |= UVE_UNSOLICITED;
 	}
 	if (sed_release() >= WITH_WIDE && caps->wide_wqe &&
@@ -64,9 +51,8 @@ static unsigned int take_wishes(const struct softnic_efa_caps *caps,
 	return wishes;
 }
 
-EXPORT struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context,
-					 struct ibv_qp_init_attr_ex *attr,
-					 struct efadv_qp_init_attr *efa, uint32_t inlen)
+struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				  struct efadv_qp_init_attr *efa, uint32_t inlen)
 {
 	__typeof__(&efadv_create_qp_ex) real =
 		(__typeof__(real))sed_real("efadv_create_qp_ex");
@@ -109,9 +95,8 @@ static bool refused_by_length(const void *attr, uint32_t inlen)
 	return false;
 }
 
-EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
-					 struct ibv_cq_init_attr_ex *attr,
-					 struct efadv_cq_init_attr *efa, uint32_t inlen)
+struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr,
+				  struct efadv_cq_init_attr *efa, uint32_t inlen)
 {
 	__typeof__(&efadv_create_cq) real = (__typeof__(real))sed_real("efadv_create_cq");
 	struct ibv_cq_ex *cq;
