@@ -13,6 +13,9 @@ beside() {
 # alive PID: a process that has ended is not, even where nobody takes note of it
 alive() { grep -qs '^State:.[^XZ]' "/proc/$1/status"; }
 
+# children PID: the processes that have this parent
+children() { grep -lsxE "PPid:[[:space:]]$1" /proc/[0-9]*/status | cut -d/ -f3; }
+
 # until_said PID FILE WORDS: 1 when the process has ended without them, or after a minute
 until_said() {
 	local lives=1

@@ -59,7 +59,7 @@ each_dies dat_write_lat dat_send_bw dat_bind_lat
 ia=soft-mlx5-0
 start dat_conn_rate --processes 2
 for _ in $(seq 1500); do
-	victim=$(pgrep -P $client | head -n 1)
+	victim=$(children $client | head -n 1)
 	[ -z "$victim" ] && kill -0 $client 2>/dev/null || break
 	sleep 0.02
 done

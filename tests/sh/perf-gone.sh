@@ -128,7 +128,8 @@ serve "$bin/dat_conn_rate"
 beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1
 client=$!
 until_it_waits $client "$tmp/client"
-orphan=$(pgrep -P $client)
+orphan=$(children $client)
+alive "$orphan" || { echo "dat_conn_rate has no client process, or several: $orphan"; exit 1; }
 kill -9 $client
 wait $client 2>/dev/null
 client=$orphan
