@@ -89,8 +89,8 @@ PERF_COMMON := $(call src,perf/common)
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
 PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.c)))
-NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs uverbs_efa efadv vfio_ctl dpdk vfio) \
-	$(if $(filter yes,$(HAVE_DAT2)),,dat2)
+NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
+	$(call with_efa,,uverbs_efa efadv) $(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)

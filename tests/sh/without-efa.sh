@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed.
+set -u
+. tests/harness/skip.sh
+[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || skip "softnic-run is not built: no rdma-core"
+# make cannot have a space in a path, and TMPDIR may have one.
+tmp=$(TMPDIR= mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset MAKEFLAGS MAKELEVEL MFLAGS SAN
+
+without_efa() { make BUILD="$tmp/build" CONFIGURE=--without-efa DEPS=no "$@" >"$tmp/out" 2>&1; }
+
+if ! without_efa -n all; then
+	echo "configure --without-efa fails:"
+	tail -n 20 "$tmp/out"
+	exit 1
+fi
+if grep -E 'efadv|-lefa\b' "$tmp/out" || ! grep -q 'hw_efa/efa_ctl_none\.c' "$tmp/out"; then
+	echo "a build --without-efa has the access by libefa"
+	exit 1
+fi
+if ! without_efa WERROR=1 "$tmp/build/obj/hw_efa/efa_ctl.o" "$tmp/build/obj/hw_efa/efa_ctl_none.o"; then
+	echo "hw_efa does not compile --without-efa:"
+	cat "$tmp/out"
+	exit 1
+fi
+if without_efa -n "$tmp/build/tests/efadv"; then
+	echo "the suite efadv is built --without-efa"
+	exit 1
+fi
