@@ -49,8 +49,9 @@ int uve_get_context(struct uv_req *req)
 	drv.max_llq_size = caps.max_llq_size;
 	drv.max_tx_batch = caps.max_tx_batch;
 	drv.min_sq_wr = caps.min_sq_wr;
-	/* What later headers call inline_buf_size_ex. */
-	memcpy(drv.reserved_a0, &caps.inline_max_wide, sizeof(caps.inline_max_wide));
+	/* inline_buf_size_ex, which older headers reserve. */
+	memcpy((uint8_t *)&drv + offsetof(struct efa_ibv_alloc_ucontext_resp, min_sq_wr) +
+	       sizeof(drv.min_sq_wr), &caps.inline_max_wide, sizeof(caps.inline_max_wide));
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
 	return 0;
