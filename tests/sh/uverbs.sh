@@ -37,6 +37,7 @@ if [ $access = vfio ]; then
 	run=$tmp/run
 fi
 if [ $access = efadv ]; then
+	[ -e "$build/lib/softnic-efadv.so" ] || skip "built without libefa"
 	ia=efa_0-1
 	printf '#!/bin/sh\nexec %s --efa --profile %s "$@"\n' "$run" "$PROFILE" >"$tmp/run"
 	chmod +x "$tmp/run"

@@ -276,7 +276,7 @@ Test(verbs, queries_of_the_queues__lead_to_them)
 	cr_assert_eq(rq.num_entries, DEPTH);
 	cr_assert_eq(cqs.f(ibv_cq_ex_to_cq(cq), &c, sizeof(c)), 0);
 	cr_assert_eq(c.num_entries, 4 * DEPTH);
-	cr_assert_eq(c.entry_size, 16);
+	cr_assert(c.entry_size == 16 || c.entry_size == 32, "%u", c.entry_size);	/* 44.0, 56.0 */
 	cr_assert(c.doorbell);
 	cr_assert_eq(efadv_query_ah(ah, &a, sizeof(a)), 0);
 	memset(mem, 0x33, 500);
