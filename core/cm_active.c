@@ -131,7 +131,9 @@ void cm_active_timeout(struct dap_cm_conn *c)
 		cm_conn_log(c, "no answer in time");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
 	} else if (c->deadline && cm_now() >= c->deadline) {
-		cm_conn_log(c, c->refused ? "nobody listens there" : "no free port or descriptor");
+		cm_conn_log(c, c->refused ? "nobody listens there" :
+			    "no local port or descriptor is free: raise ulimit -n or "
+			    "sysctl net.ipv4.ip_local_port_range");
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
 	} else {
 		c->tried = cm_now();
@@ -163,7 +165,9 @@ void cm_active_connected(struct dap_cm_conn *c)
 		cm_active_retry(c, err);
 		return;
 	}
-	cm_sock_connected(c->fd);
+	if (cm_sock_connected(c->fd) && !cm_limits.far)
+		cm_conn_log(c, "the listener on this host is reached by TCP: it may belong to another "
+			    "user, whose software adapters are out of reach");
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
 	say_req(c);
 }

@@ -54,15 +54,16 @@ bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
  * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
  * connections fall due in one tick, overflow its backlog, and all of them count as dead.
  */
-void cm_sock_connected(int fd)
+bool cm_sock_connected(int fd)
 {
 	struct sockaddr_in own, peer;
 	const int off = 0;
 
 	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
-		return;
+		return false;
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));
+	return true;
 }
 
 void cm_conn_log(const struct dap_cm_conn *c, const char *what)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Listening sockets: whom they let in, and that they wait when there is no descriptor for him. */
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,7 +30,7 @@ static bool enter_one(struct cm_gate *g)
 		return false;
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
 		/* The connection stays in the backlog and would wake us again and again. */
-		dap_log(DAP_LOG_WARN, "connections wait: %s", strerror(errno));
+		dap_log(DAP_LOG_WARN, "cannot accept a connection yet: %s", dap_reason(-errno));
 		cm_poll_change(g->fd, 0, &g->item);
 		cm_timer_set(&g->pause, cm_limits.pause_us);
 		return false;

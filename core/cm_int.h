@@ -307,8 +307,8 @@ void cm_sock_options(int fd);
 /* The addresses of both ends, of a local socket those of its listener; false while it is not
  * connected. */
 bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
-/* Once it is connected. */
-void cm_sock_connected(int fd);
+/* Once it is connected. True: to a process of this host. */
+bool cm_sock_connected(int fd);
 /* A line of the log about the peer. */
 void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 

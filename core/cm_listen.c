@@ -74,7 +74,8 @@ static int port_bind(struct cm_port *p, struct dap_cm *cm)
 		cm->everywhere = true;
 		return port_bind(p, cm);
 	}
-	dap_log(DAP_LOG_WARN, "%s port %u: %s", ip, p->port, strerror(-err));
+	if (err == -EADDRINUSE)
+		dap_log(DAP_LOG_WARN, "cannot listen on %s port %u: %s", ip, p->port, dap_reason(err));
 	return err;
 }
 

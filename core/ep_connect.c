@@ -245,8 +245,12 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 	err = dap_cm_connect(ep->obj.ia->cm, &args->to, args->conn_qual, args->timeout_us,
 			     &ep->local_path, args->private_data, args->private_data_size, ep,
 			     &ep->conn);
-	if (err)
+	if (err) {
+		dap_log(DAP_LOG_ERR, "cannot connect endpoint %p of %s to qualifier 0x%llx: %s",
+			(void *)ep, ep->obj.ia->name, (unsigned long long)args->conn_qual,
+			dap_reason(err));
 		return dap_err_from_errno(err);
+	}
 	ep->counts.connects++;
 	ep->dialled = true;
 	ep->remote_addr = args->to;

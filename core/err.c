@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An errno of a backend or the system, as what DAT has for it. */
 #include <errno.h>
+#include <string.h>
 
 #include "core/err.h"
 
@@ -43,5 +44,20 @@ int dap_err_from_errno(int err)
 		return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
 	default:
 		return DAP_ERR(DAP_INTERNAL_ERROR, DAP_SUB_NONE);
+	}
+}
+
+const char *dap_reason(int err)
+{
+	switch (-err) {
+	case EMFILE:
+		return "no descriptor is left to this process; raise its limit with ulimit -n";
+	case ENFILE:
+		return "no descriptor is left on this host; raise sysctl fs.file-max";
+	case EADDRINUSE:
+		return "another process, perhaps of another user, has the port; choose another "
+		       "connection qualifier";
+	default:
+		return strerror(-err);
 	}
 }

@@ -64,5 +64,7 @@ enum dap_err_sub {
 
 /* The errno that a backend or a system call left us with, as a code for the consumer. */
 int dap_err_from_errno(int negative_errno);
+/* The same for a person: why it failed and what to do. */
+const char *dap_reason(int negative_errno);
 
 #endif

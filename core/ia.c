@@ -32,7 +32,10 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 		return 0;
 	}
 	ia->hw = NULL;
-	dap_log(DAP_LOG_ERR, "cannot open %s: %s", ia->name, why);
+	if (err == -EMFILE || err == -ENFILE)
+		dap_log(DAP_LOG_ERR, "cannot open %s: %s: %s", ia->name, why, dap_reason(err));
+	else
+		dap_log(DAP_LOG_ERR, "cannot open %s: %s", ia->name, why);
 	return err == -ENODEV ? DAP_ERR(DAP_PROVIDER_NOT_FOUND, DAP_SUB_NONE)
 			      : dap_err_from_errno(err);
 }
@@ -149,6 +152,8 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 		goto close_hw;
 	err = dap_conn_open(ia);
 	if (err) {
+		dap_log(DAP_LOG_ERR, "cannot open %s: cannot start its connection manager: %s", ia->name,
+			dap_reason(err));
 		err = dap_err_from_errno(err);
 		goto close_evd;
 	}

@@ -8,6 +8,8 @@
  * Where the consumer wants it, or reserves no endpoint of its own, the request gets one of ours. It
  * is no more than an object until dat_ep_modify(3) gives it a PZ: a stranger who asks costs no QP.
  */
+#include <errno.h>
+
 #include "core/conn_int.h"
 #include "core/fork.h"
 
@@ -37,6 +39,15 @@ static void sp_free(struct dap_psp *sp)
 	dap_obj_free(sp);
 }
 
+/* A qualifier in use is no failure: its code says so, and consumers try the next one. */
+static int listen_error(const struct dap_psp *sp, int err)
+{
+	if (err != -EADDRINUSE)
+		dap_log(DAP_LOG_ERR, "cannot listen on %s, qualifier 0x%llx: %s", sp->obj.ia->name,
+			(unsigned long long)sp->conn_qual, dap_reason(err));
+	return dap_err_from_errno(err);
+}
+
 /* ---- public ---- */
 
 int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_evd *evd,
@@ -53,8 +64,9 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 	psp->conn_qual = qual;
 	err = dap_cm_listen(ia->cm, &qual, any, psp, &psp->listener);
 	if (err) {
+		err = listen_error(psp, err);
 		sp_free(psp);
-		return dap_err_from_errno(err);
+		return err;
 	}
 	psp->conn_qual = qual;
 	if (any)
@@ -112,7 +124,7 @@ int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, str
 	err = dap_cm_listen(ia->cm, &conn_qual, false, rsp, &rsp->listener);
 	pthread_mutex_unlock(&rsp_lock);
 	if (err) {
-		err = dap_err_from_errno(err);
+		err = listen_error(rsp, err);
 		goto err_free_rsp;
 	}
 	*out = rsp;

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Out of descriptors, and with two users on one host, the log says what failed and why.
+set -u
+. tests/harness/skip.sh
+. tests/harness/perf-server.sh
+export DAPL_DBG_TYPE=3
+
+# Until the limit is high enough to serve: each call that fails has the cause in the log.
+seen=
+for n in $(seq 6 40); do
+	out=$(ulimit -n $n; timeout 3 "$bin/dat_pingpong" -s -q -n 1 -p $port 2>&1)
+	call=$(sed -n 's/^\(dat_ia_open\|dat_psp_create\): DAT_INSUFFICIENT_RESOURCES.*/\1/p' <<<"$out")
+	[ -n "$call" ] || { [ -n "$seen" ] && break; continue; }
+	seen="$seen $call"
+	grep -q 'dapl-direct: cannot .*no descriptor is left.*ulimit -n' <<<"$out" && continue
+	printf 'limit of %s: %s fails without a reason\n%s\n' $n "$call" "$out"
+	exit 1
+done
+case $seen in
+*dat_ia_open*dat_psp_create*) ;;
+*) echo "not both calls were made to fail:$seen"; exit 1 ;;
+esac
+
+[ "$(id -u)" = 0 ] || skip "only root can start a process of another user; descriptors: ok"
+other="setpriv --reuid 65534 --clear-groups"
+$other test -x "$bin/dat_pingpong" || skip "another user cannot read this directory; descriptors: ok"
+serve "$bin/dat_pingpong" -s
+out=$($other timeout 3 "$bin/dat_pingpong" -s -q -n 1 -p $port 2>&1)
+grep -q 'cannot listen on 127.0.0.1 port .* another process.*user' <<<"$out" || {
+	echo "the second user's listener fails without a reason: $out"; exit 1; }
+out=$($other timeout 30 "$bin/dat_pingpong" -q -n 1 -p $port 127.0.0.1 2>&1)
+grep -q '127.0.0.1 port .*another user.*software adapters' <<<"$out" || {
+	echo "the second user's connection breaks without a reason: $out"; exit 1; }
