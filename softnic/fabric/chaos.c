@@ -31,7 +31,7 @@ struct sn_chaos {
 	uint8_t room[SN_FAB_MAX];
 };
 
-static uint64_t now_ns(void)
+uint64_t sn_fab_now(void)
 {
 	struct timespec ts;
 
@@ -78,7 +78,7 @@ static struct held *hold(struct sn_chaos *c, const struct sn_fab_dest *dest, con
 static void release(struct sn_fab *f, bool overtaken_too, bool all)
 {
 	struct sn_chaos *c = f->chaos;
-	uint64_t now = now_ns();
+	uint64_t now = sn_fab_now();
 	unsigned int i;
 
 	for (i = 0; i < POOL && c->held; i++) {
@@ -111,7 +111,7 @@ static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const ui
 	if (!h)
 		return false;
 	h->overtaken = reorder;
-	h->due = now_ns() + (reorder ? REORDER_NS : DELAY_NS);
+	h->due = sn_fab_now() + (reorder ? REORDER_NS : DELAY_NS);
 	if (reorder)
 		f->stats.reordered++;
 	else
@@ -154,7 +154,7 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 
 uint64_t sn_fab_deadline(const struct sn_fab *f)
 {
-	uint64_t first = 0;
+	uint64_t first = f->paused;
 	unsigned int i;
 
 	for (i = 0; f->chaos && i < POOL; i++) {

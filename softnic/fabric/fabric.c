@@ -12,10 +12,8 @@
 /* A polling device looks at its sockets this seldom: a system call costs more than a poll. */
 #define SERVICE_POLLS 256
 #define EVENTS 16
-#define KEY_LISTENER UINT64_MAX
-#define KEY_HALF_OPEN (UINT64_C(1) << 32)
 
-static int watch(struct sn_fab *f, int fd, uint64_t key)
+int sn_fab_watch(struct sn_fab *f, int fd, uint64_t key)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = key};
 
@@ -43,12 +41,12 @@ static int free_slot(struct sn_fab *f, uint32_t *slot)
 	return 0;
 }
 
-static int add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
+int sn_fab_add_link(struct sn_fab *f, struct sn_link *link, uint32_t *slot)
 {
 	int err = free_slot(f, slot);
 
 	if (!err && link->sock >= 0)
-		err = watch(f, link->sock, *slot);
+		err = sn_fab_watch(f, link->sock, *slot);
 	if (err)
 		return err;
 	f->links[*slot] = link;
@@ -75,7 +73,7 @@ static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slo
 	sn_registry_lock();
 	err = open_link(f, peer, &link);
 	if (!err) {
-		err = add_link(f, link, slot);
+		err = sn_fab_add_link(f, link, slot);
 		if (err)
 			sn_link_free(link, false);
 	}
@@ -331,69 +329,6 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 	f->config.down(f->config.ctx, &peer);
 }
 
-static void forget_half_open(struct sn_fab *f, unsigned int i)
-{
-	close(f->half_open[i]);
-	f->half_open[i] = -1;
-}
-
-/* The greeting has arrived, or the caller is gone or babbles. */
-static void serve_half_open(struct sn_fab *f, unsigned int i)
-{
-	struct sn_link *link;
-	uint32_t slot;
-	int err;
-
-	if (f->half_open[i] < 0)
-		return;
-	sn_registry_lock();
-	err = sn_link_accept(f->half_open[i], f->config.protocol, &link);
-	if (!err) {
-		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
-		f->half_open[i] = -1;
-		/* Nobody else may have our own address. */
-		if (sn_addr_equal(&link->peer, &f->config.gid) || add_link(f, link, &slot)) {
-			f->stats.refused++;
-			sn_link_free(link, false);
-		}
-	} else if (err != -EAGAIN) {
-		f->stats.refused++;
-		forget_half_open(f, i);
-	}
-	sn_registry_unlock();
-}
-
-/* The oldest silent caller goes when there are too many. */
-static void take_caller(struct sn_fab *f, int sock)
-{
-	unsigned int i = f->half_open_next++ % SN_FAB_HALF_OPEN;
-
-	if (f->half_open[i] >= 0) {
-		f->stats.refused++;
-		forget_half_open(f, i);
-	}
-	if (!sn_link_same_user(sock) || watch(f, sock, KEY_HALF_OPEN | i)) {
-		f->stats.refused++;
-		close(sock);
-		return;
-	}
-	f->half_open[i] = sock;
-	serve_half_open(f, i);
-}
-
-static void serve_listener(struct sn_fab *f)
-{
-	unsigned int i;
-	int sock;
-
-	for (i = 0; i < EVENTS; i++) {
-		sock = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (sock < 0)
-			return;
-		take_caller(f, sock);
-	}
-}
-
 /* Wake-ups carry nothing; an end of file is the peer's end. */
 static void serve_link(struct sn_fab *f, uint32_t slot, uint32_t events)
 {
@@ -431,10 +366,10 @@ void sn_fab_service(struct sn_fab *f)
 	drop_broken(f);
 	n = f->epfd < 0 ? 0 : epoll_wait(f->epfd, ev, EVENTS, 0);
 	for (i = 0; i < n; i++) {
-		if (ev[i].data.u64 == KEY_LISTENER)
-			serve_listener(f);
-		else if (ev[i].data.u64 & KEY_HALF_OPEN)
-			serve_half_open(f, (uint32_t)ev[i].data.u64);
+		if (ev[i].data.u64 == SN_KEY_LISTENER)
+			sn_callers_accept(f);
+		else if (ev[i].data.u64 & SN_KEY_HALF_OPEN)
+			sn_caller_serve(f, (uint32_t)ev[i].data.u64);
 		else
 			serve_link(f, (uint32_t)ev[i].data.u64, ev[i].events);
 	}
@@ -448,6 +383,8 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 
 	if (f->forked || f->polling)
 		return 0;
+	if (f->paused)
+		sn_callers_resume(f);
 	if (atomic_load_explicit(&f->attention, memory_order_acquire) ||
 	    ++f->polls >= SERVICE_POLLS)
 		sn_fab_service(f);
@@ -473,7 +410,7 @@ bool sn_fab_quiet(struct sn_fab *f)
 
 	if (f->forked)
 		return true;
-	if (f->chaos || atomic_load_explicit(&f->attention, memory_order_acquire) ||
+	if (f->chaos || f->paused || atomic_load_explicit(&f->attention, memory_order_acquire) ||
 	    f->polls + 1 >= SERVICE_POLLS)
 		return false;
 	for (i = 0; i < f->used; i++)

@@ -124,8 +124,8 @@ bool sn_fab_sleep(struct sn_fab *fabric);
 void sn_fab_awake(struct sn_fab *fabric);
 
 /*
- * When packets are held back by a fault script: the CLOCK_MONOTONIC time in ns at which to poll at
- * the latest; 0 when there are none.
+ * When a fault script holds packets back, or callers wait for a descriptor: the CLOCK_MONOTONIC time in
+ * ns at which to poll at the latest; else 0.
  */
 uint64_t sn_fab_deadline(const struct sn_fab *fabric);
 

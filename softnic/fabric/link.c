@@ -66,14 +66,6 @@ int sn_link_listen(const struct sn_addr *self)
 	return err;
 }
 
-bool sn_link_same_user(int sock)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	return !getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.uid == geteuid();
-}
-
 /* Maps fd and points the rings into it; ours is the index of the ring that we produce into. */
 static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned int ours)
 {
@@ -203,7 +195,32 @@ err_free:
 	return err;
 }
 
-/* The hello and the one descriptor with it; surplus descriptors do not fit and are dropped. */
+/*
+ * Keeps the first descriptor of the message in *fd, which is -1 before, and closes all others. Returns how
+ * many there were. The kernel closes those that do not fit into msg_control.
+ */
+static size_t keep_first_fd(struct msghdr *msg, int *fd)
+{
+	size_t count = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
+				   ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+
+		for (size_t i = 0; i < n; i++) {
+			int sent;
+
+			memcpy(&sent, CMSG_DATA(c) + i * sizeof(sent), sizeof(sent));
+			if (count++)
+				close(sent);
+			else
+				*fd = sent;
+		}
+	}
+	return count;
+}
+
+/* The hello and its one descriptor. A message with another number of descriptors is refused. */
 static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 {
 	struct iovec iov = {hello, sizeof(*hello)};
@@ -211,19 +228,17 @@ static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			     .msg_controllen = sizeof(control.room)};
 	ssize_t n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c;
+	size_t fds;
 
 	if (n < 0)
 		return -errno;
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EPROTO;
-	memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	if (n == sizeof(*hello) && !memcmp(hello->magic, SN_LINK_MAGIC, sizeof(hello->magic)) &&
+	fds = keep_first_fd(&msg, fd);
+	if (fds == 1 && n == sizeof(*hello) && !(msg.msg_flags & MSG_CTRUNC) &&
+	    !memcmp(hello->magic, SN_LINK_MAGIC, sizeof(hello->magic)) &&
 	    hello->version == SN_LINK_VERSION && ring_bytes_valid(hello->ring_bytes))
 		return 0;
-	close(*fd);
+	if (fds)
+		close(*fd);
 	return -EPROTO;
 }
 

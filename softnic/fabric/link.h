@@ -54,6 +54,9 @@ struct sn_link {
 struct sn_fab {
 	struct sn_fab_config config;
 	int epfd, listener;
+	int spare;			/* given up to turn a caller away when no other is left */
+	uint64_t paused;		/* until then the listener is not watched, ns; 0: it is */
+	bool warned;			/* that there are too few descriptors */
 	struct sn_link **links;		/* slots; an empty one is NULL */
 	uint32_t slots, used;		/* room, and how much of it was ever in use */
 	uint32_t turn;			/* who is polled first */
@@ -89,7 +92,7 @@ void sn_link_free(struct sn_link *link, bool in_child);
 
 int sn_link_listen(const struct sn_addr *self);
 
-/* True when the process at the other end of sock has our effective user id. */
+/* user.c: true when the process at the other end of sock has our effective user id. */
 bool sn_link_same_user(int sock);
 
 /* A fabric's descriptors are closed in a forked child, or the parent's death would not show. */
@@ -100,6 +103,21 @@ void sn_registry_lock(void);
 void sn_registry_unlock(void);
 /* Tells the device of this process that has the GID, if there is one, to look at its sockets. */
 void sn_registry_nudge(const struct sn_addr *gid);
+
+/* Keys of the epoll set: the listener, and with the number of a caller; a link's is its slot. */
+#define SN_KEY_LISTENER UINT64_MAX
+#define SN_KEY_HALF_OPEN (UINT64_C(1) << 32)
+
+/* fabric.c. Both 0 or -errno. */
+int sn_fab_watch(struct sn_fab *fabric, int fd, uint64_t key);
+int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot);
+
+/* caller.c: takes callers from the listener; reads the greeting of one; watches the listener again. */
+void sn_callers_accept(struct sn_fab *fabric);
+void sn_caller_serve(struct sn_fab *fabric, unsigned int i);
+void sn_callers_resume(struct sn_fab *fabric);
+
+uint64_t sn_fab_now(void);		/* CLOCK_MONOTONIC, ns */
 
 /* While faults are set sn_chaos_send stands between sn_fab_commit and the ring. */
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,

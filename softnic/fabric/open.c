@@ -3,28 +3,36 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "softnic/fabric/link.h"
 
 static int open_sockets(struct sn_fab *f)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_LISTENER};
 	int err;
 
 	f->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (f->epfd < 0)
 		return -errno;
+	f->spare = eventfd(0, EFD_CLOEXEC);
+	if (f->spare < 0) {
+		err = -errno;
+		goto err_close_epoll;
+	}
 	f->listener = err = sn_link_listen(&f->config.gid);
 	if (err < 0)
-		goto err_close_epoll;
+		goto err_close_spare;
 	if (!epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev))
 		return 0;
 	err = -errno;
 	close(f->listener);
+err_close_spare:
+	close(f->spare);
 err_close_epoll:
 	close(f->epfd);
-	f->epfd = f->listener = -1;
+	f->epfd = f->listener = f->spare = -1;
 	return err;
 }
 
@@ -39,7 +47,7 @@ int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **out)
 	f->config = *config;
 	if (!f->config.ring_bytes)
 		f->config.ring_bytes = SN_LINK_RING_DEFAULT;
-	f->epfd = f->listener = -1;
+	f->epfd = f->listener = f->spare = -1;
 	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
 		f->half_open[i] = -1;
 	err = sn_registry_add(f);
@@ -71,6 +79,8 @@ static void close_sockets(struct sn_fab *f)
 			close(f->half_open[i]);
 	if (f->listener >= 0)
 		close(f->listener);
+	if (f->spare >= 0)
+		close(f->spare);
 	if (f->epfd >= 0)
 		close(f->epfd);
 }

@@ -39,6 +39,7 @@ static void close_in_child(struct sn_fab *fabric)
 	fabric->forked = true;
 	close_if_open(fabric->epfd);
 	close_if_open(fabric->listener);
+	close_if_open(fabric->spare);
 	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
 		close_if_open(fabric->half_open[i]);
 	for (i = 0; i < fabric->slots; i++)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,22 +51,32 @@ static int call(const struct sn_addr *to)
 	return sock;
 }
 
-static void greet(int sock, const void *bytes, size_t len, int fd)
+enum { MANY = 8 };
+
+/* With the same descriptor n times. */
+static void greet_with(int sock, const void *bytes, size_t len, int fd, size_t n)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(MANY * sizeof(int))];
 	} control = {0};
 	struct iovec iov = {(void *)(uintptr_t)bytes, len};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	size_t i;
 
-	if (fd >= 0) {
+	if (n) {
 		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control.room);
-		control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		control.head = (struct cmsghdr){CMSG_LEN(n * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		for (i = 0; i < n; i++)
+			memcpy(CMSG_DATA(&control.head) + i * sizeof(fd), &fd, sizeof(fd));
 	}
 	cr_assert_geq(sendmsg(sock, &msg, MSG_NOSIGNAL), 0);
+}
+
+static void greet(int sock, const void *bytes, size_t len, int fd)
+{
+	greet_with(sock, bytes, len, fd, fd >= 0);
 }
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -130,6 +141,27 @@ Test(liar, bad_greetings__are_refused, .init = setup, .fini = teardown)
 	refuse(&h, sizeof(h), memory(size, SEALS), 7);
 	th_usage(&after);
 	cr_assert_eq(before.fds, after.fds);
+}
+
+Test(liar, greeting__with_many_descriptors_is_refused_and_leaks_none, .init = setup, .fini = teardown)
+{
+	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
+	struct th_usage before, after;
+	int fd = memory(size, SEALS), sock;
+	size_t n;
+
+	sn_fab_service(victim.fab);
+	cr_assert_eq(port_send(&victim, friend.next, 64), 0);
+	ports_settle(&victim, &friend);
+	th_usage(&before);
+	for (n = 2; n <= MANY; n++) {
+		sock = call(&victim.addr);
+		greet_with(sock, &good, n % 2 ? sizeof(good) : 0, fd, n);
+		assert_refused(sock, n - 1);
+	}
+	th_usage(&after);
+	cr_assert_eq(before.fds, after.fds);
+	close(fd);
 }
 
 Test(liar, bad_memory__is_refused, .init = setup, .fini = teardown)
@@ -245,4 +277,88 @@ Test(liar, another_user__is_refused_by_both_sides, .init = setup, .fini = teardo
 	cr_assert_geq(stats.refused, 1);
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(th_join(&child, 5000), 0);
+}
+
+enum { STRANGERS = 2 * SN_FAB_HALF_OPEN };
+
+static int calls_many_times(int sock, void *arg)
+{
+	unsigned int i;
+
+	if (setresuid(65534, 65534, 65534))
+		return 1;
+	for (i = 0; i < STRANGERS; i++) {
+		call(arg);
+		th_meet(sock);
+	}
+	return 0;
+}
+
+Test(liar, strangers__do_not_evict_a_silent_caller_of_our_user, .init = setup, .fini = teardown)
+{
+	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
+	struct th_child child;
+	struct sn_fab_stats stats;
+	int sock, fd = memory(size, SEALS);
+	unsigned int i;
+
+	if (geteuid() != 0)
+		cr_skip_test("only root can be two users");
+	sock = call(&victim.addr);
+	sn_fab_service(victim.fab);
+	cr_assert_eq(th_spawn(&child, calls_many_times, &victim.addr), 0);
+	for (i = 0; i < STRANGERS; i++) {
+		cr_assert_eq(th_meet(child.sock), 0);
+		sn_fab_service(victim.fab);
+	}
+	cr_assert_eq(th_join(&child, 5000), 0);
+	greet(sock, &good, sizeof(good), fd);
+	sn_fab_service(victim.fab);
+	sn_fab_stats(victim.fab, &stats);
+	cr_assert_eq(stats.refused, STRANGERS);
+	cr_assert_eq(stats.links_made, 1);
+	close(sock);
+	close(fd);
+}
+
+/* In a user namespace without a mapping every user has the same number. */
+static int listens_unmapped(int sock, void *arg)
+{
+	struct sn_fab_stats stats;
+	struct port port;
+	int refused;
+
+	(void)arg;
+	refused = unshare(CLONE_NEWUSER) ? errno : 0;
+	th_send(sock, &refused, sizeof(refused));
+	if (refused)
+		return 0;
+	port_open(&port, 0);
+	th_send(sock, &port.addr, sizeof(port.addr));
+	th_meet(sock);
+	sn_fab_service(port.fab);
+	sn_fab_stats(port.fab, &stats);
+	sn_fab_close(port.fab);
+	return stats.links_made == 0 && stats.refused == 1 ? 0 : 1;
+}
+
+Test(liar, user__without_a_mapping_is_never_ours)
+{
+	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
+	struct th_child child;
+	struct sn_addr addr;
+	int refused, sock;
+
+	cr_assert_eq(th_spawn(&child, listens_unmapped, NULL), 0);
+	cr_assert_eq(th_recv(child.sock, &refused, sizeof(refused)), 0);
+	if (refused)
+		cr_skip_test("user namespaces are forbidden here: %s", strerror(refused));
+	cr_assert_eq(th_recv(child.sock, &addr, sizeof(addr)), 0);
+	setup();
+	sock = call(&addr);
+	greet(sock, &good, sizeof(good), memory(size, SEALS));
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	close(sock);
+	teardown();
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "softnic/fabric/link.h"
 #include "tests/fabric/port.h"
 #include "tests/harness/harness.h"
 
@@ -219,4 +220,83 @@ Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 	cr_assert_eq(b.bad + b.disordered, 0);
 	sn_fab_close(a.fab);
 	sn_fab_close(b.fab);
+}
+
+/* Calls once when it is asked to; the result is whether it was hung up on. */
+static int calls_and_waits(int sock, void *arg)
+{
+	struct port port;
+	bool told;
+
+	port_open(&port, 0);
+	port_aim(&port, arg);
+	th_meet(sock);
+	if (port_send(&port, 0, 64))
+		return 2;
+	told = TH_WITHIN(10000, (sn_fab_service(port.fab), port.down == 1));
+	th_meet(sock);
+	sn_fab_close(port.fab);
+	return told ? 0 : 1;
+}
+
+static bool readable(const struct port *port)
+{
+	struct pollfd fd = {sn_fab_fd(port->fab), POLLIN, 0};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+Test(peer, accept__out_of_descriptors_hangs_up_on_the_caller, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+
+	port_open(&port, 0);
+	cr_assert_eq(th_spawn(&child, calls_and_waits, &port.addr), 0);
+	cr_assert_eq(th_fds_limit(0), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert(TH_WITHIN(10000, readable(&port)));
+	sn_fab_service(port.fab);
+	cr_assert_not(readable(&port), "a thread that waits for it would spin");
+	cr_assert_eq(th_meet(child.sock), 0);
+	th_fds_restore();
+	cr_assert_eq(th_join(&child, 5000), 0);
+	sn_fab_close(port.fab);
+}
+
+static int calls_until_answered(int sock, void *arg)
+{
+	struct port port;
+	bool sent;
+
+	port_open(&port, 0);
+	port_aim(&port, arg);
+	th_meet(sock);
+	sent = !port_send(&port, 0, 64);
+	th_meet(sock);
+	sn_fab_close(port.fab);
+	return sent ? 0 : 1;
+}
+
+Test(peer, accept__without_a_spare_descriptor_waits_and_goes_on, .timeout = 60)
+{
+	struct th_child child;
+	struct port port;
+
+	port_open(&port, 0);
+	cr_assert_eq(th_spawn(&child, calls_until_answered, &port.addr), 0);
+	close(port.fab->spare);
+	port.fab->spare = -1;
+	cr_assert_eq(th_fds_limit(0), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert(TH_WITHIN(10000, readable(&port)));
+	sn_fab_service(port.fab);
+	cr_assert_not(readable(&port), "a thread that waits for it would spin");
+	cr_assert_gt(sn_fab_deadline(port.fab), 0);
+	th_fds_restore();
+	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 16), port.got == 1)));
+	cr_assert_eq(sn_fab_deadline(port.fab), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	sn_fab_close(port.fab);
 }

@@ -126,6 +126,30 @@ Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
 	rig_close(&rig);
 }
 
+static int without_descriptors(int sock, void *arg)
+{
+	int err;
+
+	(void)arg;
+	meet_parent(sock);
+	err = th_fds_limit(0);
+	th_meet(sock);
+	th_meet(sock);
+	th_fds_restore();
+	rig_close(&rig);
+	return err;
+}
+
+Test(rc_process, write__target_out_of_descriptors_is_a_transport_error, .timeout = 60)
+{
+	start(without_descriptors, NULL);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(move(RIG_WRITE, 0, 8).syndrome, 0x15);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
+
 Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout = 60)
 {
 	struct rig_cqe cqe;

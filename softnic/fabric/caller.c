@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The listener of a fabric, and its callers until their greeting has arrived. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "softnic/fabric/link.h"
+
+enum {
+	AT_ONCE = 16,
+	PAUSE_NS = 50000000,	/* of a listener that no descriptor is left for */
+};
+
+static void forget_half_open(struct sn_fab *f, unsigned int i)
+{
+	close(f->half_open[i]);
+	f->half_open[i] = -1;
+}
+
+/* The greeting has arrived, or the caller is gone or babbles. */
+void sn_caller_serve(struct sn_fab *f, unsigned int i)
+{
+	struct sn_link *link;
+	uint32_t slot;
+	int err;
+
+	if (f->half_open[i] < 0)
+		return;
+	sn_registry_lock();
+	err = sn_link_accept(f->half_open[i], f->config.protocol, &link);
+	if (!err) {
+		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
+		f->half_open[i] = -1;
+		/* Nobody else may have our own address. */
+		if (sn_addr_equal(&link->peer, &f->config.gid) || sn_fab_add_link(f, link, &slot)) {
+			f->stats.refused++;
+			sn_link_free(link, false);
+		}
+	} else if (err != -EAGAIN) {
+		f->stats.refused++;
+		forget_half_open(f, i);
+	}
+	sn_registry_unlock();
+}
+
+/* The oldest silent caller goes when there are too many. Another user's does not count. */
+static void take_caller(struct sn_fab *f, int sock)
+{
+	bool ours = sn_link_same_user(sock);
+	unsigned int i = (f->half_open_next += ours) % SN_FAB_HALF_OPEN;
+
+	if (ours && f->half_open[i] >= 0) {
+		f->stats.refused++;
+		forget_half_open(f, i);
+	}
+	if (!ours || sn_fab_watch(f, sock, SN_KEY_HALF_OPEN | i)) {
+		f->stats.refused++;
+		close(sock);
+		return;
+	}
+	f->half_open[i] = sock;
+	sn_caller_serve(f, i);
+}
+
+static int accept_caller(struct sn_fab *f)
+{
+	return accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static void watch_listener(struct sn_fab *f, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.u64 = SN_KEY_LISTENER};
+
+	epoll_ctl(f->epfd, EPOLL_CTL_MOD, f->listener, &ev);
+}
+
+/*
+ * The caller sees the end of its link, as of a peer that is gone: it tries again, and reports an error when
+ * its retries are used up. False: not even the spare descriptor was of use.
+ */
+static bool turn_away(struct sn_fab *f)
+{
+	int sock = -1;
+
+	sn_registry_lock();
+	if (f->spare >= 0) {
+		close(f->spare);
+		sock = accept_caller(f);
+		if (sock >= 0)
+			close(sock);
+		f->spare = eventfd(0, EFD_CLOEXEC);
+	}
+	sn_registry_unlock();
+	f->stats.refused += sock >= 0;
+	return sock >= 0;
+}
+
+/* A listener that is readable and cannot be served would keep every poller busy. */
+static void out_of_descriptors(struct sn_fab *f, int err)
+{
+	if (!f->warned)
+		fprintf(stderr, "softnic: connections are refused: %s; raise the limit with ulimit -n\n",
+			strerror(err));
+	f->warned = true;
+	if (turn_away(f))
+		return;
+	watch_listener(f, 0);
+	f->paused = sn_fab_now() + PAUSE_NS;
+}
+
+void sn_callers_resume(struct sn_fab *f)
+{
+	if (sn_fab_now() < f->paused)
+		return;
+	f->paused = 0;
+	if (f->spare < 0) {
+		sn_registry_lock();
+		f->spare = eventfd(0, EFD_CLOEXEC);
+		sn_registry_unlock();
+	}
+	watch_listener(f, EPOLLIN);
+	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
+}
+
+void sn_callers_accept(struct sn_fab *f)
+{
+	unsigned int i;
+	int sock;
+
+	for (i = 0; i < AT_ONCE && !f->paused; i++) {
+		sock = accept_caller(f);
+		if (sock >= 0)
+			take_caller(f, sock);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			out_of_descriptors(f, errno);
+		else
+			return;
+	}
+}
