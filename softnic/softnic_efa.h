@@ -334,7 +334,7 @@ size_t softnic_efa_violations(struct softnic_efa *nic, struct softnic_violation 
 const char *const *softnic_efa_violation_names(void);
 void softnic_efa_violations_clear(struct softnic_efa *nic);
 
-/* Live objects by kind: "pd", "mr", "ah", "cq", "qp". */
+/* Live objects by kind: "pd", "mr", "ah", "cq", "qp"; and "flow": the peers that are remembered. */
 size_t softnic_efa_object_count(struct softnic_efa *nic, const char *kind);
 
 struct softnic_efa_counters {

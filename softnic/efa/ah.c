@@ -82,6 +82,7 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 		err = -EINVAL;
 	} else if (!--ah->refs) {
 		LIST_REMOVE(ah, link);
+		sne_flow_release(nic, ah->flow);
 		nic->pds[pd].users--;
 		sne_id_give(&nic->ah_ids, number);
 	}

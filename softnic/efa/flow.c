@@ -48,6 +48,74 @@ struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid)
 	return NULL;
 }
 
+static bool wr_names(const struct sne_nic *nic, const struct sne_flow *flow)
+{
+	const struct sne_qp *qp;
+	const struct sne_wr *wr;
+
+	LIST_FOREACH(qp, &nic->qp_list, link)
+		TAILQ_FOREACH(wr, &qp->out, by_qp)
+			if (wr->flow == flow)
+				return true;
+	return false;
+}
+
+static bool packet_names(const struct sne_nic *nic, const struct sne_flow *flow)
+{
+	const struct sne_pkt *pkt;
+
+	for (uint32_t i = 0; i < nic->nheld; i++)
+		if (nic->held[i]->flow == flow)
+			return true;
+	TAILQ_FOREACH(pkt, &nic->inbox, by_time)
+		if (pkt->flow == flow)
+			return true;
+	return !TAILQ_EMPTY(&flow->by_seq);
+}
+
+static bool message_names(const struct sne_nic *nic, const struct sne_flow *flow)
+{
+	const struct sne_rmsg *m;
+	const struct sne_job *job;
+
+	LIST_FOREACH(m, &nic->rmsgs, link)
+		if (m->flow == flow)
+			return true;
+	TAILQ_FOREACH(job, &nic->jobs, link)
+		if (job->flow == flow)
+			return true;
+	return false;
+}
+
+/*
+ * A flow ends with its link, when nothing names it any more. If the peer lives and comes back, a new flow
+ * must not repeat numbers that the peer has seen: numbers go on from those of all flows that have ended.
+ */
+void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
+{
+	if (flow->self || !LIST_EMPTY(&flow->ahs) || (nic->fab && sn_fab_linked(nic->fab, &flow->dest.gid)) ||
+	    packet_names(nic, flow) || wr_names(nic, flow) || message_names(nic, flow))
+		return;
+	if ((int32_t)(flow->next_seq - nic->first_seq) > 0)
+		nic->first_seq = flow->next_seq;
+	LIST_REMOVE(flow, link);
+	nic->nflows--;
+	free(flow);
+}
+
+/* Flows whose last packet or request has ended after their link. */
+static void release_idle(struct sne_nic *nic)
+{
+	struct sne_flow *flow, *next;
+
+	for (unsigned int i = 0; i < SNE_BUCKETS; i++) {
+		for (flow = LIST_FIRST(&nic->flows[i]); flow; flow = next) {
+			next = LIST_NEXT(flow, link);
+			sne_flow_release(nic, flow);
+		}
+	}
+}
+
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16])
 {
 	struct sne_flow *flow;
@@ -57,9 +125,12 @@ struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16])
 	flow = sne_flow_find(nic, &addr);
 	if (flow)
 		return flow;
+	release_idle(nic);
 	flow = calloc(1, sizeof(*flow));
 	if (!flow)
 		return NULL;
+	nic->nflows++;
+	flow->next_seq = nic->first_seq;
 	flow->dest.gid = addr;
 	flow->self = sn_addr_equal(&addr, &nic->gid);
 	TAILQ_INIT(&flow->by_seq);

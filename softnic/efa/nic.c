@@ -123,8 +123,10 @@ static void down(void *ctx, const struct sn_addr *peer)
 {
 	struct sne_flow *flow = sne_flow_find(ctx, peer);
 
-	if (flow)
-		flow->blocked = false;
+	if (!flow)
+		return;
+	flow->blocked = false;
+	sne_flow_release(ctx, flow);
 }
 
 static int open_fabric(struct sne_nic *nic)
@@ -314,6 +316,8 @@ size_t softnic_efa_object_count(struct softnic_efa *handle, const char *kind)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kind, kinds[i].kind))
 			n = kinds[i].ids->live;
+	if (!strcmp(kind, "flow"))
+		n = nic->nflows;
 	sne_leave(nic);
 	return n;
 }

@@ -236,6 +236,7 @@ struct sne_nic {
 	uint32_t late_flushes;		/* QPs that flush late, not never */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
+	uint32_t nflows, first_seq;	/* first_seq: of a new flow */
 
 	struct sne_pkt *held[SNE_HELD_MAX];
 	uint32_t nheld;
@@ -379,6 +380,8 @@ void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
 /* flow.c */
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
 struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
+/* Frees a flow that has no link and that nothing names. */
+void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or given up */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */

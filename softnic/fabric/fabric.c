@@ -88,6 +88,16 @@ static bool usable(const struct sn_link *link, const struct sn_addr *peer)
 	return link && !link->broken && sn_addr_equal(&link->peer, peer);
 }
 
+bool sn_fab_linked(const struct sn_fab *f, const struct sn_addr *gid)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->slots; i++)
+		if (usable(f->links[i], gid))
+			return true;
+	return false;
+}
+
 static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest *dest)
 {
 	if (f->forked || dest->slot >= f->slots || !usable(f->links[dest->slot], &dest->gid))

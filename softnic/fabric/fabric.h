@@ -95,6 +95,9 @@ void sn_fab_release(struct sn_fab *fabric);
 /* False while a send to dest that met a full ring would do so again. */
 bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
+/* Is there a link to the GID, made by either side? */
+bool sn_fab_linked(const struct sn_fab *fabric, const struct sn_addr *gid);
+
 /* The peer is there but has not yet looked at all that was sent to it. */
 bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
 

@@ -65,6 +65,66 @@ Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
 	side_close(&b);
 }
 
+static void swallow(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	(void)ctx;
+	(void)src;
+	(void)pkt;
+	(void)len;
+}
+
+static void ignore(void *ctx, const struct sn_addr *peer)
+{
+	(void)ctx;
+	(void)peer;
+}
+
+/* Sends one packet from an address of its own, and is gone. */
+static void visit(unsigned int number)
+{
+	struct sn_fab_config config = { .protocol = SNE_MAGIC, .deliver = swallow, .down = ignore };
+	struct sne_hdr h = {
+		.magic = SNE_MAGIC, .version = SNE_VERSION, .kind = SNE_K_SEND, .src_life = 7,
+		.dst_qpn = a.qp.qpn, .qkey = QKEY,
+	};
+	struct iovec iov = { &h, sizeof(h) };
+	struct sn_fab_dest dest = { .slot = 0 };
+	struct sn_fab *fab;
+
+	memcpy(config.gid.raw, a.caps.gid, 16);
+	config.gid.raw[2] = (uint8_t)number;
+	config.gid.raw[3] = 1;
+	memcpy(dest.gid.raw, a.caps.gid, 16);
+	cr_assert_eq(sn_fab_open(&config, &fab), 0);
+	cr_assert_eq(sn_fab_send(fab, &dest, &iov, 1), 0);
+	for (int i = 0; i < 100; i++)
+		softnic_efa_pump(a.nic);
+	cr_assert_geq(softnic_efa_object_count(a.nic, "flow"), 1);
+	sn_fab_close(fab);
+	for (int i = 0; i < 100; i++)
+		softnic_efa_pump(a.nic);
+}
+
+Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
+{
+	uint16_t ah;
+	uint8_t gid[16] = { 1 };
+
+	side_open(&a, &(struct setup){ 0 });
+	side_ready(&a, 7);
+	for (unsigned int i = 0; i < 50; i++)
+		visit(i);
+	/* The last one may have been named by an acknowledgement when its link ended. */
+	cr_assert_leq(softnic_efa_object_count(a.nic, "flow"), 2);
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, a.caps.gid, &a.ah), 0);
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
+	cr_assert_eq(softnic_efa_object_count(a.nic, "flow"), 2, "an address handle names its peer");
+	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, ah), 0);
+	cr_assert_eq(softnic_efa_object_count(a.nic, "flow"), 1);
+	softnic_efa_violations_clear(a.nic);
+	side_close(&a);
+}
+
 /* A device of another model is nobody: its links are refused at once. */
 Test(bad, other_protocol__is_not_joined)
 {
