@@ -412,6 +412,8 @@ void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const vo
 		return;
 	if (len >= sizeof(h))
 		memcpy(&h, pkt, sizeof(h));
+	/* What is judged is what is used: the header is loaded once. */
+	__asm__ volatile("" ::: "memory");
 	if (len < sizeof(h) || !well_formed(&h, len)) {
 		sne_violate(nic, SNE_V_RX_MALFORMED, "%zu bytes", len);
 		return;
