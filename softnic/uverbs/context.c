@@ -57,6 +57,17 @@ static bool has_devx(const struct uv_device *dev)
 	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !uv_asked("SOFTNIC_NO_DEVX");
 }
 
+/* As many as log_max_uctx says, then CREATE_UCTX fails with LIM_ERR. */
+static bool has_room(const struct uv_device *dev)
+{
+	const struct uv_ctx *ctx;
+	uint32_t n = 0;
+
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		n += ctx->uid != 0;
+	return n < log2_of(dev, CAP_LOG_MAX_UCTX);
+}
+
 /* Commands carry it: whose they are. 0 is the kernel's. */
 static uint16_t new_uid(struct uv_device *dev)
 {
@@ -81,6 +92,8 @@ int uv_get_context(struct uv_req *req)
 	/* libmlx5 then asks again without, unless the program has insisted. */
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_devx(req->dev))
 		return -EINVAL;
+	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_room(req->dev))
+		return -ENOMEM;
 	if (!(in.lib_caps & MLX5_LIB_CAP_4K_UAR) || !(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
 		return -EOPNOTSUPP;
 	err = uv_chan_new(req->dev, UV_CHAN_ASYNC, &fd, &req->ctx->async);

@@ -41,6 +41,27 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	st_close(ctx);
 }
 
+Test(stock, devx_open__of_more_contexts_than_announced)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx[1 << 8];
+	uint8_t out[16 + 4096] = { 0 };
+
+	cr_assert(list && list[0]);
+	cr_assert_not_null(ctx[0] = mlx5dv_open_device(list[0], &attr));
+	cr_assert_eq(general(ctx[0], DX_QUERY_HCA_CAP, 1, out, sizeof(out)), 0);
+	cr_assert_eq(dx_get(out + 16, 0x8c, 3, 5), 8, "log_max_uctx");
+	for (int i = 1; i < 1 << 8; i++)
+		cr_assert_not_null(ctx[i] = mlx5dv_open_device(list[0], &attr), "context %d", i);
+	errno = 0;
+	cr_expect_null(mlx5dv_open_device(list[0], &attr));
+	cr_expect_eq(errno, ENOMEM);
+	for (int i = 0; i < 1 << 8; i++)
+		st_close(ctx[i]);
+	ibv_free_device_list(list);
+}
+
 Test(stock, devx_general__without_devx)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
