@@ -140,7 +140,7 @@ static void set_most(struct efa_tx *tx, const struct efa_caps *dev)
 	uint32_t rdma = least(tx->max_rdma, dev->max_rdma_size);
 
 	tx->most_send = least(tx->mtu, tx->max_msg);
-	tx->most_write = tx->can & EFA_CAN_WRITE ? rdma : 0;
+	tx->most_write = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
 	tx->most_read = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads ? rdma : 0;
 }
 
@@ -172,6 +172,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
+	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !efa_ia(ep->obj.ia)->params.relaxed;
 	set_most(&e->tx, dev);
 	e->more->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;

@@ -309,6 +309,23 @@ static void refuse(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 					     .status = DAP_DTO_REMOTE_ACCESS });
 }
 
+/* A thread that polls this memory sees the bytes in ascending order; memcpy promises none. */
+static void write_ascending(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	uint64_t word;
+
+	for (; len && (uintptr_t)to % sizeof(word); len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
+		__builtin_memcpy(&word, from, sizeof(word));
+		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	for (; len; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+}
+
 static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t len)
 {
 	const uint8_t *data = (const uint8_t *)&m->seg[1];
@@ -321,7 +338,7 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 	}
 	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
 		return efa_break(ep, "the peer writes %u bytes, and says %u", len, n);
-	__builtin_memcpy((void *)(uintptr_t)addr, data, n);
+	write_ascending((uint8_t *)(uintptr_t)addr, data, n);
 	if (m->flags & EFA_CTRL_LAST)
 		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = le32_to_cpu(m->id) });
 }

@@ -54,7 +54,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "inline", "%u", efa_inline_max(e));
 	attr(caps, "path_mtu", "%u", e->dev.mtu);
 	attr(caps, "hot_functions", "%s", e->hot->name);
-	attr(caps, "write_order", "before later sends");
+	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
 	attr(caps, "send_completion", "%s", "at the peer's adapter");
 	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
 	attr(caps, "efa_rdma_read", "%s", rdma[e->dev.rdma_read]);

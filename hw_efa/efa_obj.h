@@ -161,6 +161,7 @@ struct efa_tx {
 	bool no_reads, peer_no_reads;
 	uint8_t can;			/* EFA_CAN_*: of both ends */
 	bool failed;			/* a request has: all after it are flushed */
+	bool keeps;			/* one packet of all writes is under way at a time */
 };
 
 /* ---- receives ---- */

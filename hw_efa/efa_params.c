@@ -18,6 +18,7 @@ static int read_ip(const char *value, void *out, char *why, size_t whylen)
 static const char *const profiles[] = {
 	"efa0", "efa1", "read", "write", "unsol", "wide", "reqid64", NULL,
 };
+static const char *const orders[] = { "kept", "relaxed", NULL };
 static const char *const silicon[] = { "silicon", NULL };
 
 #define AT(field) DAP_PARAM_AT(struct efa_params, field)
@@ -35,6 +36,7 @@ static const struct dap_param table[] = {
 	NUMBER("efa_look", 1, 60000, 20, look_ms),
 	{ .key = "ip", .type = DAP_PARAM_OWN, .read = read_ip,
 	  .must = "an IPv4 address of this machine or a network interface that has one" },
+	{ .key = "write_order", .type = DAP_PARAM_CHOICE, .words = orders, AT(relaxed) },
 	NUMBER("efa_reorder", 0, 4096, 0, reorder),
 	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile) },
 	FLAG("efa_step", step),

@@ -13,6 +13,7 @@ struct efa_params {
 	uint32_t cq_entries;		/* of the one CQ */
 	uint32_t inl;			/* bytes of a message in its WQE; above 32 these are wide */
 	uint8_t ip[4];			/* where peers reach this host; 0.0.0.0: it is not told */
+	bool relaxed;			/* writes may become visible in any order */
 	uint32_t look_ms;		/* between looks at the CQ for consumers that do not poll */
 	/* of the software EFA */
 	uint64_t seed;

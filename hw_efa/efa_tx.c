@@ -6,7 +6,8 @@
  *
  * SRD orders nothing. Sends and writes carry one sequence, so that the peer sees a message after
  * the writes before it. Here is waited for the rest: a write or read of bytes that a write under
- * way may touch waits for that one, and a fenced request for all before it.
+ * way may touch waits for that one, and a fenced request for all before it. With write_order=kept a
+ * packet of a write waits for the packets of all writes before it.
  *
  * A peer that does not look at its completions gives no credits, and its memory is to be written all
  * the same: a write without credit goes without a number. A send then waits for such writes before
@@ -304,11 +305,13 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return send_rts(ep, d, w);
 }
 
-/* The next write may be under way: none before it touches its bytes. */
+/* The next write may be under way: none before it touches its bytes; in kept order there is none. */
 static bool place(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->state & EFA_D_PLACED)
 		return true;
+	if (tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx)))
+		return false;
 	if (!efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
 		return false;
 	d->state |= EFA_D_PLACED;
@@ -334,18 +337,21 @@ static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	struct efa_ep *e = efa_ep(ep);
-	bool write = d->op == EFA_WRITE;
+	bool write = d->op == EFA_WRITE, alone = write && e->tx.keeps;
+	uint32_t most = efa_ia(ep->obj.ia)->dev.max_rdma_size;
 
+	if (alone && e->tx.mtu < most)
+		most = e->tx.mtu;
 	if (write ? !place(&e->tx, d) : !w->at && overlapped(&e->tx, d))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
 				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
 
-		if (!efa_sq_has(e, 1, false))
+		if ((alone && d->left) || !efa_sq_has(e, 1, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
-		wr.seg[0] = piece(w->seg, w->at, efa_ia(ep->obj.ia)->dev.max_rdma_size);
+		wr.seg[0] = piece(w->seg, w->at, most);
 		if (wr.seg[0].len > d->bytes - w->at)
 			wr.seg[0].len = d->bytes - w->at;
 		wr.len = wr.seg[0].len;

@@ -245,6 +245,23 @@ static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_fl
 	return status;
 }
 
+/* A host that polls memory sees the bytes of one packet in ascending order, as PCIe writes them. */
+static void place_write(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	uint64_t word;
+
+	for (; len && (uintptr_t)to % sizeof(word); len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
+		memcpy(&word, from, sizeof(word));
+		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	for (; len; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+}
+
 static uint8_t write(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 		     const struct sne_hdr *h, const uint8_t *payload)
 {
@@ -254,8 +271,8 @@ static uint8_t write(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *fl
 	if (status)
 		return status;
 	if (h->len)
-		memcpy(sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
-				     SOFTNIC_EFA_REMOTE_WRITE, &why), payload, h->len);
+		place_write(sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
+					  SOFTNIC_EFA_REMOTE_WRITE, &why), payload, h->len);
 	return h->flags & SNE_F_IMM ? count_piece(nic, qp, flow, h) : SNE_OK;
 }
 
@@ -359,7 +376,7 @@ static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne
 		to = sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
 				   SOFTNIC_EFA_REMOTE_WRITE, &why);
 		if (to)
-			memcpy(to, payload, h->len);
+			place_write(to, payload, h->len);
 	} else if (sne_rq_peek(qp, &r) && r.room >= h->len) {
 		scatter(nic, qp, &r, 0, payload, h->len);
 	}

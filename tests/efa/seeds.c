@@ -241,8 +241,9 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 	struct rig r;
 
 	/* Where WQEs can be wide they are. */
-	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 %s",
-		 (unsigned long long)first + 1, profile, window,
+	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 "
+		 "write_order=%s %s", (unsigned long long)first + 1, profile, window,
+		 first / BLOCK / 2 % 2 ? "kept" : "relaxed",
 		 first / BLOCK % 2 ? faults_of(profile) : "");
 	rig_draw(first);
 	rig_open(&r, params);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a thread that polls memory sees of writes: write_order=kept, and relaxed. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+
+enum { LONG = 64 * 1024, WRITES = 20, SLOT = 64, SEEDS = 24 };
+
+static struct rig r;
+
+TestSuite(efa_order, .timeout = 60);
+
+static void open_with(const char *order, const char *profile, unsigned int seed)
+{
+	char params[128];
+
+	snprintf(params, sizeof(params), "adversarial=1 seed=%u efa_profile=%s write_order=%s", seed,
+		 profile, order);
+	rig_open(&r, params);
+	rig_endpoints(&r, NULL);
+	memset(r.a.mem, 0xa5, RIG_MEM);
+	memset(r.b.mem, 0, RIG_MEM);
+}
+
+static void finish(void)
+{
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+/* The places that are written are the first ones. */
+static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
+{
+	bool ended = false;
+
+	for (uint32_t i = 0; i < places; i++)
+		for (uint32_t k = 0; k < (size < 8 ? size : 8u); k++) {
+			bool written = mem[i * size + k];
+
+			if (written && ended)
+				return false;
+			ended |= !written;
+		}
+	return true;
+}
+
+/* Until n writes are completed; false: memory was written in another order meanwhile. */
+static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
+{
+	struct dap_event ev;
+	bool ordered = true;
+
+	for (unsigned int i = 0; n && i < 200000; i++) {
+		if (rig_poll(r.b.recv, &ev))
+			cr_assert_fail("a receive that nobody posted");
+		ordered = ordered && is_prefix(r.b.mem, places, size);
+		if (!rig_poll(r.a.req, &ev)) {
+			efa_tick(efa_ia(r.ia)->eng);
+			continue;
+		}
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		n--;
+	}
+	cr_assert_eq(n, 0, "writes without completion");
+	return ordered;
+}
+
+static bool long_write_in_order(const char *order, const char *profile, unsigned int seed)
+{
+	bool ordered;
+
+	open_with(order, profile, seed);
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, LONG), DAT_SUCCESS);
+	ordered = in_order_until(1, LONG, 1);
+	cr_assert_eq(memcmp(r.a.mem, r.b.mem, LONG), 0);
+	finish();
+	return ordered;
+}
+
+static bool short_writes_in_order(const char *order, const char *profile, unsigned int seed)
+{
+	bool ordered;
+
+	open_with(order, profile, seed);
+	for (uint32_t i = 0; i < WRITES; i++)
+		cr_assert_eq(rig_write(&r, &r.a, i, i * SLOT, i * SLOT, 8), DAT_SUCCESS);
+	ordered = in_order_until(WRITES, WRITES, SLOT);
+	finish();
+	return ordered;
+}
+
+static void all_kept(bool (*run)(const char *, const char *, unsigned int), const char *profile)
+{
+	for (unsigned int seed = 1; seed <= SEEDS; seed++)
+		cr_assert(run("kept", profile, seed), "profile %s, seed %u", profile, seed);
+}
+
+Test(efa_order, write__kept_becomes_visible_in_ascending_order)
+{
+	all_kept(long_write_in_order, "write");
+	all_kept(long_write_in_order, "wide");
+}
+
+Test(efa_order, writes__kept_become_visible_as_posted)
+{
+	all_kept(short_writes_in_order, "write");
+	all_kept(short_writes_in_order, "wide");
+}
+
+Test(efa_order, writes__emulated_become_visible_as_posted)
+{
+	all_kept(long_write_in_order, "efa1");
+	all_kept(short_writes_in_order, "efa1");
+}
+
+/* The judge of the tests above sees what an EFA may do. */
+Test(efa_order, writes__relaxed_become_visible_in_any_order)
+{
+	unsigned int longs = 0, shorts = 0;
+
+	for (unsigned int seed = 1; seed <= SEEDS; seed++) {
+		longs += !long_write_in_order("relaxed", "wide", seed);
+		shorts += !short_writes_in_order("relaxed", "wide", seed);
+	}
+	cr_assert(longs, "every long write was in ascending order");
+	cr_assert(shorts, "every series of writes was in order");
+}
+
+/* A write that is alone goes out in the call that posts it. */
+Test(efa_order, write__kept_of_one_packet_is_native)
+{
+	struct efa_ep *e;
+	uint32_t before;
+
+	open_with("kept", "wide", 1);
+	e = efa_ep(r.a.ep);
+	before = e->sq.pi;
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, e->tx.mtu), DAT_SUCCESS);
+	cr_assert_eq(e->sq.pi, before + 1);
+	cr_assert_eq(e->tx.waiting, 0);
+	cr_assert(in_order_until(1, 1, 1));
+	finish();
+}
+
+Test(efa_order, open__unknown_order_is_refused)
+{
+	struct efa_params p;
+	char why[128] = "";
+
+	cr_assert_lt(efa_params_parse("write_order=none", &p, why, sizeof(why)), 0);
+	cr_assert(strstr(why, "write_order"), "%s", why);
+}
