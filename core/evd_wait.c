@@ -25,6 +25,7 @@ struct wait {
 	uint32_t threshold;
 	struct dap_cm *cm;	/* that brings its events, or NULL */
 	int cm_fd;		/* of dap_cm_sleep_begin */
+	int cq_fd;		/* of the CQ that is armed, or -1 */
 	int cancel;		/* the caller's state */
 	bool sleeps;		/* unless this look finds something */
 	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
@@ -148,14 +149,29 @@ static int interrupted(struct wait *w)
 	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
 }
 
+/* A CNO may come to the EVD at the same time: under the turn only one of both makes the descriptor. */
 static int arm(struct wait *w)
 {
 	struct dap_evd *evd = w->evd;
+	const struct dap_hw *hw = evd->obj.ia->hw;
+	int err;
 
+	w->cq_fd = -1;
 	if (!evd->has_cq)
 		return 0;
-	return dap_err_from_errno(
-		evd->obj.ia->hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED));
+	pthread_mutex_lock(&evd->turn);
+	err = hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED);
+	if (!err)
+		w->cq_fd = hw->cq_fd(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return dap_err_from_errno(err);
+}
+
+static void drain(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->turn);
+	evd->obj.ia->hw->cq_drain_fd(evd);
+	pthread_mutex_unlock(&evd->turn);
 }
 
 static void cancelled(void *arg)
@@ -183,10 +199,9 @@ static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *ts, str
 
 static int sleep_on_fds(struct wait *w, uint64_t now)
 {
-	const struct dap_hw *hw = w->evd->obj.ia->hw;
 	struct pollfd fds[3] = {
 		{.fd = w->evd->wake_fd, .events = POLLIN},
-		{.fd = w->evd->has_cq ? hw->cq_fd(w->evd) : -1, .events = POLLIN},
+		{.fd = w->cq_fd, .events = POLLIN},
 		{.fd = w->cm_fd, .events = POLLIN},
 	};
 	uint64_t left = w->deadline - now;
@@ -205,7 +220,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 		(void)n;
 	}
 	if (fds[1].revents)
-		hw->cq_drain_fd(w->evd);
+		drain(w->evd);
 	return GO_ON;
 }
 

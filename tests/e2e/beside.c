@@ -9,8 +9,10 @@ enum { LEN = 8 };
 
 static struct end a, b;
 
+/* A wait that does not poll takes the same locks each time. */
 static void setup(void)
 {
+	rig_conf("strict=1;spin_us=0");
 	pair_open(&a, &b);
 }
 
@@ -95,4 +97,58 @@ RIG_TEST(beside, evd_modify_cno__keeps_the_order_for_a_dequeuer)
 	must(dat_evd_modify_cno(b.recv_evd, DAT_HANDLE_NULL));
 	all_in_order();
 	must(dat_cno_free(cno));
+}
+
+/* ---- One event channel ---- */
+
+static struct {
+	struct th_aside joiner;
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno;
+	unsigned int locks, at;
+} join;
+
+static void join_cno(void *arg)
+{
+	(void)arg;
+	must(dat_evd_modify_cno(join.evd, join.cno));
+}
+
+static void join_at_lock(void *arg)
+{
+	if (join.locks++ == join.at)
+		th_aside(&join.joiner, join_cno, arg, SOON_MS);
+}
+
+/* A wait and a CNO that both are the first to need the descriptor of a CQ. False: it has no such lock. */
+static bool joined_at(unsigned int lock)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	join.at = lock;
+	join.locks = 0;
+	must(dat_evd_create(b.ia, RIG_DTOS, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &join.evd));
+	th_at_locks(join_at_lock, NULL);
+	must_fail(dat_evd_wait(join.evd, 50000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	th_at_locks(NULL, NULL);
+	th_aside_end(&join.joiner);
+	must(dat_evd_modify_cno(join.evd, DAT_HANDLE_NULL));
+	must(dat_evd_free(join.evd));
+	return join.locks > lock;
+}
+
+RIG_TEST(beside, evd_modify_cno__beside_the_first_wait_makes_one_channel)
+{
+	struct th_usage before, after;
+	unsigned int lock = 0;
+
+	join.cno = make_cno();
+	th_usage(&before);
+	while (joined_at(lock))
+		lock++;
+	th_usage(&after);
+	same(after.fds, before.fds);
+	check(lock > 3);
+	must(dat_cno_free(join.cno));
 }
