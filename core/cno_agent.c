@@ -125,15 +125,16 @@ void dap_agent_stop(struct dap_cno *cno)
 	if (!self)
 		dap_cno_signal(cno, DAP_CNO_AGENT);
 	pthread_mutex_unlock(&cno->lock);
-	if (self) {
+	if (self)
 		pthread_detach(a->thread);
-	} else {
+	else
 		pthread_join(a->thread, NULL);
-		free(a);
-	}
 	pthread_mutex_lock(&cno->lock);
 	forget(cno);
 	pthread_mutex_unlock(&cno->lock);
+	/* A query may have looked at it until now. */
+	if (!self)
+		free(a);
 }
 
 /* Gives the thread that is there another function. False when there is none that would call it. */
@@ -155,7 +156,38 @@ static bool replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 	return alive;
 }
 
-int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
+/* The lock is held. */
+static bool is_own_call(const struct dap_cno *cno)
+{
+	return cno->agent && pthread_equal(cno->agent->thread, pthread_self());
+}
+
+/*
+ * One thread at a time changes the agent. False: another thread does, and waits until the agent has
+ * returned, while the agent asks for a change as well. The change of the other thread comes last.
+ */
+static bool change_begin(struct dap_cno *cno)
+{
+	bool mine;
+
+	pthread_mutex_lock(&cno->lock);
+	while (cno->agent_changing && !is_own_call(cno))
+		pthread_cond_wait(&cno->changed, &cno->lock);
+	mine = !cno->agent_changing;
+	cno->agent_changing = true;
+	pthread_mutex_unlock(&cno->lock);
+	return mine;
+}
+
+static void change_end(struct dap_cno *cno)
+{
+	pthread_mutex_lock(&cno->lock);
+	cno->agent_changing = false;
+	pthread_cond_broadcast(&cno->changed);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+static int change(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
 	struct dap_agent *a;
 
@@ -171,6 +203,17 @@ int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
 	cno->agent = a;
 	pthread_mutex_unlock(&cno->lock);
 	return 0;
+}
+
+int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
+{
+	int err;
+
+	if (!change_begin(cno))
+		return 0;
+	err = change(cno, fn, data);
+	change_end(cno);
+	return err;
 }
 
 void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data)

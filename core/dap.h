@@ -315,11 +315,12 @@ struct dap_cno {
 	uint32_t evds, waiters;
 	uint32_t ends, leaving;		/* how often all EVDs went; waiters yet to see it */
 	bool agent_end;			/* the agent has yet to see it */
+	bool agent_changing;		/* a thread changes the agent, and the others wait */
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */
 	int proxy_fd;			/* 2.0: descriptor + 1 that the consumer polls, or 0 */
 	struct dap_cno_ear ear[DAP_CNO_EARS];
-	struct dap_agent *agent;
+	struct dap_agent *agent;	/* written under lock, by the thread that changes it */
 };
 
 enum dap_ep_state {			/* the order of DAT_EP_STATE */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two threads that change the proxy agent of a CNO, and an agent that does. */
+#include "tests/core/fake_hw.h"
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+} t;
+
+static void setup(void)
+{
+	t.ia = fake_open("fake0");
+	cr_assert_eq(dat_cno_create(t.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &t.cno), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_create(t.ia, 8, t.cno, DAT_EVD_SOFTWARE_FLAG, &t.evd), DAT_SUCCESS);
+}
+
+static void teardown(void)
+{
+	fake_close(t.ia);
+}
+
+TestSuite(agent, .init = setup, .fini = teardown, .timeout = 60);
+
+struct calls {
+	unsigned int n, null;
+};
+
+static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct calls *c = data;
+
+	__atomic_add_fetch(evd ? &c->n : &c->null, 1, __ATOMIC_RELEASE);
+}
+
+static unsigned int count(unsigned int *n)
+{
+	return __atomic_load_n(n, __ATOMIC_ACQUIRE);
+}
+
+static DAT_OS_WAIT_PROXY_AGENT agent_of(struct calls *c)
+{
+	return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = c, .proxy_agent_func = agent};
+}
+
+static struct {
+	struct th_aside other;
+	struct calls calls;
+	unsigned int locks, at;
+} change;
+
+static bool agent_is_one(DAT_OS_WAIT_PROXY_AGENT a)
+{
+	if (!a.proxy_agent_func)
+		return !a.instance_data;
+	return a.proxy_agent_func == agent && a.instance_data == &change.calls;
+}
+
+static void query_and_change(void *arg)
+{
+	DAT_CNO_PARAM param;
+
+	(void)arg;
+	cr_expect_eq(dat_cno_query(t.cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_expect(agent_is_one(param.agent));
+	cr_expect_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+	cr_expect_eq(dat_cno_modify_agent(t.cno, agent_of(&change.calls)), DAT_SUCCESS);
+}
+
+static void change_agent_at_lock(void *arg)
+{
+	if (change.locks++ == change.at)
+		th_aside(&change.other, query_and_change, arg, 20000);
+}
+
+/* False: the call takes no such lock. */
+static bool changes_beside_at(unsigned int lock)
+{
+	cr_assert_eq(dat_cno_modify_agent(t.cno, agent_of(&change.calls)), DAT_SUCCESS);
+	change.at = lock;
+	change.locks = 0;
+	th_at_locks(change_agent_at_lock, NULL);
+	cr_assert_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+	th_at_locks(NULL, NULL);
+	th_aside_end(&change.other);
+	return change.locks > lock;
+}
+
+Test(agent, modify_agent__beside_another_one)
+{
+	unsigned int lock = 0;
+
+	while (changes_beside_at(lock))
+		lock++;
+	cr_assert_gt(lock, 1);
+}
+
+static bool remover_sleeps(struct calls *c)
+{
+	return __atomic_load_n(&c->null, __ATOMIC_ACQUIRE);
+}
+
+/* Waits until the thread that removes it waits for this call to return. */
+static void change_itself(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct calls *c = data;
+	DAT_RETURN ret;
+
+	(void)evd;
+	__atomic_add_fetch(&c->n, 1, __ATOMIC_RELEASE);
+	if (!TH_WITHIN(20000, remover_sleeps(c)))
+		return;
+	ret = dat_cno_modify_agent(t.cno, agent_of(&change.calls));
+	if (ret == DAT_SUCCESS)
+		__atomic_add_fetch(&c->n, 1, __ATOMIC_RELEASE);
+}
+
+static void remove_agent(void *arg)
+{
+	(void)arg;
+	cr_expect_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+}
+
+Test(agent, modify_agent__by_an_agent_that_is_being_removed)
+{
+	struct calls c = {0};
+	DAT_OS_WAIT_PROXY_AGENT own = {.instance_data = &c, .proxy_agent_func = change_itself};
+	struct th_aside remover;
+	DAT_CNO_PARAM param;
+
+	cr_assert_eq(dat_cno_modify_agent(t.cno, own), DAT_SUCCESS);
+	fake_post_se(t.evd);
+	cr_assert(TH_WITHIN(20000, count(&c.n) == 1));
+	cr_assert_not(th_aside(&remover, remove_agent, NULL, 20000));
+	__atomic_store_n(&c.null, 1, __ATOMIC_RELEASE);
+	th_aside_end(&remover);
+	cr_assert_eq(count(&c.n), 2);
+	cr_assert_eq(dat_cno_query(t.cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_null(param.agent.proxy_agent_func);
+}
