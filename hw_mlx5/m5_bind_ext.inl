@@ -22,12 +22,10 @@ static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const M5_LMR *tri
 	return m5_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
 }
 
-static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep)
+static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	r->last_ep = ep;
-	r->last_gen = m5_ep(ep)->gen;
 	/* The next bind comes here, too. */
 	r->connection = M5_NO_CONNECTION;
 	rmr->priv = to->priv;
@@ -57,6 +55,8 @@ static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const 
 	err = m5_bind_prepare(rmr, ep);
 	if (!err)
 		err = m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
+	if (!err)
+		err = m5_bind_claim(rmr, ep);
 	if (err)
 		return m5_fail(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
@@ -66,7 +66,7 @@ static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const 
 		     : m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
 	if (err)
 		return m5_fail(err);
-	m5_bind_note(rmr, &to, ep);
+	m5_bind_note(rmr, &to);
 	*context = rmr->rmr_context;
 	return DAT_SUCCESS;
 }

@@ -63,12 +63,15 @@ void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
 	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	if (__atomic_load_n(&r->note.bytes, __ATOMIC_RELAXED) != second->bytes)
-		return;
-	if (ok)
-		__atomic_fetch_add(&r->completed, 1, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&r->unsure, 1, __ATOMIC_RELEASE);
+	uint64_t was = __atomic_load_n(&r->done, __ATOMIC_RELAXED), now;
+
+	do {
+		if (was >> 32 != second->bytes)
+			return;
+		now = ok ? (was & ~(uint64_t)M5_RMR_COUNT) | ((was + 1) & M5_RMR_COUNT) :
+			   was | M5_RMR_UNSURE;
+	} while (!__atomic_compare_exchange_n(&r->done, &was, now, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
 }
 
 /* Once for each QP, where its first real error is read: what failed, and the work that did. */

@@ -183,7 +183,7 @@ struct m5_cq {
 	struct m5_obj *obj;
 	struct m5_mem mem;		/* the first ring, and the doorbell record for good */
 	struct m5_mem grown;		/* the ring after a resize */
-	struct m5_evch *ch;
+	struct m5_evch *ch;		/* with arm_sn: under dap_evd.turn */
 	pthread_mutex_t mutex;		/* of those who close the gate */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
@@ -212,8 +212,14 @@ struct m5_window {
 };
 #define M5_WINDOW_BUCKETS 64
 
+#define M5_RMR_UNSURE (1u << 31)	/* one failed: the key that the device has is not known */
+#define M5_RMR_COUNT (M5_RMR_UNSURE - 1)
+
+/* The binder's, but for what says otherwise. */
 struct m5_rmr {
-	struct dap_ep *last_ep;		/* where the last bind was posted; no endpoint before one was */
+	/* Where the last bind was posted; no endpoint before one was. With last_gen, of an RMR of one
+	 * endpoint: written under m5_ia.lock, because the end of that endpoint ends the key. */
+	struct dap_ep *last_ep;
 	uint64_t connection;		/* through which connection of it, or M5_NO_CONNECTION */
 	/* What the last LMR allows that it was bound to, until that is freed: span is 0 then. */
 	struct dap_lmr *lmr;
@@ -232,9 +238,9 @@ struct m5_rmr {
 	uint32_t last_gen;		/* on which QP the last one was posted, */
 	uint16_t last_index;		/* and where it begins there */
 	uint8_t current;		/* index of its mkey */
-	uint32_t completed;		/* and known to have succeeded: the pollers' */
-	uint32_t unsure;		/* one did not: nobody knows the key that the device has */
-	struct m5_obj *obj[M5_RMR_KEYS];
+	/* Atomic, the pollers': gen, M5_RMR_UNSURE, and how many binds of that gen have succeeded. */
+	uint64_t done;
+	struct m5_obj *obj[M5_RMR_KEYS];	/* of an RMR of one endpoint: as last_ep */
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the mkeys not current */
 	struct m5_window window[M5_RMR_KEYS];
 };
@@ -390,6 +396,8 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 /* ---- m5_rmr.c: what comes before a bind now and then ---- */
 /* The RMR can be bound through this endpoint handle at once: 0, or a DAP_ERR. */
 M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
+/* It is this endpoint's from here on: nothing but its end ends the key. 0, or a DAP_ERR. */
+M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
 /* The mkey after the current one is that from now on. */
 void m5_rmr_switch(struct dap_rmr *rmr);
 
@@ -420,6 +428,10 @@ void m5_rmr_revoke(struct dap_rmr *rmr);
 /* ---- m5_window.c: the keys of RMRs that are bound to one endpoint ---- */
 void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey);
 void m5_window_leave(struct dap_rmr *rmr, unsigned int i);
+/* Under m5_ia.lock as m5_bind_claim; false: it needs another key, and nothing but the caller ends this. */
+bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep);
+/* It is no endpoint's, and its current key is found no more. */
+void m5_window_drop(struct dap_rmr *rmr);
 /* The peer has ended this context. */
 void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
 /* The QP of the endpoint is about to go, and its number may be another's then. */

@@ -362,8 +362,11 @@ int m5_qp_destroy(struct dap_ep *ep)
 	/* The device writes no more: what it has written goes, and then nothing names the index. */
 	m5_cq_purge(ep->request_evd, ep);
 	m5_cq_purge(ep->recv_evd, ep);
+	/* No bind of an RMR is looked for there any more: see look() in m5_rmr.c. */
+	pthread_mutex_lock(&ia->lock);
+	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
 	m5_uidx_put(ia, e->uidx);
-	__atomic_store_n(&e->gen, 0, __ATOMIC_RELAXED);
 	m5_cq_unreserve(ep->request_evd, e->hidden);
 	uar_put(ia, e);
 	free(e->done.sq_slots);

@@ -65,8 +65,10 @@ static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
 /* All keys at once, so that no bind has to wait for a command. */
 int m5_rmr_create(struct dap_rmr *rmr)
 {
+	uint32_t gen = new_gen(rmr);
 	struct m5_rmr *r = m5_rmr(rmr), new = {
-		.note = { .cookie = (uintptr_t)rmr, .bytes = new_gen(rmr) }, .connection = M5_NO_CONNECTION,
+		.note = { .cookie = (uintptr_t)rmr, .bytes = gen }, .done = (uint64_t)gen << 32,
+		.connection = M5_NO_CONNECTION,
 		.last_ep = (struct dap_ep *)rmr,	/* a handle, and of no endpoint */
 	};
 	int err = 0;
@@ -90,7 +92,7 @@ static void end_current(struct dap_rmr *rmr)
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	__atomic_store_n(&r->unsure, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&r->done, M5_RMR_UNSURE, __ATOMIC_RELAXED);
 	if (r->obj[r->current])
 		ops->obj_destroy(r->obj[r->current]);
 	r->obj[r->current] = NULL;
@@ -102,23 +104,50 @@ static int renew(struct dap_rmr *rmr)
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key;
 
-	m5_window_leave(rmr, r->current);
+	m5_window_drop(rmr);
 	end_current(rmr);
 	if (key_make(rmr, &r->obj[r->current], &key))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	m5_window_enter(rmr, r->current, key);
 	key_start(r, key);
 	/* Completions still to come belong to the key that has gone. */
-	__atomic_store_n(&r->note.bytes, new_gen(rmr), __ATOMIC_RELAXED);
+	r->note.bytes = new_gen(rmr);
 	r->posted_before = 0;
-	__atomic_store_n(&r->completed, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&r->unsure, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->done, (uint64_t)r->note.bytes << 32, __ATOMIC_RELAXED);
 	return 0;
 }
 
 static bool all_completed(const struct m5_rmr *r)
 {
-	return __atomic_load_n(&r->completed, __ATOMIC_ACQUIRE) == m5_rmr_posted(r);
+	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) ==
+	       (m5_rmr_posted(r) & M5_RMR_COUNT);
+}
+
+static bool is_unsure(const struct m5_rmr *r)
+{
+	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & M5_RMR_UNSURE;
+}
+
+/* The QP of the last bind is still there. */
+static bool is_there(const struct m5_rmr *r)
+{
+	return r->last_gen && __atomic_load_n(&m5_ep(r->last_ep)->gen, __ATOMIC_ACQUIRE) == r->last_gen;
+}
+
+/* The lock keeps the QP, and the EVD that it feeds. A QP that goes completes its binds before. */
+static enum m5_seen look(struct dap_rmr *rmr)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+	enum m5_seen seen = M5_SEEN_ERROR;
+
+	pthread_mutex_lock(&ia->lock);
+	if (is_there(r))
+		seen = m5_sq_seen(r->last_ep, r->last_index);
+	else if (all_completed(r))
+		seen = M5_SEEN_OK;
+	pthread_mutex_unlock(&ia->lock);
+	return seen;
 }
 
 /* The last bind, on a queue that is still there: has it completed? */
@@ -132,9 +161,9 @@ static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 
 		if (all_completed(r))
 			return M5_SEEN_OK;
-		if (__atomic_load_n(&r->unsure, __ATOMIC_ACQUIRE))
+		if (is_unsure(r))
 			return M5_SEEN_ERROR;
-		seen = m5_sq_seen(r->last_ep, r->last_index);
+		seen = look(rmr);
 		if (seen != M5_SEEN_NOT)
 			return seen;
 		if (ia->inline_model)
@@ -153,7 +182,7 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	struct m5_rmr *r = m5_rmr(rmr);
 	enum m5_seen seen;
 
-	if (all_completed(r) || m5_ep(r->last_ep)->gen != r->last_gen)
+	if (all_completed(r) || !is_there(r))
 		return;
 	seen = last_seen(rmr, SETTLE_TURNS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
@@ -174,7 +203,7 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	wait_for_binds(rmr);
 	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
 		m5_window_leave(rmr, i);
-	__atomic_store_n(&m5_rmr(rmr)->note.bytes, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&m5_rmr(rmr)->done, 0, __ATOMIC_RELAXED);
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
@@ -187,7 +216,7 @@ static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
 		return renew(rmr);
 	if (all_completed(r))
 		return 0;
-	gone = m5_ep(r->last_ep)->gen != r->last_gen;
+	gone = !is_there(r);
 	if (!gone && r->last_ep == ep)
 		return 0;
 	switch (gone ? M5_SEEN_ERROR : last_seen(rmr, SETTLE_TURNS)) {
@@ -205,8 +234,7 @@ static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
 
-	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep &&
-	       m5_ep(r->last_ep)->gen == r->last_gen &&
+	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep && is_there(r) &&
 	       __atomic_load_n(&r->last_ep->connection, __ATOMIC_RELAXED);
 }
 
@@ -223,6 +251,21 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 	if (is_elsewhere(rmr, ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	return settle(rmr, ep);
+}
+
+int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	int err = 0;
+
+	if (!rmr->for_ep) {
+		r->last_ep = ep;
+		r->last_gen = m5_ep(ep)->gen;
+		return 0;
+	}
+	while (!err && !m5_window_claim(rmr, ep))
+		err = renew(rmr);
+	return err;
 }
 
 void m5_rmr_switch(struct dap_rmr *rmr)

@@ -50,6 +50,37 @@ void m5_window_leave(struct dap_rmr *rmr, unsigned int i)
 	pthread_mutex_unlock(&ia->lock);
 }
 
+void m5_window_drop(struct dap_rmr *rmr)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	if (!rmr->for_ep)
+		return;
+	pthread_mutex_lock(&ia->lock);
+	r->last_gen = 0;
+	unlink_it(ia, &r->window[r->current]);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/* What is bound through another endpoint ends here, or nobody would when that endpoint goes. */
+bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool stays, claimed;
+
+	pthread_mutex_lock(&ia->lock);
+	stays = r->last_ep == ep && r->last_gen == m5_ep(ep)->gen;
+	claimed = r->obj[r->current] && (stays || !dap_rmr_is_bound(rmr));
+	r->last_ep = ep;
+	r->last_gen = claimed ? m5_ep(ep)->gen : 0;
+	if (!claimed)
+		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+	return claimed;
+}
+
 /*
  * The caller is in no CQ, because a CQ that grows is taken within this lock. dap_rmr_is_bound()
  * compares the context with that of the RMR.

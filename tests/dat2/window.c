@@ -458,3 +458,73 @@ Test(window, dequeue__of_an_end_lets_the_evd_grow)
 	cr_assert_gt(growth.locks, 0);
 	assert_ok(dat_rmr_free(rmr));
 }
+
+static struct {
+	struct th_aside binder;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT context;
+	DAT_RETURN ret;
+	unsigned int locks, at;
+} move;
+
+static void bind_elsewhere(void *arg)
+{
+	(void)arg;
+	move.ret = post_bind(move.rmr, b.ep, LEN, &move.context);
+}
+
+static void bind_at_lock(void *arg)
+{
+	if (move.locks++ == move.at)
+		th_aside(&move.binder, bind_elsewhere, arg, SOON / 1000);
+}
+
+static void bound_is_open(void)
+{
+	DAT_RMR_PARAM param;
+	DAT_EVENT ev;
+
+	cr_assert_eq(move.ret, DAT_SUCCESS, "lock %u: 0x%x", move.at, move.ret);
+	ev = side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);
+	assert_ok(dat_rmr_query(move.rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.lmr_triplet.segment_length, LEN, "lock %u: it is not bound", move.at);
+	cr_assert_eq(write_by(a.ep, move.context, "moved"), DAT_DTO_SUCCESS, "lock %u", move.at);
+	bind_it(move.rmr, b.ep, 0);
+}
+
+/* Another thread binds the RMR through b.ep before that lock of the call. False: it has none. */
+static bool binds_beside_free_at(unsigned int lock)
+{
+	DAT_EP_HANDLE of_a, of_b;
+
+	sides_connect_more(&of_a, &of_b);
+	bind_it(move.rmr, of_b, LEN);
+	assert_ok(dat_ep_disconnect(of_b, DAT_CLOSE_ABRUPT_FLAG));
+	side_wait(b.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	side_wait(a.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_ok(dat_ep_free(of_a));
+	move.at = lock;
+	move.locks = 0;
+	th_at_locks(bind_at_lock, NULL);
+	assert_ok(dat_ep_free(of_b));
+	th_at_locks(NULL, NULL);
+	if (move.locks <= lock)
+		bind_elsewhere(NULL);
+	th_aside_end(&move.binder);
+	bound_is_open();
+	return move.locks > lock;
+}
+
+/* The endpoint that goes takes along what is bound through it, and not what has moved on. */
+Test(window, ep_free__leaves_a_bind_through_another_endpoint)
+{
+	unsigned int lock = 0;
+
+	sides_connect();
+	move.rmr = window_of_ep();
+	while (binds_beside_free_at(lock))
+		lock++;
+	cr_assert_gt(lock, 3);
+	assert_ok(dat_rmr_free(move.rmr));
+}

@@ -396,3 +396,59 @@ RIG_TEST(bind, rmr_bind__arguments)
 	cr_assert(rig_empty(&r, r.b.request));
 	cr_assert_eq(rmr->length, 0);
 }
+
+/* ---- Beside other threads ---- */
+
+static struct {
+	struct th_aside freer;
+	struct rig_side side;		/* with a request EVD of its own */
+	struct dap_ep *ep, *peer;
+	unsigned int locks, at;
+} gone;
+
+static void free_ep_and_evd(void *arg)
+{
+	(void)arg;
+	rig_ep_free(gone.ep);
+	rig_evd_free(gone.side.request);
+}
+
+static void free_at_lock(void *arg)
+{
+	if (gone.locks++ == gone.at)
+		th_aside(&gone.freer, free_ep_and_evd, arg, 20000);
+}
+
+/* Nobody has dequeued the bind through the endpoint that goes. False: the bind takes no such lock. */
+static bool binds_beside_free_at(unsigned int lock)
+{
+	DAT_RMR_CONTEXT ctx;
+
+	gone.side = r.b;
+	gone.at = lock;
+	gone.locks = 0;
+	cr_assert_eq(rig_evd(&r, 64, &gone.side.request), 0);
+	cr_assert_eq(rig_ep(&r, &gone.side, &gone.ep), 0);
+	cr_assert_eq(rig_ep(&r, &r.a, &gone.peer), 0);
+	cr_assert_eq(rig_connect(gone.ep, gone.peer), 0);
+	cr_assert_eq(bind_on(gone.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	th_at_locks(free_at_lock, NULL);
+	cr_expect_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &ctx), DAT_SUCCESS, "lock %u", lock);
+	th_at_locks(NULL, NULL);
+	th_aside_end(&gone.freer);
+	if (gone.locks <= lock)
+		free_ep_and_evd(NULL);
+	expect_bind(65);
+	cr_assert_eq(write_through(ctx, 1000, 8), DAT_DTO_SUCCESS);
+	rig_ep_free(gone.peer);
+	return gone.locks > lock;
+}
+
+/* The call looks for the bind before, on a queue that another thread frees with its EVD. */
+RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed)
+{
+	unsigned int lock = 0;
+
+	while (binds_beside_free_at(lock))
+		lock++;
+}
