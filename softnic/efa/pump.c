@@ -54,8 +54,8 @@ static bool waits(const struct sne_nic *nic)
 /* Where turns are time, more of them bring a repetition or the end of patience. */
 static bool waits_for_time(const struct sne_nic *nic)
 {
-	return nic->virtual_time && (nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
-				     !TAILQ_EMPTY(&nic->reads));
+	return nic->virtual_time && (nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) ||
+				     !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads));
 }
 
 /* A post is mostly just taken in: packets that leave one by one have no others to overtake. */

@@ -30,7 +30,8 @@ struct rest {
 
 static bool must_repeat(const struct sne_nic *nic)
 {
-	return nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads);
+	return nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
+	       !TAILQ_EMPTY(&nic->reads);
 }
 
 /* Scanned doorbells tell nobody that they were written: look again soon, then less soon. */
