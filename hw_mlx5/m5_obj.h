@@ -140,7 +140,7 @@ struct m5_ep {
 	struct m5_mem mem;
 	uint32_t uidx;
 	uint32_t gen;			/* of the QP: a new one for each qp_create, 0 when it is gone */
-	bool was_rtr;			/* it has been ready to receive, so it may have taken WQEs of an SRQ */
+	bool was_rtr;			/* it was ready to receive: it may have taken WQEs of an SRQ */
 	bool last_wqe;			/* atomic: it takes none any more, and has flushed what it had */
 	uint32_t hidden;		/* reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */

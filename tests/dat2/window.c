@@ -92,8 +92,9 @@ static void end_it(DAT_RMR_CONTEXT context)
 }
 
 /*
- * The context is no window of b.ep. The receive reports the failed invalidate and the connection ends. The
- * adapter sends no answer: the retries of the send run out, unless the end of the connection flushes it first.
+ * The context is no window of b.ep. The receive reports the failed invalidate and the connection ends.
+ * The adapter sends no answer: the retries of the send run out, unless the end of the connection flushes
+ * it first.
  */
 static void is_refused(DAT_RMR_CONTEXT context)
 {

@@ -11,11 +11,19 @@ complain() {
 sources() { find core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples -name '*.[ch]' -o -name '*.inl' | sort; }
 
 complain "over 600 lines:" "$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total"')"
-complain "over 110 columns, and no table of data:" "$(sources | while read -r f; do
-	expand -t8 "$f" | awk -v f="$f" 'length > 110 && !/^ *{ *"/ { print f ":" NR }'
-done)"
+complain "over 110 columns, and no table of data:" "$(sources | xargs awk '
+	/^[ \t]*{ *"/ { next }
+	length <= 110 && !/\t/ { next }
+	{
+		columns = 0
+		n = split($0, part, "\t")
+		for (i = 1; i < n; i++)
+			columns += length(part[i]) + 8 - (columns + length(part[i])) % 8
+		if (columns + length(part[n]) > 110)
+			print FILENAME ":" FNR
+	}')"
 complain "first line is not the SPDX line:" \
-	"$(sources | while read -r f; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$f"; done)"
+	"$(sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }')"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
 # A copy into another process can end after its target has withdrawn the memory; one out of it can block.

@@ -372,8 +372,10 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 	return copy;
 }
 
-/* PRM, "HCA Capabilities", behind a header of 16 bytes: port_type at bit 0x1b6, cqe_version
- * at bit 0x1fc, dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), whether there are more capabilities at 0x20. */
+/*
+ * PRM, "HCA Capabilities", behind a header of 16 bytes: port_type at bit 0x1b6, cqe_version at bit 0x1fc,
+ * dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), further capabilities at 0x20.
+ */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *opcode = in;
