@@ -78,6 +78,14 @@ static const char *address(const DAT_SOCK_ADDR *sa, char *buf, socklen_t size)
 	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
 }
 
+/* Where an adapter in software differs from hardware, as far as a peer can see. */
+static void print_difference(const DAT_IA_ATTR *a)
+{
+	if (strncmp(a->adapter_name, "soft-", 5) == 0)
+		printf("    differs from hardware: an operation on a stopped process completes when the "
+		       "process continues\n");
+}
+
 static void print_summary(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 {
 	char buf[INET6_ADDRSTRLEN];
@@ -85,6 +93,7 @@ static void print_summary(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 	printf("    adapter %s, hardware %u.%u, firmware %u.%u, address %s\n", a->vendor_name,
 	       a->hardware_version_major, a->hardware_version_minor, a->firmware_version_major,
 	       a->firmware_version_minor, address(a->ia_address_ptr, buf, sizeof(buf)));
+	print_difference(a);
 	printf("    provider %s %u.%u\n", p->provider_name, p->provider_version_major,
 	       p->provider_version_minor);
 	print_named("transport", a->num_transport_attr, a->transport_attr);

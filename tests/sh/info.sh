@@ -23,6 +23,8 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	[ -n "$line" ] || fail "no line for $ia"
 	echo "$line" >>"$DAT_OVERRIDE"
 	"$info" -i $ia >"$tmp/$ia" 2>&1 || { cat "$tmp/$ia"; fail "its line for $ia does not open it"; }
+	grep -q "differs from hardware: an operation on a stopped process" "$tmp/$ia" ||
+		{ cat "$tmp/$ia"; fail "the difference from hardware is not printed for $ia"; }
 done
 "$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "what is named is told to be missing"
