@@ -53,6 +53,7 @@ uint8_t sn_cmd_create_eq(struct sn_cmd *c)
 		goto free_buf;
 	}
 	eq->uar->refs++;
+	eq->uar->eqs_shared |= !LIST_EMPTY(&eq->uar->eqs);
 	LIST_INSERT_HEAD(&eq->uar->eqs, eq, link);
 	sn_set(c->out, CMD_EQN, eq->eqn);
 	return STAT_OK;
@@ -121,7 +122,8 @@ static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 /*
  * A page has one word by which EQs are armed. Where several share it, and it is scanned, one's store
  * hides another's, as it could not on silicon: an interrupt too many costs the driver a look, one too
- * few the program. So an entry that comes to an EQ that seems not to be armed is told after a while.
+ * few the program. So an entry that comes to an EQ that seems not to be armed is told after a while, even
+ * when the other EQs are gone by then: Linux destroys the command EQ last.
  */
 enum { LATE_NS = 1000000 };
 
@@ -135,9 +137,7 @@ static void late(struct sn_nic *nic, struct sn_timer *timer)
 
 static void tell_late(struct sn_nic *nic, struct sn_eq *eq)
 {
-	bool shared = LIST_FIRST(&eq->uar->eqs) != eq || LIST_NEXT(eq, link);
-
-	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !shared || eq->late.slot)
+	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !eq->uar->eqs_shared || eq->late.slot)
 		return;
 	eq->late.fire = late;
 	/* A dead device's timers stand still. */

@@ -150,6 +150,7 @@ struct sn_uar {
 	LIST_HEAD(, sn_qp) qps;		/* whose doorbells come by this page */
 	LIST_HEAD(, sn_cq) cqs;
 	LIST_HEAD(, sn_eq) eqs;
+	bool eqs_shared;	/* has had two EQs at a time: an arm may have been stored over */
 };
 
 struct sn_umem {
@@ -296,7 +297,9 @@ struct sn_datagram {		/* what the CQE of a UD receive tells of its sender */
 struct sn_port {
 	struct sn_nic *nic;
 	uint8_t number;		/* 1, 2 */
-	bool link_down;
+	bool link_down;		/* because of the three: see link.c */
+	bool unplugged, admin_down;
+	struct sn_timer training;
 	uint8_t mac[6];
 	uint16_t lid;		/* InfiniBand */
 	struct sn_gid gid[SN_GIDS];
@@ -370,6 +373,7 @@ struct sn_fault {
 	uint32_t generation;	/* changes with each script: reseed */
 	uint16_t cmd_opcode;
 	uint32_t cmd_nth;	/* 0: none */
+	bool admin_down;		/* INIT_HCA does not raise the links: an administrator has to */
 };
 
 struct sn_viol_entry {

@@ -194,6 +194,41 @@ Test(drive, scan__arms_no_queue_that_is_not_armed)
 	close_all();
 }
 
+static uint32_t eq_beside(void)
+{
+	uint8_t *ring = drv_pages(4096), *ctx = d->in + AT_CTX;
+
+	drv_begin(d, CMD_CREATE_EQ);
+	sn_set(ctx, EQC_LOG_SIZE, 4);
+	sn_set(ctx, EQC_UAR, d->uar);
+	sn_set(ctx, EQC_INTR, 3);
+	sn_set64(d->in, AT_PAS, (uintptr_t)ring);
+	cr_assert_eq(drv_run(d, AT_PAS + 8), 0);
+	return sn_get(d->out, CMD_EQN);
+}
+
+/* The arm of one EQ is stored over that of another, and the one that hid it is destroyed, as by Linux. */
+Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
+{
+	volatile uint32_t *word;
+	uint32_t other;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	word = (volatile uint32_t *)(void *)((uint8_t *)softnic_uar(d->nic, d->uar) + 0x40);
+	other = eq_beside();
+	*word = htobe32(d->eq.eqn << 24);
+	*word = htobe32(other << 24);
+	softnic_pump(d->nic);
+	drv_begin(d, CMD_DESTROY_EQ);
+	sn_set(d->in, CMD_EQN, other);
+	cr_assert_eq(drv_run(d, 16), 0);
+	d->irqs = 0;
+	cr_assert_eq(softnic_fault(d->nic, "link_down"), 0);
+	cr_expect(TH_WITHIN(10000, (softnic_pump(d->nic), d->irqs)), "no interrupt");
+	cr_assert_eq(softnic_fault(d->nic, ""), 0);
+	close_all();
+}
+
 /* Nobody calls the device after the store. */
 static void thread_finds(unsigned int flags)
 {
