@@ -103,6 +103,10 @@ const char *vf_health(struct vf_device *d);
 void vf_firmware(const struct vf_device *d, uint16_t version[3]);
 
 /* ---- m5_ctl_vfio_port.c ---- */
+/* How long a link may take to come up, after which time that is said, and how often it is looked at. */
+#define VF_LINK_MS 20000u
+#define VF_LINK_SAY_MS 2000u
+#define VF_LINK_LOOK_MS 20
 /* The address of ia_params goes into the device's table; else -errno with cause and cure. */
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen);
 int vf_port(struct m5_ctl *ctl, struct m5_port *port);

@@ -5,8 +5,12 @@
  * is told in ia_params, and goes into the device's table of RoCE addresses by command.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include "core/dap.h"
 
 #include "hw_mlx5/m5_ctl_vfio.h"
 
@@ -115,6 +119,48 @@ static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 	return err;
 }
 
+/* mlx5_core leaves a port of Ethernet administratively down; INIT_HCA does not raise it on each device. */
+static void port_raise(struct m5_ctl_vfio *v)
+{
+	struct m5_paos in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_ACCESS_REG),
+		.reg = cpu_to_be32(M5_REG_PAOS),
+		.status = cpu_to_be32(1u << 16 | M5_PAOS_UP << 8),
+		.select = cpu_to_be32(1u << 31),
+	}, out = { 0 };
+
+	m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* A link trains for seconds after the device has booted. */
+static int port_wait(struct m5_ctl_vfio *v, bool *up)
+{
+	uint64_t start = now_ms();
+	bool said = false;
+	int err = m5_port_state(&v->dv.ctl, up);
+
+	if (!err && !*up)
+		port_raise(v);
+	while (!err && !*up && now_ms() - start < VF_LINK_MS) {
+		if (!said && now_ms() - start >= VF_LINK_SAY_MS) {
+			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
+				VF_LINK_MS / 1000);
+			said = true;
+		}
+		poll(NULL, 0, VF_LINK_LOOK_MS);
+		err = m5_port_state(&v->dv.ctl, up);
+	}
+	return err;
+}
+
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 {
 	struct m5_port port = { .ethernet = true, .port_num = 1, .sl = v->dv.params.sl };
@@ -126,12 +172,13 @@ int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 		return err;
 	err = table_enter(v, &port);
 	if (!err)
-		err = m5_port_state(&v->dv.ctl, &port.up);
+		err = port_wait(v, &port.up);
 	if (err) {
 		snprintf(why, whylen, "%s does not take its address: %s", v->dev->pci,
 			 strerror(-err));
 	} else if (!port.up) {
-		snprintf(why, whylen, "the port of %s is down: connect its cable", v->dev->pci);
+		snprintf(why, whylen, "the port of %s is down: connect its cable (waited for %u s)",
+			 v->dev->pci, VF_LINK_MS / 1000);
 		err = -EIO;
 	}
 	if (!err)

@@ -35,6 +35,7 @@ enum m5_opcode {
 	M5_CMD_DEALLOC_PD = 0x801,
 	M5_CMD_ALLOC_UAR = 0x802,
 	M5_CMD_DEALLOC_UAR = 0x803,
+	M5_CMD_ACCESS_REG = 0x805,
 	M5_CMD_CREATE_RMP = 0x90c,
 	M5_CMD_MODIFY_RMP = 0x90d,
 	M5_CMD_DESTROY_RMP = 0x90e,
@@ -166,6 +167,18 @@ struct m5_query_nic_vport_out {
 WIRE_SIZE(struct m5_query_nic_vport_out, 272);
 WIRE_AT(struct m5_query_nic_vport_out, mtu, 16 + 0x24);
 WIRE_AT(struct m5_query_nic_vport_out, mac_hi, 16 + 0xf6);
+
+/* PRM, "ACCESS_REG" and "PAOS", as far as it is written. op_mod 0: write. */
+struct m5_paos {
+	struct m5_in_hdr hdr;		/* or the one of the output */
+	be32_t reg;			/* 15:0 */
+	be32_t argument;
+	be32_t status;			/* local_port 23:16, admin_status 11:8, oper_status 3:0 */
+	be32_t select;			/* ase 31: change the administrative status */
+	be32_t rsvd18[2];
+};
+WIRE_SIZE(struct m5_paos, 32);
+enum { M5_REG_PAOS = 0x5006, M5_PAOS_UP = 1 };
 
 /* PRM, "UMEM Context" */
 struct m5_create_umem_in {
