@@ -135,6 +135,7 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it.
  * Also "cmd_fail=OPCODE[:n]" (n-th command with that opcode fails with status 0x5), "fatal",
  * and "link_down" (the link is up again after a script without it), "link_down=2" of port 2.
+ * "admin_down": INIT_HCA of a cold device leaves the links down until PAOS raises them.
  * 0, or -EINVAL with the script unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);

@@ -154,7 +154,10 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 	if (sn_pages_wanted(c->nic, SN_PAGES_INIT) > 0)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "%d pages are missing",
 				     sn_pages_wanted(c->nic, SN_PAGES_INIT));
-	c->nic->port[0].link_down = cold->link_kept_down;
+	/* The link is raised, and takes its time, unless it was down by order of an administrator. */
+	for (unsigned int i = 0; i < c->nic->ports; i++)
+		sn_link_admin(&c->nic->port[i],
+			      !cold->link_kept_down && !c->nic->fault.admin_down);
 	cold->state = SN_BOOT_READY;
 	return STAT_OK;
 }
@@ -175,17 +178,20 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* HOST_ENDIANNESS: its first bit tells a big-endian host. Other registers are not modelled. */
+/* HOST_ENDIANNESS: its first bit tells a big-endian host. Registers but these two are not modelled. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
-	enum { WRITE = 0, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
+	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
 	uint32_t reg = sn_get(c->in, SN_FLD(0x50, 16));
+	bool write = sn_get(c->in, CMD_OP_MOD) == WRITE;
 
-	if (reg != HOST_ENDIANNESS)
+	if (reg != HOST_ENDIANNESS && reg != PAOS)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x", reg);
 	if (c->inlen < AT_REG + 16)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "register %#x has 16 bytes", reg);
-	if (sn_get(c->in, CMD_OP_MOD) == WRITE && c->in[AT_REG])
+	if (reg == PAOS)
+		return sn_link_paos(c, c->in + AT_REG, c->out + AT_REG, write);
+	if (write && c->in[AT_REG])
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a host of another endianness");
 	return STAT_OK;
 }

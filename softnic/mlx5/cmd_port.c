@@ -100,6 +100,8 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 /* As after power-on. The addresses of InfiniBand ports are the subnet manager's, not a driver's. */
 void sn_port_reset(struct sn_nic *nic)
 {
+	for (unsigned int i = 0; i < nic->ports; i++)
+		sn_timer_cancel(nic, &nic->port[i].training);
 	for (unsigned int i = 0; i < nic->ports && !nic->infiniband; i++) {
 		memset(nic->port[i].gid, 0, sizeof(nic->port[i].gid));
 		answer_to(&nic->port[i], &nic->port[i].gid[0]);
@@ -145,7 +147,7 @@ uint8_t sn_cmd_query_vport_state(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u", sn_get(c->in, CMD_PORT));
 	up = !port->link_down;
 	sn_set(c->out, VPORT_SPEED, up ? 1000 : 0);	/* units of 100 Mb/s */
-	sn_set(c->out, VPORT_ADMIN, 1);
+	sn_set(c->out, VPORT_ADMIN, !port->admin_down);
 	sn_set(c->out, VPORT_STATE, up);
 	return STAT_OK;
 }

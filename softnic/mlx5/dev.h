@@ -306,6 +306,11 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
+/* link.c */
+void sn_link_look(struct sn_port *port);		/* after a change of what it depends on */
+void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */
+uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
+
 /* Each returns 0 or a status. A queue's page list in a command, its page_offset in 64ths of a page: */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);

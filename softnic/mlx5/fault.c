@@ -88,6 +88,10 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 		deed->fatal = true;
 		return 0;
 	}
+	if (!strcmp(word, "admin_down")) {
+		f->admin_down = true;
+		return 0;
+	}
 	if (value)
 		*value++ = 0;
 	if (!strcmp(word, "link_down"))
@@ -116,17 +120,6 @@ static void die(struct sn_nic *nic)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
-/* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
-static void set_link(struct sn_port *port, bool down)
-{
-	const uint8_t data[28] = { [8] = (uint8_t)(port->number << 4) };
-
-	if (port->link_down == down)
-		return;
-	port->link_down = down;
-	sn_async(port->nic, SN_EV_PORT_CHANGE, down ? 1 : 4, data);
-}
-
 int softnic_fault(struct softnic *handle, const char *script)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
@@ -145,8 +138,10 @@ int softnic_fault(struct softnic *handle, const char *script)
 	f.generation = nic->fault.generation + 1;
 	nic->fault = f;
 	nic->dev->cmd_count = 0;
-	for (unsigned int i = 0; i < nic->ports; i++)
-		set_link(&nic->port[i], deed.links_down >> nic->port[i].number & 1);
+	for (unsigned int i = 0; i < nic->ports; i++) {
+		nic->port[i].unplugged = deed.links_down >> nic->port[i].number & 1;
+		sn_link_look(&nic->port[i]);
+	}
 	if (deed.fatal)
 		die(nic);
 	sn_places_forget(nic);

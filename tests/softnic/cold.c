@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/harness/harness.h"
 #include "tests/softnic/cold_rig.h"
 
 static struct cold *c;
@@ -226,6 +227,37 @@ static uint32_t new_eq(uint8_t *ring, uint32_t uar, uint64_t events)
 	return sn_get(c->out, CMD_EQN);
 }
 
+/* PRM, QUERY_VPORT_STATE: the link is not up as soon as INIT_HCA is done. */
+static bool link_is_up(void)
+{
+	softnic_pump(c->nic);
+	cr_assert_eq(cold_simple(c, CMD_QUERY_VPORT_STATE, 0), 0);
+	return (c->out[15] & 15) == 1;
+}
+
+/* PRM, PAOS: port and administrative status, which only changes with ase. */
+static void set_admin(unsigned int status)
+{
+	cold_begin(c, CMD_ACCESS_REG, 0);
+	sn_set(c->in, SN_FLD(0x50, 16), 0x5006);
+	sn_set32(c->in, 0x10, 1u << 16 | status << 8);
+	sn_set32(c->in, 0x14, 1u << 31);
+	cr_assert_eq(cold_run(c, 32, 32), 0);
+}
+
+Test(cold, link__comes_up_after_init_hca_and_goes_by_paos)
+{
+	cold_boot(c);
+	cr_expect_not(link_is_up(), "at once");
+	cr_assert(TH_WITHIN(10000, link_is_up()));
+	set_admin(2);
+	cr_expect_not(link_is_up());
+	set_admin(1);
+	cr_expect_not(link_is_up(), "at once");
+	cr_assert(TH_WITHIN(10000, link_is_up()));
+	nothing_held_against();
+}
+
 /* The word that arms one EQ is stored over that of another before the device has looked. */
 Test(cold, eq__whose_arming_is_hidden)
 {
@@ -233,6 +265,7 @@ Test(cold, eq__whose_arming_is_hidden)
 	uint32_t uar, eqn[2], *word;
 
 	cold_boot(c);
+	cr_assert(TH_WITHIN(10000, link_is_up()));
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
 	uar = sn_get(c->out, CMD_NUMBER);
 	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* port change */

@@ -64,8 +64,8 @@ static void told_of_the_end(void)
 {
 	struct m5_event ev;
 
-	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1));
-	cr_assert_eq(ev.kind, M5_EVENT_FATAL);
+	/* Before that the port may have told that it came up. */
+	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_FATAL));
 	/* The device itself may have said so, before the thread looked. */
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));
 }

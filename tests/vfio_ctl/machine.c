@@ -144,8 +144,19 @@ void vfio_hurry(volatile uint32_t *counter)
 	__atomic_store_n(&hurries, true, __ATOMIC_SEQ_CST);
 }
 
+static _Thread_local bool skips_pauses;
+
+void vfio_skip_pauses(bool on)
+{
+	skips_pauses = on;
+}
+
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
+	if (!n && skips_pauses) {
+		gained += (uint64_t)ms;
+		ms = 0;
+	}
 	if (ms == VF_HEALTH_MS && calls_fails_named("poll"))
 		return -1;
 	if (ms == VF_HEALTH_MS && __atomic_load_n(&hurries, __ATOMIC_SEQ_CST)) {

@@ -97,6 +97,35 @@ Test(open, m5_ctl_open__port_is_infiniband)
 	nothing_left();
 }
 
+/* The kernel's driver has left it so. */
+Test(open, m5_ctl_open__port_is_administratively_down)
+{
+	struct m5_port port;
+	struct m5_ctl *ctl;
+
+	setenv("SOFTNIC_FAULT", "admin_down", 1);
+	ctl = opened(VFIO_IA, "gid=auto");
+	cr_assert_eq(ctl->ops->port(ctl, &port), 0);
+	cr_assert(port.up);
+	ctl->ops->close(ctl);
+	unsetenv("SOFTNIC_FAULT");
+	nothing_left();
+}
+
+Test(open, m5_ctl_open__port_has_no_cable)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+
+	setenv("SOFTNIC_FAULT", "link_down", 1);
+	vfio_skip_pauses(true);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
+	vfio_skip_pauses(false);
+	unsetenv("SOFTNIC_FAULT");
+	cr_assert(strstr(why, "is down: connect") && strstr(why, "20 s"), "%s", why);
+	nothing_left();
+}
+
 /* What each opening needs of the machine, from the first on. */
 static void lacks_in_turn(const char *name, int lack)
 {
@@ -210,7 +239,9 @@ Test(open, m5_ctl_open__while_the_port_is_down)
 	char why[160] = "";
 
 	cr_assert_eq(vfio_fault("link_down"), 0);
+	vfio_skip_pauses(true);
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
+	vfio_skip_pauses(false);
 	cr_assert(strstr(why, "is down: connect"), "%s", why);
 	cr_assert_eq(vfio_fault(""), 0);
 	first->ops->close(first);

@@ -23,6 +23,8 @@ int vfio_fault(const char *script);
 void vfio_hurry(volatile uint32_t *counter);
 /* The time of day for the calling thread, in ms since some start, from here on; 0: the true one. */
 void vfio_time(uint64_t ms);
+/* The calling thread does not pause in poll() without descriptors, and thinks that it did. */
+void vfio_skip_pauses(bool on);
 /* So many threads of the device are refused from here on. Returns how many were still to be. */
 unsigned int vfio_no_threads(unsigned int times);
 
