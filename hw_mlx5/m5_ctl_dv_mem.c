@@ -168,7 +168,7 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen)
 {
-	struct m5_umem umem;
+	struct m5_umem umem = { .priv = NULL };
 	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	int err = mem == MAP_FAILED ? -ENOMEM : dv_umem_reg(ctl, mem, LEAST_LOCKED, &umem);
