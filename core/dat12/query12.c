@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config.h"
 #include "core/api.h"
 #include "core/dat12/slots.h"
-
-#define MAJOR 0			/* of this provider */
-#define MINOR 1
 
 _Static_assert(sizeof(struct dap_named) == sizeof(DAT_NAMED_ATTR) &&
 	       offsetof(struct dap_named, value) == offsetof(DAT_NAMED_ATTR, value),
@@ -69,8 +67,8 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 
 	const DAT_PROVIDER_ATTR all = {
 		.provider_name = "dapl-direct",
-		.provider_version_major = MAJOR,
-		.provider_version_minor = MINOR,
+		.provider_version_major = VERSION_MAJOR,
+		.provider_version_minor = VERSION_MINOR,
 		.dapl_version_major = DAT_VERSION_MAJOR,
 		.dapl_version_minor = DAT_VERSION_MINOR,
 		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
