@@ -18,7 +18,7 @@ wrong() {
 
 # The three reports of a run, beside the list of what it was to try.
 reports() {
-	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>&1 ||
+	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>"$tmp/log" ||
 		wrong "a statement failed:" "$tmp/out"
 	"$conform" --list -t 'dat_p[zs]*' >"$tmp/list"
 	python3 - "$tmp" <<'END' || wrong "the reports are not as they should be"
