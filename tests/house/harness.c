@@ -210,7 +210,7 @@ static void lock_both(void *n)
 /* Within the first mutex another thread can not go on, and before it can. */
 static void count(void *n)
 {
-	struct th_aside other;
+	static struct th_aside other;	/* a detached thread writes to it at its end */
 	bool done = th_aside(&other, lock_both, n, 20000);
 
 	cr_expect_eq(done, *(int *)n == 100);
