@@ -177,7 +177,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 {
 	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_BIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t key = r->key_be + M5_VARIANT;
+	uint32_t key = r->key_be + r->stride_be;
 	struct m5_target target = m5_bind_target(rmr, to->va, (uint32_t)to->len,
 						 &to->lmr->lmr_context);
 	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 12, flags, pi);
@@ -197,7 +197,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
 {
 	r->last_key_be = key_be;
-	r->first_key_be += M5_VARIANT;
+	r->first_key_be += r->stride_be;
 	r->posted_before++;
 }
 
@@ -206,7 +206,7 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 {
 	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t key = r->key_be + M5_VARIANT;
+	uint32_t key = r->key_be + r->stride_be;
 	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 8, flags, pi);
 	m5_half w[M5_UNBIND_HALVES];
 
@@ -281,7 +281,7 @@ M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 	if (!m5_sq_fits(ep, M5_BIND_BLOCKS))
 		return false;
 	if (spent)
-		m5_one_more(r, r->key_be + M5_VARIANT);
+		m5_one_more(r, r->key_be + r->stride_be);
 	return true;
 }
 
@@ -425,10 +425,13 @@ M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR 
 
 /* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
 
-/* The context that will be, for the consumer and for queries: it is the key, turned round. */
-M5_INLINE void m5_bind_tell(struct dap_rmr *rmr, uint32_t key_be, uint32_t *context)
+/* The key that will be; the consumer and queries get it as a context: the key, turned round. */
+M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t key_be, uint32_t *context)
 {
-	*context = rmr->rmr_context = __builtin_bswap32(key_be + M5_VARIANT);
+	uint32_t next_be = key_be + m5_rmr(rmr)->stride_be;
+
+	*context = rmr->rmr_context = __builtin_bswap32(next_be);
+	return next_be;
 }
 
 /* Where others may have bound it while the queue was not ours, the key is another by now. */
@@ -464,7 +467,7 @@ M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, struct m5_rmr *r, u
  * All tests are made, the queue has credit, and the context is told. What comes in parts is to be
  * done in this order: with the tests in a function before this one, no register has to be saved.
  */
-M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t key_be, struct dap_ep *ep,
+M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t next_be, struct dap_ep *ep,
 			      uint64_t cookie, bool soft, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -475,9 +478,9 @@ M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t key_be, struct dap_e
 
 	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
-	ctrl = m5_umr_plain(sq, key_be, false, index);
+	ctrl = m5_umr_plain(sq, r->key_be, false, index);
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
-	m5_umr_posted(sq, r, key_be + M5_VARIANT);
+	m5_umr_posted(sq, r, next_be);
 	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, soft, locked);
 }
 
@@ -494,7 +497,7 @@ M5_INLINE size_t m5_wide(uint32_t n)
 #endif
 }
 
-M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t key_be, const M5_LMR *triplet,
+M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t next_be, const M5_LMR *triplet,
 			    unsigned int priv, struct dap_ep *ep, uint64_t cookie, bool soft,
 			    bool locked)
 {
@@ -510,9 +513,9 @@ M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t key_be, const M5_LMR *
 	rights = m5_wide(priv);
 	rmr->priv = (uint32_t)rights;
 	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
-	ctrl = m5_umr_plain(sq, key_be, true, index);
+	ctrl = m5_umr_plain(sq, r->key_be, true, index);
 	m5_bind_build(w, ctrl, rmr->rmr_context, rights, to);
-	m5_umr_posted(sq, r, key_be + M5_VARIANT);
+	m5_umr_posted(sq, r, next_be);
 	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, soft, locked);
 }
 

@@ -49,7 +49,7 @@ static inline uint64_t m5_room(uint64_t length, const DAT_LMR_TRIPLET *t)
 #define M5_BIND_ARG(arg) arg
 /* As the table has it. */
 #define M5_BIND_FN DAT_RETURN (*)(M5_BIND_CALL)
-/* Its second half takes what is still needed, in the same places; and the key that there is. */
+/* Its second half takes what is still needed, in the same places; and the key that will be. */
 #define M5_GO_ARGS                                                                                  \
 	struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet M5_SPARE, unsigned int priv M5_SPARE,  \
 	struct dap_ep *ep, uint64_t cookie, uint32_t key

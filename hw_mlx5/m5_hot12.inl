@@ -225,18 +225,22 @@ static M5_APART DAT_RETURN M5_V(m5_unbind12_go)(M5_GO_ARGS)
 /* Credit is all that was lacking, and may be had. */
 static M5_APART DAT_RETURN M5_V(m5_bind12_refill)(M5_BIND_CALL)
 {
+	uint32_t key;
+
 	if (!m5_sq_refill(ep, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
-	m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
-	return M5_V(m5_bind12_go)(M5_GO_PASS(m5_rmr(rmr)->key_be));
+	key = m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
+	return M5_V(m5_bind12_go)(M5_GO_PASS(key));
 }
 
 static M5_APART DAT_RETURN M5_V(m5_unbind12_refill)(M5_BIND_CALL)
 {
+	uint32_t key;
+
 	if (!m5_sq_refill(ep, M5_UNBIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_any)(M5_BIND_PASS);
-	m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
-	return M5_V(m5_unbind12_go)(M5_GO_PASS(m5_rmr(rmr)->key_be));
+	key = m5_bind_tell(rmr, m5_rmr(rmr)->key_be, M5_BIND_ARG(context));
+	return M5_V(m5_unbind12_go)(M5_GO_PASS(key));
 }
 
 /* Whatever is in the way is found out by any, in the order of the man page. */
@@ -266,7 +270,7 @@ static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 		if (!m5_sq_try(&m5_ep(ep)->sq, M5_UNBIND_BLOCKS, M5_LOCKED))
 			return M5_V(m5_unbind12_refill)(M5_BIND_PASS);
 		key = m5_bind_key(r, key, M5_LOCKED);
-		m5_bind_tell(rmr, key, M5_BIND_ARG(context));
+		key = m5_bind_tell(rmr, key, M5_BIND_ARG(context));
 		return M5_V(m5_unbind12_go)(M5_GO_PASS(key));
 	}
 	if (!m5_bind_known(r, M5_BIND_LMR, triplet, priv))
@@ -274,7 +278,7 @@ static M5_APART DAT_RETURN M5_V(m5_bind12)(M5_BIND_CALL)
 	if (!m5_sq_try(&m5_ep(ep)->sq, M5_BIND_BLOCKS, M5_LOCKED))
 		return M5_V(m5_bind12_refill)(M5_BIND_PASS);
 	key = m5_bind_key(r, key, M5_LOCKED);
-	m5_bind_tell(rmr, key, M5_BIND_ARG(context));
+	key = m5_bind_tell(rmr, key, M5_BIND_ARG(context));
 	return M5_V(m5_bind12_go)(M5_GO_PASS(key));
 }
 

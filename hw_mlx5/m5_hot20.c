@@ -80,7 +80,7 @@ _Static_assert(offsetof(struct m5_stacked, flags) == 8 &&
 	DAT_RETURN (*)(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *,                    \
 		       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE,             \
 		       DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *)
-/* Its second half takes what is still needed, in the same places; and the key that there is. */
+/* Its second half takes what is still needed, in the same places; and the key that will be. */
 #define M5_GO_ARGS                                                                                 \
 	struct dap_rmr *rmr, uint64_t cookie, const DAT_LMR_TRIPLET *triplet M5_SPARE,             \
 	unsigned int priv M5_SPARE, uint32_t key, struct dap_ep *ep

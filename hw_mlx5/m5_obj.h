@@ -235,9 +235,11 @@ struct m5_rmr {
 	struct m5_slot note;
 	uint32_t first_key_be;		/* binds posted: one for each variant since this one, */
 	uint32_t posted_before;		/* and these: see m5_rmr_posted */
+	uint32_t stride_be;		/* from one variant to the next: odd, so that all 256 come */
 	uint32_t last_gen;		/* on which QP the last one was posted, */
 	uint16_t last_index;		/* and where it begins there */
 	uint8_t current;		/* index of its mkey */
+	uint8_t stride_inverse;		/* modulo 256: what divides by the stride */
 	/* Atomic, the pollers': gen, M5_RMR_UNSURE, and how many binds of that gen have succeeded. */
 	uint64_t done;
 	struct m5_obj *obj[M5_RMR_KEYS];	/* of an RMR of one endpoint: as last_ep */
@@ -407,7 +409,8 @@ void m5_rmr_switch(struct dap_rmr *rmr);
 /* Binds posted: each takes the next variant of the key. */
 static inline uint32_t m5_rmr_posted(const struct m5_rmr *r)
 {
-	return r->posted_before + (r->key_be - r->first_key_be) / M5_VARIANT;
+	return r->posted_before +
+	       (r->key_be - r->first_key_be) * r->stride_inverse / M5_VARIANT;
 }
 
 #define M5_NO_CONNECTION UINT64_MAX

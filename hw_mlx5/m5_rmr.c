@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /*
  * The keys of an RMR. Software owns the low byte of a key, so one mkey gives 255 contexts before
- * the first recurs; then the next of M5_RMR_KEYS mkeys takes over, and after 1020 binds a context
- * can be the same as one before. Where an endpoint is about to change the key of another RMR, it does
- * so at a later bind, and a context can be that of 256 binds ago.
+ * the first recurs. Their order depends on a random stride, so that a peer cannot compute the next
+ * context from one context. When all are used, the next of M5_RMR_KEYS mkeys takes over, and after
+ * 1020 binds a context can be the same as one before. Where an endpoint is about to change the key of
+ * another RMR, it does so at a later bind, and a context can be that of 256 binds ago.
  *
  * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On one
  * send queue they do. Before a bind goes to another queue, the one before it must be known to have
@@ -34,12 +35,25 @@ static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 			     obj, key);
 }
 
+static void make_stride(struct m5_rmr *r)
+{
+	uint8_t stride = 0, inverse;
+
+	(void)!getrandom(&stride, 1, GRND_NONBLOCK);
+	stride |= 1;
+	/* An odd number is its own inverse modulo 8, and each step doubles the bits that are right. */
+	inverse = (uint8_t)(stride * (2 - stride * stride));
+	inverse = (uint8_t)(inverse * (2 - stride * inverse));
+	r->stride_be = stride * M5_VARIANT;
+	r->stride_inverse = inverse;
+}
+
 /* The current key, and the last of its 255 variants that follow. */
 static void key_start(struct m5_rmr *r, uint32_t key)
 {
 	r->posted_before = m5_rmr_posted(r);
 	r->key_be = r->first_key_be = htobe32(key);
-	r->last_key_be = r->key_be - htobe32(1);
+	r->last_key_be = r->key_be - r->stride_be;
 }
 
 static uint32_t new_gen(struct dap_rmr *rmr)
@@ -79,6 +93,7 @@ int m5_rmr_create(struct dap_rmr *rmr)
 		destroy_keys(rmr, &new);
 		return err;
 	}
+	make_stride(&new);
 	key_start(&new, new.idle[0]);
 	*r = new;
 	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)

@@ -180,6 +180,33 @@ RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 	}
 }
 
+/* Two contexts of one RMR differ by a step that is not that of every other RMR. */
+RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
+{
+	enum { N = 24 };		/* one stride of 128 for all: not by chance */
+	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
+	DAT_RMR_CONTEXT ctx[2];
+	struct dap_rmr *other;
+	unsigned int equal = 0;
+	uint8_t step, first = 0;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < N; i++) {
+		cr_assert_eq(rig_rmr(&r, &other), 0);
+		for (int k = 0; k < 2; k++) {
+			cr_assert_eq(r.hot->rmr_bind(other, &t, RW, r.b.ep, rig_cookie(1), 0,
+						     &ctx[k]), DAT_SUCCESS);
+			cr_assert(rig_event(&r, r.b.request, &ev));
+		}
+		step = (uint8_t)(ctx[1] - ctx[0]);
+		first = i ? first : step;
+		equal += step == first;
+		cr_assert(step & 1, "step %u does not come through all variants", step);
+		rig_rmr_free(other);
+	}
+	cr_assert_lt(equal, N, "every context is the one before and %u", first);
+}
+
 /* As many as the endpoint's attributes say, each with an RMR of its own, over each change of their keys. */
 RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 {

@@ -130,6 +130,7 @@ static DAT_RETURN post_bind(struct bench *b, const struct captured_wqe *c,
 	DAT_RETURN ret;
 
 	r->key_be = htobe32(c->mw.rkey);
+	r->stride_be = M5_VARIANT;
 	r->last_ep = &b->ep;
 	r->connection = 1;
 	if (m5_ep(&b->ep)->sq.lmr == &b->lmr)
@@ -344,6 +345,7 @@ GOLDEN(rmr_bind__of_more_than_a_klm_holds)
 	memory(0x500, b);
 	b->lmr.length = 1ull << 40;
 	m5_rmr(&b->rmr)->key_be = htobe32(0x777700);
+	m5_rmr(&b->rmr)->stride_be = M5_VARIANT;
 	m5_rmr(&b->rmr)->last_ep = &b->ep;
 	m5_rmr(&b->rmr)->connection = 1;
 	cr_assert_eq(silicon()->rmr_bind(&b->rmr, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, &b->ep,
@@ -373,6 +375,7 @@ GOLDEN(rmr_bind__and_unbind_go_through_blueflame)
 
 	memory(0x500, b);
 	r->key_be = htobe32(0x777700);
+	r->stride_be = M5_VARIANT;
 	r->last_ep = &b->ep;
 	r->connection = 1;
 	m5_rmr_know(r, &b->lmr);
