@@ -108,7 +108,7 @@ int dap_cm_accept(struct dap_cm_conn *conn, const struct dap_path *path, const v
 int dap_cm_reject(struct dap_cm_conn *conn, const void *pd, uint32_t pd_size);
 /* Passive, instead of an answer: to whoever listens to conn_qual on this host, in this process or in
  * another one, which gets a request() of its own. The conn is released, unless there is an error:
- * -ENOENT, nobody listens; -EAGAIN, it is busy; -EMFILE. */
+ * -ENOENT, nobody of our user is known to listen; -EAGAIN, it is busy; -EMFILE. */
 int dap_cm_handoff(struct dap_cm_conn *conn, uint64_t conn_qual, const struct dap_path *path,
 		   const void *pd, uint32_t pd_size);
 /* Passive, within ready(): the active side may go. */

@@ -39,6 +39,9 @@ static int door_connect(uint64_t conn_qual)
 		err = door_error(errno);
 	else if (!dap_user_is_ours(fd))
 		err = -ENOENT;
+	/* Any user may bind the name, and fill the backlog. */
+	if (err == -EAGAIN && !dap_user_has_listener(&name, len))
+		err = -ENOENT;
 	if (err)
 		close(fd);
 	return err ? err : fd;

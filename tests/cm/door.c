@@ -225,6 +225,52 @@ Test(door, guest__one_of_too_many)
 
 /* ---- other users ---- */
 
+/* Each connection that the listener does not accept takes a place; at last none is left. */
+static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
+{
+	int caller;
+
+	do
+		caller = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	while (!connect(caller, (const struct sockaddr *)name, len));
+	cr_assert_eq(errno, EAGAIN);
+}
+
+/* A process of another user has bound the name, listens, and accepts no connection. */
+static int busy_stranger(int sock, void *arg)
+{
+	struct sockaddr_un name;
+	socklen_t len = cm_door_name(NEXT, &name);	/* of the user who is still us */
+	int fd;
+
+	(void)arg;
+	if (setresuid(NOBODY_UID, NOBODY_UID, NOBODY_UID))
+		return 1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	if (bind(fd, (struct sockaddr *)&name, len) || listen(fd, 0))
+		return 1;
+	fill_backlog(&name, len);
+	th_meet(sock);
+	return th_meet(sock);
+}
+
+/* The kernel reports another user, so that it does not count as a busy listener of ours. */
+Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
+{
+	struct th_child child;
+
+	if (geteuid())
+		cr_skip_test("only root can start a process of another user");
+	cr_assert_eq(th_spawn(&child, busy_stranger, NULL), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	trio_ask();
+	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -ENOENT);
+	cr_assert_eq(node_accept(&trio.b), 0);
+	SOON(trio.a.established == 1);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+}
+
 static int stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
