@@ -58,24 +58,26 @@ static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t numbe
 	return at;
 }
 
+static const char *address_text(struct in_addr at, char ip[INET_ADDRSTRLEN])
+{
+	const char *text = inet_ntop(AF_INET, &at, ip, INET_ADDRSTRLEN);
+
+	return text ? text : "?";
+}
+
 static int port_bind(struct cm_port *p, struct dap_cm *cm)
 {
 	struct sockaddr_in at = listen_address(cm, p->port);
-	char ip[INET_ADDRSTRLEN] = "?";
+	char ip[INET_ADDRSTRLEN];
 	int err = cm_gate_open(&p->gate, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
 
 	p->at = at.sin_addr;
-	if (!err)
-		return 0;
-	inet_ntop(AF_INET, &at.sin_addr, ip, sizeof(ip));
 	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
 		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: it listens on all "
-			"addresses of this host", ip);
+			"addresses of this host", address_text(at.sin_addr, ip));
 		cm->everywhere = true;
 		return port_bind(p, cm);
 	}
-	if (err == -EADDRINUSE)
-		dap_log(DAP_LOG_WARN, "cannot listen on %s port %u: %s", ip, p->port, dap_reason(err));
 	return err;
 }
 
@@ -241,6 +243,18 @@ static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
 }
 
+/* The qualifier is not in use in this process, and another one has the port that it is folded to. */
+static void log_port_in_use(const struct dap_cm *cm, uint64_t conn_qual)
+{
+	uint16_t number = cm_port_of(conn_qual);
+	char ip[INET_ADDRSTRLEN];
+
+	if (!port_find(cm, number))
+		dap_log(DAP_LOG_ERR, "cannot listen on %s port %u, qualifier 0x%llx: %s",
+			address_text(listen_address(cm, number).sin_addr, ip), number,
+			(unsigned long long)conn_qual, dap_reason(-EADDRINUSE));
+}
+
 int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 		  struct dap_cm_listener **out)
 {
@@ -255,6 +269,8 @@ int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 		return -ECHILD;
 	}
 	err = any ? listen_any(cm, l) : listen_to(cm, l, *conn_qual);
+	if (err == -EADDRINUSE)
+		log_port_in_use(cm, *conn_qual);
 	if (err) {
 		free(l);
 	} else {

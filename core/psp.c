@@ -39,10 +39,14 @@ static void sp_free(struct dap_psp *sp)
 	dap_obj_free(sp);
 }
 
-/* A qualifier in use is no failure: its code says so, and consumers try the next one. */
-static int listen_error(const struct dap_psp *sp, int err)
+/* Of a port that another process has, dap_cm_listen() has logged the reason. A qualifier that this
+ * process listens on already is no failure: its code says so, and consumers try the next one. */
+static int listen_error(const struct dap_psp *sp, bool any, int err)
 {
-	if (err != -EADDRINUSE)
+	if (any)
+		dap_log(DAP_LOG_ERR, "cannot listen on %s: %s", sp->obj.ia->name,
+			err == -EADDRNOTAVAIL ? "no connection qualifier is free" : dap_reason(err));
+	else if (err != -EADDRINUSE)
 		dap_log(DAP_LOG_ERR, "cannot listen on %s, qualifier 0x%llx: %s", sp->obj.ia->name,
 			(unsigned long long)sp->conn_qual, dap_reason(err));
 	return dap_err_from_errno(err);
@@ -64,7 +68,7 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 	psp->conn_qual = qual;
 	err = dap_cm_listen(ia->cm, &qual, any, psp, &psp->listener);
 	if (err) {
-		err = listen_error(psp, err);
+		err = listen_error(psp, any, err);
 		sp_free(psp);
 		return err;
 	}
@@ -124,7 +128,7 @@ int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, str
 	err = dap_cm_listen(ia->cm, &conn_qual, false, rsp, &rsp->listener);
 	pthread_mutex_unlock(&rsp_lock);
 	if (err) {
-		err = listen_error(rsp, err);
+		err = listen_error(rsp, false, err);
 		goto err_free_rsp;
 	}
 	*out = rsp;

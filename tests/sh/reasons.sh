@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Out of descriptors, and with two users on one host, the log says what failed and why.
+# Out of descriptors, and with two users on one host, the log says what failed and why. A call that
+# fails has its reason in the log without DAPL_DBG_TYPE.
 set -u
 . tests/harness/skip.sh
 . tests/harness/perf-server.sh
-export DAPL_DBG_TYPE=3
+unset DAPL_DBG_TYPE
 
 # Until the limit is high enough to serve: each call that fails has the cause in the log.
 seen=
@@ -22,6 +23,18 @@ case $seen in
 *) echo "not both calls were made to fail:$seen"; exit 1 ;;
 esac
 
+# A call that chooses the qualifier names none.
+seen=
+for n in $(seq 6 40); do
+	out=$(ulimit -n $n; timeout 30 "$bin/dat_bench" 2>&1)
+	grep -q '^dat_psp_create_any: DAT_INSUFFICIENT_RESOURCES' <<<"$out" || continue
+	seen=yes
+	grep -q 'dapl-direct: cannot listen on [^ ,]*: no descriptor is left.*ulimit -n' <<<"$out" && continue
+	printf 'limit of %s: dat_psp_create_any fails without a reason\n%s\n' $n "$out"
+	exit 1
+done
+[ -n "$seen" ] || { echo "dat_psp_create_any was not made to fail"; exit 1; }
+
 [ "$(id -u)" = 0 ] || skip "only root can start a process of another user; descriptors: ok"
 other="setpriv --reuid 65534 --clear-groups"
 $other test -x "$bin/dat_pingpong" || skip "another user cannot read this directory; descriptors: ok"
@@ -29,6 +42,6 @@ serve "$bin/dat_pingpong" -s
 out=$($other timeout 3 "$bin/dat_pingpong" -s -q -n 1 -p $port 2>&1)
 grep -q 'cannot listen on 127.0.0.1 port .* another process.*user' <<<"$out" || {
 	echo "the second user's listener fails without a reason: $out"; exit 1; }
-out=$($other timeout 30 "$bin/dat_pingpong" -q -n 1 -p $port 127.0.0.1 2>&1)
+out=$(DAPL_DBG_TYPE=3 $other timeout 30 "$bin/dat_pingpong" -q -n 1 -p $port 127.0.0.1 2>&1)
 grep -q '127.0.0.1 port .*another user.*software adapters' <<<"$out" || {
 	echo "the second user's connection breaks without a reason: $out"; exit 1; }
