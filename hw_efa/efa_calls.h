@@ -84,8 +84,8 @@ EFA_COLD void efa_pump(struct efa_engine *eng);
 /* In the engine: takes what there is. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /*
- * A consumer that only polls never arms the CQ, by which the device learns what was taken. So it is told
- * of each quarter, where calls that are not each one's pass: what may be posted, buffers given back.
+ * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
+ * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
  */
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
 static inline void efa_tell_taken(struct efa_engine *eng)
@@ -94,7 +94,7 @@ static inline void efa_tell_taken(struct efa_engine *eng)
 		efa_ring_taken(eng);
 }
 
-/* Outside of it: looks until it is so, of which is judged inside. False: not after so many looks. */
+/* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);
 enum dap_dto_status efa_status_of(unsigned int status);

@@ -355,8 +355,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *			default); 0: nor do the first ones after the AH was made
  *   silence		this device neither answers nor acknowledges: peers get 13 or 15
  *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
- *   flush=US		a QP in ERR flushes so many microseconds late, and what is outstanding goes on
- *			meanwhile; 0: it never does, but when it is destroyed
+ *   flush=US		a QP in ERR flushes US microseconds late, and its outstanding work goes on
+ *			meanwhile; 0: it flushes only when it is destroyed
  *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
  *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that makes a pd, mr, ah, cq or qp is
  *			refused for want of resources, or changes a qp (modify)

@@ -412,7 +412,7 @@ void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const vo
 		return;
 	if (len >= sizeof(h))
 		memcpy(&h, pkt, sizeof(h));
-	/* What is judged is what is used: the header is loaded once. */
+	/* Load the header once, so that the checked values are the used ones. */
 	__asm__ volatile("" ::: "memory");
 	if (len < sizeof(h) || !well_formed(&h, len)) {
 		sne_violate(nic, SNE_V_RX_MALFORMED, "%zu bytes", len);

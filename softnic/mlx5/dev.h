@@ -314,7 +314,7 @@ uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool wri
 /* Each returns 0 or a status. A queue's page list in a command, its page_offset in 64ths of a page: */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
-/* ... a queue in a umem, where the page_offset field of its context has so many bits: */
+/* ... a queue in a umem, by the width of page_offset in its context: */
 struct sn_umem_at {
 	uint32_t id;
 	unsigned int bits;

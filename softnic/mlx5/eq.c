@@ -121,9 +121,9 @@ static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 
 /*
  * A page has one word by which EQs are armed. Where several share it, and it is scanned, one's store
- * hides another's, as it could not on silicon: an interrupt too many costs the driver a look, one too
- * few the program. So an entry that comes to an EQ that seems not to be armed is told after a while, even
- * when the other EQs are gone by then: Linux destroys the command EQ last.
+ * hides another's, which cannot happen on silicon. A spurious interrupt costs the driver one poll; a lost
+ * one stops the program. So an EQ that seems unarmed raises a late interrupt for its entry, even after the
+ * other EQs are gone: Linux destroys the command EQ last.
  */
 enum { LATE_NS = 1000000 };
 
