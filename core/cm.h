@@ -66,9 +66,12 @@ struct dap_cm_counts {
 };
 void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
 
-/* local: the IA's address, on which its listeners are reached; INADDR_ANY is unknown: they are reached
- * on every address of the host. */
-int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, struct dap_cm **cm);
+/*
+ * local: the IA's address; INADDR_ANY: unknown. Listeners take connections on this address alone, or, if
+ * everywhere is set or the address is unknown, on each address of the host.
+ */
+int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, bool everywhere,
+		struct dap_cm **cm);
 /* Connections still there are cut. No callback after it returns. */
 void dap_cm_close(struct dap_cm *cm);
 /* Every callback that was running when it was called has returned when it does: with a release or

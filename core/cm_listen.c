@@ -10,8 +10,8 @@
  * may well use that itself. The REQ names the whole qualifier, so that several in one process share
  * a port; between processes of a host the first one has it.
  *
- * Each adapter listens on its own address. If that is unknown, or belongs to no interface of this
- * network namespace, as the address of a GID may, it listens on all addresses of the host.
+ * A software adapter listens on its own address. If no interface of this network namespace has it, and
+ * for other adapters, whose hosts are called by any of their names, that is each address of the host.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -8,8 +8,10 @@
 
 pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
-int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, struct dap_cm **out)
+int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, bool everywhere,
+		struct dap_cm **out)
 {
+	const bool unknown = local->sin_addr.s_addr == htonl(INADDR_ANY);
 	struct dap_cm *cm = calloc(1, sizeof(*cm));
 	int err = 0;
 
@@ -17,8 +19,8 @@ int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, s
 		return -ENOMEM;
 	cm->ops = ops;
 	cm->local = *local;
-	cm->everywhere = local->sin_addr.s_addr == htonl(INADDR_ANY);
-	if (cm->everywhere)
+	cm->everywhere = everywhere || unknown;
+	if (unknown)
 		cm->local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	TAILQ_INIT(&cm->conns);
 	pthread_mutex_lock(&cm_life);

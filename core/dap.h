@@ -432,6 +432,7 @@ struct dap_caps {
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
 	struct { const char *name; char value[96]; } attr[18];
 	unsigned int nattr;
+	bool host_only;			/* all peers are on this host: listen on address alone */
 	bool no_extension;		/* neither writes with immediate data nor atomics */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can end */
 	bool zero_based;		/* LMRs and RMRs whose addresses count from 0 */

@@ -316,7 +316,7 @@ int dap_conn_open(struct dap_ia *ia)
 	int fd = ia->hw->async_fd ? ia->hw->async_fd(ia) : -1;
 	int err;
 
-	err = dap_cm_open(&ops, &ia->caps.address, &ia->cm);
+	err = dap_cm_open(&ops, &ia->caps.address, !ia->caps.host_only, &ia->cm);
 	if (err)
 		return err;
 	name_address(&ia->caps.address);

@@ -117,6 +117,7 @@ static void caps_fill(struct dap_ia *ia)
 	caps->fw_major = e->dev.fw[0];
 	caps->fw_minor = e->dev.fw[1];
 	caps_address(ia->name, e, &caps->address);
+	caps->host_only = e->ctl->soft != NULL;
 	caps->no_extension = true;
 	caps_limits(caps, e);
 	caps_named(caps, e);

@@ -116,7 +116,8 @@ static void caps_fill(struct dap_ia *ia)
 	caps_ident(caps, m->ctl);
 	caps->address.sin_family = AF_INET;
 	memcpy(&caps->address.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
-	if (m->ctl->soft)		/* it has no peers on other hosts */
+	caps->host_only = m->ctl->soft != NULL;
+	if (caps->host_only)
 		caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	caps_limits(caps, &m->dev);
 	caps_named(caps, m);

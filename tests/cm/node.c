@@ -133,7 +133,7 @@ void node_open(struct node *n, const char *address)
 	pthread_mutex_init(&n->lock, NULL);
 	inet_pton(AF_INET, address, &local.sin_addr);
 	n->calls.s_addr = htonl(INADDR_LOOPBACK);
-	cr_assert_eq(dap_cm_open(&ops, &local, &n->cm), 0);
+	cr_assert_eq(dap_cm_open(&ops, &local, false, &n->cm), 0);
 }
 
 void node_close(struct node *n)

@@ -314,11 +314,11 @@ Test(cm, open__without_descriptors_or_memory)
 	th_usage(&before);
 	for (unsigned int room = 0; room < 2; room++) {
 		cr_assert_eq(th_fds_limit(room), 0);
-		cr_assert_eq(dap_cm_open(NULL, &local, &cm), -EMFILE);
+		cr_assert_eq(dap_cm_open(NULL, &local, false, &cm), -EMFILE);
 		th_fds_restore();
 	}
 	th_fail_start(TH_FAIL_HEAP, 1);
-	cr_assert_eq(dap_cm_open(NULL, &local, &cm), -ENOMEM);
+	cr_assert_eq(dap_cm_open(NULL, &local, false, &cm), -ENOMEM);
 	th_fail_stop();
 	cr_assert_null(cm);
 	th_usage(&now);
