@@ -38,6 +38,11 @@ enum softnic_flags {
 	SOFTNIC_COLD = 1 << 5,
 	/* The ports are InfiniBand: LIDs, partitions and no RoCE addresses. */
 	SOFTNIC_INFINIBAND = 1 << 6,
+	/*
+	 * QPs have free-running timestamps, as adapters are shipped. Without it they have real-time ones
+	 * only, and CREATE_QP refuses the other format.
+	 */
+	SOFTNIC_FREE_RUNNING = 1 << 7,
 };
 
 struct softnic_host {

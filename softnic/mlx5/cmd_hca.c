@@ -15,11 +15,10 @@ enum {
 	CAP_BYTES = 4096,
 };
 
-/*
- * Timestamps of QPs are those of the real-time clock, and no others, as on an adapter with
- * REAL_TIME_CLOCK_ENABLE=1: of the values of ts_format such a device refuses the most.
- */
-enum { SN_REAL_TIME_ONLY = 1 };
+/* ts_format of QPs and of send queues. An adapter with REAL_TIME_CLOCK_ENABLE=1 refuses free-running. */
+#define CAP_SQ_TIME	SN_FLD(0x440, 2)
+#define CAP_QP_TIME	SN_FLD(0x1e, 2)
+enum { FREE_RUNNING_ONLY = 0, REAL_TIME_ONLY = 1 };
 
 struct value {
 	struct sn_fld fld;
@@ -71,7 +70,6 @@ static const struct value general[] = {
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
 	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */
-	{ SN_FLD(0x440, 2), SN_REAL_TIME_ONLY },	/* sq_ts_format */
 	{ SN_FLD(0x463, 5), 8 },	/* log_max_uctx: DEVX */
 	{ SN_FLD(0x46b, 5), SN_LOG_MAX_UMEM },	/* log_max_umem */
 	{ SN_FLD(0x490, 16), 0 },	/* log_uar_page_sz: 4 KiB */
@@ -89,7 +87,6 @@ static const struct value atomics[] = {
 static const struct value roce[] = {
 	{ SN_FLD(0x04, 1), 1 },		/* sw_r_roce_src_udp_port */
 	{ SN_FLD(0x06, 1), 1 },		/* fl_rc_qp_when_roce_enabled */
-	{ SN_FLD(0x1e, 2), SN_REAL_TIME_ONLY },	/* qp_ts_format */
 	{ SN_FLD(0x8c, 4), 1 << 1 | 1 << 2 },	/* l3_type: IPv4, IPv6 */
 	{ SN_FLD(0x98, 8), 1 << 2 },	/* roce_version: v2 */
 	{ SN_FLD(0xb0, 16), 4791 },	/* r_roce_dest_udp_port */
@@ -125,16 +122,20 @@ static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 
 static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 {
+	uint32_t clock = nic->config.flags & SOFTNIC_FREE_RUNNING ? FREE_RUNNING_ONLY : REAL_TIME_ONLY;
+
 	switch (type) {
 	case CAP_GENERAL:
 		FILL(cap, general);
 		fill_ports(cap, nic);
+		sn_set(cap, CAP_SQ_TIME, clock);
 		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);
 		return true;
 	case CAP_ROCE:
 		FILL(cap, roce);
+		sn_set(cap, CAP_QP_TIME, clock);
 		return true;
 	case CAP_ETHERNET:
 	case CAP_ODP:

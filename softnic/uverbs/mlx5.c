@@ -39,7 +39,7 @@ static void close_model(struct uv_device *dev)
 static int open_model(struct uv_device *dev)
 {
 	struct softnic_config config = {
-		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
+		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF | SOFTNIC_FREE_RUNNING,
 		.index = dev->index,
 		.host = { .irq = uv_irq, .ctx = dev },
 	};
