@@ -416,7 +416,9 @@ static void grow_meanwhile(void *arg)
 {
 	if (growth.locks++)
 		return;
-	growth.stuck = !th_aside(&growth.aside, grow, arg, SOON / 1000 / 2);
+	/* Behind VFIO that thread sleeps for each command, too. */
+	growth.stuck = !th_aside(&growth.aside, grow, arg, SOON / 1000 / 2) &&
+		       !TH_WITHIN(SOON / 1000 / 2, __atomic_load_n(&growth.aside.done, __ATOMIC_ACQUIRE));
 	if (!growth.stuck)
 		th_aside_end(&growth.aside);
 }
