@@ -17,6 +17,8 @@ tree=$dir/dapl-direct-$version
 diff <(git ls-tree -r --name-only HEAD | sort) <(cd "$tree" && find . -type f -o -type l | cut -c3- | sort)
 grep -q "^## $version" "$tree/CHANGELOG.md" || { echo "CHANGELOG.md has no entry for $version"; exit 1; }
 cd "$tree"
+# Neither the build directory nor the sanitizer of the make that runs this test is the tarball's.
+unset MAKEFLAGS MAKELEVEL MFLAGS BUILD SAN
 if [ "${DAPL_ALL:-0}" = 1 ]; then
 	make -s all >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
 	build/bin/dat_info --help >/dev/null
