@@ -154,7 +154,9 @@ static void put_grh(const struct sn_port *port, const struct sn_addr *src,
 
 static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src)
 {
-	return port->nic->infiniband ? (uint16_t)(src->raw[14] << 8 | src->raw[15]) : 0;
+	if (!port->nic->infiniband)
+		return 0;
+	return (uint16_t)(src->raw[14] << 8 | src->raw[15]);
 }
 
 static uint8_t store(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_addr *src,
