@@ -98,23 +98,19 @@ HEADERS := $(wildcard include/dat/*.h)
 MANS := $(wildcard man/*.[1-8] man/*.[1-8]dat)
 
 # A suite whose directory holds a file `public` sees only what a consumer sees. Its suite.mk may set
-# CFLAGS_<suite> and LIBS_<suite>; perf/perf.mk may list in PERF_INTERNAL programs that use internals.
--include $(wildcard tests/*/suite.mk perf/perf.mk)
+# CFLAGS_<suite> and LIBS_<suite>.
+include $(wildcard tests/*/suite.mk)
 
-LIBDAT := $(if $(LIBDAT_SRC),$(O)/lib/libdat.so.1)
-ARCHIVES := $(if $(CORE_SRC),$(O)/lib/libcore.a) $(if $(M5_SRC),$(O)/lib/libhw_mlx5.a) \
-	$(if $(EFA_SRC),$(O)/lib/libhw_efa.a) $(if $(HW_SRC),$(O)/lib/libhw_common.a) \
-	$(if $(SN_SRC),$(O)/lib/libsoftnic.a)
-PROVIDER := $(if $(and $(CORE_SRC),$(M5_SRC),$(SN_SRC)),$(O)/lib/libdapl-direct.so)
-PROVIDER20 := $(if $(and $(PROVIDER),$(filter yes,$(HAVE_DAT2))),$(O)/lib/libdapl-direct2.so)
+LIBDAT := $(O)/lib/libdat.so.1
+ARCHIVES := $(patsubst %,$(O)/lib/lib%.a,core hw_mlx5 hw_efa hw_common softnic)
+PROVIDER := $(O)/lib/libdapl-direct.so
+PROVIDER20 := $(if $(filter yes,$(HAVE_DAT2)),$(O)/lib/libdapl-direct2.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so) \
 	$(if $(EFADV_SRC),$(O)/lib/softnic-efadv.so)
-BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(if $(LIBDAT),$(PERF_PROGS:%=$(O)/bin/%))
-EXAMPLE_BINS := $(if $(LIBDAT),$(EXAMPLES:%.c=$(O)/%))
+BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(PERF_PROGS:%=$(O)/bin/%)
+EXAMPLE_BINS := $(EXAMPLES:%.c=$(O)/%)
 CONF := $(O)/etc/dat.conf
 CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
-# Benchmarks that look inside are for this tree alone.
-INST_BINS = $(filter-out $(PERF_INTERNAL:%=$(O)/bin/%),$(BINS))
 SUITE_BINS := $(SUITES:%=$(O)/tests/%)
 
 .PHONY: all libs tests deps
@@ -213,7 +209,7 @@ $(eval $(call archive,libsoftnic,,$$(SN_OBJS)))
 map = $(addprefix -Wl$(comma)--version-script=,$(wildcard $(1)))
 comma := ,
 group = -Wl,--start-group $(ARCHIVES) -Wl,--end-group
-ldat = $(if $(LIBDAT),-L$(O)/lib -ldat)
+ldat = -L$(O)/lib -ldat
 
 $(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
 	$(call say,LD,$@)
@@ -272,12 +268,10 @@ $(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
 
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
 		$$(call objs,$$(call src,perf/$$*)) \
-		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs,$(PERF_TOOL_SRC))) \
-		$$(if $$(filter $$*,$(PERF_INTERNAL)),$(ARCHIVES))
+		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs,$(PERF_TOOL_SRC)))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(if $(filter $*,$(PERF_INTERNAL)),$(group)) \
-		$(ldat) $(if $(filter $*,$(PERF_INTERNAL)),$(EXT_LIBS)) \
+	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) \
 		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) -lm
 
 # The same program of uDAPL 2.0, for `make bench` alone.
@@ -290,7 +284,7 @@ $(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
 
 # What `make bench` compares with, where its headers are.
 PEERS := $(call with_verbs,verbs) $(if $(filter yes,$(HAVE_UCT)),uct) $(if $(PROVIDER20),dapl)
-PEER_BINS := $(if $(LIBDAT),$(PEERS:%=$(O)/tests/peer_%))
+PEER_BINS := $(PEERS:%=$(O)/tests/peer_%)
 PEER_SRC := $(call src,perf/peer) perf/common/stats.c
 PEER_LIBS_verbs = $(EXT_LIBS)
 PEER_LIBS_uct = $(UCT_LIBS)
@@ -304,7 +298,7 @@ $(PEER_BINS): $(call objs,$(PEER_SRC))
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PEER_LIBS_$(@F:peer_%=%)) -ldl -lm
 
 # What `make bench-scale` runs besides the programs.
-SCALE := $(if $(LIBDAT),$(O)/tests/scale-bench)
+SCALE := $(O)/tests/scale-bench
 SCALE_SRC := perf/scale.c perf/dat_bench/crowd.c $(PERF_COMMON)
 $(O)/tests/scale-bench: $(call objs,$(SCALE_SRC)) $(LIBDAT)
 	$(call say,LD,$@)
@@ -366,7 +360,7 @@ $(O)/tests/dat2-shim.so: $(O)/obj/tests/dat2/shim/shim.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^ -ldl
 
-HOT_TABLES := $(if $(PROVIDER),$(O)/tests/hot-tables)
+HOT_TABLES := $(O)/tests/hot-tables
 $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON)) $(LIBDAT)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -478,13 +472,13 @@ cached = @ldconfig 2>/dev/null && ldconfig -p | grep -q '$(LIBDIR)/libdat.so.1' 
 
 install: all
 	install -d '$(D)$(LIBDIR)/pkgconfig' '$(D)$(INCDIR)/dat' '$(D)$(BINDIR)' '$(D)$(SYSCONFDIR)'
-	$(if $(INST_LIBS),$(call put,755,$(INST_LIBS),$(LIBDIR)))
-	$(if $(LIBDAT),ln -sf libdat.so.1 '$(D)$(LIBDIR)/libdat.so')
-	$(if $(HEADERS),$(call put,644,$(HEADERS),$(INCDIR)/dat))
-	$(if $(INST_BINS),$(call put,755,$(INST_BINS),$(BINDIR)))
+	$(call put,755,$(INST_LIBS),$(LIBDIR))
+	ln -sf libdat.so.1 '$(D)$(LIBDIR)/libdat.so'
+	$(call put,644,$(HEADERS),$(INCDIR)/dat)
+	$(call put,755,$(BINS),$(BINDIR))
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
-	$(if $(EXAMPLES),install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR)))
+	install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR))
 	@echo 'install: $(words $(MANS)) manual pages in $(D)$(MANDIR)'
 	@$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
@@ -495,7 +489,7 @@ install: all
 uninstall:
 	rm -f $(patsubst $(O)/lib/%,'$(D)$(LIBDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
-		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(INST_BINS)) \
+		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) \
 		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
 	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)'
