@@ -154,7 +154,8 @@ static void fill(struct efa_ep *e, const struct efa_wr *wr, struct efa_wqe *w)
 			cpu_to_le32((uint32_t)(wr->remote >> 32)) };
 		w->rdma.local = buf_of(&wr->seg[0]);
 	} else if (wr->inl) {
-		memcpy(w->inl, wr->data, wr->bytes);
+		if (wr->bytes)
+			memcpy(w->inl, wr->data, wr->bytes);
 	} else {
 		for (unsigned int i = 0; i < wr->nseg; i++)
 			w->sgl[i] = buf_of(&wr->seg[i]);
