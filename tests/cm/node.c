@@ -94,8 +94,13 @@ static void on_ready(void *ctx, struct dap_cm_conn *conn)
 
 static void on_established(void *ctx, struct dap_cm_conn *conn)
 {
-	(void)conn;
-	((struct node *)ctx)->established++;
+	struct node *n = ctx;
+
+	if (n->parts) {
+		cr_expect_eq(dap_cm_disconnect(conn, false), 0);
+		dap_cm_release(conn);
+	}
+	n->established++;
 }
 
 static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,

@@ -22,6 +22,7 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
+	bool parts;			/* disconnects and releases what is established, in the callback */
 	struct in_addr calls;		/* 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
 	uint32_t pd_size;		/* of what it accepts with */
