@@ -322,6 +322,7 @@ Test(efa_silicon, commands__are_given_outside_the_engine)
 	cr_assert_eq(rig_next(&r, r.b.req).bind.status, DAP_DTO_SUCCESS);
 	cr_assert_eq(rig_bind(rmr, &r.b, 4096, &context), 0);
 	efa_hw.rmr_destroy(rmr);
+	free(rmr);
 	efa_hw.qp_error(r.a.ep);
 	finish();
 	cr_assert_gt(commands, 16);

@@ -2,6 +2,7 @@
 /* Who drives the device: its own thread, a scan of plain stores, several callers at once. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "tests/harness/harness.h"
 #include "tests/softnic/drv.h"
@@ -194,9 +195,9 @@ Test(drive, scan__arms_no_queue_that_is_not_armed)
 	close_all();
 }
 
-static uint32_t eq_beside(void)
+static uint32_t eq_beside(const uint8_t *ring)
 {
-	uint8_t *ring = drv_pages(4096), *ctx = d->in + AT_CTX;
+	uint8_t *ctx = d->in + AT_CTX;
 
 	drv_begin(d, CMD_CREATE_EQ);
 	sn_set(ctx, EQC_LOG_SIZE, 4);
@@ -210,12 +211,13 @@ static uint32_t eq_beside(void)
 /* The arm of one EQ is stored over that of another, and the one that hid it is destroyed, as by Linux. */
 Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 {
+	void *ring = drv_pages(4096);
 	volatile uint32_t *word;
 	uint32_t other;
 
 	open_with(SOFTNIC_SCAN_UARS);
 	word = (volatile uint32_t *)(void *)((uint8_t *)softnic_uar(d->nic, d->uar) + 0x40);
-	other = eq_beside();
+	other = eq_beside(ring);
 	*word = htobe32(d->eq.eqn << 24);
 	*word = htobe32(other << 24);
 	softnic_pump(d->nic);
@@ -227,6 +229,7 @@ Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 	cr_expect(TH_WITHIN(10000, (softnic_pump(d->nic), d->irqs)), "no interrupt");
 	cr_assert_eq(softnic_fault(d->nic, ""), 0);
 	close_all();
+	free(ring);
 }
 
 /* Nobody calls the device after the store. */

@@ -201,7 +201,7 @@ Test(rc_late, post__target_stopped_in_copy_returns, .timeout = 60)
 }
 
 /* Where nothing else of a process is, before exec and after it. */
-static uint8_t *const common = (void *)(uintptr_t)0x100000000000;
+static uint8_t *const common = (void *)(uintptr_t)0x200000000000;
 
 static void *map_common(void)
 {
