@@ -18,7 +18,7 @@
  *
  * The CQE of a send may lack the number of its sender's AH (0xffff), although the AH exists: for up
  * to three packets after it was made, and at random. A CQ with SOFTNIC_EFA_CQ_SGID has the GID then.
- * With a window of 1 each CQE has the number.
+ * With a window of 1 or SOFTNIC_EFA_NAMED each CQE has the number.
  *
  * The device is unordered on purpose: packets rest in a window and leave it in a random order drawn
  * from the seed; so do the pieces of an RDMA write, acknowledgements and TX completions. A write's
@@ -64,6 +64,8 @@ enum softnic_efa_flags {
 	SOFTNIC_EFA_ADVERSARIAL = 1 << 3,
 	/* Do not join the fabric: only QPs of this device reach each other. */
 	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 4,
+	/* The CQE of a send lacks the number of an AH that exists only where a script says so. */
+	SOFTNIC_EFA_NAMED = 1 << 5,
 };
 
 struct softnic_efa_host {
@@ -352,7 +354,7 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   twice=P		chance of a payload to be placed twice (ADVERSARIAL alone: 0.25)
  *   rnr=P		chance of a send to find the receiver not ready
  *   unnamed=P		chance of a receive CQE to lack the number of an AH that exists (1/64 by
- *			default); 0: nor do the first ones after the AH was made
+ *			default, 0 with NAMED); 0: nor do the first ones after the AH was made
  *   silence		this device neither answers nor acknowledges: peers get 13 or 15
  *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
  *   flush=US		a QP in ERR flushes US microseconds late, and its outstanding work goes on

@@ -42,7 +42,7 @@ void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault)
 {
 	*fault = (struct sne_fault){
 		.twice = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? 0.25 : 0,
-		.unnamed = 1.0 / UNNAMED_EACH,
+		.unnamed = nic->config.flags & SOFTNIC_EFA_NAMED ? 0 : 1.0 / UNNAMED_EACH,
 	};
 }
 

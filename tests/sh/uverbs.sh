@@ -164,6 +164,7 @@ else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
+	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
 	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"	# an EFA's have no endpoint
 	conformance -t 'rmr*'
 fi

@@ -26,10 +26,11 @@ static void on_completion(void *ctx, uint16_t cq)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
+/* libfabric 1.17 drops a packet of a known peer that comes without the number of its address handle. */
 static int open_model(struct uv_device *dev)
 {
 	struct softnic_efa_config config = {
-		.flags = SOFTNIC_EFA_SCAN | SOFTNIC_EFA_THREAD_BACKOFF,
+		.flags = SOFTNIC_EFA_SCAN | SOFTNIC_EFA_THREAD_BACKOFF | SOFTNIC_EFA_NAMED,
 		.index = dev->index,
 		.profile = getenv("SOFTNIC_EFA"),
 		.host = { .cq_event = on_completion, .ctx = dev },
