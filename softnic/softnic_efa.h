@@ -365,6 +365,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   rkey_reuse		a region gets the keys of the one deregistered last, always
  *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no completion more than
  *			its doorbell's consumer counter leaves room for: it is lost without a word
+ *   unknown=N		of each AH the first N packets of RDMA that come from its device are refused with
+ *			status 14, although the AH exists; nothing of them is placed or read
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */

@@ -7,7 +7,8 @@
 
 const char *softnic_efa_fault_words(void)
 {
-	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer";
+	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
+	       "unknown";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -150,6 +151,16 @@ static int parse_flush(struct sne_fault *f, const char *value)
 	return 0;
 }
 
+static int parse_unknown(struct sne_fault *f, const char *value)
+{
+	uint64_t n;
+
+	if (parse_number(value, UINT32_MAX, &n, NULL))
+		return -EINVAL;
+	f->unknown = (uint32_t)n;
+	return 0;
+}
+
 static int parse_window(struct sne_fault *f, const char *value)
 {
 	uint64_t n;
@@ -187,6 +198,8 @@ static int parse_word(struct sne_fault *f, char *word)
 		return parse_status(f, value);
 	if (!strcmp(word, "cmd_fail"))
 		return parse_refusal(f, value);
+	if (!strcmp(word, "unknown"))
+		return parse_unknown(f, value);
 	if (!strcmp(word, "window"))
 		return parse_window(f, value);
 	if (strcmp(word, "seed") != 0)

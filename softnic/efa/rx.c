@@ -402,6 +402,19 @@ static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow 
 	return true;
 }
 
+/* From the script: the device refuses the first RDMA packets from the device of an AH. */
+static bool is_unknown(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow,
+		       const struct sne_hdr *h)
+{
+	struct sne_ah *ah = sne_ah_of_flow(flow, qp->attr.pd);
+
+	if ((h->kind != SNE_K_WRITE && h->kind != SNE_K_READ) || !ah ||
+	    ah->refused >= nic->fault.unknown)
+		return false;
+	ah->refused++;
+	return true;
+}
+
 uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
 	       const uint8_t *payload)
 {
@@ -413,6 +426,8 @@ uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr 
 	status = find_target(nic, h, &qp);
 	if (status)
 		return status;
+	if (is_unknown(nic, qp, flow, h))
+		return SNE_UNKNOWN_PEER;
 	if (comes_again(nic, qp, flow, h, payload))
 		return SNE_SILENT;
 	if (h->kind == SNE_K_WRITE)

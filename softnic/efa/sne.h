@@ -59,6 +59,7 @@ struct sne_ah {
 	uint32_t refs;
 	uint16_t pd, number;
 	uint32_t late;			/* packets that still come without this number */
+	uint32_t refused;		/* RDMA packets, by the word unknown of the script */
 	struct sne_flow *flow;
 	LIST_ENTRY(sne_ah) link;	/* of the flow */
 };
@@ -199,6 +200,7 @@ struct sne_fault {
 	bool flush_late;
 	uint64_t flush_ns;		/* 0: never */
 	uint32_t window;		/* 0: unchanged */
+	uint32_t unknown;		/* RDMA packets that are refused at a new AH */
 	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
 };
 

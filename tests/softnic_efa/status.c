@@ -397,6 +397,26 @@ Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey2), 0);
 }
 
+Test(status, script__unknown__the_first_rdma_of_a_peer_is_refused)
+{
+	memset(a.mem, 0x5a, 8);
+	memset(b.mem, 0, 8);
+	cr_assert_eq(softnic_efa_fault(b.nic, "unknown=2"), 0);
+	for (uint16_t i = 0; i < 2; i++) {
+		w_rdma(&a, &w, i ? OP_READ : OP_WRITE, 0, i, 0, 0, 8);
+		post(&a, &w);
+		expect(14, "", "");
+		cr_assert_eq(b.mem[0], 0);
+		cr_assert_eq(a.mem[0], 0x5a);
+	}
+	send_to_nobody(10);
+	expect(10, "", "");
+	w_rdma(&a, &w, OP_WRITE, 0, 3, 0, 0, 8);
+	post(&a, &w);
+	expect(0, "", "");
+	cr_assert_eq(b.mem[0], 0x5a);
+}
+
 static void send_and_hear(uint16_t id)
 {
 	rx_post(&b, id, 0, 100);
