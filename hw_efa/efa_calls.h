@@ -20,25 +20,25 @@ EFA_COLD bool efa_sq_idle(struct efa_ep *e);
 bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_kick_soft(struct efa_engine *eng, uint32_t handle);
-/* imm: 0 and has_imm false where there is none. */
-struct efa_wr {
-	uint8_t op;
-	bool has_imm, inl;
-	uint16_t kind;
-	uint32_t of, imm;
-	uint64_t remote;
-	uint32_t rkey, len;		/* RDMA */
-	unsigned int nseg;
-	struct efa_iov seg[2];
-	const void *data;		/* of an inline one */
-	uint32_t bytes;
-};
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
+/* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
+static inline bool efa_rdma_may(const struct efa_ep *e)
+{
+	return e->more->rdma == EFA_RDMA_NONE || e->more->rdma == EFA_RDMA_WORKS;
+}
+
+EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
+/* Posts the first RDMA again if the peer's device refused it. */
+EFA_COLD void efa_rdma_again(struct dap_ep *ep);
 /* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
 EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
 /* The header of the next packet in sequence, which takes a credit; of one out of it. */
 uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
 uint32_t efa_unseq_imm(struct efa_ep *e);
+
+/* ---- efa_conn.c ---- */
+/* How many bytes a request that is posted hot may have. */
+EFA_COLD void efa_set_most(struct dap_ep *ep);
 
 /* ---- efa_rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);

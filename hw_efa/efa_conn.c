@@ -134,14 +134,20 @@ static bool path_fits(const struct dap_path *p, const struct efa_own *own)
 	       !own->zero;
 }
 
-/* What one WQE does is posted hot. */
-static void set_most(struct efa_tx *tx, const struct efa_caps *dev)
+/* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
+void efa_set_most(struct dap_ep *ep)
 {
-	uint32_t rdma = least(tx->max_rdma, dev->max_rdma_size);
+	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	uint32_t most = least(tx->max_rdma, dev->max_rdma_size);
+	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
+	bool reads = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads;
 
 	tx->most_send = least(tx->mtu, tx->max_msg);
-	tx->most_write = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
-	tx->most_read = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads ? rdma : 0;
+	__atomic_store_n(&tx->most_write, tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&tx->most_read, reads ? rdma : 0, __ATOMIC_RELAXED);
 }
 
 static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
@@ -173,7 +179,9 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
 	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !efa_ia(ep->obj.ia)->params.relaxed;
-	set_most(&e->tx, dev);
+	e->more->rdma = EFA_RDMA_NONE;
+	e->more->rdma_tries = EFA_RDMA_TRIES;
+	efa_set_most(ep);
 	e->more->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;
 	/* Each end counts packets of the other from the number that both know. */

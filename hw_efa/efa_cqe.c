@@ -164,6 +164,31 @@ static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
 	}
 }
 
+/*
+ * The device of a new peer may not know our address handle yet. It then refuses RDMA without doing any
+ * of it, so the next tick posts it again. False: the completion is handled as any other.
+ */
+static bool is_refused(struct dap_ep *ep, struct efa_slot *slot, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+
+	if (slot->kind != EFA_S_FIRST)
+		return false;
+	slot->kind = m->first_rdma.kind;
+	if (!cqe->status) {
+		m->rdma = EFA_RDMA_WORKS;
+		efa_set_most(ep);
+	}
+	if (cqe->status != EFA_ST_UNKNOWN_PEER || !m->rdma_tries ||
+	    e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+		return false;
+	m->rdma_tries--;
+	m->rdma = EFA_RDMA_REFUSED;
+	efa_lag(ep);
+	return true;
+}
+
 static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_sq *sq = &efa_ep(ep)->sq;
@@ -179,6 +204,8 @@ static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 	}
 	slot->done = 1;
 	sq->others -= slot->kind != EFA_S_DTO;
+	if (is_refused(ep, slot, cqe))
+		return;
 	if (cqe->status)
 		request_failed(ep, slot, cqe);
 	else
@@ -295,6 +322,7 @@ static void push_lagging(struct efa_engine *eng)
 		list = efa_ep(ep)->more->lag_next;
 		efa_ep(ep)->more->in_lag = false;
 		gone_look(ep);
+		efa_rdma_again(ep);
 		efa_push(ep);
 	}
 }

@@ -205,14 +205,14 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
 				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
 
-		if (!efa_sq_has(e, 1, false))
+		if (!efa_rdma_may(e) || !efa_sq_has(e, 1, false))
 			return false;
 		wr.len = to.len = n < most ? n : most;
 		to.key = efa_lkey(to.key);
 		wr.seg[0] = to;
 		r->at += wr.len;
 		r->left++;
-		efa_wr_post(ep, &wr);
+		efa_rdma_post(ep, &wr);
 	}
 	return true;
 }

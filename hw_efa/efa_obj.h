@@ -33,6 +33,7 @@ enum efa_slot_kind {			/* what a WQE was for */
 	EFA_S_PART,			/* one that was not */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
 	EFA_S_DATA,			/* of an emulated read, by this context */
+	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
 };
 
 #define EFA_SLOT_DONE (1u << 16)	/* efa_slot.state: kind and done as one */
@@ -256,6 +257,28 @@ struct efa_answer {
 
 #define EFA_WHY 240u
 
+/* imm: 0 and has_imm false where there is none. */
+struct efa_wr {
+	uint8_t op;
+	bool has_imm, inl;
+	uint16_t kind;
+	uint32_t of, imm;
+	uint64_t remote;
+	uint32_t rkey, len;		/* RDMA */
+	unsigned int nseg;
+	struct efa_iov seg[2];
+	const void *data;		/* of an inline one */
+	uint32_t bytes;
+};
+
+enum efa_rdma {				/* the first RDMA of a connection, which goes alone */
+	EFA_RDMA_NONE,
+	EFA_RDMA_TRIED,			/* it is under way */
+	EFA_RDMA_REFUSED,		/* the peer's device does not know our address handle yet */
+	EFA_RDMA_WORKS,
+};
+#define EFA_RDMA_TRIES 100u		/* one each ms */
+
 struct efa_more {			/* what is off the fast path */
 	struct efa_qp_res qp;
 	struct efa_mr mr;		/* of the receive buffers and the stage */
@@ -271,6 +294,9 @@ struct efa_more {			/* what is off the fast path */
 	bool destroyed;			/* the QP: it did not flush */
 	uint32_t nowhere;		/* its doorbells are here then */
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
+	enum efa_rdma rdma;
+	uint32_t rdma_tries;		/* that are left */
+	struct efa_wr first_rdma;
 	struct dap_ep *lag_next;
 	uint32_t ask_pause;		/* looks until the peer's manager is asked again */
 	bool has_asked;			/* the peer, which then acknowledges all at once from then on */

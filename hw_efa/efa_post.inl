@@ -336,6 +336,12 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 				      slow(ep, n, iov, was.cookie, was.flags);
 }
 
+/* It is read outside of the engine, and the first RDMA that is done raises it. */
+EFA_INLINE uint64_t efa_most(const uint64_t *most)
+{
+	return DAP_TSAN ? __atomic_load_n(most, __ATOMIC_RELAXED) : *most;
+}
+
 /* far: also what is not seen at a glance to touch no bytes of a write under way. */
 EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     const EFA_RMR *to, unsigned int flags,
@@ -354,7 +360,7 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uin
 	if (efa_unlikely(!to) || efa_unlikely(flags & tx->deny_rdma))
 		return EFA_SLOW;
 	len = efa_lmr_len(iov);
-	if (efa_unlikely(len - 1 >= tx->most_write) || efa_unlikely(len > efa_rmr_len(to)))
+	if (efa_unlikely(len - 1 >= efa_most(&tx->most_write)) || efa_unlikely(len > efa_rmr_len(to)))
 		return EFA_SLOW;
 	remote = efa_rmr_va(to);
 	if (!far && efa_unlikely(!efa_one_line(remote, len)))
@@ -427,7 +433,7 @@ EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 	if (efa_unlikely(!from) || efa_unlikely(flags & tx->deny_rdma))
 		return EFA_SLOW;
 	len = efa_rmr_len(from);
-	if (efa_unlikely(len - 1 >= tx->most_read) || efa_unlikely(len > efa_lmr_len(iov)))
+	if (efa_unlikely(len - 1 >= efa_most(&tx->most_read)) || efa_unlikely(len > efa_lmr_len(iov)))
 		return EFA_SLOW;
 	remote = efa_rmr_va(from);
 	if (!efa_come_unless(tx->eng, inside))

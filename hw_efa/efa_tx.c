@@ -181,7 +181,10 @@ static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 	wr->kind = EFA_S_PART;
 	wr->of = efa_next(&efa_ep(ep)->tx);
 	d->left++;
-	efa_wr_post(ep, wr);
+	if (wr->op == EFA_OP_SEND)
+		efa_wr_post(ep, wr);
+	else
+		efa_rdma_post(ep, wr);
 }
 
 /* As many bytes as a packet takes, of at most segs segments; returns how many. */
@@ -348,7 +351,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
 				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
 
-		if ((alone && d->left) || !efa_sq_has(e, 1, false))
+		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(e, 1, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
 		wr.seg[0] = piece(w->seg, w->at, most);

@@ -184,3 +184,33 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 	e->sq.quiet++;
 	efa_disarm(&e->tx);
 }
+
+/* The first RDMA is kept, because the device of a new peer may refuse it (efa_cqe.c). */
+void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
+{
+	struct efa_more *m = efa_ep(ep)->more;
+
+	if (m->rdma != EFA_RDMA_WORKS) {
+		m->rdma = EFA_RDMA_TRIED;
+		m->first_rdma = *wr;
+		wr->kind = EFA_S_FIRST;
+	}
+	efa_wr_post(ep, wr);
+}
+
+/* The WQE keeps its sequence number. Its ack is renewed, because an old one passes for a new one later. */
+void efa_rdma_again(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_wr wr = e->more->first_rdma;
+
+	if (e->more->rdma != EFA_RDMA_REFUSED || e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+		return;
+	if (!efa_sq_has(e, 1, false)) {
+		efa_lag(ep);
+		return;
+	}
+	if (wr.has_imm)
+		wr.imm = (wr.imm & ~EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
+	efa_rdma_post(ep, &wr);
+}

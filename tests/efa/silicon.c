@@ -389,6 +389,86 @@ Test(efa_silicon, status__of_a_peer_that_goes_waits_for_its_manager)
 	}
 }
 
+/* ---- RDMA that a peer refuses since it does not know the address handle yet ---- */
+
+/* Two RDMAs of several packets each, and a message that comes after a write. */
+static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
+{
+	struct dap_event ev;
+
+	open_with(params);
+	memset(r.a.mem, OLD, LEN);
+	memset(r.b.mem, NEW, LEN);
+	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=5"), 0);
+	cr_assert_eq(rig_recv(&r, &r.b, 7, LEN, LEN), DAT_SUCCESS);
+	cr_assert_eq(rdma(), DAT_SUCCESS);
+	cr_assert_eq(rdma(), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 3, 0, 8), DAT_SUCCESS);
+	for (uint64_t i = 0; i < 2; i++) {
+		ev = rig_next(&r, r.a.req);
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: %s", params, fake.said);
+		cr_assert_eq(memcmp(r.a.mem, r.b.mem, LEN), 0);
+	}
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.cookie, 3);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS);
+	cr_assert_null(fake.broken, "%s", fake.said);
+	for (int i = 0; i < 8; i++) {
+		cr_assert_eq(rdma(), DAT_SUCCESS);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+	}
+	nothing_violated();
+	finish();
+}
+
+static DAT_RETURN a_write(void) { return rig_write(&r, &r.a, 1, 0, 0, LEN); }
+static DAT_RETURN a_read(void) { return rig_read(&r, &r.a, 1, 0, 0, LEN); }
+
+static const char *const ways[] = {
+	"seed=7", "seed=7 write_order=relaxed", "seed=7 efa_window=4",
+};
+
+Test(efa_silicon, write__refused_by_peer_that_does_not_know_us_yet_is_done)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		refused_first(ways[i], a_write);
+}
+
+Test(efa_silicon, read__refused_by_peer_that_does_not_know_us_yet_is_done)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		refused_first(ways[i], a_read);
+}
+
+/* The receiver reads a long message; it is the first RDMA of the connection. */
+Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
+{
+	open_with("seed=7");
+	memset(r.a.mem, NEW, LEN);
+	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=5"), 0);
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 2, 0, LEN), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(memcmp(r.a.mem, r.b.mem, LEN), 0);
+	finish();
+}
+
+/* A peer whose address handle has gone for good. */
+Test(efa_silicon, read__refused_always_breaks_the_connection)
+{
+	open_with("seed=7");
+	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=4000000000"), 0);
+	cr_assert_eq(a_read(), DAT_SUCCESS);
+	cr_assert_eq(a_read(), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_TRANSPORT);
+	cr_assert_eq(fake.broken, r.a.ep);
+	efa_hw.qp_error(r.a.ep);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
+	finish();
+}
+
 /* ---- the engine's lock ---- */
 
 static unsigned int mutexes;		/* that the poller has locked */
