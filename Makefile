@@ -66,18 +66,18 @@ objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 
 LIBDAT_SRC := $(call src,core/libdat)
-CORE_SRC := $(call src,core core/dat12)
+CORE_SRC := $(call src,core $(addprefix core/,cm ep evd front mem sp))
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-M5_HOT20 := $(wildcard hw_mlx5/m5_hot20*.c)
-M5_SRC := $(filter-out $(M5_HOT20) $(call with_verbs,hw_mlx5/m5_ctl_none.c,hw_mlx5/m5_ctl_uverbs% hw_mlx5/m5_ctl_dv% hw_mlx5/m5_ctl_vfio%),$(call src,hw_mlx5))
+M5_HOT20 := $(wildcard hw_mlx5/hot/hot20*.c)
+M5_SRC := $(filter-out $(M5_HOT20) $(call with_verbs,hw_mlx5/ctl/none.c,hw_mlx5/ctl/uverbs% hw_mlx5/ctl/dv% hw_mlx5/ctl/vfio%),$(call src,hw_mlx5 hw_mlx5/ctl hw_mlx5/hot))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
-EFA_SRC := $(filter-out %/efa_hot20.c $(call with_efa,hw_efa/efa_ctl_none.c,hw_efa/efa_ctl_efadv%),$(call src,hw_efa))
+EFA_SRC := $(filter-out %/hot20.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
-DAT20_SRC := $(call src,core/dat12 core/dat20) $(M5_HOT20) hw_efa/efa_hot20.c
-SHARED20_SRC = $(filter-out core/dat12/% hw_mlx5/m5_hot12% %_hot12.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
+DAT20_SRC := $(call src,core/front core/front/dat20) $(M5_HOT20) hw_efa/hot/hot20.c
+SHARED20_SRC = $(filter-out core/front/% %/hot12.c %/hot12_v3.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
@@ -165,7 +165,7 @@ $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
-COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/m5_ctl_$(f)*.c) hw_common/verbs*.c hw_efa/efa_ctl_efadv*.c
+COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
@@ -173,20 +173,21 @@ $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 # alike are not to meet, for which registers are moved and saved. clang has no such option.
 option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null && echo $(1))
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
-# The hot functions are made once more, for processors that have these (m5_isa.c asks).
+# The hot functions are made once more, for processors that have these (hot/isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
-$(O)/obj/hw_mlx5/m5_hot12.o $(O)/obj/dat20/hw_mlx5/m5_hot20.o \
-$(O)/obj/hw_efa/efa_hot12.o $(O)/obj/dat20/hw_efa/efa_hot20.o: private CFLAGS_DIR := $(HOT)
-$(O)/obj/hw_mlx5/m5_hot12_v3.o $(O)/obj/dat20/hw_mlx5/m5_hot20_v3.o: \
+$(O)/obj/hw_mlx5/hot/hot12.o $(O)/obj/dat20/hw_mlx5/hot/hot20.o \
+$(O)/obj/hw_efa/hot/hot12.o $(O)/obj/dat20/hw_efa/hot/hot20.o: private CFLAGS_DIR := $(HOT)
+$(O)/obj/hw_mlx5/hot/hot12_v3.o $(O)/obj/dat20/hw_mlx5/hot/hot20_v3.o: \
 	private CFLAGS_DIR := $(HOT) $(HOT_V3)
 
 ## Libraries
 
+# Files of two folders may have the same name, so members are appended and not replaced.
 define archive
 $(O)/lib/$(1).a: $(call objs,$(2)) $(3)
 	$$(call say,AR,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
+	$$(Q)rm -f $$@ && $(AR) qcs $$@ $$^
 endef
 AR ?= ar
 $(eval $(call archive,libcore,$(CORE_SRC)))
@@ -226,10 +227,10 @@ $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 
 # Its registry is the system's.
 $(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
-		core/dat20/provider.map
+		core/front/dat20/provider.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/dat20/provider.map) -o $@ \
+	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/front/dat20/provider.map) -o $@ \
 		$(filter %.o,$^) -ldat2 $(EXT_LIBS)
 
 $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC))

@@ -52,7 +52,7 @@ int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t con
 int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
-/* ---- evd.c, evd_queue.c, evd_wait.c ---- */
+/* ---- evd.c, evd/queue.c, evd/wait.c ---- */
 int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
 		   struct dap_evd **evd);
 int dap_evd_free(struct dap_evd *evd);
@@ -72,12 +72,12 @@ void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
 		 uint32_t *nmore);
 
-/* ---- evd_cno.c ---- */
+/* ---- evd/trigger.c ---- */
 /* What notifies from now on triggers this CNO, or none. */
 int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno);
 void dap_evd_set_enabled(struct dap_evd *evd, bool enabled);
 
-/* ---- cno.c, cno_wait.c, cno_agent.c ---- */
+/* ---- cno.c, evd/cno_wait.c, evd/cno_agent.c ---- */
 typedef void (*dap_agent_fn)(void *data, void *evd);
 /* fn, unless it is NULL, is called at the first trigger and then no more. */
 int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cno **cno);
@@ -134,12 +134,12 @@ void dap_ep_destroy(struct dap_ep *ep);
 void dap_ep_forget_evd(void *ep, void *evd);
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
 
-/* ---- ep_recv.c ---- */
+/* ---- ep/recv.c ---- */
 /* -1 in *recvs: not known. */
 int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs);
 int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard);
 
-/* ---- ep_modify.c ---- */
+/* ---- ep/modify.c ---- */
 enum {				/* what a change changes; attributes one bit each */
 	DAP_EP_SET_PZ = 1, DAP_EP_SET_RECV_EVD = 2, DAP_EP_SET_REQUEST_EVD = 4,
 	DAP_EP_SET_CONNECT_EVD = 8, DAP_EP_SET_ATTR = 0x10,
@@ -152,7 +152,7 @@ struct dap_ep_change {
 };
 int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change);
 
-/* ---- ep_attr.c ---- */
+/* ---- ep/attr.c ---- */
 void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr);
 /* Zero sizes and iov counts become the default. INVALID_PARAMETER where the adapter can not. */
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr);

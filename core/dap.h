@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "core/err.h"
-#include "core/shared.h"
+#include "core/mem/shared.h"
 
 struct dap_hw;
 struct dap_cm;
@@ -132,7 +132,7 @@ struct dap_event {
 	};
 };
 
-/* Where an endpoint is: what one end tells the other. Neutral of the NIC; wire form in cm_wire.h. */
+/* Where an endpoint is: what one end tells the other. Neutral of the NIC; wire form in cm/wire.h. */
 struct dap_path {
 	uint8_t link_layer;		/* 1 InfiniBand, 2 Ethernet */
 	uint8_t rd_in, rd_out;		/* RDMA reads it serves, and has outstanding, at most */
@@ -220,7 +220,7 @@ enum {
 	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
 	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
 	DAP_ATT_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
-	DAP_ATT_COUNT = 32,		/* receives are counted, see ep_recv.c: the same */
+	DAP_ATT_COUNT = 32,		/* receives are counted, see ep/recv.c: the same */
 	DAP_ATT_TURN = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
 };
 
@@ -293,7 +293,7 @@ struct dap_evd {
 	struct dap_evd *cno_next[DAP_CNO_EARS];
 	bool cno_queued[DAP_CNO_EARS];
 
-	/* High watermarks, ep_recv.c: endpoints whose receives are counted; written under turn and
+	/* High watermarks, ep/recv.c: endpoints whose receives are counted; written under turn and
 	 * lock. passed: one of them may have come beyond a watermark. */
 	struct dap_ep *counted;
 	bool passed;
@@ -339,7 +339,7 @@ struct dap_ep {
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
-	uint32_t state;			/* enum dap_ep_state: written by ep_fsm.c only; atomic reads */
+	uint32_t state;			/* enum dap_ep_state: written by ep/fsm.c only; atomic reads */
 	bool has_qp;			/* not while it has no PZ */
 	bool attached;			/* recv_evd and request_evd know it */
 	bool provided;			/* made for a request, not yet accepted: not the consumer's */
@@ -544,7 +544,7 @@ void dap_srq_broken(struct dap_srq *srq);
 /* The like of dap_ep_reap for an SRQ that is full: of all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
-/* ---- ep_fsm.c: the only writer of an endpoint's state and table ---- */
+/* ---- ep/fsm.c: the only writer of an endpoint's state and table ---- */
 enum dap_ep_cause {			/* what happened to it */
 	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,
 	DAP_CAUSE_TENTATIVE, DAP_CAUSE_ACCEPT, DAP_CAUSE_REJECT, DAP_CAUSE_ESTABLISHED,

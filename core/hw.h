@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The seam between core and a backend. Slow calls are here; the hot calls are DAT-typed functions
- * of the backend (core/dat12/hot.h) that go straight into the provider tables.
+ * of the backend (core/hot.h) that go straight into the provider tables.
  *
  * Functions return 0 or -errno unless they say otherwise. Core serialises calls about one object;
  * calls about different objects come from any threads at the same time.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/api.h"
-#include "core/conn.h"
+#include "core/ep/conn.h"
 #include "core/fork.h"
 #include "core/hw.h"
 #include "core/param.h"

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "core/cm_int.h"
+#include "core/cm/private.h"
 #include "tests/harness/harness.h"
 
 #define SOON_MS 10000		/* a limit against hangs */

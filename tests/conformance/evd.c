@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Event Dispatchers: their life and states. Waiting is in evd_wait.c. */
+/* Event Dispatchers: their life and states. Waiting is in evd/wait.c. */
 #include "tests/conformance/fixture.h"
 
 static const int streams[6] = {

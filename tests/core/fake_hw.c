@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/dat12/hot.h"
-#include "core/dat12/slots.h"
+#include "core/hot.h"
+#include "core/front/slots.h"
 #include "tests/core/fake_hw.h"
 
 #define RING 256

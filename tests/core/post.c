@@ -2,7 +2,7 @@
 /* The checked post calls: state by state, and in validating mode triplet by triplet. */
 #include <dat/udat_redirection.h>
 
-#include "core/dat12/slots.h"
+#include "core/front/slots.h"
 #include "tests/core/fake_hw.h"
 
 static struct {

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/shared.h"
+#include "core/mem/shared.h"
 #include "tests/harness/harness.h"
 
 #define NOBODY_UID 65534

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw_efa/efa_lock.h"
-#include "hw_efa/efa_rq.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/rq.h"
 #include "tests/efa/rig.h"
 
 static struct rig r;

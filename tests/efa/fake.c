@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/cm.h"
+#include "core/cm/cm.h"
 #include "tests/efa/rig.h"
 
 struct fake fake;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_efa/efa_params.h"
+#include "hw_efa/params.h"
 #include "softnic/softnic_efa.h"
 
 TestSuite(params, .timeout = 20);

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "hw_efa/efa_lock.h"
+#include "hw_efa/lock.h"
 #include "tests/efa/rig.h"
 
 enum { LEN = 60000, OLD = 0x11, NEW = 0xee };

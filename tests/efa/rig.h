@@ -6,10 +6,10 @@
 #ifndef TESTS_EFA_RIG_H
 #define TESTS_EFA_RIG_H
 
-#include "core/dat12/hot.h"
+#include "core/hot.h"
 #include "core/hw.h"
-#include "hw_efa/efa_obj.h"
-#include "hw_efa/efa_ops.h"
+#include "hw_efa/obj.h"
+#include "hw_efa/ops.h"
 #include "softnic/softnic_efa.h"
 
 struct fake {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hw_efa/efa_lock.h"
+#include "hw_efa/lock.h"
 #include "tests/efa/rig.h"
 #include "tests/harness/harness.h"
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "hw_efa/efa_proto.h"
-#include "hw_efa/efa_wqe.h"
+#include "hw_efa/proto.h"
+#include "hw_efa/wqe.h"
 
 /* A send of 8 inline bytes, the second lap of a ring, to QP 0x1234 by AH 0x0056. */
 static const uint8_t send_inline[64] = {

@@ -11,8 +11,8 @@
 #include <dat/udat.h>
 
 #include "core/hw.h"
-#include "hw_efa/efa_lock.h"
-#include "hw_efa/efa_ops.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/ops.h"
 #include "softnic/softnic_efa.h"
 #include "tests/harness/harness.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_efa/efa_ctl_efadv.h"
-#include "hw_efa/efa_wqe.h"
+#include "hw_efa/ctl/efadv.h"
+#include "hw_efa/wqe.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
 

@@ -3,7 +3,7 @@
 #include <infiniband/efadv.h>
 #include <string.h>
 
-#include "hw_efa/efa_ctl_efadv.h"
+#include "hw_efa/ctl/efadv.h"
 #include "tests/efadv/efa_calls.h"
 
 struct efa_told efa_told;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_efa/efa_ctl_efadv.h"
+#include "hw_efa/ctl/efadv.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/refused.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/obj.h"
 #include "tests/mlx5/captured/captured.h"
 
 static struct captured_wqe captured[] = {

@@ -2,7 +2,7 @@
 #ifndef TESTS_MLX5_FAKE_CORE_H
 #define TESTS_MLX5_FAKE_CORE_H
 
-#include "core/dat12/hot.h"
+#include "core/hot.h"
 
 #define FAKE_OBJECTS 256
 

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hw_mlx5/m5_lock.h"
-#include "hw_mlx5/m5_ops.h"
+#include "hw_mlx5/lock.h"
+#include "hw_mlx5/ops.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 

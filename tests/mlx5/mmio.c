@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_mmio.h"
-#include "hw_mlx5/m5_params.h"
+#include "hw_mlx5/mmio.h"
+#include "hw_mlx5/params.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 

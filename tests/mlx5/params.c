@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/param.h"
-#include "hw_mlx5/m5_params.h"
+#include "hw_mlx5/params.h"
 
 TestSuite(params, .timeout = 20);
 

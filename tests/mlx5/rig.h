@@ -6,9 +6,9 @@
 #ifndef TESTS_MLX5_RIG_H
 #define TESTS_MLX5_RIG_H
 
-#include "hw_mlx5/m5.h"
-#include "hw_mlx5/m5_hot.h"
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/mlx5.h"
+#include "hw_mlx5/hot/hot.h"
+#include "hw_mlx5/obj.h"
 #include "tests/mlx5/fake_core.h"
 
 #define RIG_BYTES 65536

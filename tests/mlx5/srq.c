@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_ctl_soft.h"
+#include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_ctl_soft.h"
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/ctl/soft.h"
+#include "hw_mlx5/obj.h"
 #include "softnic/softnic.h"
 #include "tests/scale/scale.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "hw_mlx5/m5_obj.h"
+#include "hw_mlx5/obj.h"
 #include "tests/scale/scale.h"
 
 #define MANY 4096u

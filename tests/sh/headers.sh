@@ -15,7 +15,7 @@ for h in include/dat/*.h; do
 	try c "${h#include/}" -Iinclude -std=c99
 	try c++ "${h#include/}" -Iinclude
 done
-for h in core/*.h hw_common/*.h hw_mlx5/*.h hw_efa/*.h softnic/*.h softnic/*/*.h softnic/*/*/*.h; do
+for h in core/*.h core/{cm,ep,evd,front,mem}/*.h hw_*/*.h hw_*/*/*.h softnic/*.h softnic/*/*.h softnic/*/*/*.h; do
 	[ -e "$h" ] && try c "$h" -I. -Iinclude -I"$DAPL_BUILD_DIR" -D_GNU_SOURCE -std=gnu11
 done
 exit $status

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cm_int.h"
+#include "core/cm/private.h"
 #include "core/dap.h"
-#include "hw_efa/efa_obj.h"
-#include "hw_mlx5/m5_ctl_soft.h"
-#include "hw_mlx5/m5_obj.h"
+#include "hw_efa/obj.h"
+#include "hw_mlx5/ctl/soft.h"
+#include "hw_mlx5/obj.h"
 #include "softnic/softnic.h"
 #include "softnic/softnic_efa.h"
 

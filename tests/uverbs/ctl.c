@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/cmd.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/calls.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/cmd.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
 #include "tests/uverbs/refused.h"

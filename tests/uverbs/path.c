@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hw_mlx5/m5_cmd.h"
+#include "hw_mlx5/cmd.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "tests/harness/harness.h"
-#include "hw_mlx5/m5_ctl_eq.h"
+#include "hw_mlx5/ctl/eq.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
 static struct m5_events events;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hw_mlx5/m5_ctl_vfio.h"
+#include "hw_mlx5/ctl/vfio.h"
 #include "tests/harness/harness.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 

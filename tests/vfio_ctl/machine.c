@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hw_mlx5/m5_ctl_vfio.h"
+#include "hw_mlx5/ctl/vfio.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
 /* The definition that comes after this program's. */

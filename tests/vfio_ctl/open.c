@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_mlx5/m5_ctl_vfio.h"
+#include "hw_mlx5/ctl/vfio.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/refused.h"
 #include "tests/vfio_ctl/vfio_ctl.h"

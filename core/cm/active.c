@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The side that connects: attempts until somebody listens, then REQ, REP, RTU, GO. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/private.h"
+
+#define RETRY_FIRST_US 2000
+#define RETRY_MOST_US 250000
+
+/* Until the caller's deadline, at most limit; 0 is never. */
+static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
+{
+	uint64_t now = cm_now(), left;
+
+	if (!c->deadline)
+		return limit;
+	left = c->deadline > now ? c->deadline - now : 1;
+	return limit && limit < left ? limit : left;
+}
+
+/* The REQ was written there once and for all attempts. */
+static void say_req(struct dap_cm_conn *c)
+{
+	c->out_off = 0;
+	c->out_len = CM_WIRE_SIZE;
+	c->in_len = 0;
+	c->send_err = 0;
+	c->wants_out = false;
+	cm_conn_state(c, CM_WAIT_REP, time_left(c, 0));
+	cm_conn_count(c, CM_REQ, CM_REASON_NONE, true);
+	cm_conn_flush(c);
+}
+
+/* False where TCP has to do. */
+static bool attempt_near(struct dap_cm_conn *c, int *err)
+{
+	*err = cm_line_join(c);
+	if (*err == -ENOENT)
+		return false;
+	c->near = !*err;
+	if (c->near)
+		say_req(c);
+	return true;
+}
+
+/* 0, or -errno of a system call. */
+static int attempt_far(struct dap_cm_conn *c)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	cm_sock_options(fd);
+	if (connect(fd, (const struct sockaddr *)&c->peer, sizeof(c->peer)) && errno != EINPROGRESS)
+		err = -errno;
+	else
+		err = cm_conn_watch(c, fd, EPOLLOUT);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	c->fd = fd;
+	cm_conn_state(c, CM_CONNECTING, time_left(c, 0));
+	return 0;
+}
+
+static int attempt(struct dap_cm_conn *c)
+{
+	int err;
+
+	c->near = false;
+	return !c->by_tcp && attempt_near(c, &err) ? err : attempt_far(c);
+}
+
+void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why)
+{
+	cm_conn_close(c, false);
+	c->why = why;
+	cm_conn_state(c, CM_FAILED, 1);
+}
+
+void cm_active_retry(struct dap_cm_conn *c, int err)
+{
+	uint64_t wait = c->retry_us;
+
+	c->by_tcp = c->near;		/* whoever has the name need not be who has the port */
+	cm_line_leave(c);
+	cm_close_fd(&c->fd, false);
+	c->refused = false;
+	switch (err) {
+	case ECONNREFUSED: case ECONNRESET:
+		c->refused = true;
+		break;
+	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* no local port is free just now */
+	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
+		break;
+	default:
+		cm_active_fail(c, DAP_CM_UNREACHABLE);
+		return;
+	}
+	c->cm->counts.retries++;
+	if (c->retry_us < RETRY_MOST_US)
+		c->retry_us *= 2;
+	cm_conn_state(c, CM_RETRY, time_left(c, wait));
+}
+
+/* Its time ends in an attempt that may end as the one before: a busy peer answers late. */
+static bool was_refused(const struct dap_cm_conn *c)
+{
+	return c->refused && (c->state == CM_CONNECTING ||
+			      (c->state == CM_WAIT_REP && cm_now() - c->tried < cm_limits.young_us));
+}
+
+void cm_active_timeout(struct dap_cm_conn *c)
+{
+	int err;
+
+	if (c->state == CM_FAILED) {
+		cm_conn_end(c, c->why, NULL);
+	} else if (was_refused(c)) {
+		cm_conn_log(c, "nobody listens there");
+		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
+	} else if (c->state != CM_RETRY) {
+		cm_conn_log(c, "no answer in time");
+		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+	} else if (c->deadline && cm_now() >= c->deadline) {
+		cm_conn_log(c, c->refused ? "nobody listens there" :
+			    "no local port or descriptor is free: raise ulimit -n or "
+			    "sysctl net.ipv4.ip_local_port_range");
+		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
+	} else {
+		c->tried = cm_now();
+		err = attempt(c);
+		if (err)
+			cm_active_retry(c, -err);
+	}
+}
+
+/* TCP may connect a socket to itself when the port is one that the kernel hands out. */
+static bool is_own_end(int fd)
+{
+	struct sockaddr_in a = { 0 }, b = { 0 };
+
+	return cm_sock_ends(fd, &a, &b) && a.sin_port == b.sin_port &&
+	       a.sin_addr.s_addr == b.sin_addr.s_addr;
+}
+
+void cm_active_connected(struct dap_cm_conn *c)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	else if (!err && is_own_end(c->fd))
+		err = ECONNREFUSED;
+	if (err) {
+		cm_active_retry(c, err);
+		return;
+	}
+	if (cm_sock_connected(c->fd) && !cm_limits.far)
+		cm_conn_log(c, "the listener on this host is reached by TCP: it may belong to another "
+			    "user, whose software adapters are out of reach");
+	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
+	say_req(c);
+}
+
+static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	struct cm_line *line = c->line;
+
+	cm_line_leave(c);
+	switch (m->reason) {
+	case CM_REASON_NOBODY:
+		if (line)
+			line->stale = true;
+		cm_active_retry(c, ECONNREFUSED);
+		break;
+	case CM_REASON_CONSUMER:
+		cm_conn_cut(c, DAP_CM_REJECTED, m, true);
+		break;
+	default:
+		cm_conn_log(c, m->reason == CM_REASON_VERSION ? "it speaks another version"
+							      : "it refuses, its queue is full");
+		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, true);
+	}
+}
+
+bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	if (m->type == CM_REJ && c->state == CM_WAIT_REP) {
+		got_rej(c, m);
+	} else if (m->type == CM_REP && c->state == CM_WAIT_REP) {
+		cm_conn_state(c, CM_REPLIED, time_left(c, cm_limits.answer_us));
+		cm_call_begin();
+		c->cm->ops->reply(c->ctx, c, &m->path, m->pd, m->pd_size);
+		cm_call_end();
+	} else if (m->type == CM_GO && c->state == CM_WAIT_GO) {
+		cm_conn_state(c, CM_LIVE, 0);
+		cm_call_begin();
+		c->cm->ops->established(c->ctx, c);
+		cm_call_end();
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int dap_cm_rtu(struct dap_cm_conn *c)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_REPLIED) {
+		cm_conn_state(c, CM_WAIT_GO, time_left(c, cm_limits.answer_us));
+		cm_conn_send(c, CM_RTU, NULL);
+	} else {
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}
+
+/* Random bytes come many at a time; a child has none of its parent's. */
+static int draw_id(uint64_t *id)
+{
+	if (!cm_loop.n_ids) {
+		ssize_t n = getrandom(cm_loop.ids, sizeof(cm_loop.ids), 0);
+
+		if (n != (ssize_t)sizeof(cm_loop.ids))
+			return n < 0 ? -errno : -EIO;
+		cm_loop.n_ids = CM_IDS;
+	}
+	*id = cm_loop.ids[--cm_loop.n_ids];
+	return 0;
+}
+
+static int prepare(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
+		   const struct dap_path *path, const void *pd, uint32_t pd_size)
+{
+	struct cm_msg req = { .type = CM_REQ, .conn_qual = conn_qual, .path = *path };
+	int err = draw_id(&c->id);
+
+	if (err)
+		return err;
+	c->conn_qual = conn_qual;
+	c->retry_us = RETRY_FIRST_US;
+	c->peer = *to;
+	c->peer.sin_port = htons(cm_port_of(conn_qual));
+	req.id = c->id;
+	req.pd_size = pd_size;
+	if (pd_size)
+		memcpy(req.pd, pd, pd_size);
+	cm_wire_put(&req, c->out);
+	return 0;
+}
+
+/* Those that the caller should know at once; all others have their event. */
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
+}
+
+static int start(struct dap_cm *cm, struct dap_cm_conn *c)
+{
+	int err;
+
+	c->cm = cm;
+	TAILQ_INSERT_TAIL(&cm->conns, c, link);
+	err = attempt(c);
+	if (is_shortage(err)) {
+		cm_conn_drop(c, false);
+		return err;
+	}
+	c->owned = true;
+	if (err)
+		cm_active_retry(c, -err);
+	return 0;
+}
+
+int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t conn_qual,
+		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
+		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn)
+{
+	struct dap_cm_conn *c;
+	int err = -EMSGSIZE;
+
+	if (pd_size > DAP_MAX_PRIVATE_DATA)
+		return err;
+	if (!cm_enter(cm->generation))
+		return -ECHILD;
+	c = cm_conn_new(CM_RETRY);
+	err = c ? prepare(c, to, conn_qual, path, pd, pd_size) : -ENOMEM;
+	if (err) {
+		free(c);
+		goto leave;
+	}
+	c->ctx = ctx;
+	if (timeout_us != UINT32_MAX)
+		c->deadline = cm_now() + timeout_us;
+	err = start(cm, c);
+	if (!err)
+		*conn = c;
+leave:
+	cm_leave();
+	return err;
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What both sides of a connection share: bytes in and out, and how it ends.
+ *
+ * The end of an orderly disconnection: who gets the second DISC resets the socket. Everything has
+ * been said by then, and neither side keeps a port in TIME_WAIT.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "core/cm/private.h"
+
+/* A host that vanished is noticed within about ten seconds, idle or not. */
+void cm_sock_options(int fd)
+{
+	const int on = 1, idle = 5, interval = 2, count = 3, user_ms = 10000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
+}
+
+static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
+{
+	if (end->ss_family != AF_INET)
+		return cm_near_read((const struct sockaddr_un *)end, len, to);
+	memcpy(to, end, sizeof(*to));
+	return true;
+}
+
+bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
+{
+	struct sockaddr_storage o, p;
+	socklen_t lo = sizeof(o), lp = sizeof(p);
+
+	if (getsockname(fd, (struct sockaddr *)&o, &lo) || getpeername(fd, (struct sockaddr *)&p, &lp))
+		return false;
+	if (!read_end(&o, lo, own))		/* who connects has no name */
+		return read_end(&p, lp, peer) && (*own = *peer, true);
+	if (!read_end(&p, lp, peer))
+		*peer = *own;
+	return true;
+}
+
+/*
+ * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
+ * connections fall due in one tick, overflow its backlog, and all of them count as dead.
+ */
+bool cm_sock_connected(int fd)
+{
+	struct sockaddr_in own, peer;
+	const int off = 0;
+
+	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));
+	return true;
+}
+
+void cm_conn_log(const struct dap_cm_conn *c, const char *what)
+{
+	char ip[INET_ADDRSTRLEN] = "?";
+
+	inet_ntop(AF_INET, &c->peer.sin_addr, ip, sizeof(ip));
+	dap_log(DAP_LOG_WARN, "%s port %u, qualifier 0x%llx: %s", ip, ntohs(c->peer.sin_port),
+		(unsigned long long)c->conn_qual, what);
+}
+
+void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us)
+{
+	c->state = state;
+	if (deadline_us)
+		cm_timer_set(&c->timer, deadline_us);
+	else
+		cm_timer_clear(&c->timer);
+}
+
+/* ---- ends ---- */
+
+void cm_conn_close(struct dap_cm_conn *c, bool reset)
+{
+	if (c->line)
+		cm_conn_send(c, CM_CUT, NULL);
+	cm_line_leave(c);
+	cm_close_fd(&c->fd, reset);
+}
+
+void cm_conn_free(struct dap_cm_conn *c)
+{
+	if (c->watched)
+		cm_bury(&c->item);
+	else
+		cm_spend(&c->item);
+}
+
+/* What is queued on a line still goes out. */
+static void retire(struct dap_cm_conn *c)
+{
+	if (c->buried)
+		return;
+	c->buried = true;
+	cm_conn_state(c, CM_ENDED, 0);
+	if (c->half_open)
+		cm_half_open_remove(c);
+	else if (c->cm)
+		TAILQ_REMOVE(&c->cm->conns, c, link);
+	if (!c->out_line)
+		cm_conn_free(c);
+}
+
+void cm_conn_drop(struct dap_cm_conn *c, bool reset)
+{
+	cm_conn_close(c, reset);
+	c->owned = false;
+	retire(c);
+}
+
+/* A line needs no more than that the message is queued. */
+void cm_conn_farewell(struct dap_cm_conn *c)
+{
+	c->owned = false;
+	cm_line_leave(c);
+	if (c->fd < 0)
+		retire(c);
+	else
+		cm_conn_state(c, CM_FAREWELL, cm_limits.farewell_us);
+}
+
+void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg)
+{
+	const struct dap_cm_ops *ops = c->cm->ops;
+	bool tell = c->owned;
+
+	c->owned = false;
+	c->cm->counts.ended[why]++;
+	cm_conn_state(c, CM_ENDED, 0);
+	if (tell) {
+		cm_call_begin();
+		ops->ended(c->ctx, c, why, msg ? msg->pd : NULL, msg ? msg->pd_size : 0);
+		cm_call_end();
+	}
+	if (!c->buried)
+		cm_conn_farewell(c);
+}
+
+void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset)
+{
+	cm_conn_close(c, reset);
+	cm_conn_end(c, why, msg);
+}
+
+static void conn_timeout(void *arg)
+{
+	struct dap_cm_conn *c = arg;
+
+	switch (c->state) {
+	case CM_WAIT_RTU:
+	case CM_READY:
+		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+		break;
+	case CM_CLOSING:
+		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
+		break;
+	case CM_WAIT_REQ:
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	default:
+		cm_active_timeout(c);
+	}
+}
+
+void cm_conn_lost(struct dap_cm_conn *c, int err)
+{
+	bool reset = err == -EPROTO;
+
+	if (reset)
+		cm_conn_log(c, "cut, it says what does not belong there");
+	switch (c->state) {
+	case CM_WAIT_REQ:
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	case CM_WAIT_ACCEPT:
+		cm_conn_close(c, reset);
+		cm_conn_state(c, CM_GONE, 0);
+		break;
+	case CM_WAIT_REP:
+		/* A reset: nobody has read the request, the listener was on its way out. */
+		if (err == -ECONNRESET)
+			cm_active_retry(c, ECONNRESET);
+		else
+			cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, reset);
+		break;
+	case CM_CLOSING:
+		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, reset);
+		break;
+	default:
+		cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
+	}
+}
+
+/* ---- bytes ---- */
+
+void cm_conn_flush(struct dap_cm_conn *c)
+{
+	if (c->line)
+		cm_line_queue(c);
+	while (c->fd >= 0 && c->out_off < c->out_len) {
+		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0)
+			c->out_off += (uint32_t)n;
+		else if (errno == EAGAIN)
+			break;
+		else if (errno != EINTR) {
+			c->send_err = -errno;
+			c->out_off = c->out_len;
+		}
+	}
+	if (c->wants_out != (c->out_off < c->out_len) && c->fd >= 0) {
+		c->wants_out = !c->wants_out;
+		cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP | (c->wants_out ? EPOLLOUT : 0),
+			       &c->item);
+	}
+}
+
+void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reason, bool out)
+{
+	struct dap_cm_counts *n = c->cm ? &c->cm->counts : NULL;
+
+	if (!n)
+		return;
+	switch (type) {
+	case CM_REQ: ++*(out ? &n->req_tx : &n->req_rx); break;
+	case CM_REP: ++*(out ? &n->rep_tx : &n->rep_rx); break;
+	case CM_RTU: ++*(out ? &n->rtu_tx : &n->rtu_rx); break;
+	case CM_GO: ++*(out ? &n->go_tx : &n->go_rx); break;
+	case CM_DISC: ++*(out ? &n->disc_tx : &n->disc_rx); break;
+	case CM_BREAK: case CM_CUT: case CM_MOVE: case CM_LOOK: break;
+	default:
+		++*(out ? &n->rej_tx : &n->rej_rx);
+		if (reason == CM_REASON_CONSUMER)
+			++*(out ? &n->user_rej_tx : &n->user_rej_rx);
+	}
+}
+
+void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest)
+{
+	size_t most = (CM_OUT_MSGS + (type == CM_CUT ? 1u : 0u)) * CM_WIRE_SIZE;
+	struct cm_msg m = { 0 };
+
+	if (rest)
+		m = *rest;
+	m.type = type;
+	m.id = c->id;
+	cm_conn_count(c, type, m.reason, true);
+	if (c->out_off) {
+		memmove(c->out, c->out + c->out_off, c->out_len - c->out_off);
+		c->out_len -= c->out_off;
+		c->out_off = 0;
+	}
+	if (c->out_len + CM_WIRE_SIZE > most)
+		return;
+	cm_wire_put(&m, c->out + c->out_len);
+	c->out_len += CM_WIRE_SIZE;
+	cm_conn_flush(c);
+}
+
+static void got_disc(struct dap_cm_conn *c)
+{
+	switch (c->state) {
+	case CM_CLOSING:
+		cm_line_leave(c);		/* all is said */
+		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
+		break;
+	case CM_FAREWELL:
+		cm_conn_drop(c, true);
+		break;
+	case CM_WAIT_ACCEPT:
+		cm_conn_send(c, CM_DISC, NULL);
+		cm_conn_lost(c, 0);
+		break;
+	case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY: case CM_LIVE:
+		cm_conn_send(c, CM_DISC, NULL);
+		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
+		break;
+	default:
+		cm_conn_lost(c, -EPROTO);
+	}
+}
+
+/* Words of a stranger go to a terminal. */
+static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	char why[DAP_MAX_PRIVATE_DATA + 1];
+	uint32_t n = 0;
+
+	for (; n < m->pd_size; n++)
+		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
+	why[n] = '\0';
+	dap_log(DAP_LOG_EP, "the peer's endpoint has broken the connection: %s", why);
+	cm_conn_lost(c, 0);
+}
+
+static void got_look(struct dap_cm_conn *c)
+{
+	cm_call_begin();
+	c->cm->ops->look(c->ctx, c);
+	cm_call_end();
+}
+
+void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	bool known;
+
+	cm_conn_count(c, m->type, m->reason, false);
+	if (c->state != CM_WAIT_REQ && m->id != c->id)
+		known = false;
+	else if (m->type == CM_DISC)
+		return got_disc(c);
+	else if (c->state == CM_CLOSING || c->state == CM_FAREWELL)
+		known = true;			/* crossed our DISC on its way */
+	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
+		return got_break(c, m);
+	else if (m->type == CM_LOOK && c->state == CM_LIVE)
+		return got_look(c);
+	else
+		known = cm_active_message(c, m) || cm_passive_message(c, m);
+	if (!known)
+		cm_conn_lost(c, -EPROTO);
+}
+
+static void got_bytes(struct dap_cm_conn *c)
+{
+	struct cm_msg m;
+	int got;
+
+	if (c->deaf) {
+		c->in_len = 0;
+		return;
+	}
+	got = cm_wire_get(cm_conn_in(c), c->in_len, &m);
+	if (!got)
+		return;
+	c->in_len = 0;
+	if (got > 0)
+		cm_conn_heard(c, &m);
+	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_VERSION });
+	else
+		cm_conn_lost(c, -EPROTO);
+}
+
+/* One message at most: the poll tells if there is more. */
+void cm_conn_read(struct dap_cm_conn *c)
+{
+	while (c->fd >= 0) {
+		ssize_t n = recv(c->fd, cm_conn_in(c) + c->in_len, CM_WIRE_SIZE - c->in_len,
+				 MSG_DONTWAIT);
+
+		if (n > 0) {
+			c->in_len += (uint32_t)n;
+			return got_bytes(c);
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (!n)
+			cm_conn_lost(c, c->send_err);
+		else if (errno != EAGAIN)
+			cm_conn_lost(c, -errno);
+		return;
+	}
+}
+
+static void conn_ready(struct cm_item *item, uint32_t events)
+{
+	struct dap_cm_conn *c = (struct dap_cm_conn *)item;
+
+	if (c->fd < 0)
+		return;
+	if (c->state == CM_CONNECTING) {
+		cm_active_connected(c);
+		return;
+	}
+	if (events & EPOLLOUT)
+		cm_conn_flush(c);
+	if (events & ~(uint32_t)EPOLLOUT)
+		cm_conn_read(c);
+}
+
+int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events)
+{
+	int err = cm_poll_add(fd, events, &c->item);
+
+	c->watched |= !err;
+	return err;
+}
+
+struct dap_cm_conn *cm_conn_new(enum cm_state state)
+{
+	struct dap_cm_conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->item.ready = conn_ready;
+	c->timer = (struct dap_timer){ .fn = conn_timeout, .arg = c, .inside = true };
+	c->generation = cm_loop.generation;
+	c->state = state;
+	c->fd = -1;
+	return c;
+}
+
+/* ---- what core calls on either side ---- */
+
+int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	switch (c->state) {
+	case CM_RETRY: case CM_CONNECTING: case CM_FAILED:
+		cm_active_fail(c, DAP_CM_DISCONNECTED);
+		break;
+	case CM_WAIT_REP: case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY:
+	case CM_LIVE:
+		cm_conn_send(c, CM_DISC, NULL);
+		cm_conn_state(c, CM_CLOSING, abrupt ? 1 : cm_limits.farewell_us);
+		break;
+	case CM_CLOSING:
+		if (abrupt)
+			cm_conn_state(c, CM_CLOSING, 1);
+		break;
+	default:
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}
+
+/* Only into an empty queue: a peer that does not read has been asked, and DISC finds its place. */
+void dap_cm_look(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return;
+	if (c->state == CM_LIVE && c->out_off == c->out_len)
+		cm_conn_send(c, CM_LOOK, NULL);
+	cm_leave();
+}
+
+void dap_cm_break(struct dap_cm_conn *c, const char *why)
+{
+	struct cm_msg m = { 0 };
+
+	if (!cm_enter(c->generation))
+		return;
+	if (why && (c->fd >= 0 || c->line)) {
+		m.pd_size = (uint32_t)strnlen(why, sizeof(m.pd));
+		memcpy(m.pd, why, m.pd_size);
+		cm_conn_send(c, CM_BREAK, &m);
+	}
+	if (c->state != CM_ENDED)
+		cm_conn_drop(c, false);
+	cm_leave();
+}
+
+void dap_cm_release(struct dap_cm_conn *c)
+{
+	if (!cm_enter(c->generation))
+		return;
+	if (c->state == CM_CLOSING)
+		cm_conn_farewell(c);
+	else if (c->state != CM_ENDED)
+		cm_conn_drop(c, false);
+	cm_leave();
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who reads the lines. A consumer that waits or polls for connection events does it itself, so that
+ * no other thread has to wake up for them and to wake it in turn. While some do, the manager's thread
+ * leaves the lines alone, and looks once in a tick whether they still do; it takes over when nobody
+ * has come for one. One of those that wait sleeps on the lines itself.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/cm/private.h"
+
+#define TICK_US 1000
+#define AT_ONCE 16
+
+/* ---- the thread ---- */
+
+static void lines_ready(struct cm_item *item, uint32_t events);
+static struct cm_item lines_item = { .ready = lines_ready };
+
+static void let_thread_look(bool look)
+{
+	__atomic_store_n(&cm_loop.driven, !look, __ATOMIC_RELAXED);
+	cm_poll_change(cm_loop.line_fd, look ? EPOLLIN : 0, &lines_item);
+}
+
+static bool read_lines(void)
+{
+	struct epoll_event ev[AT_ONCE];
+	int n = epoll_wait(cm_loop.line_fd, ev, AT_ONCE, 0);
+	bool worked = false;
+
+	for (int i = 0; i < n; i++) {
+		struct cm_line *line = ev[i].data.ptr;
+
+		if (ev[i].events & EPOLLOUT && line->fd >= 0)
+			cm_line_flush(line);
+		if (ev[i].events & ~(uint32_t)EPOLLOUT)
+			worked |= cm_line_read(line);
+	}
+	return worked;
+}
+
+static void lines_ready(struct cm_item *item, uint32_t events)
+{
+	(void)item;
+	(void)events;
+	if (!cm_loop.driven)
+		read_lines();
+}
+
+static void start_ticking(void)
+{
+	if (cm_loop.ticking)
+		return;
+	cm_loop.ticking = true;
+	cm_timer_set(&cm_loop.tick, TICK_US);
+}
+
+static void on_tick(void *arg)
+{
+	(void)arg;
+	cm_loop.ticking = false;
+	if (!cm_loop.driven || cm_loop.sleeper)
+		return;
+	if (cm_loop.seen == cm_loop.drives) {
+		let_thread_look(true);
+		return;
+	}
+	cm_loop.seen = cm_loop.drives;
+	start_ticking();
+}
+
+int cm_drive_start(void)
+{
+	int err;
+
+	cm_loop.line_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (cm_loop.line_fd < 0)
+		return -errno;
+	cm_loop.driven = cm_loop.ticking = cm_loop.sleeper = false;
+	cm_loop.rivals = 0;
+	cm_loop.tick = (struct dap_timer){ .fn = on_tick, .inside = true };
+	err = cm_poll_add(cm_loop.line_fd, EPOLLIN, &lines_item);
+	if (err)
+		cm_drive_stop();
+	return err;
+}
+
+void cm_drive_stop(void)
+{
+	cm_timer_clear(&cm_loop.tick);
+	close(cm_loop.line_fd);
+	cm_loop.line_fd = -1;
+}
+
+/* ---- consumers ---- */
+
+static void drives(void)
+{
+	cm_loop.drives++;
+	if (!cm_loop.driven)
+		let_thread_look(false);
+	if (!cm_loop.sleeper)
+		start_ticking();
+}
+
+bool dap_cm_drive(struct dap_cm *cm)
+{
+	bool worked = false;
+	int state;
+
+	if (!__atomic_load_n(&cm_loop.n_lines, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&cm_loop.lock))
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (cm->generation == cm_loop.generation && cm_turn_begin(true)) {
+		drives();
+		worked = read_lines();
+		cm_turn_end();
+	}
+	cm_leave();
+	pthread_setcancelstate(state, NULL);
+	return worked;
+}
+
+int dap_cm_sleep_begin(struct dap_cm *cm)
+{
+	int fd = -1;
+
+	if (!cm_enter(cm->generation))
+		return -1;
+	if (cm_loop.sleeper) {
+		cm_loop.rivals++;
+	} else {
+		cm_loop.sleeper = true;
+		drives();
+		fd = cm_loop.line_fd;
+	}
+	cm_leave();
+	return fd;
+}
+
+/* Who else sleeps waits for what the lines bring, too: the thread sees to it until one drives. */
+void dap_cm_sleep_end(struct dap_cm *cm, int fd)
+{
+	if (!cm_enter(cm->generation))
+		return;
+	if (fd < 0) {
+		cm_loop.rivals--;
+	} else {
+		cm_loop.sleeper = false;
+		if (cm_loop.rivals)
+			let_thread_look(true);
+		else
+			drives();
+	}
+	cm_leave();
+}

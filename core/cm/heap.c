@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pairing heap: the nodes lie in what they belong to, so that setting a timer can not fail, and any
+ * one can be taken out. prev is the left sibling, or the parent of a leftmost child.
+ */
+#include "core/cm/private.h"
+
+static struct dap_timer *meld(struct dap_timer *a, struct dap_timer *b)
+{
+	struct dap_timer *late = b;
+
+	if (!a || !b)
+		return a ? a : b;
+	if (b->due < a->due) {
+		late = a;
+		a = b;
+	}
+	late->prev = a;
+	late->next = a->child;
+	if (late->next)
+		late->next->prev = late;
+	a->child = late;
+	return a;
+}
+
+static struct dap_timer *cut(struct dap_timer *t)
+{
+	struct dap_timer *next = t->next;
+
+	t->next = NULL;
+	t->prev = NULL;
+	return next;
+}
+
+/* Pairs from left to right, then all pairs into one from right to left: that is what makes the
+ * cost of a removal logarithmic in the mean. */
+static struct dap_timer *meld_children(struct dap_timer *t)
+{
+	struct dap_timer *first = t->child, *pairs = NULL, *root = NULL;
+
+	t->child = NULL;
+	while (first) {
+		struct dap_timer *a = first, *b = cut(a), *pair;
+
+		first = b ? cut(b) : NULL;
+		pair = meld(a, b);
+		pair->next = pairs;
+		pairs = pair;
+	}
+	while (pairs) {
+		struct dap_timer *pair = pairs;
+
+		pairs = cut(pair);
+		root = meld(root, pair);
+	}
+	return root;
+}
+
+struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t)
+{
+	t->child = NULL;
+	t->next = NULL;
+	t->prev = NULL;
+	return meld(root, t);
+}
+
+struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t)
+{
+	if (t == root)
+		return meld_children(t);
+	if (t->prev->child == t)
+		t->prev->child = t->next;
+	else
+		t->prev->next = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	cut(t);
+	return meld(root, meld_children(t));
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Listening. A connection qualifier has 64 bits and a TCP port has 16, so a qualifier is folded:
+ *
+ *	port = 16384 + (fold14(conn_qual) xor 8192)
+ *
+ * where fold14 is the exclusive or of its 14-bit pieces. The ports are 16384 to 32767, below those
+ * that Linux hands out to sockets that did not ask for one. Qualifiers that differ only in their
+ * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
+ * may well use that itself. The REQ names the whole qualifier, so that several in one process share
+ * a port; between processes of a host the first one has it.
+ *
+ * A software adapter listens on its own address. If no interface of this network namespace has it, and
+ * for other adapters, whose hosts are called by any of their names, that is each address of the host.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/private.h"
+
+#define PORT_BITS 14
+#define PORT_MASK ((1u << PORT_BITS) - 1)
+
+uint16_t cm_port_of(uint64_t conn_qual)
+{
+	unsigned int fold = 0;
+
+	for (; conn_qual; conn_qual >>= PORT_BITS)
+		fold ^= (unsigned int)conn_qual & PORT_MASK;
+	return (uint16_t)(1u << PORT_BITS | (fold ^ 1u << (PORT_BITS - 1)));
+}
+
+/* ---- listening sockets ---- */
+
+static void port_enter(struct cm_gate *gate, int fd)
+{
+	struct sockaddr_in from, called;
+
+	if (!cm_sock_ends(fd, &called, &from)) {
+		close(fd);		/* gone already */
+		return;
+	}
+	cm_sock_options(fd);
+	cm_sock_connected(fd);
+	cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from, &called);
+}
+
+static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t number)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(number) };
+
+	at.sin_addr.s_addr = cm->everywhere ? htonl(INADDR_ANY) : cm->local.sin_addr.s_addr;
+	return at;
+}
+
+static const char *address_text(struct in_addr at, char ip[INET_ADDRSTRLEN])
+{
+	const char *text = inet_ntop(AF_INET, &at, ip, INET_ADDRSTRLEN);
+
+	return text ? text : "?";
+}
+
+static int port_bind(struct cm_port *p, struct dap_cm *cm)
+{
+	struct sockaddr_in at = listen_address(cm, p->port);
+	char ip[INET_ADDRSTRLEN];
+	int err = cm_gate_open(&p->gate, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
+
+	p->at = at.sin_addr;
+	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
+		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: it listens on all "
+			"addresses of this host", address_text(at.sin_addr, ip));
+		cm->everywhere = true;
+		return port_bind(p, cm);
+	}
+	return err;
+}
+
+static struct cm_port *port_open(struct dap_cm *cm, uint16_t number, int *err)
+{
+	struct cm_port *p = calloc(1, sizeof(*p));
+
+	*err = -ENOMEM;
+	if (!p)
+		return NULL;
+	p->port = number;
+	p->gate.enter = port_enter;
+	*err = port_bind(p, cm);
+	if (*err) {
+		free(p);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&cm_loop.ports, p, link);
+	return p;
+}
+
+static void port_put(struct cm_port *p)
+{
+	if (!LIST_EMPTY(&p->listeners))
+		return;
+	LIST_REMOVE(p, link);
+	cm_gate_close(&p->gate);
+}
+
+/* The port of this process that an adapter's peers reach, or NULL. */
+static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
+{
+	struct in_addr at = listen_address(cm, number).sin_addr;
+	struct cm_port *p;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port == number && (p->at.s_addr == at.s_addr || p->at.s_addr == INADDR_ANY))
+			break;
+	}
+	return p;
+}
+
+/* ---- listeners ---- */
+
+static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
+{
+	const struct dap_cm_listener *l;
+
+	LIST_FOREACH(l, &p->listeners, link) {
+		if (l->conn_qual == conn_qual &&
+		    l->cm->local.sin_addr.s_addr == cm->local.sin_addr.s_addr)
+			return true;
+	}
+	return false;
+}
+
+static struct dap_cm_listener *find_in_port(const struct cm_port *p, uint64_t conn_qual,
+					    struct in_addr called, bool any)
+{
+	struct dap_cm_listener *l, *other = NULL;
+
+	LIST_FOREACH(l, &p->listeners, link) {
+		if (l->conn_qual != conn_qual)
+			continue;
+		if (l->cm->local.sin_addr.s_addr == called.s_addr)
+			return l;
+		if (any || l->cm->everywhere)
+			other = l;
+	}
+	return other;
+}
+
+struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
+					 bool any)
+{
+	struct dap_cm_listener *l, *other = NULL;
+	const struct cm_port *p;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		l = p->port == port ? find_in_port(p, conn_qual, called, any) : NULL;
+		if (l && l->cm->local.sin_addr.s_addr == called.s_addr)
+			return l;
+		if (l)
+			other = l;
+	}
+	return other;
+}
+
+/* A name that somebody else has taken keeps nobody from connecting. */
+static int open_door(struct dap_cm_listener *l, uint64_t conn_qual)
+{
+	int err = cm_door_get(conn_qual, &l->door);
+
+	if (err != -EADDRINUSE)
+		return err;
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: no process can hand requests off to it",
+		(unsigned long long)conn_qual);
+	return 0;
+}
+
+static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn_qual)
+{
+	uint16_t number = cm_port_of(conn_qual);
+	struct cm_port *p = port_find(cm, number);
+	int err;
+
+	if (!p)
+		p = port_open(cm, number, &err);
+	if (!p)
+		return err;
+	if (is_taken(p, cm, conn_qual))
+		return -EADDRINUSE;
+	err = open_door(l, conn_qual);
+	if (err) {
+		port_put(p);
+		return err;
+	}
+	l->cm = cm;
+	l->port = p;
+	l->near = cm_near_get(cm->local.sin_addr, p->port);
+	l->conn_qual = conn_qual;
+	LIST_INSERT_HEAD(&p->listeners, l, link);
+	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
+	return 0;
+}
+
+/*
+ * Without SO_REUSEADDR bind(2) refuses a port that another program has bound, though it does not
+ * listen there yet, and one with connections that are not quite over. Who is free to choose leaves
+ * these to whoever is not.
+ */
+static bool is_reserved(const struct dap_cm *cm, uint16_t number)
+{
+	const struct sockaddr_in at = listen_address(cm, number);
+	bool reserved;
+	int fd;
+
+	if (port_find(cm, number))
+		return false;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;		/* whoever listens will be told */
+	reserved = bind(fd, (const struct sockaddr *)&at, sizeof(at)) && errno == EADDRINUSE;
+	close(fd);
+	return reserved;
+}
+
+/* Any that has 16 bits and is not privileged as a port: consumers pass them on in such fields. */
+static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
+{
+	const unsigned int first = 1024, count = 65536 - first;
+	unsigned int at = 0;
+	int err = -EADDRINUSE;
+
+	if (getrandom(&at, sizeof(at), 0) < 0)
+		at = 0;
+	for (unsigned int i = 0; i < count && err == -EADDRINUSE; i++) {
+		unsigned int conn_qual = first + (at + i) % count;
+
+		if (!is_reserved(cm, cm_port_of(conn_qual)))
+			err = listen_to(cm, l, conn_qual);
+	}
+	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
+}
+
+/* The qualifier is not in use in this process, and another one has the port that it is folded to. */
+static void log_port_in_use(const struct dap_cm *cm, uint64_t conn_qual)
+{
+	uint16_t number = cm_port_of(conn_qual);
+	char ip[INET_ADDRSTRLEN];
+
+	if (!port_find(cm, number))
+		dap_log(DAP_LOG_ERR, "cannot listen on %s port %u, qualifier 0x%llx: %s",
+			address_text(listen_address(cm, number).sin_addr, ip), number,
+			(unsigned long long)conn_qual, dap_reason(-EADDRINUSE));
+}
+
+int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
+		  struct dap_cm_listener **out)
+{
+	struct dap_cm_listener *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->ctx = ctx;
+	if (!cm_enter(cm->generation)) {
+		free(l);
+		return -ECHILD;
+	}
+	err = any ? listen_any(cm, l) : listen_to(cm, l, *conn_qual);
+	if (err == -EADDRINUSE)
+		log_port_in_use(cm, *conn_qual);
+	if (err) {
+		free(l);
+	} else {
+		*conn_qual = l->conn_qual;
+		*out = l;
+	}
+	cm_leave();
+	return err;
+}
+
+void cm_listener_close(struct dap_cm_listener *l)
+{
+	LIST_REMOVE(l, link);
+	LIST_REMOVE(l, link_cm);
+	port_put(l->port);
+	cm_near_put(l->near);
+	if (l->door)
+		cm_door_put(l->door);
+	free(l);
+}
+
+void dap_cm_unlisten(struct dap_cm_listener *l)
+{
+	if (!cm_enter(l->cm->generation))
+		return;
+	cm_listener_close(l);
+	cm_leave();
+}

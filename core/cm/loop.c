@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection manager's thread: epoll, timers, calls of core. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/barrier.h"
+#include "core/cm/private.h"
+
+#define LOCK_LOOKS 64
+#define LOCK_PAUSES 8
+#define LINGER_US 50
+
+struct cm_loop cm_loop = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.quiet = PTHREAD_COND_INITIALIZER,
+	.epfd = -1,
+	.timerfd = -1,
+	.line_fd = -1,
+	.dirty = TAILQ_HEAD_INITIALIZER(cm_loop.dirty),
+	.half_open = TAILQ_HEAD_INITIALIZER(cm_loop.half_open),
+};
+
+struct cm_limits cm_limits = {
+	.half_open = 1024,
+	.half_open_source = 256,
+	.request_us = 10 * 1000000,
+	.answer_us = 10 * 1000000,
+	.farewell_us = 2 * 1000000,
+	.young_us = 1000000,
+	.pause_us = 50 * 1000,
+	.idle_us = 1000000,
+};
+
+uint64_t cm_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* It is held for a few system calls: to sleep for it, and to wake who sleeps, takes longer. */
+static void lock_loop(void)
+{
+	for (int i = 0; i < LOCK_LOOKS; i++) {
+		if (!pthread_mutex_trylock(&cm_loop.lock))
+			return;
+		for (int k = 0; k < LOCK_PAUSES; k++)
+			dap_pause();
+	}
+	pthread_mutex_lock(&cm_loop.lock);
+}
+
+bool cm_enter(unsigned int generation)
+{
+	lock_loop();
+	if (generation == cm_loop.generation)
+		return true;
+	pthread_mutex_unlock(&cm_loop.lock);
+	return false;
+}
+
+static void free_all(struct cm_item **items)
+{
+	while (*items) {
+		struct cm_item *item = *items;
+
+		*items = item->next_dead;
+		free(item);
+	}
+}
+
+void cm_leave(void)
+{
+	if (!cm_loop.turn)
+		free_all(&cm_loop.spent);
+	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+bool cm_turn_begin(bool try)
+{
+	while (cm_loop.turn) {
+		if (try)
+			return false;
+		pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+	}
+	cm_loop.turn = true;
+	cm_loop.turner = pthread_self();
+	return true;
+}
+
+void cm_turn_end(void)
+{
+	cm_lines_flush();
+	free_all(&cm_loop.spent);
+	cm_loop.turn = false;
+	pthread_cond_broadcast(&cm_loop.quiet);
+}
+
+void cm_call_begin(void)
+{
+	cm_loop.calling = true;
+	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+void cm_call_end(void)
+{
+	lock_loop();
+	cm_loop.calling = false;
+	cm_loop.calls++;
+	pthread_cond_broadcast(&cm_loop.quiet);
+}
+
+void dap_cm_sync(struct dap_cm *cm)
+{
+	uint64_t calls;
+
+	if (!cm_enter(cm->generation))
+		return;
+	calls = cm_loop.calls;
+	if (!cm_loop.turn || !pthread_equal(pthread_self(), cm_loop.turner)) {
+		while (cm_loop.calling && cm_loop.calls == calls)
+			pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+	}
+	cm_leave();
+}
+
+/* ---- descriptors ---- */
+
+int cm_poll_add(int fd, uint32_t events, struct cm_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	return epoll_ctl(cm_loop.epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+void cm_poll_change(int fd, uint32_t events, struct cm_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	epoll_ctl(cm_loop.epfd, EPOLL_CTL_MOD, fd, &ev);
+}
+
+void cm_close_fd(int *fd, bool reset)
+{
+	struct linger hard = { .l_onoff = 1, .l_linger = 0 };
+
+	if (*fd < 0)
+		return;
+	if (reset)
+		setsockopt(*fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	epoll_ctl(cm_loop.epfd, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
+}
+
+/* That it goes off too early, for a timer that is cleared by then, costs less than setting it anew. */
+static void wake_at(uint64_t due)
+{
+	struct itimerspec when = {
+		.it_value = { (time_t)(due / 1000000), (long)(due % 1000000) * 1000 }
+	};
+
+	if (due >= cm_loop.wakes)
+		return;
+	cm_loop.wakes = due;
+	timerfd_settime(cm_loop.timerfd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void cm_bury(struct cm_item *item)
+{
+	if (!cm_loop.dead && !pthread_equal(pthread_self(), cm_loop.thread))
+		wake_at(1);
+	item->next_dead = cm_loop.dead;
+	cm_loop.dead = item;
+}
+
+void cm_spend(struct cm_item *item)
+{
+	item->next_dead = cm_loop.spent;
+	cm_loop.spent = item;
+}
+
+/* ---- timers ---- */
+
+void cm_timer_clear(struct dap_timer *t)
+{
+	if (t->set)
+		cm_loop.timers = cm_heap_remove(cm_loop.timers, t);
+	t->set = false;
+}
+
+void cm_timer_set(struct dap_timer *t, uint64_t delay_us)
+{
+	cm_timer_clear(t);
+	if (t->closed)
+		return;
+	t->due = cm_now() + delay_us;
+	t->set = true;
+	cm_loop.timers = cm_heap_add(cm_loop.timers, t);
+	if (cm_loop.timers == t)
+		wake_at(t->due);
+}
+
+void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us)
+{
+	if (!cm_enter(cm->generation))
+		return;
+	cm_timer_set(t, delay_us);
+	cm_leave();
+}
+
+void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t)
+{
+	if (!cm_enter(cm->generation))
+		return;
+	cm_timer_clear(t);
+	t->closed = true;
+	cm_leave();
+	dap_cm_sync(cm);
+}
+
+/* Those due now: one that is set anew with no delay waits for the next round, after the sockets. */
+static void run_timers(void)
+{
+	uint64_t now = cm_now();
+
+	while (cm_loop.timers && cm_loop.timers->due <= now) {
+		struct dap_timer *t = cm_loop.timers;
+		void (*fn)(void *) = t->fn;
+		void *arg = t->arg;
+		bool inside = t->inside;
+
+		cm_timer_clear(t);
+		if (!inside)
+			cm_call_begin();
+		fn(arg);
+		if (!inside)
+			cm_call_end();
+	}
+}
+
+static void timer_ready(struct cm_item *item, uint32_t events)
+{
+	uint64_t n;
+	ssize_t got = read(cm_loop.timerfd, &n, sizeof(n));
+
+	(void)item;
+	(void)events;
+	(void)got;
+	cm_loop.wakes = UINT64_MAX;
+	run_timers();
+	if (cm_loop.timers)
+		wake_at(cm_loop.timers->due);
+}
+
+/* ---- the thread ---- */
+
+static struct cm_item timer_item = { .ready = timer_ready };
+
+/* What is said is answered soon: a while after the last event it still looks before it sleeps. */
+static int next_events(struct epoll_event *ev, int most)
+{
+	uint64_t end = cm_now() + LINGER_US;
+	int n;
+
+	do {
+		n = epoll_wait(cm_loop.epfd, ev, most, 0);
+		if (n)
+			return n;
+		sched_yield();
+	} while (!__atomic_load_n(&cm_loop.driven, __ATOMIC_RELAXED) && cm_now() < end);
+	return epoll_wait(cm_loop.epfd, ev, most, -1);
+}
+
+static void *loop_main(void *arg)
+{
+	struct epoll_event ev[64];
+
+	while (true) {
+		int n = next_events(ev, 64);
+
+		lock_loop();
+		cm_turn_begin(false);
+		for (int i = 0; i < n; i++) {
+			struct cm_item *item = ev[i].data.ptr;
+
+			item->ready(item, ev[i].events);
+		}
+		cm_turn_end();
+		free_all(&cm_loop.dead);
+		if (cm_loop.stop)
+			break;
+		pthread_mutex_unlock(&cm_loop.lock);
+	}
+	pthread_mutex_unlock(&cm_loop.lock);
+	return arg;
+}
+
+/* The consumer's signals are its own threads' business. */
+static int start_thread(void)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&cm_loop.thread, NULL, loop_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_setname_np(cm_loop.thread, "dapl-cm");
+	return -err;
+}
+
+int cm_loop_start(void)
+{
+	int err;
+
+	cm_fork_init();
+	cm_loop.stop = false;
+	cm_loop.n_ids = 0;		/* a fork without an IA leaves the loop as it is */
+	cm_loop.wakes = UINT64_MAX;
+	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (cm_loop.epfd < 0)
+		return -errno;
+	cm_loop.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (cm_loop.timerfd < 0) {
+		err = -errno;
+		goto err_close_epfd;
+	}
+	err = cm_poll_add(cm_loop.timerfd, EPOLLIN, &timer_item);
+	if (!err)
+		err = cm_drive_start();
+	if (err)
+		goto err_close_timerfd;
+	err = start_thread();
+	if (!err)
+		return 0;
+	cm_drive_stop();
+err_close_timerfd:
+	close(cm_loop.timerfd);
+	cm_loop.timerfd = -1;
+err_close_epfd:
+	close(cm_loop.epfd);
+	cm_loop.epfd = -1;
+	return err;
+}
+
+void cm_loop_stop(void)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	while (!TAILQ_EMPTY(&cm_loop.half_open))
+		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+	cm_guests_drop();
+	cm_loop.stop = true;
+	wake_at(1);
+	pthread_mutex_unlock(&cm_loop.lock);
+	pthread_join(cm_loop.thread, NULL);
+	pthread_mutex_lock(&cm_loop.lock);
+	cm_turn_begin(false);
+	cm_lines_drop();
+	cm_drive_stop();
+	cm_turn_end();
+	free_all(&cm_loop.dead);
+	pthread_mutex_unlock(&cm_loop.lock);
+	close(cm_loop.timerfd);
+	close(cm_loop.epfd);
+	cm_loop.timerfd = -1;
+	cm_loop.epfd = -1;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection manager as an IA sees it: open, close, and descriptors watched for it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "core/cm/private.h"
+
+pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
+
+int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, bool everywhere,
+		struct dap_cm **out)
+{
+	const bool unknown = local->sin_addr.s_addr == htonl(INADDR_ANY);
+	struct dap_cm *cm = calloc(1, sizeof(*cm));
+	int err = 0;
+
+	if (!cm)
+		return -ENOMEM;
+	cm->ops = ops;
+	cm->local = *local;
+	cm->everywhere = everywhere || unknown;
+	if (unknown)
+		cm->local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	TAILQ_INIT(&cm->conns);
+	pthread_mutex_lock(&cm_life);
+	if (!cm_loop.users)
+		err = cm_loop_start();
+	if (err)
+		goto err_unlock;
+	pthread_mutex_lock(&cm_loop.lock);
+	cm_loop.users++;
+	cm->generation = cm_loop.generation;
+	LIST_INSERT_HEAD(&cm_loop.cms, cm, link);
+	pthread_mutex_unlock(&cm_loop.lock);
+	pthread_mutex_unlock(&cm_life);
+	*out = cm;
+	return 0;
+
+err_unlock:
+	pthread_mutex_unlock(&cm_life);
+	free(cm);
+	return err;
+}
+
+static void watch_close(struct cm_watch *w)
+{
+	epoll_ctl(cm_loop.epfd, EPOLL_CTL_DEL, w->fd, NULL);
+	w->fd = -1;
+	LIST_REMOVE(w, link);
+	cm_bury(&w->item);
+}
+
+void dap_cm_close(struct dap_cm *cm)
+{
+	pthread_mutex_lock(&cm_life);
+	if (!cm_enter(cm->generation))
+		goto unlock;
+	while (!LIST_EMPTY(&cm->listeners))
+		cm_listener_close(LIST_FIRST(&cm->listeners));
+	while (!TAILQ_EMPTY(&cm->conns))
+		cm_conn_drop(TAILQ_FIRST(&cm->conns), false);
+	while (!LIST_EMPTY(&cm->watches))
+		watch_close(LIST_FIRST(&cm->watches));
+	cm_leave();
+	dap_cm_sync(cm);
+	pthread_mutex_lock(&cm_loop.lock);
+	LIST_REMOVE(cm, link);
+	cm_loop.users--;
+	pthread_mutex_unlock(&cm_loop.lock);
+	if (!cm_loop.users)
+		cm_loop_stop();
+	free(cm);
+unlock:
+	pthread_mutex_unlock(&cm_life);
+}
+
+void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts)
+{
+	*counts = (struct dap_cm_counts){ 0 };
+	if (!cm_enter(cm->generation))
+		return;
+	*counts = cm->counts;
+	cm_leave();
+}
+
+/* ---- watches ---- */
+
+static void watch_ready(struct cm_item *item, uint32_t events)
+{
+	struct cm_watch *w = (struct cm_watch *)item;
+
+	(void)events;
+	if (w->fd < 0)
+		return;
+	cm_call_begin();
+	w->fn(w->arg);
+	cm_call_end();
+}
+
+int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg)
+{
+	struct cm_watch *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct cm_watch){
+		.item.ready = watch_ready, .cm = cm, .fd = fd, .fn = fn, .arg = arg,
+	};
+	if (!cm_enter(cm->generation)) {
+		free(w);
+		return -ECHILD;
+	}
+	err = cm_poll_add(fd, EPOLLIN, &w->item);
+	if (err)
+		free(w);
+	else
+		LIST_INSERT_HEAD(&cm->watches, w, link);
+	cm_leave();
+	return err;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The side that is connected to. A stranger costs a socket and one struct until it has sent a whole
+ * REQ: such half-open connections have a deadline, and beyond a number in total and for one source
+ * the oldest makes room for the newest, so that a flood does not keep others out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/private.h"
+
+/* ---- half-open ---- */
+
+/* Who is to go before one more from there can stay, or NULL. */
+static struct dap_cm_conn *one_too_many(const struct sockaddr_in *from)
+{
+	struct dap_cm_conn *c, *oldest = NULL;
+	unsigned int same = 0;
+
+	if (cm_loop.half_opens < cm_limits.half_open_source)
+		return NULL;
+	TAILQ_FOREACH(c, &cm_loop.half_open, link) {
+		if (c->peer.sin_addr.s_addr != from->sin_addr.s_addr)
+			continue;
+		if (!same++)
+			oldest = c;
+	}
+	if (same < cm_limits.half_open_source)
+		oldest = cm_loop.half_opens < cm_limits.half_open ? NULL :
+								    TAILQ_FIRST(&cm_loop.half_open);
+	return oldest;
+}
+
+static void make_room(const struct sockaddr_in *from)
+{
+	struct dap_cm_conn *oldest = one_too_many(from);
+
+	if (oldest) {
+		cm_conn_log(oldest, "dropped, too many have not said what they want");
+		cm_conn_drop(oldest, true);
+	}
+}
+
+static void half_open_add(struct dap_cm_conn *c)
+{
+	make_room(&c->peer);
+	c->half_open = true;
+	c->cm = NULL;
+	TAILQ_INSERT_TAIL(&cm_loop.half_open, c, link);
+	cm_loop.half_opens++;
+}
+
+void cm_half_open_remove(struct dap_cm_conn *c)
+{
+	TAILQ_REMOVE(&cm_loop.half_open, c, link);
+	c->half_open = false;
+	cm_loop.half_opens--;
+}
+
+void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
+			 const struct sockaddr_in *called)
+{
+	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ), *oldest;
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	/* In a storm of requests its own may have come since it was looked at. */
+	oldest = one_too_many(from);
+	if (oldest)
+		cm_conn_read(oldest);
+	c->fd = fd;
+	c->peer = *from;
+	c->called = called->sin_addr;
+	c->port = port;
+	half_open_add(c);
+	if (cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
+		cm_conn_drop(c, true);
+		return;
+	}
+	cm_conn_state(c, CM_WAIT_REQ, cm_limits.request_us);
+	cm_conn_read(c);		/* the REQ is usually there already */
+}
+
+/* ---- requests ---- */
+
+/* Once refused, one with a socket counts among the half-open again until the peer has hung up. */
+void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
+{
+	cm_conn_send(c, CM_REJ, rej);
+	if (!c->line && !c->half_open) {
+		TAILQ_REMOVE(&c->cm->conns, c, link);
+		half_open_add(c);
+	}
+	c->deaf = true;
+	cm_conn_farewell(c);
+}
+
+/* The request is core's to answer, unless core refuses it at once. */
+static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
+{
+	struct dap_cm_request r = {
+		.path = &m->path, .from = c->peer, .conn_qual = m->conn_qual,
+		.private_data = m->pd, .private_data_size = m->pd_size,
+	};
+	void *ctx = l->ctx;
+	int err;
+
+	c->cm = l->cm;
+	TAILQ_INSERT_TAIL(&c->cm->conns, c, link);
+	cm_conn_count(c, CM_REQ, CM_REASON_NONE, false);
+	cm_conn_state(c, CM_WAIT_ACCEPT, 0);
+	cm_call_begin();
+	err = c->cm->ops->request(ctx, c, &r);
+	cm_call_end();
+	if (err && !c->buried)
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
+}
+
+static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	struct dap_cm_listener *l;
+
+	c->id = m->id;
+	c->conn_qual = m->conn_qual;
+	l = cm_listener_find(c->port, m->conn_qual, c->called, false);
+	if (!l) {
+		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
+		return;
+	}
+	if (c->half_open)
+		cm_half_open_remove(c);
+	present(c, l, m);
+}
+
+void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	c->peer = c->line->at;
+	c->called = c->line->at.sin_addr;
+	c->port = ntohs(c->line->at.sin_port);
+	got_req(c, m);
+}
+
+/* Where the listener has just gone the socket is closed, as it would have been with its process. */
+void cm_passive_handed(const struct cm_handed *h)
+{
+	uint16_t port = cm_port_of(h->req.conn_qual);
+	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual,
+						     h->own.sin_addr, true);
+	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
+
+	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {
+		close(h->fd);
+		free(c);
+		return;
+	}
+	c->fd = h->fd;
+	c->peer = h->peer;
+	c->called = h->own.sin_addr;
+	c->port = port;
+	c->id = h->req.id;
+	c->conn_qual = h->req.conn_qual;
+	memcpy(cm_conn_in(c), h->rest, h->rest_len);
+	c->in_len = h->rest_len;
+	present(c, l, &h->req);
+	cm_conn_read(c);
+}
+
+bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
+{
+	if (m->type == CM_REQ && c->state == CM_WAIT_REQ) {
+		got_req(c, m);
+	} else if (m->type == CM_RTU && c->state == CM_WAIT_RTU) {
+		cm_conn_state(c, CM_READY, cm_limits.answer_us);
+		cm_call_begin();
+		c->cm->ops->ready(c->ctx, c);
+		cm_call_end();
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int dap_cm_accept(struct dap_cm_conn *c, const struct dap_path *path, const void *pd,
+		  uint32_t pd_size, void *ctx)
+{
+	struct cm_msg rep = { .path = *path, .pd_size = pd_size };
+	int err = 0;
+
+	if (pd_size > sizeof(rep.pd))
+		return -EMSGSIZE;
+	if (pd_size)
+		memcpy(rep.pd, pd, pd_size);
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_WAIT_ACCEPT) {
+		c->ctx = ctx;
+		c->owned = true;
+		cm_conn_state(c, CM_WAIT_RTU, cm_limits.answer_us);
+		cm_conn_send(c, CM_REP, &rep);
+	} else {
+		cm_conn_drop(c, false);
+		err = -ECONNRESET;
+	}
+	cm_leave();
+	return err;
+}
+
+int dap_cm_reject(struct dap_cm_conn *c, const void *pd, uint32_t pd_size)
+{
+	struct cm_msg rej = { .reason = CM_REASON_CONSUMER, .pd_size = pd_size };
+
+	if (pd_size > sizeof(rej.pd))
+		return -EMSGSIZE;
+	if (pd_size)
+		memcpy(rej.pd, pd, pd_size);
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_WAIT_ACCEPT)
+		cm_passive_refuse(c, &rej);
+	else
+		cm_conn_drop(c, false);
+	cm_leave();
+	return 0;
+}
+
+int dap_cm_go(struct dap_cm_conn *c)
+{
+	int err = 0;
+
+	if (!cm_enter(c->generation))
+		return -ECHILD;
+	if (c->state == CM_READY) {
+		cm_conn_state(c, CM_LIVE, 0);
+		cm_conn_send(c, CM_GO, NULL);
+	} else {
+		err = -ENOTCONN;
+	}
+	cm_leave();
+	return err;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How endpoints connect: the active side, and what both do when the connection manager calls.
+ * For locks see conn_parts.h.
+ *
+ * The passive side is in RTS and has put ESTABLISHED on its connect EVD before the GO lets the
+ * active side post: no receive can complete before its connection is known.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/ep/conn_parts.h"
+
+int dap_conn_prepare(struct dap_ep *ep)
+{
+	int err = ep->obj.ia->hw->qp_address(ep);
+
+	if (err)
+		return dap_err_from_errno(err);
+	dap_conn_timers(ep);
+	ep->private_data_size = 0;
+	return 0;
+}
+
+bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
+{
+	return a->link_layer == b->link_layer && a->proto == b->proto;
+}
+
+/* A rejection has none before DAT 2.0. */
+static bool has_private_data(const struct dap_ep *ep, uint32_t number)
+{
+	return number == DAP_EV_ESTABLISHED ||
+	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
+}
+
+static void conn_event(struct dap_ep *ep, uint32_t number)
+{
+	struct dap_event ev = { .number = number, .conn.ep = ep };
+
+	if (!ep->connect_evd)
+		return;
+	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
+	if (ep->private_data_size && has_private_data(ep, number)) {
+		ev.conn.private_data = ep->private_data;
+		ev.conn.private_data_size = ep->private_data_size;
+	}
+	dap_evd_post(ep->connect_evd, &ev);
+}
+
+/* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
+static void last_receive(struct dap_ep *ep)
+{
+	if (ep->srq && ep->obj.api == DAP_API_20)
+		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
+}
+
+bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
+{
+	if (dap_ep_fsm_next(dap_ep_state(ep), cause) < 0)
+		return false;
+	if (ep->has_qp)
+		ep->obj.ia->hw->qp_error(ep);
+	dap_ep_fsm(ep, cause);
+	conn_event(ep, event);
+	last_receive(ep);
+	return true;
+}
+
+uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why)
+{
+	if (state == DAP_EP_COMPLETION_PENDING)
+		return DAP_EV_ACCEPT_ERROR;
+	if (state != DAP_EP_ACTIVE_PENDING)
+		return why == DAP_CM_DISCONNECTED ? DAP_EV_DISCONNECTED : DAP_EV_BROKEN;
+	switch (why) {
+	case DAP_CM_REJECTED:
+		return DAP_EV_PEER_REJECTED;
+	case DAP_CM_UNREACHABLE:
+		return DAP_EV_UNREACHABLE;
+	case DAP_CM_TIMED_OUT:
+		return DAP_EV_TIMED_OUT;
+	default:
+		return DAP_EV_NON_PEER_REJECTED;
+	}
+}
+
+/* ---- callbacks ---- */
+
+/* The endpoint, locked, if this is still its connection. */
+static struct dap_ep *enter(void *ctx, const struct dap_cm_conn *conn)
+{
+	struct dap_ep *ep = ctx;
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->conn == conn)
+		return ep;
+	pthread_mutex_unlock(&ep->lock);
+	return NULL;
+}
+
+static void leave(struct dap_ep *ep)
+{
+	pthread_mutex_unlock(&ep->lock);
+}
+
+static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
+{
+	ep->private_data_size = size;
+	if (size)
+		memcpy(ep->private_data, pd, size);
+}
+
+static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
+{
+	if (!dap_conn_compatible(&ep->local_path, path)) {
+		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u: "
+			"both ends need adapters of one kind and the same release of this provider",
+			path->proto, path->link_layer, ep->local_path.proto,
+			ep->local_path.link_layer);
+		return -EPROTO;
+	}
+	ep->remote_path = *path;
+	keep_private_data(ep, pd, size);
+	return ep->obj.ia->hw->qp_connect(ep);
+}
+
+static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path *path,
+		     const void *pd, uint32_t size)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+	int err;
+
+	if (!ep)
+		return;
+	err = take_reply(ep, path, pd, size);
+	if (!err) {
+		dap_cm_rtu(conn);
+	} else {
+		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,
+			strerror(-err));
+		ep->conn = NULL;
+		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
+		dap_cm_break(conn, "it cannot be connected with this one");
+	}
+	leave(ep);
+}
+
+static void on_ready(void *ctx, struct dap_cm_conn *conn)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+
+	if (!ep)
+		return;
+	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED)) {
+		conn_event(ep, DAP_EV_ESTABLISHED);
+		dap_cm_go(conn);
+	}
+	leave(ep);
+}
+
+static void on_established(void *ctx, struct dap_cm_conn *conn)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+
+	if (!ep)
+		return;
+	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
+		conn_event(ep, DAP_EV_ESTABLISHED);
+	leave(ep);
+}
+
+static void ended_in_due_form(struct dap_ep *ep, uint32_t event)
+{
+	const struct dap_hw *hw = ep->obj.ia->hw;
+
+	if (hw->qp_settle && ep->has_qp)
+		hw->qp_settle(ep);
+	dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
+}
+
+static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
+		     uint32_t size)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+	enum dap_ep_state state;
+	uint32_t event;
+
+	if (!ep)
+		return;
+	ep->conn = NULL;
+	if (why == DAP_CM_REJECTED)
+		keep_private_data(ep, pd, size);
+	state = dap_ep_state(ep);
+	event = dap_conn_end_event(state, why);
+	if (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING)
+		dap_conn_finish(ep, DAP_CAUSE_FAILED, event);
+	else if (event == DAP_EV_BROKEN)
+		dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
+	else
+		ended_in_due_form(ep, event);
+	leave(ep);
+}
+
+static void on_look(void *ctx, struct dap_cm_conn *conn)
+{
+	struct dap_ep *ep = enter(ctx, conn);
+
+	if (!ep)
+		return;
+	if (ep->obj.ia->hw->qp_look && ep->has_qp)
+		ep->obj.ia->hw->qp_look(ep);
+	leave(ep);
+}
+
+static const struct dap_cm_ops ops = {
+	.request = dap_conn_request,
+	.reply = on_reply,
+	.ready = on_ready,
+	.established = on_established,
+	.ended = on_ended,
+	.look = on_look,
+};
+
+void dap_ep_look(struct dap_ep *ep)
+{
+	if (ep->conn)
+		dap_cm_look(ep->conn);
+}
+
+/* ---- calls ---- */
+
+static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+	int err;
+
+	if (dap_ep_fsm_next(state, DAP_CAUSE_CONNECT) < 0)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	if (!ep->has_qp)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
+	err = dap_conn_prepare(ep);
+	if (err)
+		return err;
+	err = dap_cm_connect(ep->obj.ia->cm, &args->to, args->conn_qual, args->timeout_us,
+			     &ep->local_path, args->private_data, args->private_data_size, ep,
+			     &ep->conn);
+	if (err) {
+		dap_log(DAP_LOG_ERR, "cannot connect endpoint %p of %s to qualifier 0x%llx: %s",
+			(void *)ep, ep->obj.ia->name, (unsigned long long)args->conn_qual,
+			dap_reason(err));
+		return dap_err_from_errno(err);
+	}
+	ep->counts.connects++;
+	ep->dialled = true;
+	ep->remote_addr = args->to;
+	ep->local_qual = 0;
+	ep->remote_qual = args->conn_qual;
+	return dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
+}
+
+int dap_ep_connect(struct dap_ep *ep, const struct dap_connect_args *args)
+{
+	int err;
+
+	pthread_mutex_lock(&ep->lock);
+	err = connect_locked(ep, args);
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+/* An endpoint that was connected to knows no qualifier that its peer listens to. */
+static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
+{
+	enum dap_ep_state state;
+	int err = 0;
+
+	pthread_mutex_lock(&dup->lock);
+	state = dap_ep_state(dup);
+	args->to = dup->remote_addr;
+	args->conn_qual = dup->remote_qual;
+	if (state != DAP_EP_CONNECTED)
+		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	else if (!dup->dialled)
+		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	pthread_mutex_unlock(&dup->lock);
+	return err;
+}
+
+int dap_ep_dup_connect(struct dap_ep *ep, struct dap_ep *dup, struct dap_connect_args *args)
+{
+	int err = peer_of(dup, args);
+
+	return err ? err : dap_ep_connect(ep, args);
+}
+
+/* ---- with the IA ---- */
+
+static void on_device(void *arg)
+{
+	struct dap_ia *ia = arg;
+
+	ia->hw->async_handle(ia);
+}
+
+/* Consumers hand an IA's address to their peers: it has to be one that can be connected to. */
+static void name_address(struct sockaddr_in *address)
+{
+	address->sin_family = AF_INET;
+	if (address->sin_addr.s_addr == htonl(INADDR_ANY))
+		address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+int dap_conn_open(struct dap_ia *ia)
+{
+	int fd = ia->hw->async_fd ? ia->hw->async_fd(ia) : -1;
+	int err;
+
+	err = dap_cm_open(&ops, &ia->caps.address, !ia->caps.host_only, &ia->cm);
+	if (err)
+		return err;
+	name_address(&ia->caps.address);
+	if (fd >= 0)
+		err = dap_cm_watch(ia->cm, fd, on_device, ia);
+	if (err)
+		dap_conn_close(ia);
+	return err;
+}
+
+void dap_conn_close(struct dap_ia *ia)
+{
+	if (ia->hw->stop)
+		ia->hw->stop(ia);
+	dap_cm_close(ia->cm);
+	ia->cm = NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How connections end from this side: disconnect, breakage, reset, and the end of the endpoint. */
+#include "core/ep/conn_parts.h"
+#include "core/ep/ep.h"
+
+#define DRAIN_LOOK_US 500
+#define DRAIN_LOOKS 20000		/* ten seconds */
+
+/* ---- graceful: what was posted completes first, for as long as that makes sense ---- */
+
+static void look_at_drain(struct dap_ep *ep)
+{
+	struct dap_ia *ia = ep->obj.ia;
+	bool done = ia->hw->qp_drain_done(ep) || !ep->drain_looks--;
+
+	/* It ends by what failed, then, and not as if all had gone well. */
+	if (__atomic_load_n(&ep->breaking, __ATOMIC_ACQUIRE) == ep->incarnation + 1)
+		return;
+	if (done)
+		dap_cm_disconnect(ep->conn, false);
+	else
+		dap_cm_timer(ia->cm, &ep->drain, DRAIN_LOOK_US);
+}
+
+static void on_drain_timer(void *arg)
+{
+	struct dap_ep *ep = arg;
+
+	pthread_mutex_lock(&ep->lock);
+	if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && ep->conn)
+		look_at_drain(ep);
+	pthread_mutex_unlock(&ep->lock);
+}
+
+static void disconnect_gracefully(struct dap_ep *ep)
+{
+	struct dap_ia *ia = ep->obj.ia;
+
+	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
+	ep->drain_looks = DRAIN_LOOKS;
+	/* With no room for its mark in the queue there is nothing to wait for but time. */
+	if (ia->hw->qp_drain_begin(ep))
+		dap_log(DAP_LOG_WARN, "endpoint %p disconnects without draining", (void *)ep);
+	look_at_drain(ep);
+}
+
+static void disconnect_now(struct dap_ep *ep, enum dap_ep_cause cause)
+{
+	struct dap_cm_conn *conn = ep->conn;
+
+	ep->conn = NULL;
+	dap_conn_finish(ep, cause, DAP_EV_DISCONNECTED);
+	if (conn) {
+		dap_cm_disconnect(conn, true);
+		dap_cm_release(conn);
+	}
+}
+
+int dap_ep_disconnect(struct dap_ep *ep, bool graceful)
+{
+	enum dap_ep_cause cause = graceful ? DAP_CAUSE_DISCONNECT_GRACEFUL :
+					     DAP_CAUSE_DISCONNECT_ABRUPT;
+	enum dap_ep_state state;
+	int next, err = 0;
+
+	pthread_mutex_lock(&ep->lock);
+	state = dap_ep_state(ep);
+	next = dap_ep_fsm_next(state, cause);
+	if (next < 0)
+		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	else if (next != (int)state)
+		ep->counts.disconnects++;
+	if (err || next == (int)state)
+		goto unlock;		/* refused, or no-op */
+	if (next == DAP_EP_DISCONNECT_PENDING)
+		disconnect_gracefully(ep);
+	else
+		disconnect_now(ep, cause);
+unlock:
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+/* ---- breakage ---- */
+
+static void on_broken_timer(void *arg)
+{
+	struct dap_ep *ep = arg;
+	uint32_t incarnation = __atomic_exchange_n(&ep->breaking, 0, __ATOMIC_ACQ_REL) - 1;
+	const struct dap_hw *hw = ep->obj.ia->hw;
+	struct dap_cm_conn *conn;
+	uint32_t event;
+
+	pthread_mutex_lock(&ep->lock);
+	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
+	if (incarnation == ep->incarnation && dap_conn_finish(ep, DAP_CAUSE_BROKEN, event)) {
+		conn = ep->conn;
+		ep->conn = NULL;
+		if (conn)
+			dap_cm_break(conn, hw->qp_why ? hw->qp_why(ep) : NULL);
+	}
+	pthread_mutex_unlock(&ep->lock);
+}
+
+static bool can_break(const struct dap_ep *ep)
+{
+	return dap_ep_fsm_next(dap_ep_state(ep), DAP_CAUSE_BROKEN) >= 0;
+}
+
+/*
+ * Called from within polls, under whatever locks those hold, and once for each flushed completion:
+ * nothing is done here but to have it done by the manager's thread, once.
+ */
+void dap_ep_broken(struct dap_ep *ep)
+{
+	uint32_t token = __atomic_load_n(&ep->incarnation, __ATOMIC_ACQUIRE) + 1;
+
+	if (!can_break(ep) || __atomic_exchange_n(&ep->breaking, token, __ATOMIC_ACQ_REL) == token)
+		return;
+	dap_cm_timer(ep->obj.ia->cm, &ep->broken, 0);
+}
+
+/* Once, and before the endpoint gets into a state in which they can be set. */
+void dap_conn_timers(struct dap_ep *ep)
+{
+	if (ep->broken.fn)
+		return;
+	ep->broken.fn = on_broken_timer;
+	ep->broken.arg = ep;
+	ep->drain.fn = on_drain_timer;
+	ep->drain.arg = ep;
+}
+
+/* ---- reset and free ---- */
+
+static struct dap_evd *wanted(struct dap_evd *evd)
+{
+	return evd && evd->internal ? NULL : evd;
+}
+
+/* Another QP in place of the one in error. */
+static int remake_qp(struct dap_ep *ep)
+{
+	struct dap_evd *recv_evd = wanted(ep->recv_evd), *request_evd = wanted(ep->request_evd);
+	int err;
+
+	dap_ep_detach(ep);
+	ep->recv_evd = recv_evd;
+	ep->request_evd = request_evd;
+	err = dap_ep_attach(ep);
+	if (err) {
+		ep->recv_evd = recv_evd;
+		ep->request_evd = request_evd;
+	}
+	return err;
+}
+
+static int reset_locked(struct dap_ep *ep)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+	int next = dap_ep_fsm_next(state, DAP_CAUSE_RESET), err;
+
+	if (next < 0)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	if (next == (int)state)
+		return 0;		/* receives that are posted stay */
+	__atomic_store_n(&ep->incarnation, ep->incarnation + 1, __ATOMIC_RELEASE);
+	err = remake_qp(ep);
+	if (err)
+		return err;
+	ep->private_data_size = 0;
+	ep->dialled = false;
+	return dap_ep_fsm(ep, DAP_CAUSE_RESET);
+}
+
+int dap_ep_reset(struct dap_ep *ep)
+{
+	int err;
+
+	pthread_mutex_lock(&ep->lock);
+	err = reset_locked(ep);
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+void dap_conn_ep_release(struct dap_ep *ep)
+{
+	struct dap_ia *ia = ep->obj.ia;
+	struct dap_cm_conn *conn;
+
+	pthread_mutex_lock(&ep->lock);
+	conn = ep->conn;
+	ep->conn = NULL;
+	/* The QP's last acknowledgements are out before the peer hears that this is the end. */
+	if (conn && ep->has_qp)
+		ia->hw->qp_error(ep);
+	if (conn) {
+		dap_cm_disconnect(conn, true);
+		dap_cm_release(conn);
+	}
+	dap_ep_fsm(ep, DAP_CAUSE_FREE);
+	pthread_mutex_unlock(&ep->lock);
+	dap_cm_timer_close(ia->cm, &ep->drain);
+	dap_cm_timer_close(ia->cm, &ep->broken);
+}

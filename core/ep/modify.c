@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_ep_modify(3). What the queue pair is made of changes only by making another, so not under
+ * receives that are posted; what only a connection uses is changed in place.
+ */
+#include <string.h>
+
+#include "core/ep/ep.h"
+
+struct made_of {		/* what a QP is made of */
+	struct dap_pz *pz;
+	struct dap_evd *recv_evd, *request_evd;
+	struct dap_ep_attr attr;
+};
+
+static bool pz_may_change(enum dap_ep_state state)
+{
+	return state == DAP_EP_UNCONNECTED || state == DAP_EP_TENTATIVE_PENDING;
+}
+
+static bool rest_may_change(enum dap_ep_state state)
+{
+	return pz_may_change(state) || state == DAP_EP_RESERVED || state == DAP_EP_PASSIVE_PENDING;
+}
+
+static int check_state(const struct dap_ep *ep, uint32_t set)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+	bool ok = set & DAP_EP_SET_PZ ? pz_may_change(state) : rest_may_change(state);
+
+	return ok ? 0 : DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+}
+
+static struct dap_evd *visible(struct dap_evd *evd)
+{
+	return evd && evd->internal ? NULL : evd;
+}
+
+static struct made_of now(const struct dap_ep *ep)
+{
+	return (struct made_of){.pz = ep->pz, .recv_evd = visible(ep->recv_evd),
+				.request_evd = visible(ep->request_evd), .attr = ep->attr};
+}
+
+static struct made_of wanted(const struct dap_ep *ep, const struct dap_ep_change *change)
+{
+	struct made_of m = now(ep);
+
+	if (change->set & DAP_EP_SET_PZ)
+		m.pz = change->pz;
+	if (change->set & DAP_EP_SET_RECV_EVD)
+		m.recv_evd = change->recv_evd;
+	if (change->set & DAP_EP_SET_REQUEST_EVD)
+		m.request_evd = change->request_evd;
+	if (change->set & DAP_EP_SET_ATTR)
+		m.attr = change->attr;
+	return m;
+}
+
+/* RDMA reads and QoS are told to the QP when it connects. */
+static bool same_qp(const struct made_of *a, const struct made_of *b)
+{
+	const struct dap_ep_attr *x = &a->attr, *y = &b->attr;
+
+	return a->pz == b->pz && a->recv_evd == b->recv_evd && a->request_evd == b->request_evd &&
+	       x->max_message_size == y->max_message_size && x->max_rdma_size == y->max_rdma_size &&
+	       x->recv_completion_flags == y->recv_completion_flags &&
+	       x->request_completion_flags == y->request_completion_flags &&
+	       x->max_recv_dtos == y->max_recv_dtos &&
+	       x->max_request_dtos == y->max_request_dtos && x->max_recv_iov == y->max_recv_iov &&
+	       x->max_request_iov == y->max_request_iov &&
+	       x->max_rdma_read_iov == y->max_rdma_read_iov &&
+	       x->max_rdma_write_iov == y->max_rdma_write_iov;
+}
+
+static void put(struct dap_ep *ep, const struct made_of *m)
+{
+	ep->pz = m->pz;
+	ep->recv_evd = m->recv_evd;
+	ep->request_evd = m->request_evd;
+	ep->attr = m->attr;
+}
+
+static int remake(struct dap_ep *ep, const struct made_of *to)
+{
+	struct made_of from = now(ep);
+	bool recv_idle = true, request_idle = true;
+	int err;
+
+	if (ep->has_qp)
+		ep->obj.ia->hw->qp_idle(ep, &recv_idle, &request_idle);
+	if (!recv_idle)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_RECVREQ);
+	dap_ep_detach(ep);
+	put(ep, to);
+	err = dap_ep_attach(ep);
+	if (!err)
+		return 0;
+	put(ep, &from);
+	if (dap_ep_attach(ep)) {
+		put(ep, &from);
+		dap_log(DAP_LOG_ERR, "endpoint %p has lost its queue pair", (void *)ep);
+	}
+	return err;
+}
+
+static void move_connect_evd(struct dap_ep *ep, struct dap_evd *evd)
+{
+	if (evd)
+		dap_evd_feed(evd);
+	if (ep->connect_evd)
+		dap_evd_unfeed(ep->connect_evd);
+	ep->connect_evd = evd;
+}
+
+static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
+{
+	struct made_of from = now(ep), to = wanted(ep, change);
+	int err = dap_ep_attr_check(ep->obj.ia, &to.attr);
+
+	if (!err && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
+		err = dap_ep_soft_high(ep, to.attr.srq_soft_hw);
+	if (err)
+		return err;
+	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
+	if (!ep->attached || !same_qp(&from, &to))
+		err = remake(ep, &to);
+	else
+		ep->attr = to.attr;
+	if (err)
+		return err;
+	if (to.pz != from.pz) {
+		dap_pz_hold(to.pz);
+		if (from.pz)
+			dap_pz_drop(from.pz);
+	}
+	if (change->set & DAP_EP_SET_CONNECT_EVD)
+		move_connect_evd(ep, change->connect_evd);
+	return 0;
+}
+
+int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change)
+{
+	int err;
+
+	pthread_mutex_lock(&ep->lock);
+	err = check_state(ep, change->set);
+	if (!err)
+		err = apply(ep, change);
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}

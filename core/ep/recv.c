@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an endpoint holds of receive buffers: dat_ep_recv_query(3), dat_ep_set_watermark(3).
+ *
+ * The high watermarks are compared with the buffers that messages have filled and that the consumer
+ * has not dequeued: those keep an SRQ from being filled again. Adapters do not count them, so the
+ * EVD of such an endpoint leaves the hot path as one behind a CNO does: whoever looks at its CQ sets
+ * the completions aside, which counts them, and the connection manager's thread looks now and then
+ * when nobody else does. Between two dequeues the count only grows, so none of its peaks is missed.
+ */
+#include <errno.h>
+
+#include "core/cm/cm.h"
+#include "core/ep/ep.h"
+#include "core/evd/evd.h"
+
+#define LOOK_US 1000
+
+/* Messages can be arriving. */
+static bool receives(enum dap_ep_state state)
+{
+	return state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING ||
+	       state == DAP_EP_CONNECTED || state == DAP_EP_DISCONNECT_PENDING;
+}
+
+int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs)
+{
+	uint32_t n = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&ep->lock);
+	/* Without a connection an endpoint takes nothing from an SRQ, and has given back what it took. */
+	if (ep->has_qp && (!ep->srq || receives(dap_ep_state(ep))))
+		err = ep->obj.ia->hw->recv_count(ep, &n);
+	pthread_mutex_unlock(&ep->lock);
+	if (err && err != -EAGAIN)
+		return dap_err_from_errno(err);
+	*recvs = err ? -1 : (int32_t)n;
+	return 0;
+}
+
+/* ---- counting; evd->lock is held ---- */
+
+static bool passes(const struct dap_ep *ep)
+{
+	return ep->held_most > ep->hard_high ||
+	       (ep->soft_due && ep->held_most > ep->attr.srq_soft_hw);
+}
+
+static void set_held(struct dap_evd *evd, struct dap_ep *ep, uint32_t held)
+{
+	ep->held = held;
+	if (held > ep->held_most)
+		ep->held_most = held;
+	if (passes(ep))
+		evd->passed = true;
+}
+
+static bool is_counted(const struct dap_event *ev)
+{
+	return ev->number == DAP_EV_DTO && ev->receive && ev->dto.ep->counted;
+}
+
+void dap_evd_count(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (is_counted(ev))
+		set_held(evd, ev->dto.ep, ev->dto.ep->held + 1);
+}
+
+void dap_evd_uncount(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (is_counted(ev))
+		set_held(evd, ev->dto.ep, ev->dto.ep->held - 1);
+}
+
+static uint32_t set_aside(const struct dap_evd *evd, const struct dap_ep *ep)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
+		const struct dap_event *ev = dap_evd_stash_at(evd, i);
+
+		n += ev->number == DAP_EV_DTO && ev->receive && ev->dto.ep == ep;
+	}
+	return n;
+}
+
+/* ---- judging; evd->turn is held, evd->lock is not ---- */
+
+static bool wants(const struct dap_ep *ep)
+{
+	return ep->hard_high != DAP_NO_WATERMARK || ep->soft_due;
+}
+
+/* A connection that is still to be announced is not broken before. */
+static void judge(struct dap_evd *evd, struct dap_ep *ep)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+	bool soft, hard;
+
+	pthread_mutex_lock(&evd->lock);
+	soft = ep->soft_due && ep->held_most > ep->attr.srq_soft_hw;
+	hard = ep->held_most > ep->hard_high;
+	if (soft)
+		ep->soft_due = false;
+	if (hard && (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING))
+		evd->passed = true;
+	pthread_mutex_unlock(&evd->lock);
+	/* DAT 1.2 has a reason for it, by the type of the handle, and no event number. */
+	if (soft)
+		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_INTERNAL, &ep->obj,
+			       DAP_EP_SOFT_HIGH_WATERMARK);
+	if (hard && (state == DAP_EP_CONNECTED || state == DAP_EP_DISCONNECT_PENDING))
+		dap_ep_broken(ep);
+}
+
+static void unlink_ep(struct dap_evd *evd, struct dap_ep **place)
+{
+	struct dap_ep *ep = *place;
+
+	pthread_mutex_lock(&evd->lock);
+	*place = ep->counted_next;
+	ep->counted = false;
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+static bool take_passed(struct dap_evd *evd)
+{
+	bool passed;
+
+	pthread_mutex_lock(&evd->lock);
+	passed = evd->passed;
+	evd->passed = false;
+	if (evd->waiting && evd->notified)
+		dap_evd_wake(evd);
+	pthread_mutex_unlock(&evd->lock);
+	return passed;
+}
+
+static void look(struct dap_evd *evd)
+{
+	struct dap_ep **p = &evd->counted;
+
+	dap_evd_collect(evd);
+	if (!take_passed(evd))
+		return;
+	while (*p) {
+		judge(evd, *p);
+		if (wants(*p))
+			p = &(*p)->counted_next;
+		else
+			unlink_ep(evd, p);
+	}
+}
+
+static void on_tick(void *arg)
+{
+	struct dap_evd *evd = arg;
+
+	pthread_mutex_lock(&evd->turn);
+	if (evd->counted)
+		look(evd);
+	if (evd->counted)
+		dap_cm_timer(evd->obj.ia->cm, &evd->count, LOOK_US);
+	pthread_mutex_unlock(&evd->turn);
+}
+
+/* ---- beginning and ending ---- */
+
+static int begin(struct dap_evd *evd, struct dap_ep *ep)
+{
+	pthread_mutex_lock(&evd->lock);
+	if (dap_evd_need_stash(evd)) {
+		pthread_mutex_unlock(&evd->lock);
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	}
+	ep->counted_next = evd->counted;
+	evd->counted = ep;
+	ep->counted = true;
+	ep->held_most = 0;
+	set_held(evd, ep, set_aside(evd, ep));
+	pthread_mutex_unlock(&evd->lock);
+	if (!evd->count.fn) {		/* the manager may be reading it from the first time on */
+		evd->count.arg = evd;
+		evd->count.fn = on_tick;
+	}
+	dap_cm_timer(ep->obj.ia->cm, &evd->count, LOOK_US);
+	return 0;
+}
+
+/* Nobody holds what arrives where the consumer wants no completions. */
+static bool is_countable(const struct dap_ep *ep)
+{
+	return ep->has_qp && !ep->recv_evd->internal;
+}
+
+int dap_ep_count(struct dap_ep *ep)
+{
+	struct dap_evd *evd = ep->recv_evd;
+	int err;
+
+	if (!wants(ep) || !is_countable(ep))
+		return 0;
+	pthread_mutex_lock(&evd->turn);
+	dap_evd_leave_hot_path(evd);
+	err = begin(evd, ep);
+	if (!err)
+		look(evd);
+	dap_evd_join_hot_path(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return err;
+}
+
+void dap_ep_uncount(struct dap_ep *ep)
+{
+	struct dap_evd *evd = ep->recv_evd;
+	struct dap_ep **p;
+
+	if (!is_countable(ep))
+		return;
+	pthread_mutex_lock(&evd->turn);
+	for (p = &evd->counted; *p && *p != ep; p = &(*p)->counted_next)
+		;
+	if (*p)
+		unlink_ep(evd, p);
+	pthread_mutex_unlock(&evd->turn);
+}
+
+static bool is_watermark(uint32_t n)
+{
+	return n <= INT32_MAX || n == DAP_NO_WATERMARK;
+}
+
+static void put(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+{
+	ep->attr.srq_soft_hw = soft;
+	ep->hard_high = hard;
+	ep->soft_due = soft != DAP_NO_WATERMARK;
+}
+
+/* Their events are to come again. */
+static int set(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+{
+	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = ep->hard_high;
+	int err;
+
+	if (!is_watermark(soft) || !is_watermark(hard))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	dap_ep_uncount(ep);
+	put(ep, soft, hard);
+	err = dap_ep_count(ep);
+	/* What was counted before has all it needs to be counted. */
+	if (err)
+		put(ep, old_soft, old_hard);
+	return err;
+}
+
+int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft)
+{
+	return set(ep, soft ? soft : DAP_NO_WATERMARK, ep->hard_high);
+}
+
+int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+{
+	int err;
+
+	pthread_mutex_lock(&ep->lock);
+	err = set(ep, soft, hard);
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Consumer Notification Objects: their life, and the queues of EVDs that have triggered them. An
+ * EVD stands in a queue once, however often it triggers; each waiter takes one EVD, the agent all.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/evd/cno.h"
+
+static void append(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
+{
+	struct dap_cno_ear *ear = &cno->ear[e];
+
+	if (evd->cno_queued[e])
+		return;
+	evd->cno_queued[e] = true;
+	evd->cno_next[e] = NULL;
+	if (ear->last)
+		ear->last->cno_next[e] = evd;
+	else
+		ear->first = evd;
+	ear->last = evd;
+	dap_cno_signal(cno, e);
+}
+
+static void unlink_evd(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
+{
+	struct dap_cno_ear *ear = &cno->ear[e];
+	struct dap_evd **p = &ear->first, *before = NULL;
+
+	while (*p != evd) {
+		before = *p;
+		p = &before->cno_next[e];
+	}
+	*p = evd->cno_next[e];
+	if (ear->last == evd)
+		ear->last = before;
+	evd->cno_queued[e] = false;
+}
+
+struct dap_evd *dap_cno_take(struct dap_cno *cno, unsigned int e)
+{
+	struct dap_cno_ear *ear = &cno->ear[e];
+	struct dap_evd *evd = ear->stray;
+
+	if (evd) {
+		ear->stray = NULL;
+		return evd;
+	}
+	evd = ear->first;
+	if (evd)
+		unlink_evd(cno, e, evd);
+	return evd;
+}
+
+void dap_cno_trigger(struct dap_evd *evd)
+{
+	struct dap_cno *cno = evd->cno;
+
+	pthread_mutex_lock(&cno->lock);
+	append(cno, DAP_CNO_WAITERS, evd);
+	if (cno->agent)
+		append(cno, DAP_CNO_AGENT, evd);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+/* All waiters and the agent are to return with no EVD. */
+static void end_all(struct dap_cno *cno)
+{
+	cno->ends++;
+	cno->leaving = cno->waiters;
+	if (cno->leaving)
+		dap_cno_signal(cno, DAP_CNO_WAITERS);
+	cno->agent_end = cno->agent;
+	if (cno->agent_end)
+		dap_cno_signal(cno, DAP_CNO_AGENT);
+}
+
+void dap_cno_add(struct dap_cno *cno, struct dap_evd *evd)
+{
+	pthread_mutex_lock(&cno->lock);
+	__atomic_store_n(&evd->cno, cno, __ATOMIC_RELAXED);
+	cno->evds++;
+	pthread_mutex_unlock(&cno->lock);
+}
+
+void dap_cno_remove(struct dap_cno *cno, struct dap_evd *evd)
+{
+	pthread_mutex_lock(&cno->lock);
+	__atomic_store_n(&evd->cno, NULL, __ATOMIC_RELAXED);
+	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
+		struct dap_cno_ear *ear = &cno->ear[e];
+
+		if (evd->cno_queued[e]) {
+			unlink_evd(cno, e, evd);
+			ear->stray = evd;
+		}
+		if (evd->dead && ear->stray == evd)
+			ear->stray = NULL;
+	}
+	if (--cno->evds == 0 && evd->dead)
+		end_all(cno);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+void dap_cno_unpinned(struct dap_cno *cno, struct dap_evd *evd)
+{
+	pthread_mutex_lock(&cno->lock);
+	while (evd->cno_pins)
+		pthread_cond_wait(&cno->changed, &cno->lock);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+static void close_fds(struct dap_cno *cno)
+{
+	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
+		if (cno->ear[e].fd >= 0)
+			close(cno->ear[e].fd);
+	}
+	if (cno->cq_fds >= 0)
+		close(cno->cq_fds);
+	if (cno->proxy_fd)
+		close(cno->proxy_fd - 1);
+}
+
+static int open_fds(struct dap_cno *cno)
+{
+	bool all = true;
+	int err;
+
+	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
+		cno->ear[e].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		all &= cno->ear[e].fd >= 0;
+	}
+	cno->cq_fds = epoll_create1(EPOLL_CLOEXEC);
+	if (all && cno->cq_fds >= 0)
+		return 0;
+	err = -errno;
+	close_fds(cno);
+	return err;
+}
+
+int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cno **out)
+{
+	struct dap_cno *cno = dap_obj_alloc(DAP_CNO, ia);
+	int err;
+
+	if (!cno)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	pthread_mutex_init(&cno->lock, NULL);
+	pthread_cond_init(&cno->changed, NULL);
+	err = dap_err_from_errno(open_fds(cno));
+	if (err)
+		goto free_obj;
+	if (fn) {
+		cno->agent = dap_agent_start(cno, fn, data, true);
+		if (!cno->agent) {
+			err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+			goto close_all;
+		}
+	}
+	*out = cno;
+	return 0;
+
+close_all:
+	close_fds(cno);
+free_obj:
+	dap_obj_free(cno);
+	return err;
+}
+
+void dap_cno_abort(struct dap_cno *cno)
+{
+	pthread_mutex_lock(&cno->lock);
+	cno->dead = true;
+	end_all(cno);
+	while (cno->waiters)
+		pthread_cond_wait(&cno->changed, &cno->lock);
+	pthread_mutex_unlock(&cno->lock);
+	dap_agent_stop(cno);
+}
+
+static void release(void *object, void *cno)
+{
+	struct dap_evd *evd = object;
+
+	if (evd->cno == cno)
+		dap_evd_set_cno(evd, NULL);
+}
+
+/* The asynchronous EVD that is the IA's own goes later than all CNOs. */
+void dap_cno_destroy(struct dap_cno *cno)
+{
+	if (cno->evds)
+		dap_obj_each(DAP_EVD, cno->obj.ia, release, cno);
+	close_fds(cno);
+	dap_obj_free(cno);
+}
+
+int dap_cno_free(struct dap_cno *cno)
+{
+	bool in_use;
+
+	pthread_mutex_lock(&cno->lock);
+	in_use = cno->evds || cno->waiters;
+	cno->dead = !in_use;
+	pthread_mutex_unlock(&cno->lock);
+	if (in_use)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_CNO_IN_USE);
+	dap_agent_stop(cno);
+	dap_cno_destroy(cno);
+	return 0;
+}

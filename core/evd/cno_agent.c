@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The proxy agent of a CNO: a function of the consumer, called by a thread of ours that exists only
+ * while there is one. It holds no lock during the call, which may wait, dequeue, change the agent,
+ * and free the CNO or close the IA: then the thread is on its own from there on.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "core/evd/cno.h"
+
+struct dap_agent {
+	struct dap_cno *cno;
+	pthread_t thread;
+	dap_agent_fn fn;		/* this and the next four: under the CNO's lock */
+	void *data;
+	bool once, spent;
+	bool calling, stop;
+	bool alone;			/* the CNO has let go of it: of its own thread only */
+};
+
+enum next { CALL, SLEEP, STOP };
+
+/* The lock is held. */
+static enum next next(struct dap_agent *a, struct dap_evd **evd)
+{
+	struct dap_cno *cno = a->cno;
+
+	*evd = NULL;
+	if (a->spent)
+		return STOP;
+	if (!cno->agent_end) {
+		if (a->stop)
+			return STOP;
+		*evd = dap_cno_take(cno, DAP_CNO_AGENT);
+		if (!*evd) {
+			dap_cno_quiet(cno, DAP_CNO_AGENT);
+			return SLEEP;
+		}
+	}
+	cno->agent_end = false;
+	a->spent = a->once;
+	a->calling = true;
+	return CALL;
+}
+
+/* False when the thread has nothing more to do. */
+static bool step(struct dap_agent *a)
+{
+	struct dap_cno *cno = a->cno;
+	struct dap_evd *evd;
+	dap_agent_fn fn;
+	enum next what;
+	void *data;
+
+	dap_cno_look(cno);
+	pthread_mutex_lock(&cno->lock);
+	what = next(a, &evd);
+	fn = a->fn;
+	data = a->data;
+	pthread_mutex_unlock(&cno->lock);
+	if (what == SLEEP)
+		dap_cno_sleep(cno, DAP_CNO_AGENT, 0, UINT64_MAX);
+	if (what != CALL)
+		return what != STOP;
+	fn(data, evd);
+	if (a->alone)
+		return false;
+	pthread_mutex_lock(&cno->lock);
+	a->calling = false;
+	pthread_cond_broadcast(&cno->changed);
+	pthread_mutex_unlock(&cno->lock);
+	return true;
+}
+
+static void *run(void *arg)
+{
+	struct dap_agent *a = arg;
+
+	while (step(a))
+		;
+	if (a->alone)
+		free(a);
+	return NULL;
+}
+
+/* Signals are for the consumer's threads. */
+struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once)
+{
+	struct dap_agent *a = calloc(1, sizeof(*a));
+	sigset_t all, before;
+	int err;
+
+	if (!a)
+		return NULL;
+	*a = (struct dap_agent){.cno = cno, .fn = fn, .data = data, .once = once};
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&a->thread, NULL, run, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		return a;
+	free(a);
+	return NULL;
+}
+
+static void forget(struct dap_cno *cno)
+{
+	while (dap_cno_take(cno, DAP_CNO_AGENT))
+		;
+	cno->agent_end = false;
+	cno->agent = NULL;
+}
+
+void dap_agent_stop(struct dap_cno *cno)
+{
+	struct dap_agent *a = cno->agent;
+	bool self = a && pthread_equal(a->thread, pthread_self());
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&cno->lock);
+	a->stop = true;
+	a->alone = self;
+	if (!self)
+		dap_cno_signal(cno, DAP_CNO_AGENT);
+	pthread_mutex_unlock(&cno->lock);
+	if (self)
+		pthread_detach(a->thread);
+	else
+		pthread_join(a->thread, NULL);
+	pthread_mutex_lock(&cno->lock);
+	forget(cno);
+	pthread_mutex_unlock(&cno->lock);
+	/* A query may have looked at it until now. */
+	if (!self)
+		free(a);
+}
+
+/* Gives the thread that is there another function. False when there is none that would call it. */
+static bool replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
+{
+	struct dap_agent *a = cno->agent;
+	bool alive;
+
+	pthread_mutex_lock(&cno->lock);
+	alive = a && !a->spent;
+	if (alive) {
+		a->fn = fn;
+		a->data = data;
+		a->once = false;
+		while (a->calling && !pthread_equal(a->thread, pthread_self()))
+			pthread_cond_wait(&cno->changed, &cno->lock);
+	}
+	pthread_mutex_unlock(&cno->lock);
+	return alive;
+}
+
+/* The lock is held. */
+static bool is_own_call(const struct dap_cno *cno)
+{
+	return cno->agent && pthread_equal(cno->agent->thread, pthread_self());
+}
+
+/*
+ * One thread at a time changes the agent. False: another thread does, and waits until the agent has
+ * returned, while the agent asks for a change as well. The change of the other thread comes last.
+ */
+static bool change_begin(struct dap_cno *cno)
+{
+	bool mine;
+
+	pthread_mutex_lock(&cno->lock);
+	while (cno->agent_changing && !is_own_call(cno))
+		pthread_cond_wait(&cno->changed, &cno->lock);
+	mine = !cno->agent_changing;
+	cno->agent_changing = true;
+	pthread_mutex_unlock(&cno->lock);
+	return mine;
+}
+
+static void change_end(struct dap_cno *cno)
+{
+	pthread_mutex_lock(&cno->lock);
+	cno->agent_changing = false;
+	pthread_cond_broadcast(&cno->changed);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+static int change(struct dap_cno *cno, dap_agent_fn fn, void *data)
+{
+	struct dap_agent *a;
+
+	if (fn && replace(cno, fn, data))
+		return 0;
+	dap_agent_stop(cno);
+	if (!fn)
+		return 0;
+	a = dap_agent_start(cno, fn, data, false);
+	if (!a)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	pthread_mutex_lock(&cno->lock);
+	cno->agent = a;
+	pthread_mutex_unlock(&cno->lock);
+	return 0;
+}
+
+int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
+{
+	int err;
+
+	if (!change_begin(cno))
+		return 0;
+	err = change(cno, fn, data);
+	change_end(cno);
+	return err;
+}
+
+void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data)
+{
+	const struct dap_agent *a;
+	bool there;
+
+	pthread_mutex_lock(&cno->lock);
+	a = cno->agent;
+	there = a && !a->spent;
+	*fn = there ? a->fn : NULL;
+	*data = there ? a->data : NULL;
+	pthread_mutex_unlock(&cno->lock);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_cno_wait(3): sleeps on the descriptor of its queue, and on those of the CQs behind the CNO.
+ * The first stays readable as long as there is something for anybody, so that no wake-up is lost
+ * whichever of several threads comes to it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/evd/cno.h"
+#include "core/evd/evd.h"
+
+#define FOREVER UINT64_MAX
+#define GO_ON (-1)
+#define AT_ONCE 16		/* CQs looked at between two looks at the queue */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+void dap_cno_signal(struct dap_cno *cno, unsigned int ear)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(cno->ear[ear].fd, &one, sizeof(one));
+
+	(void)n;	/* fails only when the counter is full: it is readable then */
+}
+
+void dap_cno_quiet(struct dap_cno *cno, unsigned int ear)
+{
+	uint64_t count;
+	ssize_t n = read(cno->ear[ear].fd, &count, sizeof(count));
+
+	(void)n;
+}
+
+/* The EVD may have left meanwhile, and even be another one by now: then it is not of this CNO. */
+static bool pin(struct dap_cno *cno, struct dap_evd *evd)
+{
+	bool ours;
+
+	pthread_mutex_lock(&cno->lock);
+	ours = __atomic_load_n(&evd->cno, __ATOMIC_RELAXED) == cno;
+	evd->cno_pins += ours;
+	pthread_mutex_unlock(&cno->lock);
+	return ours;
+}
+
+static void unpin(struct dap_cno *cno, struct dap_evd *evd)
+{
+	pthread_mutex_lock(&cno->lock);
+	evd->cno_pins--;
+	pthread_cond_broadcast(&cno->changed);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+void dap_cno_look(struct dap_cno *cno)
+{
+	struct epoll_event ready[AT_ONCE];
+	int n = epoll_wait(cno->cq_fds, ready, AT_ONCE, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct dap_evd *evd = ready[i].data.ptr;
+
+		if (!pin(cno, evd))
+			continue;
+		pthread_mutex_lock(&evd->turn);
+		if (evd->cno == cno)
+			dap_evd_cno_look(evd);
+		pthread_mutex_unlock(&evd->turn);
+		unpin(cno, evd);
+	}
+}
+
+int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t deadline)
+{
+	struct pollfd fds[2] = {
+		{.fd = cno->ear[ear].fd, .events = POLLIN},
+		{.fd = cno->cq_fds, .events = POLLIN},
+	};
+	uint64_t left = deadline - now;
+	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
+			      .tv_nsec = (long)(left % 1000000000U)};
+
+	return ppoll(fds, 2, deadline == FOREVER ? NULL : &ts, NULL) < 0 ? -errno : 0;
+}
+
+static int begin(struct dap_cno *cno, uint32_t *ends)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&cno->lock);
+	if (cno->dead)
+		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_CNO);
+	else
+		cno->waiters++;
+	*ends = cno->ends;
+	pthread_mutex_unlock(&cno->lock);
+	return err;
+}
+
+static void end(struct dap_cno *cno, uint32_t ends)
+{
+	struct dap_cno_ear *ear = &cno->ear[DAP_CNO_WAITERS];
+
+	pthread_mutex_lock(&cno->lock);
+	cno->waiters--;
+	if (cno->leaving && ends != cno->ends)
+		cno->leaving--;
+	if (!cno->leaving && !ear->first && !ear->stray)
+		dap_cno_quiet(cno, DAP_CNO_WAITERS);
+	pthread_cond_broadcast(&cno->changed);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+static int judge(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_evd **out)
+{
+	struct dap_evd *evd;
+	bool over;
+
+	pthread_mutex_lock(&cno->lock);
+	over = ends != cno->ends;
+	evd = over ? NULL : dap_cno_take(cno, DAP_CNO_WAITERS);
+	pthread_mutex_unlock(&cno->lock);
+	if (!over && !evd)
+		return timed_out ? DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE) : GO_ON;
+	*out = evd;
+	return 0;
+}
+
+static int wait_for_it(struct dap_cno *cno, uint64_t deadline, uint32_t ends, struct dap_evd **evd)
+{
+	int ret, err;
+
+	for (;;) {
+		uint64_t now = now_ns();
+
+		dap_cno_look(cno);
+		ret = judge(cno, ends, now >= deadline, evd);
+		if (ret != GO_ON)
+			return ret;
+		err = dap_cno_sleep(cno, DAP_CNO_WAITERS, now, deadline);
+		if (err)
+			return dap_err_from_errno(err);
+	}
+}
+
+int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd)
+{
+	uint64_t deadline = timeout_us == UINT32_MAX ? FOREVER
+						     : now_ns() + timeout_us * UINT64_C(1000);
+	uint32_t ends;
+	int err = begin(cno, &ends);
+
+	if (err)
+		return err;
+	err = wait_for_it(cno, deadline, ends, evd);
+	end(cno, ends);
+	return err;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event Dispatchers: their life, and what feeds them. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/cm/cm.h"
+#include "core/evd/evd.h"
+
+/* Flags that make a stream's notification the consumer's own business: they must agree. */
+#define CONSUMER_CONTROLLED (DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED)
+
+/* The smallest ring that holds qlen events. */
+static uint32_t ring_size(uint32_t qlen)
+{
+	uint32_t size = 2;
+
+	while (size < qlen)
+		size *= 2;
+	return size;
+}
+
+static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
+{
+	evd->wake_fd = -1;
+	evd->qlen = qlen;
+	evd->flags = flags;
+	evd->soft_size = ring_size(qlen);
+	evd->soft = calloc(evd->soft_size, sizeof(*evd->soft));
+	if (!evd->soft)
+		return -1;
+	pthread_mutex_init(&evd->lock, NULL);
+	pthread_mutex_init(&evd->turn, NULL);
+	pthread_cond_init(&evd->left, NULL);
+	evd->waitable = evd->enabled = true;
+	evd->has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);
+	dap_evd_set_attention(evd);
+	return 0;
+}
+
+/* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
+static void fini(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->lock);
+	evd->dead = true;
+	evd->soft_tail = evd->soft_head;
+	evd->stash_tail = evd->stash_head;
+	dap_evd_set_attention(evd);
+	if (evd->wake_fd >= 0)
+		close(evd->wake_fd);
+	free(evd->stash);
+	free(evd->soft);
+	free(evd->cleared);
+	evd->stash = evd->soft = NULL;
+	pthread_mutex_unlock(&evd->lock);
+	pthread_mutex_unlock(&evd->turn);
+}
+
+int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
+		   struct dap_evd **out)
+{
+	struct dap_evd *evd = dap_obj_alloc(DAP_EVD, ia);
+	int err;
+
+	if (!evd)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	if (init(evd, qlen, flags)) {
+		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+		goto free_obj;
+	}
+	err = evd->has_cq ? ia->hw->cq_create(evd, qlen) : 0;
+	if (err) {
+		err = dap_err_from_errno(err);
+		goto fini_evd;
+	}
+	err = dap_evd_set_cno(evd, cno);
+	if (err)
+		goto destroy_cq;
+	dap_obj_set_table(&evd->obj, DAP_TABLE_EVD_LIVE);
+	*out = evd;
+	return 0;
+
+destroy_cq:
+	if (evd->has_cq)
+		ia->hw->cq_destroy(evd);
+fini_evd:
+	fini(evd);
+free_obj:
+	dap_obj_free(evd);
+	return err;
+}
+
+void dap_evd_destroy(struct dap_evd *evd)
+{
+	if (evd->count.fn)
+		dap_cm_timer_close(evd->obj.ia->cm, &evd->count);
+	dap_evd_set_cno(evd, NULL);
+	if (evd->has_cq)
+		evd->obj.ia->hw->cq_destroy(evd);
+	fini(evd);
+	dap_obj_free(evd);
+}
+
+void dap_evd_abort(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->dead = true;
+	dap_evd_set_attention(evd);
+	dap_evd_wake(evd);
+	while (evd->waiting)
+		pthread_cond_wait(&evd->left, &evd->lock);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+int dap_evd_free(struct dap_evd *evd)
+{
+	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_IN_USE);
+	dap_evd_abort(evd);
+	dap_evd_destroy(evd);
+	return 0;
+}
+
+void dap_evd_feed(struct dap_evd *evd)
+{
+	__atomic_add_fetch(&evd->feeders, 1, __ATOMIC_RELAXED);
+}
+
+void dap_evd_unfeed(struct dap_evd *evd)
+{
+	__atomic_sub_fetch(&evd->feeders, 1, __ATOMIC_RELEASE);
+}
+
+/* DAT 1.2 dat_ep_create(3): streams that the consumer controls share an EVD only with their like. */
+int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
+{
+	uint32_t mode = completion_flags & CONSUMER_CONTROLLED;
+	int err = 0;
+
+	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->lock);
+	if (evd->streams && evd->stream_flags != mode)
+		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	if (mode && evd->flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
+		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	if (!err) {
+		/* A waiter's CQ is armed for the flags of before: it arms again. */
+		if (evd->waiting && evd->stream_flags != mode)
+			dap_evd_signal(evd);
+		evd->stream_flags = mode;
+		evd->streams++;
+		dap_evd_feed(evd);
+	}
+	pthread_mutex_unlock(&evd->lock);
+	/* What it is armed for depends on the flags. */
+	dap_evd_cno_look(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return err;
+}
+
+void dap_evd_remove_stream(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->streams--;
+	dap_evd_unfeed(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dap_evd_set_waitable(struct dap_evd *evd, bool waitable)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->waitable = waitable;
+	if (!waitable)
+		dap_evd_wake(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dap_evd_overflow(struct dap_evd *evd)
+{
+	bool told;
+
+	pthread_mutex_lock(&evd->lock);
+	told = evd->overflowed;
+	evd->overflowed = true;
+	dap_evd_set_attention(evd);
+	dap_evd_wake(evd);
+	pthread_mutex_unlock(&evd->lock);
+	if (told)
+		return;
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events: more completions than it holds, it is lost",
+		(void *)evd, evd->qlen);
+	dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+}
+
+static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint32_t head,
+			       uint32_t tail, uint32_t new_size)
+{
+	struct dap_event *fresh = calloc(new_size, sizeof(*fresh));
+
+	for (uint32_t i = tail; fresh && i != head; i++)
+		fresh[i & (new_size - 1)] = ring[i & (size - 1)];
+	return fresh;
+}
+
+/* The indices run on: an event keeps its number whatever the size of the ring. */
+static int resize_rings(struct dap_evd *evd, uint32_t qlen)
+{
+	uint32_t size = ring_size(qlen);
+	struct dap_event *soft = moved(evd->soft, evd->soft_size, evd->soft_head, evd->soft_tail,
+				       size);
+	struct dap_event *stash = evd->stash ? moved(evd->stash, evd->soft_size, evd->stash_head,
+						     evd->stash_tail, size) : NULL;
+	int err = 0;
+
+	if (!soft || (evd->stash && !stash))
+		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	if (!err && evd->has_cq)
+		err = dap_err_from_errno(evd->obj.ia->hw->cq_resize(evd, qlen));
+	if (err) {
+		free(soft);
+		free(stash);
+		return err;
+	}
+	free(evd->soft);
+	free(evd->stash);
+	evd->soft = soft;
+	evd->stash = stash;
+	evd->soft_size = size;
+	evd->qlen = qlen;
+	return 0;
+}
+
+static int resize(struct dap_evd *evd, uint32_t qlen)
+{
+	int err;
+
+	pthread_mutex_lock(&evd->lock);
+	err = dap_evd_need_stash(evd) ? DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY) : 0;
+	pthread_mutex_unlock(&evd->lock);
+	if (err)
+		return err;
+	dap_evd_collect(evd);
+	pthread_mutex_lock(&evd->lock);
+	if (dap_evd_soft_count(evd) + dap_evd_stash_count(evd) > qlen)
+		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_OPEN);
+	else
+		err = resize_rings(evd, qlen);
+	pthread_mutex_unlock(&evd->lock);
+	return err;
+}
+
+int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
+{
+	int err;
+
+	if (evd->has_cq && !evd->obj.ia->hw->cq_resize)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
+	pthread_mutex_lock(&evd->turn);
+	dap_evd_leave_hot_path(evd);
+	err = resize(evd, qlen);
+	dap_evd_join_hot_path(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return err;
+}

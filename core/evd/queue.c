@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The software side of an EVD's queue, and the one order of what comes from both sides:
+ *
+ *	1. software, connection request and connection events, as posted,
+ *	2. completions that a wait has set aside (stash), then those of the CQ,
+ *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was seen empty after they were posted.
+ *
+ * So ESTABLISHED is dequeued before any completion of its connection, and the end after all.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/cm/cm.h"
+#include "core/evd/evd.h"
+
+#define LOOKS_PER_YIELD 64
+#define LOOKS_PER_DRIVE 8
+
+void dap_evd_set_attention(struct dap_evd *evd)
+{
+	uint32_t bits = 0;
+
+	if (dap_evd_soft_count(evd) || dap_evd_stash_count(evd))
+		bits |= DAP_ATT_SOFT;
+	if (evd->waiting)
+		bits |= DAP_ATT_WAITER;
+	if (evd->dead || evd->overflowed)
+		bits |= DAP_ATT_DEAD;
+	if (!evd->has_cq)
+		bits |= DAP_ATT_NO_CQ;
+	else if (evd->cno)
+		bits |= DAP_ATT_CNO;
+	if (evd->counted)
+		bits |= DAP_ATT_COUNT;
+	if (evd->off_hot_path)
+		bits |= DAP_ATT_TURN;
+	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
+}
+
+static void set_off_hot_path(struct dap_evd *evd, bool off)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->off_hot_path = off;
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dap_evd_leave_hot_path(struct dap_evd *evd)
+{
+	set_off_hot_path(evd, true);
+	if (evd->has_cq)
+		evd->obj.ia->hw->cq_settle(evd);
+}
+
+void dap_evd_join_hot_path(struct dap_evd *evd)
+{
+	set_off_hot_path(evd, false);
+}
+
+/* An event that notifies has come: counts for a waiter, or triggers the CNO. */
+static void notify(struct dap_evd *evd)
+{
+	evd->notified = true;
+	evd->counts.notifies++;
+	if (evd->cno && evd->enabled && !evd->waiting)
+		dap_cno_trigger(evd);
+}
+
+void dap_evd_signal(struct dap_evd *evd)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(evd->wake_fd, &one, sizeof(one));
+
+	(void)n;	/* fails only when the counter is full: it is readable then */
+}
+
+void dap_evd_wake(struct dap_evd *evd)
+{
+	if (evd->asleep && evd->wake_fd >= 0)
+		dap_evd_signal(evd);
+}
+
+static bool is_connection_event(const struct dap_event *ev)
+{
+	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
+}
+
+static int append(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (evd->dead)
+		return 0;	/* its events are lost anyway */
+	if (dap_evd_soft_count(evd) >= evd->qlen)
+		return -ENOSPC;
+	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
+	evd->counts.connection_events += is_connection_event(ev);
+	dap_evd_set_attention(evd);
+	if (!ev->unsignalled) {
+		notify(evd);
+		dap_evd_wake(evd);
+	}
+	return 0;
+}
+
+int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
+{
+	bool tell = false;
+	int err;
+
+	pthread_mutex_lock(&evd->lock);
+	err = append(evd, ev);
+	/* Who posts others learns that there was no room; an async event about it would have none. */
+	if (err && is_connection_event(ev)) {
+		tell = !evd->full_told;
+		evd->full_told = true;
+	}
+	pthread_mutex_unlock(&evd->lock);
+	if (!tell)
+		return err;
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full: event 0x%x is lost", (void *)evd,
+		evd->qlen, ev->number);
+	dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+	return err;
+}
+
+/* Removes the event at index i of the software queue, moving the older ones up. */
+static void take_at(struct dap_evd *evd, uint32_t i, struct dap_event *ev)
+{
+	*ev = *dap_evd_soft_at(evd, i);
+	for (; i != evd->soft_tail; i--)
+		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
+	evd->soft_tail++;
+	evd->full_told = false;
+	dap_evd_set_attention(evd);
+}
+
+/*
+ * ESTABLISHED of one endpoint may be behind a DISCONNECTED of another that waits for the CQ to run
+ * empty. It is taken out of turn when a completion of its endpoint is next.
+ */
+static bool take_established(struct dap_evd *evd, const struct dap_event *next,
+			     struct dap_event *ev)
+{
+	if (next->number != DAP_EV_DTO)
+		return false;
+	for (uint32_t i = evd->soft_tail; i != evd->soft_head; i++) {
+		const struct dap_event *other = dap_evd_soft_at(evd, i);
+
+		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == next->dto.ep) {
+			take_at(evd, i, ev);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev)
+{
+	const struct dap_event *next;
+
+	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
+		take_at(evd, evd->soft_tail, ev);
+		return true;
+	}
+	if (!dap_evd_stash_count(evd))
+		return false;
+	next = dap_evd_stash_at(evd, evd->stash_tail);
+	if (take_established(evd, next, ev))
+		return true;
+	*ev = *next;
+	evd->stash_tail++;
+	dap_evd_uncount(evd, ev);
+	dap_evd_set_attention(evd);
+	return true;
+}
+
+bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev)
+{
+	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
+		return false;
+	take_at(evd, evd->soft_tail, ev);
+	return true;
+}
+
+int dap_evd_need_stash(struct dap_evd *evd)
+{
+	if (!evd->stash && evd->has_cq)
+		evd->stash = calloc(evd->soft_size, sizeof(*evd->stash));
+	return evd->stash || !evd->has_cq ? 0 : -ENOMEM;
+}
+
+/* A completion just polled, to be delivered in turn: false when there is no room for it. */
+static bool put_stash(struct dap_evd *evd, const struct dap_event *ev)
+{
+	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)
+		return false;
+	*dap_evd_stash_at(evd, evd->stash_head++) = *ev;
+	dap_evd_count(evd, ev);
+	dap_evd_set_attention(evd);
+	return true;
+}
+
+uint32_t dap_evd_collect(struct dap_evd *evd)
+{
+	struct dap_event ev;
+	uint32_t limit;
+	bool room;
+
+	pthread_mutex_lock(&evd->lock);
+	limit = evd->soft_head;
+	room = evd->stash && dap_evd_stash_count(evd) < evd->soft_size;
+	pthread_mutex_unlock(&evd->lock);
+	while (room && dap_evd_poll(evd, &ev)) {
+		pthread_mutex_lock(&evd->lock);
+		put_stash(evd, &ev);
+		if (!ev.unsignalled)
+			notify(evd);
+		room = dap_evd_stash_count(evd) < evd->soft_size;
+		pthread_mutex_unlock(&evd->lock);
+	}
+	return limit;
+}
+
+bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
+{
+	if (!evd->has_cq)
+		return false;
+	memset(ev, 0, sizeof(*ev));
+	return evd->obj.ia->hw->cq_poll(evd, ev);
+}
+
+/* What was just polled, unless something comes before it: then that, and this follows. */
+static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct dap_event *ev)
+{
+	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
+			 put_stash(evd, polled);
+
+	if (!set_aside) {
+		*ev = *polled;
+		return;
+	}
+	if (!polled->unsignalled)
+		notify(evd);
+	dap_evd_take_soft(evd, ev);
+}
+
+static int refuse(const struct dap_evd *evd)
+{
+	if (evd->dead)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
+	if (evd->waiting)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
+	return 0;
+}
+
+/* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
+static int dequeue(struct dap_evd *evd, struct dap_event *ev)
+{
+	struct dap_event polled;
+	uint32_t limit;
+	int err;
+	bool got;
+
+	pthread_mutex_lock(&evd->lock);
+	err = refuse(evd);
+	limit = evd->soft_head;
+	got = !err && dap_evd_take_soft(evd, ev);
+	pthread_mutex_unlock(&evd->lock);
+	if (err || got)
+		return err;
+
+	got = dap_evd_poll(evd, &polled);
+	pthread_mutex_lock(&evd->lock);
+	if (!got)
+		got = dap_evd_take_after(evd, limit, ev);
+	else
+		in_turn(evd, &polled, ev);
+	pthread_mutex_unlock(&evd->lock);
+	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
+}
+
+/* Who polls for events of connections brings them on. */
+static void drive(struct dap_evd *evd)
+{
+	if (evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->obj.ia->cm)
+		dap_cm_drive(evd->obj.ia->cm);
+}
+
+/*
+ * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
+ * who posts them, and now and then the core.
+ */
+static bool is_idle(struct dap_evd *evd)
+{
+	uint64_t looks;
+
+	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
+		return false;
+	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
+	if (!(looks % LOOKS_PER_DRIVE))
+		drive(evd);
+	if (!(looks % LOOKS_PER_YIELD))
+		sched_yield();
+	return true;
+}
+
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+{
+	int err;
+
+	if (is_idle(evd))
+		return DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
+	pthread_mutex_lock(&evd->turn);
+	if (evd->counted)
+		dap_evd_collect(evd);
+	err = dequeue(evd, ev);
+	if (evd->unarmed)
+		dap_evd_cno_look(evd);
+	pthread_mutex_unlock(&evd->turn);
+	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
+{
+	uint32_t keep;
+
+	pthread_mutex_lock(&evd->lock);
+	keep = evd->stash_tail;
+	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
+		const struct dap_event *ev = dap_evd_stash_at(evd, i);
+
+		if (ev->number != DAP_EV_DTO || ev->dto.ep != ep)
+			*dap_evd_stash_at(evd, keep++) = *ev;
+	}
+	evd->stash_head = keep;
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+}

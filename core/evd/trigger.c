@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How an EVD triggers its CNO. Software events do so as they are posted. For completions nobody is
+ * there to look, so the CQ is armed as long as the CNO watches it, and its descriptor is one of
+ * those that the CNO sleeps on. Whoever finds it readable sets the completions aside, which tells those
+ * that notify from those that do not, and arms the CQ again.
+ *
+ * A consumer may dequeue at the same time, in any kind of instance: EVDs behind a CNO are dequeued
+ * in the cold path, under evd->turn.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "core/evd/cno.h"
+#include "core/evd/evd.h"
+
+static int poll_fd(struct dap_cno *cno, int op, struct dap_evd *evd, uint32_t events)
+{
+	struct epoll_event e = {.events = events, .data.ptr = evd};
+
+	return epoll_ctl(cno->cq_fds, op, evd->obj.ia->hw->cq_fd(evd), &e) ? -errno : 0;
+}
+
+static bool has_room(struct dap_evd *evd)
+{
+	bool room;
+
+	pthread_mutex_lock(&evd->lock);
+	room = dap_evd_stash_count(evd) < evd->soft_size;
+	pthread_mutex_unlock(&evd->lock);
+	return room;
+}
+
+/* A second look finds what came before the CQ was armed. Without room for more it stays unarmed,
+ * or it would fire at once, until somebody has dequeued. */
+void dap_evd_cno_look(struct dap_evd *evd)
+{
+	const struct dap_hw *hw = evd->obj.ia->hw;
+
+	if (!evd->watched)
+		return;
+	hw->cq_drain_fd(evd);
+	dap_evd_collect(evd);
+	evd->unarmed = !has_room(evd) || hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED);
+	if (!evd->unarmed)
+		dap_evd_collect(evd);
+}
+
+void dap_evd_cno_update(struct dap_evd *evd)
+{
+	bool watched = evd->cno && evd->has_cq && evd->enabled && !evd->waiting && !evd->dead;
+
+	if (watched == evd->watched)
+		return;
+	evd->watched = watched;
+	evd->unarmed = false;
+	poll_fd(evd->cno, EPOLL_CTL_MOD, evd, watched ? EPOLLIN : 0);
+	dap_evd_cno_look(evd);
+}
+
+/* The descriptor costs something only when it is first asked for. */
+static int join(struct dap_evd *evd, struct dap_cno *cno)
+{
+	int err;
+
+	if (!cno || !evd->has_cq)
+		return 0;
+	pthread_mutex_lock(&evd->lock);
+	err = dap_evd_need_stash(evd);
+	pthread_mutex_unlock(&evd->lock);
+	if (err)
+		return err;
+	err = evd->obj.ia->hw->cq_fd(evd);
+	return err < 0 ? err : poll_fd(cno, EPOLL_CTL_ADD, evd, 0);
+}
+
+static void leave(struct dap_evd *evd, struct dap_cno *cno)
+{
+	if (!cno || !evd->has_cq)
+		return;
+	evd->watched = evd->unarmed = false;
+	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
+}
+
+/* What has come by now is the old one's, or nobody's. An EVD with a CNO is off the hot path. */
+static int change(struct dap_evd *evd, struct dap_cno *cno)
+{
+	struct dap_cno *old = evd->cno;
+	int err = join(evd, cno);
+
+	if (err)
+		return err;
+	dap_evd_leave_hot_path(evd);
+	if (old)
+		dap_evd_cno_look(evd);
+	else
+		dap_evd_collect(evd);
+	pthread_mutex_lock(&evd->lock);
+	if (old)
+		dap_cno_remove(old, evd);
+	if (cno)
+		dap_cno_add(cno, evd);
+	dap_evd_set_attention(evd);
+	pthread_mutex_unlock(&evd->lock);
+	dap_evd_join_hot_path(evd);
+	leave(evd, old);
+	dap_evd_cno_update(evd);
+	return 0;
+}
+
+int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno)
+{
+	struct dap_cno *old = evd->cno;
+	int err;
+
+	if (old == cno)
+		return 0;
+	pthread_mutex_lock(&evd->turn);
+	err = change(evd, cno);
+	pthread_mutex_unlock(&evd->turn);
+	if (!err && old)
+		dap_cno_unpinned(old, evd);
+	return dap_err_from_errno(err);
+}
+
+/* dat_evd_disable(3): what comes to a disabled EVD never triggers, so it is set aside before. */
+void dap_evd_set_enabled(struct dap_evd *evd, bool enabled)
+{
+	pthread_mutex_lock(&evd->turn);
+	if (evd->cno && enabled && !evd->enabled && !evd->waiting)
+		dap_evd_collect(evd);
+	pthread_mutex_lock(&evd->lock);
+	evd->enabled = enabled;
+	pthread_mutex_unlock(&evd->lock);
+	dap_evd_cno_update(evd);
+	pthread_mutex_unlock(&evd->turn);
+}

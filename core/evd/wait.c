@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_evd_wait(3): poll for a while, then arm the CQ, poll once more, and sleep on the CQ's
+ * descriptor and on an eventfd that whoever posts a software event writes. Who waits for events of
+ * connections does what the connection manager has to do for them, as long as it is awake.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/barrier.h"
+#include "core/cm/cm.h"
+#include "core/evd/evd.h"
+
+#define FOREVER UINT64_MAX
+#define GO_ON (-1)		/* of a look at the queue: nothing to return yet */
+#define LINGER_NS 30000		/* an answer of a peer on this host may take as long */
+
+struct wait {
+	struct dap_evd *evd;
+	uint64_t spin_end, deadline;	/* ns, monotonic */
+	uint32_t threshold;
+	struct dap_cm *cm;	/* that brings its events, or NULL */
+	int cm_fd;		/* of dap_cm_sleep_begin */
+	int cq_fd;		/* of the CQ that is armed, or -1 */
+	int cancel;		/* the caller's state */
+	bool sleeps;		/* unless this look finds something */
+	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
+	struct dap_event *ev;
+	uint32_t *nmore;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static int may_wait(struct dap_evd *evd, uint32_t threshold)
+{
+	if (evd->dead)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
+	if (evd->waiting)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
+	if (!evd->waitable)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
+	if (threshold > 1 && evd->streams && evd->stream_flags)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
+	return 0;
+}
+
+static int need_resources(struct dap_evd *evd)
+{
+	if (dap_evd_need_stash(evd))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	if (evd->wake_fd < 0)
+		evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return evd->wake_fd < 0 ? dap_err_from_errno(-errno) : 0;
+}
+
+static int begin(struct dap_evd *evd, uint32_t threshold)
+{
+	int err;
+
+	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->lock);
+	err = may_wait(evd, threshold);
+	if (!err)
+		err = need_resources(evd);
+	if (!err) {
+		evd->counts.waits++;
+		evd->waiting = true;
+		evd->notified = false;
+		dap_evd_set_attention(evd);
+	}
+	pthread_mutex_unlock(&evd->lock);
+	dap_evd_cno_update(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return err;
+}
+
+static void end(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->lock);
+	evd->waiting = evd->asleep = false;
+	dap_evd_set_attention(evd);
+	if (evd->dead)
+		pthread_cond_broadcast(&evd->left);
+	pthread_mutex_unlock(&evd->lock);
+	dap_evd_cno_update(evd);
+	pthread_mutex_unlock(&evd->turn);
+}
+
+static uint32_t count(const struct dap_evd *evd)
+{
+	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
+}
+
+/* The lock is held. */
+static int judge(struct wait *w, uint32_t limit, bool timed_out)
+{
+	struct dap_evd *evd = w->evd;
+	bool may_return = !w->looked || evd->notified || timed_out;
+
+	w->looked = true;
+	if (evd->dead)
+		return DAP_ERR(DAP_ABORT, DAP_SUB_NONE);
+	if (!evd->waitable)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
+	if (may_return && count(evd) >= w->threshold &&
+	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {
+		*w->nmore = count(evd);
+		return 0;
+	}
+	if (evd->overflowed)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
+	evd->asleep = w->sleeps && !timed_out;
+	if (!timed_out)
+		return GO_ON;
+	*w->nmore = count(evd);
+	return DAP_ERR(DAP_TIMEOUT_EXPIRED, DAP_SUB_NONE);
+}
+
+static int look(struct wait *w, bool timed_out)
+{
+	uint32_t limit;
+	int ret;
+
+	pthread_mutex_lock(&w->evd->turn);
+	limit = dap_evd_collect(w->evd);
+	pthread_mutex_unlock(&w->evd->turn);
+	pthread_mutex_lock(&w->evd->lock);
+	ret = judge(w, limit, timed_out);
+	pthread_mutex_unlock(&w->evd->lock);
+	return ret;
+}
+
+static int interrupted(struct wait *w)
+{
+	pthread_mutex_lock(&w->evd->lock);
+	*w->nmore = count(w->evd);
+	pthread_mutex_unlock(&w->evd->lock);
+	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
+}
+
+/* A CNO may come to the EVD at the same time: under the turn only one of both makes the descriptor. */
+static int arm(struct wait *w)
+{
+	struct dap_evd *evd = w->evd;
+	const struct dap_hw *hw = evd->obj.ia->hw;
+	int err;
+
+	w->cq_fd = -1;
+	if (!evd->has_cq)
+		return 0;
+	pthread_mutex_lock(&evd->turn);
+	err = hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED);
+	if (!err)
+		w->cq_fd = hw->cq_fd(evd);
+	pthread_mutex_unlock(&evd->turn);
+	return dap_err_from_errno(err);
+}
+
+static void drain(struct dap_evd *evd)
+{
+	pthread_mutex_lock(&evd->turn);
+	evd->obj.ia->hw->cq_drain_fd(evd);
+	pthread_mutex_unlock(&evd->turn);
+}
+
+static void cancelled(void *arg)
+{
+	struct wait *w = arg;
+
+	if (w->cm)
+		dap_cm_sleep_end(w->cm, w->cm_fd);
+	end(w->evd);
+}
+
+/* Here alone a thread may be cancelled: it has no lock, and leaves the EVD as if it had not come. */
+static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *ts, struct wait *w)
+{
+	int ret, err;
+
+	pthread_cleanup_push(cancelled, w);
+	pthread_setcancelstate(w->cancel, NULL);
+	ret = ppoll(fds, n, ts, NULL);
+	err = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	return ret < 0 ? err : 0;
+}
+
+static int sleep_on_fds(struct wait *w, uint64_t now)
+{
+	struct pollfd fds[3] = {
+		{.fd = w->evd->wake_fd, .events = POLLIN},
+		{.fd = w->cq_fd, .events = POLLIN},
+		{.fd = w->cm_fd, .events = POLLIN},
+	};
+	uint64_t left = w->deadline - now;
+	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
+			      .tv_nsec = (long)(left % 1000000000U)};
+	uint64_t posted;
+	ssize_t n;
+	int err;
+
+	__atomic_add_fetch(&w->evd->counts.sleeps, 1, __ATOMIC_RELAXED);
+	err = sleep_on(fds, 3, w->deadline == FOREVER ? NULL : &ts, w);
+	if (err)
+		return err == EINTR ? interrupted(w) : dap_err_from_errno(-err);
+	if (fds[0].revents) {
+		n = read(w->evd->wake_fd, &posted, sizeof(posted));
+		(void)n;
+	}
+	if (fds[1].revents)
+		drain(w->evd);
+	return GO_ON;
+}
+
+/* Armed, and looked at once more. */
+static int fall_asleep(struct wait *w, uint64_t now)
+{
+	int ret = arm(w);
+
+	if (ret)
+		return ret;
+	w->sleeps = true;
+	ret = look(w, now >= w->deadline);
+	w->sleeps = false;
+	if (ret != GO_ON)
+		return ret;
+	w->cm_fd = w->cm ? dap_cm_sleep_begin(w->cm) : -1;
+	ret = sleep_on_fds(w, now);
+	if (w->cm)
+		dap_cm_sleep_end(w->cm, w->cm_fd);
+	return ret;
+}
+
+/* By turns, as long as the manager finds something to do, and a while longer. */
+static int look_and_drive(struct wait *w, uint64_t *now)
+{
+	int ret = look(w, *now >= w->deadline);
+	uint64_t linger = *now + LINGER_NS;
+
+	while (w->cm && ret == GO_ON && *now < linger && *now < w->deadline) {
+		bool worked = dap_cm_drive(w->cm);
+
+		if (!worked)
+			sched_yield();
+		*now = now_ns();
+		if (worked)
+			linger = *now + LINGER_NS;
+		ret = look(w, false);
+	}
+	return ret;
+}
+
+static int wait_for_it(struct wait *w)
+{
+	uint64_t now = now_ns();
+	int ret = look_and_drive(w, &now);
+
+	while (ret == GO_ON && now < w->spin_end && now < w->deadline) {
+		dap_pause();
+		now = now_ns();
+		ret = look(w, now >= w->deadline);
+	}
+	while (ret == GO_ON) {
+		ret = fall_asleep(w, now);
+		now = now_ns();
+		if (ret == GO_ON)
+			ret = look_and_drive(w, &now);
+	}
+	return ret;
+}
+
+int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
+		 uint32_t *nmore)
+{
+	uint64_t start = now_ns();
+	struct wait w = {
+		.evd = evd, .threshold = threshold, .ev = ev, .nmore = nmore,
+		.cm = evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) ? evd->obj.ia->cm : NULL,
+		.deadline = timeout_us == UINT32_MAX ? FOREVER : start + timeout_us * UINT64_C(1000),
+		.spin_end = evd->has_cq ? start + evd->obj.ia->spin_us * UINT64_C(1000) : start,
+	};
+	int err = begin(evd, threshold);
+
+	if (err)
+		return err;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w.cancel);
+	err = wait_for_it(&w);
+	end(evd);
+	pthread_setcancelstate(w.cancel, NULL);
+	return err;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fronts of the CNO calls. */
+#include "core/api.h"
+#include "core/front/slots.h"
+
+/* A function without data is an agent, data without a function is not. */
+static bool is_agent(DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	return agent.proxy_agent_func || !agent.instance_data;
+}
+
+DAT_RETURN dap12_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+			    DAT_CNO_HANDLE *out)
+{
+	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_cno *cno;
+	int err;
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	if (!is_agent(agent))
+		return dap12_bad_arg(2);
+	if (!out)
+		return dap12_bad_arg(3);
+	err = dap_cno_create(ia, agent.proxy_agent_func, agent.instance_data, &cno);
+	if (!err)
+		*out = cno;
+	return dap12_return(err);
+}
+
+DAT_RETURN dap12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
+
+	if (!cno)
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	if (!is_agent(agent))
+		return dap12_bad_arg(2);
+	return dap12_return(dap_cno_set_agent(cno, agent.proxy_agent_func, agent.instance_data));
+}
+
+#ifdef DAP_DAT20
+
+static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent;
+
+	dap_cno_get_agent(cno, &agent.proxy_agent_func, &agent.instance_data);
+	param->proxy_type = DAT_PROXY_TYPE_NONE;
+	param->proxy.none = NULL;
+	if (cno->proxy_fd) {
+		param->proxy_type = DAT_PROXY_TYPE_FD;
+		param->proxy.fd = cno->proxy_fd - 1;
+	} else if (agent.proxy_agent_func) {
+		param->proxy_type = DAT_PROXY_TYPE_AGENT;
+		param->proxy.agent = agent;
+	}
+}
+
+/* The masks overlap, and the one that says all has a bit of its own. */
+#define MASK_ALL ((uint32_t)(DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL))
+
+#else
+
+static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
+{
+	dap_cno_get_agent(cno, &param->agent.proxy_agent_func, &param->agent.instance_data);
+}
+
+#define MASK_ALL ((uint32_t)DAT_CNO_FIELD_ALL)
+
+#endif
+
+DAT_RETURN dap12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+{
+	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
+
+	if (!cno)
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	if (mask & ~MASK_ALL)
+		return dap12_bad_arg(2);
+	if (!param)
+		return dap12_bad_arg(3);
+	param->ia_handle = dap12_ia_handle(cno->obj.ia);
+	proxy(cno, param);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_cno_free(DAT_CNO_HANDLE handle)
+{
+	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
+
+	if (!cno)
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	return dap12_return(dap_cno_free(cno));
+}
+
+DAT_RETURN dap12_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *out)
+{
+	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
+	struct dap_evd *evd = NULL;
+	int err;
+
+	if (!cno)
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	if (!out)
+		return dap12_bad_arg(3);
+	err = dap_cno_wait(cno, timeout, &evd);
+	if (!err || DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY)
+		*out = evd;
+	return dap12_return(err);
+}

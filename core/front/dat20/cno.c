@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CNOs with a descriptor instead of an agent: the consumer has it in its own poll(2), and asks which
+ * EVD it was when it is readable.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/api.h"
+#include "core/front/slots.h"
+
+/* Readable whenever dat_cno_wait() might have something to return: its own two descriptors in one. */
+static int open_proxy(const struct dap_cno *cno)
+{
+	struct epoll_event in = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!epoll_ctl(fd, EPOLL_CTL_ADD, cno->ear[DAP_CNO_WAITERS].fd, &in) &&
+	    !epoll_ctl(fd, EPOLL_CTL_ADD, cno->cq_fds, &in))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+DAT_RETURN dap20_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *out)
+{
+	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_cno *cno;
+	int err, proxy;
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	if (!fd)
+		return dap12_bad_arg(2);
+	if (!out)
+		return dap12_bad_arg(3);
+	err = dap_cno_create(ia, NULL, NULL, &cno);
+	if (err)
+		return dap12_return(err);
+	proxy = open_proxy(cno);
+	if (proxy < 0) {
+		dap_cno_free(cno);
+		return dap12_return(dap_err_from_errno(proxy));
+	}
+	cno->proxy_fd = proxy + 1;
+	*fd = proxy;
+	*out = cno;
+	return DAT_SUCCESS;
+}
+
+/* QUEUE_EMPTY: another thread was faster, or what came notifies nobody. */
+DAT_RETURN dap20_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
+{
+	if (!dap_obj_get(cno, DAP_CNO, NULL))
+		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+	if (!evd)
+		return dap12_bad_arg(2);
+	return dap12_cno_wait(cno, 0, evd);
+}

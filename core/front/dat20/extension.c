@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The InfiniBand extension of 2.0: writes with immediate data and atomics, which go to the backend,
+ * and the form of their completions. Datagrams and collectives are not there.
+ */
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/front/slots.h"
+
+#include <dat2/dat_ib_extensions.h>
+
+_Static_assert(DAP20_EXTENSION_VERSION == DAT_IB_EXTENSION_VERSION, "that of the header");
+_Static_assert(DAP_OP_WRITE_IMMED == (int)DAT_IB_DTO_RDMA_WRITE_IMMED &&
+	       DAP_OP_RECV_WRITE_IMMED == (int)DAT_IB_DTO_RECV_IMMED &&
+	       DAP_OP_FETCH_ADD == (int)DAT_IB_DTO_FETCH_ADD &&
+	       DAP_OP_CMP_SWAP == (int)DAT_IB_DTO_CMP_SWAP &&
+	       DAP_OP_RECV_IMMED == (int)DAT_IB_DTO_RECV_MSG_IMMED, "operations are the header's");
+_Static_assert(DAP_PRIV_REMOTE_ATOMIC == (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC, "rights are, too");
+_Static_assert(sizeof(DAT_IB_EXTENSION_EVENT_DATA) <= sizeof(((DAT_EVENT *)0)->event_extension_data),
+	       "it has its place in the event");
+
+void dap20_extend(const struct dap_event *from, DAT_EVENT *to)
+{
+	static const DAT_IB_EXT_TYPE types[] = {
+		[DAP_OP_WRITE_IMMED] = DAT_IB_RDMA_WRITE_IMMED,
+		[DAP_OP_RECV_WRITE_IMMED] = DAT_IB_RDMA_WRITE_IMMED_DATA,
+		[DAP_OP_FETCH_ADD] = DAT_IB_FETCH_AND_ADD,
+		[DAP_OP_CMP_SWAP] = DAT_IB_CMP_AND_SWAP,
+		[DAP_OP_RECV_IMMED] = DAT_IB_RECV_IMMED_DATA,
+	};
+	DAT_IB_EXTENSION_EVENT_DATA *data = (void *)to->event_extension_data;
+
+	if (from->dto.op < DAP_OP_WRITE_IMMED)
+		return;
+	to->event_number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
+	memset(data, 0, sizeof(*data));
+	data->type = types[from->dto.op];
+	data->status = from->dto.status ? DAT_IB_OP_ERR : DAT_OP_SUCCESS;
+	data->val.immed.data = from->dto.imm;
+}
+
+static const char *path_mtu(const struct dap_ia *ia)
+{
+	for (unsigned int i = 0; i < ia->caps.nattr; i++) {
+		if (!strcmp(ia->caps.attr[i].name, "path_mtu"))
+			return ia->caps.attr[i].value;
+	}
+	return "1024";
+}
+
+void dap20_name_attributes(struct dap_ia *ia)
+{
+	const char *has = ia->caps.no_extension ? "FALSE" : "TRUE";
+	const struct dap_named more[] = {
+		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
+		{ "DAT_EXTENSION_INTERFACE", has },
+		{ "DAT_IB_RDMA_READ", "TRUE" },		/* else dtest does not read */
+		{ DAT_IB_ATTR_IMMED_DATA, has },
+		{ DAT_IB_ATTR_FETCH_AND_ADD, has },
+		{ DAT_IB_ATTR_CMP_AND_SWAP, has },
+		{ DAT_IB_ATTR_UD, "FALSE" },
+		{ DAT_IB_ATTR_COUNTERS, "TRUE" },
+	};
+
+	memcpy(&ia->named[ia->nnamed], more, sizeof(more));
+	ia->nnamed += sizeof(more) / sizeof(more[0]);
+}
+
+/* Arguments as the macros of dat_ib_extensions.h give them, in their order. */
+static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot12 *hot, va_list args)
+{
+	DAT_COUNT n = va_arg(args, DAT_COUNT);
+	DAT_LMR_TRIPLET *iov = va_arg(args, DAT_LMR_TRIPLET *);
+	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
+	const DAT_RMR_TRIPLET *to = va_arg(args, const DAT_RMR_TRIPLET *);
+	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
+	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	uint64_t bytes = 0;
+	DAT_RETURN ret;
+
+	ret = hot->write_immed(ep, n, iov, cookie, to, imm, flags);
+	for (DAT_COUNT i = 0; ret == DAT_SUCCESS && i < n; i++)
+		bytes += iov[i].segment_length;
+	if (ret == DAT_SUCCESS)
+		dap_ep_tally(ep, DAP_COUNT_WRITE_IMM, bytes);
+	return ret;
+}
+
+static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot12 *hot, bool swap, va_list args)
+{
+	DAT_UINT64 first = va_arg(args, DAT_UINT64);
+	DAT_UINT64 second = swap ? va_arg(args, DAT_UINT64) : 0;
+	DAT_LMR_TRIPLET *result = va_arg(args, DAT_LMR_TRIPLET *);
+	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
+	const DAT_RMR_TRIPLET *at = va_arg(args, const DAT_RMR_TRIPLET *);
+	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	DAT_RETURN ret;
+
+	ret = swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
+		   : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
+	if (ret == DAT_SUCCESS)
+		dap_ep_tally(ep, swap ? DAP_COUNT_CMP_SWAP : DAP_COUNT_FETCH_ADD, 8);
+	return ret;
+}
+
+DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	bool known = op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_FETCH_AND_ADD_OP ||
+		     op == DAT_IB_CMP_AND_SWAP_OP;
+	int err = dap12_check_request(ep, 0, NULL, 0);
+
+	if (dap_obj_type(handle) == DAP_NONE)
+		return dap12_bad_handle(DAP_SUB_HANDLE1);
+	if (op == DAT_IB_QUERY_COUNTERS_OP)
+		return dap20_query_counters(handle, args);
+	if (op == DAT_IB_PRINT_COUNTERS_OP)
+		return dap20_print_counters(handle, args);
+	if (!known)
+		return dap12_return(DAP_ERR(DAP_NOT_IMPLEMENTED, DAP_SUB_NONE));
+	if (err)
+		return dap12_return(err);
+	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
+		return write_immed(ep, ep->obj.ia->hot, args);
+	return atomic(ep, ep->obj.ia->hot, op == DAT_IB_CMP_AND_SWAP_OP, args);
+}

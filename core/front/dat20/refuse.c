@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The calls of 2.0 that an attribute says are not supported. Each still tells a bad handle from a
+ * good one:
+ *
+ *	call				refused with		attribute
+ *	ep_post_rdma_read_to_rmr	MODEL_NOT_SUPPORTED	rdma_read_lmr_rmr_context_exposure:
+ *		a window is for peers (IBTA 10.6.7), no adapter here takes its key for local memory
+ *		and none needs to: what a read fills is no peer's to see
+ */
+#include "core/front/slots.h"
+
+#define NOT_SUPPORTED dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
+
+DAT_RETURN dap20_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
+					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+					  DAT_COMPLETION_FLAGS flags)
+{
+	(void)cookie;
+	(void)flags;
+	if (!dap_obj_get(ep, DAP_EP, NULL))
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	if (!local)
+		return dap12_bad_arg(2);
+	return remote ? NOT_SUPPORTED : dap12_bad_arg(4);
+}
+
+/* Each adapter stands for itself: attribute ha_supported. */
+DAT_RETURN dap20_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
+{
+	if (!dap_obj_get(ia, DAP_IA, NULL))
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	if (!name)
+		return dap12_bad_arg(2);
+	if (!answer)
+		return dap12_bad_arg(3);
+	*answer = DAT_FALSE;
+	return DAT_SUCCESS;
+}

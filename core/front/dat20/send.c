@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The send that ends an RMR of one endpoint at the peer: where caps.rmr_for_ep says so. */
+#include "core/api.h"
+#include "core/front/slots.h"
+
+/* Without the invalidation it is a send. */
+DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
+					      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+					      DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
+					      DAT_RMR_CONTEXT rmr_context)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	const struct dap_hot12 *hot;
+	int err;
+
+	if (!invalidate)
+		return dap12_ep_post_send(handle, n, iov, cookie, flags);
+	err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	if (err)
+		return dap12_return(err);
+	hot = ep->obj.ia->hot;
+	if (!hot->send_inval)
+		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
+			       hot->send_inval(ep, n, iov, cookie, flags, rmr_context));
+}

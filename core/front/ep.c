@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fronts of the endpoint's life: create, query, modify, status, free. */
+#include <string.h>
+
+#include "core/api.h"
+#include "core/front/slots.h"
+
+_Static_assert(DAP_EP_COMPLETION_PENDING == (int)DAT_EP_STATE_COMPLETION_PENDING &&
+	       DAP_EP_CONNECTED == (int)DAT_EP_STATE_CONNECTED, "states are DAT's");
+
+/* DAT counts are signed: below 0 no attribute means anything, but the watermark's infinity. */
+static bool has_negative(const DAT_EP_ATTR *a)
+{
+	return a->max_recv_dtos < 0 || a->max_request_dtos < 0 || a->max_recv_iov < 0 ||
+	       a->max_request_iov < 0 || a->max_rdma_read_in < 0 || a->max_rdma_read_out < 0 ||
+	       a->max_rdma_read_iov < 0 || a->max_rdma_write_iov < 0;
+}
+
+/*
+ * Consumers of 2.0 grew up with providers that take a size for what is needed at least, and transfer
+ * more: dtest asks for 64 KiB and writes 4 MiB. Such an endpoint gets all that the adapter can.
+ */
+static uint64_t size_asked(DAT_VLEN asked, uint64_t adapter)
+{
+	return DAP_API == DAP_API_20 && asked < adapter ? adapter : asked;
+}
+
+/* There are no transport or provider specific attributes of an endpoint. */
+static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep_attr *to)
+{
+	if (has_negative(a) || a->ep_transport_specific_count || a->ep_provider_specific_count)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG6);
+	*to = (struct dap_ep_attr){
+		.service_type = a->service_type,
+		.max_message_size = size_asked(a->max_message_size, ia->caps.max_message_size),
+		.max_rdma_size = size_asked(a->max_rdma_size, ia->caps.max_rdma_size),
+		.qos = a->qos,
+		.recv_completion_flags = a->recv_completion_flags,
+		.request_completion_flags = a->request_completion_flags,
+		.max_recv_dtos = (uint32_t)a->max_recv_dtos,
+		.max_request_dtos = (uint32_t)a->max_request_dtos,
+		.max_recv_iov = (uint32_t)a->max_recv_iov,
+		.max_request_iov = (uint32_t)a->max_request_iov,
+		.max_rdma_read_in = (uint32_t)a->max_rdma_read_in,
+		.max_rdma_read_out = (uint32_t)a->max_rdma_read_out,
+		.srq_soft_hw = (uint32_t)a->srq_soft_hw,
+		.max_rdma_read_iov = (uint32_t)a->max_rdma_read_iov,
+		.max_rdma_write_iov = (uint32_t)a->max_rdma_write_iov,
+	};
+	return 0;
+}
+
+/* What core can only call a bad parameter is in that argument. */
+static int in_arg(int err, int n)
+{
+	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)
+		? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1) : err;
+}
+
+static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
+{
+	*to = (DAT_EP_ATTR){
+		.service_type = (DAT_SERVICE_TYPE)a->service_type,
+		.max_message_size = dap12_length(a->max_message_size),
+		.max_rdma_size = dap12_length(a->max_rdma_size),
+		.qos = a->qos,
+		.recv_completion_flags = a->recv_completion_flags,
+		.request_completion_flags = a->request_completion_flags,
+		.max_recv_dtos = (DAT_COUNT)a->max_recv_dtos,
+		.max_request_dtos = (DAT_COUNT)a->max_request_dtos,
+		.max_recv_iov = (DAT_COUNT)a->max_recv_iov,
+		.max_request_iov = (DAT_COUNT)a->max_request_iov,
+		.max_rdma_read_in = (DAT_COUNT)a->max_rdma_read_in,
+		.max_rdma_read_out = (DAT_COUNT)a->max_rdma_read_out,
+		.srq_soft_hw = (DAT_COUNT)a->srq_soft_hw,
+		.max_rdma_read_iov = (DAT_COUNT)a->max_rdma_read_iov,
+		.max_rdma_write_iov = (DAT_COUNT)a->max_rdma_write_iov,
+	};
+}
+
+/* An EVD for that stream, or none at all. */
+static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t stream,
+		    enum dap_err_sub sub, struct dap_evd **evd)
+{
+	*evd = NULL;
+	if (handle == DAT_HANDLE_NULL)
+		return 0;
+	*evd = dap_obj_get(handle, DAP_EVD, ia);
+	if (!*evd || (*evd)->internal || !((*evd)->flags & stream))
+		return DAP_ERR(DAP_INVALID_HANDLE, sub);
+	return 0;
+}
+
+/*
+ * Consumers of 2.0 have one connect EVD for several openings of an adapter (dapltest -T L): its
+ * events are made by software, so that any of them may feed it.
+ */
+static int read_connect_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, struct dap_evd **evd)
+{
+	struct dap_evd *other = DAP_API == DAP_API_20 ? dap_obj_get(handle, DAP_EVD, NULL) : NULL;
+
+	if (other && !strcmp(other->obj.ia->name, ia->name))
+		ia = other->obj.ia;
+	return read_evd(ia, handle, DAP_EVD_CONNECTION, DAP_SUB_HANDLE_EVD_CONN, evd);
+}
+
+static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			struct dap_ep_args *args)
+{
+	int err;
+
+	args->pz = dap_obj_get(pz, DAP_PZ, ia);
+	if (!args->pz)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_PZ);
+	err = read_evd(ia, recv_evd, DAP_EVD_DTO, DAP_SUB_HANDLE_EVD_RECV, &args->recv_evd);
+	if (!err)
+		err = read_evd(ia, request_evd, DAP_EVD_DTO | DAP_EVD_RMR_BIND,
+			       DAP_SUB_HANDLE_EVD_REQUEST, &args->request_evd);
+	if (!err)
+		err = read_connect_evd(ia, connect_evd, &args->connect_evd);
+	return err;
+}
+
+/* The attributes are argument attr_arg, out is the one after it. */
+static DAT_RETURN create(struct dap_ia *ia, const struct dap_ep_args *args, int attr_arg,
+			 DAT_EP_HANDLE *out)
+{
+	struct dap_ep *ep;
+	int err;
+
+	if (!out)
+		return dap12_bad_arg(attr_arg + 1);
+	err = dap_ep_create(ia, args, &ep);
+	if (!err)
+		*out = ep;
+	return dap12_return(in_arg(err, attr_arg));
+}
+
+DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+{
+	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_ep_args args = {.pz = NULL};
+	struct dap_ep_attr neutral;
+	int err;
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
+	if (!err && attr) {
+		err = from_dat(ia, attr, &neutral);
+		args.attr = &neutral;
+	}
+	return err ? dap12_return(err) : create(ia, &args, 6, out);
+}
+
+/* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
+static int from_dat_srq(const struct dap_ia *ia, const DAT_EP_ATTR *attr, struct dap_ep_attr *to)
+{
+	DAT_EP_ATTR heeded;
+
+	if (!attr)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
+	heeded = *attr;
+	heeded.max_recv_iov = 0;
+	return from_dat(ia, &heeded, to);
+}
+
+DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+				    DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
+				    DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
+				    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+{
+	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
+	struct dap_ep_args args = {.pz = NULL};
+	struct dap_ep_attr neutral;
+	int err;
+
+	if (!ia)
+		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
+	args.srq = dap_obj_get(srq, DAP_SRQ, ia);
+	if (!err && !args.srq)
+		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_SRQ);
+	if (!err && from_dat_srq(ia, attr, &neutral))
+		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
+	args.attr = &neutral;
+	return err ? dap12_return(err) : create(ia, &args, 7, out);
+}
+
+static DAT_EVD_HANDLE visible(struct dap_evd *evd)
+{
+	return evd && evd->internal ? DAT_HANDLE_NULL : evd;
+}
+
+DAT_RETURN dap12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	if (mask & ~DAT_EP_FIELD_ALL)
+		return dap12_bad_arg(2);
+	if (!param)
+		return dap12_bad_arg(3);
+	pthread_mutex_lock(&ep->lock);
+	*param = (DAT_EP_PARAM){
+		.ia_handle = dap12_ia_handle(ep->obj.ia),
+		.ep_state = (DAT_EP_STATE)dap_ep_state(ep),
+		.local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->local_addr,
+		.local_port_qual = ep->local_qual,
+		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote_addr,
+		.remote_port_qual = ep->remote_qual,
+		.pz_handle = ep->pz,
+		.recv_evd_handle = visible(ep->recv_evd),
+		.request_evd_handle = visible(ep->request_evd),
+		.connect_evd_handle = ep->connect_evd,
+		.srq_handle = ep->srq,
+#ifdef DAP_DAT20
+		.comm = { AF_INET, SOCK_STREAM, 0 },
+#endif
+	};
+	to_dat(&ep->attr, &param->ep_attr);
+	pthread_mutex_unlock(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+/* dat_ep_modify(3): these belong to the endpoint for good, or to its connection. */
+#define FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |                                    \
+	       DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |                  \
+	       DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |                \
+	       DAT_EP_FIELD_SRQ_HANDLE | FIXED_COMM)
+#ifdef DAP_DAT20
+#define FIXED_COMM DAT_EP_FIELD_COMM
+#else
+#define FIXED_COMM 0
+#endif
+#define SPECIFIC (DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR |                                        \
+		  DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR |                                   \
+		  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |                                         \
+		  DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+
+#define TAKE(bit, member)                                                                          \
+	if (mask & DAT_EP_FIELD_EP_ATTR_##bit)                                                     \
+	to->member = from->member
+
+static void merge(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *from, DAT_EP_ATTR *to)
+{
+	TAKE(SERVICE_TYPE, service_type);
+	TAKE(MAX_MESSAGE_SIZE, max_message_size);
+	TAKE(MAX_RDMA_SIZE, max_rdma_size);
+	TAKE(QOS, qos);
+	TAKE(RECV_COMPLETION_FLAGS, recv_completion_flags);
+	TAKE(REQUEST_COMPLETION_FLAGS, request_completion_flags);
+	TAKE(MAX_RECV_DTOS, max_recv_dtos);
+	TAKE(MAX_REQUEST_DTOS, max_request_dtos);
+	TAKE(MAX_RECV_IOV, max_recv_iov);
+	TAKE(MAX_REQUEST_IOV, max_request_iov);
+	TAKE(MAX_RDMA_READ_IN, max_rdma_read_in);
+	TAKE(MAX_RDMA_READ_OUT, max_rdma_read_out);
+	TAKE(SRQ_SOFT_HW, srq_soft_hw);
+	TAKE(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+}
+
+static int read_change(struct dap_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
+		       struct dap_ep_change *change)
+{
+	const struct dap_ia *ia = ep->obj.ia;
+	DAT_EP_ATTR attr;
+	int err = 0;
+
+	if (mask & DAT_EP_FIELD_PZ_HANDLE) {
+		change->set |= DAP_EP_SET_PZ;
+		change->pz = dap_obj_get(param->pz_handle, DAP_PZ, ia);
+		if (!change->pz)
+			return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	}
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE) {
+		change->set |= DAP_EP_SET_RECV_EVD;
+		err |= read_evd(ia, param->recv_evd_handle, DAP_EVD_DTO, 0, &change->recv_evd);
+	}
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE) {
+		change->set |= DAP_EP_SET_REQUEST_EVD;
+		err |= read_evd(ia, param->request_evd_handle, DAP_EVD_DTO | DAP_EVD_RMR_BIND, 0,
+				&change->request_evd);
+	}
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE) {
+		change->set |= DAP_EP_SET_CONNECT_EVD;
+		err |= read_evd(ia, param->connect_evd_handle, DAP_EVD_CONNECTION, 0,
+				&change->connect_evd);
+	}
+	if (mask & DAT_EP_FIELD_EP_ATTR_ALL) {
+		change->set |= DAP_EP_SET_ATTR;
+		to_dat(&ep->attr, &attr);
+		merge(mask, &param->ep_attr, &attr);
+		err |= from_dat(ia, &attr, &change->attr);
+	}
+	return err ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3) : 0;
+}
+
+DAT_RETURN dap12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	struct dap_ep_change change = {.set = 0};
+	int err;
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	if (mask & ~DAT_EP_FIELD_ALL || mask & (FIXED | SPECIFIC))
+		return dap12_bad_arg(2);
+	if (!param)
+		return dap12_bad_arg(3);
+	err = read_change(ep, mask, param, &change);
+	if (!err)
+		err = in_arg(dap_ep_modify(ep, &change), 3);
+	/* The page calls an attribute that is not supported an invalid one. */
+	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
+		return dap12_bad_arg(3);
+	return dap12_return(err);
+}
+
+DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+			       DAT_BOOLEAN *request_idle)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	bool recv, request;
+	uint32_t now;
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	dap_ep_get_status(ep, &now, &recv, &request);
+	if (state)
+		*state = (DAT_EP_STATE)now;
+	if (recv_idle)
+		*recv_idle = recv ? DAT_TRUE : DAT_FALSE;
+	if (request_idle)
+		*request_idle = request ? DAT_TRUE : DAT_FALSE;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_ep_free(DAT_EP_HANDLE handle)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	return dap12_return(dap_ep_free(ep));
+}

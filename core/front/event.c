@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events in the consumer's form, and the calls that take them off an EVD. */
+#include <string.h>
+
+#include "core/api.h"
+#include "core/front/slots.h"
+
+_Static_assert(DAP_DTO_REMOTE_ACCESS == (int)DAT_DTO_ERR_REMOTE_ACCESS &&
+	       DAP_RMR_OPERATION_FAILED == (int)DAT_RMR_OPERATION_FAILED, "status numbers are DAT's");
+_Static_assert(DAP_EV_UNREACHABLE == (int)DAT_CONNECTION_EVENT_UNREACHABLE &&
+	       DAP_EV_ASYNC_INTERNAL == (int)DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR &&
+	       DAP_EV_SOFTWARE == (int)DAT_SOFTWARE_EVENT, "event numbers are DAT's");
+
+static void cr_event(const struct dap_event *from, struct dap_evd *evd,
+		     DAT_CR_ARRIVAL_EVENT_DATA *to)
+{
+	to->sp_handle.psp_handle = from->cr.sp;
+	to->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&evd->obj.ia->caps.address;
+	to->conn_qual = from->cr.conn_qual;
+	to->cr_handle = from->cr.cr;
+#ifdef DAP_DAT20
+	to->truncate_flag = DAT_FALSE;
+#endif
+}
+
+static void dto_event(const struct dap_event *from, DAT_DTO_COMPLETION_EVENT_DATA *to)
+{
+	*to = (DAT_DTO_COMPLETION_EVENT_DATA){
+		.ep_handle = from->dto.ep,
+		.user_cookie.as_64 = from->dto.cookie,
+		.status = from->dto.status,
+		.transfered_length = dap12_length(from->dto.length),
+#ifdef DAP_DAT20
+		.operation = from->dto.op,
+		.rmr_context = from->dto.op == DAP_OP_RECV_INVAL ? from->dto.imm : 0,
+#endif
+	};
+}
+
+static void connection_event(const struct dap_event *from, DAT_CONNECTION_EVENT_DATA *to)
+{
+	to->ep_handle = from->conn.ep;
+	to->private_data_size = (DAT_COUNT)from->conn.private_data_size;
+	to->private_data = (DAT_PVOID)(uintptr_t)from->conn.private_data;
+}
+
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+{
+	DAT_EVENT_DATA *data = &to->event_data;
+
+	to->event_number = from->number;
+	to->evd_handle = evd;
+	switch (from->number) {
+	case DAP_EV_DTO:
+#ifdef DAP_DAT20
+		dap20_extend(from, to);
+#endif
+		dto_event(from, &data->dto_completion_event_data);
+		break;
+	case DAP_EV_RMR_BIND:
+		data->rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
+			.rmr_handle = from->bind.rmr, .user_cookie.as_64 = from->bind.cookie,
+			.status = from->bind.status};
+		break;
+	case DAP_EV_CR:
+		cr_event(from, evd, &data->cr_arrival_event_data);
+		break;
+	case DAP_EV_SOFTWARE:
+		data->software_event_data.pointer = from->software;
+		break;
+	case DAP_EV_ASYNC_EVD_OVERFLOW ... DAP_EV_ASYNC_INTERNAL:
+		data->asynch_error_event_data.dat_handle = from->async.obj->type == DAP_IA
+			? dap12_ia_handle((struct dap_ia *)from->async.obj) : (DAT_HANDLE)from->async.obj;
+		data->asynch_error_event_data.reason = from->async.reason;
+		break;
+	default:
+		connection_event(from, &data->connect_event_data);
+	}
+}
+
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+{
+	struct dap_event ev;
+	int err;
+
+	if (!event)
+		return dap12_bad_arg(2);
+	err = dap_evd_dequeue_cold(evd, &ev);
+	if (!err)
+		dap12_event(&ev, evd, event);
+	if (DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY &&
+	    !(__atomic_load_n(&evd->attention, __ATOMIC_RELAXED) & DAP_ATT_NO_CQ))
+		return DAP12_CQ_EMPTY;
+	return dap12_return(err);
+}
+
+/* Of a counting instance, what a dequeue or a wait has given: n events, or none. */
+#ifdef DAP_DAT20
+static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+{
+	if (!evd->obj.ia->counted)
+		return;
+	if (!n)
+		__atomic_add_fetch(&evd->counts.all_missed, 1, __ATOMIC_RELAXED);
+	for (DAT_COUNT i = 0; i < n; i++) {
+		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+			&events[i].event_data.dto_completion_event_data;
+
+		if (events[i].event_number == DAT_DTO_COMPLETION_EVENT && !dto->status &&
+		    (dto->operation == DAT_DTO_RECEIVE ||
+		     dto->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE))
+			dap_ep_tally(dto->ep_handle, DAP_COUNT_RECV, dto->transfered_length);
+	}
+}
+#else
+static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+{
+	(void)evd;		/* no call of 1.2 asks for counts */
+	(void)n;
+	(void)events;
+}
+#endif
+
+DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	DAT_RETURN ret;
+
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	const struct dap_hot12 *hot;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	if (!event)
+		return dap12_bad_arg(2);
+	hot = evd->obj.ia->hot;
+	ret = hot->evd_dequeue(evd, event);
+	tally(evd, ret == DAT_SUCCESS, event);
+	return ret;
+}
+
+DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+{
+	if (max <= 0)
+		return dap12_bad_arg(2);
+	if (!events)
+		return dap12_bad_arg(3);
+	return count ? DAT_SUCCESS : dap12_bad_arg(4);
+}
+
+/* One by one. An error that comes after some events is left to the next call. */
+static DAT_RETURN dequeue_each(const struct dap_hot12 *hot, struct dap_evd *evd, DAT_COUNT max,
+			       DAT_EVENT *events, DAT_COUNT *count)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_COUNT n;
+
+	for (n = 0; n < max; n++) {
+		ret = hot->evd_dequeue(evd, &events[n]);
+		if (ret != DAT_SUCCESS)
+			break;
+	}
+	if (!n)
+		return ret;
+	*count = n;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *events,
+			       DAT_COUNT *count)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	const struct dap_hot12 *hot;
+	DAT_RETURN bad, ret;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	bad = dap12_dequeue_n_args(max, events, count);
+	if (bad)
+		return bad;
+	hot = evd->obj.ia->hot;
+	ret = hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
+				 : dequeue_each(hot, evd, max, events, count);
+	tally(evd, ret == DAT_SUCCESS ? *count : 0, events);
+	return ret;
+}
+
+DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			  DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	struct dap_event ev;
+	uint32_t left = 0;
+	int err;
+
+	if (!evd)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+	if (threshold <= 0 || (uint32_t)threshold > evd->qlen)
+		return dap12_bad_arg(3);
+	if (!event)
+		return dap12_bad_arg(4);
+	if (!nmore)
+		return dap12_bad_arg(5);
+	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
+	if (!err) {
+		dap12_event(&ev, evd, event);
+		tally(evd, 1, event);
+	}
+	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
+	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)
+		*nmore = (DAT_COUNT)left;
+	return dap12_return(err);
+}

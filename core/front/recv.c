@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fronts of what an endpoint holds of receives. */
+#include "core/api.h"
+#include "core/front/slots.h"
+
+_Static_assert(DAP_EP_SOFT_HIGH_WATERMARK == (int)DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT &&
+	       DAP_NO_WATERMARK == (uint32_t)DAT_WATERMARK_INFINITE, "values are DAT's");
+
+DAT_RETURN dap12_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT *span)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	DAT_COUNT count;
+	int32_t recvs;
+	int err;
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	err = dap_ep_recv_query(ep, &recvs);
+	if (err)
+		return dap12_return(err);
+	/* Messages arrive in order, so there are no gaps between those that have a buffer. */
+	count = recvs < 0 ? DAT_VALUE_UNKNOWN : recvs;
+	if (nbufs)
+		*nbufs = count;
+	if (span)
+		*span = count;
+	return DAT_SUCCESS;
+}
+
+static bool is_watermark(DAT_COUNT n)
+{
+	return n >= 0 || n == DAT_WATERMARK_INFINITE;
+}
+
+DAT_RETURN dap12_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
+{
+	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+
+	if (!ep)
+		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	if (!is_watermark(soft))
+		return dap12_bad_arg(2);
+	if (!is_watermark(hard))
+		return dap12_bad_arg(3);
+	return dap12_return(dap_ep_set_watermark(ep, (uint32_t)soft, (uint32_t)hard));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The hot calls of an API level, as a backend gives them to core. They take the handle as it is: its
+ * type is right and the endpoint's state allows the call (live table), or core has just checked
+ * both (checked table). They check everything else that the consumer can see.
+ */
+#ifndef DAP12_HOT_H
+#define DAP12_HOT_H
+
+#include "core/dap.h"
+#include "core/front/level.h"
+
+struct dap_hot12 {
+	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*post_recv)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*rdma_read)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+	DAT_RETURN (*rdma_write)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				 const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+	/* RMR checked by the front; the endpoint argument is checked by the backend: a handle with
+	 * dap_obj_get in the cold case, by its table pointer in the hot one. */
+#ifdef DAP_DAT20
+	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *,
+			       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE,
+			       DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *);
+#else
+	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
+			       DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
+			       DAT_RMR_CONTEXT *);
+#endif
+#ifdef DAP_DAT20
+	/* A send that ends a context at the peer. NULL: caps.rmr_for_ep is not set. */
+	DAT_RETURN (*send_inval)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				 DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT);
+	/* The endpoint has been checked by the front; args are counted as those of rdma_write. */
+	DAT_RETURN (*write_immed)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				  const DAT_RMR_TRIPLET *, DAT_UINT32 imm, DAT_COMPLETION_FLAGS);
+	/* swap: puts operand where compare is; otherwise adds operand. */
+	DAT_RETURN (*atomic)(DAT_EP_HANDLE, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
+			     DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
+			     DAT_COMPLETION_FLAGS);
+#endif
+	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
+	/* dapl_direct.h; NULL: core takes them one by one. */
+	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
+	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
+};
+
+/* A neutral event in the consumer's form. */
+void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
+/* A DAP_ERR as the consumer's code. */
+DAT_RETURN dap12_return(int err);
+/* The cold end of evd_dequeue: software queue, waiter, empty. */
+DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
+/* The first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
+DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+	__attribute__((cold));
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connection requests: their arrival, and the passive side's answer. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/ep/conn_parts.h"
+
+int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r)
+{
+	struct dap_psp *sp = ctx;
+	struct dap_cr *cr = dap_obj_alloc(DAP_CR, sp->obj.ia);
+	int err;
+
+	if (!cr)
+		return -ENOMEM;
+	cr->sp = &sp->obj;
+	cr->conn = conn;
+	cr->remote_path = *r->path;
+	cr->remote_addr = r->from;
+	cr->remote_addr.sin_port = 0;
+	cr->conn_qual = r->conn_qual;
+	cr->private_data_size = r->private_data_size;
+	memcpy(cr->private_data, r->private_data, r->private_data_size);
+	err = dap_sp_deliver(sp, cr);
+	if (err)
+		dap_obj_free(cr);
+	return err;
+}
+
+/* ---- accept ---- */
+
+static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+
+	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 || (ep->cr && ep->cr != cr))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
+	if (!ep->pz)			/* one of ours, as it came */
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (!ep->has_qp)
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
+	return 0;
+}
+
+static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
+{
+	int err = check_accept(cr, ep);
+
+	if (!err)
+		err = dap_conn_prepare(ep);
+	if (err)
+		return err;
+	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path)) {
+		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link %u, we 0x%x on %u: both "
+			"ends need adapters of one kind and the same release of this provider",
+			cr->remote_path.proto, cr->remote_path.link_layer, ep->local_path.proto,
+			ep->local_path.link_layer);
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	}
+	return 0;
+}
+
+/* From here on failure is an event: the request is used up. */
+static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size)
+{
+	int err;
+
+	ep->remote_path = cr->remote_path;
+	ep->remote_addr = cr->remote_addr;
+	ep->local_qual = cr->conn_qual;
+	ep->remote_qual = 0;
+	ep->dialled = false;
+	ep->cr = NULL;
+	ep->conn = cr->conn;
+	ep->provided = false;
+	dap_ep_fsm(ep, DAP_CAUSE_ACCEPT);
+	err = ep->obj.ia->hw->qp_connect(ep);
+	if (err)
+		dap_cm_release(cr->conn);
+	else
+		err = dap_cm_accept(cr->conn, &ep->local_path, pd, pd_size, ep);
+	if (!err)
+		return;
+	dap_log(DAP_LOG_WARN, "endpoint %p cannot accept: %s", (void *)ep, strerror(-err));
+	ep->conn = NULL;
+	dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_ACCEPT_ERROR);
+}
+
+int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size)
+{
+	int err;
+
+	if (!ep)
+		ep = cr->ep;
+	if (!ep)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
+	if (cr->ep && ep != cr->ep)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	pthread_mutex_lock(&ep->lock);
+	err = prepare_accept(cr, ep);
+	if (!err)
+		connect_back(cr, ep, pd, pd_size);
+	pthread_mutex_unlock(&ep->lock);
+	if (!err)
+		dap_obj_free(cr);
+	return err;
+}
+
+/* ---- reject ---- */
+
+/* The endpoint that the consumer reserved is its own again, one of ours is gone. */
+static void cr_free(struct dap_cr *cr)
+{
+	struct dap_ep *ep = cr->ep;
+
+	if (ep) {
+		pthread_mutex_lock(&ep->lock);
+		ep->cr = NULL;
+		dap_ep_fsm(ep, DAP_CAUSE_REJECT);
+		pthread_mutex_unlock(&ep->lock);
+		if (ep->provided)
+			dap_ep_destroy(ep);
+	}
+	dap_obj_free(cr);
+}
+
+/* ---- handoff ---- */
+
+/* To a service point of this process, too, by the manager's thread: that one may be about to go. */
+int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
+{
+	int err = dap_cm_handoff(cr->conn, conn_qual, &cr->remote_path, cr->private_data,
+				 cr->private_data_size);
+
+	if (err == -ENOENT)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (err)
+		return dap_err_from_errno(err);
+	cr_free(cr);
+	return 0;
+}
+
+void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size)
+{
+	dap_cm_reject(cr->conn, pd, pd_size);
+	cr_free(cr);
+}
+
+void dap_cr_destroy(struct dap_cr *cr)
+{
+	dap_cm_release(cr->conn);
+	cr_free(cr);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Service points. A public one (PSP) listens until it is freed. A reserved one (RSP) holds an
+ * endpoint and has one request: then it listens no more and has let go of both endpoint and EVD.
+ * Its handle stays good until it is freed, as consumers expect, but is in nobody's way: see
+ * dap_sp_spent.
+ *
+ * Where the consumer wants it, or reserves no endpoint of its own, the request gets one of ours. It
+ * is no more than an object until dat_ep_modify(3) gives it a PZ: a stranger who asks costs no QP.
+ */
+#include <errno.h>
+
+#include "core/ep/conn_parts.h"
+#include "core/fork.h"
+
+/* Guards listener and ep of all RSPs: who finds the listener there and takes it goes on. */
+static pthread_mutex_t rsp_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void dap_sp_in_child(void)
+{
+	pthread_mutex_init(&rsp_lock, NULL);
+}
+
+static struct dap_psp *sp_alloc(enum dap_type type, struct dap_ia *ia, struct dap_evd *evd)
+{
+	struct dap_psp *sp = dap_obj_alloc(type, ia);
+
+	if (!sp)
+		return NULL;
+	sp->evd = evd;
+	dap_evd_feed(evd);
+	return sp;
+}
+
+static void sp_free(struct dap_psp *sp)
+{
+	if (sp->evd)
+		dap_evd_unfeed(sp->evd);
+	dap_obj_free(sp);
+}
+
+/* Of a port that another process has, dap_cm_listen() has logged the reason. A qualifier that this
+ * process listens on already is no failure: its code says so, and consumers try the next one. */
+static int listen_error(const struct dap_psp *sp, bool any, int err)
+{
+	if (any)
+		dap_log(DAP_LOG_ERR, "cannot listen on %s: %s", sp->obj.ia->name,
+			err == -EADDRNOTAVAIL ? "no connection qualifier is free" : dap_reason(err));
+	else if (err != -EADDRINUSE)
+		dap_log(DAP_LOG_ERR, "cannot listen on %s, qualifier 0x%llx: %s", sp->obj.ia->name,
+			(unsigned long long)sp->conn_qual, dap_reason(err));
+	return dap_err_from_errno(err);
+}
+
+/* ---- public ---- */
+
+int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_evd *evd,
+		   uint32_t flags, struct dap_psp **out)
+{
+	struct dap_psp *psp;
+	uint64_t qual = any ? 0 : *conn_qual;
+	int err;
+
+	psp = sp_alloc(DAP_PSP, ia, evd);
+	if (!psp)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	psp->psp_flags = flags;
+	psp->conn_qual = qual;
+	err = dap_cm_listen(ia->cm, &qual, any, psp, &psp->listener);
+	if (err) {
+		err = listen_error(psp, any, err);
+		sp_free(psp);
+		return err;
+	}
+	psp->conn_qual = qual;
+	if (any)
+		__atomic_add_fetch(&ia->psps_any, 1, __ATOMIC_RELAXED);
+	*conn_qual = qual;
+	*out = psp;
+	return 0;
+}
+
+void dap_psp_free(struct dap_psp *psp)
+{
+	dap_cm_unlisten(psp->listener);
+	dap_cm_sync(psp->obj.ia->cm);
+	sp_free(psp);
+}
+
+/* ---- reserved ---- */
+
+static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
+{
+	int err;
+
+	pthread_mutex_lock(&ep->lock);
+	err = dap_ep_fsm(ep, cause);
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+/* The consumer's has its state again, ours is gone. */
+static void unreserve(struct dap_ep *ep)
+{
+	ep_cause(ep, DAP_CAUSE_UNRESERVE);
+	if (ep->provided)
+		dap_ep_destroy(ep);
+}
+
+int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, struct dap_evd *evd,
+		   struct dap_psp **out)
+{
+	struct dap_psp *rsp;
+	int err = ep ? 0 : dap_ep_provide(ia, &ep);
+
+	if (!err)
+		err = ep_cause(ep, DAP_CAUSE_RESERVE);
+	if (err)
+		return err;
+	rsp = sp_alloc(DAP_RSP, ia, evd);
+	if (!rsp) {
+		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+		goto err_unreserve;
+	}
+	rsp->conn_qual = conn_qual;
+	pthread_mutex_lock(&rsp_lock);
+	rsp->ep = ep;
+	err = dap_cm_listen(ia->cm, &conn_qual, false, rsp, &rsp->listener);
+	pthread_mutex_unlock(&rsp_lock);
+	if (err) {
+		err = listen_error(rsp, false, err);
+		goto err_free_rsp;
+	}
+	*out = rsp;
+	return 0;
+
+err_free_rsp:
+	sp_free(rsp);
+err_unreserve:
+	unreserve(ep);
+	return err;
+}
+
+void dap_rsp_free(struct dap_psp *rsp)
+{
+	struct dap_cm_listener *listener;
+	struct dap_ep *ep;
+
+	pthread_mutex_lock(&rsp_lock);
+	listener = rsp->listener;
+	ep = rsp->ep;
+	rsp->listener = NULL;
+	rsp->ep = NULL;
+	pthread_mutex_unlock(&rsp_lock);
+	if (listener) {
+		dap_cm_unlisten(listener);
+		unreserve(ep);
+	}
+	dap_cm_sync(rsp->obj.ia->cm);
+	sp_free(rsp);
+}
+
+void dap_sp_destroy(struct dap_psp *sp)
+{
+	if (sp->obj.type == DAP_PSP)
+		dap_psp_free(sp);
+	else
+		dap_rsp_free(sp);
+}
+
+static void count_spent(void *rsp, void *arg)
+{
+	*(unsigned int *)arg += !((struct dap_psp *)rsp)->listener;
+}
+
+unsigned int dap_sp_spent(struct dap_ia *ia)
+{
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&rsp_lock);
+	dap_obj_each(DAP_RSP, ia, count_spent, &n);
+	pthread_mutex_unlock(&rsp_lock);
+	return n;
+}
+
+/* ---- requests ---- */
+
+/* A request may come before psp_create_any knows which qualifier it was given: the request does. */
+static int post_request(struct dap_psp *sp, struct dap_cr *cr)
+{
+	const struct dap_event ev = {
+		.number = DAP_EV_CR,
+		.cr = { .sp = &sp->obj, .cr = cr, .conn_qual = cr->conn_qual },
+	};
+
+	return dap_evd_post(sp->evd, &ev);
+}
+
+/* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) that is to serve as many
+ * reads as the peer may have outstanding, and to have no more of them than it serves. */
+static void match(struct dap_ep *ep, const struct dap_path *peer)
+{
+	uint32_t in = peer->rd_out, most = ep->obj.ia->caps.max_rdma_read_in;
+
+	if (in > most)
+		in = most;
+	if (ep->attr.max_rdma_read_in < in)
+		ep->attr.max_rdma_read_in = in;
+	if (ep->attr.max_rdma_read_out > peer->rd_in)
+		ep->attr.max_rdma_read_out = peer->rd_in;
+}
+
+/* The consumer may accept as soon as it has the event: the endpoint's lock keeps it waiting until
+ * the endpoint is in the state for it. */
+static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr)
+{
+	enum dap_ep_cause cause = ep->provided ? DAP_CAUSE_TENTATIVE : DAP_CAUSE_REQUEST;
+	int err = -1;
+
+	cr->ep = ep;
+	pthread_mutex_lock(&ep->lock);
+	if (dap_ep_fsm_next(dap_ep_state(ep), cause) >= 0)
+		err = post_request(sp, cr);
+	if (!err) {
+		ep->cr = cr;
+		ep->remote_addr = cr->remote_addr;
+		ep->local_qual = cr->conn_qual;
+		ep->remote_qual = 0;
+		if (ep->provided)
+			match(ep, &cr->remote_path);
+		dap_ep_fsm(ep, cause);
+	}
+	pthread_mutex_unlock(&ep->lock);
+	return err;
+}
+
+static int deliver_public(struct dap_psp *psp, struct dap_cr *cr)
+{
+	struct dap_ep *ep;
+	int err;
+
+	if (!(psp->psp_flags & DAP_PSP_PROVIDER))
+		return post_request(psp, cr);
+	if (dap_ep_provide(psp->obj.ia, &ep))
+		return -1;
+	err = deliver_with(psp, ep, cr);
+	if (err)
+		dap_ep_destroy(ep);
+	return err;
+}
+
+int dap_sp_deliver(struct dap_psp *sp, struct dap_cr *cr)
+{
+	int err = -1;
+
+	if (sp->obj.type == DAP_PSP)
+		return deliver_public(sp, cr);
+	pthread_mutex_lock(&rsp_lock);
+	if (sp->listener)
+		err = deliver_with(sp, sp->ep, cr);
+	if (!err) {
+		dap_cm_unlisten(sp->listener);
+		dap_evd_unfeed(sp->evd);
+		sp->listener = NULL;
+		sp->ep = NULL;
+		sp->evd = NULL;
+	}
+	pthread_mutex_unlock(&rsp_lock);
+	return err;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of hw_efa call of each other: a part of obj.h, which has the objects. */
+#ifndef EFA_CALLS_H
+#define EFA_CALLS_H
+
+#include "hw_efa/obj.h"
+
+/* ---- place.c: which remote bytes writes under way may touch ---- */
+/* A write of no free line at first sight; number: of the request. False: it has to wait. */
+bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+/* Requests before the number are looked at. */
+bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+
+/* ---- wr.c: WQEs off the fast path ---- */
+/* The WQEs that have completed in order give their places back; how many requests may have. */
+uint32_t efa_sq_room(struct efa_ep *e);
+/* None is under way. */
+EFA_COLD bool efa_sq_idle(struct efa_ep *e);
+bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
+EFA_COLD void efa_wr_ring(struct dap_ep *ep);
+EFA_COLD void efa_kick_soft(struct efa_engine *eng, uint32_t handle);
+EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
+/* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
+static inline bool efa_rdma_may(const struct efa_ep *e)
+{
+	return e->more->rdma == EFA_RDMA_NONE || e->more->rdma == EFA_RDMA_WORKS;
+}
+
+EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
+/* Posts the first RDMA again if the peer's device refused it. */
+EFA_COLD void efa_rdma_again(struct dap_ep *ep);
+/* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
+EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
+/* The header of the next packet in sequence, which takes a credit; of one out of it. */
+uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
+uint32_t efa_unseq_imm(struct efa_ep *e);
+
+/* ---- conn.c ---- */
+/* How many bytes a request that is posted hot may have. */
+EFA_COLD void efa_set_most(struct dap_ep *ep);
+
+/* ---- rx.c: packets and receives ---- */
+void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
+EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
+			   uint64_t cookie, unsigned int flags, uint32_t room);
+EFA_COLD void efa_rx_resume(struct dap_ep *ep);
+/* What is parked and next is given to its receives. */
+EFA_COLD void efa_rx_settle(struct dap_ep *ep);
+void efa_deliver_recvs(struct dap_ep *ep);
+EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
+void efa_rx_refill(struct dap_ep *ep);
+void efa_rq_ring(struct dap_ep *ep);
+/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
+void efa_give_back(struct dap_ep *ep);
+void efa_batch(struct dap_ep *ep);
+EFA_COLD void efa_give_ack(struct dap_ep *ep);
+/* To a list of segments from offset at on; false: an LMR does not allow it. */
+EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t at, const uint8_t *from, uint32_t len);
+EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t len);
+
+/* ---- control.c: control messages, long messages, RDMA by software ---- */
+EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
+/* A request to read a long message at the receive that takes it. */
+EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
+EFA_COLD void efa_answer_all(struct dap_ep *ep);
+EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
+/* Outside of the engine. The context has ended: no device of ours reads by it when this returns. */
+EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
+EFA_COLD void efa_pull_all(struct dap_ep *ep);
+EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
+EFA_COLD void efa_credit(struct dap_ep *ep);
+/* Once for each connection: the peer takes one of its few spare buffers for it. */
+EFA_COLD void efa_ask_ack(struct dap_ep *ep);
+
+/* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
+EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
+/* Takes completions until there are none, at most max. */
+EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
+/* Drives a software device that its callers drive. */
+EFA_COLD void efa_pump(struct efa_engine *eng);
+/* In the engine: takes what there is. */
+EFA_COLD void efa_look(struct efa_engine *eng);
+/*
+ * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
+ * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
+ */
+EFA_COLD void efa_ring_taken(struct efa_engine *eng);
+static inline void efa_tell_taken(struct efa_engine *eng)
+{
+	if (efa_unlikely(eng->cq[0].due))
+		efa_ring_taken(eng);
+}
+
+/* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
+EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
+			const void *arg, unsigned int looks);
+enum dap_dto_status efa_status_of(unsigned int status);
+/* The connection is to end: what is said once, in words. */
+EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The endpoint has something to issue that its own completions will not bring about. */
+EFA_COLD void efa_lag(struct dap_ep *ep);
+EFA_COLD void efa_tick_want(struct efa_engine *eng);
+void efa_tick(void *eng);
+
+/* ---- evd.c ---- */
+/*
+ * A hot dequeue has found what was parked before its turn to be next now: the EVD's own dequeues
+ * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
+ */
+EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
+EFA_COLD void efa_settle(struct efa_engine *eng);
+EFA_COLD void efa_evd_wake(struct dap_evd *evd);
+EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
+void efa_event(const struct efa_done *d, struct dap_event *ev);
+EFA_COLD void efa_tell_full(struct efa_engine *eng);
+void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
+/* The next one, without looking at the CQ. */
+bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
+
+/* ---- key.c ---- */
+struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
+/* Outside of the engine. Access by it has ended when it returns. */
+void efa_key_del(struct efa_engine *eng, struct efa_key *k);
+/* NULL: no such right. */
+const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
+				   uint64_t addr, uint64_t len, uint32_t priv);
+/* No device of ours does any RDMA: contexts are software's own. */
+static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
+
+/* ---- rmr.c ---- */
+EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
+		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
+		      uint32_t *context);
+
+EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	if (efa_unlikely(q->head - q->tail > q->mask)) {
+		efa_evd_full(evd, d);
+		return;
+	}
+	q->ring[q->head++ & q->mask] = *d;
+	q->has |= EFA_HAS_RING;
+	if (efa_unlikely(q->armed))
+		efa_evd_wake(evd);
+}
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Connections: where an endpoint is, to whom it is connected, how it ends. Both ends have their
+ * receives posted and the address handle of the other before either may send: the connection
+ * manager sees to that, so that no packet meets an unknown sender.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hw_efa/lock.h"
+#include "hw_efa/ops.h"
+
+#define LINK_ETHERNET 2		/* the only one of two that an EFA is anything like */
+
+static uint8_t own_caps(const struct efa_caps *dev)
+{
+	return (uint8_t)((dev->rdma_read ? EFA_CAN_READ : 0) |
+			 (dev->rdma_write ? EFA_CAN_WRITE : 0) |
+			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+int efa_qp_address(struct dap_ep *ep)
+{
+	const struct efa_ia *ia = efa_ia(ep->obj.ia);
+	const struct efa_ep *e = efa_ep(ep);
+	const struct efa_own own = {
+		.qkey = cpu_to_be32(e->more->qkey),
+		.window = cpu_to_be16((uint16_t)ia->params.window),
+		.caps = own_caps(&ia->dev),
+	};
+	struct dap_path path = {
+		.link_layer = LINK_ETHERNET,
+		.rd_in = (uint8_t)least(ep->attr.max_rdma_read_in, 128),
+		.rd_out = (uint8_t)least(ep->attr.max_rdma_read_out, 128),
+		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
+	};
+	uint16_t first;
+
+	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+		return -EIO;
+	path.psn = first;
+	memcpy(path.gid, ia->dev.gid, sizeof(path.gid));
+	memcpy(path.own, &own, sizeof(path.own));
+	ep->local_path = path;
+	return 0;
+}
+
+static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)
+{
+	const uint8_t *own = efa_ia(eng->ia)->dev.gid;
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, own, from, sizeof(from));
+	inet_ntop(AF_INET6, gid, to, sizeof(to));
+	dap_log(DAP_LOG_ERR, "no address handle from GID %s to GID %s: %s%s", from, to,
+		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
+}
+
+/* One for each PD and GID, as the device wants it. */
+static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	struct efa_ah *ah = eng->ahs;
+	int err;
+
+	while (ah && (ah->pd != pd || memcmp(ah->gid, gid, sizeof(ah->gid))))
+		ah = ah->next;
+	if (!ah) {
+		ah = calloc(1, sizeof(*ah));
+		if (!ah)
+			return -ENOMEM;
+		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
+		if (err) {
+			log_no_way(eng, gid, err);
+			free(ah);
+			return err;
+		}
+		ah->pd = pd;
+		memcpy(ah->gid, gid, sizeof(ah->gid));
+		ah->next = eng->ahs;
+		eng->ahs = ah;
+	}
+	ah->refs++;
+	*out = ah;
+	return 0;
+}
+
+static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	int err;
+
+	pthread_mutex_lock(&eng->ah_lock);
+	err = ah_find_or_make(eng, pd, gid, out);
+	pthread_mutex_unlock(&eng->ah_lock);
+	return err;
+}
+
+static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
+{
+	struct efa_ah **at = &eng->ahs;
+
+	if (--ah->refs)
+		return;
+	while (*at != ah)
+		at = &(*at)->next;
+	*at = ah->next;
+	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
+	free(ah);
+}
+
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+{
+	pthread_mutex_lock(&eng->ah_lock);
+	ah_release(eng, ah);
+	pthread_mutex_unlock(&eng->ah_lock);
+}
+
+static bool path_fits(const struct dap_path *p, const struct efa_own *own)
+{
+	uint32_t window = be16_to_cpu(own->window);
+
+	return p->proto == EFA_PROTO && p->qpn <= 0xffff && p->psn <= 0xffff && p->mtu >= 1024 &&
+	       window >= 4 && window <= EFA_MAX_WINDOW && !(own->caps & ~EFA_CAN_ALL) &&
+	       !own->zero;
+}
+
+/* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
+void efa_set_most(struct dap_ep *ep)
+{
+	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	uint32_t most = least(tx->max_rdma, dev->max_rdma_size);
+	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
+	bool reads = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads;
+
+	tx->most_send = least(tx->mtu, tx->max_msg);
+	__atomic_store_n(&tx->most_write, tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&tx->most_read, reads ? rdma : 0, __ATOMIC_RELAXED);
+}
+
+static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
+{
+	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
+	struct efa_ep *e = efa_ep(ep);
+	uint8_t ours = own_caps(dev);
+
+	e->remote_qpn = (uint16_t)p->qpn;
+	e->ah = e->more->ah->number;
+	e->from = e->ah | (uint32_t)e->remote_qpn << 16;
+	e->peer_window = be16_to_cpu(own->window);
+	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
+		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
+		      (uint64_t)e->remote_qpn << 32;
+	e->sq.word1 = (uint64_t)e->ah << 32;
+	e->sq.word2[0] = be32_to_cpu(own->qkey);
+	efa_forms(&e->sq);
+	e->tx.seq = ep->local_path.psn;
+	e->tx.limit = e->tx.seq + e->peer_window;
+	e->tx.heard = e->tx.seq;
+	e->rx.next = e->rx.safe = e->rx.told = p->psn;
+	e->rx.safe_seq = e->tx.seq;
+	e->rx.look_at = p->psn + EFA_LOOK_EACH;
+	e->more->oldest_ack = e->more->mark_ack = p->psn;
+	e->more->mark_pi = e->sq.pi;
+	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
+	e->tx.can = ours & own->caps;
+	e->tx.no_reads = !ep->local_path.rd_out;
+	e->tx.peer_no_reads = !p->rd_in;
+	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !efa_ia(ep->obj.ia)->params.relaxed;
+	e->more->rdma = EFA_RDMA_NONE;
+	e->more->rdma_tries = EFA_RDMA_TRIES;
+	efa_set_most(ep);
+	e->more->live = true;
+	efa_ia(ep->obj.ia)->eng->live++;
+	/* Each end counts packets of the other from the number that both know. */
+	e->tx.blocked &= EFA_B_QUEUE;
+	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
+		efa_block(&e->tx, EFA_B_HOLD);
+	if ((e->tx.can & (EFA_CAN_READ | EFA_CAN_WRITE)) == (EFA_CAN_READ | EFA_CAN_WRITE))
+		return;
+	e->more->emulates = true;
+	efa_ia(ep->obj.ia)->eng->emulating++;
+}
+
+int efa_qp_connect(struct dap_ep *ep)
+{
+	const struct dap_path *p = &ep->remote_path;
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_own own;
+	int err;
+
+	memcpy(&own, p->own, sizeof(own));
+	if (!path_fits(p, &own)) {
+		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x (0x%x is "
+			"ours), qp %u, MTU %u, window %u, capabilities 0x%x: both ends have to run the "
+			"same release of this provider", p->proto, EFA_PROTO, p->qpn, p->mtu,
+			be16_to_cpu(own.window), own.caps);
+		return -EPROTO;
+	}
+	err = ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
+	if (err)
+		return err;
+	err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);
+	if (err) {
+		efa_ah_put(ia->eng, e->more->ah);
+		e->more->ah = NULL;
+		return err;
+	}
+	efa_take(ia->eng);
+	set_peer(ep, p, &own);
+	efa_tick_want(ia->eng);
+	efa_give(ia->eng);
+	return 0;
+}
+
+#define WAIT_US 20u
+#define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
+
+static bool settled(struct efa_engine *eng, struct efa_ep *e)
+{
+	bool yes;
+
+	efa_take(eng);
+	efa_look(eng);
+	yes = efa_sq_idle(e) || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
+	efa_give(eng);
+	return yes;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/*
+ * The word of the end comes by another way than acknowledgements, and has been ahead of them: sends
+ * that the peer had taken were flushed. Those to a QP in error come back at once.
+ */
+void efa_qp_settle(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	uint64_t until = now_ms() + SETTLE_MS;
+
+	for (unsigned int i = 0; !settled(eng, efa_ep(ep)) && now_ms() < until; i++)
+		if (i > 16)
+			usleep(WAIT_US);
+}
+
+static bool is_flushed(struct efa_engine *eng, const void *ep)
+{
+	(void)eng;
+	return efa_sq_idle(efa_ep((struct dap_ep *)(uintptr_t)ep));
+}
+
+#define FLUSH_LOOKS 64u			/* at a device: some ms */
+#define FLUSH_PUMPS 4096u		/* of one that the caller drives */
+
+/*
+ * What the device has accepted is taken first, and what it flushes; then software flushes what is
+ * left, so that a consumer that sees the end of the connection finds all requests and receives done.
+ * AWS documents that a QP is flushed when it is destroyed, and not that it is in state ERR: where that
+ * does not come soon the QP goes, and the endpoint stays. No access by the device follows on FLUSHED.
+ */
+int efa_qp_error(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_engine *eng = ia->eng;
+	struct efa_ep *e = efa_ep(ep);
+	int err;
+
+	efa_take(eng);
+	if (e->tx.blocked & EFA_B_OVER) {
+		efa_give(eng);
+		return 0;
+	}
+	efa_look(eng);
+	efa_block(&e->tx, EFA_B_ENDING);
+	efa_give(eng);
+	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
+	if (err || !efa_await(eng, is_flushed, ep, eng->soft ? FLUSH_PUMPS : FLUSH_LOOKS))
+		efa_qp_end(ep);
+	efa_take(eng);
+	efa_drain(eng, eng->cq_entries);
+	efa_block(&e->tx, EFA_B_ERROR);
+	efa_flush_requests(ep);
+	efa_flush_recvs(ep);
+	eng->emulating -= e->more->emulates;
+	eng->live -= e->more->live;
+	e->more->emulates = e->more->live = false;
+	efa_give(eng);
+	return 0;
+}
+
+const char *efa_qp_why(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	const struct efa_more *m = efa_ep(ep)->more;
+	bool known;
+
+	efa_take(eng);			/* it is written once, in there */
+	known = m && m->explained;
+	efa_give(eng);
+	return known ? m->why : NULL;
+}
+
+void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
+	*recv_idle = e->rx.free_at - e->rx.posted == e->rx.max;
+	*request_idle = e->tx.free_at - e->tx.posted == e->tx.max;
+	efa_give(eng);
+}
+
+int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	const struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
+	*recvs = rx->posted - (rx->pulls ? rx->done : rx->match);
+	efa_give(eng);
+	return 0;
+}
+
+/* Nothing has to be marked: no request comes after these (the state says so). */
+int efa_qp_drain_begin(struct dap_ep *ep)
+{
+	(void)ep;
+	return 0;
+}
+
+/* All requests are done. What the peer's adapter has is not what the peer has: that is asked. */
+static bool peer_has_all(const struct efa_ep *e)
+{
+	return e->tx.limit - e->peer_window == e->tx.seq || e->tx.blocked & EFA_B_HALT;
+}
+
+#define ASK_LOOKS 20u			/* until the peer is asked again */
+
+/* By its own way, which keeps order, and by the manager's: nobody may be polling there. */
+bool efa_qp_drain_done(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+	bool done, ask = false;
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 4096);
+	efa_take_heard(e);
+	if (e->tx.blocked & EFA_B_QUEUE)
+		efa_push(ep);
+	done = e->tx.done == e->tx.posted && efa_sq_idle(e);
+	if (done && !peer_has_all(e)) {
+		done = false;
+		ask = !e->more->ask_pause--;
+		if (ask) {
+			e->more->ask_pause = ASK_LOOKS;
+			efa_ask_ack(ep);
+		}
+	}
+	done = done || e->tx.blocked & EFA_B_ERROR;
+	efa_give(eng);
+	if (ask)
+		dap_ep_look(ep);
+	return done;
+}
+
+void efa_qp_look(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_take(eng);
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, eng->cq_entries);
+	if (!(e->tx.blocked & EFA_B_OVER)) {
+		e->rx.asked = true;
+		efa_credit(ep);
+	}
+	efa_give(eng);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Control messages: credits, long messages that their receiver reads, and RDMA done by software
+ * where a device has none. What the peer says is looked at before it is used.
+ */
+#include "core/hw.h"
+#include "hw_efa/lock.h"
+
+/* ---- what is owed to the peer ---- */
+
+#define ANSWERS (4 * EFA_ASKS)
+
+void efa_answer(struct dap_ep *ep, const struct efa_answer *a)
+{
+	struct efa_more *m = efa_ep(ep)->more;
+
+	if (m->answers - m->answered == ANSWERS) {
+		efa_break(ep, "the peer asks for more than %u things at a time", ANSWERS);
+		return;
+	}
+	m->answer[m->answers++ % ANSWERS] = *a;
+	efa_lag(ep);
+}
+
+static void send_fin(struct dap_ep *ep, const struct efa_answer *a)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER };
+	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
+
+	m->op = EFA_C_FIN;
+	m->flags = a->status;
+	m->id = cpu_to_le32(a->id);
+	wr.imm = efa_unseq_imm(efa_ep(ep));
+	efa_wr_post(ep, &wr);
+}
+
+static void send_data(struct dap_ep *ep, struct efa_answer *a, const struct efa_key *key)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_DATA, .of = a->rkey };
+	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
+	uint32_t room = efa_ep(ep)->tx.mtu - (uint32_t)sizeof(*m), n = a->len - a->at;
+
+	if (n > room)
+		n = room;
+	m->op = EFA_C_RR_DATA;
+	m->id = cpu_to_le32(a->id);
+	m->total_lo = cpu_to_le32(a->at);
+	wr.seg[wr.nseg++] = (struct efa_iov){ a->addr + a->at, n, key->lkey };
+	a->at += n;
+	wr.imm = efa_next_imm(efa_ep(ep), EFA_K_CTRL, false);
+	efa_wr_post(ep, &wr);
+}
+
+/* A context that ends while it is read by ends the read. */
+static const struct efa_key *still_allowed(struct dap_ep *ep, struct efa_answer *a)
+{
+	const struct efa_key *key = efa_key_find(efa_ia(ep->obj.ia)->eng, ep, a->rkey, a->addr,
+						 a->len, DAP_PRIV_REMOTE_READ);
+
+	if (!key) {
+		a->op = EFA_C_FIN;
+		a->status = DAP_DTO_REMOTE_ACCESS;
+	}
+	return key;
+}
+
+void efa_answer_all(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+
+	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT)) {
+		struct efa_answer *a = &m->answer[m->answered % ANSWERS];
+		const struct efa_key *key = a->op == EFA_C_FIN ? NULL : still_allowed(ep, a);
+
+		if (!efa_sq_has(e, 1, true))
+			return;
+		if (!key) {
+			send_fin(ep, a);
+		} else {
+			if (e->tx.seq == e->tx.limit || !efa_sq_has(e, 1, false))
+				return;
+			send_data(ep, a, key);
+			if (a->at < a->len)
+				continue;
+		}
+		m->answered++;
+	}
+}
+
+static bool fetches(const struct efa_ep *e, uint32_t rkey)
+{
+	for (uint32_t i = e->sq.ci; i != e->sq.pi; i++) {
+		const struct efa_slot *slot = &e->sq.slots[i & e->sq.mask];
+
+		if (!slot->done && slot->kind == EFA_S_DATA && slot->of == rkey)
+			return true;
+	}
+	return false;
+}
+
+/* The next endpoint whose device still reads by the key, from this index on; or NULL. */
+static struct dap_ep *fetcher(struct efa_engine *eng, uint32_t rkey, uint32_t from)
+{
+	for (uint32_t i = from; eng->emulating && i < EFA_MAX_EPS; i++) {
+		struct dap_ep *ep = eng->eps[i];
+
+		if (ep && efa_ep(ep)->more->emulates && fetches(efa_ep(ep), rkey))
+			return ep;
+	}
+	return NULL;
+}
+
+static bool is_fetched(struct efa_engine *eng, const void *rkey)
+{
+	return !fetcher(eng, *(const uint32_t *)rkey, 1);
+}
+
+#define FETCH_LOOKS 20000u
+
+/*
+ * The device reads the memory for as long as a packet out of it is under way. Where a peer takes none,
+ * the QP is given up: this one command is given in the engine, as the endpoint could be freed outside.
+ */
+void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
+{
+	struct dap_ep *ep;
+
+	if (efa_await(eng, is_fetched, &rkey, FETCH_LOOKS))
+		return;
+	efa_take(eng);
+	for (uint32_t i = 1; (ep = fetcher(eng, rkey, i)); i++) {
+		i = eng->by_qpn[efa_ep(ep)->qpn];
+		efa_break(ep, "the peer takes no data of a read whose context has ended");
+		eng->ctl->ops->qp_error(eng->ctl, &efa_ep(ep)->more->qp);
+	}
+	efa_give(eng);
+	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
+}
+
+/* One at a time: the peer's reserve is for a few. */
+void efa_credit(struct dap_ep *ep)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
+
+	if (e->rx.safe - efa_told(e) < due || e->more->credit_out ||
+	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER))
+		return;
+	if (!efa_sq_has(e, 1, true)) {
+		efa_lag(ep);
+		return;
+	}
+	m = efa_wr_stage(ep, &wr, sizeof(*m));
+	m->op = EFA_C_CREDIT;
+	wr.imm = efa_unseq_imm(e);
+	e->more->credit_out = true;
+	efa_wr_post(ep, &wr);
+	efa_wr_ring(ep);
+}
+
+/* The peer is to say what it has taken, as soon as it is all. */
+void efa_ask_ack(struct dap_ep *ep)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (e->more->has_asked || e->more->credit_out || !efa_sq_has(e, 1, true))
+		return;
+	e->more->has_asked = true;
+	m = efa_wr_stage(ep, &wr, sizeof(*m));
+	m->op = EFA_C_CREDIT;
+	m->flags = EFA_CTRL_ASK;
+	wr.imm = efa_unseq_imm(e);
+	e->more->credit_out = true;
+	efa_wr_post(ep, &wr);
+	efa_wr_ring(ep);
+}
+
+/* ---- long messages ---- */
+
+static struct efa_iov part(const struct efa_iov *seg, uint32_t at)
+{
+	while (at >= seg->len) {
+		at -= seg->len;
+		seg++;
+	}
+	return (struct efa_iov){ seg->addr + at, seg->len - at, seg->key };
+}
+
+static bool pull_one(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_recv *r = &e->rx.recv[index & e->rx.recv_mask];
+	uint32_t most = efa_ia(ep->obj.ia)->dev.max_rdma_size;
+
+	while (r->state == EFA_R_PULLS && r->at < r->got) {
+		struct efa_iov from = part(r->from, r->at), to = part(r->seg, r->at);
+		uint32_t n = from.len < to.len ? from.len : to.len;
+		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
+				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
+
+		if (!efa_rdma_may(e) || !efa_sq_has(e, 1, false))
+			return false;
+		wr.len = to.len = n < most ? n : most;
+		to.key = efa_lkey(to.key);
+		wr.seg[0] = to;
+		r->at += wr.len;
+		r->left++;
+		efa_rdma_post(ep, &wr);
+	}
+	return true;
+}
+
+void efa_pull_all(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	while (e->rx.pulls && e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
+		if (!pull_one(ep, e->rx.pull))
+			return;
+		e->rx.pull++;
+	}
+}
+
+/* ---- what the peer says ---- */
+
+/* The request that the peer means, when it may mean it. */
+static struct efa_dto *meant(struct dap_ep *ep, uint32_t id, bool refused)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_dto *d = &tx->dto[id & tx->mask];
+
+	/* Up to the one that is being issued: its first packets may be answered. */
+	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
+	    !(refused || d->state & EFA_D_WAITS)) {
+		efa_break(ep, "the peer answers request %u, which has not been made", id);
+		return NULL;
+	}
+	return d;
+}
+
+static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	uint32_t id = le32_to_cpu(m->id);
+	struct efa_dto *d = meant(ep, id, m->flags);
+
+	if (!d)
+		return;
+	if (d->op == EFA_READ && !m->flags)
+		return efa_break(ep, "the peer ends a read without its data");
+	if (d->op == EFA_SEND)
+		tx->pulls_asked--;
+	else
+		tx->asks--;
+	d->state &= (uint8_t)~EFA_D_WAITS;
+	if (m->flags) {
+		d->status = m->flags <= DAP_DTO_PARTIAL_PACKET ? m->flags : DAP_DTO_BAD_RESPONSE;
+		efa_break(ep, "the peer refuses an RDMA %s of %u bytes",
+			  d->op == EFA_WRITE ? "write" : "read", d->bytes);
+	}
+	efa_dto_progress(ep, id);
+}
+
+static void got_data(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t len)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	uint32_t id = le32_to_cpu(m->id), at = le32_to_cpu(m->total_lo);
+	struct efa_dto *d = meant(ep, id, false);
+	struct efa_work *w = &tx->work[id & tx->work_mask];
+	const uint8_t *data = (const uint8_t *)(m + 1);
+
+	if (!d)
+		return;
+	len -= (uint32_t)sizeof(*m);
+	if (d->op != EFA_READ || at != w->got || len > d->bytes - at)
+		return efa_break(ep, "the peer answers a read with bytes %u to %u", at, at + len);
+	if (!efa_scatter(ep, w->seg, w->nseg, at, data, len)) {
+		d->status = DAP_DTO_LOCAL_PROTECTION;
+		efa_break(ep, "a read into memory that no LMR of its zone lets be written");
+	}
+	w->got += len;
+	if (w->got < d->bytes && !d->status)
+		return;
+	tx->asks--;
+	d->state &= (uint8_t)~EFA_D_WAITS;
+	efa_dto_progress(ep, id);
+}
+
+static bool allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t priv, uint64_t *addr,
+		    uint32_t *len)
+{
+	const struct efa_seg *s = &m->seg[0];
+
+	*addr = (uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo);
+	*len = le32_to_cpu(s->len);
+	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len, priv) != NULL;
+}
+
+static void refuse(struct dap_ep *ep, const struct efa_ctrl_msg *m)
+{
+	efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = le32_to_cpu(m->id),
+					     .status = DAP_DTO_REMOTE_ACCESS });
+}
+
+/* A thread that polls this memory sees the bytes in ascending order; memcpy promises none. */
+static void write_ascending(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	uint64_t word;
+
+	for (; len && (uintptr_t)to % sizeof(word); len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
+		__builtin_memcpy(&word, from, sizeof(word));
+		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	for (; len; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+}
+
+static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t len)
+{
+	const uint8_t *data = (const uint8_t *)&m->seg[1];
+	uint64_t addr;
+	uint32_t n;
+
+	if (!allowed(ep, m, DAP_PRIV_REMOTE_WRITE, &addr, &n)) {
+		refuse(ep, m);
+		return;
+	}
+	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
+		return efa_break(ep, "the peer writes %u bytes, and says %u", len, n);
+	write_ascending((uint8_t *)(uintptr_t)addr, data, n);
+	if (m->flags & EFA_CTRL_LAST)
+		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = le32_to_cpu(m->id) });
+}
+
+static void soft_read(struct dap_ep *ep, const struct efa_ctrl_msg *m)
+{
+	uint64_t addr;
+	uint32_t n;
+
+	if (!allowed(ep, m, DAP_PRIV_REMOTE_READ, &addr, &n))
+		refuse(ep, m);
+	else
+		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_RR_DATA, .addr = addr, .len = n,
+						     .rkey = le32_to_cpu(m->seg[0].rkey),
+						     .id = le32_to_cpu(m->id) });
+}
+
+void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
+{
+	const struct efa_ctrl_msg *m = (const void *)p;
+	uint32_t rdma = (uint32_t)(sizeof(*m) + sizeof(m->seg[0]));
+
+	if (len < sizeof(*m))
+		return efa_break(ep, "the peer sends a control message of %u bytes", len);
+	if (m->op == EFA_C_CREDIT) {
+		efa_ep(ep)->rx.asked |= (m->flags & EFA_CTRL_ASK) != 0;
+		return;
+	}
+	if (m->op == EFA_C_FIN)
+		got_fin(ep, m);
+	else if (m->op == EFA_C_RR_DATA && len > sizeof(*m))
+		got_data(ep, m, len);
+	else if (m->op == EFA_C_RW && len > rdma)
+		soft_write(ep, m, len);
+	else if (m->op == EFA_C_RR && len == rdma)
+		soft_read(ep, m);
+	else
+		efa_break(ep, "the peer sends control message %u of %u bytes", m->op, len);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Completions off the fast path, and how a connection is given up. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/cm/cm.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/hot/poll.inl"
+#include "softnic/softnic_efa.h"
+
+#define FAST_US 1000u
+#define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
+
+enum dap_dto_status efa_status_of(unsigned int status)
+{
+	switch (status) {
+	case EFA_ST_FLUSHED:
+		return DAP_DTO_FLUSHED;
+	case EFA_ST_INVALID_LKEY:
+		return DAP_DTO_LOCAL_PROTECTION;
+	case EFA_ST_LOCAL_LENGTH:
+		return DAP_DTO_LOCAL_LENGTH;
+	case EFA_ST_REMOTE_ADDRESS:
+		return DAP_DTO_REMOTE_ACCESS;
+	case EFA_ST_RNR:
+		return DAP_DTO_RECEIVER_NOT_READY;
+	case EFA_ST_REMOTE_LENGTH:
+		return DAP_DTO_REMOTE_RESPONDER;
+	case EFA_ST_REMOTE_STATUS:
+		return DAP_DTO_BAD_RESPONSE;
+	case EFA_ST_LOCAL_QP: case EFA_ST_UNSUPPORTED_OP: case EFA_ST_INVALID_AH:
+		return DAP_DTO_LOCAL_EP;
+	default:
+		return DAP_DTO_TRANSPORT;
+	}
+}
+
+/* Once for each endpoint; what follows is the consequence. */
+void efa_break(struct dap_ep *ep, const char *fmt, ...)
+{
+	struct efa_ep *e = efa_ep(ep);
+	va_list ap;
+
+	if (!e->more->explained && !(e->tx.blocked & EFA_B_OVER)) {
+		e->more->explained = true;
+		va_start(ap, fmt);
+		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
+		va_end(ap);
+		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
+			e->more->why);
+	}
+	efa_block(&e->tx, EFA_B_HALT);
+	if (!(e->tx.blocked & EFA_B_OVER))
+		dap_ep_broken(ep);
+}
+
+/* ---- requests ---- */
+
+static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **slot)
+{
+	uint16_t index = id & (uint16_t)sq->mask;
+
+	*slot = &sq->slots[index];
+	return (id ^ index) == sq->gen && !(*slot)->done;
+}
+
+/* What a peer that ends may leave behind: its QP, its address handle and its host go in any order. */
+static bool means_gone(unsigned int status)
+{
+	return status == EFA_ST_REMOTE_QPN || status == EFA_ST_REMOTE_ABORT ||
+	       status == EFA_ST_UNRESPONSIVE || status == EFA_ST_UNKNOWN_PEER;
+}
+
+/*
+ * The peer has gone. Mostly its connection has been ended in due form, and the word of that is on its
+ * way; only when it does not come is this an error.
+ */
+static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+	char text[240];
+
+	efa_block(&e->tx, EFA_B_HALT);
+	if (slot->kind <= EFA_S_PART)
+		e->tx.dto[slot->of & e->tx.mask].left--;
+	if (m->gone)
+		return;
+	if (cqe->status == EFA_ST_REMOTE_QPN)
+		snprintf(m->why, sizeof(m->why), "peer QP %u disappeared without a reason: has its "
+			 "process been stopped?", e->remote_qpn);
+	else
+		snprintf(m->why, sizeof(m->why), "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+			 efa_status_cure(cqe->status));
+	m->gone = GONE_LOOKS;
+	m->gone_dto = slot->kind <= EFA_S_PART ? slot->of : e->tx.done - 1;
+	efa_lag(ep);
+}
+
+static void gone_look(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	char why[EFA_WHY];
+
+	if (!e->more->gone || e->tx.blocked & EFA_B_OVER)
+		return;
+	if (--e->more->gone) {
+		efa_lag(ep);
+		return;
+	}
+	memcpy(why, e->more->why, sizeof(why));
+	efa_break(ep, "%s", why);
+	if (e->more->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
+		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
+}
+
+static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
+{
+	enum dap_dto_status status = efa_status_of(cqe->status);
+	struct efa_ep *e = efa_ep(ep);
+	char text[240];
+
+	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
+		peer_gone(ep, slot, cqe);
+		return;
+	}
+	/* What is flushed from a connection thought to be alive means the same as an error. */
+	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
+		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+			  efa_status_cure(cqe->status));
+	if (slot->kind <= EFA_S_PART) {
+		e->tx.dto[slot->of & e->tx.mask].left--;
+		efa_fail_dto(ep, slot->of, status);
+	} else if (slot->kind == EFA_S_PULL) {
+		struct efa_recv *r = &e->rx.recv[slot->of & e->rx.recv_mask];
+
+		r->left--;
+		if (!r->status)
+			r->status = (uint8_t)status;
+		efa_pull_done(ep, slot->of);
+	}
+}
+
+static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	switch (slot->kind) {
+	case EFA_S_DTO: case EFA_S_PART:
+		e->tx.dto[slot->of & e->tx.mask].left--;
+		efa_dto_progress(ep, slot->of);
+		break;
+	case EFA_S_PULL:
+		e->rx.recv[slot->of & e->rx.recv_mask].left--;
+		efa_pull_done(ep, slot->of);
+		break;
+	case EFA_S_CREDIT:
+		e->more->credit_out = false;
+		efa_credit(ep);		/* what has become due meanwhile */
+		break;
+	}
+}
+
+/*
+ * The device of a new peer may not know our address handle yet. It then refuses RDMA without doing any
+ * of it, so the next tick posts it again. False: the completion is handled as any other.
+ */
+static bool is_refused(struct dap_ep *ep, struct efa_slot *slot, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_more *m = e->more;
+
+	if (slot->kind != EFA_S_FIRST)
+		return false;
+	slot->kind = m->first_rdma.kind;
+	if (!cqe->status) {
+		m->rdma = EFA_RDMA_WORKS;
+		efa_set_most(ep);
+	}
+	if (cqe->status != EFA_ST_UNKNOWN_PEER || !m->rdma_tries ||
+	    e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+		return false;
+	m->rdma_tries--;
+	m->rdma = EFA_RDMA_REFUSED;
+	efa_lag(ep);
+	return true;
+}
+
+static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_sq *sq = &efa_ep(ep)->sq;
+	struct efa_slot *slot;
+	char text[240];
+
+	if (!live_slot(sq, le16_to_cpu(cqe->req_id), &slot)) {
+		if (cqe->status == EFA_ST_FLUSHED)
+			return;			/* of a QP that was given up before */
+		dap_log(DAP_LOG_WARN, "a completion of no request is dropped: %s",
+			efa_decode_cqe(cqe, text, sizeof(text)));
+		return;
+	}
+	slot->done = 1;
+	sq->others -= slot->kind != EFA_S_DTO;
+	if (is_refused(ep, slot, cqe))
+		return;
+	if (cqe->status)
+		request_failed(ep, slot, cqe);
+	else
+		request_done(ep, slot);
+}
+
+static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	char text[240];
+
+	if (!cqe->status) {
+		efa_rx_packet(ep, cqe);
+		return;
+	}
+	if (e->tx.blocked & EFA_B_OVER)
+		return;
+	efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+		  efa_status_cure(cqe->status));
+}
+
+void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
+{
+	struct dap_ep *ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
+	char text[240];
+
+	if (!ep) {
+		if (cqe->status == EFA_ST_FLUSHED)
+			return;			/* its QP has been destroyed */
+		dap_log(DAP_LOG_EP, "a completion of no endpoint is dropped: %s",
+			efa_decode_cqe(cqe, text, sizeof(text)));
+		return;
+	}
+	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)
+		rare_request(ep, cqe);
+	else
+		rare_receive(ep, cqe);
+}
+
+unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && efa_poll_one(eng))
+		n++;
+	return n;
+}
+
+void efa_pump(struct efa_engine *eng)
+{
+	softnic_efa_pump(eng->soft);
+}
+
+#define TURN_US 20u
+
+void efa_look(struct efa_engine *eng)
+{
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, eng->cq_entries);
+}
+
+void efa_ring_taken(struct efa_engine *eng)
+{
+	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
+	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq[0]);
+
+	eng->cq[0].due = false;
+	if (eng->res.ring[0].doorbell)
+		dap_store_dbrec(eng->res.ring[0].doorbell,
+				htole32(efa_cq_doorbell(taken, sn, false)));
+}
+
+bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
+	       const void *arg, unsigned int looks)
+{
+	bool yes = false;
+
+	for (unsigned int i = 0; i < looks && !yes; i++) {
+		if (i > 16 && !eng->soft)
+			usleep(TURN_US);
+		efa_take(eng);
+		efa_look(eng);
+		yes = is_so(eng, arg);
+		efa_give(eng);
+	}
+	return yes;
+}
+
+/* ---- what no completion brings about ---- */
+
+void efa_lag(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_block(&e->tx, EFA_B_QUEUE);
+	if (e->more->in_lag)
+		return;
+	e->more->in_lag = true;
+	e->more->lag_next = eng->lag;
+	eng->lag = ep;
+	efa_tick_want(eng);
+}
+
+static void push_lagging(struct efa_engine *eng)
+{
+	struct dap_ep *list = eng->lag;
+
+	eng->lag = NULL;
+	while (list) {
+		struct dap_ep *ep = list;
+
+		list = efa_ep(ep)->more->lag_next;
+		efa_ep(ep)->more->in_lag = false;
+		gone_look(ep);
+		efa_rdma_again(ep);
+		efa_push(ep);
+	}
+}
+
+void efa_tick_want(struct efa_engine *eng)
+{
+	bool now = eng->lag || eng->emulating || (eng->armed && eng->no_arm);
+
+	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
+	    !(now || eng->live))
+		return;
+	eng->ticking = true;
+	eng->slow = !now;
+	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : FAST_US);
+}
+
+/*
+ * The manager's thread, each millisecond for as long as something waits that only polling brings on:
+ * requests without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be
+ * armed. While there are connections it looks now and then, for consumers that do not poll.
+ */
+void efa_tick(void *arg)
+{
+	struct efa_engine *eng = arg;
+
+	efa_take(eng);
+	eng->ticking = false;
+	if (eng->soft)
+		efa_pump(eng);
+	efa_drain(eng, 1024);
+	push_lagging(eng);
+	efa_tick_want(eng);
+	efa_give(eng);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Whose device an IA name is: each kind of access is asked in turn. */
+#include <errno.h>
+
+#include "hw_efa/ctl/ctl.h"
+
+static const struct efa_access_kind *const kinds[] = {
+	&efa_access_soft,
+	&efa_access_efadv,
+};
+
+int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
+		 size_t whylen)
+{
+	int err = -ENODEV;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && err == -ENODEV; i++)
+		err = kinds[i]->open(ia_name, params, ctl, why, whylen);
+	return err;
+}
+
+size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		n += kinds[i]->list(n < max ? devs + n : NULL, n < max ? max - n : 0);
+	return n;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * What a device can. libibverbs and efadv are asked; what an old libefa has no word for (RDMA write,
+ * unsolicited receive, wide WQEs) is absent. What no call tells is seen at objects made to try: the
+ * least send queue, whether a CQ can be armed, how long its entries are, and whether memory can be
+ * locked.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hw_common/memory.h"
+#include "hw_efa/ctl/efadv.h"
+#include "hw_efa/wqe.h"
+
+#define NARROW_INLINE 32u		/* bytes that a WQE of 64 has room for */
+#define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint */
+#define FIRST_PCI_ID 0xefa0u
+
+int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
+{
+	*caps = edv_of(ctl)->caps;
+	return 0;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t positive(int n)
+{
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+/* inline_buf_size: of any WQE before 63.0, then of narrow ones. */
+static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
+{
+	c->rdma_read = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
+	c->rnr_retry = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
+	c->rdma_write = a->device_caps & EDV_CAP_RDMA_WRITE;
+	c->unsolicited_write_recv = c->rdma_write && a->device_caps & EDV_CAP_UNSOLICITED;
+	c->inline_max = (uint16_t)least(a->inline_buf_size, NARROW_INLINE);
+	c->wide_wqe = a->inline_buf_size_ex > NARROW_INLINE;
+	c->inline_max_wide = c->wide_wqe ? a->inline_buf_size_ex : 0;
+	c->max_send_sge = a->max_sq_sge;
+	c->max_recv_sge = a->max_rq_sge;
+	c->max_sq_wr = a->max_sq_wr;
+	c->max_rq_wr = a->max_rq_wr;
+	c->max_rdma_size = a->max_rdma_size;
+}
+
+/* The library's max_qp_wr is bounded by what of a send queue the device has room for. */
+static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
+{
+	c->max_sq_wr = least(c->max_sq_wr, positive(a->max_qp_wr));
+	c->max_rdma_sge = (uint16_t)positive(a->max_sge_rd);
+	c->max_qp = positive(a->max_qp);
+	c->max_cq = positive(a->max_cq);
+	c->max_cqe = positive(a->max_cqe);
+	c->max_ah = positive(a->max_ah);
+	c->max_mr = positive(a->max_mr);
+	c->max_pd = positive(a->max_pd);
+	c->max_mr_size = a->max_mr_size;
+	c->device_id = (uint16_t)a->vendor_part_id;
+	c->sub_cqs = 1;
+	snprintf(c->vendor, sizeof(c->vendor), "Amazon EFA 0x%04x", a->vendor_part_id);
+	sscanf(a->fw_ver, "%hu.%hu", &c->fw[0], &c->fw[1]);
+}
+
+static int ask(struct edv *dv, struct ibv_port_attr *port)
+{
+	struct edv_device_attr efa = { 0 };
+	struct ibv_device_attr dev;
+	union ibv_gid gid;
+	int err = hw_error(efadv_query_device(dv->ctx, (struct efadv_device_attr *)&efa, sizeof(efa)));
+
+	if (!err)
+		err = hw_error(ibv_query_device(dv->ctx, &dev));
+	if (!err)
+		err = hw_error(ibv_query_port(dv->ctx, EDV_PORT, port));
+	if (err)
+		return err;
+	errno = 0;
+	if (ibv_query_gid(dv->ctx, EDV_PORT, 0, &gid))
+		return hw_errno();
+	tell_efa(&dv->caps, &efa);
+	dv->caps.cq_with_sgid = efa.device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
+	tell_device(&dv->caps, &dev);
+	dv->caps.mtu = port->max_msg_sz;
+	memcpy(dv->caps.gid, gid.raw, sizeof(dv->caps.gid));
+	return 0;
+}
+
+/* A device without events refuses a CQ with a channel; before 60.0 no doorbell is told. */
+static int try_cq(struct edv *dv, struct edv_cq *q, char *why, size_t whylen)
+{
+	struct edv_cq_attr attr;
+	int err = edv_cq_make(dv, 16, true, q, &attr);
+
+	if (err == -EOPNOTSUPP)
+		err = edv_cq_make(dv, 16, false, q, &attr);
+	if (err) {
+		snprintf(why, whylen, "%s gives no completion queue: %s", dv->ctx->device->name,
+			 strerror(-err));
+		return err;
+	}
+	dv->caps.cq_doorbell = q->channel && attr.doorbell;
+	if (attr.entry_size == sizeof(struct efa_cqe))
+		return 0;
+	snprintf(why, whylen, "libefa makes completion queues of %u-byte entries, and %zu are "
+		 "needed: install rdma-core 59 or newer", attr.entry_size, sizeof(struct efa_cqe));
+	edv_cq_unmake(q);
+	return -EOPNOTSUPP;
+}
+
+/* The library takes the least depth that the device has for one that is asked to be less. */
+static int try_qp(struct edv *dv, void *pd, struct edv_cq *q, char *why, size_t whylen)
+{
+	const struct efa_cq_res cq = { .priv = q };
+	const struct efa_qp_param p = { .pd = pd, .cq = &cq, .sq_entries = 1, .rq_entries = 1 };
+	struct edv_wq_attr sq, rq;
+	struct ibv_qp *qp;
+	int err = edv_qp_make(dv, &p, &qp, &sq, &rq);
+
+	if (err) {
+		snprintf(why, whylen, "%s gives no queue pair: %s", dv->ctx->device->name,
+			 strerror(-err));
+		return err;
+	}
+	dv->caps.min_sq_wr = (uint16_t)least(sq.num_entries, UINT16_MAX);
+	ibv_destroy_qp(qp);
+	return 0;
+}
+
+static int try_memory(struct edv *dv, void *pd, char *why, size_t whylen)
+{
+	struct efa_mr mr;
+	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	int err = mem == MAP_FAILED ? -ENOMEM :
+		  edv_mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED, EFA_LOCAL_WRITE, &mr);
+
+	if (!err)
+		err = edv_mr_dereg(&dv->ctl, &mr);
+	if (mem != MAP_FAILED)
+		munmap(mem, LEAST_LOCKED);
+	if (err)
+		hw_why_memory(err, why, whylen);
+	return err;
+}
+
+static int try_queues(struct edv *dv, void *pd, char *why, size_t whylen)
+{
+	struct edv_cq q;
+	int err = try_cq(dv, &q, why, whylen);
+
+	if (err)
+		return err;
+	err = try_qp(dv, pd, &q, why, whylen);
+	edv_cq_unmake(&q);
+	return err;
+}
+
+static int try_objects(struct edv *dv, char *why, size_t whylen)
+{
+	void *pd;
+	int err = edv_pd_alloc(&dv->ctl, &pd);
+
+	if (err) {
+		snprintf(why, whylen, "%s gives no protection domain: %s", dv->ctx->device->name,
+			 strerror(-err));
+		return err;
+	}
+	err = try_queues(dv, pd, why, whylen);
+	if (!err)
+		err = try_memory(dv, pd, why, whylen);
+	edv_pd_free(&dv->ctl, pd);
+	return err;
+}
+
+/* The CQ of the first generation has several rings, and efadv tells one address. */
+static int check(struct edv *dv, const struct ibv_port_attr *port, char *why, size_t whylen)
+{
+	const char *name = dv->ctx->device->name;
+
+	if (dv->caps.device_id == FIRST_PCI_ID) {
+		snprintf(why, whylen, "%s is of the first generation (PCI id 0xefa0), whose queues "
+			 "libefa does not tell: use an instance of a later one", name);
+		return -EOPNOTSUPP;
+	}
+	if (port->state != IBV_PORT_ACTIVE) {
+		snprintf(why, whylen, "the port of %s is down: is the instance's EFA interface "
+			 "attached?", name);
+		return -EIO;
+	}
+	return 0;
+}
+
+int edv_caps_read(struct edv *dv, char *why, size_t whylen)
+{
+	struct ibv_port_attr port;
+	int err = ask(dv, &port);
+
+	if (err) {
+		snprintf(why, whylen, "%s does not tell its capabilities: %s",
+			 dv->ctx->device->name, strerror(-err));
+		return err;
+	}
+	err = check(dv, &port, why, whylen);
+	return err ? err : try_objects(dv, why, whylen);
+}

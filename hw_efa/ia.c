@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The adapter: opened, described, closed. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/cm/cm.h"
+#include "core/hot.h"
+#include "hw_common/address.h"
+#include "hw_efa/hot/hot.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/ops.h"
+#include "softnic/softnic_efa.h"
+
+static size_t ia_list(struct dap_hw_device *devs, size_t max)
+{
+	struct efa_ctl_device found[16];
+	size_t n = efa_ctl_list(found, 16);
+
+	for (size_t i = 0; i < n && i < max && i < 16; i++) {
+		_Static_assert(sizeof(devs->name) == sizeof(found->name) &&
+			       sizeof(devs->why) == sizeof(found->why), "lists of devices");
+		memcpy(devs[i].name, found[i].name, sizeof(devs[i].name));
+		memcpy(devs[i].why, found[i].why, sizeof(devs[i].why));
+		memcpy(devs[i].access, found[i].access, sizeof(devs[i].access));
+	}
+	return n;
+}
+
+/* ---- attributes ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+attr(struct dap_caps *caps, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	caps->attr[caps->nattr].name = name;
+	va_start(ap, fmt);
+	vsnprintf(caps->attr[caps->nattr++].value, sizeof(caps->attr[0].value), fmt, ap);
+	va_end(ap);
+}
+
+static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
+{
+	const char *rdma[] = { "emulated", "native" };
+
+	attr(caps, "access", "%s", e->ctl->ops->access);
+	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
+	     e->eng->soft ? "caller" : "thread");
+	attr(caps, "inline", "%u", efa_inline_max(e));
+	attr(caps, "path_mtu", "%u", e->dev.mtu);
+	attr(caps, "hot_functions", "%s", e->hot->name);
+	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
+	attr(caps, "send_completion", "%s", "at the peer's adapter");
+	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
+	attr(caps, "efa_rdma_read", "%s", rdma[e->dev.rdma_read]);
+	attr(caps, "efa_rdma_write", "%s", rdma[e->dev.rdma_write]);
+	attr(caps, "efa_rmr_bind", "%s", efa_soft_keys(e) ? "software" : "reregister");
+	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
+	attr(caps, "efa_endpoint_memory", "%zu", efa_ep_memory(e, 64, 64));
+	if (e->ctl->soft)
+		attr(caps, "faults", "%s", softnic_efa_fault_words());
+	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
+{
+	const struct efa_caps *dev = &e->dev;
+	struct efa_shape s;
+
+	efa_shape_of(e, &s);
+	caps->max_eps = least(dev->max_qp, e->eng->cq_entries / s.cqes);
+	caps->max_dto_per_ep = 4096;
+	caps->max_rdma_read_in = caps->max_rdma_read_out = 128;
+	caps->max_evds = 65536;
+	caps->max_evd_qlen = 1u << 20;
+	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = EFA_MAX_IOV;
+	caps->max_lmrs = caps->max_rmrs = dev->max_mr;
+	caps->max_pzs = dev->max_pd;
+	caps->max_lmr_size = dev->max_mr_size < 1ull << 48 ? dev->max_mr_size : 1ull << 48;
+	caps->max_lmr_va = caps->max_rmr_va = UINT64_MAX;
+	caps->max_message_size = caps->max_rdma_size = INT32_MAX;
+	caps->optimal_alignment = 64;
+}
+
+/* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
+static void caps_address(const char *name, const struct efa_ia *e, struct sockaddr_in *to)
+{
+	static const uint8_t none[4], loopback[4] = { 127, 0, 0, 1 };
+	bool given = memcmp(e->params.ip, none, sizeof(none)) != 0;
+	uint8_t ip[4];
+
+	memcpy(ip, !given && e->ctl->soft ? loopback : e->params.ip, sizeof(ip));
+	if (!given && !e->ctl->soft)
+		hw_address_default(name, ip);
+	to->sin_family = AF_INET;
+	memcpy(&to->sin_addr, ip, sizeof(ip));
+}
+
+static void caps_fill(struct dap_ia *ia)
+{
+	const struct efa_ia *e = efa_ia(ia);
+	struct dap_caps *caps = &ia->caps;
+
+	*caps = (struct dap_caps){ 0 };
+	snprintf(caps->vendor, sizeof(caps->vendor), "%s", e->dev.vendor);
+	caps->hw_major = e->dev.device_id;
+	caps->fw_major = e->dev.fw[0];
+	caps->fw_minor = e->dev.fw[1];
+	caps_address(ia->name, e, &caps->address);
+	caps->host_only = e->ctl->soft != NULL;
+	caps->no_extension = true;
+	caps_limits(caps, e);
+	caps_named(caps, e);
+}
+
+/* ---- engine ---- */
+
+static uint32_t pow2_down(uint32_t n)
+{
+	return n ? 1u << (31 - __builtin_clz(n)) : 0;
+}
+
+#define LEAST_CQ 1024u			/* some endpoints at the default window */
+
+static int cq_open(struct efa_ia *e, char *why, size_t whylen)
+{
+	struct efa_engine *eng = e->eng;
+	int err;
+
+	uint32_t wanted = least(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
+
+	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
+		n /= 2;
+	if (err) {
+		snprintf(why, whylen, "no completion queue of %u entries: %s", n, strerror(-err));
+		return err;
+	}
+	if (n < wanted)
+		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, for want of contiguous "
+			"memory: fewer endpoints have room in it", e->eng->ia->name, n, wanted);
+	eng->cq_entries = eng->res.ring[0].entries;
+	eng->rings = eng->res.rings;
+	eng->odd = eng->rings - 1;
+	for (unsigned int i = 0; i < eng->rings; i++) {
+		const uint8_t *base = eng->res.ring[i].base;
+		size_t bytes = (size_t)eng->cq_entries * sizeof(struct efa_cqe);
+
+		eng->cq[i] = (struct efa_cqring){
+			.next = base, .base = base, .end = base + bytes / 4, .last = base + bytes,
+			.quarter = bytes / 4, .entries = eng->cq_entries,
+		};
+	}
+	e->ctl->rings = eng->cq;
+	return 0;
+}
+
+static struct dap_ep nobody;
+
+static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
+{
+	struct efa_ia *e = efa_ia(ia);
+	struct efa_engine *eng = aligned_alloc(64, sizeof(*eng));
+	int err;
+
+	if (!eng)
+		return -ENOMEM;
+	memset(eng, 0, sizeof(*eng));
+	pthread_mutex_init(&eng->ah_lock, NULL);
+	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
+	eng->eps[0] = &nobody;
+	eng->ctl = e->ctl;
+	eng->ia = ia;
+	eng->soft = e->params.silicon ? NULL : e->ctl->soft;
+	eng->look_us = e->params.look_ms * 1000;
+	eng->no_arm = !e->dev.cq_doorbell;
+	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
+	(void)!getrandom(&eng->next_key, sizeof(eng->next_key), GRND_NONBLOCK);
+	e->eng = eng;
+	err = eng->by_qpn ? cq_open(e, why, whylen) : -ENOMEM;
+	if (err) {
+		free(eng->by_qpn);
+		free(eng);
+	}
+	return err;
+}
+
+static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
+{
+	unsigned int n;
+	const struct efa_hot_table *t = efa_hot_tables(&n);
+	struct efa_shape s;
+
+	efa_shape_of(e, &s);
+	while (t->silicon == (e->eng->soft != NULL) || t->wide != s.wide)
+		t++;
+	return t;
+}
+
+static int check_device(const struct efa_caps *dev, char *why, size_t whylen)
+{
+	const char *lacks = NULL;
+
+	if (dev->mtu < 1024 || dev->mtu > 65472)
+		lacks = "an MTU between 1024 and 65472 bytes";
+	else if (dev->max_send_sge < 2)
+		lacks = "two segments in a send";
+	else if (!dev->sub_cqs || dev->sub_cqs > EFA_MAX_SUB_CQS)
+		lacks = "one or two rings in a CQ";
+	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
+		lacks = "queues of 128 receives and 32 sends";
+	if (!lacks)
+		return 0;
+	snprintf(why, whylen, "the device lacks %s, which this driver needs", lacks);
+	return -EOPNOTSUPP;
+}
+
+static int device_caps(struct efa_ia *e, char *why, size_t whylen)
+{
+	int err = e->ctl->ops->caps(e->ctl, &e->dev);
+
+	if (!err)
+		return check_device(&e->dev, why, whylen);
+	snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
+	return err;
+}
+
+static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
+{
+	struct efa_ia *e = efa_ia(ia);
+	int err;
+
+	*e = (struct efa_ia){ 0 };
+	err = efa_ctl_open(ia->name, params, &e->ctl, why, whylen);
+	if (err)
+		return err;
+	err = efa_params_parse(params, &e->params, why, whylen);
+	if (!err)
+		err = device_caps(e, why, whylen);
+	if (!err)
+		err = engine_open(ia, why, whylen);
+	if (err) {
+		e->ctl->ops->close(e->ctl);
+		return err;
+	}
+	e->hot = choose_hot(e);
+	caps_fill(ia);
+	return 0;
+}
+
+static void ia_stop(struct dap_ia *ia)
+{
+	dap_cm_timer_close(ia->cm, &efa_ia(ia)->eng->tick);
+}
+
+static void ia_close(struct dap_ia *ia)
+{
+	struct efa_ia *e = efa_ia(ia);
+
+	e->ctl->ops->cq_destroy(e->ctl, &e->eng->res);
+	e->ctl->ops->close(e->ctl);
+	pthread_mutex_destroy(&e->eng->ah_lock);
+	free(e->eng->by_qpn);
+	free(e->eng);
+}
+
+static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
+{
+	const struct efa_ia *e = (const struct efa_ia *)(const void *)ia->hw_area;
+
+	return api == e->hot->api ? e->hot->dat12 : NULL;
+}
+
+static int ia_async_fd(struct dap_ia *ia)
+{
+	struct efa_ctl *ctl = efa_ia(ia)->ctl;
+
+	return ctl->ops->async_fd ? ctl->ops->async_fd(ctl) : -1;
+}
+
+enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
+
+static void ia_async_handle(struct dap_ia *ia)
+{
+	struct efa_ctl *ctl = efa_ia(ia)->ctl;
+	enum efa_event ev;
+
+	while (ctl->ops->async_read(ctl, &ev)) {
+		if (ev == EFA_EVENT_FATAL) {
+			dap_ia_fatal(ia);
+			continue;
+		}
+		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+	}
+}
+
+/* ---- what an EFA has not ---- */
+
+static int no_srq(struct dap_srq *srq)
+{
+	(void)srq;
+	return -EOPNOTSUPP;
+}
+
+const struct dap_hw efa_hw = {
+	.name = "efa",
+	.list = ia_list,
+	.open = ia_open,
+	.close = ia_close,
+	.stop = ia_stop,
+	.hot = ia_hot,
+	.async_fd = ia_async_fd,
+	.async_handle = ia_async_handle,
+	.pz_create = efa_pz_create,
+	.pz_destroy = efa_pz_destroy,
+	.lmr_create = efa_lmr_create,
+	.lmr_destroy = efa_lmr_destroy,
+	.rmr_create = efa_rmr_create,
+	.rmr_destroy = efa_rmr_destroy,
+	.cq_create = efa_cq_create,
+	.cq_resize = efa_cq_resize,
+	.cq_destroy = efa_cq_destroy,
+	.cq_poll = efa_cq_poll,
+	.cq_arm = efa_cq_arm,
+	.cq_fd = efa_cq_fd,
+	.cq_drain_fd = efa_cq_drain_fd,
+	.cq_settle = efa_cq_settle,
+	.srq_create = no_srq,
+	.qp_create = efa_qp_create,
+	.qp_idle = efa_qp_idle,
+	.recv_count = efa_recv_count,
+	.qp_address = efa_qp_address,
+	.qp_connect = efa_qp_connect,
+	.qp_settle = efa_qp_settle,
+	.qp_error = efa_qp_error,
+	.qp_why = efa_qp_why,
+	.qp_drain_begin = efa_qp_drain_begin,
+	.qp_drain_done = efa_qp_drain_done,
+	.qp_look = efa_qp_look,
+	.qp_destroy = efa_qp_destroy,
+};

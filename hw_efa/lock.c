@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+#include <sched.h>
+
+#include "hw_efa/lock.h"
+
+void efa_spin(uint32_t *lock)
+{
+	unsigned int turns = 0;
+
+	do {
+		while (__atomic_load_n(lock, __ATOMIC_RELAXED))
+			if (++turns % EFA_LOCK_TURNS == 0)
+				sched_yield();
+	} while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
+}
+
+void efa_take(struct efa_engine *eng)
+{
+	efa_enter(eng);
+	efa_settle(eng);
+}
+
+void efa_give(struct efa_engine *eng)
+{
+	efa_leave(eng);
+}

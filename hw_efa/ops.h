@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions of struct dap_hw, by the file they stand in. */
+#ifndef EFA_OPS_H
+#define EFA_OPS_H
+
+#include "core/hw.h"
+#include "hw_efa/obj.h"
+
+/* ia.c */
+extern const struct dap_hw efa_hw;
+
+/* mr.c */
+int efa_pz_create(struct dap_pz *pz);
+int efa_pz_destroy(struct dap_pz *pz);
+int efa_lmr_create(struct dap_lmr *lmr);
+int efa_lmr_destroy(struct dap_lmr *lmr);
+unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv);
+void efa_mr_refused(uint64_t addr, uint64_t len, int err);	/* says why, and what to do */
+
+/* rmr.c */
+int efa_rmr_create(struct dap_rmr *rmr);
+int efa_rmr_destroy(struct dap_rmr *rmr);
+
+/* evd.c */
+int efa_cq_create(struct dap_evd *evd, unsigned int entries);
+int efa_cq_resize(struct dap_evd *evd, unsigned int entries);
+int efa_cq_destroy(struct dap_evd *evd);
+bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev);
+int efa_cq_arm(struct dap_evd *evd, bool solicited_only);
+int efa_cq_fd(struct dap_evd *evd);
+void efa_cq_drain_fd(struct dap_evd *evd);
+void efa_cq_settle(struct dap_evd *evd);
+
+/* qp.c */
+/* What an endpoint with this window has in the send queue, the receive queue, the CQ. */
+struct efa_shape {
+	uint32_t sq, rq, bufs, cqes;
+	bool wide;
+};
+/* Bytes of a message that go within its WQE. */
+uint16_t efa_inline_max(const struct efa_ia *ia);
+/* Bytes that an endpoint of so many requests and receives takes, its queues included. */
+size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives);
+void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
+int efa_qp_create(struct dap_ep *ep);
+int efa_qp_destroy(struct dap_ep *ep);
+/* Destroys the QP, and keeps the endpoint. */
+void efa_qp_end(struct dap_ep *ep);
+
+/* conn.c */
+int efa_qp_address(struct dap_ep *ep);
+int efa_qp_connect(struct dap_ep *ep);
+void efa_qp_settle(struct dap_ep *ep);
+int efa_qp_error(struct dap_ep *ep);
+const char *efa_qp_why(struct dap_ep *ep);
+void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
+int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
+int efa_qp_drain_begin(struct dap_ep *ep);
+bool efa_qp_drain_done(struct dap_ep *ep);
+void efa_qp_look(struct dap_ep *ep);
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
+
+#endif

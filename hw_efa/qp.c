@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Queue pairs: made and destroyed. An endpoint has one, with receive buffers for the whole window
+ * and for what comes out of sequence. Whatever its QP can complete at a time has its place in the
+ * CQ, or the endpoint is refused: an EFA overruns a CQ without a word.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "hw_efa/lock.h"
+#include "hw_efa/ops.h"
+#include "hw_efa/rq.h"
+#include "softnic/softnic_efa.h"
+
+#define SQ_WQES 128u
+#define SPARE_WQES 8u			/* for credits and answers, see wr.c */
+#define RX_BATCH 8u
+#define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of both kinds of question; credits */
+
+static uint32_t pow2_up(uint32_t n)
+{
+	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
+}
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t max_of(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool wide(const struct efa_ia *ia)
+{
+	return ia->dev.wide_wqe && ia->params.inl > ia->dev.inline_max;
+}
+
+uint16_t efa_inline_max(const struct efa_ia *ia)
+{
+	uint32_t can = wide(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
+	uint32_t room = wide(ia) ? 96 : 32;
+
+	return (uint16_t)min_of(min_of(can, room), ia->params.inl);
+}
+
+void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
+{
+	const struct efa_caps *dev = &ia->dev;
+
+	s->wide = wide(ia);
+	s->sq = SQ_WQES;
+	while (s->sq > 16 && s->sq > dev->max_sq_wr / (s->wide ? 2 : 1))
+		s->sq /= 2;
+	s->sq = max_of(s->sq, pow2_up(dev->min_sq_wr));
+	s->bufs = ia->params.window + UNSEQ_BUFS;
+	s->rq = pow2_up(s->bufs);
+	/* A write without a receive takes a place of the same window. */
+	s->cqes = s->sq + s->bufs;
+}
+
+/* Receive buffers and the stage lie in one registration. */
+static uint32_t stride_of(const struct efa_ia *ia)
+{
+	return (ia->dev.mtu + 63) & ~63u;
+}
+
+static size_t mem_bytes(const struct efa_ia *ia, const struct efa_shape *s)
+{
+	size_t bufs = (size_t)s->bufs * stride_of(ia), stage = (size_t)s->sq * EFA_STAGE;
+
+	return (bufs + stage + 4095) & ~(size_t)4095;
+}
+
+size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
+{
+	struct efa_shape s;
+
+	efa_shape_of(ia, &s);
+	return sizeof(struct dap_ep) + sizeof(struct efa_more) + mem_bytes(ia, &s) +
+	       s.sq * ((s.wide ? 128 : 64) + sizeof(struct efa_slot)) +
+	       s.rq * sizeof(struct efa_rx_desc) +
+	       pow2_up(requests) * sizeof(struct efa_work) +
+	       pow2_up(requests + 1) * sizeof(struct efa_dto) + EFA_LINES * sizeof(uint32_t) +
+	       pow2_up(receives) * sizeof(struct efa_recv) +
+	       ia->params.window * sizeof(union efa_place) +
+	       (ia->ctl->soft ? softnic_efa_qp_memory(s.sq) : 0);
+}
+
+static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_shape *s)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	int err;
+
+	m->mem_bytes = mem_bytes(ia, s);
+	m->mem = mmap(NULL, m->mem_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (m->mem == MAP_FAILED)
+		return -ENOMEM;
+	m->stage = m->mem + (size_t)s->bufs * stride_of(ia);
+	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(ep->pz)->pd, (uintptr_t)m->mem, m->mem_bytes,
+				   EFA_LOCAL_WRITE, &m->mr);
+	if (err)
+		munmap(m->mem, m->mem_bytes);
+	return err;
+}
+
+static void mem_free(struct dap_ep *ep, struct efa_more *m)
+{
+	struct efa_ctl *ctl = efa_ia(ep->obj.ia)->ctl;
+
+	/* What the device may still write must not become somebody else's memory. */
+	if (!ctl->ops->mr_dereg(ctl, &m->mr))
+		munmap(m->mem, m->mem_bytes);
+}
+
+static int reserve(struct efa_engine *eng, uint32_t cqes)
+{
+	int err = 0;
+
+	efa_take(eng);
+	if (eng->cq_used + cqes > eng->cq_entries)
+		err = -ENOSPC;
+	else
+		eng->cq_used += cqes;
+	efa_give(eng);
+	if (err)
+		dap_log(DAP_LOG_ERR, "an endpoint has up to %u completions outstanding, and %u of "
+			"the CQ's %u places are left: open the IA with a greater efa_cq= in "
+			"ia_params, or with a smaller efa_window=", cqes,
+			eng->cq_entries - eng->cq_used, eng->cq_entries);
+	return err;
+}
+
+static void unreserve(struct efa_engine *eng, uint32_t cqes)
+{
+	efa_take(eng);
+	eng->cq_used -= cqes;
+	efa_give(eng);
+}
+
+static const struct dap_lmr no_lmr;	/* nothing lies in it */
+
+static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const struct efa_shape *s,
+		       uint32_t window)
+{
+	uint32_t works = pow2_up(max_of(a->max_request_dtos, 1));
+	uint32_t dtos = pow2_up(max_of(a->max_request_dtos, 1) + 1);
+	uint32_t recvs = pow2_up(max_of(a->max_recv_dtos, 1));
+
+	e->sq.slots = calloc(s->sq, sizeof(*e->sq.slots));
+	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
+	e->tx.work = calloc(works, sizeof(*e->tx.work));
+	e->tx.lines = calloc(EFA_LINES, sizeof(*e->tx.lines));
+	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
+	e->rx.place = calloc(window, sizeof(*e->rx.place));
+	e->tx.mask = dtos - 1;
+	e->tx.work_mask = works - 1;
+	e->rx.recv_mask = recvs - 1;
+	return e->sq.slots && e->tx.dto && e->tx.work && e->tx.lines && e->rx.recv &&
+	       e->rx.place ? 0 : -ENOMEM;
+}
+
+static void rings_free(struct efa_ep *e)
+{
+	free(e->sq.slots);
+	free(e->tx.dto);
+	free(e->tx.work);
+	free(e->tx.lines);
+	free(e->rx.recv);
+	free(e->rx.place);
+}
+
+static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
+{
+	const struct efa_qp_res *qp = &e->more->qp;
+	struct efa_sq *sq = &e->sq;
+
+	sq->ring = qp->sq.base;
+	sq->doorbell = qp->sq.doorbell;
+	sq->mask = qp->sq.entries - 1;
+	sq->log = (uint8_t)__builtin_ctz(qp->sq.entries);
+	sq->shift = (uint8_t)__builtin_ctz(qp->sq.entry_size);
+	sq->gen = (uint16_t)(gen << sq->log);
+	sq->room = min_of(qp->sq.entries - SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
+	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
+	sq->handle = qp->handle;
+	sq->inline_max = efa_inline_max(ia);
+	for (uint32_t i = 0; i <= sq->mask; i++)
+		sq->slots[i].done = 1;
+}
+
+static void tx_fill(struct dap_ep *ep)
+{
+	const struct dap_ep_attr *a = &ep->attr;
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	uint32_t allow = DAP_COMP_SUPPRESS | (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
+
+	tx->lmr = &no_lmr;
+	tx->max = tx->free_at = max_of(a->max_request_dtos, 1);
+	tx->blocked = EFA_B_DOWN;
+	tx->mtu = efa_ia(ep->obj.ia)->dev.mtu;
+	tx->max_msg = (uint32_t)a->max_message_size;
+	tx->max_rdma = (uint32_t)a->max_rdma_size;
+	tx->deny_send = ~(allow | DAP_COMP_SOLICITED);
+	tx->deny_rdma = ~allow;
+	tx->now = tx->before = (struct efa_span){ UINT64_MAX, 0 };
+	tx->eng = efa_ia(ep->obj.ia)->eng;
+	tx->max_iov = a->max_request_iov;
+	tx->max_read_iov = a->max_rdma_read_iov;
+	tx->max_write_iov = a->max_rdma_write_iov;
+}
+
+static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
+{
+	struct efa_ep *e = efa_ep(ep);
+	const struct efa_qp_res *qp = &e->more->qp;
+	struct efa_rx *rx = &e->rx;
+
+	rx->ring = qp->rq.base;
+	rx->doorbell = qp->rq.doorbell;
+	rx->mask = qp->rq.entries - 1;
+	rx->log = (uint8_t)__builtin_ctz(qp->rq.entries);
+	rx->gen = (uint16_t)(gen << rx->log);
+	rx->bufs = e->more->mem;
+	rx->stride = stride_of(efa_ia(ep->obj.ia));
+	rx->row_gen = 0xffff & ~rx->mask;
+	rx->begin = rx->bufs - rx->gen * rx->stride;
+	rx->lkey = e->more->mr.lkey;
+	rx->nbufs = s->bufs;
+	rx->lmr = &no_lmr;
+	rx->max = rx->free_at = max_of(ep->attr.max_recv_dtos, 1);
+	rx->window = efa_ia(ep->obj.ia)->params.window;
+	rx->place_mask = rx->window - 1;
+	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
+	rx->max_iov = ep->attr.max_recv_iov;
+	rx->picky = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
+	rx->batch = min_of(rx->window / 2, RX_BATCH);
+	rx->slot = rx->ring;
+	rx->ring_end = rx->ring + ((size_t)rx->mask + 1) * sizeof(struct efa_rx_desc);
+	rx->batch_bytes = rx->batch * sizeof(struct efa_rx_desc);
+	efa_rq_turn(rx);
+	rx->desc = (uint64_t)(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
+}
+
+/* There are no more endpoints than indexes: the CQ has no place for them (ia.c). */
+static void by_qpn_set(struct efa_engine *eng, struct dap_ep *ep)
+{
+	uint16_t i = 1;
+
+	while (eng->eps[i])
+		i++;
+	eng->eps[i] = ep;
+	eng->by_qpn[efa_ep(ep)->qpn] = i;
+}
+
+/* The QP numbers of the device are used again at once; what is late is known by its generation. */
+static int make(struct dap_ep *ep, const struct efa_shape *s)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_ep *e = efa_ep(ep);
+	const struct efa_qp_param p = {
+		.pd = efa_pz(ep->pz)->pd, .cq = &ia->eng->res, .sq_entries = s->sq,
+		.rq_entries = s->rq, .wide = s->wide,
+		.unsolicited = ia->dev.unsolicited_write_recv,
+	};
+	uint32_t gen;
+	int err;
+
+	if (getrandom(&e->more->qkey, sizeof(e->more->qkey), 0) != sizeof(e->more->qkey))
+		return -EIO;
+	/* The highest bit is the kernel's own. */
+	e->more->qkey &= 0x7fffffff;
+	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->more->qkey, &e->more->qp);
+	if (err)
+		return err;
+	gen = __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED);
+	sq_fill(e, ia, gen);
+	tx_fill(ep);
+	rx_fill(ep, s, gen);
+	e->qpn = e->more->qp.qpn;
+	e->made = true;
+	efa_take(ia->eng);
+	/* What came for a QP that had this number before is taken while nothing has it. */
+	efa_drain(ia->eng, ia->eng->cq_entries * EFA_MAX_SUB_CQS);
+	by_qpn_set(ia->eng, ep);
+	efa_rx_refill(ep);
+	efa_give(ia->eng);
+	return 0;
+}
+
+static int check_attr(const struct dap_ep *ep)
+{
+	const struct dap_ep_attr *a = &ep->attr;
+
+	return a->max_request_iov > EFA_MAX_IOV || a->max_recv_iov > EFA_MAX_IOV ||
+	       a->max_rdma_read_iov > EFA_MAX_IOV || a->max_rdma_write_iov > EFA_MAX_IOV ?
+	       -EINVAL : 0;
+}
+
+int efa_qp_create(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_shape s;
+	int err = check_attr(ep);
+
+	if (err)
+		return err;
+	efa_shape_of(ia, &s);
+	err = reserve(ia->eng, s.cqes);
+	if (err)
+		return err;
+	*e = (struct efa_ep){ .more = calloc(1, sizeof(*e->more)) };
+	err = e->more ? rings_alloc(e, &ep->attr, &s, ia->params.window) : -ENOMEM;
+	if (!err)
+		err = mem_alloc(ep, e->more, &s);
+	if (err)
+		goto free_rings;
+	e->more->cqes = s.cqes;
+	err = make(ep, &s);
+	if (!err)
+		return 0;
+	mem_free(ep, e->more);
+free_rings:
+	rings_free(e);
+	free(e->more);
+	*e = (struct efa_ep){ 0 };
+	unreserve(ia->eng, s.cqes);
+	return err;
+}
+
+static void leave_lag(struct efa_engine *eng, struct dap_ep *ep)
+{
+	struct dap_ep **at = &eng->lag;
+
+	while (*at && *at != ep)
+		at = &efa_ep(*at)->more->lag_next;
+	if (*at)
+		*at = efa_ep(ep)->more->lag_next;
+}
+
+/* Its number is another's from here on: what it completes is dropped. */
+void efa_qp_end(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_engine *eng = ia->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->more->destroyed)
+		return;
+	efa_take(eng);
+	eng->eps[eng->by_qpn[e->qpn]] = NULL;
+	eng->by_qpn[e->qpn] = 0;
+	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
+	e->more->destroyed = true;
+	efa_give(eng);
+	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
+}
+
+int efa_qp_destroy(struct dap_ep *ep)
+{
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_engine *eng = ia->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_qp_end(ep);
+	efa_take(eng);
+	efa_drain(eng, eng->cq_entries * EFA_MAX_SUB_CQS);
+	leave_lag(eng, ep);
+	eng->emulating -= e->more->emulates;
+	eng->live -= e->more->live;
+	eng->cq_used -= e->more->cqes;
+	efa_evd_purge(ep->recv_evd, ep);
+	if (ep->request_evd != ep->recv_evd)
+		efa_evd_purge(ep->request_evd, ep);
+	efa_give(eng);
+	if (e->more->ah)
+		efa_ah_put(eng, e->more->ah);
+	mem_free(ep, e->more);
+	rings_free(e);
+	free(e->more);
+	*e = (struct efa_ep){ 0 };
+	return 0;
+}

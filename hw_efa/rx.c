@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Packets: put in order, and given to the receives posted.
+ *
+ * The RQ has receive buffers of ours only, since it is consumed in order of arrival, which is not
+ * that of sending. A place in the window is free again when its packet has been consumed and a
+ * buffer stands behind it; what waits for the consumer's receive keeps its place, and the sender
+ * runs out of credit.
+ */
+#include <string.h>
+
+#include "core/hw.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/rq.h"
+
+/* ---- buffers ---- */
+
+static inline void refill(struct efa_rx *rx, uint32_t id)
+{
+	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring_end)
+		efa_rq_turn(rx);
+}
+
+EFA_INLINE void ring(struct efa_ep *e)
+{
+	e->rx.rung += efa_rq_quiet(&e->rx);
+	efa_rq_turn(&e->rx);
+	dap_wc_flush();
+	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.rung & 0xffff));
+	if (efa_unlikely(e->tx.eng->soft != NULL))
+		efa_kick_soft(e->tx.eng, e->sq.handle);
+}
+
+void efa_rq_ring(struct dap_ep *ep)
+{
+	ring(efa_ep(ep));
+}
+
+void efa_rx_refill(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	for (uint32_t i = 0; i < rx->nbufs; i++) {
+		refill(rx, i | rx->gen);
+		if (efa_rq_quiet(rx) == rx->batch)
+			efa_rq_ring(ep);
+	}
+	efa_rq_ring(ep);
+}
+
+/* ---- receives ---- */
+
+static void emit(struct dap_ep *ep, const struct efa_recv *r)
+{
+	struct efa_done done = {
+		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .status = r->status,
+		.bytes = r->got, .flags = EFA_DONE_RECEIVE,
+	};
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	if (efa_unlikely(rx->failed) && !done.status)
+		done.status = DAP_DTO_FLUSHED;
+	if (efa_unlikely(done.status)) {
+		rx->failed = true;
+		done.bytes = 0;
+	}
+	if (!done.status && (r->flags & DAP_COMP_UNSIGNALLED ||
+			   (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !r->solicited)))
+		done.flags |= EFA_DONE_UNSIGNALLED;
+	efa_put_done(ep->recv_evd, &done);
+}
+
+void efa_deliver_recvs(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	while (rx->pulls && rx->done != rx->match) {
+		const struct efa_recv *r = &rx->recv[rx->done & rx->recv_mask];
+
+		if (r->state != EFA_R_DONE)
+			break;
+		rx->done++;
+		emit(ep, r);
+	}
+	rx->pulls &= rx->done != rx->match;
+}
+
+/* The receive has what it gets; no packet goes to it any more. */
+static void complete(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	r->status = (uint8_t)status;
+	r->state = EFA_R_DONE;
+	rx->match++;
+	if (!rx->pulls) {
+		emit(ep, r);
+		return;
+	}
+	if (rx->pull == rx->match - 1)
+		rx->pull++;
+	efa_deliver_recvs(ep);
+}
+
+void efa_flush_recvs(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	if (!rx->pulls)
+		rx->done = rx->match;
+	for (uint32_t i = rx->done; i != rx->posted; i++) {
+		struct efa_recv *r = &rx->recv[i & rx->recv_mask];
+
+		if (r->state != EFA_R_DONE && !r->status)
+			r->status = DAP_DTO_FLUSHED;
+		r->state = EFA_R_DONE;
+	}
+	rx->match = rx->pull = rx->posted;
+	rx->pulls = true;
+	efa_deliver_recvs(ep);
+}
+
+static inline bool writable(struct dap_ep *ep, const struct efa_iov *s)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	const struct dap_lmr *lmr = rx->lmr;
+
+	if (efa_unlikely(lmr->lmr_context != s->key)) {
+		lmr = dap_lmr_find(ep->obj.ia, s->key);
+		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_WRITE) || lmr->pz != ep->pz)
+			return false;
+		rx->lmr = lmr;
+	}
+	return s->addr >= lmr->addr && s->len <= lmr->length &&
+	       s->addr - lmr->addr <= lmr->length - s->len;
+}
+
+bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t len)
+{
+	for (unsigned int i = 0; i < nseg && len; i++) {
+		if (!writable(ep, &seg[i]))
+			return false;
+		len -= seg[i].len < len ? seg[i].len : len;
+	}
+	return true;
+}
+
+bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t at,
+		 const uint8_t *from, uint32_t len)
+{
+	for (unsigned int i = 0; i < nseg && len; i++) {
+		uint32_t n;
+
+		if (at >= seg[i].len) {
+			at -= seg[i].len;
+			continue;
+		}
+		if (!writable(ep, &seg[i]))
+			return false;
+		n = seg[i].len - at < len ? seg[i].len - at : len;
+		memcpy((void *)(uintptr_t)(seg[i].addr + at), from, n);
+		from += n;
+		len -= n;
+		at = 0;
+	}
+	return !len;
+}
+
+/* A receive of one segment, as most are. */
+static bool scatter(struct dap_ep *ep, const struct efa_recv *r, uint32_t at, const uint8_t *from,
+		    uint32_t len)
+{
+	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!writable(ep, &r->seg[0])))
+		return efa_scatter(ep, r->seg, r->nseg, at, from, len);
+	memcpy((void *)(uintptr_t)(r->seg[0].addr + at), from, len);
+	return true;
+}
+
+static EFA_COLD void refuse(struct dap_ep *ep, struct efa_recv *r, uint32_t len)
+{
+	if (len > r->room) {
+		efa_break(ep, "a message of %u bytes for a receive of %u", len, r->room);
+		complete(ep, r, DAP_DTO_LOCAL_LENGTH);
+		return;
+	}
+	efa_break(ep, "a receive into memory that no LMR of its zone lets be written");
+	complete(ep, r, DAP_DTO_LOCAL_PROTECTION);
+}
+
+static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+
+	if (efa_unlikely(rx->part_total))
+		return efa_break(ep, "the peer begins a message within another");
+	if (efa_unlikely(len > r->room) || efa_unlikely(len && !scatter(ep, r, 0, p, len))) {
+		refuse(ep, r, len);
+		return;
+	}
+	r->got = len;
+	r->solicited = se;
+	complete(ep, r, DAP_DTO_SUCCESS);
+}
+
+/* A message as most are, for a receive as most are, and none before it is on its way. */
+static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from, uint32_t len)
+{
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	void *to = (void *)(uintptr_t)r->seg[0].addr;
+
+	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
+	    efa_unlikely(!len) || efa_unlikely(len > r->room) ||
+	    efa_unlikely(!writable(ep, &r->seg[0])))
+		return false;
+	if (efa_likely(len == 8))
+		memcpy(to, from, 8);
+	else
+		memcpy(to, from, len);
+	r->info = 0;
+	rx->match++;
+	efa_put_done(ep->recv_evd, &(struct efa_done){
+		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
+		.flags = EFA_DONE_RECEIVE });
+	return true;
+}
+
+static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
+				   uint32_t len, bool se)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+
+	if (kind == EFA_K_FIRST) {
+		if (rx->part_total || len < sizeof(struct efa_first))
+			return efa_break(ep, "the peer begins a message within another");
+		rx->part = 0;
+		r->state = EFA_R_POSTED;	/* not for a whole message any more */
+		rx->part_total = le32_to_cpu(((const struct efa_first *)(const void *)p)->total);
+		p += sizeof(struct efa_first);
+		len -= (uint32_t)sizeof(struct efa_first);
+	}
+	if (len > rx->part_total - rx->part || !rx->part_total)
+		return efa_break(ep, "the peer sends a piece of no message, or more than it said");
+	if (rx->part_total > r->room || !efa_scatter(ep, r->seg, r->nseg, rx->part, p, len)) {
+		refuse(ep, r, rx->part_total);
+		return;
+	}
+	rx->part += len;
+	if (rx->part < rx->part_total)
+		return;
+	r->got = rx->part_total;
+	r->solicited = se;
+	rx->part_total = 0;
+	complete(ep, r, DAP_DTO_SUCCESS);
+}
+
+/* The receive that a long message goes to: its reads are issued by efa_pull_all. */
+void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
+{
+	const struct efa_ctrl_msg *m = (const void *)p;
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	uint32_t total = le32_to_cpu(m->total_lo);
+	unsigned int n = le16_to_cpu(m->nseg);
+	uint64_t sum = 0;
+
+	if (rx->part_total)
+		return efa_break(ep, "the peer begins a message within another");
+	if (!n || n > EFA_MAX_IOV || len < sizeof(*m) + n * sizeof(m->seg[0]) || !total)
+		return efa_break(ep, "the peer offers a message of %u pieces", n);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct efa_seg *s = &m->seg[i];
+
+		r->from[i] = (struct efa_iov){
+			(uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo),
+			le32_to_cpu(s->len), le32_to_cpu(s->rkey) };
+		sum += r->from[i].len;
+	}
+	if (sum != total)
+		return efa_break(ep, "the peer offers %u bytes in pieces of %llu", total,
+				 (unsigned long long)sum);
+	if (total > r->room || !efa_sink_ok(ep, r->seg, r->nseg, total)) {
+		refuse(ep, r, total);
+		return;
+	}
+	r->got = total;
+	r->solicited = se;
+	r->fin = le32_to_cpu(m->id);
+	r->at = 0;
+	r->left = 0;
+	r->state = EFA_R_PULLS;
+	if (!rx->pulls)
+		rx->done = rx->pull = rx->match;
+	rx->match++;
+	rx->pulls = true;
+	efa_lag(ep);
+}
+
+void efa_pull_done(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[index & rx->recv_mask];
+
+	if (r->left || r->state != EFA_R_PULLS || (r->at < r->got && !r->status))
+		return;
+	r->state = EFA_R_DONE;
+	if (!r->status)
+		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = r->fin });
+	efa_deliver_recvs(ep);
+}
+
+int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg, uint64_t cookie,
+		  unsigned int flags, uint32_t room)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
+
+	if (rx->posted == rx->free_at)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	r->cookie = cookie;
+	r->room = room;
+	r->state = EFA_R_POSTED;
+	r->status = 0;
+	r->flags = (uint8_t)flags;
+	r->nseg = (uint8_t)nseg;
+	memcpy(r->seg, seg, nseg * sizeof(*seg));
+	if (nseg == 1 && room >= 8 && writable(ep, seg)) {
+		r->lmr = rx->lmr;
+		r->state = EFA_R_READY;
+	}
+	rx->posted++;
+	if (e->tx.blocked & EFA_B_ERROR)
+		efa_flush_recvs(ep);
+	else if (rx->stalled)
+		efa_rx_resume(ep);
+	return 0;
+}
+
+/* ---- order ---- */
+
+/* What needs a receive that is not there stays where it is: false. */
+static bool consume(struct dap_ep *ep, const union efa_place *at)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	const uint8_t *p = efa_buf_at(rx, at->id);
+	uint32_t len = at->kind ? at->bytes : at->length;
+	unsigned int kind = at->kind & ~EFA_PLACE_SE;
+	bool se = at->kind & EFA_PLACE_SE;
+
+	switch (kind) {
+	case EFA_K_MSG:
+		if (rx->match == rx->posted)
+			return false;
+		if (efa_unlikely(!take_plain(ep, rx, p, len)))
+			take_message(ep, p, len, se);
+		break;
+	case EFA_K_WRITE:
+		break;
+	case EFA_K_FIRST: case EFA_K_NEXT:
+		if (rx->match == rx->posted)
+			return false;
+		take_fragment(ep, kind, p, len, se);
+		break;
+	default:
+		if (len >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS) {
+			if (rx->match == rx->posted)
+				return false;
+			efa_rts(ep, p, len, se);
+		} else {
+			efa_ctrl_packet(ep, p, len);
+		}
+	}
+	if (!(at->flags & EFA_CQE_UNSOLICITED))
+		refill(rx, at->id);
+	rx->next++;
+	return true;
+}
+
+/* What lies in the window from the place awaited on. */
+static void consume_prefix(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+
+	while (rx->ahead && !(e->tx.blocked & EFA_B_HALT)) {
+		union efa_place *at = &rx->place[rx->next & rx->place_mask];
+
+		if (!at->word)
+			return;
+		if (!consume(ep, at)) {
+			rx->stalled = 1;
+			return;
+		}
+		at->word = 0;
+		rx->ahead--;
+	}
+}
+
+void efa_give_ack(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	if (efa_rq_quiet(rx))
+		efa_rq_ring(ep);
+	efa_set_safe(ep);
+	efa_credit(ep);
+}
+
+void efa_give_back(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+
+	if (!efa_rq_quiet(rx)) {
+		efa_set_safe(ep);
+	} else if (rx->slot == rx->ring_at || efa_rq_quiet(rx) >= rx->batch ||
+		   rx->next - efa_told(e) >= rx->window / 2) {
+		efa_rq_ring(ep);
+		efa_set_safe(ep);
+	}
+	if (efa_unlikely(rx->safe - efa_told(e) >= rx->window / 2) ||
+	    efa_unlikely(rx->asked))
+		efa_give_ack(ep);
+}
+
+/* A whole batch, of a hot dequeue: nobody asks, and there is something to be told. */
+void efa_batch(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+
+	ring(e);
+	efa_tell_taken(e->tx.eng);
+	efa_set_safe(ep);
+	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) &&
+	    rx->safe - efa_told(e) >= rx->window / 2)
+		efa_give_ack(ep);
+}
+
+void efa_rx_settle(struct dap_ep *ep)
+{
+	consume_prefix(ep);
+	efa_give_back(ep);
+}
+
+void efa_rx_resume(struct dap_ep *ep)
+{
+	efa_ep(ep)->rx.stalled = 0;
+	consume_prefix(ep);
+	efa_give_back(ep);
+	efa_push(ep);
+}
+
+/*
+ * A device may not have the number of an address handle that exists: mostly soon after it was made,
+ * but at any time. The GID tells the peer then. Where the CQE has none (a write has bytes of its
+ * length there) the QP number does, and our random qkey, which the device has checked.
+ */
+static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	bool write = (cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT == EFA_OP_RDMA_WRITE;
+
+	if (le16_to_cpu(cqe->ah) != EFA_NO_AH)
+		return false;
+	return write || !efa_ia(ep->obj.ia)->dev.cq_with_sgid ||
+	       !memcmp(cqe->sgid, ep->remote_path.gid, sizeof(cqe->sgid));
+}
+
+static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	char text[240];
+
+	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->more->dropped++)
+		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
+			"has gone, is dropped: %s", (void *)ep,
+			efa_decode_cqe(cqe, text, sizeof(text)));
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
+		refill(&e->rx, le16_to_cpu(cqe->req_id));
+	efa_give_back(ep);
+}
+
+static EFA_COLD void stale(const struct efa_cqe *cqe)
+{
+	char text[240];
+
+	dap_log(DAP_LOG_EP, "a completion of a QP that had this number before is dropped: %s",
+		efa_decode_cqe(cqe, text, sizeof(text)));
+}
+
+static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_place *what)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	uint16_t seq = imm >> 12 & 0xffff, ahead = (uint16_t)(seq - rx->next);
+	union efa_place *at = &rx->place[seq & rx->place_mask];
+
+	if (ahead >= rx->window || at->word) {
+		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
+			  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
+			  ahead < rx->window ? ", a second time" : "");
+		return;
+	}
+	*at = *what;
+	rx->ahead++;
+}
+
+static EFA_COLD void unsequenced(struct dap_ep *ep, const union efa_place *p)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+
+	efa_take_heard(efa_ep(ep));
+	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
+		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->bytes);
+		refill(rx, p->id);
+	}
+	efa_give_back(ep);
+}
+
+void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+	uint32_t imm = le32_to_cpu(cqe->imm);
+	const uint8_t kind = (uint8_t)(imm >> 29 | (imm & EFA_IMM_SE ? EFA_PLACE_SE : 0));
+	const union efa_place p = {
+		.id = le16_to_cpu(cqe->req_id), .kind = kind, .flags = cqe->flags,
+		.bytes = le16_to_cpu(cqe->length),
+		.length = kind ? EFA_PLACE_OTHER : le16_to_cpu(cqe->length),
+	};
+	bool write = imm >> 29 == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
+
+	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs)) {
+		stale(cqe);
+		return;
+	}
+	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
+	    (efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) && !is_unnamed_peer(ep, cqe)) ||
+	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
+	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
+		drop(ep, cqe);
+		return;
+	}
+	efa_take_ack(e, imm);
+	if (efa_unlikely(imm >> 29 == EFA_K_UNSEQ)) {
+		unsequenced(ep, &p);
+		return;
+	}
+	if (efa_unlikely(imm >> 29 >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
+	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
+				   EFA_OP_RDMA_WRITE))) {
+		efa_break(ep, "the peer sends a packet of no known kind");
+		return;
+	}
+	if (efa_unlikely((imm >> 12 & 0xffff) != (rx->next & 0xffff)) || efa_unlikely(rx->stalled) ||
+	    !consume(ep, &p)) {
+		put_aside(ep, imm, &p);
+		if ((imm >> 12 & 0xffff) == (rx->next & 0xffff))
+			rx->stalled = 1;
+		return;
+	}
+	if (efa_unlikely(rx->ahead))
+		consume_prefix(ep);
+	efa_give_back(ep);
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Requests that are not issued by their post: those that wait for a credit, for a place in the send
+ * queue or for what is before them, and those of more than one packet. They are issued in order.
+ *
+ * SRD orders nothing. Sends and writes carry one sequence, so that the peer sees a message after
+ * the writes before it. Here is waited for the rest: a write or read of bytes that a write under
+ * way may touch waits for that one, and a fenced request for all before it. With write_order=kept a
+ * packet of a write waits for the packets of all writes before it.
+ *
+ * A peer that does not look at its completions gives no credits, and its memory is to be written all
+ * the same: a write without credit goes without a number. A send then waits for such writes before
+ * it. So it is with all writes where the two ends cannot count them (one takes a receive for each,
+ * the other does not).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/hw.h"
+#include "hw_efa/lock.h"
+#include "hw_efa/place.h"
+
+/* ---- the ends of requests ---- */
+
+static void unplace(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->state & EFA_D_PLAIN && !--tx->plain)
+		tx->blocked &= ~(uint32_t)EFA_B_PLAIN;
+	d->state &= (uint8_t)~(EFA_D_PLACED | EFA_D_PLAIN);
+}
+
+static enum dap_dto_op op_of(const struct efa_dto *d)
+{
+	return d->op == EFA_SEND ? DAP_OP_SEND : d->op == EFA_WRITE ? DAP_OP_RDMA_WRITE :
+						    DAP_OP_RDMA_READ;
+}
+
+static void emit(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	const struct efa_dto *d = &tx->dto[index & tx->mask];
+	struct efa_done done = {
+		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = (uint8_t)op_of(d),
+		.status = d->status,
+	};
+
+	/* What the device did beyond an error counts for nothing: DAT has one order. */
+	if (tx->failed)
+		done.status = DAP_DTO_FLUSHED;
+	tx->failed |= done.status != 0;
+	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
+		tx->free_at++;
+		return;
+	}
+	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
+		done.flags = EFA_DONE_UNSIGNALLED;
+	if (d->op == EFA_BIND) {
+		done.flags |= EFA_DONE_BIND;
+		done.rmr = tx->work[index & tx->work_mask].rmr;
+	}
+	efa_put_done(ep->request_evd, &done);
+}
+
+void efa_deliver_requests(struct dap_ep *ep)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	while (tx->done != tx->posted) {
+		struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			break;
+		emit(ep, tx->done);
+		if (efa_next(tx) == tx->done)
+			tx->waiting--;
+		tx->early--;
+		tx->done++;
+	}
+}
+
+void efa_catch_up(struct dap_ep *ep)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	struct efa_done done = { .ep = ep };
+
+	while (tx->early) {
+		const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			return;
+		if (d->status || d->flags || d->op == EFA_BIND) {
+			efa_deliver_requests(ep);
+			return;
+		}
+		done.cookie = d->cookie;
+		done.bytes = d->bytes;
+		done.op = ops[d->op];
+		tx->early--;
+		tx->done++;
+		efa_put_done(ep->request_evd, &done);
+	}
+}
+
+static void finish(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & (EFA_D_WAITS | EFA_D_DONE))
+		return;
+	unplace(tx, d);
+	d->state |= EFA_D_DONE;
+	tx->early++;
+}
+
+void efa_dto_progress(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	finish(tx, &tx->dto[index & tx->mask]);
+	if (index == tx->done)
+		efa_deliver_requests(ep);
+}
+
+void efa_fail_dto(struct dap_ep *ep, uint32_t index, enum dap_dto_status status)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_dto *d = &tx->dto[index & tx->mask];
+
+	if (!d->status)
+		d->status = (uint8_t)status;
+	d->state = (uint8_t)((d->state & ~EFA_D_WAITS) | EFA_D_ISSUED);
+	efa_dto_progress(ep, index);
+}
+
+void efa_flush_requests(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+
+	for (uint32_t i = tx->done; i != tx->posted; i++) {
+		struct efa_dto *d = &tx->dto[i & tx->mask];
+
+		if (d->state & EFA_D_DONE)
+			continue;
+		unplace(tx, d);
+		if (!d->status)
+			d->status = DAP_DTO_FLUSHED;
+		d->state = EFA_D_ISSUED | EFA_D_DONE;
+		d->left = 0;
+		tx->early++;
+	}
+	tx->waiting = 0;
+	for (uint32_t i = 0; i <= e->sq.mask; i++)
+		e->sq.slots[i].done = 1;
+	e->sq.ci = e->sq.pi;
+	e->sq.others = 0;
+	efa_deliver_requests(ep);
+}
+
+/* ---- issuing ---- */
+
+static bool credit(const struct efa_tx *tx)
+{
+	return tx->seq != tx->limit;
+}
+
+/* The piece of a list that begins at offset at, at most most bytes long. */
+static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t most)
+{
+	while (at >= seg->len) {
+		at -= seg->len;
+		seg++;
+	}
+	return (struct efa_iov){ seg->addr + at, seg->len - at < most ? seg->len - at : most,
+				 efa_lkey(seg->key) };
+}
+
+static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
+{
+	wr->kind = EFA_S_PART;
+	wr->of = efa_next(&efa_ep(ep)->tx);
+	d->left++;
+	if (wr->op == EFA_OP_SEND)
+		efa_wr_post(ep, wr);
+	else
+		efa_rdma_post(ep, wr);
+}
+
+/* As many bytes as a packet takes, of at most segs segments; returns how many. */
+static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t total,
+			   uint32_t room)
+{
+	uint32_t n = 0;
+
+	while (wr->nseg < 2 && n < room && w->at + n < total) {
+		struct efa_iov p = piece(w->seg, w->at + n, room - n);
+
+		wr->seg[wr->nseg++] = p;
+		n += p.len;
+	}
+	return n;
+}
+
+static bool send_fragments(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_ep *e = efa_ep(ep);
+	bool se = d->flags & DAP_COMP_SOLICITED;
+
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+		bool first = !w->at;
+
+		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+			return false;
+		if (first) {
+			struct efa_first *f = (void *)efa_wr_stage(ep, &wr, sizeof(*f));
+
+			f->total = cpu_to_le32(d->bytes);
+		}
+		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - (first ? 8 : 0));
+		wr.imm = efa_next_imm(e, first ? EFA_K_FIRST : EFA_K_NEXT, se);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+		return false;
+	wr.inl = !d->bytes;		/* as AWS's drivers do: no segment says how long nothing is */
+	add_pieces(&wr, w, d->bytes, d->bytes);
+	wr.imm = efa_next_imm(e, EFA_K_MSG, d->flags & DAP_COMP_SOLICITED);
+	post(ep, &wr, d);
+	return true;
+}
+
+/*
+ * The segment as its peer may read it, where the consumer gave the right to read its LMR. No right is
+ * added to that: a key of an EFA is good for every QP of the zone, and for the whole registration.
+ */
+static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
+{
+	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
+
+	if (!lmr || lmr->pz != ep->pz || !(lmr->priv & DAP_PRIV_REMOTE_READ))
+		return false;
+	*to = (struct efa_seg){ cpu_to_le32((uint32_t)s->addr),
+				cpu_to_le32((uint32_t)(s->addr >> 32)), cpu_to_le32(s->len),
+				cpu_to_le32(efa_lmr(lmr)->mr.rkey) };
+	return true;
+}
+
+static bool is_exposed(struct dap_ep *ep, const struct efa_work *w)
+{
+	struct efa_seg seg;
+
+	for (unsigned int i = 0; i < w->nseg; i++)
+		if (!expose(ep, &w->seg[i], &seg))
+			return false;
+	return true;
+}
+
+static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.pulls_asked == EFA_ASKS)
+		return false;
+	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
+	m->op = EFA_C_RTS;
+	m->nseg = cpu_to_le16((uint16_t)w->nseg);
+	m->id = cpu_to_le32(efa_next(&e->tx));
+	m->total_lo = cpu_to_le32(d->bytes);
+	for (unsigned int i = 0; i < w->nseg; i++) {
+		if (expose(ep, &w->seg[i], &m->seg[i]))
+			continue;
+		d->status = DAP_DTO_LOCAL_PROTECTION;
+		efa_break(ep, "a send of %u bytes out of memory that no LMR of its zone holds",
+			  d->bytes);
+		return true;
+	}
+	d->state |= EFA_D_WAITS;
+	e->tx.pulls_asked++;
+	wr.imm = efa_next_imm(e, EFA_K_CTRL, d->flags & DAP_COMP_SOLICITED);
+	post(ep, &wr, d);
+	return true;
+}
+
+static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const struct efa_params *p = &efa_ia(ep->obj.ia)->params;
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	if (tx->plain)
+		return false;
+	if (d->bytes <= tx->mtu && w->nseg <= 2)
+		return send_whole(ep, d, w);
+	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || !(tx->can & EFA_CAN_READ) || w->at ||
+	    !is_exposed(ep, w))
+		return send_fragments(ep, d, w);
+	return send_rts(ep, d, w);
+}
+
+/* The next write may be under way: none before it touches its bytes; in kept order there is none. */
+static bool place(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->state & EFA_D_PLACED)
+		return true;
+	if (tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx)))
+		return false;
+	if (!efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
+		return false;
+	d->state |= EFA_D_PLACED;
+	return true;
+}
+
+static bool overlapped(const struct efa_tx *tx, const struct efa_dto *d)
+{
+	return efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
+}
+
+/* The next packet of a write has a place in the sequence; else sends wait for the write. */
+static bool count_write(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (!(tx->blocked & EFA_B_HOLD) && credit(tx))
+		return true;
+	tx->plain += !(d->state & EFA_D_PLAIN);
+	efa_block(tx, EFA_B_PLAIN);
+	d->state |= EFA_D_PLAIN;
+	return false;
+}
+
+static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_ep *e = efa_ep(ep);
+	bool write = d->op == EFA_WRITE, alone = write && e->tx.keeps;
+	uint32_t most = efa_ia(ep->obj.ia)->dev.max_rdma_size;
+
+	if (alone && e->tx.mtu < most)
+		most = e->tx.mtu;
+	if (write ? !place(&e->tx, d) : !w->at && overlapped(&e->tx, d))
+		return false;
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
+				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
+
+		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(e, 1, false))
+			return false;
+		wr.has_imm = write && count_write(&e->tx, d);
+		wr.seg[0] = piece(w->seg, w->at, most);
+		if (wr.seg[0].len > d->bytes - w->at)
+			wr.seg[0].len = d->bytes - w->at;
+		wr.len = wr.seg[0].len;
+		w->at += wr.len;
+		if (wr.has_imm)
+			wr.imm = efa_next_imm(e, EFA_K_WRITE, false);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static struct efa_seg remote_seg(const struct efa_dto *d, const struct efa_work *w, uint32_t at,
+				 uint32_t len)
+{
+	uint64_t addr = d->remote + at;
+
+	return (struct efa_seg){ cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)),
+				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
+}
+
+/* Data after a control message: the peer copies it. */
+static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
+	struct efa_ep *e = efa_ep(ep);
+
+	if (!place(&e->tx, d) || (!w->at && e->tx.asks == EFA_ASKS))
+		return false;
+	while (w->at < d->bytes) {
+		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+		struct efa_ctrl_msg *m;
+		uint32_t n;
+
+		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+			return false;
+		if (!w->at)
+			e->tx.asks++;
+		m = efa_wr_stage(ep, &wr, head);
+		n = add_pieces(&wr, w, d->bytes, e->tx.mtu - head);
+		m->op = EFA_C_RW;
+		m->nseg = cpu_to_le16(1);
+		m->id = cpu_to_le32(efa_next(&e->tx));
+		m->seg[0] = remote_seg(d, w, w->at, n);
+		w->at += n;
+		if (w->at == d->bytes) {
+			m->flags = EFA_CTRL_LAST;
+			d->state |= EFA_D_WAITS;
+		}
+		wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
+		post(ep, &wr, d);
+	}
+	return true;
+}
+
+static bool soft_read(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m;
+
+	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.asks == EFA_ASKS)
+		return false;
+	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + sizeof(m->seg[0])));
+	m->op = EFA_C_RR;
+	m->nseg = cpu_to_le16(1);
+	m->id = cpu_to_le32(efa_next(&e->tx));
+	m->seg[0] = remote_seg(d, w, 0, d->bytes);
+	d->state |= EFA_D_WAITS;
+	e->tx.asks++;
+	wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
+	post(ep, &wr, d);
+	return true;
+}
+
+/* The consumer's segments, before the first byte of them goes out or comes in. */
+static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
+{
+	if (d->op == EFA_READ)
+		return efa_sink_ok(ep, w->seg, w->nseg, d->bytes);
+	for (unsigned int i = 0; i < w->nseg; i++) {
+		const struct efa_iov *s = &w->seg[i];
+		const struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
+
+		if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr || s->len > lmr->length ||
+		    s->addr - lmr->addr > lmr->length - s->len)
+			return false;
+	}
+	return true;
+}
+
+static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+{
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	if (d->flags & DAP_COMP_BARRIER && tx->done != efa_next(tx))
+		return false;
+	if (!w->at && !segments_ok(ep, d, w)) {
+		d->status = DAP_DTO_LOCAL_PROTECTION;
+		efa_break(ep, "a request with a segment that no LMR of its zone holds, with the "
+			  "right to it");
+		return true;
+	}
+	if (d->op == EFA_SEND)
+		return issue_send(ep, d, w);
+	if (d->op == EFA_BIND || !d->bytes)
+		return true;
+	if (d->op == EFA_READ && tx->peer_no_reads) {
+		d->status = DAP_DTO_REMOTE_RESPONDER;
+		efa_break(ep, "a read of a peer that said that it serves none");
+		return true;
+	}
+	if (d->op == EFA_WRITE)
+		return tx->can & EFA_CAN_WRITE ? issue_rdma(ep, d, w) : soft_write(ep, d, w);
+	return tx->can & EFA_CAN_READ ? issue_rdma(ep, d, w) : soft_read(ep, d, w);
+}
+
+static void issue_all(struct dap_ep *ep)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	const uint32_t stop = EFA_B_DOWN | EFA_B_OVER | EFA_B_HALT;
+
+	while (!(tx->blocked & stop) && tx->waiting) {
+		uint32_t index = efa_next(tx);
+		struct efa_dto *d = &tx->dto[index & tx->mask];
+
+		if (!issue(ep, d, &tx->work[index & tx->work_mask]))
+			break;
+		d->state |= EFA_D_ISSUED;
+		tx->waiting--;
+		efa_dto_progress(ep, index);
+	}
+}
+
+void efa_push(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->tx.blocked & EFA_B_OVER)
+		return;
+	efa_take_heard(e);
+	efa_pull_all(ep);
+	efa_answer_all(ep);
+	if (e->more->holds)
+		efa_give_ack(ep);
+	efa_credit(ep);
+	issue_all(ep);
+	efa_wr_ring(ep);
+	if (e->tx.waiting || e->more->answers != e->more->answered || e->more->holds ||
+	    (e->rx.pulls && e->rx.pull != e->rx.match))
+		efa_lag(ep);
+	else
+		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
+}
+
+int efa_request(const struct efa_request *r)
+{
+	struct efa_tx *tx = &efa_ep(r->ep)->tx;
+	uint32_t i = tx->posted & tx->mask;
+	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
+
+	/* What waits for all before it is to know which are over. */
+	efa_settle(tx->eng);
+	if (tx->posted == tx->free_at)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,
+				       .op = r->op, .flags = r->flags };
+	w->rkey = r->rkey;
+	w->nseg = r->nseg;
+	w->at = w->got = 0;
+	w->rmr = r->rmr;
+	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
+	tx->posted++;
+	tx->waiting++;
+	efa_disarm(tx);
+	/* What those before it wait for brings it on as well. */
+	if (tx->blocked & EFA_B_ERROR)
+		efa_flush_requests(r->ep);
+	else if (tx->waiting == 1)
+		efa_push(r->ep);
+	return 0;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t phase_of(const struct efa_sq *sq)
+{
+	return (uint64_t)(sq->pi >> sq->log & 1) << 24;
+}
+
+void efa_forms(struct efa_sq *sq)
+{
+	static const uint64_t forms[EFA_FORMS] = {
+		[EFA_F_SEND8] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE | UINT64_C(8) << 32,
+		[EFA_F_INLINE] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE,
+		[EFA_F_SEND] = EFA_OP_SEND | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
+		[EFA_F_WRITE] = EFA_OP_RDMA_WRITE | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
+		[EFA_F_READ] = EFA_OP_RDMA_READ | UINT64_C(1) << 32,
+	};
+
+	for (unsigned int i = 0; i < EFA_FORMS; i++)
+		sq->form[i] = sq->word0 | sq->gen | forms[i] << 16 | phase_of(sq);
+}
+
+/* The phase, and the places of the two numbers in their words, hold for all posts up to stop. */
+bool efa_arm(struct efa_ep *e)
+{
+	struct efa_tx *tx = &e->tx;
+	struct efa_sq *sq = &e->sq;
+	uint32_t n = 0;
+
+	efa_take_heard(e);
+	efa_tell_taken(tx->eng);
+	if (!tx->blocked) {
+		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
+		n = least(n, sq->mask + 1 - (sq->pi & sq->mask));
+		n = least(n, 0x10000 - (tx->seq & 0xffff));
+		if (sq->pi - sq->ci + n > sq->room)
+			n = least(n, efa_sq_room(e));
+	}
+	tx->stop = tx->posted + n;
+	if ((sq->form[0] ^ phase_of(sq)) & (uint64_t)EFA_TX_PHASE << 24)
+		efa_forms(sq);
+	sq->imm = sq->word1 | efa_imm(EFA_K_WRITE, false, tx->seq, e->rx.safe);
+	return n;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Descriptors of an EFA, little-endian, as AWS publishes them in efa_io_defs.h of rdma-core and of
+ * the kernel driver. One WQE is one slot of the send queue: 64 bytes, or 128 ("wide") in a QP that
+ * was made so.
+ */
+#ifndef EFA_WQE_H
+#define EFA_WQE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/endian.h"
+
+enum efa_op { EFA_OP_SEND, EFA_OP_RDMA_READ, EFA_OP_RDMA_WRITE };
+
+enum {					/* efa_io_tx_meta_desc.ctrl1 */
+	EFA_TX_OP_MASK = 0x0f, EFA_TX_HAS_IMM = 0x10, EFA_TX_INLINE = 0x20, EFA_TX_META = 0x80,
+	/* ctrl2 */
+	EFA_TX_PHASE = 0x01, EFA_TX_FIRST = 0x04, EFA_TX_LAST = 0x08, EFA_TX_COMP_REQ = 0x10,
+	/* efa_io_cdesc_common.flags */
+	EFA_CQE_PHASE = 0x01, EFA_CQE_QUEUE_SHIFT = 1, EFA_CQE_QUEUE_MASK = 0x06,
+	EFA_CQE_HAS_IMM = 0x08, EFA_CQE_OP_SHIFT = 4, EFA_CQE_OP_MASK = 0x70,
+	EFA_CQE_UNSOLICITED = 0x80,
+	EFA_CQE_SQ = 1, EFA_CQE_RQ = 2,
+};
+
+#define EFA_RX_FIRST (1u << 30)		/* efa_io_rx_desc.lkey_ctrl */
+#define EFA_RX_LAST (1u << 31)
+#define EFA_LKEY_MASK 0xffffffu
+#define EFA_NO_AH 0xffff		/* of a CQE: the sender has no address handle here */
+
+struct efa_tx_meta {
+	le16_t req_id;
+	uint8_t ctrl1, ctrl2;
+	le16_t dest_qp;
+	le16_t length;			/* segments, or bytes when they are inline */
+	le32_t imm;
+	le16_t ah;
+	uint8_t ctrl3, zero0;
+	le32_t qkey;
+	uint8_t zero1[6];
+	le16_t req_id_ex[3];
+};
+WIRE_SIZE(struct efa_tx_meta, 32);
+WIRE_AT(struct efa_tx_meta, dest_qp, 4);
+WIRE_AT(struct efa_tx_meta, imm, 8);
+WIRE_AT(struct efa_tx_meta, ah, 12);
+WIRE_AT(struct efa_tx_meta, qkey, 16);
+WIRE_AT(struct efa_tx_meta, req_id_ex, 26);
+
+struct efa_tx_buf { le32_t length, lkey, addr_lo, addr_hi; };
+WIRE_SIZE(struct efa_tx_buf, 16);
+
+struct efa_remote { le32_t length, rkey, addr_lo, addr_hi; };
+WIRE_SIZE(struct efa_remote, 16);
+
+struct efa_wqe {
+	struct efa_tx_meta meta;
+	union {
+		struct efa_tx_buf sgl[2];	/* of a send */
+		struct {
+			struct efa_remote remote;
+			union {
+				struct efa_tx_buf local;
+				uint8_t inl[80];	/* of a wide WQE only */
+			};
+		} rdma;
+		uint8_t inl[96];	/* 32 bytes of it in a WQE of 64, 80 in a wide one */
+	};
+};
+WIRE_SIZE(struct efa_wqe, 128);
+WIRE_AT(struct efa_wqe, sgl, 32);
+WIRE_AT(struct efa_wqe, rdma.local, 48);
+
+struct efa_rx_desc {
+	le32_t addr_lo, addr_hi;
+	le16_t req_id, length;
+	le32_t lkey_ctrl;
+};
+WIRE_SIZE(struct efa_rx_desc, 16);
+WIRE_AT(struct efa_rx_desc, lkey_ctrl, 12);
+
+struct efa_cqe {			/* 16 or 32 bytes of it; what follows qp_num is of receives */
+	le16_t req_id;
+	uint8_t status, flags;
+	le16_t qp_num;
+	le16_t length, ah, src_qp;
+	le32_t imm;
+	union {
+		le16_t length_hi;	/* of a write */
+		uint8_t sgid[16];
+	};
+};
+WIRE_SIZE(struct efa_cqe, 32);
+WIRE_AT(struct efa_cqe, length, 6);
+WIRE_AT(struct efa_cqe, ah, 8);
+WIRE_AT(struct efa_cqe, imm, 12);
+WIRE_AT(struct efa_cqe, length_hi, 16);
+
+enum efa_status {			/* efa_io_comp_status */
+	EFA_ST_OK, EFA_ST_FLUSHED, EFA_ST_LOCAL_QP, EFA_ST_UNSUPPORTED_OP, EFA_ST_INVALID_AH,
+	EFA_ST_INVALID_LKEY, EFA_ST_LOCAL_LENGTH, EFA_ST_REMOTE_ADDRESS, EFA_ST_REMOTE_ABORT,
+	EFA_ST_REMOTE_QPN, EFA_ST_RNR, EFA_ST_REMOTE_LENGTH, EFA_ST_REMOTE_STATUS,
+	EFA_ST_UNRESPONSIVE, EFA_ST_UNKNOWN_PEER, EFA_ST_UNREACHABLE,
+	EFA_ST_FEATURE_MISMATCH = 18,
+};
+
+/* CQ doorbell, efa_io_regs_defs.h. */
+static inline uint32_t efa_cq_doorbell(uint16_t consumed, unsigned int cmd_sn, bool arm)
+{
+	return consumed | (cmd_sn & 3) << 29 | (uint32_t)arm << 31;
+}
+
+/* ---- decode.c: one line of text, for every message about one ---- */
+const char *efa_status_name(unsigned int status);
+/* What to do about it, or what to look for. */
+const char *efa_status_cure(unsigned int status);
+/* bytes: 64 or 128. */
+const char *efa_decode_wqe(const void *wqe, unsigned int bytes, char *buf, size_t len);
+const char *efa_decode_rx(const struct efa_rx_desc *desc, char *buf, size_t len);
+const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Completion queues: their life, and their events.
+ *
+ * An EVD of n events gets a CQ of at least 3n and n + 64 entries, up to some size even 7n: what is
+ * over n is for completions that the consumer does not count, the hidden ones of suppressed work,
+ * and n endpoints with default attributes have room for theirs there. Each endpoint
+ * reserves as many as it can have there at a time (qp.c), and the CQ grows where there is no
+ * more room (resize.c), so that it is never overrun by what the consumer can not see. One place
+ * more is kept for the CQE that ends a ring.
+ */
+#include <errno.h>
+
+#include "hw_mlx5/lock.h"
+#include "hw_mlx5/ops.h"
+#include "softnic/softnic.h"
+
+#define DBREC_BYTES 64u
+#define LEAST_ROOM 64u
+#define AMPLE_ROOM 16384u	/* 1 MiB of CQEs */
+
+static unsigned int cq_log(unsigned int entries)
+{
+	unsigned int room = 6 * entries < AMPLE_ROOM ? 6 * entries : AMPLE_ROOM;
+
+	if (room < 2 * entries)
+		room = 2 * entries;
+	if (room < LEAST_ROOM)
+		room = LEAST_ROOM;
+	return 32u - (unsigned int)__builtin_clz(entries + room - 1);
+}
+
+static void ring_init(struct m5_cq *cq)
+{
+	for (uint32_t i = 0; i <= cq->mask; i++)
+		m5_cqe_at(cq, i)->op_own = M5_CQE_INIT;
+}
+
+static int make(struct m5_ia *ia, struct m5_cq *cq)
+{
+	struct m5_cq_param p = {
+		.log_size = cq->log,
+		.uar_page = ia->uar.page,
+		.eqn = ia->eqn,
+		.umem_id = cq->mem.umem.id,
+		.offset = cq->mem.offset,
+		.dbrec = cq->mem.offset + cq->mem.len - DBREC_BYTES,
+	};
+
+	return m5_cmd_cq(ia->ctl, &p, &cq->obj, &cq->cqn);
+}
+
+int m5_cq_create(struct dap_evd *evd, unsigned int entries)
+{
+	struct m5_ia *ia = m5_ia(evd->obj.ia);
+	struct m5_cq *cq = m5_cq(evd), new = { .dir = ia->dir };
+	int err;
+
+	if (entries > ia->dev.max_cqe / 4)
+		return -ENOMEM;
+	new.log = cq_log(entries);
+	new.mask = (1u << new.log) - 1;
+	new.room = new.mask - entries;
+	new.soft = ia->inline_model ? ia->ctl->soft : NULL;
+	new.uar = ia->uar.base;
+	new.uar_page = ia->uar.page;
+	err = m5_mem_alloc(ia->ctl, ((size_t)sizeof(struct m5_cqe) << new.log) + DBREC_BYTES,
+			   &new.mem);
+	if (err)
+		return err;
+	new.ring = new.mem.base;
+	new.dbrec = (volatile uint32_t *)(new.ring + new.mem.len - DBREC_BYTES);
+	ring_init(&new);
+	m5_cq_at(&new, 0);
+	err = make(ia, &new);
+	if (err) {
+		m5_mem_free(ia->ctl, &new.mem, 0);
+		return err;
+	}
+	*cq = new;
+	pthread_mutex_init(&cq->mutex, NULL);
+	return 0;
+}
+
+int m5_cq_destroy(struct dap_evd *evd)
+{
+	struct m5_ia *ia = m5_ia(evd->obj.ia);
+	struct m5_cq *cq = m5_cq(evd);
+	int err = ia->ctl->ops->obj_destroy(cq->obj);
+
+	if (cq->ch)
+		ia->ctl->ops->evch_destroy(cq->ch);
+	cq->ch = NULL;
+	if (cq->grown.base)
+		m5_mem_free(ia->ctl, &cq->grown, err);
+	m5_mem_free(ia->ctl, &cq->mem, err);
+	pthread_mutex_destroy(&cq->mutex);
+	return err;
+}
+
+/* The channel is made when somebody first waits: it costs a file descriptor. */
+static int channel(struct dap_evd *evd)
+{
+	const struct m5_ctl_ops *ops = m5_ia(evd->obj.ia)->ctl->ops;
+	struct m5_cq *cq = m5_cq(evd);
+	struct m5_evch *ch;
+	int err;
+
+	if (cq->ch)
+		return 0;
+	err = ops->evch_create(m5_ia(evd->obj.ia)->ctl, &ch);
+	if (err)
+		return err;
+	err = ops->evch_bind(ch, cq->obj, cq->cqn);
+	if (err)
+		ops->evch_destroy(ch);
+	else
+		cq->ch = ch;
+	return err;
+}
+
+/* PRM, "CQ Doorbell": command and index in the record first, then both halves to the UAR. */
+int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	int err = channel(evd);
+	uint32_t cmd;
+	be64_t db;
+
+	if (err)
+		return err;
+	cmd = (cq->arm_sn & 3) << 28 | (solicited_only ? 1u << 24 : 0) | (cq->ci & 0xffffff);
+	db = cpu_to_be64((uint64_t)cmd << 32 | cq->cqn);
+	dap_mb_cqe_before_ci();
+	dap_store_dbrec(&cq->dbrec[1], htobe32(cmd));
+	if (cq->soft) {
+		softnic_mmio_write(cq->soft, cq->uar_page, M5_UAR_CQ_DOORBELL, &db, sizeof(db));
+		return 0;
+	}
+	dap_wmb_dbrec_before_mmio();
+	dap_mmio_store64((volatile uint64_t *)(cq->uar + M5_UAR_CQ_DOORBELL), db.be);
+	dap_wc_flush();
+	return 0;
+}
+
+int m5_cq_fd(struct dap_evd *evd)
+{
+	int err = channel(evd);
+
+	return err ? err : m5_ia(evd->obj.ia)->ctl->ops->evch_fd(m5_cq(evd)->ch);
+}
+
+void m5_cq_drain_fd(struct dap_evd *evd)
+{
+	struct m5_cq *cq = m5_cq(evd);
+
+	/* The serial number goes on with each event taken, so that an arm is not taken for an old one. */
+	if (cq->ch && m5_ia(evd->obj.ia)->ctl->ops->evch_drain(cq->ch))
+		cq->arm_sn++;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Completions in neutral form: the slow poll, and what the hot one leaves to be done out of line. */
+#include "hw_mlx5/lock.h"
+#include "softnic/softnic.h"
+
+/* IBTA 11.6.2 and DAT 1.2 dat_dto_completion_status, by the syndrome of the CQE. */
+enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
+{
+	switch (syndrome) {
+	case M5_SYN_LOCAL_LENGTH:
+		return DAP_DTO_LOCAL_LENGTH;
+	case M5_SYN_LOCAL_QP_OP:
+		return DAP_DTO_LOCAL_EP;
+	case M5_SYN_LOCAL_PROT:
+	case M5_SYN_LOCAL_ACCESS:
+		return DAP_DTO_LOCAL_PROTECTION;
+	case M5_SYN_FLUSHED:
+		return DAP_DTO_FLUSHED;
+	case M5_SYN_MW_BIND:
+		return DAP_RMR_OPERATION_FAILED;
+	case M5_SYN_BAD_RESP:
+		return DAP_DTO_BAD_RESPONSE;
+	case M5_SYN_REMOTE_ACCESS:
+		return DAP_DTO_REMOTE_ACCESS;
+	case M5_SYN_REMOTE_INVAL_REQ:
+	case M5_SYN_REMOTE_OP:
+	case M5_SYN_REMOTE_ABORTED:
+		return DAP_DTO_REMOTE_RESPONDER;
+	case M5_SYN_RETRY_EXCEEDED:
+		return DAP_DTO_TRANSPORT;
+	case M5_SYN_RNR_EXCEEDED:
+		return DAP_DTO_RECEIVER_NOT_READY;
+	default:
+		return DAP_DTO_LOCAL_EP;
+	}
+}
+
+const uint8_t m5_dto_of_opcode[256] = {
+	[M5_OP_SEND] = DAP_OP_SEND,
+	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
+	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,
+	[M5_OP_RDMA_WRITE_IMM] = DAP_OP_WRITE_IMMED,
+	[M5_OP_ATOMIC_FA] = DAP_OP_FETCH_ADD,
+	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
+};
+
+static bool is_error(const struct m5_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4;
+
+	return op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR;
+}
+
+static unsigned int syndrome_of(const struct m5_cqe *cqe)
+{
+	return is_error(cqe) ? ((const uint8_t *)cqe)[M5_CQE_AT_SYNDROME] : 0;
+}
+
+void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
+{
+	const struct m5_slot *second = &slots[(index & mask) + 1];
+	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	uint64_t was = __atomic_load_n(&r->done, __ATOMIC_RELAXED), now;
+
+	do {
+		if (was >> 32 != second->bytes)
+			return;
+		now = ok ? (was & ~(uint64_t)M5_RMR_COUNT) | ((was + 1) & M5_RMR_COUNT) :
+			   was | M5_RMR_UNSURE;
+	} while (!__atomic_compare_exchange_n(&r->done, &was, now, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+/* Once for each QP, where its first real error is read: what failed, and the work that did. */
+static void explain(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	char c[160], w[256];
+
+	if (__atomic_exchange_n(&e->errored, true, __ATOMIC_RELAXED))
+		return;
+	m5_decode_cqe(cqe, c, sizeof(c));
+	if (request)
+		m5_decode_wqe(e->sq.ring, e->sq.mask, index, w, sizeof(w));
+	else
+		m5_decode_recv(e->rq.ring + (size_t)(index & e->rq.mask) * e->rq.stride,
+			       e->rq.max_iov, w, sizeof(w));
+	dap_log(DAP_LOG_EP, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
+}
+
+static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot *slot,
+		     enum dap_dto_status status, uint64_t bytes)
+{
+	r->ev = (struct dap_event){
+		.number = DAP_EV_DTO,
+		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
+		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes,
+			 .op = DAP_OP_RECEIVE },
+	};
+}
+
+static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
+{
+	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
+	const struct m5_slot *second = slot + 1;
+	enum dap_dto_status status = DAP_DTO_SUCCESS;
+
+	if (syndrome)
+		status = syndrome == M5_SYN_FLUSHED ? DAP_DTO_FLUSHED : DAP_RMR_OPERATION_FAILED;
+	r->ev = (struct dap_event){
+		.number = DAP_EV_RMR_BIND,
+		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
+		.bind = { .rmr = (struct dap_rmr *)(uintptr_t)second->cookie,
+			  .cookie = slot->cookie, .status = status },
+	};
+}
+
+static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
+	unsigned int syndrome = syndrome_of(cqe), kind = slot->kind;
+	bool visible = !(kind & M5_KIND_NOP) && (syndrome || !(kind & M5_KIND_HIDDEN));
+
+	if (kind & M5_KIND_BIND)
+		m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, !syndrome);
+	if (visible && kind & M5_KIND_BIND)
+		fill_bind(r, e, index, syndrome);
+	else if (visible)
+		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+			 slot->bytes);
+	if (visible && !(kind & M5_KIND_BIND))
+		r->ev.dto.op = m5_cqe_dto(cqe);
+	__atomic_store_n(&e->done.sq_ci, slot->end, __ATOMIC_RELEASE);
+	return visible;
+}
+
+/* Plain ones are those that remain of all. */
+static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
+{
+	if (ev->dto.status)
+		dap_ep_tally(ep, DAP_COUNT_RECV_FAILED, 0);
+	else if (ev->dto.op == DAP_OP_RECV_IMMED)
+		dap_ep_tally(ep, DAP_COUNT_RECV_IMM, ev->dto.length);
+	else if (ev->dto.op == DAP_OP_RECV_WRITE_IMMED)
+		dap_ep_tally(ep, DAP_COUNT_RECV_WRITE_IMM, ev->dto.length);
+	else
+		m5_tally(&m5_ep(ep)->done.rq_bytes, ev->dto.length);
+}
+
+static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t index = be16_to_cpu(cqe->wqe_counter);
+	struct m5_slot *slot = &e->done.rq_slots[index & e->done.rq_mask];
+	unsigned int syndrome = syndrome_of(cqe);
+
+	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+		 syndrome ? 0 : be32_to_cpu(cqe->byte_cnt));
+	r->ev.receive = !syndrome;
+	if (cqe->op_own >> 4 == M5_CQE_RESP_WRITE_IMM)
+		r->ev.dto.op = DAP_OP_RECV_WRITE_IMMED;
+	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_IMM)
+		r->ev.dto.op = DAP_OP_RECV_IMMED;
+	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_INV)
+		r->ev.dto.op = DAP_OP_RECV_INVAL;
+	r->ev.dto.imm = be32_to_cpu(cqe->imm);
+	count_receive(ep, &r->ev);
+	/* With solicited waits the sender has decided whether a waiter is woken. */
+	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
+		r->ev.unsignalled = true;
+	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
+	if (e->done.shared)
+		m5_srq_give(slot);
+}
+
+static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
+	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR, visible = true;
+	char text[160];
+
+	if (op >= M5_CQE_RESIZE && !is_error(cqe)) {
+		dap_log(DAP_LOG_ERR, "a completion of no known kind: %s",
+			m5_decode_cqe(cqe, text, sizeof(text)));
+		return false;
+	}
+	if (syndrome && syndrome != M5_SYN_FLUSHED)
+		explain(ep, cqe, request);
+	/* Work that is flushed from a connection thought to be alive means the same as an error. */
+	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
+		r->broken = ep;
+	if (m5_cqe_is_small(cqe))
+		m5_cqe_spread(m5_ep(ep), cqe);
+	if (request)
+		visible = take_request(r, ep, cqe);
+	else
+		take_receive(r, ep, cqe);
+	/* Whatever notifies of success: what failed wakes who waits. */
+	if (visible && syndrome)
+		r->ev.unsignalled = false;
+	return visible;
+}
+
+bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	const struct m5_cqe *cqe = m5_cqe_at(cq, cq->ci);
+	struct dap_ep *ep = m5_cqe_ep(cq, cqe);
+	bool visible = false;
+	char text[160];
+
+	*r = (struct m5_rare){ 0 };
+	if (ep)
+		visible = take(r, ep, cqe);
+	else
+		dap_log(DAP_LOG_ERR, "a completion of no endpoint: %s",
+			m5_decode_cqe(cqe, text, sizeof(text)));
+	cq->aside += !visible;
+	m5_cq_publish(cq, cq->ci + 1);
+	return visible;
+}
+
+void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r)
+{
+	if (r->ev.number == DAP_EV_DTO && r->ev.dto.op == DAP_OP_RECV_INVAL)
+		m5_window_ended(evd->obj.ia, r->ev.dto.imm);
+	if (r->broken)
+		dap_ep_broken(r->broken);
+}
+
+/* One look at the CQ: 1 an event, 0 something that is no event, -1 empty. */
+static int poll_once(struct dap_evd *evd, struct m5_rare *r)
+{
+	bool locked = m5_ia(evd->obj.ia)->locked;
+	struct m5_cq *cq = m5_cq(evd);
+	int found = -1;
+
+	m5_cq_enter(cq, locked);
+	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
+		dap_rmb_cqe_owner();
+		found = m5_cqe_rare(evd, r);
+		cq->aside += found > 0;
+	}
+	m5_cq_leave(cq, locked);
+	if (found >= 0)
+		m5_cqe_follow_up(evd, r);
+	return found;
+}
+
+bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	bool pumped = !cq->soft;
+	struct m5_rare r;
+
+	for (;;) {
+		int found = poll_once(evd, &r);
+
+		if (found > 0) {
+			*ev = r.ev;
+			return true;
+		}
+		if (found < 0 && pumped)
+			return false;
+		if (found < 0) {
+			softnic_pump(cq->soft);
+			pumped = true;
+		}
+	}
+}

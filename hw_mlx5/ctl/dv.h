@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What both ways to a ConnectX through libibverbs and libmlx5 (mlx5dv) have in common: the kernel's
+ * DEVX (m5_ctl_uverbs) and VFIO (m5_ctl_vfio). The libraries answer the same calls for either.
+ *
+ *   dv_mem.c    PDs, registrations, umems
+ *   dv_obj.c    commands and objects, and the calls that they are made by
+ */
+#ifndef M5_CTL_DV_H
+#define M5_CTL_DV_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "hw_common/verbs.h"
+#include "hw_mlx5/cmd.h"
+#include "hw_mlx5/ctl/read.h"
+#include "hw_mlx5/params.h"
+
+struct m5_obj {
+	struct m5_ctl *ctl;
+	struct mlx5dv_devx_obj *devx;
+	struct m5_cq_link link;		/* of a CQ with a channel, where this process reads the EQ */
+};
+
+/* Of a device that nobody but this process watches; all members are atomic. */
+struct dv_watch {
+	bool dead;			/* no command would ever come back */
+	unsigned int begun, ended;	/* calls */
+};
+
+struct m5_ctl_dv {
+	struct m5_ctl ctl;
+	struct m5_params params;
+	struct ibv_context *ctx;
+	struct dv_watch *watch;		/* NULL: the kernel does */
+};
+
+static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
+{
+	return (struct m5_ctl_dv *)ctl;
+}
+
+/* ---- dv_obj.c ---- */
+/*
+ * Around each call in which the device does something: 0, or -EIO when it is dead. No signal handler
+ * runs in between: libmlx5 takes an interrupted wait over VFIO for the end of the command.
+ */
+struct dv_call {
+	sigset_t mask;
+	struct dv_watch *watch;
+};
+int dv_begin(struct m5_ctl *ctl, struct dv_call *call);
+void dv_end(const struct dv_call *call);
+
+int dv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+int dv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj);
+int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
+int dv_obj_destroy(struct m5_obj *obj);
+
+/* ---- dv_mem.c ---- */
+int dv_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
+int dv_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv);
+int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
+	      unsigned int access, struct m5_mr *mr);
+int dv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);
+int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
+int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
+/* A page of that kind, or NULL with errno set. */
+struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
+void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
+void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
+/* The device is new enough for this driver; else -errno with cause and cure. */
+int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps, char *why,
+		  size_t whylen);
+/* Some memory can be locked; else -errno with cause and cure. */
+int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
+
+#endif

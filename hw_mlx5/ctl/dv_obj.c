@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Commands by mlx5dv; through the kernel it fills in the uid and lets pass what concerns own objects. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dap.h"
+#include "hw_mlx5/ctl/dv.h"
+
+/*
+ * Kernels differ in whether they hand back what the device said when it refused. Where they do, that
+ * is worth more than the errno made of it.
+ */
+static int outcome(int ret, const void *out)
+{
+	const struct m5_out_hdr *o = out;
+
+	if (o->status)
+		return -EREMOTEIO;
+	return hw_error(ret);
+}
+
+int dv_begin(struct m5_ctl *ctl, struct dv_call *call)
+{
+	struct dv_watch *watch = dv_of(ctl)->watch;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &call->mask);
+	hw_enter();
+	call->watch = watch;
+	if (watch)
+		__atomic_fetch_add(&watch->begun, 1, __ATOMIC_SEQ_CST);
+	if (!watch || !__atomic_load_n(&watch->dead, __ATOMIC_SEQ_CST)) {
+		errno = 0;
+		return 0;
+	}
+	dv_end(call);
+	return -EIO;
+}
+
+void dv_end(const struct dv_call *call)
+{
+	int err = errno;
+
+	if (call->watch)
+		__atomic_fetch_add(&call->watch->ended, 1, __ATOMIC_SEQ_CST);
+	hw_leave();
+	pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
+	errno = err;
+}
+
+int dv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	struct dv_call call;
+	int err = dv_begin(ctl, &call);
+
+	if (err)
+		return err;
+	err = outcome(mlx5dv_devx_general_cmd(dv_of(ctl)->ctx, in, inlen, out, outlen), out);
+	dv_end(&call);
+	return err;
+}
+
+int dv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj)
+{
+	struct m5_obj *new = calloc(1, sizeof(*new));
+	struct dv_call call;
+	int err;
+
+	if (!new)
+		return -ENOMEM;
+	new->ctl = ctl;
+	err = dv_begin(ctl, &call);
+	if (err)
+		goto err_free;
+	new->devx = mlx5dv_devx_obj_create(dv_of(ctl)->ctx, in, inlen, out, outlen);
+	if (!new->devx)
+		err = outcome(hw_errno(), out);
+	dv_end(&call);
+	if (err)
+		goto err_free;
+	*obj = new;
+	return 0;
+
+err_free:
+	free(new);
+	return err;
+}
+
+static bool is_query(uint16_t opcode)
+{
+	return opcode == M5_CMD_QUERY_QP || opcode == M5_CMD_QUERY_CQ ||
+	       opcode == M5_CMD_QUERY_RMP;
+}
+
+int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	const struct m5_in_hdr *i = in;
+	struct dv_call call;
+	int err = dv_begin(obj->ctl, &call);
+
+	if (err)
+		return err;
+	if (is_query(be16_to_cpu(i->opcode)))
+		err = outcome(mlx5dv_devx_obj_query(obj->devx, in, inlen, out, outlen), out);
+	else
+		err = outcome(mlx5dv_devx_obj_modify(obj->devx, in, inlen, out, outlen), out);
+	dv_end(&call);
+	return err;
+}
+
+int dv_obj_destroy(struct m5_obj *obj)
+{
+	struct dv_call call;
+	int err = dv_begin(obj->ctl, &call);
+
+	if (!err) {
+		err = mlx5dv_devx_obj_destroy(obj->devx);
+		dv_end(&call);
+	}
+	/* libmlx5 keeps its memory when the device or kernel refuses; the object goes with the context. */
+	if (err)
+		dap_log(DAP_LOG_ERR, "an object of the device can not be destroyed: error %d", err);
+	free(obj);
+	return hw_error(err);
+}

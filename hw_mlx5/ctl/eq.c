@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/barrier.h"
+#include "hw_mlx5/ctl/eq.h"
+
+static void signal_fd(int fd)
+{
+	uint64_t one = 1;
+
+	(void)!write(fd, &one, sizeof(one));
+}
+
+int m5_events_open(struct m5_events *events)
+{
+	*events = (struct m5_events){ .async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	if (events->async_fd < 0)
+		return -EMFILE;
+	pthread_mutex_init(&events->lock, NULL);
+	return 0;
+}
+
+void m5_events_close(struct m5_events *events)
+{
+	close(events->async_fd);
+	pthread_mutex_destroy(&events->lock);
+}
+
+void m5_events_put(struct m5_events *events, const struct m5_event *ev)
+{
+	pthread_mutex_lock(&events->lock);
+	/* The oldest is dropped for the newest: a device that is dying must get that through. */
+	if (events->async_head - events->async_tail == M5_ASYNC_EVENTS)
+		events->async_tail++;
+	events->async[events->async_head++ % M5_ASYNC_EVENTS] = *ev;
+	pthread_mutex_unlock(&events->lock);
+	signal_fd(events->async_fd);
+}
+
+int m5_events_read(struct m5_events *events, struct m5_event *ev)
+{
+	uint64_t n;
+	int found = 0;
+
+	pthread_mutex_lock(&events->lock);
+	if (events->async_tail == events->async_head) {
+		(void)!read(events->async_fd, &n, sizeof(n));
+	} else {
+		*ev = events->async[events->async_tail++ % M5_ASYNC_EVENTS];
+		found = 1;
+	}
+	pthread_mutex_unlock(&events->lock);
+	return found;
+}
+
+static void take_out(struct m5_events *events, struct m5_cq_link *cq)
+{
+	struct m5_cq_link **p = &events->cqs[cq->cqn % M5_CQ_BUCKETS];
+
+	while (*p && *p != cq)
+		p = &(*p)->next;
+	if (*p)
+		*p = cq->next;
+}
+
+void m5_events_bind(struct m5_events *events, struct m5_cq_link *cq, uint32_t cqn,
+		    const struct m5_evch *ch)
+{
+	struct m5_cq_link **bucket = &events->cqs[cqn % M5_CQ_BUCKETS];
+
+	pthread_mutex_lock(&events->lock);
+	take_out(events, cq);
+	*cq = (struct m5_cq_link){ .cqn = cqn, .fd = ch->fd, .next = *bucket };
+	*bucket = cq;
+	pthread_mutex_unlock(&events->lock);
+}
+
+void m5_events_unbind(struct m5_events *events, struct m5_cq_link *cq)
+{
+	pthread_mutex_lock(&events->lock);
+	take_out(events, cq);
+	pthread_mutex_unlock(&events->lock);
+}
+
+int m5_evch_open(struct m5_ctl *ctl, struct m5_evch **ch)
+{
+	struct m5_evch *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return -ENOMEM;
+	new->ctl = ctl;
+	new->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (new->fd < 0) {
+		free(new);
+		return -EMFILE;
+	}
+	*ch = new;
+	return 0;
+}
+
+void m5_evch_close(struct m5_evch *ch)
+{
+	close(ch->fd);
+	free(ch);
+}
+
+int m5_evch_fd(struct m5_evch *ch)
+{
+	return ch->fd;
+}
+
+unsigned int m5_evch_drain(struct m5_evch *ch)
+{
+	uint64_t n = 0;
+
+	if (read(ch->fd, &n, sizeof(n)) != sizeof(n))
+		return 0;
+	return (unsigned int)n;
+}
+
+static void completion(struct m5_events *events, uint32_t cqn)
+{
+	pthread_mutex_lock(&events->lock);
+	for (struct m5_cq_link *cq = events->cqs[cqn % M5_CQ_BUCKETS]; cq; cq = cq->next)
+		if (cq->cqn == cqn)
+			signal_fd(cq->fd);
+	pthread_mutex_unlock(&events->lock);
+}
+
+static void dispatch(struct m5_events *events, const struct m5_eqe *e)
+{
+	struct m5_event ev;
+
+	if (e->type == M5_EV_COMPLETION) {
+		completion(events, be32_to_cpu(e->data[6]) & 0xffffff);
+		return;
+	}
+	m5_eqe_event(e, &ev);
+	m5_events_put(events, &ev);
+}
+
+void m5_eq_init(struct m5_eq *eq)
+{
+	for (uint32_t i = 0; i < 1u << eq->log; i++)
+		eq->ring[i].owner = 1;
+}
+
+bool m5_eq_read(struct m5_eq *eq, struct m5_events *events)
+{
+	const uint32_t size = 1u << eq->log;
+
+	for (uint32_t n = 0; n < size / 4; n++) {
+		const struct m5_eqe *e = &eq->ring[eq->ci & (size - 1)];
+
+		if ((dap_load_owner(&e->owner) & 1) != (eq->ci >> eq->log & 1))
+			return false;
+		dap_rmb_cqe_owner();
+		dispatch(events, e);
+		eq->ci++;
+	}
+	return true;
+}
+
+be32_t m5_eq_doorbell(const struct m5_eq *eq)
+{
+	return cpu_to_be32(eq->eqn << 24 | (eq->ci & 0xffffff));
+}

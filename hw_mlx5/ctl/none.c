@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* What stands in for the access through the kernel where it could not be built. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "hw_mlx5/ctl/read.h"
+
+static int none_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		     size_t whylen)
+{
+	(void)params;
+	(void)ctl;
+	snprintf(why, whylen, "%s is no software adapter, and this provider was built without "
+		 "rdma-core: install libibverbs-dev and build it again", ia_name);
+	return -ENODEV;
+}
+
+static size_t none_list(struct m5_ctl_device *devs, size_t max)
+{
+	(void)devs;
+	(void)max;
+	return 0;
+}
+
+const struct m5_access_kind m5_access_uverbs = { .open = none_open, .list = none_list };
+const struct m5_access_kind m5_access_vfio = { .open = none_open, .list = none_list };

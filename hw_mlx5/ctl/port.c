@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* What a port tells by commands, where there is no kernel to ask. */
+#include "hw_mlx5/cmd.h"
+#include "hw_mlx5/ctl/read.h"
+
+#define ROCE_HEADERS 86u		/* IPv6, UDP, BTH, RETH and ICRC around a payload */
+
+/* The largest path MTU (IBTA 9.7.1) that an Ethernet payload holds. */
+static uint16_t path_mtu(uint32_t payload)
+{
+	uint32_t room = payload > ROCE_HEADERS ? payload - ROCE_HEADERS : 0;
+	uint16_t mtu = 256;
+
+	while (mtu < 4096 && mtu * 2u <= room)
+		mtu = (uint16_t)(mtu * 2u);
+	return mtu;
+}
+
+int m5_port_vport(struct m5_ctl *ctl, uint16_t *mtu, uint8_t mac[6])
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_NIC_VPORT_CONTEXT) };
+	struct m5_query_nic_vport_out out = { 0 };
+	int err = m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+
+	if (err)
+		return err;
+	*mtu = path_mtu(be32_to_cpu(out.mtu) & 0xffff);
+	m5_mac(be16_to_cpu(out.mac_hi), be32_to_cpu(out.mac_lo), mac);
+	return 0;
+}
+
+int m5_port_state(struct m5_ctl *ctl, bool *up)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_VPORT_STATE) };
+	struct m5_obj_out out = { 0 };
+	int err = m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+
+	if (!err)
+		*up = (be32_to_cpu(out.rsvd) & 0xf) == 1;
+	return err;
+}

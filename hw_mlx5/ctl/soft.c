@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The software ConnectX as an access: opening, closing, commands and objects. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dap.h"
+#include "hw_mlx5/ctl/read.h"
+#include "hw_mlx5/ctl/soft.h"
+#include "softnic/softnic.h"
+
+#define SOFT_NAME "soft-mlx5-"
+#define SOFT_DEVICES 2
+
+int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	const struct m5_out_hdr *o = out;
+	int err;
+
+	if (hw_soft_fails())
+		return -EIO;
+	err = softnic_cmd(ctl->soft, in, inlen, out, outlen);
+	if (err)
+		return err;
+	return o->status ? -EREMOTEIO : 0;
+}
+
+static uint16_t destroyer(uint16_t create)
+{
+	switch (create) {
+	case M5_CMD_CREATE_MKEY:
+		return M5_CMD_DESTROY_MKEY;
+	case M5_CMD_CREATE_CQ:
+		return M5_CMD_DESTROY_CQ;
+	case M5_CMD_CREATE_QP:
+		return M5_CMD_DESTROY_QP;
+	case M5_CMD_CREATE_RMP:
+		return M5_CMD_DESTROY_RMP;
+	default:
+		return 0;
+	}
+}
+
+static int soft_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out,
+			   size_t outlen, struct m5_obj **obj)
+{
+	const struct m5_in_hdr *i = in;
+	const struct m5_obj_out *o = out;
+	struct m5_obj *new = calloc(1, sizeof(*new));
+	int err;
+
+	if (!new)
+		return -ENOMEM;
+	new->ctl = ctl;
+	new->destroy = destroyer(be16_to_cpu(i->opcode));
+	err = new->destroy ? soft_cmd(ctl, in, inlen, out, outlen) : -EOPNOTSUPP;
+	if (err) {
+		free(new);
+		return err;
+	}
+	new->number = be32_to_cpu(o->number) & 0xffffff;
+	*obj = new;
+	return 0;
+}
+
+static int soft_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	return soft_cmd(obj->ctl, in, inlen, out, outlen);
+}
+
+/* Commands that give back: no test makes them fail, and nothing can be done if they do. */
+static int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(opcode), .number = cpu_to_be32(number) };
+	struct m5_obj_out out = { 0 };
+	int err = softnic_cmd(ctl->soft, &in, sizeof(in), &out, sizeof(out));
+
+	if (err || out.hdr.status)
+		dap_log(DAP_LOG_ERR, "command 0x%x of object 0x%x: status 0x%x, syndrome 0x%x",
+			opcode, number, out.hdr.status, be32_to_cpu(out.hdr.syndrome));
+	return err ? err : out.hdr.status ? -EREMOTEIO : 0;
+}
+
+static int soft_obj_destroy(struct m5_obj *obj)
+{
+	int err;
+
+	m5_events_unbind(&soft_of(obj->ctl)->events, &obj->link);
+	err = soft_undo(obj->ctl, obj->destroy, obj->number);
+	free(obj);
+	return err;
+}
+
+static int soft_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_ALLOC_PD) };
+	struct m5_obj_out out = { 0 };
+	int err = soft_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+
+	if (err)
+		return err == -EREMOTEIO ? -ENOMEM : err;
+	*pdn = be32_to_cpu(out.number) & 0xffffff;
+	*priv = NULL;
+	return 0;
+}
+
+static int soft_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv)
+{
+	(void)priv;
+	return soft_undo(ctl, M5_CMD_DEALLOC_PD, pdn);
+}
+
+static int soft_eqn(struct m5_ctl *ctl, uint32_t *eqn)
+{
+	*eqn = soft_of(ctl)->eq.eq.eqn;
+	return 0;
+}
+
+/* With strict=1 what the driver did wrong is fatal. */
+static void report_violations(struct m5_ctl_soft *s)
+{
+	static const char *const of_consumer[] = { "mkey.", "remote.", "dma.refused", NULL };
+	struct softnic_violation v[32];
+	size_t n = softnic_violations(s->ctl.soft, v, 32);
+
+	if (hw_soft_report(v, n < 32 ? n : 32, of_consumer) && s->params.strict)
+		abort();
+}
+
+static void soft_close(struct m5_ctl *ctl)
+{
+	struct m5_ctl_soft *s = soft_of(ctl);
+
+	report_violations(s);
+	soft_eq_close(s);
+	softnic_close(ctl->soft);
+	free(s);
+}
+
+static const struct m5_ctl_ops soft_ops = {
+	.access = "model",
+	.close = soft_close,
+	.cmd = soft_cmd,
+	.obj_create = soft_obj_create,
+	.obj_cmd = soft_obj_cmd,
+	.obj_destroy = soft_obj_destroy,
+	.pd_alloc = soft_pd_alloc,
+	.pd_free = soft_pd_free,
+	.mr_reg = soft_mr_reg,
+	.mr_dereg = soft_mr_dereg,
+	.umem_reg = soft_umem_reg,
+	.umem_dereg = soft_umem_dereg,
+	.uar_alloc = soft_uar_alloc,
+	.uar_free = soft_uar_free,
+	.eqn = soft_eqn,
+	.evch_create = soft_evch_create,
+	.evch_destroy = m5_evch_close,
+	.evch_fd = m5_evch_fd,
+	.evch_bind = soft_evch_bind,
+	.evch_drain = m5_evch_drain,
+	.async_fd = soft_async_fd,
+	.async_read = soft_async_read,
+	.port = soft_port,
+};
+
+static int nic_open(struct m5_ctl_soft *s, unsigned int index)
+{
+	struct softnic_config config = {
+		.flags = (s->params.silicon ? SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF : 0) |
+			 (s->params.adversarial ? SOFTNIC_ADVERSARIAL : 0),
+		.index = index,
+		.seed = s->params.seed,
+		.host = { .irq = soft_irq, .ctx = s },
+	};
+
+	return hw_soft_fails() ? -ENOMEM : softnic_open(&config, &s->ctl.soft);
+}
+
+static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size_t whylen)
+{
+	int err = nic_open(s, index);
+
+	if (err) {
+		snprintf(why, whylen, "the software ConnectX does not start: %s", strerror(-err));
+		return err;
+	}
+	if (s->params.fault[0] && softnic_fault(s->ctl.soft, s->params.fault)) {
+		snprintf(why, whylen, "ia_params: fault=%s is not understood", s->params.fault);
+		err = -EINVAL;
+		goto err_close;
+	}
+	err = soft_eq_open(s);
+	if (err) {
+		snprintf(why, whylen, "no event queue: %s", strerror(-err));
+		goto err_close;
+	}
+	return 0;
+
+err_close:
+	softnic_close(s->ctl.soft);
+	return err;
+}
+
+static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		     size_t whylen)
+{
+	struct m5_ctl_soft *s;
+	unsigned int index;
+	int err;
+
+	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
+		return -ENODEV;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->ctl.ops = &soft_ops;
+	err = m5_params_parse(params, &s->params, why, whylen);
+	if (!err)
+		err = soft_start(s, index, why, whylen);
+	if (err) {
+		free(s);
+		return err;
+	}
+	*ctl = &s->ctl;
+	return 0;
+}
+
+static size_t soft_list(struct m5_ctl_device *devs, size_t max)
+{
+	for (unsigned int i = 0; i < SOFT_DEVICES && i < max; i++) {
+		devs[i] = (struct m5_ctl_device){ .access = soft_ops.access };
+		snprintf(devs[i].name, sizeof(devs[i].name), SOFT_NAME "%u", i);
+	}
+	return SOFT_DEVICES;
+}
+
+const struct m5_access_kind m5_access_soft = { .open = soft_open, .list = soft_list };

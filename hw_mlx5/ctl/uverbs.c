@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* A device opened through the kernel, and closed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_mlx5/ctl/read.h"
+#include "hw_mlx5/ctl/uverbs.h"
+
+/*
+ * libmlx5 has one uncached page for all who ask for one. Old kernels know none, and a machine that
+ * cannot map write-combined has no BlueFlame: then the other kind serves, with 8-byte doorbells.
+ */
+static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
+{
+	bool bf = type == M5_UAR_BF;
+	struct mlx5dv_devx_uar *new = dv_uar(ctl, bf);
+
+	if (!new && errno == EOPNOTSUPP) {
+		new = dv_uar(ctl, !bf);
+		bf = false;
+	}
+	if (!new)
+		return hw_errno();
+	dv_uar_describe(new, bf, uar);
+	return 0;
+}
+
+static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		  struct m5_obj **obj)
+{
+	const struct m5_in_hdr *i = in;
+	struct m5_obj *new;
+	int err = dv_obj_create(ctl, in, inlen, out, outlen, &new);
+
+	if (err)
+		return err;
+	err = uv_events_of(uv_of(ctl), new->devx, be16_to_cpu(i->opcode));
+	if (err)
+		dv_obj_destroy(new);
+	else
+		*obj = new;
+	return err;
+}
+
+static void uv_close(struct m5_ctl *ctl)
+{
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+
+	uv_events_close(u);
+	uv_context_close(u->dv.ctx);
+	free(u);
+}
+
+const struct m5_ctl_ops uv_ops = {
+	.access = "devx",
+	.close = uv_close,
+	.cmd = dv_cmd,
+	.obj_create = uv_obj_create,
+	.obj_cmd = dv_obj_cmd,
+	.obj_destroy = dv_obj_destroy,
+	.pd_alloc = dv_pd_alloc,
+	.pd_free = dv_pd_free,
+	.mr_reg = dv_mr_reg,
+	.mr_dereg = dv_mr_dereg,
+	.umem_reg = dv_umem_reg,
+	.umem_dereg = dv_umem_dereg,
+	.uar_alloc = uv_uar_alloc,
+	.uar_free = dv_uar_free,
+	.eqn = uv_eqn,
+	.evch_create = uv_evch_create,
+	.evch_destroy = uv_evch_destroy,
+	.evch_fd = uv_evch_fd,
+	.evch_bind = uv_evch_bind,
+	.evch_drain = uv_evch_drain,
+	.async_fd = uv_async_fd,
+	.async_read = uv_async_read,
+	.port = uv_port,
+	.next_hop = uv_next_hop,
+};
+
+static void identify(struct m5_ctl_uverbs *u)
+{
+	struct m5_ident *id = &u->dv.ctl.ident;
+	struct ibv_device_attr attr = { .fw_ver = "" };
+
+	if (ibv_query_device(u->dv.ctx, &attr))
+		return;
+	id->hw = (uint16_t)attr.hw_ver;
+	sscanf(attr.fw_ver, "%hu.%hu.%hu", &id->fw[0], &id->fw[1], &id->fw[2]);
+	m5_model(attr.vendor_part_id, id);
+}
+
+/* Only the parameters of a device of ours are judged: the name may be of another backend. */
+static int start(struct m5_ctl_uverbs *u, const char *device, const char *params, char *why,
+		 size_t whylen)
+{
+	int err = uv_context(device, &u->dv.ctx, why, whylen);
+
+	if (err)
+		return err;
+	err = m5_params_parse(params, &u->dv.params, why, whylen);
+	if (!err)
+		err = uv_usable(u, why, whylen);
+	if (err)
+		goto err_close;
+	err = uv_events_open(u);
+	if (err) {
+		snprintf(why, whylen, "%s gives no event channel: %s", device, strerror(-err));
+		goto err_close;
+	}
+	identify(u);
+	return 0;
+
+err_close:
+	uv_context_close(u->dv.ctx);
+	return err;
+}
+
+static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		   size_t whylen)
+{
+	struct m5_ctl_uverbs *u;
+	char device[64];
+	uint8_t port;
+	int err;
+
+	if (!hw_name_split(ia_name, device, sizeof(device), &port))
+		return -ENODEV;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->dv.ctl.ops = &uv_ops;
+	u->port_num = port;
+	pthread_mutex_init(&u->hop_lock, NULL);
+	err = start(u, device, params, why, whylen);
+	if (err) {
+		free(u);
+		return err;
+	}
+	*ctl = &u->dv.ctl;
+	return 0;
+}
+
+const struct m5_access_kind m5_access_uverbs = { .open = uv_open, .list = uv_list };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Access through the kernel's uverbs with DEVX, by libibverbs and libmlx5 (mlx5dv). The kernel keeps
+ * PDs, registrations and the GID table; everything else is made with commands that it passes on.
+ *
+ *   uverbs.c        opening and closing
+ *   uverbs_list.c   which devices there are, and why one can not be opened
+ *   uverbs_event.c  completion channels, asynchronous events
+ *   uverbs_port.c   the port and its address
+ *   m5_ctl_dv*.c           memory, commands and objects: the same for VFIO
+ */
+#ifndef M5_CTL_UVERBS_H
+#define M5_CTL_UVERBS_H
+
+#include "hw_mlx5/ctl/dv.h"
+
+struct m5_evch {
+	struct mlx5dv_devx_event_channel *channel;
+};
+
+/* The way to one address, as the kernel knew it a moment ago. */
+struct uv_hop {
+	uint8_t gid[16], gid_index, mac[6];
+	uint64_t until;			/* ns, monotonic */
+};
+
+struct m5_ctl_uverbs {
+	struct m5_ctl_dv dv;
+	uint8_t port_num, gid_index;
+	/* Events of objects come here, those of port and device on ctx->async_fd: poll has both. */
+	struct mlx5dv_devx_event_channel *events;
+	int poll_fd;
+	bool gone;
+	pthread_mutex_t hop_lock;
+	struct uv_hop hop;		/* the last that was asked for */
+};
+
+static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
+{
+	return (struct m5_ctl_uverbs *)ctl;
+}
+
+extern const struct m5_ctl_ops uv_ops;
+
+/* ---- uverbs_list.c ---- */
+/* A DEVX context of that device: 0, or -errno with cause and cure in why. */
+int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
+void uv_context_close(struct ibv_context *ctx);
+size_t uv_list(struct m5_ctl_device *devs, size_t max);
+/* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause
+ * and cure. */
+int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);
+
+int uv_events_open(struct m5_ctl_uverbs *u);
+void uv_events_close(struct m5_ctl_uverbs *u);
+/* The object's errors come to async_read: 0 or -errno. Objects without any are passed over. */
+int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode);
+int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn);
+int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);
+void uv_evch_destroy(struct m5_evch *ch);
+int uv_evch_fd(struct m5_evch *ch);
+int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
+unsigned int uv_evch_drain(struct m5_evch *ch);
+int uv_async_fd(struct m5_ctl *ctl);
+int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
+
+/* -ENETDOWN: no RoCE address; -ENETUNREACH: not in that partition. */
+int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
+int uv_port(struct m5_ctl *ctl, struct m5_port *port);
+int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* An IA on a device that libmlx5 drives by VFIO. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_mlx5/ctl/vfio.h"
+
+/* There is one page for all, which nobody may write but in units of 8 bytes. */
+static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
+{
+	struct mlx5dv_devx_uar *new = dv_uar(ctl, false);
+
+	(void)type;
+	if (!new)
+		return hw_errno();
+	dv_uar_describe(new, false, uar);
+	return 0;
+}
+
+static int vf_obj_destroy(struct m5_obj *obj)
+{
+	m5_events_unbind(&vf_of(obj->ctl)->dev->events, &obj->link);
+	return dv_obj_destroy(obj);
+}
+
+static int vf_eqn(struct m5_ctl *ctl, uint32_t *eqn)
+{
+	*eqn = vf_of(ctl)->dev->completions.eq.eqn;
+	return 0;
+}
+
+static int vf_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
+{
+	m5_events_bind(&vf_of(ch->ctl)->dev->events, &cq->link, cqn, ch);
+	return 0;
+}
+
+static int vf_async_fd(struct m5_ctl *ctl)
+{
+	return vf_of(ctl)->events.async_fd;
+}
+
+static int vf_async_read(struct m5_ctl *ctl, struct m5_event *ev)
+{
+	return m5_events_read(&vf_of(ctl)->events, ev);
+}
+
+static void vf_close(struct m5_ctl *ctl)
+{
+	struct m5_ctl_vfio *v = vf_of(ctl);
+
+	vf_device_put(v);
+	m5_events_close(&v->events);
+	free(v);
+}
+
+static const struct m5_ctl_ops vf_ops = {
+	.access = "vfio",
+	.close = vf_close,
+	.cmd = dv_cmd,
+	.obj_create = dv_obj_create,
+	.obj_cmd = dv_obj_cmd,
+	.obj_destroy = vf_obj_destroy,
+	.pd_alloc = dv_pd_alloc,
+	.pd_free = dv_pd_free,
+	.mr_reg = dv_mr_reg,
+	.mr_dereg = dv_mr_dereg,
+	.umem_reg = dv_umem_reg,
+	.umem_dereg = dv_umem_dereg,
+	.uar_alloc = vf_uar_alloc,
+	.uar_free = dv_uar_free,
+	.eqn = vf_eqn,
+	.evch_create = m5_evch_open,
+	.evch_destroy = m5_evch_close,
+	.evch_fd = m5_evch_fd,
+	.evch_bind = vf_evch_bind,
+	.evch_drain = m5_evch_drain,
+	.async_fd = vf_async_fd,
+	.async_read = vf_async_read,
+	.port = vf_port,
+};
+
+static int usable(struct m5_ctl_vfio *v, char *why, size_t whylen)
+{
+	struct m5_dev_caps caps;
+	int err = dv_new_enough(&v->dv.ctl, v->dev->pci, &caps, why, whylen);
+
+	if (!err && !caps.ethernet) {
+		snprintf(why, whylen, "the port of %s is InfiniBand, which is reached through the "
+			 "kernel only: scripts/vfio unbind %s, or make it Ethernet with mlxconfig",
+			 v->dev->pci, v->dev->pci);
+		err = -EIO;
+	}
+	if (!err)
+		err = dv_lockable(&v->dv.ctl, why, whylen);
+	return err ? err : vf_port_open(v, why, whylen);
+}
+
+static int start(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whylen)
+{
+	int err = m5_events_open(&v->events);
+
+	if (err) {
+		snprintf(why, whylen, "no file descriptor is left: raise the limit with ulimit -n");
+		return err;
+	}
+	err = vf_device_get(v, pci, why, whylen);
+	if (err)
+		goto err_events;
+	vf_identify(pci, &v->dv.ctl.ident);
+	vf_firmware(v->dev, v->dv.ctl.ident.fw);
+	err = usable(v, why, whylen);
+	if (!err)
+		return 0;
+	vf_device_put(v);
+err_events:
+	m5_events_close(&v->events);
+	return err;
+}
+
+static int vf_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+		   size_t whylen)
+{
+	struct m5_ctl_vfio *v;
+	char pci[VF_PCI_LEN];
+	int err;
+
+	if (!vf_name(ia_name, pci))
+		return -ENODEV;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	v->dv.ctl.ops = &vf_ops;
+	v->dv.ctl.no_bf = true;
+	err = m5_params_parse(params, &v->dv.params, why, whylen);
+	if (!err)
+		err = start(v, pci, why, whylen);
+	if (err) {
+		free(v);
+		return err;
+	}
+	*ctl = &v->dv.ctl;
+	return 0;
+}
+
+const struct m5_access_kind m5_access_vfio = { .open = vf_open, .list = vf_list };

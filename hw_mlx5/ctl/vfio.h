@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Access to a ConnectX that no kernel driver has: it is bound to vfio-pci, and libmlx5 (mlx5dv) boots
+ * it and passes commands. There is no network interface, so that addresses are told in ia_params.
+ *
+ *   vfio.c          an IA: opened and closed
+ *   vfio_dev.c      the device, which all IAs of a process share
+ *   vfio_list.c     which devices there are, and why one can not be opened
+ *   vfio_event.c    event queues, and the thread that stands in for an interrupt handler
+ *   vfio_health.c   whether the device still lives
+ *   vfio_port.c     the port and its address
+ *   m5_ctl_dv*.c           memory, commands and objects: the same for the kernel's DEVX
+ *
+ * libmlx5 gives out one uncached doorbell page and no BlueFlame register. When it finds the device dead
+ * it ends the process (mlx5dv_vfio_process_events), and a command waits for ever: so health is looked
+ * at here before each call of it, and a command that waits then is given an error.
+ */
+#ifndef M5_CTL_VFIO_H
+#define M5_CTL_VFIO_H
+
+#include "hw_mlx5/ctl/dv.h"
+#include "hw_mlx5/ctl/eq.h"
+
+#define VF_PCI_LEN 16
+#define VF_GIDS 16u
+
+struct vf_eq {
+	struct m5_eq eq;
+	struct mlx5dv_devx_eq *devx;
+};
+
+struct vf_health {
+	uint64_t looked, changed;	/* ms: the last look, and the last change of the count */
+	uint32_t count;			/* of the device, which goes on counting */
+	unsigned int waiting;		/* looks at which a command waited, always the same */
+	unsigned int ended;
+};
+
+struct vf_device {
+	struct vf_device *next;
+	char pci[VF_PCI_LEN];
+	pid_t pid;			/* who opened it: a child has it not */
+	unsigned int users;
+	struct ibv_context *ctx;
+	struct mlx5dv_devx_uar *uar;
+	struct mlx5dv_devx_msi_vector *msi;
+	struct dv_watch watch;
+	struct vf_eq completions, async;
+	pthread_mutex_t eq_lock;	/* of who reads them, and of */
+	bool eqs;			/* they are there */
+	struct m5_events events;	/* channels of CQs, and what goes on to all IAs */
+	struct vf_health health;
+	pthread_t thread;
+	int stop_fd, dead_fd;
+	pthread_mutex_t lock;		/* of the rest */
+	struct m5_ctl_vfio *ias;
+	struct m5_roce_address gids[VF_GIDS];	/* of the device's table, where set by this process */
+};
+
+struct m5_ctl_vfio {
+	struct m5_ctl_dv dv;
+	struct vf_device *dev;
+	struct m5_ctl_vfio *next;	/* of the same device */
+	struct m5_events events;
+	struct m5_port port;		/* what does not change: GID, MAC */
+};
+
+static inline struct m5_ctl_vfio *vf_of(struct m5_ctl *ctl)
+{
+	return (struct m5_ctl_vfio *)ctl;
+}
+
+/* ---- vfio_dev.c ---- */
+/* The device becomes one of v's: 0, or -errno with cause and cure in why. */
+int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whylen);
+void vf_device_put(struct m5_ctl_vfio *v);
+
+/* ---- vfio_list.c ---- */
+/* "3b:00.0" or "0000:3B:00.0" to the kernel's way of writing it. */
+bool vf_name(const char *ia_name, char pci[VF_PCI_LEN]);
+/* Bound to vfio-pci, and rights to open it; else -errno with cause and cure. */
+int vf_ready(const char *pci, char *why, size_t whylen);
+/* libmlx5 did not open it and left err (positive) in errno. Returns -errno. */
+int vf_why_not(const char *pci, int err, char *why, size_t whylen);
+/* /dev/vfio/N of a device that is bound. */
+bool vf_group(const char *pci, char *path, size_t len);
+/* The numbers that PCI tells. */
+void vf_identify(const char *pci, struct m5_ident *ident);
+size_t vf_list(struct m5_ctl_device *devs, size_t max);
+
+/* ---- vfio_event.c ---- */
+/* The thread; from here on the device is watched. */
+int vf_serve_start(struct vf_device *d);
+void vf_serve_stop(struct vf_device *d);
+int vf_eqs_create(struct m5_ctl_vfio *v);
+void vf_eqs_destroy(struct m5_ctl_vfio *v);
+
+/* ---- vfio_health.c ---- */
+#define VF_HEALTH_MS 250
+/* NULL, or in words what is wrong with the device. */
+const char *vf_health(struct vf_device *d);
+/* Major, minor and sub-minor version. */
+void vf_firmware(const struct vf_device *d, uint16_t version[3]);
+
+/* ---- vfio_port.c ---- */
+/* How long a link may take to come up, after which time that is said, and how often it is looked at. */
+#define VF_LINK_MS 20000u
+#define VF_LINK_SAY_MS 2000u
+#define VF_LINK_LOOK_MS 20
+/* The address of ia_params goes into the device's table; else -errno with cause and cure. */
+int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen);
+int vf_port(struct m5_ctl *ctl, struct m5_port *port);
+
+#endif

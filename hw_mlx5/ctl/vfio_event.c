@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Events. The device has two event queues of ours, one for completions and one for what else happens,
+ * with one interrupt that is an eventfd. A thread sleeps on it, as a kernel's handler would, and on
+ * libmlx5's own, by which the device asks for pages and ends commands.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/dap.h"
+#include "hw_common/memory.h"
+#include "hw_mlx5/ctl/vfio.h"
+
+enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };
+
+/* To all IAs of the device. */
+static void tell(struct vf_device *d, const struct m5_event *ev)
+{
+	pthread_mutex_lock(&d->lock);
+	for (struct m5_ctl_vfio *v = d->ias; v; v = v->next)
+		m5_events_put(&v->events, ev);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void doorbell(const struct vf_device *d, const struct vf_eq *eq, unsigned int offset)
+{
+	volatile be32_t *reg = (volatile be32_t *)(volatile void *)((uint8_t *)d->uar->base_addr + offset);
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*reg = m5_eq_doorbell(&eq->eq);
+}
+
+static void eq_serve(struct vf_device *d, struct vf_eq *eq)
+{
+	while (m5_eq_read(&eq->eq, &d->events))
+		doorbell(d, eq, M5_UAR_EQ_CI);
+	doorbell(d, eq, M5_UAR_EQ_ARM);
+}
+
+/* What comes after a queue was read makes another interrupt, since it is armed then. */
+static void interrupt(struct vf_device *d)
+{
+	struct m5_event ev;
+	uint64_t n;
+
+	(void)!read(d->msi->fd, &n, sizeof(n));
+	pthread_mutex_lock(&d->eq_lock);
+	if (d->eqs) {
+		eq_serve(d, &d->completions);
+		eq_serve(d, &d->async);
+	}
+	pthread_mutex_unlock(&d->eq_lock);
+	while (m5_events_read(&d->events, &ev) > 0)
+		tell(d, &ev);
+}
+
+/*
+ * Who waits for a command sleeps in poll() on libmlx5's event descriptor: it is woken, and finds a
+ * directory in its place, which can not be read. That ends the command with an error.
+ */
+static void release_commands(struct vf_device *d)
+{
+	int fd = mlx5dv_vfio_get_events_fd(d->ctx);
+	int events = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uint64_t one = 1;
+
+	if (events < 0)
+		return;
+	dup3(d->dead_fd, fd, O_CLOEXEC);
+	(void)!write(events, &one, sizeof(one));
+	close(events);
+}
+
+static void died(struct vf_device *d, const char *why)
+{
+	const struct m5_event ev = { .kind = M5_EVENT_FATAL, .type = M5_EV_INTERNAL_ERROR };
+
+	dap_log(DAP_LOG_ERR, "%s does not answer: %s. It can be opened again when this process has "
+		"ended and the device has been reset: scripts/vfio unbind %s, then bind", d->pci, why,
+		d->pci);
+	__atomic_store_n(&d->watch.dead, true, __ATOMIC_SEQ_CST);
+	release_commands(d);
+	tell(d, &ev);
+}
+
+/* Pages that the device asked for and did not get: its firmware may wait for them for ever. */
+static void events_failed(struct vf_device *d, int err)
+{
+	const struct m5_event ev = { .kind = M5_EVENT_STARVED };
+	char why[160];
+
+	hw_why_memory(-abs(err), why, sizeof(why));
+	dap_log(DAP_LOG_ERR, "%s asks for memory and gets none: %s", d->pci, why);
+	tell(d, &ev);
+}
+
+static void *serve(void *arg)
+{
+	struct vf_device *d = arg;
+	struct pollfd fds[] = {
+		{ .fd = d->stop_fd, .events = POLLIN },
+		{ .fd = d->msi->fd, .events = POLLIN },
+		{ .fd = mlx5dv_vfio_get_events_fd(d->ctx), .events = POLLIN },
+	};
+	const char *why;
+	int err;
+
+	for (;;) {
+		if (poll(fds, 3, VF_HEALTH_MS) < 0)
+			continue;
+		if (fds[0].revents)
+			return NULL;
+		if (fds[1].revents)
+			interrupt(d);
+		why = vf_health(d);
+		if (why)
+			break;
+		err = mlx5dv_vfio_process_events(d->ctx);
+		if (err)
+			events_failed(d, err);
+	}
+	died(d, why);
+	return NULL;
+}
+
+static int thread_start(struct vf_device *d)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&d->thread, NULL, serve, d);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+int vf_serve_start(struct vf_device *d)
+{
+	int err;
+
+	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d->stop_fd < 0)
+		return hw_errno();
+	d->dead_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->dead_fd < 0) {
+		err = hw_errno();
+		goto err_stop;
+	}
+	err = m5_events_open(&d->events);
+	if (err)
+		goto err_dead;
+	err = thread_start(d);
+	if (!err)
+		return 0;
+	m5_events_close(&d->events);
+err_dead:
+	close(d->dead_fd);
+err_stop:
+	close(d->stop_fd);
+	return err;
+}
+
+void vf_serve_stop(struct vf_device *d)
+{
+	uint64_t one = 1;
+
+	(void)!write(d->stop_fd, &one, sizeof(one));
+	pthread_join(d->thread, NULL);
+	m5_events_close(&d->events);
+	close(d->dead_fd);
+	close(d->stop_fd);
+}
+
+/*
+ * libmlx5 fills in where the ring lies. It is made of memory that was not cleared, and an event of the
+ * port that comes before m5_eq_init is lost: the port is looked at later.
+ */
+static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)
+{
+	const struct vf_device *d = v->dev;
+	struct m5_create_eq_in in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_CREATE_EQ),
+		.size_uar = cpu_to_be32(log << 24 | d->uar->page_id),
+		.intr = cpu_to_be32((uint32_t)d->msi->vector),
+		.event_bitmask[0] = cpu_to_be64(events),
+	};
+	struct m5_obj_out out = { 0 };
+	struct dv_call call;
+	int err = dv_begin(&v->dv.ctl, &call);
+
+	if (err)
+		return err;
+	eq->devx = mlx5dv_devx_create_eq(d->ctx, &in, sizeof(in), &out, sizeof(out));
+	if (!eq->devx)
+		err = m5_cmd_error(out.hdr.status ? -EREMOTEIO : hw_errno(), &in, &out);
+	dv_end(&call);
+	if (err)
+		return err;
+	eq->eq = (struct m5_eq){ .ring = eq->devx->vaddr, .log = log,
+				 .eqn = be32_to_cpu(out.number) & 0xff };
+	m5_eq_init(&eq->eq);
+	return 0;
+}
+
+/*
+ * libmlx5 forgets to free the ring, up to release 64 at least: its pages are given back before, when
+ * nobody reads it any more, and what stays is addresses.
+ */
+static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
+{
+	struct dv_call call;
+
+	madvise(eq->eq.ring, sizeof(struct m5_eqe) << eq->eq.log, MADV_DONTNEED);
+	if (dv_begin(&v->dv.ctl, &call))
+		return;
+	if (mlx5dv_devx_destroy_eq(eq->devx))
+		dap_log(DAP_LOG_ERR, "an event queue of %s can not be destroyed", v->dev->pci);
+	dv_end(&call);
+}
+
+static void eqs_readable(struct vf_device *d, bool on)
+{
+	pthread_mutex_lock(&d->eq_lock);
+	d->eqs = on;
+	pthread_mutex_unlock(&d->eq_lock);
+}
+
+int vf_eqs_create(struct m5_ctl_vfio *v)
+{
+	struct vf_device *d = v->dev;
+	uint64_t one = 1;
+	int err = eq_create(v, &d->completions, COMPLETIONS_LOG, 0);
+
+	if (err)
+		return err;
+	err = eq_create(v, &d->async, ASYNC_LOG, M5_EVENTS_OF_OBJECTS);
+	if (err) {
+		eq_destroy(v, &d->completions);
+		return err;
+	}
+	eqs_readable(d, true);
+	/* The thread takes it for an interrupt, and arms both. */
+	(void)!write(d->msi->fd, &one, sizeof(one));
+	return 0;
+}
+
+void vf_eqs_destroy(struct m5_ctl_vfio *v)
+{
+	eqs_readable(v->dev, false);
+	eq_destroy(v, &v->dev->async);
+	eq_destroy(v, &v->dev->completions);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Whether the device still lives: the signs that libmlx5 would end the process for, found before it
+ * looks, and commands that are not answered (PRM, "Initialization Segment" and "Health Buffer").
+ */
+#include <time.h>
+
+#include "hw_mlx5/ctl/vfio.h"
+
+/* Offsets in BAR0. */
+enum {
+	SEG_FW_REV = 0x00,		/* minor 31:16, major 15:0 */
+	SEG_FW_SUB = 0x04,		/* cmd_interface_rev 31:16, sub-minor 15:0 */
+	SEG_CMDQ_ADDR_L = 0x14,		/* nic_interface 9:8 */
+	SEG_HEALTH_FW_VER = 0x230,
+	SEG_HEALTH_RFR = 0x238,		/* 31 */
+	SEG_HEALTH_SYNDROME = 0x23c,	/* 23:16 */
+	SEG_HEALTH_COUNTER = 0x1010,	/* 23:0 */
+};
+enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
+
+/*
+ * How long the firmware may show no sign of life: libmlx5 gives it three seconds, three looks of a second
+ * each, and then ends the process. This finds it between two looks before that. A command has a minute,
+ * as libmlx5 gives it while it boots, in looks.
+ */
+#define STUCK_MS 2600
+#define WAITING_LOOKS (60 * 1000 / VF_HEALTH_MS)
+
+/* A doorbell page lies in BAR0 at its number, in pages. */
+static uint32_t seg_read(const struct vf_device *d, unsigned int offset)
+{
+	const volatile uint8_t *bar = (const volatile uint8_t *)d->uar->base_addr -
+				      (size_t)d->uar->page_id * 4096;
+
+	return be32_to_cpu(*(const volatile be32_t *)(const volatile void *)(bar + offset));
+}
+
+void vf_firmware(const struct vf_device *d, uint16_t version[3])
+{
+	uint32_t rev = seg_read(d, SEG_FW_REV);
+
+	version[0] = (uint16_t)rev;
+	version[1] = (uint16_t)(rev >> 16);
+	version[2] = (uint16_t)seg_read(d, SEG_FW_SUB);
+}
+
+static const char *sensors(const struct vf_device *d)
+{
+	switch (seg_read(d, SEG_CMDQ_ADDR_L) >> 8 & 3) {
+	case NIC_DISABLED:
+		return "its interface has been disabled";
+	case NIC_RESET:
+		return "it has been reset";
+	}
+	if (seg_read(d, SEG_HEALTH_RFR) >> 31 && seg_read(d, SEG_HEALTH_SYNDROME) >> 16 & 0xff)
+		return "its firmware has failed";
+	return NULL;
+}
+
+/* libmlx5 looks after this, so it has not seen a change that was missed here. */
+static bool firmware_stuck(struct vf_device *d, uint64_t ms)
+{
+	uint32_t count = seg_read(d, SEG_HEALTH_COUNTER) & 0xffffff;
+	struct vf_health *h = &d->health;
+
+	if (!h->changed || count != h->count) {
+		h->changed = ms;
+		h->count = count;
+	}
+	return ms - h->changed >= STUCK_MS;
+}
+
+static bool command_stuck(struct vf_device *d)
+{
+	struct vf_health *h = &d->health;
+	unsigned int ended = __atomic_load_n(&d->watch.ended, __ATOMIC_SEQ_CST);
+	unsigned int begun = __atomic_load_n(&d->watch.begun, __ATOMIC_SEQ_CST);
+
+	h->waiting = begun != ended && ended == h->ended ? h->waiting + 1 : 0;
+	h->ended = ended;
+	return h->waiting >= WAITING_LOOKS;
+}
+
+const char *vf_health(struct vf_device *d)
+{
+	struct timespec now;
+	uint64_t ms;
+	const char *why;
+
+	/* What is not there any more reads as all ones. */
+	if (seg_read(d, SEG_HEALTH_FW_VER) == UINT32_MAX)
+		return "it is not there any more";
+	why = sensors(d);
+	if (why)
+		return why;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (firmware_stuck(d, ms))
+		return "its firmware stands still";
+	if (ms - d->health.looked < VF_HEALTH_MS)
+		return NULL;
+	d->health.looked = ms;
+	return command_stuck(d) ? "a command has not been answered for a minute" : NULL;
+}

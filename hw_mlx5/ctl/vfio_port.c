@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * The port of a device by VFIO. No network interface has an address: what a kernel would take from it
+ * is told in ia_params, and goes into the device's table of RoCE addresses by command.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/dap.h"
+
+#include "hw_mlx5/ctl/vfio.h"
+
+/* fe80::/64 and the identifier that is made of a MAC (RFC 4291, appendix A). */
+static void gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
+{
+	const uint8_t made[16] = { 0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
+				   mac[3], mac[4], mac[5] };
+
+	memcpy(gid, made, sizeof(made));
+}
+
+static void gid_of_ip(const uint8_t ip[4], uint8_t gid[16])
+{
+	const uint8_t made[16] = { [10] = 0xff, 0xff, ip[0], ip[1], ip[2], ip[3] };
+
+	memcpy(gid, made, sizeof(made));
+}
+
+static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
+{
+	const struct m5_params *p = &v->dv.params;
+
+	if (p->gid_from == M5_GID_AUTO) {
+		gid_of_mac(port->mac, port->gid);
+	} else if (p->gid_from == M5_GID_GIVEN) {
+		memcpy(port->gid, p->gid, sizeof(port->gid));
+	} else if (p->has_ip) {
+		gid_of_ip(p->ip, port->gid);
+	} else {
+		snprintf(why, whylen, "ia_params lack ip=: no network interface tells the address of "
+			 "%s. ip=A.B.C.D, or gid=auto where all peers are in one Ethernet",
+			 v->dev->pci);
+		return -EINVAL;
+	}
+	memcpy(port->ipv4, p->ip, sizeof(port->ipv4));
+	return 0;
+}
+
+/* The device's own MAC, unless ia_params tell another. */
+static int mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
+{
+	static const uint8_t none[6];
+	int err = m5_port_vport(&v->dv.ctl, &port->mtu, port->mac);
+
+	if (v->dv.params.has_mac)
+		memcpy(port->mac, v->dv.params.mac, sizeof(port->mac));
+	if (!err && memcmp(port->mac, none, sizeof(none)))
+		return 0;
+	snprintf(why, whylen, err ? "%s does not tell its MTU and MAC"
+				  : "%s does not tell its MAC, and ia_params lack mac=", v->dev->pci);
+	return err ? err : -EINVAL;
+}
+
+static int table_set(struct m5_ctl_vfio *v, unsigned int index, const struct m5_roce_address *a)
+{
+	struct m5_set_roce_address_in in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_SET_ROCE_ADDRESS),
+		.index = cpu_to_be32(index << 16),
+		.addr = *a,
+	};
+	struct m5_obj_out out = { 0 };
+
+	return m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
+}
+
+/* The entry that has this address already, or the first that has none; VF_GIDS: there is neither. */
+static unsigned int table_find(const struct vf_device *d, const struct m5_roce_address *a)
+{
+	static const struct m5_roce_address none;
+	unsigned int i, empty = VF_GIDS;
+
+	for (i = 0; i < VF_GIDS; i++) {
+		if (!memcmp(&d->gids[i], a, sizeof(*a)))
+			return i;
+		if (empty == VF_GIDS && !memcmp(&d->gids[i], &none, sizeof(none)))
+			empty = i;
+	}
+	return empty;
+}
+
+static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
+{
+	const struct m5_roce_address a = {
+		.version = cpu_to_be32((m5_gid_is_ipv4(port->gid) ? M5_ROCE_L3_IPV4 << 8
+								  : M5_ROCE_L3_IPV6 << 8) |
+				       M5_ROCE_V2),
+		.mac_hi = cpu_to_be16((uint16_t)(port->mac[0] << 8 | port->mac[1])),
+		.mac_lo = cpu_to_be32((uint32_t)port->mac[2] << 24 | (uint32_t)port->mac[3] << 16 |
+				      (uint32_t)port->mac[4] << 8 | port->mac[5]),
+	};
+	struct m5_roce_address entry = a;
+	struct vf_device *d = v->dev;
+	unsigned int index;
+	int err = -ENOSPC;
+
+	memcpy(entry.gid, port->gid, sizeof(entry.gid));
+	pthread_mutex_lock(&d->lock);
+	index = table_find(d, &entry);
+	if (index < VF_GIDS)
+		err = table_set(v, index, &entry);
+	if (!err)
+		d->gids[index] = entry;
+	pthread_mutex_unlock(&d->lock);
+	port->gid_index = (uint16_t)index;
+	return err;
+}
+
+/* mlx5_core leaves a port of Ethernet administratively down; INIT_HCA does not raise it on each device. */
+static void port_raise(struct m5_ctl_vfio *v)
+{
+	struct m5_paos in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_ACCESS_REG),
+		.reg = cpu_to_be32(M5_REG_PAOS),
+		.status = cpu_to_be32(1u << 16 | M5_PAOS_UP << 8),
+		.select = cpu_to_be32(1u << 31),
+	}, out = { 0 };
+
+	m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* A link trains for seconds after the device has booted. */
+static int port_wait(struct m5_ctl_vfio *v, bool *up)
+{
+	uint64_t start = now_ms();
+	bool said = false;
+	int err = m5_port_state(&v->dv.ctl, up);
+
+	if (!err && !*up)
+		port_raise(v);
+	while (!err && !*up && now_ms() - start < VF_LINK_MS) {
+		if (!said && now_ms() - start >= VF_LINK_SAY_MS) {
+			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
+				VF_LINK_MS / 1000);
+			said = true;
+		}
+		poll(NULL, 0, VF_LINK_LOOK_MS);
+		err = m5_port_state(&v->dv.ctl, up);
+	}
+	return err;
+}
+
+int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
+{
+	struct m5_port port = { .ethernet = true, .port_num = 1, .sl = v->dv.params.sl };
+	int err = mac(v, &port, why, whylen);
+
+	if (!err)
+		err = address(v, &port, why, whylen);
+	if (err)
+		return err;
+	err = table_enter(v, &port);
+	if (!err)
+		err = port_wait(v, &port.up);
+	if (err) {
+		snprintf(why, whylen, "%s does not take its address: %s", v->dev->pci,
+			 strerror(-err));
+	} else if (!port.up) {
+		snprintf(why, whylen, "the port of %s is down: connect its cable (waited for %u s)",
+			 v->dev->pci, VF_LINK_MS / 1000);
+		err = -EIO;
+	}
+	if (!err)
+		v->port = port;
+	return err;
+}
+
+int vf_port(struct m5_ctl *ctl, struct m5_port *port)
+{
+	struct m5_port p = vf_of(ctl)->port;
+	uint8_t own[6];
+	int err = m5_port_state(ctl, &p.up);
+
+	if (!err)
+		err = m5_port_vport(ctl, &p.mtu, own);
+	if (!err)
+		*port = p;
+	return err;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Work and completion queue elements as one line of text: what every error message shows. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hw_mlx5/obj.h"
+
+struct line {
+	char *buf;
+	size_t len, used;
+};
+
+static void put(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->buf + l->used, l->len - l->used, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		l->used += (size_t)n < l->len - l->used ? (size_t)n : l->len - l->used - 1;
+}
+
+static const char *op_name(unsigned int op)
+{
+	switch (op) {
+	case M5_OP_NOP:
+		return "NOP";
+	case M5_OP_SEND_INVAL:
+		return "SEND_INVAL";
+	case M5_OP_RDMA_WRITE:
+		return "RDMA_WRITE";
+	case M5_OP_RDMA_WRITE_IMM:
+		return "RDMA_WRITE_IMM";
+	case M5_OP_SEND:
+		return "SEND";
+	case M5_OP_SEND_IMM:
+		return "SEND_IMM";
+	case M5_OP_RDMA_READ:
+		return "RDMA_READ";
+	case M5_OP_ATOMIC_CS:
+		return "ATOMIC_CS";
+	case M5_OP_ATOMIC_FA:
+		return "ATOMIC_FA";
+	case M5_OP_UMR:
+		return "UMR";
+	default:
+		return NULL;
+	}
+}
+
+static void put_op(struct line *l, unsigned int op)
+{
+	const char *name = op_name(op);
+
+	if (name)
+		put(l, "%s", name);
+	else
+		put(l, "opcode 0x%02x", op);
+}
+
+static const char *syndrome_name(unsigned int syndrome)
+{
+	switch (syndrome) {
+	case M5_SYN_LOCAL_LENGTH:
+		return "local length";
+	case M5_SYN_LOCAL_QP_OP:
+		return "local QP operation";
+	case M5_SYN_LOCAL_PROT:
+		return "local protection";
+	case M5_SYN_FLUSHED:
+		return "flushed";
+	case M5_SYN_MW_BIND:
+		return "window bind";
+	case M5_SYN_BAD_RESP:
+		return "bad response";
+	case M5_SYN_LOCAL_ACCESS:
+		return "local access";
+	case M5_SYN_REMOTE_INVAL_REQ:
+		return "remote invalid request";
+	case M5_SYN_REMOTE_ACCESS:
+		return "remote access";
+	case M5_SYN_REMOTE_OP:
+		return "remote operation";
+	case M5_SYN_RETRY_EXCEEDED:
+		return "transport retries exceeded";
+	case M5_SYN_RNR_EXCEEDED:
+		return "RNR retries exceeded";
+	case M5_SYN_REMOTE_ABORTED:
+		return "remote aborted";
+	default:
+		return "unknown syndrome";
+	}
+}
+
+static void put_fm(struct line *l, uint8_t fm)
+{
+	static const char *const fences[8] = {
+		"", " fence=small", " fence=read", " fence=strong", " fence=small+read",
+		" fence=5", " fence=6", " fence=7"
+	};
+	static const char *const ces[4] = { " ce=error", " ce=first-error", "", " ce=event" };
+
+	put(l, "%s%s%s", fences[fm >> 5], ces[fm >> 2 & 3], fm & M5_SE ? " solicited" : "");
+}
+
+/* The WQE as it lies in the ring: 16-byte pieces that wrap at its end. */
+struct pieces {
+	const uint8_t *ring;
+	uint32_t mask, at, left;	/* in pieces */
+};
+
+static const void *next_piece(struct pieces *p)
+{
+	if (!p->left)
+		return NULL;
+	p->left--;
+	return p->ring + (size_t)(p->at++ & p->mask) * M5_DS;
+}
+
+static void put_data(struct line *l, struct pieces *p)
+{
+	const struct m5_data_seg *seg;
+
+	while ((seg = next_piece(p))) {
+		uint32_t count = be32_to_cpu(seg->byte_count);
+
+		if (count & M5_INLINE_SEG) {
+			uint32_t n = count & 0x3ff, pieces = (n + 4 + 15) / 16;
+
+			put(l, " inline %u", n);
+			while (--pieces && next_piece(p))
+				;
+			continue;
+		}
+		put(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va), count,
+		    be32_to_cpu(seg->lkey));
+	}
+}
+
+static void put_raddr(struct line *l, struct pieces *p)
+{
+	const struct m5_raddr_seg *seg = next_piece(p);
+
+	if (seg)
+		put(l, " to 0x%" PRIx64 " rkey 0x%x", be64_to_cpu(seg->va), be32_to_cpu(seg->rkey));
+}
+
+static void put_umr(struct line *l, struct pieces *p, uint32_t mkey)
+{
+	const struct m5_umr_ctrl_seg *umr = next_piece(p);
+	const uint8_t *mk, *range;
+
+	next_piece(p);
+	next_piece(p);
+	mk = next_piece(p);
+	range = next_piece(p);
+	next_piece(p);
+	next_piece(p);
+	if (!umr || !mk || !range)
+		return;
+	put(l, " mkey 0x%x -> variant 0x%02x%s%s%s start 0x%" PRIx64 " len %" PRIu64, mkey, mk[7],
+	    mk[0] & M5_SEG_FREE ? " free" : "", mk[2] & M5_SEG_RR ? " rr" : "",
+	    mk[2] & M5_SEG_RW ? " rw" : "", be64_to_cpu(*(const be64_t *)range),
+	    be64_to_cpu(*(const be64_t *)(range + 8)));
+	for (unsigned int i = be16_to_cpu(umr->klm_octowords); i; i--) {
+		const struct m5_klm_seg *klm = next_piece(p);
+
+		if (klm && klm->mkey.be)
+			put(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(klm->va),
+			    be32_to_cpu(klm->byte_count), be32_to_cpu(klm->mkey));
+	}
+}
+
+const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len)
+{
+	struct line l = { buf, len, 0 };
+	struct pieces p = { ring, mask * 4 + 3, (index & mask) * 4, 1 };
+	const struct m5_ctrl_seg *ctrl = next_piece(&p);
+	uint32_t w0 = be32_to_cpu(ctrl->opmod_idx_opcode), w1 = be32_to_cpu(ctrl->qpn_ds);
+	unsigned int op = w0 & 0xff;
+
+	p.left = (w1 & 0x3f) ? (w1 & 0x3f) - 1 : 0;
+	put_op(&l, op);
+	put(&l, " idx %u qpn 0x%x ds %u", w0 >> 8 & 0xffff, w1 >> 8, w1 & 0x3f);
+	put_fm(&l, ctrl->fm_ce_se);
+	if (op == M5_OP_SEND_INVAL || op == M5_OP_SEND_IMM || op == M5_OP_RDMA_WRITE_IMM)
+		put(&l, " imm 0x%x", be32_to_cpu(ctrl->imm));
+	if (op == M5_OP_UMR) {
+		put_umr(&l, &p, be32_to_cpu(ctrl->imm));
+		return buf;
+	}
+	if (op >= M5_OP_RDMA_WRITE && op != M5_OP_SEND && op != M5_OP_SEND_IMM &&
+	    op <= M5_OP_ATOMIC_FA)
+		put_raddr(&l, &p);
+	if (op == M5_OP_ATOMIC_CS || op == M5_OP_ATOMIC_FA)
+		next_piece(&p);
+	put_data(&l, &p);
+	return buf;
+}
+
+const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len)
+{
+	const struct m5_data_seg *seg = wqe;
+	struct line l = { buf, len, 0 };
+
+	put(&l, "RECV");
+	for (unsigned int i = 0; i < slots; i++, seg++) {
+		if (!seg->byte_count.be && be32_to_cpu(seg->lkey) == M5_NULL_LKEY)
+			break;
+		put(&l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va),
+		    be32_to_cpu(seg->byte_count), be32_to_cpu(seg->lkey));
+	}
+	return buf;
+}
+
+static const char *cqe_name(unsigned int op)
+{
+	static const char *const names[16] = {
+		"REQ", "RESP_WRITE_IMM", "RESP_SEND", "RESP_SEND_IMM", "RESP_SEND_INV", "RESIZE",
+		"NO_PACKET", "opcode 7", "opcode 8", "opcode 9", "opcode 10", "opcode 11",
+		"SIG_ERR", "REQ_ERR", "RESP_ERR", "INVALID"
+	};
+
+	return names[op & 15];
+}
+
+const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len)
+{
+	struct line l = { buf, len, 0 };
+	unsigned int op = cqe->op_own >> 4;
+	uint32_t w = be32_to_cpu(cqe->opcode_qpn);
+	const uint8_t *raw = (const uint8_t *)cqe;
+
+	put(&l, "CQE %s qpn 0x%x uidx %u wqe %u", cqe_name(op), w & 0xffffff,
+	    be32_to_cpu(cqe->uidx) & 0xffffff, be16_to_cpu(cqe->wqe_counter));
+	if (op == M5_CQE_REQ || op == M5_CQE_REQ_ERR) {
+		put(&l, " of ");
+		put_op(&l, w >> 24);
+	}
+	if (op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR)
+		put(&l, ": %s (syndrome 0x%02x, vendor 0x%02x)",
+		    syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
+		    raw[M5_CQE_AT_VENDOR]);
+	else
+		put(&l, " bytes %u%s", be32_to_cpu(cqe->byte_cnt),
+		    cqe->op_own & 2 ? " solicited" : "");
+	return buf;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+#include <dlfcn.h>
+#include <stdbool.h>
+
+#include "hw_mlx5/eal.h"
+
+struct eal {
+	unsigned int (*lcore_count)(void);
+	void *(*malloc)(const char *type, size_t size, unsigned int align);
+	void (*free)(void *p);
+};
+
+static void *symbol(void *library, const char *name)
+{
+	return dlsym(library, name);
+}
+
+static bool symbols(void *library, struct eal *eal)
+{
+	eal->lcore_count = (unsigned int (*)(void))symbol(library, "rte_lcore_count");
+	eal->malloc = (void *(*)(const char *, size_t, unsigned int))symbol(library, "rte_malloc");
+	eal->free = (void (*)(void *))symbol(library, "rte_free");
+	return eal->lcore_count && eal->malloc && eal->free;
+}
+
+/*
+ * Linked into the program, or a library of its; or of a plugin's, where only the name finds it: those
+ * of the releases 20.11 to 24.11. A library that is found stays loaded, since somebody else has it.
+ */
+static bool find(struct eal *eal)
+{
+	static const char *const names[] = { "librte_eal.so.25", "librte_eal.so.24",
+					     "librte_eal.so.23", "librte_eal.so.22",
+					     "librte_eal.so.21" };
+	void *library;
+
+	if (symbols(RTLD_DEFAULT, eal))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+		if (library && symbols(library, eal))
+			return true;
+	}
+	return false;
+}
+
+void *m5_eal_malloc(size_t len, unsigned int align)
+{
+	struct eal eal;
+
+	/* Before rte_eal_init there is no lcore. */
+	if (!find(&eal) || !eal.lcore_count())
+		return NULL;
+	return eal.malloc("dapl-direct", len, align);
+}
+
+void m5_eal_free(void *p)
+{
+	struct eal eal;
+
+	if (find(&eal))
+		eal.free(p);
+}

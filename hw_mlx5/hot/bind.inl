@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Binding and unbinding an RMR: one inline UMR WQE each, on any endpoint of the RMR's zone. The
+ * RMR is a type 1 window of its PD: the WQE checks neither QP nor free bit, and replaces what the
+ * key gave access to in one step; the key's low byte is counted up, so the context is known before
+ * the device has done anything. Comes after post.inl; what is rare is in rmr.c.
+ */
+
+/* PRM, "UMR": the fields of the mkey that a bind sets, and those of an unbind. */
+#define M5_BIND_MASK                                                                               \
+	(M5_MASK_LEN | M5_MASK_START | M5_MASK_KEY | M5_MASK_LW | M5_MASK_RR | M5_MASK_RW |        \
+	 M5_MASK_ATOMIC | M5_MASK_FREE)
+#define M5_UNBIND_MASK (M5_MASK_KEY | M5_MASK_FREE)
+
+struct m5_range {			/* what an RMR is bound to */
+	struct dap_lmr *lmr;
+	uint64_t va, len;
+	uint32_t priv;
+	bool zero_based;
+};
+
+/* The ctrl segment of a UMR; with the key that it replaces, and without flags if there are none. */
+M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key_be, unsigned int ds, unsigned int flags,
+			    uint32_t pi)
+{
+	/* A bind is always signalled. */
+	uint8_t fm = sq->fm[(flags & ~(unsigned int)DAP_COMP_SUPPRESS) | sq->fence];
+
+	return m5_ctrl(sq, pi, M5_OP_UMR, ds, fm, __builtin_bswap32(key_be));
+}
+
+M5_INLINE m5_v2 m5_umr_plain(const struct m5_sq *sq, uint32_t key_be, bool bind, m5_v2 index)
+{
+	const uint8_t *template = (const uint8_t *)sq->ctrl_umr;
+	m5_v2 v;
+
+	_Static_assert(sizeof(sq->ctrl_umr[0]) == 16, "fence is where the template lies");
+	v = *(const m5_v2 *)(const void *)(template + sq->fence) | index;
+	if (!bind)
+		v ^= (m5_v2){ (uint64_t)(12 ^ 8) << 56, 0 };
+#if M5_SHUFFLE
+	return (m5_v2)_mm_insert_epi32((__m128i)v, (int)key_be, 3);
+#else
+	return v | (m5_v2){ 0, (uint64_t)key_be << 32 };
+#endif
+}
+
+M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
+{
+	uint64_t flags = M5_UMR_INLINE | M5_UMR_TRANSLATION_OFFSET;
+
+	return (m5_v2){ flags | (uint64_t)__builtin_bswap16(klm_octowords) << 32,
+			__builtin_bswap64(mask) };
+}
+
+/* The first words of an mkey: free bit and rights; beside no QP the variant, which comes last. */
+#define M5_MKEY_HEAD(free_access)                                                                  \
+	((free_access) | (uint64_t)__builtin_bswap32(M5_NO_QPN << 8) << 32)
+
+M5_INLINE m5_v2 m5_mkey_head(uint64_t head, uint32_t key)
+{
+#if M5_SHUFFLE
+	return (m5_v2)_mm_insert_epi8(_mm_cvtsi64_si128((long long)head), (int)key, 7);
+#else
+	return (m5_v2){ head | (uint64_t)key << 56, 0 };
+#endif
+}
+
+/* DAT's bits for remote read and write as an mkey starts with them: for any rights, since others
+ * are refused before. */
+static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
+#define M5_RW(priv) M5_MKEY_HEAD((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
+				 (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
+#define M5_RW4(priv) M5_RW((priv)), M5_RW((priv + 1)), M5_RW((priv + 2)), M5_RW((priv + 3))
+	[0x00] = M5_RW4(0x00), [0x10] = M5_RW4(0x10), [0x20] = M5_RW4(0x20), [0x30] = M5_RW4(0x30),
+#undef M5_RW4
+#undef M5_RW
+};
+
+/*
+ * Binds are always signalled: whether they have completed decides what may be posted elsewhere. The
+ * slots have one more at their end, so that the second of a bind needs no wrap.
+ */
+M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_spot at,
+			     uint64_t cookie, unsigned int flags, unsigned int kind)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+	/* Where no argument is, see m5_umr_spot. */
+	register struct m5_slot *slot __asm__("rax") = m5_slot_in(sq, at.place);
+
+	__asm__("" : "+r"(slot));
+#else
+	struct m5_slot *slot = m5_slot_in(sq, at.place);
+#endif
+	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
+	slot[0].cookie = cookie;
+	slot[0].end = (uint16_t)at.end;
+	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
+	m5_part();	/* two bytes, which takes no register */
+	slot[0].flags = (uint8_t)flags;
+	slot[1] = r->note;
+}
+
+/* A UMR is posted: the key that the RMR has from now on, and what follows is fenced. */
+M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be)
+{
+	__atomic_store_n(&sq->fence, 16, __ATOMIC_RELAXED);
+	r->key_be = key_be;
+}
+
+/* What a bind refers to, as an mkey's range and as a KLM; noted for who asks about the RMR. */
+struct m5_target {
+	m5_v2 range, klm;
+};
+
+M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint32_t len,
+					  const uint32_t *lkey)
+{
+	struct m5_target t;
+#if M5_SHUFFLE && !DAP_TSAN
+	/* One store, since what lies above a length of 32 bits is zero until lkey goes there. */
+	__m128i words = _mm_insert_epi32(_mm_cvtsi64_si128((long long)va), (int)len, 2);
+
+	_Static_assert(offsetof(struct dap_rmr, addr) % 16 == 0 &&
+		       offsetof(struct dap_rmr, length) == offsetof(struct dap_rmr, addr) + 8,
+		       "address and length are one piece");
+	m5_part();
+	*(m5_v2 *)&rmr->addr = (m5_v2)words;
+	m5_part();
+	words = _mm_insert_epi32(words, (int)*lkey, 3);
+	t.range = (m5_v2)_mm_shuffle_epi8(words, m5_turn_range());
+	t.klm = (m5_v2)_mm_shuffle_epi8(words, m5_turn_data());
+#else
+	rmr->addr = va;
+	__atomic_store_n(&rmr->length, len, __ATOMIC_RELEASE);
+	t.range = (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(len) };
+	t.klm = m5_data(len, *lkey, va);
+#endif
+	return t;
+}
+
+#define M5_BIND_HALVES (M5_BIND_BLOCKS * M5_HALVES)
+#define M5_UNBIND_HALVES (M5_UNBIND_BLOCKS * M5_HALVES)
+
+/* key: the new one. */
+M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, size_t priv,
+			     struct m5_target to)
+{
+	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS));
+
+	h = m5_put_none(h);
+	h = m5_put_two(h, m5_mkey_head(m5_access[priv], key), to.range);
+	h = m5_put_one(m5_put_none(h), to.klm);
+	m5_put_none(h);
+}
+
+M5_INLINE void m5_unbind_build(m5_half w[M5_UNBIND_HALVES], m5_v2 ctrl, uint32_t key)
+{
+	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_UNBIND_MASK, 0));
+
+	h = m5_put_one(m5_put_none(h), m5_mkey_head(M5_MKEY_HEAD(M5_SEG_FREE), key));
+	m5_put_none(h);
+}
+
+/* Each block wraps for itself. */
+M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t pi, uint32_t n)
+{
+	M5_UNROLL
+	for (uint32_t i = 0; i < n; i++)
+		m5_store_blocks(m5_sq_at(sq, pi + i), w + i * M5_HALVES, 1);
+}
+
+/* ---- Any bind: with flags, of an LMR other than the last, over the ring's end ---- */
+
+M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
+			      uint64_t cookie, unsigned int flags, uint32_t pi)
+{
+	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_BIND_BLOCKS };
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t key = r->key_be + r->stride_be;
+	struct m5_target target = m5_bind_target(rmr, to->va, (uint32_t)to->len,
+						 &to->lmr->lmr_context);
+	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 12, flags, pi);
+	m5_half w[M5_BIND_HALVES];
+
+	rmr->priv = to->priv;
+	rmr->lmr = to->lmr;
+	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
+	m5_bind_slots(sq, r, at, cookie, flags, M5_KIND_BIND);
+	r->last_index = (uint16_t)pi;
+	m5_umr_posted(sq, r, key);
+	m5_umr_store(sq, w, pi, M5_BIND_BLOCKS);
+	return ctrl;
+}
+
+/* Where all variants are used, this is one more: the next bind finds them used, too. */
+M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
+{
+	r->last_key_be = key_be;
+	r->first_key_be += r->stride_be;
+	r->posted_before++;
+}
+
+M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
+				unsigned int flags, unsigned int kind, uint32_t pi)
+{
+	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t key = r->key_be + r->stride_be;
+	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 8, flags, pi);
+	m5_half w[M5_UNBIND_HALVES];
+
+	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
+	m5_bind_slots(sq, r, at, cookie, flags, kind);
+	if (r->key_be == r->last_key_be)
+		m5_one_more(r, key);
+	r->last_index = (uint16_t)pi;
+	m5_umr_posted(sq, r, key);
+	m5_umr_store(sq, w, pi, M5_UNBIND_BLOCKS);
+	return ctrl;
+}
+
+/* More than one KLM, at most four (m5_bind_range): length and list are written over the one that
+ * m5_bind_write left. */
+M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
+{
+	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);
+	uint64_t va = to->va, len = to->len;
+
+	((m5_v2 *)m5_sq_at(sq, pi + 1))[1] = (m5_v2){ __builtin_bswap64(va), __builtin_bswap64(len) };
+	for (; len; klm++) {
+		uint32_t n = len < M5_KLM_MAX ? (uint32_t)len : M5_KLM_MAX;
+
+		*klm = m5_data(n, to->lmr->lmr_context, va);
+		va += n;
+		len -= n;
+	}
+}
+
+/* An RMR of one endpoint: its QP alone may use the key; over what m5_bind_write has left. */
+M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be, uint32_t pi)
+{
+	struct m5_umr_ctrl_seg *umr = (void *)(m5_sq_at(sq, pi) + sizeof(struct m5_ctrl_seg));
+	struct m5_mkey_seg *mkey = (void *)m5_sq_at(sq, pi + 1);
+
+	umr->mkey_mask = cpu_to_be64(M5_BIND_MASK | M5_MASK_QPN);
+	mkey->qpn_key = cpu_to_be32(qpn << 8 | (__builtin_bswap32(key_be) & 0xff));
+}
+
+/*
+ * A change of keys takes two WQEs, of one request: there are places for one such unbind at a time, in
+ * the ring and in the CQ. Meanwhile another RMR goes on with the variants of 256 binds ago.
+ */
+M5_INLINE bool m5_may_rotate(struct dap_ep *ep)
+{
+	const struct m5_ep *e = m5_ep(ep);
+	uint16_t used = (uint16_t)(e->sq.pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+
+	return !m5_rotating(e, used) && m5_sq_fits(ep, M5_UNBIND_BLOCKS + M5_BIND_BLOCKS);
+}
+
+/* All variants of a key are spent: the old context is ended, and the next is another mkey's. */
+M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
+{
+	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_BIND | M5_KIND_NOP, e->sq.pi);
+	e->sq.pi += M5_UNBIND_BLOCKS;
+	e->rotated = e->sq.pi;
+	m5_rmr_switch(rmr);
+}
+
+/* There is credit for a bind, and a variant of its own; the queue is the caller's. */
+M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool spent = r->key_be == r->last_key_be;
+
+	if (spent && m5_may_rotate(ep)) {
+		m5_bind_rotate(m5_ep(ep), rmr);
+		return true;
+	}
+	if (!m5_sq_fits(ep, M5_BIND_BLOCKS))
+		return false;
+	if (spent)
+		m5_one_more(r, r->key_be + r->stride_be);
+	return true;
+}
+
+/* A bind that is more than one WQE of one KLM; one doorbell for both. */
+static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
+			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t start;
+	m5_v2 ctrl;
+
+	if (locked)
+		m5_spin_lock(&sq->lock);
+	start = sq->pi;
+	if (!m5_odd_begin(ep, rmr)) {
+		m5_sq_end(sq, locked);
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	}
+	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
+	if (to->len > M5_KLM_MAX)
+		m5_klm_list(sq, to, sq->pi);
+	if (to->zero_based)
+		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
+	if (rmr->for_ep)
+		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
+	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, soft, locked);
+	m5_sq_end(sq, locked);
+	return 0;
+}
+
+/* What the triplet and the rights ask for, against the LMR under them. */
+M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *handle, const M5_LMR *triplet,
+			    unsigned int priv, struct m5_range *to)
+{
+	struct dap_lmr *lmr = dap_lmr_find(rmr->obj.ia, m5_lmr_key(triplet));
+	uint64_t va = m5_lmr_va(triplet), len = m5_lmr_len(triplet);
+	/* Remote read wants local read, remote write local write: the same bits, one place down. */
+	unsigned int lacks;
+
+	if (m5_unlikely(!lmr) || m5_unlikely(lmr->pz != rmr->pz) || m5_unlikely(len > lmr->length) ||
+	    m5_unlikely(va - lmr->addr > lmr->length - len) ||
+	    m5_unlikely(len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
+		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET);
+	if (m5_unlikely(!m5_is_lmr(lmr, handle)))
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_LMR);
+	if (m5_unlikely(priv & ~(unsigned int)DAP_PRIV_ALL))
+		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_PRIV);
+	lacks = (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1 & ~lmr->priv;
+	if (m5_unlikely(lacks))
+		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
+			       DAP_SUB_PRIV_READ : DAP_SUB_PRIV_WRITE);
+	*to = (struct m5_range){ lmr, va, len, priv, false };
+	return 0;
+}
+
+/* The last bind went through the same connection, and nothing else may be in its way. */
+M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
+{
+	return m5_likely(ep == r->last_ep) &&
+	       m5_likely(__atomic_load_n(&ep->connection, __ATOMIC_RELAXED) == r->connection);
+}
+
+M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
+			 uint64_t cookie, unsigned int flags, bool soft, bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t pi;
+	m5_v2 ctrl;
+	int err;
+
+	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
+		err = m5_bind_odd(ep, rmr, to, cookie, flags, soft, locked);
+		if (err)
+			return err;
+	} else {
+		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS, locked)))
+			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+		pi = sq->pi;
+		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft, locked);
+		m5_sq_end(sq, locked);
+	}
+	m5_rmr_know(r, to->lmr);
+	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
+	return 0;
+}
+
+M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
+			    unsigned int flags, bool soft, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t pi;
+	m5_v2 ctrl;
+
+	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	pi = sq->pi;
+	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft, locked);
+	m5_sq_end(sq, locked);
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* lmr: its handle, where the API level asks for it. */
+M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+			     unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+			     unsigned int flags, uint32_t *context, bool soft, bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_range to;
+	int err = 0;
+
+	if (m5_unlikely(!triplet))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
+	if (m5_unlikely(!context))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
+	if (m5_unlikely(!ep) || m5_unlikely(!m5_bind_simple(r, ep)))
+		err = m5_bind_prepare(rmr, ep);
+	if (m5_unlikely(err))
+		return m5_fail(err);
+	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_FLAGS));
+	if (m5_likely(m5_lmr_len(triplet))) {
+		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
+		if (m5_unlikely(err))
+			return m5_fail(err);
+		err = m5_bind_to(rmr, &to, ep, cookie, flags, soft, locked);
+	} else {
+		err = m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
+	}
+	if (m5_unlikely(err))
+		return m5_fail(err);
+	r->last_ep = ep;
+	r->last_gen = m5_ep(ep)->gen;
+	m5_rmr_through(r, ep);
+	*context = rmr->rmr_context = __builtin_bswap32(r->key_be);
+	return DAT_SUCCESS;
+}
+
+/* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
+
+/* The key that will be; the consumer and queries get it as a context: the key, turned round. */
+M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t key_be, uint32_t *context)
+{
+	uint32_t next_be = key_be + m5_rmr(rmr)->stride_be;
+
+	*context = rmr->rmr_context = __builtin_bswap32(next_be);
+	return next_be;
+}
+
+/* Where others may have bound it while the queue was not ours, the key is another by now. */
+M5_INLINE uint32_t m5_bind_key(const struct m5_rmr *r, uint32_t key_be, bool locked)
+{
+	return locked ? r->key_be : key_be;
+}
+
+/*
+ * The place of a UMR, in registers that hold no argument, or gcc moves those away for it; and its
+ * index where the ctrl segment wants it. Whatever needs the index itself is done here.
+ */
+M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, struct m5_rmr *r, uint32_t n,
+				     m5_v2 *index)
+{
+	uint32_t pi = sq->pi;
+
+	r->last_index = (uint16_t)pi;
+	*index = m5_ctrl_index(pi);
+	m5_part();
+#if defined(__x86_64__) && !defined(__clang__)
+	register size_t place __asm__("r10") = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
+	register uint32_t end __asm__("r11") = pi + n;
+
+	__asm__("" : "+r"(place), "+r"(end), "+x"(*index));
+	return (struct m5_spot){ place, end - n, end };
+#else
+	return m5_spot(sq, n);
+#endif
+}
+
+/*
+ * All tests are made, the queue has credit, and the context is told. What comes in parts is to be
+ * done in this order: with the tests in a function before this one, no register has to be saved.
+ */
+M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t next_be, struct dap_ep *ep,
+			      uint64_t cookie, bool soft, bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	m5_v2 index, ctrl;
+	struct m5_spot at = m5_umr_spot(sq, r, M5_UNBIND_BLOCKS, &index);
+	m5_half w[M5_UNBIND_HALVES];
+
+	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	ctrl = m5_umr_plain(sq, r->key_be, false, index);
+	m5_unbind_build(w, ctrl, rmr->rmr_context);
+	m5_umr_posted(sq, r, next_be);
+	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, soft, locked);
+}
+
+/* As an index, here and not before: gcc would keep it in registers of its own. */
+M5_INLINE size_t m5_wide(uint32_t n)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+	register size_t wide __asm__(M5_PRIV_REG);
+
+	__asm__ volatile("movl %1, %k0" : "=r"(wide) : "r"(n));
+	return wide;
+#else
+	return n;
+#endif
+}
+
+M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t next_be, const M5_LMR *triplet,
+			    unsigned int priv, struct dap_ep *ep, uint64_t cookie, bool soft,
+			    bool locked)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	m5_v2 index, ctrl;
+	struct m5_spot at = m5_umr_spot(sq, r, M5_BIND_BLOCKS, &index);
+	m5_half w[M5_BIND_HALVES];
+	struct m5_target to;
+	size_t rights;
+
+	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
+	rights = m5_wide(priv);
+	rmr->priv = (uint32_t)rights;
+	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
+	ctrl = m5_umr_plain(sq, r->key_be, true, index);
+	m5_bind_build(w, ctrl, rmr->rmr_context, rights, to);
+	m5_umr_posted(sq, r, next_be);
+	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, soft, locked);
+}
+
+/* What the LMR has beyond the range comes first: that takes one register less. */
+M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const M5_LMR *triplet)
+{
+	uint64_t room = m5_room(r->length, triplet);
+
+	m5_part();
+	return m5_lmr_va(triplet) - r->addr <= room;
+}
+
+/* Without flags, through the connection of the last bind, and within the LMR of it. */
+M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_LMR *triplet,
+			     unsigned int priv)
+{
+	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
+	       m5_likely(m5_bind_within(r, triplet)) && m5_likely(!(priv & r->deny)) &&
+	       m5_likely(m5_is_lmr(r->lmr, lmr));
+}

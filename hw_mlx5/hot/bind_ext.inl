@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The binds that 2.0 has beyond those of 1.2; all of it is cold. Comes after bind.inl.
+ *
+ * Of an RMR that belongs to one endpoint, a window of type 2: the WQE names the QP that alone may use
+ * the key. It asks neither that the key be free nor whose it is: the peer may have ended it, and
+ * the completion that says so be still to come.
+ *
+ * To a range whose remote addresses count from 0: the key starts there, the KLM where the range is.
+ */
+
+/* What the call gives, once the endpoint is known to be good. */
+static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+			 unsigned int priv, struct dap_ep *ep, unsigned int flags,
+			 struct m5_range *to)
+{
+	const struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (flags & sq->deny_rdma & ~(uint32_t)DAP_COMP_BARRIER)
+		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_FLAGS);
+	*to = (struct m5_range){ 0 };
+	return m5_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
+}
+
+static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	/* The next bind comes here, too. */
+	r->connection = M5_NO_CONNECTION;
+	rmr->priv = to->priv;
+	rmr->addr = to->va;
+	rmr->lmr = to->lmr;
+	rmr->zero_based = to->zero_based;
+	rmr->rmr_context = __builtin_bswap32(r->key_be);
+	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
+}
+
+static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+				    unsigned int priv, unsigned int va_type, struct dap_ep *ep,
+				    uint64_t cookie, unsigned int flags, uint32_t *context,
+				    bool soft, bool locked)
+{
+	struct m5_range to;
+	int err;
+
+	if (!triplet)
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
+	if (!context)
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
+	if (va_type > DAT_VA_TYPE_ZB)
+		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_VA_TYPE));
+	if (va_type == DAT_VA_TYPE_ZB && !rmr->obj.ia->caps.zero_based)
+		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	err = m5_bind_prepare(rmr, ep);
+	if (!err)
+		err = m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
+	if (!err)
+		err = m5_bind_claim(rmr, ep);
+	if (err)
+		return m5_fail(err);
+	to.zero_based = va_type == DAT_VA_TYPE_ZB;
+	/* A context that recurs is not the one that was ended once. */
+	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
+	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags, soft, locked)
+		     : m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
+	if (err)
+		return m5_fail(err);
+	m5_bind_note(rmr, &to);
+	*context = rmr->rmr_context;
+	return DAT_SUCCESS;
+}

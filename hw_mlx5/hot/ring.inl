@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The send queue as a ring: whose it is and what credit there is, where a WQE lies, and how the device
+ * is told of it. soft, locked: see post.inl.
+ */
+#include "hw_mlx5/lock.h"
+#include "softnic/softnic.h"
+
+M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
+{
+	return sq->ring + ((size_t)(pi & sq->mask) << M5_BB_SHIFT);
+}
+
+/*
+ * Where the slot of pi lies behind the first one: what is found once serves for its block as well,
+ * which is four times as far.
+ */
+M5_INLINE size_t m5_place(const struct m5_sq *sq, uint32_t pi)
+{
+	size_t place = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
+
+	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
+	/* Or the compiler shifts the index twice. */
+	__asm__("" : "+r"(place));
+	return place;
+}
+
+M5_INLINE struct m5_slot *m5_slot_in(const struct m5_sq *sq, size_t place)
+{
+	return (struct m5_slot *)((uint8_t *)sq->slots + place);
+}
+
+M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t place)
+{
+	return sq->ring + 4 * place;
+}
+
+/* The half to write now; they take turns (PRM, "BlueFlame"). A register is 512 bytes, aligned. */
+M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
+{
+	uintptr_t reg = sq->reg;
+
+#if defined(__x86_64__) && !DAP_TSAN
+	/* One instruction, where the compiler takes three; from the endpoint, as all is addressed. */
+	__asm__ volatile("xorq $256, %c1(%0)"
+			 : : "r"((uint8_t *)sq - offsetof(struct dap_ep, hw)),
+			     "i"(offsetof(struct dap_ep, hw) + offsetof(struct m5_sq, reg))
+			 : "cc", "memory");
+#else
+	sq->reg = reg ^ 256;
+#endif
+	return (volatile uint8_t *)reg;
+}
+
+/* x86 pushes a full write-combining line out by itself. */
+M5_INLINE void m5_bf_end(void)
+{
+#if !defined(__x86_64__)
+	dap_wc_flush();
+#endif
+}
+
+M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_t pi, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++, reg += M5_BB) {
+		m5_store_mmio(reg, (const m5_half *)m5_sq_at(sq, pi + i), 1);
+		m5_bf_end();
+	}
+}
+
+/*
+ * The line may stay in a write-combining buffer of this CPU for a while after the queue is unlocked, and
+ * another CPU's doorbell would pass it: the unlock is a plain store, which does not flush the buffer.
+ */
+M5_INLINE void m5_bf_before_unlock(bool locked)
+{
+#if defined(__x86_64__)
+	if (locked)
+		dap_wc_flush();
+#endif
+}
+
+/* w: the WQE, where it is in registers; else it is read back from the ring. */
+M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
+			       const m5_half *w, bool locked)
+{
+	volatile uint8_t *reg = m5_reg_next(sq);
+
+	dap_wmb_dbrec_before_mmio();
+	if (DAP_TSAN || m5_unlikely(n >= sq->bf_end)) {
+		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
+		dap_wc_flush();
+	} else if (w) {
+		m5_store_mmio(reg, w, n);
+		m5_bf_end();
+		m5_bf_before_unlock(locked);
+	} else {
+		m5_bf_ring(reg, sq, pi, n);
+		m5_bf_before_unlock(locked);
+	}
+}
+
+M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
+{
+	uint32_t offset = (uint32_t)((uintptr_t)m5_reg_next(sq) & 0xfff);
+	uint64_t db = ctrl[0];
+
+	if (m5_likely(n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1))
+		softnic_mmio_write(sq->soft, sq->uar_page, offset, m5_sq_at(sq, pi),
+				   (size_t)n << M5_BB_SHIFT);
+	else
+		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
+}
+
+/* A doorbell record counts 16 bits; those above them are zero from the start. */
+M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
+{
+#if DAP_TSAN
+	dap_store_dbrec(dbrec, __builtin_bswap32((uint16_t)pi));
+#else
+	typedef uint16_t __attribute__((may_alias)) half;
+	volatile half *count = (volatile half *)dbrec + 1;
+
+#if defined(__MOVBE__)
+	/* One instruction, where gcc turns it round in a register. */
+	__asm__ volatile("movbe %w1, %0" : "=m"(*count) : "r"(pi));
+#else
+	*count = __builtin_bswap16((uint16_t)pi);
+#endif
+#endif
+}
+
+/*
+ * Tells the device of the n blocks of work before end. An 8-byte doorbell carries the ctrl segment
+ * of the last WQE; BlueFlame is for a single one.
+ */
+M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl,
+			  const m5_half *w, bool soft, bool locked)
+{
+	sq->pi = end;
+	dap_wmb_wqe_before_dbrec();
+	m5_record(&sq->dbrec[1], end);
+	if (soft)
+		m5_ring_soft(sq, end - n, n, ctrl);
+	else
+		m5_ring_silicon(sq, end - n, n, ctrl, w, locked);
+}
+
+/* n blocks that are in the ring from pi on. */
+M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bool soft,
+		       bool locked)
+{
+	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft, locked);
+}
+
+/* There is credit for n blocks in a queue that is the caller's. */
+M5_INLINE bool m5_sq_fits(struct dap_ep *ep, uint32_t n)
+{
+	const struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	return m5_likely((int32_t)(sq->limit - sq->pi - n) >= 0) || m5_sq_credit(ep, n);
+}
+
+/* The queue is the caller's and has room for n blocks: true. Otherwise it is not locked. */
+M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (locked)
+		m5_spin_lock(&sq->lock);
+	if (m5_sq_fits(ep, n))
+		return true;
+	if (locked)
+		m5_spin_unlock(&sq->lock);
+	return false;
+}
+
+M5_INLINE void m5_sq_end(struct m5_sq *sq, bool locked)
+{
+	if (locked)
+		m5_spin_unlock(&sq->lock);
+}
+
+/*
+ * There is credit for n blocks at once, before the end of the ring, and the queue is the caller's:
+ * what else there is to do, and be it to wait for a lock, is done elsewhere.
+ */
+M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n, bool locked)
+{
+	if (locked && !m5_spin_try(&sq->lock))
+		return false;
+	if (m5_likely(n == 1 ? sq->limit != sq->pi : (int32_t)(sq->limit - (sq->pi + n)) >= 0))
+		return true;
+	if (locked)
+		m5_spin_unlock(&sq->lock);
+	return false;
+}
+
+/*
+ * Credit for n blocks is what a short way lacked: there is some, before the end of the ring, and
+ * the queue is the caller's. Nothing is called, so nothing is saved.
+ */
+M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n, bool locked)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (locked && !m5_spin_try(&sq->lock))
+		return false;
+	if ((sq->pi & sq->mask) + n <= sq->mask + 1 && m5_sq_look(m5_ep(ep), n))
+		return true;
+	if (locked)
+		m5_spin_unlock(&sq->lock);
+	return false;
+}
+
+/* The same for who starts again: where others post, too, it may be gone by then. */
+M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n, bool locked)
+{
+	if (!m5_sq_refill(ep, n, locked))
+		return false;
+	m5_sq_end(&m5_ep(ep)->sq, locked);
+	return true;
+}
+
+/* The place of the next WQE, and the index after it. */
+struct m5_spot {
+	size_t place;
+	uint32_t pi, end;
+};
+
+M5_INLINE struct m5_spot m5_spot(const struct m5_sq *sq, uint32_t n)
+{
+	struct m5_spot at = { .pi = sq->pi };
+
+	at.place = m5_place(sq, at.pi);
+	at.end = at.pi + n;
+	/* Or one block more is added each time that it is wanted. */
+	if (n == 1)
+		__asm__("" : "+r"(at.end));
+	return at;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The adapter: opened, described, closed, and its asynchronous events. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/hot.h"
+#include "hw_mlx5/mlx5.h"
+#include "hw_mlx5/hot/hot.h"
+#include "hw_mlx5/obj.h"
+#include "hw_mlx5/ops.h"
+#include "softnic/softnic.h"
+
+size_t m5_ia_list(struct dap_hw_device *devs, size_t max)
+{
+	struct m5_ctl_device found[16];
+	size_t n = m5_ctl_list(found, 16);
+
+	for (size_t i = 0; i < n && i < max && i < 16; i++) {
+		_Static_assert(sizeof(devs->name) == sizeof(found->name) &&
+			       sizeof(devs->why) == sizeof(found->why), "lists of devices");
+		memcpy(devs[i].name, found[i].name, sizeof(devs[i].name));
+		memcpy(devs[i].why, found[i].why, sizeof(devs[i].why));
+		snprintf(devs[i].access, sizeof(devs[i].access), "%s", found[i].access);
+	}
+	return n;
+}
+
+static void attr(struct dap_caps *caps, const char *name, const char *value)
+{
+	caps->attr[caps->nattr].name = name;
+	snprintf(caps->attr[caps->nattr++].value, sizeof(caps->attr[0].value), "%s", value);
+}
+
+static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
+{
+	static const char *const scatter[] = { "off", "receives", "receives and reads" };
+	char text[96];
+
+	attr(caps, "access", m->ctl->ops->access);
+	m5_mmio_text(m, text, sizeof(text));
+	attr(caps, "doorbell", text);
+	attr(caps, "doorbell_by", m->mmio_by);
+	attr(caps, "driven_by", !m->ctl->soft ? "hardware" : m->inline_model ? "caller" : "thread");
+	snprintf(text, sizeof(text), "%u", m->params.inline_max);
+	attr(caps, "inline", text);
+	attr(caps, "write_order", !m->dev.reorders ? "kept" :
+	     m->dev.force_order ? "kept by order of each endpoint" :
+	     "kept unless the fabric is set up to reorder");
+	attr(caps, "link_layer", m->port.ethernet ? "ethernet" : "infiniband");
+	snprintf(text, sizeof(text), "%u", m->port.mtu);
+	attr(caps, "path_mtu", text);
+	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
+	attr(caps, "hot_functions", m->hot->name);
+	if (!m->ctl->soft)
+		return;
+	snprintf(text, sizeof(text), "%s memlock", softnic_fault_words());
+	attr(caps, "faults", text);
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
+{
+	uint32_t blocks = least(dev->max_qp_blocks, 32768);
+
+	caps->max_eps = dev->max_qp;
+	caps->max_dto_per_ep = blocks / 4 - 16;
+	caps->max_rdma_read_in = least(dev->max_rd_in, 128);
+	caps->max_rdma_read_out = least(dev->max_rd_out, 128);
+	caps->max_evds = dev->max_cq;
+	caps->max_evd_qlen = dev->max_cqe / 4;
+	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = M5_MAX_IOV;
+	caps->max_lmrs = caps->max_rmrs = dev->max_mkey;
+	caps->max_srqs = dev->max_srq;
+	caps->max_ep_per_srq = dev->max_qp;
+	caps->max_recv_per_srq = least(dev->max_srq_wqe, 32768) - 1;
+	caps->max_pzs = dev->max_pd;
+	caps->max_lmr_size = dev->max_mr_log < 48 ? 1ull << dev->max_mr_log : 1ull << 48;
+	caps->max_lmr_va = UINT64_MAX;
+	caps->max_rmr_va = UINT64_MAX;
+	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
+	caps->optimal_alignment = 256;
+	caps->rmr_for_ep = true;
+	/* A window of an LMR whose own key leads to another. */
+	caps->zero_based = dev->max_indirection >= 2;
+}
+
+static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)
+{
+	const struct m5_ident *id = &ctl->ident;
+	char text[64];
+
+	snprintf(caps->vendor, sizeof(caps->vendor), "%s%s",
+		 ctl->soft ? "dapl-direct software ConnectX" : "NVIDIA ",
+		 ctl->soft ? "" : *id->model ? id->model : "ConnectX");
+	caps->hw_major = id->hw;
+	caps->fw_major = id->fw[0];
+	caps->fw_minor = id->fw[1];
+	if (!id->fw[0])
+		return;
+	snprintf(text, sizeof(text), "%u.%u.%04u", id->fw[0], id->fw[1], id->fw[2]);
+	attr(caps, "firmware", text);
+}
+
+static void caps_fill(struct dap_ia *ia)
+{
+	const struct m5_ia *m = m5_ia(ia);
+	struct dap_caps *caps = &ia->caps;
+
+	*caps = (struct dap_caps){ 0 };
+	caps_ident(caps, m->ctl);
+	caps->address.sin_family = AF_INET;
+	memcpy(&caps->address.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
+	caps->host_only = m->ctl->soft != NULL;
+	if (caps->host_only)
+		caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	caps_limits(caps, &m->dev);
+	caps_named(caps, m);
+}
+
+static int device_facts(struct m5_ia *m, char *why, size_t whylen)
+{
+	int err = m5_cmd_caps(m->ctl, &m->dev);
+
+	if (!err)
+		err = m->ctl->ops->port(m->ctl, &m->port);
+	if (err) {
+		snprintf(why, whylen, "the device does not tell its capabilities or address: %s",
+			 strerror(-err));
+		return err;
+	}
+	if (m->port.ethernet && m->params.sl > 7) {
+		snprintf(why, whylen, "sl=%u: Ethernet has the priorities 0 to 7", m->params.sl);
+		return -EINVAL;
+	}
+	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
+	/* Lengths in slots and segments have 31 bits. */
+	if (m->dev.max_msg > 1ull << 30)
+		m->dev.max_msg = 1ull << 30;
+	if (m->dev.max_sq_wqe < M5_BF_BLOCKS * M5_BB * 2) {
+		snprintf(why, whylen, "the device takes WQEs of only %u bytes", m->dev.max_sq_wqe);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static const struct m5_hot_table *choose_hot(const struct m5_ia *m)
+{
+	unsigned int n;
+	const struct m5_hot_table *t = m5_isa_v3() && !m->params.base ? m5_hot_tables_v3(&n) :
+									m5_hot_tables(&n);
+
+	while (t->silicon == m->inline_model || t->nonthreadsafe == m->locked)
+		t++;
+	return t;
+}
+
+static int start(struct dap_ia *ia, char *why, size_t whylen)
+{
+	struct m5_ia *m = m5_ia(ia);
+	int err = device_facts(m, why, whylen);
+
+	if (!err)
+		err = m->ctl->ops->eqn(m->ctl, &m->eqn);
+	if (err)
+		return err;
+	err = m5_uidx_open(m);
+	if (err)
+		return err;
+	err = m->ctl->ops->uar_alloc(m->ctl, M5_UAR_NC, &m->uar);
+	if (err) {
+		snprintf(why, whylen, "no doorbell page: %s", strerror(-err));
+		m5_uidx_close(m);
+		return err;
+	}
+	m5_arena_open(&m->arena, m->params.eal);
+	/* The model in this process translates nothing. */
+	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
+	m5_mmio_choose(m);
+	m->inline_model = m->ctl->soft && !m->params.silicon;
+	m->last_wqe_ms = M5_LAST_WQE_MS;
+	m->locked = m5_gate_open() || ia->threadsafe;
+	m->hot = choose_hot(m);
+	pthread_mutex_init(&m->lock, NULL);
+	return 0;
+}
+
+int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
+{
+	struct m5_ia *m = m5_ia(ia);
+	int err;
+
+	*m = (struct m5_ia){ 0 };
+	err = m5_ctl_open(ia->name, params, &m->ctl, why, whylen);
+	if (err)
+		return err;
+	err = m5_params_parse(params, &m->params, why, whylen);
+	if (!err)
+		err = start(ia, why, whylen);
+	if (err) {
+		m->ctl->ops->close(m->ctl);
+		return err;
+	}
+	caps_fill(ia);
+	return 0;
+}
+
+void m5_ia_close(struct dap_ia *ia)
+{
+	struct m5_ia *m = m5_ia(ia);
+
+	m->ctl->ops->uar_free(m->ctl, &m->uar);
+	m5_uidx_close(m);
+	m5_arena_close(&m->arena, m->ctl);
+	m->ctl->ops->close(m->ctl);
+	pthread_mutex_destroy(&m->lock);
+}
+
+const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
+{
+	const struct m5_ia *m = (const struct m5_ia *)(const void *)ia->hw_area;
+
+	return api == m->hot->api ? m->hot->dat12 : NULL;
+}
+
+int m5_ia_async_fd(struct dap_ia *ia)
+{
+	struct m5_ctl *ctl = m5_ia(ia)->ctl;
+
+	return ctl->ops->async_fd(ctl);
+}
+
+/* Of a QP or a CQ, by its number. */
+static void broken_if(void *obj, void *arg)
+{
+	struct dap_ep *ep = obj;
+
+	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+		dap_ep_broken(ep);
+}
+
+static void overflow_if(void *obj, void *arg)
+{
+	struct dap_evd *evd = obj;
+
+	if (evd->has_cq && m5_cq(evd)->cqn == *(const uint32_t *)arg)
+		dap_evd_overflow(evd);
+}
+
+static void low_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_low(srq);
+}
+
+static void srq_broken_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_broken(srq);
+}
+
+static void last_wqe_if(void *obj, void *arg)
+{
+	struct dap_ep *ep = obj;
+
+	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
+}
+
+static bool ends_connection(uint8_t type)
+{
+	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
+	       type == M5_EV_WQ_ACCESS_ERROR;
+}
+
+struct m5_port m5_ia_port(struct dap_ia *ia)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	pthread_mutex_lock(&m->lock);
+	port = m->port;
+	pthread_mutex_unlock(&m->lock);
+	return port;
+}
+
+enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
+
+/*
+ * DAT has no event for a port. One that is down ends no connection by itself: whoever sends finds
+ * out, or does not when it comes up in time. The consumer is told as the pages allow.
+ */
+static void port_event(struct dap_ia *ia, const struct m5_event *ev)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	if (ev->sub_type == M5_PORT_DOWN) {
+		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+		return;
+	}
+	/* New connections go by what the port is now. */
+	if (m->ctl->ops->port(m->ctl, &port))
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->port = port;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void m5_ia_async_handle(struct dap_ia *ia)
+{
+	struct m5_ctl *ctl = m5_ia(ia)->ctl;
+	struct m5_event ev;
+
+	while (ctl->ops->async_read(ctl, &ev) > 0) {
+		switch (ev.kind) {
+		case M5_EVENT_QP:
+			if (ends_connection(ev.type))
+				dap_obj_each(DAP_EP, ia, broken_if, &ev.number);
+			else if (ev.type == M5_EV_SRQ_LAST_WQE)
+				dap_obj_each(DAP_EP, ia, last_wqe_if, &ev.number);
+			break;
+		case M5_EVENT_CQ_ERROR:
+			dap_obj_each(DAP_EVD, ia, overflow_if, &ev.number);
+			break;
+		case M5_EVENT_FATAL:
+			dap_ia_fatal(ia);
+			break;
+		case M5_EVENT_SRQ_LIMIT:
+			dap_obj_each(DAP_SRQ, ia, low_if, &ev.number);
+			break;
+		case M5_EVENT_SRQ_ERROR:
+			dap_obj_each(DAP_SRQ, ia, srq_broken_if, &ev.number);
+			break;
+		case M5_EVENT_PORT:
+			port_event(ia, &ev);
+			break;
+		case M5_EVENT_LOST:
+			dap_log(DAP_LOG_ERR, "%s: the kernel has lost events of the device", ia->name);
+			/* fall through */
+		case M5_EVENT_STARVED:
+			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+			break;
+		}
+	}
+}
+
+const struct dap_hw m5_hw = {
+	.name = "mlx5",
+	.list = m5_ia_list,
+	.open = m5_ia_open,
+	.close = m5_ia_close,
+	.hot = m5_ia_hot,
+	.async_fd = m5_ia_async_fd,
+	.async_handle = m5_ia_async_handle,
+	.pz_create = m5_pz_create,
+	.pz_destroy = m5_pz_destroy,
+	.lmr_create = m5_lmr_create,
+	.lmr_destroy = m5_lmr_destroy,
+	.rmr_create = m5_rmr_create,
+	.rmr_destroy = m5_rmr_destroy,
+	.cq_create = m5_cq_create,
+	.cq_resize = m5_cq_resize,
+	.cq_destroy = m5_cq_destroy,
+	.cq_poll = m5_cq_poll,
+	.cq_arm = m5_cq_arm,
+	.cq_fd = m5_cq_fd,
+	.cq_drain_fd = m5_cq_drain_fd,
+	.cq_settle = m5_cq_settle,
+	.cq_total = m5_cq_total,
+	.srq_create = m5_srq_create,
+	.srq_destroy = m5_srq_destroy,
+	.srq_resize = m5_srq_resize,
+	.srq_limit = m5_srq_limit,
+	.srq_count = m5_srq_count,
+	.qp_create = m5_qp_create,
+	.qp_idle = m5_qp_idle,
+	.recv_count = m5_recv_count,
+	.ep_total = m5_ep_total,
+	.qp_address = m5_qp_address,
+	.qp_connect = m5_qp_connect,
+	.qp_error = m5_qp_error,
+	.qp_drain_begin = m5_qp_drain_begin,
+	.qp_drain_done = m5_qp_drain_done,
+	.qp_destroy = m5_qp_destroy,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a threadsafe instance keeps posters and pollers apart, and a nonthreadsafe one its pollers
+ * from those who take a CQ away (see obj.h, gate.c). */
+#ifndef M5_LOCK_H
+#define M5_LOCK_H
+
+#include "hw_mlx5/obj.h"
+
+#define M5_INLINE static inline __attribute__((always_inline))
+/* Out of line with the arguments where the caller's own are, so that a tail call is a jump. */
+#if defined(__clang__)
+#define M5_APART __attribute__((noinline))
+#else
+#define M5_APART __attribute__((noinline, noipa))
+#endif
+/* An argument that only keeps its place. */
+#define M5_SPARE __attribute__((unused))
+#define m5_likely(x) __builtin_expect(!!(x), 1)
+#define m5_unlikely(x) __builtin_expect(!!(x), 0)
+
+M5_COLD void m5_lock_wait(uint32_t *lock);
+
+/* The compiler is to finish with what is above before it takes up what is below. */
+M5_INLINE void m5_part(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * Counts for who asks the InfiniBand extension. Only who has the queue does; others read it at any
+ * time, so it is one instruction, where gcc makes three of an atomic load and store.
+ */
+M5_INLINE void m5_tally(uint64_t *count, uint64_t more)
+{
+#if DAP_TSAN
+	__atomic_store_n(count, *count + more, __ATOMIC_RELAXED);
+#else
+	*count += more;
+#endif
+}
+
+/* The WQE of an SRQ may be posted again. */
+M5_INLINE void m5_srq_give(struct m5_slot *slot)
+{
+	__atomic_store_n(&slot->bytes, 0, __ATOMIC_RELEASE);
+}
+
+M5_INLINE void m5_spin_lock(uint32_t *lock)
+{
+	if (m5_unlikely(__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)))
+		m5_lock_wait(lock);
+}
+
+/* Whose body is to call nothing goes the long way where the lock is taken. */
+M5_INLINE bool m5_spin_try(uint32_t *lock)
+{
+#if defined(__x86_64__) && !DAP_TSAN
+	uint32_t was;
+
+	/* gcc would find the address first, and keep a 1 from elsewhere for it. */
+	__asm__ volatile("movl $1, %0; xchgl %0, %1" : "=&r"(was), "+m"(*lock) : : "memory");
+	return m5_likely(!was);
+#else
+	return m5_likely(!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
+#endif
+}
+
+M5_INLINE void m5_spin_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * What is posted without asking does not reach over the ring's end: there the limit is, unless the
+ * n blocks that are wanted now go beyond.
+ */
+M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
+{
+	uint32_t to_end = sq->mask + 1 - (sq->pi & sq->mask);
+
+	if (to_end < n)
+		to_end = n;
+	sq->limit = sq->pi + (credit < to_end ? credit : to_end);
+}
+
+/* The unbind of a bind that changes keys is among the used blocks. */
+M5_INLINE bool m5_rotating(const struct m5_ep *e, uint32_t used)
+{
+	return e->sq.pi - e->rotated < used;
+}
+
+/*
+ * The hot path compares only blocks, with a limit that neither room nor the number of requests
+ * that may be outstanding lets it pass. This looks at what is published: true, there is credit for
+ * n blocks, whatever requests they are of.
+ */
+M5_INLINE bool m5_sq_look(struct m5_ep *e, uint32_t n)
+{
+	struct m5_sq *sq = &e->sq;
+	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+	/* One block stays free for the NOP of a drain. */
+	uint32_t room = sq->mask - used;
+
+	if (used + n > e->max_ops || n > room)
+		return false;
+	m5_sq_limit(sq, n, room < e->max_ops - used ? room : e->max_ops - used);
+	return true;
+}
+
+/* False: others are at the CQ, the caller does not have it. */
+M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
+{
+	if (locked)
+		return m5_spin_try(&cq->lock);
+	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (m5_likely(!__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
+		return true;
+	__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+M5_INLINE void m5_cq_enter(struct m5_cq *cq, bool locked)
+{
+	if (locked) {
+		m5_spin_lock(&cq->lock);
+		return;
+	}
+	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (m5_unlikely(__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
+		m5_gate_wait(cq);
+}
+
+M5_INLINE void m5_cq_leave(struct m5_cq *cq, bool locked)
+{
+	if (locked)
+		m5_spin_unlock(&cq->lock);
+	else
+		__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+}
+
+M5_INLINE struct m5_cqe *m5_cqe_at(const struct m5_cq *cq, uint32_t i)
+{
+	return (struct m5_cqe *)(cq->ring + (size_t)(i & cq->mask) * sizeof(struct m5_cqe));
+}
+
+/* The CQE at the free-running index i is software's. */
+M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
+{
+	return !((op_own ^ (i >> cq->log)) & 1);
+}
+
+/*
+ * The poller is at ci of the ring that the CQ has: not far ahead of where it was. Laps are counted in
+ * full, those of ci as far as its bits go.
+ */
+M5_INLINE void m5_cq_at(struct m5_cq *cq, uint32_t ci)
+{
+	cq->lap += ((ci >> cq->log) - cq->lap) & UINT32_MAX >> cq->log;
+	cq->ci = ci;
+	cq->next = m5_cqe_at(cq, ci);
+}
+
+M5_INLINE void m5_cq_tell(struct m5_cq *cq, uint32_t ci)
+{
+	dap_mb_cqe_before_ci();
+	dap_store_dbrec(cq->dbrec, htobe32(ci & 0xffffff));
+}
+
+M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
+{
+	m5_cq_at(cq, ci);
+	m5_cq_tell(cq, ci);
+}
+
+/* One CQE, that at ci, is done with. */
+M5_INLINE void m5_cq_step(struct m5_cq *cq)
+{
+	uint32_t ci = cq->ci + 1;
+
+	cq->ci = ci;
+	cq->next++;
+	if (m5_unlikely(!(ci & cq->mask))) {
+		cq->next = (struct m5_cqe *)cq->ring;
+		cq->lap++;
+	}
+	m5_cq_tell(cq, ci);
+}
+
+M5_INLINE struct dap_ep *m5_cqe_ep(const struct m5_cq *cq, const struct m5_cqe *cqe)
+{
+	uint32_t uidx = be32_to_cpu(cqe->uidx);
+
+	const struct m5_uidx_page *page =
+		__atomic_load_n(&cq->dir[uidx >> 12 & 0xfff], __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&page->ep[uidx & 0xfff], __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Memory of queues, and user indexes: the two tables that the device and the poller share. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hw_mlx5/arena.h"
+#include "hw_mlx5/obj.h"
+
+static void memory_put(struct m5_ctl *ctl, const struct m5_mem *mem)
+{
+	if (mem->run.chunk)
+		m5_arena_put(ctl->arena, &mem->run, mem->len);
+	else
+		munmap(mem->base, mem->len);
+}
+
+static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
+{
+	if (ctl->arena && !m5_arena_get(ctl->arena, ctl, mem->len, &mem->run)) {
+		mem->base = m5_arena_memory(&mem->run);
+		return 0;
+	}
+	mem->run.chunk = NULL;
+	mem->base = mmap(NULL, mem->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return mem->base == MAP_FAILED ? -ENOMEM : 0;
+}
+
+/* own: a umem that starts with it. */
+static int alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
+{
+	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };
+	int err = memory_get(ctl, &new);
+
+	if (err)
+		return err;
+	new.own = own || !new.run.chunk || new.len > M5_ARENA_PIECE;
+	if (new.own) {
+		err = ctl->ops->umem_reg(ctl, new.base, new.len, &new.umem);
+		if (err) {
+			memory_put(ctl, &new);
+			return err;
+		}
+	} else {
+		new.umem = m5_arena_umem(&new.run, &new.offset);
+	}
+	*mem = new;
+	return 0;
+}
+
+int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
+{
+	return alloc(ctl, len, false, mem);
+}
+
+int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
+{
+	return alloc(ctl, len, true, mem);
+}
+
+void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed)
+{
+	/* What the device still has mapped must not become somebody else's memory. */
+	if (mem->own ? !ctl->ops->umem_dereg(ctl, &mem->umem) : !destroyed)
+		memory_put(ctl, mem);
+	mem->base = NULL;
+}
+
+/*
+ * 24 bits of user index in two levels; where there is no page all entries lead to one that is
+ * empty, so that the poller tests only the last.
+ */
+static struct m5_uidx_page no_ep;
+
+int m5_uidx_open(struct m5_ia *ia)
+{
+	ia->dir = calloc(4096, sizeof(*ia->dir));
+	if (!ia->dir)
+		return -ENOMEM;
+	for (int i = 0; i < 4096; i++)
+		ia->dir[i] = &no_ep;
+	ia->uidx_head = ia->uidx_tail = ia->uidx_size = 0;
+	ia->uidx_rest = NULL;
+	return 0;
+}
+
+void m5_uidx_close(struct m5_ia *ia)
+{
+	for (int i = 0; i < 4096; i++)
+		if (ia->dir[i] != &no_ep)
+			free(ia->dir[i]);
+	free(ia->dir);
+	free(ia->uidx_rest);
+}
+
+/* One more page of indexes, all of them free. ia->lock is held. */
+static int uidx_grow(struct m5_ia *ia)
+{
+	uint32_t pages = ia->uidx_size / 4096, n = ia->uidx_size + 4096;
+	struct m5_uidx_page *page;
+	uint32_t *rest;
+
+	if (pages == 4096)
+		return -ENOSPC;
+	page = calloc(1, sizeof(*page));
+	rest = calloc(n, sizeof(*rest));
+	if (!page || !rest) {
+		free(page);
+		free(rest);
+		return -ENOMEM;
+	}
+	/* Only an empty ring is grown: nothing to carry over. Index 0 is given out last. */
+	for (uint32_t i = 0; i < 4096; i++)
+		rest[i] = ia->uidx_size + (i + 1) % 4096;
+	free(ia->uidx_rest);
+	ia->uidx_rest = rest;
+	ia->uidx_size = n;
+	ia->uidx_tail = 0;
+	ia->uidx_head = 4096;
+	__atomic_store_n(&ia->dir[pages], page, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&ia->lock);
+	if (ia->uidx_head == ia->uidx_tail)
+		err = uidx_grow(ia);
+	if (!err) {
+		*uidx = ia->uidx_rest[ia->uidx_tail++ % ia->uidx_size];
+		__atomic_store_n(&ia->dir[*uidx >> 12]->ep[*uidx & 0xfff], ep, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	return err;
+}
+
+void m5_uidx_put(struct m5_ia *ia, uint32_t uidx)
+{
+	pthread_mutex_lock(&ia->lock);
+	__atomic_store_n(&ia->dir[uidx >> 12]->ep[uidx & 0xfff], NULL, __ATOMIC_RELEASE);
+	ia->uidx_rest[ia->uidx_head++ % ia->uidx_size] = uidx;
+	pthread_mutex_unlock(&ia->lock);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * How the endpoints of an instance tell the device of work. An endpoint that owns a page of
+ * write-combining memory copies its WQEs there (BlueFlame), or writes 8 bytes and flushes them;
+ * one that shares its page writes 8 bytes to uncached memory.
+ *
+ * Whether the page combines writes at all is for the processor and the hypervisor to decide, and
+ * nobody tells: where it does not, each store of a copy goes out by itself. So it can be measured,
+ * by a bounded number of zero blocks: no QP has number 0 that this page is for, and index and
+ * doorbell record say that there is nothing to do.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "hw_mlx5/lock.h"
+#include "hw_mlx5/mmio.h"
+
+enum { ROUNDS = 16, STORES = 8, SLOWER = 4 };
+
+enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns)
+{
+	return block_ns > SLOWER * (word_ns ? word_ns : 1) ? M5_MMIO_DOORBELL : M5_MMIO_BLUEFLAME;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The least that STORES flushed stores of so many words took. */
+static uint64_t least_ns(volatile uint64_t *reg, unsigned int words)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start = now(), ns;
+
+		for (int k = 0; k < STORES; k++) {
+			for (unsigned int w = 0; w < words; w++)
+				dap_mmio_store64(&reg[w], 0);
+			dap_wc_flush();
+		}
+		ns = now() - start;
+		if (ns < least)
+			least = ns;
+	}
+	return least;
+}
+
+static void measure(struct m5_ia *ia)
+{
+	uint64_t block, word;
+	struct m5_uar uar;
+
+	if (ia->ctl->ops->uar_alloc(ia->ctl, M5_UAR_BF, &uar)) {
+		ia->mmio = M5_MMIO_DOORBELL;
+		snprintf(ia->mmio_by, sizeof(ia->mmio_by), "access");
+		return;
+	}
+	block = least_ns(uar.reg, M5_BB / 8);
+	word = least_ns(uar.reg, 1);
+	ia->ctl->ops->uar_free(ia->ctl, &uar);
+	ia->mmio = m5_mmio_judge(block, word);
+	snprintf(ia->mmio_by, sizeof(ia->mmio_by), "measured: 64 bytes %.0f ns, 8 bytes %.0f ns",
+		 (double)block / STORES, (double)word / STORES);
+}
+
+void m5_mmio_choose(struct m5_ia *ia)
+{
+	enum m5_mmio asked = ia->params.mmio;
+	bool own = ia->dev.bf && ia->params.bf_eps;
+
+	snprintf(ia->mmio_by, sizeof(ia->mmio_by), own && asked ? "parameter" : "access");
+	if (!own)
+		ia->mmio = M5_MMIO_DOORBELL;
+	else if (asked == M5_MMIO_AUTO)
+		ia->mmio = M5_MMIO_BLUEFLAME;
+	else if (asked != M5_MMIO_MEASURE)
+		ia->mmio = asked;
+	else if (!ia->ctl->soft)
+		measure(ia);
+	else				/* memory, that tells nothing of a page */
+		ia->mmio = M5_MMIO_BLUEFLAME;
+	ia->bf_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
+}
+
+void m5_mmio_text(const struct m5_ia *ia, char *text, size_t len)
+{
+	if (ia->mmio == M5_MMIO_DOORBELL)
+		snprintf(text, len, "8 bytes");
+	else
+		snprintf(text, len, "%s (%u endpoints)", ia->mmio == M5_MMIO_BLUEFLAME ?
+			 "blueflame" : "8 bytes, combined", ia->params.bf_eps);
+}

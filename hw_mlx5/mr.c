@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Protection zones and memory registrations. */
+#include "hw_mlx5/obj.h"
+#include "hw_mlx5/ops.h"
+
+int m5_pz_create(struct dap_pz *pz)
+{
+	struct m5_ctl *ctl = m5_ia(pz->obj.ia)->ctl;
+
+	return ctl->ops->pd_alloc(ctl, &m5_pz(pz)->pdn, &m5_pz(pz)->priv);
+}
+
+int m5_pz_destroy(struct dap_pz *pz)
+{
+	struct m5_ctl *ctl = m5_ia(pz->obj.ia)->ctl;
+
+	return ctl->ops->pd_free(ctl, m5_pz(pz)->pdn, m5_pz(pz)->priv);
+}
+
+/* A remote write is a local one in the end: the device wants both rights (IBTA 10.6.3.1). */
+static unsigned int access_of(uint32_t priv)
+{
+	const uint32_t writes = DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE | DAP_PRIV_REMOTE_ATOMIC;
+
+	return (priv & writes ? M5_ACCESS_LOCAL_WRITE : 0) |
+	       (priv & DAP_PRIV_REMOTE_ATOMIC ? M5_ACCESS_REMOTE_ATOMIC : 0) |
+	       (priv & DAP_PRIV_REMOTE_WRITE ? M5_ACCESS_REMOTE_WRITE : 0) |
+	       (priv & DAP_PRIV_REMOTE_READ ? M5_ACCESS_REMOTE_READ : 0);
+}
+
+static uint32_t rights_of(uint32_t priv)
+{
+	unsigned int access = access_of(priv);
+
+	return M5_MKC_LOCAL_READ | (access & M5_ACCESS_LOCAL_WRITE ? M5_MKC_LOCAL_WRITE : 0) |
+	       (access & M5_ACCESS_REMOTE_ATOMIC ? M5_MKC_ATOMIC : 0) |
+	       (access & M5_ACCESS_REMOTE_WRITE ? M5_MKC_REMOTE_WRITE : 0) |
+	       (access & M5_ACCESS_REMOTE_READ ? M5_MKC_REMOTE_READ : 0);
+}
+
+/*
+ * Addresses from 0 on are those of a second key that leads to the first: a registration by the
+ * kernel keeps the offset in the page, so that it has none unless the memory is aligned.
+ */
+static int count_from_zero(struct dap_lmr *lmr)
+{
+	struct m5_ia *ia = m5_ia(lmr->obj.ia);
+	struct m5_lmr *l = m5_lmr(lmr);
+	const struct m5_zero_param p = {
+		.pdn = m5_pz(lmr->pz)->pdn, .rights = rights_of(lmr->priv), .lkey = l->mr.lkey,
+		.addr = lmr->mem, .length = lmr->length, .slots = ia->dev.klm_slots,
+	};
+	uint32_t key;
+	int err = m5_cmd_zero_based(ia->ctl, &p, &l->zero, &key);
+
+	if (!err)
+		lmr->lmr_context = lmr->rmr_context = key;
+	return err;
+}
+
+int m5_lmr_create(struct dap_lmr *lmr)
+{
+	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
+	struct m5_pz *pz = m5_pz(lmr->pz);
+	struct m5_lmr *l = m5_lmr(lmr);
+	int err;
+
+	l->zero = NULL;
+	err = ctl->ops->mr_reg(ctl, pz->priv, pz->pdn, (void *)(uintptr_t)lmr->mem, lmr->length,
+			       access_of(lmr->priv), &l->mr);
+	if (err)
+		return err;
+	lmr->lmr_context = l->mr.lkey;
+	lmr->rmr_context = l->mr.rkey;
+	err = lmr->zero_based ? count_from_zero(lmr) : 0;
+	if (err) {
+		ctl->ops->mr_dereg(ctl, &l->mr);
+		return err;
+	}
+	lmr->reg_addr = lmr->addr;
+	lmr->reg_size = lmr->length;
+	return 0;
+}
+
+static void forget(void *rmr, void *lmr)
+{
+	if (m5_rmr(rmr)->lmr == lmr)
+		m5_rmr_know(m5_rmr(rmr), NULL);
+}
+
+int m5_lmr_destroy(struct dap_lmr *lmr)
+{
+	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
+	struct m5_lmr *l = m5_lmr(lmr);
+	int err = 0, dereg;
+
+	/* Who remembers it must not know it any more: m5_may_copy by its context, m5_bind as it was. */
+	lmr->lmr_context = ~lmr->lmr_context;
+	dap_obj_each(DAP_RMR, lmr->obj.ia, forget, lmr);
+	if (l->zero)
+		err = ctl->ops->obj_destroy(l->zero);
+	dereg = ctl->ops->mr_dereg(ctl, &l->mr);
+	return err ? err : dereg;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Queue pairs: made and destroyed.
+ *
+ * The memory of one: receive ring, send ring, doorbell record in a cache line of its own; beside
+ * it, for software only, one slot for each block and receive. The consumer may have as many
+ * requests outstanding as the endpoint's attributes say, whatever their size, and one more block
+ * for the end of a drain.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hw_mlx5/lock.h"
+#include "hw_mlx5/ops.h"
+
+#define SPARE_BLOCKS 8u			/* a drain's NOP, and one unbind before a bind */
+#define QUIET_MAX 64u
+#define MAX_BLOCKS 32768u		/* the producer index has 16 bits */
+
+struct shape {
+	uint32_t blocks, recvs, quiet_max, hidden;
+	unsigned int rq_shift;
+	size_t rq_bytes, sq_bytes, dbrec, bytes;
+};
+
+static uint32_t pow2_up(uint32_t n)
+{
+	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
+}
+
+static uint32_t max_of(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_attr *a)
+{
+	uint32_t iov = max_of(a->max_request_iov, max_of(a->max_rdma_read_iov,
+							 a->max_rdma_write_iov));
+	uint32_t by_ref = (2 + iov + 3) / 4;
+	uint32_t by_copy = (2 + (ia->params.inline_max + 4u + 15) / 16 + 3) / 4;
+
+	return max_of(M5_BIND_BLOCKS, max_of(by_ref, by_copy));
+}
+
+/* The receive ring fills its cache line even when its entries do not. */
+static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
+{
+	s->recvs = pow2_up(max_of(a->max_recv_dtos, 1));
+	s->rq_shift = 4u + (31u - (unsigned int)__builtin_clz(pow2_up(max_of(a->max_recv_iov, 1))));
+	s->rq_bytes = max_of(s->recvs << s->rq_shift, M5_BB);
+	while ((size_t)s->recvs << s->rq_shift < s->rq_bytes)
+		s->recvs *= 2;
+}
+
+/*
+ * Hidden completions that can be in the CQ: suppressed work is signalled once in quiet_max
+ * requests, the end of a drain once, and so is the unbind of a bind that changes keys.
+ */
+static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
+{
+	const struct dap_ep_attr *a = &ep->attr;
+	uint32_t dtos = max_of(a->max_request_dtos, 1), limit = min_of(ia->dev.max_qp_blocks, MAX_BLOCKS);
+	uint32_t per = blocks_per_request(ia, a);
+
+	if (dtos + SPARE_BLOCKS > limit || a->max_recv_dtos > limit ||
+	    max_of(a->max_request_iov, a->max_recv_iov) > M5_MAX_IOV ||
+	    max_of(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
+		return -EINVAL;
+	s->blocks = min_of(pow2_up(min_of(dtos, limit) * per + SPARE_BLOCKS), limit);
+	s->quiet_max = max_of(1, min_of(QUIET_MAX, dtos / 4));
+	s->hidden = min_of(dtos, dtos / s->quiet_max + 1) + 2;
+	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
+	s->recvs = 0;
+	s->rq_bytes = s->rq_shift = 0;
+	if (!ep->srq)
+		recv_shape(a, s);
+	s->dbrec = s->rq_bytes + s->sq_bytes;
+	s->bytes = s->dbrec + 64;
+	return 0;
+}
+
+static void fm_fill(uint8_t umr_fence, uint8_t *fm)
+{
+	for (unsigned int i = 0; i < 32; i++) {
+		unsigned int fence = i & 16 ? umr_fence : 0;
+
+		if (i & DAP_COMP_BARRIER && fence != M5_FENCE_STRONG)
+			fence = M5_FENCE_SMALL_READ;
+		fm[i] = (uint8_t)(fence | (i & DAP_COMP_SUPPRESS ? M5_CE_ERROR : M5_CE_ALWAYS) |
+				  (i & DAP_COMP_SOLICITED ? M5_SE : 0));
+	}
+}
+
+/* PRM, "Control segment": the first eight bytes without the index, as the host loads them. */
+static uint64_t ctrl_start(uint32_t qpn, unsigned int ds, unsigned int op)
+{
+	return (uint64_t)htobe32(qpn << 8 | ds) << 32 | htobe32(op);
+}
+
+static uint64_t span(uint64_t max, uint16_t inline_max)
+{
+	return max > inline_max ? max - inline_max : 0;
+}
+
+void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
+{
+	fm_fill(umr_fence, sq->fm);
+	sq->ctrl = ctrl_start(qpn, 0, 0);
+	sq->ctrl_send[0] = ctrl_start(qpn, 2, M5_OP_SEND);
+	sq->ctrl_write[0] = ctrl_start(qpn, 3, M5_OP_RDMA_WRITE);
+	sq->ctrl_send[1] = sq->ctrl_write[1] = (uint64_t)sq->fm[0] << 24;
+	for (unsigned int after = 0; after < 2; after++) {
+		sq->ctrl_umr[after][0] = ctrl_start(qpn, 12, M5_OP_UMR);
+		sq->ctrl_umr[after][1] = (uint64_t)sq->fm[after * 16] << 24;
+	}
+	sq->long_from = sq->inline_max + 1u;
+	sq->send_span = span(sq->max_msg, sq->inline_max);
+	sq->rdma_span = span(sq->max_rdma, sq->inline_max);
+}
+
+static const struct dap_lmr no_lmr;	/* nothing lies in it */
+
+static void sq_fill(struct dap_ep *ep, const struct shape *s)
+{
+	const struct dap_ep_attr *a = &ep->attr;
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t allow = DAP_COMP_SUPPRESS |
+			 (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
+
+	/* Below eight bytes inline is not worth a thought; what is not copied is right as well. */
+	uint16_t inline_max = ia->params.inline_max < 8 ? 0 : ia->params.inline_max;
+
+	e->sq = (struct m5_sq){
+		.ring = (uint8_t *)e->mem.base + s->rq_bytes,
+		.slots = e->done.sq_slots,
+		.dbrec = (volatile uint32_t *)((uint8_t *)e->mem.base + s->dbrec),
+		.reg = (uintptr_t)e->uar.reg,
+		.mask = s->blocks - 1,
+		.lmr = &no_lmr,
+		.quiet_max = (uint16_t)s->quiet_max,
+		.inline_max = inline_max,
+		.bf_end = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?
+			  M5_BF_BLOCKS + 1 : 1,
+		.read_segs = 1,
+		.max_iov = (uint8_t)a->max_request_iov,
+		.max_read_iov = (uint8_t)a->max_rdma_read_iov,
+		.max_write_iov = (uint8_t)a->max_rdma_write_iov,
+		.deny_send = ~(allow | DAP_COMP_SOLICITED),
+		.deny_rdma = ~allow,
+		.max_msg = a->max_message_size,
+		.max_rdma = a->max_rdma_size,
+		.soft = ia->inline_model ? ia->ctl->soft : NULL,
+		.uar_page = e->uar.page,
+		.pz = ep->pz,
+	};
+	m5_sq_derive(&e->sq, e->qp.qpn, ia->dev.umr_fence);
+}
+
+void m5_rq_derive(struct m5_rq *rq)
+{
+	struct m5_data_seg *seg = (struct m5_data_seg *)rq->ring;
+	uint32_t per = rq->stride / M5_DS;
+
+	rq->uneven = 0;
+	if (per == 1)
+		return;
+	for (uint32_t i = 0; i <= rq->mask; i++, seg += per)
+		seg[1] = (struct m5_data_seg){ .lkey = cpu_to_be32(M5_NULL_LKEY) };
+}
+
+static void rq_fill(struct dap_ep *ep, const struct shape *s)
+{
+	struct m5_ep *e = m5_ep(ep);
+
+
+	e->rq = (struct m5_rq){
+		.ring = e->mem.base,
+		.slots = e->done.rq_slots,
+		.dbrec = e->sq.dbrec,
+		.mask = s->recvs - 1,
+		.stride = 1u << s->rq_shift,
+		.max_iov = (uint8_t)ep->attr.max_recv_iov,
+		.deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED),
+	};
+	m5_rq_derive(&e->rq);
+}
+
+/* No credit is ever to be had; where a WQE of the SRQ lies, only error messages ask. */
+static void srq_fill(struct dap_ep *ep)
+{
+	const struct m5_srq *q = m5_srq(ep->srq);
+
+	m5_ep(ep)->rq = (struct m5_rq){
+		.ring = q->ring + sizeof(struct m5_next_seg),
+		.mask = q->size - 1,
+		.stride = 1u << q->shift,
+		.max_iov = q->max_iov,
+		.deny = ~0u,
+	};
+	m5_ep(ep)->done.rq_slots = q->slots;
+	m5_ep(ep)->done.rq_mask = q->size - 1;
+	m5_ep(ep)->done.shared = 1;
+}
+
+static int slots_alloc(struct m5_ep *e, const struct shape *s)
+{
+	struct m5_slot *slots;
+	size_t n = (size_t)s->blocks + 1 + s->recvs;	/* 1: see m5_bind_slots */
+
+	slots = aligned_alloc(64, (n * sizeof(*slots) + 63) & ~(size_t)63);
+	if (!slots)
+		return -ENOMEM;
+	e->done = (struct m5_done){
+		.sq_slots = slots,
+		.rq_slots = slots + s->blocks + 1,
+		.sq_mask = s->blocks - 1,
+		.rq_mask = s->recvs ? s->recvs - 1 : 0,
+	};
+	return 0;
+}
+
+/* A BlueFlame register has one owner; who comes too late shares a page and writes 8 bytes. */
+static void uar_get(struct m5_ia *ia, struct m5_ep *e)
+{
+	bool own;
+
+	pthread_mutex_lock(&ia->lock);
+	own = ia->bf_left > 0;
+	ia->bf_left -= own;
+	pthread_mutex_unlock(&ia->lock);
+	e->own_uar = own && !ia->ctl->ops->uar_alloc(ia->ctl, M5_UAR_BF, &e->uar);
+	if (e->own_uar)
+		return;
+	e->uar = ia->uar;
+	pthread_mutex_lock(&ia->lock);
+	ia->bf_left += own;
+	pthread_mutex_unlock(&ia->lock);
+}
+
+static void uar_put(struct m5_ia *ia, struct m5_ep *e)
+{
+	if (!e->own_uar)
+		return;
+	ia->ctl->ops->uar_free(ia->ctl, &e->uar);
+	e->own_uar = false;
+	pthread_mutex_lock(&ia->lock);
+	ia->bf_left++;
+	pthread_mutex_unlock(&ia->lock);
+}
+
+static int make(struct dap_ep *ep, const struct shape *s)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	struct m5_qp_param p = {
+		.pdn = m5_pz(ep->pz)->pdn,
+		.uar_page = e->uar.page,
+		.send_cqn = m5_cq(ep->request_evd)->cqn,
+		.recv_cqn = m5_cq(ep->recv_evd)->cqn,
+		.uidx = e->uidx,
+		.log_sq = (unsigned int)__builtin_ctz(s->blocks),
+		.log_rq = s->recvs ? (unsigned int)__builtin_ctz(s->recvs) : 0,
+		.log_rq_stride = s->recvs ? s->rq_shift - 4 : 0,
+		.small_recvs = ia->params.scatter_cqe != M5_SCATTER_NONE,
+		.small_reads = ia->params.scatter_cqe == M5_SCATTER_READS_TOO,
+		.rmpn = ep->srq ? m5_srq(ep->srq)->rmp.rmpn : 0,
+		.umem_id = e->mem.umem.id,
+		.offset = e->mem.offset,
+		.dbrec = e->mem.offset + s->dbrec,
+	};
+	int err;
+
+	e->qp.ctl = ia->ctl;
+	err = m5_cmd_qp(ia->ctl, &p, &e->qp.obj, &e->qp.qpn);
+	if (err)
+		return err;
+	err = m5_cmd_qp_init(&e->qp, ia->port.port_num, ia->port.pkey_index,
+			     ep->attr.max_rdma_read_in != 0);
+	if (err)
+		ia->ctl->ops->obj_destroy(e->qp.obj);
+	return err;
+}
+
+static int build(struct dap_ep *ep, const struct shape *s)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	int err = m5_mem_alloc(ia->ctl, s->bytes, &e->mem);
+
+	if (err)
+		return err;
+	err = slots_alloc(e, s);
+	if (err)
+		goto err_mem;
+	err = m5_uidx_get(ia, ep, &e->uidx);
+	if (err)
+		goto err_slots;
+	uar_get(ia, e);
+	err = make(ep, s);
+	if (err)
+		goto err_uar;
+	sq_fill(ep, s);
+	if (ep->srq)
+		srq_fill(ep);
+	else
+		rq_fill(ep, s);
+	return 0;
+
+err_uar:
+	uar_put(ia, e);
+	m5_uidx_put(ia, e->uidx);
+err_slots:
+	free(e->done.sq_slots);
+err_mem:
+	m5_mem_free(ia->ctl, &e->mem, 0);
+	return err;
+}
+
+int m5_qp_create(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	struct shape s;
+	int err = shape_of(ia, ep, &s);
+
+	if (err)
+		return err;
+	err = m5_cq_reserve(ep->request_evd, s.hidden);
+	if (err)
+		return err;
+	*e = (struct m5_ep){ .hidden = s.hidden };
+	err = build(ep, &s);
+	if (err) {
+		m5_cq_unreserve(ep->request_evd, s.hidden);
+		return err;
+	}
+	e->max_ops = max_of(ep->attr.max_request_dtos, 1);
+	e->max_recvs = ep->attr.max_recv_dtos;
+	__atomic_store_n(&e->gen, __atomic_add_fetch(&ia->gen, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+	return 0;
+}
+
+int m5_qp_destroy(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+	int err;
+
+	m5_window_revoke(ep);
+	if (e->done.shared)
+		m5_qp_last_wqe(ep);
+	err = ia->ctl->ops->obj_destroy(e->qp.obj);
+	/* The device writes no more: what it has written goes, and then nothing names the index. */
+	m5_cq_purge(ep->request_evd, ep);
+	m5_cq_purge(ep->recv_evd, ep);
+	/* No bind of an RMR is looked for there any more: see look() in rmr.c. */
+	pthread_mutex_lock(&ia->lock);
+	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+	m5_uidx_put(ia, e->uidx);
+	m5_cq_unreserve(ep->request_evd, e->hidden);
+	uar_put(ia, e);
+	free(e->done.sq_slots);
+	m5_mem_free(ia->ctl, &e->mem, err);
+	return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * What others than its poller do to a CQ, all with the CQ taken: remove the completions of a QP
+ * that is gone, take own hidden completions for credit, look whether a WQE has completed.
+ *
+ * A slot is given back only when its CQE has left the CQ, so a poster may take credit from hidden
+ * completions that stand before its first visible one and no further. Thereby the CQEs of an
+ * endpoint in a CQ never outnumber the blocks of its queues.
+ */
+#include <stdlib.h>
+
+#include "hw_mlx5/lock.h"
+#include "softnic/softnic.h"
+
+uint32_t m5_cq_end(const struct m5_cq *cq)
+{
+	uint32_t i = cq->ci;
+
+	while (i - cq->ci <= cq->mask &&
+	       m5_cqe_ours(cq, i, dap_load_owner(&m5_cqe_at(cq, i)->op_own)))
+		i++;
+	dap_rmb_cqe_owner();
+	return i;
+}
+
+/*
+ * Closes the gaps of the CQEs in [ci, end) that gone() names, towards end, and gives the places
+ * won to the device. The owner bit belongs to the place.
+ */
+static void compact(struct m5_cq *cq, uint32_t end,
+		    bool (*gone)(const struct m5_cqe *, uint32_t, const void *), const void *arg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = end; i-- != cq->ci;) {
+		const struct m5_cqe *src = m5_cqe_at(cq, i);
+		struct m5_cqe *dst = m5_cqe_at(cq, i + n);
+		uint8_t owner = dst->op_own & 1;
+
+		if (gone(src, i, arg)) {
+			n++;
+		} else if (n) {
+			*dst = *src;
+			dst->op_own = (uint8_t)((src->op_own & ~1) | owner);
+		}
+	}
+	cq->aside += n;
+	if (n)
+		m5_cq_publish(cq, cq->ci + n);
+}
+
+static bool is_of(const struct m5_cqe *cqe, uint32_t uidx)
+{
+	return (be32_to_cpu(cqe->uidx) & 0xffffff) == uidx;
+}
+
+static bool is_request(const struct m5_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4;
+
+	return op == M5_CQE_REQ || op == M5_CQE_REQ_ERR;
+}
+
+static bool gone_of(const struct m5_cqe *cqe, uint32_t i, const void *arg)
+{
+	(void)i;
+	return is_of(cqe, *(const uint32_t *)arg);
+}
+
+/* Binds, and receives of an SRQ, have an effect beyond their completion: it must not be lost. */
+static void purge_effects(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
+{
+	for (uint32_t i = cq->ci; i != end; i++) {
+		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
+		uint32_t index = be16_to_cpu(cqe->wqe_counter);
+
+		if (!is_of(cqe, e->uidx))
+			continue;
+		if (!is_request(cqe)) {
+			if (e->done.shared)
+				m5_srq_give(&e->done.rq_slots[index & e->done.rq_mask]);
+			continue;
+		}
+		if (e->done.sq_slots[index & e->done.sq_mask].kind & M5_KIND_BIND)
+			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index,
+				     cqe->op_own >> 4 == M5_CQE_REQ);
+	}
+}
+
+void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
+{
+	struct m5_cq *cq = m5_cq(evd);
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t end;
+
+	m5_cq_take(evd);
+	end = m5_cq_end(cq);
+	purge_effects(cq, end, e);
+	compact(cq, end, gone_of, &e->uidx);
+	m5_cq_give(evd);
+}
+
+struct reap {
+	uint32_t uidx, stop;		/* own requests before stop are hidden and have succeeded */
+};
+
+static bool gone_hidden(const struct m5_cqe *cqe, uint32_t i, const void *arg)
+{
+	const struct reap *r = arg;
+
+	return (int32_t)(r->stop - i) > 0 && is_of(cqe, r->uidx) && is_request(cqe);
+}
+
+/* Where the first own request stands that the consumer is to see; end when there is none. */
+static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint32_t *credit)
+{
+	for (uint32_t i = cq->ci; i != end; i++) {
+		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
+		uint32_t index = be16_to_cpu(cqe->wqe_counter);
+		const struct m5_slot *slot;
+
+		if (!is_of(cqe, e->uidx) || !is_request(cqe))
+			continue;
+		slot = &e->done.sq_slots[index & e->done.sq_mask];
+		if (cqe->op_own >> 4 != M5_CQE_REQ ||
+		    !(slot->kind & (M5_KIND_HIDDEN | M5_KIND_NOP)))
+			return i;
+		if (slot->kind & M5_KIND_BIND)
+			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);
+		if (m5_cqe_is_small(cqe))
+			m5_cqe_spread(e, cqe);
+		*credit = slot->end;
+	}
+	return end;
+}
+
+void m5_sq_reap(struct dap_ep *ep)
+{
+	struct m5_cq *cq = m5_cq(ep->request_evd);
+	struct m5_ep *e = m5_ep(ep);
+	struct reap r = { .uidx = e->uidx };
+	uint32_t end, credit;
+
+	m5_cq_take(ep->request_evd);
+	credit = e->done.sq_ci;
+	end = m5_cq_end(cq);
+	r.stop = reap_scan(cq, e, end, &credit);
+	compact(cq, end, gone_hidden, &r);
+	__atomic_store_n(&e->done.sq_ci, credit, __ATOMIC_RELEASE);
+	m5_cq_give(ep->request_evd);
+}
+
+/* Counts the requests from *at to pi, by the slots that link one to the next. */
+static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
+{
+	uint32_t n = 0;
+
+	for (; *at != pi; n++)
+		*at += (uint16_t)(sq->slots[*at & sq->mask].end - *at);
+	return n;
+}
+
+/* Requests between ci and pi. What was counted before helps for as long as its slots are there. */
+static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
+{
+	struct m5_sq *sq = &e->sq;
+
+	if (sq->pi - e->done_to > sq->mask + 1) {
+		e->posted_to = e->done_to = ci;
+		e->ops_posted = e->ops_done = 0;
+	}
+	e->ops_posted += requests(sq, &e->posted_to, sq->pi);
+	e->ops_done += requests(sq, &e->done_to, ci);
+	return e->ops_posted - e->ops_done;
+}
+
+/*
+ * What m5_sq_look could not tell. Each request takes a block at least: they are counted only when
+ * the blocks are more than they may be.
+ */
+static bool sq_has(struct m5_ep *e, uint32_t n)
+{
+	struct m5_sq *sq = &e->sq;
+	uint16_t used;
+	uint32_t room, ops;
+
+	if (m5_sq_look(e, n))
+		return true;
+	used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
+	room = sq->mask - used;
+	ops = e->max_ops + m5_rotating(e, used) - outstanding(e, sq->pi - used);
+	if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
+		return false;
+	if (ops < n)
+		ops = n;
+	m5_sq_limit(sq, n, room < ops ? room : ops);
+	return true;
+}
+
+bool m5_sq_credit(struct dap_ep *ep, uint32_t n)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct m5_ep *e = m5_ep(ep);
+
+	if (sq_has(e, n))
+		return true;
+	if (ia->inline_model)
+		softnic_pump(ia->ctl->soft);
+	m5_sq_reap(ep);
+	return sq_has(e, n) || (dap_ep_reap(ep, false) && sq_has(e, n));
+}
+
+bool m5_rq_credit(struct dap_ep *ep)
+{
+	struct m5_ep *e = m5_ep(ep);
+	struct m5_rq *rq = &e->rq;
+
+	if (e->done.shared)
+		return false;
+	__atomic_store_n(&rq->posted, rq->posted + (rq->pi - (uint32_t)rq->posted), __ATOMIC_RELAXED);
+	do {
+		rq->limit = (uint32_t)__atomic_load_n(&e->done.rq_ci, __ATOMIC_ACQUIRE) +
+			    e->max_recvs;
+	} while (rq->limit == rq->pi && dap_ep_reap(ep, true));
+	return rq->limit != rq->pi;
+}
+
+enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
+{
+	struct m5_cq *cq = m5_cq(ep->request_evd);
+	struct m5_ep *e = m5_ep(ep);
+	enum m5_seen seen = M5_SEEN_NOT;
+	uint32_t end;
+
+	m5_cq_take(ep->request_evd);
+	end = m5_cq_end(cq);
+	for (uint32_t i = cq->ci; i != end && seen == M5_SEEN_NOT; i++) {
+		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
+
+		if (is_of(cqe, e->uidx) && is_request(cqe) &&
+		    be16_to_cpu(cqe->wqe_counter) == index)
+			seen = cqe->op_own >> 4 == M5_CQE_REQ ? M5_SEEN_OK : M5_SEEN_ERROR;
+	}
+	m5_cq_give(ep->request_evd);
+	return seen;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * The keys of an RMR. Software owns the low byte of a key, so one mkey gives 255 contexts before
+ * the first recurs. Their order depends on a random stride, so that a peer cannot compute the next
+ * context from one context. When all are used, the next of M5_RMR_KEYS mkeys takes over, and after
+ * 1020 binds a context can be the same as one before. Where an endpoint is about to change the key of
+ * another RMR, it does so at a later bind, and a context can be that of 256 binds ago.
+ *
+ * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On one
+ * send queue they do. Before a bind goes to another queue, the one before it must be known to have
+ * succeeded; where it is known that it did not, or where its queue has gone, the key that the
+ * device has is not known: it is destroyed by command, whatever it was, and a fresh one is made.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/hw.h"
+#include "hw_mlx5/lock.h"
+#include "hw_mlx5/ops.h"
+#include "softnic/softnic.h"
+
+#define FREE_MS 1000			/* for a bind outstanding when its RMR is freed */
+#define SETTLE_TURNS 2000		/* looks at a bind outstanding on another queue */
+
+/* The first variant is random, so that a context of a process before this one is not met. */
+static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
+{
+	uint8_t variant = 0;
+
+	(void)!getrandom(&variant, 1, GRND_NONBLOCK);
+	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, rmr->for_ep,
+			     obj, key);
+}
+
+static void make_stride(struct m5_rmr *r)
+{
+	uint8_t stride = 0, inverse;
+
+	(void)!getrandom(&stride, 1, GRND_NONBLOCK);
+	stride |= 1;
+	/* An odd number is its own inverse modulo 8, and each step doubles the bits that are right. */
+	inverse = (uint8_t)(stride * (2 - stride * stride));
+	inverse = (uint8_t)(inverse * (2 - stride * inverse));
+	r->stride_be = stride * M5_VARIANT;
+	r->stride_inverse = inverse;
+}
+
+/* The current key, and the last of its 255 variants that follow. */
+static void key_start(struct m5_rmr *r, uint32_t key)
+{
+	r->posted_before = m5_rmr_posted(r);
+	r->key_be = r->first_key_be = htobe32(key);
+	r->last_key_be = r->key_be - r->stride_be;
+}
+
+static uint32_t new_gen(struct dap_rmr *rmr)
+{
+	return __atomic_add_fetch(&m5_ia(rmr->obj.ia)->gen, 1, __ATOMIC_RELAXED);
+}
+
+static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	int err = 0;
+
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++) {
+		int e = r->obj[i] ? ops->obj_destroy(r->obj[i]) : 0;
+
+		r->obj[i] = NULL;
+		if (!err)
+			err = e;
+	}
+	return err;
+}
+
+/* All keys at once, so that no bind has to wait for a command. */
+int m5_rmr_create(struct dap_rmr *rmr)
+{
+	uint32_t gen = new_gen(rmr);
+	struct m5_rmr *r = m5_rmr(rmr), new = {
+		.note = { .cookie = (uintptr_t)rmr, .bytes = gen }, .done = (uint64_t)gen << 32,
+		.connection = M5_NO_CONNECTION,
+		.last_ep = (struct dap_ep *)rmr,	/* a handle, and of no endpoint */
+	};
+	int err = 0;
+
+	for (int i = 0; i < M5_RMR_KEYS && !err; i++)
+		err = key_make(rmr, &new.obj[i], &new.idle[i]);
+	if (err) {
+		destroy_keys(rmr, &new);
+		return err;
+	}
+	make_stride(&new);
+	key_start(&new, new.idle[0]);
+	*r = new;
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
+		m5_window_enter(rmr, i, r->idle[i]);
+	return 0;
+}
+
+/* Whatever the current mkey gives access to ends. */
+static void end_current(struct dap_rmr *rmr)
+{
+	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	__atomic_fetch_or(&r->done, M5_RMR_UNSURE, __ATOMIC_RELAXED);
+	if (r->obj[r->current])
+		ops->obj_destroy(r->obj[r->current]);
+	r->obj[r->current] = NULL;
+}
+
+/* Ends it, and starts afresh with another. */
+static int renew(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t key;
+
+	m5_window_drop(rmr);
+	end_current(rmr);
+	if (key_make(rmr, &r->obj[r->current], &key))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	m5_window_enter(rmr, r->current, key);
+	key_start(r, key);
+	/* Completions still to come belong to the key that has gone. */
+	r->note.bytes = new_gen(rmr);
+	r->posted_before = 0;
+	__atomic_store_n(&r->done, (uint64_t)r->note.bytes << 32, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static bool all_completed(const struct m5_rmr *r)
+{
+	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) ==
+	       (m5_rmr_posted(r) & M5_RMR_COUNT);
+}
+
+static bool is_unsure(const struct m5_rmr *r)
+{
+	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & M5_RMR_UNSURE;
+}
+
+/* The QP of the last bind is still there. */
+static bool is_there(const struct m5_rmr *r)
+{
+	return r->last_gen && __atomic_load_n(&m5_ep(r->last_ep)->gen, __ATOMIC_ACQUIRE) == r->last_gen;
+}
+
+/* The lock keeps the QP, and the EVD that it feeds. A QP that goes completes its binds before. */
+static enum m5_seen look(struct dap_rmr *rmr)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+	enum m5_seen seen = M5_SEEN_ERROR;
+
+	pthread_mutex_lock(&ia->lock);
+	if (is_there(r))
+		seen = m5_sq_seen(r->last_ep, r->last_index);
+	else if (all_completed(r))
+		seen = M5_SEEN_OK;
+	pthread_mutex_unlock(&ia->lock);
+	return seen;
+}
+
+/* The last bind, on a queue that is still there: has it completed? */
+static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	for (int i = 0; i < turns; i++) {
+		enum m5_seen seen;
+
+		if (all_completed(r))
+			return M5_SEEN_OK;
+		if (is_unsure(r))
+			return M5_SEEN_ERROR;
+		seen = look(rmr);
+		if (seen != M5_SEEN_NOT)
+			return seen;
+		if (ia->inline_model)
+			softnic_pump(ia->ctl->soft);
+		sched_yield();
+	}
+	return M5_SEEN_NOT;
+}
+
+/*
+ * A key that goes before the device has come to a bind of it makes that bind an error, which ends
+ * the connection. A queue that does not get on is not waited for: then access has to end.
+ */
+static void wait_for_binds(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	enum m5_seen seen;
+
+	if (all_completed(r) || !is_there(r))
+		return;
+	seen = last_seen(rmr, SETTLE_TURNS);
+	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
+		usleep(1000);
+		seen = last_seen(rmr, 1);
+	}
+}
+
+void m5_rmr_revoke(struct dap_rmr *rmr)
+{
+	m5_rmr(rmr)->last_gen = 0;
+	end_current(rmr);
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+}
+
+int m5_rmr_destroy(struct dap_rmr *rmr)
+{
+	wait_for_binds(rmr);
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
+		m5_window_leave(rmr, i);
+	__atomic_store_n(&m5_rmr(rmr)->done, 0, __ATOMIC_RELAXED);
+	return destroy_keys(rmr, m5_rmr(rmr));
+}
+
+static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool gone;
+
+	if (!r->obj[r->current])
+		return renew(rmr);
+	if (all_completed(r))
+		return 0;
+	gone = !is_there(r);
+	if (!gone && r->last_ep == ep)
+		return 0;
+	switch (gone ? M5_SEEN_ERROR : last_seen(rmr, SETTLE_TURNS)) {
+	case M5_SEEN_OK:
+		return 0;
+	case M5_SEEN_ERROR:
+		return renew(rmr);
+	default:
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	}
+}
+
+/* DAT_RMR_SCOPE_EP: bound to at most one endpoint at a time. One that is not connected lets nobody in. */
+static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
+{
+	const struct m5_rmr *r = m5_rmr(rmr);
+
+	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep && is_there(r) &&
+	       __atomic_load_n(&r->last_ep->connection, __ATOMIC_RELAXED);
+}
+
+int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
+{
+	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
+
+	if (!ep)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
+	if (!ep->has_qp || !dap_ep_may_request(ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
+	if (ep->pz != rmr->pz)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+	if (is_elsewhere(rmr, ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
+	return settle(rmr, ep);
+}
+
+int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+	int err = 0;
+
+	if (!rmr->for_ep) {
+		r->last_ep = ep;
+		r->last_gen = m5_ep(ep)->gen;
+		return 0;
+	}
+	while (!err && !m5_window_claim(rmr, ep))
+		err = renew(rmr);
+	return err;
+}
+
+void m5_rmr_switch(struct dap_rmr *rmr)
+{
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	r->idle[r->current] = be32toh(r->key_be);
+	r->current = (uint8_t)((r->current + 1u) % M5_RMR_KEYS);
+	key_start(r, r->idle[r->current]);
+}
+
+void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr)
+{
+	uint32_t lacks;
+
+	__atomic_store_n(&r->span, 0, __ATOMIC_RELAXED);
+	if (!lmr)
+		return;
+	/* Remote read wants local read, remote write local write: the same bits, one place down. */
+	lacks = ~lmr->priv & (DAP_PRIV_LOCAL_READ | DAP_PRIV_LOCAL_WRITE);
+	r->lmr = lmr;
+	r->addr = lmr->addr;
+	r->length = lmr->length;
+	r->lkey = lmr->lmr_context;
+	r->deny = ~(uint32_t)DAP_PRIV_ALL | lacks << 1;
+	__atomic_store_n(&r->span, lmr->length < M5_KLM_MAX ? lmr->length : M5_KLM_MAX,
+			 __ATOMIC_RELAXED);
+}

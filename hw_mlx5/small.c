@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Scatter to CQE: the device leaves a small message, or the answer to a small read, in the CQE, and the
+ * poller takes it to where the WQE says. The WQE is still there: its slot is given back afterwards.
+ */
+#include <string.h>
+
+#include "hw_mlx5/lock.h"
+
+#define SMALL_MAX 32u			/* of an entry of 64 bytes */
+
+/* The list of a WQE: where it begins in its ring, and how many segments it has. */
+struct list {
+	const uint8_t *ring;
+	size_t at, mask;		/* bytes; a ring that is not to be left has a mask of all ones */
+	unsigned int n;
+};
+
+static void spread(struct list l, const uint8_t *data, uint32_t len)
+{
+	for (; l.n && len; l.n--, l.at += sizeof(struct m5_data_seg)) {
+		const struct m5_data_seg *seg =
+			(const struct m5_data_seg *)(l.ring + (l.at & l.mask));
+		uint32_t room = be32_to_cpu(seg->byte_count);
+		uint32_t now = len < room ? len : room;
+
+		memcpy((void *)(uintptr_t)be64_to_cpu(seg->va), data, now);
+		data += now;
+		len -= now;
+	}
+}
+
+/* PRM: a READ has its list behind control segment and remote address, an atomic behind one more. */
+static struct list request_list(const struct m5_sq *sq, uint32_t index, bool read)
+{
+	size_t at = (size_t)(index & sq->mask) << M5_BB_SHIFT;
+	const struct m5_ctrl_seg *ctrl = (const struct m5_ctrl_seg *)(sq->ring + at);
+	unsigned int before = read ? 2 : 3, ds = be32_to_cpu(ctrl->qpn_ds) & 0x3f;
+
+	return (struct list){ .ring = sq->ring, .at = at + before * M5_DS,
+			      .mask = (((size_t)sq->mask + 1) << M5_BB_SHIFT) - 1,
+			      .n = ds > before ? ds - before : 0 };
+}
+
+/* Shorter lists end with an empty segment, which takes nothing. */
+static struct list receive_list(const struct m5_rq *rq, uint32_t index)
+{
+	return (struct list){ .ring = rq->ring, .at = (size_t)(index & rq->mask) * rq->stride,
+			      .mask = SIZE_MAX, .n = rq->max_iov };
+}
+
+void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe)
+{
+	uint32_t index = be16_to_cpu(cqe->wqe_counter), len = be32_to_cpu(cqe->byte_cnt);
+
+	if (len > SMALL_MAX)
+		len = SMALL_MAX;
+	if (cqe->op_own >> 4 != M5_CQE_REQ)
+		spread(receive_list(&e->rq, index), cqe->small, len);
+	else
+		spread(request_list(&e->sq, index, m5_cqe_dto(cqe) == DAP_OP_RDMA_READ), cqe->small,
+		       len);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * The keys of RMRs that are bound to one endpoint, so that the completion of a peer's invalidation
+ * finds the RMR, and the end of an endpoint finds what is bound through it. All of this is for slow
+ * calls and rare completions: a bind does not come here.
+ */
+#include "hw_mlx5/obj.h"
+
+static struct m5_window **bucket(struct m5_ia *ia, uint32_t rkey)
+{
+	return &ia->windows[(rkey >> 8) % M5_WINDOW_BUCKETS];
+}
+
+void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey)
+{
+	struct m5_window *w = &m5_rmr(rmr)->window[i], **head;
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+
+	if (!rmr->for_ep)
+		return;
+	head = bucket(ia, rkey);
+	*w = (struct m5_window){ .rmr = rmr, .rkey = rkey };
+	pthread_mutex_lock(&ia->lock);
+	w->next = *head;
+	*head = w;
+	pthread_mutex_unlock(&ia->lock);
+}
+
+static void unlink_it(struct m5_ia *ia, struct m5_window *w)
+{
+	struct m5_window **at = bucket(ia, w->rkey);
+
+	if (!w->rmr)
+		return;
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	w->rmr = NULL;
+}
+
+void m5_window_leave(struct dap_rmr *rmr, unsigned int i)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+
+	if (!rmr->for_ep)
+		return;
+	pthread_mutex_lock(&ia->lock);
+	unlink_it(ia, &m5_rmr(rmr)->window[i]);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+void m5_window_drop(struct dap_rmr *rmr)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	if (!rmr->for_ep)
+		return;
+	pthread_mutex_lock(&ia->lock);
+	r->last_gen = 0;
+	unlink_it(ia, &r->window[r->current]);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/* What is bound through another endpoint ends here, or nobody would when that endpoint goes. */
+bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+	struct m5_rmr *r = m5_rmr(rmr);
+	bool stays, claimed;
+
+	pthread_mutex_lock(&ia->lock);
+	stays = r->last_ep == ep && r->last_gen == m5_ep(ep)->gen;
+	claimed = r->obj[r->current] && (stays || !dap_rmr_is_bound(rmr));
+	r->last_ep = ep;
+	r->last_gen = claimed ? m5_ep(ep)->gen : 0;
+	if (!claimed)
+		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+	return claimed;
+}
+
+/*
+ * The caller is in no CQ, because a CQ that grows is taken within this lock. dap_rmr_is_bound()
+ * compares the context with that of the RMR.
+ */
+void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
+{
+	struct m5_ia *ia = m5_ia(dap_ia);
+	struct m5_window *w;
+
+	pthread_mutex_lock(&ia->lock);
+	for (w = *bucket(ia, rkey); w && w->rkey >> 8 != rkey >> 8; w = w->next)
+		;
+	if (w)
+		__atomic_store_n(&w->rmr->ended, DAP_RMR_ENDED | rkey, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/* Some RMR that was last bound through the QP that ep has now, or NULL. */
+static struct dap_rmr *bound_through(const struct m5_ia *ia, struct dap_ep *ep)
+{
+	for (unsigned int i = 0; i < M5_WINDOW_BUCKETS; i++) {
+		for (const struct m5_window *w = ia->windows[i]; w; w = w->next) {
+			const struct m5_rmr *r = m5_rmr(w->rmr);
+
+			if (r->last_ep == ep && r->last_gen == m5_ep(ep)->gen)
+				return w->rmr;
+		}
+	}
+	return NULL;
+}
+
+/* The lock is held throughout, so that no RMR goes in between. */
+void m5_window_revoke(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct dap_rmr *rmr;
+
+	pthread_mutex_lock(&ia->lock);
+	while ((rmr = bound_through(ia, ep))) {
+		unlink_it(ia, &m5_rmr(rmr)->window[m5_rmr(rmr)->current]);
+		m5_rmr_revoke(rmr);
+	}
+	pthread_mutex_unlock(&ia->lock);
+}
