@@ -482,6 +482,7 @@ struct efa_request {
 	uint64_t cookie, remote;
 	uint32_t rkey, bytes;
 	struct dap_rmr *rmr;
+	bool bound;			/* a bind that has been carried out */
 	struct efa_iov seg[EFA_MAX_IOV];
 };
 EFA_COLD int efa_request(const struct efa_request *r);

@@ -196,14 +196,16 @@ static int reserve(struct dap_ep *ep)
 	return err;
 }
 
-/* new and old change places, but for a bind that is to be flushed: then both are new. */
-static void change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to,
+/* new and old change places. False for a bind that is to be flushed: then both are new. */
+static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to,
 		   const struct efa_rmr *new, struct efa_rmr *old)
 {
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+	bool flushed;
 
 	efa_take(eng);
-	if (is_flushed(ep)) {
+	flushed = is_flushed(ep);
+	if (flushed) {
 		*old = *new;
 	} else {
 		*efa_rmr(rmr) = *new;
@@ -211,10 +213,11 @@ static void change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 		rmr->rmr_context = new->key ? new->key->rkey : 0;
 	}
 	efa_give(eng);
+	return !flushed;
 }
 
 /* The commands are given outside of the engine: the new registration first, then the end of the old. */
-static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to)
+static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to, bool *bound)
 {
 	struct efa_rmr old = *efa_rmr(rmr), new = old;
 	int err = 0;
@@ -229,7 +232,7 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	if (new.key)
 		new.had[new.nhad++ % EFA_RMR_HAD] = new.key->rkey;
-	change(rmr, ep, to, &new, &old);
+	*bound = change(rmr, ep, to, &new, &old);
 	end_old(efa_ia(rmr->obj.ia), &old);
 	return 0;
 }
@@ -249,7 +252,7 @@ int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t
 	if (err)
 		return err;
 	begin_change(eng, efa_rmr(rmr));
-	err = rebind(rmr, ep, &to);
+	err = rebind(rmr, ep, &to, &r.bound);
 	efa_take(eng);
 	efa_rmr(rmr)->busy = false;
 	efa_ep(ep)->tx.free_at++;

@@ -509,6 +509,14 @@ void efa_push(struct dap_ep *ep)
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
 }
 
+/* The connection ended after this bind was carried out: it is not flushed, unless a request before it is. */
+static void keep_bind(struct dap_ep *ep, struct efa_dto *d)
+{
+	d->state = EFA_D_ISSUED | EFA_D_DONE;
+	efa_ep(ep)->tx.early++;
+	efa_deliver_requests(ep);
+}
+
 int efa_request(const struct efa_request *r)
 {
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
@@ -529,6 +537,8 @@ int efa_request(const struct efa_request *r)
 	tx->posted++;
 	tx->waiting++;
 	efa_disarm(tx);
+	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT))
+		keep_bind(r->ep, &tx->dto[i]);
 	/* What those before it wait for brings it on as well. */
 	if (tx->blocked & EFA_B_ERROR)
 		efa_flush_requests(r->ep);

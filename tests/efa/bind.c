@@ -126,3 +126,24 @@ Test(efa_bind, process__without_memory)
 	cr_assert(n > 1 && n < 100, "%lu allocations", n);
 	cr_assert_neq(given, context);
 }
+
+/* ---- the connection ends while the device ends the registration of before ---- */
+
+static int ends_the_connection(struct efa_ctl *ctl, struct efa_mr *mr)
+{
+	cr_assert_eq(efa_hw.qp_error(r.b.ep), 0);
+	return real->mr_dereg(ctl, mr);
+}
+
+Test(efa_bind, unbind__that_was_carried_out_before_the_connection_ended_succeeds)
+{
+	struct dap_event ev;
+
+	ops.mr_dereg = ends_the_connection;
+	cr_assert_eq(rig_bind(rmr, &r.b, 0, &context), 0);
+	ops.mr_dereg = real->mr_dereg;
+	ev = rig_next(&r, r.b.req);
+	cr_assert_eq(ev.number, DAP_EV_RMR_BIND);
+	cr_assert_eq(ev.bind.status, 0, "%d", ev.bind.status);
+	cr_assert_eq(rmr->rmr_context, 0);
+}
