@@ -451,7 +451,7 @@ struct dap_lmr_page {
 struct dap_ia {
 	struct dap_obj obj;
 	const void *tables[DAP_TABLES];	/* this instance's, of its API level */
-	const void *hot;		/* the backend's hot functions: struct dap_hot12 */
+	const void *hot;		/* the backend's hot functions: struct dap_hot */
 	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
 	const struct dap_hw *hw;
 	char name[256];

@@ -4,13 +4,13 @@
  * type is right and the endpoint's state allows the call (live table), or core has just checked
  * both (checked table). They check everything else that the consumer can see.
  */
-#ifndef DAP12_HOT_H
-#define DAP12_HOT_H
+#ifndef DAP_HOT_H
+#define DAP_HOT_H
 
 #include "core/dap.h"
 #include "core/front/level.h"
 
-struct dap_hot12 {
+struct dap_hot {
 	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				DAT_COMPLETION_FLAGS);
 	DAT_RETURN (*post_recv)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
@@ -49,13 +49,13 @@ struct dap_hot12 {
 };
 
 /* A neutral event in the consumer's form. */
-void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
+void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
 /* A DAP_ERR as the consumer's code. */
-DAT_RETURN dap12_return(int err);
+DAT_RETURN front_return(int err);
 /* The cold end of evd_dequeue: software queue, waiter, empty. */
-DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
+DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
 /* The first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
-DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
 	__attribute__((cold));
 
 #endif

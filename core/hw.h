@@ -27,7 +27,7 @@ struct dap_hw {
 	void (*close)(struct dap_ia *ia);
 	/* Before the connection manager goes: the end of timers that are the backend's. Or NULL. */
 	void (*stop)(struct dap_ia *ia);
-	/* Hot functions: struct dap_hot12 of that API level, or NULL. Those of a threadsafe
+	/* Hot functions: struct dap_hot of that API level, or NULL. Those of a threadsafe
 	 * instance, and cq_poll there, may be called by any threads at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
 	/* Asynchronous device events: a pollable fd; the handler turns them into dap_ep_broken,

@@ -9,7 +9,7 @@ static bool is_agent(DAT_OS_WAIT_PROXY_AGENT agent)
 	return agent.proxy_agent_func || !agent.instance_data;
 }
 
-DAT_RETURN dap12_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+DAT_RETURN front_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
 			    DAT_CNO_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
@@ -17,26 +17,26 @@ DAT_RETURN dap12_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT age
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!is_agent(agent))
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!out)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	err = dap_cno_create(ia, agent.proxy_agent_func, agent.instance_data, &cno);
 	if (!err)
 		*out = cno;
-	return dap12_return(err);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
+DAT_RETURN front_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
 
 	if (!cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (!is_agent(agent))
-		return dap12_bad_arg(2);
-	return dap12_return(dap_cno_set_agent(cno, agent.proxy_agent_func, agent.instance_data));
+		return front_bad_arg(2);
+	return front_return(dap_cno_set_agent(cno, agent.proxy_agent_func, agent.instance_data));
 }
 
 #ifdef DAP_DAT20
@@ -71,42 +71,42 @@ static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
 
 #endif
 
-DAT_RETURN dap12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+DAT_RETURN front_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
 
 	if (!cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (mask & ~MASK_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
-	param->ia_handle = dap12_ia_handle(cno->obj.ia);
+		return front_bad_arg(3);
+	param->ia_handle = front_ia_handle(cno->obj.ia);
 	proxy(cno, param);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_cno_free(DAT_CNO_HANDLE handle)
+DAT_RETURN front_cno_free(DAT_CNO_HANDLE handle)
 {
 	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
 
 	if (!cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-	return dap12_return(dap_cno_free(cno));
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
+	return front_return(dap_cno_free(cno));
 }
 
-DAT_RETURN dap12_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *out)
+DAT_RETURN front_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *out)
 {
 	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
 	struct dap_evd *evd = NULL;
 	int err;
 
 	if (!cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (!out)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	err = dap_cno_wait(cno, timeout, &evd);
 	if (!err || DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY)
 		*out = evd;
-	return dap12_return(err);
+	return front_return(err);
 }

@@ -50,7 +50,7 @@ static int check_model(DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
 
 /* ---- endpoints ---- */
 
-DAT_RETURN dap12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL conn_qual,
+DAT_RETURN front_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL conn_qual,
 			    DAT_TIMEOUT timeout, DAT_COUNT pd_size, const DAT_PVOID pd, DAT_QOS qos,
 			    DAT_CONNECT_FLAGS flags)
 {
@@ -62,7 +62,7 @@ DAT_RETURN dap12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CON
 	int err;
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	err = read_address(to, &args.to);
 	if (!err && !timeout)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
@@ -70,10 +70,10 @@ DAT_RETURN dap12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CON
 		err = read_private_data(pd_size, pd, 5);
 	if (!err)
 		err = check_model(qos, 7, flags);
-	return dap12_return(err ? err : dap_ep_connect(ep, &args));
+	return front_return(err ? err : dap_ep_connect(ep, &args));
 }
 
-DAT_RETURN dap12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DAT_TIMEOUT timeout,
+DAT_RETURN front_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DAT_TIMEOUT timeout,
 				DAT_COUNT pd_size, const DAT_PVOID pd, DAT_QOS qos)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
@@ -84,31 +84,31 @@ DAT_RETURN dap12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 	int err;
 
 	if (!ep || !dup)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!timeout)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	err = read_private_data(pd_size, pd, 4);
 	if (!err)
 		err = check_model(qos, 6, DAT_CONNECT_DEFAULT_FLAG);
-	return dap12_return(err ? err : dap_ep_dup_connect(ep, dup, &args));
+	return front_return(err ? err : dap_ep_dup_connect(ep, dup, &args));
 }
 
-DAT_RETURN dap12_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
+DAT_RETURN front_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
-		return dap12_bad_arg(2);
-	return dap12_return(dap_ep_disconnect(ep, flags == DAT_CLOSE_GRACEFUL_FLAG));
+		return front_bad_arg(2);
+	return front_return(dap_ep_disconnect(ep, flags == DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-DAT_RETURN dap12_ep_reset(DAT_EP_HANDLE handle)
+DAT_RETURN front_ep_reset(DAT_EP_HANDLE handle)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
-	return ep ? dap12_return(dap_ep_reset(ep)) : dap12_bad_handle(DAP_SUB_HANDLE_EP);
+	return ep ? front_return(dap_ep_reset(ep)) : front_bad_handle(DAP_SUB_HANDLE_EP);
 }
 
 /* ---- service points ---- */
@@ -130,48 +130,48 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, 
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!conn_qual)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD_CR);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	if (!out)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	qual = *conn_qual;
 	err = dap_psp_create(ia, &qual, any, evd, flags, &psp);
 	if (!err) {
 		*conn_qual = qual;
 		*out = psp;
 	}
-	return dap12_return(err);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
+DAT_RETURN front_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
 			    DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
 {
 	return psp_create(ia, &conn_qual, false, evd, flags, psp);
 }
 
-DAT_RETURN dap12_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *conn_qual, DAT_EVD_HANDLE evd,
+DAT_RETURN front_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *conn_qual, DAT_EVD_HANDLE evd,
 				DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
 {
 	return psp_create(ia, conn_qual, true, evd, flags, psp);
 }
 
-DAT_RETURN dap12_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
+DAT_RETURN front_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
 {
 	struct dap_psp *psp = dap_obj_get(handle, DAP_PSP, NULL);
 
 	if (!psp || psp->psp_flags & DAP_PSP_COMMON)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PSP);
+		return front_bad_handle(DAP_SUB_HANDLE_PSP);
 	if (mask & ~(DAT_PSP_PARAM_MASK)DAT_PSP_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*param = (DAT_PSP_PARAM){
-		.ia_handle = dap12_ia_handle(psp->obj.ia),
+		.ia_handle = front_ia_handle(psp->obj.ia),
 		.conn_qual = psp->conn_qual,
 		.evd_handle = psp->evd,
 		.psp_flags = (DAT_PSP_FLAGS)psp->psp_flags,
@@ -179,17 +179,17 @@ DAT_RETURN dap12_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_P
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_psp_free(DAT_PSP_HANDLE handle)
+DAT_RETURN front_psp_free(DAT_PSP_HANDLE handle)
 {
 	struct dap_psp *psp = dap_obj_get(handle, DAP_PSP, NULL);
 
 	if (!psp || psp->psp_flags & DAP_PSP_COMMON)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PSP);
+		return front_bad_handle(DAP_SUB_HANDLE_PSP);
 	dap_psp_free(psp);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+DAT_RETURN front_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			    DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle, DAT_RSP_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
@@ -199,31 +199,31 @@ DAT_RETURN dap12_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!ep && ep_handle != DAT_HANDLE_NULL)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD_CR);
 	if (!out)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	err = dap_rsp_create(ia, conn_qual, ep, evd, &rsp);
 	if (!err)
 		*out = rsp;
-	return dap12_return(err);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
+DAT_RETURN front_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
 {
 	struct dap_psp *rsp = dap_obj_get(handle, DAP_RSP, NULL);
 
 	if (!rsp)
-		return dap12_bad_handle(DAP_SUB_HANDLE_RSP);
+		return front_bad_handle(DAP_SUB_HANDLE_RSP);
 	if (mask & ~(DAT_RSP_PARAM_MASK)DAT_RSP_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*param = (DAT_RSP_PARAM){
-		.ia_handle = dap12_ia_handle(rsp->obj.ia),
+		.ia_handle = front_ia_handle(rsp->obj.ia),
 		.conn_qual = rsp->conn_qual,
 		.evd_handle = rsp->evd,
 		.ep_handle = rsp->ep,
@@ -231,28 +231,28 @@ DAT_RETURN dap12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_R
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_rsp_free(DAT_RSP_HANDLE handle)
+DAT_RETURN front_rsp_free(DAT_RSP_HANDLE handle)
 {
 	struct dap_psp *rsp = dap_obj_get(handle, DAP_RSP, NULL);
 
 	if (!rsp)
-		return dap12_bad_handle(DAP_SUB_HANDLE_RSP);
+		return front_bad_handle(DAP_SUB_HANDLE_RSP);
 	dap_rsp_free(rsp);
 	return DAT_SUCCESS;
 }
 
 /* ---- connection requests ---- */
 
-DAT_RETURN dap12_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
+DAT_RETURN front_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
 {
 	struct dap_cr *cr = dap_obj_get(handle, DAP_CR, NULL);
 
 	if (!cr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_CR);
 	if (mask & ~(DAT_CR_PARAM_MASK)DAT_CR_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote_addr,
 		.remote_port_qual = 0,	/* the side that connects listens on none */
@@ -263,7 +263,7 @@ DAT_RETURN dap12_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUNT pd_size,
+DAT_RETURN front_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUNT pd_size,
 			   const DAT_PVOID pd)
 {
 	struct dap_cr *cr = dap_obj_get(handle, DAP_CR, NULL);
@@ -271,14 +271,14 @@ DAT_RETURN dap12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_CO
 	int err;
 
 	if (!cr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_CR);
 	if (ep_handle != DAT_HANDLE_NULL) {
 		ep = dap_obj_get(ep_handle, DAP_EP, cr->obj.ia);
 		if (!ep)
-			return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+			return front_bad_handle(DAP_SUB_HANDLE_EP);
 	}
 	err = read_private_data(pd_size, pd, 3);
-	return dap12_return(err ? err : dap_cr_accept(cr, ep, pd, (uint32_t)pd_size));
+	return front_return(err ? err : dap_cr_accept(cr, ep, pd, (uint32_t)pd_size));
 }
 
 static DAT_RETURN reject(DAT_CR_HANDLE handle, DAT_COUNT pd_size, const void *pd)
@@ -287,32 +287,32 @@ static DAT_RETURN reject(DAT_CR_HANDLE handle, DAT_COUNT pd_size, const void *pd
 	int err;
 
 	if (!cr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_CR);
 	err = read_private_data(pd_size, pd, 2);
 	if (!err)
 		dap_cr_reject(cr, pd, (uint32_t)pd_size);
-	return dap12_return(err);
+	return front_return(err);
 }
 
 #ifdef DAP_DAT20
 
-DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pd_size, const DAT_PVOID pd)
+DAT_RETURN front_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pd_size, const DAT_PVOID pd)
 {
 	return reject(cr, pd_size, pd);
 }
 
 #else
 
-DAT_RETURN dap12_cr_reject(DAT_CR_HANDLE cr)
+DAT_RETURN front_cr_reject(DAT_CR_HANDLE cr)
 {
 	return reject(cr, 0, NULL);
 }
 
 #endif
 
-DAT_RETURN dap12_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL handoff)
+DAT_RETURN front_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL handoff)
 {
 	struct dap_cr *cr = dap_obj_get(handle, DAP_CR, NULL);
 
-	return cr ? dap12_return(dap_cr_handoff(cr, handoff)) : dap12_bad_handle(DAP_SUB_HANDLE_CR);
+	return cr ? front_return(dap_cr_handoff(cr, handoff)) : front_bad_handle(DAP_SUB_HANDLE_CR);
 }

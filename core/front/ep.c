@@ -61,8 +61,8 @@ static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 {
 	*to = (DAT_EP_ATTR){
 		.service_type = (DAT_SERVICE_TYPE)a->service_type,
-		.max_message_size = dap12_length(a->max_message_size),
-		.max_rdma_size = dap12_length(a->max_rdma_size),
+		.max_message_size = front_length(a->max_message_size),
+		.max_rdma_size = front_length(a->max_rdma_size),
 		.qos = a->qos,
 		.recv_completion_flags = a->recv_completion_flags,
 		.request_completion_flags = a->request_completion_flags,
@@ -130,14 +130,14 @@ static DAT_RETURN create(struct dap_ia *ia, const struct dap_ep_args *args, int 
 	int err;
 
 	if (!out)
-		return dap12_bad_arg(attr_arg + 1);
+		return front_bad_arg(attr_arg + 1);
 	err = dap_ep_create(ia, args, &ep);
 	if (!err)
 		*out = ep;
-	return dap12_return(in_arg(err, attr_arg));
+	return front_return(in_arg(err, attr_arg));
 }
 
-DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
 {
@@ -147,13 +147,13 @@ DAT_RETURN dap12_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 	if (!err && attr) {
 		err = from_dat(ia, attr, &neutral);
 		args.attr = &neutral;
 	}
-	return err ? dap12_return(err) : create(ia, &args, 6, out);
+	return err ? front_return(err) : create(ia, &args, 6, out);
 }
 
 /* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
@@ -168,7 +168,7 @@ static int from_dat_srq(const struct dap_ia *ia, const DAT_EP_ATTR *attr, struct
 	return from_dat(ia, &heeded, to);
 }
 
-DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+DAT_RETURN front_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 				    DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 				    DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
 				    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
@@ -179,7 +179,7 @@ DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 	args.srq = dap_obj_get(srq, DAP_SRQ, ia);
 	if (!err && !args.srq)
@@ -187,7 +187,7 @@ DAT_RETURN dap12_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	if (!err && from_dat_srq(ia, attr, &neutral))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
 	args.attr = &neutral;
-	return err ? dap12_return(err) : create(ia, &args, 7, out);
+	return err ? front_return(err) : create(ia, &args, 7, out);
 }
 
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)
@@ -195,19 +195,19 @@ static DAT_EVD_HANDLE visible(struct dap_evd *evd)
 	return evd && evd->internal ? DAT_HANDLE_NULL : evd;
 }
 
-DAT_RETURN dap12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (mask & ~DAT_EP_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	pthread_mutex_lock(&ep->lock);
 	*param = (DAT_EP_PARAM){
-		.ia_handle = dap12_ia_handle(ep->obj.ia),
+		.ia_handle = front_ia_handle(ep->obj.ia),
 		.ep_state = (DAT_EP_STATE)dap_ep_state(ep),
 		.local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->local_addr,
 		.local_port_qual = ep->local_qual,
@@ -301,28 +301,28 @@ static int read_change(struct dap_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_P
 	return err ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3) : 0;
 }
 
-DAT_RETURN dap12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
+DAT_RETURN front_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	struct dap_ep_change change = {.set = 0};
 	int err;
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (mask & ~DAT_EP_FIELD_ALL || mask & (FIXED | SPECIFIC))
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	err = read_change(ep, mask, param, &change);
 	if (!err)
 		err = in_arg(dap_ep_modify(ep, &change), 3);
 	/* The page calls an attribute that is not supported an invalid one. */
 	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
-		return dap12_bad_arg(3);
-	return dap12_return(err);
+		return front_bad_arg(3);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+DAT_RETURN front_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
 			       DAT_BOOLEAN *request_idle)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
@@ -330,7 +330,7 @@ DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BO
 	uint32_t now;
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	dap_ep_get_status(ep, &now, &recv, &request);
 	if (state)
 		*state = (DAT_EP_STATE)now;
@@ -341,11 +341,11 @@ DAT_RETURN dap12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BO
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_ep_free(DAT_EP_HANDLE handle)
+DAT_RETURN front_ep_free(DAT_EP_HANDLE handle)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
-	return dap12_return(dap_ep_free(ep));
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
+	return front_return(dap_ep_free(ep));
 }

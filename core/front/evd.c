@@ -13,7 +13,7 @@ static bool is_qlen(const struct dap_ia *ia, DAT_COUNT qlen)
 	return qlen > 0 && (uint32_t)qlen <= ia->caps.max_evd_qlen;
 }
 
-DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
+DAT_RETURN front_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
 			    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
@@ -22,19 +22,19 @@ DAT_RETURN dap12_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAN
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!is_qlen(ia, qlen))
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (cno_handle != DAT_HANDLE_NULL && !cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (!flags || flags & ~ALL_FLAGS)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	if (!out)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	err = dap_evd_create(ia, (uint32_t)qlen, flags, cno, &evd);
 	if (!err)
 		*out = evd;
-	return dap12_return(err);
+	return front_return(err);
 }
 
 static DAT_EVD_STATE state_of(const struct dap_evd *evd)
@@ -51,19 +51,19 @@ static DAT_EVD_STATE state_of(const struct dap_evd *evd)
 	return state;
 }
 
-DAT_RETURN dap12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+DAT_RETURN front_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (mask & ~(uint32_t)DAT_EVD_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	pthread_mutex_lock(&evd->lock);
 	*param = (DAT_EVD_PARAM){
-		.ia_handle = dap12_ia_handle(evd->obj.ia), .evd_qlen = (DAT_COUNT)evd->qlen,
+		.ia_handle = front_ia_handle(evd->obj.ia), .evd_qlen = (DAT_COUNT)evd->qlen,
 		.evd_state = state_of(evd), .cno_handle = evd->cno, .evd_flags = evd->flags};
 	pthread_mutex_unlock(&evd->lock);
 	return DAT_SUCCESS;
@@ -74,32 +74,32 @@ static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	dap_evd_set_enabled(evd, enabled);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_evd_enable(DAT_EVD_HANDLE evd)
+DAT_RETURN front_evd_enable(DAT_EVD_HANDLE evd)
 {
 	return set_enabled(evd, true);
 }
 
-DAT_RETURN dap12_evd_disable(DAT_EVD_HANDLE evd)
+DAT_RETURN front_evd_disable(DAT_EVD_HANDLE evd)
 {
 	return set_enabled(evd, false);
 }
 
-DAT_RETURN dap12_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+DAT_RETURN front_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	struct dap_cno *cno;
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	cno = dap_obj_get(cno_handle, DAP_CNO, evd->obj.ia);
 	if (cno_handle != DAT_HANDLE_NULL && !cno)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
-	return dap12_return(dap_evd_set_cno(evd, cno));
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
+	return front_return(dap_evd_set_cno(evd, cno));
 }
 
 static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
@@ -107,54 +107,54 @@ static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	dap_evd_set_waitable(evd, waitable);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_evd_set_unwaitable(DAT_EVD_HANDLE evd)
+DAT_RETURN front_evd_set_unwaitable(DAT_EVD_HANDLE evd)
 {
 	return set_waitable(evd, false);
 }
 
-DAT_RETURN dap12_evd_clear_unwaitable(DAT_EVD_HANDLE evd)
+DAT_RETURN front_evd_clear_unwaitable(DAT_EVD_HANDLE evd)
 {
 	return set_waitable(evd, true);
 }
 
-DAT_RETURN dap12_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+DAT_RETURN front_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (!is_qlen(evd->obj.ia, qlen))
-		return dap12_bad_arg(2);
-	return dap12_return(dap_evd_resize(evd, (uint32_t)qlen));
+		return front_bad_arg(2);
+	return front_return(dap_evd_resize(evd, (uint32_t)qlen));
 }
 
-DAT_RETURN dap12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+DAT_RETURN front_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	struct dap_event ev = {.number = DAP_EV_SOFTWARE};
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!(evd->flags & DAP_EVD_SOFTWARE))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	ev.software = event->event_data.software_event_data.pointer;
 	if (dap_evd_post(evd, &ev))
-		return dap12_return(DAP_ERR(DAP_QUEUE_FULL, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_QUEUE_FULL, DAP_SUB_NONE));
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_evd_free(DAT_EVD_HANDLE handle)
+DAT_RETURN front_evd_free(DAT_EVD_HANDLE handle)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd || evd->internal)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
-	return dap12_return(dap_evd_free(evd));
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
+	return front_return(dap_evd_free(evd));
 }

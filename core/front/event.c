@@ -29,7 +29,7 @@ static void dto_event(const struct dap_event *from, DAT_DTO_COMPLETION_EVENT_DAT
 		.ep_handle = from->dto.ep,
 		.user_cookie.as_64 = from->dto.cookie,
 		.status = from->dto.status,
-		.transfered_length = dap12_length(from->dto.length),
+		.transfered_length = front_length(from->dto.length),
 #ifdef DAP_DAT20
 		.operation = from->dto.op,
 		.rmr_context = from->dto.op == DAP_OP_RECV_INVAL ? from->dto.imm : 0,
@@ -44,7 +44,7 @@ static void connection_event(const struct dap_event *from, DAT_CONNECTION_EVENT_
 	to->private_data = (DAT_PVOID)(uintptr_t)from->conn.private_data;
 }
 
-void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
 {
 	DAT_EVENT_DATA *data = &to->event_data;
 
@@ -53,7 +53,7 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 	switch (from->number) {
 	case DAP_EV_DTO:
 #ifdef DAP_DAT20
-		dap20_extend(from, to);
+		front_extend(from, to);
 #endif
 		dto_event(from, &data->dto_completion_event_data);
 		break;
@@ -70,7 +70,7 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 		break;
 	case DAP_EV_ASYNC_EVD_OVERFLOW ... DAP_EV_ASYNC_INTERNAL:
 		data->asynch_error_event_data.dat_handle = from->async.obj->type == DAP_IA
-			? dap12_ia_handle((struct dap_ia *)from->async.obj) : (DAT_HANDLE)from->async.obj;
+			? front_ia_handle((struct dap_ia *)from->async.obj) : (DAT_HANDLE)from->async.obj;
 		data->asynch_error_event_data.reason = from->async.reason;
 		break;
 	default:
@@ -78,20 +78,20 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 	}
 }
 
-DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct dap_event ev;
 	int err;
 
 	if (!event)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	err = dap_evd_dequeue_cold(evd, &ev);
 	if (!err)
-		dap12_event(&ev, evd, event);
+		front_event(&ev, evd, event);
 	if (DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY &&
 	    !(__atomic_load_n(&evd->attention, __ATOMIC_RELAXED) & DAP_ATT_NO_CQ))
-		return DAP12_CQ_EMPTY;
-	return dap12_return(err);
+		return FRONT_CQ_EMPTY;
+	return front_return(err);
 }
 
 /* Of a counting instance, what a dequeue or a wait has given: n events, or none. */
@@ -121,34 +121,34 @@ static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 }
 #endif
 
-DAT_RETURN dap12_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	DAT_RETURN ret;
 
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (!event)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	hot = evd->obj.ia->hot;
 	ret = hot->evd_dequeue(evd, event);
 	tally(evd, ret == DAT_SUCCESS, event);
 	return ret;
 }
 
-DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
 {
 	if (max <= 0)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!events)
-		return dap12_bad_arg(3);
-	return count ? DAT_SUCCESS : dap12_bad_arg(4);
+		return front_bad_arg(3);
+	return count ? DAT_SUCCESS : front_bad_arg(4);
 }
 
 /* One by one. An error that comes after some events is left to the next call. */
-static DAT_RETURN dequeue_each(const struct dap_hot12 *hot, struct dap_evd *evd, DAT_COUNT max,
+static DAT_RETURN dequeue_each(const struct dap_hot *hot, struct dap_evd *evd, DAT_COUNT max,
 			       DAT_EVENT *events, DAT_COUNT *count)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -165,16 +165,16 @@ static DAT_RETURN dequeue_each(const struct dap_hot12 *hot, struct dap_evd *evd,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *events,
+DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *events,
 			       DAT_COUNT *count)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 	DAT_RETURN bad, ret;
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
-	bad = dap12_dequeue_n_args(max, events, count);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
+	bad = front_dequeue_n_args(max, events, count);
 	if (bad)
 		return bad;
 	hot = evd->obj.ia->hot;
@@ -184,7 +184,7 @@ DAT_RETURN dap12_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	return ret;
 }
 
-DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			  DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
@@ -193,20 +193,20 @@ DAT_RETURN dap12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	int err;
 
 	if (!evd)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (threshold <= 0 || (uint32_t)threshold > evd->qlen)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	if (!event)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	if (!nmore)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
 	if (!err) {
-		dap12_event(&ev, evd, event);
+		front_event(&ev, evd, event);
 		tally(evd, 1, event);
 	}
 	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
 	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)
 		*nmore = (DAT_COUNT)left;
-	return dap12_return(err);
+	return front_return(err);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The API level that a front is compiled for. The fronts of this directory serve both: their names
- * say where they come from. DAP_DAT20 is defined for the objects of the 2.0 provider, and these two
+ * The API level that a front is compiled for. The fronts of this directory serve both.
+ * DAP_DAT20 is defined for the objects of the 2.0 provider, and these two
  * levels never meet in one object, since their headers define the same names differently.
  */
-#ifndef DAP12_LEVEL_H
-#define DAP12_LEVEL_H
+#ifndef DAP_FRONT_LEVEL_H
+#define DAP_FRONT_LEVEL_H
 
 #ifdef DAP_DAT20
 
@@ -14,15 +14,15 @@
 #include "core/dap.h"
 
 #define DAP_API DAP_API_20
-typedef DAT_SEG_LENGTH dap12_len;
+typedef DAT_SEG_LENGTH front_len;
 /* No completion: consumers that poll compare the whole value, and with this one (dtest -p). */
-#define DAP12_CQ_EMPTY ((DAT_RETURN)DAT_QUEUE_EMPTY)
+#define FRONT_CQ_EMPTY ((DAT_RETURN)DAT_QUEUE_EMPTY)
 
 /* Of libdat2: the number that stands for an IA there. Its header is not installed. */
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
 
 /* The handle that the consumer has of the IA. */
-static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
+static inline DAT_IA_HANDLE front_ia_handle(struct dap_ia *ia)
 {
 	DAT_IA_HANDLE handle;
 
@@ -36,10 +36,10 @@ static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
 #include "core/dap.h"
 
 #define DAP_API DAP_API_12
-typedef DAT_VLEN dap12_len;
-#define DAP12_CQ_EMPTY (DAT_CLASS_ERROR | DAT_QUEUE_EMPTY)
+typedef DAT_VLEN front_len;
+#define FRONT_CQ_EMPTY (DAT_CLASS_ERROR | DAT_QUEUE_EMPTY)
 
-static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
+static inline DAT_IA_HANDLE front_ia_handle(struct dap_ia *ia)
 {
 	return ia;
 }
@@ -47,9 +47,9 @@ static inline DAT_IA_HANDLE dap12_ia_handle(struct dap_ia *ia)
 #endif
 
 /* Lengths of segments and messages, which have 32 bits in 2.0. */
-static inline dap12_len dap12_length(uint64_t length)
+static inline front_len front_length(uint64_t length)
 {
-	return length > (dap12_len)-1 ? (dap12_len)-1 : (dap12_len)length;
+	return length > (front_len)-1 ? (front_len)-1 : (front_len)length;
 }
 
 #endif

@@ -9,43 +9,43 @@ _Static_assert(DAP_COOKIE_SIZE == DAT_LMR_COOKIE_SIZE, "a cookie is DAT's");
 _Static_assert(DAP_MEM_LMR == (int)DAT_MEM_TYPE_LMR &&
 	       DAP_MEM_SHARED_VIRTUAL == (int)DAT_MEM_TYPE_SHARED_VIRTUAL, "types are DAT's");
 
-DAT_RETURN dap12_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *out)
+DAT_RETURN front_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_pz *pz;
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!out)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	err = dap_pz_create(ia, &pz);
 	if (!err)
 		*out = pz;
-	return dap12_return(err);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
+DAT_RETURN front_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
 {
 	const struct dap_pz *pz = dap_obj_get(handle, DAP_PZ, NULL);
 
 	if (!pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
+		return front_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (mask & ~(uint32_t)DAT_PZ_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
-	param->ia_handle = dap12_ia_handle(pz->obj.ia);
+		return front_bad_arg(3);
+	param->ia_handle = front_ia_handle(pz->obj.ia);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_pz_free(DAT_PZ_HANDLE handle)
+DAT_RETURN front_pz_free(DAT_PZ_HANDLE handle)
 {
 	struct dap_pz *pz = dap_obj_get(handle, DAP_PZ, NULL);
 
 	if (!pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
-	return dap12_return(dap_pz_free(pz));
+		return front_bad_handle(DAP_SUB_HANDLE_PZ);
+	return front_return(dap_pz_free(pz));
 }
 
 /* The LMR that region names is an argument, too. */
@@ -105,32 +105,32 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	/* What dapltest -T F asks of 2.0; pages of 1.2 know no such error here. */
 	if (DAP_API == DAP_API_20 && mem_type == DAT_MEM_TYPE_VIRTUAL && !length)
-		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	err = read_region(ia, mem_type, region, &args);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	args.pz = dap_obj_get(pz, DAP_PZ, ia);
 	if (!args.pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
+		return front_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (priv & ~(uint32_t)ALL_RIGHTS)
-		return dap12_bad_arg(6);
+		return front_bad_arg(6);
 	if (!out)
-		return dap12_bad_arg(NTH_OUT);
+		return front_bad_arg(NTH_OUT);
 	if (zero_based && !ia->caps.zero_based)	/* attribute zb_supported */
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	err = dap_lmr_create(ia, &args, lmr);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	*out = *lmr;
 	return DAT_SUCCESS;
 }
 
 #ifdef DAP_DAT20
 
-DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
+DAT_RETURN front_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
 			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
 			    DAT_VA_TYPE va_type, DAT_LMR_HANDLE *out, DAT_LMR_CONTEXT *lmr_context,
 			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
@@ -139,7 +139,7 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 	DAT_RETURN ret;
 
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
-		return dap12_bad_arg(7);
+		return front_bad_arg(7);
 	ret = create(ia, mem_type, region, length, pz, priv, va_type == DAT_VA_TYPE_ZB, out, &lmr);
 	if (ret == DAT_SUCCESS)
 		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
@@ -148,7 +148,7 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 
 #else
 
-DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
+DAT_RETURN front_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
 			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
 			    DAT_LMR_HANDLE *out, DAT_LMR_CONTEXT *lmr_context,
 			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
@@ -163,18 +163,18 @@ DAT_RETURN dap12_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 
 #endif
 
-DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
+DAT_RETURN front_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
 	struct dap_lmr *lmr = dap_obj_get(handle, DAP_LMR, NULL);
 
 	if (!lmr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_LMR);
+		return front_bad_handle(DAP_SUB_HANDLE_LMR);
 	if (mask & ~(uint32_t)DAT_LMR_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*param = (DAT_LMR_PARAM){
-		.ia_handle = dap12_ia_handle(lmr->obj.ia), .mem_type = (DAT_MEM_TYPE)lmr->mem_type,
+		.ia_handle = front_ia_handle(lmr->obj.ia), .mem_type = (DAT_MEM_TYPE)lmr->mem_type,
 		.region_desc.for_va = lmr->region, .length = lmr->length, .pz_handle = lmr->pz,
 		.mem_priv = lmr->priv, .lmr_context = lmr->lmr_context,
 		.rmr_context = lmr->rmr_context, .registered_size = lmr->reg_size,
@@ -187,13 +187,13 @@ DAT_RETURN dap12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_lmr_free(DAT_LMR_HANDLE handle)
+DAT_RETURN front_lmr_free(DAT_LMR_HANDLE handle)
 {
 	struct dap_lmr *lmr = dap_obj_get(handle, DAP_LMR, NULL);
 
 	if (!lmr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_LMR);
-	return dap12_return(dap_lmr_free(lmr));
+		return front_bad_handle(DAP_SUB_HANDLE_LMR);
+	return front_return(dap_lmr_free(lmr));
 }
 
 /* Memory is coherent with the adapter: only the arguments are looked at. */
@@ -202,24 +202,24 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *
 	const struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (n && !iov)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	for (DAT_VLEN i = 0; i < n; i++) {
 		if (iov[i].segment_length &&
 		    dap_lmr_check(ia, NULL, iov[i].lmr_context, iov[i].virtual_address,
 				  iov[i].segment_length, 0))
-			return dap12_bad_arg(2);
+			return front_bad_arg(2);
 	}
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *iov, DAT_VLEN n)
+DAT_RETURN front_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *iov, DAT_VLEN n)
 {
 	return sync_segments(ia, iov, n);
 }
 
-DAT_RETURN dap12_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *iov, DAT_VLEN n)
+DAT_RETURN front_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *iov, DAT_VLEN n)
 {
 	return sync_segments(ia, iov, n);
 }
@@ -231,40 +231,40 @@ static DAT_RETURN make_rmr(DAT_PZ_HANDLE handle, bool for_ep, DAT_RMR_HANDLE *ou
 	int err;
 
 	if (!pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
+		return front_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (!out)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (for_ep && !pz->obj.ia->caps.rmr_for_ep)	/* attribute rmr_scope_supported */
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	err = dap_rmr_create(pz, for_ep, &rmr);
 	if (!err)
 		*out = rmr;
-	return dap12_return(err);
+	return front_return(err);
 }
 
-DAT_RETURN dap12_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+DAT_RETURN front_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
 	return make_rmr(pz, false, rmr);
 }
 
 #ifdef DAP_DAT20
-DAT_RETURN dap20_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+DAT_RETURN front_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
 	return make_rmr(pz, true, rmr);
 }
 #endif
 
-DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
+DAT_RETURN front_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
 {
 	const struct dap_rmr *rmr = dap_obj_get(handle, DAP_RMR, NULL);
 
 	if (!rmr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_RMR);
+		return front_bad_handle(DAP_SUB_HANDLE_RMR);
 	if (mask & ~(uint32_t)DAT_RMR_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
-	*param = (DAT_RMR_PARAM){.ia_handle = dap12_ia_handle(rmr->obj.ia), .pz_handle = rmr->pz};
+		return front_bad_arg(3);
+	*param = (DAT_RMR_PARAM){.ia_handle = front_ia_handle(rmr->obj.ia), .pz_handle = rmr->pz};
 #ifdef DAP_DAT20
 	param->rmr_scope = rmr->for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
 #endif
@@ -272,7 +272,7 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 		return DAT_SUCCESS;
 	param->lmr_triplet = (DAT_LMR_TRIPLET){.lmr_context = rmr->lmr->lmr_context,
 					       .virtual_address = rmr->addr,
-					       .segment_length = dap12_length(rmr->length)};
+					       .segment_length = front_length(rmr->length)};
 	param->mem_priv = rmr->priv;
 	param->rmr_context = rmr->rmr_context;
 #ifdef DAP_DAT20
@@ -281,12 +281,12 @@ DAT_RETURN dap12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_rmr_free(DAT_RMR_HANDLE handle)
+DAT_RETURN front_rmr_free(DAT_RMR_HANDLE handle)
 {
 	struct dap_rmr *rmr = dap_obj_get(handle, DAP_RMR, NULL);
 
 	if (!rmr)
-		return dap12_bad_handle(DAP_SUB_HANDLE_RMR);
+		return front_bad_handle(DAP_SUB_HANDLE_RMR);
 	dap_rmr_free(rmr);
 	return DAT_SUCCESS;
 }

@@ -44,7 +44,7 @@ static int may_request(const struct dap_ep *ep)
 	return 0;
 }
 
-int dap12_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			uint32_t priv)
 {
 	int err;
@@ -57,7 +57,7 @@ int dap12_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIP
 	return err;
 }
 
-static const struct dap_hot12 *hot_of(const struct dap_ep *ep)
+static const struct dap_hot *hot_of(const struct dap_ep *ep)
 {
 	return ep->obj.ia->hot;
 }
@@ -70,21 +70,21 @@ static DAT_RETURN tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes, 
 	return ret;
 }
 
-DAT_RETURN dap12_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
+DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
 			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret)
 {
 	return tally(ep, what, ret == DAT_SUCCESS ? total(n, iov) : 0, ret);
 }
 
-DAT_RETURN dap12_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+DAT_RETURN front_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
-		return dap12_return(err);
-	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
+		return front_return(err);
+	return front_tally_iov(ep, DAP_COUNT_SEND, n, iov,
 			       hot_of(ep)->post_send(ep, n, iov, cookie, flags));
 }
 
@@ -102,45 +102,45 @@ static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLE
 	return ep->obj.ia->validate ? check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE) : 0;
 }
 
-DAT_RETURN dap12_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+DAT_RETURN front_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	int err = check_recv(ep, n, iov);
 
 	if (err)
-		return dap12_return(err);
-	return dap12_tally_iov(ep, DAP_COUNT_POST_RECV, n, iov,
+		return front_return(err);
+	return front_tally_iov(ep, DAP_COUNT_POST_RECV, n, iov,
 			       hot_of(ep)->post_recv(ep, n, iov, cookie, flags));
 }
 
-DAT_RETURN dap12_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 				   DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
+	int err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_WRITE);
 
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length > total(n, iov))
-		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	return tally(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
 		     hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
 }
 
-DAT_RETURN dap12_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 				    DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	if (ep->obj.ia->validate && remote && remote->segment_length < total(n, iov))
-		return dap12_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
-	return dap12_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
+		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
+	return front_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
 			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
 }
 
@@ -187,12 +187,12 @@ static int find_bind(DAT_RMR_HANDLE handle, DAT_EP_HANDLE ep_handle, const DAT_L
 	*rmr = dap_obj_get(handle, DAP_RMR, NULL);
 	*ep = dap_obj_get(ep_handle, DAP_EP, NULL);
 	err = check_bind(*rmr, *ep, triplet, priv);
-	return err ? err : dap12_check_request(*ep, 0, NULL, 0);
+	return err ? err : front_check_request(*ep, 0, NULL, 0);
 }
 
 #ifdef DAP_DAT20
 
-DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+DAT_RETURN front_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
 			  DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
 			  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 			  DAT_RMR_CONTEXT *context)
@@ -202,13 +202,13 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr, const DAT_L
 	int err = find_bind(handle, ep_handle, triplet, priv, &rmr, &ep);
 
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	return hot_of(ep)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context);
 }
 
 #else
 
-DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
+DAT_RETURN front_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
@@ -217,7 +217,7 @@ DAT_RETURN dap12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 	int err = find_bind(handle, ep_handle, triplet, priv, &rmr, &ep);
 
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	return hot_of(ep)->rmr_bind(rmr, triplet, priv, ep, cookie, flags, context);
 }
 

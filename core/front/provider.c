@@ -11,7 +11,7 @@
 
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
-	struct dap12_provider *p;
+	struct front_provider *p;
 	DAT_RETURN ret;
 
 	if (info->dapl_version_major != DAT_VERSION_MAJOR ||
@@ -21,8 +21,8 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 			DAT_VERSION_MINOR);
 		return;
 	}
-	p = dap12_provider_get(info->ia_name, info->is_thread_safe);
-	if (!p || dap12_provider_set_params(p, instance_data)) {
+	p = front_provider_get(info->ia_name, info->is_thread_safe);
+	if (!p || front_provider_set_params(p, instance_data)) {
 		dap_log(DAP_LOG_ERR, "%s: no memory", info->ia_name);
 		return;
 	}
@@ -33,7 +33,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
-	struct dap12_provider *p = dap12_provider_get(info->ia_name, info->is_thread_safe);
+	struct front_provider *p = front_provider_get(info->ia_name, info->is_thread_safe);
 
 	if (p)
 		dat_registry_remove_provider(&p->table, info);
@@ -61,54 +61,54 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 			  DAT_IA_HANDLE *out, bool threadsafe)
 {
 	struct dap_ia_args args = {.name = name, .api = DAP_API, .threadsafe = threadsafe,
-				   .make_tables = dap12_make_tables};
-	struct dap12_provider *p;
+				   .make_tables = front_make_tables};
+	struct front_provider *p;
 	struct dap_ia *ia;
 	int err;
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
-		return dap12_bad_arg(1);
+		return front_bad_arg(1);
 	if (qlen < 0)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!async_evd)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	if (!out)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	args.async_qlen = (uint32_t)qlen;
 	err = read_async_evd(*async_evd, &args);
 	if (err)
-		return dap12_return(err);
-	p = dap12_provider_get(name, threadsafe);
+		return front_return(err);
+	p = front_provider_get(name, threadsafe);
 	if (!p)
-		return dap12_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY));
+		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY));
 	args.params = p->params;
 	err = dap_ia_open(&args, &ia);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
 	*out = ia;
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+DAT_RETURN front_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			 DAT_IA_HANDLE *ia)
 {
 	return open_ia(name, qlen, async_evd, ia, false);
 }
 
-DAT_RETURN dap12_ia_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
+DAT_RETURN front_ia_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
 				    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
 {
 	return open_ia(name, qlen, async_evd, ia, true);
 }
 
-DAT_RETURN dap12_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+DAT_RETURN front_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dap_ia *ia = dap_obj_get(handle, DAP_IA, NULL);
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
-		return dap12_bad_arg(2);
-	return dap12_return(dap_ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
+		return front_bad_arg(2);
+	return front_return(dap_ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
 }

@@ -34,11 +34,11 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.max_evd_qlen = count(caps->max_evd_qlen),
 		.max_iov_segments_per_dto = count(caps->max_iov),
 		.max_lmrs = count(caps->max_lmrs),
-		.max_lmr_block_size = dap12_length(caps->max_lmr_size),
+		.max_lmr_block_size = front_length(caps->max_lmr_size),
 		.max_lmr_virtual_address = caps->max_lmr_va,
 		.max_pzs = count(caps->max_pzs),
-		.max_message_size = dap12_length(caps->max_message_size),
-		.max_rdma_size = dap12_length(caps->max_rdma_size),
+		.max_message_size = front_length(caps->max_message_size),
+		.max_rdma_size = front_length(caps->max_rdma_size),
 		.max_rmrs = count(caps->max_rmrs),
 		.max_rmr_target_address = caps->max_rmr_va,
 		.max_srqs = count(caps->max_srqs),
@@ -54,7 +54,7 @@ static void ia_attr(struct dap_ia *ia, DAT_IA_ATTR *attr)
 		.zb_supported = caps->zero_based ? DAT_TRUE : DAT_FALSE,
 		.extension_supported = caps->no_extension ? DAT_EXTENSION_NONE :
 							    DAT_EXTENSION_IB,
-		.extension_version = DAP20_EXTENSION_VERSION,
+		.extension_version = FRONT_EXTENSION_VERSION,
 #endif
 	};
 	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", ia->name);
@@ -107,22 +107,22 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 	memcpy(attr, &all, sizeof(all));	/* some members are const in 2.0 */
 }
 
-DAT_RETURN dap12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
+DAT_RETURN front_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
 			  DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_out,
 			  DAT_PROVIDER_ATTR_MASK prov_mask, DAT_PROVIDER_ATTR *prov_out)
 {
 	struct dap_ia *ia = dap_obj_get(handle, DAP_IA, NULL);
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (ia_mask & ~DAT_IA_FIELD_ALL)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	if (ia_mask && !ia_out)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	if (prov_mask & ~DAT_PROVIDER_FIELD_ALL)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	if (prov_mask && !prov_out)
-		return dap12_bad_arg(6);
+		return front_bad_arg(6);
 	if (async_evd)
 		*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
 	if (ia_mask)
@@ -132,29 +132,29 @@ DAT_RETURN dap12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+DAT_RETURN front_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
 	struct dap_obj *obj = handle;
 
 	if (dap_obj_type(handle) == DAP_NONE)
-		return dap12_bad_handle(DAP_SUB_HANDLE1);
+		return front_bad_handle(DAP_SUB_HANDLE1);
 	obj->context = context.as_ptr;
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+DAT_RETURN front_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 {
 	const struct dap_obj *obj = handle;
 
 	if (dap_obj_type(handle) == DAP_NONE)
-		return dap12_bad_handle(DAP_SUB_HANDLE1);
+		return front_bad_handle(DAP_SUB_HANDLE1);
 	if (!context)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	context->as_ptr = obj->context;
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
+DAT_RETURN front_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 {
 	static const DAT_HANDLE_TYPE types[DAP_TYPES] = {
 		[DAP_IA] = DAT_HANDLE_TYPE_IA,	 [DAP_PZ] = DAT_HANDLE_TYPE_PZ,
@@ -167,9 +167,9 @@ DAT_RETURN dap12_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 	enum dap_type t = dap_obj_type(handle);
 
 	if (t == DAP_NONE)
-		return dap12_bad_handle(DAP_SUB_HANDLE1);
+		return front_bad_handle(DAP_SUB_HANDLE1);
 	if (!type)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	*type = types[t];
 #ifdef DAP_DAT20
 	if (t == DAP_PSP && ((const struct dap_psp *)handle)->psp_flags & DAP_PSP_COMMON)

@@ -6,7 +6,7 @@
 _Static_assert(DAP_EP_SOFT_HIGH_WATERMARK == (int)DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT &&
 	       DAP_NO_WATERMARK == (uint32_t)DAT_WATERMARK_INFINITE, "values are DAT's");
 
-DAT_RETURN dap12_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT *span)
+DAT_RETURN front_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT *span)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	DAT_COUNT count;
@@ -14,10 +14,10 @@ DAT_RETURN dap12_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT
 	int err;
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	err = dap_ep_recv_query(ep, &recvs);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	/* Messages arrive in order, so there are no gaps between those that have a buffer. */
 	count = recvs < 0 ? DAT_VALUE_UNKNOWN : recvs;
 	if (nbufs)
@@ -32,15 +32,15 @@ static bool is_watermark(DAT_COUNT n)
 	return n >= 0 || n == DAT_WATERMARK_INFINITE;
 }
 
-DAT_RETURN dap12_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
+DAT_RETURN front_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!is_watermark(soft))
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!is_watermark(hard))
-		return dap12_bad_arg(3);
-	return dap12_return(dap_ep_set_watermark(ep, (uint32_t)soft, (uint32_t)hard));
+		return front_bad_arg(3);
+	return front_return(dap_ep_set_watermark(ep, (uint32_t)soft, (uint32_t)hard));
 }

@@ -92,7 +92,7 @@ static DAT_RETURN type_of(int err)
 	}
 }
 
-DAT_RETURN dap12_return(int err)
+DAT_RETURN front_return(int err)
 {
 	if (!err)
 		return DAT_SUCCESS;

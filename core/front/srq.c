@@ -9,11 +9,11 @@ _Static_assert(DAP_SRQ_TO_ERROR == (int)DAT_SRQ_TRANSFER_TO_ERROR &&
 /* What core can only call a bad parameter is in that argument. */
 static DAT_RETURN in_arg(int err, int n)
 {
-	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE) ? dap12_bad_arg(n)
-								   : dap12_return(err);
+	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE) ? front_bad_arg(n)
+								   : front_return(err);
 }
 
-DAT_RETURN dap12_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+DAT_RETURN front_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 			    DAT_SRQ_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
@@ -22,14 +22,14 @@ DAT_RETURN dap12_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_A
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	args.pz = dap_obj_get(pz, DAP_PZ, ia);
 	if (!args.pz)
-		return dap12_bad_handle(DAP_SUB_HANDLE_PZ);
+		return front_bad_handle(DAP_SUB_HANDLE_PZ);
 	if (!attr || attr->max_recv_dtos < 0 || attr->max_recv_iov < 0 || attr->low_watermark < 0)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	if (!out)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	args.max_recv_dtos = (uint32_t)attr->max_recv_dtos;
 	args.max_recv_iov = (uint32_t)attr->max_recv_iov;
 	args.low_watermark = (uint32_t)attr->low_watermark;
@@ -39,29 +39,29 @@ DAT_RETURN dap12_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_A
 	return in_arg(err, 3);
 }
 
-DAT_RETURN dap12_srq_free(DAT_SRQ_HANDLE handle)
+DAT_RETURN front_srq_free(DAT_SRQ_HANDLE handle)
 {
 	struct dap_srq *srq = dap_obj_get(handle, DAP_SRQ, NULL);
 
 	if (!srq)
-		return dap12_bad_handle(DAP_SUB_HANDLE_SRQ);
-	return dap12_return(dap_srq_free(srq));
+		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
+	return front_return(dap_srq_free(srq));
 }
 
 /* Of a validating instance, and of handles that are none; a live SRQ's is the backend's. */
-DAT_RETURN dap12_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+DAT_RETURN front_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			       DAT_DTO_COOKIE cookie)
 {
 	struct dap_srq *srq = dap_obj_get(handle, DAP_SRQ, NULL);
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 	int err;
 
 	if (!srq)
-		return dap12_bad_handle(DAP_SUB_HANDLE_SRQ);
+		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if (n < 0 || (uint32_t)n > srq->max_recv_iov)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (n && !iov)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	for (DAT_COUNT i = 0; srq->obj.ia->validate && i < n; i++) {
 		if (!iov[i].segment_length)
 			continue;
@@ -69,26 +69,26 @@ DAT_RETURN dap12_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPL
 				    iov[i].virtual_address, iov[i].segment_length,
 				    DAP_PRIV_LOCAL_WRITE);
 		if (err)
-			return dap12_return(err);
+			return front_return(err);
 	}
 	hot = srq->obj.ia->hot;
 	return hot->srq_post_recv(srq, n, iov, cookie);
 }
 
-DAT_RETURN dap12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+DAT_RETURN front_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
 {
 	struct dap_srq *srq = dap_obj_get(handle, DAP_SRQ, NULL);
 	struct dap_srq_info info;
 
 	if (!srq)
-		return dap12_bad_handle(DAP_SUB_HANDLE_SRQ);
+		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if ((uint32_t)mask & ~(uint32_t)DAT_SRQ_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	dap_srq_query(srq, &info);
 	*param = (DAT_SRQ_PARAM){
-		.ia_handle = dap12_ia_handle(srq->obj.ia),
+		.ia_handle = front_ia_handle(srq->obj.ia),
 		.srq_state = info.broken ? DAT_SRQ_STATE_ERROR : DAT_SRQ_STATE_OPERATIONAL,
 		.pz_handle = srq->pz,
 		.max_recv_dtos = (DAT_COUNT)info.max_recv_dtos,
@@ -102,24 +102,24 @@ DAT_RETURN dap12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_S
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap12_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT max_recv_dtos)
+DAT_RETURN front_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT max_recv_dtos)
 {
 	struct dap_srq *srq = dap_obj_get(handle, DAP_SRQ, NULL);
 
 	if (!srq)
-		return dap12_bad_handle(DAP_SUB_HANDLE_SRQ);
+		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if (max_recv_dtos <= 0)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	return in_arg(dap_srq_resize(srq, (uint32_t)max_recv_dtos), 2);
 }
 
-DAT_RETURN dap12_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
+DAT_RETURN front_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
 {
 	struct dap_srq *srq = dap_obj_get(handle, DAP_SRQ, NULL);
 
 	if (!srq)
-		return dap12_bad_handle(DAP_SUB_HANDLE_SRQ);
+		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if (low_watermark < 0)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	return in_arg(dap_srq_set_lw(srq, (uint32_t)low_watermark), 2);
 }

@@ -15,21 +15,21 @@
 
 #include <dat/dapl_direct.h>
 
-struct dap12_live {
-	const struct dap_hot12 *hot;
+struct front_live {
+	const struct dap_hot *hot;
 	bool checked;
 	DAT_PROVIDER ep, evd, rmr, srq;
 	struct dapl_direct evd_direct;
-	struct dap12_live *next;
+	struct front_live *next;
 };
 
 static struct dapl_direct checked_direct = {
 	.magic = DAPL_DIRECT_MAGIC, .size = sizeof(checked_direct),
-	.evd_dequeue_n = dap12_evd_dequeue_n,
+	.evd_dequeue_n = front_evd_dequeue_n,
 };
 
-#define SLOT(call) .call##_func = dap12_##call
-#define SLOT20(call) .call##_func = dap20_##call
+#define SLOT(call) .call##_func = front_##call
+#define SLOT20(call) .call##_func = front_##call
 
 static const DAT_PROVIDER template = {
 	.extension = &checked_direct,
@@ -59,10 +59,10 @@ static const DAT_PROVIDER template = {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dap12_provider *providers;
+static struct front_provider *providers;
 
 /* A live table is shared by all instances that are alike: those opened by a child make their own. */
-static void disown(struct dap12_live *live, const DAT_PROVIDER *checked)
+static void disown(struct front_live *live, const DAT_PROVIDER *checked)
 {
 	live->hot = NULL;
 	live->ep = live->evd = live->rmr = live->srq = *checked;
@@ -74,16 +74,16 @@ static void disown(struct dap12_live *live, const DAT_PROVIDER *checked)
  */
 static void in_child(void)
 {
-	for (struct dap12_provider *p = providers; p; p = p->next) {
-		for (struct dap12_live *live = p->lives; live; live = live->next)
+	for (struct front_provider *p = providers; p; p = p->next) {
+		for (struct front_live *live = p->lives; live; live = live->next)
 			disown(live, &p->table);
 	}
 	pthread_mutex_init(&lock, NULL);
 }
 
-static struct dap12_provider *make(const char *name, bool threadsafe)
+static struct front_provider *make(const char *name, bool threadsafe)
 {
-	struct dap12_provider *p = calloc(1, sizeof(*p));
+	struct front_provider *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -92,16 +92,16 @@ static struct dap12_provider *make(const char *name, bool threadsafe)
 	p->table = template;
 	p->table.device_name = p->name;
 	if (threadsafe)
-		p->table.ia_open_func = dap12_ia_open_threadsafe;
+		p->table.ia_open_func = front_ia_open_threadsafe;
 	p->next = providers;
 	__atomic_store_n(&providers, p, __ATOMIC_RELEASE);
 	dap_dead_table[DAP_API] = &template;
 	return p;
 }
 
-struct dap12_provider *dap12_provider_get(const char *name, bool threadsafe)
+struct front_provider *front_provider_get(const char *name, bool threadsafe)
 {
-	struct dap12_provider *p;
+	struct front_provider *p;
 
 	if (dap_fork_init(DAP_API, in_child))
 		return NULL;
@@ -116,7 +116,7 @@ struct dap12_provider *dap12_provider_get(const char *name, bool threadsafe)
 	return p;
 }
 
-int dap12_provider_set_params(struct dap12_provider *provider, const char *params)
+int front_provider_set_params(struct front_provider *provider, const char *params)
 {
 	char *copy = strdup(params ? params : ""), *old;
 
@@ -131,7 +131,7 @@ int dap12_provider_set_params(struct dap12_provider *provider, const char *param
 }
 
 /* What an EVD has beyond DAT goes straight to the backend, too. */
-static void live_direct(struct dap12_live *live, const struct dap_hot12 *hot)
+static void live_direct(struct front_live *live, const struct dap_hot *hot)
 {
 	live->evd_direct = checked_direct;
 	live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
@@ -139,10 +139,10 @@ static void live_direct(struct dap12_live *live, const struct dap_hot12 *hot)
 }
 
 /* A validating or counting instance has live handles, too, but all their calls are checked. */
-static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_hot12 *hot,
+static struct front_live *make_live(struct front_provider *p, const struct dap_hot *hot,
 				    bool checked)
 {
-	struct dap12_live *live = calloc(1, sizeof(*live));
+	struct front_live *live = calloc(1, sizeof(*live));
 
 	if (!live)
 		return NULL;
@@ -165,10 +165,10 @@ static struct dap12_live *make_live(struct dap12_provider *p, const struct dap_h
 	return live;
 }
 
-static struct dap12_live *get_live(struct dap12_provider *p, const struct dap_hot12 *hot,
+static struct front_live *get_live(struct front_provider *p, const struct dap_hot *hot,
 				   bool checked)
 {
-	struct dap12_live *live;
+	struct front_live *live;
 
 	pthread_mutex_lock(&lock);
 	for (live = p->lives; live; live = live->next) {
@@ -181,11 +181,11 @@ static struct dap12_live *get_live(struct dap12_provider *p, const struct dap_ho
 	return live;
 }
 
-int dap12_make_tables(struct dap_ia *ia)
+int front_make_tables(struct dap_ia *ia)
 {
-	struct dap12_provider *p = dap12_provider_get(ia->name, ia->threadsafe);
-	const struct dap_hot12 *hot = ia->hw->hot(ia, DAP_API);
-	struct dap12_live *live = p && hot ? get_live(p, hot, ia->validate || ia->counted) : NULL;
+	struct front_provider *p = front_provider_get(ia->name, ia->threadsafe);
+	const struct dap_hot *hot = ia->hw->hot(ia, DAP_API);
+	struct front_live *live = p && hot ? get_live(p, hot, ia->validate || ia->counted) : NULL;
 
 	if (!live)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
@@ -196,7 +196,7 @@ int dap12_make_tables(struct dap_ia *ia)
 	ia->tables[DAP_TABLE_RMR_LIVE] = &live->rmr;
 	ia->tables[DAP_TABLE_SRQ_LIVE] = &live->srq;
 #ifdef DAP_DAT20
-	dap20_name_attributes(ia);
+	front_name_attributes(ia);
 #endif
 	return 0;
 }

@@ -97,7 +97,7 @@ EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_de
 	if (efa_likely(got))
 		efa_take_event(evd, q, event);
 	efa_leave(eng);
-	return got ? DAT_SUCCESS : DAP12_CQ_EMPTY;
+	return got ? DAT_SUCCESS : FRONT_CQ_EMPTY;
 }
 
 #include "hw_efa/hot/quick.inl"

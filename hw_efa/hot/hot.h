@@ -10,7 +10,7 @@ struct efa_hot_table {
 	bool silicon;			/* doorbells are MMIO stores, and polls drive no model */
 	bool wide;			/* WQEs of 128 bytes */
 	enum dap_api api;
-	const struct dap_hot12 *dat12;	/* as that API level has it */
+	const struct dap_hot *dat12;	/* as that API level has it */
 };
 
 /* All of them; n receives how many. Of one API level: that of the provider they are linked into. */

@@ -16,7 +16,7 @@ static inline uint64_t efa_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment
 
 static EFA_COLD DAT_RETURN efa_ret_error(int err)
 {
-	return dap12_return(err);
+	return front_return(err);
 }
 
 static inline DAT_RETURN efa_ret(int err)
@@ -24,8 +24,8 @@ static inline DAT_RETURN efa_ret(int err)
 	return efa_likely(!err) ? DAT_SUCCESS : efa_ret_error(err);
 }
 
-#define efa_event_rare dap12_event
-#define efa_dequeue_cold dap12_dequeue_cold
+#define efa_event_rare front_event
+#define efa_dequeue_cold front_dequeue_cold
 
 #include "hw_efa/hot/post.inl"
 #include "hw_efa/hot/dequeue.inl"
@@ -122,10 +122,10 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 		.srq_post_recv = efa_no_srq, EFA_EXT                                               \
 	}
 
-static const struct dap_hot12 silicon = EFA_HOT12(silicon);
-static const struct dap_hot12 silicon_wide = EFA_HOT12(silicon_wide);
-static const struct dap_hot12 model = EFA_HOT12(model);
-static const struct dap_hot12 model_wide = EFA_HOT12(model_wide);
+static const struct dap_hot silicon = EFA_HOT12(silicon);
+static const struct dap_hot silicon_wide = EFA_HOT12(silicon_wide);
+static const struct dap_hot model = EFA_HOT12(model);
+static const struct dap_hot model_wide = EFA_HOT12(model_wide);
 
 static const struct efa_hot_table tables[] = {
 	{ "silicon", true, false, DAP_API, &silicon },

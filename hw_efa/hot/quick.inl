@@ -169,7 +169,7 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	cqe = efa_cqe_next(&eng->cq[0]);
 	if (!cqe && !soft && efa_likely(!eng->odd)) {
 		efa_go(eng);
-		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
+		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
 	}
 	if (efa_unlikely(!cqe) || efa_has_attention(evd))
 		return efa_quick_end(evd, event, false, all);

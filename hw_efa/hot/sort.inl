@@ -191,7 +191,7 @@ EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue
 	if (soft || efa_unlikely(eng->odd))
 		return efa_quick_end(evd, event, false, all);
 	efa_go(eng);
-	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : DAP12_CQ_EMPTY;
+	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
 }
 
 /* From a message of this EVD on, which is not in order: mostly a row of them, and one that is. */

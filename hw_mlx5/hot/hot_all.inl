@@ -22,11 +22,11 @@ static inline m5_len m5_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_le
 
 static M5_COLD DAT_RETURN m5_fail(int err)
 {
-	return dap12_return(err);
+	return front_return(err);
 }
 
-#define m5_event_rare dap12_event
-#define m5_dequeue_cold dap12_dequeue_cold
+#define m5_event_rare front_event
+#define m5_dequeue_cold front_dequeue_cold
 
 #include "hw_mlx5/hot/post.inl"
 #include "hw_mlx5/hot/post_recv.inl"
@@ -81,10 +81,10 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 		.evd_dequeue_n = m5_dequeue_n12_##v, .srq_post_recv = m5_srq12_##v, M5_EXT(v)      \
 	}
 
-static const struct dap_hot12 silicon = M5_HOT12(silicon);
-static const struct dap_hot12 silicon_locked = M5_HOT12(silicon_locked);
-static const struct dap_hot12 model = M5_HOT12(model);
-static const struct dap_hot12 model_locked = M5_HOT12(model_locked);
+static const struct dap_hot silicon = M5_HOT12(silicon);
+static const struct dap_hot silicon_locked = M5_HOT12(silicon_locked);
+static const struct dap_hot model = M5_HOT12(model);
+static const struct dap_hot model_locked = M5_HOT12(model_locked);
 
 #ifdef M5_V3
 #define M5_NAME(variant) variant "-v3"

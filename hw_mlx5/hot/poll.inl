@@ -118,7 +118,7 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 				m5_tally(&cq->missed, 1);
 			m5_cq_leave(cq, locked);
 			if (pumped)
-				return DAP12_CQ_EMPTY;
+				return FRONT_CQ_EMPTY;
 			continue;
 		}
 		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cqe, op_own, event)) {
@@ -175,7 +175,7 @@ M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, boo
 		m5_cq_leave(cq, locked);
 		if (soft)
 			return m5_dequeue_slow(evd, event, true, false, locked);
-		return DAP12_CQ_EMPTY;
+		return FRONT_CQ_EMPTY;
 	}
 	if (m5_has_attention(evd) || m5_unlikely(!event)) {
 		m5_cq_leave(cq, locked);

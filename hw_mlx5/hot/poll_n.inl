@@ -49,7 +49,7 @@ static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT 
 						 M5_EVENT *events, DAT_COUNT *count, DAT_COUNT n,
 						 bool soft, bool locked)
 {
-	M5_RET ret = dap12_dequeue_n_args(max, events, count);
+	M5_RET ret = front_dequeue_n_args(max, events, count);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
@@ -83,7 +83,7 @@ M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *even
 	if (empty && !soft) {
 		m5_tally(&cq->missed, 1);
 		m5_cq_leave(cq, locked);
-		return DAP12_CQ_EMPTY;
+		return FRONT_CQ_EMPTY;
 	}
 	m5_cq_leave(cq, locked);
 	return m5_dequeue_n_slow(evd, max, events, count, n, soft, locked);

@@ -311,9 +311,9 @@ static DAT_RETURN rmr_bind(DAT_RMR_HANDLE h, const DAT_LMR_TRIPLET *t, DAT_MEM_P
 			       .bind = {.rmr = rmr, .cookie = cookie.as_64}};
 
 	if (!ep)
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!dap_ep_may_request(ep))
-		return dap12_return(DAP_ERR(DAP_INVALID_STATE,
+		return front_return(DAP_ERR(DAP_INVALID_STATE,
 					    DAP_SUB_STATE_EP + dap_ep_state(ep)));
 	fake.last_post = ep;
 	fake.last_flags = flags;
@@ -332,14 +332,14 @@ static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE h, DAT_EVENT *event)
 	struct dap_event ev;
 
 	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE))
-		return dap12_dequeue_cold(evd, event);
+		return front_dequeue_cold(evd, event);
 	if (!cq_poll(evd, &ev))
-		return dap12_dequeue_cold(evd, event);
-	dap12_event(&ev, evd, event);
+		return front_dequeue_cold(evd, event);
+	front_event(&ev, evd, event);
 	return DAT_SUCCESS;
 }
 
-static const struct dap_hot12 hot12 = {
+static const struct dap_hot hot12 = {
 	.post_send = post_send, .post_recv = post_recv, .rdma_read = rdma, .rdma_write = rdma,
 	.rmr_bind = rmr_bind, .evd_dequeue = evd_dequeue,
 };

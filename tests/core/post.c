@@ -96,7 +96,7 @@ static DAT_RETURN request(int which, DAT_EP_HANDLE ep, DAT_RMR_HANDLE rmr)
 	case 2:
 		return dat_ep_post_rdma_write(ep, 0, NULL, cookie, &remote, 0);
 	default:
-		return dap12_rmr_bind(rmr, &none, 0, ep, cookie, 0, &context);
+		return front_rmr_bind(rmr, &none, 0, ep, cookie, 0, &context);
 	}
 }
 
@@ -181,17 +181,17 @@ Test(post, table__follows_state)
 {
 	struct dap_ep *ep = t.ep;
 	const DAT_PROVIDER *checked = ep->obj.table, *live;
-	const struct dap_hot12 *hot = ep->obj.ia->hot;
+	const struct dap_hot *hot = ep->obj.ia->hot;
 
-	cr_assert_eq(checked->ep_post_send_func, dap12_ep_post_send);
+	cr_assert_eq(checked->ep_post_send_func, front_ep_post_send);
 	lead_to(ep, DAP_EP_CONNECTED);
 	live = ep->obj.table;
 	cr_assert_eq(live->ep_post_send_func, hot->post_send);
 	cr_assert_eq(live->ep_post_recv_func, hot->post_recv);
 	cr_assert_eq(live->ep_post_rdma_read_func, hot->rdma_read);
 	cr_assert_eq(live->ep_post_rdma_write_func, hot->rdma_write);
-	cr_assert_eq(live->evd_dequeue_func, dap12_evd_dequeue);	/* not of this handle */
-	cr_assert_eq(live->rmr_bind_func, dap12_rmr_bind);
+	cr_assert_eq(live->evd_dequeue_func, front_evd_dequeue);	/* not of this handle */
+	cr_assert_eq(live->rmr_bind_func, front_rmr_bind);
 	lead_back(ep);
 	cr_assert_eq(ep->obj.table, checked);
 }

@@ -75,21 +75,21 @@ void dap_log(unsigned int kind, const char *fmt, ...)
 	fake.said_kind = kind;
 }
 
-DAT_RETURN dap12_return(int err)
+DAT_RETURN front_return(int err)
 {
 	return err ? DAT_CLASS_ERROR | (DAT_RETURN)DAP_ERR_TYPE(err) << 16 : DAT_SUCCESS;
 }
 
-void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
 {
 	(void)evd;
 	fake.event = *from;
 	to->event_number = from->number;
 }
 
-DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 {
 	(void)evd;
 	(void)event;
-	return DAP12_CQ_EMPTY;
+	return FRONT_CQ_EMPTY;
 }

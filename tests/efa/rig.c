@@ -168,7 +168,7 @@ void rig_close(struct rig *r)
 /* As a consumer does: by the hot function of the device's variant. */
 static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 {
-	const struct dap_hot12 *hot = efa_hw.hot(evd->obj.ia, DAP_API_12);
+	const struct dap_hot *hot = efa_hw.hot(evd->obj.ia, DAP_API_12);
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event = { 0 };
 

@@ -35,7 +35,7 @@ struct side {
 struct rig {
 	struct dap_ia *ia;
 	struct softnic_efa *nic;
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 	struct side a, b;
 	uint64_t trace;			/* of how often was polled for each completion */
 };

@@ -81,13 +81,13 @@ void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, v
 			fn(fake.obj[i], arg);
 }
 
-DAT_RETURN dap12_return(int err)
+DAT_RETURN front_return(int err)
 {
 	fake.err = err;
 	return err ? DAT_CLASS_ERROR | DAP_ERR_TYPE(err) << 16 : DAT_SUCCESS;
 }
 
-void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
+void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to)
 {
 	memset(to, 0, sizeof(*to));
 	to->event_number = (DAT_EVENT_NUMBER)from->number;
@@ -108,7 +108,7 @@ void dap12_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 	}
 }
 
-DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
+DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 {
 	(void)evd;
 	(void)event;
@@ -116,11 +116,11 @@ DAT_RETURN dap12_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 }
 
-DAT_RETURN dap12_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
 {
 	if (max > 0 && events && count)
 		return DAT_SUCCESS;
-	return dap12_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
+	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
 }
 
 void dap_log(unsigned int kind, const char *fmt, ...)

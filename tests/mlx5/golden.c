@@ -44,7 +44,7 @@ static const struct dap_lmr no_lmr;
 
 static bool v3;				/* the hot functions of newer processors */
 
-static const struct dap_hot12 *silicon(void)
+static const struct dap_hot *silicon(void)
 {
 	unsigned int n;
 	const struct m5_hot_table *t = v3 ? m5_hot_tables_v3(&n) : m5_hot_tables(&n);

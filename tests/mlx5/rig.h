@@ -24,7 +24,7 @@ struct rig_side {
 struct rig {
 	struct dap_ia *ia;
 	struct dap_pz *pz;
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 	struct rig_side a, b;
 	struct dap_ep_attr attr;
 };

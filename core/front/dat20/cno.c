@@ -26,25 +26,25 @@ static int open_proxy(const struct dap_cno *cno)
 	return err;
 }
 
-DAT_RETURN dap20_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *out)
+DAT_RETURN front_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_cno *cno;
 	int err, proxy;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!fd)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!out)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	err = dap_cno_create(ia, NULL, NULL, &cno);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	proxy = open_proxy(cno);
 	if (proxy < 0) {
 		dap_cno_free(cno);
-		return dap12_return(dap_err_from_errno(proxy));
+		return front_return(dap_err_from_errno(proxy));
 	}
 	cno->proxy_fd = proxy + 1;
 	*fd = proxy;
@@ -53,11 +53,11 @@ DAT_RETURN dap20_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HAND
 }
 
 /* QUEUE_EMPTY: another thread was faster, or what came notifies nobody. */
-DAT_RETURN dap20_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
+DAT_RETURN front_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 {
 	if (!dap_obj_get(cno, DAP_CNO, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_CNO);
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
 	if (!evd)
-		return dap12_bad_arg(2);
-	return dap12_cno_wait(cno, 0, evd);
+		return front_bad_arg(2);
+	return front_cno_wait(cno, 0, evd);
 }

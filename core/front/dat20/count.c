@@ -248,18 +248,18 @@ static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct co
 	int err;
 
 	if (!cleared)
-		return dap12_bad_handle(DAP_SUB_HANDLE1);
+		return front_bad_handle(DAP_SUB_HANDLE1);
 	if (which < 0 || (unsigned int)which > c->n)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	ia = ((const struct dap_obj *)handle)->ia;
 	pthread_mutex_lock(&ia->lock);
 	err = since(cleared, which, reset, c);
 	pthread_mutex_unlock(&ia->lock);
-	return dap12_return(err);
+	return front_return(err);
 }
 
 /* Each counter goes to its own place, also when one alone is asked for (dapl 2.1). */
-DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args)
+DAT_RETURN front_query_counters(DAT_HANDLE handle, va_list args)
 {
 	int which = va_arg(args, int);
 	DAT_UINT64 *out = va_arg(args, DAT_UINT64 *);
@@ -268,7 +268,7 @@ DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args)
 	DAT_RETURN ret;
 
 	if (!out && dap_obj_type(handle) != DAP_NONE)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	ret = read_counts(handle, which, reset, &c);
 	for (unsigned int i = 0; ret == DAT_SUCCESS && i < c.n; i++) {
 		if (is_meant(&c, which, i))
@@ -278,7 +278,7 @@ DAT_RETURN dap20_query_counters(DAT_HANDLE handle, va_list args)
 }
 
 /* Those that are known and not 0, by their numbers in dat_ib_extensions.h, on standard output. */
-DAT_RETURN dap20_print_counters(DAT_HANDLE handle, va_list args)
+DAT_RETURN front_print_counters(DAT_HANDLE handle, va_list args)
 {
 	int which = va_arg(args, int);
 	int reset = va_arg(args, int);

@@ -28,7 +28,7 @@ static int read_port(DAT_IA_ADDRESS_PTR address, int n, struct sockaddr_in *to)
 	return to->sin_port ? 0 : DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
 }
 
-DAT_RETURN dap20_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
 			    DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
@@ -39,24 +39,24 @@ DAT_RETURN dap20_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDR
 	int err;
 
 	if (!ia)
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!comm)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!is_stream(comm))
-		return dap12_return(DAP_ERR(DAP_COMM_NOT_SUPPORTED, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_COMM_NOT_SUPPORTED, DAP_SUB_NONE));
 	err = read_port(address, 3, &at);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	if (!evd || evd->internal || !(evd->flags & DAP_EVD_CR))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EVD_CR);
+		return front_bad_handle(DAP_SUB_HANDLE_EVD_CR);
 	if (!out)
-		return dap12_bad_arg(5);
+		return front_bad_arg(5);
 	qual = ntohs(at.sin_port);
 	err = dap_psp_create(ia, &qual, false, evd, DAP_PSP_COMMON, &csp);
 	if (DAP_ERR_TYPE(err) == DAP_CONN_QUAL_IN_USE)
 		err = DAP_ERR(DAP_PORT_IN_USE, DAP_SUB_NONE);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	csp->address = at;
 	*out = csp;
 	return DAT_SUCCESS;
@@ -69,18 +69,18 @@ static struct dap_psp *get_csp(DAT_CSP_HANDLE handle)
 	return csp && csp->psp_flags & DAP_PSP_COMMON ? csp : NULL;
 }
 
-DAT_RETURN dap20_csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
+DAT_RETURN front_csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
 {
 	struct dap_psp *csp = get_csp(handle);
 
 	if (!csp)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CSP);
+		return front_bad_handle(DAP_SUB_HANDLE_CSP);
 	if (mask & ~(uint32_t)DAT_CSP_FIELD_ALL)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!param)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*param = (DAT_CSP_PARAM){
-		.ia_handle = dap12_ia_handle(csp->obj.ia),
+		.ia_handle = front_ia_handle(csp->obj.ia),
 		.comm = &stream,
 		.address_ptr = (DAT_IA_ADDRESS_PTR)&csp->address,
 		.evd_handle = csp->evd,
@@ -88,34 +88,34 @@ DAT_RETURN dap20_csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK mask, DAT_C
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap20_csp_free(DAT_CSP_HANDLE handle)
+DAT_RETURN front_csp_free(DAT_CSP_HANDLE handle)
 {
 	struct dap_psp *csp = get_csp(handle);
 
 	if (!csp)
-		return dap12_bad_handle(DAP_SUB_HANDLE_CSP);
+		return front_bad_handle(DAP_SUB_HANDLE_CSP);
 	dap_psp_free(csp);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dap20_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout,
+DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout,
 				   DAT_COUNT pd_size, const DAT_PVOID pd)
 {
 	struct sockaddr_in at;
 	int err;
 
 	if (!dap_obj_get(ep, DAP_EP, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	err = read_port(to, 2, &at);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	/* What is left to be refused has the same number there: only the address. */
 	if (!timeout)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	if (pd_size < 0 || pd_size > DAP_MAX_PRIVATE_DATA)
-		return dap12_bad_arg(4);
+		return front_bad_arg(4);
 	if (pd_size && !pd)
-		return dap12_bad_arg(5);
-	return dap12_ep_connect(ep, to, ntohs(at.sin_port), timeout, pd_size, pd,
+		return front_bad_arg(5);
+	return front_ep_connect(ep, to, ntohs(at.sin_port), timeout, pd_size, pd,
 				DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }

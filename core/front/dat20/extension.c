@@ -11,7 +11,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 
-_Static_assert(DAP20_EXTENSION_VERSION == DAT_IB_EXTENSION_VERSION, "that of the header");
+_Static_assert(FRONT_EXTENSION_VERSION == DAT_IB_EXTENSION_VERSION, "that of the header");
 _Static_assert(DAP_OP_WRITE_IMMED == (int)DAT_IB_DTO_RDMA_WRITE_IMMED &&
 	       DAP_OP_RECV_WRITE_IMMED == (int)DAT_IB_DTO_RECV_IMMED &&
 	       DAP_OP_FETCH_ADD == (int)DAT_IB_DTO_FETCH_ADD &&
@@ -21,7 +21,7 @@ _Static_assert(DAP_PRIV_REMOTE_ATOMIC == (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC, "ri
 _Static_assert(sizeof(DAT_IB_EXTENSION_EVENT_DATA) <= sizeof(((DAT_EVENT *)0)->event_extension_data),
 	       "it has its place in the event");
 
-void dap20_extend(const struct dap_event *from, DAT_EVENT *to)
+void front_extend(const struct dap_event *from, DAT_EVENT *to)
 {
 	static const DAT_IB_EXT_TYPE types[] = {
 		[DAP_OP_WRITE_IMMED] = DAT_IB_RDMA_WRITE_IMMED,
@@ -50,7 +50,7 @@ static const char *path_mtu(const struct dap_ia *ia)
 	return "1024";
 }
 
-void dap20_name_attributes(struct dap_ia *ia)
+void front_name_attributes(struct dap_ia *ia)
 {
 	const char *has = ia->caps.no_extension ? "FALSE" : "TRUE";
 	const struct dap_named more[] = {
@@ -69,7 +69,7 @@ void dap20_name_attributes(struct dap_ia *ia)
 }
 
 /* Arguments as the macros of dat_ib_extensions.h give them, in their order. */
-static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot12 *hot, va_list args)
+static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_list args)
 {
 	DAT_COUNT n = va_arg(args, DAT_COUNT);
 	DAT_LMR_TRIPLET *iov = va_arg(args, DAT_LMR_TRIPLET *);
@@ -88,7 +88,7 @@ static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot12 *hot, va
 	return ret;
 }
 
-static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot12 *hot, bool swap, va_list args)
+static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot *hot, bool swap, va_list args)
 {
 	DAT_UINT64 first = va_arg(args, DAT_UINT64);
 	DAT_UINT64 second = swap ? va_arg(args, DAT_UINT64) : 0;
@@ -105,23 +105,23 @@ static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot12 *hot, bool sw
 	return ret;
 }
 
-DAT_RETURN dap20_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	bool known = op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_FETCH_AND_ADD_OP ||
 		     op == DAT_IB_CMP_AND_SWAP_OP;
-	int err = dap12_check_request(ep, 0, NULL, 0);
+	int err = front_check_request(ep, 0, NULL, 0);
 
 	if (dap_obj_type(handle) == DAP_NONE)
-		return dap12_bad_handle(DAP_SUB_HANDLE1);
+		return front_bad_handle(DAP_SUB_HANDLE1);
 	if (op == DAT_IB_QUERY_COUNTERS_OP)
-		return dap20_query_counters(handle, args);
+		return front_query_counters(handle, args);
 	if (op == DAT_IB_PRINT_COUNTERS_OP)
-		return dap20_print_counters(handle, args);
+		return front_print_counters(handle, args);
 	if (!known)
-		return dap12_return(DAP_ERR(DAP_NOT_IMPLEMENTED, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_NOT_IMPLEMENTED, DAP_SUB_NONE));
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
 		return write_immed(ep, ep->obj.ia->hot, args);
 	return atomic(ep, ep->obj.ia->hot, op == DAT_IB_CMP_AND_SWAP_OP, args);

@@ -10,30 +10,30 @@
  */
 #include "core/front/slots.h"
 
-#define NOT_SUPPORTED dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
+#define NOT_SUPPORTED front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE))
 
-DAT_RETURN dap20_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
+DAT_RETURN front_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
 					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 					  DAT_COMPLETION_FLAGS flags)
 {
 	(void)cookie;
 	(void)flags;
 	if (!dap_obj_get(ep, DAP_EP, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_EP);
+		return front_bad_handle(DAP_SUB_HANDLE_EP);
 	if (!local)
-		return dap12_bad_arg(2);
-	return remote ? NOT_SUPPORTED : dap12_bad_arg(4);
+		return front_bad_arg(2);
+	return remote ? NOT_SUPPORTED : front_bad_arg(4);
 }
 
 /* Each adapter stands for itself: attribute ha_supported. */
-DAT_RETURN dap20_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
+DAT_RETURN front_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
 {
 	if (!dap_obj_get(ia, DAP_IA, NULL))
-		return dap12_bad_handle(DAP_SUB_HANDLE_IA);
+		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (!name)
-		return dap12_bad_arg(2);
+		return front_bad_arg(2);
 	if (!answer)
-		return dap12_bad_arg(3);
+		return front_bad_arg(3);
 	*answer = DAT_FALSE;
 	return DAT_SUCCESS;
 }

@@ -4,23 +4,23 @@
 #include "core/front/slots.h"
 
 /* Without the invalidation it is a send. */
-DAT_RETURN dap20_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
+DAT_RETURN front_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 					      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					      DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
 					      DAT_RMR_CONTEXT rmr_context)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	const struct dap_hot12 *hot;
+	const struct dap_hot *hot;
 	int err;
 
 	if (!invalidate)
-		return dap12_ep_post_send(handle, n, iov, cookie, flags);
-	err = dap12_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+		return front_ep_post_send(handle, n, iov, cookie, flags);
+	err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 	if (err)
-		return dap12_return(err);
+		return front_return(err);
 	hot = ep->obj.ia->hot;
 	if (!hot->send_inval)
-		return dap12_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	return dap12_tally_iov(ep, DAP_COUNT_SEND, n, iov,
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return front_tally_iov(ep, DAP_COUNT_SEND, n, iov,
 			       hot->send_inval(ep, n, iov, cookie, flags, rmr_context));
 }
