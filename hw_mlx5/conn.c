@@ -9,7 +9,6 @@
 
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
-#include "softnic/softnic.h"
 
 /* "m5" and the version of what two of these drivers agree on beyond RC itself. */
 #define M5_PROTO 0x6d350001u
@@ -155,8 +154,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
 		return;
 	for (;;) {
-		if (ia->inline_model)
-			softnic_pump(ia->ctl->soft);
+		m5_drive(ia);
 		m5_ia_async_handle(ep->obj.ia);
 		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
 			return;
@@ -196,26 +194,22 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	*request_idle = sq_idle(e);
 	if (*request_idle)
 		return;
-	if (ia->inline_model)
-		softnic_pump(ia->ctl->soft);
+	m5_drive(ia);
 	m5_sq_reap(ep);
 	*request_idle = sq_idle(e);
 }
 
 /* An 8-byte doorbell for all that is in the ring, up to the WQE of this ctrl segment. */
-static void ring_8(struct m5_sq *sq, uint64_t ctrl)
+static void ring_8(const struct m5_ia *ia, struct m5_sq *sq, uint64_t ctrl)
 {
+	uintptr_t offset = sq->reg & 0xfff;
+
 	dap_wmb_wqe_before_dbrec();
 	dap_store_dbrec(&sq->dbrec[1], htobe32(sq->pi & 0xffff));
-	if (sq->soft) {
-		softnic_mmio_write(sq->soft, sq->uar_page, (uint32_t)(sq->reg & 0xfff), &ctrl,
-				   sizeof(ctrl));
-	} else {
-		dap_wmb_dbrec_before_mmio();
-		dap_mmio_store64((volatile uint64_t *)sq->reg, ctrl);
-		dap_wc_flush();
-	}
+	m5_mmio_ring(ia, (volatile uint8_t *)(sq->reg - offset), sq->uar_page, (uint32_t)offset,
+		     ctrl);
 	sq->reg ^= 256;
+	sq->rung = sq->pi;
 }
 
 static uint64_t nop_write(struct m5_ep *e)
@@ -245,7 +239,7 @@ int m5_qp_drain_begin(struct dap_ep *ep)
 	if (locked)
 		m5_spin_lock(&e->sq.lock);
 	if (!e->draining) {
-		ring_8(&e->sq, nop_write(e));
+		ring_8(m5_ia(ep->obj.ia), &e->sq, nop_write(e));
 		e->drain = (uint16_t)e->sq.pi;
 		e->sq.limit = e->sq.pi;
 		__atomic_store_n(&e->draining, true, __ATOMIC_RELEASE);
@@ -263,8 +257,7 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 
 	if (!__atomic_load_n(&e->draining, __ATOMIC_ACQUIRE))
 		return true;
-	if (ia->inline_model)
-		softnic_pump(ia->ctl->soft);
+	m5_drive(ia);
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
 	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));

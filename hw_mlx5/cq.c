@@ -14,7 +14,6 @@
 
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
-#include "softnic/softnic.h"
 
 #define DBREC_BYTES 64u
 #define LEAST_ROOM 64u
@@ -62,7 +61,6 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	new.log = cq_log(entries);
 	new.mask = (1u << new.log) - 1;
 	new.room = new.mask - entries;
-	new.soft = ia->inline_model ? ia->ctl->soft : NULL;
 	new.uar = ia->uar.base;
 	new.uar_page = ia->uar.page;
 	err = m5_mem_alloc(ia->ctl, ((size_t)sizeof(struct m5_cqe) << new.log) + DBREC_BYTES,
@@ -134,13 +132,7 @@ int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
 	db = cpu_to_be64((uint64_t)cmd << 32 | cq->cqn);
 	dap_mb_cqe_before_ci();
 	dap_store_dbrec(&cq->dbrec[1], htobe32(cmd));
-	if (cq->soft) {
-		softnic_mmio_write(cq->soft, cq->uar_page, M5_UAR_CQ_DOORBELL, &db, sizeof(db));
-		return 0;
-	}
-	dap_wmb_dbrec_before_mmio();
-	dap_mmio_store64((volatile uint64_t *)(cq->uar + M5_UAR_CQ_DOORBELL), db.be);
-	dap_wc_flush();
+	m5_mmio_ring(m5_ia(evd->obj.ia), cq->uar, cq->uar_page, M5_UAR_CQ_DOORBELL, db.be);
 	return 0;
 }
 

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Completions in neutral form: the slow poll, and what the hot one leaves to be done out of line. */
 #include "hw_mlx5/lock.h"
-#include "softnic/softnic.h"
 
 /* IBTA 11.6.2 and DAT 1.2 dat_dto_completion_status, by the syndrome of the CQE. */
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
@@ -255,22 +254,22 @@ static int poll_once(struct dap_evd *evd, struct m5_rare *r)
 
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 {
-	struct m5_cq *cq = m5_cq(evd);
-	bool pumped = !cq->soft;
+	const struct m5_ia *ia = m5_ia(evd->obj.ia);
+	bool driven = !ia->inline_model;
 	struct m5_rare r;
+	int found;
 
 	for (;;) {
-		int found = poll_once(evd, &r);
-
+		found = poll_once(evd, &r);
 		if (found > 0) {
 			*ev = r.ev;
 			return true;
 		}
-		if (found < 0 && pumped)
+		if (found < 0 && driven)
 			return false;
 		if (found < 0) {
-			softnic_pump(cq->soft);
-			pumped = true;
+			m5_drive(ia);
+			driven = true;
 		}
 	}
 }

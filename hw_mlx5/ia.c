@@ -10,7 +10,6 @@
 #include "hw_mlx5/hot/hot.h"
 #include "hw_mlx5/obj.h"
 #include "hw_mlx5/ops.h"
-#include "softnic/softnic.h"
 
 size_t m5_ia_list(struct dap_hw_device *devs, size_t max)
 {
@@ -52,10 +51,11 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);
 	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
-	attr(caps, "hot_functions", m->hot->name);
+	snprintf(text, sizeof(text), "%s%s", m->inline_model ? "model" : "silicon", m->hot->kind);
+	attr(caps, "hot_functions", text);
 	if (!m->ctl->soft)
 		return;
-	snprintf(text, sizeof(text), "%s memlock", softnic_fault_words());
+	snprintf(text, sizeof(text), "%s memlock", m->ctl->faults);
 	attr(caps, "faults", text);
 }
 
@@ -155,7 +155,7 @@ static const struct m5_hot_table *choose_hot(const struct m5_ia *m)
 	const struct m5_hot_table *t = m5_isa_v3() && !m->params.base ? m5_hot_tables_v3(&n) :
 									m5_hot_tables(&n);
 
-	while (t->silicon == m->inline_model || t->nonthreadsafe == m->locked)
+	while (t->nonthreadsafe == m->locked)
 		t++;
 	return t;
 }
@@ -225,7 +225,9 @@ const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct m5_ia *m = (const struct m5_ia *)(const void *)ia->hw_area;
 
-	return api == m->hot->api ? m->hot->dat12 : NULL;
+	if (api != m->hot->api)
+		return NULL;
+	return m->inline_model ? m5_soft_calls() : m->hot->calls;
 }
 
 int m5_ia_async_fd(struct dap_ia *ia)

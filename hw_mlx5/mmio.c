@@ -88,6 +88,18 @@ void m5_mmio_choose(struct m5_ia *ia)
 	ia->bf_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
 }
 
+void m5_mmio_ring(const struct m5_ia *ia, volatile uint8_t *uar, uint32_t page, uint32_t offset,
+		  uint64_t value)
+{
+	if (ia->inline_model) {
+		ia->ctl->ops->doorbell(ia->ctl, page, offset, value);
+		return;
+	}
+	dap_wmb_dbrec_before_mmio();
+	dap_mmio_store64((volatile uint64_t *)(uar + offset), value);
+	dap_wc_flush();
+}
+
 void m5_mmio_text(const struct m5_ia *ia, char *text, size_t len)
 {
 	if (ia->mmio == M5_MMIO_DOORBELL)

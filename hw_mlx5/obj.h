@@ -89,7 +89,7 @@ struct m5_sq {
 	uint16_t inline_max;
 	uint8_t max_iov, max_read_iov, max_write_iov;
 	uint32_t uar_page;
-	struct softnic *soft;		/* inline doorbells */
+	uint32_t rung;			/* pi that an inline model has been told */
 	struct dap_pz *pz;
 };
 
@@ -172,7 +172,6 @@ struct m5_cq {
 
 	_Alignas(64) uint8_t *ring;
 	uint32_t cqn;
-	struct softnic *soft;
 	uint32_t arm_sn;
 	uint32_t reserved;		/* hidden completions its endpoints may have in it */
 	uint32_t room;			/* and how many it has room for */
@@ -287,7 +286,7 @@ struct m5_ia {
 	uint32_t eqn;
 	unsigned int last_wqe_ms;	/* how long a QP that goes waits for that; atomic */
 	bool locked;			/* hot functions take spin locks */
-	bool inline_model;		/* and drive the model */
+	bool inline_model;		/* and their callers drive the device, see ctl/soft_hot.c */
 	struct m5_uar uar;		/* shared: CQ doorbells, and those of the later endpoints */
 	pthread_mutex_t lock;
 	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* by key: under lock */
@@ -302,6 +301,13 @@ static inline struct m5_lmr *m5_lmr(struct dap_lmr *lmr) { return (struct m5_lmr
 static inline struct m5_rmr *m5_rmr(struct dap_rmr *rmr) { return (struct m5_rmr *)rmr->hw; }
 static inline struct m5_srq *m5_srq(struct dap_srq *srq) { return (struct m5_srq *)srq->hw; }
 static inline struct m5_ia *m5_ia(struct dap_ia *ia) { return (struct m5_ia *)ia->hw_area; }
+
+/* What an inline model has to do is done, before its memory is looked at. */
+static inline void m5_drive(const struct m5_ia *ia)
+{
+	if (ia->inline_model)
+		ia->ctl->ops->drive(ia->ctl);
+}
 
 /* ---- ia.c ---- */
 /* What the port is now: it may change while connections are made. */

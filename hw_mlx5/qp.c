@@ -157,7 +157,6 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.deny_rdma = ~allow,
 		.max_msg = a->max_message_size,
 		.max_rdma = a->max_rdma_size,
-		.soft = ia->inline_model ? ia->ctl->soft : NULL,
 		.uar_page = e->uar.page,
 		.pz = ep->pz,
 	};

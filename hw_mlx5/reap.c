@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "hw_mlx5/lock.h"
-#include "softnic/softnic.h"
 
 uint32_t m5_cq_end(const struct m5_cq *cq)
 {
@@ -205,8 +204,7 @@ bool m5_sq_credit(struct dap_ep *ep, uint32_t n)
 
 	if (sq_has(e, n))
 		return true;
-	if (ia->inline_model)
-		softnic_pump(ia->ctl->soft);
+	m5_drive(ia);
 	m5_sq_reap(ep);
 	return sq_has(e, n) || (dap_ep_reap(ep, false) && sq_has(e, n));
 }

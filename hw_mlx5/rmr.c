@@ -20,7 +20,6 @@
 #include "core/hw.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
-#include "softnic/softnic.h"
 
 #define FREE_MS 1000			/* for a bind outstanding when its RMR is freed */
 #define SETTLE_TURNS 2000		/* looks at a bind outstanding on another queue */
@@ -181,8 +180,7 @@ static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 		seen = look(rmr);
 		if (seen != M5_SEEN_NOT)
 			return seen;
-		if (ia->inline_model)
-			softnic_pump(ia->ctl->soft);
+		m5_drive(ia);
 		sched_yield();
 	}
 	return M5_SEEN_NOT;

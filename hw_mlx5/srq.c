@@ -12,7 +12,6 @@
 
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
-#include "softnic/softnic.h"
 
 #define MAX_WQES 32768u			/* the counters have 16 bits */
 #define DBREC_BYTES 64u

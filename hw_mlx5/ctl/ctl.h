@@ -122,6 +122,11 @@ struct m5_ctl_ops {
 	 * there is no kernel to ask, the peer's own MAC it is.
 	 */
 	int (*next_hop)(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
+
+	/* Of a software adapter that its callers drive; NULL: hardware. It does what there is to do; */
+	void (*drive)(struct m5_ctl *ctl);
+	/* it gets an 8-byte doorbell. */
+	void (*doorbell)(struct m5_ctl *ctl, uint32_t page, uint32_t offset, uint64_t value);
 };
 
 /* Which device this is, as far as somebody tells. */
@@ -133,7 +138,8 @@ struct m5_ident {
 struct m5_ctl {
 	const struct m5_ctl_ops *ops;
 	struct m5_ident ident;
-	struct softnic *soft;	/* the model that the inline variants of post and poll drive, or NULL */
+	struct softnic *soft;   /* the software adapter in this process, or NULL */
+	const char *faults;     /* the words that its fault script knows */
 	bool no_bf;		/* all its UARs are for doorbells of 8 bytes */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 };

@@ -139,6 +139,16 @@ static void soft_close(struct m5_ctl *ctl)
 	free(s);
 }
 
+static void soft_drive(struct m5_ctl *ctl)
+{
+	softnic_pump(ctl->soft);
+}
+
+static void soft_doorbell(struct m5_ctl *ctl, uint32_t page, uint32_t offset, uint64_t value)
+{
+	softnic_mmio_write(ctl->soft, page, offset, &value, sizeof(value));
+}
+
 static const struct m5_ctl_ops soft_ops = {
 	.access = "model",
 	.close = soft_close,
@@ -163,6 +173,8 @@ static const struct m5_ctl_ops soft_ops = {
 	.async_fd = soft_async_fd,
 	.async_read = soft_async_read,
 	.port = soft_port,
+	.drive = soft_drive,
+	.doorbell = soft_doorbell,
 };
 
 static int nic_open(struct m5_ctl_soft *s, unsigned int index)
@@ -216,6 +228,7 @@ static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ct
 	if (!s)
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
+	s->ctl.faults = softnic_fault_words();
 	err = m5_params_parse(params, &s->params, why, whylen);
 	if (!err)
 		err = soft_start(s, index, why, whylen);

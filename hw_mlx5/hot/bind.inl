@@ -287,7 +287,7 @@ M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 
 /* A bind that is more than one WQE of one KLM; one doorbell for both. */
 static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
-			       uint64_t cookie, unsigned int flags, bool soft, bool locked)
+			       uint64_t cookie, unsigned int flags, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t start;
@@ -307,7 +307,7 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, soft, locked);
+	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, locked);
 	m5_sq_end(sq, locked);
 	return 0;
 }
@@ -345,7 +345,7 @@ M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
 }
 
 M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
-			 uint64_t cookie, unsigned int flags, bool soft, bool locked)
+			 uint64_t cookie, unsigned int flags, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -354,7 +354,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 	int err;
 
 	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
-		err = m5_bind_odd(ep, rmr, to, cookie, flags, soft, locked);
+		err = m5_bind_odd(ep, rmr, to, cookie, flags, locked);
 		if (err)
 			return err;
 	} else {
@@ -362,7 +362,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
 		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
-		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, soft, locked);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, locked);
 		m5_sq_end(sq, locked);
 	}
 	m5_rmr_know(r, to->lmr);
@@ -371,7 +371,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 }
 
 M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
-			    unsigned int flags, bool soft, bool locked)
+			    unsigned int flags, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t pi;
@@ -381,7 +381,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
 	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
-	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, soft, locked);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, locked);
 	m5_sq_end(sq, locked);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;
@@ -390,7 +390,7 @@ M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t coo
 /* lmr: its handle, where the API level asks for it. */
 M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
 			     unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-			     unsigned int flags, uint32_t *context, bool soft, bool locked)
+			     unsigned int flags, uint32_t *context, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_range to;
@@ -410,9 +410,9 @@ M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR 
 		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
 		if (m5_unlikely(err))
 			return m5_fail(err);
-		err = m5_bind_to(rmr, &to, ep, cookie, flags, soft, locked);
+		err = m5_bind_to(rmr, &to, ep, cookie, flags, locked);
 	} else {
-		err = m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
+		err = m5_unbind_any(rmr, ep, cookie, flags, locked);
 	}
 	if (m5_unlikely(err))
 		return m5_fail(err);
@@ -468,7 +468,7 @@ M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, struct m5_rmr *r, u
  * done in this order: with the tests in a function before this one, no register has to be saved.
  */
 M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t next_be, struct dap_ep *ep,
-			      uint64_t cookie, bool soft, bool locked)
+			      uint64_t cookie, bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -481,7 +481,7 @@ M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t next_be, struct dap_
 	ctrl = m5_umr_plain(sq, r->key_be, false, index);
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, soft, locked);
+	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, locked);
 }
 
 /* As an index, here and not before: gcc would keep it in registers of its own. */
@@ -498,7 +498,7 @@ M5_INLINE size_t m5_wide(uint32_t n)
 }
 
 M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t next_be, const M5_LMR *triplet,
-			    unsigned int priv, struct dap_ep *ep, uint64_t cookie, bool soft,
+			    unsigned int priv, struct dap_ep *ep, uint64_t cookie,
 			    bool locked)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -516,7 +516,7 @@ M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t next_be, const M5_LMR 
 	ctrl = m5_umr_plain(sq, r->key_be, true, index);
 	m5_bind_build(w, ctrl, rmr->rmr_context, rights, to);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, soft, locked);
+	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, locked);
 }
 
 /* What the LMR has beyond the range comes first: that takes one register less. */

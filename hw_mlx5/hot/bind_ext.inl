@@ -39,7 +39,7 @@ static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
 static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
 				    unsigned int priv, unsigned int va_type, struct dap_ep *ep,
 				    uint64_t cookie, unsigned int flags, uint32_t *context,
-				    bool soft, bool locked)
+				    bool locked)
 {
 	struct m5_range to;
 	int err;
@@ -62,8 +62,8 @@ static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const 
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
 	/* A context that recurs is not the one that was ended once. */
 	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
-	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags, soft, locked)
-		     : m5_unbind_any(rmr, ep, cookie, flags, soft, locked);
+	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags, locked)
+		     : m5_unbind_any(rmr, ep, cookie, flags, locked);
 	if (err)
 		return m5_fail(err);
 	m5_bind_note(rmr, &to);

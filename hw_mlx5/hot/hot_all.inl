@@ -42,7 +42,6 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #include "hw_mlx5/hot/poll.inl"
 #include "hw_mlx5/hot/poll_n.inl"
 
-#define M5_SOFT false
 #define M5_LOCKED false
 #define M5_V(name) name##_silicon
 #include "hw_mlx5/hot/hot12.inl"
@@ -52,20 +51,8 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 #define M5_LOCKED true
 #define M5_V(name) name##_silicon_locked
 #include "hw_mlx5/hot/hot12.inl"
-#undef M5_SOFT
 #undef M5_LOCKED
 #undef M5_V
-
-#define M5_SOFT true
-#define M5_LOCKED false
-#define M5_V(name) name##_model
-#include "hw_mlx5/hot/hot12.inl"
-#undef M5_LOCKED
-#undef M5_V
-
-#define M5_LOCKED true
-#define M5_V(name) name##_model_locked
-#include "hw_mlx5/hot/hot12.inl"
 
 #ifdef DAP_DAT20
 #define M5_EXT(v) .send_inval = m5_send_inval_##v, .write_immed = m5_write_imm_##v, .atomic = m5_atomic_##v,
@@ -83,22 +70,18 @@ static M5_COLD DAT_RETURN m5_fail(int err)
 
 static const struct dap_hot silicon = M5_HOT12(silicon);
 static const struct dap_hot silicon_locked = M5_HOT12(silicon_locked);
-static const struct dap_hot model = M5_HOT12(model);
-static const struct dap_hot model_locked = M5_HOT12(model_locked);
 
 #ifdef M5_V3
-#define M5_NAME(variant) variant "-v3"
+#define M5_KIND(kind) kind "-v3"
 #define M5_HOT_TABLES m5_hot_tables_v3
 #else
-#define M5_NAME(variant) variant
+#define M5_KIND(kind) kind
 #define M5_HOT_TABLES m5_hot_tables
 #endif
 
 static const struct m5_hot_table tables[] = {
-	{ M5_NAME("silicon"), true, true, DAP_API, &silicon },
-	{ M5_NAME("silicon-locked"), true, false, DAP_API, &silicon_locked },
-	{ M5_NAME("model"), false, true, DAP_API, &model },
-	{ M5_NAME("model-locked"), false, false, DAP_API, &model_locked },
+	{ M5_KIND(""), true, DAP_API, &silicon },
+	{ M5_KIND("-locked"), false, DAP_API, &silicon_locked },
 };
 
 const struct m5_hot_table *M5_HOT_TABLES(unsigned int *n)

@@ -5,7 +5,6 @@
  * neutral event in the consumer's form) and m5_is_plain: of a receive m5_event_dto says all.
  */
 #include "hw_mlx5/lock.h"
-#include "softnic/softnic.h"
 
 /*
  * One successful DTO of this endpoint: its event, and its slot is given back. False: it is
@@ -89,21 +88,16 @@ M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
 }
 
 /*
- * All that m5_dequeue leaves: a CQ that others are at, rare completions, one after another if they
- * are swallowed, and the model, which is driven once before the CQ counts as empty.
+ * All that m5_dequeue leaves: a CQ that others are at, and rare completions, one after another if
+ * they are swallowed.
  */
-static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *event, bool pump,
-					       bool pumped, bool locked)
+static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *event, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
 	uint8_t op_own;
 
 	for (;;) {
-		if (pump) {
-			softnic_pump(cq->soft);
-			pumped = true;
-		}
 		m5_cq_enter(cq, locked);
 		cqe = cq->next;
 		op_own = dap_load_owner(&cqe->op_own);
@@ -112,14 +106,10 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 			m5_cq_leave(cq, locked);
 			return m5_dequeue_cold(evd, event);
 		}
-		pump = !m5_cqe_next(cq, op_own);
-		if (pump) {
-			if (pumped)
-				m5_tally(&cq->missed, 1);
+		if (!m5_cqe_next(cq, op_own)) {
+			m5_tally(&cq->missed, 1);
 			m5_cq_leave(cq, locked);
-			if (pumped)
-				return FRONT_CQ_EMPTY;
-			continue;
+			return FRONT_CQ_EMPTY;
 		}
 		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cqe, op_own, event)) {
 			m5_cq_leave(cq, locked);
@@ -131,11 +121,11 @@ static M5_COLD M5_APART M5_RET m5_dequeue_slow(struct dap_evd *evd, M5_EVENT *ev
 }
 
 /* The EVD wants attention, or somebody else has its CQ. */
-M5_INLINE M5_RET m5_dequeue_odd(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+M5_INLINE M5_RET m5_dequeue_odd(struct dap_evd *evd, M5_EVENT *event, bool locked)
 {
 	if (m5_has_attention(evd))
 		return m5_dequeue_cold(evd, event);
-	return m5_dequeue_slow(evd, event, false, !soft, locked);
+	return m5_dequeue_slow(evd, event, locked);
 }
 
 /* The poller is at the CQ, nobody else is, and the EVD wants no attention. */
@@ -158,23 +148,20 @@ M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq, bool lock
  * body saves no register. The first look at attention keeps EVDs without a CQ out; where there is
  * no CQE it is also the last: both were empty when it was made.
  */
-M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, bool locked)
+M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
 	uint8_t op_own;
 
 	if (m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
-		return m5_dequeue_odd(evd, event, soft, locked);
+		return m5_dequeue_odd(evd, event, locked);
 	cqe = cq->next;
 	op_own = dap_load_owner(&cqe->op_own);
 	dap_rmb_cqe_owner();
 	if (!m5_cqe_next(cq, op_own)) {
-		if (!soft)
-			m5_tally(&cq->missed, 1);
+		m5_tally(&cq->missed, 1);
 		m5_cq_leave(cq, locked);
-		if (soft)
-			return m5_dequeue_slow(evd, event, true, false, locked);
 		return FRONT_CQ_EMPTY;
 	}
 	if (m5_has_attention(evd) || m5_unlikely(!event)) {
@@ -187,5 +174,5 @@ M5_INLINE M5_RET m5_dequeue(struct dap_evd *evd, M5_EVENT *event, bool soft, boo
 		return DAT_SUCCESS;
 	}
 	m5_cq_leave(cq, locked);
-	return m5_dequeue_slow(evd, event, false, !soft, locked);
+	return m5_dequeue_slow(evd, event, locked);
 }

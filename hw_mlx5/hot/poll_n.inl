@@ -47,14 +47,14 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 /* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
 static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
 						 M5_EVENT *events, DAT_COUNT *count, DAT_COUNT n,
-						 bool soft, bool locked)
+						 bool locked)
 {
 	M5_RET ret = front_dequeue_n_args(max, events, count);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
 	for (; n < max; n++) {
-		ret = m5_dequeue(evd, &events[n], soft && !n, locked);
+		ret = m5_dequeue(evd, &events[n], locked);
 		if (ret != DAT_SUCCESS)
 			break;
 	}
@@ -65,7 +65,7 @@ static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT 
 }
 
 M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *events,
-			      DAT_COUNT *count, bool soft, bool locked)
+			      DAT_COUNT *count, bool locked)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	bool empty = false;
@@ -73,18 +73,18 @@ M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *even
 
 	if (m5_unlikely(max <= 0) || m5_unlikely(!events) || m5_unlikely(!count) ||
 	    m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
-		return m5_dequeue_n_slow(evd, max, events, count, 0, soft, locked);
+		return m5_dequeue_n_slow(evd, max, events, count, 0, locked);
 	n = m5_poll_plain(evd, cq, max, events, &empty);
 	if (m5_likely(n == max) || (n && empty)) {
 		m5_cq_leave(cq, locked);
 		*count = n;
 		return DAT_SUCCESS;
 	}
-	if (empty && !soft) {
+	if (empty) {
 		m5_tally(&cq->missed, 1);
 		m5_cq_leave(cq, locked);
 		return FRONT_CQ_EMPTY;
 	}
 	m5_cq_leave(cq, locked);
-	return m5_dequeue_n_slow(evd, max, events, count, n, soft, locked);
+	return m5_dequeue_n_slow(evd, max, events, count, n, locked);
 }

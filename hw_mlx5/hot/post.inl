@@ -2,8 +2,8 @@
 /*
  * Posting, as bodies that are instantiated for each API level and variant. Who includes this gives
  * the types M5_RET, M5_LMR, M5_RMR and m5_len, the accessors m5_lmr_key/va/len and m5_rmr_key/va/len, and
- * m5_fail, which turns a DAP_ERR into an M5_RET. Arguments that are constants: soft, the doorbell
- * drives the model; locked, a spin lock guards the queue; any, the variant's own m5_post_any.
+ * m5_fail, which turns a DAP_ERR into an M5_RET. A constant
+ * argument: locked, a spin lock guards the queue.
  */
 #include "hw_mlx5/hot/seg.inl"
 #include "hw_mlx5/hot/ring.inl"
@@ -102,7 +102,7 @@ M5_INLINE uint64_t m5_whole(m5_len length)
 
 /* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
 M5_INLINE M5_RET m5_post_at(struct m5_sq *sq, struct m5_spot at, m5_v2 ctrl, const m5_half *w,
-			    uint32_t n, bool soft, bool locked)
+			    uint32_t n, bool locked)
 {
 	uint8_t *to = m5_block_in(sq, at.place);
 
@@ -110,14 +110,14 @@ M5_INLINE M5_RET m5_post_at(struct m5_sq *sq, struct m5_spot at, m5_v2 ctrl, con
 	if (n > 1)
 		__asm__("" : "+r"(to));
 	m5_store_blocks(to, w, n);
-	m5_ring_to(sq, at.end, n, ctrl, w, soft, locked);
+	m5_ring_to(sq, at.end, n, ctrl, w, locked);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }
 
 /* One of a block: ctrl segment, remote address unless it is a send, and a segment of two pieces. */
 M5_INLINE M5_RET m5_post_block(struct m5_sq *sq, struct m5_spot at, unsigned int op, m5_v2 ctrl,
-			       m5_v2 raddr, m5_v2 a, m5_v2 b, bool soft, bool locked)
+			       m5_v2 raddr, m5_v2 a, m5_v2 b, bool locked)
 {
 	m5_half w[M5_HALVES], *h;
 
@@ -126,7 +126,7 @@ M5_INLINE M5_RET m5_post_block(struct m5_sq *sq, struct m5_spot at, unsigned int
 		m5_put_one(h, b);
 	else
 		m5_put_two(h, a, b);
-	return m5_post_at(sq, at, ctrl, w, 1, soft, locked);
+	return m5_post_at(sq, at, ctrl, w, 1, locked);
 }
 
 /* The ctrl segment of a WQE without flags: with one segment, short or referred to, or ds more. */
@@ -150,7 +150,7 @@ M5_INLINE m5_v2 m5_raddr_of(unsigned int op, const M5_RMR *remote)
 /* One segment by reference, for which there is credit. */
 M5_INLINE M5_RET m5_post_ref(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
 			     const M5_RMR *remote, uint32_t len, uint64_t cookie,
-			     unsigned int flags, bool soft, bool locked)
+			     unsigned int flags, bool locked)
 {
 	struct m5_spot at = m5_spot(sq, 1);
 	struct m5_slot *slot = m5_slot_set(sq, at.pi, cookie, len, at.end, 0, flags);
@@ -159,14 +159,13 @@ M5_INLINE M5_RET m5_post_ref(struct m5_sq *sq, unsigned int op, const M5_LMR *io
 
 	m5_count_posted(sq, op, len);
 	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote),
-			     m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov)), (m5_v2){ 0 }, soft,
-			     locked);
+			     m5_data(len, m5_lmr_key(iov), m5_lmr_va(iov)), (m5_v2){ 0 }, locked);
 }
 
 /* One short segment that travels in the WQE. */
 M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
 			       const M5_RMR *remote, uint32_t len, uint64_t cookie,
-			       unsigned int flags, bool soft, bool locked)
+			       unsigned int flags, bool locked)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2;
 	struct m5_spot at = m5_spot(sq, 1);
@@ -176,7 +175,7 @@ M5_INLINE M5_RET m5_post_short(struct m5_sq *sq, unsigned int op, const M5_LMR *
 
 	m5_inline_short(&a, &b, m5_lmr_va(iov), len);
 	m5_count_posted(sq, op, len);
-	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote), a, b, soft, locked);
+	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote), a, b, locked);
 }
 
 /* ---- Posts without flags that follow no bind ---- */
@@ -209,7 +208,7 @@ M5_INLINE bool m5_known(const struct m5_sq *sq, const M5_LMR *iov, uint32_t len,
 
 /* One segment, copied or referred to, as the piece seg. */
 M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, const M5_RMR *remote,
-			       uint64_t bytes, uint64_t cookie, bool soft, bool locked)
+			       uint64_t bytes, uint64_t cookie, bool locked)
 {
 	struct m5_spot at = m5_spot(sq, 1);
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 0, at.pi);
@@ -224,12 +223,12 @@ M5_INLINE M5_RET m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg, con
 		m5_put_one(h, seg);
 	}
 	m5_count_posted(sq, op, bytes);
-	return m5_post_at(sq, at, ctrl, w, 1, soft, locked);
+	return m5_post_at(sq, at, ctrl, w, 1, locked);
 }
 
 /* A cache line of data that travels in the WQE. */
 M5_INLINE M5_RET m5_post_line(struct m5_sq *sq, unsigned int op, const M5_LMR *iov,
-			      const M5_RMR *remote, uint64_t cookie, bool soft, bool locked)
+			      const M5_RMR *remote, uint64_t cookie, bool locked)
 {
 	struct m5_spot at = m5_spot(sq, 2);
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, at.pi), p[5];
@@ -247,7 +246,7 @@ M5_INLINE M5_RET m5_post_line(struct m5_sq *sq, unsigned int op, const M5_LMR *i
 		m5_put_word(h, (const uint8_t *)(uintptr_t)m5_lmr_va(iov) + M5_LINE - 4);
 	}
 	m5_count_posted(sq, op, M5_LINE);
-	return m5_post_at(sq, at, ctrl, w, 2, soft, locked);
+	return m5_post_at(sq, at, ctrl, w, 2, locked);
 }
 
 /* What is not one segment of one block with credit at hand: the call itself once more, out of line. */
@@ -258,7 +257,7 @@ typedef M5_RET m5_rdma_fn(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t 
 
 /* What m5_post_send and m5_post_write leave of single segments: short ones, and what is refused. */
 M5_INLINE M5_RET m5_send_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			     unsigned int flags, m5_send_fn *slow, bool soft, bool locked)
+			     unsigned int flags, m5_send_fn *slow, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len = m5_lmr_len(iov);
@@ -269,13 +268,13 @@ M5_INLINE M5_RET m5_send_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t cook
 	    m5_unlikely(flags & sq->deny_send) || m5_unlikely(!m5_sq_try(sq, 1, locked)))
 		return slow(ep, 1, iov, cookie, flags);
 	if (copy)
-		return m5_post_short(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags, soft,
+		return m5_post_short(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags,
 				     locked);
-	return m5_post_ref(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags, soft, locked);
+	return m5_post_ref(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags, locked);
 }
 
 M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			      const M5_RMR *to, unsigned int flags, m5_rdma_fn *slow, bool soft,
+			      const M5_RMR *to, unsigned int flags, m5_rdma_fn *slow,
 			      bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -289,9 +288,8 @@ M5_INLINE M5_RET m5_write_one(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 		return slow(ep, 1, iov, cookie, to, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags,
-				     soft, locked);
-	return m5_post_ref(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags, soft,
-			   locked);
+				     locked);
+	return m5_post_ref(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags, locked);
 }
 
 /* A cache line that travels in the WQE: one segment without flags, so that nobody has to say so. */
@@ -329,7 +327,7 @@ M5_INLINE int m5_whatever(void)
  * no register. The same holds for m5_post_write and m5_post_read.
  */
 M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-			      unsigned int flags, struct m5_send_ways ways, bool soft, bool locked)
+			      unsigned int flags, struct m5_send_ways ways, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
@@ -345,7 +343,7 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 		if (!m5_sq_try(sq, 1, locked))
 			return ways.refill(ep, n, iov, cookie, flags);
 		return m5_post_plain(sq, M5_OP_SEND, m5_inline_eight(m5_lmr_va(iov)), NULL, 8,
-				     cookie, soft, locked);
+				     cookie, locked);
 	}
 	if (len == M5_LINE)
 		return ways.line(ep, m5_whatever(), iov, cookie);
@@ -356,12 +354,12 @@ M5_INLINE M5_RET m5_post_send(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 		return ways.refill(ep, n, iov, cookie, flags);
 	return m5_post_plain(sq, M5_OP_SEND,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), NULL,
-			     len, cookie, soft, locked);
+			     len, cookie, locked);
 }
 
 M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
 			       const M5_RMR *to, unsigned int flags, struct m5_rdma_ways ways,
-			       bool soft, bool locked)
+			       bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
@@ -381,7 +379,7 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 		if (!m5_sq_try(sq, 1, locked))
 			return ways.refill(ep, n, iov, cookie, to, flags);
 		return m5_post_plain(sq, M5_OP_RDMA_WRITE, m5_inline_eight(m5_lmr_va(iov)), to, 8,
-				     cookie, soft, locked);
+				     cookie, locked);
 	}
 	if (len == M5_LINE)
 		return ways.line(ep, m5_whatever(), iov, cookie, to);
@@ -391,12 +389,12 @@ M5_INLINE M5_RET m5_post_write(struct dap_ep *ep, int n, const M5_LMR *iov, uint
 		return ways.refill(ep, n, iov, cookie, to, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_WRITE,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), to,
-			     len, cookie, soft, locked);
+			     len, cookie, locked);
 }
 
 /* 64 bytes, without flags: these are m5_post_send's and m5_post_write's way line. */
 M5_INLINE M5_RET m5_send_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			      m5_send_fn *one, m5_send_fn *refill, bool soft, bool locked)
+			      m5_send_fn *one, m5_send_fn *refill, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
@@ -404,11 +402,11 @@ M5_INLINE M5_RET m5_send_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t coo
 		return one(ep, 1, iov, cookie, 0);
 	if (!m5_sq_try(sq, 2, locked))
 		return refill(ep, 1, iov, cookie, 0);
-	return m5_post_line(sq, M5_OP_SEND, iov, NULL, cookie, soft, locked);
+	return m5_post_line(sq, M5_OP_SEND, iov, NULL, cookie, locked);
 }
 
 M5_INLINE M5_RET m5_write_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t cookie,
-			       const M5_RMR *to, m5_rdma_fn *one, m5_rdma_fn *refill, bool soft,
+			       const M5_RMR *to, m5_rdma_fn *one, m5_rdma_fn *refill,
 			       bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -417,13 +415,13 @@ M5_INLINE M5_RET m5_write_line(struct dap_ep *ep, const M5_LMR *iov, uint64_t co
 		return one(ep, 1, iov, cookie, to, 0);
 	if (!m5_sq_try(sq, 2, locked))
 		return refill(ep, 1, iov, cookie, to, 0);
-	return m5_post_line(sq, M5_OP_RDMA_WRITE, iov, to, cookie, soft, locked);
+	return m5_post_line(sq, M5_OP_RDMA_WRITE, iov, to, cookie, locked);
 }
 
 /* What is transferred is what the remote buffer says; the local one may be longer. */
 M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
 			      const M5_RMR *from, unsigned int flags, m5_rdma_fn *slow,
-			      m5_rdma_fn *refill, bool soft, bool locked)
+			      m5_rdma_fn *refill, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len;
@@ -443,5 +441,5 @@ M5_INLINE M5_RET m5_post_read(struct dap_ep *ep, int n, const M5_LMR *iov, uint6
 		return refill(ep, n, iov, cookie, from, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_READ,
 			     m5_data((uint32_t)len, m5_lmr_key(iov), m5_lmr_va(iov)), from,
-			     len, cookie, soft, locked);
+			     len, cookie, locked);
 }

@@ -120,7 +120,7 @@ M5_INLINE void m5_refer(const struct m5_sq *sq, uint32_t at, int n, const M5_LMR
 
 /* w: op, imm and kind are set. */
 M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const M5_LMR *iov,
-			      uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
+			      uint64_t cookie, const M5_RMR *remote, unsigned int flags,
 			      bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -153,16 +153,16 @@ M5_INLINE M5_RET m5_post_work(struct dap_ep *ep, struct m5_work w, int n, const 
 		m5_gather(sq, pi * 4 + head, n, iov, w.total);
 	else
 		m5_refer(sq, pi * 4 + head, n, iov, w.total);
-	m5_ring(sq, pi, blocks, ctrl, soft, locked);
+	m5_ring(sq, pi, blocks, ctrl, locked);
 	m5_sq_end(sq, locked);
 	return DAT_SUCCESS;
 }
 
 M5_INLINE M5_RET m5_post_any(struct dap_ep *ep, unsigned int op, int n, const M5_LMR *iov,
-			     uint64_t cookie, const M5_RMR *remote, unsigned int flags, bool soft,
+			     uint64_t cookie, const M5_RMR *remote, unsigned int flags,
 			     bool locked)
 {
-	return m5_post_work(ep, (struct m5_work){ .op = op }, n, iov, cookie, remote, flags, soft,
+	return m5_post_work(ep, (struct m5_work){ .op = op }, n, iov, cookie, remote, flags,
 			    locked);
 }
 
@@ -187,7 +187,7 @@ M5_INLINE bool m5_few_sum(unsigned int n, const M5_LMR *iov, uint64_t *sum)
 }
 
 M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n, const M5_LMR *iov,
-			      uint64_t total, uint64_t cookie, const M5_RMR *remote, bool soft,
+			      uint64_t total, uint64_t cookie, const M5_RMR *remote,
 			      bool locked)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
@@ -207,11 +207,11 @@ M5_INLINE M5_RET m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n,
 		    i < head + n ? m5_put_one(h, v[i]) : m5_put_none(h);
 	m5_slot_plain(sq, at, cookie, (uint32_t)total);
 	m5_count_posted(sq, op, total);
-	return m5_post_at(sq, at, v[0], w, blocks, soft, locked);
+	return m5_post_at(sq, at, v[0], w, blocks, locked);
 }
 
 M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,
-			     unsigned int flags, m5_send_fn *slow, m5_send_fn *refill, bool soft,
+			     unsigned int flags, m5_send_fn *slow, m5_send_fn *refill,
 			     bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -223,12 +223,12 @@ M5_INLINE M5_RET m5_send_few(struct dap_ep *ep, unsigned int n, const M5_LMR *io
 	if (!m5_sq_try(sq, (1 + n + 3) / 4, locked))
 		return refill(ep, (int)n, iov, cookie, flags);
 	m5_part();
-	return m5_few_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL, soft, locked);
+	return m5_few_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL, locked);
 }
 
 M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *iov, uint64_t cookie,
 			      const M5_RMR *to, unsigned int flags, m5_rdma_fn *slow,
-			      m5_rdma_fn *refill, bool soft, bool locked)
+			      m5_rdma_fn *refill, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
@@ -241,7 +241,7 @@ M5_INLINE M5_RET m5_write_few(struct dap_ep *ep, unsigned int n, const M5_LMR *i
 	if (!m5_sq_try(sq, (2 + n + 3) / 4, locked))
 		return refill(ep, (int)n, iov, cookie, to, flags);
 	m5_part();
-	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, sum, cookie, to, soft, locked);
+	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, sum, cookie, to, locked);
 }
 
 M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const M5_LMR *iov, unsigned int flags)

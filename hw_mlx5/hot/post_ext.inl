@@ -6,20 +6,20 @@
  */
 
 M5_INLINE M5_RET m5_post_send_inval(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-				    unsigned int flags, uint32_t context, bool soft, bool locked)
+				    unsigned int flags, uint32_t context, bool locked)
 {
 	const struct m5_work w = { .op = M5_OP_SEND_INVAL, .imm = context };
 
-	return m5_post_work(ep, w, n, iov, cookie, NULL, flags, soft, locked);
+	return m5_post_work(ep, w, n, iov, cookie, NULL, flags, locked);
 }
 
 M5_INLINE M5_RET m5_post_write_imm(struct dap_ep *ep, int n, const M5_LMR *iov, uint64_t cookie,
-				   const M5_RMR *to, uint32_t imm, unsigned int flags, bool soft,
+				   const M5_RMR *to, uint32_t imm, unsigned int flags,
 				   bool locked)
 {
 	const struct m5_work w = { .op = M5_OP_RDMA_WRITE_IMM, .imm = imm, .kind = M5_KIND_EXT };
 
-	return m5_post_work(ep, w, n, iov, cookie, to, flags, soft, locked);
+	return m5_post_work(ep, w, n, iov, cookie, to, flags, locked);
 }
 
 /* IBTA 9.4.5: eight bytes, aligned at the peer; what was there before comes back. */
@@ -38,7 +38,7 @@ M5_INLINE int m5_atomic_check(const struct m5_sq *sq, const M5_LMR *result, cons
 /* Fetch and add, or compare and swap: with operand, if the value there is compare. */
 M5_INLINE M5_RET m5_post_atomic(struct dap_ep *ep, bool swap, uint64_t operand, uint64_t compare,
 				const M5_LMR *result, uint64_t cookie, const M5_RMR *remote,
-				unsigned int flags, bool soft, bool locked)
+				unsigned int flags, bool locked)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	int err = m5_atomic_check(sq, result, remote, flags);
@@ -58,5 +58,5 @@ M5_INLINE M5_RET m5_post_atomic(struct dap_ep *ep, bool swap, uint64_t operand, 
 	ctrl = m5_ctrl(sq, at.pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
 	values = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
 	return m5_post_block(sq, at, M5_OP_ATOMIC_CS, ctrl, m5_raddr_of(M5_OP_ATOMIC_CS, remote),
-			     values, m5_data(8, m5_lmr_key(result), m5_lmr_va(result)), soft, locked);
+			     values, m5_data(8, m5_lmr_key(result), m5_lmr_va(result)), locked);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The send queue as a ring: whose it is and what credit there is, where a WQE lies, and how the device
- * is told of it. soft, locked: see post.inl.
+ * is told of it. locked: see post.inl.
  */
 #include "hw_mlx5/lock.h"
-#include "softnic/softnic.h"
 
 M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
 {
@@ -81,7 +80,7 @@ M5_INLINE void m5_bf_before_unlock(bool locked)
 }
 
 /* w: the WQE, where it is in registers; else it is read back from the ring. */
-M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
+M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 			       const m5_half *w, bool locked)
 {
 	volatile uint8_t *reg = m5_reg_next(sq);
@@ -98,18 +97,6 @@ M5_INLINE void m5_ring_silicon(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 
 		m5_bf_ring(reg, sq, pi, n);
 		m5_bf_before_unlock(locked);
 	}
-}
-
-M5_INLINE void m5_ring_soft(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
-{
-	uint32_t offset = (uint32_t)((uintptr_t)m5_reg_next(sq) & 0xfff);
-	uint64_t db = ctrl[0];
-
-	if (m5_likely(n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1))
-		softnic_mmio_write(sq->soft, sq->uar_page, offset, m5_sq_at(sq, pi),
-				   (size_t)n << M5_BB_SHIFT);
-	else
-		softnic_mmio_write(sq->soft, sq->uar_page, offset, &db, sizeof(db));
 }
 
 /* A doorbell record counts 16 bits; those above them are zero from the start. */
@@ -135,22 +122,19 @@ M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
  * of the last WQE; BlueFlame is for a single one.
  */
 M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl,
-			  const m5_half *w, bool soft, bool locked)
+			  const m5_half *w, bool locked)
 {
 	sq->pi = end;
 	dap_wmb_wqe_before_dbrec();
 	m5_record(&sq->dbrec[1], end);
-	if (soft)
-		m5_ring_soft(sq, end - n, n, ctrl);
-	else
-		m5_ring_silicon(sq, end - n, n, ctrl, w, locked);
+	m5_ring_reg(sq, end - n, n, ctrl, w, locked);
 }
 
 /* n blocks that are in the ring from pi on. */
-M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, bool soft,
+M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
 		       bool locked)
 {
-	m5_ring_to(sq, pi + n, n, ctrl, NULL, soft, locked);
+	m5_ring_to(sq, pi + n, n, ctrl, NULL, locked);
 }
 
 /* There is credit for n blocks in a queue that is the caller's. */

@@ -49,9 +49,9 @@ static const struct dap_hot *silicon(void)
 	unsigned int n;
 	const struct m5_hot_table *t = v3 ? m5_hot_tables_v3(&n) : m5_hot_tables(&n);
 
-	while (!t->silicon || !t->nonthreadsafe)
+	while (!t->nonthreadsafe)
 		t++;
-	return t->dat12;
+	return t->calls;
 }
 
 /* A test of all hot functions that this processor can run. */
