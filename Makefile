@@ -76,7 +76,8 @@ EFA_SRC := $(filter-out %/hot20.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/e
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
-DAT20_SRC := $(call src,core/front core/front/dat20) $(M5_HOT20) hw_mlx5/ctl/soft_hot.c hw_efa/hot/hot20.c
+SOFT_HOT := hw_mlx5/ctl/soft_hot.c hw_efa/ctl/soft_hot.c
+DAT20_SRC := $(call src,core/front core/front/dat20) $(M5_HOT20) hw_efa/hot/hot20.c $(SOFT_HOT)
 SHARED20_SRC = $(filter-out core/front/% %/hot12.c %/hot12_v3.c %/soft_hot.c,$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))

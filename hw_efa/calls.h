@@ -19,7 +19,6 @@ uint32_t efa_sq_room(struct efa_ep *e);
 EFA_COLD bool efa_sq_idle(struct efa_ep *e);
 bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
-EFA_COLD void efa_kick_soft(struct efa_engine *eng, uint32_t handle);
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
 /* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
 static inline bool efa_rdma_may(const struct efa_ep *e)
@@ -79,8 +78,17 @@ EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
 /* Takes completions until there are none, at most max. */
 EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
-/* Drives a software device that its callers drive. */
+/* A software device that its callers drive takes a turn. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
+/* The same device looks at the doorbells of an endpoint. In the engine. */
+static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
+{
+	if (!eng->driven)
+		return;
+	e->sq.kicked = e->sq.pi;
+	eng->ctl->ops->kick(eng->ctl, e->sq.handle);
+}
+
 /* In the engine: takes what there is. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /*

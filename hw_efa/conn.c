@@ -293,7 +293,7 @@ int efa_qp_error(struct dap_ep *ep)
 	efa_block(&e->tx, EFA_B_ENDING);
 	efa_give(eng);
 	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
-	if (err || !efa_await(eng, is_flushed, ep, eng->soft ? FLUSH_PUMPS : FLUSH_LOOKS))
+	if (err || !efa_await(eng, is_flushed, ep, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_take(eng);
 	efa_drain(eng, eng->cq_entries);
@@ -325,8 +325,7 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_take(eng);
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, 1024);
 	*recv_idle = e->rx.free_at - e->rx.posted == e->rx.max;
 	*request_idle = e->tx.free_at - e->tx.posted == e->tx.max;
@@ -339,8 +338,7 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	const struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	efa_take(eng);
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, 1024);
 	*recvs = rx->posted - (rx->pulls ? rx->done : rx->match);
 	efa_give(eng);
@@ -370,8 +368,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	bool done, ask = false;
 
 	efa_take(eng);
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, 4096);
 	efa_take_heard(e);
 	if (e->tx.blocked & EFA_B_QUEUE)
@@ -398,8 +395,7 @@ void efa_qp_look(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_take(eng);
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, eng->cq_entries);
 	if (!(e->tx.blocked & EFA_B_OVER)) {
 		e->rx.asked = true;

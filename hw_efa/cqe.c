@@ -9,7 +9,6 @@
 #include "core/cm/cm.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
-#include "softnic/softnic_efa.h"
 
 #define FAST_US 1000u
 #define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
@@ -256,15 +255,15 @@ unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
 
 void efa_pump(struct efa_engine *eng)
 {
-	softnic_efa_pump(eng->soft);
+	if (eng->driven)
+		eng->ctl->ops->drive(eng->ctl);
 }
 
 #define TURN_US 20u
 
 void efa_look(struct efa_engine *eng)
 {
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, eng->cq_entries);
 }
 
@@ -285,7 +284,7 @@ bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, con
 	bool yes = false;
 
 	for (unsigned int i = 0; i < looks && !yes; i++) {
-		if (i > 16 && !eng->soft)
+		if (i > 16 && !eng->driven)
 			usleep(TURN_US);
 		efa_take(eng);
 		efa_look(eng);
@@ -350,8 +349,7 @@ void efa_tick(void *arg)
 
 	efa_take(eng);
 	eng->ticking = false;
-	if (eng->soft)
-		efa_pump(eng);
+	efa_pump(eng);
 	efa_drain(eng, 1024);
 	push_lagging(eng);
 	efa_tick_want(eng);

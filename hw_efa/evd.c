@@ -13,7 +13,6 @@
 #include "core/hw.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
-#include "softnic/softnic_efa.h"
 
 #define LEAST_ROOM 64u
 
@@ -203,8 +202,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	efa_take(eng);
 	got = efa_evd_take(evd, &d);
 	if (!got) {
-		if (eng->soft)
-			efa_pump(eng);
+		efa_pump(eng);
 		for (unsigned int i = 0; i < LOOKS && efa_evd(evd)->head == efa_evd(evd)->tail; i++)
 			if (!efa_drain(eng, 1))
 				break;

@@ -14,7 +14,6 @@
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
-#include "softnic/softnic_efa.h"
 
 static size_t ia_list(struct dap_hw_device *devs, size_t max)
 {
@@ -50,10 +49,10 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 
 	attr(caps, "access", "%s", e->ctl->ops->access);
 	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
-	     e->eng->soft ? "caller" : "thread");
+	     e->eng->driven ? "caller" : "thread");
 	attr(caps, "inline", "%u", efa_inline_max(e));
 	attr(caps, "path_mtu", "%u", e->dev.mtu);
-	attr(caps, "hot_functions", "%s", e->hot->name);
+	attr(caps, "hot_functions", "%s%s", e->eng->driven ? "model" : "silicon", e->hot->kind);
 	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
 	attr(caps, "send_completion", "%s", "at the peer's adapter");
 	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
@@ -63,7 +62,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
 	attr(caps, "efa_endpoint_memory", "%zu", efa_ep_memory(e, 64, 64));
 	if (e->ctl->soft)
-		attr(caps, "faults", "%s", softnic_efa_fault_words());
+		attr(caps, "faults", "%s", e->ctl->faults);
 	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
 }
 
@@ -180,7 +179,7 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	eng->eps[0] = &nobody;
 	eng->ctl = e->ctl;
 	eng->ia = ia;
-	eng->soft = e->params.silicon ? NULL : e->ctl->soft;
+	eng->driven = e->ctl->soft && !e->params.silicon;
 	eng->look_us = e->params.look_ms * 1000;
 	eng->no_arm = !e->dev.cq_doorbell;
 	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
@@ -201,7 +200,7 @@ static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
 	struct efa_shape s;
 
 	efa_shape_of(e, &s);
-	while (t->silicon == (e->eng->soft != NULL) || t->wide != s.wide)
+	while (t->wide != s.wide)
 		t++;
 	return t;
 }
@@ -277,7 +276,9 @@ static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct efa_ia *e = (const struct efa_ia *)(const void *)ia->hw_area;
 
-	return api == e->hot->api ? e->hot->dat12 : NULL;
+	if (api != e->hot->api)
+		return NULL;
+	return e->eng->driven ? efa_soft_calls() : e->hot->calls;
 }
 
 static int ia_async_fd(struct dap_ia *ia)

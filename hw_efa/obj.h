@@ -69,6 +69,7 @@ struct efa_sq {
 	uint32_t others;		/* WQEs under way that were not posted hot */
 	uint32_t hot_from;		/* from this one on all were */
 	uint32_t max_batch, handle;
+	uint32_t kicked;		/* pi that a driven device has been told */
 	uint16_t gen;			/* in the bits of a request id above the index */
 	uint8_t log, shift;
 	uint16_t inline_max;
@@ -373,7 +374,7 @@ static inline void efa_took(struct efa_evd *q)
 #define EFA_MAX_EPS 2048u
 
 struct efa_engine {
-	struct softnic_efa *soft;	/* driven by the caller */
+	bool driven;			/* the device is software, and its callers drive it */
 	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
 	struct dap_ep *eps[EFA_MAX_EPS];	/* the first is nobody */
 	struct efa_cqring cq[EFA_MAX_SUB_CQS];

@@ -14,7 +14,6 @@
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/rq.h"
-#include "softnic/softnic_efa.h"
 
 #define SQ_WQES 128u
 #define SPARE_WQES 8u			/* for credits and answers, see wr.c */
@@ -89,7 +88,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	       pow2_up(requests + 1) * sizeof(struct efa_dto) + EFA_LINES * sizeof(uint32_t) +
 	       pow2_up(receives) * sizeof(struct efa_recv) +
 	       ia->params.window * sizeof(union efa_place) +
-	       (ia->ctl->soft ? softnic_efa_qp_memory(s.sq) : 0);
+	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
 }
 
 static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_shape *s)

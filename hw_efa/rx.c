@@ -28,8 +28,7 @@ EFA_INLINE void ring(struct efa_ep *e)
 	efa_rq_turn(&e->rx);
 	dap_wc_flush();
 	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.rung & 0xffff));
-	if (efa_unlikely(e->tx.eng->soft != NULL))
-		efa_kick_soft(e->tx.eng, e->sq.handle);
+	efa_kick(e->tx.eng, e);
 }
 
 void efa_rq_ring(struct dap_ep *ep)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "hw_efa/obj.h"
-#include "softnic/softnic_efa.h"
 
 typedef uint64_t v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
@@ -95,11 +94,6 @@ uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
 	return efa_imm(kind, se, e->tx.seq++, e->rx.safe);
 }
 
-void efa_kick_soft(struct efa_engine *eng, uint32_t handle)
-{
-	softnic_efa_kick(eng->soft, handle);
-}
-
 void efa_wr_ring(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
@@ -111,8 +105,7 @@ void efa_wr_ring(struct dap_ep *ep)
 	dap_wc_flush();
 	dap_store_dbrec(e->sq.doorbell, htole32(e->sq.pi & 0xffff));
 	dap_wc_flush();
-	if (eng->soft)
-		efa_kick_soft(eng, e->sq.handle);
+	efa_kick(eng, e);
 }
 
 struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)

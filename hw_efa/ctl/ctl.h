@@ -110,11 +110,19 @@ struct efa_ctl_ops {
 	/* What happens to the device: a pollable descriptor, and the next event. NULL: nothing does. */
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
+
+	/* Of the software EFA, NULL elsewhere. It takes a turn, where its callers drive it; */
+	void (*drive)(struct efa_ctl *ctl);
+	/* and looks at the doorbells of a QP. For who has the queue. */
+	void (*kick)(struct efa_ctl *ctl, uint32_t handle);
+	/* What it takes for a QP with a send queue of that length. */
+	size_t (*qp_memory)(uint32_t sq);
 };
 
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
+	const char *faults;		/* the words that its fault script knows */
 	const struct efa_cqring *rings;	/* the driver's own view of its CQ, which that one checks */
 };
 

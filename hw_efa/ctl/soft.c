@@ -282,6 +282,16 @@ static void soft_close(struct efa_ctl *ctl)
 	free(s);
 }
 
+static void soft_drive(struct efa_ctl *ctl)
+{
+	softnic_efa_pump(ctl->soft);
+}
+
+static void soft_kick(struct efa_ctl *ctl, uint32_t handle)
+{
+	softnic_efa_kick(ctl->soft, handle);
+}
+
 static const struct efa_ctl_ops soft_ops = {
 	.access = "model",
 	.close = soft_close,
@@ -301,6 +311,9 @@ static const struct efa_ctl_ops soft_ops = {
 	.qp_ready = soft_qp_ready,
 	.qp_error = soft_qp_error,
 	.qp_destroy = soft_qp_destroy,
+	.drive = soft_drive,
+	.kick = soft_kick,
+	.qp_memory = softnic_efa_qp_memory,
 };
 
 static int start(struct soft *s, const struct efa_params *p, unsigned int index, char *why,
@@ -349,6 +362,7 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 	if (!s)
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
+	s->ctl.faults = softnic_efa_fault_words();
 	s->strict = p.strict;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = s->fd < 0 ? -errno : start(s, &p, index, why, whylen);

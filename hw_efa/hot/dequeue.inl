@@ -63,8 +63,7 @@ EFA_INLINE bool efa_next_is_hot(const struct dap_evd *evd, const struct efa_engi
 }
 
 /* What is next in the ring of the EVD, once the CQ has been emptied so far. */
-EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *again,
-				   bool soft)
+EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *again)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -77,16 +76,10 @@ EFA_INLINE EFA_RET efa_dequeue_all(struct dap_evd *evd, EFA_EVENT *event, efa_de
 		for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++) {
 			if (!efa_poll_one(eng))
 				break;
-			if (!soft && q->head == q->tail && efa_next_is_hot(evd, eng)) {
+			if (q->head == q->tail && efa_next_is_hot(evd, eng)) {
 				efa_leave(eng);
 				return again(evd, event);
 			}
-		}
-		if (soft && q->head == q->tail) {
-			efa_pump(eng);
-			for (int i = 0; i < EFA_LOOKS && q->head == q->tail; i++)
-				if (!efa_poll_one(eng))
-					break;
 		}
 	}
 	if (efa_has_attention(evd)) {

@@ -6,14 +6,36 @@
 #include "core/hot.h"
 
 struct efa_hot_table {
-	const char *name;		/* "silicon", "model"; -wide */
-	bool silicon;			/* doorbells are MMIO stores, and polls drive no model */
+	const char *kind;		/* "", "-wide" */
 	bool wide;			/* WQEs of 128 bytes */
 	enum dap_api api;
-	const struct dap_hot *dat12;	/* as that API level has it */
+	const struct dap_hot *calls;	/* as that API level has them */
 };
 
 /* All of them; n receives how many. Of one API level: that of the provider they are linked into. */
 const struct efa_hot_table *efa_hot_tables(unsigned int *n);
+
+/* What all of them have in common: binds, and calls that no EFA carries out. */
+DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
+#ifdef DAP_DAT20
+DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+			DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			DAT_RMR_CONTEXT *context);
+DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to, DAT_UINT32 imm,
+			    DAT_COMPLETION_FLAGS flags);
+DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
+			 DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
+			 DAT_COMPLETION_FLAGS flags);
+#else
+DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+			DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			DAT_RMR_CONTEXT *context);
+#endif
+
+/* ---- ctl/soft_hot.c ---- */
+/* Those that give the calls to the instance's table, and drive the software EFA after them. */
+const struct dap_hot *efa_soft_calls(void);
 
 #endif

@@ -33,16 +33,10 @@ enum {				/* where the arguments of a bind stand */
 	EFA_ARG_CONTEXT = DAP_SUB_ARG7
 };
 
-static DAT_RETURN efa_bind12(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-			     DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-			     DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context);
-static DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie);
-
 #include "hw_efa/hot/hot_all.inl"
 
-static EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				      DAT_DTO_COOKIE cookie)
+EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie)
 {
 	(void)srq;
 	(void)n;
@@ -51,10 +45,9 @@ static EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_T
 	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
 }
 
-static EFA_COLD DAT_RETURN efa_bind12(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-				      DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
-				      DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-				      DAT_RMR_CONTEXT *context)
+EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
+				 DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	return efa_bind_any(rmr, NULL, triplet, priv, ep, cookie.as_64, flags, context);
 }

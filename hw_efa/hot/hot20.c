@@ -35,23 +35,10 @@ enum {				/* where the arguments of a bind stand */
 	EFA_ARG_CONTEXT = DAP_SUB_ARG9
 };
 
-static DAT_RETURN efa_bind12(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-			     const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-			     DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-			     DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context);
-static DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie);
-static DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to, DAT_UINT32 imm,
-				   DAT_COMPLETION_FLAGS flags);
-static DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
-				DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE cookie,
-				const DAT_RMR_TRIPLET *at, DAT_COMPLETION_FLAGS flags);
-
 #include "hw_efa/hot/hot_all.inl"
 
-static EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				      DAT_DTO_COOKIE cookie)
+EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie)
 {
 	(void)srq;
 	(void)n;
@@ -60,9 +47,9 @@ static EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_T
 	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
 }
 
-static EFA_COLD DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-					    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
-					    DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
+EFA_COLD DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				     DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
 {
 	(void)ep;
 	(void)n;
@@ -74,10 +61,10 @@ static EFA_COLD DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_L
 	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
 }
 
-static EFA_COLD DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand,
-					 DAT_UINT64 compare, DAT_LMR_TRIPLET *result,
-					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
-					 DAT_COMPLETION_FLAGS flags)
+EFA_COLD DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand,
+				  DAT_UINT64 compare, DAT_LMR_TRIPLET *result,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
+				  DAT_COMPLETION_FLAGS flags)
 {
 	(void)ep;
 	(void)swap;
@@ -90,10 +77,10 @@ static EFA_COLD DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64
 	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
 }
 
-static EFA_COLD DAT_RETURN efa_bind12(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-				      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-				      DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-				      DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+				 const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+				 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	if (va_type != DAT_VA_TYPE_VA)	/* attribute zb_supported */
 		return efa_ret_error(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));

@@ -81,32 +81,14 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	return efa_ret(err);
 }
 
-#define EFA_SOFT false
 #define EFA_WIDE false
 #define EFA_V(name) name##_silicon
 #include "hw_efa/hot/hot12.inl"
-#undef EFA_SOFT
 #undef EFA_WIDE
 
-#define EFA_SOFT false
 #define EFA_WIDE true
 #define EFA_V(name) name##_silicon_wide
 #include "hw_efa/hot/hot12.inl"
-#undef EFA_SOFT
-#undef EFA_WIDE
-
-#define EFA_SOFT true
-#define EFA_WIDE false
-#define EFA_V(name) name##_model
-#include "hw_efa/hot/hot12.inl"
-#undef EFA_SOFT
-#undef EFA_WIDE
-
-#define EFA_SOFT true
-#define EFA_WIDE true
-#define EFA_V(name) name##_model_wide
-#include "hw_efa/hot/hot12.inl"
-#undef EFA_SOFT
 #undef EFA_WIDE
 
 #ifdef DAP_DAT20
@@ -118,20 +100,16 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	{                                                                                          \
 		.post_send = efa_send12_##v, .post_recv = efa_recv12_##v,                          \
 		.rdma_read = efa_read12_##v, .rdma_write = efa_write12_##v,                        \
-		.rmr_bind = efa_bind12, .evd_dequeue = efa_dequeue12_##v,                          \
+		.rmr_bind = efa_hot_bind, .evd_dequeue = efa_dequeue12_##v,                          \
 		.srq_post_recv = efa_no_srq, EFA_EXT                                               \
 	}
 
 static const struct dap_hot silicon = EFA_HOT12(silicon);
 static const struct dap_hot silicon_wide = EFA_HOT12(silicon_wide);
-static const struct dap_hot model = EFA_HOT12(model);
-static const struct dap_hot model_wide = EFA_HOT12(model_wide);
 
 static const struct efa_hot_table tables[] = {
-	{ "silicon", true, false, DAP_API, &silicon },
-	{ "silicon-wide", true, true, DAP_API, &silicon_wide },
-	{ "model", false, false, DAP_API, &model },
-	{ "model-wide", false, true, DAP_API, &model_wide },
+	{ "", false, DAP_API, &silicon },
+	{ "-wide", true, DAP_API, &silicon_wide },
 };
 
 const struct efa_hot_table *efa_hot_tables(unsigned int *n)

@@ -2,8 +2,8 @@
 /*
  * Posting, as bodies that are instantiated for each API level and variant. Who includes this gives
  * the types EFA_RET, EFA_LMR and EFA_RMR, the accessors efa_lmr_key/va/len and efa_rmr_key/va/len,
- * and efa_ret, which turns a DAP_ERR into an EFA_RET. Arguments that are constants: soft, the
- * doorbell drives the model; wide, WQEs have 128 bytes; inside, the caller has the engine's lock.
+ * and efa_ret, which turns a DAP_ERR into an EFA_RET. Arguments that are constants: wide,
+ * WQEs have 128 bytes; inside, the caller has the engine's lock.
  *
  * One segment that goes out at once as one packet is posted here, all else by efa_request. A WQE is
  * assembled in registers and stored whole, in pieces of 16 bytes, into write-combined memory.
@@ -11,7 +11,6 @@
 #include "hw_efa/place.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/rq.h"
-#include "softnic/softnic_efa.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "words of WQEs are assembled for little-endian hosts"
@@ -76,8 +75,7 @@ EFA_INLINE int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n
 }
 
 EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const EFA_LMR *iov,
-				uint64_t cookie, const EFA_RMR *remote, unsigned int flags,
-				bool soft)
+				uint64_t cookie, const EFA_RMR *remote, unsigned int flags)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_tx *tx = &efa_ep(ep)->tx;
@@ -96,8 +94,7 @@ EFA_INLINE EFA_RET efa_post_any(struct dap_ep *ep, unsigned int op, int n, const
 	efa_enter(eng);
 	/* Full of work whose completions nobody is to see: they are taken here. */
 	for (int i = 0; i < EFA_FULL_LOOKS && efa_unlikely(tx->posted == tx->free_at); i++) {
-		if (soft)
-			efa_pump(eng);
+		efa_pump(eng);
 		efa_drain(eng, 64);
 	}
 	err = efa_request(&r);
@@ -226,8 +223,7 @@ EFA_INLINE efa_u64 *efa_wqe(struct efa_ep *e, uint32_t of, enum efa_form form, u
 }
 
 /* The rest of its first half; more: what a wide one has in its second 64 bytes, if anything. */
-EFA_INLINE void efa_issue(struct efa_ep *e, efa_u64 *to, uint64_t word1, const efa_v2 *more,
-			  bool soft, bool wide)
+EFA_INLINE void efa_issue(struct efa_ep *e, efa_u64 *to, uint64_t word1, const efa_v2 *more, bool wide)
 {
 	struct efa_sq *sq = &e->sq;
 	const efa_v2 zero = { 0 };
@@ -239,8 +235,6 @@ EFA_INLINE void efa_issue(struct efa_ep *e, efa_u64 *to, uint64_t word1, const e
 	sq->pi++;
 	dap_wc_flush();
 	dap_store_dbrec(sq->doorbell, sq->pi & 0xffff);
-	if (soft)
-		softnic_efa_kick(e->tx.eng->soft, sq->handle);
 }
 
 /* Kind, sequence number and acknowledgement, beside the address handle. */
@@ -273,7 +267,7 @@ EFA_INLINE const efa_v2 *efa_put_inline(efa_u64 *to, efa_v2 data[6], uint64_t va
 
 /* One segment that goes out as one packet at once. far: also inline ones not of 8 bytes. */
 EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
-				     unsigned int flags, struct efa_was *was, bool soft,
+				     unsigned int flags, struct efa_was *was,
 				     bool wide, bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -310,14 +304,14 @@ EFA_INLINE enum efa_end efa_send_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 		to[6] = to[7] = 0;
 	}
 	word1 = efa_imm_of(&e->sq, EFA_K_MSG) | (flags & DAP_COMP_SOLICITED ? EFA_IMM_SE : 0);
-	efa_issue(e, to, word1, more, soft, wide);
+	efa_issue(e, to, word1, more, wide);
 	efa_imm_next(e);
 	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
-				 unsigned int flags, efa_send_fn *far, efa_send_fn *slow, bool soft,
+				 unsigned int flags, efa_send_fn *far, efa_send_fn *slow,
 				 bool wide)
 {
 	struct efa_was was;
@@ -325,7 +319,7 @@ EFA_INLINE EFA_RET efa_post_send(struct dap_ep *ep, int n, const EFA_LMR *iov, u
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, flags);
-	end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, false, !far);
+	end = efa_send_one(ep, iov, cookie, flags, &was, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -345,7 +339,7 @@ EFA_INLINE uint64_t efa_most(const uint64_t *most)
 /* far: also what is not seen at a glance to touch no bytes of a write under way. */
 EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     const EFA_RMR *to, unsigned int flags,
-				     struct efa_was *was, bool soft, bool wide,
+				     struct efa_was *was, bool wide,
 				     bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -381,7 +375,7 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uin
 	wqe = efa_wqe(e, of, EFA_F_WRITE, 0, wide);
 	efa_buf(wqe + 4, len, efa_rmr_key(to), remote);
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
-	efa_issue(e, wqe, efa_imm_of(&e->sq, EFA_K_WRITE), NULL, soft, wide);
+	efa_issue(e, wqe, efa_imm_of(&e->sq, EFA_K_WRITE), NULL, wide);
 	efa_imm_next(e);
 	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
@@ -389,14 +383,14 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const EFA_LMR *iov, uin
 
 EFA_INLINE EFA_RET efa_post_write(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 				  const EFA_RMR *to, unsigned int flags, efa_rdma_fn *far,
-				  efa_rdma_fn *slow, bool soft, bool wide)
+				  efa_rdma_fn *slow, bool wide)
 {
 	struct efa_was was;
 	enum efa_end end;
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, to, flags);
-	end = efa_write_one(ep, iov, cookie, to, flags, &was, soft, wide, false, !far);
+	end = efa_write_one(ep, iov, cookie, to, flags, &was, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -419,7 +413,7 @@ EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len
 /* What is transferred is what the remote buffer says; the local one may be longer. */
 EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint64_t cookie,
 				     const EFA_RMR *from, unsigned int flags,
-				     struct efa_was *was, bool soft, bool wide,
+				     struct efa_was *was, bool wide,
 				     bool inside, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -449,21 +443,21 @@ EFA_INLINE enum efa_end efa_read_one(struct dap_ep *ep, const EFA_LMR *iov, uint
 	efa_buf(wqe + 4, len, efa_rmr_key(from), remote);
 	efa_buf(wqe + 6, len, efa_lkey(efa_lmr_key(iov)), efa_lmr_va(iov));
 	/* No immediate: a read takes no number. */
-	efa_issue(e, wqe, e->sq.word1, NULL, soft, wide);
+	efa_issue(e, wqe, e->sq.word1, NULL, wide);
 	efa_go_unless(tx->eng, inside);
 	return EFA_POSTED;
 }
 
 EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, uint64_t cookie,
 				 const EFA_RMR *from, unsigned int flags, efa_rdma_fn *far,
-				 efa_rdma_fn *slow, bool soft, bool wide)
+				 efa_rdma_fn *slow, bool wide)
 {
 	struct efa_was was;
 	enum efa_end end;
 
 	if (efa_unlikely(n != 1))
 		return slow(ep, n, iov, cookie, from, flags);
-	end = efa_read_one(ep, iov, cookie, from, flags, &was, soft, wide, false, !far);
+	end = efa_read_one(ep, iov, cookie, from, flags, &was, wide, false, !far);
 	if (efa_likely(end == EFA_POSTED))
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
@@ -479,7 +473,7 @@ EFA_INLINE EFA_RET efa_post_read(struct dap_ep *ep, int n, const EFA_LMR *iov, u
  * go. True: it went.
  */
 EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n, const EFA_LMR *iov,
-			       uint64_t cookie, const EFA_RMR *remote, unsigned int flags, bool soft,
+			       uint64_t cookie, const EFA_RMR *remote, unsigned int flags,
 			       bool wide)
 {
 	struct efa_engine *eng = efa_ep(ep)->tx.eng;
@@ -489,12 +483,12 @@ EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n, const 
 	efa_enter(eng);
 	if (n == 1 && efa_arm(efa_ep(ep))) {
 		if (op == EFA_SEND)
-			end = efa_send_one(ep, iov, cookie, flags, &was, soft, wide, true, true);
+			end = efa_send_one(ep, iov, cookie, flags, &was, wide, true, true);
 		else if (op == EFA_WRITE)
-			end = efa_write_one(ep, iov, cookie, remote, flags, &was, soft, wide,
+			end = efa_write_one(ep, iov, cookie, remote, flags, &was, wide,
 					    true, true);
 		else
-			end = efa_read_one(ep, iov, cookie, remote, flags, &was, soft, wide,
+			end = efa_read_one(ep, iov, cookie, remote, flags, &was, wide,
 					   true, true);
 	}
 	efa_leave(eng);

@@ -150,8 +150,7 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 
 /* What comes in order, and is of this EVD, the others in a call of their own. */
 EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet_fn *request,
-			       efa_packet_fn *message, efa_had_fn *had, efa_dequeue_fn *all,
-			       bool soft)
+			       efa_packet_fn *message, efa_had_fn *had, efa_dequeue_fn *all)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -167,7 +166,7 @@ EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet
 	if (efa_unlikely(q->has))
 		return had(evd, event, q->ready);
 	cqe = efa_cqe_next(&eng->cq[0]);
-	if (!cqe && !soft && efa_likely(!eng->odd)) {
+	if (!cqe && efa_likely(!eng->odd)) {
 		efa_go(eng);
 		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
 	}

@@ -183,12 +183,11 @@ EFA_INLINE bool efa_mark(struct efa_cqring *r, struct efa_ep *e, const struct ef
 }
 
 /* None of the CQEs that there were is next. */
-EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *all,
-			      bool soft)
+EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *all)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 
-	if (soft || efa_unlikely(eng->odd))
+	if (efa_unlikely(eng->odd))
 		return efa_quick_end(evd, event, false, all);
 	efa_go(eng);
 	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
@@ -197,7 +196,7 @@ EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue
 /* From a message of this EVD on, which is not in order: mostly a row of them, and one that is. */
 EFA_INLINE EFA_RET efa_row(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
 			   const struct efa_cqe *cqe, efa_packet_fn *turn, efa_packet_fn *sort,
-			   efa_dequeue_fn *all, bool soft)
+			   efa_dequeue_fn *all)
 {
 	struct efa_cqring *r = &efa_evd(evd)->eng->cq[0];
 	struct efa_ep *e = efa_ep(ep);
@@ -212,7 +211,7 @@ EFA_INLINE EFA_RET efa_row(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep 
 		return efa_quick_end(evd, event, false, all);
 	cqe = efa_cqe_next(r);
 	if (!cqe)
-		return efa_sorted(evd, event, all, soft);
+		return efa_sorted(evd, event, all);
 	ep = efa_ep_or_nobody(efa_evd(evd)->eng, le16_to_cpu(cqe->qp_num));
 	return sort(evd, event, ep, cqe);
 }
@@ -220,7 +219,7 @@ EFA_INLINE EFA_RET efa_row(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep 
 /* From a first CQE on, which is not in order, up to one that is next. */
 EFA_INLINE EFA_RET efa_sort(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
 			    const struct efa_cqe *cqe, efa_packet_fn *turn,
-			    efa_dequeue_fn *all, bool soft)
+			    efa_dequeue_fn *all)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_slot *slot;
@@ -257,7 +256,7 @@ EFA_INLINE EFA_RET efa_sort(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep
 		if (cqe)
 			ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
 	} while (cqe);
-	return efa_sorted(evd, event, all, soft);
+	return efa_sorted(evd, event, all);
 }
 
 /* Who has come by another's completion has put ours into the ring. */
