@@ -544,6 +544,11 @@ void dap_srq_broken(struct dap_srq *srq);
 /* The like of dap_ep_reap for an SRQ that is full: of all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
+/* Calls t->fn(t->arg) once from the connection manager's thread after delay_us; sets anew what is set. */
+void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
+/* No call of it after this returns, nor can it be set again. */
+void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
+
 /* ---- ep/fsm.c: the only writer of an endpoint's state and table ---- */
 enum dap_ep_cause {			/* what happened to it */
 	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,

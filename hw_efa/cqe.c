@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/cm/cm.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
 

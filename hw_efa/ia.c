@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/cm/cm.h"
 #include "core/hot.h"
 #include "hw_common/address.h"
 #include "hw_efa/hot/hot.h"

@@ -86,10 +86,7 @@ int dap_cm_sleep_begin(struct dap_cm *cm);
 void dap_cm_sleep_end(struct dap_cm *cm, int fd);
 /* Calls fn from the manager's thread whenever fd is readable (device events), until dap_cm_close. */
 int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
-/* Calls t->fn(t->arg) once from the manager's thread after delay_us; sets anew what is set. */
-void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
-/* No call of it after this returns, nor can it be set again. */
-void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
+/* dap_cm_timer, dap_cm_timer_close: see core/dap.h, since backends use them, too. */
 
 /* conn_qual -> TCP port: see listen.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a
  * free one and stores it, -EADDRNOTAVAIL when there is none. */

@@ -29,6 +29,18 @@ complain "softnic includes what it judges:" \
 # A copy into another process can end after its target has withdrawn the memory; one out of it can block.
 complain "softnic copies from or to another process:" \
 	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
+# What a backend may see of core: the two seams, the objects, tools, and the accessors of DAT's types.
+complain "a backend includes more of core than it may:" \
+	"$(grep -rnE '#include "core/' hw_* --include='*.[ch]' --include='*.inl' |
+		grep -vE '"core/(hw|hot|dap|barrier|endian|param|front/triplet)\.h"')"
+complain "a backend includes the model outside of its access:" \
+	"$(grep -rnE '#include "softnic/' hw_* --include='*.[ch]' --include='*.inl' |
+		grep -vE '^hw_[a-z0-9]*/ctl/soft|^hw_common/soft\.c:')"
+complain "a backend includes another:" "$(
+	for b in hw_mlx5 hw_efa; do
+		grep -rnE '#include "hw_' "$b" --include='*.[ch]' --include='*.inl' |
+			grep -vE "#include \"(hw_common|$b)/"
+	done; grep -rnE '#include "hw_(mlx5|efa)/' hw_common)"
 # The adapters, who makes them, and what only one of them has.
 words='mlx5|connectx|(^|[^a-z0-9])m5_|(^|[^a-z])(lib)?efa(dv)?([^a-z]|$)|soft-|softnic|mellanox|nvidia|amazon'
 words+='|devx|blueflame|(^|[^a-z])(aws|prm|srd|uar|umr|llq)([^a-z]|$)'

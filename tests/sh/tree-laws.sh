@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each law of sh/tree refuses what it is for: a copy of the tree breaks one of them at a time.
+set -u
+status=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cp -r core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples man ./*.md "$tmp"
+cd "$tmp" || exit 1
+
+# law COMPLAINT FILE LINE: with the line in that file the complaint is made, and only that one.
+law() {
+	local said
+	mkdir -p "$(dirname "$2")"
+	[ -e "$2" ] && cp "$2" "$tmp/kept"
+	printf '%b\n' "$3" >>"$2"
+	said=$(bash tests/sh/tree.sh 2>&1)
+	if [ -e "$tmp/kept" ]; then mv "$tmp/kept" "$2"; else rm "$2"; fi
+	[ "$(grep -c ':$' <<<"$said")" = 1 ] && grep -qF "$1" <<<"$said" && return
+	printf 'not refused as "%s": %s in %s\n%s\n' "$1" "$3" "$2" "$said"
+	status=1
+}
+
+bash tests/sh/tree.sh || { echo "the tree itself breaks a law"; exit 1; }
+spdx='/* SPDX-License-Identifier: BSD-2-Clause */'
+law "over 600 lines" core/new.c "$spdx$(printf '\\n%.0s' {1..601})"
+law "over 110 columns" core/obj.c "/* $(printf 'a%.0s' {1..110}) */"
+law "first line is not" core/new.c '/* no licence */'
+law "softnic includes what it judges" softnic/mlx5/cq.c '#include "hw_mlx5/wqe.h"'
+law "softnic includes what it judges" softnic/efa/cq.c '#include "core/dap.h"'
+law "softnic copies from" softnic/fabric/ring.c 'int process_vm_readv;'
+law "core names an adapter" core/obj.c '/* as mlx5 has it */'
+law "core includes a backend" core/obj.c '#include "hw_common/soft.h"'
+law "more of core than it may" hw_mlx5/cq.c '#include "core/ep/private.h"'
+law "the model outside of its access" hw_mlx5/cq.c '#include "softnic/softnic.h"'
+law "the model outside of its access" hw_efa/hot/post.inl '#include "softnic/softnic_efa.h"'
+law "a backend includes another" hw_efa/cqe.c '#include "hw_mlx5/wqe.h"'
+law "a backend includes another" hw_common/soft.c '#include "hw_efa/obj.h"'
+law "a macro returns" core/obj.c '#define BAD(x) do { if (x) return; } while (0)'
+law "named in the documents" DESIGN.md '`core/nowhere.c`'
+exit $status
