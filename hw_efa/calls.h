@@ -81,12 +81,11 @@ EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
 /* A software device that its callers drive takes a turn. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
 /* The same device looks at the doorbells of an endpoint. In the engine. */
+EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
 static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 {
-	if (!eng->driven)
-		return;
-	e->sq.kicked = e->sq.pi;
-	eng->ctl->ops->kick(eng->ctl, e->sq.handle);
+	if (__builtin_expect(eng->driven, false))
+		efa_kick_driven(eng, e);
 }
 
 /* In the engine: takes what there is. */

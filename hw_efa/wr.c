@@ -94,6 +94,12 @@ uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
 	return efa_imm(kind, se, e->tx.seq++, e->rx.safe);
 }
 
+void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
+{
+	e->sq.kicked = e->sq.pi;
+	eng->ctl->ops->kick(eng->ctl, e->sq.handle);
+}
+
 void efa_wr_ring(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;

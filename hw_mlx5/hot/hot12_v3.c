@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
-/* The hot functions of uDAPL 1.2 for x86-64 processors with AVX2, MOVBE and BMI, by the same source. */
-#define M5_V3
-#include "hw_mlx5/hot/hot12.c"
