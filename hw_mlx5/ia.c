@@ -51,7 +51,8 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);
 	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
-	snprintf(text, sizeof(text), "%s%s", m->inline_model ? "model" : "silicon", m->hot->kind);
+	snprintf(text, sizeof(text), "%s%s", m->inline_model ? "model" : "silicon",
+		 m5_hot_kind(m->v3, m->locked));
 	attr(caps, "hot_functions", text);
 	if (!m->ctl->soft)
 		return;
@@ -149,17 +150,6 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	return 0;
 }
 
-static const struct m5_hot_table *choose_hot(const struct m5_ia *m)
-{
-	unsigned int n;
-	const struct m5_hot_table *t = m5_isa_v3() && !m->params.base ? m5_hot_tables_v3(&n) :
-									m5_hot_tables(&n);
-
-	while (t->nonthreadsafe == m->locked)
-		t++;
-	return t;
-}
-
 static int start(struct dap_ia *ia, char *why, size_t whylen)
 {
 	struct m5_ia *m = m5_ia(ia);
@@ -185,7 +175,8 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m->inline_model = m->ctl->soft && !m->params.silicon;
 	m->last_wqe_ms = M5_LAST_WQE_MS;
 	m->locked = m5_gate_open() || ia->threadsafe;
-	m->hot = choose_hot(m);
+	m->v3 = m5_isa_v3() && !m->params.base;
+	m->calls = m5_hot_calls(m->v3, m->locked);
 	pthread_mutex_init(&m->lock, NULL);
 	return 0;
 }
@@ -225,9 +216,9 @@ const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct m5_ia *m = (const struct m5_ia *)(const void *)ia->hw_area;
 
-	if (api != m->hot->api)
+	if (api != m5_hot_api())
 		return NULL;
-	return m->inline_model ? m5_soft_calls() : m->hot->calls;
+	return m->inline_model ? m5_soft_calls() : m->calls;
 }
 
 int m5_ia_async_fd(struct dap_ia *ia)

@@ -285,12 +285,13 @@ struct m5_ia {
 	char mmio_by[64];		/* and who says so */
 	uint32_t eqn;
 	unsigned int last_wqe_ms;	/* how long a QP that goes waits for that; atomic */
-	bool locked;			/* hot functions take spin locks */
+	bool locked;			/* hot functions take spin locks, */
+	bool v3;			/* use AVX2, MOVBE and BMI, */
 	bool inline_model;		/* and their callers drive the device, see ctl/soft_hot.c */
 	struct m5_uar uar;		/* shared: CQ doorbells, and those of the later endpoints */
 	pthread_mutex_t lock;
 	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* by key: under lock */
-	const struct m5_hot_table *hot;
+	const struct dap_hot *calls;	/* of the hardware, by v3 and locked */
 };
 _Static_assert(sizeof(struct m5_ia) <= DAP_HW_IA_SIZE, "IA area");
 

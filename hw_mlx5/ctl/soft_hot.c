@@ -11,7 +11,7 @@
 /* The functions of the hardware. */
 static const struct dap_hot *hard(const struct dap_ia *ia)
 {
-	return m5_ia((struct dap_ia *)(uintptr_t)ia)->hot->calls;
+	return m5_ia((struct dap_ia *)(uintptr_t)ia)->calls;
 }
 
 static uint8_t *block_at(const struct m5_sq *sq, uint32_t pi)

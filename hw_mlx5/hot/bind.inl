@@ -84,14 +84,8 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_spot at,
 			     uint64_t cookie, unsigned int flags, unsigned int kind)
 {
-#if defined(__x86_64__) && !defined(__clang__)
-	/* Where no argument is, see m5_umr_spot. */
-	register struct m5_slot *slot __asm__("rax") = m5_slot_in(sq, at.place);
-
-	__asm__("" : "+r"(slot));
-#else
 	struct m5_slot *slot = m5_slot_in(sq, at.place);
-#endif
+
 	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)at.end;
@@ -287,17 +281,17 @@ M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 
 /* A bind that is more than one WQE of one KLM; one doorbell for both. */
 static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
-			       uint64_t cookie, unsigned int flags, bool locked)
+			       uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t start;
 	m5_v2 ctrl;
 
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_lock(&sq->lock);
 	start = sq->pi;
 	if (!m5_odd_begin(ep, rmr)) {
-		m5_sq_end(sq, locked);
+		m5_sq_end(sq);
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	}
 	ctrl = m5_bind_write(sq, rmr, to, cookie, flags, sq->pi);
@@ -307,34 +301,20 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
-	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl, locked);
-	m5_sq_end(sq, locked);
+	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl);
+	m5_sq_end(sq);
 	return 0;
 }
 
 /* What the triplet and the rights ask for, against the LMR under them. */
-M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *handle, const M5_LMR *triplet,
-			    unsigned int priv, struct m5_range *to)
+M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *lmr,
+			    const DAT_LMR_TRIPLET *triplet, unsigned int priv, struct m5_range *to)
 {
-	struct dap_lmr *lmr = dap_lmr_find(rmr->obj.ia, m5_lmr_key(triplet));
-	uint64_t va = m5_lmr_va(triplet), len = m5_lmr_len(triplet);
-	/* Remote read wants local read, remote write local write: the same bits, one place down. */
-	unsigned int lacks;
-
-	if (m5_unlikely(!lmr) || m5_unlikely(lmr->pz != rmr->pz) || m5_unlikely(len > lmr->length) ||
-	    m5_unlikely(va - lmr->addr > lmr->length - len) ||
-	    m5_unlikely(len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
-		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET);
-	if (m5_unlikely(!m5_is_lmr(lmr, handle)))
-		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_LMR);
-	if (m5_unlikely(priv & ~(unsigned int)DAP_PRIV_ALL))
-		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_PRIV);
-	lacks = (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1 & ~lmr->priv;
-	if (m5_unlikely(lacks))
-		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
-			       DAP_SUB_PRIV_READ : DAP_SUB_PRIV_WRITE);
-	*to = (struct m5_range){ lmr, va, len, priv, false };
-	return 0;
+	*to = (struct m5_range){ .va = front_lmr_va(triplet), .len = front_lmr_len(triplet),
+				 .priv = priv };
+	if (m5_unlikely(to->len > (uint64_t)M5_KLM_SLOTS * M5_KLM_MAX))
+		return DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET);
+	return front_bind_range(rmr, lmr, triplet, priv, &to->lmr);
 }
 
 /* The last bind went through the same connection, and nothing else may be in its way. */
@@ -345,7 +325,7 @@ M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
 }
 
 M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct dap_ep *ep,
-			 uint64_t cookie, unsigned int flags, bool locked)
+			 uint64_t cookie, unsigned int flags)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -354,16 +334,16 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 	int err;
 
 	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
-		err = m5_bind_odd(ep, rmr, to, cookie, flags, locked);
+		err = m5_bind_odd(ep, rmr, to, cookie, flags);
 		if (err)
 			return err;
 	} else {
-		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS, locked)))
+		if (m5_unlikely(!m5_sq_begin(ep, M5_BIND_BLOCKS)))
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
 		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
-		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl, locked);
-		m5_sq_end(sq, locked);
+		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl);
+		m5_sq_end(sq);
 	}
 	m5_rmr_know(r, to->lmr);
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
@@ -371,51 +351,52 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 }
 
 M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
-			    unsigned int flags, bool locked)
+			    unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t pi;
 	m5_v2 ctrl;
 
-	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS, locked)))
+	if (m5_unlikely(!m5_sq_begin(ep, M5_UNBIND_BLOCKS)))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
 	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
-	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl, locked);
-	m5_sq_end(sq, locked);
+	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl);
+	m5_sq_end(sq);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	return 0;
 }
 
-/* lmr: its handle, where the API level asks for it. */
-M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
-			     unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-			     unsigned int flags, uint32_t *context, bool locked)
+/* Any bind. lmr: its handle, where the API level names it. */
+M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
+				     const DAT_LMR_TRIPLET *triplet, unsigned int priv,
+				     struct dap_ep *ep, uint64_t cookie, unsigned int flags,
+				     uint32_t *context)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_range to;
 	int err = 0;
 
 	if (m5_unlikely(!triplet))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
 	if (m5_unlikely(!context))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
 	if (m5_unlikely(!ep) || m5_unlikely(!m5_bind_simple(r, ep)))
 		err = m5_bind_prepare(rmr, ep);
 	if (m5_unlikely(err))
-		return m5_fail(err);
+		return front_return(err);
 	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_FLAGS));
-	if (m5_likely(m5_lmr_len(triplet))) {
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS));
+	if (m5_likely(front_lmr_len(triplet))) {
 		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
 		if (m5_unlikely(err))
-			return m5_fail(err);
-		err = m5_bind_to(rmr, &to, ep, cookie, flags, locked);
+			return front_return(err);
+		err = m5_bind_to(rmr, &to, ep, cookie, flags);
 	} else {
-		err = m5_unbind_any(rmr, ep, cookie, flags, locked);
+		err = m5_unbind_any(rmr, ep, cookie, flags);
 	}
 	if (m5_unlikely(err))
-		return m5_fail(err);
+		return front_return(err);
 	r->last_ep = ep;
 	r->last_gen = m5_ep(ep)->gen;
 	m5_rmr_through(r, ep);
@@ -426,113 +407,70 @@ M5_INLINE M5_RET m5_bind_any(struct dap_rmr *rmr, const void *lmr, const M5_LMR 
 /* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
 
 /* The key that will be; the consumer and queries get it as a context: the key, turned round. */
-M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t key_be, uint32_t *context)
+M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
 {
-	uint32_t next_be = key_be + m5_rmr(rmr)->stride_be;
+	const struct m5_rmr *r = m5_rmr(rmr);
+	uint32_t next_be = r->key_be + r->stride_be;
 
 	*context = rmr->rmr_context = __builtin_bswap32(next_be);
 	return next_be;
 }
 
-/* Where others may have bound it while the queue was not ours, the key is another by now. */
-M5_INLINE uint32_t m5_bind_key(const struct m5_rmr *r, uint32_t key_be, bool locked)
-{
-	return locked ? r->key_be : key_be;
-}
-
-/*
- * The place of a UMR, in registers that hold no argument, or gcc moves those away for it; and its
- * index where the ctrl segment wants it. Whatever needs the index itself is done here.
- */
-M5_INLINE struct m5_spot m5_umr_spot(const struct m5_sq *sq, struct m5_rmr *r, uint32_t n,
-				     m5_v2 *index)
-{
-	uint32_t pi = sq->pi;
-
-	r->last_index = (uint16_t)pi;
-	*index = m5_ctrl_index(pi);
-	m5_part();
-#if defined(__x86_64__) && !defined(__clang__)
-	register size_t place __asm__("r10") = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
-	register uint32_t end __asm__("r11") = pi + n;
-
-	__asm__("" : "+r"(place), "+r"(end), "+x"(*index));
-	return (struct m5_spot){ place, end - n, end };
-#else
-	return m5_spot(sq, n);
-#endif
-}
-
-/*
- * All tests are made, the queue has credit, and the context is told. What comes in parts is to be
- * done in this order: with the tests in a function before this one, no register has to be saved.
- */
-M5_INLINE M5_RET m5_unbind_go(struct dap_rmr *rmr, uint32_t next_be, struct dap_ep *ep,
-			      uint64_t cookie, bool locked)
+/* All tests are made, the queue is the caller's and has credit, and the context is told. */
+M5_INLINE DAT_RETURN m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
+				  uint32_t next_be)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_v2 index, ctrl;
-	struct m5_spot at = m5_umr_spot(sq, r, M5_UNBIND_BLOCKS, &index);
+	struct m5_spot at = m5_spot(sq, M5_UNBIND_BLOCKS);
 	m5_half w[M5_UNBIND_HALVES];
+	m5_v2 ctrl;
 
+	r->last_index = (uint16_t)at.pi;
 	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
-	ctrl = m5_umr_plain(sq, r->key_be, false, index);
+	ctrl = m5_umr_plain(sq, r->key_be, false, m5_ctrl_index(at.pi));
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS, locked);
+	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS);
 }
 
-/* As an index, here and not before: gcc would keep it in registers of its own. */
-M5_INLINE size_t m5_wide(uint32_t n)
-{
-#if defined(__x86_64__) && !defined(__clang__)
-	register size_t wide __asm__(M5_PRIV_REG);
-
-	__asm__ volatile("movl %1, %k0" : "=r"(wide) : "r"(n));
-	return wide;
-#else
-	return n;
-#endif
-}
-
-M5_INLINE M5_RET m5_bind_go(struct dap_rmr *rmr, uint32_t next_be, const M5_LMR *triplet,
-			    unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-			    bool locked)
+M5_INLINE DAT_RETURN m5_bind_go(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
+				unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+				uint32_t next_be)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	m5_v2 index, ctrl;
-	struct m5_spot at = m5_umr_spot(sq, r, M5_BIND_BLOCKS, &index);
 	m5_half w[M5_BIND_HALVES];
 	struct m5_target to;
-	size_t rights;
+	struct m5_spot at;
+	m5_v2 ctrl;
 
+	to = m5_bind_target(rmr, front_lmr_va(triplet), (uint32_t)front_lmr_len(triplet), &r->lkey);
+	rmr->priv = priv;
+	m5_part();
+	at = m5_spot(sq, M5_BIND_BLOCKS);
+	r->last_index = (uint16_t)at.pi;
 	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
-	rights = m5_wide(priv);
-	rmr->priv = (uint32_t)rights;
-	to = m5_bind_target(rmr, m5_lmr_va(triplet), (uint32_t)m5_lmr_len(triplet), &r->lkey);
-	ctrl = m5_umr_plain(sq, r->key_be, true, index);
-	m5_bind_build(w, ctrl, rmr->rmr_context, rights, to);
+	ctrl = m5_umr_plain(sq, r->key_be, true, m5_ctrl_index(at.pi));
+	m5_bind_build(w, ctrl, rmr->rmr_context, priv, to);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS, locked);
+	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS);
 }
 
 /* What the LMR has beyond the range comes first: that takes one register less. */
-M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const M5_LMR *triplet)
+M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const DAT_LMR_TRIPLET *triplet)
 {
-	uint64_t room = m5_room(r->length, triplet);
+	uint64_t room = r->length - front_lmr_len(triplet);
 
 	m5_part();
-	return m5_lmr_va(triplet) - r->addr <= room;
+	return m5_likely(front_lmr_va(triplet) - r->addr <= room);
 }
 
-/* Without flags, through the connection of the last bind, and within the LMR of it. */
-M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr, const M5_LMR *triplet,
-			     unsigned int priv)
+/* Of the LMR of the last bind. */
+M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr,
+			     const DAT_LMR_TRIPLET *triplet, unsigned int priv)
 {
-	return m5_likely(m5_lmr_key(triplet) == r->lkey) &&
-	       m5_likely(m5_bind_within(r, triplet)) && m5_likely(!(priv & r->deny)) &&
-	       m5_likely(m5_is_lmr(r->lmr, lmr));
+	return m5_likely(front_lmr_key(triplet) == r->lkey) && m5_bind_within(r, triplet) &&
+	       m5_likely(!(priv & r->deny)) && m5_likely(front_is_lmr(r->lmr, lmr));
 }

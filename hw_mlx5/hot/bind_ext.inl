@@ -10,16 +10,16 @@
  */
 
 /* What the call gives, once the endpoint is known to be good. */
-static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
+static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet,
 			 unsigned int priv, struct dap_ep *ep, unsigned int flags,
 			 struct m5_range *to)
 {
 	const struct m5_sq *sq = &m5_ep(ep)->sq;
 
 	if (flags & sq->deny_rdma & ~(uint32_t)DAP_COMP_BARRIER)
-		return DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_FLAGS);
+		return DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS);
 	*to = (struct m5_range){ 0 };
-	return m5_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
+	return front_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
 }
 
 static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
@@ -36,36 +36,36 @@ static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 }
 
-static M5_COLD M5_RET m5_bind_apart(struct dap_rmr *rmr, const void *lmr, const M5_LMR *triplet,
-				    unsigned int priv, unsigned int va_type, struct dap_ep *ep,
-				    uint64_t cookie, unsigned int flags, uint32_t *context,
-				    bool locked)
+static M5_COLD DAT_RETURN m5_bind_apart(struct dap_rmr *rmr, const void *lmr,
+					const DAT_LMR_TRIPLET *triplet, unsigned int priv,
+					unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
+					unsigned int flags, uint32_t *context)
 {
 	struct m5_range to;
 	int err;
 
 	if (!triplet)
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_TRIPLET));
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
 	if (!context)
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_CONTEXT));
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
 	if (va_type > DAT_VA_TYPE_ZB)
-		return m5_fail(DAP_ERR(DAP_INVALID_PARAMETER, M5_ARG_VA_TYPE));
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_VA_TYPE));
 	if (va_type == DAT_VA_TYPE_ZB && !rmr->obj.ia->caps.zero_based)
-		return m5_fail(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	err = m5_bind_prepare(rmr, ep);
 	if (!err)
 		err = m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
 	if (!err)
 		err = m5_bind_claim(rmr, ep);
 	if (err)
-		return m5_fail(err);
+		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
 	/* A context that recurs is not the one that was ended once. */
 	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
-	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags, locked)
-		     : m5_unbind_any(rmr, ep, cookie, flags, locked);
+	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags)
+		     : m5_unbind_any(rmr, ep, cookie, flags);
 	if (err)
-		return m5_fail(err);
+		return front_return(err);
 	m5_bind_note(rmr, &to);
 	*context = rmr->rmr_context;
 	return DAT_SUCCESS;

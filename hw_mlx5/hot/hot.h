@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The variants of the hot functions, for those who choose one and those who look at their code. */
+/* The tables of hot calls, for who chooses one and those who look at their code. */
 #ifndef M5_HOT_H
 #define M5_HOT_H
 
 #include "core/hot.h"
 
-struct m5_hot_table {
-	const char *kind;		/* "", "-locked", "-v3", "-locked-v3" */
-	bool nonthreadsafe;		/* takes no lock */
-	enum dap_api api;
-	const struct dap_hot *calls;	/* as that API level has them */
-};
+/* hot.c, as it is compiled: any processor or one with AVX2, MOVBE and BMI; without or with locks. */
+extern const struct dap_hot m5_hot_base, m5_hot_base_locked, m5_hot_v3, m5_hot_v3_locked;
 
-/* All of them; n receives how many. Of one API level: that of the provider they are linked into. */
-const struct m5_hot_table *m5_hot_tables(unsigned int *n);
-/* The same for processors with AVX2, MOVBE and BMI, their kinds ending in "-v3". */
-const struct m5_hot_table *m5_hot_tables_v3(unsigned int *n);
+/* ---- tables.c ---- */
+/* By the functions of which hardware is driven. */
+const struct dap_hot *m5_hot_calls(bool v3, bool locked);
+/* Its kind as attribute hot_functions names it. */
+const char *m5_hot_kind(bool v3, bool locked);
+/* The API level that all of them have. */
+enum dap_api m5_hot_api(void);
 
 /* ---- ctl/soft_hot.c ---- */
 /* Those that give the calls to the instance's table, and drive the software adapter after them. */

@@ -11,7 +11,7 @@
  * none goes while the CQ is entered.
  */
 M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COUNT max,
-				  M5_EVENT *events, bool *empty)
+				  DAT_EVENT *events, bool *empty)
 {
 	const struct m5_cqe *cqe = cq->next;
 	struct dap_ep *ep = NULL;
@@ -45,16 +45,16 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 }
 
 /* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
-static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
-						 M5_EVENT *events, DAT_COUNT *count, DAT_COUNT n,
-						 bool locked)
+static M5_COLD M5_APART DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
+						     DAT_EVENT *events, DAT_COUNT *count,
+						     DAT_COUNT n)
 {
-	M5_RET ret = front_dequeue_n_args(max, events, count);
+	DAT_RETURN ret = front_dequeue_n_args(max, events, count);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
 	for (; n < max; n++) {
-		ret = m5_dequeue(evd, &events[n], locked);
+		ret = m5_dequeue(evd, &events[n]);
 		if (ret != DAT_SUCCESS)
 			break;
 	}
@@ -64,27 +64,28 @@ static M5_COLD M5_APART M5_RET m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT 
 	return DAT_SUCCESS;
 }
 
-M5_INLINE M5_RET m5_dequeue_n(struct dap_evd *evd, DAT_COUNT max, M5_EVENT *events,
-			      DAT_COUNT *count, bool locked)
+static DAT_RETURN m5_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *events,
+			       DAT_COUNT *count)
 {
+	struct dap_evd *evd = handle;
 	struct m5_cq *cq = m5_cq(evd);
 	bool empty = false;
 	DAT_COUNT n;
 
 	if (m5_unlikely(max <= 0) || m5_unlikely(!events) || m5_unlikely(!count) ||
-	    m5_unlikely(!m5_dequeue_enter(evd, cq, locked)))
-		return m5_dequeue_n_slow(evd, max, events, count, 0, locked);
+	    m5_unlikely(!m5_dequeue_enter(evd, cq)))
+		return m5_dequeue_n_slow(evd, max, events, count, 0);
 	n = m5_poll_plain(evd, cq, max, events, &empty);
 	if (m5_likely(n == max) || (n && empty)) {
-		m5_cq_leave(cq, locked);
+		m5_cq_leave(cq, M5_LOCKED);
 		*count = n;
 		return DAT_SUCCESS;
 	}
 	if (empty) {
 		m5_tally(&cq->missed, 1);
-		m5_cq_leave(cq, locked);
+		m5_cq_leave(cq, M5_LOCKED);
 		return FRONT_CQ_EMPTY;
 	}
-	m5_cq_leave(cq, locked);
-	return m5_dequeue_n_slow(evd, max, events, count, n, locked);
+	m5_cq_leave(cq, M5_LOCKED);
+	return m5_dequeue_n_slow(evd, max, events, count, n);
 }

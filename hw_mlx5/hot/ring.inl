@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The send queue as a ring: whose it is and what credit there is, where a WQE lies, and how the device
- * is told of it. locked: see post.inl.
+ * is told of it.
  */
 #include "hw_mlx5/lock.h"
 
@@ -71,17 +71,16 @@ M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_
  * The line may stay in a write-combining buffer of this CPU for a while after the queue is unlocked, and
  * another CPU's doorbell would pass it: the unlock is a plain store, which does not flush the buffer.
  */
-M5_INLINE void m5_bf_before_unlock(bool locked)
+M5_INLINE void m5_bf_before_unlock(void)
 {
 #if defined(__x86_64__)
-	if (locked)
+	if (M5_LOCKED)
 		dap_wc_flush();
 #endif
 }
 
 /* w: the WQE, where it is in registers; else it is read back from the ring. */
-M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
-			       const m5_half *w, bool locked)
+M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, const m5_half *w)
 {
 	volatile uint8_t *reg = m5_reg_next(sq);
 
@@ -92,10 +91,10 @@ M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl
 	} else if (w) {
 		m5_store_mmio(reg, w, n);
 		m5_bf_end();
-		m5_bf_before_unlock(locked);
+		m5_bf_before_unlock();
 	} else {
 		m5_bf_ring(reg, sq, pi, n);
-		m5_bf_before_unlock(locked);
+		m5_bf_before_unlock();
 	}
 }
 
@@ -121,20 +120,18 @@ M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
  * Tells the device of the n blocks of work before end. An 8-byte doorbell carries the ctrl segment
  * of the last WQE; BlueFlame is for a single one.
  */
-M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl,
-			  const m5_half *w, bool locked)
+M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl, const m5_half *w)
 {
 	sq->pi = end;
 	dap_wmb_wqe_before_dbrec();
 	m5_record(&sq->dbrec[1], end);
-	m5_ring_reg(sq, end - n, n, ctrl, w, locked);
+	m5_ring_reg(sq, end - n, n, ctrl, w);
 }
 
 /* n blocks that are in the ring from pi on. */
-M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl,
-		       bool locked)
+M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
 {
-	m5_ring_to(sq, pi + n, n, ctrl, NULL, locked);
+	m5_ring_to(sq, pi + n, n, ctrl, NULL);
 }
 
 /* There is credit for n blocks in a queue that is the caller's. */
@@ -146,22 +143,22 @@ M5_INLINE bool m5_sq_fits(struct dap_ep *ep, uint32_t n)
 }
 
 /* The queue is the caller's and has room for n blocks: true. Otherwise it is not locked. */
-M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n, bool locked)
+M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_lock(&sq->lock);
 	if (m5_sq_fits(ep, n))
 		return true;
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_unlock(&sq->lock);
 	return false;
 }
 
-M5_INLINE void m5_sq_end(struct m5_sq *sq, bool locked)
+M5_INLINE void m5_sq_end(struct m5_sq *sq)
 {
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_unlock(&sq->lock);
 }
 
@@ -169,13 +166,13 @@ M5_INLINE void m5_sq_end(struct m5_sq *sq, bool locked)
  * There is credit for n blocks at once, before the end of the ring, and the queue is the caller's:
  * what else there is to do, and be it to wait for a lock, is done elsewhere.
  */
-M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n, bool locked)
+M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n)
 {
-	if (locked && !m5_spin_try(&sq->lock))
+	if (M5_LOCKED && !m5_spin_try(&sq->lock))
 		return false;
 	if (m5_likely(n == 1 ? sq->limit != sq->pi : (int32_t)(sq->limit - (sq->pi + n)) >= 0))
 		return true;
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_unlock(&sq->lock);
 	return false;
 }
@@ -184,25 +181,25 @@ M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n, bool locked)
  * Credit for n blocks is what a short way lacked: there is some, before the end of the ring, and
  * the queue is the caller's. Nothing is called, so nothing is saved.
  */
-M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n, bool locked)
+M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (locked && !m5_spin_try(&sq->lock))
+	if (M5_LOCKED && !m5_spin_try(&sq->lock))
 		return false;
 	if ((sq->pi & sq->mask) + n <= sq->mask + 1 && m5_sq_look(m5_ep(ep), n))
 		return true;
-	if (locked)
+	if (M5_LOCKED)
 		m5_spin_unlock(&sq->lock);
 	return false;
 }
 
 /* The same for who starts again: where others post, too, it may be gone by then. */
-M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n, bool locked)
+M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 {
-	if (!m5_sq_refill(ep, n, locked))
+	if (!m5_sq_refill(ep, n))
 		return false;
-	m5_sq_end(&m5_ep(ep)->sq, locked);
+	m5_sq_end(&m5_ep(ep)->sq);
 	return true;
 }
 

@@ -46,12 +46,7 @@ static bool v3;				/* the hot functions of newer processors */
 
 static const struct dap_hot *silicon(void)
 {
-	unsigned int n;
-	const struct m5_hot_table *t = v3 ? m5_hot_tables_v3(&n) : m5_hot_tables(&n);
-
-	while (!t->nonthreadsafe)
-		t++;
-	return t->calls;
+	return m5_hot_calls(v3, false);
 }
 
 /* A test of all hot functions that this processor can run. */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The triplets and events of the API level that is compiled, for the hot functions of the backends.
+ * Triplets of 2.0 have lengths of 32 bits, its events say what has completed, and its binds name the
+ * LMR.
+ */
+#ifndef DAP_FRONT_TRIPLET_H
+#define DAP_FRONT_TRIPLET_H
+
+#include "core/front/level.h"
+
+static inline uint32_t front_lmr_key(const DAT_LMR_TRIPLET *t) { return t->lmr_context; }
+static inline uint64_t front_lmr_va(const DAT_LMR_TRIPLET *t) { return t->virtual_address; }
+static inline front_len front_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segment_length; }
+static inline uint32_t front_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_context; }
+static inline front_len front_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
+
+/* Where the arguments of a bind stand. */
+#ifdef DAP_DAT20
+enum {
+	FRONT_ARG_TRIPLET = DAP_SUB_ARG3, FRONT_ARG_PRIV = DAP_SUB_ARG4,
+	FRONT_ARG_VA_TYPE = DAP_SUB_ARG5, FRONT_ARG_FLAGS = DAP_SUB_ARG8,
+	FRONT_ARG_CONTEXT = DAP_SUB_ARG9
+};
+#else
+enum {
+	FRONT_ARG_TRIPLET = DAP_SUB_ARG2, FRONT_ARG_PRIV = DAP_SUB_ARG3,
+	FRONT_ARG_FLAGS = DAP_SUB_ARG6, FRONT_ARG_CONTEXT = DAP_SUB_ARG7
+};
+#endif
+
+static inline uint64_t front_rmr_va(const DAT_RMR_TRIPLET *t)
+{
+#ifdef DAP_DAT20
+	return t->virtual_address;
+#else
+	return t->target_address;
+#endif
+}
+
+/* The LMR is the one that a bind names beside the triplet. */
+static inline bool front_is_lmr(const struct dap_lmr *lmr, const void *handle)
+{
+#ifdef DAP_DAT20
+	return lmr == handle;
+#else
+	(void)lmr;
+	(void)handle;
+	return true;
+#endif
+}
+
+/* A successful completion. op: enum dap_dto_op. */
+static inline void front_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct dap_ep *ep,
+				   uint64_t cookie, uint64_t bytes, unsigned int op)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = evd;
+	dto->ep_handle = ep;
+	dto->user_cookie.as_64 = cookie;
+	dto->status = DAT_DTO_SUCCESS;
+	dto->transfered_length = (front_len)bytes;
+#ifdef DAP_DAT20
+	dto->operation = (DAT_DTOS)op;
+	dto->rmr_context = 0;
+#else
+	(void)op;
+#endif
+}
+
+/*
+ * What the triplet and the rights of a bind ask for, against the LMR under them: 0 and that LMR, or a
+ * DAP_ERR. lmr: its handle, where the API level names it.
+ */
+int front_bind_range(const struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet,
+		     unsigned int priv, struct dap_lmr **found);
+
+#endif
