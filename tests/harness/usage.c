@@ -52,6 +52,41 @@ static size_t rss_kb(void)
 	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
+#define EXITING 4		/* PF_EXITING of linux/sched.h */
+
+/* A thread that has been joined is seen for a moment longer: the kernel wakes who joins it first. */
+static bool is_exiting(const char *thread)
+{
+	unsigned long flags = 0;
+	char path[64], line[512];
+	const char *after;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.16s/stat", thread);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	/* Behind the name, which may have anything in it: state, five numbers, flags. */
+	after = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (after)
+		sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
+	fclose(f);
+	return !after || flags & EXITING;
+}
+
+static unsigned int threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *e;
+	unsigned int n = 0;
+
+	while (dir && (e = readdir(dir)))
+		n += e->d_name[0] != '.' && !is_exiting(e->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 /* The address sanitizer has it: what was freed waits in its quarantine, mapped, for others to go. */
 extern void __sanitizer_purge_allocator(void) __attribute__((weak));
 
@@ -61,7 +96,7 @@ void th_usage(struct th_usage *usage)
 		__sanitizer_purge_allocator();
 	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one that looks */
 	usage->fds -= th_number_fds();			/* nor what the harness holds */
-	usage->threads = dir_entries("/proc/self/task");
+	usage->threads = threads();
 	usage->maps = file_lines("/proc/self/maps");
 	usage->rss_kb = rss_kb();
 }
