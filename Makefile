@@ -69,17 +69,18 @@ LIBDAT_SRC := $(call src,core/libdat)
 CORE_SRC := $(call src,core $(addprefix core/,cm ep evd front mem sp))
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
-# The hot calls of a backend are one source, compiled for each of these kinds: KIND_FLAGS.
+# The hot calls of a backend are one source, compiled for each of these kinds, with FOLDER_FLAGS.
 M5_HOT := base base_locked v3 v3_locked
+EFA_HOT := narrow wide
 M5_SRC := $(filter-out %/hot.c $(call with_verbs,hw_mlx5/ctl/none.c,hw_mlx5/ctl/uverbs% hw_mlx5/ctl/dv% hw_mlx5/ctl/vfio%),$(call src,hw_mlx5 hw_mlx5/ctl hw_mlx5/hot))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
-EFA_SRC := $(filter-out %/hot20.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
+EFA_SRC := $(filter-out %/hot.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
 SOFT_HOT := hw_mlx5/ctl/soft_hot.c hw_efa/ctl/soft_hot.c
-LEVEL_SRC := hw_mlx5/hot/tables.c hw_efa/hot/hot12.c $(SOFT_HOT)
-DAT20_SRC := $(call src,core/front core/front/dat20) hw_mlx5/hot/tables.c hw_efa/hot/hot20.c $(SOFT_HOT)
+LEVEL_SRC := hw_mlx5/hot/tables.c $(addprefix hw_efa/hot/,recv.c dequeue.c bind.c tables.c) $(SOFT_HOT)
+DAT20_SRC := $(call src,core/front core/front/dat20) $(LEVEL_SRC)
 SHARED20_SRC = $(filter-out core/front/% $(LEVEL_SRC),$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/uverbs softnic/uverbs/efa))
@@ -178,19 +179,23 @@ option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null &
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are made once more, for processors that have these (hot/isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
-$(O)/obj/hw_efa/hot/hot12.o $(O)/obj/dat20/hw_efa/hot/hot20.o: private CFLAGS_DIR := $(HOT)
-KIND_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
+$(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o): private CFLAGS_DIR := $(HOT)
+hw_mlx5_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
 	$(if $(findstring v3,$(1)),$(HOT_V3))
+hw_efa_FLAGS = -DEFA_HOT=efa_hot_$(1) -DEFA_WIDE=$(if $(filter wide,$(1)),true,false)
 
 # hot FOLDER, KIND, OBJECTS, FLAGS: the object of one kind of hot/hot.c, of one API level
 define hot
 $(3)/$(1)/hot/hot-$(2).o: $(1)/hot/hot.c $(O)/flags
 	$$(call say,CC,$$< $(2)$(if $(4), for 2.0))
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CPPFLAGS_ALL) $(4) $$(CFLAGS_ALL) $(HOT) $(call KIND_FLAGS,$(2)) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CPPFLAGS_ALL) $(4) $$(CFLAGS_ALL) $(HOT) $(call $(1)_FLAGS,$(2)) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach k,$(M5_HOT),$(eval $(call hot,hw_mlx5,$k,$(O)/obj)))
 $(foreach k,$(M5_HOT),$(eval $(call hot,hw_mlx5,$k,$(O)/obj/dat20,-DDAP_DAT20)))
+$(foreach k,$(EFA_HOT),$(eval $(call hot,hw_efa,$k,$(O)/obj)))
+$(foreach k,$(EFA_HOT),$(eval $(call hot,hw_efa,$k,$(O)/obj/dat20,-DDAP_DAT20)))
+hot_objs = $(M5_HOT:%=$(1)/hw_mlx5/hot/hot-%.o) $(EFA_HOT:%=$(1)/hw_efa/hot/hot-%.o)
 
 ## Libraries
 
@@ -204,7 +209,7 @@ endef
 AR ?= ar
 $(eval $(call archive,libcore,$(CORE_SRC)))
 $(eval $(call archive,libhw_mlx5,$(M5_SRC),$(M5_HOT:%=$(O)/obj/hw_mlx5/hot/hot-%.o)))
-$(eval $(call archive,libhw_efa,$(EFA_SRC)))
+$(eval $(call archive,libhw_efa,$(EFA_SRC),$(EFA_HOT:%=$(O)/obj/hw_efa/hot/hot-%.o)))
 $(eval $(call archive,libhw_common,$(HW_SRC)))
 
 # The model's files are small and call each other for every packet: gcc makes one object of them, with
@@ -238,7 +243,7 @@ $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
 
 # Its registry is the system's.
-$(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(M5_HOT:%=$(O)/obj/dat20/hw_mlx5/hot/hot-%.o) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
+$(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call hot_objs,$(O)/obj/dat20) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
 		core/front/dat20/provider.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -467,10 +472,9 @@ bench-transports: all
 # The hot functions of this build, and what differs from those of the last commit.
 .PHONY: asm
 asm: libs
-	@{ $(foreach k,$(M5_HOT),echo 'hw_mlx5/hot/hot-$k hw_mlx5/hot/hot.c $(call KIND_FLAGS,$k)'; \
-		$(if $(PROVIDER20),echo 'dat20/hw_mlx5/hot/hot-$k hw_mlx5/hot/hot.c -DDAP_DAT20 $(call KIND_FLAGS,$k)';)) \
-		echo 'hw_efa/hot/hot12 hw_efa/hot/hot12.c'; \
-		$(if $(PROVIDER20),echo 'dat20/hw_efa/hot/hot20 hw_efa/hot/hot20.c -DDAP_DAT20';) } | scripts/asm $(O) '$(HOT)'
+	@{ $(call asm_list,hw_mlx5,$(M5_HOT)) $(call asm_list,hw_efa,$(EFA_HOT) ) } | scripts/asm $(O) '$(HOT)'
+asm_list = $(foreach k,$(2),$(foreach l,/ $(if $(PROVIDER20),dat20/), \
+	echo '$(filter-out /,$l)$(1)/hot/hot-$k $(1)/hot/hot.c $(if $(filter dat20/,$l),-DDAP_DAT20) $(call $(1)_FLAGS,$k)';))
 
 bench-table: all $(BENCH20) $(PEER_BINS)
 	@$(TEST_ENV) scripts/bench $(O)

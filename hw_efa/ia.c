@@ -51,7 +51,8 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	     e->eng->driven ? "caller" : "thread");
 	attr(caps, "inline", "%u", efa_inline_max(e));
 	attr(caps, "path_mtu", "%u", e->dev.mtu);
-	attr(caps, "hot_functions", "%s%s", e->eng->driven ? "model" : "silicon", e->hot->kind);
+	attr(caps, "hot_functions", "%s%s", e->eng->driven ? "model" : "silicon",
+	     e->wide ? "-wide" : "");
 	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
 	attr(caps, "send_completion", "%s", "at the peer's adapter");
 	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
@@ -192,18 +193,6 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	return err;
 }
 
-static const struct efa_hot_table *choose_hot(const struct efa_ia *e)
-{
-	unsigned int n;
-	const struct efa_hot_table *t = efa_hot_tables(&n);
-	struct efa_shape s;
-
-	efa_shape_of(e, &s);
-	while (t->wide != s.wide)
-		t++;
-	return t;
-}
-
 static int check_device(const struct efa_caps *dev, char *why, size_t whylen)
 {
 	const char *lacks = NULL;
@@ -235,6 +224,7 @@ static int device_caps(struct efa_ia *e, char *why, size_t whylen)
 static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
 	struct efa_ia *e = efa_ia(ia);
+	struct efa_shape shape;
 	int err;
 
 	*e = (struct efa_ia){ 0 };
@@ -250,7 +240,9 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		e->ctl->ops->close(e->ctl);
 		return err;
 	}
-	e->hot = choose_hot(e);
+	efa_shape_of(e, &shape);
+	e->wide = shape.wide;
+	e->calls = efa_hot_calls(e->wide);
 	caps_fill(ia);
 	return 0;
 }
@@ -275,9 +267,9 @@ static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct efa_ia *e = (const struct efa_ia *)(const void *)ia->hw_area;
 
-	if (api != e->hot->api)
+	if (api != efa_hot_api())
 		return NULL;
-	return e->eng->driven ? efa_soft_calls() : e->hot->calls;
+	return e->eng->driven ? efa_soft_calls() : e->calls;
 }
 
 static int ia_async_fd(struct dap_ia *ia)

@@ -410,7 +410,8 @@ struct efa_ia {
 	struct efa_caps dev;
 	struct efa_params params;
 	struct efa_engine *eng;
-	const struct efa_hot_table *hot;
+	bool wide;			/* WQEs have 128 bytes */
+	const struct dap_hot *calls;	/* of the hardware, by wide */
 };
 _Static_assert(sizeof(struct efa_ia) <= DAP_HW_IA_SIZE, "IA area");
 

@@ -11,7 +11,7 @@
 /* The functions of the hardware. */
 static const struct dap_hot *hard(struct dap_ia *ia)
 {
-	return efa_ia(ia)->hot->calls;
+	return efa_ia(ia)->calls;
 }
 
 static DAT_RETURN posted(struct dap_ep *ep, DAT_RETURN ret)

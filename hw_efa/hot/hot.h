@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The variants of the hot functions, for those who choose one and those who look at their code. */
+/* The tables of hot calls, for who chooses one and those who look at their code. */
 #ifndef EFA_HOT_H
 #define EFA_HOT_H
 
 #include "core/hot.h"
 
-struct efa_hot_table {
-	const char *kind;		/* "", "-wide" */
-	bool wide;			/* WQEs of 128 bytes */
-	enum dap_api api;
-	const struct dap_hot *calls;	/* as that API level has them */
-};
+/* hot.c, as it is compiled: WQEs of 64 or of 128 bytes. */
+extern const struct dap_hot efa_hot_narrow, efa_hot_wide;
 
-/* All of them; n receives how many. Of one API level: that of the provider they are linked into. */
-const struct efa_hot_table *efa_hot_tables(unsigned int *n);
+/* What both have: ---- recv.c, dequeue.c ---- */
+DAT_RETURN efa_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+		    DAT_COMPLETION_FLAGS flags);
+DAT_RETURN efa_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 
-/* What all of them have in common: binds, and calls that no EFA carries out. */
+/* ---- bind.c: binds, and calls that no EFA carries out ---- */
 DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
 #ifdef DAP_DAT20
 DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
@@ -33,6 +31,11 @@ DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_
 			DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 			DAT_RMR_CONTEXT *context);
 #endif
+
+/* ---- tables.c ---- */
+const struct dap_hot *efa_hot_calls(bool wide);
+/* The API level that all of them have. */
+enum dap_api efa_hot_api(void);
 
 /* ---- ctl/soft_hot.c ---- */
 /* Those that give the calls to the instance's table, and drive the software EFA after them. */

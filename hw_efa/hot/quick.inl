@@ -8,11 +8,10 @@
 #include "hw_efa/rq.h"
 
 /* How the quick ways leave: with the event, or for what takes all there is. */
-EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, bool got,
-				 efa_dequeue_fn *all)
+EFA_INLINE DAT_RETURN efa_quick_end(struct dap_evd *evd, DAT_EVENT *event, bool got)
 {
 	efa_go(efa_evd(evd)->eng);
-	return got ? DAT_SUCCESS : all(evd, event);
+	return got ? DAT_SUCCESS : efa_dequeue_all(evd, event);
 }
 
 /* A request of one WQE, of which no flag says anything; the same, done. */
@@ -20,13 +19,6 @@ EFA_INLINE EFA_RET efa_quick_end(struct dap_evd *evd, EFA_EVENT *event, bool got
 #define EFA_D_EARLY EFA_INFO(0, 0u, (unsigned int)(EFA_D_ISSUED | EFA_D_DONE), 0)
 #define EFA_D_ANY EFA_INFO(0, 3u, (unsigned int)EFA_D_PLACED, 0)
 _Static_assert(EFA_BIND & ~3, "a bind is no DTO");
-
-typedef EFA_RET efa_packet_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			      const struct efa_cqe *cqe);
-/* The same, of what does not come from the CQ. */
-typedef EFA_RET efa_had_fn(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep);
-/* Buffers go back to the device, and the engine is left. */
-typedef EFA_RET efa_batch_fn(struct dap_ep *ep);
 
 /* The slot of a WQE that a request was posted hot with, and the request; or NULL. */
 EFA_INLINE struct efa_slot *efa_slot_of(struct efa_ep *e, const struct efa_cqe *cqe, uint64_t *of,
@@ -46,7 +38,7 @@ EFA_INLINE struct efa_slot *efa_slot_of(struct efa_ep *e, const struct efa_cqe *
 }
 
 /* The oldest request is over. */
-EFA_INLINE void efa_request_event(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+EFA_INLINE void efa_request_event(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 				  const struct efa_dto *d)
 {
 	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
@@ -54,11 +46,12 @@ EFA_INLINE void efa_request_event(struct dap_evd *evd, EFA_EVENT *event, struct 
 
 	tx->done++;
 	tx->free_at++;
-	efa_event_dto(event, evd, ep, d->cookie, d->bytes, ops[d->op]);
+	front_event_dto(event, evd, ep, d->cookie, d->bytes, ops[d->op]);
 }
 
-EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				     const struct efa_cqe *cqe, efa_packet_fn *sort)
+static __attribute__((noinline)) DAT_RETURN efa_request_done(struct dap_evd *evd, DAT_EVENT *event,
+							     struct dap_ep *ep,
+							     const struct efa_cqe *cqe)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_ep *e = efa_ep(ep);
@@ -68,10 +61,10 @@ EFA_INLINE EFA_RET efa_quick_request(struct dap_evd *evd, EFA_EVENT *event, stru
 
 	/* Nothing is wrong with the endpoint, nor does a request wait; none was done too early. */
 	if (efa_unlikely(e->tx.held))
-		return sort(evd, event, ep, cqe);
+		return efa_sort(evd, event, ep, cqe);
 	slot = efa_slot_of(e, cqe, &of, &d);
 	if (efa_unlikely(!slot) || efa_unlikely(of != e->tx.done))
-		return sort(evd, event, ep, cqe);
+		return efa_sort(evd, event, ep, cqe);
 	slot->state = EFA_SLOT_DONE;
 	efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
 	efa_request_event(evd, event, ep, d);
@@ -92,7 +85,7 @@ EFA_INLINE struct efa_recv *efa_receive_of(const struct efa_rx *rx, uint32_t len
 }
 
 /* The message in the buffer of this id goes to it: the place of the next descriptor. */
-EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 				      struct efa_recv *r, uint32_t id, uint32_t len)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -104,7 +97,7 @@ EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, str
 		__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, 8);
 	else
 		__builtin_memcpy((void *)(uintptr_t)r->seg[0].addr, from, len);
-	efa_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
+	front_event_dto(event, evd, ep, r->cookie, len, DAP_OP_RECEIVE);
 	r->info = 0;
 	rx->match++;
 	rx->next++;
@@ -113,10 +106,11 @@ EFA_INLINE const uint8_t *efa_deliver(struct dap_evd *evd, EFA_EVENT *event, str
 }
 
 /* far: of any length, else of 8 bytes, as what is urgent may be. */
-EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				     const struct efa_cqe *cqe,
-				     efa_packet_fn *far, efa_packet_fn *sort, efa_batch_fn *batch,
-				     efa_dequeue_fn *all)
+static DAT_RETURN efa_message_far(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+				  const struct efa_cqe *cqe);
+
+EFA_INLINE DAT_RETURN efa_quick_message(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+					const struct efa_cqe *cqe, bool far)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
@@ -124,59 +118,40 @@ EFA_INLINE EFA_RET efa_quick_message(struct dap_evd *evd, EFA_EVENT *event, stru
 	struct efa_recv *r;
 	const uint8_t *back;
 
-	if (far && efa_unlikely(len != 8))
-		return far(evd, event, ep, cqe);
+	if (!far && efa_unlikely(len != 8))
+		return efa_message_far(evd, event, ep, cqe);
 	/* A whole message that asks for no waiter, in its turn, and none waits or is put aside. */
 	if (efa_unlikely(efa_word(cqe, 8) != e->from) || efa_unlikely(rx->odd | e->tx.blocked))
-		return sort(evd, event, ep, cqe);
+		return efa_row(evd, event, ep, cqe);
 	EFA_APART();
 	imm = efa_word(cqe, 12);
 	if (efa_unlikely(imm >> 12 != (uint16_t)rx->next))
-		return sort(evd, event, ep, cqe);
+		return efa_row(evd, event, ep, cqe);
 	e->tx.heard = imm;		/* of none that is late: what is next was sent last */
 	id = le16_to_cpu(cqe->req_id);
 	if (efa_unlikely((id ^ rx->gen) >= rx->nbufs))
-		return efa_quick_end(evd, event, false, all);
-	r = efa_receive_of(rx, far ? 8 : len);
+		return efa_quick_end(evd, event, false);
+	r = efa_receive_of(rx, far ? len : 8);
 	if (efa_unlikely(!r))
-		return efa_quick_end(evd, event, false, all);
-	back = efa_deliver(evd, event, ep, r, id, far ? 8 : len);
+		return efa_quick_end(evd, event, false);
+	back = efa_deliver(evd, event, ep, r, id, far ? len : 8);
 	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
 	if (efa_unlikely(back == rx->ring_at))
-		return batch(ep);
+		return efa_batch_go(ep);
 	efa_go(efa_evd(evd)->eng);
 	return DAT_SUCCESS;
 }
 
-/* What comes in order, and is of this EVD, the others in a call of their own. */
-EFA_INLINE EFA_RET efa_dequeue(struct dap_evd *evd, EFA_EVENT *event, efa_packet_fn *request,
-			       efa_packet_fn *message, efa_had_fn *had, efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_message_far(struct dap_evd *evd, DAT_EVENT *event,
+							    struct dap_ep *ep,
+							    const struct efa_cqe *cqe)
 {
-	struct efa_evd *q = efa_evd(evd);
-	struct efa_engine *eng = q->eng;
-	const struct efa_cqe *cqe;
-	struct dap_ep *ep;
-	uint32_t kind;
+	return efa_quick_message(evd, event, ep, cqe, true);
+}
 
-	/* Of an EVD without a CQ there is no engine. Attention is looked at within it. */
-	if (efa_unlikely(!event) || efa_unlikely(!eng))
-		return efa_dequeue_cold(evd, event);
-	if (!efa_come(eng))
-		return all(evd, event);
-	if (efa_unlikely(q->has))
-		return had(evd, event, q->ready);
-	cqe = efa_cqe_next(&eng->cq[0]);
-	if (!cqe && efa_likely(!eng->odd)) {
-		efa_go(eng);
-		return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
-	}
-	if (efa_unlikely(!cqe) || efa_has_attention(evd))
-		return efa_quick_end(evd, event, false, all);
-	ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
-	kind = efa_kind_of(cqe);
-	if (efa_is_message(kind) && efa_likely(ep->recv_evd == evd))
-		return message(evd, event, ep, cqe);
-	if (efa_is_request(kind) && efa_likely(ep->request_evd == evd))
-		return request(evd, event, ep, cqe);
-	return efa_quick_end(evd, event, false, all);
+static __attribute__((noinline)) DAT_RETURN efa_message(struct dap_evd *evd, DAT_EVENT *event,
+							struct dap_ep *ep,
+							const struct efa_cqe *cqe)
+{
+	return efa_quick_message(evd, event, ep, cqe, false);
 }

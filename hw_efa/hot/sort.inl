@@ -10,9 +10,9 @@
  */
 
 /* The first is next, and what was parked behind it may be then. */
-EFA_INLINE EFA_RET efa_turn_message(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				    const struct efa_cqe *cqe, efa_batch_fn *batch,
-				    efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_turn_message(struct dap_evd *evd, DAT_EVENT *event,
+							     struct dap_ep *ep,
+							     const struct efa_cqe *cqe)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -22,24 +22,24 @@ EFA_INLINE EFA_RET efa_turn_message(struct dap_evd *evd, EFA_EVENT *event, struc
 
 	if (efa_has_attention(evd) ||
 	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	/* What is parked was sent later: its ack is newer. */
 	if (!rx->ahead)
 		efa_ep(ep)->tx.heard = efa_word(cqe, 12);
 	r = efa_receive_of(rx, len);
 	if (efa_unlikely(!r))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	back = efa_deliver(evd, event, ep, r, le16_to_cpu(cqe->req_id), len);
 	efa_cqe_pass(&eng->cq[0], cqe);
 	if (rx->place[rx->next & rx->place_mask].word)
 		efa_set_ready(evd, ep, EFA_HAS_MESSAGE);
 	if (efa_unlikely(back == rx->ring_at))
-		return batch(ep);
+		return efa_batch_go(ep);
 	efa_go(eng);
 	return DAT_SUCCESS;
 }
 
-EFA_INLINE bool efa_turn_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
+EFA_INLINE bool efa_turn_request(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
 				 struct efa_slot *slot, const struct efa_dto *d)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
@@ -183,43 +183,41 @@ EFA_INLINE bool efa_mark(struct efa_cqring *r, struct efa_ep *e, const struct ef
 }
 
 /* None of the CQEs that there were is next. */
-EFA_INLINE EFA_RET efa_sorted(struct dap_evd *evd, EFA_EVENT *event, efa_dequeue_fn *all)
+EFA_INLINE DAT_RETURN efa_sorted(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 
 	if (efa_unlikely(eng->odd))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	efa_go(eng);
-	return efa_has_attention(evd) ? efa_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
+	return efa_has_attention(evd) ? front_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
 }
 
 /* From a message of this EVD on, which is not in order: mostly a row of them, and one that is. */
-EFA_INLINE EFA_RET efa_row(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			   const struct efa_cqe *cqe, efa_packet_fn *turn, efa_packet_fn *sort,
-			   efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_row(struct dap_evd *evd, DAT_EVENT *event,
+						    struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_cqring *r = &efa_evd(evd)->eng->cq[0];
 	struct efa_ep *e = efa_ep(ep);
 	enum efa_parked parked;
 
 	if (efa_unlikely(e->rx.rare | e->tx.blocked))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	parked = efa_park(r, e, cqe);
 	if (efa_likely(parked == EFA_TURN))
-		return turn(evd, event, ep, (const void *)r->next);
+		return efa_turn_message(evd, event, ep, (const void *)r->next);
 	if (efa_unlikely(parked == EFA_ODD))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	cqe = efa_cqe_next(r);
 	if (!cqe)
-		return efa_sorted(evd, event, all);
+		return efa_sorted(evd, event);
 	ep = efa_ep_or_nobody(efa_evd(evd)->eng, le16_to_cpu(cqe->qp_num));
-	return sort(evd, event, ep, cqe);
+	return efa_sort(evd, event, ep, cqe);
 }
 
 /* From a first CQE on, which is not in order, up to one that is next. */
-EFA_INLINE EFA_RET efa_sort(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			    const struct efa_cqe *cqe, efa_packet_fn *turn,
-			    efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_sort(struct dap_evd *evd, DAT_EVENT *event,
+						     struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 	struct efa_slot *slot;
@@ -235,32 +233,33 @@ EFA_INLINE EFA_RET efa_sort(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep
 			enum efa_parked parked = efa_park(&eng->cq[0], e, cqe);
 
 			if (parked == EFA_TURN)
-				return turn(evd, event, ep, (const void *)eng->cq[0].next);
+				return efa_turn_message(evd, event, ep,
+							(const void *)eng->cq[0].next);
 			if (efa_unlikely(parked == EFA_ODD))
-				return efa_quick_end(evd, event, false, all);
+				return efa_quick_end(evd, event, false);
 		} else if (efa_is_request(kind) && efa_likely(ep->request_evd == evd) &&
 			   efa_likely(!e->tx.blocked)) {
 			if (!efa_mark(&eng->cq[0], e, cqe)) {
 				slot = efa_slot_of(e, cqe, &of, &d);
 				if (!slot || of != e->tx.done ||
 				    !efa_turn_request(evd, event, ep, slot, d))
-					return efa_quick_end(evd, event, false, all);
+					return efa_quick_end(evd, event, false);
 				efa_cqe_pass(&eng->cq[0], cqe);
 				efa_go(eng);
 				return DAT_SUCCESS;
 			}
 		} else {
-			return efa_quick_end(evd, event, false, all);
+			return efa_quick_end(evd, event, false);
 		}
 		cqe = efa_cqe_next(&eng->cq[0]);
 		if (cqe)
 			ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
 	} while (cqe);
-	return efa_sorted(evd, event, all);
+	return efa_sorted(evd, event);
 }
 
 /* Who has come by another's completion has put ours into the ring. */
-EFA_INLINE bool efa_had_ring(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT *event)
+EFA_INLINE bool efa_had_ring(struct dap_evd *evd, struct efa_evd *q, DAT_EVENT *event)
 {
 	const struct efa_done *d = &q->ring[q->tail & q->mask];
 
@@ -270,19 +269,19 @@ EFA_INLINE bool efa_had_ring(struct dap_evd *evd, struct efa_evd *q, EFA_EVENT *
 		efa_ep(d->ep)->rx.free_at++;
 	else
 		efa_ep(d->ep)->tx.free_at++;
-	efa_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
+	front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
 	efa_took(q);
 	return true;
 }
 
-EFA_INLINE EFA_RET efa_had_request(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				   efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_had_request(struct dap_evd *evd, DAT_EVENT *event,
+							    struct dap_ep *ep)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
 
 	if (efa_has_attention(evd) || efa_unlikely((d->info & ~EFA_D_ANY) != EFA_D_EARLY))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	efa_request_event(evd, event, ep, d);
 	if (!--tx->early || !(tx->dto[tx->done & tx->mask].state & EFA_D_DONE))
 		efa_evd(evd)->has = 0;
@@ -291,22 +290,24 @@ EFA_INLINE EFA_RET efa_had_request(struct dap_evd *evd, EFA_EVENT *event, struct
 }
 
 /* What does not come from the CQ. far: a message of any length, else one of 8 bytes. */
-EFA_INLINE EFA_RET efa_had_message(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-				   efa_had_fn *far, efa_batch_fn *batch, efa_dequeue_fn *all)
+static DAT_RETURN efa_had_far(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep);
+
+EFA_INLINE DAT_RETURN efa_had_message(struct dap_evd *evd, DAT_EVENT *event, struct dap_ep *ep,
+				      bool far)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	union efa_place *at = &rx->place[rx->next & rx->place_mask];
-	uint32_t id, len = far ? 8 : at->length;
+	uint32_t id, len = far ? at->length : 8;
 	struct efa_recv *r;
 	const uint8_t *back;
 
-	if (far && efa_unlikely(at->length != 8))
-		return far(evd, event, ep);
-	if (efa_has_attention(evd) || (!far && (efa_unlikely(at->kind) || efa_unlikely(!at->word))))
-		return efa_quick_end(evd, event, false, all);
+	if (!far && efa_unlikely(at->length != 8))
+		return efa_had_far(evd, event, ep);
+	if (efa_has_attention(evd) || (far && (efa_unlikely(at->kind) || efa_unlikely(!at->word))))
+		return efa_quick_end(evd, event, false);
 	r = efa_receive_of(rx, len);
 	if (efa_unlikely(!r))
-		return efa_quick_end(evd, event, false, all);
+		return efa_quick_end(evd, event, false);
 	id = at->id;
 	at->word = 0;
 	rx->ahead--;
@@ -314,21 +315,26 @@ EFA_INLINE EFA_RET efa_had_message(struct dap_evd *evd, EFA_EVENT *event, struct
 	if (!rx->place[rx->next & rx->place_mask].word)
 		efa_evd(evd)->has = 0;
 	if (efa_unlikely(back == rx->ring_at))
-		return batch(ep);
+		return efa_batch_go(ep);
 	efa_go(efa_evd(evd)->eng);
 	return DAT_SUCCESS;
 }
 
-EFA_INLINE EFA_RET efa_had(struct dap_evd *evd, EFA_EVENT *event, struct dap_ep *ep,
-			   efa_had_fn *request, efa_had_fn *far, efa_batch_fn *batch,
-			   efa_dequeue_fn *all)
+static __attribute__((noinline)) DAT_RETURN efa_had_far(struct dap_evd *evd, DAT_EVENT *event,
+							struct dap_ep *ep)
+{
+	return efa_had_message(evd, event, ep, true);
+}
+
+static __attribute__((noinline)) DAT_RETURN efa_had(struct dap_evd *evd, DAT_EVENT *event,
+						    struct dap_ep *ep)
 {
 	struct efa_evd *q = efa_evd(evd);
 
 	if (efa_likely(q->has == EFA_HAS_MESSAGE))
-		return efa_had_message(evd, event, ep, far, batch, all);
+		return efa_had_message(evd, event, ep, false);
 	EFA_ANEW();
 	if (efa_likely(q->has == EFA_HAS_REQUEST))
-		return request(evd, event, ep);
-	return efa_quick_end(evd, event, efa_had_ring(evd, q, event), all);
+		return efa_had_request(evd, event, ep);
+	return efa_quick_end(evd, event, efa_had_ring(evd, q, event));
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Binds, and calls that no EFA carries out: the immediate is this driver's own, and an EFA has no
+ * atomics. Compiled for each API level.
+ */
+#include "hw_efa/calls.h"
+#include "hw_efa/hot/common.inl"
+
+/* A command to the device for each: nothing of it is fast. */
+static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
+					const DAT_LMR_TRIPLET *t, unsigned int priv, void *ep,
+					uint64_t cookie, unsigned int flags, uint32_t *context)
+{
+	const unsigned int allow = DAP_COMP_SUPPRESS | DAP_COMP_UNSIGNALLED | DAP_COMP_BARRIER;
+	const struct dap_ep *e = dap_obj_get(ep, DAP_EP, rmr->obj.ia);
+	struct dap_lmr *lmr = NULL;
+	int err = 0;
+
+	if (!t)
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
+	if (!context)
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
+	if (!e)
+		return front_return(DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP));
+	if (flags & ~allow || (flags & DAP_COMP_UNSIGNALLED &&
+			       !(e->attr.request_completion_flags & DAP_COMP_UNSIGNALLED)))
+		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS);
+	if (!err && front_lmr_len(t))
+		err = front_bind_range(rmr, handle, t, priv, &lmr);
+	if (!err)
+		err = efa_bind(rmr, ep, lmr, front_lmr_va(t), front_lmr_len(t), priv, cookie, flags,
+			       context);
+	return efa_return(err);
+}
+
+EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie)
+{
+	(void)srq;
+	(void)n;
+	(void)iov;
+	(void)cookie;
+	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
+}
+
+#ifdef DAP_DAT20
+
+EFA_COLD DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				     DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
+{
+	(void)ep;
+	(void)n;
+	(void)iov;
+	(void)cookie;
+	(void)to;
+	(void)imm;
+	(void)flags;
+	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
+}
+
+EFA_COLD DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand,
+				  DAT_UINT64 compare, DAT_LMR_TRIPLET *result,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	(void)ep;
+	(void)swap;
+	(void)operand;
+	(void)compare;
+	(void)result;
+	(void)cookie;
+	(void)at;
+	(void)flags;
+	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
+}
+
+EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+				 const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+				 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	if (va_type != DAT_VA_TYPE_VA)	/* attribute zb_supported */
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return efa_bind_any(rmr, lmr, triplet, priv, ep, cookie.as_64, flags, context);
+}
+
+#else
+
+EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
+				 DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	return efa_bind_any(rmr, NULL, triplet, priv, ep, cookie.as_64, flags, context);
+}
+
+#endif
