@@ -257,22 +257,26 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_ALLOC_UAR) };
 	struct m5_obj_out out = { 0 };
 	uint32_t page;
-	void *base;
+	void *base, *apart;
 	int err = soft_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
 
 	if (err)
 		return m5_cmd_error(err, &in, &out);
 	page = be32_to_cpu(out.number) & 0xffffff;
 	base = softnic_uar(ctl->soft, page);
-	if (!base) {
+	/* Where callers hand doorbells over, those that are stored as well are not for the device. */
+	apart = soft_of(ctl)->params.silicon ? NULL : aligned_alloc(PAGE, PAGE);
+	if (!base || (!apart && !soft_of(ctl)->params.silicon)) {
+		free(apart);
 		undo(ctl, M5_CMD_DEALLOC_UAR, page);
-		return -ENXIO;
+		return base ? -ENOMEM : -ENXIO;
 	}
 	*uar = (struct m5_uar){
 		.page = page,
 		.base = base,
-		.reg = (volatile uint8_t *)base + M5_UAR_REG,
+		.reg = (volatile uint8_t *)(apart ? apart : base) + M5_UAR_REG,
 		.bf = type == M5_UAR_BF,
+		.priv = apart,
 	};
 	return 0;
 }
@@ -280,4 +284,5 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 void soft_uar_free(struct m5_ctl *ctl, struct m5_uar *uar)
 {
 	undo(ctl, M5_CMD_DEALLOC_UAR, uar->page);
+	free(uar->priv);
 }

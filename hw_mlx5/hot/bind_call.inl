@@ -9,7 +9,7 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 				       struct dap_ep *ep, const uint32_t *context)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
-	struct m5_sq *sq = &m5_ep(ep)->sq;
+	struct m5_sq *sq;
 	uint64_t len;
 
 	if (m5_unlikely(!triplet))
@@ -19,6 +19,7 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 	    m5_unlikely(r->key_be == r->last_key_be))
 		return M5_WAY_ANY;
 	m5_part();
+	sq = &m5_ep(ep)->sq;
 	len = front_lmr_len(triplet);
 	if (m5_unlikely(len - 1 >= r->span)) {
 		if (len)
