@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the hot calls share: a code for the consumer, what compilers are told, the bounds of an LMR. */
+/* Helpers of all hot calls: return codes, compiler barriers, the bounds of an LMR. */
 #include "core/front/triplet.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"

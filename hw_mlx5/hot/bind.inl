@@ -416,7 +416,7 @@ M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
 	return next_be;
 }
 
-/* All tests are made, the queue is the caller's and has credit, and the context is told. */
+/* The caller has checked the arguments, holds the queue, has credit, and has set the context. */
 M5_INLINE DAT_RETURN m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
 				  uint32_t next_be)
 {

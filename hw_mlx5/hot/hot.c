@@ -274,7 +274,7 @@ static M5_APART DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT_LM
 	return m5_read_any(ep, n, iov, cookie, from, flags);
 }
 
-/* What is transferred is what the remote buffer says; the local one may be longer. */
+/* The remote buffer gives the length of the transfer; the local one may be longer. */
 static M5_APART DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				   DAT_COMPLETION_FLAGS flags)

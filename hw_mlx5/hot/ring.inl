@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The send queue as a ring: whose it is and what credit there is, where a WQE lies, and how the device
- * is told of it.
+ * The send queue as a ring: who may write to it, how much credit it has, where a WQE lies, and the
+ * doorbell.
  */
 #include "hw_mlx5/lock.h"
 
