@@ -9,6 +9,8 @@
 
 #include "core/dap.h"
 
+struct dap_cno;
+
 /* ---- ia.c ---- */
 struct dap_ia_args {
 	const char *name, *params;	/* ia_params of dat.conf */

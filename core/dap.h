@@ -19,12 +19,13 @@
 #include <stdio.h>
 
 #include "core/err.h"
-#include "core/mem/shared.h"
 
 struct dap_hw;
 struct dap_cm;
 struct dap_cm_conn;
 struct dap_cm_listener;
+struct dap_cr;
+struct dap_psp;
 
 enum dap_type {
 	DAP_NONE, DAP_IA, DAP_PZ, DAP_LMR, DAP_RMR, DAP_EVD, DAP_EP, DAP_PSP, DAP_RSP, DAP_CR,
@@ -179,12 +180,8 @@ struct dap_lmr {
 	uint32_t priv;
 	bool zero_based;		/* 2.0 */
 	_Alignas(64) uint8_t hw[DAP_HW_LMR_SIZE];
-	enum dap_mem_type mem_type;
-	void *region;			/* the address or LMR handle it was made of */
 	uint64_t mem;			/* the address of its memory */
 	uint64_t reg_addr, reg_size;	/* what was really registered */
-	int shared_fd;			/* stands for it among the users of cookie; or -1 */
-	char cookie[DAP_COOKIE_SIZE];	/* DAP_MEM_SHARED_VIRTUAL */
 };
 
 struct dap_rmr {
@@ -224,9 +221,6 @@ enum {
 	DAP_ATT_TURN = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
 };
 
-/* Who is told of the triggers of a CNO, each of every one: threads in dat_cno_wait(), the agent. */
-enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_EARS };
-
 /* A call from the connection manager's thread at a later time; see dap_cm_timer. */
 struct dap_timer {
 	void (*fn)(void *arg);
@@ -250,77 +244,13 @@ struct dap_ep_counts {
 	uint64_t connects, disconnects;
 	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic; of earlier QPs too */
 };
-struct dap_evd_counts {
-	uint64_t waits, sleeps, notifies, connection_events;
-	uint64_t found, missed;		/* by dequeues out of line; atomic, as is the next */
-	uint64_t all_missed;		/* by all of a counting instance */
-};
 
 struct dap_evd {
 	struct dap_obj obj;
 	uint32_t attention;		/* DAP_ATT_*: atomic; written under lock, read by dequeue */
 	uint32_t flags;			/* DAP_EVD_* streams it may be fed by */
 	_Alignas(64) uint8_t hw[DAP_HW_EVD_SIZE];
-
-	pthread_mutex_t lock;
-	uint32_t qlen;
-	struct dap_event *soft;		/* ring of soft_size (power of two >= qlen + 1) events */
-	uint32_t soft_size, soft_head, soft_tail;	/* free running; put at head, taken at tail */
-	/* Completions that a wait has taken from the CQ: older than what the CQ holds. Same size. */
-	struct dap_event *stash;	/* NULL until somebody waits */
-	uint32_t stash_head, stash_tail;
-	int wake_fd;			/* eventfd; -1 until somebody waits */
-	struct dap_evd_counts counts;	/* under lock */
-	uint64_t idle_looks;		/* dequeues that found it empty without its locks; atomic */
-	uint32_t feeders;		/* EPs, PSPs, RSPs, IA feeding it; atomic; evd_free refuses */
-	/* Completion flags that the DTO streams feeding it agree on, and how many those are. */
-	uint32_t stream_flags, streams;	/* written under turn and lock */
-	bool has_cq, waitable, enabled;
-	bool overflowed;		/* its CQ was overrun: no completion comes any more */
-	bool full_told;			/* EVD_OVERFLOW was raised since it was last not full */
-	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
-	bool asleep;			/* the one that waits, or about to be */
-	bool notified;			/* something that may wake the waiter came since it waits */
-	bool off_hot_path;		/* a slow call holds the turn */
-	bool internal;			/* takes what the consumer does not want to see */
-	pthread_cond_t left;		/* the waiter has gone */
-
-	/* Who takes completions off the CQ in the cold path holds it; outside of lock. */
-	pthread_mutex_t turn;
-	struct dap_cno *cno;		/* written under turn, lock and the CNO's lock */
-	bool watched, unarmed;		/* under turn: the CNO looks at the CQ; is to be armed */
-	uint32_t cno_pins;		/* under the CNO's lock, as are the places in its queues */
-	struct dap_evd *cno_next[DAP_CNO_EARS];
-	bool cno_queued[DAP_CNO_EARS];
-
-	/* High watermarks, ep/recv.c: endpoints whose receives are counted; written under turn and
-	 * lock. passed: one of them may have come beyond a watermark. */
-	struct dap_ep *counted;
-	bool passed;
-	struct dap_timer count;
-	uint64_t *cleared;		/* 2.0: counters as they were when they were reset; or NULL */
-};
-
-/* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
-struct dap_cno_ear {
-	struct dap_evd *first, *last;
-	struct dap_evd *stray;		/* one that triggered it before it went to another CNO */
-	int fd;				/* eventfd: there is something to look at */
-};
-
-struct dap_cno {
-	struct dap_obj obj;
-	pthread_mutex_t lock;		/* inside of evd->lock */
-	pthread_cond_t changed;		/* a waiter, a pin or a call of the agent has ended */
-	uint32_t evds, waiters;
-	uint32_t ends, leaving;		/* how often all EVDs went; waiters yet to see it */
-	bool agent_end;			/* the agent has yet to see it */
-	bool agent_changing;		/* a thread changes the agent, and the others wait */
-	bool dead;
-	int cq_fds;			/* epoll: the CQs of its EVDs */
-	int proxy_fd;			/* 2.0: descriptor + 1 that the consumer polls, or 0 */
-	struct dap_cno_ear ear[DAP_CNO_EARS];
-	struct dap_agent *agent;	/* written under lock, by the thread that changes it */
+	bool has_cq;
 };
 
 enum dap_ep_state {			/* the order of DAT_EP_STATE */
@@ -337,86 +267,22 @@ struct dap_ep {
 	 * CONNECTED. Written with the state. */
 	uint64_t connection;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
-
-	pthread_mutex_t lock;		/* slow path: state, connection */
 	uint32_t state;			/* enum dap_ep_state: written by ep/fsm.c only; atomic reads */
 	bool has_qp;			/* not while it has no PZ */
-	bool attached;			/* recv_evd and request_evd know it */
-	bool provided;			/* made for a request, not yet accepted: not the consumer's */
 	struct dap_pz *pz;
-	struct dap_evd *recv_evd, *request_evd, *connect_evd;
+	struct dap_evd *recv_evd, *request_evd;
 	struct dap_srq *srq;
-	struct dap_ep *srq_next;	/* in srq->eager */
 	struct dap_ep_attr attr;
-	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While it is counted, and
-	 * under the lock of recv_evd: those filled and not dequeued, and the most of them yet. */
-	uint32_t hard_high, held, held_most;
-	bool soft_due;			/* the event for the soft one is still to come */
-	bool counted;
-	struct dap_ep *counted_next;	/* in recv_evd->counted */
-	struct dap_cm_conn *conn;
-	struct dap_cr *cr;		/* the request it is to be accepted with */
 	struct dap_path local_path, remote_path;
-	struct sockaddr_in local_addr, remote_addr;
-	uint64_t local_qual, remote_qual;	/* that are listened to; 0 of the end that connects */
-	bool dialled;			/* it connected: to remote_addr, remote_qual */
-	struct dap_ep_counts counts;
-	struct dap_timer drain, broken;
-	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
-	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
-	uint32_t breaking;		/* incarnation + 1 reported broken, or 0; atomic */
-	uint64_t *cleared;		/* as an EVD's */
-	uint32_t private_data_size;
-	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
-
-static inline void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes)
-{
-	__atomic_add_fetch(&ep->counts.work[what].number, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&ep->counts.work[what].bytes, bytes, __ATOMIC_RELAXED);
-}
-
-enum { DAP_SRQ_TO_ERROR = 0 };		/* a reason like DAP_SRQ_LOW_WATERMARK */
 
 struct dap_srq {
 	struct dap_obj obj;
 	struct dap_pz *pz;
 	_Alignas(64) uint8_t hw[DAP_HW_SRQ_SIZE];
-	pthread_mutex_t lock;		/* slow path: attributes */
-	pthread_mutex_t eager_lock;	/* taken by a poster, too, who may hold what lock must precede */
-	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
+	uint32_t max_recv_dtos, max_recv_iov;
 	uint32_t room;			/* most that a resize can give */
 	uint32_t refs;			/* endpoints that use it; atomic */
-	uint32_t broken;		/* the device gives it up; atomic */
-	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
-};
-
-enum {					/* psp_flags */
-	DAP_PSP_PROVIDER = 1,		/* requests come with an endpoint */
-	DAP_PSP_COMMON = 2,		/* it was made as a CSP of 2.0 */
-};
-
-struct dap_psp {			/* also the RSP: type tells */
-	struct dap_obj obj;
-	uint64_t conn_qual;
-	struct dap_evd *evd;
-	uint32_t psp_flags;
-	struct dap_ep *ep;		/* RSP only, until its request */
-	struct dap_cm_listener *listener;
-	struct sockaddr_in address;	/* DAP_PSP_COMMON: as the consumer named it */
-	uint32_t refs;
-};
-
-struct dap_cr {
-	struct dap_obj obj;
-	struct dap_obj *sp;
-	struct dap_ep *ep;		/* of an RSP, or made by the PSP */
-	struct dap_cm_conn *conn;
-	struct dap_path remote_path;
-	struct sockaddr_in remote_addr;
-	uint64_t conn_qual;
-	uint32_t private_data_size;
-	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
 
 /* What the adapter can, as its backend read it. Units: bytes and counts. */
@@ -438,9 +304,6 @@ struct dap_caps {
 	bool zero_based;		/* LMRs and RMRs whose addresses count from 0 */
 };
 
-/* Layout of DAT_NAMED_ATTR, in both levels. */
-struct dap_named { const char *name, *value; };
-
 /* LMR by context: two-level directory on the upper 24 bits, read without a lock by binds. */
 struct dap_lmr_page {
 	struct dap_lmr *lmr[4096];
@@ -451,25 +314,13 @@ struct dap_lmr_page {
 struct dap_ia {
 	struct dap_obj obj;
 	const void *tables[DAP_TABLES];	/* this instance's, of its API level */
-	const void *hot;		/* the backend's hot functions: struct dap_hot */
 	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
 	const struct dap_hw *hw;
 	char name[256];
-	bool threadsafe, validate;
-	bool counted;			/* the checked calls count what the adapter's do not */
+	bool threadsafe;
 	struct dap_caps caps;
-	struct dap_named named[32];	/* caps.attr, as queries show it, and what a front adds */
-	unsigned int nnamed;
 	struct dap_cm *cm;
-	struct dap_evd *async_evd;
-	bool async_evd_own;		/* made by ia_open: closed with the IA */
-	struct dap_lmr_page *lmr_dir[4096], *lmr_spare;
-	pthread_mutex_t lock;
-	uint32_t spin_us;		/* evd_wait polls this long before it blocks */
-	/* Counts, atomic: objects of each type, and events by number - DAP_EV_ASYNC_EVD_OVERFLOW. */
-	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
-	uint64_t psps_any;		/* among the PSPs, those whose qualifier was any */
-	uint64_t *cleared;		/* as an EVD's */
+	struct dap_lmr_page *lmr_dir[4096];
 };
 
 /* ---- obj.c ---- */
@@ -513,8 +364,6 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
 /* The cold part of dequeue: attention is non-zero or the CQ is empty. 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
-/* The EVD triggers its CNO. evd->lock is held. */
-void dap_cno_trigger(struct dap_evd *evd);
 /* A connection event or CR stream begins, or ceases, to feed the EVD. */
 void dap_evd_feed(struct dap_evd *evd);
 void dap_evd_unfeed(struct dap_evd *evd);
@@ -535,6 +384,11 @@ void dap_ia_fatal(struct dap_ia *ia);
 /* A post found the queue of an endpoint full: takes completions nobody will ever dequeue, since the
  * consumer gave no EVD for that direction. True when there were some. The poster's thread. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
+
+/* Bytes of the struct behind an endpoint's handle. */
+size_t dap_ep_size(void);
+/* Counts a message of that kind and its bytes: what dequeues do not. */
+void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes);
 
 /* Fewer receives are left than the low watermark. The connection manager's thread. */
 void dap_srq_low(struct dap_srq *srq);

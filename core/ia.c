@@ -6,8 +6,10 @@
 
 #include "core/api.h"
 #include "core/ep/conn.h"
+#include "core/evd/evd.h"
 #include "core/fork.h"
 #include "core/hw.h"
+#include "core/ia.h"
 #include "core/param.h"
 
 /* IAs may share an asynchronous EVD: this guards each one's pointer to it. */
@@ -28,7 +30,7 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 		err = ia->hw->open(ia, params ? params : "", why, sizeof(why));
 	}
 	if (!err) {
-		ia->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
+		core_ia(ia)->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
 		return 0;
 	}
 	ia->hw = NULL;
@@ -43,43 +45,48 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 static void configure(struct dap_ia *ia, const struct dap_ia_args *args,
 		      const struct dap_core_params *params)
 {
+	struct core_ia *own = core_ia(ia);
+
 	ia->obj.ia = ia;
 	ia->obj.api = (uint16_t)args->api;
 	strncpy(ia->name, args->name, sizeof(ia->name) - 1);
 	ia->threadsafe = args->threadsafe;
-	ia->validate = params->validate;
-	ia->spin_us = params->spin_us;
-	pthread_mutex_init(&ia->lock, NULL);
+	own->validate = params->validate;
+	own->spin_us = params->spin_us;
+	pthread_mutex_init(&own->lock, NULL);
 }
 
 static void name_attributes(struct dap_ia *ia)
 {
+	struct core_ia *own = core_ia(ia);
+
 	for (unsigned int i = 0; i < ia->caps.nattr; i++) {
-		ia->named[i].name = ia->caps.attr[i].name;
-		ia->named[i].value = ia->caps.attr[i].value;
+		own->named[i].name = ia->caps.attr[i].name;
+		own->named[i].value = ia->caps.attr[i].value;
 	}
-	ia->nnamed = ia->caps.nattr;
+	own->nnamed = ia->caps.nattr;
 }
 
 static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 {
+	struct core_ia *own = core_ia(ia);
 	int err;
 
 	if (args->no_async_evd)
 		return 0;
 	if (args->async_evd) {
 		dap_evd_feed(args->async_evd);
-		ia->async_evd = args->async_evd;
+		own->async_evd = args->async_evd;
 		return 0;
 	}
 	if (args->async_qlen > ia->caps.max_evd_qlen)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC, NULL,
-			     &ia->async_evd);
+			     &own->async_evd);
 	if (err)
 		return err;
-	dap_evd_feed(ia->async_evd);
-	ia->async_evd_own = true;
+	dap_evd_feed(own->async_evd);
+	own->async_evd_own = true;
 	return 0;
 }
 
@@ -87,9 +94,10 @@ static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 static void forget_async(void *other, void *evd)
 {
 	struct dap_ia *ia = other;
+	struct core_ia *own = core_ia(ia);
 
-	if (ia->async_evd == evd && !ia->async_evd_own)
-		ia->async_evd = NULL;
+	if (own->async_evd == evd && !own->async_evd_own)
+		own->async_evd = NULL;
 }
 
 static void forget(struct dap_evd *evd)
@@ -101,15 +109,16 @@ static void forget(struct dap_evd *evd)
 
 static void close_async(struct dap_ia *ia)
 {
-	struct dap_evd *evd = ia->async_evd;
+	struct core_ia *own = core_ia(ia);
+	struct dap_evd *evd = own->async_evd;
 
 	if (!evd)
 		return;
 	pthread_mutex_lock(&async_lock);
-	ia->async_evd = NULL;
+	own->async_evd = NULL;
 	pthread_mutex_unlock(&async_lock);
 	dap_evd_unfeed(evd);
-	if (!ia->async_evd_own)
+	if (!own->async_evd_own)
 		return;
 	forget(evd);
 	dap_evd_abort(evd);
@@ -118,15 +127,16 @@ static void close_async(struct dap_ia *ia)
 
 static void free_ia(struct dap_ia *ia)
 {
+	struct core_ia *own = core_ia(ia);
 	struct dap_lmr_page *page;
 
 	for (unsigned int i = 0; i < sizeof(ia->lmr_dir) / sizeof(ia->lmr_dir[0]); i++)
 		free(ia->lmr_dir[i]);
-	while ((page = ia->lmr_spare)) {
-		ia->lmr_spare = page->next;
+	while ((page = own->lmr_spare)) {
+		own->lmr_spare = page->next;
 		free(page);
 	}
-	free(ia->cleared);
+	free(own->cleared);
 	dap_obj_free(ia);
 }
 
@@ -172,7 +182,8 @@ free_obj:
 
 static bool in_use(struct dap_ia *ia)
 {
-	unsigned int idle[DAP_TYPES] = {[DAP_EVD] = ia->async_evd_own, [DAP_RSP] = dap_sp_spent(ia)};
+	unsigned int idle[DAP_TYPES] = {
+		[DAP_EVD] = core_ia(ia)->async_evd_own, [DAP_RSP] = dap_sp_spent(ia)};
 
 	for (unsigned int t = DAP_IA + 1; t < DAP_TYPES; t++) {
 		if (dap_obj_count(t, ia) > idle[t])
@@ -227,11 +238,11 @@ static void destroy_evd(void *object, void *arg)
 {
 	struct dap_evd *evd = object;
 
-	if (evd == evd->obj.ia->async_evd && evd->obj.ia->async_evd_own)
+	if (evd == core_ia(evd->obj.ia)->async_evd && core_ia(evd->obj.ia)->async_evd_own)
 		return;
 	(void)arg;
 	forget(evd);
-	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&core_evd(evd)->feeders, __ATOMIC_ACQUIRE))
 		dap_obj_each(DAP_EP, NULL, dap_ep_forget_evd, evd);
 	dap_evd_destroy(evd);
 }
@@ -285,12 +296,13 @@ int dap_ia_close(struct dap_ia *ia, bool graceful)
 
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason)
 {
+	struct core_ia *own = core_ia(ia);
 	struct dap_event ev = {.number = number, .async = {.obj = obj, .reason = reason}};
 
-	__atomic_add_fetch(&ia->asyncs[number - DAP_EV_ASYNC_EVD_OVERFLOW], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&own->asyncs[number - DAP_EV_ASYNC_EVD_OVERFLOW], 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&async_lock);
-	if (ia->async_evd)
-		dap_evd_post(ia->async_evd, &ev);
+	if (own->async_evd)
+		dap_evd_post(own->async_evd, &ev);
 	pthread_mutex_unlock(&async_lock);
 }
 

@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/dap.h"
+#include "core/ep/ep.h"
+#include "core/evd/cno.h"
 #include "core/fork.h"
+#include "core/ia.h"
+#include "core/mem/lmr.h"
+#include "core/mem/srq.h"
+#include "core/sp/sp.h"
 
 #define DOUBLINGS 16		/* each as large as all before it and one more base */
 #define PARTS 4			/* and made in so many chunks, so that little lies idle */
@@ -35,12 +40,12 @@ struct pool {
 	}
 
 static struct pool pools[DAP_TYPES] = {
-	[DAP_IA] = POOL(struct dap_ia, 4),	[DAP_PZ] = POOL(struct dap_pz, 16),
-	[DAP_LMR] = POOL(struct dap_lmr, 64),	[DAP_RMR] = POOL(struct dap_rmr, 64),
-	[DAP_EVD] = POOL(struct dap_evd, 64),	[DAP_EP] = POOL(struct dap_ep, 64),
-	[DAP_PSP] = POOL(struct dap_psp, 16),	[DAP_RSP] = POOL(struct dap_psp, 16),
-	[DAP_CR] = POOL(struct dap_cr, 64),	[DAP_CNO] = POOL(struct dap_cno, 16),
-	[DAP_SRQ] = POOL(struct dap_srq, 16),
+	[DAP_IA] = POOL(struct core_ia, 4),    [DAP_PZ] = POOL(struct dap_pz, 16),
+	[DAP_LMR] = POOL(struct core_lmr, 64), [DAP_RMR] = POOL(struct dap_rmr, 64),
+	[DAP_EVD] = POOL(struct core_evd, 64), [DAP_EP] = POOL(struct core_ep, 64),
+	[DAP_PSP] = POOL(struct dap_psp, 16),  [DAP_RSP] = POOL(struct dap_psp, 16),
+	[DAP_CR] = POOL(struct dap_cr, 64),    [DAP_CNO] = POOL(struct dap_cno, 16),
+	[DAP_SRQ] = POOL(struct core_srq, 16),
 };
 
 const void *dap_dead_table[DAP_APIS];
@@ -150,7 +155,7 @@ void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
 	}
 	__atomic_store_n(&obj->type, (uint16_t)type, __ATOMIC_RELEASE);
 	if (ia)
-		__atomic_add_fetch(&ia->made[type], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&core_ia(ia)->made[type], 1, __ATOMIC_RELAXED);
 	return obj;
 }
 
@@ -160,7 +165,7 @@ void dap_obj_free(void *object)
 	struct pool *p = &pools[obj->type];
 
 	if (obj->ia && obj->type != DAP_IA)
-		__atomic_add_fetch(&obj->ia->freed[obj->type], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&core_ia(obj->ia)->freed[obj->type], 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);
 	__atomic_store_n(&obj->type, (uint16_t)DAP_NONE, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&p->lock);

@@ -81,7 +81,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	struct efa_shape s;
 
 	efa_shape_of(ia, &s);
-	return sizeof(struct dap_ep) + sizeof(struct efa_more) + mem_bytes(ia, &s) +
+	return dap_ep_size() + sizeof(struct efa_more) + mem_bytes(ia, &s) +
 	       s.sq * ((s.wide ? 128 : 64) + sizeof(struct efa_slot)) +
 	       s.rq * sizeof(struct efa_rx_desc) +
 	       pow2_up(requests) * sizeof(struct efa_work) +

@@ -18,6 +18,7 @@
 #include "core/api.h"
 #include "core/cm/cm.h"
 #include "core/ep/conn.h"
+#include "core/ep/ep.h"
 #include "core/hw.h"
 
 /* All with ep->lock held. */

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "core/ep/conn_parts.h"
+#include "core/evd/evd.h"
+#include "core/ia.h"
+#include "core/sp/sp.h"
 
 int dap_conn_prepare(struct dap_ep *ep)
 {
@@ -18,7 +21,7 @@ int dap_conn_prepare(struct dap_ep *ep)
 	if (err)
 		return dap_err_from_errno(err);
 	dap_conn_timers(ep);
-	ep->private_data_size = 0;
+	core_ep(ep)->private_data_size = 0;
 	return 0;
 }
 
@@ -36,16 +39,17 @@ static bool has_private_data(const struct dap_ep *ep, uint32_t number)
 
 static void conn_event(struct dap_ep *ep, uint32_t number)
 {
+	struct core_ep *own = core_ep(ep);
 	struct dap_event ev = { .number = number, .conn.ep = ep };
 
-	if (!ep->connect_evd)
+	if (!own->connect_evd)
 		return;
 	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
-	if (ep->private_data_size && has_private_data(ep, number)) {
-		ev.conn.private_data = ep->private_data;
-		ev.conn.private_data_size = ep->private_data_size;
+	if (own->private_data_size && has_private_data(ep, number)) {
+		ev.conn.private_data = own->private_data;
+		ev.conn.private_data_size = own->private_data_size;
 	}
-	dap_evd_post(ep->connect_evd, &ev);
+	dap_evd_post(own->connect_evd, &ev);
 }
 
 /* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
@@ -91,24 +95,25 @@ uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why)
 static struct dap_ep *enter(void *ctx, const struct dap_cm_conn *conn)
 {
 	struct dap_ep *ep = ctx;
+	struct core_ep *own = core_ep(ep);
 
-	pthread_mutex_lock(&ep->lock);
-	if (ep->conn == conn)
+	pthread_mutex_lock(&own->lock);
+	if (own->conn == conn)
 		return ep;
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 	return NULL;
 }
 
 static void leave(struct dap_ep *ep)
 {
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 }
 
 static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 {
-	ep->private_data_size = size;
+	core_ep(ep)->private_data_size = size;
 	if (size)
-		memcpy(ep->private_data, pd, size);
+		memcpy(core_ep(ep)->private_data, pd, size);
 }
 
 static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
@@ -139,7 +144,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 	} else {
 		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,
 			strerror(-err));
-		ep->conn = NULL;
+		core_ep(ep)->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
 		dap_cm_break(conn, "it cannot be connected with this one");
 	}
@@ -188,7 +193,7 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 
 	if (!ep)
 		return;
-	ep->conn = NULL;
+	core_ep(ep)->conn = NULL;
 	if (why == DAP_CM_REJECTED)
 		keep_private_data(ep, pd, size);
 	state = dap_ep_state(ep);
@@ -224,14 +229,15 @@ static const struct dap_cm_ops ops = {
 
 void dap_ep_look(struct dap_ep *ep)
 {
-	if (ep->conn)
-		dap_cm_look(ep->conn);
+	if (core_ep(ep)->conn)
+		dap_cm_look(core_ep(ep)->conn);
 }
 
 /* ---- calls ---- */
 
 static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args)
 {
+	struct core_ep *own = core_ep(ep);
 	enum dap_ep_state state = dap_ep_state(ep);
 	int err;
 
@@ -244,18 +250,18 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 		return err;
 	err = dap_cm_connect(ep->obj.ia->cm, &args->to, args->conn_qual, args->timeout_us,
 			     &ep->local_path, args->private_data, args->private_data_size, ep,
-			     &ep->conn);
+			     &own->conn);
 	if (err) {
 		dap_log(DAP_LOG_ERR, "cannot connect endpoint %p of %s to qualifier 0x%llx: %s",
 			(void *)ep, ep->obj.ia->name, (unsigned long long)args->conn_qual,
 			dap_reason(err));
 		return dap_err_from_errno(err);
 	}
-	ep->counts.connects++;
-	ep->dialled = true;
-	ep->remote_addr = args->to;
-	ep->local_qual = 0;
-	ep->remote_qual = args->conn_qual;
+	own->counts.connects++;
+	own->dialled = true;
+	own->remote_addr = args->to;
+	own->local_qual = 0;
+	own->remote_qual = args->conn_qual;
 	return dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
 }
 
@@ -263,27 +269,28 @@ int dap_ep_connect(struct dap_ep *ep, const struct dap_connect_args *args)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = connect_locked(ep, args);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }
 
 /* An endpoint that was connected to knows no qualifier that its peer listens to. */
 static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
 {
+	struct core_ep *own = core_ep(dup);
 	enum dap_ep_state state;
 	int err = 0;
 
-	pthread_mutex_lock(&dup->lock);
+	pthread_mutex_lock(&own->lock);
 	state = dap_ep_state(dup);
-	args->to = dup->remote_addr;
-	args->conn_qual = dup->remote_qual;
+	args->to = own->remote_addr;
+	args->conn_qual = own->remote_qual;
 	if (state != DAP_EP_CONNECTED)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	else if (!dup->dialled)
+	else if (!own->dialled)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
-	pthread_mutex_unlock(&dup->lock);
+	pthread_mutex_unlock(&own->lock);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 /* How connections end from this side: disconnect, breakage, reset, and the end of the endpoint. */
 #include "core/ep/conn_parts.h"
 #include "core/ep/ep.h"
+#include "core/evd/evd.h"
 
 #define DRAIN_LOOK_US 500
 #define DRAIN_LOOKS 20000		/* ten seconds */
@@ -10,26 +11,28 @@
 
 static void look_at_drain(struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
 	struct dap_ia *ia = ep->obj.ia;
-	bool done = ia->hw->qp_drain_done(ep) || !ep->drain_looks--;
+	bool done = ia->hw->qp_drain_done(ep) || !own->drain_looks--;
 
 	/* It ends by what failed, then, and not as if all had gone well. */
-	if (__atomic_load_n(&ep->breaking, __ATOMIC_ACQUIRE) == ep->incarnation + 1)
+	if (__atomic_load_n(&own->breaking, __ATOMIC_ACQUIRE) == own->incarnation + 1)
 		return;
 	if (done)
-		dap_cm_disconnect(ep->conn, false);
+		dap_cm_disconnect(own->conn, false);
 	else
-		dap_cm_timer(ia->cm, &ep->drain, DRAIN_LOOK_US);
+		dap_cm_timer(ia->cm, &own->drain, DRAIN_LOOK_US);
 }
 
 static void on_drain_timer(void *arg)
 {
 	struct dap_ep *ep = arg;
+	struct core_ep *own = core_ep(ep);
 
-	pthread_mutex_lock(&ep->lock);
-	if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && ep->conn)
+	pthread_mutex_lock(&own->lock);
+	if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && own->conn)
 		look_at_drain(ep);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 static void disconnect_gracefully(struct dap_ep *ep)
@@ -37,7 +40,7 @@ static void disconnect_gracefully(struct dap_ep *ep)
 	struct dap_ia *ia = ep->obj.ia;
 
 	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
-	ep->drain_looks = DRAIN_LOOKS;
+	core_ep(ep)->drain_looks = DRAIN_LOOKS;
 	/* With no room for its mark in the queue there is nothing to wait for but time. */
 	if (ia->hw->qp_drain_begin(ep))
 		dap_log(DAP_LOG_WARN, "endpoint %p disconnects without draining", (void *)ep);
@@ -46,9 +49,9 @@ static void disconnect_gracefully(struct dap_ep *ep)
 
 static void disconnect_now(struct dap_ep *ep, enum dap_ep_cause cause)
 {
-	struct dap_cm_conn *conn = ep->conn;
+	struct dap_cm_conn *conn = core_ep(ep)->conn;
 
-	ep->conn = NULL;
+	core_ep(ep)->conn = NULL;
 	dap_conn_finish(ep, cause, DAP_EV_DISCONNECTED);
 	if (conn) {
 		dap_cm_disconnect(conn, true);
@@ -58,18 +61,19 @@ static void disconnect_now(struct dap_ep *ep, enum dap_ep_cause cause)
 
 int dap_ep_disconnect(struct dap_ep *ep, bool graceful)
 {
+	struct core_ep *own = core_ep(ep);
 	enum dap_ep_cause cause = graceful ? DAP_CAUSE_DISCONNECT_GRACEFUL :
 					     DAP_CAUSE_DISCONNECT_ABRUPT;
 	enum dap_ep_state state;
 	int next, err = 0;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&own->lock);
 	state = dap_ep_state(ep);
 	next = dap_ep_fsm_next(state, cause);
 	if (next < 0)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	else if (next != (int)state)
-		ep->counts.disconnects++;
+		own->counts.disconnects++;
 	if (err || next == (int)state)
 		goto unlock;		/* refused, or no-op */
 	if (next == DAP_EP_DISCONNECT_PENDING)
@@ -77,7 +81,7 @@ int dap_ep_disconnect(struct dap_ep *ep, bool graceful)
 	else
 		disconnect_now(ep, cause);
 unlock:
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 	return err;
 }
 
@@ -86,20 +90,21 @@ unlock:
 static void on_broken_timer(void *arg)
 {
 	struct dap_ep *ep = arg;
-	uint32_t incarnation = __atomic_exchange_n(&ep->breaking, 0, __ATOMIC_ACQ_REL) - 1;
+	struct core_ep *own = core_ep(ep);
+	uint32_t incarnation = __atomic_exchange_n(&own->breaking, 0, __ATOMIC_ACQ_REL) - 1;
 	const struct dap_hw *hw = ep->obj.ia->hw;
 	struct dap_cm_conn *conn;
 	uint32_t event;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&own->lock);
 	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
-	if (incarnation == ep->incarnation && dap_conn_finish(ep, DAP_CAUSE_BROKEN, event)) {
-		conn = ep->conn;
-		ep->conn = NULL;
+	if (incarnation == own->incarnation && dap_conn_finish(ep, DAP_CAUSE_BROKEN, event)) {
+		conn = own->conn;
+		own->conn = NULL;
 		if (conn)
 			dap_cm_break(conn, hw->qp_why ? hw->qp_why(ep) : NULL);
 	}
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 static bool can_break(const struct dap_ep *ep)
@@ -113,29 +118,32 @@ static bool can_break(const struct dap_ep *ep)
  */
 void dap_ep_broken(struct dap_ep *ep)
 {
-	uint32_t token = __atomic_load_n(&ep->incarnation, __ATOMIC_ACQUIRE) + 1;
+	struct core_ep *own = core_ep(ep);
+	uint32_t token = __atomic_load_n(&own->incarnation, __ATOMIC_ACQUIRE) + 1;
 
-	if (!can_break(ep) || __atomic_exchange_n(&ep->breaking, token, __ATOMIC_ACQ_REL) == token)
+	if (!can_break(ep) || __atomic_exchange_n(&own->breaking, token, __ATOMIC_ACQ_REL) == token)
 		return;
-	dap_cm_timer(ep->obj.ia->cm, &ep->broken, 0);
+	dap_cm_timer(ep->obj.ia->cm, &own->broken, 0);
 }
 
 /* Once, and before the endpoint gets into a state in which they can be set. */
 void dap_conn_timers(struct dap_ep *ep)
 {
-	if (ep->broken.fn)
+	struct core_ep *own = core_ep(ep);
+
+	if (own->broken.fn)
 		return;
-	ep->broken.fn = on_broken_timer;
-	ep->broken.arg = ep;
-	ep->drain.fn = on_drain_timer;
-	ep->drain.arg = ep;
+	own->broken.fn = on_broken_timer;
+	own->broken.arg = ep;
+	own->drain.fn = on_drain_timer;
+	own->drain.arg = ep;
 }
 
 /* ---- reset and free ---- */
 
 static struct dap_evd *wanted(struct dap_evd *evd)
 {
-	return evd && evd->internal ? NULL : evd;
+	return evd && core_evd(evd)->internal ? NULL : evd;
 }
 
 /* Another QP in place of the one in error. */
@@ -157,6 +165,7 @@ static int remake_qp(struct dap_ep *ep)
 
 static int reset_locked(struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
 	enum dap_ep_state state = dap_ep_state(ep);
 	int next = dap_ep_fsm_next(state, DAP_CAUSE_RESET), err;
 
@@ -164,12 +173,12 @@ static int reset_locked(struct dap_ep *ep)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	if (next == (int)state)
 		return 0;		/* receives that are posted stay */
-	__atomic_store_n(&ep->incarnation, ep->incarnation + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->incarnation, own->incarnation + 1, __ATOMIC_RELEASE);
 	err = remake_qp(ep);
 	if (err)
 		return err;
-	ep->private_data_size = 0;
-	ep->dialled = false;
+	own->private_data_size = 0;
+	own->dialled = false;
 	return dap_ep_fsm(ep, DAP_CAUSE_RESET);
 }
 
@@ -177,20 +186,21 @@ int dap_ep_reset(struct dap_ep *ep)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = reset_locked(ep);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }
 
 void dap_conn_ep_release(struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
 	struct dap_ia *ia = ep->obj.ia;
 	struct dap_cm_conn *conn;
 
-	pthread_mutex_lock(&ep->lock);
-	conn = ep->conn;
-	ep->conn = NULL;
+	pthread_mutex_lock(&own->lock);
+	conn = own->conn;
+	own->conn = NULL;
 	/* The QP's last acknowledgements are out before the peer hears that this is the end. */
 	if (conn && ep->has_qp)
 		ia->hw->qp_error(ep);
@@ -199,7 +209,7 @@ void dap_conn_ep_release(struct dap_ep *ep)
 		dap_cm_release(conn);
 	}
 	dap_ep_fsm(ep, DAP_CAUSE_FREE);
-	pthread_mutex_unlock(&ep->lock);
-	dap_cm_timer_close(ia->cm, &ep->drain);
-	dap_cm_timer_close(ia->cm, &ep->broken);
+	pthread_mutex_unlock(&own->lock);
+	dap_cm_timer_close(ia->cm, &own->drain);
+	dap_cm_timer_close(ia->cm, &own->broken);
 }

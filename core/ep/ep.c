@@ -6,6 +6,7 @@
 
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
+#include "core/evd/evd.h"
 
 static void detach(struct dap_evd *evd)
 {
@@ -13,7 +14,7 @@ static void detach(struct dap_evd *evd)
 
 	if (!evd)
 		return;
-	internal = evd->internal;
+	internal = core_evd(evd)->internal;
 	dap_evd_remove_stream(evd);
 	if (internal)
 		dap_evd_destroy(evd);
@@ -33,7 +34,7 @@ static int attach(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32
 				     &evd);
 		if (err)
 			return err;
-		evd->internal = true;
+		core_evd(evd)->internal = true;
 	}
 	err = dap_evd_add_stream(evd, flags);
 	if (!err)
@@ -77,7 +78,7 @@ int dap_ep_attach(struct dap_ep *ep)
 	err = ep->pz ? create_qp(ep) : 0;
 	if (err)
 		goto detach_request;
-	ep->attached = true;
+	core_ep(ep)->attached = true;
 	err = dap_ep_count(ep);
 	if (err)
 		dap_ep_detach(ep);
@@ -90,17 +91,31 @@ detach_recv:
 	return err;
 }
 
+size_t dap_ep_size(void)
+{
+	return sizeof(struct core_ep);
+}
+
+void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes)
+{
+	struct core_ep *own = core_ep(ep);
+
+	__atomic_add_fetch(&own->counts.work[what].number, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&own->counts.work[what].bytes, bytes, __ATOMIC_RELAXED);
+}
+
 /* The next QP counts from 0. */
 static void keep_totals(struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
 	struct dap_ep_counts c = { 0 };
 
 	if (!ep->obj.ia->hw->ep_total)
 		return;
 	ep->obj.ia->hw->ep_total(ep, &c);
 	for (int i = 0; i < DAP_COUNTS; i++) {
-		__atomic_add_fetch(&ep->counts.work[i].number, c.work[i].number, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&ep->counts.work[i].bytes, c.work[i].bytes, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&own->counts.work[i].number, c.work[i].number, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&own->counts.work[i].bytes, c.work[i].bytes, __ATOMIC_RELAXED);
 	}
 }
 
@@ -109,28 +124,28 @@ static void destroy_qp(struct dap_ep *ep)
 {
 	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;
 
-	pthread_mutex_lock(&first->turn);
+	pthread_mutex_lock(&core_evd(first)->turn);
 	if (a != b)
-		pthread_mutex_lock(&(first == a ? b : a)->turn);
+		pthread_mutex_lock(&core_evd(first == a ? b : a)->turn);
 	keep_totals(ep);
 	ep->obj.ia->hw->qp_destroy(ep);
 	dap_evd_purge(a, ep);
 	dap_evd_purge(b, ep);
-	pthread_mutex_unlock(&a->turn);
+	pthread_mutex_unlock(&core_evd(a)->turn);
 	if (a != b)
-		pthread_mutex_unlock(&b->turn);
+		pthread_mutex_unlock(&core_evd(b)->turn);
 }
 
 void dap_ep_detach(struct dap_ep *ep)
 {
-	if (!ep->attached)
+	if (!core_ep(ep)->attached)
 		return;
 	dap_ep_uncount(ep);
 	if (ep->has_qp && ep->srq)
 		dap_srq_leave(ep->srq, ep);
 	if (ep->has_qp)
 		destroy_qp(ep);
-	ep->attached = ep->has_qp = false;
+	core_ep(ep)->attached = ep->has_qp = false;
 	detach(ep->recv_evd);
 	detach(ep->request_evd);
 }
@@ -153,18 +168,20 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 static struct dap_ep *alloc(struct dap_ia *ia)
 {
 	struct dap_ep *ep = dap_obj_alloc(DAP_EP, ia);
+	struct core_ep *own = core_ep(ep);
 
 	if (!ep)
 		return NULL;
-	pthread_mutex_init(&ep->lock, NULL);
-	ep->local_addr = ia->caps.address;
-	ep->hard_high = DAP_NO_WATERMARK;
+	pthread_mutex_init(&own->lock, NULL);
+	own->local_addr = ia->caps.address;
+	own->hard_high = DAP_NO_WATERMARK;
 	return ep;
 }
 
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **out)
 {
 	struct dap_ep *ep = alloc(ia);
+	struct core_ep *own = core_ep(ep);
 	int err;
 
 	if (!ep)
@@ -173,7 +190,7 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 	ep->srq = args->srq;
 	ep->recv_evd = args->recv_evd;
 	ep->request_evd = args->request_evd;
-	ep->connect_evd = args->connect_evd;
+	own->connect_evd = args->connect_evd;
 	if (ep->srq)
 		dap_srq_hold(ep->srq);
 	err = set_attr(ep, args->attr);
@@ -186,8 +203,8 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 		return err;
 	}
 	dap_pz_hold(ep->pz);
-	if (ep->connect_evd)
-		dap_evd_feed(ep->connect_evd);
+	if (own->connect_evd)
+		dap_evd_feed(own->connect_evd);
 	dap_ep_fsm_init(ep);
 	*out = ep;
 	return 0;
@@ -199,11 +216,11 @@ int dap_ep_provide(struct dap_ia *ia, struct dap_ep **out)
 
 	if (!ep)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	ep->provided = true;
+	core_ep(ep)->provided = true;
 	dap_ep_attr_default(ia, &ep->attr);
 	ep->attr.max_rdma_read_in = 0;
 	ep->attr.max_rdma_read_out = ia->caps.max_rdma_read_out;
-	ep->attached = true;
+	core_ep(ep)->attached = true;
 	dap_ep_fsm_init(ep);
 	*out = ep;
 	return 0;
@@ -211,15 +228,17 @@ int dap_ep_provide(struct dap_ia *ia, struct dap_ep **out)
 
 void dap_ep_destroy(struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
+
 	dap_conn_ep_release(ep);
 	dap_ep_detach(ep);
 	if (ep->srq)
 		dap_srq_drop(ep->srq);
-	if (ep->connect_evd)
-		dap_evd_unfeed(ep->connect_evd);
+	if (own->connect_evd)
+		dap_evd_unfeed(own->connect_evd);
 	if (ep->pz)
 		dap_pz_drop(ep->pz);
-	free(ep->cleared);
+	free(own->cleared);
 	dap_obj_free(ep);
 }
 
@@ -227,22 +246,23 @@ void dap_ep_destroy(struct dap_ep *ep)
 void dap_ep_forget_evd(void *object, void *evd)
 {
 	struct dap_ep *ep = object;
+	struct core_ep *own = core_ep(ep);
 
-	pthread_mutex_lock(&ep->lock);
-	if (ep->connect_evd == evd) {
-		ep->connect_evd = NULL;
+	pthread_mutex_lock(&own->lock);
+	if (own->connect_evd == evd) {
+		own->connect_evd = NULL;
 		dap_evd_unfeed(evd);
 	}
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 int dap_ep_free(struct dap_ep *ep)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = dap_ep_fsm(ep, DAP_CAUSE_FREE);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	if (!err)
 		dap_ep_destroy(ep);
 	return err;
@@ -250,12 +270,12 @@ int dap_ep_free(struct dap_ep *ep)
 
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
 {
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	*state = dap_ep_state(ep);
 	*recv_idle = *request_idle = true;
 	if (ep->has_qp)
 		ep->obj.ia->hw->qp_idle(ep, recv_idle, request_idle);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return 0;
 }
 
@@ -265,7 +285,7 @@ bool dap_ep_reap(struct dap_ep *ep, bool recv)
 	struct dap_event ev;
 	bool some = false;
 
-	if (!evd->internal)
+	if (!core_evd(evd)->internal)
 		return false;
 	while (ep->obj.ia->hw->cq_poll(evd, &ev))
 		some = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/ep/ep.h"
+#include "core/evd/evd.h"
 
 struct made_of {		/* what a QP is made of */
 	struct dap_pz *pz;
@@ -33,7 +34,7 @@ static int check_state(const struct dap_ep *ep, uint32_t set)
 
 static struct dap_evd *visible(struct dap_evd *evd)
 {
-	return evd && evd->internal ? NULL : evd;
+	return evd && core_evd(evd)->internal ? NULL : evd;
 }
 
 static struct made_of now(const struct dap_ep *ep)
@@ -106,11 +107,13 @@ static int remake(struct dap_ep *ep, const struct made_of *to)
 
 static void move_connect_evd(struct dap_ep *ep, struct dap_evd *evd)
 {
+	struct core_ep *own = core_ep(ep);
+
 	if (evd)
 		dap_evd_feed(evd);
-	if (ep->connect_evd)
-		dap_evd_unfeed(ep->connect_evd);
-	ep->connect_evd = evd;
+	if (own->connect_evd)
+		dap_evd_unfeed(own->connect_evd);
+	own->connect_evd = evd;
 }
 
 static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
@@ -123,7 +126,7 @@ static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
 	if (err)
 		return err;
 	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
-	if (!ep->attached || !same_qp(&from, &to))
+	if (!core_ep(ep)->attached || !same_qp(&from, &to))
 		err = remake(ep, &to);
 	else
 		ep->attr = to.attr;
@@ -143,10 +146,10 @@ int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = check_state(ep, change->set);
 	if (!err)
 		err = apply(ep, change);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }

@@ -28,11 +28,11 @@ int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs)
 	uint32_t n = 0;
 	int err = 0;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	/* Without a connection an endpoint takes nothing from an SRQ, and has given back what it took. */
 	if (ep->has_qp && (!ep->srq || receives(dap_ep_state(ep))))
 		err = ep->obj.ia->hw->recv_count(ep, &n);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	if (err && err != -EAGAIN)
 		return dap_err_from_errno(err);
 	*recvs = err ? -1 : (int32_t)n;
@@ -43,37 +43,41 @@ int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs)
 
 static bool passes(const struct dap_ep *ep)
 {
-	return ep->held_most > ep->hard_high ||
-	       (ep->soft_due && ep->held_most > ep->attr.srq_soft_hw);
+	const struct core_ep *own = core_ep(ep);
+
+	return own->held_most > own->hard_high ||
+	       (own->soft_due && own->held_most > ep->attr.srq_soft_hw);
 }
 
-static void set_held(struct dap_evd *evd, struct dap_ep *ep, uint32_t held)
+static void set_held(struct core_evd *evd, struct dap_ep *ep, uint32_t held)
 {
-	ep->held = held;
-	if (held > ep->held_most)
-		ep->held_most = held;
+	struct core_ep *own = core_ep(ep);
+
+	own->held = held;
+	if (held > own->held_most)
+		own->held_most = held;
 	if (passes(ep))
 		evd->passed = true;
 }
 
 static bool is_counted(const struct dap_event *ev)
 {
-	return ev->number == DAP_EV_DTO && ev->receive && ev->dto.ep->counted;
+	return ev->number == DAP_EV_DTO && ev->receive && core_ep(ev->dto.ep)->counted;
 }
 
-void dap_evd_count(struct dap_evd *evd, const struct dap_event *ev)
+void dap_evd_count(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (is_counted(ev))
-		set_held(evd, ev->dto.ep, ev->dto.ep->held + 1);
+		set_held(evd, ev->dto.ep, core_ep(ev->dto.ep)->held + 1);
 }
 
-void dap_evd_uncount(struct dap_evd *evd, const struct dap_event *ev)
+void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (is_counted(ev))
-		set_held(evd, ev->dto.ep, ev->dto.ep->held - 1);
+		set_held(evd, ev->dto.ep, core_ep(ev->dto.ep)->held - 1);
 }
 
-static uint32_t set_aside(const struct dap_evd *evd, const struct dap_ep *ep)
+static uint32_t set_aside(const struct core_evd *evd, const struct dap_ep *ep)
 {
 	uint32_t n = 0;
 
@@ -89,20 +93,21 @@ static uint32_t set_aside(const struct dap_evd *evd, const struct dap_ep *ep)
 
 static bool wants(const struct dap_ep *ep)
 {
-	return ep->hard_high != DAP_NO_WATERMARK || ep->soft_due;
+	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
 }
 
 /* A connection that is still to be announced is not broken before. */
-static void judge(struct dap_evd *evd, struct dap_ep *ep)
+static void judge(struct core_evd *evd, struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
 	enum dap_ep_state state = dap_ep_state(ep);
 	bool soft, hard;
 
 	pthread_mutex_lock(&evd->lock);
-	soft = ep->soft_due && ep->held_most > ep->attr.srq_soft_hw;
-	hard = ep->held_most > ep->hard_high;
+	soft = own->soft_due && own->held_most > ep->attr.srq_soft_hw;
+	hard = own->held_most > own->hard_high;
 	if (soft)
-		ep->soft_due = false;
+		own->soft_due = false;
 	if (hard && (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING))
 		evd->passed = true;
 	pthread_mutex_unlock(&evd->lock);
@@ -114,18 +119,18 @@ static void judge(struct dap_evd *evd, struct dap_ep *ep)
 		dap_ep_broken(ep);
 }
 
-static void unlink_ep(struct dap_evd *evd, struct dap_ep **place)
+static void unlink_ep(struct core_evd *evd, struct dap_ep **place)
 {
 	struct dap_ep *ep = *place;
 
 	pthread_mutex_lock(&evd->lock);
-	*place = ep->counted_next;
-	ep->counted = false;
+	*place = core_ep(ep)->counted_next;
+	core_ep(ep)->counted = false;
 	dap_evd_set_attention(evd);
 	pthread_mutex_unlock(&evd->lock);
 }
 
-static bool take_passed(struct dap_evd *evd)
+static bool take_passed(struct core_evd *evd)
 {
 	bool passed;
 
@@ -138,7 +143,7 @@ static bool take_passed(struct dap_evd *evd)
 	return passed;
 }
 
-static void look(struct dap_evd *evd)
+static void look(struct core_evd *evd)
 {
 	struct dap_ep **p = &evd->counted;
 
@@ -148,7 +153,7 @@ static void look(struct dap_evd *evd)
 	while (*p) {
 		judge(evd, *p);
 		if (wants(*p))
-			p = &(*p)->counted_next;
+			p = &core_ep(*p)->counted_next;
 		else
 			unlink_ep(evd, p);
 	}
@@ -156,29 +161,31 @@ static void look(struct dap_evd *evd)
 
 static void on_tick(void *arg)
 {
-	struct dap_evd *evd = arg;
+	struct core_evd *evd = arg;
 
 	pthread_mutex_lock(&evd->turn);
 	if (evd->counted)
 		look(evd);
 	if (evd->counted)
-		dap_cm_timer(evd->obj.ia->cm, &evd->count, LOOK_US);
+		dap_cm_timer(evd->pub.obj.ia->cm, &evd->count, LOOK_US);
 	pthread_mutex_unlock(&evd->turn);
 }
 
 /* ---- beginning and ending ---- */
 
-static int begin(struct dap_evd *evd, struct dap_ep *ep)
+static int begin(struct core_evd *evd, struct dap_ep *ep)
 {
+	struct core_ep *own = core_ep(ep);
+
 	pthread_mutex_lock(&evd->lock);
 	if (dap_evd_need_stash(evd)) {
 		pthread_mutex_unlock(&evd->lock);
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	}
-	ep->counted_next = evd->counted;
+	own->counted_next = evd->counted;
 	evd->counted = ep;
-	ep->counted = true;
-	ep->held_most = 0;
+	own->counted = true;
+	own->held_most = 0;
 	set_held(evd, ep, set_aside(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
 	if (!evd->count.fn) {		/* the manager may be reading it from the first time on */
@@ -192,12 +199,12 @@ static int begin(struct dap_evd *evd, struct dap_ep *ep)
 /* Nobody holds what arrives where the consumer wants no completions. */
 static bool is_countable(const struct dap_ep *ep)
 {
-	return ep->has_qp && !ep->recv_evd->internal;
+	return ep->has_qp && !core_evd(ep->recv_evd)->internal;
 }
 
 int dap_ep_count(struct dap_ep *ep)
 {
-	struct dap_evd *evd = ep->recv_evd;
+	struct core_evd *evd = core_evd(ep->recv_evd);
 	int err;
 
 	if (!wants(ep) || !is_countable(ep))
@@ -214,13 +221,13 @@ int dap_ep_count(struct dap_ep *ep)
 
 void dap_ep_uncount(struct dap_ep *ep)
 {
-	struct dap_evd *evd = ep->recv_evd;
+	struct core_evd *evd = core_evd(ep->recv_evd);
 	struct dap_ep **p;
 
 	if (!is_countable(ep))
 		return;
 	pthread_mutex_lock(&evd->turn);
-	for (p = &evd->counted; *p && *p != ep; p = &(*p)->counted_next)
+	for (p = &evd->counted; *p && *p != ep; p = &core_ep(*p)->counted_next)
 		;
 	if (*p)
 		unlink_ep(evd, p);
@@ -235,14 +242,14 @@ static bool is_watermark(uint32_t n)
 static void put(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	ep->attr.srq_soft_hw = soft;
-	ep->hard_high = hard;
-	ep->soft_due = soft != DAP_NO_WATERMARK;
+	core_ep(ep)->hard_high = hard;
+	core_ep(ep)->soft_due = soft != DAP_NO_WATERMARK;
 }
 
 /* Their events are to come again. */
 static int set(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
-	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = ep->hard_high;
+	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;
 	int err;
 
 	if (!is_watermark(soft) || !is_watermark(hard))
@@ -258,15 +265,15 @@ static int set(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft)
 {
-	return set(ep, soft ? soft : DAP_NO_WATERMARK, ep->hard_high);
+	return set(ep, soft ? soft : DAP_NO_WATERMARK, core_ep(ep)->hard_high);
 }
 
 int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = set(ep, soft, hard);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }

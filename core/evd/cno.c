@@ -10,7 +10,7 @@
 
 #include "core/evd/cno.h"
 
-static void append(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
+static void append(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
 {
 	struct dap_cno_ear *ear = &cno->ear[e];
 
@@ -26,10 +26,10 @@ static void append(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
 	dap_cno_signal(cno, e);
 }
 
-static void unlink_evd(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
+static void unlink_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
 {
 	struct dap_cno_ear *ear = &cno->ear[e];
-	struct dap_evd **p = &ear->first, *before = NULL;
+	struct core_evd **p = &ear->first, *before = NULL;
 
 	while (*p != evd) {
 		before = *p;
@@ -41,10 +41,10 @@ static void unlink_evd(struct dap_cno *cno, unsigned int e, struct dap_evd *evd)
 	evd->cno_queued[e] = false;
 }
 
-struct dap_evd *dap_cno_take(struct dap_cno *cno, unsigned int e)
+struct core_evd *dap_cno_take(struct dap_cno *cno, unsigned int e)
 {
 	struct dap_cno_ear *ear = &cno->ear[e];
-	struct dap_evd *evd = ear->stray;
+	struct core_evd *evd = ear->stray;
 
 	if (evd) {
 		ear->stray = NULL;
@@ -56,7 +56,7 @@ struct dap_evd *dap_cno_take(struct dap_cno *cno, unsigned int e)
 	return evd;
 }
 
-void dap_cno_trigger(struct dap_evd *evd)
+void dap_cno_trigger(struct core_evd *evd)
 {
 	struct dap_cno *cno = evd->cno;
 
@@ -79,7 +79,7 @@ static void end_all(struct dap_cno *cno)
 		dap_cno_signal(cno, DAP_CNO_AGENT);
 }
 
-void dap_cno_add(struct dap_cno *cno, struct dap_evd *evd)
+void dap_cno_add(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, cno, __ATOMIC_RELAXED);
@@ -87,7 +87,7 @@ void dap_cno_add(struct dap_cno *cno, struct dap_evd *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_remove(struct dap_cno *cno, struct dap_evd *evd)
+void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, NULL, __ATOMIC_RELAXED);
@@ -106,7 +106,7 @@ void dap_cno_remove(struct dap_cno *cno, struct dap_evd *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_unpinned(struct dap_cno *cno, struct dap_evd *evd)
+void dap_cno_unpinned(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	while (evd->cno_pins)
@@ -185,10 +185,10 @@ void dap_cno_abort(struct dap_cno *cno)
 
 static void release(void *object, void *cno)
 {
-	struct dap_evd *evd = object;
+	struct core_evd *evd = object;
 
 	if (evd->cno == cno)
-		dap_evd_set_cno(evd, NULL);
+		dap_evd_set_cno(&evd->pub, NULL);
 }
 
 /* The asynchronous EVD that is the IA's own goes later than all CNOs. */

@@ -3,18 +3,41 @@
 #ifndef DAP_CNO_INT_H
 #define DAP_CNO_INT_H
 
-#include "core/api.h"
-#include "core/hw.h"
+#include "core/evd/evd.h"
+
+/* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
+struct dap_cno_ear {
+	struct core_evd *first, *last;
+	struct core_evd *stray;		/* one that triggered it before it went to another CNO */
+	int fd;				/* eventfd: there is something to look at */
+};
+
+struct dap_cno {
+	struct dap_obj obj;
+	pthread_mutex_t lock;		/* inside of evd->lock */
+	pthread_cond_t changed;		/* a waiter, a pin or a call of the agent has ended */
+	uint32_t evds, waiters;
+	uint32_t ends, leaving;		/* how often all EVDs went; waiters yet to see it */
+	bool agent_end;			/* the agent has yet to see it */
+	bool agent_changing;		/* a thread changes the agent, and the others wait */
+	bool dead;
+	int cq_fds;			/* epoll: the CQs of its EVDs */
+	int proxy_fd;			/* 2.0: descriptor + 1 that the consumer polls, or 0 */
+	struct dap_cno_ear ear[DAP_CNO_EARS];
+	struct dap_agent *agent;	/* written under lock, by the thread that changes it */
+};
 
 /* An EVD joins or leaves; evd->lock is held, the CNO's is not. An EVD that is being destroyed is
  * forgotten altogether, and the last one of them ends the waits. */
-void dap_cno_add(struct dap_cno *cno, struct dap_evd *evd);
-void dap_cno_remove(struct dap_cno *cno, struct dap_evd *evd);
+void dap_cno_add(struct dap_cno *cno, struct core_evd *evd);
+void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd);
 /* Nobody of the CNO looks at the EVD any more when it returns. No lock is held. */
-void dap_cno_unpinned(struct dap_cno *cno, struct dap_evd *evd);
+void dap_cno_unpinned(struct dap_cno *cno, struct core_evd *evd);
 
+/* evd->lock is held, the CNO's is not. */
+void dap_cno_trigger(struct core_evd *evd);
 /* The EVD that triggered first, or NULL. */
-struct dap_evd *dap_cno_take(struct dap_cno *cno, unsigned int ear);
+struct core_evd *dap_cno_take(struct dap_cno *cno, unsigned int ear);
 
 /* ---- cno_wait.c; no lock is held ---- */
 /* Looks at each CQ that has news. */

@@ -22,7 +22,7 @@ struct dap_agent {
 enum next { CALL, SLEEP, STOP };
 
 /* The lock is held. */
-static enum next next(struct dap_agent *a, struct dap_evd **evd)
+static enum next next(struct dap_agent *a, struct core_evd **evd)
 {
 	struct dap_cno *cno = a->cno;
 
@@ -48,7 +48,7 @@ static enum next next(struct dap_agent *a, struct dap_evd **evd)
 static bool step(struct dap_agent *a)
 {
 	struct dap_cno *cno = a->cno;
-	struct dap_evd *evd;
+	struct core_evd *evd;
 	dap_agent_fn fn;
 	enum next what;
 	void *data;
@@ -63,7 +63,7 @@ static bool step(struct dap_agent *a)
 		dap_cno_sleep(cno, DAP_CNO_AGENT, 0, UINT64_MAX);
 	if (what != CALL)
 		return what != STOP;
-	fn(data, evd);
+	fn(data, evd ? &evd->pub : NULL);
 	if (a->alone)
 		return false;
 	pthread_mutex_lock(&cno->lock);

@@ -42,7 +42,7 @@ void dap_cno_quiet(struct dap_cno *cno, unsigned int ear)
 }
 
 /* The EVD may have left meanwhile, and even be another one by now: then it is not of this CNO. */
-static bool pin(struct dap_cno *cno, struct dap_evd *evd)
+static bool pin(struct dap_cno *cno, struct core_evd *evd)
 {
 	bool ours;
 
@@ -53,7 +53,7 @@ static bool pin(struct dap_cno *cno, struct dap_evd *evd)
 	return ours;
 }
 
-static void unpin(struct dap_cno *cno, struct dap_evd *evd)
+static void unpin(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	evd->cno_pins--;
@@ -67,7 +67,7 @@ void dap_cno_look(struct dap_cno *cno)
 	int n = epoll_wait(cno->cq_fds, ready, AT_ONCE, 0);
 
 	for (int i = 0; i < n; i++) {
-		struct dap_evd *evd = ready[i].data.ptr;
+		struct core_evd *evd = ready[i].data.ptr;
 
 		if (!pin(cno, evd))
 			continue;
@@ -122,7 +122,7 @@ static void end(struct dap_cno *cno, uint32_t ends)
 
 static int judge(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_evd **out)
 {
-	struct dap_evd *evd;
+	struct core_evd *evd;
 	bool over;
 
 	pthread_mutex_lock(&cno->lock);
@@ -131,7 +131,7 @@ static int judge(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_
 	pthread_mutex_unlock(&cno->lock);
 	if (!over && !evd)
 		return timed_out ? DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE) : GO_ON;
-	*out = evd;
+	*out = evd ? &evd->pub : NULL;
 	return 0;
 }
 

@@ -19,11 +19,11 @@ static uint32_t ring_size(uint32_t qlen)
 	return size;
 }
 
-static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
+static int init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 {
 	evd->wake_fd = -1;
 	evd->qlen = qlen;
-	evd->flags = flags;
+	evd->pub.flags = flags;
 	evd->soft_size = ring_size(qlen);
 	evd->soft = calloc(evd->soft_size, sizeof(*evd->soft));
 	if (!evd->soft)
@@ -32,13 +32,13 @@ static int init(struct dap_evd *evd, uint32_t qlen, uint32_t flags)
 	pthread_mutex_init(&evd->turn, NULL);
 	pthread_cond_init(&evd->left, NULL);
 	evd->waitable = evd->enabled = true;
-	evd->has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);
+	evd->pub.has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);
 	dap_evd_set_attention(evd);
 	return 0;
 }
 
 /* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
-static void fini(struct dap_evd *evd)
+static void fini(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
@@ -59,7 +59,7 @@ static void fini(struct dap_evd *evd)
 int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
 		   struct dap_evd **out)
 {
-	struct dap_evd *evd = dap_obj_alloc(DAP_EVD, ia);
+	struct core_evd *evd = dap_obj_alloc(DAP_EVD, ia);
 	int err;
 
 	if (!evd)
@@ -68,21 +68,21 @@ int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 		goto free_obj;
 	}
-	err = evd->has_cq ? ia->hw->cq_create(evd, qlen) : 0;
+	err = evd->pub.has_cq ? ia->hw->cq_create(&evd->pub, qlen) : 0;
 	if (err) {
 		err = dap_err_from_errno(err);
 		goto fini_evd;
 	}
-	err = dap_evd_set_cno(evd, cno);
+	err = dap_evd_set_cno(&evd->pub, cno);
 	if (err)
 		goto destroy_cq;
-	dap_obj_set_table(&evd->obj, DAP_TABLE_EVD_LIVE);
-	*out = evd;
+	dap_obj_set_table(&evd->pub.obj, DAP_TABLE_EVD_LIVE);
+	*out = &evd->pub;
 	return 0;
 
 destroy_cq:
-	if (evd->has_cq)
-		ia->hw->cq_destroy(evd);
+	if (evd->pub.has_cq)
+		ia->hw->cq_destroy(&evd->pub);
 fini_evd:
 	fini(evd);
 free_obj:
@@ -90,19 +90,23 @@ free_obj:
 	return err;
 }
 
-void dap_evd_destroy(struct dap_evd *evd)
+void dap_evd_destroy(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	if (evd->count.fn)
-		dap_cm_timer_close(evd->obj.ia->cm, &evd->count);
-	dap_evd_set_cno(evd, NULL);
-	if (evd->has_cq)
-		evd->obj.ia->hw->cq_destroy(evd);
+		dap_cm_timer_close(evd->pub.obj.ia->cm, &evd->count);
+	dap_evd_set_cno(handle, NULL);
+	if (evd->pub.has_cq)
+		evd->pub.obj.ia->hw->cq_destroy(&evd->pub);
 	fini(evd);
 	dap_obj_free(evd);
 }
 
-void dap_evd_abort(struct dap_evd *evd)
+void dap_evd_abort(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	pthread_mutex_lock(&evd->lock);
 	evd->dead = true;
 	dap_evd_set_attention(evd);
@@ -112,28 +116,35 @@ void dap_evd_abort(struct dap_evd *evd)
 	pthread_mutex_unlock(&evd->lock);
 }
 
-int dap_evd_free(struct dap_evd *evd)
+int dap_evd_free(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_IN_USE);
-	dap_evd_abort(evd);
-	dap_evd_destroy(evd);
+	dap_evd_abort(handle);
+	dap_evd_destroy(handle);
 	return 0;
 }
 
-void dap_evd_feed(struct dap_evd *evd)
+void dap_evd_feed(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	__atomic_add_fetch(&evd->feeders, 1, __ATOMIC_RELAXED);
 }
 
-void dap_evd_unfeed(struct dap_evd *evd)
+void dap_evd_unfeed(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	__atomic_sub_fetch(&evd->feeders, 1, __ATOMIC_RELEASE);
 }
 
 /* DAT 1.2 dat_ep_create(3): streams that the consumer controls share an EVD only with their like. */
-int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
+int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 {
+	struct core_evd *evd = core_evd(handle);
 	uint32_t mode = completion_flags & CONSUMER_CONTROLLED;
 	int err = 0;
 
@@ -141,7 +152,7 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 	pthread_mutex_lock(&evd->lock);
 	if (evd->streams && evd->stream_flags != mode)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	if (mode && evd->flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
+	if (mode && evd->pub.flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	if (!err) {
 		/* A waiter's CQ is armed for the flags of before: it arms again. */
@@ -149,7 +160,7 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 			dap_evd_signal(evd);
 		evd->stream_flags = mode;
 		evd->streams++;
-		dap_evd_feed(evd);
+		dap_evd_feed(handle);
 	}
 	pthread_mutex_unlock(&evd->lock);
 	/* What it is armed for depends on the flags. */
@@ -158,16 +169,20 @@ int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags)
 	return err;
 }
 
-void dap_evd_remove_stream(struct dap_evd *evd)
+void dap_evd_remove_stream(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	pthread_mutex_lock(&evd->lock);
 	evd->streams--;
-	dap_evd_unfeed(evd);
+	dap_evd_unfeed(handle);
 	pthread_mutex_unlock(&evd->lock);
 }
 
-void dap_evd_set_waitable(struct dap_evd *evd, bool waitable)
+void dap_evd_set_waitable(struct dap_evd *handle, bool waitable)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	pthread_mutex_lock(&evd->lock);
 	evd->waitable = waitable;
 	if (!waitable)
@@ -175,8 +190,9 @@ void dap_evd_set_waitable(struct dap_evd *evd, bool waitable)
 	pthread_mutex_unlock(&evd->lock);
 }
 
-void dap_evd_overflow(struct dap_evd *evd)
+void dap_evd_overflow(struct dap_evd *handle)
 {
+	struct core_evd *evd = core_evd(handle);
 	bool told;
 
 	pthread_mutex_lock(&evd->lock);
@@ -188,8 +204,8 @@ void dap_evd_overflow(struct dap_evd *evd)
 	if (told)
 		return;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events: more completions than it holds, it is lost",
-		(void *)evd, evd->qlen);
-	dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+		(void *)handle, evd->qlen);
+	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 }
 
 static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint32_t head,
@@ -203,7 +219,7 @@ static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint
 }
 
 /* The indices run on: an event keeps its number whatever the size of the ring. */
-static int resize_rings(struct dap_evd *evd, uint32_t qlen)
+static int resize_rings(struct core_evd *evd, uint32_t qlen)
 {
 	uint32_t size = ring_size(qlen);
 	struct dap_event *soft = moved(evd->soft, evd->soft_size, evd->soft_head, evd->soft_tail,
@@ -214,8 +230,8 @@ static int resize_rings(struct dap_evd *evd, uint32_t qlen)
 
 	if (!soft || (evd->stash && !stash))
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	if (!err && evd->has_cq)
-		err = dap_err_from_errno(evd->obj.ia->hw->cq_resize(evd, qlen));
+	if (!err && evd->pub.has_cq)
+		err = dap_err_from_errno(evd->pub.obj.ia->hw->cq_resize(&evd->pub, qlen));
 	if (err) {
 		free(soft);
 		free(stash);
@@ -230,7 +246,7 @@ static int resize_rings(struct dap_evd *evd, uint32_t qlen)
 	return 0;
 }
 
-static int resize(struct dap_evd *evd, uint32_t qlen)
+static int resize(struct core_evd *evd, uint32_t qlen)
 {
 	int err;
 
@@ -249,11 +265,12 @@ static int resize(struct dap_evd *evd, uint32_t qlen)
 	return err;
 }
 
-int dap_evd_resize(struct dap_evd *evd, uint32_t qlen)
+int dap_evd_resize(struct dap_evd *handle, uint32_t qlen)
 {
+	struct core_evd *evd = core_evd(handle);
 	int err;
 
-	if (evd->has_cq && !evd->obj.ia->hw->cq_resize)
+	if (evd->pub.has_cq && !evd->pub.obj.ia->hw->cq_resize)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	pthread_mutex_lock(&evd->turn);
 	dap_evd_leave_hot_path(evd);

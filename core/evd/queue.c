@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "core/cm/cm.h"
-#include "core/evd/evd.h"
+#include "core/evd/cno.h"
 
 #define LOOKS_PER_YIELD 64
 #define LOOKS_PER_DRIVE 8
 
-void dap_evd_set_attention(struct dap_evd *evd)
+void dap_evd_set_attention(struct core_evd *evd)
 {
 	uint32_t bits = 0;
 
@@ -30,7 +30,7 @@ void dap_evd_set_attention(struct dap_evd *evd)
 		bits |= DAP_ATT_WAITER;
 	if (evd->dead || evd->overflowed)
 		bits |= DAP_ATT_DEAD;
-	if (!evd->has_cq)
+	if (!evd->pub.has_cq)
 		bits |= DAP_ATT_NO_CQ;
 	else if (evd->cno)
 		bits |= DAP_ATT_CNO;
@@ -38,10 +38,10 @@ void dap_evd_set_attention(struct dap_evd *evd)
 		bits |= DAP_ATT_COUNT;
 	if (evd->off_hot_path)
 		bits |= DAP_ATT_TURN;
-	__atomic_store_n(&evd->attention, bits, __ATOMIC_RELEASE);
+	__atomic_store_n(&evd->pub.attention, bits, __ATOMIC_RELEASE);
 }
 
-static void set_off_hot_path(struct dap_evd *evd, bool off)
+static void set_off_hot_path(struct core_evd *evd, bool off)
 {
 	pthread_mutex_lock(&evd->lock);
 	evd->off_hot_path = off;
@@ -49,20 +49,20 @@ static void set_off_hot_path(struct dap_evd *evd, bool off)
 	pthread_mutex_unlock(&evd->lock);
 }
 
-void dap_evd_leave_hot_path(struct dap_evd *evd)
+void dap_evd_leave_hot_path(struct core_evd *evd)
 {
 	set_off_hot_path(evd, true);
-	if (evd->has_cq)
-		evd->obj.ia->hw->cq_settle(evd);
+	if (evd->pub.has_cq)
+		evd->pub.obj.ia->hw->cq_settle(&evd->pub);
 }
 
-void dap_evd_join_hot_path(struct dap_evd *evd)
+void dap_evd_join_hot_path(struct core_evd *evd)
 {
 	set_off_hot_path(evd, false);
 }
 
 /* An event that notifies has come: counts for a waiter, or triggers the CNO. */
-static void notify(struct dap_evd *evd)
+static void notify(struct core_evd *evd)
 {
 	evd->notified = true;
 	evd->counts.notifies++;
@@ -70,7 +70,7 @@ static void notify(struct dap_evd *evd)
 		dap_cno_trigger(evd);
 }
 
-void dap_evd_signal(struct dap_evd *evd)
+void dap_evd_signal(struct core_evd *evd)
 {
 	const uint64_t one = 1;
 	ssize_t n = write(evd->wake_fd, &one, sizeof(one));
@@ -78,7 +78,7 @@ void dap_evd_signal(struct dap_evd *evd)
 	(void)n;	/* fails only when the counter is full: it is readable then */
 }
 
-void dap_evd_wake(struct dap_evd *evd)
+void dap_evd_wake(struct core_evd *evd)
 {
 	if (evd->asleep && evd->wake_fd >= 0)
 		dap_evd_signal(evd);
@@ -89,7 +89,7 @@ static bool is_connection_event(const struct dap_event *ev)
 	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
 }
 
-static int append(struct dap_evd *evd, const struct dap_event *ev)
+static int append(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
 		return 0;	/* its events are lost anyway */
@@ -105,8 +105,9 @@ static int append(struct dap_evd *evd, const struct dap_event *ev)
 	return 0;
 }
 
-int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
+int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 {
+	struct core_evd *evd = core_evd(handle);
 	bool tell = false;
 	int err;
 
@@ -122,12 +123,12 @@ int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev)
 		return err;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full: event 0x%x is lost", (void *)evd,
 		evd->qlen, ev->number);
-	dap_async_post(evd->obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->obj, 0);
+	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 	return err;
 }
 
 /* Removes the event at index i of the software queue, moving the older ones up. */
-static void take_at(struct dap_evd *evd, uint32_t i, struct dap_event *ev)
+static void take_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {
 	*ev = *dap_evd_soft_at(evd, i);
 	for (; i != evd->soft_tail; i--)
@@ -141,7 +142,7 @@ static void take_at(struct dap_evd *evd, uint32_t i, struct dap_event *ev)
  * ESTABLISHED of one endpoint may be behind a DISCONNECTED of another that waits for the CQ to run
  * empty. It is taken out of turn when a completion of its endpoint is next.
  */
-static bool take_established(struct dap_evd *evd, const struct dap_event *next,
+static bool take_established(struct core_evd *evd, const struct dap_event *next,
 			     struct dap_event *ev)
 {
 	if (next->number != DAP_EV_DTO)
@@ -157,7 +158,7 @@ static bool take_established(struct dap_evd *evd, const struct dap_event *next,
 	return false;
 }
 
-bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev)
+bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
 {
 	const struct dap_event *next;
 
@@ -177,7 +178,7 @@ bool dap_evd_take_soft(struct dap_evd *evd, struct dap_event *ev)
 	return true;
 }
 
-bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *ev)
+bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev)
 {
 	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
 		return false;
@@ -185,15 +186,15 @@ bool dap_evd_take_after(struct dap_evd *evd, uint32_t limit, struct dap_event *e
 	return true;
 }
 
-int dap_evd_need_stash(struct dap_evd *evd)
+int dap_evd_need_stash(struct core_evd *evd)
 {
-	if (!evd->stash && evd->has_cq)
+	if (!evd->stash && evd->pub.has_cq)
 		evd->stash = calloc(evd->soft_size, sizeof(*evd->stash));
-	return evd->stash || !evd->has_cq ? 0 : -ENOMEM;
+	return evd->stash || !evd->pub.has_cq ? 0 : -ENOMEM;
 }
 
 /* A completion just polled, to be delivered in turn: false when there is no room for it. */
-static bool put_stash(struct dap_evd *evd, const struct dap_event *ev)
+static bool put_stash(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)
 		return false;
@@ -203,7 +204,7 @@ static bool put_stash(struct dap_evd *evd, const struct dap_event *ev)
 	return true;
 }
 
-uint32_t dap_evd_collect(struct dap_evd *evd)
+uint32_t dap_evd_collect(struct core_evd *evd)
 {
 	struct dap_event ev;
 	uint32_t limit;
@@ -224,16 +225,16 @@ uint32_t dap_evd_collect(struct dap_evd *evd)
 	return limit;
 }
 
-bool dap_evd_poll(struct dap_evd *evd, struct dap_event *ev)
+bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 {
-	if (!evd->has_cq)
+	if (!evd->pub.has_cq)
 		return false;
 	memset(ev, 0, sizeof(*ev));
-	return evd->obj.ia->hw->cq_poll(evd, ev);
+	return evd->pub.obj.ia->hw->cq_poll(&evd->pub, ev);
 }
 
 /* What was just polled, unless something comes before it: then that, and this follows. */
-static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct dap_event *ev)
+static void in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
 	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
 			 put_stash(evd, polled);
@@ -247,7 +248,7 @@ static void in_turn(struct dap_evd *evd, const struct dap_event *polled, struct 
 	dap_evd_take_soft(evd, ev);
 }
 
-static int refuse(const struct dap_evd *evd)
+static int refuse(const struct core_evd *evd)
 {
 	if (evd->dead)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
@@ -257,7 +258,7 @@ static int refuse(const struct dap_evd *evd)
 }
 
 /* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
-static int dequeue(struct dap_evd *evd, struct dap_event *ev)
+static int dequeue(struct core_evd *evd, struct dap_event *ev)
 {
 	struct dap_event polled;
 	uint32_t limit;
@@ -283,21 +284,21 @@ static int dequeue(struct dap_evd *evd, struct dap_event *ev)
 }
 
 /* Who polls for events of connections brings them on. */
-static void drive(struct dap_evd *evd)
+static void drive(struct core_evd *evd)
 {
-	if (evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->obj.ia->cm)
-		dap_cm_drive(evd->obj.ia->cm);
+	if (evd->pub.flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->pub.obj.ia->cm)
+		dap_cm_drive(evd->pub.obj.ia->cm);
 }
 
 /*
  * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
  * who posts them, and now and then the core.
  */
-static bool is_idle(struct dap_evd *evd)
+static bool is_idle(struct core_evd *evd)
 {
 	uint64_t looks;
 
-	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
+	if (__atomic_load_n(&evd->pub.attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
 		return false;
 	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
 	if (!(looks % LOOKS_PER_DRIVE))
@@ -307,8 +308,9 @@ static bool is_idle(struct dap_evd *evd)
 	return true;
 }
 
-int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+int dap_evd_dequeue_cold(struct dap_evd *handle, struct dap_event *ev)
 {
+	struct core_evd *evd = core_evd(handle);
 	int err;
 
 	if (is_idle(evd))
@@ -324,8 +326,9 @@ int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
 	return err;
 }
 
-void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
+void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 {
+	struct core_evd *evd = core_evd(handle);
 	uint32_t keep;
 
 	pthread_mutex_lock(&evd->lock);

@@ -14,14 +14,14 @@
 #include "core/evd/cno.h"
 #include "core/evd/evd.h"
 
-static int poll_fd(struct dap_cno *cno, int op, struct dap_evd *evd, uint32_t events)
+static int poll_fd(struct dap_cno *cno, int op, struct core_evd *evd, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = evd};
 
-	return epoll_ctl(cno->cq_fds, op, evd->obj.ia->hw->cq_fd(evd), &e) ? -errno : 0;
+	return epoll_ctl(cno->cq_fds, op, evd->pub.obj.ia->hw->cq_fd(&evd->pub), &e) ? -errno : 0;
 }
 
-static bool has_room(struct dap_evd *evd)
+static bool has_room(struct core_evd *evd)
 {
 	bool room;
 
@@ -33,22 +33,23 @@ static bool has_room(struct dap_evd *evd)
 
 /* A second look finds what came before the CQ was armed. Without room for more it stays unarmed,
  * or it would fire at once, until somebody has dequeued. */
-void dap_evd_cno_look(struct dap_evd *evd)
+void dap_evd_cno_look(struct core_evd *evd)
 {
-	const struct dap_hw *hw = evd->obj.ia->hw;
+	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 
 	if (!evd->watched)
 		return;
-	hw->cq_drain_fd(evd);
+	hw->cq_drain_fd(&evd->pub);
 	dap_evd_collect(evd);
-	evd->unarmed = !has_room(evd) || hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED);
+	evd->unarmed =
+		!has_room(evd) || hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
 	if (!evd->unarmed)
 		dap_evd_collect(evd);
 }
 
-void dap_evd_cno_update(struct dap_evd *evd)
+void dap_evd_cno_update(struct core_evd *evd)
 {
-	bool watched = evd->cno && evd->has_cq && evd->enabled && !evd->waiting && !evd->dead;
+	bool watched = evd->cno && evd->pub.has_cq && evd->enabled && !evd->waiting && !evd->dead;
 
 	if (watched == evd->watched)
 		return;
@@ -59,31 +60,31 @@ void dap_evd_cno_update(struct dap_evd *evd)
 }
 
 /* The descriptor costs something only when it is first asked for. */
-static int join(struct dap_evd *evd, struct dap_cno *cno)
+static int join(struct core_evd *evd, struct dap_cno *cno)
 {
 	int err;
 
-	if (!cno || !evd->has_cq)
+	if (!cno || !evd->pub.has_cq)
 		return 0;
 	pthread_mutex_lock(&evd->lock);
 	err = dap_evd_need_stash(evd);
 	pthread_mutex_unlock(&evd->lock);
 	if (err)
 		return err;
-	err = evd->obj.ia->hw->cq_fd(evd);
+	err = evd->pub.obj.ia->hw->cq_fd(&evd->pub);
 	return err < 0 ? err : poll_fd(cno, EPOLL_CTL_ADD, evd, 0);
 }
 
-static void leave(struct dap_evd *evd, struct dap_cno *cno)
+static void leave(struct core_evd *evd, struct dap_cno *cno)
 {
-	if (!cno || !evd->has_cq)
+	if (!cno || !evd->pub.has_cq)
 		return;
 	evd->watched = evd->unarmed = false;
 	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 
 /* What has come by now is the old one's, or nobody's. An EVD with a CNO is off the hot path. */
-static int change(struct dap_evd *evd, struct dap_cno *cno)
+static int change(struct core_evd *evd, struct dap_cno *cno)
 {
 	struct dap_cno *old = evd->cno;
 	int err = join(evd, cno);
@@ -108,8 +109,9 @@ static int change(struct dap_evd *evd, struct dap_cno *cno)
 	return 0;
 }
 
-int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno)
+int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 {
+	struct core_evd *evd = core_evd(handle);
 	struct dap_cno *old = evd->cno;
 	int err;
 
@@ -124,8 +126,10 @@ int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno)
 }
 
 /* dat_evd_disable(3): what comes to a disabled EVD never triggers, so it is set aside before. */
-void dap_evd_set_enabled(struct dap_evd *evd, bool enabled)
+void dap_evd_set_enabled(struct dap_evd *handle, bool enabled)
 {
+	struct core_evd *evd = core_evd(handle);
+
 	pthread_mutex_lock(&evd->turn);
 	if (evd->cno && enabled && !evd->enabled && !evd->waiting)
 		dap_evd_collect(evd);

@@ -14,13 +14,14 @@
 #include "core/barrier.h"
 #include "core/cm/cm.h"
 #include "core/evd/evd.h"
+#include "core/ia.h"
 
 #define FOREVER UINT64_MAX
 #define GO_ON (-1)		/* of a look at the queue: nothing to return yet */
 #define LINGER_NS 30000		/* an answer of a peer on this host may take as long */
 
 struct wait {
-	struct dap_evd *evd;
+	struct core_evd *evd;
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
 	struct dap_cm *cm;	/* that brings its events, or NULL */
@@ -41,7 +42,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-static int may_wait(struct dap_evd *evd, uint32_t threshold)
+static int may_wait(struct core_evd *evd, uint32_t threshold)
 {
 	if (evd->dead)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
@@ -54,7 +55,7 @@ static int may_wait(struct dap_evd *evd, uint32_t threshold)
 	return 0;
 }
 
-static int need_resources(struct dap_evd *evd)
+static int need_resources(struct core_evd *evd)
 {
 	if (dap_evd_need_stash(evd))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
@@ -63,7 +64,7 @@ static int need_resources(struct dap_evd *evd)
 	return evd->wake_fd < 0 ? dap_err_from_errno(-errno) : 0;
 }
 
-static int begin(struct dap_evd *evd, uint32_t threshold)
+static int begin(struct core_evd *evd, uint32_t threshold)
 {
 	int err;
 
@@ -84,7 +85,7 @@ static int begin(struct dap_evd *evd, uint32_t threshold)
 	return err;
 }
 
-static void end(struct dap_evd *evd)
+static void end(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->turn);
 	pthread_mutex_lock(&evd->lock);
@@ -97,7 +98,7 @@ static void end(struct dap_evd *evd)
 	pthread_mutex_unlock(&evd->turn);
 }
 
-static uint32_t count(const struct dap_evd *evd)
+static uint32_t count(const struct core_evd *evd)
 {
 	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
 }
@@ -105,7 +106,7 @@ static uint32_t count(const struct dap_evd *evd)
 /* The lock is held. */
 static int judge(struct wait *w, uint32_t limit, bool timed_out)
 {
-	struct dap_evd *evd = w->evd;
+	struct core_evd *evd = w->evd;
 	bool may_return = !w->looked || evd->notified || timed_out;
 
 	w->looked = true;
@@ -152,25 +153,25 @@ static int interrupted(struct wait *w)
 /* A CNO may come to the EVD at the same time: under the turn only one of both makes the descriptor. */
 static int arm(struct wait *w)
 {
-	struct dap_evd *evd = w->evd;
-	const struct dap_hw *hw = evd->obj.ia->hw;
+	struct core_evd *evd = w->evd;
+	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 	int err;
 
 	w->cq_fd = -1;
-	if (!evd->has_cq)
+	if (!evd->pub.has_cq)
 		return 0;
 	pthread_mutex_lock(&evd->turn);
-	err = hw->cq_arm(evd, evd->stream_flags & DAP_COMP_SOLICITED);
+	err = hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
 	if (!err)
-		w->cq_fd = hw->cq_fd(evd);
+		w->cq_fd = hw->cq_fd(&evd->pub);
 	pthread_mutex_unlock(&evd->turn);
 	return dap_err_from_errno(err);
 }
 
-static void drain(struct dap_evd *evd)
+static void drain(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->turn);
-	evd->obj.ia->hw->cq_drain_fd(evd);
+	evd->pub.obj.ia->hw->cq_drain_fd(&evd->pub);
 	pthread_mutex_unlock(&evd->turn);
 }
 
@@ -281,15 +282,16 @@ static int wait_for_it(struct wait *w)
 	return ret;
 }
 
-int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,
-		 uint32_t *nmore)
+int dap_evd_wait(struct dap_evd *handle, uint32_t timeout_us, uint32_t threshold,
+		 struct dap_event *ev, uint32_t *nmore)
 {
-	uint64_t start = now_ns();
+	struct core_evd *evd = core_evd(handle);
+	uint64_t start = now_ns(), spin_us = core_ia(handle->obj.ia)->spin_us;
 	struct wait w = {
 		.evd = evd, .threshold = threshold, .ev = ev, .nmore = nmore,
-		.cm = evd->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) ? evd->obj.ia->cm : NULL,
+		.cm = handle->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) ? handle->obj.ia->cm : NULL,
 		.deadline = timeout_us == UINT32_MAX ? FOREVER : start + timeout_us * UINT64_C(1000),
-		.spin_end = evd->has_cq ? start + evd->obj.ia->spin_us * UINT64_C(1000) : start,
+		.spin_end = start + (handle->has_cq ? spin_us * UINT64_C(1000) : 0),
 	};
 	int err = begin(evd, threshold);
 

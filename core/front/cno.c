@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fronts of the CNO calls. */
 #include "core/api.h"
+#include "core/evd/cno.h"
 #include "core/front/slots.h"
 
 /* A function without data is an agent, data without a function is not. */

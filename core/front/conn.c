@@ -4,7 +4,9 @@
 
 #include "core/api.h"
 #include "core/ep/conn.h"
+#include "core/evd/evd.h"
 #include "core/front/slots.h"
+#include "core/sp/sp.h"
 
 _Static_assert(DAP_PSP_PROVIDER == (int)DAT_PSP_PROVIDER_FLAG, "flags are DAT's");
 
@@ -117,7 +119,7 @@ static struct dap_evd *request_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handl
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, ia);
 
-	return evd && !evd->internal && evd->flags & DAP_EVD_CR ? evd : NULL;
+	return evd && !core_evd(evd)->internal && evd->flags & DAP_EVD_CR ? evd : NULL;
 }
 
 static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, bool any,

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/api.h"
+#include "core/ep/ep.h"
+#include "core/evd/evd.h"
 #include "core/front/slots.h"
 
 _Static_assert(DAP_EP_COMPLETION_PENDING == (int)DAT_EP_STATE_COMPLETION_PENDING &&
@@ -86,7 +88,7 @@ static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t str
 	if (handle == DAT_HANDLE_NULL)
 		return 0;
 	*evd = dap_obj_get(handle, DAP_EVD, ia);
-	if (!*evd || (*evd)->internal || !((*evd)->flags & stream))
+	if (!*evd || core_evd(*evd)->internal || !((*evd)->flags & stream))
 		return DAP_ERR(DAP_INVALID_HANDLE, sub);
 	return 0;
 }
@@ -192,12 +194,13 @@ DAT_RETURN front_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)
 {
-	return evd && evd->internal ? DAT_HANDLE_NULL : evd;
+	return evd && core_evd(evd)->internal ? DAT_HANDLE_NULL : evd;
 }
 
 DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
+	struct core_ep *own = core_ep(ep);
 
 	if (!ep)
 		return front_bad_handle(DAP_SUB_HANDLE_EP);
@@ -205,25 +208,25 @@ DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 		return front_bad_arg(2);
 	if (!param)
 		return front_bad_arg(3);
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&own->lock);
 	*param = (DAT_EP_PARAM){
 		.ia_handle = front_ia_handle(ep->obj.ia),
 		.ep_state = (DAT_EP_STATE)dap_ep_state(ep),
-		.local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->local_addr,
-		.local_port_qual = ep->local_qual,
-		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote_addr,
-		.remote_port_qual = ep->remote_qual,
+		.local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&own->local_addr,
+		.local_port_qual = own->local_qual,
+		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&own->remote_addr,
+		.remote_port_qual = own->remote_qual,
 		.pz_handle = ep->pz,
 		.recv_evd_handle = visible(ep->recv_evd),
 		.request_evd_handle = visible(ep->request_evd),
-		.connect_evd_handle = ep->connect_evd,
+		.connect_evd_handle = own->connect_evd,
 		.srq_handle = ep->srq,
 #ifdef DAP_DAT20
 		.comm = { AF_INET, SOCK_STREAM, 0 },
 #endif
 	};
 	to_dat(&ep->attr, &param->ep_attr);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 	return DAT_SUCCESS;
 }
 

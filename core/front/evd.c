@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fronts of the EVD calls, but for those that take events (event.c). */
 #include "core/api.h"
+#include "core/evd/cno.h"
+#include "core/evd/evd.h"
 #include "core/front/slots.h"
 
 _Static_assert(DAP_EVD_ASYNC == (int)DAT_EVD_ASYNC_FLAG && DAP_EVD_DTO == (int)DAT_EVD_DTO_FLAG &&
@@ -39,12 +41,13 @@ DAT_RETURN front_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAN
 
 static DAT_EVD_STATE state_of(const struct dap_evd *evd)
 {
-	uint32_t state = evd->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
+	const struct core_evd *own = core_evd(evd);
+	uint32_t state = own->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
 
-	state |= evd->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
-	if (!evd->streams || !evd->stream_flags)
+	state |= own->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
+	if (!own->streams || !own->stream_flags)
 		state |= DAT_EVD_STATE_CONFIG_THRESHOLD;
-	else if (evd->stream_flags & DAP_COMP_SOLICITED)
+	else if (own->stream_flags & DAP_COMP_SOLICITED)
 		state |= DAT_EVD_STATE_CONFIG_SOLICITED;
 	else
 		state |= DAT_EVD_STATE_CONFIG_NOTIFY;
@@ -54,6 +57,7 @@ static DAT_EVD_STATE state_of(const struct dap_evd *evd)
 DAT_RETURN front_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	struct core_evd *own = core_evd(evd);
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
@@ -61,11 +65,11 @@ DAT_RETURN front_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 		return front_bad_arg(2);
 	if (!param)
 		return front_bad_arg(3);
-	pthread_mutex_lock(&evd->lock);
+	pthread_mutex_lock(&own->lock);
 	*param = (DAT_EVD_PARAM){
-		.ia_handle = front_ia_handle(evd->obj.ia), .evd_qlen = (DAT_COUNT)evd->qlen,
-		.evd_state = state_of(evd), .cno_handle = evd->cno, .evd_flags = evd->flags};
-	pthread_mutex_unlock(&evd->lock);
+		.ia_handle = front_ia_handle(evd->obj.ia), .evd_qlen = (DAT_COUNT)own->qlen,
+		.evd_state = state_of(evd), .cno_handle = own->cno, .evd_flags = evd->flags};
+	pthread_mutex_unlock(&own->lock);
 	return DAT_SUCCESS;
 }
 
@@ -154,7 +158,7 @@ DAT_RETURN front_evd_free(DAT_EVD_HANDLE handle)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
-	if (!evd || evd->internal)
+	if (!evd || core_evd(evd)->internal)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	return front_return(dap_evd_free(evd));
 }

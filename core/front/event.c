@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/api.h"
+#include "core/evd/evd.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
 
 _Static_assert(DAP_DTO_REMOTE_ACCESS == (int)DAT_DTO_ERR_REMOTE_ACCESS &&
 	       DAP_RMR_OPERATION_FAILED == (int)DAT_RMR_OPERATION_FAILED, "status numbers are DAT's");
@@ -98,10 +100,10 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 #ifdef DAP_DAT20
 static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 {
-	if (!evd->obj.ia->counted)
+	if (!core_ia(evd->obj.ia)->counted)
 		return;
 	if (!n)
-		__atomic_add_fetch(&evd->counts.all_missed, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&core_evd(evd)->counts.all_missed, 1, __ATOMIC_RELAXED);
 	for (DAT_COUNT i = 0; i < n; i++) {
 		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
 			&events[i].event_data.dto_completion_event_data;
@@ -132,7 +134,7 @@ DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
 	if (!event)
 		return front_bad_arg(2);
-	hot = evd->obj.ia->hot;
+	hot = core_ia(evd->obj.ia)->hot;
 	ret = hot->evd_dequeue(evd, event);
 	tally(evd, ret == DAT_SUCCESS, event);
 	return ret;
@@ -177,7 +179,7 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	bad = front_dequeue_n_args(max, events, count);
 	if (bad)
 		return bad;
-	hot = evd->obj.ia->hot;
+	hot = core_ia(evd->obj.ia)->hot;
 	ret = hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
 				 : dequeue_each(hot, evd, max, events, count);
 	tally(evd, ret == DAT_SUCCESS ? *count : 0, events);
@@ -194,7 +196,7 @@ DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
-	if (threshold <= 0 || (uint32_t)threshold > evd->qlen)
+	if (threshold <= 0 || (uint32_t)threshold > core_evd(evd)->qlen)
 		return front_bad_arg(3);
 	if (!event)
 		return front_bad_arg(4);

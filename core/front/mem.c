@@ -2,6 +2,8 @@
 /* Fronts of Protection Zones, Local and Remote Memory Regions. */
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/mem/lmr.h"
+#include "core/mem/shared.h"
 
 _Static_assert(DAP_PRIV_ALL == (int)DAT_MEM_PRIV_ALL_FLAG &&
 	       DAP_PRIV_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG, "rights are DAT's");
@@ -166,6 +168,7 @@ DAT_RETURN front_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 DAT_RETURN front_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
 	struct dap_lmr *lmr = dap_obj_get(handle, DAP_LMR, NULL);
+	struct core_lmr *own = core_lmr(lmr);
 
 	if (!lmr)
 		return front_bad_handle(DAP_SUB_HANDLE_LMR);
@@ -174,16 +177,16 @@ DAT_RETURN front_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 	if (!param)
 		return front_bad_arg(3);
 	*param = (DAT_LMR_PARAM){
-		.ia_handle = front_ia_handle(lmr->obj.ia), .mem_type = (DAT_MEM_TYPE)lmr->mem_type,
-		.region_desc.for_va = lmr->region, .length = lmr->length, .pz_handle = lmr->pz,
+		.ia_handle = front_ia_handle(lmr->obj.ia), .mem_type = (DAT_MEM_TYPE)own->mem_type,
+		.region_desc.for_va = own->region, .length = lmr->length, .pz_handle = lmr->pz,
 		.mem_priv = lmr->priv, .lmr_context = lmr->lmr_context,
 		.rmr_context = lmr->rmr_context, .registered_size = lmr->reg_size,
 		.registered_address = lmr->reg_addr};
 #ifdef DAP_DAT20
 	param->va_type = lmr->zero_based ? DAT_VA_TYPE_ZB : DAT_VA_TYPE_VA;
 #endif
-	if (lmr->mem_type == DAP_MEM_SHARED_VIRTUAL)
-		param->region_desc.for_shared_memory.shared_memory_id = &lmr->cookie;
+	if (own->mem_type == DAP_MEM_SHARED_VIRTUAL)
+		param->region_desc.for_shared_memory.shared_memory_id = &own->cookie;
 	return DAT_SUCCESS;
 }
 

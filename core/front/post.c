@@ -5,6 +5,7 @@
  */
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
 
 /* One side's segments against their LMRs, as dat_ep_post_send(3) has the codes. */
 static int check_iov(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, uint32_t priv)
@@ -52,20 +53,20 @@ int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIP
 	if (!ep)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	err = may_request(ep);
-	if (!err && ep->obj.ia->validate)
+	if (!err && core_ia(ep->obj.ia)->validate)
 		err = check_iov(ep, n, iov, priv);
 	return err;
 }
 
 static const struct dap_hot *hot_of(const struct dap_ep *ep)
 {
-	return ep->obj.ia->hot;
+	return core_ia(ep->obj.ia)->hot;
 }
 
 /* A counting instance: its live endpoints, too, have these functions. */
 static DAT_RETURN tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
 {
-	if (ep->obj.ia->counted && ret == DAT_SUCCESS)
+	if (core_ia(ep->obj.ia)->counted && ret == DAT_SUCCESS)
 		dap_ep_tally(ep, what, bytes);
 	return ret;
 }
@@ -99,7 +100,7 @@ static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLE
 		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	return ep->obj.ia->validate ? check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE) : 0;
+	return core_ia(ep->obj.ia)->validate ? check_iov(ep, n, iov, DAP_PRIV_LOCAL_WRITE) : 0;
 }
 
 DAT_RETURN front_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -123,7 +124,7 @@ DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 
 	if (err)
 		return front_return(err);
-	if (ep->obj.ia->validate && remote && remote->segment_length > total(n, iov))
+	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length > total(n, iov))
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	return tally(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
 		     hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
@@ -138,7 +139,7 @@ DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 
 	if (err)
 		return front_return(err);
-	if (ep->obj.ia->validate && remote && remote->segment_length < total(n, iov))
+	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length < total(n, iov))
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	return front_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
 			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
@@ -171,7 +172,7 @@ static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (!triplet)
 		return DAP_ERR(DAP_INVALID_PARAMETER, SUB_TRIPLET);
-	if (!rmr->obj.ia->validate || !triplet->segment_length)
+	if (!core_ia(rmr->obj.ia)->validate || !triplet->segment_length)
 		return 0;
 	if (ep->pz != rmr->pz)
 		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);

@@ -5,6 +5,7 @@
 #include "core/api.h"
 #include "core/front/slots.h"
 #include "core/front/tables.h"
+#include "core/ia.h"
 
 /* libdat calls these two; the version script exports them and nothing else. */
 #define EXPORT __attribute__((visibility("default")))
@@ -85,7 +86,7 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	err = dap_ia_open(&args, &ia);
 	if (err)
 		return front_return(err);
-	*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
+	*async_evd = core_ia(ia)->async_evd ?: DAT_EVD_OUT_OF_SCOPE;
 	*out = ia;
 	return DAT_SUCCESS;
 }

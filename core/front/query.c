@@ -6,6 +6,8 @@
 #include "config.h"
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
+#include "core/sp/sp.h"
 
 _Static_assert(sizeof(struct dap_named) == sizeof(DAT_NAMED_ATTR) &&
 	       offsetof(struct dap_named, value) == offsetof(DAT_NAMED_ATTR, value),
@@ -93,8 +95,8 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.lmr_sync_req = DAT_FALSE,
 		.dto_async_return_guaranteed = DAT_TRUE,
 		.rdma_write_for_rdma_read_req = DAT_FALSE,
-		.num_provider_specific_attr = (DAT_COUNT)ia->nnamed,
-		.provider_specific_attr = (DAT_NAMED_ATTR *)ia->named,
+		.num_provider_specific_attr = (DAT_COUNT)core_ia(ia)->nnamed,
+		.provider_specific_attr = (DAT_NAMED_ATTR *)core_ia(ia)->named,
 #ifdef DAP_DAT20
 		.rdma_read_lmr_rmr_context_exposure = DAT_FALSE,
 		.rmr_scope_supported = ia->caps.rmr_for_ep ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_PZ,
@@ -124,7 +126,7 @@ DAT_RETURN front_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
 	if (prov_mask && !prov_out)
 		return front_bad_arg(6);
 	if (async_evd)
-		*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
+		*async_evd = core_ia(ia)->async_evd ?: DAT_EVD_OUT_OF_SCOPE;
 	if (ia_mask)
 		ia_attr(ia, ia_out);
 	if (prov_mask)

@@ -2,6 +2,8 @@
 /* Fronts of Shared Receive Queues. */
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
+#include "core/mem/srq.h"
 
 _Static_assert(DAP_SRQ_TO_ERROR == (int)DAT_SRQ_TRANSFER_TO_ERROR &&
 	       DAP_SRQ_LOW_WATERMARK == (int)DAT_SRQ_LOW_WATERMARK_EVENT, "reasons are DAT's");
@@ -62,7 +64,7 @@ DAT_RETURN front_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPL
 		return front_bad_arg(2);
 	if (n && !iov)
 		return front_bad_arg(3);
-	for (DAT_COUNT i = 0; srq->obj.ia->validate && i < n; i++) {
+	for (DAT_COUNT i = 0; core_ia(srq->obj.ia)->validate && i < n; i++) {
 		if (!iov[i].segment_length)
 			continue;
 		err = dap_lmr_check(srq->obj.ia, srq->pz, iov[i].lmr_context,
@@ -71,7 +73,7 @@ DAT_RETURN front_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPL
 		if (err)
 			return front_return(err);
 	}
-	hot = srq->obj.ia->hot;
+	hot = core_ia(srq->obj.ia)->hot;
 	return hot->srq_post_recv(srq, n, iov, cookie);
 }
 

@@ -12,6 +12,7 @@
 #include "core/front/tables.h"
 #include "core/fork.h"
 #include "core/hw.h"
+#include "core/ia.h"
 
 #include <dat/dapl_direct.h>
 
@@ -183,13 +184,14 @@ static struct front_live *get_live(struct front_provider *p, const struct dap_ho
 
 int front_make_tables(struct dap_ia *ia)
 {
+	struct core_ia *own = core_ia(ia);
 	struct front_provider *p = front_provider_get(ia->name, ia->threadsafe);
 	const struct dap_hot *hot = ia->hw->hot(ia, DAP_API);
-	struct front_live *live = p && hot ? get_live(p, hot, ia->validate || ia->counted) : NULL;
+	struct front_live *live = p && hot ? get_live(p, hot, own->validate || own->counted) : NULL;
 
 	if (!live)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	ia->hot = hot;
+	own->hot = hot;
 	ia->tables[DAP_TABLE_CHECKED] = &p->table;
 	ia->tables[DAP_TABLE_EP_LIVE] = &live->ep;
 	ia->tables[DAP_TABLE_EVD_LIVE] = &live->evd;

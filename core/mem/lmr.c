@@ -7,17 +7,20 @@
 
 #include "core/api.h"
 #include "core/hw.h"
+#include "core/ia.h"
+#include "core/mem/lmr.h"
 
 static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **out)
 {
+	struct core_ia *own = core_ia(ia);
 	struct dap_lmr_page **slot = &ia->lmr_dir[context >> 20];
 	struct dap_lmr_page *page = *slot;
 
 	if (!page) {
-		page = ia->lmr_spare ? ia->lmr_spare : calloc(1, sizeof(*page));
+		page = own->lmr_spare ? own->lmr_spare : calloc(1, sizeof(*page));
 		if (!page)
 			return -1;
-		ia->lmr_spare = page->next;
+		own->lmr_spare = page->next;
 		page->next = NULL;
 		__atomic_store_n(slot, page, __ATOMIC_RELEASE);
 	}
@@ -31,13 +34,13 @@ static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
 	struct dap_lmr_page *page;
 	int err;
 
-	pthread_mutex_lock(&ia->lock);
+	pthread_mutex_lock(&core_ia(ia)->lock);
 	err = page_of(ia, lmr->lmr_context, &page);
 	if (!err) {
 		page->live++;
 		__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], lmr, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&ia->lock);
+	pthread_mutex_unlock(&core_ia(ia)->lock);
 	return err;
 }
 
@@ -47,21 +50,23 @@ static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
  */
 static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
 {
+	struct core_ia *own = core_ia(ia);
 	struct dap_lmr_page **slot = &ia->lmr_dir[lmr->lmr_context >> 20], *page;
 
-	pthread_mutex_lock(&ia->lock);
+	pthread_mutex_lock(&own->lock);
 	page = *slot;
 	__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], NULL, __ATOMIC_RELEASE);
 	if (!--page->live) {
 		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
-		page->next = ia->lmr_spare;
-		ia->lmr_spare = page;
+		page->next = own->lmr_spare;
+		own->lmr_spare = page;
 	}
-	pthread_mutex_unlock(&ia->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
 {
+	struct core_lmr *own = core_lmr(lmr);
 	const struct dap_lmr *base = args->region;
 
 	if (args->mem_type == DAP_MEM_LMR) {
@@ -73,9 +78,9 @@ static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
 	}
 	lmr->zero_based = args->zero_based;
 	lmr->addr = lmr->zero_based ? 0 : lmr->mem;
-	lmr->shared_fd = -1;
-	lmr->mem_type = args->mem_type;
-	lmr->region = args->region;
+	own->shared_fd = -1;
+	own->mem_type = args->mem_type;
+	own->region = args->region;
 	lmr->priv = args->priv;
 	lmr->pz = args->pz;
 }
@@ -94,22 +99,23 @@ static int check_range(const struct dap_lmr *lmr)
 
 static int share(struct dap_lmr *lmr, const void *cookie)
 {
+	struct core_lmr *own = core_lmr(lmr);
 	int fd;
 
-	memcpy(lmr->cookie, cookie, sizeof(lmr->cookie));
-	fd = dap_shared_enter(lmr->cookie, lmr->mem, lmr->length);
+	memcpy(own->cookie, cookie, sizeof(own->cookie));
+	fd = dap_shared_enter(own->cookie, lmr->mem, lmr->length);
 	if (fd == -EXDEV || fd == -EEXIST)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	if (fd < 0)
 		return dap_err_from_errno(fd);
-	lmr->shared_fd = fd;
+	own->shared_fd = fd;
 	return 0;
 }
 
 static void unshare_it(struct dap_lmr *lmr)
 {
-	if (lmr->shared_fd >= 0)
-		close(lmr->shared_fd);
+	if (core_lmr(lmr)->shared_fd >= 0)
+		close(core_lmr(lmr)->shared_fd);
 }
 
 static int register_it(struct dap_lmr *lmr)

@@ -2,8 +2,10 @@
 /* Shared Receive Queues. */
 #include <errno.h>
 
-#include "core/api.h"
+#include "core/ep/ep.h"
+#include "core/evd/evd.h"
 #include "core/hw.h"
+#include "core/mem/srq.h"
 
 static bool is_possible(const struct dap_caps *caps, const struct dap_srq_args *args)
 {
@@ -31,8 +33,8 @@ int dap_srq_create(struct dap_ia *ia, const struct dap_srq_args *args, struct da
 		dap_obj_free(srq);
 		return dap_err_from_errno(err);
 	}
-	pthread_mutex_init(&srq->lock, NULL);
-	pthread_mutex_init(&srq->eager_lock, NULL);
+	pthread_mutex_init(&core_srq(srq)->lock, NULL);
+	pthread_mutex_init(&core_srq(srq)->eager_lock, NULL);
 	dap_pz_hold(srq->pz);
 	dap_obj_set_table(&srq->obj, DAP_TABLE_SRQ_LIVE);
 	err = args->low_watermark ? dap_srq_set_lw(srq, args->low_watermark) : 0;
@@ -63,7 +65,7 @@ static int resize(struct dap_srq *srq, uint32_t recvs)
 {
 	int err;
 
-	if (recvs < srq->low_watermark)
+	if (recvs < core_srq(srq)->low_watermark)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	err = srq->obj.ia->hw->srq_resize(srq, recvs);
 	if (err == -EBUSY)
@@ -77,37 +79,40 @@ int dap_srq_resize(struct dap_srq *srq, uint32_t recvs)
 
 	if (!recvs || recvs > srq->obj.ia->caps.max_recv_per_srq)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	pthread_mutex_lock(&srq->lock);
+	pthread_mutex_lock(&core_srq(srq)->lock);
 	err = resize(srq, recvs);
-	pthread_mutex_unlock(&srq->lock);
+	pthread_mutex_unlock(&core_srq(srq)->lock);
 	return err;
 }
 
 int dap_srq_set_lw(struct dap_srq *srq, uint32_t low_watermark)
 {
+	struct core_srq *own = core_srq(srq);
 	int err;
 
-	pthread_mutex_lock(&srq->lock);
+	pthread_mutex_lock(&own->lock);
 	if (low_watermark > srq->max_recv_dtos) {
-		pthread_mutex_unlock(&srq->lock);
+		pthread_mutex_unlock(&own->lock);
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	}
 	err = srq->obj.ia->hw->srq_limit(srq, low_watermark);
 	if (!err)
-		srq->low_watermark = low_watermark;
-	pthread_mutex_unlock(&srq->lock);
+		own->low_watermark = low_watermark;
+	pthread_mutex_unlock(&own->lock);
 	return err ? dap_err_from_errno(err) : 0;
 }
 
 void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info)
 {
-	pthread_mutex_lock(&srq->lock);
+	struct core_srq *own = core_srq(srq);
+
+	pthread_mutex_lock(&own->lock);
 	*info = (struct dap_srq_info){.max_recv_dtos = srq->max_recv_dtos,
 				      .max_recv_iov = srq->max_recv_iov,
-				      .low_watermark = srq->low_watermark};
-	info->broken = __atomic_load_n(&srq->broken, __ATOMIC_ACQUIRE);
+				      .low_watermark = own->low_watermark};
+	info->broken = __atomic_load_n(&own->broken, __ATOMIC_ACQUIRE);
 	info->counted = !srq->obj.ia->hw->srq_count(srq, &info->available, &info->outstanding);
-	pthread_mutex_unlock(&srq->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 /* DAT 1.2 has no event number for it: the reason says what it is, by the type of the handle. */
@@ -119,7 +124,7 @@ void dap_srq_low(struct dap_srq *srq)
 /* Nor for this. */
 void dap_srq_broken(struct dap_srq *srq)
 {
-	if (!__atomic_exchange_n(&srq->broken, 1, __ATOMIC_ACQ_REL))
+	if (!__atomic_exchange_n(&core_srq(srq)->broken, 1, __ATOMIC_ACQ_REL))
 		dap_async_post(srq->obj.ia, DAP_EV_ASYNC_INTERNAL, &srq->obj, DAP_SRQ_TO_ERROR);
 }
 
@@ -135,33 +140,37 @@ void dap_srq_drop(struct dap_srq *srq)
 
 void dap_srq_join(struct dap_srq *srq, struct dap_ep *ep)
 {
-	if (!ep->recv_evd->internal)
+	struct core_srq *own = core_srq(srq);
+
+	if (!core_evd(ep->recv_evd)->internal)
 		return;
-	pthread_mutex_lock(&srq->eager_lock);
-	ep->srq_next = srq->eager;
-	srq->eager = ep;
-	pthread_mutex_unlock(&srq->eager_lock);
+	pthread_mutex_lock(&own->eager_lock);
+	core_ep(ep)->srq_next = own->eager;
+	own->eager = ep;
+	pthread_mutex_unlock(&own->eager_lock);
 }
 
 void dap_srq_leave(struct dap_srq *srq, struct dap_ep *ep)
 {
-	struct dap_ep **p = &srq->eager;
+	struct core_srq *own = core_srq(srq);
+	struct dap_ep **p = &own->eager;
 
-	pthread_mutex_lock(&srq->eager_lock);
+	pthread_mutex_lock(&own->eager_lock);
 	while (*p && *p != ep)
-		p = &(*p)->srq_next;
+		p = &core_ep(*p)->srq_next;
 	if (*p)
-		*p = ep->srq_next;
-	pthread_mutex_unlock(&srq->eager_lock);
+		*p = core_ep(ep)->srq_next;
+	pthread_mutex_unlock(&own->eager_lock);
 }
 
 bool dap_srq_reap(struct dap_srq *srq)
 {
+	struct core_srq *own = core_srq(srq);
 	bool some = false;
 
-	pthread_mutex_lock(&srq->eager_lock);
-	for (struct dap_ep *ep = srq->eager; ep; ep = ep->srq_next)
+	pthread_mutex_lock(&own->eager_lock);
+	for (struct dap_ep *ep = own->eager; ep; ep = core_ep(ep)->srq_next)
 		some |= dap_ep_reap(ep, true);
-	pthread_mutex_unlock(&srq->eager_lock);
+	pthread_mutex_unlock(&own->eager_lock);
 	return some;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/ep/conn_parts.h"
+#include "core/sp/sp.h"
 
 int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r)
 {
@@ -33,7 +34,8 @@ static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
 {
 	enum dap_ep_state state = dap_ep_state(ep);
 
-	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 || (ep->cr && ep->cr != cr))
+	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 ||
+	    (core_ep(ep)->cr && core_ep(ep)->cr != cr))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	if (!ep->pz)			/* one of ours, as it came */
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
@@ -63,16 +65,17 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 /* From here on failure is an event: the request is used up. */
 static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size)
 {
+	struct core_ep *own = core_ep(ep);
 	int err;
 
 	ep->remote_path = cr->remote_path;
-	ep->remote_addr = cr->remote_addr;
-	ep->local_qual = cr->conn_qual;
-	ep->remote_qual = 0;
-	ep->dialled = false;
-	ep->cr = NULL;
-	ep->conn = cr->conn;
-	ep->provided = false;
+	own->remote_addr = cr->remote_addr;
+	own->local_qual = cr->conn_qual;
+	own->remote_qual = 0;
+	own->dialled = false;
+	own->cr = NULL;
+	own->conn = cr->conn;
+	own->provided = false;
 	dap_ep_fsm(ep, DAP_CAUSE_ACCEPT);
 	err = ep->obj.ia->hw->qp_connect(ep);
 	if (err)
@@ -82,7 +85,7 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 	if (!err)
 		return;
 	dap_log(DAP_LOG_WARN, "endpoint %p cannot accept: %s", (void *)ep, strerror(-err));
-	ep->conn = NULL;
+	own->conn = NULL;
 	dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_ACCEPT_ERROR);
 }
 
@@ -96,11 +99,11 @@ int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (cr->ep && ep != cr->ep)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = prepare_accept(cr, ep);
 	if (!err)
 		connect_back(cr, ep, pd, pd_size);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	if (!err)
 		dap_obj_free(cr);
 	return err;
@@ -112,13 +115,14 @@ int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t
 static void cr_free(struct dap_cr *cr)
 {
 	struct dap_ep *ep = cr->ep;
+	struct core_ep *own = core_ep(ep);
 
 	if (ep) {
-		pthread_mutex_lock(&ep->lock);
-		ep->cr = NULL;
+		pthread_mutex_lock(&own->lock);
+		own->cr = NULL;
 		dap_ep_fsm(ep, DAP_CAUSE_REJECT);
-		pthread_mutex_unlock(&ep->lock);
-		if (ep->provided)
+		pthread_mutex_unlock(&own->lock);
+		if (own->provided)
 			dap_ep_destroy(ep);
 	}
 	dap_obj_free(cr);

@@ -12,6 +12,8 @@
 
 #include "core/ep/conn_parts.h"
 #include "core/fork.h"
+#include "core/ia.h"
+#include "core/sp/sp.h"
 
 /* Guards listener and ep of all RSPs: who finds the listener there and takes it goes on. */
 static pthread_mutex_t rsp_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +76,7 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 	}
 	psp->conn_qual = qual;
 	if (any)
-		__atomic_add_fetch(&ia->psps_any, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&core_ia(ia)->psps_any, 1, __ATOMIC_RELAXED);
 	*conn_qual = qual;
 	*out = psp;
 	return 0;
@@ -93,9 +95,9 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 {
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = dap_ep_fsm(ep, cause);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }
 
@@ -103,7 +105,7 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 static void unreserve(struct dap_ep *ep)
 {
 	ep_cause(ep, DAP_CAUSE_UNRESERVE);
-	if (ep->provided)
+	if (core_ep(ep)->provided)
 		dap_ep_destroy(ep);
 }
 
@@ -214,23 +216,24 @@ static void match(struct dap_ep *ep, const struct dap_path *peer)
  * the endpoint is in the state for it. */
 static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr)
 {
-	enum dap_ep_cause cause = ep->provided ? DAP_CAUSE_TENTATIVE : DAP_CAUSE_REQUEST;
+	struct core_ep *own = core_ep(ep);
+	enum dap_ep_cause cause = own->provided ? DAP_CAUSE_TENTATIVE : DAP_CAUSE_REQUEST;
 	int err = -1;
 
 	cr->ep = ep;
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&own->lock);
 	if (dap_ep_fsm_next(dap_ep_state(ep), cause) >= 0)
 		err = post_request(sp, cr);
 	if (!err) {
-		ep->cr = cr;
-		ep->remote_addr = cr->remote_addr;
-		ep->local_qual = cr->conn_qual;
-		ep->remote_qual = 0;
-		if (ep->provided)
+		own->cr = cr;
+		own->remote_addr = cr->remote_addr;
+		own->local_qual = cr->conn_qual;
+		own->remote_qual = 0;
+		if (own->provided)
 			match(ep, &cr->remote_path);
 		dap_ep_fsm(ep, cause);
 	}
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "core/evd/cno.h"
 #include "tests/core/fake_hw.h"
 
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)

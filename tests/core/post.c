@@ -2,7 +2,9 @@
 /* The checked post calls: state by state, and in validating mode triplet by triplet. */
 #include <dat/udat_redirection.h>
 
+#include "core/ep/ep.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
 #include "tests/core/fake_hw.h"
 
 static struct {
@@ -40,7 +42,7 @@ static void lead_to(struct dap_ep *ep, enum dap_ep_state state)
 		[DAP_EP_DISCONNECTED] = {DAP_CAUSE_CONNECT, DAP_CAUSE_FAILED, DAP_CAUSES},
 	};
 
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	if (state == DAP_EP_DISCONNECT_PENDING) {
 		dap_ep_fsm(ep, DAP_CAUSE_CONNECT);
 		dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED);
@@ -49,18 +51,18 @@ static void lead_to(struct dap_ep *ep, enum dap_ep_state state)
 		for (int i = 0; i < 3 && way[state][i] != DAP_CAUSES; i++)
 			cr_assert_eq(dap_ep_fsm(ep, way[state][i]), 0);
 	}
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	cr_assert_eq(dap_ep_state(ep), state);
 }
 
 static void lead_back(struct dap_ep *ep)
 {
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	dap_ep_fsm(ep, DAP_CAUSE_UNRESERVE);
 	dap_ep_fsm(ep, DAP_CAUSE_REJECT);
 	dap_ep_fsm(ep, DAP_CAUSE_BROKEN);
 	dap_ep_fsm(ep, DAP_CAUSE_RESET);
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	cr_assert_eq(dap_ep_state(ep), DAP_EP_UNCONNECTED);
 }
 
@@ -181,7 +183,7 @@ Test(post, table__follows_state)
 {
 	struct dap_ep *ep = t.ep;
 	const DAT_PROVIDER *checked = ep->obj.table, *live;
-	const struct dap_hot *hot = ep->obj.ia->hot;
+	const struct dap_hot *hot = core_ia(ep->obj.ia)->hot;
 
 	cr_assert_eq(checked->ep_post_send_func, front_ep_post_send);
 	lead_to(ep, DAP_EP_CONNECTED);

@@ -19,6 +19,11 @@ void dap_ep_look(struct dap_ep *ep)
 	(void)ep;
 }
 
+size_t dap_ep_size(void)
+{
+	return sizeof(struct dap_ep);
+}
+
 void dap_evd_overflow(struct dap_evd *evd)
 {
 	fake.overflowed = evd;

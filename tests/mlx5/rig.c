@@ -72,7 +72,6 @@ int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **out)
 		return err;
 	}
 	evd->has_cq = true;
-	evd->qlen = qlen;
 	*out = evd;
 	return 0;
 }

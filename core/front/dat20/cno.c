@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/api.h"
+#include "core/evd/cno.h"
 #include "core/front/slots.h"
 
 /* Readable whenever dat_cno_wait() might have something to return: its own two descriptors in one. */

@@ -15,8 +15,11 @@
 #include <string.h>
 
 #include "core/cm/cm.h"
+#include "core/ep/ep.h"
+#include "core/evd/evd.h"
 #include "core/hw.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
 
 #include <dat2/dat_ib_extensions.h>
 
@@ -35,6 +38,7 @@ static uint64_t load(const uint64_t *count)
 
 static void count_objects(const struct dap_ia *ia, uint64_t *v)
 {
+	const struct core_ia *own = core_ia(ia);
 	static const struct { enum dap_type type; uint8_t made, freed; } kinds[] = {
 		{ DAP_PZ, DCNT_IA_PZ_CREATE, DCNT_IA_PZ_FREE },
 		{ DAP_LMR, DCNT_IA_LMR_CREATE, DCNT_IA_LMR_FREE },
@@ -47,11 +51,11 @@ static void count_objects(const struct dap_ia *ia, uint64_t *v)
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		v[kinds[i].made] = load(&ia->made[kinds[i].type]);
-		v[kinds[i].freed] = load(&ia->freed[kinds[i].type]);
+		v[kinds[i].made] = load(&own->made[kinds[i].type]);
+		v[kinds[i].freed] = load(&own->freed[kinds[i].type]);
 	}
 	v[DCNT_IA_CM_LISTEN] = v[DCNT_IA_PSP_CREATE] + v[DCNT_IA_RSP_CREATE];
-	v[DCNT_IA_PSP_CREATE_ANY] = load(&ia->psps_any);
+	v[DCNT_IA_PSP_CREATE_ANY] = load(&own->psps_any);
 	v[DCNT_IA_PSP_CREATE] -= v[DCNT_IA_PSP_CREATE_ANY];
 }
 
@@ -81,6 +85,7 @@ static void count_connections(const struct dap_cm_counts *c, uint64_t *v)
 
 static void count_ia(struct dap_ia *ia, struct count20 *c)
 {
+	struct core_ia *own = core_ia(ia);
 	struct dap_cm_counts cm;
 
 	c->n = DCNT_IA_ALL_COUNTERS;
@@ -88,10 +93,10 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 	dap_cm_count(ia->cm, &cm);
 	count_connections(&cm, c->value);
 	for (int i = 0; i < 5; i++)
-		c->value[DCNT_IA_ASYNC_ERROR] += load(&ia->asyncs[i]);
+		c->value[DCNT_IA_ASYNC_ERROR] += load(&own->asyncs[i]);
 	c->value[DCNT_IA_ASYNC_QP_ERROR] =
-		load(&ia->asyncs[DAP_EV_ASYNC_EP_BROKEN - DAP_EV_ASYNC_EVD_OVERFLOW]);
-	c->value[DCNT_IA_ASYNC_CQ_ERROR] = load(&ia->asyncs[0]);
+		load(&own->asyncs[DAP_EV_ASYNC_EP_BROKEN - DAP_EV_ASYNC_EVD_OVERFLOW]);
+	c->value[DCNT_IA_ASYNC_CQ_ERROR] = load(&own->asyncs[0]);
 	for (int i = DCNT_IA_MEM_ALLOC; i <= DCNT_IA_MEM_FREE; i++)
 		c->value[i] = UNKNOWN;
 	/* The port's own: not read. */
@@ -102,15 +107,17 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 /* What the QP has counted, and what was counted beside it and before it. */
 static void total(struct dap_ep *ep, struct dap_ep_counts *all)
 {
+	struct core_ep *own = core_ep(ep);
+
 	*all = (struct dap_ep_counts){ 0 };
-	pthread_mutex_lock(&ep->lock);
+	pthread_mutex_lock(&own->lock);
 	if (ep->has_qp && ep->obj.ia->hw->ep_total)
 		ep->obj.ia->hw->ep_total(ep, all);
 	for (int i = 0; i < DAP_COUNTS; i++) {
-		all->work[i].number += load(&ep->counts.work[i].number);
-		all->work[i].bytes += load(&ep->counts.work[i].bytes);
+		all->work[i].number += load(&own->counts.work[i].number);
+		all->work[i].bytes += load(&own->counts.work[i].bytes);
 	}
-	pthread_mutex_unlock(&ep->lock);
+	pthread_mutex_unlock(&own->lock);
 }
 
 static void put(struct count20 *c, const struct dap_ep_counts *all, enum dap_count what, int number,
@@ -146,21 +153,22 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 		c->value[i] = UNKNOWN;
 	c->value[DCNT_EP_POST_SEND_UD] = c->value[DCNT_EP_POST_SEND_UD_DATA] = 0;
 	c->value[DCNT_EP_RECV_UD] = c->value[DCNT_EP_RECV_UD_DATA] = 0;
-	c->value[DCNT_EP_CONNECT] = load(&ep->counts.connects);
-	c->value[DCNT_EP_DISCONNECT] = load(&ep->counts.disconnects);
+	c->value[DCNT_EP_CONNECT] = load(&core_ep(ep)->counts.connects);
+	c->value[DCNT_EP_DISCONNECT] = load(&core_ep(ep)->counts.disconnects);
 	put(c, &all, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
 	put(c, &all, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
 	put(c, &all, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
 	put(c, &all, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
 	put(c, &all, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
-	if (ep->obj.ia->hw->ep_total || ep->obj.ia->counted)
+	if (ep->obj.ia->hw->ep_total || core_ia(ep->obj.ia)->counted)
 		count_posts(ep, &all, c);
 }
 
 /* Events that dequeues have found, out of line or in a CQ, and the dequeues that found none. */
 static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 {
-	uint64_t found = load(&evd->counts.found), of_cq = 0, in_vain = 0, told = 0;
+	struct core_evd *own = core_evd(evd);
+	uint64_t found = load(&own->counts.found), of_cq = 0, in_vain = 0, told = 0;
 	bool known = !evd->has_cq || evd->obj.ia->hw->cq_total;
 
 	if (evd->has_cq && known)
@@ -171,10 +179,10 @@ static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 		c->value[DCNT_EVD_DTO_CALLBACK] = told;
 	}
 	if (known)
-		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.missed) +
-						       load(&evd->idle_looks) + in_vain;
-	else if (evd->obj.ia->counted)
-		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&evd->counts.all_missed);
+		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] =
+			load(&own->counts.missed) + load(&own->idle_looks) + in_vain;
+	else if (core_ia(evd->obj.ia)->counted)
+		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&own->counts.all_missed);
 	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)
 		c->value[DCNT_EVD_DEQUEUE] = c->value[DCNT_EVD_DEQUEUE_FOUND] +
 					     c->value[DCNT_EVD_DEQUEUE_NOT_FOUND];
@@ -182,11 +190,12 @@ static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 
 static void count_evd(struct dap_evd *evd, struct count20 *c)
 {
+	struct core_evd *own = core_evd(evd);
 	struct dap_evd_counts counts;
 
-	pthread_mutex_lock(&evd->lock);
-	counts = evd->counts;
-	pthread_mutex_unlock(&evd->lock);
+	pthread_mutex_lock(&own->lock);
+	counts = own->counts;
+	pthread_mutex_unlock(&own->lock);
 	c->n = DCNT_EVD_ALL_COUNTERS;
 	for (unsigned int i = 0; i < c->n; i++)
 		c->value[i] = UNKNOWN;
@@ -204,13 +213,13 @@ static uint64_t **count(DAT_HANDLE handle, struct count20 *c)
 	switch (dap_obj_type(handle)) {
 	case DAP_IA:
 		count_ia(handle, c);
-		return &((struct dap_ia *)handle)->cleared;
+		return &core_ia(handle)->cleared;
 	case DAP_EP:
 		count_ep(handle, c);
-		return &((struct dap_ep *)handle)->cleared;
+		return &core_ep(handle)->cleared;
 	case DAP_EVD:
 		count_evd(handle, c);
-		return &((struct dap_evd *)handle)->cleared;
+		return &core_evd(handle)->cleared;
 	default:
 		return NULL;
 	}
@@ -252,9 +261,9 @@ static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct co
 	if (which < 0 || (unsigned int)which > c->n)
 		return front_bad_arg(3);
 	ia = ((const struct dap_obj *)handle)->ia;
-	pthread_mutex_lock(&ia->lock);
+	pthread_mutex_lock(&core_ia(ia)->lock);
 	err = since(cleared, which, reset, c);
-	pthread_mutex_unlock(&ia->lock);
+	pthread_mutex_unlock(&core_ia(ia)->lock);
 	return front_return(err);
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "core/ep/conn.h"
+#include "core/evd/evd.h"
 #include "core/front/slots.h"
+#include "core/sp/sp.h"
 
 /* The one communicator there is: what an endpoint's parameters say, too. */
 static DAT_COMM stream = { AF_INET, SOCK_STREAM, 0 };
@@ -47,7 +49,7 @@ DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDR
 	err = read_port(address, 3, &at);
 	if (err)
 		return front_return(err);
-	if (!evd || evd->internal || !(evd->flags & DAP_EVD_CR))
+	if (!evd || core_evd(evd)->internal || !(evd->flags & DAP_EVD_CR))
 		return front_bad_handle(DAP_SUB_HANDLE_EVD_CR);
 	if (!out)
 		return front_bad_arg(5);

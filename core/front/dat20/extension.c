@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/front/slots.h"
+#include "core/ia.h"
 
 #include <dat2/dat_ib_extensions.h>
 
@@ -52,6 +53,7 @@ static const char *path_mtu(const struct dap_ia *ia)
 
 void front_name_attributes(struct dap_ia *ia)
 {
+	struct core_ia *own = core_ia(ia);
 	const char *has = ia->caps.no_extension ? "FALSE" : "TRUE";
 	const struct dap_named more[] = {
 		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
@@ -64,8 +66,8 @@ void front_name_attributes(struct dap_ia *ia)
 		{ DAT_IB_ATTR_COUNTERS, "TRUE" },
 	};
 
-	memcpy(&ia->named[ia->nnamed], more, sizeof(more));
-	ia->nnamed += sizeof(more) / sizeof(more[0]);
+	memcpy(&own->named[own->nnamed], more, sizeof(more));
+	own->nnamed += sizeof(more) / sizeof(more[0]);
 }
 
 /* Arguments as the macros of dat_ib_extensions.h give them, in their order. */
@@ -123,6 +125,6 @@ DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 	if (err)
 		return front_return(err);
 	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
-		return write_immed(ep, ep->obj.ia->hot, args);
-	return atomic(ep, ep->obj.ia->hot, op == DAT_IB_CMP_AND_SWAP_OP, args);
+		return write_immed(ep, core_ia(ep->obj.ia)->hot, args);
+	return atomic(ep, core_ia(ep->obj.ia)->hot, op == DAT_IB_CMP_AND_SWAP_OP, args);
 }

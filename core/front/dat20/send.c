@@ -2,6 +2,7 @@
 /* The send that ends an RMR of one endpoint at the peer: where caps.rmr_for_ep says so. */
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/ia.h"
 
 /* Without the invalidation it is a send. */
 DAT_RETURN front_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
@@ -18,7 +19,7 @@ DAT_RETURN front_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 	err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
 	if (err)
 		return front_return(err);
-	hot = ep->obj.ia->hot;
+	hot = core_ia(ep->obj.ia)->hot;
 	if (!hot->send_inval)
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	return front_tally_iov(ep, DAP_COUNT_SEND, n, iov,

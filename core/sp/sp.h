@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Service points and the requests that come to them. */
+#ifndef DAP_SP_H
+#define DAP_SP_H
+
+#include "core/dap.h"
+
+enum {					/* psp_flags */
+	DAP_PSP_PROVIDER = 1,		/* requests come with an endpoint */
+	DAP_PSP_COMMON = 2,		/* it was made as a CSP of 2.0 */
+};
+
+struct dap_psp {			/* also the RSP: type tells */
+	struct dap_obj obj;
+	uint64_t conn_qual;
+	struct dap_evd *evd;
+	uint32_t psp_flags;
+	struct dap_ep *ep;		/* RSP only, until its request */
+	struct dap_cm_listener *listener;
+	struct sockaddr_in address;	/* DAP_PSP_COMMON: as the consumer named it */
+	uint32_t refs;
+};
+
+struct dap_cr {
+	struct dap_obj obj;
+	struct dap_obj *sp;
+	struct dap_ep *ep;		/* of an RSP, or made by the PSP */
+	struct dap_cm_conn *conn;
+	struct dap_path remote_path;
+	struct sockaddr_in remote_addr;
+	uint64_t conn_qual;
+	uint32_t private_data_size;
+	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
+};
+
+#endif
