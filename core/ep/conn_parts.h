@@ -28,6 +28,8 @@ int dap_conn_prepare(struct dap_ep *ep);
 void dap_conn_timers(struct dap_ep *ep);
 /* The two ends speak the same protocol of the same backend. */
 bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b);
+/* Appends the event to the endpoint's connect EVD, with the peer's private data where it has some. */
+void dap_conn_event(struct dap_ep *ep, uint32_t number);
 /* If the cause applies: QP to error, state, then the event, so that who sees the event finds all
  * flushed. False, and nothing, if it does not. */
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event);

@@ -30,65 +30,6 @@ bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
 	return a->link_layer == b->link_layer && a->proto == b->proto;
 }
 
-/* A rejection has none before DAT 2.0. */
-static bool has_private_data(const struct dap_ep *ep, uint32_t number)
-{
-	return number == DAP_EV_ESTABLISHED ||
-	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
-}
-
-static void conn_event(struct dap_ep *ep, uint32_t number)
-{
-	struct core_ep *own = core_ep(ep);
-	struct dap_event ev = { .number = number, .conn.ep = ep };
-
-	if (!own->connect_evd)
-		return;
-	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
-	if (own->private_data_size && has_private_data(ep, number)) {
-		ev.conn.private_data = own->private_data;
-		ev.conn.private_data_size = own->private_data_size;
-	}
-	dap_evd_post(own->connect_evd, &ev);
-}
-
-/* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
-static void last_receive(struct dap_ep *ep)
-{
-	if (ep->srq && ep->obj.api == DAP_API_20)
-		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
-}
-
-bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
-{
-	if (dap_ep_fsm_next(dap_ep_state(ep), cause) < 0)
-		return false;
-	if (ep->has_qp)
-		ep->obj.ia->hw->qp_error(ep);
-	dap_ep_fsm(ep, cause);
-	conn_event(ep, event);
-	last_receive(ep);
-	return true;
-}
-
-uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why)
-{
-	if (state == DAP_EP_COMPLETION_PENDING)
-		return DAP_EV_ACCEPT_ERROR;
-	if (state != DAP_EP_ACTIVE_PENDING)
-		return why == DAP_CM_DISCONNECTED ? DAP_EV_DISCONNECTED : DAP_EV_BROKEN;
-	switch (why) {
-	case DAP_CM_REJECTED:
-		return DAP_EV_PEER_REJECTED;
-	case DAP_CM_UNREACHABLE:
-		return DAP_EV_UNREACHABLE;
-	case DAP_CM_TIMED_OUT:
-		return DAP_EV_TIMED_OUT;
-	default:
-		return DAP_EV_NON_PEER_REJECTED;
-	}
-}
-
 /* ---- callbacks ---- */
 
 /* The endpoint, locked, if this is still its connection. */
@@ -158,7 +99,7 @@ static void on_ready(void *ctx, struct dap_cm_conn *conn)
 	if (!ep)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED)) {
-		conn_event(ep, DAP_EV_ESTABLISHED);
+		dap_conn_event(ep, DAP_EV_ESTABLISHED);
 		dap_cm_go(conn);
 	}
 	leave(ep);
@@ -171,7 +112,7 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 	if (!ep)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
-		conn_event(ep, DAP_EV_ESTABLISHED);
+		dap_conn_event(ep, DAP_EV_ESTABLISHED);
 	leave(ep);
 }
 

@@ -107,25 +107,6 @@ static void on_broken_timer(void *arg)
 	pthread_mutex_unlock(&own->lock);
 }
 
-static bool can_break(const struct dap_ep *ep)
-{
-	return dap_ep_fsm_next(dap_ep_state(ep), DAP_CAUSE_BROKEN) >= 0;
-}
-
-/*
- * Called from within polls, under whatever locks those hold, and once for each flushed completion:
- * nothing is done here but to have it done by the manager's thread, once.
- */
-void dap_ep_broken(struct dap_ep *ep)
-{
-	struct core_ep *own = core_ep(ep);
-	uint32_t token = __atomic_load_n(&own->incarnation, __ATOMIC_ACQUIRE) + 1;
-
-	if (!can_break(ep) || __atomic_exchange_n(&own->breaking, token, __ATOMIC_ACQ_REL) == token)
-		return;
-	dap_cm_timer(ep->obj.ia->cm, &own->broken, 0);
-}
-
 /* Once, and before the endpoint gets into a state in which they can be set. */
 void dap_conn_timers(struct dap_ep *ep)
 {

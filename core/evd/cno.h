@@ -36,16 +36,19 @@ void dap_cno_unpinned(struct dap_cno *cno, struct core_evd *evd);
 
 /* evd->lock is held, the CNO's is not. */
 void dap_cno_trigger(struct core_evd *evd);
+/* All waiters and the agent are to return with no EVD. */
+void dap_cno_end_all(struct dap_cno *cno);
 /* The EVD that triggered first, or NULL. */
 struct core_evd *dap_cno_take(struct dap_cno *cno, unsigned int ear);
+/* Those that sleep for the ear wake; nothing wakes them any more. */
+void dap_cno_signal(struct dap_cno *cno, unsigned int ear);
+void dap_cno_quiet(struct dap_cno *cno, unsigned int ear);
 
 /* ---- cno_wait.c; no lock is held ---- */
 /* Looks at each CQ that has news. */
 void dap_cno_look(struct dap_cno *cno);
 /* Until the ear has news or a CQ has: 0 or -errno. deadline in ns, UINT64_MAX for none. */
 int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t deadline);
-void dap_cno_signal(struct dap_cno *cno, unsigned int ear);
-void dap_cno_quiet(struct dap_cno *cno, unsigned int ear);
 
 /* ---- cno_agent.c; no lock is held ---- */
 struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once);

@@ -25,22 +25,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-void dap_cno_signal(struct dap_cno *cno, unsigned int ear)
-{
-	const uint64_t one = 1;
-	ssize_t n = write(cno->ear[ear].fd, &one, sizeof(one));
-
-	(void)n;	/* fails only when the counter is full: it is readable then */
-}
-
-void dap_cno_quiet(struct dap_cno *cno, unsigned int ear)
-{
-	uint64_t count;
-	ssize_t n = read(cno->ear[ear].fd, &count, sizeof(count));
-
-	(void)n;
-}
-
 /* The EVD may have left meanwhile, and even be another one by now: then it is not of this CNO. */
 static bool pin(struct dap_cno *cno, struct core_evd *evd)
 {

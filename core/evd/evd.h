@@ -89,6 +89,8 @@ void dap_evd_set_attention(struct core_evd *evd);
  * come after those (DISCONNECTED) only from before index limit. False when there is none. */
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev);
+/* What was just polled, unless something comes before it: then that, and this follows. */
+void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev);
 int dap_evd_need_stash(struct core_evd *evd);
 /* The turn is held, the lock is not. When leave returns no hot dequeue is under way, and each dequeue
  * takes the turn, until join. Around dap_evd_collect() where nothing else keeps dequeues off. */

@@ -9,16 +9,11 @@
  * So ESTABLISHED is dequeued before any completion of its connection, and the end after all.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/cm/cm.h"
 #include "core/evd/cno.h"
-
-#define LOOKS_PER_YIELD 64
-#define LOOKS_PER_DRIVE 8
 
 void dap_evd_set_attention(struct core_evd *evd)
 {
@@ -233,8 +228,7 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 	return evd->pub.obj.ia->hw->cq_poll(&evd->pub, ev);
 }
 
-/* What was just polled, unless something comes before it: then that, and this follows. */
-static void in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
+void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
 	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
 			 put_stash(evd, polled);
@@ -246,84 +240,6 @@ static void in_turn(struct core_evd *evd, const struct dap_event *polled, struct
 	if (!polled->unsignalled)
 		notify(evd);
 	dap_evd_take_soft(evd, ev);
-}
-
-static int refuse(const struct core_evd *evd)
-{
-	if (evd->dead)
-		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
-	if (evd->waiting)
-		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
-	return 0;
-}
-
-/* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
-static int dequeue(struct core_evd *evd, struct dap_event *ev)
-{
-	struct dap_event polled;
-	uint32_t limit;
-	int err;
-	bool got;
-
-	pthread_mutex_lock(&evd->lock);
-	err = refuse(evd);
-	limit = evd->soft_head;
-	got = !err && dap_evd_take_soft(evd, ev);
-	pthread_mutex_unlock(&evd->lock);
-	if (err || got)
-		return err;
-
-	got = dap_evd_poll(evd, &polled);
-	pthread_mutex_lock(&evd->lock);
-	if (!got)
-		got = dap_evd_take_after(evd, limit, ev);
-	else
-		in_turn(evd, &polled, ev);
-	pthread_mutex_unlock(&evd->lock);
-	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
-}
-
-/* Who polls for events of connections brings them on. */
-static void drive(struct core_evd *evd)
-{
-	if (evd->pub.flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->pub.obj.ia->cm)
-		dap_cm_drive(evd->pub.obj.ia->cm);
-}
-
-/*
- * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
- * who posts them, and now and then the core.
- */
-static bool is_idle(struct core_evd *evd)
-{
-	uint64_t looks;
-
-	if (__atomic_load_n(&evd->pub.attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
-		return false;
-	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
-	if (!(looks % LOOKS_PER_DRIVE))
-		drive(evd);
-	if (!(looks % LOOKS_PER_YIELD))
-		sched_yield();
-	return true;
-}
-
-int dap_evd_dequeue_cold(struct dap_evd *handle, struct dap_event *ev)
-{
-	struct core_evd *evd = core_evd(handle);
-	int err;
-
-	if (is_idle(evd))
-		return DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
-	pthread_mutex_lock(&evd->turn);
-	if (evd->counted)
-		dap_evd_collect(evd);
-	err = dequeue(evd, ev);
-	if (evd->unarmed)
-		dap_evd_cno_look(evd);
-	pthread_mutex_unlock(&evd->turn);
-	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
-	return err;
 }
 
 void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)

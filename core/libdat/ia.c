@@ -3,47 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/libdat/load.h"
 #include "core/libdat/log.h"
 #include "core/libdat/redirect.h"
 #include "core/libdat/registry.h"
-
-/*
- * The IAs that are open. A handle is not looked into before it is found here, so one that was
- * closed, or never was, is told as such even when its provider is gone.
- */
-struct open_ia {
-	struct open_ia *next;
-	DAT_IA_HANDLE handle;
-	struct reg_entry *entry;
-};
-
-static struct open_ia *open_ias;	/* under the registry's lock */
-
-static void put_open_ia(struct open_ia *ia)
-{
-	ia->next = open_ias;
-	open_ias = ia;
-}
-
-static struct open_ia *take_open_ia(DAT_IA_HANDLE handle)
-{
-	struct open_ia **link = &open_ias, *ia;
-
-	while (*link && (*link)->handle != handle)
-		link = &(*link)->next;
-	ia = *link;
-	if (ia)
-		*link = ia->next;
-	return ia;
-}
-
-void forget_open_ias(void)
-{
-	for (struct open_ia *ia; (ia = open_ias);) {
-		open_ias = ia->next;
-		free(ia);
-	}
-}
 
 /* The provider opens devices and makes threads here: the registry is not locked for that. */
 static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,

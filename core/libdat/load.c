@@ -95,3 +95,8 @@ void unload_provider(struct reg_entry *entry)
 	entry->table = NULL;
 	close_library(entry);
 }
+
+bool is_shortage(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}

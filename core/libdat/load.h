@@ -8,6 +8,9 @@
 /* Loads the entry's library and has it register. 0, or -errno after saying why. */
 int load_provider(struct reg_entry *entry);
 
+/* The same may work when there is more memory, or another descriptor. */
+bool is_shortage(int err);
+
 /* Tells the provider to finish; the entry is not registered when it returns. */
 void unload_provider(struct reg_entry *entry);
 

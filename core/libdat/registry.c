@@ -209,11 +209,6 @@ static struct reg_entry *registered(const DAT_PROVIDER_INFO *info)
 	return NULL;
 }
 
-bool is_shortage(int err)
-{
-	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
-}
-
 int reg_get(struct reg_entry *entry, struct reg_entry **out)
 {
 	struct reg_entry *found = registered(&entry->info);

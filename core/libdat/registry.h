@@ -28,7 +28,19 @@ void reg_unlock(void);
 
 /* Everything below is called with the lock held. */
 
-/* ia.c: no IA is open in this process. */
+/*
+ * The IAs that are open. A handle is not looked into before it is found here, so one that was
+ * closed, or never was, is told as such even when its provider is gone.
+ */
+struct open_ia {
+	struct open_ia *next;
+	DAT_IA_HANDLE handle;
+	struct reg_entry *entry;
+};
+void put_open_ia(struct open_ia *ia);
+/* Out of the list; NULL when no such IA is open. */
+struct open_ia *take_open_ia(DAT_IA_HANDLE handle);
+/* No IA is open in this process. */
 void forget_open_ias(void);
 
 /* Reads dat.conf unless that is done; a failure is tried again by the next call. 0 or -errno. */
@@ -46,8 +58,6 @@ DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want);
 /* The registered entry for this one's key, with a reference; loads the library if it has to. 0, or
  * -errno after saying why. */
 int reg_get(struct reg_entry *entry, struct reg_entry **out);
-/* The same may work when there is more memory, or another descriptor. */
-bool is_shortage(int err);
 
 /* Drops the reference; with the last one the provider is told to finish. */
 void reg_put(struct reg_entry *entry);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of connections, and how those end. For locks see conn_parts.h. */
+#include "core/ep/conn_parts.h"
+
+/* A rejection has none before DAT 2.0. */
+static bool has_private_data(const struct dap_ep *ep, uint32_t number)
+{
+	return number == DAP_EV_ESTABLISHED ||
+	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
+}
+
+void dap_conn_event(struct dap_ep *ep, uint32_t number)
+{
+	struct core_ep *own = core_ep(ep);
+	struct dap_event ev = { .number = number, .conn.ep = ep };
+
+	if (!own->connect_evd)
+		return;
+	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
+	if (own->private_data_size && has_private_data(ep, number)) {
+		ev.conn.private_data = own->private_data;
+		ev.conn.private_data_size = own->private_data_size;
+	}
+	dap_evd_post(own->connect_evd, &ev);
+}
+
+/* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
+static void last_receive(struct dap_ep *ep)
+{
+	if (ep->srq && ep->obj.api == DAP_API_20)
+		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
+}
+
+bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
+{
+	if (dap_ep_fsm_next(dap_ep_state(ep), cause) < 0)
+		return false;
+	if (ep->has_qp)
+		ep->obj.ia->hw->qp_error(ep);
+	dap_ep_fsm(ep, cause);
+	dap_conn_event(ep, event);
+	last_receive(ep);
+	return true;
+}
+
+uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why)
+{
+	if (state == DAP_EP_COMPLETION_PENDING)
+		return DAP_EV_ACCEPT_ERROR;
+	if (state != DAP_EP_ACTIVE_PENDING)
+		return why == DAP_CM_DISCONNECTED ? DAP_EV_DISCONNECTED : DAP_EV_BROKEN;
+	switch (why) {
+	case DAP_CM_REJECTED:
+		return DAP_EV_PEER_REJECTED;
+	case DAP_CM_UNREACHABLE:
+		return DAP_EV_UNREACHABLE;
+	case DAP_CM_TIMED_OUT:
+		return DAP_EV_TIMED_OUT;
+	default:
+		return DAP_EV_NON_PEER_REJECTED;
+	}
+}
+
+static bool can_break(const struct dap_ep *ep)
+{
+	return dap_ep_fsm_next(dap_ep_state(ep), DAP_CAUSE_BROKEN) >= 0;
+}
+
+/*
+ * Called from within polls, under whatever locks those hold, and once for each flushed completion:
+ * nothing is done here but to have it done by the manager's thread, once.
+ */
+void dap_ep_broken(struct dap_ep *ep)
+{
+	struct core_ep *own = core_ep(ep);
+	uint32_t token = __atomic_load_n(&own->incarnation, __ATOMIC_ACQUIRE) + 1;
+
+	if (!can_break(ep) || __atomic_exchange_n(&own->breaking, token, __ATOMIC_ACQ_REL) == token)
+		return;
+	dap_cm_timer(ep->obj.ia->cm, &own->broken, 0);
+}

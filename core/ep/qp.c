@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue pair of an endpoint, and what its completions feed. */
+#include "core/ep/ep.h"
+#include "core/evd/evd.h"
+
+static void detach(struct dap_evd *evd)
+{
+	bool internal;
+
+	if (!evd)
+		return;
+	internal = core_evd(evd)->internal;
+	dap_evd_remove_stream(evd);
+	if (internal)
+		dap_evd_destroy(evd);
+}
+
+/* A QP needs a completion queue even where the consumer wants no events. */
+static int attach(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
+		  struct dap_evd **out)
+{
+	bool internal = !evd;
+	int err = 0;
+
+	if (internal && !ep->pz)
+		return 0;
+	if (internal) {
+		err = dap_evd_create(ep->obj.ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, NULL,
+				     &evd);
+		if (err)
+			return err;
+		core_evd(evd)->internal = true;
+	}
+	err = dap_evd_add_stream(evd, flags);
+	if (!err)
+		*out = evd;
+	else if (internal)
+		dap_evd_destroy(evd);
+	return err;
+}
+
+static int create_qp(struct dap_ep *ep)
+{
+	const struct dap_hw *hw = ep->obj.ia->hw;
+	int err = hw->qp_create(ep);
+
+	if (err)
+		return dap_err_from_errno(err);
+	err = hw->qp_address(ep);
+	if (err) {
+		hw->qp_destroy(ep);
+		return dap_err_from_errno(err);
+	}
+	ep->has_qp = true;
+	if (ep->srq)
+		dap_srq_join(ep->srq, ep);
+	return 0;
+}
+
+int dap_ep_attach(struct dap_ep *ep)
+{
+	/* SOLICITED is of receives: for requests it says only what may be posted. */
+	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
+	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
+	int err = attach(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
+
+	if (err)
+		return err;
+	err = attach(ep, ep->request_evd, request_flags, ep->attr.max_request_dtos,
+		     &ep->request_evd);
+	if (err)
+		goto detach_recv;
+	err = ep->pz ? create_qp(ep) : 0;
+	if (err)
+		goto detach_request;
+	core_ep(ep)->attached = true;
+	err = dap_ep_count(ep);
+	if (err)
+		dap_ep_detach(ep);
+	return err;
+
+detach_request:
+	detach(ep->request_evd);
+detach_recv:
+	detach(ep->recv_evd);
+	return err;
+}
+
+/* The next QP counts from 0. */
+static void keep_totals(struct dap_ep *ep)
+{
+	struct core_ep *own = core_ep(ep);
+	struct dap_ep_counts c = { 0 };
+
+	if (!ep->obj.ia->hw->ep_total)
+		return;
+	ep->obj.ia->hw->ep_total(ep, &c);
+	for (int i = 0; i < DAP_COUNTS; i++) {
+		__atomic_add_fetch(&own->counts.work[i].number, c.work[i].number, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&own->counts.work[i].bytes, c.work[i].bytes, __ATOMIC_RELAXED);
+	}
+}
+
+/* Nobody is between taking a completion off the CQ and setting it aside meanwhile. */
+static void destroy_qp(struct dap_ep *ep)
+{
+	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;
+
+	pthread_mutex_lock(&core_evd(first)->turn);
+	if (a != b)
+		pthread_mutex_lock(&core_evd(first == a ? b : a)->turn);
+	keep_totals(ep);
+	ep->obj.ia->hw->qp_destroy(ep);
+	dap_evd_purge(a, ep);
+	dap_evd_purge(b, ep);
+	pthread_mutex_unlock(&core_evd(a)->turn);
+	if (a != b)
+		pthread_mutex_unlock(&core_evd(b)->turn);
+}
+
+void dap_ep_detach(struct dap_ep *ep)
+{
+	if (!core_ep(ep)->attached)
+		return;
+	dap_ep_uncount(ep);
+	if (ep->has_qp && ep->srq)
+		dap_srq_leave(ep->srq, ep);
+	if (ep->has_qp)
+		destroy_qp(ep);
+	core_ep(ep)->attached = ep->has_qp = false;
+	detach(ep->recv_evd);
+	detach(ep->request_evd);
+}
