@@ -54,7 +54,7 @@ int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t con
 int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
-/* ---- evd.c, evd/queue.c, evd/wait.c ---- */
+/* ---- evd/evd.c, evd/queue.c, evd/wait.c ---- */
 int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
 		   struct dap_evd **evd);
 int dap_evd_free(struct dap_evd *evd);
@@ -79,7 +79,7 @@ int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, s
 int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno);
 void dap_evd_set_enabled(struct dap_evd *evd, bool enabled);
 
-/* ---- cno.c, evd/cno_wait.c, evd/cno_agent.c ---- */
+/* ---- evd/cno.c, evd/cno_wait.c, evd/cno_agent.c ---- */
 typedef void (*dap_agent_fn)(void *data, void *evd);
 /* fn, unless it is NULL, is called at the first trigger and then no more. */
 int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cno **cno);

@@ -358,7 +358,7 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 	return lmr && lmr->lmr_context == context ? lmr : NULL;
 }
 
-/* ---- evd.c: the software side of an EVD ---- */
+/* ---- evd/: the software side of an EVD ---- */
 /* Appends; wakes a waiter. 0, or -ENOSPC when full: raises EVD_OVERFLOW, but not for software
  * events (the caller is told) nor connection requests (the peer is: NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);

@@ -1,11 +1,235 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between the registry and us: names come and go, IAs are opened under them. */
+/*
+ * Between the registry and us: names come and go, IAs are opened under them. And the provider
+ * tables behind handles: one set for each IA name and thread safety, made when first needed and
+ * kept for good, since a handle may lead to it long after the IA is closed.
+ *
+ * All slots of all tables lead to the checked fronts, but for the hot calls of live handles, which
+ * lead straight to the backend. Since a checked front finds out that an object is dead, the
+ * template is the table of freed handles as well.
+ */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/api.h"
+#include "core/fork.h"
 #include "core/front/slots.h"
-#include "core/front/tables.h"
+#include "core/hot.h"
+#include "core/hw.h"
 #include "core/ia.h"
+
+#include <dat/dapl_direct.h>
+#ifdef DAP_DAT20
+#include <dat2/dat_registry.h>
+
+/* That header has their types only. */
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data);
+void dat_provider_fini(const DAT_PROVIDER_INFO *info);
+#else
+#include <dat/dat_registry.h>
+#endif
+
+struct front_live {
+	const struct dap_hot *hot;
+	bool checked;
+	DAT_PROVIDER ep, evd, rmr, srq;
+	struct dapl_direct evd_direct;
+	struct front_live *next;
+};
+
+struct front_provider {
+	DAT_PROVIDER table;		/* of the IA and of every checked handle; the registry's */
+	char name[DAT_NAME_MAX_LENGTH];
+	bool threadsafe;
+	char *params;			/* ia_params, or NULL */
+	struct front_live *lives;
+	struct front_provider *next;
+};
+
+static struct dapl_direct checked_direct = {
+	.magic = DAPL_DIRECT_MAGIC, .size = sizeof(checked_direct),
+	.evd_dequeue_n = front_evd_dequeue_n,
+};
+
+#define SLOT(call) .call##_func = front_##call
+#define SLOT20(call) .call##_func = front_##call
+
+static const DAT_PROVIDER template = {
+	.extension = &checked_direct,
+	SLOT(ia_open), SLOT(ia_query), SLOT(ia_close), SLOT(set_consumer_context),
+	SLOT(get_consumer_context), SLOT(get_handle_type), SLOT(cno_create),
+	SLOT(cno_modify_agent), SLOT(cno_query), SLOT(cno_free), SLOT(cno_wait), SLOT(cr_query),
+	SLOT(cr_accept), SLOT(cr_reject), SLOT(cr_handoff), SLOT(evd_create), SLOT(evd_query),
+	SLOT(evd_modify_cno), SLOT(evd_enable), SLOT(evd_disable), SLOT(evd_wait),
+	SLOT(evd_resize), SLOT(evd_post_se), SLOT(evd_dequeue), SLOT(evd_free), SLOT(ep_create),
+	SLOT(ep_query), SLOT(ep_modify), SLOT(ep_connect), SLOT(ep_dup_connect),
+	SLOT(ep_disconnect), SLOT(ep_post_send), SLOT(ep_post_recv), SLOT(ep_post_rdma_read),
+	SLOT(ep_post_rdma_write), SLOT(ep_get_status), SLOT(ep_free), SLOT(lmr_create),
+	SLOT(lmr_query), SLOT(lmr_free), SLOT(rmr_create), SLOT(rmr_query), SLOT(rmr_bind),
+	SLOT(rmr_free), SLOT(psp_create), SLOT(psp_query), SLOT(psp_free), SLOT(rsp_create),
+	SLOT(rsp_query), SLOT(rsp_free), SLOT(pz_create), SLOT(pz_query), SLOT(pz_free),
+	SLOT(psp_create_any), SLOT(ep_reset), SLOT(evd_set_unwaitable),
+	SLOT(evd_clear_unwaitable), SLOT(lmr_sync_rdma_read), SLOT(lmr_sync_rdma_write),
+	SLOT(ep_create_with_srq), SLOT(ep_recv_query), SLOT(ep_set_watermark), SLOT(srq_create),
+	SLOT(srq_free), SLOT(srq_post_recv), SLOT(srq_query), SLOT(srq_resize),
+	SLOT(srq_set_lw),
+#ifdef DAP_DAT20
+	SLOT20(csp_create), SLOT20(csp_query), SLOT20(csp_free), SLOT20(ep_common_connect),
+	SLOT20(rmr_create_for_ep), SLOT20(ep_post_send_with_invalidate),
+	SLOT20(ep_post_rdma_read_to_rmr), SLOT20(cno_fd_create), SLOT20(cno_trigger),
+	SLOT20(ia_ha_related), SLOT20(handle_extendedop),
+#endif
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct front_provider *providers;
+
+/* A live table is shared by all instances that are alike: those opened by a child make their own. */
+static void disown(struct front_live *live, const DAT_PROVIDER *checked)
+{
+	live->hot = NULL;
+	live->ep = live->evd = live->rmr = live->srq = *checked;
+}
+
+/*
+ * The lock is not held over a fork: the registry's is, and providers come here under that one. So
+ * whatever is put into the lists is whole at any time.
+ */
+static void in_child(void)
+{
+	for (struct front_provider *p = providers; p; p = p->next) {
+		for (struct front_live *live = p->lives; live; live = live->next)
+			disown(live, &p->table);
+	}
+	pthread_mutex_init(&lock, NULL);
+}
+
+static DAT_RETURN open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
+				  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia);
+
+static struct front_provider *make(const char *name, bool threadsafe)
+{
+	struct front_provider *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	strncpy(p->name, name, sizeof(p->name) - 1);
+	p->threadsafe = threadsafe;
+	p->table = template;
+	p->table.device_name = p->name;
+	if (threadsafe)
+		p->table.ia_open_func = open_threadsafe;
+	p->next = providers;
+	__atomic_store_n(&providers, p, __ATOMIC_RELEASE);
+	dap_dead_table[DAP_API] = &template;
+	return p;
+}
+
+/* The provider of that name, made if need be; NULL: out of memory. */
+static struct front_provider *get_provider(const char *name, bool threadsafe)
+{
+	struct front_provider *p;
+
+	if (dap_fork_init(DAP_API, in_child))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	for (p = providers; p; p = p->next) {
+		if (p->threadsafe == threadsafe && !strcmp(p->name, name))
+			break;
+	}
+	if (!p)
+		p = make(name, threadsafe);
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+static int set_params(struct front_provider *provider, const char *params)
+{
+	char *copy = strdup(params ? params : ""), *old;
+
+	if (!copy)
+		return -ENOMEM;
+	pthread_mutex_lock(&lock);
+	old = provider->params;
+	__atomic_store_n(&provider->params, copy, __ATOMIC_RELEASE);
+	free(old);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* What an EVD has beyond DAT goes straight to the backend, too. */
+static void live_direct(struct front_live *live, const struct dap_hot *hot)
+{
+	live->evd_direct = checked_direct;
+	live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
+	live->evd.extension = &live->evd_direct;
+}
+
+/* A validating or counting instance has live handles, too, but all their calls are checked. */
+static struct front_live *make_live(struct front_provider *p, const struct dap_hot *hot,
+				    bool checked)
+{
+	struct front_live *live = calloc(1, sizeof(*live));
+
+	if (!live)
+		return NULL;
+	live->hot = hot;
+	live->checked = checked;
+	live->ep = live->evd = live->rmr = live->srq = p->table;
+	if (!checked) {
+		live->ep.ep_post_send_func = hot->post_send;
+		live->ep.ep_post_recv_func = hot->post_recv;
+		live->ep.ep_post_rdma_read_func = hot->rdma_read;
+		live->ep.ep_post_rdma_write_func = hot->rdma_write;
+		live->evd.evd_dequeue_func = hot->evd_dequeue;
+		if (hot->evd_dequeue_n)
+			live_direct(live, hot);
+		live->rmr.rmr_bind_func = hot->rmr_bind;
+		live->srq.srq_post_recv_func = hot->srq_post_recv;
+	}
+	live->next = p->lives;
+	__atomic_store_n(&p->lives, live, __ATOMIC_RELEASE);
+	return live;
+}
+
+static struct front_live *get_live(struct front_provider *p, const struct dap_hot *hot,
+				   bool checked)
+{
+	struct front_live *live;
+
+	pthread_mutex_lock(&lock);
+	for (live = p->lives; live; live = live->next) {
+		if (live->hot == hot && live->checked == checked)
+			break;
+	}
+	if (!live)
+		live = make_live(p, hot, checked);
+	pthread_mutex_unlock(&lock);
+	return live;
+}
+
+/* Fills ia->tables and hot: struct dap_ia_args.make_tables. */
+static int make_tables(struct dap_ia *ia)
+{
+	struct core_ia *own = core_ia(ia);
+	struct front_provider *p = get_provider(ia->name, ia->threadsafe);
+	const struct dap_hot *hot = ia->hw->hot(ia, DAP_API);
+	struct front_live *live = p && hot ? get_live(p, hot, own->validate || own->counted) : NULL;
+
+	if (!live)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	own->hot = hot;
+	ia->tables[DAP_TABLE_CHECKED] = &p->table;
+	ia->tables[DAP_TABLE_EP_LIVE] = &live->ep;
+	ia->tables[DAP_TABLE_EVD_LIVE] = &live->evd;
+	ia->tables[DAP_TABLE_RMR_LIVE] = &live->rmr;
+	ia->tables[DAP_TABLE_SRQ_LIVE] = &live->srq;
+#ifdef DAP_DAT20
+	front_name_attributes(ia);
+#endif
+	return 0;
+}
 
 /* libdat calls these two; the version script exports them and nothing else. */
 #define EXPORT __attribute__((visibility("default")))
@@ -22,8 +246,8 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 			DAT_VERSION_MINOR);
 		return;
 	}
-	p = front_provider_get(info->ia_name, info->is_thread_safe);
-	if (!p || front_provider_set_params(p, instance_data)) {
+	p = get_provider(info->ia_name, info->is_thread_safe);
+	if (!p || set_params(p, instance_data)) {
 		dap_log(DAP_LOG_ERR, "%s: no memory", info->ia_name);
 		return;
 	}
@@ -34,7 +258,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
-	struct front_provider *p = front_provider_get(info->ia_name, info->is_thread_safe);
+	struct front_provider *p = get_provider(info->ia_name, info->is_thread_safe);
 
 	if (p)
 		dat_registry_remove_provider(&p->table, info);
@@ -62,7 +286,7 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 			  DAT_IA_HANDLE *out, bool threadsafe)
 {
 	struct dap_ia_args args = {.name = name, .api = DAP_API, .threadsafe = threadsafe,
-				   .make_tables = front_make_tables};
+				   .make_tables = make_tables};
 	struct front_provider *p;
 	struct dap_ia *ia;
 	int err;
@@ -79,7 +303,7 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	err = read_async_evd(*async_evd, &args);
 	if (err)
 		return front_return(err);
-	p = front_provider_get(name, threadsafe);
+	p = get_provider(name, threadsafe);
 	if (!p)
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY));
 	args.params = p->params;
@@ -97,8 +321,8 @@ DAT_RETURN front_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE
 	return open_ia(name, qlen, async_evd, ia, false);
 }
 
-DAT_RETURN front_ia_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
-				    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
+static DAT_RETURN open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
+				  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
 {
 	return open_ia(name, qlen, async_evd, ia, true);
 }

@@ -2,7 +2,7 @@
 /*
  * The functions behind the 68 slots of a uDAPL 1.2 provider: thin fronts that check types, masks
  * and ranges, call core, and translate what it returns. The post calls, dequeue and bind here are
- * the checked ones; the live tables have the backend's own in their place (core/front/tables.c).
+ * the checked ones; the live tables have the backend's own in their place (core/front/provider.c).
  *
  * A front never trusts a handle argument: dap_obj_get decides what it is.
  */
