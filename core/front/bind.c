@@ -15,8 +15,7 @@ int front_bind_range(const struct dap_rmr *rmr, const void *handle, const DAT_LM
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_LMR);
 	if (priv & ~(unsigned int)DAP_PRIV_ALL)
 		return DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_PRIV);
-	/* Remote read wants local read, remote write local write: the same bits, one place down. */
-	lacks = (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1 & ~lmr->priv;
+	lacks = front_local_rights(priv) & ~lmr->priv;
 	if (lacks)
 		return DAP_ERR(DAP_PRIVILEGES_VIOLATION, lacks & DAP_PRIV_LOCAL_READ ?
 			       DAP_SUB_PRIV_READ : DAP_SUB_PRIV_WRITE);

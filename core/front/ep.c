@@ -10,12 +10,19 @@
 _Static_assert(DAP_EP_COMPLETION_PENDING == (int)DAT_EP_STATE_COMPLETION_PENDING &&
 	       DAP_EP_CONNECTED == (int)DAT_EP_STATE_CONNECTED, "states are DAT's");
 
-/* DAT counts are signed: below 0 no attribute means anything, but the watermark's infinity. */
+/* The attributes that are counts: signed in DAT, where less than 0 means nothing. srq_soft_hw is none:
+ * its -1 is infinity. */
+#define COUNTS(each) \
+	each(max_recv_dtos) each(max_request_dtos) each(max_recv_iov) each(max_request_iov) \
+	each(max_rdma_read_in) each(max_rdma_read_out) each(max_rdma_read_iov) \
+	each(max_rdma_write_iov)
+#define FROM_DAT(field) .field = (uint32_t)a->field,
+#define TO_DAT(field) .field = (DAT_COUNT)a->field,
+
 static bool has_negative(const DAT_EP_ATTR *a)
 {
-	return a->max_recv_dtos < 0 || a->max_request_dtos < 0 || a->max_recv_iov < 0 ||
-	       a->max_request_iov < 0 || a->max_rdma_read_in < 0 || a->max_rdma_read_out < 0 ||
-	       a->max_rdma_read_iov < 0 || a->max_rdma_write_iov < 0;
+#define IS_NEGATIVE(field) || a->field < 0
+	return false COUNTS(IS_NEGATIVE);
 }
 
 /*
@@ -39,15 +46,8 @@ static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep
 		.qos = a->qos,
 		.recv_completion_flags = a->recv_completion_flags,
 		.request_completion_flags = a->request_completion_flags,
-		.max_recv_dtos = (uint32_t)a->max_recv_dtos,
-		.max_request_dtos = (uint32_t)a->max_request_dtos,
-		.max_recv_iov = (uint32_t)a->max_recv_iov,
-		.max_request_iov = (uint32_t)a->max_request_iov,
-		.max_rdma_read_in = (uint32_t)a->max_rdma_read_in,
-		.max_rdma_read_out = (uint32_t)a->max_rdma_read_out,
 		.srq_soft_hw = (uint32_t)a->srq_soft_hw,
-		.max_rdma_read_iov = (uint32_t)a->max_rdma_read_iov,
-		.max_rdma_write_iov = (uint32_t)a->max_rdma_write_iov,
+		COUNTS(FROM_DAT)
 	};
 	return 0;
 }
@@ -68,15 +68,8 @@ static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 		.qos = a->qos,
 		.recv_completion_flags = a->recv_completion_flags,
 		.request_completion_flags = a->request_completion_flags,
-		.max_recv_dtos = (DAT_COUNT)a->max_recv_dtos,
-		.max_request_dtos = (DAT_COUNT)a->max_request_dtos,
-		.max_recv_iov = (DAT_COUNT)a->max_recv_iov,
-		.max_request_iov = (DAT_COUNT)a->max_request_iov,
-		.max_rdma_read_in = (DAT_COUNT)a->max_rdma_read_in,
-		.max_rdma_read_out = (DAT_COUNT)a->max_rdma_read_out,
 		.srq_soft_hw = (DAT_COUNT)a->srq_soft_hw,
-		.max_rdma_read_iov = (DAT_COUNT)a->max_rdma_read_iov,
-		.max_rdma_write_iov = (DAT_COUNT)a->max_rdma_write_iov,
+		COUNTS(TO_DAT)
 	};
 }
 

@@ -5,6 +5,7 @@
  */
 #include "core/api.h"
 #include "core/front/slots.h"
+#include "core/front/triplet.h"
 #include "core/ia.h"
 
 /* One side's segments against their LMRs, as dat_ep_post_send(3) has the codes. */
@@ -145,24 +146,6 @@ DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
 }
 
-/* What a remote right needs of the LMR under it: dat_rmr_bind(3), InfiniBand's column. */
-static uint32_t local_rights(DAT_MEM_PRIV_FLAGS priv)
-{
-	uint32_t need = 0;
-
-	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
-		need |= DAP_PRIV_LOCAL_READ;
-	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-		need |= DAP_PRIV_LOCAL_WRITE;
-	return need;
-}
-
-#ifdef DAP_DAT20
-#define SUB_TRIPLET DAP_SUB_ARG3
-#else
-#define SUB_TRIPLET DAP_SUB_ARG2
-#endif
-
 static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 		      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -171,13 +154,13 @@ static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,
 	if (!ep || ep->obj.ia != rmr->obj.ia)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (!triplet)
-		return DAP_ERR(DAP_INVALID_PARAMETER, SUB_TRIPLET);
+		return DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET);
 	if (!core_ia(rmr->obj.ia)->validate || !triplet->segment_length)
 		return 0;
 	if (ep->pz != rmr->pz)
 		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);
 	return dap_lmr_check(rmr->obj.ia, rmr->pz, triplet->lmr_context, triplet->virtual_address,
-			     triplet->segment_length, local_rights(priv));
+			     triplet->segment_length, front_local_rights(priv));
 }
 
 static int find_bind(DAT_RMR_HANDLE handle, DAT_EP_HANDLE ep_handle, const DAT_LMR_TRIPLET *triplet,

@@ -50,6 +50,12 @@ static inline bool front_is_lmr(const struct dap_lmr *lmr, const void *handle)
 #endif
 }
 
+/* What remote rights need of the LMR under them, dat_rmr_bind(3): the local ones, a bit lower each. */
+static inline unsigned int front_local_rights(unsigned int priv)
+{
+	return (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1;
+}
+
 /* A successful completion. op: enum dap_dto_op. */
 static inline void front_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct dap_ep *ep,
 				   uint64_t cookie, uint64_t bytes, unsigned int op)
