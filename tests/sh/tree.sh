@@ -52,6 +52,8 @@ complain "a macro returns or jumps:" "$(sources | xargs awk '
 	{ code = $0; gsub(/\/\*[^*]*\*\//, "", code); gsub(/"[^"]*"/, "", code) }
 	in_macro && code ~ /[^a-zA-Z_"](return|goto)[^a-zA-Z_]/ { print FILENAME ":" FNR ": " $0 }
 	in_macro && !/\\$/ { in_macro = 0 }')"
+complain "files of a folder call each other, or a backend sees more than it uses:" \
+	"$(scripts/tree-stats --laws "${CHECK_BUILD:-build}")"
 complain "named in the documents and not there:" "$(
 	grep -ohE '`(core|hw_[a-z0-9]+|softnic|include|examples|perf|tests|scripts|man)/[^` ]*' ./*.md | tr -d '`' | sort -u |
 		while read -r p; do
