@@ -88,7 +88,7 @@ void dap_cm_sleep_end(struct dap_cm *cm, int fd);
 int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg);
 /* dap_cm_timer, dap_cm_timer_close: see core/dap.h, since backends use them, too. */
 
-/* conn_qual -> TCP port: see listen.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a
+/* conn_qual -> TCP port: see sock.c. -EADDRINUSE when taken, -EMFILE, -ENOMEM. any: picks a
  * free one and stores it, -EADDRNOTAVAIL when there is none. */
 int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 		  struct dap_cm_listener **l);

@@ -7,64 +7,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "core/cm/private.h"
-
-/* A host that vanished is noticed within about ten seconds, idle or not. */
-void cm_sock_options(int fd)
-{
-	const int on = 1, idle = 5, interval = 2, count = 3, user_ms = 10000;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
-}
-
-static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
-{
-	if (end->ss_family != AF_INET)
-		return cm_near_read((const struct sockaddr_un *)end, len, to);
-	memcpy(to, end, sizeof(*to));
-	return true;
-}
-
-bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
-{
-	struct sockaddr_storage o, p;
-	socklen_t lo = sizeof(o), lp = sizeof(p);
-
-	if (getsockname(fd, (struct sockaddr *)&o, &lo) || getpeername(fd, (struct sockaddr *)&p, &lp))
-		return false;
-	if (!read_end(&o, lo, own))		/* who connects has no name */
-		return read_end(&p, lp, peer) && (*own = *peer, true);
-	if (!read_end(&p, lp, peer))
-		*peer = *own;
-	return true;
-}
-
-/*
- * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
- * connections fall due in one tick, overflow its backlog, and all of them count as dead.
- */
-bool cm_sock_connected(int fd)
-{
-	struct sockaddr_in own, peer;
-	const int off = 0;
-
-	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
-		return false;
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));
-	return true;
-}
 
 void cm_conn_log(const struct dap_cm_conn *c, const char *what)
 {

@@ -9,7 +9,6 @@
  * for this qualifier, and with it the socket of one TCP connection that is there, nothing else.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,16 +19,6 @@
 #include "core/user.h"
 
 #define GUESTS_MOST 64
-
-socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name)
-{
-	int len;
-
-	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "dapl-direct.%u.%llx",
-		       geteuid(), (unsigned long long)conn_qual);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
 
 /* ---- guests: connected, have not said yet what they want ---- */
 
@@ -51,29 +40,6 @@ void cm_guests_drop(void)
 {
 	while (!LIST_EMPTY(&cm_loop.guests))
 		guest_drop(LIST_FIRST(&cm_loop.guests));
-}
-
-bool cm_one_fd(struct msghdr *m, int *one)
-{
-	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	int only = -1, fd;
-
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= h->cmsg_len; at += sizeof(fd)) {
-			memcpy(&fd, (char *)h + at, sizeof(fd));
-			more |= only >= 0;
-			if (only >= 0)
-				close(fd);
-			else
-				only = fd;
-		}
-	}
-	if (more && only >= 0)
-		close(only);
-	*one = more ? -1 : only;
-	return !more;
 }
 
 static bool is_connection(int fd, struct cm_handed *h)

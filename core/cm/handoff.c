@@ -47,23 +47,6 @@ static int door_connect(uint64_t conn_qual)
 	return err ? err : fd;
 }
 
-ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .room = { 0 } };
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n, .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof(int));
-	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
 {
 	uint8_t bytes[CM_WIRE_SIZE];

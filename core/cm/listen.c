@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Listening. A connection qualifier has 64 bits and a TCP port has 16, so a qualifier is folded:
- *
- *	port = 16384 + (fold14(conn_qual) xor 8192)
- *
- * where fold14 is the exclusive or of its 14-bit pieces. The ports are 16384 to 32767, below those
- * that Linux hands out to sockets that did not ask for one. Qualifiers that differ only in their
- * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
- * may well use that itself. The REQ names the whole qualifier, so that several in one process share
- * a port; between processes of a host the first one has it.
- *
- * A software adapter listens on its own address. If no interface of this network namespace has it, and
- * for other adapters, whose hosts are called by any of their names, that is each address of the host.
+ * Listening. A software adapter listens on its own address. If no interface of this network
+ * namespace has it, and for other adapters, whose hosts are called by any of their names, that is
+ * each address of the host.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,18 +13,6 @@
 #include <unistd.h>
 
 #include "core/cm/private.h"
-
-#define PORT_BITS 14
-#define PORT_MASK ((1u << PORT_BITS) - 1)
-
-uint16_t cm_port_of(uint64_t conn_qual)
-{
-	unsigned int fold = 0;
-
-	for (; conn_qual; conn_qual >>= PORT_BITS)
-		fold ^= (unsigned int)conn_qual & PORT_MASK;
-	return (uint16_t)(1u << PORT_BITS | (fold ^ 1u << (PORT_BITS - 1)));
-}
 
 /* ---- listening sockets ---- */
 

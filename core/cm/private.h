@@ -16,10 +16,9 @@
 #define DAP_CM_INT_H
 
 #include <sys/queue.h>
-#include <sys/uio.h>
-#include <sys/un.h>
 
 #include "core/cm/cm.h"
+#include "core/cm/sock.h"
 #include "core/cm/wire.h"
 
 struct cm_item {
@@ -303,12 +302,6 @@ void cm_conn_farewell(struct dap_cm_conn *c);
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
-void cm_sock_options(int fd);
-/* The addresses of both ends, of a local socket those of its listener; false while it is not
- * connected. */
-bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
-/* Once it is connected. True: to a process of this host. */
-bool cm_sock_connected(int fd);
 /* A line of the log about the peer. */
 void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 
@@ -341,24 +334,11 @@ void cm_gate_close(struct cm_gate *g);
 /* One for each qualifier, whoever listens to it in this process. */
 int cm_door_get(uint64_t conn_qual, struct cm_door **door);
 void cm_door_put(struct cm_door *door);
-socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
-/* The descriptor that was received with m, or -1. False: there were several; all are closed. */
-bool cm_one_fd(struct msghdr *m, int *one);
-/* With bytes: what sendmsg(2) says of it. */
-ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
 void cm_guests_drop(void);
 
 /* ---- near.c ---- */
-/* The abstract name of the local listener beside a TCP port. */
-socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
-/* The socket, or -errno: -ENOENT where TCP has to do. */
-int cm_near_connect(const struct sockaddr_in *to);
 struct cm_near *cm_near_get(struct in_addr address, uint16_t port);
 void cm_near_put(struct cm_near *n);
-/* What the name of such a socket says. */
-bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
-/* A pair of connected sockets, the first with a name that says at. */
-int cm_near_pair(const struct sockaddr_in *at, int fd[2]);
 
 /* ---- line.c ---- */
 /* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
@@ -396,7 +376,6 @@ int cm_drive_start(void);
 void cm_drive_stop(void);
 
 /* ---- listen.c ---- */
-uint16_t cm_port_of(uint64_t conn_qual);
 /* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
 struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
 					 bool any);

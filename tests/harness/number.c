@@ -15,7 +15,7 @@
 #include "tests/harness/harness.h"
 
 #define PORTS 16
-#define LOWEST 24576			/* of 16 * TH_NUMBERS: see core/cm/listen.c on ports */
+#define LOWEST 24576			/* of 16 * TH_NUMBERS: see core/cm/sock.c on ports */
 
 static int held[1 + PORTS], n_held;
 

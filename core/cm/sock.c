@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sockets and their names: options and addresses, descriptors sent and received, the port of a
+ * connection qualifier, and the abstract names of this host's local sockets.
+ *
+ * A connection qualifier has 64 bits and a TCP port has 16, so a qualifier is folded:
+ *
+ *	port = 16384 + (fold14(conn_qual) xor 8192)
+ *
+ * where fold14 is the exclusive or of its 14-bit pieces. The ports are 16384 to 32767, below those
+ * that Linux hands out to sockets that did not ask for one. Qualifiers that differ only in their
+ * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
+ * may well use that itself. The REQ names the whole qualifier, so that several in one process share
+ * a port; between processes of a host the first one has it.
+ *
+ * Any user may bind any abstract name. So TCP is taken if the name does not exist, if its owner is
+ * another user, and if its backlog is full: the kernel reports the owner only once it is connected.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/sock.h"
+#include "core/user.h"
+
+#define PORT_BITS 14
+#define PORT_MASK ((1u << PORT_BITS) - 1)
+#define LINE_NAME "dapl-direct.line."
+#define PAIR_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
+
+uint16_t cm_port_of(uint64_t conn_qual)
+{
+	unsigned int fold = 0;
+
+	for (; conn_qual; conn_qual >>= PORT_BITS)
+		fold ^= (unsigned int)conn_qual & PORT_MASK;
+	return (uint16_t)(1u << PORT_BITS | (fold ^ 1u << (PORT_BITS - 1)));
+}
+
+/* ---- names ---- */
+
+socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name)
+{
+	int len;
+
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "dapl-direct.%u.%llx",
+		       geteuid(), (unsigned long long)conn_qual);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
+{
+	int len;
+
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, LINE_NAME "%u.%08x.%u",
+		       geteuid(), ntohl(address.s_addr), port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at)
+{
+	char text[sizeof(name->sun_path)] = "";
+	size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
+	unsigned int address, port;
+
+	if (name->sun_family != AF_UNIX || len <= head || name->sun_path[0])
+		return false;
+	memcpy(text, name->sun_path + 1, len - head);
+	if (sscanf(text, PAIR_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
+		return false;
+	*at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(address),
+	};
+	return true;
+}
+
+int cm_near_connect(const struct sockaddr_in *to)
+{
+	struct sockaddr_un name;
+	socklen_t len = cm_near_name(to->sin_addr, ntohs(to->sin_port), &name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (const struct sockaddr *)&name, len) && dap_user_is_ours(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static int bind_pair(int fd, const struct sockaddr_in *at)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	uint64_t rest[2];
+	int len;
+
+	if (getrandom(rest, sizeof(rest), 0) != sizeof(rest))
+		return -1;
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, PAIR_NAME "%08x.%u.%jx.%jx",
+		       ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), (uintmax_t)rest[0],
+		       (uintmax_t)rest[1]);
+	return bind(fd, (struct sockaddr *)&name,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+}
+
+int cm_near_pair(const struct sockaddr_in *at, int fd[2])
+{
+	int err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd))
+		return -errno;
+	if (!bind_pair(fd[0], at))
+		return 0;
+	err = -errno;
+	close(fd[0]);
+	close(fd[1]);
+	return err;
+}
+
+/* ---- options and addresses ---- */
+
+/* A host that vanished is noticed within about ten seconds, idle or not. */
+void cm_sock_options(int fd)
+{
+	const int on = 1, idle = 5, interval = 2, count = 3, user_ms = 10000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
+}
+
+static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
+{
+	if (end->ss_family != AF_INET)
+		return cm_near_read((const struct sockaddr_un *)end, len, to);
+	memcpy(to, end, sizeof(*to));
+	return true;
+}
+
+bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
+{
+	struct sockaddr_storage o, p;
+	socklen_t lo = sizeof(o), lp = sizeof(p);
+
+	if (getsockname(fd, (struct sockaddr *)&o, &lo) || getpeername(fd, (struct sockaddr *)&p, &lp))
+		return false;
+	if (!read_end(&o, lo, own))		/* who connects has no name */
+		return read_end(&p, lp, peer) && (*own = *peer, true);
+	if (!read_end(&p, lp, peer))
+		*peer = *own;
+	return true;
+}
+
+/*
+ * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
+ * connections fall due in one tick, overflow its backlog, and all of them count as dead.
+ */
+bool cm_sock_connected(int fd)
+{
+	struct sockaddr_in own, peer;
+	const int off = 0;
+
+	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));
+	return true;
+}
+
+/* ---- descriptors ---- */
+
+ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .room = { 0 } };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &fd, sizeof(int));
+	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool cm_one_fd(struct msghdr *m, int *one)
+{
+	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+	int only = -1, fd;
+
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= h->cmsg_len; at += sizeof(fd)) {
+			memcpy(&fd, (char *)h + at, sizeof(fd));
+			more |= only >= 0;
+			if (only >= 0)
+				close(fd);
+			else
+				only = fd;
+		}
+	}
+	if (more && only >= 0)
+		close(only);
+	*one = more ? -1 : only;
+	return !more;
+}
