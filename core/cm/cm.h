@@ -2,7 +2,7 @@
 /*
  * The TCP connection manager: one socket per connection, kept open for as long as the connection
  * lives, so that the peer's death is known at once; within a host all connections between two
- * processes may share one (line.c). It knows nothing of endpoints: it carries two struct dap_path
+ * processes may share one (mux.c). It knows nothing of endpoints: it carries two struct dap_path
  * and private data, and reports what happened.
  *
  * active                         passive

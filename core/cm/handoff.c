@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,6 +48,50 @@ static int door_connect(uint64_t conn_qual)
 	return err ? err : fd;
 }
 
+static bool send_end(const struct cm_line *line, const struct dap_cm_conn *c, int fd)
+{
+	const struct cm_msg move = { .type = CM_MOVE, .id = c->id };
+	uint8_t bytes[CM_WIRE_SIZE];
+
+	cm_wire_put(&move, bytes);
+	return cm_send_fd(line->fd, &(struct iovec){ bytes, sizeof(bytes) }, 1, fd) ==
+	       (ssize_t)sizeof(bytes);
+}
+
+/*
+ * A request that came over a line and is handed off needs a socket of its own: a pair is made, one
+ * end of which goes to the peer over the line. From there on it is a connection like those by TCP,
+ * whoever has the other end.
+ */
+static int move_out(struct dap_cm_conn *c)
+{
+	const struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_port = htons(c->port), .sin_addr = c->called,
+	};
+	struct cm_line *line = c->line;
+	int fd[2], err;
+
+	if (!line)
+		return 0;
+	cm_line_flush(line);
+	if (!TAILQ_EMPTY(&line->out))
+		return -EAGAIN;
+	err = cm_near_pair(&at, fd);
+	if (err)
+		return err;
+	err = cm_conn_watch(c, fd[0], EPOLLIN | EPOLLRDHUP);
+	if (!err && !send_end(line, c, fd[1]))
+		err = -EAGAIN;
+	close(fd[1]);
+	if (err) {
+		cm_close_fd(&fd[0], false);
+		return err;
+	}
+	cm_line_leave(c);
+	c->fd = fd[0];
+	return 0;
+}
+
 static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
 {
 	uint8_t bytes[CM_WIRE_SIZE];
@@ -64,7 +109,7 @@ static int hand(struct dap_cm_conn *c, const struct cm_msg *req)
 	if (door < 0)
 		return door;
 	if (c->state == CM_WAIT_ACCEPT) {
-		err = cm_move_out(c);
+		err = move_out(c);
 		if (!err)
 			err = pass(door, c, req);
 	}

@@ -2,7 +2,7 @@
 /*
  * The way between processes of one host and user: a local stream socket. Each address and port that
  * is listened to has one beside the TCP port, with the user and both in its abstract name. Names are
- * of one network namespace, as addresses are. Such a socket is a line (line.c).
+ * of one network namespace, as addresses are. Such a socket is a line (mux.c).
  */
 #include <errno.h>
 #include <stdlib.h>

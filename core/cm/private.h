@@ -4,7 +4,7 @@
  * set, one timerfd, one lock. Everything below is under that lock unless it says otherwise; the
  * thread gives it up only to sleep and to call core.
  *
- * Between processes of one host all connections to a listener go over one line (line.c). Lines are
+ * Between processes of one host all connections to a listener go over one line (mux.c). Lines are
  * read by whoever waits or polls for events (drive.c), and by the thread where nobody does. One at
  * a time has the turn: it reads, runs timers, and calls core.
  *
@@ -340,36 +340,22 @@ void cm_guests_drop(void);
 struct cm_near *cm_near_get(struct in_addr address, uint16_t port);
 void cm_near_put(struct cm_near *n);
 
-/* ---- line.c ---- */
+/* ---- mux.c ---- */
 /* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
 int cm_line_join(struct dap_cm_conn *c);
 /* A line that somebody has called; the fd is taken. */
 void cm_line_accepted(int fd, const struct sockaddr_in *at);
-void cm_line_add(struct cm_line *line, struct dap_cm_conn *c);
 /* The line knows it no more; what is queued still goes out. Its timer runs where it was the last. */
 void cm_line_leave(struct dap_cm_conn *c);
-struct dap_cm_conn *cm_line_find(const struct cm_line *line, uint64_t id);
-/* Closes it; its connections are lost. With the turn. */
-void cm_line_lose(struct cm_line *line, int err);
 void cm_lines_drop(void);
 /* What the child inherited of them. */
 void cm_lines_forget(void);
-
-/* ---- line_io.c ---- */
 void cm_line_queue(struct dap_cm_conn *c);
 void cm_line_flush(struct cm_line *line);
 /* All that wait for the end of the turn. */
 void cm_lines_flush(void);
 /* False where nothing had come. With the turn. */
 bool cm_line_read(struct cm_line *line);
-/* Queued for nobody goes no more. */
-void cm_line_unqueue_all(struct cm_line *line);
-
-/* ---- move.c ---- */
-/* From a line to a socket of its own, which the peer is sent. 0 too where it has one. */
-int cm_move_out(struct dap_cm_conn *c);
-/* The peer has done so. False: there is no such socket. */
-bool cm_moved(struct cm_line *line, struct dap_cm_conn *c);
 
 /* ---- drive.c ---- */
 int cm_drive_start(void);
