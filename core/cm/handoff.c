@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Handing a request off to whoever listens to another qualifier on this host: its socket goes
- * through the door of that qualifier (door.c), and the peer notices nothing. When this returns
+ * through the door of that qualifier, and the peer notices nothing. When dap_cm_handoff returns
  * the request is the other's, though that one may be asleep: should it die before it looks, the
  * kernel closes the socket, and the peer is told that nobody listens.
+ *
+ * Each qualifier that is listened to has a door: a socket of this host with an abstract name, which
+ * is there for as long as the listener and goes with its process. Who finds no door knows that nobody
+ * listens.
+ *
+ * Only processes of one user hand off to each other: the kernel says who is at the other end
+ * (SO_PEERCRED). Beyond that, what comes is looked at like the word of any stranger: one whole REQ
+ * for this qualifier, and with it the socket of one TCP connection that is there, nothing else.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -13,6 +22,166 @@
 
 #include "core/cm/private.h"
 #include "core/user.h"
+
+#define GUESTS_MOST 64
+
+/* ---- guests: connected, have not said yet what they want ---- */
+
+static void guest_drop(struct cm_guest *g)
+{
+	cm_timer_clear(&g->timer);
+	cm_close_fd(&g->fd, false);
+	LIST_REMOVE(g, link);
+	cm_loop.n_guests--;
+	cm_bury(&g->item);
+}
+
+static void guest_timeout(void *arg)
+{
+	guest_drop(arg);
+}
+
+void cm_guests_drop(void)
+{
+	while (!LIST_EMPTY(&cm_loop.guests))
+		guest_drop(LIST_FIRST(&cm_loop.guests));
+}
+
+static bool is_connection(int fd, struct cm_handed *h)
+{
+	int type = 0, listens = 1;
+	socklen_t len = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_STREAM &&
+	       !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) && !listens &&
+	       cm_sock_ends(fd, &h->own, &h->peer);
+}
+
+/* bytes: the REQ, and what was already there of the message after it. fd is taken. */
+static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t len, int fd)
+{
+	struct cm_handed h = { .fd = fd, .rest = bytes + CM_WIRE_SIZE };
+	bool ok = len >= CM_WIRE_SIZE && len < 2 * CM_WIRE_SIZE &&
+		  cm_wire_get(bytes, CM_WIRE_SIZE, &h.req) > 0 && h.req.type == CM_REQ &&
+		  h.req.conn_qual == g->conn_qual && is_connection(fd, &h);
+
+	if (ok) {
+		h.rest_len = (uint32_t)(len - CM_WIRE_SIZE);
+		cm_passive_handed(&h);
+		return;
+	}
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: what was handed off is no request",
+		(unsigned long long)g->conn_qual);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void guest_read(struct cm_guest *g)
+{
+	uint8_t bytes[2 * CM_WIRE_SIZE];
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { bytes, sizeof(bytes) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n;
+	int fd = -1;
+
+	if (g->fd < 0)
+		return;
+	n = recvmsg(g->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n >= 0)
+		cm_one_fd(&m, &fd);
+	if (n > 0)
+		guest_said(g, bytes, (size_t)n, fd);
+	else if (fd >= 0)
+		close(fd);		/* an empty packet may carry one */
+	guest_drop(g);
+}
+
+static void guest_ready(struct cm_item *item, uint32_t events)
+{
+	(void)events;
+	guest_read((struct cm_guest *)item);
+}
+
+static void guest_new(struct cm_gate *gate, int fd)
+{
+	const struct cm_door *door = (struct cm_door *)gate;
+	struct cm_guest *g = NULL;
+
+	if (cm_loop.n_guests < GUESTS_MOST && dap_user_is_ours(fd))
+		g = calloc(1, sizeof(*g));
+	if (!g) {
+		close(fd);
+		return;
+	}
+	g->item.ready = guest_ready;
+	g->fd = fd;
+	g->conn_qual = door->conn_qual;
+	g->timer = (struct dap_timer){ .fn = guest_timeout, .arg = g, .inside = true };
+	LIST_INSERT_HEAD(&cm_loop.guests, g, link);
+	cm_loop.n_guests++;
+	cm_timer_set(&g->timer, cm_limits.request_us);
+	if (cm_poll_add(fd, EPOLLIN, &g->item))
+		guest_drop(g);
+	guest_read(g);			/* what it says is usually there already */
+}
+
+/* ---- doors ---- */
+
+static int door_open(uint64_t conn_qual, struct cm_door **out)
+{
+	struct cm_door *d = calloc(1, sizeof(*d));
+	struct sockaddr_un name;
+	socklen_t len = cm_door_name(conn_qual, &name);
+	int err = -ENOMEM;
+
+	if (d) {
+		d->conn_qual = conn_qual;
+		d->gate.enter = guest_new;
+		err = cm_gate_open(&d->gate, (struct sockaddr *)&name, len, SOCK_SEQPACKET);
+	}
+	if (err) {
+		free(d);
+		return err;
+	}
+	LIST_INSERT_HEAD(&cm_loop.doors, d, link);
+	*out = d;
+	return 0;
+}
+
+int cm_door_get(uint64_t conn_qual, struct cm_door **out)
+{
+	struct cm_door *d;
+	int err = 0;
+
+	LIST_FOREACH(d, &cm_loop.doors, link) {
+		if (d->conn_qual == conn_qual)
+			break;
+	}
+	if (!d)
+		err = door_open(conn_qual, &d);
+	if (err)
+		return err;
+	d->users++;
+	*out = d;
+	return 0;
+}
+
+void cm_door_put(struct cm_door *d)
+{
+	if (--d->users)
+		return;
+	LIST_REMOVE(d, link);
+	cm_gate_close(&d->gate);
+}
+
+/* ---- handing off ---- */
 
 /* What a system call that failed says of the door. */
 static int door_error(int err)

@@ -3,6 +3,10 @@
  * Listening. A software adapter listens on its own address. If no interface of this network
  * namespace has it, and for other adapters, whose hosts are called by any of their names, that is
  * each address of the host.
+ *
+ * The way between processes of one host and user: a local stream socket. Each address and port that
+ * is listened to has one beside the TCP port, with the user and both in its abstract name. Names are
+ * of one network namespace, as addresses are. Such a socket is a line (mux.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -99,6 +103,63 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 	return p;
 }
 
+/* ---- local listening sockets ---- */
+
+static void near_enter(struct cm_gate *gate, int fd)
+{
+	cm_line_accepted(fd, &((const struct cm_near *)gate)->at);
+}
+
+static struct cm_near *near_open(struct in_addr address, uint16_t port)
+{
+	struct cm_near *n = calloc(1, sizeof(*n));
+	struct sockaddr_un name;
+	socklen_t len = cm_near_name(address, port, &name);
+	int err;
+
+	if (!n)
+		return NULL;
+	n->port = port;
+	n->at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
+	};
+	n->gate.enter = near_enter;
+	err = cm_gate_open(&n->gate, (struct sockaddr *)&name, len, SOCK_STREAM);
+	if (err) {
+		dap_log(DAP_LOG_WARN, "cannot listen on the local socket @%s: %s; peers of this host "
+			"connect by TCP", name.sun_path + 1,
+			err == -EADDRINUSE ? "another process has bound this name" : strerror(-err));
+		free(n);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&cm_loop.nears, n, link);
+	return n;
+}
+
+/* Without one all peers come by TCP. */
+static struct cm_near *near_get(struct in_addr address, uint16_t port)
+{
+	struct cm_near *n;
+
+	LIST_FOREACH(n, &cm_loop.nears, link) {
+		if (n->port == port && n->at.sin_addr.s_addr == address.s_addr)
+			break;
+	}
+	if (!n)
+		n = near_open(address, port);
+	if (n)
+		n->users++;
+	return n;
+}
+
+static void near_put(struct cm_near *n)
+{
+	if (!n || --n->users)
+		return;
+	LIST_REMOVE(n, link);
+	cm_gate_close(&n->gate);
+}
+
 /* ---- listeners ---- */
 
 static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
@@ -111,38 +172,6 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 			return true;
 	}
 	return false;
-}
-
-static struct dap_cm_listener *find_in_port(const struct cm_port *p, uint64_t conn_qual,
-					    struct in_addr called, bool any)
-{
-	struct dap_cm_listener *l, *other = NULL;
-
-	LIST_FOREACH(l, &p->listeners, link) {
-		if (l->conn_qual != conn_qual)
-			continue;
-		if (l->cm->local.sin_addr.s_addr == called.s_addr)
-			return l;
-		if (any || l->cm->everywhere)
-			other = l;
-	}
-	return other;
-}
-
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
-					 bool any)
-{
-	struct dap_cm_listener *l, *other = NULL;
-	const struct cm_port *p;
-
-	LIST_FOREACH(p, &cm_loop.ports, link) {
-		l = p->port == port ? find_in_port(p, conn_qual, called, any) : NULL;
-		if (l && l->cm->local.sin_addr.s_addr == called.s_addr)
-			return l;
-		if (l)
-			other = l;
-	}
-	return other;
 }
 
 /* A name that somebody else has taken keeps nobody from connecting. */
@@ -176,7 +205,7 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	}
 	l->cm = cm;
 	l->port = p;
-	l->near = cm_near_get(cm->local.sin_addr, p->port);
+	l->near = near_get(cm->local.sin_addr, p->port);
 	l->conn_qual = conn_qual;
 	LIST_INSERT_HEAD(&p->listeners, l, link);
 	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
@@ -265,7 +294,7 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link);
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
-	cm_near_put(l->near);
+	near_put(l->near);
 	if (l->door)
 		cm_door_put(l->door);
 	free(l);

@@ -89,6 +89,39 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 
 /* ---- requests ---- */
 
+static struct dap_cm_listener *find_in_port(const struct cm_port *p, uint64_t conn_qual,
+					    struct in_addr called, bool any)
+{
+	struct dap_cm_listener *l, *other = NULL;
+
+	LIST_FOREACH(l, &p->listeners, link) {
+		if (l->conn_qual != conn_qual)
+			continue;
+		if (l->cm->local.sin_addr.s_addr == called.s_addr)
+			return l;
+		if (any || l->cm->everywhere)
+			other = l;
+	}
+	return other;
+}
+
+/* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
+static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
+					     bool any)
+{
+	struct dap_cm_listener *l, *other = NULL;
+	const struct cm_port *p;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		l = p->port == port ? find_in_port(p, conn_qual, called, any) : NULL;
+		if (l && l->cm->local.sin_addr.s_addr == called.s_addr)
+			return l;
+		if (l)
+			other = l;
+	}
+	return other;
+}
+
 /* Once refused, one with a socket counts among the half-open again until the peer has hung up. */
 void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
@@ -128,7 +161,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 
 	c->id = m->id;
 	c->conn_qual = m->conn_qual;
-	l = cm_listener_find(c->port, m->conn_qual, c->called, false);
+	l = listener_find(c->port, m->conn_qual, c->called, false);
 	if (!l) {
 		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
@@ -150,8 +183,7 @@ void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m)
 void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);
-	struct dap_cm_listener *l = cm_listener_find(port, h->req.conn_qual,
-						     h->own.sin_addr, true);
+	struct dap_cm_listener *l = listener_find(port, h->req.conn_qual, h->own.sin_addr, true);
 	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
 
 	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {

@@ -330,15 +330,11 @@ int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, in
 /* And buries what it is the beginning of. */
 void cm_gate_close(struct cm_gate *g);
 
-/* ---- door.c ---- */
+/* ---- handoff.c ---- */
 /* One for each qualifier, whoever listens to it in this process. */
 int cm_door_get(uint64_t conn_qual, struct cm_door **door);
 void cm_door_put(struct cm_door *door);
 void cm_guests_drop(void);
-
-/* ---- near.c ---- */
-struct cm_near *cm_near_get(struct in_addr address, uint16_t port);
-void cm_near_put(struct cm_near *n);
 
 /* ---- mux.c ---- */
 /* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
@@ -362,9 +358,6 @@ int cm_drive_start(void);
 void cm_drive_stop(void);
 
 /* ---- listen.c ---- */
-/* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
-struct dap_cm_listener *cm_listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
-					 bool any);
 void cm_listener_close(struct dap_cm_listener *l);
 
 #endif
