@@ -79,13 +79,6 @@ static int attempt(struct dap_cm_conn *c)
 	return !c->by_tcp && attempt_near(c, &err) ? err : attempt_far(c);
 }
 
-void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why)
-{
-	cm_conn_close(c, false);
-	c->why = why;
-	cm_conn_state(c, CM_FAILED, 1);
-}
-
 void cm_active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
@@ -102,7 +95,7 @@ void cm_active_retry(struct dap_cm_conn *c, int err)
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
 		break;
 	default:
-		cm_active_fail(c, DAP_CM_UNREACHABLE);
+		cm_conn_fail(c, DAP_CM_UNREACHABLE);
 		return;
 	}
 	c->cm->counts.retries++;

@@ -50,6 +50,13 @@ void cm_conn_free(struct dap_cm_conn *c)
 		cm_spend(&c->item);
 }
 
+void cm_half_open_remove(struct dap_cm_conn *c)
+{
+	TAILQ_REMOVE(&cm_loop.half_open, c, link);
+	c->half_open = false;
+	cm_loop.half_opens--;
+}
+
 /* What is queued on a line still goes out. */
 static void retire(struct dap_cm_conn *c)
 {
@@ -104,6 +111,13 @@ void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 {
 	cm_conn_close(c, reset);
 	cm_conn_end(c, why, msg);
+}
+
+void cm_conn_fail(struct dap_cm_conn *c, enum dap_cm_end why)
+{
+	cm_conn_close(c, false);
+	c->why = why;
+	cm_conn_state(c, CM_FAILED, 1);
 }
 
 static void conn_timeout(void *arg)
@@ -379,7 +393,7 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 		return -ECHILD;
 	switch (c->state) {
 	case CM_RETRY: case CM_CONNECTING: case CM_FAILED:
-		cm_active_fail(c, DAP_CM_DISCONNECTED);
+		cm_conn_fail(c, DAP_CM_DISCONNECTED);
 		break;
 	case CM_WAIT_REP: case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY:
 	case CM_LIVE:

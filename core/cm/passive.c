@@ -54,13 +54,6 @@ static void half_open_add(struct dap_cm_conn *c)
 	cm_loop.half_opens++;
 }
 
-void cm_half_open_remove(struct dap_cm_conn *c)
-{
-	TAILQ_REMOVE(&cm_loop.half_open, c, link);
-	c->half_open = false;
-	cm_loop.half_opens--;
-}
-
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called)
 {

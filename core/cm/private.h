@@ -262,13 +262,6 @@ void cm_timer_clear(struct dap_timer *t);
 int cm_loop_start(void);
 void cm_loop_stop(void);
 
-/* ---- open.c ---- */
-/* Open and close wait for the thread, which takes cm_loop.lock: they have this one around it. */
-extern pthread_mutex_t cm_life;
-
-/* ---- fork.c ---- */
-void cm_fork_init(void);
-
 /* ---- heap.c: pairing heap of timers, the earliest at the root ---- */
 struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
 struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
@@ -302,6 +295,9 @@ void cm_conn_farewell(struct dap_cm_conn *c);
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
+/* Closes it; the manager's thread calls cm_conn_end. Any thread. */
+void cm_conn_fail(struct dap_cm_conn *c, enum dap_cm_end why);
+void cm_half_open_remove(struct dap_cm_conn *c);
 /* A line of the log about the peer. */
 void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 
@@ -310,7 +306,6 @@ void cm_active_connected(struct dap_cm_conn *c);
 void cm_active_timeout(struct dap_cm_conn *c);
 /* The attempt failed for this errno: another one later, or the end. Any thread. */
 void cm_active_retry(struct dap_cm_conn *c, int err);
-void cm_active_fail(struct dap_cm_conn *c, enum dap_cm_end why);
 bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
 
 /* ---- passive.c ---- */
@@ -322,7 +317,6 @@ void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
 void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The fd is taken. */
 void cm_passive_handed(const struct cm_handed *h);
-void cm_half_open_remove(struct dap_cm_conn *c);
 
 /* ---- gate.c ---- */
 /* enter is set, the rest zero. */
@@ -359,5 +353,8 @@ void cm_drive_stop(void);
 
 /* ---- listen.c ---- */
 void cm_listener_close(struct dap_cm_listener *l);
+
+/* ---- cm.c ---- */
+void cm_fork_init(void);
 
 #endif
