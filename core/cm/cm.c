@@ -93,13 +93,50 @@ static void after_fork_child(void)
 	pthread_mutex_init(&cm_life, NULL);
 }
 
-void cm_fork_init(void)
+static void fork_init(void)
 {
 	static bool done;
 
 	if (!done)
 		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	done = true;
+}
+
+/* ---- the loop ---- */
+
+static int start_loop(void)
+{
+	int err;
+
+	fork_init();
+	err = cm_loop_open();
+	if (err)
+		return err;
+	err = cm_drive_start();
+	if (err)
+		goto err_close_loop;
+	err = cm_loop_run();
+	if (!err)
+		return 0;
+	cm_drive_stop();
+err_close_loop:
+	cm_loop_close();
+	return err;
+}
+
+static void stop_loop(void)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	while (!TAILQ_EMPTY(&cm_loop.half_open))
+		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
+	cm_guests_drop();
+	cm_loop_join();
+	cm_turn_begin(false);
+	cm_lines_drop();
+	cm_drive_stop();
+	cm_turn_end();
+	cm_loop_close();
+	pthread_mutex_unlock(&cm_loop.lock);
 }
 
 /* ---- open and close ---- */
@@ -121,7 +158,7 @@ int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, b
 	TAILQ_INIT(&cm->conns);
 	pthread_mutex_lock(&cm_life);
 	if (!cm_loop.users)
-		err = cm_loop_start();
+		err = start_loop();
 	if (err)
 		goto err_unlock;
 	pthread_mutex_lock(&cm_loop.lock);
@@ -165,7 +202,7 @@ void dap_cm_close(struct dap_cm *cm)
 	cm_loop.users--;
 	pthread_mutex_unlock(&cm_loop.lock);
 	if (!cm_loop.users)
-		cm_loop_stop();
+		stop_loop();
 	free(cm);
 unlock:
 	pthread_mutex_unlock(&cm_life);

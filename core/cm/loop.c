@@ -305,7 +305,7 @@ static void *loop_main(void *arg)
 }
 
 /* The consumer's signals are its own threads' business. */
-static int start_thread(void)
+int cm_loop_run(void)
 {
 	sigset_t all, old;
 	int err;
@@ -319,11 +319,10 @@ static int start_thread(void)
 	return -err;
 }
 
-int cm_loop_start(void)
+int cm_loop_open(void)
 {
 	int err;
 
-	cm_fork_init();
 	cm_loop.stop = false;
 	cm_loop.n_ids = 0;		/* a fork without an IA leaves the loop as it is */
 	cm_loop.wakes = UINT64_MAX;
@@ -331,46 +330,26 @@ int cm_loop_start(void)
 	if (cm_loop.epfd < 0)
 		return -errno;
 	cm_loop.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (cm_loop.timerfd < 0) {
-		err = -errno;
-		goto err_close_epfd;
-	}
-	err = cm_poll_add(cm_loop.timerfd, EPOLLIN, &timer_item);
-	if (!err)
-		err = cm_drive_start();
+	err = cm_loop.timerfd < 0 ? -errno : cm_poll_add(cm_loop.timerfd, EPOLLIN, &timer_item);
 	if (err)
-		goto err_close_timerfd;
-	err = start_thread();
-	if (!err)
-		return 0;
-	cm_drive_stop();
-err_close_timerfd:
-	close(cm_loop.timerfd);
-	cm_loop.timerfd = -1;
-err_close_epfd:
-	close(cm_loop.epfd);
-	cm_loop.epfd = -1;
+		cm_loop_close();
 	return err;
 }
 
-void cm_loop_stop(void)
+void cm_loop_join(void)
 {
-	pthread_mutex_lock(&cm_loop.lock);
-	while (!TAILQ_EMPTY(&cm_loop.half_open))
-		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
-	cm_guests_drop();
 	cm_loop.stop = true;
 	wake_at(1);
 	pthread_mutex_unlock(&cm_loop.lock);
 	pthread_join(cm_loop.thread, NULL);
 	pthread_mutex_lock(&cm_loop.lock);
-	cm_turn_begin(false);
-	cm_lines_drop();
-	cm_drive_stop();
-	cm_turn_end();
+}
+
+void cm_loop_close(void)
+{
 	free_all(&cm_loop.dead);
-	pthread_mutex_unlock(&cm_loop.lock);
-	close(cm_loop.timerfd);
+	if (cm_loop.timerfd >= 0)
+		close(cm_loop.timerfd);
 	close(cm_loop.epfd);
 	cm_loop.timerfd = -1;
 	cm_loop.epfd = -1;

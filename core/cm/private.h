@@ -259,8 +259,12 @@ bool cm_turn_begin(bool try);
 void cm_turn_end(void);
 void cm_timer_set(struct dap_timer *t, uint64_t delay_us);
 void cm_timer_clear(struct dap_timer *t);
-int cm_loop_start(void);
-void cm_loop_stop(void);
+/* The epoll set and the timers, without the thread. */
+int cm_loop_open(void);
+void cm_loop_close(void);
+int cm_loop_run(void);			/* starts the thread */
+/* Until the thread has ended; gives up the lock meanwhile. */
+void cm_loop_join(void);
 
 /* ---- heap.c: pairing heap of timers, the earliest at the root ---- */
 struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
@@ -353,8 +357,5 @@ void cm_drive_stop(void);
 
 /* ---- listen.c ---- */
 void cm_listener_close(struct dap_cm_listener *l);
-
-/* ---- cm.c ---- */
-void cm_fork_init(void);
 
 #endif
