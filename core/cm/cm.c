@@ -109,6 +109,7 @@ static int start_loop(void)
 	int err;
 
 	fork_init();
+	cm_loop.turn_ends = cm_lines_flush;
 	err = cm_loop_open();
 	if (err)
 		return err;

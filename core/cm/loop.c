@@ -98,7 +98,7 @@ bool cm_turn_begin(bool try)
 
 void cm_turn_end(void)
 {
-	cm_lines_flush();
+	cm_loop.turn_ends();
 	free_all(&cm_loop.spent);
 	cm_loop.turn = false;
 	pthread_cond_broadcast(&cm_loop.quiet);

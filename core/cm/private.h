@@ -203,6 +203,7 @@ struct cm_loop {
 	uint64_t calls;
 	bool turn;			/* somebody has it: */
 	pthread_t turner;
+	void (*turn_ends)(void);	/* sends what the turn has left in queues */
 	struct dap_timer *timers;
 	struct cm_item *dead, *spent;
 	int line_fd;			/* epoll: the lines; itself in epfd */
