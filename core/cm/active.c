@@ -79,7 +79,8 @@ static int attempt(struct dap_cm_conn *c)
 	return !c->by_tcp && attempt_near(c, &err) ? err : attempt_far(c);
 }
 
-void cm_active_retry(struct dap_cm_conn *c, int err)
+/* The attempt failed for this errno: another one later, or the end. Any thread. */
+static void active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
 
@@ -111,13 +112,11 @@ static bool was_refused(const struct dap_cm_conn *c)
 			      (c->state == CM_WAIT_REP && cm_now() - c->tried < cm_limits.young_us));
 }
 
-void cm_active_timeout(struct dap_cm_conn *c)
+static void active_timeout(struct dap_cm_conn *c)
 {
 	int err;
 
-	if (c->state == CM_FAILED) {
-		cm_conn_end(c, c->why, NULL);
-	} else if (was_refused(c)) {
+	if (was_refused(c)) {
 		cm_conn_log(c, "nobody listens there");
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
 	} else if (c->state != CM_RETRY) {
@@ -132,7 +131,7 @@ void cm_active_timeout(struct dap_cm_conn *c)
 		c->tried = cm_now();
 		err = attempt(c);
 		if (err)
-			cm_active_retry(c, -err);
+			active_retry(c, -err);
 	}
 }
 
@@ -145,7 +144,7 @@ static bool is_own_end(int fd)
 	       a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
-void cm_active_connected(struct dap_cm_conn *c)
+static void active_connected(struct dap_cm_conn *c)
 {
 	socklen_t len = sizeof(int);
 	int err = 0;
@@ -155,7 +154,7 @@ void cm_active_connected(struct dap_cm_conn *c)
 	else if (!err && is_own_end(c->fd))
 		err = ECONNREFUSED;
 	if (err) {
-		cm_active_retry(c, err);
+		active_retry(c, err);
 		return;
 	}
 	if (cm_sock_connected(c->fd) && !cm_limits.far)
@@ -174,7 +173,7 @@ static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 	case CM_REASON_NOBODY:
 		if (line)
 			line->stale = true;
-		cm_active_retry(c, ECONNREFUSED);
+		active_retry(c, ECONNREFUSED);
 		break;
 	case CM_REASON_CONSUMER:
 		cm_conn_cut(c, DAP_CM_REJECTED, m, true);
@@ -186,7 +185,7 @@ static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 	}
 }
 
-bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m)
+static bool active_message(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	if (m->type == CM_REJ && c->state == CM_WAIT_REP) {
 		got_rej(c, m);
@@ -205,6 +204,25 @@ bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m)
 	}
 	return true;
 }
+
+static bool active_lost(struct dap_cm_conn *c, int err)
+{
+	if (c->state != CM_WAIT_REP)
+		return false;
+	/* A reset: nobody has read the request, the listener was on its way out. */
+	if (err == -ECONNRESET)
+		active_retry(c, ECONNRESET);
+	else
+		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, err == -EPROTO);
+	return true;
+}
+
+static const struct cm_role active = {
+	.connected = active_connected,
+	.message = active_message,
+	.timeout = active_timeout,
+	.lost = active_lost,
+};
 
 int dap_cm_rtu(struct dap_cm_conn *c)
 {
@@ -275,7 +293,7 @@ static int start(struct dap_cm *cm, struct dap_cm_conn *c)
 	}
 	c->owned = true;
 	if (err)
-		cm_active_retry(c, -err);
+		active_retry(c, -err);
 	return 0;
 }
 
@@ -290,7 +308,7 @@ int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t con
 		return err;
 	if (!cm_enter(cm->generation))
 		return -ECHILD;
-	c = cm_conn_new(CM_RETRY);
+	c = cm_conn_new(&active, CM_RETRY);
 	err = c ? prepare(c, to, conn_qual, path, pd, pd_size) : -ENOMEM;
 	if (err) {
 		free(c);

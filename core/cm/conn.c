@@ -125,19 +125,17 @@ static void conn_timeout(void *arg)
 	struct dap_cm_conn *c = arg;
 
 	switch (c->state) {
-	case CM_WAIT_RTU:
-	case CM_READY:
-		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+	case CM_FAILED:
+		cm_conn_end(c, c->why, NULL);
 		break;
 	case CM_CLOSING:
 		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
 		break;
-	case CM_WAIT_REQ:
 	case CM_FAREWELL:
 		cm_conn_drop(c, true);
 		break;
 	default:
-		cm_active_timeout(c);
+		c->role->timeout(c);
 	}
 }
 
@@ -148,26 +146,15 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 	if (reset)
 		cm_conn_log(c, "cut, it says what does not belong there");
 	switch (c->state) {
-	case CM_WAIT_REQ:
 	case CM_FAREWELL:
 		cm_conn_drop(c, true);
-		break;
-	case CM_WAIT_ACCEPT:
-		cm_conn_close(c, reset);
-		cm_conn_state(c, CM_GONE, 0);
-		break;
-	case CM_WAIT_REP:
-		/* A reset: nobody has read the request, the listener was on its way out. */
-		if (err == -ECONNRESET)
-			cm_active_retry(c, ECONNRESET);
-		else
-			cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, reset);
 		break;
 	case CM_CLOSING:
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, reset);
 		break;
 	default:
-		cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
+		if (!c->role->lost(c, err))
+			cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
 	}
 }
 
@@ -298,7 +285,7 @@ void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
 	else if (m->type == CM_LOOK && c->state == CM_LIVE)
 		return got_look(c);
 	else
-		known = cm_active_message(c, m) || cm_passive_message(c, m);
+		known = c->role->message(c, m);
 	if (!known)
 		cm_conn_lost(c, -EPROTO);
 }
@@ -318,10 +305,8 @@ static void got_bytes(struct dap_cm_conn *c)
 	c->in_len = 0;
 	if (got > 0)
 		cm_conn_heard(c, &m);
-	else if (got == -EPROTONOSUPPORT && c->state == CM_WAIT_REQ)
-		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_VERSION });
 	else
-		cm_conn_lost(c, -EPROTO);
+		cm_conn_lost(c, c->state == CM_WAIT_REQ ? got : -EPROTO);
 }
 
 /* One message at most: the poll tells if there is more. */
@@ -352,7 +337,7 @@ static void conn_ready(struct cm_item *item, uint32_t events)
 	if (c->fd < 0)
 		return;
 	if (c->state == CM_CONNECTING) {
-		cm_active_connected(c);
+		c->role->connected(c);
 		return;
 	}
 	if (events & EPOLLOUT)
@@ -369,7 +354,7 @@ int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events)
 	return err;
 }
 
-struct dap_cm_conn *cm_conn_new(enum cm_state state)
+struct dap_cm_conn *cm_conn_new(const struct cm_role *role, enum cm_state state)
 {
 	struct dap_cm_conn *c = calloc(1, sizeof(*c));
 
@@ -378,6 +363,7 @@ struct dap_cm_conn *cm_conn_new(enum cm_state state)
 	c->item.ready = conn_ready;
 	c->timer = (struct dap_timer){ .fn = conn_timeout, .arg = c, .inside = true };
 	c->generation = cm_loop.generation;
+	c->role = role;
 	c->state = state;
 	c->fd = -1;
 	return c;

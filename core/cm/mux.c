@@ -243,7 +243,7 @@ static struct cm_line *line_new(int fd, const struct sockaddr_in *at, bool activ
 
 	if (!line)
 		return NULL;
-	line->voice = cm_conn_new(CM_ENDED);
+	line->voice = cm_conn_new(NULL, CM_ENDED);
 	if (!line->voice || epoll_ctl(cm_loop.line_fd, EPOLL_CTL_ADD, fd, &ev)) {
 		free(line->voice);
 		free(line);
@@ -349,7 +349,7 @@ static bool stranger(struct cm_line *line, const struct cm_msg *m)
 		return true;
 	if (line->active || line->n_out > UNREAD_MOST)
 		return false;
-	c = cm_conn_new(CM_WAIT_REQ);
+	c = cm_conn_new(&cm_passive, CM_WAIT_REQ);
 	if (!c)
 		return refuse(line, m->id);
 	c->id = m->id;

@@ -57,7 +57,7 @@ static void half_open_add(struct dap_cm_conn *c)
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called)
 {
-	struct dap_cm_conn *c = cm_conn_new(CM_WAIT_REQ), *oldest;
+	struct dap_cm_conn *c = cm_conn_new(&cm_passive, CM_WAIT_REQ), *oldest;
 
 	if (!c) {
 		close(fd);
@@ -116,7 +116,7 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 }
 
 /* Once refused, one with a socket counts among the half-open again until the peer has hung up. */
-void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
+static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
 	cm_conn_send(c, CM_REJ, rej);
 	if (!c->line && !c->half_open) {
@@ -145,7 +145,7 @@ static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, cons
 	err = c->cm->ops->request(ctx, c, &r);
 	cm_call_end();
 	if (err && !c->buried)
-		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
+		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
 }
 
 static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
@@ -156,7 +156,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	c->conn_qual = m->conn_qual;
 	l = listener_find(c->port, m->conn_qual, c->called, false);
 	if (!l) {
-		cm_passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
+		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
 		return;
 	}
 	if (c->half_open)
@@ -177,7 +177,7 @@ void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);
 	struct dap_cm_listener *l = listener_find(port, h->req.conn_qual, h->own.sin_addr, true);
-	struct dap_cm_conn *c = l ? cm_conn_new(CM_WAIT_ACCEPT) : NULL;
+	struct dap_cm_conn *c = l ? cm_conn_new(&cm_passive, CM_WAIT_ACCEPT) : NULL;
 
 	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {
 		close(h->fd);
@@ -196,7 +196,7 @@ void cm_passive_handed(const struct cm_handed *h)
 	cm_conn_read(c);
 }
 
-bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
+static bool passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	if (m->type == CM_REQ && c->state == CM_WAIT_REQ) {
 		got_req(c, m);
@@ -210,6 +210,35 @@ bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m)
 	}
 	return true;
 }
+
+static void passive_timeout(struct dap_cm_conn *c)
+{
+	if (c->state == CM_WAIT_REQ)
+		cm_conn_drop(c, true);
+	else
+		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
+}
+
+static bool passive_lost(struct dap_cm_conn *c, int err)
+{
+	if (c->state == CM_WAIT_REQ && err == -EPROTONOSUPPORT) {
+		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_VERSION });
+	} else if (c->state == CM_WAIT_REQ) {
+		cm_conn_drop(c, true);
+	} else if (c->state == CM_WAIT_ACCEPT) {
+		cm_conn_close(c, err == -EPROTO);
+		cm_conn_state(c, CM_GONE, 0);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+const struct cm_role cm_passive = {
+	.message = passive_message,
+	.timeout = passive_timeout,
+	.lost = passive_lost,
+};
 
 int dap_cm_accept(struct dap_cm_conn *c, const struct dap_path *path, const void *pd,
 		  uint32_t pd_size, void *ctx)
@@ -247,7 +276,7 @@ int dap_cm_reject(struct dap_cm_conn *c, const void *pd, uint32_t pd_size)
 	if (!cm_enter(c->generation))
 		return -ECHILD;
 	if (c->state == CM_WAIT_ACCEPT)
-		cm_passive_refuse(c, &rej);
+		passive_refuse(c, &rej);
 	else
 		cm_conn_drop(c, false);
 	cm_leave();

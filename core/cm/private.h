@@ -52,6 +52,7 @@ enum cm_state {
 
 struct dap_cm_conn {
 	struct cm_item item;
+	const struct cm_role *role;	/* NULL: the voice of a line */
 	enum cm_state state;
 	enum dap_cm_end why;		/* CM_FAILED */
 	int fd;				/* -1 without a socket */
@@ -89,6 +90,16 @@ static inline uint8_t *cm_conn_in(struct dap_cm_conn *c)
 {
 	return c->out + CM_OUT_MSGS * CM_WIRE_SIZE;
 }
+
+/* What the two sides of a connection do differently. */
+struct cm_role {
+	void (*connected)(struct dap_cm_conn *c);	/* its socket is, or cannot be; active only */
+	/* False: no message of this state. */
+	bool (*message)(struct dap_cm_conn *c, const struct cm_msg *m);
+	void (*timeout)(struct dap_cm_conn *c);
+	/* See cm_conn_lost(). False: the connection is broken. */
+	bool (*lost)(struct dap_cm_conn *c, int err);
+};
 
 TAILQ_HEAD(cm_conns, dap_cm_conn);
 LIST_HEAD(cm_conn_list, dap_cm_conn);
@@ -272,7 +283,7 @@ struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
 struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
 
 /* ---- conn.c ---- */
-struct dap_cm_conn *cm_conn_new(enum cm_state state);
+struct dap_cm_conn *cm_conn_new(const struct cm_role *role, enum cm_state state);
 void cm_conn_read(struct dap_cm_conn *c);
 /* Queues and sends what the socket takes. What the socket refuses, its event will tell. */
 void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg *rest);
@@ -285,7 +296,8 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 void cm_conn_close(struct dap_cm_conn *c, bool reset);
 /* A message of the connection, from whatever it came by. */
 void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m);
-/* The way to the peer is of no use any more, and closed where it is a line: err, or 0 at its end. */
+/* The way to the peer is of no use any more, and closed where it is a line: err, or 0 at its end;
+ * -EPROTONOSUPPORT: the first message is of another version. */
 void cm_conn_lost(struct dap_cm_conn *c, int err);
 /* Frees one that is buried. */
 void cm_conn_free(struct dap_cm_conn *c);
@@ -306,18 +318,10 @@ void cm_half_open_remove(struct dap_cm_conn *c);
 /* A line of the log about the peer. */
 void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 
-/* ---- active.c ---- */
-void cm_active_connected(struct dap_cm_conn *c);
-void cm_active_timeout(struct dap_cm_conn *c);
-/* The attempt failed for this errno: another one later, or the end. Any thread. */
-void cm_active_retry(struct dap_cm_conn *c, int err);
-bool cm_active_message(struct dap_cm_conn *c, const struct cm_msg *m);
-
 /* ---- passive.c ---- */
+extern const struct cm_role cm_passive;
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called);
-bool cm_passive_message(struct dap_cm_conn *c, const struct cm_msg *m);
-void cm_passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej);
 /* A request came by a line. */
 void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The fd is taken. */
