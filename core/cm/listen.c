@@ -107,7 +107,7 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 
 static void near_enter(struct cm_gate *gate, int fd)
 {
-	cm_line_accepted(fd, &((const struct cm_near *)gate)->at);
+	cm_line_accepted(fd, &((const struct cm_near *)gate)->at, &cm_passive);
 }
 
 static struct cm_near *near_open(struct in_addr address, uint16_t port)

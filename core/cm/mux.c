@@ -65,7 +65,7 @@ static void line_add(struct cm_line *line, struct dap_cm_conn *c)
 /* The caller hangs up first: a request that crosses it would have to be made again. */
 static uint64_t idle_us(const struct cm_line *line)
 {
-	return line->active ? cm_limits.idle_us : cm_limits.request_us;
+	return line->passive ? cm_limits.request_us : cm_limits.idle_us;
 }
 
 void cm_line_leave(struct dap_cm_conn *c)
@@ -236,7 +236,7 @@ static void line_idle(void *arg)
 	line_lose(arg, 0);
 }
 
-static struct cm_line *line_new(int fd, const struct sockaddr_in *at, bool active)
+static struct cm_line *line_new(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
 {
 	struct cm_line *line = calloc(1, sizeof(*line));
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = line };
@@ -253,7 +253,7 @@ static struct cm_line *line_new(int fd, const struct sockaddr_in *at, bool activ
 	line->fd = fd;
 	line->moved_fd = -1;
 	line->at = *at;
-	line->active = active;
+	line->passive = passive;
 	LIST_INIT(&line->conns);
 	TAILQ_INIT(&line->out);
 	line->idle = (struct dap_timer){ .fn = line_idle, .arg = line, .inside = true };
@@ -347,14 +347,17 @@ static bool stranger(struct cm_line *line, const struct cm_msg *m)
 
 	if (m->type != CM_REQ)
 		return true;
-	if (line->active || line->n_out > UNREAD_MOST)
+	if (!line->passive || line->n_out > UNREAD_MOST)
 		return false;
-	c = cm_conn_new(&cm_passive, CM_WAIT_REQ);
+	c = cm_conn_new(line->passive, CM_WAIT_REQ);
 	if (!c)
 		return refuse(line, m->id);
 	c->id = m->id;
+	c->peer = line->at;
+	c->called = line->at.sin_addr;
+	c->port = ntohs(line->at.sin_port);
 	line_add(line, c);
-	cm_passive_asked(c, m);
+	cm_conn_heard(c, m);
 	return true;
 }
 
@@ -402,7 +405,7 @@ static bool message(struct cm_line *line, const uint8_t *bytes)
 		return false;
 	c = line_find(line, m.id);
 	if (m.type == CM_MOVE)
-		return line->active && moved(line, c);
+		return !line->passive && moved(line, c);
 	if (!c)
 		return stranger(line, &m);
 	if (m.type == CM_REQ)
@@ -453,7 +456,7 @@ static struct cm_line *line_to(const struct sockaddr_in *at)
 	struct cm_line *line;
 
 	LIST_FOREACH(line, &cm_loop.lines, link) {
-		if (line->active && !line->stale && line->at.sin_port == at->sin_port &&
+		if (!line->passive && !line->stale && line->at.sin_port == at->sin_port &&
 		    line->at.sin_addr.s_addr == at->sin_addr.s_addr)
 			break;
 	}
@@ -466,7 +469,7 @@ static int line_open(const struct sockaddr_in *at, struct cm_line **out)
 
 	if (fd < 0)
 		return fd;
-	*out = line_new(fd, at, true);
+	*out = line_new(fd, at, NULL);
 	if (*out)
 		return 0;
 	close(fd);
@@ -497,7 +500,7 @@ static void make_room(void)
 	if (cm_loop.n_lines < PASSIVE_MOST)
 		return;
 	LIST_FOREACH(line, &cm_loop.lines, link) {
-		if (line->active || line->n_conns)
+		if (!line->passive || line->n_conns)
 			continue;
 		idle++;
 		oldest = line;		/* new ones come in front */
@@ -506,12 +509,12 @@ static void make_room(void)
 		line_lose(oldest, 0);
 }
 
-void cm_line_accepted(int fd, const struct sockaddr_in *at)
+void cm_line_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
 {
 	struct cm_line *line;
 
 	make_room();
-	line = dap_user_is_ours(fd) ? line_new(fd, at, false) : NULL;
+	line = dap_user_is_ours(fd) ? line_new(fd, at, passive) : NULL;
 	if (!line) {
 		close(fd);
 		return;

@@ -164,14 +164,6 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	present(c, l, m);
 }
 
-void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m)
-{
-	c->peer = c->line->at;
-	c->called = c->line->at.sin_addr;
-	c->port = ntohs(c->line->at.sin_port);
-	got_req(c, m);
-}
-
 /* Where the listener has just gone the socket is closed, as it would have been with its process. */
 void cm_passive_handed(const struct cm_handed *h)
 {

@@ -107,7 +107,7 @@ LIST_HEAD(cm_conn_list, dap_cm_conn);
 struct cm_line {
 	struct cm_item item;
 	int fd;				/* -1 once it is closed */
-	bool active;			/* this process has called */
+	const struct cm_role *passive;	/* of connections that the peer asks for; NULL: this process has called */
 	bool stale;			/* whom it leads to listens no more: for no new connection */
 	bool wants_out, dirty;
 	int moved_fd;			/* came along with a message that is not whole yet, or -1 */
@@ -322,8 +322,6 @@ void cm_conn_log(const struct dap_cm_conn *c, const char *what);
 extern const struct cm_role cm_passive;
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called);
-/* A request came by a line. */
-void cm_passive_asked(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The fd is taken. */
 void cm_passive_handed(const struct cm_handed *h);
 
@@ -342,8 +340,8 @@ void cm_guests_drop(void);
 /* ---- mux.c ---- */
 /* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
 int cm_line_join(struct dap_cm_conn *c);
-/* A line that somebody has called; the fd is taken. */
-void cm_line_accepted(int fd, const struct sockaddr_in *at);
+/* A line that somebody has called; the fd is taken. The role is that of the connections asked for. */
+void cm_line_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive);
 /* The line knows it no more; what is queued still goes out. Its timer runs where it was the last. */
 void cm_line_leave(struct dap_cm_conn *c);
 void cm_lines_drop(void);
