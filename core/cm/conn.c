@@ -34,11 +34,17 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 
 /* ---- ends ---- */
 
+static void leave_line(struct dap_cm_conn *c)
+{
+	if (c->line)
+		c->line->transport->leave(c);
+}
+
 void cm_conn_close(struct dap_cm_conn *c, bool reset)
 {
 	if (c->line)
 		cm_conn_send(c, CM_CUT, NULL);
-	cm_line_leave(c);
+	leave_line(c);
 	cm_close_fd(&c->fd, reset);
 }
 
@@ -83,7 +89,7 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 void cm_conn_farewell(struct dap_cm_conn *c)
 {
 	c->owned = false;
-	cm_line_leave(c);
+	leave_line(c);
 	if (c->fd < 0)
 		retire(c);
 	else
@@ -163,7 +169,7 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 void cm_conn_flush(struct dap_cm_conn *c)
 {
 	if (c->line)
-		cm_line_queue(c);
+		c->line->transport->flush(c);
 	while (c->fd >= 0 && c->out_off < c->out_len) {
 		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -230,7 +236,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		cm_line_leave(c);		/* all is said */
+		leave_line(c);		/* all is said */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_FAREWELL:

@@ -173,7 +173,7 @@ static void later(struct cm_line *line)
 	line->dirty = true;
 }
 
-void cm_line_queue(struct dap_cm_conn *c)
+static void queue_conn(struct dap_cm_conn *c)
 {
 	struct cm_line *line = c->line;
 
@@ -193,6 +193,8 @@ void cm_line_queue(struct dap_cm_conn *c)
 	else
 		cm_line_flush(line);
 }
+
+static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_line_leave };
 
 /* ---- life ---- */
 
@@ -249,6 +251,7 @@ static struct cm_line *line_new(int fd, const struct sockaddr_in *at, const stru
 		free(line);
 		return NULL;
 	}
+	line->transport = &multiplexed;
 	line->voice->line = line;
 	line->fd = fd;
 	line->moved_fd = -1;

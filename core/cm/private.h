@@ -104,8 +104,15 @@ struct cm_role {
 TAILQ_HEAD(cm_conns, dap_cm_conn);
 LIST_HEAD(cm_conn_list, dap_cm_conn);
 
+/* What a connection asks of the stream that it shares with others. */
+struct cm_transport {
+	void (*flush)(struct dap_cm_conn *c);
+	void (*leave)(struct dap_cm_conn *c);	/* see cm_line_leave() */
+};
+
 struct cm_line {
 	struct cm_item item;
+	const struct cm_transport *transport;
 	int fd;				/* -1 once it is closed */
 	const struct cm_role *passive;	/* of connections that the peer asks for; NULL: this process has called */
 	bool stale;			/* whom it leads to listens no more: for no new connection */
@@ -347,7 +354,6 @@ void cm_line_leave(struct dap_cm_conn *c);
 void cm_lines_drop(void);
 /* What the child inherited of them. */
 void cm_lines_forget(void);
-void cm_line_queue(struct dap_cm_conn *c);
 void cm_line_flush(struct cm_line *line);
 /* All that wait for the end of the turn. */
 void cm_lines_flush(void);
