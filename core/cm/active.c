@@ -8,7 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/cm/private.h"
+#include "core/cm/mux.h"
+#include "core/cm/sock.h"
 
 #define RETRY_FIRST_US 2000
 #define RETRY_MOST_US 250000

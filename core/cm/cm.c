@@ -13,6 +13,14 @@
 
 #include "core/cm/private.h"
 
+struct cm_watch {
+	struct cm_item item;
+	int fd;
+	void (*fn)(void *arg);
+	void *arg;
+	LIST_ENTRY(cm_watch) link;
+};
+
 /* Open and close wait for the thread, which takes cm_loop.lock: they have this one around it. */
 static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
@@ -240,7 +248,7 @@ int dap_cm_watch(struct dap_cm *cm, int fd, void (*fn)(void *arg), void *arg)
 	if (!w)
 		return -ENOMEM;
 	*w = (struct cm_watch){
-		.item.ready = watch_ready, .cm = cm, .fd = fd, .fn = fn, .arg = arg,
+		.item.ready = watch_ready, .fd = fd, .fn = fn, .arg = arg,
 	};
 	if (!cm_enter(cm->generation)) {
 		free(w);

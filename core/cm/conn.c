@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "core/cm/private.h"
+#include "core/cm/conn.h"
 
 void cm_conn_log(const struct dap_cm_conn *c, const char *what)
 {

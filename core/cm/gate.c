@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/cm/private.h"
+#include "core/cm/loop.h"
 
 #define ACCEPTS_AT_ONCE 64		/* then the others have their turn */
 

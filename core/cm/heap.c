@@ -3,7 +3,7 @@
  * Pairing heap: the nodes lie in what they belong to, so that setting a timer can not fail, and any
  * one can be taken out. prev is the left sibling, or the parent of a leftmost child.
  */
-#include "core/cm/private.h"
+#include "core/cm/loop.h"
 
 static struct dap_timer *meld(struct dap_timer *a, struct dap_timer *b)
 {

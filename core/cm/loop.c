@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/barrier.h"
-#include "core/cm/private.h"
+#include "core/cm/loop.h"
 
 #define LOCK_LOOKS 64
 #define LOCK_PAUSES 8

@@ -21,7 +21,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/cm/private.h"
+#include "core/cm/mux.h"
+#include "core/cm/sock.h"
 #include "core/user.h"
 
 #define BUCKETS 4096u		/* a power of two */

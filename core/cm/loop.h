@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * heap.c, loop.c and gate.c. One loop serves all IAs of the process: one thread, one epoll set, one
+ * timerfd, one lock. Everything in core/cm is under that lock unless it says otherwise; the thread
+ * gives it up only to sleep and to call core. fork() needs the whole state in one piece, so struct
+ * cm_loop has the lists of the upper layers, too.
+ *
+ * Between processes of one host all connections to a listener go over one line (mux.c). Lines are
+ * read by whoever waits or polls for events (drive.c), and by the thread where nobody does. One at
+ * a time has the turn: it reads, runs timers, and calls core.
+ *
+ * An item that is closed while the thread may have an event for it in hand is buried: it is taken
+ * out of the epoll set at once, and its memory is freed when the thread has worked off that batch.
+ * What lies in no epoll set of the thread's is spent instead: it is freed at the end of the turn.
+ */
+#ifndef DAP_CM_LOOP_H
+#define DAP_CM_LOOP_H
+
+#include <sys/queue.h>
+
+#include "core/cm/cm.h"
+
+struct cm_item {
+	void (*ready)(struct cm_item *item, uint32_t events);
+	struct cm_item *next_dead;
+};
+
+TAILQ_HEAD(cm_conns, dap_cm_conn);
+
+struct dap_cm {
+	const struct dap_cm_ops *ops;
+	struct sockaddr_in local;
+	bool everywhere;		/* listens on all addresses of the host */
+	unsigned int generation;
+	struct dap_cm_counts counts;
+	struct cm_conns conns;
+	LIST_HEAD(, dap_cm_listener) listeners;
+	LIST_HEAD(, cm_watch) watches;
+	LIST_ENTRY(dap_cm) link;
+};
+
+#define CM_IDS 32u		/* 256 bytes: getrandom(2) gives so many in one piece */
+
+struct cm_loop {
+	pthread_mutex_t lock;
+	pthread_cond_t quiet;		/* a callback has returned */
+	pthread_t thread;
+	unsigned int users;		/* IAs; the thread lives while there are any */
+	unsigned int generation;	/* another in each forked child */
+	int epfd, timerfd;
+	uint64_t wakes;			/* when the timerfd goes off; UINT64_MAX: it does not */
+	bool stop, calling;
+	uint64_t calls;
+	bool turn;			/* somebody has it: */
+	pthread_t turner;
+	void (*turn_ends)(void);	/* sends what the turn has left in queues */
+	struct dap_timer *timers;
+	struct cm_item *dead, *spent;
+	int line_fd;			/* epoll: the lines; itself in epfd */
+	LIST_HEAD(, cm_line) lines;
+	TAILQ_HEAD(, cm_line) dirty;	/* lines with something to send at the end of the turn */
+	unsigned int n_lines;		/* atomic, written under the lock; as the next one */
+	bool driven;			/* by callers: the thread does not look at the lines */
+	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on line_fd */
+	unsigned int rivals;		/* that sleep without it */
+	unsigned int drives, seen;
+	struct dap_timer tick;
+	LIST_HEAD(, dap_cm) cms;
+	LIST_HEAD(, cm_port) ports;
+	LIST_HEAD(, cm_near) nears;
+	LIST_HEAD(, cm_door) doors;
+	LIST_HEAD(, cm_guest) guests;
+	unsigned int n_guests;
+	struct cm_conns half_open;	/* oldest first */
+	unsigned int half_opens;
+	uint64_t ids[CM_IDS];		/* random, drawn from the end */
+	unsigned int n_ids;
+};
+extern struct cm_loop cm_loop;
+
+/* Variables so that a test need not wait. */
+struct cm_limits {
+	unsigned int half_open, half_open_source;	/* beyond these the oldest makes room */
+	uint64_t request_us;		/* from accept(2) to a whole REQ */
+	uint64_t answer_us;		/* REP to RTU, RTU to GO */
+	uint64_t farewell_us;
+	uint64_t young_us;		/* for an answer after a refusal, which holds until then */
+	uint64_t pause_us;		/* no accept(2) after EMFILE */
+	uint64_t idle_us;		/* a line without connections, from this side */
+	bool far;			/* by TCP within the host, too */
+};
+extern struct cm_limits cm_limits;
+
+/* ---- heap.c: pairing heap of timers, the earliest at the root ---- */
+struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
+struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
+
+/* ---- loop.c ---- */
+uint64_t cm_now(void);			/* us; any lock */
+/* The lock, unless what is of that generation was inherited by a fork: false, and no lock. */
+bool cm_enter(unsigned int generation);
+void cm_leave(void);
+/* Around a call of core from the manager's thread: gives up the lock. */
+void cm_call_begin(void);
+void cm_call_end(void);
+int cm_poll_add(int fd, uint32_t events, struct cm_item *item);
+void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
+/* Out of the set and closed; *fd becomes -1. reset: drop what is queued, no TIME_WAIT. */
+void cm_close_fd(int *fd, bool reset);
+void cm_bury(struct cm_item *item);
+void cm_spend(struct cm_item *item);
+/* try: false where somebody else has the turn. The lock is held. */
+bool cm_turn_begin(bool try);
+void cm_turn_end(void);
+void cm_timer_set(struct dap_timer *t, uint64_t delay_us);
+void cm_timer_clear(struct dap_timer *t);
+/* The epoll set and the timers, without the thread. */
+int cm_loop_open(void);
+void cm_loop_close(void);
+int cm_loop_run(void);			/* starts the thread */
+/* Until the thread has ended; gives up the lock meanwhile. */
+void cm_loop_join(void);
+
+/* ---- gate.c ---- */
+struct cm_gate {			/* one listening socket */
+	struct cm_item item;
+	int fd;
+	void (*enter)(struct cm_gate *gate, int fd);	/* whose fd is from now on */
+	struct dap_timer pause;		/* accept again, after the descriptors had run out */
+};
+
+/* enter is set, the rest zero. */
+int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, int type);
+/* And buries what it is the beginning of. */
+void cm_gate_close(struct cm_gate *g);
+
+#endif
