@@ -79,23 +79,14 @@ static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t le
 static void guest_read(struct cm_guest *g)
 {
 	uint8_t bytes[2 * CM_WIRE_SIZE];
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { bytes, sizeof(bytes) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
 	ssize_t n;
-	int fd = -1;
+	int fd;
 
 	if (g->fd < 0)
 		return;
-	n = recvmsg(g->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	n = cm_recv_fd(g->fd, bytes, sizeof(bytes), &fd);
+	if (n == -EAGAIN)
 		return;
-	if (n >= 0)
-		cm_one_fd(&m, &fd);
 	if (n > 0)
 		guest_said(g, bytes, (size_t)n, fd);
 	else if (fd >= 0)

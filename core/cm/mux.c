@@ -293,41 +293,20 @@ void cm_lines_forget(void)
 
 /* ---- in ---- */
 
-/* At most one descriptor waits for the message that it belongs to. */
-static bool keep_fd(struct cm_line *line, struct msghdr *m)
-{
-	int fd;
-
-	if (!cm_one_fd(m, &fd))
-		return false;
-	if (fd < 0)
-		return true;
-	if (line->moved_fd >= 0) {
-		close(fd);
-		return false;
-	}
-	line->moved_fd = fd;
-	return true;
-}
-
-/* Behind what is there of a message; 0 at the end. */
+/* Behind what is there of a message; 0 at the end. At most one descriptor waits for its message. */
 static ssize_t receive(struct cm_line *line, uint8_t *to, size_t room)
 {
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { to, room };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
-	ssize_t n;
+	int fd;
+	ssize_t n = cm_recv_fd(line->fd, to, room, &fd);
 
-	do
-		n = recvmsg(line->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	return keep_fd(line, &m) ? n : -EPROTO;
+	if (fd < 0)
+		return fd == -EPROTO ? fd : n;
+	if (line->moved_fd >= 0) {
+		close(fd);
+		return -EPROTO;
+	}
+	line->moved_fd = fd;
+	return n;
 }
 
 /* Out of memory: the peer is told so by the line's own voice. */

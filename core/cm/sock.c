@@ -197,10 +197,10 @@ ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-bool cm_one_fd(struct msghdr *m, int *one)
+static int one_fd(struct msghdr *m)
 {
 	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	int only = -1, fd;
+	int only = -ENOENT, fd;
 
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
 		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
@@ -216,6 +216,23 @@ bool cm_one_fd(struct msghdr *m, int *one)
 	}
 	if (more && only >= 0)
 		close(only);
-	*one = more ? -1 : only;
-	return !more;
+	return more ? -EPROTO : only;
+}
+
+ssize_t cm_recv_fd(int sock, void *to, size_t room, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { to, room };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	*fd = n < 0 ? -ENOENT : one_fd(&m);
+	return n < 0 ? -errno : n;
 }

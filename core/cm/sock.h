@@ -32,7 +32,8 @@ bool cm_sock_connected(int fd);
 
 /* With bytes: what sendmsg(2) says of it. */
 ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
-/* The descriptor that was received with m, or -1. False: there were several; all are closed. */
-bool cm_one_fd(struct msghdr *m, int *one);
+/* Bytes or -errno, and the descriptor that came along; -ENOENT: none; -EPROTO: there were several, and
+ * all are closed. */
+ssize_t cm_recv_fd(int sock, void *to, size_t room, int *fd);
 
 #endif
