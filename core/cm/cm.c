@@ -54,9 +54,8 @@ static void close_sockets(void)
 	struct dap_cm_conn *c;
 	struct cm_line *line;
 	struct cm_guest *g;
-	struct cm_near *n;
+	struct cm_local *l;
 	struct cm_port *p;
-	struct cm_door *d;
 	struct dap_cm *cm;
 
 	LIST_FOREACH(cm, &cm_loop.cms, link) {
@@ -67,14 +66,14 @@ static void close_sockets(void)
 		close_only(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
 		close_only(&p->gate.fd);
-	LIST_FOREACH(n, &cm_loop.nears, link)
-		close_only(&n->gate.fd);
+	LIST_FOREACH(l, &cm_loop.nears, link)
+		close_only(&l->gate.fd);
 	LIST_FOREACH(line, &cm_loop.lines, link) {
 		close_only(&line->fd);
 		close_only(&line->moved_fd);
 	}
-	LIST_FOREACH(d, &cm_loop.doors, link)
-		close_only(&d->gate.fd);
+	LIST_FOREACH(l, &cm_loop.doors, link)
+		close_only(&l->gate.fd);
 	LIST_FOREACH(g, &cm_loop.guests, link)
 		close_only(&g->fd);
 	close_only(&cm_loop.epfd);

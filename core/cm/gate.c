@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Listening sockets: whom they let in, and that they wait when there is no descriptor for him. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -87,4 +89,40 @@ void cm_gate_close(struct cm_gate *g)
 	cm_timer_clear(&g->pause);
 	cm_close_fd(&g->fd, false);
 	cm_bury(&g->item);
+}
+
+int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,
+		 void (*enter)(struct cm_gate *gate, int fd), struct cm_local **out)
+{
+	struct cm_local *l;
+	int err;
+
+	LIST_FOREACH(l, list, link) {
+		if (!memcmp(&l->name, name, sizeof(*name)))
+			break;
+	}
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (!l)
+			return -ENOMEM;
+		l->name = *name;
+		l->gate.enter = enter;
+		err = cm_gate_open(&l->gate, (const struct sockaddr *)name, len, type);
+		if (err) {
+			free(l);
+			return err;
+		}
+		LIST_INSERT_HEAD(list, l, link);
+	}
+	l->users++;
+	*out = l;
+	return 0;
+}
+
+void cm_local_put(struct cm_local *l)
+{
+	if (!l || --l->users)
+		return;
+	LIST_REMOVE(l, link);
+	cm_gate_close(&l->gate);
 }

@@ -102,7 +102,7 @@ static void guest_ready(struct cm_item *item, uint32_t events)
 
 static void guest_new(struct cm_gate *gate, int fd)
 {
-	const struct cm_door *door = (struct cm_door *)gate;
+	const struct cm_local *door = (struct cm_local *)gate;
 	struct cm_guest *g = NULL;
 
 	if (cm_loop.n_guests < GUESTS_MOST && dap_user_is_ours(fd))
@@ -125,51 +125,15 @@ static void guest_new(struct cm_gate *gate, int fd)
 
 /* ---- doors ---- */
 
-static int door_open(uint64_t conn_qual, struct cm_door **out)
+int cm_door_get(uint64_t conn_qual, struct cm_local **out)
 {
-	struct cm_door *d = calloc(1, sizeof(*d));
 	struct sockaddr_un name;
 	socklen_t len = cm_door_name(conn_qual, &name);
-	int err = -ENOMEM;
+	int err = cm_local_get(&cm_loop.doors, &name, len, SOCK_SEQPACKET, guest_new, out);
 
-	if (d) {
-		d->conn_qual = conn_qual;
-		d->gate.enter = guest_new;
-		err = cm_gate_open(&d->gate, (struct sockaddr *)&name, len, SOCK_SEQPACKET);
-	}
-	if (err) {
-		free(d);
-		return err;
-	}
-	LIST_INSERT_HEAD(&cm_loop.doors, d, link);
-	*out = d;
-	return 0;
-}
-
-int cm_door_get(uint64_t conn_qual, struct cm_door **out)
-{
-	struct cm_door *d;
-	int err = 0;
-
-	LIST_FOREACH(d, &cm_loop.doors, link) {
-		if (d->conn_qual == conn_qual)
-			break;
-	}
-	if (!d)
-		err = door_open(conn_qual, &d);
-	if (err)
-		return err;
-	d->users++;
-	*out = d;
-	return 0;
-}
-
-void cm_door_put(struct cm_door *d)
-{
-	if (--d->users)
-		return;
-	LIST_REMOVE(d, link);
-	cm_gate_close(&d->gate);
+	if (!err)
+		(*out)->conn_qual = conn_qual;
+	return err;
 }
 
 /* ---- handing off ---- */

@@ -107,57 +107,27 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 
 static void near_enter(struct cm_gate *gate, int fd)
 {
-	cm_line_accepted(fd, &((const struct cm_near *)gate)->at, &cm_passive);
+	cm_line_accepted(fd, &((const struct cm_local *)gate)->at, &cm_passive);
 }
 
-static struct cm_near *near_open(struct in_addr address, uint16_t port)
+/* Without one all peers come by TCP. */
+static struct cm_local *near_get(struct in_addr address, uint16_t port)
 {
-	struct cm_near *n = calloc(1, sizeof(*n));
+	struct cm_local *n;
 	struct sockaddr_un name;
 	socklen_t len = cm_near_name(address, port, &name);
-	int err;
+	int err = cm_local_get(&cm_loop.nears, &name, len, SOCK_STREAM, near_enter, &n);
 
-	if (!n)
-		return NULL;
-	n->port = port;
-	n->at = (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
-	};
-	n->gate.enter = near_enter;
-	err = cm_gate_open(&n->gate, (struct sockaddr *)&name, len, SOCK_STREAM);
 	if (err) {
 		dap_log(DAP_LOG_WARN, "cannot listen on the local socket @%s: %s; peers of this host "
 			"connect by TCP", name.sun_path + 1,
 			err == -EADDRINUSE ? "another process has bound this name" : strerror(-err));
-		free(n);
 		return NULL;
 	}
-	LIST_INSERT_HEAD(&cm_loop.nears, n, link);
+	n->at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
+	};
 	return n;
-}
-
-/* Without one all peers come by TCP. */
-static struct cm_near *near_get(struct in_addr address, uint16_t port)
-{
-	struct cm_near *n;
-
-	LIST_FOREACH(n, &cm_loop.nears, link) {
-		if (n->port == port && n->at.sin_addr.s_addr == address.s_addr)
-			break;
-	}
-	if (!n)
-		n = near_open(address, port);
-	if (n)
-		n->users++;
-	return n;
-}
-
-static void near_put(struct cm_near *n)
-{
-	if (!n || --n->users)
-		return;
-	LIST_REMOVE(n, link);
-	cm_gate_close(&n->gate);
 }
 
 /* ---- listeners ---- */
@@ -294,9 +264,8 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link);
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
-	near_put(l->near);
-	if (l->door)
-		cm_door_put(l->door);
+	cm_local_put(l->near);
+	cm_local_put(l->door);
 	free(l);
 }
 

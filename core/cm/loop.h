@@ -17,6 +17,7 @@
 #define DAP_CM_LOOP_H
 
 #include <sys/queue.h>
+#include <sys/un.h>
 
 #include "core/cm/cm.h"
 
@@ -26,6 +27,7 @@ struct cm_item {
 };
 
 TAILQ_HEAD(cm_conns, dap_cm_conn);
+LIST_HEAD(cm_locals, cm_local);
 
 struct dap_cm {
 	const struct dap_cm_ops *ops;
@@ -67,8 +69,7 @@ struct cm_loop {
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
-	LIST_HEAD(, cm_near) nears;
-	LIST_HEAD(, cm_door) doors;
+	struct cm_locals nears, doors;
 	LIST_HEAD(, cm_guest) guests;
 	unsigned int n_guests;
 	struct cm_conns half_open;	/* oldest first */
@@ -129,9 +130,22 @@ struct cm_gate {			/* one listening socket */
 	struct dap_timer pause;		/* accept again, after the descriptors had run out */
 };
 
+struct cm_local {			/* one by a name of this host, for all listeners of the process */
+	struct cm_gate gate;
+	struct sockaddr_un name;
+	unsigned int users;		/* listeners */
+	uint64_t conn_qual;		/* of a door */
+	struct sockaddr_in at;		/* of a near one: what peers call */
+	LIST_ENTRY(cm_local) link;
+};
+
 /* enter is set, the rest zero. */
 int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, int type);
 /* And buries what it is the beginning of. */
 void cm_gate_close(struct cm_gate *g);
+/* The one on the list that has the name, or a new one. */
+int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,
+		 void (*enter)(struct cm_gate *gate, int fd), struct cm_local **out);
+void cm_local_put(struct cm_local *l);	/* or NULL */
 
 #endif

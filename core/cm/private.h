@@ -20,8 +20,8 @@
 struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
-	struct cm_door *door;		/* or NULL */
-	struct cm_near *near;		/* or NULL */
+	struct cm_local *door;		/* for requests that other processes hand off, or NULL */
+	struct cm_local *near;		/* for peers of this host, or NULL */
 	uint64_t conn_qual;
 	void *ctx;
 	LIST_ENTRY(dap_cm_listener) link, link_cm;
@@ -33,21 +33,6 @@ struct cm_port {			/* for peers */
 	struct in_addr at;
 	LIST_HEAD(, dap_cm_listener) listeners;
 	LIST_ENTRY(cm_port) link;
-};
-
-struct cm_near {			/* for peers of this host */
-	struct cm_gate gate;
-	uint16_t port;
-	struct sockaddr_in at;		/* what they called */
-	unsigned int users;		/* listeners */
-	LIST_ENTRY(cm_near) link;
-};
-
-struct cm_door {			/* for requests that other processes hand off */
-	struct cm_gate gate;
-	uint64_t conn_qual;
-	unsigned int users;		/* listeners */
-	LIST_ENTRY(cm_door) link;
 };
 
 struct cm_guest {			/* one that came in by a door */
@@ -74,9 +59,8 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 void cm_passive_handed(const struct cm_handed *h);
 
 /* ---- handoff.c ---- */
-/* One for each qualifier, whoever listens to it in this process. */
-int cm_door_get(uint64_t conn_qual, struct cm_door **door);
-void cm_door_put(struct cm_door *door);
+/* Where requests for this qualifier come in. */
+int cm_door_get(uint64_t conn_qual, struct cm_local **door);
 void cm_guests_drop(void);
 
 /* ---- drive.c ---- */
