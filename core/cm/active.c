@@ -38,20 +38,8 @@ static void say_req(struct dap_cm_conn *c)
 	cm_conn_flush(c);
 }
 
-/* False where TCP has to do. */
-static bool attempt_near(struct dap_cm_conn *c, int *err)
-{
-	*err = cm_line_join(c);
-	if (*err == -ENOENT)
-		return false;
-	c->near = !*err;
-	if (c->near)
-		say_req(c);
-	return true;
-}
-
 /* 0, or -errno of a system call. */
-static int attempt_far(struct dap_cm_conn *c)
+static int attempt_tcp(struct dap_cm_conn *c)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err = 0;
@@ -74,10 +62,12 @@ static int attempt_far(struct dap_cm_conn *c)
 
 static int attempt(struct dap_cm_conn *c)
 {
-	int err;
+	int err = c->by_tcp ? -ENOENT : cm_line_join(c);
 
-	c->near = false;
-	return !c->by_tcp && attempt_near(c, &err) ? err : attempt_far(c);
+	c->near = !err;
+	if (c->near)
+		say_req(c);
+	return err == -ENOENT ? attempt_tcp(c) : err;
 }
 
 /* The attempt failed for this errno: another one later, or the end. Any thread. */

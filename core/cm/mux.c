@@ -167,13 +167,6 @@ void cm_lines_flush(void)
 	}
 }
 
-static void later(struct cm_line *line)
-{
-	if (!line->dirty)
-		TAILQ_INSERT_TAIL(&cm_loop.dirty, line, dirty_link);
-	line->dirty = true;
-}
-
 static void queue_conn(struct dap_cm_conn *c)
 {
 	struct cm_line *line = c->line;
@@ -189,10 +182,12 @@ static void queue_conn(struct dap_cm_conn *c)
 	}
 	if (line->wants_out)
 		return;
-	if (cm_loop.turn && pthread_equal(cm_loop.turner, pthread_self()))
-		later(line);
-	else
+	if (!cm_loop.turn || !pthread_equal(cm_loop.turner, pthread_self())) {
 		cm_line_flush(line);
+	} else if (!line->dirty) {
+		TAILQ_INSERT_TAIL(&cm_loop.dirty, line, dirty_link);
+		line->dirty = true;
+	}
 }
 
 static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_line_leave };

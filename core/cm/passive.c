@@ -35,19 +35,14 @@ static struct dap_cm_conn *one_too_many(const struct sockaddr_in *from)
 	return oldest;
 }
 
-static void make_room(const struct sockaddr_in *from)
+static void half_open_add(struct dap_cm_conn *c)
 {
-	struct dap_cm_conn *oldest = one_too_many(from);
+	struct dap_cm_conn *oldest = one_too_many(&c->peer);
 
 	if (oldest) {
 		cm_conn_log(oldest, "dropped, too many have not said what they want");
 		cm_conn_drop(oldest, true);
 	}
-}
-
-static void half_open_add(struct dap_cm_conn *c)
-{
-	make_room(&c->peer);
 	c->half_open = true;
 	c->cm = NULL;
 	TAILQ_INSERT_TAIL(&cm_loop.half_open, c, link);
@@ -82,22 +77,6 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 
 /* ---- requests ---- */
 
-static struct dap_cm_listener *find_in_port(const struct cm_port *p, uint64_t conn_qual,
-					    struct in_addr called, bool any)
-{
-	struct dap_cm_listener *l, *other = NULL;
-
-	LIST_FOREACH(l, &p->listeners, link) {
-		if (l->conn_qual != conn_qual)
-			continue;
-		if (l->cm->local.sin_addr.s_addr == called.s_addr)
-			return l;
-		if (any || l->cm->everywhere)
-			other = l;
-	}
-	return other;
-}
-
 /* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
 static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
 					     bool any)
@@ -106,11 +85,16 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 	const struct cm_port *p;
 
 	LIST_FOREACH(p, &cm_loop.ports, link) {
-		l = p->port == port ? find_in_port(p, conn_qual, called, any) : NULL;
-		if (l && l->cm->local.sin_addr.s_addr == called.s_addr)
-			return l;
-		if (l)
-			other = l;
+		if (p->port != port)
+			continue;
+		LIST_FOREACH(l, &p->listeners, link) {
+			if (l->conn_qual != conn_qual)
+				continue;
+			if (l->cm->local.sin_addr.s_addr == called.s_addr)
+				return l;
+			if (any || l->cm->everywhere)
+				other = l;
+		}
 	}
 	return other;
 }
