@@ -130,19 +130,14 @@ static void conn_timeout(void *arg)
 {
 	struct dap_cm_conn *c = arg;
 
-	switch (c->state) {
-	case CM_FAILED:
+	if (c->state == CM_FAILED)
 		cm_conn_end(c, c->why, NULL);
-		break;
-	case CM_CLOSING:
+	else if (c->state == CM_CLOSING)
 		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
-		break;
-	case CM_FAREWELL:
+	else if (c->state == CM_FAREWELL)
 		cm_conn_drop(c, true);
-		break;
-	default:
+	else
 		c->role->timeout(c);
-	}
 }
 
 void cm_conn_lost(struct dap_cm_conn *c, int err)
@@ -151,17 +146,12 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 
 	if (reset)
 		cm_conn_log(c, "cut, it says what does not belong there");
-	switch (c->state) {
-	case CM_FAREWELL:
+	if (c->state == CM_FAREWELL)
 		cm_conn_drop(c, true);
-		break;
-	case CM_CLOSING:
+	else if (c->state == CM_CLOSING)
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, reset);
-		break;
-	default:
-		if (!c->role->lost(c, err))
-			cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
-	}
+	else if (!c->role->lost(c, err))
+		cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
 }
 
 /* ---- bytes ---- */
