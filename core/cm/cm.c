@@ -65,15 +65,15 @@ static void close_sockets(void)
 	TAILQ_FOREACH(c, &cm_loop.half_open, link)
 		close_only(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
-		close_only(&p->gate.fd);
+		close_only(&p->acceptor.fd);
 	LIST_FOREACH(l, &cm_loop.nears, link)
-		close_only(&l->gate.fd);
+		close_only(&l->acceptor.fd);
 	LIST_FOREACH(line, &cm_loop.lines, link) {
 		close_only(&line->fd);
 		close_only(&line->moved_fd);
 	}
 	LIST_FOREACH(l, &cm_loop.doors, link)
-		close_only(&l->gate.fd);
+		close_only(&l->acceptor.fd);
 	LIST_FOREACH(g, &cm_loop.guests, link)
 		close_only(&g->fd);
 	close_only(&cm_loop.epfd);

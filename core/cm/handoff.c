@@ -100,9 +100,9 @@ static void guest_ready(struct cm_item *item, uint32_t events)
 	guest_read((struct cm_guest *)item);
 }
 
-static void guest_new(struct cm_gate *gate, int fd)
+static void guest_new(struct cm_acceptor *acceptor, int fd)
 {
-	const struct cm_local *door = (struct cm_local *)gate;
+	const struct cm_local *door = (struct cm_local *)acceptor;
 	struct cm_guest *g = NULL;
 
 	if (cm_loop.n_guests < GUESTS_MOST && dap_user_is_ours(fd))

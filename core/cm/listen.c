@@ -20,7 +20,7 @@
 
 /* ---- listening sockets ---- */
 
-static void port_enter(struct cm_gate *gate, int fd)
+static void port_enter(struct cm_acceptor *acceptor, int fd)
 {
 	struct sockaddr_in from, called;
 
@@ -30,7 +30,7 @@ static void port_enter(struct cm_gate *gate, int fd)
 	}
 	cm_sock_options(fd);
 	cm_sock_connected(fd);
-	cm_passive_accepted(((struct cm_port *)gate)->port, fd, &from, &called);
+	cm_passive_accepted(((struct cm_port *)acceptor)->port, fd, &from, &called);
 }
 
 static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t number)
@@ -52,7 +52,7 @@ static int port_bind(struct cm_port *p, struct dap_cm *cm)
 {
 	struct sockaddr_in at = listen_address(cm, p->port);
 	char ip[INET_ADDRSTRLEN];
-	int err = cm_gate_open(&p->gate, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
+	int err = cm_acceptor_open(&p->acceptor, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
 
 	p->at = at.sin_addr;
 	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
@@ -72,7 +72,7 @@ static struct cm_port *port_open(struct dap_cm *cm, uint16_t number, int *err)
 	if (!p)
 		return NULL;
 	p->port = number;
-	p->gate.enter = port_enter;
+	p->acceptor.enter = port_enter;
 	*err = port_bind(p, cm);
 	if (*err) {
 		free(p);
@@ -87,7 +87,7 @@ static void port_put(struct cm_port *p)
 	if (!LIST_EMPTY(&p->listeners))
 		return;
 	LIST_REMOVE(p, link);
-	cm_gate_close(&p->gate);
+	cm_acceptor_close(&p->acceptor);
 }
 
 /* The port of this process that an adapter's peers reach, or NULL. */
@@ -105,9 +105,9 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 
 /* ---- local listening sockets ---- */
 
-static void near_enter(struct cm_gate *gate, int fd)
+static void near_enter(struct cm_acceptor *acceptor, int fd)
 {
-	cm_line_accepted(fd, &((const struct cm_local *)gate)->at, &cm_passive);
+	cm_line_accepted(fd, &((const struct cm_local *)acceptor)->at, &cm_passive);
 }
 
 /* Without one all peers come by TCP. */

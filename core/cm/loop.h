@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * heap.c, loop.c and gate.c. One loop serves all IAs of the process: one thread, one epoll set, one
- * timerfd, one lock. Everything in core/cm is under that lock unless it says otherwise; the thread
- * gives it up only to sleep and to call core. fork() needs the whole state in one piece, so struct
- * cm_loop has the lists of the upper layers, too.
+ * heap.c, loop.c and acceptor.c. One loop serves all IAs of the process: one thread, one epoll set,
+ * one timerfd, one lock. Everything in core/cm is under that lock unless it says otherwise; the
+ * thread gives it up only to sleep and to call core. A fork replaces the whole state at once, so
+ * struct cm_loop has the lists of the upper layers, too.
  *
  * Between processes of one host all connections to a listener go over one line (mux.c). Lines are
  * read by whoever waits or polls for events (drive.c), and by the thread where nobody does. One at
@@ -122,16 +122,16 @@ int cm_loop_run(void);			/* starts the thread */
 /* Until the thread has ended; gives up the lock meanwhile. */
 void cm_loop_join(void);
 
-/* ---- gate.c ---- */
-struct cm_gate {			/* one listening socket */
+/* ---- acceptor.c ---- */
+struct cm_acceptor {			/* one listening socket */
 	struct cm_item item;
 	int fd;
-	void (*enter)(struct cm_gate *gate, int fd);	/* whose fd is from now on */
+	void (*enter)(struct cm_acceptor *acceptor, int fd);	/* whose fd is from now on */
 	struct dap_timer pause;		/* accept again, after the descriptors had run out */
 };
 
 struct cm_local {			/* one by a name of this host, for all listeners of the process */
-	struct cm_gate gate;
+	struct cm_acceptor acceptor;
 	struct sockaddr_un name;
 	unsigned int users;		/* listeners */
 	uint64_t conn_qual;		/* of a door */
@@ -140,12 +140,12 @@ struct cm_local {			/* one by a name of this host, for all listeners of the proc
 };
 
 /* enter is set, the rest zero. */
-int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, int type);
+int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
 /* And buries what it is the beginning of. */
-void cm_gate_close(struct cm_gate *g);
+void cm_acceptor_close(struct cm_acceptor *a);
 /* The one on the list that has the name, or a new one. */
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,
-		 void (*enter)(struct cm_gate *gate, int fd), struct cm_local **out);
+		 void (*enter)(struct cm_acceptor *acceptor, int fd), struct cm_local **out);
 void cm_local_put(struct cm_local *l);	/* or NULL */
 
 #endif

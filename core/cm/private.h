@@ -7,7 +7,7 @@
  *	handoff
  *	active, passive		roles, see struct cm_role
  *	mux
- *	conn, gate
+ *	conn, acceptor
  *	loop
  *	sock, wire, heap
  */
@@ -28,7 +28,7 @@ struct dap_cm_listener {
 };
 
 struct cm_port {			/* for peers */
-	struct cm_gate gate;
+	struct cm_acceptor acceptor;
 	uint16_t port;
 	struct in_addr at;
 	LIST_HEAD(, dap_cm_listener) listeners;

@@ -13,18 +13,18 @@
 
 static void resume(void *arg)
 {
-	struct cm_gate *g = arg;
+	struct cm_acceptor *a = arg;
 
-	cm_poll_change(g->fd, EPOLLIN, &g->item);
+	cm_poll_change(a->fd, EPOLLIN, &a->item);
 }
 
 /* False when there is nobody more to let in for now. */
-static bool enter_one(struct cm_gate *g)
+static bool enter_one(struct cm_acceptor *a)
 {
-	int fd = accept4(g->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd >= 0) {
-		g->enter(g, fd);
+		a->enter(a, fd);
 		return true;
 	}
 	switch (errno) {
@@ -33,21 +33,21 @@ static bool enter_one(struct cm_gate *g)
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
 		/* The connection stays in the backlog and would wake us again and again. */
 		dap_log(DAP_LOG_WARN, "cannot accept a connection yet: %s", dap_reason(-errno));
-		cm_poll_change(g->fd, 0, &g->item);
-		cm_timer_set(&g->pause, cm_limits.pause_us);
+		cm_poll_change(a->fd, 0, &a->item);
+		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;
 	default:
 		return true;		/* that one has gone again */
 	}
 }
 
-static void gate_ready(struct cm_item *item, uint32_t events)
+static void acceptor_ready(struct cm_item *item, uint32_t events)
 {
-	struct cm_gate *g = (struct cm_gate *)item;
+	struct cm_acceptor *a = (struct cm_acceptor *)item;
 
 	(void)events;
-	for (int i = 0; i < ACCEPTS_AT_ONCE && g->fd >= 0; i++) {
-		if (!enter_one(g))
+	for (int i = 0; i < ACCEPTS_AT_ONCE && a->fd >= 0; i++) {
+		if (!enter_one(a))
 			break;
 	}
 }
@@ -68,31 +68,31 @@ static int listen_at(const struct sockaddr *at, socklen_t len, int type)
 	return fd;
 }
 
-int cm_gate_open(struct cm_gate *g, const struct sockaddr *at, socklen_t len, int type)
+int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type)
 {
 	int fd = listen_at(at, len, type), err;
 
 	if (fd < 0)
 		return fd;
-	g->item.ready = gate_ready;
-	g->pause = (struct dap_timer){ .fn = resume, .arg = g, .inside = true };
-	err = cm_poll_add(fd, EPOLLIN, &g->item);
+	a->item.ready = acceptor_ready;
+	a->pause = (struct dap_timer){ .fn = resume, .arg = a, .inside = true };
+	err = cm_poll_add(fd, EPOLLIN, &a->item);
 	if (err)
 		close(fd);
 	else
-		g->fd = fd;
+		a->fd = fd;
 	return err;
 }
 
-void cm_gate_close(struct cm_gate *g)
+void cm_acceptor_close(struct cm_acceptor *a)
 {
-	cm_timer_clear(&g->pause);
-	cm_close_fd(&g->fd, false);
-	cm_bury(&g->item);
+	cm_timer_clear(&a->pause);
+	cm_close_fd(&a->fd, false);
+	cm_bury(&a->item);
 }
 
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,
-		 void (*enter)(struct cm_gate *gate, int fd), struct cm_local **out)
+		 void (*enter)(struct cm_acceptor *acceptor, int fd), struct cm_local **out)
 {
 	struct cm_local *l;
 	int err;
@@ -106,8 +106,8 @@ int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen
 		if (!l)
 			return -ENOMEM;
 		l->name = *name;
-		l->gate.enter = enter;
-		err = cm_gate_open(&l->gate, (const struct sockaddr *)name, len, type);
+		l->acceptor.enter = enter;
+		err = cm_acceptor_open(&l->acceptor, (const struct sockaddr *)name, len, type);
 		if (err) {
 			free(l);
 			return err;
@@ -124,5 +124,5 @@ void cm_local_put(struct cm_local *l)
 	if (!l || --l->users)
 		return;
 	LIST_REMOVE(l, link);
-	cm_gate_close(&l->gate);
+	cm_acceptor_close(&l->acceptor);
 }
