@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listening sockets: whom they let in, and that they wait when there is no descriptor for him. */
+/* Listening sockets. If no descriptor is free they pause, and the connection stays in the backlog. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void resume(void *arg)
 	cm_poll_change(a->fd, EPOLLIN, &a->item);
 }
 
-/* False when there is nobody more to let in for now. */
+/* Returns false if no connection can be accepted for now. */
 static bool enter_one(struct cm_acceptor *a)
 {
 	int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -37,7 +37,7 @@ static bool enter_one(struct cm_acceptor *a)
 		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;
 	default:
-		return true;		/* that one has gone again */
+		return true;		/* the peer has closed it already */
 	}
 }
 

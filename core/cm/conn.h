@@ -75,15 +75,15 @@ LIST_HEAD(cm_conn_list, dap_cm_conn);
 
 /* What the two sides of a connection do differently. */
 struct cm_role {
-	void (*connected)(struct dap_cm_conn *c);	/* its socket is, or cannot be; active only */
-	/* False: no message of this state. */
+	void (*connected)(struct dap_cm_conn *c);	/* connect(2) has ended; active only */
+	/* Returns false if this state does not expect the message. */
 	bool (*message)(struct dap_cm_conn *c, const struct cm_msg *m);
 	void (*timeout)(struct dap_cm_conn *c);
-	/* See cm_conn_lost(). False: the connection is broken. */
+	/* See cm_conn_lost(). Returns false if the connection is to end as broken. */
 	bool (*lost)(struct dap_cm_conn *c, int err);
 };
 
-/* What a connection asks of the stream that it shares with others. */
+/* The operations of the stream that a connection shares with others. */
 struct cm_transport {
 	void (*flush)(struct dap_cm_conn *c);
 	void (*leave)(struct dap_cm_conn *c);	/* see cm_line_leave() */
@@ -138,7 +138,7 @@ void cm_conn_farewell(struct dap_cm_conn *c);
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
-/* Closes it; the manager's thread calls cm_conn_end. Any thread. */
+/* Closes the connection; its timer then calls cm_conn_end(). Any thread may call this. */
 void cm_conn_fail(struct dap_cm_conn *c, enum dap_cm_end why);
 void cm_half_open_remove(struct dap_cm_conn *c);
 /* A line of the log about the peer. */

@@ -55,7 +55,7 @@ struct cm_loop {
 	uint64_t calls;
 	bool turn;			/* somebody has it: */
 	pthread_t turner;
-	void (*turn_ends)(void);	/* sends what the turn has left in queues */
+	void (*turn_ends)(void);	/* flushes the queues that the turn has filled */
 	struct dap_timer *timers;
 	struct cm_item *dead, *spent;
 	int line_fd;			/* epoll: the lines; itself in epfd */
@@ -119,7 +119,7 @@ void cm_timer_clear(struct dap_timer *t);
 int cm_loop_open(void);
 void cm_loop_close(void);
 int cm_loop_run(void);			/* starts the thread */
-/* Until the thread has ended; gives up the lock meanwhile. */
+/* Stops the thread and waits until it has ended, without the lock meanwhile. */
 void cm_loop_join(void);
 
 /* ---- acceptor.c ---- */
@@ -143,7 +143,7 @@ struct cm_local {			/* one by a name of this host, for all listeners of the proc
 int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
 /* And buries what it is the beginning of. */
 void cm_acceptor_close(struct cm_acceptor *a);
-/* The one on the list that has the name, or a new one. */
+/* Finds the socket with this name on the list, or opens it. */
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,
 		 void (*enter)(struct cm_acceptor *acceptor, int fd), struct cm_local **out);
 void cm_local_put(struct cm_local *l);	/* or NULL */

@@ -7,7 +7,7 @@
 
 /* Puts the connection on the line to its peer: -errno, -ENOENT where TCP has to do. */
 int cm_line_join(struct dap_cm_conn *c);
-/* A line that somebody has called; the fd is taken. The role is that of the connections asked for. */
+/* A line that somebody has called; the fd is taken. Connections that the peer requests get this role. */
 void cm_line_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive);
 /* The line knows it no more; what is queued still goes out. Its timer runs where it was the last. */
 void cm_line_leave(struct dap_cm_conn *c);

@@ -59,7 +59,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 void cm_passive_handed(const struct cm_handed *h);
 
 /* ---- handoff.c ---- */
-/* Where requests for this qualifier come in. */
+/* The listening socket for requests that other processes hand off to this qualifier. */
 int cm_door_get(uint64_t conn_qual, struct cm_local **door);
 void cm_guests_drop(void);
 

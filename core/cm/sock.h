@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sock.c: sockets, descriptors and names. Needs no lock and nothing else of the manager. */
+/* sock.c: sockets, descriptors and names. It needs no lock and nothing else of the manager. */
 #ifndef DAP_CM_SOCK_H
 #define DAP_CM_SOCK_H
 
