@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handing a request off to whoever listens to another qualifier on this host: its socket goes
- * through the door of that qualifier, and the peer notices nothing. When dap_cm_handoff returns
- * the request is the other's, though that one may be asleep: should it die before it looks, the
- * kernel closes the socket, and the peer is told that nobody listens.
+ * Handing a request off to another listener of this host: its socket is sent to the door of the other
+ * qualifier, and the peer notices nothing. When dap_cm_handoff returns, the request belongs to the other
+ * process, even if that one sleeps. If it dies before it reads, the kernel closes the socket, and the
+ * peer learns that nobody listens.
  *
- * Each qualifier that is listened to has a door: a socket of this host with an abstract name, which
- * is there for as long as the listener and goes with its process. Who finds no door knows that nobody
- * listens.
+ * Each qualifier with a listener has a door: a local socket with an abstract name, which exists for as
+ * long as the listener and ends with its process. If there is no door, there is no listener.
  *
- * Only processes of one user hand off to each other: the kernel says who is at the other end
- * (SO_PEERCRED). Beyond that, what comes is looked at like the word of any stranger: one whole REQ
- * for this qualifier, and with it the socket of one TCP connection that is there, nothing else.
+ * Only processes of one user hand off to each other: the kernel reports the user at the other end
+ * (SO_PEERCRED). The rest is not trusted: a door accepts one whole REQ for its qualifier and, with it, the
+ * socket of one connection, nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Listening. A software adapter listens on its own address. If no interface of this network
- * namespace has it, and for other adapters, whose hosts are called by any of their names, that is
- * each address of the host.
+ * Listening. A software adapter listens on its own address. If no interface of this network namespace
+ * has it, and for other adapters, whose hosts are called by any of their names, a listener takes
+ * connections on each address of the host.
  *
- * The way between processes of one host and user: a local stream socket. Each address and port that
- * is listened to has one beside the TCP port, with the user and both in its abstract name. Names are
- * of one network namespace, as addresses are. Such a socket is a line (mux.c).
+ * Beside its TCP port each address and port has a local stream socket for processes of the same host and
+ * user. Its abstract name contains the user, the address and the port. Names belong to one network
+ * namespace, as addresses do. Connections that it accepts are lines (mux.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines: what connections between two processes of one host and user go over. One local stream
- * socket (near.c) carries the messages of all that this process has to one listener's port, in
- * the form that they have everywhere; the id says whose a message is. Where TCP would close a socket,
- * a line says CUT.
+ * Lines: all connections from this process to one listener's port, in another process of this host and
+ * user, share one local stream socket. It carries the same messages as TCP; the id of a message names
+ * its connection. Where TCP would close the socket of a connection, a line sends CUT.
  *
- * What is no message ends the line and all that goes over it, as both are of one peer; a message
- * that does not belong where it is ends its connection alone. The process at the other end is of our
- * user; that is all that it is believed.
+ * A malformed message closes the line and every connection on it, because all of them belong to one
+ * peer; an unexpected one closes only its own connection. The peer runs as our user; nothing else
+ * about it is trusted.
  *
- * Messages lie in the queues of their connections until the socket takes them, so that none needs
- * memory of the line's; those of one turn go out together at its end.
+ * Messages wait in the queues of their connections until the socket takes them, so that a line needs
+ * no memory for them. The messages of one turn go out together at its end.
  */
 #include <errno.h>
 #include <poll.h>

@@ -13,8 +13,8 @@
  * may well use that itself. The REQ names the whole qualifier, so that several in one process share
  * a port; between processes of a host the first one has it.
  *
- * Any user may bind any abstract name. So TCP is taken if the name does not exist, if its owner is
- * another user, and if its backlog is full: the kernel reports the owner only once it is connected.
+ * Any user may bind any abstract name. So TCP is used if the name does not exist, if its owner is
+ * another user, and if its backlog is full: the kernel reports the owner only of a connected socket.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
