@@ -88,7 +88,7 @@ void cm_acceptor_close(struct cm_acceptor *a)
 {
 	cm_timer_clear(&a->pause);
 	cm_close_fd(&a->fd, false);
-	cm_bury(&a->item);
+	cm_free_later(&a->item);
 }
 
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,

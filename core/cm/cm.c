@@ -189,7 +189,7 @@ static void watch_close(struct cm_watch *w)
 	epoll_ctl(cm_loop.epfd, EPOLL_CTL_DEL, w->fd, NULL);
 	w->fd = -1;
 	LIST_REMOVE(w, link);
-	cm_bury(&w->item);
+	cm_free_later(&w->item);
 }
 
 void dap_cm_close(struct dap_cm *cm)

@@ -51,9 +51,9 @@ void cm_conn_close(struct dap_cm_conn *c, bool reset)
 void cm_conn_free(struct dap_cm_conn *c)
 {
 	if (c->watched)
-		cm_bury(&c->item);
+		cm_free_later(&c->item);
 	else
-		cm_spend(&c->item);
+		cm_free_at_turn_end(&c->item);
 }
 
 void cm_half_open_remove(struct dap_cm_conn *c)
@@ -66,9 +66,9 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 /* What is queued on a line still goes out. */
 static void retire(struct dap_cm_conn *c)
 {
-	if (c->buried)
+	if (c->retired)
 		return;
-	c->buried = true;
+	c->retired = true;
 	cm_conn_state(c, CM_ENDED, 0);
 	if (c->half_open)
 		cm_half_open_remove(c);
@@ -109,7 +109,7 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 		ops->ended(c->ctx, c, why, msg ? msg->pd : NULL, msg ? msg->pd_size : 0);
 		cm_call_end();
 	}
-	if (!c->buried)
+	if (!c->retired)
 		cm_conn_farewell(c);
 }
 

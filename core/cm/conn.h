@@ -44,7 +44,8 @@ struct dap_cm_conn {
 	bool near, by_tcp;		/* active: the way it goes, and the one to try next */
 	bool refused;			/* active: by nobody listening, last time */
 	bool deaf;			/* whatever still arrives is thrown away */
-	bool wants_out, buried;
+	bool wants_out;
+	bool retired;			/* closed, off its list; freed when its queue has gone */
 	bool watched;			/* has been in the thread's epoll set */
 	struct cm_line *line;		/* that it goes over, instead of a socket of its own */
 	struct cm_line *out_line;	/* that its queue goes out by, even once it has left the line */
@@ -125,16 +126,16 @@ void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The way to the peer is of no use any more, and closed where it is a line: err, or 0 at its end;
  * -EPROTONOSUPPORT: the first message is of another version. */
 void cm_conn_lost(struct dap_cm_conn *c, int err);
-/* Frees one that is buried. */
+/* Frees a retired connection once nothing can refer to it any more. */
 void cm_conn_free(struct dap_cm_conn *c);
 /* The socket gets into the thread's epoll set. */
 int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events);
-/* Closes and buries it, telling nobody. */
+/* Closes and retires it without a callback. */
 void cm_conn_drop(struct dap_cm_conn *c, bool reset);
 /* Core has done with it, its last message has not yet arrived. */
 void cm_conn_farewell(struct dap_cm_conn *c);
-/* From the manager's thread: tells core if it is to be told, then says farewell, or buries it if
- * its socket has been closed. */
+/* From the manager's thread: reports the end to core if core owns it, then says farewell, or retires it
+ * if its socket has been closed. */
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
 /* The same, and the socket is closed first. */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);

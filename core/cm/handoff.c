@@ -32,7 +32,7 @@ static void guest_drop(struct cm_guest *g)
 	cm_close_fd(&g->fd, false);
 	LIST_REMOVE(g, link);
 	cm_loop.n_guests--;
-	cm_bury(&g->item);
+	cm_free_later(&g->item);
 }
 
 static void guest_timeout(void *arg)

@@ -174,7 +174,7 @@ static void wake_at(uint64_t due)
 	timerfd_settime(cm_loop.timerfd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-void cm_bury(struct cm_item *item)
+void cm_free_later(struct cm_item *item)
 {
 	if (!cm_loop.dead && !pthread_equal(pthread_self(), cm_loop.thread))
 		wake_at(1);
@@ -182,7 +182,7 @@ void cm_bury(struct cm_item *item)
 	cm_loop.dead = item;
 }
 
-void cm_spend(struct cm_item *item)
+void cm_free_at_turn_end(struct cm_item *item)
 {
 	item->next_dead = cm_loop.spent;
 	cm_loop.spent = item;

@@ -9,9 +9,9 @@
  * read by whoever waits or polls for events (drive.c), and by the thread where nobody does. One at
  * a time has the turn: it reads, runs timers, and calls core.
  *
- * An item that is closed while the thread may have an event for it in hand is buried: it is taken
- * out of the epoll set at once, and its memory is freed when the thread has worked off that batch.
- * What lies in no epoll set of the thread's is spent instead: it is freed at the end of the turn.
+ * An item can be closed while the thread still has an event for it in hand. So it leaves the epoll set
+ * at once, and cm_free_later() frees it when the thread has handled that batch. Items that were never
+ * in the thread's epoll set are freed at the end of the turn.
  */
 #ifndef DAP_CM_LOOP_H
 #define DAP_CM_LOOP_H
@@ -108,8 +108,8 @@ int cm_poll_add(int fd, uint32_t events, struct cm_item *item);
 void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
 /* Out of the set and closed; *fd becomes -1. reset: drop what is queued, no TIME_WAIT. */
 void cm_close_fd(int *fd, bool reset);
-void cm_bury(struct cm_item *item);
-void cm_spend(struct cm_item *item);
+void cm_free_later(struct cm_item *item);
+void cm_free_at_turn_end(struct cm_item *item);
 /* try: false where somebody else has the turn. The lock is held. */
 bool cm_turn_begin(bool try);
 void cm_turn_end(void);
@@ -141,7 +141,7 @@ struct cm_local {			/* one by a name of this host, for all listeners of the proc
 
 /* enter is set, the rest zero. */
 int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
-/* And buries what it is the beginning of. */
+/* And frees the struct that it is the first member of, later. */
 void cm_acceptor_close(struct cm_acceptor *a);
 /* Finds the socket with this name on the list, or opens it. */
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,

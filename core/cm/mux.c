@@ -90,7 +90,7 @@ static void unqueue(struct cm_line *line, struct dap_cm_conn *c)
 	line->n_out--;
 	c->out_line = NULL;
 	c->out_off = c->out_len;
-	if (c->buried)
+	if (c->retired)
 		cm_conn_free(c);
 }
 
@@ -224,8 +224,8 @@ static void line_lose(struct cm_line *line, int err)
 		cm_line_leave(c);
 		cm_conn_lost(c, err);
 	}
-	cm_spend(&line->voice->item);
-	cm_spend(&line->item);
+	cm_free_at_turn_end(&line->voice->item);
+	cm_free_at_turn_end(&line->item);
 }
 
 static void line_idle(void *arg)

@@ -128,7 +128,7 @@ static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, cons
 	cm_call_begin();
 	err = c->cm->ops->request(ctx, c, &r);
 	cm_call_end();
-	if (err && !c->buried)
+	if (err && !c->retired)
 		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_REFUSED });
 }
 
