@@ -2,8 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Whose device an IA name is: each kind of access is asked in turn. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "hw_mlx5/ctl/read.h"
 
@@ -30,63 +28,4 @@ size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		n += kinds[i]->list(n < max ? devs + n : NULL, n < max ? max - n : 0);
 	return n;
-}
-
-void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev)
-{
-	struct m5_event out = { .kind = M5_EVENT_QP, .type = e->type, .sub_type = e->sub_type,
-				.number = be32_to_cpu(e->data[6]) & 0xffffff };
-
-	switch (e->type) {
-	case M5_EV_CQ_ERROR:
-		out.kind = M5_EVENT_CQ_ERROR;
-		out.number = be32_to_cpu(e->data[0]) & 0xffffff;
-		break;
-	case M5_EV_INTERNAL_ERROR:
-		out.kind = M5_EVENT_FATAL;
-		break;
-	case M5_EV_PORT_CHANGE:
-		out.kind = M5_EVENT_PORT;
-		out.number = be32_to_cpu(e->data[2]) >> 28;
-		break;
-	case M5_EV_SRQ_CATASTROPHIC:
-		out.kind = M5_EVENT_SRQ_ERROR;
-		break;
-	case M5_EV_SRQ_LIMIT:
-		out.kind = M5_EVENT_SRQ_LIMIT;
-		break;
-	}
-	*ev = out;
-}
-
-void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6])
-{
-	mac[0] = (uint8_t)(hi >> 8);
-	mac[1] = (uint8_t)hi;
-	for (int i = 0; i < 4; i++)
-		mac[2 + i] = (uint8_t)(lo >> (24 - 8 * i));
-}
-
-void m5_model(uint32_t part, struct m5_ident *ident)
-{
-	static const struct {
-		uint32_t part;
-		const char *model;
-	} models[] = {
-		{ 0x1013, "ConnectX-4" }, { 0x1015, "ConnectX-4 Lx" }, { 0x1017, "ConnectX-5" },
-		{ 0x1019, "ConnectX-5 Ex" }, { 0x101b, "ConnectX-6" }, { 0x101d, "ConnectX-6 Dx" },
-		{ 0x101f, "ConnectX-6 Lx" }, { 0x1021, "ConnectX-7" }, { 0x1023, "ConnectX-8" },
-		{ 0xa2d2, "BlueField" }, { 0xa2d6, "BlueField-2" }, { 0xa2dc, "BlueField-3" },
-	};
-
-	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
-		if (models[i].part == part)
-			snprintf(ident->model, sizeof(ident->model), "%s", models[i].model);
-}
-
-bool m5_gid_is_ipv4(const uint8_t gid[16])
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid, prefix, sizeof(prefix));
 }

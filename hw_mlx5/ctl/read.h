@@ -6,6 +6,7 @@
 #include "hw_mlx5/ctl/ctl.h"
 #include "hw_mlx5/ifc.h"
 
+/* ---- read.c ---- */
 /* An EQE that is no completion. */
 void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev);
 void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6]);
