@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Access to the software ConnectX in this process: what the kernel's driver does for a process,
- * done here. soft.c has the life of it and the commands, soft_mem.c memory, soft_event.c
- * the event queue.
+ * done here.
+ *
+ *   soft.c         opening and closing
+ *   soft_obj.c     commands and objects
+ *   soft_mem.c     PDs, registrations, umems, UARs
+ *   soft_event.c   the event queue
+ *   soft_port.c    the port and its address
+ *   soft_hot.c     the hot calls where callers drive the device
  */
 #ifndef M5_CTL_SOFT_H
 #define M5_CTL_SOFT_H
@@ -42,7 +48,15 @@ static inline struct m5_ctl_soft *soft_of(struct m5_ctl *ctl)
 
 /* Where each open of the software ConnectX takes part, for tests that look at the device. */
 int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
+/* Commands that give back: no test makes them fail, and nothing can be done if they do. */
+int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number);
+int soft_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+		    struct m5_obj **obj);
+int soft_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
+int soft_obj_destroy(struct m5_obj *obj);
 
+int soft_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
+int soft_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv);
 int soft_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
 		unsigned int access, struct m5_mr *mr);
 int soft_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Memory of the process for the software ConnectX. Its bus addresses are virtual addresses, so a
+ * PDs, and memory of the process for the software ConnectX. Its bus addresses are virtual addresses, so a
  * range is contiguous on the bus and one translation entry may span as much as a page size can say.
  */
 #include <errno.h>
@@ -24,6 +24,25 @@ struct soft_pin {			/* m5_mr.priv and m5_umem.priv */
 };
 
 static uint64_t locked_total;		/* of the process, as the kernel counts */
+
+int soft_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
+{
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_ALLOC_PD) };
+	struct m5_obj_out out = { 0 };
+	int err = soft_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+
+	if (err)
+		return err == -EREMOTEIO ? -ENOMEM : err;
+	*pdn = be32_to_cpu(out.number) & 0xffffff;
+	*priv = NULL;
+	return 0;
+}
+
+int soft_pd_free(struct m5_ctl *ctl, uint32_t pdn, void *priv)
+{
+	(void)priv;
+	return soft_undo(ctl, M5_CMD_DEALLOC_PD, pdn);
+}
 
 static uint64_t page_span(uint64_t addr, uint64_t len)
 {
