@@ -46,9 +46,9 @@ static inline struct m5_ctl_soft *soft_of(struct m5_ctl *ctl)
 	return (struct m5_ctl_soft *)ctl;
 }
 
-/* Where each open of the software ConnectX takes part, for tests that look at the device. */
+/* cmd of ctl.h. */
 int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
-/* Commands that give back: no test makes them fail, and nothing can be done if they do. */
+/* Destroys an object. No test makes this fail; a failure is logged. 0 or -errno. */
 int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number);
 int soft_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
 		    struct m5_obj **obj);

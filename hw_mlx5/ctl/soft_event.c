@@ -95,11 +95,7 @@ err_close:
 
 void soft_eq_close(struct m5_ctl_soft *s)
 {
-	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_DESTROY_EQ),
-				.number = cpu_to_be32(s->eq.eq.eqn) };
-	struct m5_obj_out out = { 0 };
-
-	softnic_cmd(s->ctl.soft, &in, sizeof(in), &out, sizeof(out));
+	soft_undo(&s->ctl, M5_CMD_DESTROY_EQ, s->eq.eq.eqn);
 	soft_uar_free(&s->ctl, &s->eq.uar);
 	munmap(s->eq.eq.ring, EQ_BYTES);
 	m5_events_close(&s->events);

@@ -202,20 +202,9 @@ int soft_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uin
 	return 0;
 }
 
-static int undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number)
-{
-	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(opcode), .number = cpu_to_be32(number) };
-	struct m5_obj_out out = { 0 };
-	int err = softnic_cmd(ctl->soft, &in, sizeof(in), &out, sizeof(out));
-
-	if (!err && out.hdr.status)
-		err = -EREMOTEIO;
-	return err ? m5_cmd_error(err, &in, &out) : 0;
-}
-
 int soft_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 {
-	int err = undo(ctl, M5_CMD_DESTROY_MKEY, mr->lkey >> 8);
+	int err = soft_undo(ctl, M5_CMD_DESTROY_MKEY, mr->lkey >> 8);
 
 	if (!err)
 		unpin(mr->priv);
@@ -264,7 +253,7 @@ err_unpin:
 
 int soft_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem)
 {
-	int err = undo(ctl, M5_CMD_DESTROY_UMEM, umem->id);
+	int err = soft_undo(ctl, M5_CMD_DESTROY_UMEM, umem->id);
 
 	if (!err)
 		unpin(umem->priv);
@@ -287,7 +276,7 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 	apart = soft_of(ctl)->params.silicon ? NULL : aligned_alloc(PAGE, PAGE);
 	if (!base || (!apart && !soft_of(ctl)->params.silicon)) {
 		free(apart);
-		undo(ctl, M5_CMD_DEALLOC_UAR, page);
+		soft_undo(ctl, M5_CMD_DEALLOC_UAR, page);
 		return base ? -ENOMEM : -ENXIO;
 	}
 	*uar = (struct m5_uar){
@@ -302,6 +291,6 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 
 void soft_uar_free(struct m5_ctl *ctl, struct m5_uar *uar)
 {
-	undo(ctl, M5_CMD_DEALLOC_UAR, uar->page);
+	soft_undo(ctl, M5_CMD_DEALLOC_UAR, uar->page);
 	free(uar->priv);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/dap.h"
+#include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"
 
@@ -70,10 +70,9 @@ int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number)
 	struct m5_obj_out out = { 0 };
 	int err = softnic_cmd(ctl->soft, &in, sizeof(in), &out, sizeof(out));
 
-	if (err || out.hdr.status)
-		dap_log(DAP_LOG_ERR, "command 0x%x of object 0x%x: status 0x%x, syndrome 0x%x",
-			opcode, number, out.hdr.status, be32_to_cpu(out.hdr.syndrome));
-	return err ? err : out.hdr.status ? -EREMOTEIO : 0;
+	if (!err && out.hdr.status)
+		err = -EREMOTEIO;
+	return err ? m5_cmd_error(err, &in, &out) : 0;
 }
 
 int soft_obj_destroy(struct m5_obj *obj)
