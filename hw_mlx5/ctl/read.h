@@ -29,10 +29,17 @@ struct m5_cq_link {
 
 /* One kind of access: m5_ctl_open and m5_ctl_list go through all that are built in. */
 struct m5_access_kind {
-	int (*open)(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+	const struct m5_ctl_ops *ops;	/* close frees the memory of an access */
+	size_t size;			/* of the struct that begins with m5_ctl */
+	/* ctl is zero but for ops. -ENODEV: the name is of no device of this kind. */
+	int (*open)(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		    size_t whylen);
-	size_t (*list)(struct m5_ctl_device *devs, size_t max);
+	size_t (*list)(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
 };
 extern const struct m5_access_kind m5_access_soft, m5_access_uverbs, m5_access_vfio;
+
+/* m5_ctl_open for one kind. */
+int m5_access_open(const struct m5_access_kind *kind, const char *ia_name, const char *params,
+		   struct m5_ctl **ctl, char *why, size_t whylen);
 
 #endif

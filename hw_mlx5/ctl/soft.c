@@ -115,38 +115,29 @@ err_close:
 	return err;
 }
 
-static int soft_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+static int soft_open(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		     size_t whylen)
 {
-	struct m5_ctl_soft *s;
+	struct m5_ctl_soft *s = soft_of(ctl);
 	unsigned int index;
 	int err;
 
 	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
-	s->ctl.ops = &soft_ops;
-	s->ctl.faults = softnic_fault_words();
+	ctl->faults = softnic_fault_words();
 	err = m5_params_parse(params, &s->params, why, whylen);
-	if (!err)
-		err = soft_start(s, index, why, whylen);
-	if (err) {
-		free(s);
-		return err;
-	}
-	*ctl = &s->ctl;
-	return 0;
+	return err ? err : soft_start(s, index, why, whylen);
 }
 
-static size_t soft_list(struct m5_ctl_device *devs, size_t max)
+static size_t soft_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
 {
 	for (unsigned int i = 0; i < SOFT_DEVICES && i < max; i++) {
-		devs[i] = (struct m5_ctl_device){ .access = soft_ops.access };
+		devs[i] = (struct m5_ctl_device){ .access = ops->access };
 		snprintf(devs[i].name, sizeof(devs[i].name), SOFT_NAME "%u", i);
 	}
 	return SOFT_DEVICES;
 }
 
-const struct m5_access_kind m5_access_soft = { .open = soft_open, .list = soft_list };
+const struct m5_access_kind m5_access_soft = {
+	.ops = &soft_ops, .size = sizeof(struct m5_ctl_soft), .open = soft_open, .list = soft_list,
+};

@@ -54,7 +54,7 @@ static void uv_close(struct m5_ctl *ctl)
 	free(u);
 }
 
-const struct m5_ctl_ops uv_ops = {
+static const struct m5_ctl_ops uv_ops = {
 	.access = "devx",
 	.close = uv_close,
 	.cmd = dv_cmd,
@@ -94,11 +94,16 @@ static void identify(struct m5_ctl_uverbs *u)
 }
 
 /* Only the parameters of a device of ours are judged: the name may be of another backend. */
-static int start(struct m5_ctl_uverbs *u, const char *device, const char *params, char *why,
-		 size_t whylen)
+static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
+		   size_t whylen)
 {
-	int err = uv_context(device, &u->dv.ctx, why, whylen);
+	struct m5_ctl_uverbs *u = uv_of(ctl);
+	char device[64];
+	int err;
 
+	if (!hw_name_split(ia_name, device, sizeof(device), &u->port_num))
+		return -ENODEV;
+	err = uv_context(device, &u->dv.ctx, why, whylen);
 	if (err)
 		return err;
 	err = m5_params_parse(params, &u->dv.params, why, whylen);
@@ -112,6 +117,7 @@ static int start(struct m5_ctl_uverbs *u, const char *device, const char *params
 		goto err_close;
 	}
 	identify(u);
+	pthread_mutex_init(&u->hop_lock, NULL);
 	return 0;
 
 err_close:
@@ -119,29 +125,6 @@ err_close:
 	return err;
 }
 
-static int uv_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
-		   size_t whylen)
-{
-	struct m5_ctl_uverbs *u;
-	char device[64];
-	uint8_t port;
-	int err;
-
-	if (!hw_name_split(ia_name, device, sizeof(device), &port))
-		return -ENODEV;
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		return -ENOMEM;
-	u->dv.ctl.ops = &uv_ops;
-	u->port_num = port;
-	pthread_mutex_init(&u->hop_lock, NULL);
-	err = start(u, device, params, why, whylen);
-	if (err) {
-		free(u);
-		return err;
-	}
-	*ctl = &u->dv.ctl;
-	return 0;
-}
-
-const struct m5_access_kind m5_access_uverbs = { .open = uv_open, .list = uv_list };
+const struct m5_access_kind m5_access_uverbs = {
+	.ops = &uv_ops, .size = sizeof(struct m5_ctl_uverbs), .open = uv_open, .list = uv_list,
+};

@@ -40,13 +40,11 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 	return (struct m5_ctl_uverbs *)ctl;
 }
 
-extern const struct m5_ctl_ops uv_ops;
-
 /* ---- uverbs_list.c ---- */
 /* A DEVX context of that device: 0, or -errno with cause and cure in why. */
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
 void uv_context_close(struct ibv_context *ctx);
-size_t uv_list(struct m5_ctl_device *devs, size_t max);
+size_t uv_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
 /* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause
  * and cure. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);

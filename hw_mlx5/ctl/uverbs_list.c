@@ -128,23 +128,25 @@ int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	return err ? err : dv_lockable(&u->dv.ctl, why, whylen);
 }
 
-static void entry(struct m5_ctl_device *dev, const char *device, unsigned int port)
+static void entry(struct m5_ctl_device *dev, const struct m5_ctl_ops *ops, const char *device,
+		  unsigned int port)
 {
-	*dev = (struct m5_ctl_device){ .access = "devx" };
+	*dev = (struct m5_ctl_device){ .access = ops->access };
 	snprintf(dev->name, sizeof(dev->name), "%.58s-%u", device, port);
 }
 
 /* A port per entry; one entry for a device that does not say how many it has, none for others. */
-static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs, size_t max)
+static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *ops,
+			  struct m5_ctl_device *devs, size_t max)
 {
 	struct m5_params params;
 	struct ibv_device_attr attr = { .phys_port_cnt = 0 };
-	struct m5_ctl_uverbs u = { .dv.ctl.ops = &uv_ops };
+	struct m5_ctl_uverbs u = { .dv.ctl.ops = ops };
 	struct m5_ctl_device first;
 	size_t n = 0;
 	int err;
 
-	entry(&first, device->name, 1);
+	entry(&first, ops, device->name, 1);
 	hw_enter();
 	err = context_of(device, &u.dv.ctx, first.why, sizeof(first.why));
 	hw_leave();
@@ -161,7 +163,7 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 	do {
 		u.port_num = (uint8_t)(n + 1);
 		if (n < max) {
-			entry(&devs[n], device->name, u.port_num);
+			entry(&devs[n], ops, device->name, u.port_num);
 			uv_usable(&u, devs[n].why, sizeof(devs[n].why));
 		}
 	} while (++n < attr.phys_port_cnt);
@@ -169,7 +171,7 @@ static size_t list_device(struct ibv_device *device, struct m5_ctl_device *devs,
 	return n;
 }
 
-size_t uv_list(struct m5_ctl_device *devs, size_t max)
+size_t uv_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
 {
 	struct ibv_device **list;
 	size_t found = 0;
@@ -183,7 +185,7 @@ size_t uv_list(struct m5_ctl_device *devs, size_t max)
 	for (int i = 0; i < n; i++) {
 		size_t room = found < max ? max - found : 0;
 
-		found += list_device(list[i], room ? devs + found : NULL, room);
+		found += list_device(list[i], ops, room ? devs + found : NULL, room);
 	}
 	ibv_free_device_list(list);
 	return found;

@@ -121,29 +121,20 @@ err_events:
 	return err;
 }
 
-static int vf_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
+static int vf_open(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		   size_t whylen)
 {
-	struct m5_ctl_vfio *v;
+	struct m5_ctl_vfio *v = vf_of(ctl);
 	char pci[VF_PCI_LEN];
 	int err;
 
 	if (!vf_name(ia_name, pci))
 		return -ENODEV;
-	v = calloc(1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	v->dv.ctl.ops = &vf_ops;
-	v->dv.ctl.no_bf = true;
+	ctl->no_bf = true;
 	err = m5_params_parse(params, &v->dv.params, why, whylen);
-	if (!err)
-		err = start(v, pci, why, whylen);
-	if (err) {
-		free(v);
-		return err;
-	}
-	*ctl = &v->dv.ctl;
-	return 0;
+	return err ? err : start(v, pci, why, whylen);
 }
 
-const struct m5_access_kind m5_access_vfio = { .open = vf_open, .list = vf_list };
+const struct m5_access_kind m5_access_vfio = {
+	.ops = &vf_ops, .size = sizeof(struct m5_ctl_vfio), .open = vf_open, .list = vf_list,
+};

@@ -202,7 +202,7 @@ static bool listed(const char *pci)
 }
 
 /* They are not opened: that would boot them. */
-size_t vf_list(struct m5_ctl_device *devs, size_t max)
+size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
 {
 	DIR *dir = opendir(PCI_DEVICES);
 	struct dirent *e;
@@ -215,7 +215,7 @@ size_t vf_list(struct m5_ctl_device *devs, size_t max)
 		if (!vf_name(e->d_name, pci) || !listed(pci))
 			continue;
 		if (n < max) {
-			devs[n] = (struct m5_ctl_device){ .access = "vfio" };
+			devs[n] = (struct m5_ctl_device){ .access = ops->access };
 			snprintf(devs[n].name, sizeof(devs[n].name), "%s", pci);
 			vf_ready(pci, devs[n].why, sizeof(devs[n].why));
 		}

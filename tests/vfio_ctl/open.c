@@ -178,7 +178,7 @@ Test(open, m5_ctl_open__no_memory)
 		int err;
 
 		th_fail_start(TH_FAIL_HEAP, n);
-		err = m5_access_vfio.open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
+		err = m5_access_open(&m5_access_vfio, VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
 		th_fail_stop();
 		cr_assert_eq(err, -ENOMEM, "%lu: %d", n, err);
 		cr_assert_null(ctl);
