@@ -310,7 +310,7 @@ static inline void m5_drive(const struct m5_ia *ia)
 		ia->ctl->ops->drive(ia->ctl);
 }
 
-/* ---- ia.c ---- */
+/* ---- async.c ---- */
 /* What the port is now: it may change while connections are made. */
 struct m5_port m5_ia_port(struct dap_ia *ia);
 

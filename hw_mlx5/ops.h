@@ -10,6 +10,8 @@ size_t m5_ia_list(struct dap_hw_device *devs, size_t max);
 int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen);
 void m5_ia_close(struct dap_ia *ia);
 const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api);
+
+/* async.c */
 int m5_ia_async_fd(struct dap_ia *ia);
 void m5_ia_async_handle(struct dap_ia *ia);
 

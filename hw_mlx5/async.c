@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Asynchronous events of the adapter, and the port, which they change. */
+#include "hw_mlx5/obj.h"
+#include "hw_mlx5/ops.h"
+
+int m5_ia_async_fd(struct dap_ia *ia)
+{
+	struct m5_ctl *ctl = m5_ia(ia)->ctl;
+
+	return ctl->ops->async_fd(ctl);
+}
+
+/* Of a QP or a CQ, by its number. */
+static void broken_if(void *obj, void *arg)
+{
+	struct dap_ep *ep = obj;
+
+	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+		dap_ep_broken(ep);
+}
+
+static void overflow_if(void *obj, void *arg)
+{
+	struct dap_evd *evd = obj;
+
+	if (evd->has_cq && m5_cq(evd)->cqn == *(const uint32_t *)arg)
+		dap_evd_overflow(evd);
+}
+
+static void low_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_low(srq);
+}
+
+static void srq_broken_if(void *obj, void *arg)
+{
+	struct dap_srq *srq = obj;
+
+	if (m5_srq(srq)->rmp.rmpn == *(const uint32_t *)arg)
+		dap_srq_broken(srq);
+}
+
+static void last_wqe_if(void *obj, void *arg)
+{
+	struct dap_ep *ep = obj;
+
+	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
+}
+
+static bool ends_connection(uint8_t type)
+{
+	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
+	       type == M5_EV_WQ_ACCESS_ERROR;
+}
+
+struct m5_port m5_ia_port(struct dap_ia *ia)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	pthread_mutex_lock(&m->lock);
+	port = m->port;
+	pthread_mutex_unlock(&m->lock);
+	return port;
+}
+
+enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
+
+/*
+ * DAT has no event for a port. One that is down ends no connection by itself: whoever sends finds
+ * out, or does not when it comes up in time. The consumer is told as the pages allow.
+ */
+static void port_event(struct dap_ia *ia, const struct m5_event *ev)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_port port;
+
+	if (ev->sub_type == M5_PORT_DOWN) {
+		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+		return;
+	}
+	/* New connections go by what the port is now. */
+	if (m->ctl->ops->port(m->ctl, &port))
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->port = port;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void m5_ia_async_handle(struct dap_ia *ia)
+{
+	struct m5_ctl *ctl = m5_ia(ia)->ctl;
+	struct m5_event ev;
+
+	while (ctl->ops->async_read(ctl, &ev) > 0) {
+		switch (ev.kind) {
+		case M5_EVENT_QP:
+			if (ends_connection(ev.type))
+				dap_obj_each(DAP_EP, ia, broken_if, &ev.number);
+			else if (ev.type == M5_EV_SRQ_LAST_WQE)
+				dap_obj_each(DAP_EP, ia, last_wqe_if, &ev.number);
+			break;
+		case M5_EVENT_CQ_ERROR:
+			dap_obj_each(DAP_EVD, ia, overflow_if, &ev.number);
+			break;
+		case M5_EVENT_FATAL:
+			dap_ia_fatal(ia);
+			break;
+		case M5_EVENT_SRQ_LIMIT:
+			dap_obj_each(DAP_SRQ, ia, low_if, &ev.number);
+			break;
+		case M5_EVENT_SRQ_ERROR:
+			dap_obj_each(DAP_SRQ, ia, srq_broken_if, &ev.number);
+			break;
+		case M5_EVENT_PORT:
+			port_event(ia, &ev);
+			break;
+		case M5_EVENT_LOST:
+			dap_log(DAP_LOG_ERR, "%s: the kernel has lost events of the device", ia->name);
+			/* fall through */
+		case M5_EVENT_STARVED:
+			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
+			break;
+		}
+	}
+}
