@@ -35,15 +35,6 @@ enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
 	}
 }
 
-const uint8_t m5_dto_of_opcode[256] = {
-	[M5_OP_SEND] = DAP_OP_SEND,
-	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
-	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,
-	[M5_OP_RDMA_WRITE_IMM] = DAP_OP_WRITE_IMMED,
-	[M5_OP_ATOMIC_FA] = DAP_OP_FETCH_ADD,
-	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
-};
-
 static bool is_error(const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4;
@@ -54,23 +45,6 @@ static bool is_error(const struct m5_cqe *cqe)
 static unsigned int syndrome_of(const struct m5_cqe *cqe)
 {
 	return is_error(cqe) ? ((const uint8_t *)cqe)[M5_CQE_AT_SYNDROME] : 0;
-}
-
-void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
-{
-	const struct m5_slot *second = &slots[(index & mask) + 1];
-	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
-	struct m5_rmr *r = m5_rmr(rmr);
-
-	uint64_t was = __atomic_load_n(&r->done, __ATOMIC_RELAXED), now;
-
-	do {
-		if (was >> 32 != second->bytes)
-			return;
-		now = ok ? (was & ~(uint64_t)M5_RMR_COUNT) | ((was + 1) & M5_RMR_COUNT) :
-			   was | M5_RMR_UNSURE;
-	} while (!__atomic_compare_exchange_n(&r->done, &was, now, true, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
 }
 
 /* Once for each QP, where its first real error is read: what failed, and the work that did. */

@@ -385,22 +385,23 @@ M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
 /* The rest of it, which takes locks: once the CQ has been left. */
 M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
+bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
+
+/* ---- effect.c: what a completion does beside its event ---- */
 /* What the WQE was whose CQE this is: for any opcode, so that none has to be masked. */
 extern const uint8_t m5_dto_of_opcode[256] __attribute__((visibility("hidden")));
 static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
 {
 	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn];
 }
-/* ---- small.c: the data of a CQE of format M5_CQE_SMALL32 to where its WQE wants it ---- */
+/* Moves the data of a CQE of format M5_CQE_SMALL32 to where its WQE wants it. */
 void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe);
 static inline bool m5_cqe_is_small(const struct m5_cqe *cqe)
 {
 	return (cqe->op_own & (0x80 | M5_CQE_FORMAT)) == M5_CQE_SMALL32;
 }
-
 /* What a bind's completion means for its RMR. */
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
-bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 
 /* ---- rmr.c: what comes before a bind now and then ---- */
 /* The RMR can be bound through this endpoint handle at once: 0, or a DAP_ERR. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
+ * What a completion does beside its event: every caller that takes a CQE does this.
+ *
  * Scatter to CQE: the device leaves a small message, or the answer to a small read, in the CQE, and the
  * poller takes it to where the WQE says. The WQE is still there: its slot is given back afterwards.
  */
@@ -9,6 +11,15 @@
 #include "hw_mlx5/lock.h"
 
 #define SMALL_MAX 32u			/* of an entry of 64 bytes */
+
+const uint8_t m5_dto_of_opcode[256] = {
+	[M5_OP_SEND] = DAP_OP_SEND,
+	[M5_OP_RDMA_WRITE] = DAP_OP_RDMA_WRITE,
+	[M5_OP_RDMA_READ] = DAP_OP_RDMA_READ,
+	[M5_OP_RDMA_WRITE_IMM] = DAP_OP_WRITE_IMMED,
+	[M5_OP_ATOMIC_FA] = DAP_OP_FETCH_ADD,
+	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
+};
 
 /* The list of a WQE: where it begins in its ring, and how many segments it has. */
 struct list {
@@ -61,4 +72,21 @@ void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe)
 	else
 		spread(request_list(&e->sq, index, m5_cqe_dto(cqe) == DAP_OP_RDMA_READ), cqe->small,
 		       len);
+}
+
+void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
+{
+	const struct m5_slot *second = &slots[(index & mask) + 1];
+	struct dap_rmr *rmr = (struct dap_rmr *)(uintptr_t)second->cookie;
+	struct m5_rmr *r = m5_rmr(rmr);
+
+	uint64_t was = __atomic_load_n(&r->done, __ATOMIC_RELAXED), now;
+
+	do {
+		if (was >> 32 != second->bytes)
+			return;
+		now = ok ? (was & ~(uint64_t)M5_RMR_COUNT) | ((was + 1) & M5_RMR_COUNT) :
+			   was | M5_RMR_UNSURE;
+	} while (!__atomic_compare_exchange_n(&r->done, &was, now, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
 }
