@@ -433,8 +433,11 @@ static inline void m5_rmr_through(struct m5_rmr *r, const struct dap_ep *ep)
 /* The RMR has been bound to this LMR; NULL: the one it knows is freed. */
 M5_COLD void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr);
 
-/* Its key is destroyed: no peer comes through it any more, and the next bind makes another. */
-void m5_rmr_revoke(struct dap_rmr *rmr);
+/*
+ * The QP of the endpoint is about to go, and its number may be another's then: destroys the keys that
+ * are bound through it. No peer comes through them any more, and the next bind makes others.
+ */
+void m5_rmr_revoke_bound(struct dap_ep *ep);
 
 /* ---- window.c: the keys of RMRs that are bound to one endpoint ---- */
 void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey);
@@ -445,8 +448,9 @@ bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep);
 void m5_window_drop(struct dap_rmr *rmr);
 /* The peer has ended this context. */
 void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
-/* The QP of the endpoint is about to go, and its number may be another's then. */
-void m5_window_revoke(struct dap_ep *ep);
+/* Some RMR that is bound through the QP of this endpoint, whose current key is found no more; or NULL.
+ * m5_ia.lock is held. */
+struct dap_rmr *m5_window_take(struct m5_ia *ia, struct dap_ep *ep);
 
 /* ---- decode.c: one line of text ---- */
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);

@@ -354,7 +354,7 @@ int m5_qp_destroy(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	int err;
 
-	m5_window_revoke(ep);
+	m5_rmr_revoke_bound(ep);
 	if (e->done.shared)
 		m5_qp_last_wqe(ep);
 	err = ia->ctl->ops->obj_destroy(e->qp.obj);

@@ -204,11 +204,19 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	}
 }
 
-void m5_rmr_revoke(struct dap_rmr *rmr)
+/* The lock is held throughout, so that no RMR goes in between. */
+void m5_rmr_revoke_bound(struct dap_ep *ep)
 {
-	m5_rmr(rmr)->last_gen = 0;
-	end_current(rmr);
-	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	struct dap_rmr *rmr;
+
+	pthread_mutex_lock(&ia->lock);
+	while ((rmr = m5_window_take(ia, ep))) {
+		m5_rmr(rmr)->last_gen = 0;
+		end_current(rmr);
+		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&ia->lock);
 }
 
 int m5_rmr_destroy(struct dap_rmr *rmr)

@@ -112,16 +112,11 @@ static struct dap_rmr *bound_through(const struct m5_ia *ia, struct dap_ep *ep)
 	return NULL;
 }
 
-/* The lock is held throughout, so that no RMR goes in between. */
-void m5_window_revoke(struct dap_ep *ep)
+struct dap_rmr *m5_window_take(struct m5_ia *ia, struct dap_ep *ep)
 {
-	struct m5_ia *ia = m5_ia(ep->obj.ia);
-	struct dap_rmr *rmr;
+	struct dap_rmr *rmr = bound_through(ia, ep);
 
-	pthread_mutex_lock(&ia->lock);
-	while ((rmr = bound_through(ia, ep))) {
+	if (rmr)
 		unlink_it(ia, &m5_rmr(rmr)->window[m5_rmr(rmr)->current]);
-		m5_rmr_revoke(rmr);
-	}
-	pthread_mutex_unlock(&ia->lock);
+	return rmr;
 }
