@@ -30,12 +30,6 @@ static unsigned int cq_log(unsigned int entries)
 	return 32u - (unsigned int)__builtin_clz(entries + room - 1);
 }
 
-static void ring_init(struct m5_cq *cq)
-{
-	for (uint32_t i = 0; i <= cq->mask; i++)
-		m5_cqe_at(cq, i)->op_own = M5_CQE_INIT;
-}
-
 static int make(struct m5_ia *ia, struct m5_cq *cq)
 {
 	struct m5_cq_param p = {
@@ -69,7 +63,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 		return err;
 	new.ring = new.mem.base;
 	new.dbrec = (volatile uint32_t *)(new.ring + new.mem.len - DBREC_BYTES);
-	ring_init(&new);
+	m5_cq_ring_init(&new, 0);
 	m5_cq_at(&new, 0);
 	err = make(ia, &new);
 	if (err) {

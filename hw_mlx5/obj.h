@@ -348,7 +348,9 @@ void m5_cq_take(struct dap_evd *evd);
 void m5_cq_give(struct dap_evd *evd);
 M5_COLD void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
 
-/* ---- cq.c, resize.c ---- */
+/* ---- resize.c ---- */
+/* Gives each place of a new ring to the device, which is to write at index first next. */
+void m5_cq_ring_init(const struct m5_cq *cq, uint32_t first);
 /* Room for so many hidden completions more, and for no more. */
 int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden);
 void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden);

@@ -10,8 +10,7 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-/* Every place the device's until index first, which is written into it as the next. */
-static void ring_init(const struct m5_cq *cq, uint32_t first)
+void m5_cq_ring_init(const struct m5_cq *cq, uint32_t first)
 {
 	for (uint32_t i = 0; i <= cq->mask; i++) {
 		uint32_t index = first + i;
@@ -47,7 +46,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 				 .umem_id = mem->umem.id, .offset = mem->offset };
 	int err;
 
-	ring_init(&new, cq->ci + 1);
+	m5_cq_ring_init(&new, cq->ci + 1);
 	err = m5_cmd_cq_resize(ia->ctl, cq->obj, cq->cqn, &p);
 	if (err)
 		return err;

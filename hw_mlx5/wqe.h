@@ -152,9 +152,6 @@ WIRE_AT(struct m5_cqe, op_own, 63);
 #define M5_CQE_AT_VENDOR 54
 #define M5_CQE_AT_SYNDROME 55
 
-/* Never the owner bit of the first lap, whatever the opcode. */
-#define M5_CQE_INIT (M5_CQE_INVALID << 4 | 1)
-
 /* PRM, scatter to CQE: up to 32 bytes of data begin the CQE. */
 #define M5_CQE_FORMAT 0x0c
 #define M5_CQE_SMALL32 0x04
