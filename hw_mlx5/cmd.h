@@ -28,6 +28,12 @@ struct m5_dev_caps {
 	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
 };
 
+/* The logarithm by which the device takes sizes, rounded up; 0 where n is 0. */
+static inline unsigned int m5_log2_up(uint32_t n)
+{
+	return n > 1 ? 32u - (unsigned int)__builtin_clz(n - 1) : 0;
+}
+
 /* Logs a failure of the command whose header in is and returns what to hand up. err: what the
  * access returned; -EREMOTEIO looks into out. */
 int m5_cmd_error(int err, const void *in, const void *out);

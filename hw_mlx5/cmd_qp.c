@@ -77,11 +77,6 @@ static uint32_t log2_down(unsigned int n)
 	return n > 1 ? 31u - (uint32_t)__builtin_clz(n) : 0;
 }
 
-static uint32_t log2_up(unsigned int n)
-{
-	return n > 1 ? log2_down(n - 1) + 1 : 0;
-}
-
 /* A source port of the dynamic range, equal for all packets of a connection (IBTA annex A17). */
 static uint32_t udp_sport(uint32_t a, uint32_t b)
 {
@@ -120,7 +115,7 @@ int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 		.qpc.pd = cpu_to_be32(c->force_order ? M5_QPC_FORCE_ORDER : 0),
 		.qpc.sizes = cpu_to_be32(mtu_code(c->mtu) << 29 | c->log_msg_max << 24),
 		.qpc.remote_qpn = cpu_to_be32(c->remote_qpn),
-		.qpc.responder = cpu_to_be32(log2_up(c->rd_in) << 21 | remote_rights(c->rd_in)),
+		.qpc.responder = cpu_to_be32(m5_log2_up(c->rd_in) << 21 | remote_rights(c->rd_in)),
 		.qpc.next_rcv_psn = cpu_to_be32((uint32_t)c->min_rnr << 24 | c->recv_psn),
 	};
 

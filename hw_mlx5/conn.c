@@ -15,11 +15,6 @@
 
 enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };
 
-static uint32_t min_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* IBTA 9.7.1: any; random, so that packets of an earlier connection do not fit. */
 static int psn_draw(uint32_t *psn)
 {
@@ -37,9 +32,9 @@ int m5_qp_address(struct dap_ep *ep)
 	const struct m5_port port = m5_ia_port(ep->obj.ia);
 	struct dap_path path = {
 		.link_layer = port.ethernet ? LINK_ETHERNET : LINK_INFINIBAND,
-		.rd_in = (uint8_t)min_of(ep->attr.max_rdma_read_in, min_of(ia->dev.max_rd_in, 128)),
-		.rd_out = (uint8_t)min_of(ep->attr.max_rdma_read_out,
-					  min_of(ia->dev.max_rd_out, 128)),
+		.rd_in = (uint8_t)m5_min(ep->attr.max_rdma_read_in, m5_min(ia->dev.max_rd_in, 128)),
+		.rd_out = (uint8_t)m5_min(ep->attr.max_rdma_read_out,
+					  m5_min(ia->dev.max_rd_out, 128)),
 		.sl = port.sl,
 		.mtu = port.mtu,
 		.lid = port.lid,
@@ -108,13 +103,13 @@ int m5_qp_connect(struct dap_ep *ep)
 		.remote_qpn = remote->qpn,
 		.send_psn = local->psn,
 		.recv_psn = remote->psn,
-		.mtu = (uint16_t)min_of(local->mtu, remote->mtu),
+		.mtu = (uint16_t)m5_min(local->mtu, remote->mtu),
 		.rlid = remote->lid,
 		.sl = local->sl,
 		.grh = !port.ethernet && needs_grh(&port, remote),
 		.force_order = ia->dev.force_order,
 		.rd_in = local->rd_in,
-		.rd_out = (uint8_t)min_of(local->rd_out, remote->rd_in),
+		.rd_out = (uint8_t)m5_min(local->rd_out, remote->rd_in),
 		.retry_count = ia->params.retry_cnt,
 		.rnr_retry = ia->params.rnr_retry,
 		.ack_timeout = ia->params.ack_timeout,

@@ -60,26 +60,21 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "faults", text);
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 {
-	uint32_t blocks = least(dev->max_qp_blocks, 32768);
+	uint32_t blocks = m5_min(dev->max_qp_blocks, 32768);
 
 	caps->max_eps = dev->max_qp;
 	caps->max_dto_per_ep = blocks / 4 - 16;
-	caps->max_rdma_read_in = least(dev->max_rd_in, 128);
-	caps->max_rdma_read_out = least(dev->max_rd_out, 128);
+	caps->max_rdma_read_in = m5_min(dev->max_rd_in, 128);
+	caps->max_rdma_read_out = m5_min(dev->max_rd_out, 128);
 	caps->max_evds = dev->max_cq;
 	caps->max_evd_qlen = dev->max_cqe / 4;
 	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = M5_MAX_IOV;
 	caps->max_lmrs = caps->max_rmrs = dev->max_mkey;
 	caps->max_srqs = dev->max_srq;
 	caps->max_ep_per_srq = dev->max_qp;
-	caps->max_recv_per_srq = least(dev->max_srq_wqe, 32768) - 1;
+	caps->max_recv_per_srq = m5_min(dev->max_srq_wqe, 32768) - 1;
 	caps->max_pzs = dev->max_pd;
 	caps->max_lmr_size = dev->max_mr_log < 48 ? 1ull << dev->max_mr_log : 1ull << 48;
 	caps->max_lmr_va = UINT64_MAX;

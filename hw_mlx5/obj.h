@@ -303,6 +303,11 @@ static inline struct m5_rmr *m5_rmr(struct dap_rmr *rmr) { return (struct m5_rmr
 static inline struct m5_srq *m5_srq(struct dap_srq *srq) { return (struct m5_srq *)srq->hw; }
 static inline struct m5_ia *m5_ia(struct dap_ia *ia) { return (struct m5_ia *)ia->hw_area; }
 
+static inline uint32_t m5_min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What an inline model has to do is done, before its memory is looked at. */
 static inline void m5_drive(const struct m5_ia *ia)
 {

@@ -24,19 +24,9 @@ struct shape {
 	size_t rq_bytes, sq_bytes, dbrec, bytes;
 };
 
-static uint32_t pow2_up(uint32_t n)
-{
-	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
-}
-
 static uint32_t max_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
-}
-
-static uint32_t min_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_attr *a)
@@ -52,8 +42,8 @@ static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_a
 /* The receive ring fills its cache line even when its entries do not. */
 static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 {
-	s->recvs = pow2_up(max_of(a->max_recv_dtos, 1));
-	s->rq_shift = 4u + (31u - (unsigned int)__builtin_clz(pow2_up(max_of(a->max_recv_iov, 1))));
+	s->recvs = 1u << m5_log2_up(a->max_recv_dtos);
+	s->rq_shift = 4u + m5_log2_up(a->max_recv_iov);
 	s->rq_bytes = max_of(s->recvs << s->rq_shift, M5_BB);
 	while ((size_t)s->recvs << s->rq_shift < s->rq_bytes)
 		s->recvs *= 2;
@@ -66,16 +56,16 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
 	const struct dap_ep_attr *a = &ep->attr;
-	uint32_t dtos = max_of(a->max_request_dtos, 1), limit = min_of(ia->dev.max_qp_blocks, MAX_BLOCKS);
+	uint32_t dtos = max_of(a->max_request_dtos, 1), limit = m5_min(ia->dev.max_qp_blocks, MAX_BLOCKS);
 	uint32_t per = blocks_per_request(ia, a);
 
 	if (dtos + SPARE_BLOCKS > limit || a->max_recv_dtos > limit ||
 	    max_of(a->max_request_iov, a->max_recv_iov) > M5_MAX_IOV ||
 	    max_of(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
 		return -EINVAL;
-	s->blocks = min_of(pow2_up(min_of(dtos, limit) * per + SPARE_BLOCKS), limit);
-	s->quiet_max = max_of(1, min_of(QUIET_MAX, dtos / 4));
-	s->hidden = min_of(dtos, dtos / s->quiet_max + 1) + 2;
+	s->blocks = m5_min(1u << m5_log2_up(m5_min(dtos, limit) * per + SPARE_BLOCKS), limit);
+	s->quiet_max = max_of(1, m5_min(QUIET_MAX, dtos / 4));
+	s->hidden = m5_min(dtos, dtos / s->quiet_max + 1) + 2;
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
 	s->recvs = 0;
 	s->rq_bytes = s->rq_shift = 0;

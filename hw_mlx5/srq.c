@@ -16,11 +16,6 @@
 #define MAX_WQES 32768u			/* the counters have 16 bits */
 #define DBREC_BYTES 64u
 
-static unsigned int log2_up(uint32_t n)
-{
-	return n > 1 ? 32u - (unsigned int)__builtin_clz(n - 1) : 0;
-}
-
 static int shape(const struct m5_ia *ia, struct dap_srq *srq, struct m5_srq *q)
 {
 	uint32_t most = ia->dev.max_srq_wqe < MAX_WQES ? ia->dev.max_srq_wqe : MAX_WQES;
@@ -30,11 +25,11 @@ static int shape(const struct m5_ia *ia, struct dap_srq *srq, struct m5_srq *q)
 		return -EINVAL;
 	if (!srq->max_recv_iov)
 		srq->max_recv_iov = 1;
-	q->size = want > most / 2 ? most : 1u << log2_up(2 * want);
+	q->size = want > most / 2 ? most : 1u << m5_log2_up(2 * want);
 	q->usable = want;
 	q->max_iov = (uint8_t)srq->max_recv_iov;
-	q->shift = (uint8_t)log2_up((uint32_t)sizeof(struct m5_next_seg) +
-				    srq->max_recv_iov * (uint32_t)sizeof(struct m5_data_seg));
+	q->shift = (uint8_t)m5_log2_up((uint32_t)sizeof(struct m5_next_seg) +
+				       srq->max_recv_iov * (uint32_t)sizeof(struct m5_data_seg));
 	srq->room = q->size - 1;
 	return 0;
 }
