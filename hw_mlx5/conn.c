@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "hw_common/clock.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -53,14 +53,6 @@ int m5_qp_address(struct dap_ep *ep)
 }
 
 /* IBTA 8.3, 13.5.4: between subnets packets need a GRH; the subnet is the upper half of a GID. */
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
 {
 	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
@@ -144,7 +136,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
 	struct pollfd fd = { .fd = ia->ctl->ops->async_fd(ia->ctl), .events = POLLIN };
-	uint64_t end = now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
+	uint64_t end = hw_now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
 
 	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
 		return;
@@ -153,7 +145,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 		m5_ia_async_handle(ep->obj.ia);
 		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
 			return;
-		if (now_ms() >= end)
+		if (hw_now_ms() >= end)
 			break;
 		poll(&fd, 1, 1);
 	}

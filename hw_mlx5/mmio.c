@@ -11,8 +11,8 @@
  * doorbell record say that there is nothing to do.
  */
 #include <stdio.h>
-#include <time.h>
 
+#include "hw_common/clock.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/mmio.h"
 
@@ -23,28 +23,20 @@ enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns)
 	return block_ns > SLOWER * (word_ns ? word_ns : 1) ? M5_MMIO_DOORBELL : M5_MMIO_BLUEFLAME;
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The least that STORES flushed stores of so many words took. */
 static uint64_t least_ns(volatile uint64_t *reg, unsigned int words)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t start = now(), ns;
+		uint64_t start = hw_now_ns(), ns;
 
 		for (int k = 0; k < STORES; k++) {
 			for (unsigned int w = 0; w < words; w++)
 				dap_mmio_store64(&reg[w], 0);
 			dap_wc_flush();
 		}
-		ns = now() - start;
+		ns = hw_now_ns() - start;
 		if (ns < least)
 			least = ns;
 	}

@@ -3,9 +3,9 @@
 /* The port as the kernel sees it: state, MTU, and what goes into an address vector. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/dap.h"
+#include "hw_common/clock.h"
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
@@ -154,20 +154,12 @@ static int hop_ask(struct m5_ctl_uverbs *u, void *pd_priv, const uint8_t gid[16]
 	return err;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool hop_known(struct m5_ctl_uverbs *u, const uint8_t gid[16], uint8_t mac[6])
 {
 	bool known;
 
 	pthread_mutex_lock(&u->hop_lock);
-	known = now_ns() < u->hop.until && u->hop.gid_index == u->gid_index &&
+	known = hw_now_ns() < u->hop.until && u->hop.gid_index == u->gid_index &&
 		!memcmp(u->hop.gid, gid, sizeof(u->hop.gid));
 	if (known)
 		memcpy(mac, u->hop.mac, sizeof(u->hop.mac));
@@ -177,7 +169,7 @@ static bool hop_known(struct m5_ctl_uverbs *u, const uint8_t gid[16], uint8_t ma
 
 static void hop_keep(struct m5_ctl_uverbs *u, const uint8_t gid[16], const uint8_t mac[6])
 {
-	struct uv_hop hop = { .gid_index = u->gid_index, .until = now_ns() + HOP_NS };
+	struct uv_hop hop = { .gid_index = u->gid_index, .until = hw_now_ns() + HOP_NS };
 
 	memcpy(hop.gid, gid, sizeof(hop.gid));
 	memcpy(hop.mac, mac, sizeof(hop.mac));

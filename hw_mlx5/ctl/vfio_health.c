@@ -4,8 +4,7 @@
  * Whether the device still lives: the signs that libmlx5 would end the process for, found before it
  * looks, and commands that are not answered (PRM, "Initialization Segment" and "Health Buffer").
  */
-#include <time.h>
-
+#include "hw_common/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* Offsets in BAR0. */
@@ -85,7 +84,6 @@ static bool command_stuck(struct vf_device *d)
 
 const char *vf_health(struct vf_device *d)
 {
-	struct timespec now;
 	uint64_t ms;
 	const char *why;
 
@@ -95,8 +93,7 @@ const char *vf_health(struct vf_device *d)
 	why = sensors(d);
 	if (why)
 		return why;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	ms = hw_now_ms();
 	if (firmware_stuck(d, ms))
 		return "its firmware stands still";
 	if (ms - d->health.looked < VF_HEALTH_MS)

@@ -8,10 +8,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/dap.h"
-
+#include "hw_common/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* fe80::/64 and the identifier that is made of a MAC (RFC 4291, appendix A). */
@@ -132,25 +131,17 @@ static void port_raise(struct m5_ctl_vfio *v)
 	m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* A link trains for seconds after the device has booted. */
 static int port_wait(struct m5_ctl_vfio *v, bool *up)
 {
-	uint64_t start = now_ms();
+	uint64_t start = hw_now_ms();
 	bool said = false;
 	int err = m5_port_state(&v->dv.ctl, up);
 
 	if (!err && !*up)
 		port_raise(v);
-	while (!err && !*up && now_ms() - start < VF_LINK_MS) {
-		if (!said && now_ms() - start >= VF_LINK_SAY_MS) {
+	while (!err && !*up && hw_now_ms() - start < VF_LINK_MS) {
+		if (!said && hw_now_ms() - start >= VF_LINK_SAY_MS) {
 			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
 				VF_LINK_MS / 1000);
 			said = true;

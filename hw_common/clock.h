@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HW_CLOCK_H
+#define HW_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Monotonic time in ns. */
+static inline uint64_t hw_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t hw_now_ms(void)
+{
+	return hw_now_ns() / 1000000;
+}
+
+#endif
