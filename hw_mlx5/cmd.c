@@ -128,6 +128,14 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
 	return err;
 }
 
+uint32_t m5_mkc_rights(unsigned int access)
+{
+	return M5_MKC_LOCAL_READ | (access & M5_ACCESS_LOCAL_WRITE ? M5_MKC_LOCAL_WRITE : 0) |
+	       (access & M5_ACCESS_REMOTE_WRITE ? M5_MKC_REMOTE_WRITE : 0) |
+	       (access & M5_ACCESS_REMOTE_READ ? M5_MKC_REMOTE_READ : 0) |
+	       (access & M5_ACCESS_REMOTE_ATOMIC ? M5_MKC_ATOMIC : 0);
+}
+
 int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,
 		  struct m5_obj **obj, uint32_t *rkey)
 {

@@ -46,6 +46,9 @@ int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t in
 
 int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
 
+/* M5_MKC_* of M5_ACCESS_*; local read is always among them. */
+uint32_t m5_mkc_rights(unsigned int access);
+
 /* A window's key: free, changed by UMR only, its first variant given; remote_end: and by a SEND with
  * invalidate of the peer. rkey: index << 8 | variant. */
 int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,

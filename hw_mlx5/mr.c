@@ -29,16 +29,6 @@ static unsigned int access_of(uint32_t priv)
 	       (priv & DAP_PRIV_REMOTE_READ ? M5_ACCESS_REMOTE_READ : 0);
 }
 
-static uint32_t rights_of(uint32_t priv)
-{
-	unsigned int access = access_of(priv);
-
-	return M5_MKC_LOCAL_READ | (access & M5_ACCESS_LOCAL_WRITE ? M5_MKC_LOCAL_WRITE : 0) |
-	       (access & M5_ACCESS_REMOTE_ATOMIC ? M5_MKC_ATOMIC : 0) |
-	       (access & M5_ACCESS_REMOTE_WRITE ? M5_MKC_REMOTE_WRITE : 0) |
-	       (access & M5_ACCESS_REMOTE_READ ? M5_MKC_REMOTE_READ : 0);
-}
-
 /*
  * Addresses from 0 on are those of a second key that leads to the first: a registration by the
  * kernel keeps the offset in the page, so that it has none unless the memory is aligned.
@@ -48,8 +38,9 @@ static int count_from_zero(struct dap_lmr *lmr)
 	struct m5_ia *ia = m5_ia(lmr->obj.ia);
 	struct m5_lmr *l = m5_lmr(lmr);
 	const struct m5_zero_param p = {
-		.pdn = m5_pz(lmr->pz)->pdn, .rights = rights_of(lmr->priv), .lkey = l->mr.lkey,
-		.addr = lmr->mem, .length = lmr->length, .slots = ia->dev.klm_slots,
+		.pdn = m5_pz(lmr->pz)->pdn, .rights = m5_mkc_rights(access_of(lmr->priv)),
+		.lkey = l->mr.lkey, .addr = lmr->mem, .length = lmr->length,
+		.slots = ia->dev.klm_slots,
 	};
 	uint32_t key;
 	int err = m5_cmd_zero_based(ia->ctl, &p, &l->zero, &key);

@@ -126,15 +126,6 @@ static void fill_mtt(be64_t *mtt, uint64_t addr, uint64_t n, unsigned int log, b
 				     (write ? M5_MTT_WRITE : 0));
 }
 
-static uint32_t mkc_rights(unsigned int access)
-{
-	return M5_MKC_LOCAL_READ | M5_MKC_MODE_MTT |
-	       (access & M5_ACCESS_LOCAL_WRITE ? M5_MKC_LOCAL_WRITE : 0) |
-	       (access & M5_ACCESS_REMOTE_WRITE ? M5_MKC_REMOTE_WRITE : 0) |
-	       (access & M5_ACCESS_REMOTE_READ ? M5_MKC_REMOTE_READ : 0) |
-	       (access & M5_ACCESS_REMOTE_ATOMIC ? M5_MKC_ATOMIC : 0);
-}
-
 /* The low byte of a key is software's: random, so that a stale key of a reused index fails. */
 static uint8_t key_variant(void)
 {
@@ -160,7 +151,7 @@ static int mkey_create(struct m5_ctl *ctl, uint32_t pdn, uint64_t addr, uint64_t
 		return -ENOMEM;
 	in->hdr.opcode = cpu_to_be16(M5_CMD_CREATE_MKEY);
 	in->flags = cpu_to_be32(1u << 31);
-	in->mkc.flags = cpu_to_be32(mkc_rights(access));
+	in->mkc.flags = cpu_to_be32(m5_mkc_rights(access) | M5_MKC_MODE_MTT);
 	in->mkc.qpn_key = cpu_to_be32(M5_NO_QPN << 8 | variant);
 	in->mkc.pd = cpu_to_be32(pdn);
 	in->mkc.start_addr = cpu_to_be64(addr);
