@@ -71,7 +71,8 @@ int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem
 int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
 /* A page of that kind, or NULL with errno set. */
 struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
-void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
+/* What dv_uar returned as uar: 0, or the -errno that it left. */
+int dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
 void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
 /* The device is new enough for this driver; else -errno with cause and cure. */
 int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps, char *why,

@@ -133,8 +133,10 @@ struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf)
 							 : MLX5DV_UAR_ALLOC_TYPE_NC);
 }
 
-void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar)
+int dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar)
 {
+	if (!new)
+		return hw_errno();
 	*uar = (struct m5_uar){
 		.page = new->page_id,
 		.base = new->base_addr,
@@ -142,6 +144,7 @@ void dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar)
 		.bf = bf,
 		.priv = new,
 	};
+	return 0;
 }
 
 void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar)

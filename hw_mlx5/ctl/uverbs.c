@@ -22,10 +22,7 @@ static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar
 		new = dv_uar(ctl, !bf);
 		bf = false;
 	}
-	if (!new)
-		return hw_errno();
-	dv_uar_describe(new, bf, uar);
-	return 0;
+	return dv_uar_describe(new, bf, uar);
 }
 
 static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,

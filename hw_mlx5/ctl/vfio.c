@@ -11,13 +11,8 @@
 /* There is one page for all, which nobody may write but in units of 8 bytes. */
 static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
 {
-	struct mlx5dv_devx_uar *new = dv_uar(ctl, false);
-
 	(void)type;
-	if (!new)
-		return hw_errno();
-	dv_uar_describe(new, false, uar);
-	return 0;
+	return dv_uar_describe(dv_uar(ctl, false), false, uar);
 }
 
 static int vf_obj_destroy(struct m5_obj *obj)
