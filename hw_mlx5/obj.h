@@ -327,7 +327,7 @@ int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
 /* destroyed: what the end of the object that lay there was. Not 0: the device may still write. */
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed);
 
-/* ---- m5_uidx.c ---- */
+/* User indexes. */
 int m5_uidx_open(struct m5_ia *ia);
 void m5_uidx_close(struct m5_ia *ia);
 int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);

@@ -4,8 +4,8 @@
  * maps UARs, delivers events and knows the port. PD, windows, CQ, QP and its transitions are made
  * by one code path above this seam with PRM commands; the data path lies below it.
  *
- * Implementations: m5_ctl_soft (the software ConnectX in this process), m5_ctl_uverbs (the kernel's
- * DEVX through mlx5dv), m5_ctl_vfio (libmlx5 in place of the kernel).
+ * Implementations: soft*.c (the software ConnectX in this process), uverbs*.c (the kernel's DEVX
+ * through mlx5dv), vfio*.c (libmlx5 in place of the kernel).
  *
  * Functions return 0 or -errno. -EREMOTEIO: the device refused; status and syndrome are in out.
  * Slow path only. Safe to call from any thread.

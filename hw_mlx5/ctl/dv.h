@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What both ways to a ConnectX through libibverbs and libmlx5 (mlx5dv) have in common: the kernel's
- * DEVX (m5_ctl_uverbs) and VFIO (m5_ctl_vfio). The libraries answer the same calls for either.
+ * DEVX (uverbs*.c) and VFIO (vfio*.c). The libraries answer the same calls for either.
  *
  *   dv_mem.c    PDs, registrations, umems
  *   dv_obj.c    commands and objects, and the calls that they are made by

@@ -7,7 +7,7 @@
  *   uverbs_list.c   which devices there are, and why one can not be opened
  *   uverbs_event.c  completion channels, asynchronous events
  *   uverbs_port.c   the port and its address
- *   m5_ctl_dv*.c           memory, commands and objects: the same for VFIO
+ *   dv*.c           memory, commands and objects: the same for VFIO
  */
 #ifndef M5_CTL_UVERBS_H
 #define M5_CTL_UVERBS_H

@@ -9,7 +9,7 @@
  *   vfio_event.c    event queues, and the thread that stands in for an interrupt handler
  *   vfio_health.c   whether the device still lives
  *   vfio_port.c     the port and its address
- *   m5_ctl_dv*.c           memory, commands and objects: the same for the kernel's DEVX
+ *   dv*.c           memory, commands and objects: the same for the kernel's DEVX
  *
  * libmlx5 gives out one uncached doorbell page and no BlueFlame register. When it finds the device dead
  * it ends the process (mlx5dv_vfio_process_events), and a command waits for ever: so health is looked
