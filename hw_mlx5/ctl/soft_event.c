@@ -51,10 +51,8 @@ static int eq_create(struct m5_ctl_soft *s)
 	if (!in)
 		return -ENOMEM;
 	eq_command(s, in);
-	err = soft_cmd(&s->ctl, in, inlen, &out, sizeof(out));
-	if (err)
-		err = m5_cmd_error(err, in, &out);
-	else
+	err = m5_cmd(&s->ctl, in, inlen, &out, sizeof(out));
+	if (!err)
 		s->eq.eq.eqn = be32_to_cpu(out.number) & 0xff;
 	free(in);
 	return err;

@@ -160,10 +160,8 @@ static int mkey_create(struct m5_ctl *ctl, uint32_t pdn, uint64_t addr, uint64_t
 	in->mkc.log_page_size = cpu_to_be32(log);
 	in->octowords_actual = in->mkc.octowords;
 	fill_mtt(in->mtt, addr, n, log, write);
-	err = soft_cmd(ctl, in, inlen, &out, sizeof(out));
-	if (err)
-		err = m5_cmd_error(err, in, &out);
-	else
+	err = m5_cmd(ctl, in, inlen, &out, sizeof(out));
+	if (!err)
 		mr->lkey = mr->rkey = (be32_to_cpu(out.number) & 0xffffff) << 8 | variant;
 	free(in);
 	return err;
@@ -228,9 +226,7 @@ int soft_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *um
 	in->page_offset = cpu_to_be32((uint32_t)(va & (PAGE - 1)));
 	in->num_of_mtt = cpu_to_be64(n);
 	fill_mtt(in->mtt, va, n, log, true);
-	err = soft_cmd(ctl, in, inlen, &out, sizeof(out));
-	if (err)
-		err = m5_cmd_error(err, in, &out);
+	err = m5_cmd(ctl, in, inlen, &out, sizeof(out));
 	free(in);
 	if (err)
 		goto err_unpin;
@@ -257,10 +253,10 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 	struct m5_obj_out out = { 0 };
 	uint32_t page;
 	void *base, *apart;
-	int err = soft_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+	int err = m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
 
 	if (err)
-		return m5_cmd_error(err, &in, &out);
+		return err;
 	page = be32_to_cpu(out.number) & 0xffffff;
 	base = softnic_uar(ctl->soft, page);
 	/* Where callers hand doorbells over, those that are stored as well are not for the device. */
