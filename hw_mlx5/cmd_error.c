@@ -46,12 +46,12 @@ static const struct {
 };
 
 /* No argument of the consumer's reaches a command unchecked: what is bad or wrong here is our own. */
-static const struct {
+static const struct status {
 	uint8_t status;
 	int err;
 	const char *name;
 } statuses[] = {
-	{ 0x00, 0, "OK" },
+	{ 0x00, -EIO, "OK" },
 	{ 0x01, -EIO, "internal error" },
 	{ 0x02, -EOPNOTSUPP, "unknown command" },
 	{ 0x03, -EIO, "bad parameter" },
@@ -77,21 +77,14 @@ static const char *cmd_name(unsigned int opcode)
 	return "unknown command";
 }
 
-static const char *status_name(unsigned int status)
+static const struct status *status_find(unsigned int status)
 {
-	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-		if (statuses[i].status == status)
-			return statuses[i].name;
-	return "unknown status";
-}
+	static const struct status unknown = { .err = -EIO, .name = "unknown status" };
 
-/* 0 when status is OK. */
-static int status_errno(unsigned int status)
-{
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		if (statuses[i].status == status)
-			return statuses[i].err;
-	return -EIO;
+			return &statuses[i];
+	return &unknown;
 }
 
 int m5_cmd_error(int err, const void *in, const void *out)
@@ -99,14 +92,15 @@ int m5_cmd_error(int err, const void *in, const void *out)
 	const struct m5_in_hdr *i = in;
 	const struct m5_out_hdr *o = out;
 	unsigned int opcode = be16_to_cpu(i->opcode);
+	const struct status *status;
 
 	if (err != -EREMOTEIO) {
 		dap_log(DAP_LOG_ERR, "%s (0x%x) was not executed: %s", cmd_name(opcode), opcode,
 			strerror(-err));
 		return err;
 	}
+	status = status_find(o->status);
 	dap_log(DAP_LOG_ERR, "%s (0x%x) refused: %s (status 0x%x, syndrome 0x%x)",
-		cmd_name(opcode), opcode, status_name(o->status), o->status,
-		be32_to_cpu(o->syndrome));
-	return o->status ? status_errno(o->status) : -EIO;
+		cmd_name(opcode), opcode, status->name, o->status, be32_to_cpu(o->syndrome));
+	return status->err;
 }
