@@ -16,7 +16,7 @@
 
 /* ---- buffers ---- */
 
-static inline void refill(struct efa_rx *rx, uint32_t id)
+static inline void efa_refill(struct efa_rx *rx, uint32_t id)
 {
 	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring_end)
 		efa_rq_turn(rx);
@@ -41,7 +41,7 @@ void efa_rx_refill(struct dap_ep *ep)
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	for (uint32_t i = 0; i < rx->nbufs; i++) {
-		refill(rx, i | rx->gen);
+		efa_refill(rx, i | rx->gen);
 		if (efa_rq_quiet(rx) == rx->batch)
 			efa_rq_ring(ep);
 	}
@@ -120,7 +120,7 @@ void efa_flush_recvs(struct dap_ep *ep)
 	efa_deliver_recvs(ep);
 }
 
-static inline bool writable(struct dap_ep *ep, const struct efa_iov *s)
+static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const struct dap_lmr *lmr = rx->lmr;
@@ -138,7 +138,7 @@ static inline bool writable(struct dap_ep *ep, const struct efa_iov *s)
 bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t len)
 {
 	for (unsigned int i = 0; i < nseg && len; i++) {
-		if (!writable(ep, &seg[i]))
+		if (!efa_writable(ep, &seg[i]))
 			return false;
 		len -= seg[i].len < len ? seg[i].len : len;
 	}
@@ -155,7 +155,7 @@ bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg
 			at -= seg[i].len;
 			continue;
 		}
-		if (!writable(ep, &seg[i]))
+		if (!efa_writable(ep, &seg[i]))
 			return false;
 		n = seg[i].len - at < len ? seg[i].len - at : len;
 		memcpy((void *)(uintptr_t)(seg[i].addr + at), from, n);
@@ -170,7 +170,7 @@ bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg
 static bool scatter(struct dap_ep *ep, const struct efa_recv *r, uint32_t at, const uint8_t *from,
 		    uint32_t len)
 {
-	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!writable(ep, &r->seg[0])))
+	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
 		return efa_scatter(ep, r->seg, r->nseg, at, from, len);
 	memcpy((void *)(uintptr_t)(r->seg[0].addr + at), from, len);
 	return true;
@@ -211,7 +211,7 @@ static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from
 
 	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
 	    efa_unlikely(!len) || efa_unlikely(len > r->room) ||
-	    efa_unlikely(!writable(ep, &r->seg[0])))
+	    efa_unlikely(!efa_writable(ep, &r->seg[0])))
 		return false;
 	if (efa_likely(len == 8))
 		memcpy(to, from, 8);
@@ -326,7 +326,7 @@ int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *se
 	r->flags = (uint8_t)flags;
 	r->nseg = (uint8_t)nseg;
 	memcpy(r->seg, seg, nseg * sizeof(*seg));
-	if (nseg == 1 && room >= 8 && writable(ep, seg)) {
+	if (nseg == 1 && room >= 8 && efa_writable(ep, seg)) {
 		r->lmr = rx->lmr;
 		r->state = EFA_R_READY;
 	}
@@ -373,7 +373,7 @@ static bool consume(struct dap_ep *ep, const union efa_place *at)
 		}
 	}
 	if (!(at->flags & EFA_CQE_UNSOLICITED))
-		refill(rx, at->id);
+		efa_refill(rx, at->id);
 	rx->next++;
 	return true;
 }
@@ -478,7 +478,7 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
 	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		refill(&e->rx, le16_to_cpu(cqe->req_id));
+		efa_refill(&e->rx, le16_to_cpu(cqe->req_id));
 	efa_give_back(ep);
 }
 
@@ -513,7 +513,7 @@ static EFA_COLD void unsequenced(struct dap_ep *ep, const union efa_place *p)
 	efa_take_heard(efa_ep(ep));
 	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
 		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->bytes);
-		refill(rx, p->id);
+		efa_refill(rx, p->id);
 	}
 	efa_give_back(ep);
 }
