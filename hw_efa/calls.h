@@ -12,6 +12,14 @@ bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number
 bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
+/* ---- error.c ---- */
+/* The connection is to end: what is said once, in words. */
+EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The endpoint has something to issue that its own completions will not bring about. */
+EFA_COLD void efa_lag(struct dap_ep *ep);
+EFA_COLD void efa_tick_want(struct efa_engine *eng);
+
 /* ---- wr.c: WQEs off the fast path ---- */
 /* The WQEs that have completed in order give their places back; how many requests may have. */
 uint32_t efa_sq_room(struct efa_ep *e);
@@ -35,7 +43,35 @@ EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr,
 uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
 uint32_t efa_unseq_imm(struct efa_ep *e);
 
-/* ---- conn.c ---- */
+/* ---- request.c: the ends of requests ---- */
+/* A WQE of the request has completed, or what it waited for has come. */
+void efa_dto_progress(struct dap_ep *ep, uint32_t index);
+EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
+/* Delivers the longest prefix of requests that are done. */
+void efa_deliver_requests(struct dap_ep *ep);
+/* The oldest request has been delivered: those behind it that were done before. */
+void efa_catch_up(struct dap_ep *ep);
+EFA_COLD void efa_flush_requests(struct dap_ep *ep);
+
+/* ---- tx.c: requests that are not issued by their post ---- */
+/* What post_send, rdma_* leave: in the engine. */
+struct efa_request {
+	struct dap_ep *ep;
+	uint8_t op, flags;
+	unsigned int nseg;
+	uint64_t cookie, remote;
+	uint32_t rkey, bytes;
+	struct dap_rmr *rmr;
+	bool bound;			/* a bind that has been carried out */
+	struct efa_iov seg[EFA_MAX_IOV];
+};
+EFA_COLD int efa_request(const struct efa_request *r);
+/* Finds out how many requests may be posted hot, and prepares for them; false: none. */
+EFA_COLD bool efa_arm(struct efa_ep *e);
+/* What the WQEs of this lap of the ring begin with. */
+EFA_COLD void efa_forms(struct efa_sq *sq);
+/* Issues what can be issued. */
+EFA_COLD void efa_push(struct dap_ep *ep);
 /* How many bytes a request that is posted hot may have. */
 EFA_COLD void efa_set_most(struct dap_ep *ep);
 
@@ -105,12 +141,6 @@ static inline void efa_tell_taken(struct efa_engine *eng)
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);
 enum dap_dto_status efa_status_of(unsigned int status);
-/* The connection is to end: what is said once, in words. */
-EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* The endpoint has something to issue that its own completions will not bring about. */
-EFA_COLD void efa_lag(struct dap_ep *ep);
-EFA_COLD void efa_tick_want(struct efa_engine *eng);
 void efa_tick(void *eng);
 
 /* ---- evd.c ---- */

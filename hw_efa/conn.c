@@ -134,22 +134,6 @@ static bool path_fits(const struct dap_path *p, const struct efa_own *own)
 	       !own->zero;
 }
 
-/* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
-void efa_set_most(struct dap_ep *ep)
-{
-	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_tx *tx = &e->tx;
-	uint32_t most = least(tx->max_rdma, dev->max_rdma_size);
-	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
-	bool reads = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads;
-
-	tx->most_send = least(tx->mtu, tx->max_msg);
-	__atomic_store_n(&tx->most_write, tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&tx->most_read, reads ? rdma : 0, __ATOMIC_RELAXED);
-}
-
 static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
 {
 	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Completions off the fast path, and how a connection is given up. */
-#include <stdarg.h>
+/* Completions off the fast path, and the tick. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
 
-#define FAST_US 1000u
 #define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
 
 enum dap_dto_status efa_status_of(unsigned int status)
@@ -34,25 +32,6 @@ enum dap_dto_status efa_status_of(unsigned int status)
 	default:
 		return DAP_DTO_TRANSPORT;
 	}
-}
-
-/* Once for each endpoint; what follows is the consequence. */
-void efa_break(struct dap_ep *ep, const char *fmt, ...)
-{
-	struct efa_ep *e = efa_ep(ep);
-	va_list ap;
-
-	if (!e->more->explained && !(e->tx.blocked & EFA_B_OVER)) {
-		e->more->explained = true;
-		va_start(ap, fmt);
-		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
-		va_end(ap);
-		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
-			e->more->why);
-	}
-	efa_block(&e->tx, EFA_B_HALT);
-	if (!(e->tx.blocked & EFA_B_OVER))
-		dap_ep_broken(ep);
 }
 
 /* ---- requests ---- */
@@ -266,17 +245,6 @@ void efa_look(struct efa_engine *eng)
 	efa_drain(eng, eng->cq_entries);
 }
 
-void efa_ring_taken(struct efa_engine *eng)
-{
-	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
-	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq[0]);
-
-	eng->cq[0].due = false;
-	if (eng->res.ring[0].doorbell)
-		dap_store_dbrec(eng->res.ring[0].doorbell,
-				htole32(efa_cq_doorbell(taken, sn, false)));
-}
-
 bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 	       const void *arg, unsigned int looks)
 {
@@ -295,20 +263,6 @@ bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, con
 
 /* ---- what no completion brings about ---- */
 
-void efa_lag(struct dap_ep *ep)
-{
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	struct efa_ep *e = efa_ep(ep);
-
-	efa_block(&e->tx, EFA_B_QUEUE);
-	if (e->more->in_lag)
-		return;
-	e->more->in_lag = true;
-	e->more->lag_next = eng->lag;
-	eng->lag = ep;
-	efa_tick_want(eng);
-}
-
 static void push_lagging(struct efa_engine *eng)
 {
 	struct dap_ep *list = eng->lag;
@@ -323,18 +277,6 @@ static void push_lagging(struct efa_engine *eng)
 		efa_rdma_again(ep);
 		efa_push(ep);
 	}
-}
-
-void efa_tick_want(struct efa_engine *eng)
-{
-	bool now = eng->lag || eng->emulating || (eng->armed && eng->no_arm);
-
-	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
-	    !(now || eng->live))
-		return;
-	eng->ticking = true;
-	eng->slow = !now;
-	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : FAST_US);
 }
 
 /*

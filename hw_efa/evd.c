@@ -318,3 +318,14 @@ void efa_cq_settle(struct dap_evd *evd)
 	efa_take(efa_evd(evd)->eng);
 	efa_give(efa_evd(evd)->eng);
 }
+
+void efa_ring_taken(struct efa_engine *eng)
+{
+	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
+	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq[0]);
+
+	eng->cq[0].due = false;
+	if (eng->res.ring[0].doorbell)
+		dap_store_dbrec(eng->res.ring[0].doorbell,
+				htole32(efa_cq_doorbell(taken, sn, false)));
+}

@@ -475,34 +475,6 @@ static inline struct efa_ia *efa_ia(struct dap_ia *ia) { return (struct efa_ia *
  */
 static inline uint32_t efa_lkey(uint32_t context) { return context >> 8; }
 
-/* ---- tx.c: requests that are not issued by their post ---- */
-/* What post_send, rdma_* leave: in the engine. */
-struct efa_request {
-	struct dap_ep *ep;
-	uint8_t op, flags;
-	unsigned int nseg;
-	uint64_t cookie, remote;
-	uint32_t rkey, bytes;
-	struct dap_rmr *rmr;
-	bool bound;			/* a bind that has been carried out */
-	struct efa_iov seg[EFA_MAX_IOV];
-};
-EFA_COLD int efa_request(const struct efa_request *r);
-/* Finds out how many requests may be posted hot, and prepares for them; false: none. */
-EFA_COLD bool efa_arm(struct efa_ep *e);
-/* What the WQEs of this lap of the ring begin with. */
-EFA_COLD void efa_forms(struct efa_sq *sq);
-/* Issues what can be issued. */
-EFA_COLD void efa_push(struct dap_ep *ep);
-/* A WQE of the request has completed, or what it waited for has come. */
-void efa_dto_progress(struct dap_ep *ep, uint32_t index);
-EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
-/* Delivers the longest prefix of requests that are done. */
-void efa_deliver_requests(struct dap_ep *ep);
-/* The oldest request has been delivered: those behind it that were done before. */
-void efa_catch_up(struct dap_ep *ep);
-EFA_COLD void efa_flush_requests(struct dap_ep *ep);
-
 /* The first request that is not issued. */
 static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
 /* Nothing is posted hot until efa_arm says so. */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* How a connection is given up, and what the tick does for those that wait. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/hw.h"
+#include "hw_efa/obj.h"
+
+#define FAST_US 1000u
+
+/* Once for each endpoint; what follows is the consequence. */
+void efa_break(struct dap_ep *ep, const char *fmt, ...)
+{
+	struct efa_ep *e = efa_ep(ep);
+	va_list ap;
+
+	if (!e->more->explained && !(e->tx.blocked & EFA_B_OVER)) {
+		e->more->explained = true;
+		va_start(ap, fmt);
+		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
+		va_end(ap);
+		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
+			e->more->why);
+	}
+	efa_block(&e->tx, EFA_B_HALT);
+	if (!(e->tx.blocked & EFA_B_OVER))
+		dap_ep_broken(ep);
+}
+
+void efa_lag(struct dap_ep *ep)
+{
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_block(&e->tx, EFA_B_QUEUE);
+	if (e->more->in_lag)
+		return;
+	e->more->in_lag = true;
+	e->more->lag_next = eng->lag;
+	eng->lag = ep;
+	efa_tick_want(eng);
+}
+
+void efa_tick_want(struct efa_engine *eng)
+{
+	bool now = eng->lag || eng->emulating || (eng->armed && eng->no_arm);
+
+	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
+	    !(now || eng->live))
+		return;
+	eng->ticking = true;
+	eng->slow = !now;
+	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : FAST_US);
+}

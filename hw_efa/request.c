@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* The ends of requests: delivered to their EVD in the order of their posts, once they are done. */
+#include "hw_efa/obj.h"
+
+static void unplace(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->state & EFA_D_PLAIN && !--tx->plain)
+		tx->blocked &= ~(uint32_t)EFA_B_PLAIN;
+	d->state &= (uint8_t)~(EFA_D_PLACED | EFA_D_PLAIN);
+}
+
+static enum dap_dto_op op_of(const struct efa_dto *d)
+{
+	return d->op == EFA_SEND ? DAP_OP_SEND : d->op == EFA_WRITE ? DAP_OP_RDMA_WRITE :
+						    DAP_OP_RDMA_READ;
+}
+
+static void emit(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	const struct efa_dto *d = &tx->dto[index & tx->mask];
+	struct efa_done done = {
+		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = (uint8_t)op_of(d),
+		.status = d->status,
+	};
+
+	/* What the device did beyond an error counts for nothing: DAT has one order. */
+	if (tx->failed)
+		done.status = DAP_DTO_FLUSHED;
+	tx->failed |= done.status != 0;
+	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
+		tx->free_at++;
+		return;
+	}
+	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
+		done.flags = EFA_DONE_UNSIGNALLED;
+	if (d->op == EFA_BIND) {
+		done.flags |= EFA_DONE_BIND;
+		done.rmr = tx->work[index & tx->work_mask].rmr;
+	}
+	efa_put_done(ep->request_evd, &done);
+}
+
+void efa_deliver_requests(struct dap_ep *ep)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	while (tx->done != tx->posted) {
+		struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			break;
+		emit(ep, tx->done);
+		if (efa_next(tx) == tx->done)
+			tx->waiting--;
+		tx->early--;
+		tx->done++;
+	}
+}
+
+void efa_catch_up(struct dap_ep *ep)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	struct efa_done done = { .ep = ep };
+
+	while (tx->early) {
+		const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
+
+		if (!(d->state & EFA_D_DONE))
+			return;
+		if (d->status || d->flags || d->op == EFA_BIND) {
+			efa_deliver_requests(ep);
+			return;
+		}
+		done.cookie = d->cookie;
+		done.bytes = d->bytes;
+		done.op = ops[d->op];
+		tx->early--;
+		tx->done++;
+		efa_put_done(ep->request_evd, &done);
+	}
+}
+
+static void finish(struct efa_tx *tx, struct efa_dto *d)
+{
+	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & (EFA_D_WAITS | EFA_D_DONE))
+		return;
+	unplace(tx, d);
+	d->state |= EFA_D_DONE;
+	tx->early++;
+}
+
+void efa_dto_progress(struct dap_ep *ep, uint32_t index)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	finish(tx, &tx->dto[index & tx->mask]);
+	if (index == tx->done)
+		efa_deliver_requests(ep);
+}
+
+void efa_fail_dto(struct dap_ep *ep, uint32_t index, enum dap_dto_status status)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_dto *d = &tx->dto[index & tx->mask];
+
+	if (!d->status)
+		d->status = (uint8_t)status;
+	d->state = (uint8_t)((d->state & ~EFA_D_WAITS) | EFA_D_ISSUED);
+	efa_dto_progress(ep, index);
+}
+
+void efa_flush_requests(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+
+	for (uint32_t i = tx->done; i != tx->posted; i++) {
+		struct efa_dto *d = &tx->dto[i & tx->mask];
+
+		if (d->state & EFA_D_DONE)
+			continue;
+		unplace(tx, d);
+		if (!d->status)
+			d->status = DAP_DTO_FLUSHED;
+		d->state = EFA_D_ISSUED | EFA_D_DONE;
+		d->left = 0;
+		tx->early++;
+	}
+	tx->waiting = 0;
+	for (uint32_t i = 0; i <= e->sq.mask; i++)
+		e->sq.slots[i].done = 1;
+	e->sq.ci = e->sq.pi;
+	e->sq.others = 0;
+	efa_deliver_requests(ep);
+}
