@@ -43,6 +43,39 @@ EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr,
 uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
 uint32_t efa_unseq_imm(struct efa_ep *e);
 
+/* ---- rq.c: receive buffers, and what the peer learns of them ---- */
+void efa_rx_refill(struct dap_ep *ep);
+void efa_rq_ring(struct dap_ep *ep);
+/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
+void efa_give_back(struct dap_ep *ep);
+void efa_batch(struct dap_ep *ep);
+EFA_COLD void efa_give_ack(struct dap_ep *ep);
+EFA_COLD void efa_credit(struct dap_ep *ep);
+/* Once for each connection: the peer takes one of its few spare buffers for it. */
+EFA_COLD void efa_ask_ack(struct dap_ep *ep);
+
+/* ---- seg.c: segments that this end writes ---- */
+static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	const struct dap_lmr *lmr = rx->lmr;
+
+	if (efa_unlikely(lmr->lmr_context != s->key)) {
+		lmr = dap_lmr_find(ep->obj.ia, s->key);
+		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_WRITE) || lmr->pz != ep->pz)
+			return false;
+		rx->lmr = lmr;
+	}
+	return s->addr >= lmr->addr && s->len <= lmr->length &&
+	       s->addr - lmr->addr <= lmr->length - s->len;
+}
+
+/* To a list of segments from offset at on; false: an LMR does not allow it. */
+EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t at, const uint8_t *from, uint32_t len);
+EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
+			  uint32_t len);
+
 /* ---- request.c: the ends of requests ---- */
 /* A WQE of the request has completed, or what it waited for has come. */
 void efa_dto_progress(struct dap_ep *ep, uint32_t index);
@@ -84,17 +117,6 @@ EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_rx_settle(struct dap_ep *ep);
 void efa_deliver_recvs(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
-void efa_rx_refill(struct dap_ep *ep);
-void efa_rq_ring(struct dap_ep *ep);
-/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
-void efa_give_back(struct dap_ep *ep);
-void efa_batch(struct dap_ep *ep);
-EFA_COLD void efa_give_ack(struct dap_ep *ep);
-/* To a list of segments from offset at on; false: an LMR does not allow it. */
-EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
-			  uint32_t at, const uint8_t *from, uint32_t len);
-EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
-			  uint32_t len);
 
 /* ---- control.c: control messages, long messages, RDMA by software ---- */
 EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
@@ -106,9 +128,6 @@ EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
 EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
-EFA_COLD void efa_credit(struct dap_ep *ep);
-/* Once for each connection: the peer takes one of its few spare buffers for it. */
-EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);

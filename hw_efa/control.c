@@ -139,49 +139,6 @@ void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
 	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
 }
 
-/* One at a time: the peer's reserve is for a few. */
-void efa_credit(struct dap_ep *ep)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_ctrl_msg *m;
-
-	uint32_t due = e->rx.asked ? 1 : e->rx.window / 2;
-
-	if (e->rx.safe - efa_told(e) < due || e->more->credit_out ||
-	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER))
-		return;
-	if (!efa_sq_has(e, 1, true)) {
-		efa_lag(ep);
-		return;
-	}
-	m = efa_wr_stage(ep, &wr, sizeof(*m));
-	m->op = EFA_C_CREDIT;
-	wr.imm = efa_unseq_imm(e);
-	e->more->credit_out = true;
-	efa_wr_post(ep, &wr);
-	efa_wr_ring(ep);
-}
-
-/* The peer is to say what it has taken, as soon as it is all. */
-void efa_ask_ack(struct dap_ep *ep)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_ctrl_msg *m;
-
-	if (e->more->has_asked || e->more->credit_out || !efa_sq_has(e, 1, true))
-		return;
-	e->more->has_asked = true;
-	m = efa_wr_stage(ep, &wr, sizeof(*m));
-	m->op = EFA_C_CREDIT;
-	m->flags = EFA_CTRL_ASK;
-	wr.imm = efa_unseq_imm(e);
-	e->more->credit_out = true;
-	efa_wr_post(ep, &wr);
-	efa_wr_ring(ep);
-}
-
 /* ---- long messages ---- */
 
 static struct efa_iov part(const struct efa_iov *seg, uint32_t at)

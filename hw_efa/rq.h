@@ -48,4 +48,10 @@ static inline void efa_rq_turn(struct efa_rx *rx)
 								      rx->slot + rx->batch_bytes;
 }
 
+static inline void efa_refill(struct efa_rx *rx, uint32_t id)
+{
+	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring_end)
+		efa_rq_turn(rx);
+}
+
 #endif

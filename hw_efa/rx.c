@@ -14,40 +14,6 @@
 #include "hw_efa/lock.h"
 #include "hw_efa/rq.h"
 
-/* ---- buffers ---- */
-
-static inline void efa_refill(struct efa_rx *rx, uint32_t id)
-{
-	if (efa_buf_back(rx, efa_buf_at(rx, id), id) == rx->ring_end)
-		efa_rq_turn(rx);
-}
-
-EFA_INLINE void ring(struct efa_ep *e)
-{
-	e->rx.rung += efa_rq_quiet(&e->rx);
-	efa_rq_turn(&e->rx);
-	dap_wc_flush();
-	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.rung & 0xffff));
-	efa_kick(e->tx.eng, e);
-}
-
-void efa_rq_ring(struct dap_ep *ep)
-{
-	ring(efa_ep(ep));
-}
-
-void efa_rx_refill(struct dap_ep *ep)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-
-	for (uint32_t i = 0; i < rx->nbufs; i++) {
-		efa_refill(rx, i | rx->gen);
-		if (efa_rq_quiet(rx) == rx->batch)
-			efa_rq_ring(ep);
-	}
-	efa_rq_ring(ep);
-}
-
 /* ---- receives ---- */
 
 static void emit(struct dap_ep *ep, const struct efa_recv *r)
@@ -118,52 +84,6 @@ void efa_flush_recvs(struct dap_ep *ep)
 	rx->match = rx->pull = rx->posted;
 	rx->pulls = true;
 	efa_deliver_recvs(ep);
-}
-
-static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-	const struct dap_lmr *lmr = rx->lmr;
-
-	if (efa_unlikely(lmr->lmr_context != s->key)) {
-		lmr = dap_lmr_find(ep->obj.ia, s->key);
-		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_WRITE) || lmr->pz != ep->pz)
-			return false;
-		rx->lmr = lmr;
-	}
-	return s->addr >= lmr->addr && s->len <= lmr->length &&
-	       s->addr - lmr->addr <= lmr->length - s->len;
-}
-
-bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t len)
-{
-	for (unsigned int i = 0; i < nseg && len; i++) {
-		if (!efa_writable(ep, &seg[i]))
-			return false;
-		len -= seg[i].len < len ? seg[i].len : len;
-	}
-	return true;
-}
-
-bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t at,
-		 const uint8_t *from, uint32_t len)
-{
-	for (unsigned int i = 0; i < nseg && len; i++) {
-		uint32_t n;
-
-		if (at >= seg[i].len) {
-			at -= seg[i].len;
-			continue;
-		}
-		if (!efa_writable(ep, &seg[i]))
-			return false;
-		n = seg[i].len - at < len ? seg[i].len - at : len;
-		memcpy((void *)(uintptr_t)(seg[i].addr + at), from, n);
-		from += n;
-		len -= n;
-		at = 0;
-	}
-	return !len;
 }
 
 /* A receive of one segment, as most are. */
@@ -396,47 +316,6 @@ static void consume_prefix(struct dap_ep *ep)
 		at->word = 0;
 		rx->ahead--;
 	}
-}
-
-void efa_give_ack(struct dap_ep *ep)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-
-	if (efa_rq_quiet(rx))
-		efa_rq_ring(ep);
-	efa_set_safe(ep);
-	efa_credit(ep);
-}
-
-void efa_give_back(struct dap_ep *ep)
-{
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
-
-	if (!efa_rq_quiet(rx)) {
-		efa_set_safe(ep);
-	} else if (rx->slot == rx->ring_at || efa_rq_quiet(rx) >= rx->batch ||
-		   rx->next - efa_told(e) >= rx->window / 2) {
-		efa_rq_ring(ep);
-		efa_set_safe(ep);
-	}
-	if (efa_unlikely(rx->safe - efa_told(e) >= rx->window / 2) ||
-	    efa_unlikely(rx->asked))
-		efa_give_ack(ep);
-}
-
-/* A whole batch, of a hot dequeue: nobody asks, and there is something to be told. */
-void efa_batch(struct dap_ep *ep)
-{
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
-
-	ring(e);
-	efa_tell_taken(e->tx.eng);
-	efa_set_safe(ep);
-	if (efa_unlikely(rx->safe - rx->told >= rx->window / 2) &&
-	    rx->safe - efa_told(e) >= rx->window / 2)
-		efa_give_ack(ep);
 }
 
 void efa_rx_settle(struct dap_ep *ep)
