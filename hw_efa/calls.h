@@ -145,17 +145,6 @@ static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 
 /* In the engine: takes what there is. */
 EFA_COLD void efa_look(struct efa_engine *eng);
-/*
- * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
- * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
- */
-EFA_COLD void efa_ring_taken(struct efa_engine *eng);
-static inline void efa_tell_taken(struct efa_engine *eng)
-{
-	if (efa_unlikely(eng->cq[0].due))
-		efa_ring_taken(eng);
-}
-
 /* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);
@@ -168,14 +157,28 @@ void efa_tick(void *eng);
  * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
  */
 EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
-EFA_COLD void efa_settle(struct efa_engine *eng);
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
-EFA_COLD void efa_tell_full(struct efa_engine *eng);
+/*
+ * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
+ * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
+ */
+EFA_COLD void efa_ring_taken(struct efa_engine *eng);
+static inline void efa_tell_taken(struct efa_engine *eng)
+{
+	if (efa_unlikely(eng->cq[0].due))
+		efa_ring_taken(eng);
+}
+
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /* The next one, without looking at the CQ. */
 bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
+
+/* ---- lock.c ---- */
+/* Everybody who enters, but for a hot dequeue: what efa_set_ready noted goes into the EVDs' rings. */
+EFA_COLD void efa_settle(struct efa_engine *eng);
+EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
 /* ---- key.c ---- */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);

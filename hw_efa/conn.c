@@ -5,9 +5,7 @@
  * receives posted and the address handle of the other before either may send: the connection
  * manager sees to that, so that no packet meets an unknown sender.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -54,75 +52,6 @@ int efa_qp_address(struct dap_ep *ep)
 	memcpy(path.own, &own, sizeof(path.own));
 	ep->local_path = path;
 	return 0;
-}
-
-static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)
-{
-	const uint8_t *own = efa_ia(eng->ia)->dev.gid;
-	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
-
-	inet_ntop(AF_INET6, own, from, sizeof(from));
-	inet_ntop(AF_INET6, gid, to, sizeof(to));
-	dap_log(DAP_LOG_ERR, "no address handle from GID %s to GID %s: %s%s", from, to,
-		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
-}
-
-/* One for each PD and GID, as the device wants it. */
-static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
-{
-	struct efa_ah *ah = eng->ahs;
-	int err;
-
-	while (ah && (ah->pd != pd || memcmp(ah->gid, gid, sizeof(ah->gid))))
-		ah = ah->next;
-	if (!ah) {
-		ah = calloc(1, sizeof(*ah));
-		if (!ah)
-			return -ENOMEM;
-		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
-		if (err) {
-			log_no_way(eng, gid, err);
-			free(ah);
-			return err;
-		}
-		ah->pd = pd;
-		memcpy(ah->gid, gid, sizeof(ah->gid));
-		ah->next = eng->ahs;
-		eng->ahs = ah;
-	}
-	ah->refs++;
-	*out = ah;
-	return 0;
-}
-
-static int ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
-{
-	int err;
-
-	pthread_mutex_lock(&eng->ah_lock);
-	err = ah_find_or_make(eng, pd, gid, out);
-	pthread_mutex_unlock(&eng->ah_lock);
-	return err;
-}
-
-static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
-{
-	struct efa_ah **at = &eng->ahs;
-
-	if (--ah->refs)
-		return;
-	while (*at != ah)
-		at = &(*at)->next;
-	*at = ah->next;
-	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
-	free(ah);
-}
-
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
-{
-	pthread_mutex_lock(&eng->ah_lock);
-	ah_release(eng, ah);
-	pthread_mutex_unlock(&eng->ah_lock);
 }
 
 static bool path_fits(const struct dap_path *p, const struct efa_own *own)
@@ -194,7 +123,7 @@ int efa_qp_connect(struct dap_ep *ep)
 			be16_to_cpu(own.window), own.caps);
 		return -EPROTO;
 	}
-	err = ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
+	err = efa_ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
 	if (err)
 		return err;
 	err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);

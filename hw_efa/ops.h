@@ -21,7 +21,7 @@ void efa_mr_refused(uint64_t addr, uint64_t len, int err);	/* says why, and what
 int efa_rmr_create(struct dap_rmr *rmr);
 int efa_rmr_destroy(struct dap_rmr *rmr);
 
-/* evd.c */
+/* cq.c */
 int efa_cq_create(struct dap_evd *evd, unsigned int entries);
 int efa_cq_resize(struct dap_evd *evd, unsigned int entries);
 int efa_cq_destroy(struct dap_evd *evd);
@@ -47,6 +47,10 @@ int efa_qp_destroy(struct dap_ep *ep);
 /* Destroys the QP, and keeps the endpoint. */
 void efa_qp_end(struct dap_ep *ep);
 
+/* ah.c */
+int efa_ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out);
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
+
 /* conn.c */
 int efa_qp_address(struct dap_ep *ep);
 int efa_qp_connect(struct dap_ep *ep);
@@ -58,6 +62,5 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
 int efa_qp_drain_begin(struct dap_ep *ep);
 bool efa_qp_drain_done(struct dap_ep *ep);
 void efa_qp_look(struct dap_ep *ep);
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
 
 #endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/* Address handles, shared by the endpoints of a zone that have the same peer GID. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_efa/obj.h"
+#include "hw_efa/ops.h"
+
+static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)
+{
+	const uint8_t *own = efa_ia(eng->ia)->dev.gid;
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, own, from, sizeof(from));
+	inet_ntop(AF_INET6, gid, to, sizeof(to));
+	dap_log(DAP_LOG_ERR, "no address handle from GID %s to GID %s: %s%s", from, to,
+		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
+}
+
+/* One for each PD and GID, as the device wants it. */
+static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	struct efa_ah *ah = eng->ahs;
+	int err;
+
+	while (ah && (ah->pd != pd || memcmp(ah->gid, gid, sizeof(ah->gid))))
+		ah = ah->next;
+	if (!ah) {
+		ah = calloc(1, sizeof(*ah));
+		if (!ah)
+			return -ENOMEM;
+		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
+		if (err) {
+			log_no_way(eng, gid, err);
+			free(ah);
+			return err;
+		}
+		ah->pd = pd;
+		memcpy(ah->gid, gid, sizeof(ah->gid));
+		ah->next = eng->ahs;
+		eng->ahs = ah;
+	}
+	ah->refs++;
+	*out = ah;
+	return 0;
+}
+
+int efa_ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+{
+	int err;
+
+	pthread_mutex_lock(&eng->ah_lock);
+	err = ah_find_or_make(eng, pd, gid, out);
+	pthread_mutex_unlock(&eng->ah_lock);
+	return err;
+}
+
+static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
+{
+	struct efa_ah **at = &eng->ahs;
+
+	if (--ah->refs)
+		return;
+	while (*at != ah)
+		at = &(*at)->next;
+	*at = ah->next;
+	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
+	free(ah);
+}
+
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+{
+	pthread_mutex_lock(&eng->ah_lock);
+	ah_release(eng, ah);
+	pthread_mutex_unlock(&eng->ah_lock);
+}
