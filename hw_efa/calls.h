@@ -87,18 +87,6 @@ void efa_catch_up(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 
 /* ---- tx.c: requests that are not issued by their post ---- */
-/* What post_send, rdma_* leave: in the engine. */
-struct efa_request {
-	struct dap_ep *ep;
-	uint8_t op, flags;
-	unsigned int nseg;
-	uint64_t cookie, remote;
-	uint32_t rkey, bytes;
-	struct dap_rmr *rmr;
-	bool bound;			/* a bind that has been carried out */
-	struct efa_iov seg[EFA_MAX_IOV];
-};
-EFA_COLD int efa_request(const struct efa_request *r);
 /* Finds out how many requests may be posted hot, and prepares for them; false: none. */
 EFA_COLD bool efa_arm(struct efa_ep *e);
 /* What the WQEs of this lap of the ring begin with. */
@@ -110,8 +98,6 @@ EFA_COLD void efa_set_most(struct dap_ep *ep);
 
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
-EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
-			   uint64_t cookie, unsigned int flags, uint32_t room);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 /* What is parked and next is given to its receives. */
 EFA_COLD void efa_rx_settle(struct dap_ep *ep);
@@ -124,10 +110,23 @@ EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
 EFA_COLD void efa_answer_all(struct dap_ep *ep);
 EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
-/* Outside of the engine. The context has ended: no device of ours reads by it when this returns. */
-EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
+
+/* ---- post.c: what the hot functions leave, in the engine ---- */
+struct efa_request {
+	struct dap_ep *ep;
+	uint8_t op, flags;
+	unsigned int nseg;
+	uint64_t cookie, remote;
+	uint32_t rkey, bytes;
+	struct dap_rmr *rmr;
+	bool bound;			/* a bind that has been carried out */
+	struct efa_iov seg[EFA_MAX_IOV];
+};
+EFA_COLD int efa_request(const struct efa_request *r);
+EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
+			   uint64_t cookie, unsigned int flags, uint32_t room);
 
 /* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
@@ -189,6 +188,10 @@ const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *
 				   uint64_t addr, uint64_t len, uint32_t priv);
 /* No device of ours does any RDMA: contexts are software's own. */
 static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
+
+/* ---- mr.c ---- */
+/* Outside of the engine. The context has ended: no device of ours reads by it when this returns. */
+EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
 
 /* ---- rmr.c ---- */
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,

@@ -57,6 +57,56 @@ static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
 	return l->key ? 0 : -ENOMEM;
 }
 
+static bool fetches(const struct efa_ep *e, uint32_t rkey)
+{
+	for (uint32_t i = e->sq.ci; i != e->sq.pi; i++) {
+		const struct efa_slot *slot = &e->sq.slots[i & e->sq.mask];
+
+		if (!slot->done && slot->kind == EFA_S_DATA && slot->of == rkey)
+			return true;
+	}
+	return false;
+}
+
+/* The next endpoint whose device still reads by the key, from this index on; or NULL. */
+static struct dap_ep *fetcher(struct efa_engine *eng, uint32_t rkey, uint32_t from)
+{
+	for (uint32_t i = from; eng->emulating && i < EFA_MAX_EPS; i++) {
+		struct dap_ep *ep = eng->eps[i];
+
+		if (ep && efa_ep(ep)->more->emulates && fetches(efa_ep(ep), rkey))
+			return ep;
+	}
+	return NULL;
+}
+
+static bool is_fetched(struct efa_engine *eng, const void *rkey)
+{
+	return !fetcher(eng, *(const uint32_t *)rkey, 1);
+}
+
+#define FETCH_LOOKS 20000u
+
+/*
+ * The device reads the memory for as long as a packet out of it is under way. Where a peer takes none,
+ * the QP is given up: this one command is given in the engine, as the endpoint could be freed outside.
+ */
+void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
+{
+	struct dap_ep *ep;
+
+	if (efa_await(eng, is_fetched, &rkey, FETCH_LOOKS))
+		return;
+	efa_take(eng);
+	for (uint32_t i = 1; (ep = fetcher(eng, rkey, i)); i++) {
+		i = eng->by_qpn[efa_ep(ep)->qpn];
+		efa_break(ep, "the peer takes no data of a read whose context has ended");
+		eng->ctl->ops->qp_error(eng->ctl, &efa_ep(ep)->more->qp);
+	}
+	efa_give(eng);
+	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
+}
+
 int efa_lmr_create(struct dap_lmr *lmr)
 {
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);

@@ -230,34 +230,6 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 	efa_deliver_recvs(ep);
 }
 
-int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg, uint64_t cookie,
-		  unsigned int flags, uint32_t room)
-{
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
-	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
-
-	if (rx->posted == rx->free_at)
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	r->cookie = cookie;
-	r->room = room;
-	r->state = EFA_R_POSTED;
-	r->status = 0;
-	r->flags = (uint8_t)flags;
-	r->nseg = (uint8_t)nseg;
-	memcpy(r->seg, seg, nseg * sizeof(*seg));
-	if (nseg == 1 && room >= 8 && efa_writable(ep, seg)) {
-		r->lmr = rx->lmr;
-		r->state = EFA_R_READY;
-	}
-	rx->posted++;
-	if (e->tx.blocked & EFA_B_ERROR)
-		efa_flush_recvs(ep);
-	else if (rx->stalled)
-		efa_rx_resume(ep);
-	return 0;
-}
-
 /* ---- order ---- */
 
 /* What needs a receive that is not there stays where it is: false. */
