@@ -179,10 +179,9 @@ bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
 EFA_COLD void efa_settle(struct efa_engine *eng);
 EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
-/* ---- key.c ---- */
+/* ---- key.c: in the engine ---- */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
-/* Outside of the engine. Access by it has ended when it returns. */
-void efa_key_del(struct efa_engine *eng, struct efa_key *k);
+void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
 /* NULL: no such right. */
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
 				   uint64_t addr, uint64_t len, uint32_t priv);
@@ -190,8 +189,8 @@ const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *
 static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
 
 /* ---- mr.c ---- */
-/* Outside of the engine. The context has ended: no device of ours reads by it when this returns. */
-EFA_COLD void efa_reads_end(struct efa_engine *eng, uint32_t rkey);
+/* Outside of the engine. Access by the key has ended, and no device of ours reads by it, when it returns. */
+void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 
 /* ---- rmr.c ---- */
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,

@@ -3,14 +3,14 @@
 /* The contexts that a peer may name where software does its RDMA: exact, for each request. */
 #include <stdlib.h>
 
-#include "hw_efa/lock.h"
+#include "hw_efa/obj.h"
 
 static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
 {
 	return &eng->keys[(rkey ^ rkey >> 8 ^ rkey >> 16) & 0xff];
 }
 
-/* In the engine. A key of 0 is given one that has not been there for 2^32 keys. */
+/* A key of 0 is given one that has not been there for 2^32 keys. */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k)
 {
 	struct efa_key *new = malloc(sizeof(*new)), **at;
@@ -26,18 +26,14 @@ struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k)
 	return new;
 }
 
-void efa_key_del(struct efa_engine *eng, struct efa_key *k)
+void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k)
 {
 	struct efa_key **at = bucket(eng, k->rkey);
 
-	efa_take(eng);
 	while (*at && *at != k)
 		at = &(*at)->next;
 	if (*at)
 		*at = k->next;
-	efa_give(eng);
-	efa_reads_end(eng, k->rkey);
-	free(k);
 }
 
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Protection zones and memory registrations. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "core/dap.h"
 #include "hw_common/memory.h"
@@ -91,7 +92,7 @@ static bool is_fetched(struct efa_engine *eng, const void *rkey)
  * The device reads the memory for as long as a packet out of it is under way. Where a peer takes none,
  * the QP is given up: this one command is given in the engine, as the endpoint could be freed outside.
  */
-void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
+static void reads_end(struct efa_engine *eng, uint32_t rkey)
 {
 	struct dap_ep *ep;
 
@@ -105,6 +106,15 @@ void efa_reads_end(struct efa_engine *eng, uint32_t rkey)
 	}
 	efa_give(eng);
 	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
+}
+
+void efa_key_del(struct efa_engine *eng, struct efa_key *k)
+{
+	efa_take(eng);
+	efa_key_unlink(eng, k);
+	efa_give(eng);
+	reads_end(eng, k->rkey);
+	free(k);
 }
 
 int efa_lmr_create(struct dap_lmr *lmr)
