@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 #include "hw_efa/ops.h"
 
 static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)

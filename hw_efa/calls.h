@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of hw_efa call of each other: a part of obj.h, which has the objects. */
+/* What the files of hw_efa call of each other. */
 #ifndef EFA_CALLS_H
 #define EFA_CALLS_H
 
 #include "hw_efa/obj.h"
-
-/* ---- place.c: which remote bytes writes under way may touch ---- */
-/* A write of no free line at first sight; number: of the request. False: it has to wait. */
-bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-/* Requests before the number are looked at. */
-bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 /* ---- error.c ---- */
 /* The connection is to end: what is said once, in words. */

@@ -13,6 +13,7 @@
 
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
+#include "hw_efa/seq.h"
 
 #define LINK_ETHERNET 2		/* the only one of two that an EFA is anything like */
 

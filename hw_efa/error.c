@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "core/hw.h"
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 #define FAST_US 1000u
 

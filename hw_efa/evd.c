@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/hw.h"
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 /* Told once the engine has been left: that takes locks within which others come here. */
 void efa_evd_full(struct dap_evd *evd, const struct efa_done *d)

@@ -3,7 +3,7 @@
 /* The contexts that a peer may name where software does its RDMA: exact, for each request. */
 #include <stdlib.h>
 
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
 {

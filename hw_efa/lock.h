@@ -7,7 +7,7 @@
 #ifndef EFA_LOCK_H
 #define EFA_LOCK_H
 
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 EFA_COLD void efa_spin(uint32_t *lock);
 #define EFA_LOCK_TURNS 256u		/* looks at a lock, before its thread is given a chance */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of place.c a hot post has within itself. */
+/* Which remote bytes writes under way may touch. The inline part is what a hot post has within itself. */
 #ifndef EFA_PLACE_H
 #define EFA_PLACE_H
 
 #include "hw_efa/obj.h"
+
+/* A write of no free line at first sight; number: of the request. False: it has to wait. */
+bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+/* Requests before the number are looked at. */
+bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 #define EFA_LINE_SHIFT 6
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* The ends of requests: delivered to their EVD in the order of their posts, once they are done. */
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 static void unplace(struct efa_tx *tx, struct efa_dto *d)
 {

@@ -5,7 +5,9 @@
  * places to the peer, or a control message of its own if there is none for long.
  */
 #include "core/hw.h"
+#include "hw_efa/calls.h"
 #include "hw_efa/rq.h"
+#include "hw_efa/seq.h"
 
 EFA_INLINE void ring(struct efa_ep *e)
 {

@@ -13,6 +13,7 @@
 #include "core/hw.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/rq.h"
+#include "hw_efa/seq.h"
 
 /* ---- receives ---- */
 

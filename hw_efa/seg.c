@@ -3,7 +3,7 @@
 /* Segments of memory that this end writes, by software or by a read: within an LMR that allows it. */
 #include <string.h>
 
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 
 bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t len)
 {

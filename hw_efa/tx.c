@@ -20,6 +20,7 @@
 #include "core/hw.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/place.h"
+#include "hw_efa/seq.h"
 
 static bool credit(const struct efa_tx *tx)
 {

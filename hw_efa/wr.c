@@ -3,7 +3,8 @@
 /* WQEs off the fast path: built in memory, copied whole, a doorbell for several of them. */
 #include <string.h>
 
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
+#include "hw_efa/seq.h"
 
 typedef uint64_t v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 

@@ -6,6 +6,7 @@
 
 #include "hw_efa/lock.h"
 #include "hw_efa/rq.h"
+#include "hw_efa/seq.h"
 #include "tests/efa/rig.h"
 
 static struct rig r;

@@ -8,7 +8,7 @@
 
 #include "core/hot.h"
 #include "core/hw.h"
-#include "hw_efa/obj.h"
+#include "hw_efa/calls.h"
 #include "hw_efa/ops.h"
 #include "softnic/softnic_efa.h"
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The send queue of an endpoint, and its requests that are not delivered. */
+#ifndef EFA_TX_H
+#define EFA_TX_H
+
+#include "core/dap.h"
+#include "hw_efa/proto.h"
+#include "hw_efa/wqe.h"
+
+struct efa_engine;
+
+/* ---- send queue ---- */
+
+enum efa_slot_kind {			/* what a WQE was for */
+	EFA_S_DTO,			/* a request that was posted hot */
+	EFA_S_PART,			/* one that was not */
+	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
+	EFA_S_DATA,			/* of an emulated read, by this context */
+	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
+};
+
+#define EFA_SLOT_DONE (1u << 16)	/* efa_slot.state: kind and done as one */
+
+struct efa_slot {
+	union {
+		struct {
+			uint32_t of;	/* DTO, receive, or context */
+			union {
+				struct { uint16_t kind, done; };
+				uint32_t state;
+			};
+		};
+		uint64_t word;		/* of a DTO posted hot, and under way: its number */
+	};
+};
+
+enum efa_form {				/* of a WQE that is posted hot: what it begins with */
+	EFA_F_SEND8, EFA_F_INLINE, EFA_F_SEND, EFA_F_WRITE, EFA_F_READ, EFA_FORMS,
+};
+
+struct efa_sq {
+	uint8_t *ring;
+	volatile uint32_t *doorbell;
+	struct efa_slot *slots;
+	uint32_t pi, ci, mask;
+	uint64_t imm;			/* address handle, and the immediate of a write that is next */
+	uint64_t form[EFA_FORMS];	/* first words, all but the index; of this lap: efa_arm */
+	_Alignas(16) uint64_t word2[2];	/* qkey */
+	uint64_t word0, word1;		/* of the meta descriptor, without op, id, phase, length; AH */
+	uint32_t room;			/* WQEs that requests may have outstanding */
+	uint32_t quiet;			/* WQEs without their doorbell yet */
+	uint32_t others;		/* WQEs under way that were not posted hot */
+	uint32_t hot_from;		/* from this one on all were */
+	uint32_t max_batch, handle;
+	uint32_t kicked;		/* pi that a driven device has been told */
+	uint16_t gen;			/* in the bits of a request id above the index */
+	uint8_t log, shift;
+	uint16_t inline_max;
+};
+
+/* ---- requests ---- */
+
+enum efa_dto_state {
+	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
+	EFA_D_WAITS = 2,		/* for a FIN, or the data of an emulated read */
+	EFA_D_DONE = 4,
+	EFA_D_PLACED = 8,		/* a write whose WQEs may have begun to write */
+	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
+};
+
+/* A bind has a bit that no request of a queue has: the hot ways take any of those, and not it. */
+enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND = 4 };
+
+struct efa_dto {			/* one for each request that is not delivered */
+	uint64_t cookie, remote;
+	uint32_t bytes;
+	union {
+		struct {
+			uint8_t left;	/* WQEs in the queue */
+			uint8_t op, state, flags;
+		};
+		uint32_t info;		/* written whole by a hot post */
+	};
+	uint8_t status;			/* once it is not 0, nothing is posted hot any more */
+};
+_Static_assert(sizeof(struct efa_dto) == 32, "a request is found by a shift");
+#define EFA_INFO(left, op, state, flags)                                                           \
+	((left) | (op) << 8 | (state) << 16 | (uint32_t)(flags) << 24)
+
+/* key: the context of a consumer's segment; in a work request, and remotely, the key itself. */
+struct efa_iov { uint64_t addr; uint32_t len, key; };
+
+struct efa_work {			/* of a DTO that is not issued in one go */
+	uint32_t rkey, nseg;
+	uint32_t at, got;		/* bytes issued; and come back */
+	struct dap_rmr *rmr;
+	struct efa_iov seg[EFA_MAX_IOV];
+};
+
+enum {					/* efa_tx.blocked: why nothing goes out at once */
+	EFA_B_DOWN = 1,			/* not connected yet */
+	EFA_B_ERROR = 2,		/* nor ever again: all is flushed */
+	EFA_B_ENDING = 64,		/* the device has been told to flush */
+	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
+	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
+	EFA_B_HOLD = 8,			/* writes have no place in the sequence, see tx.c */
+	EFA_B_PLAIN = 32,		/* nor have some that are under way: sends wait */
+	EFA_B_QUEUE = 16,		/* requests before it wait */
+};
+
+#define EFA_LINES 256u
+struct efa_span { uint64_t lo, hi; };
+
+struct efa_tx {
+	struct efa_engine *eng;
+	struct efa_dto *dto;		/* a place more than max: a hot post notes before it knows */
+	const struct dap_lmr *lmr;	/* of the last post */
+	uint32_t *lines;		/* by hash of a line: see place.c */
+	uint32_t mask;
+	uint32_t posted;		/* requests */
+	uint32_t stop;			/* posted: from here on it is to be asked what may be posted */
+	uint32_t done;			/* requests delivered */
+	uint32_t seq;			/* next sequence number */
+	uint32_t deny_send, deny_rdma;
+	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
+	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
+	uint32_t waiting;		/* the last so many requests are not issued */
+	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
+	uint32_t limit;			/* the first sequence number without credit */
+	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
+	union {
+		struct {
+			uint32_t blocked;
+			uint32_t early;	/* requests done and not delivered */
+		};
+		uint64_t held;		/* neither */
+	};
+	struct efa_work *work;
+	uint32_t work_mask;
+	uint32_t max, mtu, max_msg, max_rdma;
+	struct efa_span now, before;	/* remote bytes of the writes of more than a line, and up to */
+	uint32_t split;			/* this request */
+	uint32_t plain;			/* writes with EFA_D_PLAIN */
+	uint32_t pulls_asked, asks;	/* RTS and emulated reads without their FIN */
+	uint32_t max_iov, max_read_iov, max_write_iov;
+	bool no_reads, peer_no_reads;
+	uint8_t can;			/* EFA_CAN_*: of both ends */
+	bool failed;			/* a request has: all after it are flushed */
+	bool keeps;			/* one packet of all writes is under way at a time */
+};
+
+/* The first request that is not issued. */
+static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
+/* Nothing is posted hot until efa_arm says so. */
+static inline void efa_disarm(struct efa_tx *tx) { tx->stop = tx->posted; }
+static inline void efa_block(struct efa_tx *tx, uint32_t why)
+{
+	tx->blocked |= why;
+	efa_disarm(tx);
+}
+
+/* ---- a WQE off the fast path ---- */
+
+/* imm: 0 and has_imm false where there is none. */
+struct efa_wr {
+	uint8_t op;
+	bool has_imm, inl;
+	uint16_t kind;
+	uint32_t of, imm;
+	uint64_t remote;
+	uint32_t rkey, len;		/* RDMA */
+	unsigned int nseg;
+	struct efa_iov seg[2];
+	const void *data;		/* of an inline one */
+	uint32_t bytes;
+};
+
+#endif
