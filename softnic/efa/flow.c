@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Reliability between two devices: each packet has a number, arrives at most once, and is repeated
- * until its acknowledgement comes or time is up. Order is nobody's promise.
- */
+/* Flows, one for each peer device: the numbers of their packets, and the link they go by. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "softnic/efa/sne.h"
 
-enum { NS_PER_MS = 1000000, TRIES = 8 };
+enum { SMALL = 256 };
 
-struct patience {
-	uint64_t repeat;		/* after so long without an acknowledgement */
-	uint64_t silent;		/* a peer that is there and does not answer */
-	uint64_t stalled;		/* one that has not even looked */
-	uint64_t absent;		/* nobody has the GID */
-};
-
-/* The time of a device without thread is counted in turns, of which a seed takes thousands. */
-static const struct patience in_turns = {
-	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
-}, in_earnest = {
-	5 * NS_PER_MS, UINT64_C(4000) * NS_PER_MS, UINT64_C(30000) * NS_PER_MS, 300 * NS_PER_MS,
-};
-
-static const struct patience *patience(const struct sne_nic *nic)
+struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
 {
-	return nic->virtual_time ? &in_turns : &in_earnest;
+	bool big = payload > SMALL;
+	struct sne_pkt *pkt = TAILQ_FIRST(&nic->spare[big]);
+
+	if (pkt)
+		TAILQ_REMOVE(&nic->spare[big], pkt, by_time);
+	else
+		pkt = malloc(sizeof(*pkt) + (big ? SNE_MTU : SMALL));
+	if (!pkt)
+		return NULL;
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->big = big;
+	pkt->born = nic->births++;
+	pkt->hdr.magic = SNE_MAGIC;
+	pkt->hdr.version = SNE_VERSION;
+	pkt->hdr.src_life = nic->life;
+	return pkt;
+}
+
+void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt)
+{
+	TAILQ_INSERT_HEAD(&nic->spare[pkt->big], pkt, by_time);
 }
 
 static unsigned int bucket(const struct sn_addr *gid)
@@ -254,177 +257,4 @@ int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 	if (!err && sne_chance(nic, nic->fault.dup))
 		put(nic, pkt);
 	return 0;
-}
-
-static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
-{
-	struct sne_wr *wr = pkt->wr;
-	struct sne_hdr h = pkt->hdr;
-	uint8_t status = pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE;
-
-	sne_flow_drop(nic, pkt);
-	if (wr)
-		sne_wr_acked(nic, wr, &h, status);
-}
-
-/* A peer that was stopped, as one to which we were, has some tries from when it is back. */
-static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
-{
-	const struct patience *p = patience(nic);
-	const struct sne_flow *flow = pkt->flow;
-
-	if (flow->away && nic->now - flow->away >= p->absent && nic->now - pkt->first >= p->absent)
-		return true;
-	if (stalled)
-		return nic->now - pkt->first >= p->stalled;
-	return nic->now - pkt->first >= p->silent && pkt->tries >= TRIES;
-}
-
-/* Has the peer looked at what it was sent before this turn? */
-static bool is_stalled(struct sne_nic *nic, struct sne_flow *flow)
-{
-	if (!nic->fab || flow->self)
-		return false;
-	if (flow->looked != nic->ctr.turns) {
-		flow->looked = nic->ctr.turns;
-		flow->stalled = sn_fab_unread(nic->fab, &flow->dest);
-	}
-	return flow->stalled;
-}
-
-bool sne_retransmit(struct sne_nic *nic)
-{
-	uint64_t repeat = patience(nic)->repeat;
-	struct sne_pkt *pkt;
-	bool did = false;
-
-	while ((pkt = TAILQ_FIRST(&nic->unacked)) && nic->now - pkt->sent >= repeat) {
-		bool stalled = is_stalled(nic, pkt->flow);
-
-		did = true;
-		if (time_is_up(nic, pkt, stalled)) {
-			give_up(nic, pkt);
-			continue;
-		}
-		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
-		pkt->sent = nic->now;
-		TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
-		if (stalled)
-			continue;
-		pkt->tries++;
-		if (sne_transmit(nic, pkt))
-			continue;
-		nic->ctr.retransmits++;
-	}
-	return did;
-}
-
-static void acknowledge(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq, uint8_t status)
-{
-	struct sne_pkt *ack = sne_pkt_new(nic, 0);
-
-	if (!ack)
-		return;			/* as if the wire had lost it */
-	ack->flow = flow;
-	ack->hdr.kind = SNE_K_ACK;
-	ack->hdr.seq = seq;
-	ack->hdr.status = status;
-	sne_hold(nic, ack);
-}
-
-static void take_ack(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
-{
-	struct sne_pkt *pkt = flow->sent[h->seq % SNE_SEQS];
-
-	flow->responsive = true;
-	if (pkt && pkt->hdr.seq == h->seq && pkt->in_flight) {
-		struct sne_wr *wr = pkt->wr;
-		struct sne_hdr piece = pkt->hdr;
-
-		sne_flow_drop(nic, pkt);
-		if (wr)
-			sne_wr_acked(nic, wr, &piece, h->status);
-	}
-}
-
-/* What the sender will not repeat makes room for new numbers. */
-static void advance(struct sne_flow *flow, uint32_t una)
-{
-	uint32_t n = una - flow->base;
-
-	if (n >= UINT32_C(1) << 31)
-		return;
-	for (uint32_t i = 0; i < n && i < SNE_SEQS; i++)
-		flow->verdict[(flow->base + i) % SNE_SEQS] = 0;
-	flow->base = una;
-}
-
-static void take_numbered(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
-			  const uint8_t *payload)
-{
-	uint8_t *verdict = &flow->verdict[h->seq % SNE_SEQS];
-
-	advance(flow, h->una);
-	if (h->seq - flow->base >= SNE_SEQS) {
-		nic->ctr.duplicates++;		/* of what was acknowledged long ago */
-		return;
-	}
-	if (*verdict)
-		nic->ctr.duplicates++;
-	else
-		*verdict = (uint8_t)(1 + sne_rx(nic, flow, h, payload));
-	/* Dropped without a word: it may come again. */
-	if (*verdict == 1 + SNE_SILENT)
-		*verdict = 0;
-	else
-		acknowledge(nic, flow, h->seq, (uint8_t)(*verdict - 1));
-}
-
-/* A peer that was opened anew starts with new numbers. */
-static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
-{
-	if (h->dst_life && h->dst_life != nic->life)
-		return false;
-	if (flow->peer_life != h->src_life) {
-		flow->peer_life = h->src_life;
-		memset(flow->verdict, 0, sizeof(flow->verdict));
-		flow->base = h->kind == SNE_K_ACK ? 0 : h->una;
-	}
-	return true;
-}
-
-static bool well_formed(const struct sne_hdr *h, size_t len)
-{
-	return h->magic == SNE_MAGIC && h->version == SNE_VERSION && h->kind >= SNE_K_ACK &&
-	       h->kind <= SNE_K_DATA && h->len <= SNE_MTU && len == sizeof(*h) + h->len &&
-	       h->off <= h->msg_len && h->len <= h->msg_len - h->off &&
-	       h->status <= SNE_FEATURE_MISMATCH;
-}
-
-/* pkt may lie in memory that its sender still writes: the header is copied before it is judged. */
-void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt, size_t len)
-{
-	struct sne_flow *flow;
-	struct sne_hdr h;
-
-	nic->ctr.rx_packets++;
-	if (nic->fault.silence)
-		return;
-	if (len >= sizeof(h))
-		memcpy(&h, pkt, sizeof(h));
-	/* Load the header once, so that the checked values are the used ones. */
-	__asm__ volatile("" ::: "memory");
-	if (len < sizeof(h) || !well_formed(&h, len)) {
-		sne_violate(nic, SNE_V_RX_MALFORMED, "%zu bytes", len);
-		return;
-	}
-	flow = sne_flow_get(nic, src->raw);
-	if (!flow || !same_lives(nic, flow, &h))
-		return;
-	if (h.kind == SNE_K_ACK)
-		take_ack(nic, flow, &h);
-	else if (h.kind == SNE_K_DATAGRAM)
-		sne_rx(nic, flow, &h, (const uint8_t *)pkt + sizeof(h));
-	else
-		take_numbered(nic, flow, &h, (const uint8_t *)pkt + sizeof(h));
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Open and close, lock, randomness, counters. */
+/* Open and close, counters. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "softnic/efa/sne.h"
-
-unsigned int sne_forks;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int atfork_error;
@@ -20,37 +17,6 @@ static void in_child(void)
 static void install(void)
 {
 	atfork_error = pthread_atfork(NULL, NULL, in_child);
-}
-
-bool sne_enter(struct sne_nic *nic)
-{
-	if (nic->forks != sne_forks)
-		return false;
-	pthread_mutex_lock(&nic->lock);
-	return true;
-}
-
-void sne_leave(struct sne_nic *nic)
-{
-	pthread_mutex_unlock(&nic->lock);
-}
-
-/* splitmix64 */
-uint64_t sne_random(struct sne_nic *nic)
-{
-	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-uint64_t sne_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void init_lists(struct sne_nic *nic)

@@ -254,6 +254,13 @@ int softnic_efa_qp_create(struct softnic_efa *handle, const struct softnic_efa_q
 	return err;
 }
 
+void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp)
+{
+	if (qp->flushes_late && qp->flush_at != UINT64_MAX)
+		nic->late_flushes--;
+	qp->flushes_late = false;
+}
+
 /* Outstanding work is gone without a word; answers to peers end as aborted. */
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
@@ -297,11 +304,4 @@ int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
 	}
 	sne_leave(nic);
 	return err;
-}
-
-struct sne_qp *sne_qp_by_number(struct sne_nic *nic, uint16_t qpn)
-{
-	struct sne_qp *qp = nic->qps[qpn % SNE_QPS];
-
-	return qp && qp->qpn == qpn ? qp : NULL;
 }

@@ -65,13 +65,6 @@ static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 	sne_rq_flush(nic, qp);
 }
 
-void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp)
-{
-	if (qp->flushes_late && qp->flush_at != UINT64_MAX)
-		nic->late_flushes--;
-	qp->flushes_late = false;
-}
-
 bool sne_flush_late(struct sne_nic *nic)
 {
 	struct sne_qp *qp;

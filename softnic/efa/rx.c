@@ -26,9 +26,16 @@ static bool is_dead(struct sne_nic *nic)
 	return true;
 }
 
+static struct sne_qp *qp_by_number(struct sne_nic *nic, uint16_t qpn)
+{
+	struct sne_qp *qp = nic->qps[qpn % SNE_QPS];
+
+	return qp && qp->qpn == qpn ? qp : NULL;
+}
+
 static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct sne_qp **out)
 {
-	struct sne_qp *qp = sne_qp_by_number(nic, h->dst_qpn);
+	struct sne_qp *qp = qp_by_number(nic, h->dst_qpn);
 
 	if (!qp || !is_ready(qp) || is_dead(nic) ||
 	    (h->kind == SNE_K_DATAGRAM) != !!(qp->attr.flags & SOFTNIC_EFA_QP_UD))
@@ -355,7 +362,7 @@ bool sne_answer_reads(struct sne_nic *nic)
 static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
 			 const uint8_t *payload)
 {
-	struct sne_qp *qp = sne_qp_by_number(nic, h->dst_qpn);
+	struct sne_qp *qp = qp_by_number(nic, h->dst_qpn);
 	struct sne_wr *wr = qp ? sne_wr_of_msg(qp, h->msg) : NULL;
 
 	if (wr && wr->flow == flow)

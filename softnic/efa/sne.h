@@ -3,8 +3,8 @@
  * Inside of the software EFA. One lock per device, held in everything below but where it is said.
  *
  * The way of a WQE: sq.c fetches and checks it, which makes a work request (WR); tx.c cuts it into
- * packets; the window (window.c) holds them and lets them go in a random order; flow.c numbers,
- * acknowledges and repeats them; rx.c does at the target what they say; cqe.c completes.
+ * packets, which flow.c numbers; the window (window.c) holds them and lets them go in a random order;
+ * srd.c acknowledges and repeats them; rx.c does at the target what they say; cqe.c completes.
  */
 #ifndef SNE_H
 #define SNE_H
@@ -261,9 +261,8 @@ struct sne_nic {
 	unsigned int inline_turns;
 };
 
+/* base.c */
 extern unsigned int sne_forks;	/* how often this process is a child */
-
-/* nic.c */
 uint64_t sne_random(struct sne_nic *nic);
 static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
@@ -272,9 +271,8 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 uint64_t sne_clock(void);
 /* False in a child of the process that opened it. */
 bool sne_enter(struct sne_nic *nic);
-/* By the fault script. */
-bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 void sne_leave(struct sne_nic *nic);
+void sne_thread_inline(struct sne_nic *nic, bool left);
 
 /* profile.c */
 int sne_profile(struct softnic_efa_caps *caps, const char *name);
@@ -315,13 +313,12 @@ void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sn
 bool sne_complete(struct sne_nic *nic);
 
 /* qp.c */
-struct sne_qp *sne_qp_by_number(struct sne_nic *nic, uint16_t qpn);
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* all that is outstanding */
 void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp);
 void sne_qp_free_memory(struct sne_qp *qp);	/* and nothing else */
+void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp);
 /* qp_modify.c */
 bool sne_flush_late(struct sne_nic *nic);
-void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp);
 
 /* sq.c, wqe.c, rq.c */
 bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);
@@ -373,13 +370,13 @@ bool sne_cut(struct sne_nic *nic);
 bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len);
 
 /* window.c */
-struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
-void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
 bool sne_release(struct sne_nic *nic);
 void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
 
 /* flow.c */
+struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
+void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
 struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
 /* Frees a flow that has no link and that nothing names. */
@@ -391,10 +388,12 @@ int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 /* For a packet with the next number, in the window and in the flow. */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
+void sne_flows_free(struct sne_nic *nic);
+
+/* srd.c */
 bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);
-void sne_flows_free(struct sne_nic *nic);
 
 /* rx.c: the verdict for its sender, or SNE_SILENT */
 enum { SNE_SILENT = 254 };
@@ -410,10 +409,11 @@ bool sne_doorbells(struct sne_nic *nic);
 /* thread.c */
 int sne_thread_start(struct sne_nic *nic);
 void sne_thread_stop(struct sne_nic *nic);
-void sne_thread_inline(struct sne_nic *nic, bool left);
 
 /* fault.c */
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
+/* By the fault script. */
+bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 
 #endif

@@ -119,32 +119,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void wake(struct sne_nic *nic)
-{
-	uint64_t one = 1;
-
-	nic->resting = false;
-	if (write(nic->event_fd, &one, sizeof(one)) < 0)
-		return;			/* full: it is awake */
-}
-
-/*
- * An inline turn: peers need not wake anybody for a while. The thread is woken once, to look again
- * in a tick, and again at the end of each one as long as turns come.
- */
-void sne_thread_inline(struct sne_nic *nic, bool left)
-{
-	if (!nic->threaded)
-		return;
-	nic->inline_turns++;
-	if (!nic->resting || (!left && !nic->armed))
-		return;
-	if (nic->armed && nic->fab)
-		sn_fab_awake(nic->fab);
-	nic->armed = false;
-	wake(nic);
-}
-
 int sne_thread_start(struct sne_nic *nic)
 {
 	int err;

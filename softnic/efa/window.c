@@ -4,36 +4,10 @@
  * delays them; a device with a window of one is an orderly one.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "softnic/efa/sne.h"
 
-enum { SMALL = 256, AT_ONCE = 4 };
-
-struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
-{
-	bool big = payload > SMALL;
-	struct sne_pkt *pkt = TAILQ_FIRST(&nic->spare[big]);
-
-	if (pkt)
-		TAILQ_REMOVE(&nic->spare[big], pkt, by_time);
-	else
-		pkt = malloc(sizeof(*pkt) + (big ? SNE_MTU : SMALL));
-	if (!pkt)
-		return NULL;
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->big = big;
-	pkt->born = nic->births++;
-	pkt->hdr.magic = SNE_MAGIC;
-	pkt->hdr.version = SNE_VERSION;
-	pkt->hdr.src_life = nic->life;
-	return pkt;
-}
-
-void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt)
-{
-	TAILQ_INSERT_HEAD(&nic->spare[pkt->big], pkt, by_time);
-}
+enum { AT_ONCE = 4 };
 
 /* Out of the list, whose order is kept for the orderly device. */
 static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
