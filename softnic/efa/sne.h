@@ -367,7 +367,7 @@ bool sne_wr_timers(struct sne_nic *nic);
 
 /* tx.c */
 bool sne_cut(struct sne_nic *nic);
-bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len);
+bool sne_retry_rnr(struct sne_nic *nic);
 
 /* window.c */
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);

@@ -61,7 +61,7 @@ static void fill(const struct sne_wr *wr, struct sne_hdr *h, uint32_t off, uint3
 	h->addr = wr->remote.addr;
 }
 
-bool sne_cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len)
+static bool cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len)
 {
 	uint32_t bytes = wr->op == SNE_READ ? 0 : len;
 	struct sne_pkt *pkt;
@@ -95,7 +95,7 @@ static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
 
 	if (wr->op == SNE_READ)
 		len = left;
-	if (!sne_cut_piece(nic, wr, wr->next, len))
+	if (!cut_piece(nic, wr, wr->next, len))
 		return false;
 	wr->next += len;
 	if (wr->state == SNE_WR_CUTTING && wr->next == wr->len) {
@@ -125,6 +125,20 @@ bool sne_cut(struct sne_nic *nic)
 			did = true;
 		else
 			refused++;
+	}
+	return did;
+}
+
+bool sne_retry_rnr(struct sne_nic *nic)
+{
+	struct sne_wr *wr;
+	bool did = false;
+
+	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
+		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
+			break;
+		sne_wr_detach(nic, wr);
+		did = true;
 	}
 	return did;
 }

@@ -181,24 +181,10 @@ void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h
 	maybe_end(nic, wr);
 }
 
-static bool retry_rnr(struct sne_nic *nic)
+bool sne_wr_timers(struct sne_nic *nic)
 {
 	struct sne_wr *wr;
 	bool did = false;
-
-	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
-		if (!sne_cut_piece(nic, wr, wr->redo_off, wr->redo_len))
-			break;
-		move(nic, wr, SNE_WR_WAITING);
-		did = true;
-	}
-	return did;
-}
-
-bool sne_wr_timers(struct sne_nic *nic)
-{
-	bool did = retry_rnr(nic);
-	struct sne_wr *wr;
 
 	while ((wr = TAILQ_FIRST(&nic->reads)) && nic->now - wr->when > READ_NS(nic)) {
 		sne_wr_end(nic, wr, SNE_UNRESPONSIVE);
