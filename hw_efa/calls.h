@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of hw_efa call of each other. */
+/*
+ * What the files of hw_efa call of each other, from the ground up: a file calls none that stands below
+ * it here. Above all stand the calls of core (ops.h).
+ */
 #ifndef EFA_CALLS_H
 #define EFA_CALLS_H
 
@@ -13,39 +16,51 @@ EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 EFA_COLD void efa_lag(struct dap_ep *ep);
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
 
-/* ---- wr.c: WQEs off the fast path ---- */
-/* The WQEs that have completed in order give their places back; how many requests may have. */
-uint32_t efa_sq_room(struct efa_ep *e);
-/* None is under way. */
-EFA_COLD bool efa_sq_idle(struct efa_ep *e);
-bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
-EFA_COLD void efa_wr_ring(struct dap_ep *ep);
-EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
-/* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
-static inline bool efa_rdma_may(const struct efa_ep *e)
+/* ---- evd.c ---- */
+/*
+ * A hot dequeue has found what was parked before its turn to be next now: the EVD's own dequeues
+ * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
+ */
+EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
+EFA_COLD void efa_evd_wake(struct dap_evd *evd);
+EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
+void efa_event(const struct efa_done *d, struct dap_event *ev);
+void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
+/* The next one, without looking at the CQ. */
+bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
+/*
+ * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
+ * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
+ */
+EFA_COLD void efa_ring_taken(struct efa_engine *eng);
+static inline void efa_tell_taken(struct efa_engine *eng)
 {
-	return e->more->rdma == EFA_RDMA_NONE || e->more->rdma == EFA_RDMA_WORKS;
+	if (efa_unlikely(eng->cq[0].due))
+		efa_ring_taken(eng);
 }
 
-EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
-/* Posts the first RDMA again if the peer's device refused it. */
-EFA_COLD void efa_rdma_again(struct dap_ep *ep);
-/* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
-EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
-/* The header of the next packet in sequence, which takes a credit; of one out of it. */
-uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
-uint32_t efa_unseq_imm(struct efa_ep *e);
+EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
+{
+	struct efa_evd *q = efa_evd(evd);
 
-/* ---- rq.c: receive buffers, and what the peer learns of them ---- */
-void efa_rx_refill(struct dap_ep *ep);
-void efa_rq_ring(struct dap_ep *ep);
-/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
-void efa_give_back(struct dap_ep *ep);
-void efa_batch(struct dap_ep *ep);
-EFA_COLD void efa_give_ack(struct dap_ep *ep);
-EFA_COLD void efa_credit(struct dap_ep *ep);
-/* Once for each connection: the peer takes one of its few spare buffers for it. */
-EFA_COLD void efa_ask_ack(struct dap_ep *ep);
+	if (efa_unlikely(q->head - q->tail > q->mask)) {
+		efa_evd_full(evd, d);
+		return;
+	}
+	q->ring[q->head++ & q->mask] = *d;
+	q->has |= EFA_HAS_RING;
+	if (efa_unlikely(q->armed))
+		efa_evd_wake(evd);
+}
+
+/* ---- key.c: in the engine ---- */
+struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
+void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
+/* NULL: no such right. */
+const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
+				   uint64_t addr, uint64_t len, uint32_t priv);
+/* No device of ours does any RDMA: contexts are software's own. */
+static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
 
 /* ---- seg.c: segments that this end writes ---- */
 static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
@@ -69,6 +84,47 @@ EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned
 EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
 			  uint32_t len);
 
+/* ---- wr.c: WQEs off the fast path ---- */
+/* The WQEs that have completed in order give their places back; how many requests may have. */
+uint32_t efa_sq_room(struct efa_ep *e);
+/* None is under way. */
+EFA_COLD bool efa_sq_idle(struct efa_ep *e);
+bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
+EFA_COLD void efa_wr_ring(struct dap_ep *ep);
+EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
+/* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
+static inline bool efa_rdma_may(const struct efa_ep *e)
+{
+	return e->more->rdma == EFA_RDMA_NONE || e->more->rdma == EFA_RDMA_WORKS;
+}
+
+EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
+/* Posts the first RDMA again if the peer's device refused it. */
+EFA_COLD void efa_rdma_again(struct dap_ep *ep);
+/* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
+EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
+/* The header of the next packet in sequence, which takes a credit; of one out of it. */
+uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
+uint32_t efa_unseq_imm(struct efa_ep *e);
+/* A software device that its callers drive looks at the doorbells of an endpoint. */
+EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
+static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
+{
+	if (__builtin_expect(eng->driven, false))
+		efa_kick_driven(eng, e);
+}
+
+/* ---- rq.c: receive buffers, and what the peer learns of them ---- */
+void efa_rx_refill(struct dap_ep *ep);
+void efa_rq_ring(struct dap_ep *ep);
+/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
+void efa_give_back(struct dap_ep *ep);
+void efa_batch(struct dap_ep *ep);
+EFA_COLD void efa_give_ack(struct dap_ep *ep);
+EFA_COLD void efa_credit(struct dap_ep *ep);
+/* Once for each connection: the peer takes one of its few spare buffers for it. */
+EFA_COLD void efa_ask_ack(struct dap_ep *ep);
+
 /* ---- request.c: the ends of requests ---- */
 /* A WQE of the request has completed, or what it waited for has come. */
 void efa_dto_progress(struct dap_ep *ep, uint32_t index);
@@ -78,6 +134,12 @@ void efa_deliver_requests(struct dap_ep *ep);
 /* The oldest request has been delivered: those behind it that were done before. */
 void efa_catch_up(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
+
+/* ---- control.c: control messages, long messages, RDMA by software ---- */
+EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
+EFA_COLD void efa_answer_all(struct dap_ep *ep);
+EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
+EFA_COLD void efa_pull_all(struct dap_ep *ep);
 
 /* ---- tx.c: requests that are not issued by their post ---- */
 /* Finds out how many requests may be posted hot, and prepares for them; false: none. */
@@ -96,15 +158,14 @@ EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_rx_settle(struct dap_ep *ep);
 void efa_deliver_recvs(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
-
-/* ---- control.c: control messages, long messages, RDMA by software ---- */
-EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
 /* A request to read a long message at the receive that takes it. */
 EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
-EFA_COLD void efa_answer_all(struct dap_ep *ep);
-EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
-EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
+
+/* ---- lock.c ---- */
+/* Puts what efa_set_ready noted into the EVDs' rings: every call but a hot dequeue does that first. */
+EFA_COLD void efa_settle(struct efa_engine *eng);
+EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
 /* ---- post.c: what the hot functions leave, in the engine ---- */
 struct efa_request {
@@ -127,14 +188,6 @@ EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
 EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
 /* A software device that its callers drive takes a turn. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* The same device looks at the doorbells of an endpoint. In the engine. */
-EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
-static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
-{
-	if (__builtin_expect(eng->driven, false))
-		efa_kick_driven(eng, e);
-}
-
 /* In the engine: takes what there is. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
@@ -142,44 +195,6 @@ EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine 
 			const void *arg, unsigned int looks);
 enum dap_dto_status efa_status_of(unsigned int status);
 void efa_tick(void *eng);
-
-/* ---- evd.c ---- */
-/*
- * A hot dequeue has found what was parked before its turn to be next now: the EVD's own dequeues
- * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
- */
-EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
-EFA_COLD void efa_evd_wake(struct dap_evd *evd);
-EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
-void efa_event(const struct efa_done *d, struct dap_event *ev);
-/*
- * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
- * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
- */
-EFA_COLD void efa_ring_taken(struct efa_engine *eng);
-static inline void efa_tell_taken(struct efa_engine *eng)
-{
-	if (efa_unlikely(eng->cq[0].due))
-		efa_ring_taken(eng);
-}
-
-void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
-/* The next one, without looking at the CQ. */
-bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
-
-/* ---- lock.c ---- */
-/* Everybody who enters, but for a hot dequeue: what efa_set_ready noted goes into the EVDs' rings. */
-EFA_COLD void efa_settle(struct efa_engine *eng);
-EFA_COLD void efa_tell_full(struct efa_engine *eng);
-
-/* ---- key.c: in the engine ---- */
-struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
-void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
-/* NULL: no such right. */
-const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
-				   uint64_t addr, uint64_t len, uint32_t priv);
-/* No device of ours does any RDMA: contexts are software's own. */
-static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
 
 /* ---- mr.c ---- */
 /* Outside of the engine. Access by the key has ended, and no device of ours reads by it, when it returns. */
@@ -189,19 +204,5 @@ void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);
-
-EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
-{
-	struct efa_evd *q = efa_evd(evd);
-
-	if (efa_unlikely(q->head - q->tail > q->mask)) {
-		efa_evd_full(evd, d);
-		return;
-	}
-	q->ring[q->head++ & q->mask] = *d;
-	q->has |= EFA_HAS_RING;
-	if (efa_unlikely(q->armed))
-		efa_evd_wake(evd);
-}
 
 #endif
