@@ -26,8 +26,6 @@ EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
-/* The next one, without looking at the CQ. */
-bool efa_evd_take(struct dap_evd *evd, struct efa_done *d);
 /*
  * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
  * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
@@ -116,7 +114,6 @@ static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 
 /* ---- rq.c: receive buffers, and what the peer learns of them ---- */
 void efa_rx_refill(struct dap_ep *ep);
-void efa_rq_ring(struct dap_ep *ep);
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 void efa_give_back(struct dap_ep *ep);
 void efa_batch(struct dap_ep *ep);
@@ -156,10 +153,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 /* What is parked and next is given to its receives. */
 EFA_COLD void efa_rx_settle(struct dap_ep *ep);
-void efa_deliver_recvs(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
-/* A request to read a long message at the receive that takes it. */
-EFA_COLD void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
 
 /* ---- lock.c ---- */
@@ -193,7 +187,6 @@ EFA_COLD void efa_look(struct efa_engine *eng);
 /* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);
-enum dap_dto_status efa_status_of(unsigned int status);
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */

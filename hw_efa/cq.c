@@ -86,6 +86,21 @@ int efa_cq_destroy(struct dap_evd *evd)
 	return 0;
 }
 
+static bool take_done(struct dap_evd *evd, struct efa_done *d)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	if (q->head == q->tail)
+		return false;
+	*d = q->ring[q->tail & q->mask];
+	efa_took(q);
+	if (d->flags & EFA_DONE_RECEIVE)
+		efa_ep(d->ep)->rx.free_at++;
+	else
+		efa_ep(d->ep)->tx.free_at++;
+	return true;
+}
+
 #define LOOKS 256u			/* completions of others before ours counts as absent */
 
 bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
@@ -95,13 +110,13 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	bool got;
 
 	efa_take(eng);
-	got = efa_evd_take(evd, &d);
+	got = take_done(evd, &d);
 	if (!got) {
 		efa_pump(eng);
 		for (unsigned int i = 0; i < LOOKS && efa_evd(evd)->head == efa_evd(evd)->tail; i++)
 			if (!efa_drain(eng, 1))
 				break;
-		got = efa_evd_take(evd, &d);
+		got = take_done(evd, &d);
 	}
 	efa_give(eng);
 	if (got)

@@ -10,7 +10,7 @@
 
 #define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
 
-enum dap_dto_status efa_status_of(unsigned int status)
+static enum dap_dto_status status_of(unsigned int status)
 {
 	switch (status) {
 	case EFA_ST_FLUSHED:
@@ -96,7 +96,7 @@ static void gone_look(struct dap_ep *ep)
 
 static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
 {
-	enum dap_dto_status status = efa_status_of(cqe->status);
+	enum dap_dto_status status = status_of(cqe->status);
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 

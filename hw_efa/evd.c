@@ -57,21 +57,6 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 	ev->dto.op = d->op;
 }
 
-bool efa_evd_take(struct dap_evd *evd, struct efa_done *d)
-{
-	struct efa_evd *q = efa_evd(evd);
-
-	if (q->head == q->tail)
-		return false;
-	*d = q->ring[q->tail & q->mask];
-	efa_took(q);
-	if (d->flags & EFA_DONE_RECEIVE)
-		efa_ep(d->ep)->rx.free_at++;
-	else
-		efa_ep(d->ep)->tx.free_at++;
-	return true;
-}
-
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
 {
 	struct efa_evd *q = efa_evd(evd);

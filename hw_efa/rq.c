@@ -18,7 +18,7 @@ EFA_INLINE void ring(struct efa_ep *e)
 	efa_kick(e->tx.eng, e);
 }
 
-void efa_rq_ring(struct dap_ep *ep)
+static void ring_rq(struct dap_ep *ep)
 {
 	ring(efa_ep(ep));
 }
@@ -30,9 +30,9 @@ void efa_rx_refill(struct dap_ep *ep)
 	for (uint32_t i = 0; i < rx->nbufs; i++) {
 		efa_refill(rx, i | rx->gen);
 		if (efa_rq_quiet(rx) == rx->batch)
-			efa_rq_ring(ep);
+			ring_rq(ep);
 	}
-	efa_rq_ring(ep);
+	ring_rq(ep);
 }
 
 /* One at a time: the peer's reserve is for a few. */
@@ -83,7 +83,7 @@ void efa_give_ack(struct dap_ep *ep)
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	if (efa_rq_quiet(rx))
-		efa_rq_ring(ep);
+		ring_rq(ep);
 	efa_set_safe(ep);
 	efa_credit(ep);
 }
@@ -97,7 +97,7 @@ void efa_give_back(struct dap_ep *ep)
 		efa_set_safe(ep);
 	} else if (rx->slot == rx->ring_at || efa_rq_quiet(rx) >= rx->batch ||
 		   rx->next - efa_told(e) >= rx->window / 2) {
-		efa_rq_ring(ep);
+		ring_rq(ep);
 		efa_set_safe(ep);
 	}
 	if (efa_unlikely(rx->safe - efa_told(e) >= rx->window / 2) ||

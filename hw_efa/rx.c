@@ -37,7 +37,7 @@ static void emit(struct dap_ep *ep, const struct efa_recv *r)
 	efa_put_done(ep->recv_evd, &done);
 }
 
-void efa_deliver_recvs(struct dap_ep *ep)
+static void deliver_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
@@ -66,7 +66,7 @@ static void complete(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status 
 	}
 	if (rx->pull == rx->match - 1)
 		rx->pull++;
-	efa_deliver_recvs(ep);
+	deliver_recvs(ep);
 }
 
 void efa_flush_recvs(struct dap_ep *ep)
@@ -84,7 +84,7 @@ void efa_flush_recvs(struct dap_ep *ep)
 	}
 	rx->match = rx->pull = rx->posted;
 	rx->pulls = true;
-	efa_deliver_recvs(ep);
+	deliver_recvs(ep);
 }
 
 /* A receive of one segment, as most are. */
@@ -177,7 +177,7 @@ static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const u
 }
 
 /* The receive that a long message goes to: its reads are issued by efa_pull_all. */
-void efa_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
+static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 {
 	const struct efa_ctrl_msg *m = (const void *)p;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -228,7 +228,7 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 	r->state = EFA_R_DONE;
 	if (!r->status)
 		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = r->fin });
-	efa_deliver_recvs(ep);
+	deliver_recvs(ep);
 }
 
 /* ---- order ---- */
@@ -260,7 +260,7 @@ static bool consume(struct dap_ep *ep, const union efa_place *at)
 		if (len >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS) {
 			if (rx->match == rx->posted)
 				return false;
-			efa_rts(ep, p, len, se);
+			take_rts(ep, p, len, se);
 		} else {
 			efa_ctrl_packet(ep, p, len);
 		}
