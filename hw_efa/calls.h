@@ -60,7 +60,10 @@ const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *
 /* No device of ours does any RDMA: contexts are software's own. */
 static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
 
-/* ---- seg.c: segments that this end writes ---- */
+/* ---- seg.c: lists of segments ---- */
+/* From offset at of a list to the end of the segment that the offset lies in. */
+EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
+/* The segment lies in an LMR of the zone that its owner lets be written. */
 static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;

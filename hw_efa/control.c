@@ -4,8 +4,7 @@
  * Control messages: credits, long messages that their receiver reads, and RDMA done by software
  * where a device has none. What the peer says is looked at before it is used.
  */
-#include "core/hw.h"
-#include "hw_efa/lock.h"
+#include "hw_efa/calls.h"
 
 /* ---- what is owed to the peer ---- */
 
@@ -91,15 +90,6 @@ void efa_answer_all(struct dap_ep *ep)
 
 /* ---- long messages ---- */
 
-static struct efa_iov part(const struct efa_iov *seg, uint32_t at)
-{
-	while (at >= seg->len) {
-		at -= seg->len;
-		seg++;
-	}
-	return (struct efa_iov){ seg->addr + at, seg->len - at, seg->key };
-}
-
 static bool pull_one(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -107,7 +97,7 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 	uint32_t most = efa_ia(ep->obj.ia)->dev.max_rdma_size;
 
 	while (r->state == EFA_R_PULLS && r->at < r->got) {
-		struct efa_iov from = part(r->from, r->at), to = part(r->seg, r->at);
+		struct efa_iov from = efa_seg_rest(r->from, r->at), to = efa_seg_rest(r->seg, r->at);
 		uint32_t n = from.len < to.len ? from.len : to.len;
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
 				     .remote = from.addr, .rkey = from.key, .nseg = 1 };

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Segments of memory that this end writes, by software or by a read: within an LMR that allows it. */
+/* Lists of segments. This end writes into one, by software or by a read, if its LMR allows it. */
 #include <string.h>
 
 #include "hw_efa/calls.h"
+
+struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at)
+{
+	while (at >= seg->len) {
+		at -= seg->len;
+		seg++;
+	}
+	return (struct efa_iov){ seg->addr + at, seg->len - at, seg->key };
+}
 
 bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg, uint32_t len)
 {

@@ -14,11 +14,9 @@
  * it. So it is with all writes where the two ends cannot count them (one takes a receive for each,
  * the other does not).
  */
-#include <errno.h>
 #include <string.h>
 
-#include "core/hw.h"
-#include "hw_efa/lock.h"
+#include "hw_efa/calls.h"
 #include "hw_efa/place.h"
 #include "hw_efa/seq.h"
 
@@ -30,12 +28,9 @@ static bool credit(const struct efa_tx *tx)
 /* The piece of a list that begins at offset at, at most most bytes long. */
 static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t most)
 {
-	while (at >= seg->len) {
-		at -= seg->len;
-		seg++;
-	}
-	return (struct efa_iov){ seg->addr + at, seg->len - at < most ? seg->len - at : most,
-				 efa_lkey(seg->key) };
+	struct efa_iov s = efa_seg_rest(seg, at);
+
+	return (struct efa_iov){ s.addr, s.len < most ? s.len : most, efa_lkey(s.key) };
 }
 
 static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
