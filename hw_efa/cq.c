@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The calls of core for an EVD. Behind it stands a ring of completions (evd.c), and the descriptors of
- * who sleeps. An EVD of n events has a ring of at least 3n and n + 64.
+ * The calls of core for an EVD: its ring of completions (evd.c) and the descriptors of waiting threads.
+ * An EVD of n events has a ring of at least 3n and n + 64.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/hw.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 

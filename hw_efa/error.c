@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* How a connection is given up, and what the tick does for those that wait. */
+/* Breaks a connection; puts endpoints on the list of the tick. */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/hw.h"
 #include "hw_efa/calls.h"
 
 #define FAST_US 1000u

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* An EVD's ring of completions, which whoever is in the engine puts there; how far the CQ is taken. */
+/* The ring of completions of an EVD, and the consumer index of the CQ. */
 #include <unistd.h>
 
-#include "core/hw.h"
 #include "hw_efa/calls.h"
 
 /* Told once the engine has been left: that takes locks within which others come here. */

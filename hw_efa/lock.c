@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
+/* The engine's lock, and what slow calls do as they enter and leave. */
 #include <sched.h>
 
-#include "core/hw.h"
 #include "hw_efa/lock.h"
 
 void efa_spin(uint32_t *lock)

@@ -3,7 +3,6 @@
 /* Requests and receives that the hot functions leave. In the engine. */
 #include <string.h>
 
-#include "core/hw.h"
 #include "hw_efa/lock.h"
 
 /* The connection ended after this bind was carried out: it is not flushed, unless a request before it is. */

@@ -4,7 +4,6 @@
  * Receive buffers go back to the device, a batch by one doorbell. The next packet acknowledges their
  * places to the peer, or a control message of its own if there is none for long.
  */
-#include "core/hw.h"
 #include "hw_efa/calls.h"
 #include "hw_efa/rq.h"
 #include "hw_efa/seq.h"

@@ -10,8 +10,7 @@
  */
 #include <string.h>
 
-#include "core/hw.h"
-#include "hw_efa/lock.h"
+#include "hw_efa/calls.h"
 #include "hw_efa/rq.h"
 #include "hw_efa/seq.h"
 
