@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "softnic/uverbs/real.h"
+#include "softnic/preload/real.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
