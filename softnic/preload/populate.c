@@ -24,7 +24,7 @@ static bool knows_populate(void)
  * The pinning of the kernel finds holes and write protection; so does touching the pages. Kernels
  * before 5.14 do not know how to be asked for that; there a bad range is found by its use.
  */
-int uv_populate(uint64_t start, uint64_t len, bool write)
+int pre_populate(uint64_t start, uint64_t len, bool write)
 {
 	uint64_t base = start & ~UINT64_C(4095);
 	size_t span = (size_t)((start + len - base + 4095) & ~UINT64_C(4095));

@@ -24,112 +24,112 @@ static void *real(_Atomic(void *) *slot, const char *name)
 	static _Atomic(void *) slot; \
 	__typeof__(type) *f = (__typeof__(type) *)real(&slot, name)
 
-int uv_real_open(const char *path, int flags, mode_t mode)
+int pre_real_open(const char *path, int flags, mode_t mode)
 {
 	REAL(int (const char *, int, ...), "open");
 
 	return f(path, flags, mode);
 }
 
-int uv_real_stat(const char *path, struct stat *st)
+int pre_real_stat(const char *path, struct stat *st)
 {
 	REAL(int (const char *, struct stat *), "stat");
 
 	return f(path, st);
 }
 
-int uv_real_fstat(int fd, struct stat *st)
+int pre_real_fstat(int fd, struct stat *st)
 {
 	REAL(int (int, struct stat *), "fstat");
 
 	return f(fd, st);
 }
 
-int uv_real_access(const char *path, int mode)
+int pre_real_access(const char *path, int mode)
 {
 	REAL(int (const char *, int), "access");
 
 	return f(path, mode);
 }
 
-int uv_real_close(int fd)
+int pre_real_close(int fd)
 {
 	REAL(int (int), "close");
 
 	return f(fd);
 }
 
-int uv_real_ioctl(int fd, unsigned long request, void *arg)
+int pre_real_ioctl(int fd, unsigned long request, void *arg)
 {
 	REAL(int (int, unsigned long, ...), "ioctl");
 
 	return f(fd, request, arg);
 }
 
-int uv_real_socket(int domain, int type, int protocol)
+int pre_real_socket(int domain, int type, int protocol)
 {
 	REAL(int (int, int, int), "socket");
 
 	return f(domain, type, protocol);
 }
 
-int uv_real_spin_unlock(pthread_spinlock_t *lock)
+int pre_real_spin_unlock(pthread_spinlock_t *lock)
 {
 	REAL(int (pthread_spinlock_t *), "pthread_spin_unlock");
 
 	return f(lock);
 }
 
-int uv_real_lstat(const char *path, struct stat *st)
+int pre_real_lstat(const char *path, struct stat *st)
 {
 	REAL(int (const char *, struct stat *), "lstat");
 
 	return f(path, st);
 }
 
-FILE *uv_real_fopen(const char *path, const char *mode)
+FILE *pre_real_fopen(const char *path, const char *mode)
 {
 	REAL(FILE *(const char *, const char *), "fopen");
 
 	return f(path, mode);
 }
 
-DIR *uv_real_opendir(const char *path)
+DIR *pre_real_opendir(const char *path)
 {
 	REAL(DIR *(const char *), "opendir");
 
 	return f(path);
 }
 
-ssize_t uv_real_readlink(const char *path, char *target, size_t size)
+ssize_t pre_real_readlink(const char *path, char *target, size_t size)
 {
 	REAL(ssize_t (const char *, char *, size_t), "readlink");
 
 	return f(path, target, size);
 }
 
-char *uv_real_realpath(const char *path, char *resolved)
+char *pre_real_realpath(const char *path, char *resolved)
 {
 	REAL(char *(const char *, char *), "realpath");
 
 	return f(path, resolved);
 }
 
-ssize_t uv_real_pread(int fd, void *buf, size_t n, off_t off)
+ssize_t pre_real_pread(int fd, void *buf, size_t n, off_t off)
 {
 	REAL(ssize_t (int, void *, size_t, off_t), "pread");
 
 	return f(fd, buf, n, off);
 }
 
-ssize_t uv_real_pwrite(int fd, const void *buf, size_t n, off_t off)
+ssize_t pre_real_pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	REAL(ssize_t (int, const void *, size_t, off_t), "pwrite");
 
 	return f(fd, buf, n, off);
 }
 
-unsigned int uv_device_count(void)
+unsigned int pre_device_count(void)
 {
 	static atomic_int count = -1;
 	int n = atomic_load_explicit(&count, memory_order_relaxed);
@@ -138,7 +138,7 @@ unsigned int uv_device_count(void)
 		const char *env = getenv("SOFTNIC_DEVICES");
 
 		n = env ? atoi(env) : 0;
-		n = n < 0 ? 0 : n > UV_DEVICES ? UV_DEVICES : n;
+		n = n < 0 ? 0 : n > PRE_DEVICES ? PRE_DEVICES : n;
 		atomic_store_explicit(&count, n, memory_order_relaxed);
 	}
 	return (unsigned int)n;

@@ -16,14 +16,14 @@
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 /* Set once each. After a fork the child's copies are detached and moved behind the live ones. */
-static struct uv_device *_Atomic live[UV_DEVICES];
+static struct uv_device *_Atomic live[PRE_DEVICES];
 static struct uv_device *_Atomic lost;
 static atomic_uint any_device;
 
 /* A child shares no thread and no lock with its parent's device: it must not touch it again. */
 static void forked(void)
 {
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		struct uv_device *dev = live[i];
 
 		if (!dev)
@@ -50,7 +50,7 @@ static int know_bar(struct uv_device *dev)
 {
 	struct stat st;
 
-	if (dev->bar_fd < 0 || uv_real_fstat(dev->bar_fd, &st))
+	if (dev->bar_fd < 0 || pre_real_fstat(dev->bar_fd, &st))
 		return -EBADF;
 	dev->bar_dev = st.st_dev;
 	dev->bar_ino = st.st_ino;
@@ -135,7 +135,7 @@ static bool is_of(const struct uv_ctx *ctx, int fd)
 {
 	struct stat st;
 
-	return !uv_real_fstat(fd, &st) && is_bar(ctx->dev, &st) &&
+	return !pre_real_fstat(fd, &st) && is_bar(ctx->dev, &st) &&
 		lseek(fd, 0, SEEK_CUR) == (off_t)ctx->id;
 }
 
@@ -187,13 +187,13 @@ static int open_file(const struct uv_device *dev, uint64_t id)
 	int fd, err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dev->bar_fd);
-	fd = uv_real_open(path, O_RDWR | O_CLOEXEC, 0);
+	fd = pre_real_open(path, O_RDWR | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	if (lseek(fd, (off_t)id, SEEK_SET) == (off_t)id)
 		return fd;
 	err = -errno;
-	uv_real_close(fd);
+	pre_real_close(fd);
 	return err;
 }
 
@@ -234,7 +234,7 @@ struct uv_device *uv_device_of(const struct stat *st)
 {
 	if (!uv_any_device())
 		return NULL;
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		struct uv_device *dev = live[i];
 
 		if (dev && is_bar(dev, st))
@@ -248,7 +248,7 @@ struct uv_device *uv_device_of(const struct stat *st)
 
 void uv_closed(const struct stat *st)
 {
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		if (!live[i])
 			continue;
 		uv_devx_closed(live[i], st);
@@ -285,7 +285,7 @@ static bool pump_all(void)
 {
 	bool any = false;
 
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		struct uv_device *dev = atomic_load_explicit(&live[i], memory_order_acquire);
 
 		if (dev)
@@ -343,7 +343,7 @@ void uv_pump(void)
 
 int softnic_front_fault(unsigned int index, const char *script)
 {
-	struct uv_device *dev = index < UV_DEVICES ? live[index] : NULL;
+	struct uv_device *dev = index < PRE_DEVICES ? live[index] : NULL;
 
 	return dev ? dev->kind->fault(dev, script) : -ENODEV;
 }
@@ -360,7 +360,7 @@ static void report_driven(void)
 {
 	struct softnic_counters c;
 
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		if (!live[i])
 			continue;
 		softnic_counters(live[i]->nic, &c);
@@ -378,7 +378,7 @@ void uv_report(void)
 		report_driven();
 	if (!uv_asked("SOFTNIC_STRICT"))
 		return;
-	for (unsigned int i = 0; i < UV_DEVICES; i++) {
+	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		size_t n = live[i] ? live[i]->kind->violations(live[i], v, 32) : 0;
 
 		for (size_t j = 0; j < n && j < 32; j++)

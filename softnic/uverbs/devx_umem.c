@@ -32,7 +32,7 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 		return -EINVAL;
 	if (r->access & IBV_ACCESS_REMOTE_WRITE && !(r->access & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return uv_populate(r->addr, r->len, r->access & ACCESS_WRITES);
+	return pre_populate(r->addr, r->len, r->access & ACCESS_WRITES);
 }
 
 /*

@@ -77,7 +77,7 @@ static int check_mr(const struct ib_uverbs_reg_mr *in)
 	if (in->access_flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
 	    !(in->access_flags & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return uv_populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
+	return pre_populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
 }
 
 static uint32_t key_of(const struct uv_obj *mr)

@@ -84,7 +84,7 @@ int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *m)
 		return -EINVAL;
 	if (!usable(map.iova, map.size))
 		return -EINVAL;
-	err = uv_populate(map.vaddr, map.size, m->flags & VFIO_DMA_MAP_FLAG_WRITE);
+	err = pre_populate(map.vaddr, map.size, m->flags & VFIO_DMA_MAP_FLAG_WRITE);
 	if (err)
 		return err;
 	pthread_rwlock_wrlock(&c->lock);

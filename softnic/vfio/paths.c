@@ -23,7 +23,7 @@ int vf_group_path(const char *path)
 		return -1;
 	if (sscanf(path + sizeof(prefix) - 1, "%u%c", &n, &end) != 1)
 		return -1;
-	return n >= VF_GROUP && n < VF_GROUP + uv_device_count() ? (int)(n - VF_GROUP) : -1;
+	return n >= VF_GROUP && n < VF_GROUP + pre_device_count() ? (int)(n - VF_GROUP) : -1;
 }
 
 bool vf_container_path(const char *path)

@@ -198,7 +198,7 @@ static int check_mr(const struct ib_uverbs_reg_mr *in)
 {
 	if (!in->length || in->start + in->length < in->start || (in->start ^ in->hca_va) & 4095)
 		return -EINVAL;
-	return uv_populate(in->start, in->length,
+	return pre_populate(in->start, in->length,
 			   in->access_flags & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
 }
 
