@@ -4,30 +4,28 @@
 #define SOFTNIC_PRELOAD_REAL_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/types.h>
+#include <unistd.h>
 
-int pre_real_open(const char *path, int flags, mode_t mode);
-int pre_real_stat(const char *path, struct stat *st);
-int pre_real_fstat(int fd, struct stat *st);
-int pre_real_access(const char *path, int mode);
-int pre_real_close(int fd);
-int pre_real_ioctl(int fd, unsigned long request, void *arg);
-int pre_real_socket(int domain, int type, int protocol);
-int pre_real_spin_unlock(pthread_spinlock_t *lock);
+/* The C library's functions that the fronts stand in front of. */
+#define PRE_REAL_NAMES(X) \
+	X(open) X(fopen) X(opendir) X(stat) X(lstat) X(fstat) X(access) X(readlink) X(realpath) X(close) \
+	X(ioctl) X(pread) X(pwrite) X(socket) X(pthread_spin_unlock)
 
-/* ... and those that only the VFIO front stands in front of */
-int pre_real_lstat(const char *path, struct stat *st);
-FILE *pre_real_fopen(const char *path, const char *mode);
-DIR *pre_real_opendir(const char *path);
-ssize_t pre_real_readlink(const char *path, char *target, size_t size);
-char *pre_real_realpath(const char *path, char *resolved);
-ssize_t pre_real_pread(int fd, void *buf, size_t n, off_t off);
-ssize_t pre_real_pwrite(int fd, const void *buf, size_t n, off_t off);
+struct pre_real {
+#define PRE_MEMBER(name) __typeof__(&name) name;
+	PRE_REAL_NAMES(PRE_MEMBER)
+#undef PRE_MEMBER
+};
+const struct pre_real *pre_real(void);
 
 /* SOFTNIC_DEVICES; how many there could be */
 enum { PRE_DEVICES = 16 };

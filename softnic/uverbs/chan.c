@@ -36,7 +36,7 @@ int uv_chan_reader(const struct uv_chan *chan)
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", chan->wr);
-	return pre_real_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+	return pre_real()->open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
 static int make_pipe(struct uv_chan *chan, int *rd)
@@ -49,13 +49,13 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 		return -errno;
 	chan->wr = p[1];
 	chan->rd = packets ? uv_chan_reader(chan) : -1;
-	if (fcntl(p[1], F_SETFL, O_NONBLOCK | packets) || pre_real_fstat(p[1], &st) ||
+	if (fcntl(p[1], F_SETFL, O_NONBLOCK | packets) || pre_real()->fstat(p[1], &st) ||
 	    (packets && chan->rd < 0)) {
 		err = -errno;
-		pre_real_close(p[0]);
-		pre_real_close(p[1]);
+		pre_real()->close(p[0]);
+		pre_real()->close(p[1]);
 		if (chan->rd >= 0)
-			pre_real_close(chan->rd);
+			pre_real()->close(chan->rd);
 		return err;
 	}
 	/* A packet takes a page of the pipe. Where we may not have more there are sixteen. */
@@ -107,7 +107,7 @@ struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int 
 	struct uv_chan *chan;
 	struct stat st;
 
-	if (pre_real_fstat(fd, &st))
+	if (pre_real()->fstat(fd, &st))
 		return NULL;
 	LIST_FOREACH(chan, &dev->chans, link)
 		if (chan->ino == st.st_ino && chan->dev == st.st_dev)
@@ -121,8 +121,8 @@ void uv_chan_put(struct uv_chan *chan)
 		return;
 	LIST_REMOVE(chan, link);
 	if (chan->rd >= 0)
-		pre_real_close(chan->rd);
-	pre_real_close(chan->wr);
+		pre_real()->close(chan->rd);
+	pre_real()->close(chan->wr);
 	free(chan);
 }
 
@@ -161,7 +161,7 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 	fd = uv_chan_reader(chan);
 	if (fd < 0)
 		return 0;
-	if (pre_real_ioctl(fd, FIONREAD, &unread))
+	if (pre_real()->ioctl(fd, FIONREAD, &unread))
 		unread = 0;
 	for (size_t left = (size_t)unread; left >= size; left -= size) {
 		if (read(fd, record, size) != (ssize_t)size)
@@ -171,6 +171,6 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 		else
 			uv_chan_send(chan, record);
 	}
-	pre_real_close(fd);
+	pre_real()->close(fd);
 	return found;
 }

@@ -50,7 +50,7 @@ static int know_bar(struct uv_device *dev)
 {
 	struct stat st;
 
-	if (dev->bar_fd < 0 || pre_real_fstat(dev->bar_fd, &st))
+	if (dev->bar_fd < 0 || pre_real()->fstat(dev->bar_fd, &st))
 		return -EBADF;
 	dev->bar_dev = st.st_dev;
 	dev->bar_ino = st.st_ino;
@@ -135,7 +135,7 @@ static bool is_of(const struct uv_ctx *ctx, int fd)
 {
 	struct stat st;
 
-	return !pre_real_fstat(fd, &st) && is_bar(ctx->dev, &st) &&
+	return !pre_real()->fstat(fd, &st) && is_bar(ctx->dev, &st) &&
 		lseek(fd, 0, SEEK_CUR) == (off_t)ctx->id;
 }
 
@@ -187,13 +187,13 @@ static int open_file(const struct uv_device *dev, uint64_t id)
 	int fd, err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dev->bar_fd);
-	fd = pre_real_open(path, O_RDWR | O_CLOEXEC, 0);
+	fd = pre_real()->open(path, O_RDWR | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	if (lseek(fd, (off_t)id, SEEK_SET) == (off_t)id)
 		return fd;
 	err = -errno;
-	pre_real_close(fd);
+	pre_real()->close(fd);
 	return err;
 }
 

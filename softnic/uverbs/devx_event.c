@@ -75,7 +75,7 @@ static void sub_free(struct uv_sub *sub)
 	LIST_REMOVE(sub, by_number);
 	LIST_REMOVE(sub, by_chan);
 	if (sub->eventfd >= 0)
-		pre_real_close(sub->eventfd);
+		pre_real()->close(sub->eventfd);
 	free(sub);
 }
 
@@ -171,7 +171,7 @@ static bool pending(const struct uv_sub *sub)
 {
 	int unread = 0;
 
-	if (!sub->record || pre_real_ioctl(sub->chan->rd, FIONREAD, &unread))
+	if (!sub->record || pre_real()->ioctl(sub->chan->rd, FIONREAD, &unread))
 		return false;
 	return sub->record + (uint64_t)unread / COOKIE > sub->chan->written;
 }
@@ -238,7 +238,7 @@ void uv_devx_leave(struct uv_ctx *ctx)
 /* Another descriptor of the same channel may be left: then only ours closes, and opens again. */
 static void look_after(struct uv_chan *chan)
 {
-	pre_real_close(chan->rd);
+	pre_real()->close(chan->rd);
 	chan->rd = -1;
 	if (uv_chan_abandoned(chan))
 		drop(chan);

@@ -77,7 +77,7 @@ static int do_open(const char *path, int flags, mode_t mode)
 	int fd;
 
 	if (index < 0)
-		return pre_real_open(sysfs_path(path, moved), flags, mode);
+		return pre_real()->open(sysfs_path(path, moved), flags, mode);
 	fd = uv_open_device((unsigned int)index);
 	return fd < 0 ? fail(fd) : fd;
 }
@@ -106,7 +106,7 @@ int stat(const char *restrict path, struct stat *restrict st)
 	char moved[PATH_MAX];
 
 	if (index < 0)
-		return pre_real_stat(sysfs_path(path, moved), st);
+		return pre_real()->stat(sysfs_path(path, moved), st);
 	memset(st, 0, sizeof(*st));
 	as_cdev(st, (unsigned int)index);
 	return 0;
@@ -119,7 +119,7 @@ int stat64(const char *restrict path, struct stat64 *restrict st)
 
 int fstat(int fd, struct stat *st)
 {
-	int err = pre_real_fstat(fd, st);
+	int err = pre_real()->fstat(fd, st);
 	struct uv_device *dev = err ? NULL : uv_device_of(st);
 
 	if (dev)
@@ -136,7 +136,7 @@ int access(const char *path, int mode)
 {
 	char moved[PATH_MAX];
 
-	return device_path(path) < 0 ? pre_real_access(sysfs_path(path, moved), mode) : 0;
+	return device_path(path) < 0 ? pre_real()->access(sysfs_path(path, moved), mode) : 0;
 }
 
 /* The last thing that a context's memory may rely on: no DMA after this. */
@@ -147,8 +147,8 @@ int close(int fd)
 	struct stat st;
 	int err;
 
-	if (!uv_any_device() || pre_real_fstat(fd, &st))
-		return pre_real_close(fd);
+	if (!uv_any_device() || pre_real()->fstat(fd, &st))
+		return pre_real()->close(fd);
 	dev = uv_device_of(&st);
 	if (dev && !dev->detached) {
 		pthread_mutex_lock(&dev->lock);
@@ -157,7 +157,7 @@ int close(int fd)
 			uv_ctx_close(ctx);
 		pthread_mutex_unlock(&dev->lock);
 	}
-	err = pre_real_close(fd);
+	err = pre_real()->close(fd);
 	if (S_ISFIFO(st.st_mode))
 		uv_closed(&st);
 	return err;
@@ -175,11 +175,11 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	if (request != RDMA_VERBS_IOCTL || pre_real_fstat(fd, &st))
-		return pre_real_ioctl(fd, request, arg);
+	if (request != RDMA_VERBS_IOCTL || pre_real()->fstat(fd, &st))
+		return pre_real()->ioctl(fd, request, arg);
 	dev = uv_device_of(&st);
 	if (!dev)
-		return pre_real_ioctl(fd, request, arg);
+		return pre_real()->ioctl(fd, request, arg);
 	if (dev->detached)
 		return fail(-EIO);
 	pthread_mutex_lock(&dev->lock);
@@ -194,7 +194,7 @@ int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())
 		return fail(-EPROTONOSUPPORT);
-	return pre_real_socket(domain, type, protocol);
+	return pre_real()->socket(domain, type, protocol);
 }
 
 /*
@@ -203,7 +203,7 @@ int socket(int domain, int type, int protocol)
  */
 int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
-	int err = pre_real_spin_unlock(lock);
+	int err = pre_real()->pthread_spin_unlock(lock);
 
 	uv_pump();
 	return err;

@@ -15,7 +15,7 @@ int vf_container_open(void)
 		return fd;
 	c = calloc(1, sizeof(*c));
 	if (!c) {
-		pre_real_close(fd);
+		pre_real()->close(fd);
 		return -ENOMEM;
 	}
 	c->refs = 1;

@@ -66,7 +66,7 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 
 close_group:
 	vf_irqs_free(&dev->irqs);
-	pre_real_close(dev->group_fd);
+	pre_real()->close(dev->group_fd);
 free_dev:
 	free(dev);
 	fprintf(stderr, "softnic: the software ConnectX %u does not start: %s\n", g->index,
@@ -114,7 +114,7 @@ void vf_device_put(struct vf_device *dev)
 	vf_irqs_free(&dev->irqs);
 	dev->group->dev = NULL;
 	vf_group_put(dev->group);
-	pre_real_close(dev->group_fd);
+	pre_real()->close(dev->group_fd);
 	free(dev);
 }
 

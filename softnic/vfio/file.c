@@ -127,11 +127,11 @@ int vf_file_add(int fd, enum vf_kind kind, void *obj)
 
 	if (!err && fd >= FDS)
 		err = -EMFILE;
-	if (!err && pre_real_fstat(fd, &st))
+	if (!err && pre_real()->fstat(fd, &st))
 		err = -errno;
 	if (err) {
 		free(f);
-		pre_real_close(fd);
+		pre_real()->close(fd);
 		return err;
 	}
 	vf_file_closed(fd);

@@ -26,19 +26,19 @@ void vf_groups_forget(void)
 
 int vf_group_open(const char *path, unsigned int index, int flags)
 {
-	int fd = pre_real_open(path, O_RDWR | (flags & O_CLOEXEC), 0), err;
+	int fd = pre_real()->open(path, O_RDWR | (flags & O_CLOEXEC), 0), err;
 	struct vf_group *g;
 
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		pre_real_close(fd);
+		pre_real()->close(fd);
 		return err;
 	}
 	g = calloc(1, sizeof(*g));
 	if (!g) {
-		pre_real_close(fd);
+		pre_real()->close(fd);
 		return -ENOMEM;
 	}
 	g->refs = 1;
@@ -93,7 +93,7 @@ static int set_container(struct vf_group *g, const int32_t *fd)
 
 	if (g->container)
 		return -EINVAL;
-	if (pre_real_fstat(*fd, &st))
+	if (pre_real()->fstat(*fd, &st))
 		return -EBADF;
 	f = vf_file_of(*fd, &st);
 	if (!f || f->kind != VF_FILE_CONTAINER)

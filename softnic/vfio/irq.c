@@ -18,7 +18,7 @@ void vf_irqs_init(struct vf_irqs *irqs)
 static void put(int *slot, int fd)
 {
 	if (*slot >= 0)
-		pre_real_close(*slot);
+		pre_real()->close(*slot);
 	*slot = fd;
 }
 

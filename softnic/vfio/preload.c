@@ -61,7 +61,7 @@ static int do_open(const char *path, int flags, mode_t mode)
 	char moved[PATH_MAX];
 
 	if (index < 0 && !(vf_container_path(path) && pre_device_count()))
-		return pre_real_open(vf_moved(path, moved), flags, mode);
+		return pre_real()->open(vf_moved(path, moved), flags, mode);
 	if ((flags & O_ACCMODE) != O_RDWR)
 		return fail(-EACCES);
 	vf_lock();
@@ -86,7 +86,7 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 {
 	char moved[PATH_MAX];
 
-	return pre_real_fopen(vf_moved(path, moved), mode);
+	return pre_real()->fopen(vf_moved(path, moved), mode);
 }
 
 FILE *fopen64(const char *restrict path, const char *restrict mode)
@@ -109,7 +109,7 @@ int stat(const char *restrict path, struct stat *restrict st)
 {
 	char moved[PATH_MAX];
 
-	return as_cdev(path, st, pre_real_stat(vf_moved(path, moved), st));
+	return as_cdev(path, st, pre_real()->stat(vf_moved(path, moved), st));
 }
 
 int stat64(const char *restrict path, struct stat64 *restrict st)
@@ -121,7 +121,7 @@ int lstat(const char *restrict path, struct stat *restrict st)
 {
 	char moved[PATH_MAX];
 
-	return as_cdev(path, st, pre_real_lstat(vf_moved(path, moved), st));
+	return as_cdev(path, st, pre_real()->lstat(vf_moved(path, moved), st));
 }
 
 int lstat64(const char *restrict path, struct stat64 *restrict st)
@@ -133,14 +133,14 @@ int access(const char *path, int mode)
 {
 	char moved[PATH_MAX];
 
-	return pre_real_access(vf_moved(path, moved), mode);
+	return pre_real()->access(vf_moved(path, moved), mode);
 }
 
 ssize_t readlink(const char *restrict path, char *restrict target, size_t size)
 {
 	char moved[PATH_MAX];
 
-	return pre_real_readlink(vf_moved(path, moved), target, size);
+	return pre_real()->readlink(vf_moved(path, moved), target, size);
 }
 
 /* The answer is a path of the tree that stands for /sys. */
@@ -148,14 +148,14 @@ char *realpath(const char *restrict path, char *restrict resolved)
 {
 	char moved[PATH_MAX];
 
-	return pre_real_realpath(vf_moved(path, moved), resolved);
+	return pre_real()->realpath(vf_moved(path, moved), resolved);
 }
 
 DIR *opendir(const char *path)
 {
 	char moved[PATH_MAX];
 
-	return pre_real_opendir(vf_moved(path, moved));
+	return pre_real()->opendir(vf_moved(path, moved));
 }
 
 int close(int fd)
@@ -165,7 +165,7 @@ int close(int fd)
 		vf_file_closed(fd);
 		vf_unlock();
 	}
-	return pre_real_close(fd);
+	return pre_real()->close(fd);
 }
 
 /* With the front's lock. */
@@ -173,7 +173,7 @@ static struct vf_file *file_of(int fd)
 {
 	struct stat st;
 
-	return vf_any_file() && !pre_real_fstat(fd, &st) ? vf_file_of(fd, &st) : NULL;
+	return vf_any_file() && !pre_real()->fstat(fd, &st) ? vf_file_of(fd, &st) : NULL;
 }
 
 static int dispatch(const struct vf_file *f, int fd, unsigned long request, void *arg)
@@ -199,14 +199,14 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(args, void *);
 	va_end(args);
 	if (_IOC_TYPE(request) != VFIO_TYPE || !vf_any_file())
-		return pre_real_ioctl(fd, request, arg);
+		return pre_real()->ioctl(fd, request, arg);
 	vf_lock();
 	f = file_of(fd);
 	if (f)
 		ret = dispatch(f, fd, request, arg);
 	vf_unlock();
 	if (!f)
-		return pre_real_ioctl(fd, request, arg);
+		return pre_real()->ioctl(fd, request, arg);
 	return ret < 0 ? fail(ret) : ret;
 }
 
@@ -215,7 +215,7 @@ int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())
 		return fail(-EPROTONOSUPPORT);
-	return pre_real_socket(domain, type, protocol);
+	return pre_real()->socket(domain, type, protocol);
 }
 
 /* The config space of fd, when that is what an offset so high is about. */
@@ -230,13 +230,13 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off)
 	struct vf_file *f;
 
 	if (!is_config(off))
-		return pre_real_pread(fd, buf, n, off);
+		return pre_real()->pread(fd, buf, n, off);
 	vf_lock();
 	f = file_of(fd);
 	if (f && f->kind == VF_FILE_DEVICE)
 		done = vf_config_read(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
 	vf_unlock();
-	return done < 0 ? pre_real_pread(fd, buf, n, off) : done;
+	return done < 0 ? pre_real()->pread(fd, buf, n, off) : done;
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
@@ -245,13 +245,13 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 	struct vf_file *f;
 
 	if (!is_config(off))
-		return pre_real_pwrite(fd, buf, n, off);
+		return pre_real()->pwrite(fd, buf, n, off);
 	vf_lock();
 	f = file_of(fd);
 	if (f && f->kind == VF_FILE_DEVICE)
 		done = vf_config_write(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
 	vf_unlock();
-	return done < 0 ? pre_real_pwrite(fd, buf, n, off) : done;
+	return done < 0 ? pre_real()->pwrite(fd, buf, n, off) : done;
 }
 
 ssize_t pread64(int fd, void *buf, size_t n, off64_t off)

@@ -15,7 +15,7 @@ static struct uv_device *device_of(struct ibv_context *context)
 	struct uv_device *dev;
 	struct stat st;
 
-	if (pre_real_fstat(context->cmd_fd, &st))
+	if (pre_real()->fstat(context->cmd_fd, &st))
 		return NULL;
 	dev = uv_device_of(&st);
 	return dev && !dev->detached && dev->kind == &uv_efa ? dev : NULL;
