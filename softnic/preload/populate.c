@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "softnic/preload/real.h"
+#include "softnic/preload/preload.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "softnic/preload/real.h"
+#include "softnic/preload/preload.h"
 
 /*
  * Filled at the first use and not in a constructor: other libraries' constructors open files before

@@ -26,7 +26,7 @@
 
 #include "softnic/softnic.h"
 #include "softnic/uverbs/prm.h"
-#include "softnic/preload/real.h"
+#include "softnic/preload/preload.h"
 
 enum {
 	UV_MAJOR = 231,			/* of /dev/infiniband/uverbsN */

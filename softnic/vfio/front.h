@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 
 #include "softnic/softnic.h"
-#include "softnic/preload/real.h"
+#include "softnic/preload/preload.h"
 #include "softnic/vfio/names.h"
 
 enum { VF_CONFIG = 4096, VF_VECTORS = 64 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What both preloaded fronts need of the system. real.c: the C library's functions, past our names. */
-#ifndef SOFTNIC_PRELOAD_REAL_H
-#define SOFTNIC_PRELOAD_REAL_H
+#ifndef SOFTNIC_PRELOAD_PRELOAD_H
+#define SOFTNIC_PRELOAD_PRELOAD_H
 
 #include <dirent.h>
 #include <fcntl.h>
