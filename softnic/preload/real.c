@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "softnic/preload/preload.h"
 
@@ -23,19 +22,4 @@ const struct pre_real *pre_real(void)
 #undef PRE_FIND
 	atomic_store_explicit(&filled, true, memory_order_release);
 	return &found;
-}
-
-unsigned int pre_device_count(void)
-{
-	static atomic_int count = -1;
-	int n = atomic_load_explicit(&count, memory_order_relaxed);
-
-	if (n < 0) {
-		const char *env = getenv("SOFTNIC_DEVICES");
-
-		n = env ? atoi(env) : 0;
-		n = n < 0 ? 0 : n > PRE_DEVICES ? PRE_DEVICES : n;
-		atomic_store_explicit(&count, n, memory_order_relaxed);
-	}
-	return (unsigned int)n;
 }

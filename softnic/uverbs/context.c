@@ -54,7 +54,7 @@ static struct mlx5_ib_alloc_ucontext_resp ucontext(struct uv_device *dev)
 
 static bool has_devx(const struct uv_device *dev)
 {
-	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !uv_asked("SOFTNIC_NO_DEVX");
+	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !pre_asked("SOFTNIC_NO_DEVX");
 }
 
 /* As many as log_max_uctx says, then CREATE_UCTX fails with LIM_ERR. */

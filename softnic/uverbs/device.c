@@ -87,17 +87,9 @@ free_dev:
 	return err;
 }
 
-/*
- * Of all handlers the newest one comes first before a fork. The model's locks lie inside of ours, so
- * its handlers, which its first device installs, have to be the older ones.
- */
 static void watch_forks(void)
 {
-	const struct softnic_config plain = { .flags = SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY };
-	struct softnic *nic;
-
-	if (!softnic_open(&plain, &nic))
-		softnic_close(nic);
+	pre_open_model_once();
 	pthread_atfork(before_fork, after_fork, forked);
 }
 
@@ -348,13 +340,6 @@ int softnic_front_fault(unsigned int index, const char *script)
 	return dev ? dev->kind->fault(dev, script) : -ENODEV;
 }
 
-bool uv_asked(const char *variable)
-{
-	const char *value = getenv(variable);
-
-	return value && strcmp(value, "1") == 0;
-}
-
 /* Programs that call the device at times are compared with those that never do. */
 static void report_driven(void)
 {
@@ -374,15 +359,13 @@ void uv_report(void)
 {
 	struct softnic_violation v[32];
 
-	if (uv_asked("SOFTNIC_DRIVEN"))
+	if (pre_asked("SOFTNIC_DRIVEN"))
 		report_driven();
-	if (!uv_asked("SOFTNIC_STRICT"))
+	if (!pre_asked("SOFTNIC_STRICT"))
 		return;
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		size_t n = live[i] ? live[i]->kind->violations(live[i], v, 32) : 0;
 
-		for (size_t j = 0; j < n && j < 32; j++)
-			fprintf(stderr, "softnic: violation %s x%llu: %s\n", v[j].name,
-				(unsigned long long)v[j].count, v[j].detail);
+		pre_print_violations(v, n < 32 ? n : 32);
 	}
 }

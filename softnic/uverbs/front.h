@@ -205,10 +205,8 @@ void uv_ctx_close(struct uv_ctx *ctx);
 bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd);
 void uv_pump(void);
 void uv_report(void);
-bool uv_asked(const char *variable);		/* is it 1? */
 /* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
-__attribute__((visibility("default"))) int softnic_front_fault(unsigned int index,
-							       const char *script);
+EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
 /* ---- command.c: PRM commands */
 int uv_cmd(struct uv_device *dev, const void *in, size_t inlen, void *out, size_t outlen);

@@ -129,7 +129,7 @@ static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr 
 		err = uv_devx_umem(ctx, method, hdr);
 	if (err == -EPROTONOSUPPORT)
 		err = uv_devx_event(ctx, method, hdr);
-	if (uv_asked("SOFTNIC_TRACE"))
+	if (pre_asked("SOFTNIC_TRACE"))
 		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
 			hdr->method_id, err ? strerror(-err) : "done");
 	return err;

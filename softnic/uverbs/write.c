@@ -20,7 +20,7 @@ int uv_write(struct uv_req *req, uint32_t number)
 	if (!req->ctx->async && number != IB_USER_VERBS_CMD_GET_CONTEXT)
 		return -EINVAL;
 	err = cmd->run(req);
-	if (uv_asked("SOFTNIC_TRACE"))
+	if (pre_asked("SOFTNIC_TRACE"))
 		fprintf(stderr, "softnic: %s: %s\n", cmd->name, err ? strerror(-err) : "done");
 	return err;
 }

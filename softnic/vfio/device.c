@@ -92,16 +92,13 @@ int vf_device_open(struct vf_group *g, int group_fd)
 /* The model's complaints, for a test that asked for them. */
 void vf_device_report(struct vf_device *dev)
 {
-	const char *strict = getenv("SOFTNIC_STRICT");
 	struct softnic_violation v[32];
 	size_t n;
 
-	if (!strict || strcmp(strict, "1") != 0)
+	if (!pre_asked("SOFTNIC_STRICT"))
 		return;
 	n = softnic_violations(dev->nic, v, 32);
-	for (size_t i = 0; i < n && i < 32; i++)
-		fprintf(stderr, "softnic: violation %s x%llu: %s\n", v[i].name,
-			(unsigned long long)v[i].count, v[i].detail);
+	pre_print_violations(v, n < 32 ? n : 32);
 }
 
 /* The kernel resets a function that nobody has open any more: what it did is forgotten. */

@@ -67,24 +67,16 @@ static void in_child(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/*
- * Of all handlers the newest one comes first before a fork. The model's locks lie inside of ours, so
- * its handlers, which its first device installs, have to be the older ones.
- */
 static int watch_forks(void)
 {
-	const struct softnic_config plain = { .flags = SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY };
 	static bool watched;
-	struct softnic *nic;
 	int err;
 
 	if (watched)
 		return 0;
-	err = softnic_open(&plain, &nic);
-	if (err)
-		return err;
-	softnic_close(nic);
-	err = -pthread_atfork(vf_lock, vf_unlock, in_child);
+	err = pre_open_model_once();
+	if (!err)
+		err = -pthread_atfork(vf_lock, vf_unlock, in_child);
 	watched = !err;
 	return err;
 }

@@ -123,8 +123,7 @@ void vf_device_report(struct vf_device *dev);
 /* Waits until the device has let go of all memory that it found before. */
 void vf_device_settle(struct vf_device *dev);
 /* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
-__attribute__((visibility("default"))) int softnic_front_fault(unsigned int index,
-							       const char *script);
+EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
 /* ---- config.c */
 void vf_config_reset(struct vf_device *dev);
@@ -142,8 +141,6 @@ void vf_irq(void *ctx, unsigned int vector);	/* the model's callback; ctx is the
 /* N of /dev/vfio/N when it is one of ours, else -1. */
 int vf_group_path(const char *path);
 bool vf_container_path(const char *path);
-/* Where what a program would read of the machine's PCI functions is described instead. */
-const char *vf_moved(const char *path, char moved[PATH_MAX]);
 
 /* 0, -EINVAL when the program's structure is shorter than what is read of it. */
 #define VF_ARGSZ(arg, type, last) \

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of files: which are of VFIO, and where those of sysfs have moved to. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "softnic/vfio/front.h"
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (!path[n] || path[n] == '/');
-}
 
 int vf_group_path(const char *path)
 {
@@ -31,24 +23,12 @@ bool vf_container_path(const char *path)
 	return path && !strcmp(path, "/dev/vfio/vfio");
 }
 
-const char *vf_moved(const char *path, char moved[PATH_MAX])
+const char *front_path(const char *path, char moved[PATH_MAX])
 {
 	static const char *const trees[] = {
 		"/sys/bus/pci/devices", "/sys/bus/pci/drivers/vfio-pci", "/sys/kernel/iommu_groups",
-		"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/dev/vfio",
+		"/sys/class/infiniband", "/dev/vfio", NULL,
 	};
-	const char *root = path ? getenv("SYSFS_PATH") : NULL;
 
-	if (!root)
-		return path;
-	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
-		const char *rest = strncmp(path, "/sys", 4) == 0 ? path + 4 : path;
-
-		if (!is_below(path, trees[i]))
-			continue;
-		if ((size_t)snprintf(moved, PATH_MAX, "%s%s", root, rest) >= PATH_MAX)
-			return path;
-		return moved;
-	}
-	return path;
+	return pre_moved(path, trees, moved);
 }

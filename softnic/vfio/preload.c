@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The C library's names by which a program comes to VFIO and to what sysfs says of PCI functions.
- * Anything else goes straight on. mmap needs no place here: the descriptor of a device is its BAR's
- * own memfd. Nor do read and poll: interrupts are the program's eventfds.
+ * The C library's names by which a program comes to VFIO and to what sysfs says of PCI functions, beside
+ * those of softnic/preload. mmap needs no place here: the descriptor of a device is its BAR's own
+ * memfd. Nor do read and poll: interrupts are the program's eventfds.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/netlink.h>
-#include <stdarg.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
 
 #include "softnic/vfio/front.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT int open(const char *path, int flags, ...);
-EXPORT int open64(const char *path, int flags, ...);
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode);
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode);
 EXPORT int stat(const char *restrict path, struct stat *restrict st);
-EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
 EXPORT int lstat(const char *restrict path, struct stat *restrict st);
 EXPORT int lstat64(const char *restrict path, struct stat64 *restrict st);
 EXPORT int access(const char *path, int mode);
@@ -30,8 +19,6 @@ EXPORT ssize_t readlink(const char *restrict path, char *restrict target, size_t
 EXPORT char *realpath(const char *restrict path, char *restrict resolved);
 EXPORT DIR *opendir(const char *path);
 EXPORT int close(int fd);
-EXPORT int ioctl(int fd, unsigned long request, ...);
-EXPORT int socket(int domain, int type, int protocol);
 EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t off);
 EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
 EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
@@ -40,53 +27,28 @@ EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
-_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure under two names");
-
-static int fail(int err)
+bool front_open(const char *path, int flags, int *ret)
 {
-	errno = -err;
-	return -1;
-}
-
-static int open_group(int index, const char *path, int flags)
-{
-	char moved[PATH_MAX];
-
-	return vf_group_open(vf_moved(path, moved), (unsigned int)index, flags);
-}
-
-static int do_open(const char *path, int flags, mode_t mode)
-{
-	int index = vf_group_path(path), fd;
+	int index = vf_group_path(path);
 	char moved[PATH_MAX];
 
 	if (index < 0 && !(vf_container_path(path) && pre_device_count()))
-		return pre_real()->open(vf_moved(path, moved), flags, mode);
+		return false;
+	*ret = -EACCES;
 	if ((flags & O_ACCMODE) != O_RDWR)
-		return fail(-EACCES);
+		return true;
 	vf_lock();
-	fd = index < 0 ? vf_container_open() : open_group(index, path, flags);
+	*ret = index < 0 ? vf_container_open() :
+		vf_group_open(front_path(path, moved), (unsigned int)index, flags);
 	vf_unlock();
-	return fd < 0 ? fail(fd) : fd;
-}
-
-int open(const char *path, int flags, ...)
-{
-	PRE_OPEN_MODE(mode, flags)
-	return do_open(path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	PRE_OPEN_MODE(mode, flags)
-	return do_open(path, flags | O_LARGEFILE, mode);
+	return true;
 }
 
 FILE *fopen(const char *restrict path, const char *restrict mode)
 {
 	char moved[PATH_MAX];
 
-	return pre_real()->fopen(vf_moved(path, moved), mode);
+	return pre_real()->fopen(front_path(path, moved), mode);
 }
 
 FILE *fopen64(const char *restrict path, const char *restrict mode)
@@ -109,19 +71,14 @@ int stat(const char *restrict path, struct stat *restrict st)
 {
 	char moved[PATH_MAX];
 
-	return as_cdev(path, st, pre_real()->stat(vf_moved(path, moved), st));
-}
-
-int stat64(const char *restrict path, struct stat64 *restrict st)
-{
-	return stat(path, (struct stat *)st);
+	return as_cdev(path, st, pre_real()->stat(front_path(path, moved), st));
 }
 
 int lstat(const char *restrict path, struct stat *restrict st)
 {
 	char moved[PATH_MAX];
 
-	return as_cdev(path, st, pre_real()->lstat(vf_moved(path, moved), st));
+	return as_cdev(path, st, pre_real()->lstat(front_path(path, moved), st));
 }
 
 int lstat64(const char *restrict path, struct stat64 *restrict st)
@@ -133,14 +90,14 @@ int access(const char *path, int mode)
 {
 	char moved[PATH_MAX];
 
-	return pre_real()->access(vf_moved(path, moved), mode);
+	return pre_real()->access(front_path(path, moved), mode);
 }
 
 ssize_t readlink(const char *restrict path, char *restrict target, size_t size)
 {
 	char moved[PATH_MAX];
 
-	return pre_real()->readlink(vf_moved(path, moved), target, size);
+	return pre_real()->readlink(front_path(path, moved), target, size);
 }
 
 /* The answer is a path of the tree that stands for /sys. */
@@ -148,14 +105,14 @@ char *realpath(const char *restrict path, char *restrict resolved)
 {
 	char moved[PATH_MAX];
 
-	return pre_real()->realpath(vf_moved(path, moved), resolved);
+	return pre_real()->realpath(front_path(path, moved), resolved);
 }
 
 DIR *opendir(const char *path)
 {
 	char moved[PATH_MAX];
 
-	return pre_real()->opendir(vf_moved(path, moved));
+	return pre_real()->opendir(front_path(path, moved));
 }
 
 int close(int fd)
@@ -188,34 +145,18 @@ static int dispatch(const struct vf_file *f, int fd, unsigned long request, void
 	}
 }
 
-int ioctl(int fd, unsigned long request, ...)
+bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 {
 	struct vf_file *f;
-	int ret = -ENOTTY;
-	va_list args;
-	void *arg;
 
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
 	if (_IOC_TYPE(request) != VFIO_TYPE || !vf_any_file())
-		return pre_real()->ioctl(fd, request, arg);
+		return false;
 	vf_lock();
 	f = file_of(fd);
 	if (f)
-		ret = dispatch(f, fd, request, arg);
+		*ret = dispatch(f, fd, request, arg);
 	vf_unlock();
-	if (!f)
-		return pre_real()->ioctl(fd, request, arg);
-	return ret < 0 ? fail(ret) : ret;
-}
-
-/* Where the host has RDMA devices of its own, netlink would name them. */
-int socket(int domain, int type, int protocol)
-{
-	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())
-		return fail(-EPROTONOSUPPORT);
-	return pre_real()->socket(domain, type, protocol);
+	return f;
 }
 
 /* The config space of fd, when that is what an offset so high is about. */

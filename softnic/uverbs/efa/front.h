@@ -52,6 +52,6 @@ struct uve_direct {
 	/* Of the objects that this thread makes from now on. */
 	void (*wish)(unsigned int wishes);
 };
-__attribute__((visibility("default"))) extern const struct uve_direct softnic_front_efa;
+EXPORT extern const struct uve_direct softnic_front_efa;
 
 #endif

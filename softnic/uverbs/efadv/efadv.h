@@ -15,8 +15,6 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 enum { WITH_QUERIES = 59, WITH_DOORBELL = 60, WITH_WIDE = 63 };
 
 struct efadv_device_attr {

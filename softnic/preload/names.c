@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The C library's names that both fronts stand in front of. What does not concern a device of ours
+ * goes straight on.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "softnic/preload/preload.h"
+
+EXPORT int open(const char *path, int flags, ...);
+EXPORT int open64(const char *path, int flags, ...);
+EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
+EXPORT int ioctl(int fd, unsigned long request, ...);
+EXPORT int socket(int domain, int type, int protocol);
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure under two names");
+
+static int result(int ret)
+{
+	if (ret >= 0)
+		return ret;
+	errno = -ret;
+	return -1;
+}
+
+static int do_open(const char *path, int flags, va_list args)
+{
+	char moved[PATH_MAX];
+	mode_t mode = 0;
+	int fd;
+
+	if (front_open(path, flags, &fd))
+		return result(fd);
+	/* It is there only when a file may be made. */
+	if (flags & (O_CREAT | __O_TMPFILE))
+		mode = va_arg(args, mode_t);
+	return pre_real()->open(front_path(path, moved), flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list args;
+	int fd;
+
+	va_start(args, flags);
+	fd = do_open(path, flags, args);
+	va_end(args);
+	return fd;
+}
+
+int open64(const char *path, int flags, ...)
+{
+	va_list args;
+	int fd;
+
+	va_start(args, flags);
+	fd = do_open(path, flags | O_LARGEFILE, args);
+	va_end(args);
+	return fd;
+}
+
+int stat64(const char *restrict path, struct stat64 *restrict st)
+{
+	return stat(path, (struct stat *)st);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+	int ret;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	return front_ioctl(fd, request, arg, &ret) ? result(ret) : pre_real()->ioctl(fd, request, arg);
+}
+
+/* Where the host has RDMA devices of its own, netlink would name them and not ours. */
+int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())
+		return result(-EPROTONOSUPPORT);
+	return pre_real()->socket(domain, type, protocol);
+}
+
+const char *pre_moved(const char *path, const char *const *trees, char moved[PATH_MAX])
+{
+	const char *root = path ? getenv("SYSFS_PATH") : NULL;
+
+	for (size_t i = 0; root && trees[i]; i++) {
+		const char *rest = strncmp(path, "/sys", 4) == 0 ? path + 4 : path;
+
+		if (strncmp(path, trees[i], strlen(trees[i])) != 0)
+			continue;
+		return snprintf(moved, PATH_MAX, "%s%s", root, rest) < PATH_MAX ? moved : path;
+	}
+	return path;
+}
