@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The attributes of an ioctl. */
+/* The attributes of an ioctl, and the structures that it carries. */
 #include <errno.h>
 #include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
+
+void uv_copy_in(void *dst, size_t size, const void *src, size_t len)
+{
+	size_t n = len < size ? len : size;
+
+	if (n)
+		memcpy(dst, src, n);
+	memset((uint8_t *)dst + n, 0, size - n);
+}
+
+void uv_copy_out(void *dst, size_t len, const void *src, size_t size)
+{
+	size_t n = len < size ? len : size;
+
+	if (n)
+		memcpy(dst, src, n);
+}
 
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 {

@@ -164,3 +164,19 @@ int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, s
 	gid->version = (uint8_t)sn_get(address, ROCE_VERSION);
 	return 0;
 }
+
+/*
+ * On hardware neighbour discovery finds the MAC. The ports of this fabric are known by their GID
+ * alone: a link-local one holds the MAC (RFC 4291, modified EUI-64), others get a local one.
+ */
+void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6])
+{
+	if (gid[0] == 0xfe && gid[1] == 0x80) {
+		mac[0] = gid[8] ^ 2;
+		memcpy(mac + 1, gid + 9, 2);
+		memcpy(mac + 3, gid + 13, 3);
+	} else {
+		mac[0] = 2;
+		memcpy(mac + 1, gid + 11, 5);
+	}
+}

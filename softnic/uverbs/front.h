@@ -234,6 +234,7 @@ struct uv_gid {
 /* port: from 1, checked by the caller. -ENODATA: an empty entry. */
 int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *gid);
 unsigned int uv_gid_count(const struct uv_device *dev);
+void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT]);
 
 /* ---- object.c */
@@ -345,6 +346,5 @@ int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
 int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **uar);
 unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len);
-void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 
 #endif

@@ -14,23 +14,6 @@
 
 enum { MAX_ATTRS = 32 };
 
-void uv_copy_in(void *dst, size_t size, const void *src, size_t len)
-{
-	size_t n = len < size ? len : size;
-
-	if (n)
-		memcpy(dst, src, n);
-	memset((uint8_t *)dst + n, 0, size - n);
-}
-
-void uv_copy_out(void *dst, size_t len, const void *src, size_t size)
-{
-	size_t n = len < size ? len : size;
-
-	if (n)
-		memcpy(dst, src, n);
-}
-
 static int invoke_write(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *in = uv_attr(hdr, UVERBS_ATTR_CORE_IN);

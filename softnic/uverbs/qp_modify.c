@@ -66,22 +66,6 @@ static const struct transition *find(const struct uv_obj *qp, uint8_t from, uint
 	return NULL;
 }
 
-/*
- * On hardware neighbour discovery finds the MAC. The ports of this fabric are known by their GID
- * alone: a link-local one holds the MAC (RFC 4291, modified EUI-64), others get a local one.
- */
-void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6])
-{
-	if (gid[0] == 0xfe && gid[1] == 0x80) {
-		mac[0] = gid[8] ^ 2;
-		memcpy(mac + 1, gid + 9, 2);
-		memcpy(mac + 3, gid + 13, 3);
-	} else {
-		mac[0] = 2;
-		memcpy(mac + 1, gid + 11, 5);
-	}
-}
-
 /* RoCEv2 spreads flows by the source port: stable per connection, in the range IANA leaves free. */
 static uint32_t udp_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
 {
