@@ -57,7 +57,7 @@ static int know_bar(struct uv_device *dev)
 	return 0;
 }
 
-static int device_new(unsigned int index, struct uv_device **out)
+static int device_new(unsigned int index, const struct uv_kind *kind, struct uv_device **out)
 {
 	struct uv_device *dev = calloc(1, sizeof(*dev));
 	const char *script = getenv("SOFTNIC_FAULT");
@@ -68,20 +68,20 @@ static int device_new(unsigned int index, struct uv_device **out)
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->ev_lock, NULL);
 	dev->index = index;
-	dev->kind = getenv("SOFTNIC_EFA") ? &uv_efa : &uv_mlx5;
-	err = dev->kind->open(dev);
+	dev->kind = kind;
+	err = kind->open(dev);
 	if (err)
 		goto free_dev;
 	err = know_bar(dev);
 	if (!err && script)
-		err = dev->kind->fault(dev, script);
+		err = kind->fault(dev, script);
 	if (err)
 		goto close_nic;
 	*out = dev;
 	return 0;
 
 close_nic:
-	dev->kind->close(dev);
+	kind->close(dev);
 free_dev:
 	free(dev);
 	return err;
@@ -93,7 +93,7 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, after_fork, forked);
 }
 
-static int device_get(unsigned int index, struct uv_device **out)
+static int device_get(unsigned int index, const struct uv_kind *kind, struct uv_device **out)
 {
 	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	struct uv_device *dev;
@@ -104,7 +104,7 @@ static int device_get(unsigned int index, struct uv_device **out)
 	pthread_mutex_lock(&registry);
 	dev = live[index];
 	if (!dev) {
-		err = device_new(index, &dev);
+		err = device_new(index, kind, &dev);
 		if (err) {
 			fprintf(stderr, "softnic: the software adapter %u does not start: %s\n",
 				index, strerror(-err));
@@ -189,12 +189,12 @@ static int open_file(const struct uv_device *dev, uint64_t id)
 	return err;
 }
 
-int uv_open_device(unsigned int index)
+int uv_open_device(unsigned int index, const struct uv_kind *kind)
 {
 	static atomic_ulong last_id;
 	struct uv_device *dev;
 	struct uv_ctx *ctx;
-	int err = device_get(index, &dev);
+	int err = device_get(index, kind, &dev);
 	int fd;
 
 	if (err)

@@ -79,6 +79,20 @@ static void sub_free(struct uv_sub *sub)
 	free(sub);
 }
 
+static void end_subscriptions(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+	struct uv_sub *sub, *next;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	for (sub = LIST_FIRST(&dev->sub_hash[obj->number % UV_HASH]); sub; sub = next) {
+		next = LIST_NEXT(sub, by_number);
+		if (sub->obj == obj)
+			sub_free(sub);
+	}
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
 static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16_t event)
 {
 	struct uv_device *dev = chan->ctx->dev;
@@ -98,6 +112,8 @@ static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16
 	}
 	LIST_INSERT_HEAD(&dev->sub_hash[sub->number % UV_HASH], sub, by_number);
 	LIST_INSERT_HEAD(&chan->subs, sub, by_chan);
+	if (sub->obj)
+		sub->obj->end_events = end_subscriptions;
 	return 0;
 }
 
@@ -199,20 +215,6 @@ void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const
 	LIST_FOREACH(sub, &dev->sub_hash[number % UV_HASH], by_number)
 		if (sub->event == event && sub->number == number)
 			deliver(sub, eqe);
-}
-
-void uv_devx_forget(struct uv_obj *obj)
-{
-	struct uv_device *dev = obj->ctx->dev;
-	struct uv_sub *sub, *next;
-
-	pthread_mutex_lock(&dev->ev_lock);
-	for (sub = LIST_FIRST(&dev->sub_hash[obj->number % UV_HASH]); sub; sub = next) {
-		next = LIST_NEXT(sub, by_number);
-		if (sub->obj == obj)
-			sub_free(sub);
-	}
-	pthread_mutex_unlock(&dev->ev_lock);
 }
 
 static void drop(struct uv_chan *chan)

@@ -80,15 +80,6 @@ static struct uv_obj *source(struct uv_device *dev, enum uv_type type, uint32_t 
 	return NULL;
 }
 
-void uv_source_add(struct uv_obj *obj)
-{
-	struct uv_device *dev = obj->ctx->dev;
-
-	pthread_mutex_lock(&dev->ev_lock);
-	LIST_INSERT_HEAD(&dev->sources[obj->number % UV_HASH], obj, by_number);
-	pthread_mutex_unlock(&dev->ev_lock);
-}
-
 static bool is_comp_of(const void *record, const void *arg)
 {
 	const struct ib_uverbs_comp_event_desc *desc = record;
@@ -121,22 +112,7 @@ static struct uv_chan *async_of(const struct uv_obj *obj)
 	return obj->async ? obj->async : obj->ctx->async;
 }
 
-int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
-{
-	struct uv_device *dev = obj->ctx->dev;
-	uint64_t fd;
-
-	if (!uv_attr_number(hdr, id, &fd))
-		return 0;
-	pthread_mutex_lock(&dev->ev_lock);
-	obj->async = uv_chan_find(dev, UV_CHAN_ASYNC, (int)fd);
-	if (obj->async)
-		obj->async->refs++;
-	pthread_mutex_unlock(&dev->ev_lock);
-	return obj->async ? 0 : -EBADF;
-}
-
-void uv_source_remove(struct uv_obj *obj)
+static void remove_source(struct uv_obj *obj)
 {
 	struct uv_device *dev = obj->ctx->dev;
 
@@ -153,6 +129,31 @@ void uv_source_remove(struct uv_obj *obj)
 		uv_chan_put(obj->async);
 	obj->async = NULL;
 	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+void uv_source_add(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+
+	obj->end_events = remove_source;
+	pthread_mutex_lock(&dev->ev_lock);
+	LIST_INSERT_HEAD(&dev->sources[obj->number % UV_HASH], obj, by_number);
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	struct uv_device *dev = obj->ctx->dev;
+	uint64_t fd;
+
+	if (!uv_attr_number(hdr, id, &fd))
+		return 0;
+	pthread_mutex_lock(&dev->ev_lock);
+	obj->async = uv_chan_find(dev, UV_CHAN_ASYNC, (int)fd);
+	if (obj->async)
+		obj->async->refs++;
+	pthread_mutex_unlock(&dev->ev_lock);
+	return obj->async ? 0 : -EBADF;
 }
 
 void uv_completion(struct uv_device *dev, uint32_t cqn)

@@ -128,6 +128,7 @@ struct uv_obj {
 	uint64_t user_handle;
 
 	/* sources of events */
+	void (*end_events)(struct uv_obj *obj);	/* NULL: there are none yet */
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
 	struct uv_chan *async;		/* of asynchronous events; NULL: the context's first */
@@ -195,7 +196,8 @@ struct uv_req {
 };
 
 /* ---- device.c: the registry of this process's devices */
-int uv_open_device(unsigned int index);		/* a new fd, or -errno */
+/* A new fd, or -errno. kind: of the device, when this is its first one. */
+int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
 void uv_closed(const struct stat *st);		/* the program has closed a pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
@@ -269,11 +271,10 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
 void uv_irq(void *ctx, unsigned int vector);
+/* Its end takes unread events back; the counts of obj are then final. */
 void uv_source_add(struct uv_obj *obj);
 /* The object reports asynchronous events to the channel that the attribute names, if there is one. */
 int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
-/* Ends delivery and takes unread events back; the counts of obj are then final. */
-void uv_source_remove(struct uv_obj *obj);
 
 /* ---- ioctl.c, write.c, attr.c: 0 or -errno */
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
@@ -306,7 +307,6 @@ bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverb
 int uv_devx_destroy(struct uv_obj *obj);
 /* Under the event lock: an event that the device has reported. */
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
-void uv_devx_forget(struct uv_obj *obj);	/* its subscriptions */
 void uv_devx_leave(struct uv_ctx *ctx);		/* its channels */
 /* The program has closed a descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);

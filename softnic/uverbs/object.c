@@ -86,14 +86,6 @@ void uv_obj_free(struct uv_obj *obj)
 	free(obj);
 }
 
-static void end_events(struct uv_obj *obj)
-{
-	if (obj->type == UV_CQ || obj->type == UV_QP || obj->type == UV_SRQ)
-		uv_source_remove(obj);
-	else if (obj->type == UV_DEVX)
-		uv_devx_forget(obj);
-}
-
 int uv_obj_destroy(struct uv_obj *obj)
 {
 	int err;
@@ -103,7 +95,8 @@ int uv_obj_destroy(struct uv_obj *obj)
 	err = obj->ctx->dev->kind->destroy(obj);
 	if (err)
 		return err;
-	end_events(obj);
+	if (obj->end_events)
+		obj->end_events(obj);
 	return 0;
 }
 
@@ -157,7 +150,8 @@ void uv_obj_purge(struct uv_ctx *ctx)
 			if (!obj || obj->ctx != ctx || turn_of(obj) != turn)
 				continue;
 			obj->ctx->dev->kind->destroy(obj);
-			end_events(obj);
+			if (obj->end_events)
+				obj->end_events(obj);
 			uv_obj_free(obj);
 		}
 	}

@@ -49,7 +49,7 @@ bool front_open(const char *path, int flags, int *ret)
 
 	(void)flags;
 	if (index >= 0)
-		*ret = uv_open_device((unsigned int)index);
+		*ret = uv_open_device((unsigned int)index, getenv("SOFTNIC_EFA") ? &uv_efa : &uv_mlx5);
 	return index >= 0;
 }
 
