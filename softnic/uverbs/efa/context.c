@@ -21,6 +21,12 @@ enum {
 	WIDTH_4X = 2,
 };
 
+/* The PCI ids that libefa 44.0 binds end at efa2; later ones are shown as that. */
+static uint16_t device_id(const struct softnic_efa_caps *caps)
+{
+	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
+}
+
 int uve_get_context(struct uv_req *req)
 {
 	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = 1 };
@@ -32,7 +38,7 @@ int uve_get_context(struct uv_req *req)
 
 	if (req->ctx->async)
 		return -EINVAL;
-	uve_caps(req->dev, &caps);
+	softnic_efa_caps(req->dev->efa, &caps);
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	memcpy(&knows, &in, sizeof(knows));
 	if ((caps.max_tx_batch && !(knows & KNOWS_TX_BATCH)) ||
@@ -70,7 +76,7 @@ static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
 		.max_mr_size = c->max_mr_size,
 		.page_size_cap = c->page_size_cap,
 		.vendor_id = UVE_VENDOR,
-		.vendor_part_id = uve_device_id(c),
+		.vendor_part_id = device_id(c),
 		.max_qp = c->max_qp,
 		.max_qp_wr = c->max_sq_wr < c->max_rq_wr ? c->max_sq_wr : c->max_rq_wr,
 		.max_sge = c->max_send_sge,
@@ -90,7 +96,7 @@ int uve_query_device(struct uv_req *req)
 	struct ib_uverbs_query_device_resp resp;
 	struct softnic_efa_caps caps;
 
-	uve_caps(req->dev, &caps);
+	softnic_efa_caps(req->dev->efa, &caps);
 	resp = device(req->dev, &caps);
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;
@@ -113,7 +119,7 @@ int uve_query_device_ex(struct uv_req *req)
 	struct efa_ibv_ex_query_device_resp drv = { 0 };
 	struct softnic_efa_caps caps;
 
-	uve_caps(req->dev, &caps);
+	softnic_efa_caps(req->dev->efa, &caps);
 	resp.base = device(req->dev, &caps);
 	resp.response_length =
 		(uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp));
@@ -149,7 +155,7 @@ int uve_query_port(struct uv_req *req)
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	if (in.port_num != 1)
 		return -EINVAL;
-	uve_caps(req->dev, &caps);
+	softnic_efa_caps(req->dev->efa, &caps);
 	resp.max_msg_sz = caps.mtu;
 	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	return 0;

@@ -18,7 +18,7 @@ static struct uv_device *device_of(struct ibv_context *context)
 	if (pre_real()->fstat(context->cmd_fd, &st))
 		return NULL;
 	dev = uv_device_of(&st);
-	return dev && !dev->detached && dev->kind == &uv_efa ? dev : NULL;
+	return dev && !dev->detached && dev->efa ? dev : NULL;
 }
 
 static int queues(struct ibv_context *context, bool cq, uint32_t handle, void *to, size_t size)
@@ -45,7 +45,7 @@ static int caps(struct ibv_context *context, struct softnic_efa_caps *to)
 
 	if (!dev)
 		return EOPNOTSUPP;
-	uve_caps(dev, to);
+	softnic_efa_caps(dev->efa, to);
 	return 0;
 }
 

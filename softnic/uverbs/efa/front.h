@@ -11,10 +11,6 @@
 
 enum { UVE_VENDOR = 0x1d0f };
 
-/* The PCI ids that libefa 44.0 binds end at efa2; later ones are shown as that. */
-uint16_t uve_device_id(const struct softnic_efa_caps *caps);
-void uve_caps(struct uv_device *dev, struct softnic_efa_caps *caps);
-
 int uve_get_context(struct uv_req *req);
 int uve_query_device(struct uv_req *req);
 int uve_query_device_ex(struct uv_req *req);

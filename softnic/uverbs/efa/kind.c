@@ -7,16 +7,6 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-uint16_t uve_device_id(const struct softnic_efa_caps *caps)
-{
-	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
-}
-
-void uve_caps(struct uv_device *dev, struct softnic_efa_caps *caps)
-{
-	softnic_efa_caps(dev->efa, caps);
-}
-
 static void on_completion(void *ctx, uint16_t cq)
 {
 	struct uv_device *dev = ctx;
@@ -77,7 +67,7 @@ static int gid(struct uv_device *dev, unsigned int port, unsigned int index, str
 
 	(void)port;
 	(void)index;
-	uve_caps(dev, &caps);
+	softnic_efa_caps(dev->efa, &caps);
 	*g = (struct uv_gid){ 0 };
 	memcpy(g->raw, caps.gid, sizeof(g->raw));
 	return 0;
