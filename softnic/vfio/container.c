@@ -3,33 +3,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "softnic/vfio/front.h"
 
 int vf_container_open(void)
 {
-	struct vf_container *c;
-	int fd = vf_memfd("vfio-container"), err;
+	struct vf_container *c = calloc(1, sizeof(*c));
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	c = calloc(1, sizeof(*c));
-	if (!c) {
-		pre_real()->close(fd);
+	if (!c)
 		return -ENOMEM;
-	}
-	c->refs = 1;
+	c->obj = (struct vf_object){ .kind = &vf_container_kind, .refs = 1 };
 	pthread_rwlock_init(&c->lock, NULL);
-	err = vf_file_add(fd, VF_FILE_CONTAINER, c);
-	if (err)
-		vf_container_put(c);
-	return err ? err : fd;
+	fd = memfd_create("vfio-container", MFD_CLOEXEC);
+	return vf_file_add(fd < 0 ? -errno : fd, &c->obj);
 }
 
-void vf_container_put(struct vf_container *c)
+static void end(struct vf_object *obj)
 {
-	if (--c->refs)
-		return;
+	struct vf_container *c = (struct vf_container *)obj;
+
 	vf_unmap_all(c);
 	pthread_rwlock_destroy(&c->lock);
 	free(c);
@@ -37,7 +31,7 @@ void vf_container_put(struct vf_container *c)
 
 static int set_iommu(struct vf_container *c, uint64_t type)
 {
-	if (!c->groups || c->iommu)
+	if (LIST_EMPTY(&c->groups) || c->iommu)
 		return -EINVAL;
 	if (type != VFIO_TYPE1_IOMMU && type != VFIO_TYPE1v2_IOMMU)
 		return -ENODEV;
@@ -109,17 +103,20 @@ static int get_info(struct vf_container *c, struct vfio_iommu_type1_info *info)
 /* A device that was at the memory when it went from the table is waited for, as for an IOTLB. */
 static void settle(struct vf_container *c)
 {
+	struct softnic_counters counters;
 	struct vf_group *g;
 
-	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
-		if (g->container == c && g->dev)
-			vf_device_settle(g->dev);
+	LIST_FOREACH(g, &c->groups, link)
+		if (g->dev)
+			softnic_counters(g->dev->nic, &counters);	/* waits for who drives it */
 }
 
-int vf_container_ioctl(struct vf_container *c, unsigned long request, void *arg)
+static int container_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)
 {
+	struct vf_container *c = (struct vf_container *)obj;
 	int err;
 
+	(void)fd;
 	switch (request) {
 	case VFIO_GET_API_VERSION:
 		return VFIO_API_VERSION;
@@ -145,3 +142,5 @@ int vf_container_ioctl(struct vf_container *c, unsigned long request, void *arg)
 		return -ENOTTY;
 	}
 }
+
+const struct vf_kind vf_container_kind = { container_ioctl, end };

@@ -8,8 +8,7 @@
 
 #include "softnic/vfio/front.h"
 
-/* vfio-pci: the region's index in the upper bits of an offset, so that BAR 0 starts at 0. */
-enum { REGION_SHIFT = 40 };
+static LIST_HEAD(, vf_device) devices = LIST_HEAD_INITIALIZER(devices);
 
 static void *dma(void *ctx, uint64_t iova, size_t len)
 {
@@ -59,8 +58,10 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 	err = start(dev);
 	if (err)
 		goto close_group;
+	dev->obj.kind = &vf_device_kind;
+	LIST_INSERT_HEAD(&devices, dev, link);
 	g->dev = dev;
-	g->refs++;
+	g->obj.refs++;
 	*out = dev;
 	return 0;
 
@@ -81,16 +82,13 @@ int vf_device_open(struct vf_group *g, int group_fd)
 
 	if (err)
 		return err;
-	dev->refs++;
+	dev->obj.refs++;
 	fd = fcntl(dev->bar_fd, F_DUPFD_CLOEXEC, 0);
-	err = fd < 0 ? -errno : vf_file_add(fd, VF_FILE_DEVICE, dev);
-	if (err)
-		vf_device_put(dev);
-	return err ? err : fd;
+	return vf_file_add(fd < 0 ? -errno : fd, &dev->obj);
 }
 
 /* The model's complaints, for a test that asked for them. */
-void vf_device_report(struct vf_device *dev)
+static void report(struct vf_device *dev)
 {
 	struct softnic_violation v[32];
 	size_t n;
@@ -101,25 +99,32 @@ void vf_device_report(struct vf_device *dev)
 	pre_print_violations(v, n < 32 ? n : 32);
 }
 
-/* The kernel resets a function that nobody has open any more: what it did is forgotten. */
-void vf_device_put(struct vf_device *dev)
+void vf_devices_report(void)
 {
-	if (--dev->refs)
-		return;
-	vf_device_report(dev);
-	softnic_close(dev->nic);
-	vf_irqs_free(&dev->irqs);
-	dev->group->dev = NULL;
-	vf_group_put(dev->group);
-	pre_real()->close(dev->group_fd);
-	free(dev);
+	struct vf_device *dev;
+
+	LIST_FOREACH(dev, &devices, link)
+		report(dev);
 }
 
-void vf_device_settle(struct vf_device *dev)
+void vf_devices_forget(void)
 {
-	struct softnic_counters c;
+	LIST_INIT(&devices);
+}
 
-	softnic_counters(dev->nic, &c);		/* waits for who drives the device */
+/* The kernel resets a function that nobody has open any more: what it did is forgotten. */
+static void end(struct vf_object *obj)
+{
+	struct vf_device *dev = (struct vf_device *)obj;
+
+	report(dev);
+	softnic_close(dev->nic);
+	vf_irqs_free(&dev->irqs);
+	LIST_REMOVE(dev, link);
+	dev->group->dev = NULL;
+	vf_put(&dev->group->obj);
+	pre_real()->close(dev->group_fd);
+	free(dev);
 }
 
 static int get_info(struct vfio_device_info *info)
@@ -142,7 +147,7 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 		return err;
 	if (info->index >= VFIO_PCI_NUM_REGIONS)
 		return -EINVAL;
-	info->offset = (uint64_t)info->index << REGION_SHIFT;
+	info->offset = (uint64_t)info->index << VF_REGION_SHIFT;
 	info->size = 0;
 	info->flags = 0;
 	info->cap_offset = 0;
@@ -166,8 +171,11 @@ static int reset(struct vf_device *dev)
 	return 0;
 }
 
-int vf_device_ioctl(struct vf_device *dev, unsigned long request, void *arg)
+static int device_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)
 {
+	struct vf_device *dev = (struct vf_device *)obj;
+
+	(void)fd;
 	switch (request) {
 	case VFIO_DEVICE_GET_INFO:
 		return get_info(arg);
@@ -184,15 +192,17 @@ int vf_device_ioctl(struct vf_device *dev, unsigned long request, void *arg)
 	}
 }
 
+const struct vf_kind vf_device_kind = { device_ioctl, end };
+
 int softnic_front_fault(unsigned int index, const char *script)
 {
-	struct vf_group *g;
+	struct vf_device *dev;
 	int err = -ENODEV;
 
 	vf_lock();
-	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
-		if (g->index == index && g->dev)
-			err = softnic_fault(g->dev->nic, script);
+	LIST_FOREACH(dev, &devices, link)
+		if (dev->group->index == index)
+			err = softnic_fault(dev->nic, script);
 	vf_unlock();
 	return err;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The descriptors that the program has of us, and what becomes of them in a child. */
+/* The descriptors that the program has of us, and references to what they stand for. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "softnic/vfio/front.h"
 
@@ -50,53 +48,26 @@ bool vf_any_file(void)
 	return atomic_load_explicit(&any_file, memory_order_relaxed);
 }
 
-/*
- * A child has copies of the descriptors, so that what they keep stays taken; but no thread drives a
- * device for it, and it must not touch its parent's. To it they are files that know no ioctl.
- */
-static void in_child(void)
+void vf_put(struct vf_object *obj)
 {
-	vf_groups_forget();
-	while (!LIST_EMPTY(&files)) {
-		struct vf_file *f = LIST_FIRST(&files);
-
-		LIST_REMOVE(f, link);
-		mark(f->fd, false);
-		free(f);
-	}
-	pthread_mutex_unlock(&lock);
+	if (!--obj->refs)
+		obj->kind->end(obj);
 }
 
-static int watch_forks(void)
+static struct vf_object *forget(struct vf_file *f)
 {
-	static bool watched;
-	int err;
+	struct vf_object *obj = f->obj;
 
-	if (watched)
-		return 0;
-	err = pre_open_model_once();
-	if (!err)
-		err = -pthread_atfork(vf_lock, vf_unlock, in_child);
-	watched = !err;
-	return err;
-}
-
-static void release(struct vf_file *f)
-{
 	LIST_REMOVE(f, link);
 	mark(f->fd, false);
-	switch (f->kind) {
-	case VF_FILE_CONTAINER:
-		vf_container_put(f->container);
-		break;
-	case VF_FILE_GROUP:
-		vf_group_put(f->group);
-		break;
-	case VF_FILE_DEVICE:
-		vf_device_put(f->device);
-		break;
-	}
 	free(f);
+	return obj;
+}
+
+void vf_files_forget(void)
+{
+	while (!LIST_EMPTY(&files))
+		forget(LIST_FIRST(&files));
 }
 
 /* Whose close() went past us: their number has been given out again. */
@@ -107,51 +78,46 @@ void vf_file_closed(int fd)
 	for (f = LIST_FIRST(&files); f; f = next) {
 		next = LIST_NEXT(f, link);
 		if (f->fd == fd)
-			release(f);
+			vf_put(forget(f));
 	}
 }
 
-int vf_file_add(int fd, enum vf_kind kind, void *obj)
+int vf_file_add(int fd, struct vf_object *obj)
 {
 	struct vf_file *f = calloc(1, sizeof(*f));
 	struct stat st;
-	int err = f ? watch_forks() : -ENOMEM;
+	int err = fd < 0 ? fd : !f ? -ENOMEM : fd >= FDS ? -EMFILE : 0;
 
-	if (!err && fd >= FDS)
-		err = -EMFILE;
 	if (!err && pre_real()->fstat(fd, &st))
 		err = -errno;
 	if (err) {
 		free(f);
-		pre_real()->close(fd);
+		if (fd >= 0)
+			pre_real()->close(fd);
+		vf_put(obj);
 		return err;
 	}
 	vf_file_closed(fd);
-	*f = (struct vf_file){ .kind = kind, .fd = fd, .dev = st.st_dev, .ino = st.st_ino,
-			       .container = obj };
+	*f = (struct vf_file){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino, .obj = obj };
 	LIST_INSERT_HEAD(&files, f, link);
 	mark(fd, true);
 	atomic_store(&any_file, true);
-	return 0;
+	return fd;
 }
 
-struct vf_file *vf_file_of(int fd, const struct stat *st)
+struct vf_file *vf_file_of(int fd)
 {
 	struct vf_file *f, *same = NULL;
+	struct stat st;
 
+	if (!vf_any_file() || pre_real()->fstat(fd, &st))
+		return NULL;
 	LIST_FOREACH(f, &files, link) {
-		if (f->ino != st->st_ino || f->dev != st->st_dev)
+		if (f->ino != st.st_ino || f->dev != st.st_dev)
 			continue;
 		if (f->fd == fd)
 			return f;
 		same = f;
 	}
 	return same;
-}
-
-int vf_memfd(const char *name)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
 }

@@ -26,15 +26,29 @@
 #include "softnic/vfio/names.h"
 
 enum { VF_CONFIG = 4096, VF_VECTORS = 64 };
+/* vfio-pci: the region's index in the upper bits of an offset, so that BAR 0 starts at 0. */
+enum { VF_REGION_SHIFT = 40 };
 
 /* What the IOMMU lets through: memory of this process at a bus address. (dma.c) */
 struct vf_map {
 	uint64_t iova, size, vaddr;
 };
 
+/* What descriptors stand for, first in a container, a group and a device. (file.c) */
+struct vf_object {
+	const struct vf_kind *kind;
+	unsigned int refs;		/* descriptors, and objects that hold this one */
+};
+
+struct vf_kind {
+	int (*ioctl)(struct vf_object *obj, int fd, unsigned long request, void *arg);
+	void (*end)(struct vf_object *obj);	/* nothing refers to it any more */
+};
+extern const struct vf_kind vf_container_kind, vf_device_kind;
+
 struct vf_container {
-	unsigned int refs;		/* descriptors and groups */
-	unsigned int groups;
+	struct vf_object obj;
+	LIST_HEAD(, vf_group) groups;
 	uint32_t iommu;			/* VFIO_TYPE1*_IOMMU; 0: not set yet */
 	pthread_rwlock_t lock;
 	struct vf_map *maps;		/* by iova */
@@ -42,11 +56,11 @@ struct vf_container {
 };
 
 struct vf_group {
-	unsigned int refs;		/* descriptors and the device */
+	struct vf_object obj;
 	unsigned int index;		/* of its function */
 	struct vf_container *container;
 	struct vf_device *dev;
-	LIST_ENTRY(vf_group) link;
+	LIST_ENTRY(vf_group) link;	/* of its container */
 };
 
 /* Where interrupts go: eventfds of our own, or -1. */
@@ -59,7 +73,8 @@ struct vf_irqs {
 };
 
 struct vf_device {
-	unsigned int refs;		/* descriptors */
+	struct vf_object obj;
+	LIST_ENTRY(vf_device) link;
 	struct vf_group *group;
 	int group_fd;			/* keeps the group taken as long as the device is open */
 	struct softnic *nic;
@@ -70,37 +85,29 @@ struct vf_device {
 	struct vf_irqs irqs;
 };
 
-enum vf_kind { VF_FILE_CONTAINER, VF_FILE_GROUP, VF_FILE_DEVICE };
-
 /* A descriptor that the program has. (file.c) */
 struct vf_file {
 	LIST_ENTRY(vf_file) link;
-	enum vf_kind kind;
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	union {
-		struct vf_container *container;
-		struct vf_group *group;
-		struct vf_device *device;
-	};
+	struct vf_object *obj;
 };
 
-/* ---- file.c; all with the front's lock but the first five */
+/* ---- file.c; all with the front's lock but the first four */
 void vf_lock(void);
 void vf_unlock(void);
 bool vf_any_file(void);
 bool vf_is_file(int fd);		/* has it been handed out by us? */
-/* Takes fd over, closes it on failure. 0, -errno. */
-int vf_file_add(int fd, enum vf_kind kind, void *obj);
-struct vf_file *vf_file_of(int fd, const struct stat *st);	/* dup()s found as well */
+/* Takes over fd, which may be -errno, and a reference; gives up both on failure. fd, or -errno. */
+int vf_file_add(int fd, struct vf_object *obj);
+struct vf_file *vf_file_of(int fd);	/* dup()s found as well */
 void vf_file_closed(int fd);		/* is about to be */
-int vf_memfd(const char *name);
+void vf_files_forget(void);		/* a child: they are its parent's */
+void vf_put(struct vf_object *obj);	/* one reference */
 
 /* ---- container.c, dma.c */
 int vf_container_open(void);		/* a new descriptor, or -errno */
-void vf_container_put(struct vf_container *c);
-int vf_container_ioctl(struct vf_container *c, unsigned long request, void *arg);
 int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *map);
 int vf_unmap(struct vf_container *c, struct vfio_iommu_type1_dma_unmap *unmap);
 void vf_unmap_all(struct vf_container *c);
@@ -110,18 +117,11 @@ extern const uint64_t vf_iova_ranges[2][2];
 
 /* ---- group.c */
 int vf_group_open(const char *path, unsigned int index, int flags);
-void vf_group_put(struct vf_group *g);
-int vf_group_ioctl(struct vf_group *g, int fd, unsigned long request, void *arg);
-struct vf_group *vf_group_first(void);
-void vf_groups_forget(void);		/* a child: they are its parent's */
 
 /* ---- device.c */
 int vf_device_open(struct vf_group *g, int group_fd);
-void vf_device_put(struct vf_device *dev);
-int vf_device_ioctl(struct vf_device *dev, unsigned long request, void *arg);
-void vf_device_report(struct vf_device *dev);
-/* Waits until the device has let go of all memory that it found before. */
-void vf_device_settle(struct vf_device *dev);
+void vf_devices_report(void);		/* of those that are still open */
+void vf_devices_forget(void);		/* a child, as above */
 /* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 

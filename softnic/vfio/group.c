@@ -12,44 +12,6 @@
 
 #include "softnic/vfio/front.h"
 
-static LIST_HEAD(, vf_group) groups = LIST_HEAD_INITIALIZER(groups);
-
-struct vf_group *vf_group_first(void)
-{
-	return LIST_FIRST(&groups);
-}
-
-void vf_groups_forget(void)
-{
-	LIST_INIT(&groups);
-}
-
-int vf_group_open(const char *path, unsigned int index, int flags)
-{
-	int fd = pre_real()->open(path, O_RDWR | (flags & O_CLOEXEC), 0), err;
-	struct vf_group *g;
-
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		pre_real()->close(fd);
-		return err;
-	}
-	g = calloc(1, sizeof(*g));
-	if (!g) {
-		pre_real()->close(fd);
-		return -ENOMEM;
-	}
-	g->refs = 1;
-	g->index = index;
-	LIST_INSERT_HEAD(&groups, g, link);
-	err = vf_file_add(fd, VF_FILE_GROUP, g);
-	if (err)
-		vf_group_put(g);
-	return err ? err : fd;
-}
-
 /* A container without groups forgets its IOMMU, and with it all that was mapped. */
 static void leave(struct vf_group *g)
 {
@@ -58,20 +20,12 @@ static void leave(struct vf_group *g)
 	g->container = NULL;
 	if (!c)
 		return;
-	if (!--c->groups) {
+	LIST_REMOVE(g, link);
+	if (LIST_EMPTY(&c->groups)) {
 		c->iommu = 0;
 		vf_unmap_all(c);
 	}
-	vf_container_put(c);
-}
-
-void vf_group_put(struct vf_group *g)
-{
-	if (--g->refs)
-		return;
-	leave(g);
-	LIST_REMOVE(g, link);
-	free(g);
+	vf_put(&c->obj);
 }
 
 static int get_status(const struct vf_group *g, struct vfio_group_status *status)
@@ -88,19 +42,20 @@ static int get_status(const struct vf_group *g, struct vfio_group_status *status
 
 static int set_container(struct vf_group *g, const int32_t *fd)
 {
+	struct vf_container *c;
 	struct vf_file *f;
-	struct stat st;
 
 	if (g->container)
 		return -EINVAL;
-	if (pre_real()->fstat(*fd, &st))
+	if (fcntl(*fd, F_GETFD) < 0)
 		return -EBADF;
-	f = vf_file_of(*fd, &st);
-	if (!f || f->kind != VF_FILE_CONTAINER)
+	f = vf_file_of(*fd);
+	if (!f || f->obj->kind != &vf_container_kind)
 		return -EINVAL;
-	g->container = f->container;
-	g->container->refs++;
-	g->container->groups++;
+	c = (struct vf_container *)f->obj;
+	c->obj.refs++;
+	LIST_INSERT_HEAD(&c->groups, g, link);
+	g->container = c;
 	return 0;
 }
 
@@ -126,8 +81,10 @@ static int get_device(struct vf_group *g, int fd, const char *name)
 	return vf_device_open(g, fd);
 }
 
-int vf_group_ioctl(struct vf_group *g, int fd, unsigned long request, void *arg)
+static int group_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)
 {
+	struct vf_group *g = (struct vf_group *)obj;
+
 	switch (request) {
 	case VFIO_GROUP_GET_STATUS:
 		return get_status(g, arg);
@@ -140,4 +97,35 @@ int vf_group_ioctl(struct vf_group *g, int fd, unsigned long request, void *arg)
 	default:
 		return -ENOTTY;
 	}
+}
+
+static void end(struct vf_object *obj)
+{
+	struct vf_group *g = (struct vf_group *)obj;
+
+	leave(g);
+	free(g);
+}
+
+int vf_group_open(const char *path, unsigned int index, int flags)
+{
+	static const struct vf_kind kind = { group_ioctl, end };
+	int fd = pre_real()->open(path, O_RDWR | (flags & O_CLOEXEC), 0), err;
+	struct vf_group *g;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		pre_real()->close(fd);
+		return err;
+	}
+	g = calloc(1, sizeof(*g));
+	if (!g) {
+		pre_real()->close(fd);
+		return -ENOMEM;
+	}
+	g->obj = (struct vf_object){ .kind = &kind, .refs = 1 };
+	g->index = index;
+	return vf_file_add(fd, &g->obj);
 }

@@ -27,6 +27,31 @@ EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
+/*
+ * A child has copies of the descriptors, so that what they keep stays taken; but no thread drives a
+ * device for it, and it must not touch its parent's. To it they are files that know no ioctl.
+ */
+static void in_child(void)
+{
+	vf_devices_forget();
+	vf_files_forget();
+	vf_unlock();
+}
+
+static int watch_forks(void)
+{
+	static bool watched;
+	int err;
+
+	if (watched)
+		return 0;
+	err = pre_open_model_once();
+	if (!err)
+		err = -pthread_atfork(vf_lock, vf_unlock, in_child);
+	watched = !err;
+	return err;
+}
+
 bool front_open(const char *path, int flags, int *ret)
 {
 	int index = vf_group_path(path);
@@ -38,8 +63,10 @@ bool front_open(const char *path, int flags, int *ret)
 	if ((flags & O_ACCMODE) != O_RDWR)
 		return true;
 	vf_lock();
-	*ret = index < 0 ? vf_container_open() :
-		vf_group_open(front_path(path, moved), (unsigned int)index, flags);
+	*ret = watch_forks();
+	if (!*ret)
+		*ret = index < 0 ? vf_container_open() :
+			vf_group_open(front_path(path, moved), (unsigned int)index, flags);
 	vf_unlock();
 	return true;
 }
@@ -125,26 +152,6 @@ int close(int fd)
 	return pre_real()->close(fd);
 }
 
-/* With the front's lock. */
-static struct vf_file *file_of(int fd)
-{
-	struct stat st;
-
-	return vf_any_file() && !pre_real()->fstat(fd, &st) ? vf_file_of(fd, &st) : NULL;
-}
-
-static int dispatch(const struct vf_file *f, int fd, unsigned long request, void *arg)
-{
-	switch (f->kind) {
-	case VF_FILE_CONTAINER:
-		return vf_container_ioctl(f->container, request, arg);
-	case VF_FILE_GROUP:
-		return vf_group_ioctl(f->group, fd, request, arg);
-	default:
-		return vf_device_ioctl(f->device, request, arg);
-	}
-}
-
 bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 {
 	struct vf_file *f;
@@ -152,47 +159,52 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 	if (_IOC_TYPE(request) != VFIO_TYPE || !vf_any_file())
 		return false;
 	vf_lock();
-	f = file_of(fd);
+	f = vf_file_of(fd);
 	if (f)
-		*ret = dispatch(f, fd, request, arg);
+		*ret = f->obj->kind->ioctl(f->obj, fd, request, arg);
 	vf_unlock();
 	return f;
 }
 
-/* The config space of fd, when that is what an offset so high is about. */
-static bool is_config(off_t off)
+#define CONFIG_OFFSET(off) ((uint64_t)(off) & ((UINT64_C(1) << VF_REGION_SHIFT) - 1))
+
+/* With the front's lock, when there is one: the device whose config space fd has at so high an offset. */
+static struct vf_device *lock_config(int fd, off_t off)
 {
-	return (uint64_t)off >> 40 == VFIO_PCI_CONFIG_REGION_INDEX && vf_any_file();
+	struct vf_file *f;
+
+	if ((uint64_t)off >> VF_REGION_SHIFT != VFIO_PCI_CONFIG_REGION_INDEX || !vf_any_file())
+		return NULL;
+	vf_lock();
+	f = vf_file_of(fd);
+	if (f && f->obj->kind == &vf_device_kind)
+		return (struct vf_device *)f->obj;
+	vf_unlock();
+	return NULL;
 }
 
 ssize_t pread(int fd, void *buf, size_t n, off_t off)
 {
-	ssize_t done = -1;
-	struct vf_file *f;
+	struct vf_device *dev = lock_config(fd, off);
+	ssize_t done;
 
-	if (!is_config(off))
+	if (!dev)
 		return pre_real()->pread(fd, buf, n, off);
-	vf_lock();
-	f = file_of(fd);
-	if (f && f->kind == VF_FILE_DEVICE)
-		done = vf_config_read(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
+	done = vf_config_read(dev, buf, n, CONFIG_OFFSET(off));
 	vf_unlock();
-	return done < 0 ? pre_real()->pread(fd, buf, n, off) : done;
+	return done;
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 {
-	ssize_t done = -1;
-	struct vf_file *f;
+	struct vf_device *dev = lock_config(fd, off);
+	ssize_t done;
 
-	if (!is_config(off))
+	if (!dev)
 		return pre_real()->pwrite(fd, buf, n, off);
-	vf_lock();
-	f = file_of(fd);
-	if (f && f->kind == VF_FILE_DEVICE)
-		done = vf_config_write(f->device, buf, n, (uint64_t)off & ((UINT64_C(1) << 40) - 1));
+	done = vf_config_write(dev, buf, n, CONFIG_OFFSET(off));
 	vf_unlock();
-	return done < 0 ? pre_real()->pwrite(fd, buf, n, off) : done;
+	return done;
 }
 
 ssize_t pread64(int fd, void *buf, size_t n, off64_t off)
@@ -217,12 +229,8 @@ ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
 	return __pread_chk(fd, buf, n, off, room);
 }
 
-/* Of devices that are still open; the others have been reported when they were closed. */
+/* The other devices have been reported when they were closed. */
 __attribute__((destructor)) static void at_exit(void)
 {
-	struct vf_group *g;
-
-	for (g = vf_group_first(); g; g = LIST_NEXT(g, link))
-		if (g->dev)
-			vf_device_report(g->dev);
+	vf_devices_report();
 }
