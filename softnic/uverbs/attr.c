@@ -24,6 +24,13 @@ void uv_copy_out(void *dst, size_t len, const void *src, size_t size)
 		memcpy(dst, src, n);
 }
 
+int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv, size_t drv_size)
+{
+	uv_copy_out(req->out, req->out_len, resp, size);
+	uv_copy_out(req->uhw_out, req->uhw_out_len, drv, drv_size);
+	return 0;
+}
+
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 {
 	for (unsigned int i = 0; i < hdr->num_attrs; i++)

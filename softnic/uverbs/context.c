@@ -84,8 +84,6 @@ int uv_get_context(struct uv_req *req)
 	struct mlx5_ib_alloc_ucontext_req_v2 in;
 	int err, fd;
 
-	if (req->ctx->async)
-		return -EINVAL;
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
 		return -EINVAL;
@@ -106,9 +104,7 @@ int uv_get_context(struct uv_req *req)
 		drv.cqe_version = in.max_cqe_version;
 	req->ctx->cqe_version = drv.cqe_version;
 	drv.response_length = (uint32_t)(req->uhw_out_len < sizeof(drv) ? req->uhw_out_len : sizeof(drv));
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 static int query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
@@ -223,8 +219,7 @@ int uv_query_device(struct uv_req *req)
 {
 	struct ib_uverbs_query_device_resp resp = device(req->dev);
 
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uv_query_device_ex(struct uv_req *req)
@@ -289,93 +284,34 @@ int uv_query_port(struct uv_req *req)
 		err = lids(req->dev, in.port_num, &resp);
 	if (err)
 		return err;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uv_alloc_pd(struct uv_req *req)
 {
-	struct uv_obj *pd = uv_obj_new(req->ctx, UV_PD);
-	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct ib_uverbs_alloc_pd_resp resp = { .pd_handle = req->made->handle };
 	struct mlx5_ib_alloc_pd_resp drv;
 	uint8_t out[PRM_SHORT];
-	int err;
+	int err = uv_cmd_number(req->dev, PRM_ALLOC_PD, 0, out, sizeof(out));
 
-	if (!pd)
-		return -ENOMEM;
-	err = uv_cmd_number(req->dev, PRM_ALLOC_PD, 0, out, sizeof(out));
-	if (err) {
-		uv_obj_free(pd);
+	if (err)
 		return err;
-	}
-	pd->number = sn_get(out, PRM_NUMBER);
-	resp.pd_handle = pd->handle;
-	drv.pdn = pd->number;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
-}
-
-/* The commands that name one object and answer nothing. */
-static int destroy(struct uv_req *req, enum uv_type type)
-{
-	struct uv_obj *obj;
-	uint32_t handle;
-	int err;
-
-	uv_copy_in(&handle, sizeof(handle), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, type, handle, &obj);
-	if (!err)
-		err = uv_obj_destroy(obj);
-	if (!err)
-		uv_obj_free(obj);
-	return err;
-}
-
-int uv_dealloc_pd(struct uv_req *req)
-{
-	return destroy(req, UV_PD);
-}
-
-int uv_dereg_mr(struct uv_req *req)
-{
-	return destroy(req, UV_MR);
-}
-
-int uv_dealloc_mw(struct uv_req *req)
-{
-	return destroy(req, UV_MW);
-}
-
-int uv_destroy_ah(struct uv_req *req)
-{
-	return destroy(req, UV_AH);
+	drv.pdn = req->made->number = sn_get(out, PRM_NUMBER);
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 /* On RoCE an address handle lives in user space; only the destination's MAC is asked for here. */
 int uv_create_ah(struct uv_req *req)
 {
 	struct mlx5_ib_create_ah_resp drv = { .response_length = sizeof(drv) };
-	struct ib_uverbs_create_ah_resp resp = { 0 };
+	struct ib_uverbs_create_ah_resp resp = { .ah_handle = req->made->handle };
 	struct ib_uverbs_create_ah in;
-	struct uv_obj *ah, *pd;
-	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
-	if (err)
-		return err;
 	if (!in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports)
 		return -EINVAL;
-	ah = uv_obj_new(req->ctx, UV_AH);
-	if (!ah)
-		return -ENOMEM;
-	uv_obj_hold(ah, 0, pd);
-	resp.ah_handle = ah->handle;
 	uv_rmac_of(in.attr.grh.dgid, drv.dmac);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **out)

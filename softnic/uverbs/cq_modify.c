@@ -38,15 +38,12 @@ int uv_resize_cq(struct uv_req *req)
 	struct ib_uverbs_resize_cq_resp resp = { 0 };
 	struct ib_uverbs_resize_cq in;
 	struct mlx5_ib_resize_cq drv;
+	struct uv_obj *cq = req->obj;
 	uint32_t entries = 1;
-	struct uv_obj *cq;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	err = uv_obj_find(req->ctx, UV_CQ, in.cq_handle, &cq);
-	if (err)
-		return err;
 	if (!in.cqe || in.cqe > (UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_CQ_SZ) & 31)) - 1)
 		return -EINVAL;
 	if (drv.cqe_size != cq->cqe_size || drv.buf_addr & 63 || drv.reserved0 || drv.reserved1)
@@ -57,26 +54,20 @@ int uv_resize_cq(struct uv_req *req)
 	if (err)
 		return err;
 	resp.cqe = entries - 1;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uv_modify_cq(struct uv_req *req)
 {
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
 	struct ib_uverbs_ex_modify_cq in;
-	struct uv_obj *cq;
-	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_CQ, in.cq_handle, &cq);
-	if (err)
-		return err;
 	if (in.attr_mask != IBV_CQ_ATTR_MODERATE || in.reserved || in.attr.cq_period > 0xfff)
 		return -EINVAL;
 	sn_set(cmd, PRM_OPCODE, PRM_MODIFY_CQ);
 	sn_set(cmd, PRM_OP_MOD, PRM_CQ_MODERATE);
-	sn_set(cmd, PRM_NUMBER, cq->number);
+	sn_set(cmd, PRM_NUMBER, req->obj->number);
 	sn_set(cmd, CQ_SELECT, CQ_SELECT_PERIOD | CQ_SELECT_COUNT);
 	sn_set(cmd + PRM_CTX, CQC_PERIOD, in.attr.cq_period);
 	sn_set(cmd + PRM_CTX, CQC_MAX_COUNT, in.attr.cq_count);

@@ -131,12 +131,23 @@ static void remove_source(struct uv_obj *obj)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
-void uv_source_add(struct uv_obj *obj)
+int uv_source_channel(struct uv_obj *cq, int fd)
+{
+	if (fd < 0)
+		return 0;
+	cq->chan = uv_chan_find(cq->ctx->dev, UV_CHAN_COMP, fd);
+	return cq->chan ? 0 : -EINVAL;
+}
+
+void uv_source_add(struct uv_obj *obj, uint64_t user_handle)
 {
 	struct uv_device *dev = obj->ctx->dev;
 
+	obj->user_handle = user_handle;
 	obj->end_events = remove_source;
 	pthread_mutex_lock(&dev->ev_lock);
+	if (obj->chan)
+		obj->chan->refs++;
 	LIST_INSERT_HEAD(&dev->sources[obj->number % UV_HASH], obj, by_number);
 	pthread_mutex_unlock(&dev->ev_lock);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands that have an older, shorter form or one by attributes: what it says in the extended one. */
+/*
+ * What the commands of all adapters have in common. Some have an older, shorter form or one by
+ * attributes: what it says in the extended one.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,11 +11,11 @@
 
 #include "softnic/uverbs/front.h"
 
-void uv_create_cq_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_cq *core)
+void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core)
 {
 	struct ib_uverbs_create_cq in;
 
-	if (extended) {
+	if (req->extended) {
 		uv_copy_in(core, sizeof(*core), req->in, req->in_len);
 		return;
 	}
@@ -25,11 +28,11 @@ void uv_create_cq_args(const struct uv_req *req, bool extended, struct ib_uverbs
 	};
 }
 
-void uv_create_qp_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_qp *core)
+void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *core)
 {
 	struct ib_uverbs_create_qp in;
 
-	if (extended) {
+	if (req->extended) {
 		uv_copy_in(core, sizeof(*core), req->in, req->in_len);
 		return;
 	}
@@ -97,5 +100,106 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 		.qp_type = (uint8_t)number(hdr, UVERBS_ATTR_CREATE_QP_TYPE),
 		.is_srq = uv_attr(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) != NULL,
 	};
+	return 0;
+}
+
+int uv_qp_hold(struct uv_obj *qp)
+{
+	const struct ib_uverbs_ex_create_qp *core = &qp->cap;
+	int err = uv_obj_hold_handle(qp, UV_HELD_PD, UV_PD, core->pd_handle);
+
+	if (!err)
+		err = uv_obj_hold_handle(qp, UV_HELD_SEND_CQ, UV_CQ, core->send_cq_handle);
+	if (!err)
+		err = uv_obj_hold_handle(qp, UV_HELD_RECV_CQ, UV_CQ, core->recv_cq_handle);
+	if (err || !core->is_srq)
+		return err;
+	return uv_obj_hold_handle(qp, UV_HELD_SRQ, UV_SRQ, core->srq_handle);
+}
+
+/* A command without an extended form has room for base alone. */
+int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
+		size_t drv_size)
+{
+	struct ib_uverbs_ex_create_cq_resp resp = {
+		.base = { .cq_handle = req->made->handle, .cqe = cqe },
+		.response_length = sizeof(resp),
+	};
+
+	uv_source_add(req->made, core->user_handle);
+	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
+}
+
+int uv_qp_ready(struct uv_req *req, uint32_t qpn, const void *drv, size_t drv_size)
+{
+	const struct ib_uverbs_ex_create_qp *core = &req->made->cap;
+	struct ib_uverbs_ex_create_qp_resp resp = {
+		.base = {
+			.qp_handle = req->made->handle,
+			.qpn = qpn,
+			.max_send_wr = core->max_send_wr,
+			.max_recv_wr = core->max_recv_wr,
+			.max_send_sge = core->max_send_sge,
+			.max_recv_sge = core->max_recv_sge,
+			.max_inline_data = core->max_inline_data,
+		},
+		.response_length = sizeof(resp),
+	};
+
+	uv_source_add(req->made, core->user_handle);
+	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
+}
+
+int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp)
+{
+	const struct ib_uverbs_ex_create_qp *cap = &req->obj->cap;
+
+	resp->max_send_wr = cap->max_send_wr;
+	resp->max_recv_wr = cap->max_recv_wr;
+	resp->max_send_sge = cap->max_send_sge;
+	resp->max_recv_sge = cap->max_recv_sge;
+	resp->max_inline_data = cap->max_inline_data;
+	resp->sq_sig_all = cap->sq_sig_all;
+	return uv_answer(req, resp, sizeof(*resp), NULL, 0);
+}
+
+int uv_qp_modified(struct uv_req *req, uint8_t state)
+{
+	struct ib_uverbs_ex_modify_qp_resp resp = { .response_length = sizeof(resp) };
+
+	req->obj->state = state;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
+}
+
+int uv_create_channel(struct uv_req *req)
+{
+	struct ib_uverbs_create_comp_channel_resp resp;
+	struct uv_chan *chan;
+	int err, fd;
+
+	err = uv_chan_new(req->dev, UV_CHAN_COMP, &fd, &chan);
+	if (err)
+		return err;
+	resp.fd = (uint32_t)fd;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
+}
+
+/* libibverbs waits until as many events are acknowledged as were read: unread ones do not count. */
+int uv_destroy(struct uv_req *req)
+{
+	struct uv_obj *obj = req->obj;
+	struct ib_uverbs_destroy_cq_resp cq;
+	struct ib_uverbs_destroy_qp_resp qp;	/* an SRQ's is the same */
+	int err = uv_obj_destroy(obj);
+
+	if (err)
+		return err;
+	cq.comp_events_reported = obj->comp_events;
+	cq.async_events_reported = qp.events_reported = obj->async_events;
+	if (obj->type == UV_CQ)
+		uv_answer(req, &cq, sizeof(cq), NULL, 0);
+	else if (obj->type == UV_QP || obj->type == UV_SRQ)
+		uv_answer(req, &qp, sizeof(qp), NULL, 0);
+	uv_obj_free(obj);
 	return 0;
 }

@@ -42,23 +42,16 @@ struct uv_req;
 struct uv_gid;
 struct softnic_efa;
 
-/* One write command, and the lengths below which the kernel refuses it with ENOSPC unread. */
-struct uv_command {
-	int (*run)(struct uv_req *req);
-	uint32_t number;
-	uint16_t in, out;
-	const char *name;
-};
+enum uv_adapter { UV_CONNECTX, UV_EFA, UV_ADAPTERS };
 
 /* What differs between the adapters that can stand behind the descriptor. (mlx5.c, efa/) */
 struct uv_kind {
-	const char *name;
+	enum uv_adapter adapter;
 	int (*open)(struct uv_device *dev);	/* the model, its BAR in bar_fd */
 	void (*close)(struct uv_device *dev);	/* after an open that failed later */
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
-	const struct uv_command *commands;	/* ends with one without run */
 	/* The methods that only it has; -EPROTONOSUPPORT: not this one. */
 	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
@@ -193,6 +186,9 @@ struct uv_req {
 	const void *in, *uhw_in;
 	void *out, *uhw_out;
 	size_t in_len, out_len, uhw_in_len, uhw_out_len;
+	bool extended;			/* the longer form of the command */
+	struct uv_obj *obj;		/* that it names, or NULL */
+	struct uv_obj *made;		/* that it makes, or NULL; freed when it fails */
 };
 
 /* ---- device.c: the registry of this process's devices */
@@ -245,6 +241,7 @@ struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);
 int uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle, struct uv_obj **obj);
 struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle);
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
+int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type, uint32_t handle);
 void uv_obj_free(struct uv_obj *obj);
 /* Destroys it at the device as well: 0, -EBUSY, -errno of the command. */
 int uv_obj_destroy(struct uv_obj *obj);
@@ -271,8 +268,10 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
 void uv_irq(void *ctx, unsigned int vector);
+/* A CQ reports completions to the channel that fd is; -1: to none. */
+int uv_source_channel(struct uv_obj *cq, int fd);
 /* Its end takes unread events back; the counts of obj are then final. */
-void uv_source_add(struct uv_obj *obj);
+void uv_source_add(struct uv_obj *obj, uint64_t user_handle);
 /* The object reports asynchronous events to the channel that the attribute names, if there is one. */
 int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 
@@ -287,15 +286,30 @@ bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
 int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
 /* The attributes of the provider, in the form of a write command. */
 struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
+/* Answers with what both sides know, drv being the provider's part. 0 */
+int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv, size_t drv_size);
 /* Copies what both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
-/* ---- forms.c: _attrs: of the method of the same name */
+/* ---- forms.c: what all adapters have in common; _attrs: of the method of the same name */
 void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
-void uv_create_cq_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_cq *core);
-void uv_create_qp_args(const struct uv_req *req, bool extended, struct ib_uverbs_ex_create_qp *core);
+void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core);
+void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *core);
+/* The PD, CQs and SRQ that qp->cap names are held from now on, each in its slot. */
+enum { UV_HELD_PD, UV_HELD_SEND_CQ, UV_HELD_RECV_CQ, UV_HELD_SRQ };
+int uv_qp_hold(struct uv_obj *qp);
+/* The CQ or QP that the command has made is ready: it reports events, and the program is answered. */
+int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
+		size_t drv_size);
+int uv_qp_ready(struct uv_req *req, uint32_t qpn, const void *drv, size_t drv_size);
+/* The answers of QUERY_QP, completed by what was asked for, and of MODIFY_QP. */
+int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
+int uv_qp_modified(struct uv_req *req, uint8_t state);
+int uv_create_channel(struct uv_req *req);
+/* Ends the object that the command names. */
+int uv_destroy(struct uv_req *req);
 
 /* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not one of DEVX */
 int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
@@ -319,29 +333,19 @@ int uv_query_device(struct uv_req *req);
 int uv_query_device_ex(struct uv_req *req);
 int uv_query_port(struct uv_req *req);
 int uv_alloc_pd(struct uv_req *req);
-int uv_dealloc_pd(struct uv_req *req);
 int uv_create_ah(struct uv_req *req);
-int uv_destroy_ah(struct uv_req *req);
 int uv_reg_mr(struct uv_req *req);
 int uv_rereg_mr(struct uv_req *req);
-int uv_dereg_mr(struct uv_req *req);
 int uv_alloc_mw(struct uv_req *req);
-int uv_dealloc_mw(struct uv_req *req);
-int uv_create_channel(struct uv_req *req);
 int uv_create_cq(struct uv_req *req);
-int uv_create_cq_ex(struct uv_req *req);
 int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
-int uv_destroy_cq(struct uv_req *req);
 int uv_resize_cq(struct uv_req *req);
 int uv_modify_cq(struct uv_req *req);
 int uv_create_srq(struct uv_req *req);
 int uv_modify_srq(struct uv_req *req);
 int uv_query_srq(struct uv_req *req);
-int uv_destroy_srq(struct uv_req *req);
 int uv_create_qp(struct uv_req *req);
-int uv_create_qp_ex(struct uv_req *req);
 int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
-int uv_destroy_qp(struct uv_req *req);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
 int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **uar);

@@ -157,50 +157,13 @@ static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_h
 	}
 }
 
-#define EX(name) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
-#define CMD(name) IB_USER_VERBS_CMD_##name
-
-static const struct uv_command commands[] = {
-	{ uv_get_context, CMD(GET_CONTEXT), 8, 8, "GET_CONTEXT" },
-	{ uv_query_device, CMD(QUERY_DEVICE), 8, 176, "QUERY_DEVICE" },
-	{ uv_query_device_ex, EX(QUERY_DEVICE), 8, 184, "EX_QUERY_DEVICE" },
-	{ uv_query_port, CMD(QUERY_PORT), 16, 40, "QUERY_PORT" },
-	{ uv_alloc_pd, CMD(ALLOC_PD), 8, 4, "ALLOC_PD" },
-	{ uv_dealloc_pd, CMD(DEALLOC_PD), 4, 0, "DEALLOC_PD" },
-	{ uv_create_ah, CMD(CREATE_AH), 56, 4, "CREATE_AH" },
-	{ uv_destroy_ah, CMD(DESTROY_AH), 4, 0, "DESTROY_AH" },
-	{ uv_reg_mr, CMD(REG_MR), 40, 12, "REG_MR" },
-	{ uv_dereg_mr, CMD(DEREG_MR), 4, 0, "DEREG_MR" },
-	{ uv_rereg_mr, CMD(REREG_MR), 48, 8, "REREG_MR" },
-	{ uv_alloc_mw, CMD(ALLOC_MW), 16, 8, "ALLOC_MW" },
-	{ uv_dealloc_mw, CMD(DEALLOC_MW), 4, 0, "DEALLOC_MW" },
-	{ uv_create_channel, CMD(CREATE_COMP_CHANNEL), 8, 4, "CREATE_COMP_CHANNEL" },
-	{ uv_create_cq, CMD(CREATE_CQ), 32, 8, "CREATE_CQ" },
-	{ uv_create_cq_ex, EX(CREATE_CQ), 32, 16, "EX_CREATE_CQ" },
-	{ uv_destroy_cq, CMD(DESTROY_CQ), 16, 8, "DESTROY_CQ" },
-	{ uv_resize_cq, CMD(RESIZE_CQ), 16, 8, "RESIZE_CQ" },
-	{ uv_modify_cq, EX(MODIFY_CQ), 16, 0, "EX_MODIFY_CQ" },
-	{ uv_create_srq, CMD(CREATE_SRQ), 32, 16, "CREATE_SRQ" },
-	{ uv_modify_srq, CMD(MODIFY_SRQ), 16, 0, "MODIFY_SRQ" },
-	{ uv_query_srq, CMD(QUERY_SRQ), 16, 16, "QUERY_SRQ" },
-	{ uv_destroy_srq, CMD(DESTROY_SRQ), 16, 4, "DESTROY_SRQ" },
-	{ uv_create_qp, CMD(CREATE_QP), 56, 32, "CREATE_QP" },
-	{ uv_create_qp_ex, EX(CREATE_QP), 56, 40, "EX_CREATE_QP" },
-	{ uv_modify_qp, CMD(MODIFY_QP), 112, 0, "MODIFY_QP" },
-	{ uv_modify_qp, EX(MODIFY_QP), 112, 0, "EX_MODIFY_QP" },
-	{ uv_query_qp, CMD(QUERY_QP), 16, 128, "QUERY_QP" },
-	{ uv_destroy_qp, CMD(DESTROY_QP), 16, 4, "DESTROY_QP" },
-	{ 0 },
-};
-
 const struct uv_kind uv_mlx5 = {
-	.name = "ConnectX",
+	.adapter = UV_CONNECTX,
 	.open = open_model,
 	.close = close_model,
 	.pump = pump,
 	.fault = fault,
 	.violations = violations,
-	.commands = commands,
 	.ioctl = methods,
 	.gid = uv_query_gid,
 	.gid_count = uv_gid_count,

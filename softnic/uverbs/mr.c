@@ -88,31 +88,20 @@ static uint32_t key_of(const struct uv_obj *mr)
 int uv_reg_mr(struct uv_req *req)
 {
 	struct ib_uverbs_reg_mr_resp resp = { 0 };
-	struct ib_uverbs_reg_mr in;
-	struct uv_obj *pd, *mr;
+	struct uv_obj *mr = req->made;
 	int err;
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
-	if (!err)
-		err = check_mr(&in);
+	uv_copy_in(&mr->mr, sizeof(mr->mr), req->in, req->in_len);
+	err = check_mr(&mr->mr);
 	if (err)
 		return err;
-	mr = uv_obj_new(req->ctx, UV_MR);
-	if (!mr)
-		return -ENOMEM;
 	mr->key = req->dev->next_key++;
-	err = create_mr(req->dev, &in, pd->number, mr->key, &mr->number);
-	if (err) {
-		uv_obj_free(mr);
+	err = create_mr(req->dev, &mr->mr, req->obj->number, mr->key, &mr->number);
+	if (err)
 		return err;
-	}
-	uv_obj_hold(mr, 0, pd);
-	mr->mr = in;
 	resp.mr_handle = mr->handle;
 	resp.lkey = resp.rkey = key_of(mr);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 /* What the program does not name stays as it was. */
@@ -163,14 +152,10 @@ int uv_rereg_mr(struct uv_req *req)
 	struct ib_uverbs_rereg_mr_resp resp = { 0 };
 	struct ib_uverbs_rereg_mr in;
 	struct ib_uverbs_reg_mr args;
-	struct uv_obj *mr, *pd;
-	int err;
+	struct uv_obj *mr = req->obj, *pd = mr->held[0];
+	int err = 0;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_MR, in.mr_handle, &mr);
-	if (err)
-		return err;
-	pd = mr->held[0];
 	if (in.flags & IBV_REREG_MR_CHANGE_PD)
 		err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
 	args = mr->mr;
@@ -188,8 +173,7 @@ int uv_rereg_mr(struct uv_req *req)
 	mr->held[0]->users--;
 	uv_obj_hold(mr, 0, pd);
 	resp.lkey = resp.rkey = key_of(mr);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 /* A window is an mkey that a UMR fills: no translation yet, and room for one list of KLMs. */
@@ -214,31 +198,21 @@ static int create_mw(struct uv_device *dev, uint32_t pdn, bool type2, uint8_t ke
 int uv_alloc_mw(struct uv_req *req)
 {
 	struct ib_uverbs_alloc_mw_resp resp = { 0 };
+	struct uv_obj *mw = req->made;
 	struct ib_uverbs_alloc_mw in;
-	struct uv_obj *pd, *mw;
 	uint8_t key;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
-	if (err)
-		return err;
 	if (in.mw_type != IBV_MW_TYPE_1 && in.mw_type != IBV_MW_TYPE_2)
 		return -EINVAL;
-	mw = uv_obj_new(req->ctx, UV_MW);
-	if (!mw)
-		return -ENOMEM;
 	key = req->dev->next_key++;
-	err = create_mw(req->dev, pd->number, in.mw_type == IBV_MW_TYPE_2, key, &mw->number);
-	if (err) {
-		uv_obj_free(mw);
+	err = create_mw(req->dev, req->obj->number, in.mw_type == IBV_MW_TYPE_2, key, &mw->number);
+	if (err)
 		return err;
-	}
-	uv_obj_hold(mw, 0, pd);
 	resp.mw_handle = mw->handle;
 	resp.rkey = mw->number << 8 | key;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)

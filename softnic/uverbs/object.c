@@ -76,6 +76,16 @@ void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held)
 		held->users++;
 }
 
+int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type, uint32_t handle)
+{
+	struct uv_obj *held;
+	int err = uv_obj_find(obj->ctx, type, handle, &held);
+
+	if (!err)
+		uv_obj_hold(obj, slot, held);
+	return err;
+}
+
 void uv_obj_free(struct uv_obj *obj)
 {
 	for (size_t i = 0; i < sizeof(obj->held) / sizeof(obj->held[0]); i++)

@@ -18,42 +18,23 @@ enum {
 	SEG = 16,			/* a data segment */
 };
 
-struct qp_args {
-	struct ib_uverbs_ex_create_qp core;
-	struct mlx5_ib_create_qp drv;
-	struct uv_obj *pd, *scq, *rcq, *srq;
-};
-
 static bool power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
 }
 
-static int find_objects(struct uv_req *req, struct qp_args *args)
+static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_qp *core,
+		 const struct mlx5_ib_create_qp *drv)
 {
-	int err = uv_obj_find(req->ctx, UV_PD, args->core.pd_handle, &args->pd);
+	uint32_t max = UINT32_C(1) << (uv_cap(dev, CAP_LOG_MAX_QP_SZ) & 31);
 
-	if (!err)
-		err = uv_obj_find(req->ctx, UV_CQ, args->core.send_cq_handle, &args->scq);
-	if (!err)
-		err = uv_obj_find(req->ctx, UV_CQ, args->core.recv_cq_handle, &args->rcq);
-	args->srq = NULL;
-	if (err || !args->core.is_srq)
-		return err;
-	return uv_obj_find(req->ctx, UV_SRQ, args->core.srq_handle, &args->srq);
-}
-
-static int check(struct uv_req *req, struct qp_args *args)
-{
-	const struct mlx5_ib_create_qp *drv = &args->drv;
-	uint32_t max = UINT32_C(1) << (uv_cap(req->dev, CAP_LOG_MAX_QP_SZ) & 31);
-
-	if ((args->core.qp_type != IBV_QPT_RC && args->core.qp_type != IBV_QPT_UD) ||
-	    drv->flags & ~(uint32_t)QP_FLAGS)
+	if (core->comp_mask || core->create_flags || core->source_qpn)
+		return -EOPNOTSUPP;
+	if ((core->qp_type != IBV_QPT_RC && core->qp_type != IBV_QPT_UD) || drv->flags & ~(uint32_t)QP_FLAGS)
 		return -EOPNOTSUPP;
 	if (!(drv->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || drv->ece_options)
 		return -EOPNOTSUPP;
-	if (!drv->sq_wqe_count && !drv->rq_wqe_count && !args->core.is_srq)
+	if (!drv->sq_wqe_count && !drv->rq_wqe_count && !core->is_srq)
 		return -EINVAL;
 	if (drv->sq_wqe_count && (!power_of_two(drv->sq_wqe_count) || drv->sq_wqe_count > max))
 		return -EINVAL;
@@ -62,23 +43,21 @@ static int check(struct uv_req *req, struct qp_args *args)
 		return -EINVAL;
 	if (drv->buf_addr & 63 || drv->db_addr & 7)
 		return -EINVAL;
-	if (args->core.is_srq && drv->rq_wqe_count)
-		return -EINVAL;
-	return find_objects(req, args);
+	return core->is_srq && drv->rq_wqe_count ? -EINVAL : 0;
 }
 
-static void fill_queues(uint8_t *qpc, const struct qp_args *args)
+static void fill_queues(uint8_t *qpc, const struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
-	const struct mlx5_ib_create_qp *drv = &args->drv;
+	const struct uv_obj *srq = qp->held[UV_HELD_SRQ];
 
 	if (drv->rq_wqe_count) {
 		sn_set(qpc, QPC_LOG_RQ_SIZE, (uint32_t)__builtin_ctz(drv->rq_wqe_count));
 		sn_set(qpc, QPC_LOG_RQ_STRIDE, drv->rq_wqe_shift - 4);
 	}
-	sn_set(qpc, QPC_RQ_TYPE, args->srq ? PRM_RQ_SRQ : drv->rq_wqe_count ? PRM_RQ_NORMAL :
+	sn_set(qpc, QPC_RQ_TYPE, srq ? PRM_RQ_SRQ : drv->rq_wqe_count ? PRM_RQ_NORMAL :
 	       PRM_RQ_ZERO);
-	if (args->srq)
-		sn_set(qpc, QPC_RMPN, args->srq->number);
+	if (srq)
+		sn_set(qpc, QPC_RMPN, srq->number);
 	if (drv->sq_wqe_count)
 		sn_set(qpc, QPC_LOG_SQ_SIZE, (uint32_t)__builtin_ctz(drv->sq_wqe_count));
 	else
@@ -86,15 +65,13 @@ static void fill_queues(uint8_t *qpc, const struct qp_args *args)
 }
 
 /* Scatter to CQE, as the kernel grants it: what is requested only where all of it is signalled. */
-static void fill_scatter(uint8_t *qpc, const struct qp_args *args)
+static void fill_scatter(uint8_t *qpc, const struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
-	const struct mlx5_ib_create_qp *drv = &args->drv;
-
-	if (!(drv->flags & MLX5_QP_FLAG_SCATTER_CQE) || args->core.qp_type != IBV_QPT_RC)
+	if (!(drv->flags & MLX5_QP_FLAG_SCATTER_CQE) || qp->cap.qp_type != IBV_QPT_RC)
 		return;
-	sn_set(qpc, QPC_CS_RES, args->rcq->cqe_size == 128 ? 2 : 1);
-	if (args->core.sq_sig_all || drv->flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-		sn_set(qpc, QPC_CS_REQ, args->scq->cqe_size == 128 ? 0x22 : 0x11);
+	sn_set(qpc, QPC_CS_RES, qp->held[UV_HELD_RECV_CQ]->cqe_size == 128 ? 2 : 1);
+	if (qp->cap.sq_sig_all || drv->flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+		sn_set(qpc, QPC_CS_REQ, qp->held[UV_HELD_SEND_CQ]->cqe_size == 128 ? 0x22 : 0x11);
 }
 
 /* As mlx5_ib: free-running (0) where the device does not announce what it has, else its default (1). */
@@ -107,9 +84,8 @@ static uint32_t ts_format(const struct uv_device *dev)
 }
 
 /* One buffer, the receive queue first; its pages follow the context. */
-static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *qpn)
+static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
-	const struct mlx5_ib_create_qp *drv = &args->drv;
 	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
 	uint64_t sq = (uint64_t)drv->sq_wqe_count << SQ_SHIFT;
 	size_t npages = uv_pages(drv->buf_addr, rq + sq, 12), len;
@@ -120,93 +96,51 @@ static int create(struct uv_device *dev, const struct qp_args *args, uint32_t *q
 	if (!cmd)
 		return -ENOMEM;
 	qpc = cmd + PRM_QPC;
-	sn_set(qpc, QPC_ST, args->core.qp_type == IBV_QPT_UD ? PRM_ST_UD : PRM_ST_RC);
+	sn_set(qpc, QPC_ST, qp->cap.qp_type == IBV_QPT_UD ? PRM_ST_UD : PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);
 	sn_set(qpc, QPC_TS_FORMAT, ts_format(dev));
-	sn_set(qpc, QPC_PD, args->pd->number);
-	fill_queues(qpc, args);
-	fill_scatter(qpc, args);
+	sn_set(qpc, QPC_PD, qp->held[UV_HELD_PD]->number);
+	fill_queues(qpc, qp, drv);
+	fill_scatter(qpc, qp, drv);
 	sn_set(qpc, QPC_UAR_PAGE, drv->bfreg_index);
 	sn_set(qpc, QPC_USER_INDEX, drv->uidx);
-	sn_set(qpc, QPC_CQN_SND, args->scq->number);
-	sn_set(qpc, QPC_CQN_RCV, args->rcq->number);
+	sn_set(qpc, QPC_CQN_SND, qp->held[UV_HELD_SEND_CQ]->number);
+	sn_set(qpc, QPC_CQN_RCV, qp->held[UV_HELD_RECV_CQ]->number);
 	sn_set(qpc, QPC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
 	sn_set64(qpc, QPC_DBR, drv->db_addr);
 	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
-	err = uv_create(dev, PRM_CREATE_QP, cmd, len, qpn);
+	err = uv_create(dev, PRM_CREATE_QP, cmd, len, &qp->number);
 	free(cmd);
 	return err;
 }
 
-static int create_qp(struct uv_req *req, struct qp_args *args,
-		     struct ib_uverbs_create_qp_resp *resp)
+/* qp->cap is what the program asks for. */
+static int create_qp(struct uv_req *req)
 {
-	struct mlx5_ib_create_qp_resp drv = { 0 };
-	struct uv_obj *qp;
-	int err = check(req, args);
+	struct mlx5_ib_create_qp_resp resp = { 0 };
+	struct mlx5_ib_create_qp drv;
+	struct uv_obj *qp = req->made;
+	int err;
 
+	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
+	err = check(req->dev, &qp->cap, &drv);
+	if (!err)
+		err = uv_qp_hold(qp);
+	if (!err)
+		err = create(req->dev, qp, &drv);
 	if (err)
 		return err;
-	qp = uv_obj_new(req->ctx, UV_QP);
-	if (!qp)
-		return -ENOMEM;
-	err = create(req->dev, args, &qp->number);
-	if (err) {
-		uv_obj_free(qp);
-		return err;
-	}
-	uv_obj_hold(qp, 0, args->pd);
-	uv_obj_hold(qp, 1, args->scq);
-	uv_obj_hold(qp, 2, args->rcq);
-	uv_obj_hold(qp, 3, args->srq);
-	qp->user_handle = args->core.user_handle;
-	qp->state = IBV_QPS_RESET;
-	qp->cap = args->core;
+	uv_qp_ready(req, qp->number, &resp, sizeof(resp));
 	/* Of the send queue libmlx5 itself reports what it holds. */
-	qp->cap.max_recv_wr = args->drv.rq_wqe_count;
-	qp->cap.max_recv_sge = args->drv.rq_wqe_count ? (UINT32_C(1) << args->drv.rq_wqe_shift) / SEG : 0;
-	uv_source_add(qp);
-	*resp = (struct ib_uverbs_create_qp_resp){
-		.qp_handle = qp->handle,
-		.qpn = qp->number,
-		.max_send_wr = args->core.max_send_wr,
-		.max_recv_wr = args->core.max_recv_wr,
-		.max_send_sge = args->core.max_send_sge,
-		.max_recv_sge = args->core.max_recv_sge,
-		.max_inline_data = args->core.max_inline_data,
-	};
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
+	qp->cap.max_recv_wr = drv.rq_wqe_count;
+	qp->cap.max_recv_sge = drv.rq_wqe_count ? (UINT32_C(1) << drv.rq_wqe_shift) / SEG : 0;
 	return 0;
 }
 
 int uv_create_qp(struct uv_req *req)
 {
-	struct ib_uverbs_create_qp_resp resp;
-	struct qp_args args;
-	int err;
-
-	uv_create_qp_args(req, false, &args.core);
-	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
-	err = create_qp(req, &args, &resp);
-	if (!err)
-		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return err;
-}
-
-int uv_create_qp_ex(struct uv_req *req)
-{
-	struct ib_uverbs_ex_create_qp_resp resp = { .response_length = sizeof(resp) };
-	struct qp_args args;
-	int err;
-
-	uv_create_qp_args(req, true, &args.core);
-	uv_copy_in(&args.drv, sizeof(args.drv), req->uhw_in, req->uhw_in_len);
-	if (args.core.comp_mask || args.core.create_flags || args.core.source_qpn)
-		return -EOPNOTSUPP;
-	err = create_qp(req, &args, &resp.base);
-	if (!err)
-		uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return err;
+	uv_create_qp_args(req, &req->made->cap);
+	return create_qp(req);
 }
 
 static int put_qp(struct ib_uverbs_ioctl_hdr *hdr, const struct ib_uverbs_create_qp_resp *resp)
@@ -229,48 +163,34 @@ int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_QP_HANDLE);
 	struct uv_req req = uv_attr_req(ctx, hdr);
 	struct ib_uverbs_create_qp_resp resp;
-	struct qp_args args;
 	struct uv_obj *qp;
 	int err;
 
 	if (!handle)
 		return -EINVAL;
-	err = uv_create_qp_attrs(hdr, &args.core);
-	uv_copy_in(&args.drv, sizeof(args.drv), req.uhw_in, req.uhw_in_len);
+	qp = req.made = uv_obj_new(ctx, UV_QP);
+	if (!qp)
+		return -ENOMEM;
+	req.out = &resp;
+	req.out_len = sizeof(resp);
+	err = uv_create_qp_attrs(hdr, &qp->cap);
 	if (!err)
-		err = create_qp(&req, &args, &resp);
+		err = create_qp(&req);
 	if (err)
-		return err;
-	qp = uv_obj_any(ctx, resp.qp_handle);
+		goto free_qp;
 	err = uv_source_tells(qp, hdr, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!err)
 		err = put_qp(hdr, &resp);
-	if (err) {
-		uv_obj_destroy(qp);
-		uv_obj_free(qp);
-		return err;
-	}
-	handle->data = resp.qp_handle;
-	return 0;
-}
-
-int uv_destroy_qp(struct uv_req *req)
-{
-	struct ib_uverbs_destroy_qp_resp resp;
-	struct ib_uverbs_destroy_qp in;
-	struct uv_obj *qp;
-	int err;
-
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
-	if (!err)
-		err = uv_obj_destroy(qp);
 	if (err)
-		return err;
-	resp.events_reported = qp->async_events;
-	uv_obj_free(qp);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
+		goto destroy_qp;
+	handle->data = qp->handle;
 	return 0;
+
+destroy_qp:
+	uv_obj_destroy(qp);
+free_qp:
+	uv_obj_free(qp);
+	return err;
 }
 
 static uint8_t verbs_state(uint32_t state)
@@ -325,26 +245,14 @@ static void query_transport(const uint8_t *qpc, struct ib_uverbs_query_qp_resp *
 int uv_query_qp(struct uv_req *req)
 {
 	struct ib_uverbs_query_qp_resp resp = { 0 };
+	struct uv_obj *qp = req->obj;
 	uint8_t out[PRM_QP_OUT];
-	struct ib_uverbs_query_qp in;
-	struct uv_obj *qp;
-	int err;
+	int err = uv_cmd_number(req->dev, PRM_QUERY_QP, qp->number, out, sizeof(out));
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
-	if (!err)
-		err = uv_cmd_number(req->dev, PRM_QUERY_QP, qp->number, out, sizeof(out));
 	if (err)
 		return err;
 	query_transport(out + PRM_QPC, &resp);
 	query_path(out + PRM_QPC, req->dev->infiniband, &resp);
 	qp->state = resp.qp_state;
-	resp.max_send_wr = qp->cap.max_send_wr;
-	resp.max_recv_wr = qp->cap.max_recv_wr;
-	resp.max_send_sge = qp->cap.max_send_sge;
-	resp.max_recv_sge = qp->cap.max_recv_sge;
-	resp.max_inline_data = qp->cap.max_inline_data;
-	resp.sq_sig_all = qp->cap.sq_sig_all;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_qp_queried(req, &resp);
 }

@@ -254,17 +254,13 @@ static int execute(struct uv_obj *qp, const struct transition *t,
 int uv_modify_qp(struct uv_req *req)
 {
 	const uint32_t always = IBV_QP_STATE | IBV_QP_CUR_STATE;
-	struct ib_uverbs_ex_modify_qp_resp resp = { .response_length = sizeof(resp) };
+	struct uv_obj *qp = req->obj;
 	const struct transition *t;
 	struct ib_uverbs_modify_qp in;
-	struct uv_obj *qp;
 	uint8_t from, to;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_QP, in.qp_handle, &qp);
-	if (err)
-		return err;
 	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
 	t = find(qp, from, to);
@@ -274,9 +270,5 @@ int uv_modify_qp(struct uv_req *req)
 	err = check_values(req->dev, &in);
 	if (!err)
 		err = execute(qp, t, &in);
-	if (err)
-		return err;
-	qp->state = to;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return err ? err : uv_qp_modified(req, to);
 }

@@ -77,39 +77,27 @@ int uv_create_srq(struct uv_req *req)
 	struct mlx5_ib_create_srq_resp drv_resp = { 0 };
 	struct ib_uverbs_create_srq in;
 	struct mlx5_ib_create_srq drv;
-	struct uv_obj *pd, *srq;
+	struct uv_obj *srq = req->made;
 	struct shape shape;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
-	if (!err)
-		err = shape_of(req->dev, &in, &shape);
+	err = shape_of(req->dev, &in, &shape);
 	if (!err)
 		err = check_driver(&drv);
+	if (!err)
+		err = create(req->dev, &drv, &shape, req->obj->number, in.srq_limit, &srq->number);
 	if (err)
 		return err;
-	srq = uv_obj_new(req->ctx, UV_SRQ);
-	if (!srq)
-		return -ENOMEM;
-	err = create(req->dev, &drv, &shape, pd->number, in.srq_limit, &srq->number);
-	if (err) {
-		uv_obj_free(srq);
-		return err;
-	}
-	uv_obj_hold(srq, 0, pd);
-	srq->user_handle = in.user_handle;
 	srq->cap.max_recv_wr = (UINT32_C(1) << shape.log_size) - 1;
 	srq->cap.max_recv_sge = (UINT32_C(1) << shape.log_stride) / SEG - 1;
-	uv_source_add(srq);
+	uv_source_add(srq, in.user_handle);
 	resp.srq_handle = srq->handle;
 	resp.max_wr = srq->cap.max_recv_wr;
 	resp.max_sge = srq->cap.max_recv_sge;
 	drv_resp.srqn = srq->number;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv_resp, sizeof(drv_resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), &drv_resp, sizeof(drv_resp));
 }
 
 /* The limit can be armed; the size is for ever. */
@@ -117,13 +105,9 @@ int uv_modify_srq(struct uv_req *req)
 {
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
 	struct ib_uverbs_modify_srq in;
-	struct uv_obj *srq;
-	int err;
+	struct uv_obj *srq = req->obj;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
-	if (err)
-		return err;
 	if (in.attr_mask & ~(uint32_t)IBV_SRQ_LIMIT)
 		return -EINVAL;
 	if (!(in.attr_mask & IBV_SRQ_LIMIT))
@@ -142,39 +126,14 @@ int uv_modify_srq(struct uv_req *req)
 int uv_query_srq(struct uv_req *req)
 {
 	struct ib_uverbs_query_srq_resp resp = { 0 };
-	struct ib_uverbs_query_srq in;
+	struct uv_obj *srq = req->obj;
 	uint8_t out[PRM_OBJECT_IN];
-	struct uv_obj *srq;
-	int err;
+	int err = uv_cmd_number(req->dev, PRM_QUERY_RMP, srq->number, out, sizeof(out));
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
-	if (!err)
-		err = uv_cmd_number(req->dev, PRM_QUERY_RMP, srq->number, out, sizeof(out));
 	if (err)
 		return err;
 	resp.max_wr = srq->cap.max_recv_wr;
 	resp.max_sge = srq->cap.max_recv_sge;
 	resp.srq_limit = sn_get(out + PRM_WQ, WQ_LWM);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
-}
-
-int uv_destroy_srq(struct uv_req *req)
-{
-	struct ib_uverbs_destroy_srq_resp resp;
-	struct ib_uverbs_destroy_srq in;
-	struct uv_obj *srq;
-	int err;
-
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_SRQ, in.srq_handle, &srq);
-	if (!err)
-		err = uv_obj_destroy(srq);
-	if (err)
-		return err;
-	resp.events_reported = srq->async_events;
-	uv_obj_free(srq);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }

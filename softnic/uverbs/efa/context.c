@@ -36,8 +36,6 @@ int uve_get_context(struct uv_req *req)
 	uint32_t knows;
 	int err, fd;
 
-	if (req->ctx->async)
-		return -EINVAL;
 	softnic_efa_caps(req->dev->efa, &caps);
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	memcpy(&knows, &in, sizeof(knows));
@@ -58,9 +56,7 @@ int uve_get_context(struct uv_req *req)
 	/* inline_buf_size_ex, which older headers reserve. */
 	memcpy((uint8_t *)&drv + offsetof(struct efa_ibv_alloc_ucontext_resp, min_sq_wr) +
 	       sizeof(drv.min_sq_wr), &caps.inline_max_wide, sizeof(caps.inline_max_wide));
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 /* The GUID as sysfs has it, the same for every process that sees the device. */
@@ -98,8 +94,7 @@ int uve_query_device(struct uv_req *req)
 
 	softnic_efa_caps(req->dev->efa, &caps);
 	resp = device(req->dev, &caps);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 static uint32_t device_caps(const struct softnic_efa_caps *c)
@@ -129,9 +124,7 @@ int uve_query_device_ex(struct uv_req *req)
 	drv.max_rq_sge = caps.max_recv_sge;
 	drv.max_rdma_size = caps.max_rdma_size;
 	drv.device_caps = device_caps(&caps);
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 int uve_query_port(struct uv_req *req)
@@ -157,31 +150,19 @@ int uve_query_port(struct uv_req *req)
 		return -EINVAL;
 	softnic_efa_caps(req->dev->efa, &caps);
 	resp.max_msg_sz = caps.mtu;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uve_alloc_pd(struct uv_req *req)
 {
-	struct uv_obj *pd = uv_obj_new(req->ctx, UV_PD);
-	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct ib_uverbs_alloc_pd_resp resp = { .pd_handle = req->made->handle };
 	struct efa_ibv_alloc_pd_resp drv = { 0 };
-	uint16_t number;
-	int err;
+	int err = softnic_efa_pd_alloc(req->dev->efa, &drv.pdn);
 
-	if (!pd)
-		return -ENOMEM;
-	err = softnic_efa_pd_alloc(req->dev->efa, &number);
-	if (err) {
-		uv_obj_free(pd);
+	if (err)
 		return err;
-	}
-	pd->number = number;
-	resp.pd_handle = pd->handle;
-	drv.pdn = number;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	req->made->number = drv.pdn;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
 /* What the kernel's driver lets pass depends on the device; wishes it may ignore pass always. */
@@ -210,62 +191,37 @@ static int check_mr(const struct ib_uverbs_reg_mr *in)
 
 int uve_reg_mr(struct uv_req *req)
 {
-	struct ib_uverbs_reg_mr_resp resp = { 0 };
+	struct ib_uverbs_reg_mr_resp resp = { .mr_handle = req->made->handle };
 	struct ib_uverbs_reg_mr in;
-	struct uv_obj *pd, *mr;
 	unsigned int access;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
-	if (!err)
-		err = rights(in.access_flags, &access);
+	err = rights(in.access_flags, &access);
 	if (!err)
 		err = check_mr(&in);
+	if (!err)
+		err = softnic_efa_mr_reg(req->dev->efa, (uint16_t)req->obj->number,
+					 (void *)(uintptr_t)in.start, in.length, in.hca_va, access,
+					 &resp.lkey, &resp.rkey);
 	if (err)
 		return err;
-	mr = uv_obj_new(req->ctx, UV_MR);
-	if (!mr)
-		return -ENOMEM;
-	err = softnic_efa_mr_reg(req->dev->efa, (uint16_t)pd->number, (void *)(uintptr_t)in.start,
-				 in.length, in.hca_va, access, &resp.lkey, &resp.rkey);
-	if (err) {
-		uv_obj_free(mr);
-		return err;
-	}
-	mr->number = resp.lkey;
-	uv_obj_hold(mr, 0, pd);
-	resp.mr_handle = mr->handle;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	return 0;
+	req->made->number = resp.lkey;
+	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
 int uve_create_ah(struct uv_req *req)
 {
-	struct ib_uverbs_create_ah_resp resp = { 0 };
+	struct ib_uverbs_create_ah_resp resp = { .ah_handle = req->made->handle };
 	struct efa_ibv_create_ah_resp drv = { 0 };
 	struct ib_uverbs_create_ah in;
-	struct uv_obj *ah, *pd;
-	uint16_t number;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = uv_obj_find(req->ctx, UV_PD, in.pd_handle, &pd);
+	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)req->obj->number, in.attr.grh.dgid,
+				    &drv.efa_address_handle);
 	if (err)
 		return err;
-	ah = uv_obj_new(req->ctx, UV_AH);
-	if (!ah)
-		return -ENOMEM;
-	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)pd->number, in.attr.grh.dgid, &number);
-	if (err) {
-		uv_obj_free(ah);
-		return err;
-	}
-	ah->number = number;
-	uv_obj_hold(ah, 0, pd);
-	resp.ah_handle = ah->handle;
-	drv.efa_address_handle = number;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	req->made->number = drv.efa_address_handle;
+	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }

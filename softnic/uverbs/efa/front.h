@@ -19,9 +19,7 @@ int uve_alloc_pd(struct uv_req *req);
 int uve_reg_mr(struct uv_req *req);
 int uve_create_ah(struct uv_req *req);
 int uve_create_cq(struct uv_req *req);
-int uve_create_cq_ex(struct uv_req *req);
 int uve_create_qp(struct uv_req *req);
-int uve_create_qp_ex(struct uv_req *req);
 int uve_modify_qp(struct uv_req *req);
 int uve_query_qp(struct uv_req *req);
 

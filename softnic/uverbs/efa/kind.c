@@ -96,41 +96,13 @@ static int destroy(struct uv_obj *obj)
 	}
 }
 
-#define EX(name) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
-#define CMD(name) IB_USER_VERBS_CMD_##name
-
-static const struct uv_command commands[] = {
-	{ uve_get_context, CMD(GET_CONTEXT), 8, 8, "GET_CONTEXT" },
-	{ uve_query_device, CMD(QUERY_DEVICE), 8, 176, "QUERY_DEVICE" },
-	{ uve_query_device_ex, EX(QUERY_DEVICE), 8, 184, "EX_QUERY_DEVICE" },
-	{ uve_query_port, CMD(QUERY_PORT), 16, 40, "QUERY_PORT" },
-	{ uve_alloc_pd, CMD(ALLOC_PD), 8, 4, "ALLOC_PD" },
-	{ uv_dealloc_pd, CMD(DEALLOC_PD), 4, 0, "DEALLOC_PD" },
-	{ uve_create_ah, CMD(CREATE_AH), 56, 4, "CREATE_AH" },
-	{ uv_destroy_ah, CMD(DESTROY_AH), 4, 0, "DESTROY_AH" },
-	{ uve_reg_mr, CMD(REG_MR), 40, 12, "REG_MR" },
-	{ uv_dereg_mr, CMD(DEREG_MR), 4, 0, "DEREG_MR" },
-	{ uv_create_channel, CMD(CREATE_COMP_CHANNEL), 8, 4, "CREATE_COMP_CHANNEL" },
-	{ uve_create_cq, CMD(CREATE_CQ), 32, 8, "CREATE_CQ" },
-	{ uve_create_cq_ex, EX(CREATE_CQ), 32, 16, "EX_CREATE_CQ" },
-	{ uv_destroy_cq, CMD(DESTROY_CQ), 16, 8, "DESTROY_CQ" },
-	{ uve_create_qp, CMD(CREATE_QP), 56, 32, "CREATE_QP" },
-	{ uve_create_qp_ex, EX(CREATE_QP), 56, 40, "EX_CREATE_QP" },
-	{ uve_modify_qp, CMD(MODIFY_QP), 112, 0, "MODIFY_QP" },
-	{ uve_modify_qp, EX(MODIFY_QP), 112, 0, "EX_MODIFY_QP" },
-	{ uve_query_qp, CMD(QUERY_QP), 16, 128, "QUERY_QP" },
-	{ uv_destroy_qp, CMD(DESTROY_QP), 16, 4, "DESTROY_QP" },
-	{ 0 },
-};
-
 const struct uv_kind uv_efa = {
-	.name = "EFA",
+	.adapter = UV_EFA,
 	.open = open_model,
 	.close = close_model,
 	.pump = pump,
 	.fault = fault,
 	.violations = violations,
-	.commands = commands,
 	.ioctl = methods,
 	.gid = gid,
 	.gid_count = gid_count,
