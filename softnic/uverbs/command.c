@@ -54,13 +54,6 @@ int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t in
 	return err;
 }
 
-uint8_t *uv_create_alloc(size_t npages, size_t *len)
-{
-	/* MKEY page lists come in units of two. */
-	*len = PRM_OBJECT_IN + (npages + 1) / 2 * 16;
-	return calloc(1, *len);
-}
-
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
 {
 	uint64_t first = addr >> shift;
@@ -79,6 +72,35 @@ void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shi
 
 		memcpy(list + i * sizeof(page), &page, sizeof(page));
 	}
+}
+
+uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint64_t flags, size_t *len)
+{
+	size_t npages = uv_pages(addr, bytes, shift);
+	uint8_t *cmd;
+
+	/* MKEY page lists come in units of two. */
+	*len = PRM_OBJECT_IN + (npages + 1) / 2 * 16;
+	cmd = calloc(1, *len);
+	if (cmd)
+		uv_fill_pages(cmd + PRM_OBJECT_IN, addr, npages, shift, flags);
+	return cmd;
+}
+
+int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
+		   uint32_t *number)
+{
+	int err = uv_create(dev, opcode, in, inlen, number);
+
+	free(in);
+	return err;
+}
+
+int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number)
+{
+	uint8_t in[PRM_SHORT] = { 0 };
+
+	return uv_create(dev, opcode, in, sizeof(in), number);
 }
 
 static int query_cap(struct uv_device *dev, enum prm_cap_type type, uint8_t cap[4096])
@@ -106,12 +128,12 @@ int uv_query_caps(struct uv_device *dev)
 		return err;
 	dev->ports = uv_cap(dev, CAP_NUM_PORTS);
 	dev->infiniband = !uv_cap(dev, CAP_PORT_TYPE);
-	return dev->infiniband ? 0 : query_cap(dev, PRM_CAP_ROCE, dev->roce);
-}
-
-unsigned int uv_gid_count(const struct uv_device *dev)
-{
-	return dev->infiniband ? 1 : sn_get(dev->roce, CAP_ROCE_TABLE_SIZE);
+	dev->gids = 1;
+	if (dev->infiniband)
+		return 0;
+	err = query_cap(dev, PRM_CAP_ROCE, dev->roce);
+	dev->gids = sn_get(dev->roce, CAP_ROCE_TABLE_SIZE);
+	return err;
 }
 
 int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT])

@@ -257,7 +257,7 @@ static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 	return (struct ib_uverbs_query_port_resp){
 		.port_cap_flags = 1u << 26,		/* IP-based GIDs */
 		.max_msg_sz = log2_of(req->dev, CAP_LOG_MAX_MSG),
-		.gid_tbl_len = uv_gid_count(req->dev),
+		.gid_tbl_len = req->dev->gids,
 		.pkey_tbl_len = 1,
 		.state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
@@ -291,12 +291,11 @@ int uv_alloc_pd(struct uv_req *req)
 {
 	struct ib_uverbs_alloc_pd_resp resp = { .pd_handle = req->made->handle };
 	struct mlx5_ib_alloc_pd_resp drv;
-	uint8_t out[PRM_SHORT];
-	int err = uv_cmd_number(req->dev, PRM_ALLOC_PD, 0, out, sizeof(out));
+	int err = uv_alloc(req->dev, PRM_ALLOC_PD, &req->made->number);
 
 	if (err)
 		return err;
-	drv.pdn = req->made->number = sn_get(out, PRM_NUMBER);
+	drv.pdn = req->made->number;
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
@@ -312,22 +311,4 @@ int uv_create_ah(struct uv_req *req)
 		return -EINVAL;
 	uv_rmac_of(in.attr.grh.dgid, drv.dmac);
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
-}
-
-int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **out)
-{
-	struct uv_obj *uar = uv_obj_new(ctx, UV_UAR);
-	uint8_t answer[PRM_SHORT];
-	int err;
-
-	if (!uar)
-		return -ENOMEM;
-	err = uv_cmd_number(ctx->dev, PRM_ALLOC_UAR, 0, answer, sizeof(answer));
-	if (err) {
-		uv_obj_free(uar);
-		return err;
-	}
-	uar->number = sn_get(answer, PRM_NUMBER);
-	*out = uar;
-	return 0;
 }

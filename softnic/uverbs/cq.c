@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
-
-static unsigned int log2_above(uint32_t n)
-{
-	return n < 2 ? 0 : 32u - (unsigned int)__builtin_clz(n - 1);
-}
 
 static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_cq *core,
 		 const struct mlx5_ib_create_cq *drv)
@@ -18,7 +11,7 @@ static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_c
 	if (!core->cqe || core->comp_vector || core->comp_mask ||
 	    core->flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 		return -EINVAL;
-	if (core->cqe > INT32_MAX - 1 || log2_above(core->cqe + 1) > uv_cap(dev, CAP_LOG_MAX_CQ_SZ))
+	if (core->cqe > INT32_MAX - 1 || uv_log2_above(core->cqe + 1) > uv_cap(dev, CAP_LOG_MAX_CQ_SZ))
 		return -EINVAL;
 	if ((drv->cqe_size != 64 && drv->cqe_size != 128) || drv->buf_addr & 63 || drv->db_addr & 7)
 		return -EINVAL;
@@ -30,12 +23,10 @@ static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_c
 static int create(struct uv_device *dev, const struct ib_uverbs_ex_create_cq *core,
 		  const struct mlx5_ib_create_cq *drv, uint32_t *cqn)
 {
-	unsigned int log = log2_above(core->cqe + 1);
-	uint64_t bytes = (uint64_t)drv->cqe_size << log;
-	size_t npages = uv_pages(drv->buf_addr, bytes, 12), len;
-	uint8_t *cmd = uv_create_alloc(npages, &len);
+	unsigned int log = uv_log2_above(core->cqe + 1);
+	size_t len;
+	uint8_t *cmd = uv_create_alloc(drv->buf_addr, (uint64_t)drv->cqe_size << log, 12, 0, &len);
 	uint8_t *cqc;
-	int err;
 
 	if (!cmd)
 		return -ENOMEM;
@@ -47,10 +38,7 @@ static int create(struct uv_device *dev, const struct ib_uverbs_ex_create_cq *co
 	sn_set(cqc, CQC_UAR_PAGE, drv->uar_page_index);
 	sn_set(cqc, CQC_EQN, dev->eq.eqn);
 	sn_set64(cqc, CQC_DBR, drv->db_addr);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
-	err = uv_create(dev, PRM_CREATE_CQ, cmd, len, cqn);
-	free(cmd);
-	return err;
+	return uv_create_free(dev, PRM_CREATE_CQ, cmd, len, cqn);
 }
 
 static int create_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core)
@@ -70,7 +58,7 @@ static int create_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *co
 		return err;
 	cq->cqe_size = drv.cqe_size;
 	resp.cqn = cq->number;
-	return uv_cq_ready(req, core, (UINT32_C(1) << log2_above(core->cqe + 1)) - 1, &resp, sizeof(resp));
+	return uv_cq_ready(req, core, (UINT32_C(1) << uv_log2_above(core->cqe + 1)) - 1, &resp, sizeof(resp));
 }
 
 int uv_create_cq(struct uv_req *req)

@@ -2,7 +2,6 @@
 /* Completion queues: another size, moderation. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <infiniband/verbs.h>
 
@@ -12,9 +11,9 @@
 static int resize(struct uv_obj *cq, const struct mlx5_ib_resize_cq *drv, uint32_t entries)
 {
 	unsigned int log = (unsigned int)__builtin_ctz(entries);
-	size_t npages = uv_pages(drv->buf_addr, (uint64_t)drv->cqe_size << log, 12), len;
-	uint8_t *cmd = uv_create_alloc(npages, &len), out[PRM_SHORT];
-	uint8_t *cqc;
+	size_t len;
+	uint8_t *cmd = uv_create_alloc(drv->buf_addr, (uint64_t)drv->cqe_size << log, 12, 0, &len);
+	uint8_t out[PRM_SHORT], *cqc;
 	int err;
 
 	if (!cmd)
@@ -27,7 +26,6 @@ static int resize(struct uv_obj *cq, const struct mlx5_ib_resize_cq *drv, uint32
 	sn_set(cqc, CQC_CQE_SZ, drv->cqe_size == 128);
 	sn_set(cqc, CQC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
 	sn_set(cqc, CQC_LOG_SIZE, log);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
 	err = uv_cmd(cq->ctx->dev, cmd, len, out, sizeof(out));
 	free(cmd);
 	return err;
@@ -39,7 +37,7 @@ int uv_resize_cq(struct uv_req *req)
 	struct ib_uverbs_resize_cq in;
 	struct mlx5_ib_resize_cq drv;
 	struct uv_obj *cq = req->obj;
-	uint32_t entries = 1;
+	uint32_t entries;
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
@@ -48,8 +46,7 @@ int uv_resize_cq(struct uv_req *req)
 		return -EINVAL;
 	if (drv.cqe_size != cq->cqe_size || drv.buf_addr & 63 || drv.reserved0 || drv.reserved1)
 		return -EINVAL;
-	while (entries < in.cqe + 1)
-		entries *= 2;
+	entries = UINT32_C(1) << uv_log2_above(in.cqe + 1);
 	err = resize(cq, &drv, entries);
 	if (err)
 		return err;

@@ -56,7 +56,6 @@ static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
 	size_t npages = uv_pages(r->addr, r->len, shift);
 	size_t len = PRM_CTX + UMEM_MTT + npages * 8;
 	uint8_t *cmd = calloc(1, len), *umem;
-	int err;
 
 	if (!cmd)
 		return -ENOMEM;
@@ -67,9 +66,7 @@ static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
 	sn_set64(umem, UMEM_NUM_MTT, npages);
 	uv_fill_pages(umem + UMEM_MTT, r->addr, npages, shift,
 		      MTT_READ | (r->access & ACCESS_WRITES ? MTT_WRITE : 0));
-	err = uv_create(ctx->dev, PRM_CREATE_UMEM, cmd, len, id);
-	free(cmd);
-	return err;
+	return uv_create_free(ctx->dev, PRM_CREATE_UMEM, cmd, len, id);
 }
 
 static int reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)

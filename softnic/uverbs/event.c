@@ -31,18 +31,17 @@ static void eq_arm(struct uv_device *dev)
 
 int uv_eq_create(struct uv_device *dev)
 {
-	size_t npages = EQ_BYTES >> 12, len;
+	size_t len;
 	uint8_t answer[PRM_SHORT];
 	uint64_t mask = 0;
 	uint8_t *in, *eqc;
 	int err;
 
-	err = uv_cmd_number(dev, PRM_ALLOC_UAR, 0, answer, sizeof(answer));
+	err = uv_alloc(dev, PRM_ALLOC_UAR, &dev->eq.uar);
 	if (err)
 		return err;
-	dev->eq.uar = sn_get(answer, PRM_NUMBER);
 	dev->eq.buf = aligned_alloc(4096, EQ_BYTES);
-	in = uv_create_alloc(npages, &len);
+	in = uv_create_alloc((uintptr_t)dev->eq.buf, EQ_BYTES, 12, 0, &len);
 	if (!dev->eq.buf || !in) {
 		free(in);
 		return -ENOMEM;
@@ -56,7 +55,6 @@ int uv_eq_create(struct uv_device *dev)
 	sn_set(eqc, EQC_LOG_SIZE, UV_EQ_LOG);
 	sn_set(eqc, EQC_UAR_PAGE, dev->eq.uar);
 	sn_set64(in, EQ_EVENT_MASK, mask);
-	uv_fill_pages(in + PRM_OBJECT_IN, (uintptr_t)dev->eq.buf, npages, 12, 0);
 	sn_set(in, PRM_OPCODE, PRM_CREATE_EQ);
 	err = uv_cmd(dev, in, len, answer, sizeof(answer));
 	free(in);

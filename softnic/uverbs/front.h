@@ -52,11 +52,10 @@ struct uv_kind {
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
-	/* The methods that only it has; -EPROTONOSUPPORT: not this one. */
+	/* The methods that only it has; -EPROTONOSUPPORT: not this one. NULL: it has none. */
 	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
 		   struct uv_gid *gid);	/* -ENODATA: empty */
-	unsigned int (*gid_count)(const struct uv_device *dev);	/* of a port */
 	int (*destroy)(struct uv_obj *obj);	/* at the device */
 };
 extern const struct uv_kind uv_mlx5, uv_efa;
@@ -162,7 +161,7 @@ struct uv_device {
 	dev_t bar_dev;
 	ino_t bar_ino;
 	uint8_t cap[4096], roce[4096];	/* QUERY_HCA_CAP */
-	unsigned int ports;
+	unsigned int ports, gids;	/* gids: of a port */
 	bool infiniband;
 	uint8_t next_key;
 	uint16_t last_uid;
@@ -213,13 +212,23 @@ int uv_cmd_number(struct uv_device *dev, enum prm_opcode opcode, uint32_t number
 /* CREATE_x: the number that the device gave. in starts zeroed but for its context. */
 int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t inlen,
 	      uint32_t *number);
-/* A zeroed CREATE_x with room for pages; free() it. */
-uint8_t *uv_create_alloc(size_t npages, size_t *len);
+/* A CREATE_x that is zeroed but for the pages of this memory; free() it. As uv_fill_pages. */
+uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint64_t flags, size_t *len);
+/* The same as uv_create, and frees in. */
+int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
+		   uint32_t *number);
+/* ALLOC_x, without a context */
+int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number);
 /* flags: the rights in the low bits of an MTT, 0 for a queue's page list. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags);
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift);
 int uv_query_caps(struct uv_device *dev);
+static inline unsigned int uv_log2_above(uint32_t n)
+{
+	return n < 2 ? 0 : 32u - (unsigned int)__builtin_clz(n - 1);
+}
+
 static inline uint32_t uv_cap(const struct uv_device *dev, struct sn_fld f)
 {
 	return sn_get(dev->cap, f);
@@ -231,7 +240,6 @@ struct uv_gid {
 };
 /* port: from 1, checked by the caller. -ENODATA: an empty entry. */
 int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *gid);
-unsigned int uv_gid_count(const struct uv_device *dev);
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT]);
 
@@ -348,7 +356,5 @@ int uv_create_qp(struct uv_req *req);
 int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
-int uv_uar_alloc(struct uv_ctx *ctx, struct uv_obj **uar);
-unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len);
 
 #endif

@@ -55,7 +55,7 @@ static int gid_entry(struct uv_device *dev, unsigned int port, unsigned int inde
 	return 0;
 }
 
-static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+static int query_gid_entry(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_gid_entry entry;
 	uint64_t port, index;
@@ -64,13 +64,13 @@ static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
 	    !uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
 		return -EINVAL;
-	if (!port || port > ctx->dev->ports || index >= ctx->dev->kind->gid_count(ctx->dev))
+	if (!port || port > dev->ports || index >= dev->gids)
 		return -EINVAL;
-	err = gid_entry(ctx->dev, (unsigned int)port, (unsigned int)index, &entry);
+	err = gid_entry(dev, (unsigned int)port, (unsigned int)index, &entry);
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }
 
-static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *table = uv_attr(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
 	uint64_t size, found = 0;
@@ -78,10 +78,10 @@ static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
 	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
 		return -EINVAL;
-	for (unsigned int i = 0; i < ctx->dev->kind->gid_count(ctx->dev) * ctx->dev->ports; i++) {
-		unsigned int port = i / ctx->dev->kind->gid_count(ctx->dev) + 1;
+	for (unsigned int i = 0; i < dev->gids * dev->ports; i++) {
+		unsigned int port = i / dev->gids + 1;
 		struct ib_uverbs_gid_entry entry;
-		int err = gid_entry(ctx->dev, port, i % ctx->dev->kind->gid_count(ctx->dev), &entry);
+		int err = gid_entry(dev, port, i % dev->gids, &entry);
 
 		if (err == -ENODATA)
 			continue;
@@ -110,10 +110,10 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		return -EPROTONOSUPPORT;
 	switch (method) {
 	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_ENTRY:
-		return query_gid_entry(ctx, hdr);
+		return query_gid_entry(ctx->dev, hdr);
 	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_TABLE:
-		return query_gid_table(ctx, hdr);
+		return query_gid_table(ctx->dev, hdr);
 	default:
-		return ctx->dev->kind->ioctl(ctx, method, hdr);
+		return ctx->dev->kind->ioctl ? ctx->dev->kind->ioctl(ctx, method, hdr) : -EPROTONOSUPPORT;
 	}
 }

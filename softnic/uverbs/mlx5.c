@@ -93,7 +93,7 @@ static int destroy(struct uv_obj *obj)
 static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
-	uint32_t length = UAR_PAGE, page;
+	uint32_t length = UAR_PAGE;
 	struct uv_obj *uar;
 	uint64_t offset, type;
 	int err;
@@ -101,24 +101,30 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!handle || !uv_attr_number(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type) ||
 	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC))
 		return -EINVAL;
-	err = uv_uar_alloc(ctx, &uar);
+	uar = uv_obj_new(ctx, UV_UAR);
+	if (!uar)
+		return -ENOMEM;
+	err = uv_alloc(ctx->dev, PRM_ALLOC_UAR, &uar->number);
 	if (err)
-		return err;
-	page = uar->number;
-	offset = (uint64_t)page * UAR_PAGE;
+		goto free_uar;
+	offset = (uint64_t)uar->number * UAR_PAGE;
 	err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
 	if (!err)
 		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
 				  sizeof(length));
 	if (!err)
-		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
-	if (err) {
-		uv_obj_destroy(uar);
-		uv_obj_free(uar);
-		return err;
-	}
+		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->number,
+				  sizeof(uar->number));
+	if (err)
+		goto destroy_uar;
 	handle->data = uar->handle;
 	return 0;
+
+destroy_uar:
+	uv_obj_destroy(uar);
+free_uar:
+	uv_obj_free(uar);
+	return err;
 }
 
 static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
@@ -166,6 +172,5 @@ const struct uv_kind uv_mlx5 = {
 	.violations = violations,
 	.ioctl = methods,
 	.gid = uv_query_gid,
-	.gid_count = uv_gid_count,
 	.destroy = destroy,
 };

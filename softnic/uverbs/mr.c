@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory regions and windows: mkeys. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -18,7 +16,7 @@ enum {
 };
 
 /* The smallest page with which the list stays short; only where addresses agree that far. */
-unsigned int uv_page_shift(uint64_t start, uint64_t iova, uint64_t len)
+static unsigned int page_shift(uint64_t start, uint64_t iova, uint64_t len)
 {
 	unsigned int shift = 12;
 
@@ -40,18 +38,18 @@ static void set_rights(uint8_t *mkc, uint32_t access)
 static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, uint32_t pdn,
 		     uint8_t key, uint32_t *index)
 {
-	unsigned int shift = uv_page_shift(in->start, in->hca_va, in->length);
-	size_t npages = uv_pages(in->start, in->length, shift), len;
-	uint8_t *cmd = uv_create_alloc(npages, &len);
-	bool pg = uv_cap(dev, CAP_PG);
+	unsigned int shift = page_shift(in->start, in->hca_va, in->length);
+	uint32_t octowords = (uint32_t)((uv_pages(in->start, in->length, shift) + 1) / 2);
+	uint64_t rights = uv_cap(dev, CAP_PG) ? MTT_READ | MTT_WRITE : 0;
+	size_t len;
+	uint8_t *cmd = uv_create_alloc(in->start, in->length, shift, rights, &len);
 	uint8_t *mkc;
-	int err;
 
 	if (!cmd)
 		return -ENOMEM;
 	mkc = cmd + PRM_CTX;
-	sn_set(cmd, MKEY_PG_ACCESS, pg);
-	sn_set(cmd, MKEY_OCTOWORDS, (uint32_t)((npages + 1) / 2));
+	sn_set(cmd, MKEY_PG_ACCESS, rights != 0);
+	sn_set(cmd, MKEY_OCTOWORDS, octowords);
 	sn_set(mkc, MKC_ACCESS_MODE, PRM_ACCESS_MTT);
 	set_rights(mkc, in->access_flags);
 	sn_set(mkc, MKC_QPN, PRM_ANY_QPN);
@@ -59,12 +57,9 @@ static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, u
 	sn_set(mkc, MKC_PD, pdn);
 	sn_set64(mkc, MKC_START, in->hca_va);
 	sn_set64(mkc, MKC_LEN, in->length);
-	sn_set(mkc, MKC_TRANSLATIONS, (uint32_t)((npages + 1) / 2));
+	sn_set(mkc, MKC_TRANSLATIONS, octowords);
 	sn_set(mkc, MKC_LOG_PAGE_SIZE, shift);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, in->start, npages, shift, pg ? MTT_READ | MTT_WRITE : 0);
-	err = uv_create(dev, PRM_CREATE_MKEY, cmd, len, index);
-	free(cmd);
-	return err;
+	return uv_create_free(dev, PRM_CREATE_MKEY, cmd, len, index);
 }
 
 static int check_mr(const struct ib_uverbs_reg_mr *in)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queue pairs: creation, query, end. RC and UD. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -88,10 +87,9 @@ static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib
 {
 	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
 	uint64_t sq = (uint64_t)drv->sq_wqe_count << SQ_SHIFT;
-	size_t npages = uv_pages(drv->buf_addr, rq + sq, 12), len;
-	uint8_t *cmd = uv_create_alloc(npages, &len);
+	size_t len;
+	uint8_t *cmd = uv_create_alloc(drv->buf_addr, rq + sq, 12, 0, &len);
 	uint8_t *qpc;
-	int err;
 
 	if (!cmd)
 		return -ENOMEM;
@@ -108,10 +106,7 @@ static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib
 	sn_set(qpc, QPC_CQN_RCV, qp->held[UV_HELD_RECV_CQ]->number);
 	sn_set(qpc, QPC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
 	sn_set64(qpc, QPC_DBR, drv->db_addr);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
-	err = uv_create(dev, PRM_CREATE_QP, cmd, len, &qp->number);
-	free(cmd);
-	return err;
+	return uv_create_free(dev, PRM_CREATE_QP, cmd, len, &qp->number);
 }
 
 /* qp->cap is what the program asks for. */

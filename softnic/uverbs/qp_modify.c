@@ -125,7 +125,7 @@ static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	struct uv_device *dev = qp->ctx->dev;
 	unsigned int port = in->dest.port_num ? in->dest.port_num : qp->port;
 
-	if (port > dev->ports || (in->dest.is_global && in->dest.sgid_index >= uv_gid_count(dev)))
+	if (port > dev->ports || (in->dest.is_global && in->dest.sgid_index >= dev->gids))
 		return -EINVAL;
 	sn_set(qpc + QPC_PATH, ADS_STAT_RATE, in->dest.static_rate);
 	return dev->infiniband ? set_lid_path(qpc + QPC_PATH, &in->dest)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared receive queues: receive memory pools. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <infiniband/verbs.h>
 
@@ -15,11 +13,6 @@ struct shape {
 	unsigned int log_size, log_stride;
 };
 
-static unsigned int log2_above(uint32_t n)
-{
-	return n < 2 ? 0 : 32u - (unsigned int)__builtin_clz(n - 1);
-}
-
 /* libmlx5 lays out its queue by the same rule; it is not told how large the other side made it. */
 static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_srq *in,
 		    struct shape *shape)
@@ -30,8 +23,8 @@ static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_s
 	    in->max_sge > (UINT32_C(1) << STRIDE_LOG_MAX) / SEG - 1)
 		return -EINVAL;
 	room = (1 + in->max_sge) * SEG;
-	shape->log_size = log2_above(in->max_wr + 1);
-	shape->log_stride = log2_above(room < STRIDE_MIN ? STRIDE_MIN : room);
+	shape->log_size = uv_log2_above(in->max_wr + 1);
+	shape->log_stride = uv_log2_above(room < STRIDE_MIN ? STRIDE_MIN : room);
 	return 0;
 }
 
@@ -49,10 +42,9 @@ static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
 		  const struct shape *shape, uint32_t pdn, uint32_t limit, uint32_t *rmpn)
 {
 	uint64_t bytes = UINT64_C(1) << (shape->log_size + shape->log_stride);
-	size_t npages = uv_pages(drv->buf_addr, bytes, 12), len;
-	uint8_t *cmd = uv_create_alloc(npages, &len);
+	size_t len;
+	uint8_t *cmd = uv_create_alloc(drv->buf_addr, bytes, 12, 0, &len);
 	uint8_t *wq;
-	int err;
 
 	if (!cmd)
 		return -ENOMEM;
@@ -65,10 +57,7 @@ static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
 	sn_set64(wq, WQ_DBR, drv->db_addr);
 	sn_set(wq, WQ_LOG_STRIDE, shape->log_stride);
 	sn_set(wq, WQ_LOG_SIZE, shape->log_size);
-	uv_fill_pages(cmd + PRM_OBJECT_IN, drv->buf_addr, npages, 12, 0);
-	err = uv_create(dev, PRM_CREATE_RMP, cmd, len, rmpn);
-	free(cmd);
-	return err;
+	return uv_create_free(dev, PRM_CREATE_RMP, cmd, len, rmpn);
 }
 
 int uv_create_srq(struct uv_req *req)

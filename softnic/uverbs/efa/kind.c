@@ -31,7 +31,7 @@ static int open_model(struct uv_device *dev)
 	if (err)
 		return err;
 	dev->bar_fd = softnic_efa_bar_fd(dev->efa, &size);
-	dev->ports = 1;
+	dev->ports = dev->gids = 1;
 	dev->infiniband = true;		/* its GIDs are neither of RoCE's types */
 	return 0;
 }
@@ -56,11 +56,6 @@ static size_t violations(struct uv_device *dev, struct softnic_violation *v, siz
 	return softnic_efa_violations(dev->efa, v, max);
 }
 
-static unsigned int gid_count(const struct uv_device *dev)
-{
-	return dev->ports;
-}
-
 static int gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *g)
 {
 	struct softnic_efa_caps caps;
@@ -71,14 +66,6 @@ static int gid(struct uv_device *dev, unsigned int port, unsigned int index, str
 	*g = (struct uv_gid){ 0 };
 	memcpy(g->raw, caps.gid, sizeof(g->raw));
 	return 0;
-}
-
-static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	(void)ctx;
-	(void)method;
-	(void)hdr;
-	return -EPROTONOSUPPORT;
 }
 
 static int destroy(struct uv_obj *obj)
@@ -103,8 +90,6 @@ const struct uv_kind uv_efa = {
 	.pump = pump,
 	.fault = fault,
 	.violations = violations,
-	.ioctl = methods,
 	.gid = gid,
-	.gid_count = gid_count,
 	.destroy = destroy,
 };
