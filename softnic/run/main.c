@@ -219,13 +219,17 @@ static int run(char **command)
 	return attend(child, &set);
 }
 
-typedef int sysfs_writer(const char *root, const struct run_adapters *adapters);
-
-static sysfs_writer *writer(const struct options *o)
+static int write_sysfs(const char *root, const struct options *o)
 {
+	run_sysfs_adapter *write_adapter = o->vfio ? run_sysfs_vfio : o->efa ? run_sysfs_efa : run_sysfs_mlx5;
+	struct run_sysfs fs = { .root = root };
+
+	run_sysfs_put(&fs, "class/infiniband_verbs", "abi_version", "6\n");
 	if (o->vfio)
-		return run_sysfs_write_vfio;
-	return o->efa ? run_sysfs_write_efa : run_sysfs_write;
+		run_sysfs_put(&fs, "dev/vfio", "vfio", "%s", "");
+	for (unsigned int i = 0; i < o->adapters.devices; i++)
+		write_adapter(&fs, i, &o->adapters);
+	return fs.err;
 }
 
 int main(int argc, char **argv)
@@ -249,7 +253,7 @@ int main(int argc, char **argv)
 	err = run_dir_make(&dir);
 	if (err)
 		return trouble("cannot make a temporary directory (TMPDIR chooses where)", err);
-	err = writer(&o)(dir.path, &o.adapters);
+	err = write_sysfs(dir.path, &o);
 	if (!err)
 		err = set_environment(libraries, dir.path, &o.adapters);
 	status = err ? trouble("cannot prepare the devices", err) : run(o.command);

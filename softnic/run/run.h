@@ -17,25 +17,32 @@ struct run_adapters {
 };
 
 /* The kernel's view of the devices, as files below root: libibverbs reads it by SYSFS_PATH. */
-int run_sysfs_write(const char *root, const struct run_adapters *adapters);	/* 0, -errno */
-int run_sysfs_write_efa(const char *root, const struct run_adapters *adapters);
-/* The same of functions that are bound to vfio-pci: no RDMA devices, but groups. */
-int run_sysfs_write_vfio(const char *root, const struct run_adapters *adapters);
-/* What of sysfs both kinds have: files, links and the function itself, which is told as dir. */
-int run_sysfs_put(const char *root, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-int run_sysfs_link(const char *root, const char *name, const char *target);
-enum { RUN_FUNCTION_SIZE = 64 };
-int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE]);
-/* The same without what tells the kind of the function. */
-void run_sysfs_function_name(unsigned int i, char dir[RUN_FUNCTION_SIZE]);
+struct run_sysfs {
+	const char *root;
+	int err;		/* the first -errno; nothing is written after it */
+};
+
+/* A file, and a symbolic link, in a directory below root. */
+void run_sysfs_put(struct run_sysfs *fs, const char *dir, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void run_sysfs_link(struct run_sysfs *fs, const char *dir, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 struct run_attribute {
 	const char *name, *value;
 };
-int run_sysfs_put_all(const char *root, const char *dir, const struct run_attribute *a, size_t n);
-int run_sysfs_link_class(const char *root, const char *class, const char *device, const char *dir);
-/* The uverbs device i of the RDMA device named so, below its function. */
-int run_sysfs_uverbs(const char *root, const char *function, unsigned int i, const char *device);
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+void run_sysfs_put_all(struct run_sysfs *fs, const char *dir, const struct run_attribute *a, size_t n);
+/* The directory of PCI function i, and of what lies below it. */
+enum { RUN_FUNCTION_SIZE = 64, RUN_DIR_SIZE = 160 };
+void run_sysfs_function_name(unsigned int i, char dir[RUN_FUNCTION_SIZE]);
+/* Of RDMA device i: its GUIDs, its uverbs device, and both in their classes. */
+void run_sysfs_device(struct run_sysfs *fs, const char *function, const char *device, unsigned int i,
+		      const char *guid);
+
+/* One adapter: a ConnectX, an EFA, a ConnectX that is bound to vfio-pci: no RDMA device, but a group. */
+typedef void run_sysfs_adapter(struct run_sysfs *fs, unsigned int i, const struct run_adapters *adapters);
+run_sysfs_adapter run_sysfs_mlx5, run_sysfs_efa, run_sysfs_vfio;
+void run_sysfs_mlx5_function(struct run_sysfs *fs, unsigned int i, char dir[RUN_FUNCTION_SIZE]);
 
 /* A private directory, held by a lock as long as this process lives. */
 struct run_dir {

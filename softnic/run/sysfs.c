@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files and links below the root that stands for /sys; what RDMA devices of all kinds have there. */
+/* Files and links below the root that stands for /sys, and what RDMA devices of all kinds have there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -25,89 +25,79 @@ static int make_parents(char *path)
 	return 0;
 }
 
-int run_sysfs_put(const char *root, const char *name, const char *fmt, ...)
+/* The path of dir/name, whose directories it makes. False: there is an error. */
+static bool make_path(struct run_sysfs *fs, const char *dir, const char *name, char path[PATH_MAX])
+{
+	if (!fs->err && snprintf(path, PATH_MAX, "%s/%s/%s", fs->root, dir, name) >= PATH_MAX)
+		fs->err = -ENAMETOOLONG;
+	if (!fs->err)
+		fs->err = make_parents(path);
+	return !fs->err;
+}
+
+void run_sysfs_put(struct run_sysfs *fs, const char *dir, const char *name, const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	va_list args;
-	int fd, err;
+	int fd;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, name) >= sizeof(path))
-		return -ENAMETOOLONG;
-	err = make_parents(path);
-	if (err)
-		return err;
+	if (!make_path(fs, dir, name, path))
+		return;
 	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	va_start(args, fmt);
-	err = vdprintf(fd, fmt, args) < 0 ? -errno : 0;
-	va_end(args);
-	if (close(fd) && !err)
-		err = -errno;
-	return err;
-}
-
-int run_sysfs_link(const char *root, const char *name, const char *target)
-{
-	char path[PATH_MAX];
-	int err;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, name) >= sizeof(path))
-		return -ENAMETOOLONG;
-	err = make_parents(path);
-	if (err)
-		return err;
-	return symlink(target, path) ? -errno : 0;
-}
-
-int run_sysfs_put_all(const char *root, const char *dir, const struct run_attribute *a, size_t n)
-{
-	char name[192];
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++) {
-		snprintf(name, sizeof(name), "%s/%s", dir, a[i].name);
-		err = run_sysfs_put(root, name, "%s\n", a[i].value);
+	if (fd < 0) {
+		fs->err = -errno;
+		return;
 	}
-	return err;
+	va_start(args, fmt);
+	fs->err = vdprintf(fd, fmt, args) < 0 ? -errno : 0;
+	va_end(args);
+	if (close(fd) && !fs->err)
+		fs->err = -errno;
+}
+
+void run_sysfs_link(struct run_sysfs *fs, const char *dir, const char *name, const char *fmt, ...)
+{
+	char path[PATH_MAX], target[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(target, sizeof(target), fmt, args);
+	va_end(args);
+	if (make_path(fs, dir, name, path) && symlink(target, path))
+		fs->err = -errno;
+}
+
+void run_sysfs_put_all(struct run_sysfs *fs, const char *dir, const struct run_attribute *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		run_sysfs_put(fs, dir, a[i].name, "%s\n", a[i].value);
 }
 
 /*
  * A class lists its devices by links; the device itself lies below its PCI function, to which it
  * links back. Some programs climb there.
  */
-int run_sysfs_link_class(const char *root, const char *class, const char *device, const char *dir)
+static void link_class(struct run_sysfs *fs, const char *class, const char *device, const char *dir)
 {
-	char name[192], target[224];
-	int err;
-
-	snprintf(name, sizeof(name), "%s/device", dir);
-	err = run_sysfs_link(root, name, "../..");
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "class/%s/%s", class, device);
-	snprintf(target, sizeof(target), "../../%s", dir);
-	return run_sysfs_link(root, name, target);
+	run_sysfs_link(fs, dir, "device", "../..");
+	run_sysfs_link(fs, class, device, "../../%s", dir);
 }
 
-int run_sysfs_uverbs(const char *root, const char *function, unsigned int i, const char *ibdev)
+void run_sysfs_device(struct run_sysfs *fs, const char *function, const char *device, unsigned int i,
+		      const char *guid)
 {
-	char dir[128], name[192], device[20];
-	int err;
+	char dir[RUN_DIR_SIZE], uverbs[20];
 
-	snprintf(device, sizeof(device), "uverbs%u", i);
-	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", function, device);
-	snprintf(name, sizeof(name), "%s/ibdev", dir);
-	err = run_sysfs_put(root, name, "%s\n", ibdev);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/dev", dir);
-	err = run_sysfs_put(root, name, "231:%u\n", 192 + i);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/abi_version", dir);
-	err = run_sysfs_put(root, name, "1\n");
-	return err ? err : run_sysfs_link_class(root, "infiniband_verbs", device, dir);
+	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
+	run_sysfs_put(fs, dir, "node_guid", "%s\n", guid);
+	run_sysfs_put(fs, dir, "sys_image_guid", "%s\n", guid);
+	link_class(fs, "class/infiniband", device, dir);
+	snprintf(uverbs, sizeof(uverbs), "uverbs%u", i);
+	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", function, uverbs);
+	run_sysfs_put(fs, dir, "ibdev", "%s\n", device);
+	run_sysfs_put(fs, dir, "dev", "231:%u\n", 192 + i);
+	run_sysfs_put(fs, dir, "abi_version", "1\n");
+	link_class(fs, "class/infiniband_verbs", uverbs, dir);
 }
 
 void run_sysfs_function_name(unsigned int i, char dir[RUN_FUNCTION_SIZE])

@@ -5,8 +5,6 @@
 #include "softnic/efa/sne.h"
 #include "softnic/run/run.h"
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 static const struct run_attribute pci[] = {
 	{ "vendor", "0x1d0f" },
 	{ "subsystem_vendor", "0x1d0f" },
@@ -40,69 +38,28 @@ static unsigned int device_id(const char *profile)
 	return caps.device_id < 0xefa2 ? caps.device_id : 0xefa2;
 }
 
-static int write_function(const char *root, const char *dir, unsigned int id)
+static void write_function(struct run_sysfs *fs, const char *dir, unsigned int id)
 {
-	char name[192];
-	int err = run_sysfs_put_all(root, dir, pci, COUNT(pci));
-
-	snprintf(name, sizeof(name), "%s/device", dir);
-	if (!err)
-		err = run_sysfs_put(root, name, "0x%04x\n", id);
-	snprintf(name, sizeof(name), "%s/subsystem_device", dir);
-	if (!err)
-		err = run_sysfs_put(root, name, "0x%04x\n", id);
-	snprintf(name, sizeof(name), "%s/modalias", dir);
-	if (!err)
-		err = run_sysfs_put(root, name,
-				    "pci:v00001D0Fd0000%04Xsv00001D0Fsd0000%04Xbc02sc00i00\n", id,
-				    id);
-	return err;
+	run_sysfs_put_all(fs, dir, pci, COUNT(pci));
+	run_sysfs_put(fs, dir, "device", "0x%04x\n", id);
+	run_sysfs_put(fs, dir, "subsystem_device", "0x%04x\n", id);
+	run_sysfs_put(fs, dir, "modalias", "pci:v00001D0Fd0000%04Xsv00001D0Fsd0000%04Xbc02sc00i00\n", id, id);
+	/* libfabric asks who drives the function. */
+	run_sysfs_put(fs, "bus/pci/drivers/efa", "bind", "\n");
+	run_sysfs_link(fs, dir, "driver", "../../../bus/pci/drivers/efa");
 }
 
-/* libfabric asks who drives the function. */
-static int link_driver(const char *root, const char *dir)
+void run_sysfs_efa(struct run_sysfs *fs, unsigned int i, const struct run_adapters *adapters)
 {
-	char name[192];
-	int err = run_sysfs_put(root, "bus/pci/drivers/efa/bind", "\n");
+	char function[RUN_FUNCTION_SIZE], device[20], guid[20], dir[RUN_DIR_SIZE];
 
-	snprintf(name, sizeof(name), "%s/driver", dir);
-	return err ? err : run_sysfs_link(root, name, "../../../bus/pci/drivers/efa");
-}
-
-static int write_device(const char *root, const char *function, const char *device, unsigned int i)
-{
-	static const char *const guids[] = { "node_guid", "sys_image_guid" };
-	char dir[128], name[192];
-	int err;
-
+	snprintf(device, sizeof(device), "efa_%u", i);
+	snprintf(guid, sizeof(guid), "0000:0000:0efa:%04x", (i + 1) & 0xffff);
+	run_sysfs_function_name(i, function);
+	write_function(fs, function, device_id(adapters->efa));
+	run_sysfs_device(fs, function, device, i, guid);
 	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
-	err = run_sysfs_put_all(root, dir, ib, COUNT(ib));
-	for (size_t g = 0; g < COUNT(guids) && !err; g++) {
-		snprintf(name, sizeof(name), "%s/%s", dir, guids[g]);
-		err = run_sysfs_put(root, name, "0000:0000:0efa:%04x\n", i + 1);
-	}
-	snprintf(name, sizeof(name), "%s/ports/1", dir);
-	if (!err)
-		err = run_sysfs_put_all(root, name, port, COUNT(port));
-	return err ? err : run_sysfs_link_class(root, "infiniband", device, dir);
-}
-
-int run_sysfs_write_efa(const char *root, const struct run_adapters *adapters)
-{
-	int err = run_sysfs_put(root, "class/infiniband_verbs/abi_version", "6\n");
-
-	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
-		char function[RUN_FUNCTION_SIZE], device[20];
-
-		snprintf(device, sizeof(device), "efa_%u", i);
-		run_sysfs_function_name(i, function);
-		err = write_function(root, function, device_id(adapters->efa));
-		if (!err)
-			err = link_driver(root, function);
-		if (!err)
-			err = write_device(root, function, device, i);
-		if (!err)
-			err = run_sysfs_uverbs(root, function, i, device);
-	}
-	return err;
+	run_sysfs_put_all(fs, dir, ib, COUNT(ib));
+	snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/1", function, device);
+	run_sysfs_put_all(fs, dir, port, COUNT(port));
 }

@@ -38,74 +38,36 @@ static const struct run_attribute pci[] = {
 	{ "pkeys/1", "0x8001" },
 	{ "gid_attrs/types/0", "IB/RoCE v1" },
 };
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-static int write_guids(const char *root, const char *dir, unsigned int i)
+static void write_port(struct run_sysfs *fs, const char *dir, unsigned int i, unsigned int number,
+		       bool is_infiniband)
 {
-	static const char *const guids[] = { "node_guid", "sys_image_guid" };
-	char name[192];
-	int err = 0;
-
-	for (size_t g = 0; g < 2 && !err; g++) {
-		snprintf(name, sizeof(name), "%s/%s", dir, guids[g]);
-		err = run_sysfs_put(root, name, "5c0f:f1ce:ff00:%04x\n", i);
+	run_sysfs_put_all(fs, dir, port, COUNT(port));
+	if (is_infiniband) {
+		run_sysfs_put_all(fs, dir, infiniband, COUNT(infiniband));
+		return;
 	}
-	return err;
+	run_sysfs_put_all(fs, dir, ethernet, COUNT(ethernet));
+	run_sysfs_put(fs, dir, "gid_attrs/ndevs/0", "enp%us0np%u\n", i + 1, number - 1);
 }
 
-static int write_port(const char *root, const char *device, unsigned int i, unsigned int number,
-		      bool is_infiniband)
-{
-	char dir[160], name[192];
-	int err;
-
-	snprintf(dir, sizeof(dir), "%s/ports/%u", device, number);
-	err = run_sysfs_put_all(root, dir, port, COUNT(port));
-	if (err)
-		return err;
-	if (is_infiniband)
-		return run_sysfs_put_all(root, dir, infiniband, COUNT(infiniband));
-	err = run_sysfs_put_all(root, dir, ethernet, COUNT(ethernet));
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/gid_attrs/ndevs/0", dir);
-	return run_sysfs_put(root, name, "enp%us0np%u\n", i + 1, number - 1);
-}
-
-static int write_device(const char *root, const char *function, const char *device, unsigned int i,
-			const struct run_adapters *adapters)
-{
-	char dir[128];
-	int err;
-
-	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
-	err = run_sysfs_put_all(root, dir, ib, COUNT(ib));
-	if (!err)
-		err = write_guids(root, dir, i);
-	for (unsigned int n = 1; n <= adapters->ports && !err; n++)
-		err = write_port(root, dir, i, n, adapters->infiniband);
-	return err ? err : run_sysfs_link_class(root, "infiniband", device, dir);
-}
-
-int run_sysfs_function(const char *root, unsigned int i, char dir[RUN_FUNCTION_SIZE])
+void run_sysfs_mlx5_function(struct run_sysfs *fs, unsigned int i, char dir[RUN_FUNCTION_SIZE])
 {
 	run_sysfs_function_name(i, dir);
-	return run_sysfs_put_all(root, dir, pci, COUNT(pci));
+	run_sysfs_put_all(fs, dir, pci, COUNT(pci));
 }
 
-int run_sysfs_write(const char *root, const struct run_adapters *adapters)
+void run_sysfs_mlx5(struct run_sysfs *fs, unsigned int i, const struct run_adapters *adapters)
 {
-	int err = run_sysfs_put(root, "class/infiniband_verbs/abi_version", "6\n");
+	char function[RUN_FUNCTION_SIZE], device[20], guid[20], dir[RUN_DIR_SIZE];
 
-	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
-		char function[RUN_FUNCTION_SIZE], device[20];
-
-		snprintf(device, sizeof(device), "mlx5_%u", i);
-		err = run_sysfs_function(root, i, function);
-		if (!err)
-			err = write_device(root, function, device, i, adapters);
-		if (!err)
-			err = run_sysfs_uverbs(root, function, i, device);
+	snprintf(device, sizeof(device), "mlx5_%u", i);
+	snprintf(guid, sizeof(guid), "5c0f:f1ce:ff00:%04x", i & 0xffff);
+	run_sysfs_mlx5_function(fs, i, function);
+	run_sysfs_device(fs, function, device, i, guid);
+	snprintf(dir, sizeof(dir), "%s/infiniband/%s", function, device);
+	run_sysfs_put_all(fs, dir, ib, COUNT(ib));
+	for (unsigned int n = 1; n <= adapters->ports; n++) {
+		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", function, device, n);
+		write_port(fs, dir, i, n, adapters->infiniband);
 	}
-	return err;
 }

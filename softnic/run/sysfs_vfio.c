@@ -8,69 +8,35 @@
 #include "softnic/run/run.h"
 #include "softnic/vfio/names.h"
 
-static int write_group(const char *root, unsigned int group, const char *function, const char *pci)
+static void write_group(struct run_sysfs *fs, unsigned int number, const char *function, const char *pci)
 {
-	char name[128], target[128];
-	int err;
+	char group[40], name[20];
 
-	snprintf(name, sizeof(name), "kernel/iommu_groups/%u/type", group);
-	err = run_sysfs_put(root, name, "DMA-FQ\n");
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "kernel/iommu_groups/%u/devices/%s", group, pci);
-	snprintf(target, sizeof(target), "../../../../%s", function);
-	err = run_sysfs_link(root, name, target);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/iommu_group", function);
-	snprintf(target, sizeof(target), "../../../kernel/iommu_groups/%u", group);
-	err = run_sysfs_link(root, name, target);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "dev/vfio/%u", group);
-	return run_sysfs_put(root, name, "%s\n", pci);
+	snprintf(group, sizeof(group), "kernel/iommu_groups/%u", number);
+	run_sysfs_put(fs, group, "type", "DMA-FQ\n");
+	run_sysfs_link(fs, function, "iommu_group", "../../../%s", group);
+	snprintf(group, sizeof(group), "kernel/iommu_groups/%u/devices", number);
+	run_sysfs_link(fs, group, pci, "../../../../%s", function);
+	snprintf(name, sizeof(name), "%u", number);
+	run_sysfs_put(fs, "dev/vfio", name, "%s\n", pci);
 }
 
 /* As the bus and the driver list it. */
-static int write_bus(const char *root, const char *function, const char *pci)
+static void write_bus(struct run_sysfs *fs, const char *function, const char *pci)
 {
-	char name[128], target[128];
-	int err;
-
-	snprintf(name, sizeof(name), "bus/pci/devices/%s", pci);
-	snprintf(target, sizeof(target), "../../../%s", function);
-	err = run_sysfs_link(root, name, target);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "bus/pci/drivers/vfio-pci/%s", pci);
-	snprintf(target, sizeof(target), "../../../../%s", function);
-	err = run_sysfs_link(root, name, target);
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/driver", function);
-	err = run_sysfs_link(root, name, "../../../bus/pci/drivers/vfio-pci");
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "%s/driver_override", function);
-	return run_sysfs_put(root, name, "vfio-pci\n");
+	run_sysfs_link(fs, "bus/pci/devices", pci, "../../../%s", function);
+	run_sysfs_link(fs, "bus/pci/drivers/vfio-pci", pci, "../../../../%s", function);
+	run_sysfs_link(fs, function, "driver", "../../../bus/pci/drivers/vfio-pci");
+	run_sysfs_put(fs, function, "driver_override", "vfio-pci\n");
 }
 
-int run_sysfs_write_vfio(const char *root, const struct run_adapters *adapters)
+void run_sysfs_vfio(struct run_sysfs *fs, unsigned int i, const struct run_adapters *adapters)
 {
-	const struct run_adapters none = { 0 };
-	int err = run_sysfs_write(root, &none);
+	char function[RUN_FUNCTION_SIZE], pci[VF_PCI_NAME_SIZE];
 
-	if (!err)
-		err = run_sysfs_put(root, "dev/vfio/vfio", "%s", "");
-	for (unsigned int i = 0; i < adapters->devices && !err; i++) {
-		char function[RUN_FUNCTION_SIZE], pci[VF_PCI_NAME_SIZE];
-
-		snprintf(pci, sizeof(pci), VF_PCI_NAME, (i + 1) & 0xff);
-		err = run_sysfs_function(root, i, function);
-		if (!err)
-			err = write_bus(root, function, pci);
-		if (!err)
-			err = write_group(root, VF_GROUP + i, function, pci);
-	}
-	return err;
+	(void)adapters;
+	snprintf(pci, sizeof(pci), VF_PCI_NAME, (i + 1) & 0xff);
+	run_sysfs_mlx5_function(fs, i, function);
+	write_bus(fs, function, pci);
+	write_group(fs, VF_GROUP + i, function, pci);
 }
