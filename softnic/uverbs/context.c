@@ -218,22 +218,10 @@ static struct ib_uverbs_query_device_resp device(struct uv_device *dev)
 int uv_query_device(struct uv_req *req)
 {
 	struct ib_uverbs_query_device_resp resp = device(req->dev);
-
-	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
-}
-
-int uv_query_device_ex(struct uv_req *req)
-{
-	struct ib_uverbs_ex_query_device_resp resp = { .base = device(req->dev) };
 	struct mlx5_ib_query_device_resp drv = { 0 };
-	size_t len = req->out_len < sizeof(resp) ? req->out_len : sizeof(resp);
 
-	resp.response_length = (uint32_t)len;
-	resp.device_cap_flags_ex = resp.base.device_cap_flags;
-	uv_copy_out(req->out, req->out_len, &resp, sizeof(resp));
 	drv.response_length = (uint32_t)(req->uhw_out_len < sizeof(drv) ? req->uhw_out_len : sizeof(drv));
-	uv_copy_out(req->uhw_out, req->uhw_out_len, &drv, sizeof(drv));
-	return 0;
+	return uv_device_queried(req, &resp, &drv, sizeof(drv));
 }
 
 /* What InfiniBand has besides: addresses that a subnet manager gives out. */

@@ -103,6 +103,21 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 	return 0;
 }
 
+/* Only the extended form asks the provider. */
+int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
+		      size_t drv_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp = {
+		.base = *base,
+		.device_cap_flags_ex = base->device_cap_flags,
+		.response_length = (uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp)),
+	};
+
+	if (!req->extended)
+		return uv_answer(req, base, sizeof(*base), NULL, 0);
+	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
+}
+
 int uv_qp_hold(struct uv_obj *qp)
 {
 	const struct ib_uverbs_ex_create_qp *core = &qp->cap;

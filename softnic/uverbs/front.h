@@ -312,7 +312,9 @@ int uv_qp_hold(struct uv_obj *qp);
 int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
 		size_t drv_size);
 int uv_qp_ready(struct uv_req *req, uint32_t qpn, const void *drv, size_t drv_size);
-/* The answers of QUERY_QP, completed by what was asked for, and of MODIFY_QP. */
+/* The answers of QUERY_DEVICE, of MODIFY_QP, and of QUERY_QP, to which this adds what qp->cap says. */
+int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
+		      size_t drv_size);
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
@@ -338,7 +340,6 @@ int uv_get_context(struct uv_req *req);
 int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_device(struct uv_req *req);
-int uv_query_device_ex(struct uv_req *req);
 int uv_query_port(struct uv_req *req);
 int uv_alloc_pd(struct uv_req *req);
 int uv_create_ah(struct uv_req *req);

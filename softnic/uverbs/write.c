@@ -23,7 +23,7 @@ static const struct command {
 } commands[] = {
 	{ CMD(GET_CONTEXT), 8, 8, NONE, 0, { uv_get_context, uve_get_context } },
 	{ CMD(QUERY_DEVICE), 8, 176, NONE, 0, { uv_query_device, uve_query_device } },
-	{ EX(QUERY_DEVICE), 8, 184, NONE, 0, { uv_query_device_ex, uve_query_device_ex } },
+	{ EX(QUERY_DEVICE), 8, 184, NONE, 0, { uv_query_device, uve_query_device } },
 	{ CMD(QUERY_PORT), 16, 40, NONE, 0, { uv_query_port, uve_query_port } },
 	{ CMD(ALLOC_PD), 8, 4, NONE, UV_PD, { uv_alloc_pd, uve_alloc_pd } },
 	{ CMD(DEALLOC_PD), 4, 0, NAMES(PD, dealloc_pd, pd_handle), 0, BOTH(uv_destroy) },

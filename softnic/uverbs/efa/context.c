@@ -87,16 +87,6 @@ static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
 	};
 }
 
-int uve_query_device(struct uv_req *req)
-{
-	struct ib_uverbs_query_device_resp resp;
-	struct softnic_efa_caps caps;
-
-	softnic_efa_caps(req->dev->efa, &caps);
-	resp = device(req->dev, &caps);
-	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
-}
-
 static uint32_t device_caps(const struct softnic_efa_caps *c)
 {
 	return (c->rdma_read ? EFA_QUERY_DEVICE_CAPS_RDMA_READ : 0u) |
@@ -108,23 +98,21 @@ static uint32_t device_caps(const struct softnic_efa_caps *c)
 		(c->req_id_64 ? CAP_REQ_ID_64 : 0u);
 }
 
-int uve_query_device_ex(struct uv_req *req)
+int uve_query_device(struct uv_req *req)
 {
-	struct ib_uverbs_ex_query_device_resp resp = { 0 };
+	struct ib_uverbs_query_device_resp resp;
 	struct efa_ibv_ex_query_device_resp drv = { 0 };
 	struct softnic_efa_caps caps;
 
 	softnic_efa_caps(req->dev->efa, &caps);
-	resp.base = device(req->dev, &caps);
-	resp.response_length =
-		(uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp));
+	resp = device(req->dev, &caps);
 	drv.max_sq_wr = caps.max_sq_wr;
 	drv.max_rq_wr = caps.max_rq_wr;
 	drv.max_sq_sge = caps.max_send_sge;
 	drv.max_rq_sge = caps.max_recv_sge;
 	drv.max_rdma_size = caps.max_rdma_size;
 	drv.device_caps = device_caps(&caps);
-	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
+	return uv_device_queried(req, &resp, &drv, sizeof(drv));
 }
 
 int uve_query_port(struct uv_req *req)

@@ -13,7 +13,6 @@ enum { UVE_VENDOR = 0x1d0f };
 
 int uve_get_context(struct uv_req *req);
 int uve_query_device(struct uv_req *req);
-int uve_query_device_ex(struct uv_req *req);
 int uve_query_port(struct uv_req *req);
 int uve_alloc_pd(struct uv_req *req);
 int uve_reg_mr(struct uv_req *req);
