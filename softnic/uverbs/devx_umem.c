@@ -28,11 +28,9 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 		r->pages = ~UINT64_C(4095);
 	if (uv_attr(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
 		return -EOPNOTSUPP;
-	if (!r->len || r->addr + r->len < r->addr || r->access & ~(uint64_t)ACCESS_KNOWN)
+	if (r->access & ~(uint64_t)ACCESS_KNOWN)
 		return -EINVAL;
-	if (r->access & IBV_ACCESS_REMOTE_WRITE && !(r->access & IBV_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return pre_populate(r->addr, r->len, r->access & ACCESS_WRITES);
+	return uv_pin(r->addr, r->len, r->access);
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -184,6 +185,18 @@ int uv_qp_modified(struct uv_req *req, uint8_t state)
 
 	req->obj->state = state;
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
+}
+
+int uv_pin(uint64_t start, uint64_t len, uint64_t access)
+{
+	const uint64_t remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (!len || start + len < start)
+		return -EINVAL;
+	/* IBTA 10.6: who may be written from afar may be written from near. */
+	if (access & remote && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return pre_populate(start, len, access & (remote | IBV_ACCESS_LOCAL_WRITE));
 }
 
 int uv_create_channel(struct uv_req *req)

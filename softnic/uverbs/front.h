@@ -318,6 +318,8 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
+/* What every registration of memory is tried for: 0, -EINVAL, -EFAULT. */
+int uv_pin(uint64_t start, uint64_t len, uint64_t access);
 /* Ends the object that the command names. */
 int uv_destroy(struct uv_req *req);
 

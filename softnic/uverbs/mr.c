@@ -8,9 +8,8 @@
 #include "softnic/uverbs/front.h"
 
 enum {
-	ACCESS_WRITES = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		IBV_ACCESS_REMOTE_ATOMIC,
-	ACCESS_KNOWN = ACCESS_WRITES | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND |
+	ACCESS_KNOWN = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |
 		IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE,
 	PAGES_MAX = 1 << 16,
 };
@@ -64,15 +63,10 @@ static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, u
 
 static int check_mr(const struct ib_uverbs_reg_mr *in)
 {
-	if (!in->length || in->start + in->length < in->start || in->hca_va + in->length < in->hca_va)
+	if (in->hca_va + in->length < in->hca_va || (in->start ^ in->hca_va) & 4095 ||
+	    in->access_flags & ~(uint32_t)ACCESS_KNOWN)
 		return -EINVAL;
-	if ((in->start ^ in->hca_va) & 4095 || in->access_flags & ~(uint32_t)ACCESS_KNOWN)
-		return -EINVAL;
-	/* IBTA 10.6: who may be written from afar may be written from near. */
-	if (in->access_flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
-	    !(in->access_flags & IBV_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return pre_populate(in->start, in->length, in->access_flags & ACCESS_WRITES);
+	return uv_pin(in->start, in->length, in->access_flags);
 }
 
 static uint32_t key_of(const struct uv_obj *mr)

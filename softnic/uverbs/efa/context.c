@@ -161,20 +161,10 @@ static int rights(uint32_t access, unsigned int *r)
 
 	if (access & ~(known | (uint32_t)IBV_ACCESS_OPTIONAL_RANGE))
 		return -EOPNOTSUPP;
-	if (access & IBV_ACCESS_REMOTE_WRITE && !(access & IBV_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
 	*r = (access & IBV_ACCESS_LOCAL_WRITE ? SOFTNIC_EFA_LOCAL_WRITE : 0u) |
 		(access & IBV_ACCESS_REMOTE_WRITE ? SOFTNIC_EFA_REMOTE_WRITE : 0u) |
 		(access & IBV_ACCESS_REMOTE_READ ? SOFTNIC_EFA_REMOTE_READ : 0u);
 	return 0;
-}
-
-static int check_mr(const struct ib_uverbs_reg_mr *in)
-{
-	if (!in->length || in->start + in->length < in->start || (in->start ^ in->hca_va) & 4095)
-		return -EINVAL;
-	return pre_populate(in->start, in->length,
-			   in->access_flags & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
 }
 
 int uve_reg_mr(struct uv_req *req)
@@ -186,8 +176,10 @@ int uve_reg_mr(struct uv_req *req)
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	err = rights(in.access_flags, &access);
+	if (!err && (in.start ^ in.hca_va) & 4095)
+		err = -EINVAL;
 	if (!err)
-		err = check_mr(&in);
+		err = uv_pin(in.start, in.length, in.access_flags);
 	if (!err)
 		err = softnic_efa_mr_reg(req->dev->efa, (uint16_t)req->obj->number,
 					 (void *)(uintptr_t)in.start, in.length, in.hca_va, access,
