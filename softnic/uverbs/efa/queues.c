@@ -45,7 +45,7 @@ static uint32_t round_up(uint32_t n)
 static int new_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core,
 		  const struct efa_ibv_create_cq *drv, struct uv_obj *cq)
 {
-	struct uve_cq *q = calloc(1, sizeof(*q));
+	struct uve_cq *q = cq->queues = calloc(1, sizeof(*q));
 	int err;
 
 	if (!q)
@@ -56,11 +56,8 @@ static int new_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core,
 		.sub_cqs = drv->num_sub_cqs, .flags = cq_flags(drv->flags),
 	};
 	err = softnic_efa_cq_create(req->dev->efa, &q->attr, &q->cq);
-	if (err) {
-		free(q);
+	if (err)
 		return err;
-	}
-	cq->queues = q;
 	cq->number = q->cq.cq;
 	cq->cqe_size = drv->cq_entry_size;
 	return 0;
@@ -133,19 +130,12 @@ static struct softnic_efa_qp_attr attr_of(const struct uv_obj *qp, const struct 
 static int new_qp(struct uv_req *req, const struct create_qp *drv, struct uv_obj *qp)
 {
 	struct softnic_efa_qp_attr attr = attr_of(qp, drv);
-	struct softnic_efa_qp *q = calloc(1, sizeof(*q));
-	int err;
+	struct softnic_efa_qp *q = qp->queues = calloc(1, sizeof(*q));
+	int err = q ? softnic_efa_qp_create(req->dev->efa, &attr, q) : -ENOMEM;
 
-	if (!q)
-		return -ENOMEM;
-	err = softnic_efa_qp_create(req->dev->efa, &attr, q);
-	if (err) {
-		free(q);
-		return err;
-	}
-	qp->queues = q;
-	qp->number = q->handle;
-	return 0;
+	if (!err)
+		qp->number = q->handle;
+	return err;
 }
 
 static int answer_qp(struct uv_req *req)
