@@ -108,20 +108,22 @@ void sn_registry_nudge(const struct sn_addr *gid);
 #define SN_KEY_LISTENER UINT64_MAX
 #define SN_KEY_HALF_OPEN (UINT64_C(1) << 32)
 
-/* fabric.c. Both 0 or -errno. */
+/* send.c. The first two: 0 or -errno. */
 int sn_fab_watch(struct sn_fab *fabric, int fd, uint64_t key);
 int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot);
+void sn_fab_break_link(struct sn_fab *fabric, struct sn_link *link);
+/* These bypass injected faults. sn_fab_commit_both() ends what sn_fab_reserve_now() began. */
+int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
+int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
+		    size_t len);
 
 /* caller.c: takes callers from the listener; reads the greeting of one; watches the listener again. */
 void sn_callers_accept(struct sn_fab *fabric);
 void sn_caller_serve(struct sn_fab *fabric, unsigned int i);
 void sn_callers_resume(struct sn_fab *fabric);
 
+/* chaos.c: while faults are set sn_chaos_send stands between sn_fab_commit and the ring. */
 uint64_t sn_fab_now(void);		/* CLOCK_MONOTONIC, ns */
-
-/* While faults are set sn_chaos_send stands between sn_fab_commit and the ring. */
-int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
-		    size_t len);
 /* Where a packet is built that may never come to a ring. */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
 /* Sends what was built there. */
