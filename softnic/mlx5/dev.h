@@ -3,7 +3,8 @@
 #ifndef SN_DEV_H
 #define SN_DEV_H
 
-#include "softnic/mlx5/sn.h"
+#include "softnic/mlx5/dev_api.h"
+#include "softnic/mlx5/wire_api.h"
 
 enum {
 	SN_BAR_PAGES = 2048,
@@ -71,20 +72,7 @@ struct sn_device {
 	struct sn_cold *cold;		/* cold.h; NULL: booted by the host that made it */
 };
 
-/* table.c: numbers are 24 bits and never 0 */
-void *sn_table_search(const struct sn_table *t, uint32_t number);
-/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
-static inline uint32_t sn_table_hash(uint32_t number)
-{
-	return number * UINT32_C(2654435769) >> 8;
-}
-/* Most are where they belong: no removed object has its number there. */
-static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
-{
-	uint32_t i = sn_table_hash(number) & t->mask;
-
-	return t->slot && t->number[i] == number ? t->slot[i] : sn_table_search(t, number);
-}
+/* table.c */
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
 void sn_table_remove(struct sn_table *t, uint32_t number);
 /* Inserts under a free random number of the given width. 0, -ENOMEM, -ENOSPC: there are 1 << log_max. */

@@ -8,16 +8,6 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
-/* splitmix64 */
-uint64_t sn_random(struct sn_nic *nic)
-{
-	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static void init(struct sn_nic *nic, const struct softnic_config *config)
 {
 	nic->config = *config;

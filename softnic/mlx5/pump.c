@@ -75,14 +75,6 @@ void sn_leave(struct sn_nic *nic)
 		syscall(SYS_futex, &nic->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void sn_qp_kick(struct sn_qp *qp)
-{
-	if (qp->on_run)
-		return;
-	qp->on_run = true;
-	TAILQ_INSERT_TAIL(&qp->nic->run, qp, run);
-}
-
 /* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
 static bool lets_it_lie(struct sn_nic *nic)
 {

@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "softnic/fabric/fabric.h"
+#include "softnic/mlx5/dev_api.h"
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc_wire.h"
-#include "softnic/mlx5/sn.h"
+#include "softnic/mlx5/wire_api.h"
 
 enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */

@@ -40,8 +40,3 @@ void sn_rc_keep_target(struct sn_qp *qp)
 	if (!sn_rc_place_is(qp, &qp->rc->target, rkey))
 		sn_rc_place_find(qp, &qp->rc->target, rkey, SN_RW);
 }
-
-void sn_places_forget(struct sn_nic *nic)
-{
-	nic->key_turn++;
-}

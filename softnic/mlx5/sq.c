@@ -6,11 +6,6 @@
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
-struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
-{
-	return sn_table_find(&nic->qps, qpn);
-}
-
 /* PRM: a WQE may go on at the start of the ring, at any segment. */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
 {

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the device does for the wire. */
+#ifndef SN_DEV_API_H
+#define SN_DEV_API_H
+
+#include "softnic/mlx5/sn.h"
+
+/* table.c: numbers are 24 bits and never 0 */
+void *sn_table_search(const struct sn_table *t, uint32_t number);
+/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
+static inline uint32_t sn_table_hash(uint32_t number)
+{
+	return number * UINT32_C(2654435769) >> 8;
+}
+/* Most are where they belong: no removed object has its number there. */
+static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
+{
+	uint32_t i = sn_table_hash(number) & t->mask;
+
+	return t->slot && t->number[i] == number ? t->slot[i] : sn_table_search(t, number);
+}
+static inline struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
+{
+	return sn_table_find(&nic->qps, qpn);
+}
+
+/* timer.c */
+uint64_t sn_now(void);			/* CLOCK_MONOTONIC, ns */
+int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline); /* 0, -ENOMEM */
+void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);
+
+/* splitmix64, seeded */
+static inline uint64_t sn_random(struct sn_nic *nic)
+{
+	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* Puts the QP on the run list: sn_rc_run() will be called in this pump. */
+static inline void sn_qp_kick(struct sn_qp *qp)
+{
+	if (qp->on_run)
+		return;
+	qp->on_run = true;
+	TAILQ_INSERT_TAIL(&qp->nic->run, qp, run);
+}
+
+/* sq.c */
+enum sn_sq_status {
+	SN_SQ_WQE,		/* *wqe is the wire's until sn_wr_done(wqe->wr, ...) */
+	SN_SQ_EMPTY,		/* no more, stopped by an error, or not RTS */
+	SN_SQ_FENCED,		/* waits for what is in flight; the QP is kicked when it may go on */
+};
+enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
+/* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
+bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe);
+
+/* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries stay where they are until they retire. */
+static inline uint32_t sn_wr_count(const struct sn_qp *qp)
+{
+	return qp->wr_tail - qp->wr_head;
+}
+
+static inline struct sn_wr *sn_wr_at(const struct sn_qp *qp, uint32_t i)
+{
+	return &qp->wr[(qp->wr_head + i) & (qp->sq_size - 1)];
+}
+
+/*
+ * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs
+ * and, on an error, move the QP to ERR (sn_rc_stop() is then called from inside).
+ */
+void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
+		uint32_t byte_cnt);
+
+/* rq.c. Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
+int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/*
+ * The segment of the next receive WQE, when that is of the RQ and has but one. Nothing is taken: who
+ * uses it adds 1 to rq_next. False: it has to be asked the long way.
+ */
+bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
+/* The WQE taken last is the next one again. A limit event of its SRQ is not taken back. */
+void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
+/* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
+int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/*
+ * Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. small: the
+ * message, where it has not been written, or NULL.
+ */
+void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
+		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
+/* ... with an error CQE; the caller then calls sn_qp_fatal(). */
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
+
+/* wr.c. Moves the QP to ERR and flushes both queues in order. A taken receive WQE is flushed as well. */
+void sn_qp_to_error(struct sn_qp *qp);
+/* The same after a responder error: raises the asynchronous event (SN_EV_WQ_ACCESS, ...) too. */
+void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);
+void sn_qp_event(struct sn_qp *qp, enum sn_event event);
+
+/* access.c. Why the key table refused. The order is the order of the checks. */
+enum sn_acc {
+	SN_ACC_OK,
+	SN_ACC_STALE,		/* no such index, or another variant byte */
+	SN_ACC_FREE,
+	SN_ACC_PD,
+	SN_ACC_QPN,
+	SN_ACC_RIGHTS,
+	SN_ACC_BOUNDS,
+	SN_ACC_DEPTH,		/* KLM of KLM of ... */
+	SN_ACC_GONE,		/* a key that an indirect one lists: stale or free */
+	SN_ACC_DMA,		/* refused by the host's IOMMU */
+	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
+};
+
+struct sn_access {
+	uint32_t key;
+	struct sn_pd *pd;
+	uint32_t qpn;
+	uint8_t rights;		/* all of these are needed */
+	uint64_t va, len;
+};
+
+/*
+ * Where the bytes are, when they lie in one piece of a key that lists no other and all is in order.
+ * NULL: it has to be asked the long way, which also says why not.
+ */
+void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
+/* Checks only. Never touches memory. */
+enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
+/* Checks, and gives the pieces in this process; *n is written on success. len 0 gives 0 pieces. */
+enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
+			unsigned int max, unsigned int *n);
+enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
+enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
+/*
+ * Copies to or from host memory: the last bytes are stored last and released, because hosts poll
+ * on them.
+ */
+void sn_copy(void *dst, const void *src, size_t len);
+/* Counts the refusal as a violation of the local driver, or of the peer (remote). */
+void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
+/* SEND_INVAL at the responder: frees the mkey. SN_ACC_RIGHTS when it may not be invalidated. */
+enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
+
+/* What a key or a connection allows has changed: the places found for them are not valid any more. */
+static inline void sn_places_forget(struct sn_nic *nic)
+{
+	nic->key_turn++;
+}
+
+/*
+ * sge.c. Bytes [off, off + len) of a message to or from an SGE list, with the QP's PD. The refusals are
+ * counted as violations; the caller chooses the syndrome.
+ */
+enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		      void *dst, uint32_t len);
+enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
+		       const void *src, uint32_t len);
+/* The same into a receive WQE, with the PD of the queue that it comes from. */
+enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
+			    const void *src, uint32_t len);
+/* Both of these write nothing where src is NULL: they only judge. */
+
+/* thread.c */
+void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
+/* viol.c */
+void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif
