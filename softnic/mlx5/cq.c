@@ -205,17 +205,6 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq)
-{
-	uint8_t data[28] = { 0 };
-
-	sn_cq_set_armed(nic, cq, false, false);
-	cq->notified = cq->pi;
-	cq->had_event = true;
-	sn_set32(data, 24, cq->cqn);
-	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
-}
-
 /*
  * What is news to who arms with this consumer index: PRM last_notified_index. A completion that has
  * had its event has none again because the host arms before it polls; perftest relies on that.

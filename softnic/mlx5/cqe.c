@@ -115,6 +115,17 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, last.be, __ATOMIC_RELEASE);
 }
 
+void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq)
+{
+	uint8_t data[28] = { 0 };
+
+	sn_cq_set_armed(nic, cq, false, false);
+	cq->notified = cq->pi;
+	cq->had_event = true;
+	sn_set32(data, 24, cq->cqn);
+	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
+}
+
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
 static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 {

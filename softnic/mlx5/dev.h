@@ -163,7 +163,7 @@ static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool an
 	cq->armed_solicited = solicited;
 }
 
-/* sq.c, rq.c, wr.c, wqe.c, umr.c */
+/* sq.c */
 enum { SN_POISON = 0xde };	/* in consumed WQEs, by the adversary */
 enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
 static inline uint16_t sn_blocks(unsigned int ds)
@@ -173,7 +173,6 @@ static inline uint16_t sn_blocks(unsigned int ds)
 /* Reads the producer counter of the doorbell record; work is put on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
 void sn_sq_record(struct sn_qp *qp, uint32_t rec);	/* ... which was that */
-void sn_sq_flush(struct sn_qp *qp);
 /* A WQEBB where it lies, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {
@@ -181,21 +180,29 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 
 	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
 }
-bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
+
+/* wr.c */
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
 void sn_wr_retire(struct sn_qp *qp);
 /* The oldest one has succeeded, and has all that its CQE tells. False: the QP is in ERR now. */
 bool sn_wr_pop(struct sn_qp *qp);
 void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
-/* The CQE of one WQE, when it wants one. False: the CQ takes no more. */
-bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr);
+void sn_sq_flush(struct sn_qp *qp);
+
+/* wqe.c */
+bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
+struct sn_ctrl;
+/* False: what this block holds is not a WQE that belongs here. */
+bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl);
 /* Parses raw into the rest. SN_SYND_OK or the syndrome of the error CQE. */
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);
-uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
-/* Flushes what the record shows. True when it did anything. */
-bool sn_rq_flush(struct sn_qp *qp);
-
 int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len);
+
+/* umr.c */
+uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
+
+/* rq.c. Flushes what the record shows. True when it did anything. */
+bool sn_rq_flush(struct sn_qp *qp);
 
 /* rmp.c: receives that several QPs share */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
@@ -205,15 +212,9 @@ void sn_srq_untake(struct sn_qp *qp);
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
-/* What is wrong with an address path, in words, or NULL. */
-const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
-
 /* qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
-
-/* port.c: the entry of the table of partitions; RoCE has the default alone. False: there is none. */
-bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
 
 /* mkey.c, obj.c, uar.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);

@@ -58,6 +58,18 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
 /* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
 bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe);
 
+/* rq.c. Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
+int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
+/*
+ * The segment of the next receive WQE, when that is of the RQ and has but one. Nothing is taken: who
+ * uses it adds 1 to rq_next. False: it has to be asked the long way.
+ */
+bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
+/* The WQE taken last is the next one again. A limit event of its SRQ is not taken back. */
+void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
+/* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
+int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
+
 /* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries stay where they are until they retire. */
 static inline uint32_t sn_wr_count(const struct sn_qp *qp)
 {
@@ -75,18 +87,6 @@ static inline struct sn_wr *sn_wr_at(const struct sn_qp *qp, uint32_t i)
  */
 void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
 		uint32_t byte_cnt);
-
-/* rq.c. Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
-int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
-/*
- * The segment of the next receive WQE, when that is of the RQ and has but one. Nothing is taken: who
- * uses it adds 1 to rq_next. False: it has to be asked the long way.
- */
-bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
-/* The WQE taken last is the next one again. A limit event of its SRQ is not taken back. */
-void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
-/* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
-int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /*
  * Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. small: the
  * message, where it has not been written, or NULL.
@@ -96,7 +96,7 @@ void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 /* ... with an error CQE; the caller then calls sn_qp_fatal(). */
 void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
 
-/* wr.c. Moves the QP to ERR and flushes both queues in order. A taken receive WQE is flushed as well. */
+/* Moves the QP to ERR and flushes both queues in order. A taken receive WQE is flushed as well. */
 void sn_qp_to_error(struct sn_qp *qp);
 /* The same after a responder error: raises the asynchronous event (SN_EV_WQ_ACCESS, ...) too. */
 void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);

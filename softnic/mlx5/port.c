@@ -80,6 +80,25 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 		memcpy(gid->raw, av->rgid, sizeof(gid->raw));
 }
 
+/* With force_loopback the packets never see a wire: no address is needed. */
+const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
+{
+	static const uint8_t zero[16];
+	bool infiniband = port->nic->infiniband;
+
+	if (av->force_loopback)
+		return NULL;
+	if (infiniband && !av->rlid)
+		return "rlid is zero";
+	if (infiniband && !av->grh)
+		return NULL;
+	if (av->gid_index >= SN_GIDS || !port->gid[av->gid_index].valid)
+		return "the entry of src_addr_index is empty";
+	if (!infiniband && !memcmp(av->rmac, zero, sizeof(av->rmac)))
+		return "rmac is zero";
+	return memcmp(av->rgid, zero, sizeof(av->rgid)) ? NULL : "rgid is zero";
+}
+
 static uint32_t icrc_of(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
 			unsigned int n)
 {

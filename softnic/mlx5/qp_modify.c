@@ -85,25 +85,6 @@ static void take_path(const struct request *r, struct sn_av *av)
 	memcpy(av->rmac, r->ads + ADS_RMAC, sizeof(av->rmac));
 }
 
-/* With force_loopback the packets never see a wire: no address is needed. */
-const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
-{
-	static const uint8_t zero[16];
-	bool infiniband = port->nic->infiniband;
-
-	if (av->force_loopback)
-		return NULL;
-	if (infiniband && !av->rlid)
-		return "rlid is zero";
-	if (infiniband && !av->grh)
-		return NULL;
-	if (av->gid_index >= SN_GIDS || !port->gid[av->gid_index].valid)
-		return "the entry of src_addr_index is empty";
-	if (!infiniband && !memcmp(av->rmac, zero, sizeof(av->rmac)))
-		return "rmac is zero";
-	return memcmp(av->rgid, zero, sizeof(av->rgid)) ? NULL : "rgid is zero";
-}
-
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
 	const char *fault = sn_path_fault(r->qp->port, av);

@@ -31,33 +31,6 @@ static bool read_producer(struct sn_qp *qp)
 	return true;
 }
 
-/* Data segments to the end of the stride, or to the one with the key that ends a short list. */
-int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len)
-{
-	uint64_t total = 0;
-
-	r->nsge = 0;
-	for (uint32_t pos = 0; pos < len && r->nsge < SN_SGE_MAX; pos += 16) {
-		struct sn_data d;
-		uint32_t count;
-
-		memcpy(&d, raw + pos, sizeof(d));
-		count = from_be32(d.byte_count);
-		if (from_be32(d.lkey) == SN_LIST_END)
-			break;
-		if (!count || count & SN_INLINE) {
-			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x",
-				   qp->qpn, r->idx, count);
-			return -EIO;
-		}
-		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d.va), .len = count,
-						     .key = from_be32(d.lkey) };
-		total += count;
-	}
-	r->len = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-	return 1;
-}
-
 static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));
@@ -125,33 +98,6 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	*sge = (struct sn_sge){ .va = from_be64(d[0].va), .len = from_be32(d[0].byte_count),
 				.key = from_be32(d[0].lkey) };
 	return true;
-}
-
-static void complete(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)
-{
-	if (rwqe->srq)
-		sn_srq_release(qp);
-	else
-		qp->rq_done = (uint16_t)(rwqe->idx + 1);
-	if (!sn_cqe_write(qp, qp->rcq, cqe))
-		sn_qp_to_error(qp);
-}
-
-void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
-		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small)
-{
-	struct sn_cqe cqe = { .op = op, .counter = rwqe->idx, .byte_cnt = byte_cnt, .imm = imm,
-			      .solicited = solicited, .small = small };
-
-	complete(qp, rwqe, &cqe);
-}
-
-void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor)
-{
-	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = rwqe->idx, .syndrome = syndrome,
-			      .vendor = vendor };
-
-	complete(qp, rwqe, &cqe);
 }
 
 /* Of an SRQ only what the QP has taken: the rest is for the others. */

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The send queue: doorbells, fetching, flushing. PRM "Send queue", "Control segment". */
-#include <sys/param.h>
-
+/* The send queue: doorbells and fetching. PRM "Send queue", "Control segment". */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
-
-/* PRM: a WQE may go on at the start of the ring, at any segment. */
-bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
-{
-	uint32_t size = qp->sq_size * SN_WQEBB;
-	uint32_t at = (idx & (qp->sq_size - 1)) * SN_WQEBB;
-	uint32_t len = ds * 16, head = MIN(len, size - at);
-
-	return sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off + at, dst, head) &&
-	       sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off, dst + head, len - head);
-}
 
 /* Free for reuse is what a CQE has told, so the ring may hold no more than that. */
 static bool producer_ok(struct sn_qp *qp, uint32_t rec)
@@ -58,36 +45,6 @@ void sn_sq_record(struct sn_qp *qp, uint32_t rec)
 		return;
 	qp->sq_pi = (uint16_t)rec;
 	sn_qp_kick(qp);
-}
-
-#define OP(name) (UINT64_C(1) << SN_OP_##name)
-
-static bool known_opcode(uint8_t opcode)
-{
-	const uint64_t known = OP(NOP) | OP(SEND) | OP(SEND_IMM) | OP(SEND_INVAL) | OP(WRITE) |
-			       OP(WRITE_IMM) | OP(READ) | OP(ATOMIC_CS) | OP(ATOMIC_FA) | OP(UMR);
-
-	return opcode < 64 && known >> opcode & 1;
-}
-
-/* False: what this block holds is not a WQE that belongs here. */
-static bool ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
-{
-	uint32_t word = from_be32(ctrl->opmod_idx_opcode), qpn_ds = from_be32(ctrl->qpn_ds);
-	uint16_t idx = (uint16_t)(word >> 8), room = (uint16_t)(qp->sq_pi - qp->sq_next);
-	unsigned int ds = qpn_ds & 0x3f;
-
-	if (idx != qp->sq_next)
-		sn_violate(qp->nic, SN_V_WQE_INDEX, "QP %#x: %u at %u", qp->qpn, idx, qp->sq_next);
-	else if (qpn_ds >> 8 != qp->qpn)
-		sn_violate(qp->nic, SN_V_WQE_QPN, "QP %#x: WQE of %#x", qp->qpn, qpn_ds >> 8);
-	else if (!known_opcode((uint8_t)word))
-		sn_violate(qp->nic, SN_V_WQE_OPCODE, "QP %#x: %#x", qp->qpn, word & 0xff);
-	else if (!ds || sn_blocks(ds) > room)
-		sn_violate(qp->nic, SN_V_WQE_DS, "QP %#x: DS %u in %u blocks", qp->qpn, ds, room);
-	else
-		return true;
-	return false;
 }
 
 /*
@@ -223,7 +180,7 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 		fetched = sn_wr_count(qp) == qp->sq_size ? 0 : fetch(qp, wqe);
 		if (!fetched)
 			break;
-		if (!ctrl_ok(qp, ctrl)) {
+		if (!sn_wqe_ctrl_ok(qp, ctrl)) {
 			stop(qp, ctrl, SN_SYND_LOCAL_QP_OP);
 			break;
 		}
@@ -235,27 +192,4 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 			return SN_SQ_WQE;
 	}
 	return SN_SQ_EMPTY;
-}
-
-/* In ERR: WQEs that were never fetched. */
-void sn_sq_flush(struct sn_qp *qp)
-{
-	while (qp->sq_next != qp->sq_pi) {
-		struct sn_ctrl ctrl;
-		unsigned int ds;
-		struct sn_wr wr = { .idx = qp->sq_next };
-
-		if (!sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl) || !ctrl_ok(qp, &ctrl)) {
-			qp->sq_next = qp->sq_done = qp->sq_pi;
-			return;
-		}
-		ds = from_be32(ctrl.qpn_ds) & 0x3f;
-		wr.ds = (uint8_t)ds;
-		wr.ce = ctrl.fm_ce_se >> 2 & 3;
-		wr.opcode = (uint8_t)from_be32(ctrl.opmod_idx_opcode);
-		wr.syndrome = SN_SYND_FLUSH;
-		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
-		if (!sn_wr_complete(qp, &wr))
-			return;
-	}
 }

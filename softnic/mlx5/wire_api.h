@@ -5,7 +5,11 @@
 
 #include "softnic/mlx5/sn.h"
 
-/* port.c. softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
+/* port.c: the entry of the table of partitions; RoCE has the default alone. False: there is none. */
+bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
+/* What is wrong with an address path, in words, or NULL. */
+const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
+/* softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
 void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);

@@ -1,7 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A send WQE taken apart, strictly. PRM "WQE segments". */
+/* Copies WQEs from their rings and parses them strictly. PRM "WQE segments". */
+#include <errno.h>
+#include <sys/param.h>
+
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
+
+/* PRM: a WQE may go on at the start of the ring, at any segment. */
+bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
+{
+	uint32_t size = qp->sq_size * SN_WQEBB;
+	uint32_t at = (idx & (qp->sq_size - 1)) * SN_WQEBB;
+	uint32_t len = ds * 16, head = MIN(len, size - at);
+
+	return sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off + at, dst, head) &&
+	       sn_buf_copy_out(qp->nic, &qp->buf, qp->sq_off, dst + head, len - head);
+}
+
+#define OP(name) (UINT64_C(1) << SN_OP_##name)
+
+static bool known_opcode(uint8_t opcode)
+{
+	const uint64_t known = OP(NOP) | OP(SEND) | OP(SEND_IMM) | OP(SEND_INVAL) | OP(WRITE) |
+			       OP(WRITE_IMM) | OP(READ) | OP(ATOMIC_CS) | OP(ATOMIC_FA) | OP(UMR);
+
+	return opcode < 64 && known >> opcode & 1;
+}
+
+/* False: what this block holds is not a WQE that belongs here. */
+bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
+{
+	uint32_t word = from_be32(ctrl->opmod_idx_opcode), qpn_ds = from_be32(ctrl->qpn_ds);
+	uint16_t idx = (uint16_t)(word >> 8), room = (uint16_t)(qp->sq_pi - qp->sq_next);
+	unsigned int ds = qpn_ds & 0x3f;
+
+	if (idx != qp->sq_next)
+		sn_violate(qp->nic, SN_V_WQE_INDEX, "QP %#x: %u at %u", qp->qpn, idx, qp->sq_next);
+	else if (qpn_ds >> 8 != qp->qpn)
+		sn_violate(qp->nic, SN_V_WQE_QPN, "QP %#x: WQE of %#x", qp->qpn, qpn_ds >> 8);
+	else if (!known_opcode((uint8_t)word))
+		sn_violate(qp->nic, SN_V_WQE_OPCODE, "QP %#x: %#x", qp->qpn, word & 0xff);
+	else if (!ds || sn_blocks(ds) > room)
+		sn_violate(qp->nic, SN_V_WQE_DS, "QP %#x: DS %u in %u blocks", qp->qpn, ds, room);
+	else
+		return true;
+	return false;
+}
 
 static uint8_t bad(struct sn_qp *qp, const struct sn_wqe *wqe, enum sn_viol v, const char *words)
 {
@@ -148,4 +192,31 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 		break;
 	}
 	return synd;
+}
+
+/* Data segments to the end of the stride, or to the one with the key that ends a short list. */
+int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len)
+{
+	uint64_t total = 0;
+
+	r->nsge = 0;
+	for (uint32_t pos = 0; pos < len && r->nsge < SN_SGE_MAX; pos += 16) {
+		struct sn_data d;
+		uint32_t count;
+
+		memcpy(&d, raw + pos, sizeof(d));
+		count = from_be32(d.byte_count);
+		if (from_be32(d.lkey) == SN_LIST_END)
+			break;
+		if (!count || count & SN_INLINE) {
+			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x",
+				   qp->qpn, r->idx, count);
+			return -EIO;
+		}
+		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d.va), .len = count,
+						     .key = from_be32(d.lkey) };
+		total += count;
+	}
+	r->len = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
+	return 1;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* WQEs in flight: a FIFO from which completions leave in order. PRM "Completion" and CE field. */
+/*
+ * Completion of work requests. Send WQEs in flight form a FIFO, and their completions leave it in order
+ * (PRM "Completion" and CE field). Receives complete as they arrive. The error state flushes both queues.
+ */
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/wqe.h"
 
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce)
 {
@@ -37,7 +41,7 @@ static bool wants_cqe(const struct sn_wr *wr)
 	return wr->syndrome || wr->ce >= SN_CE_ALWAYS;
 }
 
-bool sn_wr_complete(struct sn_qp *qp, const struct sn_wr *wr)
+static bool complete(struct sn_qp *qp, const struct sn_wr *wr)
 {
 	struct sn_cqe cqe;
 
@@ -69,7 +73,7 @@ void sn_wr_retire(struct sn_qp *qp)
 		struct sn_wr wr = *sn_wr_at(qp, 0);
 
 		qp->wr_head++;
-		if (!sn_wr_complete(qp, &wr) || wr.syndrome)
+		if (!complete(qp, &wr) || wr.syndrome)
 			sn_qp_to_error(qp);
 	}
 }
@@ -111,9 +115,59 @@ bool sn_wr_pop(struct sn_qp *qp)
 	return false;
 }
 
+static void complete_receive(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_cqe *cqe)
+{
+	if (rwqe->srq)
+		sn_srq_release(qp);
+	else
+		qp->rq_done = (uint16_t)(rwqe->idx + 1);
+	if (!sn_cqe_write(qp, qp->rcq, cqe))
+		sn_qp_to_error(qp);
+}
+
+void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
+		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small)
+{
+	struct sn_cqe cqe = { .op = op, .counter = rwqe->idx, .byte_cnt = byte_cnt, .imm = imm,
+			      .solicited = solicited, .small = small };
+
+	complete_receive(qp, rwqe, &cqe);
+}
+
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor)
+{
+	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = rwqe->idx, .syndrome = syndrome,
+			      .vendor = vendor };
+
+	complete_receive(qp, rwqe, &cqe);
+}
+
 void sn_wr_forget(struct sn_qp *qp)
 {
 	qp->wr_head = qp->wr_tail;
+}
+
+/* In ERR: WQEs that were never fetched. */
+void sn_sq_flush(struct sn_qp *qp)
+{
+	while (qp->sq_next != qp->sq_pi) {
+		struct sn_ctrl ctrl;
+		unsigned int ds;
+		struct sn_wr wr = { .idx = qp->sq_next };
+
+		if (!sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl) || !sn_wqe_ctrl_ok(qp, &ctrl)) {
+			qp->sq_next = qp->sq_done = qp->sq_pi;
+			return;
+		}
+		ds = from_be32(ctrl.qpn_ds) & 0x3f;
+		wr.ds = (uint8_t)ds;
+		wr.ce = ctrl.fm_ce_se >> 2 & 3;
+		wr.opcode = (uint8_t)from_be32(ctrl.opmod_idx_opcode);
+		wr.syndrome = SN_SYND_FLUSH;
+		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
+		if (!complete(qp, &wr))
+			return;
+	}
 }
 
 static void flush_fifo(struct sn_qp *qp)
@@ -125,7 +179,7 @@ static void flush_fifo(struct sn_qp *qp)
 		wr.syndrome = SN_SYND_FLUSH;
 		wr.vendor = 0;
 		wr.byte_cnt = 0;
-		if (!sn_wr_complete(qp, &wr))
+		if (!complete(qp, &wr))
 			break;
 	}
 	sn_wr_forget(qp);
