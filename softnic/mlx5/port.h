@@ -39,6 +39,13 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 bool sn_port_takes_riders(const struct sn_port *port);
 void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);
+/* Chooses the address by which the fabric knows the port: 0, or -EAGAIN. */
+int sn_port_choose_address(struct sn_port *port);
+/* True if the length and the ICRC of a packet are valid. */
+bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
+			size_t len);
+/* Passes a new fault script on to the fabric. */
+void sn_port_obey_script(struct sn_port *port);
 /* Where an address path leads: by its GID, or on InfiniBand by LID alone. */
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);

@@ -27,32 +27,6 @@ void sn_rc_destroy(struct sn_qp *qp)
 	qp->rc = NULL;
 }
 
-static void empty_hand(const struct sn_qp *qp)
-{
-	struct sn_rc_hand *hand = qp->rc->hand;
-
-	hand->sender = hand->sender == qp ? NULL : hand->sender;
-	hand->reader = hand->reader == qp ? NULL : hand->reader;
-	hand->receiver = hand->receiver == qp ? NULL : hand->receiver;
-}
-
-void sn_rc_stop(struct sn_qp *qp)
-{
-	struct sn_rc *rc = qp->rc;
-
-	if (!rc)
-		return;
-	sn_rc_last_word(qp);
-	sn_rc_timers_stop(qp);
-	sn_port_unblock(&rc->waiter);
-	empty_hand(qp);
-	rc->req.loaded = false;
-	rc->resp.in = SN_C_NONE;
-	rc->resp.owed = SN_OWE_NOTHING;
-	rc->resp.postponed = 0;
-	rc->resp.read_head = rc->resp.read_tail;
-}
-
 static void start_responder(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;

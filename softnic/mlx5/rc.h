@@ -53,6 +53,17 @@ static inline bool sn_rc_is_read(uint8_t opcode)
 	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
 }
 
+static inline struct sn_wr *sn_rc_wr(const struct sn_qp *qp, uint32_t number)
+{
+	return &qp->wr[number & (qp->sq_size - 1)];
+}
+
+/* NOP and UMR end inside the device. */
+static inline bool sn_rc_is_ours(const struct sn_wr *wr)
+{
+	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
+}
+
 #define SN_RC_NO_GAP UINT32_MAX
 #define SN_RC_LEN_MAX (1u << 31)	/* IBTA 9.7.4.1.6: of a RDMA request */
 
@@ -224,6 +235,8 @@ bool sn_rc_rnr_injected(struct sn_nic *nic);
 /* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
 void sn_rc_later(struct sn_qp *qp, unsigned int polls);
 void sn_rc_not_later(struct sn_qp *qp);
+/* ... has gone out. */
+void sn_rc_acknowledged(struct sn_qp *qp);
 bool sn_rc_serve_later(struct sn_port *port, bool any);
 bool sn_rc_may_wait(const struct sn_port *port);
 
@@ -237,14 +250,6 @@ static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 {
 	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
 }
-/* Sends again from the oldest unacknowledged packet. */
-void sn_rc_go_back(struct sn_qp *qp);
-/* The oldest message that is not finished, or NULL. */
-struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
-/* The message ends: no more of its answer is to be put anywhere. */
-void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
-/* Ends a message with an error: the QP goes to ERR when its turn comes. */
-void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
 
 /* rc_place.c */
 static inline bool sn_rc_place_is(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key)
@@ -272,9 +277,16 @@ void sn_rc_acked(struct sn_qp *qp, uint32_t psn);
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
-/* rc_retry.c: timers */
+/* rc_retry.c: timers and going back */
 void sn_rc_timers_init(struct sn_qp *qp);
-void sn_rc_timers_stop(struct sn_qp *qp);
+/* Sends again from the oldest unacknowledged packet. */
+void sn_rc_go_back(struct sn_qp *qp);
+/* The oldest message that is not finished, or NULL. */
+struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
+/* The message ends: no more of its answer is to be put anywhere. */
+void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
+/* Ends a message with an error: the QP goes to ERR when its turn comes. */
+void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
 /* Something was sent that must be answered. */
 void sn_rc_expect_answer(struct sn_qp *qp);
 void sn_rc_retry_soon(struct sn_qp *qp);
@@ -289,6 +301,8 @@ bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8
 
 /* rc_resp.c: requests in */
 void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
+
+/* rc_ack_out.c: ACKs and NAKs out */
 void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what);
 /* Owes the ACK of a request whose completion the host has just been given. */
 void sn_rc_ack_later(struct sn_qp *qp);
@@ -296,17 +310,17 @@ void sn_rc_ack_later(struct sn_qp *qp);
 void sn_rc_ack_write(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */
 void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
-
 /* The peer's access is refused, with the NAK and the event for the reason. */
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
+/* Sends the pending ACK or NAK; returns as sn_rc_send() does. */
+int sn_rc_send_owed(struct sn_qp *qp);
+/* An ACK that was put off goes out now. */
+void sn_rc_last_word(struct sn_qp *qp);
+void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 
 /* rc_read.c: READs and atomics in, their answers out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
-/* An ACK that was put off goes out now. */
-void sn_rc_last_word(struct sn_qp *qp);
-/* ... has gone out. */
-void sn_rc_acknowledged(struct sn_qp *qp);
 static inline bool sn_rc_owes(const struct sn_qp *qp)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;

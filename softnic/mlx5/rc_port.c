@@ -128,6 +128,13 @@ void sn_rc_not_later(struct sn_qp *qp)
 	TAILQ_REMOVE(&qp->port->fabric->later, rc, later_link);
 }
 
+void sn_rc_acknowledged(struct sn_qp *qp)
+{
+	sn_rc_not_later(qp);
+	qp->rc->resp.owed = SN_OWE_NOTHING;
+	qp->rc->resp.postponed = 0;
+}
+
 bool sn_rc_peer_stalled(struct sn_qp *qp)
 {
 	return !qp->port->link_down && sn_fab_unread(qp->port->fabric->fab, &qp->rc->dest);

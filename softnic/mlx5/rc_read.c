@@ -172,20 +172,12 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 	queue(qp, &read);
 }
 
-static void put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
-{
-	struct sn_aeth aeth = {to_be32((uint32_t)syndrome << 24 | qp->rc->resp.msn)};
-
-	memcpy(out->ext, &aeth, sizeof(aeth));
-	out->ext_len = (uint32_t)sizeof(aeth);
-}
-
 static int send_atomic(struct sn_qp *qp, struct sn_rc_read *read)
 {
 	struct sn_rc_out out = {.opcode = SN_BTH_ATOMIC_ACK, .psn = read->psn};
 	be64_t original = to_be64(read->va);
 
-	put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
+	sn_rc_put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
 	memcpy(out.ext + out.ext_len, &original, sizeof(original));
 	out.ext_len += (uint32_t)sizeof(original);
 	read->sent = 1;
@@ -208,7 +200,7 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 
 	out.opcode = opcodes[(last ? 2 : 0) + (read->sent == 0)];
 	if (sn_bth_shapes[out.opcode].parts & SN_P_AETH)
-		put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
+		sn_rc_put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
 	err = sn_rc_send(qp, &out);
 	if (!out.refused) {
 		read->sent += err ? 0 : train;
@@ -228,30 +220,6 @@ static int send_answer(struct sn_qp *qp)
 	if (!err && sn_psn_add(read->psn, read->sent) == end_of(qp, read))
 		s->read_head++;
 	return err;
-}
-
-static int send_owed(struct sn_qp *qp)
-{
-	struct sn_rc_resp *s = &qp->rc->resp;
-	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
-	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
-
-	/* Also before the QP fails without a NAK: what was executed before is acknowledged. */
-	if (s->owed == SN_OWE_ACK || (s->owed == SN_OWE_DEATH && s->nak_code == SN_NAK_NONE)) {
-		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
-	} else if (s->owed == SN_OWE_SEQUENCE) {
-		syndrome = SN_AETH_NAK | SN_NAK_SEQUENCE;
-		qp->nic->ctr.naks++;
-	} else if (s->owed == SN_OWE_RNR) {
-		syndrome = (uint8_t)(SN_AETH_RNR | (qp->min_rnr_nak & SN_AETH_VALUE));
-		qp->nic->ctr.rnr_naks++;
-	} else {
-		syndrome = (uint8_t)(SN_AETH_NAK | s->nak_code);
-		out.psn = s->nak_psn;
-		qp->nic->ctr.naks++;
-	}
-	put_aeth(qp, &out, syndrome);
-	return sn_rc_send(qp, &out);
 }
 
 /* The NAK is out, or nobody is there to hear it. */
@@ -281,7 +249,7 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	}
 	if (s->owed == SN_OWE_NOTHING || qp->rc->later)
 		return false;
-	err = send_owed(qp);
+	err = sn_rc_send_owed(qp);
 	if (err == -EAGAIN)
 		return false;
 	if (s->owed == SN_OWE_DEATH)
@@ -289,20 +257,4 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	s->owed = SN_OWE_NOTHING;
 	s->postponed = 0;
 	return false;
-}
-
-void sn_rc_last_word(struct sn_qp *qp)
-{
-	if (!qp->rc->later)
-		return;
-	sn_rc_not_later(qp);
-	if (send_owed(qp) != -EAGAIN)
-		sn_rc_acknowledged(qp);
-}
-
-void sn_rc_acknowledged(struct sn_qp *qp)
-{
-	sn_rc_not_later(qp);
-	qp->rc->resp.owed = SN_OWE_NOTHING;
-	qp->rc->resp.postponed = 0;
 }

@@ -9,55 +9,6 @@
 
 #include "softnic/mlx5/rc.h"
 
-static struct sn_wr *wr_number(const struct sn_qp *qp, uint32_t number)
-{
-	return &qp->wr[number & (qp->sq_size - 1)];
-}
-
-/* NOP and UMR end inside the device. */
-static bool is_ours(const struct sn_wr *wr)
-{
-	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
-}
-
-struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
-{
-	uint32_t i, n = sn_wr_count(qp);
-
-	for (i = 0; i < n; i++)
-		if (is_ours(sn_wr_at(qp, i)))
-			return sn_wr_at(qp, i);
-	return NULL;
-}
-
-void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
-{
-	struct sn_rc_hand *hand = qp->rc->hand;
-
-	if (hand->reader == qp && hand->read_wr == wr)
-		hand->reader = NULL;
-}
-
-void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
-{
-	sn_rc_put_down(qp, wr);
-	sn_wr_done(qp, wr, syndrome, vendor, 0);
-}
-
-void sn_rc_go_back(struct sn_qp *qp)
-{
-	struct sn_rc_req *r = &qp->rc->req;
-	struct sn_wr *wr = sn_rc_oldest(qp);
-
-	r->loaded = false;
-	r->in_flight = 0;
-	r->wr = qp->wr_head;
-	while (wr && wr_number(qp, r->wr) != wr)
-		r->wr++;
-	r->pkt = 0;
-	sn_qp_kick(qp);
-}
-
 /* A new message takes its PSNs: one per packet, of a READ one per packet of the answer. */
 static void begin(struct sn_qp *qp, struct sn_wr *wr)
 {
@@ -85,8 +36,8 @@ static bool load(struct sn_qp *qp)
 	if ((int32_t)(r->wr - qp->wr_head) < 0)
 		r->wr = qp->wr_head;
 	for (; r->wr != qp->wr_tail; r->wr++) {
-		wr = wr_number(qp, r->wr);
-		if (!is_ours(wr))
+		wr = sn_rc_wr(qp, r->wr);
+		if (!sn_rc_is_ours(wr))
 			continue;
 		r->pkt = 0;
 		r->loaded = sn_sq_refetch(qp, wr, &hand->send);
@@ -112,7 +63,7 @@ static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 static bool in_hand(struct sn_qp *qp)
 {
 	struct sn_rc_hand *hand = qp->rc->hand;
-	struct sn_wr *wr = wr_number(qp, qp->rc->req.wr);
+	struct sn_wr *wr = sn_rc_wr(qp, qp->rc->req.wr);
 
 	if (hand->sender == qp)
 		return true;
@@ -132,8 +83,8 @@ static bool still_wanted(struct sn_qp *qp)
 
 	if (!r->loaded || (int32_t)(r->wr - qp->wr_head) < 0)
 		return r->loaded = false;
-	wr = wr_number(qp, r->wr);
-	if (!is_ours(wr) || r->pkt >= wr->npsn) {
+	wr = sn_rc_wr(qp, r->wr);
+	if (!sn_rc_is_ours(wr) || r->pkt >= wr->npsn) {
 		r->wr++;
 		return r->loaded = false;
 	}
@@ -149,14 +100,14 @@ static unsigned int reads_ahead(const struct sn_qp *qp)
 	uint32_t i;
 
 	for (i = qp->wr_head; i != qp->rc->req.wr; i++)
-		n += is_ours(wr_number(qp, i)) && sn_rc_is_read(wr_number(qp, i)->opcode);
+		n += sn_rc_is_ours(sn_rc_wr(qp, i)) && sn_rc_is_read(sn_rc_wr(qp, i)->opcode);
 	return n;
 }
 
 static bool may_send(const struct sn_qp *qp)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
-	const struct sn_wr *wr = wr_number(qp, r->wr);
+	const struct sn_wr *wr = sn_rc_wr(qp, r->wr);
 
 	if (r->in_flight >= SN_RC_WINDOW)
 		return false;
@@ -293,7 +244,7 @@ static bool is_send(uint8_t opcode)
 static bool send_some(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	struct sn_wr *wr = wr_number(qp, r->wr);
+	struct sn_wr *wr = sn_rc_wr(qp, r->wr);
 	struct sn_rc_out out = {.psn = sn_psn_add(wr->psn, r->pkt)};
 	int err;
 

@@ -75,6 +75,44 @@ void sn_rc_made_progress(struct sn_qp *qp)
 	r->gap_psn = SN_RC_NO_GAP;
 }
 
+struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
+{
+	uint32_t i, n = sn_wr_count(qp);
+
+	for (i = 0; i < n; i++)
+		if (sn_rc_is_ours(sn_wr_at(qp, i)))
+			return sn_wr_at(qp, i);
+	return NULL;
+}
+
+void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+
+	if (hand->reader == qp && hand->read_wr == wr)
+		hand->reader = NULL;
+}
+
+void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
+{
+	sn_rc_put_down(qp, wr);
+	sn_wr_done(qp, wr, syndrome, vendor, 0);
+}
+
+void sn_rc_go_back(struct sn_qp *qp)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+	struct sn_wr *wr = sn_rc_oldest(qp);
+
+	r->loaded = false;
+	r->in_flight = 0;
+	r->wr = qp->wr_head;
+	while (wr && sn_rc_wr(qp, r->wr) != wr)
+		r->wr++;
+	r->pkt = 0;
+	sn_qp_kick(qp);
+}
+
 bool sn_rc_spend_retry(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -145,10 +183,4 @@ void sn_rc_timers_init(struct sn_qp *qp)
 {
 	qp->rc->req.ack_timer.fire = ack_timer_fired;
 	qp->rc->req.rnr_timer.fire = rnr_timer_fired;
-}
-
-void sn_rc_timers_stop(struct sn_qp *qp)
-{
-	sn_timer_cancel(qp->nic, &qp->rc->req.ack_timer);
-	sn_timer_cancel(qp->nic, &qp->rc->req.rnr_timer);
 }

@@ -28,8 +28,8 @@
 struct sn_nic;
 struct sn_qp;
 struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
-struct sn_ud;			/* ... of one that sends datagrams, private to ud.c */
-struct sn_fabric;		/* the wire's state of a port, private to port.c and rc_port.c */
+struct sn_ud;			/* ... of one that sends datagrams, in ud.h */
+struct sn_fabric;		/* the wire's state of a port, in rc.h */
 
 enum {
 	SN_WQEBB = 64,

@@ -12,14 +12,6 @@
 
 enum { BURST = 32, Q_KEY_OF_QP = 1u << 31 };
 
-struct sn_ud {
-	struct sn_fab_dest dest;
-	struct sn_waiter waiter;
-	uint32_t psn;
-	bool loaded;
-	struct sn_wqe wqe;		/* while loaded: the one to be sent */
-};
-
 int sn_ud_create(struct sn_qp *qp)
 {
 	qp->ud = calloc(1, sizeof(*qp->ud));
@@ -36,14 +28,6 @@ void sn_ud_destroy(struct sn_qp *qp)
 	sn_ud_stop(qp);
 	free(qp->ud);
 	qp->ud = NULL;
-}
-
-void sn_ud_stop(struct sn_qp *qp)
-{
-	if (!qp->ud)
-		return;
-	sn_port_unblock(&qp->ud->waiter);
-	qp->ud->loaded = false;
 }
 
 void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)

@@ -8,6 +8,23 @@
 
 enum { SN_GRH_BYTES = 40 };	/* of each receive, in front of the data; IBTA 11.4.1.2 */
 
+struct sn_ud {
+	struct sn_fab_dest dest;
+	struct sn_waiter waiter;
+	uint32_t psn;
+	bool loaded;
+	struct sn_wqe wqe;		/* while loaded: the one to be sent */
+};
+
+/* As sn_rc_stop. */
+static inline void sn_ud_stop(struct sn_qp *qp)
+{
+	if (!qp->ud)
+		return;
+	sn_port_unblock(&qp->ud->waiter);
+	qp->ud->loaded = false;
+}
+
 void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt);
 
 #endif

@@ -9,10 +9,11 @@
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
 /* What is wrong with an address path, in words, or NULL. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
-/* softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
+void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
+
+/* fabric.c. softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
-void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 /* The port answers to another address from now on; its links are lost. 0, or -errno and the old one. */
 int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 /* Between the two, peers are not woken one packet at a time but at the end. */
@@ -35,16 +36,15 @@ int sn_rc_create(struct sn_qp *qp);		/* 0, -ENOMEM; CREATE_QP */
 void sn_rc_destroy(struct sn_qp *qp);
 /* After a transition: qp->state is the new state and its attributes are set. RST forgets all. */
 void sn_rc_modified(struct sn_qp *qp, enum sn_qp_state from);
-/* The QP has just entered ERR: no more packets, no timers, no touching of wr. Writes no CQE. */
-void sn_rc_stop(struct sn_qp *qp);
 /* The QP is off the run list: fetch and send what windows, credits and resources allow. */
 void sn_rc_run(struct sn_qp *qp);
+/* rc_ack_out.c. The QP has just entered ERR: no more packets, no timers, no touching of wr. Writes no CQE. */
+void sn_rc_stop(struct sn_qp *qp);
 
 /* ud.c: the same of a QP that sends datagrams */
 int sn_ud_create(struct sn_qp *qp);
 void sn_ud_destroy(struct sn_qp *qp);
 void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from);
-void sn_ud_stop(struct sn_qp *qp);
 void sn_ud_run(struct sn_qp *qp);
 
 #endif

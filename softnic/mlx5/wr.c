@@ -4,6 +4,7 @@
  * (PRM "Completion" and CE field). Receives complete as they arrive. The error state flushes both queues.
  */
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/ud.h"
 #include "softnic/mlx5/wqe.h"
 
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce)

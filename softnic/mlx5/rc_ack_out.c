@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The responder's ACKs and NAKs: which is pending, which may be delayed; and the stop of a connection. */
+#include <errno.h>
+#include <string.h>
+
+#include "softnic/mlx5/rc.h"
+
+void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
+{
+	if (what > qp->rc->resp.owed)
+		qp->rc->resp.owed = what;
+	sn_rc_not_later(qp);
+	sn_qp_kick(qp);
+}
+
+/*
+ * Who is told by events is slow, and may rely on what silicon gives: that the ACK is there before
+ * the answer.
+ */
+static bool waits(const struct sn_qp *qp)
+{
+	enum { RECENT = 64 };
+
+	return qp->nic->cqs_armed ||
+		(qp->rcq->had_event && ((qp->rcq->pi - qp->rcq->notified) & 0xffffff) < RECENT);
+}
+
+static void postpone_ack(struct sn_qp *qp, unsigned int polls)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	if (s->owed > SN_OWE_ACK || waits(qp) || ++s->postponed >= SN_RC_LATER_MAX) {
+		sn_rc_owe(qp, SN_OWE_ACK);
+		return;
+	}
+	s->owed = SN_OWE_ACK;
+	sn_rc_later(qp, polls);
+}
+
+/* Where one WRITE follows the other, one ACK does for several; one by itself has its own at once. */
+void sn_rc_ack_write(struct sn_qp *qp)
+{
+	struct sn_fabric *fabric = qp->port->fabric;
+	bool stream = fabric->vain - fabric->vain_at_write < SN_RC_STREAM_POLLS;
+
+	fabric->vain_at_write = fabric->vain;
+	if (stream)
+		postpone_ack(qp, SN_RC_STREAM_POLLS);
+	else
+		sn_rc_owe(qp, SN_OWE_ACK);
+}
+
+/*
+ * The host is about to act on the completion, and would do so a packet later if the ACK went
+ * first. The requester's completion must not wait for long, nor its window be filled by that.
+ */
+void sn_rc_ack_later(struct sn_qp *qp)
+{
+	postpone_ack(qp, SN_RC_LATER_POLLS);
+}
+
+void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
+{
+	static const enum sn_viol viol[] = {
+		[SN_NAK_INVALID_REQUEST] = SN_V_REMOTE_INVALID,
+		[SN_NAK_REMOTE_ACCESS] = SN_V_REMOTE_ACCESS,
+		[SN_NAK_REMOTE_OPERATIONAL] = SN_V_REMOTE_OPERATIONAL,
+		[SN_NAK_NONE] = SN_V_REMOTE_ACCESS,
+	};
+	struct sn_rc_resp *s = &qp->rc->resp;
+
+	if (s->owed == SN_OWE_DEATH)
+		return;
+	sn_violate(qp->nic, viol[code], "QP 0x%06x refused PSN %u", qp->qpn, psn);
+	s->nak_code = code;
+	s->nak_psn = psn;
+	s->event = event;
+	s->in = SN_C_NONE;
+	sn_rc_owe(qp, SN_OWE_DEATH);
+}
+
+void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why)
+{
+	sn_acc_violation(qp->nic, a, why, true);
+	if (why == SN_ACC_GONE)
+		sn_rc_die(qp, psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+	else
+		sn_rc_die(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+}
+
+void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
+{
+	struct sn_aeth aeth = {to_be32((uint32_t)syndrome << 24 | qp->rc->resp.msn)};
+
+	memcpy(out->ext, &aeth, sizeof(aeth));
+	out->ext_len = (uint32_t)sizeof(aeth);
+}
+
+int sn_rc_send_owed(struct sn_qp *qp)
+{
+	struct sn_rc_resp *s = &qp->rc->resp;
+	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
+	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
+
+	/* Also before the QP fails without a NAK: what was executed before is acknowledged. */
+	if (s->owed == SN_OWE_ACK || (s->owed == SN_OWE_DEATH && s->nak_code == SN_NAK_NONE)) {
+		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
+	} else if (s->owed == SN_OWE_SEQUENCE) {
+		syndrome = SN_AETH_NAK | SN_NAK_SEQUENCE;
+		qp->nic->ctr.naks++;
+	} else if (s->owed == SN_OWE_RNR) {
+		syndrome = (uint8_t)(SN_AETH_RNR | (qp->min_rnr_nak & SN_AETH_VALUE));
+		qp->nic->ctr.rnr_naks++;
+	} else {
+		syndrome = (uint8_t)(SN_AETH_NAK | s->nak_code);
+		out.psn = s->nak_psn;
+		qp->nic->ctr.naks++;
+	}
+	sn_rc_put_aeth(qp, &out, syndrome);
+	return sn_rc_send(qp, &out);
+}
+
+void sn_rc_last_word(struct sn_qp *qp)
+{
+	if (!qp->rc->later)
+		return;
+	sn_rc_not_later(qp);
+	if (sn_rc_send_owed(qp) != -EAGAIN)
+		sn_rc_acknowledged(qp);
+}
+
+static void empty_hand(const struct sn_qp *qp)
+{
+	struct sn_rc_hand *hand = qp->rc->hand;
+
+	hand->sender = hand->sender == qp ? NULL : hand->sender;
+	hand->reader = hand->reader == qp ? NULL : hand->reader;
+	hand->receiver = hand->receiver == qp ? NULL : hand->receiver;
+}
+
+static void stop_timers(struct sn_qp *qp)
+{
+	sn_timer_cancel(qp->nic, &qp->rc->req.ack_timer);
+	sn_timer_cancel(qp->nic, &qp->rc->req.rnr_timer);
+}
+
+void sn_rc_stop(struct sn_qp *qp)
+{
+	struct sn_rc *rc = qp->rc;
+
+	if (!rc)
+		return;
+	sn_rc_last_word(qp);
+	stop_timers(qp);
+	sn_port_unblock(&rc->waiter);
+	empty_hand(qp);
+	rc->req.loaded = false;
+	rc->resp.in = SN_C_NONE;
+	rc->resp.owed = SN_OWE_NOTHING;
+	rc->resp.postponed = 0;
+	rc->resp.read_head = rc->resp.read_tail;
+}
