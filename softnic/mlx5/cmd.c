@@ -112,7 +112,6 @@ static enum sn_viol kind(uint8_t status)
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 {
 	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
-	const struct entry *e = lookup(opcode);
 	char words[96];
 	va_list ap;
 
@@ -120,7 +119,7 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
 	c->syndrome = (uint32_t)opcode << 16 | text_hash(fmt);
-	sn_violate(c->nic, kind(status), "%s: %s", e ? e->name : "unknown opcode", words);
+	sn_violate(c->nic, kind(status), "%s: %s", c->name, words);
 	return status;
 }
 
@@ -169,6 +168,7 @@ static uint8_t execute(struct sn_cmd *c)
 	const struct entry *e = lookup(opcode);
 	uint8_t status;
 
+	c->name = e ? e->name : "unknown opcode";
 	if (!e)
 		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
 	if (c->inlen < e->inlen)

@@ -290,6 +290,7 @@ struct sn_cmd {
 	const uint8_t *in;
 	uint8_t *out;
 	size_t inlen, outlen;
+	const char *name;	/* of its opcode */
 	uint32_t syndrome;
 };
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
