@@ -3,42 +3,26 @@
  * The life of the function: ENABLE_HCA, capabilities, INIT_HCA, and back. A device that is not cold
  * has been booted by whoever made it and takes these commands as done. PRM "Initialization".
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
-int sn_cold_open(struct sn_nic *nic)
+static void free_mkey(struct sn_nic *nic, void *mkey)
 {
-	struct sn_cold *cold;
-
-	if (!(nic->config.flags & SOFTNIC_COLD))
-		return 0;
-	cold = calloc(1, sizeof(*cold));
-	if (!cold)
-		return -ENOMEM;
-	nic->dev->cold = cold;
-	cold->out = malloc(SN_CMD_OUT_MAX);
-	if (!cold->out)
-		return -ENOMEM;
-	cold->checksum = 1;
-	nic->dev->roce_en = false;
-	sn_iseg_open(nic);
-	return 0;
+	if (((struct sn_mkey *)mkey)->pd)
+		sn_mkey_free(nic, mkey);
 }
 
-void sn_cold_close(struct sn_nic *nic)
+/* In the order of who refers to whom. */
+void sn_objects_free(struct sn_nic *nic)
 {
-	struct sn_cold *cold = nic->dev->cold;
-
-	if (!cold)
-		return;
-	free(cold->pages);
-	free(cold->in);
-	free(cold->out);
-	free(cold);
-	nic->dev->cold = NULL;
+	sn_table_each(nic, &nic->qps, sn_qp_free);
+	sn_table_each(nic, &nic->srqs, sn_srq_free);
+	sn_table_each(nic, &nic->mkeys, free_mkey);
+	sn_table_each(nic, &nic->cqs, sn_cq_free);
+	sn_table_each(nic, &nic->eqs, sn_eq_free);
+	sn_table_each(nic, &nic->umems, sn_umem_free);
+	sn_table_each(nic, &nic->uars, sn_uar_free);
+	sn_table_each(nic, &nic->pds, sn_pd_free);
 }
 
 /* As after power-on, but for what the initialization segment says. */
@@ -54,15 +38,6 @@ void sn_boot_reset(struct sn_nic *nic)
 	cold->roce_sport = cold->link_kept_down = false;
 	nic->dev->roce_en = false;
 	nic->dev->issi = 0;
-}
-
-void sn_cold_reset(struct sn_nic *nic)
-{
-	nic->dev->cold->npages = 0;
-	nic->dev->cold->seen = nic->dev->cold->early = 0;
-	nic->dev->cold->looked = false;
-	sn_boot_reset(nic);
-	sn_iseg_open(nic);
 }
 
 /* Which commands a function takes that is enabled and not initialized. */

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Commands, flat. A refusal has the manual's status; the syndrome is this model's own: opcode in
- * the upper half, a hash of the refusal in the lower. The words go to the checker.
- */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+/* The command dispatcher: checks a flat command and calls its handler. */
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -77,59 +69,6 @@ static const struct entry *lookup(uint16_t opcode)
 		if (entries[i].opcode == opcode)
 			return &entries[i];
 	return NULL;
-}
-
-/* FNV-1a: the same refusal has the same syndrome in every build. */
-static uint32_t text_hash(const char *s)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 16777619u;
-	return (h ^ h >> 16) & 0xffff;
-}
-
-static enum sn_viol kind(uint8_t status)
-{
-	switch (status) {
-	case STAT_BAD_OP:
-		return SN_V_CMD_OPCODE;
-	case STAT_BAD_INP_LEN:
-		return SN_V_CMD_LENGTH;
-	case STAT_BAD_RES:
-		return SN_V_CMD_RESOURCE;
-	case STAT_RES_BUSY:
-		return SN_V_CMD_BUSY;
-	case STAT_BAD_QP_STATE:
-	case STAT_BAD_RES_STATE:
-	case STAT_BAD_SYS_STATE:
-		return SN_V_CMD_STATE;
-	default:
-		return SN_V_CMD_FIELD;
-	}
-}
-
-uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
-{
-	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
-	char words[96];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(words, sizeof(words), fmt, ap);
-	va_end(ap);
-	c->syndrome = (uint32_t)opcode << 16 | text_hash(fmt);
-	sn_violate(c->nic, kind(status), "%s: %s", c->name, words);
-	return status;
-}
-
-/* What is the model's lack and not the driver's fault is no violation. */
-uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
-{
-	if (err == -EINVAL)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "bad address in a page list");
-	c->syndrome = (uint32_t)sn_get(c->in, CMD_OPCODE) << 16 | (err == -ENOSPC ? 2 : 1);
-	return err == -ENOSPC ? STAT_LIM : STAT_NO_RES;
 }
 
 /* A driver must be able to tear down over a dead device; firmware answers these so. */
@@ -202,20 +141,4 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	memset(out, 0, 16);
 	out[0] = status;
 	sn_set32(out, 4, c.syndrome);
-}
-
-int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
-{
-	struct sn_nic *nic = (struct sn_nic *)handle;
-	uint8_t full[SN_CMD_OUT_MAX];
-
-	if (inlen < 8 || outlen < 8)
-		return -EINVAL;
-	sn_enter(nic);
-	sn_cmd_run(nic, in, inlen, full, outlen);
-	sn_thread_recall(nic);
-	sn_leave(nic);
-	memset(out, 0, outlen);
-	memcpy(out, full, outlen < sizeof(full) ? outlen : sizeof(full));
-	return 0;
 }

@@ -80,12 +80,10 @@ static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
 	return (struct sn_iseg *)(void *)nic->dev->bar;
 }
 
+/* iseg.c: what the driver reads is kept up to date, what it writes is acted upon. */
 int sn_cold_open(struct sn_nic *nic);		/* 0, -ENOMEM */
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
-
-/* iseg.c: what the driver reads is kept up to date, what it writes is acted upon. */
-void sn_iseg_open(struct sn_nic *nic);
 bool sn_iseg_scan(struct sn_nic *nic);
 void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome);
 

@@ -216,27 +216,31 @@ void sn_srq_free(struct sn_nic *nic, void *srq);
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
 
-/* mkey.c, obj.c, uar.c */
+/* mkey.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);
 static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
 {
 	return sn_table_find(&nic->mkeys, key >> 8);
 }
 int sn_mkey_reserved(struct sn_nic *nic);
+/* Sets the PD and the rights of a key from a context: 0, -EINVAL. */
+int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
-void sn_umem_free(struct sn_nic *nic, void *umem);
-void sn_pd_free(struct sn_nic *nic, void *pd);
+
+/* uar.c */
 void sn_uar_free(struct sn_nic *nic, void *uar);
 int sn_bar_open(struct sn_nic *nic);
 void sn_bar_close(struct sn_nic *nic);
+void sn_bar_forget(struct sn_nic *nic);
 /* Acts on one trapped write. */
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len);
-/* The same of a write that is all there is to do, which it does. False: it is not, and nothing was done. */
-bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 /* Stores a write in the page for whoever holds the device. */
 void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
 bool sn_uar_scan(struct sn_nic *nic);
+
+/* uar_plain.c: acts on a write that is all there is to do. False: it is not, and nothing was done. */
+bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 
 /* cmd_port.c */
 void sn_port_reset(struct sn_nic *nic);
@@ -245,6 +249,8 @@ void sn_port_reset(struct sn_nic *nic);
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
 void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
+
+/* drive.c */
 bool sn_drive(struct sn_nic *nic);
 /* As devices mostly are: no work is left over, and nobody sleeps who is to be woken by what happens. */
 static inline bool sn_is_calm(const struct sn_nic *nic)
@@ -253,21 +259,28 @@ static inline bool sn_is_calm(const struct sn_nic *nic)
 	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
 }
 bool sn_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
+/* Handles packets that have arrived, and drives the device if there is more. True if there was work. */
+bool sn_take_arrivals(struct sn_nic *nic);
 
 /* thread.c */
 int sn_thread_start(struct sn_nic *nic);
 void sn_thread_stop(struct sn_nic *nic);
+void sn_thread_forget(struct sn_nic *nic);
+
+/* wake.c */
+enum { SN_TICK_NS = 1000000 };	/* how long after the last inline pump the thread takes over */
+void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
+int sn_thread_add_fd(struct sn_device *dev, int fd);
 void sn_thread_wake(struct sn_nic *nic);
 void sn_thread_recall(struct sn_nic *nic);	/* if a command has made it come too late */
 void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
 /* Keeps the wake-up asked for while a CQ is armed. False: something has arrived meanwhile. */
 bool sn_thread_watch(struct sn_nic *nic, bool any);
+void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
 
 /* fork.c */
 int sn_fork_add(struct sn_nic *nic);	/* 0, -ENOMEM */
 void sn_fork_remove(struct sn_nic *nic);
-void sn_thread_forget(struct sn_nic *nic);
-void sn_bar_forget(struct sn_nic *nic);
 
 /* timer.c */
 bool sn_timers_run(struct sn_nic *nic);
@@ -278,10 +291,10 @@ static inline bool sn_timers_due(const struct sn_nic *nic)
 }
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
 
-/* nic.c: all that the driver has made */
+/* boot.c: all that the driver has made */
 void sn_objects_free(struct sn_nic *nic);
 
-/* cmd.c and cmd_*.c */
+/* cmd.c */
 enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */
 /* out has SN_CMD_OUT_MAX bytes; outlen is how many the driver has room for. */
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
@@ -293,14 +306,20 @@ struct sn_cmd {
 	const char *name;	/* of its opcode */
 	uint32_t syndrome;
 };
+
+/* viol.c */
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
+
 /* link.c */
 void sn_link_look(struct sn_port *port);		/* after a change of what it depends on */
 void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 
+/* obj.c */
+void sn_umem_free(struct sn_nic *nic, void *umem);
+void sn_pd_free(struct sn_nic *nic, void *pd);
 /* Each returns 0 or a status. A queue's page list in a command, its page_offset in 64ths of a page: */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
@@ -316,6 +335,7 @@ uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_um
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
 
+/* The commands, each in the file of its object */
 typedef uint8_t sn_cmd_fn(struct sn_cmd *c);
 sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_dealloc_pd, sn_cmd_alloc_uar, sn_cmd_dealloc_uar;
 sn_cmd_fn sn_cmd_create_umem, sn_cmd_destroy_umem;

@@ -166,8 +166,6 @@ enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t 
 			    const void *src, uint32_t len);
 /* Both of these write nothing where src is NULL: they only judge. */
 
-/* thread.c */
-void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
 /* viol.c */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

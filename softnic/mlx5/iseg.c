@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The initialization segment: plain memory in the BAR that the driver reads and writes while the
- * device looks at it. PRM "Initialization segment", "Health buffer".
+ * A device after power-on, and its initialization segment: plain memory in the BAR that the driver
+ * reads and writes while the device looks at it. PRM "Initialization segment", "Health buffer".
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "softnic/mlx5/cold.h"
@@ -27,7 +28,7 @@ static uint32_t get32(const be32_t *at)
 	return be32toh(__atomic_load_n(&at->be, __ATOMIC_ACQUIRE));
 }
 
-void sn_iseg_open(struct sn_nic *nic)
+static void open_segment(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
 
@@ -98,4 +99,45 @@ bool sn_iseg_scan(struct sn_nic *nic)
 	vector = be32toh(__atomic_exchange_n(&s->cmd_doorbell.be, 0, __ATOMIC_ACQ_REL));
 	sn_cmdq_ring(nic, (uint64_t)get32(&s->cmdq_high) << 32 | (low & ~UINT32_C(0xfff)), vector);
 	return any || vector;
+}
+
+int sn_cold_open(struct sn_nic *nic)
+{
+	struct sn_cold *cold;
+
+	if (!(nic->config.flags & SOFTNIC_COLD))
+		return 0;
+	cold = calloc(1, sizeof(*cold));
+	if (!cold)
+		return -ENOMEM;
+	nic->dev->cold = cold;
+	cold->out = malloc(SN_CMD_OUT_MAX);
+	if (!cold->out)
+		return -ENOMEM;
+	cold->checksum = 1;
+	nic->dev->roce_en = false;
+	open_segment(nic);
+	return 0;
+}
+
+void sn_cold_close(struct sn_nic *nic)
+{
+	struct sn_cold *cold = nic->dev->cold;
+
+	if (!cold)
+		return;
+	free(cold->pages);
+	free(cold->in);
+	free(cold->out);
+	free(cold);
+	nic->dev->cold = NULL;
+}
+
+void sn_cold_reset(struct sn_nic *nic)
+{
+	nic->dev->cold->npages = 0;
+	nic->dev->cold->seen = nic->dev->cold->early = 0;
+	nic->dev->cold->looked = false;
+	sn_boot_reset(nic);
+	open_segment(nic);
 }

@@ -200,24 +200,19 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-int softnic_mkey_modify(struct softnic *handle, uint32_t mkey, const void *mkc)
+int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
-	struct sn_mkey *m;
-	struct sn_pd *pd;
+	struct sn_mkey *m = sn_table_find(&nic->mkeys, mkey);
+	struct sn_pd *pd = sn_table_find(&nic->pds, sn_get(mkc, MKC_PD));
 
-	sn_enter(nic);
-	m = sn_table_find(&nic->mkeys, mkey);
-	pd = sn_table_find(&nic->pds, sn_get(mkc, MKC_PD));
-	if (m && m->pd && pd) {
-		m->pd->refs--;
-		pd->refs++;
-		m->pd = pd;
-		m->rights = read_rights(mkc);
-		sn_places_forget(nic);
-	}
-	sn_leave(nic);
-	return m && m->pd && pd ? 0 : -EINVAL;
+	if (!m || !m->pd || !pd)
+		return -EINVAL;
+	m->pd->refs--;
+	pd->refs++;
+	m->pd = pd;
+	m->rights = read_rights(mkc);
+	sn_places_forget(nic);
+	return 0;
 }
 
 /* The key of all bus addresses, for local use. PRM "reserved lkey". */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Open and close, counters, the fault script. */
+/* Calls of the host: open and close, commands, counters, violations. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,25 +26,6 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 	nic->dev->bar_fd = -1;
 	nic->dev->epoll_fd = nic->dev->event_fd = nic->dev->timer_fd = -1;
 	nic->dev->roce_en = true;
-}
-
-static void free_mkey(struct sn_nic *nic, void *mkey)
-{
-	if (((struct sn_mkey *)mkey)->pd)
-		sn_mkey_free(nic, mkey);
-}
-
-/* In the order of who refers to whom. */
-void sn_objects_free(struct sn_nic *nic)
-{
-	sn_table_each(nic, &nic->qps, sn_qp_free);
-	sn_table_each(nic, &nic->srqs, sn_srq_free);
-	sn_table_each(nic, &nic->mkeys, free_mkey);
-	sn_table_each(nic, &nic->cqs, sn_cq_free);
-	sn_table_each(nic, &nic->eqs, sn_eq_free);
-	sn_table_each(nic, &nic->umems, sn_umem_free);
-	sn_table_each(nic, &nic->uars, sn_uar_free);
-	sn_table_each(nic, &nic->pds, sn_pd_free);
 }
 
 static void free_tables(struct sn_nic *nic)
@@ -170,4 +151,72 @@ void softnic_counters(struct softnic *handle, struct softnic_counters *c)
 	sn_enter(nic);
 	*c = nic->ctr;
 	sn_leave(nic);
+}
+
+static const char *const names[SN_V_COUNT + 1] = {
+#define X(id, name) [SN_V_##id] = name,
+	SN_VIOLATIONS(X)
+#undef X
+};
+
+const char *const *softnic_violation_names(void)
+{
+	return names;
+}
+
+size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, size_t max)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	size_t n = 0;
+
+	sn_enter(nic);
+	for (int i = 0; i < SN_V_COUNT; i++) {
+		const struct sn_viol_entry *e = &nic->viol[i];
+
+		if (!e->count)
+			continue;
+		if (n < max) {
+			v[n] = (struct softnic_violation){ .name = names[i], .count = e->count };
+			memcpy(v[n].detail, e->detail, sizeof(v[n].detail));
+		}
+		n++;
+	}
+	sn_leave(nic);
+	return n;
+}
+
+void softnic_violations_clear(struct softnic *handle)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	sn_enter(nic);
+	memset(nic->viol, 0, sizeof(nic->viol));
+	sn_leave(nic);
+}
+
+int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	uint8_t full[SN_CMD_OUT_MAX];
+
+	if (inlen < 8 || outlen < 8)
+		return -EINVAL;
+	sn_enter(nic);
+	sn_cmd_run(nic, in, inlen, full, outlen);
+	sn_thread_recall(nic);
+	sn_leave(nic);
+	memset(out, 0, outlen);
+	memcpy(out, full, outlen < sizeof(full) ? outlen : sizeof(full));
+	return 0;
+}
+
+int softnic_mkey_modify(struct softnic *handle, uint32_t mkey, const void *mkc)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	int err;
+
+	sn_enter(nic);
+	err = sn_mkey_modify(nic, mkey, mkc);
+	sn_leave(nic);
+	return err;
 }

@@ -19,7 +19,6 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	TICK_NS = 1000000,	/* how long after the last inline pump the thread takes over */
 	FLUSH_NS = 10000000,	/* how often records of QPs in ERR are read again */
 	SPINS = 64,
 	YIELDS = 64,
@@ -35,17 +34,6 @@ struct backoff {
 	unsigned int idle, sleeps, crowded;
 	uint64_t sleep_ns;
 };
-
-static void set_timer(struct sn_device *dev, uint64_t at)
-{
-	struct itimerspec its = { 0 };
-
-	if (at != UINT64_MAX) {
-		its.it_value.tv_sec = (time_t)(at / 1000000000u);
-		its.it_value.tv_nsec = (long)(at % 1000000000u);
-	}
-	timerfd_settime(dev->timer_fd, TFD_TIMER_ABSTIME, &its, NULL);
-}
 
 static void drain(int fd)
 {
@@ -157,18 +145,18 @@ static void *run(void *arg)
 	if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
 		take_short_turns();
 	while (!atomic_load(&dev->stop)) {
-		uint64_t until = sn_now() + TICK_NS;
+		uint64_t until = sn_now() + SN_TICK_NS;
 		unsigned int now = atomic_load(&dev->inline_pumps);
 
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
 			/* With the lock: an inline pump that disarms shortens it from here on. */
-			set_timer(dev, until);
+			sn_thread_set_timer(dev, until);
 			dev->resting = until != 0;
 			dev->until = until;
 			sn_leave(nic);
 		} else {
-			set_timer(dev, until);
+			sn_thread_set_timer(dev, until);
 		}
 		pumps = now;
 		woken = until && sleep_until_woken(dev);
@@ -176,75 +164,6 @@ static void *run(void *arg)
 			pause_or_yield(&b);
 	}
 	return NULL;
-}
-
-/*
- * An armed wake-up would cost the peers a system call per packet and fight for the lock, so the
- * first inline pump disarms it and lets the thread look again in a tick; unless somebody waits for
- * an event, whom only a wake-up reaches in time.
- */
-void sn_thread_inline(struct sn_nic *nic)
-{
-	struct sn_device *dev = nic->dev;
-
-	/* Only the holder of the lock counts: no read-modify-write is needed. */
-	atomic_store_explicit(&dev->inline_pumps,
-			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-	if (!dev->resting)
-		return;
-	dev->resting = false;
-	if (dev->armed && !nic->cqs_armed) {
-		dev->armed = false;
-		sn_fabric_disarm(nic);
-	}
-	set_timer(dev, sn_now() + TICK_NS);
-}
-
-bool sn_thread_watch(struct sn_nic *nic, bool any)
-{
-	struct sn_device *dev = nic->dev;
-
-	/* The thread itself arms when it goes to sleep. A wake-up is spent by what has arrived. */
-	if (!dev->threaded || nic->hurried || nic->fatal || (dev->armed && !any))
-		return true;
-	dev->armed = sn_fabric_arm(nic);
-	return dev->armed;
-}
-
-void sn_thread_wake(struct sn_nic *nic)
-{
-	uint64_t one = 1;
-
-	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
-		return;		/* full: it is awake */
-}
-
-/* Timers and failed queues are looked at while there are any; before, nobody need come for them. */
-void sn_thread_recall(struct sn_nic *nic)
-{
-	if (nic->dev->resting && (!TAILQ_EMPTY(&nic->run) || !TAILQ_EMPTY(&nic->err) ||
-				  sn_timers_next(nic) < nic->dev->until))
-		sn_thread_wake(nic);
-}
-
-static int watch(struct sn_device *dev, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-/* The old descriptor left the set when it was closed. */
-void sn_thread_rewatch(struct sn_port *port)
-{
-	struct sn_nic *nic = port->nic;
-
-	if (!nic->dev->threaded)
-		return;
-	watch(nic->dev, sn_fabric_fd(nic, port->number - 1u));
-	nic->dev->armed = false;
-	sn_thread_wake(nic);
 }
 
 static int open_fds(struct sn_nic *nic)
@@ -257,11 +176,11 @@ static int open_fds(struct sn_nic *nic)
 	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (dev->epoll_fd < 0 || dev->event_fd < 0 || dev->timer_fd < 0)
 		return -errno;
-	err = watch(dev, dev->event_fd);
+	err = sn_thread_add_fd(dev, dev->event_fd);
 	if (!err)
-		err = watch(dev, dev->timer_fd);
+		err = sn_thread_add_fd(dev, dev->timer_fd);
 	for (unsigned int i = 0; i < nic->ports && !err; i++)
-		err = watch(dev, sn_fabric_fd(nic, i));
+		err = sn_thread_add_fd(dev, sn_fabric_fd(nic, i));
 	return err;
 }
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is held against the driver, by kind. */
+/*
+ * What is held against the driver, by kind. The refusal of a command has the manual's status; the
+ * syndrome is this model's own: opcode in the upper half, a hash of the refusal in the lower.
+ */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "softnic/mlx5/dev.h"
-
-static const char *const names[SN_V_COUNT + 1] = {
-#define X(id, name) [SN_V_##id] = name,
-	SN_VIOLATIONS(X)
-#undef X
-};
+#include "softnic/mlx5/prm.h"
 
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 {
@@ -23,37 +22,55 @@ void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	va_end(ap);
 }
 
-const char *const *softnic_violation_names(void)
+/* FNV-1a: the same refusal has the same syndrome in every build. */
+static uint32_t text_hash(const char *s)
 {
-	return names;
+	uint32_t h = 2166136261u;
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 16777619u;
+	return (h ^ h >> 16) & 0xffff;
 }
 
-size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, size_t max)
+static enum sn_viol kind(uint8_t status)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
-	size_t n = 0;
-
-	sn_enter(nic);
-	for (int i = 0; i < SN_V_COUNT; i++) {
-		const struct sn_viol_entry *e = &nic->viol[i];
-
-		if (!e->count)
-			continue;
-		if (n < max) {
-			v[n] = (struct softnic_violation){ .name = names[i], .count = e->count };
-			memcpy(v[n].detail, e->detail, sizeof(v[n].detail));
-		}
-		n++;
+	switch (status) {
+	case STAT_BAD_OP:
+		return SN_V_CMD_OPCODE;
+	case STAT_BAD_INP_LEN:
+		return SN_V_CMD_LENGTH;
+	case STAT_BAD_RES:
+		return SN_V_CMD_RESOURCE;
+	case STAT_RES_BUSY:
+		return SN_V_CMD_BUSY;
+	case STAT_BAD_QP_STATE:
+	case STAT_BAD_RES_STATE:
+	case STAT_BAD_SYS_STATE:
+		return SN_V_CMD_STATE;
+	default:
+		return SN_V_CMD_FIELD;
 	}
-	sn_leave(nic);
-	return n;
 }
 
-void softnic_violations_clear(struct softnic *handle)
+uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
+	char words[96];
+	va_list ap;
 
-	sn_enter(nic);
-	memset(nic->viol, 0, sizeof(nic->viol));
-	sn_leave(nic);
+	va_start(ap, fmt);
+	vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	c->syndrome = (uint32_t)opcode << 16 | text_hash(fmt);
+	sn_violate(c->nic, kind(status), "%s: %s", c->name, words);
+	return status;
+}
+
+/* What is the model's lack and not the driver's fault is no violation. */
+uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
+{
+	if (err == -EINVAL)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "bad address in a page list");
+	c->syndrome = (uint32_t)sn_get(c->in, CMD_OPCODE) << 16 | (err == -ENOSPC ? 2 : 1);
+	return err == -ENOSPC ? STAT_LIM : STAT_NO_RES;
 }

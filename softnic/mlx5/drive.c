@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One drive of the device: doorbells, queues, packets and timers, until no work is left. */
+#include "softnic/mlx5/cold.h"
+
+enum {
+	ROUNDS = 256,	/* in one call; the rest is left to the thread or to the next call */
+	ERR_QPS = 8,	/* whose receive queues one round looks at */
+};
+
+/* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
+static bool lets_it_lie(struct sn_nic *nic)
+{
+	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
+	    sn_random(nic) % 4)
+		return false;
+	sn_thread_wake(nic);
+	return true;
+}
+
+/* Those that are on the list now; what they kick themselves waits for the next round. */
+static bool run_qps(struct sn_nic *nic)
+{
+	struct sn_qp *last = TAILQ_LAST(&nic->run, sn_run_list);
+	struct sn_qp *qp = NULL;
+	bool any = false;
+
+	while (qp != last) {
+		qp = TAILQ_FIRST(&nic->run);
+		TAILQ_REMOVE(&nic->run, qp, run);
+		qp->on_run = false;
+		if (qp->state == SN_QP_ERR)
+			sn_sq_flush(qp);
+		else if (qp->ud)
+			sn_ud_run(qp);
+		else
+			sn_rc_run(qp);
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * A receive queue has no doorbell: what is posted after the error is found in its record. Each
+ * round looks at a few QPs in turn, so that a thousand dead ones do not slow the living down.
+ */
+static bool flush_receives(struct sn_nic *nic)
+{
+	struct sn_qp *last = TAILQ_LAST(&nic->err, sn_err_list), *qp = NULL;
+	bool any = false;
+
+	for (int i = 0; qp != last && (i < ERR_QPS || nic->hurried); i++) {
+		qp = TAILQ_FIRST(&nic->err);
+		TAILQ_REMOVE(&nic->err, qp, err);
+		TAILQ_INSERT_TAIL(&nic->err, qp, err);
+		any |= sn_rq_flush(qp);
+	}
+	return any;
+}
+
+static bool drive(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+	bool any = false;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		if (atomic_load_explicit(&dev->any_eq_db, memory_order_acquire))
+			any |= sn_eq_take_posted(nic);
+		if (dev->cold)
+			any |= sn_iseg_scan(nic);
+		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
+		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
+			any |= sn_uar_scan(nic);
+		if (nic->fatal || (!round && lets_it_lie(nic)))
+			return any;
+		if (!TAILQ_EMPTY(&nic->run))
+			any |= run_qps(nic);
+		any |= sn_fabric_poll(nic);
+		if (!TAILQ_EMPTY(&nic->err))
+			any |= flush_receives(nic);
+		/* All work is on the run list; what arrives after the poll is for the next call. */
+		if (!TAILQ_EMPTY(&nic->run))
+			continue;
+		if (!sn_timers_due(nic)) {
+			nic->timer_turn++;
+			return any;
+		}
+		if (!sn_timers_run(nic))
+			return any;
+		any = true;
+	}
+	sn_thread_wake(nic);
+	return any;
+}
+
+bool sn_drive(struct sn_nic *nic)
+{
+	bool any = false, now;
+
+	if (nic->forked)
+		return false;
+	/* Also from a kick or a command: what this puts off is the thread's, and it may be asleep. */
+	if (!nic->hurried)
+		sn_thread_inline(nic);
+	for (int round = 0; round < ROUNDS; round++) {
+		sn_fabric_hold(nic);
+		now = drive(nic);
+		sn_fabric_release(nic);
+		any |= now;
+		nic->ctr.by_thread += now && nic->hurried;
+		nic->ctr.by_calls += now && !nic->hurried;
+		if (!nic->cqs_armed || sn_thread_watch(nic, now))
+			return any;
+	}
+	sn_thread_wake(nic);
+	return any;
+}
+
+/* Is there work but for what peers have sent? Nothing of this is written to by another. */
+static bool has_work(const struct sn_nic *nic)
+{
+	const struct sn_device *dev = nic->dev;
+
+	return nic->config.flags & SOFTNIC_SCAN_UARS || !TAILQ_EMPTY(&nic->run) ||
+	       !TAILQ_EMPTY(&nic->err) || sn_timers_due(nic) ||
+	       atomic_load_explicit(&dev->any_eq_db, memory_order_acquire) ||
+	       atomic_load_explicit(&dev->any_dirty, memory_order_acquire);
+}
+
+/* What a poll in vain costs. */
+bool sn_idle(struct sn_nic *nic)
+{
+	if (has_work(nic) || !sn_fabric_quiet(nic))
+		return false;
+	nic->timer_turn++;
+	return true;
+}
+
+/* What peers have sent, when that is all; what comes of it beyond the queues of the host is driven. */
+bool sn_take_arrivals(struct sn_nic *nic)
+{
+	bool any;
+
+	if (!sn_is_calm(nic) || has_work(nic))
+		return sn_drive(nic);
+	nic->timer_turn++;
+	any = sn_fabric_poll(nic);
+	nic->ctr.by_calls += any;
+	if (has_work(nic))
+		return sn_drive(nic) || any;
+	sn_thread_inline(nic);
+	return any;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Wake-up of the device's thread, for callers that drive the device themselves. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/dev.h"
+
+void sn_thread_set_timer(struct sn_device *dev, uint64_t at)
+{
+	struct itimerspec its = { 0 };
+
+	if (at != UINT64_MAX) {
+		its.it_value.tv_sec = (time_t)(at / 1000000000u);
+		its.it_value.tv_nsec = (long)(at % 1000000000u);
+	}
+	timerfd_settime(dev->timer_fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+/*
+ * An armed wake-up would cost the peers a system call per packet and fight for the lock, so the
+ * first inline pump disarms it and lets the thread look again in a tick; unless somebody waits for
+ * an event, whom only a wake-up reaches in time.
+ */
+void sn_thread_inline(struct sn_nic *nic)
+{
+	struct sn_device *dev = nic->dev;
+
+	/* Only the holder of the lock counts: no read-modify-write is needed. */
+	atomic_store_explicit(&dev->inline_pumps,
+			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (!dev->resting)
+		return;
+	dev->resting = false;
+	if (dev->armed && !nic->cqs_armed) {
+		dev->armed = false;
+		sn_fabric_disarm(nic);
+	}
+	sn_thread_set_timer(dev, sn_now() + SN_TICK_NS);
+}
+
+bool sn_thread_watch(struct sn_nic *nic, bool any)
+{
+	struct sn_device *dev = nic->dev;
+
+	/* The thread itself arms when it goes to sleep. A wake-up is spent by what has arrived. */
+	if (!dev->threaded || nic->hurried || nic->fatal || (dev->armed && !any))
+		return true;
+	dev->armed = sn_fabric_arm(nic);
+	return dev->armed;
+}
+
+void sn_thread_wake(struct sn_nic *nic)
+{
+	uint64_t one = 1;
+
+	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
+		return;		/* full: it is awake */
+}
+
+/* Timers and failed queues are looked at while there are any; before, nobody need come for them. */
+void sn_thread_recall(struct sn_nic *nic)
+{
+	if (nic->dev->resting && (!TAILQ_EMPTY(&nic->run) || !TAILQ_EMPTY(&nic->err) ||
+				  sn_timers_next(nic) < nic->dev->until))
+		sn_thread_wake(nic);
+}
+
+int sn_thread_add_fd(struct sn_device *dev, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* The old descriptor left the set when it was closed. */
+void sn_thread_rewatch(struct sn_port *port)
+{
+	struct sn_nic *nic = port->nic;
+
+	if (!nic->dev->threaded)
+		return;
+	sn_thread_add_fd(nic->dev, sn_fabric_fd(nic, port->number - 1u));
+	nic->dev->armed = false;
+	sn_thread_wake(nic);
+}
