@@ -68,7 +68,8 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
 		if (port->gid[i].valid)
 			last = &port->gid[i];
 	sn_port_first_gid(port->mac, gid);
-	sn_fabric_readdress(port, last->valid ? last->gid : gid);
+	if (sn_fabric_readdress(port, last->valid ? last->gid : gid) > 0)
+		sn_thread_rewatch(port);
 }
 
 /* An address of all zeros empties the entry. */

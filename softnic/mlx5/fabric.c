@@ -184,8 +184,7 @@ int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16])
 	port->fabric->fault_generation = ~port->nic->fault.generation;
 	memcpy(port->address, gid, 16);
 	lose_links(port, NULL);
-	sn_thread_rewatch(port);
-	return 0;
+	return 1;
 }
 
 static bool unblock(struct sn_fabric *fabric)

@@ -14,7 +14,10 @@ void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 /* fabric.c. softnic_open has filled config, rng, tables and ports. Fills their addresses uniquely. */
 int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
 void sn_fabric_close(struct sn_nic *nic);
-/* The port answers to another address from now on; its links are lost. 0, or -errno and the old one. */
+/*
+ * Moves the port to another address; its links are lost. 1: moved, and its descriptor has changed;
+ * 0: it had that address already; -errno: it keeps the old one.
+ */
 int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
