@@ -93,6 +93,16 @@ static bool is_destroy(uint16_t opcode)
 	}
 }
 
+/*
+ * The device handles stored doorbells and arrived packets before these commands. A doorbell or arm that was
+ * stored earlier is for this object, not for an unknown one. A NAK that broke a connection takes effect
+ * before the command by which a driver reacts to it, as it does on a wire.
+ */
+static bool ends_traffic(uint16_t opcode)
+{
+	return opcode == CMD_DESTROY_CQ || opcode == CMD_DESTROY_QP || opcode == CMD_2ERR_QP;
+}
+
 /* The n-th command with the opcode that the fault script names. */
 static bool injected(struct sn_nic *nic, uint16_t opcode)
 {
@@ -121,7 +131,11 @@ static uint8_t execute(struct sn_cmd *c)
 		return STAT_INT_ERR;
 	}
 	status = sn_boot_gate(c);
-	return status ? status : e->fn(c);
+	if (status)
+		return status;
+	if (ends_traffic(opcode))
+		sn_drive(c->nic);
+	return e->fn(c);
 }
 
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)

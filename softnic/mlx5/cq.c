@@ -124,8 +124,6 @@ uint8_t sn_cmd_destroy_cq(struct sn_cmd *c)
 
 	if (!cq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
-	/* An arm that was stored before the command is of this CQ, not of none. */
-	sn_drive(c->nic);
 	if (cq->refs)
 		return sn_cmd_refuse(c, STAT_RES_BUSY, "CQ has %u queues", cq->refs);
 	sn_cq_free(c->nic, cq);

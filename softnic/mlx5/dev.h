@@ -249,8 +249,10 @@ void sn_port_reset(struct sn_nic *nic);
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
 void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
+/* Executes the commands that a cold device finds in memory, then drives it. */
+bool sn_pump(struct sn_nic *nic);
 
-/* drive.c */
+/* drive.c: does all pending work except commands. True if there was any. */
 bool sn_drive(struct sn_nic *nic);
 /* As devices mostly are: no work is left over, and nobody sleeps who is to be woken by what happens. */
 static inline bool sn_is_calm(const struct sn_nic *nic)

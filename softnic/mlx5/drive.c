@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One drive of the device: doorbells, queues, packets and timers, until no work is left. */
-#include "softnic/mlx5/cold.h"
+#include "softnic/mlx5/dev.h"
 
 enum {
 	ROUNDS = 256,	/* in one call; the rest is left to the thread or to the next call */
@@ -65,8 +65,6 @@ static bool drive(struct sn_nic *nic)
 	for (int round = 0; round < ROUNDS; round++) {
 		if (atomic_load_explicit(&dev->any_eq_db, memory_order_acquire))
 			any |= sn_eq_take_posted(nic);
-		if (dev->cold)
-			any |= sn_iseg_scan(nic);
 		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
 		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
 			any |= sn_uar_scan(nic);

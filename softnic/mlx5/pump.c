@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
 enum { SPINS = 1000 };	/* a drive is short: try that often before sleeping */
@@ -54,6 +55,19 @@ bool sn_enter_try(struct sn_nic *nic)
 	return try_lock(nic) || !(atomic_fetch_or(&nic->lock, HELD | KICKED) & HELD);
 }
 
+/* Commands run before a drive and never inside it, so that none begins inside another. */
+static bool take_commands(struct sn_nic *nic)
+{
+	return nic->dev->cold && !nic->forked && sn_iseg_scan(nic);
+}
+
+bool sn_pump(struct sn_nic *nic)
+{
+	bool any = take_commands(nic);
+
+	return sn_drive(nic) || any;
+}
+
 void sn_leave(struct sn_nic *nic)
 {
 	unsigned int was = HELD;
@@ -61,7 +75,7 @@ void sn_leave(struct sn_nic *nic)
 	for (;;) {
 		if (was & KICKED) {
 			was = atomic_fetch_and(&nic->lock, ~(unsigned int)KICKED) & ~(unsigned int)KICKED;
-			sn_drive(nic);
+			sn_pump(nic);
 		}
 		if (atomic_compare_exchange_strong(&nic->lock, &was, 0))
 			break;
@@ -79,7 +93,8 @@ bool softnic_pump(struct softnic *handle)
 		return false;
 	any = !sn_idle(nic);
 	if (any) {
-		any = sn_take_arrivals(nic);
+		any = take_commands(nic);
+		any = sn_take_arrivals(nic) || any;
 	} else {
 		any = sn_fabric_owes(nic);
 		sn_thread_inline(nic);
@@ -109,7 +124,7 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 	if (!sn_uar_plain(nic, page, offset, data, len)) {
 		if (!nic->forked)
 			sn_uar_write(nic, page, offset, data, len);
-		sn_drive(nic);
+		sn_pump(nic);
 	}
 	sn_leave(nic);
 }

@@ -212,8 +212,6 @@ uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
 
 	if (!qp)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
-	/* A doorbell that was stored before the command is for this QP, not for none. */
-	sn_drive(c->nic);
 	sn_qp_free(c->nic, qp);
 	return STAT_OK;
 }

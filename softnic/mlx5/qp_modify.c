@@ -195,11 +195,6 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 	enum sn_qp_state from = qp->state;
 
 	if (to == SN_QP_ERR) {
-		/*
-		 * What lies in the rings has arrived: a NAK that broke the connection comes before
-		 * the command by which a driver reacts to that, as it does on a wire.
-		 */
-		sn_drive(qp->nic);
 		sn_qp_to_error(qp);
 		return;
 	}

@@ -55,7 +55,7 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 		sn_fabric_disarm(nic);
 	dev->armed = false;
 	nic->hurried = true;
-	worked = sn_drive(nic);
+	worked = sn_pump(nic);
 	nic->hurried = false;
 	if (worked) {
 		*b = (struct backoff){ .crowded = b->crowded };

@@ -227,6 +227,41 @@ static uint32_t new_eq(uint8_t *ring, uint32_t uar, uint64_t events)
 	return sn_get(c->out, CMD_EQN);
 }
 
+static uint32_t new_cq(uint8_t *ring, uint8_t *record, uint32_t uar, uint32_t eqn)
+{
+	cold_begin(c, CMD_CREATE_CQ, 0);
+	sn_set(c->in + AT_CTX, CQC_LOG_SIZE, 6);
+	sn_set(c->in + AT_CTX, CQC_UAR, uar);
+	sn_set(c->in + AT_CTX, CQC_EQN, eqn);
+	sn_set64(c->in + AT_CTX, CQC_DBR_ADDR, (uintptr_t)record);
+	sn_set64(c->in, AT_PAS, (uintptr_t)ring);
+	cr_assert_eq(cold_run(c, AT_PAS + 8, 16), 0);
+	return sn_get(c->out, CMD_NUMBER);
+}
+
+/* The device drives its queues before it destroys a CQ; a command of another slot waits until after that. */
+Test(cold, destroy_cq__beside_a_command_not_rung_has_its_own_status)
+{
+	static uint8_t rings[3][4096] __attribute__((aligned(4096)));
+	uint32_t uar, cqn;
+
+	cold_boot(c);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
+	uar = sn_get(c->out, CMD_NUMBER);
+	cqn = new_cq(rings[1], rings[2], uar, new_eq(rings[0], uar, 0));
+	cold_begin(c, 0xfff, 0);
+	cold_give(c, 0, 16, 16);
+	cold_begin(c, CMD_DESTROY_CQ, 0);
+	sn_set(c->in, CMD_NUMBER, cqn);
+	cold_give(c, 1, 16, 16);
+	cold_ring(c, 1 << 1);
+	cr_expect_eq(cold_wait(c, 1, 16), 0);
+	cr_expect_eq(c->out[0], 0, "status %#x of the other command", c->out[0]);
+	cr_expect_eq(cold_wait(c, 0, 16), 0);
+	cr_expect_eq(c->out[0], 0x02);
+	cr_expect_eq(softnic_object_count(c->nic, "cq"), 0);
+}
+
 /* PRM, QUERY_VPORT_STATE: the link is not up as soon as INIT_HCA is done. */
 static bool link_is_up(void)
 {
