@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "softnic/fabric/link.h"
 

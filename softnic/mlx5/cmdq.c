@@ -4,7 +4,6 @@
  * PRM "Command interface". What is wrong with the form of a command is told in the entry and not
  * by a command status, since there may be no place to write one.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "softnic/mlx5/cold.h"

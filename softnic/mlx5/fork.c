@@ -4,9 +4,6 @@
  * nothing is half done, that takes commands (a host that cleans up finds its objects) but has no
  * wire, no thread and no doorbells: those would be the parent's.
  */
-#include <errno.h>
-#include <sys/mman.h>
-
 #include "softnic/mlx5/dev.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

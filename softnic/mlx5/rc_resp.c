@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The responder's receiving half: requests in PSN order, SEND and WRITE (IBTA 9.7.4, 9.9). */
-#include <string.h>
-
 #include "softnic/mlx5/rc.h"
 
 static void invalid_request(struct sn_qp *qp)

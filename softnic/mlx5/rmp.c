@@ -12,7 +12,6 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
-#include "softnic/mlx5/wqe.h"
 
 struct next_seg {
 	uint8_t rsvd0[2];
