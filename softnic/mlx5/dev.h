@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the device half share and the wire does not see. Called with the lock held. */
+/*
+ * Interfaces that the files of the device half share. Of the wire only rc_plain.c includes this header,
+ * because it reads WQEs in the send queue. Called with the lock held.
+ */
 #ifndef SN_DEV_H
 #define SN_DEV_H
 
@@ -12,7 +15,6 @@ enum {
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
-	SN_UD_MTU = 4096,
 	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
 	SN_NUMBER_BITS = 24,	/* of most numbers */
 	SN_EQN_BITS = 8,
@@ -165,7 +167,6 @@ static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool an
 
 /* sq.c */
 enum { SN_POISON = 0xde };	/* in consumed WQEs, by the adversary */
-enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
 static inline uint16_t sn_blocks(unsigned int ds)
 {
 	return (uint16_t)((ds + 3) / 4);
@@ -182,10 +183,6 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 }
 
 /* wr.c */
-struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
-void sn_wr_retire(struct sn_qp *qp);
-/* The oldest one has succeeded, and has all that its CQE tells. False: the QP is in ERR now. */
-bool sn_wr_pop(struct sn_qp *qp);
 void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
 void sn_sq_flush(struct sn_qp *qp);
 
@@ -218,10 +215,6 @@ void sn_qp_free(struct sn_nic *nic, void *qp);
 
 /* mkey.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);
-static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
-{
-	return sn_table_find(&nic->mkeys, key >> 8);
-}
 int sn_mkey_reserved(struct sn_nic *nic);
 /* Sets the PD and the rights of a key from a context: 0, -EINVAL. */
 int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc);

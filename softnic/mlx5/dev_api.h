@@ -19,9 +19,15 @@ static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
 
 	return t->slot && t->number[i] == number ? t->slot[i] : sn_table_search(t, number);
 }
+
 static inline struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
 {
 	return sn_table_find(&nic->qps, qpn);
+}
+
+static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
+{
+	return sn_table_find(&nic->mkeys, key >> 8);
 }
 
 /* timer.c */
@@ -81,6 +87,12 @@ static inline struct sn_wr *sn_wr_at(const struct sn_qp *qp, uint32_t i)
 	return &qp->wr[(qp->wr_head + i) & (qp->sq_size - 1)];
 }
 
+enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
+struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
+/* The oldest one has succeeded, and has all that its CQE tells. False: the QP is in ERR now. */
+bool sn_wr_pop(struct sn_qp *qp);
+/* Retires finished wrs in order, up to the first one that is not. */
+void sn_wr_retire(struct sn_qp *qp);
 /*
  * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs
  * and, on an error, move the QP to ERR (sn_rc_stop() is then called from inside).

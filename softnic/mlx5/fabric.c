@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/ud.h"

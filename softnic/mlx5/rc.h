@@ -314,8 +314,6 @@ void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_ev
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
 /* Sends the pending ACK or NAK; returns as sn_rc_send() does. */
 int sn_rc_send_owed(struct sn_qp *qp);
-/* An ACK that was put off goes out now. */
-void sn_rc_last_word(struct sn_qp *qp);
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 
 /* rc_read.c: READs and atomics in, their answers out */

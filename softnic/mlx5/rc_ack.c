@@ -2,7 +2,6 @@
 /* The requester's receiving half: ACKs, NAKs and the answers to READs and atomics. */
 #include <string.h>
 
-#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 
 #define VENDOR_NAK 0x88		/* what mlx5 gives with the errors that a NAK reports */

@@ -3,7 +3,6 @@
  * Where a key's memory lies, kept for the next packet to the same key. A place holds until the next
  * change to keys, windows or connections: each such change increments the device's key_turn.
  */
-#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 
 static bool faultless(const struct sn_qp *qp)

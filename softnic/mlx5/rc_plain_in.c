@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 
 enum { ACK_BYTES = sizeof(struct sn_bth) + sizeof(struct sn_aeth) + SN_ICRC };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The send queue: doorbells and fetching. PRM "Send queue", "Control segment". */
 #include "softnic/mlx5/dev.h"
-#include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
 /* Free for reuse is what a CQE has told, so the ring may hold no more than that. */

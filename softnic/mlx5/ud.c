@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/dev_api.h"
 #include "softnic/mlx5/ud.h"
 
-enum { BURST = 32, Q_KEY_OF_QP = 1u << 31 };
+enum { BURST = 32, UD_MTU = 4096, Q_KEY_OF_QP = 1u << 31 };
 
 int sn_ud_create(struct sn_qp *qp)
 {
@@ -74,7 +74,7 @@ static int send_packet(struct sn_qp *qp)
 	};
 	int err;
 
-	if (wqe->len > SN_UD_MTU)
+	if (wqe->len > UD_MTU)
 		return SN_SYND_LOCAL_LENGTH;
 	sn_port_resolve(qp->port, &wqe->av, &qp->ud->dest.gid);
 	err = sn_port_begin(qp->port, &qp->ud->dest, &frame);

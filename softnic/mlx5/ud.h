@@ -5,6 +5,7 @@
 
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc_wire.h"
+#include "softnic/mlx5/wire_api.h"
 
 enum { SN_GRH_BYTES = 40 };	/* of each receive, in front of the data; IBTA 11.4.1.2 */
 
