@@ -500,6 +500,14 @@ DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd)
 	return ep;
 }
 
+void fake_open_objects(struct fake_objects *o, DAT_EVD_FLAGS flags)
+{
+	o->ia = fake_open("fake0");
+	o->pz = fake_pz(o->ia);
+	o->evd = fake_evd(o->ia, 8, flags);
+	o->ep = fake_ep(o->ia, o->pz, o->evd);
+}
+
 DAT_LMR_HANDLE fake_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *mem, size_t len,
 			DAT_MEM_PRIV_FLAGS priv, DAT_LMR_CONTEXT *context)
 {

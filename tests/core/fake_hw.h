@@ -53,6 +53,14 @@ void fake_post_se(DAT_EVD_HANDLE evd);
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);
+/* An IA "fake0" and one object of each kind that a post needs. */
+struct fake_objects {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+};
+void fake_open_objects(struct fake_objects *o, DAT_EVD_FLAGS flags);
 DAT_LMR_HANDLE fake_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *mem, size_t len,
 			DAT_MEM_PRIV_FLAGS priv, DAT_LMR_CONTEXT *context);
 

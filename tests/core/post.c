@@ -7,19 +7,11 @@
 #include "core/ia.h"
 #include "tests/core/fake_hw.h"
 
-static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE evd;
-	DAT_EP_HANDLE ep;
-} t;
+static struct fake_objects t;
 
 static void open_all(void)
 {
-	t.ia = fake_open("fake0");
-	t.pz = fake_pz(t.ia);
-	t.evd = fake_evd(t.ia, 8, DAT_EVD_DEFAULT_FLAG);
-	t.ep = fake_ep(t.ia, t.pz, t.evd);
+	fake_open_objects(&t, DAT_EVD_DEFAULT_FLAG);
 }
 
 static void teardown(void)

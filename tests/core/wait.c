@@ -9,19 +9,11 @@
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
 #define LONG 60000000		/* us: longer than any of these tests may take */
 
-static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE evd;
-	DAT_EP_HANDLE ep;
-} t;
+static struct fake_objects t;
 
 static void setup(void)
 {
-	t.ia = fake_open("fake0");
-	t.pz = fake_pz(t.ia);
-	t.evd = fake_evd(t.ia, 8, ALL);
-	t.ep = fake_ep(t.ia, t.pz, t.evd);
+	fake_open_objects(&t, ALL);
 }
 
 static void teardown(void)

@@ -357,7 +357,7 @@ static void rx_malformed(void)
 	static uint8_t junk[70];
 	struct iovec iov = { junk, sizeof(junk) };
 	struct sn_fab_dest dest;
-	struct sn_fab *fab = side_stranger(&a, SNE_MAGIC, &dest);
+	struct sn_fab *fab = side_stranger(&a, SNE_MAGIC, 0, &dest);
 
 	cr_assert_eq(sn_fab_send(fab, &dest, &iov, 1), 0);
 	for (int i = 0; i < 100; i++)

@@ -180,13 +180,15 @@ static void ignore(void *ctx, const struct sn_addr *peer)
 	(void)peer;
 }
 
-struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, struct sn_fab_dest *dest)
+struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, unsigned int number,
+			     struct sn_fab_dest *dest)
 {
 	struct sn_fab_config config = { .protocol = protocol, .deliver = swallow, .down = ignore };
 	struct sn_fab *fab;
 
 	memcpy(config.gid.raw, s->caps.gid, 16);
 	config.gid.raw[1] ^= 1;
+	config.gid.raw[2] = (uint8_t)number;
 	memset(dest, 0, sizeof(*dest));
 	memcpy(dest->gid.raw, s->caps.gid, 16);
 	cr_assert_eq(sn_fab_open(&config, &fab), 0);

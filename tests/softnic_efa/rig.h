@@ -56,7 +56,8 @@ void pair_open(struct side *a, struct side *b, const struct setup *setup);
 void pair_close(struct side *a, struct side *b);
 
 /* A fabric of this protocol beside the side's, deaf, and the way from there to the side. */
-struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, struct sn_fab_dest *dest);
+struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, unsigned int number,
+			     struct sn_fab_dest *dest);
 
 struct wqe {
 	uint8_t b[128];
