@@ -154,7 +154,7 @@ EFA_COLD void efa_set_most(struct dap_ep *ep);
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
-/* What is parked and next is given to its receives. */
+/* Gives parked packets to their receives, as far as they come next. */
 EFA_COLD void efa_rx_settle(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);

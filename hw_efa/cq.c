@@ -132,7 +132,8 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* Made when somebody first waits: ours wakes who is told by another, the device's who polls. */
+/* Made by the first wait. The device's descriptor wakes one that waits for the CQ, our eventfd one whose
+ * completions another thread has taken. */
 int efa_cq_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);

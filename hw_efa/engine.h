@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An IA has one CQ and one engine: whoever polls any EVD takes completions for all, since credits
- * and answers of one direction arrive with the other (DESIGN.md).
+ * An IA has one CQ and one engine: a poll of any EVD takes completions for all EVDs, since credits and
+ * answers of one direction arrive with the other (DESIGN.md).
  */
 #ifndef EFA_ENGINE_H
 #define EFA_ENGINE_H

@@ -72,8 +72,8 @@ struct m5_port m5_ia_port(struct dap_ia *ia)
 enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
 
 /*
- * DAT has no event for a port. One that is down ends no connection by itself: whoever sends finds
- * out, or does not when it comes up in time. The consumer is told as the pages allow.
+ * DAT has no event for a port. A port that is down ends no connection by itself: a send fails, unless
+ * the port comes up in time. The consumer gets the asynchronous event that the man pages allow.
  */
 static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 {

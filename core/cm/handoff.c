@@ -183,8 +183,7 @@ static bool send_end(const struct cm_line *line, const struct dap_cm_conn *c, in
 
 /*
  * A request that came over a line and is handed off needs a socket of its own: a pair is made, one
- * end of which goes to the peer over the line. From there on it is a connection like those by TCP,
- * whoever has the other end.
+ * end of which goes to the peer over the line. From then on it is a connection like those over TCP.
  */
 static int move_out(struct dap_cm_conn *c)
 {

@@ -6,8 +6,8 @@
  * struct cm_loop has the lists of the upper layers, too.
  *
  * Between processes of one host all connections to a listener go over one line (mux.c). Lines are
- * read by whoever waits or polls for events (drive.c), and by the thread where nobody does. One at
- * a time has the turn: it reads, runs timers, and calls core.
+ * read by the threads that wait or poll for events (drive.c), and by the manager's thread when there
+ * are none. One thread at a time has the turn: it reads, runs timers, and calls core.
  *
  * An item can be closed while the thread still has an event for it in hand. So it leaves the epoll set
  * at once, and cm_free_later() frees it when the thread has handled that batch. Items that were never
@@ -41,7 +41,7 @@ struct dap_cm {
 	LIST_ENTRY(dap_cm) link;
 };
 
-#define CM_IDS 32u		/* 256 bytes: getrandom(2) gives so many in one piece */
+#define CM_IDS 32u		/* 256 bytes: getrandom(2) never returns less of those */
 
 struct cm_loop {
 	pthread_mutex_t lock;

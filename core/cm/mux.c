@@ -28,7 +28,7 @@
 #define LAST_WORDS_MS 100
 #define PASSIVE_MOST 1024u	/* lines that may be there without a connection */
 #define OUT_AT_ONCE 64
-#define IN_AT_ONCE 16		/* then whoever reads looks what it brought: each may take a command */
+#define IN_AT_ONCE 16		/* messages of one read: each may cost the adapter a command */
 #define UNREAD_MOST 4096	/* answers, of which a caller that has not read them is cut off */
 
 static struct cm_conn_list table[BUCKETS];
@@ -139,7 +139,7 @@ static void set_wants_out(struct cm_line *line, bool wants)
 	epoll_ctl(cm_loop.line_fd, EPOLL_CTL_MOD, line->fd, &ev);
 }
 
-/* What the socket refuses for good, whoever reads will learn. */
+/* Errors of the socket are found by the next read. */
 void cm_line_flush(struct cm_line *line)
 {
 	while (!TAILQ_EMPTY(&line->out)) {
@@ -303,7 +303,7 @@ static ssize_t receive(struct cm_line *line, uint8_t *to, size_t room)
 	return n;
 }
 
-/* Out of memory: the peer is told so by the line's own voice. */
+/* Out of memory: the line's own connection tells the peer. */
 static bool refuse(struct cm_line *line, uint64_t id)
 {
 	struct dap_cm_conn *voice = line->voice;

@@ -43,7 +43,7 @@ static int dequeue(struct core_evd *evd, struct dap_event *ev)
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 
-/* Who polls for events of connections brings them on. */
+/* A poll for events of connections drives the connection manager. */
 static void drive(struct core_evd *evd)
 {
 	if (evd->pub.flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->pub.obj.ia->cm)
@@ -51,8 +51,8 @@ static void drive(struct core_evd *evd)
 }
 
 /*
- * Nothing but events of software can be there, and none is. Who polls for them leaves the locks to
- * who posts them, and now and then the core.
+ * The EVD has no CQ, and its software queue is empty. Such a poll takes no lock, which the posting
+ * thread may want, and now and then yields the CPU.
  */
 static bool is_idle(struct core_evd *evd)
 {

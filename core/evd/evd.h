@@ -6,7 +6,7 @@
 #include "core/api.h"
 #include "core/hw.h"
 
-/* Who is told of the triggers of a CNO, each of every one: threads in dat_cno_wait(), the agent. */
+/* A CNO has two queues, and each trigger goes to both: threads in dat_cno_wait(), and the agent. */
 enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_EARS };
 
 struct dap_evd_counts {
@@ -41,7 +41,7 @@ struct core_evd {
 	bool internal;			/* takes what the consumer does not want to see */
 	pthread_cond_t left;		/* the waiter has gone */
 
-	/* Who takes completions off the CQ in the cold path holds it; outside of lock. */
+	/* Held by the thread that takes completions off the CQ in the cold path; outside of lock. */
 	pthread_mutex_t turn;
 	struct dap_cno *cno;		/* written under turn, lock and the CNO's lock */
 	bool watched, unarmed;		/* under turn: the CNO looks at the CQ; is to be armed */

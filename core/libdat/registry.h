@@ -29,8 +29,8 @@ void reg_unlock(void);
 /* Everything below is called with the lock held. */
 
 /*
- * The IAs that are open. A handle is not looked into before it is found here, so one that was
- * closed, or never was, is told as such even when its provider is gone.
+ * The IAs that are open. A handle is found here before it is read, so that a closed or invalid one is
+ * refused even when its provider is unloaded.
  */
 struct open_ia {
 	struct open_ia *next;

@@ -124,7 +124,7 @@ static bool has_work(const struct sn_nic *nic)
 	       atomic_load_explicit(&dev->any_dirty, memory_order_acquire);
 }
 
-/* What a poll in vain costs. */
+/* True when a poll would find nothing; counts as such a poll. */
 bool sn_idle(struct sn_nic *nic)
 {
 	if (has_work(nic) || !sn_fabric_quiet(nic))

@@ -14,8 +14,8 @@ void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
 }
 
 /*
- * Who is told by events is slow, and may rely on what silicon gives: that the ACK is there before
- * the answer.
+ * A requester that sleeps until an event is slow, and may rely on what silicon gives: the ACK arrives
+ * before the answer.
  */
 static bool waits(const struct sn_qp *qp)
 {

@@ -22,7 +22,7 @@ int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 /* Between the two, peers are not woken one packet at a time but at the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
-/* ACKs have been put off: so many polls in vain later they go out. */
+/* ACKs wait to be sent: they go out after some polls that find nothing. */
 bool sn_fabric_owes(const struct sn_nic *nic);
 /* A poll would find nothing. True for a few hundred calls at most, then a poll is due. */
 bool sn_fabric_quiet(struct sn_nic *nic);
