@@ -89,6 +89,10 @@ int th_join(struct th_child *child, unsigned int ms);
 void th_kill(struct th_child *child);	/* SIGKILL, and reaped */
 #define TH_LEAKED 99
 
+/* Calls before() ahead of each instruction of call(). False where the machine cannot: x86-64 can. */
+bool th_step(void (*call)(void), void (*before)(const uint8_t *insn));
+
+
 /* Exactly len bytes within TH_PEER_MS; 0, -EPIPE when the other side is gone, or -ETIMEDOUT. */
 #define TH_PEER_MS 30000
 int th_send(int sock, const void *buf, size_t len);

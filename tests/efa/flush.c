@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The order of stores to an LLQ, which no model of the device sees: a slow WQE is write-combining
+ * memory and may not pass the doorbell before it.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+#include "tests/harness/harness.h"
+
+#define UNWRITTEN UINT64_C(0xa5a5a5a5a5a5a5a5)
+
+static struct rig r;
+static _Alignas(64) uint64_t ring[2048];
+static volatile const uint64_t *slot;		/* where the WQE begins */
+static volatile unsigned int flushes, flushes_before;
+static volatile bool written;
+
+static void look(const uint8_t *insn)
+{
+	static const uint8_t sfence[3] = { 0x0f, 0xae, 0xf8 };
+
+	if (!written && *slot != UNWRITTEN) {
+		written = true;
+		flushes_before = flushes;
+	}
+	flushes += !memcmp(insn, sfence, sizeof(sfence));
+}
+
+static void post(void)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .inl = true, .data = "x", .bytes = 1 };
+
+	efa_wr_post(r.a.ep, &wr);
+}
+
+Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 60)
+{
+	struct efa_slot kept;
+	struct efa_sq *sq, before;
+
+	rig_open(&r, "seed=7");
+	rig_endpoints(&r, NULL);
+	sq = &efa_ep(r.a.ep)->sq;
+	cr_assert_eq(sq->quiet, 0, "the last WQE has had its doorbell");
+	before = *sq;
+	kept = sq->slots[sq->pi & sq->mask];
+	memset(ring, 0xa5, sizeof(ring));
+	sq->ring = (uint8_t *)ring;
+	slot = &ring[((size_t)(sq->pi & sq->mask) << sq->shift) / 8];
+	if (!th_step(post, look))
+		cr_skip_test("only on x86-64 can a call be stepped through");
+	cr_assert(written);
+	cr_assert_gt(flushes_before, 0, "the WQE may come to the device before the doorbell");
+	*sq = before;
+	sq->slots[sq->pi & sq->mask] = kept;
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a poller counts of binds while another thread gives the RMR a new generation. */
+#include <criterion/criterion.h>
+
+#include "hw_mlx5/ops.h"
+#include "tests/harness/harness.h"
+#include "tests/mlx5/rig.h"
+
+#define OLD 5u
+#define NEW 6u
+#define COUNTED 3u
+
+static struct rig r;
+static struct dap_rmr *rmr;
+static struct m5_slot slots[2];
+static volatile unsigned int steps, renew_at;
+
+/* As renew() of hw_mlx5/rmr.c, between two instructions of the poller. */
+static void renew(const uint8_t *insn)
+{
+	(void)insn;
+	if (steps++ == renew_at)
+		__atomic_store_n(&m5_rmr(rmr)->done, (uint64_t)NEW << 32, __ATOMIC_RELAXED);
+}
+
+static void count(void)
+{
+	m5_bind_done(slots, 0, 0, true);
+}
+
+Test(bind_step, bind_done__beside_renew_counts_nothing_of_the_new_generation, .timeout = 60)
+{
+	struct rig_config config = { 0 };
+	uint64_t kept;
+
+	cr_assert_eq(rig_open(&r, &config), 0);
+	cr_assert_eq(rig_rmr(&r, &rmr), 0);
+	kept = m5_rmr(rmr)->done;
+	slots[1] = (struct m5_slot){ .cookie = (uintptr_t)rmr, .bytes = OLD };
+	do {
+		m5_rmr(rmr)->done = (uint64_t)OLD << 32 | COUNTED;
+		steps = 0;
+		if (!th_step(count, renew))
+			cr_skip_test("only on x86-64 can a call be stepped through");
+		cr_assert_eq(m5_rmr(rmr)->done, renew_at < steps ? (uint64_t)NEW << 32 :
+			     (uint64_t)OLD << 32 | (COUNTED + 1), "renewed before instruction %u of %u",
+			     renew_at, steps);
+	} while (renew_at++ < steps);
+	cr_assert_gt(steps, 10);
+	m5_rmr(rmr)->done = kept;
+	rig_rmr_free(rmr);
+	rig_close(&r, NULL);
+}
