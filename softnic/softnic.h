@@ -141,6 +141,7 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * Also "cmd_fail=OPCODE[:n]" (n-th command with that opcode fails with status 0x5), "fatal",
  * and "link_down" (the link is up again after a script without it), "link_down=2" of port 2.
  * "admin_down": INIT_HCA of a cold device leaves the links down until PAOS raises them.
+ * "quirk=NAME": an answer of silicon that differs from this model's; mlx5/quirk.h lists them.
  * 0, or -EINVAL with the script unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);

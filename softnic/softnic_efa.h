@@ -367,6 +367,10 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *			its doorbell's consumer counter leaves room for: it is lost without a word
  *   unknown=N		of each AH the first N packets of RDMA that come from its device are refused with
  *			status 14, although the AH exists; nothing of them is placed or read
+ *   late_dereg		access by the key of a region goes on after it was deregistered
+ *   shared_ah		an AH of a GID has the same number in all PDs
+ *   rx_op		the CQE of a message that was received has an operation other than 0
+ *   empty_sgl		a send of no buffers is taken
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */

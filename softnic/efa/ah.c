@@ -8,7 +8,7 @@ struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number)
 {
 	struct sne_ah *ah = number < SNE_AHS ? &nic->ahs[number] : NULL;
 
-	return ah && ah->refs && ah->pd == pd ? ah : NULL;
+	return ah && ah->refs && (ah->pd == pd || ah->pd == SNE_ANY_PD) ? ah : NULL;
 }
 
 struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd)
@@ -16,7 +16,7 @@ struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd)
 	struct sne_ah *ah;
 
 	LIST_FOREACH(ah, &flow->ahs, link)
-		if (ah->pd == pd)
+		if (ah->pd == pd || ah->pd == SNE_ANY_PD)
 			return ah;
 	return NULL;
 }
@@ -24,6 +24,7 @@ struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd)
 static int create(struct sne_nic *nic, uint16_t pd, const uint8_t gid[16], uint16_t *number)
 {
 	struct sne_flow *flow = sne_flow_get(nic, gid);
+	bool shared = nic->fault.shared_ah;
 	struct sne_ah *ah;
 	uint32_t id;
 	int err;
@@ -31,20 +32,21 @@ static int create(struct sne_nic *nic, uint16_t pd, const uint8_t gid[16], uint1
 	if (!flow)
 		return -ENOMEM;
 	ah = sne_ah_of_flow(flow, pd);
-	if (ah) {
+	if (ah && !shared) {
 		sne_violate(nic, SNE_V_AH_DUPLICATE, "AH %u of PD %u made again", ah->number, pd);
-	} else {
+	} else if (!ah) {
 		err = sne_id_take(&nic->ah_ids, &id);
 		if (err) {
 			sne_violate(nic, SNE_V_CMD_RESOURCE, "more than %u AHs", SNE_AHS);
 			return err;
 		}
 		ah = &nic->ahs[id];
-		*ah = (struct sne_ah){ .pd = pd, .number = (uint16_t)id, .flow = flow,
+		*ah = (struct sne_ah){ .pd = shared ? SNE_ANY_PD : pd, .number = (uint16_t)id,
+				       .flow = flow,
 				       .late = nic->window > 1 && nic->fault.unnamed > 0 ?
 					       sne_below(nic, SNE_LATE_AHS) : 0 };
 		LIST_INSERT_HEAD(&flow->ahs, ah, link);
-		nic->pds[pd].users++;
+		nic->pds[pd].users += !shared;
 	}
 	ah->refs++;
 	*number = ah->number;
@@ -83,7 +85,7 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 	} else if (!--ah->refs) {
 		LIST_REMOVE(ah, link);
 		sne_flow_release(nic, ah->flow);
-		nic->pds[pd].users--;
+		nic->pds[pd].users -= ah->pd != SNE_ANY_PD;
 		sne_id_give(&nic->ah_ids, number);
 	}
 	sne_leave(nic);

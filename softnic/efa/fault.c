@@ -171,20 +171,27 @@ static int parse_window(struct sne_fault *f, const char *value)
 	return 0;
 }
 
+static const struct flag {
+	const char *name;
+	size_t offset;
+} flags[] = {
+	{ "silence", offsetof(struct sne_fault, silence) },
+	{ "rkey_reuse", offsetof(struct sne_fault, rkey_reuse) },
+	{ "consumer", offsetof(struct sne_fault, consumer) },
+	{ "late_dereg", offsetof(struct sne_fault, late_dereg) },
+	{ "shared_ah", offsetof(struct sne_fault, shared_ah) },
+	{ "rx_op", offsetof(struct sne_fault, rx_op) },
+	{ "empty_sgl", offsetof(struct sne_fault, empty_sgl) },
+};
+
 static int parse_word(struct sne_fault *f, char *word)
 {
 	char *value = strchr(word, '=');
 
-	if (!strcmp(word, "silence")) {
-		f->silence = true;
-		return 0;
-	}
-	if (!strcmp(word, "rkey_reuse")) {
-		f->rkey_reuse = true;
-		return 0;
-	}
-	if (!strcmp(word, "consumer")) {
-		f->consumer = true;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(word, flags[i].name))
+			continue;
+		*(bool *)((char *)f + flags[i].offset) = true;
 		return 0;
 	}
 	if (!value)

@@ -186,7 +186,7 @@ uint8_t *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t
 	const struct sne_mr *mr = &nic->mrs[rkey % SNE_MRS];
 
 	*why = SNE_MR_KEY;
-	if (!mr->live || mr->rkey != rkey)
+	if ((!mr->live && !nic->fault.late_dereg) || mr->rkey != rkey)
 		return NULL;
 	return address(mr, pd, addr, len, access, why);
 }

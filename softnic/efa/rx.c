@@ -72,6 +72,8 @@ static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flo
 	if (ah && is_unnamed(nic, ah, h))
 		ah = NULL;
 	cqe->flags |= SNE_RQ << SNE_CQE_QUEUE_SHIFT;
+	if (nic->fault.rx_op && h->kind == SNE_K_SEND)
+		cqe->flags |= SNE_CQE_OP_OTHER << SNE_CQE_OP_SHIFT;
 	if (h->flags & SNE_F_IMM) {
 		cqe->flags |= SNE_CQE_IMM;
 		cqe->rx.imm_lo = to_le16((uint16_t)h->imm);

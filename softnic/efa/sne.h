@@ -31,6 +31,8 @@ enum {
 	SNE_FLIGHT = 512,		/* of these, packets not acknowledged */
 	SNE_BUCKETS = 64,
 	SNE_LATE_AHS = 4,		/* packets after a new AH that may lack its number */
+	SNE_ANY_PD = 0xffff,		/* of an AH: the script has all PDs share it */
+	SNE_CQE_OP_OTHER = 7,
 };
 
 /* ---- numbers: the one freed last comes next */
@@ -192,6 +194,7 @@ enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_C
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, rkey_reuse, consumer;
+	bool late_dereg, shared_ah, rx_op, empty_sgl;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;

@@ -110,7 +110,7 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	if (wr->is_inline)
 		return parse_inline(nic, qp, wqe, wr);
 	/* Drivers send what is empty inline: no device is known to take a send of no buffers. */
-	if (!n || n > nic->caps.max_send_sge)
+	if ((!n && !nic->fault.empty_sgl) || n > nic->caps.max_send_sge)
 		return sge_count(nic, qp, n);
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = parse_buf(nic, qp, &wqe->buf[i], wr);

@@ -8,6 +8,7 @@
 #include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 enum op { CHECK, MAP, READ, WRITE };
 
@@ -136,9 +137,9 @@ static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned in
 	/* IBTA: a key is not looked at for no bytes. */
 	if (!a->len)
 		return SN_ACC_OK;
-	if (!m || m->key != (a->key & 0xff))
+	if (!m || (m->key != (a->key & 0xff) && !sn_quirk(w->nic, SN_Q_OLD_KEYS)))
 		return depth ? SN_ACC_GONE : SN_ACC_STALE;
-	if (m->free)
+	if (m->free && !sn_quirk(w->nic, SN_Q_OLD_KEYS))
 		return depth ? SN_ACC_GONE : SN_ACC_FREE;
 	if (m->pd && m->pd != a->pd)
 		return SN_ACC_PD;

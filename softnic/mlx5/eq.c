@@ -5,6 +5,7 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 enum { EQE_SIZE = 64 };
 
@@ -185,6 +186,8 @@ bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)
 /* An asynchronous event goes to the EQ that was made for its type. */
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
 {
+	if (sn_quirk_hides(nic, type))
+		return;
 	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
 		struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);
 

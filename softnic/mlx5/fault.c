@@ -5,6 +5,7 @@
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/quirk.h"
 
 const char *softnic_fault_words(void)
 {
@@ -98,6 +99,8 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 		return parse_link(deed, value);
 	if (!value)
 		return -EINVAL;
+	if (!strcmp(word, "quirk"))
+		return sn_quirk_parse(f, value);
 	if (!strcmp(word, "cmd_fail"))
 		return parse_cmd_fail(f, value);
 	if (strcmp(word, "seed"))

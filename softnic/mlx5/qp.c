@@ -5,6 +5,7 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
@@ -41,6 +42,8 @@ static bool read_scatter(const uint8_t *ctx, struct sn_qp *qp)
 
 	if ((req && req != 0x11 && req != 0x22) || res > 2)
 		return false;
+	if (sn_quirk(qp->nic, SN_Q_NO_SCATTER))
+		return true;
 	qp->small_req = (uint8_t)(req ? 32 : 0);
 	qp->small_res = (uint8_t)(res ? 32 : 0);
 	if (req == 0x22 && qp->scq->cqe_size == 128)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The responder's receiving half: requests in PSN order, SEND and WRITE (IBTA 9.7.4, 9.9). */
+#include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/rc.h"
 
 static void invalid_request(struct sn_qp *qp)
@@ -225,7 +226,10 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	if ((parts & SN_P_IMM) && !take_receive(qp))
 		return;
 	a = (struct sn_access){s->rkey, qp->pd, qp->qpn, SN_RW, s->va + s->off, pkt->len};
-	acc = pkt->len ? sn_mkey_write(qp->nic, &a, pkt->payload) : SN_ACC_OK;
+	if (sn_quirk(qp->nic, SN_Q_UNORDERED))
+		acc = sn_quirk_write(qp, &a, pkt->payload, parts & SN_P_FIRST, parts & SN_P_LAST);
+	else
+		acc = pkt->len ? sn_mkey_write(qp->nic, &a, pkt->payload) : SN_ACC_OK;
 	if (acc != SN_ACC_OK) {
 		refuse_write(qp, &a, acc, parts & SN_P_IMM);
 		return;

@@ -12,6 +12,7 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 struct next_seg {
 	uint8_t rsvd0[2];
@@ -232,7 +233,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	sn_set(wq, WQ_PD, srq->pd->pdn);
 	sn_set(wq, WQ_LOG_STRIDE, (uint32_t)__builtin_ctz(srq->stride));
 	sn_set(wq, WQ_LOG_SIZE, (uint32_t)__builtin_ctz(srq->size));
-	sn_set32(wq, WQ_HW_COUNTER, srq->taken);
+	sn_set32(wq, WQ_HW_COUNTER, sn_quirk(c->nic, SN_Q_NO_RMP_COUNT) ? 0 : srq->taken);
 	sn_set32(wq, WQ_SW_COUNTER, srq->pi);
 	return STAT_OK;
 }

@@ -373,6 +373,7 @@ struct sn_fault {
 	uint32_t generation;	/* changes with each script: reseed */
 	uint16_t cmd_opcode;
 	uint32_t cmd_nth;	/* 0: none */
+	uint32_t quirks;	/* quirk.h: a bit for each */
 	bool admin_down;		/* INIT_HCA does not raise the links: an administrator has to */
 };
 

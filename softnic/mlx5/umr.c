@@ -5,6 +5,7 @@
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/wqe.h"
 
 enum {
@@ -112,6 +113,8 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse(u, SN_V_WQE_UMR, "umr_en is not set");
 	if (m->pd != u->qp->pd)
 		return refuse(u, SN_V_MKEY_PD, "other PD");
+	if (sn_quirk(u->qp->nic, SN_Q_NO_REBIND) && !m->free && !sn_get(u->mkc, MKC_FREE))
+		return SN_SYND_MW_BIND;
 	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
 		return refuse(u, SN_V_WQE_UMR, "check_free: it is not free");
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
@@ -202,6 +205,8 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	struct sn_klm klm[SN_DS_MAX];
 	uint8_t synd;
 
+	if (sn_quirk(qp->nic, SN_Q_NO_UMR))
+		return SN_SYND_MW_BIND;
 	u.mask = from_be64(u.ctrl->mkey_mask);
 	synd = check_wqe(&u);
 	if (!synd)

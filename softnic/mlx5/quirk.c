@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Answers of silicon that the manual leaves open, or that a generation may lack. Each is off unless the
+ * fault script names it: scripts/first-light has to tell such a device from this model.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/quirk.h"
+
+static const char *const names[] = {
+	[SN_Q_NO_RMP_COUNT] = "no_rmp_count",
+	[SN_Q_NO_SRQ_LIMIT] = "no_srq_limit",
+	[SN_Q_NO_QP_ERROR] = "no_qp_error",
+	[SN_Q_NO_LAST_WQE] = "no_last_wqe",
+	[SN_Q_NO_UMR] = "no_umr",
+	[SN_Q_NO_REBIND] = "no_rebind",
+	[SN_Q_OLD_KEYS] = "old_keys",
+	[SN_Q_UNORDERED] = "unordered",
+	[SN_Q_NO_SCATTER] = "no_scatter",
+};
+
+int sn_quirk_parse(struct sn_fault *f, const char *name)
+{
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		f->quirks |= 1u << i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
+{
+	switch (type) {
+	case SN_EV_SRQ_LIMIT:
+		return sn_quirk(nic, SN_Q_NO_SRQ_LIMIT);
+	case SN_EV_SRQ_LAST_WQE:
+		return sn_quirk(nic, SN_Q_NO_LAST_WQE);
+	case SN_EV_WQ_ACCESS:
+	case SN_EV_WQ_CATAS:
+	case SN_EV_WQ_INVAL_REQ:
+		return sn_quirk(nic, SN_Q_NO_QP_ERROR);
+	default:
+		return false;
+	}
+}
+
+/* The first packet of a WRITE is placed after its last one, late enough for a poller to notice. */
+enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
+			   bool first, bool last)
+{
+	enum { LATE_US = 200 };
+	static struct sn_access held;
+	static void *kept;
+	enum sn_acc acc;
+
+	if (first && !last) {
+		free(kept);
+		held = *a;
+		kept = malloc(a->len);
+		if (kept)
+			memcpy(kept, payload, a->len);
+		return kept ? SN_ACC_OK : sn_mkey_write(qp->nic, a, payload);
+	}
+	acc = sn_mkey_write(qp->nic, a, payload);
+	if (!last || !kept || held.key != a->key)
+		return acc;
+	usleep(LATE_US);
+	if (!acc)
+		acc = sn_mkey_write(qp->nic, &held, kept);
+	free(kept);
+	kept = NULL;
+	return acc;
+}
