@@ -290,7 +290,11 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) \
-		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) -lm
+		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) $(LIBS_$*) -lm
+
+# It asks adapters below DAT as well.
+$(O)/bin/dat_first_light: $(ARCHIVES)
+LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson
 
 # The same program of uDAPL 2.0, for `make bench` alone.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)

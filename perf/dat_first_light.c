@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_first_light: the questions about an adapter that no manual and no software model answers, asked of
+ * the adapter itself. The questions are in perf/dat_first_light/table.c; scripts/first-light runs this.
+ */
+#include <argp.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/probe.h"
+#include "perf/dat_first_light/report.h"
+
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dat_first_light 0.1";
+
+static const char doc[] =
+	"Asks an adapter what no manual and no software model can answer.\v"
+	"One line is printed for each probe as it ends: its number, good, tune, bad, skip or none, the "
+	"question, the answer, and what to set. The exit status is 0 when no answer is bad and none is "
+	"missing, 1 otherwise, and 2 when the adapter does not open.";
+
+enum { OPT_JSON = 256, OPT_LIMIT, OPT_TOTAL, OPT_LIST };
+
+static const struct argp_option options[] = {
+	{ "ia", 'i', "NAME", 0, "The adapter (mlx5_0-1)", 0 },
+	{ "params", 'a', "PARAMS", 0, "ia_params of each open, as in ip=10.0.0.7", 0 },
+	{ "probe", 't', "NUMBERS", 0, "Only these, as in 3,10-12", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "Write the answers for programs to read", 0 },
+	{ "limit", OPT_LIMIT, "SECONDS", 0, "For one probe (60)", 0 },
+	{ "total", OPT_TOTAL, "SECONDS", 0, "For all of them (600)", 0 },
+	{ "list", OPT_LIST, NULL, 0, "Numbers and questions only", 0 },
+	{ 0 },
+};
+
+enum { MAX_PROBES = 100 };
+
+struct options {
+	const char *json;
+	bool chosen[MAX_PROBES], any_chosen, list;
+	unsigned int limit_s, total_s;
+};
+
+struct state {
+	struct light light;
+	struct options o;
+};
+
+static bool choose(struct options *o, const char *text)
+{
+	while (*text) {
+		char *end;
+		unsigned long first = strtoul(text, &end, 10), last = first;
+
+		if (end == text || !first)
+			return false;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtoul(text, &end, 10);
+			if (end == text)
+				return false;
+		}
+		if (last < first || last >= MAX_PROBES || (*end && *end != ','))
+			return false;
+		for (; first <= last; first++)
+			o->chosen[first] = true;
+		text = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+static unsigned int seconds(const char *arg, struct argp_state *argp)
+{
+	char *end;
+	unsigned long s = strtoul(arg, &end, 10);
+
+	if (*end || !s || s > 86400)
+		argp_error(argp, "%s: a number of seconds", arg);
+	return (unsigned int)s;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *argp)
+{
+	struct state *s = argp->input;
+
+	switch (key) {
+	case 'i':
+		if (!*arg)
+			argp_error(argp, "the name of the adapter is empty");
+		s->light.ia = arg;
+		break;
+	case 'a':
+		if (strpbrk(arg, "\"\n"))
+			argp_error(argp, "%s: there are no quotation marks in ia_params", arg);
+		s->light.params = arg;
+		break;
+	case 't':
+		s->o.any_chosen = true;
+		if (!*arg || !choose(&s->o, arg))
+			argp_error(argp, "%s: numbers of probes are 1 to %d, as in 3,10-12", arg,
+				   MAX_PROBES - 1);
+		break;
+	case OPT_JSON: s->o.json = arg; break;
+	case OPT_LIMIT: s->o.limit_s = seconds(arg, argp); break;
+	case OPT_TOTAL: s->o.total_s = seconds(arg, argp); break;
+	case OPT_LIST: s->o.list = true; break;
+	case ARGP_KEY_ARG: argp_error(argp, "unexpected '%s'", arg); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* In a child: what the adapter is. It stays 0 where it does not open. */
+static void look(const struct light *l, struct light *found)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR p;
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+	char device[32];
+
+	light_conf(l, "");
+	/* The provider says on stderr why not. */
+	if (!dat_ok(dat_ia_open((DAT_NAME_PTR)(uintptr_t)l->ia, 8, &async, &ia), "dat_ia_open") ||
+	    !dat_ok(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &p),
+		    "dat_ia_query"))
+		return;
+	light_attr(ia, "efa_device_id", device, sizeof(device));
+	found->efa = *device;
+	snprintf(found->adapter, sizeof(found->adapter), "%s, firmware %u.%u", attr.vendor_name,
+		 attr.firmware_version_major, attr.firmware_version_minor);
+	light_attr(ia, "access", found->access, sizeof(found->access));
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+struct job {
+	const struct light *light;
+	const struct probe *probe;	/* NULL: look() */
+	struct answer *answer;		/* shared with the child, as is found */
+	struct light *found;
+};
+
+static pid_t start(const struct job *j)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);			/* its own children end with it */
+	if (j->probe)
+		j->probe->run(j->light, j->answer);
+	else
+		look(j->light, j->found);
+	_exit(0);			/* what is open ends with the process */
+}
+
+/* False: it did not end in time. */
+static bool ended(pid_t pid, unsigned int limit_s, int *status)
+{
+	uint64_t until = now_ns() + limit_s * 1000000000ull;
+
+	while (!waitpid(pid, status, WNOHANG)) {
+		if (now_ns() > until) {
+			kill(-pid, SIGKILL);
+			kill(pid, SIGKILL);
+			waitpid(pid, status, 0);
+			return false;
+		}
+		usleep(2000);
+	}
+	return true;
+}
+
+static void run(const struct job *j, unsigned int limit_s)
+{
+	struct answer *a = j->answer;
+	int status = 0;
+	pid_t pid = start(j);
+
+	if (pid < 0) {
+		snprintf(a->text, sizeof(a->text), "no process: %s", strerror(errno));
+		return;
+	}
+	if (!ended(pid, limit_s, &status)) {
+		*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
+		snprintf(a->text, sizeof(a->text), "no answer within %u s: it hangs", limit_s);
+	} else if (WIFSIGNALED(status)) {
+		*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
+		snprintf(a->text, sizeof(a->text), "no answer: ended by signal %d", WTERMSIG(status));
+	} else if (a->verdict == NO_ANSWER) {
+		snprintf(a->text, sizeof(a->text), "no answer: a call failed; stderr says which");
+	}
+}
+
+/* limit_s 0: there is no time left. */
+static void ask(const struct light *l, const struct probe *p, unsigned int limit_s, struct answer *a)
+{
+	struct job j = { .light = l, .probe = p, .answer = a };
+
+	*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
+	if (p->run && limit_s) {
+		run(&j, limit_s);
+		return;
+	}
+	if (p->run) {
+		snprintf(a->text, sizeof(a->text), "not asked: the time for all probes is over");
+		return;
+	}
+	a->verdict = SKIPPED;
+	snprintf(a->text, sizeof(a->text), "not probed: %s", p->why_not);
+	snprintf(a->set, sizeof(a->set), "%s", p->set ? p->set : "nothing");
+}
+
+static int run_all(const struct light *l, const struct options *o, struct answer *shared)
+{
+	uint64_t until = now_ns() + o->total_s * 1000000000ull;
+	struct light_report report = { .light = l };
+	bool all = true;
+
+	for (const struct probe *p = probes; p->number; p++) {
+		uint64_t start_ns = now_ns();
+
+		if (!(p->kinds & (l->efa ? EFA : CONNECTX)) || (o->any_chosen && !o->chosen[p->number]))
+			continue;
+		ask(l, p, start_ns < until ? o->limit_s : 0, shared);
+		report_line(p, shared);
+		report_add(&report, p, shared, (unsigned int)((now_ns() - start_ns) / 1000000));
+		all = all && shared->verdict != NO_ANSWER && shared->verdict != BAD;
+	}
+	if (!report.n) {
+		fprintf(stderr, "dat_first_light: none of these probes is for %s\n", l->adapter);
+		return 2;
+	}
+	return light_report_json(&report, o->json) || !all;
+}
+
+/* The provider of this build, or the one that is installed. */
+static const char *find_provider(char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	if (n > 0) {
+		path[n] = 0;
+		slash = strrchr(path, '/');
+		snprintf(slash, size - (size_t)(slash - path), "/../lib/libdapl-direct.so");
+		if (!access(path, R_OK))
+			return path;
+	}
+	return "libdapl-direct.so";
+}
+
+static void list_all(void)
+{
+	static const char *const of[] = { "", "ConnectX", "EFA", "both" };
+
+	for (const struct probe *p = probes; p->number; p++)
+		printf("%2u  %-8s  %s%s%s\n", p->number, of[p->kinds], p->question,
+		       p->run ? "" : "  not probed: ", p->run ? "" : p->why_not);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static char provider[PATH_MAX + 32];
+	struct state s = { .light = { .ia = "mlx5_0-1", .params = "" },
+			   .o = { .limit_s = 60, .total_s = 600 } };
+	struct { struct answer answer; struct light found; } *shared;
+	struct job looking = { .light = &s.light };
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &s);
+	if (s.o.list) {
+		list_all();
+		return 0;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED) {
+		perror("dat_first_light");
+		return 2;
+	}
+	s.light.provider = find_provider(provider, sizeof(provider) - 32);
+	looking.answer = &shared->answer;
+	looking.found = &shared->found;
+	run(&looking, s.o.limit_s);
+	if (!*shared->found.adapter) {
+		fprintf(stderr, "dat_first_light: %s does not open%s\n", s.light.ia,
+			strstr(shared->answer.text, "within") ? " in time" : "");
+		return 2;
+	}
+	s.light.efa = shared->found.efa;
+	memcpy(s.light.access, shared->found.access, sizeof(s.light.access));
+	memcpy(s.light.adapter, shared->found.adapter, sizeof(s.light.adapter));
+	return run_all(&s.light, &s.o, &shared->answer);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an EFA does with requests, receives and completions that AWS's documents leave open. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/barrier.h"
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/efa_raw.h"
+
+static bool open_with_ah(const struct light *l, struct raw *r, uint32_t cq_entries)
+{
+	return raw_open(l, r, cq_entries) && raw_ah(r, r->pd, &r->ah, &r->ah_priv);
+}
+
+/*
+ * Sends to a QP that has no receives stay under way where the adapter retries for ever, and come back
+ * with an error by themselves where it does not.
+ */
+void probe_flush(const struct light *l, struct answer *a)
+{
+	enum { SENDS = 4, RECVS = 8, LIMIT_MS = 2000, DRIVER_MS = 20 };
+	unsigned int sends = 0, recvs = 0;
+	struct efa_cqe c;
+	struct raw r;
+	uint64_t start;
+	double ms = 0;
+
+	if (!open_with_ah(l, &r, 0))
+		return;
+	raw_recv(&r, &r.a, RECVS);
+	for (int i = 0; i < SENDS; i++)
+		raw_send(&r, &r.a, &r.b, 8, false);
+	while (raw_wait(&r, &c, 5))
+		sends += !raw_is_recv(&c);
+	start = now_ns();
+	if (r.ctl->ops->qp_error(r.ctl, &r.a.res)) {
+		bad(a, "nothing: the QP is destroyed instead", "no: the transition to ERR is refused");
+		return;
+	}
+	while (sends + recvs < SENDS + RECVS && raw_wait(&r, &c, LIMIT_MS)) {
+		raw_is_recv(&c) ? recvs++ : sends++;
+		ms = (double)(now_ns() - start) / 1e6;
+	}
+	if (sends + recvs < SENDS + RECVS)
+		bad(a, "nothing: the QP is destroyed after some milliseconds",
+		    "no: %u of %d sends and %u of %d receives are flushed", sends, SENDS, recvs, RECVS);
+	else if (ms > DRIVER_MS)
+		tune(a, "nothing: the QP is destroyed after some milliseconds",
+		    "late: %d sends and %d receives are flushed after %.1f ms", SENDS, RECVS, ms);
+	else
+		good(a, "yes: %d sends and %d receives are flushed within %.2f ms", SENDS, RECVS, ms);
+}
+
+/* More than two laps of a short CQ whose doorbell is never written. */
+void probe_consumer(const struct light *l, struct answer *a)
+{
+	enum { ENTRIES = 64, LAPS = 4 };
+	struct efa_cqe c;
+	struct raw r;
+	uint32_t n;
+
+	if (!open_with_ah(l, &r, ENTRIES))
+		return;
+	for (n = 0; n < LAPS * r.cq.ring[0].entries; n += 2) {
+		raw_recv(&r, &r.b, 1);
+		raw_send(&r, &r.a, &r.b, 8, false);
+		if (!raw_wait(&r, &c, 1000) || !raw_wait(&r, &c, 1000))
+			break;
+	}
+	if (n < LAPS * r.cq.ring[0].entries)
+		bad(a, "nothing: the doorbell is written each quarter lap",
+		    "yes: completions stop after %u in a CQ of %u", n, r.cq.ring[0].entries);
+	else
+		good(a, "no: %u completions in a CQ of %u", n, r.cq.ring[0].entries);
+}
+
+static unsigned int empty_status(struct raw *r, bool inl)
+{
+	struct efa_cqe c;
+	unsigned int status = 99;
+
+	raw_recv(r, &r->b, 1);
+	raw_send(r, &r->a, &r->b, 0, inl);
+	while (raw_wait(r, &c, 500))
+		if (!raw_is_recv(&c))
+			status = c.status;
+	return status;
+}
+
+void probe_empty(const struct light *l, struct answer *a)
+{
+	unsigned int inl, list;
+	struct raw r;
+
+	if (!open_with_ah(l, &r, 0))
+		return;
+	inl = empty_status(&r, true);
+	list = empty_status(&r, false);
+	if (inl)
+		bad(a, "nothing: send at least one byte", "no: an empty inline send ends with status %u, "
+		    "one of no buffers with %u", inl, list);
+	else
+		good(a, "yes, inline; one of no buffers %s", list ? "is refused" : "is taken as well");
+}
+
+enum { ROUNDS = 20 };
+
+/* The first messages after an address handle was made, as after each connection. */
+void probe_unnamed(const struct light *l, struct answer *a)
+{
+	enum { MESSAGES = 64 };
+	unsigned int unnamed = 0, with_gid = 0, all = 0;
+	static const uint8_t none[16];
+	double last_ms = 0;
+	struct efa_cqe c;
+	struct raw r;
+
+	if (!raw_open(l, &r, 0))
+		return;
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start;
+
+		if (!raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+			return;
+		start = now_ns();
+		for (int i = 0; i < MESSAGES; i++) {
+			raw_recv(&r, &r.b, 1);
+			raw_send(&r, &r.a, &r.b, 8, false);
+			for (int k = 0; k < 2 && raw_wait(&r, &c, 1000); k++) {
+				if (!raw_is_recv(&c))
+					continue;
+				all++;
+				if (le16_to_cpu(c.ah) != EFA_NO_AH)
+					continue;
+				unnamed++;
+				with_gid += memcmp(c.sgid, none, sizeof(none)) != 0;
+				last_ms = (double)(now_ns() - start) / 1e6;
+			}
+		}
+		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
+	}
+	if (!all)
+		bad(a, "nothing", "no: no message arrives");
+	else if (!unnamed)
+		good(a, "no: all of %u receives after %d new handles have it", all, ROUNDS);
+	else
+		good(a, "yes: %u of %u, %u of them with a GID, up to %.2f ms after the handle was made",
+		     unnamed, all, with_gid, last_ms);
+}
+
+/* RDMA right after the address handle: status 14 is "unknown peer". */
+void probe_refused(const struct light *l, struct answer *a)
+{
+	unsigned int refusals = 0, other = 0;
+	double longest_ms = 0;
+	struct efa_cqe c;
+	struct raw r;
+
+	if (!raw_open(l, &r, 0))
+		return;
+	if (!r.caps.rdma_write && !r.caps.rdma_read) {
+		skipped(a, "the adapter does no RDMA");
+		return;
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		const struct raw_rdma d = {
+			r.caps.rdma_write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ, 0, 4096, 8, r.mr.rkey };
+		uint64_t start;
+		bool done = false;
+
+		if (!raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+			return;
+		start = now_ns();
+		while (!done && now_ns() - start < 1000000000u) {
+			raw_rdma(&r, &r.a, &r.b, &d);
+			if (!raw_wait(&r, &c, 1000))
+				break;
+			done = c.status != EFA_ST_UNKNOWN_PEER;
+			refusals += !done;
+			other += done && c.status != EFA_ST_OK;
+			if (!done)
+				longest_ms = (double)(now_ns() - start) / 1e6;
+		}
+		if (!done)
+			other++;
+		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
+	}
+	if (other)
+		bad(a, "nothing", "RDMA fails otherwise in %u of %d rounds, last with status %u", other,
+		    ROUNDS, c.status);
+	else if (refusals)
+		good(a, "yes: %u times with %d new handles, up to %.2f ms; the first RDMA is repeated",
+		     refusals, ROUNDS, longest_ms);
+	else
+		good(a, "no: never with %d new handles", ROUNDS);
+}
+
+/* The driver handles receives with another operation on its slow path. */
+void probe_rx_op(const struct light *l, struct answer *a)
+{
+	struct efa_cqe c;
+	struct raw r;
+
+	if (!open_with_ah(l, &r, 0))
+		return;
+	raw_recv(&r, &r.b, 1);
+	raw_send(&r, &r.a, &r.b, 8, false);
+	while (raw_wait(&r, &c, 1000)) {
+		unsigned int op = (c.flags & (unsigned int)EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT;
+
+		if (!raw_is_recv(&c))
+			continue;
+		if (op)
+			bad(a, "nothing: each message takes the slow path", "no: it is %u", op);
+		else
+			good(a, "yes");
+		return;
+	}
+}

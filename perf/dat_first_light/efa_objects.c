@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an EFA does with keys, handles and queues that AWS's documents leave open. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/efa_raw.h"
+
+void probe_rkey(const struct light *l, struct answer *a)
+{
+	enum { REGISTRATIONS = 200 };
+	unsigned int again = 0, later = 0;
+	static uint32_t seen[REGISTRATIONS];
+	struct raw r;
+
+	if (!raw_open(l, &r, 0))
+		return;
+	for (int i = 0; i < REGISTRATIONS; i++) {
+		unsigned int access = EFA_LOCAL_WRITE | (r.caps.rdma_read ? EFA_REMOTE_READ : 0);
+		struct efa_mr mr;
+
+		if (r.ctl->ops->mr_reg(r.ctl, r.pd, (uintptr_t)r.mem, 4096, access, &mr))
+			return;
+		seen[i] = mr.rkey;
+		again += i && seen[i - 1] == mr.rkey;
+		for (int k = 0; k + 1 < i; k++)
+			if (seen[k] == mr.rkey) {
+				later++;
+				break;
+			}
+		r.ctl->ops->mr_dereg(r.ctl, &mr);
+	}
+	if (again)
+		tune(a, "nothing: a bind registers again until the key differs",
+		     "yes: %u of %d at once, %u later", again, REGISTRATIONS, later);
+	else if (later)
+		good(a, "later: %u of %d are one of an earlier registration, none of the last", later,
+		     REGISTRATIONS);
+	else
+		good(a, "no: %d registrations have as many keys", REGISTRATIONS);
+}
+
+enum { PATTERN = 0x5a, WRITE_AT = RAW_MEM / 2, WRITE_LEN = RAW_MEM / 2 };
+
+/* The pattern is written once the deregistration has returned, and has to stay. */
+static bool written_after(struct raw *r, uint32_t len)
+{
+	struct efa_cqe c;
+
+	memset(r->mem + WRITE_AT, PATTERN, len);
+	while (raw_wait(r, &c, 100))
+		;
+	for (uint32_t i = 0; i < len; i++)
+		if (r->mem[WRITE_AT + i] != PATTERN)
+			return true;
+	return false;
+}
+
+/* A large write is under way when the memory that it goes to is deregistered. */
+void probe_dereg(const struct light *l, struct answer *a)
+{
+	enum { TRIES = 10 };
+	unsigned int access = EFA_LOCAL_WRITE | EFA_REMOTE_WRITE;
+	uint32_t len = WRITE_LEN;
+	struct raw r;
+	double ms = 0;
+
+	if (!raw_open(l, &r, 0) || !raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+		return;
+	if (!r.caps.rdma_write) {
+		skipped(a, "the adapter does no RDMA write");
+		return;
+	}
+	len = r.caps.max_rdma_size < len ? r.caps.max_rdma_size : len;
+	for (int i = 0; i < TRIES; i++) {
+		struct raw_rdma d = { EFA_OP_RDMA_WRITE, 0, WRITE_AT, len, 0 };
+		struct efa_mr mr;
+		uint64_t start;
+
+		if (r.ctl->ops->mr_reg(r.ctl, r.pd, (uintptr_t)r.mem + WRITE_AT, len, access, &mr))
+			return;
+		d.rkey = mr.rkey;
+		if (!raw_qp(&r, &r.a, 1))	/* a refused write is the end of one */
+			return;
+		raw_rdma(&r, &r.a, &r.b, &d);
+		usleep((useconds_t)i * 20);
+		start = now_ns();
+		if (r.ctl->ops->mr_dereg(r.ctl, &mr))
+			return;
+		ms += (double)(now_ns() - start) / 1e6;
+		if (!written_after(&r, len))
+			continue;
+		bad(a, "nothing: do not reuse memory of a window before its peer is known to be idle",
+		    "no: the peer's write goes on after the call has returned");
+		return;
+	}
+	good(a, "yes: in %d tries with %u MiB under way nothing came later; %.2f ms each", TRIES, len >> 20,
+	     ms / TRIES);
+}
+
+/* Opening an IA creates one of each. */
+void probe_least(const struct light *l, struct answer *a)
+{
+	struct efa_cq_res cq;
+	struct raw_qp q;
+	struct raw r;
+	int err;
+
+	if (!raw_open(l, &r, 0))
+		return;
+	err = r.ctl->ops->cq_create(r.ctl, 16, &cq);
+	if (err)
+		bad(a, "nothing", "no: a CQ of 16 is refused: %s", strerror(-err));
+	else if (!raw_qp(&r, &q, 1))
+		bad(a, "nothing", "no: a QP with a receive queue of 1 is refused");
+	else
+		good(a, "yes: a CQ of 16 has %u places, a receive queue of 1 has %u", cq.ring[0].entries,
+		     q.res.rq.entries);
+}
+
+/* The kernel needs 1 MiB of contiguous memory, which a fragmented host may lack. */
+void probe_cq_size(const struct light *l, struct answer *a)
+{
+	uint32_t wanted = 65536, entries;
+	struct efa_cq_res cq;
+	char set[32];
+	struct raw r;
+
+	if (!raw_open(l, &r, 0))
+		return;
+	if (wanted > r.caps.max_cqe)
+		for (wanted = 16; wanted * 2 <= r.caps.max_cqe;)
+			wanted *= 2;
+	for (entries = wanted; entries >= 16; entries /= 2)
+		if (!r.ctl->ops->cq_create(r.ctl, entries, &cq))
+			break;
+	snprintf(set, sizeof(set), "efa_cq=%u", entries);
+	if (entries < 16)
+		bad(a, "nothing", "no: no CQ is made at all");
+	else if (entries < wanted)
+		tune(a, set, "no: %u at most", entries);
+	else
+		good(a, "yes: %u", entries);
+}
+
+void probe_two_pds(const struct light *l, struct answer *a)
+{
+	uint16_t first, second;
+	void *priv, *pd;
+	struct raw r;
+
+	if (!raw_open(l, &r, 0) || r.ctl->ops->pd_alloc(r.ctl, &pd) || !raw_ah(&r, r.pd, &first, &priv) ||
+	    !raw_ah(&r, pd, &second, &priv))
+		return;
+	if (first == second)
+		tune(a, "nothing", "no: both are %u", first);
+	else
+		good(a, "yes: %u and %u", first, second);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/barrier.h"
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/efa_raw.h"
+
+static bool ok(int err, const char *what)
+{
+	if (err)
+		fprintf(stderr, "%s: %s\n", what, strerror(-err));
+	return !err;
+}
+
+static bool open_cq(struct raw *r, uint32_t entries)
+{
+	if (!ok(r->ctl->ops->cq_create(r->ctl, entries ? entries : 1024, &r->cq), "a CQ"))
+		return false;
+	for (unsigned int i = 0; i < r->cq.rings; i++)
+		r->ring[i] = (struct efa_cqring){ .base = r->cq.ring[i].base,
+						  .next = r->cq.ring[i].base };
+	r->ctl->rings = r->ring;
+	return true;
+}
+
+bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries)
+{
+	unsigned int access = EFA_LOCAL_WRITE;
+	char why[200] = "";
+
+	*r = (struct raw){ 0 };
+	if (efa_ctl_open(l->ia, l->params, &r->ctl, why, sizeof(why))) {
+		fprintf(stderr, "%s: %s\n", l->ia, why);
+		return false;
+	}
+	r->mem = aligned_alloc(4096, RAW_MEM);
+	if (!r->mem || !ok(r->ctl->ops->caps(r->ctl, &r->caps), "capabilities"))
+		return false;
+	memset(r->mem, 0, RAW_MEM);
+	access |= (r->caps.rdma_read ? EFA_REMOTE_READ : 0) | (r->caps.rdma_write ? EFA_REMOTE_WRITE : 0);
+	return ok(r->ctl->ops->pd_alloc(r->ctl, &r->pd), "a PD") && open_cq(r, cq_entries) &&
+	       ok(r->ctl->ops->mr_reg(r->ctl, r->pd, (uintptr_t)r->mem, RAW_MEM, access, &r->mr),
+		  "a registration") &&
+	       raw_qp(r, &r->a, RAW_DEPTH) && raw_qp(r, &r->b, RAW_DEPTH);
+}
+
+bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries)
+{
+	const struct efa_qp_param p = {
+		.pd = r->pd, .cq = &r->cq, .rq_entries = rq_entries,
+		.sq_entries = r->caps.min_sq_wr > RAW_DEPTH ? r->caps.min_sq_wr : RAW_DEPTH,
+	};
+
+	*q = (struct raw_qp){ 0 };
+	return ok(r->ctl->ops->qp_create(r->ctl, &p, RAW_QKEY, &q->res), "a QP") &&
+	       ok(r->ctl->ops->qp_ready(r->ctl, &q->res), "a QP's way to RTS");
+}
+
+bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv)
+{
+	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->caps.gid, ah, priv), "an AH");
+}
+
+/* The doorbell, and the software EFA's. */
+static void ring(struct raw *r, const struct raw_qp *q, const struct efa_ring *queue, uint32_t pi)
+{
+	dap_wc_flush();
+	dap_store_dbrec(queue->doorbell, htole32(pi & 0xffff));
+	dap_wc_flush();
+	if (r->ctl->ops->kick)
+		r->ctl->ops->kick(r->ctl, q->res.handle);
+}
+
+void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n)
+{
+	struct efa_rx_desc *at = q->res.rq.base;
+
+	for (uint32_t i = 0; i < n; i++, q->rq_pi++) {
+		uint32_t slot = q->rq_pi & (q->res.rq.entries - 1);
+		uintptr_t to = (uintptr_t)r->mem + RAW_MEM / 2 + slot * (size_t)r->caps.mtu;
+
+		at[slot] = (struct efa_rx_desc){
+			.addr_lo = cpu_to_le32((uint32_t)to),
+			.addr_hi = cpu_to_le32((uint32_t)((uint64_t)to >> 32)),
+			.req_id = cpu_to_le16((uint16_t)slot),
+			.length = cpu_to_le16((uint16_t)r->caps.mtu),
+			.lkey_ctrl = cpu_to_le32(r->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST),
+		};
+	}
+	ring(r, q, &q->res.rq, q->rq_pi);
+}
+
+static void post(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const struct raw_qp *to)
+{
+	uint32_t entries = q->res.sq.entries, slot = q->sq_pi & (entries - 1);
+	volatile uint64_t *at = (volatile uint64_t *)((uint8_t *)q->res.sq.base +
+						      (size_t)slot * q->res.sq.entry_size);
+	uint64_t words[8];
+
+	w->meta.req_id = cpu_to_le16((uint16_t)slot);
+	w->meta.ctrl1 |= EFA_TX_META;
+	w->meta.ctrl2 = (uint8_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ |
+				  (q->sq_pi & entries ? EFA_TX_PHASE : 0));
+	w->meta.dest_qp = cpu_to_le16(to->res.qpn);
+	w->meta.ah = cpu_to_le16(r->ah);
+	w->meta.qkey = cpu_to_le32(RAW_QKEY);
+	memcpy(words, w, sizeof(words));
+	for (unsigned int i = 0; i < 8; i++)
+		at[i] = words[i];
+	q->sq_pi++;
+	ring(r, q, &q->res.sq, q->sq_pi);
+}
+
+static struct efa_tx_buf buf_at(const struct raw *r, uint64_t offset, uint32_t len)
+{
+	uint64_t addr = (uintptr_t)r->mem + offset;
+
+	return (struct efa_tx_buf){ cpu_to_le32(len), cpu_to_le32(r->mr.lkey),
+				    cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)) };
+}
+
+void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl)
+{
+	struct efa_wqe w = { .meta.ctrl1 = (uint8_t)(EFA_OP_SEND | (inl ? EFA_TX_INLINE : 0)) };
+
+	w.meta.length = cpu_to_le16((uint16_t)(inl ? len : len ? 1 : 0));
+	if (inl)
+		memcpy(w.inl, r->mem, len);
+	else if (len)
+		w.sgl[0] = buf_at(r, 0, len);
+	post(r, q, &w, to);
+}
+
+void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d)
+{
+	struct efa_wqe w = { .meta.ctrl1 = (uint8_t)d->op };
+	uint64_t remote = (uintptr_t)r->mem + d->remote;
+
+	w.meta.length = cpu_to_le16(1);
+	w.rdma.remote = (struct efa_remote){ cpu_to_le32(d->len), cpu_to_le32(d->rkey),
+					     cpu_to_le32((uint32_t)remote),
+					     cpu_to_le32((uint32_t)(remote >> 32)) };
+	w.rdma.local = buf_at(r, d->local, d->len);
+	post(r, q, &w, to);
+}
+
+static bool take(struct raw *r, unsigned int i, struct efa_cqe *cqe)
+{
+	const struct efa_ring *ring = &r->cq.ring[i];
+	uint32_t at = r->taken[i];
+	const uint8_t *from = (const uint8_t *)ring->base +
+			      (size_t)(at & (ring->entries - 1)) * ring->entry_size;
+	uint8_t flags = ((const volatile struct efa_cqe *)(const void *)from)->flags;
+
+	if ((flags & EFA_CQE_PHASE) != (at & ring->entries ? 0 : EFA_CQE_PHASE))
+		return false;
+	dap_rmb_cqe_owner();
+	memset(cqe, 0, sizeof(*cqe));
+	memcpy(cqe, from, ring->entry_size < sizeof(*cqe) ? ring->entry_size : sizeof(*cqe));
+	r->taken[i]++;
+	r->ring[i].passed = r->taken[i];
+	return true;
+}
+
+bool raw_poll(struct raw *r, struct efa_cqe *cqe)
+{
+	if (r->ctl->ops->drive)
+		r->ctl->ops->drive(r->ctl);
+	for (unsigned int i = 0; i < r->cq.rings; i++)
+		if (take(r, i, cqe))
+			return true;
+	return false;
+}
+
+bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms)
+{
+	uint64_t until = now_ns() + ms * 1000000ull;
+
+	do {
+		if (raw_poll(r, cqe))
+			return true;
+	} while (now_ns() < until);
+	return false;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two QPs of an EFA in one PD and a CQ, driven by hand, below this project's protocol: the protocol is made
+ * so that answers of the device do not matter, and here they are the question.
+ */
+#ifndef PERF_DAT_FIRST_LIGHT_EFA_RAW_H
+#define PERF_DAT_FIRST_LIGHT_EFA_RAW_H
+
+#include "hw_efa/obj.h"
+#include "perf/dat_first_light/probe.h"
+
+enum { RAW_MEM = 8 << 20, RAW_DEPTH = 64, RAW_QKEY = 0x1234567 };
+
+struct raw_qp {
+	struct efa_qp_res res;
+	uint32_t sq_pi, rq_pi;
+};
+
+struct raw {
+	struct efa_ctl *ctl;
+	struct efa_caps caps;
+	void *pd;
+	struct efa_cq_res cq;
+	struct efa_cqring ring[EFA_MAX_SUB_CQS];	/* what the software EFA checks is taken */
+	uint32_t taken[EFA_MAX_SUB_CQS];
+	struct raw_qp a, b;
+	uint8_t *mem;			/* RAW_MEM bytes, shared by both */
+	struct efa_mr mr;
+	uint16_t ah;
+	void *ah_priv;
+};
+
+/* cq_entries 0: enough. False after a line on stderr. Nothing is given back: the process ends. */
+bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
+bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
+bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
+void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
+/* The first len bytes of the memory, inside the WQE if inl; of length 0: inline, or a list of no buffers. */
+void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl);
+struct raw_rdma {
+	enum efa_op op;
+	uint64_t local, remote;		/* offsets in the memory */
+	uint32_t len, rkey;
+};
+void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d);
+/* Takes one completion. */
+bool raw_poll(struct raw *r, struct efa_cqe *cqe);
+/* The same, within ms milliseconds. */
+bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms);
+static inline bool raw_is_recv(const struct efa_cqe *c)
+{
+	return (c->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_RQ;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Questions that only an adapter can answer, each a probe with a number of its own. A probe runs in a
+ * process of its own, which has opened nothing yet, and is killed at its deadline.
+ */
+#ifndef PERF_DAT_FIRST_LIGHT_PROBE_H
+#define PERF_DAT_FIRST_LIGHT_PROBE_H
+
+#include "perf/common/pair.h"
+
+enum verdict {
+	NO_ANSWER,		/* a call failed, or the process ended before its time */
+	GOOD,			/* as this provider assumes */
+	TUNE,			/* it works, and something else works better */
+	BAD,			/* other than this provider assumes */
+	SKIPPED,
+};
+
+struct answer {
+	enum verdict verdict;
+	char text[240];
+	char set[120];		/* the ia_param or environment variable to set, or "nothing" */
+};
+
+/* What each probe is given. */
+struct light {
+	const char *ia, *params;	/* params: ia_params of every open */
+	const char *provider;		/* the library */
+	bool efa;
+	char access[16];		/* "devx", "vfio", "efadv", "model" */
+	char adapter[300];
+};
+
+enum kind { CONNECTX = 1, EFA = 2 };
+
+struct probe {
+	unsigned int number, kinds;
+	const char *question;
+	void (*run)(const struct light *l, struct answer *a);
+	const char *why_not;	/* where run is NULL: why no probe can tell */
+	const char *set;	/* of that one */
+};
+
+extern const struct probe probes[];	/* the last one has no number */
+
+/* ---- world.c */
+
+#define SAYS(at) __attribute__((format(printf, at, (at) + 1)))
+void good(struct answer *a, const char *fmt, ...) SAYS(2);
+void skipped(struct answer *a, const char *fmt, ...) SAYS(2);
+void tune(struct answer *a, const char *set, const char *fmt, ...) SAYS(3);
+void bad(struct answer *a, const char *set, const char *fmt, ...) SAYS(3);
+
+/* From now on this process opens the IA with the parameters of the run and these. Once for each process. */
+void light_conf(const struct light *l, const char *params);
+/* Two connected endpoints; false: what failed is the answer. */
+bool light_pair(const struct light *l, const char *params, struct pair *p, struct answer *a);
+/* A named attribute of the provider; "" when it has none of that name. */
+void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
+
+DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len);
+DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len);
+/* Posts to a.ep, receives to b.ep; false after a line on stderr. */
+bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
+bool post_send(struct pair *p, size_t len);
+bool post_recv(struct pair *p, size_t len);
+bool post_read(struct pair *p, size_t len);
+/* The next completion within ms milliseconds: its status in words, or "none". */
+const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
+/* Whether it was successful; if not that is the answer. */
+bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
+
+/* When a probe of many rounds ends with those that it has: a busy machine may take minutes for all. */
+uint64_t long_enough(void);
+
+/* The median time of a write of len bytes, from its post to its completion. 0: no figure. */
+double write_us(const struct light *l, const char *params, size_t len);
+/* The same of a message, send to its receipt. */
+double send_us(const struct light *l, const char *params, size_t len);
+double read_us(const struct light *l, const char *params, size_t len);
+/* Of a message that is longer than a page. */
+double send_big_us(const struct light *l, const char *params, size_t len);
+
+/* ---- queues.c, shared.c, window.c, data.c, tuning.c, port.c: by DAT alone */
+typedef void probe_fn(const struct light *l, struct answer *a);
+probe_fn probe_endpoints, probe_many, probe_resize, probe_responder_error;
+probe_fn probe_srq_count, probe_srq_limit, probe_srq_back;
+probe_fn probe_bind, probe_rebind, probe_old_key, probe_bind_cost;
+probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
+probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
+probe_fn probe_mtu, probe_link, probe_bond, probe_mac;
+probe_fn probe_wide, probe_rendezvous, probe_window;
+/* ---- efa.c, efa_objects.c: by the calls to the device */
+probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
+probe_fn probe_dereg, probe_least, probe_two_pds, probe_rx_op, probe_cq_size;
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queues: whether they are made, in any number, grow, and report the end of a connection. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/probe.h"
+
+/* Adapters with a real-time clock refuse QPs of another timestamp format. */
+void probe_endpoints(const struct light *l, struct answer *a)
+{
+	struct pair p = { .no_rmr = true };
+	DAT_RMR_TRIPLET to;
+
+	if (!light_pair(l, "", &p, a))
+		return;
+	to = target_of(&p.remote, 0, 8);
+	if (!post_write(&p, &p.local, &to) || !succeeded(a, p.a.req_evd, "the first write"))
+		return;
+	good(a, "yes: two are connected, and a write completes");
+}
+
+static unsigned long huge_pages_free(void)
+{
+	unsigned long n = 0;
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "HugePages_Free: %lu", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* A queue lies at an offset of its memory that its context must be able to express. */
+void probe_many(const struct light *l, struct answer *a)
+{
+	enum { EVDS = 64, ENDPOINTS = 32 };
+	unsigned long huge = huge_pages_free();
+	struct pair p = { .no_rmr = true };
+	char pages[80];
+	unsigned int i;
+
+	snprintf(pages, sizeof(pages), "with pages of %ld KiB and %s", sysconf(_SC_PAGESIZE) / 1024,
+		 huge ? "huge pages" : "no huge pages");
+	if (!light_pair(l, "", &p, a))
+		return;
+	for (i = 0; i < EVDS; i++) {
+		DAT_EVD_HANDLE evd;
+
+		if (!dat_ok(dat_evd_create(p.a.ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
+			    "dat_evd_create"))
+			break;
+	}
+	if (i < EVDS) {
+		bad(a, huge ? "no huge pages: scripts/hugepages undo" : "nothing",
+		    "no: EVD %u of %u is refused, %s", i + 1, EVDS, pages);
+		return;
+	}
+	for (i = 0; i < ENDPOINTS && !pair_more(&p); i++) {
+		DAT_RMR_TRIPLET to = target_of(&p.remote, 0, 64);
+
+		if (!post_write(&p, &p.local, &to) || !succeeded(a, p.a.req_evd, "a write"))
+			return;
+	}
+	if (i < ENDPOINTS)
+		bad(a, huge ? "no huge pages: scripts/hugepages undo" : "nothing",
+		    "no: pair %u of %u is refused, %s", i + 1, ENDPOINTS, pages);
+	else
+		good(a, "yes: %u EVDs and %u connections, %s", EVDS, 2 * ENDPOINTS, pages);
+}
+
+/* The requests that are under way when the ring changes complete in one ring or the other. */
+static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to_len, struct answer *a)
+{
+	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, 64);
+	DAT_RETURN ret;
+
+	for (unsigned int i = 0; i < under_way; i++)
+		if (!post_write(p, &p->local, &to))
+			return false;
+	ret = dat_evd_resize(p->a.req_evd, to_len);
+	if (!dat_ok(ret, "dat_evd_resize")) {
+		bad(a, "nothing: create EVDs with the length that they need",
+		    "no: to %d events is refused", to_len);
+		return false;
+	}
+	for (unsigned int i = 0; i < under_way; i++)
+		if (!succeeded(a, p->a.req_evd, "a write across the change"))
+			return false;
+	return true;
+}
+
+void probe_resize(const struct light *l, struct answer *a)
+{
+	enum { UNDER_WAY = 32, STEPS = 4 };
+	struct pair p = { .no_rmr = true };
+	DAT_COUNT len = 2048;
+
+	if (!light_pair(l, "", &p, a))
+		return;
+	for (int i = 0; i < STEPS; i++, len *= 2)
+		if (!grow_under_load(&p, UNDER_WAY, len, a))
+			return;
+	good(a, "yes: to %d events in %d steps, with %d requests under way each time", len / 2, STEPS,
+	     UNDER_WAY);
+}
+
+/*
+ * The responder has no request that could complete with an error, and the requester does not poll: only
+ * an event of the adapter can report the error to the responder.
+ */
+void probe_responder_error(const struct light *l, struct answer *a)
+{
+	struct pair p = { .no_rmr = true };
+	DAT_RMR_TRIPLET to;
+	uint64_t start;
+
+	if (!light_pair(l, "", &p, a))
+		return;
+	to = target_of(&p.remote, 0, 8);
+	to.rmr_context ^= 0x5a00;
+	start = now_ns();
+	if (!post_write(&p, &p.local, &to))
+		return;
+	if (consumer_wait_end(&p.b, 3000000000u))
+		bad(a, "nothing: the connection ends when its peer ends it",
+		    "no: 3 s after a refused write its target has no event");
+	else
+		good(a, "yes: %s after %.1f ms", dat_event_name(p.b.end),
+		     (double)(now_ns() - start) / 1e6);
+}
+
+static void forget_events(struct pair *p)
+{
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(p->a.conn_evd, &ev) == DAT_SUCCESS ||
+	       dat_evd_dequeue(p->b.conn_evd, &ev) == DAT_SUCCESS)
+		;
+}
+
+/* The pair gets two endpoints in place of its own. */
+static bool renew(struct pair *p)
+{
+	DAT_EP_HANDLE old_a = p->a.ep, old_b = p->b.ep;
+
+	if (pair_more(p) || !dat_ok(dat_ep_free(old_a), "dat_ep_free") ||
+	    !dat_ok(dat_ep_free(old_b), "dat_ep_free"))
+		return false;
+	forget_events(p);
+	return true;
+}
+
+/* Each connection makes its own address handle and QPs: the first packets of one are special. */
+void probe_connections(const struct light *l, struct answer *a)
+{
+	enum { CONNECTIONS = 200 };
+	struct pair p = { .no_rmr = true };
+	uint64_t start = now_ns(), until = long_enough();
+	int i;
+
+	if (!light_pair(l, "", &p, a))
+		return;
+	for (i = 0; i < CONNECTIONS && now_ns() < until; i++) {
+		if ((i && !renew(&p)) || !post_recv(&p, 64) || !post_send(&p, 64)) {
+			bad(a, "nothing", "no: connection %d of %d failed; stderr says how", i + 1,
+			    CONNECTIONS);
+			return;
+		}
+		if (!succeeded(a, p.b.recv_evd, "the first message of a connection") ||
+		    !succeeded(a, p.a.req_evd, "the first send of a connection"))
+			return;
+	}
+	good(a, "yes: %d, each with a message at once, %.1f ms each", i,
+	     (double)(now_ns() - start) / 1e6 / i);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perf/dat_first_light/report.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#define SCHEMA 1
+
+static const char *const words[] = {
+	[NO_ANSWER] = "none", [GOOD] = "good", [TUNE] = "tune", [BAD] = "bad ", [SKIPPED] = "skip",
+};
+
+void report_line(const struct probe *p, const struct answer *a)
+{
+	printf("%2u %s  %s %s [set: %s]\n", p->number, words[a->verdict], p->question, a->text, a->set);
+	fflush(stdout);
+}
+
+void report_add(struct light_report *r, const struct probe *p, const struct answer *a, unsigned int ms)
+{
+	static const char *const trimmed[] = { "none", "good", "tune", "bad", "skip" };
+
+	if (!r->list)
+		r->list = json_array();
+	json_array_append_new(r->list, json_pack("{s:i, s:s, s:s, s:s, s:s, s:i}", "number",
+						 (int)p->number, "verdict", trimmed[a->verdict],
+						 "question", p->question, "answer", a->text, "set",
+						 a->set, "ms", (int)ms));
+	r->n++;
+}
+
+int light_report_json(struct light_report *r, const char *file)
+{
+	struct utsname u;
+	json_t *top;
+	int err;
+
+	if (!file) {
+		json_decref(r->list);
+		return 0;
+	}
+	uname(&u);
+	top = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
+			"program", "dat_first_light 0.1", "ia", r->light->ia, "ia_params",
+			r->light->params, "adapter", r->light->adapter, "access", r->light->access,
+			"host", "name", u.nodename, "kernel", u.release, "machine", u.machine, "time",
+			(json_int_t)time(NULL), "probes", r->list);
+	err = top ? json_dump_file(top, file, JSON_INDENT(1)) : -1;
+	json_decref(top);
+	if (err)
+		fprintf(stderr, "dat_first_light: %s cannot be written\n", file);
+	return err ? -1 : 0;
+}

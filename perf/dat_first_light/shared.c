@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared receive queues: what the adapter counts, signals and gives back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/probe.h"
+
+enum { RECVS = 16, BYTES = 256 };
+
+static const DAT_DTO_COOKIE no_cookie;
+
+static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		DAT_LMR_TRIPLET l = piece_of(&p->remote, i * (size_t)PAIR_BYTES, PAIR_BYTES);
+
+		if (!dat_ok(dat_srq_post_recv(srq, 1, &l, no_cookie), "dat_srq_post_recv"))
+			return false;
+	}
+	return true;
+}
+
+/* The endpoint of b is replaced by one that takes its receives from the SRQ. */
+static bool join(struct pair *p, DAT_SRQ_HANDLE srq)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = 1 << 20,
+		.max_rdma_size = 1 << 20, .qos = DAT_QOS_BEST_EFFORT, .max_recv_dtos = RECVS,
+		.max_request_dtos = RECVS, .max_recv_iov = 1, .max_request_iov = 1,
+	};
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	DAT_CR_HANDLE cr;
+
+	if (consumer_make_ep(&p->a, NULL) ||
+	    !dat_ok(dat_ep_create_with_srq(p->b.ia, p->b.pz, p->b.recv_evd, p->b.req_evd, p->b.conn_evd,
+					   srq, &attr, &p->b.ep), "dat_ep_create_with_srq") ||
+	    !dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, p->qual, 10000000, 0, NULL,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect") ||
+	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
+	    !dat_ok(dat_cr_accept(cr, p->b.ep, 0, NULL), "dat_cr_accept"))
+		return false;
+	return !consumer_wait_established(&p->b, NULL, NULL) &&
+	       !consumer_wait_established(&p->a, NULL, NULL);
+}
+
+static bool open_shared(const struct light *l, struct pair *p, DAT_SRQ_HANDLE *srq, struct answer *a)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECVS, .max_recv_iov = 1 };
+
+	if (!light_pair(l, "", p, a))
+		return false;
+	if (dat_ok(dat_srq_create(p->b.ia, p->b.pz, &attr, srq), "dat_srq_create"))
+		return true;
+	bad(a, "nothing: give each Endpoint receives of its own", "no: no SRQ is made");
+	return false;
+}
+
+static bool send_some(struct pair *p, unsigned int n, struct answer *a)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (!post_send(p, BYTES) || !succeeded(a, p->a.req_evd, "a send to an SRQ") ||
+		    !succeeded(a, p->b.recv_evd, "a receive of an SRQ"))
+			return false;
+	}
+	return true;
+}
+
+void probe_srq_count(const struct light *l, struct answer *a)
+{
+	enum { TAKEN = 5 };
+	struct pair p = { .no_rmr = true };
+	DAT_SRQ_HANDLE srq;
+	DAT_SRQ_PARAM q;
+
+	if (!open_shared(l, &p, &srq, a) || !join(&p, srq) || !post_shared(&p, srq, RECVS) ||
+	    !send_some(&p, TAKEN, a))
+		return;
+	if (!dat_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &q), "dat_srq_query"))
+		return;
+	if (q.available_dto_count == DAT_VALUE_UNKNOWN)
+		bad(a, "nothing: count what is received", "no: the query is refused");
+	else if (q.available_dto_count != RECVS - TAKEN)
+		bad(a, "nothing: do not trust available_dto_count",
+		    "no: %d of %d are left by its count, after %d messages", q.available_dto_count,
+		    RECVS, TAKEN);
+	else
+		good(a, "yes: %d of %d are left after %d messages", q.available_dto_count, RECVS, TAKEN);
+}
+
+static bool came(DAT_EVD_HANDLE evd, unsigned int ms)
+{
+	uint64_t until = now_ns() + ms * 1000000ull;
+	DAT_EVENT ev;
+
+	while (now_ns() < until)
+		if (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
+			return true;
+	return false;
+}
+
+void probe_srq_limit(const struct light *l, struct answer *a)
+{
+	enum { LOW = 4 };
+	struct pair p = { .no_rmr = true };
+	DAT_SRQ_HANDLE srq;
+
+	if (!open_shared(l, &p, &srq, a) || !join(&p, srq) || !post_shared(&p, srq, RECVS))
+		return;
+	if (!dat_ok(dat_srq_set_lw(srq, LOW), "dat_srq_set_lw")) {
+		bad(a, "nothing: do not set a low watermark", "no: it is refused");
+		return;
+	}
+	if (!send_some(&p, RECVS - LOW, a))
+		return;
+	if (came(p.b.async_evd, 20)) {
+		bad(a, "nothing: do not trust the low watermark", "no: it comes with %d left", LOW);
+		return;
+	}
+	if (!send_some(&p, 2, a))
+		return;
+	if (came(p.b.async_evd, 3000))
+		good(a, "yes: one event with fewer than %d left", LOW);
+	else
+		bad(a, "nothing: count receives instead of setting a low watermark",
+		    "no: nothing comes within 3 s");
+}
+
+/* Fills it up: what the ended connection had is to be posted again. */
+static bool refill(struct pair *p, DAT_SRQ_HANDLE srq)
+{
+	DAT_SRQ_PARAM q;
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(p->b.recv_evd, &ev) == DAT_SUCCESS)
+		;
+	if (!dat_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &q), "dat_srq_query"))
+		return false;
+	return post_shared(p, srq, (unsigned int)(RECVS - q.outstanding_dto_count));
+}
+
+/* The connection ends with a message under way; ns: how long its endpoint took to go. */
+static bool end_abruptly(struct pair *p, uint64_t *ns)
+{
+	uint64_t start;
+	DAT_EVENT ev;
+
+	if (!post_send(p, PAIR_BYTES))
+		return false;
+	start = now_ns();
+	if (!dat_ok(dat_ep_disconnect(p->b.ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect") ||
+	    !dat_ok(dat_ep_free(p->b.ep), "dat_ep_free"))
+		return false;
+	*ns = now_ns() - start;
+	dat_ep_free(p->a.ep);
+	while (dat_evd_dequeue(p->a.conn_evd, &ev) == DAT_SUCCESS ||
+	       dat_evd_dequeue(p->b.conn_evd, &ev) == DAT_SUCCESS ||
+	       dat_evd_dequeue(p->a.req_evd, &ev) == DAT_SUCCESS)
+		;
+	return true;
+}
+
+/* A receive that was taken comes back flushed, some time after the end of the connection. */
+void probe_srq_back(const struct light *l, struct answer *a)
+{
+	enum { ENDS = 8, LATE_MS = 900 };
+	struct pair p = { .no_rmr = true };
+	uint64_t ns, longest = 0;
+	DAT_SRQ_HANDLE srq;
+
+	if (!open_shared(l, &p, &srq, a))
+		return;
+	for (int i = 0; i < ENDS; i++) {
+		if (!refill(&p, srq) || !join(&p, srq) || !end_abruptly(&p, &ns))
+			return;
+		longest = ns > longest ? ns : longest;
+	}
+	if (!refill(&p, srq) || !join(&p, srq))
+		return;
+	if (!send_some(&p, RECVS, a))
+		bad(a, "nothing: make the SRQ longer than the receives that are posted",
+		    "no: after %d abrupt ends not all of %d receives can be used", ENDS, RECVS);
+	else if (longest > LATE_MS * 1000000ull)
+		bad(a, "nothing: the end of a connection with an SRQ takes that long",
+		    "yes, but its event is missing: an end waits %.0f ms for it", (double)longest / 1e6);
+	else
+		good(a, "yes: all %d after %d abrupt ends, each within %.1f ms", RECVS, ENDS,
+		     (double)longest / 1e6);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory windows: a peer (b) writes into the window that a binds. */
+#include <stdio.h>
+#include <string.h>
+
+#include "perf/common/stats.h"
+#include "perf/dat_first_light/probe.h"
+
+struct window {
+	struct pair p;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT context;
+};
+
+static const DAT_DTO_COOKIE no_cookie;
+
+static bool open_window(const struct light *l, struct window *w, struct answer *a)
+{
+	*w = (struct window){ .p.no_rmr = true };
+	if (!light_pair(l, "", &w->p, a))
+		return false;
+	if (dat_ok(dat_rmr_create(w->p.a.pz, &w->rmr), "dat_rmr_create"))
+		return true;
+	bad(a, "nothing: give LMRs remote rights instead", "no: no RMR is made");
+	return false;
+}
+
+/* len 0: unbinds. "": the call was refused. */
+static const char *bind_window(struct window *w, size_t len)
+{
+	DAT_LMR_TRIPLET l = piece_of(&w->p.window, 0, len);
+	DAT_RETURN ret = dat_rmr_bind(w->rmr, &l, len ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+				      DAT_MEM_PRIV_NONE_FLAG, w->p.a.ep, no_cookie,
+				      DAT_COMPLETION_DEFAULT_FLAG, &w->context);
+
+	return dat_ok(ret, "dat_rmr_bind") ? completed(w->p.a.req_evd, 5000) : "a refused call";
+}
+
+static bool bound(struct window *w, size_t len, const char *what, struct answer *a)
+{
+	const char *status = bind_window(w, len);
+
+	if (!strcmp(status, "SUCCESS"))
+		return true;
+	bad(a, "nothing: give LMRs remote rights instead of windows", "no: %s ends with %s", what, status);
+	return false;
+}
+
+static const char *peer_writes(struct window *w, DAT_RMR_CONTEXT context)
+{
+	DAT_LMR_TRIPLET l = piece_of(&w->p.remote, 0, 64);
+	DAT_RMR_TRIPLET to = target_of(&w->p.window, 0, 64);
+
+	to.rmr_context = context;
+	if (!dat_ok(dat_ep_post_rdma_write(w->p.b.ep, 1, &l, no_cookie, &to,
+					   DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_rdma_write"))
+		return "a refused call";
+	return completed(w->p.b.req_evd, 10000);
+}
+
+static bool opened(struct window *w, struct answer *a)
+{
+	const char *status = peer_writes(w, w->context);
+
+	if (!strcmp(status, "SUCCESS"))
+		return true;
+	bad(a, "nothing: give LMRs remote rights instead of windows",
+	    "no: a write by its context ends with %s", status);
+	return false;
+}
+
+/* The UMR sets the right of atomics too, as libmlx5 does: umr_modify_atomic_disabled forbids that. */
+void probe_bind(const struct light *l, struct answer *a)
+{
+	struct window w;
+
+	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a) ||
+	    !bound(&w, 0, "an unbind", a))
+		return;
+	good(a, "yes: bound, written by the peer, unbound");
+}
+
+/* More often than an RMR has keys, so that each is bound again without an unbind. */
+void probe_rebind(const struct light *l, struct answer *a)
+{
+	enum { BINDS = 1000 };
+	uint64_t until = long_enough();
+	struct window w;
+	char what[40];
+	int i;
+
+	if (!open_window(l, &w, a))
+		return;
+	for (i = 0; i < BINDS && now_ns() < until; i++) {
+		snprintf(what, sizeof(what), "bind %d", i + 1);
+		if (!bound(&w, 64 + (size_t)i % 64 * 8, what, a) || (i % 16 == 0 && !opened(&w, a)))
+			return;
+	}
+	good(a, "yes: %d times, never unbound between", i);
+}
+
+/* The connection ends with the refusal. */
+void probe_old_key(const struct light *l, struct answer *a)
+{
+	DAT_RMR_CONTEXT old;
+	struct window w;
+
+	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a))
+		return;
+	old = w.context;
+	if (!bound(&w, 4096, "a second bind", a))
+		return;
+	if (strcmp(peer_writes(&w, old), "SUCCESS"))
+		good(a, "yes: a write by the old context is refused");
+	else
+		bad(a, "nothing: free the RMR to end a context",
+		    "no: a peer still writes by the context that was bound before");
+}
+
+/* On an EFA a bind is a registration, and costs more where the device gives its keys again. */
+void probe_bind_cost(const struct light *l, struct answer *a)
+{
+	enum { BINDS = 200 };
+	struct window w;
+	uint64_t start;
+
+	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a))
+		return;
+	start = now_ns();
+	for (int i = 0; i < BINDS; i++)
+		if (!bound(&w, 4096, "a bind", a))
+			return;
+	if (!opened(&w, a))
+		return;
+	good(a, "%.1f us each, of %d", (double)(now_ns() - start) / 1e3 / BINDS, BINDS);
+}
