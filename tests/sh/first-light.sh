@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/first-light on the adapters that softnic-run shows, and on one that there is not.
+# scripts/first-light on the adapters that softnic-run shows, and on one that there is not. What each
+# question answers is in first-light-mlx5.sh and first-light-efa.sh.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 . tests/harness/skip.sh
@@ -9,14 +10,16 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
 
-timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
+timeout 300 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light failed"
 	cat "$tmp/out"
 	status=1
 }
 for word in 'found mlx5_0-1 .NVIDIA ConnectX-6 Dx,.*firmware 22\.36' 'huge pages: ' 'locked memory: ' \
 	'doorbells: 8-byte writes take [0-9.]+ us with BlueFlame, [0-9.]+ us with 8 bytes' \
-	'failed: .*CQE.*; work: .*RDMA_WRITE' 'mlx5_0-1 opens' 'blueflame doorbells' '8-byte doorbells' 'statements: .* 0 FAIL' 'hca_id'; do
+	'failed: .*CQE.*; work: .*RDMA_WRITE' 'mlx5_0-1 opens' 'blueflame doorbells' '8-byte doorbells' 'statements: .* 0 FAIL' 'hca_id' \
+	'^ 1 good  Do endpoints connect' '^17 good .*: enp1s0np0 stands alone' '^18 good .*([0-9a-f]{2}:){5}' \
+	'ok .*questions: [0-9]+, and no answer is bad'; do
 	grep -qE "$word" "$tmp/good" || { echo "no \"$word\" in the report"; status=1; }
 done
 if timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/bad" mlx5_9-1 >"$tmp/out" 2>&1; then
@@ -37,14 +40,47 @@ for file in "$tmp/lost" "$tmp/out"; do
 	}
 done
 grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
+
+# The questions alone, of an adapter by VFIO, whose address is a parameter; as a document, too.
+timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
+	0000:01:00.0 >"$tmp/out" 2>&1 || {
+	echo "the questions of an adapter by VFIO failed"
+	cat "$tmp/out"
+	status=1
+}
+grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "VFIO's link is not looked at"; status=1; }
+! grep -q 'pingpong, ' "$tmp/out" || { echo "-p runs more than the questions"; status=1; }
+python3 - "$tmp/json" <<'END' || status=1
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["schema"] == 1 and d["access"] == "vfio" and d["ia_params"] == "ip=10.0.0.7", d
+assert {p["number"] for p in d["probes"]} >= {1, 16, 24, 44}, d
+assert all(p["verdict"] in ("good", "tune", "skip") and p["answer"] and p["set"] for p in d["probes"]), d
+END
+# A port of a bond.
+"$run" sh -c 'net=$SYSFS_PATH/class/net; mkdir -p $net/bond0 $net/enp1s0np0 && ln -s ../bond0 $net/enp1s0np0/master &&
+	exec "$0" -i mlx5_0-1 -t 17' "$DAPL_BUILD_DIR/bin/dat_first_light" >"$tmp/out" 2>&1
+grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not seen"; cat "$tmp/out"; status=1; }
+# Firmware that refuses the command is no obstacle, and told. The kernel gives the same one before, some
+# number of times.
+for n in $(seq 2 100); do
+	SOFTNIC_FAULT=cmd_fail=0x760:$n "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 18 >"$tmp/out" 2>&1
+	grep -q '^18 bad' "$tmp/out" && break
+done
+grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
+# A link that its administrator has left down is raised.
+SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
+	>"$tmp/out" 2>&1
+grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not raised"; cat "$tmp/out"; status=1; }
 [ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# built without libefa
-SOFTNIC_EFADV=63 timeout 100 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
+SOFTNIC_EFADV=63 timeout 300 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light of an EFA failed"
 	cat "$tmp/out"
 	status=1
 }
 for word in 'found efa_0-1 .Amazon EFA' 'efa_0-1 opens' 'pingpong, efa_window=4' 'pingpong, by events' \
-	'connection is broken: CQE of SQ RDMA_WRITE' 'statements: .* 0 FAIL'; do
+	'connection is broken: CQE of SQ RDMA_WRITE' 'statements: .* 0 FAIL' \
+	'^70 (good|tune)  Does a QP in ERR flush' 'ok .*questions: [0-9]+, and no answer is bad'; do
 	grep -qE "$word" "$tmp/efa" || { echo "no \"$word\" in the report of an EFA"; status=1; }
 done
 exit $status

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_first_light on the software EFA: all questions have their answers, and each other answer that an EFA
+# could give changes the line as it has to.
+set -u
+. tests/harness/first-light.sh
+whole soft-efa-0 24
+
+# number, ia_params, what the line is then
+answers soft-efa-0 <<'END'
+1	fault=silence	bad .*the first write ends with TRANSPORT
+2	write_order=relaxed efa_reorder=256 fault=drop=0.05	bad .*the last byte came before others .set: write_order=kept
+3	fault=status=7:50	bad .*a write of a batch ends with REMOTE_ACCESS
+4	fault=cmd_fail=modify:9	bad .*connection [0-9]+ of 200 failed
+4	fault=unnamed=1	good .*yes: 200
+5	fault=cmd_fail=qp:9	bad .*pair [0-9]+ of 32 is refused
+7	fault=cmd_fail=mr:20	bad .*a bind ends with a refused call
+60	efa_profile=unsol	skip .*the adapter takes 32 bytes at most
+63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
+70	fault=flush=0	bad .*0 of 4 sends and 0 of 8 receives are flushed
+70	fault=flush=300000	tune .*late: 4 sends and 8 receives are flushed after
+71	fault=consumer	bad .*completions stop after 64 in a CQ of 64
+72	fault=status=3	bad .*ends with status 3.*.set: nothing: send at least one byte
+72	fault=empty_sgl	good .*one of no buffers is taken as well
+73	fault=unnamed=0	good .*all of 1280 receives
+73	fault=unnamed=1	good .*yes: 1280 of 1280, 1280 of them with a GID
+73	fault=unnamed=1 efa_profile=efa1	good .*yes: 1280 of 1280, 0 of them with a GID
+74	fault=unknown=3	good .*yes: 60 times with 20 new handles
+74	efa_profile=efa1	skip .*the adapter does no RDMA
+74	fault=status=7	bad .*RDMA fails otherwise in 1 of 20
+75	fault=rkey_reuse	tune .*yes: 199 of 200 at once
+76	fault=late_dereg	bad .*goes on after the call has returned
+76	efa_profile=read	skip .*the adapter does no RDMA write
+77	fault=cmd_fail=cq:2	bad .*a CQ of 16 is refused
+77	fault=cmd_fail=qp:3	bad .*a receive queue of 1 is refused
+78	fault=shared_ah	tune .*both are
+79	fault=rx_op	bad .*no: it is 7
+1-7,70-79	efa_profile=efa0	good|skip .*the adapter does no RDMA|tune .*yes
+END
+
+wrong 'efa_cq=7: must be a power of two' -i soft-efa-0 -a efa_cq=7
+wrong 'none of these probes is for' -i soft-efa-0 -t 20
+exit $status

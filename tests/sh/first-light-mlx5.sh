@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_first_light on the software ConnectX: all questions have their answers, and each other answer that
+# silicon could give changes the line as it has to.
+set -u
+. tests/harness/first-light.sh
+whole soft-mlx5-0 29
+
+# number, ia_params, what the line is then
+answers soft-mlx5-0 <<'END'
+1	fault=drop=1	bad .*the first write ends with TRANSPORT
+1	fault=cmd_fail=0x500:1	bad .*two endpoints are not connected
+2	fault=quirk=unordered	bad .*the last byte came before others .set: nothing: wait for a message
+3	fault=drop=1	bad .*a write of a batch ends with TRANSPORT
+4	fault=cmd_fail=0x503:9	bad .*connection [0-9]+ of 200 failed
+5	fault=cmd_fail=0x400:20	bad .*EVD [0-9]+ of 64 is refused
+5	fault=cmd_fail=0x500:9	bad .*pair [0-9]+ of 32 is refused
+6	fault=drop=1	bad .*a write of a pair of threads ends with TRANSPORT
+7	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
+10	fault=drop=1	bad .*BlueFlame fails.*.set: mmio=doorbell
+11	fault=drop=1	bad .*a write after the measurement ends with TRANSPORT
+12	fault=drop=1	bad .*no figure
+13	fault=quirk=no_scatter	good .*the adapter ignores it
+13	fault=cmd_fail=0x500:1	bad .*.set: nothing: leave scatter_cqe at 0
+14	fault=quirk=no_scatter	good .*the adapter ignores it
+15	fault=drop=1	bad .*a write of 1 MiB ends with TRANSPORT
+20	fault=cmd_fail=0x403:1	bad .*to 2048 events is refused .set: nothing: create EVDs
+21	fault=quirk=no_rmp_count	bad .*16 of 16 are left .*.set: nothing: do not trust
+21	fault=cmd_fail=0x90f:1	bad .*the query is refused
+21	fault=cmd_fail=0x90c:1	bad .*no SRQ is made
+22	fault=quirk=no_srq_limit	bad .*nothing comes within 3 s
+22	fault=cmd_fail=0x90d:1	bad .*it is refused
+23	fault=quirk=no_last_wqe	bad .*its event is missing: an end waits 1[0-9]{3} ms
+24	fault=quirk=no_qp_error	bad .*its target has no event
+30	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
+31	fault=quirk=no_rebind	bad .*bind 2 ends with RMR_OPERATION_FAILED
+32	fault=quirk=old_keys	bad .*a peer still writes by the context
+END
+
+# One that hangs is ended, and those after it are asked.
+"$first_light" -i soft-mlx5-0 -a fault=drop=1 -t 3,15-16 --limit 1 >"$tmp/out" 2>/dev/null
+has 'an answer in time' '^ 3 none .*no answer within 1 s: it hangs'
+has 'the question after it' '^15 none .*within 1 s'
+has 'the one after that' '^16 skip'
+"$first_light" -i soft-mlx5-0 -a fault=quirk=no_qp_error -t 24,1 --total 1 >"$tmp/out" 2>/dev/null
+has 'a question in time' '^ 1 good'
+
+# What is wrong is said, and the status is 2.
+wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
+wrong 'there is no RDMA device mlx5_9' -i mlx5_9-1
+wrong 'mlx5_9-1 does not open' -i mlx5_9-1
+wrong 'no quotation marks' -i soft-mlx5-0 -a 'ip="1"'
+wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 0
+wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 3-
+wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t ''
+wrong 'a number of seconds' -i soft-mlx5-0 --limit x
+wrong 'invalid option' -Z
+wrong "unexpected 'more'" more
+wrong 'none of these probes is for' -i soft-mlx5-0 -t 70
+wrong 'name of the adapter is empty' -i ''
+if scripts/first-light -b "$DAPL_BUILD_DIR" -Z >"$tmp/out" 2>&1 || ! grep -q '^usage: scripts/first-light' "$tmp/out"; then
+	echo "scripts/first-light takes -Z"
+	status=1
+fi
+exit $status
