@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "softnic/vfio/front.h"
+#include "softnic/vfio/names.h"
+#include "softnic/vfio/pci.h"
 
 enum {
 	AT_COMMAND = 0x04,
@@ -45,11 +46,11 @@ static void put_caps(uint8_t *c)
 }
 
 /* The kernel has turned memory on and bus mastering off when it hands the function over. */
-void vf_config_reset(struct vf_device *dev)
+void vf_config_reset(struct vf_config *config)
 {
-	uint8_t *c = dev->config;
+	uint8_t *c = config->bytes;
 
-	memset(c, 0, sizeof(dev->config));
+	memset(c, 0, sizeof(config->bytes));
 	put16(c, VF_VENDOR);
 	put16(c + 0x02, VF_DEVICE_ID);
 	put16(c + AT_COMMAND, COMMAND_MEMORY);
@@ -61,20 +62,20 @@ void vf_config_reset(struct vf_device *dev)
 	put_caps(c);
 }
 
-ssize_t vf_config_read(struct vf_device *dev, void *buf, size_t n, uint64_t off)
+ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off)
 {
 	if (off >= VF_CONFIG)
 		return 0;
 	if (n > VF_CONFIG - off)
 		n = VF_CONFIG - (size_t)off;
-	memcpy(buf, dev->config + off, n);
+	memcpy(buf, config->bytes + off, n);
 	return (ssize_t)n;
 }
 
 /* Bits of a byte that a driver may change. */
-static uint8_t writable(const struct vf_device *dev, size_t at)
+static uint8_t writable(const struct vf_config *config, size_t at)
 {
-	uint64_t size_bits = ~(dev->bar_size - 1);
+	uint64_t size_bits = ~(config->bar_size - 1);
 
 	switch (at) {
 	case AT_COMMAND:
@@ -92,7 +93,7 @@ static uint8_t writable(const struct vf_device *dev, size_t at)
 	return (uint8_t)(size_bits >> 8 * (at - AT_BAR0));
 }
 
-ssize_t vf_config_write(struct vf_device *dev, const void *buf, size_t n, uint64_t off)
+ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uint64_t off)
 {
 	const uint8_t *p = buf;
 
@@ -101,11 +102,11 @@ ssize_t vf_config_write(struct vf_device *dev, const void *buf, size_t n, uint64
 	if (n > VF_CONFIG - off)
 		n = VF_CONFIG - (size_t)off;
 	for (size_t i = 0; i < n; i++) {
-		uint8_t *at = &dev->config[off + i], mask = writable(dev, (size_t)off + i);
+		uint8_t *at = &config->bytes[off + i], mask = writable(config, (size_t)off + i);
 
 		*at = (uint8_t)((*at & ~mask) | (p[i] & mask));
 	}
-	atomic_store_explicit(&dev->master, dev->config[AT_COMMAND] & COMMAND_MASTER,
+	atomic_store_explicit(&config->master, config->bytes[AT_COMMAND] & COMMAND_MASTER,
 			      memory_order_release);
 	return (ssize_t)n;
 }

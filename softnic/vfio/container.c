@@ -15,7 +15,7 @@ int vf_container_open(void)
 	if (!c)
 		return -ENOMEM;
 	c->obj = (struct vf_object){ .kind = &vf_container_kind, .refs = 1 };
-	pthread_rwlock_init(&c->lock, NULL);
+	vf_maps_init(&c->maps);
 	fd = memfd_create("vfio-container", MFD_CLOEXEC);
 	return vf_file_add(fd < 0 ? -errno : fd, &c->obj);
 }
@@ -24,8 +24,7 @@ static void end(struct vf_object *obj)
 {
 	struct vf_container *c = (struct vf_container *)obj;
 
-	vf_unmap_all(c);
-	pthread_rwlock_destroy(&c->lock);
+	vf_maps_free(&c->maps);
 	free(c);
 }
 
@@ -74,7 +73,7 @@ static void fill_caps(const struct vf_container *c, size_t at, struct caps *caps
 	}
 	caps->avail.header.id = VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL;
 	caps->avail.header.version = 1;
-	caps->avail.avail = (uint32_t)(65535 - c->nmaps);
+	caps->avail.avail = (uint32_t)(VF_MAPS_MAX - c->maps.n);
 }
 
 static int get_info(struct vf_container *c, struct vfio_iommu_type1_info *info)

@@ -14,9 +14,16 @@ static void *dma(void *ctx, uint64_t iova, size_t len)
 {
 	struct vf_device *dev = ctx;
 
-	if (!atomic_load_explicit(&dev->master, memory_order_acquire))
+	if (!atomic_load_explicit(&dev->config.master, memory_order_acquire))
 		return NULL;
-	return vf_map_find(dev->group->container, iova, len);
+	return vf_maps_find(&dev->group->container->maps, iova, len);
+}
+
+static void irq(void *ctx, unsigned int vector)
+{
+	struct vf_device *dev = ctx;
+
+	vf_irq_fire(&dev->irqs, vector);
 }
 
 static int start(struct vf_device *dev)
@@ -24,7 +31,7 @@ static int start(struct vf_device *dev)
 	struct softnic_config config = {
 		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
 		.index = dev->group->index,
-		.host = { .dma = dma, .irq = vf_irq, .ctx = dev },
+		.host = { .dma = dma, .irq = irq, .ctx = dev },
 	};
 	const char *script = getenv("SOFTNIC_FAULT");
 	size_t size;
@@ -33,7 +40,7 @@ static int start(struct vf_device *dev)
 	if (err)
 		return err;
 	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
-	dev->bar_size = size;
+	dev->config.bar_size = size;
 	err = script ? softnic_fault(dev->nic, script) : 0;
 	if (err)
 		softnic_close(dev->nic);
@@ -54,7 +61,7 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 		goto free_dev;
 	}
 	vf_irqs_init(&dev->irqs);
-	vf_config_reset(dev);
+	vf_config_reset(&dev->config);
 	err = start(dev);
 	if (err)
 		goto close_group;
@@ -152,7 +159,7 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 	info->flags = 0;
 	info->cap_offset = 0;
 	if (info->index == VFIO_PCI_BAR0_REGION_INDEX) {
-		info->size = dev->bar_size;
+		info->size = dev->config.bar_size;
 		info->flags = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
 			VFIO_REGION_INFO_FLAG_MMAP;
 	} else if (info->index == VFIO_PCI_CONFIG_REGION_INDEX) {
@@ -165,8 +172,8 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 /* A function-level reset: no memory, no interrupts by themselves, and a driver must boot it anew. */
 static int reset(struct vf_device *dev)
 {
-	atomic_store(&dev->master, false);
-	vf_config_reset(dev);
+	atomic_store(&dev->config.master, false);
+	vf_config_reset(&dev->config);
 	softnic_reset(dev->nic);
 	return 0;
 }

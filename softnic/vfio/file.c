@@ -33,6 +33,11 @@ bool vf_is_file(int fd)
 	return fd >= 0 && fd < FDS && atomic_load(&marks[fd / 64]) >> fd % 64 & 1;
 }
 
+void vf_close(int fd)
+{
+	pre_real()->close(fd);
+}
+
 void vf_lock(void)
 {
 	pthread_mutex_lock(&lock);

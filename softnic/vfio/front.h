@@ -12,27 +12,16 @@
 #define SOFTNIC_VFIO_FRONT_H
 
 #include <limits.h>
-#include <linux/vfio.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "softnic/softnic.h"
 #include "softnic/preload/preload.h"
 #include "softnic/vfio/names.h"
+#include "softnic/vfio/pci.h"
 
-enum { VF_CONFIG = 4096, VF_VECTORS = 64 };
 /* vfio-pci: the region's index in the upper bits of an offset, so that BAR 0 starts at 0. */
 enum { VF_REGION_SHIFT = 40 };
-
-/* What the IOMMU lets through: memory of this process at a bus address. (dma.c) */
-struct vf_map {
-	uint64_t iova, size, vaddr;
-};
 
 /* What descriptors stand for, first in a container, a group and a device. (file.c) */
 struct vf_object {
@@ -50,9 +39,7 @@ struct vf_container {
 	struct vf_object obj;
 	LIST_HEAD(, vf_group) groups;
 	uint32_t iommu;			/* VFIO_TYPE1*_IOMMU; 0: not set yet */
-	pthread_rwlock_t lock;
-	struct vf_map *maps;		/* by iova */
-	size_t nmaps, room;
+	struct vf_maps maps;
 };
 
 struct vf_group {
@@ -63,15 +50,6 @@ struct vf_group {
 	LIST_ENTRY(vf_group) link;	/* of its container */
 };
 
-/* Where interrupts go: eventfds of our own, or -1. */
-struct vf_irqs {
-	pthread_mutex_t lock;
-	bool on;			/* MSI-X has been enabled, for this many vectors: */
-	unsigned int enabled;
-	int msix[VF_VECTORS];
-	int err, req;			/* VFIO_PCI_ERR_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX */
-};
-
 struct vf_device {
 	struct vf_object obj;
 	LIST_ENTRY(vf_device) link;
@@ -79,9 +57,7 @@ struct vf_device {
 	int group_fd;			/* keeps the group taken as long as the device is open */
 	struct softnic *nic;
 	int bar_fd;
-	uint64_t bar_size;
-	uint8_t config[VF_CONFIG];
-	atomic_bool master;		/* the function may reach memory */
+	struct vf_config config;
 	struct vf_irqs irqs;
 };
 
@@ -110,8 +86,6 @@ void vf_put(struct vf_object *obj);	/* one reference */
 int vf_container_open(void);		/* a new descriptor, or -errno */
 int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *map);
 int vf_unmap(struct vf_container *c, struct vfio_iommu_type1_dma_unmap *unmap);
-void vf_unmap_all(struct vf_container *c);
-void *vf_map_find(struct vf_container *c, uint64_t iova, uint64_t len);
 /* Usable bus addresses, as the IOMMU of a PC has them: first and last of each range. */
 extern const uint64_t vf_iova_ranges[2][2];
 
@@ -125,25 +99,9 @@ void vf_devices_forget(void);		/* a child, as above */
 /* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
-/* ---- config.c */
-void vf_config_reset(struct vf_device *dev);
-ssize_t vf_config_read(struct vf_device *dev, void *buf, size_t n, uint64_t off);
-ssize_t vf_config_write(struct vf_device *dev, const void *buf, size_t n, uint64_t off);
-
-/* ---- irq.c */
-void vf_irqs_init(struct vf_irqs *irqs);
-void vf_irqs_free(struct vf_irqs *irqs);
-int vf_irq_info(struct vfio_irq_info *info);
-int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set);
-void vf_irq(void *ctx, unsigned int vector);	/* the model's callback; ctx is the device */
-
 /* ---- paths.c */
 /* N of /dev/vfio/N when it is one of ours, else -1. */
 int vf_group_path(const char *path);
 bool vf_container_path(const char *path);
-
-/* 0, -EINVAL when the program's structure is shorter than what is read of it. */
-#define VF_ARGSZ(arg, type, last) \
-	(((const type *)(arg))->argsz < offsetof(type, last) + sizeof(((type *)0)->last) ? -EINVAL : 0)
 
 #endif

@@ -23,7 +23,7 @@ static void leave(struct vf_group *g)
 	LIST_REMOVE(g, link);
 	if (LIST_EMPTY(&c->groups)) {
 		c->iommu = 0;
-		vf_unmap_all(c);
+		vf_maps_clear(&c->maps);
 	}
 	vf_put(&c->obj);
 }

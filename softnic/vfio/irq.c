@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "softnic/vfio/front.h"
+#include "softnic/vfio/pci.h"
 
 void vf_irqs_init(struct vf_irqs *irqs)
 {
@@ -18,7 +18,7 @@ void vf_irqs_init(struct vf_irqs *irqs)
 static void put(int *slot, int fd)
 {
 	if (*slot >= 0)
-		pre_real()->close(*slot);
+		vf_close(*slot);
 	*slot = fd;
 }
 
@@ -74,10 +74,8 @@ static void fire(int fd)
 		return;		/* full: it is readable */
 }
 
-void vf_irq(void *ctx, unsigned int vector)
+void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)
 {
-	struct vf_irqs *irqs = &((struct vf_device *)ctx)->irqs;
-
 	pthread_mutex_lock(&irqs->lock);
 	if (vector < VF_VECTORS)
 		fire(irqs->msix[vector]);

@@ -190,7 +190,7 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off)
 
 	if (!dev)
 		return pre_real()->pread(fd, buf, n, off);
-	done = vf_config_read(dev, buf, n, CONFIG_OFFSET(off));
+	done = vf_config_read(&dev->config, buf, n, CONFIG_OFFSET(off));
 	vf_unlock();
 	return done;
 }
@@ -202,7 +202,7 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 
 	if (!dev)
 		return pre_real()->pwrite(fd, buf, n, off);
-	done = vf_config_write(dev, buf, n, CONFIG_OFFSET(off));
+	done = vf_config_write(&dev->config, buf, n, CONFIG_OFFSET(off));
 	vf_unlock();
 	return done;
 }
