@@ -14,6 +14,7 @@ enum {
 	AT_COMMAND = 0x04,
 	AT_STATUS = 0x06,
 	AT_BAR0 = 0x10,
+	AT_BAR2 = 0x18,
 	AT_CAPS = 0x34,
 	AT_LINE = 0x3c,
 	AT_PCIE = 0x60,
@@ -21,6 +22,11 @@ enum {
 };
 enum { COMMAND_MEMORY = 1 << 1, COMMAND_MASTER = 1 << 2, STATUS_CAPS = 1 << 4 };
 enum { CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
+enum {
+	PCIE_DEVCTL = AT_PCIE + 8,
+	DEVCTL_FLR = 1 << 7,		/* of its upper byte */
+	MSIX_CONTROL = AT_MSIX + 2,
+};
 
 static void put16(uint8_t *at, uint16_t v)
 {
@@ -34,6 +40,18 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
+/* What a kernel in between would keep to itself. */
+static void put_whole(uint8_t *c)
+{
+	put32(c + AT_BAR2, 0x4);			/* 64 bits */
+	/* Function-level reset, role-based errors; link: capability and status, 16 lanes of 8 GT/s */
+	put32(c + AT_PCIE + 4, UINT32_C(1) << 28 | 1 << 15);
+	put32(c + AT_PCIE + 0xc, 0x103);
+	put16(c + AT_PCIE + 0x12, 0x103);
+	put32(c + AT_MSIX + 4, 0 | VF_MSIX_BAR);
+	put32(c + AT_MSIX + 8, VF_MSIX_SIZE / 2 | VF_MSIX_BAR);
+}
+
 static void put_caps(uint8_t *c)
 {
 	c[AT_CAPS] = AT_PCIE;
@@ -42,7 +60,7 @@ static void put_caps(uint8_t *c)
 	put16(c + AT_PCIE + 2, 0x0002);			/* version 2, an endpoint */
 	put32(c + AT_PCIE + 4, UINT32_C(1) << 28);	/* function-level reset */
 	c[AT_MSIX] = CAP_MSIX;
-	put16(c + AT_MSIX + 2, VF_VECTORS - 1);
+	put16(c + MSIX_CONTROL, VF_VECTORS - 1);
 }
 
 /* The kernel has turned memory on and bus mastering off when it hands the function over. */
@@ -52,14 +70,16 @@ void vf_config_reset(struct vf_config *config)
 
 	memset(c, 0, sizeof(config->bytes));
 	put16(c, VF_VENDOR);
-	put16(c + 0x02, VF_DEVICE_ID);
+	put16(c + 0x02, config->id.device);
 	put16(c + AT_COMMAND, COMMAND_MEMORY);
 	put16(c + AT_STATUS, STATUS_CAPS);
-	put16(c + 0x0a, 0x0200);			/* network, Ethernet */
+	put16(c + 0x0a, config->id.class);
 	put32(c + AT_BAR0, 0xc);			/* 64 bits, prefetchable */
 	put16(c + 0x2c, VF_VENDOR);
 	put16(c + 0x2e, 0x0001);
 	put_caps(c);
+	if (config->id.whole)
+		put_whole(c);
 }
 
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off)
@@ -72,11 +92,28 @@ ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t o
 	return (ssize_t)n;
 }
 
+/* A BAR keeps the bits above its size: so its size is found. */
+static uint8_t bar_bits(uint64_t size, size_t byte)
+{
+	return (uint8_t)(~(size - 1) >> 8 * byte);
+}
+
+static uint8_t writable_whole(size_t at)
+{
+	switch (at) {
+	case PCIE_DEVCTL:
+	case PCIE_DEVCTL + 1:
+		return 0xff;
+	case MSIX_CONTROL + 1:
+		return 0xc0;		/* enable, mask all */
+	default:
+		return at >= AT_BAR2 && at < AT_BAR2 + 8 ? bar_bits(VF_MSIX_SIZE, at - AT_BAR2) : 0;
+	}
+}
+
 /* Bits of a byte that a driver may change. */
 static uint8_t writable(const struct vf_config *config, size_t at)
 {
-	uint64_t size_bits = ~(config->bar_size - 1);
-
 	switch (at) {
 	case AT_COMMAND:
 		return 0x47;		/* I/O, memory, mastering, parity */
@@ -87,10 +124,9 @@ static uint8_t writable(const struct vf_config *config, size_t at)
 	default:
 		break;
 	}
-	if (at < AT_BAR0 || at >= AT_BAR0 + 8)
-		return 0;
-	/* A BAR keeps the bits above its size: so its size is found. */
-	return (uint8_t)(size_bits >> 8 * (at - AT_BAR0));
+	if (at >= AT_BAR0 && at < AT_BAR0 + 8)
+		return bar_bits(config->bar_size, at - AT_BAR0);
+	return config->id.whole ? writable_whole(at) : 0;
 }
 
 ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uint64_t off)
@@ -109,4 +145,13 @@ ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uin
 	atomic_store_explicit(&config->master, config->bytes[AT_COMMAND] & COMMAND_MASTER,
 			      memory_order_release);
 	return (ssize_t)n;
+}
+
+bool vf_config_take_flr(struct vf_config *config)
+{
+	uint8_t *control = &config->bytes[PCIE_DEVCTL + 1];
+	bool flr = *control & DEVCTL_FLR;
+
+	*control &= (uint8_t)~DEVCTL_FLR;
+	return flr;
 }

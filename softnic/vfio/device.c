@@ -55,6 +55,7 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 	if (!dev)
 		return -ENOMEM;
 	dev->group = g;
+	dev->config.id = (struct vf_identity){ .device = VF_DEVICE_ID, .class = VF_CLASS };
 	dev->group_fd = fcntl(group_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->group_fd < 0) {
 		err = -errno;
@@ -189,7 +190,7 @@ static int device_ioctl(struct vf_object *obj, int fd, unsigned long request, vo
 	case VFIO_DEVICE_GET_REGION_INFO:
 		return get_region(dev, arg);
 	case VFIO_DEVICE_GET_IRQ_INFO:
-		return vf_irq_info(arg);
+		return vf_irq_info(&dev->irqs, arg);
 	case VFIO_DEVICE_SET_IRQS:
 		return vf_irq_set(&dev->irqs, arg);
 	case VFIO_DEVICE_RESET:

@@ -51,7 +51,7 @@ static unsigned int count_of(uint32_t index)
 	}
 }
 
-int vf_irq_info(struct vfio_irq_info *info)
+int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info)
 {
 	int err = VF_ARGSZ(info, struct vfio_irq_info, count);
 
@@ -60,7 +60,7 @@ int vf_irq_info(struct vfio_irq_info *info)
 	if (info->index >= VFIO_PCI_NUM_IRQS)
 		return -EINVAL;
 	info->flags = VFIO_IRQ_INFO_EVENTFD;
-	if (info->index == VFIO_PCI_MSIX_IRQ_INDEX)
+	if (info->index == VFIO_PCI_MSIX_IRQ_INDEX && !irqs->grows)
 		info->flags |= VFIO_IRQ_INFO_NORESIZE;
 	info->count = count_of(info->index);
 	return 0;
@@ -140,19 +140,19 @@ static int32_t fd_at(const struct vfio_irq_set *set, uint32_t i)
 	return fd;
 }
 
-/* The first call enables as many vectors as there will ever be. */
+/* The first call enables as many vectors as there will ever be, or more can come. */
 static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
 	unsigned int end = set->start + set->count;
 	int err = 0;
 
-	if (irqs->on && end > irqs->enabled)
+	if (irqs->on && !irqs->grows && end > irqs->enabled)
 		return -EINVAL;
 	for (uint32_t i = 0; i < set->count && !err; i++)
 		err = assign(&irqs->msix[set->start + i], fd_at(set, i));
 	if (err && !irqs->on) {
 		disable(irqs);
-	} else if (!irqs->on) {
+	} else if (!err && (!irqs->on || end > irqs->enabled)) {
 		irqs->on = true;
 		irqs->enabled = end;
 	}

@@ -132,7 +132,7 @@ static void *find(const struct vf_maps *t, uint64_t iova, uint64_t len)
 	const struct vf_map *m = &t->map[i];
 	uint64_t off, room;
 
-	if (i == t->n || m->iova > iova)
+	if (i == t->n || m->iova > iova || !m->vaddr)
 		return NULL;
 	off = iova - m->iova;
 	for (room = m->size - off; room < len; room += t->map[i].size) {

@@ -7,6 +7,7 @@ enum {
 	VF_GROUP = 11,			/* of the first; each function has a group of its own */
 	VF_VENDOR = 0x15b3,
 	VF_DEVICE_ID = 0x101d,
+	VF_CLASS = 0x0200,		/* network, Ethernet */
 };
 
 /* Of bus, from 1 on. */
