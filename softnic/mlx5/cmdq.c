@@ -240,14 +240,16 @@ static bool room_for(struct sn_cold *cold, size_t len)
 	return true;
 }
 
+/* The driver may write to the entry at any time: what is judged and executed is one copy of it. */
 static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
-	struct walk in = { .nic = nic, .e = e, .slot = slot, .ptr = from_be64(e->in_ptr) };
-	struct walk out = { .nic = nic, .e = e, .slot = slot, .out = true,
-			    .ptr = from_be64(e->out_ptr) }, back = out;
-	uint32_t in_len = from_be32(e->in_len), out_len = from_be32(e->out_len);
+	const struct entry given = *e;
+	struct walk in = { .nic = nic, .e = &given, .slot = slot, .ptr = from_be64(given.in_ptr) };
+	struct walk out = { .nic = nic, .e = &given, .slot = slot, .out = true,
+			    .ptr = from_be64(given.out_ptr) }, back = out;
+	uint32_t in_len = from_be32(given.in_len), out_len = from_be32(given.out_len);
 	struct sn_cold *cold = nic->dev->cold;
-	enum delivery d = check_entry(nic, slot, e);
+	enum delivery d = check_entry(nic, slot, &given);
 
 	if (d)
 		return d;
