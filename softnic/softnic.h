@@ -97,6 +97,12 @@ int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 void *softnic_uar(struct softnic *nic, uint32_t page);
 
 /*
+ * The page that the first ALLOC_UAR after a boot gives: that of the driver itself. Linux's has all its EQs
+ * there, and EQs have no record: a front that can do so traps the stores to this page.
+ */
+enum { SOFTNIC_UAR_DRIVER = 4 };
+
+/*
  * The whole BAR of UAR pages is one mapping, backed by a memfd, so that a front can let another
  * mmap the same pages. Returns the fd (owned by the device).
  */

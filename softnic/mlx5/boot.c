@@ -134,6 +134,7 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 		sn_link_admin(&c->nic->port[i],
 			      !cold->link_kept_down && !c->nic->fault.admin_down);
 	cold->state = SN_BOOT_READY;
+	c->nic->dev->uar_hint = 0;
 	return STAT_OK;
 }
 

@@ -11,7 +11,7 @@
 
 enum {
 	SN_BAR_PAGES = 2048,
-	SN_UAR_FIRST = 4,
+	SN_UAR_FIRST = SOFTNIC_UAR_DRIVER,
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,

@@ -5,6 +5,7 @@
  * of the page is looked up in its doorbell record, which is written first and is the truth.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,10 +19,12 @@ int sn_bar_open(struct sn_nic *nic)
 	size_t size = (size_t)SN_BAR_PAGES * SN_PAGE;
 	void *bar;
 
-	dev->bar_fd = memfd_create("softnic-bar", MFD_CLOEXEC);
+	dev->bar_fd = memfd_create("softnic-bar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (dev->bar_fd < 0)
 		return -errno;
-	if (ftruncate(dev->bar_fd, (off_t)size))
+	/* A front hands the descriptor out: the device's pages stay there whatever is done to it. */
+	if (ftruncate(dev->bar_fd, (off_t)size) ||
+	    fcntl(dev->bar_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	bar = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, dev->bar_fd, 0);
 	if (bar == MAP_FAILED)
