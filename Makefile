@@ -86,6 +86,8 @@ SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/preload softnic/uverbs softnic/uverbs/efa))
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/preload softnic/vfio))
+# A server of its own: no rdma-core is needed.
+VM_SRC := $(call src,softnic/vfio_user) $(addprefix softnic/vfio/,config.c irq.c maps.c)
 RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
@@ -111,7 +113,7 @@ PROVIDER := $(O)/lib/libdapl-direct.so
 PROVIDER20 := $(if $(filter yes,$(HAVE_DAT2)),$(O)/lib/libdapl-direct2.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so) \
 	$(if $(EFADV_SRC),$(O)/lib/softnic-efadv.so)
-BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(PERF_PROGS:%=$(O)/bin/%)
+BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(O)/bin/softnic-vm $(PERF_PROGS:%=$(O)/bin/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(O)/%)
 CONF := $(O)/etc/dat.conf
 CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
@@ -283,6 +285,11 @@ $(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $^
+
+$(O)/bin/softnic-vm: $(call objs,$(VM_SRC)) $(O)/lib/libsoftnic.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_LIBS)
 
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
 		$$(call objs,$$(call src,perf/$$*)) \

@@ -30,11 +30,18 @@ static void disable(struct vf_irqs *irqs)
 	irqs->enabled = 0;
 }
 
-void vf_irqs_free(struct vf_irqs *irqs)
+void vf_irqs_clear(struct vf_irqs *irqs)
 {
+	pthread_mutex_lock(&irqs->lock);
 	disable(irqs);
 	put(&irqs->err, -1);
 	put(&irqs->req, -1);
+	pthread_mutex_unlock(&irqs->lock);
+}
+
+void vf_irqs_free(struct vf_irqs *irqs)
+{
+	vf_irqs_clear(irqs);
 	pthread_mutex_destroy(&irqs->lock);
 }
 

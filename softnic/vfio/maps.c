@@ -62,13 +62,24 @@ static int insert(struct vf_maps *t, const struct vf_map *map)
 	return 0;
 }
 
-void vf_maps_clear(struct vf_maps *t)
+struct vf_map *vf_maps_take(struct vf_maps *t, size_t *n)
 {
+	struct vf_map *map;
+
 	pthread_rwlock_wrlock(&t->lock);
-	free(t->map);
+	map = t->map;
+	*n = t->n;
 	t->map = NULL;
 	t->n = t->room = 0;
 	pthread_rwlock_unlock(&t->lock);
+	return map;
+}
+
+void vf_maps_clear(struct vf_maps *t)
+{
+	size_t n;
+
+	free(vf_maps_take(t, &n));
 }
 
 int vf_maps_add(struct vf_maps *t, const struct vf_map *map)

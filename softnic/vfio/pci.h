@@ -49,6 +49,7 @@ struct vf_irqs {
 };
 void vf_irqs_init(struct vf_irqs *irqs);
 void vf_irqs_free(struct vf_irqs *irqs);
+void vf_irqs_clear(struct vf_irqs *irqs);	/* no eventfd is left */
 int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info);
 int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set);
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector);
@@ -67,6 +68,7 @@ struct vf_maps {
 void vf_maps_init(struct vf_maps *t);
 void vf_maps_free(struct vf_maps *t);
 void vf_maps_clear(struct vf_maps *t);
+struct vf_map *vf_maps_take(struct vf_maps *t, size_t *n);	/* leaves it empty; to be freed */
 int vf_maps_add(struct vf_maps *t, const struct vf_map *map);	/* 0, -EEXIST, -ENOSPC, -ENOMEM */
 /* Those that lie in the range. 0, or -EINVAL where one lies in it only in part: none is removed. */
 int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *removed);

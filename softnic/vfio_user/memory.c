@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory of the guest: files of the client, mapped here at the bus addresses that the client says. A range
+ * without a file is taken, and out of reach for the device.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "softnic/vfio_user/vm.h"
+
+enum { PAGE = 4096 };
+
+/*
+ * What is mapped, for the signal handler, which can take no lock. A length of 0: the place is free. The
+ * handler only meets ranges that a device uses, and such a range stays until the device has let go of it.
+ */
+static struct guarded {
+	_Atomic uintptr_t start;
+	_Atomic size_t len;
+} guarded[VM_DEVICES_MAX * VM_MAPS_MAX];
+static struct sigaction before;
+
+static bool guard(void *start, size_t len)
+{
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
+		uintptr_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&guarded[i].start, &none, (uintptr_t)start))
+			continue;
+		atomic_store(&guarded[i].len, len);
+		return true;
+	}
+	return false;
+}
+
+static void unguard(void *start)
+{
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
+		if (atomic_load(&guarded[i].start) != (uintptr_t)start)
+			continue;
+		atomic_store(&guarded[i].len, 0);
+		atomic_store(&guarded[i].start, 0);
+		return;
+	}
+}
+
+/* The whole range: pages of the file may be huge, and what is left of it is the client's loss. */
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+
+	(void)context;
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
+		uintptr_t start = atomic_load(&guarded[i].start);
+		size_t len = atomic_load(&guarded[i].len);
+
+		if (at < start || at - start >= len)
+			continue;
+		if (mmap((void *)start, len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+			return;
+	}
+	/* The access is made again, and ends the process as it would have. */
+	sigaction(sig, &before, NULL);
+}
+
+int vm_memory_guard(void)
+{
+	struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
+
+	return sigaction(SIGBUS, &action, before.sa_sigaction ? NULL : &before) ? -errno : 0;
+}
+
+/* What the device writes to memory that it may only read is seen by the device alone. */
+static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
+{
+	bool shared = in->flags & VFIO_DMA_MAP_FLAG_WRITE;
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || in->offset > (uint64_t)st.st_size ||
+	    in->size > (uint64_t)st.st_size - in->offset)
+		return -EINVAL;
+	p = mmap(NULL, in->size, PROT_READ | PROT_WRITE,
+		 (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE, fd, (off_t)in->offset);
+	if (p == MAP_FAILED)
+		return -errno;
+	if (!guard(p, in->size)) {
+		munmap(p, in->size);
+		return -ENOSPC;
+	}
+	*vaddr = (uintptr_t)p;
+	return 0;
+}
+
+static void unmap_file(const struct vf_map *map)
+{
+	void *p = (void *)(uintptr_t)map->vaddr;
+
+	if (!p)
+		return;
+	unguard(p);
+	munmap(p, map->size);
+}
+
+int vm_dma_map(struct vm_device *dev, struct vm_message *m)
+{
+	const uint32_t rights = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+	const struct vm_dma_map *in = (const void *)m->in;
+	struct vf_map map = { .iova = in->iova, .size = in->size };
+	int err = 0;
+
+	if (!(in->flags & rights) || in->flags & ~rights || m->nfds > 1)
+		return -EINVAL;
+	if (!map.size || (map.iova | map.size | in->offset) % PAGE || map.iova + (map.size - 1) < map.iova)
+		return -EINVAL;
+	if (dev->maps.n == VM_MAPS_MAX)
+		return -ENOSPC;
+	if (m->nfds)
+		err = map_file(in, m->fds[0], &map.vaddr);
+	if (err)
+		return err;
+	err = vf_maps_add(&dev->maps, &map);
+	if (err)
+		unmap_file(&map);
+	return err;
+}
+
+/* The device may be at work in the memory when that leaves the table: it is waited for. */
+static int unmap_one(struct vm_device *dev, const struct vm_dma_unmap *in)
+{
+	struct vf_map map;
+	uint64_t removed;
+	size_t i = 0;
+
+	while (i < dev->maps.n && (dev->maps.map[i].iova != in->iova || dev->maps.map[i].size != in->size))
+		i++;
+	if (i == dev->maps.n)
+		return -ENOENT;
+	map = dev->maps.map[i];
+	vf_maps_remove(&dev->maps, map.iova, map.size, &removed);
+	vm_device_settle(dev);
+	unmap_file(&map);
+	return 0;
+}
+
+void vm_unmap_all(struct vm_device *dev)
+{
+	size_t n;
+	struct vf_map *maps = vf_maps_take(&dev->maps, &n);
+
+	vm_device_settle(dev);
+	for (size_t i = 0; i < n; i++)
+		unmap_file(&maps[i]);
+	free(maps);
+}
+
+int vm_dma_unmap(struct vm_device *dev, struct vm_message *m)
+{
+	const struct vm_dma_unmap *in = (const void *)m->in;
+	int err = 0;
+
+	if (in->flags & ~(uint32_t)VFIO_DMA_UNMAP_FLAG_ALL)
+		return -EINVAL;
+	if (!in->flags)
+		err = unmap_one(dev, in);
+	else if (in->iova || in->size)
+		err = -EINVAL;
+	else
+		vm_unmap_all(dev);
+	if (err)
+		return err;
+	memcpy(m->out, in, sizeof(*in));
+	m->out_len = sizeof(*in);
+	return 0;
+}

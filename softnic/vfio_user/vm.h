@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of softnic-vm, a vfio-user server: each device has a socket, by which the QEMU of a guest shows it
+ * as a PCI function. Nothing is seen of the device but softnic.h; config space, interrupts and the table
+ * of maps are those of the other VFIO front (softnic/vfio/pci.h).
+ *
+ * Threads: one per device receives and executes messages; it alone changes the maps. The model's
+ * thread calls back for memory and interrupts. Locks, outermost first: the model's, then that of the maps
+ * or of the interrupts.
+ *
+ * The client is not trusted: it, or its guest, may send anything. A bad message is reported and answered
+ * with an error; one whose length makes no sense ends the connection, for the next one cannot be found.
+ */
+#ifndef SOFTNIC_VFIO_USER_VM_H
+#define SOFTNIC_VFIO_USER_VM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "softnic/softnic.h"
+#include "softnic/vfio/pci.h"
+#include "softnic/vfio_user/protocol.h"
+
+enum { VM_DEVICES_MAX = 16 };
+
+struct vm_config {
+	const char *name;		/* of the device in reports: the path of its socket */
+	unsigned int index, ports;
+	bool infiniband, physical;	/* physical: a PF, not a VF */
+	bool verbose;			/* report connections, and what the device held against its driver */
+	void (*report)(const char *line);	/* NULL: to stderr */
+};
+
+struct vm_device {
+	struct vm_config given;
+	struct softnic *nic;
+	int bar_fd;
+	int stop_fd;			/* readable: the server ends */
+	struct vf_config config;
+	struct vf_irqs irqs;
+	struct vf_maps maps;
+	uint8_t msix[VF_MSIX_SIZE];
+	/* The first half of a doorbell that a client of 32 bits writes in two. */
+	struct {
+		bool there;
+		uint64_t offset;
+		uint32_t word;
+	} half;
+	atomic_uint reports;		/* since the client has come */
+};
+
+/* ---- device.c */
+int vm_device_open(const struct vm_config *config, struct vm_device **dev);	/* 0, -errno */
+void vm_device_close(struct vm_device *dev);
+void vm_device_stop(struct vm_device *dev);	/* vm_serve() and vm_listen_run() return; from any thread */
+void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
+void vm_device_leave(struct vm_device *dev);	/* the client has gone: as after vm_device_open() */
+/* Waits until the device has let go of all memory that it found before. */
+void vm_device_settle(struct vm_device *dev);
+/* A line about what the client did, as long as there are not too many. */
+void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- message.c */
+struct vm_message {
+	struct vm_header header;
+	uint8_t *in;			/* VM_PAYLOAD_MAX bytes, of which there are: */
+	size_t len;
+	int fds[VM_FDS_MAX];		/* those that a request has taken are -1 */
+	unsigned int nfds;
+	bool fds_lost;			/* there were more */
+
+	uint8_t *out;			/* the reply's: VM_PAYLOAD_MAX bytes */
+	size_t out_len;
+	int out_fd;			/* goes with the reply, or -1 */
+};
+int vm_message_init(struct vm_message *m);	/* 0, -ENOMEM */
+void vm_message_free(struct vm_message *m);
+/* 1; 0: the client has closed the socket; -errno, with a report where the message is the cause. */
+int vm_receive(struct vm_device *dev, int sock, struct vm_message *m);
+int vm_reply(struct vm_device *dev, int sock, struct vm_message *m, int err);
+void vm_message_close_fds(struct vm_message *m);
+
+/* ---- request.c: executes a command. 0 with the reply in m, or -errno. */
+int vm_execute(struct vm_device *dev, struct vm_message *m);
+/* Serves a client from its first message until it goes, or vm_device_stop(). Closes the socket. */
+void vm_serve(struct vm_device *dev, int sock);
+
+/* ---- region.c */
+int vm_region_info(struct vm_device *dev, struct vm_message *m);
+int vm_region_read(struct vm_device *dev, struct vm_message *m);
+int vm_region_write(struct vm_device *dev, struct vm_message *m);
+
+/* ---- memory.c */
+int vm_dma_map(struct vm_device *dev, struct vm_message *m);
+int vm_dma_unmap(struct vm_device *dev, struct vm_message *m);
+void vm_unmap_all(struct vm_device *dev);
+/*
+ * From here on memory of a client whose file has become shorter reads as zeros, in place of a signal that
+ * ends the process. 0, -errno.
+ */
+int vm_memory_guard(void);
+
+/* ---- listen.c */
+struct vm_listener {
+	struct vm_device *dev;
+	int fd;
+};
+/* A socket that only this user reaches; one that a dead server has left is replaced. 0, -errno. */
+int vm_listen_open(struct vm_listener *l, struct vm_device *dev);
+void vm_listen_run(struct vm_listener *l);	/* serves one client after another until vm_device_stop() */
+void vm_listen_close(struct vm_listener *l);	/* and removes the socket */
+
+#endif

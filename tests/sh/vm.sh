@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# softnic-vm as a program: its sockets come and go with it, and what it cannot do it says.
+set -u
+vm=$DAPL_BUILD_DIR/bin/softnic-vm
+status=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad() {
+	echo "$1"
+	status=1
+}
+
+# wait_for CONDITION...: at most 30 seconds
+wait_for() {
+	for ((i = 0; i < 300; i++)); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+"$vm" --help | grep -q -- --infiniband || bad "no help"
+"$vm" 2>/dev/null && bad "starts without a socket"
+"$vm" -p 3 "$tmp/a" 2>/dev/null && bad "starts with three ports"
+"$vm" "$tmp/no/such/folder" 2>"$tmp/err" && bad "starts with a socket in no folder"
+grep -qF "cannot listen on $tmp/no/such/folder" "$tmp/err" || bad "does not say what is wrong: $(cat "$tmp/err")"
+"$vm" "$tmp/$(printf 'a%.0s' {1..200})" 2>/dev/null && bad "starts with a name that is too long"
+
+"$vm" -i "$tmp/a" "$tmp/b" 2>"$tmp/err" &
+pid=$!
+wait_for test -S "$tmp/b" || bad "no sockets: $(cat "$tmp/err")"
+"$vm" "$tmp/c" "$tmp/a" 2>/dev/null && bad "two servers for one socket"
+[ -e "$tmp/c" ] && bad "a server that did not start left its socket"
+kill -TERM $pid
+wait $pid || bad "the exit status after SIGTERM is $?"
+[ -e "$tmp/a" ] || [ -e "$tmp/b" ] && bad "sockets are left behind"
+
+# One that was killed leaves them, and the next server replaces them.
+"$vm" "$tmp/a" 2>"$tmp/err" &
+pid=$!
+wait_for test -S "$tmp/a"
+kill -KILL $pid
+wait $pid 2>/dev/null
+[ -S "$tmp/a" ] || bad "the socket of a killed server has gone"
+"$vm" "$tmp/a" 2>"$tmp/err" &
+pid=$!
+listens() { grep -qF "$tmp/a" <(awk '$4 == "00010000"' /proc/net/unix); }
+wait_for listens || bad "a socket that was left behind is not replaced: $(cat "$tmp/err")"
+kill -INT $pid
+wait $pid || bad "the exit status after SIGINT is $?"
+exit $status

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A driver boots the device, uses it, and leaves it; guests crash and come again. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tests/vfio_user/rig.h"
+
+TestSuite(boot, .timeout = 60);
+
+enum { ARMED = 0x9, FIRED = 0xa, EV_CMD = 0x0a, EV_PAGE_REQUEST = 0x0b };
+enum { EQ_ARM = 0x40, EQ_LOG_SIZE = 6, EQ_BYTES = 64 << EQ_LOG_SIZE };
+
+Test(boot, boot__for_each_kind_of_function)
+{
+	static const struct vm_config kinds[] = {
+		{ .ports = 1 }, { .ports = 1, .infiniband = true }, { .ports = 2, .physical = true },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct rig *r = rig_open_with(&kinds[i]);
+
+		rig_boot(r);
+		cr_expect(rig_works(r));
+		cr_expect_eq(rig_simple(r, CMD_TEARDOWN_HCA, 0), 0);
+		cr_expect_eq(rig_simple(r, CMD_DISABLE_HCA, 0), 0);
+		rig_close(r);
+	}
+}
+
+static uint32_t alloc_uar(struct rig *r)
+{
+	cr_assert_eq(rig_simple(r, CMD_ALLOC_UAR, 0), 0);
+	return sn_get(r->out, CMD_NUMBER);
+}
+
+/* An EQ in page n of the EQs, for the events of the mask. */
+static uint32_t create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events)
+{
+	uint8_t *ctx = r->in + AT_CTX, *at;
+
+	rig_begin(r, CMD_CREATE_EQ, 0);
+	sn_set(ctx, EQC_LOG_SIZE, EQ_LOG_SIZE);
+	sn_set(ctx, EQC_UAR, uar);
+	sn_set(ctx, EQC_INTR, vector);
+	sn_set64(r->in, EQ_BITMASK, events);
+	sn_set64(r->in, AT_PAS, rig_page(r, RIG_EQ_PAGE + n, &at));
+	memset(at, 0, EQ_BYTES);
+	cr_assert_eq(rig_run(r, AT_PAS + 8, 16), 0);
+	return sn_get(r->out, CMD_EQN);
+}
+
+static uint32_t eq_state(struct rig *r, uint32_t eqn)
+{
+	rig_begin(r, CMD_QUERY_EQ, 0);
+	sn_set(r->in, CMD_EQN, eqn);
+	cr_assert_eq(rig_run(r, 16, 0x110), 0);
+	return sn_get(r->out + AT_CTX, EQC_ST);
+}
+
+static void arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci)
+{
+	rig_set_reg(r, uar * 4096 + EQ_ARM, eqn << 24 | ci);
+}
+
+static bool fires(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, TH_PEER_MS) == 1;
+}
+
+/* Stores to one word, one after the other, by the driver's own page: none of them is lost. */
+Test(boot, trapped_page__each_eq_is_armed)
+{
+	enum { EQS = 4 };
+	struct rig *r = rig_open();
+	uint32_t uar, eqn[EQS];
+
+	rig_boot(r);
+	uar = alloc_uar(r);
+	cr_assert_eq(uar, SOFTNIC_UAR_DRIVER);
+	for (unsigned int i = 0; i < EQS; i++)
+		eqn[i] = create_eq(r, uar, i, 0, 0);
+	for (unsigned int i = 0; i < EQS; i++)
+		arm_eq(r, uar, eqn[i], 0);
+	for (unsigned int i = 0; i < EQS; i++)
+		cr_expect_eq(eq_state(r, eqn[i]), ARMED, "EQ %u", i);
+	rig_close(r);
+}
+
+/* A page of another owner is mapped: a store there is found by a scan. */
+Test(boot, mapped_page__eq_is_armed_by_a_store)
+{
+	struct rig *r = rig_open();
+	uint32_t uar, eqn, *word;
+
+	rig_boot(r);
+	rig_map_bar(r);
+	alloc_uar(r);
+	uar = alloc_uar(r);
+	eqn = create_eq(r, uar, 0, 0, 0);
+	word = (uint32_t *)(void *)(r->bar + (size_t)uar * 4096 + EQ_ARM);
+	__atomic_store_n(word, htobe32(eqn << 24), __ATOMIC_RELEASE);
+	cr_expect(TH_WITHIN(TH_PEER_MS, eq_state(r, eqn) == ARMED));
+	rig_close(r);
+}
+
+Test(boot, command_event__comes_by_its_vector)
+{
+	struct rig *r = rig_open();
+	int fd[2] = { eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	uint32_t uar, eqn;
+	uint64_t n;
+
+	cr_assert_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 2, (struct rig_fds){ fd, 2 }), 0);
+	rig_boot(r);
+	uar = alloc_uar(r);
+	eqn = create_eq(r, uar, 0, 1, 1ull << EV_CMD);
+	for (uint32_t i = 0; i < 10; i++) {
+		arm_eq(r, uar, eqn, i);
+		cr_assert_eq(rig_simple(r, CMD_QUERY_ADAPTER, 0), 0);
+		cr_assert(fires(fd[1]), "%u", i);
+		cr_assert_eq(read(fd[1], &n, sizeof(n)), 8);
+	}
+	cr_expect_lt(read(fd[0], &n, sizeof(n)), 0);
+	close(fd[0]);
+	close(fd[1]);
+	rig_close(r);
+}
+
+/* Two stores of 4 bytes in place of one of 8: a CQ's arm word, and of the CQ that it names. */
+Test(boot, trapped_page__doorbell_in_halves)
+{
+	struct rig *r = rig_open();
+	uint32_t uar;
+
+	rig_boot(r);
+	uar = alloc_uar(r);
+	rig_set_reg(r, uar * 4096 + 0x20, 1 << 24);
+	cr_expect_eq(rig_violations(r, "cq.unknown"), 0);
+	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
+	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
+	/* A second half alone is none. */
+	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
+	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
+	rig_close(r);
+}
+
+/*
+ * A doorbell of 8 bytes. While the device's thread is at work it is left in the page, where a scan finds
+ * only what belongs there: so it is rung until it is judged.
+ */
+static bool rings(struct rig *r, uint64_t offset, const char *violation)
+{
+	uint64_t db = htobe64(0x0000010a00abcd02);
+
+	cr_assert_eq(rig_write(r, VFIO_PCI_BAR0_REGION_INDEX, offset, &db, 8), 0);
+	return rig_violations(r, violation) > 0;
+}
+
+Test(boot, doorbells__of_queues_and_pages_that_are_not_the_guests)
+{
+	struct rig *r = rig_open();
+	uint64_t page;
+
+	rig_boot(r);
+	page = alloc_uar(r) * UINT64_C(4096);
+	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, page + 0x800, "db.unknown_qp")));
+	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, 1000 * 4096 + 0x800, "db.uar")));
+	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, page + 0x100, "db.offset")));
+	arm_eq(r, SOFTNIC_UAR_DRIVER, 200, 0);
+	arm_eq(r, 2047, 201, 0);
+	cr_expect_eq(rig_violations(r, "eq.unknown"), 2);
+	cr_expect_eq(rig_write(r, 0, page + 0x801, "abcd", 4), EINVAL);
+	cr_expect_eq(rig_write(r, 0, page + 0x800, "abc", 3), EINVAL);
+	cr_expect_eq(rig_write(r, 0, 0x19, "abcd", 4), EINVAL);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+/* Whatever a guest stores: the function is reset, and boots. */
+Test(boot, random_stores__and_then_a_reset)
+{
+	struct rig *r = rig_open(), *other = rig_open();
+	uint64_t x = 2463534242;
+
+	rig_boot(r);
+	rig_boot(other);
+	alloc_uar(r);
+	for (int i = 0; i < 3000; i++) {
+		static const uint32_t regions[] = { 0, 0, 0, 2, 7 };
+		static const uint64_t sizes[] = { 0x6000, 0x1100, 8 << 20, 8192, 4096 };
+		uint64_t v, at;
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		at = (x >> 8) % sizes[i % 5] & ~UINT64_C(7);
+		v = x * 0x9e3779b97f4a7c15;
+		cr_assert_eq(rig_write(r, regions[i % 5], at, &v, x & 1 ? 4 : 8), 0);
+	}
+	cr_expect(rig_works(other));
+	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+	rig_close(other);
+}
+
+/* By the bit of the PCI Express capability at 0x60. */
+Test(boot, function_level_reset__by_config_space)
+{
+	struct rig *r = rig_open();
+	uint16_t control = 0x8000, back;
+
+	rig_boot(r);
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x68, &control, 2), 0);
+	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x68, &back, 2), 0);
+	cr_expect_eq(back, 0);
+	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x04, &back, 2), 0);
+	cr_expect_eq(back & 4, 0, "still bus master");
+	cr_expect_eq(softnic_object_count(r->dev->nic, "uar"), 0);
+	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+/* The guest reboots: QEMU resets the function, maps and eventfds stay. */
+Test(boot, reset__ends_what_the_guest_had)
+{
+	struct rig *r = rig_open();
+
+	rig_boot(r);
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(alloc_uar(r), SOFTNIC_UAR_DRIVER);
+		cr_assert_eq(rig_simple(r, CMD_ALLOC_PD, 0), 0);
+		cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+		cr_expect_eq(softnic_object_count(r->dev->nic, "pd"), 0);
+		cr_expect_not_null(vf_maps_find(&r->dev->maps, RIG_RAM_AT, RIG_RAM));
+		cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+		rig_boot(r);
+	}
+	rig_close(r);
+}
+
+/* How often this process, client and server, maps a file of that name. */
+static unsigned int mappings(const char *name)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, name) != NULL;
+	fclose(f);
+	return n;
+}
+
+/* The socket closes with everything in use; the next guest finds a function as after power-on. */
+Test(boot, crash__leaves_nothing_behind)
+{
+	struct rig *r = rig_open();
+	struct th_usage before, after;
+
+	rig_boot(r);
+	rig_hang_up(r);
+	rig_connect(r);
+	cr_assert_eq(rig_version(r), 0);
+	th_usage(&before);
+	for (int i = 0; i < 5; i++) {
+		int fd = eventfd(0, EFD_CLOEXEC);
+		uint32_t uar;
+
+		cr_assert_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 1, (struct rig_fds){ &fd, 1 }), 0);
+		close(fd);
+		rig_boot(r);
+		uar = alloc_uar(r);
+		arm_eq(r, uar, create_eq(r, uar, 0, 0, 1ull << EV_CMD), 0);
+		rig_begin(r, CMD_ALLOC_PD, 0);
+		rig_ring(r, 16, 16);
+		rig_hang_up(r);
+		cr_expect_eq(softnic_object_count(r->dev->nic, "eq"), 0);
+		cr_expect_eq(r->dev->maps.n, 0);
+		rig_connect(r);
+		cr_assert_eq(rig_version(r), 0);
+	}
+	th_usage(&after);
+	cr_expect_eq(after.fds, before.fds);
+	cr_expect_eq(mappings("memfd:guest"), 1, "the server still has memory of a guest");
+	rig_close(r);
+}
+
+/* Every message of a boot is the last one of a guest. */
+Test(boot, crash__at_each_step)
+{
+	struct rig *r = rig_open();
+	uint16_t command = 6;
+
+	for (int step = 0; step < 6; step++) {
+		if (step > 0)
+			cr_assert_eq(rig_map(r, RIG_RAM_AT, RIG_RAM, r->ram_fd, 0), 0);
+		if (step > 1)
+			cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+		if (step > 2)
+			rig_set_reg(r, 0x14, RIG_RAM_AT);
+		if (step > 3)
+			cr_assert_eq(rig_simple(r, CMD_ENABLE_HCA, 0), 0);
+		if (step > 4)
+			cr_assert_eq(rig_simple(r, CMD_QUERY_PAGES, 1), 0);
+		rig_hang_up(r);
+		rig_connect(r);
+		cr_assert_eq(rig_version(r), 0);
+	}
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+Test(boot, devices__do_not_disturb_each_other)
+{
+	enum { N = 4 };
+	struct rig *r[N];
+
+	for (unsigned int i = 0; i < N; i++)
+		r[i] = rig_open_with(&(struct vm_config){ .ports = 1, .index = i });
+	for (unsigned int i = 0; i < N; i++)
+		rig_boot(r[i]);
+	rig_hang_up(r[1]);
+	cr_assert_eq(rig_request(r[2], VM_RESET, NULL, 0), 0);
+	cr_expect(rig_works(r[0]));
+	cr_expect(rig_works(r[3]));
+	for (unsigned int i = 0; i < N; i++)
+		rig_close(r[i]);
+}
+
+Test(boot, reports__of_one_client_come_to_an_end)
+{
+	struct rig *r = rig_open();
+
+	for (int i = 0; i < 200; i++)
+		cr_assert_eq(rig_request(r, 77, NULL, 0), ENOTSUP);
+	cr_expect_eq(rig_reports(r), 200);
+	cr_expect_eq(atomic_load(&rig_lines), 65, "64 and one that says there are more");
+	rig_hang_up(r);
+	cr_expect_eq(rig_reports(r), 0);
+	rig_close(r);
+}

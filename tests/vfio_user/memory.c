@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory of the guest: what is mapped, what is not, and what is taken away while it is used. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/vfio_user/rig.h"
+
+TestSuite(memory, .timeout = 60);
+
+enum { SIZE = 1 << 16, PAGE = 4096 };
+
+static int file(size_t size)
+{
+	int fd = memfd_create("part", MFD_CLOEXEC);
+
+	cr_assert_eq(ftruncate(fd, (off_t)size), 0);
+	return fd;
+}
+
+Test(memory, map__ranges_that_cannot_be)
+{
+	static const struct { uint64_t iova, size, offset; } bad[] = {
+		{ 0, 0, 0 }, { 1, PAGE, 0 }, { PAGE, 100, 0 }, { 0, PAGE, 1 }, { 0, SIZE + PAGE, 0 },
+		{ 0, PAGE, SIZE }, { 0, PAGE, UINT64_MAX - PAGE + 1 }, { 0, UINT64_MAX - PAGE + 1, 0 },
+		{ UINT64_MAX - PAGE + 1, 2 * PAGE, 0 },
+	};
+	struct rig *r = rig_open();
+	int fd = file(SIZE);
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_eq(rig_map(r, bad[i].iova, bad[i].size, fd, bad[i].offset), EINVAL, "%zu", i);
+	cr_expect_eq(rig_reports(r), sizeof(bad) / sizeof(bad[0]));
+	cr_expect_eq(rig_map(r, UINT64_MAX - SIZE + 1, SIZE, fd, 0), 0);
+	close(fd);
+	rig_close(r);
+}
+
+Test(memory, map__without_rights_or_with_unknown_ones)
+{
+	static const uint32_t bad[] = { 0, 4, 7, UINT32_MAX };
+	struct rig *r = rig_open();
+	int fd = file(SIZE);
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct vm_dma_map m = { .argsz = 32, .flags = bad[i], .size = PAGE };
+
+		cr_expect_eq(rig_request_fds(r, VM_DMA_MAP, &m, sizeof(m), (struct rig_fds){ &fd, 1 }),
+			     EINVAL);
+	}
+	close(fd);
+	rig_close(r);
+}
+
+Test(memory, map__files_that_are_no_memory)
+{
+	struct rig *r = rig_open();
+	int pipes[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), two[2];
+	struct vm_dma_map m = { .argsz = 32, .flags = 3, .size = PAGE };
+
+	cr_assert_eq(pipe(pipes), 0);
+	cr_expect_eq(rig_map(r, 0, PAGE, pipes[0], 0), EINVAL);
+	cr_expect_eq(rig_map(r, 0, PAGE, null, 0), EINVAL);
+	two[0] = two[1] = r->ram_fd;
+	cr_expect_eq(rig_request_fds(r, VM_DMA_MAP, &m, sizeof(m), (struct rig_fds){ two, 2 }), EINVAL);
+	cr_expect_eq(rig_map(r, 0, PAGE, r->ram_fd, 0), 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(null);
+	rig_close(r);
+}
+
+Test(memory, map__overlap_is_refused_and_the_first_stays)
+{
+	struct rig *r = rig_open();
+	int fd = file(SIZE);
+
+	cr_assert_eq(rig_map(r, SIZE, SIZE, fd, 0), 0);
+	cr_expect_eq(rig_map(r, SIZE, SIZE, fd, 0), EEXIST);
+	cr_expect_eq(rig_map(r, SIZE + PAGE, PAGE, fd, 0), EEXIST);
+	cr_expect_eq(rig_map(r, SIZE - PAGE, 2 * PAGE, -1, 0), EEXIST);
+	cr_expect_eq(rig_map(r, 2 * SIZE, SIZE, fd, 0), 0);
+	cr_expect_not_null(vf_maps_find(&r->dev->maps, SIZE, SIZE));
+	close(fd);
+	rig_close(r);
+}
+
+Test(memory, unmap__has_to_be_a_range_that_was_mapped)
+{
+	struct rig *r = rig_open();
+	int fd = file(SIZE);
+
+	cr_expect_eq(rig_unmap(r, 0, SIZE), ENOENT);
+	cr_assert_eq(rig_map(r, 0, SIZE, fd, 0), 0);
+	cr_expect_eq(rig_unmap(r, 0, PAGE), ENOENT);
+	cr_expect_eq(rig_unmap(r, PAGE, SIZE - PAGE), ENOENT);
+	cr_expect_eq(rig_unmap(r, 0, 2 * SIZE), ENOENT);
+	cr_expect_eq(rig_unmap(r, 0, SIZE), 0);
+	cr_expect_eq(r->reply_len, sizeof(struct vm_dma_unmap));
+	cr_expect_eq(rig_unmap(r, 0, SIZE), ENOENT);
+	close(fd);
+	rig_close(r);
+}
+
+Test(memory, unmap__all)
+{
+	struct vm_dma_unmap all = { .argsz = 24, .flags = VFIO_DMA_UNMAP_FLAG_ALL };
+	struct rig *r = rig_open();
+	int fd = file(SIZE);
+
+	for (uint64_t i = 0; i < 20; i++)
+		cr_assert_eq(rig_map(r, 2 * i * SIZE, SIZE, i % 3 ? fd : -1, 0), 0);
+	all.size = PAGE;
+	cr_expect_eq(rig_request(r, VM_DMA_UNMAP, &all, sizeof(all)), EINVAL);
+	all.size = 0;
+	cr_expect_eq(rig_request(r, VM_DMA_UNMAP, &all, sizeof(all)), 0);
+	cr_expect_eq(r->dev->maps.n, 0);
+	all.flags = 1;
+	cr_expect_eq(rig_request(r, VM_DMA_UNMAP, &all, sizeof(all)), EINVAL);
+	close(fd);
+	rig_close(r);
+}
+
+Test(memory, map__as_many_as_are_announced)
+{
+	struct rig *r = rig_open();
+
+	for (uint64_t i = 0; i < VM_MAPS_MAX; i++)
+		cr_assert_eq(rig_map(r, i * PAGE, PAGE, r->ram_fd, 0), 0);
+	cr_expect_eq(rig_map(r, VM_MAPS_MAX * (uint64_t)PAGE, PAGE, r->ram_fd, 0), ENOSPC);
+	cr_expect_eq(rig_unmap(r, 0, PAGE), 0);
+	cr_expect_eq(rig_map(r, 0, PAGE, r->ram_fd, 0), 0);
+	rig_close(r);
+}
+
+/* Addresses without a file, and those of nothing at all. */
+Test(memory, command_queue__where_nothing_is_mapped)
+{
+	struct rig *r = rig_open();
+	uint16_t command = 6;
+
+	cr_assert_eq(rig_map(r, 1 << 30, SIZE, -1, 0), 0);
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+	for (int i = 0; i < 2; i++) {
+		rig_set_reg(r, 0x14, i ? 1 << 30 : 1 << 28);
+		rig_set_reg(r, 0x18, 1);
+		cr_expect(TH_WITHIN(TH_PEER_MS, rig_violations(r, "dma.refused") > (uint64_t)i));
+	}
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+/* Without its bus master bit a function reaches nothing. */
+Test(memory, command__without_mastering_is_not_taken)
+{
+	struct rig *r = rig_open();
+	uint16_t command = 2;
+
+	rig_boot(r);
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+	rig_begin(r, CMD_ALLOC_PD, 0);
+	rig_ring(r, 16, 16);
+	cr_expect(TH_WITHIN(TH_PEER_MS, rig_violations(r, "dma.refused") > 0));
+	cr_expect_eq(r->ram[0x3f] & 1, 1);
+	command = 6;
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+/* The device writes to a copy: the client's file stays. */
+Test(memory, read_only__is_not_written_to)
+{
+	struct vm_dma_map m = { .argsz = 32, .flags = VFIO_DMA_MAP_FLAG_READ, .iova = RIG_RAM_AT,
+				.size = RIG_RAM };
+	struct rig *r = rig_open();
+	uint16_t command = 6;
+
+	cr_assert_eq(rig_request_fds(r, VM_DMA_MAP, &m, sizeof(m), (struct rig_fds){ &r->ram_fd, 1 }), 0);
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+	rig_set_reg(r, 0x14, RIG_RAM_AT);
+	rig_begin(r, CMD_ENABLE_HCA, 0);
+	rig_ring(r, 16, 16);
+	vm_device_settle(r->dev);
+	cr_expect_eq(r->ram[0x3f], 1, "the device wrote to memory that it may only read");
+	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	rig_boot(r);
+	rig_close(r);
+}
+
+/* The client's file is cut short under the device, which then reads zeros; the server goes on. */
+Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
+{
+	struct rig *r = rig_open(), *other = rig_open();
+
+	cr_assert_eq(vm_memory_guard(), 0);
+	rig_boot(r);
+	rig_boot(other);
+	cr_assert_eq(ftruncate(r->ram_fd, 0), 0);
+	rig_set_reg(r, 0x18, 1);
+	vm_device_settle(r->dev);
+	cr_expect(rig_works(other));
+	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	cr_assert_eq(ftruncate(r->ram_fd, RIG_RAM), 0);
+	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+	rig_close(other);
+}
+
+struct ringer {
+	struct rig *r;
+	atomic_bool stop;
+};
+
+/* A guest that gives commands all the time, by plain stores to the BAR. */
+static void *ring_all_the_time(void *arg)
+{
+	struct ringer *p = arg;
+	uint8_t *e = p->r->ram;
+
+	while (!atomic_load(&p->stop)) {
+		__atomic_store_n(&e[0x3f], 1, __ATOMIC_RELEASE);
+		__atomic_store_n((uint32_t *)(void *)(p->r->bar + 0x18), htobe32(1), __ATOMIC_RELEASE);
+		th_yield();
+	}
+	return NULL;
+}
+
+static void start_ringing(struct ringer *p, pthread_t *thread, struct rig *r)
+{
+	*p = (struct ringer){ .r = r };
+	rig_map_bar(r);
+	rig_begin(r, CMD_QUERY_HCA_CAP, 0);
+	cr_assert_eq(rig_run(r, 16, 0x1010), 0);
+	cr_assert_eq(pthread_create(thread, NULL, ring_all_the_time, p), 0);
+}
+
+/* The memory is unmapped here as well: were the device still at it, this process would end. */
+Test(memory, unmap__while_the_device_is_at_it)
+{
+	struct rig *r = rig_open();
+	struct ringer p;
+	pthread_t thread;
+
+	rig_boot(r);
+	start_ringing(&p, &thread, r);
+	for (int i = 0; i < 300; i++) {
+		cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+		cr_assert_eq(rig_map(r, RIG_RAM_AT, RIG_RAM, r->ram_fd, 0), 0);
+	}
+	atomic_store(&p.stop, true);
+	pthread_join(thread, NULL);
+	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+Test(memory, reset__under_traffic)
+{
+	struct rig *r = rig_open(), *other = rig_open();
+	struct ringer p;
+	pthread_t thread;
+
+	rig_boot(r);
+	rig_boot(other);
+	start_ringing(&p, &thread, r);
+	for (int i = 0; i < 100; i++) {
+		uint16_t command = 6;
+
+		cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+		cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+		rig_set_reg(r, 0x14, RIG_RAM_AT);
+	}
+	cr_expect(rig_works(other));
+	/* The guest crashes: the server finds its socket closed while the device is at work. */
+	rig_hang_up(r);
+	atomic_store(&p.stop, true);
+	pthread_join(thread, NULL);
+	rig_connect(r);
+	cr_assert_eq(rig_version(r), 0);
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+	rig_close(other);
+}
