@@ -154,7 +154,7 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* HOST_ENDIANNESS: its first bit tells a big-endian host. Registers but these two are not modelled. */
+/* HOST_ENDIANNESS: its first bit tells a big-endian host. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
 	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
@@ -162,7 +162,7 @@ uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 	bool write = sn_get(c->in, CMD_OP_MOD) == WRITE;
 
 	if (reg != HOST_ENDIANNESS && reg != PAOS)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x", reg);
+		return sn_reg_query(c, reg, write);
 	if (c->inlen < AT_REG + 16)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "register %#x has 16 bytes", reg);
 	if (reg == PAOS)

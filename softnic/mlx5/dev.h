@@ -306,7 +306,8 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
-
+/* reg.c: the registers of ACCESS_REG that a driver may only read */
+uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* link.c */
 void sn_link_look(struct sn_port *port);		/* after a change of what it depends on */
 void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */

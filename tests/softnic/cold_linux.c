@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/harness/harness.h"
 #include "tests/softnic/cold_rig.h"
 
 TestSuite(cold_linux, .timeout = 60);
@@ -44,5 +45,85 @@ Test(cold_linux, bar_fd__size_cannot_be_changed)
 	cr_expect_lt(ftruncate(fd, 0), 0);
 	cr_expect_lt(ftruncate(fd, (off_t)size * 2), 0);
 	cold_boot(c);
+	cold_close(c);
+}
+
+/* PRM "ACCESS_REG": register_id at bit 0x50, the register from byte 0x10 on, its local_port at bit 8. */
+static uint8_t read_reg(struct cold *c, uint16_t reg, uint8_t port)
+{
+	enum { READ = 1 };
+
+	cold_begin(c, CMD_ACCESS_REG, READ);
+	sn_set(c->in, SN_FLD(0x50, 16), reg);
+	c->in[0x11] = port;
+	return cold_run(c, 0x60, 0x60);
+}
+
+Test(cold_linux, access_reg__node_description)
+{
+	struct cold *c = cold_open();
+
+	cold_boot(c);
+	cr_assert_eq(read_reg(c, 0x6001, 0), 0);
+	cr_expect_str_eq((char *)c->out + 0x10, "software ConnectX");
+	cold_close(c);
+}
+
+/* PTYS: proto_mask at bit 0x1d; eth_proto_oper at 0x120, ib_link_width_oper 0x140, ib_proto_oper 0x150 */
+Test(cold_linux, access_reg__speed_of_a_port)
+{
+	for (unsigned int ib = 0; ib < 2; ib++) {
+		struct cold *c = cold_open_flags(ib ? SOFTNIC_INFINIBAND : 0);
+		const uint8_t *reg = c->out + 0x10;
+
+		cold_boot(c);
+		softnic_fault(c->nic, "link_down");
+		cr_assert_eq(read_reg(c, 0x5004, 1), 0);
+		cr_expect_eq(sn_get(reg, SN_FLD(0x120, 32)), 0);
+		cr_expect_eq(sn_get(reg, SN_FLD(0x150, 16)), 0);
+		softnic_fault(c->nic, "");
+		cr_assert(TH_WITHIN(30000, !read_reg(c, 0x5004, 1) && (sn_get(reg, SN_FLD(0x120, 32)) ||
+								       sn_get(reg, SN_FLD(0x150, 16)))));
+		cr_expect_eq(sn_get(reg, SN_FLD(0x1d, 3)), ib ? 1 : 4);
+		cr_expect_eq(sn_get(reg, SN_FLD(0x120, 32)), ib ? 0 : 1u << 20, "100GBASE-CR4");
+		cr_expect_eq(sn_get(reg, SN_FLD(0x140, 16)), ib ? 4 : 0, "4x");
+		cr_expect_eq(sn_get(reg, SN_FLD(0x150, 16)), ib ? 1u << 5 : 0, "EDR");
+		cold_close(c);
+	}
+}
+
+Test(cold_linux, access_reg__mtu_and_lanes)
+{
+	struct cold *c = cold_open_flags(SOFTNIC_INFINIBAND), *eth = cold_open();
+
+	cold_boot(c);
+	cold_boot(eth);
+	cr_assert_eq(read_reg(c, 0x5003, 1), 0);
+	cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x20, 16)), 4096);
+	cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x60, 16)), 4096);
+	cr_assert_eq(read_reg(c, 0x500f, 1), 0);
+	cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x3c, 4)), 4);
+	cr_assert_eq(read_reg(eth, 0x5003, 1), 0);
+	cr_expect_eq(read_reg(eth, 0x500f, 1), 0x03, "Ethernet has no virtual lanes");
+	cold_close(c);
+	cold_close(eth);
+}
+
+Test(cold_linux, access_reg__what_is_refused)
+{
+	struct cold *c = cold_open();
+
+	cold_boot(c);
+	cr_expect_eq(read_reg(c, 0x5004, 0), 0x03);
+	cr_expect_eq(read_reg(c, 0x5004, 2), 0x03);
+	cr_expect_eq(read_reg(c, 0x1234, 1), 0x03);
+	cold_begin(c, CMD_ACCESS_REG, 0);
+	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
+	c->in[0x11] = 1;
+	cr_expect_eq(cold_run(c, 0x60, 0x60), 0x03, "PTYS is written");
+	cold_begin(c, CMD_ACCESS_REG, 1);
+	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
+	cr_expect_eq(cold_run(c, 16, 16), 0x50);
+	cr_expect_eq(cold_count(c, "cmd.field"), 4);
 	cold_close(c);
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Registers that Linux's driver reads by ACCESS_REG. PRM "NODE_DESC", "PMTU", "PTYS", "PVLC". */
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum { AT_REG = 0x10 };
+enum { REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PVLC = 0x500f, REG_NODE_DESC = 0x6001 };
+#define REG_PORT	SN_FLD(0x08, 8)		/* local_port, of the registers of a port */
+
+#define PTYS_PROTO_MASK	SN_FLD(0x1d, 3)
+enum { PTYS_IB = 1 << 0, PTYS_ETH = 1 << 2 };
+/* Capability, what an administrator allows, what is in force: */
+static const struct sn_fld ptys_eth[] = { SN_FLD(0x60, 32), SN_FLD(0xc0, 32), SN_FLD(0x120, 32) };
+static const struct sn_fld ptys_width[] = { SN_FLD(0x80, 16), SN_FLD(0xe0, 16), SN_FLD(0x140, 16) };
+static const struct sn_fld ptys_rate[] = { SN_FLD(0x90, 16), SN_FLD(0xf0, 16), SN_FLD(0x150, 16) };
+enum { ETH_100G = 1 << 20, WIDTH_4X = 1 << 2, RATE_EDR = 1 << 5 };
+
+static const struct sn_fld pmtu[] = { SN_FLD(0x20, 16), SN_FLD(0x40, 16), SN_FLD(0x60, 16) };
+enum { MTU_IB = 4096, MTU_ETH = 4200 };
+
+static const struct sn_fld pvlc[] = { SN_FLD(0x3c, 4), SN_FLD(0x5c, 4), SN_FLD(0x7c, 4) };
+enum { VL0_TO_3 = 4 };
+
+static void node_desc(uint8_t *reg)
+{
+	static const char words[64] = "software ConnectX";
+
+	memcpy(reg, words, sizeof(words));
+}
+
+/* All of 100 Gb/s. A link that is down has no speed. */
+static void ptys(const struct sn_port *port, uint8_t *reg)
+{
+	bool ib = port->nic->infiniband;
+
+	sn_set(reg, PTYS_PROTO_MASK, ib ? PTYS_IB : PTYS_ETH);
+	for (int i = 0; i < (port->link_down ? 2 : 3); i++) {
+		sn_set(reg, ptys_eth[i], ib ? 0 : ETH_100G);
+		sn_set(reg, ptys_width[i], ib ? WIDTH_4X : 0);
+		sn_set(reg, ptys_rate[i], ib ? RATE_EDR : 0);
+	}
+}
+
+uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write)
+{
+	const uint8_t *in = c->in + AT_REG;
+	uint8_t *out = c->out + AT_REG;
+	const struct sn_port *port;
+	uint32_t number;
+
+	if (write)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x cannot be written", reg);
+	if (reg == REG_NODE_DESC) {
+		node_desc(out);
+		return STAT_OK;
+	}
+	if (reg != REG_PMTU && reg != REG_PTYS && (reg != REG_PVLC || !c->nic->infiniband))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x", reg);
+	if (c->inlen < AT_REG + 4)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "register %#x is one of a port", reg);
+	number = sn_get(in, REG_PORT);
+	if (!number || number > c->nic->ports)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "register %#x of port %u", reg, number);
+	port = &c->nic->port[number - 1];
+	sn_set(out, REG_PORT, number);
+	if (reg == REG_PTYS)
+		ptys(port, out);
+	for (int i = 0; i < 3 && reg == REG_PMTU; i++)
+		sn_set(out, pmtu[i], c->nic->infiniband ? MTU_IB : MTU_ETH);
+	for (int i = 0; i < 3 && reg == REG_PVLC; i++)
+		sn_set(out, pvlc[i], VL0_TO_3);
+	return STAT_OK;
+}
