@@ -12,6 +12,7 @@ struct entry {
 
 static const struct entry entries[] = {
 	{ CMD_QUERY_HCA_VPORT_CONTEXT, 16, "QUERY_HCA_VPORT_CONTEXT", sn_cmd_query_hca_vport },
+	{ CMD_QUERY_HCA_VPORT_GID, 16, "QUERY_HCA_VPORT_GID", sn_cmd_query_hca_gid },
 	{ CMD_QUERY_HCA_VPORT_PKEY, 16, "QUERY_HCA_VPORT_PKEY", sn_cmd_query_pkey },
 	{ CMD_QUERY_HCA_CAP, 16, "QUERY_HCA_CAP", sn_cmd_query_hca_cap },
 	{ CMD_QUERY_ADAPTER, 16, "QUERY_ADAPTER", sn_cmd_query_adapter },

@@ -111,6 +111,7 @@ enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 as at first, 2 nothing 
 static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 {
 	const struct value v[] = {
+		{ SN_FLD(0x1a2, 1), nic->infiniband },	/* ib_virt: ports are asked by vport commands */
 		{ SN_FLD(0x1b6, 2), !nic->infiniband },	/* port_type: InfiniBand, Ethernet */
 		{ SN_FLD(0x1b8, 8), nic->ports },	/* num_ports */
 		{ SN_FLD(0x21d, 1), !nic->infiniband },	/* roce */

@@ -193,3 +193,22 @@ uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 	}
 	return STAT_OK;
 }
+
+/* PRM "HCA vport GID": one entry, or with index 0xffff all of them. Entries without a GID are zero. */
+uint8_t sn_cmd_query_hca_gid(struct sn_cmd *c)
+{
+	enum { ALL = 0xffff, GID = 16 };
+	const struct sn_port *port = find_port(c, CMD_PORT);
+	uint32_t index = sn_get(c->in, GID_INDEX);
+	uint32_t first = index == ALL ? 0 : index, n = index == ALL ? SN_GIDS : 1;
+
+	if (!port || !c->nic->infiniband)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u is no InfiniBand port",
+				     sn_get(c->in, CMD_PORT));
+	if (first >= SN_GIDS)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "gid_index %u", index);
+	sn_set(c->out, GID_COUNT, n);
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(c->out + AT_CTX + GID * i, port->gid[first + i].gid, GID);
+	return STAT_OK;
+}

@@ -49,6 +49,7 @@ enum {
 	CMD_QUERY_ROCE_ADDRESS = 0x760,
 	CMD_SET_ROCE_ADDRESS = 0x761,
 	CMD_QUERY_HCA_VPORT_CONTEXT = 0x762,
+	CMD_QUERY_HCA_VPORT_GID = 0x764,
 	CMD_QUERY_HCA_VPORT_PKEY = 0x765,
 	CMD_ALLOC_PD = 0x800,
 	CMD_DEALLOC_PD = 0x801,
@@ -87,6 +88,8 @@ enum {
 /* The port, of commands about one: other_vport(1) reserved(11) port_num(4) vport_number(16) */
 #define CMD_PORT	SN_FLD(0x4c, 4)
 #define PKEY_INDEX	SN_FLD(0x70, 16)
+#define GID_INDEX	SN_FLD(0x70, 16)
+#define GID_COUNT	SN_FLD(0x60, 16)	/* out */
 /* ... but an EQ's, which has eight bits */
 #define CMD_EQN		SN_FLD(0x58, 8)
 

@@ -127,3 +127,49 @@ Test(cold_linux, access_reg__what_is_refused)
 	cr_expect_eq(cold_count(c, "cmd.field"), 4);
 	cold_close(c);
 }
+
+/* PRM "QUERY_HCA_VPORT_GID": port_num at bit 0x4c, gid_index 0x70; gids_num at 0x60, GIDs from byte 0x10. */
+static uint8_t query_gid(struct cold *c, uint8_t port, uint16_t index)
+{
+	cold_begin(c, 0x764, 0);
+	sn_set(c->in, SN_FLD(0x4c, 4), port);
+	sn_set(c->in, SN_FLD(0x70, 16), index);
+	return cold_run(c, 16, 0x210);
+}
+
+Test(cold_linux, query_hca_vport_gid__one_entry_or_all)
+{
+	struct cold *c = cold_open_flags(SOFTNIC_INFINIBAND);
+	uint8_t first[16], none[16] = { 0 };
+
+	cold_boot(c);
+	cr_assert_eq(query_gid(c, 1, 0), 0);
+	cr_expect_eq(sn_get(c->out, SN_FLD(0x60, 16)), 1);
+	memcpy(first, c->out + 0x10, 16);
+	cr_expect_eq(first[0], 0xfe);
+	cr_assert_eq(query_gid(c, 0, 0xffff), 0);
+	cr_expect_eq(sn_get(c->out, SN_FLD(0x60, 16)), 16);
+	cr_expect_arr_eq(c->out + 0x10, first, 16);
+	cr_expect_arr_eq(c->out + 0x20, none, 16);
+	cr_expect_eq(query_gid(c, 1, 16), 0x03);
+	cr_expect_eq(query_gid(c, 2, 0), 0x03);
+	cold_close(c);
+	c = cold_open();
+	cold_boot(c);
+	cr_expect_eq(query_gid(c, 1, 0), 0x03, "an Ethernet port has a table of RoCE addresses");
+	cold_close(c);
+}
+
+/* Bits of the general capabilities by which mlx5_ib chooses its commands. */
+Test(cold_linux, query_hca_cap__ports_by_vport_commands_are_infiniband)
+{
+	for (unsigned int ib = 0; ib < 2; ib++) {
+		struct cold *c = cold_open_flags(ib ? SOFTNIC_INFINIBAND : 0);
+
+		cold_boot(c);
+		cold_begin(c, CMD_QUERY_HCA_CAP, 1);
+		cr_assert_eq(cold_run(c, 16, 0x1010), 0);
+		cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x1a2, 1)), ib, "ib_virt");
+		cold_close(c);
+	}
+}
