@@ -17,6 +17,8 @@ void sn_objects_free(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
 	sn_table_each(nic, &nic->srqs, sn_srq_free);
+	sn_table_each(nic, &nic->xrc_srqs, sn_xrc_srq_free);
+	sn_table_each(nic, &nic->xrcds, sn_xrcd_free);
 	sn_table_each(nic, &nic->mkeys, free_mkey);
 	sn_table_each(nic, &nic->cqs, sn_cq_free);
 	sn_table_each(nic, &nic->eqs, sn_eq_free);
@@ -68,6 +70,8 @@ static bool makes_object(uint16_t opcode)
 	case CMD_CREATE_CQ:
 	case CMD_CREATE_QP:
 	case CMD_CREATE_RMP:
+	case CMD_CREATE_XRC_SRQ:
+	case CMD_ALLOC_XRCD:
 	case CMD_CREATE_UMEM:
 	case CMD_ALLOC_PD:
 	case CMD_ALLOC_UAR:

@@ -56,6 +56,10 @@ static const struct entry entries[] = {
 	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
 	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", sn_cmd_dealloc_uar },
 	{ CMD_ACCESS_REG, 16, "ACCESS_REG", sn_cmd_access_reg },
+	{ CMD_ALLOC_XRCD, 16, "ALLOC_XRCD", sn_cmd_alloc_xrcd },
+	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", sn_cmd_dealloc_xrcd },
+	{ CMD_CREATE_XRC_SRQ, AT_PAS, "CREATE_XRC_SRQ", sn_cmd_create_xrc_srq },
+	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", sn_cmd_destroy_xrc_srq },
 	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp },
 	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
 	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", sn_cmd_destroy_rmp },
@@ -81,6 +85,8 @@ static bool is_destroy(uint16_t opcode)
 	case CMD_DESTROY_CQ:
 	case CMD_DESTROY_QP:
 	case CMD_DESTROY_RMP:
+	case CMD_DESTROY_XRC_SRQ:
+	case CMD_DEALLOC_XRCD:
 	case CMD_2RST_QP:
 	case CMD_2ERR_QP:
 	case CMD_DEALLOC_PD:

@@ -54,6 +54,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x221, 1), 1 },	/* cq_resize */
 	{ SN_FLD(0x222, 1), 1 },	/* cq_moderation */
 	{ SN_FLD(0x231, 1), 1 },	/* imaicl: memory windows */
+	{ SN_FLD(0x23c, 1), 1 },	/* xrc: its domains and SRQs */
 	{ SN_FLD(0x23d, 1), 1 },	/* ud */
 	{ SN_FLD(0x23f, 1), 1 },	/* rc */
 	{ SN_FLD(0x240, 1), 1 },	/* uar_4k */
@@ -65,6 +66,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x290, 16), SN_DS_MAX * 16 },	/* max_wqe_sz_sq */
 	{ SN_FLD(0x2b0, 16), 2048 },	/* max_wqe_sz_rq */
 	{ SN_FLD(0x32b, 5), SN_LOG_MAX_PD },	/* log_max_pd */
+	{ SN_FLD(0x33b, 5), SN_LOG_MAX_XRCD },	/* log_max_xrcd */
 	{ SN_FLD(0x383, 5), SN_LOG_MAX_RMP },	/* log_max_rmp */
 	{ SN_FLD(0x3a3, 5), 11 },	/* log_max_stride_sz_rq */
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */

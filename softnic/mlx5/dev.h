@@ -30,6 +30,7 @@ enum {
 	SN_LOG_MAX_PD = 20,
 	SN_LOG_MAX_RMP = 16,
 	SN_LOG_MAX_UMEM = 20,
+	SN_LOG_MAX_XRCD = 16,
 };
 
 /* PRM UAR page: CQ and EQ doorbells, two BlueFlame registers of two halves each */
@@ -209,6 +210,10 @@ void sn_srq_untake(struct sn_qp *qp);
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
+/* xrc.c */
+void sn_xrc_srq_free(struct sn_nic *nic, void *srq);
+void sn_xrcd_free(struct sn_nic *nic, void *xrcd);
+
 /* qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
@@ -341,6 +346,7 @@ sn_cmd_fn sn_cmd_create_cq, sn_cmd_destroy_cq, sn_cmd_query_cq, sn_cmd_modify_cq
 sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
 sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
 sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_destroy_rmp, sn_cmd_query_rmp;
+sn_cmd_fn sn_cmd_alloc_xrcd, sn_cmd_dealloc_xrcd, sn_cmd_create_xrc_srq, sn_cmd_destroy_xrc_srq;
 sn_cmd_fn sn_cmd_set_hca_cap;
 sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
 sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;

@@ -32,6 +32,8 @@ static void free_tables(struct sn_nic *nic)
 	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
 	sn_table_free(&nic->qps);
 	sn_table_free(&nic->srqs);
+	sn_table_free(&nic->xrc_srqs);
+	sn_table_free(&nic->xrcds);
 	sn_table_free(&nic->mkeys);
 	sn_table_free(&nic->cqs);
 	sn_table_free(&nic->eqs);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * XRC domains and SRQs. Linux's mlx5_ib makes one SRQ and two domains when it registers a device, and names
+ * them in the QPs that have no SRQ of their own. They are objects and no more: no QP of XRC can be made,
+ * so nothing is ever received by them. PRM "XRC SRQ context".
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+struct xrcd {
+	uint32_t number;
+	unsigned int refs;
+};
+
+struct xrc_srq {
+	uint32_t number;
+	struct xrcd *xrcd;
+	struct sn_pd *pd;
+	struct sn_cq *cq;
+};
+
+uint8_t sn_cmd_alloc_xrcd(struct sn_cmd *c)
+{
+	struct xrcd *x = calloc(1, sizeof(*x));
+	int err = -ENOMEM;
+
+	if (x)
+		err = sn_table_add(c->nic, &c->nic->xrcds, SN_NUMBER_BITS, SN_LOG_MAX_XRCD, x, &x->number);
+	if (err) {
+		free(x);
+		return sn_cmd_refuse_errno(c, err);
+	}
+	sn_set(c->out, CMD_NUMBER, x->number);
+	return STAT_OK;
+}
+
+void sn_xrcd_free(struct sn_nic *nic, void *obj)
+{
+	struct xrcd *x = obj;
+
+	sn_table_remove(&nic->xrcds, x->number);
+	free(x);
+}
+
+uint8_t sn_cmd_dealloc_xrcd(struct sn_cmd *c)
+{
+	struct xrcd *x = sn_table_find(&c->nic->xrcds, sn_get(c->in, CMD_NUMBER));
+
+	if (!x)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such XRC domain");
+	if (x->refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "XRC domain has %u SRQs", x->refs);
+	sn_xrcd_free(c->nic, x);
+	return STAT_OK;
+}
+
+static uint8_t find_objects(struct sn_cmd *c, struct xrc_srq *s)
+{
+	const uint8_t *ctx = c->in + AT_CTX;
+
+	s->xrcd = sn_table_find(&c->nic->xrcds, sn_get(ctx, XSRQC_XRCD));
+	s->pd = sn_table_find(&c->nic->pds, sn_get(ctx, XSRQC_PD));
+	s->cq = sn_table_find(&c->nic->cqs, sn_get(ctx, XSRQC_CQN));
+	if (!s->xrcd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no XRC domain %#x", sn_get(ctx, XSRQC_XRCD));
+	if (!s->pd)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, XSRQC_PD));
+	if (!s->cq)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no CQ %#x", sn_get(ctx, XSRQC_CQN));
+	return STAT_OK;
+}
+
+uint8_t sn_cmd_create_xrc_srq(struct sn_cmd *c)
+{
+	struct xrc_srq *s = calloc(1, sizeof(*s));
+	uint8_t status;
+	int err;
+
+	if (!s)
+		return sn_cmd_refuse_errno(c, -ENOMEM);
+	status = find_objects(c, s);
+	if (status)
+		goto free_srq;
+	err = sn_table_add(c->nic, &c->nic->xrc_srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, s, &s->number);
+	if (err) {
+		status = sn_cmd_refuse_errno(c, err);
+		goto free_srq;
+	}
+	s->xrcd->refs++;
+	s->pd->refs++;
+	s->cq->refs++;
+	sn_set(c->out, CMD_NUMBER, s->number);
+	return STAT_OK;
+free_srq:
+	free(s);
+	return status;
+}
+
+void sn_xrc_srq_free(struct sn_nic *nic, void *obj)
+{
+	struct xrc_srq *s = obj;
+
+	sn_table_remove(&nic->xrc_srqs, s->number);
+	s->xrcd->refs--;
+	s->pd->refs--;
+	s->cq->refs--;
+	free(s);
+}
+
+uint8_t sn_cmd_destroy_xrc_srq(struct sn_cmd *c)
+{
+	struct xrc_srq *s = sn_table_find(&c->nic->xrc_srqs, sn_get(c->in, CMD_NUMBER));
+
+	if (!s)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such XRC SRQ");
+	sn_xrc_srq_free(c->nic, s);
+	return STAT_OK;
+}
