@@ -25,6 +25,8 @@ void sn_objects_free(struct sn_nic *nic)
 	sn_table_each(nic, &nic->umems, sn_umem_free);
 	sn_table_each(nic, &nic->uars, sn_uar_free);
 	sn_table_each(nic, &nic->pds, sn_pd_free);
+	sn_table_each(nic, &nic->uctxs, sn_uctx_free);
+	sn_table_each(nic, &nic->owned, sn_owned_free);
 }
 
 /* As after power-on, but for what the initialization segment says. */

@@ -64,6 +64,8 @@ static const struct entry entries[] = {
 	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
 	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", sn_cmd_destroy_rmp },
 	{ CMD_QUERY_RMP, 16, "QUERY_RMP", sn_cmd_query_rmp },
+	{ CMD_CREATE_UCTX, 0x20, "CREATE_UCTX", sn_cmd_create_uctx },
+	{ CMD_DESTROY_UCTX, 16, "DESTROY_UCTX", sn_cmd_destroy_uctx },
 	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem },
 	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", sn_cmd_destroy_umem },
 };
@@ -92,6 +94,7 @@ static bool is_destroy(uint16_t opcode)
 	case CMD_DEALLOC_PD:
 	case CMD_DEALLOC_UAR:
 	case CMD_DESTROY_UMEM:
+	case CMD_DESTROY_UCTX:
 	case CMD_TEARDOWN_HCA:
 	case CMD_DISABLE_HCA:
 		return true;
@@ -138,11 +141,16 @@ static uint8_t execute(struct sn_cmd *c)
 		return STAT_INT_ERR;
 	}
 	status = sn_boot_gate(c);
+	if (!status)
+		status = sn_uctx_gate(c);
 	if (status)
 		return status;
 	if (ends_traffic(opcode))
 		sn_drive(c->nic);
-	return e->fn(c);
+	status = e->fn(c);
+	if (!status)
+		sn_uctx_note(c);
+	return status;
 }
 
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)

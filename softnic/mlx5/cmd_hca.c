@@ -72,7 +72,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
 	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */
-	{ SN_FLD(0x463, 5), 8 },	/* log_max_uctx: DEVX */
+	{ SN_FLD(0x463, 5), SN_LOG_MAX_UCTX },	/* log_max_uctx: DEVX */
 	{ SN_FLD(0x46b, 5), SN_LOG_MAX_UMEM },	/* log_max_umem */
 	{ SN_FLD(0x490, 16), 0 },	/* log_uar_page_sz: 4 KiB */
 	{ SN_FLD(0x4c0, 32), 1000 },	/* device_frequency_mhz */

@@ -18,6 +18,7 @@ enum {
 	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
 	SN_NUMBER_BITS = 24,	/* of most numbers */
 	SN_EQN_BITS = 8,
+	SN_UID_BITS = 16,
 	SN_ANY_QPN = 0xffffff,
 };
 
@@ -31,6 +32,7 @@ enum {
 	SN_LOG_MAX_RMP = 16,
 	SN_LOG_MAX_UMEM = 20,
 	SN_LOG_MAX_XRCD = 16,
+	SN_LOG_MAX_UCTX = 8,
 };
 
 /* PRM UAR page: CQ and EQ doorbells, two BlueFlame registers of two halves each */
@@ -210,6 +212,10 @@ void sn_srq_untake(struct sn_qp *qp);
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
+/* uctx.c */
+void sn_uctx_free(struct sn_nic *nic, void *uctx);
+void sn_owned_free(struct sn_nic *nic, void *owned);
+
 /* xrc.c */
 void sn_xrc_srq_free(struct sn_nic *nic, void *srq);
 void sn_xrcd_free(struct sn_nic *nic, void *xrcd);
@@ -311,6 +317,9 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
+/* uctx.c: may the user context that the command names do this? Then 0, else a status. */
+uint8_t sn_uctx_gate(struct sn_cmd *c);
+void sn_uctx_note(struct sn_cmd *c);	/* the command was executed: what it made or ended is noted */
 /* reg.c: the registers of ACCESS_REG that a driver may only read */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* link.c */
@@ -347,6 +356,7 @@ sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp
 sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
 sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_destroy_rmp, sn_cmd_query_rmp;
 sn_cmd_fn sn_cmd_alloc_xrcd, sn_cmd_dealloc_xrcd, sn_cmd_create_xrc_srq, sn_cmd_destroy_xrc_srq;
+sn_cmd_fn sn_cmd_create_uctx, sn_cmd_destroy_uctx;
 sn_cmd_fn sn_cmd_set_hca_cap;
 sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
 sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;

@@ -40,6 +40,8 @@ static void free_tables(struct sn_nic *nic)
 	sn_table_free(&nic->umems);
 	sn_table_free(&nic->uars);
 	sn_table_free(&nic->pds);
+	sn_table_free(&nic->uctxs);
+	sn_table_free(&nic->owned);
 }
 
 static void destroy(struct sn_nic *nic)

@@ -64,6 +64,8 @@ enum {
 	CMD_MODIFY_RMP = 0x90d,
 	CMD_DESTROY_RMP = 0x90e,
 	CMD_QUERY_RMP = 0x90f,
+	CMD_CREATE_UCTX = 0xa04,
+	CMD_DESTROY_UCTX = 0xa06,
 	CMD_CREATE_UMEM = 0xa08,
 	CMD_DESTROY_UMEM = 0xa0a,
 };
@@ -86,6 +88,7 @@ enum {
 };
 
 #define CMD_OPCODE	SN_FLD(0x00, 16)
+#define CMD_UID		SN_FLD(0x10, 16)
 #define CMD_OP_MOD	SN_FLD(0x30, 16)
 /* PDN, UAR, CQN, QPN, mkey index, umem id: the number of an object is always here, in and out */
 #define CMD_NUMBER	SN_FLD(0x48, 24)
@@ -96,6 +99,10 @@ enum {
 #define GID_COUNT	SN_FLD(0x60, 16)	/* out */
 /* ... but an EQ's, which has eight bits */
 #define CMD_EQN		SN_FLD(0x58, 8)
+
+/* The number of a user context, of CREATE_ and DESTROY_UCTX, and what it may do */
+#define UCTX_UID	SN_FLD(0x50, 16)
+#define UCTX_CAP	SN_FLD(0x80, 32)
 
 /* Bytes before the list of addresses at the end of CREATE_EQ, _CQ, _QP and _MKEY */
 enum { AT_PAS = 0x110, AT_CTX = 0x10 };

@@ -173,3 +173,88 @@ Test(cold_linux, query_hca_cap__ports_by_vport_commands_are_infiniband)
 		cold_close(c);
 	}
 }
+
+/* PRM "CREATE_UCTX": the uid at bit 0x50; each command has one at bit 0x10. */
+static uint8_t create_uctx(struct cold *c, uint32_t cap)
+{
+	cold_begin(c, 0xa04, 0);
+	sn_set32(c->in, 0x10, cap);
+	return cold_run(c, 0x40, 16);
+}
+
+static uint8_t alloc_pd_of(struct cold *c, uint32_t uid)
+{
+	cold_begin(c, CMD_ALLOC_PD, 0);
+	sn_set(c->in, SN_FLD(0x10, 16), uid);
+	return cold_run(c, 16, 16);
+}
+
+static uint8_t destroy_uctx(struct cold *c, uint32_t uid)
+{
+	cold_begin(c, 0xa06, 0);
+	sn_set(c->in, SN_FLD(0x50, 16), uid);
+	return cold_run(c, 16, 16);
+}
+
+Test(cold_linux, uctx__names_whose_a_command_is)
+{
+	struct cold *c = cold_open();
+	uint32_t uid;
+
+	cold_boot(c);
+	cr_assert_eq(create_uctx(c, 0), 0);
+	uid = sn_get(c->out, SN_FLD(0x50, 16));
+	cr_expect_neq(uid, 0);
+	cr_expect_eq(alloc_pd_of(c, uid), 0);
+	cr_expect_eq(alloc_pd_of(c, 0), 0);
+	cr_expect_eq(alloc_pd_of(c, 0xffff), 0, "a resource that all user contexts share");
+	cr_expect_eq(alloc_pd_of(c, uid ^ 1), 0x03);
+	cr_expect_eq(destroy_uctx(c, uid), 0);
+	cr_expect_eq(alloc_pd_of(c, uid), 0x03, "the user context has gone");
+	cr_expect_eq(destroy_uctx(c, uid), 0x05);
+	cr_expect_eq(create_uctx(c, 1), 0x03, "raw packets are not in the caps");
+	cr_expect_eq(cold_count(c, "cmd.field"), 3);
+	cold_close(c);
+}
+
+Test(cold_linux, uctx__as_many_as_announced)
+{
+	struct cold *c = cold_open();
+
+	cold_boot(c);
+	for (int i = 0; i < 256; i++)
+		cr_assert_eq(create_uctx(c, 0), 0, "%d", i);
+	cr_expect_eq(create_uctx(c, 0), 0x08);
+	boot_again(c);
+	cr_expect_eq(create_uctx(c, 0), 0);
+	cold_close(c);
+}
+
+static uint8_t dealloc_pd_of(struct cold *c, uint32_t uid, uint32_t pdn)
+{
+	cold_begin(c, CMD_DEALLOC_PD, 0);
+	sn_set(c->in, SN_FLD(0x10, 16), uid);
+	sn_set(c->in, CMD_NUMBER, pdn);
+	return cold_run(c, 16, 16);
+}
+
+Test(cold_linux, uctx__what_it_made_is_not_anothers)
+{
+	struct cold *c = cold_open();
+	uint32_t uid[2], pd;
+
+	cold_boot(c);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(create_uctx(c, 0), 0);
+		uid[i] = sn_get(c->out, SN_FLD(0x50, 16));
+	}
+	cr_assert_eq(alloc_pd_of(c, uid[0]), 0);
+	pd = sn_get(c->out, CMD_NUMBER);
+	cr_expect_eq(dealloc_pd_of(c, uid[1], pd), 0x05);
+	cr_expect_eq(dealloc_pd_of(c, uid[0], pd), 0);
+	cr_assert_eq(alloc_pd_of(c, uid[0]), 0);
+	cr_expect_eq(dealloc_pd_of(c, 0, sn_get(c->out, CMD_NUMBER)), 0, "the driver may name all");
+	cr_assert_eq(alloc_pd_of(c, uid[0]), 0);
+	boot_again(c);
+	cold_close(c);
+}

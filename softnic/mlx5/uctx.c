@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * User contexts: a kernel makes one for each program that gives commands itself (DEVX), and names it in
+ * the uid of these commands. 0 is the driver, and all ones, by which it makes EQs, is of no context but for
+ * all of them. PRM "UCTX".
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
+
+enum { SHARED = 0xffff };
+
+struct uctx {
+	uint32_t uid;
+};
+
+/* Raw packets and internal resources are not in the caps. */
+uint8_t sn_cmd_create_uctx(struct sn_cmd *c)
+{
+	struct uctx *u;
+	int err;
+
+	if (sn_get(c->in, UCTX_CAP))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cap %#x: not in the caps", sn_get(c->in, UCTX_CAP));
+	u = calloc(1, sizeof(*u));
+	err = -ENOMEM;
+	if (u)
+		err = sn_table_add(c->nic, &c->nic->uctxs, SN_UID_BITS, SN_LOG_MAX_UCTX, u, &u->uid);
+	if (err) {
+		free(u);
+		return sn_cmd_refuse_errno(c, err);
+	}
+	sn_set(c->out, UCTX_UID, u->uid);
+	return STAT_OK;
+}
+
+void sn_uctx_free(struct sn_nic *nic, void *obj)
+{
+	struct uctx *u = obj;
+
+	sn_table_remove(&nic->uctxs, u->uid);
+	free(u);
+}
+
+uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
+{
+	struct uctx *u = sn_table_find(&c->nic->uctxs, sn_get(c->in, UCTX_UID));
+
+	if (!u)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such user context");
+	sn_uctx_free(c->nic, u);
+	return STAT_OK;
+}
+
+enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
+enum role { MAKES, ENDS, USES };
+
+/* Commands that have the number of an object in the common place. */
+static const struct rule {
+	uint16_t opcode;
+	uint8_t kind, role;
+} rules[] = {
+	{ CMD_CREATE_QP, QP, MAKES },		{ CMD_DESTROY_QP, QP, ENDS },
+	{ CMD_RST2INIT_QP, QP, USES },		{ CMD_INIT2INIT_QP, QP, USES },
+	{ CMD_INIT2RTR_QP, QP, USES },		{ CMD_RTR2RTS_QP, QP, USES },
+	{ CMD_RTS2RTS_QP, QP, USES },		{ CMD_2ERR_QP, QP, USES },
+	{ CMD_2RST_QP, QP, USES },		{ CMD_QUERY_QP, QP, USES },
+	{ CMD_CREATE_CQ, CQ, MAKES },		{ CMD_DESTROY_CQ, CQ, ENDS },
+	{ CMD_MODIFY_CQ, CQ, USES },		{ CMD_QUERY_CQ, CQ, USES },
+	{ CMD_CREATE_MKEY, MKEY, MAKES },	{ CMD_DESTROY_MKEY, MKEY, ENDS },
+	{ CMD_QUERY_MKEY, MKEY, USES },		{ CMD_ALLOC_PD, PD, MAKES },
+	{ CMD_DEALLOC_PD, PD, ENDS },		{ CMD_ALLOC_UAR, UAR, MAKES },
+	{ CMD_DEALLOC_UAR, UAR, ENDS },		{ CMD_CREATE_RMP, RMP, MAKES },
+	{ CMD_DESTROY_RMP, RMP, ENDS },		{ CMD_MODIFY_RMP, RMP, USES },
+	{ CMD_QUERY_RMP, RMP, USES },		{ CMD_CREATE_UMEM, UMEM, MAKES },
+	{ CMD_DESTROY_UMEM, UMEM, ENDS },	{ CMD_CREATE_XRC_SRQ, XRC_SRQ, MAKES },
+	{ CMD_DESTROY_XRC_SRQ, XRC_SRQ, ENDS },	{ CMD_ALLOC_XRCD, XRCD, MAKES },
+	{ CMD_DEALLOC_XRCD, XRCD, ENDS },
+};
+
+/* An object of a user context. Those of the driver are not noted. */
+struct owned {
+	uint32_t kind_number;
+	uint16_t uid;
+};
+
+static const struct rule *find_rule(const struct sn_cmd *c)
+{
+	uint32_t opcode = sn_get(c->in, CMD_OPCODE);
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].opcode == opcode)
+			return &rules[i];
+	return NULL;
+}
+
+static uint32_t key(const struct rule *rule, const uint8_t *layout)
+{
+	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
+}
+
+/*
+ * A program may not name what another one has made; the driver may name all. A host that has booted the
+ * device, or stands in a kernel's place, counts its programs itself.
+ */
+uint8_t sn_uctx_gate(struct sn_cmd *c)
+{
+	uint32_t uid = sn_get(c->in, CMD_UID);
+	const struct rule *rule;
+	const struct owned *o;
+
+	if (!c->nic->dev->cold || !uid || uid == SHARED)
+		return STAT_OK;
+	if (!sn_table_find(&c->nic->uctxs, uid))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
+	rule = find_rule(c);
+	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, key(rule, c->in)) : NULL;
+	if (o && o->uid != uid)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "an object of user context %u", o->uid);
+	return STAT_OK;
+}
+
+/* Without memory for the note the object is as one of the driver. */
+static void note(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
+{
+	struct owned *o = malloc(sizeof(*o));
+
+	if (!o)
+		return;
+	*o = (struct owned){ kind_number, uid };
+	if (sn_table_insert(&nic->owned, kind_number, o))
+		free(o);
+}
+
+void sn_owned_free(struct sn_nic *nic, void *obj)
+{
+	struct owned *o = obj;
+
+	sn_table_remove(&nic->owned, o->kind_number);
+	free(o);
+}
+
+void sn_uctx_note(struct sn_cmd *c)
+{
+	uint16_t uid = (uint16_t)sn_get(c->in, CMD_UID);
+	const struct rule *rule = c->nic->dev->cold ? find_rule(c) : NULL;
+	struct owned *o;
+
+	if (!rule || rule->role == USES)
+		return;
+	if (rule->role == MAKES) {
+		if (uid && uid != SHARED)
+			note(c->nic, key(rule, c->out), uid);
+		return;
+	}
+	o = sn_table_find(&c->nic->owned, key(rule, c->in));
+	if (o)
+		sn_owned_free(c->nic, o);
+}
