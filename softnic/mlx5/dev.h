@@ -71,6 +71,7 @@ struct sn_device {
 	int epoll_fd, event_fd, timer_fd;
 
 	uint32_t resd_lkey;
+	struct sn_pd no_pd;		/* of queues of type REG_UMR */
 	unsigned int cmd_count;		/* of the opcode that the fault script names */
 	uint16_t issi;
 	bool roce_en;

@@ -222,7 +222,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_DBR_UMEM	SN_FLD(0x683, 1)
 enum { QPC_DBR_ADDR = 0xa0, QPC_DBR_UMEM_ID = 0xe4 };
 #define QPC_QKEY	SN_FLD(0x540, 32)
-enum { ST_RC = 0, ST_UD = 2 };
+enum { ST_RC = 0, ST_UD = 2, ST_QP0 = 7, ST_QP1 = 8, ST_REG_UMR = 12 };
 enum { TS_FREE_RUNNING = 0, TS_DEFAULT = 1, TS_REAL_TIME = 2 };
 enum { RQ_REGULAR = 0, RQ_SRQ = 1, RQ_ZERO = 3 };
 #define QP_WQ_UMEM_VALID SN_FLD(0x860, 1)

@@ -7,11 +7,28 @@
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
 
+/* QPs 0 and 1 send datagrams. A queue for UMRs alone has the shape of one that does. */
+static bool known_service(const struct sn_nic *nic, unsigned int st)
+{
+	switch (st) {
+	case ST_RC:
+	case ST_UD:
+	case ST_QP1:
+	case ST_REG_UMR:
+		return true;
+	case ST_QP0:
+		return nic->infiniband;
+	default:
+		return false;
+	}
+}
+
 static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
 	struct sn_nic *nic = c->nic;
 
-	qp->pd = sn_table_find(&nic->pds, sn_get(ctx, QPC_PD));
+	qp->umr_only = sn_get(ctx, QPC_ST) == ST_REG_UMR;
+	qp->pd = qp->umr_only ? &nic->dev->no_pd : sn_table_find(&nic->pds, sn_get(ctx, QPC_PD));
 	qp->uar = sn_table_find(&nic->uars, sn_get(ctx, QPC_UAR));
 	qp->scq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_SND));
 	qp->rcq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_RCV));
@@ -58,7 +75,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 {
 	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
 
-	if (sn_get(ctx, QPC_ST) != ST_RC && sn_get(ctx, QPC_ST) != ST_UD)
+	if (!known_service(c->nic, sn_get(ctx, QPC_ST)))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x: not in the caps",
 				     sn_get(ctx, QPC_ST));
 	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
@@ -161,7 +178,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 		err = sn_table_add(c->nic, &c->nic->qps, SN_NUMBER_BITS, SN_LOG_MAX_QP, qp, &qp->qpn);
 	if (err)
 		goto refuse;
-	err = sn_get(qp->ctx, QPC_ST) == ST_UD ? sn_ud_create(qp) : sn_rc_create(qp);
+	err = sn_get(qp->ctx, QPC_ST) == ST_RC ? sn_rc_create(qp) : sn_ud_create(qp);
 	if (err)
 		goto remove;
 	hold(qp);

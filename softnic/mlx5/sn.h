@@ -331,6 +331,7 @@ struct sn_qp {
 	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
 	uint8_t atomic_mode, log_msg_max;
 	bool rre, rwe, rae, no_sq, no_rq, rlky;
+	bool umr_only;		/* REG_UMR: the driver's own, of no PD */
 
 	/* send queue; counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */

@@ -169,6 +169,10 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->nsge = 0;
 	wqe->raddr = 0;
 	wqe->rkey = 0;
+	if (qp->umr_only && wqe->opcode != SN_OP_NOP && wqe->opcode != SN_OP_UMR)
+		return bad(qp, wqe, SN_V_WQE_OPCODE, "not of a queue for UMRs");
+	if (qp->umr_only)
+		return SN_SYND_OK;
 	if (qp->ud)
 		return wqe->opcode == SN_OP_NOP ? SN_SYND_OK : parse_datagram(qp, wqe);
 	switch (wqe->opcode) {

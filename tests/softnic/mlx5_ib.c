@@ -80,3 +80,85 @@ Test(mlx5_ib, xrc_srq__of_what_does_not_exist)
 	cr_expect_eq(drv_simple(d, 0x80f, xrcd), 0x05);
 	drv_expect(d, "cmd.resource");
 }
+
+enum { QP0 = 7, QP1 = 8, REG_UMR = 12 };
+
+/* PRM "QP context": service type at bit 8, PD at 0x28. */
+static uint8_t make_qp(struct drv_qp *qp, unsigned int service, bool pd)
+{
+	uint8_t status;
+
+	drv_qp_begin(d, qp, &cq, &cq);
+	sn_set(d->in + AT_QPC, SN_FLD(0x08, 8), service);
+	if (!pd)
+		sn_set(d->in + AT_QPC, SN_FLD(0x28, 24), 0);
+	status = drv_run(d, AT_PAS);
+	qp->qpn = sn_get(d->out, CMD_NUMBER);
+	return status;
+}
+
+static void to_rts(struct drv_qp *qp)
+{
+	uint8_t *ctx = drv_modify(qp, CMD_RST2INIT_QP);
+
+	sn_set(ctx + AT_ADS, ADS_PORT, 1);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	ctx = drv_modify(qp, CMD_INIT2RTR_QP);
+	sn_set(ctx, QPC_MTU, 1);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	drv_modify(qp, CMD_RTR2RTS_QP);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+}
+
+Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
+{
+	struct drv_qp qp = { 0 };
+
+	cr_assert_eq(make_qp(&qp, QP1, true), 0);
+	to_rts(&qp);
+	drv_qp_free(&qp);
+}
+
+Test(mlx5_ib, create_qp__services_that_are_refused)
+{
+	static const struct {
+		unsigned int service;
+		bool pd;
+		uint8_t status;
+		const char *violation;
+	} bad[] = {
+		{ QP0, true, 0x03, "cmd.field" },	/* Ethernet has none */
+		{ QP1, false, 0x05, "cmd.resource" },
+		{ 3, true, 0x03, "cmd.field" },		/* XRC */
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct drv_qp qp = { 0 };
+
+		cr_expect_eq(make_qp(&qp, bad[i].service, bad[i].pd), bad[i].status, "%zu", i);
+		drv_expect(d, bad[i].violation);
+		drv_qp_free(&qp);
+	}
+}
+
+/* Linux names no PD for the queue by which it changes keys. */
+Test(mlx5_ib, create_qp__for_umrs_has_no_pd_and_sends_nothing)
+{
+	struct drv_qp qp = { 0 };
+	struct drv_wqe w;
+	struct drv_cqe e;
+
+	cr_assert_eq(make_qp(&qp, REG_UMR, false), 0);
+	to_rts(&qp);
+	drv_nop(&qp, CE_ALWAYS);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 0);
+	drv_ctrl(&qp, &w, 0x0a, CE_ALWAYS << 2, 0);
+	drv_inline(&w, "text", 4);
+	drv_post(&qp, &w);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 13);
+	cr_expect_eq(e.syndrome, 0x02, "local QP operation error");
+	drv_expect(d, "wqe.opcode");
+	drv_qp_free(&qp);
+}
