@@ -426,6 +426,11 @@ stock-speed: all
 	@scripts/deps.sh --stock
 	@$(TEST_ENV) scripts/stock-speed $(O)
 
+# Linux's own drivers on the software ConnectX, in guests of QEMU.
+.PHONY: check-vm
+check-vm: all
+	@scripts/check-vm $(O)
+
 # Debian's own programs of uDAPL 2.0, unmodified; and what is wrong on purpose is found wrong.
 .PHONY: check-dat2
 check-dat2: libs $(SHIM20)
@@ -549,6 +554,7 @@ clean:
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
+#: make check-vm     Linux's mlx5_core and mlx5_ib on the software ConnectX, in guests of QEMU (downloads 110 MB once)
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make check-all    all of these, with gcc and clang
