@@ -115,13 +115,6 @@ void vm_device_stop(struct vm_device *dev)
 	(void)!write(dev->stop_fd, &one, sizeof(one));
 }
 
-void vm_device_settle(struct vm_device *dev)
-{
-	struct softnic_counters c;
-
-	softnic_counters(dev->nic, &c);		/* waits for the thread that drives the device */
-}
-
 void vm_device_reset(struct vm_device *dev)
 {
 	atomic_store(&dev->config.master, false);

@@ -131,6 +131,13 @@ int vm_dma_map(struct vm_device *dev, struct vm_message *m)
 	return err;
 }
 
+void vm_settle(struct vm_device *dev)
+{
+	struct softnic_counters c;
+
+	softnic_counters(dev->nic, &c);		/* waits for the thread that drives the device */
+}
+
 /* The device may be at work in the memory when that leaves the table: it is waited for. */
 static int unmap_one(struct vm_device *dev, const struct vm_dma_unmap *in)
 {
@@ -144,7 +151,7 @@ static int unmap_one(struct vm_device *dev, const struct vm_dma_unmap *in)
 		return -ENOENT;
 	map = dev->maps.map[i];
 	vf_maps_remove(&dev->maps, map.iova, map.size, &removed);
-	vm_device_settle(dev);
+	vm_settle(dev);
 	unmap_file(&map);
 	return 0;
 }
@@ -154,7 +161,7 @@ void vm_unmap_all(struct vm_device *dev)
 	size_t n;
 	struct vf_map *maps = vf_maps_take(&dev->maps, &n);
 
-	vm_device_settle(dev);
+	vm_settle(dev);
 	for (size_t i = 0; i < n; i++)
 		unmap_file(&maps[i]);
 	free(maps);

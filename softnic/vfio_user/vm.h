@@ -57,8 +57,6 @@ void vm_device_close(struct vm_device *dev);
 void vm_device_stop(struct vm_device *dev);	/* vm_serve() and vm_listen_run() return; from any thread */
 void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
 void vm_device_leave(struct vm_device *dev);	/* the client has gone: as after vm_device_open() */
-/* Waits until the device has let go of all memory that it found before. */
-void vm_device_settle(struct vm_device *dev);
 /* A line about what the client did, as long as there are not too many. */
 void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -93,6 +91,8 @@ int vm_region_read(struct vm_device *dev, struct vm_message *m);
 int vm_region_write(struct vm_device *dev, struct vm_message *m);
 
 /* ---- memory.c */
+/* Waits until the device has let go of all memory that it found before. */
+void vm_settle(struct vm_device *dev);
 int vm_dma_map(struct vm_device *dev, struct vm_message *m);
 int vm_dma_unmap(struct vm_device *dev, struct vm_message *m);
 void vm_unmap_all(struct vm_device *dev);

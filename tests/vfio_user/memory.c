@@ -187,7 +187,7 @@ Test(memory, read_only__is_not_written_to)
 	rig_set_reg(r, 0x14, RIG_RAM_AT);
 	rig_begin(r, CMD_ENABLE_HCA, 0);
 	rig_ring(r, 16, 16);
-	vm_device_settle(r->dev);
+	vm_settle(r->dev);
 	cr_expect_eq(r->ram[0x3f], 1, "the device wrote to memory that it may only read");
 	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
@@ -205,7 +205,7 @@ Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
 	rig_boot(other);
 	cr_assert_eq(ftruncate(r->ram_fd, 0), 0);
 	rig_set_reg(r, 0x18, 1);
-	vm_device_settle(r->dev);
+	vm_settle(r->dev);
 	cr_expect(rig_works(other));
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
 	cr_assert_eq(ftruncate(r->ram_fd, RIG_RAM), 0);
