@@ -420,7 +420,13 @@ check-stock: all
 	@scripts/deps.sh --stock
 	@$(TEST_ENV) scripts/check-stock $(O)
 
-# ... and what they take beside ours: build/speed.md.
+# rdma-core's own tests on the software adapters: build/pyverbs.md.
+.PHONY: check-pyverbs
+check-pyverbs: all
+	@scripts/deps.sh --pyverbs
+	@$(TEST_ENV) scripts/check-pyverbs $(O)
+
+# What stock programs take beside ours: build/speed.md.
 .PHONY: stock-speed
 stock-speed: all
 	@scripts/deps.sh --stock
@@ -555,6 +561,7 @@ clean:
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-vm     Linux's mlx5_core and mlx5_ib on the software ConnectX, in guests of QEMU (downloads 110 MB once)
+#: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make check-all    all of these, with gcc and clang

@@ -5,6 +5,7 @@
 # deps.sh --check  install nothing: list what is missing, status 1 if the goal cannot do without it
 # deps.sh --build  not those that only tests need; with --check only those that nothing is built without
 # deps.sh --stock  also the programs of `make check-stock`
+# deps.sh --pyverbs also what `make check-pyverbs` runs
 # deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
 # deps.sh --all    also those of `make check-all`
 #
@@ -19,15 +20,17 @@ optional="libibverbs-dev libdapl-dev"
 tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
+pyverbs="python3-pyverbs python3-scapy"
 mode=install
 for arg; do
 	case $arg in
 	--check) mode=check ;;
 	--build) tests_need= tests= ;;
 	--stock) optional="$optional $stock" ;;
+	--pyverbs) optional="$optional $pyverbs" ;;
 	--bench) optional="$optional $bench" ;;
-	--all) optional="$optional $stock $bench clang gcovr librte-eal23" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--bench] [--all]" >&2; exit 2 ;;
+	--all) optional="$optional $stock $pyverbs $bench clang gcovr librte-eal23" ;;
+	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--all]" >&2; exit 2 ;;
 	esac
 done
 needed="$needed $tests_need"
