@@ -63,6 +63,8 @@ static int create_mr(struct uv_device *dev, const struct ib_uverbs_reg_mr *in, u
 
 static int check_mr(const struct ib_uverbs_reg_mr *in)
 {
+	if (in->access_flags & IBV_ACCESS_ON_DEMAND)
+		return -EOPNOTSUPP;
 	if (in->hca_va + in->length < in->hca_va || (in->start ^ in->hca_va) & 4095 ||
 	    in->access_flags & ~(uint32_t)ACCESS_KNOWN)
 		return -EINVAL;

@@ -230,6 +230,20 @@ Test(stock, reg_mr__arguments)
 	st_close(ctx);
 }
 
+/* As Linux answers of a device without this capability. */
+Test(stock, reg_mr__on_demand_is_not_supported)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	static uint8_t buf[100];
+	int err;
+
+	cr_expect_null(reg(pd, buf, sizeof(buf), IBV_ACCESS_ON_DEMAND, &err));
+	cr_expect_eq(err, EOPNOTSUPP);
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
+}
+
 Test(stock, reg_mr__much_and_many)
 {
 	enum { MANY = 300 };
