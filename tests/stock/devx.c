@@ -41,6 +41,17 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	st_close(ctx);
 }
 
+/* Linux lets it through, and the device refuses it of a port that is no InfiniBand port. */
+Test(stock, devx_general__hca_vport_context_reaches_the_device)
+{
+	struct ibv_context *ctx = dx_open();
+	uint8_t out[DX_SHORT + 512];
+
+	cr_expect_eq(general(ctx, DX_QUERY_HCA_VPORT_CONTEXT, 0, out, sizeof(out)), EREMOTEIO);
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the device says why");
+	st_close(ctx);
+}
+
 Test(stock, devx_open__of_more_contexts_than_announced)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
