@@ -63,6 +63,12 @@ struct softnic_config {
 	unsigned int index;		/* which adapter of this host: 0, 1, ...; part of its addresses */
 	unsigned int ports;		/* 1 or 2; 0: 1 */
 	uint64_t seed;			/* of random keys, QPNs and faults; 0: from the kernel */
+	/*
+	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated with
+	 * each CQE and once a millisecond; SOFTNIC_SCAN_UARS. CQEs then have timestamps of this timer.
+	 * This page and those behind it are not UARs. 0: no timer and no timestamps.
+	 */
+	uint32_t timer_page;
 	struct softnic_host host;
 };
 

@@ -106,7 +106,7 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 	e->imm_inval_pkey = c->imm;
 	memset(&e->app, 0, 4);
 	e->byte_cnt = to_be32(c->byte_cnt);
-	memset(&e->timestamp, 0, sizeof(e->timestamp));
+	e->timestamp = to_be64(qp->nic->config.timer_page ? sn_internal_timer(qp->nic) : 0);
 	if (is_error(c)) {
 		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
 		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;

@@ -296,6 +296,7 @@ static inline bool sn_timers_due(const struct sn_nic *nic)
 {
 	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->hurried);
 }
+uint64_t sn_internal_timer(struct sn_nic *nic);	/* updates its page; returns it */
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
 
 /* boot.c: all that the driver has made */

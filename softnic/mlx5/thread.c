@@ -147,6 +147,8 @@ static void *run(void *arg)
 		uint64_t until = sn_now() + SN_TICK_NS;
 		unsigned int now = atomic_load(&dev->inline_pumps);
 
+		if (nic->config.timer_page)
+			sn_internal_timer(nic);
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
 			/* With the lock: an inline pump that disarms shortens it from here on. */

@@ -14,6 +14,18 @@ uint64_t sn_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Of two writers the one that read the clock first must not set the timer back. */
+uint64_t sn_internal_timer(struct sn_nic *nic)
+{
+	be64_t *at = (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
+	uint64_t now = sn_now(), old = __atomic_load_n(&at->be, __ATOMIC_RELAXED);
+
+	while (be64toh(old) < now && !__atomic_compare_exchange_n(&at->be, &old, htobe64(now), false,
+								  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return now;
+}
+
 static void put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 {
 	nic->heap[i] = t;

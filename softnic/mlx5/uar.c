@@ -30,6 +30,8 @@ int sn_bar_open(struct sn_nic *nic)
 	if (bar == MAP_FAILED)
 		return -errno;
 	dev->bar = bar;
+	if (nic->config.timer_page)
+		sn_internal_timer(nic);
 	return 0;
 }
 
@@ -72,7 +74,7 @@ uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 {
 	struct sn_device *dev = c->nic->dev;
 	struct sn_uar *uar = calloc(1, sizeof(*uar));
-	uint32_t n = SN_BAR_PAGES - SN_UAR_FIRST;
+	uint32_t n = (c->nic->config.timer_page ?: SN_BAR_PAGES) - SN_UAR_FIRST;
 	int err = -ENOSPC;
 
 	if (!uar)

@@ -45,6 +45,8 @@ static struct mlx5_ib_alloc_ucontext_resp ucontext(struct uv_device *dev)
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
+		.clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1,
 		.log_uar_size = 12,
 		.num_uars_per_page = 1,
 	};

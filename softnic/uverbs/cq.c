@@ -8,9 +8,11 @@
 static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_cq *core,
 		 const struct mlx5_ib_create_cq *drv)
 {
-	if (!core->cqe || core->comp_vector || core->comp_mask ||
-	    core->flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+	if (!core->cqe || core->comp_vector || core->comp_mask)
 		return -EINVAL;
+	if (core->flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN |
+				      IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION))
+		return -EOPNOTSUPP;
 	if (core->cqe > INT32_MAX - 1 || uv_log2_above(core->cqe + 1) > uv_cap(dev, CAP_LOG_MAX_CQ_SZ))
 		return -EINVAL;
 	if ((drv->cqe_size != 64 && drv->cqe_size != 128) || drv->buf_addr & 63 || drv->db_addr & 7)

@@ -112,10 +112,13 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 		.base = *base,
 		.device_cap_flags_ex = base->device_cap_flags,
 		.response_length = (uint32_t)(req->out_len < sizeof(resp) ? req->out_len : sizeof(resp)),
+		.hca_core_clock = uv_cap(req->dev, CAP_FREQUENCY_KHZ),
 	};
 
 	if (!req->extended)
 		return uv_answer(req, base, sizeof(*base), NULL, 0);
+	if (resp.hca_core_clock)
+		resp.timestamp_mask = INT64_MAX;
 	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
 }
 

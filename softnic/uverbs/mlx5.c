@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -20,12 +21,36 @@ static void choose_ports(struct softnic_config *config)
 		config->flags |= SOFTNIC_INFINIBAND;
 }
 
+/*
+ * libmlx5 maps these pages of its descriptor, which is the BAR's file: the command in the high byte of
+ * the page number.
+ */
+enum { TIMER_PAGE = MLX5_IB_MMAP_CORE_CLOCK << 8, INFO_PAGE = MLX5_IB_MMAP_CLOCK_INFO << 8 };
+
+/* The internal timer counts ns (CAP_FREQUENCY_KHZ), so a cycle is a ns, and nothing overflows. */
+static void fill_clock_info(struct uv_device *dev)
+{
+	struct mlx5_ib_clock_info *info = softnic_uar(dev->nic, INFO_PAGE);
+	const be64_t *timer = softnic_uar(dev->nic, TIMER_PAGE);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*info = (struct mlx5_ib_clock_info){
+		.nsec = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+		.cycles = from_be64(*timer),
+		.mult = 1,
+		.mask = INT64_MAX,
+		.overflow_period = INT64_MAX,
+	};
+}
+
 static int setup(struct uv_device *dev)
 {
 	size_t size;
 	int err;
 
 	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
+	fill_clock_info(dev);
 	err = uv_query_caps(dev);
 	return err ? err : uv_eq_create(dev);
 }
@@ -41,6 +66,7 @@ static int open_model(struct uv_device *dev)
 	struct softnic_config config = {
 		.flags = SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF | SOFTNIC_FREE_RUNNING,
 		.index = dev->index,
+		.timer_page = TIMER_PAGE,
 		.host = { .irq = uv_irq, .ctx = dev },
 	};
 	int err;

@@ -98,6 +98,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_LOG_BF_REG_SIZE	PRM(0x4c, 11, 5)
 #define CAP_MAX_WQE_SZ_SQ	PRM(0x50, 16, 16)
 #define CAP_MAX_WQE_SZ_RQ	PRM(0x54, 16, 16)
+#define CAP_FREQUENCY_KHZ	PRM(0x9c, 0, 32)
 #define CAP_LOG_MAX_PD		PRM(0x64, 11, 5)
 #define CAP_LOG_MAX_UCTX	PRM(0x8c, 3, 5)
 #define CAP_SQ_TS_FORMAT	PRM(0x88, 0, 2)
