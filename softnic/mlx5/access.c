@@ -93,6 +93,68 @@ static uint8_t local_rights(uint8_t rights)
 			 (rights & (SN_LW | SN_RW | SN_ATOMIC) ? SN_LW : 0));
 }
 
+/* The same access, at an entry of the list. */
+static struct sn_access through(const struct sn_access *a, const struct sn_klm *k, uint64_t off, uint64_t len)
+{
+	return (struct sn_access){ .key = k->key, .pd = a->pd, .qpn = a->qpn,
+				   .rights = local_rights(a->rights), .va = k->va + off, .len = len };
+}
+
+/*
+ * PRM "repeat block": instead of a key, the first entry of a list has this operation. Its other fields are
+ * the bytes of a row, the number of rows, and how many entries follow; each entry has 16 bits of stride and
+ * 16 of byte count instead of a length.
+ */
+enum { KLM_STRIDED = 0x400 };
+
+static bool is_strided(const struct sn_mkey *m)
+{
+	return m->mode == MODE_KLM && m->nklm && m->klm[0].key == KLM_STRIDED;
+}
+
+/* The entries that follow, or 0: they do not make up a row. */
+static uint32_t row_entries(const struct sn_mkey *m)
+{
+	uint32_t n = (uint16_t)m->klm[0].va;
+	uint64_t bytes = 0;
+
+	if (n >= m->nklm)
+		return 0;
+	for (uint32_t i = 1; i <= n; i++)
+		bytes += (uint16_t)m->klm[i].len;
+	return bytes == m->klm[0].len ? n : 0;
+}
+
+static enum sn_acc strided(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
+			   unsigned int depth)
+{
+	uint64_t row_bytes = m->klm[0].len, rows = m->klm[0].va >> 32, left = a->len;
+	uint64_t off = a->va - m->start, row = row_bytes ? off / row_bytes : rows;
+	uint32_t n = row_entries(m);
+
+	off -= row * row_bytes;
+	for (; n && left && row < rows; row++) {
+		for (uint32_t i = 1; i <= n && left; i++) {
+			const struct sn_klm *k = &m->klm[i];
+			uint64_t len = (uint16_t)k->len, stride = k->len >> 16;
+			struct sn_access in;
+			enum sn_acc acc;
+
+			if (off >= len) {
+				off -= len;
+				continue;
+			}
+			in = through(a, k, row * stride + off, MIN(left, len - off));
+			acc = follow(w, &in, depth + 1);
+			if (acc)
+				return acc;
+			left -= in.len;
+			off = 0;
+		}
+	}
+	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
+}
+
 static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
 			    unsigned int depth)
 {
@@ -100,18 +162,19 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 
 	if (depth == SN_KLM_DEPTH)
 		return SN_ACC_DEPTH;
+	if (is_strided(m))
+		return strided(w, m, a, depth);
 	for (uint32_t i = 0; i < m->nklm && left; i++) {
 		const struct sn_klm *k = &m->klm[i];
 		uint64_t len = m->mode == MODE_KSM ? UINT64_C(1) << m->log_page : k->len;
-		struct sn_access in = { .key = k->key, .pd = a->pd, .qpn = a->qpn,
-					.rights = local_rights(a->rights), .va = k->va + off };
+		struct sn_access in;
 		enum sn_acc acc;
 
 		if (off >= len) {
 			off -= len;
 			continue;
 		}
-		in.len = MIN(left, len - off);
+		in = through(a, k, off, MIN(left, len - off));
 		acc = follow(w, &in, depth + 1);
 		if (acc)
 			return acc;

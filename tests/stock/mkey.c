@@ -21,7 +21,7 @@ static void create(struct owner *o)
 	};
 	struct mlx5dv_qp_init_attr dv = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
-		.send_ops_flags = MLX5DV_QP_EX_WITH_MR_LIST,
+		.send_ops_flags = MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED,
 	};
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
@@ -80,5 +80,58 @@ Test(stock, local_inv__of_an_indirect_mkey)
 	cr_assert_eq(ibv_wr_complete(o.qp), 0);
 	cr_assert_eq(st_poll(&o.end), IBV_WC_SUCCESS);
 	cr_assert_eq(st_write(&o.peer, 0, o.mkey->rkey, 64), IBV_WC_REM_ACCESS_ERR);
+	destroy(&o);
+}
+
+/* Rows of two matrices: 8 bytes of every 64 of the one, then 4 bytes of every 16 of the other. */
+static enum ibv_wc_status map_columns(struct owner *o, uint32_t rows)
+{
+	struct mlx5dv_mr_interleaved columns[2] = {
+		{ (uintptr_t)o->end.buf + 1024, 8, 56, o->end.mr->lkey },
+		{ (uintptr_t)o->end.buf + 4096, 4, 12, o->end.mr->lkey },
+	};
+
+	ibv_wr_start(o->qp);
+	o->qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mr_interleaved(o->mqp, o->mkey, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, rows, 2,
+				 columns);
+	cr_assert_eq(ibv_wr_complete(o->qp), 0);
+	return st_poll(&o->end);
+}
+
+Test(stock, wr_mr_interleaved__takes_a_column_of_each_matrix)
+{
+	enum { ROWS = 5, ROW = 12 };
+	struct owner o;
+
+	create(&o);
+	for (int i = 0; i < ROWS * ROW; i++)
+		o.peer.buf[i] = (uint8_t)(i + 1);
+	cr_assert_eq(map_columns(&o, ROWS), IBV_WC_SUCCESS);
+	cr_assert_eq(st_write(&o.peer, 0, o.mkey->rkey, ROWS * ROW), IBV_WC_SUCCESS);
+	for (int i = 0; i < ROWS; i++) {
+		cr_expect_arr_eq(o.end.buf + 1024 + 64 * i, o.peer.buf + ROW * i, 8);
+		cr_expect_arr_eq(o.end.buf + 4096 + 16 * i, o.peer.buf + ROW * i + 8, 4);
+		cr_expect_eq(o.end.buf[1024 + 64 * i + 8], 0);
+		cr_expect_eq(o.end.buf[4096 + 16 * i + 4], 0);
+	}
+	/* From the middle of a row into the next one. */
+	memset(o.peer.buf, 0x5a, 8);
+	cr_assert_eq(st_write(&o.peer, ROW + 6, o.mkey->rkey, 8), IBV_WC_SUCCESS);
+	cr_expect_eq(o.end.buf[1024 + 64 + 5], ROW + 6);
+	cr_expect_arr_eq(o.end.buf + 1024 + 64 + 6, o.peer.buf, 2);
+	cr_expect_arr_eq(o.end.buf + 4096 + 16, o.peer.buf, 4);
+	cr_expect_arr_eq(o.end.buf + 1024 + 128, o.peer.buf, 2);
+	cr_expect_eq(o.end.buf[1024 + 128 + 2], 2 * ROW + 3);
+	destroy(&o);
+}
+
+Test(stock, wr_mr_interleaved__ends_with_the_last_row)
+{
+	struct owner o;
+
+	create(&o);
+	cr_assert_eq(map_columns(&o, 2), IBV_WC_SUCCESS);
+	cr_expect_eq(st_write(&o.peer, 0, o.mkey->rkey, 25), IBV_WC_REM_ACCESS_ERR);
 	destroy(&o);
 }
