@@ -61,8 +61,8 @@ struct efa_rx {
 	uint32_t done, pull;		/* while messages are being read: delivered; may have reads */
 					/* to issue. Else both are match */
 	uint32_t next;			/* sequence number awaited */
-	uint32_t safe;			/* places that are free with a receive behind: acked by what */
-	uint32_t safe_seq, told;	/* is sent from this number on, before it so many were */
+	uint32_t safe;			/* places that are free and have a receive: packets from number */
+	uint32_t safe_seq, told;	/* safe_seq on ack them; those before acked told of them */
 	uint32_t window, place_mask;
 	union {
 		struct {
@@ -71,7 +71,7 @@ struct efa_rx {
 				struct {
 					bool stalled;	/* a message waits for a receive */
 					bool asked;	/* the peer, for its last message to be taken */
-					bool picky;	/* solicited messages alone are told of */
+					bool picky;	/* notifies of solicited messages only */
 					bool pulls;	/* messages are being read */
 				};
 				uint32_t rare;

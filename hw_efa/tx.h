@@ -124,7 +124,7 @@ struct efa_tx {
 	uint32_t deny_send, deny_rdma;
 	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
 	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
-	uint32_t waiting;		/* the last so many requests are not issued */
+	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
 	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
