@@ -13,7 +13,7 @@
 TestSuite(boot, .timeout = 60);
 
 enum { ARMED = 0x9, FIRED = 0xa, EV_CMD = 0x0a, EV_PAGE_REQUEST = 0x0b };
-enum { EQ_ARM = 0x40, EQ_LOG_SIZE = 6, EQ_BYTES = 64 << EQ_LOG_SIZE };
+enum { EQ_ARM = 0x40 };
 
 Test(boot, boot__for_each_kind_of_function)
 {
@@ -32,39 +32,12 @@ Test(boot, boot__for_each_kind_of_function)
 	}
 }
 
-static uint32_t alloc_uar(struct rig *r)
-{
-	cr_assert_eq(rig_simple(r, CMD_ALLOC_UAR, 0), 0);
-	return sn_get(r->out, CMD_NUMBER);
-}
-
-/* An EQ in page n of the EQs, for the events of the mask. */
-static uint32_t create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events)
-{
-	uint8_t *ctx = r->in + AT_CTX, *at;
-
-	rig_begin(r, CMD_CREATE_EQ, 0);
-	sn_set(ctx, EQC_LOG_SIZE, EQ_LOG_SIZE);
-	sn_set(ctx, EQC_UAR, uar);
-	sn_set(ctx, EQC_INTR, vector);
-	sn_set64(r->in, EQ_BITMASK, events);
-	sn_set64(r->in, AT_PAS, rig_page(r, RIG_EQ_PAGE + n, &at));
-	memset(at, 0, EQ_BYTES);
-	cr_assert_eq(rig_run(r, AT_PAS + 8, 16), 0);
-	return sn_get(r->out, CMD_EQN);
-}
-
 static uint32_t eq_state(struct rig *r, uint32_t eqn)
 {
 	rig_begin(r, CMD_QUERY_EQ, 0);
 	sn_set(r->in, CMD_EQN, eqn);
 	cr_assert_eq(rig_run(r, 16, 0x110), 0);
 	return sn_get(r->out + AT_CTX, EQC_ST);
-}
-
-static void arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci)
-{
-	rig_set_reg(r, uar * 4096 + EQ_ARM, eqn << 24 | ci);
 }
 
 static bool fires(int fd)
@@ -82,12 +55,12 @@ Test(boot, trapped_page__each_eq_is_armed)
 	uint32_t uar, eqn[EQS];
 
 	rig_boot(r);
-	uar = alloc_uar(r);
+	uar = rig_alloc_uar(r);
 	cr_assert_eq(uar, SOFTNIC_UAR_DRIVER);
 	for (unsigned int i = 0; i < EQS; i++)
-		eqn[i] = create_eq(r, uar, i, 0, 0);
+		eqn[i] = rig_create_eq(r, uar, i, 0, 0);
 	for (unsigned int i = 0; i < EQS; i++)
-		arm_eq(r, uar, eqn[i], 0);
+		rig_arm_eq(r, uar, eqn[i], 0);
 	for (unsigned int i = 0; i < EQS; i++)
 		cr_expect_eq(eq_state(r, eqn[i]), ARMED, "EQ %u", i);
 	rig_close(r);
@@ -101,9 +74,9 @@ Test(boot, mapped_page__eq_is_armed_by_a_store)
 
 	rig_boot(r);
 	rig_map_bar(r);
-	alloc_uar(r);
-	uar = alloc_uar(r);
-	eqn = create_eq(r, uar, 0, 0, 0);
+	rig_alloc_uar(r);
+	uar = rig_alloc_uar(r);
+	eqn = rig_create_eq(r, uar, 0, 0, 0);
 	word = (uint32_t *)(void *)(r->bar + (size_t)uar * 4096 + EQ_ARM);
 	__atomic_store_n(word, htobe32(eqn << 24), __ATOMIC_RELEASE);
 	cr_expect(TH_WITHIN(TH_PEER_MS, eq_state(r, eqn) == ARMED));
@@ -119,10 +92,10 @@ Test(boot, command_event__comes_by_its_vector)
 
 	cr_assert_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 2, (struct rig_fds){ fd, 2 }), 0);
 	rig_boot(r);
-	uar = alloc_uar(r);
-	eqn = create_eq(r, uar, 0, 1, 1ull << EV_CMD);
+	uar = rig_alloc_uar(r);
+	eqn = rig_create_eq(r, uar, 0, 1, 1ull << EV_CMD);
 	for (uint32_t i = 0; i < 10; i++) {
-		arm_eq(r, uar, eqn, i);
+		rig_arm_eq(r, uar, eqn, i);
 		cr_assert_eq(rig_simple(r, CMD_QUERY_ADAPTER, 0), 0);
 		cr_assert(fires(fd[1]), "%u", i);
 		cr_assert_eq(read(fd[1], &n, sizeof(n)), 8);
@@ -140,7 +113,7 @@ Test(boot, trapped_page__doorbell_in_halves)
 	uint32_t uar;
 
 	rig_boot(r);
-	uar = alloc_uar(r);
+	uar = rig_alloc_uar(r);
 	rig_set_reg(r, uar * 4096 + 0x20, 1 << 24);
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 0);
 	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
@@ -169,12 +142,12 @@ Test(boot, doorbells__of_queues_and_pages_that_are_not_the_guests)
 	uint64_t page;
 
 	rig_boot(r);
-	page = alloc_uar(r) * UINT64_C(4096);
+	page = rig_alloc_uar(r) * UINT64_C(4096);
 	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, page + 0x800, "db.unknown_qp")));
 	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, 1000 * 4096 + 0x800, "db.uar")));
 	cr_expect(TH_WITHIN(TH_PEER_MS, rings(r, page + 0x100, "db.offset")));
-	arm_eq(r, SOFTNIC_UAR_DRIVER, 200, 0);
-	arm_eq(r, 2047, 201, 0);
+	rig_arm_eq(r, SOFTNIC_UAR_DRIVER, 200, 0);
+	rig_arm_eq(r, 2047, 201, 0);
 	cr_expect_eq(rig_violations(r, "eq.unknown"), 2);
 	cr_expect_eq(rig_write(r, 0, page + 0x801, "abcd", 4), EINVAL);
 	cr_expect_eq(rig_write(r, 0, page + 0x800, "abc", 3), EINVAL);
@@ -191,7 +164,7 @@ Test(boot, random_stores__and_then_a_reset)
 
 	rig_boot(r);
 	rig_boot(other);
-	alloc_uar(r);
+	rig_alloc_uar(r);
 	for (int i = 0; i < 3000; i++) {
 		static const uint32_t regions[] = { 0, 0, 0, 2, 7 };
 		static const uint64_t sizes[] = { 0x6000, 0x1100, 8 << 20, 8192, 4096 };
@@ -237,7 +210,7 @@ Test(boot, reset__ends_what_the_guest_had)
 
 	rig_boot(r);
 	for (int i = 0; i < 3; i++) {
-		cr_expect_eq(alloc_uar(r), SOFTNIC_UAR_DRIVER);
+		cr_expect_eq(rig_alloc_uar(r), SOFTNIC_UAR_DRIVER);
 		cr_assert_eq(rig_simple(r, CMD_ALLOC_PD, 0), 0);
 		cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 		cr_expect_eq(softnic_object_count(r->dev->nic, "pd"), 0);
@@ -280,8 +253,8 @@ Test(boot, crash__leaves_nothing_behind)
 		cr_assert_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 1, (struct rig_fds){ &fd, 1 }), 0);
 		close(fd);
 		rig_boot(r);
-		uar = alloc_uar(r);
-		arm_eq(r, uar, create_eq(r, uar, 0, 0, 1ull << EV_CMD), 0);
+		uar = rig_alloc_uar(r);
+		rig_arm_eq(r, uar, rig_create_eq(r, uar, 0, 0, 1ull << EV_CMD), 0);
 		rig_begin(r, CMD_ALLOC_PD, 0);
 		rig_ring(r, 16, 16);
 		rig_hang_up(r);

@@ -87,7 +87,7 @@ static uint8_t *entry(struct rig *r)
 	return r->ram + QUEUE * 4096;
 }
 
-void rig_ring(struct rig *r, size_t inlen, size_t outlen)
+void rig_give(struct rig *r, size_t inlen, size_t outlen)
 {
 	uint8_t *e = entry(r), *box;
 
@@ -103,6 +103,11 @@ void rig_ring(struct rig *r, size_t inlen, size_t outlen)
 		memcpy(box + (at - 16) / BOX_DATA * BOX, r->in + at,
 		       inlen - at < BOX_DATA ? inlen - at : BOX_DATA);
 	__atomic_store_n(&e[ENTRY_OWN], 1, __ATOMIC_RELEASE);
+}
+
+void rig_ring(struct rig *r, size_t inlen, size_t outlen)
+{
+	rig_give(r, inlen, outlen);
 	rig_set_reg(r, ISEG_DOORBELL, 1);
 }
 
@@ -180,4 +185,32 @@ uint64_t rig_violations(struct rig *r, const char *name)
 		if (!strcmp(v[i].name, name))
 			return v[i].count;
 	return 0;
+}
+
+enum { EQ_LOG_SIZE = 6, EQ_BYTES = 64 << EQ_LOG_SIZE };
+
+uint32_t rig_alloc_uar(struct rig *r)
+{
+	cr_assert_eq(rig_simple(r, CMD_ALLOC_UAR, 0), 0);
+	return sn_get(r->out, CMD_NUMBER);
+}
+
+uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events)
+{
+	uint8_t *ctx = r->in + AT_CTX, *at;
+
+	rig_begin(r, CMD_CREATE_EQ, 0);
+	sn_set(ctx, EQC_LOG_SIZE, EQ_LOG_SIZE);
+	sn_set(ctx, EQC_UAR, uar);
+	sn_set(ctx, EQC_INTR, vector);
+	sn_set64(r->in, EQ_BITMASK, events);
+	sn_set64(r->in, AT_PAS, rig_page(r, RIG_EQ_PAGE + n, &at));
+	memset(at, 0, EQ_BYTES);
+	cr_assert_eq(rig_run(r, AT_PAS + 8, 16), 0);
+	return sn_get(r->out, CMD_EQN);
+}
+
+void rig_arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci)
+{
+	rig_set_reg(r, uar * 4096 + 0x40, eqn << 24 | ci);
 }

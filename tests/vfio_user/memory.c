@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/vfio_user/rig.h"
@@ -263,6 +264,34 @@ Test(memory, unmap__while_the_device_is_at_it)
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
 	rig_boot(r);
 	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
+/* The device is stopped in the middle of a command, by its interrupt: the reply comes when it has gone on. */
+Test(memory, unmap__waits_until_the_device_lets_go)
+{
+	const struct vm_dma_unmap unmap = { .argsz = sizeof(unmap), .iova = RIG_RAM_AT, .size = RIG_RAM };
+	struct vm_header h = { .command = VM_DMA_UNMAP, .size = sizeof(h) + sizeof(unmap) };
+	struct rig *r = rig_open();
+	uint32_t uar;
+	char byte;
+
+	rig_boot(r);
+	rig_map_bar(r);
+	uar = rig_alloc_uar(r);
+	rig_arm_eq(r, uar, rig_create_eq(r, uar, 0, 0, 1 << 0x0a), 0);
+	pthread_mutex_lock(&r->dev->irqs.lock);
+	rig_begin(r, CMD_QUERY_ADAPTER, 0);
+	rig_give(r, 16, 16);
+	__atomic_store_n((uint32_t *)(void *)(r->bar + 0x18), htobe32(1), __ATOMIC_RELEASE);
+	cr_assert(TH_WITHIN(TH_PEER_MS, !(__atomic_load_n(&r->ram[0x3f], __ATOMIC_ACQUIRE) & 1)));
+	cr_assert(TH_WITHIN(TH_PEER_MS, th_others_sleep()));
+	h.id = ++r->id;
+	rig_send(r, &h, &unmap, sizeof(unmap), (struct rig_fds){ 0 });
+	cr_assert(TH_WITHIN(TH_PEER_MS, th_others_sleep()));
+	cr_expect_lt(recv(r->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT), 0, "unmapped while it is used");
+	pthread_mutex_unlock(&r->dev->irqs.lock);
+	cr_expect_eq(rig_receive(r), 0);
 	rig_close(r);
 }
 

@@ -76,8 +76,13 @@ void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod);	/* r->in, else 
 uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen);	/* the command's status */
 uint8_t rig_simple(struct rig *r, uint16_t opcode, uint16_t op_mod);
 void rig_ring(struct rig *r, size_t inlen, size_t outlen);	/* gives it, and does not wait */
+void rig_give(struct rig *r, size_t inlen, size_t outlen);	/* without the doorbell */
 void rig_boot(struct rig *r);		/* rig_probe, then ENABLE_HCA to INIT_HCA */
 bool rig_works(struct rig *r);		/* a PD can be made and freed */
+uint32_t rig_alloc_uar(struct rig *r);
+/* An EQ in page n of the EQs, for the events of the mask. */
+uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events);
+void rig_arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci);
 uint64_t rig_violations(struct rig *r, const char *name);
 /* Memory of the guest for one page: its bus address, and where it is. */
 enum { RIG_EQ_PAGE = 200 };
