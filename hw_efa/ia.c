@@ -193,10 +193,17 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	return err;
 }
 
-static int check_device(const struct efa_caps *dev, char *why, size_t whylen)
+static int check_device(const struct efa_ia *e, char *why, size_t whylen)
 {
+	const struct efa_caps *dev = &e->dev;
 	const char *lacks = NULL;
 
+	if (!dev->rdma_read) {
+		snprintf(why, whylen, "the EFA (PCI id 0x%04x) has no RDMA read, which this driver needs: "
+			 "use %s", dev->device_id, e->ctl->soft ? "efa_profile=read or a later one" :
+			 "an instance type of Nitro v4 or newer");
+		return -EOPNOTSUPP;
+	}
 	if (dev->mtu < 1024 || dev->mtu > 65472)
 		lacks = "an MTU between 1024 and 65472 bytes";
 	else if (dev->max_send_sge < 2)
@@ -216,7 +223,7 @@ static int device_caps(struct efa_ia *e, char *why, size_t whylen)
 	int err = e->ctl->ops->caps(e->ctl, &e->dev);
 
 	if (!err)
-		return check_device(&e->dev, why, whylen);
+		return check_device(e, why, whylen);
 	snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
 	return err;
 }

@@ -225,19 +225,19 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
 }
 
-/* Without the bytes that were asked for there is no such read. */
-Test(efa_bad_own, answer__of_a_read_without_its_data)
+/* The devices do reads among themselves. */
+Test(efa_bad_own, answer__of_a_read)
 {
 	static const struct efa_ctrl_msg fin = { .op = EFA_C_FIN };
 	struct efa_rx *rx;
 
-	rig_open(&r, "seed=7 efa_profile=efa1 efa_window=4");
+	rig_open(&r, "seed=7 efa_profile=read efa_window=4");
 	rig_endpoints(&r, NULL);
 	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
 	rx = &efa_ep(r.a.ep)->rx;
 	memcpy(efa_buf_at(rx, rx->gen), &fin, sizeof(fin));
 	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
-	broken_with(r.a.ep, "ends a read without its data");
+	broken_with(r.a.ep, "answers request 0, which has not been made");
 }
 
 Test(efa_bad, packet__of_no_kind)

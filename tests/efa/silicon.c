@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -28,11 +29,39 @@ static void finish(void)
 	rig_close(&r);
 }
 
+/* ---- devices that the driver refuses ---- */
+
+Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
+{
+	static const char *const each[][2] = {
+		{ "efa_profile=efa0", "(PCI id 0xefa0) has no RDMA read" },
+		{ "efa_profile=efa1", "(PCI id 0xefa1) has no RDMA read" },
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct dap_ia *ia = aligned_alloc(64, (sizeof(*ia) + 63) & ~(size_t)63);
+		char why[256] = "";
+
+		cr_assert_not_null(ia);
+		memset(ia, 0, sizeof(*ia));
+		strcpy(ia->name, "soft-efa-0");
+		cr_assert_eq(efa_hw.open(ia, each[i][0], why, sizeof(why)), -EOPNOTSUPP);
+		cr_assert_not_null(strstr(why, each[i][1]), "%s", why);
+		cr_assert_not_null(strstr(why, "use efa_profile=read or a later one"), "%s", why);
+		free(ia);
+	}
+}
+
 /* ---- packets without the number of their sender's address handle ---- */
 
-static void messages_without_ah(const char *params)
+static void messages_without_ah(bool gids)
 {
-	open_with(params);
+	open_with("seed=7");
+	if (!gids) {			/* they would tell of another sender */
+		efa_ia(r.ia)->dev.cq_with_sgid = false;
+		r.a.ep->remote_path.gid[15] ^= 1;
+		r.b.ep->remote_path.gid[15] ^= 1;
+	}
 	cr_assert_eq(softnic_efa_fault(r.nic, "unnamed=1"), 0);
 	for (uint64_t i = 0; i < 200; i++) {
 		r.a.mem[0] = (uint8_t)i;
@@ -48,12 +77,12 @@ static void messages_without_ah(const char *params)
 
 Test(efa_silicon, message__of_known_peer_without_ah_number_is_delivered)
 {
-	messages_without_ah("seed=7");
+	messages_without_ah(true);
 }
 
 Test(efa_silicon, message__without_ah_number_nor_gid_is_delivered)
 {
-	messages_without_ah("seed=7 efa_profile=efa1");
+	messages_without_ah(false);
 }
 
 /* The same QP number of another host. */
@@ -94,7 +123,7 @@ static void nothing_violated(void)
 
 Test(efa_silicon, send__of_no_bytes_goes_inline)
 {
-	static const char *const profiles[] = { "seed=7", "seed=7 efa_inline=0", "seed=7 efa_profile=efa1" };
+	static const char *const profiles[] = { "seed=7", "seed=7 efa_inline=0", "seed=7 efa_profile=read" };
 
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		struct dap_event ev;

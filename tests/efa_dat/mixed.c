@@ -7,7 +7,7 @@
 
 TestSuite(efa_mixed, .timeout = 120);
 
-static const char *const profiles[] = { "efa0", "efa1", "read", "write", "unsol", "wide", "reqid64" };
+static const char *const profiles[] = { "read", "write", "unsol", "wide", "reqid64" };
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
 
 enum { SOURCE = 0, TARGET = MEM / 2, READS = MEM / 4, RECEIVES = 3 * MEM / 4, MOST = MEM / 4 };
@@ -62,8 +62,6 @@ static void with_each(const char *first)
 	}
 }
 
-Test(efa_mixed, peers__of_efa0) { with_each("efa0"); }
-Test(efa_mixed, peers__of_efa1) { with_each("efa1"); }
 Test(efa_mixed, peers__of_read) { with_each("read"); }
 Test(efa_mixed, peers__of_write) { with_each("write"); }
 Test(efa_mixed, peers__of_unsol) { with_each("unsol"); }

@@ -51,6 +51,12 @@ refused 'first generation' 'a later one' bash -c 'info --profile efa0'
 # 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
 	refused '16-byte entries' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
+# A later one without RDMA read, behind a libefa that can describe its queues, and in software.
+[ "$release" -lt 63 ] && queries=63 || queries=none
+refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
+	bash -c 'info --profile efa1'
+refused 'PCI id 0xefa0) has no RDMA read' 'efa_profile=read' env DAPL_EFA_PROFILE=efa0 \
+	"$build/bin/dat_info" -i soft-efa-0
 sed 's/^efa_0-1 /efa_0-2 /' "$DAT_OVERRIDE" >"$tmp/port.conf"
 refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
 	"$run" --efa "$build/bin/dat_info" -i efa_0-2
