@@ -56,9 +56,7 @@ struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
 /* NULL: no such right. */
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
-				   uint64_t addr, uint64_t len, uint32_t priv);
-/* No device of ours does any RDMA: contexts are software's own. */
-static inline bool efa_soft_keys(const struct efa_ia *ia) { return !ia->dev.rdma_read; }
+				   uint64_t addr, uint64_t len);
 
 /* ---- seg.c: lists of segments ---- */
 /* From offset at of a list to the end of the segment that the offset lies in. */
@@ -135,10 +133,11 @@ void efa_deliver_requests(struct dap_ep *ep);
 void efa_catch_up(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 
-/* ---- control.c: control messages, long messages, RDMA by software ---- */
+/* ---- control.c: control messages, long messages, writes by software ---- */
 EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
 EFA_COLD void efa_answer_all(struct dap_ep *ep);
-EFA_COLD void efa_answer(struct dap_ep *ep, const struct efa_answer *a);
+/* Its FIN, to the peer. */
+EFA_COLD void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 
 /* ---- tx.c: requests that are not issued by their post ---- */
@@ -193,7 +192,7 @@ EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine 
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */
-/* Outside of the engine. Access by the key has ended, and no device of ours reads by it, when it returns. */
+/* Outside of the engine. Writes by the key have ended when it returns. */
 void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 
 /* ---- rmr.c ---- */

@@ -19,8 +19,7 @@
 
 static uint8_t own_caps(const struct efa_caps *dev)
 {
-	return (uint8_t)((dev->rdma_read ? EFA_CAN_READ : 0) |
-			 (dev->rdma_write ? EFA_CAN_WRITE : 0) |
+	return (uint8_t)((dev->rdma_write ? EFA_CAN_WRITE : 0) |
 			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
 }
 
@@ -102,7 +101,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		efa_block(&e->tx, EFA_B_HOLD);
-	if ((e->tx.can & (EFA_CAN_READ | EFA_CAN_WRITE)) == (EFA_CAN_READ | EFA_CAN_WRITE))
+	if (e->tx.can & EFA_CAN_WRITE)
 		return;
 	e->more->emulates = true;
 	efa_ia(ep->obj.ia)->eng->emulating++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Control messages: credits, long messages that their receiver reads, and RDMA done by software
+ * Control messages: credits, long messages that their receiver reads, and RDMA writes done by software
  * where a device has none. What the peer says is looked at before it is used.
  */
 #include "hw_efa/calls.h"
@@ -10,7 +10,7 @@
 
 #define ANSWERS (4 * EFA_ASKS)
 
-void efa_answer(struct dap_ep *ep, const struct efa_answer *a)
+void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 {
 	struct efa_more *m = efa_ep(ep)->more;
 
@@ -18,7 +18,7 @@ void efa_answer(struct dap_ep *ep, const struct efa_answer *a)
 		efa_break(ep, "the peer asks for more than %u things at a time", ANSWERS);
 		return;
 	}
-	m->answer[m->answers++ % ANSWERS] = *a;
+	m->answer[m->answers++ % ANSWERS] = (struct efa_answer){ id, status };
 	efa_lag(ep);
 }
 
@@ -28,40 +28,10 @@ static void send_fin(struct dap_ep *ep, const struct efa_answer *a)
 	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
 
 	m->op = EFA_C_FIN;
-	m->flags = a->status;
+	m->flags = (uint8_t)a->status;
 	m->id = cpu_to_le32(a->id);
 	wr.imm = efa_unseq_imm(efa_ep(ep));
 	efa_wr_post(ep, &wr);
-}
-
-static void send_data(struct dap_ep *ep, struct efa_answer *a, const struct efa_key *key)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_DATA, .of = a->rkey };
-	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
-	uint32_t room = efa_ep(ep)->tx.mtu - (uint32_t)sizeof(*m), n = a->len - a->at;
-
-	if (n > room)
-		n = room;
-	m->op = EFA_C_RR_DATA;
-	m->id = cpu_to_le32(a->id);
-	m->total_lo = cpu_to_le32(a->at);
-	wr.seg[wr.nseg++] = (struct efa_iov){ a->addr + a->at, n, key->lkey };
-	a->at += n;
-	wr.imm = efa_next_imm(efa_ep(ep), EFA_K_CTRL, false);
-	efa_wr_post(ep, &wr);
-}
-
-/* A context that ends while it is read by ends the read. */
-static const struct efa_key *still_allowed(struct dap_ep *ep, struct efa_answer *a)
-{
-	const struct efa_key *key = efa_key_find(efa_ia(ep->obj.ia)->eng, ep, a->rkey, a->addr,
-						 a->len, DAP_PRIV_REMOTE_READ);
-
-	if (!key) {
-		a->op = EFA_C_FIN;
-		a->status = DAP_DTO_REMOTE_ACCESS;
-	}
-	return key;
 }
 
 void efa_answer_all(struct dap_ep *ep)
@@ -69,23 +39,8 @@ void efa_answer_all(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_more *m = e->more;
 
-	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT)) {
-		struct efa_answer *a = &m->answer[m->answered % ANSWERS];
-		const struct efa_key *key = a->op == EFA_C_FIN ? NULL : still_allowed(ep, a);
-
-		if (!efa_sq_has(e, 1, true))
-			return;
-		if (!key) {
-			send_fin(ep, a);
-		} else {
-			if (e->tx.seq == e->tx.limit || !efa_sq_has(e, 1, false))
-				return;
-			send_data(ep, a, key);
-			if (a->at < a->len)
-				continue;
-		}
-		m->answered++;
-	}
+	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(e, 1, true))
+		send_fin(ep, &m->answer[m->answered++ % ANSWERS]);
 }
 
 /* ---- long messages ---- */
@@ -135,7 +90,7 @@ static struct efa_dto *meant(struct dap_ep *ep, uint32_t id, bool refused)
 
 	/* Up to the one that is being issued: its first packets may be answered. */
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
-	    !(refused || d->state & EFA_D_WAITS)) {
+	    d->op == EFA_READ || !(refused || d->state & EFA_D_WAITS)) {
 		efa_break(ep, "the peer answers request %u, which has not been made", id);
 		return NULL;
 	}
@@ -150,8 +105,6 @@ static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 
 	if (!d)
 		return;
-	if (d->op == EFA_READ && !m->flags)
-		return efa_break(ep, "the peer ends a read without its data");
 	if (d->op == EFA_SEND)
 		tx->pulls_asked--;
 	else
@@ -165,45 +118,13 @@ static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 	efa_dto_progress(ep, id);
 }
 
-static void got_data(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t len)
-{
-	struct efa_tx *tx = &efa_ep(ep)->tx;
-	uint32_t id = le32_to_cpu(m->id), at = le32_to_cpu(m->total_lo);
-	struct efa_dto *d = meant(ep, id, false);
-	struct efa_work *w = &tx->work[id & tx->work_mask];
-	const uint8_t *data = (const uint8_t *)(m + 1);
-
-	if (!d)
-		return;
-	len -= (uint32_t)sizeof(*m);
-	if (d->op != EFA_READ || at != w->got || len > d->bytes - at)
-		return efa_break(ep, "the peer answers a read with bytes %u to %u", at, at + len);
-	if (!efa_scatter(ep, w->seg, w->nseg, at, data, len)) {
-		d->status = DAP_DTO_LOCAL_PROTECTION;
-		efa_break(ep, "a read into memory that no LMR of its zone lets be written");
-	}
-	w->got += len;
-	if (w->got < d->bytes && !d->status)
-		return;
-	tx->asks--;
-	d->state &= (uint8_t)~EFA_D_WAITS;
-	efa_dto_progress(ep, id);
-}
-
-static bool allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t priv, uint64_t *addr,
-		    uint32_t *len)
+static bool allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint64_t *addr, uint32_t *len)
 {
 	const struct efa_seg *s = &m->seg[0];
 
 	*addr = (uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo);
 	*len = le32_to_cpu(s->len);
-	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len, priv) != NULL;
-}
-
-static void refuse(struct dap_ep *ep, const struct efa_ctrl_msg *m)
-{
-	efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = le32_to_cpu(m->id),
-					     .status = DAP_DTO_REMOTE_ACCESS });
+	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len) != NULL;
 }
 
 /* A thread that polls this memory sees the bytes in ascending order; memcpy promises none. */
@@ -229,28 +150,13 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 	uint64_t addr;
 	uint32_t n;
 
-	if (!allowed(ep, m, DAP_PRIV_REMOTE_WRITE, &addr, &n)) {
-		refuse(ep, m);
-		return;
-	}
+	if (!allowed(ep, m, &addr, &n))
+		return efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_REMOTE_ACCESS);
 	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
 		return efa_break(ep, "the peer writes %u bytes, and says %u", len, n);
 	write_ascending((uint8_t *)(uintptr_t)addr, data, n);
 	if (m->flags & EFA_CTRL_LAST)
-		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = le32_to_cpu(m->id) });
-}
-
-static void soft_read(struct dap_ep *ep, const struct efa_ctrl_msg *m)
-{
-	uint64_t addr;
-	uint32_t n;
-
-	if (!allowed(ep, m, DAP_PRIV_REMOTE_READ, &addr, &n))
-		refuse(ep, m);
-	else
-		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_RR_DATA, .addr = addr, .len = n,
-						     .rkey = le32_to_cpu(m->seg[0].rkey),
-						     .id = le32_to_cpu(m->id) });
+		efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_SUCCESS);
 }
 
 void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
@@ -266,12 +172,8 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	}
 	if (m->op == EFA_C_FIN)
 		got_fin(ep, m);
-	else if (m->op == EFA_C_RR_DATA && len > sizeof(*m))
-		got_data(ep, m, len);
 	else if (m->op == EFA_C_RW && len > rdma)
 		soft_write(ep, m, len);
-	else if (m->op == EFA_C_RR && len == rdma)
-		soft_read(ep, m);
 	else
 		efa_break(ep, "the peer sends control message %u of %u bytes", m->op, len);
 }

@@ -92,7 +92,6 @@ struct efa_engine {
 	pthread_mutex_t ah_lock;	/* of ahs, held while the kernel makes one; never within lock */
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
-	uint32_t next_key;
 };
 
 struct efa_ah {				/* one for each PD and GID */
@@ -103,12 +102,12 @@ struct efa_ah {				/* one for each PD and GID */
 	uint32_t refs;
 };
 
-/* A context that a peer may name where RDMA is done by software. */
+/* A context by which a peer may write in software. */
 struct efa_key {
 	struct efa_key *next;
 	struct dap_pz *pz;
 	uint64_t addr, len;
-	uint32_t rkey, lkey, priv;
+	uint32_t rkey;
 };
 
 /* One that has no EVD, where the number is of none. */

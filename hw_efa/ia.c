@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/hot.h"
 #include "hw_common/address.h"
@@ -44,8 +43,6 @@ attr(struct dap_caps *caps, const char *name, const char *fmt, ...)
 
 static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 {
-	const char *rdma[] = { "emulated", "native" };
-
 	attr(caps, "access", "%s", e->ctl->ops->access);
 	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
 	     e->eng->driven ? "caller" : "thread");
@@ -56,9 +53,8 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
 	attr(caps, "send_completion", "%s", "at the peer's adapter");
 	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
-	attr(caps, "efa_rdma_read", "%s", rdma[e->dev.rdma_read]);
-	attr(caps, "efa_rdma_write", "%s", rdma[e->dev.rdma_write]);
-	attr(caps, "efa_rmr_bind", "%s", efa_soft_keys(e) ? "software" : "reregister");
+	attr(caps, "efa_rdma_write", "%s", e->dev.rdma_write ? "native" : "emulated");
+	attr(caps, "efa_rmr_bind", "%s", "reregister");
 	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
 	attr(caps, "efa_endpoint_memory", "%zu", efa_ep_memory(e, 64, 64));
 	if (e->ctl->soft)
@@ -183,7 +179,6 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	eng->look_us = e->params.look_ms * 1000;
 	eng->no_arm = !e->dev.cq_doorbell;
 	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
-	(void)!getrandom(&eng->next_key, sizeof(eng->next_key), GRND_NONBLOCK);
 	e->eng = eng;
 	err = eng->by_qpn ? cq_open(e, why, whylen) : -ENOMEM;
 	if (err) {

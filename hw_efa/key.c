@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The contexts that a peer may name where software does its RDMA: exact, for each request. */
+/* The contexts by which a peer may write in software: exact, for each packet. */
 #include <stdlib.h>
 
 #include "hw_efa/calls.h"
@@ -10,7 +10,6 @@ static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
 	return &eng->keys[(rkey ^ rkey >> 8 ^ rkey >> 16) & 0xff];
 }
 
-/* A key of 0 is given one that has not been there for 2^32 keys. */
 struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k)
 {
 	struct efa_key *new = malloc(sizeof(*new)), **at;
@@ -18,8 +17,6 @@ struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k)
 	if (!new)
 		return NULL;
 	*new = *k;
-	while (!new->rkey)
-		new->rkey = eng->next_key++;
 	at = bucket(eng, new->rkey);
 	new->next = *at;
 	*at = new;
@@ -37,13 +34,13 @@ void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k)
 }
 
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
-				   uint64_t addr, uint64_t len, uint32_t priv)
+				   uint64_t addr, uint64_t len)
 {
 	const struct efa_key *k = *bucket(eng, rkey);
 
 	while (k && k->rkey != rkey)
 		k = k->next;
-	if (!k || k->pz != ep->pz || !(k->priv & priv) || addr < k->addr || len > k->len ||
+	if (!k || k->pz != ep->pz || addr < k->addr || len > k->len ||
 	    addr - k->addr > k->len - len)
 		return NULL;
 	return k;

@@ -30,7 +30,7 @@ unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv)
 
 	return (priv & writes ? EFA_LOCAL_WRITE : 0u) |
 	       (priv & DAP_PRIV_REMOTE_WRITE && dev->rdma_write ? EFA_REMOTE_WRITE : 0u) |
-	       (priv & DAP_PRIV_REMOTE_READ && dev->rdma_read ? EFA_REMOTE_READ : 0u);
+	       (priv & DAP_PRIV_REMOTE_READ ? EFA_REMOTE_READ : 0u);
 }
 
 void efa_mr_refused(uint64_t addr, uint64_t len, int err)
@@ -46,11 +46,10 @@ static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
 {
 	struct efa_lmr *l = efa_lmr(lmr);
 	const struct efa_key k = {
-		.pz = lmr->pz, .addr = lmr->addr, .len = lmr->length, .priv = lmr->priv,
-		.lkey = l->mr.lkey, .rkey = efa_soft_keys(ia) ? 0 : l->mr.rkey,
+		.pz = lmr->pz, .addr = lmr->addr, .len = lmr->length, .rkey = l->mr.rkey,
 	};
 
-	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)))
+	if (!(lmr->priv & DAP_PRIV_REMOTE_WRITE))
 		return 0;
 	efa_take(ia->eng);
 	l->key = efa_key_add(ia->eng, &k);
@@ -58,62 +57,11 @@ static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
 	return l->key ? 0 : -ENOMEM;
 }
 
-static bool fetches(const struct efa_ep *e, uint32_t rkey)
-{
-	for (uint32_t i = e->sq.ci; i != e->sq.pi; i++) {
-		const struct efa_slot *slot = &e->sq.slots[i & e->sq.mask];
-
-		if (!slot->done && slot->kind == EFA_S_DATA && slot->of == rkey)
-			return true;
-	}
-	return false;
-}
-
-/* The next endpoint whose device still reads by the key, from this index on; or NULL. */
-static struct dap_ep *fetcher(struct efa_engine *eng, uint32_t rkey, uint32_t from)
-{
-	for (uint32_t i = from; eng->emulating && i < EFA_MAX_EPS; i++) {
-		struct dap_ep *ep = eng->eps[i];
-
-		if (ep && efa_ep(ep)->more->emulates && fetches(efa_ep(ep), rkey))
-			return ep;
-	}
-	return NULL;
-}
-
-static bool is_fetched(struct efa_engine *eng, const void *rkey)
-{
-	return !fetcher(eng, *(const uint32_t *)rkey, 1);
-}
-
-#define FETCH_LOOKS 20000u
-
-/*
- * The device reads the memory for as long as a packet out of it is under way. Where a peer takes none,
- * the QP is given up: this one command is given in the engine, as the endpoint could be freed outside.
- */
-static void reads_end(struct efa_engine *eng, uint32_t rkey)
-{
-	struct dap_ep *ep;
-
-	if (efa_await(eng, is_fetched, &rkey, FETCH_LOOKS))
-		return;
-	efa_take(eng);
-	for (uint32_t i = 1; (ep = fetcher(eng, rkey, i)); i++) {
-		i = eng->by_qpn[efa_ep(ep)->qpn];
-		efa_break(ep, "the peer takes no data of a read whose context has ended");
-		eng->ctl->ops->qp_error(eng->ctl, &efa_ep(ep)->more->qp);
-	}
-	efa_give(eng);
-	efa_await(eng, is_fetched, &rkey, FETCH_LOOKS);
-}
-
 void efa_key_del(struct efa_engine *eng, struct efa_key *k)
 {
 	efa_take(eng);
 	efa_key_unlink(eng, k);
 	efa_give(eng);
-	reads_end(eng, k->rkey);
 	free(k);
 }
 
@@ -139,7 +87,7 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	}
 	lmr->lmr_context = l->mr.lkey << 8 |
 			   __atomic_add_fetch(&ia->eng->lmr_gen, 1, __ATOMIC_RELAXED);
-	lmr->rmr_context = l->key ? l->key->rkey : 0;
+	lmr->rmr_context = lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE) ? l->mr.rkey : 0;
 	lmr->reg_addr = lmr->addr;
 	lmr->reg_size = lmr->length;
 	return 0;

@@ -20,12 +20,8 @@
 #define efa_likely(x) __builtin_expect(!!(x), 1)
 #define efa_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* What is owed to the peer: FINs, data of emulated reads. */
-struct efa_answer {
-	uint64_t addr;
-	uint32_t len, at, rkey, id;
-	uint8_t op, status;
-};
+/* A FIN that is owed to the peer. */
+struct efa_answer { uint32_t id, status; };
 #define EFA_ASKS 8u			/* asked by either side at a time */
 
 #define EFA_WHY 240u

@@ -27,7 +27,7 @@ int efa_request(const struct efa_request *r)
 				       .op = r->op, .flags = r->flags };
 	w->rkey = r->rkey;
 	w->nseg = r->nseg;
-	w->at = w->got = 0;
+	w->at = 0;
 	w->rmr = r->rmr;
 	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
 	tx->posted++;

@@ -19,7 +19,7 @@
 
 #include "core/endian.h"
 
-#define EFA_PROTO_VERSION 2u
+#define EFA_PROTO_VERSION 3u
 #define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* "ef" */
 
 enum efa_kind {
@@ -53,8 +53,6 @@ enum efa_ctrl_op {
 	EFA_C_CREDIT,			/* nothing but the ack in the header */
 	EFA_C_FIN,			/* the request id has been done; flags: enum dap_dto_status */
 	EFA_C_RW,			/* emulated write: to seg[0], the data follows */
-	EFA_C_RR,			/* emulated read: of seg[0] */
-	EFA_C_RR_DATA,			/* its answer: total is the offset of the data that follows */
 	EFA_C_OPS
 };
 
@@ -79,7 +77,7 @@ WIRE_SIZE(struct efa_ctrl_msg, 16);
 
 /* What an end says of itself in dap_path.own, big-endian as the rest of that message. */
 enum {					/* caps */
-	EFA_CAN_READ = 1, EFA_CAN_WRITE = 2, EFA_CAN_UNSOLICITED = 4, EFA_CAN_ALL = 7,
+	EFA_CAN_WRITE = 1, EFA_CAN_UNSOLICITED = 2, EFA_CAN_ALL = 3,
 };
 
 struct efa_own {

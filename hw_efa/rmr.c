@@ -4,12 +4,8 @@
  * RMRs on a device without windows. A bind registers the range anew, with the remote rights asked
  * for and no others, and then ends what was there before: the new context differs from the old one,
  * and the old one is dead when the bind returns. It costs two commands to the device, and more where
- * that gives its keys again, and the pinning of the pages. Where no device does RDMA a context is an
- * entry of a table that software looks at for each request (key.c), and a bind costs next to
- * nothing.
- *
- * A device that reads but does not write gets a registration for the reads, and a table entry with
- * the same context for the writes.
+ * that gives its keys again, and the pinning of the pages. A context for writes is in the table of
+ * keys (key.c) as well, for peers whose writes are done by software.
  */
 #include <errno.h>
 #include <sched.h>
@@ -135,25 +131,22 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr *new)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
-	struct efa_key k = { .pz = rmr->pz, .addr = to->addr, .len = to->len, .priv = to->priv,
-			     .lkey = efa_lmr(to->lmr)->mr.lkey };
-	int err;
+	struct efa_key k = { .pz = rmr->pz, .addr = to->addr, .len = to->len };
+	int err = register_new(rmr, to, &new->mr);
 
-	if (!efa_soft_keys(ia)) {
-		err = register_new(rmr, to, &new->mr);
-		if (err)
-			return err;
-		new->bound = true;
-		k.rkey = new->mr.rkey;
-	}
+	if (err)
+		return err;
+	new->bound = true;
+	if (!(to->priv & DAP_PRIV_REMOTE_WRITE))
+		return 0;
+	k.rkey = new->mr.rkey;
 	efa_take(ia->eng);
 	new->key = efa_key_add(ia->eng, &k);
 	efa_give(ia->eng);
 	if (new->key)
 		return 0;
 	dap_log(DAP_LOG_ERR, "RMR %p: no memory is left for its context", (void *)rmr);
-	if (new->bound)
-		ia->ctl->ops->mr_dereg(ia->ctl, &new->mr);
+	ia->ctl->ops->mr_dereg(ia->ctl, &new->mr);
 	return -ENOMEM;
 }
 
@@ -210,7 +203,7 @@ static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 	} else {
 		*efa_rmr(rmr) = *new;
 		remember(rmr, to);
-		rmr->rmr_context = new->key ? new->key->rkey : 0;
+		rmr->rmr_context = new->bound ? new->mr.rkey : 0;
 	}
 	efa_give(eng);
 	return !flushed;
@@ -230,8 +223,8 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 		err = begin_new(rmr, to, &new);
 	if (err)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
-	if (new.key)
-		new.had[new.nhad++ % EFA_RMR_HAD] = new.key->rkey;
+	if (new.bound)
+		new.had[new.nhad++ % EFA_RMR_HAD] = new.mr.rkey;
 	*bound = change(rmr, ep, to, &new, &old);
 	end_old(efa_ia(rmr->obj.ia), &old);
 	return 0;

@@ -226,7 +226,7 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 		return;
 	r->state = EFA_R_DONE;
 	if (!r->status)
-		efa_answer(ep, &(struct efa_answer){ .op = EFA_C_FIN, .id = r->fin });
+		efa_answer(ep, r->fin, DAP_DTO_SUCCESS);
 	deliver_recvs(ep);
 }
 

@@ -159,8 +159,7 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		return false;
 	if (d->bytes <= tx->mtu && w->nseg <= 2)
 		return send_whole(ep, d, w);
-	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || !(tx->can & EFA_CAN_READ) || w->at ||
-	    !is_exposed(ep, w))
+	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || w->at || !is_exposed(ep, w))
 		return send_fragments(ep, d, w);
 	return send_rts(ep, d, w);
 }
@@ -266,26 +265,6 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-static bool soft_read(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_ctrl_msg *m;
-
-	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.asks == EFA_ASKS)
-		return false;
-	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + sizeof(m->seg[0])));
-	m->op = EFA_C_RR;
-	m->nseg = cpu_to_le16(1);
-	m->id = cpu_to_le32(efa_next(&e->tx));
-	m->seg[0] = remote_seg(d, w, 0, d->bytes);
-	d->state |= EFA_D_WAITS;
-	e->tx.asks++;
-	wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
-	post(ep, &wr, d);
-	return true;
-}
-
 /* The consumer's segments, before the first byte of them goes out or comes in. */
 static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
 {
@@ -323,9 +302,9 @@ static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		efa_break(ep, "a read of a peer that said that it serves none");
 		return true;
 	}
-	if (d->op == EFA_WRITE)
-		return tx->can & EFA_CAN_WRITE ? issue_rdma(ep, d, w) : soft_write(ep, d, w);
-	return tx->can & EFA_CAN_READ ? issue_rdma(ep, d, w) : soft_read(ep, d, w);
+	if (d->op == EFA_WRITE && !(tx->can & EFA_CAN_WRITE))
+		return soft_write(ep, d, w);
+	return issue_rdma(ep, d, w);
 }
 
 static void issue_all(struct dap_ep *ep)
@@ -421,7 +400,7 @@ void efa_set_most(struct dap_ep *ep)
 	struct efa_tx *tx = &e->tx;
 	uint32_t most = least(tx->max_rdma, dev->max_rdma_size);
 	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
-	bool reads = tx->can & EFA_CAN_READ && !tx->no_reads && !tx->peer_no_reads;
+	bool reads = !tx->no_reads && !tx->peer_no_reads;
 
 	tx->most_send = least(tx->mtu, tx->max_msg);
 	__atomic_store_n(&tx->most_write, tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0,

@@ -15,7 +15,6 @@ enum efa_slot_kind {			/* what a WQE was for */
 	EFA_S_DTO,			/* a request that was posted hot */
 	EFA_S_PART,			/* one that was not */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
-	EFA_S_DATA,			/* of an emulated read, by this context */
 	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
 };
 
@@ -24,7 +23,7 @@ enum efa_slot_kind {			/* what a WQE was for */
 struct efa_slot {
 	union {
 		struct {
-			uint32_t of;	/* DTO, receive, or context */
+			uint32_t of;	/* DTO or receive */
 			union {
 				struct { uint16_t kind, done; };
 				uint32_t state;
@@ -62,7 +61,7 @@ struct efa_sq {
 
 enum efa_dto_state {
 	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
-	EFA_D_WAITS = 2,		/* for a FIN, or the data of an emulated read */
+	EFA_D_WAITS = 2,		/* for a FIN */
 	EFA_D_DONE = 4,
 	EFA_D_PLACED = 8,		/* a write whose WQEs may have begun to write */
 	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
@@ -92,7 +91,7 @@ struct efa_iov { uint64_t addr; uint32_t len, key; };
 
 struct efa_work {			/* of a DTO that is not issued in one go */
 	uint32_t rkey, nseg;
-	uint32_t at, got;		/* bytes issued; and come back */
+	uint32_t at;			/* bytes issued */
 	struct dap_rmr *rmr;
 	struct efa_iov seg[EFA_MAX_IOV];
 };
@@ -141,7 +140,7 @@ struct efa_tx {
 	struct efa_span now, before;	/* remote bytes of the writes of more than a line, and up to */
 	uint32_t split;			/* this request */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
-	uint32_t pulls_asked, asks;	/* RTS and emulated reads without their FIN */
+	uint32_t pulls_asked, asks;	/* RTS and emulated writes without their FIN */
 	uint32_t max_iov, max_read_iov, max_write_iov;
 	bool no_reads, peer_no_reads;
 	uint8_t can;			/* EFA_CAN_*: of both ends */

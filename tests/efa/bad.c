@@ -226,9 +226,9 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 }
 
 /* The devices do reads among themselves. */
-Test(efa_bad_own, answer__of_a_read)
+static void answer_to_a_read(uint8_t status)
 {
-	static const struct efa_ctrl_msg fin = { .op = EFA_C_FIN };
+	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
 	struct efa_rx *rx;
 
 	rig_open(&r, "seed=7 efa_profile=read efa_window=4");
@@ -239,6 +239,9 @@ Test(efa_bad_own, answer__of_a_read)
 	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
 	broken_with(r.a.ep, "answers request 0, which has not been made");
 }
+
+Test(efa_bad_own, answer__of_a_read) { answer_to_a_read(0); }
+Test(efa_bad_own, refusal__of_a_read) { answer_to_a_read(DAP_DTO_REMOTE_ACCESS); }
 
 Test(efa_bad, packet__of_no_kind)
 {

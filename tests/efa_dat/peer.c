@@ -288,8 +288,6 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		{ .name = "no op", .why = "control message 0", .len = 16 },
 		{ .name = "unknown op", .why = "control message 77", .m.op = 77, .len = 16 },
 		{ .name = "FIN of nothing", .why = "has not been made", .m.op = EFA_C_FIN, .len = 16 },
-		{ .name = "data of nothing", .why = "has not been made", .m.op = EFA_C_RR_DATA,
-		  .len = 24 },
 		{ .name = "offer of nothing", .why = "0 pieces", .m.op = EFA_C_RTS, .len = 32 },
 		{ .name = "offer of more pieces than it has", .why = "2 pieces", .m = {
 		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } }, .len = 32 },
@@ -300,7 +298,6 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		  .seg = { { .len = { 0x80000000 } }, { .len = { 0x80000008 } } }, .len = 48 },
 		{ .name = "write of no data", .why = "control message 4", .m.op = EFA_C_RW,
 		  .len = 32 },
-		{ .name = "read with data", .why = "control message 5", .m.op = EFA_C_RR, .len = 40 },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
