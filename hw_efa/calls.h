@@ -33,7 +33,7 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
 static inline void efa_tell_taken(struct efa_engine *eng)
 {
-	if (efa_unlikely(eng->cq[0].due))
+	if (efa_unlikely(eng->cq.due))
 		efa_ring_taken(eng);
 }
 

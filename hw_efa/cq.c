@@ -162,7 +162,7 @@ int efa_cq_fd(struct dap_evd *evd)
 
 static void arm_device(struct efa_engine *eng)
 {
-	if (eng->ctl->ops->cq_arm(eng->ctl, &eng->res, efa_cq_index(&eng->cq[0])))
+	if (eng->ctl->ops->cq_arm(eng->ctl, &eng->res, efa_cq_index(&eng->cq)))
 		efa_tick_want(eng);
 }
 

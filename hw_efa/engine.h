@@ -67,10 +67,8 @@ struct efa_engine {
 	bool driven;			/* the device is software, and its callers drive it */
 	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
 	struct dap_ep *eps[EFA_MAX_EPS];	/* the first is nobody */
-	struct efa_cqring cq[EFA_MAX_SUB_CQS];
-	unsigned int rings;
+	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
-	uint32_t odd;			/* rings beyond one, and EVDs in the list of ready ones */
 	struct dap_evd *ready;
 	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
 

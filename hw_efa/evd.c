@@ -33,7 +33,6 @@ void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what)
 	q->in_ready = true;
 	q->next_ready = q->eng->ready;
 	q->eng->ready = evd;
-	q->eng->odd++;
 }
 
 void efa_event(const struct efa_done *d, struct dap_event *ev)
@@ -83,10 +82,10 @@ void efa_evd_wake(struct dap_evd *evd)
 void efa_ring_taken(struct efa_engine *eng)
 {
 	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
-	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq[0]);
+	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq);
 
-	eng->cq[0].due = false;
-	if (eng->res.ring[0].doorbell)
-		dap_store_dbrec(eng->res.ring[0].doorbell,
+	eng->cq.due = false;
+	if (eng->res.ring.doorbell)
+		dap_store_dbrec(eng->res.ring.doorbell,
 				htole32(efa_cq_doorbell(taken, sn, false)));
 }

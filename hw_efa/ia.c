@@ -130,6 +130,8 @@ static uint32_t pow2_down(uint32_t n)
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {
 	struct efa_engine *eng = e->eng;
+	const uint8_t *base;
+	size_t bytes;
 	int err;
 
 	uint32_t wanted = least(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
@@ -143,19 +145,14 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	if (n < wanted)
 		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, for want of contiguous "
 			"memory: fewer endpoints have room in it", e->eng->ia->name, n, wanted);
-	eng->cq_entries = eng->res.ring[0].entries;
-	eng->rings = eng->res.rings;
-	eng->odd = eng->rings - 1;
-	for (unsigned int i = 0; i < eng->rings; i++) {
-		const uint8_t *base = eng->res.ring[i].base;
-		size_t bytes = (size_t)eng->cq_entries * sizeof(struct efa_cqe);
-
-		eng->cq[i] = (struct efa_cqring){
-			.next = base, .base = base, .end = base + bytes / 4, .last = base + bytes,
-			.quarter = bytes / 4, .entries = eng->cq_entries,
-		};
-	}
-	e->ctl->rings = eng->cq;
+	eng->cq_entries = eng->res.ring.entries;
+	base = eng->res.ring.base;
+	bytes = (size_t)eng->cq_entries * sizeof(struct efa_cqe);
+	eng->cq = (struct efa_cqring){
+		.next = base, .base = base, .end = base + bytes / 4, .last = base + bytes,
+		.quarter = bytes / 4, .entries = eng->cq_entries,
+	};
+	e->ctl->cq = &eng->cq;
 	return 0;
 }
 
@@ -203,8 +200,8 @@ static int check_device(const struct efa_ia *e, char *why, size_t whylen)
 		lacks = "an MTU between 1024 and 65472 bytes";
 	else if (dev->max_send_sge < 2)
 		lacks = "two segments in a send";
-	else if (!dev->sub_cqs || dev->sub_cqs > EFA_MAX_SUB_CQS)
-		lacks = "one or two rings in a CQ";
+	else if (dev->sub_cqs != 1)
+		lacks = "a CQ of one ring";
 	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
 		lacks = "queues of 128 receives and 32 sends";
 	if (!lacks)

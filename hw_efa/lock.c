@@ -34,7 +34,6 @@ void efa_settle(struct efa_engine *eng)
 		uint32_t has = q->has;
 
 		eng->ready = q->next_ready;
-		eng->odd--;
 		q->in_ready = false;
 		q->has &= EFA_HAS_RING;
 		if (has & EFA_HAS_MESSAGE)

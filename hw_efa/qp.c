@@ -286,7 +286,7 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	e->made = true;
 	efa_take(ia->eng);
 	/* What came for a QP that had this number before is taken while nothing has it. */
-	efa_drain(ia->eng, ia->eng->cq_entries * EFA_MAX_SUB_CQS);
+	efa_drain(ia->eng, ia->eng->cq_entries);
 	by_qpn_set(ia->eng, ep);
 	efa_rx_refill(ep);
 	efa_give(ia->eng);
@@ -370,7 +370,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 
 	efa_qp_end(ep);
 	efa_take(eng);
-	efa_drain(eng, eng->cq_entries * EFA_MAX_SUB_CQS);
+	efa_drain(eng, eng->cq_entries);
 	leave_lag(eng, ep);
 	eng->emulating -= e->more->emulates;
 	eng->live -= e->more->live;

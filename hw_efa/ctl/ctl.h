@@ -17,7 +17,6 @@
 struct efa_ctl;
 struct softnic_efa;
 
-#define EFA_MAX_SUB_CQS 2u
 
 /* Read from the device, never assumed: generations differ in all of it. */
 struct efa_caps {
@@ -48,8 +47,7 @@ struct efa_ring {			/* as mapped */
 };
 
 struct efa_cq_res {
-	struct efa_ring ring[EFA_MAX_SUB_CQS];	/* of the first, doorbell: NULL where there is none */
-	unsigned int rings;
+	struct efa_ring ring;		/* doorbell: NULL where there is none */
 	unsigned int cmd_sn;		/* events that were taken */
 	uint16_t number;
 	void *priv;
@@ -123,7 +121,7 @@ struct efa_ctl {
 	const struct efa_ctl_ops *ops;
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* the words that its fault script knows */
-	const struct efa_cqring *rings;	/* the driver's own view of its CQ, which that one checks */
+	const struct efa_cqring *cq;	/* the driver's own view of its CQ, which that one checks */
 };
 
 struct efa_ctl_device {

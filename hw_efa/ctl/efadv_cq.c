@@ -102,9 +102,9 @@ int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
 		return err;
 	}
 	*to = (struct efa_cq_res){
-		.ring[0] = { attr.buffer, q->channel ? attr.doorbell : NULL, attr.num_entries,
-			     (uint16_t)attr.entry_size },
-		.rings = 1, .priv = q,
+		.ring = { attr.buffer, q->channel ? attr.doorbell : NULL, attr.num_entries,
+			  (uint16_t)attr.entry_size },
+		.priv = q,
 	};
 	return 0;
 }
@@ -121,9 +121,9 @@ int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
 	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
 
 	(void)ctl;
-	if (!cq->ring[0].doorbell)
+	if (!cq->ring.doorbell)
 		return -EOPNOTSUPP;
-	*cq->ring[0].doorbell = htole32(efa_cq_doorbell((uint16_t)consumed, sn, true));
+	*cq->ring.doorbell = htole32(efa_cq_doorbell((uint16_t)consumed, sn, true));
 	return 0;
 }
 

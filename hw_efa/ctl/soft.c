@@ -49,11 +49,12 @@ static void on_event(void *ctx, uint16_t cq)
 __attribute__((no_sanitize_thread))
 static uint16_t cq_taken(void *ctx, uint16_t cq, uint16_t sub_cq)
 {
-	const volatile struct efa_cqring *r = &((struct soft *)ctx)->ctl.rings[sub_cq];
+	const volatile struct efa_cqring *r = ((struct soft *)ctx)->ctl.cq;
 	uint32_t passed;
 	size_t at;
 
 	(void)cq;
+	(void)sub_cq;
 	do {
 		passed = r->passed;
 		at = (size_t)(r->next - r->base);
@@ -147,7 +148,7 @@ static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_r
 {
 	const struct softnic_efa_caps *c = &soft_of(ctl)->caps;
 	const struct softnic_efa_cq_attr attr = {
-		.entries = entries, .entry_size = sizeof(struct efa_cqe), .sub_cqs = c->sub_cqs,
+		.entries = entries, .entry_size = sizeof(struct efa_cqe), .sub_cqs = 1,
 		.flags = (c->cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0) |
 			 (c->cq_with_sgid ? SOFTNIC_EFA_CQ_SGID : 0),
 	};
@@ -156,12 +157,10 @@ static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_r
 
 	if (err)
 		return err;
-	*to = (struct efa_cq_res){ .number = cq.cq, .rings = c->sub_cqs };
-	for (unsigned int i = 0; i < c->sub_cqs; i++)
-		to->ring[i] = (struct efa_ring){
-			.base = (uint8_t *)cq.ring + (size_t)i * entries * attr.entry_size,
-			.doorbell = cq.doorbell, .entries = entries, .entry_size = attr.entry_size,
-		};
+	*to = (struct efa_cq_res){
+		.number = cq.cq,
+		.ring = { cq.ring, cq.doorbell, entries, attr.entry_size },
+	};
 	return 0;
 }
 
@@ -174,10 +173,10 @@ static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t cons
 {
 	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
 
-	if (!cq->ring[0].doorbell)
+	if (!cq->ring.doorbell)
 		return -EOPNOTSUPP;
 	dap_wc_flush();
-	dap_store_dbrec(cq->ring[0].doorbell,
+	dap_store_dbrec(cq->ring.doorbell,
 			htole32(efa_cq_doorbell((uint16_t)consumed, sn, true)));
 	softnic_efa_kick_cq(ctl->soft, cq->number);
 	return 0;
@@ -185,7 +184,7 @@ static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t cons
 
 static int soft_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
-	return cq->ring[0].doorbell ? soft_of(ctl)->fd : -1;
+	return cq->ring.doorbell ? soft_of(ctl)->fd : -1;
 }
 
 static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)

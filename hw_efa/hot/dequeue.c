@@ -50,7 +50,7 @@ EFA_INLINE void efa_take_event(struct dap_evd *evd, struct efa_evd *q, DAT_EVENT
 /* The next CQE is of a kind that is taken hot: this EVD's own. */
 EFA_INLINE bool efa_next_is_hot(const struct dap_evd *evd, const struct efa_engine *eng)
 {
-	const struct efa_cqe *cqe = eng->rings == 1 ? efa_cqe_next(&eng->cq[0]) : NULL;
+	const struct efa_cqe *cqe = efa_cqe_next(&eng->cq);
 	const struct dap_ep *ep;
 
 	if (!cqe)
@@ -125,8 +125,8 @@ DAT_RETURN efa_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return efa_dequeue_all(evd, event);
 	if (efa_unlikely(q->has))
 		return efa_had(evd, event, q->ready);
-	cqe = efa_cqe_next(&eng->cq[0]);
-	if (!cqe && efa_likely(!eng->odd)) {
+	cqe = efa_cqe_next(&eng->cq);
+	if (!cqe && efa_likely(!eng->ready)) {
 		efa_go(eng);
 		return efa_has_attention(evd) ? front_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
 	}

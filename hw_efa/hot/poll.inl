@@ -135,17 +135,15 @@ EFA_INLINE bool efa_is_message(uint32_t kind)
 /* One completion of any endpoint: false when there is none. */
 EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
 {
+	const struct efa_cqe *cqe;
+
 	if (efa_unlikely(eng->ready != NULL))
 		efa_settle(eng);
 	efa_tell_taken(eng);
-	for (unsigned int i = 0; i < eng->rings; i++) {
-		const struct efa_cqe *cqe = efa_cqe_next(&eng->cq[i]);
-
-		if (!cqe)
-			continue;
-		efa_cqe_pass(&eng->cq[i], cqe);
-		efa_cqe_take(eng, cqe);
-		return true;
-	}
-	return false;
+	cqe = efa_cqe_next(&eng->cq);
+	if (!cqe)
+		return false;
+	efa_cqe_pass(&eng->cq, cqe);
+	efa_cqe_take(eng, cqe);
+	return true;
 }

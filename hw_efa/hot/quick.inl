@@ -66,7 +66,7 @@ static __attribute__((noinline)) DAT_RETURN efa_request_done(struct dap_evd *evd
 	if (efa_unlikely(!slot) || efa_unlikely(of != e->tx.done))
 		return efa_sort(evd, event, ep, cqe);
 	slot->state = EFA_SLOT_DONE;
-	efa_cqe_pass(&eng->cq[0], (const void *)eng->cq[0].next);
+	efa_cqe_pass(&eng->cq, (const void *)eng->cq.next);
 	efa_request_event(evd, event, ep, d);
 	efa_go(eng);
 	return DAT_SUCCESS;
@@ -135,7 +135,7 @@ EFA_INLINE DAT_RETURN efa_quick_message(struct dap_evd *evd, DAT_EVENT *event, s
 	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, false);
 	back = efa_deliver(evd, event, ep, r, id, far ? len : 8);
-	efa_cqe_pass(&efa_evd(evd)->eng->cq[0], cqe);
+	efa_cqe_pass(&efa_evd(evd)->eng->cq, cqe);
 	if (efa_unlikely(back == rx->ring_at))
 		return efa_batch_go(ep);
 	efa_go(efa_evd(evd)->eng);

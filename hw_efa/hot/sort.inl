@@ -30,7 +30,7 @@ static __attribute__((noinline)) DAT_RETURN efa_turn_message(struct dap_evd *evd
 	if (efa_unlikely(!r))
 		return efa_quick_end(evd, event, false);
 	back = efa_deliver(evd, event, ep, r, le16_to_cpu(cqe->req_id), len);
-	efa_cqe_pass(&eng->cq[0], cqe);
+	efa_cqe_pass(&eng->cq, cqe);
 	if (rx->place[rx->next & rx->place_mask].word)
 		efa_set_ready(evd, ep, EFA_HAS_MESSAGE);
 	if (efa_unlikely(back == rx->ring_at))
@@ -187,7 +187,7 @@ EFA_INLINE DAT_RETURN efa_sorted(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
 
-	if (efa_unlikely(eng->odd))
+	if (efa_unlikely(eng->ready != NULL))
 		return efa_quick_end(evd, event, false);
 	efa_go(eng);
 	return efa_has_attention(evd) ? front_dequeue_cold(evd, event) : FRONT_CQ_EMPTY;
@@ -197,7 +197,7 @@ EFA_INLINE DAT_RETURN efa_sorted(struct dap_evd *evd, DAT_EVENT *event)
 static __attribute__((noinline)) DAT_RETURN efa_row(struct dap_evd *evd, DAT_EVENT *event,
 						    struct dap_ep *ep, const struct efa_cqe *cqe)
 {
-	struct efa_cqring *r = &efa_evd(evd)->eng->cq[0];
+	struct efa_cqring *r = &efa_evd(evd)->eng->cq;
 	struct efa_ep *e = efa_ep(ep);
 	enum efa_parked parked;
 
@@ -230,28 +230,28 @@ static __attribute__((noinline)) DAT_RETURN efa_sort(struct dap_evd *evd, DAT_EV
 
 		if (efa_is_message(kind) && efa_likely(ep->recv_evd == evd) &&
 		    efa_likely(!(e->rx.rare | e->tx.blocked))) {
-			enum efa_parked parked = efa_park(&eng->cq[0], e, cqe);
+			enum efa_parked parked = efa_park(&eng->cq, e, cqe);
 
 			if (parked == EFA_TURN)
 				return efa_turn_message(evd, event, ep,
-							(const void *)eng->cq[0].next);
+							(const void *)eng->cq.next);
 			if (efa_unlikely(parked == EFA_ODD))
 				return efa_quick_end(evd, event, false);
 		} else if (efa_is_request(kind) && efa_likely(ep->request_evd == evd) &&
 			   efa_likely(!e->tx.blocked)) {
-			if (!efa_mark(&eng->cq[0], e, cqe)) {
+			if (!efa_mark(&eng->cq, e, cqe)) {
 				slot = efa_slot_of(e, cqe, &of, &d);
 				if (!slot || of != e->tx.done ||
 				    !efa_turn_request(evd, event, ep, slot, d))
 					return efa_quick_end(evd, event, false);
-				efa_cqe_pass(&eng->cq[0], cqe);
+				efa_cqe_pass(&eng->cq, cqe);
 				efa_go(eng);
 				return DAT_SUCCESS;
 			}
 		} else {
 			return efa_quick_end(evd, event, false);
 		}
-		cqe = efa_cqe_next(&eng->cq[0]);
+		cqe = efa_cqe_next(&eng->cq);
 		if (cqe)
 			ep = efa_ep_or_nobody(eng, le16_to_cpu(cqe->qp_num));
 	} while (cqe);

@@ -104,7 +104,7 @@ Test(efa_bad, credit__of_a_peer_that_only_receives)
 /* A packet from b in a's CQ, as its device writes one: a message of 8 bytes, seq and ack from now. */
 static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 {
-	struct efa_cqring *ring = &efa_ia(r.ia)->eng->cq[0];
+	struct efa_cqring *ring = &efa_ia(r.ia)->eng->cq;
 	struct efa_ep *e = efa_ep(r.a.ep);
 
 	((struct efa_cqe *)(uintptr_t)ring->next)[at] = (struct efa_cqe){
@@ -173,7 +173,7 @@ Test(efa_bad_own, ack__of_what_comes_too_late)
 	on_the_cq(0, 0, 30);
 	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	on_the_cq(0, 0, 5);
-	((struct efa_cqe *)(uintptr_t)efa_ia(r.ia)->eng->cq[0].next)->imm =
+	((struct efa_cqe *)(uintptr_t)efa_ia(r.ia)->eng->cq.next)->imm =
 		cpu_to_le32(efa_imm(EFA_K_UNSEQ, false, 0, limit - e->peer_window + 5));
 	cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	efa_take_heard(e);
