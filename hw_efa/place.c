@@ -2,38 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /*
  * Two writes to the same bytes have to be under way one after the other, since an EFA orders
- * nothing. That they touch different bytes is mostly seen at once:
- *
- * A write within one line of 64 bytes leaves its number in a table, at a place that is a hash of the
- * line. Numbers before tx.done are of writes that are over, so nothing is ever taken out. One of
- * more bytes widens a range, of which there are two: that of the writes since request tx.split, and
- * that of those before it, which is forgotten when all of them are over.
- *
- * What is not seen so is looked for among the requests themselves.
+ * nothing. A write beyond the range that all writes under way lie in touches none of their bytes.
+ * For one within it the requests are searched, which also makes the range as small as it can be.
  */
 #include "hw_efa/place.h"
-
-static bool under_way(const struct efa_tx *tx, uint32_t behind)
-{
-	return (int32_t)(behind - tx->done) > 0;
-}
-
-bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
-{
-	for (uint32_t i = tx->done; i != number; i++) {
-		const struct efa_dto *d = &tx->dto[i & tx->mask];
-
-		if ((d->state & (EFA_D_PLACED | EFA_D_DONE)) == EFA_D_PLACED &&
-		    va < d->remote + d->bytes && d->remote < va + len)
-			return true;
-	}
-	return false;
-}
-
-static bool apart(const struct efa_span *s, uint64_t va, uint64_t len)
-{
-	return va >= s->hi || va + len <= s->lo;
-}
 
 static void widen(struct efa_span *s, uint64_t va, uint64_t len)
 {
@@ -43,31 +15,31 @@ static void widen(struct efa_span *s, uint64_t va, uint64_t len)
 		s->hi = va + len;
 }
 
-void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
+bool efa_overlaps(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 {
-	if (efa_one_line(va, len)) {
-		*efa_line(tx, va) = number + 1;
-		tx->small = number + 1;
-		return;
+	struct efa_span all = { UINT64_MAX, 0 };
+	uint32_t written = tx->done;
+
+	for (uint32_t i = tx->done; i != number; i++) {
+		const struct efa_dto *d = &tx->dto[i & tx->mask];
+
+		if ((d->state & (EFA_D_PLACED | EFA_D_DONE)) != EFA_D_PLACED)
+			continue;
+		if (va < d->remote + d->bytes && d->remote < va + len)
+			return true;
+		widen(&all, d->remote, d->bytes);
+		written = i + 1;
 	}
-	if ((int32_t)(tx->done - tx->split) >= 0) {
-		tx->before = tx->now;
-		tx->now = (struct efa_span){ UINT64_MAX, 0 };
-		tx->split = number;
-	}
-	widen(&tx->now, va, len);
-	tx->large = number + 1;
+	tx->written = written;
+	tx->written_to = all;
+	return false;
 }
 
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 {
-	bool apart_of_large = !under_way(tx, tx->large) ||
-			      (apart(&tx->now, va, len) && apart(&tx->before, va, len));
-	bool apart_of_small = efa_one_line(va, len) ? !under_way(tx, *efa_line(tx, va)) :
-						      !under_way(tx, tx->small);
-
-	if (!(apart_of_large && apart_of_small) && efa_overlaps(tx, va, len, number))
+	if (efa_overlaps(tx, va, len, number))
 		return false;
-	efa_place(tx, va, len, number);
+	widen(&tx->written_to, va, len);
+	tx->written = number + 1;
 	return true;
 }

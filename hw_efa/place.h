@@ -5,41 +5,35 @@
 
 #include "hw_efa/obj.h"
 
-/* A write of no free line at first sight; number: of the request. False: it has to wait. */
+/* A write under way touches these bytes. The number is of the next request to be issued. */
+bool efa_overlaps(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
+/* As efa_place, of a write within the range of those under way. */
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-/* Requests before the number are looked at. */
-bool efa_overlaps(const struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-void efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
-#define EFA_LINE_SHIFT 6
-
-EFA_INLINE bool efa_one_line(uint64_t va, uint64_t len)
+EFA_INLINE bool efa_no_writes(const struct efa_tx *tx)
 {
-	return ((va ^ (va + len - 1)) >> EFA_LINE_SHIFT) == 0;
+	return (int32_t)(tx->written - tx->done) <= 0;
 }
 
-/* Slots of programs lie at powers of two: a multiplication spreads them. */
-EFA_INLINE uint32_t *efa_line(const struct efa_tx *tx, uint64_t va)
+/* No write under way touches these bytes: seen at first sight. */
+EFA_INLINE bool efa_apart(const struct efa_tx *tx, uint64_t va, uint64_t len)
 {
-	return &tx->lines[(uint32_t)(va >> EFA_LINE_SHIFT) * 0x9e3779b1u >> 24];
-}
-_Static_assert(EFA_LINES == 1u << 8, "the hash has 8 bits");
-
-/* The place of a line that no write is under way to, while none of more than a line is; or NULL. */
-EFA_INLINE uint32_t *efa_line_free(const struct efa_tx *tx, uint64_t va)
-{
-	uint32_t *line = efa_line(tx, va);
-
-	if (efa_unlikely((int32_t)(tx->done - *line) < 0) ||
-	    efa_unlikely((int32_t)(tx->done - tx->large) < 0))
-		return NULL;
-	return line;
+	return efa_no_writes(tx) || va >= tx->written_to.hi || va + len <= tx->written_to.lo;
 }
 
-EFA_INLINE void efa_place_line(struct efa_tx *tx, uint32_t *line, uint32_t number)
+/* The write is under way from now on, if it lies beyond the range of those that are; else false. */
+EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 {
-	*line = number + 1;
-	tx->small = number + 1;
+	if (efa_no_writes(tx))
+		tx->written_to = (struct efa_span){ va, va + len };
+	else if (efa_likely(va >= tx->written_to.hi))
+		tx->written_to.hi = va + len;
+	else if (va + len <= tx->written_to.lo)
+		tx->written_to.lo = va;
+	else
+		return false;
+	tx->written = number + 1;
+	return true;
 }
 
 #endif

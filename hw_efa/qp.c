@@ -85,7 +85,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	       s.sq * ((s.wide ? 128 : 64) + sizeof(struct efa_slot)) +
 	       s.rq * sizeof(struct efa_rx_desc) +
 	       pow2_up(requests) * sizeof(struct efa_work) +
-	       pow2_up(requests + 1) * sizeof(struct efa_dto) + EFA_LINES * sizeof(uint32_t) +
+	       pow2_up(requests + 1) * sizeof(struct efa_dto) +
 	       pow2_up(receives) * sizeof(struct efa_recv) +
 	       ia->params.window * sizeof(union efa_place) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
@@ -155,13 +155,12 @@ static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const stru
 	e->sq.slots = calloc(s->sq, sizeof(*e->sq.slots));
 	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
 	e->tx.work = calloc(works, sizeof(*e->tx.work));
-	e->tx.lines = calloc(EFA_LINES, sizeof(*e->tx.lines));
 	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
 	e->rx.place = calloc(window, sizeof(*e->rx.place));
 	e->tx.mask = dtos - 1;
 	e->tx.work_mask = works - 1;
 	e->rx.recv_mask = recvs - 1;
-	return e->sq.slots && e->tx.dto && e->tx.work && e->tx.lines && e->rx.recv &&
+	return e->sq.slots && e->tx.dto && e->tx.work && e->rx.recv &&
 	       e->rx.place ? 0 : -ENOMEM;
 }
 
@@ -170,7 +169,6 @@ static void rings_free(struct efa_ep *e)
 	free(e->sq.slots);
 	free(e->tx.dto);
 	free(e->tx.work);
-	free(e->tx.lines);
 	free(e->rx.recv);
 	free(e->rx.place);
 }
@@ -208,7 +206,6 @@ static void tx_fill(struct dap_ep *ep)
 	tx->max_rdma = (uint32_t)a->max_rdma_size;
 	tx->deny_send = ~(allow | DAP_COMP_SOLICITED);
 	tx->deny_rdma = ~allow;
-	tx->now = tx->before = (struct efa_span){ UINT64_MAX, 0 };
 	tx->eng = efa_ia(ep->obj.ia)->eng;
 	tx->max_iov = a->max_request_iov;
 	tx->max_read_iov = a->max_rdma_read_iov;

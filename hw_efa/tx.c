@@ -171,15 +171,17 @@ static bool place(struct efa_tx *tx, struct efa_dto *d)
 		return true;
 	if (tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx)))
 		return false;
-	if (!efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
+	if (!efa_place(tx, d->remote, d->bytes, efa_next(tx)) &&
+	    !efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
 		return false;
 	d->state |= EFA_D_PLACED;
 	return true;
 }
 
-static bool overlapped(const struct efa_tx *tx, const struct efa_dto *d)
+static bool overlapped(struct efa_tx *tx, const struct efa_dto *d)
 {
-	return efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
+	return !efa_apart(tx, d->remote, d->bytes) &&
+	       efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
 }
 
 /* The next packet of a write has a place in the sequence; else sends wait for the write. */

@@ -107,14 +107,12 @@ enum {					/* efa_tx.blocked: why nothing goes out at once */
 	EFA_B_QUEUE = 16,		/* requests before it wait */
 };
 
-#define EFA_LINES 256u
 struct efa_span { uint64_t lo, hi; };
 
 struct efa_tx {
 	struct efa_engine *eng;
 	struct efa_dto *dto;		/* a place more than max: a hot post notes before it knows */
 	const struct dap_lmr *lmr;	/* of the last post */
-	uint32_t *lines;		/* by hash of a line: see place.c */
 	uint32_t mask;
 	uint32_t posted;		/* requests */
 	uint32_t stop;			/* posted: from here on it is to be asked what may be posted */
@@ -122,7 +120,7 @@ struct efa_tx {
 	uint32_t seq;			/* next sequence number */
 	uint32_t deny_send, deny_rdma;
 	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
-	uint32_t small, large;		/* numbers behind the last writes of a line, of more */
+	uint32_t written;		/* the number behind the last write */
 	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
 	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
 	uint32_t limit;			/* the first sequence number without credit */
@@ -137,8 +135,7 @@ struct efa_tx {
 	struct efa_work *work;
 	uint32_t work_mask;
 	uint32_t max, mtu, max_msg, max_rdma;
-	struct efa_span now, before;	/* remote bytes of the writes of more than a line, and up to */
-	uint32_t split;			/* this request */
+	struct efa_span written_to;	/* remote bytes of all writes under way lie in it: see place.c */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
 	uint32_t pulls_asked, asks;	/* RTS and emulated writes without their FIN */
 	uint32_t max_iov, max_read_iov, max_write_iov;

@@ -208,8 +208,6 @@ static DAT_RETURN efa_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
 		return efa_write_slow(ep, n, iov, cookie.as_64, to, flags);
-	if (end == EFA_FAR)
-		return efa_write_far(ep, n, iov, cookie.as_64, to, flags);
 	return end == EFA_NOTED_FAR ? efa_write_far(ep, n, iov, was.cookie, to, was.flags)
 				    : efa_write_slow(ep, n, iov, was.cookie, to, was.flags);
 }
@@ -256,8 +254,6 @@ static DAT_RETURN efa_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 		return DAT_SUCCESS;
 	if (end == EFA_SLOW)
 		return efa_read_slow(ep, n, iov, cookie.as_64, from, flags);
-	if (end == EFA_FAR)
-		return efa_read_far(ep, n, iov, cookie.as_64, from, flags);
 	return end == EFA_NOTED_FAR ? efa_read_far(ep, n, iov, was.cookie, from, was.flags)
 				    : efa_read_slow(ep, n, iov, was.cookie, from, was.flags);
 }

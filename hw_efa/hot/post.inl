@@ -205,7 +205,7 @@ EFA_INLINE uint64_t efa_most(const uint64_t *most)
 	return DAP_TSAN ? __atomic_load_n(most, __ATOMIC_RELAXED) : *most;
 }
 
-/* far: also what is not seen at a glance to touch no bytes of a write under way. */
+/* far: also what lies within the range of the writes under way. */
 EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const DAT_LMR_TRIPLET *iov,
 				      uint64_t cookie, const DAT_RMR_TRIPLET *to,
 				      unsigned int flags, struct efa_was *was, bool inside,
@@ -213,7 +213,7 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const DAT_LMR_TRIPLET *
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint32_t *line, of;
+	uint32_t of;
 	uint64_t len, remote;
 	efa_u64 *wqe;
 
@@ -227,21 +227,17 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const DAT_LMR_TRIPLET *
 	    efa_unlikely(len > front_rmr_len(to)))
 		return EFA_SLOW;
 	remote = front_rmr_va(to);
-	if (!far && efa_unlikely(!efa_one_line(remote, len)))
-		return EFA_FAR;
 	if (!efa_come_unless(tx->eng, inside))
 		return EFA_SLOW;
 	efa_note(tx, cookie, remote, len, EFA_WRITE, EFA_D_ISSUED | EFA_D_PLACED, flags);
 	if (efa_unlikely(tx->posted == tx->stop) ||
 	    efa_unlikely(!efa_known(ep, tx, iov, len)))
 		return efa_off(tx, inside, was, EFA_NOTED_SLOW);
-	line = far ? NULL : efa_line_free(tx, remote);
-	if (far ? !efa_place_far(tx, remote, len, tx->posted) : !line)
+	if (efa_unlikely(!efa_place(tx, remote, len, tx->posted)) &&
+	    (!far || !efa_place_far(tx, remote, len, tx->posted)))
 		return efa_off(tx, inside, was, far ? EFA_NOTED_SLOW : EFA_NOTED_FAR);
 	EFA_ANEW();
 	of = tx->posted;
-	if (!far)
-		efa_place_line(tx, line, of);
 	wqe = efa_wqe(e, of, EFA_F_WRITE, 0);
 	efa_buf(wqe + 4, len, front_rmr_key(to), remote);
 	efa_buf(wqe + 6, len, efa_lkey(front_lmr_key(iov)), front_lmr_va(iov));
@@ -252,12 +248,10 @@ EFA_INLINE enum efa_end efa_write_one(struct dap_ep *ep, const DAT_LMR_TRIPLET *
 }
 
 /* A read of what a write under way may touch waits for it; no write waits for a read. */
-EFA_INLINE bool efa_read_free(const struct efa_tx *tx, uint64_t va, uint64_t len, bool far)
+EFA_INLINE bool efa_read_free(struct efa_tx *tx, uint64_t va, uint64_t len, bool far)
 {
-	if (efa_likely((int32_t)(tx->small - tx->done) <= 0) &&
-	    efa_likely((int32_t)(tx->large - tx->done) <= 0))
-		return true;
-	return far && !efa_overlaps(tx, va, len, tx->posted);
+	return efa_likely(efa_apart(tx, va, len)) ||
+	       (far && !efa_overlaps(tx, va, len, tx->posted));
 }
 
 /* What is transferred is what the remote buffer says; the local one may be longer. */
