@@ -51,6 +51,7 @@ static const struct entry entries[] = {
 	{ CMD_MODIFY_NIC_VPORT_CONTEXT, 0x200, "MODIFY_NIC_VPORT_CONTEXT", sn_cmd_modify_vport },
 	{ CMD_QUERY_ROCE_ADDRESS, 16, "QUERY_ROCE_ADDRESS", sn_cmd_query_roce },
 	{ CMD_SET_ROCE_ADDRESS, 0x30, "SET_ROCE_ADDRESS", sn_cmd_set_roce },
+	{ CMD_MAD_IFC, 0x110, "MAD_IFC", sn_cmd_mad },
 	{ CMD_ALLOC_PD, 16, "ALLOC_PD", sn_cmd_alloc_pd },
 	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", sn_cmd_dealloc_pd },
 	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },

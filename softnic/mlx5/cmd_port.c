@@ -23,6 +23,9 @@ enum { NVC_MODIFY_AT = 0x100 };
 #define HVC_VPORT_STATE	SN_FLD(0x11c, 4)
 #define HVC_LID		SN_FLD(0x300, 16)
 #define HVC_SM_LID	SN_FLD(0x320, 16)
+/* MAD_IFC */
+#define MAD_PORT	SN_FLD(0x58, 8)
+#define MAD_ATTRIBUTE	SN_FLD(0x100, 16)
 enum { HVC_SYS_GUID = 0x28, HVC_PORT_GUID = 0x30, HVC_NODE_GUID = 0x38 };
 
 static struct sn_port *find_port(struct sn_cmd *c, struct sn_fld number)
@@ -210,5 +213,32 @@ uint8_t sn_cmd_query_hca_gid(struct sn_cmd *c)
 	sn_set(c->out, GID_COUNT, n);
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(c->out + AT_CTX + GID * i, port->gid[first + i].gid, GID);
+	return STAT_OK;
+}
+
+/*
+ * PRM MAD_IFC: the port's own agent answers a MAD, here a Get of PortInfo (IBTA 14.2.5.6) of a port that
+ * has a LID. The keys are not checked.
+ */
+uint8_t sn_cmd_mad(struct sn_cmd *c)
+{
+	enum { MAD = 16, METHOD = MAD + 3, SMP_DATA = MAD + 64 };
+	enum { GET = 0x01, GET_RESP = 0x81, PORT_INFO = 0x15 };
+	enum { PI_LID = SMP_DATA + 16, PI_SM_LID = SMP_DATA + 18 };
+	enum { PI_STATE = SMP_DATA + 32, PI_PHYS = SMP_DATA + 33 };
+	const struct sn_port *port = find_port(c, MAD_PORT);
+
+	if (!port || !c->nic->infiniband)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u is no InfiniBand port",
+				     sn_get(c->in, MAD_PORT));
+	if (c->in[METHOD] != GET || sn_get(c->in, MAD_ATTRIBUTE) != PORT_INFO)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "method %#x, attribute %#x: not in this model",
+				     c->in[METHOD], sn_get(c->in, MAD_ATTRIBUTE));
+	memcpy(c->out + MAD, c->in + MAD, SMP_DATA - MAD);
+	c->out[METHOD] = GET_RESP;
+	sn_set(c->out, SN_FLD(PI_LID * 8, 16), port->lid);
+	sn_set(c->out, SN_FLD(PI_SM_LID * 8, 16), 1);
+	c->out[PI_STATE] = port->link_down ? 1 : 4;		/* down, active */
+	c->out[PI_PHYS] = (uint8_t)((port->link_down ? 3 : 5) << 4);	/* disabled, link up */
 	return STAT_OK;
 }

@@ -363,6 +363,6 @@ sn_cmd_fn sn_cmd_set_hca_cap;
 sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
 sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;
 sn_cmd_fn sn_cmd_query_roce, sn_cmd_set_roce, sn_cmd_query_vport, sn_cmd_query_vport_state;
-sn_cmd_fn sn_cmd_modify_vport, sn_cmd_query_hca_vport, sn_cmd_query_pkey, sn_cmd_query_hca_gid;
+sn_cmd_fn sn_cmd_modify_vport, sn_cmd_query_hca_vport, sn_cmd_query_pkey, sn_cmd_query_hca_gid, sn_cmd_mad;
 
 #endif

@@ -217,6 +217,42 @@ Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 	drv_close(d);
 }
 
+/* A Get of PortInfo (IBTA 14.2.5.6) by MAD_IFC, as rdma-core's tests ask whether the port is active. */
+static uint32_t get_port_info(uint8_t method, uint8_t attribute, uint8_t info[64])
+{
+	enum { MAD_IFC = 0x50d, MAD = 16, DATA = MAD + 64 };
+	uint32_t status;
+
+	drv_begin(d, MAD_IFC);
+	d->in[11] = 1;
+	d->in[MAD] = d->in[MAD + 1] = d->in[MAD + 2] = 1;	/* base version, LID routed, class version */
+	d->in[MAD + 3] = method;
+	d->in[MAD + 17] = attribute;
+	status = drv_run(d, MAD + 256);
+	memcpy(info, d->out + DATA, 64);
+	return status;
+}
+
+Test(port, mad_ifc__get_of_port_info)
+{
+	enum { GET = 1, SET = 2, PORT_INFO = 0x15, NODE_INFO = 0x11 };
+	uint8_t info[64];
+
+	open_with(SOFTNIC_INFINIBAND);
+	cr_assert_eq(get_port_info(GET, PORT_INFO, info), 0);
+	cr_expect_eq(d->out[16 + 3], 0x81, "GetResp");
+	cr_expect_neq(info[16] << 8 | info[17], 0, "LID");
+	cr_expect_eq(info[32] & 15, 4, "active");
+	cr_expect_eq(info[33] >> 4, 5, "link up");
+	cr_assert_eq(softnic_fault(d->nic, "link_down"), 0);
+	cr_assert_eq(get_port_info(GET, PORT_INFO, info), 0);
+	cr_expect_eq(info[32] & 15, 1, "down");
+	cr_expect_eq(get_port_info(SET, PORT_INFO, info), 0x03);
+	cr_expect_eq(get_port_info(GET, NODE_INFO, info), 0x03);
+	drv_expect(d, "cmd.field");
+	close_all();
+}
+
 Test(port, infiniband__has_no_roce_addresses)
 {
 	open_with(SOFTNIC_INFINIBAND);
