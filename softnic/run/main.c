@@ -97,8 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->command)
 			argp_usage(state);
-		if (o->vfio && (o->adapters.infiniband || o->adapters.ports > 1))
-			argp_error(state, "--vfio has adapters with one Ethernet port each");
+		if (o->vfio && o->adapters.ports > 1)
+			argp_error(state, "--vfio has adapters with one port each");
 		if (o->profile && !o->efa)
 			argp_error(state, "--profile is one of --efa");
 		if (o->efa && (o->vfio || o->adapters.infiniband || o->adapters.ports > 1))

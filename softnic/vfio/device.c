@@ -33,10 +33,13 @@ static int start(struct vf_device *dev)
 		.index = dev->group->index,
 		.host = { .dma = dma, .irq = irq, .ctx = dev },
 	};
-	const char *script = getenv("SOFTNIC_FAULT");
+	const char *script = getenv("SOFTNIC_FAULT"), *link = getenv("SOFTNIC_LINK");
 	size_t size;
-	int err = softnic_open(&config, &dev->nic);
+	int err;
 
+	if (link && !strcmp(link, "infiniband"))
+		config.flags |= SOFTNIC_INFINIBAND;
+	err = softnic_open(&config, &dev->nic);
 	if (err)
 		return err;
 	dev->bar_fd = softnic_bar_fd(dev->nic, &size);

@@ -57,6 +57,8 @@ expect 64 "$run" --devices 17 true
 expect 64 "$run" --efa --profile efa9 true
 expect 64 "$run" --profile read true
 expect 64 "$run" --efa --vfio true
+expect 64 "$run" --vfio --ports 2 true
+expect 0 "$run" --vfio --infiniband true
 expect 0 "$run" --help
 says 'COMMAND'
 
