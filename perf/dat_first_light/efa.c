@@ -62,17 +62,17 @@ void probe_consumer(const struct light *l, struct answer *a)
 
 	if (!open_with_ah(l, &r, ENTRIES))
 		return;
-	for (n = 0; n < LAPS * r.cq.ring[0].entries; n += 2) {
+	for (n = 0; n < LAPS * r.cq.ring.entries; n += 2) {
 		raw_recv(&r, &r.b, 1);
 		raw_send(&r, &r.a, &r.b, 8, false);
 		if (!raw_wait(&r, &c, 1000) || !raw_wait(&r, &c, 1000))
 			break;
 	}
-	if (n < LAPS * r.cq.ring[0].entries)
+	if (n < LAPS * r.cq.ring.entries)
 		bad(a, "nothing: the doorbell is written each quarter lap",
-		    "yes: completions stop after %u in a CQ of %u", n, r.cq.ring[0].entries);
+		    "yes: completions stop after %u in a CQ of %u", n, r.cq.ring.entries);
 	else
-		good(a, "no: %u completions in a CQ of %u", n, r.cq.ring[0].entries);
+		good(a, "no: %u completions in a CQ of %u", n, r.cq.ring.entries);
 }
 
 static unsigned int empty_status(struct raw *r, bool inl)

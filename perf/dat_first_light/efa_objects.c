@@ -116,7 +116,7 @@ void probe_least(const struct light *l, struct answer *a)
 	else if (!raw_qp(&r, &q, 1))
 		bad(a, "nothing", "no: a QP with a receive queue of 1 is refused");
 	else
-		good(a, "yes: a CQ of 16 has %u places, a receive queue of 1 has %u", cq.ring[0].entries,
+		good(a, "yes: a CQ of 16 has %u places, a receive queue of 1 has %u", cq.ring.entries,
 		     q.res.rq.entries);
 }
 

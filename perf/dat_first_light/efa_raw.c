@@ -19,10 +19,8 @@ static bool open_cq(struct raw *r, uint32_t entries)
 {
 	if (!ok(r->ctl->ops->cq_create(r->ctl, entries ? entries : 1024, &r->cq), "a CQ"))
 		return false;
-	for (unsigned int i = 0; i < r->cq.rings; i++)
-		r->ring[i] = (struct efa_cqring){ .base = r->cq.ring[i].base,
-						  .next = r->cq.ring[i].base };
-	r->ctl->rings = r->ring;
+	r->ring = (struct efa_cqring){ .base = r->cq.ring.base, .next = r->cq.ring.base };
+	r->ctl->cq = &r->ring;
 	return true;
 }
 
@@ -147,10 +145,10 @@ void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const st
 	post(r, q, &w, to);
 }
 
-static bool take(struct raw *r, unsigned int i, struct efa_cqe *cqe)
+static bool take(struct raw *r, struct efa_cqe *cqe)
 {
-	const struct efa_ring *ring = &r->cq.ring[i];
-	uint32_t at = r->taken[i];
+	const struct efa_ring *ring = &r->cq.ring;
+	uint32_t at = r->taken;
 	const uint8_t *from = (const uint8_t *)ring->base +
 			      (size_t)(at & (ring->entries - 1)) * ring->entry_size;
 	uint8_t flags = ((const volatile struct efa_cqe *)(const void *)from)->flags;
@@ -160,8 +158,8 @@ static bool take(struct raw *r, unsigned int i, struct efa_cqe *cqe)
 	dap_rmb_cqe_owner();
 	memset(cqe, 0, sizeof(*cqe));
 	memcpy(cqe, from, ring->entry_size < sizeof(*cqe) ? ring->entry_size : sizeof(*cqe));
-	r->taken[i]++;
-	r->ring[i].passed = r->taken[i];
+	r->taken++;
+	r->ring.passed = r->taken;
 	return true;
 }
 
@@ -169,10 +167,7 @@ bool raw_poll(struct raw *r, struct efa_cqe *cqe)
 {
 	if (r->ctl->ops->drive)
 		r->ctl->ops->drive(r->ctl);
-	for (unsigned int i = 0; i < r->cq.rings; i++)
-		if (take(r, i, cqe))
-			return true;
-	return false;
+	return take(r, cqe);
 }
 
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms)

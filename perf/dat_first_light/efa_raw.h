@@ -21,8 +21,8 @@ struct raw {
 	struct efa_caps caps;
 	void *pd;
 	struct efa_cq_res cq;
-	struct efa_cqring ring[EFA_MAX_SUB_CQS];	/* what the software EFA checks is taken */
-	uint32_t taken[EFA_MAX_SUB_CQS];
+	struct efa_cqring ring;		/* what the software EFA checks is taken */
+	uint32_t taken;
 	struct raw_qp a, b;
 	uint8_t *mem;			/* RAW_MEM bytes, shared by both */
 	struct efa_mr mr;
