@@ -73,9 +73,9 @@ static bool cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint
 		return false;
 	fill(wr, &pkt->hdr, off, bytes);
 	if (!gather(nic, wr, off, bytes, pkt->payload)) {
-		sne_pkt_free(nic, pkt);
 		wr->pieces++;
 		sne_wr_acked(nic, wr, &pkt->hdr, SNE_INVALID_LKEY);
+		sne_pkt_free(nic, pkt);
 		return true;
 	}
 	pkt->flow = wr->flow;
@@ -137,7 +137,8 @@ bool sne_retry_rnr(struct sne_nic *nic)
 	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
 		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
 			break;
-		sne_wr_detach(nic, wr);
+		if (wr->state == SNE_WR_RNR)	/* else its memory has gone, and it has ended */
+			sne_wr_detach(nic, wr);
 		did = true;
 	}
 	return did;

@@ -139,7 +139,7 @@ void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *
 		return;
 	if (status && !wr->status)
 		wr->status = status;
-	if (status && wr->state == SNE_WR_CUTTING)
+	if (status && (wr->state == SNE_WR_CUTTING || wr->state == SNE_WR_RNR))
 		move(nic, wr, SNE_WR_WAITING);
 	maybe_end(nic, wr);
 }

@@ -195,6 +195,21 @@ Test(status, s10_rnr__not_when_a_receive_comes_in_time, .init = NULL)
 	expect(0, "", "");
 }
 
+/* The region goes while the send waits to be tried again. */
+Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL)
+{
+	uint32_t lkey, rkey;
+
+	open_with(&(struct setup){ .rnr_retry = 7 });
+	cr_assert_eq(softnic_efa_mr_reg(a.nic, a.pd, a.mem, 64, (uintptr_t)a.mem, 1, &lkey, &rkey), 0);
+	w_head(&a, &w, OP_SEND, 0, 1, 1);
+	w_buf(&w, 32, a.mem, 10, lkey);
+	post(&a, &w);
+	settle(&a, &b, 500);
+	cr_assert_eq(softnic_efa_mr_dereg(a.nic, lkey), 0);
+	expect(5, "", "");
+}
+
 Test(status, s10_rnr__after_so_many_retries, .init = NULL)
 {
 	struct softnic_efa_counters ctr;
