@@ -346,7 +346,7 @@ static void report_driven(void)
 	struct softnic_counters c;
 
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
-		if (!live[i])
+		if (!live[i] || !live[i]->nic)		/* an EFA does not count */
 			continue;
 		softnic_counters(live[i]->nic, &c);
 		fprintf(stderr, "softnic: driven %llu times by calls, %llu times by the thread\n",

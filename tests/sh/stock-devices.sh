@@ -54,6 +54,8 @@ expect 0 "$run" echo --devices 9 -h
 says '^--devices 9 -h$'
 expect 64 "$run"
 expect 64 "$run" --devices 17 true
+# An EFA counts no calls, a ConnectX does.
+SOFTNIC_DRIVEN=1 expect 0 "$run" --efa ibv_devinfo
 expect 64 "$run" --efa --profile efa9 true
 expect 64 "$run" --profile read true
 expect 64 "$run" --efa --vfio true
