@@ -18,7 +18,7 @@ void probe_rkey(const struct light *l, struct answer *a)
 	if (!raw_open(l, &r, 0))
 		return;
 	for (int i = 0; i < REGISTRATIONS; i++) {
-		unsigned int access = EFA_LOCAL_WRITE | (r.caps.rdma_read ? EFA_REMOTE_READ : 0);
+		unsigned int access = EFA_LOCAL_WRITE | EFA_REMOTE_READ;
 		struct efa_mr mr;
 
 		if (r.ctl->ops->mr_reg(r.ctl, r.pd, (uintptr_t)r.mem, 4096, access, &mr))

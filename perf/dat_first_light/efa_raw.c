@@ -38,7 +38,7 @@ bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries)
 	if (!r->mem || !ok(r->ctl->ops->caps(r->ctl, &r->caps), "capabilities"))
 		return false;
 	memset(r->mem, 0, RAW_MEM);
-	access |= (r->caps.rdma_read ? EFA_REMOTE_READ : 0) | (r->caps.rdma_write ? EFA_REMOTE_WRITE : 0);
+	access |= EFA_REMOTE_READ | (r->caps.rdma_write ? EFA_REMOTE_WRITE : 0);
 	return ok(r->ctl->ops->pd_alloc(r->ctl, &r->pd), "a PD") && open_cq(r, cq_entries) &&
 	       ok(r->ctl->ops->mr_reg(r->ctl, r->pd, (uintptr_t)r->mem, RAW_MEM, access, &r->mr),
 		  "a registration") &&

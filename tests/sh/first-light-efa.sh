@@ -24,9 +24,7 @@ answers soft-efa-0 <<'END'
 72	fault=empty_sgl	good .*one of no buffers is taken as well
 73	fault=unnamed=0	good .*all of 1280 receives
 73	fault=unnamed=1	good .*yes: 1280 of 1280, 1280 of them with a GID
-73	fault=unnamed=1 efa_profile=efa1	good .*yes: 1280 of 1280, 0 of them with a GID
 74	fault=unknown=3	good .*yes: 60 times with 20 new handles
-74	efa_profile=efa1	skip .*the adapter does no RDMA
 74	fault=status=7	bad .*RDMA fails otherwise in 1 of 20
 75	fault=rkey_reuse	tune .*yes: 199 of 200 at once
 76	fault=late_dereg	bad .*goes on after the call has returned
@@ -35,7 +33,7 @@ answers soft-efa-0 <<'END'
 77	fault=cmd_fail=qp:3	bad .*a receive queue of 1 is refused
 78	fault=shared_ah	tune .*both are
 79	fault=rx_op	bad .*no: it is 7
-1-7,70-79	efa_profile=efa0	good|skip .*the adapter does no RDMA|tune .*yes
+1-7,70-79	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
 END
 
 wrong 'efa_cq=7: must be a power of two' -i soft-efa-0 -a efa_cq=7
