@@ -62,10 +62,10 @@ static int attempt_tcp(struct dap_cm_conn *c)
 
 static int attempt(struct dap_cm_conn *c)
 {
-	int err = c->by_tcp ? -ENOENT : cm_line_join(c);
+	int err = c->by_tcp ? -ENOENT : cm_mux_join(c);
 
-	c->near = !err;
-	if (c->near)
+	c->local = !err;
+	if (c->local)
 		say_req(c);
 	return err == -ENOENT ? attempt_tcp(c) : err;
 }
@@ -75,8 +75,8 @@ static void active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
 
-	c->by_tcp = c->near;		/* whoever has the name need not be who has the port */
-	cm_line_leave(c);
+	c->by_tcp = c->local;		/* whoever has the name need not be who has the port */
+	cm_mux_leave(c);
 	cm_close_fd(&c->fd, false);
 	c->refused = false;
 	switch (err) {
@@ -148,7 +148,7 @@ static void active_connected(struct dap_cm_conn *c)
 		active_retry(c, err);
 		return;
 	}
-	if (cm_sock_connected(c->fd) && !cm_limits.far)
+	if (cm_sock_connected(c->fd) && !cm_limits.tcp)
 		cm_conn_log(c, "the listener on this host is reached by TCP: it may belong to another "
 			    "user, whose software adapters are out of reach");
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
@@ -157,13 +157,13 @@ static void active_connected(struct dap_cm_conn *c)
 
 static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 {
-	struct cm_line *line = c->line;
+	struct cm_mux *mux = c->mux;
 
-	cm_line_leave(c);
+	cm_mux_leave(c);
 	switch (m->reason) {
 	case CM_REASON_NOBODY:
-		if (line)
-			line->stale = true;
+		if (mux)
+			mux->stale = true;
 		active_retry(c, ECONNREFUSED);
 		break;
 	case CM_REASON_CONSUMER:

@@ -52,7 +52,7 @@ static void close_only(int *fd)
 static void close_sockets(void)
 {
 	struct dap_cm_conn *c;
-	struct cm_line *line;
+	struct cm_mux *mux;
 	struct cm_guest *g;
 	struct cm_local *l;
 	struct cm_port *p;
@@ -66,11 +66,11 @@ static void close_sockets(void)
 		close_only(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
 		close_only(&p->acceptor.fd);
-	LIST_FOREACH(l, &cm_loop.nears, link)
+	LIST_FOREACH(l, &cm_loop.locals, link)
 		close_only(&l->acceptor.fd);
-	LIST_FOREACH(line, &cm_loop.lines, link) {
-		close_only(&line->fd);
-		close_only(&line->moved_fd);
+	LIST_FOREACH(mux, &cm_loop.muxes, link) {
+		close_only(&mux->fd);
+		close_only(&mux->moved_fd);
 	}
 	LIST_FOREACH(l, &cm_loop.doors, link)
 		close_only(&l->acceptor.fd);
@@ -78,7 +78,7 @@ static void close_sockets(void)
 		close_only(&g->fd);
 	close_only(&cm_loop.epfd);
 	close_only(&cm_loop.timerfd);
-	close_only(&cm_loop.line_fd);
+	close_only(&cm_loop.mux_fd);
 }
 
 static void after_fork_child(void)
@@ -88,11 +88,11 @@ static void after_fork_child(void)
 		inherited = cm_loop;
 		cm_loop = (struct cm_loop){
 			.generation = inherited.generation + 1, .epfd = -1, .timerfd = -1,
-			.line_fd = -1,
+			.mux_fd = -1,
 		};
 		TAILQ_INIT(&cm_loop.half_open);
 		TAILQ_INIT(&cm_loop.dirty);
-		cm_lines_forget();
+		cm_mux_forget_all();
 	}
 	/* Initialised rather than unlocked: another thread may have been waiting for them. */
 	pthread_mutex_init(&cm_loop.lock, NULL);
@@ -116,7 +116,7 @@ static int start_loop(void)
 	int err;
 
 	fork_init();
-	cm_loop.turn_ends = cm_lines_flush;
+	cm_loop.turn_ends = cm_mux_flush_all;
 	err = cm_loop_open();
 	if (err)
 		return err;
@@ -140,7 +140,7 @@ static void stop_loop(void)
 	cm_guests_drop();
 	cm_loop_join();
 	cm_turn_begin(false);
-	cm_lines_drop();
+	cm_mux_drop_all();
 	cm_drive_stop();
 	cm_turn_end();
 	cm_loop_close();
@@ -159,10 +159,10 @@ int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, b
 	if (!cm)
 		return -ENOMEM;
 	cm->ops = ops;
-	cm->local = *local;
+	cm->address = *local;
 	cm->everywhere = everywhere || unknown;
 	if (unknown)
-		cm->local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		cm->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	TAILQ_INIT(&cm->conns);
 	pthread_mutex_lock(&cm_life);
 	if (!cm_loop.users)

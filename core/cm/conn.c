@@ -34,17 +34,17 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 
 /* ---- ends ---- */
 
-static void leave_line(struct dap_cm_conn *c)
+static void leave_mux(struct dap_cm_conn *c)
 {
-	if (c->line)
-		c->line->transport->leave(c);
+	if (c->mux)
+		c->mux->transport->leave(c);
 }
 
 void cm_conn_close(struct dap_cm_conn *c, bool reset)
 {
-	if (c->line)
+	if (c->mux)
 		cm_conn_send(c, CM_CUT, NULL);
-	leave_line(c);
+	leave_mux(c);
 	cm_close_fd(&c->fd, reset);
 }
 
@@ -74,7 +74,7 @@ static void retire(struct dap_cm_conn *c)
 		cm_half_open_remove(c);
 	else if (c->cm)
 		TAILQ_REMOVE(&c->cm->conns, c, link);
-	if (!c->out_line)
+	if (!c->out_mux)
 		cm_conn_free(c);
 }
 
@@ -89,7 +89,7 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 void cm_conn_farewell(struct dap_cm_conn *c)
 {
 	c->owned = false;
-	leave_line(c);
+	leave_mux(c);
 	if (c->fd < 0)
 		retire(c);
 	else
@@ -158,8 +158,8 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 
 void cm_conn_flush(struct dap_cm_conn *c)
 {
-	if (c->line)
-		c->line->transport->flush(c);
+	if (c->mux)
+		c->mux->transport->flush(c);
 	while (c->fd >= 0 && c->out_off < c->out_len) {
 		ssize_t n = send(c->fd, c->out + c->out_off, c->out_len - c->out_off,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -226,7 +226,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		leave_line(c);		/* all is said */
+		leave_mux(c);		/* all is said */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_FAREWELL:
@@ -291,7 +291,7 @@ static void got_bytes(struct dap_cm_conn *c)
 	struct cm_msg m;
 	int got;
 
-	if (c->deaf) {
+	if (c->discard_rx) {
 		c->in_len = 0;
 		return;
 	}
@@ -409,7 +409,7 @@ void dap_cm_break(struct dap_cm_conn *c, const char *why)
 
 	if (!cm_enter(c->generation))
 		return;
-	if (why && (c->fd >= 0 || c->line)) {
+	if (why && (c->fd >= 0 || c->mux)) {
 		m.pd_size = (uint32_t)strnlen(why, sizeof(m.pd));
 		memcpy(m.pd, why, m.pd_size);
 		cm_conn_send(c, CM_BREAK, &m);

@@ -41,15 +41,15 @@ struct dap_cm_conn {
 	void *ctx;
 	bool owned;			/* core is to be told how it ended */
 	bool half_open;			/* on the list of those */
-	bool near, by_tcp;		/* active: the way it goes, and the one to try next */
+	bool local, by_tcp;		/* active: the way it goes, and the one to try next */
 	bool refused;			/* active: by nobody listening, last time */
-	bool deaf;			/* whatever still arrives is thrown away */
+	bool discard_rx;			/* whatever still arrives is thrown away */
 	bool wants_out;
 	bool retired;			/* closed, off its list; freed when its queue has gone */
 	bool watched;			/* has been in the thread's epoll set */
-	struct cm_line *line;		/* that it goes over, instead of a socket of its own */
-	struct cm_line *out_line;	/* that its queue goes out by, even once it has left the line */
-	LIST_ENTRY(dap_cm_conn) line_link, hash_link;
+	struct cm_mux *mux;		/* that it goes over, instead of a socket of its own */
+	struct cm_mux *out_mux;	/* that its queue goes out by, even once it has left the line */
+	LIST_ENTRY(dap_cm_conn) mux_link, hash_link;
 	TAILQ_ENTRY(dap_cm_conn) out_link;
 	uint16_t port;			/* passive: that it came in by */
 	TAILQ_ENTRY(dap_cm_conn) link;	/* of cm->conns, or of the half-open */
@@ -87,10 +87,10 @@ struct cm_role {
 /* The operations of the stream that a connection shares with others. */
 struct cm_transport {
 	void (*flush)(struct dap_cm_conn *c);
-	void (*leave)(struct dap_cm_conn *c);	/* see cm_line_leave() */
+	void (*leave)(struct dap_cm_conn *c);	/* see cm_mux_leave() */
 };
 
-struct cm_line {
+struct cm_mux {
 	struct cm_item item;
 	const struct cm_transport *transport;
 	int fd;				/* -1 once it is closed */
@@ -105,9 +105,9 @@ struct cm_line {
 	struct dap_timer idle;
 	uint32_t in_len;
 	uint8_t in[CM_WIRE_SIZE];	/* the beginning of a message */
-	struct dap_cm_conn *voice;	/* says what is about no connection that is there */
-	LIST_ENTRY(cm_line) link;
-	TAILQ_ENTRY(cm_line) dirty_link;
+	struct dap_cm_conn *err_conn;	/* says what is about no connection that is there */
+	LIST_ENTRY(cm_mux) link;
+	TAILQ_ENTRY(cm_mux) dirty_link;
 };
 
 struct dap_cm_conn *cm_conn_new(const struct cm_role *role, enum cm_state state);

@@ -16,38 +16,38 @@
 
 /* ---- the thread ---- */
 
-static void lines_ready(struct cm_item *item, uint32_t events);
-static struct cm_item lines_item = { .ready = lines_ready };
+static void muxes_ready(struct cm_item *item, uint32_t events);
+static struct cm_item muxes_item = { .ready = muxes_ready };
 
 static void let_thread_look(bool look)
 {
 	__atomic_store_n(&cm_loop.driven, !look, __ATOMIC_RELAXED);
-	cm_poll_change(cm_loop.line_fd, look ? EPOLLIN : 0, &lines_item);
+	cm_poll_change(cm_loop.mux_fd, look ? EPOLLIN : 0, &muxes_item);
 }
 
-static bool read_lines(void)
+static bool read_muxes(void)
 {
 	struct epoll_event ev[AT_ONCE];
-	int n = epoll_wait(cm_loop.line_fd, ev, AT_ONCE, 0);
+	int n = epoll_wait(cm_loop.mux_fd, ev, AT_ONCE, 0);
 	bool worked = false;
 
 	for (int i = 0; i < n; i++) {
-		struct cm_line *line = ev[i].data.ptr;
+		struct cm_mux *mux = ev[i].data.ptr;
 
-		if (ev[i].events & EPOLLOUT && line->fd >= 0)
-			cm_line_flush(line);
+		if (ev[i].events & EPOLLOUT && mux->fd >= 0)
+			cm_mux_flush(mux);
 		if (ev[i].events & ~(uint32_t)EPOLLOUT)
-			worked |= cm_line_read(line);
+			worked |= cm_mux_read(mux);
 	}
 	return worked;
 }
 
-static void lines_ready(struct cm_item *item, uint32_t events)
+static void muxes_ready(struct cm_item *item, uint32_t events)
 {
 	(void)item;
 	(void)events;
 	if (!cm_loop.driven)
-		read_lines();
+		read_muxes();
 }
 
 static void start_ticking(void)
@@ -76,13 +76,13 @@ int cm_drive_start(void)
 {
 	int err;
 
-	cm_loop.line_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (cm_loop.line_fd < 0)
+	cm_loop.mux_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (cm_loop.mux_fd < 0)
 		return -errno;
 	cm_loop.driven = cm_loop.ticking = cm_loop.sleeper = false;
 	cm_loop.rivals = 0;
 	cm_loop.tick = (struct dap_timer){ .fn = on_tick, .inside = true };
-	err = cm_poll_add(cm_loop.line_fd, EPOLLIN, &lines_item);
+	err = cm_poll_add(cm_loop.mux_fd, EPOLLIN, &muxes_item);
 	if (err)
 		cm_drive_stop();
 	return err;
@@ -91,8 +91,8 @@ int cm_drive_start(void)
 void cm_drive_stop(void)
 {
 	cm_timer_clear(&cm_loop.tick);
-	close(cm_loop.line_fd);
-	cm_loop.line_fd = -1;
+	close(cm_loop.mux_fd);
+	cm_loop.mux_fd = -1;
 }
 
 /* ---- consumers ---- */
@@ -111,13 +111,13 @@ bool dap_cm_drive(struct dap_cm *cm)
 	bool worked = false;
 	int state;
 
-	if (!__atomic_load_n(&cm_loop.n_lines, __ATOMIC_RELAXED) ||
+	if (!__atomic_load_n(&cm_loop.n_muxes, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&cm_loop.lock))
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (cm->generation == cm_loop.generation && cm_turn_begin(true)) {
 		drives();
-		worked = read_lines();
+		worked = read_muxes();
 		cm_turn_end();
 	}
 	cm_leave();
@@ -136,7 +136,7 @@ int dap_cm_sleep_begin(struct dap_cm *cm)
 	} else {
 		cm_loop.sleeper = true;
 		drives();
-		fd = cm_loop.line_fd;
+		fd = cm_loop.mux_fd;
 	}
 	cm_leave();
 	return fd;

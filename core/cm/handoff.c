@@ -171,13 +171,13 @@ static int door_connect(uint64_t conn_qual)
 	return err ? err : fd;
 }
 
-static bool send_end(const struct cm_line *line, const struct dap_cm_conn *c, int fd)
+static bool send_end(const struct cm_mux *mux, const struct dap_cm_conn *c, int fd)
 {
 	const struct cm_msg move = { .type = CM_MOVE, .id = c->id };
 	uint8_t bytes[CM_WIRE_SIZE];
 
 	cm_wire_put(&move, bytes);
-	return cm_send_fd(line->fd, &(struct iovec){ bytes, sizeof(bytes) }, 1, fd) ==
+	return cm_send_fd(mux->fd, &(struct iovec){ bytes, sizeof(bytes) }, 1, fd) ==
 	       (ssize_t)sizeof(bytes);
 }
 
@@ -190,26 +190,26 @@ static int move_out(struct dap_cm_conn *c)
 	const struct sockaddr_in at = {
 		.sin_family = AF_INET, .sin_port = htons(c->port), .sin_addr = c->called,
 	};
-	struct cm_line *line = c->line;
+	struct cm_mux *mux = c->mux;
 	int fd[2], err;
 
-	if (!line)
+	if (!mux)
 		return 0;
-	cm_line_flush(line);
-	if (!TAILQ_EMPTY(&line->out))
+	cm_mux_flush(mux);
+	if (!TAILQ_EMPTY(&mux->out))
 		return -EAGAIN;
-	err = cm_near_pair(&at, fd);
+	err = cm_local_pair(&at, fd);
 	if (err)
 		return err;
 	err = cm_conn_watch(c, fd[0], EPOLLIN | EPOLLRDHUP);
-	if (!err && !send_end(line, c, fd[1]))
+	if (!err && !send_end(mux, c, fd[1]))
 		err = -EAGAIN;
 	close(fd[1]);
 	if (err) {
 		cm_close_fd(&fd[0], false);
 		return err;
 	}
-	cm_line_leave(c);
+	cm_mux_leave(c);
 	c->fd = fd[0];
 	return 0;
 }

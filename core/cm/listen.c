@@ -37,7 +37,7 @@ static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t numbe
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(number) };
 
-	at.sin_addr.s_addr = cm->everywhere ? htonl(INADDR_ANY) : cm->local.sin_addr.s_addr;
+	at.sin_addr.s_addr = cm->everywhere ? htonl(INADDR_ANY) : cm->address.sin_addr.s_addr;
 	return at;
 }
 
@@ -105,18 +105,18 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 
 /* ---- local listening sockets ---- */
 
-static void near_enter(struct cm_acceptor *acceptor, int fd)
+static void local_enter(struct cm_acceptor *acceptor, int fd)
 {
-	cm_line_accepted(fd, &((const struct cm_local *)acceptor)->at, &cm_passive);
+	cm_mux_accepted(fd, &((const struct cm_local *)acceptor)->at, &cm_passive);
 }
 
 /* Without one all peers come by TCP. */
-static struct cm_local *near_get(struct in_addr address, uint16_t port)
+static struct cm_local *local_get(struct in_addr address, uint16_t port)
 {
 	struct cm_local *n;
 	struct sockaddr_un name;
-	socklen_t len = cm_near_name(address, port, &name);
-	int err = cm_local_get(&cm_loop.nears, &name, len, SOCK_STREAM, near_enter, &n);
+	socklen_t len = cm_local_name(address, port, &name);
+	int err = cm_local_get(&cm_loop.locals, &name, len, SOCK_STREAM, local_enter, &n);
 
 	if (err) {
 		dap_log(DAP_LOG_WARN, "cannot listen on the local socket @%s: %s; peers of this host "
@@ -138,7 +138,7 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 
 	LIST_FOREACH(l, &p->listeners, link) {
 		if (l->conn_qual == conn_qual &&
-		    l->cm->local.sin_addr.s_addr == cm->local.sin_addr.s_addr)
+		    l->cm->address.sin_addr.s_addr == cm->address.sin_addr.s_addr)
 			return true;
 	}
 	return false;
@@ -175,7 +175,7 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	}
 	l->cm = cm;
 	l->port = p;
-	l->near = near_get(cm->local.sin_addr, p->port);
+	l->local = local_get(cm->address.sin_addr, p->port);
 	l->conn_qual = conn_qual;
 	LIST_INSERT_HEAD(&p->listeners, l, link);
 	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
@@ -264,7 +264,7 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link);
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
-	cm_local_put(l->near);
+	cm_local_put(l->local);
 	cm_local_put(l->door);
 	free(l);
 }

@@ -22,7 +22,7 @@ struct cm_loop cm_loop = {
 	.quiet = PTHREAD_COND_INITIALIZER,
 	.epfd = -1,
 	.timerfd = -1,
-	.line_fd = -1,
+	.mux_fd = -1,
 	.dirty = TAILQ_HEAD_INITIALIZER(cm_loop.dirty),
 	.half_open = TAILQ_HEAD_INITIALIZER(cm_loop.half_open),
 };

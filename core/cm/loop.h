@@ -31,7 +31,7 @@ LIST_HEAD(cm_locals, cm_local);
 
 struct dap_cm {
 	const struct dap_cm_ops *ops;
-	struct sockaddr_in local;
+	struct sockaddr_in address;
 	bool everywhere;		/* listens on all addresses of the host */
 	unsigned int generation;
 	struct dap_cm_counts counts;
@@ -58,18 +58,18 @@ struct cm_loop {
 	void (*turn_ends)(void);	/* flushes the queues that the turn has filled */
 	struct dap_timer *timers;
 	struct cm_item *dead, *spent;
-	int line_fd;			/* epoll: the lines; itself in epfd */
-	LIST_HEAD(, cm_line) lines;
-	TAILQ_HEAD(, cm_line) dirty;	/* lines with something to send at the end of the turn */
-	unsigned int n_lines;		/* atomic, written under the lock; as the next one */
+	int mux_fd;			/* epoll: the lines; itself in epfd */
+	LIST_HEAD(, cm_mux) muxes;
+	TAILQ_HEAD(, cm_mux) dirty;	/* lines with something to send at the end of the turn */
+	unsigned int n_muxes;		/* atomic, written under the lock; as the next one */
 	bool driven;			/* by callers: the thread does not look at the lines */
-	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on line_fd */
+	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on mux_fd */
 	unsigned int rivals;		/* that sleep without it */
 	unsigned int drives, seen;
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
-	struct cm_locals nears, doors;
+	struct cm_locals locals, doors;
 	LIST_HEAD(, cm_guest) guests;
 	unsigned int n_guests;
 	struct cm_conns half_open;	/* oldest first */
@@ -88,7 +88,7 @@ struct cm_limits {
 	uint64_t young_us;		/* for an answer after a refusal, which holds until then */
 	uint64_t pause_us;		/* no accept(2) after EMFILE */
 	uint64_t idle_us;		/* a line without connections, from this side */
-	bool far;			/* by TCP within the host, too */
+	bool tcp;			/* by TCP within the host, too */
 };
 extern struct cm_limits cm_limits;
 

@@ -35,75 +35,75 @@ static struct cm_conn_list table[BUCKETS];
 
 /* ---- whose a message is ---- */
 
-static struct cm_conn_list *bucket(const struct cm_line *line, uint64_t id)
+static struct cm_conn_list *bucket(const struct cm_mux *mux, uint64_t id)
 {
-	uint64_t key = (id ^ (uintptr_t)line) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t key = (id ^ (uintptr_t)mux) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &table[key >> 32 & (BUCKETS - 1)];
 }
 
-static struct dap_cm_conn *line_find(const struct cm_line *line, uint64_t id)
+static struct dap_cm_conn *mux_find(const struct cm_mux *mux, uint64_t id)
 {
 	struct dap_cm_conn *c;
 
-	LIST_FOREACH(c, bucket(line, id), hash_link) {
-		if (c->line == line && c->id == id)
+	LIST_FOREACH(c, bucket(mux, id), hash_link) {
+		if (c->mux == mux && c->id == id)
 			break;
 	}
 	return c;
 }
 
-static void line_add(struct cm_line *line, struct dap_cm_conn *c)
+static void mux_add(struct cm_mux *mux, struct dap_cm_conn *c)
 {
-	LIST_INSERT_HEAD(bucket(line, c->id), c, hash_link);
-	LIST_INSERT_HEAD(&line->conns, c, line_link);
-	c->line = line;
-	if (!line->n_conns++)
-		cm_timer_clear(&line->idle);
+	LIST_INSERT_HEAD(bucket(mux, c->id), c, hash_link);
+	LIST_INSERT_HEAD(&mux->conns, c, mux_link);
+	c->mux = mux;
+	if (!mux->n_conns++)
+		cm_timer_clear(&mux->idle);
 }
 
 /* The caller hangs up first: a request that crosses it would have to be made again. */
-static uint64_t idle_us(const struct cm_line *line)
+static uint64_t idle_us(const struct cm_mux *mux)
 {
-	return line->passive ? cm_limits.request_us : cm_limits.idle_us;
+	return mux->passive ? cm_limits.request_us : cm_limits.idle_us;
 }
 
-void cm_line_leave(struct dap_cm_conn *c)
+void cm_mux_leave(struct dap_cm_conn *c)
 {
-	struct cm_line *line = c->line;
+	struct cm_mux *mux = c->mux;
 
-	if (!line)
+	if (!mux)
 		return;
 	LIST_REMOVE(c, hash_link);
-	LIST_REMOVE(c, line_link);
-	c->line = NULL;
-	if (!--line->n_conns && line->fd >= 0)
-		cm_timer_set(&line->idle, idle_us(line));
+	LIST_REMOVE(c, mux_link);
+	c->mux = NULL;
+	if (!--mux->n_conns && mux->fd >= 0)
+		cm_timer_set(&mux->idle, idle_us(mux));
 }
 
 /* ---- out ---- */
 
 /* All of it has gone, or will not go any more. */
-static void unqueue(struct cm_line *line, struct dap_cm_conn *c)
+static void unqueue(struct cm_mux *mux, struct dap_cm_conn *c)
 {
-	TAILQ_REMOVE(&line->out, c, out_link);
-	line->n_out--;
-	c->out_line = NULL;
+	TAILQ_REMOVE(&mux->out, c, out_link);
+	mux->n_out--;
+	c->out_mux = NULL;
 	c->out_off = c->out_len;
 	if (c->retired)
 		cm_conn_free(c);
 }
 
-static void unqueue_all(struct cm_line *line)
+static void unqueue_all(struct cm_mux *mux)
 {
-	while (!TAILQ_EMPTY(&line->out))
-		unqueue(line, TAILQ_FIRST(&line->out));
+	while (!TAILQ_EMPTY(&mux->out))
+		unqueue(mux, TAILQ_FIRST(&mux->out));
 }
 
-static void has_gone(struct cm_line *line, size_t n)
+static void has_gone(struct cm_mux *mux, size_t n)
 {
 	while (n) {
-		struct dap_cm_conn *c = TAILQ_FIRST(&line->out);
+		struct dap_cm_conn *c = TAILQ_FIRST(&mux->out);
 		size_t left = c->out_len - c->out_off;
 
 		if (n < left) {
@@ -111,176 +111,176 @@ static void has_gone(struct cm_line *line, size_t n)
 			return;
 		}
 		n -= left;
-		unqueue(line, c);
+		unqueue(mux, c);
 	}
 }
 
-static ssize_t send_some(struct cm_line *line)
+static ssize_t send_some(struct cm_mux *mux)
 {
 	struct iovec iov[OUT_AT_ONCE];
 	struct msghdr m = { .msg_iov = iov };
 	struct dap_cm_conn *c;
 
-	TAILQ_FOREACH(c, &line->out, out_link) {
+	TAILQ_FOREACH(c, &mux->out, out_link) {
 		if (m.msg_iovlen == OUT_AT_ONCE)
 			break;
 		iov[m.msg_iovlen++] = (struct iovec){ c->out + c->out_off, c->out_len - c->out_off };
 	}
-	return sendmsg(line->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return sendmsg(mux->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void set_wants_out(struct cm_line *line, bool wants)
+static void set_wants_out(struct cm_mux *mux, bool wants)
 {
-	struct epoll_event ev = { .events = EPOLLIN | (wants ? EPOLLOUT : 0), .data.ptr = line };
+	struct epoll_event ev = { .events = EPOLLIN | (wants ? EPOLLOUT : 0), .data.ptr = mux };
 
-	if (line->wants_out == wants)
+	if (mux->wants_out == wants)
 		return;
-	line->wants_out = wants;
-	epoll_ctl(cm_loop.line_fd, EPOLL_CTL_MOD, line->fd, &ev);
+	mux->wants_out = wants;
+	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_MOD, mux->fd, &ev);
 }
 
 /* Errors of the socket are found by the next read. */
-void cm_line_flush(struct cm_line *line)
+void cm_mux_flush(struct cm_mux *mux)
 {
-	while (!TAILQ_EMPTY(&line->out)) {
-		ssize_t n = send_some(line);
+	while (!TAILQ_EMPTY(&mux->out)) {
+		ssize_t n = send_some(mux);
 
 		if (n > 0)
-			has_gone(line, (size_t)n);
+			has_gone(mux, (size_t)n);
 		else if (errno == EAGAIN)
 			break;
 		else if (errno != EINTR)
-			unqueue_all(line);
+			unqueue_all(mux);
 	}
-	set_wants_out(line, !TAILQ_EMPTY(&line->out));
+	set_wants_out(mux, !TAILQ_EMPTY(&mux->out));
 }
 
-void cm_lines_flush(void)
+void cm_mux_flush_all(void)
 {
-	struct cm_line *line;
+	struct cm_mux *mux;
 
-	while ((line = TAILQ_FIRST(&cm_loop.dirty)) != NULL) {
-		TAILQ_REMOVE(&cm_loop.dirty, line, dirty_link);
-		line->dirty = false;
-		cm_line_flush(line);
+	while ((mux = TAILQ_FIRST(&cm_loop.dirty)) != NULL) {
+		TAILQ_REMOVE(&cm_loop.dirty, mux, dirty_link);
+		mux->dirty = false;
+		cm_mux_flush(mux);
 	}
 }
 
 static void queue_conn(struct dap_cm_conn *c)
 {
-	struct cm_line *line = c->line;
+	struct cm_mux *mux = c->mux;
 
-	if (line->fd < 0) {		/* it is closed: its other connections are about to end, too */
+	if (mux->fd < 0) {		/* it is closed: its other connections are about to end, too */
 		c->out_off = c->out_len;
 		return;
 	}
-	if (!c->out_line) {
-		c->out_line = line;
-		line->n_out++;
-		TAILQ_INSERT_TAIL(&line->out, c, out_link);
+	if (!c->out_mux) {
+		c->out_mux = mux;
+		mux->n_out++;
+		TAILQ_INSERT_TAIL(&mux->out, c, out_link);
 	}
-	if (line->wants_out)
+	if (mux->wants_out)
 		return;
 	if (!cm_loop.turn || !pthread_equal(cm_loop.turner, pthread_self())) {
-		cm_line_flush(line);
-	} else if (!line->dirty) {
-		TAILQ_INSERT_TAIL(&cm_loop.dirty, line, dirty_link);
-		line->dirty = true;
+		cm_mux_flush(mux);
+	} else if (!mux->dirty) {
+		TAILQ_INSERT_TAIL(&cm_loop.dirty, mux, dirty_link);
+		mux->dirty = true;
 	}
 }
 
-static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_line_leave };
+static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_mux_leave };
 
 /* ---- life ---- */
 
-static void line_close(struct cm_line *line)
+static void mux_close(struct cm_mux *mux)
 {
-	cm_timer_clear(&line->idle);
-	epoll_ctl(cm_loop.line_fd, EPOLL_CTL_DEL, line->fd, NULL);
-	close(line->fd);
-	line->fd = -1;
-	if (line->moved_fd >= 0)
-		close(line->moved_fd);
-	line->moved_fd = -1;
-	if (line->dirty)
-		TAILQ_REMOVE(&cm_loop.dirty, line, dirty_link);
-	line->dirty = false;
-	LIST_REMOVE(line, link);
-	__atomic_sub_fetch(&cm_loop.n_lines, 1, __ATOMIC_RELAXED);
-	unqueue_all(line);
+	cm_timer_clear(&mux->idle);
+	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_DEL, mux->fd, NULL);
+	close(mux->fd);
+	mux->fd = -1;
+	if (mux->moved_fd >= 0)
+		close(mux->moved_fd);
+	mux->moved_fd = -1;
+	if (mux->dirty)
+		TAILQ_REMOVE(&cm_loop.dirty, mux, dirty_link);
+	mux->dirty = false;
+	LIST_REMOVE(mux, link);
+	__atomic_sub_fetch(&cm_loop.n_muxes, 1, __ATOMIC_RELAXED);
+	unqueue_all(mux);
 }
 
 /* Closes it; its connections are lost. With the turn. */
-static void line_lose(struct cm_line *line, int err)
+static void mux_lose(struct cm_mux *mux, int err)
 {
 	struct dap_cm_conn *c;
 
-	if (line->fd < 0)
+	if (mux->fd < 0)
 		return;
 	if (err == -EPROTO)
 		dap_log(DAP_LOG_WARN, "a process of this host is cut off: it says what no manager does");
-	line_close(line);
-	while ((c = LIST_FIRST(&line->conns)) != NULL) {
-		cm_line_leave(c);
+	mux_close(mux);
+	while ((c = LIST_FIRST(&mux->conns)) != NULL) {
+		cm_mux_leave(c);
 		cm_conn_lost(c, err);
 	}
-	cm_free_at_turn_end(&line->voice->item);
-	cm_free_at_turn_end(&line->item);
+	cm_free_at_turn_end(&mux->err_conn->item);
+	cm_free_at_turn_end(&mux->item);
 }
 
-static void line_idle(void *arg)
+static void mux_idle(void *arg)
 {
-	line_lose(arg, 0);
+	mux_lose(arg, 0);
 }
 
-static struct cm_line *line_new(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
+static struct cm_mux *mux_new(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
 {
-	struct cm_line *line = calloc(1, sizeof(*line));
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = line };
+	struct cm_mux *mux = calloc(1, sizeof(*mux));
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = mux };
 
-	if (!line)
+	if (!mux)
 		return NULL;
-	line->voice = cm_conn_new(NULL, CM_ENDED);
-	if (!line->voice || epoll_ctl(cm_loop.line_fd, EPOLL_CTL_ADD, fd, &ev)) {
-		free(line->voice);
-		free(line);
+	mux->err_conn = cm_conn_new(NULL, CM_ENDED);
+	if (!mux->err_conn || epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_ADD, fd, &ev)) {
+		free(mux->err_conn);
+		free(mux);
 		return NULL;
 	}
-	line->transport = &multiplexed;
-	line->voice->line = line;
-	line->fd = fd;
-	line->moved_fd = -1;
-	line->at = *at;
-	line->passive = passive;
-	LIST_INIT(&line->conns);
-	TAILQ_INIT(&line->out);
-	line->idle = (struct dap_timer){ .fn = line_idle, .arg = line, .inside = true };
-	LIST_INSERT_HEAD(&cm_loop.lines, line, link);
-	__atomic_add_fetch(&cm_loop.n_lines, 1, __ATOMIC_RELAXED);
-	return line;
+	mux->transport = &multiplexed;
+	mux->err_conn->mux = mux;
+	mux->fd = fd;
+	mux->moved_fd = -1;
+	mux->at = *at;
+	mux->passive = passive;
+	LIST_INIT(&mux->conns);
+	TAILQ_INIT(&mux->out);
+	mux->idle = (struct dap_timer){ .fn = mux_idle, .arg = mux, .inside = true };
+	LIST_INSERT_HEAD(&cm_loop.muxes, mux, link);
+	__atomic_add_fetch(&cm_loop.n_muxes, 1, __ATOMIC_RELAXED);
+	return mux;
 }
 
 /* A farewell is worth a moment to peers that are slow to read. */
-static void say_last_words(struct cm_line *line)
+static void say_last_words(struct cm_mux *mux)
 {
-	struct pollfd room = { .fd = line->fd, .events = POLLOUT };
+	struct pollfd room = { .fd = mux->fd, .events = POLLOUT };
 
-	cm_line_flush(line);
-	while (!TAILQ_EMPTY(&line->out) && poll(&room, 1, LAST_WORDS_MS) == 1)
-		cm_line_flush(line);
+	cm_mux_flush(mux);
+	while (!TAILQ_EMPTY(&mux->out) && poll(&room, 1, LAST_WORDS_MS) == 1)
+		cm_mux_flush(mux);
 }
 
-void cm_lines_drop(void)
+void cm_mux_drop_all(void)
 {
-	struct cm_line *line;
+	struct cm_mux *mux;
 
-	while ((line = LIST_FIRST(&cm_loop.lines)) != NULL) {
-		say_last_words(line);
-		line_lose(line, 0);
+	while ((mux = LIST_FIRST(&cm_loop.muxes)) != NULL) {
+		say_last_words(mux);
+		mux_lose(mux, 0);
 	}
 }
 
-void cm_lines_forget(void)
+void cm_mux_forget_all(void)
 {
 	memset(table, 0, sizeof(table));
 }
@@ -288,52 +288,52 @@ void cm_lines_forget(void)
 /* ---- in ---- */
 
 /* Behind what is there of a message; 0 at the end. At most one descriptor waits for its message. */
-static ssize_t receive(struct cm_line *line, uint8_t *to, size_t room)
+static ssize_t receive(struct cm_mux *mux, uint8_t *to, size_t room)
 {
 	int fd;
-	ssize_t n = cm_recv_fd(line->fd, to, room, &fd);
+	ssize_t n = cm_recv_fd(mux->fd, to, room, &fd);
 
 	if (fd < 0)
 		return fd == -EPROTO ? fd : n;
-	if (line->moved_fd >= 0) {
+	if (mux->moved_fd >= 0) {
 		close(fd);
 		return -EPROTO;
 	}
-	line->moved_fd = fd;
+	mux->moved_fd = fd;
 	return n;
 }
 
 /* Out of memory: the line's own connection tells the peer. */
-static bool refuse(struct cm_line *line, uint64_t id)
+static bool refuse(struct cm_mux *mux, uint64_t id)
 {
-	struct dap_cm_conn *voice = line->voice;
+	struct dap_cm_conn *err_conn = mux->err_conn;
 
-	if (voice->out_line)
-		cm_line_flush(line);
-	if (line->fd < 0 || voice->out_line)
+	if (err_conn->out_mux)
+		cm_mux_flush(mux);
+	if (mux->fd < 0 || err_conn->out_mux)
 		return false;
-	voice->id = id;
-	cm_conn_send(voice, CM_CUT, NULL);
+	err_conn->id = id;
+	cm_conn_send(err_conn, CM_CUT, NULL);
 	return true;
 }
 
 /* Of a connection that is there no more, messages may still be on their way. */
-static bool stranger(struct cm_line *line, const struct cm_msg *m)
+static bool stranger(struct cm_mux *mux, const struct cm_msg *m)
 {
 	struct dap_cm_conn *c;
 
 	if (m->type != CM_REQ)
 		return true;
-	if (!line->passive || line->n_out > UNREAD_MOST)
+	if (!mux->passive || mux->n_out > UNREAD_MOST)
 		return false;
-	c = cm_conn_new(line->passive, CM_WAIT_REQ);
+	c = cm_conn_new(mux->passive, CM_WAIT_REQ);
 	if (!c)
-		return refuse(line, m->id);
+		return refuse(mux, m->id);
 	c->id = m->id;
-	c->peer = line->at;
-	c->called = line->at.sin_addr;
-	c->port = ntohs(line->at.sin_port);
-	line_add(line, c);
+	c->peer = mux->at;
+	c->called = mux->at.sin_addr;
+	c->port = ntohs(mux->at.sin_port);
+	mux_add(mux, c);
 	cm_conn_heard(c, m);
 	return true;
 }
@@ -349,11 +349,11 @@ static bool is_good(int fd)
 }
 
 /* The peer has moved the connection to a socket of its own. False: there is no such socket. */
-static bool moved(struct cm_line *line, struct dap_cm_conn *c)
+static bool moved(struct cm_mux *mux, struct dap_cm_conn *c)
 {
-	int fd = line->moved_fd;
+	int fd = mux->moved_fd;
 
-	line->moved_fd = -1;
+	mux->moved_fd = -1;
 	if (fd < 0)
 		return false;
 	if (!is_good(fd)) {
@@ -361,7 +361,7 @@ static bool moved(struct cm_line *line, struct dap_cm_conn *c)
 		return false;
 	}
 	if (c)
-		cm_line_leave(c);
+		cm_mux_leave(c);
 	if (!c || c->state != CM_WAIT_REP || cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
 		close(fd);
 		if (c)
@@ -373,22 +373,22 @@ static bool moved(struct cm_line *line, struct dap_cm_conn *c)
 }
 
 /* False: no manager says that. */
-static bool message(struct cm_line *line, const uint8_t *bytes)
+static bool message(struct cm_mux *mux, const uint8_t *bytes)
 {
 	struct dap_cm_conn *c;
 	struct cm_msg m;
 
 	if (cm_wire_get(bytes, CM_WIRE_SIZE, &m) != 1)
 		return false;
-	c = line_find(line, m.id);
+	c = mux_find(mux, m.id);
 	if (m.type == CM_MOVE)
-		return !line->passive && moved(line, c);
+		return !mux->passive && moved(mux, c);
 	if (!c)
-		return stranger(line, &m);
+		return stranger(mux, &m);
 	if (m.type == CM_REQ)
 		return false;
 	if (m.type == CM_CUT) {
-		cm_line_leave(c);
+		cm_mux_leave(c);
 		cm_conn_lost(c, 0);
 	} else {
 		cm_conn_heard(c, &m);
@@ -396,74 +396,74 @@ static bool message(struct cm_line *line, const uint8_t *bytes)
 	return true;
 }
 
-bool cm_line_read(struct cm_line *line)
+bool cm_mux_read(struct cm_mux *mux)
 {
 	static uint8_t bytes[IN_AT_ONCE * CM_WIRE_SIZE];	/* of whose turn it is */
-	size_t len = line->in_len, at = 0;
+	size_t len = mux->in_len, at = 0;
 	ssize_t n;
 	struct cm_msg m;
 
-	if (line->fd < 0)
+	if (mux->fd < 0)
 		return false;
-	n = receive(line, bytes + len, sizeof(bytes) - len);
+	n = receive(mux, bytes + len, sizeof(bytes) - len);
 	if (n <= 0) {
 		if (n != -EAGAIN)
-			line_lose(line, (int)n);
+			mux_lose(mux, (int)n);
 		return n != -EAGAIN;
 	}
-	memcpy(bytes, line->in, len);
+	memcpy(bytes, mux->in, len);
 	len += (size_t)n;
-	for (; len - at >= CM_WIRE_SIZE && line->fd >= 0; at += CM_WIRE_SIZE) {
-		if (!message(line, bytes + at))
-			line_lose(line, -EPROTO);
+	for (; len - at >= CM_WIRE_SIZE && mux->fd >= 0; at += CM_WIRE_SIZE) {
+		if (!message(mux, bytes + at))
+			mux_lose(mux, -EPROTO);
 	}
-	if (line->fd < 0)
+	if (mux->fd < 0)
 		return true;
-	line->in_len = (uint32_t)(len - at);
-	memcpy(line->in, bytes + at, len - at);
-	if (cm_wire_get(line->in, line->in_len, &m) < 0)
-		line_lose(line, -EPROTO);
+	mux->in_len = (uint32_t)(len - at);
+	memcpy(mux->in, bytes + at, len - at);
+	if (cm_wire_get(mux->in, mux->in_len, &m) < 0)
+		mux_lose(mux, -EPROTO);
 	return true;
 }
 
 /* ---- the one that calls ---- */
 
-static struct cm_line *line_to(const struct sockaddr_in *at)
+static struct cm_mux *mux_to(const struct sockaddr_in *at)
 {
-	struct cm_line *line;
+	struct cm_mux *mux;
 
-	LIST_FOREACH(line, &cm_loop.lines, link) {
-		if (!line->passive && !line->stale && line->at.sin_port == at->sin_port &&
-		    line->at.sin_addr.s_addr == at->sin_addr.s_addr)
+	LIST_FOREACH(mux, &cm_loop.muxes, link) {
+		if (!mux->passive && !mux->stale && mux->at.sin_port == at->sin_port &&
+		    mux->at.sin_addr.s_addr == at->sin_addr.s_addr)
 			break;
 	}
-	return line;
+	return mux;
 }
 
-static int line_open(const struct sockaddr_in *at, struct cm_line **out)
+static int mux_open(const struct sockaddr_in *at, struct cm_mux **out)
 {
-	int fd = cm_near_connect(at);
+	int fd = cm_local_connect(at);
 
 	if (fd < 0)
 		return fd;
-	*out = line_new(fd, at, NULL);
+	*out = mux_new(fd, at, NULL);
 	if (*out)
 		return 0;
 	close(fd);
 	return -ENOMEM;
 }
 
-int cm_line_join(struct dap_cm_conn *c)
+int cm_mux_join(struct dap_cm_conn *c)
 {
-	struct cm_line *line = line_to(&c->peer);
+	struct cm_mux *mux = mux_to(&c->peer);
 	int err = 0;
 
-	if (cm_limits.far || c->out_line)
-		return cm_limits.far ? -ENOENT : -EAGAIN;
-	if (!line)
-		err = line_open(&c->peer, &line);
+	if (cm_limits.tcp || c->out_mux)
+		return cm_limits.tcp ? -ENOENT : -EAGAIN;
+	if (!mux)
+		err = mux_open(&c->peer, &mux);
 	if (!err)
-		line_add(line, c);
+		mux_add(mux, c);
 	return err;
 }
 
@@ -471,31 +471,31 @@ int cm_line_join(struct dap_cm_conn *c)
 
 static void make_room(void)
 {
-	struct cm_line *line, *oldest = NULL;
+	struct cm_mux *mux, *oldest = NULL;
 	unsigned int idle = 0;
 
-	if (cm_loop.n_lines < PASSIVE_MOST)
+	if (cm_loop.n_muxes < PASSIVE_MOST)
 		return;
-	LIST_FOREACH(line, &cm_loop.lines, link) {
-		if (!line->passive || line->n_conns)
+	LIST_FOREACH(mux, &cm_loop.muxes, link) {
+		if (!mux->passive || mux->n_conns)
 			continue;
 		idle++;
-		oldest = line;		/* new ones come in front */
+		oldest = mux;		/* new ones come in front */
 	}
 	if (idle >= PASSIVE_MOST)
-		line_lose(oldest, 0);
+		mux_lose(oldest, 0);
 }
 
-void cm_line_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
+void cm_mux_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
 {
-	struct cm_line *line;
+	struct cm_mux *mux;
 
 	make_room();
-	line = dap_user_is_ours(fd) ? line_new(fd, at, passive) : NULL;
-	if (!line) {
+	mux = dap_user_is_ours(fd) ? mux_new(fd, at, passive) : NULL;
+	if (!mux) {
 		close(fd);
 		return;
 	}
-	cm_timer_set(&line->idle, idle_us(line));
-	cm_line_read(line);		/* the first requests are usually there already */
+	cm_timer_set(&mux->idle, idle_us(mux));
+	cm_mux_read(mux);		/* the first requests are usually there already */
 }

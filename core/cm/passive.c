@@ -90,7 +90,7 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 		LIST_FOREACH(l, &p->listeners, link) {
 			if (l->conn_qual != conn_qual)
 				continue;
-			if (l->cm->local.sin_addr.s_addr == called.s_addr)
+			if (l->cm->address.sin_addr.s_addr == called.s_addr)
 				return l;
 			if (any || l->cm->everywhere)
 				other = l;
@@ -103,11 +103,11 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
 	cm_conn_send(c, CM_REJ, rej);
-	if (!c->line && !c->half_open) {
+	if (!c->mux && !c->half_open) {
 		TAILQ_REMOVE(&c->cm->conns, c, link);
 		half_open_add(c);
 	}
-	c->deaf = true;
+	c->discard_rx = true;
 	cm_conn_farewell(c);
 }
 

@@ -21,7 +21,7 @@ struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
 	struct cm_local *door;		/* for requests that other processes hand off, or NULL */
-	struct cm_local *near;		/* for peers of this host, or NULL */
+	struct cm_local *local;		/* for peers of this host, or NULL */
 	uint64_t conn_qual;
 	void *ctx;
 	LIST_ENTRY(dap_cm_listener) link, link_cm;

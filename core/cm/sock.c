@@ -30,8 +30,8 @@
 
 #define PORT_BITS 14
 #define PORT_MASK ((1u << PORT_BITS) - 1)
-#define LINE_NAME "dapl-direct.line."
-#define PAIR_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
+#define MUX_NAME "dapl-direct.line."
+#define LOCAL_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
 
 uint16_t cm_port_of(uint64_t conn_qual)
 {
@@ -54,17 +54,17 @@ socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
+socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
 {
 	int len;
 
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, LINE_NAME "%u.%08x.%u",
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, MUX_NAME "%u.%08x.%u",
 		       geteuid(), ntohl(address.s_addr), port);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at)
+bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at)
 {
 	char text[sizeof(name->sun_path)] = "";
 	size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
@@ -73,7 +73,7 @@ bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr
 	if (name->sun_family != AF_UNIX || len <= head || name->sun_path[0])
 		return false;
 	memcpy(text, name->sun_path + 1, len - head);
-	if (sscanf(text, PAIR_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
+	if (sscanf(text, LOCAL_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
 		return false;
 	*at = (struct sockaddr_in){
 		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
@@ -82,10 +82,10 @@ bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr
 	return true;
 }
 
-int cm_near_connect(const struct sockaddr_in *to)
+int cm_local_connect(const struct sockaddr_in *to)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_near_name(to->sin_addr, ntohs(to->sin_port), &name);
+	socklen_t len = cm_local_name(to->sin_addr, ntohs(to->sin_port), &name);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -104,14 +104,14 @@ static int bind_pair(int fd, const struct sockaddr_in *at)
 
 	if (getrandom(rest, sizeof(rest), 0) != sizeof(rest))
 		return -1;
-	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, PAIR_NAME "%08x.%u.%jx.%jx",
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, LOCAL_NAME "%08x.%u.%jx.%jx",
 		       ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), (uintmax_t)rest[0],
 		       (uintmax_t)rest[1]);
 	return bind(fd, (struct sockaddr *)&name,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
 }
 
-int cm_near_pair(const struct sockaddr_in *at, int fd[2])
+int cm_local_pair(const struct sockaddr_in *at, int fd[2])
 {
 	int err;
 
@@ -143,7 +143,7 @@ void cm_sock_options(int fd)
 static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
 {
 	if (end->ss_family != AF_INET)
-		return cm_near_read((const struct sockaddr_un *)end, len, to);
+		return cm_local_parse((const struct sockaddr_un *)end, len, to);
 	memcpy(to, end, sizeof(*to));
 	return true;
 }

@@ -15,13 +15,13 @@ uint16_t cm_port_of(uint64_t conn_qual);
 /* The abstract name of the socket that requests for this qualifier are handed off to. */
 socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
 /* The abstract name of the local listener beside a TCP port. */
-socklen_t cm_near_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
+socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
 /* Returns the socket, or -errno; -ENOENT: use TCP. */
-int cm_near_connect(const struct sockaddr_in *to);
+int cm_local_connect(const struct sockaddr_in *to);
 /* A pair of connected sockets; the name of the first contains at. */
-int cm_near_pair(const struct sockaddr_in *at, int fd[2]);
+int cm_local_pair(const struct sockaddr_in *at, int fd[2]);
 /* Reads at from the name of such a socket; false if it is another name. */
-bool cm_near_read(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
+bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
 
 void cm_sock_options(int fd);
 /* The addresses of both ends; for a local socket, those of its listener. False if it is not connected. */

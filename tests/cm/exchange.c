@@ -27,7 +27,7 @@ static void open_near(void)
 
 static void open_far(void)
 {
-	cm_limits.far = true;
+	cm_limits.tcp = true;
 	open_near();
 }
 

@@ -36,7 +36,7 @@ static void close_both(void)
 
 static socklen_t line_name(struct sockaddr_un *name)
 {
-	return cm_near_name((struct in_addr){ htonl(INADDR_LOOPBACK) }, cm_port_of(QUAL), name);
+	return cm_local_name((struct in_addr){ htonl(INADDR_LOOPBACK) }, cm_port_of(QUAL), name);
 }
 
 static int bare_line(void)
@@ -87,11 +87,11 @@ LINE(connections__share_one)
 	node_listen(&b, QUAL);
 	for (int i = 0; i < MANY; i++) {
 		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c[i]), 0);
-		cr_assert_eq(c[i]->line, c[0]->line);
+		cr_assert_eq(c[i]->mux, c[0]->mux);
 		cr_assert_eq(c[i]->fd, -1);
 	}
 	SOON(a.established == MANY && b.readies == MANY);
-	cr_assert_eq(cm_loop.n_lines, 2, "both ends");
+	cr_assert_eq(cm_loop.n_muxes, 2, "both ends");
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(dap_cm_disconnect(c[i], i % 2), 0);
 	SOON(a.why[DAP_CM_DISCONNECTED] == MANY && b.why[DAP_CM_DISCONNECTED] == MANY);
@@ -107,7 +107,7 @@ LINE(idle__is_hung_up)
 	th_sleep_ms(50);
 	cr_assert_eq(a.ended, 0, "a connection holds it");
 	cr_assert_eq(dap_cm_disconnect(c, false), 0);
-	SOON(__atomic_load_n(&cm_loop.n_lines, __ATOMIC_RELAXED) == 0);
+	SOON(__atomic_load_n(&cm_loop.n_muxes, __ATOMIC_RELAXED) == 0);
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
 }
 
@@ -116,16 +116,16 @@ LINE(stale__is_not_asked_again)
 {
 	struct dap_cm_conn *c, *d;
 	struct dap_cm_listener *l = node_listen(&b, QUAL);
-	struct cm_line *first;
+	struct cm_mux *first;
 
 	node_pair(&a, &b, QUAL, &c);
-	first = c->line;
+	first = c->mux;
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
 	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it has been told there */
 	node_listen(&b, QUAL);
 	SOON(a.established == 2);
-	cr_assert_neq(d->line, first);
+	cr_assert_neq(d->mux, first);
 	cr_assert_eq(a.ended, 0);
 }
 
@@ -318,7 +318,7 @@ static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 {
 	(void)n;
 	if (conn == bystander)
-		queued = bystander->out_line;
+		queued = bystander->out_mux;
 	else if (!asked)
 		dap_cm_disconnect(bystander, false);
 	asked = true;
@@ -327,7 +327,7 @@ static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 /* The lost line does not keep it, or nothing frees the connection. */
 LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 {
-	struct cm_line *line;
+	struct cm_mux *line;
 	struct cm_wire w;
 	int fd;
 
@@ -337,7 +337,7 @@ LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 	raw_say(fd, CM_REQ, ID, QUAL);
 	SOON(b.requests == 1);
 	bystander = b.passive;
-	line = bystander->line;
+	line = bystander->mux;
 	for (uint64_t i = 1; !__atomic_load_n(&line->wants_out, __ATOMIC_RELAXED); i++) {
 		raw_message(&w, CM_REQ, ID + i, QUAL);
 		raw_send(fd, &w, sizeof(w));
@@ -544,7 +544,7 @@ LINE(drive__by_a_caller)
 	cr_assert_eq(b.requests, 2);
 	cr_assert_not(dap_cm_drive(b.cm));
 	hears(fd, CM_REP, ID + 1);
-	dap_cm_sleep_end(b.cm, cm_loop.line_fd);
+	dap_cm_sleep_end(b.cm, cm_loop.mux_fd);
 	raw_say(fd, CM_RTU, ID + 1, 0);		/* who drove comes no more: the thread does */
 	hears(fd, CM_GO, ID + 1);
 	close(fd);

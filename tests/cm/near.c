@@ -34,7 +34,7 @@ static bool by_tcp(const struct dap_cm_conn *c)
 	struct sockaddr_storage at = { 0 };
 	socklen_t len = sizeof(at);
 
-	return !c->line && !getsockname(c->fd, (struct sockaddr *)&at, &len) &&
+	return !c->mux && !getsockname(c->fd, (struct sockaddr *)&at, &len) &&
 	       at.ss_family == AF_INET;
 }
 
@@ -44,7 +44,7 @@ NEAR(way__is_local_within_a_host)
 
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
-	cr_assert(c->line);
+	cr_assert(c->mux);
 	cr_assert_eq(c->fd, -1);
 	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 }
@@ -53,7 +53,7 @@ NEAR(way__is_tcp_when_it_is_to_be)
 {
 	struct dap_cm_conn *c;
 
-	cm_limits.far = true;
+	cm_limits.tcp = true;
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert(by_tcp(c));
@@ -66,7 +66,7 @@ static int squat(socklen_t *len, struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	*len = cm_near_name(loopback, cm_port_of(QUAL), name);
+	*len = cm_local_name(loopback, cm_port_of(QUAL), name);
 	cr_assert_eq(bind(fd, (struct sockaddr *)name, *len), 0);
 	return fd;
 }
@@ -132,7 +132,7 @@ NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
 static int other_user(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_near_name(loopback, cm_port_of(QUAL), &name);
+	socklen_t len = cm_local_name(loopback, cm_port_of(QUAL), &name);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	if (setresuid(NOBODY_UID, NOBODY_UID, NOBODY_UID) || bind(fd, (struct sockaddr *)&name, len))
@@ -261,13 +261,13 @@ Test(near, name__is_read_whole)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		strcpy(name.sun_path + 1, bad[i]);
-		cr_assert_not(cm_near_read(&name, head + (socklen_t)strlen(bad[i]), &at), "%s",
+		cr_assert_not(cm_local_parse(&name, head + (socklen_t)strlen(bad[i]), &at), "%s",
 			      bad[i]);
 	}
 	strcpy(name.sun_path + 1, "dapl-direct.near.7f000001.20674");
-	cr_assert(cm_near_read(&name, head + 31, &at));
+	cr_assert(cm_local_parse(&name, head + 31, &at));
 	cr_assert_eq(at.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	cr_assert_eq(at.sin_port, htons(20674));
 	name.sun_path[0] = '/';
-	cr_assert_not(cm_near_read(&name, head + 31, &at));
+	cr_assert_not(cm_local_parse(&name, head + 31, &at));
 }

@@ -404,7 +404,7 @@ PASSIVE(keepalive__is_for_other_hosts)
 	struct dap_cm_conn *c;
 	struct cm_msg m;
 
-	cm_limits.far = true;
+	cm_limits.tcp = true;
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert_not(probed(c));
 	cr_assert_not(probed(b.passive));

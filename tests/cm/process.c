@@ -62,7 +62,7 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 #define BOTH_WAYS(name)                                                                            \
 	static void name(void);                                                                    \
 	Test(near, name) { name(); }                                                               \
-	Test(cm, name) { cm_limits.far = true; name(); }                                           \
+	Test(cm, name) { cm_limits.tcp = true; name(); }                                           \
 	static void name(void)
 
 BOTH_WAYS(kill__peer_that_has_the_request)
