@@ -53,7 +53,7 @@ static void close_sockets(void)
 {
 	struct dap_cm_conn *c;
 	struct cm_mux *mux;
-	struct cm_guest *g;
+	struct cm_pending *g;
 	struct cm_local *l;
 	struct cm_port *p;
 	struct dap_cm *cm;
@@ -72,9 +72,9 @@ static void close_sockets(void)
 		close_only(&mux->fd);
 		close_only(&mux->moved_fd);
 	}
-	LIST_FOREACH(l, &cm_loop.doors, link)
+	LIST_FOREACH(l, &cm_loop.handoffs, link)
 		close_only(&l->acceptor.fd);
-	LIST_FOREACH(g, &cm_loop.guests, link)
+	LIST_FOREACH(g, &cm_loop.pending, link)
 		close_only(&g->fd);
 	close_only(&cm_loop.epfd);
 	close_only(&cm_loop.timerfd);
@@ -137,7 +137,7 @@ static void stop_loop(void)
 	pthread_mutex_lock(&cm_loop.lock);
 	while (!TAILQ_EMPTY(&cm_loop.half_open))
 		cm_conn_drop(TAILQ_FIRST(&cm_loop.half_open), true);
-	cm_guests_drop();
+	cm_pending_drop_all();
 	cm_loop_join();
 	cm_turn_begin(false);
 	cm_mux_drop_all();

@@ -22,28 +22,28 @@
 #include "core/cm/private.h"
 #include "core/user.h"
 
-#define GUESTS_MOST 64
+#define MAX_PENDING 64
 
 /* ---- guests: connected, have not said yet what they want ---- */
 
-static void guest_drop(struct cm_guest *g)
+static void pending_drop(struct cm_pending *g)
 {
 	cm_timer_clear(&g->timer);
 	cm_close_fd(&g->fd, false);
 	LIST_REMOVE(g, link);
-	cm_loop.n_guests--;
+	cm_loop.n_pending--;
 	cm_free_later(&g->item);
 }
 
-static void guest_timeout(void *arg)
+static void pending_timeout(void *arg)
 {
-	guest_drop(arg);
+	pending_drop(arg);
 }
 
-void cm_guests_drop(void)
+void cm_pending_drop_all(void)
 {
-	while (!LIST_EMPTY(&cm_loop.guests))
-		guest_drop(LIST_FIRST(&cm_loop.guests));
+	while (!LIST_EMPTY(&cm_loop.pending))
+		pending_drop(LIST_FIRST(&cm_loop.pending));
 }
 
 static bool is_connection(int fd, struct cm_handed *h)
@@ -57,7 +57,7 @@ static bool is_connection(int fd, struct cm_handed *h)
 }
 
 /* bytes: the REQ, and what was already there of the message after it. fd is taken. */
-static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t len, int fd)
+static void pending_message(const struct cm_pending *g, const uint8_t *bytes, size_t len, int fd)
 {
 	struct cm_handed h = { .fd = fd, .rest = bytes + CM_WIRE_SIZE };
 	bool ok = len >= CM_WIRE_SIZE && len < 2 * CM_WIRE_SIZE &&
@@ -75,7 +75,7 @@ static void guest_said(const struct cm_guest *g, const uint8_t *bytes, size_t le
 		close(fd);
 }
 
-static void guest_read(struct cm_guest *g)
+static void pending_read(struct cm_pending *g)
 {
 	uint8_t bytes[2 * CM_WIRE_SIZE];
 	ssize_t n;
@@ -87,48 +87,48 @@ static void guest_read(struct cm_guest *g)
 	if (n == -EAGAIN)
 		return;
 	if (n > 0)
-		guest_said(g, bytes, (size_t)n, fd);
+		pending_message(g, bytes, (size_t)n, fd);
 	else if (fd >= 0)
 		close(fd);		/* an empty packet may carry one */
-	guest_drop(g);
+	pending_drop(g);
 }
 
-static void guest_ready(struct cm_item *item, uint32_t events)
+static void pending_ready(struct cm_item *item, uint32_t events)
 {
 	(void)events;
-	guest_read((struct cm_guest *)item);
+	pending_read((struct cm_pending *)item);
 }
 
-static void guest_new(struct cm_acceptor *acceptor, int fd)
+static void pending_new(struct cm_acceptor *acceptor, int fd)
 {
-	const struct cm_local *door = (struct cm_local *)acceptor;
-	struct cm_guest *g = NULL;
+	const struct cm_local *listener = (struct cm_local *)acceptor;
+	struct cm_pending *g = NULL;
 
-	if (cm_loop.n_guests < GUESTS_MOST && dap_user_is_ours(fd))
+	if (cm_loop.n_pending < MAX_PENDING && dap_user_is_ours(fd))
 		g = calloc(1, sizeof(*g));
 	if (!g) {
 		close(fd);
 		return;
 	}
-	g->item.ready = guest_ready;
+	g->item.ready = pending_ready;
 	g->fd = fd;
-	g->conn_qual = door->conn_qual;
-	g->timer = (struct dap_timer){ .fn = guest_timeout, .arg = g, .inside = true };
-	LIST_INSERT_HEAD(&cm_loop.guests, g, link);
-	cm_loop.n_guests++;
+	g->conn_qual = listener->conn_qual;
+	g->timer = (struct dap_timer){ .fn = pending_timeout, .arg = g, .inside = true };
+	LIST_INSERT_HEAD(&cm_loop.pending, g, link);
+	cm_loop.n_pending++;
 	cm_timer_set(&g->timer, cm_limits.request_us);
 	if (cm_poll_add(fd, EPOLLIN, &g->item))
-		guest_drop(g);
-	guest_read(g);			/* what it says is usually there already */
+		pending_drop(g);
+	pending_read(g);			/* what it says is usually there already */
 }
 
 /* ---- doors ---- */
 
-int cm_door_get(uint64_t conn_qual, struct cm_local **out)
+int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **out)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_door_name(conn_qual, &name);
-	int err = cm_local_get(&cm_loop.doors, &name, len, SOCK_SEQPACKET, guest_new, out);
+	socklen_t len = cm_handoff_name(conn_qual, &name);
+	int err = cm_local_get(&cm_loop.handoffs, &name, len, SOCK_SEQPACKET, pending_new, out);
 
 	if (!err)
 		(*out)->conn_qual = conn_qual;
@@ -138,7 +138,7 @@ int cm_door_get(uint64_t conn_qual, struct cm_local **out)
 /* ---- handing off ---- */
 
 /* What a system call that failed says of the door. */
-static int door_error(int err)
+static int handoff_error(int err)
 {
 	switch (err) {
 	case ECONNREFUSED: case ECONNRESET: case EPIPE: case ENOTCONN: case EPERM: case EACCES:
@@ -151,16 +151,16 @@ static int door_error(int err)
 }
 
 /* Never waits: to be connected to, a door need only be there. */
-static int door_connect(uint64_t conn_qual)
+static int handoff_connect(uint64_t conn_qual)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_door_name(conn_qual, &name);
+	socklen_t len = cm_handoff_name(conn_qual, &name);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = 0;
 
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&name, len))
-		err = door_error(errno);
+		err = handoff_error(errno);
 	else if (!dap_user_is_ours(fd))
 		err = -ENOENT;
 	/* Any user may bind the name, and fill the backlog. */
@@ -214,28 +214,28 @@ static int move_out(struct dap_cm_conn *c)
 	return 0;
 }
 
-static int pass(int door, struct dap_cm_conn *c, const struct cm_msg *req)
+static int send_request(int sock, struct dap_cm_conn *c, const struct cm_msg *req)
 {
 	uint8_t bytes[CM_WIRE_SIZE];
 	struct iovec iov[2] = { { bytes, sizeof(bytes) }, { cm_conn_in(c), c->in_len } };
 
 	cm_wire_put(req, bytes);
-	return cm_send_fd(door, iov, 2, c->fd) < 0 ? door_error(errno) : 0;
+	return cm_send_fd(sock, iov, 2, c->fd) < 0 ? handoff_error(errno) : 0;
 }
 
 /* A request whose peer has gone meanwhile is nobody's any more. */
-static int hand(struct dap_cm_conn *c, const struct cm_msg *req)
+static int handoff_request(struct dap_cm_conn *c, const struct cm_msg *req)
 {
-	int door = door_connect(req->conn_qual), err = 0;
+	int sock = handoff_connect(req->conn_qual), err = 0;
 
-	if (door < 0)
-		return door;
+	if (sock < 0)
+		return sock;
 	if (c->state == CM_WAIT_ACCEPT) {
 		err = move_out(c);
 		if (!err)
-			err = pass(door, c, req);
+			err = send_request(sock, c, req);
 	}
-	close(door);
+	close(sock);
 	if (!err)
 		cm_conn_drop(c, false);
 	return err;
@@ -255,7 +255,7 @@ int dap_cm_handoff(struct dap_cm_conn *c, uint64_t conn_qual, const struct dap_p
 	if (!cm_enter(c->generation))
 		return -ECHILD;
 	req.id = c->id;
-	err = hand(c, &req);
+	err = handoff_request(c, &req);
 	cm_leave();
 	return err;
 }

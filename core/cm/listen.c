@@ -145,9 +145,9 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 }
 
 /* A name that somebody else has taken keeps nobody from connecting. */
-static int open_door(struct dap_cm_listener *l, uint64_t conn_qual)
+static int open_handoff(struct dap_cm_listener *l, uint64_t conn_qual)
 {
-	int err = cm_door_get(conn_qual, &l->door);
+	int err = cm_handoff_listener_get(conn_qual, &l->handoff);
 
 	if (err != -EADDRINUSE)
 		return err;
@@ -168,7 +168,7 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 		return err;
 	if (is_taken(p, cm, conn_qual))
 		return -EADDRINUSE;
-	err = open_door(l, conn_qual);
+	err = open_handoff(l, conn_qual);
 	if (err) {
 		port_put(p);
 		return err;
@@ -265,7 +265,7 @@ void cm_listener_close(struct dap_cm_listener *l)
 	LIST_REMOVE(l, link_cm);
 	port_put(l->port);
 	cm_local_put(l->local);
-	cm_local_put(l->door);
+	cm_local_put(l->handoff);
 	free(l);
 }
 

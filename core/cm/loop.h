@@ -69,9 +69,9 @@ struct cm_loop {
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
-	struct cm_locals locals, doors;
-	LIST_HEAD(, cm_guest) guests;
-	unsigned int n_guests;
+	struct cm_locals locals, handoffs;
+	LIST_HEAD(, cm_pending) pending;
+	unsigned int n_pending;
 	struct cm_conns half_open;	/* oldest first */
 	unsigned int half_opens;
 	uint64_t ids[CM_IDS];		/* random, drawn from the end */

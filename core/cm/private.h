@@ -20,7 +20,7 @@
 struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
-	struct cm_local *door;		/* for requests that other processes hand off, or NULL */
+	struct cm_local *handoff;	/* for requests that other processes hand off, or NULL */
 	struct cm_local *local;		/* for peers of this host, or NULL */
 	uint64_t conn_qual;
 	void *ctx;
@@ -35,12 +35,12 @@ struct cm_port {			/* for peers */
 	LIST_ENTRY(cm_port) link;
 };
 
-struct cm_guest {			/* one that came in by a door */
+struct cm_pending {			/* one that came in by a door */
 	struct cm_item item;
 	int fd;
 	uint64_t conn_qual;
 	struct dap_timer timer;
-	LIST_ENTRY(cm_guest) link;
+	LIST_ENTRY(cm_pending) link;
 };
 
 struct cm_handed {			/* what it brought */
@@ -60,8 +60,8 @@ void cm_passive_handed(const struct cm_handed *h);
 
 /* ---- handoff.c ---- */
 /* The listening socket for requests that other processes hand off to this qualifier. */
-int cm_door_get(uint64_t conn_qual, struct cm_local **door);
-void cm_guests_drop(void);
+int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **l);
+void cm_pending_drop_all(void);
 
 /* ---- drive.c ---- */
 int cm_drive_start(void);

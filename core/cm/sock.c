@@ -44,7 +44,7 @@ uint16_t cm_port_of(uint64_t conn_qual)
 
 /* ---- names ---- */
 
-socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name)
+socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name)
 {
 	int len;
 

@@ -13,7 +13,7 @@
 uint16_t cm_port_of(uint64_t conn_qual);
 
 /* The abstract name of the socket that requests for this qualifier are handed off to. */
-socklen_t cm_door_name(uint64_t conn_qual, struct sockaddr_un *name);
+socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name);
 /* The abstract name of the local listener beside a TCP port. */
 socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
 /* Returns the socket, or -errno; -ENOENT: use TCP. */

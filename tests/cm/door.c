@@ -219,7 +219,7 @@ Test(door, guest__one_of_too_many)
 	cr_assert_eq(gone, 16);
 	for (int i = 0; i < 80; i++)
 		close(doors[i]);
-	SOON(__atomic_load_n(&cm_loop.n_guests, __ATOMIC_RELAXED) == 0);
+	SOON(__atomic_load_n(&cm_loop.n_pending, __ATOMIC_RELAXED) == 0);
 	tell_the_truth();
 }
 
@@ -240,7 +240,7 @@ static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
 static int busy_stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_door_name(NEXT, &name);	/* of the user who is still us */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* of the user who is still us */
 	int fd;
 
 	(void)arg;
@@ -274,7 +274,7 @@ Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
 static int stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_door_name(NEXT, &name);	/* of the user who is still us */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* of the user who is still us */
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
 	bool guest = *(bool *)arg;
 	struct cm_wire w;

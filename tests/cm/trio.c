@@ -54,7 +54,7 @@ int trio_ask_bare(void)
 int trio_knock(uint64_t conn_qual, int flags)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_door_name(conn_qual, &name);
+	socklen_t len = cm_handoff_name(conn_qual, &name);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0), err;
 
 	cr_assert(fd >= 0);
