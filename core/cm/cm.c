@@ -96,7 +96,7 @@ static void after_fork_child(void)
 	}
 	/* Initialised rather than unlocked: another thread may have been waiting for them. */
 	pthread_mutex_init(&cm_loop.lock, NULL);
-	pthread_cond_init(&cm_loop.quiet, NULL);
+	pthread_cond_init(&cm_loop.returned, NULL);
 	pthread_mutex_init(&cm_life, NULL);
 }
 

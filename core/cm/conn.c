@@ -86,14 +86,14 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 }
 
 /* A line needs no more than that the message is queued. */
-void cm_conn_farewell(struct dap_cm_conn *c)
+void cm_conn_linger(struct dap_cm_conn *c)
 {
 	c->owned = false;
 	leave_mux(c);
 	if (c->fd < 0)
 		retire(c);
 	else
-		cm_conn_state(c, CM_FAREWELL, cm_limits.farewell_us);
+		cm_conn_state(c, CM_LINGER, cm_limits.linger_us);
 }
 
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg)
@@ -110,7 +110,7 @@ void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg
 		cm_call_end();
 	}
 	if (!c->retired)
-		cm_conn_farewell(c);
+		cm_conn_linger(c);
 }
 
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset)
@@ -134,7 +134,7 @@ static void conn_timeout(void *arg)
 		cm_conn_end(c, c->why, NULL);
 	else if (c->state == CM_CLOSING)
 		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
-	else if (c->state == CM_FAREWELL)
+	else if (c->state == CM_LINGER)
 		cm_conn_drop(c, true);
 	else
 		c->role->timeout(c);
@@ -146,7 +146,7 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 
 	if (reset)
 		cm_conn_log(c, "cut, it says what does not belong there");
-	if (c->state == CM_FAREWELL)
+	if (c->state == CM_LINGER)
 		cm_conn_drop(c, true);
 	else if (c->state == CM_CLOSING)
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, reset);
@@ -229,7 +229,7 @@ static void got_disc(struct dap_cm_conn *c)
 		leave_mux(c);		/* all is said */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
-	case CM_FAREWELL:
+	case CM_LINGER:
 		cm_conn_drop(c, true);
 		break;
 	case CM_WAIT_ACCEPT:
@@ -274,7 +274,7 @@ void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
 		known = false;
 	else if (m->type == CM_DISC)
 		return got_disc(c);
-	else if (c->state == CM_CLOSING || c->state == CM_FAREWELL)
+	else if (c->state == CM_CLOSING || c->state == CM_LINGER)
 		known = true;			/* crossed our DISC on its way */
 	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
 		return got_break(c, m);
@@ -380,7 +380,7 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 	case CM_WAIT_REP: case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY:
 	case CM_LIVE:
 		cm_conn_send(c, CM_DISC, NULL);
-		cm_conn_state(c, CM_CLOSING, abrupt ? 1 : cm_limits.farewell_us);
+		cm_conn_state(c, CM_CLOSING, abrupt ? 1 : cm_limits.linger_us);
 		break;
 	case CM_CLOSING:
 		if (abrupt)
@@ -424,7 +424,7 @@ void dap_cm_release(struct dap_cm_conn *c)
 	if (!cm_enter(c->generation))
 		return;
 	if (c->state == CM_CLOSING)
-		cm_conn_farewell(c);
+		cm_conn_linger(c);
 	else if (c->state != CM_ENDED)
 		cm_conn_drop(c, false);
 	cm_leave();

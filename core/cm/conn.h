@@ -23,7 +23,7 @@ enum cm_state {
 	/* both */
 	CM_LIVE,
 	CM_CLOSING,		/* DISC is out, core waits for ended() */
-	CM_FAREWELL,		/* core has done with it: the queue goes out, the peer closes */
+	CM_LINGER,		/* core has done with it: the queue goes out, the peer closes */
 	CM_ENDED,
 };
 
@@ -133,7 +133,7 @@ int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events);
 /* Closes and retires it without a callback. */
 void cm_conn_drop(struct dap_cm_conn *c, bool reset);
 /* Core has done with it, its last message has not yet arrived. */
-void cm_conn_farewell(struct dap_cm_conn *c);
+void cm_conn_linger(struct dap_cm_conn *c);
 /* From the manager's thread: reports the end to core if core owns it, then says farewell, or retires it
  * if its socket has been closed. */
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);

@@ -62,13 +62,13 @@ static void on_tick(void *arg)
 {
 	(void)arg;
 	cm_loop.ticking = false;
-	if (!cm_loop.driven || cm_loop.sleeper)
+	if (!cm_loop.driven || cm_loop.waiter)
 		return;
-	if (cm_loop.seen == cm_loop.drives) {
+	if (cm_loop.seen == cm_loop.polls) {
 		let_thread_look(true);
 		return;
 	}
-	cm_loop.seen = cm_loop.drives;
+	cm_loop.seen = cm_loop.polls;
 	start_ticking();
 }
 
@@ -79,8 +79,8 @@ int cm_drive_start(void)
 	cm_loop.mux_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.mux_fd < 0)
 		return -errno;
-	cm_loop.driven = cm_loop.ticking = cm_loop.sleeper = false;
-	cm_loop.rivals = 0;
+	cm_loop.driven = cm_loop.ticking = cm_loop.waiter = false;
+	cm_loop.other_waiters = 0;
 	cm_loop.tick = (struct dap_timer){ .fn = on_tick, .inside = true };
 	err = cm_poll_add(cm_loop.mux_fd, EPOLLIN, &muxes_item);
 	if (err)
@@ -97,12 +97,12 @@ void cm_drive_stop(void)
 
 /* ---- consumers ---- */
 
-static void drives(void)
+static void note_poll(void)
 {
-	cm_loop.drives++;
+	cm_loop.polls++;
 	if (!cm_loop.driven)
 		let_thread_look(false);
-	if (!cm_loop.sleeper)
+	if (!cm_loop.waiter)
 		start_ticking();
 }
 
@@ -116,7 +116,7 @@ bool dap_cm_drive(struct dap_cm *cm)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (cm->generation == cm_loop.generation && cm_turn_begin(true)) {
-		drives();
+		note_poll();
 		worked = read_muxes();
 		cm_turn_end();
 	}
@@ -131,11 +131,11 @@ int dap_cm_sleep_begin(struct dap_cm *cm)
 
 	if (!cm_enter(cm->generation))
 		return -1;
-	if (cm_loop.sleeper) {
-		cm_loop.rivals++;
+	if (cm_loop.waiter) {
+		cm_loop.other_waiters++;
 	} else {
-		cm_loop.sleeper = true;
-		drives();
+		cm_loop.waiter = true;
+		note_poll();
 		fd = cm_loop.mux_fd;
 	}
 	cm_leave();
@@ -148,13 +148,13 @@ void dap_cm_sleep_end(struct dap_cm *cm, int fd)
 	if (!cm_enter(cm->generation))
 		return;
 	if (fd < 0) {
-		cm_loop.rivals--;
+		cm_loop.other_waiters--;
 	} else {
-		cm_loop.sleeper = false;
-		if (cm_loop.rivals)
+		cm_loop.waiter = false;
+		if (cm_loop.other_waiters)
 			let_thread_look(true);
 		else
-			drives();
+			note_poll();
 	}
 	cm_leave();
 }

@@ -15,11 +15,11 @@
 
 #define LOCK_LOOKS 64
 #define LOCK_PAUSES 8
-#define LINGER_US 50
+#define SPIN_US 50
 
 struct cm_loop cm_loop = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.quiet = PTHREAD_COND_INITIALIZER,
+	.returned = PTHREAD_COND_INITIALIZER,
 	.epfd = -1,
 	.timerfd = -1,
 	.mux_fd = -1,
@@ -32,7 +32,7 @@ struct cm_limits cm_limits = {
 	.half_open_source = 256,
 	.request_us = 10 * 1000000,
 	.answer_us = 10 * 1000000,
-	.farewell_us = 2 * 1000000,
+	.linger_us = 2 * 1000000,
 	.young_us = 1000000,
 	.pause_us = 50 * 1000,
 	.idle_us = 1000000,
@@ -79,29 +79,29 @@ static void free_all(struct cm_item **items)
 
 void cm_leave(void)
 {
-	if (!cm_loop.turn)
-		free_all(&cm_loop.spent);
+	if (!cm_loop.owned)
+		free_all(&cm_loop.free_at_turn_end);
 	pthread_mutex_unlock(&cm_loop.lock);
 }
 
 bool cm_turn_begin(bool try)
 {
-	while (cm_loop.turn) {
+	while (cm_loop.owned) {
 		if (try)
 			return false;
-		pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+		pthread_cond_wait(&cm_loop.returned, &cm_loop.lock);
 	}
-	cm_loop.turn = true;
-	cm_loop.turner = pthread_self();
+	cm_loop.owned = true;
+	cm_loop.owner = pthread_self();
 	return true;
 }
 
 void cm_turn_end(void)
 {
 	cm_loop.turn_ends();
-	free_all(&cm_loop.spent);
-	cm_loop.turn = false;
-	pthread_cond_broadcast(&cm_loop.quiet);
+	free_all(&cm_loop.free_at_turn_end);
+	cm_loop.owned = false;
+	pthread_cond_broadcast(&cm_loop.returned);
 }
 
 void cm_call_begin(void)
@@ -115,7 +115,7 @@ void cm_call_end(void)
 	lock_loop();
 	cm_loop.calling = false;
 	cm_loop.calls++;
-	pthread_cond_broadcast(&cm_loop.quiet);
+	pthread_cond_broadcast(&cm_loop.returned);
 }
 
 void dap_cm_sync(struct dap_cm *cm)
@@ -125,9 +125,9 @@ void dap_cm_sync(struct dap_cm *cm)
 	if (!cm_enter(cm->generation))
 		return;
 	calls = cm_loop.calls;
-	if (!cm_loop.turn || !pthread_equal(pthread_self(), cm_loop.turner)) {
+	if (!cm_loop.owned || !pthread_equal(pthread_self(), cm_loop.owner)) {
 		while (cm_loop.calling && cm_loop.calls == calls)
-			pthread_cond_wait(&cm_loop.quiet, &cm_loop.lock);
+			pthread_cond_wait(&cm_loop.returned, &cm_loop.lock);
 	}
 	cm_leave();
 }
@@ -176,16 +176,16 @@ static void wake_at(uint64_t due)
 
 void cm_free_later(struct cm_item *item)
 {
-	if (!cm_loop.dead && !pthread_equal(pthread_self(), cm_loop.thread))
+	if (!cm_loop.free_later && !pthread_equal(pthread_self(), cm_loop.thread))
 		wake_at(1);
-	item->next_dead = cm_loop.dead;
-	cm_loop.dead = item;
+	item->next_dead = cm_loop.free_later;
+	cm_loop.free_later = item;
 }
 
 void cm_free_at_turn_end(struct cm_item *item)
 {
-	item->next_dead = cm_loop.spent;
-	cm_loop.spent = item;
+	item->next_dead = cm_loop.free_at_turn_end;
+	cm_loop.free_at_turn_end = item;
 }
 
 /* ---- timers ---- */
@@ -268,7 +268,7 @@ static struct cm_item timer_item = { .ready = timer_ready };
 /* What is said is answered soon: a while after the last event it still looks before it sleeps. */
 static int next_events(struct epoll_event *ev, int most)
 {
-	uint64_t end = cm_now() + LINGER_US;
+	uint64_t end = cm_now() + SPIN_US;
 	int n;
 
 	do {
@@ -295,7 +295,7 @@ static void *loop_main(void *arg)
 			item->ready(item, ev[i].events);
 		}
 		cm_turn_end();
-		free_all(&cm_loop.dead);
+		free_all(&cm_loop.free_later);
 		if (cm_loop.stop)
 			break;
 		pthread_mutex_unlock(&cm_loop.lock);
@@ -347,7 +347,7 @@ void cm_loop_join(void)
 
 void cm_loop_close(void)
 {
-	free_all(&cm_loop.dead);
+	free_all(&cm_loop.free_later);
 	if (cm_loop.timerfd >= 0)
 		close(cm_loop.timerfd);
 	close(cm_loop.epfd);

@@ -45,7 +45,7 @@ struct dap_cm {
 
 struct cm_loop {
 	pthread_mutex_t lock;
-	pthread_cond_t quiet;		/* a callback has returned */
+	pthread_cond_t returned;		/* a callback has returned */
 	pthread_t thread;
 	unsigned int users;		/* IAs; the thread lives while there are any */
 	unsigned int generation;	/* another in each forked child */
@@ -53,19 +53,19 @@ struct cm_loop {
 	uint64_t wakes;			/* when the timerfd goes off; UINT64_MAX: it does not */
 	bool stop, calling;
 	uint64_t calls;
-	bool turn;			/* somebody has it: */
-	pthread_t turner;
+	bool owned;			/* somebody has it: */
+	pthread_t owner;
 	void (*turn_ends)(void);	/* flushes the queues that the turn has filled */
 	struct dap_timer *timers;
-	struct cm_item *dead, *spent;
+	struct cm_item *free_later, *free_at_turn_end;
 	int mux_fd;			/* epoll: the lines; itself in epfd */
 	LIST_HEAD(, cm_mux) muxes;
 	TAILQ_HEAD(, cm_mux) dirty;	/* lines with something to send at the end of the turn */
 	unsigned int n_muxes;		/* atomic, written under the lock; as the next one */
 	bool driven;			/* by callers: the thread does not look at the lines */
-	bool ticking, sleeper;		/* it sees to it that they still do; one sleeps on mux_fd */
-	unsigned int rivals;		/* that sleep without it */
-	unsigned int drives, seen;
+	bool ticking, waiter;		/* it sees to it that they still do; one sleeps on mux_fd */
+	unsigned int other_waiters;		/* that sleep without it */
+	unsigned int polls, seen;
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
 	LIST_HEAD(, cm_port) ports;
@@ -84,7 +84,7 @@ struct cm_limits {
 	unsigned int half_open, half_open_source;	/* beyond these the oldest makes room */
 	uint64_t request_us;		/* from accept(2) to a whole REQ */
 	uint64_t answer_us;		/* REP to RTU, RTU to GO */
-	uint64_t farewell_us;
+	uint64_t linger_us;
 	uint64_t young_us;		/* for an answer after a refusal, which holds until then */
 	uint64_t pause_us;		/* no accept(2) after EMFILE */
 	uint64_t idle_us;		/* a line without connections, from this side */

@@ -25,7 +25,7 @@
 #include "core/user.h"
 
 #define BUCKETS 4096u		/* a power of two */
-#define LAST_WORDS_MS 100
+#define CLOSE_WAIT_MS 100
 #define PASSIVE_MOST 1024u	/* lines that may be there without a connection */
 #define OUT_AT_ONCE 64
 #define IN_AT_ONCE 16		/* messages of one read: each may cost the adapter a command */
@@ -181,7 +181,7 @@ static void queue_conn(struct dap_cm_conn *c)
 	}
 	if (mux->wants_out)
 		return;
-	if (!cm_loop.turn || !pthread_equal(cm_loop.turner, pthread_self())) {
+	if (!cm_loop.owned || !pthread_equal(cm_loop.owner, pthread_self())) {
 		cm_mux_flush(mux);
 	} else if (!mux->dirty) {
 		TAILQ_INSERT_TAIL(&cm_loop.dirty, mux, dirty_link);
@@ -261,12 +261,12 @@ static struct cm_mux *mux_new(int fd, const struct sockaddr_in *at, const struct
 }
 
 /* A farewell is worth a moment to peers that are slow to read. */
-static void say_last_words(struct cm_mux *mux)
+static void flush_before_close(struct cm_mux *mux)
 {
 	struct pollfd room = { .fd = mux->fd, .events = POLLOUT };
 
 	cm_mux_flush(mux);
-	while (!TAILQ_EMPTY(&mux->out) && poll(&room, 1, LAST_WORDS_MS) == 1)
+	while (!TAILQ_EMPTY(&mux->out) && poll(&room, 1, CLOSE_WAIT_MS) == 1)
 		cm_mux_flush(mux);
 }
 
@@ -275,7 +275,7 @@ void cm_mux_drop_all(void)
 	struct cm_mux *mux;
 
 	while ((mux = LIST_FIRST(&cm_loop.muxes)) != NULL) {
-		say_last_words(mux);
+		flush_before_close(mux);
 		mux_lose(mux, 0);
 	}
 }

@@ -108,7 +108,7 @@ static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 		half_open_add(c);
 	}
 	c->discard_rx = true;
-	cm_conn_farewell(c);
+	cm_conn_linger(c);
 }
 
 /* The request is core's to answer, unless core refuses it at once. */

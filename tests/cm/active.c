@@ -331,7 +331,7 @@ ACTIVE(farewell__peer_never_answers_it)
 	struct cm_msg m;
 	int fd;
 
-	cm_limits.farewell_us = 50000;
+	cm_limits.linger_us = 50000;
 	listener = raw_listen(QUAL);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
 	fd = raw_accept(listener);
