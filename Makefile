@@ -299,6 +299,7 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) \
 		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) $(LIBS_$*) -lm
 
+LIBS_dat_info = -ljansson
 # It asks adapters below DAT as well.
 $(O)/bin/dat_first_light: $(ARCHIVES)
 LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The adapters of this machine, whether dat.conf names them or not: for dat_info(1), which finds
- * the function in libdapl-direct.so by name.
+ * For dat_info(1), which finds these functions in libdapl-direct.so by name: the adapters of this
+ * machine, whether dat.conf names them or not, the keys of ia_params, and how the library was built.
  */
 #ifndef DAP_DEVICES_H
 #define DAP_DEVICES_H
@@ -17,5 +17,23 @@ struct dapl_device {
 /* Fills at most max; returns how many there are. */
 typedef size_t dapl_direct_devices_fn(struct dapl_device *devs, size_t max);
 dapl_direct_devices_fn dapl_direct_devices;
+
+struct dapl_param {
+	const char *adapter;		/* name of the backend; "any": every adapter knows the key */
+	const char *key, *unit, *meaning;	/* unit: "" when there is none */
+	char otherwise[96], range[160];	/* the default, the allowed values */
+};
+
+typedef size_t dapl_direct_params_fn(struct dapl_param *params, size_t max);
+dapl_direct_params_fn dapl_direct_params;
+
+struct dapl_build {
+	const char *version, *compiler;
+	const char *rdma_core;		/* release of the headers; "" without rdma-core */
+	char backends[128];		/* each as "name (access, access)" */
+};
+
+typedef void dapl_direct_build_fn(struct dapl_build *build);
+dapl_direct_build_fn dapl_direct_build;
 
 #endif

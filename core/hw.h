@@ -17,8 +17,12 @@ struct dap_hw_device {
 	char why[160];			/* why it can not be opened, and the cure; "" when it can */
 };
 
+struct dap_param;
+
 struct dap_hw {
 	const char *name;
+	const char *accesses;		/* those built in, for dat_info(1) */
+	const struct dap_param *params;	/* its keys of ia_params; ends with a NULL key */
 
 	/* Devices this backend knows; returns how many there are, fills at most max. */
 	size_t (*list)(struct dap_hw_device *devs, size_t max);

@@ -10,11 +10,16 @@
 #define SEPARATORS " \t;,"
 #define SPIN_US 20		/* a wait polls this long before it sleeps */
 
-static const struct dap_param core_table[] = {
-	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate) },
-	{ .key = "count", .most = 1, DAP_PARAM_AT(struct dap_core_params, count) },
+const struct dap_param dap_core_param_table[] = {
+	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate),
+	  .without = "0, or 1 if DAPL_VALIDATE is 1",
+	  .meaning = "1: a post with a bad segment or zone returns the error itself" },
+	{ .key = "count", .most = 1, DAP_PARAM_AT(struct dap_core_params, count),
+	  .without = "0, or 1 if DAPL_COUNT is 1",
+	  .meaning = "1: instances of uDAPL 2.0 count posts and dequeues that the adapter does not count" },
 	{ .key = "spin_us", .most = 1000000, .otherwise = SPIN_US,
-	  DAP_PARAM_AT(struct dap_core_params, spin_us) },
+	  DAP_PARAM_AT(struct dap_core_params, spin_us), .unit = "microseconds",
+	  .meaning = "dat_evd_wait polls this long before it sleeps" },
 	{ .key = NULL },
 };
 
@@ -100,8 +105,7 @@ static int read_text(const struct dap_param *p, const char *s, void *out)
 	return 0;
 }
 
-/* What the value has to be, in words. */
-static void describe(const struct dap_param *p, char *text, size_t len)
+void dap_param_range(const struct dap_param *p, char *text, size_t len)
 {
 	size_t n;
 
@@ -119,6 +123,16 @@ static void describe(const struct dap_param *p, char *text, size_t len)
 	} else {
 		snprintf(text, len, "at most %zu bytes", p->size - 1);
 	}
+}
+
+void dap_param_default(const struct dap_param *p, char *text, size_t len)
+{
+	if (p->without)
+		snprintf(text, len, "%s", p->without);
+	else if (p->type == DAP_PARAM_CHOICE)
+		snprintf(text, len, "%s", p->words[p->otherwise - p->least]);
+	else
+		snprintf(text, len, "%llu", (unsigned long long)p->otherwise);
 }
 
 static int read_value(const struct dap_param *p, const char *s, void *out, char *why,
@@ -141,7 +155,7 @@ static int take(const struct dap_param *p, const struct word *w, void *out, char
 
 	if (!err)
 		return 0;
-	describe(p, must, sizeof(must));
+	dap_param_range(p, must, sizeof(must));
 	if (*own)
 		snprintf(why, whylen, "%s", own);
 	else if (*w->value)
@@ -192,7 +206,7 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 		p = find(table, w.key);
 		if (p) {
 			err = take(p, &w, out, why, whylen);
-		} else if ((p = find(core_table, w.key))) {
+		} else if ((p = find(dap_core_param_table, w.key))) {
 			err = take(p, &w, &core, why, whylen);
 		} else {
 			snprintf(why, whylen, "ia_params: %s%s%s: this adapter has no such key; "
@@ -216,12 +230,12 @@ void dap_params_core(const char *text, struct dap_core_params *out)
 	char why[1];
 	struct word w;
 
-	set_defaults(core_table, out);
+	set_defaults(dap_core_param_table, out);
 	out->validate = is_set("DAPL_VALIDATE");
 	out->count = is_set("DAPL_COUNT");
 	for (text = text ? text : ""; *(text += strspn(text, SEPARATORS));) {
-		text = next_word(text, core_table, &w);
-		p = find(core_table, w.key);
+		text = next_word(text, dap_core_param_table, &w);
+		p = find(dap_core_param_table, w.key);
 		if (p)
 			(void)take(p, &w, out, why, sizeof(why));
 	}

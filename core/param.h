@@ -28,6 +28,9 @@ struct dap_param {
 	int (*read)(const char *value, void *out, char *why, size_t whylen);
 	const char *must;		/* of DAP_PARAM_OWN: what the value has to be */
 	size_t offset, size;
+	/* For dat_info(1): unit of the value or NULL, one line of meaning, and what applies without
+	 * this key where that is not a value of it. */
+	const char *unit, *meaning, *without;
 };
 
 /* The target of a key: a field of the structure that is filled. */
@@ -40,6 +43,13 @@ struct dap_param {
  */
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
+
+/* The allowed values in words, and the value that applies without the key. */
+void dap_param_range(const struct dap_param *p, char *text, size_t len);
+void dap_param_default(const struct dap_param *p, char *text, size_t len);
+
+/* The keys that every backend knows, ends with a NULL key. */
+extern const struct dap_param dap_core_param_table[];
 
 struct dap_core_params {
 	bool validate, count;

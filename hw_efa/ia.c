@@ -7,11 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "core/hot.h"
 #include "hw_common/address.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
+
+#ifdef HAVE_EFADV
+#define ACCESSES "model, efadv"
+#else
+#define ACCESSES "model"
+#endif
 
 static size_t ia_list(struct dap_hw_device *devs, size_t max)
 {
@@ -305,6 +312,8 @@ static int no_srq(struct dap_srq *srq)
 
 const struct dap_hw efa_hw = {
 	.name = "efa",
+	.accesses = ACCESSES,
+	.params = efa_param_table,
 	.list = ia_list,
 	.open = ia_open,
 	.close = ia_close,

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/param.h"
 #include "hw_common/address.h"
 #include "hw_efa/params.h"
 #include "hw_efa/proto.h"
@@ -23,28 +22,46 @@ static const char *const silicon[] = { "silicon", NULL };
 
 #define AT(field) DAP_PARAM_AT(struct efa_params, field)
 #define NUMBER(name, min, max, value, field) \
-	{ .key = name, .least = min, .most = max, .otherwise = value, AT(field) }
+	.key = name, .least = min, .most = max, .otherwise = value, AT(field)
 #define POWER(name, min, max, value, field) \
-	{ .key = name, .power_of_two = true, .least = min, .most = max, .otherwise = value, AT(field) }
+	.power_of_two = true, NUMBER(name, min, max, value, field)
 #define FLAG(name, field) NUMBER(name, 0, 1, 0, field)
 
-static const struct dap_param table[] = {
-	POWER("efa_window", 4, EFA_MAX_WINDOW, 64, window),
-	NUMBER("efa_rendezvous", 0, 1u << 30, 32768, rendezvous),
-	POWER("efa_cq", 16, 1u << 20, 65536, cq_entries),
-	NUMBER("efa_inline", 0, 80, 32, inl),
-	NUMBER("efa_look", 1, 60000, 20, look_ms),
+const struct dap_param efa_param_table[] = {
+	{ POWER("efa_window", 4, EFA_MAX_WINDOW, 64, window), .unit = "packets",
+	  .meaning = "packets that a peer may have in flight to an Endpoint" },
+	{ NUMBER("efa_rendezvous", 0, 1u << 30, 32768, rendezvous), .unit = "bytes",
+	  .meaning = "a longer message is read by its receiver" },
+	{ POWER("efa_cq", 16, 1u << 20, 65536, cq_entries), .unit = "entries",
+	  .meaning = "length of the one CQ of the IA" },
+	{ NUMBER("efa_inline", 0, 80, 32, inl), .unit = "bytes",
+	  .meaning = "largest message that is copied into its WQE; above 32: WQEs of 128 bytes" },
+	{ NUMBER("efa_look", 1, 60000, 20, look_ms), .unit = "milliseconds",
+	  .meaning = "interval at which the library polls the CQ while the program does not" },
 	{ .key = "ip", .type = DAP_PARAM_OWN, .read = read_ip,
-	  .must = "an IPv4 address of this machine or a network interface that has one" },
-	{ .key = "write_order", .type = DAP_PARAM_CHOICE, .words = orders, AT(relaxed) },
-	NUMBER("efa_reorder", 0, 4096, 0, reorder),
-	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile) },
-	FLAG("efa_step", step),
-	NUMBER("seed", 0, UINT64_MAX, 0, seed),
-	FLAG("strict", strict),
-	FLAG("adversarial", adversarial),
-	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = silicon, .least = true, AT(silicon) },
-	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault) },
+	  .must = "an IPv4 address of this machine or a network interface that has one",
+	  .without = "the address of the default route; 127.0.0.1 for a software adapter",
+	  .meaning = "address by which peers reach the adapter" },
+	{ .key = "write_order", .type = DAP_PARAM_CHOICE, .words = orders, AT(relaxed),
+	  .meaning = "order in which RDMA writes become visible in the peer's memory" },
+	{ NUMBER("efa_reorder", 0, 4096, 0, reorder), .unit = "packets",
+	  .meaning = "software adapter: packets held back to reorder them; 0: its default" },
+	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile),
+	  .without = "DAPL_EFA_PROFILE, or wide",
+	  .meaning = "software adapter: which generation of the device it is" },
+	{ FLAG("efa_step", step),
+	  .meaning = "software adapter, 1: no thread, only calls drive the device" },
+	{ NUMBER("seed", 0, UINT64_MAX, 0, seed),
+	  .meaning = "software adapter: seed of random order, keys, faults; 0: from the kernel" },
+	{ FLAG("strict", strict),
+	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },
+	{ FLAG("adversarial", adversarial),
+	  .meaning = "software adapter, 1: delay more, and place payload twice at times" },
+	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = silicon, .least = true, AT(silicon),
+	  .without = "driven by its callers",
+	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" },
+	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault), .without = "no faults",
+	  .meaning = "software adapter: fault script, such as drop=0.01" },
 	{ .key = NULL },
 };
 
@@ -54,7 +71,7 @@ int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t
 	int err;
 
 	*p = (struct efa_params){ 0 };
-	err = dap_params_parse(params, table, p, why, whylen);
+	err = dap_params_parse(params, efa_param_table, p, why, whylen);
 	if (!err && !p->profile[0] && env)
 		snprintf(p->profile, sizeof(p->profile), "%s", env);
 	return err;

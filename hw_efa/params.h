@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/param.h"
+
 struct efa_params {
 	uint32_t window;		/* packets that the peer may have under way to an endpoint */
 	uint32_t rendezvous;		/* a longer message is read by its receiver */
@@ -25,6 +27,8 @@ struct efa_params {
 	char profile[16];
 	char fault[128];
 };
+
+extern const struct dap_param efa_param_table[];
 
 /* 0, or -EINVAL with the offending key in why. params may be NULL. */
 int efa_params_parse(const char *params, struct efa_params *p, char *why, size_t whylen);

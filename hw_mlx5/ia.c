@@ -5,11 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config.h"
 #include "core/hot.h"
 #include "hw_mlx5/mlx5.h"
 #include "hw_mlx5/hot/hot.h"
 #include "hw_mlx5/obj.h"
 #include "hw_mlx5/ops.h"
+
+#ifdef HAVE_MLX5DV
+#define ACCESSES "model, devx, vfio"
+#else
+#define ACCESSES "model"
+#endif
 
 size_t m5_ia_list(struct dap_hw_device *devs, size_t max)
 {
@@ -218,6 +225,8 @@ const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
 
 const struct dap_hw m5_hw = {
 	.name = "mlx5",
+	.accesses = ACCESSES,
+	.params = m5_param_table,
 	.list = m5_ia_list,
 	.open = m5_ia_open,
 	.close = m5_ia_close,

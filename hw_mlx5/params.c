@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/param.h"
 #include "hw_mlx5/params.h"
 
 static int read_ip(const char *value, void *out, char *why, size_t whylen)
@@ -52,46 +51,69 @@ static const char *const base[] = { "base", NULL };
 
 #define AT(field) DAP_PARAM_AT(struct m5_params, field)
 #define NUMBER(name, max, value, field) \
-	{ .key = name, .most = max, .otherwise = value, AT(field) }
+	.key = name, .most = max, .otherwise = value, AT(field)
 #define FLAG(name, value, field) NUMBER(name, 1, value, field)
 #define CHOICE(name, list, first, field) \
-	{ .key = name, .type = DAP_PARAM_CHOICE, .words = list, .least = first, AT(field) }
+	.key = name, .type = DAP_PARAM_CHOICE, .words = list, .least = first, AT(field)
+#define OWN(name, reader, what) \
+	.key = name, .type = DAP_PARAM_OWN, .read = reader, .must = what
 
 /*
  * RNR retries repeat for ever: DAT gives no time within which a receive must be posted, and a peer
  * that has died is noticed by the connection manager. The ACK timeout of 268 ms, eight times,
  * outlasts a peer that is descheduled, not one that is gone. 0.64 ms between RNR retries.
  */
-static const struct dap_param table[] = {
-	NUMBER("rnr_retry", 7, 7, rnr_retry),
-	NUMBER("retry_cnt", 7, 7, retry_cnt),
-	NUMBER("ack_timeout", 31, 16, ack_timeout),
-	NUMBER("min_rnr", 31, 12, min_rnr),
-	NUMBER("inline", 220, 188, inline_max),
-	NUMBER("bf_eps", 255, 8, bf_eps),
-	CHOICE("mmio", mmio, M5_MMIO_AUTO, mmio),
-	NUMBER("scatter_cqe", M5_SCATTER_READS_TOO, M5_SCATTER_NONE, scatter_cqe),
-	FLAG("eal", WITH_DPDK, eal),
-	CHOICE("isa", base, true, base),
-	NUMBER("gid_index", INT16_MAX, (uint64_t)-1, gid_index),
-	NUMBER("pkey", UINT16_MAX, 0xffff, pkey),
-	NUMBER("sl", 15, 0, sl),
-	{ .key = "ip", .type = DAP_PARAM_OWN, .read = read_ip, .must = "an IPv4 address" },
-	{ .key = "mac", .type = DAP_PARAM_OWN, .read = read_mac,
-	  .must = "six hexadecimal bytes with colons, not a multicast address" },
-	{ .key = "gid", .type = DAP_PARAM_OWN, .read = read_gid,
-	  .must = "auto or an IPv6 address" },
-	NUMBER("seed", UINT64_MAX, 0, seed),
-	FLAG("strict", 0, strict),
-	FLAG("adversarial", 0, adversarial),
-	CHOICE("memlock", strict, true, memlock),
-	CHOICE("variant", silicon, true, silicon),
-	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault) },
+const struct dap_param m5_param_table[] = {
+	{ NUMBER("rnr_retry", 7, 7, rnr_retry), .unit = "retries",
+	  .meaning = "how often a send that finds no receive is repeated; 7: for ever" },
+	{ NUMBER("retry_cnt", 7, 7, retry_cnt), .unit = "retries",
+	  .meaning = "how often a request that is not acknowledged is retransmitted" },
+	{ NUMBER("ack_timeout", 31, 16, ack_timeout), .unit = "4.096 microseconds * 2^n",
+	  .meaning = "time to wait for an acknowledgement (16: 268 ms); 0: for ever" },
+	{ NUMBER("min_rnr", 31, 12, min_rnr), .unit = "IBTA code",
+	  .meaning = "pause that a peer makes between its RNR retries (12: 0.64 ms)" },
+	{ NUMBER("inline", 220, 188, inline_max), .unit = "bytes",
+	  .meaning = "largest send or write that is copied into its WQE" },
+	{ NUMBER("bf_eps", 255, 8, bf_eps), .unit = "Endpoints",
+	  .meaning = "how many Endpoints of an instance own a BlueFlame register" },
+	{ CHOICE("mmio", mmio, M5_MMIO_AUTO, mmio),
+	  .meaning = "how an Endpoint writes to its register; auto: as blueflame" },
+	{ NUMBER("scatter_cqe", M5_SCATTER_READS_TOO, M5_SCATTER_NONE, scatter_cqe),
+	  .meaning = "data of up to 32 bytes in the CQE; 1: received data, 2: RDMA reads also" },
+	{ FLAG("eal", WITH_DPDK, eal),
+	  .meaning = "1: queues lie in the heap of a DPDK that the program runs" },
+	{ CHOICE("isa", base, true, base), .without = "what the processor has",
+	  .meaning = "base: hot functions that any x86-64 processor can run" },
+	{ NUMBER("gid_index", INT16_MAX, (uint64_t)-1, gid_index), .unit = "GID table index",
+	  .without = "the first RoCE v2 GID with an IPv4 address",
+	  .meaning = "GID of a port behind the kernel" },
+	{ NUMBER("pkey", UINT16_MAX, 0xffff, pkey),
+	  .meaning = "partition key of an InfiniBand port; 65535: the default partition" },
+	{ NUMBER("sl", 15, 0, sl),
+	  .meaning = "service level; on Ethernet the priority of frames, at most 7" },
+	{ OWN("ip", read_ip, "an IPv4 address"), .without = "the address in the GID",
+	  .meaning = "address by which peers reach the adapter" },
+	{ OWN("mac", read_mac, "six hexadecimal bytes with colons, not a multicast address"),
+	  .without = "the MAC address of the device", .meaning = "MAC address of a device by VFIO" },
+	{ OWN("gid", read_gid, "auto or an IPv6 address"), .without = "made from ip",
+	  .meaning = "GID of a device by VFIO; auto: the link-local GID of its MAC address" },
+	{ NUMBER("seed", UINT64_MAX, 0, seed),
+	  .meaning = "software adapter: seed of random keys, QP numbers, faults; 0: from the kernel" },
+	{ FLAG("strict", 0, strict),
+	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },
+	{ FLAG("adversarial", 0, adversarial),
+	  .meaning = "software adapter, 1: delay, and overwrite what was consumed" },
+	{ CHOICE("memlock", strict, true, memlock), .without = "not strict",
+	  .meaning = "software adapter, strict: enforce the limit of locked memory" },
+	{ CHOICE("variant", silicon, true, silicon), .without = "driven by its callers",
+	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" },
+	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault), .without = "no faults",
+	  .meaning = "software adapter: fault script, such as drop=0.01,dup=0.01" },
 	{ .key = NULL },
 };
 
 int m5_params_parse(const char *params, struct m5_params *p, char *why, size_t whylen)
 {
 	*p = (struct m5_params){ 0 };
-	return dap_params_parse(params, table, p, why, whylen);
+	return dap_params_parse(params, m5_param_table, p, why, whylen);
 }

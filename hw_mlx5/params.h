@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/param.h"
 #include "hw_mlx5/mmio.h"
 
 enum m5_gid_from { M5_GID_OF_IP, M5_GID_AUTO, M5_GID_GIVEN };	/* auto: made of the MAC */
@@ -42,6 +43,8 @@ struct m5_params {
 	bool silicon;			/* the post and poll of a real device; it scans its UAR pages */
 	char fault[128];
 };
+
+extern const struct dap_param m5_param_table[];
 
 /* 0, or -EINVAL with the offending key in why. params may be NULL. */
 int m5_params_parse(const char *params, struct m5_params *p, char *why, size_t whylen);

@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_info: the IAs that the registry knows, what each can do, and why one can not be opened. A
+ * dat_info: the IAs that the registry knows, what each can do, and why one cannot be opened. A
  * consumer like any other: what it shows is what a program sees. Beyond that it asks this project's
- * provider which adapters there are that no line of dat.conf names.
+ * provider for the adapters that no line of dat.conf names, its parameters and its build.
  */
 #include <argp.h>
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <dat/udat.h>
-
-#include "core/devices.h"
-
-#define MAX_IAS 64
+#include "perf/dat_info/dat_info.h"
 
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"dat_info 0.1";
 
 static const char doc[] =
-	"Lists the Interface Adapters of dat.conf and whether they can be opened, then the adapters "
-	"of this machine that dat.conf does not name.\v"
-	"The exit status is 0 when at least one IA, or the one named, could be opened. A provider "
-	"says on stderr why it could not; DAT_DBG_TYPE=1 makes the registry say more.";
+	"Lists the Interface Adapters of dat.conf and whether they can be opened, the adapters of "
+	"this machine that dat.conf does not name, and how the provider was built.\v"
+	"The exit status is 0 if at least one IA, or the one named, could be opened. The provider "
+	"prints on stderr why it could not; with --json the reason is in the output. "
+	"DAT_DBG_TYPE=1 makes the registry report more.";
 
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "Only this IA", 0 },
 	{ "verbose", 'v', NULL, 0, "All limits and provider attributes", 0 },
 	{ "list", 'l', NULL, 0, "Names only, open nothing", 0 },
+	{ "parameters", 'p', NULL, 0, "The keys of ia_params: default, range, unit, meaning; "
+	  "opens nothing", 0 },
+	{ "json", 'j', NULL, 0, "Everything as one JSON object", 0 },
 	{ 0 },
 };
 
 struct options {
 	const char *ia;
-	bool verbose, list;
+	bool verbose, list, parameters, json;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -49,6 +48,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i': o->ia = arg; break;
 	case 'v': o->verbose = true; break;
 	case 'l': o->list = true; break;
+	case 'p': o->parameters = true; break;
+	case 'j': o->json = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "unexpected '%s'", arg); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -69,8 +70,9 @@ static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *att
 		printf("    %s %s: %s\n", what, attr[i].name, attr[i].value);
 }
 
-static const char *address(const DAT_SOCK_ADDR *sa, char *buf, socklen_t size)
+const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
 {
+	const DAT_SOCK_ADDR *sa = a->ia_address_ptr;
 	const void *addr = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
 
 	if (sa->sa_family == AF_INET6)
@@ -92,7 +94,7 @@ static void print_summary(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 
 	printf("    adapter %s, hardware %u.%u, firmware %u.%u, address %s\n", a->vendor_name,
 	       a->hardware_version_major, a->hardware_version_minor, a->firmware_version_major,
-	       a->firmware_version_minor, address(a->ia_address_ptr, buf, sizeof(buf)));
+	       a->firmware_version_minor, info_address(a, buf, sizeof(buf)));
 	print_difference(a);
 	printf("    provider %s %u.%u\n", p->provider_name, p->provider_version_major,
 	       p->provider_version_minor);
@@ -164,7 +166,7 @@ static bool show(DAT_PROVIDER_INFO *info, const struct options *o)
 	ret = dat_ia_openv(info->ia_name, 8, &async, &ia, info->dapl_version_major,
 			   info->dapl_version_minor, info->is_thread_safe);
 	if (ret != DAT_SUCCESS) {
-		print_failure("can not be opened", ret);
+		print_failure("cannot be opened", ret);
 		return false;
 	}
 	ok = show_open(ia, o);
@@ -220,28 +222,123 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 	free(path);
 }
 
-/* Adapters without a line: what it would give. */
-static void show_unnamed(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+/* A function of this project's provider, or NULL where that is not installed. */
+static void *in_provider(const char *name)
 {
 	void *provider = dlopen("libdapl-direct.so", RTLD_NOW | RTLD_LOCAL);
-	void *list_devices = provider ? dlsym(provider, "dapl_direct_devices") : NULL;
-	static struct dapl_device devs[MAX_IAS];
-	size_t found;
 
-	if (!list_devices)
-		return;
-	found = ((dapl_direct_devices_fn *)list_devices)(devs, MAX_IAS);
+	return provider ? dlsym(provider, name) : NULL;
+}
+
+/* Adapters without a line in dat.conf. Returns how many. */
+static size_t find_unnamed(struct dapl_device *devs, const char *ia, DAT_PROVIDER_INFO *const *list,
+			   DAT_COUNT n)
+{
+	void *list_devices = in_provider("dapl_direct_devices");
+	size_t found, kept = 0;
+
+	found = list_devices ? ((dapl_direct_devices_fn *)list_devices)(devs, MAX_IAS) : 0;
 	for (size_t i = 0; i < found && i < MAX_IAS; i++) {
-		const struct dapl_device *d = &devs[i];
+		if (!named(devs[i].name, list, n) && (!ia || !strcmp(ia, devs[i].name)))
+			devs[kept++] = devs[i];
+	}
+	return kept;
+}
 
-		if (named(d->name, list, n) || (o->ia && strcmp(o->ia, d->name)))
-			continue;
+static void show_unnamed(const struct dapl_device *devs, size_t n)
+{
+	for (const struct dapl_device *d = devs; d < devs + n; d++) {
 		printf("%s  no line of dat.conf names it\n    provider access: %s\n", d->name,
 		       d->access);
 		if (d->why[0])
 			printf("    could not be opened: %s\n", d->why);
-		print_line_for(d, list_devices);
+		print_line_for(d, in_provider("dapl_direct_devices"));
 	}
+}
+
+static size_t find_params(struct dapl_param *params)
+{
+	void *list_params = in_provider("dapl_direct_params");
+	size_t n = list_params ? ((dapl_direct_params_fn *)list_params)(params, MAX_PARAMS) : 0;
+
+	return n < MAX_PARAMS ? n : MAX_PARAMS;
+}
+
+static void show_params(const struct dapl_param *params, size_t n)
+{
+	const char *adapter = "";
+
+	for (const struct dapl_param *p = params; p < params + n; p++) {
+		if (strcmp(adapter, p->adapter))
+			printf("%s adapter:\n", p->adapter);
+		adapter = p->adapter;
+		printf("  %-16s default %s; allowed: %s%s%s%s\n                   %s\n", p->key,
+		       p->otherwise, p->range, *p->unit ? " (" : "", p->unit, *p->unit ? ")" : "",
+		       p->meaning);
+	}
+}
+
+static bool show_all_params(void)
+{
+	static struct dapl_param params[MAX_PARAMS];
+	size_t n = find_params(params);
+
+	show_params(params, n);
+	return n;
+}
+
+static bool find_build(struct dapl_build *b)
+{
+	void *build = in_provider("dapl_direct_build");
+
+	if (build)
+		((dapl_direct_build_fn *)build)(b);
+	return build;
+}
+
+static void show_build(const struct dapl_build *b)
+{
+	printf("provider dapl-direct %s: built with %s, %s%s; %s\n", b->version, b->compiler,
+	       *b->rdma_core ? "rdma-core " : "without rdma-core", b->rdma_core, b->backends);
+}
+
+static bool show_text(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+{
+	static struct dapl_device devs[MAX_IAS];
+	struct dapl_build build;
+	bool any = false;
+
+	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+		if (!o->ia || !strcmp(o->ia, list[i]->ia_name))
+			any |= show(list[i], o);
+	}
+	if (!o->list) {
+		show_unnamed(devs, find_unnamed(devs, o->ia, list, n));
+		if (find_build(&build))
+			show_build(&build);
+	}
+	if (!n)
+		show_none();
+	return any;
+}
+
+static bool show_json(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+{
+	static struct dapl_param params[MAX_PARAMS];
+	static struct dapl_device devs[MAX_IAS];
+	struct dapl_build build;
+	struct info_json j = { .params = params, .devs = devs };
+	bool names_only = o->list || o->parameters, any = false;
+
+	j.ias = json_array();
+	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+		if (!o->ia || !strcmp(o->ia, list[i]->ia_name))
+			any |= info_json_ia(j.ias, list[i], names_only);
+	}
+	j.n_devs = names_only ? 0 : find_unnamed(devs, o->ia, list, n);
+	j.n_params = find_params(params);
+	j.build = find_build(&build) ? &build : NULL;
+	return info_json_print(&j) && any;
 }
 
 int main(int argc, char **argv)
@@ -252,9 +349,10 @@ int main(int argc, char **argv)
 	struct options o = { .ia = NULL };
 	DAT_COUNT n = 0;
 	DAT_RETURN ret;
-	bool any = false;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.parameters && !o.json)
+		return show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE;
 	for (int i = 0; i < MAX_IAS; i++)
 		list[i] = &infos[i];
 	ret = dat_registry_list_providers(MAX_IAS, &n, list);
@@ -262,13 +360,5 @@ int main(int argc, char **argv)
 		print_failure("dat_registry_list_providers", ret);
 		return EXIT_FAILURE;
 	}
-	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
-		if (!o.ia || !strcmp(o.ia, list[i]->ia_name))
-			any |= show(list[i], &o);
-	}
-	if (!o.list)
-		show_unnamed(&o, list, n);
-	if (!n)
-		show_none();
-	return any ? EXIT_SUCCESS : EXIT_FAILURE;
+	return (o.json ? show_json : show_text)(&o, list, n) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The provider is loaded with RTLD_GLOBAL, so it exports its two entries and a list for dat_info; libdat's
+# The provider is loaded with RTLD_GLOBAL, so it exports its two entries and three lists for dat_info; libdat's
 # calls have the symbol version of OFED's libdat.so.1, so that binaries of that time load.
 set -u
 lib=$DAPL_BUILD_DIR/lib
@@ -8,7 +8,7 @@ status=0
 exported() { nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort; }
 
 got=$(exported "$lib/libdapl-direct.so" | sed 's/@.*//' | tr '\n' ' ')
-if [ "$got" != "dapl_direct_devices dat_provider_fini dat_provider_init " ]; then
+if [ "$got" != "dapl_direct_build dapl_direct_devices dapl_direct_params dat_provider_fini dat_provider_init " ]; then
 	echo "libdapl-direct.so exports: $got"
 	status=1
 fi

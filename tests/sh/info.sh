@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_info where dat.conf names no adapter: it says which file it was, and gives the line that is missing.
+# dat_info: the missing line where dat.conf names no adapter, the reason of each refusal, the parameters, JSON.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -46,3 +46,48 @@ refuses soft-mlx5-0 validate=yes 'validate=yes: must be a number from 0 to 1'
 refuses soft-efa-0 efa_window=9 'efa_window=9: must be a power of two from 4 to 1024'
 refuses soft-efa-0 rnr_retry=7 'rnr_retry=7: this adapter has no such key'
 refuses soft-efa-0 efa_look=1s 'efa_look=1s: must be a number from 1 to 60000'
+
+# A refused IA carries the provider's message, an opened one its attributes.
+cat >"$DAT_OVERRIDE" <<-END
+	soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inlin=64" ""
+	soft-mlx5-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inline=64" ""
+END
+"$info" --json >"$tmp/out" || fail "--json: exit status $?"
+python3 -m json.tool "$tmp/out" >"$tmp/json" || fail "--json: no JSON"
+python3 - "$tmp/out" <<'END' || fail "--json: wrong content"
+import json, re, sys
+j = json.load(open(sys.argv[1]))
+refused, opened = j["adapters"]
+assert not refused["opened"] and refused["error"]["code"] == "DAT_INVALID_PARAMETER", refused
+assert "inlin=64: this adapter has no such key" in refused["error"]["why"], refused
+assert opened["opened"] and opened["provider_attributes"]["inline"] == "64", opened
+assert opened["limits"]["eps"] > 0 and opened["address"] == "127.0.0.1", opened
+assert {"soft-mlx5-1", "soft-efa-1"} <= {d["name"] for d in j["not_in_dat_conf"]}, j["not_in_dat_conf"]
+assert re.fullmatch(r"\d+\.\d+\.\d+", j["build"]["version"]) and "mlx5 (model" in j["build"]["backends"], j["build"]
+assert all(p[k] for p in j["parameters"] for k in ("adapter", "key", "default", "range", "meaning")), "empty"
+assert {p["adapter"] for p in j["parameters"]} == {"any", "mlx5", "efa"}
+END
+
+# Each parameter has its lines, and an item in dapl-direct(7).
+"$info" --parameters >"$tmp/out" || fail "--parameters: exit status $?"
+keys=$(sed -n 's/^  \([a-z_]*\) *default .*; allowed: .*/\1/p' "$tmp/out")
+[ "$(wc -l <<<"$keys")" -ge 40 ] || fail "--parameters: fewer than 40 keys"
+[ "$(grep -c '^                   [^ ].* ' "$tmp/out")" = "$(wc -l <<<"$keys")" ] || fail "a parameter has no meaning"
+for key in $keys; do
+	grep -qE "^\.It (Cm $key\$|Li $key=)" man/dapl-direct.7 || fail "dapl-direct(7) does not describe $key"
+done
+
+# The default of each parameter is a value that it accepts.
+# defaults ADAPTER: those that are one word, as ia_params
+defaults() {
+	awk -v adapter="$1" '/adapter:$/ { ours = $1 == "any" || $1 == adapter; next }
+		ours && /^  [a-z]/ && $3 ~ /;$/ { sub(/;/, "", $3); print $1 "=" $3 }' "$tmp/parameters" | tr '\n' ' '
+}
+cp "$tmp/out" "$tmp/parameters"
+for ia in soft-mlx5-0 soft-efa-0; do
+	adapter=${ia#soft-}
+	words=$(defaults "${adapter%-0}")
+	[ "$(wc -w <<<"$words")" -ge 8 ] || fail "$ia: few defaults: $words"
+	echo "$ia u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$words\" \"\"" >"$DAT_OVERRIDE"
+	"$info" -i $ia >"$tmp/out" 2>&1 || fail "$ia does not open with its defaults: $words"
+done

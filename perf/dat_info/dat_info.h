@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What dat_info prints as JSON. */
+#ifndef PERF_DAT_INFO_H
+#define PERF_DAT_INFO_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <dat/udat.h>
+
+#include "core/devices.h"
+
+enum { MAX_IAS = 64, MAX_PARAMS = 128 };
+
+struct info_json {
+	json_t *ias;				/* filled by info_json_ia() */
+	const struct dapl_device *devs;		/* those that no line of dat.conf names */
+	const struct dapl_param *params;
+	size_t n_devs, n_params;
+	const struct dapl_build *build;		/* NULL: the provider is not installed */
+};
+
+/* The address of an IA as text, in buf; "none" where it has none. */
+const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
+/* Appends an IA to the list, opened unless names_only. True when it could be opened. */
+bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only);
+/* Prints all of it and frees the list. False when stdout cannot be written. */
+bool info_json_print(struct info_json *j);
+
+#endif
