@@ -55,7 +55,8 @@ complain "a macro returns or jumps:" "$(sources | xargs awk '
 complain "files of a folder call each other, or a backend sees more than it uses:" \
 	"$(scripts/tree-stats --laws "${CHECK_BUILD:-build}")"
 complain "named in the documents and not there:" "$(
-	grep -ohE '`(core|hw_[a-z0-9]+|softnic|include|examples|perf|tests|scripts|man)/[^` ]*' ./*.md | tr -d '`' | sort -u |
+	grep -ohE '`(core|hw_[a-z0-9]+|softnic|include|examples|perf|tests|scripts|man)/[^` ]*' ./*.md */README.md |
+		tr -d '`' | sort -u |
 		while read -r p; do
 			[[ $p == *[{\<]* ]] || [ -n "$(compgen -G "$p*")" ] || echo "$p"
 		done)"
