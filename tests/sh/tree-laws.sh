@@ -41,6 +41,9 @@ law "a backend includes another" hw_efa/cqe.c '#include "hw_mlx5/wqe.h"'
 law "a backend includes another" hw_common/soft.c '#include "hw_efa/obj.h"'
 law "a macro returns" core/obj.c '#define BAD(x) do { if (x) return; } while (0)'
 law "named in the documents" DESIGN.md '`core/nowhere.c`'
+law "named in the documents" tests/README.md '`core/nowhere.c`'
+law "not in a table of tests" tests/README.md '' '/^| `fsm` |/d'
+law "a table cell of over 15 words" README.md '| a b c d e f g h i j k l m n o p |'
 law "a backend sees more" core/dap.h '' 's/^\tuint32_t attention;/&\n\tint unseen1, unseen2;/'
 # Two files whose objects need each other.
 mkdir -p build/obj/core/evd

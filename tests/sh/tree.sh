@@ -60,4 +60,14 @@ complain "named in the documents and not there:" "$(
 		while read -r p; do
 			[[ $p == *[{\<]* ]] || [ -n "$(compgen -G "$p*")" ] || echo "$p"
 		done)"
+complain "not in a table of tests/README.md:" "$(
+	find tests -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | while read -r suite; do
+		grep -q "^| \`$suite\` |" tests/README.md || echo "tests/$suite"
+	done)"
+complain "a table cell of over 15 words:" "$(awk -F'|' '
+	/^\|/ {
+		for (i = 2; i < NF; i++)
+			if (split($i, words, " ") > 15)
+				print FILENAME ":" FNR ":" $i
+	}' README.md tests/README.md)"
 exit $status
