@@ -248,7 +248,7 @@ static bool quiet(struct sn_port *port)
 	    (!TAILQ_EMPTY(&fabric->later) && !sn_rc_may_wait(port)) || !sn_fab_quiet(fabric->fab))
 		return false;
 	fabric->idle++;
-	fabric->vain++;
+	fabric->empty_polls++;
 	return true;
 }
 

@@ -213,8 +213,8 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_wr_forget(qp);
 	sn_timer_cancel(nic, &qp->srq_flush);
 	leave_lists(qp);
-	nic->rung = nic->rung == qp ? NULL : nic->rung;
-	nic->heard = nic->heard == qp ? NULL : nic->heard;
+	nic->last_rung = nic->last_rung == qp ? NULL : nic->last_rung;
+	nic->last_requester = nic->last_requester == qp ? NULL : nic->last_requester;
 	LIST_REMOVE(qp, link);
 	qp->pd->refs--;
 	qp->uar->refs--;

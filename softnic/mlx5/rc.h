@@ -159,7 +159,7 @@ struct sn_fabric {
 	TAILQ_HEAD(, sn_rc) later;
 	unsigned int idle;		/* polls in vain since the last of them */
 	unsigned int patience;		/* so many they may last */
-	unsigned int vain, vain_at_write;	/* polls in vain, until the last WRITE came */
+	unsigned int empty_polls, empty_polls_at_write;	/* polls in vain, until the last WRITE came */
 	struct sn_rc_hand hand;		/* of the first port: the device's */
 };
 

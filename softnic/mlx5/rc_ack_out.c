@@ -41,9 +41,9 @@ static void postpone_ack(struct sn_qp *qp, unsigned int polls)
 void sn_rc_ack_write(struct sn_qp *qp)
 {
 	struct sn_fabric *fabric = qp->port->fabric;
-	bool stream = fabric->vain - fabric->vain_at_write < SN_RC_STREAM_POLLS;
+	bool stream = fabric->empty_polls - fabric->empty_polls_at_write < SN_RC_STREAM_POLLS;
 
-	fabric->vain_at_write = fabric->vain;
+	fabric->empty_polls_at_write = fabric->empty_polls;
 	if (stream)
 		postpone_ack(qp, SN_RC_STREAM_POLLS);
 	else

@@ -73,14 +73,14 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
 	struct sn_nic *nic = port->nic;
-	struct sn_qp *qp = nic->heard;
+	struct sn_qp *qp = nic->last_requester;
 
 	if (!qp || qp->qpn != p->qpn)
 		qp = sn_qp_find(nic, p->qpn);
 	if (!qp || !qp->rc || qp->port != port || qp->state != SN_QP_RTS || qp->pkey != p->pkey ||
 	    !(p->pkey & 0x8000) || !sn_addr_equal(src, &qp->rc->dest.gid))
 		return NULL;
-	nic->heard = qp;
+	nic->last_requester = qp;
 	return qp;
 }
 

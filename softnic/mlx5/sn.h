@@ -389,7 +389,7 @@ struct sn_nic {
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs, xrc_srqs, xrcds, uctxs, owned;
-	struct sn_qp *rung, *heard;	/* whom the last doorbell and the last request were for, or NULL */
+	struct sn_qp *last_rung, *last_requester;	/* of the last doorbell and request */
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(sn_err_list, sn_qp) err;
 	struct sn_timer **heap;

@@ -116,7 +116,7 @@ uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
 }
 
 /* The first eight bytes of a control segment: index, DS and QPN. */
-static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
+static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
 {
 	uint32_t qpn = sn_get32(ctrl, 4) >> 8;
 	struct sn_qp *qp = sn_table_find(&nic->qps, qpn);
@@ -170,7 +170,7 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
  */
 static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size_t len)
 {
-	struct sn_qp *qp = rung_qp(nic, page, data);
+	struct sn_qp *qp = doorbell_qp(nic, page, data);
 	uint16_t pi;
 	uint32_t rec;
 
@@ -256,7 +256,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
 		if (!take(page, off, word))
 			continue;
-		rung |= is_poison(nic, word) || rung_qp(nic, uar->page, word) != NULL;
+		rung |= is_poison(nic, word) || doorbell_qp(nic, uar->page, word) != NULL;
 		nic->ctr.doorbells++;
 	}
 	if (rung)

@@ -9,15 +9,15 @@
 #include "softnic/mlx5/wqe.h"
 
 /* Who has rung last has most often rung now. Its UAR page is there as long as it is itself. */
-static struct sn_qp *rung_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
+static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
 {
-	struct sn_qp *qp = nic->rung;
+	struct sn_qp *qp = nic->last_rung;
 
 	if (!qp || qp->qpn != qpn)
 		qp = sn_table_find(&nic->qps, qpn);
 	if (!qp || qp->uar->page != page)
 		return NULL;
-	nic->rung = qp;
+	nic->last_rung = qp;
 	return qp;
 }
 
@@ -55,7 +55,7 @@ bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 
 	if (len != SN_WQEBB || !sn_is_bf(offset) || !sn_is_calm(nic))
 		return false;
-	qp = rung_qp(nic, page, from_be32(ctrl->qpn_ds) >> 8);
+	qp = doorbell_qp(nic, page, from_be32(ctrl->qpn_ds) >> 8);
 	if (!qp || !is_next(qp, data))
 		return false;
 	fab = qp->port->fabric->fab;
