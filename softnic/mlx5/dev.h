@@ -260,12 +260,12 @@ bool sn_pump(struct sn_nic *nic);
 /* drive.c: does all pending work except commands. True if there was any. */
 bool sn_drive(struct sn_nic *nic);
 /* As devices mostly are: no work is left over, and nobody sleeps who is to be woken by what happens. */
-static inline bool sn_is_calm(const struct sn_nic *nic)
+static inline bool sn_is_idle(const struct sn_nic *nic)
 {
 	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
 	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
 }
-bool sn_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
+bool sn_poll_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
 /* Handles packets that have arrived, and drives the device if there is more. True if there was work. */
 bool sn_take_arrivals(struct sn_nic *nic);
 
@@ -294,7 +294,7 @@ bool sn_timers_run(struct sn_nic *nic);
 /* A look at the clock costs as much as an idle pump, so one pump in sixteen takes it. */
 static inline bool sn_timers_due(const struct sn_nic *nic)
 {
-	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->hurried);
+	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->thread_driven);
 }
 uint64_t sn_internal_timer(struct sn_nic *nic);	/* updates its page; returns it */
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */

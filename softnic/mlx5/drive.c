@@ -8,7 +8,7 @@ enum {
 };
 
 /* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
-static bool lets_it_lie(struct sn_nic *nic)
+static bool defer_work(struct sn_nic *nic)
 {
 	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
 	    sn_random(nic) % 4)
@@ -48,7 +48,7 @@ static bool flush_receives(struct sn_nic *nic)
 	struct sn_qp *last = TAILQ_LAST(&nic->err, sn_err_list), *qp = NULL;
 	bool any = false;
 
-	for (int i = 0; qp != last && (i < ERR_QPS || nic->hurried); i++) {
+	for (int i = 0; qp != last && (i < ERR_QPS || nic->thread_driven); i++) {
 		qp = TAILQ_FIRST(&nic->err);
 		TAILQ_REMOVE(&nic->err, qp, err);
 		TAILQ_INSERT_TAIL(&nic->err, qp, err);
@@ -68,7 +68,7 @@ static bool drive(struct sn_nic *nic)
 		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
 		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
 			any |= sn_uar_scan(nic);
-		if (nic->fatal || (!round && lets_it_lie(nic)))
+		if (nic->fatal || (!round && defer_work(nic)))
 			return any;
 		if (!TAILQ_EMPTY(&nic->run))
 			any |= run_qps(nic);
@@ -97,15 +97,15 @@ bool sn_drive(struct sn_nic *nic)
 	if (nic->forked)
 		return false;
 	/* Also from a kick or a command: what this puts off is the thread's, and it may be asleep. */
-	if (!nic->hurried)
+	if (!nic->thread_driven)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {
 		sn_fabric_hold(nic);
 		now = drive(nic);
 		sn_fabric_release(nic);
 		any |= now;
-		nic->ctr.by_thread += now && nic->hurried;
-		nic->ctr.by_calls += now && !nic->hurried;
+		nic->ctr.by_thread += now && nic->thread_driven;
+		nic->ctr.by_calls += now && !nic->thread_driven;
 		if (!nic->cqs_armed || sn_thread_watch(nic, now))
 			return any;
 	}
@@ -125,7 +125,7 @@ static bool has_work(const struct sn_nic *nic)
 }
 
 /* True when a poll would find nothing; counts as such a poll. */
-bool sn_idle(struct sn_nic *nic)
+bool sn_poll_idle(struct sn_nic *nic)
 {
 	if (has_work(nic) || !sn_fabric_quiet(nic))
 		return false;
@@ -138,7 +138,7 @@ bool sn_take_arrivals(struct sn_nic *nic)
 {
 	bool any;
 
-	if (!sn_is_calm(nic) || has_work(nic))
+	if (!sn_is_idle(nic) || has_work(nic))
 		return sn_drive(nic);
 	nic->timer_turn++;
 	any = sn_fabric_poll(nic);

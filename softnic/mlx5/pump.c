@@ -91,7 +91,7 @@ bool softnic_pump(struct softnic *handle)
 
 	if (!sn_enter_try(nic))
 		return false;
-	any = !sn_idle(nic);
+	any = !sn_poll_idle(nic);
 	if (any) {
 		any = take_commands(nic);
 		any = sn_take_arrivals(nic) || any;

@@ -85,7 +85,7 @@ bool sn_rc_may_wait(const struct sn_port *port)
 {
 	const struct sn_nic *nic = port->nic;
 
-	return !nic->hurried && !nic->cqs_armed && port->fabric->idle < port->fabric->patience;
+	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->patience;
 }
 
 /* Always true: the device is not idle while somebody waits for an ACK. */

@@ -404,7 +404,7 @@ struct sn_nic {
 	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
 	uint32_t key_turn;	/* changes with what keys and connections allow */
 	unsigned int rings;	/* doorbells that were all there was to do: uar_plain.c */
-	bool hurried;		/* the device's thread drives: leave nothing for the next pump */
+	bool thread_driven;		/* the device's thread drives: leave nothing for the next pump */
 
 	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
 	uint64_t rng;

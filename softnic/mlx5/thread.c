@@ -53,9 +53,9 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	if (dev->armed)
 		sn_fabric_disarm(nic);
 	dev->armed = false;
-	nic->hurried = true;
+	nic->thread_driven = true;
 	worked = sn_pump(nic);
-	nic->hurried = false;
+	nic->thread_driven = false;
 	if (worked) {
 		*b = (struct backoff){ .crowded = b->crowded };
 		if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)

@@ -41,7 +41,7 @@ static void look(struct sn_nic *nic)
 {
 	enum { EVERY = 4 };
 
-	if (++nic->rings % EVERY == 0 && !sn_idle(nic))
+	if (++nic->rings % EVERY == 0 && !sn_poll_idle(nic))
 		sn_drive(nic);
 	else
 		sn_thread_inline(nic);
@@ -53,7 +53,7 @@ bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 	struct sn_fab *fab;
 	struct sn_qp *qp;
 
-	if (len != SN_WQEBB || !sn_is_bf(offset) || !sn_is_calm(nic))
+	if (len != SN_WQEBB || !sn_is_bf(offset) || !sn_is_idle(nic))
 		return false;
 	qp = doorbell_qp(nic, page, from_be32(ctrl->qpn_ds) >> 8);
 	if (!qp || !is_next(qp, data))

@@ -46,7 +46,7 @@ bool sn_thread_watch(struct sn_nic *nic, bool any)
 	struct sn_device *dev = nic->dev;
 
 	/* The thread itself arms when it goes to sleep. A wake-up is spent by what has arrived. */
-	if (!dev->threaded || nic->hurried || nic->fatal || (dev->armed && !any))
+	if (!dev->threaded || nic->thread_driven || nic->fatal || (dev->armed && !any))
 		return true;
 	dev->armed = sn_fabric_arm(nic);
 	return dev->armed;
