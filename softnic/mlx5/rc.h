@@ -119,7 +119,7 @@ struct sn_rc_resp {
  * The WQEs in hand, one of a kind for the whole device: thousands of QPs that are idle should not
  * have the room of one each. Who finds another QP's fetches its own again.
  */
-struct sn_rc_hand {
+struct sn_rc_scratch {
 	const struct sn_qp *sender, *reader, *receiver;
 	struct sn_wqe send;		/* where the sender is, while it has loaded */
 	const struct sn_wr *read_wr;	/* of the reader: */
@@ -139,7 +139,7 @@ struct sn_rc_place {
 
 struct sn_rc {
 	struct sn_qp *qp;
-	struct sn_rc_hand *hand;
+	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
 	struct sn_rc_place target;	/* of the WRITE executed last */
@@ -160,7 +160,7 @@ struct sn_fabric {
 	unsigned int idle;		/* polls in vain since the last of them */
 	unsigned int patience;		/* so many they may last */
 	unsigned int empty_polls, empty_polls_at_write;	/* polls in vain, until the last WRITE came */
-	struct sn_rc_hand hand;		/* of the first port: the device's */
+	struct sn_rc_scratch scratch;		/* of the first port: the device's */
 };
 
 /* rc_port.c: the port */
@@ -227,7 +227,7 @@ static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_pack
 	return last ? sn_rc_packets(qp, pkt->len) == pkt->train
 		    : pkt->len == (uint32_t)pkt->train * qp->mtu;
 }
-struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic);
+struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic);
 /* The peer's device has not yet looked at what was sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* A fault script says that no receive WQE is to be found. */

@@ -166,18 +166,18 @@ static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
 /* The WQE that says where the answer goes. */
 static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 {
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 
-	if (hand->reader != qp || hand->read_wr != wr) {
-		hand->reader = NULL;
-		if (!sn_sq_refetch(qp, wr, &hand->read)) {
+	if (scratch->reader != qp || scratch->read_wr != wr) {
+		scratch->reader = NULL;
+		if (!sn_sq_refetch(qp, wr, &scratch->read)) {
 			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
 			return NULL;
 		}
-		hand->reader = qp;
-		hand->read_wr = wr;
+		scratch->reader = qp;
+		scratch->read_wr = wr;
 	}
-	return &hand->read;
+	return &scratch->read;
 }
 
 /* The answer is to travel in the CQE: one that is whole, and of a request that has one. */

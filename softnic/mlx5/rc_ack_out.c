@@ -129,13 +129,13 @@ void sn_rc_last_word(struct sn_qp *qp)
 		sn_rc_acknowledged(qp);
 }
 
-static void empty_hand(const struct sn_qp *qp)
+static void scratch_forget(const struct sn_qp *qp)
 {
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 
-	hand->sender = hand->sender == qp ? NULL : hand->sender;
-	hand->reader = hand->reader == qp ? NULL : hand->reader;
-	hand->receiver = hand->receiver == qp ? NULL : hand->receiver;
+	scratch->sender = scratch->sender == qp ? NULL : scratch->sender;
+	scratch->reader = scratch->reader == qp ? NULL : scratch->reader;
+	scratch->receiver = scratch->receiver == qp ? NULL : scratch->receiver;
 }
 
 static void stop_timers(struct sn_qp *qp)
@@ -153,7 +153,7 @@ void sn_rc_stop(struct sn_qp *qp)
 	sn_rc_last_word(qp);
 	stop_timers(qp);
 	sn_port_unblock(&rc->waiter);
-	empty_hand(qp);
+	scratch_forget(qp);
 	rc->req.loaded = false;
 	rc->resp.in = SN_C_NONE;
 	rc->resp.owed = SN_OWE_NOTHING;

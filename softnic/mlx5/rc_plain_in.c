@@ -110,7 +110,7 @@ static bool write_in(struct sn_qp *qp, const struct plain *p)
 static bool send_in(struct sn_qp *qp, const struct plain *p)
 {
 	static const be32_t none;
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 	struct sn_sge sge;
 	uint8_t *to;
 
@@ -122,11 +122,11 @@ static bool send_in(struct sn_qp *qp, const struct plain *p)
 		return false;
 	}
 	/* Another QP may have had its own in there. */
-	hand->receiver = NULL;
-	hand->receive.idx = qp->rq_next++;
-	hand->receive.srq = NULL;
+	scratch->receiver = NULL;
+	scratch->receive.idx = qp->rq_next++;
+	scratch->receive.srq = NULL;
 	sn_copy(to, p->payload, p->len);
-	sn_rq_done(qp, &hand->receive, SN_CQE_RESP_SEND, p->len, none, p->solicited, NULL);
+	sn_rq_done(qp, &scratch->receive, SN_CQE_RESP_SEND, p->len, none, p->solicited, NULL);
 	return true;
 }
 

@@ -6,9 +6,9 @@
 #include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
-struct sn_rc_hand *sn_rc_hand(struct sn_nic *nic)
+struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic)
 {
-	return &nic->port[0].fabric->hand;
+	return &nic->port[0].fabric->scratch;
 }
 
 /* A fault meets single packets. */

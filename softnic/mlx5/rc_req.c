@@ -14,7 +14,7 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
-	wr->len = qp->rc->hand->send.len;
+	wr->len = qp->rc->scratch->send.len;
 	wr->psn = r->psn_next;
 	wr->npsn = sn_rc_packets(qp, wr->len);
 	if (wr->opcode == SN_OP_ATOMIC_CS || wr->opcode == SN_OP_ATOMIC_FA)
@@ -29,10 +29,10 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 static bool load(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 	struct sn_wr *wr;
 
-	hand->sender = qp;
+	scratch->sender = qp;
 	if ((int32_t)(r->wr - qp->wr_head) < 0)
 		r->wr = qp->wr_head;
 	for (; r->wr != qp->wr_tail; r->wr++) {
@@ -40,14 +40,14 @@ static bool load(struct sn_qp *qp)
 		if (!sn_rc_is_ours(wr))
 			continue;
 		r->pkt = 0;
-		r->loaded = sn_sq_refetch(qp, wr, &hand->send);
+		r->loaded = sn_sq_refetch(qp, wr, &scratch->send);
 		if (!r->loaded)
 			sn_rc_fail(qp, wr, SN_SYND_LOCAL_QP_OP, 0);
 		return r->loaded;
 	}
-	if (sn_sq_next(qp, &hand->send) != SN_SQ_WQE)
+	if (sn_sq_next(qp, &scratch->send) != SN_SQ_WQE)
 		return false;
-	begin(qp, hand->send.wr);
+	begin(qp, scratch->send.wr);
 	return true;
 }
 
@@ -60,15 +60,15 @@ static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 }
 
 /* Another QP may have sent since this message was loaded. */
-static bool in_hand(struct sn_qp *qp)
+static bool refetch_receive(struct sn_qp *qp)
 {
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 	struct sn_wr *wr = sn_rc_wr(qp, qp->rc->req.wr);
 
-	if (hand->sender == qp)
+	if (scratch->sender == qp)
 		return true;
-	hand->sender = qp;
-	if (sn_sq_refetch(qp, wr, &hand->send))
+	scratch->sender = qp;
+	if (sn_sq_refetch(qp, wr, &scratch->send))
 		return true;
 	give_up(qp, wr, SN_SYND_LOCAL_QP_OP);
 	return false;
@@ -172,7 +172,7 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
-	const struct sn_wqe *wqe = &qp->rc->hand->send;
+	const struct sn_wqe *wqe = &qp->rc->scratch->send;
 	uint32_t off = r->pkt * qp->mtu, next;
 	bool last;
 	unsigned int parts;
@@ -196,7 +196,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 /* A READ that lost the end of its answer asks for the rest only. */
 static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
-	const struct sn_wqe *wqe = &qp->rc->hand->send;
+	const struct sn_wqe *wqe = &qp->rc->scratch->send;
 	uint32_t off = qp->rc->req.pkt * qp->mtu;
 
 	out->opcode = SN_BTH_READ_REQUEST;
@@ -206,7 +206,7 @@ static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 
 static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
-	const struct sn_wqe *wqe = &qp->rc->hand->send;
+	const struct sn_wqe *wqe = &qp->rc->scratch->send;
 	struct sn_atomiceth eth = {to_be64(wqe->raddr), to_be32(wqe->rkey),
 				   to_be64(wqe->swap_add), to_be64(wqe->compare)};
 
@@ -298,7 +298,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* What was loaded again may have been acknowledged in part. */
 		if (!still_wanted(qp))
 			continue;
-		if (!may_send(qp) || !in_hand(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
+		if (!may_send(qp) || !refetch_receive(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
 			return false;
 	}
 	return true;

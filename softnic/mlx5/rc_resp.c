@@ -11,7 +11,7 @@ static void invalid_request(struct sn_qp *qp)
 /* The receive WQE in hand ends with an error CQE, which is all that the local side is told. */
 static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code code)
 {
-	sn_rq_fail(qp, &qp->rc->hand->receive, syndrome, 0);
+	sn_rq_fail(qp, &qp->rc->scratch->receive, syndrome, 0);
 	if (qp->state != SN_QP_ERR)
 		sn_rc_die(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
 }
@@ -54,13 +54,13 @@ static void unusable(struct sn_qp *qp)
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 	int n;
 
-	hand->receiver = qp;
-	n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &hand->receive);
-	s->rwqe = hand->receive.idx;
-	s->srq = hand->receive.srq;
+	scratch->receiver = qp;
+	n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &scratch->receive);
+	s->rwqe = scratch->receive.idx;
+	s->srq = scratch->receive.srq;
 	if (n > 0)
 		return true;
 	if (n == 0) {
@@ -73,16 +73,16 @@ static bool take_receive(struct sn_qp *qp)
 }
 
 /* The one that was taken for the first packet of the message. */
-static bool in_hand(struct sn_qp *qp)
+static bool refetch_receive(struct sn_qp *qp)
 {
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 
-	if (hand->receiver == qp)
+	if (scratch->receiver == qp)
 		return true;
-	hand->receiver = qp;
-	hand->receive.idx = qp->rc->resp.rwqe;
-	hand->receive.srq = qp->rc->resp.srq;
-	if (sn_rq_again(qp, &hand->receive) > 0)
+	scratch->receiver = qp;
+	scratch->receive.idx = qp->rc->resp.rwqe;
+	scratch->receive.srq = qp->rc->resp.srq;
+	if (sn_rq_again(qp, &scratch->receive) > 0)
 		return true;
 	unusable(qp);
 	return false;
@@ -103,7 +103,7 @@ static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint
 	static const be32_t none;
 	bool has_imm = pkt->shape->parts & (SN_P_IMM | SN_P_INV);
 
-	sn_rq_done(qp, &qp->rc->hand->receive, completion_of(pkt), len, has_imm ? pkt->imm : none,
+	sn_rq_done(qp, &qp->rc->scratch->receive, completion_of(pkt), len, has_imm ? pkt->imm : none,
 		   pkt->solicited, small);
 }
 
@@ -118,11 +118,11 @@ static bool is_small(const struct sn_qp *qp, const struct sn_packet *pkt)
 static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
-	const struct sn_rwqe *rwqe = &qp->rc->hand->receive;
+	const struct sn_rwqe *rwqe = &qp->rc->scratch->receive;
 	unsigned int parts = pkt->shape->parts;
 	const void *small = is_small(qp, pkt) ? pkt->payload : NULL;
 
-	if (parts & SN_P_FIRST ? !take_receive(qp) : !in_hand(qp))
+	if (parts & SN_P_FIRST ? !take_receive(qp) : !refetch_receive(qp))
 		return;
 	if (parts & SN_P_FIRST)
 		s->off = 0;
@@ -155,7 +155,7 @@ static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_ac
 	if (!taken)
 		return;
 	qp->rc->resp.event = SN_EV_COMPLETION;
-	sn_rq_fail(qp, &qp->rc->hand->receive, SN_SYND_LOCAL_ACCESS, 0);
+	sn_rq_fail(qp, &qp->rc->scratch->receive, SN_SYND_LOCAL_ACCESS, 0);
 }
 
 /* IBTA 9.7.4.1.3: rights are judged on the whole range, before the first byte is written. */
@@ -180,7 +180,7 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 	if (acc == SN_ACC_OK)
 		return true;
 	refuse_write(qp, &a, acc, (pkt->shape->parts & SN_P_IMM) &&
-		     sn_rq_next(qp, &qp->rc->hand->receive) > 0);
+		     sn_rq_next(qp, &qp->rc->scratch->receive) > 0);
 	return false;
 }
 

@@ -87,10 +87,10 @@ struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
 
 void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
 {
-	struct sn_rc_hand *hand = qp->rc->hand;
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
 
-	if (hand->reader == qp && hand->read_wr == wr)
-		hand->reader = NULL;
+	if (scratch->reader == qp && scratch->read_wr == wr)
+		scratch->reader = NULL;
 }
 
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
