@@ -31,7 +31,7 @@ int sn_fab_commit(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 	return 0;
 }
 
-bool sn_fab_takes_riders(const struct sn_fab *f)
+bool sn_fab_can_piggyback(const struct sn_fab *f)
 {
 	return !f->chaos;
 }
@@ -61,13 +61,13 @@ int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *
 /* The ring's space is given back when all of the record has been delivered. */
 static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const uint8_t *pkt, size_t len)
 {
-	size_t rider = link->rx.rider;
+	size_t piggyback = link->rx.piggyback;
 
 	f->config.deliver(f->config.ctx, &link->peer, pkt, len);
-	if (rider)
-		f->config.deliver(f->config.ctx, &link->peer, pkt + sn_ring_behind(len), rider);
-	sn_ring_pop(&link->rx, len, rider);
-	return rider ? 2 : 1;
+	if (piggyback)
+		f->config.deliver(f->config.ctx, &link->peer, pkt + sn_ring_behind(len), piggyback);
+	sn_ring_pop(&link->rx, len, piggyback);
+	return piggyback ? 2 : 1;
 }
 
 static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned int budget)

@@ -73,13 +73,13 @@ int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
  * second is built behind the first. Delivered in this order. Not while faults are set, which meet
  * single packets.
  */
-bool sn_fab_takes_riders(const struct sn_fab *fabric);
+bool sn_fab_can_piggyback(const struct sn_fab *fabric);
 /*
  * The same room where nothing is to be considered: a link that is there, a ring with room as far as
  * is known, no script. NULL: sn_fab_reserve sees to it.
  */
 void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
-void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t rider);
+void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t piggyback);
 
 /* Both, for one packet gathered from iov. */
 int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct iovec *iov,

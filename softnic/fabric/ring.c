@@ -24,13 +24,13 @@ static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
 enum { AHEAD = 2 * SN_RING_LINE };
 
 /* The word of a record: the length of the first packet, and in the upper half of the second. */
-enum { RIDER_SHIFT = 16, LEN_MASK = 0xffff };
+enum { PIGGYBACK_SHIFT = 16, LEN_MASK = 0xffff };
 
 _Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
 
-static size_t both(size_t len, size_t rider)
+static size_t both(size_t len, size_t piggyback)
 {
-	return rider ? sn_ring_behind(len) + rider : len;
+	return piggyback ? sn_ring_behind(len) + piggyback : len;
 }
 
 static uint64_t record_bytes(size_t len)
@@ -124,10 +124,10 @@ enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 	return SN_RING_OK;
 }
 
-void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider)
+void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 {
-	publish(tx, (uint32_t)(len | rider << RIDER_SHIFT));
-	tx->pos += record_bytes(both(len, rider));
+	publish(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
+	tx->pos += record_bytes(both(len, piggyback));
 	/* Lines to come are still the consumer's: ask for one now, off the next packets' path. */
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
@@ -160,7 +160,7 @@ static uint32_t load_record(const struct sn_ring *rx, memory_order order)
 
 int sn_ring_peek(struct sn_ring *rx, const void **data)
 {
-	uint32_t word = load_record(rx, memory_order_acquire), len, rider;
+	uint32_t word = load_record(rx, memory_order_acquire), len, piggyback;
 
 	if (word == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
 		rx->pos += to_end(rx);
@@ -169,17 +169,17 @@ int sn_ring_peek(struct sn_ring *rx, const void **data)
 	if (word == 0)
 		return 0;
 	len = word & LEN_MASK;
-	rider = word >> RIDER_SHIFT;
-	if (!len || both(len, rider) > SN_FAB_MAX || record_bytes(both(len, rider)) > to_end(rx))
+	piggyback = word >> PIGGYBACK_SHIFT;
+	if (!len || both(len, piggyback) > SN_FAB_MAX || record_bytes(both(len, piggyback)) > to_end(rx))
 		return SN_RING_BROKEN;
-	rx->rider = rider;
+	rx->piggyback = piggyback;
 	*data = (const uint8_t *)word_at(rx, rx->pos) + sizeof(uint32_t);
 	return (int)len;
 }
 
-void sn_ring_pop(struct sn_ring *rx, size_t len, size_t rider)
+void sn_ring_pop(struct sn_ring *rx, size_t len, size_t piggyback)
 {
-	rx->pos += record_bytes(both(len, rider));
+	rx->pos += record_bytes(both(len, piggyback));
 	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_release);
 }
 

@@ -39,7 +39,7 @@ struct sn_ring {
 	uint64_t size;			/* a power of two */
 	uint64_t pos;
 	uint64_t seen;			/* producer: head when last read */
-	uint32_t rider;			/* consumer: length of the second packet last peeked at, or 0 */
+	uint32_t piggyback;			/* consumer: length of the second packet last peeked at, or 0 */
 };
 
 enum sn_ring_status {
@@ -55,7 +55,7 @@ enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 /* As reserve, when what is known of the consumer is enough, and nothing is to be skipped; else NULL. */
 void *sn_ring_room(struct sn_ring *tx, size_t len);
 /* Makes what was reserved last visible: a packet of len bytes, and one of rider bytes or none. */
-void sn_ring_commit(struct sn_ring *tx, size_t len, size_t rider);
+void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback);
 
 /* Where the second packet begins; with its length, what both are. */
 static inline size_t sn_ring_behind(size_t len)
@@ -88,7 +88,7 @@ static inline bool sn_ring_empty(const struct sn_ring *rx)
 int sn_ring_peek(struct sn_ring *rx, const void **data);
 
 /* Gives the peeked record's space back; rider is as it was then. */
-void sn_ring_pop(struct sn_ring *rx, size_t len, size_t rider);
+void sn_ring_pop(struct sn_ring *rx, size_t len, size_t piggyback);
 
 /* Is a starved producer to be woken? Takes its request. Call after a run of sn_ring_pop. */
 bool sn_ring_take_starved(struct sn_ring *rx);

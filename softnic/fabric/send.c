@@ -180,13 +180,13 @@ int sn_fab_reserve_now(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, v
 	return -EAGAIN;
 }
 
-void sn_fab_commit_both(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, size_t rider)
+void sn_fab_commit_both(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, size_t piggyback)
 {
 	struct sn_link *link = f->links[dest->slot];
 
-	sn_ring_commit(&link->tx, len, rider);
+	sn_ring_commit(&link->tx, len, piggyback);
 	link->blocked = 0;
-	f->stats.sent += rider ? 2 : 1;
+	f->stats.sent += piggyback ? 2 : 1;
 	if (f->held)
 		hold_back(f, link);
 	else

@@ -170,28 +170,28 @@ int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_fram
 	void *pkt = NULL;
 	int err = 0;
 
-	uint32_t bytes = frame_bytes(frame), rider = frame->rider ? frame->rider + SN_ICRC : 0;
+	uint32_t bytes = frame_bytes(frame), piggyback = frame->piggyback ? frame->piggyback + SN_ICRC : 0;
 
 	sn_port_obey_script(port);
 	if (!port->link_down)
-		err = sn_fab_reserve(port->fabric->fab, dest, bytes + rider, &pkt);
+		err = sn_fab_reserve(port->fabric->fab, dest, bytes + piggyback, &pkt);
 	frame->head = pkt;
 	frame->payload = frame->head + (pkt ? frame->head_len : 0);
-	frame->rider_head = frame->head + (pkt ? bytes : 0);
+	frame->piggyback_head = frame->head + (pkt ? bytes : 0);
 	return err;
 }
 
-bool sn_port_takes_riders(const struct sn_port *port)
+bool sn_port_can_piggyback(const struct sn_port *port)
 {
-	return !port->nic->fault.generation && sn_fab_takes_riders(port->fabric->fab);
+	return !port->nic->fault.generation && sn_fab_can_piggyback(port->fabric->fab);
 }
 
 /* No script is set, so both are without an ICRC. */
 static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	memset(frame->head + frame_bytes(frame) - SN_ICRC, 0, SN_ICRC);
-	memset(frame->rider_head + frame->rider, 0, SN_ICRC);
-	sn_fab_commit_both(port->fabric->fab, dest, frame_bytes(frame), frame->rider + SN_ICRC);
+	memset(frame->piggyback_head + frame->piggyback, 0, SN_ICRC);
+	sn_fab_commit_both(port->fabric->fab, dest, frame_bytes(frame), frame->piggyback + SN_ICRC);
 	port->nic->ctr.tx_packets += frame->packets + 1;
 }
 
@@ -204,7 +204,7 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 
 	if (frame->len & 3)
 		memset(frame->payload + frame->len, 0, -frame->len & 3);
-	if (frame->rider) {
+	if (frame->piggyback) {
 		end_both(port, dest, frame);
 		return 0;
 	}

@@ -15,9 +15,9 @@ struct sn_packet;
 struct sn_frame {
 	uint32_t head_len, len;
 	uint32_t packets;		/* that it stands for */
-	uint32_t rider;			/* bytes of headers of a second packet, or 0 */
+	uint32_t piggyback;			/* bytes of headers of a second packet, or 0 */
 	uint8_t *head, *payload;	/* where they are to be written */
-	uint8_t *rider_head;
+	uint8_t *piggyback_head;
 };
 
 /* A QP that has met a full ring: it is kicked when there is room. */
@@ -36,7 +36,7 @@ struct sn_waiter {
 int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_frame *frame);
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame);
 /* May a packet ride with another? What it says is then known as soon as that is. */
-bool sn_port_takes_riders(const struct sn_port *port);
+bool sn_port_can_piggyback(const struct sn_port *port);
 void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);
 /* Chooses the address by which the fabric knows the port: 0, or -EAGAIN. */

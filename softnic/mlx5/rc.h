@@ -205,14 +205,14 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
  * The length of the ACK that waits for company, if the packet is that: to a request that may break the
  * connection it is no company. put: from head on.
  */
-static inline uint32_t sn_rc_rider(const struct sn_qp *qp, bool send)
+static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
 	bool rides = qp->rc->later && send && qp->rc->resp.owed == SN_OWE_ACK &&
-		     sn_port_takes_riders(qp->port);
+		     sn_port_can_piggyback(qp->port);
 
 	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
 }
-void sn_rc_put_rider(struct sn_qp *qp, uint8_t *head);
+void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head);
 /*
  * How many packets of a message go from packet number at on in one sending, of left: as adapters
  * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed

@@ -121,20 +121,20 @@ EITHER void note(struct sn_qp *qp, const struct plain *p, bool write)
 EITHER bool send_packet(struct sn_qp *qp, const struct plain *p, bool write)
 {
 	struct sn_fab *fab = qp->port->fabric->fab;
-	uint32_t len = packet_len(p, write), rider = sn_rc_rider(qp, !write);
+	uint32_t len = packet_len(p, write), piggyback = sn_rc_piggyback(qp, !write);
 	uint8_t *at = qp->port->link_down ? NULL
-		: sn_fab_room(fab, &qp->rc->dest, len + (rider ? rider + SN_ICRC : 0));
+		: sn_fab_room(fab, &qp->rc->dest, len + (piggyback ? piggyback + SN_ICRC : 0));
 
 	if (!at)
 		return false;
 	put_packet(qp, p, write, at);
-	if (rider) {
-		sn_rc_put_rider(qp, at + len);
-		memset(at + len + rider, 0, SN_ICRC);
-		rider += SN_ICRC;
+	if (piggyback) {
+		sn_rc_put_piggyback(qp, at + len);
+		memset(at + len + piggyback, 0, SN_ICRC);
+		piggyback += SN_ICRC;
 		qp->nic->ctr.tx_packets++;
 	}
-	sn_fab_commit_both(fab, &qp->rc->dest, len, rider);
+	sn_fab_commit_both(fab, &qp->rc->dest, len, piggyback);
 	qp->nic->ctr.tx_packets++;
 	return true;
 }

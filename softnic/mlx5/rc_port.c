@@ -32,7 +32,7 @@ static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, str
 }
 
 /* The ACK that is owed, as sn_rc_resp_run would send it. */
-void sn_rc_put_rider(struct sn_qp *qp, uint8_t *head)
+void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_aeth aeth = {
@@ -58,7 +58,7 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 	struct sn_frame frame = {
 		.head_len = (uint32_t)sizeof(struct sn_bth) + out->ext_len, .len = out->len,
 		.packets = out->train ? out->train : 1,
-		.rider = sn_rc_rider(qp, sn_bth_shapes[out->opcode].class == SN_C_SEND),
+		.piggyback = sn_rc_piggyback(qp, sn_bth_shapes[out->opcode].class == SN_C_SEND),
 	};
 	int err = sn_port_begin(qp->port, &qp->rc->dest, &frame);
 
@@ -67,8 +67,8 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 		out->refused = put_payload(qp, out, frame.payload);
 		if (out->refused)
 			return -EACCES;
-		if (frame.rider)
-			sn_rc_put_rider(qp, frame.rider_head);
+		if (frame.piggyback)
+			sn_rc_put_piggyback(qp, frame.piggyback_head);
 		err = sn_port_end(qp->port, &qp->rc->dest, &frame);
 	}
 	if (err == -EAGAIN)

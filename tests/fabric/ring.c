@@ -141,11 +141,11 @@ Test(ring, second_packet__rides_behind_the_first)
 	sn_ring_commit(&p.tx, 5, 4);
 	cr_assert_eq(put(&p, "third", 6), SN_RING_OK);
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), 5);
-	cr_assert_eq(p.rx.rider, 4);
+	cr_assert_eq(p.rx.piggyback, 4);
 	cr_assert_str_eq((const char *)data + sn_ring_behind(5), "2nd");
 	sn_ring_pop(&p.rx, 5, 4);
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), 6);
-	cr_assert_eq(p.rx.rider, 0);
+	cr_assert_eq(p.rx.piggyback, 0);
 	cr_assert_str_eq(data, "third");
 	teardown(&p);
 }
