@@ -230,13 +230,13 @@ bool sn_fabric_poll(struct sn_nic *nic)
 	return any;
 }
 
-bool sn_fabric_owes(const struct sn_nic *nic)
+bool sn_fabric_ack_pending(const struct sn_nic *nic)
 {
-	bool owes = false;
+	bool pending = false;
 
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
-		owes |= !TAILQ_EMPTY(&nic->port[i].fabric->later);
-	return owes;
+		pending |= !TAILQ_EMPTY(&nic->port[i].fabric->later);
+	return pending;
 }
 
 static bool quiet(struct sn_port *port)

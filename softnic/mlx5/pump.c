@@ -96,7 +96,7 @@ bool softnic_pump(struct softnic *handle)
 		any = take_commands(nic);
 		any = sn_take_arrivals(nic) || any;
 	} else {
-		any = sn_fabric_owes(nic);
+		any = sn_fabric_ack_pending(nic);
 		sn_thread_inline(nic);
 	}
 	sn_leave(nic);

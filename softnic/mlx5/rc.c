@@ -75,7 +75,7 @@ void sn_rc_run(struct sn_qp *qp)
 
 	if (!qp->rc)
 		return;
-	more = sn_rc_owes(qp) && sn_rc_resp_run(qp);
+	more = sn_rc_answer_pending(qp) && sn_rc_resp_run(qp);
 	if (qp->state == SN_QP_RTS)
 		more |= sn_rc_req_run(qp);
 	if (more && qp->state != SN_QP_ERR)

@@ -85,12 +85,12 @@ struct sn_rc_req {
 };
 
 /* What the responder has to say next; the greater replaces the smaller. */
-enum sn_rc_owed {
-	SN_OWE_NOTHING,
-	SN_OWE_ACK,		/* of all before psn */
-	SN_OWE_SEQUENCE,	/* NAK: psn is missing */
-	SN_OWE_RNR,
-	SN_OWE_DEATH,		/* NAK with nak_code at nak_psn, and then the QP goes to ERR */
+enum sn_rc_answer {
+	SN_ANSWER_NONE,
+	SN_ANSWER_ACK,		/* of all before psn */
+	SN_ANSWER_SEQUENCE_NAK,	/* NAK: psn is missing */
+	SN_ANSWER_RNR_NAK,
+	SN_ANSWER_FATAL_NAK,		/* NAK with nak_code at nak_psn, and then the QP goes to ERR */
 };
 
 struct sn_rc_resp {
@@ -99,7 +99,7 @@ struct sn_rc_resp {
 	enum sn_bth_class in;	/* inside a SEND or WRITE of several packets */
 	bool nak_sent;		/* what follows the gap is dropped without another word */
 	bool established;
-	enum sn_rc_owed owed;
+	enum sn_rc_answer answer;
 	enum sn_nak_code nak_code;
 	uint32_t postponed;	/* requests that wait for the ACK */
 	uint32_t nak_psn;
@@ -207,7 +207,7 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
  */
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
-	bool rides = qp->rc->later && send && qp->rc->resp.owed == SN_OWE_ACK &&
+	bool rides = qp->rc->later && send && qp->rc->resp.answer == SN_ANSWER_ACK &&
 		     sn_port_can_piggyback(qp->port);
 
 	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
@@ -303,27 +303,27 @@ bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8
 void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
 /* rc_ack_out.c: ACKs and NAKs out */
-void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what);
+void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what);
 /* Owes the ACK of a request whose completion the host has just been given. */
 void sn_rc_ack_later(struct sn_qp *qp);
 /* ... of a WRITE that has been executed. */
 void sn_rc_ack_write(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */
-void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
+void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
 /* The peer's access is refused, with the NAK and the event for the reason. */
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
 /* Sends the pending ACK or NAK; returns as sn_rc_send() does. */
-int sn_rc_send_owed(struct sn_qp *qp);
+int sn_rc_send_answer(struct sn_qp *qp);
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 
 /* rc_read.c: READs and atomics in, their answers out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
-static inline bool sn_rc_owes(const struct sn_qp *qp)
+static inline bool sn_rc_answer_pending(const struct sn_qp *qp)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
 
-	return s->read_head != s->read_tail || s->owed != SN_OWE_NOTHING;
+	return s->read_head != s->read_tail || s->answer != SN_ANSWER_NONE;
 }
 /* Answers that are owed, in order. True when it stopped only because the burst was over. */
 bool sn_rc_resp_run(struct sn_qp *qp);

@@ -5,10 +5,10 @@
 
 #include "softnic/mlx5/rc.h"
 
-void sn_rc_owe(struct sn_qp *qp, enum sn_rc_owed what)
+void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what)
 {
-	if (what > qp->rc->resp.owed)
-		qp->rc->resp.owed = what;
+	if (what > qp->rc->resp.answer)
+		qp->rc->resp.answer = what;
 	sn_rc_not_later(qp);
 	sn_qp_kick(qp);
 }
@@ -29,11 +29,11 @@ static void postpone_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->owed > SN_OWE_ACK || waits(qp) || ++s->postponed >= SN_RC_LATER_MAX) {
-		sn_rc_owe(qp, SN_OWE_ACK);
+	if (s->answer > SN_ANSWER_ACK || waits(qp) || ++s->postponed >= SN_RC_LATER_MAX) {
+		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 		return;
 	}
-	s->owed = SN_OWE_ACK;
+	s->answer = SN_ANSWER_ACK;
 	sn_rc_later(qp, polls);
 }
 
@@ -47,7 +47,7 @@ void sn_rc_ack_write(struct sn_qp *qp)
 	if (stream)
 		postpone_ack(qp, SN_RC_STREAM_POLLS);
 	else
-		sn_rc_owe(qp, SN_OWE_ACK);
+		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 }
 
 /*
@@ -59,7 +59,7 @@ void sn_rc_ack_later(struct sn_qp *qp)
 	postpone_ack(qp, SN_RC_LATER_POLLS);
 }
 
-void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
+void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
 {
 	static const enum sn_viol viol[] = {
 		[SN_NAK_INVALID_REQUEST] = SN_V_REMOTE_INVALID,
@@ -69,23 +69,23 @@ void sn_rc_die(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_ev
 	};
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->owed == SN_OWE_DEATH)
+	if (s->answer == SN_ANSWER_FATAL_NAK)
 		return;
 	sn_violate(qp->nic, viol[code], "QP 0x%06x refused PSN %u", qp->qpn, psn);
 	s->nak_code = code;
 	s->nak_psn = psn;
 	s->event = event;
 	s->in = SN_C_NONE;
-	sn_rc_owe(qp, SN_OWE_DEATH);
+	sn_rc_set_answer(qp, SN_ANSWER_FATAL_NAK);
 }
 
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why)
 {
 	sn_acc_violation(qp->nic, a, why, true);
 	if (why == SN_ACC_GONE)
-		sn_rc_die(qp, psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+		sn_rc_fatal_nak(qp, psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 	else
-		sn_rc_die(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
+		sn_rc_fatal_nak(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);
 }
 
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
@@ -96,19 +96,19 @@ void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
 	out->ext_len = (uint32_t)sizeof(aeth);
 }
 
-int sn_rc_send_owed(struct sn_qp *qp)
+int sn_rc_send_answer(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
 	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
 
 	/* Also before the QP fails without a NAK: what was executed before is acknowledged. */
-	if (s->owed == SN_OWE_ACK || (s->owed == SN_OWE_DEATH && s->nak_code == SN_NAK_NONE)) {
+	if (s->answer == SN_ANSWER_ACK || (s->answer == SN_ANSWER_FATAL_NAK && s->nak_code == SN_NAK_NONE)) {
 		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
-	} else if (s->owed == SN_OWE_SEQUENCE) {
+	} else if (s->answer == SN_ANSWER_SEQUENCE_NAK) {
 		syndrome = SN_AETH_NAK | SN_NAK_SEQUENCE;
 		qp->nic->ctr.naks++;
-	} else if (s->owed == SN_OWE_RNR) {
+	} else if (s->answer == SN_ANSWER_RNR_NAK) {
 		syndrome = (uint8_t)(SN_AETH_RNR | (qp->min_rnr_nak & SN_AETH_VALUE));
 		qp->nic->ctr.rnr_naks++;
 	} else {
@@ -125,7 +125,7 @@ void sn_rc_last_word(struct sn_qp *qp)
 	if (!qp->rc->later)
 		return;
 	sn_rc_not_later(qp);
-	if (sn_rc_send_owed(qp) != -EAGAIN)
+	if (sn_rc_send_answer(qp) != -EAGAIN)
 		sn_rc_acknowledged(qp);
 }
 
@@ -156,7 +156,7 @@ void sn_rc_stop(struct sn_qp *qp)
 	scratch_forget(qp);
 	rc->req.loaded = false;
 	rc->resp.in = SN_C_NONE;
-	rc->resp.owed = SN_OWE_NOTHING;
+	rc->resp.answer = SN_ANSWER_NONE;
 	rc->resp.postponed = 0;
 	rc->resp.read_head = rc->resp.read_tail;
 }

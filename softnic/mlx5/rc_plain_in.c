@@ -88,7 +88,7 @@ static bool is_next(const struct sn_qp *qp, const struct plain *p)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
 
-	return s->psn == p->psn && s->in == SN_C_NONE && s->owed <= SN_OWE_ACK &&
+	return s->psn == p->psn && s->in == SN_C_NONE && s->answer <= SN_ANSWER_ACK &&
 	       p->len <= qp->mtu && !qp->nic->fault.generation;
 }
 

@@ -131,7 +131,7 @@ void sn_rc_not_later(struct sn_qp *qp)
 void sn_rc_acknowledged(struct sn_qp *qp)
 {
 	sn_rc_not_later(qp);
-	qp->rc->resp.owed = SN_OWE_NOTHING;
+	qp->rc->resp.answer = SN_ANSWER_NONE;
 	qp->rc->resp.postponed = 0;
 }
 

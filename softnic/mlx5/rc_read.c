@@ -24,8 +24,8 @@ static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
 
 	*slot(s, s->read_tail++) = *read;
 	/* Its answer acknowledges all before it. */
-	if (s->owed == SN_OWE_ACK)
-		s->owed = SN_OWE_NOTHING;
+	if (s->answer == SN_ANSWER_ACK)
+		s->answer = SN_ANSWER_NONE;
 	sn_qp_kick(qp);
 }
 
@@ -58,7 +58,7 @@ static bool admit(struct sn_qp *qp, uint32_t psns)
 	struct sn_rc_resp *s = &qp->rc->resp;
 
 	if (s->read_tail - s->read_head >= resources(qp) && !drop_repeated(s)) {
-		sn_rc_die(qp, s->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		sn_rc_fatal_nak(qp, s->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return false;
 	}
 	s->psn = sn_psn_add(s->psn, psns);
@@ -102,7 +102,7 @@ void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool d
 	if (duplicate && sn_psn_diff(sn_psn_add(read.psn, psns), qp->rc->resp.psn) > 0)
 		return;
 	if (!qp->rre || read.len > SN_RC_LEN_MAX) {
-		sn_rc_die(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return;
 	}
 	if (!may_access(qp, &a, pkt->psn))
@@ -154,14 +154,14 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 		return;
 	}
 	if (!qp->rae || a.va % sizeof(uint64_t)) {
-		sn_rc_die(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return;
 	}
 	if (!may_access(qp, &a, pkt->psn))
 		return;
 	if (sn_mkey_map(qp->nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1 ||
 	    (uintptr_t)iov.iov_base % sizeof(uint64_t)) {
-		sn_rc_die(qp, pkt->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 		return;
 	}
 	if (!admit(qp, 1))
@@ -247,14 +247,14 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 		if (err)
 			s->read_head = s->read_tail;
 	}
-	if (s->owed == SN_OWE_NOTHING || qp->rc->later)
+	if (s->answer == SN_ANSWER_NONE || qp->rc->later)
 		return false;
-	err = sn_rc_send_owed(qp);
+	err = sn_rc_send_answer(qp);
 	if (err == -EAGAIN)
 		return false;
-	if (s->owed == SN_OWE_DEATH)
+	if (s->answer == SN_ANSWER_FATAL_NAK)
 		die(qp);
-	s->owed = SN_OWE_NOTHING;
+	s->answer = SN_ANSWER_NONE;
 	s->postponed = 0;
 	return false;
 }

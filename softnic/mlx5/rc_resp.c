@@ -5,7 +5,7 @@
 
 static void invalid_request(struct sn_qp *qp)
 {
-	sn_rc_die(qp, qp->rc->resp.psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
+	sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 }
 
 /* The receive WQE in hand ends with an error CQE, which is all that the local side is told. */
@@ -13,7 +13,7 @@ static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code co
 {
 	sn_rq_fail(qp, &qp->rc->scratch->receive, syndrome, 0);
 	if (qp->state != SN_QP_ERR)
-		sn_rc_die(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
+		sn_rc_fatal_nak(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
 }
 
 static bool gives_cqe(const struct sn_packet *pkt)
@@ -41,13 +41,13 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 	else if (pkt->shape->parts & SN_P_LAST)
 		sn_rc_ack_write(qp);
 	else
-		sn_rc_owe(qp, SN_OWE_ACK);
+		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 }
 
 static void unusable(struct sn_qp *qp)
 {
 	if (qp->state != SN_QP_ERR)
-		sn_rc_die(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
+		sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 }
 
 /* Takes a receive WQE. False: there is none, the peer is told. */
@@ -65,7 +65,7 @@ static bool take_receive(struct sn_qp *qp)
 		return true;
 	if (n == 0) {
 		s->nak_sent = true;
-		sn_rc_owe(qp, SN_OWE_RNR);
+		sn_rc_set_answer(qp, SN_ANSWER_RNR_NAK);
 	} else {
 		unusable(qp);
 	}
@@ -266,7 +266,7 @@ static void duplicate_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		break;
 	default:
 		if (pkt->ackreq)
-			sn_rc_owe(qp, SN_OWE_ACK);
+			sn_rc_set_answer(qp, SN_ANSWER_ACK);
 		break;
 	}
 }
@@ -301,7 +301,7 @@ void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	struct sn_rc_resp *s = &qp->rc->resp;
 	int32_t ahead = sn_psn_diff(pkt->psn, s->psn);
 
-	if (s->owed == SN_OWE_DEATH)
+	if (s->answer == SN_ANSWER_FATAL_NAK)
 		return;
 	if (qp->state == SN_QP_RTR && !s->established) {
 		s->established = true;
@@ -313,6 +313,6 @@ void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		expected_in(qp, pkt);
 	} else if (!s->nak_sent) {
 		s->nak_sent = true;
-		sn_rc_owe(qp, SN_OWE_SEQUENCE);
+		sn_rc_set_answer(qp, SN_ANSWER_SEQUENCE_NAK);
 	}
 }

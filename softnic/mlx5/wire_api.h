@@ -23,7 +23,7 @@ int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
 /* ACKs wait to be sent: they go out after some polls that find nothing. */
-bool sn_fabric_owes(const struct sn_nic *nic);
+bool sn_fabric_ack_pending(const struct sn_nic *nic);
 /* A poll would find nothing. True for a few hundred calls at most, then a poll is due. */
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Takes what has arrived and sends what waits. True when it did anything, or left some waiting. */
