@@ -134,7 +134,7 @@ static int open_port(struct sn_port *port)
 		return -ENOMEM;
 	port->fabric->chaos.fire = chaos_due;
 	TAILQ_INIT(&port->fabric->blocked);
-	TAILQ_INIT(&port->fabric->later);
+	TAILQ_INIT(&port->fabric->delayed_acks);
 	for (i = 0; err == -EADDRINUSE && i < OPEN_TRIES; i++)
 		err = join(port);
 	if (err) {
@@ -212,8 +212,8 @@ static bool poll_port(struct sn_port *port)
 	any = !sn_fab_quiet(fabric->fab) && sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
 	if (!TAILQ_EMPTY(&fabric->blocked))
 		any |= unblock(fabric);
-	if (!TAILQ_EMPTY(&fabric->later))
-		any |= sn_rc_serve_later(port, any);
+	if (!TAILQ_EMPTY(&fabric->delayed_acks))
+		any |= sn_rc_send_delayed_acks(port, any);
 	held = sn_fab_deadline(fabric->fab);
 	if (held && !fabric->chaos.slot)
 		sn_timer_arm(port->nic, &fabric->chaos, held);
@@ -235,7 +235,7 @@ bool sn_fabric_ack_pending(const struct sn_nic *nic)
 	bool pending = false;
 
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
-		pending |= !TAILQ_EMPTY(&nic->port[i].fabric->later);
+		pending |= !TAILQ_EMPTY(&nic->port[i].fabric->delayed_acks);
 	return pending;
 }
 
@@ -245,7 +245,7 @@ static bool quiet(struct sn_port *port)
 
 	if (!TAILQ_EMPTY(&fabric->blocked) ||
 	    fabric->fault_generation != port->nic->fault.generation ||
-	    (!TAILQ_EMPTY(&fabric->later) && !sn_rc_may_wait(port)) || !sn_fab_quiet(fabric->fab))
+	    (!TAILQ_EMPTY(&fabric->delayed_acks) && !sn_rc_ack_may_wait(port)) || !sn_fab_quiet(fabric->fab))
 		return false;
 	fabric->idle++;
 	fabric->empty_polls++;

@@ -19,9 +19,9 @@
 enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
-	SN_RC_LATER_POLLS = 64,	/* in vain, before ACKs that were put off go out */
+	SN_RC_DELAY_POLLS = 64,	/* in vain, before ACKs that were put off go out */
 	SN_RC_STREAM_POLLS = 8,	/* ... of a WRITE that came so soon after another one */
-	SN_RC_LATER_MAX = 8,	/* requests that a postponed ACK may leave waiting */
+	SN_RC_DELAY_MAX = 8,	/* requests that a postponed ACK may leave waiting */
 	SN_RC_BURST = 32,	/* sendings of a QP before another one's turn */
 	SN_RC_TRAIN = 16384,	/* bytes of the packets that go in one: see sn_rc_train */
 	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
@@ -101,7 +101,7 @@ struct sn_rc_resp {
 	bool established;
 	enum sn_rc_answer answer;
 	enum sn_nak_code nak_code;
-	uint32_t postponed;	/* requests that wait for the ACK */
+	uint32_t delayed_requests;	/* requests that wait for the ACK */
 	uint32_t nak_psn;
 	enum sn_event event;	/* of death; SN_EV_COMPLETION: a CQE has told it */
 	struct sn_srq *srq;	/* where the receive WQE in use is from, or NULL */
@@ -144,8 +144,8 @@ struct sn_rc {
 	struct sn_waiter waiter;
 	struct sn_rc_place target;	/* of the WRITE executed last */
 	struct sn_rc_place local;	/* of the receives used last */
-	bool later;		/* an ACK is owed that can wait: see sn_rc_ack_later */
-	TAILQ_ENTRY(sn_rc) later_link;
+	bool ack_delayed;		/* an ACK is owed that can wait: see sn_rc_ack_after_cqe */
+	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
 };
@@ -156,9 +156,9 @@ struct sn_fabric {
 	uint32_t fault_generation;
 	struct sn_timer chaos;		/* a fault script holds packets back until then */
 	TAILQ_HEAD(, sn_waiter) blocked;
-	TAILQ_HEAD(, sn_rc) later;
+	TAILQ_HEAD(, sn_rc) delayed_acks;
 	unsigned int idle;		/* polls in vain since the last of them */
-	unsigned int patience;		/* so many they may last */
+	unsigned int ack_delay_polls;		/* so many they may last */
 	unsigned int empty_polls, empty_polls_at_write;	/* polls in vain, until the last WRITE came */
 	struct sn_rc_scratch scratch;		/* of the first port: the device's */
 };
@@ -207,7 +207,7 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
  */
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
-	bool rides = qp->rc->later && send && qp->rc->resp.answer == SN_ANSWER_ACK &&
+	bool rides = qp->rc->ack_delayed && send && qp->rc->resp.answer == SN_ANSWER_ACK &&
 		     sn_port_can_piggyback(qp->port);
 
 	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
@@ -233,12 +233,12 @@ bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* A fault script says that no receive WQE is to be found. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
 /* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
-void sn_rc_later(struct sn_qp *qp, unsigned int polls);
-void sn_rc_not_later(struct sn_qp *qp);
+void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);
+void sn_rc_undelay_ack(struct sn_qp *qp);
 /* ... has gone out. */
 void sn_rc_acknowledged(struct sn_qp *qp);
-bool sn_rc_serve_later(struct sn_port *port, bool any);
-bool sn_rc_may_wait(const struct sn_port *port);
+bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
+bool sn_rc_ack_may_wait(const struct sn_port *port);
 
 /* rc_req.c: requests out. True when it stopped only because the burst was over. */
 bool sn_rc_req_run(struct sn_qp *qp);
@@ -305,7 +305,7 @@ void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 /* rc_ack_out.c: ACKs and NAKs out */
 void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what);
 /* Owes the ACK of a request whose completion the host has just been given. */
-void sn_rc_ack_later(struct sn_qp *qp);
+void sn_rc_ack_after_cqe(struct sn_qp *qp);
 /* ... of a WRITE that has been executed. */
 void sn_rc_ack_write(struct sn_qp *qp);
 /* Owes a NAK after which the QP goes to ERR. */

@@ -9,7 +9,7 @@ void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what)
 {
 	if (what > qp->rc->resp.answer)
 		qp->rc->resp.answer = what;
-	sn_rc_not_later(qp);
+	sn_rc_undelay_ack(qp);
 	sn_qp_kick(qp);
 }
 
@@ -25,16 +25,16 @@ static bool waits(const struct sn_qp *qp)
 		(qp->rcq->had_event && ((qp->rcq->pi - qp->rcq->notified) & 0xffffff) < RECENT);
 }
 
-static void postpone_ack(struct sn_qp *qp, unsigned int polls)
+static void delay_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->answer > SN_ANSWER_ACK || waits(qp) || ++s->postponed >= SN_RC_LATER_MAX) {
+	if (s->answer > SN_ANSWER_ACK || waits(qp) || ++s->delayed_requests >= SN_RC_DELAY_MAX) {
 		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 		return;
 	}
 	s->answer = SN_ANSWER_ACK;
-	sn_rc_later(qp, polls);
+	sn_rc_delay_ack(qp, polls);
 }
 
 /* Where one WRITE follows the other, one ACK does for several; one by itself has its own at once. */
@@ -45,7 +45,7 @@ void sn_rc_ack_write(struct sn_qp *qp)
 
 	fabric->empty_polls_at_write = fabric->empty_polls;
 	if (stream)
-		postpone_ack(qp, SN_RC_STREAM_POLLS);
+		delay_ack(qp, SN_RC_STREAM_POLLS);
 	else
 		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 }
@@ -54,9 +54,9 @@ void sn_rc_ack_write(struct sn_qp *qp)
  * The host is about to act on the completion, and would do so a packet later if the ACK went
  * first. The requester's completion must not wait for long, nor its window be filled by that.
  */
-void sn_rc_ack_later(struct sn_qp *qp)
+void sn_rc_ack_after_cqe(struct sn_qp *qp)
 {
-	postpone_ack(qp, SN_RC_LATER_POLLS);
+	delay_ack(qp, SN_RC_DELAY_POLLS);
 }
 
 void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event)
@@ -120,11 +120,11 @@ int sn_rc_send_answer(struct sn_qp *qp)
 	return sn_rc_send(qp, &out);
 }
 
-void sn_rc_last_word(struct sn_qp *qp)
+void sn_rc_flush_delayed_ack(struct sn_qp *qp)
 {
-	if (!qp->rc->later)
+	if (!qp->rc->ack_delayed)
 		return;
-	sn_rc_not_later(qp);
+	sn_rc_undelay_ack(qp);
 	if (sn_rc_send_answer(qp) != -EAGAIN)
 		sn_rc_acknowledged(qp);
 }
@@ -150,13 +150,13 @@ void sn_rc_stop(struct sn_qp *qp)
 
 	if (!rc)
 		return;
-	sn_rc_last_word(qp);
+	sn_rc_flush_delayed_ack(qp);
 	stop_timers(qp);
 	sn_port_unblock(&rc->waiter);
 	scratch_forget(qp);
 	rc->req.loaded = false;
 	rc->resp.in = SN_C_NONE;
 	rc->resp.answer = SN_ANSWER_NONE;
-	rc->resp.postponed = 0;
+	rc->resp.delayed_requests = 0;
 	rc->resp.read_head = rc->resp.read_tail;
 }

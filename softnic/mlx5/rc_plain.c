@@ -146,8 +146,8 @@ EITHER bool send_plain(struct sn_qp *qp, const uint8_t *raw, bool write)
 	if (!ctrl_is_plain(qp, raw, write, &p) || !waits_for_nothing(qp) ||
 	    !data_is_plain(qp, raw, write, &p))
 		return false;
-	if (write && qp->rc->later)
-		sn_rc_last_word(qp);
+	if (write && qp->rc->ack_delayed)
+		sn_rc_flush_delayed_ack(qp);
 	if (!send_packet(qp, &p, write))
 		return false;
 	note(qp, &p, write);

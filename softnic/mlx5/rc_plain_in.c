@@ -169,6 +169,6 @@ bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8
 	if (p.write)
 		sn_rc_ack_write(qp);
 	else
-		sn_rc_ack_later(qp);
+		sn_rc_ack_after_cqe(qp);
 	return true;
 }

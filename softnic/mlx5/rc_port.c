@@ -81,58 +81,58 @@ bool sn_rc_rnr_injected(struct sn_nic *nic)
 	return nic->fault.rnr > 0 && (double)(sn_random(nic) >> 11) * 0x1p-53 < nic->fault.rnr;
 }
 
-bool sn_rc_may_wait(const struct sn_port *port)
+bool sn_rc_ack_may_wait(const struct sn_port *port)
 {
 	const struct sn_nic *nic = port->nic;
 
-	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->patience;
+	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }
 
 /* Always true: the device is not idle while somebody waits for an ACK. */
-bool sn_rc_serve_later(struct sn_port *port, bool any)
+bool sn_rc_send_delayed_acks(struct sn_port *port, bool any)
 {
 	struct sn_fabric *fabric = port->fabric;
 	struct sn_rc *rc;
 
 	fabric->idle = any ? 0 : fabric->idle + 1;
-	if (sn_rc_may_wait(port))
+	if (sn_rc_ack_may_wait(port))
 		return true;
-	while ((rc = TAILQ_FIRST(&fabric->later))) {
-		sn_rc_not_later(rc->qp);
+	while ((rc = TAILQ_FIRST(&fabric->delayed_acks))) {
+		sn_rc_undelay_ack(rc->qp);
 		sn_qp_kick(rc->qp);
 	}
 	return true;
 }
 
-void sn_rc_later(struct sn_qp *qp, unsigned int polls)
+void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_fabric *fabric = qp->port->fabric;
 	struct sn_rc *rc = qp->rc;
 
-	if (TAILQ_EMPTY(&fabric->later) || polls < fabric->patience)
-		fabric->patience = polls;
-	if (rc->later)
+	if (TAILQ_EMPTY(&fabric->delayed_acks) || polls < fabric->ack_delay_polls)
+		fabric->ack_delay_polls = polls;
+	if (rc->ack_delayed)
 		return;
-	rc->later = true;
-	TAILQ_INSERT_TAIL(&fabric->later, rc, later_link);
+	rc->ack_delayed = true;
+	TAILQ_INSERT_TAIL(&fabric->delayed_acks, rc, delayed_link);
 	fabric->idle = 0;
 }
 
-void sn_rc_not_later(struct sn_qp *qp)
+void sn_rc_undelay_ack(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
 
-	if (!rc->later)
+	if (!rc->ack_delayed)
 		return;
-	rc->later = false;
-	TAILQ_REMOVE(&qp->port->fabric->later, rc, later_link);
+	rc->ack_delayed = false;
+	TAILQ_REMOVE(&qp->port->fabric->delayed_acks, rc, delayed_link);
 }
 
 void sn_rc_acknowledged(struct sn_qp *qp)
 {
-	sn_rc_not_later(qp);
+	sn_rc_undelay_ack(qp);
 	qp->rc->resp.answer = SN_ANSWER_NONE;
-	qp->rc->resp.postponed = 0;
+	qp->rc->resp.delayed_requests = 0;
 }
 
 bool sn_rc_peer_stalled(struct sn_qp *qp)

@@ -247,7 +247,7 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 		if (err)
 			s->read_head = s->read_tail;
 	}
-	if (s->answer == SN_ANSWER_NONE || qp->rc->later)
+	if (s->answer == SN_ANSWER_NONE || qp->rc->ack_delayed)
 		return false;
 	err = sn_rc_send_answer(qp);
 	if (err == -EAGAIN)
@@ -255,6 +255,6 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	if (s->answer == SN_ANSWER_FATAL_NAK)
 		die(qp);
 	s->answer = SN_ANSWER_NONE;
-	s->postponed = 0;
+	s->delayed_requests = 0;
 	return false;
 }

@@ -258,8 +258,8 @@ static bool send_some(struct sn_qp *qp)
 	 * A request that may break the connection comes after the news that the peer's own have
 	 * arrived, or they would be flushed.
 	 */
-	if (qp->rc->later && !is_send(wr->opcode))
-		sn_rc_last_word(qp);
+	if (qp->rc->ack_delayed && !is_send(wr->opcode))
+		sn_rc_flush_delayed_ack(qp);
 	err = sn_rc_send(qp, &out);
 	if (!err) {
 		sent(qp, wr, &out);

@@ -37,7 +37,7 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 	if (!pkt->ackreq)
 		return;
 	if ((pkt->shape->parts & SN_P_LAST) && gives_cqe(pkt))
-		sn_rc_ack_later(qp);
+		sn_rc_ack_after_cqe(qp);
 	else if (pkt->shape->parts & SN_P_LAST)
 		sn_rc_ack_write(qp);
 	else

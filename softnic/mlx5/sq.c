@@ -160,7 +160,7 @@ static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 	}
 	/* Hosts mark the end of a connection so: what they have received is acknowledged by then. */
 	if (opcode == SN_OP_NOP && qp->rc)
-		sn_rc_last_word(qp);
+		sn_rc_flush_delayed_ack(qp);
 	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {
 		sn_wr_done(qp, wr, opcode == SN_OP_UMR ? sn_umr_execute(qp, wqe) : SN_SYND_OK, 0, 0);
 		return false;

@@ -44,7 +44,7 @@ void sn_rc_run(struct sn_qp *qp);
 /* rc_ack_out.c. The QP has just entered ERR: no more packets, no timers, no touching of wr. Writes no CQE. */
 void sn_rc_stop(struct sn_qp *qp);
 /* An ACK that was put off goes out now. */
-void sn_rc_last_word(struct sn_qp *qp);
+void sn_rc_flush_delayed_ack(struct sn_qp *qp);
 
 /* ud.c: the same of a QP that sends datagrams */
 int sn_ud_create(struct sn_qp *qp);
