@@ -131,7 +131,7 @@ struct sn_rc_scratch {
  * Where the whole of a key is, for one kind of use by one QP. It holds in the turn in which it was
  * found: since then nothing that keys and connections allow has changed.
  */
-struct sn_rc_place {
+struct sn_rc_mapping {
 	uint32_t key, turn;
 	uint64_t start, len;	/* len 0: not in one place, or not allowed */
 	uint8_t *at;
@@ -142,8 +142,8 @@ struct sn_rc {
 	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
-	struct sn_rc_place target;	/* of the WRITE executed last */
-	struct sn_rc_place local;	/* of the receives used last */
+	struct sn_rc_mapping target;	/* of the WRITE executed last */
+	struct sn_rc_mapping local;	/* of the receives used last */
 	bool ack_delayed;		/* an ACK is owed that can wait: see sn_rc_ack_after_cqe */
 	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
@@ -252,22 +252,22 @@ static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 }
 
 /* rc_place.c */
-static inline bool sn_rc_place_is(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key)
+static inline bool sn_rc_mapping_valid(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key)
 {
 	return p->key == key && p->turn == qp->nic->key_turn;
 }
 
 /* Keeps the place of the key of a WRITE that has just been executed. */
-void sn_rc_keep_target(struct sn_qp *qp);
+void sn_rc_cache_target(struct sn_qp *qp);
 /* False: there is none; then len is 0, until something changes. */
-bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights);
+bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights);
 /* len > 0 bytes in it, or NULL. */
-static inline void *sn_rc_place_at(const struct sn_qp *qp, const struct sn_rc_place *p, uint32_t key,
+static inline void *sn_rc_mapping_at(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key,
 				   uint64_t va, uint32_t len)
 {
 	uint64_t off = va - p->start;
 
-	return sn_rc_place_is(qp, p, key) && off <= p->len && len <= p->len - off ? p->at + off : NULL;
+	return sn_rc_mapping_valid(qp, p, key) && off <= p->len && len <= p->len - off ? p->at + off : NULL;
 }
 
 /* rc_ack.c: answers in */

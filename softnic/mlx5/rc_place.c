@@ -11,7 +11,7 @@ static bool faultless(const struct sn_qp *qp)
 }
 
 /* The host's IOMMU must be asked for each access: no place is kept behind it. */
-bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uint8_t rights)
+bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights)
 {
 	struct sn_nic *nic = qp->nic;
 	const struct sn_mkey *m = sn_mkey_find(nic, key);
@@ -19,7 +19,7 @@ bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uin
 	struct iovec iov;
 	unsigned int n = 0;
 
-	*p = (struct sn_rc_place){.key = key, .turn = nic->key_turn};
+	*p = (struct sn_rc_mapping){.key = key, .turn = nic->key_turn};
 	if (!m || m->length64 || !m->len || nic->host.dma || !faultless(qp))
 		return false;
 	a.va = m->start;
@@ -32,10 +32,10 @@ bool sn_rc_place_find(struct sn_qp *qp, struct sn_rc_place *p, uint32_t key, uin
 	return true;
 }
 
-void sn_rc_keep_target(struct sn_qp *qp)
+void sn_rc_cache_target(struct sn_qp *qp)
 {
 	uint32_t rkey = qp->rc->resp.rkey;
 
-	if (!sn_rc_place_is(qp, &qp->rc->target, rkey))
-		sn_rc_place_find(qp, &qp->rc->target, rkey, SN_RW);
+	if (!sn_rc_mapping_valid(qp, &qp->rc->target, rkey))
+		sn_rc_mapping_fill(qp, &qp->rc->target, rkey, SN_RW);
 }

@@ -99,7 +99,7 @@ static bool write_in(struct sn_qp *qp, const struct plain *p)
 
 	memcpy(&reth, p->ext, sizeof(reth));
 	__asm__ volatile("" ::: "memory");
-	to = sn_rc_place_at(qp, &qp->rc->target, from_be32(reth.rkey), from_be64(reth.va), p->len);
+	to = sn_rc_mapping_at(qp, &qp->rc->target, from_be32(reth.rkey), from_be64(reth.va), p->len);
 	if (!to || !qp->rwe || from_be32(reth.len) != p->len)
 		return false;
 	sn_copy(to, p->payload, p->len);
@@ -116,9 +116,9 @@ static bool send_in(struct sn_qp *qp, const struct plain *p)
 
 	if (qp->small_res || !sn_rq_peek(qp, &sge) || sge.len < p->len)
 		return false;
-	to = sn_rc_place_at(qp, &qp->rc->local, sge.key, sge.va, p->len);
+	to = sn_rc_mapping_at(qp, &qp->rc->local, sge.key, sge.va, p->len);
 	if (!to) {
-		sn_rc_place_find(qp, &qp->rc->local, sge.key, SN_LW);
+		sn_rc_mapping_fill(qp, &qp->rc->local, sge.key, SN_LW);
 		return false;
 	}
 	/* Another QP may have had its own in there. */

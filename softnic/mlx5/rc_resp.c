@@ -198,7 +198,7 @@ static bool write_whole(struct sn_qp *qp, const struct sn_packet *pkt)
 		return false;
 	sn_copy(to, pkt->payload, pkt->len);
 	s->rkey = a.key;
-	sn_rc_keep_target(qp);
+	sn_rc_cache_target(qp);
 	return true;
 }
 
@@ -237,7 +237,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	if (parts & SN_P_IMM)
 		complete_receive(qp, pkt, s->len, NULL);
 	if (parts & SN_P_LAST && s->len)
-		sn_rc_keep_target(qp);
+		sn_rc_cache_target(qp);
 	if (qp->state != SN_QP_ERR)
 		advance(qp, pkt);
 }
