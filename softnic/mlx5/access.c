@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory by key, for lkeys and rkeys alike. An indirect key (KLM, KSM) is followed into the keys
- * that it lists; there the local rights count, as the owner of the window uses them.
+ * Memory access by key, for lkeys and rkeys alike. An indirect key (KLM, KSM) is resolved through the
+ * keys in its list. Those are checked for local rights, because the owner of the window uses them.
  */
 #include <sys/param.h>
 
@@ -84,7 +84,7 @@ static enum sn_acc direct(struct walk *w, const struct sn_mkey *m, const struct 
 }
 
 /*
- * IBTA, memory windows: a window can grant what the region behind it gives its owner, local write for
+ * IBTA, memory windows: a window may grant only what its region grants the owner. Local write covers
  * remote write and atomics.
  */
 static uint8_t local_rights(uint8_t rights)
@@ -93,7 +93,7 @@ static uint8_t local_rights(uint8_t rights)
 			 (rights & (SN_LW | SN_RW | SN_ATOMIC) ? SN_LW : 0));
 }
 
-/* The same access, at an entry of the list. */
+/* Translates an access to an indirect key into one to the key of a list entry. */
 static struct sn_access through(const struct sn_access *a, const struct sn_klm *k, uint64_t off, uint64_t len)
 {
 	return (struct sn_access){ .key = k->key, .pd = a->pd, .qpn = a->qpn,
@@ -101,9 +101,9 @@ static struct sn_access through(const struct sn_access *a, const struct sn_klm *
 }
 
 /*
- * PRM "repeat block": instead of a key, the first entry of a list has this operation. Its other fields are
- * the bytes of a row, the number of rows, and how many entries follow; each entry has 16 bits of stride and
- * 16 of byte count instead of a length.
+ * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
+ * are the bytes of a row, the number of rows, and the number of entries that follow. Each of those has a
+ * 16-bit stride and a 16-bit byte count instead of a length.
  */
 enum { KLM_STRIDED = 0x400 };
 
@@ -112,7 +112,7 @@ static bool is_strided(const struct sn_mkey *m)
 	return m->mode == MODE_KLM && m->nklm && m->klm[0].key == KLM_STRIDED;
 }
 
-/* The entries that follow, or 0: they do not make up a row. */
+/* Returns the number of entries that follow, or 0 if they do not make up a row. */
 static uint32_t row_entries(const struct sn_mkey *m)
 {
 	uint32_t n = (uint16_t)m->klm[0].va;
@@ -184,7 +184,7 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
 
-/* Subtractions only: no sum of what the other side chose can wrap. */
+/* Uses subtractions only: no sum of values chosen by the peer can wrap. */
 static bool outside(const struct sn_mkey *m, const struct sn_access *a)
 {
 	if (m->length64)
@@ -197,7 +197,7 @@ static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned in
 {
 	const struct sn_mkey *m = sn_mkey_find(w->nic, a->key);
 
-	/* IBTA: a key is not looked at for no bytes. */
+	/* IBTA: the key of a zero-length access is not checked. */
 	if (!a->len)
 		return SN_ACC_OK;
 	if (!m || (m->key != (a->key & 0xff) && !sn_quirk(w->nic, SN_Q_OLD_KEYS)))
@@ -287,8 +287,7 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		   kinds[why].word);
 }
 
-/* IBTA, send with invalidate: key, PD and QP must fit, and the key must allow to be invalidated from
- * outside. */
+/* IBTA, send with invalidate: key, PD and QP must match, and the key must allow remote invalidation. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
 {
 	struct sn_mkey *m = sn_mkey_find(qp->nic, rkey);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The life of the function: ENABLE_HCA, capabilities, INIT_HCA, and back. A device that is not cold
- * has been booted by whoever made it and takes these commands as done. PRM "Initialization".
+ * Boot and teardown of the function: ENABLE_HCA, capabilities, INIT_HCA, and back. A device that is not
+ * cold is already booted: it accepts these commands without effect. PRM "Initialization".
  */
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
@@ -12,7 +12,7 @@ static void free_mkey(struct sn_nic *nic, void *mkey)
 		sn_mkey_free(nic, mkey);
 }
 
-/* In the order of who refers to whom. */
+/* Frees users before the objects they use. */
 void sn_objects_free(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
@@ -29,7 +29,7 @@ void sn_objects_free(struct sn_nic *nic)
 	sn_table_each(nic, &nic->owned, sn_owned_free);
 }
 
-/* As after power-on, but for what the initialization segment says. */
+/* Resets everything as at power-on, except the fields of the initialization segment. */
 void sn_boot_reset(struct sn_nic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
@@ -44,7 +44,7 @@ void sn_boot_reset(struct sn_nic *nic)
 	nic->dev->issi = 0;
 }
 
-/* Which commands a function takes that is enabled and not initialized. */
+/* Commands that an enabled but uninitialized function accepts. */
 static bool is_boot_command(uint16_t opcode)
 {
 	switch (opcode) {
@@ -135,7 +135,7 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 	if (sn_pages_wanted(c->nic, SN_PAGES_INIT) > 0)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "%d pages are missing",
 				     sn_pages_wanted(c->nic, SN_PAGES_INIT));
-	/* The link is raised, and takes its time, unless it was down by order of an administrator. */
+	/* Brings up the links, which must train first, unless an administrator has set them down. */
 	for (unsigned int i = 0; i < c->nic->ports; i++)
 		sn_link_admin(&c->nic->port[i],
 			      !cold->link_kept_down && !c->nic->fault.admin_down);
@@ -144,7 +144,7 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* Objects that are left go with the function; the pages are the driver's to take back. */
+/* Frees the remaining objects. The pages stay until the driver takes them back. */
 uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
@@ -160,7 +160,7 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* HOST_ENDIANNESS: its first bit tells a big-endian host. */
+/* HOST_ENDIANNESS: the first bit means a big-endian host. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
 	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };

@@ -79,7 +79,7 @@ static const struct entry *lookup(uint16_t opcode)
 	return NULL;
 }
 
-/* A driver must be able to tear down over a dead device; firmware answers these so. */
+/* After a fatal error a driver must still be able to tear down, so these commands succeed as in firmware. */
 static bool is_destroy(uint16_t opcode)
 {
 	switch (opcode) {
@@ -105,16 +105,16 @@ static bool is_destroy(uint16_t opcode)
 }
 
 /*
- * The device handles stored doorbells and arrived packets before these commands. A doorbell or arm that was
- * stored earlier is for this object, not for an unknown one. A NAK that broke a connection takes effect
- * before the command by which a driver reacts to it, as it does on a wire.
+ * The device handles stored doorbells and arrived packets before these commands. A doorbell or arm that
+ * was stored earlier is for this object, not for an unknown one. A NAK that broke a connection takes
+ * effect before the command by which a driver reacts to it, as it does on a wire.
  */
 static bool ends_traffic(uint16_t opcode)
 {
 	return opcode == CMD_DESTROY_CQ || opcode == CMD_DESTROY_QP || opcode == CMD_2ERR_QP;
 }
 
-/* The n-th command with the opcode that the fault script names. */
+/* Is this the n-th command with the opcode in the fault script? */
 static bool injected(struct sn_nic *nic, uint16_t opcode)
 {
 	if (!nic->fault.cmd_nth || opcode != nic->fault.cmd_opcode)
@@ -159,12 +159,15 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
 	uint8_t status;
 
-	/* What the driver has stored before it gave the command reaches a device before it, too. */
+	/* A doorbell that the driver stored before the command takes effect before the command. */
 	if (nic->config.flags & SOFTNIC_SCAN_UARS && !nic->forked)
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
 	status = execute(&c);
-	/* Which of the objects a place depends on is not looked at: commands are rare. */
+	/*
+	 * Any command may change an object that a cached mapping depends on. Commands are rare, so all
+	 * mappings are dropped.
+	 */
 	sn_places_forget(nic);
 	if (!status)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device says of itself. PRM "HCA capabilities"; offsets count from the capability. */
+/* The device's capabilities. PRM "HCA capabilities"; offsets count from the start of each capability. */
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
@@ -30,7 +30,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x80, 8), 15 },	/* log_max_srq_sz */
 	{ SN_FLD(0x88, 8), 15 },	/* log_max_qp_sz: WQEs of a queue */
 	{ SN_FLD(0x9b, 5), SN_LOG_MAX_QP },	/* log_max_qp */
-	{ SN_FLD(0xab, 5), SN_LOG_MAX_RMP },	/* log_max_srq: they are RMPs */
+	{ SN_FLD(0xab, 5), SN_LOG_MAX_RMP },	/* log_max_srq: SRQs are RMPs */
 	{ SN_FLD(0xc8, 8), 22 },	/* log_max_cq_sz */
 	{ SN_FLD(0xdb, 5), SN_LOG_MAX_CQ },	/* log_max_cq */
 	{ SN_FLD(0xe0, 8), 22 },	/* log_max_eq_sz */
@@ -48,14 +48,14 @@ static const struct value general[] = {
 	{ SN_FLD(0x1c3, 5), SN_LOG_MSG_MAX },	/* log_max_msg */
 	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
 	{ SN_FLD(0x200, 1), 1 },	/* compact_address_vector */
-	{ SN_FLD(0x207, 1), 1 },	/* umr_modify_entity_size_disabled: a UMR cannot register memory */
-	{ SN_FLD(0x20a, 2), 1 },	/* umr_fence: small is enough */
+	{ SN_FLD(0x207, 1), 1 },	/* umr_modify_entity_size_disabled */
+	{ SN_FLD(0x20a, 2), 1 },	/* umr_fence: a small fence is enough */
 	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
 	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */
 	{ SN_FLD(0x221, 1), 1 },	/* cq_resize */
 	{ SN_FLD(0x222, 1), 1 },	/* cq_moderation */
 	{ SN_FLD(0x231, 1), 1 },	/* imaicl: memory windows */
-	{ SN_FLD(0x23c, 1), 1 },	/* xrc: its domains and SRQs */
+	{ SN_FLD(0x23c, 1), 1 },	/* xrc: domains and SRQs */
 	{ SN_FLD(0x23d, 1), 1 },	/* ud */
 	{ SN_FLD(0x23f, 1), 1 },	/* rc */
 	{ SN_FLD(0x240, 1), 1 },	/* uar_4k */
@@ -109,12 +109,12 @@ static void fill(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_CHECKSUM	SN_FLD(0x210, 2)	/* cmdif_checksum */
 #define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
-enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 as at first, 2 nothing */
+enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 initial value, 2 invalid */
 
 static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 {
 	const struct value v[] = {
-		{ SN_FLD(0x1a2, 1), nic->infiniband },	/* ib_virt: ports are asked by vport commands */
+		{ SN_FLD(0x1a2, 1), nic->infiniband },	/* ib_virt: ports are queried by vport commands */
 		{ SN_FLD(0x1b6, 2), !nic->infiniband },	/* port_type: InfiniBand, Ethernet */
 		{ SN_FLD(0x1b8, 8), nic->ports },	/* num_ports */
 		{ SN_FLD(0x21d, 1), !nic->infiniband },	/* roce */
@@ -146,13 +146,13 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 	case CAP_FLOW_TABLE:
 	case CAP_DEVICE_MEMORY:
 	case CAP_GENERAL_2:
-		return true;		/* as of a VF that has none of it */
+		return true;		/* a VF without extended capabilities answers like this */
 	default:
 		return false;
 	}
 }
 
-/* What a driver may choose when it boots a cold device; elsewhere all that is possible is in force. */
+/* Capabilities that a driver may select when it boots a cold device. Otherwise the maximum is in force. */
 static void choose(const struct sn_cold *cold, uint8_t *cap, unsigned int type, bool current)
 {
 	if (type == CAP_GENERAL) {
@@ -176,7 +176,7 @@ uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* The driver gives all capabilities of a type; where there is no choice they are to be those in force. */
+/* The driver writes all capabilities of a type. Those without a choice must equal the current values. */
 uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 {
 	unsigned int type = sn_get(c->in, CMD_OP_MOD) >> 1;

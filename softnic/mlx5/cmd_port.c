@@ -60,8 +60,8 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 }
 
 /*
- * One address at a time leads to a port: the last that was set, or what follows from the MAC when
- * there is none. Where somebody else has it already nothing does, as in a network.
+ * A port has one fabric address: the GID set last, or the one derived from the MAC if no GID is set. If
+ * another port already has the address, nothing changes, as in a network.
  */
 static void answer_to(struct sn_port *port, const struct sn_gid *last)
 {
@@ -75,7 +75,7 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
 		sn_thread_rewatch(port);
 }
 
-/* An address of all zeros empties the entry. */
+/* A GID of all zeros clears the entry. */
 uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 {
 	static const uint8_t none[16];
@@ -101,7 +101,10 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* As after power-on. The addresses of InfiniBand ports are the subnet manager's, not a driver's. */
+/*
+ * Resets the ports as at power-on. A subnet manager sets the addresses of InfiniBand ports, not the
+ * driver.
+ */
 void sn_port_reset(struct sn_nic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports; i++)
@@ -156,7 +159,7 @@ uint8_t sn_cmd_query_vport_state(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* What mlx5_ib asks of an InfiniBand port. The GUID is the lower half of its GID. */
+/* mlx5_ib queries this of an InfiniBand port. The GUID is the lower half of the GID. */
 uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
 {
 	const struct sn_port *port = find_port(c, CMD_PORT);
@@ -177,12 +180,12 @@ uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
 }
 
 /*
- * PRM "HCA vport P_Key": a 16-bit entry in each word, the one that is asked for or all of them. Entries
- * that no partition has are 0.
+ * PRM "HCA vport P_Key": one 16-bit entry per word, either the requested entry or all. Entries without a
+ * partition are 0.
  */
 uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 {
-	enum { ENTRIES = 128, ALL = 0xffff };	/* as pkey_table_size says */
+	enum { ENTRIES = 128, ALL = 0xffff };	/* matches pkey_table_size */
 	uint32_t index = sn_get(c->in, PKEY_INDEX);
 	uint32_t first = index == ALL ? 0 : index, n = index == ALL ? ENTRIES : 1;
 
@@ -197,7 +200,7 @@ uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM "HCA vport GID": one entry, or with index 0xffff all of them. Entries without a GID are zero. */
+/* PRM "HCA vport GID": one entry, or all with index 0xffff. Entries without a GID are zero. */
 uint8_t sn_cmd_query_hca_gid(struct sn_cmd *c)
 {
 	enum { ALL = 0xffff, GID = 16 };
@@ -217,8 +220,8 @@ uint8_t sn_cmd_query_hca_gid(struct sn_cmd *c)
 }
 
 /*
- * PRM MAD_IFC: the port's own agent answers a MAD, here a Get of PortInfo (IBTA 14.2.5.6) of a port that
- * has a LID. The keys are not checked.
+ * PRM MAD_IFC: the port's own agent answers a MAD. This model handles only a Get of PortInfo (IBTA
+ * 14.2.5.6) for a port with a LID. It does not check M_Keys.
  */
 uint8_t sn_cmd_mad(struct sn_cmd *c)
 {

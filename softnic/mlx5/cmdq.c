@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command queue: entries of 64 bytes, with what does not fit into one in a chain of mailboxes.
- * PRM "Command interface". What is wrong with the form of a command is told in the entry and not
- * by a command status, since there may be no place to write one.
+ * The command queue: entries of 64 bytes; longer input and output are in chains of mailboxes. PRM
+ * "Command interface". A malformed command is reported in the delivery status of its entry, not by a
+ * command status, since there may be no mailbox to write one to.
  */
 #include <stdlib.h>
 
@@ -89,7 +89,7 @@ static bool any_set(const uint8_t *p, size_t len)
 	return x;
 }
 
-/* PRM: the control signature covers what follows the data, the other one the whole block. */
+/* PRM: the control signature covers the fields after the data, the other one the whole block. */
 static bool block_signed(const struct block *b)
 {
 	return signed_right(b->rsvd0, offsetof(struct block, ctrl_signature) + 1 -
@@ -123,7 +123,7 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 	return DELIVERED;
 }
 
-/* The next mailbox of a chain. */
+/* Moves to the next mailbox of the chain. */
 static enum delivery next_block(struct walk *w, struct block **b)
 {
 	enum delivery bad = w->out ? BAD_OUT_POINTER : BAD_IN_POINTER, d;
@@ -160,7 +160,7 @@ static enum delivery gather(struct walk *w, uint8_t *in, uint32_t len)
 	return DELIVERED;
 }
 
-/* Looks only: a command whose answer has no place is not executed. */
+/* Checks the output mailboxes before execution: a command without room for its output is not executed. */
 static enum delivery check_out(struct walk *w, uint32_t len)
 {
 	enum delivery d = DELIVERED;
@@ -171,7 +171,7 @@ static enum delivery check_out(struct walk *w, uint32_t len)
 	return d;
 }
 
-/* What the device has to say is shorter than the room for it: the rest is zero. */
+/* Copies output; if it is shorter than the mailbox, the rest is zeroed. */
 static void fill(struct block *b, const uint8_t *out, uint32_t at, uint32_t len)
 {
 	uint32_t known = at < SN_CMD_OUT_MAX ? SN_CMD_OUT_MAX - at : 0;
@@ -183,7 +183,7 @@ static void fill(struct block *b, const uint8_t *out, uint32_t at, uint32_t len)
 	memset(b->data + known, 0, n - known);
 }
 
-/* The driver may have changed the chain meanwhile: what does not hold any more gets nothing. */
+/* The driver may have changed the chain meanwhile: a mailbox that is no longer valid gets no output. */
 static void scatter(struct walk *w, struct entry *e, const uint8_t *out, uint32_t len)
 {
 	bool checksum = w->nic->dev->cold->checksum == 3;
@@ -240,7 +240,7 @@ static bool room_for(struct sn_cold *cold, size_t len)
 	return true;
 }
 
-/* The driver may write to the entry at any time: what is judged and executed is one copy of it. */
+/* The driver may write to the entry at any time, so the device checks and executes one copy of it. */
 static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	const struct entry given = *e;
@@ -265,7 +265,7 @@ static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry
 	return DELIVERED;
 }
 
-/* PRM "Command completion event": which slots, in the first word. */
+/* PRM "Command completion event": the first word is a bit mask of slots. */
 static void tell(struct sn_nic *nic, unsigned int slot)
 {
 	uint8_t data[28] = { 0 };
@@ -274,7 +274,7 @@ static void tell(struct sn_nic *nic, unsigned int slot)
 	sn_async(nic, SN_EV_CMD, 0, data);
 }
 
-/* The queue that a command makes to hear of commands does not hear of this one. */
+/* If the command creates the EQ for command events, that EQ gets no event for the command itself. */
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	bool heard = sn_eq_hears(nic, SN_EV_CMD);
@@ -292,9 +292,9 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 }
 
 /*
- * A doorbell that is stored before the device has seen the last one hides it, so that every slot is
- * looked at. One that the hardware owns and that was not rung may be half written: it is left for
- * the next look, and its own doorbell may come later still.
+ * A doorbell stored before the device read the previous one overwrites it, so the device checks every
+ * slot. A slot that hardware owns but without a doorbell may be half written. It is left for the next
+ * pass; its own doorbell may arrive even later.
  */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 {

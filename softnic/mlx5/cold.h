@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device as it is after power-on (SOFTNIC_COLD). Its driver finds it by the initialization
- * segment at the start of the BAR, gives it commands through a queue in memory, and boots it:
- * pages for the firmware, capabilities, INIT_HCA. iseg.c, cmdq.c, boot.c, pages.c. With the lock held.
+ * A device as after power-on (SOFTNIC_COLD). The driver finds it by the initialization segment at the
+ * start of the BAR and sends commands through a queue in memory. It boots the device with firmware
+ * pages, capabilities and INIT_HCA. iseg.c, cmdq.c, boot.c, pages.c. All calls need the device lock.
  */
 #ifndef SN_COLD_H
 #define SN_COLD_H
@@ -51,28 +51,28 @@ SN_AT(struct sn_iseg, health_counter, 0x1010);
 
 enum sn_nic_interface { SN_NIC_FULL = 0, SN_NIC_DISABLED = 1, SN_NIC_SW_RESET = 7 };
 
-/* How far the driver has come. */
+/* Boot state of the function. */
 enum sn_boot { SN_BOOT_OFF, SN_BOOT_ENABLED, SN_BOOT_READY };
 
 struct sn_cold {
 	enum sn_boot state;
-	bool looked;			/* the firmware has come up */
-	bool link_kept_down;		/* INIT_HCA is not to bring the link up */
+	bool looked;			/* initialization is complete */
+	bool link_kept_down;		/* INIT_HCA must not bring the link up */
 	uint8_t checksum;		/* cmdif_checksum: 1 initial, 0 off, 3 on */
-	bool roce_sport;		/* the driver has turned on what the RoCE caps offer */
+	bool roce_sport;		/* the driver enabled the optional RoCE capabilities */
 
 	/* cmdq.c */
-	uint32_t seen;			/* slots that are given and not rung: the next look takes them */
-	uint32_t early;			/* ... and has done so: the doorbell may still come */
-	uint8_t *in;			/* a command, flat */
+	uint32_t seen;			/* owned slots without a doorbell: run at the next pass */
+	uint32_t early;			/* slots run that way: the doorbell may still come */
+	uint8_t *in;			/* a command in contiguous memory */
 	size_t in_size;
 	uint8_t *out;
 
-	/* pages.c: what the driver has given */
+	/* pages.c: pages given by the driver */
 	uint64_t *pages;
 	uint32_t npages, pages_size;
-	int32_t asked;			/* by an event that is not answered yet; negative: to take back */
-	uint32_t look;			/* which page is looked at next */
+	int32_t asked;			/* by an unanswered event; negative: pages to take back */
+	uint32_t look;			/* index of the page to be checked next */
 };
 
 static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
@@ -80,7 +80,7 @@ static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
 	return (struct sn_iseg *)(void *)nic->dev->bar;
 }
 
-/* iseg.c: what the driver reads is kept up to date, what it writes is acted upon. */
+/* iseg.c: updates the fields that the driver reads and acts on those that it writes. */
 int sn_cold_open(struct sn_nic *nic);		/* 0, -ENOMEM */
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
@@ -90,16 +90,16 @@ void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome);
 /* cmdq.c */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);
 
-/* boot.c: is this command one for the present state? Then 0, else a status, refusal told. */
+/* boot.c: 0 if the current boot state allows the command; else reports the refusal and returns its status. */
 uint8_t sn_boot_gate(struct sn_cmd *c);
 void sn_boot_reset(struct sn_nic *nic);
 
 /* pages.c */
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
-int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);	/* beyond those given */
-bool sn_pages_left(struct sn_nic *nic);		/* is there one for another object? */
-/* Asks the driver for more, or to take some back, as the number of objects goes. */
+int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);	/* more than those given */
+bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
+/* Requests more pages, or asks the driver to take some back, according to the number of objects. */
 void sn_pages_balance(struct sn_nic *nic);
-void sn_pages_forget(struct sn_nic *nic);	/* the device uses none of them any more */
+void sn_pages_forget(struct sn_nic *nic);	/* the device stops using all of them */
 
 #endif

@@ -6,10 +6,10 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-/* A word that no arm command can be: all reserved bits are set. */
+/* No arm command has this value: all reserved bits are set. */
 #define NEVER_ARMED UINT32_C(0xffffffff)
 
-/* What the caps do not announce is refused, as firmware does, and not quietly ignored. */
+/* Features missing from the capabilities are refused, as by firmware, not ignored. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	unsigned int cqe_sz = sn_get(ctx, CQC_CQE_SZ);
@@ -32,7 +32,7 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	return STAT_OK;
 }
 
-/* Both forms: umem numbers as DEVX demands, addresses as a kernel driver gives them. */
+/* Accepts both forms: umem ids from DEVX, page addresses from a kernel driver. */
 static uint8_t read_ring(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;
@@ -60,8 +60,8 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 }
 
 /*
- * Silicon sees each doorbell, a scan only the last one stored in a page, and then the records. The
- * first arm of all may leave 0 there, which must differ from what is there before.
+ * Hardware sees every doorbell; a scan sees only the last one stored in a page, then reads the records.
+ * The very first arm word may be 0, so the record must hold another value before that.
  */
 static void mark_never_armed(struct sn_nic *nic, struct sn_cq *cq)
 {
@@ -150,8 +150,8 @@ uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 }
 
 /*
- * PRM "Resizing a CQ": the old ring ends with a CQE that says so, and the index runs on in the new
- * one. What is in the old one is the driver's to move.
+ * PRM "Resizing a CQ": a special CQE ends the old ring, and the index continues in the new one. The
+ * driver itself copies the CQEs left in the old ring.
  */
 static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 {
@@ -184,7 +184,7 @@ static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 	return STAT_OK;
 }
 
-/* Moderation is accepted and has no effect: this device tells of each completion at once. */
+/* Moderation is accepted without effect: this device sends an event for each completion at once. */
 uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 {
 	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));
@@ -204,8 +204,9 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 }
 
 /*
- * What is news to who arms with this consumer index: PRM last_notified_index. A completion that has
- * had its event has none again because the host arms before it polls; perftest relies on that.
+ * The index up to which completions are old for an arm with this consumer index. PRM
+ * last_notified_index. A completion that has had its event gets no second one when the host arms before
+ * it polls; perftest relies on that.
  */
 static uint32_t known(const struct sn_cq *cq, uint32_t ci)
 {
@@ -227,12 +228,12 @@ static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 			   cq->pi);
 		return;
 	}
-	/* What was completed after the armed index has its event at once. */
+	/* A completion after the armed index raises its event at once. */
 	if (((made - known(cq, ci) - 1) & 0xffffff) < 0x800000) {
 		sn_cq_event(nic, cq);
 		return;
 	}
-	/* IBTA 11.4.2.2: a request for solicited completions does not take back one for any. */
+	/* IBTA 11.4.2.2: a request for solicited completions does not cancel one for any completion. */
 	sn_cq_set_armed(nic, cq, !solicited || cq->armed, solicited && !cq->armed);
 }
 
@@ -250,14 +251,14 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 	if (trapped && sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != hi)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: doorbell %#x, record %#x", cqn, hi, rec);
 	/*
-	 * PRM: the sequence number tells an arm from a repeated one; it goes on with each event that
-	 * the host has taken. A scan may have been faster than the doorbell.
+	 * PRM: the sequence number tells a new arm from a repeated one; it advances with each event that
+	 * the host has handled. A scan may have seen the arm before the doorbell.
 	 */
 	if (hi != cq->arm_seen)
 		arm(nic, cq, hi);
 }
 
-/* An arm word in the record whose doorbell has been overwritten by another's, or is yet to come. */
+/* Handles an arm word in the record whose doorbell was overwritten by another's, or is yet to come. */
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;

@@ -34,7 +34,7 @@ static bool is_error(const struct sn_cqe *c)
 	return c->op == SN_CQE_REQ_ERR || c->op == SN_CQE_RESP_ERR;
 }
 
-/* PRM: an event with the syndrome "overrun"; the CQ takes no more, and its QPs fail. */
+/* PRM: raises an event with the syndrome "overrun"; the CQ accepts no more CQEs, and its QPs fail. */
 static void overrun(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint8_t data[28] = { 0 };
@@ -46,7 +46,7 @@ static void overrun(struct sn_nic *nic, struct sn_cq *cq)
 	sn_async(nic, SN_EV_CQ_ERROR, 0, data);
 }
 
-/* Room for one more? Reads the host's consumer index, and judges it. */
+/* Reads and checks the host's consumer index. True if there is room for another CQE. */
 static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t size = UINT32_C(1) << cq->log_size;
@@ -66,7 +66,7 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
-/* PRM, scatter to CQE: up to 32 bytes begin the descriptor, up to 64 are the half before it. */
+/* PRM, scatter to CQE: up to 32 bytes start in the descriptor, up to 64 use the half before it. */
 enum { SMALL_32 = 1, SMALL_64 = 2, SMALL_IN_DESCRIPTOR = 32 };
 
 static unsigned int small_format(const struct sn_cqe *c)
@@ -88,15 +88,15 @@ static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 }
 
 /*
- * Version 1: the user index stands where version 0 had the SRQ number. Bytes that mean nothing in
- * this kind of entry are zero, so that a reader of the wrong field is found out.
+ * Version 1: the user index replaces the SRQ number of version 0. Bytes without a meaning in this kind
+ * of entry are zero, so that a driver that reads the wrong field is noticed.
  */
 static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
 	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
 			      (uint64_t)c->counter << 16 | own);
 
-	/* Written in place: who reads the fields at once finds them in the store buffer. */
+	/* Written in place: a consumer on this core reads the fields from the store buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
 	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
 		fill_datagram(e, &qp->datagram);
@@ -111,7 +111,7 @@ static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c
 		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
 		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;
 	}
-	/* The owner comes last, and with the eight bytes that it is in. */
+	/* The owner bit is written last, together with its eight bytes. */
 	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, last.be, __ATOMIC_RELEASE);
 }
 
@@ -135,7 +135,7 @@ static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 		sn_cq_event(nic, cq);
 }
 
-/* Where the next one goes, or NULL: the CQ takes no more. */
+/* The slot for the next CQE, or NULL if the CQ accepts no more. */
 static inline struct cqe64 *place(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
@@ -167,7 +167,7 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 	return true;
 }
 
-/* It is no completion: an armed CQ stays armed. */
+/* This is no completion: an armed CQ stays armed. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
 {
 	struct cqe64 *e = place(nic, cq);

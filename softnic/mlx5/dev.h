@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interfaces that the files of the device half share. Of the wire only rc_plain.c includes this header,
- * because it reads WQEs in the send queue. Called with the lock held.
+ * Interfaces shared by the files of the device half. Of the wire only rc_plain.c includes this header,
+ * because it reads WQEs in the send queue. All calls need the device lock.
  */
 #ifndef SN_DEV_H
 #define SN_DEV_H
@@ -15,14 +15,14 @@ enum {
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
-	SN_LOG_READS = 4,	/* what the wire keeps for a QP */
-	SN_NUMBER_BITS = 24,	/* of most numbers */
+	SN_LOG_READS = 4,	/* responder resources of a QP */
+	SN_NUMBER_BITS = 24,	/* of most object numbers */
 	SN_EQN_BITS = 8,
 	SN_UID_BITS = 16,
 	SN_ANY_QPN = 0xffffff,
 };
 
-/* How many there may be, log2: reported as log_max_... */
+/* Limits, log2: reported as log_max_... */
 enum {
 	SN_LOG_MAX_QP = 18,
 	SN_LOG_MAX_CQ = 20,
@@ -45,7 +45,7 @@ enum {
 	SN_UAR_BF_HALF = 0x100,
 };
 
-/* One of the BlueFlame registers begins there. */
+/* Is this the start of a BlueFlame register? */
 static inline bool sn_is_bf(uint32_t offset)
 {
 	return offset >= SN_UAR_BF && offset < SN_UAR_BF_END && !(offset % SN_UAR_BF_HALF);
@@ -63,40 +63,40 @@ struct sn_device {
 	/* thread.c */
 	pthread_t thread;
 	bool threaded;
-	bool armed;			/* peers have been asked to wake the thread */
-	bool resting;			/* the thread sleeps, perhaps for long: */
-	uint64_t until;			/* till then at most */
+	bool armed;			/* peers must wake the thread */
+	bool resting;			/* the thread sleeps, perhaps for long, */
+	uint64_t until;			/* until then at most */
 	atomic_bool stop;
-	atomic_uint inline_pumps;	/* calls that drove the device, to tell a polling host */
+	atomic_uint inline_pumps;	/* number of calls that drove the device: shows a polling host */
 	int epoll_fd, event_fd, timer_fd;
 
 	uint32_t resd_lkey;
 	struct sn_pd no_pd;		/* of queues of type REG_UMR */
-	unsigned int cmd_count;		/* of the opcode that the fault script names */
+	unsigned int cmd_count;		/* commands with the opcode in the fault script */
 	uint16_t issi;
 	bool roce_en;
-	struct sn_cold *cold;		/* cold.h; NULL: booted by the host that made it */
+	struct sn_cold *cold;		/* cold.h; NULL: the creator of the device has booted it */
 };
 
 /* table.c */
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
 void sn_table_remove(struct sn_table *t, uint32_t number);
-/* Inserts under a free random number of the given width. 0, -ENOMEM, -ENOSPC: there are 1 << log_max. */
+/* Inserts under a free random number of the given width. 0, -ENOMEM, -ENOSPC: 1 << log_max exist. */
 int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
 		 void *obj, uint32_t *number);
 void sn_table_free(struct sn_table *t);
-/* Calls fn for each object; fn may remove the one it was given. */
+/* Calls fn for each object; fn may remove its argument. */
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
 
 /* dma.c */
-void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* the host's IOMMU */
+void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* by the host's IOMMU */
 static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
 	if (nic->host.dma || !addr)
 		return sn_dma_ask(nic, addr, len);
 	return (void *)(uintptr_t)addr;
 }
-/* From a big-endian list of n addresses of pages; flag bits are those of an MTT when mtt. */
+/* Reads a big-endian list of n page addresses; mtt: the low bits are MTT flags. */
 int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
@@ -104,9 +104,9 @@ void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
 void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
- * Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. Translated
- * at each use and never kept: the host may take a page away from its IOMMU at any time, and must
- * then see a refusal and not an access.
+ * Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. Callers must not
+ * keep the pointer: the host may unmap a page from its IOMMU at any time, and the next access must then
+ * be refused.
  */
 static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off,
 			      uint64_t len)
@@ -116,11 +116,11 @@ static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64
 	return b->pages ? sn_buf_at_page(nic, b, off, len)
 			: sn_dma(nic, b->base + b->offset + off, len);
 }
-/* Length of the longest run from off that sn_buf_at can give, at most len. */
+/* Length of the longest run from off that sn_buf_at accepts, at most len. */
 uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
 bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
-/* A big-endian word of a doorbell record. False: unreadable. */
+/* Reads a big-endian word of a doorbell record. False: unreadable. */
 static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word,
 			       uint32_t *v)
 {
@@ -128,7 +128,7 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 
 	if (!p)
 		return false;
-	/* The host's store to the record is ordered after what it announces. */
+	/* The host stores the record after the WQEs that it announces. */
 	*v = be32toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
 	return true;
 }
@@ -151,11 +151,11 @@ struct sn_cqe {
 	uint16_t counter;
 	uint32_t byte_cnt;
 	be32_t imm;
-	const void *small;	/* byte_cnt bytes, at most SN_SMALL, that travel in the entry; or NULL */
+	const void *small;	/* byte_cnt bytes of payload in the CQE, at most SN_SMALL; or NULL */
 };
-/* False: the CQ is or has just been put in error; the QP must go to ERR. */
+/* False: the CQ is in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
-/* The last CQE of a ring, after which the CQ goes on in another. False as above. */
+/* Writes the last CQE of a ring that is resized. False as above. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
@@ -170,15 +170,15 @@ static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool an
 }
 
 /* sq.c */
-enum { SN_POISON = 0xde };	/* in consumed WQEs, by the adversary */
+enum { SN_POISON = 0xde };	/* fills consumed WQEs in adversarial mode */
 static inline uint16_t sn_blocks(unsigned int ds)
 {
 	return (uint16_t)((ds + 3) / 4);
 }
-/* Reads the producer counter of the doorbell record; work is put on the run list. */
+/* Reads the producer counter from the doorbell record and puts the QP on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
-void sn_sq_record(struct sn_qp *qp, uint32_t rec);	/* ... which was that */
-/* A WQEBB where it lies, or NULL. */
+void sn_sq_record(struct sn_qp *qp, uint32_t rec);	/* the same, with the counter already read */
+/* Pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {
 	uint64_t at = (idx & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
@@ -186,30 +186,30 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
 }
 
-/* wr.c */
+/* drops the FIFO without completions */
 void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
 void sn_sq_flush(struct sn_qp *qp);
 
 /* wqe.c */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_ctrl;
-/* False: what this block holds is not a WQE that belongs here. */
+/* False: this block holds no WQE of this queue and position. */
 bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl);
-/* Parses raw into the rest. SN_SYND_OK or the syndrome of the error CQE. */
+/* Parses the raw WQE. SN_SYND_OK or the syndrome of the error CQE. */
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);
 int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len);
 
 /* umr.c */
 uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
 
-/* rq.c. Flushes what the record shows. True when it did anything. */
+/* rq.c. Flushes the receives counted by the record. True if there were any. */
 bool sn_rq_flush(struct sn_qp *qp);
 
-/* rmp.c: receives that several QPs share */
+/* rmp.c: receives shared by several QPs */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_untake(struct sn_qp *qp);
-/* The WQE that the QP has taken is completed, flushed or lost. */
+/* The WQE taken by the QP has been completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
@@ -237,14 +237,14 @@ void sn_uar_free(struct sn_nic *nic, void *uar);
 int sn_bar_open(struct sn_nic *nic);
 void sn_bar_close(struct sn_nic *nic);
 void sn_bar_forget(struct sn_nic *nic);
-/* Acts on one trapped write. */
+/* Handles one trapped write. */
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len);
-/* Stores a write in the page for whoever holds the device. */
+/* Stores a write in the page, for the thread that drives the device. */
 void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
 bool sn_uar_scan(struct sn_nic *nic);
 
-/* uar_plain.c: acts on a write that is all there is to do. False: it is not, and nothing was done. */
+/* uar_plain.c: the fast path of a trapped write. False: not applicable, nothing was done. */
 bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 
 /* cmd_port.c */
@@ -253,20 +253,20 @@ void sn_port_reset(struct sn_nic *nic);
 /* pump.c */
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
-void sn_leave(struct sn_nic *nic);	/* and does what was kicked meanwhile */
-/* Executes the commands that a cold device finds in memory, then drives it. */
+void sn_leave(struct sn_nic *nic);	/* and handles what was kicked meanwhile */
+/* Runs the commands in a cold device's queue, then drives the device. */
 bool sn_pump(struct sn_nic *nic);
 
-/* drive.c: does all pending work except commands. True if there was any. */
+/* drive.c: handles all pending work except commands. True if there was any. */
 bool sn_drive(struct sn_nic *nic);
-/* As devices mostly are: no work is left over, and nobody sleeps who is to be woken by what happens. */
+/* The common state: no work is pending, and no CQ is armed, so no thread waits for an interrupt. */
 static inline bool sn_is_idle(const struct sn_nic *nic)
 {
 	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
 	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
 }
-bool sn_poll_idle(struct sn_nic *nic);	/* driven now, it would find nothing to do. Counts as a drive */
-/* Handles packets that have arrived, and drives the device if there is more. True if there was work. */
+bool sn_poll_idle(struct sn_nic *nic);	/* true if a drive would find no work; counts as a drive */
+/* Handles arrived packets, and drives the device if there is more work. True if there was any. */
 bool sn_take_arrivals(struct sn_nic *nic);
 
 /* thread.c */
@@ -275,15 +275,15 @@ void sn_thread_stop(struct sn_nic *nic);
 void sn_thread_forget(struct sn_nic *nic);
 
 /* wake.c */
-enum { SN_TICK_NS = 1000000 };	/* how long after the last inline pump the thread takes over */
+enum { SN_TICK_NS = 1000000 };	/* the thread takes over this long after the last inline pump */
 void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
 int sn_thread_add_fd(struct sn_device *dev, int fd);
 void sn_thread_wake(struct sn_nic *nic);
-void sn_thread_recall(struct sn_nic *nic);	/* if a command has made it come too late */
-void sn_thread_inline(struct sn_nic *nic);	/* an inline pump is at work */
-/* Keeps the wake-up asked for while a CQ is armed. False: something has arrived meanwhile. */
+void sn_thread_recall(struct sn_nic *nic);	/* if a command made its deadline too late */
+void sn_thread_inline(struct sn_nic *nic);	/* called by each inline pump */
+/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile. */
 bool sn_thread_watch(struct sn_nic *nic, bool any);
-void sn_thread_rewatch(struct sn_port *port);	/* its fabric has another descriptor */
+void sn_thread_rewatch(struct sn_port *port);	/* after its fabric got a new descriptor */
 
 /* fork.c */
 int sn_fork_add(struct sn_nic *nic);	/* 0, -ENOMEM */
@@ -291,7 +291,7 @@ void sn_fork_remove(struct sn_nic *nic);
 
 /* timer.c */
 bool sn_timers_run(struct sn_nic *nic);
-/* A look at the clock costs as much as an idle pump, so one pump in sixteen takes it. */
+/* Reading the clock costs as much as an idle pump, so only every sixteenth pump does. */
 static inline bool sn_timers_due(const struct sn_nic *nic)
 {
 	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->thread_driven);
@@ -299,12 +299,12 @@ static inline bool sn_timers_due(const struct sn_nic *nic)
 uint64_t sn_internal_timer(struct sn_nic *nic);	/* updates its page; returns it */
 uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
 
-/* boot.c: all that the driver has made */
+/* boot.c: frees all objects of the driver */
 void sn_objects_free(struct sn_nic *nic);
 
 /* cmd.c */
 enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */
-/* out has SN_CMD_OUT_MAX bytes; outlen is how many the driver has room for. */
+/* out has SN_CMD_OUT_MAX bytes; outlen is the driver's output length. */
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
 struct sn_cmd {
 	struct sn_nic *nic;
@@ -319,23 +319,26 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
-/* uctx.c: may the user context that the command names do this? Then 0, else a status. */
+/* uctx.c: 0 if the command's user context may do this, else a status. */
 uint8_t sn_uctx_gate(struct sn_cmd *c);
-void sn_uctx_note(struct sn_cmd *c);	/* the command was executed: what it made or ended is noted */
-/* reg.c: the registers of ACCESS_REG that a driver may only read */
+void sn_uctx_note(struct sn_cmd *c);	/* records what an executed command created or destroyed */
+/* reg.c: the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* link.c */
-void sn_link_look(struct sn_port *port);		/* after a change of what it depends on */
+void sn_link_look(struct sn_port *port);		/* after a change of its inputs */
 void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 
 /* obj.c */
 void sn_umem_free(struct sn_nic *nic, void *umem);
 void sn_pd_free(struct sn_nic *nic, void *pd);
-/* Each returns 0 or a status. A queue's page list in a command, its page_offset in 64ths of a page: */
+/*
+ * All return 0 or a status. sn_cmd_list: a queue's page list in a command, page_offset in units of 1/64
+ * page.
+ */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
-/* ... a queue in a umem, by the width of page_offset in its context: */
+/* A queue in a umem; bits is the width of page_offset in its context. */
 struct sn_umem_at {
 	uint32_t id;
 	unsigned int bits;
@@ -343,11 +346,11 @@ struct sn_umem_at {
 };
 uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
 			  uint64_t len, unsigned int align);
-/* ... and anything else in a umem. */
+/* Any other buffer in a umem. */
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
 
-/* The commands, each in the file of its object */
+/* Command handlers, each in the file of its object */
 typedef uint8_t sn_cmd_fn(struct sn_cmd *c);
 sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_dealloc_pd, sn_cmd_alloc_uar, sn_cmd_dealloc_uar;
 sn_cmd_fn sn_cmd_create_umem, sn_cmd_destroy_umem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device does for the wire. */
+/* The functions of the device that the wire calls. */
 #ifndef SN_DEV_API_H
 #define SN_DEV_API_H
 
@@ -12,7 +12,7 @@ static inline uint32_t sn_table_hash(uint32_t number)
 {
 	return number * UINT32_C(2654435769) >> 8;
 }
-/* Most are where they belong: no removed object has its number there. */
+/* Checks the hash slot first: most objects are there, and a removed object's number never is. */
 static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
 {
 	uint32_t i = sn_table_hash(number) & t->mask;
@@ -45,7 +45,7 @@ static inline uint64_t sn_random(struct sn_nic *nic)
 	return z ^ z >> 31;
 }
 
-/* Puts the QP on the run list: sn_rc_run() will be called in this pump. */
+/* Puts the QP on the run list: this pump calls sn_rc_run() for it. */
 static inline void sn_qp_kick(struct sn_qp *qp)
 {
 	if (qp->on_run)
@@ -57,26 +57,26 @@ static inline void sn_qp_kick(struct sn_qp *qp)
 /* sq.c */
 enum sn_sq_status {
 	SN_SQ_WQE,		/* *wqe is the wire's until sn_wr_done(wqe->wr, ...) */
-	SN_SQ_EMPTY,		/* no more, stopped by an error, or not RTS */
-	SN_SQ_FENCED,		/* waits for what is in flight; the QP is kicked when it may go on */
+	SN_SQ_EMPTY,		/* no more WQEs, stopped by an error, or not RTS */
+	SN_SQ_FENCED,		/* waits for WQEs in flight; the QP is kicked when it can continue */
 };
 enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
 /* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
 bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe);
 
-/* rq.c. Takes the next receive WQE (RQ or SRQ): 1, 0 none posted (RNR), -EIO unusable (fail the QP). */
+/* rq.c. Takes the next receive WQE (RQ or SRQ). 1; 0: none posted (RNR); -EIO: unusable (fail the QP). */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /*
- * The segment of the next receive WQE, when that is of the RQ and has but one. Nothing is taken: who
- * uses it adds 1 to rq_next. False: it has to be asked the long way.
+ * The segment of the next receive WQE, if it is in the RQ and has only one. The WQE is not taken: the
+ * caller adds 1 to rq_next. False: use sn_rq_next().
  */
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
-/* The WQE taken last is the next one again. A limit event of its SRQ is not taken back. */
+/* Puts the last WQE back. A limit event of its SRQ is not revoked. */
 void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
-/* Reads the WQE again that was taken last: rwqe->idx and srq say where. 1, or -EIO as before. */
+/* Reads the last WQE again: rwqe->idx and srq name it. 1, or -EIO as above. */
 int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
 
-/* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries stay where they are until they retire. */
+/* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries keep their slots until they retire. */
 static inline uint32_t sn_wr_count(const struct sn_qp *qp)
 {
 	return qp->wr_tail - qp->wr_head;
@@ -89,42 +89,42 @@ static inline struct sn_wr *sn_wr_at(const struct sn_qp *qp, uint32_t i)
 
 enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
-/* The oldest one has succeeded, and has all that its CQE tells. False: the QP is in ERR now. */
+/* Retires the oldest wr, which has succeeded and holds all fields of its CQE. False: the QP is in ERR. */
 bool sn_wr_pop(struct sn_qp *qp);
-/* Retires finished wrs in order, up to the first one that is not. */
+/* Retires finished wrs in order, up to the first unfinished one. */
 void sn_wr_retire(struct sn_qp *qp);
 /*
- * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs
- * and, on an error, move the QP to ERR (sn_rc_stop() is then called from inside).
+ * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs and,
+ * on an error, move the QP to ERR (which calls sn_rc_stop()).
  */
 void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
 		uint32_t byte_cnt);
 /*
- * Completes the receive WQE taken last. imm: immediate or invalidated rkey, wire order. small: the
- * message, where it has not been written, or NULL.
+ * Completes the last receive WQE. imm: immediate or invalidated rkey, wire order. small: the message, if
+ * it was not written to the receive buffer, or NULL.
  */
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
-/* ... with an error CQE; the caller then calls sn_qp_fatal(). */
+/* The same with an error CQE; the caller then calls sn_qp_fatal(). */
 void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
 
-/* Moves the QP to ERR and flushes both queues in order. A taken receive WQE is flushed as well. */
+/* Moves the QP to ERR and flushes both queues in order, including a receive WQE that was taken. */
 void sn_qp_to_error(struct sn_qp *qp);
-/* The same after a responder error: raises the asynchronous event (SN_EV_WQ_ACCESS, ...) too. */
+/* The same after a responder error: also raises the asynchronous event (SN_EV_WQ_ACCESS, ...). */
 void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);
 void sn_qp_event(struct sn_qp *qp, enum sn_event event);
 
-/* access.c. Why the key table refused. The order is the order of the checks. */
+/* access.c. Why an access was refused, in the order of the checks. */
 enum sn_acc {
 	SN_ACC_OK,
-	SN_ACC_STALE,		/* no such index, or another variant byte */
+	SN_ACC_STALE,		/* no such index, or another key byte */
 	SN_ACC_FREE,
 	SN_ACC_PD,
 	SN_ACC_QPN,
 	SN_ACC_RIGHTS,
 	SN_ACC_BOUNDS,
 	SN_ACC_DEPTH,		/* KLM of KLM of ... */
-	SN_ACC_GONE,		/* a key that an indirect one lists: stale or free */
+	SN_ACC_GONE,		/* a key in the list is stale or free */
 	SN_ACC_DMA,		/* refused by the host's IOMMU */
 	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
 };
@@ -133,50 +133,50 @@ struct sn_access {
 	uint32_t key;
 	struct sn_pd *pd;
 	uint32_t qpn;
-	uint8_t rights;		/* all of these are needed */
+	uint8_t rights;		/* all of them are required */
 	uint64_t va, len;
 };
 
 /*
- * Where the bytes are, when they lie in one piece of a key that lists no other and all is in order.
- * NULL: it has to be asked the long way, which also says why not.
+ * Pointer to the bytes if the access is valid and lies in one piece of a direct key. NULL: use
+ * sn_mkey_map(), which also returns the reason.
  */
 void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
-/* Checks only. Never touches memory. */
+/* Checks the access only. Never touches memory. */
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
-/* Checks, and gives the pieces in this process; *n is written on success. len 0 gives 0 pieces. */
+/* Checks the access and returns its pieces in this process; *n is set on success. len 0 gives 0 pieces. */
 enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
 			unsigned int max, unsigned int *n);
 enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
 enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
 /*
- * Copies to or from host memory: the last bytes are stored last and released, because hosts poll
- * on them.
+ * Copies to or from host memory. The last bytes are stored last, with release order, because hosts poll
+ * them.
  */
 void sn_copy(void *dst, const void *src, size_t len);
-/* Counts the refusal as a violation of the local driver, or of the peer (remote). */
+/* Counts the refusal as a violation of the local driver, or of the peer if remote. */
 void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
 /* SEND_INVAL at the responder: frees the mkey. SN_ACC_RIGHTS when it may not be invalidated. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
 
-/* What a key or a connection allows has changed: the places found for them are not valid any more. */
+/* Keys or connections changed: cached mappings are no longer valid. */
 static inline void sn_places_forget(struct sn_nic *nic)
 {
 	nic->key_turn++;
 }
 
 /*
- * sge.c. Bytes [off, off + len) of a message to or from an SGE list, with the QP's PD. The refusals are
- * counted as violations; the caller chooses the syndrome.
+ * sge.c. Copies bytes [off, off + len) of a message to or from an SGE list, with the QP's PD. Refusals
+ * are counted as violations; the caller selects the syndrome.
  */
 enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		      void *dst, uint32_t len);
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len);
-/* The same into a receive WQE, with the PD of the queue that it comes from. */
+/* The same into a receive WQE, with the PD of its queue. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
-/* Both of these write nothing where src is NULL: they only judge. */
+/* Both check the access but write nothing if src is NULL. */
 
 /* viol.c */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The host's memory: bus addresses, page lists, and runs of pages seen as one buffer. */
+/* Host memory: bus addresses, page lists, and page lists used as one buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/param.h>
@@ -18,7 +18,7 @@ void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len)
 	return p;
 }
 
-/* PRM: a page list has addresses of aligned pages; an MTT has its rights in the low bits. */
+/* PRM: a page list holds addresses of aligned pages; an MTT has rights in the low bits. */
 static int read_entry(const uint8_t *entry, unsigned int page_shift, bool mtt, uint64_t *addr,
 		      uint8_t *perm)
 {
@@ -62,7 +62,7 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 	return 0;
 }
 
-/* The umem keeps the pages; what uses it only counts itself there. */
+/* The umem owns the pages; a buffer in it only holds a reference. */
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len)
 {
 	*b = umem->buf;

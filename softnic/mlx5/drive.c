@@ -3,11 +3,14 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	ROUNDS = 256,	/* in one call; the rest is left to the thread or to the next call */
-	ERR_QPS = 8,	/* whose receive queues one round looks at */
+	ROUNDS = 256,	/* per call; the thread or the next call does the rest */
+	ERR_QPS = 8,	/* QPs in ERR flushed per round */
 };
 
-/* The adversary lets work lie for a while, as a busy device does. Somebody must come back to it. */
+/*
+ * Adversarial mode defers work at random, as a busy device does, and makes sure that the device is
+ * driven again.
+ */
 static bool defer_work(struct sn_nic *nic)
 {
 	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
@@ -17,7 +20,7 @@ static bool defer_work(struct sn_nic *nic)
 	return true;
 }
 
-/* Those that are on the list now; what they kick themselves waits for the next round. */
+/* Runs the QPs that are on the list now. Those they kick wait for the next round. */
 static bool run_qps(struct sn_nic *nic)
 {
 	struct sn_qp *last = TAILQ_LAST(&nic->run, sn_run_list);
@@ -40,8 +43,8 @@ static bool run_qps(struct sn_nic *nic)
 }
 
 /*
- * A receive queue has no doorbell: what is posted after the error is found in its record. Each
- * round looks at a few QPs in turn, so that a thousand dead ones do not slow the living down.
+ * A receive queue has no doorbell: WQEs posted after the error are found through the record. Each round
+ * checks a few QPs in turn, so that a thousand QPs in ERR do not slow down the others.
  */
 static bool flush_receives(struct sn_nic *nic)
 {
@@ -75,7 +78,10 @@ static bool drive(struct sn_nic *nic)
 		any |= sn_fabric_poll(nic);
 		if (!TAILQ_EMPTY(&nic->err))
 			any |= flush_receives(nic);
-		/* All work is on the run list; what arrives after the poll is for the next call. */
+		/*
+		 * All work is on the run list; packets that arrive after the poll are left for the next
+		 * call.
+		 */
 		if (!TAILQ_EMPTY(&nic->run))
 			continue;
 		if (!sn_timers_due(nic)) {
@@ -96,7 +102,7 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
-	/* Also from a kick or a command: what this puts off is the thread's, and it may be asleep. */
+	/* A kick or a command also gets here: the thread must do the deferred work, and may be asleep. */
 	if (!nic->thread_driven)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -113,7 +119,7 @@ bool sn_drive(struct sn_nic *nic)
 	return any;
 }
 
-/* Is there work but for what peers have sent? Nothing of this is written to by another. */
+/* Is there work other than packets from peers? Only the lock holder writes these fields. */
 static bool has_work(const struct sn_nic *nic)
 {
 	const struct sn_device *dev = nic->dev;
@@ -124,7 +130,6 @@ static bool has_work(const struct sn_nic *nic)
 	       atomic_load_explicit(&dev->any_dirty, memory_order_acquire);
 }
 
-/* True when a poll would find nothing; counts as such a poll. */
 bool sn_poll_idle(struct sn_nic *nic)
 {
 	if (has_work(nic) || !sn_fabric_quiet(nic))
@@ -133,7 +138,7 @@ bool sn_poll_idle(struct sn_nic *nic)
 	return true;
 }
 
-/* What peers have sent, when that is all; what comes of it beyond the queues of the host is driven. */
+/* Handles packets only, if there is no other work. If they cause more work, the device is driven. */
 bool sn_take_arrivals(struct sn_nic *nic)
 {
 	bool any;

@@ -112,7 +112,7 @@ static void raise_irq(struct sn_nic *nic, const struct sn_eq *eq)
 		nic->host.irq(nic->host.ctx, eq->vector);
 }
 
-/* PRM: an EQ that has fired is silent until it is armed again. */
+/* PRM: an EQ that has fired raises no interrupt until it is armed again. */
 static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 {
 	eq->armed = false;
@@ -121,10 +121,10 @@ static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
 }
 
 /*
- * A page has one word by which EQs are armed. Where several share it, and it is scanned, one's store
- * hides another's, which cannot happen on silicon. A spurious interrupt costs the driver one poll; a lost
- * one stops the program. So an EQ that seems unarmed raises a late interrupt for its entry, even after the
- * other EQs are gone: Linux destroys the command EQ last.
+ * A UAR page has one word for arming EQs. If several EQs share the page and it is scanned, one store
+ * overwrites another, which cannot happen on hardware. A spurious interrupt costs the driver one poll; a
+ * lost one stops the program. So an EQ that seems unarmed raises a late interrupt for its entry. This
+ * continues after the other EQs are gone, because Linux destroys the command EQ last.
  */
 enum { LATE_NS = 1000000 };
 
@@ -141,7 +141,7 @@ static void tell_late(struct sn_nic *nic, struct sn_eq *eq)
 	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !eq->uar->eqs_shared || eq->late.slot)
 		return;
 	eq->late.fire = late;
-	/* A dead device's timers stand still. */
+	/* Timers do not run after a fatal error. */
 	if (nic->fatal || sn_timer_arm(nic, &eq->late, sn_now() + LATE_NS))
 		raise_irq(nic, eq);
 }
@@ -183,7 +183,7 @@ bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)
 	return false;
 }
 
-/* An asynchronous event goes to the EQ that was made for its type. */
+/* Sends an asynchronous event to the EQ that subscribed to its type. */
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
 {
 	if (sn_quirk_hides(nic, type))
@@ -198,7 +198,7 @@ void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const ui
 	}
 }
 
-/* PRM EQ doorbell: eqn(8) consumer index(24). Arming fires at once when an entry waits. */
+/* PRM EQ doorbell: eqn(8) consumer index(24). Arming fires at once if an entry is unread. */
 void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 {
 	struct sn_eq *eq = sn_table_find(&nic->eqs, value >> 24);
@@ -222,8 +222,8 @@ void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 }
 
 /*
- * A doorbell on its way to the one who drives the device. The last one of an EQ says it all, but
- * an arming must not be lost under a mere update.
+ * A doorbell for the thread that drives the device. The last doorbell of an EQ replaces earlier ones,
+ * except that an update of the index must not cancel an arm.
  */
 enum { POSTED_ARM = 32, POSTED_VALID = 33, POSTED_PAGE = 34 };
 

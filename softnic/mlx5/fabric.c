@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fabric below a device's ports: opens and polls it, arms wake-ups, and hands each packet to its QP. */
+/* The fabric below a device's ports: opens and polls it, arms wake-ups, and passes each packet to its QP. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 		nic->ctr.drops++;
 }
 
-/* Of all peers, or of one. */
+/* peer NULL: the links to all peers */
 static void lose_links(struct sn_port *port, const struct sn_addr *peer)
 {
 	struct sn_nic *nic = port->nic;
@@ -105,7 +105,7 @@ static void down(void *ctx, const struct sn_addr *peer)
 static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 {
 	(void)nic;
-	(void)timer;	/* the poll that follows releases the packets */
+	(void)timer;	/* the next poll releases the packets */
 }
 
 static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab **fab)
@@ -220,7 +220,7 @@ static bool poll_port(struct sn_port *port)
 	return any;
 }
 
-/* A device that is being opened, or that could not be, has ports without a fabric. */
+/* While a device is being opened, or after that failed, its ports have no fabric. */
 bool sn_fabric_poll(struct sn_nic *nic)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault script: read whole before anything of it counts. */
+/* The fault script. It is parsed as a whole before any part takes effect. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static const struct share shares[] = {
 	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
 
-/* NaN compares false with everything, so the range is asked for and not the opposite. */
+/* A NaN fails every comparison, so the test is for the valid range. */
 static int parse_share(struct sn_fault *f, const char *key, const char *value)
 {
 	char *end;
@@ -64,7 +64,7 @@ static int parse_cmd_fail(struct sn_fault *f, const char *value)
 	return 0;
 }
 
-/* What a script does at once. */
+/* Actions that a script triggers at once. */
 struct deed {
 	bool fatal;
 	unsigned int links_down;	/* a bit for each port */
@@ -109,7 +109,7 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 	return end == value || *end ? -EINVAL : 0;
 }
 
-/* The device stops: one event, and from now on only commands that destroy are executed. */
+/* A fatal error: one event, and from now on only destroy commands are executed. */
 static void die(struct sn_nic *nic)
 {
 	enum { SYNDROME_FW = 1 };	/* PRM health syndromes: internal error */

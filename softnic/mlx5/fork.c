@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork(). The device stays with the parent. The child has a copy in which nobody holds the lock and
- * nothing is half done, that takes commands (a host that cleans up finds its objects) but has no
- * wire, no thread and no doorbells: those would be the parent's.
+ * fork(). The device stays with the parent. The child gets a copy with a free lock and no half-done
+ * work. It accepts commands, so a host that cleans up finds its objects. It has no wire, thread or
+ * doorbells: those belong to the parent.
  */
 #include "softnic/mlx5/dev.h"
 
@@ -48,8 +48,8 @@ static void install(void)
 }
 
 /*
- * After the fabric has been opened: its own handler must be the older one, since a device that
- * makes a link takes the fabric's lock inside its own.
+ * Call after the fabric was opened: the fabric's fork handler must be registered first, since the device
+ * takes the fabric's lock inside its own.
  */
 int sn_fork_add(struct sn_nic *nic)
 {

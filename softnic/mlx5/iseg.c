@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device after power-on, and its initialization segment: plain memory in the BAR that the driver
- * reads and writes while the device looks at it. PRM "Initialization segment", "Health buffer".
+ * The initialization segment of a cold device: plain memory in the BAR that the driver reads and writes
+ * and the device scans. PRM "Initialization segment", "Health buffer".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome)
 	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
 }
 
-/* A dead device's counter stands still. */
+/* The health counter stops after a fatal error. */
 static void tick(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
@@ -60,7 +60,7 @@ static void tick(struct sn_nic *nic)
 	put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
 }
 
-/* The sizes are read-only to the driver, who stores the whole word. */
+/* The driver stores the whole word, but the size fields are read-only. */
 static uint32_t keep_sizes(be32_t *at)
 {
 	uint32_t raw = __atomic_load_n(&at->be, __ATOMIC_ACQUIRE), want;
@@ -72,7 +72,7 @@ static uint32_t keep_sizes(be32_t *at)
 	return be32toh(want);
 }
 
-/* The driver takes the function down without a command, after TEARDOWN_HCA has prepared for it. */
+/* The driver disables the function without a command, after TEARDOWN_HCA has prepared it. */
 static bool set_interface(struct sn_nic *nic, enum sn_nic_interface interface)
 {
 	if (interface == SN_NIC_FULL || nic->dev->cold->state == SN_BOOT_OFF)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The link of a port: up while a cable is there, the administrator wants it, and both ends have trained.
+ * The link of a port: up while a cable is connected, the administrator enables it, and training is done.
  * PRM "PAOS", the port's administrative and operational status.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-enum { TRAINING_NS = 100000000 };	/* an adapter takes seconds */
+enum { TRAINING_NS = 100000000 };	/* hardware takes seconds */
 
 /* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
 void sn_link_look(struct sn_port *port)
@@ -40,7 +40,7 @@ void sn_link_admin(struct sn_port *port, bool up)
 #define PAOS_PORT	SN_FLD(0x08, 8)
 #define PAOS_ADMIN	SN_FLD(0x14, 4)
 #define PAOS_OPER	SN_FLD(0x1c, 4)
-#define PAOS_ASE	SN_FLD(0x20, 1)	/* the administrative status is to change */
+#define PAOS_ASE	SN_FLD(0x20, 1)	/* admin status enable */
 enum { PAOS_UP = 1, PAOS_DOWN = 2 };
 
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The key table: CREATE_MKEY and its like. PRM "Memory key context". access.c uses the table. */
+/* The key table: CREATE_MKEY and related commands. PRM "Memory key context". access.c uses the table. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,8 +45,8 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 }
 
 /*
- * start_addr need not be aligned: its offset in a page is that of the first byte in the first page.
- * Over a umem start_addr stands for the byte at mkey_umem_offset, whatever the page sizes.
+ * start_addr need not be aligned: its offset in a page is that of the first byte in the first page. With
+ * a umem, start_addr is the address of the byte at mkey_umem_offset, whatever the page sizes.
  */
 static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
@@ -84,8 +84,8 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
 }
 
 /*
- * translations_octword_size is how many entries the key can ever hold: a UMR may not exceed it. What
- * the entries say is looked at when they are used, as the keys in them may come and go.
+ * translations_octword_size is the capacity of the list: a UMR may not exceed it. The entries are
+ * checked when they are used, because the keys in them may change.
  */
 static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
@@ -215,7 +215,7 @@ int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 	return 0;
 }
 
-/* The key of all bus addresses, for local use. PRM "reserved lkey". */
+/* The key for all bus addresses, for local use. PRM "reserved lkey". */
 int sn_mkey_reserved(struct sn_nic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));

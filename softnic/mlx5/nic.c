@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls of the host: open and close, commands, counters, violations. */
+/* The host's calls: open and close, commands, counters, violations. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -124,14 +124,14 @@ void softnic_reset(struct softnic *handle)
 	sn_leave(nic);
 }
 
-/* The reserved lkey is the device's own and not counted. */
+/* The reserved lkey belongs to the device and is not counted. */
 size_t softnic_object_count(struct softnic *handle, const char *kind)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
 	const struct {
 		const char *kind;
 		const struct sn_table *table;
-		size_t own;		/* that the device itself holds */
+		size_t own;		/* objects of the device itself */
 	} kinds[] = {
 		{ "qp", &nic->qps, 0 }, { "cq", &nic->cqs, 0 },	    { "mkey", &nic->mkeys, 1 },
 		{ "pd", &nic->pds, 0 }, { "uar", &nic->uars, 0 },   { "umem", &nic->umems, 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains and umems: objects that others refer to. */
+/* Protection domains and umems. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -97,7 +97,7 @@ uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM: a queue starts at page_offset, counted in 64ths of a page, and continues without a gap. */
+/* PRM: a queue starts at page_offset, in units of 1/64 page, and continues without a gap. */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len)
 {
@@ -133,8 +133,9 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 }
 
 /*
- * A queue context addresses its first byte by page and page_offset, in a umem too: 64ths of a page, and
- * a field of 6 bits, or 5 in a work queue context. Other offsets do not exist for the device.
+ * A queue context gives its first byte as a page and a page_offset, in a umem too. page_offset counts in
+ * units of 1/64 page; it has 6 bits, or 5 in a work queue context. The device cannot express other
+ * offsets.
  */
 uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
 			  uint64_t len, unsigned int align)

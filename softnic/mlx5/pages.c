@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages of the host's memory that the firmware works in. The model needs none; it asks as firmware
- * does, refuses what firmware could not use, and looks at what it was given: a page that has gone
- * from the IOMMU, or that its driver writes to, would be the death of silicon. PRM "MANAGE_PAGES".
+ * Host memory for firmware. The model needs none, but requests it as firmware does and refuses unusable
+ * pages. It also checks the pages: on hardware, a page unmapped from the IOMMU or written by the driver
+ * would be fatal. PRM "MANAGE_PAGES".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@ enum {
 	BOOT_PAGES = 8,
 	INIT_PAGES = 24,
 	OBJECTS_PER_PAGE = 32,
-	SPARE_PAGES = 8,	/* with fewer than that the device asks for more */
-	CHUNK = 16,		/* as many at a time */
-	EXCESS = 3 * CHUNK,	/* with more than that it gives some back */
+	SPARE_PAGES = 8,	/* with fewer spare pages the device requests more */
+	CHUNK = 16,		/* pages per request */
+	EXCESS = 3 * CHUNK,	/* with more spare pages the device returns some */
 };
 enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
 #define PAGES_COUNT	SN_FLD(0x60, 32)	/* in; QUERY_PAGES: out */
@@ -28,7 +28,7 @@ static uint32_t objects(const struct sn_nic *nic)
 		nic->umems.live + nic->uars.live + nic->srqs.live;
 }
 
-/* What the firmware has in use. */
+/* The number of pages that firmware uses. */
 static uint32_t needed(struct sn_nic *nic)
 {
 	switch (nic->dev->cold->state) {
@@ -67,13 +67,13 @@ void sn_pages_forget(struct sn_nic *nic)
 	nic->dev->cold->asked = 0;
 }
 
-/* The mark that the firmware leaves in a page is the page's own address, mixed. */
+/* The firmware marks a page with a hash of its address. */
 static uint64_t mark(uint64_t page)
 {
 	return (page ^ UINT64_C(0x50a6e5)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* One page at a time, as a device comes by its memory now and then. */
+/* Checks one page per call, as hardware touches its memory now and then. */
 static void look_at_one(struct sn_nic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
@@ -120,7 +120,7 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 
 	if (stage < SN_PAGES_BOOT || stage > SN_PAGES_REGULAR)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", stage);
-	/* A device that is not cold has memory of its own and asks for no pages. */
+	/* A device that is not cold has its own memory and requests no pages. */
 	if (c->nic->dev->cold)
 		sn_set(c->out, PAGES_COUNT, (uint32_t)sn_pages_wanted(c->nic, stage));
 	return STAT_OK;
@@ -175,7 +175,7 @@ static uint8_t give(struct sn_cmd *c, uint32_t n)
 	return status;
 }
 
-/* The newest ones, and only what is spare. */
+/* Returns spare pages, the newest first. */
 static uint8_t give_back(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device's ports as its QPs use them: addresses, partitions, ICRC, sending packets. */
+/* Ports as used by QPs: addresses, partitions, ICRC, sending packets. */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,8 +10,8 @@
 enum { UDP_SPORT = 0xc000 };
 
 /*
- * What a subnet manager would give out: a LID, and a GUID that is made of it, so that a path by LID
- * alone finds its way.
+ * Acts as a subnet manager: assigns a LID, and a GUID derived from it, so that a LID alone identifies
+ * the port.
  */
 static void gid_of_lid(uint16_t lid, uint8_t gid[16])
 {
@@ -32,14 +32,14 @@ static int choose_lid(struct sn_port *port)
 	return 0;
 }
 
-/* The address that follows from the MAC. */
+/* The GID derived from the MAC. */
 void sn_port_first_gid(const uint8_t m[6], uint8_t gid[16])
 {
 	memcpy(gid, (uint8_t[]){0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe,
 				m[3], m[4], m[5]}, 16);
 }
 
-/* A locally administered MAC, random but for the port's index on its host, and the GID made of it. */
+/* A locally administered MAC, random except for the port's index on its host, and the GID derived from it. */
 static int choose_mac(struct sn_port *port)
 {
 	uint8_t *m = port->mac;
@@ -73,7 +73,7 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 		memcpy(gid->raw, av->rgid, sizeof(gid->raw));
 }
 
-/* With force_loopback the packets never see a wire: no address is needed. */
+/* With force_loopback no address is needed: the packets never reach a wire. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
 	static const uint8_t zero[16];
@@ -111,7 +111,7 @@ bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, c
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
-	/* Shared memory does not flip bits: zero says that the sender saved itself the work. */
+	/* Shared memory does not flip bits. An ICRC of zero means that the sender did not compute it. */
 	return !icrc || icrc == icrc_of(src->raw, port->address, &iov, 1);
 }
 
@@ -125,7 +125,7 @@ bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey)
 	return true;
 }
 
-/* IBTA 9.6.1.1: the partition of the QP, and of its membership bits one at least. */
+/* IBTA 9.6.1.1: the packet and the QP share a partition, and at least one is a full member. */
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	return !((qp->pkey ^ pkt->pkey) & 0x7fff) && (qp->pkey | pkt->pkey) & 0x8000;
@@ -186,7 +186,7 @@ bool sn_port_can_piggyback(const struct sn_port *port)
 	return !port->nic->fault.generation && sn_fab_can_piggyback(port->fabric->fab);
 }
 
-/* No script is set, so both are without an ICRC. */
+/* No fault script is set, so both packets have an ICRC of zero. */
 static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	memset(frame->head + frame_bytes(frame) - SN_ICRC, 0, SN_ICRC);
@@ -195,7 +195,7 @@ static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struc
 	port->nic->ctr.tx_packets += frame->packets + 1;
 }
 
-/* IBTA 9.2: padded to words. The ICRC is computed while a script may flip bits. */
+/* IBTA 9.2: padded to words. The ICRC is computed only while a fault script may flip bits. */
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	uint32_t bytes = frame_bytes(frame), icrc = 0;

@@ -91,17 +91,17 @@ enum {
 #define CMD_OPCODE	SN_FLD(0x00, 16)
 #define CMD_UID		SN_FLD(0x10, 16)
 #define CMD_OP_MOD	SN_FLD(0x30, 16)
-/* PDN, UAR, CQN, QPN, mkey index, umem id: the number of an object is always here, in and out */
+/* PDN, UAR, CQN, QPN, mkey index, umem id: the object number is always here, in input and output */
 #define CMD_NUMBER	SN_FLD(0x48, 24)
-/* The port, of commands about one: other_vport(1) reserved(11) port_num(4) vport_number(16) */
+/* The port of a command: other_vport(1) reserved(11) port_num(4) vport_number(16) */
 #define CMD_PORT	SN_FLD(0x4c, 4)
 #define PKEY_INDEX	SN_FLD(0x70, 16)
 #define GID_INDEX	SN_FLD(0x70, 16)
 #define GID_COUNT	SN_FLD(0x60, 16)	/* out */
-/* ... but an EQ's, which has eight bits */
+/* except an EQ's, which has eight bits */
 #define CMD_EQN		SN_FLD(0x58, 8)
 
-/* The number of a user context, of CREATE_ and DESTROY_UCTX, and what it may do */
+/* UCTX: number and capabilities of a user context, in CREATE_ and DESTROY_UCTX */
 #define UCTX_UID	SN_FLD(0x50, 16)
 #define UCTX_CAP	SN_FLD(0x80, 32)
 
@@ -174,7 +174,7 @@ enum { CQC_ERROR = 0xa, CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
 enum { CQ_UMEM_OFFSET = 0x50, CQ_UMEM_ID = 0x58, CQ_MODIFY_SELECT = 0x0c };
 /* MODIFY_CQ field select, op_mod 0 */
 enum { CQ_SEL_PERIOD = 1 << 0, CQ_SEL_MAX_COUNT = 1 << 1, CQ_SEL_OI = 1 << 2 };
-/* ... and of op_mod 1, resize: size, page offset and page size are one ring's */
+/* op_mod 1, resize: size, page offset and page size change together */
 enum { CQ_MODIFY_RESIZE = 1, CQ_SEL_RING = 7 };
 
 /* QPC, at AT_QPC of CREATE_QP and of the transitions */
@@ -251,16 +251,16 @@ enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_ECN		SN_FLD(0x108, 2)
 #define ADS_DSCP	SN_FLD(0x10a, 6)
 #define ADS_UDP_SPORT	SN_FLD(0x110, 16)
-#define ADS_DEI_CFI	SN_FLD(0x120, 1)	/* Ethernet: above three bits of priority */
+#define ADS_DEI_CFI	SN_FLD(0x120, 1)	/* Ethernet: follows three bits of priority */
 #define ADS_SL		SN_FLD(0x124, 4)
 #define ADS_PORT	SN_FLD(0x128, 8)
 
-/* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; its work queue, whose offsets the WQ_ are */
+/* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; offsets WQ_ count from its work queue */
 enum { AT_RMPC = 0x20, AT_WQ = 0x50, WQ_BYTES = 0x38 };
 #define RMPC_STATE	SN_FLD(0x08, 4)
 #define RMPC_CYCLIC	SN_FLD(0x20, 1)
 enum { RMPC_RDY = 1, RMPC_ERR = 3 };
-#define RMP_STATE	SN_FLD(0x40, 4)	/* MODIFY_RMP: the present state */
+#define RMP_STATE	SN_FLD(0x40, 4)	/* MODIFY_RMP: the current state */
 #define RMP_SEL_LWM	SN_FLD(0xbf, 1)
 #define WQ_TYPE		SN_FLD(0x00, 4)
 #define WQ_SIGNATURE	SN_FLD(0x04, 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who drives the device. One lock, a word: an empty pump costs two atomic operations on it. A caller
- * that finds it taken leaves its work where the holder will see it (a stored doorbell) and marks
- * the lock kicked; the holder cannot let go of a kicked lock, and drives once more.
+ * The lock of the device, one word: an empty pump costs two atomic operations on it. A caller that finds
+ * it taken leaves its work for the holder (a stored doorbell) and marks the lock kicked. The holder
+ * cannot release a kicked lock: it drives once more first.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
-enum { SPINS = 1000 };	/* a drive is short: try that often before sleeping */
+enum { SPINS = 1000 };	/* a drive is short: try this often before sleeping */
 
 enum { HELD = 1, KICKED = 2, AWAITED = 4 };
 
@@ -22,7 +22,7 @@ static bool try_lock(struct sn_nic *nic)
 	return atomic_compare_exchange_strong(&nic->lock, &free, HELD);
 }
 
-/* Whoever has slept takes the lock as awaited: there may be others. */
+/* A thread that has slept takes the lock as contended: there may be other waiters. */
 static void sleep_for_lock(struct sn_nic *nic)
 {
 	unsigned int was = atomic_load(&nic->lock);
@@ -55,7 +55,7 @@ bool sn_enter_try(struct sn_nic *nic)
 	return try_lock(nic) || !(atomic_fetch_or(&nic->lock, HELD | KICKED) & HELD);
 }
 
-/* Commands run before a drive and never inside it, so that none begins inside another. */
+/* Commands run before a drive, never inside it, so that they do not nest. */
 static bool take_commands(struct sn_nic *nic)
 {
 	return nic->dev->cold && !nic->forked && sn_iseg_scan(nic);
@@ -109,7 +109,7 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 	struct sn_nic *nic = (struct sn_nic *)handle;
 
 	if (offset == SN_UAR_EQ || offset == SN_UAR_EQ_ARM) {
-		/* Perhaps from inside the interrupt: always left for the one who drives. */
+		/* May be called from inside the interrupt, so it is always posted to the lock holder. */
 		sn_eq_post(nic, page, sn_get32(data, 0), offset == SN_UAR_EQ_ARM);
 		softnic_pump(handle);
 		return;

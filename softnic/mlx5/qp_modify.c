@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QP transitions. What a transition requires is always taken; what is optional in it only by its
- * bit of opt_param_mask, as firmware does. PRM "QP state transitions".
+ * QP transitions. The required attributes of a transition are always taken; optional ones only with
+ * their bit of opt_param_mask, as in firmware. PRM "QP state transitions".
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -15,7 +15,7 @@ struct request {
 
 typedef uint8_t take_fn(const struct request *r);
 
-/* QUERY_QP gives back what was set: fields that the device itself never changes. */
+/* Copies a field that the device never changes, for QUERY_QP. */
 static void keep(const struct request *r, struct sn_fld f)
 {
 	sn_set(r->qp->ctx, f, sn_get(r->ctx, f));
@@ -168,7 +168,7 @@ static const struct transition {
 	unsigned int from;
 	enum sn_qp_state to;
 	take_fn *take;
-	uint32_t optional;		/* bits of the mask that mean something here */
+	uint32_t optional;		/* bits of opt_param_mask that this transition allows */
 } transitions[] = {
 	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
 	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RIGHTS | OPT_Q_KEY },
@@ -205,7 +205,7 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 	sn_ud_modified(qp, from);
 }
 
-/* Ranges are in the command, so a context that is wrong leaves the QP as it was. */
+/* The ranges are checked first, so a bad context leaves the QP unchanged. */
 uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 {
 	const struct transition *t = find((uint16_t)sn_get(c->in, CMD_OPCODE));

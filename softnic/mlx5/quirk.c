@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers of silicon that the manual leaves open, or that a generation may lack. Each is off unless the
- * fault script names it: scripts/first-light has to tell such a device from this model.
+ * Behaviour of hardware that the manual leaves open, or that some generations lack. Each quirk is off by
+ * default; the fault script enables it. scripts/first-light must tell such a device from this model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
 	}
 }
 
-/* The first packet of a WRITE is placed after its last one, late enough for a poller to notice. */
+/* The first packet of a WRITE is written after its last one, late enough for a poller to notice. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last)
 {

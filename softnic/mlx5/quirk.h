@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers of silicon that differ from this model's: "quirk=NAME" in the fault script, see quirk.c. */
+/* Hardware behaviour that differs from this model: "quirk=NAME" in the fault script, see quirk.c. */
 #ifndef SOFTNIC_QUIRK_H
 #define SOFTNIC_QUIRK_H
 
@@ -7,13 +7,13 @@
 
 enum sn_quirk {
 	SN_Q_NO_RMP_COUNT,	/* QUERY_RMP: hw_counter stays 0 */
-	SN_Q_NO_SRQ_LIMIT,	/* the event is not delivered */
-	SN_Q_NO_QP_ERROR,	/* nor the events of a QP that fails without a CQE */
-	SN_Q_NO_LAST_WQE,	/* nor that one */
+	SN_Q_NO_SRQ_LIMIT,	/* no SRQ limit event */
+	SN_Q_NO_QP_ERROR,	/* no event for a QP that fails without a CQE */
+	SN_Q_NO_LAST_WQE,	/* no Last WQE Reached event */
 	SN_Q_NO_UMR,		/* every UMR ends with a bind error */
-	SN_Q_NO_REBIND,		/* one of a key that is not free does */
-	SN_Q_OLD_KEYS,		/* the variant of a key, and whether it is free, is not looked at */
-	SN_Q_UNORDERED,		/* the first packet of a WRITE is placed after its last one */
+	SN_Q_NO_REBIND,		/* a UMR of a key that is not free ends with a bind error */
+	SN_Q_OLD_KEYS,		/* the key byte and the free state of a key are not checked */
+	SN_Q_UNORDERED,		/* the first packet of a WRITE is written after its last one */
 	SN_Q_NO_SCATTER,	/* cs_req and cs_res are ignored */
 };
 
@@ -24,7 +24,7 @@ static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
 
 int sn_quirk_parse(struct sn_fault *f, const char *name);	/* 0, -EINVAL */
 bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type);
-/* With SN_Q_UNORDERED in place of sn_mkey_write(): one packet of a WRITE. */
+/* Replaces sn_mkey_write() with SN_Q_UNORDERED: one packet of a WRITE. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last);
 

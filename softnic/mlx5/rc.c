@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A reliable connection's life, as the device tells it. */
+/* Reliable connections: creation, transitions and the run loop. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

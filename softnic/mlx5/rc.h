@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside the wire half: reliable connections (IBTA volume 1, chapter 9.7) over the fabric.
+ * Private to the wire half: reliable connections (IBTA volume 1, chapter 9.7) over the fabric.
  *
- * A QP is requester and responder at once. Both only note what they owe when a packet arrives; it
- * is sent from sn_rc_run(), so that acknowledgements of a burst coalesce and nothing recurses.
+ * A QP is requester and responder at once. When a packet arrives, both only record the answer they must
+ * send. sn_rc_run() sends it, so that the ACKs of a burst coalesce and no call recurses.
  */
 #ifndef SN_RC_H
 #define SN_RC_H
@@ -18,25 +18,25 @@
 
 enum {
 	SN_RC_WINDOW = 224,	/* request packets in flight */
-	SN_RC_ACK_EVERY = 16,	/* within a long message ask for an ACK this often */
-	SN_RC_DELAY_POLLS = 64,	/* in vain, before ACKs that were put off go out */
-	SN_RC_STREAM_POLLS = 8,	/* ... of a WRITE that came so soon after another one */
-	SN_RC_DELAY_MAX = 8,	/* requests that a postponed ACK may leave waiting */
-	SN_RC_BURST = 32,	/* sendings of a QP before another one's turn */
-	SN_RC_TRAIN = 16384,	/* bytes of the packets that go in one: see sn_rc_train */
+	SN_RC_ACK_EVERY = 16,	/* request an ACK this often within a long message */
+	SN_RC_DELAY_POLLS = 64,	/* empty polls before delayed ACKs are sent */
+	SN_RC_STREAM_POLLS = 8,	/* the same, for a WRITE that closely follows another */
+	SN_RC_DELAY_MAX = 8,	/* requests that one delayed ACK may cover */
+	SN_RC_BURST = 32,	/* packets (or trains) a QP may send per turn */
+	SN_RC_TRAIN = 16384,	/* payload bytes of one train: see sn_rc_train */
 	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
 	SN_RC_TIMEOUT_MIN = 12,	/* 4.096 us << 12: what this host's scheduler can keep */
 };
 
-/* A RDMA READ or an atomic to be answered. */
+/* A RDMA READ or an atomic that needs a response. */
 struct sn_rc_read {
 	bool atomic;
-	bool again;		/* asked for before, and perhaps answered */
+	bool again;		/* a repeated request, perhaps answered before */
 	uint64_t va;		/* atomic: the original value */
-	uint32_t rkey, len, psn, sent;	/* sent: packets */
+	uint32_t rkey, len, psn, sent;	/* sent: packets of the response */
 };
 
-/* An atomic that was executed: a repeated request gets the same answer. */
+/* An atomic that was executed: a repeated request gets the saved result. */
 struct sn_rc_atomic {
 	uint32_t psn;
 	bool valid;
@@ -58,7 +58,7 @@ static inline struct sn_wr *sn_rc_wr(const struct sn_qp *qp, uint32_t number)
 	return &qp->wr[number & (qp->sq_size - 1)];
 }
 
-/* NOP and UMR end inside the device. */
+/* NOP and UMR complete inside the device. */
 static inline bool sn_rc_is_ours(const struct sn_wr *wr)
 {
 	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
@@ -73,38 +73,38 @@ struct sn_rc_req {
 	uint32_t psn_max;	/* one past the newest ever sent */
 	uint32_t wr;		/* FIFO number of the wr being sent, or next to be */
 	uint32_t pkt;		/* its next packet */
-	bool loaded;		/* that wr's message has begun */
-	bool rnr_wait;		/* told to wait by the peer's receive queue */
-	bool unreachable;	/* nobody there: retries come quickly */
-	bool link_lost;		/* what was in flight is gone */
-	uint8_t retries, rnr_retries;	/* left */
-	uint32_t in_flight;	/* packets, at most */
-	uint32_t gap_psn;	/* went back for a lost READ response to here */
+	bool loaded;		/* the message of that wr has begun */
+	bool rnr_wait;		/* waits after an RNR NAK */
+	bool unreachable;	/* no peer at that address: retries are fast */
+	bool link_lost;		/* the packets in flight were lost */
+	uint8_t retries, rnr_retries;	/* remaining */
+	uint32_t in_flight;	/* upper bound, in packets */
+	uint32_t gap_psn;	/* a lost READ response made the requester go back to here */
 	uint32_t progress, progress_seen;
 	struct sn_timer ack_timer, rnr_timer;
 };
 
-/* What the responder has to say next; the greater replaces the smaller. */
+/* The responder's next answer; a greater one replaces a smaller one. */
 enum sn_rc_answer {
 	SN_ANSWER_NONE,
-	SN_ANSWER_ACK,		/* of all before psn */
-	SN_ANSWER_SEQUENCE_NAK,	/* NAK: psn is missing */
+	SN_ANSWER_ACK,		/* acknowledges everything before psn */
+	SN_ANSWER_SEQUENCE_NAK,	/* psn is missing */
 	SN_ANSWER_RNR_NAK,
-	SN_ANSWER_FATAL_NAK,		/* NAK with nak_code at nak_psn, and then the QP goes to ERR */
+	SN_ANSWER_FATAL_NAK,		/* NAK with nak_code at nak_psn, then the QP goes to ERR */
 };
 
 struct sn_rc_resp {
-	uint32_t psn;		/* expected */
+	uint32_t psn;		/* expected next */
 	uint32_t msn;
 	enum sn_bth_class in;	/* inside a SEND or WRITE of several packets */
-	bool nak_sent;		/* what follows the gap is dropped without another word */
+	bool nak_sent;		/* packets after the gap are dropped silently */
 	bool established;
 	enum sn_rc_answer answer;
 	enum sn_nak_code nak_code;
-	uint32_t delayed_requests;	/* requests that wait for the ACK */
+	uint32_t delayed_requests;	/* requests covered by the delayed ACK */
 	uint32_t nak_psn;
-	enum sn_event event;	/* of death; SN_EV_COMPLETION: a CQE has told it */
-	struct sn_srq *srq;	/* where the receive WQE in use is from, or NULL */
+	enum sn_event event;	/* of the fatal NAK; SN_EV_COMPLETION: a CQE reports it instead */
+	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL */
 	uint16_t rwqe;		/* and its index */
 	uint32_t off;		/* of the current message */
 	uint64_t va;
@@ -116,24 +116,24 @@ struct sn_rc_resp {
 };
 
 /*
- * The WQEs in hand, one of a kind for the whole device: thousands of QPs that are idle should not
- * have the room of one each. Who finds another QP's fetches its own again.
+ * The WQEs in use, one of each kind for the whole device, so that thousands of idle QPs need no room for
+ * them. A QP that finds another QP's WQE here fetches its own again.
  */
 struct sn_rc_scratch {
 	const struct sn_qp *sender, *reader, *receiver;
-	struct sn_wqe send;		/* where the sender is, while it has loaded */
-	const struct sn_wr *read_wr;	/* of the reader: */
-	struct sn_wqe read;		/* says where its answer goes */
+	struct sn_wqe send;		/* the sender's, while it has loaded one */
+	const struct sn_wr *read_wr;	/* the reader's, */
+	struct sn_wqe read;		/* whose segments receive the response */
 	struct sn_rwqe receive;
 };
 
 /*
- * Where the whole of a key is, for one kind of use by one QP. It holds in the turn in which it was
- * found: since then nothing that keys and connections allow has changed.
+ * A cached translation of a whole key, for one kind of access by one QP. It is valid while nic->key_turn
+ * is equal to turn: no key and no connection has changed.
  */
 struct sn_rc_mapping {
 	uint32_t key, turn;
-	uint64_t start, len;	/* len 0: not in one place, or not allowed */
+	uint64_t start, len;	/* len 0: not contiguous, or not allowed */
 	uint8_t *at;
 };
 
@@ -144,45 +144,49 @@ struct sn_rc {
 	struct sn_waiter waiter;
 	struct sn_rc_mapping target;	/* of the WRITE executed last */
 	struct sn_rc_mapping local;	/* of the receives used last */
-	bool ack_delayed;		/* an ACK is owed that can wait: see sn_rc_ack_after_cqe */
+	bool ack_delayed;		/* an ACK is delayed: see sn_rc_ack_after_cqe */
 	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
 };
 
-/* What the wire keeps of a port. (port.c) */
+/* The wire's state of a port. (port.c) */
 struct sn_fabric {
 	struct sn_fab *fab;
 	uint32_t fault_generation;
-	struct sn_timer chaos;		/* a fault script holds packets back until then */
+	struct sn_timer chaos;		/* the fault script delays packets until then */
 	TAILQ_HEAD(, sn_waiter) blocked;
 	TAILQ_HEAD(, sn_rc) delayed_acks;
-	unsigned int idle;		/* polls in vain since the last of them */
-	unsigned int ack_delay_polls;		/* so many they may last */
-	unsigned int empty_polls, empty_polls_at_write;	/* polls in vain, until the last WRITE came */
-	struct sn_rc_scratch scratch;		/* of the first port: the device's */
+	unsigned int idle;		/* empty polls since an ACK was delayed or a packet came */
+	unsigned int ack_delay_polls;		/* empty polls before delayed ACKs are sent */
+	unsigned int empty_polls, empty_polls_at_write;	/* empty polls in total, and at the last WRITE */
+	struct sn_rc_scratch scratch;		/* in the first port, for the whole device */
 };
 
 /* rc_port.c: the port */
 
-/* Sends headers (with BTH: its opcode, QPN and PSN filled in here) and payload. As sn_fab_send. */
+/*
+ * Sends headers (the opcode, QPN and PSN of the BTH are filled in here) and payload. Returns as
+ * sn_fab_send.
+ */
 struct sn_rc_out {
 	uint8_t opcode;
-	uint32_t train;		/* packets; 0 is 1 */
+	uint32_t train;		/* packets; 0 means 1 */
 	bool solicited, ackreq;
 	uint32_t psn;
 	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
 	uint32_t ext_len;
-	uint32_t len;			/* payload: */
-	const struct sn_wqe *wqe;	/* of its message, from off on, */
+	uint32_t len;			/* payload, */
+	const struct sn_wqe *wqe;	/* from this WQE at off, */
 	uint32_t off;
-	const struct sn_access *memory;	/* or by a key */
-	enum sn_acc refused;		/* with -EACCES: why there is none */
+	const struct sn_access *memory;	/* or from this key */
+	enum sn_acc refused;		/* the reason for -EACCES */
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
 /*
- * struct sn_bth for the peer; returns where the next header follows. flags: that and the pad count; psn:
- * with AckReq and train. Two words: what is stored in smaller pieces cannot be loaded at once.
+ * Writes the peer's struct sn_bth and returns the position of the next header. flags includes the pad
+ * count; psn includes AckReq and train. Stored as two words: a reader that loads a word at once then
+ * needs no second load.
  */
 static inline uint8_t *sn_rc_put_bth(const struct sn_qp *qp, uint8_t *head, uint8_t opcode, uint32_t flags,
 				     uint32_t psn)
@@ -202,8 +206,8 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 }
 
 /*
- * The length of the ACK that waits for company, if the packet is that: to a request that may break the
- * connection it is no company. put: from head on.
+ * Length of a delayed ACK that this packet may carry, or 0. A request that may break the connection
+ * carries none. sn_rc_put_piggyback writes the ACK at head.
  */
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
@@ -214,12 +218,12 @@ static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 }
 void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head);
 /*
- * How many packets of a message go from packet number at on in one sending, of left: as adapters
- * leave the cutting to the wire, except that this wire has no need to cut. Trains begin at fixed
- * places of a message, so that what is sent again has the same ends.
+ * How many packets of a message to send as one train, from packet number at, with left remaining. As
+ * with segmentation offload the wire would split them, but this wire need not. Trains start at fixed
+ * positions, so that a retransmission has the same boundaries.
  */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left);
-/* Does the length fit the number of packets that it is said to be, the last of a message or not? */
+/* Does the length match the packet count, given whether the train ends the message? */
 static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_packet *pkt, bool last)
 {
 	if (pkt->train > 1 && pkt->len > SN_RC_TRAIN)
@@ -228,23 +232,23 @@ static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_pack
 		    : pkt->len == (uint32_t)pkt->train * qp->mtu;
 }
 struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic);
-/* The peer's device has not yet looked at what was sent before. */
+/* The peer's device has not yet read the packets sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);
-/* A fault script says that no receive WQE is to be found. */
+/* The fault script simulates an empty receive queue. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
-/* An ACK is owed. It goes out when the device has been polled in vain for a while, or sooner. */
+/* Delays the pending ACK until some empty polls have passed, or less. */
 void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);
 void sn_rc_undelay_ack(struct sn_qp *qp);
-/* ... has gone out. */
+/* The ACK has been sent. */
 void sn_rc_acknowledged(struct sn_qp *qp);
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
 bool sn_rc_ack_may_wait(const struct sn_port *port);
 
-/* rc_req.c: requests out. True when it stopped only because the burst was over. */
+/* rc_req.c: requests out. True if only the burst limit stopped it. */
 bool sn_rc_req_run(struct sn_qp *qp);
-/* rc_plain.c: sends the next WQE of the queue, which is not empty. False: not one of those, or no room. */
+/* rc_plain.c: the fast path for the next WQE. The queue is not empty. False: not applicable, or no room. */
 bool sn_rc_plain(struct sn_qp *qp);
-/* The same of a queue in order, that is to be found at. */
+/* The same for a WQE at a known address. */
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
 static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 {
@@ -257,11 +261,11 @@ static inline bool sn_rc_mapping_valid(const struct sn_qp *qp, const struct sn_r
 	return p->key == key && p->turn == qp->nic->key_turn;
 }
 
-/* Keeps the place of the key of a WRITE that has just been executed. */
+/* Caches the key of the WRITE executed last. */
 void sn_rc_cache_target(struct sn_qp *qp);
-/* False: there is none; then len is 0, until something changes. */
+/* False: no mapping; len then stays 0 until a change. */
 bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights);
-/* len > 0 bytes in it, or NULL. */
+/* Pointer to len > 0 bytes in it, or NULL. */
 static inline void *sn_rc_mapping_at(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key,
 				   uint64_t va, uint32_t len)
 {
@@ -270,33 +274,33 @@ static inline void *sn_rc_mapping_at(const struct sn_qp *qp, const struct sn_rc_
 	return sn_rc_mapping_valid(qp, p, key) && off <= p->len && len <= p->len - off ? p->at + off : NULL;
 }
 
-/* rc_ack.c: answers in */
+/* rc_ack.c: responses in */
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);
-/* An ACK of all up to and with psn. */
+/* Handles an ACK up to and including psn. */
 void sn_rc_acked(struct sn_qp *qp, uint32_t psn);
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
-/* rc_retry.c: timers and going back */
+/* rc_retry.c: timers and retransmission */
 void sn_rc_timers_init(struct sn_qp *qp);
-/* Sends again from the oldest unacknowledged packet. */
+/* Retransmits from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
-/* The oldest message that is not finished, or NULL. */
+/* The oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
-/* The message ends: no more of its answer is to be put anywhere. */
+/* The message ends: no more of its response is written. */
 void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
-/* Ends a message with an error: the QP goes to ERR when its turn comes. */
+/* Ends a message with an error: the QP goes to ERR when the wr retires. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
-/* Something was sent that must be answered. */
+/* A request that needs a response was sent: starts the timer. */
 void sn_rc_expect_answer(struct sn_qp *qp);
 void sn_rc_retry_soon(struct sn_qp *qp);
 void sn_rc_link_lost(struct sn_qp *qp);
 void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
-/* One more failure in a row. False: it was one too many and the QP is being torn down. */
+/* Counts a failure. False: the retries are exhausted and the QP fails. */
 bool sn_rc_spend_retry(struct sn_qp *qp);
 void sn_rc_made_progress(struct sn_qp *qp);
 
-/* rc_plain_in.c: a request or an ACK, as it has arrived. False: not one of those, and nothing was done. */
+/* rc_plain_in.c: the fast path for an arrived request or ACK. False: not applicable, nothing was done. */
 bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len);
 
 /* rc_resp.c: requests in */
@@ -304,19 +308,19 @@ void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
 /* rc_ack_out.c: ACKs and NAKs out */
 void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what);
-/* Owes the ACK of a request whose completion the host has just been given. */
+/* Requests the ACK for a message whose CQE the host has just been given. */
 void sn_rc_ack_after_cqe(struct sn_qp *qp);
-/* ... of a WRITE that has been executed. */
+/* The same for a WRITE. */
 void sn_rc_ack_write(struct sn_qp *qp);
-/* Owes a NAK after which the QP goes to ERR. */
+/* Requests a NAK after which the QP goes to ERR. */
 void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
-/* The peer's access is refused, with the NAK and the event for the reason. */
+/* Refuses the peer's access, with the NAK and the event for the reason. */
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
 /* Sends the pending ACK or NAK; returns as sn_rc_send() does. */
 int sn_rc_send_answer(struct sn_qp *qp);
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 
-/* rc_read.c: READs and atomics in, their answers out */
+/* rc_read.c: READs and atomics in, their responses out */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 static inline bool sn_rc_answer_pending(const struct sn_qp *qp)
@@ -325,7 +329,7 @@ static inline bool sn_rc_answer_pending(const struct sn_qp *qp)
 
 	return s->read_head != s->read_tail || s->answer != SN_ANSWER_NONE;
 }
-/* Answers that are owed, in order. True when it stopped only because the burst was over. */
+/* Sends the pending answers in order. True if only the burst limit stopped it. */
 bool sn_rc_resp_run(struct sn_qp *qp);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The requester's receiving half: ACKs, NAKs and the answers to READs and atomics. */
+/* The requester's receiving half: ACKs, NAKs and the responses to READs and atomics. */
 #include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
-#define VENDOR_NAK 0x88		/* what mlx5 gives with the errors that a NAK reports */
+#define VENDOR_NAK 0x88		/* mlx5 reports this with the errors of a NAK */
 
 static void move_una(struct sn_qp *qp, uint32_t psn)
 {
@@ -24,7 +24,7 @@ static void finish(struct sn_qp *qp, struct sn_wr *wr)
 	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
 }
 
-/* Of what is acknowledged the WRITEs and SENDs that are the oldest, when nothing waits for their end. */
+/* Fast path: completes acknowledged WRITEs and SENDs that are the oldest. */
 static void finish_plain(struct sn_qp *qp, uint32_t psn)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -44,12 +44,12 @@ static void finish_plain(struct sn_qp *qp, uint32_t psn)
 	if (una == r->psn_una)
 		return;
 	move_una(qp, una);
-	/* What was done behind them has waited for its turn. */
+	/* Local operations behind them have waited for this. */
 	sn_wr_retire(qp);
 }
 
 /*
- * The peer has all before psn. False: it answered a READ before that, and the answer did not come.
+ * The peer has everything before psn. False: it answered a READ before psn, and that response was lost.
  * May leave the QP in ERR.
  */
 static bool acknowledge(struct sn_qp *qp, uint32_t psn)
@@ -75,7 +75,7 @@ static bool acknowledge(struct sn_qp *qp, uint32_t psn)
 	return true;
 }
 
-/* Once per lost answer; if that is lost too the timer sees to it. */
+/* Retransmits once per lost response; if that is lost too, the timer handles it. */
 static void go_back_once(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -116,7 +116,7 @@ void sn_rc_acked(struct sn_qp *qp, uint32_t psn)
 {
 	if (!expected(qp, psn))
 		return;
-	/* There is room for what waits, if anything does. */
+	/* The ACK made room in the window: kick the QP if it has more to send. */
 	if (!sn_rc_all_is_sent(qp))
 		sn_qp_kick(qp);
 	if (!acknowledge(qp, sn_psn_add(psn, 1)))
@@ -147,7 +147,7 @@ void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		nak_in(qp, value);
 }
 
-/* The READ or atomic that this is the next answer to, or NULL. */
+/* The READ or atomic whose next response this is, or NULL. */
 static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr;
@@ -163,7 +163,7 @@ static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
 	return wr && sn_rc_is_read(wr->opcode) && qp->rc->req.psn_una == pkt->psn ? wr : NULL;
 }
 
-/* The WQE that says where the answer goes. */
+/* The WQE whose segments receive the response. */
 static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
@@ -180,7 +180,7 @@ static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 	return &scratch->read;
 }
 
-/* The answer is to travel in the CQE: one that is whole, and of a request that has one. */
+/* Saves a response for the CQE, if it is complete and its request is signaled. */
 static bool keep_small(struct sn_qp *qp, struct sn_wr *wr, const void *data, uint32_t len)
 {
 	wr->small = len && len == wr->len && len <= qp->small_req && wr->ce >= SN_CE_ALWAYS;

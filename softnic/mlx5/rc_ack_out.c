@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The responder's ACKs and NAKs: which is pending, which may be delayed; and the stop of a connection. */
+/* The responder's ACKs and NAKs: pending and delayed ones; stopping a connection. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what)
 }
 
 /*
- * A requester that sleeps until an event is slow, and may rely on what silicon gives: the ACK arrives
- * before the answer.
+ * Does the host wait for events? Such a requester is slow, and may rely on the hardware's order: the ACK
+ * arrives before the response.
  */
 static bool waits(const struct sn_qp *qp)
 {
@@ -37,7 +37,7 @@ static void delay_ack(struct sn_qp *qp, unsigned int polls)
 	sn_rc_delay_ack(qp, polls);
 }
 
-/* Where one WRITE follows the other, one ACK does for several; one by itself has its own at once. */
+/* In a stream of WRITEs one ACK covers several; a single WRITE is acknowledged at once. */
 void sn_rc_ack_write(struct sn_qp *qp)
 {
 	struct sn_fabric *fabric = qp->port->fabric;
@@ -51,8 +51,8 @@ void sn_rc_ack_write(struct sn_qp *qp)
 }
 
 /*
- * The host is about to act on the completion, and would do so a packet later if the ACK went
- * first. The requester's completion must not wait for long, nor its window be filled by that.
+ * The host is about to act on the completion; an ACK sent first would delay it by a packet. The delay is
+ * short, so the requester's completion is not late and its window does not fill up.
  */
 void sn_rc_ack_after_cqe(struct sn_qp *qp)
 {
@@ -102,7 +102,7 @@ int sn_rc_send_answer(struct sn_qp *qp)
 	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
 	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
 
-	/* Also before the QP fails without a NAK: what was executed before is acknowledged. */
+	/* This also runs before the QP fails without a NAK: requests executed before are acknowledged. */
 	if (s->answer == SN_ANSWER_ACK || (s->answer == SN_ANSWER_FATAL_NAK && s->nak_code == SN_NAK_NONE)) {
 		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
 	} else if (s->answer == SN_ANSWER_SEQUENCE_NAK) {

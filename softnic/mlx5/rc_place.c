@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a key's memory lies, kept for the next packet to the same key. A place holds until the next
- * change to keys, windows or connections: each such change increments the device's key_turn.
+ * Cached addresses of keys, for the next packet to the same key. A mapping is valid until keys, windows
+ * or connections change: each change increments the device's key_turn.
  */
 #include "softnic/mlx5/rc.h"
 
@@ -10,7 +10,7 @@ static bool faultless(const struct sn_qp *qp)
 	return !qp->nic->fault.generation && !qp->port->link_down;
 }
 
-/* The host's IOMMU must be asked for each access: no place is kept behind it. */
+/* With an IOMMU each access must be translated, so nothing is cached. */
 bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights)
 {
 	struct sn_nic *nic = qp->nic;

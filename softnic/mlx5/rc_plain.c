@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests as most are: a WRITE or SEND of one block, whose data lies in one place and goes in one
- * packet, when nothing is to be sent before it. Such a WQE is recognized, checked and sent in one go,
- * from the queue into the ring. Whatever is otherwise, or wrong, is left as it was for sn_rc_req_run,
- * which also knows what to say about it.
+ * The fast path of requests: a WRITE or SEND of one block with contiguous data that fits one packet,
+ * when nothing else is queued before it. Such a WQE is checked and sent in one step, from the queue into
+ * the ring. Any other WQE, or a bad one, is left to sn_rc_req_run, which also reports errors.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Two instances, as most of what is looked at depends on the opcode. */
+/* Two instances, as most of the checks depend on the opcode. */
 #define EITHER static inline __attribute__((always_inline))
 
 struct plain {
@@ -22,7 +21,7 @@ struct plain {
 	uint32_t len;
 };
 
-/* No fence, no reserved bit; the next block of this queue. */
+/* No fence, no reserved bit; the WQE belongs to this queue and index. */
 EITHER bool ctrl_is_plain(const struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
 	uint32_t word = (uint32_t)qp->sq_next << 8 | (write ? SN_OP_WRITE : SN_OP_SEND), flags;
@@ -49,7 +48,7 @@ static const uint8_t *by_key(struct sn_qp *qp, const struct sn_data *d, uint32_t
 	return sn_mkey_at(qp->nic, &a);
 }
 
-/* The one data segment ends the WQE. */
+/* The only data segment ends the WQE. */
 EITHER bool data_is_plain(struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
 	unsigned int pos = write ? 32 : 16, end = p->ds * 16u;
@@ -83,7 +82,7 @@ EITHER uint32_t packet_len(const struct plain *p, bool write)
 	       ((p->len + 3) & ~3u) + SN_ICRC;
 }
 
-/* No ICRC: no script is set that flips bits. */
+/* The ICRC is zero: no fault script flips bits. */
 EITHER void put_packet(struct sn_qp *qp, const struct plain *p, bool write, uint8_t *at)
 {
 	static const uint64_t none;
@@ -91,7 +90,7 @@ EITHER void put_packet(struct sn_qp *qp, const struct plain *p, bool write, uint
 				    sn_rc_flags(p->solicited, p->len),
 				    qp->rc->req.psn_next | SN_BTH_ACKREQ);
 
-	/* Pad bytes and ICRC; the data may begin there. */
+	/* Zeroes pad bytes and ICRC first; the data may overlap that word. */
 	memcpy(at + packet_len(p, write) - sizeof(none), &none, sizeof(none));
 	if (write) {
 		struct sn_reth reth = {p->to->va, p->to->rkey, to_be32(p->len)};
@@ -117,7 +116,7 @@ EITHER void note(struct sn_qp *qp, const struct plain *p, bool write)
 	sn_rc_expect_answer(qp);
 }
 
-/* One packet, and the ACK that is owed behind it. False: there is no room, or no simple way. */
+/* Sends one packet, with the delayed ACK behind it. False: no room, or not contiguous in the ring. */
 EITHER bool send_packet(struct sn_qp *qp, const struct plain *p, bool write)
 {
 	struct sn_fab *fab = qp->port->fabric->fab;
@@ -160,7 +159,7 @@ bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at)
 	uint8_t opcode;
 
 	memcpy(raw, at, sizeof(raw));
-	/* What is judged is what is executed: the host may still write there. */
+	/* Execute what was checked: the host may still write to the WQE. */
 	__asm__ volatile("" ::: "memory");
 	opcode = raw[offsetof(struct sn_ctrl, opmod_idx_opcode) + 3];
 	if (opcode == SN_OP_WRITE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests in, as most are: the WRITE or SEND of one packet that is next in order, into one place that
- * has been found before; and their ACKs. Such a packet is recognized, checked and executed in one go.
- * Whatever is otherwise, or wrong, is left as it was for sn_packet_parse and what follows it.
+ * The fast path of incoming packets: a WRITE or SEND of one packet, in order, into memory with a cached
+ * mapping; and its ACK. Such a packet is checked and executed in one step. Any other packet, or a bad
+ * one, is left to sn_packet_parse.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct plain {
 	const uint8_t *ext, *payload;
 };
 
-/* The same as sn_packet_parse, of these two opcodes, and of one packet that wants an ACK. */
+/* Like sn_packet_parse, for these two opcodes and a single packet that requests an ACK. */
 static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 {
 	be64_t first;
@@ -30,7 +30,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	memcpy(&first, bytes, sizeof(first));
 	memcpy(&last, bytes + sizeof(first), sizeof(last));
 	memcpy(&icrc, bytes + len - sizeof(icrc), sizeof(icrc));
-	/* The sender may still write: what is loaded is loaded once. */
+	/* Load once: the sender may still write to the packet. */
 	__asm__ volatile("" ::: "memory");
 	head = from_be64(first);
 	psn = from_be32(last);
@@ -49,7 +49,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	return true;
 }
 
-/* Of an ACK, and nothing worse. */
+/* Is this an ACK, and no NAK? */
 static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 {
 	be64_t first;
@@ -69,7 +69,7 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 	       (from_be32(rest[1]) >> 24 & SN_AETH_KIND) == SN_AETH_ACK;
 }
 
-/* Who was sent to last is most often sent to again. NULL: nobody, or it is not for sure. */
+/* The last requester most often sends again. NULL: unknown QP, or a slow-path case. */
 static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
 	struct sn_nic *nic = port->nic;
@@ -106,7 +106,7 @@ static bool write_in(struct sn_qp *qp, const struct plain *p)
 	return true;
 }
 
-/* Where one segment holds it all, and none of it is for the CQE. */
+/* The receive has one segment that holds the whole message, and no data goes into the CQE. */
 static bool send_in(struct sn_qp *qp, const struct plain *p)
 {
 	static const be32_t none;
@@ -121,7 +121,7 @@ static bool send_in(struct sn_qp *qp, const struct plain *p)
 		sn_rc_mapping_fill(qp, &qp->rc->local, sge.key, SN_LW);
 		return false;
 	}
-	/* Another QP may have had its own in there. */
+	/* This scratch may hold another QP's WQE. */
 	scratch->receiver = NULL;
 	scratch->receive.idx = qp->rq_next++;
 	scratch->receive.srq = NULL;
@@ -159,7 +159,7 @@ bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8
 	if (!qp || !is_next(qp, &p) || !(p.write ? write_in(qp, &p) : send_in(qp, &p)))
 		return false;
 	port->nic->ctr.rx_packets++;
-	/* The CQ may have been full. */
+	/* The CQ may have overrun. */
 	if (qp->state == SN_QP_ERR)
 		return true;
 	s = &qp->rc->resp;

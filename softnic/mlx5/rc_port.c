@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reliable connections and their port: packets out, what waits for room, ACKs that can wait. */
+/* Reliable connections and their port: sending packets, waiting for room, delayed ACKs. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic)
 	return &nic->port[0].fabric->scratch;
 }
 
-/* A fault meets single packets. */
+/* Faults apply to single packets, so a fault script disables trains. */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
 {
 	uint32_t max = SN_RC_TRAIN / qp->mtu;
@@ -31,7 +31,7 @@ static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, str
 	sn_bytes(ext, out->ext, out->ext_len);
 }
 
-/* The ACK that is owed, as sn_rc_resp_run would send it. */
+/* Writes the delayed ACK as sn_rc_resp_run would send it. */
 void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
@@ -88,7 +88,7 @@ bool sn_rc_ack_may_wait(const struct sn_port *port)
 	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }
 
-/* Always true: the device is not idle while somebody waits for an ACK. */
+/* Returns true always: a device with a delayed ACK is not idle. */
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any)
 {
 	struct sn_fabric *fabric = port->fabric;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The responder's sending half, and what it needs resources for: READs and atomics queue up with
- * their rights already judged, and are answered in order; an ACK or NAK comes after them all.
+ * The responder's sending half: READs and atomics, whose rights are already checked, queue up for
+ * responses in order. An ACK or NAK is sent after them all.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
 	struct sn_rc_resp *s = &qp->rc->resp;
 
 	*slot(s, s->read_tail++) = *read;
-	/* Its answer acknowledges all before it. */
+	/* The response acknowledges everything before it. */
 	if (s->answer == SN_ANSWER_ACK)
 		s->answer = SN_ANSWER_NONE;
 	sn_qp_kick(qp);
@@ -35,8 +35,8 @@ static unsigned int resources(const struct sn_qp *qp)
 }
 
 /*
- * A request that comes late, after it was repeated and answered, takes a resource from its peer,
- * which keeps to what it was granted. What was never answered is waited for.
+ * A request that arrives late, after its repetition was answered, takes a resource that the peer counts
+ * as free. So the oldest repeated request is dropped; the others are kept.
  */
 static bool drop_repeated(struct sn_rc_resp *s)
 {
@@ -52,7 +52,7 @@ static bool drop_repeated(struct sn_rc_resp *s)
 	return true;
 }
 
-/* A new request takes a resource. False: the peer asked for more than it was granted. */
+/* Takes a resource for a new request. False: the peer exceeds its limit. */
 static bool admit(struct sn_qp *qp, uint32_t psns)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -67,8 +67,8 @@ static bool admit(struct sn_qp *qp, uint32_t psns)
 }
 
 /*
- * A repeated request comes from a requester that went back and will repeat all that follows: what
- * is queued from there on is dropped, and so never answered twice.
+ * The requester went back and will repeat all later requests. Those queued from here on are dropped, so
+ * none is answered twice.
  */
 static bool readmit(struct sn_qp *qp, uint32_t psn)
 {
@@ -210,7 +210,7 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 	return err;
 }
 
-/* One sending of the oldest answer. */
+/* Sends one packet (or train) of the oldest response. */
 static int send_answer(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -222,7 +222,7 @@ static int send_answer(struct sn_qp *qp)
 	return err;
 }
 
-/* The NAK is out, or nobody is there to hear it. */
+/* The NAK was sent, or the peer is gone. */
 static void die(struct sn_qp *qp)
 {
 	enum sn_event event = qp->rc->resp.event;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The requester's sending half: WQEs become packets, in order, within the window. A position in the
- * FIFO of WQEs and a packet number in the message say what comes next; going back after a loss is
- * nothing but moving that position.
+ * The requester's sending half: WQEs become packets, in order, within the window. The position is a wr
+ * in the FIFO and a packet number in its message; retransmission only moves the position back.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
-/* A new message takes its PSNs: one per packet, of a READ one per packet of the answer. */
+/* A new message takes its PSNs: one per packet, for a READ one per packet of the response. */
 static void begin(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -25,7 +24,7 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 	r->loaded = true;
 }
 
-/* The message at the position: one sent before, or a new one. False: there is nothing to send. */
+/* Loads the message at the position: one sent before, or a new one. False: there is nothing to send. */
 static bool load(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -51,7 +50,7 @@ static bool load(struct sn_qp *qp)
 	return true;
 }
 
-/* The message that has been loaded cannot be sent. */
+/* The loaded message cannot be sent. */
 static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 {
 	qp->rc->req.loaded = false;
@@ -74,7 +73,7 @@ static bool refetch_receive(struct sn_qp *qp)
 	return false;
 }
 
-/* Is the loaded message still to be sent? Skips what was acknowledged meanwhile. */
+/* Must the loaded message still be sent? Skips what was acknowledged meanwhile. */
 static bool still_wanted(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -111,7 +110,7 @@ static bool may_send(const struct sn_qp *qp)
 
 	if (r->in_flight >= SN_RC_WINDOW)
 		return false;
-	/* Half of the PSN space tells old from new. */
+	/* Half of the PSN space separates old from new. */
 	if (((wr->psn + wr->npsn - r->psn_una) & SN_PSN_MASK) >= 1u << 23)
 		return false;
 	if (!sn_rc_is_read(wr->opcode) || qp->wr_reads <= qp->max_rd_atomic)
@@ -133,7 +132,7 @@ static void put_imm(struct sn_rc_out *out, be32_t imm)
 	out->ext_len += (uint32_t)sizeof(imm);
 }
 
-/* By first and last packet: opcodes for middle, first, last, only. */
+/* Selects from the opcodes for middle, first, last, only. */
 static uint8_t pick(bool first, bool last, const uint8_t opcodes[4])
 {
 	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
@@ -168,7 +167,7 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 	}
 }
 
-/* Headers of SEND or WRITE packets; out->len is their share of the data. */
+/* Headers of SEND or WRITE packets; out->len is the payload of this packet. */
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
@@ -193,7 +192,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 		put_imm(out, wqe->imm);
 }
 
-/* A READ that lost the end of its answer asks for the rest only. */
+/* A READ that lost the end of its response requests only the rest. */
 static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_wqe *wqe = &qp->rc->scratch->send;
@@ -240,7 +239,7 @@ static bool is_send(uint8_t opcode)
 	return opcode == SN_OP_SEND || opcode == SN_OP_SEND_IMM || opcode == SN_OP_SEND_INVAL;
 }
 
-/* False: no more for now. */
+/* False: nothing more for now. */
 static bool send_some(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -255,8 +254,8 @@ static bool send_some(struct sn_qp *qp)
 	else
 		data_headers(qp, wr, &out);
 	/*
-	 * A request that may break the connection comes after the news that the peer's own have
-	 * arrived, or they would be flushed.
+	 * A request that may break the connection must follow the delayed ACK. Otherwise the peer's own
+	 * requests, which have arrived, would be flushed.
 	 */
 	if (qp->rc->ack_delayed && !is_send(wr->opcode))
 		sn_rc_flush_delayed_ack(qp);
@@ -295,7 +294,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		}
 		if (!still_wanted(qp) && !load(qp))
 			return false;
-		/* What was loaded again may have been acknowledged in part. */
+		/* The reloaded message may be partly acknowledged. */
 		if (!still_wanted(qp))
 			continue;
 		if (!may_send(qp) || !refetch_receive(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))

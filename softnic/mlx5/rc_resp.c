@@ -8,7 +8,7 @@ static void invalid_request(struct sn_qp *qp)
 	sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 }
 
-/* The receive WQE in hand ends with an error CQE, which is all that the local side is told. */
+/* Ends the current receive WQE with an error CQE; the host gets no other report. */
 static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code code)
 {
 	sn_rq_fail(qp, &qp->rc->scratch->receive, syndrome, 0);
@@ -21,7 +21,7 @@ static bool gives_cqe(const struct sn_packet *pkt)
 	return pkt->shape->class == SN_C_SEND || (pkt->shape->parts & SN_P_IMM);
 }
 
-/* The packet is done with: the next one is expected. */
+/* The packet is complete: expect the next one. */
 static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -50,7 +50,7 @@ static void unusable(struct sn_qp *qp)
 		sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 }
 
-/* Takes a receive WQE. False: there is none, the peer is told. */
+/* Takes a receive WQE. False: none posted, or unusable; the NAK is set. */
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -72,7 +72,7 @@ static bool take_receive(struct sn_qp *qp)
 	return false;
 }
 
-/* The one that was taken for the first packet of the message. */
+/* Fetches the receive WQE of the current message again, if another QP replaced it. */
 static bool refetch_receive(struct sn_qp *qp)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
@@ -107,7 +107,7 @@ static void complete_receive(struct sn_qp *qp, const struct sn_packet *pkt, uint
 		   pkt->solicited, small);
 }
 
-/* The whole message is to travel in the CQE. */
+/* Does the whole message fit into the CQE? */
 static bool is_small(const struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	const unsigned int whole = SN_P_FIRST | SN_P_LAST;
@@ -146,8 +146,8 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 }
 
 /*
- * IBTA 11.6.2: the receive that the immediate would have completed fails with the write. Its completion
- * takes the place of the asynchronous event.
+ * IBTA 11.6.2: the receive that the immediate would have completed fails with the write. Its error
+ * completion replaces the asynchronous event.
  */
 static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_acc why, bool taken)
 {
@@ -158,7 +158,7 @@ static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_ac
 	sn_rq_fail(qp, &qp->rc->scratch->receive, SN_SYND_LOCAL_ACCESS, 0);
 }
 
-/* IBTA 9.7.4.1.3: rights are judged on the whole range, before the first byte is written. */
+/* IBTA 9.7.4.1.3: the rights for the whole range are checked before the first byte is written. */
 static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -186,7 +186,7 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 
 enum { WHOLE_WRITE = SN_P_FIRST | SN_P_LAST | SN_P_PAYLOAD | SN_P_RETH };
 
-/* All of a message at once, into one place. False: nothing was written, and nothing is judged yet. */
+/* Writes a whole message at once to contiguous memory. False: nothing was written or checked yet. */
 static bool write_whole(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -242,7 +242,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		advance(qp, pkt);
 }
 
-/* IBTA 9.7.4.1.4 and .5: the packet fits in its message, and its length in its place there. */
+/* IBTA 9.7.4.1.4 and .5: the packet has the right position in its message, and its length fits. */
 static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	bool first = pkt->shape->parts & SN_P_FIRST, last = pkt->shape->parts & SN_P_LAST;
@@ -254,7 +254,7 @@ static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 	return sn_rc_train_fits(qp, pkt, last) && (first || pkt->len > 0);
 }
 
-/* An old PSN: the answer was lost, or the packet was late. Never executed twice, READs excepted. */
+/* An old PSN: the response was lost, or the packet was late. Only READs are executed again. */
 static void duplicate_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	switch (pkt->shape->class) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When answers do not come (IBTA 9.7.6.1.3), or say "not ready" (9.7.5.2.8).
+ * Missing responses (IBTA 9.7.6.1.3), and RNR NAKs (9.7.5.2.8).
  *
- * The timer is not touched for every packet: it runs while anything is in flight, and when it goes
- * off after some progress it just starts again. So a loss is seen after one to two timeouts.
+ * The timer is not restarted for every packet: it runs while anything is in flight. If it expires after
+ * progress, it just starts again. So a loss is detected after one to two timeouts.
  */
 #include <stddef.h>
 
 #include "softnic/mlx5/rc.h"
 
 #define SOON_NS UINT64_C(2000000)
-#define VENDOR_RETRY 0x81	/* the vendor syndrome that mlx5 gives with the retry errors */
+#define VENDOR_RETRY 0x81	/* the vendor syndrome of mlx5 for retry errors */
 
 /* IBTA table 45, in units of 10 us */
 static const uint32_t rnr_10us[32] = {
@@ -45,7 +45,7 @@ static void arm(struct sn_qp *qp)
 
 void sn_rc_expect_answer(struct sn_qp *qp)
 {
-	/* IBTA 12.7.34: timeout 0 waits for ever. */
+	/* IBTA 12.7.34: timeout 0 means no timeout. */
 	if (!qp->rc->req.ack_timer.slot && qp->av.ack_timeout)
 		arm(qp);
 }
@@ -137,8 +137,8 @@ static void ack_timer_fired(struct sn_nic *nic, struct sn_timer *timer)
 	if (qp->state != SN_QP_RTS || (!outstanding(r) && !r->unreachable))
 		return;
 	/*
-	 * The fabric loses nothing by itself: what the peer has not looked at yet is not lost, however
-	 * long its process is stopped, and sending it again would only fill the ring.
+	 * The fabric itself loses nothing. A packet that the peer has not read yet is not lost, however
+	 * long its process is stopped; a retransmission would only fill the ring.
 	 */
 	if (!sure && (r->rnr_wait || r->progress != r->progress_seen || sn_rc_peer_stalled(qp))) {
 		arm(qp);
@@ -171,7 +171,7 @@ void sn_rc_rnr_in(struct sn_qp *qp, uint8_t code)
 		sn_rc_fail(qp, wr, SN_SYND_RNR_RETRY, VENDOR_RETRY);
 		return;
 	}
-	if (r->rnr_retries != 7)	/* for ever */
+	if (r->rnr_retries != 7)	/* infinite retries */
 		r->rnr_retries--;
 	r->retries = qp->retry_count;
 	r->progress++;

@@ -9,7 +9,7 @@
 #define FL (SN_P_FIRST | SN_P_LAST)
 #define D SN_P_PAYLOAD
 
-/* IBTA table 38 and figure 64 ff.: which headers follow the BTH. */
+/* IBTA table 38 and figure 64 ff.: the headers after the BTH. */
 const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES] = {
 	[SN_BTH_SEND_FIRST] = {SN_C_SEND, 12, F | D},
 	[SN_BTH_SEND_MIDDLE] = {SN_C_SEND, 12, D},
@@ -83,7 +83,7 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 
 	if (len < sizeof(bth) + SN_ICRC)
 		return false;
-	/* The sender may still write: what is loaded is loaded once, whatever gcc would like. */
+	/* Load once: the sender may still write to the packet, and gcc may reload. */
 	memcpy(&bth, bytes, sizeof(bth));
 	__asm__ volatile("" ::: "memory");
 	pkt->shape = shape_of(bth.opcode);
@@ -125,7 +125,7 @@ static uint8_t *put_ipv4(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 	return p + 20;
 }
 
-/* IPv6: traffic class, flow label and hop limit are. */
+/* IPv6: traffic class, flow label and hop limit are variant. */
 static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_len)
 {
 	memcpy(p, (uint8_t[]){0x6f, 0xff, 0xff, 0xff}, 4);
@@ -136,7 +136,7 @@ static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 	return p + 40;
 }
 
-/* Annex A17.3.3: 8 bytes of ones for what InfiniBand has there, IP, UDP without its checksum. */
+/* Annex A17.3.3: 8 bytes of ones in place of InfiniBand's LRH, then IP, then UDP without its checksum. */
 static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};

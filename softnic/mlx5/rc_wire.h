@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets of reliable connections and datagrams as RoCEv2 has them behind UDP port 4791: IBTA volume
- * 1, chapter 9.2 to 9.6 and annex A17. BTH, extended headers, payload padded to 4 bytes, ICRC.
+ * Packets of reliable connections and datagrams, as in RoCEv2 behind UDP port 4791: IBTA volume 1,
+ * chapter 9.2 to 9.6 and annex A17. BTH, extended headers, payload padded to 4 bytes, ICRC.
  */
 #ifndef SN_RC_WIRE_H
 #define SN_RC_WIRE_H
@@ -51,7 +51,7 @@ struct sn_bth {
 	uint8_t flags;		/* SE 0x80, M 0x40, pad count 0x30, version 0x0f */
 	be16_t pkey;
 	be32_t dqpn;		/* reserved(8) destination QPN(24) */
-	be32_t psn;		/* AckReq(1) reserved(7) PSN(24); here the 7 bits count: see train */
+	be32_t psn;		/* AckReq(1) reserved(7) PSN(24); here the 7 bits hold the train length */
 };
 SN_SIZE(struct sn_bth, 12);
 
@@ -80,8 +80,8 @@ struct sn_deth {
 SN_SIZE(struct sn_deth, 8);
 
 /*
- * Behind the DETH: what the receiver finds in the GRH or IP header, of which the fabric carries the
- * addresses alone.
+ * After the DETH: fields of the GRH or IP header for the receiver. The fabric itself carries only the
+ * addresses.
  */
 struct sn_ip {
 	be32_t tclass_flow;	/* 6(4) traffic class(8) flow label(20) */
@@ -102,7 +102,7 @@ struct sn_atomicacketh {
 } __attribute__((packed, aligned(4)));
 SN_SIZE(struct sn_atomicacketh, 8);
 
-/* AETH syndromes: ACK with the credit field that means "not counted", RNR NAK, NAK */
+/* AETH syndromes: ACK with the credit field "not counted", RNR NAK, NAK */
 #define SN_AETH_KIND 0xe0u
 #define SN_AETH_ACK 0x00u
 #define SN_AETH_RNR 0x20u
@@ -115,13 +115,13 @@ enum sn_nak_code {
 	SN_NAK_INVALID_REQUEST = 1,
 	SN_NAK_REMOTE_ACCESS = 2,
 	SN_NAK_REMOTE_OPERATIONAL = 3,
-	SN_NAK_NONE = 4,	/* none is sent: class J of IBTA 9.9.6.3 */
+	SN_NAK_NONE = 4,	/* no NAK is sent: class J of IBTA 9.9.6.3 */
 };
 
-/* What an opcode is made of. */
+/* Parts of an opcode. */
 enum sn_bth_part {
-	SN_P_FIRST = 1 << 0,	/* begins a message */
-	SN_P_LAST = 1 << 1,	/* ends one */
+	SN_P_FIRST = 1 << 0,	/* first packet of a message */
+	SN_P_LAST = 1 << 1,	/* last packet of a message */
 	SN_P_RETH = 1 << 2,
 	SN_P_AETH = 1 << 3,
 	SN_P_IMM = 1 << 4,	/* ImmDt */
@@ -138,14 +138,14 @@ enum sn_bth_class {
 	SN_C_WRITE,
 	SN_C_READ,
 	SN_C_ATOMIC,
-	SN_C_READ_RESP,		/* from here on to the requester */
+	SN_C_READ_RESP,		/* from here on: packets to the requester */
 	SN_C_ACK,
 	SN_C_ATOMIC_ACK,
-	SN_C_DATAGRAM,		/* to no connection at all */
+	SN_C_DATAGRAM,		/* belongs to no connection */
 };
 
 struct sn_bth_shape {
-	uint8_t class, header;	/* bytes of all headers */
+	uint8_t class, header;	/* header: bytes of all headers */
 	uint16_t parts;
 };
 
@@ -155,12 +155,12 @@ extern const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES];
 #define SN_HEADER_MAX 40
 #define SN_ICRC 4
 
-/* A packet taken apart. Headers are a copy; the payload is where it arrived. */
+/* A parsed packet. Headers are copied; the payload stays in the ring. */
 struct sn_packet {
 	const struct sn_bth_shape *shape;
 	uint32_t dqpn, psn;
 	uint16_t pkey;
-	uint8_t opcode, train;	/* so many packets of a message, with one header and end to end */
+	uint8_t opcode, train;	/* train: number of packets that follow each other behind one header */
 	bool solicited, ackreq;
 	struct sn_deth deth;
 	struct sn_ip ip;
@@ -173,10 +173,10 @@ struct sn_packet {
 	uint32_t len;
 };
 
-/* False when this is not a well-formed packet of a service that is known here. */
+/* False: malformed, or of an unknown service. */
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 
-/* What lies around a packet; GIDs that are IPv4-mapped stand for IPv4. */
+/* The outer headers of a packet; an IPv4-mapped GID means IPv4. */
 struct sn_outer {
 	uint8_t src[16], dst[16];
 	uint16_t ident;			/* IPv4 identification */
@@ -184,12 +184,12 @@ struct sn_outer {
 };
 
 /*
- * The invariant CRC, as it goes on the wire, over what lies in iov (everything but the ICRC
- * itself): the fields that a router may change count as ones.
+ * The invariant CRC as sent on the wire, over iov (everything except the ICRC itself). Fields that a
+ * router may change count as ones.
  */
 uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n);
 
-/* PSN arithmetic: how far b is behind a, in [-2^23, 2^23). */
+/* PSN arithmetic: how far a is ahead of b, in [-2^23, 2^23). */
 static inline int32_t sn_psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Receive memory pools, as what IBTA calls a shared receive queue. PRM "Receive Memory Pool" and
+ * Receive memory pools, which implement IBTA's shared receive queues. PRM "Receive Memory Pool" and
  * "Work Queue Context".
  *
- * The WQEs are a linked list: each begins with the index of the one to be taken after it, and the
- * first is number 0. The record counts how many there are; which, only the list tells. In the
- * cyclic kind the one after it is the next in memory, whatever the index says.
+ * The WQEs are a linked list that starts at number 0: each holds the index of the next. The record
+ * counts the WQEs; only the list gives their order. In a cyclic RMP the next WQE is the next in memory,
+ * whatever the index says.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 				     sn_get(wq, WQ_TYPE));
 	if (sn_get(wq, WQ_SIGNATURE))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
-	/* A next segment and one of data at least. */
+	/* At least a next segment and a data segment. */
 	if (log_stride < 5 || log_stride > 11)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);
 	if (log_size > 15)
@@ -146,7 +146,7 @@ static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event ty
 	sn_async(nic, type, 0, data);
 }
 
-/* The queue is of no use any more, nor are the QPs that will turn to it. */
+/* The queue is unusable from now on, and each QP that uses it will fail. */
 static int fail(struct sn_nic *nic, struct sn_srq *srq)
 {
 	srq->error = true;
@@ -183,7 +183,7 @@ static uint16_t left(const struct sn_srq *srq)
 	return (uint16_t)(srq->pi - srq->taken);
 }
 
-/* IBTA, "SRQ Limit Reached": once for each arming. */
+/* IBTA, "SRQ Limit Reached": once per arming. */
 static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
 {
 	if (!srq->lwm || left(srq) >= srq->lwm)
@@ -192,7 +192,7 @@ static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
 	event(nic, srq, SN_EV_SRQ_LIMIT);
 }
 
-/* Arming is all that can be modified. It counts what is there now, too. */
+/* Only the limit can be modified. WQEs that are posted already count too. */
 uint8_t sn_cmd_modify_rmp(struct sn_cmd *c)
 {
 	struct sn_srq *srq = sn_table_find(&c->nic->srqs, sn_get(c->in, CMD_NUMBER));
@@ -238,7 +238,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* The link of the WQE just taken. False: it leads nowhere, or to a WQE that is in use. */
+/* Follows the link of the WQE just taken. False: the link is invalid, or points to a WQE in use. */
 static bool follow(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
 {
 	uint32_t next = from_be16(seg->next_wqe_index);
@@ -274,7 +274,7 @@ int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return read_wqe(qp->nic, rwqe->srq, rwqe->idx, raw) ? parse(qp, rwqe, raw) : -EIO;
 }
 
-/* Taken is not completed: until sn_rq_done() or sn_rq_fail() the WQE is the QP's, and flushed with it. */
+/* A WQE that was taken belongs to the QP until sn_rq_done() or sn_rq_fail(), and is flushed with it. */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));

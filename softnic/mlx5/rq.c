@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The receive queue. It has no doorbell: the record is read when something arrives. */
+/* The receive queue. It has no doorbell: the record is read when a packet arrives. */
 #include <errno.h>
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* What is posted, by the record. False: unreadable or impossible. */
+/* Reads the producer index from the record. False: unreadable or invalid. */
 static bool read_producer(struct sn_qp *qp)
 {
 	uint32_t rec;
@@ -52,7 +52,7 @@ int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return rwqe->srq ? sn_srq_again(qp, rwqe) : read_wqe(qp, rwqe);
 }
 
-/* Taken is not completed: until sn_rq_done() or sn_rq_fail() a flush ends this WQE, too. */
+/* Until sn_rq_done() or sn_rq_fail() a flush also ends this WQE. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	if (qp->srq)
@@ -100,7 +100,7 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	return true;
 }
 
-/* Of an SRQ only what the QP has taken: the rest is for the others. */
+/* Of an SRQ only the WQE taken by this QP is flushed: the others belong to all QPs. */
 static bool flush_taken(struct sn_qp *qp)
 {
 	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->srq_idx,
@@ -113,7 +113,7 @@ static bool flush_taken(struct sn_qp *qp)
 	return true;
 }
 
-/* A receive that was taken and not completed is flushed like those behind it. */
+/* A receive that was taken and not completed is flushed like the following ones. */
 bool sn_rq_flush(struct sn_qp *qp)
 {
 	bool any = false;

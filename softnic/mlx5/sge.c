@@ -14,7 +14,7 @@ struct cursor {
 	uint8_t rights;
 };
 
-/* The next part of the message that lies in one element. False: no more. */
+/* The next part of the message within one element. False: no more. */
 static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 {
 	while (cur->n && cur->skip >= cur->sge->len) {
@@ -34,7 +34,7 @@ static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 	return true;
 }
 
-/* What one element holds altogether, as most messages do. NULL: not so, or not in one place. */
+/* The address if one contiguous element holds the whole message, the common case. Else NULL. */
 static uint8_t *lone(const struct cursor *cur)
 {
 	const struct sn_sge *sge = cur->sge;
@@ -48,7 +48,7 @@ static uint8_t *lone(const struct cursor *cur)
 	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
-/* A list shorter than the message: what is left over has no place. */
+/* The list is shorter than the message. */
 static enum sn_acc end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc && acc != SN_ACC_MANY)
@@ -79,7 +79,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	return end(&cur, acc, &a);
 }
 
-/* There is no inline data on this side: sn_wqe_parse() refuses it in a READ. */
+/* No inline data here: sn_wqe_parse() refuses it in a READ. */
 static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 {
 	struct sn_access a = { 0 };

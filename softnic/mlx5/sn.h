@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the software ConnectX. Two halves share these objects: the device (commands, key table,
- * queues, events, pump) and the wire (RC transport in rc_*.c, the fabric in ../fabric). What each does
- * for the other is in dev_api.h and wire_api.h. Every function is called with the device locked.
+ * Internals of the software ConnectX. Two halves share these objects: the device (commands, key table,
+ * queues, events, pump) and the wire (RC transport in rc_*.c, the fabric in ../fabric). dev_api.h and
+ * wire_api.h declare the calls between them. All functions need the device lock.
  *
- * A send WQE's life: sn_sq_next() fetches and checks it, and puts an sn_wr at the tail of the QP's
- * in-flight FIFO. NOP and UMR complete there. Everything else belongs to the wire, which reads and
- * writes its data with sn_gather()/sn_scatter(), as often as retransmission needs, and ends it once
- * with sn_wr_done(). CQEs leave in FIFO order whatever the order of the sn_wr_done() calls; a wr
- * that ends with a syndrome moves the QP to ERR when its turn comes, and the device flushes.
+ * A send WQE's life: sn_sq_next() fetches and checks it, and appends an sn_wr to the QP's in-flight
+ * FIFO. NOP and UMR complete there. The wire handles all others: it accesses their data with
+ * sn_gather()/sn_scatter(), as often as retransmission needs, and ends each once with sn_wr_done(). CQEs
+ * are written in FIFO order, whatever the order of the sn_wr_done() calls. A wr with an error syndrome
+ * moves the QP to ERR when it retires, and the device flushes.
  */
 #ifndef SN_H
 #define SN_H
@@ -28,7 +28,7 @@
 struct sn_nic;
 struct sn_qp;
 struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
-struct sn_ud;			/* ... of one that sends datagrams, in ud.h */
+struct sn_ud;			/* the same for a datagram QP, in ud.h */
 struct sn_fabric;		/* the wire's state of a port, in rc.h */
 
 enum {
@@ -124,7 +124,7 @@ struct sn_table {
 
 /* A run of DMA-able pages: queue, doorbell record or umem. (dma.c) */
 struct sn_buf {
-	uint64_t base;		/* of the first page, and of all when pages is NULL */
+	uint64_t base;		/* of the first page, or of all if pages is NULL */
 	uint64_t *pages;
 	uint32_t npages;
 	uint8_t page_shift;
@@ -135,7 +135,7 @@ struct sn_buf {
 
 struct sn_timer {		/* timer.c: one shot, monotonic */
 	uint64_t deadline;
-	uint32_t slot;		/* place in the heap + 1; 0: idle */
+	uint32_t slot;		/* index in the heap + 1; 0: not armed */
 	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
 };
 
@@ -147,10 +147,10 @@ struct sn_pd {
 struct sn_uar {
 	uint32_t page;
 	unsigned int refs;
-	LIST_HEAD(, sn_qp) qps;		/* whose doorbells come by this page */
+	LIST_HEAD(, sn_qp) qps;		/* QPs with doorbells in this page */
 	LIST_HEAD(, sn_cq) cqs;
 	LIST_HEAD(, sn_eq) eqs;
-	bool eqs_shared;	/* has had two EQs at a time: an arm may have been stored over */
+	bool eqs_shared;	/* has had two EQs at a time: one arm may have overwritten another */
 };
 
 struct sn_umem {
@@ -166,7 +166,7 @@ struct sn_klm {
 
 struct sn_mkey {
 	uint32_t index;		/* 24 bits */
-	uint8_t key, before;	/* the variant: low byte of lkey and rkey; that before the last UMR */
+	uint8_t key, before;	/* variant byte of lkey and rkey, now and before the last UMR */
 	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
 	uint8_t rights;		/* enum sn_rights */
 	uint8_t log_page;	/* of an MTT or KSM entry */
@@ -179,18 +179,18 @@ struct sn_mkey {
 	uint32_t nklm, max_klm;
 };
 
-/* A receive memory pool: a list of WQEs, each naming the index of the next. (rmp.c) */
+/* A receive memory pool: a list of WQEs, each with the index of the next. (rmp.c) */
 struct sn_srq {
 	uint32_t rmpn;
 	struct sn_pd *pd;
 	struct sn_buf buf, dbr;
-	uint32_t size, stride;	/* WQEs; bytes */
-	uint16_t next;		/* index of the WQE to be taken next */
-	uint16_t taken, pi;	/* how many ever were, and were posted by the record; modulo 2^16 */
-	uint16_t lwm;		/* armed: an event when fewer are left */
+	uint32_t size, stride;	/* number of WQEs; bytes */
+	uint16_t next;		/* index of the next WQE to take */
+	uint16_t taken, pi;	/* totals taken and posted, modulo 2^16 */
+	uint16_t lwm;		/* if armed: event when fewer are left */
 	bool error;
 	bool cyclic;		/* else a linked list */
-	uint8_t *held;		/* by index: taken by a QP that has not completed it */
+	uint8_t *held;		/* per index: taken by a QP and not completed */
 	unsigned int refs;
 };
 
@@ -203,7 +203,7 @@ struct sn_eq {
 	bool armed;
 	uint32_t pi, ci;
 	uint64_t events;	/* bitmask of asynchronous event types */
-	struct sn_timer late;	/* sn_eq_event */
+	struct sn_timer late;	/* see sn_eq_event */
 	unsigned int refs;
 	LIST_ENTRY(sn_eq) link;
 };
@@ -217,10 +217,10 @@ struct sn_cq {
 	uint8_t cqe_size;	/* 64 or 128 */
 	bool oi, error;
 	bool armed, armed_solicited;
-	uint32_t arm_seen;	/* arm word of the record as last acted on */
-	uint32_t pi, ci;	/* modulo 2^24; ci as last seen in the record */
+	uint32_t arm_seen;	/* arm word of the last arm that was handled */
+	uint32_t pi, ci;	/* modulo 2^24; ci as last read from the record */
 	uint32_t solicited;	/* pi after the last solicited or error CQE */
-	uint32_t notified;	/* pi at the last event, if there was one */
+	uint32_t notified;	/* pi at the last event, if any */
 	bool had_event;
 	unsigned int refs;
 	LIST_ENTRY(sn_cq) link;
@@ -247,14 +247,14 @@ struct sn_wqe {
 	uint8_t opcode, ds;
 	uint8_t fence;		/* bits 7:5 of fm_ce_se */
 	bool solicited;
-	be32_t imm;		/* immediate, or the rkey of SEND_INVAL, as it is in the WQE */
+	be32_t imm;		/* immediate or rkey of SEND_INVAL, as in the WQE */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;	/* atomics */
 	struct sn_av av;	/* UD */
 	uint32_t dqpn, qkey;
 	uint32_t len;		/* of all SGEs together */
-	uint8_t syndrome;	/* of a WQE that does not parse */
+	uint8_t syndrome;	/* if the WQE does not parse */
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
 	uint8_t raw[SN_DS_MAX * 16] __attribute__((aligned(16)));
@@ -265,10 +265,10 @@ struct sn_wr {
 	uint16_t idx;		/* WQEBB index modulo 2^16 */
 	uint8_t opcode, ds, ce;
 	uint8_t syndrome, vendor;
-	bool done, counted;	/* counted: a read or atomic in wr_reads */
-	bool small;		/* its data is in the QP's small, for the CQE */
+	bool done, counted;	/* counted: a read or atomic that wr_reads includes */
+	bool small;		/* its response is in the QP's small, for the CQE */
 	uint32_t byte_cnt;
-	/* the wire's: */
+	/* for the wire: */
 	uint32_t psn, npsn;	/* first PSN and how many */
 	uint32_t len;		/* message length */
 };
@@ -276,7 +276,7 @@ struct sn_wr {
 /* A receive WQE, parsed. */
 struct sn_rwqe {
 	uint16_t idx;		/* wqe_counter of its CQE */
-	struct sn_srq *srq;	/* where it came from, or NULL */
+	struct sn_srq *srq;	/* its SRQ, or NULL */
 	uint32_t len;
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
@@ -288,7 +288,7 @@ struct sn_gid {
 	bool valid, v6;
 };
 
-struct sn_datagram {		/* what the CQE of a UD receive tells of its sender */
+struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 	uint32_t sqpn;
 	uint16_t slid;
 	bool grh;
@@ -297,13 +297,13 @@ struct sn_datagram {		/* what the CQE of a UD receive tells of its sender */
 struct sn_port {
 	struct sn_nic *nic;
 	uint8_t number;		/* 1, 2 */
-	bool link_down;		/* because of the three: see link.c */
+	bool link_down;		/* for one of three reasons: see link.c */
 	bool unplugged, admin_down;
 	struct sn_timer training;
 	uint8_t mac[6];
 	uint16_t lid;		/* InfiniBand */
 	struct sn_gid gid[SN_GIDS];
-	uint8_t address[16];	/* by which the fabric knows this port */
+	uint8_t address[16];	/* the port's address on the fabric */
 	struct sn_fabric *fabric;
 };
 
@@ -311,7 +311,7 @@ struct sn_port {
 
 struct sn_qp {
 	struct sn_nic *nic;
-	struct sn_port *port;	/* the first one until a transition names another */
+	struct sn_port *port;	/* the first, unless a transition names another */
 	uint32_t qpn, uidx;
 	enum sn_qp_state state;
 	struct sn_pd *pd;
@@ -320,7 +320,7 @@ struct sn_qp {
 	struct sn_srq *srq;
 	struct sn_buf buf, dbr;
 
-	/* transport attributes, valid from the transition that sets them */
+	/* transport attributes, each valid after the transition that sets it */
 	struct sn_av av;
 	uint32_t remote_qpn, sq_psn, rq_psn;
 	uint32_t qkey;		/* UD */
@@ -331,31 +331,31 @@ struct sn_qp {
 	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
 	uint8_t atomic_mode, log_msg_max;
 	bool rre, rwe, rae, no_sq, no_rq, rlky;
-	bool umr_only;		/* REG_UMR: the driver's own, of no PD */
+	bool umr_only;		/* REG_UMR: the driver's own QP, without a PD */
 
 	/* send queue; counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */
 	uint64_t sq_off;	/* of the SQ in buf */
-	uint16_t sq_pi;		/* as last told by a doorbell */
+	uint16_t sq_pi;		/* from the last doorbell */
 	uint16_t sq_next;	/* next to fetch */
-	uint16_t sq_done;	/* oldest that is not retired */
-	uint16_t sq_told;	/* up to here a CQE has told the host that blocks are free */
-	bool sq_stopped;	/* a WQE in the FIFO has failed: nothing more is fetched */
+	uint16_t sq_done;	/* oldest WQE not retired */
+	uint16_t sq_told;	/* blocks up to here are free for the host: a CQE has reported them */
+	bool sq_stopped;	/* a WQE in the FIFO has failed: fetching stops */
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */
 	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
 	uint32_t wr_head, wr_tail;	/* free running */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
-	/* scatter to CQE (PRM cs_req, cs_res): bytes that go there at most, and for each of wr */
+	/* scatter to CQE (PRM cs_req, cs_res): largest payload, and a buffer for each wr */
 	uint8_t small_req, small_res;
 	uint8_t (*small)[SN_SMALL];
 
 	/* receive queue */
 	uint32_t rq_size, rq_stride;
 	uint16_t rq_next, rq_done, rq_pi;
-	uint16_t srq_idx;	/* of the WQE that it has taken from its SRQ, while srq_holds */
+	uint16_t srq_idx;	/* of the WQE taken from its SRQ, while srq_holds */
 	bool srq_holds;
-	struct sn_timer srq_flush;	/* of a QP in error: the flush of that WQE is to come */
+	struct sn_timer srq_flush;	/* delayed flush of that WQE, for a QP in error */
 
 	TAILQ_ENTRY(sn_qp) run;
 	bool on_run, on_err;
@@ -363,19 +363,19 @@ struct sn_qp {
 	LIST_ENTRY(sn_qp) link;	/* of its UAR */
 	struct sn_rc *rc;	/* one of the two */
 	struct sn_ud *ud;
-	struct sn_datagram datagram;	/* the one that is being received */
+	struct sn_datagram datagram;	/* the one being received */
 	uint8_t ctx[0xe8];	/* QPC as the driver gave it, for QUERY_QP */
 };
 
-/* Shares of packets, 0..1. The script is parsed by the device and obeyed by the wire. */
+/* Fault probabilities, 0..1. The device parses the script; the wire applies it. */
 struct sn_fault {
 	double drop, dup, reorder, corrupt, delay, rnr;
 	uint64_t seed;
-	uint32_t generation;	/* changes with each script: reseed */
+	uint32_t generation;	/* changes with each script: restarts the random sequence */
 	uint16_t cmd_opcode;
 	uint32_t cmd_nth;	/* 0: none */
-	uint32_t quirks;	/* quirk.h: a bit for each */
-	bool admin_down;		/* INIT_HCA does not raise the links: an administrator has to */
+	uint32_t quirks;	/* bits of quirk.h */
+	bool admin_down;		/* INIT_HCA does not bring the links up: an administrator must */
 };
 
 struct sn_viol_entry {
@@ -399,14 +399,14 @@ struct sn_nic {
 	unsigned int ports;
 	bool infiniband;
 	bool fatal;
-	bool forked;		/* the copy in a child: fork.c */
+	bool forked;		/* this is the copy in a child: fork.c */
 	LIST_ENTRY(sn_nic) link;
-	uint32_t cqs_armed;	/* somebody waits: peers are to wake the device's thread */
-	uint32_t key_turn;	/* changes with what keys and connections allow */
-	unsigned int rings;	/* doorbells that were all there was to do: uar_plain.c */
-	bool thread_driven;		/* the device's thread drives: leave nothing for the next pump */
+	uint32_t cqs_armed;	/* a CQ is armed: peers must wake the device's thread */
+	uint32_t key_turn;	/* incremented when keys or connections change */
+	unsigned int rings;	/* doorbells on the fast path: uar_plain.c */
+	bool thread_driven;		/* by the device's thread: leave no work for the next pump */
 
-	struct sn_device *dev;		/* the device half's own: bar, thread, ... (dev.h) */
+	struct sn_device *dev;		/* private to the device half: bar, thread, ... (dev.h) */
 	uint64_t rng;
 	struct softnic_counters ctr;
 	struct sn_fault fault;

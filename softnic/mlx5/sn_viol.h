@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the checker can hold against a driver: identifier and stable name. A legal error that the
- * remote side caused is in the list too, so that a test must say that it meant it.
+ * The violations that the checker reports: identifier and stable name. Legal errors caused by the remote
+ * side are in the list too, so that a test must expect them explicitly.
  */
 #ifndef SN_VIOL_H
 #define SN_VIOL_H
@@ -51,7 +51,7 @@
 	X(CMD_RESOURCE, "cmd.resource") \
 	X(CMD_STATE, "cmd.state") \
 	X(CMD_BUSY, "cmd.busy") \
-	/* a device that its driver boots: the command queue, and the pages that it was given */ \
+	/* a cold device: the command queue and the firmware pages */ \
 	X(CMDQ_TYPE, "cmdq.type") \
 	X(CMDQ_RESERVED, "cmdq.reserved_bits") \
 	X(CMDQ_LENGTH, "cmdq.length") \
@@ -61,7 +61,7 @@
 	X(CMDQ_SIGNATURE, "cmdq.signature") \
 	X(CMDQ_OWNER, "cmdq.ownership") \
 	X(PAGES_TOUCHED, "pages.touched") \
-	/* the peer did something that the protocol refuses: seen by the responder */ \
+	/* a refused request of the peer: reported by the responder */ \
 	X(REMOTE_ACCESS, "remote.access") \
 	X(REMOTE_INVALID, "remote.invalid_request") \
 	X(REMOTE_OPERATIONAL, "remote.operational") \

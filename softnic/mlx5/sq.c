@@ -3,7 +3,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Free for reuse is what a CQE has told, so the ring may hold no more than that. */
+/* Only blocks that a CQE has reported are free, so the producer may not go beyond those. */
 static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 {
 	uint16_t pi = (uint16_t)rec;
@@ -23,7 +23,7 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 	return true;
 }
 
-/* Nothing is taken from the doorbell itself: the record is what the manual makes authoritative. */
+/* The doorbell's own value is not used: by the manual the record is authoritative. */
 void sn_sq_doorbell(struct sn_qp *qp)
 {
 	uint32_t rec;
@@ -47,9 +47,8 @@ void sn_sq_record(struct sn_qp *qp, uint32_t rec)
 }
 
 /*
- * Bits that the manual keeps for itself; a WQE that sets them is executed all the same. What opcodes
- * without an immediate have in its place is not looked at: libmlx5's ibv_wr_send leaves there what
- * was there.
+ * Reports reserved bits; a WQE that sets them is executed all the same. The immediate field of opcodes
+ * without one is not checked: libmlx5's ibv_wr_send leaves stale bytes there.
  */
 static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 {
@@ -75,14 +74,14 @@ static bool fenced(const struct sn_qp *qp, uint8_t fence)
 	case SN_FENCE_STRONG:
 		return sn_wr_count(qp);
 	default:
-		return false;	/* local operations are done when they are fetched */
+		return false;	/* local operations complete when they are fetched */
 	}
 }
 
 /*
- * PRM umr_fence "small": silicon may fetch a WQE before the UMR ahead of it has changed the key,
- * unless the WQE carries a small or strong fence. This device never does; the driver must not rely
- * on that. A NOP touches no key.
+ * PRM umr_fence "small": hardware may fetch a WQE before the UMR ahead of it has changed the key, unless
+ * the WQE has a small or strong fence. This device never does; the driver must not rely on that. A NOP
+ * uses no key.
  */
 static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 {
@@ -94,7 +93,7 @@ static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 	qp->umr_unfenced = opcode == SN_OP_UMR;
 }
 
-/* The WQE that cannot be executed still has its place in the order of completions. */
+/* A WQE that cannot be executed keeps its place in the order of completions. */
 static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 {
 	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;
@@ -124,7 +123,7 @@ bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse(qp, wr, wqe);
 }
 
-/* The block at sq_next, or when that is all that can be read, the control segment: how much. */
+/* Fetches the block at sq_next, or only its control segment if no more is readable. Returns the bytes. */
 static unsigned int fetch(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const uint8_t *block = sn_sq_block(qp, qp->sq_next);
@@ -132,7 +131,7 @@ static unsigned int fetch(struct sn_qp *qp, struct sn_wqe *wqe)
 	if (!block)
 		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw) ? sizeof(struct sn_ctrl) : 0;
 	memcpy(wqe->raw, block, SN_WQEBB);
-	/* What is judged is what is executed: the host may still write there. */
+	/* Execute what was checked: the host may still write to the WQE. */
 	__asm__ volatile("" ::: "memory");
 	return SN_WQEBB;
 }
@@ -142,7 +141,7 @@ static bool is_read(uint8_t opcode)
 	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
 }
 
-/* Puts the fetched WQE in the FIFO. False: it is not the wire's (done here, or stopped). */
+/* Puts the fetched WQE in the FIFO. False: not for the wire (done here, or stopped). */
 static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
@@ -158,7 +157,7 @@ static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
-	/* Hosts mark the end of a connection so: what they have received is acknowledged by then. */
+	/* Hosts post a NOP to end a connection: everything received must be acknowledged before. */
 	if (opcode == SN_OP_NOP && qp->rc)
 		sn_rc_flush_delayed_ack(qp);
 	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {

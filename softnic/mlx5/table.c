@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers to objects: open addressing, linear probing, half full at most. */
+/* Tables from numbers to objects: open addressing, linear probing, at most half full. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "softnic/mlx5/dev.h"
 
-#define GRAVE UINT32_MAX	/* the number where an object was removed */
+#define GRAVE UINT32_MAX	/* marks the slot of a removed object */
 
 void *sn_table_search(const struct sn_table *t, uint32_t number)
 {
@@ -33,7 +33,7 @@ static void place(struct sn_table *t, uint32_t number, void *obj)
 	t->live++;
 }
 
-/* Also cleans: graves do not move over. A quarter full afterwards, so that growing is rare. */
+/* Rehashes and drops the marks of removed objects. A quarter full afterwards, so that growth is rare. */
 static int grow(struct sn_table *t)
 {
 	size_t size = 16;
@@ -74,7 +74,7 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 		 void *obj, uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
-	/* Random, as on silicon nothing may be concluded from a number; stale ones stay stale long. */
+	/* Random, because on hardware numbers have no meaning; a stale number then stays invalid for long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
 	if (t->live >= UINT32_C(1) << log_max)
@@ -83,7 +83,7 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 		uint32_t n = (first + i) & mask;
 		int err;
 
-		/* 0, 1 and all ones are special numbers of the manual in one field or another */
+		/* in some fields of the manual 0, 1 and all ones are special */
 		if (n < 2 || n == mask)
 			continue;
 		err = sn_table_insert(t, n, obj);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The device's thread: it sleeps, and takes over when nobody drives the device inline. While the
- * host polls, peers are not asked to wake anybody; a millisecond after it has stopped, the thread
- * does what came meanwhile, arms the wake-up and sleeps until woken.
+ * The device's thread: it sleeps, and takes over when no caller drives the device inline. While the host
+ * polls, peers do not wake the thread. A millisecond after the last poll the thread handles pending
+ * work, arms the wake-up and sleeps until woken.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,15 +18,15 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	FLUSH_NS = 10000000,	/* how often records of QPs in ERR are read again */
+	FLUSH_NS = 10000000,	/* period of reading the records of QPs in ERR */
 	SPINS = 64,
 	YIELDS = 64,
-	CROWDED_NS = 20000,	/* a yield that takes longer has given the core to somebody */
-	CROWDED_TIMES = 4096,	/* so often it goes to sleep without trying another one */
+	CROWDED_NS = 20000,	/* a longer yield means that another thread used the core */
+	CROWDED_TIMES = 4096,	/* after this the thread sleeps so often without trying another yield */
 	SLICE_NS = 100000,
-	SCAN_MIN_NS = 20000,	/* a scanned page tells nobody that it was written: look again */
+	SCAN_MIN_NS = 20000,	/* a stored doorbell in a scanned page wakes nobody: look again */
 	SCAN_MAX_NS = 1000000,
-	SCAN_MIN_TIMES = 64,	/* so often before the pauses grow */
+	SCAN_MIN_TIMES = 64,	/* number of short pauses before they grow */
 };
 
 struct backoff {
@@ -42,7 +42,7 @@ static void drain(int fd)
 		;
 }
 
-/* With the lock held: does the work and says until when it may sleep. 0: not at all. */
+/* Needs the lock. Does the work and returns the end of the next sleep; 0: do not sleep. */
 static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 {
 	struct sn_device *dev = nic->dev;
@@ -79,7 +79,7 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	return until;
 }
 
-/* True when a peer has woken us. */
+/* True if a peer woke the thread. */
 static bool sleep_until_woken(struct sn_device *dev)
 {
 	struct epoll_event ev[2 + SN_PORTS];
@@ -94,8 +94,8 @@ static bool sleep_until_woken(struct sn_device *dev)
 }
 
 /*
- * Where programs that poll have all cores, a yield lasts until one of them has used up its slice,
- * which is milliseconds; a sleeper gets the core as soon as it wakes. So it sleeps then.
+ * If polling programs occupy all cores, a yield lasts until one of them has used up its time slice,
+ * which is milliseconds; a sleeping thread gets the core when it wakes. So sleep in that case.
  */
 static void pause_or_yield(struct backoff *b)
 {
@@ -115,8 +115,8 @@ static void pause_or_yield(struct backoff *b)
 }
 
 /*
- * Short turns, which come soon: what a scheduler that knows slices (Linux 6.12) makes of it. Others
- * take no notice. Sleeps are as short as they are asked for.
+ * Requests a short time slice, which Linux 6.12 schedules sooner. Older kernels ignore it. Sets the
+ * timer slack to 1 us.
  */
 static void take_short_turns(void)
 {
@@ -151,7 +151,7 @@ static void *run(void *arg)
 			sn_internal_timer(nic);
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
-			/* With the lock: an inline pump that disarms shortens it from here on. */
+			/* Needs the lock: from here on an inline pump that disarms shortens the timer. */
 			sn_thread_set_timer(dev, until);
 			dev->resting = until != 0;
 			dev->until = until;
@@ -226,7 +226,7 @@ void sn_thread_stop(struct sn_nic *nic)
 	close_fds(nic->dev);
 }
 
-/* There is no thread in a child, and the parent's must not be woken or kept from sleeping. */
+/* A child has no thread, and must not wake or delay the parent's. */
 void sn_thread_forget(struct sn_nic *nic)
 {
 	nic->dev->threaded = nic->dev->armed = nic->dev->resting = false;

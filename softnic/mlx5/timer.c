@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One-shot timers: a binary heap by deadline; each timer knows its place. */
+/* One-shot timers: a binary heap by deadline; each timer knows its index. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,7 +14,7 @@ uint64_t sn_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Of two writers the one that read the clock first must not set the timer back. */
+/* Of two concurrent writers, the one that read the clock first must not set the timer back. */
 uint64_t sn_internal_timer(struct sn_nic *nic)
 {
 	be64_t *at = (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
@@ -57,7 +57,7 @@ static void down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 	put(nic, i, t);
 }
 
-/* The last one takes the place that becomes free, and finds its level from there. */
+/* The last timer moves to the free slot and finds its level from there. */
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
 {
 	uint32_t i = t->slot - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * UAR pages. A write is either trapped, and seen whole, or found in the page by a scan. A scanned
- * word is a hint only: the next queue on the same register may have overwritten it, so every queue
- * of the page is looked up in its doorbell record, which is written first and is the truth.
+ * UAR pages. A write is either trapped, and seen whole, or found in the page by a scan. A scanned word
+ * is only a hint: the next queue on the same register may have overwritten it. So the device reads the
+ * doorbell record of every queue of the page, which is written first and is authoritative.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ int sn_bar_open(struct sn_nic *nic)
 	dev->bar_fd = memfd_create("softnic-bar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (dev->bar_fd < 0)
 		return -errno;
-	/* A front hands the descriptor out: the device's pages stay there whatever is done to it. */
+	/* A front passes the descriptor on: sealing keeps the pages whatever its user does. */
 	if (ftruncate(dev->bar_fd, (off_t)size) ||
 	    fcntl(dev->bar_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
@@ -47,7 +47,7 @@ void sn_bar_close(struct sn_nic *nic)
 	dev->bar_fd = -1;
 }
 
-/* The parent's device looks at those pages: what a child stores goes nowhere. */
+/* The parent's device scans those pages: stores of a child must not reach them. */
 void sn_bar_forget(struct sn_nic *nic)
 {
 	mmap(nic->dev->bar, (size_t)SN_BAR_PAGES * SN_PAGE, PROT_READ | PROT_WRITE,
@@ -69,7 +69,7 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
 	return nic->dev->bar_fd;
 }
 
-/* Lowest free page after the last one given: a stale doorbell seldom hits a new owner. */
+/* Lowest free page after the last one allocated: a stale doorbell then seldom reaches a new owner. */
 uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 {
 	struct sn_device *dev = c->nic->dev;
@@ -141,7 +141,7 @@ static bool same_in_queue(struct sn_qp *qp, uint16_t idx, const uint8_t *data, s
 	return sn_sq_copy(qp, idx, (unsigned int)(n + 15) / 16, raw) && !memcmp(raw, data, n);
 }
 
-/* The copy must be what the queue holds: walks the WQEs in it; returns the index after them. */
+/* Checks that the copy matches the queue, WQE by WQE; returns the index after them. */
 static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 {
 	uint16_t idx = (uint16_t)(sn_get32(data, 0) >> 8);
@@ -153,7 +153,7 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 
 		if (!ds || (uint16_t)(sn_get32(data + at, 0) >> 8) != next)
 			break;
-		/* In process the host may give the queue itself for a copy of it. */
+		/* In process the host may pass the queue itself instead of a copy. */
 		if ((n > SN_WQEBB || sn_sq_block(qp, next) != data + at) &&
 		    !same_in_queue(qp, next, data + at, n))
 			sn_violate(qp->nic, SN_V_BF_MISMATCH, "QP %#x index %u: not as in its SQ",
@@ -165,8 +165,8 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 }
 
 /*
- * A doorbell carries the control segment's first eight bytes of the last WQE, a BlueFlame write the
- * WQEs themselves; either names the index after which the record must stand.
+ * A doorbell carries the first eight bytes of the last WQE's control segment; a BlueFlame write carries
+ * the WQEs. Both give the index that the record must have.
  */
 static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size_t len)
 {
@@ -220,7 +220,7 @@ void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 	atomic_store(&dev->any_dirty, true);
 }
 
-/* Reads a doorbell once: what is written after this is seen by the next scan. */
+/* Reads and clears a doorbell: a later store is left for the next scan. */
 static bool take(uint8_t *page, uint32_t offset, uint8_t word[8])
 {
 	uint64_t *p = (uint64_t *)(void *)(page + offset);
@@ -234,8 +234,8 @@ static bool take(uint8_t *page, uint32_t offset, uint8_t word[8])
 }
 
 /*
- * A host may copy the doorbell from its queue after it has written the record. Rung by another
- * doorbell of the page, the device has then perhaps executed that WQE, and the adversary poisoned it.
+ * A host may copy the doorbell from its queue after it has written the record. Another doorbell of the
+ * page may then already have executed that WQE, and adversarial mode has poisoned it.
  */
 static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
 {
@@ -277,7 +277,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	return rung || any;
 }
 
-/* A host that trusts to scanning does so in every poll: slots without a page cost one load. */
+/* A host that relies on scanning does so in every poll: a slot without a page costs one load. */
 static bool scan_all(struct sn_nic *nic)
 {
 	bool any = false;
@@ -292,7 +292,7 @@ static bool scan_all(struct sn_nic *nic)
 	return any;
 }
 
-/* Cleared before the pages are looked at: what is marked during the scan has another one. */
+/* Cleared before the scan: a page marked during the scan is scanned again. */
 bool sn_uar_scan(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Doorbells as most are: the WQE, which is one block, trapped as it lies in its queue, and the only
- * one there that has not been sent. Nothing else is to be done by the device: it is sent at once, and
- * the device is left as calm as it was. Whatever is otherwise, or wrong, is left for sn_uar_write.
+ * The fast path of doorbells: a trapped WQE of one block, still in its queue, and the only one not sent
+ * yet. If the device has no other work, the WQE is sent at once and the device stays idle. Any other
+ * doorbell, or a bad one, is left to sn_uar_write.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Who has rung last has most often rung now. Its UAR page is there as long as it is itself. */
+/* The QP of the last doorbell most often rings again. A QP's UAR page lives as long as the QP. */
 static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
 {
 	struct sn_qp *qp = nic->last_rung;
@@ -21,7 +21,7 @@ static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn
 	return qp;
 }
 
-/* The block that follows what was sent is there, and the record says that it is the last. */
+/* Is this the block after the last one sent, and by the record the only new one? */
 static bool is_next(struct sn_qp *qp, const uint8_t *data)
 {
 	const struct sn_rc_req *r = qp->rc ? &qp->rc->req : NULL;
@@ -36,7 +36,7 @@ static bool is_next(struct sn_qp *qp, const uint8_t *data)
 	       rec == pi && (uint16_t)(pi - qp->sq_told) <= qp->sq_size;
 }
 
-/* Polls come between most doorbells: for what has arrived it is enough to look now and then. */
+/* Hosts poll between most doorbells, so this looks for arrived packets only now and then. */
 static void look(struct sn_nic *nic)
 {
 	enum { EVERY = 4 };

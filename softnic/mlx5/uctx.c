@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * User contexts: a kernel makes one for each program that gives commands itself (DEVX), and names it in
- * the uid of these commands. 0 is the driver, and all ones, by which it makes EQs, is of no context but for
- * all of them. PRM "UCTX".
+ * User contexts: a kernel creates one for each program that uses DEVX, and puts its number into the uid
+ * of the program's commands. 0 means the driver. All ones, which it uses for EQs, means all contexts.
+ * PRM "UCTX".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
 enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
 enum role { MAKES, ENDS, USES };
 
-/* Commands that have the number of an object in the common place. */
+/* Commands with the object number in the common field. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t kind, role;
@@ -80,7 +80,7 @@ static const struct rule {
 	{ CMD_DEALLOC_XRCD, XRCD, ENDS },
 };
 
-/* An object of a user context. Those of the driver are not noted. */
+/* An object of a user context. Objects of the driver are not recorded. */
 struct owned {
 	uint32_t kind_number;
 	uint16_t uid;
@@ -102,8 +102,8 @@ static uint32_t key(const struct rule *rule, const uint8_t *layout)
 }
 
 /*
- * A program may not name what another one has made; the driver may name all. A host that has booted the
- * device, or stands in a kernel's place, counts its programs itself.
+ * A program may only name its own objects; the driver may name all. A host that has booted the device,
+ * or replaces a kernel, checks its programs itself.
  */
 uint8_t sn_uctx_gate(struct sn_cmd *c)
 {
@@ -122,7 +122,7 @@ uint8_t sn_uctx_gate(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* Without memory for the note the object is as one of the driver. */
+/* If the allocation fails, the object counts as the driver's. */
 static void note(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
 {
 	struct owned *o = malloc(sizeof(*o));

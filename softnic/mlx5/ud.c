@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unreliable datagrams. A WQE is a packet with an address of its own, and done when it has been
- * sent; what arrives where nobody waits for it, or with another Q_Key, is nobody's.
+ * Unreliable datagrams. A WQE is one packet with its own address, and completes when it has been sent. A
+ * packet without a receive, or with a wrong Q_Key, is dropped silently.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,13 +40,13 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
 }
 
-/* IBTA 10.2.5: a Q_Key with its highest bit set stands for the QP's own. */
+/* IBTA 10.2.5: a Q_Key with the highest bit set selects the QP's own. */
 static uint32_t q_key(const struct sn_qp *qp, const struct sn_wqe *wqe)
 {
 	return wqe->qkey & Q_KEY_OF_QP ? qp->qkey : wqe->qkey;
 }
 
-/* 0, -EAGAIN, or the syndrome of the WQE's completion. What nobody takes is lost: no error. */
+/* 0, -EAGAIN, or the syndrome of the WQE's completion. A packet that is lost is no error. */
 static int send_packet(struct sn_qp *qp)
 {
 	const struct sn_wqe *wqe = &qp->ud->wqe;
@@ -112,7 +112,7 @@ void sn_ud_run(struct sn_qp *qp)
 	sn_qp_kick(qp);
 }
 
-/* IBTA 9.6.1: QP, its state, its partition, its Q_Key. */
+/* IBTA 9.6.1: checks QP, state, partition and Q_Key. */
 static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
@@ -123,7 +123,7 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 	return qp->state == SN_QP_RTR || qp->state == SN_QP_RTS ? qp : NULL;
 }
 
-/* Annex A17: in place of a GRH, of RoCE v2, the IP header; with IPv6 the two look the same. */
+/* Annex A17: RoCE v2 delivers the IP header in place of a GRH; an IPv6 header looks the same. */
 static void put_grh(const struct sn_port *port, const struct sn_addr *src,
 		    const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
@@ -163,7 +163,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 	uint8_t syndrome;
 	bool taken = qp && sn_rq_next(qp, &rwqe) > 0;
 
-	/* IBTA 9.9.6.3, class D: what does not fit is dropped, and the receive is there for the next one. */
+	/* IBTA 9.9.6.3, class D: a packet that does not fit is dropped, and the receive is put back. */
 	if (taken && rwqe.len < pkt->len + SN_GRH_BYTES) {
 		sn_rq_untake(qp, &rwqe);
 		taken = false;

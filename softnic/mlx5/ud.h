@@ -7,17 +7,17 @@
 #include "softnic/mlx5/rc_wire.h"
 #include "softnic/mlx5/wire_api.h"
 
-enum { SN_GRH_BYTES = 40 };	/* of each receive, in front of the data; IBTA 11.4.1.2 */
+enum { SN_GRH_BYTES = 40 };	/* in front of the data of each receive; IBTA 11.4.1.2 */
 
 struct sn_ud {
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
 	uint32_t psn;
 	bool loaded;
-	struct sn_wqe wqe;		/* while loaded: the one to be sent */
+	struct sn_wqe wqe;		/* the next one to send, if loaded */
 };
 
-/* As sn_rc_stop. */
+/* Like sn_rc_stop. */
 static inline void sn_ud_stop(struct sn_qp *qp)
 {
 	if (!qp->ud)

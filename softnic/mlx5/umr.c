@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * UMR: a WQE rewrites an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list
- * (inline, padded to four entries) or a pointer to it. Memory windows are made of nothing else.
+ * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list (inline,
+ * padded to four entries) or a pointer to it. Memory windows use only this.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -41,7 +41,7 @@ struct umr {
 	struct sn_mkey *m;
 	uint64_t mask;
 	uint32_t nklm;
-	uint32_t first;		/* entry at which the list goes in */
+	uint32_t first;		/* first entry of the key's list to replace */
 };
 
 static uint8_t refuse(const struct umr *u, enum sn_viol v, const char *words)
@@ -59,7 +59,7 @@ static bool zero(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* The shape of the WQE itself. */
+/* Checks the WQE itself. */
 static uint8_t check_wqe(struct umr *u)
 {
 	unsigned int list;
@@ -81,9 +81,8 @@ static uint8_t check_wqe(struct umr *u)
 }
 
 /*
- * The manual does not say what a UMR does that names another variant than the key has: no driver
- * may count on it. One exception: libmlx5's invalidate leaves variant 0, and its next bind names
- * the old.
+ * The manual does not define a UMR with another variant than the key has: no driver may rely on it. One
+ * exception: libmlx5's invalidate leaves variant 0, and its next bind names the old one.
  */
 static void check_variant(const struct umr *u, const struct sn_mkey *m)
 {
@@ -93,7 +92,7 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 		refuse(u, SN_V_MKEY_STALE, "another variant than the key has");
 }
 
-/* The bytes that the pages of an MTT key have from its first byte on. */
+/* The bytes in the pages of an MTT key, from its first byte on. */
 static uint64_t mtt_room(const struct sn_mkey *m)
 {
 	uint64_t all = (uint64_t)m->buf.npages << m->buf.page_shift;
@@ -101,7 +100,7 @@ static uint64_t mtt_room(const struct sn_mkey *m)
 	return m->buf.umem ? m->buf.len : all - m->buf.offset;
 }
 
-/* Whether this mkey may be changed so, by this QP. */
+/* May this QP change this mkey so? */
 static uint8_t check_mkey(struct umr *u)
 {
 	uint32_t key = from_be32(u->wqe->imm);
@@ -130,7 +129,7 @@ static uint8_t check_mkey(struct umr *u)
 	return SN_SYND_OK;
 }
 
-/* The list, wherever it is. The unused slots of an inline list are zero. */
+/* Reads the list, inline or in memory. Unused slots of an inline list must be zero. */
 static uint8_t read_list(struct umr *u, struct sn_klm *klm)
 {
 	const uint8_t *inl = u->wqe->raw + AT_LIST;
@@ -169,7 +168,7 @@ static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t rig
 		u->m->rights |= right;
 }
 
-/* Only what the mask names; the list has been replaced before, so no key shows half of both. */
+/* Changes the fields in the mask. The list was replaced before, so no key mixes old and new. */
 static void apply(struct umr *u)
 {
 	struct sn_mkey *m = u->m;

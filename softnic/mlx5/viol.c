@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is held against the driver, by kind. The refusal of a command has the manual's status; the
- * syndrome is this model's own: opcode in the upper half, a hash of the refusal in the lower.
+ * Counts violations of the driver by kind. A refused command has the manual's status. The syndrome is
+ * defined by this model: the opcode in the upper half, a hash of the message in the lower.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	return status;
 }
 
-/* What is the model's lack and not the driver's fault is no violation. */
+/* A lack of resources in the model is no violation by the driver. */
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
 {
 	if (err == -EINVAL)

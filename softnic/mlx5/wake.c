@@ -19,15 +19,15 @@ void sn_thread_set_timer(struct sn_device *dev, uint64_t at)
 }
 
 /*
- * An armed wake-up would cost the peers a system call per packet and fight for the lock, so the
- * first inline pump disarms it and lets the thread look again in a tick; unless somebody waits for
- * an event, whom only a wake-up reaches in time.
+ * An armed wake-up would cost the peers a system call per packet and contend for the lock. So the first
+ * inline pump disarms it, and the thread checks again after a tick. While a CQ is armed the wake-up
+ * stays: the host waits for an event, and only a wake-up delivers that in time.
  */
 void sn_thread_inline(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
-	/* Only the holder of the lock counts: no read-modify-write is needed. */
+	/* Only the lock holder writes this counter: no read-modify-write is needed. */
 	atomic_store_explicit(&dev->inline_pumps,
 			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -45,7 +45,7 @@ bool sn_thread_watch(struct sn_nic *nic, bool any)
 {
 	struct sn_device *dev = nic->dev;
 
-	/* The thread itself arms when it goes to sleep. A wake-up is spent by what has arrived. */
+	/* The thread itself arms before it sleeps. An arrived packet consumes the wake-up. */
 	if (!dev->threaded || nic->thread_driven || nic->fatal || (dev->armed && !any))
 		return true;
 	dev->armed = sn_fabric_arm(nic);
@@ -57,10 +57,10 @@ void sn_thread_wake(struct sn_nic *nic)
 	uint64_t one = 1;
 
 	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
-		return;		/* full: it is awake */
+		return;		/* the counter is full: the thread is awake */
 }
 
-/* Timers and failed queues are looked at while there are any; before, nobody need come for them. */
+/* The thread handles timers and failed queues while there are any; otherwise it may sleep. */
 void sn_thread_recall(struct sn_nic *nic)
 {
 	if (nic->dev->resting && (!TAILQ_EMPTY(&nic->run) || !TAILQ_EMPTY(&nic->err) ||
@@ -75,7 +75,7 @@ int sn_thread_add_fd(struct sn_device *dev, int fd)
 	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* The old descriptor left the set when it was closed. */
+/* Closing the old descriptor removed it from the epoll set. */
 void sn_thread_rewatch(struct sn_port *port)
 {
 	struct sn_nic *nic = port->nic;

@@ -6,7 +6,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* PRM: a WQE may go on at the start of the ring, at any segment. */
+/* PRM: a WQE may wrap to the start of the ring at any segment. */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
 {
 	uint32_t size = qp->sq_size * SN_WQEBB;
@@ -27,7 +27,7 @@ static bool known_opcode(uint8_t opcode)
 	return opcode < 64 && known >> opcode & 1;
 }
 
-/* False: what this block holds is not a WQE that belongs here. */
+/* False: this block holds no WQE of this queue and index. */
 bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 {
 	uint32_t word = from_be32(ctrl->opmod_idx_opcode), qpn_ds = from_be32(ctrl->qpn_ds);
@@ -59,7 +59,10 @@ static bool takes_inline(uint8_t opcode)
 	return opcode != SN_OP_READ && opcode != SN_OP_ATOMIC_CS && opcode != SN_OP_ATOMIC_FA;
 }
 
-/* One inline segment at pos: its header and data end on 16 bytes. Moves pos, or 0. */
+/*
+ * Parses an inline segment at pos: its header and data are padded to 16 bytes. Returns the next
+ * position, or 0.
+ */
 static unsigned int parse_inline(struct sn_wqe *wqe, unsigned int pos, uint32_t len)
 {
 	unsigned int end = wqe->ds * 16u;
@@ -70,7 +73,7 @@ static unsigned int parse_inline(struct sn_wqe *wqe, unsigned int pos, uint32_t 
 	return pos + ((4 + len + 15) & ~15u);
 }
 
-/* PRM: a byte count of 0 means 2^31; who writes it means something else. */
+/* PRM: a byte count of 0 means 2^31, which no driver intends. */
 static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos)
 {
 	uint64_t total = 0;
@@ -117,7 +120,7 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	return SN_SYND_OK;
 }
 
-/* PRM: eight bytes, big-endian operands, one place for the answer. */
+/* PRM: eight bytes, big-endian operands, one data segment for the result. */
 static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_atomic *at = (const void *)(wqe->raw + 32);
@@ -135,7 +138,7 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	return synd;
 }
 
-/* PRM "Datagram segment"; the rest is a SEND's. */
+/* PRM "Datagram segment"; otherwise like a SEND. */
 static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_ud_av *a = (const void *)(wqe->raw + 16);
@@ -198,7 +201,7 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	return synd;
 }
 
-/* Data segments to the end of the stride, or to the one with the key that ends a short list. */
+/* Reads data segments to the end of the stride, or to the terminating key of a short list. */
 int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len)
 {
 	uint64_t total = 0;

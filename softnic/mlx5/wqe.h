@@ -66,9 +66,9 @@ enum { SN_AV_EXTENDED = 1u << 31, SN_AV_GRH = 1u << 30 };
 
 enum sn_fence {
 	SN_FENCE_NONE = 0,
-	SN_FENCE_SMALL = 1,		/* local operations before */
-	SN_FENCE_READ = 2,		/* reads and atomics before */
-	SN_FENCE_STRONG = 3,		/* everything before */
+	SN_FENCE_SMALL = 1,		/* after local operations */
+	SN_FENCE_READ = 2,		/* after reads and atomics */
+	SN_FENCE_STRONG = 3,		/* after everything */
 	SN_FENCE_SMALL_READ = 4,
 };
 

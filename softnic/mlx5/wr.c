@@ -16,7 +16,7 @@ struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t
 	return wr;
 }
 
-/* Poison goes in before the CQE that gives the blocks back. */
+/* Poisons the blocks before the CQE that frees them. */
 static void told(struct sn_qp *qp, uint16_t upto)
 {
 	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
@@ -32,8 +32,8 @@ static void told(struct sn_qp *qp, uint16_t upto)
 }
 
 /*
- * PRM CE: 0 only on error, 1 only for the first error, so not when flushed, 2 always. IBTA, error
- * state: each of the others completes with a flush error.
+ * PRM CE: 0 only on error, 1 only on the first error, so not when flushed, 2 always. IBTA, error state:
+ * every other WQE completes with a flush error.
  */
 static bool wants_cqe(const struct sn_wr *wr)
 {
@@ -58,7 +58,7 @@ static bool complete(struct sn_qp *qp, const struct sn_wr *wr)
 		.byte_cnt = wr->byte_cnt,
 	};
 	if (wr->small && !wr->syndrome) {
-		/* The host has yet to read of the WQE where the data belongs. */
+		/* The host must still read the destination from the WQE. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
 		told(qp, wr->idx);
 		qp->sq_told = qp->sq_done;
@@ -67,7 +67,7 @@ static bool complete(struct sn_qp *qp, const struct sn_wr *wr)
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }
 
-/* Completions stay in order even when a local operation is done before a WRITE ahead of it. */
+/* Completions stay in order even if a local operation finishes before an earlier WRITE. */
 void sn_wr_retire(struct sn_qp *qp)
 {
 	while (qp->state != SN_QP_ERR && sn_wr_count(qp) && sn_wr_at(qp, 0)->done) {
@@ -148,7 +148,7 @@ void sn_wr_forget(struct sn_qp *qp)
 	qp->wr_head = qp->wr_tail;
 }
 
-/* In ERR: WQEs that were never fetched. */
+/* In ERR: flushes WQEs that were never fetched. */
 void sn_sq_flush(struct sn_qp *qp)
 {
 	while (qp->sq_next != qp->sq_pi) {
@@ -188,7 +188,7 @@ static void flush_fifo(struct sn_qp *qp)
 	qp->sq_fenced = false;
 }
 
-/* IBTA, "Last WQE Reached": from here on the QP takes nothing from the SRQ. */
+/* IBTA, "Last WQE Reached": from here on the QP takes no WQE from the SRQ. */
 static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 {
 	struct sn_qp *qp = (struct sn_qp *)((uint8_t *)timer - offsetof(struct sn_qp, srq_flush));
@@ -199,8 +199,8 @@ static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 }
 
 /*
- * 2ERR_QP is done before the QP is flushed: what it has taken from an SRQ comes back some time later. A
- * driver that destroys the QP before the event loses the WQE.
+ * 2ERR_QP completes before the QP is flushed: the WQE taken from an SRQ comes back later. A driver that
+ * destroys the QP before the event loses the WQE.
  */
 static void srq_flush_later(struct sn_qp *qp)
 {
@@ -212,8 +212,8 @@ static void srq_flush_later(struct sn_qp *qp)
 }
 
 /*
- * IBTA, error state. The order of flushing is send queue, then receive queue; within each the order of
- * posting. The wire stops first, so that nothing of the old life can touch the FIFO.
+ * IBTA, error state. Flushes the send queue, then the receive queue, each in the order of posting. The
+ * wire stops first, so that no earlier activity can touch the FIFO.
  */
 void sn_qp_to_error(struct sn_qp *qp)
 {

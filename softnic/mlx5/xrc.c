@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XRC domains and SRQs. Linux's mlx5_ib makes one SRQ and two domains when it registers a device, and names
- * them in the QPs that have no SRQ of their own. They are objects and no more: no QP of XRC can be made,
- * so nothing is ever received by them. PRM "XRC SRQ context".
+ * XRC domains and SRQs. When Linux's mlx5_ib registers a device, it creates one SRQ and two domains and
+ * names them in QPs that have no SRQ of their own. This model has no XRC QPs, so these SRQs never
+ * receive anything. PRM "XRC SRQ context".
  */
 #include <errno.h>
 #include <stdlib.h>
