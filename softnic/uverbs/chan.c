@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event channels. A pipe keeps order, is readable by poll, and tells when its reader is gone; its
- * 64 KiB hold more events than a program leaves unread, and one that does loses the newest.
+ * Event channels. A channel is a pipe: it keeps order, works with poll(), and reports when its reader is
+ * gone. Its 64 KiB hold more events than programs normally leave unread; if it is full, the newest event
+ * is lost.
  *
- * Those of DEVX hand out one record per read, however much room the reader gives: a pipe in packet
- * mode. They are closed without a word while events come, so that we hold a reading end as well:
- * a write never finds none, which would be SIGPIPE.
+ * DEVX channels return one record per read, however large the reader's buffer is: a pipe in packet mode.
+ * A program closes them without notice while events arrive. So the front holds a reading end as well: a
+ * write without a reader would raise SIGPIPE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 			pre_real()->close(chan->rd);
 		return err;
 	}
-	/* A packet takes a page of the pipe. Where we may not have more there are sixteen. */
+	/* A packet takes a page of the pipe. If the limit does not allow more, sixteen pages remain. */
 	if (packets)
 		fcntl(p[1], F_SETPIPE_SZ, PACKETS * PIPE_PAGE);
 	chan->dev = st.st_dev;
@@ -67,7 +68,10 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 	return 0;
 }
 
-/* Channels that no context holds are closed without a word; their objects hold those that matter. */
+/*
+ * Frees channels that the program has closed without notice. Channels still in use are held by their
+ * objects.
+ */
 void uv_chan_reap(struct uv_device *dev)
 {
 	struct uv_chan *chan, *next;
@@ -147,8 +151,8 @@ bool uv_chan_send(struct uv_chan *chan, const void *record)
 }
 
 /*
- * Reads the pipe through a descriptor of our own, so that neither the program's O_NONBLOCK nor a
- * read that it is in matters, and puts back what is somebody else's.
+ * Reads the pipe through the front's own descriptor, independent of the program's O_NONBLOCK and
+ * concurrent reads, and writes other objects' records back.
  */
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg)

@@ -5,7 +5,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* PRM command interface, status of a command; the errno is what mlx5_core makes of it. */
+/* PRM command interface: command status to errno, as in mlx5_core. */
 static int status_errno(uint32_t status)
 {
 	switch (status) {
@@ -61,7 +61,7 @@ size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
 	return len ? (size_t)(((addr + len - 1) >> shift) - first + 1) : 0;
 }
 
-/* Bus addresses are this process's own: no list of pages has a gap. */
+/* Bus addresses are this process's own, so a page list has no gaps. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags)
 {
@@ -79,7 +79,7 @@ uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint
 	size_t npages = uv_pages(addr, bytes, shift);
 	uint8_t *cmd;
 
-	/* MKEY page lists come in units of two. */
+	/* MKEY page lists have an even number of entries. */
 	*len = PRM_OBJECT_IN + (npages + 1) / 2 * 16;
 	cmd = calloc(1, *len);
 	if (cmd)
@@ -188,8 +188,8 @@ int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, s
 }
 
 /*
- * On hardware neighbour discovery finds the MAC. The ports of this fabric are known by their GID
- * alone: a link-local one holds the MAC (RFC 4291, modified EUI-64), others get a local one.
+ * On hardware neighbour discovery finds the MAC. The fabric knows its ports only by GID: a link-local
+ * GID holds the MAC (RFC 4291, modified EUI-64), any other gets a locally administered one.
  */
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6])
 {

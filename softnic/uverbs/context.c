@@ -15,11 +15,11 @@
 enum {
 	VENDOR_ID = 0x02c9,		/* the OUI, as verbs reports it */
 	PART_ID = 0x101d,		/* ConnectX-6 Dx */
-	PKEYS = 2,			/* of an InfiniBand port: what softnic-run writes into sysfs */
+	PKEYS = 2,			/* entries of an InfiniBand port: as softnic-run writes into sysfs */
 	SPEED_EDR = 32,
 	WIDTH_4X = 2,
-	SEG = 16,			/* of a WQE */
-	SQ_DESC_MAX = 512,		/* what mlx5_ib lets verbs use of it */
+	SEG = 16,			/* unit of a WQE */
+	SQ_DESC_MAX = 512,		/* SQ descriptor size that mlx5_ib reports */
 };
 
 static uint32_t log2_of(const struct uv_device *dev, struct sn_fld f)
@@ -59,7 +59,7 @@ static bool has_devx(const struct uv_device *dev)
 	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !pre_asked("SOFTNIC_NO_DEVX");
 }
 
-/* As many as log_max_uctx says, then CREATE_UCTX fails with LIM_ERR. */
+/* log_max_uctx limits the contexts; beyond it CREATE_UCTX fails with LIM_ERR. */
 static bool has_room(const struct uv_device *dev)
 {
 	const struct uv_ctx *ctx;
@@ -70,7 +70,7 @@ static bool has_room(const struct uv_device *dev)
 	return n < log2_of(dev, CAP_LOG_MAX_UCTX);
 }
 
-/* Commands carry it: whose they are. 0 is the kernel's. */
+/* The uid in the commands of a context. 0 is the kernel's. */
 static uint16_t new_uid(struct uv_device *dev)
 {
 	if (!++dev->last_uid)
@@ -89,7 +89,7 @@ int uv_get_context(struct uv_req *req)
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
 		return -EINVAL;
-	/* libmlx5 then asks again without, unless the program has insisted. */
+	/* libmlx5 then retries without DEVX, unless the program requires it. */
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_devx(req->dev))
 		return -EINVAL;
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_room(req->dev))
@@ -127,7 +127,7 @@ static int query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
 }
 
-/* Of an imported context, whose objects name it. */
+/* The asynchronous channel of an imported context; its objects refer to it. */
 static int alloc_async_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
@@ -226,7 +226,7 @@ int uv_query_device(struct uv_req *req)
 	return uv_device_queried(req, &resp, &drv, sizeof(drv));
 }
 
-/* What InfiniBand has besides: addresses that a subnet manager gives out. */
+/* Additional fields of an InfiniBand port: LIDs assigned by a subnet manager. */
 static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query_port_resp *resp)
 {
 	uint8_t out[PRM_VPORT_OUT];
@@ -289,7 +289,7 @@ int uv_alloc_pd(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-/* On RoCE an address handle lives in user space; only the destination's MAC is asked for here. */
+/* On RoCE an address handle exists only in user space; this command only returns the destination's MAC. */
 int uv_create_ah(struct uv_req *req)
 {
 	struct mlx5_ib_create_ah_resp drv = { .response_length = sizeof(drv) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion queues: another size, moderation. */
+/* Completion queues: resize and moderation. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* The device goes on in the new buffer; libmlx5 takes over what is left in the old one. */
+/* The device continues in the new buffer; libmlx5 copies the CQEs left in the old one. */
 static int resize(struct uv_obj *cq, const struct mlx5_ib_resize_cq *drv, uint32_t entries)
 {
 	unsigned int log = (unsigned int)__builtin_ctz(entries);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The devices of this process: opened by the first open() of their file, left at exit. */
+/* The devices of this process: opened by the first open() of their file, closed at exit. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include "softnic/uverbs/front.h"
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-/* Set once each. After a fork the child's copies are detached and moved behind the live ones. */
+/* Each is set once. After a fork the child's copies are detached and moved behind the live ones. */
 static struct uv_device *_Atomic live[PRE_DEVICES];
 static struct uv_device *_Atomic lost;
 static atomic_uint any_device;
 
-/* A child shares no thread and no lock with its parent's device: it must not touch it again. */
+/* A child has neither the threads nor the locks of its parent's device, so it must not use it again. */
 static void forked(void)
 {
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
@@ -99,7 +99,7 @@ static int device_get(unsigned int index, const struct uv_kind *kind, struct uv_
 	struct uv_device *dev;
 	int err = 0;
 
-	/* Before the lock is taken for the first time: another thread may fork at any moment. */
+	/* Register the fork handlers before the first lock: another thread may fork at any moment. */
 	pthread_once(&watched, watch_forks);
 	pthread_mutex_lock(&registry);
 	dev = live[index];
@@ -131,7 +131,7 @@ static bool is_of(const struct uv_ctx *ctx, int fd)
 		lseek(fd, 0, SEEK_CUR) == (off_t)ctx->id;
 }
 
-/* Looks for another descriptor of the context than fd, and makes it the context's. */
+/* Looks for a descriptor of the context other than fd, and makes it the context's. */
 static bool has_other(struct uv_ctx *ctx, int fd)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -155,7 +155,7 @@ bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd)
 	return ctx->fd == fd && !has_other(ctx, fd);
 }
 
-/* Contexts whose last close() went past us. */
+/* Frees contexts whose last close() did not go through this front. */
 static void sweep(struct uv_device *dev)
 {
 	struct uv_ctx *ctx = LIST_FIRST(&dev->ctxs);
@@ -170,8 +170,8 @@ static void sweep(struct uv_device *dev)
 }
 
 /*
- * Each open() has a file of its own on the BAR's memory. Its offset, which nothing else uses, says which
- * context it is: duplicates of a descriptor share it, however they were made.
+ * Each open() gets its own open file on the BAR's memory. Its offset has no other use, so it holds the
+ * context's id: all duplicates of a descriptor share it.
  */
 static int open_file(const struct uv_device *dev, uint64_t id)
 {
@@ -295,10 +295,10 @@ static uint64_t now_ns(void)
 }
 
 /*
- * A program that polls keeps its core, perhaps the very one that its peer or its peer's device
- * needs in order to go on. On hardware the NIC would work meanwhile; here it gets its turn. Where
- * all cores are taken a yield lasts for the slices of others, milliseconds, and a sleeper is back at
- * once: then it sleeps for a while instead.
+ * A polling program keeps its core, perhaps one that its peer or the peer's device needs to make
+ * progress. On hardware the NIC would run in parallel; here it gets a share of the core. If all cores
+ * are busy, a yield lasts for other threads' time slices, milliseconds, but a short sleep returns at
+ * once. So sleep in that case.
  */
 static void give_way(void)
 {
@@ -309,7 +309,7 @@ static void give_way(void)
 
 	if (crowded) {
 		crowded--;
-		syscall(SYS_nanosleep, &nap, NULL);	/* the C library's could end a cancelled thread */
+		syscall(SYS_nanosleep, &nap, NULL);	/* the C library's function is a cancellation point */
 		return;
 	}
 	before = now_ns();
@@ -340,13 +340,13 @@ int softnic_front_fault(unsigned int index, const char *script)
 	return dev ? dev->kind->fault(dev, script) : -ENODEV;
 }
 
-/* Programs that call the device at times are compared with those that never do. */
+/* Reports how often calls and the thread drove the device. */
 static void report_driven(void)
 {
 	struct softnic_counters c;
 
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
-		if (!live[i] || !live[i]->nic)		/* an EFA does not count */
+		if (!live[i] || !live[i]->nic)		/* an EFA has no such counters */
 			continue;
 		softnic_counters(live[i]->nic, &c);
 		fprintf(stderr, "softnic: driven %llu times by calls, %llu times by the thread\n",
@@ -354,7 +354,7 @@ static void report_driven(void)
 	}
 }
 
-/* The model's complaints, for a test that asked for them. */
+/* Prints the model's violations, for tests that request it. */
 void uv_report(void)
 {
 	struct softnic_violation v[32];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DEVX: PRM commands that a program gives itself. As the kernel does, each opcode is allowed in one
- * method only, a command must name the object whose handle comes with it, and queues must lie in
- * umems.
+ * DEVX: PRM commands from the program itself. As in the kernel, each opcode is allowed in one method
+ * only, a command must name the object whose handle comes with it, and queues must lie in umems.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +13,11 @@
 
 enum role { MAKES = 1, MODIFIES, QUERIES, GENERAL };
 
-/* Which method an opcode belongs to, and the opcode that makes what it works on. */
+/* The method of an opcode, and the opcode that creates its object. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t role;
-	uint16_t maker;			/* MAKES: the opcode that ends it */
+	uint16_t maker;			/* MAKES: the opcode that destroys it */
 } rules[] = {
 	{ PRM_CREATE_MKEY, MAKES, PRM_DESTROY_MKEY },
 	{ PRM_CREATE_CQ, MAKES, PRM_DESTROY_CQ },
@@ -72,7 +71,7 @@ static const struct rule *rule_for(const struct ib_uverbs_attr *in, enum role ro
 	return rule && rule->role == role ? rule : NULL;
 }
 
-/* What a program without rights to physical memory may say is in umems, so it is said for it. */
+/* A program may not name physical memory: sets the bits that make queues and records lie in umems. */
 static void require_umems(uint8_t *in, size_t len)
 {
 	uint16_t opcode = (uint16_t)sn_get(in, PRM_OPCODE);
@@ -126,7 +125,7 @@ int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_
 	return sn_get(out, PRM_STATUS) ? -EREMOTEIO : 0;
 }
 
-/* A command's answer goes out even when the device has refused: it tells why. */
+/* The command's output is copied even if the device refused it, because it holds the reason. */
 static int exec_attrs(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_attr *in,
 		      uint16_t out_id)
 {
@@ -179,7 +178,7 @@ int uv_devx_destroy(struct uv_obj *obj)
 	return rule ? uv_cmd_number(obj->ctx->dev, rule->maker, obj->number, NULL, 0) : -EINVAL;
 }
 
-/* The command that would have made an object of this type by DEVX. 0: none. */
+/* The opcode that creates an object of this type by DEVX. 0: none. */
 static uint16_t maker_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
@@ -191,7 +190,7 @@ static uint16_t maker_of(const struct uv_obj *obj)
 	}
 }
 
-/* Does the command name the object that the handle stands for? */
+/* Does the command name the object of this handle? */
 static bool names(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in,
 		  enum role role)
 {
@@ -222,7 +221,7 @@ static int on_object(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, enum r
 	return exec_attrs(ctx, hdr, in, out_id);
 }
 
-/* Completions of all CQs are told by the one event queue: vector 0. */
+/* One event queue reports the completions of all CQs: vector 0. */
 static int query_eqn(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	uint32_t eqn = ctx->dev->eq.eqn;
@@ -241,7 +240,7 @@ int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_EQN:
 		return query_eqn(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_UAR:
-		return -EINVAL;		/* of static pages, of which there are none */
+		return -EINVAL;		/* of static pages, which do not exist */
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_CREATE:
 		return create(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_DESTROY:

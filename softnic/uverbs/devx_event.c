@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DEVX events: channels, what they are told, and answers of queries that nobody waits for. */
+/* DEVX events: channels, subscriptions, and results of asynchronous queries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *h
 			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
 }
 
-/* Events that name an object, and those that do not. */
+/* Some events need an object, others must not have one. */
 static bool subscribable(uint16_t event, bool of_object)
 {
 	switch (event) {
@@ -117,7 +117,7 @@ static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16
 	return 0;
 }
 
-/* All of the list or none. */
+/* Subscribes to all events of the list or to none. */
 static int subscribe_list(struct uv_chan *chan, const struct uv_sub *like, const uint16_t *events,
 			  size_t n)
 {
@@ -182,7 +182,7 @@ static int subscribe(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return err;
 }
 
-/* Is the last record of this subscription still unread? They are read in the order of writing. */
+/* Is the last record of this subscription still unread? Records are read in the order of writing. */
 static bool pending(const struct uv_sub *sub)
 {
 	int unread = 0;
@@ -237,7 +237,10 @@ void uv_devx_leave(struct uv_ctx *ctx)
 	pthread_mutex_unlock(&ctx->dev->ev_lock);
 }
 
-/* Another descriptor of the same channel may be left: then only ours closes, and opens again. */
+/*
+ * Without the front's reader, is there a descriptor left? If not, drops the channel; else opens a reader
+ * again.
+ */
 static void look_after(struct uv_chan *chan)
 {
 	pre_real()->close(chan->rd);

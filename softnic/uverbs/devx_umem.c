@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DEVX umems: pinned memory that commands name by a number, for queues and doorbell records. */
+/* DEVX umems: pinned memory for queues and doorbell records, with a number for use in commands. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +34,9 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 }
 
 /*
- * The kernel takes the largest page that the bitmap allows, that is no longer than the umem, and whose
- * multiples address and length are; else 4 KiB. Here memory is contiguous for the device wherever it is
- * for the program, as it is in a huge page, or behind an IOMMU.
+ * The largest page size in the bitmap that is not longer than the umem and divides address and length;
+ * else 4 KiB. As in the kernel, except that here memory contiguous for the program is also contiguous
+ * for the device, as in a huge page or behind an IOMMU.
  */
 static unsigned int page_shift(const struct range *r)
 {

@@ -11,14 +11,14 @@
 
 enum { EQ_BYTES = EQE_SIZE << UV_EQ_LOG };
 
-/* Asynchronous events that the queue asks for. */
+/* Asynchronous events to which the queue subscribes. */
 static const uint8_t wanted[] = {
 	PRM_EV_PATH_MIG, PRM_EV_COMM_EST, PRM_EV_SQ_DRAINED, PRM_EV_CQ_ERROR, PRM_EV_WQ_CATAS,
 	PRM_EV_PATH_MIG_FAILED, PRM_EV_INTERNAL, PRM_EV_PORT_CHANGE, PRM_EV_WQ_INVAL_REQ,
 	PRM_EV_WQ_ACCESS, PRM_EV_SRQ_CATAS, PRM_EV_LAST_WQE, PRM_EV_SRQ_LIMIT,
 };
 
-/* A store into the BAR, as on silicon: the device scans it. */
+/* Stores the doorbell into the BAR, as on hardware: the device scans it. */
 static void eq_arm(struct uv_device *dev)
 {
 	struct uv_eq *eq = &dev->eq;
@@ -86,7 +86,7 @@ static bool is_comp_of(const void *record, const void *arg)
 	return desc->cq_handle == obj->user_handle;
 }
 
-/* Whose an asynchronous event is; the record has only a handle of the program's. */
+/* The type of object of an asynchronous event, whose record holds only the program's handle. */
 static enum uv_type type_of(uint32_t event)
 {
 	switch (event) {
@@ -211,7 +211,7 @@ static void on_port(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* PRM, events: which verbs event it is. -1: none of an object. */
+/* PRM, events: the verbs event for a type, or -1 if it concerns no object. */
 static int verbs_event(uint8_t type)
 {
 	switch (type) {
@@ -230,7 +230,7 @@ static int verbs_event(uint8_t type)
 	}
 }
 
-/* The object that an EQE is about; 0 when it is about none. */
+/* The object number in an EQE, or 0. */
 static uint32_t number_of(const uint8_t *eqe)
 {
 	switch (eqe[EQE_TYPE]) {
@@ -261,7 +261,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* With the model locked: nothing here may call into it, and all it needs is memory. */
+/* Called with the model locked: must not call the model, and may only use memory. */
 void uv_irq(void *ctx, unsigned int vector)
 {
 	struct uv_device *dev = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the commands of all adapters have in common. Some have an older, shorter form or one by
- * attributes: what it says in the extended one.
+ * The common part of the adapters' commands. Converts older, shorter or attribute forms to the extended
+ * form.
  */
 #include <errno.h>
 #include <string.h>
@@ -104,7 +104,7 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 	return 0;
 }
 
-/* Only the extended form asks the provider. */
+/* Only the extended form includes the provider's part. */
 int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
 		      size_t drv_size)
 {
@@ -136,7 +136,7 @@ int uv_qp_hold(struct uv_obj *qp)
 	return uv_obj_hold_handle(qp, UV_HELD_SRQ, UV_SRQ, core->srq_handle);
 }
 
-/* A command without an extended form has room for base alone. */
+/* The response of a command without an extended form has room for base alone. */
 int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
 		size_t drv_size)
 {
@@ -196,7 +196,7 @@ int uv_pin(uint64_t start, uint64_t len, uint64_t access)
 
 	if (!len || start + len < start)
 		return -EINVAL;
-	/* IBTA 10.6: who may be written from afar may be written from near. */
+	/* IBTA 10.6: remote write access requires local write access. */
 	if (access & remote && !(access & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	return pre_populate(start, len, access & (remote | IBV_ACCESS_LOCAL_WRITE));
@@ -215,12 +215,15 @@ int uv_create_channel(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
-/* libibverbs waits until as many events are acknowledged as were read: unread ones do not count. */
+/*
+ * libibverbs waits until the acknowledged events equal the events that were read, so unread ones do not
+ * count.
+ */
 int uv_destroy(struct uv_req *req)
 {
 	struct uv_obj *obj = req->obj;
 	struct ib_uverbs_destroy_cq_resp cq;
-	struct ib_uverbs_destroy_qp_resp qp;	/* an SRQ's is the same */
+	struct ib_uverbs_destroy_qp_resp qp;	/* an SRQ's response has the same layout */
 	int err = uv_obj_destroy(obj);
 
 	if (err)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the preload that shows stock rdma-core a uverbs device. It stands where the kernel's
- * mlx5_ib stands: uverbs commands come in by ioctl, PRM commands go out to the device, the data
- * path passes by. It sees nothing of the device but softnic.h.
+ * Internals of the preload that shows stock rdma-core a uverbs device. It replaces the kernel's mlx5_ib:
+ * uverbs commands arrive by ioctl, PRM commands go to the device, and the data path bypasses it. It
+ * accesses the device only through softnic.h.
  *
- * Locks, outermost first: the registry's, a device's, (inside of softnic: the model's), a device's
- * event lock. The event lock is all that the interrupt handler takes, so it is never held around a
- * call of softnic.
+ * Locks, outermost first: the registry's, a device's, (inside softnic: the model's), a device's event
+ * lock. The interrupt handler takes only the event lock, so it is never held across a call of softnic.
  */
 #ifndef SOFTNIC_UVERBS_FRONT_H
 #define SOFTNIC_UVERBS_FRONT_H
@@ -44,15 +43,15 @@ struct softnic_efa;
 
 enum uv_adapter { UV_CONNECTX, UV_EFA, UV_ADAPTERS };
 
-/* What differs between the adapters that can stand behind the descriptor. (mlx5.c, efa/) */
+/* The operations that differ between adapters. (mlx5.c, efa/) */
 struct uv_kind {
 	enum uv_adapter adapter;
-	int (*open)(struct uv_device *dev);	/* the model, its BAR in bar_fd */
-	void (*close)(struct uv_device *dev);	/* after an open that failed later */
+	int (*open)(struct uv_device *dev);	/* opens the model; its BAR in bar_fd */
+	void (*close)(struct uv_device *dev);	/* after an open that failed later on */
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
-	/* The methods that only it has; -EPROTONOSUPPORT: not this one. NULL: it has none. */
+	/* Methods of this adapter only; -EPROTONOSUPPORT: unknown method. NULL: none. */
 	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
 		   struct uv_gid *gid);	/* -ENODATA: empty */
@@ -64,10 +63,10 @@ enum uv_chan_kind {
 	UV_CHAN_ASYNC,			/* of a context */
 	UV_CHAN_COMP,			/* of CQs */
 	UV_CHAN_DEVX_EVENT,		/* of subscriptions */
-	UV_CHAN_DEVX_QUERY,		/* answers of commands that nobody waits for */
+	UV_CHAN_DEVX_QUERY,		/* results of asynchronous queries */
 };
 
-/* A stream of event records: the program reads one end of a pipe. (chan.c) */
+/* A stream of event records: the program reads the other end of a pipe. (chan.c) */
 struct uv_chan {
 	LIST_ENTRY(uv_chan) link;
 	enum uv_chan_kind kind;
@@ -75,26 +74,26 @@ struct uv_chan {
 	int wr;
 	dev_t dev;
 	ino_t ino;
-	bool imported;			/* of asynchronous events, and no context's first */
+	bool imported;			/* created for an imported context */
 
 	/* DEVX */
 	struct uv_ctx *ctx;
-	int rd;				/* the reader's end as well, else -1 */
-	bool omit_data;			/* cookies only, each subscription at most once unread */
-	uint64_t written;		/* records */
+	int rd;				/* the front's reading end, else -1 */
+	bool omit_data;			/* cookies only; at most one unread record per subscription */
+	uint64_t written;		/* records so far */
 	LIST_HEAD(, uv_sub) subs;
 };
 
-/* A wish to hear of one kind of event, of an object or of the port. (devx_event.c) */
+/* A subscription to one type of event, of an object or of the port. (devx_event.c) */
 struct uv_sub {
 	LIST_ENTRY(uv_sub) by_number, by_chan;
 	struct uv_chan *chan;
-	struct uv_obj *obj;		/* NULL: no object's */
+	struct uv_obj *obj;		/* NULL: without an object */
 	uint32_t number;
 	uint8_t event;
-	int eventfd;			/* is told instead of the channel, or -1 */
+	int eventfd;			/* is signaled instead of the channel, or -1 */
 	uint64_t cookie;
-	uint64_t record;		/* the last one of the channel that is from here */
+	uint64_t record;		/* the last record of the channel from this subscription */
 };
 
 /* One open() of the device. */
@@ -105,7 +104,7 @@ struct uv_ctx {
 	int fd;				/* one of the program's descriptors of it */
 	struct uv_chan *async;		/* NULL until GET_CONTEXT */
 	uint16_t uid;			/* 0: opened without DEVX */
-	uint8_t cqe_version;		/* as agreed with its program */
+	uint8_t cqe_version;		/* negotiated with its program */
 };
 
 enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_SRQ, UV_DEVX, UV_UMEM };
@@ -115,30 +114,30 @@ struct uv_obj {
 	uint32_t handle;
 	uint32_t number;		/* the device's: PD, mkey index, CQN, QPN, UAR page */
 	struct uv_ctx *ctx;
-	unsigned int users;		/* objects that hold this one */
-	struct uv_obj *held[4];		/* PD, CQs and SRQ that this one holds */
+	unsigned int users;		/* number of objects that refer to this one */
+	struct uv_obj *held[4];		/* PD, CQs and SRQ that this one refers to */
 	uint64_t user_handle;
 
 	/* sources of events */
-	void (*end_events)(struct uv_obj *obj);	/* NULL: there are none yet */
+	void (*end_events)(struct uv_obj *obj);	/* NULL: not an event source yet */
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
-	struct uv_chan *async;		/* of asynchronous events; NULL: the context's first */
-	uint32_t comp_events, async_events;	/* delivered and not taken back */
+	struct uv_chan *async;		/* for asynchronous events; NULL: the context's first */
+	uint32_t comp_events, async_events;	/* delivered and not recalled */
 
-	uint16_t opcode;		/* DEVX: of the command that made it */
+	uint16_t opcode;		/* DEVX: of the command that created it */
 
-	/* of a QP; of an SRQ what it can hold */
+	/* of a QP; of an SRQ: its size */
 	uint8_t state;			/* enum ib_qp_state */
 	uint8_t port;
-	struct ib_uverbs_ex_create_qp cap;	/* as asked for, for QUERY_QP */
+	struct ib_uverbs_ex_create_qp cap;	/* from CREATE_QP, for QUERY_QP */
 
 	/* of a CQ */
 	uint32_t cqe_size;
 
-	void *queues;			/* of an EFA's CQ or QP, free()d with it */
+	void *queues;			/* of an EFA's CQ or QP; freed with it */
 
-	/* of an MR: low byte of its keys; as asked for, for REREG_MR; it has a flexible end */
+	/* of an MR: low byte of its keys; its arguments, for REREG_MR */
 	uint8_t key;
 	struct ib_uverbs_reg_mr mr;
 };
@@ -155,7 +154,7 @@ struct uv_device {
 	struct softnic *nic;		/* of a ConnectX */
 	struct softnic_efa *efa;	/* of an EFA */
 	unsigned int index;
-	bool detached;			/* this process is a child of the one that has the device */
+	bool detached;			/* this process is a child of the device's owner */
 	struct uv_device *lost;		/* next detached one */
 	int bar_fd;
 	dev_t bar_dev;
@@ -167,7 +166,7 @@ struct uv_device {
 	uint16_t last_uid;
 	struct uv_eq eq;
 
-	struct uv_obj **obj;		/* by handle; 0 is nobody's */
+	struct uv_obj **obj;		/* by handle; 0 is unused */
 	uint32_t nobj, obj_hint;
 	LIST_HEAD(, uv_ctx) ctxs;
 
@@ -178,7 +177,7 @@ struct uv_device {
 	unsigned int ports_down;	/* a bit for each port */
 };
 
-/* One uverbs command as INVOKE_WRITE carries it. Lengths are what the program claims. */
+/* An uverbs command as INVOKE_WRITE carries it. The program sets the lengths. */
 struct uv_req {
 	struct uv_ctx *ctx;
 	struct uv_device *dev;
@@ -186,40 +185,40 @@ struct uv_req {
 	void *out, *uhw_out;
 	size_t in_len, out_len, uhw_in_len, uhw_out_len;
 	bool extended;			/* the longer form of the command */
-	struct uv_obj *obj;		/* that it names, or NULL */
-	struct uv_obj *made;		/* that it makes, or NULL; freed when it fails */
+	struct uv_obj *obj;		/* named by the command, or NULL */
+	struct uv_obj *made;		/* created by the command, or NULL; freed if it fails */
 };
 
 /* ---- device.c: the registry of this process's devices */
-/* A new fd, or -errno. kind: of the device, when this is its first one. */
+/* A new fd, or -errno. kind: used if this is the device's first open. */
 int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
-void uv_closed(const struct stat *st);		/* the program has closed a pipe */
+void uv_closed(const struct stat *st);		/* the program has closed this pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
-bool uv_any_device(void);		/* in this process or in the one it was forked from */
+bool uv_any_device(void);		/* in this process or in its parent */
 void uv_ctx_close(struct uv_ctx *ctx);
-/* The program closes fd. True: it has no other descriptor of this context. */
+/* The program closes fd. True: that was its last descriptor of this context. */
 bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd);
 void uv_pump(void);
 void uv_report(void);
-/* For a test under the preload, which finds it by dlsym: softnic_fault, on an open device. */
+/* softnic_fault on an open device. A test under the preload finds it by dlsym. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
 /* ---- command.c: PRM commands */
 int uv_cmd(struct uv_device *dev, const void *in, size_t inlen, void *out, size_t outlen);
 int uv_cmd_number(struct uv_device *dev, enum prm_opcode opcode, uint32_t number, void *out,
 		  size_t outlen);
-/* CREATE_x: the number that the device gave. in starts zeroed but for its context. */
+/* CREATE_x: returns the new number. in is zero except for its context. */
 int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t inlen,
 	      uint32_t *number);
-/* A CREATE_x that is zeroed but for the pages of this memory; free() it. As uv_fill_pages. */
+/* A zeroed CREATE_x with the pages of this memory; free() it. Arguments as of uv_fill_pages. */
 uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint64_t flags, size_t *len);
-/* The same as uv_create, and frees in. */
+/* Like uv_create, and frees in. */
 int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
 		   uint32_t *number);
 /* ALLOC_x, without a context */
 int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number);
-/* flags: the rights in the low bits of an MTT, 0 for a queue's page list. */
+/* flags: the low bits of an MTT, or 0 for a queue's page list. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags);
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift);
@@ -245,7 +244,7 @@ int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPO
 
 /* ---- object.c */
 struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);
-/* 0; -ENOENT: no such handle in this context; -EINVAL: an object of another type. As Linux has it. */
+/* 0; -ENOENT: no such handle in this context; -EINVAL: another type. As in Linux. */
 int uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle, struct uv_obj **obj);
 struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle);
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
@@ -253,22 +252,22 @@ int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type,
 void uv_obj_free(struct uv_obj *obj);
 /* Destroys it at the device as well: 0, -EBUSY, -errno of the command. */
 int uv_obj_destroy(struct uv_obj *obj);
-/* The methods that name one object by an attribute and end it. */
+/* For methods that name one object by an attribute and destroy it. */
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 void uv_obj_purge(struct uv_ctx *ctx);
 
-/* ---- chan.c: the list of channels changes under both locks */
+/* ---- chan.c: changes to the list of channels need both locks */
 int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **chan);
-/* NULL when fd is no channel of this kind. */
+/* NULL if fd is no channel of this kind. */
 struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
 void uv_chan_put(struct uv_chan *chan);		/* under the event lock */
-void uv_chan_reap(struct uv_device *dev);	/* as well: what the program has closed */
+void uv_chan_reap(struct uv_device *dev);	/* as well: frees what the program has closed */
 bool uv_chan_abandoned(const struct uv_chan *chan);
-int uv_chan_reader(const struct uv_chan *chan);	/* a reading end of our own, or -1 */
-/* Under the event lock. False: full or closed, the record is lost. */
+int uv_chan_reader(const struct uv_chan *chan);	/* the front's own reading end, or -1 */
+/* Needs the event lock. False: full or closed, the record is lost. */
 bool uv_chan_send(struct uv_chan *chan, const void *record);
 bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len);
-/* Takes back what the program has not read and matches; returns how many records. */
+/* Removes unread records that match; returns their number. */
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg);
 
@@ -276,65 +275,65 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
 void uv_irq(void *ctx, unsigned int vector);
-/* A CQ reports completions to the channel that fd is; -1: to none. */
+/* A CQ reports completions to the channel of fd; -1: to none. */
 int uv_source_channel(struct uv_obj *cq, int fd);
-/* Its end takes unread events back; the counts of obj are then final. */
+/* Makes obj an event source. Destroying it recalls unread events; its counts are then final. */
 void uv_source_add(struct uv_obj *obj, uint64_t user_handle);
-/* The object reports asynchronous events to the channel that the attribute names, if there is one. */
+/* The object reports asynchronous events to the channel in the attribute, if there is one. */
 int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 
 /* ---- ioctl.c, write.c, attr.c: 0 or -errno */
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_write(struct uv_req *req, uint32_t command);
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
-/* What the program gives: up to 8 bytes lie in the attribute itself. NULL: no address. */
+/* An attribute's data; up to 8 bytes lie in the attribute itself. NULL: no address. */
 const void *uv_attr_in(const struct ib_uverbs_attr *a);
 bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
-/* Nothing when the program did not ask for it. */
+/* Writes nothing if the program did not pass the attribute. */
 int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
-/* The attributes of the provider, in the form of a write command. */
+/* The provider's attributes, in the form of a write command. */
 struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
-/* Answers with what both sides know, drv being the provider's part. 0 */
+/* Copies the response, as far as both sides know its fields; drv is the provider's part. Returns 0. */
 int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv, size_t drv_size);
-/* Copies what both sides know; the rest of dst is zero. */
+/* Copies the fields that both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
-/* ---- forms.c: what all adapters have in common; _attrs: of the method of the same name */
+/* ---- forms.c: the part common to all adapters; _attrs: of the method of the same name */
 void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
 void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core);
 void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *core);
-/* The PD, CQs and SRQ that qp->cap names are held from now on, each in its slot. */
+/* The QP holds references to the PD, CQs and SRQ in qp->cap, each in its slot. */
 enum { UV_HELD_PD, UV_HELD_SEND_CQ, UV_HELD_RECV_CQ, UV_HELD_SRQ };
 int uv_qp_hold(struct uv_obj *qp);
-/* The CQ or QP that the command has made is ready: it reports events, and the program is answered. */
+/* Completes the creation of a CQ or QP: makes it an event source and writes the response. */
 int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
 		size_t drv_size);
 int uv_qp_ready(struct uv_req *req, uint32_t qpn, const void *drv, size_t drv_size);
-/* The answers of QUERY_DEVICE, of MODIFY_QP, and of QUERY_QP, to which this adds what qp->cap says. */
+/* Write the responses of QUERY_DEVICE, MODIFY_QP and QUERY_QP; the last adds qp->cap. */
 int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
 		      size_t drv_size);
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
-/* What every registration of memory is tried for: 0, -EINVAL, -EFAULT. */
+/* Checks every memory registration: 0, -EINVAL, -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
-/* Ends the object that the command names. */
+/* Destroys the object named by the command. */
 int uv_destroy(struct uv_req *req);
 
-/* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not one of DEVX */
+/* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not a DEVX method */
 int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
-/* One PRM command of the program's: -EREMOTEIO when the device refuses, and out tells why. */
+/* Runs one PRM command of the program: -EREMOTEIO if the device refuses, with the reason in out. */
 int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_t outlen);
 bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in);
 int uv_devx_destroy(struct uv_obj *obj);
-/* Under the event lock: an event that the device has reported. */
+/* Needs the event lock. Delivers an event of the device. */
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
-void uv_devx_leave(struct uv_ctx *ctx);		/* its channels */
-/* The program has closed a descriptor with this identity. */
+void uv_devx_leave(struct uv_ctx *ctx);		/* closes its channels */
+/* The program has closed the descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
 /* ---- the commands: context.c, mr.c, cq.c, srq.c, qp.c, qp_modify.c */

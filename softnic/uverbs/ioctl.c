@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA_VERBS_IOCTL. Methods that have an older form as a write command answer EPROTONOSUPPORT:
- * libibverbs then comes again with INVOKE_WRITE, which is the form served here.
+ * RDMA_VERBS_IOCTL. Methods that also exist as write commands return EPROTONOSUPPORT: libibverbs then
+ * uses INVOKE_WRITE, the form that this front serves.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ConnectX behind the front: how it is opened, and what only it has. */
+/* The ConnectX behind the front: opening it, and its own methods. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static void choose_ports(struct softnic_config *config)
 }
 
 /*
- * libmlx5 maps these pages of its descriptor, which is the BAR's file: the command in the high byte of
- * the page number.
+ * libmlx5 maps these pages of its descriptor, which is the BAR's file: the command is in the high byte
+ * of the page number.
  */
 enum { TIMER_PAGE = MLX5_IB_MMAP_CORE_CLOCK << 8, INFO_PAGE = MLX5_IB_MMAP_CLOCK_INFO << 8 };
 
@@ -115,7 +115,7 @@ static int destroy(struct uv_obj *obj)
 	return -EINVAL;
 }
 
-/* A page of doorbells; its place in the BAR is its place in the descriptor. */
+/* Allocates a doorbell page; its offset in the descriptor is its offset in the BAR. */
 static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);

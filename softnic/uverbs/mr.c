@@ -14,7 +14,7 @@ enum {
 	PAGES_MAX = 1 << 16,
 };
 
-/* The smallest page with which the list stays short; only where addresses agree that far. */
+/* The smallest page size that keeps the list short and divides both addresses alike. */
 static unsigned int page_shift(uint64_t start, uint64_t iova, uint64_t len)
 {
 	unsigned int shift = 12;
@@ -95,7 +95,7 @@ int uv_reg_mr(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
-/* What the program does not name stays as it was. */
+/* Arguments that the program omits stay unchanged. */
 static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_mr *mr)
 {
 	const uint32_t known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
@@ -113,7 +113,7 @@ static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_
 	return check_mr(mr);
 }
 
-/* The old mkey ends when there is a new one: a program that is refused keeps what it had. */
+/* The old mkey is destroyed after the new one exists, so a refused program keeps the old one. */
 static int replace(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	struct uv_device *dev = mr->ctx->dev;
@@ -128,7 +128,7 @@ static int replace(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint3
 	return 0;
 }
 
-/* As Linux's driver, by its UMR queue: the same memory stays under the same keys. */
+/* Like the UMR of Linux's driver: the same memory keeps its keys. */
 static int rewrite(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	uint8_t mkc[PRM_MKC_LEN] = { 0 };

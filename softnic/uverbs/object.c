@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The objects that programs know by handle, and what holds what. Under the device's lock. */
+/* Objects with a handle, and the references between them. All calls need the device's lock. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int grow(struct uv_device *dev)
 	return 0;
 }
 
-/* A free handle, those longest unused first. 0: no memory. */
+/* Returns a free handle, the longest unused first. 0: no memory. */
 static uint32_t free_handle(struct uv_device *dev)
 {
 	uint32_t start = dev->nobj;
@@ -126,7 +126,7 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 	return err;
 }
 
-/* In which turn a dead context's objects go: users before what they use. */
+/* The order in which a dead context's objects are destroyed: users before the objects they use. */
 static unsigned int turn_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
@@ -150,7 +150,7 @@ static unsigned int turn_of(const struct uv_obj *obj)
 	}
 }
 
-/* A refusal leaves it to the device. */
+/* If the device refuses, the object stays with it. */
 void uv_obj_purge(struct uv_ctx *ctx)
 {
 	for (unsigned int turn = 0; turn <= 6; turn++) {

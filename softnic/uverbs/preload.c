@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The C library's names that rdma-core reaches the kernel by, beside those of softnic/preload. mmap, read
- * and poll need no place here: the descriptor that a program gets is the BAR's own memfd, and events
- * come through pipes.
+ * The C library's functions through which rdma-core reaches the kernel, in addition to those of
+ * softnic/preload. mmap, read and poll are not replaced: the program's descriptor is the BAR's memfd,
+ * and events come through pipes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ EXPORT int access(const char *path, int mode);
 EXPORT int close(int fd);
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
 
-/* N of /dev/infiniband/uverbsN when it is one of ours, else -1. */
+/* The N of /dev/infiniband/uverbsN for a device of this front, else -1. */
 static int device_path(const char *path)
 {
 	static const char prefix[] = "/dev/infiniband/uverbs";
@@ -33,8 +33,8 @@ static int device_path(const char *path)
 }
 
 /*
- * libibverbs asks where sysfs is, other programs know. What they would read of the machine's RDMA
- * devices is in the directory that SYSFS_PATH names.
+ * libibverbs asks for the location of sysfs, other programs assume it. Their reads of the machine's RDMA
+ * devices go to the directory in SYSFS_PATH.
  */
 const char *front_path(const char *path, char moved[PATH_MAX])
 {
@@ -93,7 +93,7 @@ int access(const char *path, int mode)
 	return device_path(path) < 0 ? pre_real()->access(front_path(path, moved), mode) : 0;
 }
 
-/* The last thing that a context's memory may rely on: no DMA after this. */
+/* The program may free memory after close() returns: no DMA may happen after this. */
 int close(int fd)
 {
 	struct uv_device *dev;
@@ -139,8 +139,8 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 }
 
 /*
- * libmlx5 releases a spin lock after each post and each poll: there the device gets a share of
- * the caller's time. Where it does not (MLX5_SINGLE_THREADED), the device's thread does it all.
+ * libmlx5 releases a spin lock after each post and each poll: there the caller drives the device.
+ * Without locks (MLX5_SINGLE_THREADED) only the device's thread does.
  */
 int pthread_spin_unlock(pthread_spinlock_t *lock)
 {

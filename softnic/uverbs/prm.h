@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PRM commands as this front gives them to the device: the third reading of the manual beside the
- * backend's and the model's. Fields are named by their dword, their first bit (0 is the most
- * significant) and their width, as the manual's tables print them.
+ * PRM commands as this front sends them: written from the manual independently of the backend and the
+ * model. A field is its dword, its first bit (0 is the most significant) and its width, as in the
+ * manual's tables.
  */
 #ifndef SOFTNIC_UVERBS_PRM_H
 #define SOFTNIC_UVERBS_PRM_H
@@ -49,7 +49,7 @@ enum prm_opcode {
 	PRM_DESTROY_UMEM = 0xa0a,
 };
 
-/* Every command: opcode(16) uid(16), rsvd(16) op_mod(16), and most a number in the third dword. */
+/* Every command: opcode(16) uid(16), rsvd(16) op_mod(16); most have a number in the third dword. */
 #define PRM_OPCODE		PRM(0x00, 0, 16)
 #define PRM_UID			PRM(0x00, 16, 16)
 #define PRM_OP_MOD		PRM(0x04, 16, 16)
@@ -61,21 +61,21 @@ enum prm_opcode {
 #define PRM_VPORT_PORT		PRM(0x08, 12, 4)
 
 enum prm_size {
-	PRM_SHORT = 16,			/* a command or answer without a context */
+	PRM_SHORT = 16,			/* a command or output without a context */
 	PRM_OBJECT_IN = 0x110,		/* CREATE_x with its context; the page list follows */
 	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
 	PRM_MKC_LEN = 0x40,
 	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
 	PRM_QPC_SIZE = 0xe8,
 	PRM_RMPC = 0x20,		/* CREATE_, MODIFY_, QUERY_RMP */
-	PRM_WQ = 0x50,			/* ... and the work queue in it */
+	PRM_WQ = 0x50,			/* the work queue in it */
 	PRM_QP_OUT = 0x110,
 	PRM_CAP_OUT = 16 + 4096,
 	PRM_ROCE_OUT = 0x30,
 	PRM_VPORT_OUT = 0x210,
 };
 
-/* QUERY_HCA_CAP: op_mod is the type shifted by one; the low bit asks for what is in force. */
+/* QUERY_HCA_CAP: op_mod is the type shifted by one; the low bit selects the current values. */
 enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 
 #define CAP_LOG_MAX_SRQ_SZ	PRM(0x10, 0, 8)
@@ -136,7 +136,7 @@ enum { PRM_ANY_QPN = 0xffffff };
 #define EQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
-/* CREATE_UMEM: the umem where other commands have a context */
+/* CREATE_UMEM: the umem context, where other commands have theirs */
 #define UMEM_LOG_PAGE_SIZE	PRM(0x10, 27, 5)
 #define UMEM_PAGE_OFFSET	PRM(0x14, 0, 32)
 enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
@@ -155,7 +155,7 @@ enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 #define CQC_MAX_COUNT		PRM(0x10, 16, 16)
 enum { CQC_DBR = 0x38 };
 
-/* MODIFY_CQ: what to modify, which the op_mod gives its meaning */
+/* MODIFY_CQ: the fields to modify; their meaning depends on op_mod */
 #define CQ_SELECT		PRM(0x0c, 0, 32)
 enum { PRM_CQ_MODERATE = 0, PRM_CQ_RESIZE = 1 };
 enum { CQ_SELECT_PERIOD = 1 << 0, CQ_SELECT_COUNT = 1 << 1 };
@@ -245,7 +245,7 @@ enum { PRM_PM_MIGRATED = 3 };
 enum prm_rq_type { PRM_RQ_NORMAL = 0, PRM_RQ_SRQ = 1, PRM_RQ_ZERO = 3 };
 enum { PRM_ATOMIC_MODE_IB = 1 };
 
-/* opt_param_mask: what a transition changes beyond what it must give. */
+/* opt_param_mask: optional parameters that a transition changes. */
 enum prm_optpar {
 	PRM_OPT_RRE = 1 << 1,
 	PRM_OPT_RAE = 1 << 2,
@@ -271,7 +271,7 @@ enum prm_roce_version { PRM_ROCE_V1 = 0, PRM_ROCE_V2 = 2 };
 /* EQE */
 enum {
 	EQE_SIZE = 64, EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_NUMBER = EQE_DATA + 24,
-	EQE_PORT = EQE_DATA + 8,	/* in its upper half, of a port change */
+	EQE_PORT = EQE_DATA + 8,	/* of a port change: the port, in the upper half */
 	EQE_OWNER = 63,
 };
 enum prm_event {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: creation, query, end. RC and UD. */
+/* Queue pairs: creation, query, destruction. RC and UD. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* Flags of the provider. */
+/* The provider's flags. */
 enum {
 	QP_FLAGS = MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX |
 		MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE,
@@ -63,7 +63,7 @@ static void fill_queues(uint8_t *qpc, const struct uv_obj *qp, const struct mlx5
 		sn_set(qpc, QPC_NO_SQ, 1);
 }
 
-/* Scatter to CQE, as the kernel grants it: what is requested only where all of it is signalled. */
+/* Scatter to CQE, as the kernel allows it: for requests only if all of them are signaled. */
 static void fill_scatter(uint8_t *qpc, const struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
 	if (!(drv->flags & MLX5_QP_FLAG_SCATTER_CQE) || qp->cap.qp_type != IBV_QPT_RC)
@@ -73,7 +73,7 @@ static void fill_scatter(uint8_t *qpc, const struct uv_obj *qp, const struct mlx
 		sn_set(qpc, QPC_CS_REQ, qp->held[UV_HELD_SEND_CQ]->cqe_size == 128 ? 0x22 : 0x11);
 }
 
-/* As mlx5_ib: free-running (0) where the device does not announce what it has, else its default (1). */
+/* Like mlx5_ib: free-running (0) if the device reports no formats, else its default (1). */
 static uint32_t ts_format(const struct uv_device *dev)
 {
 	uint32_t cap = dev->infiniband ? uv_cap(dev, CAP_SQ_TS_FORMAT)
@@ -109,7 +109,7 @@ static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib
 	return uv_create_free(dev, PRM_CREATE_QP, cmd, len, &qp->number);
 }
 
-/* qp->cap is what the program asks for. */
+/* qp->cap holds the program's arguments. */
 static int create_qp(struct uv_req *req)
 {
 	struct mlx5_ib_create_qp_resp resp = { 0 };
@@ -126,7 +126,7 @@ static int create_qp(struct uv_req *req)
 	if (err)
 		return err;
 	uv_qp_ready(req, qp->number, &resp, sizeof(resp));
-	/* Of the send queue libmlx5 itself reports what it holds. */
+	/* libmlx5 itself reports the size of the send queue. */
 	qp->cap.max_recv_wr = drv.rq_wqe_count;
 	qp->cap.max_recv_sge = drv.rq_wqe_count ? (UINT32_C(1) << drv.rq_wqe_shift) / SEG : 0;
 	return 0;

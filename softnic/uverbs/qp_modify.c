@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ibv_modify_qp: which attributes a transition takes (IBTA 11.2.5.2), and the PRM command for it. */
+/* ibv_modify_qp: the attributes of each transition (IBTA 11.2.5.2), and its PRM command. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,12 +11,12 @@ enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
 
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
-/* Looked through from the top: the first that fits the service, the old and the new state. */
+/* Searched from the top: the first entry that matches service, old and new state is used. */
 static const struct transition {
 	uint8_t service, from, to;
-	uint16_t opcode;		/* 0: nothing for the device to do */
+	uint16_t opcode;		/* 0: no command */
 	uint32_t required, optional;
-	uint32_t optpar;		/* that the command takes beyond its own parameters */
+	uint32_t optpar;		/* required attributes that the command takes as optional ones */
 } transitions[] = {
 	{ RC | UD, IBV_QPS_RESET, IBV_QPS_RESET, 0, 0, 0, 0 },
 	{ RC | UD, ANY_STATE, IBV_QPS_RESET, PRM_2RST_QP, 0, 0, 0 },
@@ -66,7 +66,7 @@ static const struct transition *find(const struct uv_obj *qp, uint8_t from, uint
 	return NULL;
 }
 
-/* RoCEv2 spreads flows by the source port: stable per connection, in the range IANA leaves free. */
+/* RoCEv2 selects the flow by the UDP source port: constant per connection, in IANA's dynamic range. */
 static uint32_t udp_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
 {
 	uint64_t v = flow_label ? flow_label : (uint64_t)lqpn * rqpn;
@@ -86,7 +86,7 @@ static void set_grh(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 	memcpy(path + ADS_RGID, d->dgid, sizeof(d->dgid));
 }
 
-/* The GRH is there where the program wants one: between subnets. */
+/* A GRH is sent if the program asks for one: between subnets. */
 static int set_lid_path(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 {
 	if (d->sl > 15 || !d->dlid)
@@ -147,7 +147,7 @@ static void set_access(uint8_t *qpc, uint32_t access)
 	}
 }
 
-/* The optional parameters among what the program gives. */
+/* The optional parameters in the program's mask. */
 static uint32_t optpar_of(uint32_t mask)
 {
 	return (mask & IBV_QP_ACCESS_FLAGS ? PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE : 0u) |
@@ -225,7 +225,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	return 0;
 }
 
-/* A datagram is one packet of the port's own size. */
+/* A datagram is one packet of at most the port's MTU. */
 static void set_datagram(uint8_t *qpc)
 {
 	sn_set(qpc, QPC_MTU, IBV_MTU_4096);

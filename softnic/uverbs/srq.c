@@ -6,14 +6,14 @@
 
 #include "softnic/uverbs/front.h"
 
-/* A WQE is a segment that links to the next and room for data segments; both have 16 bytes. */
+/* A WQE is a next segment and room for data segments; both have 16 bytes. */
 enum { SEG = 16, STRIDE_MIN = 32, STRIDE_LOG_MAX = 11, OFFSETS = 32 };
 
 struct shape {
 	unsigned int log_size, log_stride;
 };
 
-/* libmlx5 lays out its queue by the same rule; it is not told how large the other side made it. */
+/* libmlx5 computes the layout of its queue by the same rule; the front does not report it. */
 static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_srq *in,
 		    struct shape *shape)
 {
@@ -32,7 +32,7 @@ static int check_driver(const struct mlx5_ib_create_srq *drv)
 {
 	if (drv->flags)
 		return -EOPNOTSUPP;
-	/* A page offset has five bits for 64 places. */
+	/* A page offset has 5 bits for 64 positions. */
 	if (drv->buf_addr & 63 || (drv->buf_addr & 4095) / 64 >= OFFSETS || drv->db_addr & 7)
 		return -EINVAL;
 	return 0;
@@ -89,7 +89,7 @@ int uv_create_srq(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), &drv_resp, sizeof(drv_resp));
 }
 
-/* The limit can be armed; the size is for ever. */
+/* Only the limit can be changed, not the size. */
 int uv_modify_srq(struct uv_req *req)
 {
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];

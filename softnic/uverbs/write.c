@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands that come by write(2): looked up, their lengths checked, their objects found and made. */
+/* Commands of the write(2) interface: looks them up, checks lengths, finds and creates their objects. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 static const struct command {
 	const char *name;
 	uint32_t number;
-	uint16_t in, out;		/* lengths below which the kernel refuses it with ENOSPC unread */
-	uint8_t names, at;		/* the type of the object that it names, and where its handle is */
-	uint8_t makes;			/* the type of the object that it makes */
+	uint16_t in, out;		/* shorter input or output is refused with ENOSPC, as in the kernel */
+	uint8_t names, at;		/* type of the object that it names, and the offset of the handle */
+	uint8_t makes;			/* type of the object that it creates */
 	int (*run[UV_ADAPTERS])(struct uv_req *req);	/* NULL: this adapter does not have it */
 } commands[] = {
 	{ CMD(GET_CONTEXT), 8, 8, NONE, 0, { uv_get_context, uve_get_context } },
@@ -60,7 +60,7 @@ static const struct command *find(uint32_t number, enum uv_adapter adapter)
 	return NULL;
 }
 
-/* What a command makes holds what it names. */
+/* The created object holds a reference to the named one. */
 static int run(struct uv_req *req, const struct command *cmd)
 {
 	uint32_t handle;

@@ -10,10 +10,10 @@
 #include "softnic/uverbs/efa/front.h"
 
 enum {
-	/* What a program must know to cope with, in its GET_CONTEXT. */
+	/* Features that a program must support, in its GET_CONTEXT. */
 	KNOWS_TX_BATCH = 1 << 0,
 	KNOWS_MIN_SQ_WR = 1 << 1,
-	/* Device capabilities that the header of this system may be too old to name. */
+	/* Device capabilities that an older system header does not define. */
 	CAP_RDMA_WRITE = 1 << 5,
 	CAP_UNSOLICITED = 1 << 6,
 	CAP_REQ_ID_64 = 1 << 9,
@@ -21,7 +21,7 @@ enum {
 	WIDTH_4X = 2,
 };
 
-/* The PCI ids that libefa 44.0 binds end at efa2; later ones are shown as that. */
+/* libefa 44.0 binds PCI ids up to efa2; later devices report that one. */
 static uint16_t device_id(const struct softnic_efa_caps *caps)
 {
 	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
@@ -53,13 +53,13 @@ int uve_get_context(struct uv_req *req)
 	drv.max_llq_size = caps.max_llq_size;
 	drv.max_tx_batch = caps.max_tx_batch;
 	drv.min_sq_wr = caps.min_sq_wr;
-	/* inline_buf_size_ex, which older headers reserve. */
+	/* inline_buf_size_ex is reserved in older headers. */
 	memcpy((uint8_t *)&drv + offsetof(struct efa_ibv_alloc_ucontext_resp, min_sq_wr) +
 	       sizeof(drv.min_sq_wr), &caps.inline_max_wide, sizeof(caps.inline_max_wide));
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-/* The GUID as sysfs has it, the same for every process that sees the device. */
+/* The GUID is as in sysfs, equal for every process that sees the device. */
 static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
 						 const struct softnic_efa_caps *c)
 {
@@ -153,7 +153,10 @@ int uve_alloc_pd(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-/* What the kernel's driver lets pass depends on the device; wishes it may ignore pass always. */
+/*
+ * As in the kernel's driver, the allowed access flags depend on the device; optional ones are always
+ * allowed.
+ */
 static int rights(uint32_t access, unsigned int *r)
 {
 	const uint32_t known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What softnic-efadv.so needs of the device behind a context, in place of a newer libefa. */
+/* Access to the device of a context for softnic-efadv.so, in place of a newer libefa. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-/* What the next CREATE_QP or CREATE_CQ of this thread asks for, and 44.0's form of it cannot say. */
+/* Flags for the next CREATE_QP or CREATE_CQ of this thread that 44.0's structures cannot express. */
 static __thread unsigned int next;
 
 static struct uv_device *device_of(struct ibv_context *context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The EFA behind the front: the kernel's efa driver as far as libefa speaks with it. Its structures
- * are those of linux-libc-dev's rdma/efa-abi.h; it sees nothing of the device but softnic_efa.h.
+ * The EFA behind the front: implements the kernel's efa driver as far as libefa uses it. The structures
+ * are those of linux-libc-dev's rdma/efa-abi.h. It accesses the device only through softnic_efa.h.
  */
 #ifndef SOFTNIC_UVERBS_EFA_H
 #define SOFTNIC_UVERBS_EFA_H
@@ -23,7 +23,7 @@ int uve_modify_qp(struct uv_req *req);
 int uve_query_qp(struct uv_req *req);
 
 /* ---- direct.c ---- */
-/* In the uv_obj's queues of a CQ; those of a QP are its softnic_efa_qp. */
+/* The queues of a CQ's uv_obj; those of a QP are its softnic_efa_qp. */
 struct uve_cq {
 	struct softnic_efa_cq_attr attr;
 	struct softnic_efa_cq cq;
@@ -37,12 +37,12 @@ enum uve_wish {
 
 bool uve_wished(enum uve_wish w);
 
-/* What softnic-efadv.so finds by dlsym: 0 or a positive errno, as the calls of efadv return. */
+/* softnic-efadv.so finds these by dlsym. They return 0 or a positive errno, like the calls of efadv. */
 struct ibv_context;
 struct uve_direct {
 	int (*queues)(struct ibv_context *context, bool cq, uint32_t handle, void *to, size_t size);
 	int (*caps)(struct ibv_context *context, struct softnic_efa_caps *caps);
-	/* Of the objects that this thread makes from now on. */
+	/* sets the flags of objects that this thread creates from now on */
 	void (*wish)(unsigned int wishes);
 };
 EXPORT extern const struct uve_direct softnic_front_efa;

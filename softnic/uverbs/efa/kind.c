@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The EFA as one of the adapters that stand behind the front. */
+/* The EFA as an adapter of the front. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void on_completion(void *ctx, uint16_t cq)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
-/* libfabric 1.17 drops a packet of a known peer that comes without the number of its address handle. */
+/* libfabric 1.17 drops a packet of a known peer whose CQE lacks the address handle number. */
 static int open_model(struct uv_device *dev)
 {
 	struct softnic_efa_config config = {
@@ -32,7 +32,7 @@ static int open_model(struct uv_device *dev)
 		return err;
 	dev->bar_fd = softnic_efa_bar_fd(dev->efa, &size);
 	dev->ports = dev->gids = 1;
-	dev->infiniband = true;		/* its GIDs are neither of RoCE's types */
+	dev->infiniband = true;		/* its GIDs have none of RoCE's types */
 	return 0;
 }
 

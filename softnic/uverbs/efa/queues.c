@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion queues and queue pairs: memory of the device that libefa maps by its offset. */
+/* Completion queues and queue pairs: device memory that libefa maps by its offset. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { WIDE = 128, NARROW = 64, RX_DESC = 16, LONG_CQE = 32 };
 
-/* With the fields that this system's header may be too old for: they follow on. */
+/* Includes trailing fields that this system's header may lack. */
 struct create_qp {
 	struct efa_ibv_create_qp old;
 	uint16_t flags;
@@ -107,7 +107,7 @@ static int check_qp(const struct ib_uverbs_ex_create_qp *core, const struct efa_
 	return 0;
 }
 
-/* A send queue with twice the bytes for its WQEs is one of wide ones. */
+/* A send queue with twice the bytes for its WQEs has wide WQEs. */
 static struct softnic_efa_qp_attr attr_of(const struct uv_obj *qp, const struct create_qp *drv)
 {
 	uint32_t bytes = drv->old.sq_ring_size * (uve_wished(UVE_WIDE) ? WIDE / NARROW : 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a device can and libefa 44.0 has no word for (46.0, 52.0, 63.0), and objects that are so. */
+/* Capabilities that libefa 44.0 does not define (46.0, 52.0, 63.0), and objects created with them. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *at
 	return 0;
 }
 
-/* Takes out what 44.0 would refuse and this device has; the rest is for it to judge. */
+/* Removes the flags that this device supports and 44.0 would refuse. libefa checks the others. */
 static unsigned int take_wishes(const struct softnic_efa_caps *caps,
 				struct ibv_qp_init_attr_ex *attr, struct efadv_qp_init_attr *efa)
 {
@@ -74,12 +74,12 @@ struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	return qp;
 }
 
-enum { CQ_INIT_ATTR_59 = 48 };		/* sizeof(struct efadv_cq_init_attr) from 59.0 on */
+enum { CQ_INIT_ATTR_59 = 48 };		/* sizeof(struct efadv_cq_init_attr) since 59.0 */
 
 /*
- * The check of 59.0 and 60.0, which took the length of a caller built with older headers for one
- * that is beyond its own: it then looked for bytes that are not zero from the end of its own
- * structure on, over the stack, and found some.
+ * Repeats a bug of 59.0 and 60.0. They treat the structure of a caller built with older headers as
+ * longer than their own. They then check that the bytes after their own structure are zero, which reads
+ * the stack and fails.
  */
 static bool refused_by_length(const void *attr, uint32_t inlen)
 {

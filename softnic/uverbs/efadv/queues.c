@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the queues of a QP and a CQ lie: answered with the model's own mapping of the memory that
- * libefa has mapped, too.
+ * The location of a QP's and a CQ's queues: the model's own mapping of the memory that libefa has mapped
+ * as well.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,7 +33,7 @@ EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_a
 			      uint32_t inlen);
 EXPORT int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen);
 
-/* Copies what both sides know; the rest stays. */
+/* Copies the fields that both sides know; the rest stays unchanged. */
 static void put(void *dst, size_t len, const void *src, size_t size)
 {
 	memcpy(dst, src, len < size ? len : size);

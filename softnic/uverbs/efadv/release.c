@@ -42,7 +42,7 @@ const struct uve_direct *sed_front(void)
 	return front ? front : &none;
 }
 
-/* Programs may have it in a scope of their own. */
+/* Programs may have loaded libefa into a scope of their own. */
 void *sed_real(const char *name)
 {
 	void *lib = dlopen("libefa.so.1", RTLD_LAZY | RTLD_NOLOAD);
