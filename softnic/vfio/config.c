@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Config space as vfio-pci shows it: what may be written is little, and only one bit of it counts,
- * that which lets the function reach memory. PCI 3.0, chapter 6; PCI Express Base, chapter 7.
+ * Config space as vfio-pci shows it. Few bits are writable, and only one has an effect: bus mastering,
+ * which lets the function reach memory. PCI 3.0, chapter 6; PCI Express Base, chapter 7.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ enum { COMMAND_MEMORY = 1 << 1, COMMAND_MASTER = 1 << 2, STATUS_CAPS = 1 << 4 };
 enum { CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
 enum {
 	PCIE_DEVCTL = AT_PCIE + 8,
-	DEVCTL_FLR = 1 << 7,		/* of its upper byte */
+	DEVCTL_FLR = 1 << 7,		/* in its upper byte */
 	MSIX_CONTROL = AT_MSIX + 2,
 };
 
@@ -40,7 +40,7 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* What a kernel in between would keep to itself. */
+/* Fields that vfio-pci in a kernel would hide. */
 static void put_whole(uint8_t *c)
 {
 	put32(c + AT_BAR2, 0x4);			/* 64 bits */
@@ -63,7 +63,7 @@ static void put_caps(uint8_t *c)
 	put16(c + MSIX_CONTROL, VF_VECTORS - 1);
 }
 
-/* The kernel has turned memory on and bus mastering off when it hands the function over. */
+/* When the kernel passes a function on, memory is enabled and bus mastering disabled. */
 void vf_config_reset(struct vf_config *config)
 {
 	uint8_t *c = config->bytes;
@@ -92,7 +92,7 @@ ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t o
 	return (ssize_t)n;
 }
 
-/* A BAR keeps the bits above its size: so its size is found. */
+/* The writable bits of a BAR are those above its size, so that drivers can determine the size. */
 static uint8_t bar_bits(uint64_t size, size_t byte)
 {
 	return (uint8_t)(~(size - 1) >> 8 * byte);
@@ -111,7 +111,7 @@ static uint8_t writable_whole(size_t at)
 	}
 }
 
-/* Bits of a byte that a driver may change. */
+/* The bits of a byte that a driver may change. */
 static uint8_t writable(const struct vf_config *config, size_t at)
 {
 	switch (at) {

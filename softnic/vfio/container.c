@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* /dev/vfio/vfio: a container, and what is asked of its IOMMU. */
+/* /dev/vfio/vfio: a container and the calls to its IOMMU. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,10 @@ static int check_extension(uint64_t extension)
 	}
 }
 
-/* The kernel's chain of capabilities: each header has the offset of the next in the whole answer. */
+/*
+ * The kernel's chain of capabilities: each header holds the offset of the next from the start of the
+ * answer.
+ */
 struct caps {
 	struct {
 		struct vfio_info_cap_header header;
@@ -99,7 +102,7 @@ static int get_info(struct vf_container *c, struct vfio_iommu_type1_info *info)
 	return 0;
 }
 
-/* A device that was at the memory when it went from the table is waited for, as for an IOTLB. */
+/* After an unmap, waits for a device that may still access the memory, like an IOTLB invalidation. */
 static void settle(struct vf_container *c)
 {
 	struct softnic_counters counters;
@@ -107,7 +110,7 @@ static void settle(struct vf_container *c)
 
 	LIST_FOREACH(g, &c->groups, link)
 		if (g->dev)
-			softnic_counters(g->dev->nic, &counters);	/* waits for who drives it */
+			softnic_counters(g->dev->nic, &counters);	/* waits for the device */
 }
 
 static int container_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)

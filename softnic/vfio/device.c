@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The function itself: opened by its group, left with its last descriptor. */
+/* The function itself: opened through its group, closed with its last descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int vf_device_open(struct vf_group *g, int group_fd)
 	return vf_file_add(fd < 0 ? -errno : fd, &dev->obj);
 }
 
-/* The model's complaints, for a test that asked for them. */
+/* Prints the model's violations, for tests that request it. */
 static void report(struct vf_device *dev)
 {
 	struct softnic_violation v[32];
@@ -123,7 +123,7 @@ void vf_devices_forget(void)
 	LIST_INIT(&devices);
 }
 
-/* The kernel resets a function that nobody has open any more: what it did is forgotten. */
+/* On the last close the kernel resets the function, so its state is dropped. */
 static void end(struct vf_object *obj)
 {
 	struct vf_device *dev = (struct vf_device *)obj;
@@ -173,7 +173,7 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 	return 0;
 }
 
-/* A function-level reset: no memory, no interrupts by themselves, and a driver must boot it anew. */
+/* A function-level reset: no memory access, no interrupts; the driver must boot it again. */
 static int reset(struct vf_device *dev)
 {
 	atomic_store(&dev->config.master, false);

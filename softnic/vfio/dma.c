@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The IOMMU of a container, as vfio_iommu_type1 keeps it in its second version: what has been
- * mapped is unmapped whole, nothing is mapped twice.
+ * The IOMMU of a container, as version 2 of vfio_iommu_type1: a map is removed as a whole, and no
+ * address is mapped twice.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 enum { PAGE = 4096 };
 
-/* The hole is where a PC has its interrupt messages. */
+/* The gap is the range of interrupt messages on a PC. */
 const uint64_t vf_iova_ranges[2][2] = {
 	{ 0, 0xfedfffff }, { 0xfef00000, (UINT64_C(1) << 39) - 1 },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The descriptors that the program has of us, and references to what they stand for. */
+/* The program's descriptors of this front, and references to their objects. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@ static LIST_HEAD(, vf_file) files = LIST_HEAD_INITIALIZER(files);
 static atomic_bool any_file;
 
 /*
- * Which numbers are in the list, to be asked without the lock: the device closes descriptors of its
- * own while somebody who holds the lock waits for it.
+ * Descriptor numbers in the list, checked without the lock: the device closes its own descriptors while
+ * a thread with the lock waits for it.
  */
 enum { FDS = 65536 };
 static atomic_ulong marks[FDS / 64];
@@ -75,7 +75,7 @@ void vf_files_forget(void)
 		forget(LIST_FIRST(&files));
 }
 
-/* Whose close() went past us: their number has been given out again. */
+/* Handles a close() that did not go through this front: the number has been reused. */
 void vf_file_closed(int fd)
 {
 	struct vf_file *f, *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /dev/vfio/N. One opener at a time, in all processes that see these devices: a lock on the file
- * that describes the group, which goes with its last descriptor as the kernel's does.
+ * /dev/vfio/N. One opener at a time, among all processes that see these devices: a lock on the group's
+ * file, released with its last descriptor as in the kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "softnic/vfio/front.h"
 
-/* A container without groups forgets its IOMMU, and with it all that was mapped. */
+/* A container without groups drops its IOMMU, and with it all maps. */
 static void leave(struct vf_group *g)
 {
 	struct vf_container *c = g->container;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interrupts: eventfds that the program has named, of which we keep a descriptor of our own. */
+/* Interrupts: eventfds of the program, of which the front keeps duplicates. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void fire(int fd)
 	uint64_t one = 1;
 
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		return;		/* full: it is readable */
+		return;		/* the counter is full: it is readable */
 }
 
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)
@@ -122,7 +122,7 @@ static int check(const struct vfio_irq_set *set)
 	if (data != VFIO_IRQ_SET_DATA_NONE &&
 	    (set->argsz - offsetof(struct vfio_irq_set, data)) / data_size(set) < set->count)
 		return -EINVAL;
-	/* Nothing masks a vector but its table in the BAR, which the kernel keeps to itself. */
+	/* Vectors are masked only by their table in the BAR, which the kernel hides from the program. */
 	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
@@ -147,7 +147,7 @@ static int32_t fd_at(const struct vfio_irq_set *set, uint32_t i)
 	return fd;
 }
 
-/* The first call enables as many vectors as there will ever be, or more can come. */
+/* The first call enables the final number of vectors, unless more may be added later. */
 static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
 	unsigned int end = set->start + set->count;
@@ -166,7 +166,7 @@ static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 	return err;
 }
 
-/* A test by the program itself. */
+/* The program raises the interrupt itself, as a test. */
 static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
 	bool all = set->flags & VFIO_IRQ_SET_DATA_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The maps of an IOMMU, sorted by bus address: none overlaps another, each is removed whole. */
+/* The maps of an IOMMU, sorted by bus address. They do not overlap, and each is removed as a whole. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map)
 	return err;
 }
 
-/* Maps [from, to) of the table lie in the range; one that only begins or ends there is an error. */
+/* The maps [from, to) of the table that lie in the range; one that lies in it only partly is an error. */
 static int find_whole(const struct vf_maps *t, uint64_t iova, uint64_t size, size_t *from,
 		      size_t *to)
 {
@@ -136,7 +136,7 @@ int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *re
 	return err;
 }
 
-/* A range may go over several maps where they lie in a row in memory too. */
+/* A range may cover several maps if they are contiguous in memory too. */
 static void *find(const struct vf_maps *t, uint64_t iova, uint64_t len)
 {
 	size_t i = first_above(t, iova);

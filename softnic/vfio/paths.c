@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of files: which are of VFIO, and where those of sysfs have moved to. */
+/* File names: which belong to VFIO, and where paths of sysfs are redirected. */
 #include <stdio.h>
 #include <string.h>
 

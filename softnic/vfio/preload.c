@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The C library's names by which a program comes to VFIO and to what sysfs says of PCI functions, beside
- * those of softnic/preload. mmap needs no place here: the descriptor of a device is its BAR's own
- * memfd. Nor do read and poll: interrupts are the program's eventfds.
+ * The C library's functions through which a program reaches VFIO and sysfs, in addition to those of
+ * softnic/preload. mmap, read and poll are not replaced: the descriptor of a device is its BAR's memfd,
+ * and interrupts are the program's eventfds.
  */
 #include <errno.h>
 #include <sys/sysmacros.h>
@@ -23,13 +23,13 @@ EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t off);
 EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
 EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
 EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
-/* What a program is compiled to that knows the size of its buffer. */
+/* Called by programs built with _FORTIFY_SOURCE. */
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
 /*
- * A child has copies of the descriptors, so that what they keep stays taken; but no thread drives a
- * device for it, and it must not touch its parent's. To it they are files that know no ioctl.
+ * A child has copies of the descriptors, which keep the device busy. But it has no thread for a device
+ * and must not use its parent's, so to the child they are files without ioctls.
  */
 static void in_child(void)
 {
@@ -127,7 +127,7 @@ ssize_t readlink(const char *restrict path, char *restrict target, size_t size)
 	return pre_real()->readlink(front_path(path, moved), target, size);
 }
 
-/* The answer is a path of the tree that stands for /sys. */
+/* The result is a path below the root that replaces /sys. */
 char *realpath(const char *restrict path, char *restrict resolved)
 {
 	char moved[PATH_MAX];
@@ -168,7 +168,10 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 
 #define CONFIG_OFFSET(off) ((uint64_t)(off) & ((UINT64_C(1) << VF_REGION_SHIFT) - 1))
 
-/* With the front's lock, when there is one: the device whose config space fd has at so high an offset. */
+/*
+ * Returns, with the front's lock held, the device whose config space fd has at this offset; or NULL
+ * without the lock.
+ */
 static struct vf_device *lock_config(int fd, off_t off)
 {
 	struct vf_file *f;
@@ -229,7 +232,7 @@ ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
 	return __pread_chk(fd, buf, n, off, room);
 }
 
-/* The other devices have been reported when they were closed. */
+/* Other devices were reported when they were closed. */
 __attribute__((destructor)) static void at_exit(void)
 {
 	vf_devices_report();
