@@ -8,7 +8,7 @@
 
 enum { TRIES = 100, PAUSE_NS = 10000000 };
 
-/* Signals are the host's. */
+/* Blocks all signals: they are for the host's threads. */
 static int begin(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;
@@ -22,8 +22,8 @@ static int begin(pthread_t *thread, void *(*run)(void *), void *arg)
 }
 
 /*
- * EAGAIN is a limit of tasks or memory that the whole machine or a container shares: on a busy one it
- * passes, and a device that is plugged in needs no thread of its host to be there.
+ * EAGAIN means that the machine or container is at its limit of tasks or memory. On a busy machine that
+ * passes, and a real device needs no host thread, so this retries for a second.
  */
 int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {

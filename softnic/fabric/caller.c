@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The listener of a fabric, and its callers until their greeting has arrived. */
+/* The listener of a fabric, and its callers until their hello message has arrived. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum {
 	AT_ONCE = 16,
-	PAUSE_NS = 50000000,	/* of a listener that no descriptor is left for */
+	PAUSE_NS = 50000000,	/* for a listener without a free descriptor */
 };
 
 static void forget_half_open(struct sn_fab *f, unsigned int i)
@@ -21,7 +21,7 @@ static void forget_half_open(struct sn_fab *f, unsigned int i)
 	f->half_open[i] = -1;
 }
 
-/* The greeting has arrived, or the caller is gone or babbles. */
+/* The hello has arrived, or the caller is gone or sent something else. */
 void sn_caller_serve(struct sn_fab *f, unsigned int i)
 {
 	struct sn_link *link;
@@ -35,7 +35,7 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 	if (!err) {
 		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
 		f->half_open[i] = -1;
-		/* Nobody else may have our own address. */
+		/* A peer may not have this device's own address. */
 		if (sn_addr_equal(&link->peer, &f->config.gid) || sn_fab_add_link(f, link, &slot)) {
 			f->stats.refused++;
 			sn_link_free(link, false);
@@ -47,7 +47,7 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 	sn_registry_unlock();
 }
 
-/* The oldest silent caller goes when there are too many. Another user's does not count. */
+/* If there are too many, the oldest silent caller is dropped. Callers of another user are refused. */
 static void take_caller(struct sn_fab *f, int sock)
 {
 	bool ours = sn_link_same_user(sock);
@@ -79,8 +79,8 @@ static void watch_listener(struct sn_fab *f, uint32_t events)
 }
 
 /*
- * The caller sees the end of its link, as of a peer that is gone: it tries again, and reports an error when
- * its retries are used up. False: not even the spare descriptor was of use.
+ * Accepts and closes a connection. The caller sees its link end, as if the peer were gone: it retries,
+ * and reports an error after its last retry. False: even the spare descriptor did not help.
  */
 static bool turn_away(struct sn_fab *f)
 {

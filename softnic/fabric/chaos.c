@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults on the way of a packet, drawn from one seeded generator per packet in a fixed order, so
- * that a run can be repeated. A packet held back (reorder: until the next one has passed it; delay:
- * for a while) is a copy in a small pool; with the pool full it just goes on its way.
+ * Faults of packets, drawn from one seeded generator in a fixed order per packet, so that a run can be
+ * repeated. A delayed packet (reorder: until the next one has passed it; delay: for a time) is copied
+ * into a small pool; if the pool is full the packet is sent at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "softnic/fabric/link.h"
 
 #define POOL 32
-#define REORDER_NS UINT64_C(500000)	/* when nothing comes that could pass it */
+#define REORDER_NS UINT64_C(500000)	/* if no other packet comes */
 #define DELAY_NS UINT64_C(2000000)
 
 struct held {
-	bool used, overtaken;		/* overtaken: to be sent as soon as another packet was */
+	bool used, overtaken;		/* overtaken: to be sent after the next packet */
 	uint64_t due;
 	struct sn_fab_dest dest;
 	size_t len;
@@ -86,7 +86,7 @@ static void release(struct sn_fab *f, bool overtaken_too, bool all)
 
 		if (!h->used || !(all || h->due <= now || (overtaken_too && h->overtaken)))
 			continue;
-		/* No room: one more that the wire lost. */
+		/* No room in the ring: one more lost packet. */
 		if (sn_fab_send_now(f, &h->dest, h->bytes, h->len))
 			f->stats.dropped++;
 		h->used = false;
@@ -100,7 +100,7 @@ void sn_chaos_release(struct sn_fab *f)
 		release(f, false, false);
 }
 
-/* True when the packet stays here for now. */
+/* True if the packet is delayed. */
 static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const uint8_t *bytes,
 		      size_t len)
 {

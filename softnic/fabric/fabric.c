@@ -7,7 +7,7 @@
 
 #include "softnic/fabric/link.h"
 
-/* A polling device looks at its sockets this seldom: a system call costs more than a poll. */
+/* A polling device checks its sockets this seldom: a system call costs more than a poll. */
 #define SERVICE_POLLS 256
 #define EVENTS 16
 
@@ -58,7 +58,7 @@ int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *
 	return sn_fab_commit(f, dest, len);
 }
 
-/* The ring's space is given back when all of the record has been delivered. */
+/* The ring's space is freed after all of the record has been delivered. */
 static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const uint8_t *pkt, size_t len)
 {
 	size_t piggyback = link->rx.piggyback;
@@ -84,7 +84,10 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 		done += take_record(f, link, pkt, (size_t)len);
 	}
 	if (link->rx.pos - link->asked >= link->rx.size / 4) {
-		/* A starved peer had a full ring: this is reached before that is read to its end. */
+		/*
+		 * A starved peer had a full ring: this position is reached before the ring has been read
+		 * to its end.
+		 */
 		link->asked = link->rx.pos;
 		if (sn_ring_take_starved(&link->rx)) {
 			f->stats.wakeups++;
@@ -95,7 +98,7 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	return done;
 }
 
-/* What is in the ring when the peer goes was sent, and is delivered. */
+/* Packets in the ring when the peer dies were sent, and are delivered. */
 static void drop_link(struct sn_fab *f, uint32_t slot)
 {
 	struct sn_link *link = f->links[slot];
@@ -113,7 +116,7 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 	f->config.down(f->config.ctx, &peer);
 }
 
-/* Wake-ups carry nothing; an end of file is the peer's end. */
+/* Wake-ups carry no data; an end of file means that the peer is gone. */
 static void serve_link(struct sn_fab *f, uint32_t slot, uint32_t events)
 {
 	char junk[64];

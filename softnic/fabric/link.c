@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Making and ending a link. The side that has a packet to send makes the memory, seals its size (a
- * peer that shrank it would kill us with SIGBUS), passes it and starts to send at once; the other
- * side checks who that is and what it was given.
+ * Creating and destroying links. The side with a packet to send creates the memory, seals its size (a
+ * peer that shrank it would raise SIGBUS here), passes it and starts to send at once. The other side
+ * checks the peer's user and the memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ int sn_link_listen(const struct sn_addr *self)
 	return err;
 }
 
-/* Maps fd and points the rings into it; ours is the index of the ring that we produce into. */
+/* Maps fd and sets up both rings; ours is the index of the ring that this side writes. */
 static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned int ours)
 {
 	size_t bytes = SN_LINK_CTL_BYTES + 2 * ring_bytes;
@@ -76,7 +76,7 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 
 	if (map == MAP_FAILED)
 		return -errno;
-	/* A child's stray use of a link faults instead of mixing into the parent's packets. */
+	/* In a child a stray access faults instead of mixing into the parent's packets. */
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
 	link->map_bytes = bytes;
@@ -196,8 +196,8 @@ err_free:
 }
 
 /*
- * Keeps the first descriptor of the message in *fd, which is -1 before, and closes all others. Returns how
- * many there were. The kernel closes those that do not fit into msg_control.
+ * Keeps the first descriptor of the message in *fd, which is -1 before, and closes all others. Returns
+ * how many there were. The kernel closes those that do not fit into msg_control.
  */
 static size_t keep_first_fd(struct msghdr *msg, int *fd)
 {
@@ -220,7 +220,7 @@ static size_t keep_first_fd(struct msghdr *msg, int *fd)
 	return count;
 }
 
-/* The hello and its one descriptor. A message with another number of descriptors is refused. */
+/* Receives the hello and its one descriptor. A message with another number of descriptors is refused. */
 static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 {
 	struct iovec iov = {hello, sizeof(*hello)};
@@ -242,7 +242,7 @@ static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 	return -EPROTO;
 }
 
-/* Plain shared memory of the right size whose size nobody can change any more. */
+/* Shared memory of the right size, sealed so that its size cannot change. */
 static bool memory_valid(int fd, size_t ring_bytes)
 {
 	struct statfs fs;
@@ -285,7 +285,7 @@ void sn_link_wake(struct sn_link *link)
 {
 	static const char byte;
 
-	/* A full socket has wake-ups in it; a dead one is noticed by whoever serves it. */
+	/* A full socket already has wake-ups in it; the next service notices a dead one. */
 	if (link->sock >= 0)
 		send(link->sock, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside the fabric: links, the handshake that makes them, and the registry of this process. */
+/* Private to the fabric: links, the handshake that makes them, and the registry of this process. */
 #ifndef SOFTNIC_FABRIC_LINK_H
 #define SOFTNIC_FABRIC_LINK_H
 
@@ -15,12 +15,12 @@
 #define SN_LINK_RING_MIN (64u << 10)
 #define SN_LINK_RING_MAX (64u << 20)
 #define SN_LINK_RING_DEFAULT (1u << 20)
-#define SN_FAB_HALF_OPEN 32u	/* accepted, and not a word from them yet */
+#define SN_FAB_HALF_OPEN 32u	/* accepted, but without a hello yet */
 
-/* The memory of a link: a page with the words of both rings, then the data of each. */
+/* The memory of a link: a page with the shared words of both rings, then the data of each. */
 #define SN_LINK_CTL_BYTES 4096u
 
-/* The first and only message with content on the socket, from the connecting side. */
+/* The only message with content on the socket, from the connecting side. */
 struct sn_link_hello {
 	char magic[8];
 	uint32_t version;
@@ -37,15 +37,15 @@ _Static_assert(2 * sizeof(struct sn_ring_ctl) <= SN_LINK_CTL_BYTES, "the words o
 
 struct sn_chaos;
 
-/* What two devices share. Loopback is a link without a socket whose rings are one. */
+/* A link between two devices. Loopback is a link without a socket and with a single ring. */
 struct sn_link {
 	struct sn_addr peer;
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
-	uint64_t asked;			/* rx.pos when last asked whether the peer starves */
-	bool untold;			/* sent to, and not yet asked whether it sleeps: */
+	uint64_t asked;			/* rx.pos at the last check for a starved peer */
+	bool untold;			/* sent to, but its sleep flag not checked yet: */
 	SLIST_ENTRY(sn_link) untold_link;
-	size_t blocked;			/* a packet of this length met a full ring */
+	size_t blocked;			/* length of a packet that found the ring full */
 	struct sn_ring tx, rx;
 	void *map;
 	size_t map_bytes;
@@ -54,16 +54,16 @@ struct sn_link {
 struct sn_fab {
 	struct sn_fab_config config;
 	int epfd, listener;
-	int spare;			/* given up to turn a caller away when no other is left */
-	uint64_t paused;		/* until then the listener is not watched, ns; 0: it is */
-	bool warned;			/* that there are too few descriptors */
+	int spare;			/* closed to turn a caller away if no other descriptor is left */
+	uint64_t paused;		/* the listener is not watched until then, ns; 0: it is */
+	bool warned;			/* about the lack of descriptors */
 	struct sn_link **links;		/* slots; an empty one is NULL */
-	uint32_t slots, used;		/* room, and how much of it was ever in use */
-	uint32_t turn;			/* who is polled first */
+	uint32_t slots, used;		/* allocated, and the highest number ever used */
+	uint32_t turn;			/* link to poll first */
 	bool polling;
 	bool held;			/* wake-ups wait for sn_fab_release: */
 	SLIST_HEAD(, sn_link) untold;
-	/* Another device of this process connected to us or hung up: look at the sockets. */
+	/* Another device of this process connected to this one or left: check the sockets. */
 	_Atomic uint32_t attention;
 	bool forked;			/* this is the child's copy: everything is closed */
 	unsigned int polls;
@@ -77,17 +77,17 @@ struct sn_fab {
 /* Loopback: one private ring. */
 int sn_link_loop(const struct sn_addr *self, size_t ring_bytes, struct sn_link **link);
 
-/* Connects to the listener of peer and hands over the memory of a new link. */
+/* Connects to the listener of peer and passes the memory of a new link. */
 int sn_link_connect(const struct sn_fab_config *self, const struct sn_addr *peer,
 		    struct sn_link **link);
 
-/* The other half: reads the handshake from sock, which belongs to the link on success. */
+/* The accepting side: reads the handshake from sock, which belongs to the link on success. */
 int sn_link_accept(int sock, uint32_t protocol, struct sn_link **link);
 
-/* Wakes the peer's fabric up. Never blocks. */
+/* Wakes the peer's fabric. Never blocks. */
 void sn_link_wake(struct sn_link *link);
 
-/* in_child: the mappings are not there (MADV_DONTFORK) and the addresses may be another's. */
+/* in_child: the mappings do not exist there (MADV_DONTFORK), and their addresses may be in use. */
 void sn_link_free(struct sn_link *link, bool in_child);
 
 int sn_link_listen(const struct sn_addr *self);
@@ -95,16 +95,16 @@ int sn_link_listen(const struct sn_addr *self);
 /* user.c: true when the process at the other end of sock has our effective user id. */
 bool sn_link_same_user(int sock);
 
-/* A fabric's descriptors are closed in a forked child, or the parent's death would not show. */
+/* A forked child closes the fabric's descriptors; otherwise peers could not notice the parent's death. */
 int sn_registry_add(struct sn_fab *fabric);
 void sn_registry_remove(struct sn_fab *fabric);
-/* Held while descriptors are made and not yet noted in the fabric, so that fork() waits. */
+/* Held while descriptors are created and not yet stored in the fabric, so that fork() waits. */
 void sn_registry_lock(void);
 void sn_registry_unlock(void);
-/* Tells the device of this process that has the GID, if there is one, to look at its sockets. */
+/* Tells the device of this process with the GID, if any, to check its sockets. */
 void sn_registry_nudge(const struct sn_addr *gid);
 
-/* Keys of the epoll set: the listener, and with the number of a caller; a link's is its slot. */
+/* Keys of the epoll set: the listener; SN_KEY_HALF_OPEN and a caller's number; a link's slot. */
 #define SN_KEY_LISTENER UINT64_MAX
 #define SN_KEY_HALF_OPEN (UINT64_C(1) << 32)
 
@@ -112,23 +112,23 @@ void sn_registry_nudge(const struct sn_addr *gid);
 int sn_fab_watch(struct sn_fab *fabric, int fd, uint64_t key);
 int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot);
 void sn_fab_break_link(struct sn_fab *fabric, struct sn_link *link);
-/* These bypass injected faults. sn_fab_commit_both() ends what sn_fab_reserve_now() began. */
+/* These bypass injected faults. sn_fab_commit_both() completes sn_fab_reserve_now(). */
 int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
 		    size_t len);
 
-/* caller.c: takes callers from the listener; reads the greeting of one; watches the listener again. */
+/* caller.c: accepts callers; reads the hello of one; watches the listener again. */
 void sn_callers_accept(struct sn_fab *fabric);
 void sn_caller_serve(struct sn_fab *fabric, unsigned int i);
 void sn_callers_resume(struct sn_fab *fabric);
 
-/* chaos.c: while faults are set sn_chaos_send stands between sn_fab_commit and the ring. */
+/* chaos.c: while faults are set, sn_chaos_send runs between sn_fab_commit and the ring. */
 uint64_t sn_fab_now(void);		/* CLOCK_MONOTONIC, ns */
-/* Where a packet is built that may never come to a ring. */
+/* A buffer for a packet that may never enter a ring. */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
-/* Sends what was built there. */
+/* Sends the packet built there. */
 int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
-/* Sends what was held back and is due. */
+/* Sends delayed packets that are due. */
 void sn_chaos_release(struct sn_fab *fabric);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fabrics of this process. Two uses: a forked child closes their descriptors, since a socket
- * that it keeps open would hide the parent's death from the peers; and a device that connects to
- * or leaves another one of the same process tells it so, which makes a single thread that drives
- * both see each step in a fixed number of polls.
+ * The fabrics of this process. The registry has two uses. A forked child closes their descriptors, since
+ * an open socket would hide the parent's death from the peers. And a device that connects to or leaves
+ * another one of the same process notifies it, so that a single thread driving both sees each step
+ * within a fixed number of polls.
  */
 #include <errno.h>
 #include <pthread.h>

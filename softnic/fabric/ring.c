@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records in a ring that two processes share. Whatever the other side wrote is loaded once and
- * checked before it is used as an index.
+ * Records in a ring shared by two processes. Words written by the other side are loaded once and checked
+ * before they are used as an index.
  *
- * Wake-ups are a store-load race on both sides: the producer stores a record and then looks at
- * asleep, the consumer stores asleep and then looks at the record. Both touch asleep with a
- * read-modify-write, so that whoever comes second reads what the first wrote and with it sees all
- * that the first did before; in between, the word stays with the producer and costs it no miss.
- * So a commit needs no fence of its own: one take_sleeper serves a whole run of them. head and starved
- * are the same race in the other direction.
+ * Wake-ups are a store-load race on both sides: the producer stores a record and then reads asleep, the
+ * consumer stores asleep and then reads the record. Both access asleep with a read-modify-write, so the
+ * later one reads the other's value and sees everything stored before it. In between, the word stays in
+ * the producer's cache and costs it no miss. So a commit needs no fence of its own: one take_sleeper
+ * serves a whole run of commits. head and starved are the same race in the other direction.
  */
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
@@ -23,7 +22,7 @@ static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
 
 enum { AHEAD = 2 * SN_RING_LINE };
 
-/* The word of a record: the length of the first packet, and in the upper half of the second. */
+/* The word of a record: the length of the first packet in the lower half, of the second in the upper. */
 enum { PIGGYBACK_SHIFT = 16, LEN_MASK = 0xffff };
 
 _Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
@@ -48,7 +47,7 @@ static uint64_t to_end(const struct sn_ring *ring)
 	return ring->size - (ring->pos & (ring->size - 1));
 }
 
-/* Bytes that a record of len needs: the skipped end, itself, and the zero word behind it. */
+/* Bytes used by a record of len: the skipped end, the record, and the zero word behind it. */
 static uint64_t needed(const struct sn_ring *tx, size_t len)
 {
 	uint64_t bytes = record_bytes(len);
@@ -64,7 +63,7 @@ static enum sn_ring_status check_room(struct sn_ring *tx, uint64_t bytes, memory
 	if (tx->pos - tx->seen + bytes <= tx->size)
 		return SN_RING_OK;
 	head = atomic_load_explicit(&tx->ctl->head, order);
-	/* The head may only go forward and never past what was produced. */
+	/* The head may only move forward and never past the produced bytes. */
 	if (head - tx->seen > tx->pos - tx->seen)
 		return SN_RING_BROKEN;
 	tx->seen = head;
@@ -76,7 +75,7 @@ static void clear_word(struct sn_ring *tx, uint64_t pos)
 	atomic_store_explicit(word_at(tx, pos), 0, memory_order_relaxed);
 }
 
-/* For the line alone, where __builtin_prefetch would only have a copy of it. */
+/* Fetches the line for writing; __builtin_prefetch would only get a shared copy. */
 static void prefetch_to_write(const void *at)
 {
 #ifdef __x86_64__
@@ -91,7 +90,7 @@ static void publish(struct sn_ring *tx, uint32_t word)
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
 
-/* Cleared first, so that nothing parts the stores to the line that the consumer is polling. */
+/* Clears the next word first, so that the stores to the line polled by the consumer stay together. */
 static void *begin_record(struct sn_ring *tx, uint64_t bytes)
 {
 	clear_word(tx, tx->pos + bytes);
@@ -128,7 +127,7 @@ void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 {
 	publish(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
 	tx->pos += record_bytes(both(len, piggyback));
-	/* Lines to come are still the consumer's: ask for one now, off the next packets' path. */
+	/* The next lines are still in the consumer's cache: fetch one now, off the next packets' path. */
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
 

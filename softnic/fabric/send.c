@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links by address, made on first use, and sending packets into their rings. */
+/* Links by address, created on first use, and sending packets into their rings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ void sn_fab_break_link(struct sn_fab *f, struct sn_link *link)
 	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
 }
 
-/* Asking costs the producer the time that its records need to become visible. */
+/* Reading the flag takes as long as the records need to become visible, so it is read once per run. */
 static void tell(struct sn_fab *f, struct sn_link *link)
 {
 	link->untold = false;

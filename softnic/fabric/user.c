@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is the process at the other end of a socket one of our user? In a user namespace the kernel reports
- * each user without a mapping as the overflow uid. So that number names a user only where all users
- * have a mapping, as in the first namespace.
+ * Does the process at the other end of a socket run as this user? In a user namespace the kernel reports
+ * every unmapped user as the overflow uid. So that number identifies a user only where all users are
+ * mapped, as in the initial namespace.
  */
 #include <stdio.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 #include "softnic/fabric/link.h"
 
-enum { OVERFLOW_UID = 65534 };	/* where /proc does not say otherwise */
+enum { OVERFLOW_UID = 65534 };	/* default of /proc/sys/fs/overflowuid */
 
 static uid_t overflow_uid(void)
 {
@@ -36,7 +36,7 @@ static bool all_users_are_mapped(void)
 	while (fscanf(f, "%u %u %u", &inside, &outside, &count) == 3)
 		mapped += count;
 	fclose(f);
-	/* All numbers but (uid_t)-1, which is nobody's. */
+	/* All numbers but (uid_t)-1, which is no user. */
 	return mapped >= UINT32_MAX;
 }
 
