@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* softnic-run: a program and its ConnectX. */
+/* softnic-run: runs a program with software adapters. */
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
@@ -90,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->vfio = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		/* What follows the command's name is the command's. */
+		/* Options after the command's name belong to the command. */
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -125,7 +125,7 @@ static int set_number(const char *name, unsigned int n)
 	return setenv(name, number, 1);
 }
 
-/* Absent or of a number: calls of a newer libefa are preloaded as well. */
+/* True if SOFTNIC_EFADV is unset or a number: calls of a newer libefa are preloaded as well. */
 static bool with_efadv(const struct options *o)
 {
 	const char *release = getenv("SOFTNIC_EFADV");
@@ -153,7 +153,7 @@ static int set_environment(const char *libraries, const char *root, const struct
 	char *preload;
 	int err;
 
-	/* In front of other preloads: theirs then sees what is left of our calls. */
+	/* First in LD_PRELOAD, so that other preloaded libraries see the calls that this one passes on. */
 	if (asprintf(&preload, "%s%s%s", libraries, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
@@ -167,7 +167,7 @@ static int set_environment(const char *libraries, const char *root, const struct
 
 static void run_child(char **command, const sigset_t *mask, pid_t parent)
 {
-	/* Should this process be killed, nobody could stop the command any more. */
+	/* If this process is killed, the command must die too: nobody could stop it any more. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(STATUS_TROUBLE);
@@ -178,8 +178,8 @@ static void run_child(char **command, const sigset_t *mask, pid_t parent)
 }
 
 /*
- * Waits for the command and hands on what is sent to this process. A signal from the terminal has
- * gone to the whole foreground group already.
+ * Waits for the command and forwards signals to it. A signal from the terminal has reached the whole
+ * foreground process group already.
  */
 static int attend(pid_t child, const sigset_t *set)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What would make the preload fail in silence is found before the program runs, and said. */
+/* Detects, before the program runs, why a preload would silently fail. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool find(const char *command, char path[PATH_MAX])
 	return false;
 }
 
-/* Does it ask for a dynamic loader? True for what is no ELF file at all, such as a script. */
+/* Does it use a dynamic loader? True for files other than ELF, such as a script. */
 static bool is_dynamic(int fd)
 {
 	Elf64_Ehdr h;
@@ -57,7 +57,7 @@ static bool is_foreign(int fd)
 		memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] != ELFCLASS64;
 }
 
-/* Would the kernel raise privileges at exec, so that the loader forgets LD_PRELOAD? */
+/* Would exec raise privileges, so that the loader ignores LD_PRELOAD? */
 static bool raises_privileges(int fd)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ static int beside(const char *front, char path[PATH_MAX])
 	return access(path, R_OK) ? -errno : 0;
 }
 
-/* Where the loader looks for the libraries of this program: its run path names a multiarch directory. */
+/* The loader's search path for this program: its run path names a multiarch directory. */
 static int in_search_path(const char *front, char path[PATH_MAX])
 {
 	Dl_serinfo size, *dirs = NULL;

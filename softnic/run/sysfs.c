@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files and links below the root that stands for /sys, and what RDMA devices of all kinds have there. */
+/* Files and links below the root that replaces /sys, and the part common to all RDMA devices. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static int make_parents(char *path)
 	return 0;
 }
 
-/* The path of dir/name, whose directories it makes. False: there is an error. */
+/* Builds the path of dir/name and creates its directories. False: an error occurred. */
 static bool make_path(struct run_sysfs *fs, const char *dir, const char *name, char path[PATH_MAX])
 {
 	if (!fs->err && snprintf(path, PATH_MAX, "%s/%s/%s", fs->root, dir, name) >= PATH_MAX)
@@ -74,8 +74,8 @@ void run_sysfs_put_all(struct run_sysfs *fs, const char *dir, const struct run_a
 }
 
 /*
- * A class lists its devices by links; the device itself lies below its PCI function, to which it
- * links back. Some programs climb there.
+ * A class lists its devices by links. The device itself is below its PCI function and links back to it;
+ * some programs follow that link.
  */
 static void link_class(struct run_sysfs *fs, const char *class, const char *device, const char *dir)
 {

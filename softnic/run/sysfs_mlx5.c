@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel shows of a ConnectX: the function, the RDMA device and its ports. */
+/* The kernel's view of a ConnectX: the function, the RDMA device and its ports. */
 #include <stdio.h>
 
 #include "softnic/run/run.h"
 
-/* What programs read of a device. GIDs are not here: each process's device has its own. */
+/* Attributes that programs read. GIDs are missing here: each process's device has its own. */
 static const struct run_attribute pci[] = {
 	{ "vendor", "0x15b3" },
 	{ "device", "0x101d" },

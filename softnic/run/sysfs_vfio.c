@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that are bound to vfio-pci: each alone in its IOMMU group, by which it is opened. The
- * files below dev/vfio are what the front locks when it opens a group.
+ * Functions bound to vfio-pci, each alone in its IOMMU group. The front locks the files below dev/vfio
+ * when it opens a group.
  */
 #include <stdio.h>
 
