@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the environment of the program says, and what it asks to be reported. */
+/* The environment of the program, and the reports that it enables. */
 #include <stdatomic.h>
 #include <string.h>
 

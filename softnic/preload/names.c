@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The C library's names that both fronts stand in front of. What does not concern a device of ours
- * goes straight on.
- */
+/* The C library's functions that both fronts replace. Calls that concern no software device are passed on. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdarg.h>
@@ -34,7 +31,7 @@ static int do_open(const char *path, int flags, va_list args)
 
 	if (front_open(path, flags, &fd))
 		return result(fd);
-	/* It is there only when a file may be made. */
+	/* The mode argument exists only if a file may be created. */
 	if (flags & (O_CREAT | __O_TMPFILE))
 		mode = va_arg(args, mode_t);
 	return pre_real()->open(front_path(path, moved), flags, mode);
@@ -79,7 +76,7 @@ int ioctl(int fd, unsigned long request, ...)
 	return front_ioctl(fd, request, arg, &ret) ? result(ret) : pre_real()->ioctl(fd, request, arg);
 }
 
-/* Where the host has RDMA devices of its own, netlink would name them and not ours. */
+/* On a host with RDMA devices, netlink would list those instead of the software devices. */
 int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())

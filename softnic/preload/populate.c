@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What pinning would find out about pages of this process. */
+/* Checks pages of this process as pinning would. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@ static bool knows_populate(void)
 }
 
 /*
- * The pinning of the kernel finds holes and write protection; so does touching the pages. Kernels
- * before 5.14 do not know how to be asked for that; there a bad range is found by its use.
+ * Pinning finds holes and write protection; so does populating the pages. Kernels before 5.14 lack that
+ * madvise(); there a bad range is found when it is used.
  */
 int pre_populate(uint64_t start, uint64_t len, bool write)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What both preloaded fronts have in common, and what each of them gives for it. */
+/* The common part of both preloaded fronts, and the functions that each of them supplies. */
 #ifndef SOFTNIC_PRELOAD_PRELOAD_H
 #define SOFTNIC_PRELOAD_PRELOAD_H
 
@@ -20,7 +20,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- real.c: the C library's functions, past our names */
+/* ---- real.c: the C library's own functions */
 #define PRE_REAL_NAMES(X) \
 	X(open) X(fopen) X(opendir) X(stat) X(lstat) X(fstat) X(access) X(readlink) X(realpath) X(close) \
 	X(ioctl) X(pread) X(pwrite) X(socket) X(pthread_spin_unlock)
@@ -32,29 +32,29 @@ struct pre_real {
 };
 const struct pre_real *pre_real(void);
 
-/* ---- names.c: the names that both stand in front of */
-/* path, or where below SYSFS_PATH it lies when it begins like one of trees, which end with NULL. */
+/* ---- names.c: functions that both fronts replace */
+/* Returns path, or its location below SYSFS_PATH if it starts with one of trees (NULL-terminated). */
 const char *pre_moved(const char *path, const char *const *trees, char moved[PATH_MAX]);
 
-/* The fronts' part. False: it is not about a device of ours. ret: what the call returns, or -errno. */
+/* Supplied by the front. False: not a software device. ret: the return value of the call, or -errno. */
 bool front_open(const char *path, int flags, int *ret);
 bool front_ioctl(int fd, unsigned long request, void *arg, int *ret);
 const char *front_path(const char *path, char moved[PATH_MAX]);
 
 /* ---- env.c */
-/* SOFTNIC_DEVICES; how many there could be */
+/* SOFTNIC_DEVICES; the largest number */
 enum { PRE_DEVICES = 16 };
 unsigned int pre_device_count(void);
-bool pre_asked(const char *variable);		/* is it 1? */
+bool pre_asked(const char *variable);		/* is its value 1? */
 void pre_print_violations(const struct softnic_violation *v, size_t n);
 /*
- * Of all handlers of forks the newest one comes first before a fork. The model's locks lie inside of a
- * front's, so its handlers, which its first device installs, have to be the older ones. 0, -errno.
+ * The newest fork handler runs first before a fork. The model's locks nest inside a front's, so its
+ * handlers, registered by its first device, must be older than the front's. 0, -errno.
  */
 int pre_open_model_once(void);
 
 /* ---- populate.c */
-/* What the kernel does when it pins. -EFAULT where a page is missing or read-only. */
+/* Pins like the kernel. -EFAULT if a page is missing or read-only. */
 int pre_populate(uint64_t start, uint64_t len, bool write);
 
 #endif

@@ -5,9 +5,8 @@
 #include "softnic/preload/preload.h"
 
 /*
- * Filled at the first use and not in a constructor: other libraries' constructors open files before
- * ours has run. No lock, since the loader has its own around both; two threads that meet here find the
- * same addresses.
+ * Filled at the first use, not in a constructor: constructors of other libraries open files earlier.
+ * Needs no lock: the loader has its own, and two threads that race find the same addresses.
  */
 const struct pre_real *pre_real(void)
 {
