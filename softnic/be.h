@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Big-endian words as one-member structs, and fields of command layouts by bit offset.
- * The model keeps its own copy: it shares no line with the driver that it judges.
+ * Big-endian words as one-member structs, and fields of command layouts by bit offset. The model has its
+ * own copy, independent of the driver that it checks.
  */
 #ifndef SOFTNIC_BE_H
 #define SOFTNIC_BE_H
@@ -26,9 +26,9 @@ static inline uint64_t from_be64(be64_t v) { return be64toh(v.be); }
 	_Static_assert(__builtin_offsetof(type, member) == (off), #type "." #member " offset")
 
 /*
- * A field of a PRM layout: bit offset from the start of the layout, most significant bit of the
- * first big-endian dword first, as the manual's tables count; width 1..32 inside one dword, or 64
- * at a dword boundary.
+ * A field of a PRM layout. off: bits from the start of the layout, where 0 is the most significant bit
+ * of the first big-endian dword, as in the manual's tables. Width 1..32 inside one dword, or 64 at a
+ * dword boundary.
  */
 struct sn_fld {
 	uint16_t bit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copying a few bytes without a call: most of what a device moves is shorter than a cache line. */
+/* Copies a few bytes without a call: most of a device's copies are shorter than a cache line. */
 #ifndef SOFTNIC_BYTES_H
 #define SOFTNIC_BYTES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* n from k to 2 k: the two halves overlap. All is read before anything is written. */
+/* Copies k to 2 k bytes as two halves that may overlap. Reads all before it writes. */
 #define SN_BYTES_PAIR(name, type) \
 	static inline void name(uint8_t *d, const uint8_t *s, size_t n) \
 	{ \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Little-endian words as one-member structs; the model's own copy, as be.h. */
+/* Little-endian words as one-member structs; like be.h, the model's own copy. */
 #ifndef SOFTNIC_LE_H
 #define SOFTNIC_LE_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A software NIC, as its host sees it: commands, UAR pages, memory reached by DMA, interrupts.
- * Nothing else crosses. The model includes nothing from core/ or from a backend; a host (the
- * in-process access of hw_mlx5, or a preload front) includes only this header.
+ * A software NIC, as its host sees it: commands, UAR pages, memory reached by DMA, interrupts. There is
+ * no other interface. The model includes nothing from core/ or from a backend; a host (the in-process
+ * access of hw_mlx5, or a preload front) includes only this header.
  *
- * Threads: every function may be called from any thread. The device has one internal lock; a call
- * that finds another thread driving the device leaves its work to that thread and returns.
+ * Threads: every function may be called from any thread. The device has one internal lock; a call that
+ * finds another thread driving the device leaves its work to that thread and returns.
  *
- * fork(): the device stays with the parent. A child may give commands, to clean its copy up, and
- * close it; doorbells and pumps do nothing there.
+ * fork(): the device stays with the parent. A child may send commands and close it, to free its copy;
+ * doorbells and pumps have no effect there.
  */
 #ifndef SOFTNIC_H
 #define SOFTNIC_H
@@ -20,26 +20,26 @@
 struct softnic;
 
 enum softnic_flags {
-	/* Doorbells are plain stores into the UAR pages (silicon-like): the device scans the pages. */
+	/* Doorbells are plain stores into the UAR pages, as on hardware: the device scans the pages. */
 	SOFTNIC_SCAN_UARS = 1 << 0,
 	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (preload fronts). */
 	SOFTNIC_THREAD_BACKOFF = 1 << 1,
 	/* No device thread: only softnic_mmio_write and softnic_pump drive it (unit tests, bench). */
 	SOFTNIC_NO_THREAD = 1 << 2,
-	/* Poison consumed WQEs, delay and batch work: catches what x86 ordering hides. */
+	/* Poison consumed WQEs, delay and batch work: finds bugs that x86 ordering hides. */
 	SOFTNIC_ADVERSARIAL = 1 << 3,
 	/* Do not join the fabric: only QPs of this device reach each other. */
 	SOFTNIC_LOOPBACK_ONLY = 1 << 4,
 	/*
-	 * As after power-on: page 0 of the BAR is the initialization segment, whose command doorbell
-	 * is scanned, and the driver boots the device (pages, ENABLE_HCA to INIT_HCA). Needs
+	 * As after power-on: page 0 of the BAR is the initialization segment, whose command doorbell is
+	 * scanned, and the driver boots the device (pages, ENABLE_HCA to INIT_HCA). Needs
 	 * SOFTNIC_SCAN_UARS.
 	 */
 	SOFTNIC_COLD = 1 << 5,
 	/* The ports are InfiniBand: LIDs, partitions and no RoCE addresses. */
 	SOFTNIC_INFINIBAND = 1 << 6,
 	/*
-	 * QPs have free-running timestamps, as adapters are shipped. Without it they have real-time ones
+	 * QPs have free-running timestamps, the default of adapters. Without it they have real-time ones
 	 * only, and CREATE_QP refuses the other format.
 	 */
 	SOFTNIC_FREE_RUNNING = 1 << 7,
@@ -47,26 +47,28 @@ enum softnic_flags {
 
 struct softnic_host {
 	/*
-	 * Bus address to pointer: len bytes at addr, or NULL when the host's IOMMU refuses. A NULL
-	 * function means that bus addresses are this process's own virtual addresses.
+	 * Translates a bus address: pointer to len bytes at addr, or NULL if the host's IOMMU refuses. A
+	 * NULL function means that bus addresses are this process's own virtual addresses.
 	 */
 	void *(*dma)(void *ctx, uint64_t addr, size_t len);
-	/* MSI-X. Called while the device is being driven: the handler may read memory, write file
-	 * descriptors and ring EQ doorbells with softnic_mmio_write (as a driver's handler does; it
-	 * is taken up after the handler returns), and must not call anything else here. */
+	/*
+	 * MSI-X. Called while the device is being driven. The handler may read memory, write file
+	 * descriptors and ring EQ doorbells with softnic_mmio_write, as a driver's handler does; they
+	 * take effect after the handler returns. It must not call anything else here.
+	 */
 	void (*irq)(void *ctx, unsigned int vector);
 	void *ctx;
 };
 
 struct softnic_config {
 	unsigned int flags;		/* enum softnic_flags */
-	unsigned int index;		/* which adapter of this host: 0, 1, ...; part of its addresses */
+	unsigned int index;		/* of this adapter on the host: 0, 1, ...; part of its addresses */
 	unsigned int ports;		/* 1 or 2; 0: 1 */
-	uint64_t seed;			/* of random keys, QPNs and faults; 0: from the kernel */
+	uint64_t seed;			/* for random keys, QPNs and faults; 0: from the kernel */
 	/*
-	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated with
-	 * each CQE and once a millisecond; SOFTNIC_SCAN_UARS. CQEs then have timestamps of this timer.
-	 * This page and those behind it are not UARs. 0: no timer and no timestamps.
+	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated
+	 * with each CQE and once a millisecond. Needs SOFTNIC_SCAN_UARS. CQEs then have timestamps of
+	 * this timer. This page and later ones are no UARs. 0: no timer and no timestamps.
 	 */
 	uint32_t timer_page;
 	struct softnic_host host;
@@ -75,63 +77,66 @@ struct softnic_config {
 /* 0, or -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread), -errno of the fabric's sockets. */
 int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
-/* Leaves the fabric and frees everything, objects that the host left behind included. */
+/* Leaves the fabric and frees everything, including objects that the host did not destroy. */
 void softnic_close(struct softnic *nic);
 
-/* A function-level reset: as after softnic_open, but for the addresses. A dead device lives again. */
+/*
+ * A function-level reset: as after softnic_open, except that the addresses stay. Also clears a fatal
+ * error.
+ */
 void softnic_reset(struct softnic *nic);
 
 /*
- * Executes one PRM command, flat: in and out as the firmware sees them, without mailboxes. in
- * starts with opcode(16) uid(16) rsvd(16) op_mod(16); out with status(8) rsvd(24) syndrome(32).
- * Returns 0 when the command was executed (look at status), -EINVAL when in or out is too short
- * to hold a header. Short out buffers are truncated, long ones zero filled.
+ * Executes one PRM command without mailboxes: in and out as firmware sees them. in starts with
+ * opcode(16) uid(16) rsvd(16) op_mod(16); out with status(8) rsvd(24) syndrome(32). Returns 0 if the
+ * command was executed (check status), -EINVAL if in or out is shorter than a header. Short out buffers
+ * are truncated, long ones zero filled.
  */
 int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, size_t outlen);
 
 /*
- * Gives an mkey the rights and the PD of mkc, an mkey context. Linux's driver posts a UMR for that to a
- * queue of its own, which the fronts do not have. 0, or -EINVAL: no such mkey or PD.
+ * Changes an mkey's rights and PD to those of mkc, an mkey context. Linux's driver posts a UMR for that
+ * to its own queue, which the fronts do not have. 0, or -EINVAL: no such mkey or PD.
  */
 int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 
 /*
- * The memory behind a 4 KiB UAR page, as a BAR mapping gives it: BlueFlame and doorbells at 0x800
- * (two registers of 512 bytes, each two halves of 256), CQ doorbell at 0x20, EQ doorbell at 0x40.
- * NULL when the page number is outside the BAR. Pages are handed out by ALLOC_UAR.
+ * The memory of a 4 KiB UAR page, as a BAR mapping shows it: BlueFlame and doorbells at 0x800 (two
+ * registers of 512 bytes, each two halves of 256), CQ doorbell at 0x20, EQ doorbell at 0x40. NULL if the
+ * page number is outside the BAR. ALLOC_UAR allocates pages.
  */
 void *softnic_uar(struct softnic *nic, uint32_t page);
 
 /*
- * The page that the first ALLOC_UAR after a boot gives: that of the driver itself. Linux's has all its EQs
- * there, and EQs have no record: a front that can do so traps the stores to this page.
+ * The page of the first ALLOC_UAR after a boot: the driver's own. Linux has all its EQs there, and EQs
+ * have no record: a front that can do so traps the stores to this page.
  */
 enum { SOFTNIC_UAR_DRIVER = 4 };
 
 /*
- * The whole BAR of UAR pages is one mapping, backed by a memfd, so that a front can let another
- * mmap the same pages. Returns the fd (owned by the device).
+ * The whole BAR of UAR pages is one mapping of a memfd, so that a front can let another process map the
+ * same pages. Returns the fd (owned by the device).
  */
 int softnic_bar_fd(struct softnic *nic, size_t *size);
 
 /*
- * One MMIO write, trapped: len is 8 (doorbell, CQ arm, EQ arm) or a multiple of 64 (BlueFlame).
- * Drives the device until it has nothing more to do at once. This is the in-process doorbell.
+ * Handles one trapped MMIO write: len is 8 (doorbell, CQ arm, EQ arm) or a multiple of 64 (BlueFlame).
+ * Drives the device until it has no more immediate work. This is the in-process doorbell.
  */
 void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, const void *data,
 			size_t len);
 
-/* Drives the device on the calling thread until idle. True when it did anything. */
+/* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);
 
-/* What the device held against its driver. Counted since open; names are stable. */
+/* A violation by the driver. Counted since open; names are stable. */
 struct softnic_violation {
 	const char *name;		/* "wqe.reserved_bits", "sq.overrun", ... */
 	uint64_t count;
-	char detail[120];		/* the first one, in words */
+	char detail[120];		/* message of the first one */
 };
 
-/* Fills at most max entries with non-zero counts; returns how many kinds there are non-zero. */
+/* Fills at most max entries with nonzero counts; returns the number of kinds with a nonzero count. */
 size_t softnic_violations(struct softnic *nic, struct softnic_violation *v, size_t max);
 /* Names of all violations the model knows: NULL-terminated. */
 const char *const *softnic_violation_names(void);
@@ -144,19 +149,19 @@ size_t softnic_object_count(struct softnic *nic, const char *kind);
 struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
-	uint64_t by_calls, by_thread;	/* drives that found something to do */
+	uint64_t by_calls, by_thread;	/* drives that found work */
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 
 /*
- * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it.
- * Also "cmd_fail=OPCODE[:n]" (n-th command with that opcode fails with status 0x5), "fatal",
- * and "link_down" (the link is up again after a script without it), "link_down=2" of port 2.
- * "admin_down": INIT_HCA of a cold device leaves the links down until PAOS raises them.
- * "quirk=NAME": an answer of silicon that differs from this model's; mlx5/quirk.h lists them.
- * 0, or -EINVAL with the script unchanged.
+ * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it. Also
+ * "cmd_fail=OPCODE[:n]" (the n-th command with that opcode fails with status 0x5), "fatal", and
+ * "link_down" (the link is up again after a script without it), "link_down=2" for port 2. "admin_down":
+ * INIT_HCA of a cold device leaves the links down until PAOS brings them up. "quirk=NAME": behaviour of
+ * hardware that differs from this model's; mlx5/quirk.h lists them. 0, or -EINVAL with the script
+ * unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);
-const char *softnic_fault_words(void);	/* those of a script that make something fail */
+const char *softnic_fault_words(void);	/* the words of a script that cause failures */
 
 #endif
