@@ -69,12 +69,22 @@ assert {p["adapter"] for p in j["parameters"]} == {"any", "mlx5", "efa"}
 END
 
 # Each parameter has its lines, and an item in dapl-direct(7).
-"$info" --parameters >"$tmp/out" || fail "--parameters: exit status $?"
-keys=$(sed -n 's/^  \([a-z_]*\) *default .*; allowed: .*/\1/p' "$tmp/out")
+"$info" --parameters >"$tmp/parameters" || fail "--parameters: exit status $?"
+keys=$(sed -n 's/^  \([a-z_]*\) *default .*; allowed: .*/\1/p' "$tmp/parameters")
 [ "$(wc -l <<<"$keys")" -ge 40 ] || fail "--parameters: fewer than 40 keys"
-[ "$(grep -c '^                   [^ ].* ' "$tmp/out")" = "$(wc -l <<<"$keys")" ] || fail "a parameter has no meaning"
+[ "$(grep -c '^                   [^ ].* ' "$tmp/parameters")" = "$(wc -l <<<"$keys")" ] || fail "a parameter has no meaning"
 for key in $keys; do
 	grep -qE "^\.It (Cm $key\$|Li $key=)" man/dapl-direct.7 || fail "dapl-direct(7) does not describe $key"
+done
+
+# Each named attribute has an item in dat_ia_query(3).
+for ia in soft-mlx5-0 soft-efa-0; do
+	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$info" -i $ia >"$tmp/out" || fail "$ia does not open"
+	attributes=$(sed -n 's/^    provider \([a-z_]*\): .*/\1/p' "$tmp/out")
+	[ "$(wc -l <<<"$attributes")" -ge 10 ] || fail "$ia has few named attributes"
+	for name in $attributes; do
+		grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
+	done
 done
 
 # The default of each parameter is a value that it accepts.
@@ -83,7 +93,6 @@ defaults() {
 	awk -v adapter="$1" '/adapter:$/ { ours = $1 == "any" || $1 == adapter; next }
 		ours && /^  [a-z]/ && $3 ~ /;$/ { sub(/;/, "", $3); print $1 "=" $3 }' "$tmp/parameters" | tr '\n' ' '
 }
-cp "$tmp/out" "$tmp/parameters"
 for ia in soft-mlx5-0 soft-efa-0; do
 	adapter=${ia#soft-}
 	words=$(defaults "${adapter%-0}")
