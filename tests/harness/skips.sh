@@ -11,12 +11,12 @@ of_dat() {
 }
 
 # announced NAME VALUE: by a named attribute with that value (none: the provider has no such attribute,
-# and the page tells of it), or by DAT's own.
+# and a page names it), or by DAT's own.
 announced() {
 	if grep -q "provider $1: " "$attributes"; then
 		grep -qFx "    provider $1: $2" "$attributes"
 	elif [ -z "$2" ]; then
-		grep -qw "$1" man/dapl-direct.7
+		grep -qwh "$1" man/dapl-direct.7 man/dat_ia_query.3
 	else
 		of_dat "$1"
 	fi
