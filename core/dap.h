@@ -207,18 +207,18 @@ static inline bool dap_rmr_is_bound(const struct dap_rmr *rmr)
 }
 
 /*
- * dap_evd.attention bits: anything set takes a dequeue off the hot path. A dequeue looks at it
+ * dap_evd.slow bits: anything set takes a dequeue off the hot path. A dequeue looks at it
  * after it has seen the owner bit of the CQE: ESTABLISHED is posted before the peer may send, so
  * who sees a receive of that connection also sees the bit that leads to ESTABLISHED first.
  */
 enum {
-	DAP_ATT_SOFT = 1,		/* the software queue or the stash holds events */
-	DAP_ATT_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
-	DAP_ATT_DEAD = 4,		/* overflowed or being freed */
-	DAP_ATT_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
-	DAP_ATT_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
-	DAP_ATT_COUNT = 32,		/* receives are counted, see ep/recv.c: the same */
-	DAP_ATT_TURN = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
+	DAP_SLOW_SOFT = 1,		/* the software queue or the stash holds events */
+	DAP_SLOW_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
+	DAP_SLOW_DEAD = 4,		/* overflowed or being freed */
+	DAP_SLOW_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
+	DAP_SLOW_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
+	DAP_SLOW_COUNT = 32,		/* receives are counted, see ep/recv.c: the same */
+	DAP_SLOW_LOCKED = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
 };
 
 /* A call from the connection manager's thread at a later time; see dap_cm_timer. */
@@ -247,7 +247,7 @@ struct dap_ep_counts {
 
 struct dap_evd {
 	struct dap_obj obj;
-	uint32_t attention;		/* DAP_ATT_*: atomic; written under lock, read by dequeue */
+	uint32_t slow;			/* DAP_SLOW_*: atomic; written under lock, read by dequeue */
 	uint32_t flags;			/* DAP_EVD_* streams it may be fed by */
 	_Alignas(64) uint8_t hw[DAP_HW_EVD_SIZE];
 	bool has_cq;
@@ -362,7 +362,7 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 /* Appends; wakes a waiter. 0, or -ENOSPC when full: raises EVD_OVERFLOW, but not for software
  * events (the caller is told) nor connection requests (the peer is: NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
-/* The cold part of dequeue: attention is non-zero or the CQ is empty. 0 or a DAP_ERR. */
+/* The cold part of dequeue: evd->slow is non-zero or the CQ is empty. 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
 /* A connection event or CR stream begins, or ceases, to feed the EVD. */
 void dap_evd_feed(struct dap_evd *evd);

@@ -66,7 +66,7 @@ struct dap_hw {
 	 * the adapter has told of completions. NULL where that is not known. A snapshot. */
 	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed,
 			 uint64_t *told);
-	/* Waits until each hot dequeue that may not have seen evd->attention has returned. */
+	/* Waits until each hot dequeue that may not have seen evd->slow has returned. */
 	void (*cq_settle)(struct dap_evd *evd);
 
 	/* A queue of srq->max_recv_dtos receives with srq->max_recv_iov segments; says how many

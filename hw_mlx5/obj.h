@@ -182,7 +182,7 @@ struct m5_cq {
 	struct m5_obj *obj;
 	struct m5_mem mem;		/* the first ring, and the doorbell record for good */
 	struct m5_mem grown;		/* the ring after a resize */
-	struct m5_evch *ch;		/* with arm_sn: under dap_evd.turn */
+	struct m5_evch *ch;		/* with arm_sn: under core_evd.cq_lock */
 	pthread_mutex_t mutex;		/* of those who close the gate */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");

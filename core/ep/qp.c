@@ -106,16 +106,16 @@ static void destroy_qp(struct dap_ep *ep)
 {
 	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;
 
-	pthread_mutex_lock(&core_evd(first)->turn);
+	pthread_mutex_lock(&core_evd(first)->cq_lock);
 	if (a != b)
-		pthread_mutex_lock(&core_evd(first == a ? b : a)->turn);
+		pthread_mutex_lock(&core_evd(first == a ? b : a)->cq_lock);
 	keep_totals(ep);
 	ep->obj.ia->hw->qp_destroy(ep);
 	dap_evd_purge(a, ep);
 	dap_evd_purge(b, ep);
-	pthread_mutex_unlock(&core_evd(a)->turn);
+	pthread_mutex_unlock(&core_evd(a)->cq_lock);
 	if (a != b)
-		pthread_mutex_unlock(&core_evd(b)->turn);
+		pthread_mutex_unlock(&core_evd(b)->cq_lock);
 }
 
 void dap_ep_detach(struct dap_ep *ep)

@@ -89,7 +89,7 @@ static uint32_t set_aside(const struct core_evd *evd, const struct dap_ep *ep)
 	return n;
 }
 
-/* ---- judging; evd->turn is held, evd->lock is not ---- */
+/* ---- judging; evd->cq_lock is held, evd->lock is not ---- */
 
 static bool wants(const struct dap_ep *ep)
 {
@@ -126,7 +126,7 @@ static void unlink_ep(struct core_evd *evd, struct dap_ep **place)
 	pthread_mutex_lock(&evd->lock);
 	*place = core_ep(ep)->counted_next;
 	core_ep(ep)->counted = false;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 }
 
@@ -163,12 +163,12 @@ static void on_tick(void *arg)
 {
 	struct core_evd *evd = arg;
 
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->counted)
 		look(evd);
 	if (evd->counted)
 		dap_cm_timer(evd->pub.obj.ia->cm, &evd->count, LOOK_US);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 /* ---- beginning and ending ---- */
@@ -209,13 +209,13 @@ int dap_ep_count(struct dap_ep *ep)
 
 	if (!wants(ep) || !is_countable(ep))
 		return 0;
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	dap_evd_leave_hot_path(evd);
 	err = begin(evd, ep);
 	if (!err)
 		look(evd);
 	dap_evd_join_hot_path(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
 }
 
@@ -226,12 +226,12 @@ void dap_ep_uncount(struct dap_ep *ep)
 
 	if (!is_countable(ep))
 		return;
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	for (p = &evd->counted; *p && *p != ep; p = &core_ep(*p)->counted_next)
 		;
 	if (*p)
 		unlink_ep(evd, p);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 static bool is_watermark(uint32_t n)

@@ -55,10 +55,10 @@ void dap_cno_look(struct dap_cno *cno)
 
 		if (!pin(cno, evd))
 			continue;
-		pthread_mutex_lock(&evd->turn);
+		pthread_mutex_lock(&evd->cq_lock);
 		if (evd->cno == cno)
 			dap_evd_cno_look(evd);
-		pthread_mutex_unlock(&evd->turn);
+		pthread_mutex_unlock(&evd->cq_lock);
 		unpin(cno, evd);
 	}
 }

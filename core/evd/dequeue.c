@@ -58,7 +58,7 @@ static bool is_idle(struct core_evd *evd)
 {
 	uint64_t looks;
 
-	if (__atomic_load_n(&evd->pub.attention, __ATOMIC_ACQUIRE) != DAP_ATT_NO_CQ)
+	if (__atomic_load_n(&evd->pub.slow, __ATOMIC_ACQUIRE) != DAP_SLOW_NO_CQ)
 		return false;
 	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
 	if (!(looks % LOOKS_PER_DRIVE))
@@ -75,13 +75,13 @@ int dap_evd_dequeue_cold(struct dap_evd *handle, struct dap_event *ev)
 
 	if (is_idle(evd))
 		return DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->counted)
 		dap_evd_collect(evd);
 	err = dequeue(evd, ev);
 	if (evd->unarmed)
 		dap_evd_cno_look(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
 	return err;
 }

@@ -29,23 +29,23 @@ static int init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 	if (!evd->soft)
 		return -1;
 	pthread_mutex_init(&evd->lock, NULL);
-	pthread_mutex_init(&evd->turn, NULL);
+	pthread_mutex_init(&evd->cq_lock, NULL);
 	pthread_cond_init(&evd->left, NULL);
 	evd->waitable = evd->enabled = true;
 	evd->pub.has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	return 0;
 }
 
 /* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
 static void fini(struct core_evd *evd)
 {
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	evd->dead = true;
 	evd->soft_tail = evd->soft_head;
 	evd->stash_tail = evd->stash_head;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	if (evd->wake_fd >= 0)
 		close(evd->wake_fd);
 	free(evd->stash);
@@ -53,7 +53,7 @@ static void fini(struct core_evd *evd)
 	free(evd->cleared);
 	evd->stash = evd->soft = NULL;
 	pthread_mutex_unlock(&evd->lock);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
@@ -109,7 +109,7 @@ void dap_evd_abort(struct dap_evd *handle)
 
 	pthread_mutex_lock(&evd->lock);
 	evd->dead = true;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	dap_evd_wake(evd);
 	while (evd->waiting)
 		pthread_cond_wait(&evd->left, &evd->lock);
@@ -148,7 +148,7 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	uint32_t mode = completion_flags & CONSUMER_CONTROLLED;
 	int err = 0;
 
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	if (evd->streams && evd->stream_flags != mode)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
@@ -165,7 +165,7 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	pthread_mutex_unlock(&evd->lock);
 	/* What it is armed for depends on the flags. */
 	dap_evd_cno_look(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
 }
 
@@ -198,7 +198,7 @@ void dap_evd_overflow(struct dap_evd *handle)
 	pthread_mutex_lock(&evd->lock);
 	told = evd->overflowed;
 	evd->overflowed = true;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	dap_evd_wake(evd);
 	pthread_mutex_unlock(&evd->lock);
 	if (told)
@@ -272,10 +272,10 @@ int dap_evd_resize(struct dap_evd *handle, uint32_t qlen)
 
 	if (evd->pub.has_cq && !evd->pub.obj.ia->hw->cq_resize)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	dap_evd_leave_hot_path(evd);
 	err = resize(evd, qlen);
 	dap_evd_join_hot_path(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
 }

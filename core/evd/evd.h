@@ -42,7 +42,7 @@ struct core_evd {
 	pthread_cond_t left;		/* the waiter has gone */
 
 	/* Held by the thread that takes completions off the CQ in the cold path; outside of lock. */
-	pthread_mutex_t turn;
+	pthread_mutex_t cq_lock;
 	struct dap_cno *cno;		/* written under turn, lock and the CNO's lock */
 	bool watched, unarmed;		/* under turn: the CNO looks at the CQ; is to be armed */
 	uint32_t cno_pins;		/* under the CNO's lock, as are the places in its queues */
@@ -83,8 +83,8 @@ static inline struct dap_event *dap_evd_stash_at(const struct core_evd *evd, uin
 	return &evd->stash[i & (evd->soft_size - 1)];
 }
 
-/* The only writer of evd->attention. */
-void dap_evd_set_attention(struct core_evd *evd);
+/* The only writer of evd->slow. */
+void dap_evd_update_slow(struct core_evd *evd);
 /* The next event that is not in the CQ: software events before set aside completions, and what must
  * come after those (DISCONNECTED) only from before index limit. False when there is none. */
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev);

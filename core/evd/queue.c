@@ -15,32 +15,32 @@
 
 #include "core/evd/cno.h"
 
-void dap_evd_set_attention(struct core_evd *evd)
+void dap_evd_update_slow(struct core_evd *evd)
 {
 	uint32_t bits = 0;
 
 	if (dap_evd_soft_count(evd) || dap_evd_stash_count(evd))
-		bits |= DAP_ATT_SOFT;
+		bits |= DAP_SLOW_SOFT;
 	if (evd->waiting)
-		bits |= DAP_ATT_WAITER;
+		bits |= DAP_SLOW_WAITER;
 	if (evd->dead || evd->overflowed)
-		bits |= DAP_ATT_DEAD;
+		bits |= DAP_SLOW_DEAD;
 	if (!evd->pub.has_cq)
-		bits |= DAP_ATT_NO_CQ;
+		bits |= DAP_SLOW_NO_CQ;
 	else if (evd->cno)
-		bits |= DAP_ATT_CNO;
+		bits |= DAP_SLOW_CNO;
 	if (evd->counted)
-		bits |= DAP_ATT_COUNT;
+		bits |= DAP_SLOW_COUNT;
 	if (evd->off_hot_path)
-		bits |= DAP_ATT_TURN;
-	__atomic_store_n(&evd->pub.attention, bits, __ATOMIC_RELEASE);
+		bits |= DAP_SLOW_LOCKED;
+	__atomic_store_n(&evd->pub.slow, bits, __ATOMIC_RELEASE);
 }
 
 static void set_off_hot_path(struct core_evd *evd, bool off)
 {
 	pthread_mutex_lock(&evd->lock);
 	evd->off_hot_path = off;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 }
 
@@ -92,7 +92,7 @@ static int append(struct core_evd *evd, const struct dap_event *ev)
 		return -ENOSPC;
 	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
 	evd->counts.connection_events += is_connection_event(ev);
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	if (!ev->unsignalled) {
 		notify(evd);
 		dap_evd_wake(evd);
@@ -130,7 +130,7 @@ static void take_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
 	evd->soft_tail++;
 	evd->full_told = false;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 }
 
 /*
@@ -169,7 +169,7 @@ bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
 	*ev = *next;
 	evd->stash_tail++;
 	dap_evd_uncount(evd, ev);
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	return true;
 }
 
@@ -195,7 +195,7 @@ static bool put_stash(struct core_evd *evd, const struct dap_event *ev)
 		return false;
 	*dap_evd_stash_at(evd, evd->stash_head++) = *ev;
 	dap_evd_count(evd, ev);
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	return true;
 }
 
@@ -256,6 +256,6 @@ void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 			*dap_evd_stash_at(evd, keep++) = *ev;
 	}
 	evd->stash_head = keep;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 }

@@ -6,7 +6,7 @@
  * that notify from those that do not, and arms the CQ again.
  *
  * A consumer may dequeue at the same time, in any kind of instance: EVDs behind a CNO are dequeued
- * in the cold path, under evd->turn.
+ * in the cold path, under evd->cq_lock.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -101,7 +101,7 @@ static int change(struct core_evd *evd, struct dap_cno *cno)
 		dap_cno_remove(old, evd);
 	if (cno)
 		dap_cno_add(cno, evd);
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_join_hot_path(evd);
 	leave(evd, old);
@@ -117,9 +117,9 @@ int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 
 	if (old == cno)
 		return 0;
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	err = change(evd, cno);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	if (!err && old)
 		dap_cno_unpinned(old, evd);
 	return dap_err_from_errno(err);
@@ -130,12 +130,12 @@ void dap_evd_set_enabled(struct dap_evd *handle, bool enabled)
 {
 	struct core_evd *evd = core_evd(handle);
 
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->cno && enabled && !evd->enabled && !evd->waiting)
 		dap_evd_collect(evd);
 	pthread_mutex_lock(&evd->lock);
 	evd->enabled = enabled;
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_cno_update(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }

@@ -68,7 +68,7 @@ static int begin(struct core_evd *evd, uint32_t threshold)
 {
 	int err;
 
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	err = may_wait(evd, threshold);
 	if (!err)
@@ -77,25 +77,25 @@ static int begin(struct core_evd *evd, uint32_t threshold)
 		evd->counts.waits++;
 		evd->waiting = true;
 		evd->notified = false;
-		dap_evd_set_attention(evd);
+		dap_evd_update_slow(evd);
 	}
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_cno_update(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
 }
 
 static void end(struct core_evd *evd)
 {
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	evd->waiting = evd->asleep = false;
-	dap_evd_set_attention(evd);
+	dap_evd_update_slow(evd);
 	if (evd->dead)
 		pthread_cond_broadcast(&evd->left);
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_cno_update(evd);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 static uint32_t count(const struct core_evd *evd)
@@ -133,9 +133,9 @@ static int look(struct wait *w, bool timed_out)
 	uint32_t limit;
 	int ret;
 
-	pthread_mutex_lock(&w->evd->turn);
+	pthread_mutex_lock(&w->evd->cq_lock);
 	limit = dap_evd_collect(w->evd);
-	pthread_mutex_unlock(&w->evd->turn);
+	pthread_mutex_unlock(&w->evd->cq_lock);
 	pthread_mutex_lock(&w->evd->lock);
 	ret = judge(w, limit, timed_out);
 	pthread_mutex_unlock(&w->evd->lock);
@@ -160,19 +160,19 @@ static int arm(struct wait *w)
 	w->cq_fd = -1;
 	if (!evd->pub.has_cq)
 		return 0;
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	err = hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
 	if (!err)
 		w->cq_fd = hw->cq_fd(&evd->pub);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 	return dap_err_from_errno(err);
 }
 
 static void drain(struct core_evd *evd)
 {
-	pthread_mutex_lock(&evd->turn);
+	pthread_mutex_lock(&evd->cq_lock);
 	evd->pub.obj.ia->hw->cq_drain_fd(&evd->pub);
-	pthread_mutex_unlock(&evd->turn);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 static void cancelled(void *arg)

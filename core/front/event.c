@@ -91,7 +91,7 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	if (!err)
 		front_event(&ev, evd, event);
 	if (DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY &&
-	    !(__atomic_load_n(&evd->attention, __ATOMIC_RELAXED) & DAP_ATT_NO_CQ))
+	    !(__atomic_load_n(&evd->slow, __ATOMIC_RELAXED) & DAP_SLOW_NO_CQ))
 		return FRONT_CQ_EMPTY;
 	return front_return(err);
 }

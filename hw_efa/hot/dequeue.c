@@ -9,16 +9,16 @@
 
 #define EFA_LOOKS 64			/* completions for others before ours counts as absent */
 
-/* Software events go first, so attention is looked at once the CQ has been (core/dap.h). */
+/* Software events go first, so evd->slow is tested once the CQ has been read (core/dap.h). */
 EFA_INLINE bool efa_has_attention(const struct dap_evd *evd)
 {
 #if defined(__x86_64__) && !DAP_TSAN
 	bool has;		/* compilers load what is atomic, and compare it then */
 
-	__asm__ volatile("cmpl $0, %1" : "=@ccne"(has) : "m"(evd->attention) : "memory");
+	__asm__ volatile("cmpl $0, %1" : "=@ccne"(has) : "m"(evd->slow) : "memory");
 	return efa_unlikely(has);
 #else
-	return efa_unlikely(__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE));
+	return efa_unlikely(__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE));
 #endif
 }
 

@@ -80,10 +80,10 @@ M5_INLINE uint32_t m5_peek(const uint32_t *p)
 #endif
 }
 
-/* Software events go first, so attention is looked at once the CQE has been seen (core/dap.h). */
-M5_INLINE bool m5_has_attention(const struct dap_evd *evd)
+/* Software events go first, so evd->slow is tested once the CQE has been seen (core/dap.h). */
+M5_INLINE bool m5_evd_is_slow(const struct dap_evd *evd)
 {
-	return m5_unlikely(m5_peek(&evd->attention));
+	return m5_unlikely(m5_peek(&evd->slow));
 }
 
 /* The CQE that is next is software's. */
@@ -107,7 +107,7 @@ static M5_COLD M5_APART DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVEN
 		cqe = cq->next;
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
-		if (m5_has_attention(evd) || m5_unlikely(!event)) {
+		if (m5_evd_is_slow(evd) || m5_unlikely(!event)) {
 			m5_cq_leave(cq, M5_LOCKED);
 			return front_dequeue_cold(evd, event);
 		}
@@ -125,22 +125,22 @@ static M5_COLD M5_APART DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVEN
 	}
 }
 
-/* The EVD wants attention, or somebody else has its CQ. */
+/* The EVD needs the slow path, or another thread has its CQ. */
 M5_INLINE DAT_RETURN m5_dequeue_odd(struct dap_evd *evd, DAT_EVENT *event)
 {
-	if (m5_has_attention(evd))
+	if (m5_evd_is_slow(evd))
 		return front_dequeue_cold(evd, event);
 	return m5_dequeue_slow(evd, event);
 }
 
-/* The poller is at the CQ, nobody else is, and the EVD wants no attention. */
+/* The poller is at the CQ, no other thread is, and the EVD needs no slow path. */
 M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq)
 {
 	if (M5_LOCKED)
-		return !m5_has_attention(evd) && m5_cq_enter_try(cq, M5_LOCKED);
+		return !m5_evd_is_slow(evd) && m5_cq_enter_try(cq, M5_LOCKED);
 	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (m5_likely(!(m5_peek(&evd->attention) | m5_peek(&cq->gate)))) {
+	if (m5_likely(!(m5_peek(&evd->slow) | m5_peek(&cq->gate)))) {
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return true;
 	}
@@ -150,7 +150,7 @@ M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq)
 
 /*
  * The next completion if it is a plain one, or none. Every call is in tail position, so that this
- * body saves no register. The first look at attention keeps EVDs without a CQ out; where there is
+ * body saves no register. The first test of evd->slow keeps EVDs without a CQ out; where there is
  * no CQE it is also the last: both were empty when it was made.
  */
 static DAT_RETURN m5_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
@@ -170,7 +170,7 @@ static DAT_RETURN m5_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		m5_cq_leave(cq, M5_LOCKED);
 		return FRONT_CQ_EMPTY;
 	}
-	if (m5_has_attention(evd) || m5_unlikely(!event)) {
+	if (m5_evd_is_slow(evd) || m5_unlikely(!event)) {
 		m5_cq_leave(cq, M5_LOCKED);
 		return front_dequeue_cold(evd, event);
 	}

@@ -23,7 +23,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
 		*empty = !m5_cqe_next(cq, op_own);
-		if (*empty || m5_has_attention(evd) || m5_unlikely(m5_cqe_is_rare(op_own)))
+		if (*empty || m5_evd_is_slow(evd) || m5_unlikely(m5_cqe_is_rare(op_own)))
 			break;
 		if (!ep || cqe->uidx.be != uidx) {
 			uidx = cqe->uidx.be;

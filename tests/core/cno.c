@@ -236,8 +236,8 @@ static void *wait_on_evd(void *arg)
 
 static bool is_waiting(DAT_EVD_HANDLE evd)
 {
-	return __atomic_load_n(&((struct dap_evd *)evd)->attention, __ATOMIC_ACQUIRE) &
-	       DAP_ATT_WAITER;
+	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) &
+	       DAP_SLOW_WAITER;
 }
 
 /* dat_evd_wait(3): who waits on the EVD itself has it for himself. */

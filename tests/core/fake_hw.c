@@ -331,7 +331,7 @@ static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE h, DAT_EVENT *event)
 	struct dap_evd *evd = h;
 	struct dap_event ev;
 
-	if (__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))
 		return front_dequeue_cold(evd, event);
 	if (!cq_poll(evd, &ev))
 		return front_dequeue_cold(evd, event);

@@ -45,8 +45,8 @@ static void *wait_in_thread(void *arg)
 
 static bool is_waiting(DAT_EVD_HANDLE evd)
 {
-	return __atomic_load_n(&((struct dap_evd *)evd)->attention, __ATOMIC_ACQUIRE) &
-	       DAP_ATT_WAITER;
+	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) &
+	       DAP_SLOW_WAITER;
 }
 
 static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)

@@ -168,11 +168,11 @@ Test(watermark, told__counts_no_more)
 	const struct dap_evd *evd = t.evd;
 
 	set(0, DAT_WATERMARK_INFINITE);
-	cr_expect(evd->attention & DAP_ATT_COUNT);
+	cr_expect(evd->slow & DAP_SLOW_COUNT);
 	receive(1, DAP_DTO_SUCCESS);
 	expect_told();
 	cr_expect_eq(dequeued(), 1);
-	cr_expect(TH_WITHIN(20000, !__atomic_load_n(&evd->attention, __ATOMIC_ACQUIRE)));
+	cr_expect(TH_WITHIN(20000, !__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE)));
 }
 
 Test(watermark, ep_free__while_counted)
@@ -199,7 +199,7 @@ Test(watermark, no_memory__changes_nothing)
 	assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
 	cr_assert_eq(dat_ep_query(t.ep, DAT_EP_FIELD_ALL, &p), DAT_SUCCESS);
 	cr_expect_eq(p.ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
-	cr_expect_eq(((struct dap_evd *)t.evd)->attention, 0);
+	cr_expect_eq(((struct dap_evd *)t.evd)->slow, 0);
 	set(3, 4);
 }
 

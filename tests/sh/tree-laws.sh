@@ -44,7 +44,7 @@ law "named in the documents" DESIGN.md '`core/nowhere.c`'
 law "named in the documents" tests/README.md '`core/nowhere.c`'
 law "not in a table of tests" tests/README.md '' '/^| `fsm` |/d'
 law "a table cell of over 15 words" README.md '| a b c d e f g h i j k l m n o p |'
-law "a backend sees more" core/dap.h '' 's/^\tuint32_t attention;/&\n\tint unseen1, unseen2;/'
+law "a backend sees more" core/dap.h '' 's/^\tuint32_t slow;/&\n\tint unseen1, unseen2;/'
 # Two files whose objects need each other.
 mkdir -p build/obj/core/evd
 for f in one:two two:one; do
