@@ -27,7 +27,7 @@ static uint32_t completed(struct dap_ep *ep, uint32_t *done)
 	const struct m5_slot *slots = m5_ep(ep)->done.rq_slots;
 	uint32_t end, n = 0;
 
-	m5_cq_take(ep->recv_evd);
+	m5_cq_own(ep->recv_evd);
 	*done = (uint32_t)m5_ep(ep)->done.rq_ci;
 	end = m5_cq_end(cq);
 	for (uint32_t i = cq->ci; i != end; i++) {
@@ -36,7 +36,7 @@ static uint32_t completed(struct dap_ep *ep, uint32_t *done)
 
 		n += is_receive(cqe) && of && m5_ep(of)->done.rq_slots == slots;
 	}
-	m5_cq_give(ep->recv_evd);
+	m5_cq_release(ep->recv_evd);
 	return n;
 }
 
@@ -137,6 +137,6 @@ void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint
 
 void m5_cq_settle(struct dap_evd *evd)
 {
-	m5_cq_take(evd);
-	m5_cq_give(evd);
+	m5_cq_own(evd);
+	m5_cq_release(evd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How a threadsafe instance keeps posters and pollers apart, and a nonthreadsafe one its pollers
- * from those who take a CQ away (see obj.h, gate.c). */
+ * from those who take a CQ away (see obj.h, cq_own.c). */
 #ifndef M5_LOCK_H
 #define M5_LOCK_H
 
@@ -112,11 +112,11 @@ M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
 {
 	if (locked)
 		return m5_spin_try(&cq->lock);
-	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->in_poll, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (m5_likely(!__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
+	if (m5_likely(!__atomic_load_n(&cq->revoked, __ATOMIC_ACQUIRE)))
 		return true;
-	__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->in_poll, 0, __ATOMIC_RELEASE);
 	return false;
 }
 
@@ -126,10 +126,10 @@ M5_INLINE void m5_cq_enter(struct m5_cq *cq, bool locked)
 		m5_spin_lock(&cq->lock);
 		return;
 	}
-	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->in_poll, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (m5_unlikely(__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE)))
-		m5_gate_wait(cq);
+	if (m5_unlikely(__atomic_load_n(&cq->revoked, __ATOMIC_ACQUIRE)))
+		m5_cq_wait_owned(cq);
 }
 
 M5_INLINE void m5_cq_leave(struct m5_cq *cq, bool locked)
@@ -137,7 +137,7 @@ M5_INLINE void m5_cq_leave(struct m5_cq *cq, bool locked)
 	if (locked)
 		m5_spin_unlock(&cq->lock);
 	else
-		__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&cq->in_poll, 0, __ATOMIC_RELEASE);
 }
 
 M5_INLINE struct m5_cqe *m5_cqe_at(const struct m5_cq *cq, uint32_t i)

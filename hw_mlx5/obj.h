@@ -162,8 +162,8 @@ struct m5_cq {
 	uint32_t ci;			/* free running */
 	uint32_t mask;
 	uint32_t log;
-	uint32_t busy;			/* a nonthreadsafe poller is at it */
-	uint32_t gate;			/* somebody else has the CQ: pollers wait, see m5_cq_take */
+	uint32_t in_poll;			/* a nonthreadsafe poller is at it */
+	uint32_t revoked;			/* somebody else has the CQ: pollers wait, see m5_cq_own */
 	uint32_t lock;			/* threadsafe instance only */
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
@@ -341,17 +341,17 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence);
 void m5_rq_derive(struct m5_rq *rq);
 
 /*
- * ---- gate.c: to have a CQ whose poller takes no lock ----
+ * ---- cq_own.c: to have a CQ whose poller takes no lock ----
  *
  * Rarely somebody else must touch a CQ: a poster whose queue is full of suppressed work, a drain,
  * the end of an endpoint. The poller says that it is at it (busy), looks at the gate, and goes on
  * when it is open: two plain accesses and no fence. Who takes the CQ closes the gate, makes that
  * seen with membarrier(2), which fences on the poller's behalf, and waits until it is not busy.
  */
-int m5_gate_open(void);			/* once per IA: -errno when this kernel can not do it */
-void m5_cq_take(struct dap_evd *evd);
-void m5_cq_give(struct dap_evd *evd);
-M5_COLD void m5_gate_wait(struct m5_cq *cq);	/* the poller, when it found the gate closed */
+int m5_cq_own_init(void);			/* once per IA: -errno when this kernel can not do it */
+void m5_cq_own(struct dap_evd *evd);
+void m5_cq_release(struct dap_evd *evd);
+M5_COLD void m5_cq_wait_owned(struct m5_cq *cq);	/* the poller, when it found the gate closed */
 
 /* ---- resize.c ---- */
 /* Gives each place of a new ring to the device, which is to write at index first next. */

@@ -93,11 +93,11 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t end;
 
-	m5_cq_take(evd);
+	m5_cq_own(evd);
 	end = m5_cq_end(cq);
 	purge_effects(cq, end, e);
 	compact(cq, end, gone_of, &e->uidx);
-	m5_cq_give(evd);
+	m5_cq_release(evd);
 }
 
 struct reap {
@@ -141,13 +141,13 @@ void m5_sq_reap(struct dap_ep *ep)
 	struct reap r = { .uidx = e->uidx };
 	uint32_t end, credit;
 
-	m5_cq_take(ep->request_evd);
+	m5_cq_own(ep->request_evd);
 	credit = e->done.sq_ci;
 	end = m5_cq_end(cq);
 	r.stop = reap_scan(cq, e, end, &credit);
 	compact(cq, end, gone_hidden, &r);
 	__atomic_store_n(&e->done.sq_ci, credit, __ATOMIC_RELEASE);
-	m5_cq_give(ep->request_evd);
+	m5_cq_release(ep->request_evd);
 }
 
 /* Counts the requests from *at to pi, by the slots that link one to the next. */
@@ -231,7 +231,7 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
 	enum m5_seen seen = M5_SEEN_NOT;
 	uint32_t end;
 
-	m5_cq_take(ep->request_evd);
+	m5_cq_own(ep->request_evd);
 	end = m5_cq_end(cq);
 	for (uint32_t i = cq->ci; i != end && seen == M5_SEEN_NOT; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
@@ -240,6 +240,6 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
 		    be16_to_cpu(cqe->wqe_counter) == index)
 			seen = cqe->op_own >> 4 == M5_CQE_REQ ? M5_SEEN_OK : M5_SEEN_ERROR;
 	}
-	m5_cq_give(ep->request_evd);
+	m5_cq_release(ep->request_evd);
 	return seen;
 }

@@ -77,9 +77,9 @@ static int grow(struct dap_evd *evd, unsigned int log)
 	err = m5_mem_alloc(ia->ctl, (size_t)sizeof(struct m5_cqe) << log, &mem);
 	if (err)
 		return err;
-	m5_cq_take(evd);
+	m5_cq_own(evd);
 	err = switch_ring(evd, &mem, log);
-	m5_cq_give(evd);
+	m5_cq_release(evd);
 	if (err) {
 		m5_mem_free(ia->ctl, &mem, 0);
 		return err;

@@ -138,9 +138,9 @@ M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq)
 {
 	if (M5_LOCKED)
 		return !m5_evd_is_slow(evd) && m5_cq_enter_try(cq, M5_LOCKED);
-	__atomic_store_n(&cq->busy, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->in_poll, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (m5_likely(!(m5_peek(&evd->slow) | m5_peek(&cq->gate)))) {
+	if (m5_likely(!(m5_peek(&evd->slow) | m5_peek(&cq->revoked)))) {
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return true;
 	}

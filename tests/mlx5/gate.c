@@ -31,10 +31,10 @@ static void close_rig(void)
 
 static void *take(void *arg)
 {
-	m5_cq_take(r.b.recv);
+	m5_cq_own(r.b.recv);
 	step = 1;
 	TH_WITHIN(20000, step == 2);
-	m5_cq_give(r.b.recv);
+	m5_cq_release(r.b.recv);
 	return arg;
 }
 
@@ -66,13 +66,13 @@ RIG_TEST(gate, cq_enter__waits_while_the_cq_is_taken)
 {
 	pthread_t t;
 
-	m5_cq_take(r.b.recv);
+	m5_cq_own(r.b.recv);
 	cr_assert_eq(pthread_create(&t, NULL, poll_once, NULL), 0);
 	cr_expect_not(TH_WITHIN(SHORT, step == 3), "polled a CQ that is taken");
-	m5_cq_give(r.b.recv);
+	m5_cq_release(r.b.recv);
 	pthread_join(t, NULL);
 	cr_expect_eq(step, 3);
-	cr_expect_eq(cq->busy, 0);
+	cr_expect_eq(cq->in_poll, 0);
 }
 
 /* One that comes while another has it gets it after that one. */
@@ -80,12 +80,12 @@ RIG_TEST(gate, cq_take__of_two)
 {
 	pthread_t t;
 
-	m5_cq_take(r.b.recv);
+	m5_cq_own(r.b.recv);
 	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
 	cr_expect_not(TH_WITHIN(SHORT, step == 1), "taken by two");
-	m5_cq_give(r.b.recv);
+	m5_cq_release(r.b.recv);
 	cr_expect(TH_WITHIN(20000, step == 1));
 	step = 2;
 	pthread_join(t, NULL);
-	cr_expect_eq(cq->gate, 0);
+	cr_expect_eq(cq->revoked, 0);
 }

@@ -402,7 +402,7 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 /* Inside a CQ no lock is taken: others hold that lock while they take the CQ. */
 static void is_outside(void *evd)
 {
-	cr_assert_not(__atomic_load_n(&m5_cq(evd)->busy, __ATOMIC_RELAXED),
+	cr_assert_not(__atomic_load_n(&m5_cq(evd)->in_poll, __ATOMIC_RELAXED),
 		      "the poller takes a lock inside its CQ");
 }
 

@@ -8,14 +8,14 @@
 
 #include "hw_mlx5/lock.h"
 
-int m5_gate_open(void)
+int m5_cq_own_init(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
 		return -errno;
 	return 0;
 }
 
-void m5_cq_take(struct dap_evd *evd)
+void m5_cq_own(struct dap_evd *evd)
 {
 	struct m5_cq *cq = m5_cq(evd);
 
@@ -24,13 +24,13 @@ void m5_cq_take(struct dap_evd *evd)
 		return;
 	}
 	pthread_mutex_lock(&cq->mutex);
-	__atomic_store_n(&cq->gate, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cq->revoked, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	while (__atomic_load_n(&cq->busy, __ATOMIC_ACQUIRE))
+	while (__atomic_load_n(&cq->in_poll, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 
-void m5_cq_give(struct dap_evd *evd)
+void m5_cq_release(struct dap_evd *evd)
 {
 	struct m5_cq *cq = m5_cq(evd);
 
@@ -38,18 +38,18 @@ void m5_cq_give(struct dap_evd *evd)
 		m5_spin_unlock(&cq->lock);
 		return;
 	}
-	__atomic_store_n(&cq->gate, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->revoked, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&cq->mutex);
 }
 
-void m5_gate_wait(struct m5_cq *cq)
+void m5_cq_wait_owned(struct m5_cq *cq)
 {
 	do {
-		__atomic_store_n(&cq->busy, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&cq->in_poll, 0, __ATOMIC_RELEASE);
 		pthread_mutex_lock(&cq->mutex);
 		pthread_mutex_unlock(&cq->mutex);
-		__atomic_store_n(&cq->busy, 1, __ATOMIC_SEQ_CST);
-	} while (__atomic_load_n(&cq->gate, __ATOMIC_ACQUIRE));
+		__atomic_store_n(&cq->in_poll, 1, __ATOMIC_SEQ_CST);
+	} while (__atomic_load_n(&cq->revoked, __ATOMIC_ACQUIRE));
 }
 
 void m5_lock_wait(uint32_t *lock)
