@@ -167,7 +167,7 @@ static bool sq_idle(const struct m5_ep *e)
 
 /*
  * For dat_ep_get_status(3). Hidden completions are looked for, as perhaps nobody polls for them:
- * suppressed binds have one, of other suppressed work each quiet_max-th. What is posted after the
+ * suppressed binds have one, of other suppressed work each signal_every-th. What is posted after the
  * last of these counts as outstanding, for the device does not say when it is done.
  */
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)

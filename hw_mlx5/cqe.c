@@ -98,7 +98,7 @@ static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
 	unsigned int syndrome = syndrome_of(cqe), kind = slot->kind;
-	bool visible = !(kind & M5_KIND_NOP) && (syndrome || !(kind & M5_KIND_HIDDEN));
+	bool visible = !(kind & M5_KIND_NOP) && (syndrome || !(kind & M5_KIND_INTERNAL));
 
 	if (kind & M5_KIND_BIND)
 		m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, !syndrome);

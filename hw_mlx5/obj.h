@@ -43,7 +43,7 @@ struct m5_slot {
 };
 
 enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
-	M5_KIND_HIDDEN = 1,		/* swallowed when it succeeds */
+	M5_KIND_INTERNAL = 1,		/* swallowed when it succeeds */
 	M5_KIND_BIND = 2,		/* the next slot has the RMR and, as bytes, its gen */
 	M5_KIND_NOP = 4,		/* not the consumer's, swallowed always */
 	M5_KIND_EXT = 8,		/* of hot/post_ext.inl */
@@ -64,7 +64,7 @@ struct m5_sq {
 	uint32_t mask;			/* blocks of the ring - 1 */
 	uint32_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
 	uint32_t bf_end;		/* BlueFlame takes less blocks; 1: 8-byte doorbells */
-	uint16_t quiet, quiet_max;	/* suppressed posts since a hidden one, and how many may be */
+	uint16_t unsignaled, signal_every;	/* suppressed posts since a hidden one, and how many may be */
 
 	/* second line: ctrl segments without flags, complete but for the index, and lengths */
 	_Alignas(16) uint64_t ctrl_send[2], ctrl_write[2];
@@ -142,7 +142,7 @@ struct m5_ep {
 	uint32_t gen;			/* of the QP: a new one for each qp_create, 0 when it is gone */
 	bool was_rtr;			/* it was ready to receive: it may have taken WQEs of an SRQ */
 	bool last_wqe;			/* atomic: it takes none any more, and has flushed what it had */
-	uint32_t hidden;		/* reserved in the request CQ */
+	uint32_t internal;		/* reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* outstanding at a time, as the attributes say */
 	uint32_t ops_posted, ops_done;	/* requests up to these pi: the poster's, see m5_sq_credit */
 	uint32_t posted_to, done_to;
@@ -357,8 +357,8 @@ M5_COLD void m5_cq_wait_owned(struct m5_cq *cq);	/* the poller, when it found th
 /* Gives each place of a new ring to the device, which is to write at index first next. */
 void m5_cq_ring_init(const struct m5_cq *cq, uint32_t first);
 /* Room for so many hidden completions more, and for no more. */
-int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden);
-void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden);
+int m5_cq_reserve(struct dap_evd *evd, uint32_t internal);
+void m5_cq_unreserve(struct dap_evd *evd, uint32_t internal);
 
 /* ---- count.c ---- */
 /* How many CQEs have ever left the CQ. */

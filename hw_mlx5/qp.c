@@ -15,11 +15,11 @@
 #include "hw_mlx5/ops.h"
 
 #define SPARE_BLOCKS 8u			/* a drain's NOP, and one unbind before a bind */
-#define QUIET_MAX 64u
+#define SIGNAL_EVERY_MAX 64u
 #define MAX_BLOCKS 32768u		/* the producer index has 16 bits */
 
 struct shape {
-	uint32_t blocks, recvs, quiet_max, hidden;
+	uint32_t blocks, recvs, signal_every, internal;
 	unsigned int rq_shift;
 	size_t rq_bytes, sq_bytes, dbrec, bytes;
 };
@@ -50,7 +50,7 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 }
 
 /*
- * Hidden completions that can be in the CQ: suppressed work is signalled once in quiet_max
+ * Hidden completions that can be in the CQ: suppressed work is signalled once in signal_every
  * requests, the end of a drain once, and so is the unbind of a bind that changes keys.
  */
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
@@ -64,8 +64,8 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shap
 	    max_of(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
 		return -EINVAL;
 	s->blocks = m5_min(1u << m5_log2_up(m5_min(dtos, limit) * per + SPARE_BLOCKS), limit);
-	s->quiet_max = max_of(1, m5_min(QUIET_MAX, dtos / 4));
-	s->hidden = m5_min(dtos, dtos / s->quiet_max + 1) + 2;
+	s->signal_every = max_of(1, m5_min(SIGNAL_EVERY_MAX, dtos / 4));
+	s->internal = m5_min(dtos, dtos / s->signal_every + 1) + 2;
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
 	s->recvs = 0;
 	s->rq_bytes = s->rq_shift = 0;
@@ -135,7 +135,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.reg = (uintptr_t)e->uar.reg,
 		.mask = s->blocks - 1,
 		.lmr = &no_lmr,
-		.quiet_max = (uint16_t)s->quiet_max,
+		.signal_every = (uint16_t)s->signal_every,
 		.inline_max = inline_max,
 		.bf_end = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?
 			  M5_BF_BLOCKS + 1 : 1,
@@ -322,13 +322,13 @@ int m5_qp_create(struct dap_ep *ep)
 
 	if (err)
 		return err;
-	err = m5_cq_reserve(ep->request_evd, s.hidden);
+	err = m5_cq_reserve(ep->request_evd, s.internal);
 	if (err)
 		return err;
-	*e = (struct m5_ep){ .hidden = s.hidden };
+	*e = (struct m5_ep){ .internal = s.internal };
 	err = build(ep, &s);
 	if (err) {
-		m5_cq_unreserve(ep->request_evd, s.hidden);
+		m5_cq_unreserve(ep->request_evd, s.internal);
 		return err;
 	}
 	e->max_ops = max_of(ep->attr.max_request_dtos, 1);
@@ -356,7 +356,7 @@ int m5_qp_destroy(struct dap_ep *ep)
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&ia->lock);
 	m5_uidx_put(ia, e->uidx);
-	m5_cq_unreserve(ep->request_evd, e->hidden);
+	m5_cq_unreserve(ep->request_evd, e->internal);
 	uar_put(ia, e);
 	free(e->done.sq_slots);
 	m5_mem_free(ia->ctl, &e->mem, err);

@@ -123,7 +123,7 @@ static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint3
 			continue;
 		slot = &e->done.sq_slots[index & e->done.sq_mask];
 		if (cqe->op_own >> 4 != M5_CQE_REQ ||
-		    !(slot->kind & (M5_KIND_HIDDEN | M5_KIND_NOP)))
+		    !(slot->kind & (M5_KIND_INTERNAL | M5_KIND_NOP)))
 			return i;
 		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);

@@ -92,13 +92,13 @@ static int grow(struct dap_evd *evd, unsigned int log)
 }
 
 /* entries for the consumer and hidden others have room; ia->lock is held. */
-static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t hidden)
+static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t internal)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	unsigned int log = cq->log;
 	int err = 0;
 
-	while ((uint64_t)1 << log <= entries + hidden)
+	while ((uint64_t)1 << log <= entries + internal)
 		log++;
 	if (log > 30)
 		return -ENOSPC;
@@ -121,26 +121,26 @@ int m5_cq_resize(struct dap_evd *evd, unsigned int entries)
 	return err;
 }
 
-int m5_cq_reserve(struct dap_evd *evd, uint32_t hidden)
+int m5_cq_reserve(struct dap_evd *evd, uint32_t internal)
 {
 	struct m5_ia *ia = m5_ia(evd->obj.ia);
 	struct m5_cq *cq = m5_cq(evd);
 	int err = 0;
 
 	pthread_mutex_lock(&ia->lock);
-	if (cq->room - cq->reserved < hidden)
-		err = make_room(evd, cq->mask - cq->room, cq->reserved + hidden);
+	if (cq->room - cq->reserved < internal)
+		err = make_room(evd, cq->mask - cq->room, cq->reserved + internal);
 	if (!err)
-		cq->reserved += hidden;
+		cq->reserved += internal;
 	pthread_mutex_unlock(&ia->lock);
 	return err;
 }
 
-void m5_cq_unreserve(struct dap_evd *evd, uint32_t hidden)
+void m5_cq_unreserve(struct dap_evd *evd, uint32_t internal)
 {
 	struct m5_ia *ia = m5_ia(evd->obj.ia);
 
 	pthread_mutex_lock(&ia->lock);
-	m5_cq(evd)->reserved -= hidden;
+	m5_cq(evd)->reserved -= internal;
 	pthread_mutex_unlock(&ia->lock);
 }

@@ -86,7 +86,7 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 {
 	struct m5_slot *slot = m5_slot_in(sq, at.place);
 
-	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_HIDDEN, "a suppressed bind is hidden");
+	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_INTERNAL, "a suppressed bind is hidden");
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)at.end;
 	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));

@@ -59,10 +59,10 @@ M5_INLINE uint8_t m5_signal(struct m5_sq *sq, unsigned int flags, struct m5_slot
 	uint8_t fm = sq->fm[flags | sq->fence];
 
 	__atomic_store_n(&sq->fence, 0, __ATOMIC_RELAXED);
-	if (m5_unlikely(flags & DAP_COMP_SUPPRESS) && ++sq->quiet >= sq->quiet_max) {
-		sq->quiet = 0;
+	if (m5_unlikely(flags & DAP_COMP_SUPPRESS) && ++sq->unsignaled >= sq->signal_every) {
+		sq->unsignaled = 0;
 		fm |= M5_CE_ALWAYS;
-		slot->kind = M5_KIND_HIDDEN;
+		slot->kind = M5_KIND_INTERNAL;
 	}
 	return fm;
 }

@@ -289,7 +289,7 @@ RIG_TEST(data, qp_idle__after_suppressed_work_that_nobody_polls_for)
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
 
 	for (int lap = 0; lap < 10; lap++) {
-		for (unsigned int i = 0; i < m5_ep(r.a.ep)->sq.quiet_max; i++)
+		for (unsigned int i = 0; i < m5_ep(r.a.ep)->sq.signal_every; i++)
 			cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t,
 						       DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
 		cr_assert(TH_WITHIN(20000, request_idle(r.a.ep)), "lap %d", lap);

@@ -122,13 +122,13 @@ Test(mmio, m5_mmio_judge__a_page_that_combines_or_not)
 }
 
 /* A quarter of the requests, at most 64 and at least each: then there is credit again in time. */
-static void suppressed_with(uint32_t dtos, uint32_t quiet_max)
+static void suppressed_with(uint32_t dtos, uint32_t signal_every)
 {
 	struct rig_config c = { .attr = { .max_request_dtos = dtos } };
 	DAT_EVENT ev;
 
 	cr_assert_eq(rig_open(&r, &c), 0);
-	cr_assert_eq(m5_ep(r.a.ep)->sq.quiet_max, quiet_max, "%u requests", dtos);
+	cr_assert_eq(m5_ep(r.a.ep)->sq.signal_every, signal_every, "%u requests", dtos);
 	for (uint32_t i = 0; i < 3 * dtos + 10; i++)
 		cr_assert(TH_WITHIN(5000, write_8(DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS),
 			  "%u requests: number %u", dtos, i);
@@ -140,14 +140,14 @@ static void suppressed_with(uint32_t dtos, uint32_t quiet_max)
 
 static void suppressed_on(enum rig_variant variant)
 {
-	static const struct { uint32_t dtos, quiet_max; } sizes[] = {
+	static const struct { uint32_t dtos, signal_every; } sizes[] = {
 		{ 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 7, 1 }, { 8, 2 }, { 9, 2 }, { 63, 15 },
 		{ 64, 16 }, { 255, 63 }, { 256, 64 }, { 300, 64 }, { 1024, 64 },
 	};
 
 	rig_variant = variant;
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		suppressed_with(sizes[i].dtos, sizes[i].quiet_max);
+		suppressed_with(sizes[i].dtos, sizes[i].signal_every);
 }
 
 Test(mmio, rdma_write__suppressed_at_each_ring_size_on_model, .timeout = 120)
