@@ -79,7 +79,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.bf = field(c->bf, 31, 1) != 0,
 		.reorders = field(c->max_pd, 11, 1) || field(c->max_msg, 21, 1),
 		.cq_resize = field(c->flags44, 30, 1) != 0,
-		.bf_half = (uint16_t)((1u << field(c->bf, 16, 4)) / 2),
+		.bf_buf_size = (uint16_t)((1u << field(c->bf, 16, 4)) / 2),
 	};
 }
 

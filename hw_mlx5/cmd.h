@@ -25,7 +25,7 @@ struct m5_dev_caps {
 	bool ethernet;
 	bool reorders;			/* a fabric can have it place the data of RC out of order */
 	bool force_order;		/* ... but not that of a QP that says so */
-	uint16_t bf_half;		/* bytes of one half of a BlueFlame register */
+	uint16_t bf_buf_size;		/* bytes of one half of a BlueFlame register */
 };
 
 /* The logarithm by which the device takes sizes, rounded up; 0 where n is 0. */

@@ -77,7 +77,7 @@ void m5_mmio_choose(struct m5_ia *ia)
 		measure(ia);
 	else				/* memory, that tells nothing of a page */
 		ia->mmio = M5_MMIO_BLUEFLAME;
-	ia->bf_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
+	ia->bf_regs_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
 }
 
 void m5_mmio_ring(const struct m5_ia *ia, volatile uint8_t *uar, uint32_t page, uint32_t offset,

@@ -18,7 +18,7 @@ struct m5_ia;
 
 /* By what a flushed copy and a flushed word took. */
 enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns);
-/* Decides for an instance that knows its device and parameters: mmio, mmio_by, bf_left. */
+/* Decides for an instance that knows its device and parameters: mmio, mmio_by, bf_regs_left. */
 void m5_mmio_choose(struct m5_ia *ia);
 /* An 8-byte doorbell of that UAR; the record is written. */
 void m5_mmio_ring(const struct m5_ia *ia, volatile uint8_t *uar, uint32_t page, uint32_t offset,

@@ -63,13 +63,13 @@ struct m5_sq {
 	uint32_t limit;
 	uint32_t mask;			/* blocks of the ring - 1 */
 	uint32_t fence;			/* 16 when the next WQE must follow a bind, else 0 */
-	uint32_t bf_end;		/* BlueFlame takes less blocks; 1: 8-byte doorbells */
+	uint32_t bf_bb_limit;		/* BlueFlame takes less blocks; 1: 8-byte doorbells */
 	uint16_t unsignaled, signal_every;	/* suppressed posts since a hidden one, and how many may be */
 
 	/* second line: ctrl segments without flags, complete but for the index, and lengths */
 	_Alignas(16) uint64_t ctrl_send[2], ctrl_write[2];
-	uint64_t long_from;		/* bytes from which on data does not travel in the WQE */
-	uint64_t send_span, rdma_span;	/* lengths from there on that are allowed */
+	uint64_t inline_end;		/* bytes from which on data does not travel in the WQE */
+	uint64_t send_len_range, rdma_len_range;	/* lengths from there on that are allowed */
 	uint64_t max_rdma;
 
 	/* third line: what has been posted since the QP was made, see m5_count_posted */
@@ -223,7 +223,7 @@ struct m5_rmr {
 	/* What the last LMR allows that it was bound to, until that is freed: span is 0 then. */
 	struct dap_lmr *lmr;
 	uint64_t addr, length;
-	uint64_t span;			/* longest range that is one KLM */
+	uint64_t max_klm_len;			/* longest range that is one KLM */
 	uint32_t lkey;
 	uint32_t deny;			/* rights that a bind can not have, and no rights */
 	uint32_t key_be;		/* the current key, once all binds posted are done */
@@ -280,7 +280,7 @@ struct m5_ia {
 	uint32_t *uidx_rest;		/* ring of free indexes, longest free first */
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
-	uint32_t bf_left;		/* endpoints that may still get a register of their own */
+	uint32_t bf_regs_left;		/* endpoints that may still get a register of their own */
 	enum m5_mmio mmio;		/* and how they use it, */
 	char mmio_by[64];		/* and who says so */
 	uint32_t eqn;
@@ -335,7 +335,7 @@ int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
 void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
 
 /* ---- qp.c ---- */
-/* What posts need of a queue that is else filled in: ctrl*, fm, long_from, *_span. */
+/* What posts need of a queue that is else filled in: ctrl*, fm, inline_end, *_len_range. */
 void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence);
 /* Each list of a fresh ring ends after one segment, as m5_post_recv leaves it. */
 void m5_rq_derive(struct m5_rq *rq);

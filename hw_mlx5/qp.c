@@ -94,7 +94,7 @@ static uint64_t ctrl_start(uint32_t qpn, unsigned int ds, unsigned int op)
 	return (uint64_t)htobe32(qpn << 8 | ds) << 32 | htobe32(op);
 }
 
-static uint64_t span(uint64_t max, uint16_t inline_max)
+static uint64_t len_range(uint64_t max, uint16_t inline_max)
 {
 	return max > inline_max ? max - inline_max : 0;
 }
@@ -110,9 +110,9 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 		sq->ctrl_umr[after][0] = ctrl_start(qpn, 12, M5_OP_UMR);
 		sq->ctrl_umr[after][1] = (uint64_t)sq->fm[after * 16] << 24;
 	}
-	sq->long_from = sq->inline_max + 1u;
-	sq->send_span = span(sq->max_msg, sq->inline_max);
-	sq->rdma_span = span(sq->max_rdma, sq->inline_max);
+	sq->inline_end = sq->inline_max + 1u;
+	sq->send_len_range = len_range(sq->max_msg, sq->inline_max);
+	sq->rdma_len_range = len_range(sq->max_rdma, sq->inline_max);
 }
 
 static const struct dap_lmr no_lmr;	/* nothing lies in it */
@@ -137,7 +137,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.lmr = &no_lmr,
 		.signal_every = (uint16_t)s->signal_every,
 		.inline_max = inline_max,
-		.bf_end = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?
+		.bf_bb_limit = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?
 			  M5_BF_BLOCKS + 1 : 1,
 		.read_segs = 1,
 		.max_iov = (uint8_t)a->max_request_iov,
@@ -222,15 +222,15 @@ static void uar_get(struct m5_ia *ia, struct m5_ep *e)
 	bool own;
 
 	pthread_mutex_lock(&ia->lock);
-	own = ia->bf_left > 0;
-	ia->bf_left -= own;
+	own = ia->bf_regs_left > 0;
+	ia->bf_regs_left -= own;
 	pthread_mutex_unlock(&ia->lock);
 	e->own_uar = own && !ia->ctl->ops->uar_alloc(ia->ctl, M5_UAR_BF, &e->uar);
 	if (e->own_uar)
 		return;
 	e->uar = ia->uar;
 	pthread_mutex_lock(&ia->lock);
-	ia->bf_left += own;
+	ia->bf_regs_left += own;
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -241,7 +241,7 @@ static void uar_put(struct m5_ia *ia, struct m5_ep *e)
 	ia->ctl->ops->uar_free(ia->ctl, &e->uar);
 	e->own_uar = false;
 	pthread_mutex_lock(&ia->lock);
-	ia->bf_left++;
+	ia->bf_regs_left++;
 	pthread_mutex_unlock(&ia->lock);
 }
 

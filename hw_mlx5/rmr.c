@@ -302,7 +302,7 @@ void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr)
 {
 	uint32_t lacks;
 
-	__atomic_store_n(&r->span, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->max_klm_len, 0, __ATOMIC_RELAXED);
 	if (!lmr)
 		return;
 	/* Remote read wants local read, remote write local write: the same bits, one place down. */
@@ -312,6 +312,6 @@ void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr)
 	r->length = lmr->length;
 	r->lkey = lmr->lmr_context;
 	r->deny = ~(uint32_t)DAP_PRIV_ALL | lacks << 1;
-	__atomic_store_n(&r->span, lmr->length < M5_KLM_MAX ? lmr->length : M5_KLM_MAX,
+	__atomic_store_n(&r->max_klm_len, lmr->length < M5_KLM_MAX ? lmr->length : M5_KLM_MAX,
 			 __ATOMIC_RELAXED);
 }

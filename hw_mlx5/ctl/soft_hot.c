@@ -40,7 +40,7 @@ static void tell(struct softnic *nic, struct m5_sq *sq)
 	uint32_t pi = sq->rung, n = sq->pi - pi;
 
 	sq->rung = sq->pi;
-	if (n < sq->bf_end && (pi & sq->mask) + n <= sq->mask + 1)
+	if (n < sq->bf_bb_limit && (pi & sq->mask) + n <= sq->mask + 1)
 		softnic_mmio_write(nic, sq->uar_page, offset, block_at(sq, pi),
 				   (size_t)n << M5_BB_SHIFT);
 	else

@@ -21,7 +21,7 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 	m5_part();
 	sq = &m5_ep(ep)->sq;
 	len = front_lmr_len(triplet);
-	if (m5_unlikely(len - 1 >= r->span)) {
+	if (m5_unlikely(len - 1 >= r->max_klm_len)) {
 		if (len)
 			return M5_WAY_ANY;
 		return m5_sq_try(sq, M5_UNBIND_BLOCKS) ? M5_WAY_UNBIND : M5_WAY_REFILL;

@@ -61,7 +61,7 @@ static M5_APART DAT_RETURN m5_send_line(struct dap_ep *ep, int n, const DAT_LMR_
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_known(sq, iov, M5_LINE))
 		return m5_send_one(ep, n, iov, cookie, 0);
 	if (!m5_sq_try(sq, 2))
 		return m5_send_refill(ep, n, iov, cookie, 0);
@@ -75,7 +75,7 @@ M5_INLINE DAT_RETURN m5_send_few(struct dap_ep *ep, unsigned int n, const DAT_LM
 	uint64_t sum;
 
 	if (m5_unlikely(!iov) || !m5_plain(sq, flags) || m5_unlikely(n > sq->max_iov) ||
-	    !m5_few_sum(n, iov, &sum) || m5_unlikely(sum - sq->long_from >= sq->send_span))
+	    !m5_few_sum(n, iov, &sum) || m5_unlikely(sum - sq->inline_end >= sq->send_len_range))
 		return m5_send_any(ep, (int)n, iov, cookie, flags);
 	if (!m5_sq_try(sq, (1 + n + 3) / 4))
 		return m5_send_refill(ep, (int)n, iov, cookie, flags);
@@ -119,7 +119,7 @@ static M5_APART DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 	if (len == M5_LINE)
 		return m5_send_line(ep, n, iov, cookie.as_64);
 	/* Longer than inline_max, and not longer than max_msg. */
-	if (m5_unlikely(len - sq->long_from >= sq->send_span))
+	if (m5_unlikely(len - sq->inline_end >= sq->send_len_range))
 		return m5_send_one(ep, n, iov, cookie.as_64, flags);
 	if (!m5_sq_try(sq, 1))
 		return m5_send_refill(ep, n, iov, cookie.as_64, flags);
@@ -176,7 +176,7 @@ static M5_APART DAT_RETURN m5_write_line(struct dap_ep *ep, int n, const DAT_LMR
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->long_from) || !m5_known(sq, iov, M5_LINE))
+	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_known(sq, iov, M5_LINE))
 		return m5_write_one(ep, n, iov, cookie, to, 0);
 	if (!m5_sq_try(sq, 2))
 		return m5_write_refill(ep, n, iov, cookie, to, 0);
@@ -191,7 +191,7 @@ M5_INLINE DAT_RETURN m5_write_few(struct dap_ep *ep, unsigned int n, const DAT_L
 
 	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags) ||
 	    m5_unlikely(n > sq->max_write_iov) || !m5_few_sum(n, iov, &sum) ||
-	    m5_unlikely(sum - sq->long_from >= sq->rdma_span) ||
+	    m5_unlikely(sum - sq->inline_end >= sq->rdma_len_range) ||
 	    m5_unlikely((front_len)sum > front_rmr_len(to)))
 		return m5_write_any(ep, (int)n, iov, cookie, to, flags);
 	if (!m5_sq_try(sq, (2 + n + 3) / 4))
@@ -240,7 +240,7 @@ static M5_APART DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 	}
 	if (len == M5_LINE)
 		return m5_write_line(ep, n, iov, cookie.as_64, to);
-	if (m5_unlikely(len - sq->long_from >= sq->rdma_span))
+	if (m5_unlikely(len - sq->inline_end >= sq->rdma_len_range))
 		return m5_write_one(ep, n, iov, cookie.as_64, to, flags);
 	if (!m5_sq_try(sq, 1))
 		return m5_write_refill(ep, n, iov, cookie.as_64, to, flags);

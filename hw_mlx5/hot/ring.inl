@@ -52,7 +52,7 @@ M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 }
 
 /* x86 pushes a full write-combining line out by itself. */
-M5_INLINE void m5_bf_end(void)
+M5_INLINE void m5_bf_flush(void)
 {
 #if !defined(__x86_64__)
 	dap_wc_flush();
@@ -63,7 +63,7 @@ M5_INLINE void m5_bf_ring(volatile uint8_t *reg, const struct m5_sq *sq, uint32_
 {
 	for (uint32_t i = 0; i < n; i++, reg += M5_BB) {
 		m5_store_mmio(reg, (const m5_half *)m5_sq_at(sq, pi + i), 1);
-		m5_bf_end();
+		m5_bf_flush();
 	}
 }
 
@@ -85,12 +85,12 @@ M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl
 	volatile uint8_t *reg = m5_reg_next(sq);
 
 	dap_wmb_dbrec_before_mmio();
-	if (DAP_TSAN || m5_unlikely(n >= sq->bf_end)) {
+	if (DAP_TSAN || m5_unlikely(n >= sq->bf_bb_limit)) {
 		dap_mmio_store64((volatile uint64_t *)reg, ctrl[0]);
 		dap_wc_flush();
 	} else if (w) {
 		m5_store_mmio(reg, w, n);
-		m5_bf_end();
+		m5_bf_flush();
 		m5_bf_before_unlock();
 	} else {
 		m5_bf_ring(reg, sq, pi, n);

@@ -354,7 +354,7 @@ RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 		rig_ep_free(a[i]);
 		rig_ep_free(b[i]);
 	}
-	cr_assert_eq(m5_ia(r.ia)->bf_left, m5_ia(r.ia)->params.bf_eps - 2u);
+	cr_assert_eq(m5_ia(r.ia)->bf_regs_left, m5_ia(r.ia)->params.bf_eps - 2u);
 }
 
 /* A freed LMR is not copied from, also when the endpoint remembers it. */

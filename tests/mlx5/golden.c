@@ -94,7 +94,7 @@ static struct bench *bench_new(const struct captured_wqe *c, bool known)
 		.ring = b->ring, .slots = b->slots, .dbrec = b->dbrec,
 		.reg = (uintptr_t)b->reg,
 		.pi = c->index, .limit = c->index, .mask = c->ring - 1,
-		.signal_every = 1000, .lmr = known ? &b->lmr : &no_lmr, .bf_end = 5, .max_iov = 4,
+		.signal_every = 1000, .lmr = known ? &b->lmr : &no_lmr, .bf_bb_limit = 5, .max_iov = 4,
 		.read_segs = 1,
 		.max_read_iov = 4, .max_write_iov = 4, .deny_send = ~11u, .deny_rdma = ~9u,
 		.max_msg = 1 << 30, .max_rdma = 1 << 30, .pz = &b->pz,

@@ -49,13 +49,13 @@ static void use(void)
 	rig_rmr_free(rmr);
 }
 
-static void mode_is(const char *params, uint32_t bf_end, bool own, const char *doorbell,
+static void mode_is(const char *params, uint32_t bf_bb_limit, bool own, const char *doorbell,
 		    const char *by)
 {
 	struct rig_config c = { .params = params };
 
 	cr_assert_eq(rig_open(&r, &c), 0, "%s", params);
-	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_end, bf_end, "%s: %u", params, m5_ep(r.a.ep)->sq.bf_end);
+	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, bf_bb_limit, "%s: %u", params, m5_ep(r.a.ep)->sq.bf_bb_limit);
 	cr_expect_eq(m5_ep(r.a.ep)->own_uar, own, "%s", params);
 	cr_expect_str_eq(attribute("doorbell"), doorbell, "%s: %s", params, attribute("doorbell"));
 	cr_expect_str_eq(attribute("doorbell_by"), by, "%s: %s", params, attribute("doorbell_by"));
@@ -92,8 +92,8 @@ Test(mmio, ep_create__after_the_last_register)
 
 	cr_assert_eq(rig_open(&r, &c), 0);
 	cr_assert(m5_ep(r.a.ep)->own_uar && !m5_ep(r.b.ep)->own_uar);
-	cr_assert_eq(m5_ep(r.a.ep)->sq.bf_end, 5);
-	cr_assert_eq(m5_ep(r.b.ep)->sq.bf_end, 1);
+	cr_assert_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, 5);
+	cr_assert_eq(m5_ep(r.b.ep)->sq.bf_bb_limit, 1);
 	cr_assert_eq(m5_ep(r.b.ep)->sq.uar_page, m5_ia(r.ia)->uar.page);
 	use();
 	rig_close(&r, NULL);
