@@ -81,14 +81,14 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
  * Binds are always signalled: whether they have completed decides what may be posted elsewhere. The
  * slots have one more at their end, so that the second of a bind needs no wrap.
  */
-M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_spot at,
+M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_wqe_pos pos,
 			     uint64_t cookie, unsigned int flags, unsigned int kind)
 {
-	struct m5_slot *slot = m5_slot_in(sq, at.place);
+	struct m5_slot *slot = m5_slot_in(sq, pos.slot_off);
 
 	_Static_assert((int)DAP_COMP_SUPPRESS == (int)M5_KIND_INTERNAL, "a suppressed bind is hidden");
 	slot[0].cookie = cookie;
-	slot[0].end = (uint16_t)at.end;
+	slot[0].end = (uint16_t)pos.end;
 	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
 	m5_part();	/* two bytes, which takes no register */
 	slot[0].flags = (uint8_t)flags;
@@ -169,7 +169,7 @@ M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t p
 M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
 			      uint64_t cookie, unsigned int flags, uint32_t pi)
 {
-	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_BIND_BLOCKS };
+	struct m5_wqe_pos pos = { m5_slot_off(sq, pi), pi, pi + M5_BIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key = r->key_be + r->stride_be;
 	struct m5_target target = m5_bind_target(rmr, to->va, (uint32_t)to->len,
@@ -180,7 +180,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	rmr->priv = to->priv;
 	rmr->lmr = to->lmr;
 	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
-	m5_bind_slots(sq, r, at, cookie, flags, M5_KIND_BIND);
+	m5_bind_slots(sq, r, pos, cookie, flags, M5_KIND_BIND);
 	r->last_index = (uint16_t)pi;
 	m5_umr_posted(sq, r, key);
 	m5_umr_store(sq, w, pi, M5_BIND_BLOCKS);
@@ -198,14 +198,14 @@ M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
 M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t cookie,
 				unsigned int flags, unsigned int kind, uint32_t pi)
 {
-	struct m5_spot at = { m5_place(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
+	struct m5_wqe_pos pos = { m5_slot_off(sq, pi), pi, pi + M5_UNBIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key = r->key_be + r->stride_be;
 	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 8, flags, pi);
 	m5_half w[M5_UNBIND_HALVES];
 
 	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
-	m5_bind_slots(sq, r, at, cookie, flags, kind);
+	m5_bind_slots(sq, r, pos, cookie, flags, kind);
 	if (r->key_be == r->last_key_be)
 		m5_one_more(r, key);
 	r->last_index = (uint16_t)pi;
@@ -422,17 +422,17 @@ M5_INLINE DAT_RETURN m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	struct m5_spot at = m5_spot(sq, M5_UNBIND_BLOCKS);
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, M5_UNBIND_BLOCKS);
 	m5_half w[M5_UNBIND_HALVES];
 	m5_v2 ctrl;
 
-	r->last_index = (uint16_t)at.pi;
-	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
+	r->last_index = (uint16_t)pos.pi;
+	m5_bind_slots(sq, r, pos, cookie, 0, M5_KIND_BIND);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
-	ctrl = m5_umr_plain(sq, r->key_be, false, m5_ctrl_index(at.pi));
+	ctrl = m5_umr_plain(sq, r->key_be, false, m5_ctrl_index(pos.pi));
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_UNBIND_BLOCKS);
+	return m5_post_at(sq, pos, ctrl, w, M5_UNBIND_BLOCKS);
 }
 
 M5_INLINE DAT_RETURN m5_bind_go(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
@@ -443,19 +443,19 @@ M5_INLINE DAT_RETURN m5_bind_go(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *trip
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	m5_half w[M5_BIND_HALVES];
 	struct m5_target to;
-	struct m5_spot at;
+	struct m5_wqe_pos pos;
 	m5_v2 ctrl;
 
 	to = m5_bind_target(rmr, front_lmr_va(triplet), (uint32_t)front_lmr_len(triplet), &r->lkey);
 	rmr->priv = priv;
 	m5_part();
-	at = m5_spot(sq, M5_BIND_BLOCKS);
-	r->last_index = (uint16_t)at.pi;
-	m5_bind_slots(sq, r, at, cookie, 0, M5_KIND_BIND);
-	ctrl = m5_umr_plain(sq, r->key_be, true, m5_ctrl_index(at.pi));
+	pos = m5_wqe_pos(sq, M5_BIND_BLOCKS);
+	r->last_index = (uint16_t)pos.pi;
+	m5_bind_slots(sq, r, pos, cookie, 0, M5_KIND_BIND);
+	ctrl = m5_umr_plain(sq, r->key_be, true, m5_ctrl_index(pos.pi));
 	m5_bind_build(w, ctrl, rmr->rmr_context, priv, to);
 	m5_umr_posted(sq, r, next_be);
-	return m5_post_at(sq, at, ctrl, w, M5_BIND_BLOCKS);
+	return m5_post_at(sq, pos, ctrl, w, M5_BIND_BLOCKS);
 }
 
 /* What the LMR has beyond the range comes first: that takes one register less. */

@@ -96,22 +96,22 @@ M5_INLINE uint64_t m5_whole(front_len length)
 }
 
 /* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
-M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_spot at, m5_v2 ctrl, const m5_half *w,
+M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_wqe_pos pos, m5_v2 ctrl, const m5_half *w,
 				uint32_t n)
 {
-	uint8_t *to = m5_block_in(sq, at.place);
+	uint8_t *to = m5_block_in(sq, pos.slot_off);
 
 	/* Or it is put together for each store. */
 	if (n > 1)
 		__asm__("" : "+r"(to));
 	m5_store_blocks(to, w, n);
-	m5_ring_to(sq, at.end, n, ctrl, w);
+	m5_ring_to(sq, pos.end, n, ctrl, w);
 	m5_sq_end(sq);
 	return DAT_SUCCESS;
 }
 
 /* One of a block: ctrl segment, remote address unless it is a send, and a segment of two pieces. */
-M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_spot at, unsigned int op, m5_v2 ctrl,
+M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_wqe_pos pos, unsigned int op, m5_v2 ctrl,
 				   m5_v2 raddr, m5_v2 a, m5_v2 b)
 {
 	m5_half w[M5_HALVES], *h;
@@ -121,7 +121,7 @@ M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_spot at, unsigned
 		m5_put_one(h, b);
 	else
 		m5_put_two(h, a, b);
-	return m5_post_at(sq, at, ctrl, w, 1);
+	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
 /* The ctrl segment of a WQE without flags: with one segment, short or referred to, or ds more. */
@@ -148,13 +148,13 @@ M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LM
 				 const DAT_RMR_TRIPLET *remote, uint32_t len, uint64_t cookie,
 				 unsigned int flags)
 {
-	struct m5_spot at = m5_spot(sq, 1);
-	struct m5_slot *slot = m5_slot_set(sq, at.pi, cookie, len, at.end, 0, flags);
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, 1);
+	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, 0, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
-	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
+	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
 
 	m5_count_posted(sq, op, len);
-	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote),
+	return m5_post_block(sq, pos, op, ctrl, m5_raddr_of(op, remote),
 			     m5_data(len, front_lmr_key(iov), front_lmr_va(iov)), (m5_v2){ 0 });
 }
 
@@ -164,14 +164,14 @@ M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_
 				   unsigned int flags)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2;
-	struct m5_spot at = m5_spot(sq, 1);
-	struct m5_slot *slot = m5_slot_set(sq, at.pi, cookie, len, at.end, 0, flags);
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, 1);
+	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, 0, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
-	m5_v2 ctrl = m5_ctrl(sq, at.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
+	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
 
 	m5_inline_short(&a, &b, front_lmr_va(iov), len);
 	m5_count_posted(sq, op, len);
-	return m5_post_block(sq, at, op, ctrl, m5_raddr_of(op, remote), a, b);
+	return m5_post_block(sq, pos, op, ctrl, m5_raddr_of(op, remote), a, b);
 }
 
 /* ---- Posts without flags that follow no bind ---- */
@@ -183,14 +183,14 @@ M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags)
 		!(flags | (M5_LOCKED ? __atomic_load_n(&sq->fence, __ATOMIC_RELAXED) : sq->fence)));
 }
 
-M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_spot at, uint64_t cookie,
+M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_wqe_pos pos, uint64_t cookie,
 			     uint32_t bytes)
 {
-	struct m5_slot *slot = m5_slot_in(sq, at.place);
+	struct m5_slot *slot = m5_slot_in(sq, pos.slot_off);
 
 	slot->cookie = cookie;
 	slot->bytes = bytes;
-	slot->rest = (uint16_t)at.end;
+	slot->rest = (uint16_t)pos.end;
 }
 
 /* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
@@ -206,11 +206,11 @@ M5_INLINE bool m5_known(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov, uint
 M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 				   const DAT_RMR_TRIPLET *remote, uint64_t bytes, uint64_t cookie)
 {
-	struct m5_spot at = m5_spot(sq, 1);
-	m5_v2 ctrl = m5_ctrl_plain(sq, op, 0, at.pi);
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, 1);
+	m5_v2 ctrl = m5_ctrl_plain(sq, op, 0, pos.pi);
 	m5_half w[M5_HALVES], *h;
 
-	m5_slot_plain(sq, at, cookie, (uint32_t)bytes);
+	m5_slot_plain(sq, pos, cookie, (uint32_t)bytes);
 	if (op == M5_OP_SEND) {
 		h = m5_put_two(w, ctrl, seg);
 		m5_put_none(h);
@@ -219,19 +219,19 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 		m5_put_one(h, seg);
 	}
 	m5_count_posted(sq, op, bytes);
-	return m5_post_at(sq, at, ctrl, w, 1);
+	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
 /* A cache line of data that travels in the WQE. */
 M5_INLINE DAT_RETURN m5_post_line(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				  const DAT_RMR_TRIPLET *remote, uint64_t cookie)
 {
-	struct m5_spot at = m5_spot(sq, 2);
-	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, at.pi), p[5];
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, 2);
+	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, pos.pi), p[5];
 	m5_half w[2 * M5_HALVES], *h;
 
 	m5_inline_line(p, front_lmr_va(iov));
-	m5_slot_plain(sq, at, cookie, M5_LINE);
+	m5_slot_plain(sq, pos, cookie, M5_LINE);
 	if (op == M5_OP_SEND) {
 		h = m5_put_two(w, ctrl, p[0]);
 		h = m5_put_two(m5_put_two(h, p[1], p[2]), p[3], p[4]);
@@ -242,5 +242,5 @@ M5_INLINE DAT_RETURN m5_post_line(struct m5_sq *sq, unsigned int op, const DAT_L
 		m5_put_word(h, (const uint8_t *)(uintptr_t)front_lmr_va(iov) + M5_LINE - 4);
 	}
 	m5_count_posted(sq, op, M5_LINE);
-	return m5_post_at(sq, at, ctrl, w, 2);
+	return m5_post_at(sq, pos, ctrl, w, 2);
 }

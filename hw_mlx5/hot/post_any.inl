@@ -185,11 +185,11 @@ M5_INLINE DAT_RETURN m5_few_write(struct m5_sq *sq, unsigned int op, unsigned in
 				  const DAT_RMR_TRIPLET *remote)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
-	struct m5_spot at = m5_spot(sq, blocks);
+	struct m5_wqe_pos pos = m5_wqe_pos(sq, blocks);
 	m5_half w[2 * M5_HALVES], *h = w;
 	m5_v2 v[8];
 
-	v[0] = m5_ctrl_plain(sq, op, n - 1, at.pi);
+	v[0] = m5_ctrl_plain(sq, op, n - 1, pos.pi);
 	v[1] = m5_raddr_of(op, remote);
 	M5_UNROLL
 	for (unsigned int i = 0; i < n; i++)
@@ -199,7 +199,7 @@ M5_INLINE DAT_RETURN m5_few_write(struct m5_sq *sq, unsigned int op, unsigned in
 	for (unsigned int i = 0; i < blocks * 4; i += 2)
 		h = i + 1 < head + n ? m5_put_two(h, v[i], v[i + 1]) :
 		    i < head + n ? m5_put_one(h, v[i]) : m5_put_none(h);
-	m5_slot_plain(sq, at, cookie, (uint32_t)total);
+	m5_slot_plain(sq, pos, cookie, (uint32_t)total);
 	m5_count_posted(sq, op, total);
-	return m5_post_at(sq, at, v[0], w, blocks);
+	return m5_post_at(sq, pos, v[0], w, blocks);
 }

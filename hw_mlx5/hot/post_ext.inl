@@ -44,7 +44,7 @@ static DAT_RETURN m5_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	int err = m5_atomic_check(sq, result, remote, flags);
 	struct m5_slot *slot;
-	struct m5_spot at;
+	struct m5_wqe_pos pos;
 	uint8_t fm;
 	m5_v2 ctrl, values;
 
@@ -52,12 +52,12 @@ static DAT_RETURN m5_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT
 		return front_return(err);
 	if (!m5_sq_begin(ep, 1))
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
-	at = m5_spot(sq, 1);
-	slot = m5_slot_set(sq, at.pi, cookie.as_64, 8, at.end, 0, flags);
+	pos = m5_wqe_pos(sq, 1);
+	slot = m5_slot_set(sq, pos.pi, cookie.as_64, 8, pos.end, 0, flags);
 	fm = m5_signal(sq, flags, slot);
 	slot->kind |= M5_KIND_EXT;
-	ctrl = m5_ctrl(sq, at.pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
+	ctrl = m5_ctrl(sq, pos.pi, swap ? M5_OP_ATOMIC_CS : M5_OP_ATOMIC_FA, 4, fm, 0);
 	values = (m5_v2){ __builtin_bswap64(operand), __builtin_bswap64(swap ? compare : 0) };
-	return m5_post_block(sq, at, M5_OP_ATOMIC_CS, ctrl, m5_raddr_of(M5_OP_ATOMIC_CS, remote),
+	return m5_post_block(sq, pos, M5_OP_ATOMIC_CS, ctrl, m5_raddr_of(M5_OP_ATOMIC_CS, remote),
 			     values, m5_data(8, front_lmr_key(result), front_lmr_va(result)));
 }

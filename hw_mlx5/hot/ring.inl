@@ -14,24 +14,24 @@ M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
  * Where the slot of pi lies behind the first one: what is found once serves for its block as well,
  * which is four times as far.
  */
-M5_INLINE size_t m5_place(const struct m5_sq *sq, uint32_t pi)
+M5_INLINE size_t m5_slot_off(const struct m5_sq *sq, uint32_t pi)
 {
-	size_t place = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
+	size_t slot_off = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
 
 	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
 	/* Or the compiler shifts the index twice. */
-	__asm__("" : "+r"(place));
-	return place;
+	__asm__("" : "+r"(slot_off));
+	return slot_off;
 }
 
-M5_INLINE struct m5_slot *m5_slot_in(const struct m5_sq *sq, size_t place)
+M5_INLINE struct m5_slot *m5_slot_in(const struct m5_sq *sq, size_t slot_off)
 {
-	return (struct m5_slot *)((uint8_t *)sq->slots + place);
+	return (struct m5_slot *)((uint8_t *)sq->slots + slot_off);
 }
 
-M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t place)
+M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t slot_off)
 {
-	return sq->ring + 4 * place;
+	return sq->ring + 4 * slot_off;
 }
 
 /* The half to write now; they take turns (PRM, "BlueFlame"). A register is 512 bytes, aligned. */
@@ -204,19 +204,19 @@ M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 }
 
 /* The place of the next WQE, and the index after it. */
-struct m5_spot {
-	size_t place;
+struct m5_wqe_pos {
+	size_t slot_off;
 	uint32_t pi, end;
 };
 
-M5_INLINE struct m5_spot m5_spot(const struct m5_sq *sq, uint32_t n)
+M5_INLINE struct m5_wqe_pos m5_wqe_pos(const struct m5_sq *sq, uint32_t n)
 {
-	struct m5_spot at = { .pi = sq->pi };
+	struct m5_wqe_pos pos = { .pi = sq->pi };
 
-	at.place = m5_place(sq, at.pi);
-	at.end = at.pi + n;
+	pos.slot_off = m5_slot_off(sq, pos.pi);
+	pos.end = pos.pi + n;
 	/* Or one block more is added each time that it is wanted. */
 	if (n == 1)
-		__asm__("" : "+r"(at.end));
-	return at;
+		__asm__("" : "+r"(pos.end));
+	return pos;
 }
