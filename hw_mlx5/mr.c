@@ -77,7 +77,7 @@ int m5_lmr_create(struct dap_lmr *lmr)
 static void forget(void *rmr, void *lmr)
 {
 	if (m5_rmr(rmr)->lmr == lmr)
-		m5_rmr_know(m5_rmr(rmr), NULL);
+		m5_rmr_cache_lmr(m5_rmr(rmr), NULL);
 }
 
 int m5_lmr_destroy(struct dap_lmr *lmr)

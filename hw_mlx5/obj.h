@@ -416,7 +416,7 @@ M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
 /* It is this endpoint's from here on: nothing but its end ends the key. 0, or a DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
 /* The mkey after the current one is that from now on. */
-void m5_rmr_switch(struct dap_rmr *rmr);
+void m5_rmr_next_mkey(struct dap_rmr *rmr);
 
 /* The variant of a key is its low byte: the high one of key_be, where counting up wraps by itself. */
 #define M5_VARIANT (1u << 24)
@@ -430,7 +430,7 @@ static inline uint32_t m5_rmr_posted(const struct m5_rmr *r)
 
 #define M5_NO_CONNECTION UINT64_MAX
 /* The RMR was bound through this endpoint, as it is connected now or not at all. */
-static inline void m5_rmr_through(struct m5_rmr *r, const struct dap_ep *ep)
+static inline void m5_rmr_bind_conn(struct m5_rmr *r, const struct dap_ep *ep)
 {
 	uint64_t number = __atomic_load_n(&ep->connection, __ATOMIC_RELAXED);
 
@@ -438,7 +438,7 @@ static inline void m5_rmr_through(struct m5_rmr *r, const struct dap_ep *ep)
 }
 
 /* The RMR has been bound to this LMR; NULL: the one it knows is freed. */
-M5_COLD void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr);
+M5_COLD void m5_rmr_cache_lmr(struct m5_rmr *r, struct dap_lmr *lmr);
 
 /*
  * The QP of the endpoint is about to go, and its number may be another's then: destroys the keys that
@@ -457,7 +457,7 @@ void m5_window_drop(struct dap_rmr *rmr);
 void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
 /* Some RMR that is bound through the QP of this endpoint, whose current key is found no more; or NULL.
  * m5_ia.lock is held. */
-struct dap_rmr *m5_window_take(struct m5_ia *ia, struct dap_ep *ep);
+struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep);
 
 /* ---- decode.c: one line of text ---- */
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);

@@ -211,7 +211,7 @@ void m5_rmr_revoke_bound(struct dap_ep *ep)
 	struct dap_rmr *rmr;
 
 	pthread_mutex_lock(&ia->lock);
-	while ((rmr = m5_window_take(ia, ep))) {
+	while ((rmr = m5_window_pop(ia, ep))) {
 		m5_rmr(rmr)->last_gen = 0;
 		end_current(rmr);
 		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
@@ -289,7 +289,7 @@ int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 	return err;
 }
 
-void m5_rmr_switch(struct dap_rmr *rmr)
+void m5_rmr_next_mkey(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
@@ -298,7 +298,7 @@ void m5_rmr_switch(struct dap_rmr *rmr)
 	key_start(r, r->idle[r->current]);
 }
 
-void m5_rmr_know(struct m5_rmr *r, struct dap_lmr *lmr)
+void m5_rmr_cache_lmr(struct m5_rmr *r, struct dap_lmr *lmr)
 {
 	uint32_t lacks;
 

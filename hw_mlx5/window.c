@@ -112,7 +112,7 @@ static struct dap_rmr *bound_through(const struct m5_ia *ia, struct dap_ep *ep)
 	return NULL;
 }
 
-struct dap_rmr *m5_window_take(struct m5_ia *ia, struct dap_ep *ep)
+struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep)
 {
 	struct dap_rmr *rmr = bound_through(ia, ep);
 

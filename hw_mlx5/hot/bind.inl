@@ -188,7 +188,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 }
 
 /* Where all variants are used, this is one more: the next bind finds them used, too. */
-M5_INLINE void m5_one_more(struct m5_rmr *r, uint32_t key_be)
+M5_INLINE void m5_rmr_reuse_variant(struct m5_rmr *r, uint32_t key_be)
 {
 	r->last_key_be = key_be;
 	r->first_key_be += r->stride_be;
@@ -207,7 +207,7 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	m5_unbind_build(w, ctrl, __builtin_bswap32(key));
 	m5_bind_slots(sq, r, pos, cookie, flags, kind);
 	if (r->key_be == r->last_key_be)
-		m5_one_more(r, key);
+		m5_rmr_reuse_variant(r, key);
 	r->last_index = (uint16_t)pi;
 	m5_umr_posted(sq, r, key);
 	m5_umr_store(sq, w, pi, M5_UNBIND_BLOCKS);
@@ -259,7 +259,7 @@ M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_BIND | M5_KIND_NOP, e->sq.pi);
 	e->sq.pi += M5_UNBIND_BLOCKS;
 	e->rotated = e->sq.pi;
-	m5_rmr_switch(rmr);
+	m5_rmr_next_mkey(rmr);
 }
 
 /* There is credit for a bind, and a variant of its own; the queue is the caller's. */
@@ -275,7 +275,7 @@ M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 	if (!m5_sq_fits(ep, M5_BIND_BLOCKS))
 		return false;
 	if (spent)
-		m5_one_more(r, r->key_be + r->stride_be);
+		m5_rmr_reuse_variant(r, r->key_be + r->stride_be);
 	return true;
 }
 
@@ -345,7 +345,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl);
 		m5_sq_end(sq);
 	}
-	m5_rmr_know(r, to->lmr);
+	m5_rmr_cache_lmr(r, to->lmr);
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -399,7 +399,7 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 		return front_return(err);
 	r->last_ep = ep;
 	r->last_gen = m5_ep(ep)->gen;
-	m5_rmr_through(r, ep);
+	m5_rmr_bind_conn(r, ep);
 	*context = rmr->rmr_context = __builtin_bswap32(r->key_be);
 	return DAT_SUCCESS;
 }

@@ -129,7 +129,7 @@ static DAT_RETURN post_bind(struct bench *b, const struct captured_wqe *c,
 	r->last_ep = &b->ep;
 	r->connection = 1;
 	if (m5_ep(&b->ep)->sq.lmr == &b->lmr)
-		m5_rmr_know(r, &b->lmr);
+		m5_rmr_cache_lmr(r, &b->lmr);
 	ret = silicon()->rmr_bind(&b->rmr, &t, priv, &b->ep, rig_cookie(1), flags, &context);
 	cr_assert_eq(context, c->mw.new_rkey);
 	return ret;
@@ -373,7 +373,7 @@ GOLDEN(rmr_bind__and_unbind_go_through_blueflame)
 	r->stride_be = M5_VARIANT;
 	r->last_ep = &b->ep;
 	r->connection = 1;
-	m5_rmr_know(r, &b->lmr);
+	m5_rmr_cache_lmr(r, &b->lmr);
 	cr_assert_eq(silicon()->rmr_bind(&b->rmr, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, &b->ep,
 					 rig_cookie(1), 0, &context), DAT_SUCCESS);
 	cr_assert_eq(context, 0x777701);
