@@ -141,7 +141,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
 		return;
 	for (;;) {
-		m5_drive(ia);
+		m5_drive_model(ia);
 		m5_ia_async_handle(ep->obj.ia);
 		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
 			return;
@@ -181,7 +181,7 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	*request_idle = sq_idle(e);
 	if (*request_idle)
 		return;
-	m5_drive(ia);
+	m5_drive_model(ia);
 	m5_sq_reap(ep);
 	*request_idle = sq_idle(e);
 }
@@ -244,7 +244,7 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 
 	if (!__atomic_load_n(&e->draining, __ATOMIC_ACQUIRE))
 		return true;
-	m5_drive(ia);
+	m5_drive_model(ia);
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
 	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));

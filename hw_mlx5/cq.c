@@ -64,7 +64,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	new.ring = new.mem.base;
 	new.dbrec = (volatile uint32_t *)(new.ring + new.mem.len - DBREC_BYTES);
 	m5_cq_ring_init(&new, 0);
-	m5_cq_at(&new, 0);
+	m5_cq_set_ci(&new, 0);
 	err = make(ia, &new);
 	if (err) {
 		m5_mem_free(ia->ctl, &new.mem, 0);

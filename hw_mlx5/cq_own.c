@@ -52,7 +52,7 @@ void m5_cq_wait_owned(struct m5_cq *cq)
 	} while (__atomic_load_n(&cq->revoked, __ATOMIC_ACQUIRE));
 }
 
-void m5_lock_wait(uint32_t *lock)
+void m5_spin_wait(uint32_t *lock)
 {
 	unsigned int turns = 0;
 

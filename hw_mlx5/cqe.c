@@ -65,7 +65,7 @@ static void explain(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
 	dap_log(DAP_LOG_EP, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
 }
 
-static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot *slot,
+static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_slot *slot,
 		     enum dap_dto_status status, uint64_t bytes)
 {
 	r->ev = (struct dap_event){
@@ -76,7 +76,7 @@ static void fill_dto(struct m5_rare *r, struct dap_ep *ep, const struct m5_slot 
 	};
 }
 
-static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
+static void fill_bind(struct m5_slow_cqe *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
 {
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
 	const struct m5_slot *second = slot + 1;
@@ -92,7 +92,7 @@ static void fill_bind(struct m5_rare *r, struct m5_ep *e, uint32_t index, unsign
 	};
 }
 
-static bool take_request(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
@@ -123,10 +123,10 @@ static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 	else if (ev->dto.op == DAP_OP_RECV_WRITE_IMMED)
 		dap_ep_tally(ep, DAP_COUNT_RECV_WRITE_IMM, ev->dto.length);
 	else
-		m5_tally(&m5_ep(ep)->done.rq_bytes, ev->dto.length);
+		m5_count_add(&m5_ep(ep)->done.rq_bytes, ev->dto.length);
 }
 
-static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static void take_receive(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
@@ -149,10 +149,10 @@ static void take_receive(struct m5_rare *r, struct dap_ep *ep, const struct m5_c
 		r->ev.unsignalled = true;
 	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
 	if (e->done.shared)
-		m5_srq_give(slot);
+		m5_srq_release(slot);
 }
 
-static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static bool take(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
 	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR, visible = true;
@@ -180,7 +180,7 @@ static bool take(struct m5_rare *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 	return visible;
 }
 
-bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
+bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe = m5_cqe_at(cq, cq->ci);
@@ -188,7 +188,7 @@ bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
 	bool visible = false;
 	char text[160];
 
-	*r = (struct m5_rare){ 0 };
+	*r = (struct m5_slow_cqe){ 0 };
 	if (ep)
 		visible = take(r, ep, cqe);
 	else
@@ -199,7 +199,7 @@ bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r)
 	return visible;
 }
 
-void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r)
+void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r)
 {
 	if (r->ev.number == DAP_EV_DTO && r->ev.dto.op == DAP_OP_RECV_INVAL)
 		m5_window_ended(evd->obj.ia, r->ev.dto.imm);
@@ -208,7 +208,7 @@ void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r)
 }
 
 /* One look at the CQ: 1 an event, 0 something that is no event, -1 empty. */
-static int poll_once(struct dap_evd *evd, struct m5_rare *r)
+static int poll_once(struct dap_evd *evd, struct m5_slow_cqe *r)
 {
 	bool locked = m5_ia(evd->obj.ia)->locked;
 	struct m5_cq *cq = m5_cq(evd);
@@ -217,7 +217,7 @@ static int poll_once(struct dap_evd *evd, struct m5_rare *r)
 	m5_cq_enter(cq, locked);
 	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
 		dap_rmb_cqe_owner();
-		found = m5_cqe_rare(evd, r);
+		found = m5_cqe_slow(evd, r);
 		cq->aside += found > 0;
 	}
 	m5_cq_leave(cq, locked);
@@ -230,7 +230,7 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 {
 	const struct m5_ia *ia = m5_ia(evd->obj.ia);
 	bool driven = !ia->inline_model;
-	struct m5_rare r;
+	struct m5_slow_cqe r;
 	int found;
 
 	for (;;) {
@@ -242,7 +242,7 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 		if (found < 0 && driven)
 			return false;
 		if (found < 0) {
-			m5_drive(ia);
+			m5_drive_model(ia);
 			driven = true;
 		}
 	}

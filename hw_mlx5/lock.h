@@ -9,19 +9,19 @@
 #define M5_INLINE static inline __attribute__((always_inline))
 /* Out of line with the arguments where the caller's own are, so that a tail call is a jump. */
 #if defined(__clang__)
-#define M5_APART __attribute__((noinline))
+#define M5_NOINLINE __attribute__((noinline))
 #else
-#define M5_APART __attribute__((noinline, noipa))
+#define M5_NOINLINE __attribute__((noinline, noipa))
 #endif
 /* An argument that only keeps its place. */
-#define M5_SPARE __attribute__((unused))
+#define M5_UNUSED __attribute__((unused))
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 
-M5_COLD void m5_lock_wait(uint32_t *lock);
+M5_COLD void m5_spin_wait(uint32_t *lock);
 
 /* The compiler is to finish with what is above before it takes up what is below. */
-M5_INLINE void m5_part(void)
+M5_INLINE void m5_compiler_barrier(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
@@ -30,7 +30,7 @@ M5_INLINE void m5_part(void)
  * Counts for who asks the InfiniBand extension. Only who has the queue does; others read it at any
  * time, so it is one instruction, where gcc makes three of an atomic load and store.
  */
-M5_INLINE void m5_tally(uint64_t *count, uint64_t more)
+M5_INLINE void m5_count_add(uint64_t *count, uint64_t more)
 {
 #if DAP_TSAN
 	__atomic_store_n(count, *count + more, __ATOMIC_RELAXED);
@@ -40,7 +40,7 @@ M5_INLINE void m5_tally(uint64_t *count, uint64_t more)
 }
 
 /* The WQE of an SRQ may be posted again. */
-M5_INLINE void m5_srq_give(struct m5_slot *slot)
+M5_INLINE void m5_srq_release(struct m5_slot *slot)
 {
 	__atomic_store_n(&slot->bytes, 0, __ATOMIC_RELEASE);
 }
@@ -48,7 +48,7 @@ M5_INLINE void m5_srq_give(struct m5_slot *slot)
 M5_INLINE void m5_spin_lock(uint32_t *lock)
 {
 	if (m5_unlikely(__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)))
-		m5_lock_wait(lock);
+		m5_spin_wait(lock);
 }
 
 /* Whose body is to call nothing goes the long way where the lock is taken. */
@@ -94,7 +94,7 @@ M5_INLINE bool m5_rotating(const struct m5_ep *e, uint32_t used)
  * that may be outstanding lets it pass. This looks at what is published: true, there is credit for
  * n blocks, whatever requests they are of.
  */
-M5_INLINE bool m5_sq_look(struct m5_ep *e, uint32_t n)
+M5_INLINE bool m5_sq_recheck(struct m5_ep *e, uint32_t n)
 {
 	struct m5_sq *sq = &e->sq;
 	uint16_t used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
@@ -155,14 +155,14 @@ M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
  * The poller is at ci of the ring that the CQ has: not far ahead of where it was. Laps are counted in
  * full, those of ci as far as its bits go.
  */
-M5_INLINE void m5_cq_at(struct m5_cq *cq, uint32_t ci)
+M5_INLINE void m5_cq_set_ci(struct m5_cq *cq, uint32_t ci)
 {
 	cq->lap += ((ci >> cq->log) - cq->lap) & UINT32_MAX >> cq->log;
 	cq->ci = ci;
 	cq->next = m5_cqe_at(cq, ci);
 }
 
-M5_INLINE void m5_cq_tell(struct m5_cq *cq, uint32_t ci)
+M5_INLINE void m5_cq_store_ci(struct m5_cq *cq, uint32_t ci)
 {
 	dap_mb_cqe_before_ci();
 	dap_store_dbrec(cq->dbrec, htobe32(ci & 0xffffff));
@@ -170,8 +170,8 @@ M5_INLINE void m5_cq_tell(struct m5_cq *cq, uint32_t ci)
 
 M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
 {
-	m5_cq_at(cq, ci);
-	m5_cq_tell(cq, ci);
+	m5_cq_set_ci(cq, ci);
+	m5_cq_store_ci(cq, ci);
 }
 
 /* One CQE, that at ci, is done with. */
@@ -185,7 +185,7 @@ M5_INLINE void m5_cq_step(struct m5_cq *cq)
 		cq->next = (struct m5_cqe *)cq->ring;
 		cq->lap++;
 	}
-	m5_cq_tell(cq, ci);
+	m5_cq_store_ci(cq, ci);
 }
 
 M5_INLINE struct dap_ep *m5_cqe_ep(const struct m5_cq *cq, const struct m5_cqe *cqe)

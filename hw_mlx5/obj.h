@@ -168,7 +168,7 @@ struct m5_cq {
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
 	struct m5_cqe *next;		/* the CQE at ci, */
-	uint32_t lap;			/* and the lap, its owner bit when it is software's: m5_cq_at */
+	uint32_t lap;			/* and the lap, its owner bit when it is software's: m5_cq_set_ci */
 
 	_Alignas(64) uint8_t *ring;
 	uint32_t cqn;
@@ -309,7 +309,7 @@ static inline uint32_t m5_min(uint32_t a, uint32_t b)
 }
 
 /* What an inline model has to do is done, before its memory is looked at. */
-static inline void m5_drive(const struct m5_ia *ia)
+static inline void m5_drive_model(const struct m5_ia *ia)
 {
 	if (ia->inline_model)
 		ia->ctl->ops->drive(ia->ctl);
@@ -383,14 +383,14 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
 
 /* ---- cqe.c: completions that are no plain success ---- */
 /* A completion in neutral form; broken: the endpoint whose connection it ends, or NULL. */
-struct m5_rare {
+struct m5_slow_cqe {
 	struct dap_event ev;
 	struct dap_ep *broken;
 };
 /* Takes the CQE at the CQ's ci, which is software's. True: r is filled; false: it was swallowed. */
-M5_COLD bool m5_cqe_rare(struct dap_evd *evd, struct m5_rare *r);
+M5_COLD bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r);
 /* The rest of it, which takes locks: once the CQ has been left. */
-M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_rare *r);
+M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 

@@ -78,7 +78,7 @@ static void purge_effects(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
 			continue;
 		if (!is_request(cqe)) {
 			if (e->done.shared)
-				m5_srq_give(&e->done.rq_slots[index & e->done.rq_mask]);
+				m5_srq_release(&e->done.rq_slots[index & e->done.rq_mask]);
 			continue;
 		}
 		if (e->done.sq_slots[index & e->done.sq_mask].kind & M5_KIND_BIND)
@@ -175,7 +175,7 @@ static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
 }
 
 /*
- * What m5_sq_look could not tell. Each request takes a block at least: they are counted only when
+ * What m5_sq_recheck could not tell. Each request takes a block at least: they are counted only when
  * the blocks are more than they may be.
  */
 static bool sq_has(struct m5_ep *e, uint32_t n)
@@ -184,7 +184,7 @@ static bool sq_has(struct m5_ep *e, uint32_t n)
 	uint16_t used;
 	uint32_t room, ops;
 
-	if (m5_sq_look(e, n))
+	if (m5_sq_recheck(e, n))
 		return true;
 	used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
 	room = sq->mask - used;
@@ -204,7 +204,7 @@ bool m5_sq_credit(struct dap_ep *ep, uint32_t n)
 
 	if (sq_has(e, n))
 		return true;
-	m5_drive(ia);
+	m5_drive_model(ia);
 	m5_sq_reap(ep);
 	return sq_has(e, n) || (dap_ep_reap(ep, false) && sq_has(e, n));
 }

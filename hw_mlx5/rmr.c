@@ -180,7 +180,7 @@ static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 		seen = look(rmr);
 		if (seen != M5_SEEN_NOT)
 			return seen;
-		m5_drive(ia);
+		m5_drive_model(ia);
 		sched_yield();
 	}
 	return M5_SEEN_NOT;

@@ -157,7 +157,7 @@ WIRE_AT(struct m5_cqe, op_own, 63);
 #define M5_CQE_SMALL32 0x04
 
 /* True for errors and for every format but the plain one: one test keeps them off the hot path. */
-static inline int m5_cqe_is_rare(uint8_t op_own)
+static inline int m5_cqe_is_slow(uint8_t op_own)
 {
 	return (op_own & (0x80 | M5_CQE_FORMAT)) != 0;
 }

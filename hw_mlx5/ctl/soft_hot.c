@@ -169,7 +169,7 @@ static M5_COLD void drive(struct dap_evd *evd)
 	struct m5_cq *cq = m5_cq(evd);
 
 	m5_cq_enter(cq, ia->locked);
-	m5_tally(&cq->missed, -UINT64_C(1));
+	m5_count_add(&cq->missed, -UINT64_C(1));
 	m5_cq_leave(cq, ia->locked);
 	softnic_pump(ia->ctl->soft);
 }

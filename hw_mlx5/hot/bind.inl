@@ -90,7 +90,7 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)pos.end;
 	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
-	m5_part();	/* two bytes, which takes no register */
+	m5_compiler_barrier();	/* two bytes, which takes no register */
 	slot[0].flags = (uint8_t)flags;
 	slot[1] = r->note;
 }
@@ -118,9 +118,9 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 	_Static_assert(offsetof(struct dap_rmr, addr) % 16 == 0 &&
 		       offsetof(struct dap_rmr, length) == offsetof(struct dap_rmr, addr) + 8,
 		       "address and length are one piece");
-	m5_part();
+	m5_compiler_barrier();
 	*(m5_v2 *)&rmr->addr = (m5_v2)words;
-	m5_part();
+	m5_compiler_barrier();
 	words = _mm_insert_epi32(words, (int)*lkey, 3);
 	t.range = (m5_v2)_mm_shuffle_epi8(words, m5_turn_range());
 	t.klm = (m5_v2)_mm_shuffle_epi8(words, m5_turn_data());
@@ -263,7 +263,7 @@ M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 }
 
 /* There is credit for a bind, and a variant of its own; the queue is the caller's. */
-M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
+M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	bool spent = r->key_be == r->last_key_be;
@@ -280,7 +280,7 @@ M5_INLINE bool m5_odd_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 }
 
 /* A bind that is more than one WQE of one KLM; one doorbell for both. */
-static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
+static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 			       uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -290,7 +290,7 @@ static M5_COLD int m5_bind_odd(struct dap_ep *ep, struct dap_rmr *rmr, const str
 	if (M5_LOCKED)
 		m5_spin_lock(&sq->lock);
 	start = sq->pi;
-	if (!m5_odd_begin(ep, rmr)) {
+	if (!m5_bind_multi_begin(ep, rmr)) {
 		m5_sq_end(sq);
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	}
@@ -334,7 +334,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 	int err;
 
 	if (m5_unlikely(r->key_be == r->last_key_be) || m5_unlikely(to->len > M5_KLM_MAX)) {
-		err = m5_bind_odd(ep, rmr, to, cookie, flags);
+		err = m5_bind_multi(ep, rmr, to, cookie, flags);
 		if (err)
 			return err;
 	} else {
@@ -350,7 +350,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 	return 0;
 }
 
-M5_INLINE int m5_unbind_any(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
+M5_INLINE int m5_unbind_slow(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
 			    unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -393,7 +393,7 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 			return front_return(err);
 		err = m5_bind_to(rmr, &to, ep, cookie, flags);
 	} else {
-		err = m5_unbind_any(rmr, ep, cookie, flags);
+		err = m5_unbind_slow(rmr, ep, cookie, flags);
 	}
 	if (m5_unlikely(err))
 		return front_return(err);
@@ -407,7 +407,7 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 /* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
 
 /* The key that will be; the consumer and queries get it as a context: the key, turned round. */
-M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
+M5_INLINE uint32_t m5_bind_set_context(struct dap_rmr *rmr, uint32_t *context)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t next_be = r->key_be + r->stride_be;
@@ -417,7 +417,7 @@ M5_INLINE uint32_t m5_bind_tell(struct dap_rmr *rmr, uint32_t *context)
 }
 
 /* The caller has checked the arguments, holds the queue, has credit, and has set the context. */
-M5_INLINE DAT_RETURN m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
+M5_INLINE DAT_RETURN m5_unbind_fast(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
 				  uint32_t next_be)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -435,7 +435,7 @@ M5_INLINE DAT_RETURN m5_unbind_go(struct dap_rmr *rmr, struct dap_ep *ep, uint64
 	return m5_post_at(sq, pos, ctrl, w, M5_UNBIND_BLOCKS);
 }
 
-M5_INLINE DAT_RETURN m5_bind_go(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
+M5_INLINE DAT_RETURN m5_bind_fast(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
 				unsigned int priv, struct dap_ep *ep, uint64_t cookie,
 				uint32_t next_be)
 {
@@ -448,7 +448,7 @@ M5_INLINE DAT_RETURN m5_bind_go(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *trip
 
 	to = m5_bind_target(rmr, front_lmr_va(triplet), (uint32_t)front_lmr_len(triplet), &r->lkey);
 	rmr->priv = priv;
-	m5_part();
+	m5_compiler_barrier();
 	pos = m5_wqe_pos(sq, M5_BIND_BLOCKS);
 	r->last_index = (uint16_t)pos.pi;
 	m5_bind_slots(sq, r, pos, cookie, 0, M5_KIND_BIND);
@@ -463,7 +463,7 @@ M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const DAT_LMR_TRIPLET *tri
 {
 	uint64_t room = r->length - front_lmr_len(triplet);
 
-	m5_part();
+	m5_compiler_barrier();
 	return m5_likely(front_lmr_va(triplet) - r->addr <= room);
 }
 

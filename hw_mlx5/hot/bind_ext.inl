@@ -22,7 +22,7 @@ static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRI
 	return front_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
 }
 
-static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
+static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
@@ -36,7 +36,7 @@ static void m5_bind_note(struct dap_rmr *rmr, const struct m5_range *to)
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 }
 
-static M5_COLD DAT_RETURN m5_bind_apart(struct dap_rmr *rmr, const void *lmr,
+static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 					const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 					unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
 					unsigned int flags, uint32_t *context)
@@ -62,11 +62,11 @@ static M5_COLD DAT_RETURN m5_bind_apart(struct dap_rmr *rmr, const void *lmr,
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
 	/* A context that recurs is not the one that was ended once. */
 	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
-	err = to.len ? m5_bind_odd(ep, rmr, &to, cookie, flags)
-		     : m5_unbind_any(rmr, ep, cookie, flags);
+	err = to.len ? m5_bind_multi(ep, rmr, &to, cookie, flags)
+		     : m5_unbind_slow(rmr, ep, cookie, flags);
 	if (err)
 		return front_return(err);
-	m5_bind_note(rmr, &to);
+	m5_bind_record(rmr, &to);
 	*context = rmr->rmr_context;
 	return DAT_SUCCESS;
 }

@@ -14,32 +14,32 @@
 #include "hw_mlx5/lock.h"
 
 #include "hw_mlx5/hot/post.inl"
-#include "hw_mlx5/hot/post_any.inl"
+#include "hw_mlx5/hot/post_slow.inl"
 
 /* ---- Send ---- */
 
-static M5_APART DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 
 /* Whatever there is, and all that is refused. */
-static M5_APART DAT_RETURN m5_send_any(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 				       uint64_t cookie, unsigned int flags)
 {
 	return m5_post_work(ep, (struct m5_work){ .op = M5_OP_SEND }, n, iov, cookie, NULL, flags);
 }
 
 /* Credit is all that was lacking, and may be had. */
-static M5_APART DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					  uint64_t cookie, unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_send(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
 			       (DAT_DTO_COOKIE){ .as_64 = cookie }, flags);
-	return m5_send_any(ep, n, iov, cookie, flags);
+	return m5_send_slow(ep, n, iov, cookie, flags);
 }
 
 /* One segment: with flags, after a bind, short, or refused. */
-static M5_APART DAT_RETURN m5_send_one(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 				       uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -49,54 +49,54 @@ static M5_APART DAT_RETURN m5_send_one(struct dap_ep *ep, int n, const DAT_LMR_T
 
 	if (m5_unlikely(len - 1 >= sq->max_msg) || m5_unlikely(copy && len > M5_SHORT) ||
 	    m5_unlikely(flags & sq->deny_send) || m5_unlikely(!m5_sq_try(sq, 1)))
-		return m5_send_any(ep, n, iov, cookie, flags);
+		return m5_send_slow(ep, n, iov, cookie, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags);
 	return m5_post_ref(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags);
 }
 
 /* 64 bytes, without flags. */
-static M5_APART DAT_RETURN m5_send_line(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send_64(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					uint64_t cookie)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_known(sq, iov, M5_LINE))
-		return m5_send_one(ep, n, iov, cookie, 0);
+	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_in_last_lmr(sq, iov, M5_LINE))
+		return m5_send_1sge(ep, n, iov, cookie, 0);
 	if (!m5_sq_try(sq, 2))
 		return m5_send_refill(ep, n, iov, cookie, 0);
-	return m5_post_line(sq, M5_OP_SEND, iov, NULL, cookie);
+	return m5_post_64(sq, M5_OP_SEND, iov, NULL, cookie);
 }
 
-M5_INLINE DAT_RETURN m5_send_few(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
+M5_INLINE DAT_RETURN m5_send_sges(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
 				 uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
 
-	if (m5_unlikely(!iov) || !m5_plain(sq, flags) || m5_unlikely(n > sq->max_iov) ||
-	    !m5_few_sum(n, iov, &sum) || m5_unlikely(sum - sq->inline_end >= sq->send_len_range))
-		return m5_send_any(ep, (int)n, iov, cookie, flags);
+	if (m5_unlikely(!iov) || !m5_no_flags(sq, flags) || m5_unlikely(n > sq->max_iov) ||
+	    !m5_sges_sum(n, iov, &sum) || m5_unlikely(sum - sq->inline_end >= sq->send_len_range))
+		return m5_send_slow(ep, (int)n, iov, cookie, flags);
 	if (!m5_sq_try(sq, (1 + n + 3) / 4))
 		return m5_send_refill(ep, (int)n, iov, cookie, flags);
-	m5_part();
-	return m5_few_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL);
+	m5_compiler_barrier();
+	return m5_sges_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL);
 }
 
 /* Not one segment, perhaps no list of them. */
-static M5_APART DAT_RETURN m5_send_many(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					uint64_t cookie, unsigned int flags)
 {
 	if (n == 4)
-		return m5_send_few(ep, 4, iov, cookie, flags);
+		return m5_send_sges(ep, 4, iov, cookie, flags);
 	if (n == 2)
-		return m5_send_few(ep, 2, iov, cookie, flags);
+		return m5_send_sges(ep, 2, iov, cookie, flags);
 	if (n == 3)
-		return m5_send_few(ep, 3, iov, cookie, flags);
-	return m5_send_any(ep, n, iov, cookie, flags);
+		return m5_send_sges(ep, 3, iov, cookie, flags);
+	return m5_send_slow(ep, n, iov, cookie, flags);
 }
 
-static M5_APART DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = handle;
@@ -104,23 +104,23 @@ static M5_APART DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 	uint64_t len;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov))
-		return m5_send_many(ep, n, iov, cookie.as_64, flags);
-	if (m5_unlikely(!m5_plain(sq, flags)))
-		return m5_send_one(ep, n, iov, cookie.as_64, flags);
-	len = m5_whole(front_lmr_len(iov));
+		return m5_send_not_1sge(ep, n, iov, cookie.as_64, flags);
+	if (m5_unlikely(!m5_no_flags(sq, flags)))
+		return m5_send_1sge(ep, n, iov, cookie.as_64, flags);
+	len = m5_len64(front_lmr_len(iov));
 	if (len == 8) {
-		if (!m5_known(sq, iov, 8))
-			return m5_send_one(ep, n, iov, cookie.as_64, flags);
+		if (!m5_in_last_lmr(sq, iov, 8))
+			return m5_send_1sge(ep, n, iov, cookie.as_64, flags);
 		if (!m5_sq_try(sq, 1))
 			return m5_send_refill(ep, n, iov, cookie.as_64, flags);
-		return m5_post_plain(sq, M5_OP_SEND, m5_inline_eight(front_lmr_va(iov)), NULL, 8,
+		return m5_post_plain(sq, M5_OP_SEND, m5_inline_8(front_lmr_va(iov)), NULL, 8,
 				     cookie.as_64);
 	}
 	if (len == M5_LINE)
-		return m5_send_line(ep, n, iov, cookie.as_64);
+		return m5_send_64(ep, n, iov, cookie.as_64);
 	/* Longer than inline_max, and not longer than max_msg. */
 	if (m5_unlikely(len - sq->inline_end >= sq->send_len_range))
-		return m5_send_one(ep, n, iov, cookie.as_64, flags);
+		return m5_send_1sge(ep, n, iov, cookie.as_64, flags);
 	if (!m5_sq_try(sq, 1))
 		return m5_send_refill(ep, n, iov, cookie.as_64, flags);
 	return m5_post_plain(sq, M5_OP_SEND,
@@ -130,11 +130,11 @@ static M5_APART DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 
 /* ---- RDMA write: the same steps ---- */
 
-static M5_APART DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				    DAT_COMPLETION_FLAGS flags);
 
-static M5_APART DAT_RETURN m5_write_any(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					uint64_t cookie, const DAT_RMR_TRIPLET *to,
 					unsigned int flags)
 {
@@ -143,17 +143,17 @@ static M5_APART DAT_RETURN m5_write_any(struct dap_ep *ep, int n, const DAT_LMR_
 	return m5_post_work(ep, w, n, iov, cookie, to, flags);
 }
 
-static M5_APART DAT_RETURN m5_write_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					   uint64_t cookie, const DAT_RMR_TRIPLET *to,
 					   unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_write(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
 				(DAT_DTO_COOKIE){ .as_64 = cookie }, to, flags);
-	return m5_write_any(ep, n, iov, cookie, to, flags);
+	return m5_write_slow(ep, n, iov, cookie, to, flags);
 }
 
-static M5_APART DAT_RETURN m5_write_one(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					uint64_t cookie, const DAT_RMR_TRIPLET *to,
 					unsigned int flags)
 {
@@ -165,55 +165,55 @@ static M5_APART DAT_RETURN m5_write_one(struct dap_ep *ep, int n, const DAT_LMR_
 	if (m5_unlikely(len - 1 >= sq->max_rdma) || m5_unlikely(len > front_rmr_len(to)) ||
 	    m5_unlikely(copy && len > M5_SHORT) || m5_unlikely(flags & sq->deny_rdma) ||
 	    m5_unlikely(!m5_sq_try(sq, 1)))
-		return m5_write_any(ep, n, iov, cookie, to, flags);
+		return m5_write_slow(ep, n, iov, cookie, to, flags);
 	if (copy)
 		return m5_post_short(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags);
 	return m5_post_ref(sq, M5_OP_RDMA_WRITE, iov, to, (uint32_t)len, cookie, flags);
 }
 
-static M5_APART DAT_RETURN m5_write_line(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write_64(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					 uint64_t cookie, const DAT_RMR_TRIPLET *to)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
-	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_known(sq, iov, M5_LINE))
-		return m5_write_one(ep, n, iov, cookie, to, 0);
+	if (m5_unlikely(M5_LINE >= sq->inline_end) || !m5_in_last_lmr(sq, iov, M5_LINE))
+		return m5_write_1sge(ep, n, iov, cookie, to, 0);
 	if (!m5_sq_try(sq, 2))
 		return m5_write_refill(ep, n, iov, cookie, to, 0);
-	return m5_post_line(sq, M5_OP_RDMA_WRITE, iov, to, cookie);
+	return m5_post_64(sq, M5_OP_RDMA_WRITE, iov, to, cookie);
 }
 
-M5_INLINE DAT_RETURN m5_write_few(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
+M5_INLINE DAT_RETURN m5_write_sges(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
 				  uint64_t cookie, const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
 
-	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_plain(sq, flags) ||
-	    m5_unlikely(n > sq->max_write_iov) || !m5_few_sum(n, iov, &sum) ||
+	if (m5_unlikely(!iov) || m5_unlikely(!to) || !m5_no_flags(sq, flags) ||
+	    m5_unlikely(n > sq->max_write_iov) || !m5_sges_sum(n, iov, &sum) ||
 	    m5_unlikely(sum - sq->inline_end >= sq->rdma_len_range) ||
 	    m5_unlikely((front_len)sum > front_rmr_len(to)))
-		return m5_write_any(ep, (int)n, iov, cookie, to, flags);
+		return m5_write_slow(ep, (int)n, iov, cookie, to, flags);
 	if (!m5_sq_try(sq, (2 + n + 3) / 4))
 		return m5_write_refill(ep, (int)n, iov, cookie, to, flags);
-	m5_part();
-	return m5_few_write(sq, M5_OP_RDMA_WRITE, n, iov, sum, cookie, to);
+	m5_compiler_barrier();
+	return m5_sges_write(sq, M5_OP_RDMA_WRITE, n, iov, sum, cookie, to);
 }
 
-static M5_APART DAT_RETURN m5_write_many(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					 uint64_t cookie, const DAT_RMR_TRIPLET *to,
 					 unsigned int flags)
 {
 	if (n == 4)
-		return m5_write_few(ep, 4, iov, cookie, to, flags);
+		return m5_write_sges(ep, 4, iov, cookie, to, flags);
 	if (n == 2)
-		return m5_write_few(ep, 2, iov, cookie, to, flags);
+		return m5_write_sges(ep, 2, iov, cookie, to, flags);
 	if (n == 3)
-		return m5_write_few(ep, 3, iov, cookie, to, flags);
-	return m5_write_any(ep, n, iov, cookie, to, flags);
+		return m5_write_sges(ep, 3, iov, cookie, to, flags);
+	return m5_write_slow(ep, n, iov, cookie, to, flags);
 }
 
-static M5_APART DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				    DAT_COMPLETION_FLAGS flags)
 {
@@ -222,26 +222,26 @@ static M5_APART DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 	uint64_t len;
 
 	if (m5_unlikely(n != 1))
-		return m5_write_many(ep, n, iov, cookie.as_64, to, flags);
+		return m5_write_not_1sge(ep, n, iov, cookie.as_64, to, flags);
 	if (m5_unlikely(!iov))
-		return m5_write_many(ep, n, iov, cookie.as_64, to, flags);
+		return m5_write_not_1sge(ep, n, iov, cookie.as_64, to, flags);
 	if (m5_unlikely(!to))
-		return m5_write_many(ep, n, iov, cookie.as_64, to, flags);
-	len = m5_whole(front_lmr_len(iov));
-	if (m5_unlikely((front_len)len > front_rmr_len(to)) || m5_unlikely(!m5_plain(sq, flags)))
-		return m5_write_one(ep, n, iov, cookie.as_64, to, flags);
+		return m5_write_not_1sge(ep, n, iov, cookie.as_64, to, flags);
+	len = m5_len64(front_lmr_len(iov));
+	if (m5_unlikely((front_len)len > front_rmr_len(to)) || m5_unlikely(!m5_no_flags(sq, flags)))
+		return m5_write_1sge(ep, n, iov, cookie.as_64, to, flags);
 	if (len == 8) {
-		if (!m5_known(sq, iov, 8))
-			return m5_write_one(ep, n, iov, cookie.as_64, to, flags);
+		if (!m5_in_last_lmr(sq, iov, 8))
+			return m5_write_1sge(ep, n, iov, cookie.as_64, to, flags);
 		if (!m5_sq_try(sq, 1))
 			return m5_write_refill(ep, n, iov, cookie.as_64, to, flags);
-		return m5_post_plain(sq, M5_OP_RDMA_WRITE, m5_inline_eight(front_lmr_va(iov)), to,
+		return m5_post_plain(sq, M5_OP_RDMA_WRITE, m5_inline_8(front_lmr_va(iov)), to,
 				     8, cookie.as_64);
 	}
 	if (len == M5_LINE)
-		return m5_write_line(ep, n, iov, cookie.as_64, to);
+		return m5_write_64(ep, n, iov, cookie.as_64, to);
 	if (m5_unlikely(len - sq->inline_end >= sq->rdma_len_range))
-		return m5_write_one(ep, n, iov, cookie.as_64, to, flags);
+		return m5_write_1sge(ep, n, iov, cookie.as_64, to, flags);
 	if (!m5_sq_try(sq, 1))
 		return m5_write_refill(ep, n, iov, cookie.as_64, to, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_WRITE,
@@ -251,11 +251,11 @@ static M5_APART DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 
 /* ---- RDMA read: nothing of it travels in the WQE ---- */
 
-static M5_APART DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				   DAT_COMPLETION_FLAGS flags);
 
-static M5_APART DAT_RETURN m5_read_any(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_read_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 				       uint64_t cookie, const DAT_RMR_TRIPLET *from,
 				       unsigned int flags)
 {
@@ -264,18 +264,18 @@ static M5_APART DAT_RETURN m5_read_any(struct dap_ep *ep, int n, const DAT_LMR_T
 	return m5_post_work(ep, w, n, iov, cookie, from, flags);
 }
 
-static M5_APART DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					  uint64_t cookie, const DAT_RMR_TRIPLET *from,
 					  unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_read(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
 			       (DAT_DTO_COOKIE){ .as_64 = cookie }, from, flags);
-	return m5_read_any(ep, n, iov, cookie, from, flags);
+	return m5_read_slow(ep, n, iov, cookie, from, flags);
 }
 
 /* The remote buffer gives the length of the transfer; the local one may be longer. */
-static M5_APART DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				   DAT_COMPLETION_FLAGS flags)
 {
@@ -284,16 +284,16 @@ static M5_APART DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 	uint64_t len;
 
 	if (m5_unlikely((uint32_t)n != sq->read_segs) || m5_unlikely(!iov))
-		return m5_read_any(ep, n, iov, cookie.as_64, from, flags);
-	m5_part();
+		return m5_read_slow(ep, n, iov, cookie.as_64, from, flags);
+	m5_compiler_barrier();
 	if (m5_unlikely(!from))
-		return m5_read_any(ep, n, iov, cookie.as_64, from, flags);
-	if (m5_unlikely(!m5_plain(sq, flags)))
-		return m5_read_any(ep, n, iov, cookie.as_64, from, flags);
+		return m5_read_slow(ep, n, iov, cookie.as_64, from, flags);
+	if (m5_unlikely(!m5_no_flags(sq, flags)))
+		return m5_read_slow(ep, n, iov, cookie.as_64, from, flags);
 	len = front_rmr_len(from);
 	if (m5_unlikely(len - 1 >= sq->max_rdma) ||
 	    m5_unlikely((front_len)len > front_lmr_len(iov)))
-		return m5_read_any(ep, n, iov, cookie.as_64, from, flags);
+		return m5_read_slow(ep, n, iov, cookie.as_64, from, flags);
 	if (m5_unlikely(!m5_sq_try(sq, 1)))
 		return m5_read_refill(ep, n, iov, cookie.as_64, from, flags);
 	return m5_post_plain(sq, M5_OP_RDMA_READ,

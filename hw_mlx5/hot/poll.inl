@@ -37,10 +37,10 @@ M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct 
 		slot = &done->rq_slots[index & done->rq_mask];
 		bytes = be32_to_cpu(cqe->byte_cnt);
 		front_event_dto(event, evd, ep, slot->cookie, bytes, DAP_OP_RECEIVE);
-		m5_tally(&done->rq_bytes, bytes);
+		m5_count_add(&done->rq_bytes, bytes);
 		__atomic_store_n(&done->rq_ci, done->rq_ci + 1, __ATOMIC_RELEASE);
 		if (m5_unlikely(done->shared))
-			m5_srq_give(slot);
+			m5_srq_release(slot);
 	}
 	return true;
 }
@@ -58,10 +58,10 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 }
 
 /* What m5_poll_dto left: true when an event came of it. The CQ is left either way. */
-static M5_COLD bool m5_poll_rare(struct dap_evd *evd, DAT_EVENT *event)
+static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
-	struct m5_rare r;
-	bool visible = m5_cqe_rare(evd, &r);
+	struct m5_slow_cqe r;
+	bool visible = m5_cqe_slow(evd, &r);
 
 	m5_cq_leave(m5_cq(evd), M5_LOCKED);
 	if (visible)
@@ -96,7 +96,7 @@ M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
  * All that m5_dequeue leaves: a CQ that others are at, and rare completions, one after another if
  * they are swallowed.
  */
-static M5_COLD M5_APART DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVENT *event)
+static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe;
@@ -112,21 +112,21 @@ static M5_COLD M5_APART DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVEN
 			return front_dequeue_cold(evd, event);
 		}
 		if (!m5_cqe_next(cq, op_own)) {
-			m5_tally(&cq->missed, 1);
+			m5_count_add(&cq->missed, 1);
 			m5_cq_leave(cq, M5_LOCKED);
 			return FRONT_CQ_EMPTY;
 		}
-		if (!m5_cqe_is_rare(op_own) && m5_poll_dto(evd, cq, cqe, op_own, event)) {
+		if (!m5_cqe_is_slow(op_own) && m5_poll_dto(evd, cq, cqe, op_own, event)) {
 			m5_cq_leave(cq, M5_LOCKED);
 			return DAT_SUCCESS;
 		}
-		if (m5_poll_rare(evd, event))
+		if (m5_poll_slow(evd, event))
 			return DAT_SUCCESS;
 	}
 }
 
 /* The EVD needs the slow path, or another thread has its CQ. */
-M5_INLINE DAT_RETURN m5_dequeue_odd(struct dap_evd *evd, DAT_EVENT *event)
+M5_INLINE DAT_RETURN m5_dequeue_not_entered(struct dap_evd *evd, DAT_EVENT *event)
 {
 	if (m5_evd_is_slow(evd))
 		return front_dequeue_cold(evd, event);
@@ -161,12 +161,12 @@ static DAT_RETURN m5_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	uint8_t op_own;
 
 	if (m5_unlikely(!m5_dequeue_enter(evd, cq)))
-		return m5_dequeue_odd(evd, event);
+		return m5_dequeue_not_entered(evd, event);
 	cqe = cq->next;
 	op_own = dap_load_owner(&cqe->op_own);
 	dap_rmb_cqe_owner();
 	if (!m5_cqe_next(cq, op_own)) {
-		m5_tally(&cq->missed, 1);
+		m5_count_add(&cq->missed, 1);
 		m5_cq_leave(cq, M5_LOCKED);
 		return FRONT_CQ_EMPTY;
 	}
@@ -174,7 +174,7 @@ static DAT_RETURN m5_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		m5_cq_leave(cq, M5_LOCKED);
 		return front_dequeue_cold(evd, event);
 	}
-	if (m5_likely(!m5_cqe_is_rare(op_own)) &&
+	if (m5_likely(!m5_cqe_is_slow(op_own)) &&
 	    m5_likely(m5_poll_dto(evd, cq, cqe, op_own, event))) {
 		m5_cq_leave(cq, M5_LOCKED);
 		return DAT_SUCCESS;

@@ -23,7 +23,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 		op_own = dap_load_owner(&cqe->op_own);
 		dap_rmb_cqe_owner();
 		*empty = !m5_cqe_next(cq, op_own);
-		if (*empty || m5_evd_is_slow(evd) || m5_unlikely(m5_cqe_is_rare(op_own)))
+		if (*empty || m5_evd_is_slow(evd) || m5_unlikely(m5_cqe_is_slow(op_own)))
 			break;
 		if (!ep || cqe->uidx.be != uidx) {
 			uidx = cqe->uidx.be;
@@ -37,7 +37,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 			cqe = m5_cqe_at(cq, ci);
 			cq->lap++;
 		}
-		m5_cq_tell(cq, ci);
+		m5_cq_store_ci(cq, ci);
 	}
 	cq->ci = ci;
 	cq->next = (struct m5_cqe *)(uintptr_t)cqe;
@@ -45,7 +45,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 }
 
 /* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
-static M5_COLD M5_APART DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
+static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
 						     DAT_EVENT *events, DAT_COUNT *count,
 						     DAT_COUNT n)
 {
@@ -82,7 +82,7 @@ static DAT_RETURN m5_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 		return DAT_SUCCESS;
 	}
 	if (empty) {
-		m5_tally(&cq->missed, 1);
+		m5_count_add(&cq->missed, 1);
 		m5_cq_leave(cq, M5_LOCKED);
 		return FRONT_CQ_EMPTY;
 	}

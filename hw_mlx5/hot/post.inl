@@ -4,7 +4,7 @@
 #include "hw_mlx5/hot/ring.inl"
 
 /* Neither before its start nor beyond its end: no sign in either difference. len < 2 GiB. */
-M5_INLINE bool m5_inside(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
+M5_INLINE bool m5_in_lmr(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 {
 	uint64_t off = va - lmr->addr, room = lmr->length - len;
 
@@ -36,7 +36,7 @@ M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t k
 			return false;
 		__atomic_store_n(&sq->lmr, lmr, __ATOMIC_RELAXED);
 	}
-	return m5_likely(m5_inside(lmr, va, len));
+	return m5_likely(m5_in_lmr(lmr, va, len));
 }
 
 M5_INLINE struct m5_slot *m5_slot_set(const struct m5_sq *sq, uint32_t pi, uint64_t cookie,
@@ -78,15 +78,15 @@ M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes
 			    op == M5_OP_RDMA_WRITE ? DAP_COUNT_WRITE : DAP_COUNT_SEND;
 
 	if (__builtin_constant_p(bytes) && bytes == 8) {
-		m5_tally(&sq->eights[kind], 1);
+		m5_count_add(&sq->eights[kind], 1);
 		return;
 	}
-	m5_tally(&sq->posted[kind].number, 1);
-	m5_tally(&sq->posted[kind].bytes, bytes);
+	m5_count_add(&sq->posted[kind].number, 1);
+	m5_count_add(&sq->posted[kind].bytes, bytes);
 }
 
 /* A length in a register of 64 bits, and nowhere else: gcc keeps another one of 32 beside it. */
-M5_INLINE uint64_t m5_whole(front_len length)
+M5_INLINE uint64_t m5_len64(front_len length)
 {
 	uint64_t len = length;
 
@@ -177,7 +177,7 @@ M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_
 /* ---- Posts without flags that follow no bind ---- */
 
 /* A bind that another thread is just posting comes before or after this post, as it happens. */
-M5_INLINE bool m5_plain(const struct m5_sq *sq, unsigned int flags)
+M5_INLINE bool m5_no_flags(const struct m5_sq *sq, unsigned int flags)
 {
 	return m5_likely(
 		!(flags | (M5_LOCKED ? __atomic_load_n(&sq->fence, __ATOMIC_RELAXED) : sq->fence)));
@@ -194,12 +194,12 @@ M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_wqe_pos pos, uint
 }
 
 /* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
-M5_INLINE bool m5_known(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov, uint32_t len)
+M5_INLINE bool m5_in_last_lmr(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov, uint32_t len)
 {
 	const struct dap_lmr *lmr = m5_last_lmr(sq);
 
 	return m5_likely(front_lmr_key(iov) == lmr->lmr_context) &&
-	       m5_likely(m5_inside(lmr, front_lmr_va(iov), len));
+	       m5_likely(m5_in_lmr(lmr, front_lmr_va(iov), len));
 }
 
 /* One segment, copied or referred to, as the piece seg. */
@@ -223,14 +223,14 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 }
 
 /* A cache line of data that travels in the WQE. */
-M5_INLINE DAT_RETURN m5_post_line(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
+M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				  const DAT_RMR_TRIPLET *remote, uint64_t cookie)
 {
 	struct m5_wqe_pos pos = m5_wqe_pos(sq, 2);
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, pos.pi), p[5];
 	m5_half w[2 * M5_HALVES], *h;
 
-	m5_inline_line(p, front_lmr_va(iov));
+	m5_inline_64(p, front_lmr_va(iov));
 	m5_slot_plain(sq, pos, cookie, M5_LINE);
 	if (op == M5_OP_SEND) {
 		h = m5_put_two(w, ctrl, p[0]);

@@ -6,7 +6,7 @@ M5_INLINE void m5_recv_posted(struct m5_rq *rq, uint32_t pi)
 {
 	rq->pi = pi + 1;
 	dap_wmb_wqe_before_dbrec();
-	m5_record(&rq->dbrec[0], pi + 1);
+	m5_store_dbrec(&rq->dbrec[0], pi + 1);
 }
 
 M5_INLINE void m5_recv_note(const struct m5_rq *rq, uint32_t pi, uint64_t cookie,
@@ -38,7 +38,7 @@ M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const DAT_LMR_TRIPLET
 	return 0;
 }
 
-static M5_APART DAT_RETURN m5_recv_any(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
+static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 				       uint64_t cookie, unsigned int flags)
 {
 	struct m5_rq *rq = &m5_ep(ep)->rq;
@@ -59,7 +59,7 @@ static M5_APART DAT_RETURN m5_recv_any(struct dap_ep *ep, int n, const DAT_LMR_T
 	}
 	wqe = m5_rq_at(rq, rq->pi);
 	for (int i = 0; i < n; i++)
-		m5_tally(&rq->bytes, front_lmr_len(&iov[i]));
+		m5_count_add(&rq->bytes, front_lmr_len(&iov[i]));
 	for (int i = 0; i < n; i++)
 		if (front_lmr_len(&iov[i]))
 			wqe[used++] = m5_data((uint32_t)front_lmr_len(&iov[i]),
@@ -88,20 +88,20 @@ static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *io
 	uint32_t pi;
 
 	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags | rq->uneven))
-		return m5_recv_any(ep, n, iov, cookie.as_64, flags);
+		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	len = front_lmr_len(iov);
 	if (m5_unlikely(len - 1 >= INT32_MAX))
-		return m5_recv_any(ep, n, iov, cookie.as_64, flags);
+		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	if (M5_LOCKED && !m5_spin_try(&rq->lock))
-		return m5_recv_any(ep, n, iov, cookie.as_64, flags);
+		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	if (m5_unlikely(rq->limit == rq->pi)) {
 		if (M5_LOCKED)
 			m5_spin_unlock(&rq->lock);
-		return m5_recv_any(ep, n, iov, cookie.as_64, flags);
+		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	}
 	pi = rq->pi;
 	m5_recv_note(rq, pi, cookie.as_64, 0);
-	m5_tally(&rq->bytes, len);
+	m5_count_add(&rq->bytes, len);
 	*m5_rq_at(rq, pi) = m5_data((uint32_t)len, front_lmr_key(iov), front_lmr_va(iov));
 	m5_recv_posted(rq, pi);
 	if (M5_LOCKED)

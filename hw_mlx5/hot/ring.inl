@@ -99,7 +99,7 @@ M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl
 }
 
 /* A doorbell record counts 16 bits; those above them are zero from the start. */
-M5_INLINE void m5_record(volatile uint32_t *dbrec, uint32_t pi)
+M5_INLINE void m5_store_dbrec(volatile uint32_t *dbrec, uint32_t pi)
 {
 #if DAP_TSAN
 	dap_store_dbrec(dbrec, __builtin_bswap32((uint16_t)pi));
@@ -124,7 +124,7 @@ M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl
 {
 	sq->pi = end;
 	dap_wmb_wqe_before_dbrec();
-	m5_record(&sq->dbrec[1], end);
+	m5_store_dbrec(&sq->dbrec[1], end);
 	m5_ring_reg(sq, end - n, n, ctrl, w);
 }
 
@@ -187,7 +187,7 @@ M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n)
 
 	if (M5_LOCKED && !m5_spin_try(&sq->lock))
 		return false;
-	if ((sq->pi & sq->mask) + n <= sq->mask + 1 && m5_sq_look(m5_ep(ep), n))
+	if ((sq->pi & sq->mask) + n <= sq->mask + 1 && m5_sq_recheck(m5_ep(ep), n))
 		return true;
 	if (M5_LOCKED)
 		m5_spin_unlock(&sq->lock);

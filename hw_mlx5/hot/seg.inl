@@ -225,7 +225,7 @@ M5_INLINE m5_v2 m5_inline_head(m5_v2 data, uint32_t n)
 #endif
 }
 
-M5_INLINE m5_v2 m5_inline_eight(uint64_t va)
+M5_INLINE m5_v2 m5_inline_8(uint64_t va)
 {
 	return m5_inline_head((m5_v2){ m5_load((const uint8_t *)(uintptr_t)va, 8), 0 }, 8);
 }
@@ -251,7 +251,7 @@ M5_INLINE void m5_inline_short(m5_v2 *a, m5_v2 *b, uint64_t va, uint32_t n)
 
 #define M5_LINE 64			/* a cache line of data: five pieces */
 
-M5_INLINE void m5_inline_line(m5_v2 p[5], uint64_t va)
+M5_INLINE void m5_inline_64(m5_v2 p[5], uint64_t va)
 {
 	const uint8_t *d = (const uint8_t *)(uintptr_t)va;
 

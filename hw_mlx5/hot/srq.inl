@@ -61,7 +61,7 @@ static DAT_RETURN m5_srq_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *
 	q->head = next;
 	q->pi++;
 	dap_wmb_wqe_before_dbrec();
-	m5_record(&q->dbrec[0], q->pi);
+	m5_store_dbrec(&q->dbrec[0], q->pi);
 	if (M5_LOCKED)
 		m5_spin_unlock(&q->lock);
 	return DAT_SUCCESS;

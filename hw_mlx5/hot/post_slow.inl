@@ -84,7 +84,7 @@ M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
 }
 
 /* Data behind the header of an inline segment at piece at: from byte 4 on, wrapping. */
-M5_INLINE void m5_gather(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
+M5_INLINE void m5_write_inline(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
 			 uint32_t total)
 {
 	uint32_t bytes = (sq->mask + 1) << M5_BB_SHIFT, to = at * M5_DS & (bytes - 1);
@@ -104,7 +104,7 @@ M5_INLINE void m5_gather(const struct m5_sq *sq, uint32_t at, int n, const DAT_L
 	}
 }
 
-M5_INLINE void m5_refer(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
+M5_INLINE void m5_write_refs(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
 			uint32_t total)
 {
 	for (int i = 0; i < n && total; i++) {
@@ -152,9 +152,9 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 	if (head == 2)
 		*m5_piece(sq, pi * 4 + 1) = m5_raddr(front_rmr_va(remote), front_rmr_key(remote));
 	if (w.copy)
-		m5_gather(sq, pi * 4 + head, n, iov, w.total);
+		m5_write_inline(sq, pi * 4 + head, n, iov, w.total);
 	else
-		m5_refer(sq, pi * 4 + head, n, iov, w.total);
+		m5_write_refs(sq, pi * 4 + head, n, iov, w.total);
 	m5_ring(sq, pi, blocks, ctrl);
 	m5_sq_end(sq);
 	return DAT_SUCCESS;
@@ -163,7 +163,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 /* ---- Segments whose number is known: without flags, none of them empty, none copied ---- */
 
 /* Adds up. False: one of them is empty, or so long that no sum is right. */
-M5_INLINE bool m5_few_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t *sum)
+M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t *sum)
 {
 	uint64_t odd = 0;
 
@@ -180,7 +180,7 @@ M5_INLINE bool m5_few_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t *
 	return m5_likely(!(odd >> 31));
 }
 
-M5_INLINE DAT_RETURN m5_few_write(struct m5_sq *sq, unsigned int op, unsigned int n,
+M5_INLINE DAT_RETURN m5_sges_write(struct m5_sq *sq, unsigned int op, unsigned int n,
 				  const DAT_LMR_TRIPLET *iov, uint64_t total, uint64_t cookie,
 				  const DAT_RMR_TRIPLET *remote)
 {
