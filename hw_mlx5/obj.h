@@ -162,8 +162,8 @@ struct m5_cq {
 	uint32_t ci;			/* free running */
 	uint32_t mask;
 	uint32_t log;
-	uint32_t in_poll;			/* a nonthreadsafe poller is at it */
-	uint32_t revoked;			/* somebody else has the CQ: pollers wait, see m5_cq_own */
+	uint32_t in_poll;		/* a nonthreadsafe poller is at it */
+	uint32_t revoked;		/* somebody else has the CQ: pollers wait, see m5_cq_own */
 	uint32_t lock;			/* threadsafe instance only */
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
@@ -223,7 +223,7 @@ struct m5_rmr {
 	/* What the last LMR allows that it was bound to, until that is freed: span is 0 then. */
 	struct dap_lmr *lmr;
 	uint64_t addr, length;
-	uint64_t max_klm_len;			/* longest range that is one KLM */
+	uint64_t max_klm_len;		/* longest range that is one KLM */
 	uint32_t lkey;
 	uint32_t deny;			/* rights that a bind can not have, and no rights */
 	uint32_t key_be;		/* the current key, once all binds posted are done */
@@ -348,7 +348,7 @@ void m5_rq_derive(struct m5_rq *rq);
  * when it is open: two plain accesses and no fence. Who takes the CQ closes the gate, makes that
  * seen with membarrier(2), which fences on the poller's behalf, and waits until it is not busy.
  */
-int m5_cq_own_init(void);			/* once per IA: -errno when this kernel can not do it */
+int m5_cq_own_init(void);		/* once per IA: -errno when this kernel can not do it */
 void m5_cq_own(struct dap_evd *evd);
 void m5_cq_release(struct dap_evd *evd);
 M5_COLD void m5_cq_wait_owned(struct m5_cq *cq);	/* the poller, when it found the gate closed */

@@ -43,12 +43,12 @@ struct dap_cm_conn {
 	bool half_open;			/* on the list of those */
 	bool local, by_tcp;		/* active: the way it goes, and the one to try next */
 	bool refused;			/* active: by nobody listening, last time */
-	bool discard_rx;			/* whatever still arrives is thrown away */
+	bool discard_rx;		/* whatever still arrives is thrown away */
 	bool wants_out;
 	bool retired;			/* closed, off its list; freed when its queue has gone */
 	bool watched;			/* has been in the thread's epoll set */
 	struct cm_mux *mux;		/* that it goes over, instead of a socket of its own */
-	struct cm_mux *out_mux;	/* that its queue goes out by, even once it has left the line */
+	struct cm_mux *out_mux;		/* that its queue goes out by, even once it has left the line */
 	LIST_ENTRY(dap_cm_conn) mux_link, hash_link;
 	TAILQ_ENTRY(dap_cm_conn) out_link;
 	uint16_t port;			/* passive: that it came in by */

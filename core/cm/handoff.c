@@ -119,7 +119,7 @@ static void pending_new(struct cm_acceptor *acceptor, int fd)
 	cm_timer_set(&g->timer, cm_limits.request_us);
 	if (cm_poll_add(fd, EPOLLIN, &g->item))
 		pending_drop(g);
-	pending_read(g);			/* what it says is usually there already */
+	pending_read(g);		/* what it says is usually there already */
 }
 
 /* ---- doors ---- */

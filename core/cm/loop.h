@@ -45,7 +45,7 @@ struct dap_cm {
 
 struct cm_loop {
 	pthread_mutex_t lock;
-	pthread_cond_t returned;		/* a callback has returned */
+	pthread_cond_t returned;	/* a callback has returned */
 	pthread_t thread;
 	unsigned int users;		/* IAs; the thread lives while there are any */
 	unsigned int generation;	/* another in each forked child */
@@ -64,7 +64,7 @@ struct cm_loop {
 	unsigned int n_muxes;		/* atomic, written under the lock; as the next one */
 	bool driven;			/* by callers: the thread does not look at the lines */
 	bool ticking, waiter;		/* it sees to it that they still do; one sleeps on mux_fd */
-	unsigned int other_waiters;		/* that sleep without it */
+	unsigned int other_waiters;	/* that sleep without it */
 	unsigned int polls, seen;
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;

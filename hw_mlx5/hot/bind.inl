@@ -281,7 +281,7 @@ M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 
 /* A bind that is more than one WQE of one KLM; one doorbell for both. */
 static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
-			       uint64_t cookie, unsigned int flags)
+				 uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t start;
@@ -351,7 +351,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 }
 
 M5_INLINE int m5_unbind_slow(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
-			    unsigned int flags)
+			     unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint32_t pi;
@@ -418,7 +418,7 @@ M5_INLINE uint32_t m5_bind_set_context(struct dap_rmr *rmr, uint32_t *context)
 
 /* The caller has checked the arguments, holds the queue, has credit, and has set the context. */
 M5_INLINE DAT_RETURN m5_unbind_fast(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
-				  uint32_t next_be)
+				    uint32_t next_be)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -436,8 +436,8 @@ M5_INLINE DAT_RETURN m5_unbind_fast(struct dap_rmr *rmr, struct dap_ep *ep, uint
 }
 
 M5_INLINE DAT_RETURN m5_bind_fast(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
-				unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-				uint32_t next_be)
+				  unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+				  uint32_t next_be)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_sq *sq = &m5_ep(ep)->sq;

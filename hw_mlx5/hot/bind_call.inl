@@ -40,9 +40,9 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 #ifdef DAP_DAT20
 
 static M5_NOINLINE DAT_RETURN m5_bind_slow(struct dap_rmr *rmr, const void *lmr,
-				       const DAT_LMR_TRIPLET *triplet, unsigned int priv,
-				       DAT_VA_TYPE va_type, struct dap_ep *ep, uint64_t cookie,
-				       unsigned int flags, uint32_t *context)
+					   const DAT_LMR_TRIPLET *triplet, unsigned int priv,
+					   DAT_VA_TYPE va_type, struct dap_ep *ep, uint64_t cookie,
+					   unsigned int flags, uint32_t *context)
 {
 	if (m5_unlikely(va_type != DAT_VA_TYPE_VA) || m5_unlikely(rmr->for_ep | rmr->zero_based))
 		return m5_bind_ext(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context);
@@ -50,38 +50,38 @@ static M5_NOINLINE DAT_RETURN m5_bind_slow(struct dap_rmr *rmr, const void *lmr,
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_post(struct dap_rmr *rmr, uint64_t cookie,
-					const DAT_LMR_TRIPLET *triplet, unsigned int priv,
-					uint32_t next_be, struct dap_ep *ep)
+					   const DAT_LMR_TRIPLET *triplet, unsigned int priv,
+					   uint32_t next_be, struct dap_ep *ep)
 {
 	return m5_bind_fast(rmr, triplet, priv, ep, cookie, next_be);
 }
 
 static M5_NOINLINE DAT_RETURN m5_unbind_post(struct dap_rmr *rmr, uint64_t cookie,
-					  const DAT_LMR_TRIPLET *triplet M5_UNUSED,
-					  unsigned int priv M5_UNUSED, uint32_t next_be,
-					  struct dap_ep *ep)
+					     const DAT_LMR_TRIPLET *triplet M5_UNUSED,
+					     unsigned int priv M5_UNUSED, uint32_t next_be,
+					     struct dap_ep *ep)
 {
 	return m5_unbind_fast(rmr, ep, cookie, next_be);
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_refill(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-					  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-					  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-					  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-					  DAT_RMR_CONTEXT *context);
+					     const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+					     DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+					     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+					     DAT_RMR_CONTEXT *context);
 
 static M5_NOINLINE DAT_RETURN m5_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-				   const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-				   DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-				   DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+				      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+				      DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				      DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	if (m5_unlikely(va_type != DAT_VA_TYPE_VA))
 		return m5_bind_slow(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
-				   context);
+				    context);
 	m5_compiler_barrier();
 	if (m5_unlikely(flags))
 		return m5_bind_slow(rmr, lmr, triplet, priv, va_type, ep, cookie.as_64, flags,
-				   context);
+				    context);
 	m5_compiler_barrier();
 	switch (m5_bind_way(rmr, lmr, triplet, priv, ep, context)) {
 	case M5_WAY_BIND:
@@ -98,10 +98,10 @@ static M5_NOINLINE DAT_RETURN m5_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_refill(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-					  const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-					  DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-					  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-					  DAT_RMR_CONTEXT *context)
+					     const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+					     DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+					     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+					     DAT_RMR_CONTEXT *context)
 {
 	if (m5_refilled(ep, M5_BIND_BLOCKS))
 		return m5_bind(rmr, lmr, triplet, priv, va_type, ep, cookie, flags, context);
@@ -111,35 +111,35 @@ static M5_NOINLINE DAT_RETURN m5_bind_refill(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE 
 #else
 
 static M5_NOINLINE DAT_RETURN m5_bind_slow(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
-				       unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-				       unsigned int flags, uint32_t *context)
+					   unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+					   unsigned int flags, uint32_t *context)
 {
 	return m5_bind_checked(rmr, NULL, triplet, priv, ep, cookie, flags, context);
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_post(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
-					unsigned int priv, struct dap_ep *ep, uint64_t cookie,
-					uint32_t next_be)
+					   unsigned int priv, struct dap_ep *ep, uint64_t cookie,
+					   uint32_t next_be)
 {
 	return m5_bind_fast(rmr, triplet, priv, ep, cookie, next_be);
 }
 
 static M5_NOINLINE DAT_RETURN m5_unbind_post(struct dap_rmr *rmr,
-					  const DAT_LMR_TRIPLET *triplet M5_UNUSED,
-					  unsigned int priv M5_UNUSED, struct dap_ep *ep,
-					  uint64_t cookie, uint32_t next_be)
+					     const DAT_LMR_TRIPLET *triplet M5_UNUSED,
+					     unsigned int priv M5_UNUSED, struct dap_ep *ep,
+					     uint64_t cookie, uint32_t next_be)
 {
 	return m5_unbind_fast(rmr, ep, cookie, next_be);
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_refill(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-					  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
-					  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-					  DAT_RMR_CONTEXT *context);
+					     DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
+					     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+					     DAT_RMR_CONTEXT *context);
 
 static M5_NOINLINE DAT_RETURN m5_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-				   DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
-				   DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+				      DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				      DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	if (m5_unlikely(flags))
 		return m5_bind_slow(rmr, triplet, priv, ep, cookie.as_64, flags, context);
@@ -158,9 +158,9 @@ static M5_NOINLINE DAT_RETURN m5_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET 
 }
 
 static M5_NOINLINE DAT_RETURN m5_bind_refill(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
-					  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
-					  DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-					  DAT_RMR_CONTEXT *context)
+					     DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
+					     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+					     DAT_RMR_CONTEXT *context)
 {
 	if (m5_refilled(ep, M5_BIND_BLOCKS))
 		return m5_bind(rmr, triplet, priv, ep, cookie, flags, context);

@@ -37,9 +37,9 @@ static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
 }
 
 static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
-					const DAT_LMR_TRIPLET *triplet, unsigned int priv,
-					unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
-					unsigned int flags, uint32_t *context)
+				      const DAT_LMR_TRIPLET *triplet, unsigned int priv,
+				      unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
+				      unsigned int flags, uint32_t *context)
 {
 	struct m5_range to;
 	int err;

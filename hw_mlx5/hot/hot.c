@@ -19,18 +19,18 @@
 /* ---- Send ---- */
 
 static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 
 /* Whatever there is, and all that is refused. */
 static M5_NOINLINE DAT_RETURN m5_send_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-				       uint64_t cookie, unsigned int flags)
+					   uint64_t cookie, unsigned int flags)
 {
 	return m5_post_work(ep, (struct m5_work){ .op = M5_OP_SEND }, n, iov, cookie, NULL, flags);
 }
 
 /* Credit is all that was lacking, and may be had. */
 static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					  uint64_t cookie, unsigned int flags)
+					     uint64_t cookie, unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_send(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
@@ -40,7 +40,7 @@ static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT
 
 /* One segment: with flags, after a bind, short, or refused. */
 static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-				       uint64_t cookie, unsigned int flags)
+					   uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len = front_lmr_len(iov);
@@ -57,7 +57,7 @@ static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_L
 
 /* 64 bytes, without flags. */
 static M5_NOINLINE DAT_RETURN m5_send_64(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					uint64_t cookie)
+					 uint64_t cookie)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
@@ -69,7 +69,7 @@ static M5_NOINLINE DAT_RETURN m5_send_64(struct dap_ep *ep, int n, const DAT_LMR
 }
 
 M5_INLINE DAT_RETURN m5_send_sges(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
-				 uint64_t cookie, unsigned int flags)
+				  uint64_t cookie, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
@@ -85,7 +85,7 @@ M5_INLINE DAT_RETURN m5_send_sges(struct dap_ep *ep, unsigned int n, const DAT_L
 
 /* Not one segment, perhaps no list of them. */
 static M5_NOINLINE DAT_RETURN m5_send_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					uint64_t cookie, unsigned int flags)
+					       uint64_t cookie, unsigned int flags)
 {
 	if (n == 4)
 		return m5_send_sges(ep, 4, iov, cookie, flags);
@@ -97,7 +97,7 @@ static M5_NOINLINE DAT_RETURN m5_send_not_1sge(struct dap_ep *ep, int n, const D
 }
 
 static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = handle;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -131,12 +131,12 @@ static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 /* ---- RDMA write: the same steps ---- */
 
 static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
-				    DAT_COMPLETION_FLAGS flags);
+				       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				       DAT_COMPLETION_FLAGS flags);
 
 static M5_NOINLINE DAT_RETURN m5_write_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					uint64_t cookie, const DAT_RMR_TRIPLET *to,
-					unsigned int flags)
+					    uint64_t cookie, const DAT_RMR_TRIPLET *to,
+					    unsigned int flags)
 {
 	const struct m5_work w = { .op = M5_OP_RDMA_WRITE };
 
@@ -144,8 +144,8 @@ static M5_NOINLINE DAT_RETURN m5_write_slow(struct dap_ep *ep, int n, const DAT_
 }
 
 static M5_NOINLINE DAT_RETURN m5_write_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					   uint64_t cookie, const DAT_RMR_TRIPLET *to,
-					   unsigned int flags)
+					      uint64_t cookie, const DAT_RMR_TRIPLET *to,
+					      unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_write(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
@@ -154,8 +154,8 @@ static M5_NOINLINE DAT_RETURN m5_write_refill(struct dap_ep *ep, int n, const DA
 }
 
 static M5_NOINLINE DAT_RETURN m5_write_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					uint64_t cookie, const DAT_RMR_TRIPLET *to,
-					unsigned int flags)
+					    uint64_t cookie, const DAT_RMR_TRIPLET *to,
+					    unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t len = front_lmr_len(iov);
@@ -172,7 +172,7 @@ static M5_NOINLINE DAT_RETURN m5_write_1sge(struct dap_ep *ep, int n, const DAT_
 }
 
 static M5_NOINLINE DAT_RETURN m5_write_64(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					 uint64_t cookie, const DAT_RMR_TRIPLET *to)
+					  uint64_t cookie, const DAT_RMR_TRIPLET *to)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 
@@ -184,7 +184,7 @@ static M5_NOINLINE DAT_RETURN m5_write_64(struct dap_ep *ep, int n, const DAT_LM
 }
 
 M5_INLINE DAT_RETURN m5_write_sges(struct dap_ep *ep, unsigned int n, const DAT_LMR_TRIPLET *iov,
-				  uint64_t cookie, const DAT_RMR_TRIPLET *to, unsigned int flags)
+				   uint64_t cookie, const DAT_RMR_TRIPLET *to, unsigned int flags)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	uint64_t sum;
@@ -201,8 +201,8 @@ M5_INLINE DAT_RETURN m5_write_sges(struct dap_ep *ep, unsigned int n, const DAT_
 }
 
 static M5_NOINLINE DAT_RETURN m5_write_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					 uint64_t cookie, const DAT_RMR_TRIPLET *to,
-					 unsigned int flags)
+						uint64_t cookie, const DAT_RMR_TRIPLET *to,
+						unsigned int flags)
 {
 	if (n == 4)
 		return m5_write_sges(ep, 4, iov, cookie, to, flags);
@@ -214,8 +214,8 @@ static M5_NOINLINE DAT_RETURN m5_write_not_1sge(struct dap_ep *ep, int n, const 
 }
 
 static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
-				    DAT_COMPLETION_FLAGS flags)
+				       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
+				       DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = handle;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -252,12 +252,12 @@ static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LM
 /* ---- RDMA read: nothing of it travels in the WQE ---- */
 
 static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
-				   DAT_COMPLETION_FLAGS flags);
+				      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+				      DAT_COMPLETION_FLAGS flags);
 
 static M5_NOINLINE DAT_RETURN m5_read_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-				       uint64_t cookie, const DAT_RMR_TRIPLET *from,
-				       unsigned int flags)
+					   uint64_t cookie, const DAT_RMR_TRIPLET *from,
+					   unsigned int flags)
 {
 	const struct m5_work w = { .op = M5_OP_RDMA_READ };
 
@@ -265,8 +265,8 @@ static M5_NOINLINE DAT_RETURN m5_read_slow(struct dap_ep *ep, int n, const DAT_L
 }
 
 static M5_NOINLINE DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					  uint64_t cookie, const DAT_RMR_TRIPLET *from,
-					  unsigned int flags)
+					     uint64_t cookie, const DAT_RMR_TRIPLET *from,
+					     unsigned int flags)
 {
 	if (m5_refilled(ep, 2))
 		return m5_read(ep, n, (DAT_LMR_TRIPLET *)(uintptr_t)iov,
@@ -276,8 +276,8 @@ static M5_NOINLINE DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT
 
 /* The remote buffer gives the length of the transfer; the local one may be longer. */
 static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
-				   DAT_COMPLETION_FLAGS flags)
+				      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+				      DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = handle;
 	struct m5_sq *sq = &m5_ep(ep)->sq;

@@ -46,8 +46,8 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 
 /* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
 static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
-						     DAT_EVENT *events, DAT_COUNT *count,
-						     DAT_COUNT n)
+							DAT_EVENT *events, DAT_COUNT *count,
+							DAT_COUNT n)
 {
 	DAT_RETURN ret = front_dequeue_n_args(max, events, count);
 

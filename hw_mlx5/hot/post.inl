@@ -224,7 +224,7 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 
 /* A cache line of data that travels in the WQE. */
 M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
-				  const DAT_RMR_TRIPLET *remote, uint64_t cookie)
+				const DAT_RMR_TRIPLET *remote, uint64_t cookie)
 {
 	struct m5_wqe_pos pos = m5_wqe_pos(sq, 2);
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, pos.pi), p[5];

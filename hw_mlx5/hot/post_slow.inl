@@ -85,7 +85,7 @@ M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
 
 /* Data behind the header of an inline segment at piece at: from byte 4 on, wrapping. */
 M5_INLINE void m5_write_inline(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
-			 uint32_t total)
+			       uint32_t total)
 {
 	uint32_t bytes = (sq->mask + 1) << M5_BB_SHIFT, to = at * M5_DS & (bytes - 1);
 
@@ -105,7 +105,7 @@ M5_INLINE void m5_write_inline(const struct m5_sq *sq, uint32_t at, int n, const
 }
 
 M5_INLINE void m5_write_refs(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
-			uint32_t total)
+			     uint32_t total)
 {
 	for (int i = 0; i < n && total; i++) {
 		uint64_t len = front_lmr_len(&iov[i]);
@@ -181,8 +181,8 @@ M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t 
 }
 
 M5_INLINE DAT_RETURN m5_sges_write(struct m5_sq *sq, unsigned int op, unsigned int n,
-				  const DAT_LMR_TRIPLET *iov, uint64_t total, uint64_t cookie,
-				  const DAT_RMR_TRIPLET *remote)
+				   const DAT_LMR_TRIPLET *iov, uint64_t total, uint64_t cookie,
+				   const DAT_RMR_TRIPLET *remote)
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2, blocks = (head + n + 3) / 4;
 	struct m5_wqe_pos pos = m5_wqe_pos(sq, blocks);

@@ -39,7 +39,7 @@ M5_INLINE int m5_recv_check(const struct m5_rq *rq, int n, const DAT_LMR_TRIPLET
 }
 
 static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-				       uint64_t cookie, unsigned int flags)
+					   uint64_t cookie, unsigned int flags)
 {
 	struct m5_rq *rq = &m5_ep(ep)->rq;
 	unsigned int used = 0;
