@@ -11,7 +11,7 @@
 
 #define ACCEPTS_AT_ONCE 64		/* then the others have their turn */
 
-static void resume(void *arg)
+static void acceptor_resume(void *arg)
 {
 	struct cm_acceptor *a = arg;
 
@@ -75,7 +75,7 @@ int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t
 	if (fd < 0)
 		return fd;
 	a->item.ready = acceptor_ready;
-	a->pause = (struct dap_timer){ .fn = resume, .arg = a, .inside = true };
+	a->pause = (struct dap_timer){ .fn = acceptor_resume, .arg = a, .inside = true };
 	err = cm_poll_add(fd, EPOLLIN, &a->item);
 	if (err)
 		close(fd);

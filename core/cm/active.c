@@ -26,7 +26,7 @@ static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
 }
 
 /* The REQ was written there once and for all attempts. */
-static void say_req(struct dap_cm_conn *c)
+static void send_req(struct dap_cm_conn *c)
 {
 	c->out_off = 0;
 	c->out_len = CM_WIRE_SIZE;
@@ -60,13 +60,13 @@ static int attempt_tcp(struct dap_cm_conn *c)
 	return 0;
 }
 
-static int attempt(struct dap_cm_conn *c)
+static int try_connect(struct dap_cm_conn *c)
 {
 	int err = c->by_tcp ? -ENOENT : cm_mux_join(c);
 
 	c->local = !err;
 	if (c->local)
-		say_req(c);
+		send_req(c);
 	return err == -ENOENT ? attempt_tcp(c) : err;
 }
 
@@ -120,14 +120,14 @@ static void active_timeout(struct dap_cm_conn *c)
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
 	} else {
 		c->tried = cm_now();
-		err = attempt(c);
+		err = try_connect(c);
 		if (err)
 			active_retry(c, -err);
 	}
 }
 
 /* TCP may connect a socket to itself when the port is one that the kernel hands out. */
-static bool is_own_end(int fd)
+static bool is_self_connected(int fd)
 {
 	struct sockaddr_in a = { 0 }, b = { 0 };
 
@@ -142,7 +142,7 @@ static void active_connected(struct dap_cm_conn *c)
 
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		err = errno;
-	else if (!err && is_own_end(c->fd))
+	else if (!err && is_self_connected(c->fd))
 		err = ECONNREFUSED;
 	if (err) {
 		active_retry(c, err);
@@ -152,7 +152,7 @@ static void active_connected(struct dap_cm_conn *c)
 		cm_conn_log(c, "the listener on this host is reached by TCP: it may belong to another "
 			    "user, whose software adapters are out of reach");
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
-	say_req(c);
+	send_req(c);
 }
 
 static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
@@ -161,7 +161,7 @@ static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 
 	cm_mux_leave(c);
 	switch (m->reason) {
-	case CM_REASON_NOBODY:
+	case CM_REASON_NO_LISTENER:
 		if (mux)
 			mux->stale = true;
 		active_retry(c, ECONNREFUSED);
@@ -245,8 +245,8 @@ static int draw_id(uint64_t *id)
 	return 0;
 }
 
-static int prepare(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
-		   const struct dap_path *path, const void *pd, uint32_t pd_size)
+static int prepare_connect(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
+			   const struct dap_path *path, const void *pd, uint32_t pd_size)
 {
 	struct cm_msg req = { .type = CM_REQ, .conn_qual = conn_qual, .path = *path };
 	int err = draw_id(&c->id);
@@ -271,13 +271,13 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
 }
 
-static int start(struct dap_cm *cm, struct dap_cm_conn *c)
+static int start_connect(struct dap_cm *cm, struct dap_cm_conn *c)
 {
 	int err;
 
 	c->cm = cm;
 	TAILQ_INSERT_TAIL(&cm->conns, c, link);
-	err = attempt(c);
+	err = try_connect(c);
 	if (is_shortage(err)) {
 		cm_conn_drop(c, false);
 		return err;
@@ -300,7 +300,7 @@ int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t con
 	if (!cm_enter(cm->generation))
 		return -ECHILD;
 	c = cm_conn_new(&active, CM_RETRY);
-	err = c ? prepare(c, to, conn_qual, path, pd, pd_size) : -ENOMEM;
+	err = c ? prepare_connect(c, to, conn_qual, path, pd, pd_size) : -ENOMEM;
 	if (err) {
 		free(c);
 		goto leave;
@@ -308,7 +308,7 @@ int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t con
 	c->ctx = ctx;
 	if (timeout_us != UINT32_MAX)
 		c->deadline = cm_now() + timeout_us;
-	err = start(cm, c);
+	err = start_connect(cm, c);
 	if (!err)
 		*conn = c;
 leave:

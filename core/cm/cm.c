@@ -42,7 +42,7 @@ static void after_fork_parent(void)
 }
 
 /* Only close: taking a socket out of the epoll set would take it out of the parent's. */
-static void close_only(int *fd)
+static void close_inherited(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -60,25 +60,25 @@ static void close_sockets(void)
 
 	LIST_FOREACH(cm, &cm_loop.cms, link) {
 		TAILQ_FOREACH(c, &cm->conns, link)
-			close_only(&c->fd);
+			close_inherited(&c->fd);
 	}
 	TAILQ_FOREACH(c, &cm_loop.half_open, link)
-		close_only(&c->fd);
+		close_inherited(&c->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
-		close_only(&p->acceptor.fd);
+		close_inherited(&p->acceptor.fd);
 	LIST_FOREACH(l, &cm_loop.locals, link)
-		close_only(&l->acceptor.fd);
+		close_inherited(&l->acceptor.fd);
 	LIST_FOREACH(mux, &cm_loop.muxes, link) {
-		close_only(&mux->fd);
-		close_only(&mux->moved_fd);
+		close_inherited(&mux->fd);
+		close_inherited(&mux->moved_fd);
 	}
 	LIST_FOREACH(l, &cm_loop.handoffs, link)
-		close_only(&l->acceptor.fd);
+		close_inherited(&l->acceptor.fd);
 	LIST_FOREACH(g, &cm_loop.pending, link)
-		close_only(&g->fd);
-	close_only(&cm_loop.epfd);
-	close_only(&cm_loop.timerfd);
-	close_only(&cm_loop.mux_fd);
+		close_inherited(&g->fd);
+	close_inherited(&cm_loop.epfd);
+	close_inherited(&cm_loop.timerfd);
+	close_inherited(&cm_loop.mux_fd);
 }
 
 static void after_fork_child(void)

@@ -64,7 +64,7 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 }
 
 /* What is queued on a line still goes out. */
-static void retire(struct dap_cm_conn *c)
+static void retire_conn(struct dap_cm_conn *c)
 {
 	if (c->retired)
 		return;
@@ -82,7 +82,7 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 {
 	cm_conn_close(c, reset);
 	c->owned = false;
-	retire(c);
+	retire_conn(c);
 }
 
 /* A line needs no more than that the message is queued. */
@@ -91,7 +91,7 @@ void cm_conn_linger(struct dap_cm_conn *c)
 	c->owned = false;
 	leave_mux(c);
 	if (c->fd < 0)
-		retire(c);
+		retire_conn(c);
 	else
 		cm_conn_state(c, CM_LINGER, cm_limits.linger_us);
 }
@@ -265,7 +265,7 @@ static void got_look(struct dap_cm_conn *c)
 	cm_call_end();
 }
 
-void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m)
+void cm_conn_message(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	bool known;
 
@@ -300,7 +300,7 @@ static void got_bytes(struct dap_cm_conn *c)
 		return;
 	c->in_len = 0;
 	if (got > 0)
-		cm_conn_heard(c, &m);
+		cm_conn_message(c, &m);
 	else
 		cm_conn_lost(c, c->state == CM_WAIT_REQ ? got : -EPROTO);
 }

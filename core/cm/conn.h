@@ -122,7 +122,7 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 /* The socket, or its part in the line: the peer hears of it. */
 void cm_conn_close(struct dap_cm_conn *c, bool reset);
 /* A message of the connection, from whatever it came by. */
-void cm_conn_heard(struct dap_cm_conn *c, const struct cm_msg *m);
+void cm_conn_message(struct dap_cm_conn *c, const struct cm_msg *m);
 /* The way to the peer is of no use any more, and closed where it is a line: err, or 0 at its end;
  * -EPROTONOSUPPORT: the first message is of another version. */
 void cm_conn_lost(struct dap_cm_conn *c, int err);

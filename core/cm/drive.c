@@ -19,7 +19,7 @@
 static void muxes_ready(struct cm_item *item, uint32_t events);
 static struct cm_item muxes_item = { .ready = muxes_ready };
 
-static void let_thread_look(bool look)
+static void set_thread_reads(bool look)
 {
 	__atomic_store_n(&cm_loop.driven, !look, __ATOMIC_RELAXED);
 	cm_poll_change(cm_loop.mux_fd, look ? EPOLLIN : 0, &muxes_item);
@@ -65,7 +65,7 @@ static void on_tick(void *arg)
 	if (!cm_loop.driven || cm_loop.waiter)
 		return;
 	if (cm_loop.seen == cm_loop.polls) {
-		let_thread_look(true);
+		set_thread_reads(true);
 		return;
 	}
 	cm_loop.seen = cm_loop.polls;
@@ -101,7 +101,7 @@ static void note_poll(void)
 {
 	cm_loop.polls++;
 	if (!cm_loop.driven)
-		let_thread_look(false);
+		set_thread_reads(false);
 	if (!cm_loop.waiter)
 		start_ticking();
 }
@@ -152,7 +152,7 @@ void dap_cm_sleep_end(struct dap_cm *cm, int fd)
 	} else {
 		cm_loop.waiter = false;
 		if (cm_loop.other_waiters)
-			let_thread_look(true);
+			set_thread_reads(true);
 		else
 			note_poll();
 	}

@@ -5,7 +5,7 @@
  */
 #include "core/cm/loop.h"
 
-static struct dap_timer *meld(struct dap_timer *a, struct dap_timer *b)
+static struct dap_timer *heap_meld(struct dap_timer *a, struct dap_timer *b)
 {
 	struct dap_timer *late = b;
 
@@ -23,7 +23,7 @@ static struct dap_timer *meld(struct dap_timer *a, struct dap_timer *b)
 	return a;
 }
 
-static struct dap_timer *cut(struct dap_timer *t)
+static struct dap_timer *heap_cut(struct dap_timer *t)
 {
 	struct dap_timer *next = t->next;
 
@@ -34,24 +34,24 @@ static struct dap_timer *cut(struct dap_timer *t)
 
 /* Pairs from left to right, then all pairs into one from right to left: that is what makes the
  * cost of a removal logarithmic in the mean. */
-static struct dap_timer *meld_children(struct dap_timer *t)
+static struct dap_timer *heap_meld_children(struct dap_timer *t)
 {
 	struct dap_timer *first = t->child, *pairs = NULL, *root = NULL;
 
 	t->child = NULL;
 	while (first) {
-		struct dap_timer *a = first, *b = cut(a), *pair;
+		struct dap_timer *a = first, *b = heap_cut(a), *pair;
 
-		first = b ? cut(b) : NULL;
-		pair = meld(a, b);
+		first = b ? heap_cut(b) : NULL;
+		pair = heap_meld(a, b);
 		pair->next = pairs;
 		pairs = pair;
 	}
 	while (pairs) {
 		struct dap_timer *pair = pairs;
 
-		pairs = cut(pair);
-		root = meld(root, pair);
+		pairs = heap_cut(pair);
+		root = heap_meld(root, pair);
 	}
 	return root;
 }
@@ -61,19 +61,19 @@ struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t)
 	t->child = NULL;
 	t->next = NULL;
 	t->prev = NULL;
-	return meld(root, t);
+	return heap_meld(root, t);
 }
 
 struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t)
 {
 	if (t == root)
-		return meld_children(t);
+		return heap_meld_children(t);
 	if (t->prev->child == t)
 		t->prev->child = t->next;
 	else
 		t->prev->next = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
-	cut(t);
-	return meld(root, meld_children(t));
+	heap_cut(t);
+	return heap_meld(root, heap_meld_children(t));
 }

@@ -84,7 +84,7 @@ void cm_mux_leave(struct dap_cm_conn *c)
 /* ---- out ---- */
 
 /* All of it has gone, or will not go any more. */
-static void unqueue(struct cm_mux *mux, struct dap_cm_conn *c)
+static void unqueue_conn(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	TAILQ_REMOVE(&mux->out, c, out_link);
 	mux->n_out--;
@@ -94,13 +94,13 @@ static void unqueue(struct cm_mux *mux, struct dap_cm_conn *c)
 		cm_conn_free(c);
 }
 
-static void unqueue_all(struct cm_mux *mux)
+static void unqueue_all_conns(struct cm_mux *mux)
 {
 	while (!TAILQ_EMPTY(&mux->out))
-		unqueue(mux, TAILQ_FIRST(&mux->out));
+		unqueue_conn(mux, TAILQ_FIRST(&mux->out));
 }
 
-static void has_gone(struct cm_mux *mux, size_t n)
+static void consume_sent(struct cm_mux *mux, size_t n)
 {
 	while (n) {
 		struct dap_cm_conn *c = TAILQ_FIRST(&mux->out);
@@ -111,11 +111,11 @@ static void has_gone(struct cm_mux *mux, size_t n)
 			return;
 		}
 		n -= left;
-		unqueue(mux, c);
+		unqueue_conn(mux, c);
 	}
 }
 
-static ssize_t send_some(struct cm_mux *mux)
+static ssize_t send_queued(struct cm_mux *mux)
 {
 	struct iovec iov[OUT_AT_ONCE];
 	struct msghdr m = { .msg_iov = iov };
@@ -143,14 +143,14 @@ static void set_wants_out(struct cm_mux *mux, bool wants)
 void cm_mux_flush(struct cm_mux *mux)
 {
 	while (!TAILQ_EMPTY(&mux->out)) {
-		ssize_t n = send_some(mux);
+		ssize_t n = send_queued(mux);
 
 		if (n > 0)
-			has_gone(mux, (size_t)n);
+			consume_sent(mux, (size_t)n);
 		else if (errno == EAGAIN)
 			break;
 		else if (errno != EINTR)
-			unqueue_all(mux);
+			unqueue_all_conns(mux);
 	}
 	set_wants_out(mux, !TAILQ_EMPTY(&mux->out));
 }
@@ -207,7 +207,7 @@ static void mux_close(struct cm_mux *mux)
 	mux->dirty = false;
 	LIST_REMOVE(mux, link);
 	__atomic_sub_fetch(&cm_loop.n_muxes, 1, __ATOMIC_RELAXED);
-	unqueue_all(mux);
+	unqueue_all_conns(mux);
 }
 
 /* Closes it; its connections are lost. With the turn. */
@@ -288,7 +288,7 @@ void cm_mux_forget_all(void)
 /* ---- in ---- */
 
 /* Behind what is there of a message; 0 at the end. At most one descriptor waits for its message. */
-static ssize_t receive(struct cm_mux *mux, uint8_t *to, size_t room)
+static ssize_t mux_receive(struct cm_mux *mux, uint8_t *to, size_t room)
 {
 	int fd;
 	ssize_t n = cm_recv_fd(mux->fd, to, room, &fd);
@@ -304,7 +304,7 @@ static ssize_t receive(struct cm_mux *mux, uint8_t *to, size_t room)
 }
 
 /* Out of memory: the line's own connection tells the peer. */
-static bool refuse(struct cm_mux *mux, uint64_t id)
+static bool refuse_request(struct cm_mux *mux, uint64_t id)
 {
 	struct dap_cm_conn *err_conn = mux->err_conn;
 
@@ -318,7 +318,7 @@ static bool refuse(struct cm_mux *mux, uint64_t id)
 }
 
 /* Of a connection that is there no more, messages may still be on their way. */
-static bool stranger(struct cm_mux *mux, const struct cm_msg *m)
+static bool message_without_conn(struct cm_mux *mux, const struct cm_msg *m)
 {
 	struct dap_cm_conn *c;
 
@@ -328,17 +328,17 @@ static bool stranger(struct cm_mux *mux, const struct cm_msg *m)
 		return false;
 	c = cm_conn_new(mux->passive, CM_WAIT_REQ);
 	if (!c)
-		return refuse(mux, m->id);
+		return refuse_request(mux, m->id);
 	c->id = m->id;
 	c->peer = mux->at;
 	c->called = mux->at.sin_addr;
 	c->port = ntohs(mux->at.sin_port);
 	mux_add(mux, c);
-	cm_conn_heard(c, m);
+	cm_conn_message(c, m);
 	return true;
 }
 
-static bool is_good(int fd)
+static bool is_moved_socket(int fd)
 {
 	int domain = 0, type = 0;
 	socklen_t len = sizeof(int);
@@ -349,14 +349,14 @@ static bool is_good(int fd)
 }
 
 /* The peer has moved the connection to a socket of its own. False: there is no such socket. */
-static bool moved(struct cm_mux *mux, struct dap_cm_conn *c)
+static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	int fd = mux->moved_fd;
 
 	mux->moved_fd = -1;
 	if (fd < 0)
 		return false;
-	if (!is_good(fd)) {
+	if (!is_moved_socket(fd)) {
 		close(fd);
 		return false;
 	}
@@ -373,7 +373,7 @@ static bool moved(struct cm_mux *mux, struct dap_cm_conn *c)
 }
 
 /* False: no manager says that. */
-static bool message(struct cm_mux *mux, const uint8_t *bytes)
+static bool handle_message(struct cm_mux *mux, const uint8_t *bytes)
 {
 	struct dap_cm_conn *c;
 	struct cm_msg m;
@@ -382,16 +382,16 @@ static bool message(struct cm_mux *mux, const uint8_t *bytes)
 		return false;
 	c = mux_find(mux, m.id);
 	if (m.type == CM_MOVE)
-		return !mux->passive && moved(mux, c);
+		return !mux->passive && message_move(mux, c);
 	if (!c)
-		return stranger(mux, &m);
+		return message_without_conn(mux, &m);
 	if (m.type == CM_REQ)
 		return false;
 	if (m.type == CM_CUT) {
 		cm_mux_leave(c);
 		cm_conn_lost(c, 0);
 	} else {
-		cm_conn_heard(c, &m);
+		cm_conn_message(c, &m);
 	}
 	return true;
 }
@@ -405,7 +405,7 @@ bool cm_mux_read(struct cm_mux *mux)
 
 	if (mux->fd < 0)
 		return false;
-	n = receive(mux, bytes + len, sizeof(bytes) - len);
+	n = mux_receive(mux, bytes + len, sizeof(bytes) - len);
 	if (n <= 0) {
 		if (n != -EAGAIN)
 			mux_lose(mux, (int)n);
@@ -414,7 +414,7 @@ bool cm_mux_read(struct cm_mux *mux)
 	memcpy(bytes, mux->in, len);
 	len += (size_t)n;
 	for (; len - at >= CM_WIRE_SIZE && mux->fd >= 0; at += CM_WIRE_SIZE) {
-		if (!message(mux, bytes + at))
+		if (!handle_message(mux, bytes + at))
 			mux_lose(mux, -EPROTO);
 	}
 	if (mux->fd < 0)
@@ -469,7 +469,7 @@ int cm_mux_join(struct dap_cm_conn *c)
 
 /* ---- the one that is called ---- */
 
-static void make_room(void)
+static void close_oldest_idle(void)
 {
 	struct cm_mux *mux, *oldest = NULL;
 	unsigned int idle = 0;
@@ -490,7 +490,7 @@ void cm_mux_accepted(int fd, const struct sockaddr_in *at, const struct cm_role 
 {
 	struct cm_mux *mux;
 
-	make_room();
+	close_oldest_idle();
 	mux = dap_user_is_ours(fd) ? mux_new(fd, at, passive) : NULL;
 	if (!mux) {
 		close(fd);

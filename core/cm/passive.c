@@ -16,7 +16,7 @@
 /* ---- half-open ---- */
 
 /* Who is to go before one more from there can stay, or NULL. */
-static struct dap_cm_conn *one_too_many(const struct sockaddr_in *from)
+static struct dap_cm_conn *half_open_victim(const struct sockaddr_in *from)
 {
 	struct dap_cm_conn *c, *oldest = NULL;
 	unsigned int same = 0;
@@ -37,7 +37,7 @@ static struct dap_cm_conn *one_too_many(const struct sockaddr_in *from)
 
 static void half_open_add(struct dap_cm_conn *c)
 {
-	struct dap_cm_conn *oldest = one_too_many(&c->peer);
+	struct dap_cm_conn *oldest = half_open_victim(&c->peer);
 
 	if (oldest) {
 		cm_conn_log(oldest, "dropped, too many have not said what they want");
@@ -59,7 +59,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 		return;
 	}
 	/* In a storm of requests its own may have come since it was looked at. */
-	oldest = one_too_many(from);
+	oldest = half_open_victim(from);
 	if (oldest)
 		cm_conn_read(oldest);
 	c->fd = fd;
@@ -112,7 +112,7 @@ static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 }
 
 /* The request is core's to answer, unless core refuses it at once. */
-static void present(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
+static void present_request(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
 {
 	struct dap_cm_request r = {
 		.path = &m->path, .from = c->peer, .conn_qual = m->conn_qual,
@@ -140,12 +140,12 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	c->conn_qual = m->conn_qual;
 	l = listener_find(c->port, m->conn_qual, c->called, false);
 	if (!l) {
-		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NOBODY });
+		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NO_LISTENER });
 		return;
 	}
 	if (c->half_open)
 		cm_half_open_remove(c);
-	present(c, l, m);
+	present_request(c, l, m);
 }
 
 /* Where the listener has just gone the socket is closed, as it would have been with its process. */
@@ -168,7 +168,7 @@ void cm_passive_handed(const struct cm_handed *h)
 	c->conn_qual = h->req.conn_qual;
 	memcpy(cm_conn_in(c), h->rest, h->rest_len);
 	c->in_len = h->rest_len;
-	present(c, l, &h->req);
+	present_request(c, l, &h->req);
 	cm_conn_read(c);
 }
 

@@ -33,7 +33,7 @@ enum cm_type {
 enum cm_reason {
 	CM_REASON_NONE,
 	CM_REASON_CONSUMER,	/* dat_cr_reject */
-	CM_REASON_NOBODY,	/* no listener for this conn_qual: it may come, ask again */
+	CM_REASON_NO_LISTENER,	/* no listener for this conn_qual: it may come, ask again */
 	CM_REASON_REFUSED,	/* event queue full, out of memory */
 	CM_REASON_VERSION,
 	CM_REASONS

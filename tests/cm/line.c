@@ -284,7 +284,7 @@ LINE(caller__asks_for_whom_nobody_is)
 	for (uint64_t i = 0; i < 600; i++) {
 		raw_say(fd, CM_REQ, ID + i, other);
 		cr_assert_eq(raw_hear(fd, &m), 1);
-		cr_assert(m.reason == CM_REASON_NOBODY && m.id == ID + i);
+		cr_assert(m.reason == CM_REASON_NO_LISTENER && m.id == ID + i);
 	}
 	establish(fd, ID);
 	close(fd);

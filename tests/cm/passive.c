@@ -364,7 +364,7 @@ PASSIVE(flood__of_requests_for_nobody)
 		fds[i] = raw_connect(QUAL);
 		raw_say(fds[i], CM_REQ, ID, other);
 		cr_assert_eq(raw_hear(fds[i], &m), 1);
-		cr_assert_eq(m.reason, CM_REASON_NOBODY);
+		cr_assert_eq(m.reason, CM_REASON_NO_LISTENER);
 	}
 	cr_assert_leq(cm_loop.half_opens, cm_limits.half_open_source);
 	for (unsigned int i = 0; i < 600; i++)
