@@ -103,8 +103,9 @@ Test(efa_lap, dequeue__beside_the_device_reads_no_number_of_the_last_lap, .timeo
 		for (unsigned int i = 0; i < MESSAGES; i++) {
 			if (i || ret != DAT_SUCCESS)
 				dequeue_message();
-			cr_assert_eq(ret, DAT_SUCCESS, "message %u, whose CQE came before instruction %u of %u",
-				     i, arrive_at, steps);
+			cr_assert_eq(ret, DAT_SUCCESS,
+				     "message %u, whose CQE came before instruction %u of %u", i,
+				     arrive_at, steps);
 			cr_assert_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
 		}
 	} while (arrive_at++ < steps);

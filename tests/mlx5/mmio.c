@@ -55,7 +55,8 @@ static void mode_is(const char *params, uint32_t bf_bb_limit, bool own, const ch
 	struct rig_config c = { .params = params };
 
 	cr_assert_eq(rig_open(&r, &c), 0, "%s", params);
-	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, bf_bb_limit, "%s: %u", params, m5_ep(r.a.ep)->sq.bf_bb_limit);
+	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, bf_bb_limit, "%s: %u", params,
+		     m5_ep(r.a.ep)->sq.bf_bb_limit);
 	cr_expect_eq(m5_ep(r.a.ep)->own_uar, own, "%s", params);
 	cr_expect_str_eq(attribute("doorbell"), doorbell, "%s: %s", params, attribute("doorbell"));
 	cr_expect_str_eq(attribute("doorbell_by"), by, "%s: %s", params, attribute("doorbell_by"));
