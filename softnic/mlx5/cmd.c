@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command dispatcher: checks a flat command and calls its handler. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -154,6 +157,21 @@ static uint8_t execute(struct sn_cmd *c)
 	return status;
 }
 
+/* A line of the file SOFTNIC_COMMANDS: status, name, and the bytes without the list that may end them. */
+static void log_command(const struct sn_cmd *c, uint8_t status)
+{
+	const char *path = secure_getenv("SOFTNIC_COMMANDS");
+	FILE *log = path ? fopen(path, "ae") : NULL;
+
+	if (!log)
+		return;
+	fprintf(log, "%02x %s ", status, c->name);
+	for (size_t i = 0; i < c->inlen && i < AT_PAS; i++)
+		fprintf(log, "%02x", c->in[i]);
+	fputc('\n', log);
+	fclose(log);
+}
+
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)
 {
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
@@ -164,6 +182,7 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
 	status = execute(&c);
+	log_command(&c, status);
 	/*
 	 * Any command may change an object that a cached mapping depends on. Commands are rare, so all
 	 * mappings are dropped.
