@@ -9,7 +9,7 @@
 
 #include "core/cm/loop.h"
 
-#define ACCEPTS_AT_ONCE 64		/* then the others have their turn */
+#define ACCEPTS_AT_ONCE 64		/* then other descriptors get a turn */
 
 static void acceptor_resume(void *arg)
 {
@@ -31,13 +31,14 @@ static bool enter_one(struct cm_acceptor *a)
 	case EAGAIN:
 		return false;
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
-		/* The connection stays in the backlog and would wake us again and again. */
+		/* The connection stays in the backlog; without a pause epoll would report it
+		 * again and again. */
 		dap_log(DAP_LOG_WARN, "cannot accept a connection yet: %s", dap_reason(-errno));
 		cm_poll_change(a->fd, 0, &a->item);
 		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;
 	default:
-		return true;		/* the peer has closed it already */
+		return true;		/* the peer has already closed it */
 	}
 }
 

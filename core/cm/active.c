@@ -14,7 +14,7 @@
 #define RETRY_FIRST_US 2000
 #define RETRY_MOST_US 250000
 
-/* Until the caller's deadline, at most limit; 0 is never. */
+/* The time until the caller's deadline, but at most limit. 0: no limit. */
 static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
 {
 	uint64_t now = cm_now(), left;
@@ -25,7 +25,7 @@ static uint64_t time_left(const struct dap_cm_conn *c, uint64_t limit)
 	return limit && limit < left ? limit : left;
 }
 
-/* The REQ was written there once and for all attempts. */
+/* The REQ was built once, at the start of c->out; every attempt sends it again. */
 static void send_req(struct dap_cm_conn *c)
 {
 	c->out_off = 0;
@@ -38,7 +38,7 @@ static void send_req(struct dap_cm_conn *c)
 	cm_conn_flush(c);
 }
 
-/* 0, or -errno of a system call. */
+/* Returns 0 or -errno of a system call. */
 static int attempt_tcp(struct dap_cm_conn *c)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -70,12 +70,13 @@ static int try_connect(struct dap_cm_conn *c)
 	return err == -ENOENT ? attempt_tcp(c) : err;
 }
 
-/* The attempt failed for this errno: another one later, or the end. Any thread. */
+/* The attempt failed with this errno: schedules another one, or fails the connection. Any
+ * thread. */
 static void active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
 
-	c->by_tcp = c->local;		/* whoever has the name need not be who has the port */
+	c->by_tcp = c->local;		/* the owner of the local name may not be the owner of the port */
 	cm_mux_leave(c);
 	cm_close_fd(&c->fd, false);
 	c->refused = false;
@@ -83,7 +84,7 @@ static void active_retry(struct dap_cm_conn *c, int err)
 	case ECONNREFUSED: case ECONNRESET:
 		c->refused = true;
 		break;
-	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* no local port is free just now */
+	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* temporary shortages */
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
 		break;
 	default:
@@ -96,7 +97,8 @@ static void active_retry(struct dap_cm_conn *c, int err)
 	cm_conn_state(c, CM_RETRY, time_left(c, wait));
 }
 
-/* Its time ends in an attempt that may end as the one before: a busy peer answers late. */
+/* If the listener refused the previous attempt and the deadline ends this one early, report the
+ * refusal: a busy peer may only be slow to answer. */
 static bool was_refused(const struct dap_cm_conn *c)
 {
 	return c->refused && (c->state == CM_CONNECTING ||
@@ -108,13 +110,13 @@ static void active_timeout(struct dap_cm_conn *c)
 	int err;
 
 	if (was_refused(c)) {
-		cm_conn_log(c, "nobody listens there");
+		cm_conn_log(c, "no process listens for it");
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
 	} else if (c->state != CM_RETRY) {
-		cm_conn_log(c, "no answer in time");
+		cm_conn_log(c, "no answer within the timeout");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
 	} else if (c->deadline && cm_now() >= c->deadline) {
-		cm_conn_log(c, c->refused ? "nobody listens there" :
+		cm_conn_log(c, c->refused ? "no process listens for it" :
 			    "no local port or descriptor is free: raise ulimit -n or "
 			    "sysctl net.ipv4.ip_local_port_range");
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
@@ -126,7 +128,7 @@ static void active_timeout(struct dap_cm_conn *c)
 	}
 }
 
-/* TCP may connect a socket to itself when the port is one that the kernel hands out. */
+/* TCP can connect a socket to itself if the port is in the ephemeral range. */
 static bool is_self_connected(int fd)
 {
 	struct sockaddr_in a = { 0 }, b = { 0 };
@@ -149,8 +151,8 @@ static void active_connected(struct dap_cm_conn *c)
 		return;
 	}
 	if (cm_sock_connected(c->fd) && !cm_limits.tcp)
-		cm_conn_log(c, "the listener on this host is reached by TCP: it may belong to another "
-			    "user, whose software adapters are out of reach");
+		cm_conn_log(c, "using TCP to a listener on this host: it may belong to another user, whose "
+			    "software adapters cannot be reached");
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);
 	send_req(c);
 }
@@ -170,8 +172,9 @@ static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 		cm_conn_cut(c, DAP_CM_REJECTED, m, true);
 		break;
 	default:
-		cm_conn_log(c, m->reason == CM_REASON_VERSION ? "it speaks another version"
-							      : "it refuses, its queue is full");
+		cm_conn_log(c, m->reason == CM_REASON_VERSION ?
+			    "the peer uses another protocol version" :
+			    "the peer refused the request: its queue is full");
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, true);
 	}
 }
@@ -200,7 +203,7 @@ static bool active_lost(struct dap_cm_conn *c, int err)
 {
 	if (c->state != CM_WAIT_REP)
 		return false;
-	/* A reset: nobody has read the request, the listener was on its way out. */
+	/* Reset: the listener closed before it read the request. */
 	if (err == -ECONNRESET)
 		active_retry(c, ECONNRESET);
 	else
@@ -231,7 +234,7 @@ int dap_cm_rtu(struct dap_cm_conn *c)
 	return err;
 }
 
-/* Random bytes come many at a time; a child has none of its parent's. */
+/* One getrandom(2) fills a batch of ids; after fork() the child discards its parent's. */
 static int draw_id(uint64_t *id)
 {
 	if (!cm_loop.n_ids) {
@@ -265,7 +268,7 @@ static int prepare_connect(struct dap_cm_conn *c, const struct sockaddr_in *to, 
 	return 0;
 }
 
-/* Those that the caller should know at once; all others have their event. */
+/* Shortages are returned to the caller at once; other errors become events. */
 static bool is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;

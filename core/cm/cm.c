@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The connection manager as an IA sees it: open, close, and descriptors watched for it.
+ * Open and close of the connection manager for an IA, and descriptors watched for it.
  *
- * A forked child has no manager's thread, and copies of its sockets would hide the parent's death
- * from the peers. So the child closes them, and what it inherited is of a generation that every
- * call leaves alone. It may open IAs of its own.
+ * A forked child has no manager thread, and its copies of the sockets would hide the parent's
+ * death from the peers. So the child closes them. What it inherited belongs to an old generation,
+ * which every call ignores. The child may open IAs of its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,12 +21,13 @@ struct cm_watch {
 	LIST_ENTRY(cm_watch) link;
 };
 
-/* Open and close wait for the thread, which takes cm_loop.lock: they have this one around it. */
+/* Taken around cm_loop.lock by open and close, because they wait for the thread, which takes
+ * cm_loop.lock. */
 static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- fork ---- */
 
-/* Keeps what the child inherited within sight of a leak checker. */
+/* Keeps inherited memory reachable for leak checkers. */
 static struct cm_loop inherited;
 
 static void before_fork(void)
@@ -41,7 +42,7 @@ static void after_fork_parent(void)
 	pthread_mutex_unlock(&cm_life);
 }
 
-/* Only close: taking a socket out of the epoll set would take it out of the parent's. */
+/* Only close(2): EPOLL_CTL_DEL would remove the socket from the parent's epoll set, too. */
 static void close_inherited(int *fd)
 {
 	if (*fd >= 0)
@@ -94,7 +95,8 @@ static void after_fork_child(void)
 		TAILQ_INIT(&cm_loop.dirty);
 		cm_mux_forget_all();
 	}
-	/* Initialised rather than unlocked: another thread may have been waiting for them. */
+	/* Initialized, not unlocked: another thread of the parent may have been waiting for
+	 * them. */
 	pthread_mutex_init(&cm_loop.lock, NULL);
 	pthread_cond_init(&cm_loop.returned, NULL);
 	pthread_mutex_init(&cm_life, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both sides of a connection share: bytes in and out, and how it ends.
+ * What both sides of a connection share: sending, receiving, and ending it.
  *
- * The end of an orderly disconnection: who gets the second DISC resets the socket. Everything has
- * been said by then, and neither side keeps a port in TIME_WAIT.
+ * Orderly disconnection: the side that receives the second DISC resets its socket. By then every
+ * message has arrived, so neither side keeps a port in TIME_WAIT.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 	cm_loop.half_opens--;
 }
 
-/* What is queued on a line still goes out. */
+/* What is queued on a mux is still sent. */
 static void retire_conn(struct dap_cm_conn *c)
 {
 	if (c->retired)
@@ -85,7 +85,7 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 	retire_conn(c);
 }
 
-/* A line needs no more than that the message is queued. */
+/* On a mux the message only needs to be queued. */
 void cm_conn_linger(struct dap_cm_conn *c)
 {
 	c->owned = false;
@@ -145,7 +145,7 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 	bool reset = err == -EPROTO;
 
 	if (reset)
-		cm_conn_log(c, "cut, it says what does not belong there");
+		cm_conn_log(c, "protocol error: unexpected message, connection closed");
 	if (c->state == CM_LINGER)
 		cm_conn_drop(c, true);
 	else if (c->state == CM_CLOSING)
@@ -226,7 +226,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		leave_mux(c);		/* all is said */
+		leave_mux(c);		/* no CUT needed */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_LINGER:
@@ -245,7 +245,7 @@ static void got_disc(struct dap_cm_conn *c)
 	}
 }
 
-/* Words of a stranger go to a terminal. */
+/* The text is untrusted: replace control characters before logging. */
 static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 {
 	char why[DAP_MAX_PRIVATE_DATA + 1];
@@ -254,7 +254,7 @@ static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 	for (; n < m->pd_size; n++)
 		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
 	why[n] = '\0';
-	dap_log(DAP_LOG_EP, "the peer's endpoint has broken the connection: %s", why);
+	dap_log(DAP_LOG_EP, "the peer's endpoint broke the connection: %s", why);
 	cm_conn_lost(c, 0);
 }
 
@@ -275,7 +275,7 @@ void cm_conn_message(struct dap_cm_conn *c, const struct cm_msg *m)
 	else if (m->type == CM_DISC)
 		return got_disc(c);
 	else if (c->state == CM_CLOSING || c->state == CM_LINGER)
-		known = true;			/* crossed our DISC on its way */
+		known = true;			/* crossed our DISC */
 	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
 		return got_break(c, m);
 	else if (m->type == CM_LOOK && c->state == CM_LIVE)
@@ -305,7 +305,7 @@ static void got_bytes(struct dap_cm_conn *c)
 		cm_conn_lost(c, c->state == CM_WAIT_REQ ? got : -EPROTO);
 }
 
-/* One message at most: the poll tells if there is more. */
+/* Handles one message; epoll reports again if there is more. */
 void cm_conn_read(struct dap_cm_conn *c)
 {
 	while (c->fd >= 0) {
@@ -365,7 +365,7 @@ struct dap_cm_conn *cm_conn_new(const struct cm_role *role, enum cm_state state)
 	return c;
 }
 
-/* ---- what core calls on either side ---- */
+/* ---- calls of core, for either side ---- */
 
 int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 {
@@ -393,7 +393,7 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 	return err;
 }
 
-/* Only into an empty queue: a peer that does not read has been asked, and DISC finds its place. */
+/* Only into an empty queue: a full one already holds a LOOK, and the DISC must still fit. */
 void dap_cm_look(struct dap_cm_conn *c)
 {
 	if (!cm_enter(c->generation))

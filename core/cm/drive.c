@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who reads the lines. A consumer that waits or polls for connection events does it itself, so that
- * no other thread has to wake up for them and to wake it in turn. While some do, the manager's thread
- * leaves the lines alone, and looks once in a tick whether they still do; it takes over when nobody
- * has come for one. One of those that wait sleeps on the lines itself.
+ * Which thread reads the muxes. A consumer that waits or polls for connection events reads them
+ * itself, which saves two thread switches. Meanwhile the manager's thread does not read them. Once
+ * per tick it checks that consumers still poll, and takes over when none did. One of the waiters
+ * sleeps on the muxes' epoll descriptor.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -142,7 +142,7 @@ int dap_cm_sleep_begin(struct dap_cm *cm)
 	return fd;
 }
 
-/* Who else sleeps waits for what the lines bring, too: the thread sees to it until one drives. */
+/* The other waiters depend on the muxes, too: the thread reads them until one of them polls. */
 void dap_cm_sleep_end(struct dap_cm *cm, int fd)
 {
 	if (!cm_enter(cm->generation))

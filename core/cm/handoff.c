@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handing a request off to another listener of this host: its socket is sent to the door of the other
- * qualifier, and the peer notices nothing. When dap_cm_handoff returns, the request belongs to the other
- * process, even if that one sleeps. If it dies before it reads, the kernel closes the socket, and the
- * peer learns that nobody listens.
+ * Handing off a request to another listener of this host: the request's socket is sent to the
+ * handoff listener of the other qualifier, and the peer notices nothing. When dap_cm_handoff
+ * returns, the request belongs to the other process, even if that one sleeps. If it dies before it
+ * reads, the kernel closes the socket, and the peer finds no listener.
  *
- * Each qualifier with a listener has a door: a local socket with an abstract name, which exists for as
- * long as the listener and ends with its process. If there is no door, there is no listener.
+ * Each qualifier with a listener has a handoff listener: a local socket with an abstract name,
+ * which exists as long as the listener and ends with its process. If the name does not exist,
+ * there is no listener.
  *
  * Only processes of one user hand off to each other: the kernel reports the user at the other end
- * (SO_PEERCRED). The rest is not trusted: a door accepts one whole REQ for its qualifier and, with it, the
- * socket of one connection, nothing else.
+ * (SO_PEERCRED). The rest is not trusted: a handoff listener accepts one whole REQ for its
+ * qualifier with the socket of one connection, nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 
 #define MAX_PENDING 64
 
-/* ---- guests: connected, have not said yet what they want ---- */
+/* ---- pending: accepted, request not yet received ---- */
 
 static void pending_drop(struct cm_pending *g)
 {
@@ -56,7 +57,7 @@ static bool is_connection(int fd, struct cm_handed *h)
 	       cm_sock_ends(fd, &h->own, &h->peer);
 }
 
-/* bytes: the REQ, and what was already there of the message after it. fd is taken. */
+/* bytes: the REQ, and the received part of the next message. Owns fd. */
 static void pending_message(const struct cm_pending *g, const uint8_t *bytes, size_t len, int fd)
 {
 	struct cm_handed h = { .fd = fd, .rest = bytes + CM_WIRE_SIZE };
@@ -69,7 +70,7 @@ static void pending_message(const struct cm_pending *g, const uint8_t *bytes, si
 		cm_passive_handed(&h);
 		return;
 	}
-	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: what was handed off is no request",
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: malformed handoff ignored",
 		(unsigned long long)g->conn_qual);
 	if (fd >= 0)
 		close(fd);
@@ -89,7 +90,7 @@ static void pending_read(struct cm_pending *g)
 	if (n > 0)
 		pending_message(g, bytes, (size_t)n, fd);
 	else if (fd >= 0)
-		close(fd);		/* an empty packet may carry one */
+		close(fd);		/* an empty packet may carry a descriptor */
 	pending_drop(g);
 }
 
@@ -119,10 +120,10 @@ static void pending_new(struct cm_acceptor *acceptor, int fd)
 	cm_timer_set(&g->timer, cm_limits.request_us);
 	if (cm_poll_add(fd, EPOLLIN, &g->item))
 		pending_drop(g);
-	pending_read(g);		/* what it says is usually there already */
+	pending_read(g);		/* the request is usually there already */
 }
 
-/* ---- doors ---- */
+/* ---- handoff listeners ---- */
 
 int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **out)
 {
@@ -137,20 +138,20 @@ int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **out)
 
 /* ---- handing off ---- */
 
-/* What a system call that failed says of the door. */
+/* Maps the errno of a system call on the handoff socket. */
 static int handoff_error(int err)
 {
 	switch (err) {
 	case ECONNREFUSED: case ECONNRESET: case EPIPE: case ENOTCONN: case EPERM: case EACCES:
 		return -ENOENT;
-	case EAGAIN: case ETOOMANYREFS:		/* it is there, and busy */
+	case EAGAIN: case ETOOMANYREFS:		/* it exists, but is busy */
 		return -EAGAIN;
 	default:
 		return -err;
 	}
 }
 
-/* Never waits: to be connected to, a door need only be there. */
+/* Never waits: connect(2) completes as soon as the listener exists. */
 static int handoff_connect(uint64_t conn_qual)
 {
 	struct sockaddr_un name;
@@ -163,7 +164,7 @@ static int handoff_connect(uint64_t conn_qual)
 		err = handoff_error(errno);
 	else if (!dap_user_is_ours(fd))
 		err = -ENOENT;
-	/* Any user may bind the name, and fill the backlog. */
+	/* Any user may bind the name and fill the backlog. */
 	if (err == -EAGAIN && !dap_user_has_listener(&name, len))
 		err = -ENOENT;
 	if (err)
@@ -182,8 +183,8 @@ static bool send_end(const struct cm_mux *mux, const struct dap_cm_conn *c, int 
 }
 
 /*
- * A request that came over a line and is handed off needs a socket of its own: a pair is made, one
- * end of which goes to the peer over the line. From then on it is a connection like those over TCP.
+ * A request that came over a mux needs a socket of its own for the handoff: creates a pair and
+ * sends one end to the peer over the mux. From then on it is a connection like those over TCP.
  */
 static int move_out(struct dap_cm_conn *c)
 {
@@ -223,7 +224,7 @@ static int send_request(int sock, struct dap_cm_conn *c, const struct cm_msg *re
 	return cm_send_fd(sock, iov, 2, c->fd) < 0 ? handoff_error(errno) : 0;
 }
 
-/* A request whose peer has gone meanwhile is nobody's any more. */
+/* If the peer has already closed the connection, there is nothing to hand off. */
 static int handoff_request(struct dap_cm_conn *c, const struct cm_msg *req)
 {
 	int sock = handoff_connect(req->conn_qual), err = 0;

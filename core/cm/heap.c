@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pairing heap: the nodes lie in what they belong to, so that setting a timer can not fail, and any
- * one can be taken out. prev is the left sibling, or the parent of a leftmost child.
+ * Pairing heap. The nodes are members of the timed objects, so setting a timer cannot fail, and
+ * any timer can be removed. prev is the left sibling, or the parent of a leftmost child.
  */
 #include "core/cm/loop.h"
 
@@ -32,8 +32,8 @@ static struct dap_timer *heap_cut(struct dap_timer *t)
 	return next;
 }
 
-/* Pairs from left to right, then all pairs into one from right to left: that is what makes the
- * cost of a removal logarithmic in the mean. */
+/* Melds pairs from left to right, then the results from right to left: this order makes the
+ * amortized cost of a removal logarithmic. */
 static struct dap_timer *heap_meld_children(struct dap_timer *t)
 {
 	struct dap_timer *first = t->child, *pairs = NULL, *root = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Listening. A software adapter listens on its own address. If no interface of this network namespace
- * has it, and for other adapters, whose hosts are called by any of their names, a listener takes
- * connections on each address of the host.
+ * Listening. A software adapter listens on its own address only. A listener accepts connections on
+ * every address of the host if no interface of this network namespace has that address. So do
+ * listeners of other adapters, since peers may use any name of their host.
  *
- * Beside its TCP port each address and port has a local stream socket for processes of the same host and
- * user. Its abstract name contains the user, the address and the port. Names belong to one network
- * namespace, as addresses do. Connections that it accepts are lines (mux.c).
+ * Each address and port also has a local stream socket for processes of the same host and user.
+ * Its abstract name contains the user, the address and the port. Names belong to one network
+ * namespace, as addresses do. Its connections are muxes (mux.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void port_enter(struct cm_acceptor *acceptor, int fd)
 	struct sockaddr_in from, called;
 
 	if (!cm_sock_ends(fd, &called, &from)) {
-		close(fd);		/* gone already */
+		close(fd);		/* already closed */
 		return;
 	}
 	cm_sock_options(fd);
@@ -56,7 +56,7 @@ static int port_bind(struct cm_port *p, struct dap_cm *cm)
 
 	p->at = at.sin_addr;
 	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
-		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: it listens on all "
+		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: listening on all "
 			"addresses of this host", address_text(at.sin_addr, ip));
 		cm->everywhere = true;
 		return port_bind(p, cm);
@@ -90,7 +90,7 @@ static void port_put(struct cm_port *p)
 	cm_acceptor_close(&p->acceptor);
 }
 
-/* The port of this process that an adapter's peers reach, or NULL. */
+/* This process's listening socket for the port that peers of the adapter reach, or NULL. */
 static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 {
 	struct in_addr at = listen_address(cm, number).sin_addr;
@@ -110,7 +110,7 @@ static void local_enter(struct cm_acceptor *acceptor, int fd)
 	cm_mux_accepted(fd, &((const struct cm_local *)acceptor)->at, &cm_passive);
 }
 
-/* Without one all peers come by TCP. */
+/* If there is none, local peers use TCP. */
 static struct cm_local *local_get(struct in_addr address, uint16_t port)
 {
 	struct cm_local *n;
@@ -144,14 +144,15 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 	return false;
 }
 
-/* A name that somebody else has taken keeps nobody from connecting. */
+/* If another user has bound the handoff name, the listener still accepts connections. */
 static int open_handoff(struct dap_cm_listener *l, uint64_t conn_qual)
 {
 	int err = cm_handoff_listener_get(conn_qual, &l->handoff);
 
 	if (err != -EADDRINUSE)
 		return err;
-	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: no process can hand requests off to it",
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: another process has bound its handoff "
+		"socket; no process can hand requests off to it",
 		(unsigned long long)conn_qual);
 	return 0;
 }
@@ -183,9 +184,8 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 }
 
 /*
- * Without SO_REUSEADDR bind(2) refuses a port that another program has bound, though it does not
- * listen there yet, and one with connections that are not quite over. Who is free to choose leaves
- * these to whoever is not.
+ * Without SO_REUSEADDR bind(2) refuses a port that another program has bound, even if it does not
+ * listen yet, and one with connections in TIME_WAIT. Since any port will do here, skip those.
  */
 static bool is_reserved(const struct dap_cm *cm, uint16_t number)
 {
@@ -197,13 +197,13 @@ static bool is_reserved(const struct dap_cm *cm, uint16_t number)
 		return false;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return false;		/* whoever listens will be told */
+		return false;		/* listen_to() reports the error */
 	reserved = bind(fd, (const struct sockaddr *)&at, sizeof(at)) && errno == EADDRINUSE;
 	close(fd);
 	return reserved;
 }
 
-/* Any that has 16 bits and is not privileged as a port: consumers pass them on in such fields. */
+/* Picks a random qualifier from 1024 to 65535: consumers pass them on in 16-bit fields. */
 static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 {
 	const unsigned int first = 1024, count = 65536 - first;
@@ -221,7 +221,7 @@ static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
 }
 
-/* The qualifier is not in use in this process, and another one has the port that it is folded to. */
+/* The qualifier is free in this process, but another process has its TCP port. */
 static void log_port_in_use(const struct dap_cm *cm, uint64_t conn_qual)
 {
 	uint16_t number = cm_port_of(conn_qual);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The connection manager's thread: epoll, timers, calls of core. */
+/* The connection manager's thread: epoll, timers, callbacks. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -46,7 +46,8 @@ uint64_t cm_now(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* It is held for a few system calls: to sleep for it, and to wake who sleeps, takes longer. */
+/* The lock is held for a few system calls at most, so spinning is cheaper than a sleep and a
+ * wake-up. */
 static void lock_loop(void)
 {
 	for (int i = 0; i < LOCK_LOOKS; i++) {
@@ -161,7 +162,8 @@ void cm_close_fd(int *fd, bool reset)
 	*fd = -1;
 }
 
-/* That it goes off too early, for a timer that is cleared by then, costs less than setting it anew. */
+/* If the timer is cleared meanwhile, one early wake-up costs less than setting the timerfd
+ * again. */
 static void wake_at(uint64_t due)
 {
 	struct itimerspec when = {
@@ -227,7 +229,8 @@ void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t)
 	dap_cm_sync(cm);
 }
 
-/* Those due now: one that is set anew with no delay waits for the next round, after the sockets. */
+/* Runs the timers due now. A timer set again with no delay waits for the next round, after the
+ * sockets. */
 static void run_timers(void)
 {
 	uint64_t now = cm_now();
@@ -265,7 +268,7 @@ static void timer_ready(struct cm_item *item, uint32_t events)
 
 static struct cm_item timer_item = { .ready = timer_ready };
 
-/* What is said is answered soon: a while after the last event it still looks before it sleeps. */
+/* Answers usually follow soon, so it polls for a while after the last event before it sleeps. */
 static int next_events(struct epoll_event *ev, int most)
 {
 	uint64_t end = cm_now() + SPIN_US;
@@ -304,7 +307,7 @@ static void *loop_main(void *arg)
 	return arg;
 }
 
-/* The consumer's signals are its own threads' business. */
+/* Signals are blocked: they belong to the consumer's threads. */
 int cm_loop_run(void)
 {
 	sigset_t all, old;
@@ -324,7 +327,7 @@ int cm_loop_open(void)
 	int err;
 
 	cm_loop.stop = false;
-	cm_loop.n_ids = 0;		/* a fork without an IA leaves the loop as it is */
+	cm_loop.n_ids = 0;		/* a child that had no IA at fork() keeps the loop */
 	cm_loop.wakes = UINT64_MAX;
 	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.epfd < 0)

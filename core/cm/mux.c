@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines: all connections from this process to one listener's port, in another process of this host and
- * user, share one local stream socket. It carries the same messages as TCP; the id of a message names
- * its connection. Where TCP would close the socket of a connection, a line sends CUT.
+ * All connections from this process to one listener's port, in another process of this host and
+ * user, share one local stream socket, a mux. It carries the same messages as TCP; the id of a
+ * message names its connection. Where TCP would close the connection's socket, a mux sends CUT.
  *
- * A malformed message closes the line and every connection on it, because all of them belong to one
- * peer; an unexpected one closes only its own connection. The peer runs as our user; nothing else
- * about it is trusted.
+ * A malformed message closes the mux and every connection on it, because all of them belong to one
+ * peer; an unexpected one closes only its own connection. The peer runs as the same user; nothing
+ * else about it is trusted.
  *
- * Messages wait in the queues of their connections until the socket takes them, so that a line needs
- * no memory for them. The messages of one turn go out together at its end.
+ * Messages wait in the queues of their connections until the socket takes them, so a mux needs no
+ * memory for them. The messages of one turn are sent together at its end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,14 +26,14 @@
 
 #define BUCKETS 4096u		/* a power of two */
 #define CLOSE_WAIT_MS 100
-#define PASSIVE_MOST 1024u	/* lines that may be there without a connection */
+#define PASSIVE_MOST 1024u	/* muxes without a connection */
 #define OUT_AT_ONCE 64
-#define IN_AT_ONCE 16		/* messages of one read: each may cost the adapter a command */
-#define UNREAD_MOST 4096	/* answers, of which a caller that has not read them is cut off */
+#define IN_AT_ONCE 16		/* per read: each message may cost an adapter command */
+#define UNREAD_MOST 4096	/* unread answers before the peer is disconnected */
 
 static struct cm_conn_list table[BUCKETS];
 
-/* ---- whose a message is ---- */
+/* ---- connections by id ---- */
 
 static struct cm_conn_list *bucket(const struct cm_mux *mux, uint64_t id)
 {
@@ -62,7 +62,7 @@ static void mux_add(struct cm_mux *mux, struct dap_cm_conn *c)
 		cm_timer_clear(&mux->idle);
 }
 
-/* The caller hangs up first: a request that crosses it would have to be made again. */
+/* The connecting side closes an idle mux first: otherwise a new request could cross the close. */
 static uint64_t idle_us(const struct cm_mux *mux)
 {
 	return mux->passive ? cm_limits.request_us : cm_limits.idle_us;
@@ -81,9 +81,9 @@ void cm_mux_leave(struct dap_cm_conn *c)
 		cm_timer_set(&mux->idle, idle_us(mux));
 }
 
-/* ---- out ---- */
+/* ---- send ---- */
 
-/* All of it has gone, or will not go any more. */
+/* All of it has been sent, or never will be. */
 static void unqueue_conn(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	TAILQ_REMOVE(&mux->out, c, out_link);
@@ -139,7 +139,7 @@ static void set_wants_out(struct cm_mux *mux, bool wants)
 	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_MOD, mux->fd, &ev);
 }
 
-/* Errors of the socket are found by the next read. */
+/* The next read reports errors of the socket. */
 void cm_mux_flush(struct cm_mux *mux)
 {
 	while (!TAILQ_EMPTY(&mux->out)) {
@@ -170,7 +170,7 @@ static void queue_conn(struct dap_cm_conn *c)
 {
 	struct cm_mux *mux = c->mux;
 
-	if (mux->fd < 0) {		/* it is closed: its other connections are about to end, too */
+	if (mux->fd < 0) {		/* closed: its other connections are about to end, too */
 		c->out_off = c->out_len;
 		return;
 	}
@@ -210,7 +210,7 @@ static void mux_close(struct cm_mux *mux)
 	unqueue_all_conns(mux);
 }
 
-/* Closes it; its connections are lost. With the turn. */
+/* Closes the mux; its connections are lost. The caller owns the loop. */
 static void mux_lose(struct cm_mux *mux, int err)
 {
 	struct dap_cm_conn *c;
@@ -218,7 +218,7 @@ static void mux_lose(struct cm_mux *mux, int err)
 	if (mux->fd < 0)
 		return;
 	if (err == -EPROTO)
-		dap_log(DAP_LOG_WARN, "a process of this host is cut off: it says what no manager does");
+		dap_log(DAP_LOG_WARN, "malformed message from a local process; channel closed");
 	mux_close(mux);
 	while ((c = LIST_FIRST(&mux->conns)) != NULL) {
 		cm_mux_leave(c);
@@ -260,7 +260,7 @@ static struct cm_mux *mux_new(int fd, const struct sockaddr_in *at, const struct
 	return mux;
 }
 
-/* A farewell is worth a moment to peers that are slow to read. */
+/* Gives a slow peer a moment to read the last messages. */
 static void flush_before_close(struct cm_mux *mux)
 {
 	struct pollfd room = { .fd = mux->fd, .events = POLLOUT };
@@ -285,9 +285,10 @@ void cm_mux_forget_all(void)
 	memset(table, 0, sizeof(table));
 }
 
-/* ---- in ---- */
+/* ---- receive ---- */
 
-/* Behind what is there of a message; 0 at the end. At most one descriptor waits for its message. */
+/* Reads behind an incomplete message. Returns 0 at the end. At most one descriptor waits for its
+ * message. */
 static ssize_t mux_receive(struct cm_mux *mux, uint8_t *to, size_t room)
 {
 	int fd;
@@ -303,7 +304,7 @@ static ssize_t mux_receive(struct cm_mux *mux, uint8_t *to, size_t room)
 	return n;
 }
 
-/* Out of memory: the line's own connection tells the peer. */
+/* Out of memory: err_conn refuses the request. */
 static bool refuse_request(struct cm_mux *mux, uint64_t id)
 {
 	struct dap_cm_conn *err_conn = mux->err_conn;
@@ -317,7 +318,7 @@ static bool refuse_request(struct cm_mux *mux, uint64_t id)
 	return true;
 }
 
-/* Of a connection that is there no more, messages may still be on their way. */
+/* Messages of a connection that has ended may still arrive; they are ignored. */
 static bool message_without_conn(struct cm_mux *mux, const struct cm_msg *m)
 {
 	struct dap_cm_conn *c;
@@ -348,7 +349,8 @@ static bool is_moved_socket(int fd)
 	       dap_user_is_ours(fd);
 }
 
-/* The peer has moved the connection to a socket of its own. False: there is no such socket. */
+/* The peer moved the connection to its own socket, which came along. Returns false if it did
+ * not. */
 static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	int fd = mux->moved_fd;
@@ -372,7 +374,7 @@ static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 	return true;
 }
 
-/* False: no manager says that. */
+/* Returns false for a message that no connection manager sends. */
 static bool handle_message(struct cm_mux *mux, const uint8_t *bytes)
 {
 	struct dap_cm_conn *c;
@@ -398,7 +400,7 @@ static bool handle_message(struct cm_mux *mux, const uint8_t *bytes)
 
 bool cm_mux_read(struct cm_mux *mux)
 {
-	static uint8_t bytes[IN_AT_ONCE * CM_WIRE_SIZE];	/* of whose turn it is */
+	static uint8_t bytes[IN_AT_ONCE * CM_WIRE_SIZE];	/* of the thread that owns the loop */
 	size_t len = mux->in_len, at = 0;
 	ssize_t n;
 	struct cm_msg m;
@@ -426,7 +428,7 @@ bool cm_mux_read(struct cm_mux *mux)
 	return true;
 }
 
-/* ---- the one that calls ---- */
+/* ---- the connecting side ---- */
 
 static struct cm_mux *mux_to(const struct sockaddr_in *at)
 {
@@ -467,7 +469,7 @@ int cm_mux_join(struct dap_cm_conn *c)
 	return err;
 }
 
-/* ---- the one that is called ---- */
+/* ---- the accepting side ---- */
 
 static void close_oldest_idle(void)
 {
@@ -480,7 +482,7 @@ static void close_oldest_idle(void)
 		if (!mux->passive || mux->n_conns)
 			continue;
 		idle++;
-		oldest = mux;		/* new ones come in front */
+		oldest = mux;		/* new ones are at the head */
 	}
 	if (idle >= PASSIVE_MOST)
 		mux_lose(oldest, 0);

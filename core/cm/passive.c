@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The side that is connected to. A stranger costs a socket and one struct until it has sent a whole
- * REQ: such half-open connections have a deadline, and beyond a number in total and for one source
- * the oldest makes room for the newest, so that a flood does not keep others out.
+ * The accepting side. Until a peer has sent a whole REQ it costs a socket and one struct. Such
+ * half-open connections have a deadline. Beyond a total number, or a number for one source, the
+ * newest replaces the oldest, so that a flood does not keep others out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- half-open ---- */
 
-/* Who is to go before one more from there can stay, or NULL. */
+/* The connection to drop before one more from this source can stay, or NULL. */
 static struct dap_cm_conn *half_open_victim(const struct sockaddr_in *from)
 {
 	struct dap_cm_conn *c, *oldest = NULL;
@@ -40,7 +40,7 @@ static void half_open_add(struct dap_cm_conn *c)
 	struct dap_cm_conn *oldest = half_open_victim(&c->peer);
 
 	if (oldest) {
-		cm_conn_log(oldest, "dropped, too many have not said what they want");
+		cm_conn_log(oldest, "dropped: too many connections without a request");
 		cm_conn_drop(oldest, true);
 	}
 	c->half_open = true;
@@ -58,7 +58,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 		close(fd);
 		return;
 	}
-	/* In a storm of requests its own may have come since it was looked at. */
+	/* Under many requests its REQ may have arrived meanwhile. */
 	oldest = half_open_victim(from);
 	if (oldest)
 		cm_conn_read(oldest);
@@ -77,7 +77,8 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 
 /* ---- requests ---- */
 
-/* Of the adapter whose address was called, else of one that listens everywhere; any: else of any. */
+/* A listener of the adapter with the called address, else one that listens everywhere, else any
+ * if any is set. */
 static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
 					     bool any)
 {
@@ -99,7 +100,7 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 	return other;
 }
 
-/* Once refused, one with a socket counts among the half-open again until the peer has hung up. */
+/* A refused connection with a socket counts as half-open again until the peer closes it. */
 static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 {
 	cm_conn_send(c, CM_REJ, rej);
@@ -111,7 +112,7 @@ static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 	cm_conn_linger(c);
 }
 
-/* The request is core's to answer, unless core refuses it at once. */
+/* Core answers the request, unless it refuses it at once. */
 static void present_request(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
 {
 	struct dap_cm_request r = {
@@ -148,7 +149,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 	present_request(c, l, m);
 }
 
-/* Where the listener has just gone the socket is closed, as it would have been with its process. */
+/* If the listener has gone meanwhile, closes the socket, as the end of its process would have. */
 void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);

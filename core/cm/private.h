@@ -35,7 +35,7 @@ struct cm_port {			/* for peers */
 	LIST_ENTRY(cm_port) link;
 };
 
-struct cm_pending {			/* one that came in by a door */
+struct cm_pending {			/* accepted by a handoff listener, request not yet received */
 	struct cm_item item;
 	int fd;
 	uint64_t conn_qual;
@@ -43,7 +43,7 @@ struct cm_pending {			/* one that came in by a door */
 	LIST_ENTRY(cm_pending) link;
 };
 
-struct cm_handed {			/* what it brought */
+struct cm_handed {			/* a request that was handed off */
 	int fd;
 	struct sockaddr_in own, peer;
 	struct cm_msg req;
@@ -55,11 +55,11 @@ struct cm_handed {			/* what it brought */
 extern const struct cm_role cm_passive;
 void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 			 const struct sockaddr_in *called);
-/* The fd is taken. */
+/* Owns h->fd. */
 void cm_passive_handed(const struct cm_handed *h);
 
 /* ---- handoff.c ---- */
-/* The listening socket for requests that other processes hand off to this qualifier. */
+/* Finds or opens the handoff listener of this qualifier. */
 int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **l);
 void cm_pending_drop_all(void);
 

@@ -31,7 +31,7 @@
 #define PORT_BITS 14
 #define PORT_MASK ((1u << PORT_BITS) - 1)
 #define MUX_NAME "dapl-direct.line."
-#define LOCAL_NAME "dapl-direct.near."	/* the random rest keeps others from binding it first */
+#define LOCAL_NAME "dapl-direct.near."	/* a random suffix: no other process can bind it first */
 
 uint16_t cm_port_of(uint64_t conn_qual)
 {
@@ -127,7 +127,7 @@ int cm_local_pair(const struct sockaddr_in *at, int fd[2])
 
 /* ---- options and addresses ---- */
 
-/* A host that vanished is noticed within about ten seconds, idle or not. */
+/* A vanished host is detected within about ten seconds, idle or not. */
 void cm_sock_options(int fd)
 {
 	const int on = 1, idle = 5, interval = 2, count = 3, user_ms = 10000;
@@ -155,7 +155,7 @@ bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 
 	if (getsockname(fd, (struct sockaddr *)&o, &lo) || getpeername(fd, (struct sockaddr *)&p, &lp))
 		return false;
-	if (!read_end(&o, lo, own))		/* who connects has no name */
+	if (!read_end(&o, lo, own))		/* a connecting socket has no name */
 		return read_end(&p, lp, peer) && (*own = *peer, true);
 	if (!read_end(&p, lp, peer))
 		*peer = *own;
@@ -163,8 +163,9 @@ bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 }
 
 /*
- * Within a host nobody vanishes without the kernel's word. And the probes of thousands of idle
- * connections fall due in one tick, overflow its backlog, and all of them count as dead.
+ * Within a host the kernel reports every closed connection, so keepalive is off. With thousands of
+ * idle connections the probes would expire in one tick and overflow the kernel's backlog; all
+ * would count as dead.
  */
 bool cm_sock_connected(int fd)
 {

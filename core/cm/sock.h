@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sock.c: sockets, descriptors and names. It needs no lock and nothing else of the manager. */
+/* sock.c: sockets, descriptors and names. It takes no lock and uses nothing else of the manager. */
 #ifndef DAP_CM_SOCK_H
 #define DAP_CM_SOCK_H
 
@@ -12,27 +12,27 @@
 
 uint16_t cm_port_of(uint64_t conn_qual);
 
-/* The abstract name of the socket that requests for this qualifier are handed off to. */
+/* The abstract name of the handoff listener for this qualifier. */
 socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name);
 /* The abstract name of the local listener beside a TCP port. */
 socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
 /* Returns the socket, or -errno; -ENOENT: use TCP. */
 int cm_local_connect(const struct sockaddr_in *to);
-/* A pair of connected sockets; the name of the first contains at. */
+/* A pair of connected sockets; the name of the first one contains the address at. */
 int cm_local_pair(const struct sockaddr_in *at, int fd[2]);
-/* Reads at from the name of such a socket; false if it is another name. */
+/* Parses the name of such a socket; false for any other name. */
 bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
 
 void cm_sock_options(int fd);
-/* The addresses of both ends; for a local socket, those of its listener. False if it is not connected. */
+/* The addresses of both ends; for a local socket those of its listener. False if not connected. */
 bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
 /* Call this once the socket is connected. Returns true if the peer is on this host. */
 bool cm_sock_connected(int fd);
 
 /* Sends fd along with the bytes; returns what sendmsg(2) returns. */
 ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
-/* Returns the bytes received, or -errno. *fd is the descriptor that came along, -ENOENT if there was
- * none, or -EPROTO if there were several; those are closed. */
+/* Returns the bytes received, or -errno. *fd: the descriptor that came along, -ENOENT for none,
+ * or -EPROTO for several; those are closed. */
 ssize_t cm_recv_fd(int sock, void *to, size_t room, int *fd);
 
 #endif

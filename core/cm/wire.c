@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connection manager messages between their wire form and ours. Pure: bytes in, struct out. */
+/* Encoding and decoding of connection manager messages. */
 #include <errno.h>
 #include <string.h>
 
 #include "core/cm/wire.h"
 
-/* What each type may carry; everything else in it is zero. */
+/* The fields that each type may have; all others are zero. */
 static const struct {
 	const char *name;
 	bool path, pd, reason, qual;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of the TCP connection manager, version 1. All have one size and one layout; each type
- * says which of the fields it uses, the others are zero. A receiver checks every field before it
- * uses one and ends the connection at the first that is wrong.
+ * Messages of the connection manager, version 1. All have one size and one layout; each type names
+ * the fields that it uses, the others are zero. A receiver checks every field before use and
+ * closes the connection at the first wrong one.
  *
- * The first 8 bytes (magic, version, type, zero) stay where they are in every later version.
+ * The first 8 bytes (magic, version, type, zero) keep their meaning in every later version.
  */
 #ifndef DAP_CM_WIRE_H
 #define DAP_CM_WIRE_H
@@ -23,17 +23,17 @@ enum cm_type {
 	CM_GO,
 	CM_REJ,		/* reason, private data */
 	CM_DISC,
-	CM_BREAK,	/* private data: why, in words. Who does not know it ends the same way */
-	CM_CUT,		/* on a line: what closing the socket of the connection would be */
-	CM_MOVE,	/* on a line: the connection goes on by the socket that comes along */
-	CM_LOOK,	/* this end waits for the peer's software, which nobody may be driving */
+	CM_BREAK,	/* private data: the reason as text */
+	CM_CUT,		/* on a mux: stands for closing the connection's socket */
+	CM_MOVE,	/* on a mux: the connection continues on the attached socket */
+	CM_LOOK,	/* progress request: the peer's software must poll */
 	CM_TYPES
 };
 
 enum cm_reason {
 	CM_REASON_NONE,
 	CM_REASON_CONSUMER,	/* dat_cr_reject */
-	CM_REASON_NO_LISTENER,	/* no listener for this conn_qual: it may come, ask again */
+	CM_REASON_NO_LISTENER,	/* no listener for this conn_qual yet: retry */
 	CM_REASON_REFUSED,	/* event queue full, out of memory */
 	CM_REASON_VERSION,
 	CM_REASONS
@@ -43,7 +43,7 @@ struct cm_wire_path {
 	uint8_t link_layer, rd_in, rd_out, sl;
 	be16_t mtu, lid, pkey_index, zero0;
 	be32_t qpn, psn, proto;
-	uint8_t own[8];		/* what proto says they are */
+	uint8_t own[8];		/* meaning depends on proto */
 	uint8_t gid[16];
 };
 WIRE_SIZE(struct cm_wire_path, 48);
@@ -56,7 +56,7 @@ struct cm_wire {
 	be32_t magic;
 	be16_t version;
 	uint8_t type, zero0;
-	be64_t id;		/* random, of the side that connects; every message repeats it */
+	be64_t id;		/* random, chosen by the active side; in every message */
 	be64_t conn_qual;
 	struct cm_wire_path path;
 	be16_t pd_size;
@@ -81,11 +81,10 @@ struct cm_msg {
 	uint8_t pd[DAP_MAX_PRIVATE_DATA];
 };
 
-/* The size of pd must be right. */
+/* pd_size is already checked. */
 void cm_wire_put(const struct cm_msg *msg, void *to);
-/* Reads len bytes that a stranger sent. 1: a message, in *msg; 0: so far one, but it needs more
- * bytes; -EPROTONOSUPPORT: another version; -EPROTO: not a message. Looks at no more than
- * CM_WIRE_SIZE. */
+/* Decodes up to CM_WIRE_SIZE untrusted bytes. Returns 1: *msg is filled; 0: incomplete so far;
+ * -EPROTONOSUPPORT: another version; -EPROTO: malformed. */
 int cm_wire_get(const void *from, size_t len, struct cm_msg *msg);
 const char *cm_type_name(enum cm_type type);
 

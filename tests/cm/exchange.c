@@ -474,7 +474,7 @@ PAIR(break__says_why)
 	ENDED(&b, DAP_CM_BROKEN);
 	dup2(err, STDERR_FILENO);
 	cr_assert_gt(pread(fd, said, sizeof(said) - 1, 0), 0);
-	cr_assert_not_null(strstr(said, "broken the connection: too?long\n"), "%s", said);
+	cr_assert_not_null(strstr(said, "broke the connection: too?long\n"), "%s", said);
 }
 
 PAIR(release__is_a_break)

@@ -56,7 +56,7 @@ Test(efa_device, status__each_of_a_request)
 		cr_assert_eq(took(a.req, 3), DAT_DTO_ERR_FLUSHED);
 		cr_assert_eq(took(b.recv, 1), DAT_DTO_ERR_FLUSHED);
 		said("the connection is broken: ");
-		said("the peer's endpoint has broken the connection: ");
+		said("the peer's endpoint broke the connection: ");
 		said(each[i].cause);
 		said(each[i].cure);
 		pair_close();
@@ -115,7 +115,7 @@ Test(efa_device, key__revoked_in_flight, .init = setup)
 	cr_assert(under_way == DAT_DTO_SUCCESS || under_way == DAT_DTO_ERR_REMOTE_ACCESS);
 	cr_assert_eq(took(a.req, 2), under_way ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS);
 	said("remote address or key: the context has ended at the peer");
-	said("the peer's endpoint has broken the connection: ");
+	said("the peer's endpoint broke the connection: ");
 	pair_close();
 }
 

@@ -117,7 +117,7 @@ Test(efa_peer, address__of_who_accepts)
 		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		said("another kind or version");
-		said("the peer's endpoint has broken the connection: it cannot be connected");
+		said("the peer's endpoint broke the connection: it cannot be connected");
 		pair_close();
 	}
 }
@@ -164,7 +164,7 @@ static void broken_for(const char *why)
 {
 	both_broken();
 	said(why);
-	said("the peer's endpoint has broken the connection: the peer");
+	said("the peer's endpoint broke the connection: the peer");
 	cr_assert_eq(took(a.recv, 1), DAT_DTO_ERR_FLUSHED);
 	pair_close();
 }
@@ -311,7 +311,7 @@ Test(efa_peer, receive__too_short, .init = setup)
 	ok(do_send(&b, 2, 0, 11));
 	both_broken();
 	cr_assert_eq(took(a.recv, 1), DAT_DTO_ERR_LOCAL_LENGTH);
-	said("has broken the connection: a message of 11 bytes for a receive of 10");
+	said("broke the connection: a message of 11 bytes for a receive of 10");
 	pair_close();
 }
 
