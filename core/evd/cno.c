@@ -9,9 +9,9 @@
 
 static void close_fds(struct dap_cno *cno)
 {
-	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
-		if (cno->ear[e].fd >= 0)
-			close(cno->ear[e].fd);
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
+		if (cno->queue[e].fd >= 0)
+			close(cno->queue[e].fd);
 	}
 	if (cno->cq_fds >= 0)
 		close(cno->cq_fds);
@@ -24,9 +24,9 @@ static int open_fds(struct dap_cno *cno)
 	bool all = true;
 	int err;
 
-	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
-		cno->ear[e].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		all &= cno->ear[e].fd >= 0;
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
+		cno->queue[e].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		all &= cno->queue[e].fd >= 0;
 	}
 	cno->cq_fds = epoll_create1(EPOLL_CLOEXEC);
 	if (all && cno->cq_fds >= 0)
@@ -76,7 +76,7 @@ void dap_cno_abort(struct dap_cno *cno)
 	dap_agent_stop(cno);
 }
 
-static void release(void *object, void *cno)
+static void release_evd(void *object, void *cno)
 {
 	struct core_evd *evd = object;
 
@@ -88,7 +88,7 @@ static void release(void *object, void *cno)
 void dap_cno_destroy(struct dap_cno *cno)
 {
 	if (cno->evds)
-		dap_obj_each(DAP_EVD, cno->obj.ia, release, cno);
+		dap_obj_each(DAP_EVD, cno->obj.ia, release_evd, cno);
 	close_fds(cno);
 	dap_obj_free(cno);
 }

@@ -6,7 +6,7 @@
 #include "core/evd/evd.h"
 
 /* The queue of one ear of a CNO: EVDs that have triggered it and that it has not been told of. */
-struct dap_cno_ear {
+struct dap_cno_queue {
 	struct core_evd *first, *last;
 	struct core_evd *stray;		/* one that triggered it before it went to another CNO */
 	int fd;				/* eventfd: there is something to look at */
@@ -23,7 +23,7 @@ struct dap_cno {
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */
 	int proxy_fd;			/* 2.0: descriptor + 1 that the consumer polls, or 0 */
-	struct dap_cno_ear ear[DAP_CNO_EARS];
+	struct dap_cno_queue queue[DAP_CNO_QUEUES];
 	struct dap_agent *agent;	/* written under lock, by the thread that changes it */
 };
 
@@ -32,23 +32,23 @@ struct dap_cno {
 void dap_cno_add(struct dap_cno *cno, struct core_evd *evd);
 void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd);
 /* Nobody of the CNO looks at the EVD any more when it returns. No lock is held. */
-void dap_cno_unpinned(struct dap_cno *cno, struct core_evd *evd);
+void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd);
 
 /* evd->lock is held, the CNO's is not. */
 void dap_cno_trigger(struct core_evd *evd);
 /* All waiters and the agent are to return with no EVD. */
 void dap_cno_end_all(struct dap_cno *cno);
 /* The EVD that triggered first, or NULL. */
-struct core_evd *dap_cno_take(struct dap_cno *cno, unsigned int ear);
+struct core_evd *dap_cno_next(struct dap_cno *cno, unsigned int queue);
 /* Those that sleep for the ear wake; nothing wakes them any more. */
-void dap_cno_signal(struct dap_cno *cno, unsigned int ear);
-void dap_cno_quiet(struct dap_cno *cno, unsigned int ear);
+void dap_cno_signal(struct dap_cno *cno, unsigned int queue);
+void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue);
 
 /* ---- cno_wait.c; no lock is held ---- */
 /* Looks at each CQ that has news. */
-void dap_cno_look(struct dap_cno *cno);
+void dap_cno_poll_cqs(struct dap_cno *cno);
 /* Until the ear has news or a CQ has: 0 or -errno. deadline in ns, UINT64_MAX for none. */
-int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t deadline);
+int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_t deadline);
 
 /* ---- cno_agent.c; no lock is held ---- */
 struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once);

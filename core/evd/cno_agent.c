@@ -22,7 +22,7 @@ struct dap_agent {
 enum next { CALL, SLEEP, STOP };
 
 /* The lock is held. */
-static enum next next(struct dap_agent *a, struct core_evd **evd)
+static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 {
 	struct dap_cno *cno = a->cno;
 
@@ -32,9 +32,9 @@ static enum next next(struct dap_agent *a, struct core_evd **evd)
 	if (!cno->agent_end) {
 		if (a->stop)
 			return STOP;
-		*evd = dap_cno_take(cno, DAP_CNO_AGENT);
+		*evd = dap_cno_next(cno, DAP_CNO_AGENT);
 		if (!*evd) {
-			dap_cno_quiet(cno, DAP_CNO_AGENT);
+			dap_cno_unsignal(cno, DAP_CNO_AGENT);
 			return SLEEP;
 		}
 	}
@@ -45,7 +45,7 @@ static enum next next(struct dap_agent *a, struct core_evd **evd)
 }
 
 /* False when the thread has nothing more to do. */
-static bool step(struct dap_agent *a)
+static bool agent_step(struct dap_agent *a)
 {
 	struct dap_cno *cno = a->cno;
 	struct core_evd *evd;
@@ -53,9 +53,9 @@ static bool step(struct dap_agent *a)
 	enum next what;
 	void *data;
 
-	dap_cno_look(cno);
+	dap_cno_poll_cqs(cno);
 	pthread_mutex_lock(&cno->lock);
-	what = next(a, &evd);
+	what = agent_next(a, &evd);
 	fn = a->fn;
 	data = a->data;
 	pthread_mutex_unlock(&cno->lock);
@@ -73,11 +73,11 @@ static bool step(struct dap_agent *a)
 	return true;
 }
 
-static void *run(void *arg)
+static void *agent_run(void *arg)
 {
 	struct dap_agent *a = arg;
 
-	while (step(a))
+	while (agent_step(a))
 		;
 	if (a->alone)
 		free(a);
@@ -96,7 +96,7 @@ struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *da
 	*a = (struct dap_agent){.cno = cno, .fn = fn, .data = data, .once = once};
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&a->thread, NULL, run, a);
+	err = pthread_create(&a->thread, NULL, agent_run, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)
 		return a;
@@ -104,9 +104,9 @@ struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *da
 	return NULL;
 }
 
-static void forget(struct dap_cno *cno)
+static void agent_forget(struct dap_cno *cno)
 {
-	while (dap_cno_take(cno, DAP_CNO_AGENT))
+	while (dap_cno_next(cno, DAP_CNO_AGENT))
 		;
 	cno->agent_end = false;
 	cno->agent = NULL;
@@ -130,7 +130,7 @@ void dap_agent_stop(struct dap_cno *cno)
 	else
 		pthread_join(a->thread, NULL);
 	pthread_mutex_lock(&cno->lock);
-	forget(cno);
+	agent_forget(cno);
 	pthread_mutex_unlock(&cno->lock);
 	/* A query may have looked at it until now. */
 	if (!self)
@@ -138,7 +138,7 @@ void dap_agent_stop(struct dap_cno *cno)
 }
 
 /* Gives the thread that is there another function. False when there is none that would call it. */
-static bool replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
+static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
 	struct dap_agent *a = cno->agent;
 	bool alive;
@@ -187,11 +187,11 @@ static void change_end(struct dap_cno *cno)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-static int change(struct dap_cno *cno, dap_agent_fn fn, void *data)
+static int agent_change(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
 	struct dap_agent *a;
 
-	if (fn && replace(cno, fn, data))
+	if (fn && agent_replace(cno, fn, data))
 		return 0;
 	dap_agent_stop(cno);
 	if (!fn)
@@ -211,7 +211,7 @@ int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
 
 	if (!change_begin(cno))
 		return 0;
-	err = change(cno, fn, data);
+	err = agent_change(cno, fn, data);
 	change_end(cno);
 	return err;
 }

@@ -7,63 +7,63 @@
 
 #include "core/evd/cno.h"
 
-void dap_cno_signal(struct dap_cno *cno, unsigned int ear)
+void dap_cno_signal(struct dap_cno *cno, unsigned int queue)
 {
 	const uint64_t one = 1;
-	ssize_t n = write(cno->ear[ear].fd, &one, sizeof(one));
+	ssize_t n = write(cno->queue[queue].fd, &one, sizeof(one));
 
 	(void)n;	/* fails only when the counter is full: it is readable then */
 }
 
-void dap_cno_quiet(struct dap_cno *cno, unsigned int ear)
+void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue)
 {
 	uint64_t count;
-	ssize_t n = read(cno->ear[ear].fd, &count, sizeof(count));
+	ssize_t n = read(cno->queue[queue].fd, &count, sizeof(count));
 
 	(void)n;
 }
 
-static void append(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
+static void enqueue_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
 {
-	struct dap_cno_ear *ear = &cno->ear[e];
+	struct dap_cno_queue *queue = &cno->queue[e];
 
 	if (evd->cno_queued[e])
 		return;
 	evd->cno_queued[e] = true;
 	evd->cno_next[e] = NULL;
-	if (ear->last)
-		ear->last->cno_next[e] = evd;
+	if (queue->last)
+		queue->last->cno_next[e] = evd;
 	else
-		ear->first = evd;
-	ear->last = evd;
+		queue->first = evd;
+	queue->last = evd;
 	dap_cno_signal(cno, e);
 }
 
 static void unlink_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
 {
-	struct dap_cno_ear *ear = &cno->ear[e];
-	struct core_evd **p = &ear->first, *before = NULL;
+	struct dap_cno_queue *queue = &cno->queue[e];
+	struct core_evd **p = &queue->first, *before = NULL;
 
 	while (*p != evd) {
 		before = *p;
 		p = &before->cno_next[e];
 	}
 	*p = evd->cno_next[e];
-	if (ear->last == evd)
-		ear->last = before;
+	if (queue->last == evd)
+		queue->last = before;
 	evd->cno_queued[e] = false;
 }
 
-struct core_evd *dap_cno_take(struct dap_cno *cno, unsigned int e)
+struct core_evd *dap_cno_next(struct dap_cno *cno, unsigned int e)
 {
-	struct dap_cno_ear *ear = &cno->ear[e];
-	struct core_evd *evd = ear->stray;
+	struct dap_cno_queue *queue = &cno->queue[e];
+	struct core_evd *evd = queue->stray;
 
 	if (evd) {
-		ear->stray = NULL;
+		queue->stray = NULL;
 		return evd;
 	}
-	evd = ear->first;
+	evd = queue->first;
 	if (evd)
 		unlink_evd(cno, e, evd);
 	return evd;
@@ -74,9 +74,9 @@ void dap_cno_trigger(struct core_evd *evd)
 	struct dap_cno *cno = evd->cno;
 
 	pthread_mutex_lock(&cno->lock);
-	append(cno, DAP_CNO_WAITERS, evd);
+	enqueue_evd(cno, DAP_CNO_WAITERS, evd);
 	if (cno->agent)
-		append(cno, DAP_CNO_AGENT, evd);
+		enqueue_evd(cno, DAP_CNO_AGENT, evd);
 	pthread_mutex_unlock(&cno->lock);
 }
 
@@ -103,22 +103,22 @@ void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, NULL, __ATOMIC_RELAXED);
-	for (unsigned int e = 0; e < DAP_CNO_EARS; e++) {
-		struct dap_cno_ear *ear = &cno->ear[e];
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
+		struct dap_cno_queue *queue = &cno->queue[e];
 
 		if (evd->cno_queued[e]) {
 			unlink_evd(cno, e, evd);
-			ear->stray = evd;
+			queue->stray = evd;
 		}
-		if (evd->dead && ear->stray == evd)
-			ear->stray = NULL;
+		if (evd->dead && queue->stray == evd)
+			queue->stray = NULL;
 	}
 	if (--cno->evds == 0 && evd->dead)
 		dap_cno_end_all(cno);
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_unpinned(struct dap_cno *cno, struct core_evd *evd)
+void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	while (evd->cno_pins)

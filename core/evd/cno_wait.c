@@ -14,7 +14,7 @@
 #include "core/evd/evd.h"
 
 #define FOREVER UINT64_MAX
-#define GO_ON (-1)
+#define KEEP_WAITING (-1)
 #define AT_ONCE 16		/* CQs looked at between two looks at the queue */
 
 static uint64_t now_ns(void)
@@ -26,7 +26,7 @@ static uint64_t now_ns(void)
 }
 
 /* The EVD may have left meanwhile, and even be another one by now: then it is not of this CNO. */
-static bool pin(struct dap_cno *cno, struct core_evd *evd)
+static bool pin_evd(struct dap_cno *cno, struct core_evd *evd)
 {
 	bool ours;
 
@@ -37,7 +37,7 @@ static bool pin(struct dap_cno *cno, struct core_evd *evd)
 	return ours;
 }
 
-static void unpin(struct dap_cno *cno, struct core_evd *evd)
+static void unpin_evd(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	evd->cno_pins--;
@@ -45,7 +45,7 @@ static void unpin(struct dap_cno *cno, struct core_evd *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_look(struct dap_cno *cno)
+void dap_cno_poll_cqs(struct dap_cno *cno)
 {
 	struct epoll_event ready[AT_ONCE];
 	int n = epoll_wait(cno->cq_fds, ready, AT_ONCE, 0);
@@ -53,20 +53,20 @@ void dap_cno_look(struct dap_cno *cno)
 	for (int i = 0; i < n; i++) {
 		struct core_evd *evd = ready[i].data.ptr;
 
-		if (!pin(cno, evd))
+		if (!pin_evd(cno, evd))
 			continue;
 		pthread_mutex_lock(&evd->cq_lock);
 		if (evd->cno == cno)
-			dap_evd_cno_look(evd);
+			dap_evd_cno_poll(evd);
 		pthread_mutex_unlock(&evd->cq_lock);
-		unpin(cno, evd);
+		unpin_evd(cno, evd);
 	}
 }
 
-int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t deadline)
+int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_t deadline)
 {
 	struct pollfd fds[2] = {
-		{.fd = cno->ear[ear].fd, .events = POLLIN},
+		{.fd = cno->queue[queue].fd, .events = POLLIN},
 		{.fd = cno->cq_fds, .events = POLLIN},
 	};
 	uint64_t left = deadline - now;
@@ -76,7 +76,7 @@ int dap_cno_sleep(struct dap_cno *cno, unsigned int ear, uint64_t now, uint64_t 
 	return ppoll(fds, 2, deadline == FOREVER ? NULL : &ts, NULL) < 0 ? -errno : 0;
 }
 
-static int begin(struct dap_cno *cno, uint32_t *ends)
+static int wait_begin(struct dap_cno *cno, uint32_t *ends)
 {
 	int err = 0;
 
@@ -90,45 +90,45 @@ static int begin(struct dap_cno *cno, uint32_t *ends)
 	return err;
 }
 
-static void end(struct dap_cno *cno, uint32_t ends)
+static void wait_end(struct dap_cno *cno, uint32_t ends)
 {
-	struct dap_cno_ear *ear = &cno->ear[DAP_CNO_WAITERS];
+	struct dap_cno_queue *queue = &cno->queue[DAP_CNO_WAITERS];
 
 	pthread_mutex_lock(&cno->lock);
 	cno->waiters--;
 	if (cno->leaving && ends != cno->ends)
 		cno->leaving--;
-	if (!cno->leaving && !ear->first && !ear->stray)
-		dap_cno_quiet(cno, DAP_CNO_WAITERS);
+	if (!cno->leaving && !queue->first && !queue->stray)
+		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
 	pthread_cond_broadcast(&cno->changed);
 	pthread_mutex_unlock(&cno->lock);
 }
 
-static int judge(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_evd **out)
+static int check_trigger(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_evd **out)
 {
 	struct core_evd *evd;
 	bool over;
 
 	pthread_mutex_lock(&cno->lock);
 	over = ends != cno->ends;
-	evd = over ? NULL : dap_cno_take(cno, DAP_CNO_WAITERS);
+	evd = over ? NULL : dap_cno_next(cno, DAP_CNO_WAITERS);
 	pthread_mutex_unlock(&cno->lock);
 	if (!over && !evd)
-		return timed_out ? DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE) : GO_ON;
+		return timed_out ? DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE) : KEEP_WAITING;
 	*out = evd ? &evd->pub : NULL;
 	return 0;
 }
 
-static int wait_for_it(struct dap_cno *cno, uint64_t deadline, uint32_t ends, struct dap_evd **evd)
+static int wait_for_trigger(struct dap_cno *cno, uint64_t deadline, uint32_t ends, struct dap_evd **evd)
 {
 	int ret, err;
 
 	for (;;) {
 		uint64_t now = now_ns();
 
-		dap_cno_look(cno);
-		ret = judge(cno, ends, now >= deadline, evd);
-		if (ret != GO_ON)
+		dap_cno_poll_cqs(cno);
+		ret = check_trigger(cno, ends, now >= deadline, evd);
+		if (ret != KEEP_WAITING)
 			return ret;
 		err = dap_cno_sleep(cno, DAP_CNO_WAITERS, now, deadline);
 		if (err)
@@ -141,11 +141,11 @@ int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd)
 	uint64_t deadline = timeout_us == UINT32_MAX ? FOREVER
 						     : now_ns() + timeout_us * UINT64_C(1000);
 	uint32_t ends;
-	int err = begin(cno, &ends);
+	int err = wait_begin(cno, &ends);
 
 	if (err)
 		return err;
-	err = wait_for_it(cno, deadline, ends, evd);
-	end(cno, ends);
+	err = wait_for_trigger(cno, deadline, ends, evd);
+	wait_end(cno, ends);
 	return err;
 }

@@ -8,7 +8,7 @@
 #define LOOKS_PER_YIELD 64
 #define LOOKS_PER_DRIVE 8
 
-static int refuse(const struct core_evd *evd)
+static int check_state(const struct core_evd *evd)
 {
 	if (evd->dead)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
@@ -18,7 +18,7 @@ static int refuse(const struct core_evd *evd)
 }
 
 /* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
-static int dequeue(struct core_evd *evd, struct dap_event *ev)
+static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 {
 	struct dap_event polled;
 	uint32_t limit;
@@ -26,7 +26,7 @@ static int dequeue(struct core_evd *evd, struct dap_event *ev)
 	bool got;
 
 	pthread_mutex_lock(&evd->lock);
-	err = refuse(evd);
+	err = check_state(evd);
 	limit = evd->soft_head;
 	got = !err && dap_evd_take_soft(evd, ev);
 	pthread_mutex_unlock(&evd->lock);
@@ -44,7 +44,7 @@ static int dequeue(struct core_evd *evd, struct dap_event *ev)
 }
 
 /* A poll for events of connections drives the connection manager. */
-static void drive(struct core_evd *evd)
+static void drive_cm(struct core_evd *evd)
 {
 	if (evd->pub.flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->pub.obj.ia->cm)
 		dap_cm_drive(evd->pub.obj.ia->cm);
@@ -62,7 +62,7 @@ static bool is_idle(struct core_evd *evd)
 		return false;
 	looks = __atomic_add_fetch(&evd->idle_looks, 1, __ATOMIC_RELAXED);
 	if (!(looks % LOOKS_PER_DRIVE))
-		drive(evd);
+		drive_cm(evd);
 	if (!(looks % LOOKS_PER_YIELD))
 		sched_yield();
 	return true;
@@ -78,9 +78,9 @@ int dap_evd_dequeue_cold(struct dap_evd *handle, struct dap_event *ev)
 	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->counted)
 		dap_evd_collect(evd);
-	err = dequeue(evd, ev);
+	err = dequeue_event(evd, ev);
 	if (evd->unarmed)
-		dap_evd_cno_look(evd);
+		dap_evd_cno_poll(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
 	return err;

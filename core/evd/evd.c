@@ -19,7 +19,7 @@ static uint32_t ring_size(uint32_t qlen)
 	return size;
 }
 
-static int init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
+static int evd_init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 {
 	evd->wake_fd = -1;
 	evd->qlen = qlen;
@@ -38,7 +38,7 @@ static int init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 }
 
 /* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
-static void fini(struct core_evd *evd)
+static void evd_fini(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
@@ -64,7 +64,7 @@ int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_
 
 	if (!evd)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	if (init(evd, qlen, flags)) {
+	if (evd_init(evd, qlen, flags)) {
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 		goto free_obj;
 	}
@@ -84,7 +84,7 @@ destroy_cq:
 	if (evd->pub.has_cq)
 		ia->hw->cq_destroy(&evd->pub);
 fini_evd:
-	fini(evd);
+	evd_fini(evd);
 free_obj:
 	dap_obj_free(evd);
 	return err;
@@ -99,7 +99,7 @@ void dap_evd_destroy(struct dap_evd *handle)
 	dap_evd_set_cno(handle, NULL);
 	if (evd->pub.has_cq)
 		evd->pub.obj.ia->hw->cq_destroy(&evd->pub);
-	fini(evd);
+	evd_fini(evd);
 	dap_obj_free(evd);
 }
 
@@ -164,7 +164,7 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	}
 	pthread_mutex_unlock(&evd->lock);
 	/* What it is armed for depends on the flags. */
-	dap_evd_cno_look(evd);
+	dap_evd_cno_poll(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
 }
@@ -208,8 +208,8 @@ void dap_evd_overflow(struct dap_evd *handle)
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 }
 
-static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint32_t head,
-			       uint32_t tail, uint32_t new_size)
+static struct dap_event *copy_ring(const struct dap_event *ring, uint32_t size, uint32_t head,
+				   uint32_t tail, uint32_t new_size)
 {
 	struct dap_event *fresh = calloc(new_size, sizeof(*fresh));
 
@@ -222,10 +222,10 @@ static struct dap_event *moved(const struct dap_event *ring, uint32_t size, uint
 static int resize_rings(struct core_evd *evd, uint32_t qlen)
 {
 	uint32_t size = ring_size(qlen);
-	struct dap_event *soft = moved(evd->soft, evd->soft_size, evd->soft_head, evd->soft_tail,
-				       size);
-	struct dap_event *stash = evd->stash ? moved(evd->stash, evd->soft_size, evd->stash_head,
-						     evd->stash_tail, size) : NULL;
+	struct dap_event *soft = copy_ring(evd->soft, evd->soft_size, evd->soft_head, evd->soft_tail,
+					   size);
+	struct dap_event *stash = evd->stash ? copy_ring(evd->stash, evd->soft_size, evd->stash_head,
+							 evd->stash_tail, size) : NULL;
 	int err = 0;
 
 	if (!soft || (evd->stash && !stash))
@@ -246,7 +246,7 @@ static int resize_rings(struct core_evd *evd, uint32_t qlen)
 	return 0;
 }
 
-static int resize(struct core_evd *evd, uint32_t qlen)
+static int resize_locked(struct core_evd *evd, uint32_t qlen)
 {
 	int err;
 
@@ -274,7 +274,7 @@ int dap_evd_resize(struct dap_evd *handle, uint32_t qlen)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	pthread_mutex_lock(&evd->cq_lock);
 	dap_evd_leave_hot_path(evd);
-	err = resize(evd, qlen);
+	err = resize_locked(evd, qlen);
 	dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return err;

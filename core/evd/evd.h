@@ -7,7 +7,7 @@
 #include "core/hw.h"
 
 /* A CNO has two queues, and each trigger goes to both: threads in dat_cno_wait(), and the agent. */
-enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_EARS };
+enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_QUEUES };
 
 struct dap_evd_counts {
 	uint64_t waits, sleeps, notifies, connection_events;
@@ -33,7 +33,7 @@ struct core_evd {
 	uint32_t stream_flags, streams;	/* written under turn and lock */
 	bool waitable, enabled;
 	bool overflowed;		/* its CQ was overrun: no completion comes any more */
-	bool full_told;			/* EVD_OVERFLOW was raised since it was last not full */
+	bool full_reported;		/* EVD_OVERFLOW was raised since it was last not full */
 	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
 	bool asleep;			/* the one that waits, or about to be */
 	bool notified;			/* something that may wake the waiter came since it waits */
@@ -46,8 +46,8 @@ struct core_evd {
 	struct dap_cno *cno;		/* written under turn, lock and the CNO's lock */
 	bool watched, unarmed;		/* under turn: the CNO looks at the CQ; is to be armed */
 	uint32_t cno_pins;		/* under the CNO's lock, as are the places in its queues */
-	struct core_evd *cno_next[DAP_CNO_EARS];
-	bool cno_queued[DAP_CNO_EARS];
+	struct core_evd *cno_next[DAP_CNO_QUEUES];
+	bool cno_queued[DAP_CNO_QUEUES];
 
 	/* High watermarks, ep/recv.c: endpoints whose receives are counted; written under turn and
 	 * lock. passed: one of them may have come beyond a watermark. */
@@ -114,6 +114,6 @@ void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev);
 /* waiting, enabled or the streams have changed: the CNO looks at the CQ, or no longer does. */
 void dap_evd_cno_update(struct core_evd *evd);
 /* Triggers the CNO if something came to the CQ, which is armed for what is to come. */
-void dap_evd_cno_look(struct core_evd *evd);
+void dap_evd_cno_poll(struct core_evd *evd);
 
 #endif

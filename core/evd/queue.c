@@ -57,7 +57,7 @@ void dap_evd_join_hot_path(struct core_evd *evd)
 }
 
 /* An event that notifies has come: counts for a waiter, or triggers the CNO. */
-static void notify(struct core_evd *evd)
+static void notify_event(struct core_evd *evd)
 {
 	evd->notified = true;
 	evd->counts.notifies++;
@@ -84,7 +84,7 @@ static bool is_connection_event(const struct dap_event *ev)
 	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
 }
 
-static int append(struct core_evd *evd, const struct dap_event *ev)
+static int append_event(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
 		return 0;	/* its events are lost anyway */
@@ -94,7 +94,7 @@ static int append(struct core_evd *evd, const struct dap_event *ev)
 	evd->counts.connection_events += is_connection_event(ev);
 	dap_evd_update_slow(evd);
 	if (!ev->unsignalled) {
-		notify(evd);
+		notify_event(evd);
 		dap_evd_wake(evd);
 	}
 	return 0;
@@ -107,11 +107,11 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	int err;
 
 	pthread_mutex_lock(&evd->lock);
-	err = append(evd, ev);
+	err = append_event(evd, ev);
 	/* Who posts others learns that there was no room; an async event about it would have none. */
 	if (err && is_connection_event(ev)) {
-		tell = !evd->full_told;
-		evd->full_told = true;
+		tell = !evd->full_reported;
+		evd->full_reported = true;
 	}
 	pthread_mutex_unlock(&evd->lock);
 	if (!tell)
@@ -123,13 +123,13 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 }
 
 /* Removes the event at index i of the software queue, moving the older ones up. */
-static void take_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
+static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {
 	*ev = *dap_evd_soft_at(evd, i);
 	for (; i != evd->soft_tail; i--)
 		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
 	evd->soft_tail++;
-	evd->full_told = false;
+	evd->full_reported = false;
 	dap_evd_update_slow(evd);
 }
 
@@ -146,7 +146,7 @@ static bool take_established(struct core_evd *evd, const struct dap_event *next,
 		const struct dap_event *other = dap_evd_soft_at(evd, i);
 
 		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == next->dto.ep) {
-			take_at(evd, i, ev);
+			remove_at(evd, i, ev);
 			return true;
 		}
 	}
@@ -158,7 +158,7 @@ bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
 	const struct dap_event *next;
 
 	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
-		take_at(evd, evd->soft_tail, ev);
+		remove_at(evd, evd->soft_tail, ev);
 		return true;
 	}
 	if (!dap_evd_stash_count(evd))
@@ -177,7 +177,7 @@ bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *
 {
 	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
 		return false;
-	take_at(evd, evd->soft_tail, ev);
+	remove_at(evd, evd->soft_tail, ev);
 	return true;
 }
 
@@ -213,7 +213,7 @@ uint32_t dap_evd_collect(struct core_evd *evd)
 		pthread_mutex_lock(&evd->lock);
 		put_stash(evd, &ev);
 		if (!ev.unsignalled)
-			notify(evd);
+			notify_event(evd);
 		room = dap_evd_stash_count(evd) < evd->soft_size;
 		pthread_mutex_unlock(&evd->lock);
 	}
@@ -238,7 +238,7 @@ void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struc
 		return;
 	}
 	if (!polled->unsignalled)
-		notify(evd);
+		notify_event(evd);
 	dap_evd_take_soft(evd, ev);
 }
 

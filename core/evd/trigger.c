@@ -33,7 +33,7 @@ static bool has_room(struct core_evd *evd)
 
 /* A second look finds what came before the CQ was armed. Without room for more it stays unarmed,
  * or it would fire at once, until somebody has dequeued. */
-void dap_evd_cno_look(struct core_evd *evd)
+void dap_evd_cno_poll(struct core_evd *evd)
 {
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 
@@ -56,11 +56,11 @@ void dap_evd_cno_update(struct core_evd *evd)
 	evd->watched = watched;
 	evd->unarmed = false;
 	poll_fd(evd->cno, EPOLL_CTL_MOD, evd, watched ? EPOLLIN : 0);
-	dap_evd_cno_look(evd);
+	dap_evd_cno_poll(evd);
 }
 
 /* The descriptor costs something only when it is first asked for. */
-static int join(struct core_evd *evd, struct dap_cno *cno)
+static int join_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	int err;
 
@@ -75,7 +75,7 @@ static int join(struct core_evd *evd, struct dap_cno *cno)
 	return err < 0 ? err : poll_fd(cno, EPOLL_CTL_ADD, evd, 0);
 }
 
-static void leave(struct core_evd *evd, struct dap_cno *cno)
+static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	if (!cno || !evd->pub.has_cq)
 		return;
@@ -84,16 +84,16 @@ static void leave(struct core_evd *evd, struct dap_cno *cno)
 }
 
 /* What has come by now is the old one's, or nobody's. An EVD with a CNO is off the hot path. */
-static int change(struct core_evd *evd, struct dap_cno *cno)
+static int change_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	struct dap_cno *old = evd->cno;
-	int err = join(evd, cno);
+	int err = join_cno(evd, cno);
 
 	if (err)
 		return err;
 	dap_evd_leave_hot_path(evd);
 	if (old)
-		dap_evd_cno_look(evd);
+		dap_evd_cno_poll(evd);
 	else
 		dap_evd_collect(evd);
 	pthread_mutex_lock(&evd->lock);
@@ -104,7 +104,7 @@ static int change(struct core_evd *evd, struct dap_cno *cno)
 	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_join_hot_path(evd);
-	leave(evd, old);
+	leave_cno(evd, old);
 	dap_evd_cno_update(evd);
 	return 0;
 }
@@ -118,10 +118,10 @@ int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 	if (old == cno)
 		return 0;
 	pthread_mutex_lock(&evd->cq_lock);
-	err = change(evd, cno);
+	err = change_cno(evd, cno);
 	pthread_mutex_unlock(&evd->cq_lock);
 	if (!err && old)
-		dap_cno_unpinned(old, evd);
+		dap_cno_wait_unpinned(old, evd);
 	return dap_err_from_errno(err);
 }
 

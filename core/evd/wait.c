@@ -17,7 +17,7 @@
 #include "core/ia.h"
 
 #define FOREVER UINT64_MAX
-#define GO_ON (-1)		/* of a look at the queue: nothing to return yet */
+#define KEEP_WAITING (-1)	/* of a look at the queue: nothing to return yet */
 #define LINGER_NS 30000		/* an answer of a peer on this host may take as long */
 
 struct wait {
@@ -55,7 +55,7 @@ static int may_wait(struct core_evd *evd, uint32_t threshold)
 	return 0;
 }
 
-static int need_resources(struct core_evd *evd)
+static int alloc_resources(struct core_evd *evd)
 {
 	if (dap_evd_need_stash(evd))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
@@ -64,7 +64,7 @@ static int need_resources(struct core_evd *evd)
 	return evd->wake_fd < 0 ? dap_err_from_errno(-errno) : 0;
 }
 
-static int begin(struct core_evd *evd, uint32_t threshold)
+static int wait_begin(struct core_evd *evd, uint32_t threshold)
 {
 	int err;
 
@@ -72,7 +72,7 @@ static int begin(struct core_evd *evd, uint32_t threshold)
 	pthread_mutex_lock(&evd->lock);
 	err = may_wait(evd, threshold);
 	if (!err)
-		err = need_resources(evd);
+		err = alloc_resources(evd);
 	if (!err) {
 		evd->counts.waits++;
 		evd->waiting = true;
@@ -85,7 +85,7 @@ static int begin(struct core_evd *evd, uint32_t threshold)
 	return err;
 }
 
-static void end(struct core_evd *evd)
+static void wait_end(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
@@ -98,13 +98,13 @@ static void end(struct core_evd *evd)
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 
-static uint32_t count(const struct core_evd *evd)
+static uint32_t event_count(const struct core_evd *evd)
 {
 	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
 }
 
 /* The lock is held. */
-static int judge(struct wait *w, uint32_t limit, bool timed_out)
+static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 {
 	struct core_evd *evd = w->evd;
 	bool may_return = !w->looked || evd->notified || timed_out;
@@ -114,21 +114,21 @@ static int judge(struct wait *w, uint32_t limit, bool timed_out)
 		return DAP_ERR(DAP_ABORT, DAP_SUB_NONE);
 	if (!evd->waitable)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
-	if (may_return && count(evd) >= w->threshold &&
+	if (may_return && event_count(evd) >= w->threshold &&
 	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {
-		*w->nmore = count(evd);
+		*w->nmore = event_count(evd);
 		return 0;
 	}
 	if (evd->overflowed)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
 	evd->asleep = w->sleeps && !timed_out;
 	if (!timed_out)
-		return GO_ON;
-	*w->nmore = count(evd);
+		return KEEP_WAITING;
+	*w->nmore = event_count(evd);
 	return DAP_ERR(DAP_TIMEOUT_EXPIRED, DAP_SUB_NONE);
 }
 
-static int look(struct wait *w, bool timed_out)
+static int poll_queue(struct wait *w, bool timed_out)
 {
 	uint32_t limit;
 	int ret;
@@ -137,7 +137,7 @@ static int look(struct wait *w, bool timed_out)
 	limit = dap_evd_collect(w->evd);
 	pthread_mutex_unlock(&w->evd->cq_lock);
 	pthread_mutex_lock(&w->evd->lock);
-	ret = judge(w, limit, timed_out);
+	ret = check_queue(w, limit, timed_out);
 	pthread_mutex_unlock(&w->evd->lock);
 	return ret;
 }
@@ -145,13 +145,13 @@ static int look(struct wait *w, bool timed_out)
 static int interrupted(struct wait *w)
 {
 	pthread_mutex_lock(&w->evd->lock);
-	*w->nmore = count(w->evd);
+	*w->nmore = event_count(w->evd);
 	pthread_mutex_unlock(&w->evd->lock);
 	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
 }
 
 /* A CNO may come to the EVD at the same time: under the turn only one of both makes the descriptor. */
-static int arm(struct wait *w)
+static int arm_cq(struct wait *w)
 {
 	struct core_evd *evd = w->evd;
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
@@ -168,20 +168,20 @@ static int arm(struct wait *w)
 	return dap_err_from_errno(err);
 }
 
-static void drain(struct core_evd *evd)
+static void drain_cq_fd(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
 	evd->pub.obj.ia->hw->cq_drain_fd(&evd->pub);
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 
-static void cancelled(void *arg)
+static void cancel_wait(void *arg)
 {
 	struct wait *w = arg;
 
 	if (w->cm)
 		dap_cm_sleep_end(w->cm, w->cm_fd);
-	end(w->evd);
+	wait_end(w->evd);
 }
 
 /* Here alone a thread may be cancelled: it has no lock, and leaves the EVD as if it had not come. */
@@ -189,7 +189,7 @@ static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *ts, str
 {
 	int ret, err;
 
-	pthread_cleanup_push(cancelled, w);
+	pthread_cleanup_push(cancel_wait, w);
 	pthread_setcancelstate(w->cancel, NULL);
 	ret = ppoll(fds, n, ts, NULL);
 	err = errno;
@@ -221,21 +221,21 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 		(void)n;
 	}
 	if (fds[1].revents)
-		drain(w->evd);
-	return GO_ON;
+		drain_cq_fd(w->evd);
+	return KEEP_WAITING;
 }
 
 /* Armed, and looked at once more. */
-static int fall_asleep(struct wait *w, uint64_t now)
+static int arm_and_sleep(struct wait *w, uint64_t now)
 {
-	int ret = arm(w);
+	int ret = arm_cq(w);
 
 	if (ret)
 		return ret;
 	w->sleeps = true;
-	ret = look(w, now >= w->deadline);
+	ret = poll_queue(w, now >= w->deadline);
 	w->sleeps = false;
-	if (ret != GO_ON)
+	if (ret != KEEP_WAITING)
 		return ret;
 	w->cm_fd = w->cm ? dap_cm_sleep_begin(w->cm) : -1;
 	ret = sleep_on_fds(w, now);
@@ -245,12 +245,12 @@ static int fall_asleep(struct wait *w, uint64_t now)
 }
 
 /* By turns, as long as the manager finds something to do, and a while longer. */
-static int look_and_drive(struct wait *w, uint64_t *now)
+static int poll_and_drive(struct wait *w, uint64_t *now)
 {
-	int ret = look(w, *now >= w->deadline);
+	int ret = poll_queue(w, *now >= w->deadline);
 	uint64_t linger = *now + LINGER_NS;
 
-	while (w->cm && ret == GO_ON && *now < linger && *now < w->deadline) {
+	while (w->cm && ret == KEEP_WAITING && *now < linger && *now < w->deadline) {
 		bool worked = dap_cm_drive(w->cm);
 
 		if (!worked)
@@ -258,26 +258,26 @@ static int look_and_drive(struct wait *w, uint64_t *now)
 		*now = now_ns();
 		if (worked)
 			linger = *now + LINGER_NS;
-		ret = look(w, false);
+		ret = poll_queue(w, false);
 	}
 	return ret;
 }
 
-static int wait_for_it(struct wait *w)
+static int wait_for_event(struct wait *w)
 {
 	uint64_t now = now_ns();
-	int ret = look_and_drive(w, &now);
+	int ret = poll_and_drive(w, &now);
 
-	while (ret == GO_ON && now < w->spin_end && now < w->deadline) {
+	while (ret == KEEP_WAITING && now < w->spin_end && now < w->deadline) {
 		dap_pause();
 		now = now_ns();
-		ret = look(w, now >= w->deadline);
+		ret = poll_queue(w, now >= w->deadline);
 	}
-	while (ret == GO_ON) {
-		ret = fall_asleep(w, now);
+	while (ret == KEEP_WAITING) {
+		ret = arm_and_sleep(w, now);
 		now = now_ns();
-		if (ret == GO_ON)
-			ret = look_and_drive(w, &now);
+		if (ret == KEEP_WAITING)
+			ret = poll_and_drive(w, &now);
 	}
 	return ret;
 }
@@ -293,13 +293,13 @@ int dap_evd_wait(struct dap_evd *handle, uint32_t timeout_us, uint32_t threshold
 		.deadline = timeout_us == UINT32_MAX ? FOREVER : start + timeout_us * UINT64_C(1000),
 		.spin_end = start + (handle->has_cq ? spin_us * UINT64_C(1000) : 0),
 	};
-	int err = begin(evd, threshold);
+	int err = wait_begin(evd, threshold);
 
 	if (err)
 		return err;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w.cancel);
-	err = wait_for_it(&w);
-	end(evd);
+	err = wait_for_event(&w);
+	wait_end(evd);
 	pthread_setcancelstate(w.cancel, NULL);
 	return err;
 }

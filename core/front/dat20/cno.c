@@ -19,7 +19,7 @@ static int open_proxy(const struct dap_cno *cno)
 
 	if (fd < 0)
 		return -errno;
-	if (!epoll_ctl(fd, EPOLL_CTL_ADD, cno->ear[DAP_CNO_WAITERS].fd, &in) &&
+	if (!epoll_ctl(fd, EPOLL_CTL_ADD, cno->queue[DAP_CNO_WAITERS].fd, &in) &&
 	    !epoll_ctl(fd, EPOLL_CTL_ADD, cno->cq_fds, &in))
 		return fd;
 	err = -errno;
