@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Consumer Notification Objects: their life. */
+/* Consumer Notification Objects: create, free and abort. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -84,7 +84,7 @@ static void release_evd(void *object, void *cno)
 		dap_evd_set_cno(&evd->pub, NULL);
 }
 
-/* The asynchronous EVD that is the IA's own goes later than all CNOs. */
+/* The IA's own asynchronous EVD is destroyed after all CNOs, so it may still be here. */
 void dap_cno_destroy(struct dap_cno *cno)
 {
 	if (cno->evds)

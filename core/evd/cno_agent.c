@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The proxy agent of a CNO: a function of the consumer, called by a thread of ours that exists only
- * while there is one. It holds no lock during the call, which may wait, dequeue, change the agent,
- * and free the CNO or close the IA: then the thread is on its own from there on.
+ * The proxy agent of a CNO: a consumer function that one of our threads calls. The thread exists
+ * only while an agent is set. It holds no lock during the call, so the agent may wait, dequeue,
+ * change the agent, free the CNO or close the IA. After the last two the thread belongs to no CNO.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct dap_agent {
 	void *data;
 	bool once, spent;
 	bool calling, stop;
-	bool alone;			/* the CNO has let go of it: of its own thread only */
+	bool alone;			/* the CNO is gone: only its thread uses it */
 };
 
 enum next { CALL, SLEEP, STOP };
@@ -44,7 +44,7 @@ static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 	return CALL;
 }
 
-/* False when the thread has nothing more to do. */
+/* Returns false if the thread has nothing more to do. */
 static bool agent_step(struct dap_agent *a)
 {
 	struct dap_cno *cno = a->cno;
@@ -84,7 +84,7 @@ static void *agent_run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the consumer's threads. */
+/* Signals are blocked: they belong to the consumer's threads. */
 struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once)
 {
 	struct dap_agent *a = calloc(1, sizeof(*a));
@@ -132,12 +132,12 @@ void dap_agent_stop(struct dap_cno *cno)
 	pthread_mutex_lock(&cno->lock);
 	agent_forget(cno);
 	pthread_mutex_unlock(&cno->lock);
-	/* A query may have looked at it until now. */
+	/* A query may have used it until here. */
 	if (!self)
 		free(a);
 }
 
-/* Gives the thread that is there another function. False when there is none that would call it. */
+/* Gives a running agent another function. Returns false if no agent is running. */
 static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
 	struct dap_agent *a = cno->agent;
@@ -163,8 +163,9 @@ static bool is_own_call(const struct dap_cno *cno)
 }
 
 /*
- * One thread at a time changes the agent. False: another thread does, and waits until the agent has
- * returned, while the agent asks for a change as well. The change of the other thread comes last.
+ * One thread at a time changes the agent. Returns false if the agent itself asks for a change
+ * while another thread is changing it: that thread waits for the agent to return, and its change
+ * comes last.
  */
 static bool change_begin(struct dap_cno *cno)
 {

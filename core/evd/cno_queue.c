@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The queues of EVDs that have triggered a CNO. An EVD stands in a queue once, however often it
- * triggers; each waiter takes one EVD, the agent all.
+ * The queues of EVDs that have triggered a CNO. An EVD is in a queue at most once, however often
+ * it triggers; each waiter takes one EVD, the agent takes all.
  */
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ void dap_cno_signal(struct dap_cno *cno, unsigned int queue)
 	const uint64_t one = 1;
 	ssize_t n = write(cno->queue[queue].fd, &one, sizeof(one));
 
-	(void)n;	/* fails only when the counter is full: it is readable then */
+	(void)n;	/* fails only if the counter is full; then it is readable */
 }
 
 void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_cno_wait(3): sleeps on the descriptor of its queue, and on those of the CQs behind the CNO.
- * The first stays readable as long as there is something for anybody, so that no wake-up is lost
- * whichever of several threads comes to it.
+ * dat_cno_wait(3): sleeps on the eventfd of its queue and on the descriptors of the CNO's CQs. The
+ * eventfd stays readable while a trigger is pending, so no wake-up is lost, whichever waiter gets
+ * it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #define FOREVER UINT64_MAX
 #define KEEP_WAITING (-1)
-#define AT_ONCE 16		/* CQs looked at between two looks at the queue */
+#define AT_ONCE 16		/* CQs per check of the queue */
 
 static uint64_t now_ns(void)
 {
@@ -25,7 +25,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-/* The EVD may have left meanwhile, and even be another one by now: then it is not of this CNO. */
+/* The EVD may have left meanwhile, or its memory may be another EVD's: then it is not of this
+ * CNO. */
 static bool pin_evd(struct dap_cno *cno, struct core_evd *evd)
 {
 	bool ours;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cold part of dat_evd_dequeue(3): an EVD with anything beside its CQ. */
+/* The slow path of dat_evd_dequeue(3): EVDs with events outside their CQ. */
 #include <sched.h>
 
 #include "core/cm/cm.h"
@@ -17,7 +17,8 @@ static int check_state(const struct core_evd *evd)
 	return 0;
 }
 
-/* A backend's poll may post a connection event, even to this EVD: the lock is not held across. */
+/* A backend's poll may post a connection event, even to this EVD, so the lock is dropped around
+ * it. */
 static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 {
 	struct dap_event polled;
@@ -43,7 +44,7 @@ static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 
-/* A poll for events of connections drives the connection manager. */
+/* A poll for connection events drives the connection manager. */
 static void drive_cm(struct core_evd *evd)
 {
 	if (evd->pub.flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) && evd->pub.obj.ia->cm)
@@ -51,8 +52,8 @@ static void drive_cm(struct core_evd *evd)
 }
 
 /*
- * The EVD has no CQ, and its software queue is empty. Such a poll takes no lock, which the posting
- * thread may want, and now and then yields the CPU.
+ * The EVD has no CQ and an empty software queue. Then a poll takes no lock, because the posting
+ * thread may need it, and yields the CPU now and then.
  */
 static bool is_idle(struct core_evd *evd)
 {

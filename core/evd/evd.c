@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Event Dispatchers: their life, and what feeds them. */
+/* Event Dispatchers: create, free, resize, and the streams that feed them. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/cm/cm.h"
 #include "core/evd/evd.h"
 
-/* Flags that make a stream's notification the consumer's own business: they must agree. */
+/* If a stream has one of these flags, the consumer controls notification; all streams must
+ * agree. */
 #define CONSUMER_CONTROLLED (DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED)
 
 /* The smallest ring that holds qlen events. */
@@ -37,7 +38,7 @@ static int evd_init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 	return 0;
 }
 
-/* The locks outlive the EVD: a thread that came too late takes them, and finds the EVD dead. */
+/* The locks outlive the EVD: a thread that comes late can take them and finds the EVD dead. */
 static void evd_fini(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
@@ -141,7 +142,7 @@ void dap_evd_unfeed(struct dap_evd *handle)
 	__atomic_sub_fetch(&evd->feeders, 1, __ATOMIC_RELEASE);
 }
 
-/* DAT 1.2 dat_ep_create(3): streams that the consumer controls share an EVD only with their like. */
+/* DAT 1.2 dat_ep_create(3): all streams that feed one EVD must have the same of these flags. */
 int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 {
 	struct core_evd *evd = core_evd(handle);
@@ -155,7 +156,7 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	if (mode && evd->pub.flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	if (!err) {
-		/* A waiter's CQ is armed for the flags of before: it arms again. */
+		/* A waiter armed the CQ for the old flags: wake it to arm again. */
 		if (evd->waiting && evd->stream_flags != mode)
 			dap_evd_signal(evd);
 		evd->stream_flags = mode;
@@ -163,7 +164,7 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 		dap_evd_feed(handle);
 	}
 	pthread_mutex_unlock(&evd->lock);
-	/* What it is armed for depends on the flags. */
+	/* The flags decide what the CQ is armed for. */
 	dap_evd_cno_poll(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
@@ -203,8 +204,8 @@ void dap_evd_overflow(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 	if (told)
 		return;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events: more completions than it holds, it is lost",
-		(void *)handle, evd->qlen);
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events has overflowed and delivers no more: create it "
+		"longer", (void *)handle, evd->qlen);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 }
 
@@ -218,7 +219,7 @@ static struct dap_event *copy_ring(const struct dap_event *ring, uint32_t size, 
 	return fresh;
 }
 
-/* The indices run on: an event keeps its number whatever the size of the ring. */
+/* The indices continue: an event keeps its number when the size of the ring changes. */
 static int resize_rings(struct core_evd *evd, uint32_t qlen)
 {
 	uint32_t size = ring_size(qlen);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The software side of an EVD's queue, and the one order of what comes from both sides:
+ * The software queue of an EVD, and the order between it and the CQ:
  *
  *	1. software, connection request and connection events, as posted,
  *	2. completions that a wait has set aside (stash), then those of the CQ,
- *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was seen empty after they were posted.
+ *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was empty after they were posted.
  *
- * So ESTABLISHED is dequeued before any completion of its connection, and the end after all.
+ * So ESTABLISHED is dequeued before any completion of its connection, and the end after all of
+ * them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ void dap_evd_join_hot_path(struct core_evd *evd)
 	set_off_hot_path(evd, false);
 }
 
-/* An event that notifies has come: counts for a waiter, or triggers the CNO. */
+/* A notifying event has arrived: wakes a waiter or triggers the CNO. */
 static void notify_event(struct core_evd *evd)
 {
 	evd->notified = true;
@@ -70,7 +71,7 @@ void dap_evd_signal(struct core_evd *evd)
 	const uint64_t one = 1;
 	ssize_t n = write(evd->wake_fd, &one, sizeof(one));
 
-	(void)n;	/* fails only when the counter is full: it is readable then */
+	(void)n;	/* fails only if the counter is full; then it is readable */
 }
 
 void dap_evd_wake(struct core_evd *evd)
@@ -87,7 +88,7 @@ static bool is_connection_event(const struct dap_event *ev)
 static int append_event(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
-		return 0;	/* its events are lost anyway */
+		return 0;	/* the EVD is going away: drop the event */
 	if (dap_evd_soft_count(evd) >= evd->qlen)
 		return -ENOSPC;
 	*dap_evd_soft_at(evd, evd->soft_head++) = *ev;
@@ -108,7 +109,8 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 
 	pthread_mutex_lock(&evd->lock);
 	err = append_event(evd, ev);
-	/* Who posts others learns that there was no room; an async event about it would have none. */
+	/* Other event types report ENOSPC to their caller; an async overflow event could not be
+	 * queued either. */
 	if (err && is_connection_event(ev)) {
 		tell = !evd->full_reported;
 		evd->full_reported = true;
@@ -116,13 +118,13 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	pthread_mutex_unlock(&evd->lock);
 	if (!tell)
 		return err;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full: event 0x%x is lost", (void *)evd,
-		evd->qlen, ev->number);
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event 0x%x is lost: create it longer",
+		(void *)evd, evd->qlen, ev->number);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 	return err;
 }
 
-/* Removes the event at index i of the software queue, moving the older ones up. */
+/* Removes the event at index i of the software queue; moves older events up. */
 static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {
 	*ev = *dap_evd_soft_at(evd, i);
@@ -134,8 +136,8 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 }
 
 /*
- * ESTABLISHED of one endpoint may be behind a DISCONNECTED of another that waits for the CQ to run
- * empty. It is taken out of turn when a completion of its endpoint is next.
+ * ESTABLISHED of one endpoint may be queued behind a DISCONNECTED of another that waits for an
+ * empty CQ. If a completion of its endpoint is next, ESTABLISHED goes first.
  */
 static bool take_established(struct core_evd *evd, const struct dap_event *next,
 			     struct dap_event *ev)
@@ -188,7 +190,7 @@ int dap_evd_need_stash(struct core_evd *evd)
 	return evd->stash || !evd->pub.has_cq ? 0 : -ENOMEM;
 }
 
-/* A completion just polled, to be delivered in turn: false when there is no room for it. */
+/* Sets a polled completion aside; returns false if there is no room. */
 static bool put_stash(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (!evd->stash || dap_evd_stash_count(evd) == evd->soft_size)

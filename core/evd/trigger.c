@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How an EVD triggers its CNO. Software events do so as they are posted. For completions nobody is
- * there to look, so the CQ is armed as long as the CNO watches it, and its descriptor is one of
- * those that the CNO sleeps on. Whoever finds it readable sets the completions aside, which tells those
- * that notify from those that do not, and arms the CQ again.
+ * How an EVD triggers its CNO. Software events trigger it when they are posted. For completions
+ * the CQ is armed while the CNO watches it, and the CNO sleeps on its descriptor. The thread that
+ * finds the descriptor readable sets the completions aside, which shows whether any of them
+ * notifies, and arms the CQ again.
  *
- * A consumer may dequeue at the same time, in any kind of instance: EVDs behind a CNO are dequeued
- * in the cold path, under evd->cq_lock.
+ * A consumer may dequeue at the same time, in any kind of instance: EVDs with a CNO are dequeued
+ * in the slow path, under evd->cq_lock.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -31,8 +31,8 @@ static bool has_room(struct core_evd *evd)
 	return room;
 }
 
-/* A second look finds what came before the CQ was armed. Without room for more it stays unarmed,
- * or it would fire at once, until somebody has dequeued. */
+/* The second collect finds completions from before the CQ was armed. If the stash is full, the CQ
+ * stays unarmed until the consumer dequeues, because it would fire at once. */
 void dap_evd_cno_poll(struct core_evd *evd)
 {
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
@@ -59,7 +59,7 @@ void dap_evd_cno_update(struct core_evd *evd)
 	dap_evd_cno_poll(evd);
 }
 
-/* The descriptor costs something only when it is first asked for. */
+/* The CQ's descriptor is created on first use. */
 static int join_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	int err;
@@ -83,7 +83,8 @@ static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
 	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 
-/* What has come by now is the old one's, or nobody's. An EVD with a CNO is off the hot path. */
+/* Completions that have arrived by now belong to the old CNO or to none. An EVD with a CNO is off
+ * the hot path. */
 static int change_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	struct dap_cno *old = evd->cno;
@@ -125,7 +126,8 @@ int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 	return dap_err_from_errno(err);
 }
 
-/* dat_evd_disable(3): what comes to a disabled EVD never triggers, so it is set aside before. */
+/* dat_evd_disable(3): events that arrive while the EVD is disabled never trigger, so set them aside
+ * first. */
 void dap_evd_set_enabled(struct dap_evd *handle, bool enabled)
 {
 	struct core_evd *evd = core_evd(handle);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_evd_wait(3): poll for a while, then arm the CQ, poll once more, and sleep on the CQ's
- * descriptor and on an eventfd that whoever posts a software event writes. Who waits for events of
- * connections does what the connection manager has to do for them, as long as it is awake.
+ * dat_evd_wait(3): polls for a while, arms the CQ, polls once more, and sleeps on the CQ's
+ * descriptor and on an eventfd that the poster of a software event writes. While awake, a waiter
+ * for connection events also drives the connection manager.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,19 +17,19 @@
 #include "core/ia.h"
 
 #define FOREVER UINT64_MAX
-#define KEEP_WAITING (-1)	/* of a look at the queue: nothing to return yet */
-#define LINGER_NS 30000		/* an answer of a peer on this host may take as long */
+#define KEEP_WAITING (-1)	/* nothing to return yet */
+#define LINGER_NS 30000		/* typical time for an answer from a peer on this host */
 
 struct wait {
 	struct core_evd *evd;
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
-	struct dap_cm *cm;	/* that brings its events, or NULL */
-	int cm_fd;		/* of dap_cm_sleep_begin */
-	int cq_fd;		/* of the CQ that is armed, or -1 */
-	int cancel;		/* the caller's state */
-	bool sleeps;		/* unless this look finds something */
-	bool looked;		/* what is on the queue at the call counts whether it notifies or not */
+	struct dap_cm *cm;	/* of the connection events it waits for, or NULL */
+	int cm_fd;		/* from dap_cm_sleep_begin */
+	int cq_fd;		/* of the armed CQ, or -1 */
+	int cancel;		/* the caller's cancel state */
+	bool sleeps;		/* goes to sleep if this check finds nothing */
+	bool looked;		/* events queued at the call count even if they do not notify */
 	struct dap_event *ev;
 	uint32_t *nmore;
 };
@@ -150,7 +150,7 @@ static int interrupted(struct wait *w)
 	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
 }
 
-/* A CNO may come to the EVD at the same time: under the turn only one of both makes the descriptor. */
+/* A CNO may join the EVD at the same time: cq_lock lets only one of them create the descriptor. */
 static int arm_cq(struct wait *w)
 {
 	struct core_evd *evd = w->evd;
@@ -184,7 +184,7 @@ static void cancel_wait(void *arg)
 	wait_end(w->evd);
 }
 
-/* Here alone a thread may be cancelled: it has no lock, and leaves the EVD as if it had not come. */
+/* The only cancellation point: no lock is held, and cancel_wait() ends the wait. */
 static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *ts, struct wait *w)
 {
 	int ret, err;
@@ -225,7 +225,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 	return KEEP_WAITING;
 }
 
-/* Armed, and looked at once more. */
+/* Arms the CQ, then checks once more before it sleeps. */
 static int arm_and_sleep(struct wait *w, uint64_t now)
 {
 	int ret = arm_cq(w);
@@ -244,7 +244,8 @@ static int arm_and_sleep(struct wait *w, uint64_t now)
 	return ret;
 }
 
-/* By turns, as long as the manager finds something to do, and a while longer. */
+/* Alternates between queue and connection manager while the latter finds work, and LINGER_NS
+ * longer. */
 static int poll_and_drive(struct wait *w, uint64_t *now)
 {
 	int ret = poll_queue(w, *now >= w->deadline);
