@@ -6,7 +6,7 @@
 #define DEFAULT_IOV 4
 #define DEFAULT_READS 4
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -19,15 +19,15 @@ void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr)
 	*attr = (struct dap_ep_attr){
 		.max_message_size = caps->max_message_size,
 		.max_rdma_size = caps->max_rdma_size,
-		.max_recv_dtos = least(DEFAULT_DTOS, caps->max_dto_per_ep),
-		.max_request_dtos = least(DEFAULT_DTOS, caps->max_dto_per_ep),
-		.max_recv_iov = least(DEFAULT_IOV, caps->max_iov),
-		.max_request_iov = least(DEFAULT_IOV, caps->max_iov),
-		.max_rdma_read_in = least(DEFAULT_READS, caps->max_rdma_read_in),
-		.max_rdma_read_out = least(DEFAULT_READS, caps->max_rdma_read_out),
+		.max_recv_dtos = min_u32(DEFAULT_DTOS, caps->max_dto_per_ep),
+		.max_request_dtos = min_u32(DEFAULT_DTOS, caps->max_dto_per_ep),
+		.max_recv_iov = min_u32(DEFAULT_IOV, caps->max_iov),
+		.max_request_iov = min_u32(DEFAULT_IOV, caps->max_iov),
+		.max_rdma_read_in = min_u32(DEFAULT_READS, caps->max_rdma_read_in),
+		.max_rdma_read_out = min_u32(DEFAULT_READS, caps->max_rdma_read_out),
 		.srq_soft_hw = DAP_NO_WATERMARK,
-		.max_rdma_read_iov = least(DEFAULT_IOV, caps->max_rdma_read_iov),
-		.max_rdma_write_iov = least(DEFAULT_IOV, caps->max_rdma_write_iov),
+		.max_rdma_read_iov = min_u32(DEFAULT_IOV, caps->max_rdma_read_iov),
+		.max_rdma_write_iov = min_u32(DEFAULT_IOV, caps->max_rdma_write_iov),
 	};
 }
 
@@ -45,9 +45,9 @@ static void fill_gaps(const struct dap_ia *ia, struct dap_ep_attr *attr)
 	if (!iov)
 		attr->max_request_iov = iov = 1;
 	if (!attr->max_rdma_read_iov)
-		attr->max_rdma_read_iov = least(iov, caps->max_rdma_read_iov);
+		attr->max_rdma_read_iov = min_u32(iov, caps->max_rdma_read_iov);
 	if (!attr->max_rdma_write_iov)
-		attr->max_rdma_write_iov = least(iov, caps->max_rdma_write_iov);
+		attr->max_rdma_write_iov = min_u32(iov, caps->max_rdma_write_iov);
 }
 
 /* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work whether asked for or not. */

@@ -25,7 +25,7 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 }
 
 /* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
-static void last_receive(struct dap_ep *ep)
+static void report_last_receive(struct dap_ep *ep)
 {
 	if (ep->srq && ep->obj.api == DAP_API_20)
 		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
@@ -39,7 +39,7 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
 	dap_conn_event(ep, event);
-	last_receive(ep);
+	report_last_receive(ep);
 	return true;
 }
 

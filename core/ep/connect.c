@@ -33,7 +33,7 @@ bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
 /* ---- callbacks ---- */
 
 /* The endpoint, locked, if this is still its connection. */
-static struct dap_ep *enter(void *ctx, const struct dap_cm_conn *conn)
+static struct dap_ep *lock_conn_ep(void *ctx, const struct dap_cm_conn *conn)
 {
 	struct dap_ep *ep = ctx;
 	struct core_ep *own = core_ep(ep);
@@ -45,7 +45,7 @@ static struct dap_ep *enter(void *ctx, const struct dap_cm_conn *conn)
 	return NULL;
 }
 
-static void leave(struct dap_ep *ep)
+static void unlock_ep(struct dap_ep *ep)
 {
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 }
@@ -57,7 +57,7 @@ static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 		memcpy(core_ep(ep)->private_data, pd, size);
 }
 
-static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
+static int apply_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
 	if (!dap_conn_compatible(&ep->local_path, path)) {
 		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u: "
@@ -74,12 +74,12 @@ static int take_reply(struct dap_ep *ep, const struct dap_path *path, const void
 static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path *path,
 		     const void *pd, uint32_t size)
 {
-	struct dap_ep *ep = enter(ctx, conn);
+	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 	int err;
 
 	if (!ep)
 		return;
-	err = take_reply(ep, path, pd, size);
+	err = apply_reply(ep, path, pd, size);
 	if (!err) {
 		dap_cm_rtu(conn);
 	} else {
@@ -89,12 +89,12 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
 		dap_cm_break(conn, "it cannot be connected with this one");
 	}
-	leave(ep);
+	unlock_ep(ep);
 }
 
 static void on_ready(void *ctx, struct dap_cm_conn *conn)
 {
-	struct dap_ep *ep = enter(ctx, conn);
+	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 
 	if (!ep)
 		return;
@@ -102,21 +102,21 @@ static void on_ready(void *ctx, struct dap_cm_conn *conn)
 		dap_conn_event(ep, DAP_EV_ESTABLISHED);
 		dap_cm_go(conn);
 	}
-	leave(ep);
+	unlock_ep(ep);
 }
 
 static void on_established(void *ctx, struct dap_cm_conn *conn)
 {
-	struct dap_ep *ep = enter(ctx, conn);
+	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 
 	if (!ep)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
 		dap_conn_event(ep, DAP_EV_ESTABLISHED);
-	leave(ep);
+	unlock_ep(ep);
 }
 
-static void ended_in_due_form(struct dap_ep *ep, uint32_t event)
+static void ended_orderly(struct dap_ep *ep, uint32_t event)
 {
 	const struct dap_hw *hw = ep->obj.ia->hw;
 
@@ -128,7 +128,7 @@ static void ended_in_due_form(struct dap_ep *ep, uint32_t event)
 static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
 		     uint32_t size)
 {
-	struct dap_ep *ep = enter(ctx, conn);
+	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 	enum dap_ep_state state;
 	uint32_t event;
 
@@ -144,19 +144,19 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	else if (event == DAP_EV_BROKEN)
 		dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
 	else
-		ended_in_due_form(ep, event);
-	leave(ep);
+		ended_orderly(ep, event);
+	unlock_ep(ep);
 }
 
 static void on_look(void *ctx, struct dap_cm_conn *conn)
 {
-	struct dap_ep *ep = enter(ctx, conn);
+	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 
 	if (!ep)
 		return;
 	if (ep->obj.ia->hw->qp_look && ep->has_qp)
 		ep->obj.ia->hw->qp_look(ep);
-	leave(ep);
+	unlock_ep(ep);
 }
 
 static const struct dap_cm_ops ops = {
@@ -199,7 +199,7 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 		return dap_err_from_errno(err);
 	}
 	own->counts.connects++;
-	own->dialled = true;
+	own->active_side = true;
 	own->remote_addr = args->to;
 	own->local_qual = 0;
 	own->remote_qual = args->conn_qual;
@@ -217,7 +217,7 @@ int dap_ep_connect(struct dap_ep *ep, const struct dap_connect_args *args)
 }
 
 /* An endpoint that was connected to knows no qualifier that its peer listens to. */
-static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
+static int peer_address(struct dap_ep *dup, struct dap_connect_args *args)
 {
 	struct core_ep *own = core_ep(dup);
 	enum dap_ep_state state;
@@ -229,7 +229,7 @@ static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
 	args->conn_qual = own->remote_qual;
 	if (state != DAP_EP_CONNECTED)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	else if (!own->dialled)
+	else if (!own->active_side)
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	pthread_mutex_unlock(&own->lock);
 	return err;
@@ -237,7 +237,7 @@ static int peer_of(struct dap_ep *dup, struct dap_connect_args *args)
 
 int dap_ep_dup_connect(struct dap_ep *ep, struct dap_ep *dup, struct dap_connect_args *args)
 {
-	int err = peer_of(dup, args);
+	int err = peer_address(dup, args);
 
 	return err ? err : dap_ep_connect(ep, args);
 }

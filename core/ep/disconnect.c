@@ -9,7 +9,7 @@
 
 /* ---- graceful: what was posted completes first, for as long as that makes sense ---- */
 
-static void look_at_drain(struct dap_ep *ep)
+static void check_drain(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
 	struct dap_ia *ia = ep->obj.ia;
@@ -31,7 +31,7 @@ static void on_drain_timer(void *arg)
 
 	pthread_mutex_lock(&own->lock);
 	if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && own->conn)
-		look_at_drain(ep);
+		check_drain(ep);
 	pthread_mutex_unlock(&own->lock);
 }
 
@@ -44,7 +44,7 @@ static void disconnect_gracefully(struct dap_ep *ep)
 	/* With no room for its mark in the queue there is nothing to wait for but time. */
 	if (ia->hw->qp_drain_begin(ep))
 		dap_log(DAP_LOG_WARN, "endpoint %p disconnects without draining", (void *)ep);
-	look_at_drain(ep);
+	check_drain(ep);
 }
 
 static void disconnect_now(struct dap_ep *ep, enum dap_ep_cause cause)
@@ -122,7 +122,7 @@ void dap_conn_timers(struct dap_ep *ep)
 
 /* ---- reset and free ---- */
 
-static struct dap_evd *wanted(struct dap_evd *evd)
+static struct dap_evd *visible_evd(struct dap_evd *evd)
 {
 	return evd && core_evd(evd)->internal ? NULL : evd;
 }
@@ -130,7 +130,8 @@ static struct dap_evd *wanted(struct dap_evd *evd)
 /* Another QP in place of the one in error. */
 static int remake_qp(struct dap_ep *ep)
 {
-	struct dap_evd *recv_evd = wanted(ep->recv_evd), *request_evd = wanted(ep->request_evd);
+	struct dap_evd *recv_evd = visible_evd(ep->recv_evd);
+	struct dap_evd *request_evd = visible_evd(ep->request_evd);
 	int err;
 
 	dap_ep_detach(ep);
@@ -159,7 +160,7 @@ static int reset_locked(struct dap_ep *ep)
 	if (err)
 		return err;
 	own->private_data_size = 0;
-	own->dialled = false;
+	own->active_side = false;
 	return dap_ep_fsm(ep, DAP_CAUSE_RESET);
 }
 

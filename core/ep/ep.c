@@ -36,7 +36,7 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	return err || !ep->srq ? err : dap_ep_soft_high(ep, ep->attr.srq_soft_hw);
 }
 
-static struct dap_ep *alloc(struct dap_ia *ia)
+static struct dap_ep *ep_alloc(struct dap_ia *ia)
 {
 	struct dap_ep *ep = dap_obj_alloc(DAP_EP, ia);
 	struct core_ep *own = core_ep(ep);
@@ -51,7 +51,7 @@ static struct dap_ep *alloc(struct dap_ia *ia)
 
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **out)
 {
-	struct dap_ep *ep = alloc(ia);
+	struct dap_ep *ep = ep_alloc(ia);
 	struct core_ep *own = core_ep(ep);
 	int err;
 
@@ -83,7 +83,7 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 
 int dap_ep_provide(struct dap_ia *ia, struct dap_ep **out)
 {
-	struct dap_ep *ep = alloc(ia);
+	struct dap_ep *ep = ep_alloc(ia);
 
 	if (!ep)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);

@@ -24,7 +24,7 @@ struct core_ep {
 	struct dap_cr *cr;		/* the request it is to be accepted with */
 	struct sockaddr_in local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* that are listened to; 0 of the end that connects */
-	bool dialled;			/* it connected: to remote_addr, remote_qual */
+	bool active_side;		/* it connected: to remote_addr, remote_qual */
 	struct dap_ep_counts counts;
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* how often a graceful disconnect still looks */

@@ -62,7 +62,7 @@ static const char *const cause_names[DAP_CAUSES] = {
 };
 
 /* Release: whoever sees the state sees what made it, such as the address of the peer. */
-static void enter(struct dap_ep *ep, enum dap_ep_state state)
+static void set_state(struct dap_ep *ep, enum dap_ep_state state)
 {
 	const void *const *tables = (const void *const *)ep->obj.ia->tables;
 	enum dap_table which = state == DAP_EP_CONNECTED ? DAP_TABLE_EP_LIVE : DAP_TABLE_CHECKED;
@@ -78,7 +78,7 @@ static void enter(struct dap_ep *ep, enum dap_ep_state state)
 
 void dap_ep_fsm_init(struct dap_ep *ep)
 {
-	enter(ep, DAP_EP_UNCONNECTED);
+	set_state(ep, DAP_EP_UNCONNECTED);
 }
 
 int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause)
@@ -94,7 +94,7 @@ int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause)
 	if (next == NO)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	if (next != (int)state)
-		enter(ep, (enum dap_ep_state)next);
+		set_state(ep, (enum dap_ep_state)next);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
 
-struct made_of {		/* what a QP is made of */
+struct qp_parts {		/* what a QP is made of */
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd;
 	struct dap_ep_attr attr;
@@ -37,15 +37,15 @@ static struct dap_evd *visible(struct dap_evd *evd)
 	return evd && core_evd(evd)->internal ? NULL : evd;
 }
 
-static struct made_of now(const struct dap_ep *ep)
+static struct qp_parts current_parts(const struct dap_ep *ep)
 {
-	return (struct made_of){.pz = ep->pz, .recv_evd = visible(ep->recv_evd),
+	return (struct qp_parts){.pz = ep->pz, .recv_evd = visible(ep->recv_evd),
 				.request_evd = visible(ep->request_evd), .attr = ep->attr};
 }
 
-static struct made_of wanted(const struct dap_ep *ep, const struct dap_ep_change *change)
+static struct qp_parts changed_parts(const struct dap_ep *ep, const struct dap_ep_change *change)
 {
-	struct made_of m = now(ep);
+	struct qp_parts m = current_parts(ep);
 
 	if (change->set & DAP_EP_SET_PZ)
 		m.pz = change->pz;
@@ -59,7 +59,7 @@ static struct made_of wanted(const struct dap_ep *ep, const struct dap_ep_change
 }
 
 /* RDMA reads and QoS are told to the QP when it connects. */
-static bool same_qp(const struct made_of *a, const struct made_of *b)
+static bool same_qp(const struct qp_parts *a, const struct qp_parts *b)
 {
 	const struct dap_ep_attr *x = &a->attr, *y = &b->attr;
 
@@ -74,7 +74,7 @@ static bool same_qp(const struct made_of *a, const struct made_of *b)
 	       x->max_rdma_write_iov == y->max_rdma_write_iov;
 }
 
-static void put(struct dap_ep *ep, const struct made_of *m)
+static void set_parts(struct dap_ep *ep, const struct qp_parts *m)
 {
 	ep->pz = m->pz;
 	ep->recv_evd = m->recv_evd;
@@ -82,9 +82,9 @@ static void put(struct dap_ep *ep, const struct made_of *m)
 	ep->attr = m->attr;
 }
 
-static int remake(struct dap_ep *ep, const struct made_of *to)
+static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 {
-	struct made_of from = now(ep);
+	struct qp_parts from = current_parts(ep);
 	bool recv_idle = true, request_idle = true;
 	int err;
 
@@ -93,13 +93,13 @@ static int remake(struct dap_ep *ep, const struct made_of *to)
 	if (!recv_idle)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_RECVREQ);
 	dap_ep_detach(ep);
-	put(ep, to);
+	set_parts(ep, to);
 	err = dap_ep_attach(ep);
 	if (!err)
 		return 0;
-	put(ep, &from);
+	set_parts(ep, &from);
 	if (dap_ep_attach(ep)) {
-		put(ep, &from);
+		set_parts(ep, &from);
 		dap_log(DAP_LOG_ERR, "endpoint %p has lost its queue pair", (void *)ep);
 	}
 	return err;
@@ -116,9 +116,9 @@ static void move_connect_evd(struct dap_ep *ep, struct dap_evd *evd)
 	own->connect_evd = evd;
 }
 
-static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
+static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 {
-	struct made_of from = now(ep), to = wanted(ep, change);
+	struct qp_parts from = current_parts(ep), to = changed_parts(ep, change);
 	int err = dap_ep_attr_check(ep->obj.ia, &to.attr);
 
 	if (!err && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
@@ -127,7 +127,7 @@ static int apply(struct dap_ep *ep, const struct dap_ep_change *change)
 		return err;
 	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
 	if (!core_ep(ep)->attached || !same_qp(&from, &to))
-		err = remake(ep, &to);
+		err = remake_qp(ep, &to);
 	else
 		ep->attr = to.attr;
 	if (err)
@@ -149,7 +149,7 @@ int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change)
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = check_state(ep, change->set);
 	if (!err)
-		err = apply(ep, change);
+		err = apply_change(ep, change);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }

@@ -3,7 +3,7 @@
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
 
-static void detach(struct dap_evd *evd)
+static void detach_evd(struct dap_evd *evd)
 {
 	bool internal;
 
@@ -16,8 +16,8 @@ static void detach(struct dap_evd *evd)
 }
 
 /* A QP needs a completion queue even where the consumer wants no events. */
-static int attach(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
-		  struct dap_evd **out)
+static int attach_evd(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
+		      struct dap_evd **out)
 {
 	bool internal = !evd;
 	int err = 0;
@@ -62,12 +62,12 @@ int dap_ep_attach(struct dap_ep *ep)
 	/* SOLICITED is of receives: for requests it says only what may be posted. */
 	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
 	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
-	int err = attach(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
+	int err = attach_evd(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
 
 	if (err)
 		return err;
-	err = attach(ep, ep->request_evd, request_flags, ep->attr.max_request_dtos,
-		     &ep->request_evd);
+	err = attach_evd(ep, ep->request_evd, request_flags, ep->attr.max_request_dtos,
+			 &ep->request_evd);
 	if (err)
 		goto detach_recv;
 	err = ep->pz ? create_qp(ep) : 0;
@@ -80,14 +80,14 @@ int dap_ep_attach(struct dap_ep *ep)
 	return err;
 
 detach_request:
-	detach(ep->request_evd);
+	detach_evd(ep->request_evd);
 detach_recv:
-	detach(ep->recv_evd);
+	detach_evd(ep->recv_evd);
 	return err;
 }
 
 /* The next QP counts from 0. */
-static void keep_totals(struct dap_ep *ep)
+static void save_totals(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
 	struct dap_ep_counts c = { 0 };
@@ -109,7 +109,7 @@ static void destroy_qp(struct dap_ep *ep)
 	pthread_mutex_lock(&core_evd(first)->cq_lock);
 	if (a != b)
 		pthread_mutex_lock(&core_evd(first == a ? b : a)->cq_lock);
-	keep_totals(ep);
+	save_totals(ep);
 	ep->obj.ia->hw->qp_destroy(ep);
 	dap_evd_purge(a, ep);
 	dap_evd_purge(b, ep);
@@ -128,6 +128,6 @@ void dap_ep_detach(struct dap_ep *ep)
 	if (ep->has_qp)
 		destroy_qp(ep);
 	core_ep(ep)->attached = ep->has_qp = false;
-	detach(ep->recv_evd);
-	detach(ep->request_evd);
+	detach_evd(ep->recv_evd);
+	detach_evd(ep->request_evd);
 }

@@ -77,7 +77,7 @@ void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev)
 		set_held(evd, ev->dto.ep, core_ep(ev->dto.ep)->held - 1);
 }
 
-static uint32_t set_aside(const struct core_evd *evd, const struct dap_ep *ep)
+static uint32_t count_stashed(const struct core_evd *evd, const struct dap_ep *ep)
 {
 	uint32_t n = 0;
 
@@ -91,13 +91,13 @@ static uint32_t set_aside(const struct core_evd *evd, const struct dap_ep *ep)
 
 /* ---- judging; evd->cq_lock is held, evd->lock is not ---- */
 
-static bool wants(const struct dap_ep *ep)
+static bool has_watermark(const struct dap_ep *ep)
 {
 	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
 }
 
 /* A connection that is still to be announced is not broken before. */
-static void judge(struct core_evd *evd, struct dap_ep *ep)
+static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
 	enum dap_ep_state state = dap_ep_state(ep);
@@ -143,7 +143,7 @@ static bool take_passed(struct core_evd *evd)
 	return passed;
 }
 
-static void look(struct core_evd *evd)
+static void check_counted(struct core_evd *evd)
 {
 	struct dap_ep **p = &evd->counted;
 
@@ -151,8 +151,8 @@ static void look(struct core_evd *evd)
 	if (!take_passed(evd))
 		return;
 	while (*p) {
-		judge(evd, *p);
-		if (wants(*p))
+		check_watermarks(evd, *p);
+		if (has_watermark(*p))
 			p = &core_ep(*p)->counted_next;
 		else
 			unlink_ep(evd, p);
@@ -165,7 +165,7 @@ static void on_tick(void *arg)
 
 	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->counted)
-		look(evd);
+		check_counted(evd);
 	if (evd->counted)
 		dap_cm_timer(evd->pub.obj.ia->cm, &evd->count, LOOK_US);
 	pthread_mutex_unlock(&evd->cq_lock);
@@ -173,7 +173,7 @@ static void on_tick(void *arg)
 
 /* ---- beginning and ending ---- */
 
-static int begin(struct core_evd *evd, struct dap_ep *ep)
+static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
 
@@ -186,7 +186,7 @@ static int begin(struct core_evd *evd, struct dap_ep *ep)
 	evd->counted = ep;
 	own->counted = true;
 	own->held_most = 0;
-	set_held(evd, ep, set_aside(evd, ep));
+	set_held(evd, ep, count_stashed(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
 	if (!evd->count.fn) {		/* the manager may be reading it from the first time on */
 		evd->count.arg = evd;
@@ -207,13 +207,13 @@ int dap_ep_count(struct dap_ep *ep)
 	struct core_evd *evd = core_evd(ep->recv_evd);
 	int err;
 
-	if (!wants(ep) || !is_countable(ep))
+	if (!has_watermark(ep) || !is_countable(ep))
 		return 0;
 	pthread_mutex_lock(&evd->cq_lock);
 	dap_evd_leave_hot_path(evd);
-	err = begin(evd, ep);
+	err = count_begin(evd, ep);
 	if (!err)
-		look(evd);
+		check_counted(evd);
 	dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
@@ -239,7 +239,7 @@ static bool is_watermark(uint32_t n)
 	return n <= INT32_MAX || n == DAP_NO_WATERMARK;
 }
 
-static void put(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+static void store_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	ep->attr.srq_soft_hw = soft;
 	core_ep(ep)->hard_high = hard;
@@ -247,7 +247,7 @@ static void put(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 }
 
 /* Their events are to come again. */
-static int set(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;
 	int err;
@@ -255,17 +255,17 @@ static int set(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	if (!is_watermark(soft) || !is_watermark(hard))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	dap_ep_uncount(ep);
-	put(ep, soft, hard);
+	store_marks(ep, soft, hard);
 	err = dap_ep_count(ep);
 	/* What was counted before has all it needs to be counted. */
 	if (err)
-		put(ep, old_soft, old_hard);
+		store_marks(ep, old_soft, old_hard);
 	return err;
 }
 
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft)
 {
-	return set(ep, soft ? soft : DAP_NO_WATERMARK, core_ep(ep)->hard_high);
+	return change_marks(ep, soft ? soft : DAP_NO_WATERMARK, core_ep(ep)->hard_high);
 }
 
 int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)
@@ -273,7 +273,7 @@ int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	int err;
 
 	pthread_mutex_lock(&core_ep(ep)->lock);
-	err = set(ep, soft, hard);
+	err = change_marks(ep, soft, hard);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return err;
 }

@@ -72,7 +72,7 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 	own->remote_addr = cr->remote_addr;
 	own->local_qual = cr->conn_qual;
 	own->remote_qual = 0;
-	own->dialled = false;
+	own->active_side = false;
 	own->cr = NULL;
 	own->conn = cr->conn;
 	own->provided = false;
