@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Attributes of an endpoint: what the consumer leaves open, and what the adapter can. */
+/* Attributes of an endpoint: defaults, and what the adapter supports. */
 #include "core/api.h"
 
 #define DEFAULT_DTOS 16
@@ -11,7 +11,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Enough for a consumer that gives no attributes at all, as many test programs do. */
+/* Enough for a consumer that passes no attributes, as many test programs do. */
 void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr)
 {
 	const struct dap_caps *caps = &ia->caps;
@@ -50,7 +50,8 @@ static void fill_gaps(const struct dap_ia *ia, struct dap_ep_attr *attr)
 		attr->max_rdma_write_iov = min_u32(iov, caps->max_rdma_write_iov);
 }
 
-/* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work whether asked for or not. */
+/* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work whether or not they were asked
+ * for. */
 static bool flags_are_valid(const struct dap_ep_attr *attr)
 {
 	const uint32_t recv = DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED | DAP_COMP_THRESHOLD;
@@ -64,7 +65,7 @@ static bool fits(const char *what, uint64_t asked, uint64_t most)
 {
 	if (asked <= most)
 		return true;
-	dap_log(DAP_LOG_WARN, "endpoint attribute %s: %llu, at most %llu", what,
+	dap_log(DAP_LOG_WARN, "endpoint attribute %s is %llu, the adapter supports at most %llu", what,
 		(unsigned long long)asked, (unsigned long long)most);
 	return false;
 }
@@ -96,7 +97,7 @@ int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)
 	if (full.service_type != 0 || !dap_qos_is_defined(full.qos) || !flags_are_valid(&full) ||
 	    !sizes_are_possible(&ia->caps, &full))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	if (full.qos != 0)	/* best effort is all there is */
+	if (full.qos != 0)	/* only best effort is supported */
 		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
 	*attr = full;
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of connections, and how those end. For locks see conn_parts.h. */
+/* Events of connections, and how connections end. Locks: see conn_parts.h. */
 #include "core/ep/conn_parts.h"
 
-/* A rejection has none before DAT 2.0. */
+/* Before DAT 2.0 a rejection has no private data. */
 static bool has_private_data(const struct dap_ep *ep, uint32_t number)
 {
 	return number == DAP_EV_ESTABLISHED ||
@@ -24,7 +24,8 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	dap_evd_post(own->connect_evd, &ev);
 }
 
-/* In error it takes nothing more from its SRQ: consumers of 2.0 wait to hear that (dtestsrq). */
+/* An endpoint in error takes nothing more from its SRQ: 2.0 consumers wait for this event
+ * (dtestsrq). */
 static void report_last_receive(struct dap_ep *ep)
 {
 	if (ep->srq && ep->obj.api == DAP_API_20)
@@ -67,8 +68,8 @@ static bool can_break(const struct dap_ep *ep)
 }
 
 /*
- * Called from within polls, under whatever locks those hold, and once for each flushed completion:
- * nothing is done here but to have it done by the manager's thread, once.
+ * Called from within polls, with any locks held, and once for each flushed completion: only sets a
+ * timer, once, so that the manager's thread does the work.
  */
 void dap_ep_broken(struct dap_ep *ep)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of the connection code share.
+ * Shared by the files of the connection code.
  *
  * Locks, outermost first:
- *	rsp_lock (psp.c)	who takes a reserved service point: its request, or its release
- *	ep->lock		state and connection of one endpoint, never two at a time; the
- *				backend's qp_* calls about it are under it, too
- *	evd->lock, the backend's, the manager's own: taken within calls, nothing of ours inside
+ *	rsp_lock (psp.c)	whether a request or the release gets a reserved service point
+ *	ep->lock		state and connection of one endpoint; the backend's qp_* calls for it;
+ *				a thread holds at most one
+ *	evd->lock, the backend's and the manager's: taken within calls, nothing of ours inside
  *
- * The manager calls back with no lock held, and no call that waits for its thread (dap_cm_sync,
- * _timer_close, _close) is made with one of ours. A callback names its connection: when that is not
- * ep->conn any more, the endpoint has let go of it and the callback has come too late.
+ * The manager calls back with no lock held. Calls that wait for its thread (dap_cm_sync,
+ * _timer_close, _close) are made without our locks. A callback names its connection: if that is
+ * not ep->conn, the endpoint has released it, and the callback is ignored.
  */
 #ifndef DAP_CONN_INT_H
 #define DAP_CONN_INT_H
@@ -23,21 +23,21 @@
 
 /* All with ep->lock held. */
 
-/* Before a connection: the QP's address, and the timers. */
+/* Before a connection: fills the QP's address and sets up the timers. */
 int dap_conn_prepare(struct dap_ep *ep);
 void dap_conn_timers(struct dap_ep *ep);
-/* The two ends speak the same protocol of the same backend. */
+/* Both ends use the same backend and protocol version. */
 bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b);
-/* Appends the event to the endpoint's connect EVD, with the peer's private data where it has some. */
+/* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
-/* If the cause applies: QP to error, state, then the event, so that who sees the event finds all
- * flushed. False, and nothing, if it does not. */
+/* If the cause applies: QP to error, then state, then the event, so that all work is flushed when
+ * the consumer sees the event. Returns false, without effect, if it does not apply. */
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event);
-/* What a connection that ended in this way is to the consumer, by the state it ended in. */
+/* The event for a connection that ended in this way and in this state. */
 uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why);
 
 int dap_conn_request(void *sp, struct dap_cm_conn *conn, const struct dap_cm_request *r);
-/* A request for it has arrived: appends the event. */
+/* Posts the event of a request that has arrived for sp. */
 int dap_sp_deliver(struct dap_psp *sp, struct dap_cr *cr);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How endpoints connect: the active side, and what both do when the connection manager calls.
- * For locks see conn_parts.h.
+ * How endpoints connect: the active side, and the connection manager's callbacks for both sides.
+ * Locks: see conn_parts.h.
  *
- * The passive side is in RTS and has put ESTABLISHED on its connect EVD before the GO lets the
- * active side post: no receive can complete before its connection is known.
+ * The passive side is in RTS and has posted ESTABLISHED to its connect EVD before the GO lets the
+ * active side post, so no receive completes before its connection is known.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,7 +32,7 @@ bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
 
 /* ---- callbacks ---- */
 
-/* The endpoint, locked, if this is still its connection. */
+/* Returns the endpoint, locked, if conn is still its connection; else NULL. */
 static struct dap_ep *lock_conn_ep(void *ctx, const struct dap_cm_conn *conn)
 {
 	struct dap_ep *ep = ctx;
@@ -60,7 +60,7 @@ static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 static int apply_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
 	if (!dap_conn_compatible(&ep->local_path, path)) {
-		dap_log(DAP_LOG_ERR, "the peer speaks protocol 0x%x on link %u, we 0x%x on %u: "
+		dap_log(DAP_LOG_ERR, "the peer uses protocol 0x%x on link %u, this end 0x%x on %u: "
 			"both ends need adapters of one kind and the same release of this provider",
 			path->proto, path->link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
@@ -87,7 +87,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 			strerror(-err));
 		core_ep(ep)->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
-		dap_cm_break(conn, "it cannot be connected with this one");
+		dap_cm_break(conn, "the peer cannot connect with it");
 	}
 	unlock_ep(ep);
 }
@@ -216,7 +216,7 @@ int dap_ep_connect(struct dap_ep *ep, const struct dap_connect_args *args)
 	return err;
 }
 
-/* An endpoint that was connected to knows no qualifier that its peer listens to. */
+/* An endpoint on the passive side knows no qualifier that its peer listens on. */
 static int peer_address(struct dap_ep *dup, struct dap_connect_args *args)
 {
 	struct core_ep *own = core_ep(dup);
@@ -251,7 +251,7 @@ static void on_device(void *arg)
 	ia->hw->async_handle(ia);
 }
 
-/* Consumers hand an IA's address to their peers: it has to be one that can be connected to. */
+/* Consumers pass an IA's address to their peers, so it must be one that accepts connections. */
 static void name_address(struct sockaddr_in *address)
 {
 	address->sin_family = AF_INET;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How connections end from this side: disconnect, breakage, reset, and the end of the endpoint. */
+/* How this side ends a connection: disconnect, breakage, reset, and free. */
 #include "core/ep/conn_parts.h"
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
@@ -7,7 +7,7 @@
 #define DRAIN_LOOK_US 500
 #define DRAIN_LOOKS 20000		/* ten seconds */
 
-/* ---- graceful: what was posted completes first, for as long as that makes sense ---- */
+/* ---- graceful: posted work completes first, for up to ten seconds ---- */
 
 static void check_drain(struct dap_ep *ep)
 {
@@ -15,7 +15,7 @@ static void check_drain(struct dap_ep *ep)
 	struct dap_ia *ia = ep->obj.ia;
 	bool done = ia->hw->qp_drain_done(ep) || !own->drain_looks--;
 
-	/* It ends by what failed, then, and not as if all had gone well. */
+	/* The connection is breaking: its end must report the failure, not a disconnection. */
 	if (__atomic_load_n(&own->breaking, __ATOMIC_ACQUIRE) == own->incarnation + 1)
 		return;
 	if (done)
@@ -41,9 +41,10 @@ static void disconnect_gracefully(struct dap_ep *ep)
 
 	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
 	core_ep(ep)->drain_looks = DRAIN_LOOKS;
-	/* With no room for its mark in the queue there is nothing to wait for but time. */
+	/* Without room for its mark in the send queue, it waits for the time limit. */
 	if (ia->hw->qp_drain_begin(ep))
-		dap_log(DAP_LOG_WARN, "endpoint %p disconnects without draining", (void *)ep);
+		dap_log(DAP_LOG_WARN, "endpoint %p cannot mark the end of its send queue: disconnects "
+			"without waiting for posted work", (void *)ep);
 	check_drain(ep);
 }
 
@@ -75,7 +76,7 @@ int dap_ep_disconnect(struct dap_ep *ep, bool graceful)
 	else if (next != (int)state)
 		own->counts.disconnects++;
 	if (err || next == (int)state)
-		goto unlock;		/* refused, or no-op */
+		goto unlock;		/* refused, or nothing to do */
 	if (next == DAP_EP_DISCONNECT_PENDING)
 		disconnect_gracefully(ep);
 	else
@@ -107,7 +108,7 @@ static void on_broken_timer(void *arg)
 	pthread_mutex_unlock(&own->lock);
 }
 
-/* Once, and before the endpoint gets into a state in which they can be set. */
+/* Once, before the endpoint enters a state in which the timers can be set. */
 void dap_conn_timers(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
@@ -127,7 +128,7 @@ static struct dap_evd *visible_evd(struct dap_evd *evd)
 	return evd && core_evd(evd)->internal ? NULL : evd;
 }
 
-/* Another QP in place of the one in error. */
+/* Replaces the QP that is in error. */
 static int remake_qp(struct dap_ep *ep)
 {
 	struct dap_evd *recv_evd = visible_evd(ep->recv_evd);
@@ -154,7 +155,7 @@ static int reset_locked(struct dap_ep *ep)
 	if (next < 0)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	if (next == (int)state)
-		return 0;		/* receives that are posted stay */
+		return 0;		/* posted receives stay */
 	__atomic_store_n(&own->incarnation, own->incarnation + 1, __ATOMIC_RELEASE);
 	err = remake_qp(ep);
 	if (err)
@@ -183,7 +184,7 @@ void dap_conn_ep_release(struct dap_ep *ep)
 	pthread_mutex_lock(&own->lock);
 	conn = own->conn;
 	own->conn = NULL;
-	/* The QP's last acknowledgements are out before the peer hears that this is the end. */
+	/* The QP sends its last acknowledgements before the peer learns of the disconnection. */
 	if (conn && ep->has_qp)
 		ia->hw->qp_error(ep);
 	if (conn) {

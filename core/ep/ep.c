@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: their life. Each has a queue pair as soon as it has a PZ, so that receives can be posted:
- * those of the consumer's from the start. */
+/* Endpoints: create and free. An endpoint with a PZ has a queue pair, so that receives can be
+ * posted; the consumer's endpoints have one from the start. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	if (!attr)
 		return 0;
 	ep->attr = *attr;
-	/* dat_ep_create_with_srq(3): how long a receive's list is, the SRQ has said. */
+	/* dat_ep_create_with_srq(3): the SRQ decides the segments of a receive. */
 	if (ep->srq)
 		ep->attr.max_recv_iov = ep->srq->max_recv_iov;
 	err = dap_ep_attr_check(ep->obj.ia, &ep->attr);
@@ -113,7 +113,8 @@ void dap_ep_destroy(struct dap_ep *ep)
 	dap_obj_free(ep);
 }
 
-/* Endpoints of other openings may have it: their connections end without a word from now on. */
+/* Endpoints of other openings of the adapter may use the EVD: their connections then end without an
+ * event. */
 void dap_ep_forget_evd(void *object, void *evd)
 {
 	struct dap_ep *ep = object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What creating and modifying an endpoint share. */
+/* Shared by the files of the endpoint. */
 #ifndef DAP_EP_INT_H
 #define DAP_EP_INT_H
 
@@ -7,30 +7,31 @@
 #include "core/hw.h"
 
 struct core_ep {
-	struct dap_ep pub;		/* what a backend sees of it */
+	struct dap_ep pub;		/* the part that backends see */
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
-	bool attached;			/* recv_evd and request_evd know it */
-	bool provided;			/* made for a request, not yet accepted: not the consumer's */
+	bool attached;			/* recv_evd and request_evd count it as a feeder */
+	/* made for a request that is not accepted yet: not the consumer's */
+	bool provided;
 	struct dap_evd *connect_evd;
-	struct dap_ep *srq_next;	/* in srq->eager */
-	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While it is counted, and
-	 * under the lock of recv_evd: those filled and not dequeued, and the most of them yet. */
+	struct dap_ep *srq_next;	/* link in srq->eager */
+	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While counted, and under
+	 * the lock of recv_evd: receives filled but not dequeued, and their maximum so far. */
 	uint32_t hard_high, held, held_most;
-	bool soft_due;			/* the event for the soft one is still to come */
+	bool soft_due;			/* the event for the soft watermark is still to be posted */
 	bool counted;
-	struct dap_ep *counted_next;	/* in recv_evd->counted */
+	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
-	struct dap_cr *cr;		/* the request it is to be accepted with */
+	struct dap_cr *cr;		/* the request it will accept */
 	struct sockaddr_in local_addr, remote_addr;
-	uint64_t local_qual, remote_qual;	/* that are listened to; 0 of the end that connects */
-	bool active_side;		/* it connected: to remote_addr, remote_qual */
+	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
+	bool active_side;		/* it connected to remote_addr, remote_qual */
 	struct dap_ep_counts counts;
 	struct dap_timer drain, broken;
-	uint32_t drain_looks;		/* how often a graceful disconnect still looks */
-	uint32_t incarnation;		/* of its QP; a reset makes another; atomic */
-	uint32_t breaking;		/* incarnation + 1 reported broken, or 0; atomic */
-	uint64_t *cleared;		/* as an EVD's */
+	uint32_t drain_looks;		/* checks left in a graceful disconnect */
+	uint32_t incarnation;		/* number of its QP, incremented by reset; atomic */
+	uint32_t breaking;		/* incarnation + 1 if reported broken, else 0; atomic */
+	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
@@ -41,18 +42,19 @@ static inline struct core_ep *core_ep(const struct dap_ep *ep)
 	return (struct core_ep *)(uintptr_t)ep;
 }
 
-/* Joins the EVDs, making internal ones where the consumer gave none, and creates the QP. Without a PZ
- * it only joins those that there are. On failure recv_evd and request_evd are unspecified. */
+/* Joins the EVDs, creates internal ones if the consumer gave none, and creates the QP. Without a PZ
+ * it only joins the EVDs given. On failure recv_evd and request_evd are unspecified. */
 int dap_ep_attach(struct dap_ep *ep);
-/* Undoes it; completions not yet dequeued are gone. recv_evd and request_evd are left dangling. */
+/* Undoes it; drops completions not yet dequeued. recv_evd and request_evd are left dangling. */
 void dap_ep_detach(struct dap_ep *ep);
 
-/* ---- recv.c; ep->lock is held, or nobody knows the endpoint yet ---- */
-/* The attribute srq_soft_hw of an endpoint with an SRQ; 0 is for none. INVALID_PARAMETER. */
+/* ---- recv.c; ep->lock is held, or the endpoint is not visible yet ---- */
+/* Sets the attribute srq_soft_hw of an endpoint with an SRQ; 0: none. May return
+ * INVALID_PARAMETER. */
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft);
-/* Counts receives if there is a watermark to compare them with. */
+/* Starts counting receives if a watermark is set. */
 int dap_ep_count(struct dap_ep *ep);
-/* Does so no more. */
+/* Stops counting. */
 void dap_ep_uncount(struct dap_ep *ep);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The states of an endpoint (DAT 1.2 section 6.6): what each cause does in each. This file alone
- * writes ep->state, ep->connection and ep->obj.table.
+ * The states of an endpoint (DAT 1.2 section 6.6) and the transitions for each cause. Only this
+ * file writes ep->state, ep->connection and ep->obj.table.
  *
- * The two are separate words. A call that found the old table while the state changes behaves as if
- * it had come before the change: it reaches a QP that flushes, never one that is gone.
+ * State and table are separate words. A call that still finds the old table behaves as if it came
+ * before the change: its QP flushes, but exists.
  */
 #include "core/dap.h"
 
@@ -19,8 +19,9 @@ enum {
 };
 
 /*
- * Rows are causes, columns states. The three unconfigured states have no column: an endpoint here
- * has its attributes from its creation on, so that nothing leads to them and all is refused there.
+ * Rows are causes, columns states. The three unconfigured states have no column: an endpoint has
+ * its attributes from its creation, so no cause leads to these states, and they refuse every
+ * cause.
  */
 static const int8_t next_state[DAP_CAUSES][DAP_EP_STATES] = {
 #define ROW(cause, unc, rsv, pas, ten, act, cpl, con, dsp, dis)                                    \
@@ -61,7 +62,8 @@ static const char *const cause_names[DAP_CAUSES] = {
 	"reset", "free",
 };
 
-/* Release: whoever sees the state sees what made it, such as the address of the peer. */
+/* Release: a thread that sees the state also sees what came before it, such as the peer's
+ * address. */
 static void set_state(struct dap_ep *ep, enum dap_ep_state state)
 {
 	const void *const *tables = (const void *const *)ep->obj.ia->tables;

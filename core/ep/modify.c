@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ep_modify(3). What the queue pair is made of changes only by making another, so not under
- * receives that are posted; what only a connection uses is changed in place.
+ * dat_ep_modify(3). A change of what the queue pair is made of needs another QP, so it is refused
+ * while receives are posted. What only connections use is changed in place.
  */
 #include <string.h>
 
@@ -58,7 +58,7 @@ static struct qp_parts changed_parts(const struct dap_ep *ep, const struct dap_e
 	return m;
 }
 
-/* RDMA reads and QoS are told to the QP when it connects. */
+/* RDMA reads and QoS are not compared: the QP gets them when it connects. */
 static bool same_qp(const struct qp_parts *a, const struct qp_parts *b)
 {
 	const struct dap_ep_attr *x = &a->attr, *y = &b->attr;
@@ -100,7 +100,7 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	set_parts(ep, &from);
 	if (dap_ep_attach(ep)) {
 		set_parts(ep, &from);
-		dap_log(DAP_LOG_ERR, "endpoint %p has lost its queue pair", (void *)ep);
+		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; free it", (void *)ep);
 	}
 	return err;
 }

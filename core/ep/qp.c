@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue pair of an endpoint, and what its completions feed. */
+/* The queue pair of an endpoint, and the EVDs that its completions feed. */
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
 
@@ -15,7 +15,7 @@ static void detach_evd(struct dap_evd *evd)
 		dap_evd_destroy(evd);
 }
 
-/* A QP needs a completion queue even where the consumer wants no events. */
+/* A QP needs a CQ even if the consumer wants no events. */
 static int attach_evd(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
 		      struct dap_evd **out)
 {
@@ -59,7 +59,7 @@ static int create_qp(struct dap_ep *ep)
 
 int dap_ep_attach(struct dap_ep *ep)
 {
-	/* SOLICITED is of receives: for requests it says only what may be posted. */
+	/* SOLICITED concerns receives: for requests it only permits the flag. */
 	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
 	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
 	int err = attach_evd(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
@@ -86,7 +86,7 @@ detach_recv:
 	return err;
 }
 
-/* The next QP counts from 0. */
+/* Saves the totals: the next QP counts from 0. */
 static void save_totals(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
@@ -101,7 +101,8 @@ static void save_totals(struct dap_ep *ep)
 	}
 }
 
-/* Nobody is between taking a completion off the CQ and setting it aside meanwhile. */
+/* With both cq_locks held, no thread has a completion that it took from a CQ but has not set
+ * aside. */
 static void destroy_qp(struct dap_ep *ep)
 {
 	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;

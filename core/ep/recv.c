@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an endpoint holds of receive buffers: dat_ep_recv_query(3), dat_ep_set_watermark(3).
+ * Receive buffers that an endpoint holds: dat_ep_recv_query(3), dat_ep_set_watermark(3).
  *
- * The high watermarks are compared with the buffers that messages have filled and that the consumer
- * has not dequeued: those keep an SRQ from being filled again. Adapters do not count them, so the
- * EVD of such an endpoint leaves the hot path as one behind a CNO does: whoever looks at its CQ sets
- * the completions aside, which counts them, and the connection manager's thread looks now and then
- * when nobody else does. Between two dequeues the count only grows, so none of its peaks is missed.
+ * High watermarks count the buffers that messages have filled and the consumer has not dequeued:
+ * these are missing from the SRQ. Adapters do not count them, so the EVD of such an endpoint
+ * leaves the hot path, like one behind a CNO. The thread that polls its CQ sets the completions
+ * aside, which counts them; the connection manager's thread polls it periodically. Between two
+ * dequeues the count only grows, so no peak is missed.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@
 
 #define LOOK_US 1000
 
-/* Messages can be arriving. */
+/* Messages can arrive in this state. */
 static bool receives(enum dap_ep_state state)
 {
 	return state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING ||
@@ -29,7 +29,7 @@ int dap_ep_recv_query(struct dap_ep *ep, int32_t *recvs)
 	int err = 0;
 
 	pthread_mutex_lock(&core_ep(ep)->lock);
-	/* Without a connection an endpoint takes nothing from an SRQ, and has given back what it took. */
+	/* Without a connection an endpoint holds no receives of an SRQ. */
 	if (ep->has_qp && (!ep->srq || receives(dap_ep_state(ep))))
 		err = ep->obj.ia->hw->recv_count(ep, &n);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
@@ -89,14 +89,14 @@ static uint32_t count_stashed(const struct core_evd *evd, const struct dap_ep *e
 	return n;
 }
 
-/* ---- judging; evd->cq_lock is held, evd->lock is not ---- */
+/* ---- checking; evd->cq_lock is held, evd->lock is not ---- */
 
 static bool has_watermark(const struct dap_ep *ep)
 {
 	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
 }
 
-/* A connection that is still to be announced is not broken before. */
+/* Before ESTABLISHED is posted the connection is not broken; the next check does it. */
 static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
@@ -111,7 +111,7 @@ static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 	if (hard && (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING))
 		evd->passed = true;
 	pthread_mutex_unlock(&evd->lock);
-	/* DAT 1.2 has a reason for it, by the type of the handle, and no event number. */
+	/* DAT 1.2 has a reason for it, which depends on the handle's type, but no event number. */
 	if (soft)
 		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_INTERNAL, &ep->obj,
 			       DAP_EP_SOFT_HIGH_WATERMARK);
@@ -171,7 +171,7 @@ static void on_tick(void *arg)
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 
-/* ---- beginning and ending ---- */
+/* ---- start and stop ---- */
 
 static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 {
@@ -188,7 +188,7 @@ static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 	own->held_most = 0;
 	set_held(evd, ep, count_stashed(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
-	if (!evd->count.fn) {		/* the manager may be reading it from the first time on */
+	if (!evd->count.fn) {		/* once: from the first use on the manager may be reading it */
 		evd->count.arg = evd;
 		evd->count.fn = on_tick;
 	}
@@ -196,7 +196,7 @@ static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 	return 0;
 }
 
-/* Nobody holds what arrives where the consumer wants no completions. */
+/* If the consumer wants no completions, it holds no receives. */
 static bool is_countable(const struct dap_ep *ep)
 {
 	return ep->has_qp && !core_evd(ep->recv_evd)->internal;
@@ -246,7 +246,7 @@ static void store_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	core_ep(ep)->soft_due = soft != DAP_NO_WATERMARK;
 }
 
-/* Their events are to come again. */
+/* Events for both watermarks are posted again. */
 static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;
@@ -257,7 +257,7 @@ static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	dap_ep_uncount(ep);
 	store_marks(ep, soft, hard);
 	err = dap_ep_count(ep);
-	/* What was counted before has all it needs to be counted. */
+	/* This cannot fail: the old marks had their resources. */
 	if (err)
 		store_marks(ep, old_soft, old_hard);
 	return err;
