@@ -123,7 +123,7 @@ static bool has_room(const struct pool *p)
 }
 
 /* Slots never used come first, then those that rested; more memory when too few rest. */
-static struct dap_obj *take(struct pool *p)
+static struct dap_obj *take_slot(struct pool *p)
 {
 	struct dap_obj *obj = NULL;
 
@@ -139,7 +139,7 @@ void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
 	uint32_t slot;
 
 	pthread_mutex_lock(&p->lock);
-	obj = take(p);
+	obj = take_slot(p);
 	pthread_mutex_unlock(&p->lock);
 	if (!obj)
 		return NULL;
@@ -249,7 +249,7 @@ unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia)
 }
 
 /* What rested is the parent's, too: who has such a handle is told so for good. */
-static void disown(struct pool *p)
+static void disown_slots(struct pool *p)
 {
 	p->foreign = p->used;
 	p->oldest = p->newest = NULL;
@@ -260,7 +260,7 @@ void dap_obj_fork(enum dap_fork phase)
 {
 	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++) {
 		if (phase == DAP_FORK_CHILD)
-			disown(&pools[t]);
+			disown_slots(&pools[t]);
 		dap_fork_mutex(&pools[t].lock, phase);
 	}
 }

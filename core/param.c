@@ -148,7 +148,7 @@ static int read_value(const struct dap_param *p, const char *s, void *out, char 
 	return read_text(p, s, out);
 }
 
-static int take(const struct dap_param *p, const struct word *w, void *out, char *why, size_t whylen)
+static int apply_word(const struct dap_param *p, const struct word *w, void *out, char *why, size_t whylen)
 {
 	char must[160], own[256] = "";
 	int err = *w->value && w->complete ? read_value(p, w->value, out, own, sizeof(own)) : -EINVAL;
@@ -205,9 +205,9 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 		text = next_word(text, table, &w);
 		p = find(table, w.key);
 		if (p) {
-			err = take(p, &w, out, why, whylen);
+			err = apply_word(p, &w, out, why, whylen);
 		} else if ((p = find(dap_core_param_table, w.key))) {
-			err = take(p, &w, &core, why, whylen);
+			err = apply_word(p, &w, &core, why, whylen);
 		} else {
 			snprintf(why, whylen, "ia_params: %s%s%s: this adapter has no such key; "
 				 "dapl-direct(7) lists them", w.key, *w.value ? "=" : "", w.value);
@@ -237,6 +237,6 @@ void dap_params_core(const char *text, struct dap_core_params *out)
 		text = next_word(text, dap_core_param_table, &w);
 		p = find(dap_core_param_table, w.key);
 		if (p)
-			(void)take(p, &w, out, why, sizeof(why));
+			(void)apply_word(p, &w, out, why, sizeof(why));
 	}
 }

@@ -78,7 +78,7 @@ int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen)
 
 /* By what this machine speaks to networks that it is not in; nothing is sent (RFC 5737: that one is
  * nowhere). */
-static int of_default_route(uint8_t ip[4])
+static int default_route_address(uint8_t ip[4])
 {
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_port = htons(9),
 				   .sin_addr.s_addr = htonl(0xc6336401) };	/* 198.51.100.1 */
@@ -100,7 +100,7 @@ static int of_default_route(uint8_t ip[4])
 
 void hw_address_default(const char *ia_name, uint8_t ip[4])
 {
-	int err = of_default_route(ip);
+	int err = default_route_address(ip);
 
 	if (err)
 		dap_log(DAP_LOG_WARN, "%s: peers of other hosts can not be told an address, as this "

@@ -45,7 +45,7 @@ bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices
 }
 
 /* Without the advice, of a kernel that is too old for it: mapped is all that can be told. */
-static int mapped(void *start, size_t span)
+static int check_mapped(void *start, size_t span)
 {
 	unsigned char *vec = malloc(span / PAGE);
 	int err;
@@ -70,7 +70,7 @@ int hw_soft_pages(uint64_t addr, uint64_t len, bool write)
 	/* EINVAL also comes from a kernel that does not know the advice. */
 	if (errno == ENOMEM || errno == EFAULT || !madvise(probe_page, PAGE, MADV_POPULATE_READ))
 		return -EFAULT;
-	return mapped(start, span);
+	return check_mapped(start, span);
 }
 
 static bool begins_with_one(const char *name, const char *const *prefixes)

@@ -40,7 +40,7 @@ static void after(void)
  * nothing. It can no longer be had once the program has registered memory by itself: then that
  * program has decided.
  */
-static void prepare(void)
+static void fork_prepare(void)
 {
 	calls_init();
 	(void)ibv_fork_init();
@@ -60,7 +60,7 @@ void hw_fork_handle(void)
 
 void hw_enter(void)
 {
-	pthread_once(&once, prepare);
+	pthread_once(&once, fork_prepare);
 	pthread_rwlock_rdlock(&calls);
 }
 

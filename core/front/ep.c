@@ -53,7 +53,7 @@ static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep
 }
 
 /* What core can only call a bad parameter is in that argument. */
-static int in_arg(int err, int n)
+static int name_arg(int err, int n)
 {
 	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)
 		? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1) : err;
@@ -118,8 +118,8 @@ static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 }
 
 /* The attributes are argument attr_arg, out is the one after it. */
-static DAT_RETURN create(struct dap_ia *ia, const struct dap_ep_args *args, int attr_arg,
-			 DAT_EP_HANDLE *out)
+static DAT_RETURN create_ep(struct dap_ia *ia, const struct dap_ep_args *args, int attr_arg,
+			    DAT_EP_HANDLE *out)
 {
 	struct dap_ep *ep;
 	int err;
@@ -129,7 +129,7 @@ static DAT_RETURN create(struct dap_ia *ia, const struct dap_ep_args *args, int 
 	err = dap_ep_create(ia, args, &ep);
 	if (!err)
 		*out = ep;
-	return front_return(in_arg(err, attr_arg));
+	return front_return(name_arg(err, attr_arg));
 }
 
 DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
@@ -148,7 +148,7 @@ DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 		err = from_dat(ia, attr, &neutral);
 		args.attr = &neutral;
 	}
-	return err ? front_return(err) : create(ia, &args, 6, out);
+	return err ? front_return(err) : create_ep(ia, &args, 6, out);
 }
 
 /* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
@@ -182,7 +182,7 @@ DAT_RETURN front_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	if (!err && from_dat_srq(ia, attr, &neutral))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG7);
 	args.attr = &neutral;
-	return err ? front_return(err) : create(ia, &args, 7, out);
+	return err ? front_return(err) : create_ep(ia, &args, 7, out);
 }
 
 static DAT_EVD_HANDLE visible(struct dap_evd *evd)
@@ -311,7 +311,7 @@ DAT_RETURN front_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 		return front_bad_arg(3);
 	err = read_change(ep, mask, param, &change);
 	if (!err)
-		err = in_arg(dap_ep_modify(ep, &change), 3);
+		err = name_arg(dap_ep_modify(ep, &change), 3);
 	/* The page calls an attribute that is not supported an invalid one. */
 	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
 		return front_bad_arg(3);

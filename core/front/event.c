@@ -98,7 +98,7 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 
 /* Of a counting instance, what a dequeue or a wait has given: n events, or none. */
 #ifdef DAP_DAT20
-static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 {
 	if (!core_ia(evd->obj.ia)->counted)
 		return;
@@ -115,7 +115,7 @@ static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 	}
 }
 #else
-static void tally(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
+static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 {
 	(void)evd;		/* no call of 1.2 asks for counts */
 	(void)n;
@@ -136,7 +136,7 @@ DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return front_bad_arg(2);
 	hot = core_ia(evd->obj.ia)->hot;
 	ret = hot->evd_dequeue(evd, event);
-	tally(evd, ret == DAT_SUCCESS, event);
+	count_dequeued(evd, ret == DAT_SUCCESS, event);
 	return ret;
 }
 
@@ -182,7 +182,7 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	hot = core_ia(evd->obj.ia)->hot;
 	ret = hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
 				 : dequeue_each(hot, evd, max, events, count);
-	tally(evd, ret == DAT_SUCCESS ? *count : 0, events);
+	count_dequeued(evd, ret == DAT_SUCCESS ? *count : 0, events);
 	return ret;
 }
 
@@ -205,7 +205,7 @@ DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
 	if (!err) {
 		front_event(&ev, evd, event);
-		tally(evd, 1, event);
+		count_dequeued(evd, 1, event);
 	}
 	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
 	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)

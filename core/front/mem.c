@@ -97,10 +97,10 @@ static void report(const struct dap_lmr *lmr, DAT_LMR_CONTEXT *lmr_context,
 #define NTH_OUT 7
 #endif
 
-static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
-			 DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
-			 DAT_MEM_PRIV_FLAGS priv, bool zero_based, DAT_LMR_HANDLE *out,
-			 struct dap_lmr **lmr)
+static DAT_RETURN create_lmr(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			     DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
+			     DAT_MEM_PRIV_FLAGS priv, bool zero_based, DAT_LMR_HANDLE *out,
+			     struct dap_lmr **lmr)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_lmr_args args = {.length = length, .priv = priv, .zero_based = zero_based};
@@ -142,7 +142,7 @@ DAT_RETURN front_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return front_bad_arg(7);
-	ret = create(ia, mem_type, region, length, pz, priv, va_type == DAT_VA_TYPE_ZB, out, &lmr);
+	ret = create_lmr(ia, mem_type, region, length, pz, priv, va_type == DAT_VA_TYPE_ZB, out, &lmr);
 	if (ret == DAT_SUCCESS)
 		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);
 	return ret;
@@ -156,7 +156,7 @@ DAT_RETURN front_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_
 			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *reg_size, DAT_VADDR *reg_addr)
 {
 	struct dap_lmr *lmr;
-	DAT_RETURN ret = create(ia, mem_type, region, length, pz, priv, false, out, &lmr);
+	DAT_RETURN ret = create_lmr(ia, mem_type, region, length, pz, priv, false, out, &lmr);
 
 	if (ret == DAT_SUCCESS)
 		report(lmr, lmr_context, rmr_context, reg_size, reg_addr);

@@ -26,7 +26,7 @@ static int check_iov(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET
 	return 0;
 }
 
-static DAT_VLEN total(DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
+static DAT_VLEN total_length(DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
 {
 	DAT_VLEN sum = 0;
 
@@ -65,7 +65,7 @@ static const struct dap_hot *hot_of(const struct dap_ep *ep)
 }
 
 /* A counting instance: its live endpoints, too, have these functions. */
-static DAT_RETURN tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
+static DAT_RETURN count_post(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
 {
 	if (core_ia(ep->obj.ia)->counted && ret == DAT_SUCCESS)
 		dap_ep_tally(ep, what, bytes);
@@ -75,7 +75,7 @@ static DAT_RETURN tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes, 
 DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
 			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret)
 {
-	return tally(ep, what, ret == DAT_SUCCESS ? total(n, iov) : 0, ret);
+	return count_post(ep, what, ret == DAT_SUCCESS ? total_length(n, iov) : 0, ret);
 }
 
 DAT_RETURN front_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -125,10 +125,10 @@ DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 
 	if (err)
 		return front_return(err);
-	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length > total(n, iov))
+	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length > total_length(n, iov))
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
-	return tally(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
-		     hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
+	return count_post(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
+			  hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
 }
 
 DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -140,7 +140,7 @@ DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 
 	if (err)
 		return front_return(err);
-	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length < total(n, iov))
+	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length < total_length(n, iov))
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	return front_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
 			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));

@@ -86,7 +86,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct front_provider *providers;
 
 /* A live table is shared by all instances that are alike: those opened by a child make their own. */
-static void disown(struct front_live *live, const DAT_PROVIDER *checked)
+static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 {
 	live->hot = NULL;
 	live->ep = live->evd = live->rmr = live->srq = *checked;
@@ -96,11 +96,11 @@ static void disown(struct front_live *live, const DAT_PROVIDER *checked)
  * The lock is not held over a fork: the registry's is, and providers come here under that one. So
  * whatever is put into the lists is whole at any time.
  */
-static void in_child(void)
+static void provider_in_child(void)
 {
 	for (struct front_provider *p = providers; p; p = p->next) {
 		for (struct front_live *live = p->lives; live; live = live->next)
-			disown(live, &p->table);
+			reset_live(live, &p->table);
 	}
 	pthread_mutex_init(&lock, NULL);
 }
@@ -108,7 +108,7 @@ static void in_child(void)
 static DAT_RETURN open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
 				  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia);
 
-static struct front_provider *make(const char *name, bool threadsafe)
+static struct front_provider *make_provider(const char *name, bool threadsafe)
 {
 	struct front_provider *p = calloc(1, sizeof(*p));
 
@@ -131,7 +131,7 @@ static struct front_provider *get_provider(const char *name, bool threadsafe)
 {
 	struct front_provider *p;
 
-	if (dap_fork_init(DAP_API, in_child))
+	if (dap_fork_init(DAP_API, provider_in_child))
 		return NULL;
 	pthread_mutex_lock(&lock);
 	for (p = providers; p; p = p->next) {
@@ -139,7 +139,7 @@ static struct front_provider *get_provider(const char *name, bool threadsafe)
 			break;
 	}
 	if (!p)
-		p = make(name, threadsafe);
+		p = make_provider(name, threadsafe);
 	pthread_mutex_unlock(&lock);
 	return p;
 }

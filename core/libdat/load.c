@@ -15,7 +15,7 @@ struct reg_entry *loading_entry(void)
 
 /* Neither dlopen() nor dat_provider_init() tells the cause otherwise than in words, if at all; but
  * whoever gets no memory or descriptor finds errno set. It was 0 before. */
-static int cause(void)
+static int load_errno(void)
 {
 	return is_shortage(-errno) ? -errno : -ENOENT;
 }
@@ -42,7 +42,7 @@ static int open_library(struct reg_entry *entry)
 
 	errno = 0;
 	dl = dlopen(entry->conf->lib_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	err = cause();
+	err = load_errno();
 	if (!dl)
 		return complain(entry, dlerror(), err);
 	entry->init = (DAT_PROVIDER_INIT_FUNC)dlsym(dl, DAT_PROVIDER_INIT_FUNC_STR);
@@ -81,7 +81,7 @@ int load_provider(struct reg_entry *entry)
 		return err;
 	errno = 0;
 	initialise(entry);
-	err = cause();
+	err = load_errno();
 	if (entry->table)
 		return 0;
 	close_library(entry);

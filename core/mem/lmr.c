@@ -29,7 +29,7 @@ static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **ou
 }
 
 /* The lower 8 bits of a context are its variant: two live LMRs differ above them. */
-static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
+static int dir_add(struct dap_ia *ia, struct dap_lmr *lmr)
 {
 	struct dap_lmr_page *page;
 	int err;
@@ -48,7 +48,7 @@ static int enter(struct dap_ia *ia, struct dap_lmr *lmr)
  * Where contexts are random each LMR may need a page of its own, so pages serve again. A reader that
  * still has one finds there an LMR of another context than it looks for, or none.
  */
-static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
+static void dir_remove(struct dap_ia *ia, const struct dap_lmr *lmr)
 {
 	struct core_ia *own = core_ia(ia);
 	struct dap_lmr_page **slot = &ia->lmr_dir[lmr->lmr_context >> 20], *page;
@@ -64,7 +64,7 @@ static void leave(struct dap_ia *ia, const struct dap_lmr *lmr)
 	pthread_mutex_unlock(&own->lock);
 }
 
-static void describe(struct dap_lmr *lmr, const struct dap_lmr_args *args)
+static void lmr_init(struct dap_lmr *lmr, const struct dap_lmr_args *args)
 {
 	struct core_lmr *own = core_lmr(lmr);
 	const struct dap_lmr *base = args->region;
@@ -97,7 +97,7 @@ static int check_range(const struct dap_lmr *lmr)
 	return 0;
 }
 
-static int share(struct dap_lmr *lmr, const void *cookie)
+static int share_lmr(struct dap_lmr *lmr, const void *cookie)
 {
 	struct core_lmr *own = core_lmr(lmr);
 	int fd;
@@ -112,13 +112,13 @@ static int share(struct dap_lmr *lmr, const void *cookie)
 	return 0;
 }
 
-static void unshare_it(struct dap_lmr *lmr)
+static void unshare_lmr(struct dap_lmr *lmr)
 {
 	if (core_lmr(lmr)->shared_fd >= 0)
 		close(core_lmr(lmr)->shared_fd);
 }
 
-static int register_it(struct dap_lmr *lmr)
+static int register_lmr(struct dap_lmr *lmr)
 {
 	struct dap_ia *ia = lmr->obj.ia;
 	int err = ia->hw->lmr_create(lmr);
@@ -129,7 +129,7 @@ static int register_it(struct dap_lmr *lmr)
 		return dap_err_from_errno(err);
 	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)))
 		lmr->rmr_context = 0;
-	if (enter(ia, lmr)) {
+	if (dir_add(ia, lmr)) {
 		ia->hw->lmr_destroy(lmr);
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	}
@@ -143,14 +143,14 @@ int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct da
 
 	if (!lmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	describe(lmr, args);
+	lmr_init(lmr, args);
 	err = check_range(lmr);
 	if (!err && args->mem_type == DAP_MEM_SHARED_VIRTUAL)
-		err = share(lmr, args->cookie);
+		err = share_lmr(lmr, args->cookie);
 	if (!err)
-		err = register_it(lmr);
+		err = register_lmr(lmr);
 	if (err) {
-		unshare_it(lmr);
+		unshare_lmr(lmr);
 		dap_obj_free(lmr);
 		return err;
 	}
@@ -163,9 +163,9 @@ void dap_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct dap_ia *ia = lmr->obj.ia;
 
-	leave(ia, lmr);
+	dir_remove(ia, lmr);
 	ia->hw->lmr_destroy(lmr);
-	unshare_it(lmr);
+	unshare_lmr(lmr);
 	dap_pz_drop(lmr->pz);
 	dap_obj_free(lmr);
 }
@@ -175,7 +175,7 @@ struct holder {
 	bool found;
 };
 
-static void look_at_rmr(void *object, void *arg)
+static void check_rmr(void *object, void *arg)
 {
 	const struct dap_rmr *rmr = object;
 	struct holder *h = arg;
@@ -188,7 +188,7 @@ int dap_lmr_free(struct dap_lmr *lmr)
 {
 	struct holder h = {.lmr = lmr};
 
-	dap_obj_each(DAP_RMR, lmr->obj.ia, look_at_rmr, &h);
+	dap_obj_each(DAP_RMR, lmr->obj.ia, check_rmr, &h);
 	if (h.found)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_LMR_IN_USE);
 	dap_lmr_destroy(lmr);

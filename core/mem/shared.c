@@ -79,7 +79,7 @@ static socklen_t address_of(const char *name, struct sockaddr_un *sa)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + NAME_LEN);
 }
 
-static int stream(void)
+static int open_stream(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -90,7 +90,7 @@ static int listen_as(const char *name)
 {
 	struct sockaddr_un sa;
 	socklen_t len = address_of(name, &sa);
-	int fd = stream(), err;
+	int fd = open_stream(), err;
 
 	if (fd < 0)
 		return fd;
@@ -106,7 +106,7 @@ static int is_of_us(const char *name)
 {
 	struct sockaddr_un sa;
 	socklen_t len = address_of(name, &sa);
-	int fd = stream(), ours;
+	int fd = open_stream(), ours;
 
 	if (fd < 0)
 		return fd;
@@ -116,7 +116,7 @@ static int is_of_us(const char *name)
 }
 
 /* One of cookie and memory is that of the other entry, and one is not. */
-static bool disagree(const char *a, const char *b)
+static bool names_conflict(const char *a, const char *b)
 {
 	const size_t cookie = sizeof(PREFIX) - 1, memory = cookie + COOKIE_TEXT;
 
@@ -138,7 +138,7 @@ static int ask_others(const char *name)
 		if (!other || strcspn(other + 2, "\n") != NAME_LEN)
 			continue;
 		other[2 + NAME_LEN] = '\0';
-		if (disagree(name, other + 2))
+		if (names_conflict(name, other + 2))
 			err = is_of_us(other + 2);
 	}
 	fclose(f);

@@ -61,7 +61,7 @@ int dap_srq_free(struct dap_srq *srq)
 	return 0;
 }
 
-static int resize(struct dap_srq *srq, uint32_t recvs)
+static int resize_locked(struct dap_srq *srq, uint32_t recvs)
 {
 	int err;
 
@@ -80,7 +80,7 @@ int dap_srq_resize(struct dap_srq *srq, uint32_t recvs)
 	if (!recvs || recvs > srq->obj.ia->caps.max_recv_per_srq)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	pthread_mutex_lock(&core_srq(srq)->lock);
-	err = resize(srq, recvs);
+	err = resize_locked(srq, recvs);
 	pthread_mutex_unlock(&core_srq(srq)->lock);
 	return err;
 }

@@ -102,7 +102,7 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 }
 
 /* The consumer's has its state again, ours is gone. */
-static void unreserve(struct dap_ep *ep)
+static void unreserve_ep(struct dap_ep *ep)
 {
 	ep_cause(ep, DAP_CAUSE_UNRESERVE);
 	if (core_ep(ep)->provided)
@@ -139,7 +139,7 @@ int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, str
 err_free_rsp:
 	sp_free(rsp);
 err_unreserve:
-	unreserve(ep);
+	unreserve_ep(ep);
 	return err;
 }
 
@@ -156,7 +156,7 @@ void dap_rsp_free(struct dap_psp *rsp)
 	pthread_mutex_unlock(&rsp_lock);
 	if (listener) {
 		dap_cm_unlisten(listener);
-		unreserve(ep);
+		unreserve_ep(ep);
 	}
 	dap_cm_sync(rsp->obj.ia->cm);
 	sp_free(rsp);
@@ -200,7 +200,7 @@ static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 
 /* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) that is to serve as many
  * reads as the peer may have outstanding, and to have no more of them than it serves. */
-static void match(struct dap_ep *ep, const struct dap_path *peer)
+static void match_reads(struct dap_ep *ep, const struct dap_path *peer)
 {
 	uint32_t in = peer->rd_out, most = ep->obj.ia->caps.max_rdma_read_in;
 
@@ -230,7 +230,7 @@ static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr
 		own->local_qual = cr->conn_qual;
 		own->remote_qual = 0;
 		if (own->provided)
-			match(ep, &cr->remote_path);
+			match_reads(ep, &cr->remote_path);
 		dap_ep_fsm(ep, cause);
 	}
 	pthread_mutex_unlock(&own->lock);

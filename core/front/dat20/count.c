@@ -105,7 +105,7 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 }
 
 /* What the QP has counted, and what was counted beside it and before it. */
-static void total(struct dap_ep *ep, struct dap_ep_counts *all)
+static void ep_totals(struct dap_ep *ep, struct dap_ep_counts *all)
 {
 	struct core_ep *own = core_ep(ep);
 
@@ -120,8 +120,8 @@ static void total(struct dap_ep *ep, struct dap_ep_counts *all)
 	pthread_mutex_unlock(&own->lock);
 }
 
-static void put(struct count20 *c, const struct dap_ep_counts *all, enum dap_count what, int number,
-		int bytes)
+static void put_work(struct count20 *c, const struct dap_ep_counts *all, enum dap_count what, int number,
+		     int bytes)
 {
 	c->value[number] = all->work[what].number;
 	if (bytes >= 0)
@@ -130,12 +130,12 @@ static void put(struct count20 *c, const struct dap_ep_counts *all, enum dap_cou
 
 static void count_posts(const struct dap_ep *ep, const struct dap_ep_counts *all, struct count20 *c)
 {
-	put(c, all, DAP_COUNT_SEND, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA);
-	put(c, all, DAP_COUNT_WRITE, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA);
-	put(c, all, DAP_COUNT_READ, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA);
+	put_work(c, all, DAP_COUNT_SEND, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA);
+	put_work(c, all, DAP_COUNT_WRITE, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA);
+	put_work(c, all, DAP_COUNT_READ, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA);
 	if (!ep->srq)
-		put(c, all, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
-	put(c, all, DAP_COUNT_RECV, DCNT_EP_RECV, DCNT_EP_RECV_DATA);
+		put_work(c, all, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
+	put_work(c, all, DAP_COUNT_RECV, DCNT_EP_RECV, DCNT_EP_RECV_DATA);
 	/* The adapter tells of all that have completed: those that are nothing else are plain ones. */
 	if (ep->obj.ia->hw->ep_total)
 		c->value[DCNT_EP_RECV] -= all->work[DAP_COUNT_RECV_IMM].number +
@@ -147,7 +147,7 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 {
 	struct dap_ep_counts all;
 
-	total(ep, &all);
+	ep_totals(ep, &all);
 	c->n = DCNT_EP_ALL_COUNTERS;
 	for (unsigned int i = 0; i < c->n; i++)
 		c->value[i] = UNKNOWN;
@@ -155,11 +155,11 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 	c->value[DCNT_EP_RECV_UD] = c->value[DCNT_EP_RECV_UD_DATA] = 0;
 	c->value[DCNT_EP_CONNECT] = load(&core_ep(ep)->counts.connects);
 	c->value[DCNT_EP_DISCONNECT] = load(&core_ep(ep)->counts.disconnects);
-	put(c, &all, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
-	put(c, &all, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
-	put(c, &all, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
-	put(c, &all, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
-	put(c, &all, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
+	put_work(c, &all, DAP_COUNT_WRITE_IMM, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA);
+	put_work(c, &all, DAP_COUNT_CMP_SWAP, DCNT_EP_POST_CMP_SWAP, -1);
+	put_work(c, &all, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
+	put_work(c, &all, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
+	put_work(c, &all, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
 	if (ep->obj.ia->hw->ep_total || core_ia(ep->obj.ia)->counted)
 		count_posts(ep, &all, c);
 }
@@ -207,7 +207,7 @@ static void count_evd(struct dap_evd *evd, struct count20 *c)
 }
 
 /* Where the values of the last reset are kept, or NULL: a handle that has no counters. */
-static uint64_t **count(DAT_HANDLE handle, struct count20 *c)
+static uint64_t **read_counters(DAT_HANDLE handle, struct count20 *c)
 {
 	*c = (struct count20){ 0 };
 	switch (dap_obj_type(handle)) {
@@ -231,7 +231,7 @@ static bool is_meant(const struct count20 *c, int which, unsigned int i)
 }
 
 /* Since the last reset; and if this is one, from now on. The IA's lock is held. */
-static int since(uint64_t **cleared, int which, bool reset, struct count20 *c)
+static int since_reset(uint64_t **cleared, int which, bool reset, struct count20 *c)
 {
 	if (reset && !*cleared)
 		*cleared = calloc(c->n, sizeof(**cleared));
@@ -252,7 +252,7 @@ static int since(uint64_t **cleared, int which, bool reset, struct count20 *c)
 /* The number of a counter, or that of all of them. */
 static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct count20 *c)
 {
-	uint64_t **cleared = count(handle, c);
+	uint64_t **cleared = read_counters(handle, c);
 	struct dap_ia *ia;
 	int err;
 
@@ -262,7 +262,7 @@ static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct co
 		return front_bad_arg(3);
 	ia = ((const struct dap_obj *)handle)->ia;
 	pthread_mutex_lock(&core_ia(ia)->lock);
-	err = since(cleared, which, reset, c);
+	err = since_reset(cleared, which, reset, c);
 	pthread_mutex_unlock(&core_ia(ia)->lock);
 	return front_return(err);
 }
