@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A bind's range: the same for all backends. */
+/* Checks the range of a bind, for all backends. */
 #include "core/front/triplet.h"
 
 int front_bind_range(const struct dap_rmr *rmr, const void *handle, const DAT_LMR_TRIPLET *triplet,

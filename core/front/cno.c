@@ -4,7 +4,7 @@
 #include "core/evd/cno.h"
 #include "core/front/slots.h"
 
-/* A function without data is an agent, data without a function is not. */
+/* A function without data is a valid agent; data without a function is not. */
 static bool is_agent(DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	return agent.proxy_agent_func || !agent.instance_data;
@@ -58,7 +58,7 @@ static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
 	}
 }
 
-/* The masks overlap, and the one that says all has a bit of its own. */
+/* The fields overlap, and FIELD_ALL has a bit of its own. */
 #define MASK_ALL ((uint32_t)(DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL))
 
 #else

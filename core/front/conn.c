@@ -12,7 +12,7 @@ _Static_assert(DAP_PSP_PROVIDER == (int)DAT_PSP_PROVIDER_FLAG, "flags are DAT's"
 
 /* ---- what connect, dup_connect and accept share ---- */
 
-/* n: the position of the size; the data follow it. */
+/* n: the argument number of the size; the data is the next argument. */
 static int read_private_data(DAT_COUNT size, const void *pd, int n)
 {
 	if (size < 0 || size > DAP_MAX_PRIVATE_DATA)
@@ -38,7 +38,7 @@ static int read_address(DAT_IA_ADDRESS_PTR to, struct sockaddr_in *addr)
 	return 0;
 }
 
-/* Every quality but the best effort is a promise that nothing here would keep. */
+/* Only best effort is supported. */
 static int check_model(DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
 {
 	if (!dap_qos_is_defined(qos))
@@ -257,7 +257,7 @@ DAT_RETURN front_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 		return front_bad_arg(3);
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote_addr,
-		.remote_port_qual = 0,	/* the side that connects listens on none */
+		.remote_port_qual = 0,	/* the active side listens on none */
 		.private_data_size = (DAT_COUNT)cr->private_data_size,
 		.private_data = cr->private_data,
 		.local_ep_handle = cr->ep,

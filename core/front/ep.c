@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fronts of the endpoint's life: create, query, modify, status, free. */
+/* Fronts of create, query, modify, status and free of an endpoint. */
 #include <string.h>
 
 #include "core/api.h"
@@ -10,8 +10,8 @@
 _Static_assert(DAP_EP_COMPLETION_PENDING == (int)DAT_EP_STATE_COMPLETION_PENDING &&
 	       DAP_EP_CONNECTED == (int)DAT_EP_STATE_CONNECTED, "states are DAT's");
 
-/* The attributes that are counts: signed in DAT, where less than 0 means nothing. srq_soft_hw is none:
- * its -1 is infinity. */
+/* Attributes that are counts: signed in DAT, and invalid if negative. srq_soft_hw is not among
+ * them: its -1 means infinity. */
 #define COUNTS(each) \
 	each(max_recv_dtos) each(max_request_dtos) each(max_recv_iov) each(max_request_iov) \
 	each(max_rdma_read_in) each(max_rdma_read_out) each(max_rdma_read_iov) \
@@ -26,15 +26,15 @@ static bool has_negative(const DAT_EP_ATTR *a)
 }
 
 /*
- * Consumers of 2.0 grew up with providers that take a size for what is needed at least, and transfer
- * more: dtest asks for 64 KiB and writes 4 MiB. Such an endpoint gets all that the adapter can.
+ * Consumers of 2.0 treat a size as a minimum and transfer more: dtest asks for 64 KiB and writes 4
+ * MiB. So their endpoints get the adapter's maximum.
  */
 static uint64_t size_asked(DAT_VLEN asked, uint64_t adapter)
 {
 	return DAP_API == DAP_API_20 && asked < adapter ? adapter : asked;
 }
 
-/* There are no transport or provider specific attributes of an endpoint. */
+/* Endpoints have no transport-specific or provider-specific attributes. */
 static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep_attr *to)
 {
 	if (has_negative(a) || a->ep_transport_specific_count || a->ep_provider_specific_count)
@@ -52,7 +52,7 @@ static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep
 	return 0;
 }
 
-/* What core can only call a bad parameter is in that argument. */
+/* A plain INVALID_PARAMETER from core concerns argument n. */
 static int name_arg(int err, int n)
 {
 	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)
@@ -73,7 +73,7 @@ static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 	};
 }
 
-/* An EVD for that stream, or none at all. */
+/* An EVD that takes this stream, or none. */
 static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t stream,
 		    enum dap_err_sub sub, struct dap_evd **evd)
 {
@@ -87,8 +87,8 @@ static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t str
 }
 
 /*
- * Consumers of 2.0 have one connect EVD for several openings of an adapter (dapltest -T L): its
- * events are made by software, so that any of them may feed it.
+ * Consumers of 2.0 share one connect EVD between openings of an adapter (dapltest -T L). That
+ * works because software posts its events, so any opening may feed it.
  */
 static int read_connect_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, struct dap_evd **evd)
 {
@@ -117,7 +117,7 @@ static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 	return err;
 }
 
-/* The attributes are argument attr_arg, out is the one after it. */
+/* The attributes are argument attr_arg; out is the next argument. */
 static DAT_RETURN create_ep(struct dap_ia *ia, const struct dap_ep_args *args, int attr_arg,
 			    DAT_EP_HANDLE *out)
 {
@@ -151,7 +151,7 @@ DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	return err ? front_return(err) : create_ep(ia, &args, 6, out);
 }
 
-/* dat_ep_create_with_srq(3): max_recv_iov is ignored, whatever it is. */
+/* dat_ep_create_with_srq(3) ignores max_recv_iov. */
 static int from_dat_srq(const struct dap_ia *ia, const DAT_EP_ATTR *attr, struct dap_ep_attr *to)
 {
 	DAT_EP_ATTR heeded;
@@ -223,7 +223,7 @@ DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 	return DAT_SUCCESS;
 }
 
-/* dat_ep_modify(3): these belong to the endpoint for good, or to its connection. */
+/* dat_ep_modify(3): these attributes are fixed, or belong to the connection. */
 #define FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |                                    \
 	       DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |                  \
 	       DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |                \
@@ -312,7 +312,7 @@ DAT_RETURN front_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	err = read_change(ep, mask, param, &change);
 	if (!err)
 		err = name_arg(dap_ep_modify(ep, &change), 3);
-	/* The page calls an attribute that is not supported an invalid one. */
+	/* dat_ep_modify(3) has no code for unsupported attributes: report an invalid one. */
 	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
 		return front_bad_arg(3);
 	return front_return(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fronts of the EVD calls, but for those that take events (event.c). */
+/* Fronts of the EVD calls, except those that return events (event.c). */
 #include "core/api.h"
 #include "core/evd/cno.h"
 #include "core/evd/evd.h"

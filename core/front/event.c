@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events in the consumer's form, and the calls that take them off an EVD. */
+/* Converts events to the consumer's form; fronts of the calls that return events. */
 #include <string.h>
 
 #include "core/api.h"
@@ -96,7 +96,7 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return front_return(err);
 }
 
-/* Of a counting instance, what a dequeue or a wait has given: n events, or none. */
+/* In a counting instance, counts the n events that a dequeue or wait returned, or a miss. */
 #ifdef DAP_DAT20
 static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 {
@@ -117,7 +117,7 @@ static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *ev
 #else
 static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
 {
-	(void)evd;		/* no call of 1.2 asks for counts */
+	(void)evd;		/* 1.2 has no call that reads these counters */
 	(void)n;
 	(void)events;
 }
@@ -149,7 +149,7 @@ DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DA
 	return count ? DAT_SUCCESS : front_bad_arg(4);
 }
 
-/* One by one. An error that comes after some events is left to the next call. */
+/* Dequeues one by one. After some events an error is left to the next call. */
 static DAT_RETURN dequeue_each(const struct dap_hot *hot, struct dap_evd *evd, DAT_COUNT max,
 			       DAT_EVENT *events, DAT_COUNT *count)
 {

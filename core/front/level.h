@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The API level that a front is compiled for. The fronts of this directory serve both.
- * DAP_DAT20 is defined for the objects of the 2.0 provider, and these two
- * levels never meet in one object, since their headers define the same names differently.
+ * The API level that a front is compiled for. The fronts of this directory serve both. DAP_DAT20
+ * is defined for the objects of the 2.0 provider. No object includes the headers of both levels,
+ * because they define the same names differently.
  */
 #ifndef DAP_FRONT_LEVEL_H
 #define DAP_FRONT_LEVEL_H
@@ -15,13 +15,13 @@
 
 #define DAP_API DAP_API_20
 typedef DAT_SEG_LENGTH front_len;
-/* No completion: consumers that poll compare the whole value, and with this one (dtest -p). */
+/* No completion. Polling consumers compare the whole value with this one (dtest -p). */
 #define FRONT_CQ_EMPTY ((DAT_RETURN)DAT_QUEUE_EMPTY)
 
-/* Of libdat2: the number that stands for an IA there. Its header is not installed. */
+/* From libdat2, whose header is not installed: its number for an IA. */
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
 
-/* The handle that the consumer has of the IA. */
+/* The consumer's handle of the IA. */
 static inline DAT_IA_HANDLE front_ia_handle(struct dap_ia *ia)
 {
 	DAT_IA_HANDLE handle;
@@ -46,7 +46,7 @@ static inline DAT_IA_HANDLE front_ia_handle(struct dap_ia *ia)
 
 #endif
 
-/* Lengths of segments and messages, which have 32 bits in 2.0. */
+/* Lengths of segments and messages have 32 bits in 2.0. */
 static inline front_len front_length(uint64_t length)
 {
 	return length > (front_len)-1 ? (front_len)-1 : (front_len)length;

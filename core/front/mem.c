@@ -50,7 +50,7 @@ DAT_RETURN front_pz_free(DAT_PZ_HANDLE handle)
 	return front_return(dap_pz_free(pz));
 }
 
-/* The LMR that region names is an argument, too. */
+/* For some types region is an LMR handle, which must be valid. */
 static int read_region(const struct dap_ia *ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
 		       struct dap_lmr_args *args)
 {
@@ -90,7 +90,7 @@ static void report(const struct dap_lmr *lmr, DAT_LMR_CONTEXT *lmr_context,
 }
 
 #ifdef DAP_DAT20
-#define ALL_RIGHTS (DAP_PRIV_ALL | DAP_PRIV_REMOTE_ATOMIC)	/* dat_ib_extensions.h */
+#define ALL_RIGHTS (DAP_PRIV_ALL | DAP_PRIV_REMOTE_ATOMIC)	/* from dat_ib_extensions.h */
 #define NTH_OUT 8
 #else
 #define ALL_RIGHTS DAP_PRIV_ALL
@@ -108,7 +108,7 @@ static DAT_RETURN create_lmr(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 
 	if (!ia)
 		return front_bad_handle(DAP_SUB_HANDLE_IA);
-	/* What dapltest -T F asks of 2.0; pages of 1.2 know no such error here. */
+	/* dapltest -T F expects this error from 2.0; the 1.2 pages do not have it. */
 	if (DAP_API == DAP_API_20 && mem_type == DAT_MEM_TYPE_VIRTUAL && !length)
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	err = read_region(ia, mem_type, region, &args);
@@ -199,7 +199,7 @@ DAT_RETURN front_lmr_free(DAT_LMR_HANDLE handle)
 	return front_return(dap_lmr_free(lmr));
 }
 
-/* Memory is coherent with the adapter: only the arguments are looked at. */
+/* Memory is coherent with the adapter, so only the arguments are checked. */
 static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *iov, DAT_VLEN n)
 {
 	const struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checked post calls: of endpoints that are not connected, of validating instances, and of
- * handles that are none. What they let pass goes to the backend's hot call.
+ * The checked post calls: for endpoints that are not connected, for validating instances, and for
+ * invalid handles. After the checks they call the backend's hot function.
  */
 #include "core/api.h"
 #include "core/front/slots.h"
 #include "core/front/triplet.h"
 #include "core/ia.h"
 
-/* One side's segments against their LMRs, as dat_ep_post_send(3) has the codes. */
+/* Checks the local segments against their LMRs; codes as in dat_ep_post_send(3). */
 static int check_iov(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov, uint32_t priv)
 {
 	if (n < 0 || (uint32_t)n > ep->obj.ia->caps.max_iov)
@@ -64,7 +64,7 @@ static const struct dap_hot *hot_of(const struct dap_ep *ep)
 	return core_ia(ep->obj.ia)->hot;
 }
 
-/* A counting instance: its live endpoints, too, have these functions. */
+/* In a counting instance live endpoints use these functions, too. */
 static DAT_RETURN count_post(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
 {
 	if (core_ia(ep->obj.ia)->counted && ret == DAT_SUCCESS)
@@ -90,14 +90,14 @@ DAT_RETURN front_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 			       hot_of(ep)->post_send(ep, n, iov, cookie, flags));
 }
 
-/* The receives of an endpoint with an SRQ are the SRQ's. */
+/* An endpoint with an SRQ receives through the SRQ only. */
 static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
 {
 	if (!ep)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (ep->srq)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
-	if (!ep->pz)			/* no memory is in the zone that it has not */
+	if (!ep->pz)			/* without a PZ no memory is in its zone */
 		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);

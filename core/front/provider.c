@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Between the registry and us: names come and go, IAs are opened under them. And the provider
- * tables behind handles: one set for each IA name and thread safety, made when first needed and
- * kept for good, since a handle may lead to it long after the IA is closed.
+ * The provider as the registry sees it: names are added and removed, and IAs are opened under
+ * them. Also the provider tables behind handles: one set for each IA name and thread safety,
+ * created on first use and never freed, because a handle may use its table long after the IA is
+ * closed.
  *
- * All slots of all tables lead to the checked fronts, but for the hot calls of live handles, which
- * lead straight to the backend. Since a checked front finds out that an object is dead, the
- * template is the table of freed handles as well.
+ * All slots of all tables are checked fronts, except the hot calls of live handles, which go to
+ * the backend. A checked front detects dead objects, so the template also serves as the table of
+ * freed handles.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #ifdef DAP_DAT20
 #include <dat2/dat_registry.h>
 
-/* That header has their types only. */
+/* dat_registry.h declares only their types. */
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data);
 void dat_provider_fini(const DAT_PROVIDER_INFO *info);
 #else
@@ -39,7 +40,8 @@ struct front_live {
 };
 
 struct front_provider {
-	DAT_PROVIDER table;		/* of the IA and of every checked handle; the registry's */
+	/* of the IA and of every checked handle; registered with the registry */
+	DAT_PROVIDER table;
 	char name[DAT_NAME_MAX_LENGTH];
 	bool threadsafe;
 	char *params;			/* ia_params, or NULL */
@@ -85,7 +87,8 @@ static const DAT_PROVIDER template = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct front_provider *providers;
 
-/* A live table is shared by all instances that are alike: those opened by a child make their own. */
+/* A live table is shared by all instances of one kind. After fork() the parent's are reset; the
+ * child makes its own. */
 static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 {
 	live->hot = NULL;
@@ -93,8 +96,8 @@ static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 }
 
 /*
- * The lock is not held over a fork: the registry's is, and providers come here under that one. So
- * whatever is put into the lists is whole at any time.
+ * The lock is not held over a fork, because providers come here under the registry's lock, which
+ * is. So the lists must be consistent at any time.
  */
 static void provider_in_child(void)
 {
@@ -126,7 +129,7 @@ static struct front_provider *make_provider(const char *name, bool threadsafe)
 	return p;
 }
 
-/* The provider of that name, made if need be; NULL: out of memory. */
+/* Finds or creates the provider of that name; NULL: out of memory. */
 static struct front_provider *get_provider(const char *name, bool threadsafe)
 {
 	struct front_provider *p;
@@ -158,7 +161,7 @@ static int set_params(struct front_provider *provider, const char *params)
 	return 0;
 }
 
-/* What an EVD has beyond DAT goes straight to the backend, too. */
+/* Extra EVD calls beyond DAT go to the backend, too. */
 static void live_direct(struct front_live *live, const struct dap_hot *hot)
 {
 	live->evd_direct = checked_direct;
@@ -209,7 +212,7 @@ static struct front_live *get_live(struct front_provider *p, const struct dap_ho
 	return live;
 }
 
-/* Fills ia->tables and hot: struct dap_ia_args.make_tables. */
+/* struct dap_ia_args.make_tables: fills ia->tables and hot. */
 static int make_tables(struct dap_ia *ia)
 {
 	struct core_ia *own = core_ia(ia);
@@ -231,7 +234,7 @@ static int make_tables(struct dap_ia *ia)
 	return 0;
 }
 
-/* libdat calls these two; the version script exports them and nothing else. */
+/* libdat calls these two; the version script exports nothing else. */
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
@@ -241,19 +244,19 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 
 	if (info->dapl_version_major != DAT_VERSION_MAJOR ||
 	    info->dapl_version_minor != DAT_VERSION_MINOR) {
-		dap_log(DAP_LOG_ERR, "%s: uDAPL %u.%u is not served, only %u.%u", info->ia_name,
+		dap_log(DAP_LOG_ERR, "%s: uDAPL %u.%u is not supported, only %u.%u", info->ia_name,
 			info->dapl_version_major, info->dapl_version_minor, DAT_VERSION_MAJOR,
 			DAT_VERSION_MINOR);
 		return;
 	}
 	p = get_provider(info->ia_name, info->is_thread_safe);
 	if (!p || set_params(p, instance_data)) {
-		dap_log(DAP_LOG_ERR, "%s: no memory", info->ia_name);
+		dap_log(DAP_LOG_ERR, "cannot register %s: out of memory", info->ia_name);
 		return;
 	}
 	ret = dat_registry_add_provider(&p->table, info);
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_PROVIDER_ALREADY_REGISTERED)
-		dap_log(DAP_LOG_ERR, "%s: not registered: 0x%08x", info->ia_name, ret);
+		dap_log(DAP_LOG_ERR, "cannot register %s: dat_registry_add_provider returned 0x%08x", info->ia_name, ret);
 }
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
@@ -264,7 +267,7 @@ EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 		dat_registry_remove_provider(&p->table, info);
 }
 
-/* dat_ia_open(3): the consumer's own asynchronous EVD belongs to another IA of the same name. */
+/* dat_ia_open(3): a given asynchronous EVD belongs to another IA of the same name. */
 static int read_async_evd(DAT_EVD_HANDLE handle, struct dap_ia_args *args)
 {
 	struct dap_evd *evd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fronts of what an endpoint holds of receives. */
+/* Fronts of the receive-queue query and watermark calls. */
 #include "core/api.h"
 #include "core/front/slots.h"
 
@@ -18,7 +18,7 @@ DAT_RETURN front_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT
 	err = dap_ep_recv_query(ep, &recvs);
 	if (err)
 		return front_return(err);
-	/* Messages arrive in order, so there are no gaps between those that have a buffer. */
+	/* Messages arrive in order, so the buffers in use have no gaps between them. */
 	count = recvs < 0 ? DAT_VALUE_UNKNOWN : recvs;
 	if (nbufs)
 		*nbufs = count;

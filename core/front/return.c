@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What core returns, in the numbers of the API level. */
+/* Translates what core returns to the numbers of the API level. */
 #include "core/hot.h"
 
 static const uint16_t subtypes[256] = {
@@ -11,7 +11,7 @@ static const uint16_t subtypes[256] = {
 	[DAP_SUB_MEMORY_REGION] = DAT_RESOURCE_MEMORY_REGION,
 	[DAP_SUB_HANDLE_IA] = DAT_INVALID_HANDLE_IA,
 	[DAP_SUB_HANDLE_EP] = DAT_INVALID_HANDLE_EP,
-	[DAP_SUB_HANDLE_EVD] = DAT_INVALID_HANDLE1,	/* EVDs have names by their use only */
+	[DAP_SUB_HANDLE_EVD] = DAT_INVALID_HANDLE1,	/* DAT names EVDs only by their use */
 	[DAP_SUB_HANDLE_EVD_REQUEST] = DAT_INVALID_HANDLE_EVD_REQUEST,
 	[DAP_SUB_HANDLE_EVD_RECV] = DAT_INVALID_HANDLE_EVD_RECV,
 	[DAP_SUB_HANDLE_EVD_CONN] = DAT_INVALID_HANDLE_EVD_CONN,

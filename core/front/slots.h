@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The functions behind the 68 slots of a uDAPL 1.2 provider: thin fronts that check types, masks
- * and ranges, call core, and translate what it returns. The post calls, dequeue and bind here are
- * the checked ones; the live tables have the backend's own in their place (core/front/provider.c).
+ * and ranges, call core, and translate the result. The post calls, dequeue and bind here are the
+ * checked ones; live tables have the backend's functions instead (core/front/provider.c).
  *
- * A front never trusts a handle argument: dap_obj_get decides what it is.
+ * A front never trusts a handle: dap_obj_get decides what it is.
  */
 #ifndef DAP_FRONT_SLOTS_H
 #define DAP_FRONT_SLOTS_H
@@ -44,7 +44,7 @@ DAT_RETURN front_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
 DAT_RETURN front_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
 DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN front_evd_free(DAT_EVD_HANDLE evd);
-/* dapl_direct.h */
+/* from dapl_direct.h */
 DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
 			       DAT_COUNT *count);
 DAT_RETURN front_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
@@ -121,21 +121,21 @@ DAT_RETURN front_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *rmr_context);
 #endif
 
-/* 0 if the endpoint (NULL: none) may post a request of these segments; a DAP_ERR. */
+/* Returns 0 if the endpoint (or NULL) may post a request with these segments, else a DAP_ERR. */
 int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			uint32_t priv);
 
-/* ret, what a post of these segments has returned: counted, where the instance counts. */
+/* In a counting instance, counts a post of these segments; returns ret, the result of the post. */
 DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
 			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret);
 
-/* INVALID_PARAMETER that names argument n, counted from 1. */
+/* INVALID_PARAMETER for argument n, counted from 1. */
 static inline DAT_RETURN front_bad_arg(int n)
 {
 	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1));
 }
 
-/* INVALID_HANDLE with the subtype of what was expected there. */
+/* INVALID_HANDLE with the subtype of the expected handle. */
 static inline DAT_RETURN front_bad_handle(enum dap_err_sub sub)
 {
 	return front_return(DAP_ERR(DAP_INVALID_HANDLE, sub));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The triplets and events of the API level that is compiled, for the hot functions of the backends.
- * Triplets of 2.0 have lengths of 32 bits, its events say what has completed, and its binds name the
- * LMR.
+ * The triplets and events of the API level being compiled, for the hot functions of the backends.
+ * In 2.0 triplets have 32-bit lengths, events name the operation, and binds name the LMR.
  */
 #ifndef DAP_FRONT_TRIPLET_H
 #define DAP_FRONT_TRIPLET_H
@@ -15,7 +14,7 @@ static inline front_len front_lmr_len(const DAT_LMR_TRIPLET *t) { return t->segm
 static inline uint32_t front_rmr_key(const DAT_RMR_TRIPLET *t) { return t->rmr_context; }
 static inline front_len front_rmr_len(const DAT_RMR_TRIPLET *t) { return t->segment_length; }
 
-/* Where the arguments of a bind stand. */
+/* Argument numbers of a bind. */
 #ifdef DAP_DAT20
 enum {
 	FRONT_ARG_TRIPLET = DAP_SUB_ARG3, FRONT_ARG_PRIV = DAP_SUB_ARG4,
@@ -38,7 +37,7 @@ static inline uint64_t front_rmr_va(const DAT_RMR_TRIPLET *t)
 #endif
 }
 
-/* The LMR is the one that a bind names beside the triplet. */
+/* lmr is the one that a bind names beside the triplet. */
 static inline bool front_is_lmr(const struct dap_lmr *lmr, const void *handle)
 {
 #ifdef DAP_DAT20
@@ -50,13 +49,14 @@ static inline bool front_is_lmr(const struct dap_lmr *lmr, const void *handle)
 #endif
 }
 
-/* What remote rights need of the LMR under them, dat_rmr_bind(3): the local ones, a bit lower each. */
+/* dat_rmr_bind(3): remote rights need the same local rights of the LMR; their bits are one
+ * lower. */
 static inline unsigned int front_local_rights(unsigned int priv)
 {
 	return (priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)) >> 1;
 }
 
-/* A successful completion. op: enum dap_dto_op. */
+/* Fills the event of a successful completion. op: enum dap_dto_op. */
 static inline void front_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct dap_ep *ep,
 				   uint64_t cookie, uint64_t bytes, unsigned int op)
 {
@@ -77,8 +77,8 @@ static inline void front_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct
 }
 
 /*
- * What the triplet and the rights of a bind ask for, against the LMR under them: 0 and that LMR, or a
- * DAP_ERR. lmr: its handle, where the API level names it.
+ * Checks triplet and rights of a bind against the LMR. Returns 0 and the LMR, or a DAP_ERR. lmr:
+ * its handle, if the API level names it.
  */
 int front_bind_range(const struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet,
 		     unsigned int priv, struct dap_lmr **found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CNOs with a descriptor instead of an agent: the consumer has it in its own poll(2), and asks which
- * EVD it was when it is readable.
+ * CNOs with a descriptor instead of an agent: the consumer polls it with poll(2), and asks for the
+ * EVD once it is readable.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -11,7 +11,7 @@
 #include "core/evd/cno.h"
 #include "core/front/slots.h"
 
-/* Readable whenever dat_cno_wait() might have something to return: its own two descriptors in one. */
+/* Readable if dat_cno_wait() may have something to return: combines the CNO's two descriptors. */
 static int open_proxy(const struct dap_cno *cno)
 {
 	struct epoll_event in = { .events = EPOLLIN };
@@ -53,7 +53,7 @@ DAT_RETURN front_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HAND
 	return DAT_SUCCESS;
 }
 
-/* QUEUE_EMPTY: another thread was faster, or what came notifies nobody. */
+/* QUEUE_EMPTY: another thread took the trigger, or no event that came notifies. */
 DAT_RETURN front_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 {
 	if (!dap_obj_get(cno, DAP_CNO, NULL))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters of the InfiniBand extension. They are always on, and made of what slow calls, rare
- * completions and the connection manager count, of indices that the queues have anyway, and of what
- * posts and dequeues count by an instruction or two. Where the adapter's do not, an instance with the
- * ia_param "count" does, at the price of calls that are checked; in any other it reads as all ones,
- * as DAT says of values that are unknown. What there is none of here (datagrams, MRAs) reads as 0.
+ * The counters of the InfiniBand extension. They are always on. They combine the counts of slow
+ * calls, rare completions and the connection manager with queue indices and with one or two
+ * instructions per post and dequeue. If the adapter has no such counts, the ia_param "count" makes
+ * an instance count, at the price of checked calls. Without it those counters read as all ones,
+ * DAT's value for unknown. Counters of what does not exist here (datagrams, MRAs) read as 0.
  *
- * A counter that is reset goes on below: what it was then is taken off from what it is.
+ * A reset does not clear a counter: its value at the reset is subtracted.
  */
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@
 
 #define UNKNOWN UINT64_MAX
 
-/* As many as the kind with the most has. */
+/* Room for the handle type with the most counters. */
 struct count20 {
 	uint64_t value[DCNT_IA_ALL_COUNTERS];
 	unsigned int n;
@@ -99,12 +99,12 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 	c->value[DCNT_IA_ASYNC_CQ_ERROR] = load(&own->asyncs[0]);
 	for (int i = DCNT_IA_MEM_ALLOC; i <= DCNT_IA_MEM_FREE; i++)
 		c->value[i] = UNKNOWN;
-	/* The port's own: not read. */
+	/* The port's own counters are not read. */
 	for (int i = DCNT_IA_LNK_ERR_RCV; i < DCNT_IA_ALL_COUNTERS; i++)
 		c->value[i] = UNKNOWN;
 }
 
-/* What the QP has counted, and what was counted beside it and before it. */
+/* What the QP has counted, plus software counts and those of earlier QPs. */
 static void ep_totals(struct dap_ep *ep, struct dap_ep_counts *all)
 {
 	struct core_ep *own = core_ep(ep);
@@ -136,7 +136,7 @@ static void count_posts(const struct dap_ep *ep, const struct dap_ep_counts *all
 	if (!ep->srq)
 		put_work(c, all, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
 	put_work(c, all, DAP_COUNT_RECV, DCNT_EP_RECV, DCNT_EP_RECV_DATA);
-	/* The adapter tells of all that have completed: those that are nothing else are plain ones. */
+	/* The adapter counts all receives: subtract the special ones to get plain ones. */
 	if (ep->obj.ia->hw->ep_total)
 		c->value[DCNT_EP_RECV] -= all->work[DAP_COUNT_RECV_IMM].number +
 					  all->work[DAP_COUNT_RECV_WRITE_IMM].number +
@@ -164,7 +164,7 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 		count_posts(ep, &all, c);
 }
 
-/* Events that dequeues have found, out of line or in a CQ, and the dequeues that found none. */
+/* Events returned by slow and hot dequeues, and dequeues that found none. */
 static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 {
 	struct core_evd *own = core_evd(evd);
@@ -206,7 +206,8 @@ static void count_evd(struct dap_evd *evd, struct count20 *c)
 	count_dequeues(evd, c);
 }
 
-/* Where the values of the last reset are kept, or NULL: a handle that has no counters. */
+/* Fills c. Returns where the values at the last reset are kept, or NULL if the handle has no
+ * counters. */
 static uint64_t **read_counters(DAT_HANDLE handle, struct count20 *c)
 {
 	*c = (struct count20){ 0 };
@@ -230,7 +231,8 @@ static bool is_meant(const struct count20 *c, int which, unsigned int i)
 	return (unsigned int)which == i || (unsigned int)which == c->n;
 }
 
-/* Since the last reset; and if this is one, from now on. The IA's lock is held. */
+/* Subtracts the values at the last reset; on a reset stores the current ones. The IA's lock is
+ * held. */
 static int since_reset(uint64_t **cleared, int which, bool reset, struct count20 *c)
 {
 	if (reset && !*cleared)
@@ -249,7 +251,7 @@ static int since_reset(uint64_t **cleared, int which, bool reset, struct count20
 	return 0;
 }
 
-/* The number of a counter, or that of all of them. */
+/* which: the number of a counter, or all of them. */
 static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct count20 *c)
 {
 	uint64_t **cleared = read_counters(handle, c);
@@ -267,7 +269,7 @@ static DAT_RETURN read_counts(DAT_HANDLE handle, int which, int reset, struct co
 	return front_return(err);
 }
 
-/* Each counter goes to its own place, also when one alone is asked for (dapl 2.1). */
+/* Each counter goes to its own index, even if only one is asked for (as in dapl 2.1). */
 DAT_RETURN front_query_counters(DAT_HANDLE handle, va_list args)
 {
 	int which = va_arg(args, int);
@@ -286,7 +288,8 @@ DAT_RETURN front_query_counters(DAT_HANDLE handle, va_list args)
 	return ret;
 }
 
-/* Those that are known and not 0, by their numbers in dat_ib_extensions.h, on standard output. */
+/* Prints to standard output those that are known and not 0, by their numbers in
+ * dat_ib_extensions.h. */
 DAT_RETURN front_print_counters(DAT_HANDLE handle, va_list args)
 {
 	int which = va_arg(args, int);

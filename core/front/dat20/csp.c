@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Common service points and connections to them: a service point whose qualifier is a port, so that
- * its address says all. Core knows it as a public service point.
+ * Common service points and connections to them: service points whose qualifier is a port, so the
+ * address is sufficient. To core they are public service points.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "core/front/slots.h"
 #include "core/sp/sp.h"
 
-/* The one communicator there is: what an endpoint's parameters say, too. */
+/* The only communicator; endpoint parameters report it, too. */
 static DAT_COMM stream = { AF_INET, SOCK_STREAM, 0 };
 
 static bool is_stream(const DAT_COMM *comm)
@@ -19,7 +19,7 @@ static bool is_stream(const DAT_COMM *comm)
 	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }
 
-/* Service points of an IA answer on all its addresses, as PSPs do: only the port counts. */
+/* Service points accept on all addresses of an IA, as PSPs do: only the port counts. */
 static int read_port(DAT_IA_ADDRESS_PTR address, int n, struct sockaddr_in *to)
 {
 	if (!address)
@@ -111,7 +111,7 @@ DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_
 	err = read_port(to, 2, &at);
 	if (err)
 		return front_return(err);
-	/* What is left to be refused has the same number there: only the address. */
+	/* An error about the qualifier has the same number here: it concerns the address. */
 	if (!timeout)
 		return front_bad_arg(3);
 	if (pd_size < 0 || pd_size > DAP_MAX_PRIVATE_DATA)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The InfiniBand extension of 2.0: writes with immediate data and atomics, which go to the backend,
- * and the form of their completions. Datagrams and collectives are not there.
+ * The InfiniBand extension of 2.0: writes with immediate data and atomics, which the backend
+ * posts, and the form of their completions. Datagrams and collectives are not supported.
  */
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ void front_name_attributes(struct dap_ia *ia)
 	const struct dap_named more[] = {
 		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
 		{ "DAT_EXTENSION_INTERFACE", has },
-		{ "DAT_IB_RDMA_READ", "TRUE" },		/* else dtest does not read */
+		{ "DAT_IB_RDMA_READ", "TRUE" },		/* without it dtest posts no reads */
 		{ DAT_IB_ATTR_IMMED_DATA, has },
 		{ DAT_IB_ATTR_FETCH_AND_ADD, has },
 		{ DAT_IB_ATTR_CMP_AND_SWAP, has },
@@ -70,7 +70,7 @@ void front_name_attributes(struct dap_ia *ia)
 	own->nnamed += sizeof(more) / sizeof(more[0]);
 }
 
-/* Arguments as the macros of dat_ib_extensions.h give them, in their order. */
+/* Arguments in the order of the macros in dat_ib_extensions.h. */
 static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_list args)
 {
 	DAT_COUNT n = va_arg(args, DAT_COUNT);

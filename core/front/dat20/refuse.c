@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of 2.0 that an attribute says are not supported. Each still tells a bad handle from a
+ * The calls of 2.0 that an attribute reports as not supported. Each still tells a bad handle from a
  * good one:
  *
  *	call				refused with		attribute
@@ -25,7 +25,7 @@ DAT_RETURN front_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLE
 	return remote ? NOT_SUPPORTED : front_bad_arg(4);
 }
 
-/* Each adapter stands for itself: attribute ha_supported. */
+/* Adapters are unrelated: attribute ha_supported. */
 DAT_RETURN front_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
 {
 	if (!dap_obj_get(ia, DAP_IA, NULL))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The send that ends an RMR of one endpoint at the peer: where caps.rmr_for_ep says so. */
+/* A send that invalidates an RMR of one endpoint at the peer, if caps.rmr_for_ep is set. */
 #include "core/api.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
 
-/* Without the invalidation it is a send. */
+/* Without invalidation it is a plain send. */
 DAT_RETURN front_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 					      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					      DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a 2.0 provider has beside the functions of core/front/slots.h: those with other arguments
- * there, and those that 1.2 does not know.
+ * What a 2.0 provider adds to core/front/slots.h: functions with other arguments, and functions
+ * that 1.2 does not have.
  */
 #ifndef DAP_FRONT_DAT20_SLOTS_H
 #define DAP_FRONT_DAT20_SLOTS_H
@@ -36,11 +36,11 @@ DAT_RETURN front_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd);
 DAT_RETURN front_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer);
 DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args);
 
-/* ---- extension.c: InfiniBand's, dat_ib_extensions.h ---- */
+/* ---- extension.c: the InfiniBand extension, dat_ib_extensions.h ---- */
 #define FRONT_EXTENSION_VERSION 209
-/* Of a completion that is the extension's: its number and data, beside those of a DTO. */
+/* Adds the number and data of an extension's completion to those of a DTO. */
 void front_extend(const struct dap_event *from, DAT_EVENT *to);
-/* The names that consumers look for. */
+/* Adds the named attributes that consumers look for. */
 void front_name_attributes(struct dap_ia *ia);
 
 /* ---- count.c ---- */
