@@ -5,7 +5,7 @@
 #include "core/libdat/log.h"
 #include "core/libdat/registry.h"
 
-/* What dat_registry_list_providers() shows: once per key, and only what dat.conf has. */
+/* dat_registry_list_providers() lists each key once, and only entries of dat.conf. */
 static bool listed(const struct reg_entry *entry)
 {
 	return entry->conf && !entry->conf->repeats;
@@ -62,7 +62,7 @@ static bool sound_info(const DAT_PROVIDER_INFO *info)
 	       strnlen(info->ia_name, DAT_NAME_MAX_LENGTH) < DAT_NAME_MAX_LENGTH;
 }
 
-/* A shorter table, or one with other signatures, must not be jumped through. */
+/* A shorter table, or one with other signatures, must not be used. */
 static bool sound_version(const DAT_PROVIDER_INFO *info)
 {
 	return info->dapl_version_major == DAT_VERSION_MAJOR &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entries for the software adapters of the provider that lies beside libdat itself. */
+/* Built-in entries for the software adapters, if the provider is in libdat's directory. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define PROVIDER "libdapl-direct.so"
 
-/* The provider in libdat's own directory, as an absolute path, or NULL. */
+/* The absolute path of the provider in libdat's own directory, or NULL. */
 static char *provider_path(void)
 {
 	char *self, *slash, *path = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file dat.conf(5): where it is, whether it can be trusted, and its lines one by one. */
+/* The file dat.conf(5): where it is, whether it can be trusted, and reading its lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number
 		*conf->end = entry;
 		conf->end = &entry->next;
 		conf->usable++;
-		dat_log(DAT_LOG_STATIC, "%s:%u: %s is served by %s", name,
+		dat_log(DAT_LOG_STATIC, "%s:%u: %s uses provider %s", name,
 			number & ~CONF_BUILTIN, entry->info.ia_name, entry->lib_path);
 		break;
 	case CONF_SKIP:
@@ -68,7 +68,8 @@ int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number
 	return 0;
 }
 
-/* The next line into buf, which holds CONF_LINE_MAX + 1: its length, which may be more, or -1. */
+/* Reads the next line into buf, which holds CONF_LINE_MAX + 1. Returns its length, which may be
+ * greater, or -1. */
 static ssize_t next_line(FILE *file, char *buf)
 {
 	size_t len = 0;
@@ -99,7 +100,7 @@ static int by_key_then_line(const void *left, const void *right)
 	return order;
 }
 
-/* Repeated lines are spares: tried when the first can not be loaded, but listed once. */
+/* Repeated lines are spares: tried if the first does not load, but listed once. */
 int conf_mark_repeats(struct conf *conf)
 {
 	struct conf_entry **sorted = calloc(conf->usable + 1, sizeof(*sorted));
@@ -132,7 +133,7 @@ int conf_read(FILE *file, const char *name, bool secure, struct conf *conf)
 	return conf_mark_repeats(conf);
 }
 
-/* 0, or -errno: a directory, or a file that others than root could have written. */
+/* Returns 0, or -errno for a directory or a file that users other than root could have written. */
 static int check_file(int fd, bool secure)
 {
 	struct stat st;
@@ -169,7 +170,7 @@ close_fd:
 	return err;
 }
 
-/* A file that is there is the one: what is wrong with it is said, not hidden by another file. */
+/* Uses the first file that exists: an error in it is reported, not hidden by the next file. */
 int conf_load(const char *override, const char *const *paths, bool secure, struct conf *conf,
 	      const char **path)
 {
@@ -190,7 +191,8 @@ int conf_load(const char *override, const char *const *paths, bool secure, struc
 void conf_explain(const char *path, int err)
 {
 	if (err == -EPERM)
-		dat_log(DAT_LOG_ERROR, "%s: not used, as others than root can write it", path);
+		dat_log(DAT_LOG_ERROR, "%s: not used in a process with raised privileges: it must "
+			"be owned by root and writable by root only", path);
 	else
 		dat_log(DAT_LOG_ERROR, "%s: %s", path, strerror(-err));
 }

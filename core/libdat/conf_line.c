@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One line of dat.conf(5): into fields, and from fields to an entry. */
+/* Parses one line of dat.conf(5) into fields and an entry. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Text may hold any byte above ASCII (a path in UTF-8), but no control character. */
+/* Text may contain any byte above ASCII (a path in UTF-8), but no control character. */
 static bool is_text(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -22,7 +22,7 @@ static bool is_text(const char *s, size_t len)
 	return true;
 }
 
-/* Takes off the quotes and backslashes in place; returns what follows, or NULL. */
+/* Removes quotes and backslashes in place; returns what follows, or NULL. */
 static char *unquote(char *s, const char **why)
 {
 	char *to = s;
@@ -40,7 +40,7 @@ static char *unquote(char *s, const char **why)
 		*why = "text directly after a closing quote";
 		return NULL;
 	}
-	/* The closing quote may be the last character: its place takes the null. */
+	/* The closing quote may be the last character: the null replaces it. */
 	*to = '\0';
 	return s + 1;
 }
@@ -56,7 +56,7 @@ static char *skip_word(char *s, const char **why)
 	return s;
 }
 
-/* Number of fields found, or -1 with *why. */
+/* Returns the number of fields, or -1 with *why. */
 static int split(char *s, char *field[CONF_FIELDS], const char **why)
 {
 	int n = 0;
@@ -82,7 +82,7 @@ static int split(char *s, char *field[CONF_FIELDS], const char **why)
 	}
 }
 
-/* A decimal number below 65536 that ends at stop; returns what follows it, or NULL. */
+/* Parses a decimal number below 65536 that ends at stop; returns what follows it, or NULL. */
 static const char *parse_number(const char *s, char stop, DAT_UINT32 *out)
 {
 	DAT_UINT32 n = 0;
@@ -106,7 +106,7 @@ static bool parse_version(const char *s, DAT_UINT32 *major, DAT_UINT32 *minor)
 	return s && parse_number(s, '\0', minor);
 }
 
-/* id.major.minor, where the id may hold dots too */
+/* id.major.minor; the id may contain dots */
 static bool sound_provider_version(char *s)
 {
 	DAT_UINT32 number;
@@ -127,7 +127,7 @@ static bool parse_choice(const char *s, const char *yes, const char *no, bool *o
 
 enum { F_NAME, F_API, F_THREADS, F_DEFAULT, F_LIB, F_VERSION, F_PARAMS, F_PLATFORM };
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *check_fields(char *f[CONF_FIELDS], DAT_PROVIDER_INFO *info, bool *is_default)
 {
 	bool threadsafe;
@@ -176,7 +176,7 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 	line[len] = '\0';
 	*why = NULL;
 	if (!is_text(line, len)) {
-		*why = "not text";
+		*why = "it contains control characters";
 		return CONF_BROKEN;
 	}
 	n = split(line, field, why);

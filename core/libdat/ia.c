@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening and closing an IA: the calls that find a provider before they are redirected. */
+/* dat_ia_openv and dat_ia_close: they find the provider before the call is redirected. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/libdat/redirect.h"
 #include "core/libdat/registry.h"
 
-/* The provider opens devices and makes threads here: the registry is not locked for that. */
+/* The registry is not locked here: the provider opens devices and creates threads. */
 static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			    struct open_ia *ia)
 {
@@ -28,13 +28,13 @@ static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HAN
 }
 
 /*
- * A provider that does not know the name after all is no better than one that does not load. When
- * nothing is found, and something might have been but for a shortage, that is the answer.
+ * A provider that does not know the name after all counts as one that does not load. If none is
+ * found, and a shortage may be the reason, the shortage is returned.
  */
 static DAT_RETURN open_any(const DAT_PROVIDER_INFO *want, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, struct open_ia *ia)
 {
-	/* The program may have registered providers without dat.conf. */
+	/* The program may have registered providers itself. */
 	bool shortage = is_shortage(reg_load());
 	DAT_RETURN ret = dat_err(DAT_PROVIDER_NOT_FOUND, reg_nearest(want));
 	struct reg_entry *entry = NULL, *got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the sources of libdat share. */
+/* Shared by the sources of libdat. */
 #ifndef LIBDAT_H
 #define LIBDAT_H
 

@@ -13,8 +13,8 @@ struct reg_entry *loading_entry(void)
 	return loading;
 }
 
-/* Neither dlopen() nor dat_provider_init() tells the cause otherwise than in words, if at all; but
- * whoever gets no memory or descriptor finds errno set. It was 0 before. */
+/* dlopen() and dat_provider_init() report causes only as text, if at all. But a shortage of memory
+ * or descriptors sets errno, which was 0 before. */
 static int load_errno(void)
 {
 	return is_shortage(-errno) ? -errno : -ENOENT;
@@ -31,9 +31,8 @@ static int complain(const struct reg_entry *entry, const char *why, int err)
 }
 
 /*
- * NODELETE: an abrupt dat_ia_close() wakes threads that wait inside the provider and may return
- * before they have left its text; and a handle that outlives its IA must still find a table that
- * says so.
+ * NODELETE: an abrupt dat_ia_close() wakes threads inside the provider and may return before they
+ * have left its code. A handle that outlives its IA must still find a table.
  */
 static int open_library(struct reg_entry *entry)
 {
@@ -63,7 +62,7 @@ static void close_library(struct reg_entry *entry)
 	entry->dl = NULL;
 }
 
-/* The provider calls dat_registry_add_provider() from here, see reg_add(). */
+/* The provider calls dat_registry_add_provider() from here: see reg_add(). */
 static void initialise(struct reg_entry *entry)
 {
 	struct reg_entry *outer = loading;

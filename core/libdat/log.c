@@ -37,7 +37,7 @@ void dat_log(enum dat_log_kind kind, const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 
-	/* Straight to the descriptor: one write, so that lines of threads do not mix. */
+	/* One write(2) per line, so that lines of threads do not mix. */
 	if (dest & DEST_STDOUT)
 		dprintf(STDOUT_FILENO, "libdat: %s\n", line);
 	if (dest & DEST_SYSLOG)

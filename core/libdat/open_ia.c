@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The IAs that are open, under the registry's lock. */
+/* The list of open IAs, under the registry's lock. */
 #include <stdlib.h>
 
 #include "core/libdat/registry.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every redirected call is made of: null test, first word of the handle, jump. They must
- * compile to just that: tests/sh/abi.sh looks.
+ * A redirected call tests the handle for NULL, loads its first word and jumps. tests/sh/abi.sh
+ * checks that it compiles to just that.
  */
 #ifndef LIBDAT_REDIRECT_H
 #define LIBDAT_REDIRECT_H
@@ -9,8 +9,8 @@
 #include "core/libdat/libdat.h"
 
 /*
- * A provider may give a handle another table at any time, from another thread: acquire, so that
- * the functions of the new table find what was written before it was put there.
+ * A provider may change a handle's table at any time, from another thread. Acquire: the functions
+ * of the new table see what was written before it.
  */
 static inline const DAT_PROVIDER *table_of(DAT_HANDLE handle)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redirection: Interface Adapter, Protection Zone and the calls for every kind of handle. */
+/* Redirection: Interface Adapter, Protection Zone, and calls for any type of handle. */
 #include "core/libdat/redirect.h"
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,

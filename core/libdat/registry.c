@@ -25,22 +25,22 @@ void reg_unlock(void)
 }
 
 /*
- * A fork waits until nobody is changing the registry. The child has none of the parent's IAs open,
- * but keeps the providers that are loaded.
+ * A fork waits until no thread changes the registry. The child has none of the parent's IAs, but
+ * keeps the loaded providers.
  */
 static void in_child(void)
 {
 	for (struct reg_entry *entry = entries; entry; entry = entry->next)
 		entry->refs = 0;
 	forget_open_ias();
-	/* Its owner was a thread of the parent's. */
+	/* Its owner was a thread of the parent. */
 	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 __attribute__((constructor)) static void at_load(void)
 {
 	if (pthread_atfork(reg_lock, reg_unlock, in_child))
-		dat_log(DAT_LOG_ERROR, "a forked process will not be told from its parent");
+		dat_log(DAT_LOG_ERROR, "cannot detect fork(): child processes may misuse inherited handles");
 }
 
 const struct reg_entry *reg_first(void)
@@ -92,8 +92,8 @@ static int append_conf(void)
 	return 0;
 }
 
-/* A program that probes for many names is told once what is wrong, and not of a file that is not
- * there unless it was named. */
+/* Logs an error once, for programs that try many names. A missing file is logged only if
+ * DAT_OVERRIDE named it. */
 static void explain_once(const char *path, int err, bool named)
 {
 	static int said;
@@ -104,8 +104,8 @@ static void explain_once(const char *path, int err, bool named)
 }
 
 /*
- * The file, and what is built in. /etc/dat.conf is also the file of libdat2, which installs it with
- * lines of its own: only /etc/dat/dat.conf and DAT_OVERRIDE decide alone.
+ * Reads the file and the built-in entries. libdat2 also uses /etc/dat.conf and installs it with
+ * its own lines, so only /etc/dat/dat.conf and DAT_OVERRIDE replace the built-in entries.
  */
 static int read_conf(const char *override, const char **path)
 {
@@ -172,7 +172,7 @@ struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry
 	return NULL;
 }
 
-/* The subtypes are numbered in the order in which the search gets on. */
+/* The subtypes are numbered in the order of the search steps. */
 static DAT_RETURN_SUBTYPE missed_by(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *want)
 {
 	if (strcmp(info->ia_name, want->ia_name) != 0)
@@ -188,7 +188,7 @@ DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want)
 {
 	DAT_RETURN_SUBTYPE nearest = DAT_NAME_NOT_REGISTERED;
 
-	/* Lines that suit, but whose providers did not load, count as not being there. */
+	/* If all lines that match failed to load, the name counts as not registered. */
 	if (reg_next(want, NULL))
 		return DAT_NAME_NOT_REGISTERED;
 	for (const struct reg_entry *entry = entries; entry; entry = entry->next) {
@@ -233,7 +233,7 @@ DAT_RETURN reg_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
 
 	if (registered(info))
 		return dat_err(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
-	/* dat_provider_init(3): other names must not be registered then. */
+	/* dat_provider_init(3): it must not register other names. */
 	if (entry && !conf_same_key(&entry->info, info))
 		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!entry)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The registry: one entry for each usable line of dat.conf(5), the static registry, and one for
- * each provider that the program registered by itself. An entry with a table is registered, that
- * is in the dynamic registry.
+ * The registry has one entry for each usable line of dat.conf(5), the static registry, and one for
+ * each provider that the program registered itself. An entry with a table is registered, that is,
+ * in the dynamic registry.
  *
- * One recursive mutex guards all of it: a provider's dat_provider_init() and dat_provider_fini()
- * run under it and come back through dat_registry_add_provider() and _remove_provider().
+ * One recursive mutex guards it: dat_provider_init() and dat_provider_fini() run under it and call
+ * dat_registry_add_provider() and _remove_provider().
  */
 #ifndef LIBDAT_REGISTRY_H
 #define LIBDAT_REGISTRY_H
@@ -15,22 +15,22 @@
 struct reg_entry {
 	struct reg_entry *next;
 	DAT_PROVIDER_INFO info;
-	const struct conf_entry *conf;	/* NULL: the program registered it */
+	const struct conf_entry *conf;	/* NULL: registered by the program */
 	void *dl;
 	DAT_PROVIDER_INIT_FUNC init;
 	DAT_PROVIDER_FINI_FUNC fini;
 	const DAT_PROVIDER *table;
-	unsigned int refs;		/* IAs open or being opened */
+	unsigned int refs;		/* IAs that are open or being opened */
 };
 
 void reg_lock(void);
 void reg_unlock(void);
 
-/* Everything below is called with the lock held. */
+/* The lock is held for everything below. */
 
 /*
- * The IAs that are open. A handle is found here before it is read, so that a closed or invalid one is
- * refused even when its provider is unloaded.
+ * The open IAs. A handle is looked up here before it is dereferenced, so that a closed or invalid
+ * one is refused even after its provider is unloaded.
  */
 struct open_ia {
 	struct open_ia *next;
@@ -38,31 +38,31 @@ struct open_ia {
 	struct reg_entry *entry;
 };
 void put_open_ia(struct open_ia *ia);
-/* Out of the list; NULL when no such IA is open. */
+/* Removes it from the list; NULL: no such IA is open. */
 struct open_ia *take_open_ia(DAT_IA_HANDLE handle);
-/* No IA is open in this process. */
+/* In a forked child: no IA is open. */
 void forget_open_ias(void);
 
-/* Reads dat.conf unless that is done; a failure is tried again by the next call. 0 or -errno. */
+/* Reads dat.conf unless that has succeeded before. Returns 0 or -errno. */
 int reg_load(void);
 
 /*
- * The next entry after `after` (NULL: the first) that suits: the same key first, then a larger
- * minor version. NULL when there are no more.
+ * The next entry after `after` (NULL: the first) that matches: same key first, then larger minor
+ * versions. NULL: no more.
  */
 struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry *after);
 
-/* How near the registry comes to it: a subtype of DAT_PROVIDER_NOT_FOUND. */
+/* Why no entry matches: a subtype of DAT_PROVIDER_NOT_FOUND. */
 DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want);
 
-/* The registered entry for this one's key, with a reference; loads the library if it has to. 0, or
- * -errno after saying why. */
+/* Returns the registered entry for this key with a reference; loads the library if needed. 0, or
+ * -errno after logging why. */
 int reg_get(struct reg_entry *entry, struct reg_entry **out);
 
-/* Drops the reference; with the last one the provider is told to finish. */
+/* Drops the reference; the last one unloads the provider. */
 void reg_put(struct reg_entry *entry);
 
-/* The bare list, for dat_registry_list_providers(). */
+/* The first entry of the list, for dat_registry_list_providers(). */
 const struct reg_entry *reg_first(void);
 
 DAT_RETURN reg_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of return values. Programs of every level of DAT print these, so they stay names. */
+/* Names of return values. Programs of every DAT level print these names, so they must not
+ * change. */
 #include <stddef.h>
 
 #include "core/libdat/libdat.h"
 
 #define NAME(code) [code] = #code
 
-/* By type number, bits 29..16; DAT_NOT_IMPLEMENTED is far off and has its own test. */
+/* By type number, bits 29..16; DAT_NOT_IMPLEMENTED is far outside and has its own test. */
 #define TYPE(code) [(code) >> 16] = #code
 
 static const char *const types[] = {
@@ -149,7 +150,7 @@ static const char *type_name(DAT_RETURN value)
 	return type >> 16 < COUNT(types) ? types[type >> 16] : NULL;
 }
 
-/* Success is 0 and nothing else; a class may be missing, as in DAT_GET_TYPE(ret). */
+/* A success value is 0 and nothing else; the class bits may be missing, as in DAT_GET_TYPE(ret). */
 static int defined(DAT_RETURN value)
 {
 	DAT_UINT32 class = value & (DAT_CLASS_ERROR | DAT_CLASS_WARNING);

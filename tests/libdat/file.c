@@ -90,7 +90,7 @@ Test(libdat, file__writable_by_others_is_not_trusted_with_raised_privileges)
 		capture_begin(STDERR_FILENO);
 		cr_expect_eq(load(NULL, path, write_file("b", LINE, "b"), true), -EPERM);
 		said = capture_end();
-		cr_expect(strstr(said, "others than root can write it"), "%s", said);
+		cr_expect(strstr(said, "writable by root only"), "%s", said);
 		cr_expect_null(conf.first);
 		cr_expect_eq(load(NULL, path, NULL, false), 0);
 		conf_free(&conf);

@@ -161,7 +161,7 @@ Test(libdat, line__null_byte_within)
 	const char *why;
 
 	cr_assert_eq(parse_bytes(line, sizeof(line) - 1, false, &entry, &why), CONF_BROKEN);
-	cr_assert_str_eq(why, "not text");
+	cr_assert_str_eq(why, "it contains control characters");
 }
 
 Test(libdat, line__relative_library_needs_ordinary_privileges)

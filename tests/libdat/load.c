@@ -73,7 +73,7 @@ Test(libdat, load__all_kinds_can_be_switched_on)
 
 	setenv("DAT_DBG_TYPE", "0xff", 1);
 	said = said_on_failure(plugin_path("one"), "silent");
-	cr_assert(strstr(said, "ia is served by"), "%s", said);
+	cr_assert(strstr(said, "ia uses provider"), "%s", said);
 	cr_assert(strstr(said, "1 entries"), "%s", said);
 	cr_assert(strstr(said, "dat_ia_openv ia 1.2 nonthreadsafe: 0x800a0062"), "%s", said);
 }
