@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The backends of this library, and nothing else: a test of core brings a list of its own. */
+/* The backends of this library. A separate file, so that tests of core can supply their own
+ * list. */
 #include "core/hw.h"
 
 extern const struct dap_hw m5_hw, efa_hw;

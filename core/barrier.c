@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What barrier.h notes under ThreadSanitizer: a store barrier since the last doorbell. */
+/* For ThreadSanitizer, see barrier.h: a store barrier since the last doorbell. */
 #include "core/barrier.h"
 
 #if DAP_TSAN

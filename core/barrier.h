@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The barriers between this CPU and a device that reads and writes the same memory, one name for
- * each use. On x86 stores to write-back memory are seen in program order, so most are compiler
- * barriers; write-combining (WC) MMIO is not ordered with them and needs a fence.
+ * Barriers between this CPU and a device that reads and writes the same memory, one name for each
+ * use. x86 makes stores to write-back memory visible in program order, so most are compiler
+ * barriers. Write-combining (WC) MMIO is not ordered with them and needs a fence.
  */
 #ifndef DAP_BARRIER_H
 #define DAP_BARRIER_H
@@ -26,8 +26,8 @@
 
 #if DAP_TSAN
 /*
- * Under ThreadSanitizer a store barrier only notes that it was there; the doorbell store that
- * follows is a release only if it was. A forgotten barrier thus becomes a reported race.
+ * Under ThreadSanitizer a store barrier only sets a flag; the next doorbell store is a release
+ * only if the flag is set. So a missing barrier becomes a reported race.
  */
 extern _Thread_local int dap_tsan_wmb;
 static inline void dap_note_wmb(void) { dap_tsan_wmb = 1; }
@@ -78,7 +78,7 @@ static inline void dap_rmb_cqe_owner(void)
 #endif
 }
 
-/* The fields of a CQE before the consumer index that gives its place back to the device. */
+/* The fields of a CQE before the consumer index that returns its slot to the device. */
 static inline void dap_mb_cqe_before_ci(void)
 {
 #if defined(__x86_64__)
@@ -112,8 +112,8 @@ static inline void dap_mmio_store64(volatile uint64_t *p, uint64_t v)
 }
 
 /*
- * The owner byte of a CQE, which the device writes while we read. A device writes the aligned eight
- * bytes that it is in as one; ThreadSanitizer pairs only accesses to the same address.
+ * The owner byte of a CQE, which the device writes while we read. A device writes its aligned
+ * eight bytes at once; ThreadSanitizer pairs only accesses to the same address.
  */
 static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 {
@@ -126,7 +126,7 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
-/* In a loop that looks for what another CPU is about to write. */
+/* For spin loops: wait for a store of another CPU. */
 static inline void dap_pause(void)
 {
 #if defined(__x86_64__)

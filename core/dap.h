@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT objects, in neutral types. A handle is the address of one of these structs; its memory
- * is type-stable: once freed it answers INVALID_HANDLE through the dead table, and is used again
- * only for an object of the same type.
+ * The DAT objects, in neutral types. A handle is the address of one of these structs. Its memory
+ * is type-stable: a freed handle answers INVALID_HANDLE through the dead table, and the memory is
+ * reused only for an object of the same type.
  *
- * Each struct that a hot path touches begins with struct dap_obj, then holds the backend's area
- * (hw), so that table, state and queue pointers share the first cache lines; what only slow calls
+ * Each struct that a hot path uses begins with struct dap_obj, followed by the backend's area
+ * (hw), so that table, state and queue pointers share the first cache lines. What only slow calls
  * need comes after it.
  */
 #ifndef DAP_H
@@ -34,32 +34,32 @@ enum dap_type {
 
 enum dap_api { DAP_API_12, DAP_API_20, DAP_APIS };
 
-/* First word of every handle: which of an IA's provider tables the DAT call jumps through. */
+/* First word of every handle: the provider table that DAT calls on it use. */
 enum dap_table {
-	DAP_TABLE_CHECKED,	/* every call validates its handle and state */
-	DAP_TABLE_EP_LIVE,	/* CONNECTED endpoint: post calls test neither type nor state */
-	DAP_TABLE_EVD_LIVE,	/* dequeue tests no type */
-	DAP_TABLE_RMR_LIVE,	/* bind tests no RMR */
-	DAP_TABLE_SRQ_LIVE,	/* posting tests no type */
+	DAP_TABLE_CHECKED,	/* every call checks handle and state */
+	DAP_TABLE_EP_LIVE,	/* CONNECTED endpoint: posts check neither type nor state */
+	DAP_TABLE_EVD_LIVE,	/* dequeue does not check the type */
+	DAP_TABLE_RMR_LIVE,	/* bind does not check the RMR */
+	DAP_TABLE_SRQ_LIVE,	/* posting does not check the type */
 	DAP_TABLES
 };
 
 struct dap_obj {
 	const void *table;	/* a DAT_PROVIDER of the API level: dap_obj_set_table */
 	uint16_t type;		/* enum dap_type; DAP_NONE when free */
-	uint16_t api;		/* enum dap_api it was made through */
-	uint32_t slot;		/* number of the struct within its type's slabs */
+	uint16_t api;		/* enum dap_api of the call that created it */
+	uint32_t slot;		/* index in the type's slabs */
 	struct dap_ia *ia;
-	void *context;		/* consumer's, see dat_set_consumer_context */
+	void *context;		/* the consumer's: dat_set_consumer_context */
 };
 
 #define DAP_MAX_PRIVATE_DATA 256
 
-/* Rights, completion flags, EVD flags and event numbers: the values of both DAT levels. */
+/* Rights, completion flags, EVD flags and event numbers: same values in both DAT levels. */
 enum {
 	DAP_PRIV_LOCAL_READ = 0x01, DAP_PRIV_REMOTE_READ = 0x02,
 	DAP_PRIV_LOCAL_WRITE = 0x10, DAP_PRIV_REMOTE_WRITE = 0x20, DAP_PRIV_ALL = 0x33,
-	DAP_PRIV_REMOTE_ATOMIC = 0x40,		/* 2.0 alone */
+	DAP_PRIV_REMOTE_ATOMIC = 0x40,		/* 2.0 only */
 
 	DAP_COMP_SUPPRESS = 0x01, DAP_COMP_SOLICITED = 0x02, DAP_COMP_UNSIGNALLED = 0x04,
 	DAP_COMP_BARRIER = 0x08, DAP_COMP_THRESHOLD = 0x10,
@@ -77,7 +77,7 @@ enum {
 	DAP_EV_ASYNC_INTERNAL = 0x08005, DAP_EV_SOFTWARE = 0x10001,
 };
 
-/* DTO completion status: the order of DAT_DTO_COMPLETION_STATUS, equal in both levels. */
+/* DTO completion status: the order of DAT_DTO_COMPLETION_STATUS, same in both levels. */
 enum dap_dto_status {
 	DAP_DTO_SUCCESS, DAP_DTO_FLUSHED, DAP_DTO_LOCAL_LENGTH, DAP_DTO_LOCAL_EP,
 	DAP_DTO_LOCAL_PROTECTION, DAP_DTO_BAD_RESPONSE, DAP_DTO_REMOTE_ACCESS,
@@ -89,26 +89,27 @@ enum dap_dto_status {
 enum { DAP_SRQ_LOW_WATERMARK = 2, DAP_EP_SOFT_HIGH_WATERMARK = 2 };
 #define DAP_NO_WATERMARK UINT32_MAX	/* DAT_WATERMARK_INFINITE */
 
-/* What completed: the values of 2.0, where events say it. */
+/* Type of a completed operation: values of 2.0, whose events contain it. */
 enum dap_dto_op {
 	DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE, DAP_OP_RECV_INVAL,
-	/* Those of the InfiniBand extension. */
+	/* Of the InfiniBand extension. */
 	DAP_OP_WRITE_IMMED = 8, DAP_OP_RECV_WRITE_IMMED, DAP_OP_FETCH_ADD, DAP_OP_CMP_SWAP,
 	DAP_OP_RECV_IMMED,
 };
 
 struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
-	uint8_t unsignalled;		/* reported, but wakes nobody */
+	uint8_t unsignalled;		/* delivered, but does not notify */
 	uint8_t after_cq;		/* delivered only when the EVD's CQ is empty (DISCONNECTED, BROKEN) */
-	uint8_t receive;		/* of a DTO: a buffer that a message has filled */
+	uint8_t receive;		/* of a DTO: a message has filled a receive buffer */
 	union {
 		struct {
 			struct dap_ep *ep;
 			uint64_t cookie, length;
 			uint32_t status;
 			uint32_t op;		/* enum dap_dto_op */
-			uint32_t imm;		/* of DAP_OP_RECV_*IMMED; of RECV_INVAL the context */
+			/* immediate data of DAP_OP_RECV_*IMMED; of RECV_INVAL the context */
+			uint32_t imm;
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
@@ -123,31 +124,32 @@ struct dap_event {
 		struct {
 			struct dap_ep *ep;
 			uint32_t private_data_size;
-			const void *private_data;	/* in the EP, until free or reset */
+			const void *private_data;	/* points into the EP; valid until free or reset */
 		} conn;
 		struct {
-			struct dap_obj *obj;	/* the EVD, EP or IA it is about */
+			struct dap_obj *obj;	/* the EVD, EP or IA concerned */
 			int reason;
 		} async;
 		void *software;
 	};
 };
 
-/* Where an endpoint is: what one end tells the other. Neutral of the NIC; wire form in cm/wire.h. */
+/* Address of one end of a connection, exchanged by the connection manager. Independent of the NIC;
+ * wire form in cm/wire.h. */
 struct dap_path {
 	uint8_t link_layer;		/* 1 InfiniBand, 2 Ethernet */
-	uint8_t rd_in, rd_out;		/* RDMA reads it serves, and has outstanding, at most */
+	uint8_t rd_in, rd_out;		/* RDMA reads: most it serves, most it has outstanding */
 	uint8_t sl;
 	uint16_t mtu;			/* bytes */
 	uint16_t lid;
 	uint16_t pkey_index;
-	uint32_t qpn, psn;		/* 24 bits each; psn: the first it sends */
-	uint32_t proto;			/* backend and its protocol version; must be equal on both ends */
-	uint8_t own[8];			/* of that backend and version */
+	uint32_t qpn, psn;		/* 24 bits each; psn: the first one sent */
+	uint32_t proto;			/* backend and its protocol version; equal on both ends */
+	uint8_t own[8];			/* meaning depends on proto */
 	uint8_t gid[16];
 };
 
-struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
+struct dap_ep_attr {			/* units and meaning as in DAT_EP_ATTR */
 	uint32_t service_type;
 	uint64_t max_message_size, max_rdma_size;
 	uint32_t qos, recv_completion_flags, request_completion_flags;
@@ -167,7 +169,7 @@ struct dap_ep_attr {			/* units and meaning: DAT_EP_ATTR */
 struct dap_pz {
 	struct dap_obj obj;
 	_Alignas(64) uint8_t hw[DAP_HW_PZ_SIZE];
-	uint32_t refs;			/* LMRs, RMRs, EPs, SRQs in it; atomic */
+	uint32_t refs;			/* LMRs, RMRs, EPs and SRQs in it; atomic */
 };
 
 enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL = 2 };
@@ -175,27 +177,29 @@ enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL
 struct dap_lmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	uint64_t addr, length;		/* what contexts go by: from the memory's address on, or from 0 */
+	/* start and length in terms of contexts: from the memory's address, or from 0 */
+	uint64_t addr, length;
 	uint32_t lmr_context, rmr_context;
 	uint32_t priv;
 	bool zero_based;		/* 2.0 */
 	_Alignas(64) uint8_t hw[DAP_HW_LMR_SIZE];
-	uint64_t mem;			/* the address of its memory */
-	uint64_t reg_addr, reg_size;	/* what was really registered */
+	uint64_t mem;			/* address of the memory */
+	uint64_t reg_addr, reg_size;	/* the range that is registered */
 };
 
 struct dap_rmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	struct dap_lmr *lmr;		/* bound to, unless length is 0 */
+	struct dap_lmr *lmr;		/* bound to it unless length is 0 */
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
-	_Alignas(16) uint64_t addr;	/* both at once, where the hot path can */
+	_Alignas(16) uint64_t addr;	/* stored as a pair where possible */
 	uint64_t length;
-	bool for_ep;			/* 2.0: of the one endpoint it is bound through */
-	bool zero_based;		/* 2.0: remote addresses are offsets in the range */
-	/* Its context that the peer has ended, beside DAP_RMR_ENDED; atomic, pollers write it. */
+	bool for_ep;			/* 2.0: only this endpoint's connection may use it */
+	bool zero_based;		/* 2.0: remote addresses are offsets into the range */
+	/* The context that the peer has invalidated, plus DAP_RMR_ENDED; atomic, written by
+	 * pollers. */
 	uint64_t ended;
 };
 #define DAP_RMR_ENDED (UINT64_C(1) << 32)
@@ -207,33 +211,33 @@ static inline bool dap_rmr_is_bound(const struct dap_rmr *rmr)
 }
 
 /*
- * dap_evd.slow bits: anything set takes a dequeue off the hot path. A dequeue looks at it
- * after it has seen the owner bit of the CQE: ESTABLISHED is posted before the peer may send, so
- * who sees a receive of that connection also sees the bit that leads to ESTABLISHED first.
+ * Bits of dap_evd.slow: any bit takes a dequeue off the hot path. A dequeue tests it after it has
+ * seen the owner bit of the CQE. ESTABLISHED is posted before the peer may send. So a thread that
+ * sees a receive of that connection also sees the bit, and dequeues ESTABLISHED first.
  */
 enum {
 	DAP_SLOW_SOFT = 1,		/* the software queue or the stash holds events */
-	DAP_SLOW_WAITER = 2,		/* a thread is in wait: dequeue is INVALID_STATE */
+	DAP_SLOW_WAITER = 2,		/* a thread waits: dequeue returns INVALID_STATE */
 	DAP_SLOW_DEAD = 4,		/* overflowed or being freed */
 	DAP_SLOW_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
-	DAP_SLOW_CNO = 16,		/* a CNO watches the CQ: it is read in turns */
-	DAP_SLOW_COUNT = 32,		/* receives are counted, see ep/recv.c: the same */
-	DAP_SLOW_LOCKED = 64,		/* a slow call takes completions: dap_evd_leave_hot_path */
+	DAP_SLOW_CNO = 16,		/* a CNO watches the CQ: it is read under cq_lock */
+	DAP_SLOW_COUNT = 32,		/* receives are counted (ep/recv.c): likewise */
+	DAP_SLOW_LOCKED = 64,		/* a slow call holds cq_lock: dap_evd_leave_hot_path */
 };
 
-/* A call from the connection manager's thread at a later time; see dap_cm_timer. */
+/* A delayed call from the connection manager's thread; see dap_cm_timer. */
 struct dap_timer {
 	void (*fn)(void *arg);
 	void *arg;
 	uint64_t due;			/* CLOCK_MONOTONIC, us */
 	struct dap_timer *child, *next, *prev;	/* pairing heap */
-	bool set, closed, inside;	/* inside: of the manager itself, called under its lock */
+	bool set, closed, inside;	/* inside: the manager's own, called under its lock */
 };
 
 /*
- * Of an endpoint and of an EVD, what slow calls and rare completions count. What posts and dequeues
- * count is the adapter's (dap_hw.ep_total, cq_total); where that does not, a counting instance does,
- * whose calls are checked.
+ * Counts of slow calls and rare completions, of an endpoint and an EVD. The adapter counts posts
+ * and dequeues (dap_hw.ep_total, cq_total). If it does not, a counting instance counts them in its
+ * checked calls.
  */
 enum dap_count {
 	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,
@@ -242,13 +246,13 @@ enum dap_count {
 };
 struct dap_ep_counts {
 	uint64_t connects, disconnects;
-	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic; of earlier QPs too */
+	struct { uint64_t number, bytes; } work[DAP_COUNTS];	/* atomic; includes earlier QPs */
 };
 
 struct dap_evd {
 	struct dap_obj obj;
 	uint32_t slow;			/* DAP_SLOW_*: atomic; written under lock, read by dequeue */
-	uint32_t flags;			/* DAP_EVD_* streams it may be fed by */
+	uint32_t flags;			/* DAP_EVD_*: streams that may feed it */
 	_Alignas(64) uint8_t hw[DAP_HW_EVD_SIZE];
 	bool has_cq;
 };
@@ -263,12 +267,12 @@ enum dap_ep_state {			/* the order of DAT_EP_STATE */
 
 struct dap_ep {
 	struct dap_obj obj;
-	/* Number of its present connection, unlike any before in this process; 0 while it is not
-	 * CONNECTED. Written with the state. */
+	/* Number of its current connection, unique in this process; 0 while not CONNECTED. Written
+	 * with the state. */
 	uint64_t connection;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
-	uint32_t state;			/* enum dap_ep_state: written by ep/fsm.c only; atomic reads */
-	bool has_qp;			/* not while it has no PZ */
+	uint32_t state;			/* enum dap_ep_state: atomic, written by ep/fsm.c only */
+	bool has_qp;			/* false while it has no PZ */
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd;
 	struct dap_srq *srq;
@@ -281,11 +285,11 @@ struct dap_srq {
 	struct dap_pz *pz;
 	_Alignas(64) uint8_t hw[DAP_HW_SRQ_SIZE];
 	uint32_t max_recv_dtos, max_recv_iov;
-	uint32_t room;			/* most that a resize can give */
+	uint32_t room;			/* the most that srq_resize can make */
 	uint32_t refs;			/* endpoints that use it; atomic */
 };
 
-/* What the adapter can, as its backend read it. Units: bytes and counts. */
+/* Limits and properties of the adapter, from its backend. Units: bytes and counts. */
 struct dap_caps {
 	char vendor[64];
 	uint32_t hw_major, hw_minor, fw_major, fw_minor;
@@ -298,22 +302,22 @@ struct dap_caps {
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
 	struct { const char *name; char value[96]; } attr[18];
 	unsigned int nattr;
-	bool host_only;			/* all peers are on this host: listen on address alone */
-	bool no_extension;		/* neither writes with immediate data nor atomics */
-	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can end */
-	bool zero_based;		/* LMRs and RMRs whose addresses count from 0 */
+	bool host_only;			/* all peers are on this host: listen on address only */
+	bool no_extension;		/* no writes with immediate data and no atomics */
+	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can invalidate */
+	bool zero_based;		/* LMRs and RMRs whose addresses start at 0 */
 };
 
-/* LMR by context: two-level directory on the upper 24 bits, read without a lock by binds. */
+/* LMR by context: two-level directory on the upper 24 bits; binds read it without a lock. */
 struct dap_lmr_page {
 	struct dap_lmr *lmr[4096];
 	uint32_t live;
-	struct dap_lmr_page *next;	/* of those with none, which are used again but not freed */
+	struct dap_lmr_page *next;	/* free pages: reused, never freed */
 };
 
 struct dap_ia {
 	struct dap_obj obj;
-	const void *tables[DAP_TABLES];	/* this instance's, of its API level */
+	const void *tables[DAP_TABLES];	/* of this instance and its API level */
 	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
 	const struct dap_hw *hw;
 	char name[256];
@@ -324,14 +328,14 @@ struct dap_ia {
 };
 
 /* ---- obj.c ---- */
-/* A zeroed object of the type in this IA, its table the IA's CHECKED one; NULL: out of memory. */
+/* Returns a zeroed object of the type in this IA, with the CHECKED table; NULL: out of memory. */
 void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia);
-/* The handle is dead from here on; the memory serves the next object of the type. */
+/* The handle is dead from here on; the memory is reused for an object of the same type. */
 void dap_obj_free(void *obj);
-/* The object if h is a live handle of that type (of that IA unless ia is NULL), else NULL. Any
- * pointer value is safe to ask about. */
+/* Returns the object if h is a live handle of that type (and IA, unless ia is NULL), else NULL. h
+ * may be any pointer value. */
 void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia);
-/* Type of a live handle, DAP_NONE otherwise. */
+/* Type of a live handle, else DAP_NONE. */
 enum dap_type dap_obj_type(const void *h);
 /* Calls fn for each live object of the type in the IA (abrupt close). fn may free it. */
 void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, void *arg), void *arg);
@@ -339,7 +343,7 @@ unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia);
 /* The table of freed handles, one for each API level; fronts register theirs. */
 extern const void *dap_dead_table[DAP_APIS];
 
-/* What DAT calls on the handle go through from now on. */
+/* Sets the table that DAT calls on the handle use. */
 static inline void dap_obj_set_table(struct dap_obj *obj, enum dap_table table)
 {
 	__atomic_store_n(&obj->table, obj->ia->tables[table], __ATOMIC_RELEASE);
@@ -358,75 +362,77 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 	return lmr && lmr->lmr_context == context ? lmr : NULL;
 }
 
-/* ---- evd/: the software side of an EVD ---- */
-/* Appends; wakes a waiter. 0, or -ENOSPC when full: raises EVD_OVERFLOW, but not for software
- * events (the caller is told) nor connection requests (the peer is: NON_PEER_REJECTED). */
+/* ---- evd/: software events ---- */
+/* Appends an event and wakes a waiter. Returns 0, or -ENOSPC if the EVD is full: that raises
+ * EVD_OVERFLOW, except for software events (the caller gets the error) and connection requests (the
+ * peer gets NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
-/* The cold part of dequeue: evd->slow is non-zero or the CQ is empty. 0 or a DAP_ERR. */
+/* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
-/* A connection event or CR stream begins, or ceases, to feed the EVD. */
+/* A stream of connection events or requests starts or stops feeding the EVD. */
 void dap_evd_feed(struct dap_evd *evd);
 void dap_evd_unfeed(struct dap_evd *evd);
-/* Raises an asynchronous event on the IA's async EVD. */
+/* Posts an asynchronous event to the IA's async EVD. */
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
 
 /* ---- called by a backend ---- */
-/* An error completion or a QP event: DISCONNECTED, BROKEN. Idempotent. Any thread, any lock held:
- * the rest follows in the connection manager's thread. */
+/* An error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any thread, any
+ * lock held: the connection manager's thread does the rest. */
 void dap_ep_broken(struct dap_ep *ep);
-/* The peer's qp_look() is called soon. The endpoint's lock is held, none of the backend's. */
+/* Soon calls the peer's qp_look(). The endpoint's lock is held, none of the backend's. */
 void dap_ep_look(struct dap_ep *ep);
-/* The CQ behind the EVD was overrun: the EVD is dead, EVD_OVERFLOW is raised. */
+/* The CQ behind the EVD has overflowed: marks the EVD dead and raises EVD_OVERFLOW. */
 void dap_evd_overflow(struct dap_evd *evd);
-/* The device is gone. */
+/* The device has failed. */
 void dap_ia_fatal(struct dap_ia *ia);
 
-/* A post found the queue of an endpoint full: takes completions nobody will ever dequeue, since the
- * consumer gave no EVD for that direction. True when there were some. The poster's thread. */
+/* A post found the endpoint's queue full: if the consumer gave no EVD for that direction, drops the
+ * completions, which frees entries. Returns true if there were any. The poster's thread. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
 
-/* Bytes of the struct behind an endpoint's handle. */
+/* Size of the struct behind an endpoint's handle. */
 size_t dap_ep_size(void);
-/* Counts a message of that kind and its bytes: what dequeues do not. */
+/* Counts one message of that kind and its bytes, for completions that no hot dequeue counts. */
 void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes);
 
 /* Fewer receives are left than the low watermark. The connection manager's thread. */
 void dap_srq_low(struct dap_srq *srq);
-/* The device can not go on with it: in error, and the consumer is told. The endpoints that use it
- * are found broken by themselves, each when it wants a receive. The same thread. */
+/* The device has stopped the SRQ: marks it broken and raises an event. Its endpoints break one by
+ * one, when they need a receive. The connection manager's thread. */
 void dap_srq_broken(struct dap_srq *srq);
-/* The like of dap_ep_reap for an SRQ that is full: of all endpoints that use it. */
+/* Like dap_ep_reap, for a full SRQ: all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
-/* Calls t->fn(t->arg) once from the connection manager's thread after delay_us; sets anew what is set. */
+/* Calls t->fn(t->arg) once from the connection manager's thread after delay_us; a set timer is set
+ * again. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
-/* No call of it after this returns, nor can it be set again. */
+/* After this returns, it is neither called nor can be set again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
 /* ---- ep/fsm.c: the only writer of an endpoint's state and table ---- */
-enum dap_ep_cause {			/* what happened to it */
+enum dap_ep_cause {			/* events in an endpoint's life */
 	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,
 	DAP_CAUSE_TENTATIVE, DAP_CAUSE_ACCEPT, DAP_CAUSE_REJECT, DAP_CAUSE_ESTABLISHED,
 	DAP_CAUSE_FAILED, DAP_CAUSE_DISCONNECT_GRACEFUL, DAP_CAUSE_DISCONNECT_ABRUPT,
 	DAP_CAUSE_ENDED, DAP_CAUSE_BROKEN, DAP_CAUSE_RESET, DAP_CAUSE_FREE, DAP_CAUSES
 };
-/* Applies the cause by the table. 0, or DAP_ERR(INVALID_STATE, SUB_STATE_EP + state) with the state
+/* Applies the cause. Returns 0, or DAP_ERR(INVALID_STATE, SUB_STATE_EP + state) with the state
  * unchanged. ep->lock is held. */
 int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);
-/* The same without doing it: the next state, or -1 when the cause is refused. */
+/* Only looks up the next state; -1 if the cause is refused. */
 int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause);
 const char *dap_ep_state_name(enum dap_ep_state state);
 const char *dap_ep_cause_name(enum dap_ep_cause cause);
-/* The whole table as Markdown, for DESIGN.md. */
+/* Prints the whole table as Markdown, for DESIGN.md. */
 void dap_ep_fsm_print(FILE *out);
-/* Puts a fresh endpoint into UNCONNECTED. */
+/* Sets a new endpoint to UNCONNECTED. */
 void dap_ep_fsm_init(struct dap_ep *ep);
 static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)
 {
 	return (enum dap_ep_state)__atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);
 }
 
-/* Requests may be posted: CONNECTED, or DISCONNECTED, where they flush. */
+/* Requests may be posted: CONNECTED, or DISCONNECTED, where they are flushed. */
 static inline bool dap_ep_may_request(const struct dap_ep *ep)
 {
 	return dap_ep_state(ep) == DAP_EP_CONNECTED || dap_ep_state(ep) == DAP_EP_DISCONNECTED;

@@ -11,10 +11,10 @@
 struct dapl_device {
 	char name[64];			/* IA name */
 	char access[16];		/* as in "model" */
-	char why[160];			/* why it can not be opened, and the cure; "" when it can */
+	char why[160];			/* why it cannot be opened, and the remedy; "" if it can */
 };
 
-/* Fills at most max; returns how many there are. */
+/* Fills at most max entries; returns the number of devices. */
 typedef size_t dapl_direct_devices_fn(struct dapl_device *devs, size_t max);
 dapl_direct_devices_fn dapl_direct_devices;
 

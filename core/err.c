@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An errno of a backend or the system, as what DAT has for it. */
+/* Maps an errno of a backend or the system to a DAT code. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ int dap_err_from_errno(int err)
 	case EACCES:
 	case EPERM:
 	case ENODEV:
-	case EIO:		/* the device did not do it, through no fault of the consumer's */
+	case EIO:		/* a device error that the consumer did not cause */
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_DEVICE);
 	case EINVAL:
 	case EFAULT:

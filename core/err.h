@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What core returns: 0, or a positive code whose type numbers are those of DAT 1.2 and 2.0 (equal
- * in both) and whose subtype is neutral: each API front translates it by a table, since the
- * numbers of the subtypes differ between the two.
+ * Return values of core: 0, or a positive code. Its type numbers are those of DAT 1.2 and 2.0
+ * (same in both). Its subtype is neutral: each API front translates it by a table, since subtype
+ * numbers differ.
  */
 #ifndef DAP_ERR_H
 #define DAP_ERR_H
@@ -28,13 +28,14 @@ enum dap_err_type {
 	DAP_INVALID_ADDRESS = 0x12,
 	DAP_INTERRUPTED_CALL = 0x13,
 	DAP_CONN_QUAL_UNAVAILABLE = 0x14,
-	DAP_PORT_IN_USE = 0x16,		/* this and the next: 2.0 alone */
+	DAP_PORT_IN_USE = 0x16,		/* this and the next: 2.0 only */
 	DAP_COMM_NOT_SUPPORTED = 0x17,
-	DAP_SRQ_IN_USE = 0x80,		/* front: the API's own number */
-	DAP_NOT_IMPLEMENTED = 0x3fff,	/* front: the API's own number */
+	DAP_SRQ_IN_USE = 0x80,		/* the front translates it */
+	DAP_NOT_IMPLEMENTED = 0x3fff,	/* the front translates it */
 };
 
-/* Neutral subtypes; 0 is NO_SUBTYPE. INVALID_STATE of an endpoint: SUB_STATE_EP + enum dap_ep_state. */
+/* Neutral subtypes; 0 is NO_SUBTYPE. INVALID_STATE of an endpoint: SUB_STATE_EP + enum
+ * dap_ep_state. */
 enum dap_err_sub {
 	DAP_SUB_NONE = 0,
 	DAP_SUB_MEMORY, DAP_SUB_DEVICE, DAP_SUB_TEP, DAP_SUB_TEVD, DAP_SUB_PROTECTION_DOMAIN,
@@ -62,9 +63,9 @@ enum dap_err_sub {
 #define DAP_ERR_TYPE(err) ((unsigned int)(err) >> 8)
 #define DAP_ERR_SUB(err) ((unsigned int)(err) & 0xff)
 
-/* The errno that a backend or a system call left us with, as a code for the consumer. */
+/* Maps an errno from a backend or a system call to a code for the consumer. */
 int dap_err_from_errno(int negative_errno);
-/* The same for a person: why it failed and what to do. */
+/* Its text for messages: the cause and what to do. */
 const char *dap_reason(int negative_errno);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork(). What the parent has made is foreign in the child: a thread that is not there any more may
- * have held any of its locks, or have been changing it. So the slabs know their objects of before
- * no more, and the live tables get the checked calls, which ask the slabs before all else: each call
- * on an inherited handle answers INVALID_HANDLE, and takes no lock on the way.
+ * fork(). In the child the parent's objects are foreign: a thread that no longer exists may have
+ * held their locks or been changing them. So the slabs no longer accept them, and the live tables
+ * get the checked calls, which ask the slabs first. Every call on an inherited handle returns
+ * INVALID_HANDLE without taking a lock.
  *
- * The slabs alone are locked over the fork, since the child goes on with them. Handlers run under the
- * locks of others: nobody may wait for anything under a lock that is taken here.
+ * Only the slabs are locked over the fork, because the child goes on using them. Fork handlers run
+ * under other locks, so a thread that holds a lock taken here must not wait for anything.
  */
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is told of a fork(), see fork.c. */
+/* Fork handlers, see fork.c. */
 #ifndef DAP_FORK_H
 #define DAP_FORK_H
 
@@ -7,8 +7,8 @@
 
 enum dap_fork { DAP_FORK_BEFORE, DAP_FORK_PARENT, DAP_FORK_CHILD };
 
-/* Before the first object of this API level is made. front: the level's own part, of the child. 0 or
- * -errno. */
+/* To be called before the first object of this API level is created. front: the level's own handler
+ * for the child. Returns 0 or -errno. */
 int dap_fork_init(enum dap_api api, void (*front)(void));
 
 /* A lock that is held over a fork. */

@@ -48,13 +48,13 @@ struct dap_hot {
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };
 
-/* A neutral event in the consumer's form. */
+/* Converts a neutral event to the consumer's form. */
 void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
-/* A DAP_ERR as the consumer's code. */
+/* Converts a DAP_ERR to the consumer's code. */
 DAT_RETURN front_return(int err);
-/* The cold end of evd_dequeue: software queue, waiter, empty. */
+/* The slow path of evd_dequeue: software queue, waiter, empty. */
 DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
-/* The first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
+/* Reports the first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
 DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
 	__attribute__((cold));
 

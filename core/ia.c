@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interface Adapters: opening one on the backend that knows its name, and closing it. */
+/* Interface Adapters: opens one on the backend that knows its name, and closes it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "core/ia.h"
 #include "core/param.h"
 
-/* IAs may share an asynchronous EVD: this guards each one's pointer to it. */
+/* IAs may share an asynchronous EVD: protects each one's pointer to it. */
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dap_ia_in_child(void)
@@ -22,7 +22,7 @@ void dap_ia_in_child(void)
 
 static int open_backend(struct dap_ia *ia, const char *params, bool count)
 {
-	char why[256] = "no backend knows that name";
+	char why[256] = "no adapter has that name; dat_info(1) lists them";
 	int err = -ENODEV;
 
 	for (const struct dap_hw *const *hw = dap_backends; *hw && err == -ENODEV; hw++) {
@@ -90,7 +90,7 @@ static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 	return 0;
 }
 
-/* Another IA may raise its events on an EVD that dies here. */
+/* Another IA may post its events to an EVD that is destroyed here. */
 static void forget_async(void *other, void *evd)
 {
 	struct dap_ia *ia = other;
@@ -265,7 +265,8 @@ static void free_pz(void *pz, void *arg)
 	dap_pz_free(pz);
 }
 
-/* Who waits goes first, then what may make new objects, then each before what it stands on. */
+/* Ends waits first, then frees what can create objects, then each object before those it depends
+ * on. */
 static void destroy_all(struct dap_ia *ia)
 {
 	static const struct {
@@ -314,7 +315,7 @@ static void break_ep(void *ep, void *arg)
 
 void dap_ia_fatal(struct dap_ia *ia)
 {
-	dap_log(DAP_LOG_ERR, "%s: the device has failed", ia->name);
+	dap_log(DAP_LOG_ERR, "%s: the device has failed and its connections are broken; close the IA", ia->name);
 	dap_async_post(ia, DAP_EV_ASYNC_CATASTROPHIC, &ia->obj, 0);
 	dap_obj_each(DAP_EP, ia, break_ep, NULL);
 }

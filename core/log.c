@@ -51,5 +51,5 @@ void dap_log(unsigned int kind, const char *fmt, ...)
 		dprintf(STDERR_FILENO, "dapl-direct: %s\n", line);
 	if (dests & 2)
 		syslog(kind == DAP_LOG_ERR ? LOG_ERR : LOG_INFO, "dapl-direct: %s", line);
-	errno = err;		/* libdat looks at it when a provider does not register */
+	errno = err;		/* libdat reads errno if a provider does not register */
 }

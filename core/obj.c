@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where DAT objects live. Slabs of one type each, which grow and are never given back: a handle
- * of an object long gone still points at an object of its type, whose first word leads to the
- * dead table. A freed struct rests behind all others before it serves again, so that a stale
- * handle meets a new object as late as can be.
+ * Memory of DAT objects: slabs of one type each, which grow and are never freed. A handle of a
+ * freed object still points to an object of its type, whose first word is the dead table. Freed
+ * slots are reused in the order of their freeing, so that a stale handle meets a new object as
+ * late as possible.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,10 @@
 #include "core/mem/srq.h"
 #include "core/sp/sp.h"
 
-#define DOUBLINGS 16		/* each as large as all before it and one more base */
-#define PARTS 4			/* and made in so many chunks, so that little lies idle */
+#define DOUBLINGS 16		/* each as large as all before it plus base */
+#define PARTS 4			/* chunks per doubling, so that little memory is unused */
 #define CHUNKS (DOUBLINGS * PARTS)
-#define REST 32			/* freed objects that wait at least before one is used again */
+#define REST 32			/* freed slots kept before one is reused */
 
 struct pool {
 	size_t size;
@@ -28,8 +28,8 @@ struct pool {
 	char *chunk[CHUNKS];	/* written once, read without the lock */
 	unsigned int nchunks;
 	uint32_t used;		/* slots handed out so far; atomic */
-	uint32_t foreign;	/* those of them that were the parent's, before a fork */
-	struct dap_obj *oldest, *newest;	/* freed, linked by context */
+	uint32_t foreign;	/* slots of the parent, after a fork */
+	struct dap_obj *oldest, *newest;	/* freed slots, linked by context */
 	unsigned int resting;
 };
 
@@ -122,7 +122,7 @@ static bool has_room(const struct pool *p)
 	return p->used < first_slot(p, p->nchunks);
 }
 
-/* Slots never used come first, then those that rested; more memory when too few rest. */
+/* Takes unused slots first, then freed ones; allocates more if too few are freed. */
 static struct dap_obj *take_slot(struct pool *p)
 {
 	struct dap_obj *obj = NULL;
@@ -143,7 +143,7 @@ void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
 	pthread_mutex_unlock(&p->lock);
 	if (!obj)
 		return NULL;
-	/* The first word stays what it was: somebody may be calling through it. */
+	/* The first word stays: another thread may be calling through it. */
 	slot = obj->slot;
 	memset((char *)obj + offsetof(struct dap_obj, api), 0,
 	       p->size - offsetof(struct dap_obj, api));
@@ -184,7 +184,7 @@ static bool is_ours(const struct pool *p, size_t slot)
 	return slot >= p->foreign && slot < __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
 }
 
-/* Whether h is the address of a slot that was handed out, without looking behind it. */
+/* Is h the address of a slot in use or freed? Does not dereference h. */
 static bool is_slot(const struct pool *p, const void *h)
 {
 	uint32_t used = __atomic_load_n(&p->used, __ATOMIC_ACQUIRE);
@@ -248,7 +248,7 @@ unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia)
 	return n;
 }
 
-/* What rested is the parent's, too: who has such a handle is told so for good. */
+/* Slots freed before the fork are the parent's, too, and are never reused here. */
 static void disown_slots(struct pool *p)
 {
 	p->foreign = p->used;

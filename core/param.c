@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One parser of ia_params for core and all backends: strict, by tables. */
+/* The parser of ia_params for core and all backends; strict, driven by tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/param.h"
 
 #define SEPARATORS " \t;,"
-#define SPIN_US 20		/* a wait polls this long before it sleeps */
+#define SPIN_US 20		/* default of spin_us: how long a wait polls before it sleeps */
 
 const struct dap_param dap_core_param_table[] = {
 	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate),
@@ -25,7 +25,7 @@ const struct dap_param dap_core_param_table[] = {
 
 struct word {
 	char key[32], value[256];
-	bool complete;			/* neither was cut */
+	bool complete;			/* neither key nor value was truncated */
 };
 
 static const struct dap_param *find(const struct dap_param *table, const char *key)
@@ -60,7 +60,7 @@ static void set_defaults(const struct dap_param *table, void *out)
 	}
 }
 
-/* A leading zero is decimal. */
+/* A leading zero means decimal, not octal. */
 static int read_number(const struct dap_param *p, const char *s, void *out)
 {
 	int base = s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 16 : 10;
@@ -175,7 +175,7 @@ static void cut(char *to, size_t size, const char *from, size_t len, struct word
 	to[len] = '\0';
 }
 
-/* The word at text, which is no separator; returns what follows it. */
+/* Parses the word at text, which is no separator; returns what follows it. */
 static const char *next_word(const char *text, const struct dap_param *table, struct word *w)
 {
 	size_t len = strcspn(text, "=" SEPARATORS);

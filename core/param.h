@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ia_params of a dat.conf line: words "key=value" separated by blanks, commas or semicolons. Each
- * backend has a table of its keys. The keys of core itself are known with every table.
+ * backend has a table of its keys. Core's own keys are valid with every table.
  */
 #ifndef DAP_PARAM_H
 #define DAP_PARAM_H
@@ -11,35 +11,36 @@
 #include <stdint.h>
 
 enum dap_param_type {
-	DAP_PARAM_NUMBER,		/* least to most; decimal, or hexadecimal after 0x */
+	DAP_PARAM_NUMBER,		/* from least to most; decimal, or hexadecimal after 0x */
 	DAP_PARAM_CHOICE,		/* one of words; stores its index + least */
-	DAP_PARAM_TEXT,			/* an array of char; one of words where there are some */
-	DAP_PARAM_SCRIPT,		/* the same; commas belong to the value */
-	DAP_PARAM_OWN,			/* what read() accepts */
+	DAP_PARAM_TEXT,			/* an array of char; one of words, if words is set */
+	DAP_PARAM_SCRIPT,		/* likewise, and commas are part of the value */
+	DAP_PARAM_OWN,			/* any value that read() accepts */
 };
 
 struct dap_param {
 	const char *key;
 	enum dap_param_type type;
 	bool power_of_two;
-	uint64_t least, most, otherwise;	/* otherwise: the value without this key */
+	uint64_t least, most, otherwise;	/* otherwise: the default */
 	const char *const *words;	/* NULL-terminated */
-	/* Writes into the structure that is filled. 0, or -errno with why in words or unchanged. */
+	/* Stores the value in the target struct. Returns 0, or -errno with the reason in why, which
+	 * may stay unchanged. */
 	int (*read)(const char *value, void *out, char *why, size_t whylen);
-	const char *must;		/* of DAP_PARAM_OWN: what the value has to be */
+	const char *must;		/* of DAP_PARAM_OWN: description of valid values */
 	size_t offset, size;
 	/* For dat_info(1): unit of the value or NULL, one line of meaning, and what applies without
 	 * this key where that is not a value of it. */
 	const char *unit, *meaning, *without;
 };
 
-/* The target of a key: a field of the structure that is filled. */
+/* The target of a key: a field of the target struct. */
 #define DAP_PARAM_AT(type, field) .offset = offsetof(type, field), .size = sizeof(((type *)NULL)->field)
 
 /*
- * Fills *out by a table that ends with a NULL key; a key given twice has its last value. 0, or
- * -EINVAL for an unknown key, a missing value or a bad one: why names key, value and what is
- * allowed. Another -errno is of a read(). text may be NULL.
+ * Fills *out from text. The table ends with a NULL key. If a key is given twice, the last value
+ * counts. Returns 0, or -EINVAL for an unknown key, a missing value or an invalid one: why names
+ * key, value and what is allowed. Other -errno values come from read(). text may be NULL.
  */
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
@@ -56,7 +57,7 @@ struct dap_core_params {
 	uint32_t spin_us;
 };
 
-/* The keys of core. Values that are wrong are ignored here: dap_params_parse() reports them. */
+/* Reads core's keys. Ignores invalid values: dap_params_parse() reports them. */
 void dap_params_core(const char *text, struct dap_core_params *out);
 
 #endif

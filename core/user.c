@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two processes trust each other if they have the same user. In a user namespace the kernel reports
- * every user that the namespace does not map as the overflow uid, so that this number names no user
- * there. Only a namespace that maps all numbers, as the first one does, has no such users.
+ * Two processes trust each other if they run as the same user. In a user namespace the kernel
+ * reports every unmapped user as the overflow uid, so this uid identifies no user there. Only a
+ * namespace that maps all uids, such as the first one, has no unmapped users.
  */
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -18,7 +18,7 @@
 #include "core/user.h"
 
 #define OVERFLOW_UID 65534u
-#define ALL_UIDS 4294967295u		/* -1 is none */
+#define ALL_UIDS 4294967295u		/* -1 is not a uid */
 
 static uid_t overflow_uid(void)
 {
@@ -60,7 +60,7 @@ bool dap_user_is_ours(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && is_our_uid(who.uid);
 }
 
-/* ---- sock_diag(7): the owners of all local sockets of this network namespace that listen ---- */
+/* ---- sock_diag(7): owners of the listening local sockets of this network namespace ---- */
 
 static int request_listeners(void)
 {
@@ -82,7 +82,7 @@ static int request_listeners(void)
 	return fd;
 }
 
-/* The entry is of this name, and of our user. */
+/* Is the entry's name the given one, and its owner our user? */
 static bool is_our_entry(const uint8_t *entry, size_t len, const char *path, size_t path_len)
 {
 	uid_t uid = (uid_t)-1;
@@ -104,7 +104,7 @@ static bool is_our_entry(const uint8_t *entry, size_t len, const char *path, siz
 	return same && is_our_uid(uid);
 }
 
-/* One packet of the answer; *more: it was not the last. */
+/* Parses one packet of the answer; *more: it was not the last. */
 static bool find_listener(const uint8_t *in, size_t len, const char *path, size_t path_len,
 			  bool *more)
 {

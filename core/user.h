@@ -6,10 +6,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* The process at the other end of this local socket has the effective user of this process. */
+/* Is the process at the other end of this local socket of our effective user? */
 bool dap_user_is_ours(int fd);
-/* The same of the socket that listens on this name, for callers that cannot connect because its backlog
- * is full. False if the kernel does not report the owner: Linux before 5.3, or without unix_diag. */
+/* Does a socket of our user listen on this name? For callers that cannot connect because its
+ * backlog is full. False if the kernel does not report the owner: Linux before 5.3, or without
+ * unix_diag. */
 bool dap_user_has_listener(const struct sockaddr_un *name, socklen_t len);
 
 #endif

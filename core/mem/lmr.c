@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Local Memory Regions, and the directory that finds one by its context. */
+/* Local Memory Regions, and the directory that maps contexts to them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **ou
 	return 0;
 }
 
-/* The lower 8 bits of a context are its variant: two live LMRs differ above them. */
+/* The lower 8 bits of a context are its variant; contexts of live LMRs differ above them. */
 static int dir_add(struct dap_ia *ia, struct dap_lmr *lmr)
 {
 	struct dap_lmr_page *page;
@@ -45,8 +45,8 @@ static int dir_add(struct dap_ia *ia, struct dap_lmr *lmr)
 }
 
 /*
- * Where contexts are random each LMR may need a page of its own, so pages serve again. A reader that
- * still has one finds there an LMR of another context than it looks for, or none.
+ * Pages are reused, because with random contexts each LMR may need its own. A reader that still
+ * uses an old page finds there no LMR, or one of another context.
  */
 static void dir_remove(struct dap_ia *ia, const struct dap_lmr *lmr)
 {
@@ -183,7 +183,7 @@ static void check_rmr(void *object, void *arg)
 	h->found |= dap_rmr_is_bound(rmr) && rmr->lmr == h->lmr;
 }
 
-/* An RMR knows its LMR and not the other way round: a bind must not lock to count. */
+/* Searches the RMRs, because an LMR does not count its RMRs: a bind would need a lock for that. */
 int dap_lmr_free(struct dap_lmr *lmr)
 {
 	struct holder h = {.lmr = lmr};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What core alone knows of an LMR. */
+/* The part of an LMR that only core sees. */
 #ifndef DAP_LMR_H
 #define DAP_LMR_H
 
@@ -7,12 +7,12 @@
 #include "core/mem/shared.h"
 
 struct core_lmr {
-	struct dap_lmr pub;		/* what a backend sees of it */
+	struct dap_lmr pub;		/* the part that backends see */
 
 	enum dap_mem_type mem_type;
-	void *region;			/* the address or LMR handle it was made of */
-	int shared_fd;			/* stands for it among the users of cookie; or -1 */
-	char cookie[DAP_COOKIE_SIZE];	/* DAP_MEM_SHARED_VIRTUAL */
+	void *region;			/* the address or LMR handle it was created from */
+	int shared_fd;			/* listed under cookie while it is open; or -1 */
+	char cookie[DAP_COOKIE_SIZE];	/* of DAP_MEM_SHARED_VIRTUAL */
 };
 
 /* pub comes first: a handle is the address of either. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remote Memory Regions: their life. Binding is the backend's. */
+/* Remote Memory Regions: create and free. Backends bind them. */
 #include "core/api.h"
 #include "core/hw.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The register of shared memory is the kernel's list of abstract socket names. Who registers memory
- * listens on a socket whose name is made of the cookie, the identity of the memory, and a word of
- * its own; it goes with the last process that holds it. Everybody enters first and then looks at
- * what all others have entered, so that of two who disagree one at least finds out.
+ * The kernel's list of abstract socket names serves as the list of shared memory. A process that
+ * registers memory listens on a socket whose name contains the cookie, the identity of the memory,
+ * and random bytes. The name disappears with the last process that holds the socket. Every process
+ * adds its entry first and then checks all others, so of two conflicting processes at least one
+ * notices.
  *
- * Any user may bind any name. An entry makes us refuse only if the kernel reports our user as its
- * owner. It reports the owner of a socket that is connected to; as nobody accepts, the backlog of an
- * entry can be full. Such an entry has no known owner and counts as another user's.
+ * Any user may bind any name, so an entry counts only if the kernel reports our user as its owner.
+ * The kernel reports the owner only of a connected socket. Since no process accepts, the backlog
+ * of an entry can be full; then its owner is unknown, and the entry counts as another user's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,7 @@
 #define NAME_LEN (sizeof(PREFIX) - 1 + COOKIE_TEXT + MEMORY_TEXT + TEXT(OWN_BYTES))
 #define TRIES 16
 
-/* What is mapped where the region begins: equal for all who map the same. */
+/* Identity of the memory at the start of the region: equal in all processes that map it. */
 struct memory {
 	uint64_t inode, offset, length;
 	uint32_t device;
@@ -41,7 +42,7 @@ struct memory {
 
 _Static_assert(NAME_LEN < sizeof(((struct sockaddr_un *)0)->sun_path), "a name fits");
 
-/* Six bits to a character. */
+/* Six bits per character. */
 static char *put_text(char *to, const void *from, size_t len)
 {
 	const uint8_t *p = from;
@@ -101,7 +102,7 @@ static int listen_as(const char *name)
 	return err;
 }
 
-/* The socket of that name belongs to our user: 1, 0 or -errno. */
+/* Does the socket of that name belong to our user? Returns 1, 0 or -errno. */
 static int is_of_us(const char *name)
 {
 	struct sockaddr_un sa;
@@ -115,7 +116,7 @@ static int is_of_us(const char *name)
 	return ours;
 }
 
-/* One of cookie and memory is that of the other entry, and one is not. */
+/* Exactly one of cookie and memory matches the other entry. */
 static bool names_conflict(const char *a, const char *b)
 {
 	const size_t cookie = sizeof(PREFIX) - 1, memory = cookie + COOKIE_TEXT;
@@ -145,7 +146,7 @@ static int ask_others(const char *name)
 	return err > 0 ? -EEXIST : err;
 }
 
-/* One line of the list of mappings, if it is of the range: *at moves to its end. */
+/* Adds one line of /proc/self/maps if it is part of the range; *at moves to its end. */
 static int add_mapping(const char *line, uint64_t end, uint64_t *at, struct memory *m)
 {
 	uint64_t from, to, offset, inode;

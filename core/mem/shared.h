@@ -11,8 +11,9 @@
 
 #define DAP_COOKIE_SIZE 40
 
-/* A descriptor that stands for it until it is closed, or -errno: -EXDEV when the memory is not
- * shared, -EEXIST when name and memory do not go together, -EFAULT when there is no such memory. */
+/* Returns a descriptor that keeps the registration until it is closed, or -errno. -EXDEV: the
+ * memory is not shared; -EEXIST: the name or the memory is registered with another; -EFAULT: no
+ * such memory. */
 int dap_shared_enter(const char cookie[DAP_COOKIE_SIZE], uint64_t addr, uint64_t length);
 
 #endif

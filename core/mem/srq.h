@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What core alone knows of a shared receive queue. */
+/* The part of a shared receive queue that only core sees. */
 #ifndef DAP_SRQ_H
 #define DAP_SRQ_H
 
 #include "core/ep/ep.h"
 
-enum { DAP_SRQ_TO_ERROR = 0 };		/* a reason like DAP_SRQ_LOW_WATERMARK */
+enum { DAP_SRQ_TO_ERROR = 0 };		/* reason, like DAP_SRQ_LOW_WATERMARK */
 
 struct core_srq {
-	struct dap_srq pub;		/* what a backend sees of it */
+	struct dap_srq pub;		/* the part that backends see */
 
 	pthread_mutex_t lock;		/* slow path: attributes */
-	pthread_mutex_t eager_lock;	/* taken by a poster, too, who may hold what lock must precede */
+	/* posters take it, too, with other locks held: see the lock order in DESIGN.md */
+	pthread_mutex_t eager_lock;
 	uint32_t low_watermark;
-	uint32_t broken;		/* the device gives it up; atomic */
-	struct dap_ep *eager;		/* those of them whose receive completions nobody dequeues */
+	uint32_t broken;		/* the device has stopped it; atomic */
+	struct dap_ep *eager;		/* its endpoints whose receive EVD is internal */
 };
 
 /* pub comes first: a handle is the address of either. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connection requests: their arrival, and the passive side's answer. */
+/* Connection requests: arrival, accept, reject and handoff. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
 	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 ||
 	    (core_ep(ep)->cr && core_ep(ep)->cr != cr))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	if (!ep->pz)			/* one of ours, as it came */
+	if (!ep->pz)			/* a provided endpoint without a PZ yet */
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
@@ -53,7 +53,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	if (err)
 		return err;
 	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path)) {
-		dap_log(DAP_LOG_ERR, "a request speaks protocol 0x%x on link %u, we 0x%x on %u: both "
+		dap_log(DAP_LOG_ERR, "a request uses protocol 0x%x on link %u, this end 0x%x on %u: both "
 			"ends need adapters of one kind and the same release of this provider",
 			cr->remote_path.proto, cr->remote_path.link_layer, ep->local_path.proto,
 			ep->local_path.link_layer);
@@ -62,7 +62,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	return 0;
 }
 
-/* From here on failure is an event: the request is used up. */
+/* From here on a failure is an event: the request no longer exists. */
 static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size)
 {
 	struct core_ep *own = core_ep(ep);
@@ -111,7 +111,7 @@ int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t
 
 /* ---- reject ---- */
 
-/* The endpoint that the consumer reserved is its own again, one of ours is gone. */
+/* A reserved endpoint returns to its consumer; a provided one is freed. */
 static void cr_free(struct dap_cr *cr)
 {
 	struct dap_ep *ep = cr->ep;
@@ -130,7 +130,8 @@ static void cr_free(struct dap_cr *cr)
 
 /* ---- handoff ---- */
 
-/* To a service point of this process, too, by the manager's thread: that one may be about to go. */
+/* Even to a service point of this process the manager's thread delivers it: that service point may
+ * be about to be freed. */
 int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 {
 	int err = dap_cm_handoff(cr->conn, conn_qual, &cr->remote_path, cr->private_data,

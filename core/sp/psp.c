@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Service points. A public one (PSP) listens until it is freed. A reserved one (RSP) holds an
- * endpoint and has one request: then it listens no more and has let go of both endpoint and EVD.
- * Its handle stays good until it is freed, as consumers expect, but is in nobody's way: see
- * dap_sp_spent.
+ * endpoint and takes one request; then it stops listening and releases endpoint and EVD. Its
+ * handle stays valid until it is freed, as consumers expect, but blocks nothing: see dap_sp_spent.
  *
- * Where the consumer wants it, or reserves no endpoint of its own, the request gets one of ours. It
- * is no more than an object until dat_ep_modify(3) gives it a PZ: a stranger who asks costs no QP.
+ * If the consumer asks for it, or reserves no endpoint, the provider makes an endpoint for the
+ * request. It has no QP until dat_ep_modify(3) gives it a PZ, so an unknown peer's request costs
+ * no QP.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #include "core/ia.h"
 #include "core/sp/sp.h"
 
-/* Guards listener and ep of all RSPs: who finds the listener there and takes it goes on. */
+/* Guards listener and ep of all RSPs: the thread that takes the listener handles the rest. */
 static pthread_mutex_t rsp_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dap_sp_in_child(void)
@@ -41,8 +41,8 @@ static void sp_free(struct dap_psp *sp)
 	dap_obj_free(sp);
 }
 
-/* Of a port that another process has, dap_cm_listen() has logged the reason. A qualifier that this
- * process listens on already is no failure: its code says so, and consumers try the next one. */
+/* If another process has the port, dap_cm_listen() has logged it. A qualifier in use in this
+ * process is not logged: consumers get its code and try the next one. */
 static int listen_error(const struct dap_psp *sp, bool any, int err)
 {
 	if (any)
@@ -101,7 +101,7 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 	return err;
 }
 
-/* The consumer's has its state again, ours is gone. */
+/* A reserved endpoint returns to its consumer; a provided one is freed. */
 static void unreserve_ep(struct dap_ep *ep)
 {
 	ep_cause(ep, DAP_CAUSE_UNRESERVE);
@@ -187,7 +187,7 @@ unsigned int dap_sp_spent(struct dap_ia *ia)
 
 /* ---- requests ---- */
 
-/* A request may come before psp_create_any knows which qualifier it was given: the request does. */
+/* The qualifier comes from the request: psp_create_any may not have stored it yet. */
 static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 {
 	const struct dap_event ev = {
@@ -198,8 +198,8 @@ static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 	return dap_evd_post(sp->evd, &ev);
 }
 
-/* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) that is to serve as many
- * reads as the peer may have outstanding, and to have no more of them than it serves. */
+/* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) the endpoint serves as
+ * many reads as the peer may have outstanding, and has at most as many as the peer serves. */
 static void match_reads(struct dap_ep *ep, const struct dap_path *peer)
 {
 	uint32_t in = peer->rd_out, most = ep->obj.ia->caps.max_rdma_read_in;
@@ -212,8 +212,8 @@ static void match_reads(struct dap_ep *ep, const struct dap_path *peer)
 		ep->attr.max_rdma_read_out = peer->rd_in;
 }
 
-/* The consumer may accept as soon as it has the event: the endpoint's lock keeps it waiting until
- * the endpoint is in the state for it. */
+/* The consumer may accept as soon as the event is posted. The endpoint's lock makes it wait until
+ * the endpoint is in the right state. */
 static int deliver_with(struct dap_psp *sp, struct dap_ep *ep, struct dap_cr *cr)
 {
 	struct core_ep *own = core_ep(ep);

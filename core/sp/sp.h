@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Service points and the requests that come to them. */
+/* Service points and their requests. */
 #ifndef DAP_SP_H
 #define DAP_SP_H
 
@@ -7,24 +7,24 @@
 
 enum {					/* psp_flags */
 	DAP_PSP_PROVIDER = 1,		/* requests come with an endpoint */
-	DAP_PSP_COMMON = 2,		/* it was made as a CSP of 2.0 */
+	DAP_PSP_COMMON = 2,		/* created as a CSP of 2.0 */
 };
 
-struct dap_psp {			/* also the RSP: type tells */
+struct dap_psp {			/* also an RSP: see its type */
 	struct dap_obj obj;
 	uint64_t conn_qual;
 	struct dap_evd *evd;
 	uint32_t psp_flags;
 	struct dap_ep *ep;		/* RSP only, until its request */
 	struct dap_cm_listener *listener;
-	struct sockaddr_in address;	/* DAP_PSP_COMMON: as the consumer named it */
+	struct sockaddr_in address;	/* DAP_PSP_COMMON: the consumer's address */
 	uint32_t refs;
 };
 
 struct dap_cr {
 	struct dap_obj obj;
 	struct dap_obj *sp;
-	struct dap_ep *ep;		/* of an RSP, or made by the PSP */
+	struct dap_ep *ep;		/* reserved by an RSP, or provided */
 	struct dap_cm_conn *conn;
 	struct dap_path remote_path;
 	struct sockaddr_in remote_addr;
