@@ -148,7 +148,8 @@ static int read_value(const struct dap_param *p, const char *s, void *out, char 
 	return read_text(p, s, out);
 }
 
-static int apply_word(const struct dap_param *p, const struct word *w, void *out, char *why, size_t whylen)
+static int apply_word(const struct dap_param *p, const struct word *w, void *out, char *why,
+		      size_t whylen)
 {
 	char must[160], own[256] = "";
 	int err = *w->value && w->complete ? read_value(p, w->value, out, own, sizeof(own)) : -EINVAL;

@@ -100,7 +100,8 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	set_parts(ep, &from);
 	if (dap_ep_attach(ep)) {
 		set_parts(ep, &from);
-		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; free it", (void *)ep);
+		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; "
+			"free it", (void *)ep);
 	}
 	return err;
 }

@@ -256,7 +256,8 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 	}
 	ret = dat_registry_add_provider(&p->table, info);
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_PROVIDER_ALREADY_REGISTERED)
-		dap_log(DAP_LOG_ERR, "cannot register %s: dat_registry_add_provider returned 0x%08x", info->ia_name, ret);
+		dap_log(DAP_LOG_ERR, "cannot register %s: dat_registry_add_provider returned 0x%08x",
+			info->ia_name, ret);
 }
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
