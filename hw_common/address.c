@@ -14,12 +14,12 @@
 
 static int no_socket(int err, char *why, size_t whylen)
 {
-	snprintf(why, whylen, "ia_params: ip= cannot be looked at: %s", strerror(err));
+	snprintf(why, whylen, "ia_params: cannot check ip=: %s", strerror(err));
 	return -err;
 }
 
-/* Whoever can bind to it has it: addresses of 127/8 and those of other machines included or not as
- * the kernel is set up. */
+/* Any address that this process can bind to. Whether 127/8 or addresses of other machines can be
+ * bound depends on the kernel's configuration. */
 int hw_address_here(const uint8_t ip[4], char *why, size_t whylen)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -33,12 +33,12 @@ int hw_address_here(const uint8_t ip[4], char *why, size_t whylen)
 	err = at.sin_addr.s_addr && !bind(fd, (struct sockaddr *)&at, sizeof(at)) ? 0 : -EINVAL;
 	close(fd);
 	if (err)
-		snprintf(why, whylen, "ia_params: ip=%s is no address of this machine: ip addr "
-			 "shows those it has", inet_ntop(AF_INET, ip, text, sizeof(text)));
+		snprintf(why, whylen, "ia_params: ip=%s is not an address of this machine: ip addr "
+			 "lists them", inet_ntop(AF_INET, ip, text, sizeof(text)));
 	return err;
 }
 
-static int of_interface(const char *name, uint8_t ip[4], char *why, size_t whylen)
+static int interface_address(const char *name, uint8_t ip[4], char *why, size_t whylen)
 {
 	struct ifreq req = { .ifr_addr.sa_family = AF_INET };
 	int fd, err = 0;
@@ -56,8 +56,8 @@ static int of_interface(const char *name, uint8_t ip[4], char *why, size_t whyle
 	close(fd);
 	if (err) {
 		snprintf(why, whylen, err == EADDRNOTAVAIL ?
-			 "ia_params: ip=%s: the interface has no IPv4 address, give it one" :
-			 "ia_params: ip=%s: there is no such interface, ip addr shows those there are",
+			 "ia_params: ip=%s: the interface has no IPv4 address; assign one" :
+			 "ia_params: ip=%s: there is no such interface; ip addr lists them",
 			 name);
 		return -EINVAL;
 	}
@@ -69,15 +69,15 @@ int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen)
 {
 	uint8_t found[4];
 	int err = inet_pton(AF_INET, value, found) == 1 ?
-		  hw_address_here(found, why, whylen) : of_interface(value, found, why, whylen);
+		  hw_address_here(found, why, whylen) : interface_address(value, found, why, whylen);
 
 	if (!err)
 		memcpy(ip, found, sizeof(found));
 	return err;
 }
 
-/* By what this machine speaks to networks that it is not in; nothing is sent (RFC 5737: that one is
- * nowhere). */
+/* The source address that this machine uses for outside networks; sends nothing (RFC 5737: the
+ * target does not exist). */
 static int default_route_address(uint8_t ip[4])
 {
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_port = htons(9),
@@ -103,7 +103,7 @@ void hw_address_default(const char *ia_name, uint8_t ip[4])
 	int err = default_route_address(ip);
 
 	if (err)
-		dap_log(DAP_LOG_WARN, "%s: peers of other hosts can not be told an address, as this "
-			"machine has no default route (%s); ip= in ia_params names an address or an "
+		dap_log(DAP_LOG_WARN, "%s: cannot choose an address for peers on other hosts: this "
+			"machine has no default route (%s); set ip= in ia_params to an address or an "
 			"interface", ia_name, strerror(-err));
 }

@@ -13,12 +13,12 @@ static void no_more(char *why, size_t whylen)
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (limit.rlim_cur == RLIM_INFINITY)
-		snprintf(why, whylen, "memory can not be registered: the adapter has no more keys, or "
-			 "the host no more memory; free LMRs or RMRs");
+		snprintf(why, whylen, "cannot register memory: the adapter has no free key, or the "
+			 "host no memory; free LMRs or RMRs");
 	else
-		snprintf(why, whylen, "memory can not be registered: the limit of locked memory is "
-			 "%llu KiB; raise it with ulimit -l or memlock in limits.conf(5); if all "
-			 "keys are used, free LMRs",
+		snprintf(why, whylen, "cannot register memory: the locked-memory limit is %llu KiB; "
+			 "raise it with ulimit -l or memlock in limits.conf(5); if all keys are in "
+			 "use, free LMRs",
 			 (unsigned long long)limit.rlim_cur >> 10);
 }
 
@@ -27,8 +27,8 @@ void hw_why_memory(int err, char *why, size_t whylen)
 	if (err == -ENOMEM)
 		no_more(why, whylen);
 	else if (err == -EFAULT)
-		snprintf(why, whylen, "memory can not be registered: not all of it is mapped, or it is "
-			 "to be written and may only be read; map it for as long as there is its LMR");
+		snprintf(why, whylen, "cannot register memory: some of it is not mapped, or not "
+			 "writable as requested; keep it mapped until dat_lmr_free()");
 	else
-		snprintf(why, whylen, "memory can not be registered: %s", strerror(-err));
+		snprintf(why, whylen, "cannot register memory: %s", strerror(-err));
 }

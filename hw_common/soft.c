@@ -44,7 +44,7 @@ bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices
 	return true;
 }
 
-/* Without the advice, of a kernel that is too old for it: mapped is all that can be told. */
+/* For kernels without this advice: only checks that the pages are mapped. */
 static int check_mapped(void *start, size_t span)
 {
 	unsigned char *vec = malloc(span / PAGE);
@@ -67,7 +67,7 @@ int hw_soft_pages(uint64_t addr, uint64_t len, bool write)
 
 	if (!madvise(start, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
 		return 0;
-	/* EINVAL also comes from a kernel that does not know the advice. */
+	/* EINVAL may also mean that the kernel does not know the advice. */
 	if (errno == ENOMEM || errno == EFAULT || !madvise(probe_page, PAGE, MADV_POPULATE_READ))
 		return -EFAULT;
 	return check_mapped(start, span);
@@ -88,7 +88,7 @@ bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *con
 		bool ours = !begins_with_one(v[i].name, of_consumer);
 
 		dap_log(ours ? DAP_LOG_ERR : DAP_LOG_EP,
-			"the device found fault: %s, %" PRIu64 " times, first: %s", v[i].name,
+			"the device model found driver errors: %s, %" PRIu64 " times, first: %s", v[i].name,
 			v[i].count, v[i].detail);
 		guilty |= ours;
 	}

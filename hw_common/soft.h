@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the accesses to a software adapter in this process have in common. */
+/* Shared by the accesses to software adapters in this process. */
 #ifndef HW_SOFT_H
 #define HW_SOFT_H
 
@@ -10,23 +10,25 @@
 struct softnic_violation;
 
 /*
- * Tests: the n-th (from 1) request of any kind to any of these accesses fails, once; 0 ends it.
- * Returns how many there were since the last call.
+ * For tests: the n-th (from 1) request of any kind to any of these accesses fails once; 0 turns it
+ * off. Returns the number of requests since the last call.
  */
 unsigned long hw_soft_fail(unsigned long n);
-/* True when this request is the one to fail. */
+/* Returns true if this request must fail. */
 bool hw_soft_fails(void);
 
-/* "soft-x-0" with the prefix "soft-x-" and that many devices. */
+/* Parses "soft-x-0" for the prefix "soft-x-" and that many devices. */
 bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices,
 		   unsigned int *index);
 
-/* What pinning would find out: every page is there, and writable if asked. 0, -EFAULT, -ENOMEM. */
+/* Checks what pinning would: every page exists, and is writable if asked. Returns 0, -EFAULT or
+ * -ENOMEM. */
 int hw_soft_pages(uint64_t addr, uint64_t len, bool write);
 
 /*
- * Says what the device holds against its driver. Violations whose names begin with one of_consumer
- * (a NULL ends them) are a consumer's, or the peer's. True: there were others.
+ * Logs the device's complaints about its driver. Violations whose names begin with one of
+ * of_consumer (NULL-terminated) are the consumer's or the peer's. Returns true if there were
+ * others.
  */
 bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *const *of_consumer);
 

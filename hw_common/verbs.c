@@ -55,8 +55,8 @@ bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
 }
 
 /*
- * libibverbs passes over devices that it has no memory or descriptor to look at, and those that it
- * has no library for: the kernel's own list tells these cases from a name that does not exist.
+ * libibverbs omits devices that it lacks memory, a descriptor or a library for. The kernel's list
+ * tells these cases from a name that does not exist.
  */
 int hw_why_not_listed(const char *device, char *why, size_t whylen)
 {
@@ -66,28 +66,28 @@ int hw_why_not_listed(const char *device, char *why, size_t whylen)
 
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs ? sysfs : "/sys", device);
 	if (access(path, F_OK)) {
-		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) names those there "
-			 "are; where it names none, is the module mlx5_ib or efa loaded?",
+		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) lists them; "
+			 "if it lists none, load the module mlx5_ib or efa",
 			 device);
 		return -ENODEV;
 	}
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
-		snprintf(why, whylen, "no file descriptor is left: raise the limit with ulimit -n");
+		snprintf(why, whylen, "no file descriptor is free: raise the limit with ulimit -n");
 		return -EMFILE;
 	}
 	close(fd);
-	snprintf(why, whylen, "libibverbs does not know %s: is the package ibverbs-providers "
-		 "installed, and memory left?", device);
+	snprintf(why, whylen, "libibverbs does not list %s: install the package "
+		 "ibverbs-providers, or free memory", device);
 	return -ENOMEM;
 }
 
 void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen)
 {
 	if (answer == EACCES || answer == EPERM)
-		snprintf(why, whylen, "no right to open /dev/infiniband/%s: give its group (often "
-			 "rdma) to the user, or run as root", dev->dev_name);
+		snprintf(why, whylen, "no permission to open /dev/infiniband/%s: add the user to its "
+			 "group (often rdma), or run as root", dev->dev_name);
 	else
-		snprintf(why, whylen, "%s does not open: %s", dev->name,
-			 answer ? strerror(answer) : "libibverbs does not say why");
+		snprintf(why, whylen, "cannot open %s: %s", dev->name,
+			 answer ? strerror(answer) : "libibverbs gave no reason");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Events of a device and its ports, by the context's async descriptor as for any verbs program. */
+/* Events of a device and its ports, from the context's async descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * A process that forks. libibverbs has locks of its own for the list of devices and for the memory
- * that is registered; a child that inherits one of them locked can never open an adapter. So no
- * thread of ours is in such a call while another one forks.
+ * Fork. libibverbs has global locks for the device list and for registered memory; a child that
+ * inherits one of them locked can never open an adapter. So no thread is in such a call while
+ * another thread forks.
  */
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -11,13 +11,13 @@
 #include "hw_common/verbs.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_rwlock_t calls;		/* read: who calls; written: who forks */
+static pthread_rwlock_t calls;		/* read: threads in calls; written: forking threads */
 
 static void calls_init(void)
 {
 	pthread_rwlockattr_t attr;
 
-	/* Who forks is not kept waiting by callers that come later. */
+	/* New callers do not delay a waiting fork. */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&calls, &attr);
@@ -35,10 +35,10 @@ static void after(void)
 }
 
 /*
- * On kernels that do not copy pinned pages for a child (before 5.12) what is registered must stay
- * out of it, or the parent would go on in a copy that the device does not know. Elsewhere this does
- * nothing. It can no longer be had once the program has registered memory by itself: then that
- * program has decided.
+ * On kernels that do not copy pinned pages at fork (before 5.12), registered memory must not be
+ * inherited, or the parent would continue in a copy that the device does not use. On others this
+ * does nothing. If the program has registered memory itself before, it fails, and the program has
+ * decided.
  */
 static void fork_prepare(void)
 {

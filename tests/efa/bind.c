@@ -79,17 +79,17 @@ static void refused(int err, const char *cause, const char *cure)
 
 Test(efa_bind, refused__no_more_keys)
 {
-	refused(-ENOMEM, "can not be registered", "free LMRs");
+	refused(-ENOMEM, "cannot register memory", "free LMRs");
 }
 
 Test(efa_bind, refused__memory_that_is_not_there)
 {
-	refused(-EFAULT, "not all of it is mapped", "as long as there is its LMR");
+	refused(-EFAULT, "some of it is not mapped", "dat_lmr_free()");
 }
 
 Test(efa_bind, refused__whatever_else)
 {
-	refused(-EIO, "can not be registered", strerror(EIO));
+	refused(-EIO, "cannot register memory", strerror(EIO));
 }
 
 /* A peer that still has the old context would come by the new one. */

@@ -74,8 +74,8 @@ Test(efa_address, ep_connect__reaches_the_adapter_of_that_address)
 Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 {
 	static const char *const each[][2] = {
-		{ "ip=192.0.2.7", "192.0.2.7 is no address of this machine" },
-		{ "ip=0.0.0.0", "is no address of this machine" },
+		{ "ip=192.0.2.7", "192.0.2.7 is not an address of this machine" },
+		{ "ip=0.0.0.0", "is not an address of this machine" },
 		{ "ip=nosuch0", "no such interface" },
 		{ "ip=", "ip has no value: must be an IPv4 address" },
 		{ "ip=300.1.2.3.4.5.6.7", "neither an address nor an interface" },

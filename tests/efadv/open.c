@@ -20,15 +20,15 @@ static void setup(void)
 TestSuite(open, .init = setup, .timeout = 60);
 
 static const struct refusal refusals[] = {
-	{ .name = "efa_7-1", .err = -ENODEV, .cause = "no RDMA device efa_7", .cure = "efa loaded" },
+	{ .name = "efa_7-1", .err = -ENODEV, .cause = "no RDMA device efa_7", .cure = "mlx5_ib or efa" },
 	{ .name = "efa_0-2", .err = -ENODEV, .cause = "efa_0 has no port 2", .cure = "" },
 	{ .name = "efa_0-1", .device = &(const struct efa_told){ .hidden = "efadv_query_qp_wqs" },
 	  .err = -EOPNOTSUPP, .cause = "no efadv_query_qp_wqs", .cure = "rdma-core 59 or newer" },
 	{ .name = "efa_0-1", .device = &(const struct efa_told){ .hidden = "efadv_query_cq" },
 	  .err = -EOPNOTSUPP, .cause = "no efadv_query_cq", .cure = "rdma-core 59 or newer" },
-	{ "ibv_get_device_list", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "does not know efa_0",
+	{ "ibv_get_device_list", ENOMEM, "efa_0-1", .err = -ENOMEM, .cause = "does not list efa_0",
 	  .cure = "ibverbs-providers" },
-	{ "ibv_open_device", EACCES, "efa_0-1", .err = -EACCES, .cause = "no right to open",
+	{ "ibv_open_device", EACCES, "efa_0-1", .err = -EACCES, .cause = "no permission to open",
 	  .cure = "group" },
 	{ "ibv_open_device", EMFILE, "efa_0-1", .err = -EMFILE, .cause = "Too many open files",
 	  .cure = "" },
@@ -64,7 +64,7 @@ static const struct refusal refusals[] = {
 	  .err = -EPROTO, .cause = "no queue pair",
 	  .cure = "" },
 	{ "ibv_reg_mr_iova2", ENOMEM, "efa_0-1", .err = -ENOMEM,
-	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 	{ .name = "efa_0-1", .device = &(const struct efa_told){ .port_state = IBV_PORT_DOWN },
 	  .err = -EIO, .cause = "the port of efa_0 is down", .cure = "attached" },
 };
@@ -213,7 +213,7 @@ Test(open, efa_ctl_list__tells_of_each_device)
 	calls_fail_named("ibv_open_device", EACCES);
 	cr_assert_eq(efa_ctl_list(devs, 8), 3);
 	calls_stop();
-	cr_assert(strstr(listed(devs, n)->why, "no right"), "%s", listed(devs, n)->why);
+	cr_assert(strstr(listed(devs, n)->why, "no permission"), "%s", listed(devs, n)->why);
 	calls_fail_named("efadv_query_device", EOPNOTSUPP);
 	cr_assert_eq(efa_ctl_list(devs, 8), 2);
 	calls_stop();

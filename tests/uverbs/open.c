@@ -24,10 +24,10 @@ static const struct refusal refusals[] = {
 	{ .name = "mlx5_0-1", .params = "ip=192.0.2.7",
 	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
 		    .link_layer = IBV_LINK_LAYER_INFINIBAND, .pkeys = { 0xffff } },
-	  .err = -EINVAL, .cause = "ip=192.0.2.7 is no address", .cure = "ip addr" },
+	  .err = -EINVAL, .cause = "ip=192.0.2.7 is not an address", .cure = "ip addr" },
 	{ "ibv_get_device_list", ENOMEM, "mlx5_0-1", .err = -ENOMEM,
-	  .cause = "does not know mlx5_0", .cure = "ibverbs-providers" },
-	{ "mlx5dv_open_device", EACCES, "mlx5_0-1", .err = -EACCES, .cause = "no right to open",
+	  .cause = "does not list mlx5_0", .cure = "ibverbs-providers" },
+	{ "mlx5dv_open_device", EACCES, "mlx5_0-1", .err = -EACCES, .cause = "no permission to open",
 	  .cure = "group" },
 	{ "mlx5dv_open_device", EINVAL, "mlx5_0-1", .err = -EIO, .cause = "no DEVX",
 	  .cure = "firmware" },
@@ -36,7 +36,7 @@ static const struct refusal refusals[] = {
 	{ "mlx5dv_devx_general_cmd", EINVAL, "mlx5_0-1", .err = -EIO,
 	  .cause = "does not tell its capabilities", .cure = "" },
 	{ "mlx5dv_devx_umem_reg", ENOMEM, "mlx5_0-1", .err = -ENOMEM,
-	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 	{ "_ibv_query_gid_ex", ENODATA, "mlx5_0-1", .err = -EIO, .cause = "no RoCE v2 address",
 	  .cure = "IP address" },
 	{ "mlx5dv_devx_create_event_channel", EMFILE, "mlx5_0-1", .err = -EMFILE,
@@ -193,7 +193,7 @@ Test(open, m5_ctl_list__tells_of_each_port)
 	calls_fail_named("mlx5dv_open_device", EACCES);
 	cr_assert_eq(m5_ctl_list(devs, 8), 3);
 	calls_stop();
-	cr_assert(strstr(devs[2].why, "no right"), "%s", devs[2].why);
+	cr_assert(strstr(devs[2].why, "no permission"), "%s", devs[2].why);
 	calls_fail_named("ibv_get_device_list", ENOMEM);
 	cr_assert_eq(m5_ctl_list(devs, 8), 2);
 	calls_stop();

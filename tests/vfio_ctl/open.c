@@ -52,7 +52,7 @@ static const struct refusal refusals[] = {
 	{ "group", EACCES, VFIO_IA, "gid=auto", .err = -EACCES,
 	  .cause = "no right to open /dev/vfio/11", .cure = "chown" },
 	{ "mlx5dv_get_vfio_device_list", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
-	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 	{ "ibv_open_device", EBUSY, VFIO_IA, "gid=auto", .err = -EBUSY,
 	  .cause = "another process has the device", .cure = "fuser" },
 	{ "ibv_open_device", EACCES, VFIO_IA, "gid=auto", .err = -EACCES,
@@ -62,7 +62,7 @@ static const struct refusal refusals[] = {
 	{ "ibv_open_device", ETIMEDOUT, VFIO_IA, "gid=auto", .err = -EIO,
 	  .cause = "timed out", .cure = "MLX5_DEBUG_FILE" },
 	{ "VFIO_IOMMU_MAP_DMA", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
-	  .cause = "limit of locked memory is 64 KiB", .cure = "memlock" },
+	  .cause = "locked-memory limit is 64 KiB", .cure = "memlock" },
 	{ "mlx5dv_devx_alloc_uar", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
 	  .cause = "no interrupt", .cure = "" },
 	{ "mlx5dv_devx_alloc_msi_vector", ENOSPC, VFIO_IA, "gid=auto", .err = -EIO,
@@ -72,7 +72,7 @@ static const struct refusal refusals[] = {
 	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .err = -EIO,
 	  .cause = "capabilities", .cure = "" },
 	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
-	  .cause = "limit of locked memory is 64 KiB", .cure = "ulimit -l" },
+	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 };
 
 static int open_refused(const struct refusal *r, void **ctl, char *why, size_t whylen)
