@@ -95,7 +95,7 @@ static int umems_get(struct m5_ctl *ctl, struct m5_chunk *c)
 }
 
 /* One more, in front of the others. The lock is held. */
-static int grow(struct m5_arena *arena, struct m5_ctl *ctl)
+static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 {
 	struct m5_chunk *c = calloc(1, sizeof(*c));
 	int err;
@@ -121,7 +121,7 @@ static int grow(struct m5_arena *arena, struct m5_ctl *ctl)
 }
 
 /* The first run of n free pages that lies in one piece, or starts with a piece; or PAGES. */
-static unsigned int find(const struct m5_chunk *c, unsigned int n)
+static unsigned int find_run(const struct m5_chunk *c, unsigned int n)
 {
 	unsigned int run = 0, start;
 
@@ -139,7 +139,7 @@ static unsigned int find(const struct m5_chunk *c, unsigned int n)
 static bool take_pages(struct m5_arena *arena, unsigned int n, struct m5_arena_run *run)
 {
 	for (struct m5_chunk *c = arena->chunks; c; c = c->next) {
-		unsigned int page = find(c, n);
+		unsigned int page = find_run(c, n);
 
 		if (page == PAGES)
 			continue;
@@ -159,7 +159,7 @@ int m5_arena_get(struct m5_arena *arena, struct m5_ctl *ctl, size_t len, struct 
 		return -ENOMEM;
 	pthread_mutex_lock(&arena->lock);
 	if (!take_pages(arena, n, run)) {
-		err = grow(arena, ctl);
+		err = arena_grow(arena, ctl);
 		if (!err)
 			take_pages(arena, n, run);
 	}

@@ -12,7 +12,7 @@ int m5_ia_async_fd(struct dap_ia *ia)
 }
 
 /* Of a QP or a CQ, by its number. */
-static void broken_if(void *obj, void *arg)
+static void break_if_number(void *obj, void *arg)
 {
 	struct dap_ep *ep = obj;
 
@@ -102,7 +102,7 @@ void m5_ia_async_handle(struct dap_ia *ia)
 		switch (ev.kind) {
 		case M5_EVENT_QP:
 			if (ends_connection(ev.type))
-				dap_obj_each(DAP_EP, ia, broken_if, &ev.number);
+				dap_obj_each(DAP_EP, ia, break_if_number, &ev.number);
 			else if (ev.type == M5_EV_SRQ_LAST_WQE)
 				dap_obj_each(DAP_EP, ia, last_wqe_if, &ev.number);
 			break;

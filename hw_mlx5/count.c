@@ -21,7 +21,7 @@ static bool is_receive(const struct m5_cqe *cqe)
 }
 
 /* Receive completions in the CQ that name slots of this ring; done: the endpoint's dequeued ones. */
-static uint32_t completed(struct dap_ep *ep, uint32_t *done)
+static uint32_t count_completed(struct dap_ep *ep, uint32_t *done)
 {
 	struct m5_cq *cq = m5_cq(ep->recv_evd);
 	const struct m5_slot *slots = m5_ep(ep)->done.rq_slots;
@@ -63,7 +63,7 @@ static int count_shared(struct dap_ep *ep, uint32_t *recvs)
 	for (int look = 0; look < LOOKS; look++) {
 		int err = taken_of_srq(ep->srq, &before);
 
-		n = completed(ep, &done);
+		n = count_completed(ep, &done);
 		if (!err)
 			err = taken_of_srq(ep->srq, &after);
 		if (err)
@@ -85,7 +85,7 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 
 	if (e->done.shared)
 		return count_shared(ep, recvs);
-	n = completed(ep, &done);
+	n = count_completed(ep, &done);
 	/* The producer index is the poster's; its doorbell record is stored whole, for all to read. */
 	*recvs = (uint16_t)(be32toh(__atomic_load_n(&e->rq.dbrec[0], __ATOMIC_RELAXED)) - done - n);
 	return 0;

@@ -30,7 +30,7 @@ static unsigned int cq_log(unsigned int entries)
 	return 32u - (unsigned int)__builtin_clz(entries + room - 1);
 }
 
-static int make(struct m5_ia *ia, struct m5_cq *cq)
+static int make_cq(struct m5_ia *ia, struct m5_cq *cq)
 {
 	struct m5_cq_param p = {
 		.log_size = cq->log,
@@ -65,7 +65,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 	new.dbrec = (volatile uint32_t *)(new.ring + new.mem.len - DBREC_BYTES);
 	m5_cq_ring_init(&new, 0);
 	m5_cq_set_ci(&new, 0);
-	err = make(ia, &new);
+	err = make_cq(ia, &new);
 	if (err) {
 		m5_mem_free(ia->ctl, &new.mem, 0);
 		return err;
@@ -92,7 +92,7 @@ int m5_cq_destroy(struct dap_evd *evd)
 }
 
 /* The channel is made when somebody first waits: it costs a file descriptor. */
-static int channel(struct dap_evd *evd)
+static int open_channel(struct dap_evd *evd)
 {
 	const struct m5_ctl_ops *ops = m5_ia(evd->obj.ia)->ctl->ops;
 	struct m5_cq *cq = m5_cq(evd);
@@ -116,7 +116,7 @@ static int channel(struct dap_evd *evd)
 int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
 {
 	struct m5_cq *cq = m5_cq(evd);
-	int err = channel(evd);
+	int err = open_channel(evd);
 	uint32_t cmd;
 	be64_t db;
 
@@ -132,7 +132,7 @@ int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
 
 int m5_cq_fd(struct dap_evd *evd)
 {
-	int err = channel(evd);
+	int err = open_channel(evd);
 
 	return err ? err : m5_ia(evd->obj.ia)->ctl->ops->evch_fd(m5_cq(evd)->ch);
 }

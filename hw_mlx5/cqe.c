@@ -48,7 +48,7 @@ static unsigned int syndrome_of(const struct m5_cqe *cqe)
 }
 
 /* Once for each QP, where its first real error is read: what failed, and the work that did. */
-static void explain(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
+static void log_failure(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
@@ -152,7 +152,7 @@ static void take_receive(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 		m5_srq_release(slot);
 }
 
-static bool take(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
 	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR, visible = true;
@@ -164,7 +164,7 @@ static bool take(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *
 		return false;
 	}
 	if (syndrome && syndrome != M5_SYN_FLUSHED)
-		explain(ep, cqe, request);
+		log_failure(ep, cqe, request);
 	/* Work that is flushed from a connection thought to be alive means the same as an error. */
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
 		r->broken = ep;
@@ -190,7 +190,7 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 
 	*r = (struct m5_slow_cqe){ 0 };
 	if (ep)
-		visible = take(r, ep, cqe);
+		visible = take_cqe(r, ep, cqe);
 	else
 		dap_log(DAP_LOG_ERR, "a completion of no endpoint: %s",
 			m5_decode_cqe(cqe, text, sizeof(text)));

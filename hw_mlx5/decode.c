@@ -13,8 +13,8 @@ struct line {
 	size_t len, used;
 };
 
-static void put(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct line *l, const char *fmt, ...)
+static void put_text(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put_text(struct line *l, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -59,9 +59,9 @@ static void put_op(struct line *l, unsigned int op)
 	const char *name = op_name(op);
 
 	if (name)
-		put(l, "%s", name);
+		put_text(l, "%s", name);
 	else
-		put(l, "opcode 0x%02x", op);
+		put_text(l, "opcode 0x%02x", op);
 }
 
 static const char *syndrome_name(unsigned int syndrome)
@@ -106,7 +106,7 @@ static void put_fm(struct line *l, uint8_t fm)
 	};
 	static const char *const ces[4] = { " ce=error", " ce=first-error", "", " ce=event" };
 
-	put(l, "%s%s%s", fences[fm >> 5], ces[fm >> 2 & 3], fm & M5_SE ? " solicited" : "");
+	put_text(l, "%s%s%s", fences[fm >> 5], ces[fm >> 2 & 3], fm & M5_SE ? " solicited" : "");
 }
 
 /* The WQE as it lies in the ring: 16-byte pieces that wrap at its end. */
@@ -133,13 +133,13 @@ static void put_data(struct line *l, struct pieces *p)
 		if (count & M5_INLINE_SEG) {
 			uint32_t n = count & 0x3ff, pieces = (n + 4 + 15) / 16;
 
-			put(l, " inline %u", n);
+			put_text(l, " inline %u", n);
 			while (--pieces && next_piece(p))
 				;
 			continue;
 		}
-		put(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va), count,
-		    be32_to_cpu(seg->lkey));
+		put_text(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va), count,
+			 be32_to_cpu(seg->lkey));
 	}
 }
 
@@ -148,7 +148,7 @@ static void put_raddr(struct line *l, struct pieces *p)
 	const struct m5_raddr_seg *seg = next_piece(p);
 
 	if (seg)
-		put(l, " to 0x%" PRIx64 " rkey 0x%x", be64_to_cpu(seg->va), be32_to_cpu(seg->rkey));
+		put_text(l, " to 0x%" PRIx64 " rkey 0x%x", be64_to_cpu(seg->va), be32_to_cpu(seg->rkey));
 }
 
 static void put_umr(struct line *l, struct pieces *p, uint32_t mkey)
@@ -164,16 +164,16 @@ static void put_umr(struct line *l, struct pieces *p, uint32_t mkey)
 	next_piece(p);
 	if (!umr || !mk || !range)
 		return;
-	put(l, " mkey 0x%x -> variant 0x%02x%s%s%s start 0x%" PRIx64 " len %" PRIu64, mkey, mk[7],
-	    mk[0] & M5_SEG_FREE ? " free" : "", mk[2] & M5_SEG_RR ? " rr" : "",
-	    mk[2] & M5_SEG_RW ? " rw" : "", be64_to_cpu(*(const be64_t *)range),
-	    be64_to_cpu(*(const be64_t *)(range + 8)));
+	put_text(l, " mkey 0x%x -> variant 0x%02x%s%s%s start 0x%" PRIx64 " len %" PRIu64, mkey, mk[7],
+		 mk[0] & M5_SEG_FREE ? " free" : "", mk[2] & M5_SEG_RR ? " rr" : "",
+		 mk[2] & M5_SEG_RW ? " rw" : "", be64_to_cpu(*(const be64_t *)range),
+		 be64_to_cpu(*(const be64_t *)(range + 8)));
 	for (unsigned int i = be16_to_cpu(umr->klm_octowords); i; i--) {
 		const struct m5_klm_seg *klm = next_piece(p);
 
 		if (klm && klm->mkey.be)
-			put(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(klm->va),
-			    be32_to_cpu(klm->byte_count), be32_to_cpu(klm->mkey));
+			put_text(l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(klm->va),
+				 be32_to_cpu(klm->byte_count), be32_to_cpu(klm->mkey));
 	}
 }
 
@@ -187,10 +187,10 @@ const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char 
 
 	p.left = (w1 & 0x3f) ? (w1 & 0x3f) - 1 : 0;
 	put_op(&l, op);
-	put(&l, " idx %u qpn 0x%x ds %u", w0 >> 8 & 0xffff, w1 >> 8, w1 & 0x3f);
+	put_text(&l, " idx %u qpn 0x%x ds %u", w0 >> 8 & 0xffff, w1 >> 8, w1 & 0x3f);
 	put_fm(&l, ctrl->fm_ce_se);
 	if (op == M5_OP_SEND_INVAL || op == M5_OP_SEND_IMM || op == M5_OP_RDMA_WRITE_IMM)
-		put(&l, " imm 0x%x", be32_to_cpu(ctrl->imm));
+		put_text(&l, " imm 0x%x", be32_to_cpu(ctrl->imm));
 	if (op == M5_OP_UMR) {
 		put_umr(&l, &p, be32_to_cpu(ctrl->imm));
 		return buf;
@@ -209,12 +209,12 @@ const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_
 	const struct m5_data_seg *seg = wqe;
 	struct line l = { buf, len, 0 };
 
-	put(&l, "RECV");
+	put_text(&l, "RECV");
 	for (unsigned int i = 0; i < slots; i++, seg++) {
 		if (!seg->byte_count.be && be32_to_cpu(seg->lkey) == M5_NULL_LKEY)
 			break;
-		put(&l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va),
-		    be32_to_cpu(seg->byte_count), be32_to_cpu(seg->lkey));
+		put_text(&l, " [0x%" PRIx64 "+%u key 0x%x]", be64_to_cpu(seg->va),
+			 be32_to_cpu(seg->byte_count), be32_to_cpu(seg->lkey));
 	}
 	return buf;
 }
@@ -237,18 +237,18 @@ const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len)
 	uint32_t w = be32_to_cpu(cqe->opcode_qpn);
 	const uint8_t *raw = (const uint8_t *)cqe;
 
-	put(&l, "CQE %s qpn 0x%x uidx %u wqe %u", cqe_name(op), w & 0xffffff,
-	    be32_to_cpu(cqe->uidx) & 0xffffff, be16_to_cpu(cqe->wqe_counter));
+	put_text(&l, "CQE %s qpn 0x%x uidx %u wqe %u", cqe_name(op), w & 0xffffff,
+		 be32_to_cpu(cqe->uidx) & 0xffffff, be16_to_cpu(cqe->wqe_counter));
 	if (op == M5_CQE_REQ || op == M5_CQE_REQ_ERR) {
-		put(&l, " of ");
+		put_text(&l, " of ");
 		put_op(&l, w >> 24);
 	}
 	if (op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR)
-		put(&l, ": %s (syndrome 0x%02x, vendor 0x%02x)",
-		    syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
-		    raw[M5_CQE_AT_VENDOR]);
+		put_text(&l, ": %s (syndrome 0x%02x, vendor 0x%02x)",
+			 syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
+			 raw[M5_CQE_AT_VENDOR]);
 	else
-		put(&l, " bytes %u%s", be32_to_cpu(cqe->byte_cnt),
-		    cqe->op_own & 2 ? " solicited" : "");
+		put_text(&l, " bytes %u%s", be32_to_cpu(cqe->byte_cnt),
+			 cqe->op_own & 2 ? " solicited" : "");
 	return buf;
 }

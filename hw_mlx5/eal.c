@@ -28,7 +28,7 @@ static bool symbols(void *library, struct eal *eal)
  * Linked into the program, or a library of its; or of a plugin's, where only the name finds it: those
  * of the releases 20.11 to 24.11. A library that is found stays loaded, since somebody else has it.
  */
-static bool find(struct eal *eal)
+static bool find_eal(struct eal *eal)
 {
 	static const char *const names[] = { "librte_eal.so.25", "librte_eal.so.24",
 					     "librte_eal.so.23", "librte_eal.so.22",
@@ -50,7 +50,7 @@ void *m5_eal_malloc(size_t len, unsigned int align)
 	struct eal eal;
 
 	/* Before rte_eal_init there is no lcore. */
-	if (!find(&eal) || !eal.lcore_count())
+	if (!find_eal(&eal) || !eal.lcore_count())
 		return NULL;
 	return eal.malloc("dapl-direct", len, align);
 }
@@ -59,6 +59,6 @@ void m5_eal_free(void *p)
 {
 	struct eal eal;
 
-	if (find(&eal))
+	if (find_eal(&eal))
 		eal.free(p);
 }

@@ -29,7 +29,7 @@ static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
 }
 
 /* own: a umem that starts with it. */
-static int alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
+static int mem_alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
 {
 	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };
 	int err = memory_get(ctl, &new);
@@ -52,12 +52,12 @@ static int alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
 
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
 {
-	return alloc(ctl, len, false, mem);
+	return mem_alloc(ctl, len, false, mem);
 }
 
 int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
 {
-	return alloc(ctl, len, true, mem);
+	return mem_alloc(ctl, len, true, mem);
 }
 
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed)

@@ -33,7 +33,7 @@ static unsigned int access_of(uint32_t priv)
  * Addresses from 0 on are those of a second key that leads to the first: a registration by the
  * kernel keeps the offset in the page, so that it has none unless the memory is aligned.
  */
-static int count_from_zero(struct dap_lmr *lmr)
+static int make_zero_key(struct dap_lmr *lmr)
 {
 	struct m5_ia *ia = m5_ia(lmr->obj.ia);
 	struct m5_lmr *l = m5_lmr(lmr);
@@ -64,7 +64,7 @@ int m5_lmr_create(struct dap_lmr *lmr)
 		return err;
 	lmr->lmr_context = l->mr.lkey;
 	lmr->rmr_context = l->mr.rkey;
-	err = lmr->zero_based ? count_from_zero(lmr) : 0;
+	err = lmr->zero_based ? make_zero_key(lmr) : 0;
 	if (err) {
 		ctl->ops->mr_dereg(ctl, &l->mr);
 		return err;
@@ -74,7 +74,7 @@ int m5_lmr_create(struct dap_lmr *lmr)
 	return 0;
 }
 
-static void forget(void *rmr, void *lmr)
+static void forget_lmr(void *rmr, void *lmr)
 {
 	if (m5_rmr(rmr)->lmr == lmr)
 		m5_rmr_cache_lmr(m5_rmr(rmr), NULL);
@@ -88,7 +88,7 @@ int m5_lmr_destroy(struct dap_lmr *lmr)
 
 	/* Who remembers it must not know it any more: m5_may_copy by its context, m5_bind as it was. */
 	lmr->lmr_context = ~lmr->lmr_context;
-	dap_obj_each(DAP_RMR, lmr->obj.ia, forget, lmr);
+	dap_obj_each(DAP_RMR, lmr->obj.ia, forget_lmr, lmr);
 	if (l->zero)
 		err = ctl->ops->obj_destroy(l->zero);
 	dereg = ctl->ops->mr_dereg(ctl, &l->mr);

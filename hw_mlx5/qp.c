@@ -24,19 +24,19 @@ struct shape {
 	size_t rq_bytes, sq_bytes, dbrec, bytes;
 };
 
-static uint32_t max_of(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
 static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_attr *a)
 {
-	uint32_t iov = max_of(a->max_request_iov, max_of(a->max_rdma_read_iov,
-							 a->max_rdma_write_iov));
+	uint32_t iov = max_u32(a->max_request_iov, max_u32(a->max_rdma_read_iov,
+							   a->max_rdma_write_iov));
 	uint32_t by_ref = (2 + iov + 3) / 4;
 	uint32_t by_copy = (2 + (ia->params.inline_max + 4u + 15) / 16 + 3) / 4;
 
-	return max_of(M5_BIND_BLOCKS, max_of(by_ref, by_copy));
+	return max_u32(M5_BIND_BLOCKS, max_u32(by_ref, by_copy));
 }
 
 /* The receive ring fills its cache line even when its entries do not. */
@@ -44,7 +44,7 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 {
 	s->recvs = 1u << m5_log2_up(a->max_recv_dtos);
 	s->rq_shift = 4u + m5_log2_up(a->max_recv_iov);
-	s->rq_bytes = max_of(s->recvs << s->rq_shift, M5_BB);
+	s->rq_bytes = max_u32(s->recvs << s->rq_shift, M5_BB);
 	while ((size_t)s->recvs << s->rq_shift < s->rq_bytes)
 		s->recvs *= 2;
 }
@@ -56,15 +56,15 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
 	const struct dap_ep_attr *a = &ep->attr;
-	uint32_t dtos = max_of(a->max_request_dtos, 1), limit = m5_min(ia->dev.max_qp_blocks, MAX_BLOCKS);
+	uint32_t dtos = max_u32(a->max_request_dtos, 1), limit = m5_min(ia->dev.max_qp_blocks, MAX_BLOCKS);
 	uint32_t per = blocks_per_request(ia, a);
 
 	if (dtos + SPARE_BLOCKS > limit || a->max_recv_dtos > limit ||
-	    max_of(a->max_request_iov, a->max_recv_iov) > M5_MAX_IOV ||
-	    max_of(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
+	    max_u32(a->max_request_iov, a->max_recv_iov) > M5_MAX_IOV ||
+	    max_u32(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
 		return -EINVAL;
 	s->blocks = m5_min(1u << m5_log2_up(m5_min(dtos, limit) * per + SPARE_BLOCKS), limit);
-	s->signal_every = max_of(1, m5_min(SIGNAL_EVERY_MAX, dtos / 4));
+	s->signal_every = max_u32(1, m5_min(SIGNAL_EVERY_MAX, dtos / 4));
 	s->internal = m5_min(dtos, dtos / s->signal_every + 1) + 2;
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
 	s->recvs = 0;
@@ -245,7 +245,7 @@ static void uar_put(struct m5_ia *ia, struct m5_ep *e)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-static int make(struct dap_ep *ep, const struct shape *s)
+static int make_qp(struct dap_ep *ep, const struct shape *s)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
@@ -278,7 +278,7 @@ static int make(struct dap_ep *ep, const struct shape *s)
 	return err;
 }
 
-static int build(struct dap_ep *ep, const struct shape *s)
+static int build_qp(struct dap_ep *ep, const struct shape *s)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
@@ -293,7 +293,7 @@ static int build(struct dap_ep *ep, const struct shape *s)
 	if (err)
 		goto err_slots;
 	uar_get(ia, e);
-	err = make(ep, s);
+	err = make_qp(ep, s);
 	if (err)
 		goto err_uar;
 	sq_fill(ep, s);
@@ -326,12 +326,12 @@ int m5_qp_create(struct dap_ep *ep)
 	if (err)
 		return err;
 	*e = (struct m5_ep){ .internal = s.internal };
-	err = build(ep, &s);
+	err = build_qp(ep, &s);
 	if (err) {
 		m5_cq_unreserve(ep->request_evd, s.internal);
 		return err;
 	}
-	e->max_ops = max_of(ep->attr.max_request_dtos, 1);
+	e->max_ops = max_u32(ep->attr.max_request_dtos, 1);
 	e->max_recvs = ep->attr.max_recv_dtos;
 	__atomic_store_n(&e->gen, __atomic_add_fetch(&ia->gen, 1, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);

@@ -27,8 +27,8 @@ uint32_t m5_cq_end(const struct m5_cq *cq)
  * Closes the gaps of the CQEs in [ci, end) that gone() names, towards end, and gives the places
  * won to the device. The owner bit belongs to the place.
  */
-static void compact(struct m5_cq *cq, uint32_t end,
-		    bool (*gone)(const struct m5_cqe *, uint32_t, const void *), const void *arg)
+static void remove_cqes(struct m5_cq *cq, uint32_t end,
+			bool (*gone)(const struct m5_cqe *, uint32_t, const void *), const void *arg)
 {
 	uint32_t n = 0;
 
@@ -61,7 +61,7 @@ static bool is_request(const struct m5_cqe *cqe)
 	return op == M5_CQE_REQ || op == M5_CQE_REQ_ERR;
 }
 
-static bool gone_of(const struct m5_cqe *cqe, uint32_t i, const void *arg)
+static bool is_of_uidx(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 {
 	(void)i;
 	return is_of(cqe, *(const uint32_t *)arg);
@@ -96,7 +96,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 	m5_cq_own(evd);
 	end = m5_cq_end(cq);
 	purge_effects(cq, end, e);
-	compact(cq, end, gone_of, &e->uidx);
+	remove_cqes(cq, end, is_of_uidx, &e->uidx);
 	m5_cq_release(evd);
 }
 
@@ -104,7 +104,7 @@ struct reap {
 	uint32_t uidx, stop;		/* own requests before stop are hidden and have succeeded */
 };
 
-static bool gone_hidden(const struct m5_cqe *cqe, uint32_t i, const void *arg)
+static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 {
 	const struct reap *r = arg;
 
@@ -145,13 +145,13 @@ void m5_sq_reap(struct dap_ep *ep)
 	credit = e->done.sq_ci;
 	end = m5_cq_end(cq);
 	r.stop = reap_scan(cq, e, end, &credit);
-	compact(cq, end, gone_hidden, &r);
+	remove_cqes(cq, end, is_reapable, &r);
 	__atomic_store_n(&e->done.sq_ci, credit, __ATOMIC_RELEASE);
 	m5_cq_release(ep->request_evd);
 }
 
 /* Counts the requests from *at to pi, by the slots that link one to the next. */
-static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
+static uint32_t count_requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 {
 	uint32_t n = 0;
 
@@ -161,7 +161,7 @@ static uint32_t requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 }
 
 /* Requests between ci and pi. What was counted before helps for as long as its slots are there. */
-static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
+static uint32_t count_outstanding(struct m5_ep *e, uint32_t ci)
 {
 	struct m5_sq *sq = &e->sq;
 
@@ -169,8 +169,8 @@ static uint32_t outstanding(struct m5_ep *e, uint32_t ci)
 		e->posted_to = e->done_to = ci;
 		e->ops_posted = e->ops_done = 0;
 	}
-	e->ops_posted += requests(sq, &e->posted_to, sq->pi);
-	e->ops_done += requests(sq, &e->done_to, ci);
+	e->ops_posted += count_requests(sq, &e->posted_to, sq->pi);
+	e->ops_done += count_requests(sq, &e->done_to, ci);
 	return e->ops_posted - e->ops_done;
 }
 
@@ -188,7 +188,7 @@ static bool sq_has(struct m5_ep *e, uint32_t n)
 		return true;
 	used = (uint16_t)(sq->pi - __atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE));
 	room = sq->mask - used;
-	ops = e->max_ops + m5_rotating(e, used) - outstanding(e, sq->pi - used);
+	ops = e->max_ops + m5_rotating(e, used) - count_outstanding(e, sq->pi - used);
 	if ((int32_t)ops <= 0 || (int32_t)room < (int32_t)n)
 		return false;
 	if (ops < n)

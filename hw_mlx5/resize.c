@@ -21,7 +21,7 @@ void m5_cq_ring_init(const struct m5_cq *cq, uint32_t first)
 }
 
 /* -EIO: the old ring ends without the CQE that was to end it. */
-static int move(const struct m5_cq *old, const struct m5_cq *new)
+static int move_cqes(const struct m5_cq *old, const struct m5_cq *new)
 {
 	uint32_t end = m5_cq_end(old);
 
@@ -50,7 +50,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	err = m5_cmd_cq_resize(ia->ctl, cq->obj, cq->cqn, &p);
 	if (err)
 		return err;
-	err = move(cq, &new);
+	err = move_cqes(cq, &new);
 	/* What was counted goes on from there, and the CQE that ended the ring is none. */
 	cq->before = m5_cq_passed(cq) - cq->ci;
 	cq->aside++;
@@ -65,7 +65,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	return 0;
 }
 
-static int grow(struct dap_evd *evd, unsigned int log)
+static int grow_cq(struct dap_evd *evd, unsigned int log)
 {
 	struct m5_ia *ia = m5_ia(evd->obj.ia);
 	struct m5_cq *cq = m5_cq(evd);
@@ -103,7 +103,7 @@ static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t internal)
 	if (log > 30)
 		return -ENOSPC;
 	if (log != cq->log)
-		err = grow(evd, log);
+		err = grow_cq(evd, log);
 	if (err)
 		return err;
 	cq->room = cq->mask - (uint32_t)entries;

@@ -101,7 +101,7 @@ int m5_rmr_create(struct dap_rmr *rmr)
 }
 
 /* Whatever the current mkey gives access to ends. */
-static void end_current(struct dap_rmr *rmr)
+static void destroy_current_key(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -113,13 +113,13 @@ static void end_current(struct dap_rmr *rmr)
 }
 
 /* Ends it, and starts afresh with another. */
-static int renew(struct dap_rmr *rmr)
+static int renew_key(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key;
 
 	m5_window_drop(rmr);
-	end_current(rmr);
+	destroy_current_key(rmr);
 	if (key_make(rmr, &r->obj[r->current], &key))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	m5_window_enter(rmr, r->current, key);
@@ -143,20 +143,20 @@ static bool is_unsure(const struct m5_rmr *r)
 }
 
 /* The QP of the last bind is still there. */
-static bool is_there(const struct m5_rmr *r)
+static bool last_qp_exists(const struct m5_rmr *r)
 {
 	return r->last_gen && __atomic_load_n(&m5_ep(r->last_ep)->gen, __ATOMIC_ACQUIRE) == r->last_gen;
 }
 
 /* The lock keeps the QP, and the EVD that it feeds. A QP that goes completes its binds before. */
-static enum m5_seen look(struct dap_rmr *rmr)
+static enum m5_seen find_last_bind(struct dap_rmr *rmr)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
 	struct m5_rmr *r = m5_rmr(rmr);
 	enum m5_seen seen = M5_SEEN_ERROR;
 
 	pthread_mutex_lock(&ia->lock);
-	if (is_there(r))
+	if (last_qp_exists(r))
 		seen = m5_sq_seen(r->last_ep, r->last_index);
 	else if (all_completed(r))
 		seen = M5_SEEN_OK;
@@ -165,7 +165,7 @@ static enum m5_seen look(struct dap_rmr *rmr)
 }
 
 /* The last bind, on a queue that is still there: has it completed? */
-static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
+static enum m5_seen wait_last_bind(struct dap_rmr *rmr, int turns)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -177,7 +177,7 @@ static enum m5_seen last_seen(struct dap_rmr *rmr, int turns)
 			return M5_SEEN_OK;
 		if (is_unsure(r))
 			return M5_SEEN_ERROR;
-		seen = look(rmr);
+		seen = find_last_bind(rmr);
 		if (seen != M5_SEEN_NOT)
 			return seen;
 		m5_drive_model(ia);
@@ -195,12 +195,12 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	struct m5_rmr *r = m5_rmr(rmr);
 	enum m5_seen seen;
 
-	if (all_completed(r) || !is_there(r))
+	if (all_completed(r) || !last_qp_exists(r))
 		return;
-	seen = last_seen(rmr, SETTLE_TURNS);
+	seen = wait_last_bind(rmr, SETTLE_TURNS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
 		usleep(1000);
-		seen = last_seen(rmr, 1);
+		seen = wait_last_bind(rmr, 1);
 	}
 }
 
@@ -213,7 +213,7 @@ void m5_rmr_revoke_bound(struct dap_ep *ep)
 	pthread_mutex_lock(&ia->lock);
 	while ((rmr = m5_window_pop(ia, ep))) {
 		m5_rmr(rmr)->last_gen = 0;
-		end_current(rmr);
+		destroy_current_key(rmr);
 		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&ia->lock);
@@ -228,23 +228,23 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
-static int settle(struct dap_rmr *rmr, const struct dap_ep *ep)
+static int settle_last_bind(struct dap_rmr *rmr, const struct dap_ep *ep)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	bool gone;
 
 	if (!r->obj[r->current])
-		return renew(rmr);
+		return renew_key(rmr);
 	if (all_completed(r))
 		return 0;
-	gone = !is_there(r);
+	gone = !last_qp_exists(r);
 	if (!gone && r->last_ep == ep)
 		return 0;
-	switch (gone ? M5_SEEN_ERROR : last_seen(rmr, SETTLE_TURNS)) {
+	switch (gone ? M5_SEEN_ERROR : wait_last_bind(rmr, SETTLE_TURNS)) {
 	case M5_SEEN_OK:
 		return 0;
 	case M5_SEEN_ERROR:
-		return renew(rmr);
+		return renew_key(rmr);
 	default:
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	}
@@ -255,7 +255,7 @@ static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
 
-	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep && is_there(r) &&
+	return rmr->for_ep && dap_rmr_is_bound(rmr) && r->last_ep != ep && last_qp_exists(r) &&
 	       __atomic_load_n(&r->last_ep->connection, __ATOMIC_RELAXED);
 }
 
@@ -271,7 +271,7 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
 	if (is_elsewhere(rmr, ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
-	return settle(rmr, ep);
+	return settle_last_bind(rmr, ep);
 }
 
 int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
@@ -285,7 +285,7 @@ int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 		return 0;
 	}
 	while (!err && !m5_window_claim(rmr, ep))
-		err = renew(rmr);
+		err = renew_key(rmr);
 	return err;
 }
 

@@ -34,7 +34,7 @@ static int shape(const struct m5_ia *ia, struct dap_srq *srq, struct m5_srq *q)
 	return 0;
 }
 
-static int make(struct dap_srq *srq, struct m5_srq *q)
+static int make_rmp(struct dap_srq *srq, struct m5_srq *q)
 {
 	struct m5_ctl *ctl = m5_ia(srq->obj.ia)->ctl;
 	struct m5_rmp_param p = {
@@ -69,7 +69,7 @@ int m5_srq_create(struct dap_srq *srq)
 		goto err_mem;
 	}
 	q.slots[q.head].bytes = 1;
-	err = make(srq, &q);
+	err = make_rmp(srq, &q);
 	if (err)
 		goto err_slots;
 	*m5_srq(srq) = q;

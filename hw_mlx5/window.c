@@ -27,7 +27,7 @@ void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-static void unlink_it(struct m5_ia *ia, struct m5_window *w)
+static void unlink_window(struct m5_ia *ia, struct m5_window *w)
 {
 	struct m5_window **at = bucket(ia, w->rkey);
 
@@ -46,7 +46,7 @@ void m5_window_leave(struct dap_rmr *rmr, unsigned int i)
 	if (!rmr->for_ep)
 		return;
 	pthread_mutex_lock(&ia->lock);
-	unlink_it(ia, &m5_rmr(rmr)->window[i]);
+	unlink_window(ia, &m5_rmr(rmr)->window[i]);
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -59,7 +59,7 @@ void m5_window_drop(struct dap_rmr *rmr)
 		return;
 	pthread_mutex_lock(&ia->lock);
 	r->last_gen = 0;
-	unlink_it(ia, &r->window[r->current]);
+	unlink_window(ia, &r->window[r->current]);
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -117,6 +117,6 @@ struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep)
 	struct dap_rmr *rmr = bound_through(ia, ep);
 
 	if (rmr)
-		unlink_it(ia, &m5_rmr(rmr)->window[m5_rmr(rmr)->current]);
+		unlink_window(ia, &m5_rmr(rmr)->window[m5_rmr(rmr)->current]);
 	return rmr;
 }
