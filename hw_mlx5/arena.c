@@ -41,7 +41,7 @@ void m5_arena_open(struct m5_arena *arena, bool eal)
 	pthread_mutex_init(&arena->lock, NULL);
 }
 
-/* A page of the system's: reserved now or not had, so that touching it can not fail later. */
+/* A huge page of the system, reserved now, so that a later access cannot fail. */
 static void *huge_map(void)
 {
 	void *p = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
@@ -50,7 +50,8 @@ static void *huge_map(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A child would be given a copy of pages that are pinned, huge as they are; it uses no queue. */
+/* Not inherited by a forked child: it uses no queue, and the kernel would copy pinned huge pages
+ * for it. */
 static bool memory_get(struct m5_chunk *c, bool eal)
 {
 	c->base = eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
@@ -72,7 +73,7 @@ static void memory_put(const struct m5_chunk *c)
 	}
 }
 
-/* -EBUSY or the like: the device may still write into the memory. */
+/* Returns -EBUSY or the like if the device may still write to the memory. */
 static int umems_put(struct m5_ctl *ctl, struct m5_chunk *c, unsigned int n)
 {
 	int err = 0;
@@ -94,7 +95,7 @@ static int umems_get(struct m5_ctl *ctl, struct m5_chunk *c)
 	return 0;
 }
 
-/* One more, in front of the others. The lock is held. */
+/* Adds a chunk at the head of the list. The lock is held. */
 static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 {
 	struct m5_chunk *c = calloc(1, sizeof(*c));
@@ -113,14 +114,15 @@ static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 		free(c);
 		return -ENOMEM;
 	}
-	dap_log(DAP_LOG_EP, "queues in %s from %p on", c->eal ? "DPDK's heap" : "a huge page",
+	dap_log(DAP_LOG_EP, "queue memory in %s at %p", c->eal ? "DPDK's heap" : "a huge page",
 		(void *)c->base);
 	c->next = arena->chunks;
 	arena->chunks = c;
 	return 0;
 }
 
-/* The first run of n free pages that lies in one piece, or starts with a piece; or PAGES. */
+/* The first run of n free pages within one piece, or at the start of one; PAGES if there is
+ * none. */
 static unsigned int find_run(const struct m5_chunk *c, unsigned int n)
 {
 	unsigned int run = 0, start;
@@ -183,7 +185,7 @@ void m5_arena_close(struct m5_arena *arena, struct m5_ctl *ctl)
 
 	while ((c = arena->chunks)) {
 		arena->chunks = c->next;
-		/* What the device still has mapped must not become somebody else's memory. */
+		/* Memory that the device still has mapped must not be reused. */
 		if (!umems_put(ctl, c, PIECES))
 			memory_put(c);
 		free(c);

@@ -11,7 +11,7 @@ int m5_ia_async_fd(struct dap_ia *ia)
 	return ctl->ops->async_fd(ctl);
 }
 
-/* Of a QP or a CQ, by its number. */
+/* Breaks the endpoint if its QP or CQ has this number. */
 static void break_if_number(void *obj, void *arg)
 {
 	struct dap_ep *ep = obj;
@@ -72,8 +72,9 @@ struct m5_port m5_ia_port(struct dap_ia *ia)
 enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
 
 /*
- * DAT has no event for a port. A port that is down ends no connection by itself: a send fails, unless
- * the port comes up in time. The consumer gets the asynchronous event that the man pages allow.
+ * DAT has no event for a port. A port that is down ends no connection by itself: a send fails
+ * unless the port comes up in time. The consumer gets the asynchronous event that the man pages
+ * allow.
  */
 static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 {
@@ -81,11 +82,11 @@ static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 	struct m5_port port;
 
 	if (ev->sub_type == M5_PORT_DOWN) {
-		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_log(DAP_LOG_ERR, "%s: the port is down: sends fail unless it comes up in time", ia->name);
 		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 		return;
 	}
-	/* New connections go by what the port is now. */
+	/* New connections use the port's current state. */
 	if (m->ctl->ops->port(m->ctl, &port))
 		return;
 	pthread_mutex_lock(&m->lock);
@@ -122,7 +123,8 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			port_event(ia, &ev);
 			break;
 		case M5_EVENT_LOST:
-			dap_log(DAP_LOG_ERR, "%s: the kernel has lost events of the device", ia->name);
+			dap_log(DAP_LOG_ERR, "%s: the kernel dropped device events: failed "
+				"connections may go unnoticed", ia->name);
 			/* fall through */
 		case M5_EVENT_STARVED:
 			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);

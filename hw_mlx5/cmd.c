@@ -40,7 +40,7 @@ static uint32_t field(be32_t word, unsigned int low, unsigned int bits)
 	return be32_to_cpu(word) >> low & ((1u << bits) - 1);
 }
 
-/* PRM, "HCA Capabilities", umr_fence: what must precede work that relies on a changed key. */
+/* PRM, "HCA Capabilities", umr_fence: the fence before work that relies on a changed key. */
 static uint8_t umr_fence(uint32_t cap)
 {
 	switch (cap) {
@@ -94,9 +94,9 @@ static int query_caps(struct m5_ctl *ctl, uint16_t op_mod, struct m5_query_hca_c
 }
 
 /*
- * Devices may place data out of order where the fabric has several ways: newer ones all data of RC, older
- * ones that of WRITE and READ. DAT's consumers count on order. A device with dp_ordering_force keeps it
- * for a QP that demands it.
+ * If the fabric has several paths, devices may place data out of order: newer ones all data of RC,
+ * older ones that of WRITE and READ. DAT consumers rely on the order. A device with
+ * dp_ordering_force keeps it for QPs that demand it.
  */
 static int order_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 		      struct m5_dev_caps *caps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What a device says of a command it refuses, in words and as errno. */
+/* A device's refusal of a command, as text and as errno. */
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +45,8 @@ static const struct {
 	{ M5_CMD_DESTROY_UMEM, "DESTROY_UMEM" },
 };
 
-/* No argument of the consumer's reaches a command unchecked: what is bad or wrong here is our own. */
+/* Commands carry no unchecked consumer arguments, so "bad" and "wrong" mean errors of this
+ * driver. */
 static const struct status {
 	uint8_t status;
 	int err;
@@ -95,12 +96,12 @@ int m5_cmd_error(int err, const void *in, const void *out)
 	const struct status *status;
 
 	if (err != -EREMOTEIO) {
-		dap_log(DAP_LOG_ERR, "%s (0x%x) was not executed: %s", cmd_name(opcode), opcode,
+		dap_log(DAP_LOG_ERR, "command %s (0x%x) was not executed: %s", cmd_name(opcode), opcode,
 			strerror(-err));
 		return err;
 	}
 	status = status_find(o->status);
-	dap_log(DAP_LOG_ERR, "%s (0x%x) refused: %s (status 0x%x, syndrome 0x%x)",
+	dap_log(DAP_LOG_ERR, "the device refused command %s (0x%x): %s (status 0x%x, syndrome 0x%x)",
 		cmd_name(opcode), opcode, status->name, o->status, be32_to_cpu(o->syndrome));
 	return status->err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* A queue pair's life in commands (PRM, "QP States and Transitions"). */
+/* Commands for queue pairs (PRM, "QP States and Transitions"). */
 #include <errno.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static int transition(const struct m5_qp_ref *qp, enum m5_opcode opcode, struct 
 	return m5_cmd_obj(qp->ctl, qp->obj, in, sizeof(*in), &out, sizeof(out));
 }
 
-/* Atomics are served from the places of reads; mode 1 is IBTA's. */
+/* Atomics use the responder resources of reads; mode 1 is IBTA's. */
 static uint32_t remote_rights(bool read)
 {
 	return (read ? 1u << 16 | 1u << 15 | 1u << 13 : 0) | 1u << 14;
@@ -77,7 +77,7 @@ static uint32_t log2_down(unsigned int n)
 	return n > 1 ? 31u - (uint32_t)__builtin_clz(n) : 0;
 }
 
-/* A source port of the dynamic range, equal for all packets of a connection (IBTA annex A17). */
+/* A source port of the dynamic range, same for all packets of a connection (IBTA annex A17). */
 static uint32_t udp_sport(uint32_t a, uint32_t b)
 {
 	uint32_t hash = a * 0x9e3779b1u ^ b * 0x85ebca6bu;
@@ -125,7 +125,7 @@ int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 
 int m5_cmd_qp_rts(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 {
-	/* An acknowledgement is asked for every 2^8 packets of a long message. */
+	/* Requests an acknowledgement every 2^8 packets of a long message. */
 	struct m5_qp_in in = {
 		.qpc.retry = cpu_to_be32(8u << 28 | log2_down(c->rd_out) << 21 |
 					 (uint32_t)c->retry_count << 16 |

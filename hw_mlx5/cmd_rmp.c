@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Receive memory pools in commands (PRM, "Receive Memory Pool"). */
+/* Commands for receive memory pools (PRM, "Receive Memory Pool"). */
 #include "hw_mlx5/cmd.h"
 
 int m5_cmd_rmp(struct m5_ctl *ctl, const struct m5_rmp_param *p, struct m5_obj **obj,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Queue pairs: connected, drained, put into the error state. */
+/* Connecting, draining and ending queue pairs. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-/* "m5" and the version of what two of these drivers agree on beyond RC itself. */
+/* "m5" and the version of the protocol between two of these drivers beyond RC itself. */
 #define M5_PROTO 0x6d350001u
 
 enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };
 
-/* IBTA 9.7.1: any; random, so that packets of an earlier connection do not fit. */
+/* IBTA 9.7.1: any value; random, so that packets of an earlier connection do not match. */
 static int psn_draw(uint32_t *psn)
 {
 	uint32_t v;
@@ -52,13 +52,13 @@ int m5_qp_address(struct dap_ep *ep)
 	return 0;
 }
 
-/* IBTA 8.3, 13.5.4: between subnets packets need a GRH; the subnet is the upper half of a GID. */
+/* IBTA 8.3, 13.5.4: packets to another subnet need a GRH; the subnet is the upper half of a GID. */
 static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
 {
 	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
 }
 
-/* The kernel knows the ways of its networks; the peer only tells its own address, or 0. */
+/* The kernel knows the route. The peer only sends its own MAC address, or 0. */
 static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t mac[6])
 {
 	static const uint8_t none[6];
@@ -72,7 +72,8 @@ static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t ma
 	memcpy(mac, remote->own, 6);
 	if (memcmp(mac, none, sizeof(none)))
 		return 0;
-	dap_log(DAP_LOG_ERR, "no MAC address leads to the peer: %s", strerror(-err));
+	dap_log(DAP_LOG_ERR, "cannot resolve the peer's MAC address: %s; check the route and "
+		"neighbour entries", strerror(-err));
 	return -EHOSTUNREACH;
 }
 
@@ -111,12 +112,13 @@ int m5_qp_connect(struct dap_ep *ep)
 	int err;
 
 	if (!path_fits(local, remote)) {
-		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x, link %u",
+		dap_log(DAP_LOG_ERR, "the peer uses another kind of adapter or another version: "
+			"protocol 0x%x, link %u",
 			remote->proto, remote->link_layer);
 		return -EPROTO;
 	}
-	/* The device knows no fewer than one outstanding read, and would do it. A peer that serves
-	 * none says so itself. */
+	/* The device allows at least one outstanding read, so block reads here if the endpoint may
+	 * have none. A peer that serves none refuses them itself. */
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
 	err = port.ethernet ? next_hop(ep, remote, c.rmac) : 0;
@@ -127,9 +129,10 @@ int m5_qp_connect(struct dap_ep *ep)
 }
 
 /*
- * 2ERR_QP returns before the QP is flushed. The WQE that it took from an SRQ for a message comes back by its
- * flushed completion, then the event says so; a QP that is destroyed before keeps the WQE for ever. Where
- * no event came once, firmware keeps it to itself, and the next QPs wait only shortly.
+ * 2ERR_QP returns before the QP is flushed. An SRQ's WQE that the QP took for a message returns by
+ * its flushed completion, followed by this event. A QP that is destroyed before keeps the WQE
+ * forever. If the event is missing once, the firmware does not send it, and later QPs wait only
+ * briefly.
  */
 void m5_qp_last_wqe(struct dap_ep *ep)
 {
@@ -166,9 +169,10 @@ static bool sq_idle(const struct m5_ep *e)
 }
 
 /*
- * For dat_ep_get_status(3). Hidden completions are looked for, as perhaps nobody polls for them:
- * suppressed binds have one, of other suppressed work each signal_every-th. What is posted after the
- * last of these counts as outstanding, for the device does not say when it is done.
+ * For dat_ep_get_status(3). Reaps internal completions, because the consumer may not be polling.
+ * Suppressed binds have one each; of other suppressed work every signal_every-th has one. Work
+ * posted after the last of these counts as outstanding, because the device does not report its
+ * completion.
  */
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 {
@@ -186,7 +190,7 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	*request_idle = sq_idle(e);
 }
 
-/* An 8-byte doorbell for all that is in the ring, up to the WQE of this ctrl segment. */
+/* Rings an 8-byte doorbell for everything in the ring, up to the WQE with this ctrl segment. */
 static void ring_8(const struct m5_ia *ia, struct m5_sq *sq, uint64_t ctrl)
 {
 	uintptr_t offset = sq->reg & 0xfff;
@@ -215,8 +219,8 @@ static uint64_t nop_write(struct m5_ep *e)
 }
 
 /*
- * The end of the send queue is marked by a NOP that completes after all before it. It needs no
- * credit: a block is kept for it.
+ * Marks the end of the send queue by a NOP that completes after all work before it. It needs no
+ * credit: one block is reserved for it.
  */
 int m5_qp_drain_begin(struct dap_ep *ep)
 {
@@ -248,7 +252,7 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
 	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));
-	/* Nobody may be polling, to be told that what was to complete first has failed. */
+	/* The consumer may not be polling, so report the failure here. */
 	if (seen == M5_SEEN_ERROR)
 		dap_ep_broken(ep);
 	return seen != M5_SEEN_NOT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * What posts and dequeues count; and receives that an endpoint has and that no completion has been
- * made for. The device tells how many
- * WQEs were taken from an SRQ, not by whom; those of a queue pair of its own are known here.
+ * Counters of posts and dequeues, and the number of receives that an endpoint holds without a
+ * completion. The device reports how many WQEs were taken from an SRQ, but not by which QP; for a
+ * QP's own receive queue the number is known here.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-#define LOOKS 8				/* while others take and complete receives of the SRQ */
+#define LOOKS 8				/* tries, while others use the SRQ */
 
 static bool is_receive(const struct m5_cqe *cqe)
 {
@@ -20,7 +20,7 @@ static bool is_receive(const struct m5_cqe *cqe)
 	return op == M5_CQE_RESP_ERR || (op != M5_CQE_REQ && op < M5_CQE_RESIZE);
 }
 
-/* Receive completions in the CQ that name slots of this ring; done: the endpoint's dequeued ones. */
+/* Receive completions in the CQ for slots of this ring; done: those the endpoint has dequeued. */
 static uint32_t count_completed(struct dap_ep *ep, uint32_t *done)
 {
 	struct m5_cq *cq = m5_cq(ep->recv_evd);
@@ -51,9 +51,9 @@ static int taken_of_srq(struct dap_srq *srq, uint32_t *taken)
 }
 
 /*
- * What endpoints have taken and what lies completed in this CQ differ by the messages that are
- * arriving, and by completions in other CQs: nothing of either, or all of it this endpoint's, is
- * an answer.
+ * WQEs taken by endpoints and completions in this CQ differ by messages that are arriving, and by
+ * completions in other CQs. The answer is known if they do not differ, or if this endpoint is the
+ * SRQ's only user.
  */
 static int count_shared(struct dap_ep *ep, uint32_t *recvs)
 {
@@ -86,7 +86,8 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	if (e->done.shared)
 		return count_shared(ep, recvs);
 	n = count_completed(ep, &done);
-	/* The producer index is the poster's; its doorbell record is stored whole, for all to read. */
+	/* The producer index belongs to the poster; the doorbell record is written at once, so any
+	 * thread can read it. */
 	*recvs = (uint16_t)(be32toh(__atomic_load_n(&e->rq.dbrec[0], __ATOMIC_RELAXED)) - done - n);
 	return 0;
 }
@@ -96,7 +97,8 @@ static uint64_t load(const uint64_t *count)
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
-/* The poster looks for credit once in as many receives as its ring has, at least. */
+/* The poster looks for credit at least once per ring of receives, so 32 bits suffice for the
+ * difference. */
 void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
 {
 	const struct m5_ep *e = m5_ep(ep);
@@ -115,7 +117,7 @@ void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
 	counts->work[DAP_COUNT_RECV].bytes = load(&e->done.rq_bytes);
 }
 
-/* The poller stores the two one after the other: which of them is behind, their common bits tell. */
+/* The poller stores lap and ci one after the other; their common bits show which one is behind. */
 uint64_t m5_cq_passed(const struct m5_cq *cq)
 {
 	uint32_t lap = __atomic_load_n(&cq->lap, __ATOMIC_RELAXED);

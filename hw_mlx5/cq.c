@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Completion queues: their life, and their events.
+ * Completion queues: create, destroy, and their events.
  *
- * An EVD of n events gets a CQ of at least 3n and n + 64 entries, up to some size even 7n: what is
- * over n is for completions that the consumer does not count, the hidden ones of suppressed work,
- * and n endpoints with default attributes have room for theirs there. Each endpoint
- * reserves as many as it can have there at a time (qp.c), and the CQ grows where there is no
- * more room (resize.c), so that it is never overrun by what the consumer can not see. One place
- * more is kept for the CQE that ends a ring.
+ * An EVD of n events gets a CQ of at least 3n and n + 64 entries, for small n even 7n. Entries
+ * beyond n are for internal completions of suppressed work, which the consumer does not count; n
+ * endpoints with default attributes fit. Each endpoint reserves as many as it can have in the CQ
+ * at a time (qp.c), and the CQ grows if there is no room (resize.c), so internal completions never
+ * overflow it. One more entry is for the CQE that ends a ring.
  */
 #include <errno.h>
 
@@ -91,7 +90,7 @@ int m5_cq_destroy(struct dap_evd *evd)
 	return err;
 }
 
-/* The channel is made when somebody first waits: it costs a file descriptor. */
+/* Created on the first wait, because it costs a file descriptor. */
 static int open_channel(struct dap_evd *evd)
 {
 	const struct m5_ctl_ops *ops = m5_ia(evd->obj.ia)->ctl->ops;
@@ -112,7 +111,7 @@ static int open_channel(struct dap_evd *evd)
 	return err;
 }
 
-/* PRM, "CQ Doorbell": command and index in the record first, then both halves to the UAR. */
+/* PRM, "CQ Doorbell": first command and index to the record, then both halves to the UAR. */
 int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
 {
 	struct m5_cq *cq = m5_cq(evd);
@@ -141,7 +140,8 @@ void m5_cq_drain_fd(struct dap_evd *evd)
 {
 	struct m5_cq *cq = m5_cq(evd);
 
-	/* The serial number goes on with each event taken, so that an arm is not taken for an old one. */
+	/* The serial number increases with each event, so that the device does not ignore a new arm
+	 * as an old one. */
 	if (cq->ch && m5_ia(evd->obj.ia)->ctl->ops->evch_drain(cq->ch))
 		cq->arm_sn++;
 }

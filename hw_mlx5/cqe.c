@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Completions in neutral form: the slow poll, and what the hot one leaves to be done out of line. */
+/* Converts completions to neutral form: the slow poll, and CQEs that the hot path leaves. */
 #include "hw_mlx5/lock.h"
 
 /* IBTA 11.6.2 and DAT 1.2 dat_dto_completion_status, by the syndrome of the CQE. */
@@ -47,7 +47,7 @@ static unsigned int syndrome_of(const struct m5_cqe *cqe)
 	return is_error(cqe) ? ((const uint8_t *)cqe)[M5_CQE_AT_SYNDROME] : 0;
 }
 
-/* Once for each QP, where its first real error is read: what failed, and the work that did. */
+/* For the first real error of each QP: logs the failure and the work that failed. */
 static void log_failure(struct dap_ep *ep, const struct m5_cqe *cqe, bool request)
 {
 	struct m5_ep *e = m5_ep(ep);
@@ -113,7 +113,7 @@ static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 	return visible;
 }
 
-/* Plain ones are those that remain of all. */
+/* Counts the special kinds; what remains of the total are plain receives. */
 static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 {
 	if (ev->dto.status)
@@ -144,7 +144,7 @@ static void take_receive(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 		r->ev.dto.op = DAP_OP_RECV_INVAL;
 	r->ev.dto.imm = be32_to_cpu(cqe->imm);
 	count_receive(ep, &r->ev);
-	/* With solicited waits the sender has decided whether a waiter is woken. */
+	/* With solicited notification the sender decides whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
 		r->ev.unsignalled = true;
 	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
@@ -159,13 +159,13 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	char text[160];
 
 	if (op >= M5_CQE_RESIZE && !is_error(cqe)) {
-		dap_log(DAP_LOG_ERR, "a completion of no known kind: %s",
+		dap_log(DAP_LOG_ERR, "ignored a CQE of unknown type: %s",
 			m5_decode_cqe(cqe, text, sizeof(text)));
 		return false;
 	}
 	if (syndrome && syndrome != M5_SYN_FLUSHED)
 		log_failure(ep, cqe, request);
-	/* Work that is flushed from a connection thought to be alive means the same as an error. */
+	/* Work flushed while the connection seems alive also means that it has failed. */
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
 		r->broken = ep;
 	if (m5_cqe_is_small(cqe))
@@ -174,7 +174,7 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 		visible = take_request(r, ep, cqe);
 	else
 		take_receive(r, ep, cqe);
-	/* Whatever notifies of success: what failed wakes who waits. */
+	/* Failures always notify, even if success would not. */
 	if (visible && syndrome)
 		r->ev.unsignalled = false;
 	return visible;
@@ -192,7 +192,7 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	if (ep)
 		visible = take_cqe(r, ep, cqe);
 	else
-		dap_log(DAP_LOG_ERR, "a completion of no endpoint: %s",
+		dap_log(DAP_LOG_ERR, "ignored a CQE without an endpoint: %s",
 			m5_decode_cqe(cqe, text, sizeof(text)));
 	cq->aside += !visible;
 	m5_cq_publish(cq, cq->ci + 1);
@@ -207,7 +207,7 @@ void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r)
 		dap_ep_broken(r->broken);
 }
 
-/* One look at the CQ: 1 an event, 0 something that is no event, -1 empty. */
+/* Takes one CQE. Returns 1 for an event, 0 if there is no event for it, -1 if the CQ is empty. */
 static int poll_once(struct dap_evd *evd, struct m5_slow_cqe *r)
 {
 	bool locked = m5_ia(evd->obj.ia)->locked;

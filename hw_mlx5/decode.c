@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Work and completion queue elements as one line of text: what every error message shows. */
+/* Work and completion queue elements as one line of text, for error messages. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static void put_fm(struct line *l, uint8_t fm)
 	put_text(l, "%s%s%s", fences[fm >> 5], ces[fm >> 2 & 3], fm & M5_SE ? " solicited" : "");
 }
 
-/* The WQE as it lies in the ring: 16-byte pieces that wrap at its end. */
+/* The WQE in the ring: 16-byte pieces that wrap at its end. */
 struct pieces {
 	const uint8_t *ring;
 	uint32_t mask, at, left;	/* in pieces */

@@ -25,8 +25,9 @@ static bool symbols(void *library, struct eal *eal)
 }
 
 /*
- * Linked into the program, or a library of its; or of a plugin's, where only the name finds it: those
- * of the releases 20.11 to 24.11. A library that is found stays loaded, since somebody else has it.
+ * DPDK may be linked into the program or one of its libraries, or loaded by a plugin; in that case
+ * only its file name finds it: releases 20.11 to 24.11. The library stays loaded, because others
+ * use it.
  */
 static bool find_eal(struct eal *eal)
 {

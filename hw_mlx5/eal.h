@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The heap of DPDK's EAL, where the program runs one: found among the libraries that are loaded, never
+ * The heap of DPDK's EAL, if the program runs one. It is found among the loaded libraries, never
  * loaded or started from here.
  */
 #ifndef M5_EAL_H
@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-/* NULL: no EAL runs in this process, or its heap has no such piece. align: a power of two. */
+/* Returns NULL if no EAL runs in this process, or its heap has no such block. align: a power of
+ * two. */
 void *m5_eal_malloc(size_t len, unsigned int align);
 void m5_eal_free(void *p);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * What a completion does beside its event: every caller that takes a CQE does this.
+ * Effects of a completion beside its event; every caller that takes a CQE must apply them.
  *
- * Scatter to CQE: the device leaves a small message, or the answer to a small read, in the CQE, and the
- * poller takes it to where the WQE says. The WQE is still there: its slot is given back afterwards.
+ * Scatter to CQE: the device leaves a small message, or the data of a small read, in the CQE, and
+ * the poller copies it to the WQE's buffers. The WQE is still there, because its slot is released
+ * later.
  */
 #include <string.h>
 
 #include "hw_mlx5/lock.h"
 
-#define SMALL_MAX 32u			/* of an entry of 64 bytes */
+#define SMALL_MAX 32u			/* in an entry of 64 bytes */
 
 const uint8_t m5_dto_of_opcode[256] = {
 	[M5_OP_SEND] = DAP_OP_SEND,
@@ -21,10 +22,10 @@ const uint8_t m5_dto_of_opcode[256] = {
 	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
 };
 
-/* The list of a WQE: where it begins in its ring, and how many segments it has. */
+/* The scatter list of a WQE: its offset in the ring, and its number of segments. */
 struct list {
 	const uint8_t *ring;
-	size_t at, mask;		/* bytes; a ring that is not to be left has a mask of all ones */
+	size_t at, mask;		/* bytes; mask is all ones if the list cannot wrap */
 	unsigned int n;
 };
 
@@ -42,7 +43,8 @@ static void spread(struct list l, const uint8_t *data, uint32_t len)
 	}
 }
 
-/* PRM: a READ has its list behind control segment and remote address, an atomic behind one more. */
+/* PRM: the list of a READ follows control segment and remote address, that of an atomic one more
+ * segment. */
 static struct list request_list(const struct m5_sq *sq, uint32_t index, bool read)
 {
 	size_t at = (size_t)(index & sq->mask) << M5_BB_SHIFT;
@@ -54,7 +56,7 @@ static struct list request_list(const struct m5_sq *sq, uint32_t index, bool rea
 			      .n = ds > before ? ds - before : 0 };
 }
 
-/* Shorter lists end with an empty segment, which takes nothing. */
+/* Shorter lists end with an empty segment, which takes no data. */
 static struct list receive_list(const struct m5_rq *rq, uint32_t index)
 {
 	return (struct list){ .ring = rq->ring, .at = (size_t)(index & rq->mask) * rq->stride,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The adapter: opened, described, closed. */
+/* The adapter: open, query, close. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
 	caps->optimal_alignment = 256;
 	caps->rmr_for_ep = true;
-	/* A window of an LMR whose own key leads to another. */
+	/* A window of an LMR whose key itself refers to another key. */
 	caps->zero_based = dev->max_indirection >= 2;
 }
 
@@ -133,12 +133,12 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	if (!err)
 		err = m->ctl->ops->port(m->ctl, &m->port);
 	if (err) {
-		snprintf(why, whylen, "the device does not tell its capabilities or address: %s",
+		snprintf(why, whylen, "cannot query device capabilities or port address: %s",
 			 strerror(-err));
 		return err;
 	}
 	if (m->port.ethernet && m->params.sl > 7) {
-		snprintf(why, whylen, "sl=%u: Ethernet has the priorities 0 to 7", m->params.sl);
+		snprintf(why, whylen, "sl=%u: must be 0 to 7 on Ethernet", m->params.sl);
 		return -EINVAL;
 	}
 	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
@@ -146,7 +146,8 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	if (m->dev.max_msg > 1ull << 30)
 		m->dev.max_msg = 1ull << 30;
 	if (m->dev.max_sq_wqe < M5_BF_BLOCKS * M5_BB * 2) {
-		snprintf(why, whylen, "the device takes WQEs of only %u bytes", m->dev.max_sq_wqe);
+		snprintf(why, whylen, "the device supports WQEs of only %u bytes, too few for "
+			 "this provider", m->dev.max_sq_wqe);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -166,12 +167,12 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 		return err;
 	err = m->ctl->ops->uar_alloc(m->ctl, M5_UAR_NC, &m->uar);
 	if (err) {
-		snprintf(why, whylen, "no doorbell page: %s", strerror(-err));
+		snprintf(why, whylen, "cannot allocate a doorbell page: %s", strerror(-err));
 		m5_uidx_close(m);
 		return err;
 	}
 	m5_arena_open(&m->arena, m->params.eal);
-	/* The model in this process translates nothing. */
+	/* The software model in this process needs no translations. */
 	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
 	m5_mmio_choose(m);
 	m->inline_model = m->ctl->soft && !m->params.silicon;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Commands of a ConnectX as they lie in memory (PRM, "Command Reference" and "Hardware Objects").
- * Words with bit fields are be32_t; the bits are named where the word stands, as high:low.
+ * Commands of a ConnectX in memory layout (PRM, "Command Reference" and "Hardware Objects"). Words
+ * with bit fields are be32_t; comments name the bits as high:low.
  */
 #ifndef M5_IFC_H
 #define M5_IFC_H
@@ -45,7 +45,7 @@ enum m5_opcode {
 };
 
 struct m5_in_hdr {
-	be16_t opcode, uid;		/* uid is the access's to fill in */
+	be16_t opcode, uid;		/* the access fills in uid */
 	be16_t rsvd, op_mod;
 };
 WIRE_SIZE(struct m5_in_hdr, 8);
@@ -111,7 +111,7 @@ WIRE_AT(struct m5_hca_cap, flags40, 0x40);
 WIRE_AT(struct m5_hca_cap, max_wqe_sz_sq, 0x50);
 WIRE_AT(struct m5_hca_cap, max_pd, 0x64);
 
-/* "HCA Capabilities 2", as far as it is looked at. */
+/* "HCA Capabilities 2", the fields in use. */
 struct m5_hca_cap_2 {
 	be32_t w00[4];
 	be32_t flags10;			/* dp_ordering_force 23 */
@@ -168,9 +168,9 @@ WIRE_SIZE(struct m5_query_nic_vport_out, 272);
 WIRE_AT(struct m5_query_nic_vport_out, mtu, 16 + 0x24);
 WIRE_AT(struct m5_query_nic_vport_out, mac_hi, 16 + 0xf6);
 
-/* PRM, "ACCESS_REG" and "PAOS", as far as it is written. op_mod 0: write. */
+/* PRM, "ACCESS_REG" and "PAOS", the fields in use. op_mod 0: write. */
 struct m5_paos {
-	struct m5_in_hdr hdr;		/* or the one of the output */
+	struct m5_in_hdr hdr;		/* or the output's header */
 	be32_t reg;			/* 15:0 */
 	be32_t argument;
 	be32_t status;			/* local_port 23:16, admin_status 11:8, oper_status 3:0 */

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a threadsafe instance keeps posters and pollers apart, and a nonthreadsafe one its pollers
- * from those who take a CQ away (see obj.h, cq_own.c). */
+/* Locks between posters and pollers of a threadsafe instance, and between pollers of a
+ * nonthreadsafe one and other threads that need a CQ (see obj.h, cq_own.c). */
 #ifndef M5_LOCK_H
 #define M5_LOCK_H
 
 #include "hw_mlx5/obj.h"
 
 #define M5_INLINE static inline __attribute__((always_inline))
-/* Out of line with the arguments where the caller's own are, so that a tail call is a jump. */
+/* Not inlined, with arguments kept in place, so that a tail call is a jump. */
 #if defined(__clang__)
 #define M5_NOINLINE __attribute__((noinline))
 #else
 #define M5_NOINLINE __attribute__((noinline, noipa))
 #endif
-/* An argument that only keeps its place. */
+/* An argument that only keeps the others in place. */
 #define M5_UNUSED __attribute__((unused))
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 
 M5_COLD void m5_spin_wait(uint32_t *lock);
 
-/* The compiler is to finish with what is above before it takes up what is below. */
+/* Stops the compiler from moving code across. */
 M5_INLINE void m5_compiler_barrier(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /*
- * Counts for who asks the InfiniBand extension. Only who has the queue does; others read it at any
- * time, so it is one instruction, where gcc makes three of an atomic load and store.
+ * Counts for the InfiniBand extension. Only the queue's owner adds, others may read at any time. A
+ * plain add is one instruction; gcc makes three of an atomic load and store.
  */
 M5_INLINE void m5_count_add(uint64_t *count, uint64_t more)
 {
@@ -51,13 +51,13 @@ M5_INLINE void m5_spin_lock(uint32_t *lock)
 		m5_spin_wait(lock);
 }
 
-/* Whose body is to call nothing goes the long way where the lock is taken. */
+/* For bodies that must not call: if the lock is taken, they use the slow path. */
 M5_INLINE bool m5_spin_try(uint32_t *lock)
 {
 #if defined(__x86_64__) && !DAP_TSAN
 	uint32_t was;
 
-	/* gcc would find the address first, and keep a 1 from elsewhere for it. */
+	/* Left to itself gcc computes the address first and keeps a 1 in a register. */
 	__asm__ volatile("movl $1, %0; xchgl %0, %1" : "=&r"(was), "+m"(*lock) : : "memory");
 	return m5_likely(!was);
 #else
@@ -71,8 +71,8 @@ M5_INLINE void m5_spin_unlock(uint32_t *lock)
 }
 
 /*
- * What is posted without asking does not reach over the ring's end: there the limit is, unless the
- * n blocks that are wanted now go beyond.
+ * Posts on the fast path must not wrap at the ring's end, so the limit is there, unless the n
+ * blocks wanted now wrap.
  */
 M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
 {
@@ -83,16 +83,16 @@ M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
 	sq->limit = sq->pi + (credit < to_end ? credit : to_end);
 }
 
-/* The unbind of a bind that changes keys is among the used blocks. */
+/* The unbind of a key rotation is among the used blocks. */
 M5_INLINE bool m5_rotating(const struct m5_ep *e, uint32_t used)
 {
 	return e->sq.pi - e->rotated < used;
 }
 
 /*
- * The hot path compares only blocks, with a limit that neither room nor the number of requests
- * that may be outstanding lets it pass. This looks at what is published: true, there is credit for
- * n blocks, whatever requests they are of.
+ * The fast path compares only blocks with a limit, which accounts for ring space and for the
+ * number of outstanding requests. This recomputes it from published indexes. True: there is credit
+ * for n blocks, even if each is one request.
  */
 M5_INLINE bool m5_sq_recheck(struct m5_ep *e, uint32_t n)
 {
@@ -107,7 +107,7 @@ M5_INLINE bool m5_sq_recheck(struct m5_ep *e, uint32_t n)
 	return true;
 }
 
-/* False: others are at the CQ, the caller does not have it. */
+/* False: another thread has the CQ. */
 M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
 {
 	if (locked)
@@ -145,15 +145,15 @@ M5_INLINE struct m5_cqe *m5_cqe_at(const struct m5_cq *cq, uint32_t i)
 	return (struct m5_cqe *)(cq->ring + (size_t)(i & cq->mask) * sizeof(struct m5_cqe));
 }
 
-/* The CQE at the free-running index i is software's. */
+/* Software owns the CQE at free-running index i. */
 M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 {
 	return !((op_own ^ (i >> cq->log)) & 1);
 }
 
 /*
- * The poller is at ci of the ring that the CQ has: not far ahead of where it was. Laps are counted in
- * full, those of ci as far as its bits go.
+ * Sets the poller's position to ci. ci is near the old position, since lap counts more bits than
+ * ci has laps.
  */
 M5_INLINE void m5_cq_set_ci(struct m5_cq *cq, uint32_t ci)
 {
@@ -174,7 +174,7 @@ M5_INLINE void m5_cq_publish(struct m5_cq *cq, uint32_t ci)
 	m5_cq_store_ci(cq, ci);
 }
 
-/* One CQE, that at ci, is done with. */
+/* Releases the CQE at ci. */
 M5_INLINE void m5_cq_step(struct m5_cq *cq)
 {
 	uint32_t ci = cq->ci + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Memory of queues, and user indexes: the two tables that the device and the poller share. */
+/* Memory of queues, and user indexes, the table shared by device and poller. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,15 +62,15 @@ int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem)
 
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed)
 {
-	/* What the device still has mapped must not become somebody else's memory. */
+	/* Memory that the device still has mapped must not be reused. */
 	if (mem->own ? !ctl->ops->umem_dereg(ctl, &mem->umem) : !destroyed)
 		memory_put(ctl, mem);
 	mem->base = NULL;
 }
 
 /*
- * 24 bits of user index in two levels; where there is no page all entries lead to one that is
- * empty, so that the poller tests only the last.
+ * 24-bit user indexes in two levels. Entries without a page refer to an empty page, so the poller
+ * tests only the second level.
  */
 static struct m5_uidx_page no_ep;
 
@@ -95,7 +95,7 @@ void m5_uidx_close(struct m5_ia *ia)
 	free(ia->uidx_rest);
 }
 
-/* One more page of indexes, all of them free. ia->lock is held. */
+/* Adds a page of free indexes. ia->lock is held. */
 static int uidx_grow(struct m5_ia *ia)
 {
 	uint32_t pages = ia->uidx_size / 4096, n = ia->uidx_size + 4096;
@@ -111,7 +111,7 @@ static int uidx_grow(struct m5_ia *ia)
 		free(rest);
 		return -ENOMEM;
 	}
-	/* Only an empty ring is grown: nothing to carry over. Index 0 is given out last. */
+	/* The ring is empty when it grows, so there is nothing to copy. Index 0 is used last. */
 	for (uint32_t i = 0; i < 4096; i++)
 		rest[i] = ia->uidx_size + (i + 1) % 4096;
 	free(ia->uidx_rest);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * How the endpoints of an instance tell the device of work. An endpoint that owns a page of
- * write-combining memory copies its WQEs there (BlueFlame), or writes 8 bytes and flushes them;
- * one that shares its page writes 8 bytes to uncached memory.
+ * How the endpoints of an instance ring doorbells. An endpoint that owns a page of write-combining
+ * memory copies its WQEs there (BlueFlame), or writes 8 bytes and flushes them; one that shares
+ * its page writes 8 bytes to uncached memory.
  *
- * Whether the page combines writes at all is for the processor and the hypervisor to decide, and
- * nobody tells: where it does not, each store of a copy goes out by itself. So it can be measured,
- * by a bounded number of zero blocks: no QP has number 0 that this page is for, and index and
- * doorbell record say that there is nothing to do.
+ * Processor and hypervisor decide whether the page really combines writes, and do not report it.
+ * If it does not, each store of a copy goes out separately. So it can be measured by a bounded
+ * number of zero blocks. They do nothing: the page belongs to no QP with number 0, and index and
+ * doorbell record show no new work.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ enum m5_mmio m5_mmio_judge(uint64_t block_ns, uint64_t word_ns)
 	return block_ns > SLOWER * (word_ns ? word_ns : 1) ? M5_MMIO_DOORBELL : M5_MMIO_BLUEFLAME;
 }
 
-/* The least that STORES flushed stores of so many words took. */
+/* The shortest time in ns of STORES flushed stores of that many words. */
 static uint64_t least_ns(volatile uint64_t *reg, unsigned int words)
 {
 	uint64_t least = UINT64_MAX;
@@ -75,7 +75,7 @@ void m5_mmio_choose(struct m5_ia *ia)
 		ia->mmio = asked;
 	else if (!ia->ctl->soft)
 		measure(ia);
-	else				/* memory, that tells nothing of a page */
+	else				/* plain memory in the model: proves nothing about a page */
 		ia->mmio = M5_MMIO_BLUEFLAME;
 	ia->bf_regs_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
 }

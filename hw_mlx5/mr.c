@@ -18,7 +18,7 @@ int m5_pz_destroy(struct dap_pz *pz)
 	return ctl->ops->pd_free(ctl, m5_pz(pz)->pdn, m5_pz(pz)->priv);
 }
 
-/* A remote write is a local one in the end: the device wants both rights (IBTA 10.6.3.1). */
+/* A remote write also needs local write: the device requires both rights (IBTA 10.6.3.1). */
 static unsigned int access_of(uint32_t priv)
 {
 	const uint32_t writes = DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE | DAP_PRIV_REMOTE_ATOMIC;
@@ -30,8 +30,8 @@ static unsigned int access_of(uint32_t priv)
 }
 
 /*
- * Addresses from 0 on are those of a second key that leads to the first: a registration by the
- * kernel keeps the offset in the page, so that it has none unless the memory is aligned.
+ * A second key, which refers to the first, maps addresses from 0. The kernel's registrations keep
+ * the offset in the page, so they start at 0 only if the memory is aligned.
  */
 static int make_zero_key(struct dap_lmr *lmr)
 {
@@ -86,7 +86,8 @@ int m5_lmr_destroy(struct dap_lmr *lmr)
 	struct m5_lmr *l = m5_lmr(lmr);
 	int err = 0, dereg;
 
-	/* Who remembers it must not know it any more: m5_may_copy by its context, m5_bind as it was. */
+	/* Caches must not match it again: m5_may_copy compares the context, m5_bind the cached
+	 * LMR. */
 	lmr->lmr_context = ~lmr->lmr_context;
 	dap_obj_each(DAP_RMR, lmr->obj.ia, forget_lmr, lmr);
 	if (l->zero)

@@ -59,9 +59,9 @@ static const char *const base[] = { "base", NULL };
 	.key = name, .type = DAP_PARAM_OWN, .read = reader, .must = what
 
 /*
- * RNR retries repeat for ever: DAT gives no time within which a receive must be posted, and a peer
- * that has died is noticed by the connection manager. The ACK timeout of 268 ms, eight times,
- * outlasts a peer that is descheduled, not one that is gone. 0.64 ms between RNR retries.
+ * RNR retries repeat forever: DAT sets no time within which a receive must be posted, and the
+ * connection manager detects a dead peer. The ACK timeout of 268 ms, eight times, outlasts a
+ * descheduled peer, but not a dead one. RNR retries are 0.64 ms apart.
  */
 const struct dap_param m5_param_table[] = {
 	{ NUMBER("rnr_retry", 7, 7, rnr_retry), .unit = "retries",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Queue pairs: made and destroyed.
+ * Queue pairs: create and destroy.
  *
- * The memory of one: receive ring, send ring, doorbell record in a cache line of its own; beside
- * it, for software only, one slot for each block and receive. The consumer may have as many
- * requests outstanding as the endpoint's attributes say, whatever their size, and one more block
- * for the end of a drain.
+ * Memory of a QP: receive ring, send ring, and the doorbell record in its own cache line; for
+ * software only, one slot for each block and receive. The consumer may have as many requests
+ * outstanding as the endpoint's attributes say, whatever their size, plus one block for the end of
+ * a drain.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_a
 	return max_u32(M5_BIND_BLOCKS, max_u32(by_ref, by_copy));
 }
 
-/* The receive ring fills its cache line even when its entries do not. */
+/* The receive ring fills its cache line even if its entries do not. */
 static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 {
 	s->recvs = 1u << m5_log2_up(a->max_recv_dtos);
@@ -50,8 +50,8 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 }
 
 /*
- * Hidden completions that can be in the CQ: suppressed work is signalled once in signal_every
- * requests, the end of a drain once, and so is the unbind of a bind that changes keys.
+ * s->internal: internal completions that can be in the CQ. One per signal_every suppressed
+ * requests, one for the end of a drain, and one for the unbind of a key rotation.
  */
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
@@ -115,7 +115,7 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 	sq->rdma_len_range = len_range(sq->max_rdma, sq->inline_max);
 }
 
-static const struct dap_lmr no_lmr;	/* nothing lies in it */
+static const struct dap_lmr no_lmr;	/* empty: no address lies in it */
 
 static void sq_fill(struct dap_ep *ep, const struct shape *s)
 {
@@ -125,7 +125,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 	uint32_t allow = DAP_COMP_SUPPRESS |
 			 (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
 
-	/* Below eight bytes inline is not worth a thought; what is not copied is right as well. */
+	/* inline= under 8 disables inlining, because the fast path assumes that 8 bytes fit. */
 	uint16_t inline_max = ia->params.inline_max < 8 ? 0 : ia->params.inline_max;
 
 	e->sq = (struct m5_sq){
@@ -182,7 +182,7 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 	m5_rq_derive(&e->rq);
 }
 
-/* No credit is ever to be had; where a WQE of the SRQ lies, only error messages ask. */
+/* There is never credit. The ring is only for error messages that show a WQE of the SRQ. */
 static void srq_fill(struct dap_ep *ep)
 {
 	const struct m5_srq *q = m5_srq(ep->srq);
@@ -202,7 +202,7 @@ static void srq_fill(struct dap_ep *ep)
 static int slots_alloc(struct m5_ep *e, const struct shape *s)
 {
 	struct m5_slot *slots;
-	size_t n = (size_t)s->blocks + 1 + s->recvs;	/* 1: see m5_bind_slots */
+	size_t n = (size_t)s->blocks + 1 + s->recvs;	/* + 1: see m5_bind_slots */
 
 	slots = aligned_alloc(64, (n * sizeof(*slots) + 63) & ~(size_t)63);
 	if (!slots)
@@ -216,7 +216,7 @@ static int slots_alloc(struct m5_ep *e, const struct shape *s)
 	return 0;
 }
 
-/* A BlueFlame register has one owner; who comes too late shares a page and writes 8 bytes. */
+/* A BlueFlame register has one owner; later endpoints share a page and write 8 bytes. */
 static void uar_get(struct m5_ia *ia, struct m5_ep *e)
 {
 	bool own;
@@ -348,10 +348,10 @@ int m5_qp_destroy(struct dap_ep *ep)
 	if (e->done.shared)
 		m5_qp_last_wqe(ep);
 	err = ia->ctl->ops->obj_destroy(e->qp.obj);
-	/* The device writes no more: what it has written goes, and then nothing names the index. */
+	/* The device no longer writes: purge its CQEs; then nothing refers to the index. */
 	m5_cq_purge(ep->request_evd, ep);
 	m5_cq_purge(ep->recv_evd, ep);
-	/* No bind of an RMR is looked for there any more: see look() in rmr.c. */
+	/* From here on find_last_bind() in rmr.c does not use this QP. */
 	pthread_mutex_lock(&ia->lock);
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&ia->lock);

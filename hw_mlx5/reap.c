@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * What others than its poller do to a CQ, all with the CQ taken: remove the completions of a QP
- * that is gone, take own hidden completions for credit, look whether a WQE has completed.
+ * What threads other than the poller do with a CQ that they own: remove the completions of a
+ * destroyed QP, reap internal completions for credit, and check whether a WQE has completed.
  *
- * A slot is given back only when its CQE has left the CQ, so a poster may take credit from hidden
- * completions that stand before its first visible one and no further. Thereby the CQEs of an
- * endpoint in a CQ never outnumber the blocks of its queues.
+ * A slot is released only after its CQE has left the CQ, so a poster may take credit only from
+ * internal completions before its first visible one. So an endpoint never has more CQEs in a CQ
+ * than blocks in its queues.
  */
 #include <stdlib.h>
 
@@ -24,8 +24,8 @@ uint32_t m5_cq_end(const struct m5_cq *cq)
 }
 
 /*
- * Closes the gaps of the CQEs in [ci, end) that gone() names, towards end, and gives the places
- * won to the device. The owner bit belongs to the place.
+ * Removes the CQEs in [ci, end) that gone() selects: moves the others towards end and gives the
+ * freed entries to the device. The owner bit belongs to the entry.
  */
 static void remove_cqes(struct m5_cq *cq, uint32_t end,
 			bool (*gone)(const struct m5_cqe *, uint32_t, const void *), const void *arg)
@@ -67,7 +67,7 @@ static bool is_of_uidx(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	return is_of(cqe, *(const uint32_t *)arg);
 }
 
-/* Binds, and receives of an SRQ, have an effect beyond their completion: it must not be lost. */
+/* Binds, and receives of an SRQ, have effects beside their completion, which must not be lost. */
 static void purge_effects(struct m5_cq *cq, uint32_t end, struct m5_ep *e)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {
@@ -101,7 +101,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 }
 
 struct reap {
-	uint32_t uidx, stop;		/* own requests before stop are hidden and have succeeded */
+	uint32_t uidx, stop;		/* own requests before stop are internal and successful */
 };
 
 static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
@@ -111,7 +111,7 @@ static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	return (int32_t)(r->stop - i) > 0 && is_of(cqe, r->uidx) && is_request(cqe);
 }
 
-/* Where the first own request stands that the consumer is to see; end when there is none. */
+/* Finds the first own request that the consumer must see; end if there is none. */
 static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint32_t *credit)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {
@@ -150,7 +150,7 @@ void m5_sq_reap(struct dap_ep *ep)
 	m5_cq_release(ep->request_evd);
 }
 
-/* Counts the requests from *at to pi, by the slots that link one to the next. */
+/* Counts the requests from *at to pi; each slot contains the index of the next one. */
 static uint32_t count_requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi)
 {
 	uint32_t n = 0;
@@ -160,7 +160,8 @@ static uint32_t count_requests(const struct m5_sq *sq, uint32_t *at, uint32_t pi
 	return n;
 }
 
-/* Requests between ci and pi. What was counted before helps for as long as its slots are there. */
+/* Counts the requests between ci and pi. Continues from an earlier count if its slots are still
+ * there. */
 static uint32_t count_outstanding(struct m5_ep *e, uint32_t ci)
 {
 	struct m5_sq *sq = &e->sq;
@@ -175,8 +176,8 @@ static uint32_t count_outstanding(struct m5_ep *e, uint32_t ci)
 }
 
 /*
- * What m5_sq_recheck could not tell. Each request takes a block at least: they are counted only when
- * the blocks are more than they may be.
+ * The exact test, if m5_sq_recheck found no credit. Each request takes at least one block, so
+ * requests are counted only if the blocks exceed their limit.
  */
 static bool sq_has(struct m5_ep *e, uint32_t n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * A CQ that grows (PRM, "Resizing a CQ"). The device finishes the old ring with a CQE that says so
- * and goes on in the new one, its index running on; what lies in the old ring between the consumer
- * and that CQE moves over, one place up for the place that it took.
+ * Growing a CQ (PRM, "Resizing a CQ"). The device ends the old ring with a special CQE and goes on
+ * in the new one, with a continuous index. CQEs that the consumer has not taken move from the old
+ * ring to the new one, one entry further because of the special CQE.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@ void m5_cq_ring_init(const struct m5_cq *cq, uint32_t first)
 	}
 }
 
-/* -EIO: the old ring ends without the CQE that was to end it. */
+/* Returns -EIO if the old ring has no CQE that ends it. */
 static int move_cqes(const struct m5_cq *old, const struct m5_cq *new)
 {
 	uint32_t end = m5_cq_end(old);
@@ -51,7 +51,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	if (err)
 		return err;
 	err = move_cqes(cq, &new);
-	/* What was counted goes on from there, and the CQE that ended the ring is none. */
+	/* The counts continue; the CQE that ended the ring is not an event. */
 	cq->before = m5_cq_passed(cq) - cq->ci;
 	cq->aside++;
 	cq->ring = new.ring;
@@ -60,8 +60,8 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	cq->lap = cq->ci >> cq->log;
 	m5_cq_publish(cq, cq->ci + 1);
 	if (err)
-		dap_log(DAP_LOG_ERR, "EVD %p: its CQ grew, and completions in it were lost",
-			(void *)evd);
+		dap_log(DAP_LOG_ERR, "EVD %p: completions were lost when its CQ grew: its old ring has "
+			"no final CQE", (void *)evd);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int grow_cq(struct dap_evd *evd, unsigned int log)
 	return 0;
 }
 
-/* entries for the consumer and hidden others have room; ia->lock is held. */
+/* Makes room for entries of the consumer and for internal ones; ia->lock is held. */
 static int make_room(struct dap_evd *evd, uint64_t entries, uint64_t internal)
 {
 	struct m5_cq *cq = m5_cq(evd);

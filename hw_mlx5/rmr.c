@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The keys of an RMR. Software owns the low byte of a key, so one mkey gives 255 contexts before
- * the first recurs. Their order depends on a random stride, so that a peer cannot compute the next
- * context from one context. When all are used, the next of M5_RMR_KEYS mkeys takes over, and after
- * 1020 binds a context can be the same as one before. Where an endpoint is about to change the key of
- * another RMR, it does so at a later bind, and a context can be that of 256 binds ago.
+ * The keys of an RMR. Software chooses the low byte of a key, so one mkey gives 255 contexts
+ * before the first recurs. Their order depends on a random stride, so that a peer cannot compute
+ * the next context from a previous one. When all are used, the next of M5_RMR_KEYS mkeys takes
+ * over: after 1020 binds a context can recur. If the endpoint is already rotating the key of
+ * another RMR, rotation waits for a later bind, and a context can recur after 256 binds.
  *
- * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On one
- * send queue they do. Before a bind goes to another queue, the one before it must be known to have
- * succeeded; where it is known that it did not, or where its queue has gone, the key that the
- * device has is not known: it is destroyed by command, whatever it was, and a fresh one is made.
+ * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On
+ * one send queue they do. Before a bind on another queue, the previous one must have succeeded. If
+ * it failed, or its queue is gone, the device's current key is unknown: then it is destroyed by
+ * command and a new one is created.
  */
 #include <errno.h>
 #include <sched.h>
@@ -21,10 +21,10 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-#define FREE_MS 1000			/* for a bind outstanding when its RMR is freed */
-#define SETTLE_TURNS 2000		/* looks at a bind outstanding on another queue */
+#define FREE_MS 1000			/* limit for a bind outstanding when its RMR is freed */
+#define SETTLE_TURNS 2000		/* checks of a bind outstanding on another queue */
 
-/* The first variant is random, so that a context of a process before this one is not met. */
+/* The first variant is random, so that contexts of an earlier process are unlikely to match. */
 static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 {
 	uint8_t variant = 0;
@@ -40,14 +40,15 @@ static void make_stride(struct m5_rmr *r)
 
 	(void)!getrandom(&stride, 1, GRND_NONBLOCK);
 	stride |= 1;
-	/* An odd number is its own inverse modulo 8, and each step doubles the bits that are right. */
+	/* An odd number is its own inverse modulo 8, and each step doubles the number of correct
+	 * bits. */
 	inverse = (uint8_t)(stride * (2 - stride * stride));
 	inverse = (uint8_t)(inverse * (2 - stride * inverse));
 	r->stride_be = stride * M5_VARIANT;
 	r->stride_inverse = inverse;
 }
 
-/* The current key, and the last of its 255 variants that follow. */
+/* Sets the current key, and the last of the 255 variants that follow. */
 static void key_start(struct m5_rmr *r, uint32_t key)
 {
 	r->posted_before = m5_rmr_posted(r);
@@ -75,14 +76,14 @@ static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
 	return err;
 }
 
-/* All keys at once, so that no bind has to wait for a command. */
+/* Creates all keys now, so that no bind waits for a command. */
 int m5_rmr_create(struct dap_rmr *rmr)
 {
 	uint32_t gen = new_gen(rmr);
 	struct m5_rmr *r = m5_rmr(rmr), new = {
 		.note = { .cookie = (uintptr_t)rmr, .bytes = gen }, .done = (uint64_t)gen << 32,
 		.connection = M5_NO_CONNECTION,
-		.last_ep = (struct dap_ep *)rmr,	/* a handle, and of no endpoint */
+		.last_ep = (struct dap_ep *)rmr,	/* an address that is no endpoint's */
 	};
 	int err = 0;
 
@@ -100,7 +101,7 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	return 0;
 }
 
-/* Whatever the current mkey gives access to ends. */
+/* Revokes all access through the current mkey. */
 static void destroy_current_key(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
@@ -112,7 +113,7 @@ static void destroy_current_key(struct dap_rmr *rmr)
 	r->obj[r->current] = NULL;
 }
 
-/* Ends it, and starts afresh with another. */
+/* Replaces the current key by a new one. */
 static int renew_key(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -124,7 +125,7 @@ static int renew_key(struct dap_rmr *rmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	m5_window_enter(rmr, r->current, key);
 	key_start(r, key);
-	/* Completions still to come belong to the key that has gone. */
+	/* Completions that are still to come belong to the old key. */
 	r->note.bytes = new_gen(rmr);
 	r->posted_before = 0;
 	__atomic_store_n(&r->done, (uint64_t)r->note.bytes << 32, __ATOMIC_RELAXED);
@@ -142,13 +143,13 @@ static bool is_unsure(const struct m5_rmr *r)
 	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & M5_RMR_UNSURE;
 }
 
-/* The QP of the last bind is still there. */
+/* Does the QP of the last bind still exist? */
 static bool last_qp_exists(const struct m5_rmr *r)
 {
 	return r->last_gen && __atomic_load_n(&m5_ep(r->last_ep)->gen, __ATOMIC_ACQUIRE) == r->last_gen;
 }
 
-/* The lock keeps the QP, and the EVD that it feeds. A QP that goes completes its binds before. */
+/* The lock keeps the QP and its EVD alive. A QP completes its binds before it is destroyed. */
 static enum m5_seen find_last_bind(struct dap_rmr *rmr)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
@@ -164,7 +165,7 @@ static enum m5_seen find_last_bind(struct dap_rmr *rmr)
 	return seen;
 }
 
-/* The last bind, on a queue that is still there: has it completed? */
+/* Waits until the last bind has completed, for at most that many turns. */
 static enum m5_seen wait_last_bind(struct dap_rmr *rmr, int turns)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
@@ -187,8 +188,8 @@ static enum m5_seen wait_last_bind(struct dap_rmr *rmr, int turns)
 }
 
 /*
- * A key that goes before the device has come to a bind of it makes that bind an error, which ends
- * the connection. A queue that does not get on is not waited for: then access has to end.
+ * Destroying a key before the device executes its bind makes the bind fail, which ends the
+ * connection. The wait is limited, because access must end even if the queue makes no progress.
  */
 static void wait_for_binds(struct dap_rmr *rmr)
 {
@@ -204,7 +205,7 @@ static void wait_for_binds(struct dap_rmr *rmr)
 	}
 }
 
-/* The lock is held throughout, so that no RMR goes in between. */
+/* The lock is held throughout, so that no RMR is freed meanwhile. */
 void m5_rmr_revoke_bound(struct dap_ep *ep)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
@@ -250,7 +251,8 @@ static int settle_last_bind(struct dap_rmr *rmr, const struct dap_ep *ep)
 	}
 }
 
-/* DAT_RMR_SCOPE_EP: bound to at most one endpoint at a time. One that is not connected lets nobody in. */
+/* DAT_RMR_SCOPE_EP: bound to at most one endpoint at a time. One that is not connected gives no
+ * access. */
 static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
@@ -305,7 +307,8 @@ void m5_rmr_cache_lmr(struct m5_rmr *r, struct dap_lmr *lmr)
 	__atomic_store_n(&r->max_klm_len, 0, __ATOMIC_RELAXED);
 	if (!lmr)
 		return;
-	/* Remote read wants local read, remote write local write: the same bits, one place down. */
+	/* Remote read needs local read, remote write needs local write: the same bits, one position
+	 * lower. */
 	lacks = ~lmr->priv & (DAP_PRIV_LOCAL_READ | DAP_PRIV_LOCAL_WRITE);
 	r->lmr = lmr;
 	r->addr = lmr->addr;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Shared receive queues: made, resized, counted, destroyed.
+ * Shared receive queues: create, resize, count, destroy.
  *
- * The device follows links from WQE to WQE, so a WQE can be posted only when the one that comes
- * after it is known: that one, the head, is free and kept. A queue for n receives uses n + 1 WQEs;
- * the ring has room for twice as many, for the day that it is resized.
+ * The device follows links from WQE to WQE, so posting a WQE requires the index of the next one.
+ * That one, the head, is reserved. A queue for n receives uses n + 1 WQEs; the ring has twice as
+ * many, for a later resize.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ bool m5_srq_search(struct dap_srq *srq, uint32_t *index)
 	return find_free(q, index) || (dap_srq_reap(srq) && find_free(q, index));
 }
 
-/* Those in use, the head not counted; last: the highest index among them and the head. */
+/* Counts those in use, without the head; last: the highest index among them and the head. */
 static uint32_t in_use(const struct m5_srq *q, uint32_t *last)
 {
 	uint32_t n = 0;
@@ -140,7 +140,7 @@ static void unlock(struct dap_srq *srq)
 		m5_spin_unlock(&m5_srq(srq)->lock);
 }
 
-/* It shrinks as far as the WQEs in use let it: their indexes are theirs until they complete. */
+/* WQEs in use keep their index until they complete, which limits how far it can shrink. */
 int m5_srq_resize(struct dap_srq *srq, uint32_t recvs)
 {
 	struct m5_srq *q = m5_srq(srq);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The keys of RMRs that are bound to one endpoint, so that the completion of a peer's invalidation
- * finds the RMR, and the end of an endpoint finds what is bound through it. All of this is for slow
- * calls and rare completions: a bind does not come here.
+ * The keys of RMRs of one endpoint, so that the completion of a peer's invalidation finds the RMR,
+ * and the end of an endpoint finds the RMRs bound through it. Only for slow calls and rare
+ * completions: a normal bind does not use it.
  */
 #include "hw_mlx5/obj.h"
 
@@ -63,7 +63,8 @@ void m5_window_drop(struct dap_rmr *rmr)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-/* What is bound through another endpoint ends here, or nobody would when that endpoint goes. */
+/* If the RMR is bound through another endpoint, revoke that now: the end of the other endpoint
+ * would not find it any more. */
 bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
@@ -82,8 +83,8 @@ bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 }
 
 /*
- * The caller is in no CQ, because a CQ that grows is taken within this lock. dap_rmr_is_bound()
- * compares the context with that of the RMR.
+ * The caller does not own or poll a CQ, because a CQ that grows is taken over within this lock.
+ * dap_rmr_is_bound() compares the context with the RMR's.
  */
 void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
 {
@@ -98,7 +99,7 @@ void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-/* Some RMR that was last bound through the QP that ep has now, or NULL. */
+/* Some RMR that was last bound through ep's current QP, or NULL. */
 static struct dap_rmr *bound_through(const struct m5_ia *ia, struct dap_ep *ep)
 {
 	for (unsigned int i = 0; i < M5_WINDOW_BUCKETS; i++) {

@@ -8,10 +8,10 @@
 
 #include "core/endian.h"
 
-#define M5_BB 64			/* a send WQE is made of basic blocks of this size */
+#define M5_BB 64			/* size of the blocks of a send WQE */
 #define M5_BB_SHIFT 6
-#define M5_DS 16			/* and counted in these units */
-#define M5_BF_BLOCKS 4			/* a BlueFlame buffer is 256 bytes */
+#define M5_DS 16			/* units of its length */
+#define M5_BF_BLOCKS 4			/* a BlueFlame buffer has 256 bytes */
 
 enum m5_wqe_opcode {
 	M5_OP_NOP = 0x00,
@@ -28,11 +28,11 @@ enum m5_wqe_opcode {
 
 /* fm_ce_se: fence 7:5, completion 3:2, solicited 1 */
 enum {
-	M5_FENCE_SMALL = 1 << 5,	/* after what changes keys on this queue */
-	M5_FENCE_READ = 2 << 5,		/* after RDMA reads and atomics */
-	M5_FENCE_STRONG = 3 << 5,	/* after all */
-	M5_FENCE_SMALL_READ = 4 << 5,	/* after both of the first */
-	M5_CE_ERROR = 0 << 2,		/* CQE if it fails */
+	M5_FENCE_SMALL = 1 << 5,	/* wait for key changes on this queue */
+	M5_FENCE_READ = 2 << 5,		/* wait for RDMA reads and atomics */
+	M5_FENCE_STRONG = 3 << 5,	/* wait for all previous work */
+	M5_FENCE_SMALL_READ = 4 << 5,	/* wait for both of the first */
+	M5_CE_ERROR = 0 << 2,		/* CQE only if it fails */
 	M5_CE_ALWAYS = 2 << 2,
 	M5_SE = 1 << 1,
 };
@@ -52,22 +52,22 @@ struct m5_raddr_seg {
 };
 WIRE_SIZE(struct m5_raddr_seg, 16);
 
-/* byte_count 0 means 2 GiB, so an empty segment is never written. */
+/* byte_count 0 means 2 GiB, so empty segments are never written. */
 struct m5_data_seg {
 	be32_t byte_count, lkey;
 	be64_t va;
 };
 WIRE_SIZE(struct m5_data_seg, 16);
 
-/* The head of a receive that several QPs share. */
+/* First segment of a receive in an SRQ. */
 struct m5_next_seg {
 	be16_t rsvd0, next_wqe_index;
 	uint8_t signature, rsvd5[11];
 };
 WIRE_SIZE(struct m5_next_seg, 16);
 WIRE_AT(struct m5_next_seg, next_wqe_index, 2);
-#define M5_NULL_LKEY 0x100u		/* ends a receive's list */
-#define M5_INLINE_SEG 0x80000000u	/* in byte_count: the bytes follow, padded to 16 */
+#define M5_NULL_LKEY 0x100u		/* ends the list of a receive */
+#define M5_INLINE_SEG 0x80000000u	/* in byte_count: data follows, padded to 16 bytes */
 
 struct m5_umr_ctrl_seg {
 	uint8_t flags, rsvd[3];		/* M5_UMR_* */
@@ -113,7 +113,7 @@ WIRE_SIZE(struct m5_klm_seg, 16);
 #define M5_KLM_SLOTS 4			/* an inline list is padded to 64 bytes */
 #define M5_KLM_MAX (1u << 30)		/* a KLM holds less than 2 GiB */
 
-/* ctrl + umr ctrl, mkey, KLM list: each exactly one block. */
+/* ctrl + umr ctrl, mkey, KLM list: each fills one block. */
 #define M5_BIND_BLOCKS 3
 #define M5_UNBIND_BLOCKS 2
 
@@ -130,14 +130,14 @@ enum m5_cqe_opcode {
 };
 
 struct m5_cqe {
-	uint8_t small[32];		/* data, of format M5_CQE_SMALL32 */
+	uint8_t small[32];		/* data, in format M5_CQE_SMALL32 */
 	be32_t uidx;			/* 23:0 */
 	be32_t imm;
 	be32_t rsvd40;
 	be32_t byte_cnt;
 	be64_t timestamp;
-	be32_t opcode_qpn;		/* the send WQE's opcode 31:24, qpn 23:0 */
-	be16_t wqe_counter;		/* of the WQE's first block; of the receive */
+	be32_t opcode_qpn;		/* opcode of the send WQE 31:24, qpn 23:0 */
+	be16_t wqe_counter;		/* index of the WQE's first block, or of the receive */
 	uint8_t signature;
 	uint8_t op_own;			/* opcode 7:4, format 3:2, solicited 1, owner 0 */
 };
@@ -148,15 +148,15 @@ WIRE_AT(struct m5_cqe, opcode_qpn, 56);
 WIRE_AT(struct m5_cqe, wqe_counter, 60);
 WIRE_AT(struct m5_cqe, op_own, 63);
 
-/* Of an error CQE, within timestamp's eight bytes. */
+/* In an error CQE, within the eight bytes of timestamp. */
 #define M5_CQE_AT_VENDOR 54
 #define M5_CQE_AT_SYNDROME 55
 
-/* PRM, scatter to CQE: up to 32 bytes of data begin the CQE. */
+/* PRM, scatter to CQE: the CQE begins with up to 32 bytes of data. */
 #define M5_CQE_FORMAT 0x0c
 #define M5_CQE_SMALL32 0x04
 
-/* True for errors and for every format but the plain one: one test keeps them off the hot path. */
+/* True for errors and for all formats but the plain one: a single test for the hot path. */
 static inline int m5_cqe_is_slow(uint8_t op_own)
 {
 	return (op_own & (0x80 | M5_CQE_FORMAT)) != 0;

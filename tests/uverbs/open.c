@@ -34,7 +34,7 @@ static const struct refusal refusals[] = {
 	{ "mlx5dv_open_device", EMFILE, "mlx5_0-1", .err = -EMFILE,
 	  .cause = "Too many open files", .cure = "" },
 	{ "mlx5dv_devx_general_cmd", EINVAL, "mlx5_0-1", .err = -EIO,
-	  .cause = "does not tell its capabilities", .cure = "" },
+	  .cause = "cannot query device capabilities", .cure = "" },
 	{ "mlx5dv_devx_umem_reg", ENOMEM, "mlx5_0-1", .err = -ENOMEM,
 	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 	{ "_ibv_query_gid_ex", ENODATA, "mlx5_0-1", .err = -EIO, .cause = "no RoCE v2 address",
