@@ -12,7 +12,7 @@
  * Kernels differ in whether they hand back what the device said when it refused. Where they do, that
  * is worth more than the errno made of it.
  */
-static int outcome(int ret, const void *out)
+static int command_result(int ret, const void *out)
 {
 	const struct m5_out_hdr *o = out;
 
@@ -58,7 +58,7 @@ int dv_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t o
 
 	if (err)
 		return err;
-	err = outcome(mlx5dv_devx_general_cmd(dv_of(ctl)->ctx, in, inlen, out, outlen), out);
+	err = command_result(mlx5dv_devx_general_cmd(dv_of(ctl)->ctx, in, inlen, out, outlen), out);
 	dv_end(&call);
 	return err;
 }
@@ -78,7 +78,7 @@ int dv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, s
 		goto err_free;
 	new->devx = mlx5dv_devx_obj_create(dv_of(ctl)->ctx, in, inlen, out, outlen);
 	if (!new->devx)
-		err = outcome(hw_errno(), out);
+		err = command_result(hw_errno(), out);
 	dv_end(&call);
 	if (err)
 		goto err_free;
@@ -105,9 +105,9 @@ int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size
 	if (err)
 		return err;
 	if (is_query(be16_to_cpu(i->opcode)))
-		err = outcome(mlx5dv_devx_obj_query(obj->devx, in, inlen, out, outlen), out);
+		err = command_result(mlx5dv_devx_obj_query(obj->devx, in, inlen, out, outlen), out);
 	else
-		err = outcome(mlx5dv_devx_obj_modify(obj->devx, in, inlen, out, outlen), out);
+		err = command_result(mlx5dv_devx_obj_modify(obj->devx, in, inlen, out, outlen), out);
 	dv_end(&call);
 	return err;
 }

@@ -9,7 +9,7 @@
 #include "softnic/softnic.h"
 
 /* The functions of the hardware. */
-static const struct dap_hot *hard(const struct dap_ia *ia)
+static const struct dap_hot *hw_calls(const struct dap_ia *ia)
 {
 	return m5_ia((struct dap_ia *)(uintptr_t)ia)->calls;
 }
@@ -33,7 +33,7 @@ static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
 }
 
 /* The queue is the caller's. What others have posted since goes with it. */
-static void tell(struct softnic *nic, struct m5_sq *sq)
+static void ring_model(struct softnic *nic, struct m5_sq *sq)
 {
 	/* The half that the hardware's function has just written to. */
 	uint32_t offset = (uint32_t)((sq->reg ^ 256) & 0xfff);
@@ -48,7 +48,7 @@ static void tell(struct softnic *nic, struct m5_sq *sq)
 				   block_at(sq, last_wqe(sq, pi, sq->pi)), sizeof(uint64_t));
 }
 
-static DAT_RETURN posted(DAT_EP_HANDLE handle, DAT_RETURN ret)
+static DAT_RETURN after_post(DAT_EP_HANDLE handle, DAT_RETURN ret)
 {
 	struct dap_ep *ep = handle;
 	const struct m5_ia *ia;
@@ -61,7 +61,7 @@ static DAT_RETURN posted(DAT_EP_HANDLE handle, DAT_RETURN ret)
 	if (ia->locked)
 		m5_spin_lock(&sq->lock);
 	if (sq->rung != sq->pi)
-		tell(ia->ctl->soft, sq);
+		ring_model(ia->ctl->soft, sq);
 	if (ia->locked)
 		m5_spin_unlock(&sq->lock);
 	return ret;
@@ -72,7 +72,7 @@ static DAT_RETURN soft_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->post_send(ep, n, iov, cookie, flags));
+	return after_post(ep, hw_calls(e->obj.ia)->post_send(ep, n, iov, cookie, flags));
 }
 
 /* No doorbell tells of a receive. */
@@ -81,7 +81,7 @@ static DAT_RETURN soft_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 {
 	const struct dap_ep *e = ep;
 
-	return hard(e->obj.ia)->post_recv(ep, n, iov, cookie, flags);
+	return hw_calls(e->obj.ia)->post_recv(ep, n, iov, cookie, flags);
 }
 
 static DAT_RETURN soft_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -90,7 +90,7 @@ static DAT_RETURN soft_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->rdma_read(ep, n, iov, cookie, from, flags));
+	return after_post(ep, hw_calls(e->obj.ia)->rdma_read(ep, n, iov, cookie, from, flags));
 }
 
 static DAT_RETURN soft_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -99,7 +99,7 @@ static DAT_RETURN soft_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->rdma_write(ep, n, iov, cookie, to, flags));
+	return after_post(ep, hw_calls(e->obj.ia)->rdma_write(ep, n, iov, cookie, to, flags));
 }
 
 #ifdef DAP_DAT20
@@ -111,8 +111,8 @@ static DAT_RETURN soft_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LM
 {
 	const struct dap_rmr *r = rmr;
 
-	return posted(ep, hard(r->obj.ia)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie,
-						    flags, context));
+	return after_post(ep, hw_calls(r->obj.ia)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie,
+							    flags, context));
 }
 
 static DAT_RETURN soft_send_inval(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -121,7 +121,7 @@ static DAT_RETURN soft_send_inval(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->send_inval(ep, n, iov, cookie, flags, context));
+	return after_post(ep, hw_calls(e->obj.ia)->send_inval(ep, n, iov, cookie, flags, context));
 }
 
 static DAT_RETURN soft_write_immed(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -130,7 +130,7 @@ static DAT_RETURN soft_write_immed(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLE
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->write_immed(ep, n, iov, cookie, to, imm, flags));
+	return after_post(ep, hw_calls(e->obj.ia)->write_immed(ep, n, iov, cookie, to, imm, flags));
 }
 
 static DAT_RETURN soft_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
@@ -139,8 +139,8 @@ static DAT_RETURN soft_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, D
 {
 	const struct dap_ep *e = ep;
 
-	return posted(ep, hard(e->obj.ia)->atomic(ep, swap, operand, compare, result, cookie, at,
-						  flags));
+	return after_post(ep, hw_calls(e->obj.ia)->atomic(ep, swap, operand, compare, result, cookie, at,
+							  flags));
 }
 
 #else
@@ -151,8 +151,8 @@ static DAT_RETURN soft_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 {
 	const struct dap_rmr *r = rmr;
 
-	return posted(ep, hard(r->obj.ia)->rmr_bind(rmr, triplet, priv, ep, cookie, flags,
-						    context));
+	return after_post(ep, hw_calls(r->obj.ia)->rmr_bind(rmr, triplet, priv, ep, cookie, flags,
+							    context));
 }
 
 #endif
@@ -163,7 +163,7 @@ static uint64_t missed(struct dap_evd *evd)
 }
 
 /* The CQ was found empty: the device may have something. The look before it is not counted. */
-static M5_COLD void drive(struct dap_evd *evd)
+static M5_COLD void drive_device(struct dap_evd *evd)
 {
 	const struct m5_ia *ia = m5_ia(evd->obj.ia);
 	struct m5_cq *cq = m5_cq(evd);
@@ -177,13 +177,13 @@ static M5_COLD void drive(struct dap_evd *evd)
 static DAT_RETURN soft_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct dap_evd *evd = handle;
-	const struct dap_hot *calls = hard(evd->obj.ia);
+	const struct dap_hot *calls = hw_calls(evd->obj.ia);
 	uint64_t before = missed(evd);
 	DAT_RETURN ret = calls->evd_dequeue(evd, event);
 
 	if (ret != FRONT_CQ_EMPTY || missed(evd) == before)
 		return ret;
-	drive(evd);
+	drive_device(evd);
 	return calls->evd_dequeue(evd, event);
 }
 
@@ -191,13 +191,13 @@ static DAT_RETURN soft_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT
 				 DAT_COUNT *count)
 {
 	struct dap_evd *evd = handle;
-	const struct dap_hot *calls = hard(evd->obj.ia);
+	const struct dap_hot *calls = hw_calls(evd->obj.ia);
 	uint64_t before = missed(evd);
 	DAT_RETURN ret = calls->evd_dequeue_n(evd, max, events, count);
 
 	if (ret != FRONT_CQ_EMPTY || missed(evd) == before)
 		return ret;
-	drive(evd);
+	drive_device(evd);
 	return calls->evd_dequeue_n(evd, max, events, count);
 }
 
@@ -206,7 +206,7 @@ static DAT_RETURN soft_srq_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET
 {
 	const struct dap_srq *s = srq;
 
-	return hard(s->obj.ia)->srq_post_recv(srq, n, iov, cookie);
+	return hw_calls(s->obj.ia)->srq_post_recv(srq, n, iov, cookie);
 }
 
 const struct dap_hot *m5_soft_calls(void)

@@ -62,8 +62,8 @@ static int account(struct m5_ctl_soft *s, uint64_t span)
 }
 
 /* Checks and accounts a range; the pin undoes it. */
-static int pin(struct m5_ctl_soft *s, uint64_t addr, uint64_t len, bool write,
-	       struct soft_pin **out)
+static int pin_range(struct m5_ctl_soft *s, uint64_t addr, uint64_t len, bool write,
+		     struct soft_pin **out)
 {
 	struct soft_pin *p;
 	int err;
@@ -177,8 +177,8 @@ int soft_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uin
 	(void)pd_priv;
 	if (hw_soft_fails())
 		return -ENOMEM;
-	err = pin(soft_of(ctl), (uintptr_t)addr, len,
-		  access & (M5_ACCESS_LOCAL_WRITE | M5_ACCESS_REMOTE_WRITE), &p);
+	err = pin_range(soft_of(ctl), (uintptr_t)addr, len,
+			access & (M5_ACCESS_LOCAL_WRITE | M5_ACCESS_REMOTE_WRITE), &p);
 	if (err)
 		return err;
 	err = mkey_create(ctl, pdn, (uintptr_t)addr, len, access, &new);
@@ -213,7 +213,7 @@ int soft_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *um
 
 	if (hw_soft_fails())
 		return -ENOMEM;
-	err = pin(soft_of(ctl), va, len, true, &p);
+	err = pin_range(soft_of(ctl), va, len, true, &p);
 	if (err)
 		return err;
 	in = calloc(1, inlen);

@@ -15,8 +15,8 @@
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
-static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
-		   struct mlx5dv_devx_event_channel **out)
+static int open_channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channel_flags flags,
+			struct mlx5dv_devx_event_channel **out)
 {
 	struct mlx5dv_devx_event_channel *new;
 	int err;
@@ -35,7 +35,7 @@ static int channel(struct m5_ctl_uverbs *u, enum mlx5dv_devx_create_event_channe
 
 int uv_events_open(struct m5_ctl_uverbs *u)
 {
-	int err = channel(u, 0, &u->events);
+	int err = open_channel(u, 0, &u->events);
 
 	if (err)
 		return err;
@@ -115,8 +115,8 @@ int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch)
 
 	if (!new)
 		return -ENOMEM;
-	err = channel(uv_of(ctl), MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA,
-		      &new->channel);
+	err = open_channel(uv_of(ctl), MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA,
+			   &new->channel);
 	if (err)
 		free(new);
 	else
@@ -159,7 +159,7 @@ int uv_async_fd(struct m5_ctl *ctl)
 }
 
 /* What is gone stays readable for ever: it is told once and no longer looked at. */
-static int gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
+static int report_gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
 	u->gone = true;
 	epoll_ctl(u->poll_fd, EPOLL_CTL_DEL, u->dv.ctx->async_fd, NULL);
@@ -188,7 +188,7 @@ static int read_object(struct m5_ctl_uverbs *u, struct m5_event *ev)
 		*ev = (struct m5_event){ .kind = M5_EVENT_LOST };
 		return 1;
 	}
-	return gone(u, ev);
+	return report_gone(u, ev);
 }
 
 static int read_device(struct m5_ctl_uverbs *u, struct m5_event *ev)
@@ -200,7 +200,7 @@ static int read_device(struct m5_ctl_uverbs *u, struct m5_event *ev)
 	if (kind == HW_EVENT_NONE)
 		return 0;
 	if (kind == HW_EVENT_GONE)
-		return gone(u, ev);
+		return report_gone(u, ev);
 	*ev = (struct m5_event){ .kind = M5_EVENT_PORT, .type = M5_EV_PORT_CHANGE,
 				 .sub_type = states[kind], .number = u->port_num };
 	return 1;

@@ -159,7 +159,7 @@ static void handle_forks(void)
 	pthread_atfork(NULL, NULL, in_child);
 }
 
-static struct vf_device *find(const char *pci)
+static struct vf_device *find_device(const char *pci)
 {
 	for (struct vf_device *d = devices; d; d = d->next)
 		if (!strcmp(d->pci, pci) && d->pid == getpid())
@@ -167,7 +167,7 @@ static struct vf_device *find(const char *pci)
 	return NULL;
 }
 
-static struct vf_device *add(const char *pci)
+static struct vf_device *add_device(const char *pci)
 {
 	struct vf_device *d = calloc(1, sizeof(*d));
 
@@ -207,7 +207,7 @@ static void join(struct m5_ctl_vfio *v)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void leave(struct m5_ctl_vfio *v)
+static void leave_device(struct m5_ctl_vfio *v)
 {
 	struct vf_device *d = v->dev;
 	struct m5_ctl_vfio **p = &d->ias;
@@ -226,7 +226,7 @@ static int first_open(struct m5_ctl_vfio *v, const char *pci, char *why, size_t 
 
 	if (err)
 		return err;
-	v->dev = add(pci);
+	v->dev = add_device(pci);
 	if (!v->dev)
 		return -ENOMEM;
 	err = bring_up(v, why, whylen);
@@ -242,7 +242,7 @@ int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyl
 
 	pthread_once(&once, handle_forks);
 	pthread_mutex_lock(&devices_lock);
-	v->dev = find(pci);
+	v->dev = find_device(pci);
 	if (!v->dev) {
 		err = first_open(v, pci, why, whylen);
 	} else if (__atomic_load_n(&v->dev->watch.dead, __ATOMIC_SEQ_CST)) {
@@ -258,7 +258,7 @@ int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyl
 void vf_device_put(struct m5_ctl_vfio *v)
 {
 	pthread_mutex_lock(&devices_lock);
-	leave(v);
+	leave_device(v);
 	if (!v->dev->users) {
 		take_down(v);
 		drop(v->dev);

@@ -21,7 +21,7 @@
 enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };
 
 /* To all IAs of the device. */
-static void tell(struct vf_device *d, const struct m5_event *ev)
+static void post_to_ias(struct vf_device *d, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&d->lock);
 	for (struct m5_ctl_vfio *v = d->ias; v; v = v->next)
@@ -29,7 +29,7 @@ static void tell(struct vf_device *d, const struct m5_event *ev)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void doorbell(const struct vf_device *d, const struct vf_eq *eq, unsigned int offset)
+static void ring_eq(const struct vf_device *d, const struct vf_eq *eq, unsigned int offset)
 {
 	volatile be32_t *reg = (volatile be32_t *)(volatile void *)((uint8_t *)d->uar->base_addr + offset);
 
@@ -40,12 +40,12 @@ static void doorbell(const struct vf_device *d, const struct vf_eq *eq, unsigned
 static void eq_serve(struct vf_device *d, struct vf_eq *eq)
 {
 	while (m5_eq_read(&eq->eq, &d->events))
-		doorbell(d, eq, M5_UAR_EQ_CI);
-	doorbell(d, eq, M5_UAR_EQ_ARM);
+		ring_eq(d, eq, M5_UAR_EQ_CI);
+	ring_eq(d, eq, M5_UAR_EQ_ARM);
 }
 
 /* What comes after a queue was read makes another interrupt, since it is armed then. */
-static void interrupt(struct vf_device *d)
+static void handle_interrupt(struct vf_device *d)
 {
 	struct m5_event ev;
 	uint64_t n;
@@ -58,7 +58,7 @@ static void interrupt(struct vf_device *d)
 	}
 	pthread_mutex_unlock(&d->eq_lock);
 	while (m5_events_read(&d->events, &ev) > 0)
-		tell(d, &ev);
+		post_to_ias(d, &ev);
 }
 
 /*
@@ -87,7 +87,7 @@ static void died(struct vf_device *d, const char *why)
 		d->pci);
 	__atomic_store_n(&d->watch.dead, true, __ATOMIC_SEQ_CST);
 	release_commands(d);
-	tell(d, &ev);
+	post_to_ias(d, &ev);
 }
 
 /* Pages that the device asked for and did not get: its firmware may wait for them for ever. */
@@ -98,7 +98,7 @@ static void events_failed(struct vf_device *d, int err)
 
 	hw_why_memory(-abs(err), why, sizeof(why));
 	dap_log(DAP_LOG_ERR, "%s asks for memory and gets none: %s", d->pci, why);
-	tell(d, &ev);
+	post_to_ias(d, &ev);
 }
 
 static void *serve(void *arg)
@@ -118,7 +118,7 @@ static void *serve(void *arg)
 		if (fds[0].revents)
 			return NULL;
 		if (fds[1].revents)
-			interrupt(d);
+			handle_interrupt(d);
 		why = vf_health(d);
 		if (why)
 			break;

@@ -38,7 +38,7 @@ bool vf_name(const char *ia_name, char pci[VF_PCI_LEN])
 }
 
 /* A number that a file of the device holds; 0 when it has none. */
-static unsigned long attribute(const char *pci, const char *name)
+static unsigned long read_attribute(const char *pci, const char *name)
 {
 	char path[128], text[32];
 	ssize_t n;
@@ -71,8 +71,8 @@ static bool link_of(const char *pci, const char *name, char *last, size_t len)
 
 void vf_identify(const char *pci, struct m5_ident *ident)
 {
-	ident->hw = (uint16_t)attribute(pci, "revision");
-	m5_model((uint32_t)attribute(pci, "device"), ident);
+	ident->hw = (uint16_t)read_attribute(pci, "revision");
+	m5_model((uint32_t)read_attribute(pci, "device"), ident);
 }
 
 bool vf_group(const char *pci, char *path, size_t len)
@@ -93,7 +93,7 @@ static int device_fits(const char *pci, char *why, size_t whylen)
 			 "there are", pci);
 		return -ENODEV;
 	}
-	if (attribute(pci, "vendor") != VENDOR_MELLANOX) {
+	if (read_attribute(pci, "vendor") != VENDOR_MELLANOX) {
 		snprintf(why, whylen, "%s is no ConnectX; this provider drives no other adapter",
 			 pci);
 		return -EIO;
@@ -152,7 +152,7 @@ int vf_ready(const char *pci, char *why, size_t whylen)
 }
 
 /* All devices of a group have to be with vfio-pci. Sets nothing else than is asked for. */
-static bool viable(const char *group)
+static bool group_is_viable(const char *group)
 {
 	struct vfio_group_status status = { .argsz = sizeof(status) };
 	int fd = open(group, O_RDWR | O_CLOEXEC);
@@ -178,7 +178,7 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 			 group);
 	} else if (err == ENOMEM) {
 		hw_why_memory(-err, why, whylen);
-	} else if (!viable(group)) {
+	} else if (!group_is_viable(group)) {
 		snprintf(why, whylen, "%s holds other devices that are not bound to vfio-pci: "
 			 "scripts/vfio status shows them, bind them as well", group);
 		return -EIO;
@@ -192,12 +192,12 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 }
 
 /* Those that mlx5_core drives are listed with the kernel's, by name and port. */
-static bool listed(const char *pci)
+static bool is_listed(const char *pci)
 {
 	char driver[32];
 
-	return attribute(pci, "vendor") == VENDOR_MELLANOX &&
-	       attribute(pci, "class") >> 16 == CLASS_NETWORK &&
+	return read_attribute(pci, "vendor") == VENDOR_MELLANOX &&
+	       read_attribute(pci, "class") >> 16 == CLASS_NETWORK &&
 	       (!link_of(pci, "driver", driver, sizeof(driver)) || strcmp(driver, "mlx5_core"));
 }
 
@@ -212,7 +212,7 @@ size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t 
 	if (!dir)
 		return 0;
 	while ((e = readdir(dir))) {
-		if (!vf_name(e->d_name, pci) || !listed(pci))
+		if (!vf_name(e->d_name, pci) || !is_listed(pci))
 			continue;
 		if (n < max) {
 			devs[n] = (struct m5_ctl_device){ .access = ops->access };

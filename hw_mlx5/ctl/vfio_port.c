@@ -50,7 +50,7 @@ static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why,
 }
 
 /* The device's own MAC, unless ia_params tell another. */
-static int mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
+static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
 {
 	static const uint8_t none[6];
 	int err = m5_port_vport(&v->dv.ctl, &port->mtu, port->mac);
@@ -155,7 +155,7 @@ static int port_wait(struct m5_ctl_vfio *v, bool *up)
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 {
 	struct m5_port port = { .ethernet = true, .port_num = 1, .sl = v->dv.params.sl };
-	int err = mac(v, &port, why, whylen);
+	int err = choose_mac(v, &port, why, whylen);
 
 	if (!err)
 		err = address(v, &port, why, whylen);
