@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Whose device an IA name is: each kind of access is asked in turn. */
+/* Finds the device of an IA name: tries each kind of access in turn. */
 #include <errno.h>
 #include <stdlib.h>
 

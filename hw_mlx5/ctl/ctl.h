@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Everything a ConnectX needs from outside this driver: who executes commands, registers memory,
- * maps UARs, delivers events and knows the port. PD, windows, CQ, QP and its transitions are made
- * by one code path above this seam with PRM commands; the data path lies below it.
+ * Everything that this driver needs from the owner of a ConnectX: commands, memory registration,
+ * UARs, events and the port. Above this interface one code path creates PDs, windows, CQs and QPs
+ * by PRM commands. The data path does not use it.
  *
  * Implementations: soft*.c (the software ConnectX in this process), uverbs*.c (the kernel's DEVX
  * through mlx5dv), vfio*.c (libmlx5 in place of the kernel).
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct m5_ctl;
-struct m5_obj;			/* an object that the access must know to modify or destroy it */
+struct m5_obj;			/* an object that the access modifies or destroys */
 struct m5_evch;			/* an event channel: one file descriptor */
 
 enum m5_uar_type { M5_UAR_BF, M5_UAR_NC };
@@ -27,12 +27,12 @@ struct m5_uar {
 	uint32_t page;		/* for uar_page fields of CQ and QP contexts */
 	volatile void *base;	/* the 4 KiB page: CQ doorbell at 0x20 */
 	volatile void *reg;	/* first BlueFlame/doorbell register: base + 0x800 */
-	bool bf;		/* BlueFlame may be written */
+	bool bf;		/* BlueFlame is allowed */
 	void *priv;
 };
 
 struct m5_mr {
-	uint32_t lkey, rkey;	/* rkey is valid only when remote rights were asked for */
+	uint32_t lkey, rkey;	/* rkey is valid only with remote rights */
 	void *priv;
 };
 
@@ -59,18 +59,18 @@ struct m5_port {
 	uint16_t lid;
 	uint8_t sl;
 	uint16_t pkey_index;
-	bool grh;		/* InfiniBand: every packet has to have a GRH */
-	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0 when unknown */
+	bool grh;		/* InfiniBand: every packet needs a GRH */
+	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0: unknown */
 };
 
 enum m5_event_kind {
 	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_SRQ_ERROR, M5_EVENT_PORT,
 	M5_EVENT_FATAL,
-	M5_EVENT_LOST,		/* events of objects have been lost; nobody knows of which */
-	M5_EVENT_STARVED,	/* the device asked for memory and got none */
+	M5_EVENT_LOST,		/* events of unknown objects have been lost */
+	M5_EVENT_STARVED,	/* the device needs memory and did not get any */
 };
 
-enum { M5_PORT_DOWN = 1, M5_PORT_UP = 4 };	/* sub_type of M5_EVENT_PORT; else: facts changed */
+enum { M5_PORT_DOWN = 1, M5_PORT_UP = 4 };	/* sub_type of M5_EVENT_PORT; others: attributes changed */
 
 struct m5_event {
 	enum m5_event_kind kind;
@@ -82,7 +82,7 @@ struct m5_ctl_ops {
 	const char *access;	/* "model", "devx", "vfio": shown by dat_info */
 
 	void (*close)(struct m5_ctl *ctl);
-	/* A command that makes no object: QUERY_HCA_CAP, QUERY_ROCE_ADDRESS, ... */
+	/* A command that creates no object: QUERY_HCA_CAP, QUERY_ROCE_ADDRESS, ... */
 	int (*cmd)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
 	int (*obj_create)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out,
 			  size_t outlen, struct m5_obj **obj);
@@ -92,7 +92,8 @@ struct m5_ctl_ops {
 
 	int (*pd_alloc)(struct m5_ctl *ctl, uint32_t *pdn, void **priv);
 	int (*pd_free)(struct m5_ctl *ctl, uint32_t pdn, void *priv);
-	/* Pins [addr, addr+len); -EFAULT when not mapped so, -ENOMEM when over the locked limit. */
+	/* Pins [addr, addr+len); -EFAULT if not mapped with these rights, -ENOMEM above the locked
+	 * limit. */
 	int (*mr_reg)(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
 		      unsigned int access, struct m5_mr *mr);
 	int (*mr_dereg)(struct m5_ctl *ctl, struct m5_mr *mr);
@@ -112,39 +113,40 @@ struct m5_ctl_ops {
 	/* Empties the channel; returns how many events were in it. Does not block. */
 	unsigned int (*evch_drain)(struct m5_evch *ch);
 
-	/* Asynchronous events: a pollable fd, and the next event (1), none (0) or -errno. */
+	/* Asynchronous events: a pollable fd; read returns 1 for an event, 0 for none, or
+	 * -errno. */
 	int (*async_fd)(struct m5_ctl *ctl);
 	int (*async_read)(struct m5_ctl *ctl, struct m5_event *ev);
 
 	int (*port)(struct m5_ctl *ctl, struct m5_port *port);
 	/*
-	 * Ethernet: where frames for that GID go next, a router where it is in another network. NULL:
-	 * there is no kernel to ask, the peer's own MAC it is.
+	 * Ethernet: the MAC of the next hop to that GID, a router if it is in another network.
+	 * NULL: there is no kernel to ask; use the peer's own MAC.
 	 */
 	int (*next_hop)(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
 
-	/* Of a software adapter that its callers drive; NULL: hardware. It does what there is to do; */
+	/* For a software adapter that callers drive: does the pending work; NULL: hardware. */
 	void (*drive)(struct m5_ctl *ctl);
-	/* it gets an 8-byte doorbell. */
+	/* Passes an 8-byte doorbell to it. */
 	void (*doorbell)(struct m5_ctl *ctl, uint32_t page, uint32_t offset, uint64_t value);
 };
 
-/* Which device this is, as far as somebody tells. */
+/* Identity of the device; parts may be unknown. */
 struct m5_ident {
 	char model[32];		/* "ConnectX-6 Dx"; "" */
-	uint16_t hw, fw[3];	/* revision; firmware's major, minor and sub-minor version */
+	uint16_t hw, fw[3];	/* hardware revision; firmware major, minor, sub-minor */
 };
 
 struct m5_ctl {
 	const struct m5_ctl_ops *ops;
 	struct m5_ident ident;
 	struct softnic *soft;   /* the software adapter in this process, or NULL */
-	const char *faults;     /* the words that its fault script knows */
-	bool no_bf;		/* all its UARs are for doorbells of 8 bytes */
+	const char *faults;     /* the faults that its fault script may name */
+	bool no_bf;		/* its UARs support only 8-byte doorbells */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 };
 
-/* What there is to open, for dat_info: one line each. why is NULL when it can be opened. */
+/* Devices for dat_info, one line each. why is "" if the device can be opened. */
 struct m5_ctl_device {
 	char name[64];
 	const char *access;
@@ -152,12 +154,12 @@ struct m5_ctl_device {
 };
 
 /*
- * Opens a device by IA name with the dat.conf ia_params. -ENODEV: no such device; -errno else.
- * why (size whylen) receives the cause and the cure in words on failure.
+ * Opens a device by IA name with the ia_params of dat.conf. Returns -ENODEV if there is no such
+ * device, or another -errno; then why (size whylen) contains cause and remedy.
  */
 int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
 		size_t whylen);
-/* Fills at most max entries; returns the number of devices there are. */
+/* Fills at most max entries; returns the number of devices. */
 size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max);
 
 #endif

@@ -22,12 +22,12 @@
 struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
-	struct m5_cq_link link;		/* of a CQ with a channel, where this process reads the EQ */
+	struct m5_cq_link link;		/* of a CQ with a channel, if this process reads the EQ */
 };
 
-/* Of a device that nobody but this process watches; all members are atomic. */
+/* For a device that only this process monitors; all members are atomic. */
 struct dv_watch {
-	bool dead;			/* no command would ever come back */
+	bool dead;			/* commands would never return */
 	unsigned int begun, ended;	/* calls */
 };
 
@@ -35,7 +35,7 @@ struct m5_ctl_dv {
 	struct m5_ctl ctl;
 	struct m5_params params;
 	struct ibv_context *ctx;
-	struct dv_watch *watch;		/* NULL: the kernel does */
+	struct dv_watch *watch;		/* NULL: the kernel monitors the device */
 };
 
 static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
@@ -45,8 +45,8 @@ static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
 
 /* ---- dv_obj.c ---- */
 /*
- * Around each call in which the device does something: 0, or -EIO when it is dead. No signal handler
- * runs in between: libmlx5 takes an interrupted wait over VFIO for the end of the command.
+ * Around each call that uses the device: 0, or -EIO if it is dead. Signals are blocked in between:
+ * over VFIO libmlx5 takes an interrupted wait for the end of the command.
  */
 struct dv_call {
 	sigset_t mask;
@@ -69,15 +69,15 @@ int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 int dv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr);
 int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
 int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
-/* A page of that kind, or NULL with errno set. */
+/* Allocates a page of that kind; NULL with errno set on failure. */
 struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
-/* What dv_uar returned as uar: 0, or the -errno that it left. */
+/* Describes in uar what dv_uar returned: 0, or -errno from its errno. */
 int dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
 void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
-/* The device is new enough for this driver; else -errno with cause and cure. */
+/* Is the device new enough for this driver? Returns 0, or -errno with cause and remedy. */
 int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps, char *why,
 		  size_t whylen);
-/* Some memory can be locked; else -errno with cause and cure. */
+/* Can enough memory be locked? Returns 0, or -errno with cause and remedy. */
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* PDs, registered memory, queue memory, doorbell pages: the kernel's to keep, or libmlx5's. */
+/* PDs, registered memory, queue memory and doorbell pages, managed by the kernel or libmlx5. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/dv.h"
 
-/* An endpoint with small queues and its EVDs. */
+/* Enough for an endpoint with small queues and its EVDs. */
 #define LEAST_LOCKED (64u << 10)
 
 static int pd_number(struct ibv_pd *pd, uint32_t *pdn)
@@ -67,7 +67,7 @@ static unsigned int verbs_access(unsigned int access)
 	       (access & M5_ACCESS_REMOTE_ATOMIC ? (unsigned int)IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* Relaxed ordering is never asked for: DAT counts on a write being placed before the next one. */
+/* Never asks for relaxed ordering: DAT requires that a write is placed before the next one. */
 int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
 	      unsigned int access, struct m5_mr *mr)
 {
@@ -159,7 +159,7 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 	int err = m5_cmd_caps(ctl, caps);
 
 	if (err) {
-		snprintf(why, whylen, "%s does not tell its capabilities: %s", name,
+		snprintf(why, whylen, "cannot query the capabilities of %s: %s", name,
 			 strerror(-err));
 	} else if (!caps->cqe_version) {
 		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",

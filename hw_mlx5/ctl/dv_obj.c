@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Commands by mlx5dv; through the kernel it fills in the uid and lets pass what concerns own objects. */
+/* Commands by mlx5dv. The kernel fills in the uid and allows commands only on own objects. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "hw_mlx5/ctl/dv.h"
 
 /*
- * Kernels differ in whether they hand back what the device said when it refused. Where they do, that
- * is worth more than the errno made of it.
+ * Some kernels return the device's status of a refused command. It is better than the errno made
+ * of it.
  */
 static int command_result(int ret, const void *out)
 {
@@ -121,9 +121,9 @@ int dv_obj_destroy(struct m5_obj *obj)
 		err = mlx5dv_devx_obj_destroy(obj->devx);
 		dv_end(&call);
 	}
-	/* libmlx5 keeps its memory when the device or kernel refuses; the object goes with the context. */
+	/* On refusal libmlx5 keeps its memory; the object ends with the context. */
 	if (err)
-		dap_log(DAP_LOG_ERR, "an object of the device can not be destroyed: error %d", err);
+		dap_log(DAP_LOG_ERR, "cannot destroy a device object: error %d", err);
 	free(obj);
 	return hw_error(err);
 }

@@ -33,7 +33,7 @@ void m5_events_close(struct m5_events *events)
 void m5_events_put(struct m5_events *events, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&events->lock);
-	/* The oldest is dropped for the newest: a device that is dying must get that through. */
+	/* Drops the oldest event: the report of a dying device must get through. */
 	if (events->async_head - events->async_tail == M5_ASYNC_EVENTS)
 		events->async_tail++;
 	events->async[events->async_head++ % M5_ASYNC_EVENTS] = *ev;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event queues that this process reads by itself, as a kernel's interrupt handler would: the event of
- * a CQ goes to the eventfd of its channel, any other into a queue with an eventfd of its own.
+ * Event queues that this process reads itself, like a kernel's interrupt handler. Events of a CQ
+ * go to the eventfd of its channel, all others to a queue with its own eventfd.
  */
 #ifndef M5_CTL_EQ_H
 #define M5_CTL_EQ_H
@@ -25,7 +25,7 @@ struct m5_eq {
 };
 
 struct m5_events {
-	/* May be taken in an interrupt handler: no call into the device while it is held. */
+	/* Taken by the interrupt handler: no call into the device while it is held. */
 	pthread_mutex_t lock;
 	struct m5_cq_link *cqs[M5_CQ_BUCKETS];
 	struct m5_event async[M5_ASYNC_EVENTS];
@@ -33,38 +33,38 @@ struct m5_events {
 	int async_fd;
 };
 
-/* What CREATE_EQ says of the events of objects, port and device. */
+/* Event mask of CREATE_EQ for objects, port and device. */
 #define M5_EVENTS_OF_OBJECTS                                                                       \
 	(1ull << M5_EV_CQ_ERROR | 1ull << M5_EV_WQ_CATASTROPHIC | 1ull << M5_EV_INTERNAL_ERROR |   \
 	 1ull << M5_EV_PORT_CHANGE | 1ull << M5_EV_WQ_INVALID_REQUEST |                            \
 	 1ull << M5_EV_WQ_ACCESS_ERROR | 1ull << M5_EV_SRQ_CATASTROPHIC |                          \
 	 1ull << M5_EV_SRQ_LAST_WQE | 1ull << M5_EV_SRQ_LIMIT)
 
-/* 0 or -EMFILE. */
+/* Returns 0 or -EMFILE. */
 int m5_events_open(struct m5_events *events);
 void m5_events_close(struct m5_events *events);
 void m5_events_put(struct m5_events *events, const struct m5_event *ev);
-/* As async_read of ctl.h. */
+/* Like async_read of ctl.h. */
 int m5_events_read(struct m5_events *events, struct m5_event *ev);
-/* Events of that CQ go to the channel from here on, and to no other. */
+/* From here on events of that CQ go to this channel only. */
 void m5_events_bind(struct m5_events *events, struct m5_cq_link *cq, uint32_t cqn,
 		    const struct m5_evch *ch);
 void m5_events_unbind(struct m5_events *events, struct m5_cq_link *cq);
 
-/* A channel: 0, -ENOMEM or -EMFILE. When it is closed no CQ is bound to it. */
+/* Opens a channel: 0, -ENOMEM or -EMFILE. No CQ may be bound to it when it is closed. */
 int m5_evch_open(struct m5_ctl *ctl, struct m5_evch **ch);
 void m5_evch_close(struct m5_evch *ch);
 int m5_evch_fd(struct m5_evch *ch);
 unsigned int m5_evch_drain(struct m5_evch *ch);
 
-/* Before the device has it: all entries are the device's. */
+/* Before CREATE_EQ: gives all entries to the device. */
 void m5_eq_init(struct m5_eq *eq);
 /*
- * Reads on, one reader at a time. True: it stopped before the end, so that the device be told by
- * M5_UAR_EQ_CI how far it came; false: nothing is left and it can be armed.
+ * Reads the next entries, one reader at a time. True: more entries may follow; ring M5_UAR_EQ_CI.
+ * False: it is empty and can be armed.
  */
 bool m5_eq_read(struct m5_eq *eq, struct m5_events *events);
-/* The word of both doorbells. */
+/* The doorbell word, for CI and arm. */
 be32_t m5_eq_doorbell(const struct m5_eq *eq);
 
 #endif

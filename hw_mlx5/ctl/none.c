@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What stands in for the access through the kernel where it could not be built. */
+/* Replaces the access through the kernel in builds without rdma-core. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ static int none_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 {
 	(void)ctl;
 	(void)params;
-	snprintf(why, whylen, "%s is no software adapter, and this provider was built without "
+	snprintf(why, whylen, "%s is not a software adapter, and this provider was built without "
 		 "rdma-core: install libibverbs-dev and build it again", ia_name);
 	return -ENODEV;
 }

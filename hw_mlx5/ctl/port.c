@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What a port tells by commands, where there is no kernel to ask. */
+/* Port queries by command, for accesses without a kernel. */
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 

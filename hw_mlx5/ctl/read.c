@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What several accesses read from a device: its events, addresses and model. */
+/* Device data that several accesses decode: events, addresses and model. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What more than one implementation of ctl.h reads from a device, and makes of it. */
+/* Decoding and queries shared by several implementations of ctl.h. */
 #ifndef M5_CTL_READ_H
 #define M5_CTL_READ_H
 
@@ -7,31 +7,31 @@
 #include "hw_mlx5/ifc.h"
 
 /* ---- read.c ---- */
-/* An EQE that is no completion. */
+/* Converts an EQE that is no completion. */
 void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev);
 void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6]);
-/* By the PCI device number. */
+/* The model's name by PCI device number. */
 void m5_model(uint32_t part, struct m5_ident *ident);
 /* ::ffff:0:0/96 (RFC 4291): an IPv4 address. */
 bool m5_gid_is_ipv4(const uint8_t gid[16]);
 
 /* ---- port.c: by commands, 0 or -errno ---- */
-/* Path MTU, and the MAC that the device came with. */
+/* Path MTU, and the permanent MAC. */
 int m5_port_vport(struct m5_ctl *ctl, uint16_t *mtu, uint8_t mac[6]);
 int m5_port_state(struct m5_ctl *ctl, bool *up);
 
-/* A CQ whose events go to a channel (eq.h); fd: the channel's. */
+/* A CQ whose events go to a channel (eq.h); fd is the channel's. */
 struct m5_cq_link {
 	struct m5_cq_link *next;
 	uint32_t cqn;
 	int fd;
 };
 
-/* One kind of access: m5_ctl_open and m5_ctl_list go through all that are built in. */
+/* One kind of access; m5_ctl_open and m5_ctl_list try all built-in kinds. */
 struct m5_access_kind {
-	const struct m5_ctl_ops *ops;	/* close frees the memory of an access */
-	size_t size;			/* of the struct that begins with m5_ctl */
-	/* ctl is zero but for ops. -ENODEV: the name is of no device of this kind. */
+	const struct m5_ctl_ops *ops;	/* close also frees the struct */
+	size_t size;			/* of the struct whose first member is m5_ctl */
+	/* ctl is zero except for ops. -ENODEV: this kind has no device of that name. */
 	int (*open)(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		    size_t whylen);
 	size_t (*list)(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The software ConnectX as an access: opening and closing. */
+/* Access to the software ConnectX: open and close. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int soft_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 	return 0;
 }
 
-/* With strict=1 what the driver did wrong is fatal. */
+/* With strict=1 driver errors abort the process. */
 static void report_violations(struct m5_ctl_soft *s)
 {
 	static const char *const of_consumer[] = { "mkey.", "remote.", "dma.refused", NULL };
@@ -95,17 +95,17 @@ static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size
 	int err = nic_open(s, index);
 
 	if (err) {
-		snprintf(why, whylen, "the software ConnectX does not start: %s", strerror(-err));
+		snprintf(why, whylen, "cannot start the software ConnectX: %s", strerror(-err));
 		return err;
 	}
 	if (s->params.fault[0] && softnic_fault(s->ctl.soft, s->params.fault)) {
-		snprintf(why, whylen, "ia_params: fault=%s is not understood", s->params.fault);
+		snprintf(why, whylen, "ia_params: fault=%s is not a valid fault script", s->params.fault);
 		err = -EINVAL;
 		goto err_close;
 	}
 	err = soft_eq_open(s);
 	if (err) {
-		snprintf(why, whylen, "no event queue: %s", strerror(-err));
+		snprintf(why, whylen, "cannot create an event queue: %s", strerror(-err));
 		goto err_close;
 	}
 	return 0;

@@ -46,9 +46,9 @@ static inline struct m5_ctl_soft *soft_of(struct m5_ctl *ctl)
 	return (struct m5_ctl_soft *)ctl;
 }
 
-/* cmd of ctl.h. */
+/* Implements cmd of ctl.h. */
 int soft_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
-/* Destroys an object. No test makes this fail; a failure is logged. 0 or -errno. */
+/* Destroys an object. Test faults exclude it; failures are logged. Returns 0 or -errno. */
 int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number);
 int soft_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
 		    struct m5_obj **obj);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The event queue of the software ConnectX, served by its interrupt handler. */
+/* The event queue of the software ConnectX, read by its interrupt handler. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,13 +13,13 @@
 
 static void eq_doorbell(struct m5_ctl_soft *s, uint32_t offset)
 {
-	/* The word and, to fill the eight bytes of an MMIO write, nothing. */
+	/* The word, padded to an 8-byte MMIO write. */
 	be32_t db[2] = { m5_eq_doorbell(&s->eq.eq) };
 
 	softnic_mmio_write(s->ctl.soft, s->eq.uar.page, offset, db, sizeof(db));
 }
 
-/* Called by the thread that drives the device, never by two at once. */
+/* Called by the thread that drives the device, one at a time. */
 void soft_irq(void *ctx, unsigned int vector)
 {
 	struct m5_ctl_soft *s = ctx;

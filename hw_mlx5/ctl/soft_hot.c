@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hot calls where callers drive the software ConnectX themselves: the functions of the hardware;
- * after a post the device gets its doorbell, and a dequeue that finds nothing lets it work and looks
- * again. Compiled for each API level.
+ * Hot calls for callers that drive the software ConnectX themselves: they call the hardware's
+ * functions. After a post the model gets its doorbell. A dequeue that finds nothing drives the
+ * model and polls again. Compiled for each API level.
  */
 #include "hw_mlx5/hot/hot.h"
 #include "hw_mlx5/lock.h"
 #include "softnic/softnic.h"
 
-/* The functions of the hardware. */
+/* The hot functions for hardware. */
 static const struct dap_hot *hw_calls(const struct dap_ia *ia)
 {
 	return m5_ia((struct dap_ia *)(uintptr_t)ia)->calls;
@@ -19,7 +19,7 @@ static uint8_t *block_at(const struct m5_sq *sq, uint32_t pi)
 	return sq->ring + ((size_t)(pi & sq->mask) << M5_BB_SHIFT);
 }
 
-/* The index of the last WQE before end, of those from pi on. */
+/* The index of the last WQE in [pi, end). */
 static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
 {
 	for (;;) {
@@ -32,10 +32,10 @@ static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
 	}
 }
 
-/* The queue is the caller's. What others have posted since goes with it. */
+/* The caller owns the queue. Includes what other threads have posted since. */
 static void ring_model(struct softnic *nic, struct m5_sq *sq)
 {
-	/* The half that the hardware's function has just written to. */
+	/* The half of the register that the hardware's function has just written. */
 	uint32_t offset = (uint32_t)((sq->reg ^ 256) & 0xfff);
 	uint32_t pi = sq->rung, n = sq->pi - pi;
 
@@ -75,7 +75,7 @@ static DAT_RETURN soft_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 	return after_post(ep, hw_calls(e->obj.ia)->post_send(ep, n, iov, cookie, flags));
 }
 
-/* No doorbell tells of a receive. */
+/* Receives need no doorbell. */
 static DAT_RETURN soft_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
@@ -162,7 +162,8 @@ static uint64_t missed(struct dap_evd *evd)
 	return __atomic_load_n(&m5_cq(evd)->missed, __ATOMIC_RELAXED);
 }
 
-/* The CQ was found empty: the device may have something. The look before it is not counted. */
+/* The CQ was empty: drive the model, which may have work. The first poll is not counted as a
+ * miss. */
 static M5_COLD void drive_device(struct dap_evd *evd)
 {
 	const struct m5_ia *ia = m5_ia(evd->obj.ia);

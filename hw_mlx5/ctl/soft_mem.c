@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * PDs, and memory of the process for the software ConnectX. Its bus addresses are virtual addresses, so a
- * range is contiguous on the bus and one translation entry may span as much as a page size can say.
+ * PDs, and process memory for the software ConnectX. Its bus addresses are virtual addresses. So a
+ * range is contiguous on the bus, and one translation entry may cover the largest page size.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 #define PAGE 4096u
 #define MAX_PAGE_LOG 30u
 
-struct soft_pin {			/* m5_mr.priv and m5_umem.priv */
+struct soft_pin {			/* in m5_mr.priv and m5_umem.priv */
 	uint64_t locked;		/* bytes counted against the limit */
 };
 
-static uint64_t locked_total;		/* of the process, as the kernel counts */
+static uint64_t locked_total;		/* of the process, counted as the kernel does */
 
 int soft_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
 {
@@ -61,7 +61,7 @@ static int account(struct m5_ctl_soft *s, uint64_t span)
 	return -ENOMEM;
 }
 
-/* Checks and accounts a range; the pin undoes it. */
+/* Checks a range and counts it against the limit; freeing the pin undoes it. */
 static int pin_range(struct m5_ctl_soft *s, uint64_t addr, uint64_t len, bool write,
 		     struct soft_pin **out)
 {
@@ -92,7 +92,7 @@ static void unpin(struct soft_pin *p)
 	free(p);
 }
 
-/* Smallest page size with which the range needs few entries. */
+/* The smallest page size for which the range needs few entries. */
 static unsigned int page_log(uint64_t addr, uint64_t len)
 {
 	unsigned int log = 12;
@@ -102,7 +102,8 @@ static unsigned int page_log(uint64_t addr, uint64_t len)
 	return log;
 }
 
-/* Linux gives a umem the largest pages that its memory consists of; here they are always contiguous. */
+/* Linux uses the largest pages that the umem's memory consists of; here memory is always
+ * contiguous. */
 static unsigned int umem_page_log(uint64_t addr, uint64_t len)
 {
 	unsigned int log = 12;
@@ -126,7 +127,7 @@ static void fill_mtt(be64_t *mtt, uint64_t addr, uint64_t n, unsigned int log, b
 				     (write ? M5_MTT_WRITE : 0));
 }
 
-/* The low byte of a key is software's: random, so that a stale key of a reused index fails. */
+/* Software chooses the low byte of a key: random, so that a stale key of a reused index fails. */
 static uint8_t key_variant(void)
 {
 	uint8_t v = 0;
@@ -259,7 +260,7 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 		return err;
 	page = be32_to_cpu(out.number) & 0xffffff;
 	base = softnic_uar(ctl->soft, page);
-	/* Where callers hand doorbells over, those that are stored as well are not for the device. */
+	/* If callers pass doorbells on, the stores of doorbells must not reach the device, too. */
 	apart = soft_of(ctl)->params.silicon ? NULL : aligned_alloc(PAGE, PAGE);
 	if (!base || (!apart && !soft_of(ctl)->params.silicon)) {
 		free(apart);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Commands to the software ConnectX, and the objects that they make. */
+/* Commands to the software ConnectX, and the objects they create. */
 #include <errno.h>
 #include <stdlib.h>
 

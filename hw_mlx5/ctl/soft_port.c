@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The facts of the port, which a kernel would have read for us. */
+/* Port attributes, which otherwise the kernel reads. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/soft.h"
 
-#define GIDS 16u			/* entries of the GID table that are looked at */
+#define GIDS 16u			/* entries of the GID table to check */
 
 static int gid_read(struct m5_ctl *ctl, unsigned int index, struct m5_query_roce_address_out *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* A device opened through the kernel, and closed. */
+/* Opens and closes a device through the kernel. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,9 @@
 #include "hw_mlx5/ctl/uverbs.h"
 
 /*
- * libmlx5 has one uncached page for all who ask for one. Old kernels know none, and a machine that
- * cannot map write-combined has no BlueFlame: then the other kind serves, with 8-byte doorbells.
+ * libmlx5 shares one uncached page between all users of that type. Old kernels do not have it, and
+ * a machine that cannot map write-combined has no BlueFlame: then use the other type with 8-byte
+ * doorbells.
  */
 static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
 {
@@ -90,7 +91,8 @@ static void identify(struct m5_ctl_uverbs *u)
 	m5_model(attr.vendor_part_id, id);
 }
 
-/* Only the parameters of a device of ours are judged: the name may be of another backend. */
+/* Checks the parameters only if the name is one of our devices: it may belong to another
+ * backend. */
 static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		   size_t whylen)
 {
@@ -110,7 +112,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	err = uv_events_open(u);
 	if (err) {
-		snprintf(why, whylen, "%s gives no event channel: %s", device, strerror(-err));
+		snprintf(why, whylen, "cannot create an event channel on %s: %s", device, strerror(-err));
 		goto err_close;
 	}
 	identify(u);

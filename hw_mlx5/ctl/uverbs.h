@@ -18,7 +18,7 @@ struct m5_evch {
 	struct mlx5dv_devx_event_channel *channel;
 };
 
-/* The way to one address, as the kernel knew it a moment ago. */
+/* The next hop to one address, cached from the kernel. */
 struct uv_hop {
 	uint8_t gid[16], gid_index, mac[6];
 	uint64_t until;			/* ns, monotonic */
@@ -27,12 +27,12 @@ struct uv_hop {
 struct m5_ctl_uverbs {
 	struct m5_ctl_dv dv;
 	uint8_t port_num, gid_index;
-	/* Events of objects come here, those of port and device on ctx->async_fd: poll has both. */
+	/* Object events come here, port and device events on ctx->async_fd: poll_fd covers both. */
 	struct mlx5dv_devx_event_channel *events;
 	int poll_fd;
 	bool gone;
 	pthread_mutex_t hop_lock;
-	struct uv_hop hop;		/* the last that was asked for */
+	struct uv_hop hop;		/* the last one resolved */
 };
 
 static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
@@ -41,17 +41,18 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 }
 
 /* ---- uverbs_list.c ---- */
-/* A DEVX context of that device: 0, or -errno with cause and cure in why. */
+/* Opens a DEVX context of that device: 0, or -errno with cause and remedy in why. */
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
 void uv_context_close(struct ibv_context *ctx);
 size_t uv_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
-/* The device is new enough, the port carries traffic and memory can be locked; else -errno with cause
- * and cure. */
+/* Checks that the device is new enough, the port carries traffic and memory can be locked. Returns
+ * 0, or -errno with cause and remedy. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);
 
 int uv_events_open(struct m5_ctl_uverbs *u);
 void uv_events_close(struct m5_ctl_uverbs *u);
-/* The object's errors come to async_read: 0 or -errno. Objects without any are passed over. */
+/* Delivers the object's errors to async_read: 0 or -errno. Does nothing for objects that have
+ * none. */
 int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode);
 int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn);
 int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Events. A CQ that somebody waits for has a DEVX channel of its own, which holds at most one event
- * of it and no data. Errors of objects come by one more channel with the device's EQE; port and
- * device events by the context's async descriptor, as for any verbs program.
+ * Events. A CQ with a waiter has its own DEVX channel, which holds at most one event and no data.
+ * Errors of objects arrive on another channel as the device's EQE; port and device events on the
+ * context's async descriptor.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ void uv_events_close(struct m5_ctl_uverbs *u)
 }
 
 /*
- * Firmware says which events a user context may have. Errors that it keeps to itself are noticed
- * later, by completions and by the connection manager: no reason to do without the object.
+ * The firmware decides which events a user context may get. Errors that it does not report are
+ * found later, by completions and the connection manager, so a refusal is not fatal.
  */
 static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t type)
 {
@@ -74,7 +74,7 @@ static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint1
 
 	if (ret != EINVAL && ret != EOPNOTSUPP)
 		return hw_error(ret);
-	dap_log(DAP_LOG_EP, "%s keeps events of type 0x%x to itself", u->dv.ctx->device->name, type);
+	dap_log(DAP_LOG_EP, "%s does not report events of type 0x%x", u->dv.ctx->device->name, type);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t 
 	return err;
 }
 
-/* Spread over the vectors, so that not all interrupts of a machine go to one of its CPUs. */
+/* Uses all vectors in turn, so that not all interrupts go to one CPU. */
 int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn)
 {
 	struct ibv_context *ctx = dv_of(ctl)->ctx;
@@ -158,7 +158,8 @@ int uv_async_fd(struct m5_ctl *ctl)
 	return uv_of(ctl)->poll_fd;
 }
 
-/* What is gone stays readable for ever: it is told once and no longer looked at. */
+/* The descriptor of a removed device stays readable forever: report it once, then stop polling
+ * it. */
 static int report_gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
 	u->gone = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The machine's RDMA devices, and in words why one of them can not be opened and what to do. */
+/* The machine's RDMA devices, and why one cannot be opened, with a remedy. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "hw_common/address.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
-/* What a driver, or firmware, without user contexts answers. */
+/* Errors of a driver or firmware without user contexts. */
 static bool lacks_devx(struct ibv_device *dev, int answer)
 {
 	struct ibv_context *plain;
@@ -37,7 +37,7 @@ static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *wh
 	int answer;
 
 	if (!mlx5dv_is_supported(dev)) {
-		snprintf(why, whylen, "%s is no adapter that this provider drives", dev->name);
+		snprintf(why, whylen, "%s is not an adapter that this provider supports", dev->name);
 		return -ENODEV;
 	}
 	errno = 0;
@@ -98,10 +98,10 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 		snprintf(why, whylen, "port %u of %s has no RoCE v2 address: bring its network "
 			 "interface up and give it an IP address", u->port_num, name);
 	else if (err == -ENETUNREACH)
-		snprintf(why, whylen, "port %u of %s is not in partition 0x%x: name another with "
+		snprintf(why, whylen, "port %u of %s is not in partition 0x%x: choose another with "
 			 "pkey= in ia_params", u->port_num, name, u->dv.params.pkey);
 	else if (err)
-		snprintf(why, whylen, "port %u of %s does not tell its address: %s", u->port_num,
+		snprintf(why, whylen, "cannot query the address of port %u of %s: %s", u->port_num,
 			 name, strerror(-err));
 	if (err)
 		return hw_error(err);
@@ -135,7 +135,8 @@ static void entry(struct m5_ctl_device *dev, const struct m5_ctl_ops *ops, const
 	snprintf(dev->name, sizeof(dev->name), "%.58s-%u", device, port);
 }
 
-/* A port per entry; one entry for a device that does not say how many it has, none for others. */
+/* Lists one entry per port; one entry for a device that does not report its ports; none for other
+ * devices. */
 static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *ops,
 			  struct m5_ctl_device *devs, size_t max)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The port as the kernel sees it: state, MTU, and what goes into an address vector. */
+/* The port as reported by the kernel: state, MTU, and the fields of an address vector. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
-#define HOP_NS 1000000000u	/* the kernel itself keeps a neighbour for longer */
+#define HOP_NS 1000000000u	/* the kernel itself caches a neighbour for longer */
 
-/* Which entry of the GID table a program would rather be reached by. */
+/* Preference of a GID table entry, in ascending order. */
 enum preference { UNUSABLE, LINK_LOCAL, GLOBAL, IPV4 };
 
 static enum preference prefer(const struct ibv_gid_entry *e)
@@ -24,7 +24,7 @@ static enum preference prefer(const struct ibv_gid_entry *e)
 	return e->gid.raw[0] == 0xfe && e->gid.raw[1] == 0x80 ? LINK_LOCAL : GLOBAL;
 }
 
-/* The entry that ia_params name, or the best: -ENETDOWN when there is none. */
+/* Chooses the entry named in ia_params, or the best one; -ENETDOWN if there is none. */
 static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry *best)
 {
 	enum preference found = UNUSABLE;
@@ -47,9 +47,9 @@ static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry
 }
 
 /*
- * The MAC that goes with an entry stands in the device's own copy of the table; where it has several
- * ports, in that of the port. Peers use it only where their kernel knows no next hop. Firmware may refuse
- * the command to a user context: the MAC stays 0 then.
+ * Reads the MAC of a table entry from the device; with several ports, from the table of the port.
+ * Peers use it only if their kernel knows no next hop. Firmware may refuse the command to a user
+ * context: then the MAC stays 0.
  */
 static void mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
 {
@@ -84,7 +84,7 @@ static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
 	return 0;
 }
 
-/* IBTA 10.9.1.1: the partition is asked for by number; its place in the table is the port's own. */
+/* IBTA 10.9.1.1: the partition is given by number; its index in the table depends on the port. */
 static int pkey_find(struct m5_ctl_uverbs *u, int entries, uint16_t *index)
 {
 	for (int i = 0; i < entries; i++) {
@@ -130,7 +130,7 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 	return err;
 }
 
-/* What the kernel finds out for an address handle (neighbour discovery, routes). */
+/* Lets the kernel resolve the next hop, as for an address handle (neighbour discovery, routes). */
 static int hop_ask(struct m5_ctl_uverbs *u, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
 {
 	struct ibv_ah_attr attr = {
@@ -178,7 +178,8 @@ static void hop_keep(struct m5_ctl_uverbs *u, const uint8_t gid[16], const uint8
 	pthread_mutex_unlock(&u->hop_lock);
 }
 
-/* Many connections to one peer are often made at once: two calls of the kernel for each are many. */
+/* Cached, because many connections to one peer are often made at once, and each lookup costs two
+ * system calls. */
 int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6])
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);

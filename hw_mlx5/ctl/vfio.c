@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* An IA on a device that libmlx5 drives by VFIO. */
+/* An IA on a device that libmlx5 drives through VFIO. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "hw_mlx5/ctl/vfio.h"
 
-/* There is one page for all, which nobody may write but in units of 8 bytes. */
+/* There is one shared page, which only 8-byte stores may write. */
 static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
 {
 	(void)type;
@@ -99,7 +99,7 @@ static int start(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyle
 	int err = m5_events_open(&v->events);
 
 	if (err) {
-		snprintf(why, whylen, "no file descriptor is left: raise the limit with ulimit -n");
+		snprintf(why, whylen, "no file descriptor is free: raise the limit with ulimit -n");
 		return err;
 	}
 	err = vf_device_get(v, pci, why, whylen);

@@ -30,39 +30,39 @@ struct vf_eq {
 };
 
 struct vf_health {
-	uint64_t looked, changed;	/* ms: the last look, and the last change of the count */
-	uint32_t count;			/* of the device, which goes on counting */
-	unsigned int waiting;		/* looks at which a command waited, always the same */
+	uint64_t looked, changed;	/* ms: last check, and last change of the count */
+	uint32_t count;			/* the device's heartbeat counter */
+	unsigned int waiting;		/* checks with the same command still waiting */
 	unsigned int ended;
 };
 
 struct vf_device {
 	struct vf_device *next;
 	char pci[VF_PCI_LEN];
-	pid_t pid;			/* who opened it: a child has it not */
+	pid_t pid;			/* the process that opened it; a child cannot use it */
 	unsigned int users;
 	struct ibv_context *ctx;
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_msi_vector *msi;
 	struct dv_watch watch;
 	struct vf_eq completions, async;
-	pthread_mutex_t eq_lock;	/* of who reads them, and of */
-	bool eqs;			/* they are there */
-	struct m5_events events;	/* channels of CQs, and what goes on to all IAs */
+	pthread_mutex_t eq_lock;	/* of the reader of eqs and events */
+	bool eqs;			/* the EQs exist */
+	struct m5_events events;	/* channels of CQs, and events for all IAs */
 	struct vf_health health;
 	pthread_t thread;
 	int stop_fd, dead_fd;
-	pthread_mutex_t lock;		/* of the rest */
+	pthread_mutex_t lock;		/* of the other members */
 	struct m5_ctl_vfio *ias;
-	struct m5_roce_address gids[VF_GIDS];	/* of the device's table, where set by this process */
+	struct m5_roce_address gids[VF_GIDS];	/* of the device's table, entries set by this process */
 };
 
 struct m5_ctl_vfio {
 	struct m5_ctl_dv dv;
 	struct vf_device *dev;
-	struct m5_ctl_vfio *next;	/* of the same device */
+	struct m5_ctl_vfio *next;	/* next IA of the same device */
 	struct m5_events events;
-	struct m5_port port;		/* what does not change: GID, MAC */
+	struct m5_port port;		/* constant attributes: GID, MAC */
 };
 
 static inline struct m5_ctl_vfio *vf_of(struct m5_ctl *ctl)
@@ -71,25 +71,26 @@ static inline struct m5_ctl_vfio *vf_of(struct m5_ctl *ctl)
 }
 
 /* ---- vfio_dev.c ---- */
-/* The device becomes one of v's: 0, or -errno with cause and cure in why. */
+/* Adds v to the device's IAs: 0, or -errno with cause and remedy in why. */
 int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whylen);
 void vf_device_put(struct m5_ctl_vfio *v);
 
 /* ---- vfio_list.c ---- */
-/* "3b:00.0" or "0000:3B:00.0" to the kernel's way of writing it. */
+/* Converts "3b:00.0" or "0000:3B:00.0" to the kernel's spelling. */
 bool vf_name(const char *ia_name, char pci[VF_PCI_LEN]);
-/* Bound to vfio-pci, and rights to open it; else -errno with cause and cure. */
+/* Is it bound to vfio-pci with permission to open it? Returns 0, or -errno with cause and
+ * remedy. */
 int vf_ready(const char *pci, char *why, size_t whylen);
-/* libmlx5 did not open it and left err (positive) in errno. Returns -errno. */
+/* libmlx5 failed to open it with err (positive) in errno. Returns -errno. */
 int vf_why_not(const char *pci, int err, char *why, size_t whylen);
-/* /dev/vfio/N of a device that is bound. */
+/* Path /dev/vfio/N of a bound device. */
 bool vf_group(const char *pci, char *path, size_t len);
-/* The numbers that PCI tells. */
+/* Reads the identity from PCI config space. */
 void vf_identify(const char *pci, struct m5_ident *ident);
 size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
 
 /* ---- vfio_event.c ---- */
-/* The thread; from here on the device is watched. */
+/* Starts the thread; from here on the device is monitored. */
 int vf_serve_start(struct vf_device *d);
 void vf_serve_stop(struct vf_device *d);
 int vf_eqs_create(struct m5_ctl_vfio *v);
@@ -97,17 +98,17 @@ void vf_eqs_destroy(struct m5_ctl_vfio *v);
 
 /* ---- vfio_health.c ---- */
 #define VF_HEALTH_MS 250
-/* NULL, or in words what is wrong with the device. */
+/* Returns NULL, or the device's problem as text. */
 const char *vf_health(struct vf_device *d);
 /* Major, minor and sub-minor version. */
 void vf_firmware(const struct vf_device *d, uint16_t version[3]);
 
 /* ---- vfio_port.c ---- */
-/* How long a link may take to come up, after which time that is said, and how often it is looked at. */
+/* Limits for a link to come up: at most, until it is logged, and between checks. */
 #define VF_LINK_MS 20000u
 #define VF_LINK_SAY_MS 2000u
 #define VF_LINK_LOOK_MS 20
-/* The address of ia_params goes into the device's table; else -errno with cause and cure. */
+/* Writes the address of ia_params into the device's table; 0, or -errno with cause and remedy. */
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen);
 int vf_port(struct m5_ctl *ctl, struct m5_port *port);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * A device by VFIO. It belongs to one process, and is booted when it is opened: so all IAs of the
- * process are on one context, and the first one opens it and the last one closes it.
+ * A device through VFIO. It belongs to one process and is booted when it is opened. So all IAs of
+ * the process share one context: the first one opens it, the last one closes it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +18,8 @@ static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vf_device *devices;
 
 /*
- * libmlx5 leaves the group open in programs that this one starts with exec, and they would keep the
- * device from everybody else.
+ * libmlx5 leaves the group open across exec; the new program would keep the device from all
+ * others.
  */
 static void close_on_exec(const char *pci)
 {
@@ -106,7 +106,7 @@ static void interrupts_close(struct vf_device *d)
 	mlx5dv_devx_free_uar(d->uar);
 }
 
-/* v->dv.ctx and v->dv.watch are the device's from here on. */
+/* Sets v->dv.ctx and v->dv.watch to the device's. */
 static int bring_up(struct m5_ctl_vfio *v, char *why, size_t whylen)
 {
 	struct vf_device *d = v->dev;
@@ -118,12 +118,12 @@ static int bring_up(struct m5_ctl_vfio *v, char *why, size_t whylen)
 	v->dv.watch = &d->watch;
 	err = interrupts_open(d);
 	if (err) {
-		snprintf(why, whylen, "%s gives no interrupt: %s", d->pci, strerror(-err));
+		snprintf(why, whylen, "cannot allocate an interrupt on %s: %s", d->pci, strerror(-err));
 		goto err_context;
 	}
 	err = vf_eqs_create(v);
 	if (err) {
-		snprintf(why, whylen, "%s gives no event queue: %s", d->pci, strerror(-err));
+		snprintf(why, whylen, "cannot create an event queue on %s: %s", d->pci, strerror(-err));
 		goto err_interrupts;
 	}
 	return 0;
@@ -136,7 +136,8 @@ err_context:
 	return err;
 }
 
-/* libmlx5 would wait for minutes for what does not answer: such a context ends with the process. */
+/* libmlx5 would wait for minutes if the device does not answer: then the context stays until the
+ * process ends. */
 static void take_down(struct m5_ctl_vfio *v)
 {
 	struct vf_device *d = v->dev;
@@ -147,7 +148,7 @@ static void take_down(struct m5_ctl_vfio *v)
 		context_close(d);
 }
 
-/* A thread that opens while another one forks has the lock, and is not there in the child. */
+/* A thread that opens a device during fork() holds the lock, but does not exist in the child. */
 static void in_child(void)
 {
 	pthread_mutex_init(&devices_lock, NULL);
@@ -246,7 +247,7 @@ int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyl
 	if (!v->dev) {
 		err = first_open(v, pci, why, whylen);
 	} else if (__atomic_load_n(&v->dev->watch.dead, __ATOMIC_SEQ_CST)) {
-		snprintf(why, whylen, "%s does not answer any more: close all its IAs", pci);
+		snprintf(why, whylen, "%s no longer responds: close all its IAs", pci);
 		err = -EIO;
 	}
 	if (!err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Events. The device has two event queues of ours, one for completions and one for what else happens,
- * with one interrupt that is an eventfd. A thread sleeps on it, as a kernel's handler would, and on
- * libmlx5's own, by which the device asks for pages and ends commands.
+ * Events. We create two event queues on the device, one for completions and one for all other
+ * events, with one interrupt that is an eventfd. A thread sleeps on it, and on libmlx5's own
+ * eventfd, by which the device requests pages and completes commands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };
 
-/* To all IAs of the device. */
+/* Reports the event to all IAs of the device. */
 static void post_to_ias(struct vf_device *d, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&d->lock);
@@ -44,7 +44,7 @@ static void eq_serve(struct vf_device *d, struct vf_eq *eq)
 	ring_eq(d, eq, M5_UAR_EQ_ARM);
 }
 
-/* What comes after a queue was read makes another interrupt, since it is armed then. */
+/* The queues are armed after they are read, so later events raise another interrupt. */
 static void handle_interrupt(struct vf_device *d)
 {
 	struct m5_event ev;
@@ -62,8 +62,9 @@ static void handle_interrupt(struct vf_device *d)
 }
 
 /*
- * Who waits for a command sleeps in poll() on libmlx5's event descriptor: it is woken, and finds a
- * directory in its place, which can not be read. That ends the command with an error.
+ * A thread that waits for a command sleeps in poll() on libmlx5's event descriptor. Replaces the
+ * descriptor by a directory and wakes the thread: its read fails, which ends the command with an
+ * error.
  */
 static void release_commands(struct vf_device *d)
 {
@@ -82,7 +83,7 @@ static void died(struct vf_device *d, const char *why)
 {
 	const struct m5_event ev = { .kind = M5_EVENT_FATAL, .type = M5_EV_INTERNAL_ERROR };
 
-	dap_log(DAP_LOG_ERR, "%s does not answer: %s. It can be opened again when this process has "
+	dap_log(DAP_LOG_ERR, "%s no longer responds: %s. It can be opened again after this process has "
 		"ended and the device has been reset: scripts/vfio unbind %s, then bind", d->pci, why,
 		d->pci);
 	__atomic_store_n(&d->watch.dead, true, __ATOMIC_SEQ_CST);
@@ -90,14 +91,14 @@ static void died(struct vf_device *d, const char *why)
 	post_to_ias(d, &ev);
 }
 
-/* Pages that the device asked for and did not get: its firmware may wait for them for ever. */
+/* The device requested pages and did not get them: its firmware may wait for them forever. */
 static void events_failed(struct vf_device *d, int err)
 {
 	const struct m5_event ev = { .kind = M5_EVENT_STARVED };
 	char why[160];
 
 	hw_why_memory(-abs(err), why, sizeof(why));
-	dap_log(DAP_LOG_ERR, "%s asks for memory and gets none: %s", d->pci, why);
+	dap_log(DAP_LOG_ERR, "cannot give %s the memory that it requests: %s", d->pci, why);
 	post_to_ias(d, &ev);
 }
 
@@ -180,8 +181,8 @@ void vf_serve_stop(struct vf_device *d)
 }
 
 /*
- * libmlx5 fills in where the ring lies. It is made of memory that was not cleared, and an event of the
- * port that comes before m5_eq_init is lost: the port is looked at later.
+ * libmlx5 fills in the address of the ring, whose memory is not cleared. A port event before
+ * m5_eq_init is lost, but the port's state is read later.
  */
 static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)
 {
@@ -211,8 +212,8 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 }
 
 /*
- * libmlx5 forgets to free the ring, up to release 64 at least: its pages are given back before, when
- * nobody reads it any more, and what stays is addresses.
+ * libmlx5 does not free the ring (at least up to release 64): its pages are released here, when
+ * they are no longer read; the address range stays.
  */
 static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 {
@@ -222,7 +223,7 @@ static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 	if (dv_begin(&v->dv.ctl, &call))
 		return;
 	if (mlx5dv_devx_destroy_eq(eq->devx))
-		dap_log(DAP_LOG_ERR, "an event queue of %s can not be destroyed", v->dev->pci);
+		dap_log(DAP_LOG_ERR, "cannot destroy an event queue of %s", v->dev->pci);
 	dv_end(&call);
 }
 
@@ -247,7 +248,7 @@ int vf_eqs_create(struct m5_ctl_vfio *v)
 		return err;
 	}
 	eqs_readable(d, true);
-	/* The thread takes it for an interrupt, and arms both. */
+	/* The thread handles this like an interrupt, and arms both. */
 	(void)!write(d->msi->fd, &one, sizeof(one));
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Whether the device still lives: the signs that libmlx5 would end the process for, found before it
- * looks, and commands that are not answered (PRM, "Initialization Segment" and "Health Buffer").
+ * Is the device alive? Detects the conditions in which libmlx5 would end the process, before
+ * libmlx5 checks them, and commands without an answer (PRM, "Initialization Segment" and "Health
+ * Buffer").
  */
 #include "hw_common/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
@@ -20,14 +21,14 @@ enum {
 enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
 
 /*
- * How long the firmware may show no sign of life: libmlx5 gives it three seconds, three looks of a second
- * each, and then ends the process. This finds it between two looks before that. A command has a minute,
- * as libmlx5 gives it while it boots, in looks.
+ * libmlx5 gives the firmware three seconds without a heartbeat, in three checks of one second, and
+ * then ends the process. STUCK_MS is shorter, so that this check comes first. A command has a
+ * minute, as in libmlx5's boot, counted in checks.
  */
 #define STUCK_MS 2600
 #define WAITING_LOOKS (60 * 1000 / VF_HEALTH_MS)
 
-/* A doorbell page lies in BAR0 at its number, in pages. */
+/* A doorbell page is in BAR0 at its number, in pages. */
 static uint32_t seg_read(const struct vf_device *d, unsigned int offset)
 {
 	const volatile uint8_t *bar = (const volatile uint8_t *)d->uar->base_addr -
@@ -58,7 +59,7 @@ static const char *sensors(const struct vf_device *d)
 	return NULL;
 }
 
-/* libmlx5 looks after this, so it has not seen a change that was missed here. */
+/* libmlx5 checks later than this, so it cannot have seen a change that was missed here. */
 static bool firmware_stuck(struct vf_device *d, uint64_t ms)
 {
 	uint32_t count = seg_read(d, SEG_HEALTH_COUNTER) & 0xffffff;
@@ -87,15 +88,15 @@ const char *vf_health(struct vf_device *d)
 	uint64_t ms;
 	const char *why;
 
-	/* What is not there any more reads as all ones. */
+	/* A removed device reads as all ones. */
 	if (seg_read(d, SEG_HEALTH_FW_VER) == UINT32_MAX)
-		return "it is not there any more";
+		return "it has been removed";
 	why = sensors(d);
 	if (why)
 		return why;
 	ms = hw_now_ms();
 	if (firmware_stuck(d, ms))
-		return "its firmware stands still";
+		return "its firmware has stopped";
 	if (ms - d->health.looked < VF_HEALTH_MS)
 		return NULL;
 	d->health.looked = ms;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The machine's ConnectX by PCI address, and in words why one can not be opened and what to do. */
+/* The machine's ConnectX devices by PCI address, and why one cannot be opened, with a remedy. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define PCI_DEVICES "/sys/bus/pci/devices"
 #define CONTAINER "/dev/vfio/vfio"
 #define VENDOR_MELLANOX 0x15b3
-#define CLASS_NETWORK 0x02		/* InfiniBand controllers are of it, too */
+#define CLASS_NETWORK 0x02		/* the class of InfiniBand controllers, too */
 
 bool vf_name(const char *ia_name, char pci[VF_PCI_LEN])
 {
@@ -37,7 +37,7 @@ bool vf_name(const char *ia_name, char pci[VF_PCI_LEN])
 	return true;
 }
 
-/* A number that a file of the device holds; 0 when it has none. */
+/* The number in a sysfs file of the device; 0 if there is none. */
 static unsigned long read_attribute(const char *pci, const char *name)
 {
 	char path[128], text[32];
@@ -54,7 +54,7 @@ static unsigned long read_attribute(const char *pci, const char *name)
 	return strtoul(text, NULL, 16);
 }
 
-/* The last part of where a link of the device leads. */
+/* The last component of the target of a sysfs link. */
 static bool link_of(const char *pci, const char *name, char *last, size_t len)
 {
 	char path[128], target[256], *slash;
@@ -89,17 +89,16 @@ static int device_fits(const char *pci, char *why, size_t whylen)
 
 	snprintf(path, sizeof(path), PCI_DEVICES "/%s", pci);
 	if (access(path, F_OK)) {
-		snprintf(why, whylen, "there is no PCI device %s: lspci -D -d 15b3: names those "
-			 "there are", pci);
+		snprintf(why, whylen, "there is no PCI device %s: lspci -D -d 15b3: lists them", pci);
 		return -ENODEV;
 	}
 	if (read_attribute(pci, "vendor") != VENDOR_MELLANOX) {
-		snprintf(why, whylen, "%s is no ConnectX; this provider drives no other adapter",
+		snprintf(why, whylen, "%s is not a ConnectX; this provider supports no other adapter",
 			 pci);
 		return -EIO;
 	}
 	if (!vf_group(pci, group, sizeof(group))) {
-		snprintf(why, whylen, "there is no IOMMU for %s: switch it on in the machine's setup "
+		snprintf(why, whylen, "there is no IOMMU for %s: enable it in the machine's setup "
 			 "(VT-d, AMD-Vi), and on Intel boot with intel_iommu=on", pci);
 		return -EIO;
 	}
@@ -111,11 +110,11 @@ static int bound(const char *pci, char *why, size_t whylen)
 	char driver[32];
 
 	if (!link_of(pci, "driver", driver, sizeof(driver)))
-		snprintf(why, whylen, "%s has no driver: scripts/vfio bind %s gives it to vfio-pci",
+		snprintf(why, whylen, "%s has no driver: scripts/vfio bind %s binds it to vfio-pci",
 			 pci, pci);
 	else if (!strstr(driver, "vfio"))
-		snprintf(why, whylen, "%s is driven by %s: scripts/vfio bind %s gives it to "
-			 "vfio-pci, and its network interface goes", pci, driver, pci);
+		snprintf(why, whylen, "%s is driven by %s: scripts/vfio bind %s binds it to "
+			 "vfio-pci and removes its network interface", pci, driver, pci);
 	else
 		return 0;
 	return -EIO;
@@ -129,7 +128,7 @@ static int may_open(const char *path, char *why, size_t whylen)
 		return 0;
 	err = errno;
 	if (err == EACCES || err == EPERM)
-		snprintf(why, whylen, "no right to open %s: give it to the user (chown), or run as "
+		snprintf(why, whylen, "no permission to open %s: give it to the user (chown), or run as "
 			 "root", path);
 	else
 		snprintf(why, whylen, "there is no %s: load the kernel's module with modprobe "
@@ -151,7 +150,7 @@ int vf_ready(const char *pci, char *why, size_t whylen)
 	return err;
 }
 
-/* All devices of a group have to be with vfio-pci. Sets nothing else than is asked for. */
+/* Are all devices of the group bound to vfio-pci? Changes nothing. */
 static bool group_is_viable(const char *group)
 {
 	struct vfio_group_status status = { .argsz = sizeof(status) };
@@ -172,9 +171,9 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 	vf_group(pci, group, sizeof(group));
 	if (err == EBUSY) {
 		snprintf(why, whylen, "%s is in use: another process has the device, which serves "
-			 "one at a time (fuser -v %s tells which)", group, group);
+			 "one at a time (fuser -v %s shows which)", group, group);
 	} else if (err == EACCES || err == EPERM) {
-		snprintf(why, whylen, "no right to %s: give it to the user (chown), or run as root",
+		snprintf(why, whylen, "no permission for %s: give it to the user (chown), or run as root",
 			 group);
 	} else if (err == ENOMEM) {
 		hw_why_memory(-err, why, whylen);
@@ -185,13 +184,13 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen)
 	} else if (err == EOPNOTSUPP) {
 		snprintf(why, whylen, "the firmware of %s is too old for VFIO: update it", pci);
 	} else {
-		snprintf(why, whylen, "%s does not start by VFIO: %s. MLX5_DEBUG_FILE=/dev/stderr "
-			 "says more", pci, err ? strerror(err) : "libmlx5 gives no reason");
+		snprintf(why, whylen, "%s does not start through VFIO: %s. Set MLX5_DEBUG_FILE=/dev/stderr "
+			 "for details", pci, err ? strerror(err) : "libmlx5 gave no reason");
 	}
 	return err ? hw_error(err) : -EIO;
 }
 
-/* Those that mlx5_core drives are listed with the kernel's, by name and port. */
+/* Devices of mlx5_core are listed by the kernel access, by name and port. */
 static bool is_listed(const char *pci)
 {
 	char driver[32];
@@ -201,7 +200,7 @@ static bool is_listed(const char *pci)
 	       (!link_of(pci, "driver", driver, sizeof(driver)) || strcmp(driver, "mlx5_core"));
 }
 
-/* They are not opened: that would boot them. */
+/* Does not open them: that would boot them. */
 size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
 {
 	DIR *dir = opendir(PCI_DEVICES);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The port of a device by VFIO. No network interface has an address: what a kernel would take from it
- * is told in ia_params, and goes into the device's table of RoCE addresses by command.
+ * The port of a device through VFIO. There is no network interface: the address comes from
+ * ia_params, and commands write it into the device's table of RoCE addresses.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "hw_common/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
-/* fe80::/64 and the identifier that is made of a MAC (RFC 4291, appendix A). */
+/* fe80::/64 and the interface identifier from a MAC (RFC 4291, appendix A). */
 static void gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
 {
 	const uint8_t made[16] = { 0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
@@ -40,8 +40,8 @@ static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why,
 	} else if (p->has_ip) {
 		gid_of_ip(p->ip, port->gid);
 	} else {
-		snprintf(why, whylen, "ia_params lack ip=: no network interface tells the address of "
-			 "%s. ip=A.B.C.D, or gid=auto where all peers are in one Ethernet",
+		snprintf(why, whylen, "ia_params lack ip=: %s has no network interface with an address. "
+			 "Set ip=A.B.C.D, or gid=auto if all peers are in one Ethernet",
 			 v->dev->pci);
 		return -EINVAL;
 	}
@@ -49,7 +49,7 @@ static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why,
 	return 0;
 }
 
-/* The device's own MAC, unless ia_params tell another. */
+/* The device's own MAC, unless ia_params give another. */
 static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
 {
 	static const uint8_t none[6];
@@ -59,8 +59,8 @@ static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, si
 		memcpy(port->mac, v->dv.params.mac, sizeof(port->mac));
 	if (!err && memcmp(port->mac, none, sizeof(none)))
 		return 0;
-	snprintf(why, whylen, err ? "%s does not tell its MTU and MAC"
-				  : "%s does not tell its MAC, and ia_params lack mac=", v->dev->pci);
+	snprintf(why, whylen, err ? "cannot query MTU and MAC of %s"
+				  : "%s reports no MAC, and ia_params lack mac=", v->dev->pci);
 	return err ? err : -EINVAL;
 }
 
@@ -76,7 +76,7 @@ static int table_set(struct m5_ctl_vfio *v, unsigned int index, const struct m5_
 	return m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
 }
 
-/* The entry that has this address already, or the first that has none; VF_GIDS: there is neither. */
+/* The entry that already has this address, or the first free one; VF_GIDS: there is none. */
 static unsigned int table_find(const struct vf_device *d, const struct m5_roce_address *a)
 {
 	static const struct m5_roce_address none;
@@ -118,7 +118,8 @@ static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 	return err;
 }
 
-/* mlx5_core leaves a port of Ethernet administratively down; INIT_HCA does not raise it on each device. */
+/* mlx5_core leaves an Ethernet port administratively down, and INIT_HCA does not enable it on every
+ * device. */
 static void port_raise(struct m5_ctl_vfio *v)
 {
 	struct m5_paos in = {
@@ -165,7 +166,7 @@ int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 	if (!err)
 		err = port_wait(v, &port.up);
 	if (err) {
-		snprintf(why, whylen, "%s does not take its address: %s", v->dev->pci,
+		snprintf(why, whylen, "%s refused its address: %s", v->dev->pci,
 			 strerror(-err));
 	} else if (!port.up) {
 		snprintf(why, whylen, "the port of %s is down: connect its cable (waited for %u s)",

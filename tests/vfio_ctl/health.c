@@ -91,7 +91,7 @@ Test(health, device_is_reset)
 Test(health, device_is_gone)
 {
 	replace(HEALTH_FW_VER, UINT32_MAX);
-	ends_because("it is not there any more");
+	ends_because("it has been removed");
 }
 
 Test(health, firmware_stands_still)
@@ -103,7 +103,7 @@ Test(health, firmware_stands_still)
 	told_of_the_end();
 	/* It looks again half a second later. */
 	cr_assert(TH_WITHIN(SOON_MS, (why = vf_health(dev)) != NULL));
-	cr_assert_str_eq(why, "its firmware stands still");
+	cr_assert_str_eq(why, "its firmware has stopped");
 }
 
 /*
@@ -127,7 +127,7 @@ Test(health, firmware_pauses)
 		cr_assert_null(vf_health(&d), "%u ms", ms - 3550);
 	}
 	vfio_time(3550 + 2850);
-	cr_assert_str_eq(vf_health(&d), "its firmware stands still");
+	cr_assert_str_eq(vf_health(&d), "its firmware has stopped");
 	vfio_time(0);
 }
 
