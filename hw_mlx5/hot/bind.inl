@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Binding and unbinding an RMR: one inline UMR WQE each, on any endpoint of the RMR's zone. The
- * RMR is a type 1 window of its PD: the WQE checks neither QP nor free bit, and replaces what the
- * key gave access to in one step; the key's low byte is counted up, so the context is known before
- * the device has done anything. Comes after post.inl; what is rare is in rmr.c.
+ * Binding and unbinding an RMR: one inline UMR WQE each, on any endpoint in the RMR's zone. The
+ * RMR is a type 1 window of its PD. The WQE checks neither QP nor free bit, and replaces what the
+ * key gave access to in one step. Each bind increments the key's low byte, so the context is known
+ * before the device executes it. Included after post.inl; rare cases are in rmr.c.
  */
 
-/* PRM, "UMR": the fields of the mkey that a bind sets, and those of an unbind. */
+/* PRM, "UMR": the fields of the mkey that a bind or an unbind sets. */
 #define M5_BIND_MASK                                                                               \
 	(M5_MASK_LEN | M5_MASK_START | M5_MASK_KEY | M5_MASK_LW | M5_MASK_RR | M5_MASK_RW |        \
 	 M5_MASK_ATOMIC | M5_MASK_FREE)
@@ -19,11 +19,11 @@ struct m5_range {			/* what an RMR is bound to */
 	bool zero_based;
 };
 
-/* The ctrl segment of a UMR; with the key that it replaces, and without flags if there are none. */
+/* The ctrl segment of a UMR that replaces key_be. */
 M5_INLINE m5_v2 m5_umr_ctrl(struct m5_sq *sq, uint32_t key_be, unsigned int ds, unsigned int flags,
 			    uint32_t pi)
 {
-	/* A bind is always signalled. */
+	/* Binds are always signaled. */
 	uint8_t fm = sq->fm[(flags & ~(unsigned int)DAP_COMP_SUPPRESS) | sq->fence];
 
 	return m5_ctrl(sq, pi, M5_OP_UMR, ds, fm, __builtin_bswap32(key_be));
@@ -53,7 +53,7 @@ M5_INLINE m5_v2 m5_umr_head(uint64_t mask, uint16_t klm_octowords)
 			__builtin_bswap64(mask) };
 }
 
-/* The first words of an mkey: free bit and rights; beside no QP the variant, which comes last. */
+/* The first words of an mkey: free bit, rights and no QP; the variant is added last. */
 #define M5_MKEY_HEAD(free_access)                                                                  \
 	((free_access) | (uint64_t)__builtin_bswap32(M5_NO_QPN << 8) << 32)
 
@@ -66,8 +66,8 @@ M5_INLINE m5_v2 m5_mkey_head(uint64_t head, uint32_t key)
 #endif
 }
 
-/* DAT's bits for remote read and write as an mkey starts with them: for any rights, since others
- * are refused before. */
+/* The remote read and write rights of DAT as an mkey begins with them; invalid rights are rejected
+ * earlier. */
 static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 #define M5_RW(priv) M5_MKEY_HEAD((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
 				 (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
@@ -78,8 +78,8 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 };
 
 /*
- * Binds are always signalled: whether they have completed decides what may be posted elsewhere. The
- * slots have one more at their end, so that the second of a bind needs no wrap.
+ * Binds are always signaled, because posting a bind elsewhere depends on their completion. The
+ * slots have one more entry at the end, so that the second slot of a bind does not wrap.
  */
 M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_wqe_pos pos,
 			     uint64_t cookie, unsigned int flags, unsigned int kind)
@@ -90,19 +90,19 @@ M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, str
 	slot[0].cookie = cookie;
 	slot[0].end = (uint16_t)pos.end;
 	slot[0].kind = (uint8_t)(kind | (flags & DAP_COMP_SUPPRESS));
-	m5_compiler_barrier();	/* two bytes, which takes no register */
+	m5_compiler_barrier();	/* two byte stores, which need no register */
 	slot[0].flags = (uint8_t)flags;
 	slot[1] = r->note;
 }
 
-/* A UMR is posted: the key that the RMR has from now on, and what follows is fenced. */
+/* After posting a UMR: sets the RMR's new key, and a fence for later work. */
 M5_INLINE void m5_umr_posted(struct m5_sq *sq, struct m5_rmr *r, uint32_t key_be)
 {
 	__atomic_store_n(&sq->fence, 16, __ATOMIC_RELAXED);
 	r->key_be = key_be;
 }
 
-/* What a bind refers to, as an mkey's range and as a KLM; noted for who asks about the RMR. */
+/* The target of a bind as the mkey's range and as a KLM; also stored for queries of the RMR. */
 struct m5_target {
 	m5_v2 range, klm;
 };
@@ -112,7 +112,7 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 {
 	struct m5_target t;
 #if M5_SHUFFLE && !DAP_TSAN
-	/* One store, since what lies above a length of 32 bits is zero until lkey goes there. */
+	/* One store: the bits above a 32-bit length are zero until lkey is inserted. */
 	__m128i words = _mm_insert_epi32(_mm_cvtsi64_si128((long long)va), (int)len, 2);
 
 	_Static_assert(offsetof(struct dap_rmr, addr) % 16 == 0 &&
@@ -136,7 +136,7 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 #define M5_BIND_HALVES (M5_BIND_BLOCKS * M5_HALVES)
 #define M5_UNBIND_HALVES (M5_UNBIND_BLOCKS * M5_HALVES)
 
-/* key: the new one. */
+/* key is the new key. */
 M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, size_t priv,
 			     struct m5_target to)
 {
@@ -156,7 +156,7 @@ M5_INLINE void m5_unbind_build(m5_half w[M5_UNBIND_HALVES], m5_v2 ctrl, uint32_t
 	m5_put_none(h);
 }
 
-/* Each block wraps for itself. */
+/* Each block wraps separately. */
 M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t pi, uint32_t n)
 {
 	M5_UNROLL
@@ -164,7 +164,7 @@ M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t p
 		m5_store_blocks(m5_sq_at(sq, pi + i), w + i * M5_HALVES, 1);
 }
 
-/* ---- Any bind: with flags, of an LMR other than the last, over the ring's end ---- */
+/* ---- Any bind: with flags, of another LMR than the last, across the ring's end ---- */
 
 M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struct m5_range *to,
 			      uint64_t cookie, unsigned int flags, uint32_t pi)
@@ -187,7 +187,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	return ctrl;
 }
 
-/* Where all variants are used, this is one more: the next bind finds them used, too. */
+/* All variants are used: repeats one more; the next bind also finds them used. */
 M5_INLINE void m5_rmr_reuse_variant(struct m5_rmr *r, uint32_t key_be)
 {
 	r->last_key_be = key_be;
@@ -214,8 +214,7 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	return ctrl;
 }
 
-/* More than one KLM, at most four (m5_bind_range): length and list are written over the one that
- * m5_bind_write left. */
+/* Two to four KLMs (m5_bind_range): overwrites length and list that m5_bind_write wrote. */
 M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
 {
 	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);
@@ -231,7 +230,7 @@ M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, ui
 	}
 }
 
-/* An RMR of one endpoint: its QP alone may use the key; over what m5_bind_write has left. */
+/* For an RMR of one endpoint: only its QP may use the key. Overwrites fields from m5_bind_write. */
 M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be, uint32_t pi)
 {
 	struct m5_umr_ctrl_seg *umr = (void *)(m5_sq_at(sq, pi) + sizeof(struct m5_ctrl_seg));
@@ -242,8 +241,8 @@ M5_INLINE void m5_bind_own(const struct m5_sq *sq, uint32_t qpn, uint32_t key_be
 }
 
 /*
- * A change of keys takes two WQEs, of one request: there are places for one such unbind at a time, in
- * the ring and in the CQ. Meanwhile another RMR goes on with the variants of 256 binds ago.
+ * A key rotation takes two WQEs for one request. Ring and CQ have room for one such unbind at a
+ * time; meanwhile another RMR repeats the variants of 256 binds ago.
  */
 M5_INLINE bool m5_may_rotate(struct dap_ep *ep)
 {
@@ -253,7 +252,7 @@ M5_INLINE bool m5_may_rotate(struct dap_ep *ep)
 	return !m5_rotating(e, used) && m5_sq_fits(ep, M5_UNBIND_BLOCKS + M5_BIND_BLOCKS);
 }
 
-/* All variants of a key are spent: the old context is ended, and the next is another mkey's. */
+/* All variants of a key are used: invalidates the old context and continues with the next mkey. */
 M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 {
 	m5_unbind_write(&e->sq, rmr, 0, 0, M5_KIND_BIND | M5_KIND_NOP, e->sq.pi);
@@ -262,7 +261,7 @@ M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 	m5_rmr_next_mkey(rmr);
 }
 
-/* There is credit for a bind, and a variant of its own; the queue is the caller's. */
+/* Gets credit and a variant for a bind. The caller owns the queue. */
 M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
@@ -279,7 +278,7 @@ M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 	return true;
 }
 
-/* A bind that is more than one WQE of one KLM; one doorbell for both. */
+/* A bind that needs a second WQE or several KLMs; one doorbell for all. */
 static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 				 uint64_t cookie, unsigned int flags)
 {
@@ -306,7 +305,7 @@ static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const s
 	return 0;
 }
 
-/* What the triplet and the rights ask for, against the LMR under them. */
+/* Checks triplet and rights of a bind against the LMR. */
 M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *lmr,
 			    const DAT_LMR_TRIPLET *triplet, unsigned int priv, struct m5_range *to)
 {
@@ -317,7 +316,7 @@ M5_INLINE int m5_bind_range(const struct dap_rmr *rmr, const void *lmr,
 	return front_bind_range(rmr, lmr, triplet, priv, &to->lmr);
 }
 
-/* The last bind went through the same connection, and nothing else may be in its way. */
+/* The last bind used the same connection, so no further checks are needed. */
 M5_INLINE bool m5_bind_simple(const struct m5_rmr *r, const struct dap_ep *ep)
 {
 	return m5_likely(ep == r->last_ep) &&
@@ -367,7 +366,7 @@ M5_INLINE int m5_unbind_slow(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t co
 	return 0;
 }
 
-/* Any bind. lmr: its handle, where the API level names it. */
+/* Any bind. lmr: its handle, if the API level names it. */
 M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 				     const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 				     struct dap_ep *ep, uint64_t cookie, unsigned int flags,
@@ -404,9 +403,10 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 	return DAT_SUCCESS;
 }
 
-/* ---- Without flags, where the last bind was of the same LMR through the same connection ---- */
+/* ---- Without flags, with the same LMR and connection as the last bind ---- */
 
-/* The key that will be; the consumer and queries get it as a context: the key, turned round. */
+/* Stores the next key as the context (byte-swapped) for the consumer and for queries; returns
+ * it. */
 M5_INLINE uint32_t m5_bind_set_context(struct dap_rmr *rmr, uint32_t *context)
 {
 	const struct m5_rmr *r = m5_rmr(rmr);
@@ -416,7 +416,7 @@ M5_INLINE uint32_t m5_bind_set_context(struct dap_rmr *rmr, uint32_t *context)
 	return next_be;
 }
 
-/* The caller has checked the arguments, holds the queue, has credit, and has set the context. */
+/* The caller has checked the arguments, owns the queue, has credit, and has set the context. */
 M5_INLINE DAT_RETURN m5_unbind_fast(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t cookie,
 				    uint32_t next_be)
 {
@@ -458,7 +458,7 @@ M5_INLINE DAT_RETURN m5_bind_fast(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *tr
 	return m5_post_at(sq, pos, ctrl, w, M5_BIND_BLOCKS);
 }
 
-/* What the LMR has beyond the range comes first: that takes one register less. */
+/* The comparison starts from the room behind the range, which needs one register less. */
 M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const DAT_LMR_TRIPLET *triplet)
 {
 	uint64_t room = r->length - front_lmr_len(triplet);
@@ -467,7 +467,7 @@ M5_INLINE bool m5_bind_within(const struct m5_rmr *r, const DAT_LMR_TRIPLET *tri
 	return m5_likely(front_lmr_va(triplet) - r->addr <= room);
 }
 
-/* Of the LMR of the last bind. */
+/* The bind is within the LMR of the last bind. */
 M5_INLINE bool m5_bind_known(const struct m5_rmr *r, const void *lmr,
 			     const DAT_LMR_TRIPLET *triplet, unsigned int priv)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_rmr_bind of either API level: which way a bind goes. What goes is in bind.inl. */
+/* dat_rmr_bind of either API level: chooses the path of a bind. bind.inl has the paths. */
 
 enum m5_bind_way { M5_WAY_SLOW, M5_WAY_REFILL, M5_WAY_BIND, M5_WAY_UNBIND };
 
-/* Of a bind without flags. The short ways: the last bind was of the same LMR through the same connection. */
+/* For a bind without flags. The fast paths need the same LMR and connection as the last bind. */
 M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 				       const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 				       struct dap_ep *ep, const uint32_t *context)
@@ -34,8 +34,8 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 }
 
 /*
- * The call of an API level: the tests, and what follows them in functions of their own. These take
- * arguments where the call has them, so that neither saves a register.
+ * The call of an API level: the tests, then separate functions for each path. Those have the same
+ * arguments in the same positions, so that neither needs to save a register.
  */
 #ifdef DAP_DAT20
 

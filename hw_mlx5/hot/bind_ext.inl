@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The binds that 2.0 has beyond those of 1.2; all of it is cold. Comes after bind.inl.
+ * Binds that 2.0 has beyond 1.2; all on the slow path. Included after bind.inl.
  *
- * Of an RMR that belongs to one endpoint, a window of type 2: the WQE names the QP that alone may use
- * the key. It asks neither that the key be free nor whose it is: the peer may have ended it, and
- * the completion that says so be still to come.
+ * An RMR of one endpoint is a type 2 window: the WQE names the only QP that may use the key. It
+ * does not check that the key is free: the peer may have invalidated it, and the completion that
+ * reports this may be still to come.
  *
- * To a range whose remote addresses count from 0: the key starts there, the KLM where the range is.
+ * In a range whose remote addresses start at 0, the key starts at 0 and the KLM at the range's
+ * address.
  */
 
-/* What the call gives, once the endpoint is known to be good. */
+/* Checks flags and range once the endpoint is known to be valid. */
 static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRIPLET *triplet,
 			 unsigned int priv, struct dap_ep *ep, unsigned int flags,
 			 struct m5_range *to)
@@ -26,7 +27,7 @@ static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
-	/* The next bind comes here, too. */
+	/* The next bind must take this path, too. */
 	r->connection = M5_NO_CONNECTION;
 	rmr->priv = to->priv;
 	rmr->addr = to->va;
@@ -60,7 +61,7 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 	if (err)
 		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
-	/* A context that recurs is not the one that was ended once. */
+	/* If a context recurs, its invalidation is over. */
 	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
 	err = to.len ? m5_bind_multi(ep, rmr, &to, cookie, flags)
 		     : m5_unbind_slow(rmr, ep, cookie, flags);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The hot calls of uDAPL on a ConnectX, as this object's table M5_HOT has them. The Makefile compiles
- * this for each API level, instruction set and kind of instance; M5_LOCKED: a spin lock guards each
- * queue.
+ * The hot calls of uDAPL on a ConnectX; M5_HOT is the table of this object. The Makefile compiles
+ * this file for each API level, instruction set and kind of instance. M5_LOCKED: a spin lock
+ * protects each queue.
  *
- * The short way of a call is for a post of one segment without flags that follows no bind, with credit
- * at hand. All else is done by functions out of line, which take the same arguments in the same places
- * and are called in tail position, so that the short way saves no register.
+ * The fast path posts one segment without flags and without a preceding bind, if there is credit.
+ * Everything else is in functions that are not inlined. They have the same arguments in the same
+ * positions and are tail-called, so that the fast path saves no registers.
  */
 #include "core/front/triplet.h"
 #include "hw_mlx5/hot/hot.h"
@@ -21,14 +21,14 @@
 static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 
-/* Whatever there is, and all that is refused. */
+/* The general path: everything, including all errors. */
 static M5_NOINLINE DAT_RETURN m5_send_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					   uint64_t cookie, unsigned int flags)
 {
 	return m5_post_work(ep, (struct m5_work){ .op = M5_OP_SEND }, n, iov, cookie, NULL, flags);
 }
 
-/* Credit is all that was lacking, and may be had. */
+/* Only credit was missing: tries to get some. */
 static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					     uint64_t cookie, unsigned int flags)
 {
@@ -38,7 +38,7 @@ static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT
 	return m5_send_slow(ep, n, iov, cookie, flags);
 }
 
-/* One segment: with flags, after a bind, short, or refused. */
+/* One segment: with flags, after a bind, inlined up to 28 bytes, or an error. */
 static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					   uint64_t cookie, unsigned int flags)
 {
@@ -83,7 +83,7 @@ M5_INLINE DAT_RETURN m5_send_sges(struct dap_ep *ep, unsigned int n, const DAT_L
 	return m5_sges_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL);
 }
 
-/* Not one segment, perhaps no list of them. */
+/* The list does not have one segment, or is NULL. */
 static M5_NOINLINE DAT_RETURN m5_send_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					       uint64_t cookie, unsigned int flags)
 {
@@ -118,7 +118,7 @@ static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 	}
 	if (len == M5_LINE)
 		return m5_send_64(ep, n, iov, cookie.as_64);
-	/* Longer than inline_max, and not longer than max_msg. */
+	/* Longer than inline_max, at most max_msg. */
 	if (m5_unlikely(len - sq->inline_end >= sq->send_len_range))
 		return m5_send_1sge(ep, n, iov, cookie.as_64, flags);
 	if (!m5_sq_try(sq, 1))
@@ -128,7 +128,7 @@ static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 			     len, cookie.as_64);
 }
 
-/* ---- RDMA write: the same steps ---- */
+/* ---- RDMA write: likewise ---- */
 
 static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
@@ -249,7 +249,7 @@ static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LM
 			     len, cookie.as_64);
 }
 
-/* ---- RDMA read: nothing of it travels in the WQE ---- */
+/* ---- RDMA read: never inlined ---- */
 
 static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
@@ -274,7 +274,7 @@ static M5_NOINLINE DAT_RETURN m5_read_refill(struct dap_ep *ep, int n, const DAT
 	return m5_read_slow(ep, n, iov, cookie, from, flags);
 }
 
-/* The remote buffer gives the length of the transfer; the local one may be longer. */
+/* The length is that of the remote buffer; the local one may be longer. */
 static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 				      DAT_COMPLETION_FLAGS flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Which set of hot functions this processor can run. */
+/* Can this processor run the v3 hot functions? */
 #include "hw_mlx5/hot/hot.h"
 
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dequeue: the next completion of a CQ, straight into the consumer's event. */
+/* Dequeue: writes the next completion of a CQ directly to the consumer's event. */
 
-/* Of this kind of receive front_event_dto says all. */
+/* front_event_dto can describe this kind of receive completely. */
 M5_INLINE bool m5_is_plain(unsigned int cqe_op)
 {
 #ifdef DAP_DAT20
@@ -12,8 +12,8 @@ M5_INLINE bool m5_is_plain(unsigned int cqe_op)
 }
 
 /*
- * One successful DTO of this endpoint: its event, and its slot is given back. False: it is
- * something else, nothing has been done.
+ * Takes one successful DTO of this endpoint: fills the event and releases the slot. False: the CQE
+ * is something else; no effect.
  */
 M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct m5_cqe *cqe,
 			   uint8_t op_own, DAT_EVENT *event)
@@ -45,7 +45,7 @@ M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct 
 	return true;
 }
 
-/* The same of the CQE that is next, which is given back. */
+/* Likewise, for the next CQE of the CQ; releases it, too. */
 M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
 			   uint8_t op_own, DAT_EVENT *event)
 {
@@ -57,7 +57,7 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 	return true;
 }
 
-/* What m5_poll_dto left: true when an event came of it. The CQ is left either way. */
+/* Takes a CQE that m5_poll_dto refused; true if it gave an event. Leaves the CQ either way. */
 static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct m5_slow_cqe r;
@@ -70,31 +70,31 @@ static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 	return visible;
 }
 
-/* A word that others write; what is loaded after it is loaded later. */
+/* Reads a word that other threads write; later loads stay behind it. */
 M5_INLINE uint32_t m5_peek(const uint32_t *p)
 {
 #if defined(__x86_64__) && !DAP_TSAN
-	return *p;		/* between the barriers of dap_load_owner's caller */
+	return *p;		/* the caller's barriers for dap_load_owner order it */
 #else
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 #endif
 }
 
-/* Software events go first, so evd->slow is tested once the CQE has been seen (core/dap.h). */
+/* Software events come first, so evd->slow is tested after the CQE (core/dap.h). */
 M5_INLINE bool m5_evd_is_slow(const struct dap_evd *evd)
 {
 	return m5_unlikely(m5_peek(&evd->slow));
 }
 
-/* The CQE that is next is software's. */
+/* Software owns the next CQE. */
 M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
 {
 	return !((op_own ^ cq->lap) & 1);
 }
 
 /*
- * All that m5_dequeue leaves: a CQ that others are at, and rare completions, one after another if
- * they are swallowed.
+ * What m5_dequeue does not do: waits for a CQ in use, and takes rare completions, one after
+ * another if they give no event.
  */
 static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
@@ -133,7 +133,7 @@ M5_INLINE DAT_RETURN m5_dequeue_not_entered(struct dap_evd *evd, DAT_EVENT *even
 	return m5_dequeue_slow(evd, event);
 }
 
-/* The poller is at the CQ, no other thread is, and the EVD needs no slow path. */
+/* Enters the CQ, unless another thread has it or the EVD needs the slow path. */
 M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq)
 {
 	if (M5_LOCKED)
@@ -149,9 +149,9 @@ M5_INLINE bool m5_dequeue_enter(struct dap_evd *evd, struct m5_cq *cq)
 }
 
 /*
- * The next completion if it is a plain one, or none. Every call is in tail position, so that this
- * body saves no register. The first test of evd->slow keeps EVDs without a CQ out; where there is
- * no CQE it is also the last: both were empty when it was made.
+ * Takes the next completion if it is a plain one. All calls are tail calls, so this function saves
+ * no registers. The first test of evd->slow keeps EVDs without a CQ out. If there is no CQE, the
+ * first test is also the last: both queues were empty then.
  */
 static DAT_RETURN m5_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {

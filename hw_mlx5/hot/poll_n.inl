@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Dequeue of several: plain completions one after another with the CQ entered once. Whatever else
- * comes in between is dequeued by itself, so that order and meaning are those of single calls.
+ * Dequeue of several events: takes plain completions while the CQ is entered once. Other events
+ * are dequeued one by one, so that order and meaning are those of single calls.
  */
 
 /*
- * Plain completions up to max; returns how many. *empty: no CQE was left, and nothing wanted
- * attention either. Each CQE is given back at once: its slot is free then, what is posted there may
- * complete in the same moment, and that CQE needs a place. The endpoint is looked up when it changes:
- * none goes while the CQ is entered.
+ * Takes up to max plain completions; returns the number. *empty: no CQE was left, and the EVD
+ * needs no slow path. Each CQE is released at once: its slot is free from then on, and what is
+ * posted there may complete at once and need an entry. The endpoint is looked up only when it
+ * changes, because no endpoint is destroyed while the CQ is entered.
  */
 M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COUNT max,
 				  DAT_EVENT *events, bool *empty)
@@ -44,7 +44,7 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 	return n;
 }
 
-/* What m5_dequeue_n has begun: events that are no plain completions, and what is behind them. */
+/* Continues m5_dequeue_n with events that are no plain completions, and those behind them. */
 static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT_COUNT max,
 							DAT_EVENT *events, DAT_COUNT *count,
 							DAT_COUNT n)

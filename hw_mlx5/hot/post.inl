@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What posts are made of: the checks of an LMR, the slot of a request, and its WQE in registers. */
+/* Parts of a post: LMR checks, the slot of a request, and its WQE in registers. */
 #include "hw_mlx5/hot/seg.inl"
 #include "hw_mlx5/hot/ring.inl"
 
-/* Neither before its start nor beyond its end: no sign in either difference. len < 2 GiB. */
+/* Inside from start to end: both differences are non-negative. len < 2 GiB. */
 M5_INLINE bool m5_in_lmr(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 {
 	uint64_t off = va - lmr->addr, room = lmr->length - len;
 
-	/* Or the compiler finds off twice, from either end. */
+	/* Otherwise the compiler computes off twice. */
 	__asm__("" : "+r"(off));
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
-/* Looked at before the lock: of two threads that post at once either's will do. */
+/* Read before the lock is taken: if two threads post at once, either value will do. */
 M5_INLINE const struct dap_lmr *m5_last_lmr(const struct m5_sq *sq)
 {
 	return M5_LOCKED ? __atomic_load_n(&sq->lmr, __ATOMIC_RELAXED) : sq->lmr;
 }
 
 /*
- * Only what lies in an LMR of the endpoint's zone, with the right to be read, is copied here; all
- * else goes out by reference, for the device to refuse with a completion. An LMR that is freed
- * loses its context (m5_lmr_destroy), so that one seen before is known again by it.
+ * Copies only from an LMR in the endpoint's zone with the right to read. Everything else is sent
+ * by reference, so that the device refuses it with a completion. A freed LMR changes its context
+ * (m5_lmr_destroy), so comparing the context validates the cached LMR.
  */
 M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t key, uint64_t va,
 			   uint64_t len)
@@ -53,7 +53,7 @@ M5_INLINE struct m5_slot *m5_slot_set(const struct m5_sq *sq, uint32_t pi, uint6
 	return slot;
 }
 
-/* fm_ce_se of the WQE of a slot. Suppressed work is signalled now and then. */
+/* fm_ce_se for the WQE of a slot. Every signal_every-th suppressed request is signaled. */
 M5_INLINE uint8_t m5_signal(struct m5_sq *sq, unsigned int flags, struct m5_slot *slot)
 {
 	uint8_t fm = sq->fm[flags | sq->fence];
@@ -68,9 +68,9 @@ M5_INLINE uint8_t m5_signal(struct m5_sq *sq, unsigned int flags, struct m5_slot
 }
 
 /*
- * Sends, writes and reads are counted. Those of 8 bytes, where the code posts nothing else, by one
- * number, for they are posted most. To be called once nothing is read any more that the compiler could
- * take to have changed by it, with a length that needs no extension.
+ * Counts a send, write or read. Posts of 8 bytes, the most frequent ones, use one counter if the
+ * code posts nothing else. Call it after the last load that the compiler might repeat because of
+ * it, with a length that needs no extension.
  */
 M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes)
 {
@@ -85,7 +85,7 @@ M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes
 	m5_count_add(&sq->posted[kind].bytes, bytes);
 }
 
-/* A length in a register of 64 bits, and nowhere else: gcc keeps another one of 32 beside it. */
+/* A length in a 64-bit register only: gcc would keep a 32-bit copy beside it. */
 M5_INLINE uint64_t m5_len64(front_len length)
 {
 	uint64_t len = length;
@@ -95,13 +95,13 @@ M5_INLINE uint64_t m5_len64(front_len length)
 	return len;
 }
 
-/* A WQE of n blocks, in registers and in one piece in the ring, becomes the device's. */
+/* Passes a WQE of n blocks to the device; it is in registers and does not wrap in the ring. */
 M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_wqe_pos pos, m5_v2 ctrl, const m5_half *w,
 				uint32_t n)
 {
 	uint8_t *to = m5_block_in(sq, pos.slot_off);
 
-	/* Or it is put together for each store. */
+	/* Otherwise the address is computed for each store. */
 	if (n > 1)
 		__asm__("" : "+r"(to));
 	m5_store_blocks(to, w, n);
@@ -110,7 +110,8 @@ M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_wqe_pos pos, m5_v2 c
 	return DAT_SUCCESS;
 }
 
-/* One of a block: ctrl segment, remote address unless it is a send, and a segment of two pieces. */
+/* A one-block WQE: ctrl segment, remote address unless it is a send, and a segment of two
+ * pieces. */
 M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_wqe_pos pos, unsigned int op, m5_v2 ctrl,
 				   m5_v2 raddr, m5_v2 a, m5_v2 b)
 {
@@ -124,7 +125,7 @@ M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_wqe_pos pos, unsi
 	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
-/* The ctrl segment of a WQE without flags: with one segment, short or referred to, or ds more. */
+/* The ctrl segment of a WQE without flags: with one segment, or ds more. */
 M5_INLINE m5_v2 m5_ctrl_plain(const struct m5_sq *sq, unsigned int op, unsigned int ds, uint32_t pi)
 {
 	m5_v2 v = m5_ctrl_of(op == M5_OP_SEND ? sq->ctrl_send : sq->ctrl_write, pi);
@@ -136,14 +137,14 @@ M5_INLINE m5_v2 m5_ctrl_plain(const struct m5_sq *sq, unsigned int op, unsigned 
 	return v;
 }
 
-/* The remote address of what has one. */
+/* The remote address segment, except for sends. */
 M5_INLINE m5_v2 m5_raddr_of(unsigned int op, const DAT_RMR_TRIPLET *remote)
 {
 	return op == M5_OP_SEND ? (m5_v2){ 0 }
 				: m5_raddr(front_rmr_va(remote), front_rmr_key(remote));
 }
 
-/* One segment by reference, for which there is credit. */
+/* One segment by reference; there is credit. */
 M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				 const DAT_RMR_TRIPLET *remote, uint32_t len, uint64_t cookie,
 				 unsigned int flags)
@@ -158,7 +159,7 @@ M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LM
 			     m5_data(len, front_lmr_key(iov), front_lmr_va(iov)), (m5_v2){ 0 });
 }
 
-/* One short segment that travels in the WQE. */
+/* One segment of at most 28 bytes, inlined. */
 M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				   const DAT_RMR_TRIPLET *remote, uint32_t len, uint64_t cookie,
 				   unsigned int flags)
@@ -174,9 +175,9 @@ M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_
 	return m5_post_block(sq, pos, op, ctrl, m5_raddr_of(op, remote), a, b);
 }
 
-/* ---- Posts without flags that follow no bind ---- */
+/* ---- Posts without flags and without a preceding bind ---- */
 
-/* A bind that another thread is just posting comes before or after this post, as it happens. */
+/* A bind that another thread is posting comes before or after this post, in any order. */
 M5_INLINE bool m5_no_flags(const struct m5_sq *sq, unsigned int flags)
 {
 	return m5_likely(
@@ -193,7 +194,7 @@ M5_INLINE void m5_slot_plain(const struct m5_sq *sq, struct m5_wqe_pos pos, uint
 	slot->rest = (uint16_t)pos.end;
 }
 
-/* The segment's LMR is that of the last inline post, and len bytes of it are meant. */
+/* The segment is len bytes within the LMR of the last inline post. */
 M5_INLINE bool m5_in_last_lmr(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov, uint32_t len)
 {
 	const struct dap_lmr *lmr = m5_last_lmr(sq);
@@ -202,7 +203,7 @@ M5_INLINE bool m5_in_last_lmr(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov
 	       m5_likely(m5_in_lmr(lmr, front_lmr_va(iov), len));
 }
 
-/* One segment, copied or referred to, as the piece seg. */
+/* One segment, inlined or by reference, as the piece seg. */
 M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 				   const DAT_RMR_TRIPLET *remote, uint64_t bytes, uint64_t cookie)
 {
@@ -222,7 +223,7 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
-/* A cache line of data that travels in the WQE. */
+/* 64 bytes, inlined. */
 M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				const DAT_RMR_TRIPLET *remote, uint64_t cookie)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What 2.0 posts beyond 1.2: sends that end a context of the peer's, and what the InfiniBand extension
- * has, writes with immediate data and atomics. The completions of the
- * extension are events of another kind, so that their slots send the poller to the rare path.
+ * Posts that 2.0 has beyond 1.2: sends that invalidate a context of the peer, and, from the
+ * InfiniBand extension, writes with immediate data and atomics. Completions of the extension are
+ * other events, so their slots lead the poller to the slow path.
  */
 
 static DAT_RETURN m5_send_inval(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -23,7 +23,7 @@ static DAT_RETURN m5_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *i
 	return m5_post_work(ep, w, n, iov, cookie.as_64, to, flags);
 }
 
-/* IBTA 9.4.5: eight bytes, aligned at the peer; what was there before comes back. */
+/* IBTA 9.4.5: eight bytes, aligned at the peer; the old value is returned. */
 M5_INLINE int m5_atomic_check(const struct m5_sq *sq, const DAT_LMR_TRIPLET *result,
 			      const DAT_RMR_TRIPLET *at, unsigned int flags)
 {
@@ -36,7 +36,7 @@ M5_INLINE int m5_atomic_check(const struct m5_sq *sq, const DAT_LMR_TRIPLET *res
 	return 0;
 }
 
-/* Fetch and add, or compare and swap: with operand, if the value there is compare. */
+/* Fetch and add, or compare and swap: stores operand if the value is compare. */
 static DAT_RETURN m5_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
 			    DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE cookie,
 			    const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The posts that are not one segment of one block: none or many segments, gathered inline data,
- * and all that is refused. No lock either, but loops.
+ * Posts on the slow path: no segment or many, gathered inline data, and all errors. Takes no lock
+ * beyond the queue's, but has loops.
  */
 
-struct m5_work {			/* what a post asks for, once it is understood */
+struct m5_work {			/* a decoded post */
 	unsigned int op;
 	uint32_t total;			/* bytes transferred */
 	unsigned int segs;		/* that are not empty */
 	bool copy;			/* all of them may travel in the WQE */
-	uint32_t imm;			/* or the context to end; host order */
+	uint32_t imm;			/* or the context to invalidate; host order */
 	uint8_t kind;			/* enum m5_kind */
 };
 
@@ -40,8 +40,8 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n,
 }
 
 /*
- * Adds up. Of a read only so much of the local segments counts as the remote buffer has: w->total
- * is that length then, and the last segment used may be cut.
+ * Adds up the lengths. For a read, local segments count up to the remote buffer's length, which is
+ * then w->total; the last segment used may be shortened.
  */
 M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n,
 			 const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
@@ -68,7 +68,7 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n,
 			  (!len ||
 			   m5_may_copy(ep, sq, front_lmr_key(&iov[i]), front_lmr_va(&iov[i]), len));
 	}
-	/* No sum is beyond max, which lengths of either level can be. */
+	/* Lengths of either level may exceed max, but no sum does. */
 	if (read ? (front_len)sum < front_rmr_len(remote)
 		 : !m5_is_send(w->op) && (front_len)sum > front_rmr_len(remote))
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
@@ -77,13 +77,14 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n,
 	return 0;
 }
 
-/* Where the piece of 16 bytes at number at lies; they run on, and the ring wraps between any two. */
+/* The address of 16-byte piece number at; numbers are continuous, and the ring may wrap between any
+ * two. */
 M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
 {
 	return (m5_v2 *)(sq->ring + (size_t)(at & (sq->mask * 4 + 3)) * M5_DS);
 }
 
-/* Data behind the header of an inline segment at piece at: from byte 4 on, wrapping. */
+/* Copies data behind the header of an inline segment at piece at, from byte 4, with wrapping. */
 M5_INLINE void m5_write_inline(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
 			       uint32_t total)
 {
@@ -120,7 +121,7 @@ M5_INLINE void m5_write_refs(const struct m5_sq *sq, uint32_t at, int n, const D
 	}
 }
 
-/* w: op, imm and kind are set. */
+/* The caller has set op, imm and kind of w. */
 M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 				  const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 				  const DAT_RMR_TRIPLET *remote, unsigned int flags)
@@ -136,7 +137,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 		err = m5_measure(ep, sq, n, iov, remote, &w);
 	if (m5_unlikely(err))
 		return front_return(err);
-	/* A read before it may still have to bring the bytes that are behind the barrier. */
+	/* An earlier read may still have to deliver the bytes: copy them after the barrier only. */
 	w.copy = w.copy && !(flags & DAP_COMP_BARRIER);
 	ds = head + (w.copy ? (w.total + 4 + 15) / 16 : w.segs);
 	blocks = (ds + 3) / 4;
@@ -146,7 +147,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
 	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
 	slot->kind |= w.kind;
-	if (op != M5_OP_RDMA_WRITE_IMM)		/* which the extension counts */
+	if (op != M5_OP_RDMA_WRITE_IMM)		/* the extension counts these */
 		m5_count_posted(sq, op, w.total);
 	*m5_piece(sq, pi * 4) = ctrl;
 	if (head == 2)
@@ -160,9 +161,9 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 	return DAT_SUCCESS;
 }
 
-/* ---- Segments whose number is known: without flags, none of them empty, none copied ---- */
+/* ---- Two to four segments: without flags, none empty, none inlined ---- */
 
-/* Adds up. False: one of them is empty, or so long that no sum is right. */
+/* Adds up the lengths. False: one is empty, or too long. */
 M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t *sum)
 {
 	uint64_t odd = 0;
@@ -174,7 +175,8 @@ M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t 
 
 		odd |= len - 1;
 		*sum += len;
-		/* One after another, or all lengths are kept, for which registers are saved. */
+		/* One after another: otherwise all lengths stay in registers, which must be
+		 * saved. */
 		__asm__("" : "+r"(odd), "+r"(*sum));
 	}
 	return m5_likely(!(odd >> 31));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posting to the receive queue of an endpoint. No doorbell: the device reads the record. */
+/* Posting to an endpoint's receive queue. No doorbell: the device reads the record. */
 
-/* The receive at pi is noted and its WQE written. */
+/* The slot and WQE of the receive at pi are written: passes it to the device. */
 M5_INLINE void m5_recv_posted(struct m5_rq *rq, uint32_t pi)
 {
 	rq->pi = pi + 1;
@@ -53,7 +53,7 @@ static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_L
 	if (rq->limit == rq->pi && !m5_rq_credit(ep)) {
 		if (M5_LOCKED)
 			m5_spin_unlock(&rq->lock);
-		/* The receives of an endpoint with an SRQ are the SRQ's. */
+		/* An endpoint with an SRQ receives through the SRQ only. */
 		return front_return(ep->srq ? DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE)
 					    : DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	}
@@ -76,8 +76,8 @@ static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_L
 }
 
 /*
- * One segment without flags. The segment after it ends the list, and was written as such when the
- * queue was made: it is written again only where lists of another length have been posted.
+ * One segment without flags. The next segment, which ends the list, was written when the queue was
+ * created. It is written again only if lists of other lengths have been posted.
  */
 static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

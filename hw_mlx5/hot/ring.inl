@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The send queue as a ring: who may write to it, how much credit it has, where a WQE lies, and the
- * doorbell.
+ * The send ring: ownership, credit, positions of WQEs, and the doorbell.
  */
 #include "hw_mlx5/lock.h"
 
@@ -11,15 +10,15 @@ M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
 }
 
 /*
- * Where the slot of pi lies behind the first one: what is found once serves for its block as well,
- * which is four times as far.
+ * Byte offset of the slot of pi. Its block is at four times this offset in the ring, so one
+ * computation serves both.
  */
 M5_INLINE size_t m5_slot_off(const struct m5_sq *sq, uint32_t pi)
 {
 	size_t slot_off = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
 
 	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
-	/* Or the compiler shifts the index twice. */
+	/* Otherwise the compiler shifts the index twice. */
 	__asm__("" : "+r"(slot_off));
 	return slot_off;
 }
@@ -34,13 +33,15 @@ M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t slot_off)
 	return sq->ring + 4 * slot_off;
 }
 
-/* The half to write now; they take turns (PRM, "BlueFlame"). A register is 512 bytes, aligned. */
+/* The half to write now; the halves alternate (PRM, "BlueFlame"). A register is 512 bytes,
+ * aligned. */
 M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 {
 	uintptr_t reg = sq->reg;
 
 #if defined(__x86_64__) && !DAP_TSAN
-	/* One instruction, where the compiler takes three; from the endpoint, as all is addressed. */
+	/* One instruction, where the compiler needs three; relative to the endpoint, like all
+	 * accesses. */
 	__asm__ volatile("xorq $256, %c1(%0)"
 			 : : "r"((uint8_t *)sq - offsetof(struct dap_ep, hw)),
 			     "i"(offsetof(struct dap_ep, hw) + offsetof(struct m5_sq, reg))
@@ -51,7 +52,7 @@ M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 	return (volatile uint8_t *)reg;
 }
 
-/* x86 pushes a full write-combining line out by itself. */
+/* x86 flushes a full write-combining line by itself. */
 M5_INLINE void m5_bf_flush(void)
 {
 #if !defined(__x86_64__)
@@ -79,7 +80,7 @@ M5_INLINE void m5_bf_before_unlock(void)
 #endif
 }
 
-/* w: the WQE, where it is in registers; else it is read back from the ring. */
+/* w: the WQE if it is in registers; else it is read from the ring. */
 M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl, const m5_half *w)
 {
 	volatile uint8_t *reg = m5_reg_next(sq);
@@ -98,7 +99,7 @@ M5_INLINE void m5_ring_reg(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl
 	}
 }
 
-/* A doorbell record counts 16 bits; those above them are zero from the start. */
+/* A doorbell record counts 16 bits; the bits above stay zero. */
 M5_INLINE void m5_store_dbrec(volatile uint32_t *dbrec, uint32_t pi)
 {
 #if DAP_TSAN
@@ -108,7 +109,7 @@ M5_INLINE void m5_store_dbrec(volatile uint32_t *dbrec, uint32_t pi)
 	volatile half *count = (volatile half *)dbrec + 1;
 
 #if defined(__MOVBE__)
-	/* One instruction, where gcc turns it round in a register. */
+	/* One instruction, where gcc swaps in a register. */
 	__asm__ volatile("movbe %w1, %0" : "=m"(*count) : "r"(pi));
 #else
 	*count = __builtin_bswap16((uint16_t)pi);
@@ -117,8 +118,8 @@ M5_INLINE void m5_store_dbrec(volatile uint32_t *dbrec, uint32_t pi)
 }
 
 /*
- * Tells the device of the n blocks of work before end. An 8-byte doorbell carries the ctrl segment
- * of the last WQE; BlueFlame is for a single one.
+ * Rings the doorbell for the n blocks before end. An 8-byte doorbell carries the ctrl segment of
+ * the last WQE; BlueFlame carries a single WQE.
  */
 M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl, const m5_half *w)
 {
@@ -128,13 +129,13 @@ M5_INLINE void m5_ring_to(struct m5_sq *sq, uint32_t end, uint32_t n, m5_v2 ctrl
 	m5_ring_reg(sq, end - n, n, ctrl, w);
 }
 
-/* n blocks that are in the ring from pi on. */
+/* Rings for n blocks in the ring from pi. */
 M5_INLINE void m5_ring(struct m5_sq *sq, uint32_t pi, uint32_t n, m5_v2 ctrl)
 {
 	m5_ring_to(sq, pi + n, n, ctrl, NULL);
 }
 
-/* There is credit for n blocks in a queue that is the caller's. */
+/* Is there credit for n blocks? The caller owns the queue. */
 M5_INLINE bool m5_sq_fits(struct dap_ep *ep, uint32_t n)
 {
 	const struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -142,7 +143,7 @@ M5_INLINE bool m5_sq_fits(struct dap_ep *ep, uint32_t n)
 	return m5_likely((int32_t)(sq->limit - sq->pi - n) >= 0) || m5_sq_credit(ep, n);
 }
 
-/* The queue is the caller's and has room for n blocks: true. Otherwise it is not locked. */
+/* Locks the queue and gets credit for n blocks. False: no credit, and not locked. */
 M5_INLINE bool m5_sq_begin(struct dap_ep *ep, uint32_t n)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -163,8 +164,8 @@ M5_INLINE void m5_sq_end(struct m5_sq *sq)
 }
 
 /*
- * There is credit for n blocks at once, before the end of the ring, and the queue is the caller's:
- * what else there is to do, and be it to wait for a lock, is done elsewhere.
+ * Locks the queue if that needs no wait, and there is credit for n blocks before the ring's end.
+ * False: use a slower path.
  */
 M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n)
 {
@@ -178,8 +179,8 @@ M5_INLINE bool m5_sq_try(struct m5_sq *sq, uint32_t n)
 }
 
 /*
- * Credit for n blocks is what a short way lacked: there is some, before the end of the ring, and
- * the queue is the caller's. Nothing is called, so nothing is saved.
+ * The fast path had no credit for n blocks: recomputes it up to the ring's end, and locks the
+ * queue on success. Calls nothing, so no registers are saved.
  */
 M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n)
 {
@@ -194,7 +195,8 @@ M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n)
 	return false;
 }
 
-/* The same for who starts again: where others post, too, it may be gone by then. */
+/* Likewise for a caller that starts again. If other threads post, the credit may be used up by
+ * then. */
 M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 {
 	if (!m5_sq_refill(ep, n))
@@ -203,7 +205,7 @@ M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 	return true;
 }
 
-/* The place of the next WQE, and the index after it. */
+/* Position of the next WQE, and the index after it. */
 struct m5_wqe_pos {
 	size_t slot_off;
 	uint32_t pi, end;
@@ -215,7 +217,7 @@ M5_INLINE struct m5_wqe_pos m5_wqe_pos(const struct m5_sq *sq, uint32_t n)
 
 	pos.slot_off = m5_slot_off(sq, pos.pi);
 	pos.end = pos.pi + n;
-	/* Or one block more is added each time that it is wanted. */
+	/* Otherwise the compiler adds 1 for each use. */
 	if (n == 1)
 		__asm__("" : "+r"(pos.end));
 	return pos;

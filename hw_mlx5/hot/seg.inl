@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pieces of 16 bytes that a WQE is made of, assembled in registers and stored whole: so who
- * reads them next (BlueFlame, a model) finds no store narrower than its load in flight. In the
- * other direction the same holds for what the consumer has just written: his words are loaded one
- * by one, as wide as he stored them.
+ * 16-byte pieces of a WQE, assembled in registers and stored whole, so that the next reader
+ * (BlueFlame, a model) can forward from the store buffer. For the same reason words that the
+ * consumer has just written are loaded one by one, with the width of their stores.
  *
- * Where the processor can put bytes in any order (M5_SHUFFLE), all words of a piece are turned
- * round by one instruction.
+ * If the processor can permute bytes (M5_SHUFFLE), one instruction swaps all words of a piece.
  */
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -24,13 +22,13 @@
 
 typedef uint64_t m5_v2 __attribute__((vector_size(16), may_alias, aligned(16)));
 
-/* Loops of constant length over what is to stay in registers. */
+/* For loops of constant length whose data stays in registers. */
 #define M5_UNROLL _Pragma("GCC unroll 16")
 
 #if M5_SHUFFLE
-#define M5_NONE ((char)0x80)		/* a byte of zero */
+#define M5_NONE ((char)0x80)		/* a zero byte */
 
-/* Three words of the consumer's: eight bytes, four, four. */
+/* Three words from the consumer: eight bytes, four, four. */
 M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 {
 	__m128i v = _mm_cvtsi64_si128((long long)a);
@@ -38,13 +36,13 @@ M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
 }
 
-/* Such words, an address, a length and a key, as a data segment has them, ... */
+/* Permutes address, length and key to a data segment, */
 M5_INLINE __m128i m5_turn_data(void)
 {
 	return _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
-/* ... and as an mkey has its start and length; the key is left out. */
+/* or to an mkey's start and length, without the key. */
 M5_INLINE __m128i m5_turn_range(void)
 {
 	return _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, M5_NONE, M5_NONE, M5_NONE, M5_NONE, 11, 10, 9,
@@ -52,7 +50,7 @@ M5_INLINE __m128i m5_turn_range(void)
 }
 #endif
 
-/* PRM, "Control segment". The index goes into bytes 1 and 2 of what is else complete. */
+/* PRM, "Control segment": the index for bytes 1 and 2 of a complete segment. */
 M5_INLINE m5_v2 m5_ctrl_index(uint32_t pi)
 {
 #if M5_SHUFFLE
@@ -91,23 +89,23 @@ M5_INLINE m5_v2 m5_raddr(uint64_t va, uint32_t rkey)
 #endif
 }
 
-/* Also a KLM. */
+/* A data segment, or a KLM. */
 M5_INLINE m5_v2 m5_data(uint32_t bytes, uint32_t lkey, uint64_t va)
 {
 #if M5_SHUFFLE
 	return (m5_v2)_mm_shuffle_epi8(m5_words(va, bytes, lkey), m5_turn_data());
 #else
-	/* The two words of the first half are turned round as one. */
+	/* Both words of the first half are swapped as one. */
 	return (m5_v2){ __builtin_bswap64((uint64_t)bytes << 32 | lkey), __builtin_bswap64(va) };
 #endif
 }
 
 #if defined(__AVX2__)
-typedef __m256i m5_half;		/* what one store takes of a block */
+typedef __m256i m5_half;		/* the part of a block that one store writes */
 #else
 typedef m5_v2 m5_half;
 #endif
-#define M5_HALVES (M5_BB / sizeof(m5_half))	/* of a block */
+#define M5_HALVES (M5_BB / sizeof(m5_half))	/* per block */
 
 M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 {
@@ -117,7 +115,7 @@ M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 	return v;
 }
 
-/* What a WQE is until it is stored, half by half: each of these gives the place of the next one. */
+/* Append to a WQE in registers, one m5_half at a time; return the next position. */
 M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
 {
 #if defined(__AVX2__)
@@ -129,11 +127,11 @@ M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
 	return h;
 }
 
-/* Zeros above it: what made v, an instruction of the same extension, has cleared what is there. */
+/* Zeros above v: the instruction that made v has cleared the upper half. */
 M5_INLINE m5_half *m5_put_one(m5_half *h, m5_v2 v)
 {
 #if defined(__AVX2__) && !defined(__clang__)
-	/* gcc would copy it. */
+	/* gcc would copy it */
 	__asm__("" : "=x"(*h) : "0"(v));
 	return h + 1;
 #elif defined(__AVX2__)
@@ -151,7 +149,7 @@ M5_INLINE m5_half *m5_put_word(m5_half *h, const uint8_t *p)
 	uint32_t word;
 
 	__builtin_memcpy(&word, p, sizeof(word));
-	/* The same. */
+	/* gcc would copy it */
 	__asm__("vmovd %1, %x0" : "=x"(*h) : "rm"(word));
 	return h + 1;
 #elif defined(__SSE2__)
@@ -174,7 +172,7 @@ M5_INLINE m5_half *m5_put_none(m5_half *h)
 #endif
 }
 
-/* n blocks to the ring, in one piece. */
+/* Stores n contiguous blocks to the ring. */
 M5_INLINE void m5_store_blocks(uint8_t *to, const m5_half *h, unsigned int n)
 {
 	m5_half *p = (m5_half *)to;
@@ -184,7 +182,7 @@ M5_INLINE void m5_store_blocks(uint8_t *to, const m5_half *h, unsigned int n)
 		p[i] = h[i];
 }
 
-/* To a register, in order. */
+/* Stores to a register, in order. */
 M5_INLINE void m5_store_mmio(volatile uint8_t *to, const m5_half *h, unsigned int n)
 {
 	volatile m5_half *p = (volatile m5_half *)to;
@@ -202,7 +200,7 @@ M5_INLINE m5_v2 m5_load_piece(const uint8_t *p)
 	return v;
 }
 
-/* n <= 8 bytes as a word, zero above them, with no load beyond either end. */
+/* Loads n <= 8 bytes as a word, zero above; reads nothing outside. */
 M5_INLINE uint64_t m5_load_some(const uint8_t *p, unsigned int n)
 {
 	if (n == 8)
@@ -214,7 +212,7 @@ M5_INLINE uint64_t m5_load_some(const uint8_t *p, unsigned int n)
 	return p[0] | (uint64_t)p[n / 2] << (8 * (n / 2)) | (uint64_t)p[n - 1] << (8 * (n - 1));
 }
 
-/* The first piece of an inline segment of n bytes: its header, and the first twelve of data. */
+/* The first piece of an inline segment of n bytes: header and the first twelve bytes. */
 M5_INLINE m5_v2 m5_inline_head(m5_v2 data, uint32_t n)
 {
 	uint64_t head = __builtin_bswap32(n | M5_INLINE_SEG);
@@ -230,9 +228,9 @@ M5_INLINE m5_v2 m5_inline_8(uint64_t va)
 	return m5_inline_head((m5_v2){ m5_load((const uint8_t *)(uintptr_t)va, 8), 0 }, 8);
 }
 
-#define M5_SHORT 28			/* inline bytes after a remote address in one block */
+#define M5_SHORT 28			/* inline bytes that fit one block after a remote address */
 
-/* The inline segment of at most 28 bytes: header and data as two pieces. */
+/* An inline segment of at most 28 bytes as two pieces. */
 M5_INLINE void m5_inline_short(m5_v2 *a, m5_v2 *b, uint64_t va, uint32_t n)
 {
 	const uint8_t *p = (const uint8_t *)(uintptr_t)va;
@@ -249,7 +247,7 @@ M5_INLINE void m5_inline_short(m5_v2 *a, m5_v2 *b, uint64_t va, uint32_t n)
 	*b = (m5_v2){ d1 >> 32 | d2 << 32, d2 >> 32 | d3 << 32 };
 }
 
-#define M5_LINE 64			/* a cache line of data: five pieces */
+#define M5_LINE 64			/* one cache line of data: five pieces */
 
 M5_INLINE void m5_inline_64(m5_v2 p[5], uint64_t va)
 {
