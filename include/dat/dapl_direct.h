@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 
 /*
- * dapl_direct.h - what this provider has beyond DAT. It is for consumers of either level: one of
- * uDAPL 2.0 includes <dat2/udat.h> before it. No library is needed for it: the calls go by the
- * handle to the provider that made it, and answer DAT_NOT_IMPLEMENTED where that is another one.
+ * dapl_direct.h - calls of this provider beyond DAT, for consumers of either level. Consumers
+ * of uDAPL 2.0 include <dat2/udat.h> before it. It needs no library: the calls reach the
+ * provider through the handle, and return DAT_NOT_IMPLEMENTED if it belongs to another
+ * provider.
  */
 #ifndef DAPL_DIRECT_H
 #define DAPL_DIRECT_H
@@ -19,24 +20,24 @@ extern "C" {
 
 #define DAPL_DIRECT_MAGIC 0x746365726964706cULL
 
-/* What the word `extension' of a provider's table leads to. Later versions add to its end. */
+/* The structure behind `extension' of the provider's table. Later versions append to it. */
 struct dapl_direct {
 	DAT_UINT64 magic;
 	DAT_UINT64 size;		/* of this struct, as the provider knows it */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
 };
 
-/* The extension of the provider behind a handle of an object, not of an IA; NULL: it has none. */
+/* The extension of the provider of a handle, except IA handles; NULL: none. */
 static inline const struct dapl_direct *dapl_direct_of(DAT_HANDLE handle)
 {
-	/* The handle's first word is the provider's table, the second word of that is ours. */
+	/* The handle's first word is the provider's table, whose second word is the extension. */
 	const struct dapl_direct *ext =
 		(*(const struct dapl_direct *const *const *)handle)[1];
 
 	return ext && ext->magic == DAPL_DIRECT_MAGIC ? ext : (const struct dapl_direct *)0;
 }
 
-/* Takes up to max events off an EVD, as so many dat_evd_dequeue() would: dapl_evd_dequeue_n(3). */
+/* Dequeues up to max events, like repeated dat_evd_dequeue(): see dapl_evd_dequeue_n(3). */
 static inline DAT_RETURN dapl_evd_dequeue_n(DAT_EVD_HANDLE evd_handle, DAT_COUNT max,
 					    DAT_EVENT *events, DAT_COUNT *count)
 {

@@ -5,12 +5,12 @@
  * dat.h - the calls that DAT 1.2 has for user and kernel consumers alike.
  *
  * Here are the IA, EVDs and the registry; dat_conn.h has Endpoints and connections, dat_mem.h
- * memory. Each call has a manual page of its name in section 3, with what the comment has no
- * room for. All return DAT_SUCCESS or one of the named types with a subtype (dat_error.h), and
- * write their OUT parameters on success only, or as said. A freed handle is DAT_INVALID_HANDLE.
+ * memory. Each call has a manual page of its name in section 3 with the details. All return
+ * DAT_SUCCESS or one of the named types with a subtype (dat_error.h), and write their OUT
+ * parameters on success only, unless noted. A freed handle is DAT_INVALID_HANDLE.
  *
- * "Threads" says who may be in the call at one time; calls for different objects never get
- * in each other's way.
+ * "Threads" says how many threads may be in the call at one time; calls for different objects
+ * never interfere.
  */
 #ifndef _DAT_H_
 #define _DAT_H_
@@ -77,7 +77,7 @@ extern DAT_RETURN dat_ia_close(
 	IN DAT_CLOSE_FLAGS ia_flags);
 
 /*
- * Keeps 8 bytes of the consumer with an object of any type; the last ones count.
+ * Stores 8 bytes of the consumer with an object of any type; a later call replaces them.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one object.
  */
@@ -95,7 +95,7 @@ extern DAT_RETURN dat_get_consumer_context(
 	OUT DAT_CONTEXT *context);
 
 /*
- * Which type of object a handle is.
+ * Returns the type of a handle's object.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one object.
  */
@@ -114,8 +114,8 @@ extern DAT_RETURN dat_evd_query(
 	OUT DAT_EVD_PARAM *evd_param);
 
 /*
- * Room for at least evd_min_qlen events; never loses one, so a length below what is queued is
- * refused.
+ * Makes room for at least evd_min_qlen events. No event is lost: a length below the number of
+ * queued events is refused.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one EVD.
@@ -144,8 +144,8 @@ extern DAT_RETURN dat_evd_dequeue(
 	OUT DAT_EVENT *event);
 
 /*
- * Destroys an EVD that nothing feeds any more: free or move its Endpoints and Service Points
- * first. Queued events are lost.
+ * Destroys an EVD. Free or move the Endpoints and Service Points that feed it first. Queued
+ * events are lost.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * Threads: one at a time for one EVD.
  */
@@ -153,9 +153,9 @@ extern DAT_RETURN dat_evd_free(
 	IN DAT_EVD_HANDLE evd_handle);
 
 /*
- * Copies what dat.conf(5) offers to where the pointers lead, in the order of the file, each
- * combination once. *entries_returned tells how many there are even if the call fails because
- * the list is NULL or max_to_return too small; no entry is written then. DAT_INTERNAL_ERROR:
+ * Copies the entries of dat.conf(5) to the structures in the list, in the order of the file,
+ * each combination once. *entries_returned is their number even if the call fails because the
+ * list is NULL or max_to_return too small; no entry is written then. DAT_INTERNAL_ERROR:
  * there is no dat.conf.
  * Errors: DAT_INVALID_PARAMETER, DAT_INTERNAL_ERROR.
  * Threads: any.

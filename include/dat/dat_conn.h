@@ -16,9 +16,9 @@ extern "C" {
 #endif
 
 /*
- * An unconnected Endpoint. EVDs may be DAT_HANDLE_NULL: what completes on such a side is lost to
- * the consumer. ep_attributes NULL: defaults of the provider, which dat_ep_query()
- * tells; its limits are in dat_ia_query().
+ * An unconnected Endpoint. EVDs may be DAT_HANDLE_NULL: the consumer then gets no completions
+ * of that direction. ep_attributes NULL: the provider's defaults, see dat_ep_query();
+ * dat_ia_query() has the limits.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -50,8 +50,8 @@ extern DAT_RETURN dat_ep_create_with_srq(
 	OUT DAT_EP_HANDLE *ep_handle);
 
 /*
- * Parameters, state and attributes. Addresses and port qualifiers mean something only while a
- * connection is pending or up.
+ * Parameters, state and attributes. Addresses and port qualifiers are valid only while a
+ * connection is pending or established.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one Endpoint.
  */
@@ -61,8 +61,8 @@ extern DAT_RETURN dat_ep_query(
 	OUT DAT_EP_PARAM *ep_param);
 
 /*
- * Changes the parameters in the mask; which ones a state allows is in the page. All of them
- * are changed, or none.
+ * Changes the parameters in the mask, all or none; the manual page lists those that each
+ * state allows.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE.
  * Threads: one at a time for one Endpoint.
  */
@@ -91,7 +91,7 @@ extern DAT_RETURN dat_ep_connect(
 	IN DAT_CONNECT_FLAGS connect_flags);
 
 /*
- * As dat_ep_connect(), to where dup_ep_handle is or was connected.
+ * As dat_ep_connect(), to the Service Point that dup_ep_handle has connected to.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
@@ -105,9 +105,8 @@ extern DAT_RETURN dat_ep_dup_connect(
 	IN DAT_QOS qos);
 
 /*
- * Ends the connection. GRACEFUL lets what was posted complete first; ABRUPT flushes it.
- * DISCONNECTED comes on the connect EVDs of both sides; on a DISCONNECTED Endpoint nothing
- * happens.
+ * Ends the connection. GRACEFUL lets what was posted complete first; ABRUPT flushes it. The
+ * connect EVDs of both sides get DISCONNECTED. Has no effect on a DISCONNECTED Endpoint.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one Endpoint.
@@ -117,9 +116,9 @@ extern DAT_RETURN dat_ep_disconnect(
 	IN DAT_CLOSE_FLAGS disconnect_flags);
 
 /*
- * Sends the bytes of the segments, in order, as one message into the next receive of the peer.
- * 0 to max_request_iov segments. Needs local read of each LMR. The array is the consumer's
- * again when the call returns.
+ * Sends the bytes of the segments, in order, as one message into the next receive of the
+ * peer. 0 to max_request_iov segments. Needs local read of each LMR. The array may be reused
+ * when the call returns.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
  * Threads: one at a time for the requests of an Endpoint.
@@ -133,7 +132,7 @@ extern DAT_RETURN dat_ep_post_send(
 
 /*
  * A buffer for one message of the peer, in any state of the Endpoint; 0 to max_recv_iov
- * segments. Needs local write. SUPPRESS and BARRIER_FENCE are not for receives.
+ * segments. Needs local write. SUPPRESS and BARRIER_FENCE are invalid for receives.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
  * Threads: one at a time for the receives of an Endpoint, beside one that posts requests.
@@ -162,8 +161,8 @@ extern DAT_RETURN dat_ep_post_rdma_read(
 	IN DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * Writes the segments, 0 to max_rdma_write_iov, into remote_buffer, which is at least as long.
- * Needs local read here and remote write there. The peer is not told.
+ * Writes the segments, 0 to max_rdma_write_iov, into remote_buffer, which is at least as
+ * long. Needs local read here and remote write there. The peer gets no event.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
  * DAT_PRIVILEGES_VIOLATION.
@@ -178,7 +177,7 @@ extern DAT_RETURN dat_ep_post_rdma_write(
 	IN DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * State, and whether a direction has nothing posted that is not complete: a snapshot.
+ * State, and for each direction whether all posted work has completed; a snapshot.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: any.
  */
@@ -189,8 +188,7 @@ extern DAT_RETURN dat_ep_get_status(
 	OUT DAT_BOOLEAN *request_idle);
 
 /*
- * A snapshot of receives in use, DAT_VALUE_UNKNOWN where it can not be told: see
- * ep_recv_info_supported.
+ * A snapshot of receives in use; DAT_VALUE_UNKNOWN if unknown: see ep_recv_info_supported.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
  */
@@ -200,8 +198,8 @@ extern DAT_RETURN dat_ep_recv_query(
 	OUT DAT_COUNT *bufs_alloc_span);
 
 /*
- * How many buffers an SRQ Endpoint may hold: beyond soft an asynchronous event, beyond hard
- * the connection breaks. DAT_WATERMARK_INFINITE: no limit.
+ * How many buffers an SRQ Endpoint may hold: above soft an asynchronous event is raised,
+ * above hard the connection breaks. DAT_WATERMARK_INFINITE: no limit.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
  */
@@ -211,8 +209,8 @@ extern DAT_RETURN dat_ep_set_watermark(
 	IN DAT_COUNT hard_high_watermark);
 
 /*
- * A DISCONNECTED Endpoint becomes UNCONNECTED; completions not yet dequeued may be lost. Does
- * nothing to an UNCONNECTED one.
+ * A DISCONNECTED Endpoint becomes UNCONNECTED; completions not yet dequeued may be lost. Has
+ * no effect on an UNCONNECTED one.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * Threads: one at a time for one Endpoint.
  */
@@ -221,7 +219,7 @@ extern DAT_RETURN dat_ep_reset(
 
 /*
  * Destroys the Endpoint, in any state but RESERVED, PASSIVE and TENTATIVE_CONNECTION_PENDING;
- * ends its connection abruptly. Completions not yet dequeued are gone.
+ * ends its connection abruptly. Completions not yet dequeued are lost.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * Threads: one at a time for one Endpoint.
  */
@@ -275,9 +273,9 @@ extern DAT_RETURN dat_psp_free(
 	IN DAT_PSP_HANDLE psp_handle);
 
 /*
- * Listens for one request, which ep_handle (UNCONNECTED, RESERVED from here on) will serve, or
- * an Endpoint of the provider's (DAT_HANDLE_NULL).
- * It serves no second request; dat_rsp_free() ends the handle.
+ * Listens for one request, which ep_handle (UNCONNECTED, from here on RESERVED) or, for
+ * DAT_HANDLE_NULL, an Endpoint of the provider will accept. It takes no second request; free
+ * it with dat_rsp_free().
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_CONN_QUAL_IN_USE.
  * Threads: any.
@@ -308,7 +306,7 @@ extern DAT_RETURN dat_rsp_free(
 	IN DAT_RSP_HANDLE rsp_handle);
 
 /*
- * Who asks, and the private data. What the pointers lead to lasts until the CR is accepted,
+ * The peer's address and private data. The pointers are valid until the CR is accepted,
  * rejected or handed off.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.
@@ -333,7 +331,7 @@ extern DAT_RETURN dat_cr_accept(
 
 /*
  * The peer gets PEER_REJECTED. Ends the CR; an Endpoint it came with is UNCONNECTED again
- * (RSP) or gone (PSP).
+ * (RSP) or destroyed (PSP).
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one CR.
  */

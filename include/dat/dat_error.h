@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 
 /*
- * dat_error.h - what every DAT call returns.
+ * dat_error.h - return values of all DAT calls.
  *
  * A DAT_RETURN is the sum of three fields; only DAT_SUCCESS is 0 in all of them:
  *
@@ -48,7 +48,7 @@ typedef enum dat_return_type {
 	DAT_LENGTH_ERROR		= 0x00080000,
 	/* A model of the specification that the provider does not offer. */
 	DAT_MODEL_NOT_SUPPORTED		= 0x00090000,
-	/* No dat.conf entry fits, or none of those that fit could be loaded. */
+	/* No dat.conf entry matches, or none of those that match could be loaded. */
 	DAT_PROVIDER_NOT_FOUND		= 0x000A0000,
 	/* The memory is registered, but without the right to do this. */
 	DAT_PRIVILEGES_VIOLATION	= 0x000B0000,
@@ -69,7 +69,7 @@ typedef enum dat_return_type {
 /* DAT 1.0's name. */
 #define DAT_NAME_NOT_FOUND DAT_PROVIDER_NOT_FOUND
 
-/* The specification names it for dat_srq_free(3) and gives it no number of its own. */
+/* The specification names it for dat_srq_free(3), but assigns it no number. */
 #define DAT_SRQ_IN_USE DAT_INVALID_STATE
 
 typedef enum dat_return_subtype {

@@ -9,7 +9,7 @@
 
 #include <dat/dat_types.h>
 
-/* The stream is in bits 16..12: it says which member of DAT_EVENT_DATA is filled. */
+/* Bits 16..12 are the stream, which decides the member of DAT_EVENT_DATA. */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 
@@ -61,7 +61,7 @@ typedef enum dat_dto_completion_status {
 #define DAT_RMR_BIND_FAILURE		DAT_DTO_ERR_FLUSHED
 #define DAT_RMR_BIND_COMPLETION_STATUS	DAT_DTO_COMPLETION_STATUS
 
-/* transfered_length (bytes; spelled so since DAT 1.0) means nothing unless it succeeded. */
+/* transfered_length (bytes; spelled so since DAT 1.0) is valid only on success. */
 typedef struct dat_dto_completion_event_data {
 	DAT_EP_HANDLE ep_handle;
 	DAT_DTO_COOKIE user_cookie;
@@ -80,7 +80,7 @@ typedef union dat_sp_handle {
 	DAT_PSP_HANDLE psp_handle;
 } DAT_SP_HANDLE;
 
-/* The union's member is that of the Service Point's kind: dat_get_handle_type() tells. */
+/* dat_get_handle_type() of the Service Point decides the union's member. */
 typedef struct dat_cr_arrival_event_data {
 	DAT_SP_HANDLE sp_handle;
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
@@ -95,7 +95,7 @@ typedef struct dat_connection_event_data {
 	DAT_PVOID private_data;
 } DAT_CONNECTION_EVENT_DATA;
 
-/* The kind of dat_handle, see dat_get_handle_type(), says which reasons apply. */
+/* The type of dat_handle, see dat_get_handle_type(), decides which reasons apply. */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE dat_handle;
 	DAT_COUNT reason;

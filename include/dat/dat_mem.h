@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /*
- * A Protection Zone: only LMRs, RMRs and Endpoints of the same one work together.
+ * Creates a Protection Zone: only LMRs, RMRs and Endpoints of the same zone work together.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: any.
  */
@@ -35,7 +35,7 @@ extern DAT_RETURN dat_pz_query(
 	OUT DAT_PZ_PARAM *pz_param);
 
 /*
- * Destroys a PZ that nothing is in.
+ * Destroys a PZ without objects in it.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * Threads: one at a time for one PZ.
  */
@@ -53,8 +53,8 @@ extern DAT_RETURN dat_lmr_query(
 	OUT DAT_LMR_PARAM *lmr_param);
 
 /*
- * Makes local changes visible to a coming RDMA read by the peer. Needed only where the
- * provider has lmr_sync_req.
+ * Makes local changes visible to a coming RDMA read by the peer. Needed only if the provider
+ * attribute lmr_sync_req is set.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one LMR.
  */
@@ -64,8 +64,8 @@ extern DAT_RETURN dat_lmr_sync_rdma_read(
 	IN DAT_VLEN num_segments);
 
 /*
- * Makes what the peer wrote by RDMA visible to local reads. Needed only where the provider has
- * lmr_sync_req.
+ * Makes what the peer wrote by RDMA visible to local reads. Needed only if the provider
+ * attribute lmr_sync_req is set.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one LMR.
  */
@@ -102,10 +102,10 @@ extern DAT_RETURN dat_rmr_query(
 	OUT DAT_RMR_PARAM *rmr_param);
 
 /*
- * Opens a piece of an LMR to the peer of ep_handle, as a request of that Endpoint: what is
- * posted after it finds it done, and whatever the RMR was bound to before is closed when it
- * completes. segment_length 0 unbinds. *rmr_context is valid at once, for the peer after
- * completion or in a later send.
+ * Opens a part of an LMR to the peer of ep_handle, as a request of that Endpoint. Later
+ * requests are executed after it. When it completes, the peer has no more access to what the
+ * RMR was bound to before. segment_length 0 unbinds. *rmr_context is valid at once, for the
+ * peer after completion or in a later send.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_PRIVILEGES_VIOLATION,
  * DAT_PROTECTION_VIOLATION.
@@ -141,7 +141,7 @@ extern DAT_RETURN dat_srq_create(
 	OUT DAT_SRQ_HANDLE *srq_handle);
 
 /*
- * Parameters and counts; DAT_VALUE_UNKNOWN for those that srq_info_supported does not have.
+ * Parameters and counts; DAT_VALUE_UNKNOWN for those not in srq_info_supported.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one SRQ.
  */
@@ -164,7 +164,8 @@ extern DAT_RETURN dat_srq_post_recv(
 	IN DAT_DTO_COOKIE user_cookie);
 
 /*
- * Room for srq_max_recv_dto buffers; refused below what is outstanding or the low watermark.
+ * Makes room for srq_max_recv_dto buffers; refused below the number outstanding or the low
+ * watermark.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one SRQ.
@@ -184,7 +185,7 @@ extern DAT_RETURN dat_srq_set_lw(
 	IN DAT_COUNT low_watermark);
 
 /*
- * Destroys an SRQ that no Endpoint uses. Its buffers are the consumer's again.
+ * Destroys an SRQ that no Endpoint uses. Its buffers may be reused.
  * Errors: DAT_INVALID_HANDLE, DAT_SRQ_IN_USE.
  * Threads: one at a time for one SRQ.
  */

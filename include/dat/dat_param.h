@@ -105,7 +105,7 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
 typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 
-/* Whose the iov array is between the return of a post and its completion. */
+/* Owner of the iov array between the return of a post and its completion. */
 typedef enum dat_iov_ownership {
 	DAT_IOV_CONSUMER	= 0x0,	/* the consumer's: already read */
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* the provider's, who only reads it */
@@ -118,7 +118,7 @@ typedef enum dat_ep_creator_for_psp {
 	DAT_PSP_CREATES_EP_ALWAYS
 } DAT_EP_CREATOR_FOR_PSP;
 
-/* What an IA key, one registry entry and its dat_ia_openv() must agree on. */
+/* The key of an IA: a registry entry and dat_ia_openv() must agree on it. */
 typedef struct dat_provider_info {
 	char ia_name[DAT_NAME_MAX_LENGTH];
 	DAT_UINT32 dapl_version_major;
@@ -269,7 +269,7 @@ typedef enum dat_rmr_param_mask {
 #define DAT_HW_DEFAULT		DAT_WATERMARK_INFINITE
 #define DAT_SRQ_LW_DEFAULT	0x0
 
-/* A count that the provider cannot tell. */
+/* A count that the provider does not know. */
 #define DAT_VALUE_UNKNOWN	(((DAT_COUNT)~0) - 1)
 
 typedef enum dat_srq_state {
@@ -350,9 +350,9 @@ typedef enum dat_rsp_param_mask {
 } DAT_RSP_PARAM_MASK;
 
 /*
- * Connection Request: dat_cr_query(3). What the pointers lead to is valid until the CR is
- * accepted, rejected or handed off. local_ep_handle is the Endpoint that a Reserved Service
- * Point, or a provider that makes Endpoints itself, has set aside; else DAT_HANDLE_NULL.
+ * Connection Request: dat_cr_query(3). The pointers are valid until the CR is accepted,
+ * rejected or handed off. local_ep_handle is the Endpoint of a Reserved Service Point, or one
+ * that the provider has made for the request; else DAT_HANDLE_NULL.
  */
 typedef struct dat_cr_param {
 	DAT_IA_ADDRESS_PTR remote_ia_address_ptr;
@@ -375,7 +375,7 @@ typedef enum dat_cr_param_mask {
 
 typedef struct dat_evd_param DAT_EVD_PARAM;
 
-/* Three independent substates; of each exactly one value holds. */
+/* Three independent substates; each has exactly one value. */
 typedef enum dat_evd_state {
 	DAT_EVD_STATE_ENABLED		= 0x01,
 	DAT_EVD_STATE_DISABLED		= 0x02,

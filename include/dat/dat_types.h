@@ -126,7 +126,7 @@ typedef enum dat_evd_flags {
 	DAT_EVD_DEFAULT_FLAG	= 0x1F0	/* all but software events */
 } DAT_EVD_FLAGS;
 
-/* Who makes the Endpoint that answers a Connection Request. */
+/* Whether the consumer or the provider makes the Endpoint for a Connection Request. */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG	= 0x00,
 	DAT_PSP_PROVIDER_FLAG	= 0x01
@@ -149,7 +149,7 @@ typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_ALL_FLAG		= 0x33
 } DAT_MEM_PRIV_FLAGS;
 
-/* DAT 1.0 did not tell local from remote. */
+/* DAT 1.0 did not distinguish local and remote. */
 #define DAT_MEM_PRIV_READ_FLAG \
 	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
 #define DAT_MEM_PRIV_WRITE_FLAG \
@@ -173,7 +173,7 @@ typedef DAT_UINT64 DAT_VADDR;
 #define DAT_VLEN_TO_LSB(vlen)	htole64(vlen)
 #define DAT_VLEN_TO_MSB(vlen)	htobe64(vlen)
 
-/* A piece of an LMR. Where segment_length is 0 the rest is not looked at. */
+/* A piece of an LMR. If segment_length is 0, the other members are ignored. */
 typedef struct dat_lmr_triplet {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_UINT32 pad;

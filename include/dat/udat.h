@@ -19,10 +19,10 @@ extern "C" {
 
 typedef DAT_HANDLE DAT_CNO_HANDLE;
 
-/* For dat_ia_openv(): some other instance of the IA already has the asynchronous EVD. */
+/* For dat_ia_openv(): another instance of the IA already has the asynchronous EVD. */
 #define DAT_EVD_ASYNC_EXISTS ((DAT_EVD_HANDLE)0x1)
 
-/* From dat_ia_openv() and dat_ia_query(): that EVD is not this consumer's to use. */
+/* From dat_ia_openv() and dat_ia_query(): this consumer cannot use that EVD. */
 #define DAT_EVD_OUT_OF_SCOPE ((DAT_EVD_HANDLE)0x2)
 
 struct dat_evd_param {
@@ -43,7 +43,7 @@ typedef struct dat_shared_memory {
 	DAT_LMR_COOKIE shared_memory_id;
 } DAT_SHARED_MEMORY;
 
-/* DAT_MEM_TYPE says which member counts. */
+/* DAT_MEM_TYPE decides which member is used. */
 typedef union dat_region_description {
 	DAT_PVOID for_va;
 	DAT_LMR_HANDLE for_lmr_handle;
@@ -97,7 +97,7 @@ typedef enum dat_pz_support {
 } DAT_PZ_SUPPORT;
 
 /*
- * What an open instance of a provider can do: dat_ia_query(3).
+ * Properties of an open instance of a provider: dat_ia_query(3).
  *
  * evd_stream_merging_supported[i][j] says whether streams i and j may feed one EVD; the
  * streams are numbered as the bits of DAT_EVD_FLAGS: software, CR, DTO, connection, RMR
@@ -198,8 +198,8 @@ extern DAT_RETURN dat_evd_create(
 	OUT DAT_EVD_HANDLE *evd_handle);
 
 /*
- * Triggers another CNO from now on; DAT_HANDLE_NULL for none. An event that arrives during the
- * call may trigger either.
+ * From now on events trigger another CNO, or none for DAT_HANDLE_NULL. An event that arrives
+ * during the call may trigger either.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one EVD.
  */
@@ -208,7 +208,7 @@ extern DAT_RETURN dat_evd_modify_cno(
 	IN DAT_CNO_HANDLE cno_handle);
 
 /*
- * Lets events trigger the CNO again; nothing if it is enabled already.
+ * Lets events trigger the CNO again; has no effect on an enabled EVD.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: any.
  */
@@ -224,10 +224,10 @@ extern DAT_RETURN dat_evd_disable(
 	IN DAT_EVD_HANDLE evd_handle);
 
 /*
- * Waits up to timeout microseconds until threshold events (1 to the queue length) are there,
- * and takes the first. *nmore: how many are left, also when time is up and none is taken.
- * Polls first, then sleeps. The threshold must be 1 if UNSIGNALLED or SOLICITED_WAIT Endpoints
- * feed the EVD. A second waiter is refused.
+ * Waits up to timeout microseconds until threshold events (1 to the queue length) are queued,
+ * and dequeues the first. *nmore: the number left, also if the time expires. Polls first,
+ * then sleeps. The threshold must be 1 if UNSIGNALLED or SOLICITED_WAIT Endpoints feed the
+ * EVD. A second waiter is refused.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_ABORT,
  * DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL.
  * Threads: one at a time for an EVD.
@@ -257,8 +257,8 @@ extern DAT_RETURN dat_evd_clear_unwaitable(
 	IN DAT_EVD_HANDLE evd_handle);
 
 /*
- * An object that several EVDs wake; agent, if it has a function, is called at the first
- * trigger only.
+ * Creates an object that several EVDs trigger. If agent has a function, the first trigger
+ * calls it once.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: any.
  */
@@ -288,7 +288,7 @@ extern DAT_RETURN dat_cno_query(
 
 /*
  * Waits up to timeout microseconds for a trigger. *evd_handle: an EVD that triggered, as a
- * hint; DAT_HANDLE_NULL when time is up (DAT_QUEUE_EMPTY) or the CNO goes away.
+ * hint; DAT_HANDLE_NULL if the time expires (DAT_QUEUE_EMPTY) or the CNO is destroyed.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_QUEUE_EMPTY, DAT_INTERRUPTED_CALL.
  * Threads: any.
  */

@@ -11,9 +11,9 @@
 #define DAT_VERSION_MINOR 2
 
 /*
- * The thread safety that dat_ia_open() asks the registry for. Every public 1.2 header has
- * made DAT_FALSE the default, so a program that wants a threadsafe provider says
- * -DDAT_THREADSAFE=DAT_TRUE, or calls dat_ia_openv().
+ * The thread safety that dat_ia_open() requests. DAT_FALSE is the default in all public 1.2
+ * headers. For a threadsafe provider, compile with -DDAT_THREADSAFE=DAT_TRUE or call
+ * dat_ia_openv().
  */
 #ifndef DAT_THREADSAFE
 #define DAT_THREADSAFE DAT_FALSE

@@ -128,8 +128,8 @@ typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(
 	IN DAT_EVD_HANDLE evd_handle);
 
 /*
- * What the first word of every handle points at. The order is ABI: each level of DAT has
- * added at the end.
+ * The first word of every handle points to this. The order is ABI: each level of DAT has
+ * appended to it.
  */
 struct dat_provider {
 	const char *device_name;	/* the IA name it was registered under */
