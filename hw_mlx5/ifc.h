@@ -224,7 +224,7 @@ enum {
 	M5_MKC_MODE_KLM = 2 << 8,
 };
 #define M5_NO_QPN 0xffffffu
-#define M5_MKC_EN_RINVAL (1u << 24)	/* beside the PD */
+#define M5_MKC_EN_RINVAL (1u << 24)	/* in the word of the PD */
 
 struct m5_create_mkey_in {
 	struct m5_in_hdr hdr;

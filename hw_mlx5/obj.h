@@ -66,7 +66,7 @@ struct m5_sq {
 	uint32_t fence;			/* 16 if the next WQE must follow a bind, else 0 */
 	/* BlueFlame takes fewer blocks than this; 1: 8-byte doorbells only */
 	uint32_t bf_bb_limit;
-	/* suppressed posts since the last signaled one; signal every so many */
+	/* suppressed posts since the last signaled one; one in signal_every is signaled */
 	uint16_t unsignaled, signal_every;
 
 	/* second line: ctrl segments without flags, complete except for the index, and lengths */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of struct dap_hw, by the file they stand in. */
+/* The functions of struct dap_hw, by file. */
 #ifndef M5_OPS_H
 #define M5_OPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The side that connects: attempts until somebody listens, then REQ, REP, RTU, GO. */
+/* The active side: retries until there is a listener, then REQ, REP, RTU, GO. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,13 +8,13 @@
  *	port = 16384 + (fold14(conn_qual) xor 8192)
  *
  * where fold14 is the exclusive or of its 14-bit pieces. The ports are 16384 to 32767, below those
- * that Linux hands out to sockets that did not ask for one. Qualifiers that differ only in their
- * lowest 14 bits have different ports, and no qualifier has the port of its own number: a consumer
- * may well use that itself. The REQ names the whole qualifier, so that several in one process share
- * a port; between processes of a host the first one has it.
+ * of Linux's ephemeral range. Qualifiers that differ only in their
+ * lowest 14 bits have different ports. No qualifier maps to the port of the same number, because a
+ * consumer may use that itself. The REQ contains the whole qualifier, so several in one process may
+ * share a port; between processes of a host the first one gets it.
  *
  * Any user may bind any abstract name. So TCP is used if the name does not exist, if its owner is
- * another user, and if its backlog is full: the kernel reports the owner only of a connected socket.
+ * another user, or if its backlog is full: the kernel reports the owner only of a connected socket.
  */
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -16,7 +16,7 @@ struct dap_agent {
 	void *data;
 	bool once, spent;
 	bool calling, stop;
-	bool alone;			/* the CNO is gone: only its thread uses it */
+	bool alone;			/* the CNO is freed: only its thread uses it */
 };
 
 enum next { CALL, SLEEP, STOP };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both ways to a ConnectX through libibverbs and libmlx5 (mlx5dv) have in common: the kernel's
- * DEVX (uverbs*.c) and VFIO (vfio*.c). The libraries answer the same calls for either.
+ * Shared by both accesses to a ConnectX through libibverbs and libmlx5 (mlx5dv): the kernel's DEVX
+ * (uverbs*.c) and VFIO (vfio*.c). The libraries support the same calls for both.
  *
  *   dv_mem.c    PDs, registrations, umems
- *   dv_obj.c    commands and objects, and the calls that they are made by
+ *   dv_obj.c    commands and objects
  */
 #ifndef M5_CTL_DV_H
 #define M5_CTL_DV_H

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Access to the software ConnectX in this process: what the kernel's driver does for a process,
- * done here.
+ * Access to the software ConnectX in this process: does what the kernel's driver would do.
  *
- *   soft.c         opening and closing
+ *   soft.c         open and close
  *   soft_obj.c     commands and objects
  *   soft_mem.c     PDs, registrations, umems, UARs
  *   soft_event.c   the event queue
  *   soft_port.c    the port and its address
- *   soft_hot.c     the hot calls where callers drive the device
+ *   soft_hot.c     hot calls for callers that drive the device
  */
 #ifndef M5_CTL_SOFT_H
 #define M5_CTL_SOFT_H

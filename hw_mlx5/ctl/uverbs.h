@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Access through the kernel's uverbs with DEVX, by libibverbs and libmlx5 (mlx5dv). The kernel keeps
- * PDs, registrations and the GID table; everything else is made with commands that it passes on.
+ * PDs, registrations and the GID table; everything else is created by commands that it forwards.
  *
- *   uverbs.c        opening and closing
- *   uverbs_list.c   which devices there are, and why one can not be opened
+ *   uverbs.c        open and close
+ *   uverbs_list.c   list of devices, and why one cannot be opened
  *   uverbs_event.c  completion channels, asynchronous events
  *   uverbs_port.c   the port and its address
- *   dv*.c           memory, commands and objects: the same for VFIO
+ *   dv*.c           memory, commands and objects, shared with VFIO
  */
 #ifndef M5_CTL_UVERBS_H
 #define M5_CTL_UVERBS_H

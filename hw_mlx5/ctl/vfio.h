@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Access to a ConnectX that no kernel driver has: it is bound to vfio-pci, and libmlx5 (mlx5dv) boots
- * it and passes commands. There is no network interface, so that addresses are told in ia_params.
+ * it and passes commands. There is no network interface, so addresses come from ia_params.
  *
- *   vfio.c          an IA: opened and closed
+ *   vfio.c          open and close of an IA
  *   vfio_dev.c      the device, which all IAs of a process share
- *   vfio_list.c     which devices there are, and why one can not be opened
- *   vfio_event.c    event queues, and the thread that stands in for an interrupt handler
- *   vfio_health.c   whether the device still lives
+ *   vfio_list.c     list of devices, and why one cannot be opened
+ *   vfio_event.c    event queues, and the thread that replaces an interrupt handler
+ *   vfio_health.c   health checks
  *   vfio_port.c     the port and its address
- *   dv*.c           memory, commands and objects: the same for the kernel's DEVX
+ *   dv*.c           memory, commands and objects, shared with the access through the kernel's DEVX
  *
- * libmlx5 gives out one uncached doorbell page and no BlueFlame register. When it finds the device dead
- * it ends the process (mlx5dv_vfio_process_events), and a command waits for ever: so health is looked
- * at here before each call of it, and a command that waits then is given an error.
+ * libmlx5 provides one uncached doorbell page and no BlueFlame register. If the device is dead, libmlx5
+ * ends the process (mlx5dv_vfio_process_events), and commands wait forever. So the health is checked
+ * here before each such call, and waiting commands are ended with an error.
  */
 #ifndef M5_CTL_VFIO_H
 #define M5_CTL_VFIO_H

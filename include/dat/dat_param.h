@@ -108,8 +108,8 @@ typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 /* Owner of the iov array between the return of a post and its completion. */
 typedef enum dat_iov_ownership {
 	DAT_IOV_CONSUMER	= 0x0,	/* the consumer's: already read */
-	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* the provider's, who only reads it */
-	DAT_IOV_PROVIDER_MOD	= 0x2	/* the provider's, who may change it */
+	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* the provider's, which only reads it */
+	DAT_IOV_PROVIDER_MOD	= 0x2	/* the provider's, which may change it */
 } DAT_IOV_OWNERSHIP;
 
 typedef enum dat_ep_creator_for_psp {

@@ -16,7 +16,7 @@ typedef char *DAT_NAME_PTR;
 /* Bytes of an IA name with its final null. */
 #define DAT_NAME_MAX_LENGTH 256
 
-/* One attribute that DAT has no member for, both sides as text. */
+/* A named attribute, for which DAT has no member; name and value are text. */
 typedef struct dat_named_attr {
 	const char *name;
 	const char *value;
@@ -38,7 +38,7 @@ typedef DAT_CONTEXT DAT_DTO_COOKIE;
 typedef DAT_CONTEXT DAT_RMR_COOKIE;
 
 /*
- * Handles. Each points at an object whose first word points at a struct dat_provider; what
+ * Handles. Each points to an object whose first word points at a struct dat_provider; what
  * follows belongs to the provider.
  */
 typedef DAT_PVOID DAT_HANDLE;
@@ -80,13 +80,13 @@ typedef DAT_UINT32 DAT_TIMEOUT;
 
 /* How a post, or a direction of an Endpoint, completes. Or-ed together. */
 typedef enum dat_completion_flags {
-	/* An event, and a wake-up of who waits for it. */
+	/* An event that wakes a waiter. */
 	DAT_COMPLETION_DEFAULT_FLAG		= 0x00,
 	/* No event if it succeeds; an error always gives one. Not for receives. */
 	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
 	/* The sender decides whether the receive at the other side wakes its waiter. */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
-	/* An event that wakes nobody; only where the Endpoint's attributes have it too. */
+	/* An event that wakes no waiter; only if the Endpoint's attributes have it, too. */
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
 	/* Not started before the RDMA reads posted earlier have completed. */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,

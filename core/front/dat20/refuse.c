@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of 2.0 that an attribute reports as not supported. Each still tells a bad handle from a
- * good one:
+ * The calls of 2.0 that an attribute reports as not supported. Each still checks its
+ * handles:
  *
  *	call				refused with		attribute
  *	ep_post_rdma_read_to_rmr	MODEL_NOT_SUPPORTED	rdma_read_lmr_rmr_context_exposure:
- *		a window is for peers (IBTA 10.6.7), no adapter here takes its key for local memory
- *		and none needs to: what a read fills is no peer's to see
+ *		a window is for peers (IBTA 10.6.7): no adapter here accepts its key for local memory,
+ *		and none needs to, because the peer of a read does not access the read's target
  */
 #include "core/front/slots.h"
 
