@@ -44,7 +44,7 @@ one_program() {
 
 # The options that a page lists, and those that the program offers: the first name of each.
 documented() {
-	sed -n '/tells, it takes/,/^\.\(Pp\|Sh\)/p' "man/$1.1" | sed -n 's/^\.Fl -\{0,1\}\([^ ]*\).*/\1/p' | sort
+	sed -n '/that all these programs have, and/,/^\.\(Pp\|Sh\)/p' "man/$1.1" | sed -n 's/^\.Fl -\{0,1\}\([^ ]*\).*/\1/p' | sort
 }
 
 offered() {
