@@ -57,23 +57,15 @@ struct state {
 
 static bool choose(struct options *o, const char *text)
 {
-	while (*text) {
-		char *end;
+	for (char *end; *text; text = *end ? end + 1 : end) {
 		unsigned long first = strtoul(text, &end, 10), last = first;
 
-		if (end == text || !first)
-			return false;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoul(text, &end, 10);
-			if (end == text)
-				return false;
-		}
-		if (last < first || last >= MAX_PROBES || (*end && *end != ','))
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (!first || last < first || last >= MAX_PROBES || (*end && *end != ','))
 			return false;
 		for (; first <= last; first++)
 			o->chosen[first] = true;
-		text = *end ? end + 1 : end;
 	}
 	return true;
 }
@@ -119,8 +111,9 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 	return 0;
 }
 
-/* In a child: what the adapter is. It stays 0 where it does not open. */
-static void look(const struct light *l, struct light *found)
+static struct light *found;		/* what the adapter is; shared with a child */
+
+static void look(const struct light *l, struct answer *a)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_PROVIDER_ATTR p;
@@ -134,22 +127,17 @@ static void look(const struct light *l, struct light *found)
 	    !dat_ok(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &p),
 		    "dat_ia_query"))
 		return;
+	*found = *l;
 	light_attr(ia, "efa_device_id", device, sizeof(device));
 	found->efa = *device;
 	snprintf(found->adapter, sizeof(found->adapter), "%s, firmware %u.%u", attr.vendor_name,
 		 attr.firmware_version_major, attr.firmware_version_minor);
 	light_attr(ia, "access", found->access, sizeof(found->access));
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	good(a, "yes");
 }
 
-struct job {
-	const struct light *light;
-	const struct probe *probe;	/* NULL: look() */
-	struct answer *answer;		/* shared with the child, as is found */
-	struct light *found;
-};
-
-static pid_t start(const struct job *j)
+static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 {
 	pid_t pid = fork();
 
@@ -157,10 +145,7 @@ static pid_t start(const struct job *j)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);			/* its own children end with it */
-	if (j->probe)
-		j->probe->run(j->light, j->answer);
-	else
-		look(j->light, j->found);
+	probe(l, a);
 	_exit(0);			/* what is open ends with the process */
 }
 
@@ -181,44 +166,24 @@ static bool ended(pid_t pid, unsigned int limit_s, int *status)
 	return true;
 }
 
-static void run(const struct job *j, unsigned int limit_s)
-{
-	struct answer *a = j->answer;
-	int status = 0;
-	pid_t pid = start(j);
-
-	if (pid < 0) {
-		snprintf(a->text, sizeof(a->text), "no process: %s", strerror(errno));
-		return;
-	}
-	if (!ended(pid, limit_s, &status)) {
-		*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
-		snprintf(a->text, sizeof(a->text), "no answer within %u s: it hangs", limit_s);
-	} else if (WIFSIGNALED(status)) {
-		*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
-		snprintf(a->text, sizeof(a->text), "no answer: ended by signal %d", WTERMSIG(status));
-	} else if (a->verdict == NO_ANSWER) {
-		snprintf(a->text, sizeof(a->text), "no answer: a call failed; stderr says which");
-	}
-}
+#define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
 /* limit_s 0: there is no time left. */
-static void ask(const struct light *l, const struct probe *p, unsigned int limit_s, struct answer *a)
+static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, struct answer *a)
 {
-	struct job j = { .light = l, .probe = p, .answer = a };
+	int status = 0;
+	pid_t pid;
 
-	*a = (struct answer){ .verdict = NO_ANSWER, .set = "nothing" };
-	if (p->run && limit_s) {
-		run(&j, limit_s);
-		return;
-	}
-	if (p->run) {
-		snprintf(a->text, sizeof(a->text), "not asked: the time for all probes is over");
-		return;
-	}
-	a->verdict = SKIPPED;
-	snprintf(a->text, sizeof(a->text), "not probed: %s", p->why_not);
-	snprintf(a->set, sizeof(a->set), "%s", p->set ? p->set : "nothing");
+	no_answer(a, "no answer: a call failed; stderr says which");
+	pid = limit_s ? start(l, probe, a) : 0;
+	if (!limit_s)
+		no_answer(a, "not asked: the time for all probes is over");
+	else if (pid < 0)
+		no_answer(a, "no process: %s", strerror(errno));
+	else if (!ended(pid, limit_s, &status))
+		no_answer(a, "no answer within %u s: it hangs", limit_s);
+	else if (WIFSIGNALED(status))
+		no_answer(a, "no answer: ended by signal %d", WTERMSIG(status));
 }
 
 static int run_all(const struct light *l, const struct options *o, struct answer *shared)
@@ -232,7 +197,10 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 
 		if (!(p->kinds & (l->efa ? EFA : CONNECTX)) || (o->any_chosen && !o->chosen[p->number]))
 			continue;
-		ask(l, p, start_ns < until ? o->limit_s : 0, shared);
+		if (p->run)
+			ask(l, p->run, start_ns < until ? o->limit_s : 0, shared);
+		else
+			say(shared, SKIPPED, p->set, "not probed: %s", p->why_not);
 		report_line(p, shared);
 		report_add(&report, p, shared, (unsigned int)((now_ns() - start_ns) / 1000000));
 		all = all && shared->verdict != NO_ANSWER && shared->verdict != BAD;
@@ -276,7 +244,6 @@ int main(int argc, char **argv)
 	struct state s = { .light = { .ia = "mlx5_0-1", .params = "" },
 			   .o = { .limit_s = 60, .total_s = 600 } };
 	struct { struct answer answer; struct light found; } *shared;
-	struct job looking = { .light = &s.light };
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
@@ -289,17 +256,13 @@ int main(int argc, char **argv)
 		perror("dat_first_light");
 		return 2;
 	}
+	found = &shared->found;
 	s.light.provider = find_provider(provider, sizeof(provider) - 32);
-	looking.answer = &shared->answer;
-	looking.found = &shared->found;
-	run(&looking, s.o.limit_s);
-	if (!*shared->found.adapter) {
+	ask(&s.light, look, s.o.limit_s, &shared->answer);
+	if (shared->answer.verdict != GOOD) {
 		fprintf(stderr, "dat_first_light: %s does not open%s\n", s.light.ia,
 			strstr(shared->answer.text, "within") ? " in time" : "");
 		return 2;
 	}
-	s.light.efa = shared->found.efa;
-	memcpy(s.light.access, shared->found.access, sizeof(s.light.access));
-	memcpy(s.light.adapter, shared->found.adapter, sizeof(s.light.adapter));
-	return run_all(&s.light, &s.o, &shared->answer);
+	return run_all(found, &s.o, &shared->answer);
 }

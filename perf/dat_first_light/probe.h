@@ -45,11 +45,13 @@ extern const struct probe probes[];	/* the last one has no number */
 
 /* ---- world.c */
 
-#define SAYS(at) __attribute__((format(printf, at, (at) + 1)))
-void good(struct answer *a, const char *fmt, ...) SAYS(2);
-void skipped(struct answer *a, const char *fmt, ...) SAYS(2);
-void tune(struct answer *a, const char *set, const char *fmt, ...) SAYS(3);
-void bad(struct answer *a, const char *set, const char *fmt, ...) SAYS(3);
+/* The answer: set is what to set. */
+void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+#define good(a, ...) say(a, GOOD, "nothing", __VA_ARGS__)
+#define skipped(a, ...) say(a, SKIPPED, "nothing", __VA_ARGS__)
+#define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
+#define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
 /* From now on this process opens the IA with the parameters of the run and these. Once for each process. */
 void light_conf(const struct light *l, const char *params);
@@ -73,13 +75,11 @@ bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
 /* When a probe of many rounds ends with those that it has: a busy machine may take minutes for all. */
 uint64_t long_enough(void);
 
-/* The median time of a write of len bytes, from its post to its completion. 0: no figure. */
-double write_us(const struct light *l, const char *params, size_t len);
-/* The same of a message, send to its receipt. */
-double send_us(const struct light *l, const char *params, size_t len);
-double read_us(const struct light *l, const char *params, size_t len);
-/* Of a message that is longer than a page. */
-double send_big_us(const struct light *l, const char *params, size_t len);
+/* One transfer of len bytes, from its post to its completion, or of a message to its receipt. */
+typedef bool round_fn(struct pair *p, size_t len);
+round_fn write_round, read_round, send_round;
+/* The median time of many, in a process of its own. 0: no figure. */
+double median_us(const struct light *l, const char *params, round_fn *round, size_t len);
 
 /* ---- queues.c, shared.c, window.c, data.c, tuning.c, port.c: by DAT alone */
 typedef void probe_fn(const struct light *l, struct answer *a);

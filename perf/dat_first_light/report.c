@@ -8,23 +8,21 @@
 #define SCHEMA 1
 
 static const char *const words[] = {
-	[NO_ANSWER] = "none", [GOOD] = "good", [TUNE] = "tune", [BAD] = "bad ", [SKIPPED] = "skip",
+	[NO_ANSWER] = "none", [GOOD] = "good", [TUNE] = "tune", [BAD] = "bad", [SKIPPED] = "skip",
 };
 
 void report_line(const struct probe *p, const struct answer *a)
 {
-	printf("%2u %s  %s %s [set: %s]\n", p->number, words[a->verdict], p->question, a->text, a->set);
+	printf("%2u %-4s  %s %s [set: %s]\n", p->number, words[a->verdict], p->question, a->text, a->set);
 	fflush(stdout);
 }
 
 void report_add(struct light_report *r, const struct probe *p, const struct answer *a, unsigned int ms)
 {
-	static const char *const trimmed[] = { "none", "good", "tune", "bad", "skip" };
-
 	if (!r->list)
 		r->list = json_array();
 	json_array_append_new(r->list, json_pack("{s:i, s:s, s:s, s:s, s:s, s:i}", "number",
-						 (int)p->number, "verdict", trimmed[a->verdict],
+						 (int)p->number, "verdict", words[a->verdict],
 						 "question", p->question, "answer", a->text, "set",
 						 a->set, "ms", (int)ms));
 	r->n++;

@@ -6,18 +6,16 @@
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-typedef double time_fn(const struct light *l, const char *params, size_t len);
-
 #define CLEARLY 0.97			/* less than a few percent is noise */
 
 enum { SETTINGS = 3, TIMES = 3 };
 
 /* The least of several times for each setting, taken in turns: the machine may be busy for a while. */
-static void times_of(const struct light *l, time_fn *time, size_t len, const char *const *settings,
-		     unsigned int n, double *us)
+static void times_of(const struct light *l, round_fn *round, size_t len,
+		     const char *const *settings, unsigned int n, double *us)
 {
 	for (unsigned int i = 0; i < TIMES * n; i++) {
-		double t = time(l, settings[i % n], len);
+		double t = median_us(l, settings[i % n], round, len);
 
 		if (i < n || t < us[i % n])
 			us[i % n] = t;
@@ -25,13 +23,13 @@ static void times_of(const struct light *l, time_fn *time, size_t len, const cha
 }
 
 /* The default against one other setting. */
-static void compare(const struct light *l, struct answer *a, time_fn *time, size_t len,
+static void compare(const struct light *l, struct answer *a, round_fn *round, size_t len,
 		    const char *other, const char *what)
 {
 	const char *const settings[] = { "", other };
 	double us[SETTINGS], now, then;
 
-	times_of(l, time, len, settings, 2, us);
+	times_of(l, round, len, settings, 2, us);
 	now = us[0];
 	then = us[1];
 	if (now <= 0 || then <= 0)
@@ -50,7 +48,7 @@ void probe_doorbell(const struct light *l, struct answer *a)
 	double us[SETTINGS];
 	unsigned int best = 0;
 
-	times_of(l, write_us, 8, settings, SETTINGS, us);
+	times_of(l, write_round, 8, settings, SETTINGS, us);
 	for (unsigned int i = 1; i < SETTINGS; i++)
 		if (us[i] > 0 && us[i] < us[best] * CLEARLY)
 			best = i;
@@ -87,7 +85,7 @@ void probe_measure(const struct light *l, struct answer *a)
 
 void probe_inline(const struct light *l, struct answer *a)
 {
-	compare(l, a, write_us, 128, "inline=0", "a write of 128 bytes");
+	compare(l, a, write_round, 128, "inline=0", "a write of 128 bytes");
 }
 
 /*
@@ -118,7 +116,7 @@ static void scatter(const struct light *l, struct answer *a, const char *params,
 	double us[SETTINGS];
 	bool ignored;
 
-	times_of(l, read ? read_us : send_us, 32, settings, 2, us);
+	times_of(l, read ? read_round : send_round, 32, settings, 2, us);
 	if (!light_pair(l, params, &p, a) || !is_in_memory(&p, read, a)) {
 		bad(a, "nothing: leave scatter_cqe at 0", "no: %s is wrong or fails with %s", what, params);
 		return;
@@ -161,15 +159,15 @@ void probe_wide(const struct light *l, struct answer *a)
 		skipped(a, "the adapter takes %s bytes at most, in WQEs of 64", *value ? value : "no");
 		return;
 	}
-	compare(l, a, send_us, 64, "efa_inline=80", "a message of 64 bytes");
+	compare(l, a, send_round, 64, "efa_inline=80", "a message of 64 bytes");
 }
 
 void probe_rendezvous(const struct light *l, struct answer *a)
 {
-	compare(l, a, send_big_us, 256 << 10, "efa_rendezvous=1073741824", "a message of 256 KiB");
+	compare(l, a, send_round, 256 << 10, "efa_rendezvous=1073741824", "a message of 256 KiB");
 }
 
 void probe_window(const struct light *l, struct answer *a)
 {
-	compare(l, a, send_big_us, 32 << 10, "efa_window=256", "a message of 32 KiB in packets");
+	compare(l, a, send_round, 32 << 10, "efa_window=256", "a message of 32 KiB in packets");
 }

@@ -16,46 +16,14 @@
 
 enum { SPINS_PER_YIELD = 1024 };
 
-static void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, va_list ap)
+void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, ...)
 {
+	va_list ap;
+
 	a->verdict = verdict;
 	snprintf(a->set, sizeof(a->set), "%s", set);
+	va_start(ap, fmt);
 	vsnprintf(a->text, sizeof(a->text), fmt, ap);
-}
-
-void good(struct answer *a, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(a, GOOD, "nothing", fmt, ap);
-	va_end(ap);
-}
-
-void skipped(struct answer *a, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(a, SKIPPED, "nothing", fmt, ap);
-	va_end(ap);
-}
-
-void tune(struct answer *a, const char *set, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(a, TUNE, set, fmt, ap);
-	va_end(ap);
-}
-
-void bad(struct answer *a, const char *set, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(a, BAD, set, fmt, ap);
 	va_end(ap);
 }
 
@@ -191,22 +159,29 @@ uint64_t long_enough(void)
 
 enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };
 
-typedef bool round_fn(struct pair *p, size_t len);
-
-static bool write_round(struct pair *p, size_t len)
+bool write_round(struct pair *p, size_t len)
 {
 	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, len);
 
 	return post_write(p, &p->local, &to) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }
 
-/* Polls both in turns, because polling drives a software adapter. */
-static bool send_round(struct pair *p, size_t len)
+bool read_round(struct pair *p, size_t len)
+{
+	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
+}
+
+/* The buffers of the pair may be too short. Polls both EVDs in turns, because polling drives a software adapter. */
+bool send_round(struct pair *p, size_t len)
 {
 	const DAT_EVD_HANDLE evds[] = { p->b.recv_evd, p->a.req_evd };
 	uint64_t until = now_ns() + 10000000000u;
 	bool done[2] = { false, false };
 
+	if (p->local.len < len &&
+	    (region_create(&p->a, &p->local, len, DAT_MEM_PRIV_ALL_FLAG) ||
+	     region_create(&p->b, &p->remote, len, DAT_MEM_PRIV_ALL_FLAG)))
+		return false;
 	if (!post_recv(p, len) || !post_send(p, len))
 		return false;
 	for (unsigned int i = 0; !done[0] || !done[1]; i ^= 1) {
@@ -219,22 +194,7 @@ static bool send_round(struct pair *p, size_t len)
 	return true;
 }
 
-static bool read_round(struct pair *p, size_t len)
-{
-	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
-}
-
-/* The buffers of the pair are too short for it. */
-static bool send_big_round(struct pair *p, size_t len)
-{
-	if (p->local.len < len &&
-	    (region_create(&p->a, &p->local, len, DAT_MEM_PRIV_ALL_FLAG) ||
-	     region_create(&p->b, &p->remote, len, DAT_MEM_PRIV_ALL_FLAG)))
-		return false;
-	return send_round(p, len);
-}
-
-static double median_us(struct pair *p, round_fn *round, size_t len)
+static double measure(struct pair *p, round_fn *round, size_t len)
 {
 	unsigned int rounds = len < BIG ? ROUNDS : ROUNDS_BIG;
 	struct samples s;
@@ -255,7 +215,7 @@ static double median_us(struct pair *p, round_fn *round, size_t len)
 	return us;
 }
 
-static double in_child(const struct light *l, const char *params, round_fn *round, size_t len)
+double median_us(const struct light *l, const char *params, round_fn *round, size_t len)
 {
 	double *us = mmap(NULL, sizeof(*us), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct pair p = { .no_rmr = true };
@@ -269,7 +229,7 @@ static double in_child(const struct light *l, const char *params, round_fn *roun
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (light_pair(l, params, &p, &none))
-			*us = median_us(&p, round, len);
+			*us = measure(&p, round, len);
 		_exit(0);
 	}
 	if (pid > 0)
@@ -278,24 +238,4 @@ static double in_child(const struct light *l, const char *params, round_fn *roun
 	result = *us;
 	munmap(us, sizeof(*us));
 	return result;
-}
-
-double write_us(const struct light *l, const char *params, size_t len)
-{
-	return in_child(l, params, write_round, len);
-}
-
-double read_us(const struct light *l, const char *params, size_t len)
-{
-	return in_child(l, params, read_round, len);
-}
-
-double send_big_us(const struct light *l, const char *params, size_t len)
-{
-	return in_child(l, params, send_big_round, len);
-}
-
-double send_us(const struct light *l, const char *params, size_t len)
-{
-	return in_child(l, params, send_round, len);
 }
