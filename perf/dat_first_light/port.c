@@ -30,6 +30,37 @@ void probe_link(const struct light *l, struct answer *a)
 		good(a, "yes, the IA is open after %.1f s", s);
 }
 
+/*
+ * By VFIO this provider gives an IA up whose firmware shows no sign of life for 2.6 s. Registrations keep the
+ * firmware busy meanwhile.
+ */
+void probe_heartbeat(const struct light *l, struct answer *a)
+{
+	enum { WATCH_S = 6, BYTES = 1 << 20, REGIONS = 64 };
+	struct region r[REGIONS] = { 0 };
+	struct pair p = { .no_rmr = true };
+	uint64_t start = now_ns();
+	unsigned int n = 0;
+	DAT_EVENT ev;
+
+	if (strcmp(l->access, "vfio")) {
+		skipped(a, "not by VFIO: the kernel watches the firmware");
+		return;
+	}
+	if (!light_pair(l, "", &p, a))
+		return;
+	for (; since_ns(start) < WATCH_S * 1000000000ull; n++) {
+		region_free(&r[n % REGIONS]);
+		if (region_create(&p.a, &r[n % REGIONS], BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
+		    dat_evd_dequeue(p.a.async_evd, &ev) == DAT_SUCCESS) {
+			bad(a, "nothing: DAPL_DBG_TYPE=0xff logs why", "yes: the IA is lost after %.1f s",
+			    (double)since_ns(start) / 1e9);
+			return;
+		}
+	}
+	good(a, "no: not in %d s with %u registrations of %d MiB", WATCH_S, n, BYTES >> 20);
+}
+
 void probe_mtu(const struct light *l, struct answer *a)
 {
 	enum { BYTES = 1 << 20 };
@@ -45,7 +76,7 @@ void probe_mtu(const struct light *l, struct answer *a)
 	target = target_of(&to, 0, BYTES);
 	if (!post_write(&p, &from, &target) || !succeeded(a, p.a.req_evd, "a write of 1 MiB"))
 		return;
-	if (atoi(mtu) < 4096 && strcmp(l->access, "model"))
+	if (atoi(mtu) < 4096)
 		tune(a, "the MTU of the network interface: 4200 or more", "no: %s bytes", mtu);
 	else
 		good(a, "yes: %s bytes", mtu);

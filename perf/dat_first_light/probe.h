@@ -88,7 +88,7 @@ probe_fn probe_srq_count, probe_srq_limit, probe_srq_back;
 probe_fn probe_bind, probe_rebind, probe_old_key, probe_bind_cost;
 probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
 probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
-probe_fn probe_mtu, probe_link, probe_bond, probe_mac;
+probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
 probe_fn probe_wide, probe_rendezvous, probe_window;
 /* ---- efa.c, efa_objects.c: by the calls to the device */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;

@@ -23,6 +23,8 @@ const struct probe probes[] = {
 	{ 16, CONNECTX, "Does VFIO raise the link?", probe_link, NULL, NULL },
 	{ 17, CONNECTX, "Is the port part of a bond?", probe_bond, NULL, NULL },
 	{ 18, CONNECTX, "Does firmware report the MAC of the port?", probe_mac, NULL, NULL },
+	{ 44, CONNECTX, "Does live firmware stop its heartbeat for seconds (VFIO)?", probe_heartbeat, NULL,
+	  NULL },
 
 	{ 20, CONNECTX, "Can an EVD grow while requests complete?", probe_resize, NULL, NULL },
 	{ 21, CONNECTX, "Are the receives of an SRQ counted?", probe_srq_count, NULL, NULL },
@@ -43,8 +45,6 @@ const struct probe probes[] = {
 	  "loopback has one way; write_order of dat_info says what the adapter promises", "nothing" },
 	{ 43, CONNECTX, "Are queue counters and ECE needed?", NULL,
 	  "they are statistics and tuning: no transfer depends on them", "nothing" },
-	{ 44, CONNECTX, "Does live firmware stop its heartbeat for seconds (VFIO)?", NULL,
-	  "no call makes firmware slow; DAPL_DBG_TYPE=0xff logs it", "nothing" },
 
 	{ 60, EFA, "Is efa_inline=80 better?", probe_wide, NULL, NULL },
 	{ 61, EFA, "Is rendezvous faster for long messages?", probe_rendezvous, NULL, NULL },

@@ -5,6 +5,7 @@
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 /* NIC vport context, at AT_CTX of the query and 0x100 of the modification */
 #define NVC_ROCE_EN	SN_FLD(0x1f, 1)
@@ -130,7 +131,7 @@ uint8_t sn_cmd_query_vport(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_CTX;
 
 	sn_set(ctx, NVC_ROCE_EN, c->nic->dev->roce_en);
-	sn_set(ctx, NVC_MTU, 4200);
+	sn_set(ctx, NVC_MTU, sn_quirk(c->nic, SN_Q_SMALL_MTU) ? 1500 : 4200);
 	guid(ctx + NVC_SYS_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_PORT_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_NODE_GUID, c->nic->port[0].mac);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "softnic/mlx5/cold.h"
+#include "softnic/mlx5/quirk.h"
 
 enum { FW_MAJOR = 22, FW_MINOR = 36, FW_SUBMINOR = 1010, CMDIF_REV = 5 };
 enum {
@@ -15,6 +16,7 @@ enum {
 	INTERFACE_SHIFT = 8,
 	RFR = 31,			/* "recovery flow required" */
 	HEALTH_TICK_NS = 10000000,
+	MANY_KEYS = 32,			/* SN_Q_NO_HEARTBEAT */
 	TIMER_TICK_NS = 1000,
 };
 
@@ -57,7 +59,8 @@ static void tick(struct sn_nic *nic)
 
 	put32(&s->timer_high, (uint32_t)(now / TIMER_TICK_NS >> 32));
 	put32(&s->timer_low, (uint32_t)(now / TIMER_TICK_NS));
-	put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
+	if (!sn_quirk(nic, SN_Q_NO_HEARTBEAT) || nic->mkeys.live < MANY_KEYS)
+		put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
 }
 
 /* The driver stores the whole word, but the size fields are read-only. */

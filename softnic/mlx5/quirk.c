@@ -19,6 +19,8 @@ static const char *const names[] = {
 	[SN_Q_OLD_KEYS] = "old_keys",
 	[SN_Q_UNORDERED] = "unordered",
 	[SN_Q_NO_SCATTER] = "no_scatter",
+	[SN_Q_NO_HEARTBEAT] = "no_heartbeat",
+	[SN_Q_SMALL_MTU] = "small_mtu",
 };
 
 int sn_quirk_parse(struct sn_fault *f, const char *name)

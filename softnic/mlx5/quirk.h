@@ -15,6 +15,8 @@ enum sn_quirk {
 	SN_Q_OLD_KEYS,		/* the key byte and the free state of a key are not checked */
 	SN_Q_UNORDERED,		/* the first packet of a WRITE is written after its last one */
 	SN_Q_NO_SCATTER,	/* cs_req and cs_res are ignored */
+	SN_Q_NO_HEARTBEAT,	/* the health counter stands still while there are many mkeys */
+	SN_Q_SMALL_MTU,		/* frames of 1500 bytes, as after a reset */
 };
 
 static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)

@@ -24,6 +24,7 @@ answers soft-mlx5-0 <<'END'
 13	fault=cmd_fail=0x500:1	bad .*.set: nothing: leave scatter_cqe at 0
 14	fault=quirk=no_scatter	good .*the adapter ignores it
 15	fault=drop=1	bad .*a write of 1 MiB ends with TRANSPORT
+15	fault=quirk=small_mtu	tune .*no: 1024 bytes .set: the MTU of the network interface
 20	fault=cmd_fail=0x403:1	bad .*to 2048 events is refused .set: nothing: create EVDs
 21	fault=quirk=no_rmp_count	bad .*16 of 16 are left .*.set: nothing: do not trust
 21	fault=cmd_fail=0x90f:1	bad .*the query is refused

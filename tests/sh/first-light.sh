@@ -72,6 +72,10 @@ grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC i
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
 grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not raised"; cat "$tmp/out"; status=1; }
+# Firmware without a heartbeat ends the IA.
+SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 \
+	-t 44 >"$tmp/out" 2>&1
+grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "no heartbeat is not seen"; cat "$tmp/out"; status=1; }
 [ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# built without libefa
 SOFTNIC_EFADV=63 timeout 300 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light of an EFA failed"
