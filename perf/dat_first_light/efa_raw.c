@@ -106,8 +106,11 @@ static void post(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const struc
 	w->meta.ah = cpu_to_le16(r->ah);
 	w->meta.qkey = cpu_to_le32(RAW_QKEY);
 	memcpy(words, w, sizeof(words));
-	for (unsigned int i = 0; i < 8; i++)
-		at[i] = words[i];
+	for (unsigned int i = 0; i < 8; i++) {
+		unsigned int k = r->order ? r->order[i] : i;
+
+		at[k] = words[k];
+	}
 	q->sq_pi++;
 	ring(r, q, &q->res.sq, q->sq_pi);
 }

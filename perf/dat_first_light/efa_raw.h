@@ -28,6 +28,7 @@ struct raw {
 	struct efa_mr mr;
 	uint16_t ah;
 	void *ah_priv;
+	const uint8_t *order;		/* in which the eight words of a WQE are stored; NULL: ascending */
 };
 
 /* cq_entries 0: enough. False after a line on stderr. Nothing is given back: the process ends. */

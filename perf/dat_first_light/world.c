@@ -171,7 +171,7 @@ bool read_round(struct pair *p, size_t len)
 	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }
 
-/* The buffers of the pair may be too short. Polls both EVDs in turns, because polling drives a software adapter. */
+/* The buffers may be too short. Polls both EVDs in turns, because polling drives a software adapter. */
 bool send_round(struct pair *p, size_t len)
 {
 	const DAT_EVD_HANDLE evds[] = { p->b.recv_evd, p->a.req_evd };

@@ -4,7 +4,7 @@
 # could give changes the line as it has to.
 set -u
 . tests/harness/first-light.sh
-whole soft-efa-0 24
+whole soft-efa-0 25
 
 # number, ia_params, what the line is then
 answers soft-efa-0 <<'END'
@@ -14,7 +14,10 @@ answers soft-efa-0 <<'END'
 4	fault=cmd_fail=modify:9	bad .*connection [0-9]+ of 200 failed
 4	fault=unnamed=1	good .*yes: 200
 5	fault=cmd_fail=qp:9	bad .*pair [0-9]+ of 32 is refused
+6	fault=status=7:50	bad .*a write of a pair of threads ends with REMOTE_ACCESS
 7	fault=cmd_fail=mr:20	bad .*a bind ends with a refused call
+32	fault=late_dereg	bad .*a peer still writes by the context
+60-62	fault=silence	bad .*no figure: .* with the default fails
 60	efa_profile=unsol	skip .*the adapter takes 32 bytes at most
 63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
 70	fault=flush=0	bad .*0 of 4 sends and 0 of 8 receives are flushed
@@ -33,7 +36,8 @@ answers soft-efa-0 <<'END'
 77	fault=cmd_fail=qp:3	bad .*a receive queue of 1 is refused
 78	fault=shared_ah	tune .*both are
 79	fault=rx_op	bad .*no: it is 7
-1-7,70-79	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
+80	fault=silence	bad .*a send in this driver's order fails
+1-7,70-80	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
 END
 
 wrong 'efa_cq=7: must be a power of two' -i soft-efa-0 -a efa_cq=7
