@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds of memory windows, as many under way as the endpoints take. */
+/* Binds of memory windows, with as many outstanding as the endpoints allow. */
 #include "perf/tool/bw.h"
 #include "perf/tool/window.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_conform: tries each statement of the uDAPL 1.2 manual pages on an IA, and says which hold.
- * The statements themselves are in tests/conformance.
+ * dat_conform: tests each statement of the uDAPL 1.2 manual pages on an IA and reports which hold. The
+ * statements themselves are in tests/conformance.
  */
 #include <argp.h>
 #include <fnmatch.h>
@@ -75,7 +75,7 @@ static void print_result(const struct statement *s, const struct outcome *o)
 	fflush(stdout);
 }
 
-/* In a process of its own, so that those of the statements do not inherit an open adapter. */
+/* In its own process, so that the statements' processes do not inherit an open adapter. */
 static int open_once(int sock, void *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -87,7 +87,7 @@ static int open_once(int sock, void *name)
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
 }
 
-/* What every statement would fail for is said once. */
+/* Reports once a failure that would make every statement fail. */
 static bool can_open(const char *name)
 {
 	struct th_child child;

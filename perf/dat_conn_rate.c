@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections made and ended again by client processes, each with an adapter of its own. The client
- * that has been started only looks after them, and puts their samples together.
+ * Connects and disconnects in several client processes, each with its own adapter. The client started
+ * first only waits for them and merges their samples.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "perf/tool/crowd.h"
 #include "perf/tool/lat.h"
 
-/* What the processes share. */
+/* Memory shared by the processes. */
 struct shared {
 	_Atomic uint32_t ready, go;
 	struct {
@@ -28,7 +28,7 @@ struct shared {
 
 static uint64_t room_of(const struct tool *t)
 {
-	/* With -D more than can be made; pages that nobody touches are none. */
+	/* With -D more than can be made; untouched pages use no memory. */
 	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
 }
 
@@ -38,7 +38,7 @@ static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t le
 	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != lead)		/* gone before that */
+	if (getppid() != lead)		/* the parent exited before that */
 		return 1;
 	c.samples = warm;
 	if (!warm || crowd_open(&c) || crowd_run(&c))
@@ -89,7 +89,7 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 	return 0;
 }
 
-/* What killed it, it could not say itself. */
+/* A process killed by a signal could not report it. */
 static void tell_signal(int status)
 {
 	if (WIFSIGNALED(status))
@@ -97,7 +97,7 @@ static void tell_signal(int status)
 			strsignal(WTERMSIG(status)));
 }
 
-/* -1 when one of them failed; none is left over. */
+/* -1 if one of them failed; no process remains. */
 static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 {
 	unsigned int left = t->o.processes, i;
@@ -128,7 +128,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 	}
 	if (!bad || WIFSIGNALED(first))
 		return bad ? -1 : 0;
-	/* They hear of a dead server at once, and it may be the reason. */
+	/* The processes notice a dead server at once, which may be the reason. */
 	return tool_failed(t);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_first_light: the questions about an adapter that no manual and no software model answers, asked of
- * the adapter itself. The questions are in perf/dat_first_light/table.c; scripts/first-light runs this.
+ * dat_first_light: asks the adapter itself the questions that no manual and no software model answers.
+ * The questions are in perf/dat_first_light/table.c; scripts/first-light runs this.
  */
 #include <argp.h>
 #include <dlfcn.h>
@@ -122,7 +122,7 @@ static void look(const struct light *l, struct answer *a)
 	char device[32];
 
 	light_conf(l, "");
-	/* The provider says on stderr why not. */
+	/* The provider prints the reason on stderr. */
 	if (!dat_ok(dat_ia_open((DAT_NAME_PTR)(uintptr_t)l->ia, 8, &async, &ia), "dat_ia_open") ||
 	    !dat_ok(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &p),
 		    "dat_ia_query"))
@@ -149,7 +149,7 @@ static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 	_exit(0);			/* what is open ends with the process */
 }
 
-/* False: it did not end in time. */
+/* False: it did not exit in time. */
 static bool ended(pid_t pid, unsigned int limit_s, int *status)
 {
 	uint64_t until = now_ns() + limit_s * 1000000000ull;
@@ -212,7 +212,7 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 	return light_report_json(&report, o->json) || !all;
 }
 
-/* The provider of this build, or the one that is installed. */
+/* The provider of this build, or the installed one. */
 static const char *find_provider(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);

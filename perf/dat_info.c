@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_info: the IAs that the registry knows, what each can do, and why one cannot be opened. A
- * consumer like any other: what it shows is what a program sees. Beyond that it asks this project's
- * provider for the adapters that no line of dat.conf names, its parameters and its build.
+ * dat_info: lists the IAs in the registry, their capabilities, and why one cannot be opened. It is an
+ * ordinary consumer, so it shows what a program sees. In addition it asks this project's provider for
+ * adapters without a line in dat.conf, its parameters and its build.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -80,7 +80,7 @@ const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
 	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
 }
 
-/* Where an adapter in software differs from hardware, as far as a peer can see. */
+/* Differences between a software adapter and hardware that a peer can see. */
 static void print_difference(const DAT_IA_ATTR *a)
 {
 	if (strncmp(a->adapter_name, "soft-", 5) == 0)
@@ -183,7 +183,7 @@ static bool named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 	return false;
 }
 
-/* The file that names the adapters, as libdat looks for it. */
+/* The file with the adapters, found as libdat does. */
 static const char *conf_file(void)
 {
 	static const char *const places[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };

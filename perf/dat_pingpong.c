@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_pingpong: two processes move verified data by send/recv, RDMA write, RDMA read and a bound
- * memory window, and see the window closed again. A consumer of <dat/udat.h> and nothing else.
+ * dat_pingpong: two processes move verified data by send/recv, RDMA write, RDMA read and a bound memory
+ * window, and check that the window is closed in the end. It uses only <dat/udat.h>.
  */
 #include <argp.h>
 #include <errno.h>
@@ -81,7 +81,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Both sides on this machine, each a process of its own; the child is the server. */
+/* Runs both sides on this machine, each in its own process; the child is the server. */
 static int both_sides(struct pp_options *o)
 {
 	struct pp_options serve = *o;

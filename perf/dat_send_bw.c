@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages, as many under way as the endpoints take; the receiver posts each receive again. */
+/* Messages, with as many outstanding as the endpoints allow; the receiver reposts each receive. */
 #include <stdio.h>
 
 #include "perf/tool/bw.h"
@@ -30,7 +30,7 @@ static int take(struct tool *t, const DAT_EVENT *ev)
 	return tool_post_recv(t, ep);
 }
 
-/* Whatever has come: of its own work nobody waits here. */
+/* Handles all messages that have arrived, without waiting. */
 static int receive_all(struct tool *t)
 {
 	DAT_EVENT ev;
@@ -49,7 +49,7 @@ static int lead(struct tool *t, struct tool_result *r)
 	return rc;
 }
 
-/* Until the peer has said how many there are, and all of them are here. */
+/* Receives until the peer has sent the total and all messages have arrived. */
 static int receive_until_told(struct tool *t)
 {
 	DAT_EVENT ev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sides write to each other in turns, and look at their last byte: half a round trip. */
+/* Both sides write to each other in turns and poll the last byte: half a round trip. */
 #include "perf/tool/lat.h"
 
 static int write_once(struct tool *t, uint64_t i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peer of `make bench`: whatever provider of uDAPL 2.0 the first argument names in dat.conf, through
- * Debian's libdat2. It has the calls of dat_bench but for windows, which OpenFabrics' has not.
+ * Peer of `make bench`: any provider of uDAPL 2.0 that the first argument names in dat.conf, through
+ * Debian's libdat2. It has the calls of dat_bench except windows, which OpenFabrics' provider lacks.
  */
 #include <stdio.h>
 

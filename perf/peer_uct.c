@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peer of `make bench`: the transport API of UCX on its rc_mlx5, two endpoints of one interface. */
+/* Peer of `make bench`: the transport API of UCX on its rc_mlx5, with two endpoints of one interface. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static struct {
 static char memory[2 * PEER_BIG] __attribute__((aligned(PEER_BIG)));
 static uct_iov_t small_iov, big_iov;
 
-/* Set up */
+/* Setup */
 
 static bool ok(ucs_status_t status, const char *what)
 {
@@ -56,7 +56,7 @@ static bool open_iface(const char *device)
 	return good;
 }
 
-/* True when the device of that name has rc_mlx5, which is open then. */
+/* Opens rc_mlx5 on the device of that name. False: it has none. */
 static bool open_on(uct_component_h component, const char *md_name)
 {
 	uct_tl_resource_desc_t *tls;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peer of `make bench`: stock libibverbs, by ibv_post_send and its like, or with -w by ibv_wr_*. Work
- * requests are filled in ahead, as the triplets of a DAT consumer are.
+ * Peer of `make bench`: stock libibverbs, through ibv_post_send and related calls, or with -w through
+ * ibv_wr_*. Work requests are filled in ahead, like the triplets of a DAT consumer.
  */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static struct ibv_send_wr write8, write64, write4k, read4k, send4k, pieces;
 static struct ibv_recv_wr recv4k;
 static struct ibv_mw_bind bind, unbind;
 
-/* Set up */
+/* Setup */
 
 static void fill(struct ibv_send_wr *wr, struct ibv_sge *s, uint32_t len, enum ibv_wr_opcode op,
 		 unsigned int flags)
@@ -347,7 +347,7 @@ static const struct peer_op by_verbs[] = {
 	{ 0 },
 };
 
-/* The same by ibv_wr_*: several calls for each post, which is why a function is around them. */
+/* The same through ibv_wr_*: each post takes several calls, so a function wraps them. */
 
 static inline void begin(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `make bench-scale` counts and times in one process:
+ * Counts and times for `make bench-scale`, in one process:
  *	scale IA endpoints N CALLS [US]	8-byte writes over N endpoints in turns, and their completions:
  *					ns of a post, of the dequeue of a completion, and of all of it;
  *					how many dequeues came too early, and how many at the end of
@@ -18,14 +18,14 @@
 
 enum { BATCH = 16, TRIES = 21, SMALLEST = 4096, WARM = 4 };
 static const size_t largest = (size_t)256 << 20;
-static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
+static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
 
 #define CALL __attribute__((noinline, used)) static
 
 static struct pair p;
 static unsigned int patience_us, early, nothing;
 
-/* One DAT call each, found by the profiler by name. */
+/* One DAT call each; the profiler finds them by name. */
 CALL DAT_RETURN scale_post(void)
 {
 	DAT_LMR_TRIPLET l = { .lmr_context = p.local.lmr_context,
@@ -44,13 +44,13 @@ CALL DAT_RETURN scale_dequeue(DAT_EVENT *ev)
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* The same where there is nothing: what a dequeue that comes too early costs, among those above. */
+/* The same on an empty EVD: the cost of a dequeue that comes too early. */
 CALL DAT_RETURN scale_nothing(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* The target polls as well: that drives its device where callers do. */
+/* The target polls as well, which drives its device where callers do. */
 CALL DAT_RETURN scale_target(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.b.req_evd, ev);
@@ -110,7 +110,7 @@ static int endpoints(unsigned int n, unsigned int calls)
 
 	if (bench_crowd(&p, n) != BENCH_CROWD_OK)
 		return 1;
-	/* Each endpoint has posted before: what is done once is not what is looked at. */
+	/* Each endpoint has posted before, so that one-time work is not measured. */
 	for (done = 0; done < n + WARM * BATCH; done += BATCH)
 		if (batch(&post, &dequeue))
 			return 1;
@@ -169,7 +169,7 @@ static int register_once(void *buf, size_t len, uint64_t *make, uint64_t *drop, 
 		    "dat_lmr_create"))
 		return -1;
 	*make = now_ns() - t;
-	/* The second one of the two: what a bind leaves behind is part of the next. */
+	/* Measures the second of two binds, because a bind leaves work for the next one. */
 	rc = bind_once(&r, len, bind) || bind_once(&r, len, bind);
 	if (rc || bind_once(&p.window, PAIR_BYTES, &t))
 		return -1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one
- * endpoint, registered memory, and waits that notice a dead peer. Written against <dat/udat.h>
- * alone, or that of 2.0.
- * Functions return 0 or -1 after one line on stderr that names the call and its return code.
+ * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one endpoint,
+ * registered memory, and waits that notice a dead peer. Uses only <dat/udat.h>, or that of 2.0.
+ * Functions return 0, or -1 after one line on stderr with the call and its return code.
  */
 #ifndef PERF_CONSUMER_H
 #define PERF_CONSUMER_H
@@ -28,9 +27,9 @@ struct consumer {
 	DAT_PSP_HANDLE psp;
 	bool threadsafe;	/* set before it is opened */
 	bool blocking;		/* dat_evd_wait instead of dat_evd_dequeue in a loop */
-	bool broken;		/* a BROKEN or DISCONNECTED event has come */
-	DAT_EVENT_NUMBER end;	/* which */
-	uint64_t idle_ns;	/* longest silence that a wait accepts */
+	bool broken;		/* a BROKEN or DISCONNECTED event has arrived */
+	DAT_EVENT_NUMBER end;	/* that event */
+	uint64_t idle_ns;	/* longest wait without any event */
 };
 
 struct region {
@@ -43,41 +42,44 @@ struct region {
 
 /* True when ret is DAT_SUCCESS; else prints what failed and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
-/* The same for the open of an IA, with what can be done about it. */
+/* The same for the open of an IA, with advice. */
 bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
 
 int consumer_open(struct consumer *c, const char *ia_name);
-/* So many connections, which may begin and end all at once: each is told of by the connection EVD. */
+/*
+ * Makes room on the connection EVD for the events of this many connections, which may all begin and end
+ * at once.
+ */
 int consumer_expect(struct consumer *c, unsigned int connections);
 int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr);
-/* Abrupt: whatever is left goes with the IA. */
+/* Abrupt: closing the IA frees all remaining objects. */
 void consumer_close(struct consumer *c);
 
 int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV_FLAGS priv);
 void region_free(struct region *r);
 
-/* Serves conn_qual; returns with one connection request taken. */
+/* Listens at conn_qual; returns after it has accepted one connection request. */
 int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
 int consumer_resolve(const char *host, struct sockaddr_in *to);
-/* Asks a host name or address for a connection, with private data. */
+/* Requests a connection to a host name or address, with private data. */
 int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
 		     const void *pd, int len);
 /* The same, and waits; private data of the peer is copied to pd (*pd_len bytes). */
 int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len);
-/* What comes instead is c->end. */
+/* Any other event is stored in c->end. */
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
-/* The next completion of the EVD. -1: the connection ended (c->broken, not told here) or silence. */
+/* The next completion of the EVD. -1: the connection ended (c->broken, no message), or a timeout. */
 int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
-/* True once the connect EVD has told of an end: c->end. Does not wait. */
+/* True once the connect EVD has reported the end of the connection: c->end. Does not wait. */
 bool consumer_ended(struct consumer *c);
 /* The end of the connection, within timeout: 0 and c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
-/* The same of what may be the reason of a failure: long enough for a thread that has to wait for a CPU. */
+/* The same after a failure that the end may explain: waits long enough for a thread without a CPU. */
 int consumer_heard_end(struct consumer *c);
 
 #endif

@@ -48,7 +48,7 @@ int pair_open(struct pair *p, const char *ia)
 	    region_create(&p->b, &p->remote, PAIR_PLACES * PAIR_BYTES, DAT_MEM_PRIV_ALL_FLAG) ||
 	    (!p->no_rmr && !dat_ok(dat_rmr_create(p->a.pz, &p->rmr), "dat_rmr_create")))
 		return -1;
-	/* One that no other process has. */
+	/* The provider chooses an unused qualifier. */
 	return dat_ok(dat_psp_create_any(p->b.ia, &p->qual, p->b.cr_evd, DAT_PSP_CONSUMER_FLAG,
 					 &p->b.psp), "dat_psp_create_any") && connect_pair(p) == 0 ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two connected endpoints of one process, each with an IA of its own, and memory at both. */
+/* Two connected endpoints of one process, each with its own IA, and memory for both. */
 #ifndef PERF_PAIR_H
 #define PERF_PAIR_H
 
@@ -9,18 +9,18 @@ enum { PAIR_BYTES = 4096, PAIR_PLACES = 32, PAIR_DTOS = 64 };
 
 struct pair {
 	struct consumer a, b;
-	struct region local, window;	/* of a; the window has no remote right of its own */
+	struct region local, window;	/* of a; only an RMR opens window to the peer */
 	struct region remote;		/* of b, open to a: PAIR_PLACES times PAIR_BYTES */
 	DAT_RMR_HANDLE rmr;		/* of a */
-	bool no_rmr;			/* set before it is opened: of a provider that has none */
+	bool no_rmr;			/* set before the open if the provider has no RMRs */
 	DAT_RMR_CONTEXT context;
 	DAT_CONN_QUAL qual;		/* b listens there */
 };
 
-/* 0 or -1, what failed is on stderr. close takes whatever there is. */
+/* 0, or -1 after a message on stderr. close frees a partly opened pair, too. */
 int pair_open(struct pair *p, const char *ia);
 void pair_close(struct pair *p);
-/* Two endpoints more, with short queues, on the same EVDs: they are a.ep and b.ep from now on. */
+/* Adds two endpoints with short queues on the same EVDs, as a.ep and b.ep. */
 int pair_more(struct pair *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples of one operation, all kept, and what a table prints of them. */
+/* Samples of one operation, all kept, and the figures for a table. */
 #ifndef PERF_STATS_H
 #define PERF_STATS_H
 
@@ -13,7 +13,7 @@ struct samples {
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t now_ns(void);
-/* Since now_ns() gave start, without what a reading of the clock takes here. */
+/* Time since start, without the overhead of reading the clock. */
 uint64_t since_ns(uint64_t start);
 
 /* 0 or -ENOMEM. */
@@ -26,8 +26,8 @@ void samples_clear(struct samples *s);
 uint64_t samples_quantile(struct samples *s, double q);
 
 /*
- * How long the device is first given for a batch of completions. Few batches are counted, by a tool
- * that makes the device slow; of many, which are timed, one that came too late is tried again.
+ * The first wait for a batch of completions. With few batches a profiler runs and slows the device down,
+ * so the wait is long. Among many, which are timed, a late one is repeated.
  */
 static inline unsigned int batch_wait_us(unsigned int batches)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Data that proves itself: every byte follows from a seed, the round and its place. */
+/* Test data: each byte depends on a seed, the round and its position. */
 #ifndef PERF_VERIFY_H
 #define PERF_VERIFY_H
 
@@ -8,7 +8,7 @@
 
 void pattern_fill(void *buf, size_t len, uint64_t seed, uint64_t round);
 
-/* Offset of the first byte that differs, or len when all are right. */
+/* Offset of the first wrong byte, or len if all are right. */
 size_t pattern_check(const void *buf, size_t len, uint64_t seed, uint64_t round);
 
 #endif

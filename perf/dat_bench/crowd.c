@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many connected endpoints whose completions come on one EVD. */
+/* Many connected endpoints with their completions on one EVD. */
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "perf/dat_bench/bench.h"
 
-enum { STRIDE = 61, OTHER_FDS = 100 };	/* a prime: whatever the number, all have their turn */
+enum { STRIDE = 61, OTHER_FDS = 100 };	/* a prime, so that every endpoint gets its turn */
 
 static DAT_EP_HANDLE crowd[BENCH_MANY];
 static unsigned int have, turn, size;
 
-/* Both ends of a connection are in this process, and each is a descriptor. */
+/* Both ends of a connection are in this process, and each needs a descriptor. */
 static bool descriptors_for(unsigned int n)
 {
 	rlim_t need = 2 * (rlim_t)n + OTHER_FDS;
@@ -32,7 +32,7 @@ enum bench_crowd bench_crowd(struct pair *p, unsigned int n)
 {
 	if (!descriptors_for(n))
 		return BENCH_CROWD_NONE;
-	/* When the adapters are closed, all tell of it at once. */
+	/* When the adapters are closed, all connections end at once. */
 	if (!have && (consumer_expect(&p->a, BENCH_MANY) || consumer_expect(&p->b, BENCH_MANY)))
 		return BENCH_CROWD_FAILED;
 	if (!have)

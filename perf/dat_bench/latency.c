@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Latency only means something beside what the machine gives at that moment: the time a cache line
- * takes from one core to the other and back, measured in the same run just before and just after.
+ * A latency needs a reference from the same moment: the time of a cache line from one core to the other
+ * and back, measured just before and just after in the same run.
  */
 #include <sched.h>
 #include <signal.h>
@@ -56,7 +56,7 @@ static int send8(struct side *s)
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_EVENT ev;
 
-	/* The completion of the send before the last one is surely there: it never waits. */
+	/* The previous send has surely completed, so this never waits. */
 	while (dat_evd_dequeue(s->c.req_evd, &ev) == DAT_SUCCESS)
 		;
 	return dat_ok(dat_ep_post_send(s->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),

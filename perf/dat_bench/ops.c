@@ -17,7 +17,7 @@
 
 bool bench_warm;
 
-static const uint64_t wait_ns = 20000000000u;	/* against hangs, no measure */
+static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
 
 static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 {
@@ -26,7 +26,7 @@ static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 				  .segment_length = (LENGTH)len };
 }
 
-/* The same bytes in four pieces. Part of its caller, see bind_window. */
+/* The same bytes in four segments. Inlined into its caller, see bind_window. */
 enum { SEGMENTS = 4 };
 
 static inline __attribute__((always_inline)) void
@@ -48,7 +48,7 @@ static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint6
 				  .segment_length = (LENGTH)len };
 }
 
-/* Another place each time: what is written to one twice may have to wait for its first time. */
+/* Changes the address each time: a second write to an address may have to wait for the first. */
 static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
 {
 	static unsigned int turn;
@@ -88,7 +88,7 @@ BENCH_CALL bench_send8(struct pair *p)
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Work for the dequeue of messages, as bench_feed. */
+/* Posts work for the dequeue of messages, like bench_feed. */
 BENCH_CALL bench_feed_message(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
@@ -96,7 +96,7 @@ BENCH_CALL bench_feed_message(struct pair *p)
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Work for the dequeue that is measured; the first post of an endpoint must not count above. */
+/* Posts work for the measured dequeue. Posts here must not count as those above. */
 BENCH_CALL bench_feed(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
@@ -161,7 +161,7 @@ BENCH_CALL bench_recv(struct pair *p)
 	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Part of its caller: instructions are counted on the edge to the DAT call. */
+/* Inlined into its caller: instructions are counted on the edge to the DAT call. */
 static inline __attribute__((always_inline)) DAT_RETURN
 bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -237,8 +237,8 @@ BENCH_CALL bench_dequeue_none(struct pair *p)
 	return dat_evd_dequeue(p->b.req_evd, &ev);
 }
 
-/* Several of them at once, from dapl_direct.h: the part of its header is counted, too. */
-static DAT_COUNT taken_short;	/* by a call that found fewer than it was to take */
+/* Dequeues several completions at once through dapl_direct.h, whose inline part is counted too. */
+static DAT_COUNT taken_short;	/* by calls that found fewer completions than requested */
 
 BENCH_CALL bench_take(DAT_EVD_HANDLE evd, DAT_COUNT n)
 {
@@ -299,7 +299,7 @@ const struct bench_op bench_ops[] = {
 	{ 0 },
 };
 
-/* Waits for n completions of the EVD, sleeping in between: the device has a thread of its own. */
+/* Waits for n completions of the EVD, sleeping in between: the device has its own thread. */
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 {
 	uint64_t until = now_ns() + wait_ns;
@@ -355,7 +355,7 @@ static int many_recvs(struct pair *p, unsigned int n)
 	return 0;
 }
 
-/* Binds go one by one: each must find the window as its row says. */
+/* Binds run one at a time, because each needs the window in the state that its row names. */
 static int bind_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
 	bool unbind = op->call == bench_unbind;
@@ -380,7 +380,7 @@ static int recv_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 	return reap(p->a.req_evd, BENCH_BATCH) || reap(p->b.recv_evd, BENCH_BATCH) ? -1 : 0;
 }
 
-/* Dequeues n by op, or fewer where they are not there yet. */
+/* Dequeues n completions by op, or fewer if they have not arrived. */
 static unsigned int take(struct pair *p, const struct bench_op *op, unsigned int n)
 {
 	unsigned int got;
@@ -399,7 +399,7 @@ static int feed(struct pair *p, const struct bench_op *op)
 	return many_recvs(p, 1) || !dat_ok(bench_feed_message(p), "dat_ep_post_send") ? -1 : 0;
 }
 
-/* An EFA's driver counts writes: who never looks at what has come gives the other end no credit. */
+/* An EFA's driver counts writes: a peer that never polls returns no credits. */
 static void peer_looks(struct pair *p)
 {
 	DAT_EVENT ev;
@@ -418,9 +418,9 @@ static void wait_for_device(struct pair *p, unsigned int us)
 }
 
 /*
- * All completions must be there before the first call: nothing but time tells without a call. Where
- * the device's thread was kept from its work for longer, the batch is taken back and tried again. Who
- * polls has code and tables at hand, so the first calls after the wait are not timed.
+ * All completions must have arrived before the first call, and only time ensures that without a call. If
+ * the device's thread was delayed for longer, the batch is discarded and repeated. A polling program has
+ * its code and tables in the cache, so the first calls after the wait are not timed.
  */
 static unsigned int first_wait_us;
 
@@ -478,7 +478,7 @@ static int batch(struct pair *p, const struct bench_op *op, unsigned int *made, 
 	return post_batch(p, op, ns);
 }
 
-/* The median of the batches: one that was put off the CPU is no cost of the call. */
+/* The median of the batches: one that lost the CPU does not count. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns)
 {
 	static bool has_written;
@@ -488,7 +488,7 @@ int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double 
 	int rc;
 
 	first_wait_us = batch_wait_us(n / BENCH_BATCH);
-	/* An EFA posts RDMA hot once the first one of a connection has succeeded. */
+	/* An EFA posts RDMA on the fast path after the first one of a connection has succeeded. */
 	if (p->no_rmr && !has_written) {
 		if (!dat_ok(bench_feed(p), "dat_ep_post_rdma_write") || reap(p->a.req_evd, 1))
 			return -1;

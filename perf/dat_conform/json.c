@@ -29,7 +29,7 @@ static json_t *result_of(const struct result *r)
 			 o->reason, "ms", (int)o->ms, "returned", notes_of(o));
 }
 
-/* What the IA says of itself, so that a result can be told from that of another adapter. */
+/* The attributes of the IA, so that results of different adapters can be told apart. */
 static json_t *adapter_of(const char *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run found, for programs to read. */
+/* The results of a run, for programs. */
 #ifndef PERF_DAT_CONFORM_REPORT_H
 #define PERF_DAT_CONFORM_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an EFA does with requests, receives and completions that AWS's documents leave open. */
+/* Behaviour of an EFA's requests, receives and completions that AWS's documents leave open. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@ static bool open_with_ah(const struct light *l, struct raw *r, uint32_t cq_entri
 }
 
 /*
- * Sends to a QP that has no receives stay under way where the adapter retries for ever, and come back
- * with an error by themselves where it does not.
+ * Sends to a QP without receives stay outstanding if the adapter retries for ever; otherwise they end
+ * with an error by themselves.
  */
 void probe_flush(const struct light *l, struct answer *a)
 {
@@ -52,7 +52,7 @@ void probe_flush(const struct light *l, struct answer *a)
 		good(a, "yes: %d sends and %d receives are flushed within %.2f ms", SENDS, RECVS, ms);
 }
 
-/* More than two laps of a short CQ whose doorbell is never written. */
+/* More than two laps of a short CQ without writing its doorbell. */
 void probe_consumer(const struct light *l, struct answer *a)
 {
 	enum { ENTRIES = 64, LAPS = 4 };
@@ -106,7 +106,7 @@ void probe_empty(const struct light *l, struct answer *a)
 
 enum { ROUNDS = 20 };
 
-/* The first messages after an address handle was made, as after each connection. */
+/* The first messages after an address handle was created, as after each connection. */
 void probe_unnamed(const struct light *l, struct answer *a)
 {
 	enum { MESSAGES = 64 };
@@ -149,7 +149,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 		     unnamed, all, with_gid, last_ms);
 }
 
-/* RDMA right after the address handle: status 14 is "unknown peer". */
+/* RDMA right after the address handle was created: status 14 means "unknown peer". */
 void probe_refused(const struct light *l, struct answer *a)
 {
 	unsigned int refusals = 0, other = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an EFA does with keys, handles and queues that AWS's documents leave open. */
+/* Behaviour of an EFA's keys, handles and queues that AWS's documents leave open. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ void probe_rkey(const struct light *l, struct answer *a)
 
 enum { PATTERN = 0x5a, WRITE_AT = RAW_MEM / 2, WRITE_LEN = RAW_MEM / 2 };
 
-/* The pattern is written once the deregistration has returned, and has to stay. */
+/* The pattern is written after the deregistration has returned, and must stay. */
 static bool written_after(struct raw *r, uint32_t len)
 {
 	struct efa_cqe c;
@@ -58,7 +58,7 @@ static bool written_after(struct raw *r, uint32_t len)
 	return false;
 }
 
-/* A large write is under way when the memory that it goes to is deregistered. */
+/* Deregisters the target memory while a large write is outstanding. */
 void probe_dereg(const struct light *l, struct answer *a)
 {
 	enum { TRIES = 10 };
@@ -82,7 +82,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 		if (r.ctl->ops->mr_reg(r.ctl, r.pd, (uintptr_t)r.mem + WRITE_AT, len, access, &mr))
 			return;
 		d.rkey = mr.rkey;
-		if (!raw_qp(&r, &r.a, 1))	/* a refused write is the end of one */
+		if (!raw_qp(&r, &r.a, 1))	/* a refused write moves its QP to ERR */
 			return;
 		raw_rdma(&r, &r.a, &r.b, &d);
 		usleep((useconds_t)i * 20);

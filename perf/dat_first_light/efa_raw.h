@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two QPs of an EFA in one PD and a CQ, driven by hand, below this project's protocol: the protocol is made
- * so that answers of the device do not matter, and here they are the question.
+ * Two QPs of an EFA in one PD with one CQ, driven directly, without this project's protocol. The
+ * protocol hides the differences between devices that the probes must find.
  */
 #ifndef PERF_DAT_FIRST_LIGHT_EFA_RAW_H
 #define PERF_DAT_FIRST_LIGHT_EFA_RAW_H
@@ -21,7 +21,7 @@ struct raw {
 	struct efa_caps caps;
 	void *pd;
 	struct efa_cq_res cq;
-	struct efa_cqring ring;		/* what the software EFA checks is taken */
+	struct efa_cqring ring;		/* used for the software EFA's checks */
 	uint32_t taken;
 	struct raw_qp a, b;
 	uint8_t *mem;			/* RAW_MEM bytes, shared by both */
@@ -31,12 +31,12 @@ struct raw {
 	const uint8_t *order;		/* in which the eight words of a WQE are stored; NULL: ascending */
 };
 
-/* cq_entries 0: enough. False after a line on stderr. Nothing is given back: the process ends. */
+/* cq_entries 0: default. False after a line on stderr. Nothing is freed: the process exits. */
 bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
-/* The first len bytes of the memory, inside the WQE if inl; of length 0: inline, or a list of no buffers. */
+/* The first len bytes of the memory, inside the WQE if inl. len 0: inline, or a list without buffers. */
 void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl);
 struct raw_rdma {
 	enum efa_op op;

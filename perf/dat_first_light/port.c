@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The port of a ConnectX: how soon it is up, its MTU, its MAC, and what it is part of. */
+/* The port of a ConnectX: time to link-up, MTU, MAC, and bond. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ void probe_mtu(const struct light *l, struct answer *a)
 		good(a, "yes: %s bytes", mtu);
 }
 
-/* Below DAT. Firmware may refuse the command to a user context. */
+/* A command below DAT. Firmware may refuse it to a user context. */
 void probe_mac(const struct light *l, struct answer *a)
 {
 	static const uint8_t none[6];
@@ -108,7 +108,7 @@ void probe_mac(const struct light *l, struct answer *a)
 		     port.mac[3], port.mac[4], port.mac[5]);
 }
 
-/* The network interface of the port, as its GID table names it. */
+/* The network interface of the port, from its GID table. */
 static bool interface_of(const char *root, const char *ia, char *name, size_t size)
 {
 	const char *dash = strrchr(ia, '-');

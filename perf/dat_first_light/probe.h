@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Questions that only an adapter can answer, each a probe with a number of its own. A probe runs in a
- * process of its own, which has opened nothing yet, and is killed at its deadline.
+ * Questions that only an adapter can answer. Each is a probe with its own number. A probe runs in its
+ * own process, with nothing open, and is killed at its deadline.
  */
 #ifndef PERF_DAT_FIRST_LIGHT_PROBE_H
 #define PERF_DAT_FIRST_LIGHT_PROBE_H
@@ -9,10 +9,10 @@
 #include "perf/common/pair.h"
 
 enum verdict {
-	NO_ANSWER,		/* a call failed, or the process ended before its time */
+	NO_ANSWER,		/* a call failed, or the process ended early */
 	GOOD,			/* as this provider assumes */
-	TUNE,			/* it works, and something else works better */
-	BAD,			/* other than this provider assumes */
+	TUNE,			/* it works, but another setting works better */
+	BAD,			/* not as this provider assumes */
 	SKIPPED,
 };
 
@@ -22,10 +22,10 @@ struct answer {
 	char set[120];		/* the ia_param or environment variable to set, or "nothing" */
 };
 
-/* What each probe is given. */
+/* The arguments of each probe. */
 struct light {
 	const char *ia, *params;	/* params: ia_params of every open */
-	const char *provider;		/* the library */
+	const char *provider;		/* path of the library */
 	bool efa;
 	char access[16];		/* "devx", "vfio", "efadv", "model" */
 	char adapter[300];
@@ -37,8 +37,8 @@ struct probe {
 	unsigned int number, kinds;
 	const char *question;
 	void (*run)(const struct light *l, struct answer *a);
-	const char *why_not;	/* where run is NULL: why no probe can tell */
-	const char *set;	/* of that one */
+	const char *why_not;	/* if run is NULL: the reason */
+	const char *set;	/* parameter of that probe */
 };
 
 extern const struct probe probes[];	/* the last one has no number */
@@ -53,26 +53,26 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
-/* From now on this process opens the IA with the parameters of the run and these. Once for each process. */
+/* Makes this process open the IA with the parameters of the run and these. Once per process. */
 void light_conf(const struct light *l, const char *params);
-/* Two connected endpoints; false: what failed is the answer. */
+/* Connects two endpoints. On failure returns false, and the failure is the answer. */
 bool light_pair(const struct light *l, const char *params, struct pair *p, struct answer *a);
-/* A named attribute of the provider; "" when it has none of that name. */
+/* A named attribute of the provider, or "". */
 void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
 
 DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len);
 DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len);
-/* Posts to a.ep, receives to b.ep; false after a line on stderr. */
+/* Post to a.ep, receive on b.ep; false after a line on stderr. */
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
 bool post_send(struct pair *p, size_t len);
 bool post_recv(struct pair *p, size_t len);
 bool post_read(struct pair *p, size_t len);
-/* The next completion within ms milliseconds: its status in words, or "none". */
+/* Waits ms milliseconds for the next completion. Returns its status in words, or "none". */
 const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
-/* Whether it was successful; if not that is the answer. */
+/* Waits for a successful completion; a failure becomes the answer. */
 bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
 
-/* When a probe of many rounds ends with those that it has: a busy machine may take minutes for all. */
+/* When a probe of many rounds stops early: a busy machine may take minutes for all of them. */
 uint64_t long_enough(void);
 
 /* One transfer of len bytes, from its post to its completion, or of a message to its receipt. */
@@ -81,7 +81,7 @@ round_fn write_round, read_round, send_round;
 /* The median time of many, in a process of its own. 0: no figure. */
 double median_us(const struct light *l, const char *params, round_fn *round, size_t len);
 
-/* ---- queues.c, shared.c, window.c, data.c, tuning.c, port.c: by DAT alone */
+/* ---- queues.c, shared.c, window.c, data.c, tuning.c, port.c: through DAT only */
 typedef void probe_fn(const struct light *l, struct answer *a);
 probe_fn probe_endpoints, probe_many, probe_resize, probe_responder_error;
 probe_fn probe_srq_count, probe_srq_limit, probe_srq_back;
@@ -90,7 +90,7 @@ probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
 probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
 probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
 probe_fn probe_wide, probe_rendezvous, probe_window;
-/* ---- efa.c, efa_objects.c: by the calls to the device */
+/* ---- efa.c, efa_objects.c: through the device's own calls */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
 probe_fn probe_dereg, probe_least, probe_store_order, probe_two_pds, probe_rx_op, probe_cq_size;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues: whether they are made, in any number, grow, and report the end of a connection. */
+/* Queues: creation, number, growth, and reports of connection errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static unsigned long huge_pages_free(void)
 	return n;
 }
 
-/* A queue lies at an offset of its memory that its context must be able to express. */
+/* A queue starts at an offset of its memory that its context must be able to express. */
 void probe_many(const struct light *l, struct answer *a)
 {
 	enum { EVDS = 64, ENDPOINTS = 32 };
@@ -74,7 +74,7 @@ void probe_many(const struct light *l, struct answer *a)
 		good(a, "yes: %u EVDs and %u connections, %s", EVDS, 2 * ENDPOINTS, pages);
 }
 
-/* The requests that are under way when the ring changes complete in one ring or the other. */
+/* Requests that are outstanding during the change complete in the old ring or the new one. */
 static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to_len, struct answer *a)
 {
 	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, 64);
@@ -144,7 +144,7 @@ static void forget_events(struct pair *p)
 		;
 }
 
-/* The pair gets two endpoints in place of its own. */
+/* Replaces the pair's endpoints by two new ones. */
 static bool renew(struct pair *p)
 {
 	DAT_EP_HANDLE old_a = p->a.ep, old_b = p->b.ep;
@@ -156,7 +156,7 @@ static bool renew(struct pair *p)
 	return true;
 }
 
-/* Each connection makes its own address handle and QPs: the first packets of one are special. */
+/* Each connection makes its own address handle and QPs, whose first packets are special. */
 void probe_connections(const struct light *l, struct answer *a)
 {
 	enum { CONNECTIONS = 200 };

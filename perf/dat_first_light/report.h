@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the probes found: a line for each, and a document for programs. */
+/* The results of the probes: a line for each, and a document for programs. */
 #ifndef PERF_DAT_FIRST_LIGHT_REPORT_H
 #define PERF_DAT_FIRST_LIGHT_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared receive queues: what the adapter counts, signals and gives back. */
+/* Shared receive queues: counts, watermark events and returned receives. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
 	return true;
 }
 
-/* The endpoint of b is replaced by one that takes its receives from the SRQ. */
+/* Replaces the endpoint of b by one that takes its receives from the SRQ. */
 static bool join(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_EP_ATTR attr = {
@@ -126,7 +126,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 		    "no: nothing comes within 3 s");
 }
 
-/* Fills it up: what the ended connection had is to be posted again. */
+/* Posts the receives again that the ended connection had taken. */
 static bool refill(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM q;
@@ -139,7 +139,7 @@ static bool refill(struct pair *p, DAT_SRQ_HANDLE srq)
 	return post_shared(p, srq, (unsigned int)(RECVS - q.outstanding_dto_count));
 }
 
-/* The connection ends with a message under way; ns: how long its endpoint took to go. */
+/* Ends the connection with a message outstanding; ns: how long freeing the endpoint took. */
 static bool end_abruptly(struct pair *p, uint64_t *ns)
 {
 	uint64_t start;
@@ -160,7 +160,7 @@ static bool end_abruptly(struct pair *p, uint64_t *ns)
 	return true;
 }
 
-/* A receive that was taken comes back flushed, some time after the end of the connection. */
+/* A receive that was taken is returned as flushed, some time after the end of the connection. */
 void probe_srq_back(const struct light *l, struct answer *a)
 {
 	enum { ENDS = 8, LATE_MS = 900 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The questions. Numbers stay: reports name them. 1 to 9 are of both kinds of adapter, 10 to 59 of a
- * ConnectX, 60 on of an EFA. Those that a user may have to set something for come first.
+ * The questions. Their numbers never change, because reports contain them. 1 to 9 apply to both kinds of
+ * adapter, 10 to 59 to a ConnectX, 60 and up to an EFA. Questions that may need a setting come first.
  */
 #include "perf/dat_first_light/probe.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parameters whose best value only the machine knows: times of the same transfer with one and the other. */
+/* Parameters whose best value depends on the machine: compares times of the same transfer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void compare(const struct light *l, struct answer *a, round_fn *round, si
 		good(a, "yes: %s takes %.2f us, and %.2f us with %s", what, now, then, other);
 }
 
-/* BlueFlame copies a request to the adapter; a doorbell of 8 bytes has it fetched. */
+/* BlueFlame copies a request to the adapter; after a doorbell of 8 bytes the adapter fetches it. */
 void probe_doorbell(const struct light *l, struct answer *a)
 {
 	static const char *const settings[SETTINGS] = { "", "mmio=combined", "bf_eps=0" };
@@ -62,7 +62,7 @@ void probe_doorbell(const struct light *l, struct answer *a)
 		     us[2]);
 }
 
-/* The measurement writes zero blocks to a fresh register: an adapter may report an error, or stop. */
+/* The measurement writes zero blocks to an unused register: an adapter may report an error, or stop. */
 void probe_measure(const struct light *l, struct answer *a)
 {
 	struct pair p = { .no_rmr = true };
@@ -89,7 +89,7 @@ void probe_inline(const struct light *l, struct answer *a)
 }
 
 /*
- * Data in a CQE reaches memory only when the completion is dequeued. An adapter that ignores the option
+ * Data in a CQE is copied to memory when the completion is dequeued. An adapter that ignores the option
  * writes it to memory at once.
  */
 static bool is_in_memory(struct pair *p, bool read, struct answer *a)

@@ -25,7 +25,7 @@ static bool open_window(const struct light *l, struct window *w, struct answer *
 	return false;
 }
 
-/* len 0: unbinds. "": the call was refused. */
+/* len 0 unbinds. "": the call was refused. */
 static const char *bind_window(struct window *w, size_t len)
 {
 	DAT_LMR_TRIPLET l = piece_of(&w->p.window, 0, len);
@@ -69,7 +69,7 @@ static bool opened(struct window *w, struct answer *a)
 	return false;
 }
 
-/* The UMR sets the right of atomics too, as libmlx5 does: umr_modify_atomic_disabled forbids that. */
+/* The UMR also sets the atomic right, as libmlx5 does, which umr_modify_atomic_disabled forbids. */
 void probe_bind(const struct light *l, struct answer *a)
 {
 	struct window w;
@@ -80,7 +80,7 @@ void probe_bind(const struct light *l, struct answer *a)
 	good(a, "yes: bound, written by the peer, unbound");
 }
 
-/* More often than an RMR has keys, so that each is bound again without an unbind. */
+/* More binds than an RMR has keys, each without an unbind before it. */
 void probe_rebind(const struct light *l, struct answer *a)
 {
 	enum { BINDS = 1000 };
@@ -99,7 +99,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 	good(a, "yes: %d times, never unbound between", i);
 }
 
-/* The connection ends with the refusal. */
+/* The refusal ends the connection. */
 void probe_old_key(const struct light *l, struct answer *a)
 {
 	DAT_RMR_CONTEXT old;
@@ -117,7 +117,7 @@ void probe_old_key(const struct light *l, struct answer *a)
 		    "no: a peer still writes by the context that was bound before");
 }
 
-/* On an EFA a bind is a registration, and costs more where the device gives its keys again. */
+/* On an EFA a bind is a registration, which takes longer if the device reuses keys. */
 void probe_bind_cost(const struct light *l, struct answer *a)
 {
 	enum { BINDS = 200 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What probes have in common: a dat.conf of their own, two endpoints, completions, latencies. */
+/* Shared by the probes: their own dat.conf, two endpoints, completions, latencies. */
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 	va_end(ap);
 }
 
-/* The file has no name, so that none is left behind when the process is killed. */
+/* The file has no name, so a killed process leaves none behind. */
 void light_conf(const struct light *l, const char *params)
 {
 	static const char *const instances[] = { "nonthreadsafe", "threadsafe" };
@@ -155,7 +155,7 @@ uint64_t long_enough(void)
 	return now_ns() + 8000000000u;
 }
 
-/* ---- latencies: each pair has its own parameters, and so a process of its own */
+/* ---- latencies: each pair has its own parameters, and so its own process */
 
 enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };
 

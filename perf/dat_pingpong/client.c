@@ -16,15 +16,15 @@ static const char *const row_name[ROWS] = {
 
 struct client {
 	struct pp p;
-	struct region data;	/* what is written to the server, and read from it */
-	struct region window;	/* no remote right of its own: the RMR alone opens it */
+	struct region data;	/* written to the server, and read from it */
+	struct region window;	/* only an RMR opens it to the peer */
 	DAT_RMR_HANDLE rmr;
 	struct pp_memory server;
 	struct samples row[ROWS];
-	uint64_t done;		/* rounds */
+	uint64_t done;		/* rounds so far */
 };
 
-/* Asks the server for something and takes its answer; data: where the answer's payload is. */
+/* Sends a request to the server and receives the answer; data: the answer's payload. */
 static int ask(struct client *k, struct pp_msg *m, uint32_t len, void **data, unsigned int *slot)
 {
 	struct pp_msg a;
@@ -162,7 +162,7 @@ static int do_window(struct client *k, uint64_t round, DAT_RMR_CONTEXT *context)
 	return bind_window(k, 0, round, &k->row[R_UNBIND], &none);
 }
 
-/* The context of the last bind is dead: the server's write must fail and touch nothing. */
+/* The context of the last bind is invalid: the server's write must fail and change nothing. */
 static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 {
 	struct pp_msg m = { .op = PP_WRITE_REVOKED, .round = round, .len = k->p.len,
@@ -174,7 +174,7 @@ static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 		fprintf(stderr, "the write through a revoked context broke nothing\n");
 		return -1;
 	}
-	/* The window still holds the last round that was let in. */
+	/* The window must still hold the data of the last permitted round. */
 	if (verify(k, "revoked window", k->window.buf, k->p.seed, round - 1))
 		return -1;
 	printf("write through the revoked window: refused, connection ended with %s\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What client and server of dat_pingpong tell each other: fixed messages by send, in front of the
- * data where there is some. Both ends run on machines of one byte order.
+ * The messages between client and server of dat_pingpong: fixed structures, with data behind them in
+ * some. Both ends need the same byte order.
  */
 #ifndef PINGPONG_H
 #define PINGPONG_H
@@ -23,7 +23,7 @@ enum pp_op {
 
 struct pp_msg {
 	uint32_t op;
-	uint32_t good;		/* in an answer: what was asked for held */
+	uint32_t good;		/* in an answer: the request succeeded */
 	uint64_t round;
 	uint64_t addr;		/* of the window */
 	uint32_t rmr_context;
@@ -36,7 +36,7 @@ struct pp_hello {		/* private data of the client */
 	uint64_t seed;
 };
 
-struct pp_memory {		/* private data of the server: where its memory is */
+struct pp_memory {		/* private data of the server: the address of its memory */
 	uint64_t addr;		/* write target; the read source follows at addr + len */
 	uint32_t rmr_context;
 	uint32_t version;
@@ -60,17 +60,17 @@ struct pp {
 /* pp.c */
 int pp_open(struct pp *p, const char *ia, uint32_t len, bool blocking);
 int pp_post_recvs(struct pp *p);
-/* Sends msg and len bytes of data that stand in p->send.buf behind it; waits for its completion. */
+/* Sends msg and the len bytes of data behind it in p->send.buf; waits for the completion. */
 int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data);
 /* The next message and its data; the slot stays valid until pp_release. */
 int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot);
 int pp_release(struct pp *p, unsigned int slot);
-/* One request, its completion waited for. -1: posting failed or the connection ended. */
+/* Posts one RDMA request and waits for it. -1: posting failed or the connection ended. */
 int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t addr,
 	    uint32_t rmr_context, DAT_DTO_COMPLETION_STATUS *status);
 void pp_close(struct pp *p);
 void pp_print_attributes(struct pp *p);
-/* The connection ended while it should not have: says so. Always 1, the exit status. */
+/* Reports that the connection ended unexpectedly. Always returns 1, the exit status. */
 int pp_lost(struct pp *p, const char *where);
 
 /* client.c, server.c: the exit status */

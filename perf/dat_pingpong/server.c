@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The server: owns the memory that the client writes and reads, and writes into its windows. */
+/* The server: owns the memory that the client writes and reads, and writes into the client's windows. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static uint32_t verify(const char *what, const void *buf, const struct pp *p, ui
 	return 0;
 }
 
-/* The write that the client has revoked: only REMOTE_ACCESS and a broken connection will do. */
+/* A write to the revoked window: it must fail with REMOTE_ACCESS and break the connection. */
 static int write_revoked(struct server *s, const struct pp_msg *m)
 {
 	DAT_DTO_COMPLETION_STATUS status;
@@ -103,7 +103,7 @@ static int answer(struct server *s, const struct pp_msg *m, const void *data, ui
 	}
 }
 
-/* 0: the client said goodbye or ended with the revoked write; 1: anything else. */
+/* 0: the client disconnected or ended with the revoked write; 1: anything else. */
 static int serve(struct server *s)
 {
 	struct pp_msg m, a = { .op = PP_ANSWER };
@@ -132,7 +132,7 @@ static int one_client(const struct pp_options *o)
 	struct server s = { .p = { .seed = 0 } };
 	int status = 1;
 
-	/* The client names the length; room for the largest keeps receives posted before that. */
+	/* The client chooses the length. With room for the largest, receives can be posted before that. */
 	if (pp_open(&s.p, o->ia, PP_MAX_DATA, o->blocking) == 0 && pp_post_recvs(&s.p) == 0) {
 		if (!o->quiet)
 			pp_print_attributes(&s.p);
@@ -144,7 +144,7 @@ static int one_client(const struct pp_options *o)
 				status = serve(&s);
 		}
 	}
-	/* A closed IA takes its registrations along: nothing may be freed before them. */
+	/* Closing the IA ends its registrations: free the memory after that. */
 	region_free(&s.target);
 	pp_close(&s.p);
 	return status;

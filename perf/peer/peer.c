@@ -18,7 +18,7 @@ void peer_let_complete(void)
 	usleep(first_wait_us * patience);
 }
 
-/* So many calls; what they have returned is added to *got. */
+/* Makes n calls and adds their results to *got. */
 static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
 {
 	while (n--) {
@@ -31,8 +31,10 @@ static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
 	return 0;
 }
 
-/* 0; 1 where completions were late, so that the batch does not count; -1. As in dat_bench the first
- * dequeues after the wait are not timed. */
+/*
+ * 0; 1 if completions were late, so that the batch does not count; -1. As in dat_bench the first
+ * dequeues after the wait are not timed.
+ */
 static int batch(const struct peer_op *op, uint64_t *ns)
 {
 	unsigned int warm = op->wanted ? PEER_BATCH / op->wanted : 0, got = 0;
@@ -63,7 +65,7 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 	rc = batch(op, &ns);
 	if (rc < 0 || samples_init(&batches, calls))
 		return -1;
-	/* A device that was kept from its work is given longer, but not for ever. */
+	/* A delayed device gets more time, up to a limit. */
 	for (patience = 1; rc >= 0 && done < calls && patience < PATIENCE; ) {
 		ns = 0;
 		rc = batch(op, &ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * softnic-run drives its device where libmlx5 releases a spin lock: that is in the middle of the call
- * that is counted. Here the C library's own function stands in front of it, and the thread of the
- * device does the work, as it does for our own rows.
+ * softnic-run drives its device when libmlx5 releases a spin lock, in the middle of the counted call.
+ * This restores the C library's own function, so that the device's thread does the work, as for our own
+ * rows.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 static int (*of_libc)(pthread_spinlock_t *lock);
 
-/* Libraries release locks before the constructors of a program run: then it is looked for there. */
+/* Libraries release locks before a program's constructors run; the function is looked up there, too. */
 __attribute__((constructor)) static void find(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);

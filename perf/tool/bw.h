@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps as many operations under way as the endpoints take, and asks for a completion now and then.
- * Inlined into each program with its own post, so that nothing is called through a pointer.
+ * Keeps as many operations outstanding as the endpoints allow, with a completion for every cq_mod-th.
+ * Inlined into each program with its own post, without calls through a pointer.
  */
 #ifndef PERF_BW_H
 #define PERF_BW_H
@@ -14,29 +14,29 @@ enum { BW_PEAK_MAX = 20000, BW_BURST = 16, BW_LAP = 128 };
 
 typedef DAT_RETURN bw_post_fn(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 			      DAT_COMPLETION_FLAGS flags);
-typedef int bw_also_fn(struct tool *t);		/* receives, where the peer sends too */
+typedef int bw_also_fn(struct tool *t);		/* handles receives if the peer sends too */
 
 struct bw {
-	uint64_t *posted_at, *done_at;	/* for the peak; NULL: none is looked for */
+	uint64_t *posted_at, *done_at;	/* for the peak; NULL: not measured */
 	uint64_t posted, done;		/* of all endpoints */
 	uint64_t begun;			/* ticks */
-	uint64_t start, end;		/* what counts: ticks, and operations done by then */
+	uint64_t start, end;		/* the measured part: ticks, and operations done by then */
 	uint64_t done_at_start, done_at_end;
 	uint64_t n;			/* per endpoint; 0: until deadline */
 	uint64_t from, to;		/* with -D: between the margins */
 	uint32_t mod;
-	uint32_t next;			/* the endpoint that is filled first */
+	uint32_t next;			/* the endpoint to fill first */
 };
 
 /* bw.c */
 int bw_begin(struct tool *t, struct bw *b, bool warm_up);
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
-/* Where nothing completed between the margins of -D: all that was posted counts, and its time. */
+/* If nothing completed between the margins of -D, counts all posted operations and their time. */
 void bw_count_all(const struct tool *t, struct bw *b);
 uint32_t bw_moderation(const struct tool *t);
-/* tool_test.serve of one-sided operations: with -b the server's own, and then the target's part. */
+/* tool_test.serve of one-sided operations: the server's own with -b, then the target's part. */
 int bw_serve(struct tool *t);
-/* The first half of that. */
+/* The first half of it. */
 int bw_own(struct tool *t);
 
 static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
@@ -44,7 +44,10 @@ static inline bool bw_room(const struct tool *t, const struct bw *b, const struc
 {
 	if (e->posted - e->completed >= t->o.depth)
 		return false;
-	/* The last one of all is signalled, or what is before it would never be seen to be done. */
+	/*
+	 * The last operation is signaled; otherwise the completion of those before it would not be
+	 * noticed.
+	 */
 	return over ? e->signalled != e->posted : !b->n || e->posted < b->n;
 }
 
@@ -97,7 +100,7 @@ static inline int bw_reap(struct tool *t, struct bw *b)
 	return 0;
 }
 
-/* With -e, where nothing can be posted. */
+/* With -e, when nothing can be posted. */
 static inline int bw_sleep(struct tool *t, struct bw *b)
 {
 	DAT_EVENT ev;
@@ -108,7 +111,7 @@ static inline int bw_sleep(struct tool *t, struct bw *b)
 	return rc;
 }
 
-/* Marks what counts between the margins of -D. True: nothing more is to be posted. */
+/* Marks the part that counts between the margins of -D. True: stop posting. */
 static inline bool bw_over(const struct tool *t, struct bw *b)
 {
 	uint64_t now;
@@ -128,8 +131,8 @@ static inline bool bw_over(const struct tool *t, struct bw *b)
 }
 
 /*
- * 0: all endpoints have as many under way as they may; 1: a lap was posted, and completions and clock
- * have their turn: to fill thousands of endpoints takes longer than some -D; -1.
+ * 0: all endpoints are full; 1: one lap was posted, and completions and clock must be checked, because
+ * filling thousands of endpoints may take longer than -D; -1.
  */
 static inline __attribute__((always_inline)) int bw_fill(struct tool *t, struct bw *b,
 							 bw_post_fn *post)

@@ -7,7 +7,7 @@
 
 #include "perf/common/verify.h"
 
-/* The two sides give different data: what a side finds of its own was never moved. */
+/* The two sides use different data, so a side that finds its own has received nothing. */
 static uint64_t seed_of(const struct tool *t, bool client)
 {
 	return client ? t->seed : ~t->seed;

@@ -115,7 +115,7 @@ int crowd_run(struct crowd *c)
 
 /* The server */
 
-static DAT_EVD_HANDLE ends;		/* connection events of what is not the control */
+static DAT_EVD_HANDLE ends;		/* connection events of all endpoints except the control endpoint */
 static DAT_COUNT ends_room = POOL;
 static DAT_EP_HANDLE spare[POOL];
 static unsigned int spares, endpoints;
@@ -128,7 +128,7 @@ int crowd_listen(struct tool *t)
 		      "dat_evd_create") ? 0 : -1;
 }
 
-/* Of so many endpoints, whose connections may begin and end before anybody looks. */
+/* For n endpoints, whose connections may begin and end before the EVD is polled. */
 static int room_for_ends(unsigned int n)
 {
 	if (2 * n <= (unsigned int)ends_room)
@@ -154,7 +154,7 @@ static int an_endpoint(struct tool *t, DAT_EP_HANDLE *ep)
 	return 0;
 }
 
-/* An endpoint whose connection has ended can be taken again. */
+/* An endpoint whose connection has ended can be used again. */
 static int take_ends(void)
 {
 	DAT_EP_HANDLE ep;

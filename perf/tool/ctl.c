@@ -59,7 +59,7 @@ int ctl_wait_any(struct tool *t)
 				break;
 			return 0;
 		}
-		/* What came before the end, and after the wait for it was over. */
+		/* A message that arrived before the end of the connection, after the wait was over. */
 		if (consumer_ended(&t->c)) {
 			if (ctl_poll(t))
 				return 0;
@@ -122,7 +122,7 @@ int ctl_endpoint(struct tool *t)
 	if (t->c.ep != DAT_HANDLE_NULL && !dat_ok(dat_ep_free(t->c.ep), "dat_ep_free"))
 		return -1;
 	t->c.ep = DAT_HANDLE_NULL;
-	/* Receives of the one before. */
+	/* Receives of the previous endpoint. */
 	while (dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS)
 		;
 	if (consumer_make_ep(&t->c, NULL))

@@ -95,7 +95,7 @@ static json_t *result_of(const struct tool *t, const struct tool_result *r)
 	return j;
 }
 
-/* A new file, or one that is there. */
+/* A new file, or an existing one. */
 static int can_write(const char *path)
 {
 	char folder[512];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One operation after another, each a sample; or two sides in turns, where a sample is what one gives
- * and what it then takes. Inlined into each program with its own functions.
+ * One operation after another, each a sample; or both sides in turns, where a sample is a send and the
+ * answer to it. Inlined into each program with its own functions.
  */
 #ifndef PERF_LAT_H
 #define PERF_LAT_H
 
 #include "perf/tool/tool.h"
 
-/* The i-th, from 1 and through the warm-up, waited for. 0, 1: STOP came, -1. */
+/* Does the i-th operation, from 1 and including the warm-up, and waits for it. 0, 1: STOP arrived, -1. */
 typedef int lat_fn(struct tool *t, uint64_t i);
 
 /* lat.c */
@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
-/* tool_test.lead. take: NULL where nothing comes back. */
+/* tool_test.lead. take: NULL if there is no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
 {

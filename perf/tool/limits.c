@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether the adapter has what the options ask for: dat_ep_create would only name an argument. */
+/* Checks the options against the adapter's limits: dat_ep_create would only name an argument. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Both sides are connected: first what carries control messages, then what is measured. */
+/* Connects both sides: first the control endpoint, then the measured ones. */
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,17 +10,17 @@
 
 enum {
 	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
-	NOBODY_US = 3000000,		/* until it is said that no server is there; */
-	SLOW_US = 30000000,		/* of one that is there, and has no CPU */
+	NOBODY_US = 3000000,		/* without any answer */
+	SLOW_US = 30000000,		/* for a server that answers but has no CPU */
 };
 
-/* One for the words with the peer. */
+/* One more for a control message. */
 static DAT_COUNT requests_of(const struct tool *t)
 {
 	return (DAT_COUNT)t->o.depth + 1;
 }
 
-/* Receives of an endpoint that is measured; one where nothing is received. */
+/* Receives of a measured endpoint; one if it receives nothing. */
 static DAT_COUNT receives_of(const struct tool *t)
 {
 	return t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1;
@@ -41,7 +41,7 @@ DAT_EP_ATTR tool_ep_attr(const struct tool *t)
 	};
 }
 
-/* What is measured */
+/* The measured endpoints */
 
 static int make_evd(struct tool *t, uint64_t len, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
@@ -80,7 +80,7 @@ static int make_ep(struct tool *t)
 	return consumer_make_ep(&t->data, &attr);
 }
 
-/* Endpoints that are connected before anything is measured. */
+/* Endpoints connected before the measurement. */
 static uint32_t fixed(const struct tool *t)
 {
 	return t->test->metric == TOOL_CONNECTIONS ? 0 : t->o.eps;
@@ -175,7 +175,7 @@ static int connect_control(struct tool *t)
 	return -1;
 }
 
-/* Of an endpoint after the first: the connection EVD, which is one for all, may have told of that one. */
+/* For endpoints after the first: the shared connection EVD may have reported the end of the first. */
 static int lost_on_the_way(struct tool *t)
 {
 	DAT_EVENT_NUMBER end = t->data.end;
@@ -213,7 +213,7 @@ int tool_connect(struct tool *t)
 
 /* The server */
 
-/* The client's values count. */
+/* The client's values are used. */
 static void take_options(struct tool *t, const struct tool_hello *h)
 {
 	struct tool_options *o = &t->o;
@@ -249,7 +249,7 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 	return NULL;
 }
 
-/* Any request. A client of which one is here already may be gone. */
+/* Any request. A client that is connected already may be gone. */
 static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 {
 	uint64_t until = now_ns() + TOOL_SILENCE_US * 1000ull;
@@ -270,7 +270,7 @@ static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 	return 0;
 }
 
-/* The request that is next; others are refused, and told of. */
+/* Waits for the next request; refuses others with a message. */
 static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
 {
 	DAT_CR_PARAM param;
@@ -304,7 +304,7 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 	return consumer_wait_established(c, NULL, NULL);
 }
 
-/* A client that did not wait for the answer comes again, or another one does. */
+/* A client that did not wait for the answer tries again, or another one comes. */
 static int accept_control(struct tool *t)
 {
 	struct tool_hello h;
@@ -340,7 +340,7 @@ int tool_serve_connect(struct tool *t)
 		t->eps[i].ep = t->data.ep;
 		t->eps[i].peer = h.memory;
 	}
-	/* Who comes now is not left to wait for what nobody looks at. */
+	/* Later requests are refused, because nothing would accept them. */
 	if (t->test->metric == TOOL_CONNECTIONS)
 		return 0;
 	return dat_ok(dat_psp_free(t->c.psp), "dat_psp_free") ? 0 : -1;

@@ -19,7 +19,7 @@ enum key {
 };
 
 struct offer {
-	unsigned int takes;	/* by programs that take one of these; 0: by all */
+	unsigned int takes;	/* programs that take one of these; 0: all */
 	struct argp_option option;
 };
 
@@ -81,7 +81,7 @@ struct parsing {
 	bool margin_told;
 };
 
-static int asked;		/* the option whose value is looked at */
+static int asked;		/* the option whose value is being checked */
 
 static const char *its_name(void)
 {
@@ -121,7 +121,7 @@ static double quantity(const char *s, struct argp_state *state)
 	return v;
 }
 
-/* For ia_params, whose values the provider judges once more. */
+/* For ia_params, whose values the provider checks again. */
 static const char *code(const char *s, uint64_t max, struct argp_state *state)
 {
 	number(s, 0, max, state);
@@ -192,7 +192,7 @@ static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_sta
 	}
 }
 
-/* What does not go together; only what is known at the end. */
+/* Refuses combinations, which are known only at the end. */
 static void judge(struct parsing *p, struct argp_state *state)
 {
 	struct tool_options *o = p->o;

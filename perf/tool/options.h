@@ -14,17 +14,17 @@ enum { OPTION_MAX_SIZE = 1 << 23, OPTION_MAX_EPS = 4096, OPTION_DEFAULT_PORT = 1
 struct tool_options {
 	const char *host;		/* NULL: the server */
 	const char *ia;
-	const char *gid_index, *sl, *timeout, *inline_size;	/* for ia_params; NULL: as it is */
+	const char *gid_index, *sl, *timeout, *inline_size;	/* for ia_params; NULL: unchanged */
 	const char *json, *plot;	/* files; NULL: none */
 	uint64_t port, size, iters, duration_s, margin_s, warm_up;
 	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;	/* cq_mod, reads 0: default */
-	int cpu;			/* -1: where the system puts it */
+	int cpu;			/* -1: the system chooses */
 	double limit_bw, limit_rate;	/* 0: none */
 	bool all, both_ways, events, gbits, no_peak, verify, infinite, cpu_util, target_polls;
 	bool histogram, list_sorted, list_unsorted, cycles, unbind;
 };
 
-/* Does not return from --help, --version or what is wrong. */
+/* Does not return after --help, --version or an error. */
 void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, char **argv);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PARAMS_FIELD = 6 };	/* ia_params: six fields are before it */
+enum { PARAMS_FIELD = 6 };	/* ia_params comes after six fields */
 
 static FILE *open_conf(const char **name)
 {
@@ -28,7 +28,7 @@ static FILE *open_conf(const char **name)
 	return f;
 }
 
-/* Behind the quote that opens the field; NULL where there is no such field. */
+/* Position after the opening quote of the field; NULL if there is no such field. */
 static const char *params_of(const char *line)
 {
 	const char *p = line;
@@ -79,7 +79,7 @@ int params_add(const char *ia, const char *words)
 	free(line);
 	fclose(in);
 	fflush(out);
-	/* The descriptor stays: the registry opens the file by it. */
+	/* The descriptor stays open: the registry opens the file through it. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return setenv("DAT_OVERRIDE", path, 1);
 }

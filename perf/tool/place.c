@@ -67,7 +67,7 @@ void tool_place(const struct tool *t, char *text, size_t len)
 
 struct race {
 	struct line line;
-	_Atomic unsigned int chunks;	/* as many, or fewer on a machine that has no time for it */
+	_Atomic unsigned int chunks;	/* chunks wanted, reduced on a machine that has no time for them */
 };
 
 static void *follow(void *race)
@@ -87,7 +87,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of the chunks: a thread that is put off the CPU for once does not count. */
+/* The median of the chunks: one that lost the CPU does not count. */
 static double lead(struct race *r)
 {
 	uint64_t until = now_ns() + enough_ns;
@@ -116,7 +116,7 @@ static int another(const cpu_set_t *set, int me, int wanted)
 	return -1;
 }
 
-/* A program that was pinned may still use the CPUs that its process was started on for this. */
+/* A pinned program may still use the CPUs that its process was started with for this. */
 static cpu_set_t allowed;
 
 __attribute__((constructor)) static void remember(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* By gnuplot: of one size the distribution of its samples, of several the figures over the size. */
+/* Draws with gnuplot: for one size the distribution of its samples, for several the figures by size. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Latency samples of one size, none of them dropped. A run of so many iterations keeps each time
- * stamp; a run of so many seconds counts in buckets that are at most 1/128 of their value wide, and
- * keeps smallest, largest, sum, sum of squares and the worst ones exactly.
+ * Latency samples of one size, none of them dropped. A run with a number of iterations keeps each time
+ * stamp. A run with a duration counts in buckets whose width is at most 1/128 of their value; it keeps
+ * smallest, largest, sum, sum of squares and the worst ones exactly.
  */
 #ifndef PERF_RECORD_H
 #define PERF_RECORD_H
@@ -19,18 +19,18 @@ enum {
 };
 
 struct record_worst {
-	uint64_t ticks, at;	/* how long, and when it was over: ticks since the start */
+	uint64_t ticks, at;	/* duration and end: ticks since the start */
 };
 
 struct record {
-	uint64_t *stamps;	/* exact: n + 1 of them; NULL in buckets */
-	uint64_t *sorted;	/* exact: the samples in order, made by record_finish() */
+	uint64_t *stamps;	/* exact: n + 1 of them; NULL with buckets */
+	uint64_t *sorted;	/* exact: sorted by record_finish() */
 	uint64_t *buckets;
 	uint64_t n, room, first, last;
 	uint64_t min, max;
 	double sum, squares;	/* of ticks */
-	double part;		/* of a sample that counts: 0.5 where it is a round trip */
-	bool lone;		/* exact, by record_add(): stamps holds the samples themselves */
+	double part;		/* fraction of a sample that counts: 0.5 for a round trip */
+	bool lone;		/* exact, with record_add(): stamps holds the samples themselves */
 	struct record_worst worst[RECORD_WORST];	/* descending */
 };
 
@@ -39,7 +39,7 @@ struct record_summary {		/* nanoseconds */
 	double min, max, typical, avg, stdev, p99, p999;
 };
 
-/* room 0: in buckets. 0 or -ENOMEM. */
+/* room 0: uses buckets. 0 or -ENOMEM. */
 int record_init(struct record *r, uint64_t room, double part);
 void record_free(struct record *r);
 void record_start(struct record *r, uint64_t now);
@@ -57,7 +57,7 @@ static inline unsigned int record_bucket(uint64_t v)
 
 void record_count(struct record *r, uint64_t ticks, uint64_t now);
 
-/* One sample: from the last stamp to now. */
+/* Adds a sample from the last stamp to now. */
 static inline void record_stamp(struct record *r, uint64_t now)
 {
 	if (r->stamps)
@@ -67,16 +67,16 @@ static inline void record_stamp(struct record *r, uint64_t now)
 	r->last = now;
 }
 
-/* One sample whose start is its own, where several are under way at a time. */
+/* Adds a sample with its own start, for overlapping operations. */
 void record_add(struct record *r, uint64_t from, uint64_t now);
 
-/* After the last sample, before the questions below. 0 or -ENOMEM. */
+/* Call after the last sample and before the functions below. 0 or -ENOMEM. */
 int record_finish(struct record *r);
-/* The i-th as it came, in ticks; of an exact record. */
+/* The i-th sample in the order of time, in ticks; for an exact record. */
 uint64_t record_sample(const struct record *r, uint64_t i);
 void record_summary(const struct record *r, struct record_summary *s);
 double record_quantile_ns(const struct record *r, double q);
-/* What lies in [from, to) ns. */
+/* The number of samples in [from, to) ns. */
 uint64_t record_between(const struct record *r, double from, double to);
 
 #endif

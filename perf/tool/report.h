@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run prints: perftest's box and columns, samples, worst ones; JSON; a plot. */
+/* The output of a run: perftest's box and columns, samples, worst samples; JSON; a plot. */
 #ifndef PERF_REPORT_H
 #define PERF_REPORT_H
 
@@ -7,7 +7,7 @@
 
 #include "perf/tool/tool.h"
 
-/* What the adapter and its provider say of themselves; "" where they do not. */
+/* Attributes of the adapter and its provider; "" if unknown. */
 struct tool_facts {
 	char adapter[128], provider[128], address[64];
 	char access[64], driven_by[64], doorbell[64], inline_size[64], link[64], mtu[64], hot[64];
@@ -26,16 +26,15 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 void report_samples(const struct tool *t);
 void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
-/* 0, or 1 where -w or -y was missed, which is said. */
+/* 0, or 1 if -w or -y was missed, after a message. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
-/* progress.c: a line on stderr each two seconds, by a thread that sleeps otherwise. doing: NULL, it
- * measures. */
+/* progress.c: a thread that prints a line on stderr every two seconds. doing: NULL means measuring. */
 void progress_start(struct tool *t, const char *doing);
 void progress_stop(void);
 
 /* json.c, plot.c: 0 or -1 after a line on stderr. */
-/* The files can be written: to be known before anything is measured. */
+/* Checks before the measurement that the files can be written. */
 int report_possible(const struct tool *t);
 int report_json(const struct tool *t, const struct tool_report *r);
 int plot_possible(void);

@@ -142,7 +142,7 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	return status;
 }
 
-/* The peer's place is in the answer to the first message. */
+/* The answer to the first message holds the peer's CPU. */
 static int greet(struct tool *t, struct tool_report *rep)
 {
 	struct tool_msg m = { .op = OP_ROW };
@@ -253,7 +253,7 @@ static int server(struct tool *t)
 
 static void tool_close(struct tool *t)
 {
-	/* A closed IA takes its registrations along; what is freed before is gone under the adapter. */
+	/* Closing the IA ends its registrations: free the memory after that. */
 	consumer_close(&t->c);
 	free(t->mine.buf);
 	free(t->local.buf);

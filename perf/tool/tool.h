@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frame of the programs with perftest's habits. A program says what it is (struct tool_test)
- * and brings two functions: what the client does for one size, and what its server does meanwhile.
- * The frame does the rest: options, connections, control messages, report.
+ * The common part of the programs that follow perftest. A program fills in a struct tool_test with a
+ * function for the client, which measures one size, and one for the server, which runs meanwhile. The
+ * common part does the rest: options, connections, control messages, report.
  *
  * A run is, for each size:
  *	client: prepare, START ->  server: prepare  <- READY
- *	client: lead               server: serve, until STOP has come
+ *	client: lead               server: serve, until STOP arrives
  *	client: STOP ->            server: finish  <- DONE, ROW ->
  */
 #ifndef PERF_TOOL_H
@@ -19,7 +19,7 @@
 
 enum tool_metric { TOOL_LATENCY, TOOL_BANDWIDTH, TOOL_RATE, TOOL_CONNECTIONS };
 
-/* Which options mean something: bits of tool_test.takes. */
+/* Options that apply to a program: bits of tool_test.takes. */
 enum {
 	TAKES_SIZE = 1 << 0,		/* -s -a, and -f */
 	TAKES_DEPTH = 1 << 1,		/* -t -Q -N -y */
@@ -35,14 +35,14 @@ enum {
 	TAKES_EPS = 1 << 11,		/* -q */
 	TAKES_PROCESSES = 1 << 12,
 	TAKES_BYTES = 1 << 13,		/* --report_gbits -w */
-	/* Of all that move data as fast as they can. */
+	/* Of all bandwidth programs. */
 	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
 		       TAKES_EVENTS | TAKES_BYTES,
 };
 
 enum {
 	TOOL_SPINS = 4096, TOOL_TEXT = 232,
-	TOOL_SILENCE_US = 60000000,	/* of a peer that lives and says nothing */
+	TOOL_SILENCE_US = 60000000,	/* a peer that lives and sends nothing */
 };
 
 struct tool;
@@ -64,25 +64,25 @@ struct tool_test {
 	unsigned int takes;
 	uint64_t size, iters;		/* defaults */
 	uint32_t depth;
-	double part;			/* of a sample that counts */
-	bool looks;			/* the target looks at its memory */
+	double part;			/* fraction of a sample that counts */
+	bool looks;			/* the target polls its memory */
 	/* All return 0 or -1 after a line on stderr. open, prepare, finish may be NULL. */
 	int (*open)(struct tool *t);	/* both sides, connected, once */
 	int (*prepare)(struct tool *t);	/* both sides, before each size */
 	int (*lead)(struct tool *t, struct tool_result *r);
 	int (*serve)(struct tool *t);	/* until STOP */
-	int (*drain)(struct tool *t);	/* the client with -b, from STOP to DONE */
-	int (*finish)(struct tool *t);	/* both sides, after STOP: what --verify looks at */
+	int (*drain)(struct tool *t);	/* the client with -b, between STOP and DONE */
+	int (*finish)(struct tool *t);	/* both sides, after STOP: checks for --verify */
 };
 
 enum tool_op { OP_START = 1, OP_READY, OP_STOP, OP_DONE, OP_ROW, OP_BYE, OP_WINDOW };
 
 struct tool_msg {
 	uint32_t op;
-	uint32_t good;			/* DONE: what was to be verified held */
+	uint32_t good;			/* DONE: the verification succeeded */
 	uint64_t size, seed;		/* START */
-	uint64_t sent;			/* STOP, DONE: messages, with those of the warm-up */
-	uint64_t count, ns;		/* DONE: operations of the server's own that count, their time */
+	uint64_t sent;			/* STOP, DONE: messages, including the warm-up */
+	uint64_t count, ns;		/* DONE: the server's own operations that count, and their time */
 	uint64_t addr;			/* WINDOW */
 	uint32_t rmr_context;
 	char text[TOOL_TEXT - 4];
@@ -105,7 +105,7 @@ struct tool_hello {			/* private data of each request */
 
 struct tool_ep {
 	DAT_EP_HANDLE ep;
-	struct tool_peer peer;		/* where the other side's memory is */
+	struct tool_peer peer;		/* the peer's memory */
 	uint64_t posted, completed, signalled;
 };
 
@@ -113,75 +113,75 @@ struct tool {
 	const struct tool_test *test;
 	struct tool_options o;
 	bool client;
-	struct consumer c;		/* control: its endpoint and EVDs carry messages alone */
-	struct consumer data;		/* the same IA, with the EVDs of what is measured */
+	struct consumer c;		/* the control endpoint and its EVDs */
+	struct consumer data;		/* the same IA, with the measured EVDs */
 	struct region ctl_send, ctl_recv;
 	struct region mine, local;	/* open to the peer, and not; a slice for each endpoint */
 	struct tool_ep *eps;
 	size_t slice;
-	uint64_t max_size, size;	/* of all, of this measurement */
+	uint64_t max_size, size;	/* of all measurements; of this one */
 	uint64_t seed, deadline, iters;
 	uint64_t started_ns;		/* CLOCK_REALTIME of the measurement */
 	struct record rec;
-	struct tool_msg msg;		/* the last one that came */
-	bool stop;			/* it is STOP or DONE: the peer has nothing more */
-	bool draining;			/* the client, with -b, from its STOP on */
-	uint64_t own_count, own_ns;	/* operations that count, of this side */
+	struct tool_msg msg;		/* the last one received */
+	bool stop;			/* it is STOP or DONE: the peer sends no more */
+	bool draining;			/* the client, with -b, after its STOP */
+	uint64_t own_count, own_ns;	/* operations of this side that count */
 	uint64_t sent;
-	volatile uint64_t progress;	/* operations so far, those that do not count as well */
-	uint64_t silent_since, seen;	/* of tool_idle() */
+	volatile uint64_t progress;	/* operations so far, including those that do not count */
+	uint64_t silent_since, seen;	/* for tool_idle() */
 };
 
-/* What each program says of itself; main.c hands it to run.c. */
+/* Each program defines this; main.c passes it to run.c. */
 extern const struct tool_test tool_test;
 int tool_main(const struct tool_test *test, int argc, char **argv);
 
 /* place.c */
 /* 0, or -1 after a line on stderr. */
 int tool_pin(int cpu);
-/* Which CPU this is and may be, in words. */
+/* Describes the current CPU and the allowed ones in words. */
 void tool_place(const struct tool *t, char *text, size_t len);
-/* Half round trip of a cache line between this CPU and another, in ns; 0 without another. */
+/* Half a round trip of a cache line between this CPU and another, in ns; 0 without another CPU. */
 double tool_line_ns(int other);
 uint64_t tool_wall_ns(void);		/* CLOCK_REALTIME */
-double tool_cpu_s(void);		/* that this process and its own have used */
+double tool_cpu_s(void);		/* CPU time of this process and its children */
 
 /* link.c */
 int tool_connect(struct tool *t);
 int tool_serve_connect(struct tool *t);
 DAT_EP_ATTR tool_ep_attr(const struct tool *t);
 struct tool_hello tool_hello(const struct tool *t, uint32_t which);
-/* limits.c: -1 where the adapter has less than the options ask for; says what and how much. */
+/* limits.c: -1 if the options exceed the adapter's limits, after a message. */
 int tool_fits(struct tool *t);
 
 /* ctl.c */
 int ctl_open(struct tool *t);
-/* A new endpoint, to be connected: the first one, or instead of one that was not connected. */
+/* Creates an endpoint to connect: the first one, or a replacement for one that failed to connect. */
 int ctl_endpoint(struct tool *t);
 int ctl_send(struct tool *t, const struct tool_msg *m);
-/* BYE. The server leaves when it has that, and may be gone before this side knows that it has. */
+/* Sends BYE. The server exits on it, perhaps before this side knows that it has arrived. */
 void ctl_bye(struct tool *t);
-/* Waits for a message, asleep; in t->msg. */
+/* Sleeps until a message arrives; in t->msg. */
 int ctl_wait_any(struct tool *t);
-/* For one of that kind: any other is an error. */
+/* Waits for a message of that kind: any other is an error. */
 int ctl_wait(struct tool *t, enum tool_op op);
-/* True when a message has come, which is in t->msg. Does not wait. */
+/* True if a message has arrived, which is in t->msg. Does not wait. */
 bool ctl_poll(struct tool *t);
 
 /* loop.c: waiting */
-/* What a wait does now and then. 0: go on waiting; 1: the peer said STOP; -1: it is gone. */
+/* Checks during a wait. 0: go on waiting; 1: the peer sent STOP; -1: it is gone. */
 int tool_idle(struct tool *t, DAT_RETURN ret);
-/* -1, with the status of a completion that failed on stderr. */
+/* -1, after printing the status of a failed completion. */
 int tool_bad(struct tool *t, const DAT_EVENT *ev);
-/* -1: a post was refused; says why. */
+/* -1, after printing why a post was refused. */
 int tool_refused(struct tool *t, DAT_RETURN ret);
-/* -1: the connection has ended; says what to do. */
+/* -1, after printing that the connection has ended. */
 int tool_lost(struct tool *t);
-/* -1: something else has failed and been told, of which the end of the connection may be the reason. */
+/* -1 after another failure with its message; prints also if the connection has ended. */
 int tool_failed(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
-/* tool_test.serve of a side that has nothing to do: asleep, or with an empty EVD polled. */
+/* tool_test.serve of a passive side: sleeps, or polls an empty EVD. */
 int target_serve(struct tool *t);
 /* True while the measurement goes on: iterations or seconds. */
 static inline bool tool_more(const struct tool *t, uint64_t done)
@@ -197,7 +197,7 @@ static inline bool tool_good(const DAT_EVENT *ev)
 	       ev->event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS;
 }
 
-/* The next completion. 0, 1: STOP instead, -1. */
+/* Waits for the next completion. 0; 1: STOP instead; -1. */
 static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
 	unsigned int spins = 0;
@@ -219,8 +219,8 @@ static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 }
 
 /*
- * What a post has returned, and then its completion. That comes after STOP, too: the peer has seen
- * the data before. Left in the EVD it would be taken for that of the next post.
+ * Handles the return code of a post, then its completion. This waits for the completion after STOP, too:
+ * the peer has seen the data before. Left in the EVD, it would be taken for that of the next post.
  */
 static inline int tool_completes(struct tool *t, DAT_RETURN ret)
 {

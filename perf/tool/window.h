@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_bind_lat and dat_bind_bw: RMRs over local memory, a server that writes through one. */
+/* dat_bind_lat and dat_bind_bw: RMRs over local memory; the server writes through one of them. */
 #ifndef PERF_WINDOW_H
 #define PERF_WINDOW_H
 
@@ -8,15 +8,18 @@
 enum { WINDOW_MAX = OPTION_MAX_EPS, WINDOW_EACH = 64 };
 
 extern DAT_RMR_HANDLE windows[WINDOW_MAX];
-extern DAT_RMR_CONTEXT window_context;		/* of the bind before */
-extern unsigned int window_count;		/* of each endpoint, which share none */
+extern DAT_RMR_CONTEXT window_context;		/* from the previous bind */
+extern unsigned int window_count;		/* per endpoint, which share none */
 
-/* tool_test.open and .serve; check is for the end of .lead, with --verify. */
+/* tool_test.open and .serve; with --verify, .lead calls check at the end. */
 int windows_open(struct tool *t);
 int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
 
-/* The i-th of an endpoint, from 0: its RMRs in turn, each bound again, or unbound every other time. */
+/*
+ * The i-th bind of an endpoint, from 0: uses its RMRs in turn, each bound again, or unbound every other
+ * time.
+ */
 static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i,
 				     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
