@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "The IA to try (soft-mlx5-0)", 0 },
 	{ "peer", 'p', "NAME", 0, "The IA at the other end of connections (the same)", 0 },
 	{ "remote", 'r', "HOST", 0, "Where dat_conform --serve runs, for statements of two processes", 0 },
-	{ "serve", OPT_SERVE, NULL, 0, "Be the other end for those who name this host with -r", 0 },
+	{ "serve", OPT_SERVE, NULL, 0, "Be the peer of runs that name this host with -r", 0 },
 	{ "port", OPT_PORT, "NUMBER", 0, "TCP port of --serve, here or there (45299)", 0 },
 	{ "test", 't', "PATTERN", 0, "Only statements or pages that match, as a shell would", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "Write what was found, and each code that a call returned", 0 },

@@ -33,11 +33,11 @@ enum { OPT_JSON = 256, OPT_LIMIT, OPT_TOTAL, OPT_LIST };
 
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "The adapter (mlx5_0-1)", 0 },
-	{ "params", 'a', "PARAMS", 0, "ia_params of each open, as in ip=10.0.0.7", 0 },
-	{ "probe", 't', "NUMBERS", 0, "Only these, as in 3,10-12", 0 },
-	{ "json", OPT_JSON, "FILE", 0, "Write the answers for programs to read", 0 },
-	{ "limit", OPT_LIMIT, "SECONDS", 0, "For one probe (60)", 0 },
-	{ "total", OPT_TOTAL, "SECONDS", 0, "For all of them (600)", 0 },
+	{ "params", 'a', "PARAMS", 0, "ia_params of each open, e.g. ip=10.0.0.7", 0 },
+	{ "probe", 't', "NUMBERS", 0, "Only these probes, e.g. 3,10-12", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "Write the answers as JSON", 0 },
+	{ "limit", OPT_LIMIT, "SECONDS", 0, "Limit for one probe (60)", 0 },
+	{ "total", OPT_TOTAL, "SECONDS", 0, "Limit for all probes (600)", 0 },
 	{ "list", OPT_LIST, NULL, 0, "Numbers and questions only", 0 },
 	{ 0 },
 };
@@ -92,7 +92,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 		break;
 	case 'a':
 		if (strpbrk(arg, "\"\n"))
-			argp_error(argp, "%s: there are no quotation marks in ia_params", arg);
+			argp_error(argp, "%s: ia_params must not contain quotation marks", arg);
 		s->light.params = arg;
 		break;
 	case 't':

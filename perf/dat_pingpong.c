@@ -26,7 +26,7 @@ static const char doc[] =
 	"sides run here, as two processes. The exit status is 0 only when all of it held.";
 
 static const struct argp_option options[] = {
-	{ "server", 's', NULL, 0, "Serve one client, then leave", 0 },
+	{ "server", 's', NULL, 0, "Serve one client, then exit", 0 },
 	{ "ia", 'i', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 },
 	{ "port", 'p', "QUAL", 0, "Connection qualifier (45250)", 0 },
 	{ "rounds", 'n', "N", 0, "Rounds of all operations (1000); 0: until killed", 0 },
@@ -73,7 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->server && o->host)
-			argp_error(state, "-s serves; a HOST is what a client connects to");
+			argp_error(state, "-s is the server; only a client takes a HOST");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -56,7 +56,7 @@ bool ia_opened(DAT_RETURN ret, const char *name)
 	if (dat_ok(ret, "dat_ia_open"))
 		return true;
 	fprintf(stderr, "%s: is there a line for it in dat.conf (see DAT_OVERRIDE)? "
-		"DAT_DBG_TYPE=0xff tells why it was refused\n", name);
+		"DAT_DBG_TYPE=0xff prints why it was refused\n", name);
 	return false;
 }
 

@@ -341,7 +341,7 @@ static int calls(struct pair *p, const struct bench_op *op, unsigned int n, DAT_
 	if (!bad)
 		return 0;
 	if (last == DAT_SUCCESS)
-		fprintf(stderr, "%s: succeeded %u times where it must not\n", op->name, bad);
+		fprintf(stderr, "%s: %u calls succeeded that must fail\n", op->name, bad);
 	else
 		dat_ok(last, op->name);
 	return -1;

@@ -171,7 +171,7 @@ static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 	if (pp_send(&k->p, &m, 0))
 		return -1;
 	if (consumer_wait_end(&k->p.c, 5000000000u)) {
-		fprintf(stderr, "the write through a revoked context broke nothing\n");
+		fprintf(stderr, "the write through a revoked context did not break the connection\n");
 		return -1;
 	}
 	/* The window must still hold the data of the last permitted round. */

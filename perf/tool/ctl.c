@@ -43,7 +43,7 @@ int ctl_wait(struct tool *t, enum tool_op op)
 		return -1;
 	if (t->msg.op == (uint32_t)op)
 		return 0;
-	fprintf(stderr, "message %u of the peer where %d belongs\n", t->msg.op, (int)op);
+	fprintf(stderr, "protocol error: message %u from the peer, expected %d\n", t->msg.op, (int)op);
 	return -1;
 }
 

@@ -124,7 +124,7 @@ static int connect_one(struct tool *t, struct consumer *c, uint32_t which, uint3
 		return -1;
 	if (len == sizeof(*peer) && peer->magic == MAGIC)
 		return 0;
-	fprintf(stderr, "who answers is no %s\n", t->test->name);
+	fprintf(stderr, "the peer is not a %s server\n", t->test->name);
 	return -1;
 }
 
@@ -135,8 +135,8 @@ static void say_why(const struct tool *t, DAT_EVENT_NUMBER end)
 
 	switch (end) {
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		fprintf(stderr, "who waits at %s, conn_qual %" PRIu64 ", is another program or version than "
-			"this %s, has another kind of adapter, or its client already: see what it said\n",
+		fprintf(stderr, "the server at %s, conn_qual %" PRIu64 ", refused: it is no %s of this "
+			"version, uses another kind of adapter, or already has a client; see its output\n",
 			host, qual, name);
 		break;
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
@@ -144,12 +144,12 @@ static void say_why(const struct tool *t, DAT_EVENT_NUMBER end)
 			"without HOST; each serves one client\n", name, host, qual);
 		break;
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
-		fprintf(stderr, "there is no way from %s to %s: see the addresses and routes of both\n",
+		fprintf(stderr, "no route from %s to %s: check the addresses and routes of both hosts\n",
 			t->o.ia, host);
 		break;
 	case DAT_CONNECTION_EVENT_TIMED_OUT:
-		fprintf(stderr, "%s, conn_qual %" PRIu64 " does not answer: is the server stopped, or is a "
-			"firewall between?\n", host, qual);
+		fprintf(stderr, "%s, conn_qual %" PRIu64 " does not answer: is the server stopped, or does a "
+			"firewall drop packets?\n", host, qual);
 		break;
 	default:
 		break;
@@ -165,7 +165,7 @@ static int connect_control(struct tool *t)
 	if (connect_one(t, &t->c, 0, NOBODY_US, &peer) == 0)
 		return 0;
 	if (t->c.end == DAT_CONNECTION_EVENT_TIMED_OUT) {
-		fprintf(stderr, "a server that is only slow has %d s more\n", SLOW_US / 1000000);
+		fprintf(stderr, "waiting %d s more, in case the server is only slow\n", SLOW_US / 1000000);
 		if (ctl_endpoint(t))
 			return -1;
 		if (connect_one(t, &t->c, 0, SLOW_US, &peer) == 0)
@@ -318,7 +318,7 @@ static int accept_control(struct tool *t)
 			return -1;
 		if (accept_one(t, &t->c, 0, cr) == 0)
 			return 0;
-		fprintf(stderr, "that client is not connected: the next one is waited for\n");
+		fprintf(stderr, "the client did not connect; waiting for the next one\n");
 	}
 }
 

@@ -7,7 +7,7 @@
 
 int tool_lost(struct tool *t)
 {
-	fprintf(stderr, "connection ended: %s: the %s is gone; see what it said, and start both again\n",
+	fprintf(stderr, "connection ended: %s: the %s is gone; see its output, and restart both\n",
 		dat_event_name(t->c.end), t->client ? "server" : "client");
 	return -1;
 }
@@ -38,7 +38,7 @@ int tool_idle(struct tool *t, DAT_RETURN ret)
 		t->seen = t->progress;
 	}
 	if (t->client && now - t->silent_since > t->c.idle_ns) {
-		fprintf(stderr, "nothing has come for %" PRIu64 " s: the server is there, but does not "
+		fprintf(stderr, "nothing has come for %" PRIu64 " s: the server is alive, but does not "
 			"answer; is it stopped?\n", t->c.idle_ns / 1000000000u);
 		return -1;
 	}

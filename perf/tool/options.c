@@ -24,55 +24,56 @@ struct offer {
 };
 
 static const struct offer offers[] = {
-	{ 0, { NULL, 0, NULL, 0, "What is measured:", 1 } },
+	{ 0, { NULL, 0, NULL, 0, "Measurement:", 1 } },
 	{ TAKES_SIZE, { "all", 'a', NULL, 0, "Sizes from 2 to 2^23", 0 } },
 	{ TAKES_SIZE, { "size", 's', "BYTES", 0, "Size of an operation", 0 } },
 	{ 0, { "iters", 'n', "N", 0, "Operations, at least 5", 0 } },
-	{ 0, { "duration", 'D', "SECONDS", 0, "So many seconds instead", 0 } },
+	{ 0, { "duration", 'D', "SECONDS", 0, "Run for SECONDS instead", 0 } },
 	{ TAKES_SIZE, { "margin", 'f', "SECONDS", 0,
-	  "Of -D, not counted at either end (a quarter of it)", 0 } },
-	{ 0, { "run_infinitely", K_INFINITE, NULL, 0, "A row each -D seconds, until killed", 0 } },
-	{ 0, { "warm-up", K_WARM_UP, "N", 0, "Operations before the first that counts (100)", 0 } },
-	{ TAKES_DEPTH, { "tx-depth", 't', "N", 0, "Operations under way per endpoint", 0 } },
+	  "Ignored at each end of -D (a quarter of it)", 0 } },
+	{ 0, { "run_infinitely", K_INFINITE, NULL, 0, "Print a row every -D seconds, until killed", 0 } },
+	{ 0, { "warm-up", K_WARM_UP, "N", 0, "Operations before the measurement (100)", 0 } },
+	{ TAKES_DEPTH, { "tx-depth", 't', "N", 0, "Outstanding operations per endpoint", 0 } },
 	{ TAKES_RX, { "rx-depth", 'r', "N", 0, "Receives posted per endpoint (512)", 0 } },
 	{ TAKES_EPS, { "qp", 'q', "N", 0, "Endpoints (1)", 0 } },
 	{ TAKES_PROCESSES, { "processes", K_PROCESSES, "N", 0, "Client processes (1)", 0 } },
 	{ TAKES_DEPTH, { "cq-mod", 'Q', "N", 0,
-	  "One completion for so many operations (100; above 8 KiB 1)", 0 } },
-	{ TAKES_BOTH, { "bidirectional", 'b', NULL, 0, "Both sides at once; rows give the sum", 0 } },
-	{ TAKES_READS, { "outs", 'o', "N", 0, "Reads under way at the peer per endpoint (4)", 0 } },
+	  "One completion per N operations (100; above 8 KiB 1)", 0 } },
+	{ TAKES_BOTH, { "bidirectional", 'b', NULL, 0, "Both directions at once; rows give the sum", 0 } },
+	{ TAKES_READS, { "outs", 'o', "N", 0, "Outstanding reads per endpoint (4)", 0 } },
 	{ TAKES_UNBIND, { "unbind", K_UNBIND, NULL, 0, "Bind and unbind in turns instead of rebinding",
 			  0 } },
-	{ TAKES_VERIFY, { "verify", K_VERIFY, NULL, 0, "Look at what has arrived, byte for byte", 0 } },
-	{ 0, { NULL, 0, NULL, 0, "How:", 2 } },
+	{ TAKES_VERIFY, { "verify", K_VERIFY, NULL, 0, "Check the received data, byte for byte", 0 } },
+	{ 0, { NULL, 0, NULL, 0, "Method:", 2 } },
 	{ 0, { "ib-dev", 'd', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 } },
 	{ 0, { "port", 'p', "QUAL", 0, "Connection qualifier (18515)", 0 } },
 	{ TAKES_EVENTS, { "events", 'e', NULL, 0, "Sleep in dat_evd_wait instead of polling", 0 } },
 	{ TAKES_TARGET, { "target-polls", K_TARGET, NULL, 0,
 			  "The target polls an EVD instead of sleeping", 0 } },
-	{ TAKES_INLINE, { "inline_size", 'I', "BYTES", 0, "Copied into the request up to that size", 0 } },
-	{ 0, { "qp-timeout", 'u', "CODE", 0, "Of acknowledgements: 4.096 us * 2^CODE", 0 } },
+	{ TAKES_INLINE, { "inline_size", 'I', "BYTES", 0, "Largest size that is sent inline", 0 } },
+	{ 0, { "qp-timeout", 'u', "CODE", 0, "ACK timeout: 4.096 us * 2^CODE", 0 } },
 	{ 0, { "sl", 'S', "SL", 0, "Service level", 0 } },
 	{ 0, { "gid-index", 'x', "N", 0, "Entry of the GID table", 0 } },
-	{ 0, { "cpu", K_CPU, "N", 0, "Stay on this CPU (wherever the system puts it)", 0 } },
-	{ 0, { "CPU-freq", 'F', NULL, 0, "Taken and ignored, as -R and -z", 0 } },
+	{ 0, { "cpu", K_CPU, "N", 0, "Run on this CPU (not pinned)", 0 } },
+	{ 0, { "CPU-freq", 'F', NULL, 0, "Accepted for perftest scripts, as -R and -z; no effect", 0 } },
 	{ 0, { "rdma_cm", 'R', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { "com_rdma_cm", 'z', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 } },
-	{ 0, { NULL, 0, NULL, 0, "What is told:", 3 } },
-	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "No peak (there is none beyond 20000 operations)", 0 } },
+	{ 0, { NULL, 0, NULL, 0, "Output:", 3 } },
+	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "Omit the peak (always beyond 20000 operations)", 0 } },
 	{ TAKES_BYTES, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
-	{ TAKES_BYTES, { "limit_bw", 'w', "BW", 0, "Status 1 where the average is below", 0 } },
-	{ TAKES_DEPTH, { "limit_msgrate", 'y', "MPPS", 0, "Status 1 where the rate is below", 0 } },
+	{ TAKES_BYTES, { "limit_bw", 'w', "BW", 0, "Exit status 1 if the average is below BW", 0 } },
+	{ TAKES_DEPTH, { "limit_msgrate", 'y', "MPPS", 0, "Exit status 1 if the rate is below MPPS", 0 } },
 	{ 0, { "cpu_util", K_CPU_UTIL, NULL, 0, "CPU time of the client; needs -D", 0 } },
-	{ TAKES_SAMPLES, { "report-histogram", 'H', NULL, 0, "All samples, sorted; not with -D", 0 } },
-	{ TAKES_SAMPLES, { "report-unsorted", 'U', NULL, 0, "All samples as they came; not with -D", 0 } },
-	{ TAKES_SAMPLES, { "report-cycles", 'C', NULL, 0, "Those in ticks of the clock", 0 } },
+	{ TAKES_SAMPLES, { "report-histogram", 'H', NULL, 0, "Print all samples, sorted; not with -D", 0 } },
+	{ TAKES_SAMPLES, { "report-unsorted", 'U', NULL, 0,
+			   "Print all samples in order of time; not with -D", 0 } },
+	{ TAKES_SAMPLES, { "report-cycles", 'C', NULL, 0, "Print samples (-H, -U) in clock ticks", 0 } },
 	{ TAKES_SAMPLES, { "histogram", K_HISTOGRAM, NULL, 0,
-			   "The distribution, drawn with characters", 0 } },
+			   "Print a histogram", 0 } },
 	{ 0, { "plot", K_PLOT, "FILE", 0, "Draw FILE.svg or FILE.png with gnuplot", 0 } },
 	{ 0, { "out_json", K_JSON, NULL, 0, "Write perftest_out.json", 0 } },
-	{ 0, { "out_json_file", K_JSON_FILE, "FILE", 0, "The same by another name", 0 } },
+	{ 0, { "out_json_file", K_JSON_FILE, "FILE", 0, "Write the JSON to FILE", 0 } },
 };
 
 struct parsing {
@@ -200,13 +201,13 @@ static void judge(struct parsing *p, struct argp_state *state)
 	if (o->infinite && !o->duration_s)
 		argp_error(state, "--run_infinitely needs -D: how often a row is printed");
 	if (o->infinite && (o->json || o->plot))
-		argp_error(state, "what never ends has no JSON and no plot");
+		argp_error(state, "--run_infinitely has no JSON and no plot");
 	if (o->cpu_util && !o->duration_s)
 		argp_error(state, "--cpu_util needs -D");
 	if ((o->list_sorted || o->list_unsorted) && o->duration_s)
-		argp_error(state, "-H and -U list the samples of -n; with -D there is --histogram");
+		argp_error(state, "-H and -U need -n; with -D use --histogram");
 	if ((o->list_sorted || o->list_unsorted) && o->iters > RECORD_EXACT_MAX / o->processes)
-		argp_error(state, "-H and -U list up to %d samples; beyond there is --histogram",
+		argp_error(state, "-H and -U print up to %d samples; for more use --histogram",
 			   RECORD_EXACT_MAX);
 	if (p->margin_told && o->duration_s && 2 * o->margin_s >= o->duration_s)
 		argp_error(state, "two margins of %llu s leave nothing of %llu s",
@@ -214,7 +215,7 @@ static void judge(struct parsing *p, struct argp_state *state)
 	if (!p->margin_told && p->test->takes & TAKES_SIZE)
 		o->margin_s = o->duration_s / 4;
 	if (o->events && o->both_ways)
-		argp_error(state, "-e waits for one thing: not with -b");
+		argp_error(state, "-e waits for one EVD: not with -b");
 	if (o->all)
 		o->size = OPTION_MAX_SIZE;
 	if (o->cq_mod > o->depth)
@@ -257,8 +258,8 @@ void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, 
 	struct parsing p = { .o = o, .test = test };
 	size_t i, n = 0;
 
-	snprintf(doc, sizeof(doc), "%s\vWithout HOST it is the server, and serves one client. "
-		 "dat_perf(7) tells of all options.", test->doc);
+	snprintf(doc, sizeof(doc), "%s\vWithout HOST it is the server, for one client. "
+		 "dat_perf(7) describes all options.", test->doc);
 	for (i = 0; i < sizeof(offers) / sizeof(*offers); i++)
 		if (!offers[i].takes || offers[i].takes & test->takes)
 			options[n++] = offers[i].option;

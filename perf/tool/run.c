@@ -44,7 +44,7 @@ static int stop_and_done(struct tool *t, struct tool_result *r)
 		return -1;
 	}
 	if (!t->msg.good) {
-		fprintf(stderr, "the server found data that is wrong\n");
+		fprintf(stderr, "the server received wrong data\n");
 		return -1;
 	}
 	if (t->o.both_ways && t->msg.ns) {
@@ -226,7 +226,7 @@ static int serve_message(struct tool *t)
 	case OP_START: return serve_size(t);
 	case OP_ROW: puts(t->msg.text); fflush(stdout); return 0;
 	case OP_BYE: report_line(); return 1;
-	default: fprintf(stderr, "message %u of the client\n", t->msg.op); return -1;
+	default: fprintf(stderr, "protocol error: message %u from the client\n", t->msg.op); return -1;
 	}
 }
 

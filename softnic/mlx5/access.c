@@ -274,7 +274,7 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "rights" },
 		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "bounds" },
 		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "indirect too deep" },
-		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key that it lists is gone" },
+		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key in its list is invalid" },
 		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
 	};
 	enum sn_viol v = why == SN_ACC_GONE ? SN_V_REMOTE_OPERATIONAL : SN_V_REMOTE_ACCESS;

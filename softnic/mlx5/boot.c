@@ -102,9 +102,9 @@ uint8_t sn_boot_gate(struct sn_cmd *c)
 	}
 	if (opcode == CMD_ENABLE_HCA || opcode == CMD_INIT_HCA || opcode == CMD_SET_HCA_CAP ||
 	    opcode == CMD_SET_ISSI)
-		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function runs already");
+		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is already initialized");
 	if (makes_object(opcode) && !sn_pages_left(c->nic)) {
-		sn_cmd_refuse(c, STAT_NO_RES, "pages were asked for and not given");
+		sn_cmd_refuse(c, STAT_NO_RES, "requested pages were not given");
 		return STAT_NO_RES;
 	}
 	return STAT_OK;

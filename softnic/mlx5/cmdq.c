@@ -313,7 +313,7 @@ void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 		else if (given)
 			cold->seen |= bit;
 		else if (rung && !(cold->early & bit))
-			sn_violate(nic, SN_V_CMDQ_OWNER, "slot %u is rung but not given", slot);
+			sn_violate(nic, SN_V_CMDQ_OWNER, "doorbell of slot %u, which software owns", slot);
 		if (rung)
 			cold->early &= ~bit;
 		else if (seen)

@@ -38,7 +38,7 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	if (!m->length64 && m->start + m->len < m->start)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "start_addr + len wraps");
 	if (m->mode == MODE_MTT && (m->length64 || m->len >> 56))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an MTT list for all there is");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an MTT list for all addresses (length64)");
 	if (m->free && !m->umr_en)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "free without umr_en: never usable");
 	return STAT_OK;

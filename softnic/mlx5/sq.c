@@ -37,7 +37,7 @@ void sn_sq_record(struct sn_qp *qp, uint32_t rec)
 	if ((uint16_t)rec == qp->sq_pi)
 		return;
 	if (qp->state < SN_QP_RTS) {
-		sn_violate(qp->nic, SN_V_DB_STATE, "QP %#x rung in state %u", qp->qpn, qp->state);
+		sn_violate(qp->nic, SN_V_DB_STATE, "doorbell of QP %#x in state %u", qp->qpn, qp->state);
 		return;
 	}
 	if (!producer_ok(qp, rec))

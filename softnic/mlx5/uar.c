@@ -122,9 +122,9 @@ static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_
 	struct sn_qp *qp = sn_table_find(&nic->qps, qpn);
 
 	if (!qp)
-		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "UAR %u rung for QP %#x", page, qpn);
+		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "doorbell on UAR %u for unknown QP %#x", page, qpn);
 	else if (qp->uar->page != page)
-		sn_violate(nic, SN_V_DB_UAR, "QP %#x of UAR %u rung on UAR %u", qpn,
+		sn_violate(nic, SN_V_DB_UAR, "doorbell of QP %#x of UAR %u on UAR %u", qpn,
 			   qp->uar->page, page);
 	return qp;
 }

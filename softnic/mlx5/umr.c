@@ -76,7 +76,7 @@ static uint8_t check_wqe(struct umr *u)
 	    !zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
 		refuse(u, SN_V_WQE_RESERVED, "UMR control segment");
 	if (u->mask & ~MASK_ALL)
-		return refuse(u, SN_V_WQE_UMR, "mkey_mask asks for what is not in the caps");
+		return refuse(u, SN_V_WQE_UMR, "mkey_mask: not in the caps");
 	return SN_SYND_OK;
 }
 
@@ -119,7 +119,7 @@ static uint8_t check_mkey(struct umr *u)
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
 		return refuse(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
-		return refuse(u, SN_V_WQE_UMR, "a list for a key that has none");
+		return refuse(u, SN_V_WQE_UMR, "a list for a key without one");
 	if (u->nklm && u->first + u->nklm > m->max_klm)
 		return refuse(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
 	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))

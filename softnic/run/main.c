@@ -24,7 +24,7 @@ struct options {
 enum { KEY_INFINIBAND = 0x100, KEY_EFA, KEY_PROFILE };
 
 static const struct argp_option options[] = {
-	{"devices", 'd', "N", 0, "How many adapters the program finds: mlx5_0 to mlx5_N-1 (1)", 0},
+	{"devices", 'd', "N", 0, "Number of adapters, mlx5_0 to mlx5_N-1 (1)", 0},
 	{"vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0},
 	{"ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0},
 	{"infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0},
@@ -36,20 +36,17 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Runs COMMAND with software ConnectX adapters in place of the machine's RDMA devices.\v"
-	"The command needs no change and no rights: it and what it starts see the adapters through "
-	"the libibverbs and libmlx5 that are installed. Adapters of different processes of one "
-	"user "
-	"on one machine reach each other:\n\n"
+	"The command needs no change and no privileges. It and its children see the adapters through the "
+	"installed libibverbs and libmlx5. Adapters of different processes of one user on one machine "
+	"reach each other:\n\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c &\n"
 	"  softnic-run ibv_rc_pingpong -g 0 -c 127.0.0.1\n\n"
 	"  softnic-run --efa fi_pingpong -p efa &\n"
 	"  softnic-run --efa fi_pingpong -p efa 127.0.0.1\n\n"
-	"With SOFTNIC_STRICT=1 each process prints at exit what the adapter held against its "
-	"driver; "
-	"with SOFTNIC_TRACE=1 it prints each uverbs command and how it ended.\n\n"
-	"The exit status is the command's; 128 + N when signal N ended it, 127 when it was not "
-	"found, "
-	"126 when it cannot be run, 125 when this program itself is in trouble.";
+	"With SOFTNIC_STRICT=1 each process prints its driver's violations at exit; with SOFTNIC_TRACE=1 "
+	"each uverbs command and its result.\n\n"
+	"The exit status is the command's; 128 + N if signal N killed it, 127 if it was not found, "
+	"126 if it cannot be run, 125 if softnic-run itself failed.";
 
 static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min,
 			   int max)
@@ -83,7 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PROFILE:
 		if (sne_profile(&caps, arg))
-			argp_error(state, "--profile knows no EFA '%s'", arg);
+			argp_error(state, "--profile: unknown EFA '%s'", arg);
 		o->profile = arg;
 		return 0;
 	case 'v':
@@ -98,11 +95,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->command)
 			argp_usage(state);
 		if (o->vfio && o->adapters.ports > 1)
-			argp_error(state, "--vfio has adapters with one port each");
+			argp_error(state, "--vfio supports one port per adapter");
 		if (o->profile && !o->efa)
-			argp_error(state, "--profile is one of --efa");
+			argp_error(state, "--profile needs --efa");
 		if (o->efa && (o->vfio || o->adapters.infiniband || o->adapters.ports > 1))
-			argp_error(state, "--efa has adapters with one port, behind the kernel");
+			argp_error(state, "--efa supports one port per adapter, and no --vfio");
 		if (o->efa)
 			o->adapters.efa = o->profile ? o->profile : "wide";
 		return 0;

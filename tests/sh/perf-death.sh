@@ -28,7 +28,7 @@ survivor() {
 	kill -0 "$1" 2>/dev/null && { echo "$3 goes on without its peer"; cat "$2"; exit 1; }
 	wait "$1"
 	status=$?
-	[ $status = 1 ] && grep -qE "connection ended: (BROKEN|DISCONNECTED|ACCEPT_COMPLETION_ERROR): the $4 is gone; see what it said" "$2" && return 0
+	[ $status = 1 ] && grep -qE "connection ended: (BROKEN|DISCONNECTED|ACCEPT_COMPLETION_ERROR): the $4 is gone; see its output" "$2" && return 0
 	echo "$3 ended with status $status"
 	cat "$2"
 	exit 1

@@ -85,7 +85,7 @@ ${CC:-gcc} -Wall -D_GNU_SOURCE -Iinclude -shared -fPIC -o "$tmp/gone.so" "$tmp/g
 
 # told FILE STATUS PEER: who is left has ended so, and says why
 told() {
-	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see what it said" "$1" && return
+	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see its output" "$1" && return
 	echo "HOW=$HOW WORD=$WORD: who is left without a $3: status $2"
 	cat "$1"
 	exit 1

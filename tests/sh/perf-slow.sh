@@ -219,7 +219,7 @@ timeout -k 1 100 env SLOW=dies LD_PRELOAD="$tmp/slow.so" "$bin/dat_write_bw" -p 
 wait $server
 served=$?
 server=
-if [ $served != 1 ] || ! grep -q 'the client is gone; see what it said' "$tmp/server"; then
+if [ $served != 1 ] || ! grep -q 'the client is gone; see its output' "$tmp/server"; then
 	echo "a client that died while it connected: server $served"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
@@ -239,7 +239,7 @@ kill -CONT $client
 wait $client
 status=$?
 client=
-if [ $status != 1 ] || ! grep -q 'the server is gone; see what it said' "$tmp/client"; then
+if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/client"; then
 	echo "a client whose server dies while it connects: status $status"
 	cat "$tmp/client"
 	exit 1
@@ -256,7 +256,7 @@ server=
 wait $client
 status=$?
 client=
-if [ $status != 1 ] || ! grep -q 'the server is gone; see what it said' "$tmp/client"; then
+if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/client"; then
 	echo "a client whose processes hear of the end of its server first: status $status"
 	cat "$tmp/client"
 	exit 1
