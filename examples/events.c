@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * events: one thread that serves several event queues, each with a handler of its own, and sleeps
- * in one place: a Consumer Notification Object. Three senders come, send and leave; a software event
- * ends the loop.
+ * events: one thread serves several event queues, each with its own handler, and sleeps in one place: a
+ * Consumer Notification Object. Three senders connect, send and disconnect; a software event ends the
+ * loop.
  */
 #include <err.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void on_connection(const DAT_EVENT *event)
 {
 	static DAT_EVENT stop = { .event_number = DAT_SOFTWARE_EVENT };
 
-	/* Any thread may post such an event; here the last sender's leaving does. */
+	/* Any thread may post such an event; here the last sender's end does. */
 	if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED && ++gone == SENDERS)
 		must(dat_evd_post_se(queues[STOP].evd, &stop), "dat_evd_post_se");
 }
@@ -74,7 +74,7 @@ static void on_stop(const DAT_EVENT *event)
 	over = event->event_number == DAT_SOFTWARE_EVENT;
 }
 
-/* The CNO tells each arrival once and keeps no count: so the queue is emptied, whatever was told. */
+/* The CNO reports each trigger once and keeps no count, so empty the queue each time. */
 static void drain(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;

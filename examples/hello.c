@@ -2,9 +2,9 @@
 /*
  * hello: one process connects to another and sends it a line, which the other one prints.
  *
- *	hello		both, as two processes of this machine
- *	hello -s	the one that listens
- *	hello HOST	the one that connects and sends
+ * 	hello		both, as two processes on this machine
+ * 	hello -s	the listener
+ * 	hello HOST	connects and sends
  */
 #include <netdb.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ enum { LINE = 128, CONNECT_US = 10000000 };
 
 static const char text[] = "hello from the other side";
 static char line[LINE];			/* what the adapter reads and writes */
-static DAT_LMR_TRIPLET segment;		/* the same memory, as a post names it */
+static DAT_LMR_TRIPLET segment;		/* the same memory, as posts name it */
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE conn_evd, data_evd;
@@ -38,7 +38,7 @@ static void must(DAT_RETURN ret, const char *call)
 	exit(1);
 }
 
-/* The next event of the EVD, which has to be this one. */
+/* Waits for the next event of the EVD, which must be this one. */
 static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -54,7 +54,7 @@ static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	return event;
 }
 
-/* An adapter, memory it may use, queues for what happens, and an endpoint that ties them together. */
+/* Opens an adapter, registers memory, creates event queues, and an endpoint that uses them. */
 static void set_up(void)
 {
 	DAT_REGION_DESCRIPTION where = { .for_va = line };
@@ -86,7 +86,7 @@ static int listen_and_print(DAT_CONN_QUAL qual)
 	DAT_EVENT event;
 
 	set_up();
-	/* A receive has to be there before the message is: so it is posted before accepting. */
+	/* The receive must be posted before the message arrives, so post it before accepting. */
 	must(dat_ep_post_recv(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
 	     "dat_ep_post_recv");
 	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd), "dat_evd_create");

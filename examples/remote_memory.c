@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * remote_memory: the owner of a buffer lets its peer write to it, through a window, and then closes
- * the window: the next write fails and changes nothing.
+ * remote_memory: the owner of a buffer lets its peer write to it through a window, and then closes the
+ * window: the next write fails and changes nothing.
  */
 #include <err.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 
 enum { SIZE = 64, CONNECT_US = 10000000 };
 
-/* The invitation is the window as the peer will post it. Hosts of other byte order need more. */
+/* The invitation is the window's triplet for the peer. Hosts of different byte order must convert it. */
 static struct {
 	DAT_RMR_TRIPLET window;
 	char buffer[SIZE];
 } mem;
-static DAT_LMR_TRIPLET message, buffer;		/* both of it, as this side posts them */
-static const DAT_CONTEXT cookie;		/* nothing: it is known what completes next */
+static DAT_LMR_TRIPLET message, buffer;		/* both, as this side posts them */
+static const DAT_CONTEXT cookie;		/* empty: the order of completions is known */
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE async_evd, conn_evd, data_evd;
@@ -55,7 +55,7 @@ static void expect_status(DAT_DTO_COMPLETION_STATUS status)
 		errx(1, "status %d", event.event_data.dto_completion_event_data.status);
 }
 
-/* No remote right is asked for the memory: what the peer may do, only the window says. */
+/* The memory has no remote right: only the window gives access to the peer. */
 static void set_up(void)
 {
 	DAT_REGION_DESCRIPTION where = { .for_va = &mem };
@@ -92,7 +92,7 @@ static int owner(DAT_CONN_QUAL qual)
 	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL), "accept");
 	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 
-	/* Open it, and tell: what is posted after a bind is begun when the bind is done. */
+	/* Open the window, and send it: a post after a bind starts when the bind is done. */
 	mem.window.target_address = buffer.virtual_address;
 	mem.window.segment_length = SIZE;
 	must(dat_rmr_create(pz, &rmr), "dat_rmr_create");
@@ -102,7 +102,7 @@ static int owner(DAT_CONN_QUAL qual)
 	expect_status(DAT_DTO_SUCCESS);
 	printf("owner: the peer wrote \"%s\"\n", mem.buffer);
 
-	/* Length 0 closes it. When this has completed the context opens nothing any more. */
+	/* Length 0 closes it. After this completion the context gives no access. */
 	buffer.segment_length = 0;
 	must(dat_rmr_bind(rmr, &buffer, DAT_MEM_PRIV_NONE_FLAG, ep, cookie,
 			  DAT_COMPLETION_DEFAULT_FLAG, &mem.window.rmr_context), "dat_rmr_bind");

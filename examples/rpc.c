@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rpc: requests and responses by send and receive, several under way at a time. One process has
- * numbers squared by another, and looks at each answer. Whoever sends knows that a receive is
- * posted for it: the server posts CALLS receives before it accepts, and each again before it
- * answers; the client posts the receive of an answer before it asks, and has at most CALLS open.
+ * rpc: requests and responses by send and receive, several outstanding at a time. One process lets
+ * another square numbers, and checks each answer. Each send needs a posted receive: the server posts
+ * CALLS receives before it accepts, and reposts each before it answers. The client posts the receive for
+ * an answer before its request, and has at most CALLS outstanding.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -17,11 +17,11 @@
 
 enum { CALLS = 8, TOTAL = 1000, CONNECT_US = 10000000 };
 
-/* What is received, and behind it what is sent. Network order: a peer may be another machine. */
+/* Receive buffers, followed by send buffers. Network order: the peer may be another machine. */
 static uint32_t mem[2 * CALLS];
 static DAT_LMR_CONTEXT lmr_context;
 static DAT_IA_HANDLE ia;
-static DAT_EVD_HANDLE async_evd, evd;	/* evd: one for all that happens here */
+static DAT_EVD_HANDLE async_evd, evd;	/* evd: one for all events */
 static DAT_EP_HANDLE ep;
 
 static void must(DAT_RETURN ret, const char *call)
@@ -60,7 +60,7 @@ static void set_up(void)
 			    &lmr_context, &none, &size, &address), "dat_lmr_create");
 }
 
-/* The cookie comes back with the completion: it tells which buffer was filled. */
+/* The completion returns the cookie, which identifies the buffer. */
 static void post_recv(int slot)
 {
 	DAT_LMR_TRIPLET to = { lmr_context, 0, (DAT_VADDR)(uintptr_t)&mem[slot], sizeof(*mem) };
@@ -69,7 +69,7 @@ static void post_recv(int slot)
 	must(dat_ep_post_recv(ep, 1, &to, cookie, DAT_COMPLETION_DEFAULT_FLAG), "post_recv");
 }
 
-/* Without an event of its own: that the peer acts on it tells that it went. Failure is told. */
+/* Suppresses the success event: the peer's reaction shows that it was sent. An error is still reported. */
 static void post_send(int slot, uint32_t number)
 {
 	uint32_t *out = &mem[CALLS + slot];
@@ -80,7 +80,7 @@ static void post_send(int slot, uint32_t number)
 	must(dat_ep_post_send(ep, 1, &from, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "post_send");
 }
 
-/* The slot of the next message; -1 when the connection is over, and receives come back unused. */
+/* The slot of the next message, or -1 after the end of the connection flushed the receives. */
 static int next_message(void)
 {
 	DAT_EVENT event = next_event();

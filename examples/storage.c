@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* storage: a server gives blocks to 1,000 clients, played by eight other processes. Requests, the
- * numbers of blocks, arrive in one shared receive queue: it holds as many as come at a time. */
+/*
+ * storage: a server sends blocks to 1,000 clients, which run in eight other processes. Requests are
+ * block numbers and arrive in one shared receive queue, sized for the requests that arrive at a time.
+ */
 #include <err.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -12,7 +14,7 @@
 
 enum { BLOCK = 512, MAX = 1000, RECVS = 128, PROCESSES = 8, CLIENTS = 125, CONNECT_US = 20000000 };
 
-static struct {			/* of the server; or of all clients of a process */
+static struct {			/* of the server, or of all clients in a process */
 	uint32_t request[MAX];	/* in network order */
 	char block[MAX][BLOCK];
 } mem;
@@ -20,7 +22,7 @@ static const DAT_CONTEXT none;
 static DAT_LMR_CONTEXT lmr_context;
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
-static DAT_EVD_HANDLE async_evd, evd;	/* evd: one for all that happens here */
+static DAT_EVD_HANDLE async_evd, evd;	/* evd: one for all events */
 static DAT_SRQ_HANDLE srq;
 
 static void must(DAT_RETURN ret, const char *call)
@@ -63,7 +65,7 @@ static void serve(DAT_EP_HANDLE ep, DAT_UINT64 slot)
 	must(dat_ep_post_send(ep, 1, &block, none, DAT_COMPLETION_SUPPRESS_FLAG), "post_send");
 }
 
-/* The queues of a client's own endpoint are short: one request of it is under way. */
+/* The queues of a client's endpoint are short: it has one request outstanding. */
 static void accept_client(DAT_CR_HANDLE cr)
 {
 	DAT_EP_ATTR attr = { .max_message_size = BLOCK, .max_recv_dtos = 1, .max_recv_iov = 1,
@@ -137,7 +139,7 @@ static int clients(DAT_CONN_QUAL qual, int first)
 int main(void)
 {
 	DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();
-	struct rlimit files = { 2 * MAX, 2 * MAX };	/* each connection takes one */
+	struct rlimit files = { 2 * MAX, 2 * MAX };	/* each connection needs one */
 	int status, i;
 
 	setrlimit(RLIMIT_NOFILE, &files);

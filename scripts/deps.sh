@@ -15,7 +15,7 @@ set -eu
 
 needed="build-essential autoconf pkgconf zlib1g-dev libjansson-dev"
 tests_need="python3 libcriterion-dev valgrind mandoc"
-# configure and the tests name what they leave out without these.
+# Without these, configure and the tests report what they leave out.
 optional="libibverbs-dev libdapl-dev"
 tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
@@ -83,7 +83,7 @@ apt() {
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# Sorts $missing into $available and $absent.
+# Splits $missing into $available and $absent.
 judge() {
 	local p
 	available=$missing absent=
@@ -98,7 +98,7 @@ judge() {
 	done
 }
 
-# Names the packages first, and what apt takes with them.
+# Prints the packages first, with their dependencies.
 install_available() {
 	local plan new upgraded
 	[ -n "$available" ] || return 0
@@ -123,7 +123,7 @@ if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
 	fail_if_needed $missing
 	exit 0
 fi
-# The package lists of a fresh image are empty, and those of an old one name files that are gone.
+# Package lists of a fresh image are empty, and old ones name files that no longer exist.
 [ -z "$absent" ] || [ -n "$(apt-cache madison build-essential 2>/dev/null)" ] || update || true
 install_available || { update && install_available; } || true
 [ -z "$absent" ] || echo "deps: this release of Debian has no such package; left out:$absent" >&2

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints, for scripts/hot-check, the functions that the fast path goes through: what stands in the
- * provider tables of a connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider
- * that libdat loaded, of the IA that is its argument (soft-mlx5-0); first of a nonthreadsafe
- * instance, then of a threadsafe one, which may lock, as an EFA always does. A plain consumer, of
- * either level of the API: it reads what a DAT call reads.
+ * Prints the functions of the fast path for scripts/hot-check: the entries in the provider tables of a
+ * connected endpoint, its EVDs, an RMR and an SRQ, as offsets in the provider. The IA is the argument
+ * (soft-mlx5-0). It does so first for a nonthreadsafe IA, then for a threadsafe one, which may lock, as
+ * an EFA always does. It is a plain consumer of either API level, and reads what a DAT call reads.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -47,7 +46,7 @@ static int print_slot(const char *table, const char *slot, any_fn fn)
 	return 0;
 }
 
-/* Only where the backend has one of its own, and core does not take them one by one. */
+/* Only if the backend has its own function, instead of core's loop. */
 static int print_dequeue_n(const struct pair *p)
 {
 	any_fn own = (any_fn)dapl_direct_of(p->a.req_evd)->evd_dequeue_n;
