@@ -37,7 +37,7 @@ void sn_copy(void *dst, const void *src, size_t len)
 	}
 }
 
-static enum sn_acc piece(struct walk *w, void *p, uint64_t len)
+static enum sn_acc add_piece(struct walk *w, void *p, uint64_t len)
 {
 	if (!p)
 		return SN_ACC_DMA;
@@ -60,20 +60,20 @@ static enum sn_acc piece(struct walk *w, void *p, uint64_t len)
 	return SN_ACC_OK;
 }
 
-static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned int depth);
+static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned int depth);
 
-static enum sn_acc direct(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
+static enum sn_acc walk_direct(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
 {
 	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
 	uint64_t off = a->va - m->start;
 
 	if (m->mode == MODE_PA)
-		return piece(w, w->op == CHECK ? w : sn_dma(w->nic, a->va, a->len), a->len);
+		return add_piece(w, w->op == CHECK ? w : sn_dma(w->nic, a->va, a->len), a->len);
 	if (!(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
 		return SN_ACC_RIGHTS;
 	for (uint64_t left = a->len; left && w->op != CHECK;) {
 		uint64_t n = sn_buf_run(&m->buf, off, left);
-		enum sn_acc acc = piece(w, sn_buf_at(w->nic, &m->buf, off, n), n);
+		enum sn_acc acc = add_piece(w, sn_buf_at(w->nic, &m->buf, off, n), n);
 
 		if (acc)
 			return acc;
@@ -94,7 +94,8 @@ static uint8_t local_rights(uint8_t rights)
 }
 
 /* Translates an access to an indirect key into one to the key of a list entry. */
-static struct sn_access through(const struct sn_access *a, const struct sn_klm *k, uint64_t off, uint64_t len)
+static struct sn_access to_entry(const struct sn_access *a, const struct sn_klm *k, uint64_t off,
+				 uint64_t len)
 {
 	return (struct sn_access){ .key = k->key, .pd = a->pd, .qpn = a->qpn,
 				   .rights = local_rights(a->rights), .va = k->va + off, .len = len };
@@ -125,7 +126,7 @@ static uint32_t row_entries(const struct sn_mkey *m)
 	return bytes == m->klm[0].len ? n : 0;
 }
 
-static enum sn_acc strided(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
+static enum sn_acc walk_strided(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
 			   unsigned int depth)
 {
 	uint64_t row_bytes = m->klm[0].len, rows = m->klm[0].va >> 32, left = a->len;
@@ -144,8 +145,8 @@ static enum sn_acc strided(struct walk *w, const struct sn_mkey *m, const struct
 				off -= len;
 				continue;
 			}
-			in = through(a, k, row * stride + off, MIN(left, len - off));
-			acc = follow(w, &in, depth + 1);
+			in = to_entry(a, k, row * stride + off, MIN(left, len - off));
+			acc = walk_key(w, &in, depth + 1);
 			if (acc)
 				return acc;
 			left -= in.len;
@@ -155,7 +156,7 @@ static enum sn_acc strided(struct walk *w, const struct sn_mkey *m, const struct
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
 
-static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
+static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
 			    unsigned int depth)
 {
 	uint64_t off = a->va - m->start, left = a->len;
@@ -163,7 +164,7 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 	if (depth == SN_KLM_DEPTH)
 		return SN_ACC_DEPTH;
 	if (is_strided(m))
-		return strided(w, m, a, depth);
+		return walk_strided(w, m, a, depth);
 	for (uint32_t i = 0; i < m->nklm && left; i++) {
 		const struct sn_klm *k = &m->klm[i];
 		uint64_t len = m->mode == MODE_KSM ? UINT64_C(1) << m->log_page : k->len;
@@ -174,8 +175,8 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 			off -= len;
 			continue;
 		}
-		in = through(a, k, off, MIN(left, len - off));
-		acc = follow(w, &in, depth + 1);
+		in = to_entry(a, k, off, MIN(left, len - off));
+		acc = walk_key(w, &in, depth + 1);
 		if (acc)
 			return acc;
 		left -= in.len;
@@ -185,7 +186,7 @@ static enum sn_acc indirect(struct walk *w, const struct sn_mkey *m, const struc
 }
 
 /* Uses subtractions only: no sum of values chosen by the peer can wrap. */
-static bool outside(const struct sn_mkey *m, const struct sn_access *a)
+static bool is_outside(const struct sn_mkey *m, const struct sn_access *a)
 {
 	if (m->length64)
 		return a->va + (a->len - 1) < a->va;
@@ -193,7 +194,7 @@ static bool outside(const struct sn_mkey *m, const struct sn_access *a)
 	       a->len > m->len - (a->va - m->start);
 }
 
-static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned int depth)
+static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned int depth)
 {
 	const struct sn_mkey *m = sn_mkey_find(w->nic, a->key);
 
@@ -210,11 +211,11 @@ static enum sn_acc follow(struct walk *w, const struct sn_access *a, unsigned in
 		return SN_ACC_QPN;
 	if (a->rights & ~m->rights)
 		return SN_ACC_RIGHTS;
-	if (outside(m, a))
+	if (is_outside(m, a))
 		return SN_ACC_BOUNDS;
 	if (m->mode == MODE_KLM || m->mode == MODE_KSM)
-		return indirect(w, m, a, depth);
-	return direct(w, m, a);
+		return walk_indirect(w, m, a, depth);
+	return walk_direct(w, m, a);
 }
 
 void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a)
@@ -224,7 +225,7 @@ void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a)
 
 	if (!m || m->key != (a->key & 0xff) || m->free || m->mode != MODE_MTT || m->buf.pages ||
 	    m->pd != a->pd || m->qpn != SN_ANY_QPN || a->rights & ~m->rights || !a->len ||
-	    outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
+	    is_outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
 		return NULL;
 	return sn_buf_at(nic, &m->buf, a->va - m->start, a->len);
 }
@@ -233,14 +234,14 @@ enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a)
 {
 	struct walk w = { .nic = nic, .op = CHECK };
 
-	return follow(&w, a, 0);
+	return walk_key(&w, a, 0);
 }
 
 enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
 			unsigned int max, unsigned int *n)
 {
 	struct walk w = { .nic = nic, .op = MAP, .iov = iov, .max = max };
-	enum sn_acc acc = follow(&w, a, 0);
+	enum sn_acc acc = walk_key(&w, a, 0);
 
 	if (!acc)
 		*n = w.n;
@@ -251,14 +252,14 @@ enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *ds
 {
 	struct walk w = { .nic = nic, .op = READ, .mem = dst };
 
-	return follow(&w, a, 0);
+	return walk_key(&w, a, 0);
 }
 
 enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src)
 {
 	struct walk w = { .nic = nic, .op = WRITE, .mem = (uint8_t *)(uintptr_t)src };
 
-	return follow(&w, a, 0);
+	return walk_key(&w, a, 0);
 }
 
 void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote)

@@ -74,7 +74,7 @@ static const struct entry entries[] = {
 	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", sn_cmd_destroy_umem },
 };
 
-static const struct entry *lookup(uint16_t opcode)
+static const struct entry *find_command(uint16_t opcode)
 {
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		if (entries[i].opcode == opcode)
@@ -118,17 +118,17 @@ static bool ends_traffic(uint16_t opcode)
 }
 
 /* Is this the n-th command with the opcode in the fault script? */
-static bool injected(struct sn_nic *nic, uint16_t opcode)
+static bool is_injected(struct sn_nic *nic, uint16_t opcode)
 {
 	if (!nic->fault.cmd_nth || opcode != nic->fault.cmd_opcode)
 		return false;
 	return ++nic->dev->cmd_count == nic->fault.cmd_nth;
 }
 
-static uint8_t execute(struct sn_cmd *c)
+static uint8_t execute_command(struct sn_cmd *c)
 {
 	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
-	const struct entry *e = lookup(opcode);
+	const struct entry *e = find_command(opcode);
 	uint8_t status;
 
 	c->name = e ? e->name : "unknown opcode";
@@ -136,7 +136,7 @@ static uint8_t execute(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
 	if (c->inlen < e->inlen)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%zu bytes, needs %u", c->inlen, e->inlen);
-	if (injected(c->nic, opcode)) {
+	if (is_injected(c->nic, opcode)) {
 		c->syndrome = UINT32_C(0xfa017000);
 		return STAT_BAD_RES;
 	}
@@ -181,7 +181,7 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	if (nic->config.flags & SOFTNIC_SCAN_UARS && !nic->forked)
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
-	status = execute(&c);
+	status = execute_command(&c);
 	log_command(&c, status);
 	/*
 	 * Any command may change an object that a cached mapping depends on. Commands are rare, so all

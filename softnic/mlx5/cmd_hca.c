@@ -98,13 +98,13 @@ static const struct value roce[] = {
 	{ SN_FLD(0xf0, 16), SN_GIDS },	/* roce_address_table_size */
 };
 
-static void fill(uint8_t *cap, const struct value *v, size_t n)
+static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		sn_set(cap, v[i].fld, v[i].v);
 }
 
-#define FILL(cap, table) fill(cap, table, sizeof(table) / sizeof((table)[0]))
+#define FILL(cap, table) fill_values(cap, table, sizeof(table) / sizeof((table)[0]))
 
 #define CAP_CHECKSUM	SN_FLD(0x210, 2)	/* cmdif_checksum */
 #define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
@@ -153,7 +153,7 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 }
 
 /* Capabilities that a driver may select when it boots a cold device. Otherwise the maximum is in force. */
-static void choose(const struct sn_cold *cold, uint8_t *cap, unsigned int type, bool current)
+static void apply_selection(const struct sn_cold *cold, uint8_t *cap, unsigned int type, bool current)
 {
 	if (type == CAP_GENERAL) {
 		sn_set(cap, CAP_CHECKSUM, current ? cold->checksum : CHECKSUM_ON);
@@ -172,7 +172,7 @@ uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
 	if (!fill_caps(c->nic, c->out + AT_CTX, type))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
 	if (c->nic->dev->cold)
-		choose(c->nic->dev->cold, c->out + AT_CTX, type, op_mod & 1);
+		apply_selection(c->nic->dev->cold, c->out + AT_CTX, type, op_mod & 1);
 	return STAT_OK;
 }
 
@@ -199,7 +199,7 @@ uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 		chosen.roce_sport = sn_get(cap, CAP_ROCE_SPORT);
 	}
 	fill_caps(c->nic, want, type);
-	choose(&chosen, want, type, true);
+	apply_selection(&chosen, want, type, true);
 	for (uint32_t i = 0; i < CAP_BYTES; i++)
 		if (cap[i] != want[i])
 			return sn_cmd_refuse(c, STAT_BAD_PARAM, "type %u, byte %#x: no such choice", type,

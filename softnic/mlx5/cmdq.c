@@ -146,7 +146,7 @@ static enum delivery next_block(struct walk *w, struct block **b)
 	return DELIVERED;
 }
 
-static enum delivery gather(struct walk *w, uint8_t *in, uint32_t len)
+static enum delivery gather_input(struct walk *w, uint8_t *in, uint32_t len)
 {
 	memcpy(in, w->e->in, len < INLINE ? len : INLINE);
 	for (uint32_t at = INLINE; at < len; at += BLOCK_DATA) {
@@ -172,7 +172,7 @@ static enum delivery check_out(struct walk *w, uint32_t len)
 }
 
 /* Copies output; if it is shorter than the mailbox, the rest is zeroed. */
-static void fill(struct block *b, const uint8_t *out, uint32_t at, uint32_t len)
+static void fill_block(struct block *b, const uint8_t *out, uint32_t at, uint32_t len)
 {
 	uint32_t known = at < SN_CMD_OUT_MAX ? SN_CMD_OUT_MAX - at : 0;
 	uint32_t n = len - at < BLOCK_DATA ? len - at : BLOCK_DATA;
@@ -194,7 +194,7 @@ static void scatter(struct walk *w, struct entry *e, const uint8_t *out, uint32_
 
 		if (next_block(w, &b))
 			return;
-		fill(b, out, at, len);
+		fill_block(b, out, at, len);
 		b->signature = 0;
 		if (checksum)
 			b->signature = sign(b, sizeof(*b));
@@ -241,7 +241,7 @@ static bool room_for(struct sn_cold *cold, size_t len)
 }
 
 /* The driver may write to the entry at any time, so the device checks and executes one copy of it. */
-static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry *e)
+static enum delivery execute_entry(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	const struct entry given = *e;
 	struct walk in = { .nic = nic, .e = &given, .slot = slot, .ptr = from_be64(given.in_ptr) };
@@ -255,7 +255,7 @@ static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry
 		return d;
 	if (!room_for(cold, in_len))
 		return FW_ERROR;
-	d = gather(&in, cold->in, in_len);
+	d = gather_input(&in, cold->in, in_len);
 	if (!d)
 		d = check_out(&out, out_len);
 	if (d)
@@ -266,7 +266,7 @@ static enum delivery execute(struct sn_nic *nic, unsigned int slot, struct entry
 }
 
 /* PRM "Command completion event": the first word is a bit mask of slots. */
-static void tell(struct sn_nic *nic, unsigned int slot)
+static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 {
 	uint8_t data[28] = { 0 };
 
@@ -278,7 +278,7 @@ static void tell(struct sn_nic *nic, unsigned int slot)
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	bool heard = sn_eq_hears(nic, SN_EV_CMD);
-	enum delivery d = execute(nic, slot, e);
+	enum delivery d = execute_entry(nic, slot, e);
 
 	if (nic->dev->cold->checksum == 3) {
 		e->signature = 0;
@@ -287,7 +287,7 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 	}
 	__atomic_store_n(&e->status_own, (uint8_t)(d << 1), __ATOMIC_RELEASE);
 	if (heard)
-		tell(nic, slot);
+		send_completion_event(nic, slot);
 	sn_pages_balance(nic);
 }
 

@@ -208,7 +208,7 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
  * last_notified_index. A completion that has had its event gets no second one when the host arms before
  * it polls; perftest relies on that.
  */
-static uint32_t known(const struct sn_cq *cq, uint32_t ci)
+static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 {
 	bool later = ((cq->notified - ci) & 0xffffff) <= ((cq->pi - ci) & 0xffffff);
 
@@ -216,7 +216,7 @@ static uint32_t known(const struct sn_cq *cq, uint32_t ci)
 }
 
 /* PRM CQ arm: command sequence(2 bits at 28) solicited(bit 24) consumer index(24). */
-static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
+static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 {
 	uint32_t ci = word & 0xffffff;
 	bool solicited = word >> 24 & 1;
@@ -229,7 +229,7 @@ static void arm(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 		return;
 	}
 	/* A completion after the armed index raises its event at once. */
-	if (((made - known(cq, ci) - 1) & 0xffffff) < 0x800000) {
+	if (((made - notified_index(cq, ci) - 1) & 0xffffff) < 0x800000) {
 		sn_cq_event(nic, cq);
 		return;
 	}
@@ -255,7 +255,7 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 	 * the host has handled. A scan may have seen the arm before the doorbell.
 	 */
 	if (hi != cq->arm_seen)
-		arm(nic, cq, hi);
+		arm_cq(nic, cq, hi);
 }
 
 /* Handles an arm word in the record whose doorbell was overwritten by another's, or is yet to come. */
@@ -264,5 +264,5 @@ void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 	uint32_t rec;
 
 	if (sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != cq->arm_seen)
-		arm(nic, cq, rec);
+		arm_cq(nic, cq, rec);
 }

@@ -91,7 +91,7 @@ static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
  * Version 1: the user index replaces the SRQ number of version 0. Bytes without a meaning in this kind
  * of entry are zero, so that a driver that reads the wrong field is noticed.
  */
-static void fill(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
+static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
 	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
 			      (uint64_t)c->counter << 16 | own);
@@ -127,7 +127,7 @@ void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq)
 }
 
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
-static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
+static void notify_host(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 {
 	if (solicited)
 		cq->solicited = cq->pi;
@@ -136,7 +136,7 @@ static void tell(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 }
 
 /* The slot for the next CQE, or NULL if the CQ accepts no more. */
-static inline struct cqe64 *place(struct sn_nic *nic, struct sn_cq *cq)
+static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
 
@@ -156,21 +156,21 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | small_format(c) << 2 |
 				(unsigned int)c->solicited << 1 |
 				(cq->pi >> cq->log_size & 1));
-	struct cqe64 *e = place(nic, cq);
+	struct cqe64 *e = next_slot(nic, cq);
 
 	if (!e)
 		return false;
-	fill(e, qp, c, own);
+	fill_cqe(e, qp, c, own);
 	cq->pi = (cq->pi + 1) & 0xffffff;
 	nic->ctr.cqes++;
-	tell(nic, cq, c->solicited || is_error(c));
+	notify_host(nic, cq, c->solicited || is_error(c));
 	return true;
 }
 
 /* This is no completion: an armed CQ stays armed. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
 {
-	struct cqe64 *e = place(nic, cq);
+	struct cqe64 *e = next_slot(nic, cq);
 
 	if (!e)
 		return false;

@@ -60,7 +60,7 @@ static bool flush_receives(struct sn_nic *nic)
 	return any;
 }
 
-static bool drive(struct sn_nic *nic)
+static bool drive_rounds(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	bool any = false;
@@ -107,7 +107,7 @@ bool sn_drive(struct sn_nic *nic)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {
 		sn_fabric_hold(nic);
-		now = drive(nic);
+		now = drive_rounds(nic);
 		sn_fabric_release(nic);
 		any |= now;
 		nic->ctr.by_thread += now && nic->thread_driven;

@@ -113,7 +113,7 @@ static void raise_irq(struct sn_nic *nic, const struct sn_eq *eq)
 }
 
 /* PRM: an EQ that has fired raises no interrupt until it is armed again. */
-static void interrupt(struct sn_nic *nic, struct sn_eq *eq)
+static void fire_eq(struct sn_nic *nic, struct sn_eq *eq)
 {
 	eq->armed = false;
 	sn_timer_cancel(nic, &eq->late);
@@ -136,7 +136,7 @@ static void late(struct sn_nic *nic, struct sn_timer *timer)
 		raise_irq(nic, eq);
 }
 
-static void tell_late(struct sn_nic *nic, struct sn_eq *eq)
+static void interrupt_late(struct sn_nic *nic, struct sn_eq *eq)
 {
 	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !eq->uar->eqs_shared || eq->late.slot)
 		return;
@@ -167,9 +167,9 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 	eq->pi = (eq->pi + 1) & 0xffffff;
 	nic->ctr.eqes++;
 	if (eq->armed)
-		interrupt(nic, eq);
+		fire_eq(nic, eq);
 	else
-		tell_late(nic, eq);
+		interrupt_late(nic, eq);
 }
 
 bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)
@@ -218,7 +218,7 @@ void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 		return;
 	eq->armed = true;
 	if (eq->pi != eq->ci)
-		interrupt(nic, eq);
+		fire_eq(nic, eq);
 }
 
 /*

@@ -97,7 +97,7 @@ static void lose_links(struct sn_port *port, const struct sn_addr *peer)
 	}
 }
 
-static void down(void *ctx, const struct sn_addr *peer)
+static void links_lost(void *ctx, const struct sn_addr *peer)
 {
 	lose_links(ctx, peer);
 }
@@ -110,7 +110,7 @@ static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 
 static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab **fab)
 {
-	struct sn_fab_config config = {.deliver = deliver, .down = down, .ctx = port};
+	struct sn_fab_config config = {.deliver = deliver, .down = links_lost, .ctx = port};
 
 	memcpy(config.gid.raw, gid, sizeof(config.gid.raw));
 	if (port->nic->config.flags & SOFTNIC_LOOPBACK_ONLY)
@@ -118,7 +118,7 @@ static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab *
 	return sn_fab_open(&config, fab);
 }
 
-static int join(struct sn_port *port)
+static int join_fabric(struct sn_port *port)
 {
 	int err = sn_port_choose_address(port);
 
@@ -136,7 +136,7 @@ static int open_port(struct sn_port *port)
 	TAILQ_INIT(&port->fabric->blocked);
 	TAILQ_INIT(&port->fabric->delayed_acks);
 	for (i = 0; err == -EADDRINUSE && i < OPEN_TRIES; i++)
-		err = join(port);
+		err = join_fabric(port);
 	if (err) {
 		free(port->fabric);
 		port->fabric = NULL;
@@ -239,7 +239,7 @@ bool sn_fabric_ack_pending(const struct sn_nic *nic)
 	return pending;
 }
 
-static bool quiet(struct sn_port *port)
+static bool port_quiet(struct sn_port *port)
 {
 	struct sn_fabric *fabric = port->fabric;
 
@@ -255,7 +255,7 @@ static bool quiet(struct sn_port *port)
 bool sn_fabric_quiet(struct sn_nic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
-		if (!quiet(&nic->port[i]))
+		if (!port_quiet(&nic->port[i]))
 			return false;
 	return true;
 }

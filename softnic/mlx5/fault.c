@@ -110,7 +110,7 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 }
 
 /* A fatal error: one event, and from now on only destroy commands are executed. */
-static void die(struct sn_nic *nic)
+static void fail_device(struct sn_nic *nic)
 {
 	enum { SYNDROME_FW = 1 };	/* PRM health syndromes: internal error */
 	static const uint8_t none[28];
@@ -146,7 +146,7 @@ int softnic_fault(struct softnic *handle, const char *script)
 		sn_link_look(&nic->port[i]);
 	}
 	if (deed.fatal)
-		die(nic);
+		fail_device(nic);
 	sn_places_forget(nic);
 	sn_leave(nic);
 	return 0;

@@ -119,7 +119,7 @@ static uint8_t read_translations(struct sn_cmd *c, const uint8_t *ctx, struct sn
 	}
 }
 
-static void release(struct sn_mkey *m)
+static void release_mkey(struct sn_mkey *m)
 {
 	sn_buf_release(&m->buf);
 	free(m->klm);
@@ -149,7 +149,7 @@ uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
 	sn_set(c->out, CMD_NUMBER, m->index);
 	return STAT_OK;
 release:
-	release(m);
+	release_mkey(m);
 	return status;
 }
 
@@ -160,7 +160,7 @@ void sn_mkey_free(struct sn_nic *nic, void *obj)
 	sn_table_remove(&nic->mkeys, m->index);
 	if (m->pd)
 		m->pd->refs--;
-	release(m);
+	release_mkey(m);
 }
 
 uint8_t sn_cmd_destroy_mkey(struct sn_cmd *c)

@@ -29,7 +29,7 @@ static uint32_t objects(const struct sn_nic *nic)
 }
 
 /* The number of pages that firmware uses. */
-static uint32_t needed(struct sn_nic *nic)
+static uint32_t pages_in_use(struct sn_nic *nic)
 {
 	switch (nic->dev->cold->state) {
 	case SN_BOOT_READY:
@@ -54,12 +54,12 @@ int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
 	case SN_PAGES_REGULAR:
 		break;
 	}
-	return (int32_t)needed(nic) + SPARE_PAGES - given;
+	return (int32_t)pages_in_use(nic) + SPARE_PAGES - given;
 }
 
 bool sn_pages_left(struct sn_nic *nic)
 {
-	return needed(nic) < nic->dev->cold->npages;
+	return pages_in_use(nic) < nic->dev->cold->npages;
 }
 
 void sn_pages_forget(struct sn_nic *nic)
@@ -68,7 +68,7 @@ void sn_pages_forget(struct sn_nic *nic)
 }
 
 /* The firmware marks a page with a hash of its address. */
-static uint64_t mark(uint64_t page)
+static uint64_t page_mark(uint64_t page)
 {
 	return (page ^ UINT64_C(0x50a6e5)) * UINT64_C(0x9e3779b97f4a7c15);
 }
@@ -83,13 +83,13 @@ static void look_at_one(struct sn_nic *nic)
 		return;
 	page = cold->pages[cold->look++ % cold->npages];
 	at = sn_dma(nic, page, SN_PAGE);
-	if (at && *at != mark(page)) {
+	if (at && *at != page_mark(page)) {
 		sn_violate(nic, SN_V_PAGES_TOUCHED, "the page at %#llx", (unsigned long long)page);
-		*at = mark(page);
+		*at = page_mark(page);
 	}
 }
 
-static void ask(struct sn_nic *nic, int32_t n)
+static void request_pages(struct sn_nic *nic, int32_t n)
 {
 	uint8_t data[28] = { 0 };
 
@@ -109,9 +109,9 @@ void sn_pages_balance(struct sn_nic *nic)
 		return;
 	wanted = sn_pages_wanted(nic, SN_PAGES_REGULAR);
 	if (wanted > 0)
-		ask(nic, CHUNK);
+		request_pages(nic, CHUNK);
 	else if (wanted < -EXCESS)
-		ask(nic, -CHUNK);
+		request_pages(nic, -CHUNK);
 }
 
 uint8_t sn_cmd_query_pages(struct sn_cmd *c)
@@ -126,7 +126,7 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-static bool has(const struct sn_cold *cold, uint64_t page)
+static bool has_page(const struct sn_cold *cold, uint64_t page)
 {
 	for (uint32_t i = 0; i < cold->npages; i++)
 		if (cold->pages[i] == page)
@@ -141,19 +141,19 @@ static uint8_t take_in(struct sn_cmd *c, uint64_t page)
 
 	if (page % SN_PAGE)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%#llx is no page", (unsigned long long)page);
-	if (has(cold, page))
+	if (has_page(cold, page))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is given twice",
 				     (unsigned long long)page);
 	at = sn_dma(c->nic, page, SN_PAGE);
 	if (!at)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is not mapped",
 				     (unsigned long long)page);
-	*at = mark(page);
+	*at = page_mark(page);
 	cold->pages[cold->npages++] = page;
 	return STAT_OK;
 }
 
-static uint8_t give(struct sn_cmd *c, uint32_t n)
+static uint8_t accept_pages(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
 	uint32_t before = cold->npages;
@@ -176,10 +176,10 @@ static uint8_t give(struct sn_cmd *c, uint32_t n)
 }
 
 /* Returns spare pages, the newest first. */
-static uint8_t give_back(struct sn_cmd *c, uint32_t n)
+static uint8_t return_pages(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
-	uint32_t keep = needed(c->nic), done = 0;
+	uint32_t keep = pages_in_use(c->nic), done = 0;
 	size_t room = c->outlen > AT_LIST ? (c->outlen - AT_LIST) / 8 : 0;
 
 	if (room > (SN_CMD_OUT_MAX - AT_LIST) / 8)
@@ -204,9 +204,9 @@ uint8_t sn_cmd_manage_pages(struct sn_cmd *c)
 		cold->asked = 0;
 		return STAT_OK;
 	case GIVE:
-		return give(c, n);
+		return accept_pages(c, n);
 	case TAKE:
-		return give_back(c, n);
+		return return_pages(c, n);
 	default:
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", op);
 	}

@@ -137,7 +137,7 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_qp *qp)
 	return status;
 }
 
-static void release(struct sn_qp *qp)
+static void release_qp(struct sn_qp *qp)
 {
 	sn_buf_release(&qp->buf);
 	sn_buf_release(&qp->dbr);
@@ -146,7 +146,7 @@ static void release(struct sn_qp *qp)
 	free(qp);
 }
 
-static void hold(struct sn_qp *qp)
+static void hold_refs(struct sn_qp *qp)
 {
 	qp->pd->refs++;
 	qp->uar->refs++;
@@ -181,7 +181,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	err = sn_get(qp->ctx, QPC_ST) == ST_RC ? sn_rc_create(qp) : sn_ud_create(qp);
 	if (err)
 		goto remove;
-	hold(qp);
+	hold_refs(qp);
 	sn_set(c->out, CMD_NUMBER, qp->qpn);
 	return STAT_OK;
 remove:
@@ -189,7 +189,7 @@ remove:
 refuse:
 	status = sn_cmd_refuse_errno(c, err);
 release:
-	release(qp);
+	release_qp(qp);
 	return status;
 }
 
@@ -223,7 +223,7 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	sn_srq_release(qp);
 	if (qp->srq)
 		qp->srq->refs--;
-	release(qp);
+	release_qp(qp);
 }
 
 uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)

@@ -13,10 +13,10 @@ struct request {
 	uint32_t opt;
 };
 
-typedef uint8_t take_fn(const struct request *r);
+typedef uint8_t transition_fn(const struct request *r);
 
 /* Copies a field that the device never changes, for QUERY_QP. */
-static void keep(const struct request *r, struct sn_fld f)
+static void keep_field(const struct request *r, struct sn_fld f)
 {
 	sn_set(r->qp->ctx, f, sn_get(r->ctx, f));
 }
@@ -125,10 +125,10 @@ static uint8_t to_rtr(const struct request *r)
 	pkey_index = sn_get(qp->ctx + AT_ADS, ADS_PKEY_INDEX);
 	memcpy(qp->ctx + AT_ADS, r->ads, ADS_BYTES);
 	sn_set(qp->ctx + AT_ADS, ADS_PKEY_INDEX, pkey_index);
-	keep(r, QPC_MTU);
-	keep(r, QPC_LOG_MSG_MAX);
-	keep(r, QPC_LOG_RRA_MAX);
-	keep(r, QPC_ATOMIC_MODE);
+	keep_field(r, QPC_MTU);
+	keep_field(r, QPC_LOG_MSG_MAX);
+	keep_field(r, QPC_LOG_RRA_MAX);
+	keep_field(r, QPC_ATOMIC_MODE);
 	return STAT_OK;
 }
 
@@ -146,10 +146,10 @@ static uint8_t to_rts(const struct request *r)
 	qp->log_ack_req_freq = (uint8_t)sn_get(r->ctx, QPC_ACK_FREQ);
 	qp->av.ack_timeout = (uint8_t)sn_get(r->ads, ADS_ACK_TIMEOUT);
 	keep_path(r, ADS_ACK_TIMEOUT);
-	keep(r, QPC_LOG_SRA_MAX);
-	keep(r, QPC_RETRY);
-	keep(r, QPC_RNR_RETRY);
-	keep(r, QPC_ACK_FREQ);
+	keep_field(r, QPC_LOG_SRA_MAX);
+	keep_field(r, QPC_RETRY);
+	keep_field(r, QPC_RNR_RETRY);
+	keep_field(r, QPC_ACK_FREQ);
 	return STAT_OK;
 }
 
@@ -167,7 +167,7 @@ static const struct transition {
 	uint16_t opcode;
 	unsigned int from;
 	enum sn_qp_state to;
-	take_fn *take;
+	transition_fn *take;
 	uint32_t optional;		/* bits of opt_param_mask that this transition allows */
 } transitions[] = {
 	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
@@ -181,7 +181,7 @@ static const struct transition {
 	{ CMD_2RST_QP, ANY, SN_QP_RST, nothing, 0 },
 };
 
-static const struct transition *find(uint16_t opcode)
+static const struct transition *find_transition(uint16_t opcode)
 {
 	const struct transition *t = transitions;
 
@@ -208,7 +208,7 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 /* The ranges are checked first, so a bad context leaves the QP unchanged. */
 uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 {
-	const struct transition *t = find((uint16_t)sn_get(c->in, CMD_OPCODE));
+	const struct transition *t = find_transition((uint16_t)sn_get(c->in, CMD_OPCODE));
 	struct request r = {
 		.c = c,
 		.qp = sn_qp_find(c->nic, sn_get(c->in, CMD_NUMBER)),

@@ -18,7 +18,7 @@ static void move_una(struct sn_qp *qp, uint32_t psn)
 	sn_rc_made_progress(qp);
 }
 
-static void finish(struct sn_qp *qp, struct sn_wr *wr)
+static void finish_wr(struct sn_qp *qp, struct sn_wr *wr)
 {
 	sn_rc_put_down(qp, wr);
 	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
@@ -52,7 +52,7 @@ static void finish_plain(struct sn_qp *qp, uint32_t psn)
  * The peer has everything before psn. False: it answered a READ before psn, and that response was lost.
  * May leave the QP in ERR.
  */
-static bool acknowledge(struct sn_qp *qp, uint32_t psn)
+static bool acknowledge_upto(struct sn_qp *qp, uint32_t psn)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr;
@@ -68,7 +68,7 @@ static bool acknowledge(struct sn_qp *qp, uint32_t psn)
 			return true;
 		}
 		move_una(qp, end);
-		finish(qp, wr);
+		finish_wr(qp, wr);
 		if (qp->state == SN_QP_ERR)
 			return true;
 	}
@@ -86,7 +86,7 @@ static void go_back_once(struct sn_qp *qp)
 	sn_rc_go_back(qp);
 }
 
-static bool expected(const struct sn_qp *qp, uint32_t psn)
+static bool is_expected(const struct sn_qp *qp, uint32_t psn)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
 
@@ -114,12 +114,12 @@ static void nak_in(struct sn_qp *qp, uint8_t code)
 
 void sn_rc_acked(struct sn_qp *qp, uint32_t psn)
 {
-	if (!expected(qp, psn))
+	if (!is_expected(qp, psn))
 		return;
 	/* The ACK made room in the window: kick the QP if it has more to send. */
 	if (!sn_rc_all_is_sent(qp))
 		sn_qp_kick(qp);
-	if (!acknowledge(qp, sn_psn_add(psn, 1)))
+	if (!acknowledge_upto(qp, sn_psn_add(psn, 1)))
 		go_back_once(qp);
 }
 
@@ -132,10 +132,10 @@ void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		sn_rc_acked(qp, pkt->psn);
 		return;
 	}
-	if (!expected(qp, pkt->psn))
+	if (!is_expected(qp, pkt->psn))
 		return;
 	sn_qp_kick(qp);
-	if (!acknowledge(qp, pkt->psn)) {
+	if (!acknowledge_upto(qp, pkt->psn)) {
 		go_back_once(qp);
 		return;
 	}
@@ -148,14 +148,14 @@ void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
 }
 
 /* The READ or atomic whose next response this is, or NULL. */
-static struct sn_wr *answered(struct sn_qp *qp, const struct sn_packet *pkt)
+static struct sn_wr *answered_wr(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr;
 
-	if (!expected(qp, pkt->psn))
+	if (!is_expected(qp, pkt->psn))
 		return NULL;
 	sn_qp_kick(qp);
-	if (!acknowledge(qp, pkt->psn)) {
+	if (!acknowledge_upto(qp, pkt->psn)) {
 		go_back_once(qp);
 		return NULL;
 	}
@@ -206,12 +206,12 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 	next = sn_psn_add(qp->rc->req.psn_una, packets);
 	move_una(qp, next);
 	if (next == sn_psn_add(wr->psn, wr->npsn))
-		finish(qp, wr);
+		finish_wr(qp, wr);
 }
 
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
-	struct sn_wr *wr = answered(qp, pkt);
+	struct sn_wr *wr = answered_wr(qp, pkt);
 	uint32_t index, off;
 	bool last;
 
@@ -231,7 +231,7 @@ void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
-	struct sn_wr *wr = answered(qp, pkt);
+	struct sn_wr *wr = answered_wr(qp, pkt);
 	uint64_t original = from_be64(pkt->original);
 
 	if (!wr)

@@ -17,7 +17,7 @@ void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what)
  * Does the host wait for events? Such a requester is slow, and may rely on the hardware's order: the ACK
  * arrives before the response.
  */
-static bool waits(const struct sn_qp *qp)
+static bool host_waits(const struct sn_qp *qp)
 {
 	enum { RECENT = 64 };
 
@@ -29,7 +29,7 @@ static void delay_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->answer > SN_ANSWER_ACK || waits(qp) || ++s->delayed_requests >= SN_RC_DELAY_MAX) {
+	if (s->answer > SN_ANSWER_ACK || host_waits(qp) || ++s->delayed_requests >= SN_RC_DELAY_MAX) {
 		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 		return;
 	}

@@ -5,7 +5,7 @@
  */
 #include "softnic/mlx5/rc.h"
 
-static bool faultless(const struct sn_qp *qp)
+static bool is_faultless(const struct sn_qp *qp)
 {
 	return !qp->nic->fault.generation && !qp->port->link_down;
 }
@@ -20,7 +20,7 @@ bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key,
 	unsigned int n = 0;
 
 	*p = (struct sn_rc_mapping){.key = key, .turn = nic->key_turn};
-	if (!m || m->length64 || !m->len || nic->host.dma || !faultless(qp))
+	if (!m || m->length64 || !m->len || nic->host.dma || !is_faultless(qp))
 		return false;
 	a.va = m->start;
 	a.len = m->len;

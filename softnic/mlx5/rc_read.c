@@ -8,7 +8,7 @@
 
 #include "softnic/mlx5/rc.h"
 
-static struct sn_rc_read *slot(struct sn_rc_resp *s, uint32_t number)
+static struct sn_rc_read *read_slot(struct sn_rc_resp *s, uint32_t number)
 {
 	return &s->read[number % SN_RC_READS];
 }
@@ -22,7 +22,7 @@ static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	*slot(s, s->read_tail++) = *read;
+	*read_slot(s, s->read_tail++) = *read;
 	/* The response acknowledges everything before it. */
 	if (s->answer == SN_ANSWER_ACK)
 		s->answer = SN_ANSWER_NONE;
@@ -42,18 +42,18 @@ static bool drop_repeated(struct sn_rc_resp *s)
 {
 	uint32_t i = s->read_head;
 
-	while (i != s->read_tail && !slot(s, i)->again)
+	while (i != s->read_tail && !read_slot(s, i)->again)
 		i++;
 	if (i == s->read_tail)
 		return false;
 	for (; i + 1 != s->read_tail; i++)
-		*slot(s, i) = *slot(s, i + 1);
+		*read_slot(s, i) = *read_slot(s, i + 1);
 	s->read_tail--;
 	return true;
 }
 
 /* Takes a resource for a new request. False: the peer exceeds its limit. */
-static bool admit(struct sn_qp *qp, uint32_t psns)
+static bool take_resource(struct sn_qp *qp, uint32_t psns)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
@@ -70,12 +70,12 @@ static bool admit(struct sn_qp *qp, uint32_t psns)
  * The requester went back and will repeat all later requests. Those queued from here on are dropped, so
  * none is answered twice.
  */
-static bool readmit(struct sn_qp *qp, uint32_t psn)
+static bool requeue_read(struct sn_qp *qp, uint32_t psn)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
 	while (s->read_tail != s->read_head &&
-	       sn_psn_diff(end_of(qp, slot(s, s->read_tail - 1)), psn) > 0)
+	       sn_psn_diff(end_of(qp, read_slot(s, s->read_tail - 1)), psn) > 0)
 		s->read_tail--;
 	return s->read_tail - s->read_head < SN_RC_READS;
 }
@@ -107,7 +107,7 @@ void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool d
 	}
 	if (!may_access(qp, &a, pkt->psn))
 		return;
-	if (duplicate ? readmit(qp, pkt->psn) : admit(qp, psns))
+	if (duplicate ? requeue_read(qp, pkt->psn) : take_resource(qp, psns))
 		queue(qp, &read);
 }
 
@@ -133,7 +133,7 @@ static void repeat_atomic(struct sn_qp *qp, const struct sn_packet *pkt)
 		struct sn_rc_read read = {.atomic = true, .va = done->original, .psn = pkt->psn,
 					  .again = true};
 
-		if (done->valid && done->psn == pkt->psn && readmit(qp, pkt->psn)) {
+		if (done->valid && done->psn == pkt->psn && requeue_read(qp, pkt->psn)) {
 			queue(qp, &read);
 			return;
 		}
@@ -164,7 +164,7 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 		return;
 	}
-	if (!admit(qp, 1))
+	if (!take_resource(qp, 1))
 		return;
 	read.va = execute_atomic(iov.iov_base, pkt);
 	s->atomic[s->atomic_next++ % SN_RC_READS] =
@@ -214,7 +214,7 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 static int send_answer(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
-	struct sn_rc_read *read = slot(s, s->read_head);
+	struct sn_rc_read *read = read_slot(s, s->read_head);
 	int err = read->atomic ? send_atomic(qp, read) : send_read(qp, read);
 
 	if (!err && sn_psn_add(read->psn, read->sent) == end_of(qp, read))
@@ -223,7 +223,7 @@ static int send_answer(struct sn_qp *qp)
 }
 
 /* The NAK was sent, or the peer is gone. */
-static void die(struct sn_qp *qp)
+static void fail_qp(struct sn_qp *qp)
 {
 	enum sn_event event = qp->rc->resp.event;
 
@@ -253,7 +253,7 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	if (err == -EAGAIN)
 		return false;
 	if (s->answer == SN_ANSWER_FATAL_NAK)
-		die(qp);
+		fail_qp(qp);
 	s->answer = SN_ANSWER_NONE;
 	s->delayed_requests = 0;
 	return false;

@@ -9,7 +9,7 @@
 #include "softnic/mlx5/rc.h"
 
 /* A new message takes its PSNs: one per packet, for a READ one per packet of the response. */
-static void begin(struct sn_qp *qp, struct sn_wr *wr)
+static void begin_message(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
@@ -25,7 +25,7 @@ static void begin(struct sn_qp *qp, struct sn_wr *wr)
 }
 
 /* Loads the message at the position: one sent before, or a new one. False: there is nothing to send. */
-static bool load(struct sn_qp *qp)
+static bool load_message(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
@@ -46,7 +46,7 @@ static bool load(struct sn_qp *qp)
 	}
 	if (sn_sq_next(qp, &scratch->send) != SN_SQ_WQE)
 		return false;
-	begin(qp, scratch->send.wr);
+	begin_message(qp, scratch->send.wr);
 	return true;
 }
 
@@ -133,7 +133,7 @@ static void put_imm(struct sn_rc_out *out, be32_t imm)
 }
 
 /* Selects from the opcodes for middle, first, last, only. */
-static uint8_t pick(bool first, bool last, const uint8_t opcodes[4])
+static uint8_t pick_opcode(bool first, bool last, const uint8_t opcodes[4])
 {
 	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
 }
@@ -179,7 +179,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 	out->train = sn_rc_train(qp, r->pkt, wr->npsn - r->pkt);
 	next = r->pkt + out->train;
 	last = next == wr->npsn;
-	out->opcode = pick(r->pkt == 0, last, opcodes_of(wr->opcode));
+	out->opcode = pick_opcode(r->pkt == 0, last, opcodes_of(wr->opcode));
 	out->len = last ? wr->len - off : out->train * qp->mtu;
 	out->wqe = wqe;
 	out->off = off;
@@ -292,7 +292,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 				return false;
 			continue;
 		}
-		if (!still_wanted(qp) && !load(qp))
+		if (!still_wanted(qp) && !load_message(qp))
 			return false;
 		/* The reloaded message may be partly acknowledged. */
 		if (!still_wanted(qp))

@@ -22,7 +22,7 @@ static bool gives_cqe(const struct sn_packet *pkt)
 }
 
 /* The packet is complete: expect the next one. */
-static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
+static void advance_psn(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
@@ -44,7 +44,7 @@ static void advance(struct sn_qp *qp, const struct sn_packet *pkt)
 		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 }
 
-static void unusable(struct sn_qp *qp)
+static void fail_unusable_wqe(struct sn_qp *qp)
 {
 	if (qp->state != SN_QP_ERR)
 		sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
@@ -67,7 +67,7 @@ static bool take_receive(struct sn_qp *qp)
 		s->nak_sent = true;
 		sn_rc_set_answer(qp, SN_ANSWER_RNR_NAK);
 	} else {
-		unusable(qp);
+		fail_unusable_wqe(qp);
 	}
 	return false;
 }
@@ -84,7 +84,7 @@ static bool refetch_receive(struct sn_qp *qp)
 	scratch->receive.srq = qp->rc->resp.srq;
 	if (sn_rq_again(qp, &scratch->receive) > 0)
 		return true;
-	unusable(qp);
+	fail_unusable_wqe(qp);
 	return false;
 }
 
@@ -142,7 +142,7 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	if (parts & SN_P_LAST)
 		complete_receive(qp, pkt, s->off + pkt->len, small);
 	if (qp->state != SN_QP_ERR)
-		advance(qp, pkt);
+		advance_psn(qp, pkt);
 }
 
 /*
@@ -214,7 +214,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		return;
 	}
 	if (parts == WHOLE_WRITE && write_whole(qp, pkt)) {
-		advance(qp, pkt);
+		advance_psn(qp, pkt);
 		return;
 	}
 	if ((parts & SN_P_FIRST) && !write_begins(qp, pkt))
@@ -239,7 +239,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	if (parts & SN_P_LAST && s->len)
 		sn_rc_cache_target(qp);
 	if (qp->state != SN_QP_ERR)
-		advance(qp, pkt);
+		advance_psn(qp, pkt);
 }
 
 /* IBTA 9.7.4.1.4 and .5: the packet has the right position in its message, and its length fits. */

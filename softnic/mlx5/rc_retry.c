@@ -35,7 +35,7 @@ static uint64_t timeout_ns(const struct sn_qp *qp)
 	return UINT64_C(4096) << (n < SN_RC_TIMEOUT_MIN ? SN_RC_TIMEOUT_MIN : n);
 }
 
-static void arm(struct sn_qp *qp)
+static void arm_ack_timer(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
@@ -47,7 +47,7 @@ void sn_rc_expect_answer(struct sn_qp *qp)
 {
 	/* IBTA 12.7.34: timeout 0 means no timeout. */
 	if (!qp->rc->req.ack_timer.slot && qp->av.ack_timeout)
-		arm(qp);
+		arm_ack_timer(qp);
 }
 
 void sn_rc_retry_soon(struct sn_qp *qp)
@@ -141,7 +141,7 @@ static void ack_timer_fired(struct sn_nic *nic, struct sn_timer *timer)
 	 * long its process is stopped; a retransmission would only fill the ring.
 	 */
 	if (!sure && (r->rnr_wait || r->progress != r->progress_seen || sn_rc_peer_stalled(qp))) {
-		arm(qp);
+		arm_ack_timer(qp);
 		return;
 	}
 	r->unreachable = r->link_lost = false;

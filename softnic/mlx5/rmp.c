@@ -69,7 +69,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *
 	return STAT_OK;
 }
 
-static void release(struct sn_srq *srq)
+static void release_srq(struct sn_srq *srq)
 {
 	sn_buf_release(&srq->buf);
 	sn_buf_release(&srq->dbr);
@@ -113,7 +113,7 @@ uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
 	sn_set(c->out, CMD_NUMBER, srq->rmpn);
 	return STAT_OK;
 release:
-	release(srq);
+	release_srq(srq);
 	return status;
 }
 
@@ -123,7 +123,7 @@ void sn_srq_free(struct sn_nic *nic, void *obj)
 
 	sn_table_remove(&nic->srqs, srq->rmpn);
 	srq->pd->refs--;
-	release(srq);
+	release_srq(srq);
 }
 
 uint8_t sn_cmd_destroy_rmp(struct sn_cmd *c)
@@ -147,7 +147,7 @@ static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event ty
 }
 
 /* The queue is unusable from now on, and each QP that uses it will fail. */
-static int fail(struct sn_nic *nic, struct sn_srq *srq)
+static int fail_srq(struct sn_nic *nic, struct sn_srq *srq)
 {
 	srq->error = true;
 	event(nic, srq, SN_EV_SRQ_CATAS);
@@ -178,7 +178,7 @@ static bool read_producer(struct sn_nic *nic, struct sn_srq *srq)
 	return true;
 }
 
-static uint16_t left(const struct sn_srq *srq)
+static uint16_t wqes_left(const struct sn_srq *srq)
 {
 	return (uint16_t)(srq->pi - srq->taken);
 }
@@ -186,7 +186,7 @@ static uint16_t left(const struct sn_srq *srq)
 /* IBTA, "SRQ Limit Reached": once per arming. */
 static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
 {
-	if (!srq->lwm || left(srq) >= srq->lwm)
+	if (!srq->lwm || wqes_left(srq) >= srq->lwm)
 		return;
 	srq->lwm = 0;
 	event(nic, srq, SN_EV_SRQ_LIMIT);
@@ -214,7 +214,7 @@ uint8_t sn_cmd_modify_rmp(struct sn_cmd *c)
 	if (read_producer(c->nic, srq))
 		check_limit(c->nic, srq);
 	else
-		fail(c->nic, srq);
+		fail_srq(c->nic, srq);
 	return STAT_OK;
 }
 
@@ -226,7 +226,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	if (!srq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
 	if (!srq->error && !read_producer(c->nic, srq))
-		fail(c->nic, srq);
+		fail_srq(c->nic, srq);
 	sn_set(c->out + AT_RMPC, RMPC_STATE, srq->error ? RMPC_ERR : RMPC_RDY);
 	sn_set(wq, WQ_TYPE, srq->cyclic ? WQ_CYCLIC : WQ_LINKED_LIST);
 	sn_set(wq, WQ_LWM, srq->lwm);
@@ -239,7 +239,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 }
 
 /* Follows the link of the WQE just taken. False: the link is invalid, or points to a WQE in use. */
-static bool follow(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
+static bool follow_link(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
 {
 	uint32_t next = from_be16(seg->next_wqe_index);
 
@@ -261,7 +261,7 @@ static bool read_wqe(struct sn_nic *nic, const struct sn_srq *srq, uint16_t idx,
 	return sn_buf_copy_out(nic, &srq->buf, (uint64_t)idx * srq->stride, raw, srq->stride);
 }
 
-static int parse(struct sn_qp *qp, struct sn_rwqe *rwqe, const uint8_t *raw)
+static int parse_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe, const uint8_t *raw)
 {
 	return sn_rq_parse(qp, rwqe, raw + sizeof(struct next_seg),
 			   rwqe->srq->stride - (uint32_t)sizeof(struct next_seg));
@@ -271,7 +271,7 @@ int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));
 
-	return read_wqe(qp->nic, rwqe->srq, rwqe->idx, raw) ? parse(qp, rwqe, raw) : -EIO;
+	return read_wqe(qp->nic, rwqe->srq, rwqe->idx, raw) ? parse_wqe(qp, rwqe, raw) : -EIO;
 }
 
 /* A WQE that was taken belongs to the QP until sn_rq_done() or sn_rq_fail(), and is flushed with it. */
@@ -284,11 +284,11 @@ int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	if (srq->error)
 		return -EIO;
 	if (!read_producer(nic, srq))
-		return fail(nic, srq);
-	if (!left(srq))
+		return fail_srq(nic, srq);
+	if (!wqes_left(srq))
 		return 0;
 	if (!read_wqe(nic, srq, srq->next, raw))
-		return fail(nic, srq);
+		return fail_srq(nic, srq);
 	rwqe->idx = srq->next;
 	rwqe->srq = srq;
 	srq->held[srq->next] = 1;
@@ -296,9 +296,9 @@ int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	qp->srq_idx = srq->next;
 	srq->taken++;
 	check_limit(nic, srq);
-	if (!follow(nic, srq, (const struct next_seg *)(const void *)raw))
-		fail(nic, srq);
-	return parse(qp, rwqe, raw);
+	if (!follow_link(nic, srq, (const struct next_seg *)(const void *)raw))
+		fail_srq(nic, srq);
+	return parse_wqe(qp, rwqe, raw);
 }
 
 void sn_srq_release(struct sn_qp *qp)

@@ -15,7 +15,7 @@ struct cursor {
 };
 
 /* The next part of the message within one element. False: no more. */
-static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
+static bool next_part(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 {
 	while (cur->n && cur->skip >= cur->sge->len) {
 		cur->skip -= cur->sge->len;
@@ -35,7 +35,7 @@ static bool next(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 }
 
 /* The address if one contiguous element holds the whole message, the common case. Else NULL. */
-static uint8_t *lone(const struct cursor *cur)
+static uint8_t *single_element(const struct cursor *cur)
 {
 	const struct sn_sge *sge = cur->sge;
 	struct sn_access a = {
@@ -49,7 +49,7 @@ static uint8_t *lone(const struct cursor *cur)
 }
 
 /* The list is shorter than the message. */
-static enum sn_acc end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
+static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc && acc != SN_ACC_MANY)
 		sn_acc_violation(cur->qp->nic, a, acc, false);
@@ -62,21 +62,21 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LR };
 	struct sn_access a = { 0 };
 	const uint8_t *inl;
-	uint8_t *d = dst, *p = lone(&cur);
+	uint8_t *d = dst, *p = single_element(&cur);
 	enum sn_acc acc = SN_ACC_OK;
 
 	if (p) {
 		sn_bytes(d, p, len);
 		return SN_ACC_OK;
 	}
-	while (!acc && next(&cur, &a, &inl)) {
+	while (!acc && next_part(&cur, &a, &inl)) {
 		if (inl)
 			memcpy(d, inl, a.len);
 		else
 			acc = sn_mkey_read(qp->nic, &a, d);
 		d += a.len;
 	}
-	return end(&cur, acc, &a);
+	return list_end(&cur, acc, &a);
 }
 
 /* No inline data here: sn_wqe_parse() refuses it in a READ. */
@@ -85,17 +85,17 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 	struct sn_access a = { 0 };
 	enum sn_acc acc = SN_ACC_OK;
 	const uint8_t *inl;
-	uint8_t *p = lone(cur);
+	uint8_t *p = single_element(cur);
 
 	if (p && src)
 		sn_copy(p, src, cur->len);
 	if (p)
 		return SN_ACC_OK;
-	while (!acc && next(cur, &a, &inl)) {
+	while (!acc && next_part(cur, &a, &inl)) {
 		acc = src ? sn_mkey_write(cur->qp->nic, &a, src) : sn_mkey_check(cur->qp->nic, &a);
 		src += src ? a.len : 0;
 	}
-	return end(cur, acc, &a);
+	return list_end(cur, acc, &a);
 }
 
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,

@@ -63,7 +63,7 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 }
 
 /* PRM fence modes; see enum sn_fence. */
-static bool fenced(const struct sn_qp *qp, uint8_t fence)
+static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 {
 	switch (fence) {
 	case SN_FENCE_NONE:
@@ -103,7 +103,7 @@ static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 	sn_wr_done(qp, wr, syndrome, 0, 0);
 }
 
-static bool parse(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
+static bool parse_wqe(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 
@@ -120,11 +120,11 @@ static bool parse(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 {
 	wqe->syndrome = SN_SYND_LOCAL_QP_OP;
-	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse(qp, wr, wqe);
+	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse_wqe(qp, wr, wqe);
 }
 
 /* Fetches the block at sq_next, or only its control segment if no more is readable. Returns the bytes. */
-static unsigned int fetch(struct sn_qp *qp, struct sn_wqe *wqe)
+static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const uint8_t *block = sn_sq_block(qp, qp->sq_next);
 
@@ -142,7 +142,7 @@ static bool is_read(uint8_t opcode)
 }
 
 /* Puts the fetched WQE in the FIFO. False: not for the wire (done here, or stopped). */
-static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
+static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
 	uint8_t opcode = (uint8_t)from_be32(ctrl->opmod_idx_opcode);
@@ -153,7 +153,7 @@ static bool take(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 	wr = sn_wr_push(qp, qp->sq_next, opcode, ds, ctrl->fm_ce_se >> 2 & 3);
 	ctrl_reserved(qp, ctrl);
 	qp->nic->ctr.wqes++;
-	if (ds * 16u <= fetched ? !parse(qp, wr, wqe) : !sn_sq_refetch(qp, wr, wqe)) {
+	if (ds * 16u <= fetched ? !parse_wqe(qp, wr, wqe) : !sn_sq_refetch(qp, wr, wqe)) {
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
@@ -175,18 +175,18 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 	unsigned int fetched;
 
 	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
-		fetched = sn_wr_count(qp) == qp->sq_size ? 0 : fetch(qp, wqe);
+		fetched = sn_wr_count(qp) == qp->sq_size ? 0 : fetch_wqe(qp, wqe);
 		if (!fetched)
 			break;
 		if (!sn_wqe_ctrl_ok(qp, ctrl)) {
 			stop(qp, ctrl, SN_SYND_LOCAL_QP_OP);
 			break;
 		}
-		if (fenced(qp, ctrl->fm_ce_se >> 5)) {
+		if (is_fenced(qp, ctrl->fm_ce_se >> 5)) {
 			qp->sq_fenced = true;
 			return SN_SQ_FENCED;
 		}
-		if (take(qp, wqe, fetched))
+		if (take_wqe(qp, wqe, fetched))
 			return SN_SQ_WQE;
 	}
 	return SN_SQ_EMPTY;

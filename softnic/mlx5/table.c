@@ -21,7 +21,7 @@ void *sn_table_search(const struct sn_table *t, uint32_t number)
 	}
 }
 
-static void place(struct sn_table *t, uint32_t number, void *obj)
+static void place_object(struct sn_table *t, uint32_t number, void *obj)
 {
 	uint32_t i = sn_table_hash(number);
 
@@ -34,7 +34,7 @@ static void place(struct sn_table *t, uint32_t number, void *obj)
 }
 
 /* Rehashes and drops the marks of removed objects. A quarter full afterwards, so that growth is rare. */
-static int grow(struct sn_table *t)
+static int grow_table(struct sn_table *t)
 {
 	size_t size = 16;
 	struct sn_table n = { 0 };
@@ -50,7 +50,7 @@ static int grow(struct sn_table *t)
 	n.mask = (uint32_t)size - 1;
 	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
 		if (t->slot[i])
-			place(&n, t->number[i], t->slot[i]);
+			place_object(&n, t->number[i], t->slot[i]);
 	sn_table_free(t);
 	*t = n;
 	return 0;
@@ -61,12 +61,12 @@ int sn_table_insert(struct sn_table *t, uint32_t number, void *obj)
 	if (sn_table_find(t, number))
 		return -EEXIST;
 	if (!t->slot || (t->used + 1) * 2 > t->mask) {
-		int err = grow(t);
+		int err = grow_table(t);
 
 		if (err)
 			return err;
 	}
-	place(t, number, obj);
+	place_object(t, number, obj);
 	return 0;
 }
 

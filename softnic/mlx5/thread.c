@@ -34,7 +34,7 @@ struct backoff {
 	uint64_t sleep_ns;
 };
 
-static void drain(int fd)
+static void drain_fd(int fd)
 {
 	uint64_t n;
 
@@ -88,8 +88,8 @@ static bool sleep_until_woken(struct sn_device *dev)
 
 	for (int i = 0; i < n; i++)
 		peer |= ev[i].data.fd != dev->timer_fd && ev[i].data.fd != dev->event_fd;
-	drain(dev->timer_fd);
-	drain(dev->event_fd);
+	drain_fd(dev->timer_fd);
+	drain_fd(dev->event_fd);
 	return peer;
 }
 
@@ -133,7 +133,7 @@ static void take_short_turns(void)
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-static void *run(void *arg)
+static void *thread_main(void *arg)
 {
 	struct sn_nic *nic = arg;
 	struct sn_device *dev = nic->dev;
@@ -206,7 +206,7 @@ int sn_thread_start(struct sn_nic *nic)
 	if (err)
 		goto close_fds;
 	nic->dev->threaded = true;
-	err = sn_begin_thread(&nic->dev->thread, run, nic);
+	err = sn_begin_thread(&nic->dev->thread, thread_main, nic);
 	if (!err)
 		return 0;
 	nic->dev->threaded = false;

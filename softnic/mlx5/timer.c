@@ -26,22 +26,22 @@ uint64_t sn_internal_timer(struct sn_nic *nic)
 	return now;
 }
 
-static void put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 {
 	nic->heap[i] = t;
 	t->slot = i + 1;
 }
 
-static void up(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_up(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 {
 	while (i && nic->heap[(i - 1) / 2]->deadline > t->deadline) {
-		put(nic, i, nic->heap[(i - 1) / 2]);
+		heap_put(nic, i, nic->heap[(i - 1) / 2]);
 		i = (i - 1) / 2;
 	}
-	put(nic, i, t);
+	heap_put(nic, i, t);
 }
 
-static void down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 {
 	for (;;) {
 		uint32_t child = 2 * i + 1;
@@ -51,10 +51,10 @@ static void down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 			child++;
 		if (child >= nic->heap_used || nic->heap[child]->deadline >= t->deadline)
 			break;
-		put(nic, i, nic->heap[child]);
+		heap_put(nic, i, nic->heap[child]);
 		i = child;
 	}
-	put(nic, i, t);
+	heap_put(nic, i, t);
 }
 
 /* The last timer moves to the free slot and finds its level from there. */
@@ -70,9 +70,9 @@ void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
 	if (last == t)
 		return;
 	if (i && nic->heap[(i - 1) / 2]->deadline > last->deadline)
-		up(nic, i, last);
+		heap_up(nic, i, last);
 	else
-		down(nic, i, last);
+		heap_down(nic, i, last);
 }
 
 int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline)
@@ -88,7 +88,7 @@ int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline)
 		nic->heap_size = size;
 	}
 	t->deadline = deadline;
-	up(nic, nic->heap_used++, t);
+	heap_up(nic, nic->heap_used++, t);
 	return 0;
 }
 

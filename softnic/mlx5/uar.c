@@ -221,7 +221,7 @@ void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 }
 
 /* Reads and clears a doorbell: a later store is left for the next scan. */
-static bool take(uint8_t *page, uint32_t offset, uint8_t word[8])
+static bool take_doorbell(uint8_t *page, uint32_t offset, uint8_t word[8])
 {
 	uint64_t *p = (uint64_t *)(void *)(page + offset);
 	uint64_t v = __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -254,7 +254,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	bool rung = false, any = false;
 
 	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
-		if (!take(page, off, word))
+		if (!take_doorbell(page, off, word))
 			continue;
 		rung |= is_poison(nic, word) || doorbell_qp(nic, uar->page, word) != NULL;
 		nic->ctr.doorbells++;
@@ -262,14 +262,14 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	if (rung)
 		LIST_FOREACH(qp, &uar->qps, link)
 			sn_sq_doorbell(qp);
-	if (take(page, SN_UAR_CQ, word)) {
+	if (take_doorbell(page, SN_UAR_CQ, word)) {
 		sn_cq_doorbell(nic, sn_get32(word, 0), sn_get32(word, 4), false);
 		LIST_FOREACH(cq, &uar->cqs, link)
 			sn_cq_scan(nic, cq);
 		any = true;
 	}
 	for (uint32_t off = SN_UAR_EQ_ARM; off <= SN_UAR_EQ; off += 8) {
-		if (!take(page, off, word))
+		if (!take_doorbell(page, off, word))
 			continue;
 		sn_eq_doorbell(nic, uar->page, sn_get32(word, 0), off == SN_UAR_EQ_ARM);
 		any = true;

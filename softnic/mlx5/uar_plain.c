@@ -37,7 +37,7 @@ static bool is_next(struct sn_qp *qp, const uint8_t *data)
 }
 
 /* Hosts poll between most doorbells, so this looks for arrived packets only now and then. */
-static void look(struct sn_nic *nic)
+static void drive_sometimes(struct sn_nic *nic)
 {
 	enum { EVERY = 4 };
 
@@ -67,7 +67,7 @@ bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 	qp->sq_pi = qp->sq_next;
 	nic->ctr.blueflames++;
 	nic->ctr.by_calls++;
-	look(nic);
+	drive_sometimes(nic);
 	sn_fab_release(fab);
 	return true;
 }

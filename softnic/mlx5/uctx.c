@@ -96,7 +96,7 @@ static const struct rule *find_rule(const struct sn_cmd *c)
 	return NULL;
 }
 
-static uint32_t key(const struct rule *rule, const uint8_t *layout)
+static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
 {
 	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
 }
@@ -116,14 +116,14 @@ uint8_t sn_uctx_gate(struct sn_cmd *c)
 	if (!sn_table_find(&c->nic->uctxs, uid))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
 	rule = find_rule(c);
-	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, key(rule, c->in)) : NULL;
+	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
 	if (o && o->uid != uid)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "an object of user context %u", o->uid);
 	return STAT_OK;
 }
 
 /* If the allocation fails, the object counts as the driver's. */
-static void note(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
+static void record_object(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
 {
 	struct owned *o = malloc(sizeof(*o));
 
@@ -152,10 +152,10 @@ void sn_uctx_note(struct sn_cmd *c)
 		return;
 	if (rule->role == MAKES) {
 		if (uid && uid != SHARED)
-			note(c->nic, key(rule, c->out), uid);
+			record_object(c->nic, object_key(rule, c->out), uid);
 		return;
 	}
-	o = sn_table_find(&c->nic->owned, key(rule, c->in));
+	o = sn_table_find(&c->nic->owned, object_key(rule, c->in));
 	if (o)
 		sn_owned_free(c->nic, o);
 }

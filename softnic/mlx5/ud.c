@@ -143,7 +143,7 @@ static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src
 	return (uint16_t)(src->raw[14] << 8 | src->raw[15]);
 }
 
-static uint8_t store(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_addr *src,
+static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_addr *src,
 		     const struct sn_packet *pkt)
 {
 	uint8_t grh[SN_GRH_BYTES];
@@ -172,7 +172,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 		port->nic->ctr.drops++;
 		return;
 	}
-	syndrome = store(qp, &rwqe, src, pkt);
+	syndrome = store_packet(qp, &rwqe, src, pkt);
 	if (syndrome) {
 		sn_rq_fail(qp, &rwqe, syndrome, 0);
 		sn_qp_to_error(qp);

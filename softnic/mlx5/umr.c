@@ -44,14 +44,14 @@ struct umr {
 	uint32_t first;		/* first entry of the key's list to replace */
 };
 
-static uint8_t refuse(const struct umr *u, enum sn_viol v, const char *words)
+static uint8_t refuse_umr(const struct umr *u, enum sn_viol v, const char *words)
 {
 	sn_violate(u->qp->nic, v, "QP %#x index %u key %#x: %s", u->qp->qpn, u->wqe->wr->idx,
 		   from_be32(u->wqe->imm), words);
 	return SN_SYND_MW_BIND;
 }
 
-static bool zero(const uint8_t *p, size_t len)
+static bool is_zero(const uint8_t *p, size_t len)
 {
 	while (len--)
 		if (*p++)
@@ -65,18 +65,18 @@ static uint8_t check_wqe(struct umr *u)
 	unsigned int list;
 
 	if (u->wqe->ds < 8)
-		return refuse(u, SN_V_WQE_DS, "shorter than its three segments");
+		return refuse_umr(u, SN_V_WQE_DS, "shorter than its three segments");
 	u->nklm = from_be16(u->ctrl->klm_octowords);
 	u->first = u->ctrl->flags & UMR_TRANSLATION_OFFSET ? from_be16(u->ctrl->translation_offset)
 							  : 0;
 	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? (u->nklm + 3u) & ~3u : 1;
 	if (u->wqe->ds != 8 + list)
-		return refuse(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
-	if (!zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
-	    !zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
-		refuse(u, SN_V_WQE_RESERVED, "UMR control segment");
+		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
+	if (!is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
+	    !is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
+		refuse_umr(u, SN_V_WQE_RESERVED, "UMR control segment");
 	if (u->mask & ~MASK_ALL)
-		return refuse(u, SN_V_WQE_UMR, "mkey_mask: not in the caps");
+		return refuse_umr(u, SN_V_WQE_UMR, "mkey_mask: not in the caps");
 	return SN_SYND_OK;
 }
 
@@ -89,7 +89,7 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 	uint8_t named = (uint8_t)from_be32(u->wqe->imm);
 
 	if (named != m->key && !(m->free && !m->key && named == m->before))
-		refuse(u, SN_V_MKEY_STALE, "another variant than the key has");
+		refuse_umr(u, SN_V_MKEY_STALE, "another variant than the key has");
 }
 
 /* The bytes in the pages of an MTT key, from its first byte on. */
@@ -107,23 +107,23 @@ static uint8_t check_mkey(struct umr *u)
 	struct sn_mkey *m = sn_mkey_find(u->qp->nic, key);
 
 	if (!m)
-		return refuse(u, SN_V_MKEY_STALE, "no such key");
+		return refuse_umr(u, SN_V_MKEY_STALE, "no such key");
 	if (!m->umr_en)
-		return refuse(u, SN_V_WQE_UMR, "umr_en is not set");
+		return refuse_umr(u, SN_V_WQE_UMR, "umr_en is not set");
 	if (m->pd != u->qp->pd)
-		return refuse(u, SN_V_MKEY_PD, "other PD");
+		return refuse_umr(u, SN_V_MKEY_PD, "other PD");
 	if (sn_quirk(u->qp->nic, SN_Q_NO_REBIND) && !m->free && !sn_get(u->mkc, MKC_FREE))
 		return SN_SYND_MW_BIND;
 	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
-		return refuse(u, SN_V_WQE_UMR, "check_free: it is not free");
+		return refuse_umr(u, SN_V_WQE_UMR, "check_free: it is not free");
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
-		return refuse(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
+		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
-		return refuse(u, SN_V_WQE_UMR, "a list for a key without one");
+		return refuse_umr(u, SN_V_WQE_UMR, "a list for a key without one");
 	if (u->nklm && u->first + u->nklm > m->max_klm)
-		return refuse(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
+		return refuse_umr(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
 	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
-		return refuse(u, SN_V_WQE_UMR, "len is more than the pages of the key");
+		return refuse_umr(u, SN_V_WQE_UMR, "len is more than the pages of the key");
 	check_variant(u, m);
 	u->m = m;
 	return SN_SYND_OK;
@@ -139,8 +139,8 @@ static uint8_t read_list(struct umr *u, struct sn_klm *klm)
 	if (u->ctrl->flags & UMR_INLINE) {
 		for (uint32_t i = 0; i < u->nklm; i++)
 			sn_klm_read(&klm[i], inl + (size_t)i * KLM);
-		if (!zero(inl + (size_t)u->nklm * KLM, (size_t)((u->nklm + 3) / 4 * 4 - u->nklm) * KLM))
-			refuse(u, SN_V_WQE_RESERVED, "unused slots of the inline list");
+		if (!is_zero(inl + (size_t)u->nklm * KLM, (size_t)((u->nklm + 3) / 4 * 4 - u->nklm) * KLM))
+			refuse_umr(u, SN_V_WQE_RESERVED, "unused slots of the inline list");
 		return SN_SYND_OK;
 	}
 	for (uint32_t i = 0; i < u->nklm; i++) {
@@ -169,7 +169,7 @@ static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t rig
 }
 
 /* Changes the fields in the mask. The list was replaced before, so no key mixes old and new. */
-static void apply(struct umr *u)
+static void apply_mask(struct umr *u)
 {
 	struct sn_mkey *m = u->m;
 
@@ -213,7 +213,7 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	if (synd)
 		return synd;
 	if (u.nklm > SN_DS_MAX)
-		return refuse(&u, SN_V_WQE_UMR, "more entries than this model takes at once");
+		return refuse_umr(&u, SN_V_WQE_UMR, "more entries than this model takes at once");
 	synd = read_list(&u, klm);
 	if (synd)
 		return synd;
@@ -221,7 +221,7 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 		memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
 		u.m->nklm = u.first + u.nklm;
 	}
-	apply(&u);
+	apply_mask(&u);
 	sn_places_forget(qp->nic);
 	return SN_SYND_OK;
 }

@@ -47,7 +47,7 @@ bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 	return false;
 }
 
-static uint8_t bad(struct sn_qp *qp, const struct sn_wqe *wqe, enum sn_viol v, const char *words)
+static uint8_t bad_wqe(struct sn_qp *qp, const struct sn_wqe *wqe, enum sn_viol v, const char *words)
 {
 	sn_violate(qp->nic, v, "QP %#x: opcode %#x index %u: %s", qp->qpn, wqe->opcode,
 		   wqe->wr->idx, words);
@@ -84,15 +84,15 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 		uint32_t count = from_be32(d->byte_count);
 
 		if (count & SN_INLINE && !takes_inline(wqe->opcode))
-			return bad(qp, wqe, SN_V_WQE_SEGMENT, "inline data in a read");
+			return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "inline data in a read");
 		if (count & SN_INLINE) {
 			count &= ~SN_INLINE;
 			pos = parse_inline(wqe, pos, count);
 			if (!pos)
-				return bad(qp, wqe, SN_V_WQE_INLINE, "inline beyond DS");
+				return bad_wqe(qp, wqe, SN_V_WQE_INLINE, "inline beyond DS");
 		} else {
 			if (!count)
-				return bad(qp, wqe, SN_V_WQE_SEGMENT, "byte count 0 means 2 GiB");
+				return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "byte count 0 means 2 GiB");
 			wqe->sge[wqe->nsge++] = (struct sn_sge){ .va = from_be64(d->va), .len = count,
 								 .key = from_be32(d->lkey) };
 			pos += 16;
@@ -100,7 +100,7 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 		total += count;
 	}
 	if (total > UINT64_C(1) << qp->log_msg_max) {
-		bad(qp, wqe, SN_V_WQE_SEGMENT, "message longer than log_msg_max");
+		bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "message longer than log_msg_max");
 		return SN_SYND_LOCAL_LENGTH;
 	}
 	wqe->len = (uint32_t)total;
@@ -112,11 +112,11 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	const struct sn_raddr *r = (const void *)(wqe->raw + 16);
 
 	if (wqe->ds < 2)
-		return bad(qp, wqe, SN_V_WQE_DS, "no remote address segment");
+		return bad_wqe(qp, wqe, SN_V_WQE_DS, "no remote address segment");
 	wqe->raddr = from_be64(r->va);
 	wqe->rkey = from_be32(r->rkey);
 	if (r->rsvd.be)
-		bad(qp, wqe, SN_V_WQE_RESERVED, "remote address segment");
+		bad_wqe(qp, wqe, SN_V_WQE_RESERVED, "remote address segment");
 	return SN_SYND_OK;
 }
 
@@ -129,12 +129,12 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	if (synd)
 		return synd;
 	if (wqe->ds != 4)
-		return bad(qp, wqe, SN_V_WQE_DS, "an atomic has four segments");
+		return bad_wqe(qp, wqe, SN_V_WQE_DS, "an atomic has four segments");
 	wqe->swap_add = from_be64(at->swap_add);
 	wqe->compare = from_be64(at->compare);
 	synd = parse_data(qp, wqe, 48);
 	if (!synd && wqe->len != 8)
-		return bad(qp, wqe, SN_V_WQE_SEGMENT, "an atomic returns eight bytes");
+		return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "an atomic returns eight bytes");
 	return synd;
 }
 
@@ -145,11 +145,11 @@ static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 	uint32_t word = from_be32(a->grh_gid_fl);
 
 	if (wqe->opcode != SN_OP_SEND && wqe->opcode != SN_OP_SEND_IMM)
-		return bad(qp, wqe, SN_V_WQE_OPCODE, "not of a datagram");
+		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "not of a datagram");
 	if (wqe->ds < 4)
-		return bad(qp, wqe, SN_V_WQE_DS, "no datagram segment");
+		return bad_wqe(qp, wqe, SN_V_WQE_DS, "no datagram segment");
 	if (!(from_be32(a->dqpn) & SN_AV_EXTENDED))
-		return bad(qp, wqe, SN_V_WQE_SEGMENT, "an address vector without room for a GRH");
+		return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "an address vector without room for a GRH");
 	wqe->qkey = from_be32(a->qkey);
 	wqe->dqpn = from_be32(a->dqpn) & 0xffffff;
 	wqe->av = (struct sn_av){
@@ -160,7 +160,7 @@ static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 	memcpy(wqe->av.rgid, a->rgid, sizeof(wqe->av.rgid));
 	memcpy(wqe->av.rmac, a->rmac, sizeof(wqe->av.rmac));
 	if (sn_path_fault(qp->port, &wqe->av))
-		return bad(qp, wqe, SN_V_WQE_SEGMENT, sn_path_fault(qp->port, &wqe->av));
+		return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, sn_path_fault(qp->port, &wqe->av));
 	return parse_data(qp, wqe, 64);
 }
 
@@ -173,7 +173,7 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->raddr = 0;
 	wqe->rkey = 0;
 	if (qp->umr_only && wqe->opcode != SN_OP_NOP && wqe->opcode != SN_OP_UMR)
-		return bad(qp, wqe, SN_V_WQE_OPCODE, "not of a queue for UMRs");
+		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "not of a queue for UMRs");
 	if (qp->umr_only)
 		return SN_SYND_OK;
 	if (qp->ud)

@@ -17,7 +17,7 @@ struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t
 }
 
 /* Poisons the blocks before the CQE that frees them. */
-static void told(struct sn_qp *qp, uint16_t upto)
+static void report_blocks(struct sn_qp *qp, uint16_t upto)
 {
 	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
 
@@ -42,7 +42,7 @@ static bool wants_cqe(const struct sn_wr *wr)
 	return wr->syndrome || wr->ce >= SN_CE_ALWAYS;
 }
 
-static bool complete(struct sn_qp *qp, const struct sn_wr *wr)
+static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 {
 	struct sn_cqe cqe;
 
@@ -60,10 +60,10 @@ static bool complete(struct sn_qp *qp, const struct sn_wr *wr)
 	if (wr->small && !wr->syndrome) {
 		/* The host must still read the destination from the WQE. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
-		told(qp, wr->idx);
+		report_blocks(qp, wr->idx);
 		qp->sq_told = qp->sq_done;
 	}
-	told(qp, qp->sq_done);
+	report_blocks(qp, qp->sq_done);
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }
 
@@ -74,7 +74,7 @@ void sn_wr_retire(struct sn_qp *qp)
 		struct sn_wr wr = *sn_wr_at(qp, 0);
 
 		qp->wr_head++;
-		if (!complete(qp, &wr) || wr.syndrome)
+		if (!complete_wr(qp, &wr) || wr.syndrome)
 			sn_qp_to_error(qp);
 	}
 }
@@ -109,7 +109,7 @@ bool sn_wr_pop(struct sn_qp *qp)
 	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
 	if (wr->ce < SN_CE_ALWAYS)
 		return true;
-	told(qp, qp->sq_done);
+	report_blocks(qp, qp->sq_done);
 	if (sn_cqe_write(qp, qp->scq, &cqe))
 		return true;
 	sn_qp_to_error(qp);
@@ -166,7 +166,7 @@ void sn_sq_flush(struct sn_qp *qp)
 		wr.opcode = (uint8_t)from_be32(ctrl.opmod_idx_opcode);
 		wr.syndrome = SN_SYND_FLUSH;
 		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
-		if (!complete(qp, &wr))
+		if (!complete_wr(qp, &wr))
 			return;
 	}
 }
@@ -180,7 +180,7 @@ static void flush_fifo(struct sn_qp *qp)
 		wr.syndrome = SN_SYND_FLUSH;
 		wr.vendor = 0;
 		wr.byte_cnt = 0;
-		if (!complete(qp, &wr))
+		if (!complete_wr(qp, &wr))
 			break;
 	}
 	sn_wr_forget(qp);
