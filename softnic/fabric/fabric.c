@@ -106,8 +106,8 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 
 	if (!link->broken)
 		poll_link(f, link, (unsigned int)(link->rx.size / SN_RING_LINE));
-	if (link->untold)
-		SLIST_REMOVE(&f->untold, link, sn_link, untold_link);
+	if (link->wake_unchecked)
+		SLIST_REMOVE(&f->wake_unchecked, link, sn_link, untold_link);
 	sn_registry_lock();
 	f->links[slot] = NULL;
 	sn_link_free(link, false);

@@ -43,7 +43,7 @@ struct sn_link {
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
 	uint64_t asked;			/* rx.pos at the last check for a starved peer */
-	bool untold;			/* sent to, but its sleep flag not checked yet: */
+	bool wake_unchecked;			/* sent to, but its sleep flag not checked yet: */
 	SLIST_ENTRY(sn_link) untold_link;
 	size_t blocked;			/* length of a packet that found the ring full */
 	struct sn_ring tx, rx;
@@ -62,7 +62,7 @@ struct sn_fab {
 	uint32_t turn;			/* link to poll first */
 	bool polling;
 	bool held;			/* wake-ups wait for sn_fab_release: */
-	SLIST_HEAD(, sn_link) untold;
+	SLIST_HEAD(, sn_link) wake_unchecked;
 	/* Another device of this process connected to this one or left: check the sockets. */
 	_Atomic uint32_t attention;
 	bool forked;			/* this is the child's copy: everything is closed */
@@ -102,7 +102,7 @@ void sn_registry_remove(struct sn_fab *fabric);
 void sn_registry_lock(void);
 void sn_registry_unlock(void);
 /* Tells the device of this process with the GID, if any, to check its sockets. */
-void sn_registry_nudge(const struct sn_addr *gid);
+void sn_registry_notify(const struct sn_addr *gid);
 
 /* Keys of the epoll set: the listener; SN_KEY_HALF_OPEN and a caller's number; a link's slot. */
 #define SN_KEY_LISTENER UINT64_MAX

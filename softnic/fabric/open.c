@@ -95,7 +95,7 @@ static void close_link(struct sn_fab *f, uint32_t slot)
 	sn_link_free(link, f->forked);
 	sn_registry_unlock();
 	if (!f->forked)
-		sn_registry_nudge(&peer);
+		sn_registry_notify(&peer);
 }
 
 void sn_fab_close(struct sn_fab *f)

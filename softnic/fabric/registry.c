@@ -88,7 +88,7 @@ void sn_registry_remove(struct sn_fab *fabric)
 	sn_registry_unlock();
 }
 
-void sn_registry_nudge(const struct sn_addr *gid)
+void sn_registry_notify(const struct sn_addr *gid)
 {
 	struct sn_fab *f;
 

@@ -131,7 +131,7 @@ void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
 
-bool sn_ring_take_sleeper(struct sn_ring *tx)
+bool sn_ring_take_waiter(struct sn_ring *tx)
 {
 	return atomic_exchange(&tx->ctl->asleep, 0) != 0;
 }

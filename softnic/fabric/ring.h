@@ -64,7 +64,7 @@ static inline size_t sn_ring_behind(size_t len)
 }
 
 /* Must the consumer be woken? Takes its request. Call after a run of sn_ring_commit. */
-bool sn_ring_take_sleeper(struct sn_ring *tx);
+bool sn_ring_take_waiter(struct sn_ring *tx);
 
 /* Requests a wake-up when len bytes fit. False if they fit now (or the consumer's words are invalid). */
 bool sn_ring_await_room(struct sn_ring *tx, size_t len);

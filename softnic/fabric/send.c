@@ -73,7 +73,7 @@ static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slo
 	}
 	sn_registry_unlock();
 	if (!err)
-		sn_registry_nudge(peer);
+		sn_registry_notify(peer);
 	return err;
 }
 
@@ -128,8 +128,8 @@ void sn_fab_break_link(struct sn_fab *f, struct sn_link *link)
 /* Reading the flag takes as long as the records need to become visible, so it is read once per run. */
 static void tell(struct sn_fab *f, struct sn_link *link)
 {
-	link->untold = false;
-	if (!sn_ring_take_sleeper(&link->tx))
+	link->wake_unchecked = false;
+	if (!sn_ring_take_waiter(&link->tx))
 		return;
 	f->stats.wakeups++;
 	sn_link_wake(link);
@@ -145,18 +145,18 @@ void sn_fab_release(struct sn_fab *f)
 	struct sn_link *link;
 
 	f->held = false;
-	while ((link = SLIST_FIRST(&f->untold)) && !f->forked) {
-		SLIST_REMOVE_HEAD(&f->untold, untold_link);
+	while ((link = SLIST_FIRST(&f->wake_unchecked)) && !f->forked) {
+		SLIST_REMOVE_HEAD(&f->wake_unchecked, untold_link);
 		tell(f, link);
 	}
 }
 
 static void hold_back(struct sn_fab *f, struct sn_link *link)
 {
-	if (link->untold)
+	if (link->wake_unchecked)
 		return;
-	link->untold = true;
-	SLIST_INSERT_HEAD(&f->untold, link, untold_link);
+	link->wake_unchecked = true;
+	SLIST_INSERT_HEAD(&f->wake_unchecked, link, untold_link);
 }
 
 int sn_fab_reserve_now(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)

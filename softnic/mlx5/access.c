@@ -304,6 +304,6 @@ enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey)
 	if (!m->rinval)
 		return SN_ACC_RIGHTS;
 	m->free = true;
-	sn_places_forget(qp->nic);
+	sn_mappings_forget(qp->nic);
 	return SN_ACC_OK;
 }

@@ -83,7 +83,7 @@ static bool makes_object(uint16_t opcode)
 	}
 }
 
-uint8_t sn_boot_gate(struct sn_cmd *c)
+uint8_t sn_boot_check(struct sn_cmd *c)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
 	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);

@@ -144,16 +144,16 @@ static uint8_t execute_command(struct sn_cmd *c)
 		c->syndrome = UINT32_C(0xfa7a1000);
 		return STAT_INT_ERR;
 	}
-	status = sn_boot_gate(c);
+	status = sn_boot_check(c);
 	if (!status)
-		status = sn_uctx_gate(c);
+		status = sn_uctx_check(c);
 	if (status)
 		return status;
 	if (ends_traffic(opcode))
 		sn_drive(c->nic);
 	status = e->fn(c);
 	if (!status)
-		sn_uctx_note(c);
+		sn_uctx_record(c);
 	return status;
 }
 
@@ -187,7 +187,7 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	 * Any command may change an object that a cached mapping depends on. Commands are rare, so all
 	 * mappings are dropped.
 	 */
-	sn_places_forget(nic);
+	sn_mappings_forget(nic);
 	if (!status)
 		return;
 	memset(out, 0, 16);

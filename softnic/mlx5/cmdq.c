@@ -277,7 +277,7 @@ static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 /* If the command creates the EQ for command events, that EQ gets no event for the command itself. */
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
-	bool heard = sn_eq_hears(nic, SN_EV_CMD);
+	bool heard = sn_eq_subscribed(nic, SN_EV_CMD);
 	enum delivery d = execute_entry(nic, slot, e);
 
 	if (nic->dev->cold->checksum == 3) {

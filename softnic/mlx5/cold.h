@@ -85,13 +85,13 @@ int sn_cold_open(struct sn_nic *nic);		/* 0, -ENOMEM */
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
 bool sn_iseg_scan(struct sn_nic *nic);
-void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome);
+void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome);
 
 /* cmdq.c */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);
 
 /* boot.c: 0 if the current boot state allows the command; else reports the refusal and returns its status. */
-uint8_t sn_boot_gate(struct sn_cmd *c);
+uint8_t sn_boot_check(struct sn_cmd *c);
 void sn_boot_reset(struct sn_nic *nic);
 
 /* pages.c */

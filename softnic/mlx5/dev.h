@@ -89,11 +89,11 @@ void sn_table_free(struct sn_table *t);
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
 
 /* dma.c */
-void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* by the host's IOMMU */
+void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* by the host's IOMMU */
 static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
 	if (nic->host.dma || !addr)
-		return sn_dma_ask(nic, addr, len);
+		return sn_dma_host(nic, addr, len);
 	return (void *)(uintptr_t)addr;
 }
 /* Reads a big-endian list of n page addresses; mtt: the low bits are MTT flags. */
@@ -137,7 +137,7 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28]);
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
-bool sn_eq_hears(struct sn_nic *nic, enum sn_event type);	/* is there an EQ for this type? */
+bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type);	/* is there an EQ for this type? */
 void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
 void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);	/* without lock */
 bool sn_eq_take_posted(struct sn_nic *nic);
@@ -207,8 +207,8 @@ bool sn_rq_flush(struct sn_qp *qp);
 
 /* rmp.c: receives shared by several QPs */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
-int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
-void sn_srq_untake(struct sn_qp *qp);
+int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
+void sn_srq_put_back(struct sn_qp *qp);
 /* The WQE taken by the QP has been completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
@@ -267,7 +267,7 @@ static inline bool sn_is_idle(const struct sn_nic *nic)
 }
 bool sn_poll_idle(struct sn_nic *nic);	/* true if a drive would find no work; counts as a drive */
 /* Handles arrived packets, and drives the device if there is more work. True if there was any. */
-bool sn_take_arrivals(struct sn_nic *nic);
+bool sn_handle_arrivals(struct sn_nic *nic);
 
 /* thread.c */
 int sn_thread_start(struct sn_nic *nic);
@@ -320,12 +320,12 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: 0 if the command's user context may do this, else a status. */
-uint8_t sn_uctx_gate(struct sn_cmd *c);
-void sn_uctx_note(struct sn_cmd *c);	/* records what an executed command created or destroyed */
+uint8_t sn_uctx_check(struct sn_cmd *c);
+void sn_uctx_record(struct sn_cmd *c);	/* records what an executed command created or destroyed */
 /* reg.c: the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* link.c */
-void sn_link_look(struct sn_port *port);		/* after a change of its inputs */
+void sn_link_update(struct sn_port *port);		/* after a change of its inputs */
 void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 

@@ -72,9 +72,9 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
  */
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
 /* Puts the last WQE back. A limit event of its SRQ is not revoked. */
-void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe);
+void sn_rq_put_back(struct sn_qp *qp, const struct sn_rwqe *rwqe);
 /* Reads the last WQE again: rwqe->idx and srq name it. 1, or -EIO as above. */
-int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe);
+int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 
 /* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries keep their slots until they retire. */
 static inline uint32_t sn_wr_count(const struct sn_qp *qp)
@@ -160,7 +160,7 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
 
 /* Keys or connections changed: cached mappings are no longer valid. */
-static inline void sn_places_forget(struct sn_nic *nic)
+static inline void sn_mappings_forget(struct sn_nic *nic)
 {
 	nic->key_turn++;
 }

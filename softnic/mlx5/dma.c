@@ -7,7 +7,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-void *sn_dma_ask(struct sn_nic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
 	void *p = nic->host.dma ? nic->host.dma(nic->host.ctx, addr, (size_t)len)
 				: (void *)(uintptr_t)addr;

@@ -139,7 +139,7 @@ bool sn_poll_idle(struct sn_nic *nic)
 }
 
 /* Handles packets only, if there is no other work. If they cause more work, the device is driven. */
-bool sn_take_arrivals(struct sn_nic *nic)
+bool sn_handle_arrivals(struct sn_nic *nic)
 {
 	bool any;
 

@@ -172,7 +172,7 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 		interrupt_late(nic, eq);
 }
 
-bool sn_eq_hears(struct sn_nic *nic, enum sn_event type)
+bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type)
 {
 	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
 		const struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);

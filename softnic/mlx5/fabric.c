@@ -208,7 +208,7 @@ static bool poll_port(struct sn_port *port)
 	bool any;
 	uint64_t held;
 
-	sn_port_obey_script(port);
+	sn_port_apply_faults(port);
 	any = !sn_fab_quiet(fabric->fab) && sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
 	if (!TAILQ_EMPTY(&fabric->blocked))
 		any |= unblock(fabric);

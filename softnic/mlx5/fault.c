@@ -119,7 +119,7 @@ static void fail_device(struct sn_nic *nic)
 		return;
 	nic->fatal = true;
 	if (nic->dev->cold)
-		sn_iseg_die(nic, SYNDROME_FW);
+		sn_iseg_fatal(nic, SYNDROME_FW);
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
@@ -143,11 +143,11 @@ int softnic_fault(struct softnic *handle, const char *script)
 	nic->dev->cmd_count = 0;
 	for (unsigned int i = 0; i < nic->ports; i++) {
 		nic->port[i].unplugged = deed.links_down >> nic->port[i].number & 1;
-		sn_link_look(&nic->port[i]);
+		sn_link_update(&nic->port[i]);
 	}
 	if (deed.fatal)
 		fail_device(nic);
-	sn_places_forget(nic);
+	sn_mappings_forget(nic);
 	sn_leave(nic);
 	return 0;
 }

@@ -43,7 +43,7 @@ static void open_segment(struct sn_nic *nic)
 	put32(&s->initializing, UINT32_C(1) << 31);
 }
 
-void sn_iseg_die(struct sn_nic *nic, uint8_t syndrome)
+void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
 {
 	struct sn_iseg *s = sn_iseg(nic);
 

@@ -9,7 +9,7 @@
 enum { TRAINING_NS = 100000000 };	/* hardware takes seconds */
 
 /* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
-void sn_link_look(struct sn_port *port)
+void sn_link_update(struct sn_port *port)
 {
 	const uint8_t data[28] = { [8] = (uint8_t)(port->number << 4) };
 	bool down = port->unplugged || port->admin_down || port->training.slot;
@@ -23,7 +23,7 @@ void sn_link_look(struct sn_port *port)
 static void trained(struct sn_nic *nic, struct sn_timer *timer)
 {
 	(void)nic;
-	sn_link_look((struct sn_port *)((uint8_t *)timer - offsetof(struct sn_port, training)));
+	sn_link_update((struct sn_port *)((uint8_t *)timer - offsetof(struct sn_port, training)));
 }
 
 void sn_link_admin(struct sn_port *port, bool up)
@@ -34,7 +34,7 @@ void sn_link_admin(struct sn_port *port, bool up)
 		(void)!sn_timer_arm(port->nic, &port->training, sn_now() + TRAINING_NS);
 	else
 		sn_timer_cancel(port->nic, &port->training);
-	sn_link_look(port);
+	sn_link_update(port);
 }
 
 #define PAOS_PORT	SN_FLD(0x08, 8)

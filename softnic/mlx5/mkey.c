@@ -211,7 +211,7 @@ int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 	pd->refs++;
 	m->pd = pd;
 	m->rights = read_rights(mkc);
-	sn_places_forget(nic);
+	sn_mappings_forget(nic);
 	return 0;
 }
 

@@ -117,7 +117,7 @@ void softnic_reset(struct softnic *handle)
 
 	sn_enter(nic);
 	sn_objects_free(nic);
-	sn_places_forget(nic);
+	sn_mappings_forget(nic);
 	nic->fatal = false;
 	if (nic->dev->cold)
 		sn_cold_reset(nic);

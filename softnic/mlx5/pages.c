@@ -105,7 +105,7 @@ void sn_pages_balance(struct sn_nic *nic)
 
 	look_at_one(nic);
 	if (cold->state != SN_BOOT_READY || cold->asked || nic->fatal ||
-	    !sn_eq_hears(nic, SN_EV_PAGE_REQUEST))
+	    !sn_eq_subscribed(nic, SN_EV_PAGE_REQUEST))
 		return;
 	wanted = sn_pages_wanted(nic, SN_PAGES_REGULAR);
 	if (wanted > 0)

@@ -131,7 +131,7 @@ bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt)
 	return !((qp->pkey ^ pkt->pkey) & 0x7fff) && (qp->pkey | pkt->pkey) & 0x8000;
 }
 
-void sn_port_obey_script(struct sn_port *port)
+void sn_port_apply_faults(struct sn_port *port)
 {
 	const struct sn_fault *fault = &port->nic->fault;
 	struct sn_fab_faults faults;
@@ -172,7 +172,7 @@ int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_fram
 
 	uint32_t bytes = frame_bytes(frame), piggyback = frame->piggyback ? frame->piggyback + SN_ICRC : 0;
 
-	sn_port_obey_script(port);
+	sn_port_apply_faults(port);
 	if (!port->link_down)
 		err = sn_fab_reserve(port->fabric->fab, dest, bytes + piggyback, &pkt);
 	frame->head = pkt;

@@ -45,7 +45,7 @@ int sn_port_choose_address(struct sn_port *port);
 bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
 			size_t len);
 /* Applies a new fault script to the fabric. */
-void sn_port_obey_script(struct sn_port *port);
+void sn_port_apply_faults(struct sn_port *port);
 /* Resolves an address path to a destination: by its GID, or on InfiniBand by LID alone. */
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);

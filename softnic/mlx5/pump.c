@@ -94,7 +94,7 @@ bool softnic_pump(struct softnic *handle)
 	any = !sn_poll_idle(nic);
 	if (any) {
 		any = take_commands(nic);
-		any = sn_take_arrivals(nic) || any;
+		any = sn_handle_arrivals(nic) || any;
 	} else {
 		any = sn_fabric_ack_pending(nic);
 		sn_thread_inline(nic);

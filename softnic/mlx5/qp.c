@@ -242,7 +242,7 @@ void sn_qp_reset_queues(struct sn_qp *qp)
 	leave_lists(qp);
 	sn_timer_cancel(qp->nic, &qp->srq_flush);
 	sn_srq_release(qp);
-	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_told = 0;
+	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_reported = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
 	sn_wr_forget(qp);
 	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;

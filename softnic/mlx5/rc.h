@@ -288,7 +288,7 @@ void sn_rc_go_back(struct sn_qp *qp);
 /* The oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
 /* The message ends: no more of its response is written. */
-void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr);
+void sn_rc_drop_response(struct sn_qp *qp, const struct sn_wr *wr);
 /* Ends a message with an error: the QP goes to ERR when the wr retires. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
 /* A request that needs a response was sent: starts the timer. */

@@ -20,7 +20,7 @@ static void move_una(struct sn_qp *qp, uint32_t psn)
 
 static void finish_wr(struct sn_qp *qp, struct sn_wr *wr)
 {
-	sn_rc_put_down(qp, wr);
+	sn_rc_drop_response(qp, wr);
 	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
 }
 

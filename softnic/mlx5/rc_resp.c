@@ -82,7 +82,7 @@ static bool refetch_receive(struct sn_qp *qp)
 	scratch->receiver = qp;
 	scratch->receive.idx = qp->rc->resp.rwqe;
 	scratch->receive.srq = qp->rc->resp.srq;
-	if (sn_rq_again(qp, &scratch->receive) > 0)
+	if (sn_rq_refetch(qp, &scratch->receive) > 0)
 		return true;
 	fail_unusable_wqe(qp);
 	return false;

@@ -85,7 +85,7 @@ struct sn_wr *sn_rc_oldest(const struct sn_qp *qp)
 	return NULL;
 }
 
-void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
+void sn_rc_drop_response(struct sn_qp *qp, const struct sn_wr *wr)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
 
@@ -95,7 +95,7 @@ void sn_rc_put_down(struct sn_qp *qp, const struct sn_wr *wr)
 
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor)
 {
-	sn_rc_put_down(qp, wr);
+	sn_rc_drop_response(qp, wr);
 	sn_wr_done(qp, wr, syndrome, vendor, 0);
 }
 

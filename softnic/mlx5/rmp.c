@@ -267,7 +267,7 @@ static int parse_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe, const uint8_t *raw)
 			   rwqe->srq->stride - (uint32_t)sizeof(struct next_seg));
 }
 
-int sn_srq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
+int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[2048] __attribute__((aligned(16)));
 
@@ -308,7 +308,7 @@ void sn_srq_release(struct sn_qp *qp)
 	qp->srq_holds = false;
 }
 
-void sn_srq_untake(struct sn_qp *qp)
+void sn_srq_put_back(struct sn_qp *qp)
 {
 	qp->srq->next = qp->srq_idx;
 	qp->srq->taken--;

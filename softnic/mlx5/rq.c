@@ -47,9 +47,9 @@ static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return sn_rq_parse(qp, rwqe, wqe, qp->rq_stride);
 }
 
-int sn_rq_again(struct sn_qp *qp, struct sn_rwqe *rwqe)
+int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
-	return rwqe->srq ? sn_srq_again(qp, rwqe) : read_wqe(qp, rwqe);
+	return rwqe->srq ? sn_srq_refetch(qp, rwqe) : read_wqe(qp, rwqe);
 }
 
 /* Until sn_rq_done() or sn_rq_fail() a flush also ends this WQE. */
@@ -68,10 +68,10 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return read_wqe(qp, rwqe);
 }
 
-void sn_rq_untake(struct sn_qp *qp, const struct sn_rwqe *rwqe)
+void sn_rq_put_back(struct sn_qp *qp, const struct sn_rwqe *rwqe)
 {
 	if (rwqe->srq)
-		sn_srq_untake(qp);
+		sn_srq_put_back(qp);
 	else
 		qp->rq_next = rwqe->idx;
 }

@@ -339,7 +339,7 @@ struct sn_qp {
 	uint16_t sq_pi;		/* from the last doorbell */
 	uint16_t sq_next;	/* next to fetch */
 	uint16_t sq_done;	/* oldest WQE not retired */
-	uint16_t sq_told;	/* blocks up to here are free for the host: a CQE has reported them */
+	uint16_t sq_reported;	/* blocks up to here are free for the host: a CQE has reported them */
 	bool sq_stopped;	/* a WQE in the FIFO has failed: fetching stops */
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */

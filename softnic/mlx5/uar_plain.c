@@ -33,7 +33,7 @@ static bool is_next(struct sn_qp *qp, const uint8_t *data)
 	    qp->rc->waiter.blocked)
 		return false;
 	return sn_sq_block(qp, qp->sq_next) == data && sn_dbr_read(qp->nic, &qp->dbr, 1, &rec) &&
-	       rec == pi && (uint16_t)(pi - qp->sq_told) <= qp->sq_size;
+	       rec == pi && (uint16_t)(pi - qp->sq_reported) <= qp->sq_size;
 }
 
 /* Hosts poll between most doorbells, so this looks for arrived packets only now and then. */

@@ -105,7 +105,7 @@ static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
  * A program may only name its own objects; the driver may name all. A host that has booted the device,
  * or replaces a kernel, checks its programs itself.
  */
-uint8_t sn_uctx_gate(struct sn_cmd *c)
+uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
 	const struct rule *rule;
@@ -142,7 +142,7 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
 	free(o);
 }
 
-void sn_uctx_note(struct sn_cmd *c)
+void sn_uctx_record(struct sn_cmd *c)
 {
 	uint16_t uid = (uint16_t)sn_get(c->in, CMD_UID);
 	const struct rule *rule = c->nic->dev->cold ? find_rule(c) : NULL;

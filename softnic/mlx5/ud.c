@@ -165,7 +165,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 
 	/* IBTA 9.9.6.3, class D: a packet that does not fit is dropped, and the receive is put back. */
 	if (taken && rwqe.len < pkt->len + SN_GRH_BYTES) {
-		sn_rq_untake(qp, &rwqe);
+		sn_rq_put_back(qp, &rwqe);
 		taken = false;
 	}
 	if (!taken) {

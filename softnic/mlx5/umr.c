@@ -222,6 +222,6 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 		u.m->nklm = u.first + u.nklm;
 	}
 	apply_mask(&u);
-	sn_places_forget(qp->nic);
+	sn_mappings_forget(qp->nic);
 	return SN_SYND_OK;
 }

@@ -21,14 +21,14 @@ static void report_blocks(struct sn_qp *qp, uint16_t upto)
 {
 	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
 
-	for (; poison && qp->sq_told != upto; qp->sq_told++) {
-		uint64_t at = (qp->sq_told & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
+	for (; poison && qp->sq_reported != upto; qp->sq_reported++) {
+		uint64_t at = (qp->sq_reported & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
 		void *p = sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
 
 		if (p)
 			memset(p, SN_POISON, SN_WQEBB);
 	}
-	qp->sq_told = upto;
+	qp->sq_reported = upto;
 }
 
 /*
@@ -61,7 +61,7 @@ static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 		/* The host must still read the destination from the WQE. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
 		report_blocks(qp, wr->idx);
-		qp->sq_told = qp->sq_done;
+		qp->sq_reported = qp->sq_done;
 	}
 	report_blocks(qp, qp->sq_done);
 	return sn_cqe_write(qp, qp->scq, &cqe);
@@ -220,7 +220,7 @@ void sn_qp_to_error(struct sn_qp *qp)
 	if (qp->state == SN_QP_ERR)
 		return;
 	qp->state = SN_QP_ERR;
-	sn_places_forget(qp->nic);
+	sn_mappings_forget(qp->nic);
 	sn_rc_stop(qp);
 	sn_ud_stop(qp);
 	TAILQ_INSERT_TAIL(&qp->nic->err, qp, err);

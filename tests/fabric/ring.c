@@ -118,11 +118,11 @@ Test(ring, sleeper__is_taken_once_and_never_beside_a_record)
 	const void *data;
 
 	setup(&p);
-	cr_assert_not(sn_ring_take_sleeper(&p.tx));
+	cr_assert_not(sn_ring_take_waiter(&p.tx));
 	cr_assert(sn_ring_await_record(&p.rx));
 	cr_assert_eq(put(&p, "x", 1), SN_RING_OK);
-	cr_assert(sn_ring_take_sleeper(&p.tx));
-	cr_assert_not(sn_ring_take_sleeper(&p.tx));
+	cr_assert(sn_ring_take_waiter(&p.tx));
+	cr_assert_not(sn_ring_take_waiter(&p.tx));
 	cr_assert_not(sn_ring_await_record(&p.rx), "there is a record: do not sleep");
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), 1);
 	teardown(&p);
@@ -243,7 +243,7 @@ static void *other_side(void *arg)
 			r->saw = sn_ring_take_starved(&r->p.rx);
 		} else {
 			put(&r->p, "x", 1);
-			r->saw = sn_ring_take_sleeper(&r->p.tx);
+			r->saw = sn_ring_take_waiter(&r->p.tx);
 		}
 		atomic_store(&r->done, i);
 	}
