@@ -9,7 +9,7 @@
 enum { TRIES = 100, PAUSE_NS = 10000000 };
 
 /* Blocks all signals: they are for the host's threads. */
-static int begin(pthread_t *thread, void *(*run)(void *), void *arg)
+static int create_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;
 	int err;
@@ -28,11 +28,11 @@ static int begin(pthread_t *thread, void *(*run)(void *), void *arg)
 int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
-	int err = begin(thread, run, arg);
+	int err = create_thread(thread, run, arg);
 
 	for (int i = 1; i < TRIES && err == -EAGAIN; i++) {
 		nanosleep(&pause, NULL);
-		err = begin(thread, run, arg);
+		err = create_thread(thread, run, arg);
 	}
 	return err;
 }

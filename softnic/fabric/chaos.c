@@ -40,7 +40,7 @@ uint64_t sn_fab_now(void)
 }
 
 /* splitmix64 */
-static uint64_t draw(struct sn_chaos *c)
+static uint64_t draw_random(struct sn_chaos *c)
 {
 	uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -49,12 +49,12 @@ static uint64_t draw(struct sn_chaos *c)
 	return z ^ z >> 31;
 }
 
-static bool hit(struct sn_chaos *c, double chance)
+static bool is_hit(struct sn_chaos *c, double chance)
 {
-	return (double)(draw(c) >> 11) * 0x1p-53 < chance;
+	return (double)(draw_random(c) >> 11) * 0x1p-53 < chance;
 }
 
-static struct held *hold(struct sn_chaos *c, const struct sn_fab_dest *dest, const uint8_t *bytes,
+static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *dest, const uint8_t *bytes,
 			 size_t len)
 {
 	unsigned int i;
@@ -75,7 +75,7 @@ static struct held *hold(struct sn_chaos *c, const struct sn_fab_dest *dest, con
 	return NULL;
 }
 
-static void release(struct sn_fab *f, bool overtaken_too, bool all)
+static void release_held(struct sn_fab *f, bool overtaken_too, bool all)
 {
 	struct sn_chaos *c = f->chaos;
 	uint64_t now = sn_fab_now();
@@ -97,7 +97,7 @@ static void release(struct sn_fab *f, bool overtaken_too, bool all)
 void sn_chaos_release(struct sn_fab *f)
 {
 	if (f->chaos->held)
-		release(f, false, false);
+		release_held(f, false, false);
 }
 
 /* True if the packet is delayed. */
@@ -105,8 +105,8 @@ static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const ui
 		      size_t len)
 {
 	struct sn_chaos *c = f->chaos;
-	bool reorder = hit(c, c->faults.reorder), delay = hit(c, c->faults.delay);
-	struct held *h = reorder || delay ? hold(c, dest, bytes, len) : NULL;
+	bool reorder = is_hit(c, c->faults.reorder), delay = is_hit(c, c->faults.delay);
+	struct held *h = reorder || delay ? hold_packet(c, dest, bytes, len) : NULL;
 
 	if (!h)
 		return false;
@@ -130,12 +130,12 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 	uint8_t *bytes = c->room;
 	int err;
 
-	if (hit(c, c->faults.drop)) {
+	if (is_hit(c, c->faults.drop)) {
 		f->stats.dropped++;
 		return 0;
 	}
-	if (hit(c, c->faults.corrupt)) {
-		uint64_t bit = draw(c) % (len * 8);
+	if (is_hit(c, c->faults.corrupt)) {
+		uint64_t bit = draw_random(c) % (len * 8);
 
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		f->stats.corrupted++;
@@ -145,10 +145,10 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 	err = sn_fab_send_now(f, dest, bytes, len);
 	if (err)
 		return err;
-	if (hit(c, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
+	if (is_hit(c, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
 		f->stats.duplicated++;
 	if (c->held)
-		release(f, true, false);
+		release_held(f, true, false);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ int sn_fab_set_faults(struct sn_fab *f, const struct sn_fab_faults *faults)
 		   faults->corrupt > 0 || faults->delay > 0;
 
 	if (f->chaos) {
-		release(f, true, true);
+		release_held(f, true, true);
 		if (!any) {
 			free(f->chaos);
 			f->chaos = NULL;

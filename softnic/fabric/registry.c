@@ -57,14 +57,14 @@ static void in_child(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void install(void)
+static void install_handlers(void)
 {
 	atfork_error = pthread_atfork(sn_registry_lock, sn_registry_unlock, in_child);
 }
 
 int sn_registry_add(struct sn_fab *fabric)
 {
-	pthread_once(&once, install);
+	pthread_once(&once, install_handlers);
 	if (atfork_error)
 		return -atfork_error;
 	sn_registry_lock();

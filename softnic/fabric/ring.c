@@ -27,7 +27,7 @@ enum { PIGGYBACK_SHIFT = 16, LEN_MASK = 0xffff };
 
 _Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
 
-static size_t both(size_t len, size_t piggyback)
+static size_t both_len(size_t len, size_t piggyback)
 {
 	return piggyback ? sn_ring_behind(len) + piggyback : len;
 }
@@ -48,7 +48,7 @@ static uint64_t to_end(const struct sn_ring *ring)
 }
 
 /* Bytes used by a record of len: the skipped end, the record, and the zero word behind it. */
-static uint64_t needed(const struct sn_ring *tx, size_t len)
+static uint64_t bytes_needed(const struct sn_ring *tx, size_t len)
 {
 	uint64_t bytes = record_bytes(len);
 	uint64_t skip = bytes > to_end(tx) ? to_end(tx) : 0;
@@ -85,7 +85,7 @@ static void prefetch_to_write(const void *at)
 #endif
 }
 
-static void publish(struct sn_ring *tx, uint32_t word)
+static void publish_word(struct sn_ring *tx, uint32_t word)
 {
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
@@ -109,14 +109,14 @@ void *sn_ring_room(struct sn_ring *tx, size_t len)
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 {
 	uint64_t bytes = record_bytes(len), next;
-	enum sn_ring_status status = check_room(tx, needed(tx, len), memory_order_acquire);
+	enum sn_ring_status status = check_room(tx, bytes_needed(tx, len), memory_order_acquire);
 
 	if (status != SN_RING_OK)
 		return status;
 	if (bytes > to_end(tx)) {
 		next = tx->pos + to_end(tx);
 		clear_word(tx, next);
-		publish(tx, SN_RING_SKIP);
+		publish_word(tx, SN_RING_SKIP);
 		tx->pos = next;
 	}
 	*data = begin_record(tx, bytes);
@@ -125,8 +125,8 @@ enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 
 void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 {
-	publish(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
-	tx->pos += record_bytes(both(len, piggyback));
+	publish_word(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
+	tx->pos += record_bytes(both_len(len, piggyback));
 	/* The next lines are still in the consumer's cache: fetch one now, off the next packets' path. */
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
@@ -139,12 +139,12 @@ bool sn_ring_take_waiter(struct sn_ring *tx)
 bool sn_ring_await_room(struct sn_ring *tx, size_t len)
 {
 	atomic_exchange(&tx->ctl->starved, 1);
-	return check_room(tx, needed(tx, len), memory_order_acquire) == SN_RING_FULL;
+	return check_room(tx, bytes_needed(tx, len), memory_order_acquire) == SN_RING_FULL;
 }
 
 bool sn_ring_has_room(struct sn_ring *tx, size_t len)
 {
-	return check_room(tx, needed(tx, len), memory_order_acquire) != SN_RING_FULL;
+	return check_room(tx, bytes_needed(tx, len), memory_order_acquire) != SN_RING_FULL;
 }
 
 bool sn_ring_unread(const struct sn_ring *tx)
@@ -169,7 +169,8 @@ int sn_ring_peek(struct sn_ring *rx, const void **data)
 		return 0;
 	len = word & LEN_MASK;
 	piggyback = word >> PIGGYBACK_SHIFT;
-	if (!len || both(len, piggyback) > SN_FAB_MAX || record_bytes(both(len, piggyback)) > to_end(rx))
+	if (!len || both_len(len, piggyback) > SN_FAB_MAX ||
+	    record_bytes(both_len(len, piggyback)) > to_end(rx))
 		return SN_RING_BROKEN;
 	rx->piggyback = piggyback;
 	*data = (const uint8_t *)word_at(rx, rx->pos) + sizeof(uint32_t);
@@ -178,7 +179,7 @@ int sn_ring_peek(struct sn_ring *rx, const void **data)
 
 void sn_ring_pop(struct sn_ring *rx, size_t len, size_t piggyback)
 {
-	rx->pos += record_bytes(both(len, piggyback));
+	rx->pos += record_bytes(both_len(len, piggyback));
 	atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_release);
 }
 

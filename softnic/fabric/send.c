@@ -77,7 +77,7 @@ static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slo
 	return err;
 }
 
-static bool usable(const struct sn_link *link, const struct sn_addr *peer)
+static bool is_usable(const struct sn_link *link, const struct sn_addr *peer)
 {
 	return link && !link->broken && sn_addr_equal(&link->peer, peer);
 }
@@ -87,14 +87,14 @@ bool sn_fab_linked(const struct sn_fab *f, const struct sn_addr *gid)
 	uint32_t i;
 
 	for (i = 0; i < f->slots; i++)
-		if (usable(f->links[i], gid))
+		if (is_usable(f->links[i], gid))
 			return true;
 	return false;
 }
 
 static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest *dest)
 {
-	if (f->forked || dest->slot >= f->slots || !usable(f->links[dest->slot], &dest->gid))
+	if (f->forked || dest->slot >= f->slots || !is_usable(f->links[dest->slot], &dest->gid))
 		return NULL;
 	return f->links[dest->slot];
 }
@@ -104,9 +104,9 @@ static int find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link 
 	uint32_t slot = dest->slot;
 	int err;
 
-	if (slot >= f->slots || !usable(f->links[slot], &dest->gid)) {
+	if (slot >= f->slots || !is_usable(f->links[slot], &dest->gid)) {
 		for (slot = 0; slot < f->slots; slot++)
-			if (usable(f->links[slot], &dest->gid))
+			if (is_usable(f->links[slot], &dest->gid))
 				break;
 		if (slot == f->slots) {
 			err = make_link(f, &dest->gid, &slot);
@@ -126,7 +126,7 @@ void sn_fab_break_link(struct sn_fab *f, struct sn_link *link)
 }
 
 /* Reading the flag takes as long as the records need to become visible, so it is read once per run. */
-static void tell(struct sn_fab *f, struct sn_link *link)
+static void wake_peer(struct sn_fab *f, struct sn_link *link)
 {
 	link->wake_unchecked = false;
 	if (!sn_ring_take_waiter(&link->tx))
@@ -147,7 +147,7 @@ void sn_fab_release(struct sn_fab *f)
 	f->held = false;
 	while ((link = SLIST_FIRST(&f->wake_unchecked)) && !f->forked) {
 		SLIST_REMOVE_HEAD(&f->wake_unchecked, untold_link);
-		tell(f, link);
+		wake_peer(f, link);
 	}
 }
 
@@ -190,7 +190,7 @@ void sn_fab_commit_both(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, 
 	if (f->held)
 		hold_back(f, link);
 	else
-		tell(f, link);
+		wake_peer(f, link);
 }
 
 int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const void *bytes, size_t len)

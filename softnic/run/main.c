@@ -48,7 +48,7 @@ static const char doc[] =
 	"The exit status is the command's; 128 + N if signal N killed it, 127 if it was not found, "
 	"126 if it cannot be run, 125 if softnic-run itself failed.";
 
-static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min,
+static unsigned int parse_number(struct argp_state *state, const char *option, const char *arg, int min,
 			   int max)
 {
 	char *end;
@@ -67,10 +67,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'd':
-		o->adapters.devices = number(state, "devices", arg, 0, RUN_DEVICES_MAX);
+		o->adapters.devices = parse_number(state, "devices", arg, 0, RUN_DEVICES_MAX);
 		return 0;
 	case 'p':
-		o->adapters.ports = number(state, "ports", arg, 1, RUN_PORTS_MAX);
+		o->adapters.ports = parse_number(state, "ports", arg, 1, RUN_PORTS_MAX);
 		return 0;
 	case KEY_INFINIBAND:
 		o->adapters.infiniband = true;
@@ -178,7 +178,7 @@ static void run_child(char **command, const sigset_t *mask, pid_t parent)
  * Waits for the command and forwards signals to it. A signal from the terminal has reached the whole
  * foreground process group already.
  */
-static int attend(pid_t child, const sigset_t *set)
+static int wait_for_command(pid_t child, const sigset_t *set)
 {
 	siginfo_t info;
 	int status;
@@ -196,7 +196,7 @@ static int attend(pid_t child, const sigset_t *set)
 	}
 }
 
-static int run(char **command)
+static int run_command(char **command)
 {
 	static const int forwarded[] = {
 		SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE,
@@ -213,7 +213,7 @@ static int run(char **command)
 		return trouble("cannot start a process", -errno);
 	if (!child)
 		run_child(command, &old, self);
-	return attend(child, &set);
+	return wait_for_command(child, &set);
 }
 
 static int write_sysfs(const char *root, const struct options *o)
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 	err = write_sysfs(dir.path, &o);
 	if (!err)
 		err = set_environment(libraries, dir.path, &o.adapters);
-	status = err ? trouble("cannot prepare the devices", err) : run(o.command);
+	status = err ? trouble("cannot prepare the devices", err) : run_command(o.command);
 	run_dir_remove(&dir);
 	return status;
 }

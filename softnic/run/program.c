@@ -14,7 +14,7 @@
 
 #include "softnic/run/run.h"
 
-static bool find(const char *command, char path[PATH_MAX])
+static bool find_in_path(const char *command, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
 
@@ -77,7 +77,7 @@ int run_program_check(const char *command)
 	int status = STATUS_CANNOT_RUN;
 	int fd;
 
-	if (!find(command, path)) {
+	if (!find_in_path(command, path)) {
 		fprintf(stderr, "softnic-run: %s: command not found in PATH\n", command);
 		return STATUS_NOT_FOUND;
 	}
@@ -100,7 +100,7 @@ int run_program_check(const char *command)
 	return status;
 }
 
-static int beside(const char *front, char path[PATH_MAX])
+static int library_beside(const char *front, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char tail[40];
@@ -149,5 +149,5 @@ close_self:
 
 int run_library_path(const char *front, char path[PATH_MAX])
 {
-	return beside(front, path) ? in_search_path(front, path) : 0;
+	return library_beside(front, path) ? in_search_path(front, path) : 0;
 }

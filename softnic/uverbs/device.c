@@ -156,7 +156,7 @@ bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd)
 }
 
 /* Frees contexts whose last close() did not go through this front. */
-static void sweep(struct uv_device *dev)
+static void sweep_contexts(struct uv_device *dev)
 {
 	struct uv_ctx *ctx = LIST_FIRST(&dev->ctxs);
 
@@ -209,7 +209,7 @@ int uv_open_device(unsigned int index, const struct uv_kind *kind)
 		return fd;
 	}
 	pthread_mutex_lock(&dev->lock);
-	sweep(dev);
+	sweep_contexts(dev);
 	ctx->dev = dev;
 	ctx->fd = fd;
 	LIST_INSERT_HEAD(&dev->ctxs, ctx, link);
@@ -300,7 +300,7 @@ static uint64_t now_ns(void)
  * are busy, a yield lasts for other threads' time slices, milliseconds, but a short sleep returns at
  * once. So sleep in that case.
  */
-static void give_way(void)
+static void yield_core(void)
 {
 	enum { CROWDED_NS = 100000, CROWDED_TIMES = 256, NAP_NS = 10000 };
 	static _Thread_local unsigned int crowded;
@@ -329,7 +329,7 @@ void uv_pump(void)
 	inside = true;
 	idle = pump_all() ? 0 : idle + 1;
 	if (idle > PATIENCE && idle % SHARE == 0)
-		give_way();
+		yield_core();
 	inside = false;
 }
 

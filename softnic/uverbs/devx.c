@@ -137,7 +137,7 @@ static int exec_attrs(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struc
 	return uv_devx_exec(ctx, in, (void *)(uintptr_t)out->data, out->len);
 }
 
-static int general(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+static int exec_general(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 
@@ -236,7 +236,7 @@ int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr
 {
 	switch (method) {
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_OTHER:
-		return general(ctx, hdr);
+		return exec_general(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_EQN:
 		return query_eqn(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_UAR:

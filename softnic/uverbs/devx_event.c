@@ -183,7 +183,7 @@ static int subscribe(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 }
 
 /* Is the last record of this subscription still unread? Records are read in the order of writing. */
-static bool pending(const struct uv_sub *sub)
+static bool is_pending(const struct uv_sub *sub)
 {
 	int unread = 0;
 
@@ -192,7 +192,7 @@ static bool pending(const struct uv_sub *sub)
 	return sub->record + (uint64_t)unread / COOKIE > sub->chan->written;
 }
 
-static void deliver(struct uv_sub *sub, const uint8_t *eqe)
+static void deliver_event(struct uv_sub *sub, const uint8_t *eqe)
 {
 	uint8_t record[COOKIE + EQE_SIZE];
 
@@ -200,7 +200,7 @@ static void deliver(struct uv_sub *sub, const uint8_t *eqe)
 		eventfd_write(sub->eventfd, 1);
 		return;
 	}
-	if (sub->chan->omit_data && pending(sub))
+	if (sub->chan->omit_data && is_pending(sub))
 		return;
 	memcpy(record, &sub->cookie, COOKIE);
 	memcpy(record + COOKIE, eqe, EQE_SIZE);
@@ -214,10 +214,10 @@ void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const
 
 	LIST_FOREACH(sub, &dev->sub_hash[number % UV_HASH], by_number)
 		if (sub->event == event && sub->number == number)
-			deliver(sub, eqe);
+			deliver_event(sub, eqe);
 }
 
-static void drop(struct uv_chan *chan)
+static void drop_channel(struct uv_chan *chan)
 {
 	while (!LIST_EMPTY(&chan->subs))
 		sub_free(LIST_FIRST(&chan->subs));
@@ -232,7 +232,7 @@ void uv_devx_leave(struct uv_ctx *ctx)
 	for (chan = LIST_FIRST(&ctx->dev->chans); chan; chan = next) {
 		next = LIST_NEXT(chan, link);
 		if (chan->ctx == ctx)
-			drop(chan);
+			drop_channel(chan);
 	}
 	pthread_mutex_unlock(&ctx->dev->ev_lock);
 }
@@ -241,12 +241,12 @@ void uv_devx_leave(struct uv_ctx *ctx)
  * Without the front's reader, is there a descriptor left? If not, drops the channel; else opens a reader
  * again.
  */
-static void look_after(struct uv_chan *chan)
+static void check_channel(struct uv_chan *chan)
 {
 	pre_real()->close(chan->rd);
 	chan->rd = -1;
 	if (uv_chan_abandoned(chan))
-		drop(chan);
+		drop_channel(chan);
 	else
 		chan->rd = uv_chan_reader(chan);
 }
@@ -260,7 +260,7 @@ void uv_devx_closed(struct uv_device *dev, const struct stat *st)
 		if (chan->rd >= 0 && chan->ino == st->st_ino && chan->dev == st->st_dev)
 			break;
 	if (chan)
-		look_after(chan);
+		check_channel(chan);
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 

@@ -55,7 +55,7 @@ void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *
 	};
 }
 
-static uint64_t number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+static uint64_t attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 {
 	uint64_t v;
 
@@ -67,18 +67,18 @@ void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_cre
 	bool channel = uv_attr(hdr, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
 
 	*core = (struct ib_uverbs_ex_create_cq){
-		.user_handle = number(hdr, UVERBS_ATTR_CREATE_CQ_USER_HANDLE),
-		.cqe = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_CQ_CQE),
-		.comp_vector = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR),
-		.comp_channel = channel ? (int32_t)number(hdr, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL) : -1,
-		.flags = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_CQ_FLAGS),
+		.user_handle = attr_number(hdr, UVERBS_ATTR_CREATE_CQ_USER_HANDLE),
+		.cqe = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_CQ_CQE),
+		.comp_vector = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR),
+		.comp_channel = channel ? (int32_t)attr_number(hdr, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL) : -1,
+		.flags = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_CQ_FLAGS),
 	};
 }
 
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core)
 {
 	struct ib_uverbs_attr *attr = uv_attr(hdr, UVERBS_ATTR_CREATE_QP_CAP);
-	uint64_t flags = number(hdr, UVERBS_ATTR_CREATE_QP_FLAGS);
+	uint64_t flags = attr_number(hdr, UVERBS_ATTR_CREATE_QP_FLAGS);
 	struct ib_uverbs_qp_cap cap;
 
 	if (!attr || attr->len < sizeof(cap) || !attr->data)
@@ -87,18 +87,18 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 		return -EOPNOTSUPP;
 	memcpy(&cap, uv_attr_in(attr), sizeof(cap));
 	*core = (struct ib_uverbs_ex_create_qp){
-		.user_handle = number(hdr, UVERBS_ATTR_CREATE_QP_USER_HANDLE),
-		.pd_handle = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_QP_PD_HANDLE),
-		.send_cq_handle = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
-		.recv_cq_handle = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
-		.srq_handle = (uint32_t)number(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+		.user_handle = attr_number(hdr, UVERBS_ATTR_CREATE_QP_USER_HANDLE),
+		.pd_handle = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_QP_PD_HANDLE),
+		.send_cq_handle = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
+		.recv_cq_handle = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+		.srq_handle = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
 		.max_send_wr = cap.max_send_wr,
 		.max_recv_wr = cap.max_recv_wr,
 		.max_send_sge = cap.max_send_sge,
 		.max_recv_sge = cap.max_recv_sge,
 		.max_inline_data = cap.max_inline_data,
 		.sq_sig_all = (flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL) != 0,
-		.qp_type = (uint8_t)number(hdr, UVERBS_ATTR_CREATE_QP_TYPE),
+		.qp_type = (uint8_t)attr_number(hdr, UVERBS_ATTR_CREATE_QP_TYPE),
 		.is_srq = uv_attr(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) != NULL,
 	};
 	return 0;

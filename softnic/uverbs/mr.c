@@ -114,7 +114,7 @@ static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_
 }
 
 /* The old mkey is destroyed after the new one exists, so a refused program keeps the old one. */
-static int replace(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
+static int replace_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	struct uv_device *dev = mr->ctx->dev;
 	uint32_t old = mr->number;
@@ -129,7 +129,7 @@ static int replace(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint3
 }
 
 /* Like the UMR of Linux's driver: the same memory keeps its keys. */
-static int rewrite(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
+static int rewrite_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	uint8_t mkc[PRM_MKC_LEN] = { 0 };
 
@@ -155,9 +155,9 @@ int uv_rereg_mr(struct uv_req *req)
 	if (err)
 		return err;
 	if (in.flags & IBV_REREG_MR_CHANGE_TRANSLATION)
-		err = replace(mr, &args, pd->number);
+		err = replace_mkey(mr, &args, pd->number);
 	else
-		err = rewrite(mr, &args, pd->number);
+		err = rewrite_mkey(mr, &args, pd->number);
 	if (err)
 		return err;
 	mr->mr = args;

@@ -6,7 +6,7 @@
 
 #include "softnic/uverbs/front.h"
 
-static int grow(struct uv_device *dev)
+static int grow_table(struct uv_device *dev)
 {
 	uint32_t n = dev->nobj ? dev->nobj * 2 : 64;
 	struct uv_obj **obj = realloc(dev->obj, n * sizeof(struct uv_obj *));
@@ -32,7 +32,7 @@ static uint32_t free_handle(struct uv_device *dev)
 			return h;
 		}
 	}
-	if (grow(dev))
+	if (grow_table(dev))
 		return 0;
 	return start ? start : 1;
 }

@@ -54,7 +54,7 @@ static bool is_ud(const struct uv_obj *qp)
 	return qp->cap.qp_type == IBV_QPT_UD;
 }
 
-static const struct transition *find(const struct uv_obj *qp, uint8_t from, uint8_t to)
+static const struct transition *find_transition(const struct uv_obj *qp, uint8_t from, uint8_t to)
 {
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		const struct transition *t = &transitions[i];
@@ -232,7 +232,7 @@ static void set_datagram(uint8_t *qpc)
 	sn_set(qpc, QPC_LOG_MSG_MAX, 12);
 }
 
-static int execute(struct uv_obj *qp, const struct transition *t,
+static int execute_transition(struct uv_obj *qp, const struct transition *t,
 		   const struct ib_uverbs_modify_qp *in)
 {
 	uint8_t cmd[PRM_OBJECT_IN] = { 0 }, out[PRM_SHORT];
@@ -263,12 +263,12 @@ int uv_modify_qp(struct uv_req *req)
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
-	t = find(qp, from, to);
+	t = find_transition(qp, from, to);
 	if (!t || (in.attr_mask & t->required) != t->required ||
 	    in.attr_mask & ~(t->required | t->optional | always))
 		return -EINVAL;
 	err = check_values(req->dev, &in);
 	if (!err)
-		err = execute(qp, t, &in);
+		err = execute_transition(qp, t, &in);
 	return err ? err : uv_qp_modified(req, to);
 }

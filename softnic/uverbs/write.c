@@ -52,7 +52,7 @@ static const struct command {
 	{ CMD(DESTROY_QP), 16, 4, NAMES(QP, destroy_qp, qp_handle), 0, BOTH(uv_destroy) },
 };
 
-static const struct command *find(uint32_t number, enum uv_adapter adapter)
+static const struct command *find_command(uint32_t number, enum uv_adapter adapter)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (commands[i].number == number && commands[i].run[adapter])
@@ -61,7 +61,7 @@ static const struct command *find(uint32_t number, enum uv_adapter adapter)
 }
 
 /* The created object holds a reference to the named one. */
-static int run(struct uv_req *req, const struct command *cmd)
+static int run_command(struct uv_req *req, const struct command *cmd)
 {
 	uint32_t handle;
 	int err;
@@ -86,7 +86,7 @@ static int run(struct uv_req *req, const struct command *cmd)
 
 int uv_write(struct uv_req *req, uint32_t number)
 {
-	const struct command *cmd = find(number, req->dev->kind->adapter);
+	const struct command *cmd = find_command(number, req->dev->kind->adapter);
 	int err;
 
 	if (!cmd)
@@ -96,7 +96,7 @@ int uv_write(struct uv_req *req, uint32_t number)
 	if (!req->ctx->async != (number == IB_USER_VERBS_CMD_GET_CONTEXT))
 		return -EINVAL;
 	req->extended = number & IB_USER_VERBS_CMD_FLAG_EXTENDED;
-	err = run(req, cmd);
+	err = run_command(req, cmd);
 	if (pre_asked("SOFTNIC_TRACE"))
 		fprintf(stderr, "softnic: %s: %s\n", cmd->name, err ? strerror(-err) : "done");
 	return err;

@@ -103,7 +103,7 @@ static int get_info(struct vf_container *c, struct vfio_iommu_type1_info *info)
 }
 
 /* After an unmap, waits for a device that may still access the memory, like an IOTLB invalidation. */
-static void settle(struct vf_container *c)
+static void wait_for_devices(struct vf_container *c)
 {
 	struct softnic_counters counters;
 	struct vf_group *g;
@@ -138,7 +138,7 @@ static int container_ioctl(struct vf_object *obj, int fd, unsigned long request,
 		return vf_map(c, arg);
 	case VFIO_IOMMU_UNMAP_DMA:
 		err = vf_unmap(c, arg);
-		settle(c);
+		wait_for_devices(c);
 		return err;
 	default:
 		return -ENOTTY;

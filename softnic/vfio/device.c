@@ -99,7 +99,7 @@ int vf_device_open(struct vf_group *g, int group_fd)
 }
 
 /* Prints the model's violations, for tests that request it. */
-static void report(struct vf_device *dev)
+static void report_violations(struct vf_device *dev)
 {
 	struct softnic_violation v[32];
 	size_t n;
@@ -115,7 +115,7 @@ void vf_devices_report(void)
 	struct vf_device *dev;
 
 	LIST_FOREACH(dev, &devices, link)
-		report(dev);
+		report_violations(dev);
 }
 
 void vf_devices_forget(void)
@@ -128,7 +128,7 @@ static void end(struct vf_object *obj)
 {
 	struct vf_device *dev = (struct vf_device *)obj;
 
-	report(dev);
+	report_violations(dev);
 	softnic_close(dev->nic);
 	vf_irqs_free(&dev->irqs);
 	LIST_REMOVE(dev, link);

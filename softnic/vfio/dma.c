@@ -14,7 +14,7 @@ const uint64_t vf_iova_ranges[2][2] = {
 	{ 0, 0xfedfffff }, { 0xfef00000, (UINT64_C(1) << 39) - 1 },
 };
 
-static bool usable(uint64_t iova, uint64_t size)
+static bool is_usable(uint64_t iova, uint64_t size)
 {
 	for (size_t i = 0; i < 2; i++)
 		if (iova >= vf_iova_ranges[i][0] && iova <= vf_iova_ranges[i][1] &&
@@ -36,7 +36,7 @@ int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *m)
 	if (!map.size || (map.iova | map.size | map.vaddr) % PAGE ||
 	    map.iova + (map.size - 1) < map.iova || map.vaddr + (map.size - 1) < map.vaddr)
 		return -EINVAL;
-	if (!usable(map.iova, map.size))
+	if (!is_usable(map.iova, map.size))
 		return -EINVAL;
 	err = pre_populate(map.vaddr, map.size, m->flags & VFIO_DMA_MAP_FLAG_WRITE);
 	if (err)

@@ -16,7 +16,7 @@ static atomic_bool any_file;
 enum { FDS = 65536 };
 static atomic_ulong marks[FDS / 64];
 
-static void mark(int fd, bool on)
+static void mark_fd(int fd, bool on)
 {
 	unsigned long bit = 1ul << fd % 64;
 
@@ -59,12 +59,12 @@ void vf_put(struct vf_object *obj)
 		obj->kind->end(obj);
 }
 
-static struct vf_object *forget(struct vf_file *f)
+static struct vf_object *forget_file(struct vf_file *f)
 {
 	struct vf_object *obj = f->obj;
 
 	LIST_REMOVE(f, link);
-	mark(f->fd, false);
+	mark_fd(f->fd, false);
 	free(f);
 	return obj;
 }
@@ -72,7 +72,7 @@ static struct vf_object *forget(struct vf_file *f)
 void vf_files_forget(void)
 {
 	while (!LIST_EMPTY(&files))
-		forget(LIST_FIRST(&files));
+		forget_file(LIST_FIRST(&files));
 }
 
 /* Handles a close() that did not go through this front: the number has been reused. */
@@ -83,7 +83,7 @@ void vf_file_closed(int fd)
 	for (f = LIST_FIRST(&files); f; f = next) {
 		next = LIST_NEXT(f, link);
 		if (f->fd == fd)
-			vf_put(forget(f));
+			vf_put(forget_file(f));
 	}
 }
 
@@ -105,7 +105,7 @@ int vf_file_add(int fd, struct vf_object *obj)
 	vf_file_closed(fd);
 	*f = (struct vf_file){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino, .obj = obj };
 	LIST_INSERT_HEAD(&files, f, link);
-	mark(fd, true);
+	mark_fd(fd, true);
 	atomic_store(&any_file, true);
 	return fd;
 }

@@ -13,7 +13,7 @@
 #include "softnic/vfio/front.h"
 
 /* A container without groups drops its IOMMU, and with it all maps. */
-static void leave(struct vf_group *g)
+static void leave_container(struct vf_group *g)
 {
 	struct vf_container *c = g->container;
 
@@ -65,7 +65,7 @@ static int unset_container(struct vf_group *g)
 		return -EINVAL;
 	if (g->dev)
 		return -EBUSY;
-	leave(g);
+	leave_container(g);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static void end(struct vf_object *obj)
 {
 	struct vf_group *g = (struct vf_group *)obj;
 
-	leave(g);
+	leave_container(g);
 	free(g);
 }
 

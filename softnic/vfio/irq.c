@@ -15,7 +15,7 @@ void vf_irqs_init(struct vf_irqs *irqs)
 	irqs->err = irqs->req = -1;
 }
 
-static void put(int *slot, int fd)
+static void replace_fd(int *slot, int fd)
 {
 	if (*slot >= 0)
 		vf_close(*slot);
@@ -25,7 +25,7 @@ static void put(int *slot, int fd)
 static void disable(struct vf_irqs *irqs)
 {
 	for (size_t i = 0; i < VF_VECTORS; i++)
-		put(&irqs->msix[i], -1);
+		replace_fd(&irqs->msix[i], -1);
 	irqs->on = false;
 	irqs->enabled = 0;
 }
@@ -34,8 +34,8 @@ void vf_irqs_clear(struct vf_irqs *irqs)
 {
 	pthread_mutex_lock(&irqs->lock);
 	disable(irqs);
-	put(&irqs->err, -1);
-	put(&irqs->req, -1);
+	replace_fd(&irqs->err, -1);
+	replace_fd(&irqs->req, -1);
 	pthread_mutex_unlock(&irqs->lock);
 }
 
@@ -73,7 +73,7 @@ int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info)
 	return 0;
 }
 
-static void fire(int fd)
+static void signal_fd(int fd)
 {
 	uint64_t one = 1;
 
@@ -85,7 +85,7 @@ void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)
 {
 	pthread_mutex_lock(&irqs->lock);
 	if (vector < VF_VECTORS)
-		fire(irqs->msix[vector]);
+		signal_fd(irqs->msix[vector]);
 	pthread_mutex_unlock(&irqs->lock);
 }
 
@@ -106,7 +106,7 @@ static bool one_bit(uint32_t v)
 	return v && !(v & (v - 1));
 }
 
-static int check(const struct vfio_irq_set *set)
+static int check_set(const struct vfio_irq_set *set)
 {
 	uint32_t data = set->flags & VFIO_IRQ_SET_DATA_TYPE_MASK;
 	uint32_t action = set->flags & VFIO_IRQ_SET_ACTION_TYPE_MASK;
@@ -126,7 +126,7 @@ static int check(const struct vfio_irq_set *set)
 	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
-static int assign(int *slot, int32_t fd)
+static int assign_fd(int *slot, int32_t fd)
 {
 	int own = -1;
 
@@ -135,7 +135,7 @@ static int assign(int *slot, int32_t fd)
 		if (own < 0)
 			return -errno;
 	}
-	put(slot, own);
+	replace_fd(slot, own);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 	if (irqs->on && !irqs->grows && end > irqs->enabled)
 		return -EINVAL;
 	for (uint32_t i = 0; i < set->count && !err; i++)
-		err = assign(&irqs->msix[set->start + i], fd_at(set, i));
+		err = assign_fd(&irqs->msix[set->start + i], fd_at(set, i));
 	if (err && !irqs->on) {
 		disable(irqs);
 	} else if (!err && (!irqs->on || end > irqs->enabled)) {
@@ -175,7 +175,7 @@ static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 		return -EINVAL;
 	for (uint32_t i = 0; i < set->count; i++)
 		if (all || set->data[i])
-			fire(irqs->msix[set->start + i]);
+			signal_fd(irqs->msix[set->start + i]);
 	return 0;
 }
 
@@ -191,18 +191,18 @@ static int set_msix(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 static int set_one(int *slot, const struct vfio_irq_set *set)
 {
 	if (!set->count) {
-		put(slot, -1);
+		replace_fd(slot, -1);
 		return 0;
 	}
 	if (set->flags & VFIO_IRQ_SET_DATA_EVENTFD)
-		return assign(slot, fd_at(set, 0));
-	fire(*slot);
+		return assign_fd(slot, fd_at(set, 0));
+	signal_fd(*slot);
 	return 0;
 }
 
 int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
-	int err = check(set);
+	int err = check_set(set);
 
 	if (err)
 		return err;

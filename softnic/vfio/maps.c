@@ -39,7 +39,7 @@ static bool overlaps(const struct vf_maps *t, size_t at, uint64_t iova, uint64_t
 	return at < t->n && t->map[at].iova <= iova + (size - 1);
 }
 
-static int insert(struct vf_maps *t, const struct vf_map *map)
+static int insert_map(struct vf_maps *t, const struct vf_map *map)
 {
 	size_t at = first_above(t, map->iova);
 
@@ -87,7 +87,7 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map)
 	int err;
 
 	pthread_rwlock_wrlock(&t->lock);
-	err = insert(t, map);
+	err = insert_map(t, map);
 	pthread_rwlock_unlock(&t->lock);
 	return err;
 }
@@ -137,7 +137,7 @@ int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *re
 }
 
 /* A range may cover several maps if they are contiguous in memory too. */
-static void *find(const struct vf_maps *t, uint64_t iova, uint64_t len)
+static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 {
 	size_t i = first_above(t, iova);
 	const struct vf_map *m = &t->map[i];
@@ -160,7 +160,7 @@ void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len)
 	void *p;
 
 	pthread_rwlock_rdlock(&t->lock);
-	p = find(t, iova, len);
+	p = find_memory(t, iova, len);
 	pthread_rwlock_unlock(&t->lock);
 	return p;
 }

@@ -157,7 +157,7 @@ int uve_alloc_pd(struct uv_req *req)
  * As in the kernel's driver, the allowed access flags depend on the device; optional ones are always
  * allowed.
  */
-static int rights(uint32_t access, unsigned int *r)
+static int access_rights(uint32_t access, unsigned int *r)
 {
 	const uint32_t known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 		IBV_ACCESS_REMOTE_READ;
@@ -178,7 +178,7 @@ int uve_reg_mr(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = rights(in.access_flags, &access);
+	err = access_rights(in.access_flags, &access);
 	if (!err && (in.start ^ in.hca_va) & 4095)
 		err = -EINVAL;
 	if (!err)

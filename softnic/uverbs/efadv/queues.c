@@ -34,7 +34,7 @@ EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_a
 EXPORT int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen);
 
 /* Copies the fields that both sides know; the rest stays unchanged. */
-static void put(void *dst, size_t len, const void *src, size_t size)
+static void put_attr(void *dst, size_t len, const void *src, size_t size)
 {
 	memcpy(dst, src, len < size ? len : size);
 }
@@ -47,7 +47,7 @@ static void tell_wq(const struct softnic_efa_ring *r, uint32_t max_batch, struct
 		.doorbell = (uint32_t *)r->doorbell, .max_batch = max_batch,
 	};
 
-	put(attr, inlen, &a, sizeof(a));
+	put_attr(attr, inlen, &a, sizeof(a));
 }
 
 int efadv_query_qp_wqs(struct ibv_qp *qp, struct wq_attr *sq, struct wq_attr *rq, uint32_t inlen)
@@ -82,6 +82,6 @@ int efadv_query_cq(struct ibv_cq *cq, struct cq_attr *attr, uint32_t inlen)
 	};
 	if (sed_release() == WITH_QUERIES && inlen > MIN_CQ_ATTR)
 		inlen = MIN_CQ_ATTR;
-	put(attr, inlen, &a, sizeof(a));
+	put_attr(attr, inlen, &a, sizeof(a));
 	return 0;
 }
