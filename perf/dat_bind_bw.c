@@ -9,7 +9,7 @@ static DAT_RETURN post(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 	return window_bind(t, ep, (cookie.as_64 >> 16) - 1, cookie, flags);
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	return bw_measure(t, r, post, NULL) || windows_check(t) ? -1 : 0;
 }
@@ -20,5 +20,5 @@ const struct tool_test tool_test = {
 	.takes = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_VERIFY | TAKES_EVENTS |
 		 TAKES_UNBIND,
 	.size = 4096, .iters = 5000, .depth = 128,
-	.open = windows_open, .lead = lead, .serve = windows_serve,
+	.open = windows_open, .measure = measure, .serve = windows_serve,
 };

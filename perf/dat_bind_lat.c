@@ -10,7 +10,7 @@ static int bind_once(struct tool *t, uint64_t i)
 	return tool_completes(t, window_bind(t, 0, i, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	return lat_run(t, r, bind_once, NULL) || windows_check(t) ? -1 : 0;
 }
@@ -20,5 +20,5 @@ const struct tool_test tool_test = {
 	.doc = "Latency of dat_rmr_bind, from post to completion.",
 	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_VERIFY | TAKES_EVENTS | TAKES_UNBIND,
 	.size = 4096, .iters = 1000, .depth = 1, .part = 1,
-	.open = windows_open, .lead = lead, .serve = windows_serve,
+	.open = windows_open, .measure = measure, .serve = windows_serve,
 };

@@ -32,13 +32,13 @@ static uint64_t room_of(const struct tool *t)
 	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
 }
 
-static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t lead)
+static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t parent)
 {
 	struct crowd c = { .t = t, .limit = t->o.warm_up, .room = t->o.warm_up };
 	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != lead)		/* the parent exited before that */
+	if (getppid() != parent)		/* the parent exited before that */
 		return 1;
 	c.samples = warm;
 	if (!warm || crowd_open(&c) || crowd_run(&c))
@@ -73,14 +73,14 @@ static uint64_t made(struct tool *t, struct shared *s)
 
 static int start(struct tool *t, struct shared *s, pid_t *pids)
 {
-	const pid_t lead = getpid();
+	const pid_t parent = getpid();
 	unsigned int i;
 
 	fflush(NULL);
 	for (i = 0; i < t->o.processes; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0)
-			_exit(worker(t, s, i, lead));
+			_exit(worker(t, s, i, parent));
 		if (pids[i] < 0) {
 			perror("fork");
 			return -1;
@@ -157,7 +157,7 @@ static int put_together(struct tool *t, struct shared *s, struct tool_result *r)
 	return 0;
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	size_t len = sizeof(struct shared) +
 		     t->o.processes * room_of(t) * sizeof(struct crowd_sample);
@@ -185,5 +185,5 @@ const struct tool_test tool_test = {
 	.doc = "Connections per second, and what one takes from dat_ep_connect to ESTABLISHED.",
 	.takes = TAKES_EPS | TAKES_PROCESSES | TAKES_SAMPLES,
 	.size = 1, .iters = 1000, .depth = 1, .part = 1,
-	.open = crowd_listen, .lead = lead, .serve = crowd_serve,
+	.open = crowd_listen, .measure = measure, .serve = crowd_serve,
 };

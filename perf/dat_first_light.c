@@ -55,7 +55,7 @@ struct state {
 	struct options o;
 };
 
-static bool choose(struct options *o, const char *text)
+static bool choose_probes(struct options *o, const char *text)
 {
 	for (char *end; *text; text = *end ? end + 1 : end) {
 		unsigned long first = strtoul(text, &end, 10), last = first;
@@ -97,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 		break;
 	case 't':
 		s->o.any_chosen = true;
-		if (!*arg || !choose(&s->o, arg))
+		if (!*arg || !choose_probes(&s->o, arg))
 			argp_error(argp, "%s: numbers of probes are 1 to %d, as in 3,10-12", arg,
 				   MAX_PROBES - 1);
 		break;
@@ -150,7 +150,7 @@ static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 }
 
 /* False: it did not exit in time. */
-static bool ended(pid_t pid, unsigned int limit_s, int *status)
+static bool wait_in_time(pid_t pid, unsigned int limit_s, int *status)
 {
 	uint64_t until = now_ns() + limit_s * 1000000000ull;
 
@@ -180,7 +180,7 @@ static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, st
 		no_answer(a, "not asked: the time for all probes is over");
 	else if (pid < 0)
 		no_answer(a, "no process: %s", strerror(errno));
-	else if (!ended(pid, limit_s, &status))
+	else if (!wait_in_time(pid, limit_s, &status))
 		no_answer(a, "no answer within %u s: it hangs", limit_s);
 	else if (WIFSIGNALED(status))
 		no_answer(a, "no answer: ended by signal %d", WTERMSIG(status));

@@ -151,7 +151,7 @@ static bool show_open(DAT_IA_HANDLE ia, const struct options *o)
 	return true;
 }
 
-static bool show(DAT_PROVIDER_INFO *info, const struct options *o)
+static bool show_ia(DAT_PROVIDER_INFO *info, const struct options *o)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -174,7 +174,7 @@ static bool show(DAT_PROVIDER_INFO *info, const struct options *o)
 	return ok;
 }
 
-static bool named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
+static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 {
 	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
 		if (!strcmp(name, list[i]->ia_name))
@@ -239,7 +239,7 @@ static size_t find_unnamed(struct dapl_device *devs, const char *ia, DAT_PROVIDE
 
 	found = list_devices ? ((dapl_direct_devices_fn *)list_devices)(devs, MAX_IAS) : 0;
 	for (size_t i = 0; i < found && i < MAX_IAS; i++) {
-		if (!named(devs[i].name, list, n) && (!ia || !strcmp(ia, devs[i].name)))
+		if (!is_named(devs[i].name, list, n) && (!ia || !strcmp(ia, devs[i].name)))
 			devs[kept++] = devs[i];
 	}
 	return kept;
@@ -310,7 +310,7 @@ static bool show_text(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 
 	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
 		if (!o->ia || !strcmp(o->ia, list[i]->ia_name))
-			any |= show(list[i], o);
+			any |= show_ia(list[i], o);
 	}
 	if (!o->list) {
 		show_unnamed(devs, find_unnamed(devs, o->ia, list, n));

@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t number(const char *s, uint64_t max, struct argp_state *state)
+static uint64_t parse_number(const char *s, uint64_t max, struct argp_state *state)
 {
 	unsigned long long v;
 	char *end;
@@ -56,14 +56,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 's': o->server = true; break;
 	case 'i': o->ia = arg; break;
-	case 'p': o->port = number(arg, UINT64_MAX, state); break;
-	case 'n': o->rounds = number(arg, UINT64_MAX, state); break;
+	case 'p': o->port = parse_number(arg, UINT64_MAX, state); break;
+	case 'n': o->rounds = parse_number(arg, UINT64_MAX, state); break;
 	case 'l':
-		o->len = (uint32_t)number(arg, PP_MAX_DATA, state);
+		o->len = (uint32_t)parse_number(arg, PP_MAX_DATA, state);
 		if (!o->len)
 			argp_error(state, "a transfer has at least one byte");
 		break;
-	case 'S': o->seed = number(arg, UINT64_MAX, state); break;
+	case 'S': o->seed = parse_number(arg, UINT64_MAX, state); break;
 	case 'e': o->blocking = true; break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG:

@@ -12,7 +12,7 @@ static DAT_RETURN read_next(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cook
 	return dat_ep_post_rdma_read(t->eps[ep].ep, 1, &l, cookie, &r, flags);
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	return bw_measure(t, r, read_next, NULL);
 }
@@ -22,5 +22,5 @@ const struct tool_test tool_test = {
 	.doc = "Bandwidth and rate of RDMA reads.",
 	.takes = TAKES_STREAM | TAKES_TARGET | TAKES_READS,
 	.size = 65536, .iters = 1000, .depth = 128,
-	.prepare = check_prepare, .lead = lead, .serve = bw_serve, .finish = check_finish,
+	.prepare = check_prepare, .measure = measure, .serve = bw_serve, .finish = check_finish,
 };

@@ -12,7 +12,7 @@ static int read_once(struct tool *t, uint64_t i)
 						       DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	return lat_run(t, r, read_once, NULL);
 }
@@ -22,5 +22,5 @@ const struct tool_test tool_test = {
 	.doc = "Latency of RDMA reads, from post to completion.",
 	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_READS | TAKES_EVENTS | TAKES_TARGET,
 	.size = 2, .iters = 1000, .depth = 1, .part = 1,
-	.lead = lead, .serve = target_serve,
+	.measure = measure, .serve = target_serve,
 };

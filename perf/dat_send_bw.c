@@ -41,7 +41,7 @@ static int receive_all(struct tool *t)
 	return 0;
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	int rc = t->o.both_ways ? bw_measure(t, r, post, receive_all) : bw_measure(t, r, post, NULL);
 
@@ -88,6 +88,6 @@ const struct tool_test tool_test = {
 	.doc = "Bandwidth and rate of messages.",
 	.takes = TAKES_STREAM | TAKES_INLINE | TAKES_RX,
 	.size = 65536, .iters = 1000, .depth = 128,
-	.open = tool_post_recvs, .prepare = prepare, .lead = lead, .serve = serve,
+	.open = tool_post_recvs, .prepare = prepare, .measure = measure, .serve = serve,
 	.drain = receive_until_told, .finish = finish,
 };

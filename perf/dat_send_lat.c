@@ -20,7 +20,7 @@ static int receive(struct tool *t, uint64_t i)
 	return rc ? rc : tool_post_recv(t, 0);
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
 	return lat_run(t, r, send_once, receive);
 }
@@ -35,5 +35,5 @@ const struct tool_test tool_test = {
 	.doc = "Latency of send and receive: half the round trip of a message and its answer.",
 	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_RX | TAKES_EVENTS | TAKES_INLINE,
 	.size = 2, .iters = 1000, .depth = 1, .part = 0.5,
-	.open = tool_post_recvs, .lead = lead, .serve = serve,
+	.open = tool_post_recvs, .measure = measure, .serve = serve,
 };

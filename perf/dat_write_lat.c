@@ -14,7 +14,7 @@ static int write_once(struct tool *t, uint64_t i)
 							DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static int look(struct tool *t, uint64_t i)
+static int poll_target(struct tool *t, uint64_t i)
 {
 	volatile const unsigned char *last = (unsigned char *)t->mine.buf + t->size - 1;
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -32,14 +32,14 @@ static int look(struct tool *t, uint64_t i)
 	return 0;
 }
 
-static int lead(struct tool *t, struct tool_result *r)
+static int measure(struct tool *t, struct tool_result *r)
 {
-	return lat_run(t, r, write_once, look);
+	return lat_run(t, r, write_once, poll_target);
 }
 
 static int serve(struct tool *t)
 {
-	return lat_answer(t, look, write_once);
+	return lat_answer(t, poll_target, write_once);
 }
 
 static int prepare(struct tool *t)
@@ -53,5 +53,5 @@ const struct tool_test tool_test = {
 	.doc = "Latency of RDMA writes: half the round trip of two sides that write to each other.",
 	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_INLINE | TAKES_TARGET,
 	.size = 2, .iters = 1000, .depth = 1, .part = 0.5, .looks = true,
-	.prepare = prepare, .lead = lead, .serve = serve,
+	.prepare = prepare, .measure = measure, .serve = serve,
 };

@@ -19,12 +19,12 @@ static void turns(struct line *l, uint64_t rounds, uint64_t me)
 	}
 }
 
-void line_follow(struct line *l, uint64_t rounds)
+void line_echo(struct line *l, uint64_t rounds)
 {
 	turns(l, rounds, 1);
 }
 
-double line_lead(struct line *l, uint64_t rounds)
+double line_ping(struct line *l, uint64_t rounds)
 {
 	uint64_t t = now_ns(), spins = 0;
 

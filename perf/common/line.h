@@ -13,8 +13,8 @@ struct line {
 };
 
 /* Answers the other side rounds times. The sides are threads, or processes that share the line. */
-void line_follow(struct line *l, uint64_t rounds);
+void line_echo(struct line *l, uint64_t rounds);
 /* Returns half a round trip in ns. The line is at 2 * rounds then; store 0 before another run. */
-double line_lead(struct line *l, uint64_t rounds);
+double line_ping(struct line *l, uint64_t rounds);
 
 #endif

@@ -81,7 +81,7 @@ static int child(const char *ia, uint64_t qual, unsigned int rounds, struct line
 	unsigned int i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	line_follow(s, LINE_ROUNDS);
+	line_echo(s, LINE_ROUNDS);
 	if (side_open(&b, ia) || consumer_listen(&b.c, qual) ||
 	    consumer_wait_request(&b.c, &cr, 10000000000u) ||
 	    !dat_ok(dat_cr_accept(cr, b.c.ep, 0, NULL), "dat_cr_accept") ||
@@ -93,7 +93,7 @@ static int child(const char *ia, uint64_t qual, unsigned int rounds, struct line
 	consumer_wait_end(&b.c, 5000000000u);
 	consumer_close(&b.c);
 	atomic_store(&s->turn, 0);
-	line_follow(s, LINE_ROUNDS);
+	line_echo(s, LINE_ROUNDS);
 	return 0;
 }
 
@@ -133,12 +133,12 @@ int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *
 		return -1;
 	if (pid == 0)
 		_exit(child(ia, qual, rounds, s));
-	*line_ns = line_lead(s, LINE_ROUNDS);
+	*line_ns = line_ping(s, LINE_ROUNDS);
 	rc = parent(ia, qual, rounds, send_ns);
 	if (rc == 0) {
 		while (atomic_load(&s->turn) != 0)
 			sched_yield();
-		*line_ns = (*line_ns + line_lead(s, LINE_ROUNDS)) / 2;
+		*line_ns = (*line_ns + line_ping(s, LINE_ROUNDS)) / 2;
 	} else {
 		kill(pid, SIGKILL);
 	}

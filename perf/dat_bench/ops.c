@@ -49,7 +49,7 @@ static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint6
 }
 
 /* Changes the address each time: a second write to an address may have to wait for the first. */
-static DAT_RMR_TRIPLET target(const struct pair *p, uint64_t len)
+static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 {
 	static unsigned int turn;
 
@@ -68,7 +68,7 @@ static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 BENCH_CALL bench_write8(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
-	DAT_RMR_TRIPLET r = target(p, 8);
+	DAT_RMR_TRIPLET r = next_target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -100,7 +100,7 @@ BENCH_CALL bench_feed_message(struct pair *p)
 BENCH_CALL bench_feed(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
-	DAT_RMR_TRIPLET r = target(p, 8);
+	DAT_RMR_TRIPLET r = next_target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -108,14 +108,14 @@ BENCH_CALL bench_feed(struct pair *p)
 BENCH_CALL bench_write64(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 64);
-	DAT_RMR_TRIPLET r = target(p, 64);
+	DAT_RMR_TRIPLET r = next_target(p, 64);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 BENCH_CALL bench_write_pieces(struct pair *p)
 {
-	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
 	DAT_LMR_TRIPLET l[SEGMENTS];
 
 	pieces_of(&p->local, BENCH_BIG, l);
@@ -134,7 +134,7 @@ BENCH_CALL bench_send_pieces(struct pair *p)
 BENCH_CALL bench_write4k(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
-	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -142,7 +142,7 @@ BENCH_CALL bench_write4k(struct pair *p)
 BENCH_CALL bench_read4k(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
-	DAT_RMR_TRIPLET r = target(p, BENCH_BIG);
+	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
 
 	return dat_ep_post_rdma_read(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -381,7 +381,7 @@ static int recv_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 }
 
 /* Dequeues n completions by op, or fewer if they have not arrived. */
-static unsigned int take(struct pair *p, const struct bench_op *op, unsigned int n)
+static unsigned int dequeue_some(struct pair *p, const struct bench_op *op, unsigned int n)
 {
 	unsigned int got;
 
@@ -392,7 +392,7 @@ static unsigned int take(struct pair *p, const struct bench_op *op, unsigned int
 	return got;
 }
 
-static int feed(struct pair *p, const struct bench_op *op)
+static int feed_op(struct pair *p, const struct bench_op *op)
 {
 	if (!op->messages)
 		return dat_ok(bench_feed(p), "dat_ep_post_rdma_write") ? 0 : -1;
@@ -434,13 +434,13 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 		peer_looks(p);
 		for (i = 0; i < BENCH_WARM + BENCH_BATCH; i++) {
 			bench_crowd_next(p);
-			if (feed(p, op))
+			if (feed_op(p, op))
 				return -1;
 		}
 		wait_for_device(p, wait_us);
-		got = take(p, op, BENCH_WARM);
+		got = dequeue_some(p, op, BENCH_WARM);
 		t = now_ns();
-		got += take(p, op, BENCH_BATCH);
+		got += dequeue_some(p, op, BENCH_BATCH);
 		spent = since_ns(t);
 		if (reap(evd, BENCH_WARM + BENCH_BATCH - got) ||
 		    (op->messages && reap(p->a.req_evd, BENCH_WARM + BENCH_BATCH)))
@@ -464,7 +464,7 @@ static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 	return op->needs_receive ? reap(p->b.recv_evd, BENCH_BATCH) : 0;
 }
 
-static int batch(struct pair *p, const struct bench_op *op, unsigned int *made, uint64_t *ns)
+static int run_batch(struct pair *p, const struct bench_op *op, unsigned int *made, uint64_t *ns)
 {
 	*made = op->binds ? 1 : BENCH_BATCH;
 	if (op->binds)
@@ -495,13 +495,13 @@ int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double 
 		peer_looks(p);
 		has_written = true;
 	}
-	rc = batch(p, op, &made, &spent);
+	rc = run_batch(p, op, &made, &spent);
 
 	if (rc || samples_init(&batches, n))
 		return -1;
 	for (done = 0; rc == 0 && done < n; done += made) {
 		spent = 0;
-		rc = batch(p, op, &made, &spent);
+		rc = run_batch(p, op, &made, &spent);
 		samples_add(&batches, spent);
 	}
 	*ns = (double)samples_quantile(&batches, 0.5) / made;

@@ -156,7 +156,7 @@ void probe_threads(const struct light *l, struct answer *a)
 
 /* ---- data arrives byte for byte, in batches that fill the send queue's WQEs and doorbells */
 
-static bool batch(struct pair *p, unsigned int round, unsigned int n, size_t len, struct answer *a)
+static bool write_batch(struct pair *p, unsigned int round, unsigned int n, size_t len, struct answer *a)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		DAT_RMR_TRIPLET to = target_of(&p->remote, i * (size_t)PAIR_BYTES, len);
@@ -193,7 +193,7 @@ void probe_integrity(const struct light *l, struct answer *a)
 		size_t len = lengths[i % n];
 
 		pattern_fill(p.local.buf, len, 1, i);
-		if (!batch(&p, i, 1 + i % PAIR_PLACES, len, a))
+		if (!write_batch(&p, i, 1 + i % PAIR_PLACES, len, a))
 			return;
 	}
 	good(a, "yes: %u batches of 1 to %d writes of 8 to 4096 bytes", i, PAIR_PLACES);

@@ -91,7 +91,7 @@ void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n)
 	ring(r, q, &q->res.rq, q->rq_pi);
 }
 
-static void post(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const struct raw_qp *to)
+static void post_wqe(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const struct raw_qp *to)
 {
 	uint32_t entries = q->res.sq.entries, slot = q->sq_pi & (entries - 1);
 	volatile uint64_t *at = (volatile uint64_t *)((uint8_t *)q->res.sq.base +
@@ -132,7 +132,7 @@ void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t
 		memcpy(w.inl, r->mem, len);
 	else if (len)
 		w.sgl[0] = buf_at(r, 0, len);
-	post(r, q, &w, to);
+	post_wqe(r, q, &w, to);
 }
 
 void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d)
@@ -145,10 +145,10 @@ void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const st
 					     cpu_to_le32((uint32_t)remote),
 					     cpu_to_le32((uint32_t)(remote >> 32)) };
 	w.rdma.local = buf_at(r, d->local, d->len);
-	post(r, q, &w, to);
+	post_wqe(r, q, &w, to);
 }
 
-static bool take(struct raw *r, struct efa_cqe *cqe)
+static bool take_cqe(struct raw *r, struct efa_cqe *cqe)
 {
 	const struct efa_ring *ring = &r->cq.ring;
 	uint32_t at = r->taken;
@@ -170,7 +170,7 @@ bool raw_poll(struct raw *r, struct efa_cqe *cqe)
 {
 	if (r->ctl->ops->drive)
 		r->ctl->ops->drive(r->ctl);
-	return take(r, cqe);
+	return take_cqe(r, cqe);
 }
 
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms)

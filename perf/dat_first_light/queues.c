@@ -145,7 +145,7 @@ static void forget_events(struct pair *p)
 }
 
 /* Replaces the pair's endpoints by two new ones. */
-static bool renew(struct pair *p)
+static bool renew_endpoints(struct pair *p)
 {
 	DAT_EP_HANDLE old_a = p->a.ep, old_b = p->b.ep;
 
@@ -167,7 +167,7 @@ void probe_connections(const struct light *l, struct answer *a)
 	if (!light_pair(l, "", &p, a))
 		return;
 	for (i = 0; i < CONNECTIONS && now_ns() < until; i++) {
-		if ((i && !renew(&p)) || !post_recv(&p, 64) || !post_send(&p, 64)) {
+		if ((i && !renew_endpoints(&p)) || !post_recv(&p, 64) || !post_send(&p, 64)) {
 			bad(a, "nothing", "no: connection %d of %d failed; stderr says how", i + 1,
 			    CONNECTIONS);
 			return;

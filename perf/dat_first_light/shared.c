@@ -22,7 +22,7 @@ static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
 }
 
 /* Replaces the endpoint of b by one that takes its receives from the SRQ. */
-static bool join(struct pair *p, DAT_SRQ_HANDLE srq)
+static bool join_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC, .max_message_size = 1 << 20,
@@ -73,7 +73,7 @@ void probe_srq_count(const struct light *l, struct answer *a)
 	DAT_SRQ_HANDLE srq;
 	DAT_SRQ_PARAM q;
 
-	if (!open_shared(l, &p, &srq, a) || !join(&p, srq) || !post_shared(&p, srq, RECVS) ||
+	if (!open_shared(l, &p, &srq, a) || !join_srq(&p, srq) || !post_shared(&p, srq, RECVS) ||
 	    !send_some(&p, TAKEN, a))
 		return;
 	if (!dat_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &q), "dat_srq_query"))
@@ -88,7 +88,7 @@ void probe_srq_count(const struct light *l, struct answer *a)
 		good(a, "yes: %d of %d are left after %d messages", q.available_dto_count, RECVS, TAKEN);
 }
 
-static bool came(DAT_EVD_HANDLE evd, unsigned int ms)
+static bool event_came(DAT_EVD_HANDLE evd, unsigned int ms)
 {
 	uint64_t until = now_ns() + ms * 1000000ull;
 	DAT_EVENT ev;
@@ -105,7 +105,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 	struct pair p = { .no_rmr = true };
 	DAT_SRQ_HANDLE srq;
 
-	if (!open_shared(l, &p, &srq, a) || !join(&p, srq) || !post_shared(&p, srq, RECVS))
+	if (!open_shared(l, &p, &srq, a) || !join_srq(&p, srq) || !post_shared(&p, srq, RECVS))
 		return;
 	if (!dat_ok(dat_srq_set_lw(srq, LOW), "dat_srq_set_lw")) {
 		bad(a, "nothing: do not set a low watermark", "no: it is refused");
@@ -113,13 +113,13 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 	}
 	if (!send_some(&p, RECVS - LOW, a))
 		return;
-	if (came(p.b.async_evd, 20)) {
+	if (event_came(p.b.async_evd, 20)) {
 		bad(a, "nothing: do not trust the low watermark", "no: it comes with %d left", LOW);
 		return;
 	}
 	if (!send_some(&p, 2, a))
 		return;
-	if (came(p.b.async_evd, 3000))
+	if (event_came(p.b.async_evd, 3000))
 		good(a, "yes: one event with fewer than %d left", LOW);
 	else
 		bad(a, "nothing: count receives instead of setting a low watermark",
@@ -127,7 +127,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 }
 
 /* Posts the receives again that the ended connection had taken. */
-static bool refill(struct pair *p, DAT_SRQ_HANDLE srq)
+static bool refill_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM q;
 	DAT_EVENT ev;
@@ -171,11 +171,11 @@ void probe_srq_back(const struct light *l, struct answer *a)
 	if (!open_shared(l, &p, &srq, a))
 		return;
 	for (int i = 0; i < ENDS; i++) {
-		if (!refill(&p, srq) || !join(&p, srq) || !end_abruptly(&p, &ns))
+		if (!refill_srq(&p, srq) || !join_srq(&p, srq) || !end_abruptly(&p, &ns))
 			return;
 		longest = ns > longest ? ns : longest;
 	}
-	if (!refill(&p, srq) || !join(&p, srq))
+	if (!refill_srq(&p, srq) || !join_srq(&p, srq))
 		return;
 	if (!send_some(&p, RECVS, a))
 		bad(a, "nothing: make the SRQ longer than the receives that are posted",

@@ -36,7 +36,7 @@ static const char *bind_window(struct window *w, size_t len)
 	return dat_ok(ret, "dat_rmr_bind") ? completed(w->p.a.req_evd, 5000) : "a refused call";
 }
 
-static bool bound(struct window *w, size_t len, const char *what, struct answer *a)
+static bool bind_ok(struct window *w, size_t len, const char *what, struct answer *a)
 {
 	const char *status = bind_window(w, len);
 
@@ -58,7 +58,7 @@ static const char *peer_writes(struct window *w, DAT_RMR_CONTEXT context)
 	return completed(w->p.b.req_evd, 10000);
 }
 
-static bool opened(struct window *w, struct answer *a)
+static bool write_ok(struct window *w, struct answer *a)
 {
 	const char *status = peer_writes(w, w->context);
 
@@ -74,8 +74,8 @@ void probe_bind(const struct light *l, struct answer *a)
 {
 	struct window w;
 
-	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a) ||
-	    !bound(&w, 0, "an unbind", a))
+	if (!open_window(l, &w, a) || !bind_ok(&w, 4096, "a bind", a) || !write_ok(&w, a) ||
+	    !bind_ok(&w, 0, "an unbind", a))
 		return;
 	good(a, "yes: bound, written by the peer, unbound");
 }
@@ -93,7 +93,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 		return;
 	for (i = 0; i < BINDS && now_ns() < until; i++) {
 		snprintf(what, sizeof(what), "bind %d", i + 1);
-		if (!bound(&w, 64 + (size_t)i % 64 * 8, what, a) || (i % 16 == 0 && !opened(&w, a)))
+		if (!bind_ok(&w, 64 + (size_t)i % 64 * 8, what, a) || (i % 16 == 0 && !write_ok(&w, a)))
 			return;
 	}
 	good(a, "yes: %d times, never unbound between", i);
@@ -105,10 +105,10 @@ void probe_old_key(const struct light *l, struct answer *a)
 	DAT_RMR_CONTEXT old;
 	struct window w;
 
-	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a))
+	if (!open_window(l, &w, a) || !bind_ok(&w, 4096, "a bind", a) || !write_ok(&w, a))
 		return;
 	old = w.context;
-	if (!bound(&w, 4096, "a second bind", a))
+	if (!bind_ok(&w, 4096, "a second bind", a))
 		return;
 	if (strcmp(peer_writes(&w, old), "SUCCESS"))
 		good(a, "yes: a write by the old context is refused");
@@ -124,13 +124,13 @@ void probe_bind_cost(const struct light *l, struct answer *a)
 	struct window w;
 	uint64_t start;
 
-	if (!open_window(l, &w, a) || !bound(&w, 4096, "a bind", a) || !opened(&w, a))
+	if (!open_window(l, &w, a) || !bind_ok(&w, 4096, "a bind", a) || !write_ok(&w, a))
 		return;
 	start = now_ns();
 	for (int i = 0; i < BINDS; i++)
-		if (!bound(&w, 4096, "a bind", a))
+		if (!bind_ok(&w, 4096, "a bind", a))
 			return;
-	if (!opened(&w, a))
+	if (!write_ok(&w, a))
 		return;
 	good(a, "%.1f us each, of %d", (double)(now_ns() - start) / 1e3 / BINDS, BINDS);
 }

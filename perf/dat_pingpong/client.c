@@ -25,7 +25,7 @@ struct client {
 };
 
 /* Sends a request to the server and receives the answer; data: the answer's payload. */
-static int ask(struct client *k, struct pp_msg *m, uint32_t len, void **data, unsigned int *slot)
+static int ask_server(struct client *k, struct pp_msg *m, uint32_t len, void **data, unsigned int *slot)
 {
 	struct pp_msg a;
 
@@ -43,7 +43,7 @@ static int ask_only(struct client *k, struct pp_msg *m)
 	unsigned int slot;
 	void *data;
 
-	return ask(k, m, 0, &data, &slot) || pp_release(&k->p, slot);
+	return ask_server(k, m, 0, &data, &slot) || pp_release(&k->p, slot);
 }
 
 static int verify(const struct client *k, const char *what, const void *buf, uint64_t seed,
@@ -67,7 +67,7 @@ static int do_send(struct client *k, uint64_t round)
 
 	pattern_fill((char *)k->p.send.buf + sizeof(m), k->p.len, k->p.seed, round);
 	t = now_ns();
-	if (ask(k, &m, k->p.len, &data, &slot))
+	if (ask_server(k, &m, k->p.len, &data, &slot))
 		return -1;
 	samples_add(&k->row[R_SEND], (now_ns() - t) / 2);
 	return verify(k, "received", data, ~k->p.seed, round) || pp_release(&k->p, slot);

@@ -70,7 +70,7 @@ static int write_revoked(struct server *s, const struct pp_msg *m)
 	return 0;
 }
 
-static int answer(struct server *s, const struct pp_msg *m, const void *data, uint32_t *good,
+static int answer_request(struct server *s, const struct pp_msg *m, const void *data, uint32_t *good,
 		  uint32_t *len)
 {
 	DAT_DTO_COMPLETION_STATUS status;
@@ -119,7 +119,7 @@ static int serve(struct server *s)
 		if (m.op == PP_WRITE_REVOKED)
 			return write_revoked(s, &m) ? pp_lost(&s->p, "server: the revoked write") :
 						      !s->revoked_seen;
-		if (answer(s, &m, data, &a.good, &len) || pp_release(&s->p, slot))
+		if (answer_request(s, &m, data, &a.good, &len) || pp_release(&s->p, slot))
 			return pp_lost(&s->p, "server: answering the client");
 		a.round = m.round;
 		if (pp_send(&s->p, &a, len))

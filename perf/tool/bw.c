@@ -94,7 +94,7 @@ int bw_own(struct tool *t)
 {
 	struct tool_result mine;
 
-	return t->o.both_ways ? t->test->lead(t, &mine) : 0;
+	return t->o.both_ways ? t->test->measure(t, &mine) : 0;
 }
 
 int bw_serve(struct tool *t)

@@ -48,7 +48,7 @@ static bool more(const struct crowd *c)
 	return c->begun < c->limit && (!c->until || ticks() < c->until);
 }
 
-static int begin(struct crowd *c, struct crowd_slot *s)
+static int begin_connect(struct crowd *c, struct crowd_slot *s)
 {
 	struct tool_hello h = tool_hello(c->t, 1);
 
@@ -59,7 +59,7 @@ static int begin(struct crowd *c, struct crowd_slot *s)
 		      "dat_ep_connect") ? 0 : -1;
 }
 
-static int established(struct crowd *c, struct crowd_slot *s)
+static int on_established(struct crowd *c, struct crowd_slot *s)
 {
 	uint64_t now = ticks();
 
@@ -75,7 +75,7 @@ static int disconnected(struct crowd *c, struct crowd_slot *s)
 	c->ended++;
 	if (!dat_ok(dat_ep_reset(s->ep), "dat_ep_reset"))
 		return -1;
-	return more(c) ? begin(c, s) : 0;
+	return more(c) ? begin_connect(c, s) : 0;
 }
 
 static int event(struct crowd *c, const DAT_EVENT *ev)
@@ -83,7 +83,7 @@ static int event(struct crowd *c, const DAT_EVENT *ev)
 	struct crowd_slot *s = slot_of(c, ev->event_data.connect_event_data.ep_handle);
 
 	if (s && ev->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
-		return established(c, s);
+		return on_established(c, s);
 	if (s && ev->event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
 		return disconnected(c, s);
 	fprintf(stderr, "connection %" PRIu64 ": %s\n", c->begun, dat_event_name(ev->event_number));
@@ -98,7 +98,7 @@ int crowd_run(struct crowd *c)
 
 	c->begun = c->ended = 0;
 	for (i = 0; i < c->t->o.eps && more(c); i++)
-		if (begin(c, &c->slots[i]))
+		if (begin_connect(c, &c->slots[i]))
 			return -1;
 	while (c->ended < c->begun) {
 		if (dat_evd_wait(c->c.conn_evd, WAIT_US, 1, &ev, &count) == DAT_SUCCESS) {

@@ -75,7 +75,7 @@ int ctl_wait_any(struct tool *t)
 	return tool_failed(t);
 }
 
-static DAT_RETURN post(struct tool *t, const struct tool_msg *m)
+static DAT_RETURN post_msg(struct tool *t, const struct tool_msg *m)
 {
 	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_send, 0, sizeof(*m));
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
@@ -88,7 +88,7 @@ int ctl_send(struct tool *t, const struct tool_msg *m)
 {
 	DAT_EVENT ev;
 
-	if (!dat_ok(post(t, m), "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
+	if (!dat_ok(post_msg(t, m), "dat_ep_post_send") || consumer_completion(&t->c, t->c.req_evd, &ev))
 		return tool_failed(t);
 	return tool_good(&ev) ? 0 : tool_bad(t, &ev);
 }
@@ -100,7 +100,7 @@ void ctl_bye(struct tool *t)
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
-	if (post(t, &m) != DAT_SUCCESS)
+	if (post_msg(t, &m) != DAT_SUCCESS)
 		return;
 	while (dat_evd_wait(t->c.req_evd, 100000, 1, &ev, &more) != DAT_SUCCESS)
 		if (consumer_ended(&t->c) || now_ns() > until)

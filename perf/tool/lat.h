@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
-/* tool_test.lead. take: NULL if there is no answer. */
+/* tool_test.measure. take: NULL if there is no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
 {

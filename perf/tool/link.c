@@ -81,7 +81,7 @@ static int make_ep(struct tool *t)
 }
 
 /* Endpoints connected before the measurement. */
-static uint32_t fixed(const struct tool *t)
+static uint32_t eps_before(const struct tool *t)
 {
 	return t->test->metric == TOOL_CONNECTIONS ? 0 : t->o.eps;
 }
@@ -200,7 +200,7 @@ int tool_connect(struct tool *t)
 	if (consumer_resolve(t->o.host, &to) || tool_fits(t) || ctl_open(t) || memory_open(t) ||
 	    connect_control(t))
 		return -1;
-	for (i = 0; i < fixed(t); i++) {
+	for (i = 0; i < eps_before(t); i++) {
 		if (make_ep(t))
 			return -1;
 		if (connect_one(t, &t->data, i + 1, TOOL_SILENCE_US, &t->eps[i].peer))
@@ -330,7 +330,7 @@ int tool_serve_connect(struct tool *t)
 
 	if (ctl_open(t) || accept_control(t) || memory_open(t))
 		return -1;
-	for (i = 0; i < fixed(t); i++) {
+	for (i = 0; i < eps_before(t); i++) {
 		if (wait_for(t, i + 1, &cr, &h) || make_ep(t))
 			return -1;
 		if (accept_one(t, &t->data, i + 1, cr)) {

@@ -194,7 +194,7 @@ static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_sta
 }
 
 /* Refuses combinations, which are known only at the end. */
-static void judge(struct parsing *p, struct argp_state *state)
+static void check_options(struct parsing *p, struct argp_state *state)
 {
 	struct tool_options *o = p->o;
 
@@ -241,7 +241,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		p->o->host = arg;
 		return 0;
 	case ARGP_KEY_END:
-		judge(p, state);
+		check_options(p, state);
 		return 0;
 	}
 	err = parse_what(key, arg, p, state);

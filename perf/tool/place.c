@@ -70,13 +70,13 @@ struct race {
 	_Atomic unsigned int chunks;	/* chunks wanted, reduced on a machine that has no time for them */
 };
 
-static void *follow(void *race)
+static void *race_follow(void *race)
 {
 	struct race *r = race;
 	unsigned int i;
 
 	for (i = 0; i < atomic_load(&r->chunks); i++)
-		line_follow(&r->line, CHUNK_ROUNDS);
+		line_echo(&r->line, CHUNK_ROUNDS);
 	return NULL;
 }
 
@@ -88,7 +88,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The median of the chunks: one that lost the CPU does not count. */
-static double lead(struct race *r)
+static double race_lead(struct race *r)
 {
 	uint64_t until = now_ns() + enough_ns;
 	double ns[CHUNKS];
@@ -98,7 +98,7 @@ static double lead(struct race *r)
 		if (i + 1 >= LEAST_CHUNKS && now_ns() > until)
 			atomic_store(&r->chunks, i + 1);
 		atomic_store(&r->line.turn, 0);
-		ns[i] = line_lead(&r->line, CHUNK_ROUNDS);
+		ns[i] = line_ping(&r->line, CHUNK_ROUNDS);
 	}
 	qsort(ns, r->chunks, sizeof(*ns), by_value);
 	return ns[r->chunks / 2];
@@ -141,8 +141,8 @@ double tool_line_ns(int wanted)
 	CPU_SET((unsigned int)other, &set);
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	if (pthread_create(&thread, &attr, follow, &race) == 0) {
-		ns = lead(&race);
+	if (pthread_create(&thread, &attr, race_follow, &race) == 0) {
+		ns = race_lead(&race);
 		pthread_join(thread, NULL);
 	}
 	pthread_attr_destroy(&attr);

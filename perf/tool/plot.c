@@ -16,7 +16,7 @@ int plot_possible(void)
 	return -1;
 }
 
-static void head(const struct tool *t, FILE *p)
+static void plot_header(const struct tool *t, FILE *p)
 {
 	bool svg = !strcmp(t->o.plot + strlen(t->o.plot) - 4, ".svg");
 
@@ -25,7 +25,7 @@ static void head(const struct tool *t, FILE *p)
 	fprintf(p, "set title '%s, %s'\nset grid\nset key left top\n", t->test->title, t->o.ia);
 }
 
-static void distribution(const struct tool *t, const struct tool_report *r, FILE *p)
+static void plot_distribution(const struct tool *t, const struct tool_report *r, FILE *p)
 {
 	double q;
 	int i;
@@ -99,10 +99,10 @@ int report_plot(const struct tool *t, const struct tool_report *r)
 		fprintf(stderr, "gnuplot: %m\n");
 		return -1;
 	}
-	head(t, p);
+	plot_header(t, p);
 	if (t->test->metric == TOOL_LATENCY || t->test->metric == TOOL_CONNECTIONS) {
 		if (r->n == 1)
-			distribution(t, r, p);
+			plot_distribution(t, r, p);
 		else
 			latency_over_size(r, p);
 	} else {

@@ -10,7 +10,7 @@
 
 enum { BARS = 60, BAR_ROWS = 20 };
 
-static void take(char *to, size_t len, const DAT_NAMED_ATTR *a, const char *name)
+static void copy_attr(char *to, size_t len, const DAT_NAMED_ATTR *a, const char *name)
 {
 	if (!strcmp(a->name, name))
 		snprintf(to, len, "%s", (const char *)a->value);
@@ -23,13 +23,13 @@ static void take_named(struct tool_facts *f, const DAT_PROVIDER_ATTR *p)
 
 	for (i = 0; i < p->num_provider_specific_attr; i++) {
 		a = &p->provider_specific_attr[i];
-		take(f->access, sizeof(f->access), a, "access");
-		take(f->driven_by, sizeof(f->driven_by), a, "driven_by");
-		take(f->doorbell, sizeof(f->doorbell), a, "doorbell");
-		take(f->inline_size, sizeof(f->inline_size), a, "inline");
-		take(f->link, sizeof(f->link), a, "link_layer");
-		take(f->mtu, sizeof(f->mtu), a, "path_mtu");
-		take(f->hot, sizeof(f->hot), a, "hot_functions");
+		copy_attr(f->access, sizeof(f->access), a, "access");
+		copy_attr(f->driven_by, sizeof(f->driven_by), a, "driven_by");
+		copy_attr(f->doorbell, sizeof(f->doorbell), a, "doorbell");
+		copy_attr(f->inline_size, sizeof(f->inline_size), a, "inline");
+		copy_attr(f->link, sizeof(f->link), a, "link_layer");
+		copy_attr(f->mtu, sizeof(f->mtu), a, "path_mtu");
+		copy_attr(f->hot, sizeof(f->hot), a, "hot_functions");
 	}
 }
 
@@ -209,7 +209,7 @@ static void list_samples(const struct tool *t, bool sorted)
 }
 
 /* Rows of equal width up to the 99.9th percentile, and one for the rest. */
-static void draw(const struct tool *t)
+static void print_histogram(const struct tool *t)
 {
 	const struct record *r = &t->rec;
 	double low = record_quantile_ns(r, 0), top = record_quantile_ns(r, 0.999), step;
@@ -235,7 +235,7 @@ void report_samples(const struct tool *t)
 	if (t->o.list_sorted)
 		list_samples(t, true);
 	if (t->o.histogram)
-		draw(t);
+		print_histogram(t);
 	fflush(stdout);
 }
 

@@ -74,7 +74,7 @@ static int measure(struct tool *t, struct tool_result *r)
 	progress_start(t, NULL);
 	cpu = tool_cpu_s();
 	from = now_ns();
-	rc = t->test->lead(t, r);
+	rc = t->test->measure(t, r);
 	r->started_ns = t->started_ns;
 	r->cpu = (tool_cpu_s() - cpu) / ((double)(now_ns() - from) / 1e9) * 100;
 	progress_stop();
@@ -85,7 +85,7 @@ static int measure(struct tool *t, struct tool_result *r)
 	return 0;
 }
 
-static int tell(struct tool *t, const struct tool_result *r)
+static int print_row(struct tool *t, const struct tool_result *r)
 {
 	struct tool_msg m = { .op = OP_ROW };
 
@@ -116,7 +116,7 @@ static int all_sizes(struct tool *t, struct tool_report *rep, const uint64_t *si
 	for (i = 0; i < n; i++) {
 		t->size = sizes[i];
 		t->seed++;
-		if (measure(t, &rep->results[i]) || tell(t, &rep->results[i]))
+		if (measure(t, &rep->results[i]) || print_row(t, &rep->results[i]))
 			return -1;
 		rep->n = i + 1;
 	}
@@ -143,7 +143,7 @@ static int results_told(struct tool *t, struct tool_report *rep)
 }
 
 /* The answer to the first message holds the peer's CPU. */
-static int greet(struct tool *t, struct tool_report *rep)
+static int exchange_place(struct tool *t, struct tool_report *rep)
 {
 	struct tool_msg m = { .op = OP_ROW };
 
@@ -189,7 +189,7 @@ static int client(struct tool *t)
 	size_t n = sizes_of(t, sizes);
 
 	t->seed = now_ns();
-	if (connect_all(t) || greet(t, &rep) || (t->test->open && t->test->open(t)))
+	if (connect_all(t) || exchange_place(t, &rep) || (t->test->open && t->test->open(t)))
 		return 1;
 	do {
 		if (all_sizes(t, &rep, sizes, n))

@@ -6,7 +6,7 @@
  *
  * A run is, for each size:
  *	client: prepare, START ->  server: prepare  <- READY
- *	client: lead               server: serve, until STOP arrives
+ *	client: measure            server: serve, until STOP arrives
  *	client: STOP ->            server: finish  <- DONE, ROW ->
  */
 #ifndef PERF_TOOL_H
@@ -69,7 +69,7 @@ struct tool_test {
 	/* All return 0 or -1 after a line on stderr. open, prepare, finish may be NULL. */
 	int (*open)(struct tool *t);	/* both sides, connected, once */
 	int (*prepare)(struct tool *t);	/* both sides, before each size */
-	int (*lead)(struct tool *t, struct tool_result *r);
+	int (*measure)(struct tool *t, struct tool_result *r);
 	int (*serve)(struct tool *t);	/* until STOP */
 	int (*drain)(struct tool *t);	/* the client with -b, between STOP and DONE */
 	int (*finish)(struct tool *t);	/* both sides, after STOP: checks for --verify */

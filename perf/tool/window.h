@@ -11,7 +11,7 @@ extern DAT_RMR_HANDLE windows[WINDOW_MAX];
 extern DAT_RMR_CONTEXT window_context;		/* from the previous bind */
 extern unsigned int window_count;		/* per endpoint, which share none */
 
-/* tool_test.open and .serve; with --verify, .lead calls check at the end. */
+/* tool_test.open and .serve; with --verify, .measure calls check at the end. */
 int windows_open(struct tool *t);
 int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
