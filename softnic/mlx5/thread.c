@@ -24,7 +24,7 @@ enum {
 	CROWDED_NS = 20000,	/* a longer yield means that another thread used the core */
 	CROWDED_TIMES = 4096,	/* after this the thread sleeps so often without trying another yield */
 	SLICE_NS = 100000,
-	SCAN_MIN_NS = 20000,	/* a stored doorbell in a scanned page wakes nobody: look again */
+	SCAN_MIN_NS = 20000,	/* a doorbell in a scanned page wakes no thread: look again */
 	SCAN_MAX_NS = 1000000,
 	SCAN_MIN_TIMES = 64,	/* number of short pauses before they grow */
 };

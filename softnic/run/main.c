@@ -164,7 +164,7 @@ static int set_environment(const char *libraries, const char *root, const struct
 
 static void run_child(char **command, const sigset_t *mask, pid_t parent)
 {
-	/* If this process is killed, the command must die too: nobody could stop it any more. */
+	/* If this process is killed, the command must die too. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(STATUS_TROUBLE);

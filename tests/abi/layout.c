@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sizes and offsets of uDAPL 1.2 on x86_64, as old binaries have them built in. The numbers are
- * those of other implementations' headers, compiled; none comes from ours.
+ * Sizes and offsets of uDAPL 1.2 on x86_64, as compiled into existing binaries. The numbers come from
+ * other implementations' headers, none from ours.
  */
 #include <criterion/criterion.h>
 #include <dat/udat.h>
@@ -117,7 +117,7 @@ SIZE(DAT_SRQ_ATTR, 12);
 SIZE(DAT_PROVIDER_INFO, 268);
 SIZE(struct dat_provider, 560);
 
-/* What the compiler cannot know: a member that has kept its size may have changed its kind. */
+/* A check beyond the compiler's: a member of the same size may have changed its type. */
 Test(abi, event__members_share_the_union)
 {
 	DAT_EVENT event;

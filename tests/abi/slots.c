@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binaries of providers and consumers agree on the numbers of slots only. */
+/* Binaries of providers and consumers only agree on the slot numbers. */
 #include <dat/dat_registry.h>
 
 #include "tests/abi/slots.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every slot of the provider's table, by number: it is at 16 + 8 * number. */
+/* Every slot of the provider's table, by number: its offset is 16 + 8 * number. */
 #ifndef TEST_ABI_SLOTS_H
 #define TEST_ABI_SLOTS_H
 

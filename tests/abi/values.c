@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers of uDAPL 1.2 that consumers were compiled with. */
+/* Numbers of uDAPL 1.2 that are compiled into consumers. */
 #include <dat/udat.h>
 
 #define IS(name, value) _Static_assert((unsigned long long)(name) == (value), #name)
@@ -35,7 +35,7 @@ IS(DAT_CLASS_WARNING, 0x40000000);
 IS(DAT_GET_TYPE(0x8005000c), DAT_INVALID_HANDLE);
 IS(DAT_GET_SUBTYPE(0x8005000c), DAT_INVALID_HANDLE_EP);
 
-/* 2.0 inserts a subtype in each of the last three groups: 1.2's numbers end where these say. */
+/* 2.0 inserts a subtype in each of the last three groups: 1.2's numbers end here. */
 IS(DAT_SUB_INTERRUPTED, 1);
 IS(DAT_RESOURCE_MEMORY, 2);
 IS(DAT_RESOURCE_SRQ, 10);

@@ -133,7 +133,7 @@ static uint64_t take_one(DAT_EVD_HANDLE evd)
 	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* An attempt that nobody takes, given up: DISCONNECTED, where all that is posted is flushed. */
+/* An attempt without a peer, given up: DISCONNECTED, with all posted work flushed. */
 static void disconnect(DAT_EP_HANDLE ep)
 {
 	DAT_EP_STATE state;

@@ -44,7 +44,7 @@ static bool is_shortage(DAT_RETURN ret)
 	return ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
 }
 
-/* Whether all went well; that what did not was told is asserted. */
+/* Returns whether everything succeeded; asserts that each failure was reported. */
 static bool judge(const struct outcome *o, unsigned long n)
 {
 	cr_assert(is_shortage(o->listen) && is_shortage(o->connect) && is_shortage(o->accept),

@@ -263,7 +263,7 @@ Test(conn, disconnect__graceful_completes_what_was_posted)
 	}
 }
 
-/* What one end has received the other has sent, whoever parts first, and however. */
+/* Each end has received everything that the other sent, whichever end disconnects first, and however. */
 Test(conn, disconnect__by_who_has_received)
 {
 	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG };

@@ -275,7 +275,7 @@ Test(sp, rsp_free__gives_the_endpoint_back)
 	assert_ok(dat_ep_free(b.ep));
 }
 
-/* Handles of those that have had their request are in nobody's way. */
+/* Handles of service points that have had their request do not disturb others. */
 Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 {
 	struct side c;

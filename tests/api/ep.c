@@ -57,7 +57,7 @@ static DAT_EP_ATTR some_attr(void)
 			     .max_rdma_read_iov = 1, .max_rdma_write_iov = 2};
 }
 
-/* Member by member: what lies between them is nobody's. */
+/* Compares member by member: the padding between them is undefined. */
 static bool same_attr(const DAT_EP_ATTR *a, const DAT_EP_ATTR *b)
 {
 	return a->service_type == b->service_type && a->max_message_size == b->max_message_size &&

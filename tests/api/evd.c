@@ -122,7 +122,7 @@ Test(evd, evd_resize__up_and_down)
 	assert_ret(dat_evd_resize(t.conn_evd, 0), DAT_INVALID_PARAMETER);
 }
 
-/* An attempt that nobody takes, given up: DISCONNECTED, where all that is posted is flushed. */
+/* An attempt without a peer, given up: DISCONNECTED, with all posted work flushed. */
 static DAT_EP_HANDLE flushing_ep(DAT_EVD_HANDLE evd)
 {
 	DAT_EP_ATTR attr = {.max_recv_dtos = 64, .max_request_dtos = 1};

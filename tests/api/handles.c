@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What handles tell of their objects. Bad ones are tried by the suite conformance: bad_input.c. */
+/* Handles and their objects. The suite conformance tries bad ones: bad_input.c. */
 #include "tests/api/api.h"
 
 static struct api t;

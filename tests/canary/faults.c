@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each of these must be seen as a failure: `wrong` always, the others under the sanitizers, which
- * Criterion hides unless it is told otherwise. `sound` must not.
+ * Each of these must count as a failure: `wrong` always, the others under the sanitizers, whose reports
+ * Criterion hides by default. `sound` must pass.
  */
 #include <criterion/criterion.h>
 #include <limits.h>

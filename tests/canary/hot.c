@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What scripts/hot-check must find in a hot function, each planted in one; and one that is clean. */
+/* Faults that scripts/hot-check must find in a hot function, each planted in one; and a clean one. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int hot_callee(struct target *t);
 int hot_blueflame(struct target *t);
 int hot_flushed(struct target *t);
 
-/* Out of line, as error exits are: what it does is not the fast path's business. */
+/* Out of line, like error exits: hot-check ignores it. */
 static __attribute__((cold, noinline)) int refuse(struct target *t)
 {
 	t->memory = malloc(64);
@@ -91,7 +91,7 @@ int hot_callee(struct target *t)
 }
 
 #if defined(__x86_64__)
-/* As a post of a threadsafe instance: the register's other half, a fence, the WQE, the unlock. */
+/* Like a post of a threadsafe IA: the register's other half, a fence, the WQE, the unlock. */
 #define BLUEFLAME(flush)                                                                           \
 	do {                                                                                       \
 		__asm__ volatile("xorq $256, %0; sfence; movaps %%xmm0, (%1); " flush              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The side that connects, against peers that are absent, silent or wrong. */
+/* The connecting side, against peers that are absent, silent or wrong. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -94,7 +94,7 @@ ACTIVE(connect__go_never_comes)
 	close(fd);
 }
 
-/* For ever is about the consumer over there, not about a peer that stops in mid-exchange. */
+/* An infinite timeout is for the remote consumer, not for a peer that stops in the middle of the exchange. */
 ACTIVE(connect__go_never_comes_and_no_timeout)
 {
 	uint64_t id;
@@ -125,7 +125,7 @@ ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* What the kernel does with connections that a closed listener had not accepted. */
+/* The kernel resets connections that a closed listener had not accepted. */
 ACTIVE(connect__reset_before_the_request_was_read)
 {
 	struct dap_cm_conn *c;
@@ -156,7 +156,7 @@ __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, siz
 	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
 }
 
-/* So it is with a request that a flooded listener drops to make room. */
+/* A flooded listener that drops a request to make room has the same effect. */
 ACTIVE(connect__reset_before_the_request_is_sent_is_tried_again)
 {
 	struct dap_cm_conn *c;
@@ -188,7 +188,7 @@ static void answer_wrongly(const struct cm_wire *w, size_t len)
 	close(fd);
 }
 
-/* The first attempt is refused, the second one not answered when its time ends. */
+/* The first attempt is refused; the second one is not answered before its timeout. */
 static void time_ends_after_a_refusal(uint64_t young_us, enum dap_cm_end why)
 {
 	struct dap_cm_conn *c;
@@ -293,7 +293,7 @@ ACTIVE(answer__byte_by_byte)
 	close(fd);
 }
 
-/* All in one segment, the farewell with it: each step is still taken in turn. */
+/* All in one segment, with the closing message: each step is still handled in turn. */
 ACTIVE(answer__all_at_once)
 {
 	struct cm_wire w[3];

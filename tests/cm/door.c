@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What else may come in by the door of a listener, and who else may stand behind one. */
+/* Bad input at the handoff socket of a listener, and other processes that bind its name. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ TestSuite(door, .init = trio_open, .fini = trio_close, .timeout = 60);
 
 #define NOBODY_UID 65534
 
-/* ---- liars ---- */
+/* ---- bad messages ---- */
 
 static void say(int door, const void *bytes, size_t len, const int *fds, size_t n)
 {
@@ -34,7 +34,7 @@ static void say(int door, const void *bytes, size_t len, const int *fds, size_t 
 	cr_assert_eq(sendmsg(door, &m, MSG_NOSIGNAL), (ssize_t)len, "%s", strerror(errno));
 }
 
-/* It hangs up, with or without having read everything. */
+/* It closes the socket, with or without having read everything. */
 static bool is_sent_away(int door)
 {
 	struct timeval soon = { .tv_sec = SOON_MS / 1000 };
@@ -56,7 +56,7 @@ static void lie(const char *what, const void *bytes, size_t len, const int *fds,
 	close(door);
 }
 
-/* The last lie told, the truth is believed. */
+/* After the last bad message a good one is accepted. */
 static void tell_the_truth(void)
 {
 	trio_ask();
@@ -127,7 +127,7 @@ Test(door, liar__brings_no_connection)
 	tell_the_truth();
 }
 
-/* One bit of a good one is wrong, or it is cut: most are sent away, and none does harm. */
+/* A good message with one bit changed, or truncated: most are refused, and none does harm. */
 Test(door, liar__mutilates_requests)
 {
 	unsigned int seed = 1;
@@ -155,7 +155,7 @@ Test(door, liar__mutilates_requests)
 	tell_the_truth();
 }
 
-/* The socket is not non-blocking any more: nobody waits for it. */
+/* The socket is no longer non-blocking: no thread blocks on it. */
 Test(door, liar__brings_a_blocking_connection)
 {
 	int fd = trio_ask_bare(), door;
@@ -176,7 +176,7 @@ Test(door, liar__brings_a_blocking_connection)
 	close(fd);
 }
 
-/* A packet of no bytes carries descriptors all the same. */
+/* An empty packet can still carry descriptors. */
 Test(door, guest__empty_packet_with_descriptors_leaves_none_open)
 {
 	struct th_usage before, after;
@@ -225,7 +225,7 @@ Test(door, guest__one_of_too_many)
 
 /* ---- other users ---- */
 
-/* Each connection that the listener does not accept takes a place; at last none is left. */
+/* Each connection that the listener does not accept takes a place in its backlog, until it is full. */
 static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
 {
 	int caller;
@@ -240,7 +240,7 @@ static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
 static int busy_stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_handoff_name(NEXT, &name);	/* of the user who is still us */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* still of our own user */
 	int fd;
 
 	(void)arg;
@@ -254,7 +254,7 @@ static int busy_stranger(int sock, void *arg)
 	return th_meet(sock);
 }
 
-/* The kernel reports another user, so that it does not count as a busy listener of ours. */
+/* The kernel reports another user, so it does not count as a busy listener of ours. */
 Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
 {
 	struct th_child child;
@@ -274,7 +274,7 @@ Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
 static int stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_handoff_name(NEXT, &name);	/* of the user who is still us */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* still of our own user */
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
 	bool guest = *(bool *)arg;
 	struct cm_wire w;
@@ -314,7 +314,7 @@ Test(door, stranger__as_a_guest)
 	tell_the_truth();
 }
 
-/* Who has taken the name gets no request; who listens there after all, does so without a door. */
+/* A process that has bound the name gets no request; a listener without the name works without handoff. */
 Test(door, stranger__as_the_host)
 {
 	struct th_child child;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two managers of one process: what each side hears of every way to connect and to part. */
+/* Two managers of one process: the events of each side for every way to connect and disconnect. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void close_both(void)
 	node_close(&b);
 }
 
-/* a connects, and b has the request and has not answered it yet. */
+/* a connects; b has the request and has not answered it yet. */
 static struct dap_cm_conn *asks(void)
 {
 	struct dap_cm_conn *c;
@@ -48,7 +48,7 @@ static struct dap_cm_conn *asks(void)
 	return c;
 }
 
-/* Each by TCP, and by the way within the host. */
+/* Each by TCP, and by the local path. */
 #define PAIR(name)                                                                                 \
 	static void name(void);                                                                    \
 	Test(cm, name, .init = open_far, .fini = close_both) { name(); }                           \
@@ -130,7 +130,7 @@ PAIR(request__refused_by_core)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* One socket for two qualifiers; the REQ says which is meant. */
+/* One socket for two qualifiers; the REQ names one of them. */
 PAIR(listen__two_qualifiers_of_one_port)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
@@ -175,7 +175,7 @@ PAIR(listen__twice_on_one_qualifier)
 	node_close(&d);
 }
 
-/* Two adapters of one process: the address that was called decides. */
+/* Two adapters of one process: the destination address decides. */
 PAIR(listen__same_qualifier_on_two_addresses)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
@@ -224,7 +224,7 @@ PAIR(listen__port_is_another_process)
 	cr_assert_eq(th_join(&child, SOON_MS), 0);
 }
 
-/* As two hosts have it, two adapters of one host do. */
+/* Two adapters of one host behave like two hosts. */
 PAIR(listen__port_of_another_process_on_another_address_is_free)
 {
 	uint64_t qual = QUAL;
@@ -253,7 +253,7 @@ PAIR(listen__other_addresses_of_the_host_are_refused)
 	cr_assert_eq(port_at("127.0.1.1"), ECONNREFUSED);
 }
 
-/* A port may be shared by qualifiers of two adapters: each serves those who call its address. */
+/* Qualifiers of two adapters may share a port: each serves requests to its own address. */
 PAIR(listen__request_for_a_qualifier_of_another_address_is_refused)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
@@ -269,7 +269,7 @@ PAIR(listen__request_for_a_qualifier_of_another_address_is_refused)
 	node_close(&d);
 }
 
-/* 192.0.2.7 is no address of any host (RFC 5737), as one is that only an adapter's GID has here. */
+/* 192.0.2.7 is no address of any host (RFC 5737), like an address that only an adapter's GID has here. */
 Test(cm, listen__adapter_whose_address_the_host_lacks_is_reached_by_all)
 {
 	struct dap_cm_conn *c;
@@ -313,7 +313,7 @@ PAIR(listen__any_picks_a_free_one)
 static bool chosen;
 static unsigned int choice;
 
-/* What is random here says the test. */
+/* The test chooses the random bytes. */
 __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, unsigned int flags)
 {
 	if (!chosen || len != sizeof(choice))
@@ -322,7 +322,7 @@ __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, 
 	return sizeof(choice);
 }
 
-/* Who has bound a port is about to listen there, and cannot choose another. */
+/* A process that has bound a port is about to listen there, and cannot choose another. */
 PAIR(listen__any_leaves_what_another_has_bound)
 {
 	const uint64_t reserved = 16384 + 16 * th_number() + 2, ours = cm_port_of(QUAL) / 16;
@@ -336,7 +336,7 @@ PAIR(listen__any_leaves_what_another_has_bound)
 	cr_assert_neq(cm_port_of(qual) / 16, ours, "%llu", (unsigned long long)qual);
 }
 
-/* ---- parting ---- */
+/* ---- disconnecting ---- */
 
 PAIR(disconnect__orderly_by_the_active_side)
 {
@@ -382,7 +382,7 @@ PAIR(disconnect__by_both_at_once)
 	}
 }
 
-/* In the callback: outside of it the peer's answer may have ended the connection before the release. */
+/* In the callback: later the peer's answer may have ended the connection before the release. */
 PAIR(disconnect__then_release_still_tells_the_peer)
 {
 	struct dap_cm_conn *c;
@@ -460,7 +460,7 @@ PAIR(break__is_heard_by_the_peer_only)
 	cr_assert_eq(a.ended, 0);
 }
 
-/* What is said to a terminal has no other bytes than a terminal should have. */
+/* Text for a terminal has only printable bytes. */
 PAIR(break__says_why)
 {
 	char said[512] = "";
@@ -513,7 +513,7 @@ PAIR(unlisten__requests_handed_over_live_on)
 	SOON(a.established == 1);
 }
 
-/* A single-use listener for each connection, as dapltest has them: none may fall between two. */
+/* A single-use listener for each connection, as in dapltest: no request may be lost between two. */
 PAIR(unlisten__and_listen_again_loses_nobody)
 {
 	dap_cm_unlisten(l);

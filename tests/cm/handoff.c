@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests that go to another listener of the host. */
+/* Requests that are handed off to another listener of the host. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ Test(handoff, handoff__no_descriptor)
 {
 	node_listen(&trio.c, NEXT);
 	trio_ask();
-	dap_cm_sync(trio.b.cm);		/* an accept(2) in vain has a descriptor while it looks */
+	dap_cm_sync(trio.b.cm);		/* a failing accept(2) has a descriptor for a moment */
 	cr_assert_eq(th_fds_limit(0), 0);
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -EMFILE);
 	th_fds_restore();
@@ -80,7 +80,7 @@ Test(handoff, handoff__refused_there)
 	ENDED(&trio.a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* The listener goes at once: whoever sees the request first, the peer is told. */
+/* The listener is freed at once: whichever side sees the request first, the peer gets an answer. */
 Test(handoff, handoff__listener_that_leaves)
 {
 	struct dap_cm_listener *l = node_listen(&trio.c, NEXT);
@@ -126,7 +126,7 @@ Test(handoff, handoff__peer_has_gone)
 	cr_assert_eq(trio.c.requests, 0);
 }
 
-/* Half of a message was read before, the other half comes afterwards. */
+/* Half of a message was read before the handoff, the other half arrives afterwards. */
 Test(handoff, handoff__in_the_middle_of_a_message)
 {
 	int fd = trio_ask_bare();
@@ -163,7 +163,7 @@ static int other(int sock, void *arg)
 	return 0;
 }
 
-/* Before this process has nodes a child is forked, as the others of the suite are. */
+/* Forks a child before this process has nodes, like the other tests of the suite. */
 static void with_other(enum node_answer answer, struct th_child *child)
 {
 	trio_close();
@@ -255,7 +255,7 @@ static int other_of_many(int sock, void *arg)
 	return th_meet(sock);
 }
 
-/* They stand at its door while it sleeps; then it serves them all. */
+/* They wait in its backlog while it sleeps; then it serves them all. */
 Test(handoff, process__wakes_up_to_many)
 {
 	struct th_child child;
@@ -283,7 +283,7 @@ static int sleeper(int sock, void *arg)
 	return 0;
 }
 
-/* A forked child has no part in the doors of its parent. */
+/* A forked child does not keep its parent's handoff sockets open. */
 Test(handoff, fork__child_holds_no_door_open)
 {
 	struct dap_cm_listener *l = node_listen(&trio.c, NEXT);
@@ -297,7 +297,7 @@ Test(handoff, fork__child_holds_no_door_open)
 	th_kill(&child);
 }
 
-/* It is asleep, and as many as the door's backlog holds stand there. */
+/* It sleeps, and the backlog of its handoff socket is full. */
 Test(handoff, process__is_busy)
 {
 	struct th_child child;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines: many connections over one socket, and what strangers and fools say over it. */
+/* Multiplexed streams: many connections over one socket, and bad messages over it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void open_both(void)
 	node_open(&b, "127.0.0.1");
 }
 
-/* Serves one more connection before it ends: nothing was hurt. */
+/* Serves one more connection before it ends, to show that nothing is damaged. */
 static void close_both(void)
 {
 	struct dap_cm_conn *c;
@@ -49,7 +49,7 @@ static int bare_line(void)
 	return fd;
 }
 
-/* In b's place. */
+/* Replaces b. */
 static int bare_listener(void)
 {
 	struct sockaddr_un name;
@@ -78,7 +78,7 @@ static void establish(int fd, uint64_t id)
 	hears(fd, CM_GO, id);
 }
 
-/* ---- what goes over one ---- */
+/* ---- normal use ---- */
 
 LINE(connections__share_one)
 {
@@ -111,7 +111,7 @@ LINE(idle__is_hung_up)
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
 }
 
-/* Where the listener has moved to another process the line to the first one is of no use. */
+/* After the listener has moved to another process, the stream to the first one is useless. */
 LINE(stale__is_not_asked_again)
 {
 	struct dap_cm_conn *c, *d;
@@ -122,7 +122,7 @@ LINE(stale__is_not_asked_again)
 	first = c->mux;
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
-	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it has been told there */
+	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it was marked there */
 	node_listen(&b, QUAL);
 	SOON(a.established == 2);
 	cr_assert_neq(d->mux, first);
@@ -143,7 +143,7 @@ LINE(released__is_a_break_for_that_one_alone)
 	cr_assert_eq(b.ended, 2);
 }
 
-/* ---- who calls, and says something else ---- */
+/* ---- good and bad callers ---- */
 
 LINE(caller__byte_by_byte)
 {
@@ -160,7 +160,7 @@ LINE(caller__byte_by_byte)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-/* All in one piece, and the next request with it: each in its order. */
+/* All in one segment, with the next request: each in its order. */
 LINE(caller__says_all_at_once)
 {
 	struct cm_wire w[5];
@@ -182,7 +182,7 @@ LINE(caller__says_all_at_once)
 	SOON(b.why[DAP_CM_BROKEN] == 2);
 }
 
-/* Nonsense ends what is of that caller, and nothing else. */
+/* A malformed message ends the caller's stream, and nothing else. */
 static void is_cut_off(const void *bytes, size_t len)
 {
 	struct dap_cm_conn *c;
@@ -241,7 +241,7 @@ LINE(caller__of_another_version)
 	is_cut_off(&w, sizeof(w));
 }
 
-/* What does not belong there ends that connection, and the others over the line go on. */
+/* An unexpected message ends its connection; the others on the stream continue. */
 LINE(caller__answers_out_of_turn)
 {
 	int fd;
@@ -259,7 +259,7 @@ LINE(caller__answers_out_of_turn)
 	close(fd);
 }
 
-/* A word that was on its way when its connection ended is for nobody. */
+/* A message that was in flight when its connection ended is ignored. */
 LINE(caller__speaks_of_what_is_not_there)
 {
 	int fd;
@@ -291,7 +291,7 @@ LINE(caller__asks_for_whom_nobody_is)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-/* Answers that nobody reads are kept, up to a number. */
+/* Unread answers are queued, up to a limit. */
 LINE(caller__never_reads)
 {
 	struct cm_wire w;
@@ -313,7 +313,7 @@ LINE(caller__never_reads)
 static struct dap_cm_conn *bystander;
 static bool asked, queued;
 
-/* When the first connection of a lost line ends, core sends on another one of it. */
+/* When the first connection of a lost stream ends, core sends on another one of it. */
 static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 {
 	(void)n;
@@ -324,7 +324,7 @@ static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 	asked = true;
 }
 
-/* The lost line does not keep it, or nothing frees the connection. */
+/* The lost stream must not keep it, or it would never be freed. */
 LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 {
 	struct cm_mux *line;
@@ -361,7 +361,7 @@ LINE(caller__says_nothing)
 	close(fd);
 }
 
-/* Descriptors that come along for nothing are closed. */
+/* Unrequested descriptors are closed. */
 LINE(caller__brings_descriptors)
 {
 	struct th_usage before, after;
@@ -383,7 +383,7 @@ LINE(caller__brings_descriptors)
 	close(fd);
 }
 
-/* ---- whom one calls, who does ---- */
+/* ---- both directions ---- */
 
 static int called_by_a(struct dap_cm_conn **c, int n)
 {
@@ -448,7 +448,7 @@ LINE(called__moves_it)
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
 	raw_message(&w, CM_MOVE, ID, 0);
-	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);	/* of nobody */
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);	/* of no connection */
 	raw_message(&w, CM_MOVE, c[0]->id, 0);
 	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
 	close(sv[1]);
@@ -523,9 +523,9 @@ Test(line, kill__caller_with_many_half_open, .timeout = 60)
 	close_both();
 }
 
-/* ---- who does the work ---- */
+/* ---- which thread does the work ---- */
 
-/* What has come is done by whoever asks for it, in his thread. */
+/* A caller that drives the manager handles arrived messages in its own thread. */
 LINE(drive__by_a_caller)
 {
 	struct cm_wire w;
@@ -534,7 +534,7 @@ LINE(drive__by_a_caller)
 	node_listen(&b, QUAL);
 	fd = bare_line();
 	establish(fd, ID);
-	cr_assert_geq(dap_cm_sleep_begin(b.cm), 0);	/* the thread leaves lines alone from here */
+	cr_assert_geq(dap_cm_sleep_begin(b.cm), 0);	/* from here the thread leaves streams alone */
 	dap_cm_sync(b.cm);
 	raw_message(&w, CM_REQ, ID + 1, QUAL);
 	raw_send(fd, &w, sizeof(w));
@@ -545,7 +545,7 @@ LINE(drive__by_a_caller)
 	cr_assert_not(dap_cm_drive(b.cm));
 	hears(fd, CM_REP, ID + 1);
 	dap_cm_sleep_end(b.cm, cm_loop.mux_fd);
-	raw_say(fd, CM_RTU, ID + 1, 0);		/* who drove comes no more: the thread does */
+	raw_say(fd, CM_RTU, ID + 1, 0);		/* the driving caller has stopped: the thread takes over */
 	hears(fd, CM_GO, ID + 1);
 	close(fd);
 }
@@ -562,13 +562,13 @@ LINE(drive__one_of_those_that_sleep)
 	cr_assert_geq(first, 0);
 	cr_assert_eq(second, -1);
 	dap_cm_sleep_end(a.cm, first);
-	establish(fd, ID + 1);			/* the other sleeps: the thread sees to it */
+	establish(fd, ID + 1);			/* the other sleeps: the thread takes over */
 	dap_cm_sleep_end(b.cm, second);
 	establish(fd, ID + 2);
 	close(fd);
 }
 
-/* For whom there is no memory is told so, and the line goes on. */
+/* A connection without memory gets an error, and the stream continues. */
 LINE(drive__without_memory)
 {
 	const char *san = getenv("SAN");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The way within a host: when it is taken, and who may stand in it. */
+/* The local path: when it is used, and processes that interfere with it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ NEAR(way__is_tcp_when_it_is_to_be)
 
 static const struct in_addr loopback = { .s_addr = 0x0100007f };	/* network byte order */
 
-/* A socket with the name of the listener's: len is that of the address. */
+/* Binds a socket to the listener's name: len is that of the address. */
 static int squat(socklen_t *len, struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -71,7 +71,7 @@ static int squat(socklen_t *len, struct sockaddr_un *name)
 	return fd;
 }
 
-/* Who has the name and hangs up keeps nobody from the one who listens. */
+/* A process that binds the name and closes each connection does not keep callers from the listener. */
 NEAR(squatter__that_hangs_up_is_passed_by)
 {
 	struct sockaddr_un name;
@@ -102,7 +102,7 @@ NEAR(squatter__that_does_not_listen_is_passed_by)
 	close(fd);
 }
 
-/* Each connection that the squatter does not accept takes a place; at last none is left. */
+/* Each connection that the squatter does not accept takes a place in its backlog, until it is full. */
 static void fill_backlog(int fd, const struct sockaddr_un *name, socklen_t len)
 {
 	int caller;
@@ -128,7 +128,7 @@ NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
 	close(fd);
 }
 
-/* A process of another user: its backlog is full, and later it listens in earnest. */
+/* A process of another user: its backlog is full, and later it accepts. */
 static int other_user(int sock, void *arg)
 {
 	struct sockaddr_un name;
@@ -194,7 +194,7 @@ static int enter_user_namespace(const char *map)
 	return 0;
 }
 
-/* 0: the connection shares a line, as between processes of one user; 1: it has a TCP socket. */
+/* 0: the connection shares a stream, as between processes of one user; 1: it has a TCP socket. */
 static int connect_in_namespace(int sock, void *arg)
 {
 	struct dap_cm_conn *c;
@@ -225,13 +225,13 @@ static int in_namespace(char *map)
 	return result;
 }
 
-/* The kernel reports every user that the namespace does not map as 65534, the caller included. */
+/* The kernel reports every user that the namespace does not map as 65534, including the caller. */
 Test(near, connect__user_without_number_goes_by_tcp)
 {
 	cr_assert_eq(in_namespace(NULL), 1);
 }
 
-/* 65534 is mapped, but users that are not have the same number. */
+/* 65534 is mapped, but unmapped users have the same number. */
 Test(near, connect__user_with_overflow_number_goes_by_tcp)
 {
 	char map[32];
@@ -248,7 +248,7 @@ Test(near, connect__mapped_user_shares_a_line)
 	cr_assert_eq(in_namespace(map), 0);
 }
 
-/* What is read of names is what was written there, or nothing. */
+/* A name is read exactly as it was written, or not at all. */
 Test(near, name__is_read_whole)
 {
 	static const char *const bad[] = {

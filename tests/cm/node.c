@@ -115,7 +115,7 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	if (n->passive == conn)
 		n->passive = NULL;
 	pthread_mutex_unlock(&n->lock);
-	/* In this order: who sees the end sees its reason. */
+	/* In this order: a thread that sees the end also sees its reason. */
 	n->why[why]++;
 	n->ended++;
 }

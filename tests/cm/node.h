@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stand-in for core on top of one struct dap_cm: does what it was told to do in each callback and
- * counts them. And the other extreme, a bare TCP socket that can say anything.
+ * A stand-in for core on top of one struct dap_cm: each callback does what the test has chosen, and is
+ * counted. And the other extreme, a bare TCP socket that can send anything.
  */
 #ifndef TEST_CM_NODE_H
 #define TEST_CM_NODE_H
@@ -13,7 +13,7 @@
 #include "core/cm/private.h"
 #include "tests/harness/harness.h"
 
-#define SOON_MS 10000		/* a limit against hangs */
+#define SOON_MS 10000		/* only guards against hangs */
 #define FOR_EVER UINT32_MAX
 
 enum node_answer { NODE_ACCEPT, NODE_HOLD, NODE_REJECT, NODE_REFUSE };
@@ -22,13 +22,14 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
-	bool parts;			/* disconnects and releases what is established, in the callback */
+	bool parts;			/* disconnects and releases an established connection, in
+					 * the callback */
 	struct in_addr calls;		/* 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
-	uint32_t pd_size;		/* of what it accepts with */
+	uint32_t pd_size;		/* of the data it accepts with */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
-	pthread_mutex_t lock;		/* passive goes away under it */
+	pthread_mutex_t lock;		/* protects passive */
 	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */
 	struct dap_path path;		/* the last received */
 	struct sockaddr_in from;
@@ -40,16 +41,16 @@ struct node {
 void node_open(struct node *n, const char *address);
 void node_close(struct node *n);
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual);
-/* 0 or -errno, to n->calls. */
+/* Connects to n->calls. 0 or -errno. */
 int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c);
 int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
 		    uint32_t size, struct dap_cm_conn **c);
-int node_accept(struct node *n);	/* what NODE_HOLD kept */
-/* Connects a to b, which listens, and waits until both are there. */
+int node_accept(struct node *n);	/* the request kept by NODE_HOLD */
+/* Connects a to b, which listens, and waits until both are established. */
 void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
-/* The last that n accepted, if it has not ended yet. */
+/* The last one that n accepted, if it has not ended yet. */
 void node_disconnect(struct node *n, bool abrupt);
-/* What a node sends along: recognisable by its seed. */
+/* The private data of a node, made from its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
 struct dap_path path_of(unsigned int seed);
 bool same_path(const struct dap_path *a, const struct dap_path *b);
@@ -57,7 +58,7 @@ bool same_path(const struct dap_path *a, const struct dap_path *b);
 #define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
 #define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)
 
-/* For tests with thousands of sockets of their own. */
+/* For tests with thousands of sockets. */
 void raw_raise_limit(void);
 int raw_connect(uint64_t conn_qual);
 int raw_listen(uint64_t conn_qual);
@@ -67,7 +68,7 @@ void raw_message(struct cm_wire *w, enum cm_type type, uint64_t id, uint64_t con
 void raw_say(int fd, enum cm_type type, uint64_t id, uint64_t conn_qual);
 /* Whole message, or 0 at the end, -1 on a reset or after SOON_MS. */
 int raw_hear(int fd, struct cm_msg *msg);
-/* The other side hangs up without a word. */
+/* The other side closes its socket without a message. */
 bool raw_is_cut(int fd);
 void raw_reset(int fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The side that listens, against strangers. Whatever one does, the next is served. */
+/* The listening side, against bad clients. Whatever one does, the next is served. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void open_both(void)
 	l = node_listen(&b, QUAL);
 }
 
-/* Serves one more connection before it ends: nothing was hurt. */
+/* Serves one more connection before it ends, to show that nothing is damaged. */
 static void close_both(void)
 {
 	struct dap_cm_conn *c;
@@ -122,7 +122,7 @@ PASSIVE(stranger__byte_by_byte)
 	SOON(b.why[DAP_CM_BROKEN] == 1);
 }
 
-/* Slow is as good as silent: the deadline runs from the first moment. */
+/* A slow client is treated like a silent one: the deadline runs from the start. */
 PASSIVE(stranger__slow_one_is_dropped_at_its_deadline)
 {
 	struct cm_wire w;
@@ -141,7 +141,7 @@ PASSIVE(stranger__slow_one_is_dropped_at_its_deadline)
 	close(fd);
 }
 
-/* ---- each phase of a connection, and what ends it ---- */
+/* ---- each phase of a connection, and its end ---- */
 
 static int to_phase(enum cm_type last, bool accept)
 {
@@ -329,7 +329,7 @@ PASSIVE(flood__ten_thousand_half_open)
 	SOON(cm_loop.half_opens == 0);
 }
 
-/* Who has said it meanwhile is heard, and does not have to make room. */
+/* Clients whose request has arrived are served, and are not dropped to make room. */
 PASSIVE(storm__no_request_that_has_come_is_dropped)
 {
 	struct cm_msg m;
@@ -340,7 +340,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 		fds[i] = raw_connect(QUAL);
 	SOON(cm_loop.half_opens == 3);
 	cr_assert(cm_enter(cm_loop.generation));
-	/* The listener is ready first, and the manager accepts before it reads. */
+	/* The listener's socket is ready first, and the manager accepts before it reads. */
 	for (unsigned int i = 3; i < 6; i++)
 		fds[i] = raw_connect(QUAL);
 	for (unsigned int i = 0; i < 6; i++)
@@ -353,7 +353,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 	}
 }
 
-/* Who was refused counts until it has hung up. */
+/* A refused client counts until it has closed its socket. */
 PASSIVE(flood__of_requests_for_nobody)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
@@ -380,7 +380,7 @@ PASSIVE(flood__in_total)
 	cm_limits.half_open_source = 20;
 	for (unsigned int i = 0; i < 100; i++)
 		fds[i] = raw_connect(QUAL);
-	cr_assert(raw_is_cut(fds[79]));		/* room was made from the oldest on */
+	cr_assert(raw_is_cut(fds[79]));		/* the oldest were dropped to make room */
 	cr_assert_leq(cm_loop.half_opens, 20);
 	for (unsigned int i = 0; i < 100; i++)
 		close(fds[i]);
@@ -395,7 +395,7 @@ static bool probed(const struct dap_cm_conn *c)
 	return on;
 }
 
-/* Thousands within one host drown each other's probes. */
+/* Probes of thousands of connections within one host would delay each other. */
 PASSIVE(keepalive__is_for_other_hosts)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002) };
@@ -417,7 +417,7 @@ PASSIVE(keepalive__is_for_other_hosts)
 	close(fd);
 }
 
-/* With no descriptor for it the connection waits in the backlog, and nobody spins meanwhile. */
+/* Without a descriptor for it the connection waits in the backlog, and the thread does not spin. */
 PASSIVE(accept__no_descriptor_left)
 {
 	struct cm_msg m;
@@ -441,7 +441,7 @@ PASSIVE(accept__no_descriptor_left)
 	close(fd);
 }
 
-/* Whose struct could not be allocated is cut, and that is all. */
+/* A connection whose struct cannot be allocated is closed, without further effects. */
 PASSIVE(accept__no_memory)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
@@ -450,7 +450,7 @@ PASSIVE(accept__no_memory)
 	struct cm_msg m;
 	bool cut;
 
-	if (san && *san)	/* allocations fail in the asking thread only */
+	if (san && *san)	/* allocations fail in the calling thread only */
 		cr_skip_test("not under a sanitizer");
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	th_fail_start(TH_FAIL_HEAP, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers in other processes, which are killed; forks; and that nothing is left in the end. */
+/* Peers in other processes, which are killed; forks; and leak checks. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define QUAL th_qual()
 #define A_SECOND 1000
 
-/* Does its part until the given phase, says so, and waits to be killed. */
+/* Runs until the given phase, reports it, and waits to be killed. */
 static int victim_passive(int sock, void *arg)
 {
 	enum cm_state phase = *(enum cm_state *)arg;
@@ -58,7 +58,7 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	node_close(&a);
 }
 
-/* Each by the way within the host, and by TCP. */
+/* Each by the local path, and by TCP. */
 #define BOTH_WAYS(name)                                                                            \
 	static void name(void);                                                                    \
 	Test(near, name) { name(); }                                                               \
@@ -161,7 +161,7 @@ static int victim_with_child(int sock, void *arg)
 	SOON(n.established == 1);
 	pid = th_fork();
 	if (!pid) {
-		dap_cm_disconnect(c, true);	/* not its business: nothing happens */
+		dap_cm_disconnect(c, true);	/* has no effect in a child */
 		dap_cm_release(c);
 		dap_cm_close(n.cm);
 		th_sleep_ms(20000);
@@ -226,7 +226,7 @@ Test(cm, fork__child_opens_its_own)
 	node_close(&b);
 }
 
-/* ---- what is left ---- */
+/* ---- leaks ---- */
 
 static void connect_and_part(struct node *a, struct node *b, unsigned int i)
 {
@@ -290,7 +290,7 @@ Test(cm, open__one_thread_for_all)
 	cr_assert_eq(now.fds, before.fds);
 }
 
-/* The program may need it as it is: select(2) has no room for descriptors beyond FD_SETSIZE. */
+/* The program may need its limit unchanged: select(2) has no room for descriptors beyond FD_SETSIZE. */
 Test(cm, open__leaves_the_limit_of_descriptors)
 {
 	struct rlimit before, after;
@@ -326,7 +326,7 @@ Test(cm, open__without_descriptors_or_memory)
 	cr_assert_eq(now.threads, before.threads);
 }
 
-/* Connections in every phase when the door shuts. */
+/* Connections in every phase when the manager is closed. */
 Test(cm, close__in_the_middle_of_everything)
 {
 	struct th_usage before, after;

@@ -19,7 +19,7 @@ void trio_close(void);
 void trio_ask(void);			/* b has the request */
 int trio_ask_bare(void);		/* of a bare socket, which is returned */
 int trio_hand_off(struct node *from, uint64_t to);
-/* A socket at the door of a qualifier, or -errno. */
+/* Connects to the handoff socket of a qualifier: its descriptor, or -errno. */
 int trio_knock(uint64_t conn_qual, int flags);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parser of messages, which strangers feed. */
+/* The parser of messages from untrusted peers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ Test(cm, wire__every_type_comes_back_as_it_went)
 	}
 }
 
-/* The bytes themselves, so that no later version moves them unnoticed. */
+/* The exact bytes, so that a later version cannot change them unnoticed. */
 Test(cm, wire__request_byte_by_byte)
 {
 	static const uint8_t head[] = {
@@ -139,7 +139,7 @@ Test(cm, wire__private_data_of_no_and_of_most_bytes)
 	}
 }
 
-/* Everything that is read as a message is the one way to write that message. */
+/* Every accepted message has only one encoding. */
 Test(cm, wire__what_is_accepted_is_canonical)
 {
 	unsigned int seed = 20260401, accepted = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bad input: every call as a row that a loop can call with an array of values, and what is good for
- * each of its parameters. The rows are made of the prototypes of the headers (calls.awk), so that
- * there is no call and no parameter that nobody thought of.
+ * Bad input: every call as a row that a loop can call with an array of values, and a good value for each
+ * of its parameters. The rows are generated from the prototypes of the headers (calls.awk), so that no
+ * call and no parameter is missing.
  */
 #ifndef TESTS_CONFORM_BAD_H
 #define TESTS_CONFORM_BAD_H

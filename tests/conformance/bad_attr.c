@@ -208,7 +208,7 @@ static DAT_RETURN create_with_srq(const struct member *m, DAT_HANDLE *out)
 	return dat_ep_create_with_srq(s.ia, s.pz, s.recv_evd, s.req_evd, s.conn_evd, srq, &ep_attr, out);
 }
 
-/* What is refused changes nothing: the endpoint is as good as before for the next value. */
+/* A refused value changes nothing: the endpoint is as good as before for the next value. */
 static DAT_RETURN modify(const struct member *m, DAT_HANDLE *out)
 {
 	DAT_EP_PARAM p = { .ep_attr = ep_attr };

@@ -32,7 +32,7 @@ static void begin(struct trial *t, const struct call *c, unsigned int at)
 	good_values(&here, c, room, t->v);
 }
 
-/* How many there are is told even though they do not fit: dat_registry_list_providers(3). */
+/* The number is returned even if they do not fit: dat_registry_list_providers(3). */
 static bool may_write(const struct param *p)
 {
 	return !strcmp(p->name, "entries_returned");

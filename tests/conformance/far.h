@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The other end in a process of its own, here or, when conform_options.host names one that runs
- * `dat_conform --serve`, on another host. It does what it is told over a socket: an order is three
- * numbers, its answer two, all big-endian.
+ * The other end in its own process, here or, if conform_options.host names a host that runs `dat_conform
+ * --serve`, there. It executes orders from a socket: an order is three numbers, its answer two, all
+ * big-endian.
  */
 #ifndef TESTS_CONFORM_FAR_H
 #define TESTS_CONFORM_FAR_H
@@ -10,7 +10,7 @@
 #include "tests/conformance/fixture.h"
 
 enum far_order {
-	FAR_ACCEPT,		/* the next request; with so many bytes of private data */
+	FAR_ACCEPT,		/* accepts the next request, with this many bytes of private data */
 	FAR_REJECT,
 	FAR_HANDOFF,		/* to this qualifier: the code */
 	FAR_EVENT,		/* waits for the next connection event: its number */
@@ -36,7 +36,7 @@ void far_open(struct far_end *f);
 void far_close(struct far_end *f);		/* its process ends, whatever it is doing */
 void far_kill(struct far_end *f);		/* by SIGKILL, where it is on this host */
 uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b, uint64_t *second);
-/* Serves whoever connects, each in a process. Returns when it cannot. */
+/* Serves every client, each in its own process. Returns only on failure. */
 int far_serve(void);
 
 #endif

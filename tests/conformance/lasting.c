@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lasts, and how long; and what is passed over. */
+/* Durations, and requests that must be ignored. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"

@@ -100,7 +100,7 @@ struct hello {
 	bool refused;			/* it cannot share memory, see the skip above */
 };
 
-/* Registers the memory under the cookie, and serves whoever connects. */
+/* Registers the memory under the cookie, and serves every client. */
 static int holder(int sock, void *arg)
 {
 	char *at = map(both.memory, MAP_SHARED);

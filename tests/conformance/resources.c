@@ -253,7 +253,7 @@ ROW(srq_create, make_srq, free_srq);
 #define PORTS 64512		/* that are for everybody: from 1024 */
 #define OTHERS 512		/* descriptors that a process has besides */
 
-/* A network in which nobody is disturbed. */
+/* A network namespace of its own. */
 static bool has_own_network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -292,7 +292,7 @@ static int hold_ports(int sock, void *arg)
 	return 0;
 }
 
-/* One process may not have so many descriptors. */
+/* One process may not have that many descriptors. */
 static void take_all_ports(void)
 {
 	static struct th_child child[256];

@@ -50,7 +50,7 @@ static DAT_SRQ_PARAM params(DAT_SRQ_HANDLE srq)
 	return p;
 }
 
-/* a sends, b has the SRQ of so many; joined. */
+/* a sends, b has an SRQ of that many; joined. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, DAT_COUNT dtos)
 {
 	DAT_SRQ_HANDLE srq;

@@ -46,7 +46,7 @@ static void receives(struct side *s, int n)
 		must(do_recv(s, (uint64_t)i, (size_t)i * 64, 64));
 }
 
-/* The peer's send has completed: the message has arrived, and nobody has dequeued it. */
+/* The peer's send has completed: the message has arrived and is not dequeued yet. */
 static void arrive(struct side *from, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ static void arrive(struct side *from, int n)
 	}
 }
 
-/* a sends; b takes receives from an SRQ with so many in it. */
+/* a sends; b takes receives from an SRQ with that many in it. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, int n, DAT_COUNT soft)
 {
 	DAT_SRQ_ATTR srq_attr = { n, 1, DAT_SRQ_LW_DEFAULT };

@@ -128,7 +128,7 @@ Test(cno, wait__triggered_before_and_once)
 	fake_post_se(t.evd);
 	fake_post_se(t.evd);
 	expect(t.evd);
-	expect_none();		/* told of both by then */
+	expect_none();		/* both were reported by then */
 	fake_post_se(t.evd);
 	expect(t.evd);
 }

@@ -14,8 +14,8 @@ Test(objects, ia_open__unknown_name)
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)77;
 
-	fake_params("nobody", "");
-	assert_ret(dat_ia_open("nobody", 4, &async, &ia), DAT_PROVIDER_NOT_FOUND);
+	fake_params("absent", "");
+	assert_ret(dat_ia_open("absent", 4, &async, &ia), DAT_PROVIDER_NOT_FOUND);
 	cr_assert_null(async);
 	cr_assert_eq(ia, (DAT_IA_HANDLE)77);
 	cr_assert(fake_is_clean());
@@ -40,7 +40,7 @@ Test(objects, ia_open__shares_async_evd)
 	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, second);
 	assert_ret(dat_evd_dequeue(async, &ev), DAT_QUEUE_EMPTY);
 
-	/* The owner goes first: nobody is left with a dangling EVD. */
+	/* The owner is freed first: no caller is left with a dangling EVD. */
 	cr_assert_eq(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	dap_async_post(second, DAP_EV_ASYNC_INTERNAL, second, 0);
 	cr_assert_eq(dat_ia_query(second, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
@@ -216,7 +216,7 @@ static DAT_RETURN open_and_make(struct zoo *z)
 	return ret == DAT_SUCCESS ? make_zoo(z) : ret;
 }
 
-/* Every call into the backend fails once: the error is told, and nothing stays behind. */
+/* Every call into the backend fails once: the call returns the error, and nothing leaks. */
 Test(objects, create__nth_backend_call_fails)
 {
 	unsigned long n = 0;

@@ -297,7 +297,7 @@ Test(post, validate__bind)
 		     DAT_SUCCESS);
 }
 
-/* An endpoint without EVDs: its completions are taken by whoever runs out of room for posts. */
+/* An endpoint without EVDs: a caller without room for a post reaps its completions. */
 Test(post, reap__endpoint_without_evds)
 {
 	DAT_EP_HANDLE ep = fake_ep(t.ia, t.pz, NULL);

@@ -219,7 +219,7 @@ Test(queue, overflow__of_connection_events_is_told_once)
 	expect_empty();
 }
 
-/* The peer is told: it sees NON_PEER_REJECTED. */
+/* The peer gets NON_PEER_REJECTED. */
 Test(queue, overflow__of_connection_requests_is_silent)
 {
 	struct dap_event ev = {.number = DAP_EV_CR};

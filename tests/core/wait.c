@@ -168,7 +168,7 @@ Test(wait, wait__threshold_of_three)
 	cr_assert_eq(w.nmore, 2);
 }
 
-/* An unsignalled completion is an event, but wakes nobody, even when the CQ was armed. */
+/* An unsignaled completion is an event, but wakes no waiter, even when the CQ was armed. */
 Test(wait, wait__unsignalled_does_not_wake)
 {
 	struct waiter w;
@@ -195,7 +195,7 @@ Test(wait, wait__unsignalled_already_there_is_returned)
 
 static void complete_at_arming(struct dap_evd *evd)
 {
-	/* The first poll after the CQ is armed finds it: nobody will write the descriptor. */
+	/* The first poll after the CQ is armed finds it: the descriptor will not become readable. */
 	static bool once;
 
 	if (once || !fake.arms)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EVDs whose receives are counted: nothing that they deliver, and nobody whom they wake, changes. */
+/* EVDs whose receives are counted: neither their events nor their waiters change. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -162,7 +162,7 @@ Test(watermark, cno__is_triggered)
 	cr_expect_eq(dequeued(), 1);
 }
 
-/* Once all is told, dequeues are as cheap as ever. */
+/* Once everything is reported, dequeues are as cheap as ever. */
 Test(watermark, told__counts_no_more)
 {
 	const struct dap_evd *evd = t.evd;

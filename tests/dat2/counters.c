@@ -223,7 +223,7 @@ static DAT_UINT64 dequeue_some(DAT_EVD_HANDLE evd, unsigned int n)
 	return missed;
 }
 
-/* Many laps of the ring, with completions that nobody sees, and with events that a wait takes. */
+/* Many laps of the ring, with invisible completions, and with events that a wait takes. */
 Test(counters, evd__counts_events_dequeued)
 {
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
@@ -321,7 +321,7 @@ Test(counters, ep__counts_immediates_and_atomics)
 	cr_assert_eq(at_b[DCNT_EP_POST_RECV], 4);
 }
 
-/* What is flushed was not received, and an endpoint that is reset has not forgotten. */
+/* Flushed work was not received, and a reset endpoint keeps its counters. */
 Test(counters, ep__counts_over_a_reset_of_it)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
@@ -373,7 +373,7 @@ Test(counters, reset__of_one_and_of_all)
 			assert_ok(dat_ep_post_send(a.ep, 1, &from, cookie, 0));
 			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
 		}
-		/* What it was is told, and counted anew from here. */
+		/* Its value was returned, and it counts from 0 again. */
 		assert_ok(query_counters(b.ep, DCNT_EP_RECV, v, 1));
 		cr_assert_eq(v[DCNT_EP_RECV], 2);
 		all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
@@ -438,7 +438,7 @@ static DAT_UINT64 post_each_kind(void)
 		else
 			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
 	}
-	/* What is refused is not posted. */
+	/* A refused post is not counted. */
 	assert_ret(dat_ep_post_send(a.ep, 99, from, cookie, 0), DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_post_rdma_write(a.ep, 1, from, cookie, NULL, 0), DAT_INVALID_PARAMETER);
 	all_of(a.ep, DCNT_EP_ALL_COUNTERS, at_a);

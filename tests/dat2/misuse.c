@@ -98,7 +98,7 @@ Test(misuse, dat_conf__version_is_another)
 	cr_assert_eq(try_entry(SOFT, "u2.1", "nonthreadsafe", OURS), 1);
 }
 
-/* Who asks for nonthreadsafe, as all consumers of Debian's header do, does not see the other. */
+/* A consumer that requests nonthreadsafe, as all do with Debian's header, does not see the other. */
 Test(misuse, dat_conf__thread_flag_is_another)
 {
 	cr_assert_eq(try_entry(SOFT, "u2.0", "threadsafe", OURS), 1);

@@ -185,7 +185,7 @@ Test(window, bind__through_one_endpoint_at_a_time)
 	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* Whoever gets the number of its QP next does not get the window. */
+/* A new owner of its QP number does not get the window. */
 Test(window, ep_free__ends_what_is_bound_through_it)
 {
 	DAT_EP_HANDLE of_a, of_b;

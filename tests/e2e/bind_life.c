@@ -85,8 +85,8 @@ static DAT_RMR_CONTEXT quietly(struct end *e, size_t len)
 }
 
 /*
- * The window is closed, or moved, by a request that nobody has waited for, behind one that opens it:
- * the LMR is free to go, nothing of that fails, and the old context opens nothing.
+ * Closes or moves the window by a request that is not waited for, behind one that opens it. The LMR can
+ * be freed, nothing fails, and the old context is invalid.
  */
 static void freed_under_way(size_t moved)
 {
@@ -139,7 +139,7 @@ RIG_TEST(bind_life, lmr_free__ends_its_own_context)
 	window_refuses_read(&a, &b, b.rmr_context, 0, 100);
 }
 
-/* The completion of a bind that nobody has taken when its RMR is freed names what it was posted with. */
+/* The completion of a bind that is dequeued after its RMR was freed has the posted cookie. */
 RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 {
 	DAT_RMR_CONTEXT c;

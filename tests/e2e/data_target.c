@@ -116,7 +116,7 @@ RIG_TEST(data_target, blocks_in_the_kernel)
 	transfer(READS_A_PIPE);
 }
 
-/* Who waits for the completion sleeps, too: nobody polls anywhere. */
+/* The waiter for the completion sleeps, too: no thread polls. */
 RIG_TEST(data_target, sleeps_as_the_writer_does)
 {
 	rig_sleeps = true;

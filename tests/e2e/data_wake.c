@@ -62,7 +62,10 @@ static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
 
 	*w = (struct waiter){ .evd = evd };
 	same(pthread_create(&w->thread, NULL, wait_long, w), 0);
-	/* It is in the call as soon as nobody else may, and has looked at the queue once it sleeps. */
+	/*
+	 * It is in the call as soon as other callers are refused, and has checked the queue once it
+	 * sleeps.
+	 */
 	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_INVALID_STATE));
 	check(TH_WITHIN(SOON_MS, is_asleep(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The peer's process is killed while it does each thing it can do: the survivor is told within a
- * second, gets back all that it had posted, once each, and keeps nothing.
+ * The peer's process is killed during each of its possible operations. Within a second the survivor gets
+ * the event and all its posted work, once each, and leaks nothing.
  */
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes that stop for a while, leave without a word, fork, or leave at the same time as we do. */
+/* Processes that stop for a while, exit without disconnecting, fork, or exit at the same time as this one. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -132,7 +132,7 @@ static void finish(enum end_by how)
 	else
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	if (how == GRACEFUL_BY_BOTH) {
-		/* Sends that nobody receives would take ten seconds. */
+		/* Sends without a receive would take ten seconds. */
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_GRACEFUL_FLAG));
 		must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -231,7 +231,7 @@ RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
 
 /* ---- the ways alone ---- */
 
-/* Suppressed work that fails is told, and so is all suppressed work behind it. */
+/* Suppressed work that fails is reported, and so is all suppressed work behind it. */
 RIG_TEST(error_flush, suppressed__failures_are_told)
 {
 	must(do_write(&a, 1, 0, far(&b, 0, 64), SUPPRESS));
@@ -247,7 +247,7 @@ RIG_TEST(error_flush, suppressed__failures_are_told)
 	rig_empty(a.req_evd);
 }
 
-/* A queue full of work that nobody has taken the completions of: it is all there afterwards. */
+/* A queue full of work without dequeued completions: all of them are there afterwards. */
 RIG_TEST(error_flush, full_queues__are_flushed_whole)
 {
 	rig_needs_end_to_end();

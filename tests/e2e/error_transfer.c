@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transfers that fail: what each side is told, and that both can start again. */
+/* Transfers that fail: the events of each side, and that both can reconnect. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -18,7 +18,7 @@ static void teardown(void)
 
 TestSuite(error_transfer, .timeout = 60);
 
-/* Both have been told, once; they can be connected again and work. */
+/* Both got one event each; they can be reconnected and work. */
 static void recovers(void)
 {
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
@@ -291,7 +291,7 @@ RIG_TEST(error_transfer, remote__rights_of_the_lmr)
 	remote_refused(through(lmr, &b, 0, 100), true, true);
 }
 
-/* Nothing serves its reads: the reader is told, and waits for no answer. */
+/* The peer serves no reads: the reader gets an error instead of waiting. */
 RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none)
 {
 	DAT_EP_ATTR attr = rig_attr();

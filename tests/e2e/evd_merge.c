@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two streams on one EVD, in all 36 pairs of the matrix that dat_ia_query(3) gives: those announced
- * both arrive and can be told apart, the others are refused.
+ * Two streams on one EVD, in all 36 pairs of the matrix of dat_ia_query(3): events of supported pairs
+ * arrive and can be told apart, other pairs are refused.
  */
 #include "tests/e2e/rig.h"
 

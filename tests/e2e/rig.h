@@ -110,7 +110,7 @@ DAT_CR_HANDLE end_request(struct end *e);
 void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
 void pair_open(struct end *a, struct end *b);	/* RIG_MEM, rig_attr(), joined */
 void pair_close(struct end *a, struct end *b);
-/* Both endpoints are disconnected, whoever ended it: resets them and joins them again. */
+/* Both endpoints are disconnected, by either end: resets them and joins them again. */
 void pair_again(struct end *a, struct end *b);
 DAT_EP_STATE end_state(DAT_EP_HANDLE ep);
 
@@ -145,7 +145,7 @@ void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPL
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
 	       DAT_RMR_BIND_COMPLETION_STATUS status);
 void took_conn(struct end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
-/* Both endpoints of a pair are told of the end, and of nothing else. */
+/* Both endpoints of a pair get the event of the end, and no other. */
 void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number);
 
 /* ---- bytes that prove themselves ---- */

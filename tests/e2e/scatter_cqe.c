@@ -98,7 +98,7 @@ RIG_TEST(scatter_cqe, several_segments)
 	}
 }
 
-/* Reads that nobody is told of: some have a completion nevertheless, which others take. */
+/* Reads without an event: some have a completion nevertheless, which others take. */
 RIG_TEST(scatter_cqe, read__suppressed_has_its_data)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
@@ -113,7 +113,7 @@ RIG_TEST(scatter_cqe, read__suppressed_has_its_data)
 	}
 }
 
-/* The sender is told of what its message has met, unless it has been told of success before. */
+/* The sender gets the error of its message, unless it has had a success event before. */
 static void sender_hears(uint64_t of)
 {
 	if (!rig_sends_end_near())

@@ -315,7 +315,7 @@ Test(srq_other, zone__of_the_endpoint_another)
 	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 3);
 }
 
-/* Completions nobody asked for do not use the queue up. */
+/* Completions without an event do not use the queue up. */
 Test(srq_other, recv_evd__none)
 {
 	b1 = shared_ep(b.pz, DAT_HANDLE_NULL);

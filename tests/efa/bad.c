@@ -118,7 +118,7 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 	};
 }
 
-/* An endpoint whose peer has so many packets to acknowledge. */
+/* An endpoint whose peer has this many packets to acknowledge. */
 static struct efa_ep *to_be_acknowledged(uint32_t n)
 {
 	rig_open(&r, "seed=7");
@@ -181,8 +181,8 @@ Test(efa_bad_own, ack__of_what_comes_too_late)
 }
 
 /*
- * While a packet is under way others are acknowledged, but never so many that its own ack, old as it
- * is, is one that its receiver may be waiting for.
+ * While a packet is outstanding others are acknowledged, but never so far ahead that the receiver may
+ * still be waiting for its old ack.
  */
 Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 {

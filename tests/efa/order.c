@@ -54,7 +54,7 @@ static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
 
 	for (unsigned int i = 0; n && i < 200000; i++) {
 		if (rig_poll(r.b.recv, &ev))
-			cr_assert_fail("a receive that nobody posted");
+			cr_assert_fail("a receive that was not posted");
 		ordered = ordered && is_prefix(r.b.mem, places, size);
 		if (!rig_poll(r.a.req, &ev)) {
 			efa_tick(efa_ia(r.ia)->eng);

@@ -187,7 +187,7 @@ static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 	return true;
 }
 
-/* Who waits takes completions by another way than who polls, and may have done either before. */
+/* A waiter and a poller take completions by different paths, and either may have done so before. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev)
 {
 	return turn++ % 4 ? dequeue(evd, ev) : efa_hw.cq_poll(evd, ev);

@@ -45,7 +45,7 @@ void rig_draw(uint64_t seed);
 
 /* params: ia_params besides efa_step=1. Asserts that it works. */
 void rig_open(struct rig *r, const char *params);
-void rig_close(struct rig *r);		/* and nothing is held against the driver */
+void rig_close(struct rig *r);		/* and the model reports no violation */
 /* The endpoints anew, connected; change: between their addresses and the connection, or NULL. */
 void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
 void rig_endpoints_free(struct rig *r);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocol under one interleaving for each seed: requests of all kinds from both ends, in the
- * order that the device's packets, pieces and acknowledgements happen to take. What is judged is
- * DAT's contract: completions in the order of posting, every byte of every message, writes there
- * when the message after them is. EFA_SEED=N runs that one, EFA_PROFILE=name that device, and
- * EFA_SEEDS=N so many; DAPL_ALL=1 runs 100,000. A failure says which command repeats it.
+ * The protocol under one interleaving for each seed: requests of all kinds from both ends, in the order
+ * of the device's packets, pieces and acknowledgements. It checks DAT's contract: completions in the
+ * order of posting, every byte of every message, and writes that are there when the next message
+ * arrives. EFA_SEED=N runs only that seed, EFA_PROFILE=name that device, and EFA_SEEDS=N that many;
+ * DAPL_ALL=1 runs 100,000. A failure prints the command that repeats it.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -45,9 +45,9 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
 }
 
 /*
- * Memory of a side: source at 0, where the peer writes at 64 KiB, where its own reads land at 128 KiB,
- * receives at 192 KiB. A round is a write, a send that tells of it, and a read of it; all are posted
- * before any completion is looked at.
+ * Memory of a side: source at 0, the peer's writes at 64 KiB, its own reads at 128 KiB, receives at 192
+ * KiB. A round is a write, a send that announces it, and a read of it; all are posted before the first
+ * completion is dequeued.
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 

@@ -57,7 +57,7 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 static void messages_without_ah(bool gids)
 {
 	open_with("seed=7");
-	if (!gids) {			/* they would tell of another sender */
+	if (!gids) {			/* they would give another sender */
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
 		r.a.ep->remote_path.gid[15] ^= 1;
 		r.b.ep->remote_path.gid[15] ^= 1;

@@ -27,7 +27,7 @@ static bool filled(const char *p, uint32_t len, unsigned int seed)
 	return true;
 }
 
-/* A write, the message that tells of it, and a read of it, all posted before any has completed. */
+/* A write, the message that announces it, and a read of it, all posted before the first completion. */
 static void round_of(struct end *s, struct end *t, uint32_t len, unsigned int seed, const char *what)
 {
 	fill(s->mem + SOURCE, len, seed);

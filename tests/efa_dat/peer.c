@@ -304,7 +304,7 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		tell(&all[i]);
 }
 
-/* It would be too long for the receive: that one says so, and its sender is told. */
+/* It would be too long for the receive: that one gets the error, and so does its sender. */
 Test(efa_peer, receive__too_short, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 10));

@@ -44,7 +44,7 @@ bool was_said(const char *words)
 
 void said(const char *words)
 {
-	cr_assert(TH_WITHIN(SOON_MS, was_said(words)), "nobody says `%s', but:\n%s", words, text);
+	cr_assert(TH_WITHIN(SOON_MS, was_said(words)), "no message `%s', but:\n%s", words, text);
 }
 
 /* ---- ends ---- */

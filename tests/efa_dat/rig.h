@@ -60,7 +60,7 @@ DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE evd, uint64_t cookie);
 void took_none(DAT_EVD_HANDLE evd);
 /* The next event of its connection. */
 void took_conn(struct end *e, DAT_EVENT_NUMBER number);
-/* Both are told that the connection is broken, nobody of anything else. */
+/* Both get the event of the broken connection, and no other. */
 void both_broken(void);
 /* It is said before long. */
 void said(const char *words);

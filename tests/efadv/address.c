@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of an IA whose adapter has none: of use to other hosts, without a word in ia_params. */
+/* The address of an IA whose adapter has none: other hosts can use it, without a key in ia_params. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <net/route.h>

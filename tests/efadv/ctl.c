@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The access by itself: what fails leaves nothing behind, and what it is told is looked at. */
+/* The access by itself: failures leak nothing, and its arguments are checked. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>

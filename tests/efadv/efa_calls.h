@@ -7,7 +7,7 @@
 
 #include "tests/uverbs/calls.h"
 
-/* What is told instead of the truth, where it is not zero. */
+/* Values reported instead of the true ones, if nonzero. */
 struct efa_told {
 	uint32_t lacks;			/* bits of device_caps */
 	uint16_t inline_ex;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is opened by which name, what of the device is told, and why one is refused. */
+/* The device that each name opens, its reported attributes, and why one is refused. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strangers on the socket and liars in the memory: each is refused, and the others go on. */
+/* Bad peers, on the socket and in the shared memory: each is refused, and the others continue. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static int memory(size_t size, int seals)
 	return fd;
 }
 
-/* The victim has thrown the caller out, and still talks to its friend. */
+/* The device has closed the bad caller's socket, and still talks to its peer. */
 static void assert_refused(int sock, uint64_t how_many)
 {
 	struct sn_fab_stats stats;
@@ -175,7 +175,7 @@ Test(liar, bad_memory__is_refused, .init = setup, .fini = teardown)
 	refuse(&good, sizeof(good), memory(size, SEALS | F_SEAL_WRITE), 5);
 }
 
-/* A caller with good manners at first. */
+/* A caller that behaves well at first. */
 static uint8_t *befriend(int *sock)
 {
 	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;

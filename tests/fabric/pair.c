@@ -46,10 +46,10 @@ Test(pair, deliver__may_send, .init = open_pair, .fini = close_pair)
 
 Test(pair, send__to_nobody_is_unreachable, .init = open_pair, .fini = close_pair)
 {
-	struct sn_addr nobody = a.addr;
+	struct sn_addr absent = a.addr;
 
-	nobody.raw[3] ^= 1;
-	port_aim(&a, &nobody);
+	absent.raw[3] ^= 1;
+	port_aim(&a, &absent);
 	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH);
 }
 
@@ -90,7 +90,7 @@ Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini 
 	cr_assert_eq(b.last, 2);
 }
 
-/* Sent before the sender left: delivered all the same. */
+/* Packets sent before the close are still delivered. */
 Test(pair, close__delivers_what_was_sent, .init = open_pair)
 {
 	cr_assert_eq(port_send(&a, 0, 64), 0);
@@ -202,7 +202,7 @@ Test(pair, open_and_close__leak_nothing)
 	cr_assert_leq(after.maps, before.maps + 2);
 }
 
-/* Each allocation and mapping of open and first contact fails once: an error, and all is as before. */
+/* Each allocation and mapping of open and first contact fails once: an error, without side effects. */
 Test(pair, no_memory__is_an_error_and_leaks_nothing)
 {
 	struct sn_fab_config config = {.flags = 0};
@@ -243,7 +243,7 @@ Test(pair, no_descriptors__is_an_error_until_there_are, .init = open_pair, .fini
 {
 	unsigned int left;
 
-	/* A link takes a socket and, until it is handed over, a file. */
+	/* A link needs a socket and, until it is passed on, a file. */
 	for (left = 0; left < 2; left++) {
 		cr_assert_eq(th_fds_limit(left), 0);
 		cr_expect_eq(port_send(&a, 0, 64), -EMFILE, "%u descriptors", left);

@@ -14,7 +14,7 @@
 
 #define PINGS 10000u
 
-/* Opens a port in the child and tells each side the other's address. */
+/* Opens a port in the child and exchanges addresses with the parent. */
 static void join_parent(struct port *port, int sock)
 {
 	struct sn_addr peer;
@@ -35,7 +35,7 @@ static void join_child(struct port *port, int sock)
 	port_aim(port, &peer);
 }
 
-/* Sleeps until a packet comes. False when none did within the limit: a lost wake-up. */
+/* Sleeps until a packet arrives. False after a timeout: a lost wake-up. */
 static bool await_packet(struct port *port)
 {
 	unsigned int before = port->got;
@@ -89,7 +89,7 @@ Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* Sends as much as fits, for ever; sleeps when there is no room. */
+/* Sends as much as fits, for ever; sleeps when the ring is full. */
 static int flood(int sock, void *arg)
 {
 	struct port port;
@@ -148,7 +148,7 @@ Test(peer, sigkill__wakes_a_sleeper, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* The child's child uses its copy of the fabric, outlives it, and must not be noticed. */
+/* The child's child uses its copy of the fabric and outlives it; the peer must not notice it. */
 static int fork_and_die(int sock, void *arg)
 {
 	struct port port;
@@ -193,7 +193,7 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* A child that no fork handler saw has no memory to spoil. */
+/* A child without fork handlers has no mapping to damage. */
 Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 {
 	struct port a, b;
@@ -222,7 +222,7 @@ Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 	sn_fab_close(b.fab);
 }
 
-/* Calls once when it is asked to; the result is whether it was hung up on, at once or later. */
+/* Calls once on request; returns whether the device closed the socket, at once or later. */
 static int calls_and_waits(int sock, void *arg)
 {
 	struct port port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fabric with a memory of what it was given: what the tests of this suite work with. */
+/* A fabric that records what it receives, for the tests of this suite. */
 #ifndef TEST_FABRIC_PORT_H
 #define TEST_FABRIC_PORT_H
 
@@ -13,26 +13,26 @@ struct port {
 	struct sn_fab_dest peer;
 	unsigned int got, down, bad;
 	uint32_t next;			/* number of the next packet in order */
-	uint32_t last;			/* number of the last one */
+	uint32_t last;			/* number of the last packet */
 	unsigned int disordered;
 	struct port *echo_via;		/* send each packet back through this one */
 };
 
-/* Opens a fabric with a fresh address. Fails the test when it cannot. */
+/* Opens a fabric with a new address. Fails the test on error. */
 void port_open(struct port *port, unsigned int flags);
 void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags);
 void port_aim(struct port *port, const struct sn_addr *peer);
 
-/* Two that send to each other. */
+/* Opens two that send to each other. */
 void ports_open(struct port *a, struct port *b);
 void ports_close(struct port *a, struct port *b);
 
-/* A packet of len bytes (>= 4): its number and a pattern made from that. As sn_fab_send. */
+/* Sends a packet of len bytes (>= 4): its number and a pattern made from it. As sn_fab_send. */
 int port_send(struct port *port, uint32_t number, size_t len);
-/* The length that packet number has in streams of this suite: 4 to about 4200. */
+/* The length of packet number in the streams of this suite: 4 to about 4200. */
 size_t port_len(uint32_t number);
 
-/* Polls both until nothing moves. */
+/* Polls both until no packet is left. */
 void ports_settle(struct port *a, struct port *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ring by itself: order, room, wrap-around, and words that cannot be true. */
+/* The ring by itself: order, room, wrap-around, and invalid words. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ Test(ring, random_traffic__comes_out_as_it_went_in)
 			sn_ring_pop(&p.rx, (size_t)len, 0);
 			out++;
 		}
-		if (i % 5000 == 4999)	/* now and then let it run full or dry */
+		if (i % 5000 == 4999)	/* now and then the ring is full or empty */
 			srand(rand() & 1 ? i : i + 1);
 	}
 	cr_assert_gt(out, 10000);
@@ -150,7 +150,7 @@ Test(ring, second_packet__rides_behind_the_first)
 	teardown(&p);
 }
 
-/* Whatever stands in the data, a peek stays inside and says so. */
+/* With any bytes in the ring, a peek stays inside and reports bad lengths. */
 Test(ring, hostile_lengths__are_refused)
 {
 	static const uint32_t bad[] = {SN_FAB_MAX + 1, SIZE, 0x7fffffff, 0x80000000, 0xfffffffe,
@@ -164,7 +164,7 @@ Test(ring, hostile_lengths__are_refused)
 		memcpy(p.data, &bad[i], 4);
 		cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
 	}
-	memset(p.data, 0xff, SIZE);	/* skips without end */
+	memset(p.data, 0xff, SIZE);	/* endless skips */
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
 	p.rx.pos = SIZE - 64;		/* a record across the end of the ring */
 	memcpy(p.data + SIZE - 64, &(uint32_t){61}, 4);
@@ -193,16 +193,16 @@ Test(ring, hostile_head__breaks_the_producer_not_the_memory)
 }
 
 /*
- * Both sides of a wake-up at the same moment, many times: whoever comes second has to see the
- * first. Without the order between each side's store and its load both miss it now and then.
+ * Both sides of a wake-up at the same moment, many times: the later one must see the earlier one.
+ * Without the order between each side's store and its load both miss it now and then.
  */
 enum { ROUNDS = 200000 };
 
 struct race {
 	struct pair p;
 	atomic_uint round, done;
-	bool room;			/* the race for room instead of the one for records */
-	bool saw;			/* the other thread's answer of this round */
+	bool room;			/* tests the race for room instead of the one for records */
+	bool saw;			/* the other thread's result of this round */
 };
 
 static void until(atomic_uint *word, unsigned int value)
@@ -229,7 +229,7 @@ static void drain(struct pair *p)
 		sn_ring_pop(&p->rx, (size_t)len, 0);
 }
 
-/* Puts a record (or gives all room back) and says whether it saw a sleeper. */
+/* Puts a record (or frees all room) and returns whether it saw a sleeper. */
 static void *other_side(void *arg)
 {
 	struct race *r = arg;
@@ -263,7 +263,10 @@ static void race(struct race *r)
 
 		while (r->room && put(&r->p, big, sizeof(big)) == SN_RING_OK)
 			;
-		/* Both have the lines that they are about to write: only a fence orders them. */
+		/*
+		 * Both have the lines that they are about to write in their cache: only a fence orders
+		 * them.
+		 */
 		(void)sn_ring_peek(&r->p.rx, &data);
 		atomic_store(&r->round, i);
 		stagger(i * 5 % 1511);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of endpoint states in DESIGN.md is the one that the code has. */
+/* The table of endpoint states in DESIGN.md equals the code's. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

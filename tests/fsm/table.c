@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every cause in every state against a table written from the manual pages, one line per state:
- * what each cause leads to, in the order of enum dap_ep_cause.
+ * Checks every cause in every state against a table written from the manual pages: one line per state,
+ * with the next state for each cause in the order of enum dap_ep_cause.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static const int want[DAP_EP_STATES][DAP_CAUSES] = {
 [DAP_EP_UNCONFIGURED_TENTATIVE] = { x, x, x, x, x, x, x, x, x, x, x, x, x, x, x },
 };
 
-static int checked, live;	/* stand for the two tables */
+static int checked, live;	/* represent the two tables */
 static struct dap_ia ia;
 static struct dap_ep ep;
 
@@ -78,7 +78,7 @@ Test(fsm, fresh_endpoint_is_unconnected_and_checked, .init = setup)
 	cr_assert_eq(ep.obj.table, &checked);
 }
 
-/* No endpoint is lost: from each state that can be reached, free or a release of it leads out. */
+/* No endpoint is stuck: each reachable state can be left by free or by a release. */
 Test(fsm, every_state_is_reached_from_unconnected_and_left)
 {
 	bool seen[DAP_EP_STATES] = { [U] = true };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A suite that runs under softnic-run: it starts itself again there. */
+/* Restarts a suite under softnic-run. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "tests/harness/harness.h"
 
 /*
- * The runtime is not first in a program that has an instrumented library preloaded; that is well. And
- * a size that libmlx5 asks for although nothing is so large is refused as malloc does it.
+ * The sanitizer runtime is not the first library of a program with an instrumented preload, which is
+ * accepted. A too large allocation by libmlx5 fails as with malloc.
  */
 static void tell_sanitizer(void)
 {

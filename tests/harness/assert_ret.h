@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a call returned is the type, or the whole code, expected. For suites of either level: the one
- * that includes this has its own <dat/udat.h> or <dat2/udat.h> before it.
+ * Compares a return code, or only its type, with the expected one. For suites of either level: include
+ * <dat/udat.h> or <dat2/udat.h> before this.
  */
 #ifndef TEST_ASSERT_RET_H
 #define TEST_ASSERT_RET_H
 
 #include <criterion/criterion.h>
 
-/* The type of a code is the one expected; or the whole code. */
+/* Compares only the type, if the expected code is one; else the whole code. */
 #define assert_ret(ret, type)                                                                      \
 	do {                                                                                       \
 		DAT_RETURN got_ = (ret);                                                           \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What runs in the background, and is waited for by what it says; sourced.
+# Background processes, and waiting for their output; sourced.
 
-# beside FILE COMMAND...: in the background ($!), and in FILE is what it says, from the start on. A
-# redirection is made by the process that begins: until it does, a file has the words of the one before.
+# beside FILE COMMAND...: runs it in the background ($!), with its output in FILE from the start. A
+# redirection is done by the new process: until then, a file would have the output of the previous one.
 beside() {
 	local file=$1
 	shift
@@ -10,13 +10,13 @@ beside() {
 	"$@" >>"$file" 2>&1 </dev/null &
 }
 
-# alive PID: a process that has ended is not, even where nobody takes note of it
+# alive PID: false for a process that has ended, even before its parent reaps it
 alive() { grep -qs '^State:.[^XZ]' "/proc/$1/status"; }
 
-# children PID: the processes that have this parent
+# children PID: prints the processes with this parent
 children() { grep -lsxE "PPid:[[:space:]]$1" /proc/[0-9]*/status | cut -d/ -f3; }
 
-# until_said PID FILE WORDS: 1 when the process has ended without them, or after a minute
+# until_said PID FILE WORDS: waits for WORDS in FILE; 1 if the process exits without them, or after a minute
 until_said() {
 	local lives=1
 	for _ in $(seq 3000); do
@@ -28,11 +28,12 @@ until_said() {
 	return 1
 }
 
-# Nobody else has the same qualifier. The TCP port that is made of it is below 24576, where no test of
-# C has any (th_qual); it may be another script's.
+# A qualifier that no other test uses. Its TCP port is below 24576, where no test in C has any (th_qual);
+# another script may have it.
 port=$((($$ % 8192) << 28 | 8192 + RANDOM % 7000))
 
-# serve COMMAND...: a server, which gets a qualifier as -p; $server and $port. Its words are in $tmp/server.
+# serve COMMAND...: starts a server with a new qualifier as -p; sets $server and $port. Its output is in
+# $tmp/server.
 serve() {
 	local try
 	for try in 1 2 3 4 5; do

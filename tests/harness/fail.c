@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The n-th allocation fails. The executable's own malloc comes first in the search order of the
- * dynamic linker, so this reaches the libraries that a test loads as well, and needs no preload,
- * which the address sanitizer would refuse. The thread sanitizer brings its own: nothing is done.
+ * Lets the n-th allocation fail. The executable's own malloc comes first in the search order of the
+ * dynamic linker, so this also reaches the libraries of a test. It needs no preload, which the address
+ * sanitizer would refuse. With the thread sanitizer, which replaces malloc, it has no effect.
  */
 #include <errno.h>
 #include <linux/mman.h>
@@ -17,7 +17,7 @@
 
 static atomic_uint armed;		/* enum th_fail */
 static atomic_ulong seen, victim;
-static _Thread_local bool starter;	/* the thread that asked */
+static _Thread_local bool starter;	/* the thread that called th_fail_start */
 static atomic_bool huge_told, huge_some;
 static atomic_uint huge_mapped;
 
@@ -53,7 +53,7 @@ unsigned long th_fail_stop(void)
 
 #ifndef __SANITIZE_THREAD__
 
-/* The address sanitizer allocates where a thread starts, and gives up where that fails. */
+/* The address sanitizer allocates when a thread starts, and aborts if that fails. */
 static bool spared(void)
 {
 	return TH_ASAN && !starter;
@@ -79,7 +79,7 @@ static bool fails(unsigned int kind)
 #define REAL(name) __libc_##name
 #endif
 
-#define SEEN __attribute__((visibility("default")))	/* by the libraries too */
+#define SEEN __attribute__((visibility("default")))	/* libraries use these, too */
 
 void *REAL(malloc)(size_t size);
 void *REAL(calloc)(size_t n, size_t size);
@@ -116,7 +116,7 @@ SEEN int posix_memalign(void **out, size_t align, size_t size)
 	return 0;
 }
 
-/* The sanitizer's own would not come by the malloc above. */
+/* The sanitizer's strdup would not call the malloc above. */
 SEEN char *strdup(const char *s)
 {
 	size_t len = strlen(s) + 1;
@@ -125,7 +125,7 @@ SEEN char *strdup(const char *s)
 	return copy ? memcpy(copy, s, len) : NULL;
 }
 
-/* Ordinary pages where a huge one could lie. */
+/* Maps ordinary pages, aligned like a huge one. */
 static void *huge_map(size_t len, int prot, int flags)
 {
 	const uintptr_t huge = 2u << 20;

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# How the answers of dat_first_light are looked at; sourced.
+# Checks the answers of dat_first_light; sourced.
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
 first_light=$DAPL_BUILD_DIR/bin/dat_first_light
 
-# has WHAT REGEX: in the output
+# has WHAT REGEX: the output must match
 has() {
 	grep -qE "$2" "$tmp/out" && return
 	echo "no $1: nothing is like \"$2\" in"
@@ -14,7 +14,7 @@ has() {
 	status=1
 }
 
-# whole IA LINES: each question has a line, and an answer that the provider assumes
+# whole IA LINES: each question must have a line, and an answer that the provider assumes
 whole() {
 	timeout 300 "$first_light" -i "$1" >"$tmp/out" 2>"$tmp/err" || {
 		echo "not all answers of $1 are good"
@@ -30,7 +30,7 @@ whole() {
 	"$first_light" --list | wc -l | cmp -s - "$tmp/numbers" || { echo "a number is there twice"; status=1; }
 }
 
-# answers IA: lines of stdin are number, ia_params, and what each line of the report has to be like
+# answers IA: lines of stdin are number, ia_params, and a pattern for the line of the report
 answers() {
 	local number params regex
 	while IFS=$'\t' read -r number params regex; do
@@ -43,7 +43,7 @@ answers() {
 	done
 }
 
-# wrong WORDS OPTION...: refused with these words
+# wrong WORDS OPTION...: must be refused with these words
 wrong() {
 	local words=$1 code
 	shift

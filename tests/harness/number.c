@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each test process has for itself of what all share. Its number is an abstract socket of that
- * name; its ports are bound and do not listen. Who asks for a certain one of them may still listen
- * there, with SO_REUSEADDR, and that is the process itself; who takes any that is free passes it by.
+ * Numbers and ports of a test process. Its number is an abstract socket of that name; its ports are
+ * bound and do not listen. The process itself may still listen on one of them, with SO_REUSEADDR; a
+ * process that asks for any free port does not get them.
  */
 #include <netinet/in.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ unsigned int th_number_fds(void)
 	return (unsigned int)n_held;
 }
 
-/* The pieces of 14 bits of 0x200000 are 0 and 0x80. */
+/* The 14-bit parts of 0x200000 are 0 and 0x80. */
 uint64_t th_qual(void)
 {
 	return 0x200000 | ((PORTS * th_number()) ^ 0x80);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A provider of the program's own: an IA that can be opened and closed, and that is all. */
+/* A provider inside the program: its IA can only be opened and closed. */
 #ifndef TEST_OWN_PROVIDER_H
 #define TEST_OWN_PROVIDER_H
 
 #include <dat/udat.h>
 
-/* The IA that own_open() gives: set its table before. */
+/* The IA that own_open() returns: set its table before. */
 static struct {
 	const DAT_PROVIDER *table;
 } own_ia;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# For scripts that run pairs of programs; sourced. The folder $tmp, and what they set as $server and
-# $client, go when they end.
+# For scripts that run pairs of programs; sourced. At exit it removes the folder $tmp and kills $server
+# and $client.
 
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(TMPDIR= mktemp -d)		# LD_PRELOAD takes no path with a space in it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The second process of a test, and the line to it. */
+/* The second process of a test, and the socket to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +16,9 @@
 
 #include "tests/harness/harness.h"
 
-/* Present only when the address sanitizer is. */
+/* Defined only with the address sanitizer. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
-/* A coverage build has it: what a child executed counts. */
+/* Defined in a coverage build: counts what a child executed. */
 extern void __gcov_dump(void) __attribute__((weak));
 
 uint64_t th_now_ms(void)
@@ -42,7 +42,7 @@ void th_yield(void)
 	sched_yield();
 }
 
-/* exit() would run the test runner's handlers a second time; _exit() alone would hide leaks. */
+/* exit() would run the test runner's handlers again; _exit() alone would hide leaks. */
 static _Noreturn void child_exit(int status)
 {
 	fflush(NULL);
@@ -53,7 +53,7 @@ static _Noreturn void child_exit(int status)
 	_exit(status);
 }
 
-/* How many of the adapters of children are taken on the way here; 0: not a child. */
+/* Index of this child's adapter in the list; 0: not a child. */
 static unsigned int own_ia, spawned;
 
 const char *th_ia(const char *usual)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork() under the address sanitizer. That of gcc 12 locks nothing for it: whatever of its locks
- * another thread has at that moment stays locked in the child, whose next malloc waits for ever. A
- * thread that sleeps has none, so it is waited for, for a while, until all others do.
+ * fork() with the address sanitizer. gcc 12's takes no locks for a fork: a lock held by another thread
+ * stays locked in the child, whose next malloc waits for ever. A sleeping thread holds none, so this
+ * waits for a while until all others sleep.
  */
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a call one instruction at a time: what another CPU would see or do between any two of them. */
+/*
+ * Runs a call one instruction at a time, to check what another CPU would see or do between any two of
+ * them.
+ */
 #include <signal.h>
 #include <ucontext.h>
 
@@ -18,7 +21,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	before_each((const uint8_t *)at->uc_mcontext.gregs[REG_RIP]);
 }
 
-/* The trap flag, set and cleared below the red zone of the function that this is inlined into. */
+/* Sets and clears the trap flag, below the red zone of the function that this is inlined into. */
 static void trap(bool on)
 {
 	const unsigned long flag = 0x100, flip = on ? flag : 0;

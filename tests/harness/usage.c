@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What this process holds, from /proc/self, and a limit on its descriptors. */
+/* The resources of this process, from /proc/self, and a limit on its descriptors. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static unsigned int file_lines(const char *path)
 	return n;
 }
 
-/* Without what is shared: a ring between two devices is touched page by page, as it goes round. */
+/* Without shared memory: a ring between two devices is touched page by page as it is used. */
 static size_t rss_kb(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -54,7 +54,7 @@ static size_t rss_kb(void)
 
 #define EXITING 4		/* PF_EXITING of linux/sched.h */
 
-/* A thread that has been joined is seen for a moment longer: the kernel wakes who joins it first. */
+/* A joined thread is visible for a moment longer: the kernel wakes the joining thread first. */
 static bool is_exiting(const char *thread)
 {
 	unsigned long flags = 0;
@@ -66,7 +66,7 @@ static bool is_exiting(const char *thread)
 	f = fopen(path, "re");
 	if (!f)
 		return true;
-	/* Behind the name, which may have anything in it: state, five numbers, flags. */
+	/* After the name, which may contain anything: state, five numbers, flags. */
 	after = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	if (after)
 		sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
@@ -87,15 +87,15 @@ static unsigned int threads(void)
 	return n;
 }
 
-/* The address sanitizer has it: what was freed waits in its quarantine, mapped, for others to go. */
+/* Defined with the address sanitizer, which keeps freed memory in a quarantine. */
 extern void __sanitizer_purge_allocator(void) __attribute__((weak));
 
 void th_usage(struct th_usage *usage)
 {
 	if (__sanitizer_purge_allocator)
 		__sanitizer_purge_allocator();
-	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one that looks */
-	usage->fds -= th_number_fds();			/* nor what the harness holds */
+	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one in use here */
+	usage->fds -= th_number_fds();			/* nor the harness's own */
 	usage->threads = threads();
 	usage->maps = file_lines("/proc/self/maps");
 	usage->rss_kb = rss_kb();
@@ -103,7 +103,7 @@ void th_usage(struct th_usage *usage)
 
 static rlim_t saved_limit;
 
-/* The number that the descriptor after n more would have: what is open may leave gaps. */
+/* The number of the (n + 1)th new descriptor: open ones may leave gaps. */
 static int number_after(unsigned int n)
 {
 	int fd = dup(0), last;
@@ -122,7 +122,7 @@ int th_fds_limit(unsigned int n)
 	struct rlimit lim;
 	int end;
 
-	th_number();		/* there is no descriptor for one afterwards */
+	th_number();		/* afterwards there is no descriptor left for it */
 	end = number_after(n);
 	if (end < 0 || getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;
@@ -168,7 +168,7 @@ bool th_sleeps(pid_t tid)
 	return state == 'S';
 }
 
-/* On its way it may sleep for a moment, in a lock. */
+/* It may sleep for a moment in a lock on its way. */
 bool th_goes_on_sleeping(pid_t tid)
 {
 	for (int i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The time that a machine has had for whoever wanted to run. */
+/* The CPU time that was available to a runnable thread. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>

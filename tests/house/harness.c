@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The helpers that other suites rely on to notice a fault do notice it. */
+/* The helpers that other suites rely on do detect faults. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +142,7 @@ Test(house, fds_limit__lets_two_more_be_opened)
 	two_more_can_be_opened();
 }
 
-/* As where a thread of the test's framework, or who started it, left a gap among the numbers. */
+/* A thread of the test's framework, or the parent process, may leave a gap among the numbers. */
 Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 {
 	int gap, open_beyond;
@@ -154,7 +154,7 @@ Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 	close(open_beyond);
 }
 
-/* As in a container that may lock 64 KB. */
+/* As in a container with a limit of 64 KB of locked memory. */
 Test(house, memlock__above_the_hard_limit)
 {
 	struct rlimit lim = { 64 << 10, 64 << 10 };
@@ -207,7 +207,7 @@ static void lock_both(void *n)
 	pthread_mutex_unlock(&one);
 }
 
-/* Within the first mutex another thread can not go on, and before it can. */
+/* Another thread is blocked inside the first mutex, and runs before it. */
 static void count(void *n)
 {
 	static struct th_aside other;	/* a detached thread writes to it at its end */

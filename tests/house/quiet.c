@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When a test may fork beside threads. */
+/* When a test may fork while it has other threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>

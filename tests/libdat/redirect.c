@@ -14,7 +14,7 @@
 typedef DAT_RETURN (*any_call)(void *handle, long, long, long, long, long, long, long, long, long,
 			       long, long);
 
-/* The call, the number of its slot, and what a null handle is told to be. */
+/* The call, the number of its slot, and the object that a null handle is reported as. */
 static const struct {
 	const char *name;
 	any_call call;

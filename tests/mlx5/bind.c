@@ -361,11 +361,11 @@ RIG_TEST(bind, rmr_bind__after_a_flush_that_nobody_saw)
 	cr_assert_eq(bind_on(c, 1000, 64, RW, 0, &next), DAT_SUCCESS);
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
-	cr_assert_neq(next >> 8, ctx >> 8, "the key of which nobody knows the state was used on");
+	cr_assert_neq(next >> 8, ctx >> 8, "a key in an unknown state was used");
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "the old context lives");
 }
 
-/* What is posted behind a bind on its endpoint starts after it: the send may carry the context. */
+/* Work behind a bind on its endpoint starts after it: the send may carry the context. */
 RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 {
 	const struct m5_sq *sq = &m5_ep(r.b.ep)->sq;
@@ -446,7 +446,7 @@ static void free_at_lock(void *arg)
 		th_aside(&gone.freer, free_ep_and_evd, arg, 20000);
 }
 
-/* Nobody has dequeued the bind through the endpoint that goes. False: the bind takes no such lock. */
+/* The bind on the endpoint that is freed was not dequeued. False: the bind takes no such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_RMR_CONTEXT ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues that fill up, and suppressed work that nobody polls for. */
+/* Queues that fill up, and suppressed work without a poll. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -82,7 +82,7 @@ RIG_TEST(credit, post_recv__as_many_as_the_attributes_say)
 	}
 }
 
-/* Nobody ever dequeues: neither the send queue nor the CQ may fill up. */
+/* The consumer never dequeues: neither the send queue nor the CQ may fill up. */
 RIG_TEST(credit, rdma_write__suppressed_for_ever)
 {
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -111,7 +111,7 @@ RIG_TEST(credit, rdma_write__suppressed_between_signalled)
 	cr_assert(rig_empty(&r, r.a.request));
 }
 
-/* A visible completion that nobody has dequeued keeps its cookie while others are reaped. */
+/* A visible completion that is not dequeued keeps its cookie while others are reaped. */
 RIG_TEST(credit, reap__goes_no_further_than_a_visible_completion)
 {
 	unsigned int posted = 0;
@@ -173,7 +173,7 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 	cr_assert(m5_hw.qp_drain_done(r.a.ep), "still after the poll has swallowed it");
 }
 
-/* What is destroyed leaves nothing in the CQ; what else is there stays, in order. */
+/* A destroyed object leaves nothing in the CQ; other entries stay, in order. */
 RIG_TEST(credit, qp_destroy__takes_its_completions_along)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

@@ -44,7 +44,7 @@ static void dequeue_both(void)
 	cr_assert(rig_event(&r, r.b.recv, &ev));
 }
 
-/* Two that wait: the event of one is not held up by that of the other, which nobody fetches. */
+/* Two waiters: one's event is not delayed by the other's unread event. */
 RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 {
 	for (int i = 0; i < 20; i++) {

@@ -107,7 +107,7 @@ static bool readable(struct dap_evd *evd)
 	return poll(&p, 1, 1) == 1;
 }
 
-/* Who waits with an armed CQ is woken by what comes after, and finds it. */
+/* A waiter with an armed CQ is woken by a later completion, and finds it. */
 RIG_TEST(grow, cq_resize__of_an_armed_queue)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);

@@ -86,7 +86,7 @@ Test(mmio, ia_open__in_each_mode_on_silicon, .timeout = 120)
 	each_mode(RIG_SILICON);
 }
 
-/* Who comes after the last register shares the page of the instance, in the same mode or not. */
+/* Endpoints after the last register share the page of the instance, in the same mode or not. */
 Test(mmio, ep_create__after_the_last_register)
 {
 	struct rig_config c = { .params = "bf_eps=1" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples of perf/tool: none is dropped, percentiles are right, the worst ones are dated. */
+/* Samples of perf/tool: none is dropped, percentiles are right, the worst ones have time stamps. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { SAMPLES = 20000 };
 
 static uint64_t values[SAMPLES];
 
-/* From one tick to some seconds of them, each power of two as often. */
+/* From one tick to some seconds, each power of two equally often. */
 static void make_values(void)
 {
 	uint64_t x = 88172645463325252u;
@@ -31,7 +31,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All values as samples that follow each other; then the values are put in order. */
+/* Adds all values as consecutive samples, then sorts the values. */
 static void fill(struct record *r, uint64_t room)
 {
 	uint64_t now = 1000;

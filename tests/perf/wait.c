@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What perf/tool waits for, on an EVD that answers as a test says. */
+/* The waits of perf/tool, on an EVD whose results the test chooses. */
 #include <criterion/criterion.h>
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
 
 #include "perf/tool/tool.h"
 
-static unsigned int empty, idle;	/* dequeues that find nothing yet; times that a wait looked around */
+static unsigned int empty, idle;	/* dequeues left that find nothing; checks during the wait */
 
 static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
@@ -20,7 +20,7 @@ static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	return DAT_SUCCESS;
 }
 
-/* The client has everything, and says STOP. */
+/* The client is done, and sends STOP. */
 int tool_idle(struct tool *t, DAT_RETURN ret)
 {
 	(void)ret;
@@ -62,7 +62,7 @@ Test(wait, wait__ends_with_stop)
 	cr_assert_eq(idle, 1);
 }
 
-/* Or the completion would be there for the first post of the next size. */
+/* Otherwise the completion would be taken for that of the first post of the next size. */
 Test(wait, own_completion__waited_for_after_stop)
 {
 	struct tool t = a_tool(3 * TOOL_SPINS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A server with one shared receive queue. 1,000 connections of eight processes come, ask, and leave
- * in one of three ways, again and again; nothing of them stays.
+ * A server with one shared receive queue. 1,000 connections of eight processes begin, send requests, and
+ * end in one of three ways, again and again; nothing may leak.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 #define ASKED 4u			/* requests of each connection in a round */
 #define RECVS 512u
 #define PIECE 64u
-#define SENT (1ull << 32)		/* in a cookie: the answer from that place */
-/* Hash tables of the model are now larger and now smaller. One leak, 32 bytes at least, is more. */
+#define SENT (1ull << 32)		/* in a cookie: the answer from that slot */
+/* The model's hash tables vary in size by this much. A leak per connection, 32 bytes at least, is more. */
 #define HEAP_SLACK (200u << 10)
 
 TestSuite(churn, .timeout = 300);
@@ -49,7 +49,7 @@ static void come(struct end *e, DAT_CONN_QUAL qual)
 		next_event(e->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Each has one request under way; the answer is what was asked. */
+/* Each has one request outstanding; the answer equals the request. */
 static void ask(struct end *e, uint64_t seed)
 {
 	const size_t answers = EACH * PIECE;
@@ -69,7 +69,7 @@ static void ask(struct end *e, uint64_t seed)
 	check(!memcmp(e->mem, e->mem + answers, answers));
 }
 
-/* 0: in good order; 1: at once; 2: the IA is closed under them. */
+/* 0: gracefully; 1: abruptly; 2: by closing the IA. */
 static void leave(struct end *e, unsigned int how)
 {
 	for (unsigned int i = 0; how < 2 && i < EACH; i++)
@@ -108,7 +108,7 @@ static int client_main(int sock, void *arg)
 
 static struct end s;
 static DAT_SRQ_HANDLE srq;
-static DAT_EVD_HANDLE evd;		/* all that happens to it */
+static DAT_EVD_HANDLE evd;		/* for all events */
 static DAT_CR_HANDLE waiting[1000];
 
 static void give(uint64_t place)
@@ -132,7 +132,7 @@ static void open_server(void)
 	for (uint64_t place = 0; place < RECVS; place++)
 		give(place);
 	must(dat_psp_create_any(s.ia, &s.qual, evd, DAT_PSP_CONSUMER_FLAG, &s.psp));
-	/* The first wait makes descriptors, which stay. */
+	/* The first wait creates descriptors, which stay. */
 	must_fail(dat_evd_wait(evd, 1000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
 }
 
@@ -145,7 +145,7 @@ static void admit(DAT_CR_HANDLE cr)
 	must(dat_cr_accept(cr, ep, 0, NULL));
 }
 
-/* The place is the SRQ's again when its answer is out, or will never be. */
+/* The slot is the SRQ's again when its answer has been sent, or will never be. */
 static void dto(const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	uint64_t cookie = d->user_cookie.as_64;
@@ -161,7 +161,10 @@ static void dto(const DAT_DTO_COMPLETION_EVENT_DATA *d)
 			      DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Until so many have left. The first so many that come are kept waiting until all of them are there. */
+/*
+ * Serves until to_leave clients have left. Keeps the first `kept` clients waiting until all of them are
+ * there.
+ */
 static void serve(unsigned int to_leave, unsigned int kept)
 {
 	unsigned int left = 0, came = 0;
@@ -191,7 +194,7 @@ static void serve(unsigned int to_leave, unsigned int kept)
 	same(came, to_leave);
 }
 
-/* ---- what the server holds ---- */
+/* ---- the server's resources ---- */
 
 #define KINDS 8
 
@@ -233,14 +236,14 @@ static DAT_COUNT receives(void)
 	return p.available_dto_count;
 }
 
-/* What the last to leave has left goes a moment later: its socket, its link. */
+/* The last client's socket and link are freed a moment later. */
 static bool nothing_stays(const struct state *before, struct state *now)
 {
 	state_now(now);
 	return now->holding.fds <= before->holding.fds && now->links <= before->links;
 }
 
-/* first: what the first round left, NULL in it. It makes the slabs, which stay. */
+/* first: the state after the first round, NULL in it. That round allocates the slabs, which stay. */
 static void judge(const struct state *before, unsigned int round, const struct holding *first)
 {
 	struct state now;
@@ -266,7 +269,7 @@ static void rounds(struct th_child *peers, unsigned int n)
 	for (unsigned int round = 0; round < n; round++) {
 		for (unsigned int i = 0; i < PROCESSES; i++)
 			same(th_meet(peers[i].sock), 0);
-		/* The slabs become as large as they will ever be. */
+		/* The slabs reach their final size. */
 		serve(ALL, round ? 0 : ALL);
 		judge(&before, round, round ? &first.holding : NULL);
 		state_now(&now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a connected endpoint costs its process, beside its queues: at most 12 KiB. */
+/* The memory of a connected endpoint, apart from its queues: at most 12 KiB. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,8 +7,8 @@
 #include "tests/scale/scale.h"
 
 #define MANY 4096u
-#define FEWER 1024u			/* under a sanitizer, whose heap says nothing */
-#define AT_ONCE 32u			/* connections that are on their way */
+#define FEWER 1024u			/* with a sanitizer, whose heap gives no figures */
+#define AT_ONCE 32u			/* connections that are being established */
 #define DTOS 16
 #define BYTES 64u
 #define MOST (12u << 10)		/* bytes for each */
@@ -31,7 +31,7 @@ static unsigned int smaller(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* ---- the second process dials, and sends a message through each endpoint ---- */
+/* ---- the second process connects, and sends a message through each endpoint ---- */
 
 static void dial_all(struct end *e, DAT_CONN_QUAL qual, unsigned int n)
 {
@@ -104,7 +104,7 @@ static void answer_all(struct end *e, unsigned int n)
 	}
 }
 
-/* The mapping that holds both rings of each endpoint, as long as it is. */
+/* The mapping of both rings of each endpoint, if it has that length. */
 static size_t rings(unsigned int n)
 {
 	size_t bytes = 0;
@@ -126,7 +126,7 @@ static void judge(const struct holding *before, const struct holding *now, unsig
 		"descriptors: %u\n", (now->shared - before->shared) >> 10, now->fds - before->fds);
 	check(TH_ASAN || heap <= MOST);
 	check(TH_ASAN || beside <= MOST);
-	/* One socket for each; what waits and sleeps has a few. */
+	/* One socket for each; waits need a few more. */
 	check(now->fds - before->fds <= n + 16);
 }
 

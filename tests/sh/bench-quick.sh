@@ -52,7 +52,7 @@ judge() {
 		for api, ops in have.items():
 		    for op in ops:
 		        assert (api, op) in cells, f"no row {op} of {api}"
-		assert {r["api"] for r in rows} == set(have), "an api that nobody asked for"
+		assert {r["api"] for r in rows} == set(have), "an unrequested api"
 		text = open(f"{build}/bench.md").read()
 		heads = text.splitlines()[2].split("|")
 		assert [h.strip() for h in heads[2:-1]] == list(dict.fromkeys(r["api"] for r in rows))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_conform: a line, an object and an element for each statement, the other end in a process that
-# somebody else started, and one clear word about an adapter that is not there.
+# dat_conform: a line, an object and an element for each statement, the other end in a process that was
+# started separately, and one clear message about a missing adapter.
 set -u
 [ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
 conform=$DAPL_BUILD_DIR/bin/dat_conform
@@ -78,7 +78,7 @@ elsewhere() {
 	wait "$server" 2>/dev/null
 	server=
 	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
-		wrong "with nobody elsewhere:" "$tmp/out"
+		wrong "without a server:" "$tmp/out"
 	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "no cure:" "$tmp/out"
 }
 

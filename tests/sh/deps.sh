@@ -120,7 +120,7 @@ said 'dapl2-utils'
 ends 0 '' "libdapl-dev" scripts/deps.sh --build
 installs
 said 'left out: libdapl-dev$'
-grep -q 'apt-get update' "$tmp/calls" && { echo "fetches package lists in vain"; failed=1; }
+grep -q 'apt-get update' "$tmp/calls" && { echo "fetches package lists without need"; failed=1; }
 export GONE=libjansson-dev
 ends 1 'left out: libjansson-dev$' "libjansson-dev libibverbs-dev" scripts/deps.sh --build
 installs libibverbs-dev

@@ -27,7 +27,7 @@ for ia in soft-mlx5-0 soft-efa-0; do
 		{ cat "$tmp/$ia"; fail "the difference from hardware is not printed for $ia"; }
 done
 "$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
-! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "what is named is told to be missing"
+! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
 # Each word of ia_params that is wrong is a reason: dat_ia_open fails, and its message has the key.
 # refuses IA PARAMS WORDS

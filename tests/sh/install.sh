@@ -57,7 +57,7 @@ if [ "$arch" != lib/ ]; then
 	[ -z "$left" ] || { echo "still there after uninstall: $left"; exit 1; }
 fi
 
-# Without DESTDIR it is for this system: whoever cannot tell the system of a library is told how
+# Without DESTDIR it is for this system: a user who cannot register the library gets a message how
 # programs find it.
 printf '#!/bin/sh\nexit 1\n' >"$root/ldconfig"
 chmod +x "$root/ldconfig"

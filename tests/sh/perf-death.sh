@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-# start PROGRAM OPTION...: the client measures, for minutes if nobody stops it
+# start PROGRAM OPTION...: the client measures for minutes, until it is stopped
 start() {
 	local program=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs with perftest's habits whose peer dies while a word is said to it: the word is refused, or
-# nobody tells that it has been said; and client processes that lose their parent as they begin. What is
-# preloaded waits there until the other is gone.
+# Programs that follow perftest, whose peer dies during a control message: the send is refused, or its
+# completion is missing; and client processes whose parent dies as they begin. A preloaded library waits
+# there until the other process is gone.
 set -u
 . tests/harness/perf-server.sh
 . tests/harness/skip.sh
@@ -98,7 +98,7 @@ until_it_waits() {	# PID FILE
 	exit 1
 }
 
-# The first word tells of the place, the second begins or answers a measurement.
+# The first message carries the place, the second begins or answers a measurement.
 for HOW in refused untold; do
 	for WORD in 1 2; do
 		export HOW WORD
@@ -122,7 +122,7 @@ for HOW in refused untold; do
 	done
 done
 
-# Nobody would tell it to go on, or to end.
+# No message would make it continue, or end.
 export HOW=orphan WORD=0
 serve "$bin/dat_conn_rate"
 beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs with perftest's habits over hundreds of endpoints: -D ends with what was done by then, and
-# when the server dies each connection's end is told of.
+# Programs that follow perftest, with hundreds of endpoints: -D ends with what was done by then, and when
+# the server dies the end of each connection is reported.
 set -u
 . tests/harness/perf-server.sh
 

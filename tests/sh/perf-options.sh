@@ -6,7 +6,7 @@ programs="dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_s
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-port=$(($$ << 16))		# nobody listens there
+port=$(($$ << 16))		# without a listener
 
 must() {	# must STATUS TEXT COMMAND...: exits so and says so
 	local want=$1 text=$2 status
@@ -38,7 +38,7 @@ one_program() {
 	must 1 'cannot stay on CPU' "$p" --cpu 4095 || return 1
 	must 1 '/nowhere/j cannot be written: No such file' "$p" --out_json_file /nowhere/j h || return 1
 	must 1 'no.such.host: ' "$p" no.such.host || return 1
-	grep -q waiting <<<"$out" && { echo "$1: nobody was asked: $out"; return 1; }
+	grep -q waiting <<<"$out" && { echo "$1: there is no host to wait for: $out"; return 1; }
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
 }
 

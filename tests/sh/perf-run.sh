@@ -22,8 +22,8 @@ pair() {
 	exit 1
 }
 
-# rate OPTION...: as pair, of the program that forks. The allocator of gcc 12's address sanitizer cannot be
-# forked beside other threads: who forks then may wait for a lock that nobody has.
+# rate OPTION...: like pair, for the program that forks. With the allocator of gcc 12's address sanitizer
+# a fork beside other threads may leave a lock taken for ever.
 rate() {
 	[ -z "${SAN-}" ] && pair dat_conn_rate "$@"
 }
@@ -138,7 +138,7 @@ if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 	front=() both=()
 fi
 
-# Another program or a limit that is missed is told, with status 1.
+# Another program and a missed limit are reported, with status 1.
 serve timeout -k 1 60 "$bin/dat_read_lat"
 timeout -k 1 60 "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
 says 'PEER_REJECTED' 'another program or version than this dat_write_lat'
@@ -146,14 +146,14 @@ timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || 
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
 
-# Of another kind of adapter: both are told, and the server waits for one that fits.
+# Another kind of adapter: both sides report it, and the server waits for one that fits.
 serve timeout -k 1 110 "$bin/dat_read_bw"
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -d soft-efa-0 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
 says 'PEER_REJECTED' 'has another kind of adapter'
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 
-# A second client is told that nobody waits, whatever time the first one takes.
+# A second client gets a message that no server waits, however long the first one takes.
 serve timeout -k 1 110 "$bin/dat_send_bw"
 beside "$tmp/first" timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1
 first=$!

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs with perftest's habits where one side has no CPU for a while: what has been measured is
-# told, whatever came too late. What is preloaded makes one side late, or dead, where it matters.
+# Programs that follow perftest, where one side has no CPU for a while: the result is printed even if a
+# message came late. A preloaded library makes one side late, or dead, at the critical point.
 set -u
 . tests/harness/perf-server.sh
 
@@ -75,7 +75,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	return rc;
 }
 
-/* starved: who would tell of progress has no CPU until there is nothing more to tell. */
+/* starved: the progress thread gets no CPU until the measurement is over. */
 int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
 {
 	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
@@ -206,7 +206,7 @@ end "a client to which 300 s go by" $?
 
 serve "$bin/dat_send_lat"
 SLOW=starved LD_PRELOAD=$tmp/slow.so client -D 3 -f 0
-end "a client whose progress nobody tells of" $?
+end "a client without a progress thread" $?
 grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "no progress"; cat "$tmp/client"; exit 1; }
 
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"

@@ -16,7 +16,7 @@ must() {	# must STATUS TEXT COMMAND...: exits so and says so
 	fi
 }
 
-# both TEXT OPTION...: both sides here, well, at a qualifier whose port is nobody else's
+# both TEXT OPTION...: both sides here succeed, at a qualifier with an unused port
 both() {
 	local text=$1 try status
 	shift
@@ -47,6 +47,6 @@ must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
 must 0 '^dat_pingpong ' "$bin" --version
 
-# Served by another process: who comes second is told what to do.
+# Another process serves there already: the second one prints what to do.
 serve "$bin" -s
 must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port

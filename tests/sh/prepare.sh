@@ -90,7 +90,7 @@ does 2 'see scripts/vfio --help' '' scripts/vfio
 does 2 "'3b' is no PCI address" '' scripts/vfio bind 3b
 does 2 'bind which device' '' scripts/vfio bind
 does 0 '0000:5e:00.0 +vfio-pci +13 .*ready: IA name 0000:5e:00.0' '' scripts/vfio status
-grep -q 'nvme' "$tmp/out" && fail "status tells of an adapter that is no ConnectX"
+grep -q 'nvme' "$tmp/out" && fail "status lists an adapter that is no ConnectX"
 does 0 'would run: dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0' '' scripts/vfio bind -n 3b:00.0
 does 0 '^bound: 0000:3b:00.0; in dat.conf: .*ip=' 'dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0' scripts/vfio bind 3B:00.0
 does 0 'given back to mlx5_core: 0000:3b:00.0' 'dpdk-devbind.py --bind=mlx5_core 0000:3b:00.0' scripts/vfio unbind 0000:3b:00.0

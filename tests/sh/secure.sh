@@ -33,10 +33,10 @@ int main(void)
 END
 ${CC:-cc} -Iinclude "$dir/list.c" -o "$dir/list" "$dir/libdat.so.1" -Wl,-rpath,"$dir" || exit 1
 echo 'planted u1.2 nonthreadsafe default /x d.1.2 a b' >"$dir/dat.conf"
-nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
-$nobody true 2>/dev/null || skip "there is no other user in this namespace"
-with_env() { DAT_OVERRIDE=$dir/dat.conf DAT_DBG_TYPE=0xff $nobody "$dir/list" 2>&1; }
-without_env() { env -u DAT_OVERRIDE -u DAT_DBG_TYPE $nobody "$dir/list" 2>&1; }
+other_user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+$other_user true 2>/dev/null || skip "there is no other user in this namespace"
+with_env() { DAT_OVERRIDE=$dir/dat.conf DAT_DBG_TYPE=0xff $other_user "$dir/list" 2>&1; }
+without_env() { env -u DAT_OVERRIDE -u DAT_DBG_TYPE $other_user "$dir/list" 2>&1; }
 
 got=$(with_env)
 if ! grep -q '^planted$' <<<"$got" || ! grep -q '^libdat: ' <<<"$got" || ! grep -q '^ordinary$' <<<"$got"; then

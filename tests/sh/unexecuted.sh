@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The judge of `make coverage`: what nobody has excused is found, and so is an excuse that is not
-# needed any more, or that gives no reason.
+# The check of `make coverage` finds an unexecuted line without an excuse, an excuse that is no longer
+# needed, and one without a reason.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

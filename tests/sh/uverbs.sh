@@ -46,8 +46,8 @@ fi
 export DAPL_TEST_IA=$ia
 front=$run		# of the suites
 
-# What the device holds against this driver. A bad key, address or right is a consumer's, as is a CQ
-# that is never emptied.
+# The model's violations by this driver. A bad key, address or right is a consumer's, as is a CQ that is
+# never emptied.
 faults() {
 	grep -a 'softnic: violation' "$1" |
 		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun|rx\.|wqe\.lkey)'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ia_close(3) calls it a catastrophe if closing lacks something, dat_ep_disconnect(3) has a code
- * for it: here neither needs anything.
+ * dat_ia_close(3) calls it a catastrophe if closing lacks resources, dat_ep_disconnect(3) has a code for
+ * it: here neither needs any.
  */
 #include "tests/shortage/shortage.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections from their beginning to another beginning, and windows while they last. */
+/* Connections from one connect to the next, and windows in between. */
 #include <string.h>
 
 #include "tests/shortage/shortage.h"
 
-static DAT_EP_HANDLE ep[2];	/* who dials, who is dialled */
+static DAT_EP_HANDLE ep[2];	/* active, passive */
 static DAT_CONN_QUAL qual;
 
 static bool make_ep(DAT_EP_HANDLE *to)
@@ -28,19 +28,19 @@ static bool make_both(void)
 	return MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, psp));
 }
 
-/* A request, or none after the end of the attempt that would have brought it. */
+/* Returns a request, or none if the attempt has ended. */
 static DAT_CR_HANDLE request(void)
 {
 	DAT_EVENT ev;
 	DAT_EVENT_NUMBER n = next_of(b.cr_evd, b.conn_evd, &ev);
 
 	if (!n)
-		odd("an attempt that nobody heard of did not end");
+		odd("an unanswered attempt did not end");
 	return n == DAT_CONNECTION_REQUEST_EVENT ? ev.event_data.cr_arrival_event_data.cr_handle :
 						   DAT_HANDLE_NULL;
 }
 
-/* Both sides are told how it went. */
+/* Both sides get the result. */
 static bool both_established(void)
 {
 	bool all = true;
@@ -128,7 +128,7 @@ Test(shortage, connect__each_lack, .timeout = 120)
 	bench_close();
 }
 
-/* Reserved, rejected, and handed to somebody else. */
+/* Reserved, rejected, and handed to another process. */
 static bool refuse(void)
 {
 	DAT_HANDLE *rsp;
@@ -154,8 +154,10 @@ Test(shortage, cr_reject__each_lack, .timeout = 120)
 	bench_close();
 }
 
-/* Enough binds to use up the keys of one mkey, so that another is made on the way. Where each makes
- * one some are enough. */
+/*
+ * Enough binds to use up the keys of one mkey, so that another is created. If every bind creates one, a
+ * few are enough.
+ */
 static bool bind_often(void)
 {
 	DAT_LMR_TRIPLET t = piece(0, 4096);
@@ -194,7 +196,7 @@ Test(shortage, rmr_bind__each_lack, .timeout = 120)
 	bench_close();
 }
 
-/* The end of the device is told of, ends all connections, and leaves all that is there to be freed. */
+/* A fatal error of the device is reported, ends all connections, and all objects can be freed. */
 Test(shortage, async__device_fails, .timeout = 60)
 {
 	DAT_EP_HANDLE another;

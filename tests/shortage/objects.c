@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects of each type, and what can be changed of them. */
+/* Objects of each type, and their modifications. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 TestSuite(shortage, .timeout = 120);
 
-static void *shared;		/* MEM bytes that other processes could have, too */
+static void *shared;		/* MEM bytes that could be shared with other processes */
 static char cookie[DAT_LMR_COOKIE_SIZE] = "shortage";
 
 static void open_all(void)
@@ -120,7 +120,7 @@ Test(shortage, create__each_lack)
 	bench_close();
 }
 
-/* ---- changes ---- */
+/* ---- modifications ---- */
 
 static void called(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
@@ -158,7 +158,7 @@ Test(shortage, cno_modify__each_lack)
 	bench_close();
 }
 
-/* What is queued is there afterwards, whether the queue has grown or not. */
+/* Queued events are there afterwards, whether the queue has grown or not. */
 static bool resize_evd(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev = { .event_number = DAT_SOFTWARE_EVENT };
@@ -176,7 +176,7 @@ static bool resize_evd(DAT_EVD_HANDLE evd)
 	return done;
 }
 
-/* Or unknown, where the device does not tell. */
+/* Unknown if the device does not report it. */
 static DAT_COUNT outstanding(DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM p = { .max_recv_dtos = 0 };
@@ -224,7 +224,7 @@ Test(shortage, resize__each_lack)
 	bench_close();
 }
 
-/* What of an endpoint makes another queue pair necessary. It is as before where there is none. */
+/* Modifies attributes that need a new queue pair. Without one the endpoint stays as before. */
 static bool modify_ep(void)
 {
 	DAT_EP_ATTR attr = small();
@@ -247,7 +247,7 @@ static bool modify_ep(void)
 	STEP(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	if (!done && p.ep_attr.max_recv_dtos != before.ep_attr.max_recv_dtos)
 		odd("a change that was refused was done");
-	/* Where neither the new queue pair could be made nor the old one again, it has none. */
+	/* If neither the new queue pair nor the old one could be created, it has none. */
 	done &= STEP(dat_ep_post_recv(ep, 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
 	return STEP(dat_ep_reset(ep)) && done;
 }

@@ -21,7 +21,7 @@
 struct bench b;
 static DAT_HANDLE made[KEPT];
 static unsigned int n_made;
-static char trouble[200];	/* the first that went wrong */
+static char trouble[200];	/* the first error */
 
 /* ---- steps ---- */
 
@@ -31,7 +31,7 @@ void odd(const char *text)
 		snprintf(trouble, sizeof(trouble), "%s", text);
 }
 
-/* What can lack something, by its page or by ours, which says that DAT 1.2 does not name it. */
+/* Calls that may run out of resources, by DAT's page or by ours, if DAT 1.2 has no such code. */
 static bool may_lack(const char *text)
 {
 	static const char *const calls[] = {
@@ -40,7 +40,7 @@ static bool may_lack(const char *text)
 		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
 		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
 		"dat_srq_resize(", "dat_srq_post_recv(",
-		/* not named by DAT 1.2 */
+		/* without such a code in DAT 1.2 */
 		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
 		"dat_evd_wait(", "dat_cr_handoff(",
 	};
@@ -76,7 +76,7 @@ DAT_HANDLE *keep(void)
 	return &made[n_made];
 }
 
-/* An output is written only by a call that was done. */
+/* Only a successful call writes its output. */
 bool kept(bool done)
 {
 	if (!done && made[n_made])
@@ -107,7 +107,7 @@ static DAT_RETURN free_one(DAT_HANDLE h)
 	}
 }
 
-/* Requests that nobody answered, and events that nobody wanted. */
+/* Requests without an answer, and unwanted events. */
 static void empty(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
@@ -129,7 +129,7 @@ void free_all(void)
 	empty(b.soft_evd);
 }
 
-/* ---- what is there ---- */
+/* ---- resources ---- */
 
 #define DEVICE_KINDS 8u
 
@@ -139,7 +139,7 @@ struct adapter {
 	const char *kinds[DEVICE_KINDS];
 	size_t (*count)(const char *kind);
 	int (*fault)(const char *script);
-	bool soft_evds;			/* no EVD of it asks its device for anything */
+	bool soft_evds;			/* its EVDs need nothing from the device */
 };
 
 struct count {
@@ -202,7 +202,7 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 {
 	struct count now;
 
-	/* The end of a connection is heard of by a thread. */
+	/* A thread reports the end of a connection. */
 	if (TH_WITHIN(SOON_MS, (empty(b.cr_evd), as_before(before))))
 		return;
 	count(&now);
@@ -229,7 +229,7 @@ static void heap_start(unsigned long n)
 	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
 }
 
-/* Shortages that last: of allocations from so many on, of descriptors. */
+/* Shortages that last: of allocations from the n-th on, of descriptors. */
 static unsigned long no_heap_from, no_heap_seen;
 static bool no_fds, relieved;
 
@@ -278,7 +278,7 @@ static const struct shortage shortages[3] = {
 	{ "request", device_start, device_stop },
 };
 
-/* What is made once for the process is made here. */
+/* Resources created once per process are created here. */
 static void whole(bool (*scenario)(void))
 {
 	struct count before;
@@ -331,7 +331,7 @@ void needs_nothing(bool (*before)(void), void (*act)(void))
 	} while (seen >= n);
 }
 
-/* With no descriptor to be had, then one, and so on, until none is missed. */
+/* With no free descriptor, then one, and so on, until nothing fails. */
 static void each_descriptor(bool (*scenario)(void))
 {
 	struct count before;
@@ -363,9 +363,9 @@ void each_failure(bool (*scenario)(void))
 	whole(scenario);
 }
 
-/* ---- the bench ---- */
+/* ---- setup ---- */
 
-/* The provider of this program, whatever dat.conf has. */
+/* Makes this program the provider, whatever dat.conf contains. */
 static void be_provider(void)
 {
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,
@@ -395,7 +395,7 @@ void bench_open(void)
 	DAT_IA_ATTR attr;
 
 	be_provider();
-	/* What a connection went over is kept for another, and is not to be waited for each time. */
+	/* A stream is kept for the next connection: do not wait for its timeout each time. */
 	cm_limits.idle_us = 1000;
 	memset(&b, 0, sizeof(b));
 	b.mem = aligned_alloc(4096, MEM);

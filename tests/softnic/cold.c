@@ -198,7 +198,7 @@ static uint8_t get_gid(uint16_t index)
 	return c->out[AT_CTX + ROCE_GID + 15];
 }
 
-/* Behind VFIO nobody but the driver fills the table of addresses. */
+/* Behind VFIO only the driver fills the table of addresses. */
 Test(cold, roce_address__is_the_drivers)
 {
 	cold_boot(c);
@@ -312,7 +312,7 @@ Test(cold, eq__whose_arming_is_hidden)
 	cr_assert_eq(softnic_fault(c->nic, "link_down"), 0);
 	for (long i = 0; i < 100000000 && !c->irqs; i++)
 		softnic_pump(c->nic);
-	cr_expect_gt(c->irqs, 0, "nobody is told of the event");
+	cr_expect_gt(c->irqs, 0, "the event raised no interrupt");
 	nothing_held_against();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who drives the device: its own thread, a scan of plain stores, several callers at once. */
+/* What drives the device: its own thread, a scan of plain stores, several callers at once. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void close_all(void)
 	drv_loop_close(&cq, &qp);
 }
 
-/* As silicon sees it: a store into the page, and nobody is called. */
+/* As on hardware: a store into the page, without a call. */
 static void store_doorbell(const struct drv_wqe *w, uint32_t offset)
 {
 	uint8_t *page = softnic_uar(d->nic, qp.uar);
@@ -56,7 +56,7 @@ Test(drive, scan__finds_a_stored_doorbell)
 	close_all();
 }
 
-/* The second queue's doorbell hides the first one's; the records tell of both. */
+/* The second queue's doorbell overwrites the first one's; the records show both. */
 Test(drive, scan__finds_a_doorbell_that_was_overwritten)
 {
 	struct drv_qp other = { 0 }, mine;
@@ -179,7 +179,7 @@ Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 	close_all();
 }
 
-/* A queue that nobody has armed has no events, whatever its neighbours do. */
+/* An unarmed queue has no events, whatever its neighbours do. */
 Test(drive, scan__arms_no_queue_that_is_not_armed)
 {
 	struct drv_cq other;
@@ -232,7 +232,7 @@ Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 	free(ring);
 }
 
-/* Nobody calls the device after the store. */
+/* No call follows the store. */
 static void thread_finds(unsigned int flags)
 {
 	struct drv_cqe e;
@@ -255,7 +255,7 @@ Test(drive, thread__finds_a_stored_doorbell_when_it_backs_off)
 	thread_finds(SOFTNIC_THREAD_BACKOFF);
 }
 
-/* What is posted to a failed receive queue rings nothing. */
+/* A post to a failed receive queue has no doorbell. */
 Test(drive, thread__flushes_a_late_receive)
 {
 	struct drv_mr mr;
@@ -287,7 +287,7 @@ static void *caller(void *arg)
 	return NULL;
 }
 
-/* A doorbell that finds the device busy is not lost, whoever drives: nobody pumps here. */
+/* A doorbell that finds the device busy is not lost, whatever drives it: no caller pumps here. */
 Test(drive, callers__at_once_lose_no_doorbell)
 {
 	static struct drv_cq cqs[CALLERS];

@@ -123,7 +123,7 @@ void drv_close(struct drv *d)
 	n = softnic_violations(d->nic, v, 4);
 	for (size_t i = 0; i < n && i < 4; i++)
 		cr_expect_fail("not expected: %s (%s)", v[i].name, v[i].detail);
-	/* What is expected in vain while a test is being cleared up does not count by itself. */
+	/* An expected violation that does not occur is ignored while a test is being cleaned up. */
 	if (n)
 		abort();
 	softnic_close(d->nic);

@@ -75,7 +75,7 @@ static bool come(struct drv_cq *cq, struct drv_cqe *cqe)
 	return false;
 }
 
-/* Another thread may hold the device, and the CPU may be somebody else's. */
+/* Another thread may hold the device, and another process the CPU. */
 void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe)
 {
 	for (int i = 0; i < 1000; i++) {

@@ -158,7 +158,7 @@ static void fill(uint8_t *in, uint16_t opcode, enum kind kind)
 		sprinkle(in, AT_PAS + 64);
 }
 
-/* All the way to RTS, so that doorbells find somebody. */
+/* All the way to RTS, so that doorbells find a QP. */
 static void bring_up(uint32_t qpn)
 {
 	static const uint16_t steps[] = { CMD_RST2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP };

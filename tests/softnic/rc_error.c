@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes wrong: each NAK, each retry that ends, what both sides are told, and the flush. */
+/* Errors: each NAK, each exhausted retry, the completions and events of both sides, and the flush. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>

@@ -191,7 +191,7 @@ Test(rc_fuzz, read__that_comes_late_takes_no_resource_from_others, .init = setup
 	cr_assert_geq(heard, 1 + GRANTED);
 }
 
-/* A write of len bytes in one sending that says it is so many packets. */
+/* A write of len bytes in one train with a false packet count. */
 static unsigned int write_of(uint32_t train, uint32_t len)
 {
 	struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Work that reaches the device while its thread is about to lie down, because a caller who found it
- * busy left a kick: nobody calls again after that, and still the peer must have its answer.
+ * Work that reaches the device while its thread is about to sleep, because a caller that found it busy
+ * left a kick: no further call follows, and still the peer must get its answer.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -17,7 +17,7 @@ static struct rig first, second, target;
 static struct rig_qp from_first, from_second, to_first, to_second;
 static sem_t in_irq, go_on;
 
-/* The thread that drives the target stands here, the device locked, until it is told to go on. */
+/* The thread that drives the target stops here, with the device locked, until the test lets it go on. */
 static void irq(void *rig, unsigned int vector)
 {
 	(void)rig;

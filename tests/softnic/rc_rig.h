@@ -66,7 +66,7 @@ struct rig_peer {
 /* Of the next rigs: bytes of a CQE, 64 or 128; of their QPs: PRM cs_req and cs_res. */
 extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
-/* irq: called with the rig by whoever drives the device. */
+/* irq: called with the rig by the thread that drives the device. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 		  void (*irq)(void *rig, unsigned int vector));
 void rig_close(struct rig *rig);

@@ -165,7 +165,7 @@ Test(ud, send__of_a_whole_packet_from_memory)
 	cr_expect_eq(mr.mem[8191], 0x5a);
 }
 
-/* IBTA 10.2.5: whoever has another Q_Key is not heard, and is not told. */
+/* IBTA 10.2.5: packets with another Q_Key are dropped silently. */
 Test(ud, send__with_another_q_key_goes_nowhere)
 {
 	drv_recv(&b, &mr, 0, 256);

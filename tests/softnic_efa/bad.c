@@ -105,7 +105,7 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_close(&a);
 }
 
-/* A device of another model is nobody: its links are refused at once. */
+/* A device of another model is no peer: its links are refused at once. */
 Test(bad, other_protocol__is_not_joined)
 {
 	struct softnic_efa_counters ctr;

@@ -118,7 +118,7 @@ Test(data, read__of_many_packets)
 	cr_assert_eq(c.op, OP_READ);
 	cr_assert(!memcmp(a.mem + 1000, b.mem + 5000, 300000));
 	cr_assert(settle(&a, &b, 100000));
-	cr_assert(!cqe_poll(&b, &c), "a read is nobody's event at the target");
+	cr_assert(!cqe_poll(&b, &c), "a read has no event at the target");
 	close_pair();
 }
 
@@ -187,7 +187,7 @@ Test(data, request_ids_of_64_bits__come_back)
 	close_pair();
 }
 
-/* What is published: the number may be missing at any time, and mostly is at first. */
+/* Published: the number may be missing at any time, and mostly is at first. */
 Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
 {
 	unsigned int unnamed = 0;
@@ -260,7 +260,7 @@ Test(data, datagrams__have_a_header_and_no_answer)
 	w_send(&a, &w, 1, 0, 10);
 	post(&a, &w);
 	c = cqe_wait(&a, &b);
-	cr_assert_eq(c.status, 0, "nobody has posted a receive, and nobody says so");
+	cr_assert_eq(c.status, 0, "no receive is posted, and no error is reported");
 	settle(&a, &b, 1000);
 	rx_post(&b, 2, 0, 100);
 	post(&a, &w);

@@ -151,7 +151,7 @@ Test(process, armed_cq__event_by_the_thread)
 	side_close(&s);
 }
 
-/* Doorbells that nobody announces. */
+/* Doorbells without a call. */
 Test(process, scanned_doorbells__need_no_call)
 {
 	struct cqe c;

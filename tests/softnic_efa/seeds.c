@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A random load on two devices without threads, for many seeds: whatever the order, every message
- * arrives once, is what was sent, and is told after its bytes are there. EFA_SEED=N runs that seed
- * alone, as it ran among the others; EFA_SEEDS=N so many.
+ * A random load on two devices without threads, for many seeds: in any order, every message arrives once
+ * and unchanged, and its completion follows its bytes. EFA_SEED=N runs only that seed, as it ran among
+ * the others; EFA_SEEDS=N runs that many.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -191,7 +191,7 @@ Test(seeds, same_seed__same_run)
 	cr_assert_neq(fresh(4712, "drop=0.02,rnr=0.05"), first);
 }
 
-/* Sends of eight bytes, some in flight at a time: how many of them are told out of order? */
+/* Sends of eight bytes, some in flight at a time: how many complete out of order? */
 static unsigned int overtakings(unsigned int window)
 {
 	unsigned int n = 0;

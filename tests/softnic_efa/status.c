@@ -305,10 +305,10 @@ Test(status, s15_unreachable__silent_from_the_start)
 
 Test(status, s15_unreachable__nobody_has_the_gid)
 {
-	static const uint8_t nobody[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
+	static const uint8_t absent[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
 	uint16_t ah;
 
-	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, nobody, &ah), 0);
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, absent, &ah), 0);
 	w_send(&a, &w, 1, 0, 10);
 	put16(w.b + 12, ah);
 	post(&a, &w);
@@ -333,7 +333,7 @@ Test(status, s18_feature__one_side_unsolicited)
 	expect(0, "", "");
 }
 
-/* A wrong qkey is nobody's answer. */
+/* A wrong qkey gets no answer. */
 Test(status, qkey__is_dropped_in_silence)
 {
 	rx_post(&b, 1, 0, 100);

@@ -77,8 +77,8 @@ lid ibv_rc_pingpong -c -n 200
 	lat ib_send_lat -i 2 -n 200
 }
 options=
-# Programs whose sides part in agreement: ibv_rc_pingpong leaves with its last message, and who waits
-# for the ACK of it when that was lost waits for nobody.
+# Programs whose sides end together: ibv_rc_pingpong exits with its last message. If the ACK of that was
+# lost, the other side waits for ever.
 [ -n "$few" ] || {
 	SOFTNIC_FAULT=drop=0.01,reorder=0.01,seed=3 lat ib_send_lat -n 300
 	SOFTNIC_FAULT=drop=0.01,dup=0.01,seed=5 bw ib_write_bw -n 200

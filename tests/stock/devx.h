@@ -48,7 +48,7 @@ struct dx {
 
 struct ibv_context *dx_open(void);
 void dx_create(struct dx *d, struct ibv_context *ctx);
-/* ... with another kind of UAR, and an EQ of one's own unless negative. */
+/* The same with another kind of UAR, and its own EQ unless negative. */
 void dx_create_on(struct dx *d, struct ibv_context *ctx, uint32_t uar_type, int eqn);
 void dx_destroy(struct dx *d);
 void dx_connect(struct dx *d);

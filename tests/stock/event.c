@@ -64,7 +64,7 @@ Test(stock, cq_event__one_for_each_arm)
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
 		cr_assert_not(st_readable(b.chan->fd, 20), "two events for one arm");
 	}
-	cr_assert_not(st_readable(a.chan->fd, 0), "an event that nobody armed");
+	cr_assert_not(st_readable(a.chan->fd, 0), "an event without an arm");
 	unpair(&a, &b);
 }
 

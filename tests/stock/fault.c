@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A port that goes down and up, and a device that fails, as programs are told of it. */
+/* A port that goes down and up, and a device that fails, as reported to programs. */
 #include <dlfcn.h>
 #include <string.h>
 

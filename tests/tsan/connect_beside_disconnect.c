@@ -51,7 +51,7 @@ static DAT_RETURN dial(DAT_EP_HANDLE ep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Exactly one event ends it, whoever was first; its endpoint can then be used again. */
+/* Exactly one event ends it, whichever call was first; its endpoint can then be used again. */
 static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int n)
 {
 	DAT_EVENT_NUMBER event;

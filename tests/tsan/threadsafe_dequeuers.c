@@ -57,7 +57,7 @@ static void count(const DAT_EVENT *ev)
 
 	if (ev->event_number == DAT_SOFTWARE_EVENT) {
 		at = (uintptr_t)ev->event_data.software_event_data.pointer;
-		tsan_must(at < N, "a software event nobody posted");
+		tsan_must(at < N, "a software event that was not posted");
 		atomic_fetch_add(&seen[2][at], 1);
 	} else {
 		at = ev->event_data.dto_completion_event_data.user_cookie.as_64;
@@ -84,7 +84,7 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* Nobody listens there: the attempt fails, and the endpoint is DISCONNECTED. */
+/* No listener is there: the attempt fails, and the endpoint is DISCONNECTED. */
 static void disconnect(DAT_IA_HANDLE ia)
 {
 	DAT_COUNT nmore;
@@ -95,7 +95,7 @@ static void disconnect(DAT_IA_HANDLE ia)
 	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61234, 50000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG), "connect");
 	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore), "wait");
-	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED, "somebody listens");
+	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED, "a listener exists");
 }
 
 static DAT_IA_HANDLE open_all(void)

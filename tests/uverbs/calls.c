@@ -540,7 +540,7 @@ int fcntl(int fd, int cmd, ...)
 	va_start(args, cmd);
 	arg = va_arg(args, void *);
 	va_end(args);
-	/* The others are of whoever makes descriptors below. */
+	/* The others belong to the creator of descriptors below. */
 	if (cmd == F_GETFL && fails_if_named(__func__))
 		return -1;
 	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))

@@ -39,7 +39,7 @@ int calls_ended(int err);
 		real_;                                                                             \
 	})
 
-/* What is told instead of the truth. */
+/* Values reported instead of the true ones. */
 struct calls_port {
 	bool on;
 	enum ibv_port_state state;
@@ -54,13 +54,13 @@ struct calls_port {
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;
-	int events_lost;		/* so many reads of the event channel overflow */
+	int events_lost;		/* this many reads of the event channel overflow */
 	bool true_events;		/* of port and device come from the device, not by calls_async */
 	const uint8_t *router;		/* the MAC that address handles lead to */
 };
 enum { CALLS_REORDERS_ALL = 1, CALLS_REORDERS_RW = 2 };
 extern struct calls_port calls_port;
-/* The address path of the last QP that became ready to receive, as the device was told. */
+/* The address path of the last QP that became ready to receive, as given to the device. */
 extern uint8_t calls_path[44];
 
 /* Async events of the context opened last, as the kernel hands them out. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is opened by which name, what a port tells, and why a device is refused. */
+/* The device that each name opens, the attributes of a port, and why a device is refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>

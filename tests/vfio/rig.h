@@ -18,7 +18,7 @@ struct rig_name {
 	unsigned int index;
 };
 
-/* The name of a function that nobody else has; it stays this process's. */
+/* The name of a function that no other process has; it stays this process's. */
 struct rig_name rig_name(void);
 
 /* NULL and errno when the device cannot be opened. */

@@ -65,7 +65,7 @@ Test(eq, m5_eq_read__completion_goes_to_the_channel_of_its_cq)
 	m5_evch_close(b);
 }
 
-/* The device is told of the place before the whole ring has been read. */
+/* The device gets the consumer index before the whole ring has been read. */
 Test(eq, m5_eq_read__stops_after_a_quarter)
 {
 	struct m5_event ev;
@@ -84,7 +84,7 @@ Test(eq, m5_eq_read__stops_after_a_quarter)
 	cr_assert_eq(m5_events_read(&events, &ev), 0);
 }
 
-/* Who does not read loses the oldest. */
+/* A process that does not read loses the oldest events. */
 Test(eq, m5_events_put__more_than_there_is_room_for)
 {
 	struct m5_event ev = { .kind = M5_EVENT_QP };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device that dies while it is open. What the driver sees of it is replaced, a page of BAR0 at a
- * time: the model goes on behind, and nobody hears of it.
+ * A device that dies while it is open. The driver's view of it is replaced, a page of BAR0 at a time:
+ * the model behind it runs on unnoticed.
  */
 #include <criterion/criterion.h>
 #include <endian.h>
@@ -131,7 +131,7 @@ Test(health, firmware_pauses)
 	vfio_time(0);
 }
 
-/* The firmware lives, and does not hear of the command: whoever waits for it is released. */
+/* The firmware runs, but does not see the command: its waiter is released. */
 Test(health, command_is_not_answered)
 {
 	struct m5_port port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is opened by which name, with which address, and why a device is refused. */
+/* The device that each name opens, with which address, and why a device is refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -186,7 +186,7 @@ Test(open, m5_ctl_open__no_memory)
 	nothing_left();
 }
 
-/* Who can not look at its own descriptors opens all the same. */
+/* A process that cannot inspect its own descriptors can still open it. */
 Test(open, m5_ctl_open__without_proc)
 {
 	struct m5_ctl *ctl;

@@ -317,7 +317,7 @@ Test(protocol, unknown_command__is_refused_and_the_connection_stays)
 	rig_close(r);
 }
 
-/* Sent to the server nobody has asked for it. The next request finds its own answer. */
+/* An unrequested message to the server. The next request finds its own answer. */
 Test(protocol, reply_as_request__is_reported_and_has_no_reply)
 {
 	struct rig *r = rig_open();

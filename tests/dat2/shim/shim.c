@@ -273,7 +273,7 @@ static void received(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		sums[RECV] += hash_iov(r->iov, r->n, dto->transfered_length);
 		return;
 	}
-	failures++;		/* a receive that nobody has posted */
+	failures++;		/* a receive that was never posted */
 }
 
 /* True: the consumer is to see it. */

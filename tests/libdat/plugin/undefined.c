@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Needs a symbol that nobody has: only a library that is bound at once shows that when it loads. */
+/* Needs an undefined symbol: only a library that is bound at once shows that when it loads. */
 #include <dat/dat_registry.h>
 
 extern void symbol_that_nobody_has(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * WQEs as Debian's libmlx5 wrote them, with what it was told to write: wqes.inc lists them, and
- * scripts/capture-wqes makes that file again. A builder that is given the same must write the same.
+ * WQEs as Debian's libmlx5 wrote them, with its arguments: wqes.inc lists them, and scripts/capture-wqes
+ * regenerates that file. A builder with the same arguments must write the same bytes.
  *
- * bytes is the WQE in hexadecimal, in the order of posting, unwrapped at the ring's end; ".." is a
- * byte that libmlx5 left as it was. A send WQE has ds * 16 bytes, a receive WQE its whole stride.
- * Payload of inline data: byte i of element k is captured_payload(k, i).
+ * bytes is the WQE in hexadecimal, in the order of posting, unwrapped at the ring's end; ".." is a byte
+ * that libmlx5 left unchanged. A send WQE has ds * 16 bytes, a receive WQE its whole stride. Payload of
+ * inline data: byte i of element k is captured_payload(k, i).
  */
 #ifndef TESTS_MLX5_CAPTURED_H
 #define TESTS_MLX5_CAPTURED_H
