@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# sh/english refuses each phrase of its list, in a comment and across a line break, and nothing else.
+set -u
+status=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/perf"
+
+# planted TEXT: what the check prints about a file with this text
+planted() {
+	printf '%b\n' "$1" >"$tmp/perf/planted.c"
+	bash tests/sh/english.sh "$tmp"
+}
+
+rows=0
+while IFS=$'\t' read -r pattern _ example; do
+	[[ $pattern != '#'* ]] || continue
+	rows=$((rows + 1))
+	for text in "/* $example */" "/*\n * ${example// /\\n * }\n */"; do
+		said=$(planted "$text") && { echo "not refused: $text"; status=1; }
+		[ "$(grep -c '^perf/planted.c:[1-9]' <<<"$said")" -ge 1 ] || { echo "no line is named: $said"; status=1; }
+	done
+done <tests/data/english.tsv
+[ $rows -gt 10 ] || { echo "only $rows phrases"; status=1; }
+planted '/* The EVD reports each completion; an empty poll returns at once. */' || status=1
+exit $status

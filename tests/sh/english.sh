@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# english.sh [DIR]: no text of the tree has a phrase of tests/data/english.tsv. These phrases have no
+# subject, or no word of the field.
+set -u
+exec python3 - "${1-.}" <<'END'
+import pathlib
+import re
+import sys
+
+TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
+# A file of phrases, names of variables, and past releases.
+EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
+FOLDERS = ("softnic/fabric", "softnic/mlx5", "softnic/preload", "softnic/run", "softnic/uverbs", "softnic/vfio",
+           "perf", "scripts", "examples", "tests")
+# Ahead of the text of a line: the marks of a comment.
+MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
+
+
+def phrases():
+    for line in pathlib.Path("tests/data/english.tsv").read_text().splitlines():
+        if not line.startswith("#"):
+            pattern, instead, _ = line.split("\t")
+            yield re.compile(pattern.replace(" ", r"\s+"), re.M), instead
+
+
+def is_text(path):
+    return path.suffix in TEXT or path.suffix[1:2].isdigit() or not path.suffix
+
+
+root = pathlib.Path(sys.argv[1])
+known, status = list(phrases()), 0
+for path in sorted(p for f in FOLDERS for p in (root / f).rglob("*")):
+    name = path.relative_to(root).as_posix()
+    if not path.is_file() or not is_text(path) or name in EXCEPT or "__pycache__" in name:
+        continue
+    text = "\n".join(MARK.sub("", line) for line in path.read_text(errors="replace").splitlines())
+    for pattern, instead in known:
+        for found in pattern.finditer(text):
+            number = text.count("\n", 0, found.start()) + 1
+            print(f'{name}:{number}: "{" ".join(found[0].split())}": {instead}')
+            status = 1
+sys.exit(status)
+END
