@@ -50,7 +50,7 @@ has 'a question in time' '^ 1 good'
 wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
 wrong 'there is no RDMA device mlx5_9' -i mlx5_9-1
 wrong 'mlx5_9-1 does not open' -i mlx5_9-1
-wrong 'no quotation marks' -i soft-mlx5-0 -a 'ip="1"'
+wrong 'must not contain quotation marks' -i soft-mlx5-0 -a 'ip="1"'
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 0
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 3-
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t ''
