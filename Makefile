@@ -261,21 +261,26 @@ $(UVERBS): $(O)/lib/softnic-%.so: $$(if $$(filter efadv,$$*),,$(filter %/libsoft
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/preload.map) -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^) $(EXT_LIBS)
 
+# The files below have the path of the build directory: it may have been moved or copied.
+$(O)/where: FORCE
+	@mkdir -p $(@D)
+	@echo '$(abspath $(O))' | cmp -s - $@ || echo '$(abspath $(O))' >$@
+
 # Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines.
-$(CONF): scripts/mkconf
+$(CONF): scripts/mkconf $(O)/where
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) >$@
 
 # The variant that runs on hardware, over the same model: what `make bench` counts.
-$(O)/etc/dat2.conf: scripts/mkconf
+$(O)/etc/dat2.conf: scripts/mkconf $(O)/where
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) >$@
 
-$(O)/etc/bench2.conf: scripts/mkconf
+$(O)/etc/bench2.conf: scripts/mkconf $(O)/where
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) variant=silicon >$@
 
-$(O)/etc/bench.conf: scripts/mkconf
+$(O)/etc/bench.conf: scripts/mkconf $(O)/where
 	@mkdir -p $(@D)
 	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) variant=silicon >$@
 

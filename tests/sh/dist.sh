@@ -25,3 +25,10 @@ if [ "${DAPL_ALL:-0}" = 1 ]; then
 else
 	make -s build/lib/libdat.so.1 >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
 fi
+# A tree that is moved after its build names its own provider again.
+make -s build/etc/dat.conf >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
+cd "$dir"
+mv "$tree" moved
+make -s -C moved build/etc/dat.conf >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
+grep -q " $dir/moved/build/lib/libdapl-direct.so " moved/build/etc/dat.conf ||
+	{ echo "dat.conf of a moved tree names another provider:"; cat moved/build/etc/dat.conf; exit 1; }
