@@ -300,7 +300,7 @@ struct dap_caps {
 	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
 	uint32_t optimal_alignment;
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
-	struct { const char *name; char value[96]; } attr[18];
+	struct { const char *name; char value[192]; } attr[18];
 	unsigned int nattr;
 	bool host_only;			/* all peers are on this host: listen on address only */
 	bool no_extension;		/* no writes with immediate data and no atomics */

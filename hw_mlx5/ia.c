@@ -42,7 +42,7 @@ static void attr(struct dap_caps *caps, const char *name, const char *value)
 static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 {
 	static const char *const scatter[] = { "off", "receives", "receives and reads" };
-	char text[96];
+	char text[sizeof(caps->attr[0].value)];
 
 	attr(caps, "access", m->ctl->ops->access);
 	m5_mmio_text(m, text, sizeof(text));

@@ -8,7 +8,7 @@
 const char *softnic_efa_fault_words(void)
 {
 	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
-	       "unknown";
+	       "unknown late_dereg shared_ah rx_op empty_sgl";
 }
 
 static uint64_t draw(uint64_t *state)

@@ -9,7 +9,7 @@
 
 const char *softnic_fault_words(void)
 {
-	return "drop dup reorder corrupt delay rnr cmd_fail fatal link_down";
+	return "drop dup reorder corrupt delay rnr cmd_fail fatal link_down quirk";
 }
 
 struct share {
