@@ -138,10 +138,14 @@ uint8_t sn_cmd_destroy_rmp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/* PRM "QP/SRQ event": the type of an RMP is that of a receive queue. */
+enum { QUEUE_RQ = 1 };
+
 static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event type)
 {
 	uint8_t data[28] = { 0 };
 
+	data[20] = QUEUE_RQ;
 	sn_set32(data, 24, srq->rmpn);
 	sn_async(nic, type, 0, data);
 }

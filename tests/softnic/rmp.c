@@ -174,6 +174,18 @@ Test(rmp, limit__already_reached_when_armed)
 	cr_expect_not(event(LIMIT, srq.rmpn), "0 disarms");
 }
 
+/* Linux finds the program that waits for it by the number and this type. */
+Test(rmp, event__names_a_receive_queue)
+{
+	uint8_t type, data[28];
+
+	cr_assert_eq(drv_srq_arm(&srq, 1), 0);
+	settle();
+	cr_assert(drv_event(d, &type, data));
+	cr_expect_eq(type, 0x14);
+	cr_expect_eq(data[20], 1, "0 is a QP, 1 a receive queue, 2 a send queue");
+}
+
 Test(rmp, query__counts_what_is_left)
 {
 	struct drv_cqe e;
