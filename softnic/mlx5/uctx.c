@@ -44,16 +44,6 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 	free(u);
 }
 
-uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
-{
-	struct uctx *u = sn_table_find(&c->nic->uctxs, sn_get(c->in, UCTX_UID));
-
-	if (!u)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such user context");
-	sn_uctx_free(c->nic, u);
-	return STAT_OK;
-}
-
 enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
 enum role { MAKES, ENDS, USES };
 
@@ -140,6 +130,32 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
 
 	sn_table_remove(&nic->owned, o->kind_number);
 	free(o);
+}
+
+/* Of the context that ends: a UAR that was given back while a queue was on it. Linux does not ask again. */
+static void free_uar(struct sn_nic *nic, void *obj)
+{
+	const struct owned *o = obj;
+	struct sn_uar *uar;
+
+	if (o->kind_number >> 24 != UAR || sn_table_find(&nic->uctxs, o->uid))
+		return;
+	uar = sn_table_find(&nic->uars, o->kind_number & 0xffffff);
+	if (!uar || uar->refs)
+		return;
+	sn_uar_free(nic, uar);
+	sn_owned_free(nic, obj);
+}
+
+uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
+{
+	struct uctx *u = sn_table_find(&c->nic->uctxs, sn_get(c->in, UCTX_UID));
+
+	if (!u)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such user context");
+	sn_uctx_free(c->nic, u);
+	sn_table_each(c->nic, &c->nic->owned, free_uar);
+	return STAT_OK;
 }
 
 void sn_uctx_record(struct sn_cmd *c)

@@ -258,3 +258,23 @@ Test(cold_linux, uctx__what_it_made_is_not_anothers)
 	boot_again(c);
 	cold_close(c);
 }
+
+/* A UAR that a program gives back too early is refused. Linux does not ask again, but ends the context. */
+Test(cold_linux, uctx__takes_its_uars_with_it)
+{
+	struct cold *c = cold_open();
+	size_t before;
+	uint32_t uid;
+
+	cold_boot(c);
+	cr_assert_eq(create_uctx(c, 0), 0);
+	uid = sn_get(c->out, SN_FLD(0x50, 16));
+	before = softnic_object_count(c->nic, "uar");
+	cold_begin(c, CMD_ALLOC_UAR, 0);
+	sn_set(c->in, SN_FLD(0x10, 16), uid);
+	cr_assert_eq(cold_run(c, 16, 16), 0);
+	cr_assert_eq(softnic_object_count(c->nic, "uar"), before + 1);
+	cr_expect_eq(destroy_uctx(c, uid), 0);
+	cr_expect_eq(softnic_object_count(c->nic, "uar"), before);
+	cold_close(c);
+}
