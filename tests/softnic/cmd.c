@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands: what each gives, and what each refuses with which status. */
+/* Commands: the output of each, and the status of each refusal. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static void close_drv(void)
 
 TestSuite(cmd, .init = open_drv, .fini = close_drv);
 
-/* The command in d->in is refused so, and the checker has a word for it. */
+/* The command in d->in is refused with this status and this violation. */
 static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);
@@ -127,7 +127,7 @@ Test(cmd, close__frees_what_was_left_behind)
 	uint32_t pd = d->pd, uar = d->uar;
 	struct drv_eq eq = d->eq;
 
-	/* A second device is left full; leaks are the sanitizer's to find. */
+	/* A second device is left full; the sanitizer checks that closing frees everything. */
 	cr_assert_eq(softnic_open(&config, &d->nic), 0);
 	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
 	d->pd = sn_get(d->out, CMD_NUMBER);
@@ -364,7 +364,7 @@ Test(cmd, caps__of_each_type)
 	refused(16, 0x03, "cmd.field");
 }
 
-/* As a VF without them answers: the command is good, and nothing is set. */
+/* As of a VF without these features: the command succeeds, with all fields zero. */
 Test(cmd, caps__of_steering_and_device_memory_are_empty)
 {
 	static const uint32_t types[] = { 0x01, 0x07, 0x0f, 0x20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device after power-on: what it asks of the driver that boots it. */
+/* A device after power-on: its demands on the driver that boots it. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ Test(cold, boot__in_order)
 	nothing_held_against();
 }
 
-/* PRM "Initialization segment": revision of the interface, sizes of the queue, coming up, health. */
+/* PRM "Initialization segment": revision of the interface, queue sizes, initializing, health. */
 Test(cold, init_segment__of_a_new_device)
 {
 	uint32_t before;
@@ -110,7 +110,7 @@ Test(cold, init_hca__without_pages)
 	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages");
 }
 
-/* What the driver may choose, and what it may not. */
+/* Capabilities that the driver may choose, and others. */
 Test(cold, set_hca_cap__choices)
 {
 	static uint8_t cap[4096];
@@ -132,7 +132,7 @@ Test(cold, set_hca_cap__choices)
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 
-/* Two slots are rung one after the other, and the second word covers the first. */
+/* Two slots are rung in sequence, and the second doorbell overwrites the first. */
 Test(cold, doorbell__that_hides_another)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
@@ -167,7 +167,7 @@ Test(cold, reset__forgets_all)
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
 }
 
-/* The interface goes down by a word in the segment, after a prepared teardown. */
+/* A word in the segment disables the interface, after a prepared teardown. */
 Test(cold, nic_interface__disabled)
 {
 	cold_boot(c);
@@ -239,7 +239,7 @@ static uint32_t new_cq(uint8_t *ring, uint8_t *record, uint32_t uar, uint32_t eq
 	return sn_get(c->out, CMD_NUMBER);
 }
 
-/* The device drives its queues before it destroys a CQ; a command of another slot waits until after that. */
+/* The device drives its queues before it destroys a CQ; a command in another slot waits until then. */
 Test(cold, destroy_cq__beside_a_command_not_rung_has_its_own_status)
 {
 	static uint8_t rings[3][4096] __attribute__((aligned(4096)));
@@ -262,7 +262,7 @@ Test(cold, destroy_cq__beside_a_command_not_rung_has_its_own_status)
 	cr_expect_eq(softnic_object_count(c->nic, "cq"), 0);
 }
 
-/* PRM, QUERY_VPORT_STATE: the link is not up as soon as INIT_HCA is done. */
+/* PRM, QUERY_VPORT_STATE: the link comes up some time after INIT_HCA. */
 static bool link_is_up(void)
 {
 	softnic_pump(c->nic);
@@ -293,7 +293,7 @@ Test(cold, link__comes_up_after_init_hca_and_goes_by_paos)
 	nothing_held_against();
 }
 
-/* The word that arms one EQ is stored over that of another before the device has looked. */
+/* The word that arms one EQ is overwritten by another's before the device reads it. */
 Test(cold, eq__whose_arming_is_hidden)
 {
 	static uint8_t rings[2][4096] __attribute__((aligned(4096)));
@@ -418,7 +418,7 @@ static const struct wrong {
 	{ "cmdq.block_number", bad_block, 0x3 },
 };
 
-/* What each leaves wrong is put right by the next cold_give but for the reserved bits. */
+/* Repairs what each test breaks, except the reserved bits, which the next cold_give clears. */
 static void heal(void)
 {
 	cold_entry(c, 0)[1] = 0;
@@ -467,7 +467,7 @@ static void sign(uint8_t *entry)
 	entry[0x3d] = (uint8_t)~xor8(entry, 64);
 }
 
-/* PRM: where the driver turns checksums on, entry and mailboxes xor to all ones. */
+/* PRM: if the driver enables checksums, entry and mailboxes xor to all ones. */
 Test(cold, signature__where_it_is_on)
 {
 	static uint8_t cap[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What Linux's mlx5_core and mlx5_ib ask of a device that they boot. */
+/* Commands and registers that Linux's mlx5_core and mlx5_ib use when they boot a device. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static uint32_t alloc_uar(struct cold *c)
 	return sn_get(c->out, CMD_NUMBER);
 }
 
-/* TEARDOWN_HCA, and the function is booted again. */
+/* TEARDOWN_HCA, then boots the function again. */
 static void boot_again(struct cold *c)
 {
 	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
@@ -35,7 +35,7 @@ Test(cold_linux, alloc_uar__first_after_each_boot_is_the_drivers)
 	cold_close(c);
 }
 
-/* A host that got the descriptor cannot take the pages from under the device. */
+/* A host that got the descriptor cannot remove the pages from under the device. */
 Test(cold_linux, bar_fd__size_cannot_be_changed)
 {
 	struct cold *c = cold_open();
@@ -160,7 +160,7 @@ Test(cold_linux, query_hca_vport_gid__one_entry_or_all)
 	cold_close(c);
 }
 
-/* Bits of the general capabilities by which mlx5_ib chooses its commands. */
+/* Bits of the general capabilities that select mlx5_ib's commands. */
 Test(cold_linux, query_hca_cap__ports_by_vport_commands_are_infiniband)
 {
 	for (unsigned int ib = 0; ib < 2; ib++) {

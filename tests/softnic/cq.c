@@ -72,7 +72,7 @@ Test(cq, arm__again_after_each_event)
 	}
 }
 
-/* The same command once more is the old one, until the host has taken its event. */
+/* The same command again is a repeated arm, until the host has handled its event. */
 Test(cq, arm__repeated_makes_no_second_event)
 {
 	drv_arm(&cq, false);
@@ -88,7 +88,7 @@ Test(cq, arm__repeated_makes_no_second_event)
 	expect_event(0, cq.cqn, 24);
 }
 
-/* What came while nothing was armed has had no event, whatever of it the host has polled. */
+/* Completions while nothing was armed have had no event, whether the host has polled them or not. */
 Test(cq, arm__after_an_event_and_more)
 {
 	drv_arm(&cq, false);
@@ -143,7 +143,7 @@ Test(cq, arm_solicited__a_solicited_send_is_told)
 	drv_mr_free(d, &mr);
 }
 
-/* IBTA 11.4.2.2: a request for solicited completions leaves one for any completion in force. */
+/* IBTA 11.4.2.2: a request for solicited completions does not cancel one for any completion. */
 Test(cq, arm_solicited__after_an_arm_for_any_completion)
 {
 	drv_arm(&cq, false);
@@ -260,7 +260,7 @@ Test(cq, eq__that_nobody_consumes_overruns)
 	drv_expect(d, "eq.overrun");
 }
 
-/* A handler that arms its EQ again, as softnic.h lets it. */
+/* A handler that rearms its EQ, as softnic.h allows. */
 static struct drv *rearmer;
 static void rearm(void *ctx, unsigned int vector)
 {

@@ -99,7 +99,7 @@ Test(drive, scan__finds_a_stored_arm)
 	close_all();
 }
 
-/* First of all arms: a record that says 0, as it did before. */
+/* The very first arm: the record holds 0, as it did before. */
 static void store_arm(struct drv_cq *c, bool ring)
 {
 	uint8_t *page = softnic_uar(d->nic, d->uar);
@@ -123,7 +123,7 @@ static unsigned int events_of(uint32_t cqn)
 	return n;
 }
 
-/* The second arm is stored over the first: both are known by their records, the first ones too. */
+/* The second arm overwrites the first: the records show both. */
 Test(drive, scan__finds_an_arm_that_was_overwritten)
 {
 	struct drv_cq late;
@@ -145,7 +145,7 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 	close_all();
 }
 
-/* A record whose doorbell the host has yet to store: it comes later, and says nothing new. */
+/* A record whose doorbell is stored later: the doorbell then arms nothing new. */
 Test(drive, scan__takes_an_arm_once)
 {
 	struct drv_cq other;
@@ -165,7 +165,7 @@ Test(drive, scan__takes_an_arm_once)
 	close_all();
 }
 
-/* The host arms and destroys at once: the arm was of this queue, and not of one that is unknown. */
+/* The host arms and destroys at once: the arm was for this queue, not for an unknown one. */
 Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 {
 	struct drv_cq other;
@@ -208,7 +208,7 @@ static uint32_t eq_beside(const uint8_t *ring)
 	return sn_get(d->out, CMD_EQN);
 }
 
-/* The arm of one EQ is stored over that of another, and the one that hid it is destroyed, as by Linux. */
+/* The arm of one EQ is overwritten by another's, which is then destroyed, as by Linux. */
 Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 {
 	void *ring = drv_pages(4096);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A driver of a few hundred lines, for one process and one device: it can do everything right, and
- * each thing wrong. It knows the device by softnic.h and the manual only.
+ * A driver of a few hundred lines, for one process and one device. It can do everything right, and each
+ * thing wrong. It is written from softnic.h and the manual only.
  */
 #ifndef TEST_SOFTNIC_DRV_H
 #define TEST_SOFTNIC_DRV_H
@@ -22,7 +22,7 @@ struct drv {
 	uint32_t pd, uar;
 	struct drv_eq eq;		/* completions and all asynchronous events */
 	unsigned int irqs;
-	uint64_t refuse_at, refuse_len;	/* what the IOMMU does not let through */
+	uint64_t refuse_at, refuse_len;	/* the IOMMU refuses this range */
 	uint8_t in[DRV_IN], out[DRV_OUT];
 };
 
@@ -69,20 +69,20 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
-/* flags are turned: without any there is no thread and no fabric. */
+/* flags are inverted: without any there is no thread and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports);
 struct drv *drv_open_two(unsigned int flags);	/* ports */
-/* Fails the test when the device does not open. close fails it when a violation was not expected. */
+/* Fails the test if the device does not open. close fails it after an unexpected violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
 
-/* The command in d->in (opcode set by drv_begin); status; output in d->out. */
+/* Runs the command in d->in (opcode set by drv_begin); returns its status; output in d->out. */
 void drv_begin(struct drv *d, uint16_t opcode);
 uint8_t drv_run(struct drv *d, size_t inlen);
 uint8_t drv_simple(struct drv *d, uint16_t opcode, uint32_t number);
-/* The n-th kind of violation, and nothing else, was counted; clears. */
+/* Expects this violation only, and clears it. */
 void drv_expect(struct drv *d, const char *name);
 uint64_t drv_count(struct drv *d, const char *name);
 
@@ -90,42 +90,42 @@ void *drv_pages(size_t len);
 uint32_t drv_umem(struct drv *d, void *mem, size_t len);
 void drv_umem_free(struct drv *d, uint32_t id);
 
-/* rights: of enum drv_rights. The mkey is MTT over fresh pages. */
+/* rights: of enum drv_rights. The mkey is an MTT key over new pages. */
 enum drv_rights { DRV_LR = 1, DRV_LW = 2, DRV_RR = 4, DRV_RW = 8, DRV_A = 16, DRV_ALL = 31 };
 void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
-/* One that a UMR may change. */
+/* A key that a UMR may change. */
 void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
 void drv_mr_free(struct drv *d, struct drv_mr *mr);
-/* A window: KLM, umr_en, free. Returns its key. */
+/* Creates a window: KLM, umr_en, free. Returns its key. */
 uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn);
 
 void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi);
 void drv_cq_free(struct drv_cq *cq);
 bool drv_poll(struct drv_cq *cq, struct drv_cqe *cqe);
-/* Pumps until there is one; fails the test after a while. */
+/* Pumps until there is a CQE; fails the test after a while. */
 void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe);
 void drv_arm(struct drv_cq *cq, bool solicited);
 
-/* The next EQE: type, and its data words. */
+/* Takes the next EQE: its type and data words. */
 bool drv_event(struct drv *d, uint8_t *type, uint8_t data[28]);
 void drv_eq_arm(struct drv *d);
 
-/* Fills the command for CREATE_QP; drv_qp makes it whole. */
+/* Starts a CREATE_QP in d->in; drv_qp completes it. */
 void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp_free(struct drv_qp *qp);
-/* Fills the command for CREATE_RMP; drv_srq makes it whole. srq->pd 0: the device's. */
+/* Starts a CREATE_RMP in d->in; drv_srq completes it. srq->pd 0: the device's. */
 void drv_srq_begin(struct drv *d, struct drv_srq *srq);
 void drv_srq(struct drv *d, struct drv_srq *srq);
 void drv_srq_free(struct drv_srq *srq);
 void drv_srq_recv(struct drv_srq *srq, const struct drv_mr *mr, uint32_t off, uint32_t len);
-/* The WQE may be posted again. */
+/* Frees the WQE for another post. */
 void drv_srq_done(struct drv_srq *srq, uint16_t index);
 uint8_t drv_srq_arm(struct drv_srq *srq, uint16_t limit);
-/* A QP that takes its receives there. */
+/* Creates a QP that takes its receives from the SRQ. */
 void drv_qp_of_srq(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq,
 		   const struct drv_srq *srq);
-/* A transition to be filled in at what is returned, the QP's context, and run with AT_PAS bytes. */
+/* Starts a transition; returns the QP's context to fill in. Run it with AT_PAS bytes. */
 uint8_t *drv_modify(struct drv_qp *qp, uint16_t opcode);
 uint8_t drv_init(struct drv_qp *qp);
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn);
@@ -133,11 +133,11 @@ uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);
 uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
 void drv_connect(struct drv_qp *a, struct drv_qp *b);
 unsigned int drv_state(struct drv_qp *qp);
-/* A device with one CQ of 1 << log entries and one QP that is connected to itself. */
+/* Opens a device with one CQ of 1 << log entries and one QP connected to itself. */
 struct drv *drv_loop_open(unsigned int flags, unsigned int log, struct drv_cq *cq, struct drv_qp *qp);
 void drv_loop_close(struct drv_cq *cq, struct drv_qp *qp);
 
-/* WQEs are put together in a block of 64 * 16 bytes, then posted. */
+/* A WQE is built in a block of 64 * 16 bytes, then posted. */
 struct drv_wqe {
 	uint8_t b[1024] __attribute__((aligned(64)));
 	unsigned int ds;
@@ -152,7 +152,7 @@ void drv_mkc(struct drv_wqe *w, unsigned int rights, uint32_t qpn_key, uint64_t 
 	     uint64_t len, bool free);
 void drv_klm(struct drv_wqe *w, const void *va, uint32_t len, uint32_t key);
 void drv_pad(struct drv_wqe *w);	/* zeros to a multiple of four segments */
-/* Into the ring, DS filled in, producer moved; ring tells the device. */
+/* Copies it into the ring, sets DS, and advances the producer; ring sends the doorbell. */
 uint16_t drv_put(struct drv_qp *qp, struct drv_wqe *w);
 void drv_ring(struct drv_qp *qp, const struct drv_wqe *w);
 uint16_t drv_post(struct drv_qp *qp, struct drv_wqe *w);

@@ -12,7 +12,7 @@ void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi)
 	size_t bytes = 64ul << log;
 
 	*cq = (struct drv_cq){ .d = d, .log = log };
-	/* ring, then the doorbell record in a page of its own */
+	/* ring, then the doorbell record in its own page */
 	bytes = (bytes + 4095) & ~4095ul;
 	cq->ring = drv_pages(bytes + 4096);
 	cq->dbr = (uint32_t *)(void *)(cq->ring + bytes);
@@ -183,7 +183,7 @@ uint8_t drv_init(struct drv_qp *qp)
 	return drv_run(qp->d, AT_PAS);
 }
 
-/* To this device itself: its own address is the peer's. */
+/* Connects to this device itself: the peer's address is its own. */
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn)
 {
 	uint8_t gid[16], mac[6], *ctx;

@@ -16,7 +16,7 @@ static struct drv_cq cq;
 static struct drv_qp qp;
 static atomic_bool stop;
 
-/* Holds the lock most of the time, so that some of the children are made while it does. */
+/* Holds the lock most of the time, so that some children are forked while it does. */
 static void *pump(void *arg)
 {
 	(void)arg;
@@ -33,7 +33,7 @@ static void post_nop(void)
 	drv_post(&qp, &w);
 }
 
-/* Each call comes back, a doorbell is not heard by anybody, and what was made can be freed. */
+/* Each call returns, a doorbell has no effect, and the objects can be freed. */
 static int in_child(void)
 {
 	struct softnic_counters before, after;
@@ -89,7 +89,7 @@ Test(fork, at_work__leaves_the_device_to_the_parent, .timeout = 60)
 	fork_at_work(SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY);
 }
 
-/* The child's plain stores into the pages must not be found by the parent's scan. */
+/* The parent's scan must not find the child's plain stores into the pages. */
 Test(fork, pages__are_not_shared, .timeout = 60)
 {
 	uint64_t *word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nonsense, seeded: commands with random fields and live numbers, then WQEs and doorbells of random
- * bytes. The host's memory is one arena; the device may touch nothing else. What it answers is not
- * judged, only that it lives, and that a device which was fed this still serves a good driver.
+ * Seeded fuzzing: commands with random fields and existing numbers, then WQEs and doorbells of random
+ * bytes. The host's memory is one arena; the device may touch nothing else. Only survival is checked,
+ * and that the device still serves a correct driver afterwards.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static uint32_t some(enum kind kind)
 	return rnd(16) ? live[kind][rnd(SLOTS)] : rnd(1 << 24);
 }
 
-/* Mostly zeros, so that some of it gets past the first check. */
+/* Mostly zeros, so that some inputs pass the first check. */
 static void sprinkle(uint8_t *in, size_t len)
 {
 	for (unsigned int n = rnd(6); n--;)
@@ -187,7 +187,7 @@ static void random_command(void)
 		bring_up(sn_get(out, CMD_NUMBER));
 }
 
-/* Bytes that look a little like WQEs and records, all over the arena. */
+/* Random bytes that resemble WQEs and records, all over the arena. */
 static void random_memory(void)
 {
 	static const uint8_t ops[] = { 0, 1, 8, 9, 10, 11, 16, 17, 18, 0x25, 0x33 };
@@ -247,7 +247,7 @@ Test(fuzz, nonsense__is_survived_scanning)
 	fuzz(2, SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL);
 }
 
-/* A QP that is set up well, and then fed nonsense. */
+/* A QP that is set up correctly, then gets random input. */
 static void feed_wqes(uint64_t seed)
 {
 	struct drv *d = drv_open(0);

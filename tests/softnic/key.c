@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The key table, by what a QP can and cannot move to its peer: each condition of an access alone,
- * then memory windows.
- */
+/* The key table, checked by the transfers of a QP: each condition of an access alone, then memory windows. */
 #include <criterion/criterion.h>
 
 #include "tests/softnic/drv.h"
@@ -75,7 +72,7 @@ static void reset(struct drv_qp *q)
 	q->dbr[0] = q->dbr[1] = 0;
 }
 
-/* After an error both start again. */
+/* After an error both QPs are restarted. */
 static void revive(void)
 {
 	struct drv_cqe e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects that Linux's mlx5_ib makes for itself. */
+/* Objects that Linux's mlx5_ib creates for itself. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static void teardown(void)
 
 TestSuite(mlx5_ib, .init = setup, .fini = teardown, .timeout = 60);
 
-/* The command in d->in is refused so, and the checker has a word for it. */
+/* The command in d->in is refused with this status and this violation. */
 static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);

@@ -118,7 +118,7 @@ Test(port, second__has_an_address_and_a_link_of_its_own)
 	close_all();
 }
 
-/* What is for a QP of one port is not taken by the other. */
+/* A packet for a QP of one port is refused by the other port. */
 Test(port, second__carries_its_own_connections)
 {
 	uint8_t gid[16], mac[6];
@@ -133,7 +133,7 @@ Test(port, second__carries_its_own_connections)
 	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
 	to_rts(&a);
 	to_rts(&b);
-	cr_expect_eq(send_ends_with(), 0x16);	/* b has no receive: RNR, and no retry of it */
+	cr_expect_eq(send_ends_with(), 0x16);	/* b has no receive: RNR, and no retries */
 	close_all();
 }
 
@@ -181,7 +181,7 @@ Test(port, infiniband__needs_a_lid)
 	close_all();
 }
 
-/* IBTA 10.9.3: packets of another partition are not there. */
+/* IBTA 10.9.3: packets of another partition are dropped. */
 Test(port, infiniband__keeps_partitions_apart)
 {
 	open_with(SOFTNIC_INFINIBAND);
@@ -192,7 +192,7 @@ Test(port, infiniband__keeps_partitions_apart)
 	close_all();
 }
 
-/* Linux asks by 0x765 for the whole table, which has as many entries as the capabilities say. */
+/* Linux requests the whole table with 0x765, which has the number of entries in the capabilities. */
 Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 {
 	enum { QUERY_HCA_VPORT_PKEY = 0x765, ENTRIES = 128, ALL = 0xffff };
@@ -217,7 +217,7 @@ Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 	drv_close(d);
 }
 
-/* A Get of PortInfo (IBTA 14.2.5.6) by MAD_IFC, as rdma-core's tests ask whether the port is active. */
+/* A Get of PortInfo (IBTA 14.2.5.6) through MAD_IFC, as rdma-core's tests query the port state. */
 static uint32_t get_port_info(uint8_t method, uint8_t attribute, uint8_t info[64])
 {
 	enum { MAD_IFC = 0x50d, MAD = 16, DATA = MAD + 64 };

@@ -82,7 +82,7 @@ Test(qp, rtr__with_a_bad_field_leaves_the_state)
 {
 	cr_assert_eq(drv_init(&a), 0);
 	cr_assert_eq(drv_init(&b), 0);
-	/* b's good command stays in the buffer; aimed at a and spoiled. */
+	/* b's valid command stays in the buffer; it is changed to name a, and broken. */
 	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
 	sn_set(d->in, CMD_NUMBER, a.qpn);
 	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_MTU, 6, false), 0x03);

@@ -91,7 +91,7 @@ Test(rc_error, write__beyond_the_key, .init = setup)
 	finish("", "remote.access,mkey.bounds");
 }
 
-/* The first packet names the whole range, so nothing of it is written. */
+/* The first packet names the whole range, so no byte is written. */
 Test(rc_error, write__beyond_the_key_in_the_last_packet, .init = setup)
 {
 	uint8_t *at = rb.data + RIG_DATA - 5000;
@@ -154,7 +154,7 @@ Test(rc_error, read__with_a_wrong_key, .init = setup)
 	finish("", "remote.access,mkey.stale");
 }
 
-/* What was asked for before the bad one is answered first. */
+/* Requests before the bad one are answered first. */
 Test(rc_error, read__before_a_bad_write_is_answered, .init = setup)
 {
 	rig_fill(rb.data, 100000, 4);
@@ -177,7 +177,7 @@ Test(rc_error, read__without_the_right, .init = setup)
 	finish("", "remote.access,mkey.rights");
 }
 
-/* A responder that granted less than the requester takes. */
+/* The responder granted less than the requester uses. */
 Test(rc_error, read__beyond_the_granted_resources)
 {
 	unsigned int i;
@@ -313,7 +313,7 @@ Test(rc_error, write_imm__without_a_receive_waits_for_one, .init = setup)
 	finish("", "");
 }
 
-/* Nothing arrives: retry_cnt more attempts, then 0x15, the rest flushed, the peer unaware. */
+/* No response arrives: retry_cnt more attempts, then 0x15, the rest flushed, the peer unaware. */
 Test(rc_error, retry__is_exhausted)
 {
 	struct softnic_counters c;
@@ -331,7 +331,7 @@ Test(rc_error, retry__is_exhausted)
 	finish("", "");
 }
 
-/* Answers get lost: the peer executes once all the same. */
+/* Lost responses: the peer executes once all the same. */
 Test(rc_error, retry__with_lost_answers_executes_once)
 {
 	uint64_t *word;
@@ -358,7 +358,7 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 	finish("", "");
 }
 
-/* The ACK of a later message shows that an answer was lost: no need to wait for the timer. */
+/* The ACK of a later message shows that a response was lost: no need to wait for the timer. */
 Test(rc_error, read__whose_answer_is_lost_is_asked_again_at_the_next_ack)
 {
 	setup_with(&(struct rig_conn){.timeout = 21});	/* 8.6 s */
@@ -392,7 +392,7 @@ Test(rc_error, peer_device__gone_is_noticed_soon)
 {
 	struct rig_cqe cqe;
 
-	setup_with(&(struct rig_conn){.timeout = 20});	/* 4.3 s: not what ends this */
+	setup_with(&(struct rig_conn){.timeout = 20});	/* 4.3 s: does not end this */
 	write_to(rb.data, rb.key, 8);
 	rig_ring(&a);
 	expect(&ra, &rb, 0, 0, 0);
@@ -424,7 +424,7 @@ Test(rc_error, to_error__flushes_both_queues_in_order, .init = setup)
 	finish("", "");
 }
 
-/* A QP that died, reset and connected again starts afresh. */
+/* A failed QP, reset and connected again, works like a new one. */
 Test(rc_error, reset__makes_the_qp_usable_again, .init = setup)
 {
 	bad_write(rb.data, rb.key ^ 1, 8, 0x13, 0x11);

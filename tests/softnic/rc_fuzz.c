@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that sends whatever it likes: half sensible packets with the right PSN, half noise. It can
- * break its own connection and nothing else.
+ * A peer that sends random packets: half of them valid with the right PSN, half noise. It can break its
+ * own connection and nothing else.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void connect_victim(void)
 	rig_connect_to(&victim, &peer, &(struct rig_conn){.mtu = 1, .timeout = 20});
 	for (int i = 0; i < 20; i++)
 		rig_recv(&victim, rig.data + 4096 * i, draw(3000) + 1);
-	/* Something to acknowledge and to answer: the requester hears nonsense too. */
+	/* Work to acknowledge and answer: the requester gets noise, too. */
 	rig_post(&victim, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 2000});
 	rig_post(&victim, &(struct rig_wr){.op = RIG_SEND, .va = rig.data, .len = 700});
 	rig_post(&victim, &(struct rig_wr){.op = RIG_FA, .va = rig.data, .len = 8});
@@ -138,7 +138,7 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .
 		struct iovec iov = {packet, len};
 
 		sn_fab_send(evil, &dest, &iov, 1);
-		/* Mostly one at a time, so that the next one knows what was accepted. */
+		/* Mostly one at a time, so that the next one uses the accepted PSN. */
 		if (i % 4 == 3) {
 			rig_settle(&rig, NULL);
 			sn_fab_poll(evil, 1000);
@@ -172,7 +172,7 @@ static void read_at(uint32_t at)
 	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
 }
 
-/* A request that was delayed, repeated and answered arrives beside as many as are allowed. */
+/* A delayed request, repeated and answered, arrives in addition to the maximum. */
 Test(rc_fuzz, read__that_comes_late_takes_no_resource_from_others, .init = setup, .fini = finish)
 {
 	enum { GRANTED = 16 };

@@ -80,7 +80,7 @@ static void send_from(struct rig_qp *qp)
 	rig_post_ring(qp, &(struct rig_wr){.op = RIG_SEND, .va = qp->rig->data, .len = LEN});
 }
 
-/* Which of the interrupts comes from the kick after the thread has armed is for the device to say. */
+/* The device decides which interrupt comes from the kick after the thread has armed. */
 static void send_in_nth_irq(unsigned int n)
 {
 	setup();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that is stopped, or that calls exec, in the midst of a WRITE. The functions by which one
- * process copies from or to another are replaced here, so that the stop comes between check and copy. A
- * transport that does not call them is stopped behind a doorbell.
+ * A process that is stopped, or calls exec, in the middle of a WRITE. The functions that copy from or to
+ * another process are replaced here, so that the stop comes between check and copy. A transport that
+ * does not call them is stopped behind a doorbell.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -87,7 +87,7 @@ static struct rig_cqe move(size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* A target that has executed a WRITE knows the key. */
+/* A target that has executed a WRITE has cached the key. */
 static void get_to_know(void)
 {
 	for (unsigned int i = 0; i < 2; i++)
@@ -107,7 +107,7 @@ static void stop_here(void)
 	raise(SIGSTOP);
 }
 
-/* The rest of the device works, whatever state the child is in. */
+/* The rest of the device works, whatever the child's state. */
 static void check_device(void)
 {
 	struct rig_qp a, b;
@@ -200,7 +200,7 @@ Test(rc_late, post__target_stopped_in_copy_returns, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* Where nothing else of a process is, before exec and after it. */
+/* An address that is unused before and after exec. */
 static uint8_t *const common = (void *)(uintptr_t)0x200000000000;
 
 static void *map_common(void)
@@ -209,7 +209,7 @@ static void *map_common(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/* The new program, with memory of its own at the address that the old one had registered. */
+/* The new program, with its own memory at the address that the old one had registered. */
 __attribute__((constructor)) static void be_new_program(void)
 {
 	const char *fd = getenv("RC_LATE_SOCK");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everything arrives once and in order whatever a seeded script does to the packets. */
+/* Every message arrives once and in order, whatever faults a seeded script injects. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void post(unsigned int i)
 		rig_post(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = length(i),
 					      .raddr = to, .rkey = rb.key});
 		break;
-	case 2:	/* reads what the WRITE before it has written */
+	case 2:	/* reads the data of the WRITE before it */
 		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = from, .len = length(i - 1),
 					      .raddr = rb.data + (32 + (i - 1) % 32) * SLOT,
 					      .rkey = rb.key});
@@ -89,7 +89,7 @@ static void check_receive(const struct rig_cqe *cqe, unsigned int n)
 	rig_recv(&b, rb.data + (64 + n % 8) * SLOT, SLOT);
 }
 
-/* One lap of eight messages posted at a time, and all of their completions awaited. */
+/* Posts one lap of eight messages at a time and waits for all completions. */
 static void stream(unsigned int n)
 {
 	unsigned int posted = 0, done = 0, received = 0, i;

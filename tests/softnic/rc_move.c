@@ -192,7 +192,7 @@ Test(rc_move, atomics__add_and_swap, .init = setup_connected)
 	teardown();
 }
 
-/* The ring of 256 blocks filled again and again with one signalled WQE in each lap. */
+/* Fills the ring of 256 blocks again and again with one signaled WQE in each lap. */
 Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connected)
 {
 	unsigned int lap, i;
@@ -220,7 +220,7 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 }
 
 /* Both ends on one device, by its address or by none. */
-/* The host would wait for nothing else: its SEND is complete when the answer to it is there. */
+/* The host waits for nothing else: its SEND is complete when the response arrives. */
 Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 {
 	struct rig_cqe cqe;
@@ -297,7 +297,7 @@ static void loopback(bool forced)
 Test(rc_move, loopback__same_device) { loopback(false); }
 Test(rc_move, loopback__forced) { loopback(true); }
 
-/* More than max_rd_atomic wait their turn; the responder never sees more. */
+/* Reads beyond max_rd_atomic wait; the responder never has more. */
 Test(rc_move, reads__obey_the_granted_resources, .init = setup)
 {
 	unsigned int i;
@@ -314,7 +314,7 @@ Test(rc_move, reads__obey_the_granted_resources, .init = setup)
 	teardown();
 }
 
-/* A WRITE behind a fence sees the READ before it done: it overwrites what was read. */
+/* A WRITE behind a fence executes after the READ before it, and overwrites the read data. */
 Test(rc_move, fence__waits_for_reads, .init = setup_connected)
 {
 	rig_fill(rb.data, 100000, 1);
@@ -378,7 +378,7 @@ static void setup_three(void)
 	}
 }
 
-/* Each from, and to, a place of its own. */
+/* Each with its own source and target. */
 static void three_at_once(unsigned int op, const struct rig *from, const struct rig *to)
 {
 	for (unsigned int i = 0; i < THREE; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* WRITEs to a target in another process: order, rights, and a peer that dies in the midst of one. */
+/* WRITEs to a target in another process: order, rights, and a peer that dies in the middle of one. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* The first write shows the target the key, the second one finds it known. */
+/* The first write lets the target cache the key, the second one uses the cache. */
 static void get_to_know(void)
 {
 	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
@@ -92,7 +92,7 @@ Test(rc_peer, wrong_range_or_key__is_judged_by_the_target, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* Its memory never changes once the key is gone, whatever was under way. */
+/* Its memory never changes once the key is destroyed, whatever was in flight. */
 static int revoker(int sock, void *arg)
 {
 	volatile uint64_t *word;
@@ -129,7 +129,7 @@ Test(rc_peer, destroyed_key__is_not_used_any_more, .timeout = 60)
 	finish();
 }
 
-/* Of two orders the first: a message never comes before what was written ahead of it. */
+/* Two messages in order: a message never arrives before an earlier write. */
 enum { ROUNDS = 500 };
 
 static int reader(int sock, void *arg)
@@ -200,7 +200,7 @@ Test(rc_peer, killed_initiator__leaves_nothing_locked, .timeout = 120)
 	}
 }
 
-/* Polls its device and looks at the last bytes alone. */
+/* Polls its device and checks only the last bytes. */
 static int watcher(int sock, void *arg)
 {
 	volatile uint64_t *last;

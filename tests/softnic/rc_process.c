@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: targets that sleep, compute, stop or die while others work on their memory. */
+/* Two processes: targets that sleep, compute, stop or die while others access their memory. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
 	cr_assert_eq(th_meet(child.sock), 0);
 }
 
-/* Blocks in a system call that has nothing to do with its device. */
+/* Blocks in a system call unrelated to its device. */
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
@@ -117,7 +117,7 @@ Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
 	cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
 	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 5000,
 					    .raddr = peer.data, .rkey = peer.key});
-	th_sleep_ms(700);	/* all retries would long be over */
+	th_sleep_ms(700);	/* all retries would be exhausted long before */
 	cr_assert_not(rig_poll(&rig, &cqe));
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
@@ -179,7 +179,7 @@ Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout =
 	rig_close(&rig);
 }
 
-/* Where each ping has to wait for a processor they end after a while: the last is the one of this number. */
+/* If each ping has to wait for a processor, they end after a while with this number. */
 enum { PINGS = 20000, PINGS_MS = 20000 };
 
 static int ponger(int sock, void *arg)

@@ -10,7 +10,7 @@
 
 enum {
 	PAGE = 4096,
-	QUEUES = 4 << 20,		/* of the arena before the data */
+	QUEUES = 4 << 20,		/* at the start of the arena */
 	LOG_CQ = 13,
 	LOG_EQ = 6,
 	LOG_SQ = 8,			/* blocks */
@@ -37,7 +37,7 @@ static uint32_t simple(struct rig *rig, uint16_t opcode, uint32_t number)
 	return command(rig, in, sizeof(in), opcode, out, sizeof(out));
 }
 
-/* Page aligned room for a queue; its addresses go to the end of the command. */
+/* Page-aligned room for a queue; appends its addresses to the command. */
 static uint8_t *room(struct rig *rig, size_t bytes, uint8_t *in)
 {
 	uint8_t *at = rig->arena + rig->used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A minimal driver of the software ConnectX for the transport's tests: a device with one PD, CQ, EQ
- * and memory key, and QPs of it. Everything goes the driver's way: commands, queues, doorbells.
+ * A minimal driver of the software ConnectX for the transport's tests: a device with one PD, CQ, EQ and
+ * memory key, and its QPs. It uses the driver's interface: commands, queues, doorbells.
  */
 #ifndef TEST_RC_RIG_H
 #define TEST_RC_RIG_H
@@ -14,7 +14,7 @@
 struct rig {
 	struct softnic *nic;
 	uint8_t *arena, *data;		/* data: RIG_DATA bytes under key */
-	size_t used;			/* of the arena's part for queues */
+	size_t used;			/* bytes used for queues */
 	uint32_t uar, pdn, eqn, cqn, mkey, key;
 	uint8_t *cq, *eq;
 	be32_t *cq_dbr;
@@ -28,12 +28,12 @@ struct rig_qp {
 	uint8_t *rq, *sq;
 	be32_t *dbr;
 	uint16_t rq_pi, sq_pi;
-	unsigned int ce;		/* completion mode of what is posted; 2 at first */
+	unsigned int ce;		/* completion mode of posted WQEs; initially 2 */
 	unsigned int fence, solicited;
-	uint8_t last[8];		/* of the WQE written last: what the doorbell carries */
+	uint8_t last[8];		/* last WQE's first bytes: the doorbell's value */
 };
 
-/* What a connection is made with; a zero field means the default in brackets. */
+/* The attributes of a connection; a zero field means the default in brackets. */
 struct rig_conn {
 	unsigned int mtu;		/* PRM code, 1: 256 .. 5: 4096 [3] */
 	uint32_t psn_a, psn_b;		/* first PSN of each side */
@@ -41,8 +41,8 @@ struct rig_conn {
 	unsigned int timeout;		/* [12] */
 	unsigned int min_rnr;		/* [1: 0.01 ms] */
 	unsigned int log_rd;		/* reads in flight, log2 [4]; RIG_NO: 0 */
-	unsigned int log_rd_b;		/* what b grants to a, when that is less */
-	unsigned int rights;		/* RIG_R... that the QPs give the peer [all] */
+	unsigned int log_rd_b;		/* granted by b to a, if less */
+	unsigned int rights;		/* RIG_R... of the QPs [all] */
 	bool loop;			/* force loopback: no address */
 };
 enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4, RIG_NONE = 8 };
@@ -56,14 +56,14 @@ struct rig_cqe {
 	const uint8_t *at;
 };
 
-/* What a peer must know, also of one in another process. */
+/* Attributes that a peer needs, possibly in another process. */
 struct rig_peer {
 	uint32_t qpn, psn, key;
 	uint8_t gid[16], mac[6];
 	void *data;
 };
 
-/* Of the next rigs: bytes of a CQE, 64 or 128; of their QPs: PRM cs_req and cs_res. */
+/* For the next rigs: CQE size, 64 or 128; for their QPs: PRM cs_req and cs_res. */
 extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 /* irq: called with the rig by the thread that drives the device. */
@@ -77,7 +77,7 @@ void rig_destroy_key(struct rig *rig, uint32_t key);
 void rig_qp(struct rig *rig, struct rig_qp *qp);
 void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn);
 struct rig_peer rig_peer(const struct rig_qp *qp);
-/* One side of it. qp->psn is to be set before. */
+/* Connects one side. Set qp->psn before. */
 void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
@@ -92,9 +92,9 @@ struct rig_wr {
 	void *raddr;
 	uint32_t rkey, imm;
 	uint64_t swap_add, compare;
-	unsigned int pieces;		/* data in that many elements; 0 and 1: one */
+	unsigned int pieces;		/* number of data elements; 0 and 1: one */
 };
-/* Writes the WQE; returns its index. rig_ring rings the doorbell for all that was written. */
+/* Writes the WQE; returns its index. rig_ring rings the doorbell for all written WQEs. */
 uint16_t rig_post(struct rig_qp *qp, const struct rig_wr *wr);
 void rig_ring(struct rig_qp *qp);
 uint16_t rig_post_ring(struct rig_qp *qp, const struct rig_wr *wr);
@@ -103,12 +103,12 @@ bool rig_poll(struct rig *rig, struct rig_cqe *cqe);
 /* The type of the next asynchronous event; -1: none. */
 int rig_event(struct rig *rig);
 
-/* Drives both devices (one may be NULL) until nothing moves. */
+/* Drives both devices (one may be NULL) until neither has work. */
 void rig_settle(struct rig *a, struct rig *b);
 /* Drives both until rig has a CQE; fails the test after 20 s. */
 struct rig_cqe rig_wait(struct rig *rig, struct rig *other);
 
-/* Fails the test when the device counted anything but what the comma list names. */
+/* Fails the test if the device counted a violation that is not in the comma-separated list. */
 void rig_expect_violations(struct rig *rig, const char *names);
 
 void rig_fill(void *va, size_t len, uint32_t seed);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packet codec by itself, and against packets that others made. */
+/* The packet codec by itself, and with packets of other implementations. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "softnic/mlx5/rc_wire.h"
 
-/* A congestion notification that a ConnectX-4 Lx sent: what its silicon thinks the ICRC is. */
+/* A congestion notification sent by a ConnectX-4 Lx, with the ICRC computed by hardware. */
 Test(rc_wire, icrc__as_silicon_has_it)
 {
 	static const uint8_t packet[] = {
@@ -26,7 +26,7 @@ Test(rc_wire, icrc__as_silicon_has_it)
 	cr_assert_arr_eq(&icrc, expected, sizeof(expected));
 }
 
-/* The five bits that are reserved or variant in a BTH do not count; every other bit does. */
+/* The five reserved or variant bits of a BTH do not count; every other bit does. */
 Test(rc_wire, icrc__covers_what_is_invariant)
 {
 	struct sn_outer outer = {.src = {0xfe, 0x80, [15] = 1}, .dst = {0xfe, 0x80, [15] = 2}};
@@ -120,7 +120,7 @@ Test(rc_wire, parse__refuses_what_is_not_aligned_or_of_another_version)
 	cr_assert_not(sn_packet_parse(p, 16, &pkt), "more padding than payload");
 }
 
-/* Random bytes: never outside of the packet, whatever they say. */
+/* Random bytes: the parser never reads outside of the packet. */
 Test(rc_wire, parse__of_noise_stays_inside)
 {
 	unsigned int i, j, accepted = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kind of violation goes red: for each name that the model knows there is one way here to
- * provoke it, and one that is not provoked fails.
+ * Every kind of violation can be provoked: each name in the model has a test here, and the test fails if
+ * the violation is not reported.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void rq_overrun(void)
 	send(&mr, 8);
 }
 
-/* One message to a QP with an SRQ, after the list was spoiled. */
+/* One message to a QP with an SRQ whose list was corrupted. */
 static void to_srq(unsigned int posted, uint32_t link)
 {
 	drv_srq(d, &srq);
@@ -370,7 +370,7 @@ static void open_all(unsigned int flags)
 	cr_assert_eq(softnic_violations(d->nic, NULL, 0), 0);
 }
 
-/* What the device still holds, its close frees. */
+/* Closing the device frees its remaining objects. */
 static void close_all(void)
 {
 	softnic_close(d->nic);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Receives that several QPs share: who gets which, the limit, errors, and what is refused. */
+/* Receives shared by several QPs: their order, the limit, errors, and refusals. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { LIMIT = 0x14, LAST_WQE = 0x13, CATASTROPHIC = 0x12 };
 static struct drv *d;
 static struct drv_cq scq, rcq;
 static struct drv_srq srq;
-static struct drv_qp a, b, to_a, to_b;	/* a and b share; each has its sender */
+static struct drv_qp a, b, to_a, to_b;	/* a and b share; each has its own sender */
 static struct drv_mr mr;
 
 static void open_all(void)
@@ -59,7 +59,7 @@ static void settle(void)
 		softnic_pump(d->nic);
 }
 
-/* Whether an event of the type came for this number, among all that have come. */
+/* Was there an event of this type for this number? */
 static bool event(uint8_t want, uint32_t number)
 {
 	uint8_t type, data[28];
@@ -71,7 +71,7 @@ static bool event(uint8_t want, uint32_t number)
 	return found;
 }
 
-/* State, WQEs left and armed limit, by QUERY_RMP. */
+/* State, remaining WQEs and armed limit, from QUERY_RMP. */
 static unsigned int query(struct sn_fld fld, bool of_wq)
 {
 	cr_assert_eq(drv_simple(d, CMD_QUERY_RMP, srq.rmpn), 0);
@@ -106,7 +106,7 @@ Test(rmp, receives__go_to_whoever_gets_a_message)
 	cr_expect_eq(memcmp(mr.mem, mr.mem + 8192, 400), 0);
 }
 
-/* Given back in another order, the WQEs are taken in that order: by the links. */
+/* WQEs freed in another order are taken in that order, by their links. */
 Test(rmp, order__is_that_of_the_links)
 {
 	static const uint16_t back[] = { 2, 0, 1 };
@@ -122,7 +122,7 @@ Test(rmp, order__is_that_of_the_links)
 		drv_srq_done(&srq, back[i]);
 	for (int i = 0; i < 3; i++)
 		drv_srq_recv(&srq, &mr, 8192, 100);
-	/* The one that ended the list comes first. */
+	/* The last one in the list comes first. */
 	for (int i = 0; i < 3; i++) {
 		send(&to_a, 0, 8);
 		drv_wait(&rcq, &e);
@@ -200,7 +200,7 @@ Test(rmp, query__counts_what_is_left)
 	cr_expect_eq(query(WQ_LOG_SIZE, true), srq.log);
 }
 
-/* IBTA: what a QP in error has not taken stays for the others. */
+/* IBTA: WQEs that a QP in error has not taken stay for the others. */
 Test(rmp, error__leaves_to_the_others_what_was_not_taken)
 {
 	struct drv_cqe e;
@@ -217,7 +217,7 @@ Test(rmp, error__leaves_to_the_others_what_was_not_taken)
 	cr_expect_eq(e.opcode, 2);
 }
 
-/* A message in its middle has taken a WQE: that one is flushed, and by its own index. */
+/* An unfinished message has taken a WQE: that one is flushed, with its own index. */
 Test(rmp, error__flushes_what_the_qp_has_taken)
 {
 	struct drv_cqe e;
@@ -243,7 +243,7 @@ Test(rmp, error__flushes_what_the_qp_has_taken)
 	cr_assert_eq(softnic_fault(d->nic, ""), 0);
 }
 
-/* The command is done before the QP is flushed; a QP that is gone by then flushes nothing. */
+/* The command completes before the QP is flushed; a QP destroyed by then flushes nothing. */
 Test(rmp, destroy__before_last_wqe_loses_what_the_qp_has_taken)
 {
 	struct drv_cqe e;
@@ -284,7 +284,7 @@ Test(rmp, receive__too_short_fails_only_its_qp)
 	softnic_violations_clear(d->nic);
 }
 
-/* The PD is that of the RMP, not that of the QP which takes the WQE. */
+/* The RMP's PD counts, not that of the QP that takes the WQE. */
 Test(rmp, receive__into_memory_of_the_rmps_pd)
 {
 	struct drv_srq foreign = { 0 };
@@ -319,7 +319,7 @@ Test(rmp, receive__into_memory_of_the_rmps_pd)
 	softnic_violations_clear(d->nic);
 }
 
-/* The device must not follow a link into what a QP still holds, nor out of the list. */
+/* The device must not follow a link to a WQE held by a QP, nor out of the list. */
 Test(rmp, link__to_nowhere_ends_the_queue)
 {
 	struct drv_cqe e;
@@ -358,7 +358,7 @@ Test(rmp, destroy__while_qps_use_it)
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
 }
 
-/* The first WQEs of the ring, linked to themselves; on the second lap in the same order. */
+/* The first WQEs of the ring, linked to themselves; in the second lap in the same order. */
 static void lap(struct drv_srq *ring, struct drv_qp *by)
 {
 	struct drv_cqe e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scatter to CQE (PRM cs_req, cs_res): what is small travels in its entry, and nowhere else. */
+/* Scatter to CQE (PRM cs_req, cs_res): a small payload is in its CQE, and only there. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static bool untouched(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* A success of that length; what is up to most bytes long is in the CQE, the rest at data. */
+/* A success of that length; up to `most` bytes are in the CQE, longer payloads at data. */
 static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t most, uint8_t *data,
 		    uint32_t seed)
 {
@@ -92,7 +92,7 @@ Test(scatter, one_side_alone)
 	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
 }
 
-/* Without a completion there is no place but memory. */
+/* Without a CQE the payload goes to memory. */
 Test(scatter, read__unsignalled)
 {
 	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
@@ -108,7 +108,7 @@ Test(scatter, read__unsignalled)
 	close_both("", "");
 }
 
-/* Keys are judged though nothing is written. */
+/* Keys are checked although nothing is written. */
 Test(scatter, receive__memory_that_may_not_be_written)
 {
 	struct rig_cqe cqe;

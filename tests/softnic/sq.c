@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The send queue by NOPs alone: order, completion modes, doorbells, and what the checker sees. */
+/* The send queue, with NOPs only: order, completion modes, doorbells, and violations. */
 #include <criterion/criterion.h>
 
 #include "tests/softnic/drv.h"
@@ -178,7 +178,7 @@ Test(sq, producer__over_what_completions_freed_is_seen)
 {
 	struct drv_wqe w;
 
-	/* All unsignalled: nothing ever says that a block is free. */
+	/* All unsignaled: no CQE ever frees a block. */
 	for (int i = 0; i < 65; i++) {
 		drv_ctrl(&qp, &w, 0, CE_ERR << 2, 0);
 		drv_post(&qp, &w);

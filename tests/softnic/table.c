@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device's tables: numbers that share a place, and places that were left. */
+/* The device's tables: numbers with equal hashes, and reused slots. */
 #include <errno.h>
 
 #include <criterion/criterion.h>
@@ -11,7 +11,7 @@ enum { OBJECTS = 200 };
 
 static char object[OBJECTS];
 
-/* Numbers whose hashes begin alike, so that all but one are displaced. */
+/* Numbers with the same hash, so that all but one are displaced. */
 static unsigned int crowd(uint32_t number[], unsigned int n)
 {
 	unsigned int found = 0;
@@ -57,7 +57,7 @@ Test(table, find__numbers_that_no_object_has)
 	sn_table_free(&t);
 }
 
-/* What is left and taken again does not fill the table up. */
+/* Removing and inserting again and again does not fill the table. */
 Test(table, insert__again_and_again)
 {
 	struct sn_table t = { 0 };

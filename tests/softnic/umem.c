@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where in its pages a queue can start: page_offset counts 64ths of a page. */
+/* The possible start offsets of a queue: page_offset counts 64ths of a page. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static uint8_t make_cq(uint64_t offset)
 	sn_set(ctx, CQC_EQN, d->eq.eqn);
 	sn_set(ctx, CQC_DBR_UMEM, 1);
 	sn_set32(ctx, CQC_DBR_UMEM_ID, huge_umem);
-	sn_set64(ctx, CQC_DBR_ADDR, 4096 + 64);		/* records may lie anywhere */
+	sn_set64(ctx, CQC_DBR_ADDR, 4096 + 64);		/* records may have any offset */
 	sn_set(d->in, CQ_UMEM_VALID, 1);
 	sn_set32(d->in, CQ_UMEM_ID, huge_umem);
 	sn_set64(d->in, CQ_UMEM_OFFSET, offset);
@@ -113,7 +113,7 @@ Test(umem, create_rmp__in_a_huge_page_only_in_its_lower_half)
 	cr_expect_eq(make_rmp(31 * 32768), 0);
 }
 
-/* A queue that starts there when page_offset is 3: 64 KiB pages have 64ths of 1 KiB. */
+/* A queue whose page_offset is 3: in 64 KiB pages the unit is 1 KiB. */
 static uint8_t *big_pages(uint8_t **mem)
 {
 	*mem = aligned_alloc(1u << BIG_LOG, 1u << BIG_LOG);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers that babble, allocations that fail: nothing breaks and nothing stays behind. */
+/* Peers that send noise, allocations that fail: nothing breaks and nothing leaks. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static struct side a, b;
 
-/* A packet whose every field is either what it should be or noise. */
+/* A packet whose every field is either correct or noise. */
 static size_t noise(uint8_t *pkt, uint64_t *rng)
 {
 	struct sne_hdr h = {
@@ -53,7 +53,7 @@ Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
 		softnic_efa_pump(a.nic);
 		sn_fab_poll(fab, 64);
 	}
-	/* And it still serves who is honest. */
+	/* It still serves correct peers. */
 	softnic_efa_violations_clear(a.nic);
 	w_rdma(&b, &w, OP_WRITE, 0, 1, 0, 8192, 500);
 	fill(b.mem, 500, 3);
@@ -65,7 +65,7 @@ Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
 	side_close(&b);
 }
 
-/* Sends one packet from an address of its own, and is gone. */
+/* Sends one packet from an address of its own, then closes. */
 static void visit(unsigned int number)
 {
 	struct sne_hdr h = {
@@ -94,7 +94,7 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_ready(&a, 7);
 	for (unsigned int i = 0; i < 50; i++)
 		visit(i);
-	/* The last one may have been named by an acknowledgement when its link ended. */
+	/* An acknowledgement may have named the last one when its link ended. */
 	cr_assert_leq(softnic_efa_object_count(a.nic, "flow"), 2);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, a.caps.gid, &a.ah), 0);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
@@ -127,7 +127,7 @@ Test(bad, other_protocol__is_not_joined)
 	pair_close(&a, &b);
 }
 
-/* Everything that a driver asks for, with each allocation failing in turn. True: nothing failed. */
+/* All requests of a driver, with each allocation failing in turn. True: nothing failed. */
 static bool whole_life(unsigned long n)
 {
 	struct softnic_efa_config config = { .flags = SOFTNIC_EFA_NO_THREAD, .seed = 1 };

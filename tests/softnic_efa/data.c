@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a driver that does everything right gets, on each profile. */
+/* The completions and data of a correct driver, on each profile. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -229,7 +229,7 @@ Test(data, unknown_sender__by_its_gid)
 	close_pair();
 }
 
-/* Every ring goes round many times, with completions out of order. */
+/* Every ring wraps many times, with completions out of order. */
 Test(data, cq_of_16_entries__wraps)
 {
 	struct cqe c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The numbers of packets, whose state is kept for the last 4,096 of them. */
+/* Packet numbers: state is kept for the last 4,096 of them. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { NUMBERS = 4096, READS = 5000, QPN = 7 };
 
-/* A peer that acknowledges answers, but for the first. */
+/* A peer that acknowledges responses, except the first. */
 static struct peer {
 	struct sn_fab *fab;
 	struct sn_fab_dest dest;
@@ -84,7 +84,7 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 				       .rkey = s.rkey, .addr = (uintptr_t)s.mem });
 		turns(&s, 1);
 	}
-	turns(&s, 100);			/* idle ones are long, and patience has an end */
+	turns(&s, 100);			/* idle turns are long, and retries end */
 	cr_expect_eq(peer.most, NUMBERS - 1, "%u are ahead of the oldest", peer.most);
 	peer.all = true;
 	turns(&s, 5000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: targets that sleep, die or fork while others work on their memory. */
+/* Two processes: targets that sleep, die or fork while others access their memory. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static struct cqe wait_one(void)
 	return c;
 }
 
-/* Blocks in a system call that has nothing to do with its device. */
+/* Blocks in a system call unrelated to its device. */
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
@@ -117,7 +117,7 @@ static bool event_came(void)
 	return __atomic_load_n(&s.events, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Asleep until its event: only the device's thread is at work. */
+/* Sleeps until its event: only the device's thread runs. */
 static int waiter(int sock, void *arg)
 {
 	struct cqe c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kind of violation goes red: for each name that the model knows there is one way here to
- * provoke it, and one that is not provoked fails.
+ * Every kind of violation can be provoked: each name in the model has a test here, and the test fails if
+ * the violation is not reported.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -128,7 +128,7 @@ static void wqe_lkey_pd(void)
 	post(&a, &w);
 }
 
-/* The device gets nowhere, since its peer is silent. */
+/* The device makes no progress, since its peer is silent. */
 static void sq_overrun(void)
 {
 	softnic_efa_fault(b.nic, "silence");
@@ -287,7 +287,7 @@ static void cmd_caps(void)
 	cr_assert_eq(softnic_efa_qp_create(a.nic, &attr, &qp), -95);
 }
 
-/* What the peer sees. */
+/* Violations that the peer reports. */
 
 static void rx_address(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A driver of the software EFA by hand: it writes bytes where the layout says, and knows nothing of
- * hw_efa. One side is one device with a PD, a region, a CQ, a QP and an AH for its peer.
+ * A driver of the software EFA that writes bytes by their offsets and is independent of hw_efa. A side
+ * is one device with a PD, a region, a CQ, a QP and an AH for its peer.
  */
 #ifndef EFA_RIG_H
 #define EFA_RIG_H
@@ -48,14 +48,14 @@ void side_close(struct side *s);		/* expects that every object could be destroye
 void side_free_objects(struct side *s);
 void side_modify(struct side *s, enum softnic_efa_qp_state to, uint8_t rnr_retry);
 void side_ready(struct side *s, uint8_t rnr_retry);	/* to RTS */
-void side_meet(struct side *a, struct side *b);	/* each has an AH of the other */
+void side_meet(struct side *a, struct side *b);	/* creates an AH for the other in each */
 void side_name(struct side *s, uint16_t qpn, void *mem, uint32_t rkey);
 
-/* Two QPs of two devices of this process without threads; the same device when loop. */
+/* Opens two QPs of two devices of this process without threads; of one device if loop. */
 void pair_open(struct side *a, struct side *b, const struct setup *setup);
 void pair_close(struct side *a, struct side *b);
 
-/* A fabric of this protocol beside the side's, deaf, and the way from there to the side. */
+/* A second fabric of this protocol, which reads nothing, and its destination for the side. */
 struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, unsigned int number,
 			     struct sn_fab_dest *dest);
 
@@ -66,7 +66,7 @@ void put16(uint8_t *p, uint16_t v);
 void put32(uint8_t *p, uint32_t v);
 void put64(uint8_t *p, uint64_t v);
 
-/* Bytes 0 to 31. length: how many buffers, or inline bytes. Phase is set when it is posted. */
+/* Writes bytes 0 to 31. length: number of buffers, or inline bytes. Posting sets the phase. */
 void w_head(const struct side *s, struct wqe *w, unsigned int op, unsigned int flags, uint16_t id,
 	    uint16_t length);
 void w_buf(struct wqe *w, unsigned int at, const void *addr, uint32_t len, uint32_t lkey);
@@ -74,9 +74,9 @@ void w_remote(struct wqe *w, const void *addr, uint32_t len, uint32_t rkey);
 void w_send(const struct side *s, struct wqe *w, uint16_t id, uint32_t off, uint32_t len);
 void w_rdma(const struct side *s, struct wqe *w, unsigned int op, unsigned int flags, uint16_t id,
 	    uint32_t off, uint32_t roff, uint32_t len);
-void post_raw(struct side *s, const struct wqe *w);	/* as it is, no doorbell */
+void post_raw(struct side *s, const struct wqe *w);	/* unchanged, no doorbell */
 void post_phase(struct side *s, struct wqe *w);		/* with its phase, no doorbell */
-void ring(struct side *s);				/* and kick */
+void ring(struct side *s);				/* stores the doorbell and kicks */
 void post(struct side *s, struct wqe *w);		/* all three */
 void rx_desc(struct side *s, uint16_t id, const void *addr, uint16_t len, uint32_t lkey_ctrl);
 void rx_ring(struct side *s);
@@ -91,12 +91,12 @@ struct cqe {
 	uint8_t sgid[16];
 };
 bool cqe_poll(struct side *s, struct cqe *c);
-/* Turns of both devices until a has one; fails when none comes in any reasonable number. */
+/* Runs turns of both devices until a has a CQE; fails after many. */
 struct cqe cqe_wait(struct side *a, struct side *b);
-/* Turns until neither has anything to do (of at most limit): false when they still had. */
+/* Runs at most limit turns until both are idle; false if they are not. */
 bool settle(struct side *a, struct side *b, unsigned int limit);
 
-/* The violations are exactly these, by name in the model's order, with a space between; cleared. */
+/* Expects exactly these violations, in the model's order and separated by spaces; clears them. */
 void expect_violations(struct side *s, const char *names);
 void fill(uint8_t *p, size_t n, uint32_t seed);
 

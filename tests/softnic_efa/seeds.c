@@ -38,7 +38,7 @@ static void remember(struct load *l, uint64_t v)
 	l->trace = (l->trace ^ v) * UINT64_C(0x100000001b3);
 }
 
-/* Message i has slot i of both memories; what it moves is known from its number. */
+/* Message i uses slot i of both memories; its content is derived from its number. */
 static void post_one(struct load *l)
 {
 	uint16_t i = (uint16_t)l->posted++;
@@ -133,7 +133,7 @@ static uint64_t run_load(uint64_t seed, uint32_t longest)
 
 static const struct setup busy = { .rnr_retry = 7, .flags = SOFTNIC_EFA_ADVERSARIAL };
 
-/* One seed, with devices of its own. */
+/* Runs one seed with new devices. */
 static uint64_t fresh(uint64_t seed, const char *script)
 {
 	struct setup s = busy;
@@ -224,7 +224,7 @@ Test(seeds, window__one_is_in_order_and_more_is_not)
 	cr_assert_gt(overtakings(64), 5);
 }
 
-/* A small load on devices that are there already. */
+/* Runs a small load on existing devices. */
 static uint64_t again(uint64_t seed)
 {
 	uint64_t trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every completion status is made to happen by what makes it happen on an EFA. */
+/* Every completion status, caused as on an EFA. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ Test(status, s1_flushed__by_the_error_state)
 	cr_assert_eq(c.status, 1);
 	c = cqe_wait(&a, &b);
 	cr_assert_eq(c.status, 1);
-	/* And whatever is posted from now on. */
+	/* Later posts fail, too. */
 	send_to_nobody(10);
 	expect(1, "", "");
 	rx_post(&a, 8, 0, 10);
@@ -63,7 +63,7 @@ Test(status, s1_flushed__by_the_error_state)
 	cr_assert_eq(c.req_id, 8);
 }
 
-/* The read goes on although the QP is in error, until it is flushed or destroyed. */
+/* The read continues although the QP is in error, until it is flushed or destroyed. */
 Test(status, s1_flushed__late_by_a_fault)
 {
 	struct cqe c;
@@ -195,7 +195,7 @@ Test(status, s10_rnr__not_when_a_receive_comes_in_time, .init = NULL)
 	expect(0, "", "");
 }
 
-/* The region goes while the send waits to be tried again. */
+/* The region is deregistered while the send waits for a retry. */
 Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL)
 {
 	uint32_t lkey, rkey;
@@ -272,7 +272,7 @@ Test(status, s13_unresponsive__in_the_middle_of_a_read)
 	expect(13, "", "");
 }
 
-/* What it was sent meanwhile it has, and answers: its silence was not that of a dead one. */
+/* It has received the packets sent while it was stopped, and answers: it was not dead. */
 Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
 {
 	rx_post(&b, 1, 0, 100);
@@ -440,8 +440,8 @@ static void send_and_hear(uint16_t id)
 }
 
 /*
- * A repetition that finds the link full leaves that as all it has done: the first copy is answered,
- * and nothing tries again. What is sent later has to go on all the same, once there is room.
+ * A retransmission finds the link full: the first copy is answered, and nothing retries. Later packets
+ * must be sent all the same, once there is room.
  */
 Test(status, s00_ok__after_a_repetition_that_met_a_full_link)
 {

@@ -21,7 +21,7 @@ static atomic_long held;
 static _Atomic(const char *) named, failed;
 static atomic_int answer;
 
-/* Where events of each context are written; the last one opened has the highest index. */
+/* The write ends of each context's event pipe; the context opened last has the highest index. */
 static struct {
 	struct ibv_context *ctx;
 	int end, truth;
@@ -72,7 +72,7 @@ static int fail(const char *name)
 	return answer;
 }
 
-/* What is not of these libraries alone fails only when it is named, and is not counted. */
+/* Functions that not only these libraries call fail only by name, and are not counted. */
 static int fails_if_named(const char *name)
 {
 	const char *only = named;
@@ -80,7 +80,7 @@ static int fails_if_named(const char *name)
 	return only && !strcmp(only, name) && spared-- <= 0 ? fail(name) : 0;
 }
 
-/* 0, or the errno that this call is to answer with. */
+/* 0, or the errno for this call. */
 static int fails(const char *name)
 {
 	return ++seen == victim ? fail(name) : fails_if_named(name);
@@ -128,7 +128,7 @@ static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr
 	return err;
 }
 
-/* Its async descriptor becomes a pipe of ours. */
+/* Replaces its async descriptor by our pipe. */
 static void take_over(struct ibv_context *ctx)
 {
 	struct verbs_context *v = verbs_get_ctx(ctx);
@@ -206,7 +206,7 @@ void calls_vanish(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* The last writer goes: reads end. */
+	/* Closes the last writer: reads then end. */
 	dup2(null, contexts[ncontexts - 1].end);
 	close(null);
 }
@@ -350,7 +350,7 @@ int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
 }
 
-/* As often as there is something: these are not counted. */
+/* Called while there are events: not counted. */
 int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 {
 	int err = CALLS_REAL(mlx5dv_vfio_process_events)(ctx);
@@ -373,7 +373,7 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 }
 
 /*
- * PRM, "HCA Capabilities", behind a header of 16 bytes: port_type at bit 0x1b6, cqe_version at bit 0x1fc,
+ * PRM, "HCA Capabilities", after a header of 16 bytes: port_type at bit 0x1b6, cqe_version at bit 0x1fc,
  * dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), further capabilities at 0x20.
  */
 static void spoil_caps(const void *in, void *out, size_t outlen)
@@ -394,7 +394,7 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 4] |= 0x80;
 }
 
-/* "HCA Capabilities 2", which the device behind this does not have: dp_ordering_force at bit 0x88. */
+/* "HCA Capabilities 2", which the device behind this lacks: dp_ordering_force at bit 0x88. */
 static bool told_caps_2(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *b = in;
@@ -406,7 +406,7 @@ static bool told_caps_2(const void *in, void *out, size_t outlen)
 	return true;
 }
 
-/* Status 4, BAD_SYS_STATE: not for a user context. */
+/* Status 4, BAD_SYS_STATE: refused to a user context. */
 static bool refuses_roce_address(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *b = in;
@@ -451,7 +451,7 @@ int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in
 	return err ? err : CALLS_REAL(mlx5dv_devx_obj_query)(obj, in, inlen, out, outlen);
 }
 
-/* PRM, INIT2RTR_QP: the address path 0x18 bytes into a context that is 0x18 bytes in. */
+/* PRM, INIT2RTR_QP: the context is 0x18 bytes into the command, the address path 0x18 bytes into that. */
 static void remember(const uint8_t *in, size_t inlen)
 {
 	if (inlen > 0x30 + sizeof(calls_path) && in[0] == 0x05 && in[1] == 0x03)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libibverbs and libmlx5 as this process meets them: each call that the access through the kernel, or
- * by VFIO, makes passes through here on its way, can fail, be counted, and tell something else than is so.
+ * libibverbs and libmlx5 as seen by this process: each call of the access through the kernel, or by
+ * VFIO, passes through here. It can fail, be counted, and return other values than the true ones.
  */
 #ifndef TESTS_UVERBS_CALLS_H
 #define TESTS_UVERBS_CALLS_H
@@ -13,24 +13,26 @@
 
 /* From here to calls_stop the n-th call (from 1) fails with err; n = 0 only counts. */
 void calls_fail(unsigned long n, int err);
-/* Every call of that name does; also fcntl, F_DUPFD_CLOEXEC, epoll_create1, epoll_ctl and those that
- * end objects. */
+/*
+ * Every call of that name fails. Allowed in addition: fcntl, F_DUPFD_CLOEXEC, epoll_create1, epoll_ctl
+ * and calls that destroy objects.
+ */
 void calls_fail_named(const char *name, int err);
-/* The same, of every call but the first ones. */
+/* The same, for every call after the first ones. */
 void calls_fail_named_after(unsigned long first, const char *name, int err);
-unsigned long calls_stop(void);		/* how many there were */
+unsigned long calls_stop(void);		/* returns the total */
 const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
-/* A call of that name comes: 0, or the errno that it is to answer with, which errno has, too. */
+/* For a call of that name: 0, or the errno to fail with, which errno holds, too. */
 int calls_fails(const char *name);
-/* The same of one that only fails by name, and is not counted. */
+/* The same for a call that only fails by name, and is not counted. */
 int calls_fails_named(const char *name);
-/* What has been made and not been destroyed, of all kinds. */
+/* Number of objects created and not destroyed, of all kinds. */
 long calls_held(void);
-/* Of a call that makes an object, NULL when it has not; of one that ends it, its answer. */
+/* Count a created object, NULL if it failed; and a destroyed one, by the return value. */
 void *calls_made(void *made);
 int calls_ended(int err);
 
-/* The definition that comes after this program's. */
+/* The next definition after this program's. */
 #define CALLS_REAL(name)                                                                                 \
 	({                                                                                         \
 		static __typeof__(&(name)) real_;                                                  \
@@ -45,25 +47,26 @@ struct calls_port {
 	enum ibv_port_state state;
 	uint8_t link_layer;
 	uint16_t lid;
-	uint8_t infiniband;		/* it says that its ports are InfiniBand */
-	uint8_t cqe_version_0;		/* QUERY_HCA_CAP says that CQEs carry no user index */
-	uint8_t reorders;		/* it says that RC data may be placed out of order: enum below */
-	uint8_t keeps_order;		/* ... and will not, of a QP that asks for that */
-	uint8_t no_roce_address;	/* it refuses QUERY_ROCE_ADDRESS */
+	uint8_t infiniband;		/* ports report InfiniBand */
+	uint8_t cqe_version_0;		/* QUERY_HCA_CAP reports CQEs without a user index */
+	uint8_t reorders;		/* RC data may be placed out of order: enum below */
+	uint8_t keeps_order;		/* and a QP can request order */
+	uint8_t no_roce_address;	/* QUERY_ROCE_ADDRESS is refused */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
 	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
 	uint32_t ngids;
 	int events_lost;		/* this many reads of the event channel overflow */
-	bool true_events;		/* of port and device come from the device, not by calls_async */
-	const uint8_t *router;		/* the MAC that address handles lead to */
+	bool true_events;		/* port and device events come from the device, not from
+					 * calls_async */
+	const uint8_t *router;		/* MAC to which address handles resolve */
 };
 enum { CALLS_REORDERS_ALL = 1, CALLS_REORDERS_RW = 2 };
 extern struct calls_port calls_port;
 /* The address path of the last QP that became ready to receive, as given to the device. */
 extern uint8_t calls_path[44];
 
-/* Async events of the context opened last, as the kernel hands them out. */
+/* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);
 void calls_vanish(void);		/* the device is gone */
 

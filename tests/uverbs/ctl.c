@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The access by itself: what fails leaves nothing behind, and says how it failed. */
+/* The access by itself: failures leak nothing, and return the reason. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ Test(ctl, evch_create__that_fails)
 	close_one();
 }
 
-/* PRM, ALLOC_PD: an object without anything to it. */
+/* PRM, ALLOC_PD: an object without attributes. */
 static struct m5_obj *make(void)
 {
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };
@@ -64,7 +64,7 @@ static struct m5_obj *make(void)
 	return obj;
 }
 
-/* The object stays with the context, which frees it when it goes. */
+/* The object stays in the context, which frees it when it is closed. */
 Test(ctl, obj_destroy__that_is_refused)
 {
 	struct m5_obj *obj = make();

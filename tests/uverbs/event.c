@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to port and device comes to the consumer's asynchronous EVD. */
+/* Events of port and device reach the consumer's asynchronous EVD. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ Test(event, device__fails)
 	told_died();
 }
 
-/* What the kernel answers for a device that it has taken away from its programs. */
+/* The kernel's answer for a device that was removed from its programs. */
 Test(event, channel__that_ends)
 {
 	calls_fail_named("mlx5dv_devx_get_event", EIO);
@@ -55,7 +55,7 @@ Test(event, device__vanishes)
 	told_died();
 }
 
-/* ---- the device itself does it: what softnic-run shows can fail ---- */
+/* ---- the device itself fails: through softnic-run's front ---- */
 
 TestSuite(front, .init = open_truly, .fini = told_close, .timeout = 60);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call to libibverbs and libmlx5, and of libmlx5 to vfio, fails in turn: the DAT call says so as
- * its page allows.
+ * Each call to libibverbs and libmlx5, and of libmlx5 to vfio, fails in turn: the DAT call returns a
+ * code that its page allows.
  */
 #include <errno.h>
 

@@ -38,7 +38,7 @@ static void ends_with(pid_t child, int want)
 	same(WIFEXITED(status) ? WEXITSTATUS(status) : -1, want);
 }
 
-/* What the parent writes while there is a child is what the device reads: it kept its pages. */
+/* The device reads what the parent writes while a child exists: it kept its pages. */
 Test(forks, child__that_lives_on)
 {
 	int ends[2];
@@ -70,7 +70,7 @@ static int lives(int sock, void *arg)
 	return life_run(&l, SOON_MS) ? 0 : 1;
 }
 
-/* Behind VFIO the device that its parent has is in use; it has another. */
+/* Behind VFIO its parent's device is in use; it opens another. */
 Test(forks, child__that_opens_a_device_of_its_own)
 {
 	struct th_child child;
@@ -81,7 +81,7 @@ Test(forks, child__that_opens_a_device_of_its_own)
 	moves(2);
 }
 
-/* A program that a child starts does not have the VFIO group, and would keep it from everybody. */
+/* A program started by a child does not inherit the VFIO group, which would keep it busy. */
 Test(forks, child__that_starts_another_program)
 {
 	pid_t child = th_fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues lie in huge pages where there are any: one registration for many of them. */
+/* Queues use huge pages if there are any: one registration for many of them. */
 #include "tests/e2e/rig.h"
 #include "tests/uverbs/calls.h"
 

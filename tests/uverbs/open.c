@@ -111,7 +111,7 @@ Test(open, port__of_ethernet)
 	cr_assert_eq(port.port_num, 1);
 	cr_assert_eq(port.sl, 3);
 	cr_assert_geq(port.mtu, 1024);
-	/* RFC 4291, appendix A: an interface identifier is made of the MAC. */
+	/* RFC 4291, appendix A: an interface identifier is derived from the MAC. */
 	cr_assert_eq(port.gid[8] ^ 2, port.mac[0]);
 	cr_assert_arr_eq(port.gid + 9, port.mac + 1, 2);
 	cr_assert_arr_eq(port.gid + 13, port.mac + 3, 3);
@@ -200,7 +200,7 @@ Test(open, m5_ctl_list__tells_of_each_port)
 	nothing_left();
 }
 
-/* Firmware may keep the errors of objects to itself: what must work does. */
+/* Firmware may withhold errors of objects: the rest must work. */
 Test(open, subscription__refused_by_firmware)
 {
 	struct life l;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes into the address path of a connection, on Ethernet and on InfiniBand. */
+/* The address path of a connection, on Ethernet and on InfiniBand. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ Test(path, next_hop__is_what_the_kernel_says)
 	cr_assert_arr_eq(calls_path + RMAC, router, sizeof(router));
 }
 
-/* A kernel that does not know is no reason to do without the connection: the peer has said its own. */
+/* If the kernel does not know the next hop, the connection uses the MAC that the peer sent. */
 Test(path, next_hop__that_nobody_knows_is_the_peer)
 {
 	static const uint8_t none[6];
@@ -42,7 +42,7 @@ Test(path, next_hop__that_nobody_knows_is_the_peer)
 	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
 }
 
-/* Only that one case needs the MAC, so a device that keeps it to itself is opened all the same. */
+/* Only that one case needs the MAC, so a device that withholds it is opened all the same. */
 Test(path, own_mac__refused_by_the_device)
 {
 	calls_port.no_roce_address = 1;
@@ -65,7 +65,7 @@ Test(path, own_mac__refused_by_the_device_and_no_next_hop)
 	cr_assert_eq(calls_path[RMAC], 0xff, "no QP may send to the MAC 0");
 }
 
-/* What the kernel said is good for a second, for that address; then it is asked again. */
+/* The kernel's answer is valid for a second, for that address; then it is queried again. */
 Test(path, next_hop__is_asked_for_again_in_time)
 {
 	static const uint8_t other[6] = { 0x02, 1, 2, 3, 4, 5 };
@@ -92,7 +92,7 @@ Test(path, next_hop__is_asked_for_again_in_time)
 	ctl->ops->close(ctl);
 }
 
-/* ---- commands, seen by an access that keeps them ---- */
+/* ---- commands, recorded by an access ---- */
 
 static uint8_t kept[512];
 

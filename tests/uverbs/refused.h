@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Openings that are refused: by what, with which code, and with which words. */
+/* Opens that are refused: the cause, the code, and the message. */
 #ifndef TESTS_UVERBS_REFUSED_H
 #define TESTS_UVERBS_REFUSED_H
 
@@ -11,15 +11,15 @@ struct refusal {
 	const char *name, *params;	/* of what is opened */
 	int err;
 	const char *cause, *cure;	/* words of the message */
-	const void *device;		/* how the device is, as the suite tells it */
+	const void *device;		/* state of the device, defined by the suite */
 };
 
-/* One of them: 0 and *ctl, or a negative errno and a message. */
+/* Opens: 0 and *ctl, or a negative errno and a message. */
 typedef int refused_open(const struct refusal *r, void **ctl, char *why, size_t whylen);
 
-/* Each in turn, in a process that may lock 64 KiB. */
+/* Runs each in a process that may lock 64 KiB. */
 void refused_each(const struct refusal *refusals, size_t n, refused_open *open);
-/* No object of libibverbs or libmlx5 stays behind. */
+/* No object of libibverbs or libmlx5 is left. */
 void nothing_left_but(long n);
 void nothing_left(void);
 

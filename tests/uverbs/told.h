@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two connected ends, and what the consumer of the one opened last hears of its device. */
+/* Two connected ends, and the device events of the consumer opened last. */
 #ifndef TESTS_UVERBS_TOLD_H
 #define TESTS_UVERBS_TOLD_H
 
@@ -10,7 +10,7 @@ extern struct end told_a, told_b;
 void told_open(void);
 void told_close(void);
 void told(DAT_EVENT_NUMBER number);
-void told_moves(void);			/* a message still comes through */
-void told_died(void);			/* the device is gone, and with it the connection */
+void told_moves(void);			/* a message still arrives */
+void told_died(void);			/* the device has failed, and with it the connection */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs of libefa 44.0 get through the front: its own encoding of sends and reads, events,
- * refusals; and, by the two queries that it lacks, queues that are written past it.
+ * Programs of libefa 44.0 behind the front: its encoding of sends and reads, events, refusals. With the
+ * two queries that it lacks, also queues that the test writes itself.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -238,7 +238,7 @@ static void put32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* A write that libefa 44.0 cannot encode, by hand and past it. */
+/* A write that libefa 44.0 cannot encode, written directly. */
 static void write_by_hand(const struct wq_attr *sq, uint16_t ahn)
 {
 	uint8_t w[64] = { 0x21, 0, 0x82, 0x1c };
