@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# libdat.so.1 exports the 72 calls of uDAPL 1.2 under the version of the old compat library, and a
-# redirected call is a null test, the first word of the handle and a jump.
+# libdat.so.1 exports the 72 calls of uDAPL 1.2 with the version of the old compat library. A redirected
+# call is a null test, a load of the handle's first word, and a jump.
 set -u
 lib=$DAPL_BUILD_DIR/lib/libdat.so.1
 status=0
@@ -11,7 +11,7 @@ if ! diff <(nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | LC_ALL=
 	status=1
 fi
 
-# A sanitizer adds its own. dat_lmr_create has most of its arguments on the stack.
+# A sanitizer adds instructions. dat_lmr_create passes most of its arguments on the stack.
 [ -n "${SAN-}" ] && exit $status
 own='dat_ia_openv|dat_ia_close|dat_registry_.*|dat_strerror|dat_lmr_create'
 hot='dat_ep_post_.*|dat_evd_dequeue|dat_srq_post_recv'
@@ -21,7 +21,7 @@ body=$(objdump -d --no-show-raw-insn "$lib" | awk '
 	END { for (name in list) print name ":" list[name] }')
 for call in $(grep -vxE "$own" tests/abi/symbols); do
 	got=$(grep "^$call:" <<<"$body")
-	# Clang loads the slot before it jumps; gcc copies arguments that are on the stack.
+	# Clang loads the slot before it jumps; gcc copies arguments on the stack.
 	want='(mov )*test je (mov )*jmp mov ret'
 	[[ $call =~ ^($hot)$ ]] && want='test je mov (mov )?jmp mov ret'
 	[[ $got =~ ^"$call: "$want$ ]] && continue

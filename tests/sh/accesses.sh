@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The conformance statements say the same of the model in this process and behind softnic-run, by
-# uverbs and by VFIO; where they do not, tests/data/accesses.tsv has the reason. A selection; with
-# DAPL_ALL=1 all of them.
+# The conformance statements have the same results on the model in this process and behind softnic-run,
+# through uverbs and VFIO. tests/data/accesses.tsv has a reason for each difference. Runs a selection;
+# with DAPL_ALL=1 all of them.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -13,7 +13,7 @@ trap 'rm -rf "$tmp"' EXIT
 only=(-t 'rmr*')
 [ "${DAPL_ALL-}" != 1 ] || only=()
 
-# conform ACCESS COMMAND...: the verdicts in $tmp/ACCESS.json
+# conform ACCESS COMMAND...: writes the results to $tmp/ACCESS.json
 conform() {
 	local access=$1
 	shift
@@ -26,7 +26,7 @@ conform() {
 
 conform process "$build/bin/dat_conform" -i soft-mlx5-0
 conform uverbs "$run" "$build/bin/dat_conform" -i mlx5_0-1
-# No network interface gives it an address there, and another process needs another device.
+# There the device has no network interface with an address, and a second process needs a second device.
 for i in 0000:0{1,2,3,4}:00.0; do
 	scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
 done >"$tmp/vfio.conf"
@@ -48,7 +48,7 @@ with open(listed) as f:
         if not line.startswith("#"):
             access, name, verdict, reason = line.rstrip("\n").split("\t")
             assert reason, line
-            # Those of the suites are uverbs.sh's.
+            # uverbs.sh compares those of the suites.
             if "/" not in name:
                 known[access, name] = verdict
 wrong = 0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What waits for a program in the background is not taken in by the words of the one before, whichever
-# process of the shell is late. What is preloaded into it delays the children that it forks, in turn.
+# A test that waits for a background program never reads the output of the previous one, whichever shell
+# process is late. A preloaded library delays the shell's children, in turn.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "a library cannot be preloaded under a sanitizer"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The programs behind make bench and make bench-scale: each peer that is built makes all its calls, under
-# the names that dat_bench has for them, and what grows is measured.
+# The programs behind make bench and make bench-scale: each peer that is built makes all its calls, with
+# dat_bench's row names, and the scaling figures are there.
 set -u
 build=$DAPL_BUILD_DIR
 tmp=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# make bench, with few samples: every row of ours and of each peer that is built is there, JSON and
-# Markdown agree, and a peer that is missing is named.
+# make bench, with few samples: every row of ours and of each built peer is there, JSON and Markdown
+# agree, and a missing peer is named.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh
@@ -10,7 +10,7 @@ needs_valgrind "$build/bin/dat_bench"
 export BENCH_QUICK=1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# Files of its own: others may be using those of this build.
+# A separate build directory, because other tests may be using this one.
 for f in bin etc lib tests; do ln -s "$build/$f" "$tmp/$f"; done
 rm "$tmp/etc" "$tmp/tests"
 cp -r "$build/etc" "$tmp/etc"
@@ -20,7 +20,7 @@ for f in dat_bench2 peer_verbs peer_uct peer_dapl; do
 done
 scripts/bench "$tmp" >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 
-# judge TEXT...: the files are right; peers whose programs are not there are missing, and said to be
+# judge TEXT...: checks the files; peers whose programs are missing must be reported as missing
 judge() {
 	scripts/bench-peers "$tmp" >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 	python3 - "$tmp" <<-'END' || { cat "$tmp/out"; exit 1; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# make bench-transports, with few samples: each column that can be here has its figures, each bar is
-# judged, and what is missing is named. With DAPL_ALL=1 beside the others, else with all of them missing.
+# make bench-transports, with few samples: each available column has its figures, each limit is checked,
+# and missing ones are named. With DAPL_ALL=1 beside other transports, else with all of them missing.
 set -u
 build=$DAPL_BUILD_DIR
 [ -x "$build/bin/dat_write_bw" ] || { echo "not built here"; exit 77; }
@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 ln -s "$build/bin" "$build/etc" "$build/lib" "$tmp/"
 
-# judge COLUMN...: these are there, with figures, and no other is missing but by its package
+# judge COLUMN...: these columns have figures; any other is missing because of its package
 judge() {
 	python3 - "$tmp/transports.md" "$@" <<-'END' || { cat "$tmp/transports.md"; exit 1; }
 		import sys
@@ -28,7 +28,7 @@ judge() {
 		    ours = title.startswith("ours")
 		    for row in ["write 64 KB, GB/s", "write 1 MB, GB/s"] + (
 		            ["write 8 B, us", "message 8 B, us", "write 8 B, M/s"] if ours else []):
-		        # A peer that fails has no figure, and a line that says so.
+		        # A peer that fails has no figure, and a line reports it.
 		        assert (not ours and f"Failed: {title}, {row}: " in text) or float(rows[row][title]) > 0
 		assert len(bars) == 7 and all(b[3] == "holds" or b[3].startswith("short by ") for b in bars), bars
 	END

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Without a dat.conf of this package the software adapters of the provider beside libdat are there,
-# from the build directory and without any variable. DAT_OVERRIDE and /etc/dat/dat.conf decide alone.
+# Without a dat.conf of this package, libdat offers the software adapters of the provider beside it, from
+# the build directory and without any variable. DAT_OVERRIDE and /etc/dat/dat.conf replace them.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "a sanitizer build is not what is installed"
@@ -13,7 +13,7 @@ unset DAT_OVERRIDE LD_LIBRARY_PATH
 status=0
 export tmp
 
-# with_etc COMMAND...: COMMAND sees $tmp/etc as /etc
+# with_etc COMMAND...: runs COMMAND with $tmp/etc as /etc
 mkdir "$tmp/etc"
 cp /etc/hosts /etc/nsswitch.conf /etc/passwd /etc/ld.so.cache "$tmp/etc" 2>/dev/null
 with_etc() { unshare -rm sh -c 'mount --bind "$tmp/etc" /etc && exec timeout 60 "$@"' sh "$@" >"$tmp/out" 2>&1; }
@@ -34,12 +34,12 @@ lists() {
 lists "$both" 'without a file'
 with_etc "$bin/dat_pingpong" -n 100 -q || fail 'dat_pingpong without a file'
 
-# libdat2 has installed its own.
+# libdat2 has installed its own dat.conf.
 echo "OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 'ib0 0' ''
 soft-mlx5-0 u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 '' ''" | tr "'" '"' >"$tmp/etc/dat.conf"
 lists "OpenIB-cma $both" 'beside the lines of others in /etc/dat.conf'
 
-# A line of the same name goes first, and what is built in is its spare.
+# A line of the same name comes first; the built-in one is used if it fails.
 echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" ""' >"$tmp/etc/dat.conf"
 lists 'soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 ' 'with a line of the same name'
 with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the spare does not open'

@@ -16,7 +16,7 @@ wrong() {
 	status=1
 }
 
-# The three reports of a run, beside the list of what it was to try.
+# The three reports of a run, compared with the list of statements.
 reports() {
 	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>"$tmp/log" ||
 		wrong "a statement failed:" "$tmp/out"
@@ -53,7 +53,7 @@ assert int(suite.get("failures")) == count["FAIL"] and int(suite.get("skipped"))
 END
 }
 
-# Of all calls that take an endpoint there is a row in the table of states.
+# The table of states has a row for each call that takes an endpoint.
 each_state() {
 	"$conform" --list -t '*__in_each_state' | sed 's/^[^ ]* //; s/(3).*//' | sort -u >"$tmp/tried"
 	scripts/prototypes | grep 'IN DAT_EP_HANDLE ep_handle' | sed 's/^DAT_RETURN //; s/(.*//' |

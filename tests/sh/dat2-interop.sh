@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Consumers of uDAPL 1.2 and 2.0 connect to each other, each by its own registry and provider.
+# Consumers of uDAPL 1.2 and 2.0 connect to each other, each through its own registry and provider.
 set -eu
 if [ -n "${SAN:-}" ] || ! [ -e "$DAPL_BUILD_DIR/lib/libdapl-direct2.so" ]; then
 	echo "needs the 2.0 provider, without a sanitizer"
@@ -21,7 +21,7 @@ peer() {	# peer LEVEL ARG...
 	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/$conf timeout -k 1 60 "$dir/peer$level" "$@"
 }
 
-# pair IA SERVER CLIENT: these levels, on both ends of a connection of this IA.
+# pair IA SERVER CLIENT: runs these levels on the ends of a connection of this IA.
 pair() {
 	local qual pid
 	beside "$dir/server" peer "$2" "$1"

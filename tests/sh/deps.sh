@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/deps.sh and the goals of make that call it, on a made-up Debian: which packages they ask for,
-# what they install and name, and what they do about a package that does not exist.
+# scripts/deps.sh and the goals of make that call it, on a simulated Debian: the packages that they
+# request, install and name, and their handling of a package that does not exist.
 set -u
-# make cannot have a space in a path, and TMPDIR may have one.
+# make does not support a space in a path, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# The variables of the make that runs this test are not those of the made-up machine.
+# Removes the variables of the make that runs this test.
 unset MAKEFLAGS MAKELEVEL MFLAGS CC SAN DEPS
 failed=0
 mkdir "$tmp/bin"
 export TEST_TMP=$tmp
 
-# The packages of ABSENT are not installed; the release has none of those in GONE. There are no package
-# lists while $tmp/no-lists exists; an installation fails while $tmp/old-lists or $tmp/no-mirror does.
+# The packages in ABSENT are not installed; the release lacks those in GONE. There are no package lists
+# while $tmp/no-lists exists; an installation fails while $tmp/old-lists or $tmp/no-mirror exists.
 cat >"$tmp/bin/dpkg-query" <<'END'
 #!/bin/bash
 for last; do :; done
@@ -52,7 +52,7 @@ cat >"$tmp/bin/apt-cache" <<'END'
 END
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 chmod +x "$tmp"/bin/*
-# Without sudo: a PATH that has everything else.
+# Without sudo: a PATH with everything else.
 mkdir "$tmp/rootless"
 ln -sf /usr/bin/* /bin/* "$tmp"/bin/* "$tmp/rootless/"
 rm "$tmp/rootless/sudo"
@@ -74,7 +74,7 @@ ends() {
 	failed=1
 }
 
-# installs PACKAGE...: apt-get was called for these, after they were named; nothing: for none
+# installs PACKAGE...: apt-get was called for these, after they were named; without arguments: not called
 installs() {
 	local flags="--no-install-recommends --no-upgrade" got
 	got=$(sed -n "s/^apt-get install -y -q $flags //p" "$tmp/calls" | tail -n 1)
@@ -126,7 +126,7 @@ ends 1 'left out: libjansson-dev$' "libjansson-dev libibverbs-dev" scripts/deps.
 installs libibverbs-dev
 export GONE="libdapl-dev dapl2-utils"
 
-# A fresh image, and one whose package lists are old.
+# A fresh image, and one with old package lists.
 touch "$tmp/no-lists"
 ends 0 'fetching newer package lists' "$GONE libfabric-bin" scripts/deps.sh
 installs libfabric-bin
@@ -137,14 +137,14 @@ installs libfabric-bin
 [ "$(grep -c '^apt-get install' "$tmp/calls")" = 2 ] || { echo "not tried again with newer lists"; failed=1; }
 unset GONE
 
-# Without root and sudo nothing is tried.
+# Without root and sudo nothing is installed.
 path=$tmp/rootless ends 1 'as root: apt-get install --no-install-recommends --no-upgrade libjansson-dev$' \
 	libjansson-dev scripts/deps.sh --build
 installs
 path=$tmp/rootless ends 0 'as root: apt-get install .*libdapl-dev$' libdapl-dev scripts/deps.sh --build
 installs
 
-# configure alone, by the goals that differ; nothing is compiled.
+# Only configure, for the different goals; nothing is compiled.
 mk() {
 	rm -rf "$tmp/build/.deps"*
 	ends "$1" "$2" "$3" make BUILD="$tmp/build" -n "${@:4}"
@@ -156,7 +156,7 @@ mk 0 'installing .*libcriterion-dev' "$tests" check
 mk 0 '' '' tests
 grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "configure does not find criterion"; failed=1; }
 
-# DEPS=no lists what is missing for a goal, and installs nothing.
+# DEPS=no lists the missing packages of a goal, and installs nothing.
 export DEPS=no
 ends 0 'missing: libibverbs-dev libdapl-dev$' "libibverbs-dev libdapl-dev $tests" scripts/deps.sh --build --check
 ends 0 'missing: libibverbs-dev libdapl-dev$' "libibverbs-dev libdapl-dev $tests" scripts/deps.sh --build

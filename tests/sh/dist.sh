@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # make dist packs the committed files under the release's name, and the tarball configures and compiles.
-# Its whole build takes minutes: DAPL_ALL=1.
+# Its full build takes minutes: DAPL_ALL=1.
 set -eu
 [ -e .git ] && git rev-parse --verify -q HEAD >/dev/null 2>&1 || { echo "make dist needs a git clone with a commit"; exit 77; }
 dir=$(mktemp -d)
@@ -17,7 +17,7 @@ tree=$dir/dapl-direct-$version
 diff <(git ls-tree -r --name-only HEAD | sort) <(cd "$tree" && find . -type f -o -type l | cut -c3- | sort)
 grep -q "^## $version" "$tree/CHANGELOG.md" || { echo "CHANGELOG.md has no entry for $version"; exit 1; }
 cd "$tree"
-# Neither the build directory nor the sanitizer of the make that runs this test is the tarball's.
+# The tarball's build must not use the build directory or sanitizer of the make that runs this test.
 unset MAKEFLAGS MAKELEVEL MFLAGS BUILD SAN
 if [ "${DAPL_ALL:-0}" = 1 ]; then
 	make -s all >"$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Transfers and windows again on other variants of post and poll: threadsafe instances, the doorbells
-# of hardware, a device that delays and destroys what it has consumed, another inline limit.
+# Transfers and windows again on other variants of post and poll: threadsafe IAs, the doorbells of
+# hardware, a device that delays work and poisons consumed WQEs, another inline limit.
 set -u
 bin=$DAPL_BUILD_DIR/tests/e2e
 status=0
-# With more than one Criterion leaks something of its own.
+# With more than one job Criterion itself leaks.
 jobs=$([ -n "${SAN-}" ] && echo 1 || echo 2)
 
 variant() {

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The suites of the ConnectX on the software EFA, which is the device $PROFILE: the newest of them
-# here, each other in a script of its own (efa-*.sh). A selection; with DAPL_ALL=1 all of them.
-# What an unordered device cannot give is skipped by the provider attribute that announces it.
+# The suites of the ConnectX on the software EFA of profile $PROFILE: the newest here, others in their
+# own scripts (efa-*.sh). Runs a selection; with DAPL_ALL=1 all of them. Tests that an unordered device
+# cannot pass are skipped by the provider attribute that announces it.
 set -u
 . tests/harness/skips.sh
 export DAPL_TEST_IA=soft-efa-0 DAPL_EFA_PROFILE=${PROFILE:-wide}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
-# With more than one Criterion leaks something of its own.
+# With more than one job Criterion itself leaks.
 jobs=$([ -n "${SAN-}" ] && echo 1 || echo 2)
 
 # step NAME COMMAND...
@@ -30,7 +30,7 @@ suite() {
 	! unannounced "$tmp/log" || failed=1
 }
 
-# That of uDAPL 2.0; the counters also of an instance that counts what its adapter does not.
+# The suite of uDAPL 2.0; the counters also on an IA that counts in software what its adapter does not.
 level2() {
 	[ -x "$DAPL_BUILD_DIR/tests/dat2" ] || return 0
 	suite dat2

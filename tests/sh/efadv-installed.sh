@@ -1,4 +1,4 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The libefa that is installed, with the two queries alone.
+# The installed libefa, with only the two queries emulated.
 DAPL_COVERED= SHORT=1 ACCESS=efadv PROFILE=wide exec bash tests/sh/uverbs.sh

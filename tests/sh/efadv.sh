@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hw_efa through unmodified libibverbs and libefa: what uverbs.sh asks of a ConnectX, on the EFA that
-# softnic-run shows. A libefa older than 63 gets the calls of that release. Other releases and devices:
-# efadv-*.sh.
+# hw_efa through unmodified libibverbs and libefa: the tests of uverbs.sh, on softnic-run's EFA. A libefa
+# older than 63 gets the calls of that release. Other releases and devices: efadv-*.sh.
 . tests/harness/libefa.sh
 release=$(libefa_release)
 export SOFTNIC_EFADV=63

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The provider is loaded with RTLD_GLOBAL, so it exports its two entries and three lists for dat_info; libdat's
-# calls have the symbol version of OFED's libdat.so.1, so that binaries of that time load.
+# The provider is loaded with RTLD_GLOBAL, so it only exports its two entries and three lists for
+# dat_info. libdat's calls have the symbol version of OFED's libdat.so.1, so that old binaries load.
 set -u
 lib=$DAPL_BUILD_DIR/lib
 status=0

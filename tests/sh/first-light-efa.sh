@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_first_light on the software EFA: all questions have their answers, and each other answer that an EFA
-# could give changes the line as it has to.
+# dat_first_light on the software EFA: all questions are answered, and each different behaviour of an EFA
+# changes its line as required.
 set -u
 . tests/harness/first-light.sh
 whole soft-efa-0 25
 
-# number, ia_params, what the line is then
+# number, ia_params, the resulting line
 answers soft-efa-0 <<'END'
 1	fault=silence	bad .*the first write ends with TRANSPORT
 2	write_order=relaxed efa_reorder=256 fault=drop=0.05	bad .*the last byte came before others .set: write_order=kept

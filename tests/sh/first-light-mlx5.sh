@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_first_light on the software ConnectX: all questions have their answers, and each other answer that
-# silicon could give changes the line as it has to.
+# dat_first_light on the software ConnectX: all questions are answered, and each different behaviour of
+# hardware changes its line as required.
 set -u
 . tests/harness/first-light.sh
 whole soft-mlx5-0 29
 
-# number, ia_params, what the line is then
+# number, ia_params, the resulting line
 answers soft-mlx5-0 <<'END'
 1	fault=drop=1	bad .*the first write ends with TRANSPORT
 1	fault=cmd_fail=0x500:1	bad .*two endpoints are not connected
@@ -38,7 +38,7 @@ answers soft-mlx5-0 <<'END'
 32	fault=quirk=old_keys	bad .*a peer still writes by the context
 END
 
-# One that hangs is ended, and those after it are asked.
+# A probe that hangs is killed, and the following ones still run.
 "$first_light" -i soft-mlx5-0 -a fault=drop=1 -t 3,15-16 --limit 1 >"$tmp/out" 2>/dev/null
 has 'an answer in time' '^ 3 none .*no answer within 1 s: it hangs'
 has 'the question after it' '^15 none .*within 1 s'
@@ -46,7 +46,7 @@ has 'the one after that' '^16 skip'
 "$first_light" -i soft-mlx5-0 -a fault=quirk=no_qp_error -t 24,1 --total 1 >"$tmp/out" 2>/dev/null
 has 'a question in time' '^ 1 good'
 
-# What is wrong is said, and the status is 2.
+# Errors on the command line are reported, with status 2.
 wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
 wrong 'there is no RDMA device mlx5_9' -i mlx5_9-1
 wrong 'mlx5_9-1 does not open' -i mlx5_9-1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/first-light on the adapters that softnic-run shows, and on one that there is not. What each
-# question answers is in first-light-mlx5.sh and first-light-efa.sh.
+# scripts/first-light on softnic-run's adapters, and on a missing one. first-light-mlx5.sh and
+# first-light-efa.sh test the answers.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 . tests/harness/skip.sh
@@ -25,7 +25,8 @@ if timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/bad" 
 	echo "an adapter that does not exist passes"
 	status=1
 fi
-# A failure is planted: no packet arrives. What the adapter says of it is in words, here and there.
+# Simulates a failure: no packet arrives. The adapter's error is printed as text, on the terminal and in
+# the report.
 if SOFTNIC_FAULT=drop=1 timeout 200 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/lost" mlx5_0-1 \
 	>"$tmp/out" 2>&1; then
 	echo "an adapter whose packets are lost passes"
@@ -40,7 +41,7 @@ for file in "$tmp/lost" "$tmp/out"; do
 done
 grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
 
-# The questions alone, of an adapter by VFIO, whose address is a parameter; as a document, too.
+# Only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
 timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
 	0000:01:00.0 >"$tmp/out" 2>&1 || {
 	echo "the questions of an adapter by VFIO failed"
@@ -60,14 +61,14 @@ END
 "$run" sh -c 'net=$SYSFS_PATH/class/net; mkdir -p $net/bond0 $net/enp1s0np0 && ln -s ../bond0 $net/enp1s0np0/master &&
 	exec "$0" -i mlx5_0-1 -t 17' "$DAPL_BUILD_DIR/bin/dat_first_light" >"$tmp/out" 2>&1
 grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not seen"; cat "$tmp/out"; status=1; }
-# Firmware that refuses the command is no obstacle, and told. The kernel gives the same one before, some
-# number of times.
+# Firmware that refuses the command is reported, and does no harm. The kernel sends the same command
+# before, an unknown number of times.
 for n in $(seq 2 100); do
 	SOFTNIC_FAULT=cmd_fail=0x760:$n "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 18 >"$tmp/out" 2>&1
 	grep -q '^18 bad' "$tmp/out" && break
 done
 grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
-# A link that its administrator has left down is raised.
+# A link that its administrator has set down is brought up.
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
 grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not raised"; cat "$tmp/out"; status=1; }

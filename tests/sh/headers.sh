@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each public header is usable by itself, in C and in C++, and so is each seam header in C.
+# Each public header compiles by itself, in C and in C++, and so does each seam header in C.
 set -u
 status=0
 try() {

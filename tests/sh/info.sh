@@ -29,8 +29,8 @@ done
 "$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
-# Each word of ia_params that is wrong is a reason: dat_ia_open fails, and its message has the key.
-# refuses IA PARAMS WORDS
+# Each invalid word of ia_params is reported: dat_ia_open fails, and its message has the key. refuses IA
+# PARAMS WORDS
 refuses() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
 		>"$DAT_OVERRIDE"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# make install puts in place what a consumer needs, and make uninstall takes all of it away.
+# make install installs everything that a consumer needs, and make uninstall removes it again.
 set -eu
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -24,7 +24,7 @@ END
 ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -o "$root/consumer" "$root/consumer.c" $(pkg-config --cflags --libs dat)
 LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
 grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf"
-# Many programs take the first adapter that opens: those in software are the last.
+# Many programs take the first adapter that opens, so the software ones are last.
 [ "$(awk '!/^#/ { print $1 }' "$root/etc/dat/dat.conf" | uniq | tail -n 2 | tr '\n' ' ')" = 'soft-mlx5-0 soft-efa-0 ' ] ||
 	{ echo "software adapters do not stand last:"; cat "$root/etc/dat/dat.conf"; exit 1; }
 rm "$root"/consumer*
@@ -36,7 +36,7 @@ if [ -n "$left" ]; then
 	exit 1
 fi
 
-# Where libraries go by architecture: programs find them without any variable, as pkg-config does.
+# In a multiarch library directory programs find the libraries without any variable, as with pkg-config.
 arch=lib/$(${CC:-gcc} -print-multiarch)
 if [ "$arch" != lib/ ]; then
 	own=(PREFIX=/usr LIBDIR="/usr/$arch")

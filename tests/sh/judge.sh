@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/check calls a suite good only when it says so itself, in time, and leaves nothing behind.
-# scripts/check-all goes on after a part that fails, and says which it was.
+# scripts/check accepts a suite only if it reports success itself, in time, and leaves no process behind.
+# scripts/check-all continues after a part that fails, and names it.
 set -u
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 mkdir "$build/tests"
 failed=0
 
-# judged NAME WORDS: the suite whose body is stdin gets a line with these words
+# judged NAME WORDS: runs the suite on stdin; its line must have these words
 judged() {
 	{ echo '#!/bin/bash'; cat; } >"$build/tests/$1"
 	chmod +x "$build/tests/$1"
@@ -33,8 +33,8 @@ judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1
 until [ \"\$(tr '\0' ' ' <\"/proc/\$!/cmdline\")\" = 'sleep 60 ' ]; do sleep 0.02; done
 $passing"
 
-# What a test could not try is said. All of them together: a user's own variables judge nothing, and
-# each of the shell tests, two at a time, counts once.
+# Skipped tests are reported. In a full run a user's own variables have no effect, and each of the shell
+# tests, two at a time, counts once.
 judged shy ' +not tried: a::b: only root may' <<<"echo '[SKIP] a::b: only root may'; $passing"
 judged alone 'ok +alone' <<<"echo \"note: <\${IBV_FORK_SAFE-}> \$LC_ALL\"; $passing"
 check=$PWD/scripts/check

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every word of a manual page's source is in the page as mandoc prints it, in order. A word that is
-# also a macro's name ("No", "In", "Do"), a line that begins with a point, and an unescaped "&" do not
-# come through otherwise, and mandoc's lint does not mind.
+# Every word of a manual page's source is in the page as mandoc prints it, in order. A word that is also
+# a macro's name ("No", "In", "Do"), a line that begins with a point, and an unescaped "&" would be lost,
+# and mandoc's lint does not report that.
 set -u
 . tests/harness/skip.sh
 command -v mandoc >/dev/null || skip "no mandoc"
@@ -56,7 +56,7 @@ def source(path):
         got = of_macro(line) if is_macro else words(plain(line))
         if literal:
             got = [w for w in got if w != "&"]
-        # A sign that stands for "nothing here" only after a backslash.
+        # "&" is only allowed after a backslash.
         if "Ns" in line.split() and "&" in got:
             got.append("(an unescaped &)")
         found += [(number, w) for w in got if w != "&"]

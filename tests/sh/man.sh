@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual pages are there, whole, and true to the headers: one for each exported call and each
-# program, nothing for mandoc to find fault with, prototypes and constants as in the headers, every
-# return code that uDAPL 1.2 has for a call, examples that compile.
+# The manual pages are complete and agree with the headers: one for each exported call and each program,
+# no complaint from mandoc, prototypes and constants as in the headers, every return code of uDAPL 1.2
+# for each call, examples that compile.
 set -u
 shopt -s lastpipe
 tmp=$(mktemp -d)
@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 status=0
 cc=${CC:-gcc}
 
-# complain TEXT: of what stdin lists, if anything
+# complain TEXT: fails with the lines on stdin, if there are any
 complain() {
 	local found
 	found=$(cat)
@@ -29,7 +29,7 @@ there_is_a_page() {
 	} | sort | comm -23 - "$tmp/names" | complain "no manual page:"
 }
 
-# The pages of this package are not installed where mandoc looks for references: that is looked at here.
+# The pages are not installed where mandoc looks for references, so this checks them.
 lint() {
 	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc finds:"
 	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc says:"
@@ -61,7 +61,7 @@ constants() {
 	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "constants that no header has:"
 }
 
-# What RETURN VALUES has an item for, with some text: returned, or said why not.
+# Codes with an item and some text in RETURN VALUES: returned, or not with a reason.
 listed_codes() {
 	awk '/^\.Sh / { in_values = $0 == ".Sh RETURN VALUES" } !in_values { next }
 		$1 == ".It" { tags = ""; for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/) tags = tags " " $i; next }
@@ -82,7 +82,7 @@ codes() {
 		complain "calls of only one: tests/data/return-codes.tsv, tests/abi/symbols"
 }
 
-# An example is a piece of a function that has these at hand.
+# An example is part of a function with these variables.
 examples() {
 	local page
 	for page in man/*.3; do

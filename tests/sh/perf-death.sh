@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# When one side of a program with perftest's habits is killed in the middle, the other one says so and
-# ends with status 1, soon.
+# When one side of a program that follows perftest is killed during a run, the other one reports it and
+# exits with status 1, soon.
 set -u
 . tests/harness/perf-server.sh
 
@@ -55,7 +55,7 @@ each_dies dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_s
 ia=soft-efa-0
 each_dies dat_write_lat dat_send_bw dat_bind_lat
 
-# One of a client's processes that is killed: the client says so.
+# If a client's process is killed, the client reports it.
 ia=soft-mlx5-0
 start dat_conn_rate --processes 2
 for _ in $(seq 1500); do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A server that hears of its last answer's completion later than of the client's end. What is
-# preloaded into it withholds the completions of what it posts for a while.
+# A server that gets the completion of its last answer after the client's end. A preloaded library delays
+# the completions of its posts for a while.
 set -u
 . tests/harness/perf-server.sh
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each program with perftest's habits: --help, what is wrong, no server, and a file without gnuplot.
+# Each program that follows perftest: --help, errors on the command line, no server, and plots without
+# gnuplot.
 set -u
 programs="dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_send_bw dat_bind_lat dat_bind_bw dat_conn_rate"
 bin=$DAPL_BUILD_DIR/bin
@@ -8,7 +9,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 port=$(($$ << 16))		# without a listener
 
-must() {	# must STATUS TEXT COMMAND...: exits so and says so
+must() {	# must STATUS TEXT COMMAND...: it exits with this status and output
 	local want=$1 text=$2 status
 	shift 2
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
@@ -42,7 +43,7 @@ one_program() {
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
 }
 
-# The options that a page lists, and those that the program offers: the first name of each.
+# The options on a page, and those of the program: the first name of each.
 documented() {
 	sed -n '/that all these programs have, and/,/^\.\(Pp\|Sh\)/p' "man/$1.1" | sed -n 's/^\.Fl -\{0,1\}\([^ ]*\).*/\1/p' | sort
 }
@@ -52,7 +53,7 @@ offered() {
 		awk '{ print $1 }' | grep -vxE 'V|help|usage' | sort
 }
 
-# A page lists what its program takes beyond the options of all, and dat_perf(7) has each.
+# A page lists the options of its program beyond the common ones; dat_perf(7) has all of them.
 as_documented() {
 	local p option
 	for p in $programs; do offered $p; done | sort | uniq -c | awk '$1 == 9 { print $2 }' >"$tmp/common"
@@ -67,7 +68,7 @@ as_documented() {
 	done
 }
 
-# What means nothing for a program is not an option of it.
+# Options without an effect in a program are refused.
 means_nothing() {
 	local p
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each program with perftest's habits runs as a pair: rows, verified data, one valid JSON document with
-# a record for each size, samples, plots.
+# Each program that follows perftest runs as a pair: rows, verified data, one valid JSON document with a
+# record for each size, samples, plots.
 set -u
 . tests/harness/perf-server.sh
 
 front=() both=()		# before the program; options of both sides
-# pair PROGRAM OPTION...: both sides end well; what the client said is in $tmp/out
+# pair PROGRAM OPTION...: both sides succeed; the client's output is in $tmp/out
 pair() {
 	local program=$1 status
 	shift
@@ -28,7 +28,7 @@ rate() {
 	[ -z "${SAN-}" ] && pair dat_conn_rate "$@"
 }
 
-# records KEY SIZE...: the document has one record for each size, each with that key and positive
+# records KEY SIZE...: the document has one record for each size, each with that key and a positive value
 records() {
 	python3 - "$tmp/json" "$@" <<-'END' || { cat "$tmp/json"; exit 1; }
 		import json, sys
@@ -58,7 +58,7 @@ says() {
 	done
 }
 
-# The worst samples of each size are dated by its own start.
+# The worst samples of each size have times relative to its start.
 starts() {
 	sed -n 's/.* over *\([0-9.]*\) s after the start, at [0-9]*:\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$tmp/out" |
 		awk '{ printf "%.4f\n", ($2 * 60 + $3 - $1 + 3600) % 3600 }' | sort -u | wc -l
@@ -96,7 +96,7 @@ records BW_average $all
 pair dat_write_bw -D 3 -f 0 -s 64 --target-polls
 says ' \.\.\. 64 bytes: 2 s, '
 pair dat_bind_bw --unbind -n 300 -q 2
-# As many windows as binds under way, through all contexts of a key: they take up new keys together.
+# As many windows as outstanding binds, through all contexts of a key: they change to new keys together.
 pair dat_bind_bw -n 40000 -t 64 -Q 1
 records MsgRate 4096
 rate -n 20 -q 2 --processes 2 --warm-up 2 && records connections_per_s 4 && says 'Waiting *: asleep'
@@ -126,7 +126,7 @@ done
 rate -n 20
 both=()
 
-# The same through the kernel's interface, where a preloaded library can be.
+# The same through the kernel's interface, if a library can be preloaded.
 if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 	front=("$bin/softnic-run") both=(-d mlx5_0-1)
 	for p in dat_write_bw dat_send_bw dat_read_bw dat_bind_bw; do

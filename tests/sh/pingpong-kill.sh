@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_pingpong -n 0: when either side is killed the other sees BROKEN and ends with status 1, soon.
+# dat_pingpong -n 0: when either side is killed the other gets BROKEN and exits with status 1, soon.
 set -u
 . tests/harness/perf-server.sh
 
@@ -8,13 +8,13 @@ start() {
 	serve "$bin/dat_pingpong" -s $1
 	beside "$tmp/client" "$bin/dat_pingpong" -q -n 0 -p $port $1 127.0.0.1
 	client=$!
-	# A few rounds must have gone by: the client tells every two seconds.
+	# Waits for some rounds: the client prints a line every two seconds.
 	until_said $client "$tmp/client" 'rounds$' && return 0
 	echo "no round went by"; cat "$tmp/server" "$tmp/client"
 	return 1
 }
 
-# survivor PID FILE WHO: ends by itself, with status 1 and a BROKEN event
+# survivor PID FILE WHO: it exits by itself, with status 1 and a BROKEN event
 survivor() {
 	local i status
 	for i in $(seq 300); do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_pingpong by hand and by itself: polling and sleeping, odd lengths, and what a user gets wrong.
+# dat_pingpong with two processes and alone: polling and sleeping, odd lengths, and user errors.
 set -u
 . tests/harness/perf-server.sh
 bin=$bin/dat_pingpong

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/vfio and scripts/hugepages on a made-up machine: DPDK's programs are fakes that note how they
-# were called, and do to its /sys what the real ones do.
+# scripts/vfio and scripts/hugepages on a simulated machine: fakes of DPDK's programs record their
+# arguments, and change its /sys like the real ones.
 set -u
-# No path of sysfs has a space in it, whatever TMPDIR has.
+# Paths in sysfs have no spaces, whatever TMPDIR has.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export SYSFS=$tmp/sys VFIO_DEV=$tmp/vfio PROC_NET=$tmp/net STATE=$tmp/state LOG=$tmp/log
@@ -70,7 +70,7 @@ machine() {
 	: >"$LOG"
 }
 
-# does STATUS PATTERN CALLS COMMAND...: how it ends, what it says, and how DPDK's program was called
+# does STATUS PATTERN CALLS COMMAND...: exit status, output, and the calls of DPDK's program
 does() {
 	local status=$1 pattern=$2 calls=$3 got
 	shift 3

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Out of descriptors, and with two users on one host, the log says what failed and why. A call that
-# fails has its reason in the log without DAPL_DBG_TYPE.
+# Without free descriptors, and with two users on one host, the log has the failing call and the reason.
+# A failing call logs its reason without DAPL_DBG_TYPE.
 set -u
 . tests/harness/skip.sh
 . tests/harness/perf-server.sh
 unset DAPL_DBG_TYPE
 
-# Until the limit is high enough to serve: each call that fails has the cause in the log.
+# Raises the limit until the server works: each failing call has its reason in the log.
 seen=
 for n in $(seq 6 40); do
 	out=$(ulimit -n $n; timeout 3 "$bin/dat_pingpong" -s -q -n 1 -p $port 2>&1)
@@ -23,7 +23,7 @@ case $seen in
 *) echo "not both calls were made to fail:$seen"; exit 1 ;;
 esac
 
-# A call that chooses the qualifier names none.
+# A call that chooses the qualifier itself logs none.
 seen=
 for n in $(seq 6 40); do
 	out=$(ulimit -n $n; timeout 5 "$bin/dat_bench" -n 16 2>&1)

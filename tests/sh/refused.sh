@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Adapters that can not be opened, as softnic-run shows them: dat_info says of each why, and the cure.
+# Adapters that cannot be opened, behind softnic-run: dat_info prints the reason and the cure for each.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-# refused WORDS CURE COMMAND...: the command fails, and says so with the cure
+# refused WORDS CURE COMMAND...: the command fails, and prints both
 refused() {
 	local words=$1 cure=$2
 	shift 2
@@ -51,7 +51,7 @@ refused 'first generation' 'a later one' bash -c 'info --profile efa0'
 # 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
 	refused '16-byte entries' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
-# A later one without RDMA read, behind a libefa that can describe its queues, and in software.
+# A later one without RDMA read, with a libefa that can query its queues, and in software.
 [ "$release" -lt 63 ] && queries=63 || queries=none
 refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
 	bash -c 'info --profile efa1'
@@ -62,7 +62,7 @@ refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
 	"$run" --efa "$build/bin/dat_info" -i efa_0-2
 sed 's/ "" ""$/ "rnr_retry=7" ""/' "$DAT_OVERRIDE" >"$tmp/mlx5.conf"
 refused 'rnr_retry=7: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/mlx5.conf" bash -c info
-# hw_mlx5 sees each name first, and leaves the parameters of others alone.
+# hw_mlx5 sees each name first, and ignores the parameters of others.
 if ! DAT_OVERRIDE=$tmp/efa.conf timeout 20 bash -c info >"$tmp/out" 2>&1; then
 	echo "efa_0-1 does not open with a key of an EFA:"
 	cat "$tmp/out"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A set-user-ID program takes no environment variable into account: the kernel says that it is one,
-# not a flag of ours.
+# A set-user-ID program ignores all environment variables: this is decided by the kernel's AT_SECURE, not
+# by a flag of ours.
 set -u
 . tests/harness/skip.sh
 [ "$(id -u)" = 0 ] || skip "only root can make a set-user-ID program for another user"

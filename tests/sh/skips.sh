@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/harness/skips.sh finds the test that is skipped for a reason of its own, and no other.
+# tests/harness/skips.sh finds a test that is skipped for an unannounced reason, and no other.
 set -u
 . tests/harness/skips.sh
 tmp=$(mktemp -d)
@@ -10,7 +10,7 @@ failed=0
 DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -v -i soft-efa-0 >"$attributes" ||
 	exit 1
 
-# judge yes|no REASON: whether that one is found
+# judge yes|no REASON: is that one found?
 judge() {
 	local got=no
 	echo "[SKIP] suite::test: $2" >"$tmp/log"

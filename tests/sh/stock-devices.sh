@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What stock rdma-core says of the devices that softnic-run shows it, and what softnic-run itself
-# promises: the command's status, signals handed on, nothing left behind, silent traps named.
+# The output of stock rdma-core for softnic-run's devices, and softnic-run itself: the command's status,
+# forwarded signals, no files left behind, and messages for programs that it cannot preload.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 failed=0
@@ -54,7 +54,7 @@ expect 0 "$run" echo --devices 9 -h
 says '^--devices 9 -h$'
 expect 64 "$run"
 expect 64 "$run" --devices 17 true
-# An EFA counts no calls, a ConnectX does.
+# A ConnectX counts calls, an EFA does not.
 SOFTNIC_DRIVEN=1 expect 0 "$run" --efa ibv_devinfo
 expect 64 "$run" --efa --profile efa9 true
 expect 64 "$run" --profile read true
@@ -64,7 +64,7 @@ expect 0 "$run" --vfio --infiniband true
 expect 0 "$run" --help
 says 'COMMAND'
 
-# What a preload cannot reach is said
+# Programs that cannot be preloaded get a message
 echo 'int main(void) { return 0; }' >"$tmp/none.c"
 if "${CC:-cc}" -static -o "$tmp/static" "$tmp/none.c" 2>/dev/null; then
 	expect 126 "$run" "$tmp/static"
@@ -77,7 +77,7 @@ if [ "$(id -u)" = 0 ] && "${CC:-cc}" -o "$tmp/setuid" "$tmp/none.c" &&
 	says 'setuid'
 fi
 
-# Signals are handed on, and the directory goes with the command
+# Signals are forwarded, and the directory is removed with the command
 "$run" sh -c 'trap "exit 9" TERM; touch "$1/up"; while :; do sleep 0.05; done' sh "$tmp" &
 pid=$!
 for i in $(seq 200); do [ -e "$tmp/up" ] && break; sleep 0.05; done
@@ -88,7 +88,7 @@ got=$?
 [ $got = 9 ] || bad "after SIGTERM: status $got, not 9"
 [ -z "$(left)" ] || bad "after SIGTERM: left behind $(left)"
 
-# SIGKILL takes the command along; the next run clears up
+# SIGKILL kills the command as well; the next run removes the directory
 rm -f "$tmp/up"
 "$run" sh -c 'echo $$ >"$1/up"; exec sleep 60' sh "$tmp" &
 pid=$!

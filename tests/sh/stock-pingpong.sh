@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's ibv_rc_pingpong, unmodified, on the software ConnectX: both sides end well, the data is
-# right, and the model holds nothing against libmlx5.
+# Debian's ibv_rc_pingpong, unmodified, on the software ConnectX: both sides succeed, the data is right,
+# and the model reports no violation by libmlx5.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 export SOFTNIC_STRICT=1
@@ -45,7 +45,7 @@ start() {
 	return 1
 }
 
-# case ARGUMENT...: with them on both sides
+# case ARGUMENT...: runs with these arguments on both sides
 failed=0
 pingpong() {
 	local server_status client_status

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each law of sh/tree refuses what it is for: a copy of the tree breaks one of them at a time.
+# Each law of sh/tree finds its violation: a copy of the tree breaks one law at a time.
 set -u
 status=0
 tmp=$(mktemp -d)
@@ -9,8 +9,8 @@ cp -r core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples 
 cd "$tmp" || exit 1
 export CHECK_BUILD=build		# where the copy has objects: none, at first
 
-# law COMPLAINT FILE LINE [SED]: with the line in that file, or edited so, the complaint is made, and only
-# that one.
+# law COMPLAINT FILE LINE [SED]: with the line added to the file, or the file edited, there is this
+# complaint and no other.
 law() {
 	local said
 	mkdir -p "$(dirname "$2")"
@@ -46,7 +46,7 @@ law "not in a table of tests" tests/README.md '' '/^| `fsm` |/d'
 law "not plain English" man/dat_info.1 'Who asks is told.'
 law "a table cell of over 15 words" README.md '| a b c d e f g h i j k l m n o p |'
 law "a backend sees more" core/dap.h '' 's/^\tuint32_t slow;/&\n\tint unseen1, unseen2;/'
-# Two files whose objects need each other.
+# Two files whose objects depend on each other.
 mkdir -p build/obj/core/evd
 for f in one:two two:one; do
 	printf '%s\nvoid %s(void);\nvoid %s(void);\nvoid %s(void) { %s(); }\n' "$spdx" "${f#*:}" "${f%:*}" "${f%:*}" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What holds for every file of the tree: size, licence line, and who may include whom.
+# Laws for every file of the tree: size, licence line, and permitted includes.
 set -u
 status=0
 complain() {
@@ -26,7 +26,7 @@ complain "first line is not the SPDX line:" \
 	"$(sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }')"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
-# A copy into another process can end after its target has withdrawn the memory; one out of it can block.
+# A copy into another process could end after its target has revoked the memory; one out of it could block.
 complain "softnic copies from or to another process:" \
 	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
 # What a backend may see of core: the two seams, the objects, tools, and the accessors of DAT's types.
@@ -41,7 +41,7 @@ complain "a backend includes another:" "$(
 		grep -rnE '#include "hw_' "$b" --include='*.[ch]' --include='*.inl' |
 			grep -vE "#include \"(hw_common|$b)/"
 	done; grep -rnE '#include "hw_(mlx5|efa)/' hw_common)"
-# The adapters, who makes them, and what only one of them has.
+# Names of adapters and their vendors, and terms of one adapter.
 words='mlx5|connectx|(^|[^a-z0-9])m5_|(^|[^a-z])(lib)?efa(dv)?([^a-z]|$)|soft-|softnic|mellanox|nvidia|amazon'
 words+='|devx|blueflame|(^|[^a-z])(aws|prm|srd|uar|umr|llq)([^a-z]|$)'
 complain "core names an adapter:" \

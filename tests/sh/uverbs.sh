@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A driver through rdma-core: dat_pingpong, and what the suites of API, transfers, conformance and
-# uDAPL 2.0 ask of an adapter, on the device that softnic-run shows. A selection; with DAPL_ALL=1 all of them.
-# ACCESS=vfio: the device is behind VFIO, and the child of a test has another one (vfio.sh).
-# ACCESS=efadv: it is an EFA, of profile PROFILE (efadv.sh). SHORT=1: less of the selection.
-# DAPL_COVERED=1: a selection nevertheless, as `make coverage` comes besides and runs all.
+# A driver through rdma-core: dat_pingpong, and the suites of API, transfers, conformance and uDAPL 2.0,
+# on softnic-run's device. Runs a selection; with DAPL_ALL=1 all of them. ACCESS=vfio: the device is
+# behind VFIO, and the child of a test has another one (vfio.sh). ACCESS=efadv: it is an EFA, of profile
+# PROFILE (efadv.sh). SHORT=1: less of the selection. DAPL_COVERED=1: a selection nevertheless, because
+# `make coverage` runs everything itself.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
@@ -21,7 +21,7 @@ server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
 failed=0
 
-# By VFIO no network interface tells an address, and a device serves one process at a time.
+# Behind VFIO no network interface gives an address, and a device serves one process at a time.
 if [ $access = vfio ]; then
 	ia=0000:01:00.0
 	export DAPL_TEST_CHILD_IA=0000:02:00.0,0000:03:00.0,0000:04:00.0 RIG_PARAMS=gid=auto
@@ -53,7 +53,7 @@ faults() {
 		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun|rx\.|wqe\.lkey)'
 }
 
-# step NAME SUMMARY COMMAND...: ends well, says so, and the device holds nothing against it
+# step NAME SUMMARY COMMAND...: it succeeds, prints the summary, and the device reports no violation
 step() {
 	local name=$1 summary=$2 status start=$SECONDS
 	shift 2
@@ -69,7 +69,7 @@ step() {
 	failed=1
 }
 
-# The statements of dat_conform; those that accesses.tsv has may fail.
+# The statements of dat_conform; those in accesses.tsv may fail.
 conformance() {
 	local start=$SECONDS summary
 	timeout -k 5 300 "$run" "$build/bin/dat_conform" -i $ia "$@" >"$tmp/conformance" 2>&1
@@ -85,7 +85,7 @@ conformance() {
 	failed=1
 }
 
-# pingpong IA [OPTION...]: of softnic-run
+# pingpong IA [OPTION...]: under softnic-run
 pingpong() {
 	local ia=$1 status
 	local ping=("$build/bin/dat_pingpong" -i "$ia" -n 200)
@@ -101,7 +101,7 @@ pingpong() {
 	failed=1
 }
 
-# listed VERDICT PATTERN: what tests/data/accesses.tsv says of this access and what the pattern names
+# listed VERDICT PATTERN: the entries of tests/data/accesses.tsv for this access that match the pattern
 listed() {
 	awk -F'\t' -v access=${access/devx/uverbs} -v verdict="$1" -v what="$2" \
 		'($1 == access || $1 == "both") && $3 == verdict && $2 ~ what { print $2 }' \
@@ -115,7 +115,7 @@ suite() {
 	without=$(listed 'NOT RUN' "^$name/" | sed "s|^$name/||" | paste -sd '|')
 	[ $# != 0 ] || [ -z "$without" ] || set -- --filter "!(@($without))"
 	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' $front "$build/tests/$name" --jobs 1 --verbose "$@"
-	# The adapter of two ends of InfiniBand is another one. What an adapter announces it may lack.
+	# With InfiniBand the two ends have other adapters. A test may be skipped if the adapter announces it.
 	[ "$front" = "$run" ] || return
 	grep -a '^\[SKIP\]' "$tmp/$name" | grep -avE ': (Test is disabled|the adapter says )' |
 		grep -avF -f <(listed SKIP "^$name/" | sed "s|^$name/|[SKIP] |; s|/|::|; s|$|: |") || return
@@ -123,7 +123,7 @@ suite() {
 	failed=1
 }
 
-# dat20 FILTER: of the suite of uDAPL 2.0, which looks for etc/dat2.conf by itself.
+# dat20 FILTER: runs the suite of uDAPL 2.0, which finds etc/dat2.conf by itself.
 dat20() {
 	local DAPL_BUILD_DIR=$build
 	[ $access != vfio ] || DAPL_BUILD_DIR=$tmp
@@ -137,7 +137,7 @@ model='NVIDIA ConnectX-6 Dx,.* firmware 22\.36'
 [ $access != efadv ] || model='Amazon EFA 0xefa'
 step model "$model" "$run" "$build/bin/dat_info" -i $ia
 if [ $access = devx ]; then
-	# A second port, and ports of InfiniBand: dat.conf names them as it names any.
+	# A second port, and InfiniBand ports: dat.conf names them like any other.
 	sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
 	cat "$DAT_OVERRIDE" >>"$tmp/two.conf"
 	export DAT_OVERRIDE=$tmp/two.conf

@@ -1,4 +1,4 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What uverbs.sh asks of an adapter behind the kernel, of one behind VFIO.
+# The tests of uverbs.sh, on an adapter behind VFIO.
 ACCESS=vfio exec bash tests/sh/uverbs.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# softnic-vm as a program: its sockets come and go with it, and what it cannot do it says.
+# softnic-vm as a program: it creates and removes its sockets, and reports errors.
 set -u
 vm=$DAPL_BUILD_DIR/bin/softnic-vm
 status=0
@@ -11,7 +11,7 @@ bad() {
 	status=1
 }
 
-# wait_for CONDITION...: at most 30 seconds
+# wait_for CONDITION...: waits at most 30 seconds
 wait_for() {
 	for ((i = 0; i < 300; i++)); do
 		"$@" && return
@@ -36,7 +36,7 @@ kill -TERM $pid
 wait $pid || bad "the exit status after SIGTERM is $?"
 [ -e "$tmp/a" ] || [ -e "$tmp/b" ] && bad "sockets are left behind"
 
-# One that was killed leaves them, and the next server replaces them.
+# A killed one leaves its sockets, and the next server replaces them.
 "$vm" "$tmp/a" 2>"$tmp/err" &
 pid=$!
 wait_for test -S "$tmp/a"

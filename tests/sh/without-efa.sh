@@ -25,7 +25,7 @@ if ! without_efa WERROR=1 "$tmp/build/obj/hw_efa/ctl/ctl.o" "$tmp/build/obj/hw_e
 	cat "$tmp/out"
 	exit 1
 fi
-# Its suite.mk names prerequisites, so that make knows the target; nothing links it.
+# Its suite.mk names prerequisites, so make knows the target; nothing links it.
 without_efa -n "$tmp/build/tests/efadv"
 if grep -q -- "-o $tmp/build/tests/efadv " "$tmp/out"; then
 	echo "the suite efadv is built --without-efa"
