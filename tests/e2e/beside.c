@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slow calls on an EVD beside the thread that dequeues or waits: the one thread stops before each
- * lock that it takes, and the other one takes its step there.
+ * Slow calls on an EVD while another thread dequeues or waits: one thread stops before each lock that it
+ * takes, and the other one runs its step there.
  */
 #include "tests/e2e/rig.h"
 
@@ -35,7 +35,7 @@ static DAT_CNO_HANDLE make_cno(void)
 
 static struct {
 	struct th_aside dequeuer;
-	uint64_t next;			/* the cookie that is due */
+	uint64_t next;			/* the next cookie */
 	bool wrong;
 } order;
 
@@ -50,7 +50,7 @@ static void take_one(void *arg)
 		order.wrong = true;
 }
 
-/* There is one dequeuer: the step before may still wait for the turn. */
+/* There is one dequeuer: its previous step may still wait for the run token. */
 static void dequeue_meanwhile(void *arg)
 {
 	if (order.dequeuer.started && !__atomic_load_n(&order.dequeuer.done, __ATOMIC_ACQUIRE))
@@ -120,7 +120,7 @@ static void join_at_lock(void *arg)
 		th_aside(&join.joiner, join_cno, arg, SOON_MS);
 }
 
-/* A wait and a CNO that both are the first to need the descriptor of a CQ. False: it has no such lock. */
+/* A wait and a CNO both need the descriptor of a CQ for the first time. False: there is no such lock. */
 static bool joined_at(unsigned int lock)
 {
 	DAT_EVENT ev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a bound context gives access to, and what not. */
+/* The memory that a bound context gives access to, and no more. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ RIG_TEST(bind_access, range__whole_lmr)
 	window_refuses_read(&a, &b, c, (size_t)-1, 1);
 }
 
-/* Addresses that wrap must not come out inside. */
+/* An address range that wraps must not end inside the window. */
 RIG_TEST(bind_access, range__address_and_length_that_wrap)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 4096, RIGHTS_RW);
@@ -137,7 +137,7 @@ RIG_TEST(bind_access, two_windows__over_one_lmr)
 	window_opens(&a, &b, x, 0, 200);
 }
 
-/* A context is of a zone: a peer of an endpoint in another zone cannot use it. */
+/* A context belongs to a zone: a peer of an endpoint in another zone cannot use it. */
 RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
@@ -157,7 +157,7 @@ RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 	window_opens(&a, &b, c, 0, 100);
 }
 
-/* A context is of an adapter: at another one it is nothing, or another's. */
+/* A context belongs to an adapter: at another one it is invalid, or names another window. */
 RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
@@ -168,8 +168,8 @@ RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 }
 
 /*
- * Addresses for gigabytes with little memory behind them: the same pages again and again. More than
- * 2 GiB do not fit into one entry of the translation of a window.
+ * Gigabytes of addresses over little memory: the same pages repeatedly. More than 2 GiB do not fit into
+ * one entry of a window's translation.
  */
 static char *large_mapping(size_t len, size_t piece)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a context comes and goes: bound again, elsewhere, closed, freed, flushed. */
+/* The life of a context: rebound, moved, closed, freed, flushed. */
 #include <string.h>
 
 #include "tests/e2e/window.h"
@@ -47,7 +47,7 @@ RIG_TEST(bind_life, unbind__ends_it)
 	window_refuses_write(&a, &b, x, 0, 100);
 	window_refuses_read(&a, &b, x, 0, 1);
 	window_refuses_write(&a, &b, none, 0, 1);
-	/* A closed one can be closed again, and bound again. */
+	/* A closed window can be closed again, and bound again. */
 	must(dat_rmr_bind(rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, b.ep, cookie,
 			  DAT_COMPLETION_DEFAULT_FLAG, &none));
 	took_bind(b.req_evd, rmr, 5, DAT_RMR_BIND_SUCCESS);
@@ -65,7 +65,7 @@ RIG_TEST(bind_life, unbind__gives_the_lmr_free)
 	must_code(dat_lmr_free(lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 	window_bind(&other, rmr, 0, 0, DAT_MEM_PRIV_NONE_FLAG);
 	must(dat_lmr_free(lmr));
-	/* A window that moves to another LMR lets go of the first one. */
+	/* A window that moves to another LMR releases the first one. */
 	lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &other.lmr_context, NULL);
 	window_bind(&other, rmr, 0, 100, RIGHTS_RW);
 	window_bind(&b, rmr, 0, 100, RIGHTS_RW);
@@ -154,7 +154,7 @@ RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 	same(end_state(b.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* The context goes out in the very next post: the fence makes it good when it arrives. */
+/* The context is sent in the very next post: the fence makes it valid when it arrives. */
 RIG_TEST(bind_life, bind__then_send_of_the_context)
 {
 	for (uint64_t i = 0; i < 300; i++) {
@@ -172,7 +172,7 @@ RIG_TEST(bind_life, bind__then_send_of_the_context)
 	}
 }
 
-/* The key's low byte goes round, mkeys take turns: no context that was closed works, each new one does. */
+/* The key's low byte wraps, and mkeys alternate: no closed context works, each new one does. */
 RIG_TEST(bind_life, rebind__a_thousand_times)
 {
 	DAT_RMR_CONTEXT c[1021];
@@ -197,7 +197,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 		window_refuses_write(&a, &b, c[i], i * 8, 8);
 }
 
-/* As many as the queue takes at a time, in one go, none waited for: the last one counts. */
+/* As many binds as the queue holds, at once, without waiting: the last one counts. */
 RIG_TEST(bind_life, rebind__many_outstanding)
 {
 	DAT_RMR_CONTEXT c[RIG_DTOS];
@@ -247,7 +247,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint)
 	}
 }
 
-/* While the last one is outstanding elsewhere, and its completion is not taken from the EVD. */
+/* While the last bind is outstanding on another endpoint, with its completion still on the EVD. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 {
 	struct pair_of_eps p = second_connection();
@@ -270,7 +270,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 	window_opens(&a, &b, c[2], 200, 100);
 }
 
-/* Of two endpoints: in whatever order. */
+/* For two endpoints: in any order. */
 static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned int binds)
 {
 	DAT_EVENT ev;
@@ -288,7 +288,7 @@ static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned 
 	}
 }
 
-/* Its completion is the last of as many as the endpoint can have, none of which is taken. */
+/* Its completion is the last of as many as the endpoint allows, none of which is dequeued. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
 {
 	struct pair_of_eps p = second_connection();
@@ -310,7 +310,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
 	window_opens(&a, &b, c, 0, 100);
 }
 
-/* The connection that it was bound through has nothing to do with the window afterwards. */
+/* The window is independent of the connection that it was bound through. */
 RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 {
 	struct pair_of_eps p = second_connection();
@@ -330,7 +330,7 @@ RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 
 /* ---- flushed ---- */
 
-/* What became of the key is not known after that: the next bind settles it, and so does freeing. */
+/* The state of the key is then unknown: the next bind resolves that, and so does freeing. */
 RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 {
 	struct pair_of_eps p = second_connection();
@@ -374,7 +374,7 @@ RIG_TEST(bind_life, disconnected__flushes_in_order_with_the_rest)
 	must(dat_rmr_free(rmr));
 }
 
-/* A whole life of endpoints under one window. */
+/* Several endpoints in sequence under one window. */
 RIG_TEST(bind_life, reset__between_binds)
 {
 	DAT_RMR_CONTEXT c, old = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds that are refused at once, with nothing changed by that. */
+/* Binds that are refused at once, without side effects. */
 #include "tests/e2e/window.h"
 
 static struct end a, b;
@@ -12,7 +12,7 @@ static void setup(void)
 	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 }
 
-/* The window is what it was, and nothing has been posted. */
+/* The window is unchanged, and nothing has been posted. */
 static void teardown(void)
 {
 	rig_empty(b.req_evd);
@@ -128,7 +128,7 @@ RIG_TEST(bind_refuse, endpoint__not_connected)
 		  DAT_INVALID_HANDLE_EP);
 }
 
-/* Local rights of each LMR against the remote ones that are asked for. */
+/* Local rights of each LMR against the requested remote ones. */
 RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
@@ -178,8 +178,10 @@ RIG_TEST(bind_refuse, rmr__that_is_none)
 			  DAT_INVALID_HANDLE);
 }
 
-/* With more binds outstanding than the endpoint may have the next one is refused, and the window
- * is what the last one that was not said. */
+/*
+ * With more outstanding binds than the endpoint allows the next one is refused, and the window stays as
+ * the last accepted one set it.
+ */
 RIG_TEST(bind_refuse, queue__full)
 {
 	DAT_RMR_CONTEXT c = 0, last = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When access has been withdrawn it has: a peer that goes on writing all the time changes no byte
- * after the call has returned, or after the completion has been seen.
+ * Revoked access has ended: a peer that keeps writing changes no byte after the call has returned, or
+ * after the completion has been dequeued.
  */
 #include <pthread.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct writer {
 	pthread_t thread;
 };
 
-/* a writes another value each time, until it is refused. Nothing in here asserts. */
+/* a writes a different value each time, until it is refused. Does not assert. */
 static void *write_on(void *arg)
 {
 	struct writer *w = arg;
@@ -60,7 +60,7 @@ static void writer_start(struct writer *w, DAT_RMR_CONTEXT context, unsigned int
 	check(TH_WITHIN(SOON_MS, __atomic_load_n(&w->written, __ATOMIC_ACQUIRE) > 2 + lap));
 }
 
-/* Access has ended by now. */
+/* Checks that access has ended. */
 static void nothing_changes(struct writer *w)
 {
 	static char seen[BYTES];
@@ -113,7 +113,7 @@ RIG_TEST(bind_revoke, unbind__when_its_completion_is_seen)
 	}
 }
 
-/* To the same memory under another context, which is as good as any other place. */
+/* To the same memory under another context, which works like any other memory. */
 RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 {
 	struct writer w;
@@ -126,7 +126,7 @@ RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 	}
 }
 
-/* The endpoint that it comes by is gone: nothing of that connection is carried out any more. */
+/* The endpoint that it arrives through is freed: no work of that connection is executed any more. */
 RIG_TEST(bind_revoke, ep_free__when_it_returns)
 {
 	static char seen[BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages: every byte of every size, in whatever pieces. */
+/* Messages: every byte of every size, in different segments. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -68,7 +68,7 @@ RIG_TEST(data_message, send__nothing)
 	check(all_bytes(b.mem, 64, 0xee));
 }
 
-/* One message, cut in another way at each side. */
+/* One message, split differently at each side. */
 static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, uint64_t seed)
 {
 	DAT_DTO_COOKIE c = { .as_64 = seed };
@@ -80,7 +80,7 @@ static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, u
 	pieces_blank(&r);
 	must(dat_ep_post_recv(b.ep, (DAT_COUNT)r.n, r.seg, c, DAT_COMPLETION_DEFAULT_FLAG));
 	must(dat_ep_post_send(a.ep, (DAT_COUNT)s.n, s.seg, c, DAT_COMPLETION_DEFAULT_FLAG));
-	memset(s.seg, 0, sizeof(s.seg));	/* they are ours again */
+	memset(s.seg, 0, sizeof(s.seg));	/* the program may reuse them */
 	same(took(b.recv_evd, seed, DAT_DTO_SUCCESS), size);
 	took(a.req_evd, seed, DAT_DTO_SUCCESS);
 	check(pieces_filled(&r, seed));
@@ -113,7 +113,7 @@ RIG_TEST(data_message, send__more_pieces_than_the_attributes_say)
 	one_size(&a, &b, 100, 0);
 }
 
-/* Many in flight, of sizes that take one packet and several: each finds its receive, in order. */
+/* Many in flight, of one packet and several: each completes its receive, in order. */
 RIG_TEST(data_message, send__a_queue_full_in_order)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
@@ -162,7 +162,7 @@ RIG_TEST(data_message, send__crossing)
 	}
 }
 
-/* Each operation completes in its turn, whatever it has to wait for. */
+/* Each operation completes in order, whatever it has to wait for. */
 RIG_TEST(data_message, mixed_requests__complete_in_order)
 {
 	DAT_RMR_CONTEXT context;
@@ -191,7 +191,7 @@ RIG_TEST(data_message, mixed_requests__complete_in_order)
 	rig_empty(a.req_evd);
 }
 
-/* A message longer than what the endpoint was made for is refused before anything is sent. */
+/* A message longer than the endpoint's limit is refused before any of it is sent. */
 RIG_TEST(data_message, send__longer_than_max_message_size)
 {
 	DAT_EP_ATTR attr = rig_attr();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the completion flags do, and queues that are full. */
+/* The completion flags, and full queues. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -20,7 +20,7 @@ TestSuite(data_post, .timeout = 60);
 
 /* ---- suppressed ---- */
 
-/* All that was posted before has been carried out when this one is. */
+/* This request completes after all earlier ones have been executed. */
 static void settle(uint64_t cookie)
 {
 	soon(do_read(&a, cookie, 0, far(&b, 0, 8), 0));
@@ -63,7 +63,7 @@ RIG_TEST(data_post, suppress__of_every_operation)
 	settle(1);
 }
 
-/* Only what was to be seen is there, however many were posted in between. */
+/* Only the visible completions are there, however many suppressed ones were posted in between. */
 RIG_TEST(data_post, suppress__among_others)
 {
 	for (uint64_t lap = 0; lap < 2 * RIG_DTOS + 8; lap++) {
@@ -95,8 +95,10 @@ RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 
 /* ---- barrier ---- */
 
-/* What a read brings is written on to elsewhere: only behind a fence does that work, and only if the
- * bytes are not taken when the write is posted. */
+/*
+ * The data of a read is written on to another target: that needs a fence, and the bytes must not be
+ * taken when the write is posted.
+ */
 RIG_TEST(data_post, barrier__waits_for_reads)
 {
 	static const size_t sizes[] = { 1, 8, 28, 29, 100, 188, 189, 4000, 5000 };
@@ -157,7 +159,7 @@ RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 
 /* ---- full ---- */
 
-/* With nothing to receive them they stay: exactly as many as the endpoint was made for. */
+/* Without receives they stay outstanding: exactly as many as the endpoint's limit. */
 RIG_TEST(data_post, full__until_completions_are_taken)
 {
 	for (uint64_t lap = 0; lap < 10; lap++) {
@@ -194,7 +196,7 @@ RIG_TEST(data_post, full__of_suppressed_sends)
 	settle(2);
 }
 
-/* The longest posts: the queue has room for as many of them as of the short ones. */
+/* The longest posts: the queue has room for as many of them as of short ones. */
 RIG_TEST(data_post, full__of_posts_with_the_most_pieces)
 {
 	DAT_EP_ATTR attr = rig_attr();

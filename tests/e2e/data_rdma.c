@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RDMA writes and reads: every byte of every size, and nothing beside them. */
+/* RDMA writes and reads: every byte of every size, and no byte outside. */
 #include <string.h>
 
 #include "tests/e2e/pieces.h"
@@ -21,7 +21,7 @@ static void teardown(void)
 
 TestSuite(data_rdma, .timeout = 60);
 
-/* At to->mem + HALF + 64 + skew lies what the seed says, and nothing was changed around it. */
+/* The seed's data is at to->mem + HALF + 64 + skew, and no byte around it changed. */
 static void landed(const struct end *to, size_t size, size_t skew, uint64_t seed)
 {
 	const char *at = to->mem + HALF + 64 + skew;
@@ -138,7 +138,7 @@ RIG_TEST(data_rdma, each_number_of_pieces)
 	}
 }
 
-/* What is read is what the remote buffer says; the local one may be longer. */
+/* The remote buffer gives the length; the local one may be longer. */
 RIG_TEST(data_rdma, read__into_more_than_is_read)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 100), seg(&a, 1000, 100), seg(&a, 2000, 100) };
@@ -177,7 +177,7 @@ RIG_TEST(data_rdma, lengths__that_do_not_fit_are_refused)
 	write_size(&a, &b, 100, 0);
 }
 
-/* A write that is followed by a send is there when the message is. */
+/* A write before a send has arrived when the message arrives. */
 RIG_TEST(data_rdma, write__before_send)
 {
 	for (uint64_t i = 0; i < 200; i++) {
@@ -193,7 +193,7 @@ RIG_TEST(data_rdma, write__before_send)
 	rig_empty(a.req_evd);
 }
 
-/* More reads at a time than either side can have on its way. */
+/* More reads than either side can have outstanding. */
 RIG_TEST(data_rdma, reads__a_queue_full)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++)
@@ -205,7 +205,7 @@ RIG_TEST(data_rdma, reads__a_queue_full)
 		check(filled(a.mem + HALF + i * 20000, 20000, i));
 }
 
-/* Both sides write to each other's memory, read it back, and find what they wrote. */
+/* Both sides write to each other's memory, read it back, and find their data. */
 RIG_TEST(data_rdma, both_directions_at_once)
 {
 	for (uint64_t lap = 0; lap < 50; lap++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One-sided transfers need nothing of the target's program: it sleeps, computes, or is in the kernel. */
+/* One-sided transfers need no help from the target's program: it sleeps, computes, or is in the kernel. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ struct where {
 
 static volatile unsigned int sink;
 
-/* Until the last byte that will be written has changed; no call into anything meanwhile. */
+/* Until the last byte of the transfer has changed, without any call. */
 static void compute_until(const char *mem)
 {
 	const volatile char *last = mem + BYTES - 1;
@@ -91,7 +91,7 @@ static void transfer(enum manner manner)
 		took(a.req_evd, i + 10, DAT_DTO_SUCCESS);
 		check(!memcmp(a.mem, a.mem + BYTES, BYTES));
 	}
-	/* Everything came back while the target's program was busy: only now can it go on. */
+	/* All completed while the target's program was busy: only now may it continue. */
 	a.mem[BYTES - 1] = 'z';
 	must(do_write(&a, 4, 0, w.memory, 0));
 	took(a.req_evd, 4, DAT_DTO_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which completions end a sleep. */
+/* Completions that end a sleep. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -142,7 +142,7 @@ static void fails_and_wakes(struct waiter *w, uint64_t cookie, DAT_DTO_COMPLETIO
 	same(dto->status, status);
 }
 
-/* No flag hides an error: neither that of the poster, nor what the sender did not solicit. */
+/* No flag hides an error: neither the poster's flag, nor the lack of the sender's solicited bit. */
 RIG_TEST(data_wake, failed__wakes_though_unsignalled_or_unsolicited)
 {
 	DAT_EP_ATTR attr = rig_attr();
@@ -220,7 +220,7 @@ static void *count_all(void *arg)
 	return NULL;
 }
 
-/* A completion may come before, while and after the sleeper arms: none is slept through. */
+/* A completion may come before, during and after the arming: none is missed. */
 RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
 {
 	struct counter c = { .n = 1000, .evd = b.recv_evd };

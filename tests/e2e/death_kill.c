@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(death_kill, .timeout = 120);
 
-/* Whatever is loaded and kept for ever after is there before it is counted. */
+/* Loads everything that stays loaded, before it is counted. */
 static void warm_up(struct th_usage *usage)
 {
 	end_open(&s, RIG_MEM, NULL);
@@ -36,7 +36,7 @@ static bool is_told(DAT_EVENT *ev)
 	return dat_evd_dequeue(s.conn_evd, ev) == DAT_SUCCESS;
 }
 
-/* The end, in time, and only once. */
+/* The event of the end, in time and once. */
 static void told(DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev;
@@ -49,7 +49,7 @@ static void told(DAT_EVENT_NUMBER number)
 	same(end_state(s.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Before it has closed the marker has come, and nothing behind it. */
+/* Before close the marker has arrived, and nothing after it. */
 static void all_came_back(struct opposite *o)
 {
 	check(TH_WITHIN(SOON_MS, (ledger_take(&o->requests),
@@ -71,7 +71,7 @@ static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 	end_open(&s, RIG_MEM, NULL);
 	peer_meet(&peer, &plan, &s, &card);
 	opposite_init(&o, &s, &card, does);
-	/* It is under way, and then for some time more. */
+	/* It has started, and then runs for some time. */
 	since = th_now_ms();
 	while (th_now_ms() - since < SOON_MS && does != WRITES && does != READS && o.moved < 3)
 		opposite_work(&o);
@@ -214,7 +214,7 @@ RIG_TEST(death_kill, before_it_accepts)
 	usage_is_back(&before, 4);
 }
 
-/* Stopped in the moment of its dialling, so that our acceptance is never answered. */
+/* The peer is stopped while it connects, so that our accept is never answered. */
 RIG_TEST(death_kill, between_our_accept_and_established)
 {
 	struct th_usage before;
@@ -244,8 +244,8 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 }
 
 /*
- * Our disconnection waits for a send that the peer will never receive. Where a send completes at the
- * peer's adapter the first of them may have succeeded.
+ * Our disconnect waits for a send that the peer will never receive. On an adapter where a send completes
+ * at the peer's adapter, the first of them may have succeeded.
  */
 RIG_TEST(death_kill, while_we_disconnect)
 {
@@ -300,7 +300,7 @@ static int comes_and_goes(int sock, void *arg)
 	return 0;
 }
 
-/* Accepts all that comes, one after the other, until nothing more comes. Returns how many. */
+/* Accepts all requests, one after the other, until no more arrive. Returns their number. */
 static unsigned int serve(uint64_t ms)
 {
 	uint64_t end = th_now_ms() + ms;

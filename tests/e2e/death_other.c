@@ -49,7 +49,7 @@ static void work_for(uint64_t ms)
 	}
 }
 
-/* A stopped process is not a dead one, whatever it was doing: all goes on where it was. */
+/* A stopped process is not a dead one, whatever it was doing: everything continues. */
 RIG_TEST(death_other, stopped__peers_for_two_seconds)
 {
 	struct card card;
@@ -82,7 +82,7 @@ RIG_TEST(death_other, stopped__peers_for_two_seconds)
 	}
 }
 
-/* ---- leaving ---- */
+/* ---- exiting ---- */
 
 enum leaving { EXIT, EXIT_AT_ONCE, EXEC, ABORT };
 
@@ -100,7 +100,7 @@ static int leaves(int sock, void *arg)
 	signal(SIGABRT, SIG_DFL);
 	switch (how) {
 	case EXIT:
-		return 0;		/* flushes stdio, no atexit handlers of the runner's */
+		return 0;		/* flushes stdio, without the runner's atexit handlers */
 	case EXIT_AT_ONCE:
 		_exit(0);
 	case EXEC:
@@ -111,7 +111,7 @@ static int leaves(int sock, void *arg)
 	}
 }
 
-/* The process has gone, or is another program: nothing of ours keeps the connection. */
+/* The process has exited or executed another program: the connection has ended. */
 static void left(enum leaving how)
 {
 	DAT_EVENT ev;
@@ -153,7 +153,7 @@ RIG_TEST(death_other, leaves__by_abort)
 	left(ABORT);
 }
 
-/* Threads of the library, live objects, all of it: exit() must end. */
+/* Library threads and live objects remain: exit() must still finish. */
 static int exits(int sock, void *arg)
 {
 	struct card other;
@@ -292,7 +292,7 @@ RIG_TEST(death_other, fork__child_leaves_parent_alone)
 	end_free(&t);
 }
 
-/* A child that lives on, until this process closes its end of the pipe, keeps no connection alive. */
+/* A child that lives until this process closes its end of the pipe does not keep the connection alive. */
 static int forks_and_dies(int sock, void *arg)
 {
 	const int *life = arg;

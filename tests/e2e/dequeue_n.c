@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several events by one call, dapl_direct.h: as many dat_evd_dequeue() would give, in their order. */
+/*
+ * Several events in one call, dapl_direct.h: the events of as many dat_evd_dequeue() calls, in the same
+ * order.
+ */
 #include <pthread.h>
 
 #include <dat/dapl_direct.h>
@@ -30,7 +33,7 @@ static void write_some(uint64_t first, uint64_t last, int flags)
 		must(do_write(&a, i, 0, far(&b, 0, 8), flags));
 }
 
-/* Takes until it has n, at most `at_a_time` by a call. */
+/* Dequeues n events, at most `at_a_time` per call. */
 static void take(DAT_EVD_HANDLE evd, DAT_COUNT n, DAT_COUNT at_a_time)
 {
 	uint64_t until = th_now_ms() + SOON_MS;
@@ -73,7 +76,7 @@ RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
 	}
 }
 
-/* All that is there, and nothing is touched behind it; over the end of the ring many times. */
+/* All available events, and no byte behind them is touched; over the end of the ring many times. */
 RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 {
 	DAT_COUNT count;
@@ -82,7 +85,7 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 		int n = 1 + lap % 5;
 
 		write_some(0, (uint64_t)n, 0);
-		/* The first of them is not asked of this call; the others come in order behind it. */
+		/* The first is left out of this call; the others come in order behind it. */
 		took(a.req_evd, 0, DAT_DTO_SUCCESS);
 		memset(got, 0x5a, sizeof(got));
 		for (int have = 0; have < n; have += count) {
@@ -183,7 +186,7 @@ static DAT_EVD_HANDLE mixed_evd(struct end *e)
 	return evd;
 }
 
-/* What a consumer posted itself is ahead of completions, each in its order, as by single calls. */
+/* Events posted by the consumer come before completions, each kind in its order, as with single calls. */
 RIG_TEST(dequeue_n, dequeue_n__software_events_and_binds_among_completions)
 {
 	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
@@ -252,7 +255,7 @@ RIG_TEST(dequeue_n, dequeue_n__completions_of_several_endpoints)
 	a.ep = first;
 }
 
-/* What an EVD had before it overflowed can be taken, then the calls say that more is missing. */
+/* Earlier events of an overflowed EVD can be dequeued; then the calls report the overflow. */
 RIG_TEST(dequeue_n, dequeue_n__overflow)
 {
 	enum { CROWD = 12 };
@@ -290,7 +293,7 @@ RIG_TEST(dequeue_n, dequeue_n__overflow)
 	rig_empty(small);
 }
 
-/* Of one by itself, too: the completion stays for the next call. */
+/* Likewise for one event: the completion stays for the next call. */
 RIG_TEST(dequeue_n, dequeue__no_event_takes_nothing)
 {
 	uint64_t until = th_now_ms() + SOON_MS;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* After the end each post completes exactly once and in order, whatever was under way. */
+/* After the end each post completes exactly once and in order, whatever was outstanding. */
 #include <string.h>
 
 #include "tests/e2e/ledger.h"
 
 static struct end a, b;
 
-/* Of one end: both directions, and the seed of what it does. */
+/* The work of one end: both directions, and the seed. */
 struct worker {
 	struct end *e, *peer;
 	struct ledger requests, receives;
@@ -116,8 +116,10 @@ static void spoil(struct worker *w, enum end_by how)
 	ledger_posted(&w->requests, ret, true);
 }
 
-/* An end that has no more receives or an error of its own keeps the other one's sends waiting: what
- * spoils the connection may never be reached. Then it is ended by a call. */
+/*
+ * An end without receives, or with an error of its own, makes the other one's sends wait: the planned
+ * error may never be reached. Then a call ends the connection.
+ */
 static void finish(enum end_by how)
 {
 	if (how <= BAD_RECEIVE) {
@@ -139,7 +141,7 @@ static void finish(enum end_by how)
 	}
 }
 
-/* One event of the end, and no other. */
+/* One event for the end, and no other. */
 static void told_once(struct end *e)
 {
 	DAT_COUNT more;
@@ -153,7 +155,7 @@ static void told_once(struct end *e)
 	same(end_state(e->ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* dat_ep_reset(3): what is posted last completes last. */
+/* dat_ep_reset(3): the last post completes last. */
 static void drain(struct worker *w)
 {
 	check(TH_WITHIN(SOON_MS, (ledger_take(&w->requests),
@@ -176,7 +178,7 @@ static void one_life(uint64_t seed, enum end_by how)
 	finish(how);
 	told_once(&a);
 	told_once(&b);
-	some_work(&wa, 20);		/* posts go on being accepted, and flush */
+	some_work(&wa, 20);		/* posts are still accepted, and flushed */
 	some_work(&wb, 20);
 	drain(&wa);
 	drain(&wb);
@@ -190,7 +192,7 @@ static void many_lives(enum end_by how)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++)
 		one_life(seed, how);
-	/* The survivor of all this works. */
+	/* The surviving endpoints work. */
 	fill(a.mem, 5000, 3);
 	must(do_recv(&b, 1, 10000, 5000));
 	must(do_send(&a, 2, 0, 5000, 0));
@@ -273,7 +275,7 @@ RIG_TEST(error_flush, full_queues__are_flushed_whole)
 	rig_empty(a.recv_evd);
 }
 
-/* Reset forgets what was not taken; nothing of it comes up in the next connection. */
+/* Reset drops undequeued completions; none of them appears in the next connection. */
 RIG_TEST(error_flush, reset__forgets_what_was_not_taken)
 {
 	for (uint64_t lap = 0; lap < 30; lap++) {
@@ -293,7 +295,7 @@ RIG_TEST(error_flush, reset__forgets_what_was_not_taken)
 	}
 }
 
-/* The failure of one connection is none of its neighbours' on the same EVDs. */
+/* The failure of one connection does not affect others on the same EVDs. */
 RIG_TEST(error_flush, neighbours__are_left_alone)
 {
 	DAT_EP_HANDLE ea = a.ep, x = end_ep(&a, NULL), y = end_ep(&b, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EVDs that get more than they were made for. */
+/* EVDs that get more events than their length. */
 #include "tests/e2e/rig.h"
 
 #define CROWD 12
@@ -8,7 +8,7 @@ static struct end a, b;
 static DAT_EVD_HANDLE small;
 static DAT_EP_HANDLE eps[CROWD], peers[CROWD];
 
-/* Endpoints of a whose receives complete on an EVD that was made for one event. */
+/* Endpoints of a whose receives complete on an EVD with a length of one. */
 static void setup(void)
 {
 	DAT_EP_ATTR attr = rig_attr();
@@ -61,7 +61,7 @@ RIG_TEST(error_overflow, told__and_all_else_goes_on)
 
 	fill_up();
 	overflow_is_told();
-	/* What had come before can still be taken; then the EVD says that more is missing. */
+	/* Earlier events can still be dequeued; then the EVD reports the overflow. */
 	while ((ret = dat_evd_wait(small, 0, 1, &ev, &more)) == DAT_SUCCESS) {
 		same(ev.event_data.dto_completion_event_data.status, FLUSHED);
 		check(++n < CROWD * RIG_DTOS);
@@ -89,7 +89,7 @@ RIG_TEST(error_overflow, told__and_all_can_be_freed)
 	end_free(&b);
 }
 
-/* What fits is there, however little the EVD was made for. */
+/* Events that fit are kept, however short the EVD was created. */
 RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -106,7 +106,7 @@ RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 	must_fail(dat_evd_dequeue(a.async, &ev), DAT_QUEUE_EMPTY);
 }
 
-/* Grown, far beyond its first ring, while completions are on it: none is lost or out of order. */
+/* Resized far beyond its first ring with completions on it: none is lost or out of order. */
 RIG_TEST(error_overflow, resized__under_traffic)
 {
 	DAT_COUNT size;

@@ -75,7 +75,7 @@ RIG_TEST(error_transfer, receive__too_short_in_pieces)
 	recovers();
 }
 
-/* One that only comes later is waited for. */
+/* A send waits for a receive that is posted later. */
 RIG_TEST(error_transfer, receive__posted_late)
 {
 	rig_needs_end_to_end();
@@ -94,7 +94,7 @@ RIG_TEST(error_transfer, receive__posted_late)
 struct bad {
 	const char *what;
 	DAT_LMR_TRIPLET t;
-	bool writes_only;		/* it can be read from */
+	bool writes_only;		/* no read access */
 };
 
 static DAT_LMR_CONTEXT of_another_zone(struct end *e)
@@ -144,7 +144,7 @@ static void make_bad(struct bad *bad, struct end *e, size_t len)
 	bad[6].writes_only = true;
 }
 
-/* Of an endpoint that sends or writes: short data would be copied if it were allowed. */
+/* For an endpoint that sends or writes: short data would be copied if that were allowed. */
 static void each_source(size_t len)
 {
 	DAT_RMR_TRIPLET to = far(&b, 0, len);
@@ -163,7 +163,7 @@ static void each_source(size_t len)
 		memset(b.mem, 0xee, len);
 		must(dat_ep_post_rdma_write(a.ep, 1, &bad[i].t, c, &to, 0));
 		took(a.req_evd, 3, DAT_DTO_ERR_LOCAL_PROTECTION);
-		/* What takes several packets may have begun well. */
+		/* The first packets of several may have been written. */
 		check(len > 1024 || all_bytes(b.mem, len, 0xee));
 		recovers();
 	}
@@ -191,7 +191,7 @@ RIG_TEST(error_transfer, segment__bad_after_good_ones)
 	}
 }
 
-/* An empty segment names nothing: whatever its context says. */
+/* An empty segment is valid, whatever its context. */
 RIG_TEST(error_transfer, segment__empty_one_is_not_looked_at)
 {
 	DAT_LMR_TRIPLET t[3] = { { .lmr_context = 0x1234 }, seg(&a, 100, 50),

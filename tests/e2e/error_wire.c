@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Networks that lose, adapters that do not answer, receivers that are not ready. */
+/* Networks that lose packets, adapters that do not answer, receivers that are not ready. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -55,7 +55,7 @@ RIG_TEST(error_wire, peer__that_does_not_answer)
 	rig_empty(b.recv_evd);
 }
 
-/* Everything arrives, once, in order, whatever happens to the packets. */
+/* Every message arrives once and in order, whatever happens to the packets. */
 static void move_all(uint64_t laps)
 {
 	for (uint64_t i = 0; i < laps; i++) {

@@ -7,7 +7,7 @@
 
 #define STREAMS 6
 
-/* One stream that feeds the EVD, and what it is made of. */
+/* One stream that feeds the EVD, and its objects. */
 struct feed {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE near, away;	/* of a and b */
@@ -15,7 +15,7 @@ struct feed {
 	DAT_RMR_HANDLE rmr;
 	DAT_IA_HANDLE ia;
 	DAT_SRQ_HANDLE srq;
-	char software;			/* its address is the event */
+	char software;			/* its address is the event's pointer */
 };
 
 static struct end a, b;
@@ -50,7 +50,7 @@ static void free_eps(struct feed *f)
 	must(dat_ep_free(f->away));
 }
 
-/* ---- the streams: what makes an event, what it looks like, how all of it goes ---- */
+/* ---- the streams: how to cause an event, how to check it, how to free the objects ---- */
 
 static void software_feed(struct feed *f)
 {
@@ -158,7 +158,7 @@ static void bind_end(struct feed *f, const DAT_EVENT *ev)
 	free_eps(f);
 }
 
-/* dat_ia_open(3): an IA takes an asynchronous EVD that is there already. It hears of a low SRQ. */
+/* dat_ia_open(3): an IA uses an existing asynchronous EVD. The event is a low SRQ. */
 static void async_feed(struct feed *f)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
@@ -201,7 +201,7 @@ static const struct stream {
 
 /* ---- pairs ---- */
 
-/* Two events, in whatever order, one of each feed. */
+/* Two events in any order, one of each feed. */
 static void take_both(DAT_EVD_HANDLE evd, const struct stream *of[2], struct feed feeds[2])
 {
 	DAT_EVENT ev[2];
@@ -257,6 +257,6 @@ RIG_TEST(evd_merge, streams__of_each_pair_arrive_and_can_be_told_apart)
 			check(!evd);
 		}
 	}
-	/* An EVD of one stream at least there always is. */
+	/* At least an EVD with one stream is always supported. */
 	check(announced >= STREAMS);
 }

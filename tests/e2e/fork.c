@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Forks while other threads are within calls: what the child has inherited answers INVALID_HANDLE,
- * whatever locks those threads held, and the parent's connection goes on.
+ * Forks while other threads are inside calls: inherited handles return INVALID_HANDLE in the child,
+ * whatever locks those threads held, and the parent's connection continues.
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 #include "tests/e2e/rig.h"
 
 #define CHILDREN 40
-#define CHILD_S 60		/* a limit against hangs */
-#define MAY_ALLOCATE (!TH_ASAN)	/* in a child: its allocator is locked as some thread left it */
+#define CHILD_S 60		/* only guards against hangs */
+#define MAY_ALLOCATE (!TH_ASAN)	/* in a child the allocator's locks may be held */
 
 static struct end s, t;
 static DAT_EP_HANDLE busy_ep;
@@ -146,7 +146,7 @@ static void calls_are_refused(void)
 	foreign(dat_ia_close(t.ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* Its own objects are none of the handles that it inherited. */
+/* Its own objects differ from all inherited handles. */
 static void own_ones_work(void)
 {
 	struct end x, y;
@@ -208,7 +208,7 @@ static void free_others(void)
 	must(dat_srq_free(srq));
 }
 
-/* The registry initialises the provider for each first IA, and tells it to finish after the last. */
+/* The registry initialises the provider for each first IA, and finishes it after the last. */
 RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 {
 	pthread_t threads[2];
@@ -216,7 +216,7 @@ RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 
 	if (!MAY_ALLOCATE)
 		cr_skip_test("the address sanitizer cannot allocate in a child of threads");
-	/* The first opening is not to fall into a fork: dapl-direct(7). */
+	/* The first open must not overlap a fork: dapl-direct(7). */
 	open_and_close();
 	for (int i = 0; i < 2; i++)
 		check(!pthread_create(&threads[i], NULL, come_and_go, NULL));

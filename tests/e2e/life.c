@@ -17,7 +17,7 @@ static bool step(struct life *l, DAT_RETURN ret, const char *what)
 }
 #define STEP(call) step(l, (call), #call)
 
-/* What ends the wait: an event there, or one of the connection beside it. */
+/* Waits for an event on the EVD or on the connection EVD. */
 static bool look(struct life *l, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
 	bool beside = evd != l->a.conn_evd && evd != l->b.conn_evd;

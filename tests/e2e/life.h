@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole life of two connected adapters in which any step may fail: opened, connected, every kind
- * of transfer, disconnected, reset, closed. Nothing in it asserts, since that allocates.
+ * The whole life of two connected adapters in which any step may fail: opened, connected, every kind of
+ * transfer, disconnected, reset, closed. It does not assert, since that allocates.
  */
 #ifndef TESTS_E2E_LIFE_H
 #define TESTS_E2E_LIFE_H
@@ -11,15 +11,15 @@
 struct life {
 	struct end a, b;
 	DAT_RMR_HANDLE rmr;
-	const char *step;		/* the one it ended with; NULL: all went well */
-	DAT_RETURN ret;			/* what that call returned, or */
-	DAT_EVENT_NUMBER event;		/* what came, and was not hoped for: 0 is nothing in time */
+	const char *step;		/* the failing step; NULL: all succeeded */
+	DAT_RETURN ret;			/* return code of that call, or */
+	DAT_EVENT_NUMBER event;		/* an unexpected event; 0: none in time */
 	DAT_DTO_COMPLETION_STATUS status;
 };
 
-/* True when all went well. Either way everything is closed when it returns. */
+/* True if all succeeded. In any case everything is closed when it returns. */
 bool life_run(struct life *l, unsigned int connect_ms);
-/* What it ended with is a shortage, or a connection that did not come about. */
+/* The failure is a shortage, or a connection that was not established. */
 bool life_ended_well(const struct life *l);
 const char *life_words(const struct life *l);
 

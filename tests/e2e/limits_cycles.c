@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whatever is made and destroyed again and again leaves nothing behind. */
+/* Objects that are created and destroyed again and again leave nothing behind. */
 #include "tests/e2e/rig.h"
 
-/* The address sanitizer keeps what is freed, for a while. */
+/* The address sanitizer keeps freed memory for a while. */
 #define SLACK_KB (TH_ASAN ? 100000 : 1024)
 
-/* The sockets of the last connection live a moment longer than it. */
+/* The last connection's sockets are closed a moment later. */
 #define FDS_SLACK 4
 
 static struct end a, b;
@@ -23,7 +23,7 @@ static void plateau(const struct th_usage *early)
 
 static void setup(void)
 {
-	/* Register pages of the model's own are touched one after the other: without them. */
+	/* The model touches its register pages one after the other, so none is used here. */
 	rig_conf("strict=1;bf_eps=0");
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
@@ -59,7 +59,7 @@ RIG_TEST(limits_cycles, cycles__leave_nothing_behind)
 	plateau(&early);
 }
 
-/* New endpoints each time, and windows with them. */
+/* New endpoints each time, with windows. */
 RIG_TEST(limits_cycles, endpoints__one_after_the_other)
 {
 	struct th_usage early;

@@ -55,7 +55,7 @@ static DAT_EVENT_NUMBER ends_seen(DAT_EVD_HANDLE evd)
 	return n;
 }
 
-/* Each end's adapter has as many. */
+/* The adapter of each end supports that many. */
 static void needs_a_crowd(void)
 {
 	DAT_IA_ATTR attr;
@@ -68,7 +68,7 @@ static void needs_a_crowd(void)
 RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 {
 	needs_a_crowd();
-	/* Two ends for a loop: i of a writes to its own place at b, tells it, and reads it back. */
+	/* For each i: i of a writes to its own slot at b, notifies it, and reads the slot back. */
 	crowd_evds(&a);
 	crowd_evds(&b);
 	for (int i = 0; i < CROWD; i++) {
@@ -97,13 +97,13 @@ RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 	rig_empty(a.req_evd);
 	for (int i = 0; i < CROWD; i++) {
 		must(dat_ep_disconnect(crowd_a[i], (DAT_CLOSE_FLAGS)(i & 1)));
-		/* The connect EVD has 64 places. */
+		/* The connect EVD has 64 entries. */
 		took_conn(&a, crowd_a[i], DAT_CONNECTION_EVENT_DISCONNECTED);
 		took_conn(&b, crowd_b[i], DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
 }
 
-/* All of them end in one moment. */
+/* All of them end at the same time. */
 RIG_TEST(limits_many, endpoints__that_all_lose_their_peer)
 {
 	needs_a_crowd();
@@ -201,7 +201,7 @@ RIG_TEST(limits_many, private_data__too_long)
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* dat_ep_connect(3): it is tried again until the time is up. */
+/* dat_ep_connect(3): retries until the timeout. */
 RIG_TEST(limits_many, nobody__listens_until_the_time_is_up)
 {
 	uint64_t start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory, descriptors, locked memory, and commands of the device that fail. */
+/* Shortages of memory, descriptors and locked memory, and failing commands of the device. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ RIG_TEST(limits_memory, memlock__is_kept_and_given_back)
 		memlock(PLENTY);
 		must(dat_lmr_free(lmr));
 	}
-	/* All that was there before goes on. */
+	/* Earlier objects still work. */
 	must(do_write(&a, 1, 0, far(&b, 0, 4096), 0));
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
@@ -164,7 +164,7 @@ RIG_TEST(limits_memory, memlock__of_nothing)
 /* ---- commands of the device ---- */
 
 struct command {
-	const char *name, *word;	/* of the fault script */
+	const char *name, *word;	/* in the fault script */
 };
 
 static const struct command of_connectx[] = {
@@ -192,7 +192,7 @@ static int live_with_a_failure(int sock, void *arg)
 	const struct trial *t = arg;
 	struct th_usage before;
 	struct life l;
-	/* Of its least size: after a larger one fails, hw_efa asks for a smaller one. */
+	/* With the smallest size: after a larger one fails, hw_efa requests a smaller one. */
 	const char *cq = rig_model() ? "" : " efa_cq=1024";
 	char conf[64];
 	bool well;
@@ -232,7 +232,7 @@ static void each_fails(const struct command *c)
 
 RIG_TEST(limits_memory, command__each_of_a_life_fails)
 {
-	rig_conf("fault=cmd_fail=0:1");		/* or there is none to try it on */
+	rig_conf("fault=cmd_fail=0:1");		/* or there is none to test */
 	for (const struct command *c = rig_model() ? of_connectx : of_efa; c->name; c++)
 		each_fails(c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that share one adapter, each with endpoints and EVDs of its own, while others create and
- * destroy: allowed in both kinds of instance.
+ * Threads that share one adapter, each with its own endpoints and EVDs, while others create and destroy
+ * objects: allowed with both kinds of IA.
  */
 #include <pthread.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define THREADS 4
 #define PART 8192u
-#define APART (2 * THREADS * PART)	/* memory that is no thread's */
+#define APART (2 * THREADS * PART)	/* memory outside of all threads' parts */
 #define ALL (APART + 4096u)
 
 static struct end a, b;
@@ -30,7 +30,7 @@ static void teardown(void)
 
 TestSuite(limits_threads, .timeout = 120);
 
-/* A copy of an end with a part of its memory, and EVDs and an endpoint of its own. */
+/* A copy of an end with a part of its memory, and its own EVDs and endpoint. */
 static void share(struct end *own, const struct end *of, unsigned int i)
 {
 	*own = *of;
@@ -50,7 +50,7 @@ struct worker {
 	const char *wrong;
 };
 
-/* Assertions are for the main thread: a worker says what is wrong, and ends. */
+/* Only the main thread may assert: a worker prints the error, and ends. */
 static bool done(DAT_EVD_HANDLE evd, uint64_t cookie)
 {
 	DAT_EVENT ev;
@@ -93,7 +93,7 @@ static void *work(void *arg)
 
 static struct worker workers[THREADS];
 
-/* A thread that the machine has not let run proves nothing: it gets its turn. */
+/* A thread that has not run proves nothing, so wait until each has run. */
 static bool all_have_run(void)
 {
 	for (unsigned int i = 0; i < THREADS; i++) {
@@ -137,7 +137,7 @@ RIG_TEST(limits_threads, each_with_its_own_endpoint)
 	workers_stop();
 }
 
-/* Everything that can be made is made and destroyed meanwhile, in the same two adapters. */
+/* Creates and destroys every type of object meanwhile, in the same two adapters. */
 RIG_TEST(limits_threads, beside_creation_and_destruction)
 {
 	DAT_EP_HANDLE x, y;
@@ -168,7 +168,7 @@ RIG_TEST(limits_threads, beside_creation_and_destruction)
 	workers_stop();
 }
 
-/* Adapters come and go beside them, and connections to them. */
+/* Opens and closes adapters meanwhile, and connections to them. */
 RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 {
 	struct end c;
@@ -191,7 +191,7 @@ RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 	workers_stop();
 }
 
-/* One connection breaks again and again beside them. */
+/* One connection breaks again and again meanwhile. */
 RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 {
 	workers_start();
@@ -209,7 +209,7 @@ RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 	workers_stop();
 }
 
-/* dat_evd_wait() in each thread, and each is woken by its own completions alone. */
+/* dat_evd_wait() in each thread, woken only by its own completions. */
 static void *sleep_and_work(void *arg)
 {
 	struct worker *w = arg;

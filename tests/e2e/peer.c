@@ -5,7 +5,7 @@
 #include "tests/e2e/peer.h"
 
 #define BLOCK 4096u
-#define NOTE 60000u		/* where a context that is sent or received lies */
+#define NOTE 60000u		/* offset of a context that is sent or received */
 
 void card_swap(int sock, struct end *e, struct card *other, bool listens)
 {
@@ -28,7 +28,7 @@ void peer_join(int sock, struct end *e, struct card *other, bool listens)
 	took_conn(e, e->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* ---- what it does ---- */
+/* ---- its work ---- */
 
 static DAT_RMR_TRIPLET part(DAT_RMR_TRIPLET memory, uint64_t at, size_t len)
 {
@@ -37,7 +37,7 @@ static DAT_RMR_TRIPLET part(DAT_RMR_TRIPLET memory, uint64_t at, size_t len)
 	return memory;
 }
 
-/* Both directions of an endpoint are kept busy with whatever fits. */
+/* Keeps both directions of an endpoint busy. */
 static void one_post(struct ledger *requests, struct end *e, enum activity does,
 		     DAT_RMR_TRIPLET far_memory)
 {

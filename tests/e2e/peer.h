@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A second process with an end of its own that does one thing for as long as it lives. */
+/* A second process with its own end that does one thing for as long as it lives. */
 #ifndef TESTS_E2E_PEER_H
 #define TESTS_E2E_PEER_H
 
@@ -7,34 +7,34 @@
 
 enum activity { IDLES, SENDS, RECEIVES, WRITES, READS, BINDS, ACTIVITIES };
 
-/* What two processes tell each other before they are connected. */
+/* Exchanged by two processes before they connect. */
 struct card {
 	DAT_CONN_QUAL qual;
 	DAT_RMR_TRIPLET memory;
 };
 
-/* Exchanges cards. One of the two listens, the other dials. */
+/* Exchanges cards. One of the two listens, the other connects. */
 void card_swap(int sock, struct end *e, struct card *other, bool listens);
-/* Over the line: connected to the other process, which dials or listens, too. */
+/* Connects to the other process, with the card exchange on the socket. */
 void peer_join(int sock, struct end *e, struct card *other, bool listens);
 
 struct peer_plan {
 	enum activity does;
-	bool listens;			/* else it dials */
+	bool listens;			/* else it connects */
 };
 
-/* Spawns it; then peer_meet(), once this process has its own end. */
+/* Spawns it; call peer_meet() once this process has its own end. */
 void peer_start(struct th_child *child, const struct peer_plan *plan);
 void peer_meet(struct th_child *child, const struct peer_plan *plan, struct end *e,
 	       struct card *other);
 
-/* This side's work beside a peer that does that: posts, and takes what has completed. */
+/* This side's work against such a peer: posts, and dequeues completions. */
 struct opposite {
 	struct end *e;
 	struct card peer;
 	enum activity peer_does;
 	struct ledger requests, receives;
-	uint64_t moved;			/* completions of success */
+	uint64_t moved;			/* successful completions */
 };
 void opposite_init(struct opposite *o, struct end *e, const struct card *peer, enum activity does);
 void opposite_work(struct opposite *o);

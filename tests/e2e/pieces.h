@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A message in pieces: n segments, some of them empty, that lie apart in an end's memory with bytes
- * between them that must not change.
+ * A message in pieces: n segments, some of them empty, apart in an end's memory, with bytes between them
+ * that must not change.
  */
 #ifndef TESTS_E2E_PIECES_H
 #define TESTS_E2E_PIECES_H
@@ -13,21 +13,21 @@
 struct pieces {
 	DAT_LMR_TRIPLET seg[PIECES_MAX];
 	unsigned int n;
-	size_t gap[PIECES_MAX];	/* bytes before each, and one gap more after the last */
+	size_t gap[PIECES_MAX];	/* bytes before each, and after the last */
 	size_t total;
 };
 
-/* Two ends of len bytes, joined, whose posts take as many pieces as there can be. */
+/* Two connected ends of len bytes, whose posts have the largest number of segments. */
 void pieces_pair(struct end *a, struct end *b, size_t len);
-/* size bytes in n pieces at off; the seed says where it is cut. One of several is empty. */
+/* Splits size bytes into n pieces at off, at positions chosen by the seed. One of several is empty. */
 void pieces_cut(struct pieces *p, const struct end *e, size_t off, unsigned int n, size_t size,
 		uint64_t seed);
 void pieces_fill(const struct pieces *p, uint64_t seed);
 void pieces_blank(const struct pieces *p);
-/* The pieces hold what the seed says, and what is between them was left alone. */
+/* The pieces hold the seed's data, and the bytes between them did not change. */
 bool pieces_filled(const struct pieces *p, uint64_t seed);
 
-/* Sizes worth a try, ascending: around 8 in registers, 28 in one block, 188 inline, MTU and page. */
+/* Interesting sizes, ascending: around 8 in registers, 28 in one block, 188 inline, MTU and page. */
 #define SIZES 36
 extern const size_t sizes[SIZES];
 

@@ -8,7 +8,7 @@
 
 #include "tests/e2e/rig.h"
 
-/* ---- verdicts ---- */
+/* ---- results ---- */
 
 static bool second;		/* this is the second process */
 
@@ -84,7 +84,7 @@ static void configure(void)
 		rig_conf("strict=1");
 }
 
-/* Opened for a moment, as the test would. */
+/* Opens it for a moment, as the test would. */
 static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -150,7 +150,7 @@ static bool knows(const char *words, const char *word, size_t len)
 	return false;
 }
 
-/* Without the keys of a ConnectX where the adapter under test is an EFA, which refuses them. */
+/* Removes the keys of a ConnectX if the adapter under test is an EFA, which refuses them. */
 static void keys_for(const char *ia, const char *params, char *out, size_t size)
 {
 	static const char connectx[] = "rnr_retry retry_cnt ack_timeout min_rnr inline bf_eps "
@@ -188,7 +188,7 @@ static int tell_faults(int sock, void *arg)
 	return th_send(sock, faults, sizeof(faults));
 }
 
-/* In another process: the registry reads the configuration once. Children know it from their parent. */
+/* In another process: the registry reads the configuration once. Children inherit the result. */
 static void ask_for_faults(void)
 {
 	static bool asked;
@@ -209,7 +209,7 @@ static void needs_fault(const char *word)
 		cr_skip_test("the adapter says faults = %s", faults);
 }
 
-/* What goes wrong on purpose, which software devices know, each its own. */
+/* Injected faults, which only software devices support, each its own. */
 static void needs_faults(const char *params)
 {
 	const char *fault = strstr(params, "fault="), *lock = strstr(params, "memlock=");
@@ -437,14 +437,14 @@ void usage_is_back(const struct th_usage *before, unsigned int maps_slack)
 {
 	struct th_usage now;
 
-	/* A thread that was joined leaves /proc a little later. */
+	/* A joined thread leaves /proc a little later. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.threads <= before->threads)));
 	/* A device that outlives the adapter closes its link to a dead peer by itself. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.fds <= before->fds)));
 	same(now.fds, before->fds);
-	/* libibverbs loads the libraries of all adapters when the first one fails it. */
+	/* libibverbs loads the libraries of all adapters after the first failure. */
 	if (!rig_model())
 		maps_slack += 200;
-	/* The address sanitizer maps memory of its own, and looks for leaks itself. */
+	/* The address sanitizer maps memory of its own, and checks for leaks itself. */
 	check(TH_ASAN || now.maps <= before->maps + maps_slack);
 }

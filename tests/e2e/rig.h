@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Consumers of the software ConnectX, seen through libdat alone. An `end` is an IA with an endpoint
- * and registered memory; two of them make a connection, in one process or in two.
+ * Consumers of the software ConnectX, through libdat only. An `end` is an IA with an endpoint and
+ * registered memory; two of them make a connection, in one process or in two.
  *
- * Unless a test says otherwise the adapter is opened with strict=1: the process aborts at
- * dat_ia_close() when the device has found fault with what the driver did.
+ * By default the adapter is opened with strict=1: the process aborts in dat_ia_close() if the device has
+ * reported a violation by the driver.
  *
- * DAPL_TEST_IA names another adapter, such as the one that softnic-run shows.
- * RIG_PARAMS in the environment adds ia_params for all, and RIG_THREADSAFE=1 makes the instances
- * threadsafe: tests/sh/e2e-variants.sh.
+ * DAPL_TEST_IA names another adapter, such as softnic-run's. RIG_PARAMS in the environment adds
+ * ia_params for all, and RIG_THREADSAFE=1 opens the IAs threadsafe: tests/sh/e2e-variants.sh.
  */
 #ifndef TESTS_E2E_RIG_H
 #define TESTS_E2E_RIG_H
@@ -18,16 +17,16 @@
 
 #include "tests/harness/harness.h"
 
-#define SOON_MS 20000		/* a limit against hangs */
-#define A_SECOND 1000		/* ms by th_watch, within which a death must be known */
+#define SOON_MS 20000		/* only guards against hangs */
+#define A_SECOND 1000		/* ms by th_watch: limit for noticing a death */
 
 #define FLUSHED DAT_DTO_ERR_FLUSHED
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 #define RIGHTS_RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /*
- * A test between setup() and teardown() of its file. Not as .init and .fini of Criterion's, which
- * only warns of a crash in them, and strict=1 is one.
+ * A test between setup() and teardown() of its file. Not as .init and .fini of Criterion, which only
+ * warns of a crash in them, and strict=1 is one.
  */
 #define RIG_TEST(suite, name)                                                                      \
 	static void name##_body(void);                                                             \
@@ -39,22 +38,22 @@
 	}                                                                                          \
 	static void name##_body(void)
 
-/* ---- what an adapter is announced to lack; the test is skipped where it does ---- */
+/* ---- features that an adapter may announce to lack; the test is then skipped ---- */
 
 /* A named attribute of the provider, or "" */
 const char *rig_attribute(const char *name);
-/* Unless the attribute has another value: "what" is missing. */
+/* Skips if the attribute has this value: "what" is missing. */
 void rig_skip_if(const char *name, const char *value);
 /* srq_supported */
 void rig_needs_srq(void);
 /* Sends complete when the peer's consumer has them, not when its adapter has. */
 void rig_needs_end_to_end(void);
-/* They do not: for tests that judge what such an adapter owes as well. */
+/* They do not: for tests that check such an adapter's guarantees as well. */
 bool rig_sends_end_near(void);
-/* Contexts of windows that do not recur for a stated number of binds. */
+/* Window contexts that do not repeat within a stated number of binds. */
 void rig_needs_fresh_contexts(void);
 
-/* ---- what must hold; in the second process it ends that one with status 2 ---- */
+/* ---- checks; in the second process a failure ends it with status 2 ---- */
 
 void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line);
 void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const char *file, int line);
@@ -88,9 +87,9 @@ struct end {
 #define RIG_DTOS 32
 #define RIG_MEM 65536
 
-/* The ia_params of all IAs that this process opens; before the first. */
+/* Sets the ia_params of all IAs that this process opens; call before the first. */
 const char *rig_ia_name(void);
-/* The adapter is the software ConnectX of this process. */
+/* Is the adapter the software ConnectX of this process? */
 bool rig_model(void);
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
@@ -100,13 +99,13 @@ void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr);	/* attr NULL:
 DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr);		/* one more on the same EVDs */
 DAT_LMR_HANDLE end_lmr(struct end *e, void *mem, size_t len, DAT_MEM_PRIV_FLAGS priv,
 		       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
-void end_close(struct end *e);			/* abruptly; nothing when it is not open */
+void end_close(struct end *e);			/* abruptly; no effect if it is not open */
 void end_free(struct end *e);			/* one by one, then gracefully */
 
 void end_listen(struct end *e);			/* to a qualifier of its own */
 DAT_RETURN end_dial(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_CR_HANDLE end_request(struct end *e);
-/* ea of a dials, eb of b accepts; both have had ESTABLISHED. b comes to listen if it does not. */
+/* ea of a connects, eb of b accepts; both have had ESTABLISHED. b starts to listen if necessary. */
 void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
 void pair_open(struct end *a, struct end *b);	/* RIG_MEM, rig_attr(), joined */
 void pair_close(struct end *a, struct end *b);
@@ -127,19 +126,19 @@ DAT_RETURN do_read(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET f
 DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   DAT_MEM_PRIV_FLAGS priv, DAT_RMR_CONTEXT *context);
 
-/* Until there is room, which the device has to make by itself: the completions stay where they are. */
+/* Retries until there is room, which the device must make by itself: no completion is dequeued. */
 #define soon(post) check(TH_WITHIN(SOON_MS, rig_posted(post)))
 bool rig_posted(DAT_RETURN ret);
 
 /* ---- events ---- */
 
-/* rig_next sleeps in dat_evd_wait() instead of calling dat_evd_dequeue() again and again. */
+/* rig_next sleeps in dat_evd_wait() instead of polling with dat_evd_dequeue(). */
 extern bool rig_sleeps;
 bool rig_next(DAT_EVD_HANDLE evd, DAT_EVENT *ev, unsigned int ms);
 void rig_empty(DAT_EVD_HANDLE evd);
-/* The next event, a DTO completion of that cookie and status. Returns the bytes. */
+/* Checks the next event, a DTO completion with that cookie and status. Returns its length. */
 size_t took(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
-/* The same, of whatever status but success. */
+/* The same with any error status. */
 DAT_DTO_COMPLETION_STATUS took_error(DAT_EVD_HANDLE evd, uint64_t cookie);
 void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
@@ -148,7 +147,7 @@ void took_conn(struct end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 /* Both endpoints of a pair get the event of the end, and no other. */
 void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number);
 
-/* ---- bytes that prove themselves ---- */
+/* ---- test data ---- */
 
 void fill(void *mem, size_t len, uint64_t seed);
 bool filled(const void *mem, size_t len, uint64_t seed);
@@ -156,12 +155,12 @@ bool all_bytes(const void *mem, size_t len, int value);
 
 /* ---- the second process ---- */
 
-/* Forked before any IA is opened here. In it, what must hold and does not ends it. */
+/* Forked before any IA is opened here. A failed check ends it. */
 void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
-void rig_second(void);			/* this is a process that the test has forked itself */
-void peer_done(struct th_child *child);		/* it ends by itself with status 0 */
+void rig_second(void);			/* for a process that the test has forked itself */
+void peer_done(struct th_child *child);		/* waits until it ends by itself with status 0 */
 
-/* fds, threads, and maps within some slack, are not more than they were. */
+/* Checks that fds, threads, and maps within some slack, have returned to before. */
 void usage_is_back(const struct th_usage *before, unsigned int maps_slack);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_param scatter_cqe: small receives and reads whose data comes in the completion. */
+/* ia_param scatter_cqe: the data of small receives and reads is in the CQE. */
 #include "tests/e2e/rig.h"
 
 static struct end a, b;
@@ -48,7 +48,7 @@ RIG_TEST(scatter_cqe, read__each_size)
 	}
 }
 
-/* The write comes after the message: who sees it in memory has the message's CQE, and no data yet. */
+/* The write comes after the message: once it is in memory, the message's CQE is there, but no data yet. */
 RIG_TEST(scatter_cqe, receive__data_is_in_the_completion)
 {
 	volatile char *flag = b.mem + 1000;
@@ -71,7 +71,7 @@ static DAT_DTO_COOKIE cookie(uint64_t c)
 	return (DAT_DTO_COOKIE){ .as_64 = c };
 }
 
-/* Three segments, of which one is empty and the last is not filled; over the end of the ring. */
+/* Three segments: one is empty, and the last is not filled; over the end of the ring. */
 RIG_TEST(scatter_cqe, several_segments)
 {
 	for (uint64_t i = 0; i < 300; i++) {
@@ -120,7 +120,7 @@ static void sender_hears(uint64_t of)
 		took_error(a.req_evd, of);
 }
 
-/* Rights and lengths are judged as ever. */
+/* Rights and lengths are checked as usual. */
 RIG_TEST(scatter_cqe, receive__too_long)
 {
 	must(do_recv(&b, 1, 0, 10));
@@ -155,7 +155,7 @@ RIG_TEST(scatter_cqe, read__no_remote_right)
 	check(all_bytes(a.mem, 64, 0));
 }
 
-/* A window opens memory for reads: what it allows comes the same way. */
+/* A window allows reads: their data arrives the same way. */
 RIG_TEST(scatter_cqe, read__through_a_window)
 {
 	DAT_RMR_CONTEXT context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints that share their receives, in use: b and its second endpoint take what two senders send. */
+/* Endpoints with a shared receive queue, in use: b and its second endpoint receive from two senders. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -45,7 +45,7 @@ static void teardown(void)
 	pair_close(&a, &b);
 }
 
-/* The device will find fault. */
+/* The device will report violations. */
 static void setup_wrong(void)
 {
 	rig_conf("");
@@ -56,7 +56,7 @@ TestSuite(srq_wrong, .init = setup_wrong, .fini = teardown, .timeout = 60);
 TestSuite(srq, .timeout = 60);
 TestSuite(srq_other, .init = open_ends, .fini = teardown, .timeout = 60);
 
-/* Its place is by its cookie. */
+/* The cookie selects the buffer. */
 static DAT_RETURN give(uint64_t cookie, size_t len)
 {
 	DAT_LMR_TRIPLET s = seg(&b, cookie % 32 * PIECE, len);
@@ -73,7 +73,7 @@ static DAT_RETURN send_by(DAT_EP_HANDLE ep, uint64_t cookie, size_t len)
 	return dat_ep_post_send(ep, 1, &s, c, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* The next receive: of this endpoint and status; its cookie. */
+/* Checks the next receive: its endpoint and status; returns its cookie. */
 static uint64_t took_by(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_DTO_COMPLETION_STATUS status)
 {
 	DAT_EVENT ev;
@@ -147,7 +147,7 @@ RIG_TEST(srq, srq_post_recv__laps)
 	}
 }
 
-/* One completion that is left alone keeps its place, and only that. */
+/* An undequeued completion keeps its slot, and only that one. */
 RIG_TEST(srq, srq_post_recv__around_a_completion_nobody_takes)
 {
 	DAT_EVD_HANDLE own = NULL;
@@ -206,7 +206,7 @@ RIG_TEST(srq, low_watermark__reached_by_a_message)
 	check(!rig_next(b.async, &ev, 20));
 }
 
-/* What the endpoint has not taken stays for the others; nothing of it is flushed. */
+/* Receives that the endpoint has not taken stay for the others; none is flushed. */
 RIG_TEST(srq, ep_disconnect__leaves_the_buffers)
 {
 	for (uint64_t i = 0; i < 4; i++)
@@ -289,7 +289,7 @@ RIG_TEST(srq, ep_query__of_a_connected_endpoint)
 	same(recv_idle, DAT_TRUE);
 }
 
-/* Too short a buffer ends its connection and no other; the place comes back. */
+/* Too short a buffer ends its connection and no other; the slot is freed. */
 Test(srq_wrong, buffer__too_short)
 {
 	must(give(1, 10));
@@ -302,7 +302,7 @@ Test(srq_wrong, buffer__too_short)
 	same(query().outstanding_dto_count, 0);
 }
 
-/* The zone of a receive is the SRQ's, that of all else the endpoint's. */
+/* A receive uses the SRQ's zone, all other work the endpoint's. */
 Test(srq_other, zone__of_the_endpoint_another)
 {
 	DAT_PZ_HANDLE pz = NULL;

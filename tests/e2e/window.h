@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows as a peer finds them: b opens memory, a tries it. */
+/* Windows from a peer's view: b opens memory, a accesses it. */
 #ifndef TESTS_E2E_WINDOW_H
 #define TESTS_E2E_WINDOW_H
 
@@ -9,11 +9,11 @@
 
 /* pair_open(), and an RMR of b's zone with nothing bound. */
 void window_pair(struct end *a, struct end *b, DAT_RMR_HANDLE *rmr);
-/* a writes to b's memory under the context, and reads what is there: carried out, each byte right. */
+/* a writes to b's memory under the context, and reads it back: both succeed, each byte right. */
 void window_opens(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off, size_t len);
 /*
  * One write or read of a under the context is refused: REMOTE_ACCESS, no byte changed, and both
- * endpoints BROKEN. They are joined again afterwards.
+ * endpoints BROKEN. Reconnects them afterwards.
  */
 void window_refuses_write(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off,
 			  size_t len);

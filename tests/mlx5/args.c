@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posts that are refused at once, and leave nothing behind. */
+/* Posts that are refused at once, without side effects. */
 #include <criterion/criterion.h>
 
 #include "tests/mlx5/rig.h"
@@ -98,7 +98,7 @@ RIG_TEST(args, length__over_the_limits)
 	REFUSED(DAT_LENGTH_ERROR, 0, READ(0, NULL, &t, 0));
 }
 
-/* Sums that come out small when they wrap around. */
+/* Sums that are small after a wrap. */
 RIG_TEST(args, length__overflows)
 {
 	l[0].segment_length = UINT64_MAX;

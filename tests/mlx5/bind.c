@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows: what a context gives access to, and when it does no more. */
+/* Windows: the access that a context gives, and its end. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static struct rig r;
 static struct dap_rmr *rmr;
-static struct dap_ep *c, *d;		/* a second connection of the same zone: c beside b */
+static struct dap_ep *c, *d;		/* a second connection of the same zone: c on b's side */
 
 static void open_rig(void)
 {
@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_through(DAT_RMR_CONTEXT context, size_t o
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* An access that is refused ends the connection: a fresh pair for the next try. */
+/* A refused access ends the connection: connects a new pair for the next try. */
 static void again(void)
 {
 	DAT_EVENT ev;
@@ -156,7 +156,10 @@ RIG_TEST(bind, rmr_destroy__ends_the_context)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* More contexts than one key has variants: each works, none twice in 1020, the one before is dead. */
+/*
+ * More contexts than one key has variants: each works, none repeats within 1020, the previous one is
+ * invalid.
+ */
 RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 {
 	static DAT_RMR_CONTEXT seen[1020];
@@ -180,10 +183,10 @@ RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 	}
 }
 
-/* Two contexts of one RMR differ by a step that is not that of every other RMR. */
+/* The step between two contexts of an RMR differs from that of other RMRs. */
 RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 {
-	enum { N = 24 };		/* one stride of 128 for all: not by chance */
+	enum { N = 24 };		/* a chance of 1/128 each, so not all by accident */
 	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
 	DAT_RMR_CONTEXT ctx[2];
 	struct dap_rmr *other;
@@ -207,7 +210,7 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 	cr_assert_lt(equal, N, "every context is the one before and %u", first);
 }
 
-/* As many as the endpoint's attributes say, each with an RMR of its own, over each change of their keys. */
+/* As many as the endpoint allows, each with its own RMR, across each change of their keys. */
 RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 {
 	enum { N = 16, ROUNDS = 600 };
@@ -245,7 +248,7 @@ static void end_c(void)
 	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
 }
 
-/* The WQE that ends the key before is not the consumer's. */
+/* The WQE that invalidates the old key is not the consumer's. */
 RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
 {
 	enum { BINDS = 300 };		/* more than a key has variants: one of them changes keys */
@@ -271,7 +274,7 @@ RIG_TEST(bind, rebind__through_another_endpoint)
 	DAT_RMR_CONTEXT ctx[3];
 
 	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx[0]), DAT_SUCCESS);
-	/* The first one's completion is not dequeued: it must be found where it lies. */
+	/* The first one's completion is not dequeued: the bind must find it in the CQ. */
 	cr_assert(TH_WITHIN(5000, bind_on(c, 1000, 64, RW, 0, &ctx[1]) == DAT_SUCCESS));
 	cr_assert(TH_WITHIN(5000, bind_on(r.b.ep, 2000, 64, RW, 0, &ctx[2]) == DAT_SUCCESS));
 	for (int i = 0; i < 3; i++)
@@ -307,7 +310,7 @@ RIG_TEST(bind, qp_idle__after_a_suppressed_bind_that_nobody_polls_for)
 	expect_bind(65);
 }
 
-/* A bind that was flushed has not happened: the next one starts from a key that is known. */
+/* A flushed bind did not happen: the next one starts from a known key. */
 RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
@@ -329,7 +332,7 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 	cr_assert_eq(write_through(flushed, 500, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* The endpoint of the last bind is gone before anybody saw the bind complete. */
+/* The endpoint of the last bind is freed before the bind's completion was seen. */
 RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 {
 	DAT_RMR_CONTEXT ctx, next;
@@ -343,7 +346,7 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two contexts are valid");
 }
 
-/* A bind that was flushed, of an endpoint that is gone, whose memory is another endpoint's now. */
+/* A flushed bind of a freed endpoint, whose memory now belongs to another endpoint. */
 RIG_TEST(bind, rmr_bind__after_a_flush_that_nobody_saw)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
@@ -471,7 +474,7 @@ static bool binds_beside_free_at(unsigned int lock)
 	return gone.locks > lock;
 }
 
-/* The call looks for the bind before, on a queue that another thread frees with its EVD. */
+/* The call looks for the previous bind, on a queue that another thread frees with its EVD. */
 RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed)
 {
 	unsigned int lock = 0;

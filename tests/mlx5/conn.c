@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a connection makes of two paths: MTU, source port, and paths that are refused. */
+/* A connection's attributes from two paths: MTU, source port, and refused paths. */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -24,7 +24,7 @@ static void close_rig(void)
 	rig_close(&r, NULL);
 }
 
-/* Two fresh QPs, whose ports have these MTUs. */
+/* Two new QPs, whose ports have these MTUs. */
 static void address(uint16_t mine, uint16_t theirs)
 {
 	rig_ep_free(a);
@@ -81,8 +81,8 @@ Test(conn, qp_connect__takes_the_smaller_mtu)
 }
 
 /*
- * IBTA annex A17: of the dynamic range, and it tells connections apart, for the paths in a network
- * are chosen by it. Chance alone gives 32 connections some 32 ports of 16384.
+ * IBTA annex A17: in the dynamic range, and different between connections, because networks select paths
+ * by it. Random ports give 32 connections some 32 of 16384.
  */
 Test(conn, qp_connect__source_ports)
 {
@@ -128,7 +128,7 @@ static void live(struct dap_ep *ep)
 	ep->obj.table = ep->obj.ia->tables[DAP_TABLE_EP_LIVE];
 }
 
-/* The device would do one; whether the peer serves any is another matter. */
+/* The device would execute one; the peer may not serve any. */
 RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 {
 	static const struct { uint32_t out, in; DAT_RETURN ret; } cases[] = {
@@ -166,7 +166,7 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO, #member " " #value);                    \
 	} while (0)
 
-/* What a peer sends is not believed. */
+/* Values from a peer are checked. */
 Test(conn, qp_connect__refuses_a_path_that_can_not_be)
 {
 	open_rig();

@@ -30,7 +30,7 @@ static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
 }
 
-/* The device has a thread of its own, too: what is done by whom, and when, is not ours to say. */
+/* The device has its own thread, too, so the time of completions is not under our control. */
 static bool write_soon(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 {
 	return TH_WITHIN(5000, write_8(cookie, flags) == DAT_SUCCESS);
@@ -94,7 +94,7 @@ RIG_TEST(credit, rdma_write__suppressed_for_ever)
 	cr_assert(rig_empty(&r, r.a.request), "a suppressed success was reported");
 }
 
-/* The consumer polls: hidden completions are swallowed, the visible ones come in order. */
+/* The consumer polls: internal completions are dropped, the visible ones come in order. */
 RIG_TEST(credit, rdma_write__suppressed_between_signalled)
 {
 	DAT_EVENT ev;
@@ -138,7 +138,7 @@ static void second_pair(struct dap_ep **c, struct dap_ep **d)
 	cr_assert_eq(rig_connect(*c, *d), 0);
 }
 
-/* Completions of two endpoints in one CQ: reaping for one leaves those of the other as they are. */
+/* Completions of two endpoints in one CQ: reaping for one keeps those of the other. */
 RIG_TEST(credit, reap__leaves_the_completions_of_others)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
@@ -219,6 +219,6 @@ RIG_TEST(credit, cq_resize__within_the_ring)
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 10), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 1000), -ENOSPC);
-	/* All but one place, where the CQE goes that ends the ring. */
+	/* All slots but one, which is for the CQE that ends the ring. */
 	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask - 10);
 }

@@ -227,7 +227,7 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 	cr_assert(!m5_hw.cq_poll(r.b.recv, &ev));
 }
 
-/* Reported, but no waiter is woken: what was posted so, and what the sender did not solicit. */
+/* Reported, without waking a waiter: unsignaled posts, and receives that the sender did not solicit. */
 Test(data, cq_poll__knows_what_wakes_nobody)
 {
 	struct rig_config c = { .attr = { .request_completion_flags = DAP_COMP_UNSIGNALLED,
@@ -282,7 +282,7 @@ static bool request_idle(struct dap_ep *ep)
 	return request;
 }
 
-/* The hidden completion is found where it lies, and what is the consumer's to dequeue is left. */
+/* The internal completion is found in the CQ, and those for the consumer are left. */
 RIG_TEST(data, qp_idle__after_suppressed_work_that_nobody_polls_for)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
@@ -301,7 +301,7 @@ RIG_TEST(data, qp_idle__after_suppressed_work_that_nobody_polls_for)
 	cr_assert(request_idle(r.a.ep));
 }
 
-/* As many segments as there can be: WQEs that no BlueFlame register takes, over the ring's end. */
+/* The largest number of segments: WQEs too long for a BlueFlame register, over the ring's end. */
 Test(data, rdma_write__of_thirty_segments)
 {
 	struct rig_config c = { .attr = { .max_request_iov = 30, .max_rdma_write_iov = 30,
@@ -357,7 +357,7 @@ RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 	cr_assert_eq(m5_ia(r.ia)->bf_regs_left, m5_ia(r.ia)->params.bf_eps - 2u);
 }
 
-/* A freed LMR is not copied from, also when the endpoint remembers it. */
+/* A freed LMR is not copied from, even if the endpoint has cached it. */
 RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
 {
 	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem,

@@ -77,7 +77,7 @@ Test(decode, cqe__of_error_and_success)
 			 "CQE RESP_SEND qpn 0x0 uidx 0 wqe 0 bytes 99 solicited");
 }
 
-/* Any bytes, any size of the buffer: text that ends, and no step beyond either. */
+/* Any bytes, any buffer size: the text is terminated, and no access is outside of either. */
 Test(decode, anything__stays_within_bounds)
 {
 	uint8_t *ring = malloc(64);

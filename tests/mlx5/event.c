@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A waiter's file descriptor becomes readable by the next completion, and by nothing else. */
+/* A waiter's file descriptor becomes readable by the next completion, and only by that. */
 #include <criterion/criterion.h>
 #include <poll.h>
 
@@ -76,7 +76,7 @@ RIG_TEST(event, cq_arm__is_for_one_event)
 	cr_assert(!readable(r.b.recv, 50));
 }
 
-/* What came between the last look and the arm is an event as well. */
+/* A completion between the last poll and the arm is an event as well. */
 RIG_TEST(event, cq_arm__after_the_completion)
 {
 	send_one(0);
@@ -85,7 +85,7 @@ RIG_TEST(event, cq_arm__after_the_completion)
 	dequeue_both();
 }
 
-/* Each event that was taken makes the next arm another one, though nothing has been dequeued. */
+/* After each event that was taken, the next arm causes another one, though nothing has been dequeued. */
 RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 {
 	enum { TIMES = 5 };
@@ -100,7 +100,7 @@ RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 		dequeue_both();
 }
 
-/* No event has been taken: the same arm once more, and no second event. */
+/* No event has been taken: the same arm again, without a second event. */
 RIG_TEST(event, cq_arm__twice)
 {
 	for (int i = 0; i < 3; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every request to the access fails once, in turn: the call that made it says so, and nothing that
- * it had taken is left. A leak of memory is seen when these run under the leak checker.
+ * Every request to the access fails once, in turn: the call returns the error, and leaks nothing. The
+ * leak checker finds memory leaks when these run under it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void count_objects(size_t *n)
 		n[i] = softnic_object_count(m5_ia(r.ia)->ctl->soft, kinds[i]);
 }
 
-/* Calls once for each request that it makes, and once more, when it must succeed. */
+/* Calls once for each request that it makes with that one failing, and once more, which must succeed. */
 static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 {
 	size_t before[KINDS], after[KINDS];
@@ -58,7 +58,7 @@ Test(fail, open__every_request)
 	int err = -1;
 
 	fake.quiet = true;
-	/* What is made once in a process (thread stacks, tables) is not counted as lost. */
+	/* Objects created once per process (thread stacks, tables) do not count as leaks. */
 	cr_assert_eq(rig_open(&r, &c), 0);
 	rig_close(&r, NULL);
 	fake.quiet = true;
@@ -115,7 +115,7 @@ static void free_pair(void)
 	other = NULL;
 }
 
-/* Waiting needs a channel, made at the first arm. */
+/* Waiting needs a channel, created at the first arm. */
 static int make_channel(void)
 {
 	int err = rig_evd(&r, 10, &evd);
@@ -143,7 +143,7 @@ Test(fail, objects__every_request)
 	rig_close(&r, NULL);
 }
 
-/* All keys that an RMR will ever have were made with it: no bind wants a command. */
+/* All keys of an RMR were created with it: no bind needs a command. */
 Test(fail, rmr_bind__where_no_command_succeeds)
 {
 	DAT_RMR_CONTEXT ctx, before = 0;
@@ -191,7 +191,7 @@ Test(fail, open__bad_params)
 		     -ENODEV);
 }
 
-/* Pinning would find these out. */
+/* Pinning would detect these. */
 Test(fail, lmr_create__of_memory_that_is_not_there)
 {
 	struct rig_config c = { .params = "memlock=strict" };

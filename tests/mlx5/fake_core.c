@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the backend calls of core, for tests that look at the backend alone: it is counted, and
- * what was handed over is kept.
+ * The functions of core that the backend calls, for tests of the backend alone: calls are counted, and
+ * arguments are kept.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bytes of every WQE against those that Debian's libmlx5 wrote for the same work. The queue
- * lies in memory here; no device is there.
+ * The bytes of every WQE, compared with Debian's libmlx5's for the same work. The queue is plain
+ * memory here; there is no device.
  *
  * Intended differences, all of them:
- *  - what libmlx5 left as it was (".." in the capture) is compared with nothing;
- *  - a bind is always signalled, also when its completion is suppressed (hidden completion);
- *  - what uDAPL 1.2 has no call for is not built: immediate data, atomics, send with invalidate,
+ *  - bytes that libmlx5 left unchanged (".." in the capture) are not compared;
+ *  - a bind is always signaled, even when its completion is suppressed (internal completion);
+ *  - work without a uDAPL 1.2 call is not built: immediate data, atomics, send with invalidate,
  *    type 2 windows and local invalidate.
  */
 #include <criterion/criterion.h>
@@ -22,12 +22,12 @@ static struct captured_wqe captured[] = {
 };
 #define CAPTURED (sizeof(captured) / sizeof(captured[0]))
 
-#define MEM_ADDR 0x5a0012340000ull	/* where the capture had its memory */
+#define MEM_ADDR 0x5a0012340000ull	/* address of the memory in the capture */
 #define MEM_LEN 0x10000ull
 #define ACCESS_REMOTE_WRITE 2		/* IBV_ACCESS_* */
 #define ACCESS_REMOTE_READ 4
 
-struct bench {				/* an endpoint of which only the queues exist */
+struct bench {				/* an endpoint with only its queues */
 	struct dap_ia ia;
 	struct dap_ep ep;
 	struct dap_pz pz;
@@ -75,7 +75,7 @@ static void memory(uint32_t lkey, struct bench *b)
 	b->page.lmr[lkey >> 8 & 0xfff] = &b->lmr;
 }
 
-/* known: the LMR is that of the post before. */
+/* known: the LMR is that of the previous post. */
 static struct bench *bench_new(const struct captured_wqe *c, bool known)
 {
 	struct bench *b = aligned_alloc(512, (sizeof(*b) + 511) & ~511ul);
@@ -200,7 +200,7 @@ static uint32_t blocks_of(const struct captured_wqe *c)
 	return (uint32_t)((strlen(c->bytes) / 2 + 63) / 64);
 }
 
-/* The doorbell record counts on, and the first half of the BlueFlame register has the WQE. */
+/* The doorbell record advances, and the first half of the BlueFlame register has the WQE. */
 static void compare_doorbell(const struct captured_wqe *c, const struct bench *b)
 {
 	uint32_t n = blocks_of(c);
@@ -238,7 +238,7 @@ GOLDEN(wqe__as_libmlx5_writes_it)
 	}
 }
 
-/* The capture has all that we build. */
+/* The capture covers all WQEs that the driver builds. */
 GOLDEN(captured__covers_what_is_built)
 {
 	unsigned int seen = 0;
@@ -250,7 +250,7 @@ GOLDEN(captured__covers_what_is_built)
 			   1u << CAPTURED_RECV | 1u << CAPTURED_BIND);
 }
 
-/* Nothing is copied into a WQE that the consumer may not read: it goes out by reference. */
+/* Data that the consumer may not read is not copied into a WQE: it is sent by reference. */
 GOLDEN(rdma_write__of_foreign_memory_is_not_copied)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 16, .qpn = 5 };
@@ -326,7 +326,7 @@ GOLDEN(rdma_write__gathers_over_the_ring_end)
 	free(b);
 }
 
-/* A KLM holds less than 2 GiB: longer windows are a list of them, and four are all that fit. */
+/* A KLM holds less than 2 GiB: longer windows have a list of them, of at most four. */
 GOLDEN(rmr_bind__of_more_than_a_klm_holds)
 {
 	const struct captured_wqe c = { .ring = 16, .qpn = 5, .mw = { .rkey = 0x777700 } };
@@ -358,7 +358,10 @@ GOLDEN(rmr_bind__of_more_than_a_klm_holds)
 	free(b);
 }
 
-/* No fetch of the WQE: all of it goes into one half of the register, and the next into the other. */
+/*
+ * The device does not fetch the WQE: all of it goes into one half of the register, the next into the
+ * other.
+ */
 GOLDEN(rmr_bind__and_unbind_go_through_blueflame)
 {
 	const struct captured_wqe c = { .ring = 16, .qpn = 5 };

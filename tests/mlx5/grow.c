@@ -80,7 +80,7 @@ static void *grower(void *arg)
 	return arg;
 }
 
-/* As it happens when an endpoint is made: who polls the CQ knows nothing of it. */
+/* As at the creation of an endpoint, unnoticed by the thread that polls the CQ. */
 RIG_TEST(grow, cq_resize__beside_a_poller)
 {
 	unsigned int log = m5_cq(r.b.recv)->log;

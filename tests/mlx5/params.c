@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_params of a ConnectX, and their syntax: strict, with the key, the value and what is allowed. */
+/* ia_params of a ConnectX, and their syntax: strict, with the key, the value and the valid range. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int parsed(const char *text)
 }
 
 struct refusal {
-	const char *text, *words[3];	/* ia_params; what the message has */
+	const char *text, *words[3];	/* ia_params; words in the message */
 };
 
 Test(params, parse__bad_value_names_key_value_and_range)

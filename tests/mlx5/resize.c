@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CQ that grows, from each place and state. The device is played here, by the manual: it writes
- * CQEs where its index says, answers MODIFY_CQ by a last CQE in the old ring, and goes on in the new
+ * A CQ that is resized, from each position and state. The test simulates the device from the manual: it
+ * writes CQEs at its index, answers MODIFY_CQ with a last CQE in the old ring, and continues in the new
  * one. Under traffic, on the software ConnectX: grow.c.
  */
 #include <criterion/criterion.h>
@@ -14,8 +14,8 @@
 #define LOG 4u
 
 struct played {
-	struct m5_ctl ctl;		/* first: what the driver holds */
-	struct m5_cqe *ring, *next;	/* next: what was registered last */
+	struct m5_ctl ctl;		/* first: the driver's view */
+	struct m5_cqe *ring, *next;	/* next: registered last */
 	unsigned int log;
 	uint32_t pi;
 	unsigned int umems, refuse;
@@ -136,7 +136,7 @@ static void finish(void)
 	cr_assert_null(fake.overflowed);
 }
 
-/* From every place of the ring, with every number of completions in it, twice. */
+/* From every position of the ring, with every number of completions in it, twice. */
 Test(resize, cq_resize__moves_what_is_there)
 {
 	for (uint32_t at = 0; at < 80; at++) {

@@ -10,7 +10,7 @@
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
-/* As in core, the memory of a freed object serves the next of its type, and nothing else. */
+/* As in core, the memory of a freed object is reused for the next of its type, and nothing else. */
 static struct dap_obj *dead[FAKE_OBJECTS];
 static unsigned int ndead;
 
@@ -399,7 +399,7 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 	return t;
 }
 
-/* Inside a CQ no lock is taken: others hold that lock while they take the CQ. */
+/* While a CQ is taken no lock may be acquired: other threads take the CQ with that lock held. */
 static void is_outside(void *evd)
 {
 	cr_assert_not(__atomic_load_n(&m5_cq(evd)->in_poll, __ATOMIC_RELAXED),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two endpoints of one adapter, connected to each other, with memory: the least that moves data
- * through the backend and the software ConnectX, without core.
+ * Two connected endpoints of one adapter, with memory: the minimum that moves data through the backend
+ * and the software ConnectX, without core.
  */
 #ifndef TESTS_MLX5_RIG_H
 #define TESTS_MLX5_RIG_H
@@ -17,7 +17,7 @@ struct rig_side {
 	struct dap_ep *ep;
 	struct dap_evd *request, *recv;
 	struct dap_lmr *lmr;
-	struct dap_srq *srq;		/* of the endpoints that rig_ep makes from now on */
+	struct dap_srq *srq;		/* for later calls of rig_ep */
 	uint8_t *mem;
 };
 
@@ -35,21 +35,21 @@ struct rig_config {
 	unsigned int qlen;		/* of every EVD; 0: 64 */
 };
 
-/* 0, or the first error, with nothing left behind. */
+/* 0, or the first error, with nothing leaked. */
 int rig_open(struct rig *r, const struct rig_config *config);
 /*
- * Closes all. Fails the test when the device found fault with the driver, or is left with an
- * object. excused: one violation that the test is about, or NULL.
+ * Closes all. Fails the test if the device reported a violation, or has objects left. excused: one
+ * expected violation, or NULL.
  */
 void rig_close(struct rig *r, const char *excused);
 
-/* Over which variant of the hot functions, and which device, the rigs of this test are opened. */
+/* The variants of hot functions and device for the rigs of this test. */
 enum rig_variant { RIG_MODEL, RIG_SILICON, RIG_LOCKED, RIG_ADVERSARIAL };
 extern enum rig_variant rig_variant;
 
 /*
- * A test with a rig around it, once for each variant. Not by the suite's init and fini: there an
- * assertion, or a crash, would change nothing.
+ * A test with a rig around it, once for each variant. Not through the suite's init and fini: there an
+ * assertion, or a crash, would have no effect.
  */
 #define RIG_TEST(suite, call)                                                                      \
 	static void suite##_##call(void);                                                          \
@@ -68,7 +68,7 @@ extern enum rig_variant rig_variant;
 		close_rig();                                                                       \
 	}
 
-/* Each 0 or -errno, for tests that fail one of them. */
+/* Each returns 0 or -errno, for tests that let one of them fail. */
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
 int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
 int rig_connect(struct dap_ep *a, struct dap_ep *b);
@@ -81,9 +81,9 @@ void rig_evd_free(struct dap_evd *evd);
 
 DAT_LMR_TRIPLET rig_local(const struct rig_side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len);
-/* The next event within a few seconds; false: none came. */
+/* Waits for the next event a few seconds; false: none. */
 bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event);
-/* Nothing is there after the device has had its turn. */
+/* No event is there after the device was driven. */
 bool rig_empty(struct rig *r, struct dap_evd *evd);
 
 static inline DAT_DTO_COOKIE rig_cookie(uint64_t v)

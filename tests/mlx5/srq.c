@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared receive queue as the device sees it: links, record, limit; and its slots. */
+/* The shared receive queue from the device's view: links, record, limit; and its slots. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static DAT_RETURN give(uint64_t cookie)
 	return r.hot->srq_post_recv(srq, 1, &l, rig_cookie(cookie));
 }
 
-/* A message arrives, and its completion is dequeued: the cookie of the receive. */
+/* A message arrives, and its completion is dequeued: returns the receive's cookie. */
 static uint64_t arrive(void)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
@@ -128,7 +128,7 @@ RIG_TEST(srq, srq_post_recv__full_asks_core_once)
 	cr_expect_eq(fake.reap_count, 1);
 }
 
-/* A link never leads to a WQE that is in use. */
+/* A link never leads to a WQE in use. */
 RIG_TEST(srq, srq_post_recv__links_to_what_is_free)
 {
 	for (uint64_t i = 0; i < RECVS; i++)
@@ -179,7 +179,7 @@ RIG_TEST(srq, srq_limit__is_told_by_the_device)
 	cr_expect_eq(fake.low, srq);
 }
 
-/* The device follows no link out of the list: the queue ends there, and core hears of it. */
+/* The device follows no link out of the list: the queue ends there, and core gets an error. */
 RIG_TEST(srq, broken__is_told_by_the_device)
 {
 	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;
@@ -212,7 +212,7 @@ RIG_TEST(srq, qp_destroy__gives_back_what_was_taken)
 	r.b.srq = NULL;
 }
 
-/* In the middle of a message the WQE is the QP's, and nothing but its flush gives it back. */
+/* In the middle of a message the WQE is the QP's, and only its flush returns it. */
 RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 60000), b = rig_local(&r.b, 0, 60000);
@@ -252,7 +252,7 @@ Test(srq, srq_create__shapes)
 	close_rig();
 }
 
-/* Each request to the access fails once, in turn: nothing is left. */
+/* Each request to the access fails once, in turn: nothing is leaked. */
 Test(srq, srq_create__each_request_refused)
 {
 	struct softnic *nic;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a poller counts of binds while another thread gives the RMR a new generation. */
+/* A poller's count of binds while another thread gives the RMR a new generation. */
 #include <criterion/criterion.h>
 
 #include "hw_mlx5/ops.h"
@@ -15,7 +15,7 @@ static struct dap_rmr *rmr;
 static struct m5_slot slots[2];
 static volatile unsigned int steps, renew_at;
 
-/* As renew() of hw_mlx5/rmr.c, between two instructions of the poller. */
+/* Like renew() of hw_mlx5/rmr.c, between two instructions of the poller. */
 static void renew(const uint8_t *insn)
 {
 	(void)insn;

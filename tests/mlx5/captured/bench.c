@@ -70,7 +70,7 @@ void bench_create(struct bench *b)
 	NEED(b->cq = ibv_create_cq(b->ctx, 4 * DEPTH, NULL, NULL, 0));
 	attr.send_cq = attr.recv_cq = b->cq;
 	NEED(b->qp = ibv_create_qp(b->pd, &attr));
-	/* Always the same place, so that a new capture differs where something is new. */
+	/* Always the same address, so that a new capture only differs in new content. */
 	b->buf = mmap((void *)0x5a0012340000, BUFFER, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	NEED(b->buf != MAP_FAILED);
@@ -103,7 +103,7 @@ void bench_reap(struct bench *b)
 	}
 }
 
-/* ---- a case, and how it is posted */
+/* ---- a case, and how to post it */
 
 static struct ibv_mw *window(struct bench *b, const struct captured_wqe *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The QP whose ring is looked at, and how a captured_wqe is posted to it. */
+/* The QP whose ring is captured, and how to post a captured_wqe to it. */
 #ifndef TESTS_MLX5_CAPTURED_BENCH_H
 #define TESTS_MLX5_CAPTURED_BENCH_H
 
@@ -16,7 +16,7 @@ enum {
 	MAX_INLINE = 220,
 	BUFFER = 1 << 16,
 	ELEMENT = 4096,
-	TARGET = 32768,			/* where remote addresses point */
+	TARGET = 32768,			/* target of remote addresses */
 };
 
 struct bench {
@@ -29,7 +29,7 @@ struct bench {
 	struct mlx5dv_qp dv;
 	uint8_t *buf;
 	uint32_t sq_index, rq_index;	/* blocks, and receive WQEs, posted since the reset */
-	uint32_t unreaped;		/* signalled sends whose completion was not polled */
+	uint32_t unreaped;		/* signaled sends whose completion was not polled */
 	bool bound2;			/* the type 2 window is bound */
 };
 
@@ -37,11 +37,11 @@ void die(const char *what);
 #define NEED(x) do { if (!(x)) die(#x); } while (0)
 
 void bench_create(struct bench *b);
-/* Forgets all that was posted and connects the QP to itself again. */
+/* Drops all posted work and connects the QP to itself again. */
 void bench_reset(struct bench *b);
-/* Until all signalled sends are complete: the queue never fills, and the ring stands still. */
+/* Waits until all signaled sends are complete: the queue never fills, and the ring is stable. */
 void bench_reap(struct bench *b);
-/* Writes into c what is known only now: keys of windows, the QPN. */
+/* Fills values into c that are known only now: keys of windows, the QPN. */
 void bench_post(struct bench *b, struct captured_wqe *c);
 
 struct captured_wqe element_case(struct bench *b, const char *name, enum captured_op op,

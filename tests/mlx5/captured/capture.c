@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets libmlx5 post one work request after the other and prints, as C initialisers, what it was
- * given and what it left in the ring. Only public libibverbs and mlx5dv calls. scripts/capture-wqes
- * runs it on a software ConnectX; a real one would do as well, for the QP talks to itself.
+ * Lets libmlx5 post one work request after the other and prints, as C initialisers, its arguments and
+ * the bytes in the ring. Uses only public libibverbs and mlx5dv calls. scripts/capture-wqes runs it on a
+ * software ConnectX; a real one would work too, since the QP sends to itself.
  *
- * Each request is posted twice, into a ring filled with zeros and into one filled with ones: what
- * differs was not written.
+ * Each request is posted twice, into a ring of zeros and into one of ones: bytes that differ were not
+ * written.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum {
 	FILL_B = 0xff,
 };
 
-/* ---- what is in the ring */
+/* ---- the ring's content */
 
 static uint32_t dbrec(const struct bench *b, unsigned int word)
 {
@@ -38,7 +38,7 @@ static void copy_ring(const uint8_t *ring, uint32_t size, uint32_t from, uint8_t
 		to[i] = ring[(from + i) % size];
 }
 
-/* Whole blocks, or a whole receive WQE; returns how many bytes. */
+/* Copies whole blocks, or a whole receive WQE; returns the length. */
 static uint32_t snapshot(struct bench *b, const struct captured_wqe *c, uint8_t *out)
 {
 	if (c->op == CAPTURED_RECV) {
@@ -51,7 +51,7 @@ static uint32_t snapshot(struct bench *b, const struct captured_wqe *c, uint8_t 
 	return (out[7] & 0x3f) * 16u;
 }
 
-/* Receives that are posted already must stay as they are. */
+/* Receives that are posted already must stay unchanged. */
 static void fill_ring(struct bench *b, const struct captured_wqe *c, int value)
 {
 	uint8_t *rq = b->dv.rq.buf;
@@ -71,7 +71,7 @@ static void post_quietly(struct bench *b, struct captured_wqe *c)
 		b->sq_index += blocks_since(b);
 }
 
-/* Small writes until the send queue stands at index. */
+/* Posts small writes until the send queue reaches index. */
 static void advance(struct bench *b, uint32_t index)
 {
 	struct captured_wqe filler = element_case(b, "filler", CAPTURED_WRITE, 1, 1);
@@ -83,7 +83,7 @@ static void advance(struct bench *b, uint32_t index)
 	}
 }
 
-/* What has to be done at the device first, long before or as the very last thing before. */
+/* The state of the QP before the request. */
 struct setting {
 	uint32_t index;			/* not 0: a filler always comes first */
 	void (*early)(struct bench *b), (*late)(struct bench *b);
@@ -101,7 +101,7 @@ static void prepare(struct bench *b, const struct setting *set, const struct cap
 	else
 		for (int i = 0; i < 2; i++)
 			post_quietly(b, &recv);
-	/* The request after a bind carries a fence, and a reset does not forget that. */
+	/* The request after a bind carries a fence, even after a reset. */
 	advance(b, 1);
 	if (set->early)
 		set->early(b);
