@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the API tests share: one of each object on the IA named by DAPL_TEST_IA (soft-mlx5-0). They
- * see <dat/udat.h> and libdat only.
+ * Shared by the API tests: one object of each type on the IA in DAPL_TEST_IA (soft-mlx5-0). They use
+ * only <dat/udat.h> and libdat.
  */
 #ifndef TESTS_API_H
 #define TESTS_API_H
@@ -13,7 +13,7 @@
 #include "tests/harness/harness.h"
 
 #define API_MEM 8192
-#define API_LONG 30000000	/* us: a wait that is not meant to end by itself */
+#define API_LONG 30000000	/* us: longer than any wait here */
 
 struct api {
 	DAT_IA_HANDLE ia;
@@ -22,7 +22,7 @@ struct api {
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
-	DAT_CNO_HANDLE cno;		/* nothing triggers it */
+	DAT_CNO_HANDLE cno;		/* never triggered */
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ATTR ia_attr;
@@ -32,7 +32,7 @@ struct api {
 
 const char *api_ia_name(void);
 void api_open(struct api *a);
-/* Skip the test by what the provider announces: srq_supported; a named attribute of that value. */
+/* Skip the test if the provider announces this: srq_supported; a named attribute with that value. */
 void api_needs_srq(DAT_IA_HANDLE ia);
 void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
 void api_close(struct api *a);		/* abruptly */

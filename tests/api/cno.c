@@ -113,7 +113,7 @@ Test(cno, wait__software_event_of_another_thread)
 	expect_none();
 }
 
-/* A receive that is flushed completes at once: the adapter says so through the CQ. */
+/* A flushed receive completes at once: the adapter writes a CQE. */
 static void complete_one(DAT_EP_HANDLE ep, uint64_t cookie)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,
@@ -216,7 +216,7 @@ Test(cno, agent__completions)
 	cr_assert_eq(__atomic_load_n(&calls, __ATOMIC_ACQUIRE), 10);
 }
 
-/* Everything goes again: descriptors, threads, handles. */
+/* Everything is released: descriptors, threads, handles. */
 Test(cno, free__holds_nothing)
 {
 	unsigned int calls = 0;

@@ -192,7 +192,7 @@ static void be_asked(struct side *s, struct side *peer)
 	side_request(s);
 }
 
-/* With nothing to receive it at the peer, a send stays outstanding. */
+/* Without a receive at the peer, a send stays outstanding. */
 static void be_leaving(struct side *s, struct side *peer)
 {
 	side_pair(s, peer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections seen by a consumer. A side has an IA of its own, so that two of them connect within
- * one process as well as between two.
+ * Connections as seen by a consumer. A side has its own IA, so two of them connect within one process as
+ * well as between two.
  */
 #ifndef TESTS_API_CONN_H
 #define TESTS_API_CONN_H
@@ -10,7 +10,7 @@
 
 #include "tests/api/api.h"
 
-#define CONN_SOON 20000000	/* us: a limit against hangs */
+#define CONN_SOON 20000000	/* us: only guards against hangs */
 
 struct side {
 	DAT_IA_HANDLE ia;
@@ -23,13 +23,13 @@ struct side {
 	char *mem;
 };
 
-/* One for each test process, the same in its children: first called before they are forked. */
+/* One for each test process, and the same in its children: call it before they are forked. */
 DAT_CONN_QUAL conn_qual(void);
-DAT_IA_ADDRESS_PTR conn_host(void);	/* this one */
+DAT_IA_ADDRESS_PTR conn_host(void);	/* this host */
 
 void side_open(struct side *s);
 void side_close(struct side *s);
-/* Two of them, as most suites want it: .init and .fini. */
+/* Two of them for most suites: .init and .fini. */
 extern struct side a, b;
 void sides_open(void);
 void sides_close(void);
@@ -40,7 +40,7 @@ void side_connect(struct side *s);		/* s->ep, no limit of time */
 DAT_CR_HANDLE side_request(struct side *s);	/* waits for one */
 /* Waits for the next connection event and checks number and endpoint. */
 DAT_CONNECTION_EVENT_DATA side_event(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
-/* No further event is there; what is on its way has had its time when the peer's event came. */
+/* Checks that there is no further event; those in flight have arrived with the peer's event. */
 void side_quiet(struct side *s);
 void side_pair(struct side *a, struct side *b);	/* connected, events taken */
 DAT_EP_STATE side_state(DAT_EP_HANDLE ep);
@@ -49,10 +49,12 @@ DAT_RETURN side_send(struct side *s, DAT_EP_HANDLE ep, DAT_UINT64 cookie);
 /* Waits for the next completion and checks its cookie. */
 DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie);
 
-/* Brings s->ep into the state by calls that any consumer can make. peer is at the other end; for
- * COMPLETION_PENDING it is child, which will be stopped. */
+/*
+ * Brings s->ep into the state with calls of a consumer. peer is the other end; for COMPLETION_PENDING it
+ * is child, which will be stopped.
+ */
 void side_bring(struct side *s, struct side *peer, struct th_child *child, DAT_EP_STATE state);
-/* A process with one side, which connects after th_meet. Before this process opens its own. */
+/* A process with one side, which connects after th_meet. Call before this process opens its own. */
 void side_spawn_connector(struct th_child *child);
 
 #endif

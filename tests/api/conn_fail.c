@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each allocation that connecting makes fails once, and the descriptors run out at each point: the
- * calls say so, or an event does, and the next attempt succeeds.
+ * Each allocation of a connection fails once, and descriptors run out at each point: a call or an event
+ * reports it, and the next attempt succeeds.
  */
 #include <string.h>
 
 #include "tests/api/conn.h"
 
-/* What came of an attempt; nothing in here may assert, since asserting allocates. */
+/* The result of an attempt. Nothing here may assert, since asserting allocates. */
 struct outcome {
 	DAT_RETURN listen, connect, accept;
 	DAT_EVENT_NUMBER active, passive;
 };
 
-/* A wait would need a descriptor of its own. 0: none came. */
+/* Polls, because a wait would need a descriptor. 0: no event. */
 static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVENT *ev)
 {
 	return TH_WITHIN(ms, dat_evd_dequeue(evd, ev) == DAT_SUCCESS) ? ev->event_number : 0;
@@ -64,7 +64,7 @@ static void open_both(void)
 	side_open(&b);
 }
 
-/* With new endpoints, whatever became of the old ones. Their request may still turn up. */
+/* Uses new endpoints, whatever the state of the old ones. Their request may still arrive. */
 static void works_again(void)
 {
 	DAT_EVENT_NUMBER number;

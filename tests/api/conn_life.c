@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections between two adapters of one process: how they come about, and how they end. */
+/* Connections between two adapters of one process: how they begin and end. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +184,7 @@ Test(conn, dup_connect__goes_where_the_other_went)
 		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_dup_connect(ep, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_HANDLE);
-	/* The passive end does not know where its peer would listen. */
+	/* The passive end does not know where its peer listens. */
 	assert_ret(dat_ep_dup_connect(other, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_PARAMETER);
 	assert_ok(dat_ep_dup_connect(ep, a.ep, CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT));
@@ -194,7 +194,7 @@ Test(conn, dup_connect__goes_where_the_other_went)
 		   DAT_INVALID_STATE);
 }
 
-/* The peer sends as soon as it may: its message is never before the connection it came by. */
+/* The peer sends as early as possible: its message never comes before ESTABLISHED. */
 Test(conn, established__comes_before_the_first_receive)
 {
 	DAT_EVD_HANDLE all;
@@ -223,7 +223,7 @@ Test(conn, established__comes_before_the_first_receive)
 	}
 }
 
-/* ---- parting ---- */
+/* ---- disconnecting ---- */
 
 Test(conn, disconnect__abrupt_is_done_when_it_returns)
 {
@@ -246,7 +246,7 @@ Test(conn, disconnect__flags)
 		    DAT_INVALID_ARG2);
 }
 
-/* All that was posted arrives before the end does. */
+/* All posted messages arrive before the end does. */
 Test(conn, disconnect__graceful_completes_what_was_posted)
 {
 	side_pair(&a, &b);
@@ -355,7 +355,7 @@ Test(conn, disconnect__aborts_an_attempt)
 	side_quiet(&b);
 }
 
-/* dat_ep_reset(3): the marker idiom. What is posted after the end flushes, in order. */
+/* dat_ep_reset(3): the marker idiom. Posts after the end are flushed, in order. */
 Test(conn, disconnected__marker_comes_last)
 {
 	side_pair(&a, &b);
@@ -432,7 +432,7 @@ Test(conn, ia_close__with_requests_and_attempts_pending)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* A broken protection on one side is the end of the connection for both. */
+/* A protection error on one side ends the connection for both. */
 Test(conn, broken__by_an_error_completion)
 {
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345678, .target_address = 0x1000,
@@ -461,7 +461,7 @@ Test(conn, broken__by_an_error_completion)
 	side_pair(&a, &b);
 }
 
-/* No breakage of the last connection reaches the next one. */
+/* Errors of the last connection do not reach the next one. */
 Test(conn, reset__many_times_under_errors)
 {
 	struct th_usage first, last;
@@ -499,7 +499,7 @@ static void *wait_for_ever(void *evd)
 	return NULL;
 }
 
-/* A thread that is cancelled in a wait leaves the EVD as it was, and what it did for others is done. */
+/* A thread that is cancelled in a wait leaves the EVD unchanged, and other waiters get their events. */
 Test(conn, cancelled__waiter_is_missed_by_nobody)
 {
 	pthread_t thread;
@@ -520,7 +520,7 @@ Test(conn, cancelled__waiter_is_missed_by_nobody)
 	side_pair(&a, &b);
 }
 
-/* Two threads wait, one for each side: whichever of them reads what comes, both have their event. */
+/* Two threads wait, one for each side: whichever of them reads the socket, both get their event. */
 static void *wait_for_request(void *side)
 {
 	return side_request(side);

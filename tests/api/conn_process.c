@@ -38,7 +38,7 @@ static void play(struct side *p, enum role role)
 		assert_ok(dat_cr_reject(cr));
 }
 
-/* Plays its role, says so, then receives and answers what there is until it is killed or left. */
+/* Plays its role and reports it, then receives and answers messages until it is killed or disconnected. */
 static int play_peer(int sock, void *arg)
 {
 	enum role role = *(enum role *)arg;
@@ -75,7 +75,7 @@ static void with_peer(enum role role)
 	cr_assert_eq(th_meet(peer.sock), 0);
 }
 
-/* Connected, both having said so. */
+/* Connected; both have reported it. */
 static void connected_to(enum role role)
 {
 	with_peer(role);
@@ -124,7 +124,7 @@ Test(process, reject)
 
 /* ---- kill ---- */
 
-/* What was outstanding completes once each, in order, none of it with success. */
+/* Outstanding requests complete once each, in order, none with success. */
 static void all_flushed(DAT_UINT64 first, DAT_UINT64 last)
 {
 	DAT_EVENT ev;
@@ -160,7 +160,7 @@ Test(process, kill__peer_that_accepted)
 	kill_connected(ACCEPTOR);
 }
 
-/* Sends that the peer will never receive are under way. */
+/* Sends that the peer will never receive are outstanding. */
 Test(process, kill__peer_with_requests_outstanding)
 {
 	connected_to(ACCEPTOR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints that the provider makes for requests: of public and of reserved service points. */
+/* Endpoints created by the provider for requests, of public and of reserved service points. */
 #include <string.h>
 
 #include "tests/api/conn.h"
@@ -72,7 +72,7 @@ Test(provided, psp__endpoint_comes_bare)
 	cr_assert_eq(p.ep_attr.max_rdma_read_out, peer.ep_attr.max_rdma_read_in);
 }
 
-/* Without a PZ no memory is its own, nor can it be connected; neither does the request any harm. */
+/* Without a PZ it has no memory and cannot be connected; the request is not affected. */
 Test(provided, psp__endpoint_without_a_zone)
 {
 	DAT_CR_HANDLE cr;
@@ -104,7 +104,7 @@ Test(provided, psp__another_endpoint_does_not_serve)
 	talk(ep);
 }
 
-/* One thing after the other, the PZ last; EVDs and PZ know what uses them at once. */
+/* One attribute after the other, the PZ last; EVDs and PZ count it as a user at once. */
 Test(provided, modify__piece_by_piece)
 {
 	DAT_CR_HANDLE cr;
@@ -184,7 +184,7 @@ static void close_gracefully(struct side *s)
 	s->ia = NULL;
 }
 
-/* Those whose requests do not fit on the queue go with them: the adapter can be closed. */
+/* Endpoints of requests that do not fit on the queue are freed with them: the adapter can be closed. */
 Test(provided, psp__endpoints_of_refused_requests)
 {
 	DAT_EVD_HANDLE evd;
@@ -292,7 +292,7 @@ Test(provided, rsp_free__takes_its_endpoint_along)
 	close_gracefully(&b);
 }
 
-/* Abruptly, with endpoints of all kinds about: nothing is left. The first makes what stays. */
+/* Abrupt close with all kinds of endpoints: nothing leaks. The first round allocates what stays. */
 Test(provided, ia_close__with_requests_pending)
 {
 	struct th_usage before, after;

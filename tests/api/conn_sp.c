@@ -36,8 +36,8 @@ Test(sp, psp_create__qualifier_in_use)
 }
 
 /*
- * The loopback network has other addresses than that of a software adapter, whose peers know it. An
- * adapter of the machine is reached by any address that the host has.
+ * A software adapter has one address of the loopback network, by which its peers know it. A hardware
+ * adapter is reached by any address of the host.
  */
 Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 {
@@ -45,7 +45,7 @@ Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 	const bool software = strncmp(api_ia_name(), "soft-", 5) == 0;
 
 	side_listen(&b);
-	/* One that is refused is tried again until its time is over. */
+	/* A refused request is retried until its timeout. */
 	assert_ok(dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)&other, conn_qual(),
 				 software ? CONN_SOON / 10 : CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
@@ -59,7 +59,7 @@ Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 	side_pair(&a, &b);
 }
 
-/* Other programs of the host have ports, too: those in use by them say nothing. */
+/* Ports used by other programs of the host do not matter. */
 Test(sp, psp_create__leaves_the_port_of_its_number_alone)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -143,7 +143,7 @@ Test(sp, psp_free__requests_already_there_live_on)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* The size of the EVD is the backlog: who comes beyond it is refused, and nothing else happens. */
+/* The EVD's length is the backlog: further requests are refused, without other effects. */
 Test(sp, backlog__is_the_evds_size)
 {
 	DAT_EP_HANDLE ep[12];
@@ -175,7 +175,7 @@ Test(sp, backlog__is_the_evds_size)
 	assert_ret(dat_evd_dequeue(b.async, &ev), DAT_QUEUE_EMPTY);
 }
 
-/* One of two fills the queue, and the other is refused, time and again. */
+/* One of two requests fills the queue, and the other is refused, again and again. */
 Test(sp, backlog__of_one_under_many)
 {
 	DAT_EP_HANDLE queued = side_ep(&a), refused = a.ep, ep;

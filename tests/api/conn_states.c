@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call about connections in each state of an endpoint: what it returns and where it leads,
- * from the pages of the calls. Every cell begins with new adapters on both sides.
+ * Each connection call in each state of an endpoint: its return code and the next state, from the manual
+ * pages. Every cell begins with new adapters on both sides.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static DAT_RETURN reserve_it(void)
 	return dat_rsp_create(s.ia, conn_qual() + 1, s.ep, s.cr_evd, &rsp);
 }
 
-/* With the request of another endpoint of the peer's. */
+/* Accepts the request of another endpoint of the peer. */
 static DAT_RETURN accept_it(void)
 {
 	DAT_PSP_HANDLE psp;
@@ -108,7 +108,7 @@ static void one_cell(const struct row *row, int i)
 		     "%s in %s: 0x%08x", row->name, names[i], ret);
 	if (row->call != free_it || ret != DAT_SUCCESS) {
 		now = side_state(s.ep);
-		/* The states in between may already be over. */
+		/* Intermediate states may already be over. */
 		cr_expect(now == (next < 0 ? states[i] : (DAT_EP_STATE)next) ||
 			  (next == (int)M && now == C) || (next == (int)G && now == D),
 			  "%s in %s leads to state %d", row->name, names[i], (int)now);

@@ -76,7 +76,7 @@ static bool same_attr(const DAT_EP_ATTR *a, const DAT_EP_ATTR *b)
 	       a->ep_provider_specific == b->ep_provider_specific;
 }
 
-/* What the consumer set is what it gets. */
+/* Attributes are as the consumer set them. */
 Test(ep, ep_create__keeps_attributes)
 {
 	DAT_EP_ATTR attr = some_attr();
@@ -157,7 +157,7 @@ Test(ep, ep_create__bad_attributes)
 	cr_assert_eq(ep, (DAT_EP_HANDLE)77);
 }
 
-/* Streams whose notification the consumer controls share an EVD only with their like. */
+/* Streams with consumer-controlled notification share an EVD only with streams of the same kind. */
 Test(ep, ep_create__completion_flags_on_one_evd)
 {
 	DAT_EVD_HANDLE merged = api_evd(&t, 64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
@@ -284,7 +284,7 @@ Test(ep, post_recv__until_full)
 	assert_ok(dat_ep_free(ep));
 }
 
-/* A change that needs another queue pair is not made under posted receives. */
+/* A change that needs another queue pair is refused with posted receives. */
 Test(ep, ep_modify__under_receives)
 {
 	DAT_EP_PARAM p = query(t.ep);
@@ -327,7 +327,7 @@ Test(ep, request__unconnected)
 	assert_ret(dat_ep_post_rdma_write(t.ep, 0, NULL, cookie, &remote, 0), DAT_INVALID_STATE);
 }
 
-/* The EVD has room for all that they may have outstanding. */
+/* The EVD has room for all their outstanding requests. */
 Test(ep, ep_create__many)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 100 * (7 + 9), DAT_EVD_DTO_FLAG);

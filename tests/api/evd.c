@@ -111,7 +111,7 @@ Test(evd, evd_resize__up_and_down)
 
 	for (DAT_COUNT qlen = 32; qlen <= 2048; qlen *= 4) {
 		ret = dat_evd_resize(t.evd, qlen);
-		/* The page lets a provider refuse for want of resources; nothing has changed then. */
+		/* The page allows a refusal for lack of resources; nothing has changed then. */
 		if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 			continue;
 		assert_ok(ret);
@@ -213,7 +213,7 @@ Test(evd, evd_resize__to_what_is_there_and_below)
 	cr_assert_eq(waiting_there(evd, 6), 6);
 }
 
-/* Each has room of its own in the CQ for completions that the consumer does not see. */
+/* Each has its own room in the CQ for completions that the consumer does not see. */
 Test(evd, evd_create__a_thousand_endpoints)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 1024, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
@@ -280,7 +280,7 @@ Test(evd, wait__times_out)
 	cr_assert_geq(th_now_ms() - start, 39);
 }
 
-/* What wakes a waiter is what the receives that feed it were made for. */
+/* The completion flags of the endpoints that feed the EVD decide what wakes a waiter. */
 Test(evd, query__tells_what_notifies)
 {
 	static const struct {

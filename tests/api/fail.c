@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* No memory, no descriptors: the call says so, and what was there before is there after. */
+/* No memory, no descriptors: the call returns the error, and earlier objects still work. */
 #include <string.h>
 
 #include "tests/api/api.h"
 
-static struct api t;		/* stays open, so that threads which all IAs share are running */
+static struct api t;		/* stays open, so that threads shared by all IAs are running */
 
 static void setup(void)
 {
@@ -67,7 +67,7 @@ static void run_once(void)
 	free_zoo(&z);
 }
 
-/* The objects before the one that failed are whole: they can be freed one by one. */
+/* Objects created before the failure are complete: they can be freed one by one. */
 Test(fail, create__nth_allocation)
 {
 	struct th_usage before, after;

@@ -27,7 +27,7 @@ static void teardown(void)
 
 TestSuite(handles, .init = setup, .fini = teardown, .timeout = 120);
 
-/* The EVD of a stream has to have been made for it. */
+/* An EVD must have been created for the stream. */
 Test(handles, ep_create__evd_for_other_streams)
 {
 	DAT_EP_HANDLE ep;

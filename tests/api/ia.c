@@ -150,7 +150,7 @@ Test(ia, ia_close__graceful_refused_while_objects_live)
 	api_open(&t);
 }
 
-/* Of 30 rounds each of which left one there would be 30. */
+/* If each of 30 rounds left one, there would be 30. */
 Test(ia, ia_close__leaves_nothing)
 {
 	struct th_usage before, after;
@@ -162,7 +162,7 @@ Test(ia, ia_close__leaves_nothing)
 			api_close(&a);
 		else
 			api_close_gracefully(&a);
-		if (i == 30)	/* what an allocator keeps is kept by then */
+		if (i == 30)	/* the allocator has its final size by then */
 			th_usage(&before);
 	}
 	th_usage(&after);

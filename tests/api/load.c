@@ -18,7 +18,7 @@ static DAT_RETURN open_and_close(void)
 	return ret == DAT_SUCCESS ? dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) : ret;
 }
 
-/* In a child each time, since what is loaded stays so. 0: it failed; 1: there were fewer; 2: wrong. */
+/* In a child each time, since a library stays loaded. 0: it failed; 1: fewer allocations; 2: wrong. */
 static int fail_nth(int sock, void *arg)
 {
 	unsigned long n = *(unsigned long *)arg, seen;
@@ -40,7 +40,7 @@ Test(load, ia_open__nth_allocation_of_the_first)
 {
 	int status = 0;
 
-	/* Its libmlx5 makes itself known to libibverbs once, as it is loaded, or never. */
+	/* libmlx5 registers with libibverbs once, when it is loaded, or never. */
 	if (strncmp(api_ia_name(), "soft-", 5))
 		cr_skip_test("libibverbs 44 does not survive each of these");
 	for (unsigned long n = 1; n < MANY && !status; n++) {

@@ -211,7 +211,7 @@ Test(mem, rmr_create__many)
 	assert_code(dat_rmr_create(t.pz, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-/* An endpoint that is not connected takes no bind. */
+/* An unconnected endpoint accepts no bind. */
 Test(mem, rmr_bind__unconnected)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_recv_query(3) and dat_ep_set_watermark(3): what they accept, and how long it lasts. */
+/* dat_ep_recv_query(3) and dat_ep_set_watermark(3): arguments, and how long a watermark lasts. */
 #include "tests/api/conn.h"
 
 #define INFINITE DAT_WATERMARK_INFINITE
@@ -47,7 +47,7 @@ static DAT_COUNT soft_of(DAT_EP_HANDLE ep)
 	return p.ep_attr.srq_soft_hw;
 }
 
-/* The message has arrived when its sender knows. */
+/* The sender's completion shows that the message has arrived. */
 static void arrive(int n)
 {
 	while (n--) {
@@ -84,7 +84,7 @@ Test(recv, ep_recv_query__counts_to_the_last)
 	cr_expect_eq(held(b.ep), 1);
 }
 
-/* What lies in the CQ of another endpoint could be in the middle of a message at this one. */
+/* A completion in another endpoint's CQ might be in the middle of a message for this one. */
 Test(recv, ep_recv_query__of_two_on_an_srq)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 4);
@@ -151,7 +151,7 @@ Test(recv, ep_modify__soft_high_watermark)
 	cr_expect_eq(ev.event_data.asynch_error_event_data.dat_handle, b.ep);
 }
 
-/* Broken, reset and connected anew it breaks anew: what was held before is forgotten. */
+/* Broken, reset and connected again it breaks again: earlier counts are dropped. */
 Test(recv, hard_watermark__outlives_a_reset)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 8);

@@ -16,7 +16,7 @@ static struct th_child peer;
 static int memory, other_memory;	/* memfds */
 static cookie_t cookie;
 
-/* A name of this run alone. It has zeros: it is no string. */
+/* A name of this run alone. It contains zeros, because it is no string. */
 static void setup(void)
 {
 	pid_t pid = getpid();
@@ -84,8 +84,10 @@ static void rdma_write(struct side *p, DAT_LMR_CONTEXT context, void *from, cons
 	cr_assert_eq(side_dto(p, 7), DAT_DTO_SUCCESS);
 }
 
-/* Writes what it has of its own through the other's context, reads that back from the memory, and
- * sends it from there, through a context of its own, to another place. */
+/*
+ * Writes its data through the other's context, reads it back from the memory, and sends it from there,
+ * through its own context, to another offset.
+ */
 static int play_writer(int sock, void *arg)
 {
 	char *mem = map(memory, MAP_SHARED);
@@ -203,7 +205,7 @@ Test(shared, lmr_create__not_shared_or_not_there)
 	assert_ret(try_len(&s, &cookie, mem, 0, &r), DAT_INVALID_PARAMETER);
 	assert_ok(try_len(&s, &cookie, mem + 100, 200, &r));
 	assert_ok(dat_lmr_free(r.lmr));
-	/* Two mappings that go on in each other are one memory; a hole is none. */
+	/* Two contiguous mappings are one memory; with a hole they are not. */
 	cr_assert_eq(madvise(mem, SIZE / 2, MADV_DONTFORK), 0);
 	assert_ok(try(&s, &cookie, mem, &r));
 	assert_ok(dat_lmr_free(r.lmr));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared Receive Queues that no connection uses: arguments, attributes, counts, lives. */
+/* Shared Receive Queues without connections: arguments, attributes, counts, life cycles. */
 #include <string.h>
 
 #include "tests/api/api.h"
@@ -164,7 +164,7 @@ Test(srq, srq_create__zone_is_in_use)
 	assert_ok(dat_pz_free(pz));
 }
 
-/* Each call and argument that takes the handle, with: null, the async EVD, a freed SRQ. */
+/* Each call and argument that takes the handle: null, the async EVD, a freed SRQ. */
 Test(srq, each_call__handle_that_is_no_srq)
 {
 	DAT_HANDLE bad[] = {DAT_HANDLE_NULL, t.async, srq};
@@ -315,7 +315,7 @@ Test(srq, srq_set_lw__more_than_the_queue_holds)
 	cr_expect(quiet());
 }
 
-/* dat_srq_set_lw(3): the event can come of the call itself, and once for each. */
+/* dat_srq_set_lw(3): the call itself may cause the event, once per call. */
 Test(srq, srq_set_lw__when_fewer_are_there_already)
 {
 	assert_ok(post(1));

@@ -22,7 +22,7 @@ union value {
 enum direction { ARG_IN, ARG_OUT, ARG_INOUT };
 
 struct param {
-	const char *name, *type;	/* type: of what it points at, if it does */
+	const char *name, *type;	/* type: also of the target of a pointer */
 	enum direction direction;
 	bool points;
 };
@@ -32,7 +32,7 @@ struct call {
 	DAT_RETURN (*make)(const union value *v);
 	const struct param *params;
 	unsigned int n_params;
-	const char *codes;		/* that the page lists, with a blank around each */
+	const char *codes;		/* of the page, separated by blanks */
 };
 
 /* ---- bad_world.c: one object of each type, and the good arguments ---- */
@@ -54,25 +54,25 @@ struct world {
 	DAT_PROVIDER provider;
 };
 
-void world_make(struct world *w, int i);	/* several: i tells their qualifiers apart */
-/* One by one, then gracefully: nothing may be there that was not made, and nothing gone. */
+void world_make(struct world *w, int i);	/* several can exist: i distinguishes their qualifiers */
+/* Frees one by one, then closes gracefully: no object may be missing or left over. */
 void world_free(struct world *w);
-void world_drop(struct world *w);		/* whatever has become of it */
+void world_drop(struct world *w);		/* in whatever state */
 
 extern const char *const kind_names[KINDS];
-/* Whether a handle of that kind is one that the parameter takes. */
+/* Does the parameter accept a handle of that kind? */
 bool kind_fits(const struct param *p, enum kind kind);
 
-/* Where an OUT argument goes; what it held is no longer there after a call that wrote it. */
+/* A buffer for an OUT argument; a call that writes it must change its content. */
 #define OUT_SIZE 2048
 union room {
 	unsigned char bytes[OUT_SIZE];
 	uint64_t aligned;
 };
 void good_values(struct world *w, const struct call *c, union room *room, union value *v);
-/* What a call with good values answers, where that is not SUCCESS alone. */
+/* The permitted results of a call with good values, if SUCCESS is not the only one. */
 bool is_good_code(const struct call *c, DAT_RETURN ret);
-/* Before and after a call with good values: what it needs, and what it leaves outside of a world. */
+/* Before and after a call with good values: prepare, and free what it left outside of a world. */
 void good_begin(struct world *w, const struct call *c);
 void good_end(struct world *w, const struct call *c, const union value *v, DAT_RETURN ret);
 

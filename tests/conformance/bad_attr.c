@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each attribute of an endpoint or a shared receive queue at nothing, at one, at the most that
- * dat_ia_query(3) tells, and beyond; in each call that takes them.
+ * Each attribute of an endpoint or a shared receive queue at zero, at one, at the maximum of
+ * dat_ia_query(3), and beyond; in each call that takes them.
  */
 #include <limits.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct member {
 	const char *name;
 	size_t at;			/* in DAT_EP_ATTR or DAT_SRQ_ATTR */
 	enum form form;
-	size_t most;			/* in DAT_IA_ATTR; of flags: those that mean something */
+	size_t most;			/* in DAT_IA_ATTR; for flags: the valid ones */
 	DAT_EP_PARAM_MASK bit;
 };
 
@@ -55,7 +55,7 @@ struct row {
 	const struct member *members;
 	size_t n;
 	void *attr;
-	const char *ignores;		/* a count of no meaning to this call */
+	const char *ignores;		/* a count that this call ignores */
 };
 
 /* ---- one value ---- */
@@ -159,7 +159,7 @@ static void try_flags(const struct row *row, const struct member *m)
 	refused(row, m, UINT32_MAX);
 }
 
-/* Values of an enum: in its gaps, and beside it. */
+/* Values of an enum: in its gaps, and next to its ends. */
 static void try_enum(const struct row *row, const struct member *m)
 {
 	for (unsigned int n = 1; n < 32; n++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call with each of its arguments bad in turn, all others good. It says so with the code of its
- * page and writes nothing; after all of that nothing has been made, freed or left open. With only
- * good arguments it does what it is there for, so that none was refused for another reason.
+ * Each call with each of its arguments bad in turn, all others good. It returns the code of its page and
+ * writes nothing; afterwards no object has been created, freed or left open. With only good arguments it
+ * succeeds, so none was refused for another reason.
  */
 #include <dat/dat_registry.h>
 #include <limits.h>
@@ -17,10 +17,10 @@ static union room room[MAX_ARGS];
 
 struct trial {
 	const struct call *c;
-	const struct param *p;		/* the one that is bad */
+	const struct param *p;		/* the bad one */
 	unsigned int at;
 	union value v[MAX_ARGS];
-	/* Of handles: where it is, which may be inside of what an argument points at. */
+	/* Handles: its location, which may be inside the target of a pointer argument. */
 	DAT_HANDLE *handle;
 	uint32_t code;
 };
@@ -66,7 +66,7 @@ static void refused(const struct trial *t, uint32_t code, const char *what)
 
 /* ---- handles ---- */
 
-/* Memory that begins as an object does, and is none; at 1 it is not even aligned. */
+/* Memory that begins like an object, but is none; at 1 it is not even aligned. */
 static void *false_object(size_t at)
 {
 	static char mem[2][4096] __attribute__((aligned(64)));
@@ -80,7 +80,7 @@ static bool null_is_none(const struct trial *t)
 	static const char *const names[] = { "cno_handle", "recv_evd_handle", "request_evd_handle",
 					     "connect_evd_handle" };
 
-	/* The provider has made it, or makes one. */
+	/* The provider has created it, or creates one. */
 	if (!strcmp(t->c->name, "dat_cr_accept") || !strcmp(t->c->name, "dat_rsp_create"))
 		return !strcmp(t->p->name, "ep_handle");
 	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or is asked to */
@@ -99,14 +99,14 @@ static void try_handle(struct trial *t, void *h, const char *what)
 	refused(t, t->code, what);
 }
 
-/* A call goes where the first word behind its first handle leads: garbage there is not survived. */
+/* A call jumps through the first word of its first handle: garbage there crashes. */
 static void try_garbage(struct trial *t)
 {
 	const void *elsewhere[64] = { &here.provider };
 	char *good = *t->handle;
 
 	try_handle(t, false_object(0), "no object");
-	if (!getenv("SAN") || !*getenv("SAN"))		/* which would object to the load itself */
+	if (!getenv("SAN") || !*getenv("SAN"))		/* which would report the load itself */
 		try_handle(t, false_object(1), "unaligned");
 	if (!t->at)
 		return;
@@ -138,8 +138,8 @@ static void try_handles(struct trial *t)
 }
 
 /*
- * The LMR that another is made of, and what an endpoint is to use from now on: there dat_ep_modify(3)
- * calls a bad handle a bad parameter.
+ * The LMR of another LMR, and new objects for an endpoint: there dat_ep_modify(3) calls a bad handle a
+ * bad parameter.
  */
 static void try_region(struct trial *t)
 {
@@ -225,7 +225,7 @@ static void try_number(struct trial *t, uint64_t n)
 	refused(t, DAT_INVALID_PARAMETER, what);
 }
 
-/* Each bit that has no meaning, beside good ones; or each value in gaps and a little beyond. */
+/* Each invalid bit, together with good ones; or each value in gaps and a little beyond. */
 static void try_set(struct trial *t, const struct set *set)
 {
 	const uint64_t all = set->wide ? UINT64_MAX : UINT32_MAX, good = t->v[t->at].n;
@@ -250,7 +250,7 @@ static void try_set(struct trial *t, const struct set *set)
 
 struct size {
 	const char *call, *param;
-	int64_t least;			/* the most: as most_of() has it */
+	int64_t least;			/* the maximum: as in most_of() */
 };
 
 static const struct size sizes[] = {
@@ -323,7 +323,7 @@ static void try_size(struct trial *t, const struct size *size)
 
 /* ---- pointers ---- */
 
-/* What may be left out; and what is read on the way of data, where it is not looked at. */
+/* Optional pointers; and pointers to data, which are not checked on the fast path. */
 static bool null_will_do(const struct trial *t)
 {
 	static const char *const names[] = {
@@ -344,7 +344,7 @@ static bool null_will_do(const struct trial *t)
 	return false;
 }
 
-/* A page that has no code for it says nothing of it. */
+/* A page without a code for it allows anything. */
 static void try_null(struct trial *t)
 {
 	if (null_will_do(t) || !strstr(t->c->codes, " DAT_INVALID_PARAMETER "))
@@ -388,7 +388,7 @@ static void try_param(const struct call *c, unsigned int at)
 
 enum amount { LEAST, ONE_MORE, MOST, AMOUNTS };
 
-/* With a size at its least, or at its most, where a shortage may be. */
+/* With a size at its minimum, or at its maximum, where a shortage is possible. */
 static void is_done(const struct call *c, unsigned int at, const struct size *size, enum amount amount)
 {
 	union value v[MAX_ARGS];

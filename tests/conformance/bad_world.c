@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A world with an object of each type and an endpoint in each state that a call asks for. */
+/* A world with an object of each type and an endpoint in each required state. */
 #include <dat/dat_registry.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ bool kind_fits(const struct param *p, enum kind kind)
 
 /* ---- making ---- */
 
-/* Two endpoints of one adapter: the connection comes back to where it started. */
+/* Two endpoints of one adapter: the connection goes back to the same adapter. */
 static void be_up(struct world *w)
 {
 	struct side *s = &w->s;
@@ -169,7 +169,7 @@ static DAT_HANDLE good_handle(struct world *w, const struct call *c, const struc
 	return DAT_HANDLE_NULL;
 }
 
-/* Whatever else an argument points at for the call to read. */
+/* Any other input that an argument points to. */
 static void *good_pointer(struct world *w, const struct param *p)
 {
 	const struct {
@@ -227,7 +227,7 @@ static bool is_handle(const struct param *p)
 
 void good_values(struct world *w, const struct call *c, union room *room, union value *v)
 {
-	/* A read brings no more than there is room for, a write finds room for all. */
+	/* A read returns only what fits, a write has room for all. */
 	w->remote.segment_length = strcmp(c->name, "dat_ep_post_rdma_read") ? 8192 : 0;
 	for (unsigned int i = 0; i < c->n_params; i++) {
 		const struct param *p = &c->params[i];
@@ -271,7 +271,7 @@ bool is_good_code(const struct call *c, DAT_RETURN ret)
 	return is(ret, DAT_SUCCESS);
 }
 
-/* What frees an object or asks for it can do so only while nothing uses it. */
+/* Calls that free an object succeed only while it has no users. */
 void good_begin(struct world *w, const struct call *c)
 {
 	if (!strcmp(c->name, "dat_registry_remove_provider"))

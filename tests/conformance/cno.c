@@ -92,7 +92,7 @@ STATEMENT(cno_create__bad_arguments, dat_cno_create, RETURNS)
 	side_close(&s);
 }
 
-/* The pages call an agent invalid and do not say which: data for no function can be no other. */
+/* The pages do not define an invalid agent: data without a function is the only possible one. */
 STATEMENT(cno_modify_agent__data_without_a_function, dat_cno_modify_agent, RETURNS)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &agent };

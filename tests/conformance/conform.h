@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Statements of the uDAPL 1.2 manual pages, each a function that tries it on an IA known by name.
- * They see <dat/udat.h> alone, so they judge any provider. The Criterion suite `conformance` and
- * the program dat_conform(1) run the same table of them.
+ * Statements of the uDAPL 1.2 manual pages, each a function that tests it on an IA known by name. They
+ * use only <dat/udat.h>, so they can test any provider. The Criterion suite `conformance` and the
+ * program dat_conform(1) run the same table of them.
  *
- * A statement runs in a process of its own: what must hold and does not ends that process, a crash
- * or a hang is the failure of this statement alone. Each call made through must() and must_be() is
- * noted with its return code; scripts/conformance asks whether every code of a page was seen.
+ * A statement runs in its own process: a failed check ends that process, and a crash or a hang only
+ * fails this statement. Each call made through must() and must_be() is recorded with its return code;
+ * scripts/conformance checks that every code of a page was seen.
  */
 #ifndef TESTS_CONFORM_H
 #define TESTS_CONFORM_H
@@ -38,13 +38,13 @@ struct statement {
 	static const struct statement *const name_##_entry                                         \
 		__attribute__((used, section("statements"))) = &name_##_statement
 
-/* A statement that stands alone. Section: see below. */
+/* A single statement. Section: see below. */
 #define STATEMENT(name_, page_, section_)                                                          \
 	static void name_(const void *row);                                                        \
 	STATEMENT_ENTRY(name_, page_, section_, name_, NULL);                                      \
 	static void name_(const void *row __attribute__((unused)))
 
-/* One row of a table that fn_ knows how to try. */
+/* One row of a table, tested by fn_. */
 #define STATEMENT_ROW(name_, page_, section_, fn_, row_)                                           \
 	STATEMENT_ENTRY(name_, page_, section_, fn_, row_)
 
@@ -77,17 +77,17 @@ struct outcome {
 };
 
 struct conform_options {
-	const char *ia;			/* both sides, unless */
-	const char *peer_ia;		/* the other side has one of its own */
+	const char *ia;			/* of both sides, unless */
+	const char *peer_ia;		/* the other side has its own */
 	const char *host;		/* where `dat_conform --serve` runs, or NULL: a process here */
-	uint16_t port;			/* of that, TCP; 0 to serve: whichever is free */
+	uint16_t port;			/* its TCP port; 0 for --serve: any free one */
 	unsigned int limit_ms;		/* for one statement */
 };
 
 extern struct conform_options conform_options;
 
 void conform_run(const struct statement *s, struct outcome *outcome);
-/* For a process that is no statement but makes calls as one does. */
+/* For a process that is no statement but makes calls like one. */
 void conform_outside(void);
 const char *verdict_name(enum verdict v);
 /* "DAT_INVALID_STATE" for a type; in hex for one that has no name. */
@@ -96,19 +96,19 @@ const char *code_name(uint32_t type);
 /* ---- within a statement, its children and its threads ---- */
 
 void conform_note(const char *call, DAT_RETURN ret);
-/* Notes what starts with "dat_" in the text of the call; ends the statement unless type is got. */
+/* Records calls that start with "dat_"; ends the statement unless the type matches. */
 DAT_RETURN conform_expect(DAT_RETURN got, uint32_t type, const char *text, const char *file,
 			  int line);
 void conform_check(bool ok, const char *text, const char *file, int line);
 void conform_same(uint64_t got, uint64_t want, const char *text, const char *file, int line);
 _Noreturn void conform_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The reason names the provider attribute, or what of the page makes it optional. */
+/* The reason names the provider attribute, or the optional part of the page. */
 _Noreturn void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define must(call) conform_expect((call), DAT_SUCCESS, #call, __FILE__, __LINE__)
 #define must_be(type, call) conform_expect((call), (uint32_t)(type), #call, __FILE__, __LINE__)
-/* Notes the code of a call and judges nothing. */
+/* Records the code of a call without checking it. */
 #define tried(call) conform_tried((call), #call)
 DAT_RETURN conform_tried(DAT_RETURN got, const char *text);
 #define check(cond) conform_check((cond), #cond, __FILE__, __LINE__)

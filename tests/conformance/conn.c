@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections: both sides of their beginning, and how they end. */
+/* Connections: how both sides begin, and how they end. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void exchange(DAT_COUNT len)
 	d = took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check(d.private_data_size >= len);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);
-	/* It lasts as long as the endpoint is not reset. */
+	/* It stays until the endpoint is reset. */
 	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/fixture.h"
 
-/* a has dialled b, whose request is returned. */
+/* a connects to b, whose request is returned. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b)
 {
 	side_open(a);
@@ -58,7 +58,7 @@ STATEMENT(cr_query__each_field_alone, dat_cr_query, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* What these are in the state is the page's; that both ends mean the same is what they are for. */
+/* The page defines these in this state; both ends must agree on them. */
 STATEMENT(ep_query__ports_of_an_endpoint_with_its_request, dat_ep_query, DESCRIPTION)
 {
 	DAT_EP_PARAM here, there;
@@ -193,7 +193,7 @@ STATEMENT(cr_handoff__destroys_the_request, dat_cr_handoff, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The endpoint of the first is free again, that of the second serves. */
+/* The first's endpoint is free again, the second's is used. */
 STATEMENT(cr_handoff__between_reserved_service_points, dat_cr_handoff, DESCRIPTION)
 {
 	DAT_RSP_HANDLE rsp;
@@ -232,7 +232,7 @@ STATEMENT(cr_handoff__with_a_provided_endpoint, dat_cr_handoff, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* It is the adapter's host that it names: another instance of the adapter may listen there. */
+/* It names the adapter's host: another open of the adapter may listen there. */
 STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
 {
 	struct side a, b, c;

@@ -312,7 +312,7 @@ STATEMENT(ep_reset__receives_of_an_unconnected_stay, dat_ep_reset, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The marker is the last of its queue: with it all before it have been dequeued. */
+/* The marker is the last of its queue: once it is dequeued, so are all before it. */
 STATEMENT(ep_reset__a_marker_tells_when_all_is_drained, dat_ep_reset, USAGE)
 {
 	struct side a, b;

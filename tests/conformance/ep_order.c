@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In which order completions come, which are left out, and how they stand to connection events. */
+/* The order of completions, suppressed ones, and their order relative to connection events. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -39,7 +39,7 @@ STATEMENT(ep_post_send__suppressed_success_is_silent, dat_ep_post_send, PARAMETE
 	two_close(&a, &b);
 }
 
-/* More than the queue is long, and not one event to free places by. */
+/* More than the queue holds, without an event that frees slots. */
 STATEMENT(ep_post_send__suppressed_without_end, dat_ep_post_send, PARAMETERS)
 {
 	struct side a, b;
@@ -92,7 +92,7 @@ STATEMENT(ep_post_send__unsignalled_still_completes, dat_ep_post_send, PARAMETER
 	two_close(&a, &b);
 }
 
-/* The write must see what the read before it brought. */
+/* The write must send the data of the read before it. */
 STATEMENT(ep_post_rdma_write__barrier_waits_for_reads, dat_ep_post_rdma_write, PARAMETERS)
 {
 	struct side a, b;

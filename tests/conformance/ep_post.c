@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Data transfers: what is moved, what a completion tells, and what a post refuses. */
+/* Data transfers: the data, the completion, and refused posts. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -302,7 +302,7 @@ static void full(const void *row)
 }
 EACH_POST(queue_full, RETURNS, full);
 
-/* A provider tells at once, or by the completion: the pages have both. */
+/* A provider reports it at once, or in the completion: the pages allow both. */
 static void refused_or_completed(const struct post *p, struct side *a, struct side *b, DAT_RETURN ret,
 				 uint32_t at_once, uint32_t or_at_once)
 {

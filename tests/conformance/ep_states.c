@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call that takes an endpoint, in each state that an endpoint can be brought into. A row is
- * one statement; each of its cells begins with new adapters on both sides.
+ * Each call that takes an endpoint, in each state. A row is one statement; each of its cells begins with
+ * new adapters on both sides.
  */
 #include "tests/conformance/fixture.h"
 
@@ -26,7 +26,7 @@ static const char *const names[STATES] = {
 
 struct row {
 	DAT_RETURN (*call)(struct bring *b);
-	DAT_EP_PARAM_MASK mask;		/* instead of a call: what is modified */
+	DAT_EP_PARAM_MASK mask;		/* instead of a call: the attribute to modify */
 	int next[STATES];
 };
 
@@ -60,7 +60,7 @@ static void one_cell(const struct row *row, int i)
 		check(is(dat_ep_free(b.s.ep), DAT_INVALID_HANDLE));
 	} else {
 		now = state_of(b.s.ep);
-		/* The states in between may already be over. */
+		/* Intermediate states may already be over. */
 		if (now != (next < 0 ? states[i] : (DAT_EP_STATE)next) &&
 		    !(next == (int)M && now == C) && !(next == (int)G && now == D))
 			conform_fail(__FILE__, __LINE__, "in %s it leads to state %d", names[i],

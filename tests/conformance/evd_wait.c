@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waiting on Event Dispatchers: thresholds, time limits, one waiter, and what wakes it. */
+/* Waiting on Event Dispatchers: thresholds, timeouts, one waiter, and events that wake it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "tests/conformance/fixture.h"
 
-#define LOOK_US 60000		/* how long a waiter is watched that must not wake */
+#define LOOK_US 60000		/* how long to watch a waiter that must not wake */
 
 struct waiter {
 	DAT_EVD_HANDLE evd;

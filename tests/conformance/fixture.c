@@ -34,7 +34,7 @@ DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags)
 	return evd;
 }
 
-/* What an adapter of any make can do. */
+/* Attributes that any adapter supports. */
 DAT_EP_ATTR side_attr(void)
 {
 	return (DAT_EP_ATTR){
@@ -282,7 +282,7 @@ static void be_dialling(struct bring *b)
 	must(dial(b->s.ep, &b->peer, b->peer.qual, SOON));
 }
 
-/* With nothing to receive it at the peer, a send stays outstanding. */
+/* Without a receive at the peer, a send stays outstanding. */
 static void be_leaving(struct bring *b)
 {
 	join(&b->s, b->s.ep, &b->peer, b->peer.ep);
@@ -304,7 +304,7 @@ static int dial_when_told(int sock, void *arg)
 	return 0;
 }
 
-/* The peer is stopped before it can answer the acceptance. */
+/* The peer is stopped before it can answer the accept. */
 static void complete_never(struct bring *b)
 {
 	int status;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What statements are tried on: a side is an IA with one object of each kind that most calls need.
- * Two of them in one process make a connection; a second process is needed only to die, or to
- * stand still. Offsets are into the memory of a side.
+ * The objects for statements: a side is an IA with one object of each type that most calls need. Two of
+ * them in one process make a connection; a second process is needed only to die, or to stop. Offsets are
+ * into the memory of a side.
  */
 #ifndef TESTS_CONFORM_FIXTURE_H
 #define TESTS_CONFORM_FIXTURE_H
 
 #include "tests/conformance/conform.h"
 
-#define SOON_MS 15000			/* a limit against hangs */
+#define SOON_MS 15000			/* only guards against hangs */
 #define SOON (SOON_MS * 1000u)		/* us */
 #define MEM 65536
 #define DTOS 16
@@ -39,7 +39,7 @@ struct side {
 	char *mem;			/* MEM bytes, page aligned */
 };
 
-/* The second side that is opened uses the peer's IA. */
+/* The second side uses the peer's IA. */
 void side_open(struct side *s);
 void side_open_peer(struct side *s);
 void side_close(struct side *s);	/* abruptly */
@@ -49,7 +49,7 @@ DAT_IA_HANDLE ia_open(DAT_EVD_HANDLE *async);
 DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags);
 DAT_EP_ATTR side_attr(void);
 DAT_EP_HANDLE side_ep(struct side *s, const DAT_EP_ATTR *attr);
-/* An endpoint on EVDs of its own, which are returned; NULL for what the side has. */
+/* An endpoint on new EVDs, which are returned; NULL for the side's own. */
 DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd,
 			 DAT_EVD_HANDLE req_evd);
 DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, void *mem, size_t len, int priv,
@@ -70,21 +70,25 @@ void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
 void two_open(struct side *a, struct side *b);		/* a has dialled b */
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
 void two_close(struct side *a, struct side *b);
-/* Skips where a send completes before the peer's receive has taken it, as the provider says. */
+/* Skips if a send completes before the peer's receive has taken it, by the provider's attribute. */
 void needs_end_to_end(const struct side *s);
 DAT_EP_STATE state_of(DAT_EP_HANDLE ep);
 bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 
-/* Brings s->ep into the state by calls any consumer can make; b is at the other end, unopened
- * memory for it. bring_done ends it. */
+/*
+ * Brings s->ep into the state with calls of a consumer; b is the other end, memory for a side that is
+ * not open. bring_done ends it.
+ */
 struct bring {
 	struct side s, peer;
 	struct th_child child;
 	DAT_CR_HANDLE cr;		/* PASSIVE_, TENTATIVE_CONNECTION_PENDING */
 	DAT_RSP_HANDLE rsp;		/* RESERVED, PASSIVE_CONNECTION_PENDING */
 };
-/* False only where the provider makes no endpoints: TENTATIVE_CONNECTION_PENDING, whose s->ep is one
- * of the provider's. */
+/*
+ * False only if the provider makes no endpoints: TENTATIVE_CONNECTION_PENDING, whose s->ep is one of the
+ * provider's.
+ */
 bool bring(struct bring *b, DAT_EP_STATE state);
 void bring_done(struct bring *b);
 
@@ -95,7 +99,7 @@ DAT_RMR_TRIPLET far(const struct side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET through(DAT_RMR_CONTEXT context, const struct side *s, size_t off, size_t len);
 DAT_CONTEXT cookie(uint64_t n);
 
-/* On the endpoint of the side; 64 bytes at off. They do not judge, but note. */
+/* On the side's endpoint; 64 bytes at off. They record the code without checking it. */
 DAT_RETURN do_recv(struct side *s, uint64_t cookie, size_t off, size_t len);
 DAT_RETURN do_send(struct side *s, uint64_t cookie, size_t off, size_t len, int flags);
 DAT_RETURN do_write(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET to, int flags);
@@ -103,7 +107,7 @@ DAT_RETURN do_read(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET 
 DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   int priv, DAT_RMR_CONTEXT *context);
 
-/* Until a thread that stored its id there is in the wait it was about to begin. */
+/* Waits until a thread that stored its id there is inside its wait. */
 void is_waiting(const pid_t *tid);
 DAT_EVENT took(DAT_EVD_HANDLE evd);			/* the next, by polling */
 DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that processes share and register each for itself, under a cookie on which they agree. The
- * other process is forked, and has the memory from before.
+ * Memory that two processes share and register under a common cookie. The other process is forked, and
+ * has the memory already.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ struct reg {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* What both sides of a statement know. Of no text: a cookie has 40 bytes, and any may be zero. */
+/* Known to both sides of a statement. No text: a cookie has 40 bytes, and any may be zero. */
 static struct {
 	cookie_id id, last_differs;
 	int memory, other;		/* descriptors */
@@ -137,7 +137,7 @@ static void open_beside(struct side *s, struct th_child *child, struct hello *he
 		skip("lmr_mem_types_supported of the peer has no SHARED_VIRTUAL");
 }
 
-/* 64 bytes from there in the memory that this context names, through the peer's context. */
+/* Writes 64 bytes from there, in the memory of this context, through the peer's context. */
 static void write_through(struct side *s, DAT_LMR_CONTEXT context, char *from,
 			  const struct hello *hello, size_t off)
 {
@@ -156,8 +156,10 @@ static void all_are(const char *at, char byte)
 		same(at[i], byte);
 }
 
-/* What goes through the context of one is in the memory of the other, and can be sent on from there
- * through a context of its own. */
+/*
+ * A write through one's context is in the other's memory, and can be sent from there through its own
+ * context.
+ */
 STATEMENT(lmr_create__two_processes_share_by_cookie, dat_lmr_create, PARAMETERS)
 {
 	struct th_child child;
@@ -184,8 +186,10 @@ STATEMENT(lmr_create__two_processes_share_by_cookie, dat_lmr_create, PARAMETERS)
 	same(th_join(&child, SOON_MS), 0);
 }
 
-/* All 40 bytes of it are the cookie: two that differ in the last are those of two memories, and
- * what one process shares under one of them another does not under the other. */
+/*
+ * All 40 bytes count: cookies that differ in the last byte name two memories, and a process that
+ * registers one does not share the other.
+ */
 STATEMENT(lmr_create__cookie_that_differs_in_its_last_byte, dat_lmr_create, DESCRIPTION)
 {
 	struct th_child child;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registry, and what has no object: dat_registry_* and dat_strerror. */
+/* The registry, and calls without an object: dat_registry_* and dat_strerror. */
 #include <dat/dat_registry.h>
 #include <stdlib.h>
 #include <string.h>

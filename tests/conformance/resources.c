@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that need memory, with each of their allocations failing in turn: the call says so, and
- * does what it should as soon as there is memory.
+ * Calls that need memory, with each of their allocations failing in turn: the call returns the error,
+ * and succeeds as soon as there is memory.
  */
 #include <net/if.h>
 #include <netinet/in.h>
@@ -90,7 +90,7 @@ static DAT_RETURN make_cno(void)
 	DAT_RETURN ret = dat_cno_create(s.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made);
 	static bool began;
 
-	/* With all memory there it is the answer of one that has no CNOs. */
+	/* If it also fails with all memory available, the provider has no CNOs. */
 	if (!began && ret != DAT_SUCCESS && dat_cno_create(s.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made)) {
 		conform_note("dat_cno_create", ret);
 		skip("dat_cno_create answers INSUFFICIENT_RESOURCES, which its page allows");
@@ -202,7 +202,7 @@ static DAT_RETURN dup_connect_it(void)
 static void disconnect_it(void)
 {
 	must(dat_ep_disconnect(s.ep, DAT_CLOSE_ABRUPT_FLAG));
-	took(s.conn_evd);	/* whichever came first, this end or that of the peer's patience */
+	took(s.conn_evd);	/* whichever came first, this end or the peer's timeout */
 	must(dat_ep_reset(s.ep));
 }
 
@@ -250,8 +250,8 @@ ROW(srq_create, make_srq, free_srq);
 
 /* ---- qualifiers ---- */
 
-#define PORTS 64512		/* that are for everybody: from 1024 */
-#define OTHERS 512		/* descriptors that a process has besides */
+#define PORTS 64512		/* unprivileged ones: from 1024 */
+#define OTHERS 512		/* other descriptors of a process */
 
 /* A network namespace of its own. */
 static bool has_own_network(void)

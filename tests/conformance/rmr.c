@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remote Memory Regions: binding, and what a context is worth afterwards. */
+/* Remote Memory Regions: binding, and a context afterwards. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -25,7 +25,7 @@ static DAT_RMR_CONTEXT bound(struct side *s, DAT_RMR_HANDLE rmr, int priv)
 	return context;
 }
 
-/* What a does through the context of b is refused, and the connection breaks. */
+/* A request of a through b's context is refused, and the connection breaks. */
 static void is_refused(struct side *a, struct side *b, DAT_RETURN posted, uint64_t n)
 {
 	must_be(DAT_SUCCESS, posted);
@@ -133,7 +133,7 @@ STATEMENT(rmr_bind__length_zero_unbinds, dat_rmr_bind, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* A send after the bind carries a context that is good when it arrives. */
+/* A send after the bind carries a context that is valid when it arrives. */
 STATEMENT(rmr_bind__fences_what_follows, dat_rmr_bind, DESCRIPTION)
 {
 	DAT_RMR_CONTEXT context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of statements, and how one of them is run and judged. */
+/* The table of statements, and how one of them runs. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -180,10 +180,10 @@ DAT_RETURN conform_tried(DAT_RETURN got, const char *text)
 	return got;
 }
 
-/* exit() is for the process that forked this one, and a failure has nothing to tidy up. */
+/* exit() is for the process that forked this one, and a failure needs no cleanup. */
 static _Noreturn void end(enum verdict verdict, const char *reason)
 {
-	/* The first failure is the one that counts: others follow from it. */
+	/* The first failure counts: others follow from it. */
 	if (current->verdict != VERDICT_FAIL) {
 		current->verdict = verdict;
 		snprintf(current->reason, sizeof(current->reason), "%s", reason);

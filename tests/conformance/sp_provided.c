@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints that the provider makes for a Service Point's requests. */
+/* Endpoints created by the provider for a Service Point's requests. */
 #include "tests/conformance/fixture.h"
 
-/* b listens so that its provider makes the endpoints; a has dialled it. */
+/* b listens so that its provider makes the endpoints; a connects. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b, bool any)
 {
 	const DAT_PSP_FLAGS flag = DAT_PSP_PROVIDER_FLAG;
@@ -32,7 +32,7 @@ static void both_connected(struct side *a, struct side *b, DAT_EP_HANDLE ep)
 	same(state_of(ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* Given what it lacks it serves the request, in which it is implied. */
+/* With its missing attributes it serves the request, whose handle implies it. */
 static void serves(struct side *a, struct side *b, DAT_CR_HANDLE cr)
 {
 	DAT_EP_HANDLE ep = ep_of(cr);
@@ -75,8 +75,10 @@ STATEMENT(psp_create_any__provided_endpoint_has_no_zone, dat_psp_create_any, DES
 	two_close(&a, &b);
 }
 
-/* As dat_cr_accept(3) would have them: it serves as many reads as the peer may have outstanding,
- * and has no more of them than the peer serves. */
+/*
+ * As dat_cr_accept(3) requires: it serves as many reads as the peer may have outstanding, and has no
+ * more than the peer serves.
+ */
 STATEMENT(psp_create__provided_attributes_match_the_request, dat_psp_create, DESCRIPTION)
 {
 	DAT_EP_PARAM here, there;
@@ -163,7 +165,7 @@ STATEMENT(cr_reject__provided_endpoint_is_the_providers_again, dat_cr_reject, DE
 	must(dat_cr_reject(cr));
 	must_be(DAT_INVALID_HANDLE, dat_ep_free(ep));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	/* Nor do the event streams that it had keep anything from being freed. */
+	/* Its former event streams do not keep any object from being freed, either. */
 	side_free(&b);
 	side_close(&a);
 }

@@ -210,7 +210,7 @@ STATEMENT(ep_reset__srq_stays, dat_ep_create_with_srq, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The example of the page: counts after posting, after a message, after its completion was taken. */
+/* The example of the page: counts after posting, after a message, after its completion was dequeued. */
 STATEMENT(srq_query__counts, dat_srq_query, USAGE)
 {
 	struct side a, b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What two processes, on one host or on two, have from each other. */
+/* Guarantees between two processes, on one host or on two. */
 #include <string.h>
 
 #include "tests/conformance/far.h"
@@ -62,7 +62,7 @@ STATEMENT(two_processes__rejected, dat_cr_reject, DESCRIPTION)
 	close_both(&s, &f);
 }
 
-/* What was asked of one process is granted by another, and they share nothing but the host. */
+/* A request to one process is accepted by another; they only share the host. */
 STATEMENT(cr_handoff__to_another_process, dat_cr_handoff, DESCRIPTION)
 {
 	struct far_end first, second;

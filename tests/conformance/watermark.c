@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an endpoint holds of receives, and its high watermarks. */
+/* The receives of an endpoint, and its high watermarks. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -21,7 +21,7 @@ static void need(const struct side *s, int watermark)
 	skip("srq_watermarks_supported is 0x%x", (unsigned int)s->attr.srq_watermarks_supported);
 }
 
-/* What is known of the receives of s->ep is this, and each count can be asked for alone. */
+/* The counts for s->ep are these, and each can be queried alone. */
 static void holds(struct side *s, DAT_COUNT n)
 {
 	bool nbufs_known = s->attr.ep_recv_info_supported & 0x01;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two threads that change the proxy agent of a CNO, and an agent that does. */
+/* Two threads that change the proxy agent of a CNO, and an agent that changes itself. */
 #include "tests/core/fake_hw.h"
 
 static struct {

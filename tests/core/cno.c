@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CNOs: what triggers one and what does not, to the single completion. */
+/* CNOs: which completions and events trigger one. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -74,7 +74,7 @@ static uint64_t dequeue(DAT_EVD_HANDLE evd)
 	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* A thread that waits on the CNO, and what came of it. */
+/* A thread that waits on the CNO, and its result. */
 struct waiter {
 	pthread_t thread;
 	DAT_RETURN ret;
@@ -172,7 +172,7 @@ Test(cno, wait__each_evd_once_in_order)
 	expect_none();
 }
 
-/* An unsignalled completion is an event but no trigger, even when the CQ was armed. */
+/* An unsignaled completion is an event but no trigger, even when the CQ was armed. */
 Test(cno, wait__unsignalled_does_not_trigger)
 {
 	struct waiter w;
@@ -240,7 +240,7 @@ static bool is_waiting(DAT_EVD_HANDLE evd)
 	       DAP_SLOW_WAITER;
 }
 
-/* dat_evd_wait(3): who waits on the EVD itself has it for himself. */
+/* dat_evd_wait(3): a waiter on the EVD itself gets the event first. */
 Test(cno, wait__waiter_on_the_evd_comes_first)
 {
 	DAT_RETURN ret = 77;
@@ -337,7 +337,7 @@ Test(cno, cno_free__evd_or_waiter)
 	cr_assert_eq(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
 	start(&w);
 	assert_ret(dat_cno_free(t.cno), DAT_INVALID_STATE);
-	cr_assert_eq(dat_evd_modify_cno(soft, t.cno), DAT_SUCCESS);	/* the way of the page */
+	cr_assert_eq(dat_evd_modify_cno(soft, t.cno), DAT_SUCCESS);	/* the page's example */
 	fake_post_se(soft);
 	cr_assert_eq(result(&w), DAT_SUCCESS);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
@@ -388,7 +388,7 @@ Test(cno, ia_close__ends_the_waits)
 	t.ia = fake_open("fake0");
 }
 
-/* What an agent has been called with. */
+/* The arguments of an agent's calls. */
 struct calls {
 	unsigned int n, null;
 	DAT_EVD_HANDLE last;
@@ -430,7 +430,7 @@ Test(cno, agent__at_create_is_called_once)
 	cr_assert_eq(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
 	cr_assert_null(param.agent.proxy_agent_func);
 	fake_post_se(soft);
-	cr_assert_eq(dat_cno_wait(cno, LONG, &got), DAT_SUCCESS);	/* in addition */
+	cr_assert_eq(dat_cno_wait(cno, LONG, &got), DAT_SUCCESS);	/* as well */
 	th_sleep_ms(20);
 	cr_assert_eq(count(&c.n), 1);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
@@ -538,7 +538,7 @@ static void *take_all(void *arg)
 	return NULL;
 }
 
-/* Another thread dequeues while the agent's looks at the CQ, in a nonthreadsafe instance. */
+/* Another thread dequeues while the agent polls the CQ, with a nonthreadsafe IA. */
 Test(cno, agent__beside_a_dequeuer)
 {
 	struct calls c = {0};

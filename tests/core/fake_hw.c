@@ -27,7 +27,7 @@ static struct fake_cq *cq_of(struct dap_evd *evd)
 	return (struct fake_cq *)(void *)evd->hw;
 }
 
-/* Each function that may fail passes here first. */
+/* Each function that may fail calls this first. */
 static int step(void)
 {
 	fake.calls++;
@@ -263,7 +263,7 @@ static int qp_destroy(struct dap_ep *ep)
 	return 0;
 }
 
-/* Hot calls: what is posted has completed. */
+/* Hot calls: a posted request has completed. */
 
 static DAT_RETURN post(struct dap_ep *ep, struct dap_evd *evd, uint64_t cookie, uint32_t flags)
 {
@@ -389,7 +389,7 @@ static const struct dap_hw fake_hw = {
 
 const struct dap_hw *const dap_backends[] = {&fake_hw, NULL};
 
-/* What tests use */
+/* Functions for tests */
 
 void fake_complete(DAT_EVD_HANDLE handle, const struct dap_event *ev)
 {

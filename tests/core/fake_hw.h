@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A backend without a device: completions are what the test says, any call can be made to fail, and
- * what was created and not destroyed is counted.
+ * A backend without a device: the test makes completions, any call can fail, and objects created and not
+ * destroyed are counted.
  */
 #ifndef TESTS_FAKE_HW_H
 #define TESTS_FAKE_HW_H
@@ -22,34 +22,34 @@ struct fake {
 	unsigned long fail_at;		/* the n-th fails, from 1; 0: none */
 	int fail_with;			/* -errno */
 	bool silent;			/* posts do not complete by themselves */
-	bool unsolicited;		/* what completes was sent without the solicited flag */
-	bool recv_busy;			/* what qp_idle says of receives */
+	bool unsolicited;		/* completions are of sends without the solicited flag */
+	bool recv_busy;			/* result of qp_idle for receives */
 	uint32_t recvs;			/* and recv_count */
 	unsigned int arms, polls;
 	struct dap_ep *last_post;	/* the endpoint of the last hot call, and its flags */
 	uint32_t last_flags;
-	void (*on_poll)(struct dap_evd *evd);	/* within cq_poll, before it looks */
+	void (*on_poll)(struct dap_evd *evd);	/* called in cq_poll, before it polls */
 };
 
 extern struct fake fake;
 
-/* A live IA "fake0", or "fake1" for another, through libdat. */
+/* Opens IA "fake0", or "fake1" as another, through libdat. */
 DAT_IA_HANDLE fake_open(const char *name);
-/* As a threadsafe instance. */
+/* The same, threadsafe. */
 DAT_IA_HANDLE fake_open_safe(const char *name);
 void fake_params(const char *name, const char *params);
-/* Closes abruptly, and asserts that the backend and this process hold nothing more. */
+/* Closes abruptly, and asserts that backend and process have no objects left. */
 void fake_close(DAT_IA_HANDLE ia);
 bool fake_is_clean(void);
 
-/* The device writes a completion, and raises the CQ's descriptor when it is armed for it. */
+/* The device writes a completion, and makes the CQ's descriptor readable if it is armed. */
 void fake_complete(DAT_EVD_HANDLE evd, const struct dap_event *ev);
 void fake_complete_dto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, bool unsignalled);
 
 /* dat_evd_post_se() of an event without data. */
 void fake_post_se(DAT_EVD_HANDLE evd);
 
-/* Objects with sizes that do not matter. */
+/* Objects of any size. */
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles: live, freed, foreign, and pointers that are none. */
+/* Handles: live, freed, foreign, and invalid pointers. */
 #include <string.h>
 
 #include "tests/core/fake_hw.h"
@@ -55,7 +55,7 @@ Test(core, obj_free__handle_answers_invalid_handle)
 	fake_close(ia);
 }
 
-/* A stale handle meets the dead table, not a new object, for some time. */
+/* For some time a stale handle has the dead table, not that of a new object. */
 Test(core, obj_alloc__freed_struct_rests)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Life cycles: what holds what, what a failure leaves behind, and what a close takes along. */
+/* Life cycles: references, the state after a failure, and objects that a close frees. */
 #include <errno.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ Test(objects, ia_open__bad_async_evd)
 	fake_close(ia);
 }
 
-/* One of each, all that depends on something else among them. */
+/* One of each, including all that depend on others. */
 struct zoo {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
@@ -243,7 +243,7 @@ Test(objects, create__nth_backend_call_fails)
 	cr_assert_gt(n, 8);
 }
 
-/* An IA is open already: the manager's thread is there, whose start no allocation may disturb. */
+/* An IA is open already: the manager's thread runs, so its start is not part of the test. */
 Test(objects, create__nth_allocation_fails)
 {
 	DAT_IA_HANDLE other = fake_open("fake1");
@@ -290,7 +290,7 @@ Test(objects, create_and_free__holds_nothing)
 	cr_assert_leq(after.threads, before.threads);
 }
 
-/* The device gives an SRQ up: told once, and seen in its state. */
+/* A fatal error of an SRQ: reported once, and visible in its state. */
 Test(objects, srq__that_the_device_gives_up)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The checked post calls: state by state, and in validating mode triplet by triplet. */
+/* The checked post calls: for each state, and with validation for each triplet. */
 #include <dat/udat_redirection.h>
 
 #include "core/ep/ep.h"
@@ -21,7 +21,7 @@ static void teardown(void)
 
 TestSuite(post, .init = open_all, .fini = teardown, .timeout = 60);
 
-/* The way there does not matter here: the causes that lead to a state from UNCONNECTED. */
+/* The causes that lead to a state from UNCONNECTED, by any way. */
 static void lead_to(struct dap_ep *ep, enum dap_ep_state state)
 {
 	static const enum dap_ep_cause way[DAP_EP_STATES][3] = {
@@ -170,7 +170,7 @@ Test(post, bind__bad_handles)
 	cr_assert_eq(dat_ia_close(other_ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-/* Live tables: what a call jumps to, endpoint by endpoint. */
+/* Live tables: the target of a call, for each endpoint. */
 Test(post, table__follows_state)
 {
 	struct dap_ep *ep = t.ep;

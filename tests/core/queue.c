@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In which order an EVD gives what came from software and from the device, and when it is full. */
+/* The order of an EVD's events from software and from the device, and the full EVD. */
 #include <errno.h>
 
 #include "tests/core/fake_hw.h"
@@ -165,7 +165,7 @@ static void post_end_within_poll(struct dap_evd *evd)
 	post_conn(DAP_EV_DISCONNECTED, t.a);
 }
 
-/* The CQ was empty before the end was posted: what came in between is not passed by it. */
+/* The CQ was empty before the end was posted: completions in between do not come after it. */
 Test(queue, dequeue__end_posted_while_polling)
 {
 	polls_left = 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The register of shared memory beside entries that another user has made up. */
+/* The register of shared memory beside forged entries of another user. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void read_name(int fd, char *name, size_t size)
 	snprintf(name, size, "%s", at.sun_path + 1);
 }
 
-/* Another user lists other memory under the cookie. */
+/* Another user registers other memory under the cookie. */
 static int other_user(int sock, void *arg)
 {
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
@@ -92,7 +92,7 @@ Test(shared_memory, enter__full_backlog_of_another_user_is_passed_over)
 	enter_beside_other_user(true);
 }
 
-/* The last descriptor that is lacking is the one that asks for the owner of the other entry. */
+/* The descriptor that is lacking last is the one that checks the other entry's owner. */
 Test(shared_memory, enter__without_descriptors_returns_emfile)
 {
 	void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

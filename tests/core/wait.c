@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_wait(3): what ends a wait, what does not, and what it returns. */
+/* dat_evd_wait(3): events that end a wait and others, and return values. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(wait, .init = setup, .fini = teardown, .timeout = 60);
 
-/* A thread that waits, and what came of it. */
+/* A thread that waits, and its result. */
 struct waiter {
 	pthread_t thread;
 	DAT_EVD_HANDLE evd;
@@ -376,7 +376,7 @@ static struct {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 	struct th_aside changer;
-	unsigned int locks, at;		/* the change comes before this one of the waiter's locks */
+	unsigned int locks, at;		/* the change comes before this lock of the waiter */
 	bool changed, changing;
 } flip;
 
@@ -425,7 +425,7 @@ static bool sleeps(const struct th_aside *waiter)
 	       th_goes_on_sleeping(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE));
 }
 
-/* False: the waiter slept before it came to that lock. The change is made then. */
+/* False: the waiter slept before it reached that lock. The change is made then. */
 static bool wakes_after_change_at(unsigned int lock)
 {
 	struct waiter w = { .evd = flip.evd, .timeout = LONG, .threshold = 1 };
@@ -451,7 +451,7 @@ static bool wakes_after_change_at(unsigned int lock)
 	return came;
 }
 
-/* Sends that solicit nothing complete once the stream asks for all completions. */
+/* Unsolicited sends complete once the stream requests all completions. */
 Test(wait, ep_create__with_other_flags_reaches_a_waiter)
 {
 	unsigned int lock = 0;

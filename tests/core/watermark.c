@@ -99,7 +99,7 @@ Test(watermark, more_than_there_is_room_for__nothing_is_lost)
 		cr_assert_eq(dequeued(), i);
 }
 
-/* Between two looks of anybody the peak was passed and left again. */
+/* The peak was passed and left again between two polls. */
 Test(watermark, peak_seen_only_by_the_dequeuer__is_told)
 {
 	set(2, DAT_WATERMARK_INFINITE);

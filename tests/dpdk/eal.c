@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that runs DPDK's EAL, by Debian's library: queues come from its heap where it runs and
- * ia_params say so, and memory of its heap is registered. The library is loaded as a plugin's would be.
+ * A program that runs DPDK's EAL, from Debian's library: queues come from its heap if it runs and
+ * ia_params request that, and memory of its heap is registered. The library is loaded like a plugin.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ Test(eal, queues__elsewhere_unless_asked_for)
 	closed();
 }
 
-/* Loaded, and not started: nothing of it is called. */
+/* Loaded, and not started: none of its functions is called. */
 Test(eal, queues__without_one_that_runs)
 {
 	library();

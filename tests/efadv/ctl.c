@@ -108,12 +108,12 @@ Test(ctl, qp_create__of_another_shape_than_asked_for)
 	cr_assert_eq(qp_create_when(false, &truth, SQ), 0);
 	cr_assert_eq(qp_create_when(true, &truth, SQ), 0);
 	cr_assert_eq(qp_create_when(false, &(struct efa_told){ .wqe_size = 128 }, SQ), -EPROTO);
-	/* A depth below the least comes back as the least. */
+	/* A depth below the minimum is raised to it. */
 	cr_assert_gt(caps.min_sq_wr, 1);
 	cr_assert_eq(qp_create_when(false, &truth, caps.min_sq_wr / 2), -EPROTO);
 }
 
-/* One event for each arming that finds the CQ behind, and the descriptor is quiet once drained. */
+/* One event for each arm that finds new completions, and none once the descriptor is drained. */
 Test(ctl, cq_arm__with_nothing_in_the_cq)
 {
 	struct efa_cq_res cq;
@@ -142,7 +142,7 @@ Test(ctl, cq_arm__where_no_doorbell_is_told)
 	ctl->ops->cq_destroy(ctl, &cq);
 }
 
-/* These two take no structure that is shorter than their own. */
+/* These two refuse a structure shorter than their own. */
 Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 {
 	static const char *const releases[] = { "59", "60" };

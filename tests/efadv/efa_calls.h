@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libefa as this process meets it, beside what tests/uverbs/calls.h has of libibverbs. */
+/* libefa as seen by this process, in addition to libibverbs in tests/uverbs/calls.h. */
 #ifndef TESTS_EFADV_EFA_CALLS_H
 #define TESTS_EFADV_EFA_CALLS_H
 

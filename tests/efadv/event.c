@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to port and device comes to the consumer's asynchronous EVD. */
+/* Events of port and device reach the consumer's asynchronous EVD. */
 
 #include "tests/efadv/efa_calls.h"
 #include "tests/uverbs/told.h"

@@ -153,7 +153,7 @@ Test(open, caps__each_that_a_device_lacks)
 	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
 }
 
-/* A release of rdma-core in front of the installed one: 44.0 knows no RDMA write, and 56.0 does. */
+/* A release of rdma-core in front of the installed one: 44.0 has no RDMA write, and 56.0 has. */
 Test(open, caps__by_release)
 {
 	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* 50.0 */

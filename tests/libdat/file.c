@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat.conf as a file: where it is looked for, who may have written it, and many lines. */
+/* dat.conf as a file: its location, its owner and mode, and many lines. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Single lines of dat.conf: sound, broken, and random ones. */
+/* Single lines of dat.conf: valid, broken, and random ones. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/libdat/conf.h"
 
-/* As the parser gets it: in memory of exactly this size, so that a sanitizer sees one byte more. */
+/* In memory of exactly this size, so that a sanitizer detects one byte more. */
 static enum conf_verdict parse_bytes(const char *bytes, size_t len, bool secure,
 				     struct conf_entry **entry, const char **why)
 {
@@ -179,7 +179,7 @@ Test(libdat, line__relative_library_needs_ordinary_privileges)
 	free(entry);
 }
 
-/* What is not for us is not judged by our rules: a host's file has lines of many providers. */
+/* Lines for others are not checked by our rules: a host's file has lines of many providers. */
 Test(line, secure__relative_path_of_another_api_is_no_fault)
 {
 	struct conf_entry *entry = NULL;
@@ -189,7 +189,7 @@ Test(line, secure__relative_path_of_another_api_is_no_fault)
 	cr_assert_eq(parse("ia k1.2 threadsafe default x.so d.1.2 a b", true, &entry, &why), CONF_SKIP);
 }
 
-/* Random lines: cut, repeated and overwritten pieces of a sound one. */
+/* Random lines: truncated, repeated and overwritten parts of a valid one. */
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -244,7 +244,7 @@ Test(libdat, line__random_ones_are_judged_and_touch_nothing_else)
 			cr_assert(*entry->info.ia_name && *entry->lib_path);
 		free(entry);
 	}
-	/* The generator still makes some of every kind. */
+	/* The generator still produces every kind. */
 	cr_assert(seen[CONF_ENTRY] && seen[CONF_EMPTY] && seen[CONF_SKIP] && seen[CONF_BROKEN],
 		  "%u %u %u %u", seen[0], seen[1], seen[2], seen[3]);
 }

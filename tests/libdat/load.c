@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Libraries that can not serve: what is said, and which line comes next. */
+/* Libraries that cannot be used: the message, and the line that is tried next. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

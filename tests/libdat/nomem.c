@@ -9,7 +9,7 @@
 
 #define LIMIT 200
 
-/* NULL, or what is wrong. Criterion does not run in the child that this is for. */
+/* NULL, or the error. Criterion does not run in the child that this is for. */
 static const char *one_round(void)
 {
 	DAT_PROVIDER_INFO info[2], *to[] = {&info[0], &info[1]};
@@ -30,7 +30,7 @@ static const char *one_round(void)
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? NULL : "open returned something else";
 }
 
-/* In a child each time, since what is loaded stays loaded. */
+/* In a child each time, since a library stays loaded. */
 static int fail_nth(int sock, void *arg)
 {
 	unsigned long n = *(unsigned long *)arg, done;

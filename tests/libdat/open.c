@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ia_openv(3) and dat_ia_close(3): which library serves a name, and for how long. */
+/* dat_ia_openv(3) and dat_ia_close(3): which library is loaded for a name, and for how long. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The redirected calls: each answers a null handle itself and jumps through its own slot else.
+ * The redirected calls: each handles a null handle itself and otherwise jumps through its own slot.
  *
- * All are called through one type with more arguments than any of them has. The arguments they do
- * not look at do no harm on x86_64: the caller takes them off again.
+ * All are called through one type with more arguments than any of them has. On x86_64 extra arguments do
+ * no harm: the caller removes them.
  */
 #include <criterion/criterion.h>
 #include <dat/dat_registry.h>
@@ -108,7 +108,7 @@ Test(libdat, redirect__null_handle)
 			     calls[i].name);
 }
 
-/* A table that is nothing but addresses, and an object of a provider that has it. */
+/* A table of distinct addresses, and an object with that table. */
 static union {
 	struct dat_provider provider;
 	struct {
@@ -176,7 +176,7 @@ static DAT_RETURN record_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 	return 0x1234;
 }
 
-/* The one with the most arguments, in registers and on the stack, one of them a union. */
+/* The call with the most arguments, in registers and on the stack, one of them a union. */
 Test(libdat, redirect__hands_every_argument_on)
 {
 	char cookie[DAT_LMR_COOKIE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Providers that the program itself registers, and many threads at the registry. */
+/* Providers registered by the program itself, and many threads in the registry. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

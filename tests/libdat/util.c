@@ -56,7 +56,7 @@ static const char *vwrite_file(const char *name, const char *format, va_list ap)
 
 	cr_assert_not_null(file);
 	vfprintf(file, format, ap);
-	/* Whatever the umask is: what others may write is not trusted. */
+	/* Whatever the umask is: a file that others may write is not trusted. */
 	cr_assert_eq(fchmod(fileno(file), 0644), 0);
 	cr_assert_eq(fclose(file), 0);
 	return path;

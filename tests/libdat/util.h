@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files to parse, and what libdat said about them. */
+/* Files to parse, and libdat's messages about them. */
 #ifndef TEST_LIBDAT_UTIL_H
 #define TEST_LIBDAT_UTIL_H
 
@@ -7,7 +7,7 @@
 
 #include "tests/libdat/plugin/plugin.h"
 
-/* Writes a file of its own directory and returns its path; the directory goes with the test. */
+/* Writes a file in a temporary directory and returns its path; the test's end removes it. */
 const char *write_file(const char *name, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *temp_path(const char *name);
@@ -17,10 +17,10 @@ void use_conf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Absolute path of a test provider: "one", "noinit", ... */
 const char *plugin_path(const char *name);
-/* What that provider counted; NULL before it was loaded. */
+/* The counts of that provider; NULL before it was loaded. */
 struct plugin_log *plugin_log_of(const char *name);
 
-/* Standard error (2) or output (1) into memory; capture_end returns the text, and restores it. */
+/* Redirects standard error (2) or output (1) into memory; capture_end returns the text, and restores it. */
 void capture_begin(int fd);
 const char *capture_end(void);
 

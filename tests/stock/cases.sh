@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The cases of scripts/check-stock. `few` are those of make check: seconds in all.
+# The cases of scripts/check-stock. `few` are those of make check: some seconds in all.
 
 rc() { pair ibverbs-utils pingpong 0 last "$1" -g 0 "${@:2}"; }
 lid() { pair ibverbs-utils pingpong 0 last "$@"; }
@@ -47,7 +47,7 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	bw ib_read_bw -q 4 -n 100
 	bw ib_read_bw -e -n 100
 	bw ib_atomic_bw -A CMP_AND_SWAP -q 4 -n 100
-	# It destroys its receive CQ on one side only, and its doorbell page with it in use.
+	# It destroys its receive CQ on one side only, and its doorbell page while in use.
 	allowed='cmd.busy x1: DEALLOC_UAR'
 	bw ib_send_bw -n 200
 	bw ib_send_bw -a -n 20
@@ -109,7 +109,7 @@ uct -x rc_mlx5 -t put_lat -n 100
 # OpenFabrics dapl has fixed ports: one at a time on a machine.
 conf=$tmp/../$(basename "$tmp").dat.conf
 echo 'ofa-v2-mlx5_0-1s u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""' >"$conf"
-# By the loopback, which is there without any network.
+# Uses the loopback interface, which needs no network.
 daplpair() { DAT_OVERRIDE=$conf DAPL_SCM_NETDEV=lo pair dapl2-utils dapl "$@" -P ofa-v2-mlx5_0-1s; }
 if command -v dtest >/dev/null; then
 	exec 9<"$(command -v dtest)"

@@ -43,12 +43,12 @@ Test(stock, clock_info__leads_to_the_time_of_day)
 	struct ibv_context *ctx = st_open();
 	uint64_t seconds = to_ns(ctx, raw_clock(ctx)) / 1000000000u;
 
-	/* The time of day may be set meanwhile, but hardly by a day. */
+	/* The time of day may be set during the test, but hardly by a day. */
 	cr_expect_leq(llabs((long long)seconds - (long long)time(NULL)), 86400);
 	st_close(ctx);
 }
 
-/* No doorbell page lies where libmlx5 maps the clock. */
+/* libmlx5 maps the clock where no doorbell page is. */
 Test(stock, query_rt_values__beside_all_uars)
 {
 	struct ibv_context *ctx = st_open();
@@ -66,7 +66,7 @@ Test(stock, query_rt_values__beside_all_uars)
 	st_close(ctx);
 }
 
-/* A CQ and the QP of end are replaced by those with timestamps of this kind. */
+/* Replaces a CQ and the QP of end by ones with this kind of timestamp. */
 static struct ibv_cq_ex *stamp(struct st_end *end, uint64_t kind)
 {
 	struct ibv_cq_init_attr_ex cq = { .cqe = 4 * ST_DEPTH, .wc_flags = IBV_WC_STANDARD_FLAGS | kind };

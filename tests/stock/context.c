@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several contexts, contexts that end, and processes that fork. */
+/* Several contexts, closed contexts, and processes that fork. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ Test(stock, open_device__again_and_again)
 	cr_assert_leq(after.fds, before.fds + 2, "%u descriptors, then %u", before.fds, after.fds);
 }
 
-/* Closing the device ends what was made with it; libmlx5 forgets its part, so in a process apart. */
+/* Closing the device destroys its objects; libmlx5 leaks its part, so this runs in its own process. */
 static int leave_all(int sock, void *arg)
 {
 	struct st_end a, b;
@@ -77,7 +77,7 @@ Test(stock, close_device__with_everything_left_in_it)
 	cr_assert_eq(th_join(&child, ST_LIMIT_MS), 0);
 }
 
-/* No DMA once the device is closed: its memory is the program's again. */
+/* No DMA after the device is closed: the program may reuse its memory. */
 static int write_after_close(int sock, void *arg)
 {
 	struct st_end a, b;
@@ -102,7 +102,7 @@ Test(stock, close_device__ends_what_peers_may_do)
 	cr_assert_eq(th_join(&child, ST_LIMIT_MS), 0);
 }
 
-/* The parent's device stays the parent's: no verb of the child reaches it, and none hangs. */
+/* The device stays the parent's: no verb of the child reaches it, and none hangs. */
 Test(stock, fork__child_is_refused_and_has_its_own)
 {
 	struct ibv_port_attr port;

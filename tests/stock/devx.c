@@ -41,7 +41,7 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	st_close(ctx);
 }
 
-/* Linux lets it through, and the device refuses it of a port that is no InfiniBand port. */
+/* Linux allows the command, and the device refuses it for a port that is not InfiniBand. */
 Test(stock, devx_general__hca_vport_context_reaches_the_device)
 {
 	struct ibv_context *ctx = dx_open();
@@ -168,7 +168,7 @@ Test(stock, devx_obj__verbs_objects_by_command)
 extern void __lsan_disable(void) __attribute__((weak));
 extern void __lsan_enable(void) __attribute__((weak));
 
-/* What libmlx5 holds of them is lost on purpose; the device's side is what counts. */
+/* libmlx5's part is leaked on purpose; the device's side counts. */
 static void leave_behind(void)
 {
 	struct dx d;

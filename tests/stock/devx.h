@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PRM commands as a DEVX program writes them, and objects made of them. Failures end the test. */
+/* PRM commands as written by a DEVX program, and objects created with them. Failures end the test. */
 #ifndef TESTS_STOCK_DEVX_H
 #define TESTS_STOCK_DEVX_H
 
@@ -28,12 +28,12 @@ enum {
 void dx_put(void *cmd, unsigned int byte, unsigned int bit, unsigned int width, uint32_t v);
 uint32_t dx_get(const void *cmd, unsigned int byte, unsigned int bit, unsigned int width);
 void dx_put64(void *cmd, unsigned int byte, uint64_t v);
-/* Opcode, and the number of the object in the third dword. */
+/* Sets the opcode, and the object number in the third dword. */
 void dx_head(void *cmd, uint16_t opcode, uint32_t number);
 
 enum { DX_CQES = 16, DX_PAGES = 4, DX_CQ_AT = 0, DX_SQ_AT = 4096, DX_DBR_AT = 8192 };
 
-/* A CQ and a QP that is connected to itself, all by commands. */
+/* A CQ and a QP that is connected to itself, created by commands. */
 struct dx {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The cases on the software EFA: Debian's libefa 44.0 and libfabric 1.17 are the judges. What of a
-# profile they can judge ends where 44.0 ends:
+# The cases on the software EFA, checked by Debian's libefa 44.0 and libfabric 1.17. They only test the
+# features of a profile that 44.0 supports:
 #   efa0, efa1      everything: sends, datagrams, sub-CQs (efa0)
 #   read            everything: RDMA read, events, SGID of unknown senders
-#   write to reqid64  that and no more: 44.0 knows neither RDMA write nor wide WQEs, unsolicited
-#                   receives and 64-bit request ids. These are judged by our own tests alone.
+#   write to reqid64  only those: 44.0 has no RDMA write, wide WQEs, unsolicited receives and 64-bit
+#                   request ids. Only our own tests check these.
 
 ud() { pair ibverbs-utils pingpong 0 last ibv_ud_pingpong -g 0 "$@"; }
 srd() { pair perftest "$1" 0 last "${@:2}" -x 0 -F; }
-# Peers of one host would use shared memory, and the device would see nothing.
+# Peers of one host would use shared memory, and bypass the device.
 fabric() { FI_EFA_ENABLE_SHM_TRANSFER=0 pair libfabric-bin libfabric fabric last fi_pingpong -p efa "$@"; }
 
 profiles="efa0 read"
@@ -28,7 +28,7 @@ for profile in $profiles; do
 	case $profile in
 	efa0 | efa1) ;;
 	*)
-		# Messages that are read out of the sender's memory.
+		# Messages that the receiver reads from the sender's memory.
 		FI_EFA_USE_DEVICE_RDMA=1 fabric -e rdm -c -S 3145728 -I 5
 		ud -e -n 100
 		;;

@@ -5,7 +5,7 @@
 
 #include "tests/stock/rig.h"
 
-/* The peer's completion channel, and a message to it. */
+/* Arms the peer's completion channel and sends it a message. */
 static void send_small(struct st_end *a, unsigned int flags)
 {
 	struct ibv_sge sge = { (uintptr_t)a->buf, 8, a->mr->lkey };
@@ -98,7 +98,7 @@ Test(stock, cq_event__solicited_only)
 	unpair(&a, &b);
 }
 
-/* ibv_destroy_cq waits for the acknowledgement of what was read: of unread events there is none. */
+/* ibv_destroy_cq waits for the acknowledgement of events that were read: there are only unread ones. */
 Test(stock, destroy_cq__with_events_unread)
 {
 	struct st_end a, b;

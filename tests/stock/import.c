@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A context, a PD and a region that are imported by a duplicate of the command descriptor. */
+/* A context, a PD and a region imported through a duplicate of the command descriptor. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ static void unimport(struct imported *i)
 	cr_expect_eq(ibv_close_device(i->ctx), 0);
 }
 
-/* A QP that is made with what was imported, in place of the end's own. */
+/* A QP created with the imported objects, in place of the end's own. */
 static struct ibv_qp *qp_of(const struct imported *i, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
@@ -81,7 +81,7 @@ Test(stock, import_device__outlives_the_first_descriptor)
 	st_close(imported);
 }
 
-/* The event of a QP goes to the context that made it. */
+/* The event of a QP goes to the context that created it. */
 Test(stock, import_device__has_asynchronous_events_of_its_own)
 {
 	struct ibv_async_event event;

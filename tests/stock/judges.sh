@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What stock programs say when they have done what they should. A judge prints what is wrong, if
-# anything; its _says prints the figure for the table. They read $tmp/client and $tmp/server, and
-# know the command line by $name.
+# The output of stock programs after success. A judge prints an error, if there is one; its _says prints
+# the figure for the table. They read $tmp/client and $tmp/server, and take the command line from $name.
 
 # option LETTER DEFAULT: its value in the command line
 option() {
@@ -26,8 +25,8 @@ pingpong_says() { grep 'iters in' "$tmp/client"; }
 # The rows of perftest's table: they start with two numbers.
 rows() { grep -E '^ *[0-9]+ +[0-9]+ ' "$tmp/client"; }
 
-# sizes: how many rows; every one with all iterations and a figure in column $1. Few bytes in much time
-# are 0.00 MB/s.
+# sizes: number of rows; each with all iterations and a figure in column $1. Few bytes in much time are
+# 0.00 MB/s.
 perftest() {
 	local column=$1 n count=1
 	n=$(($(option n 1000) * $(option q 1)))

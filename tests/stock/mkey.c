@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Indirect mkeys by mlx5dv: a list of regions, used and invalidated by work requests. */
+/* Indirect mkeys of mlx5dv: a list of regions, used and invalidated by work requests. */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects by verbs: what is refused, what holds what, what comes back from a query. */
+/* Objects of verbs: refusals, references, and queries. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -71,7 +71,7 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	st_close(a.ctx);
 }
 
-/* Other memory, other rights, another PD: the old key is dead, and what is refused changes nothing. */
+/* Other memory, other rights, another PD: the old key is invalid, and a refused call changes nothing. */
 Test(stock, rereg_mr__ends_the_old_key)
 {
 	struct st_end a, b;
@@ -109,7 +109,7 @@ Test(stock, rereg_mr__takes_rights_away)
 	st_close(a.ctx);
 }
 
-/* As Linux's driver: a change of the rights or the PD rewrites the mkey, whose number stays. */
+/* Like Linux's driver: a change of the rights or the PD rewrites the mkey, whose number stays. */
 Test(stock, rereg_mr__of_access_keeps_the_key)
 {
 	struct st_end a, b;
@@ -133,7 +133,7 @@ Test(stock, rereg_mr__of_access_keeps_the_key)
 	st_close(a.ctx);
 }
 
-/* QUERY_QP reports how many receives the queue holds, not how many were asked for. */
+/* QUERY_QP reports how many receives the queue holds, not the requested number. */
 Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
 {
 	struct ibv_qp_init_attr_ex attr = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests beyond plain SEND, WRITE and READ, as libmlx5 posts them; a CQ that changes its size. */
+/* Requests other than plain SEND, WRITE and READ, as libmlx5 posts them; resizing a CQ. */
 #include <endian.h>
 #include <string.h>
 
@@ -175,7 +175,7 @@ static void send_numbered(struct two *t, uint32_t number)
 	cr_assert_eq(post(t, &wr, LEN), IBV_WC_SUCCESS);
 }
 
-/* Completions from before the change come first, whichever way the size goes. */
+/* Completions from before the resize come first, in both directions. */
 Test(stock, resize_cq__keeps_what_is_in_it)
 {
 	static const int size[] = { 255, 31, 1023, 15 };

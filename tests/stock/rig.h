@@ -10,7 +10,7 @@
 
 enum { ST_BUF = 1 << 16, ST_DEPTH = 16, ST_LIMIT_MS = 20000 };
 
-/* One end: a context or a share in one, and a QP with its own CQ and memory. */
+/* One end: a context or a reference to one, and a QP with its own CQ and memory. */
 struct st_end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -33,7 +33,7 @@ int st_to_rts(struct ibv_qp *qp);
 
 void st_recv(struct st_end *end, uint32_t len);
 void st_post(struct st_end *end, struct ibv_send_wr *wr);
-/* The next completion, whatever it is. */
+/* The next completion of any kind. */
 enum ibv_wc_status st_poll(struct st_end *end);
 /* One RDMA write of len bytes from a's buffer to addr; returns its status. */
 enum ibv_wc_status st_write(struct st_end *a, uint64_t addr, uint32_t rkey, uint32_t len);

@@ -172,7 +172,7 @@ Test(stock, modify_cq__moderation)
 	st_close(a.ctx);
 }
 
-/* A queue that holds nothing, in memory that libmlx5 takes from huge pages where there are any. */
+/* An empty queue, in memory that libmlx5 takes from huge pages if there are any. */
 Test(stock, srq_create__of_no_receives_with_a_preference_for_huge_pages)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 0 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows of both types, as libmlx5 binds them: what they let through, and until when; and
- * sends that end them from outside.
+ * Memory windows of both types, bound by libmlx5: their access and its end; and sends that invalidate
+ * them remotely.
  */
 #include <string.h>
 
@@ -145,7 +145,7 @@ Test(stock, bind_type_2__write_invalidate_bind_again)
 	teardown(&f);
 }
 
-/* A send of a's that ends a window of b's; by ibv_post_send, or by the newer calls. */
+/* A send of a that invalidates a window of b; with ibv_post_send, or with the newer calls. */
 static void send_end(struct st_end *a, uint32_t rkey, bool new_calls)
 {
 	struct ibv_sge sge = { (uintptr_t)a->buf, 32, a->mr->lkey };
@@ -177,7 +177,7 @@ static struct ibv_wc one_wc(struct st_end *end)
 	return wc;
 }
 
-/* What b's receive says of it, and a's completion. */
+/* Checks b's receive completion, and a's completion. */
 static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_status at_a,
 		 enum ibv_wc_status at_b)
 {
@@ -217,7 +217,7 @@ Test(stock, send_with_invalidate__ends_a_window_of_type_2)
 	teardown(&f);
 }
 
-/* IBTA 9.9.6.3, class J: the peer hears nothing, so its retries run out. */
+/* IBTA 9.9.6.3, class J: the peer gets no answer, so its retries are exhausted. */
 Test(stock, send_with_invalidate__of_what_may_not_be_ended)
 {
 	for (int what = 0; what < 3; what++) {

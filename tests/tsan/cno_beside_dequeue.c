@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An instance that is not threadsafe, and an EVD behind a CNO: one thread posts, one dequeues, one
- * waits on the CNO, and an agent is there as well. Each event comes once, and the CNO is triggered.
+ * A nonthreadsafe IA, and an EVD behind a CNO: one thread posts, one dequeues, one waits on the CNO, and
+ * there is an agent as well. Each event comes once, and the CNO is triggered.
  */
 #include <string.h>
 

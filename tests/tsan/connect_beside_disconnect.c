@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that connect, part, reset and free endpoints of one IA, a server that accepts them all, and
- * service points and adapters that come and go beside it.
+ * Threads that connect, disconnect, reset and free endpoints of one IA, a server that accepts them all,
+ * and service points and adapters that are created and freed meanwhile.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void *client(void *arg)
 	return arg;
 }
 
-/* ---- beside them ---- */
+/* ---- creating and freeing ---- */
 
 static void *come_and_go(void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An endpoint is freed while another thread dequeues its EVD: its completions vanish, no more. */
+/* An endpoint is freed while another thread dequeues its EVD: only its completions disappear. */
 #include "tests/tsan/tsan.h"
 
 static atomic_bool stop;

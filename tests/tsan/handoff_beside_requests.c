@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Clients that connect and part, two servers whose provider makes the endpoints and who hand some of
- * the requests to each other, and service points that come and go meanwhile.
+ * Clients that connect and disconnect, two servers whose provider makes the endpoints and that hand off
+ * some of the requests to each other, and service points that are created and freed meanwhile.
  */
 #include <netinet/in.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The peer goes while one thread posts and another polls: the state and table pointer switch. */
+/* The peer dies while one thread posts and another polls: the state and table pointer switch. */
 #include "tests/tsan/tsan.h"
 
 static atomic_uint posted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A threadsafe instance: two threads post writes on one endpoint, a third dequeues. Each completion
- * has the cookie of its own post.
+ * A threadsafe IA: two threads post writes on one endpoint, a third dequeues. Each completion has the
+ * cookie of its own post.
  */
 #include "tests/tsan/tsan.h"
 
@@ -48,7 +48,7 @@ static void take_all(void)
 	DAT_EVENT ev, none;
 
 	while (left) {
-		dat_evd_dequeue(p.b.req_evd, &none);	/* an EFA's peer gives credit where it looks */
+		dat_evd_dequeue(p.b.req_evd, &none);	/* an EFA's peer returns credits when it polls */
 		if (dat_evd_dequeue(p.a.req_evd, &ev) != DAT_SUCCESS) {
 			tsan_must(now_ns() < until, "completions are missing");
 			sched_yield();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads open, close, list and register at once; and one changes the table of a handle while
- * others call through it: they find what was written before the new table was.
+ * Threads open, close, list and register at once; and one changes the table of a handle while others
+ * call through it: they see everything written before the new table.
  */
 #include <dat/dat_registry.h>
 #include <pthread.h>

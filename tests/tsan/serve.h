@@ -7,8 +7,10 @@
 
 #include "tests/tsan/tsan.h"
 
-/* Answers requests, the n-th of them by answer(), and frees each endpoint when its connection has
- * ended, until it is to stop. */
+/*
+ * Answers requests, the n-th of them with answer(), and frees each endpoint when its connection has
+ * ended, until *stop.
+ */
 static inline void tsan_serve(struct consumer *c, atomic_bool *stop, void *arg,
 			      void (*answer)(void *arg, DAT_CR_HANDLE cr, unsigned int n))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two endpoints share their receives in an instance that is not threadsafe: one thread posts to the
- * SRQ, and each endpoint's completions are taken by a thread of its own.
+ * Two endpoints share their receives with a nonthreadsafe IA: one thread posts to the SRQ, and one
+ * thread per endpoint dequeues its completions.
  */
 #include <netinet/in.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All posts suppressed, another thread polling: the poster may reap, the poller may swallow. */
+/*
+ * All posts suppressed, another thread polling: the poster may reap, the poller may drop internal
+ * completions.
+ */
 #include "tests/tsan/tsan.h"
 
 static atomic_bool done;

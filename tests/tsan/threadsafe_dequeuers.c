@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A threadsafe instance: one thread posts requests, one receives, a third software events, all to
- * one EVD, and two dequeue from it. Each event comes once. The endpoint is disconnected, so that
- * whatever is posted flushes.
+ * A threadsafe IA: one thread posts requests, one receives, a third software events, all to one EVD, and
+ * two dequeue from it. Each event comes once. The endpoint is disconnected, so every post is flushed.
  */
 #include <string.h>
 

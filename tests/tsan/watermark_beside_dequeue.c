@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One thread sends, one receives and dequeues, while a third sets watermarks and takes them back:
- * the EVD leaves the hot path and comes back to it under its dequeuer, and the connection manager's
- * thread looks at its CQ in between.
+ * One thread sends, one receives and dequeues, while a third sets and removes watermarks: the EVD leaves
+ * the hot path and returns to it while it is dequeued, and the connection manager's thread polls its CQ
+ * in between.
  */
 #include "tests/tsan/tsan.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stock libmlx5 opens, uses and leaves the device. */
+/* Stock libmlx5 opens, uses and closes the device. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -70,7 +70,7 @@ Test(boot, close__with_objects_alive)
 	ibv_close_device(ctx);
 }
 
-/* How many pages the device would have, by QUERY_PAGES for regular use. */
+/* The number of pages that the device wants, from QUERY_PAGES for regular use. */
 static int32_t pages_wanted(struct ibv_context *ctx)
 {
 	uint8_t in[16] = { 0 }, out[16] = { 0 };
@@ -81,7 +81,7 @@ static int32_t pages_wanted(struct ibv_context *ctx)
 	return (int32_t)dx_get(out, 12, 0, 32);
 }
 
-/* The firmware wants pages for them, and libmlx5 gives what it is asked for between commands. */
+/* The firmware requests pages for them, and libmlx5 gives them between commands. */
 Test(boot, pages__for_many_objects)
 {
 	enum { MANY = 3000 };
@@ -97,7 +97,7 @@ Test(boot, pages__for_many_objects)
 	ibv_close_device(ctx);
 }
 
-/* A child has the descriptors and none of the device: its parent goes on, and keeps the group. */
+/* A child has the descriptors but no device: its parent continues, and keeps the group. */
 Test(boot, fork__leaves_the_parent_alone)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -135,8 +135,8 @@ Test(boot, killed__leaves_the_group_free)
 }
 
 /*
- * libmlx5 answers a request for pages by a command of its own. If that fails, the command that happens
- * to wait then returns its error, whatever the device did with it. A dead device refuses pages, so no
+ * libmlx5 answers a page request with a command of its own. If that fails, any command that is waiting
+ * at the time returns its error, whatever the device did with it. A dead device refuses pages, so no
  * request may be outstanding when it dies. The last query collects the completion of libmlx5's command.
  */
 static void settle_pages(struct ibv_context *ctx)
@@ -146,7 +146,7 @@ static void settle_pages(struct ibv_context *ctx)
 	cr_assert_leq(pages_wanted(ctx), 0);
 }
 
-/* A dead device answers that it is, and can be left. */
+/* A dead device reports its state, and can be closed. */
 Test(boot, fatal__commands_fail_and_close_ends)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -161,7 +161,7 @@ Test(boot, fatal__commands_fail_and_close_ends)
 	ibv_close_device(rig_open(&name));
 }
 
-/* rdma-core 44.0: an unhealthy device ends the program that asks after events. */
+/* rdma-core 44.0: processing events of an unhealthy device aborts the program. */
 Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -170,7 +170,7 @@ Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 	mlx5dv_vfio_process_events(ctx);
 }
 
-/* libmlx5 counts polls, a second apart at least, that find the counter where it was. */
+/* libmlx5 counts polls, at least a second apart, in which the counter did not change. */
 Test(boot, health__of_a_device_at_rest)
 {
 	struct ibv_context *ctx = rig_open(&name);

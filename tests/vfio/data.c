@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Data and events over stock libmlx5: DEVX objects, an EQ with an interrupt of its own. */
+/* Data and events with stock libmlx5: DEVX objects, an EQ with its own interrupt. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void create_eq(void)
 	arm();
 }
 
-/* The type of the next event and its data; the interrupt may be early and is then waited for again. */
+/* The type of the next event and its data; after an early interrupt it waits again. */
 static uint8_t next_event(uint8_t data[28])
 {
 	for (;;) {
@@ -79,7 +79,7 @@ static uint32_t port_is_up(void)
 	return dx_get(out, 12, 28, 4);
 }
 
-/* The link comes up some time after INIT_HCA; the event of that is not for the queue of a test. */
+/* The link comes up some time after INIT_HCA; that event must not reach a test's queue. */
 static void setup(void)
 {
 	name = rig_name();
@@ -128,7 +128,7 @@ Test(data, rdma_write__to_itself)
 	free(mem);
 }
 
-/* Memory whose start is no page's, and that is longer than a page of the mkey may be at once. */
+/* Memory that starts inside a page, and is longer than a page of the mkey may be at once. */
 Test(data, memory__not_aligned)
 {
 	enum { LEN = 3 << 20 };
@@ -181,7 +181,7 @@ Test(data, port__goes_down_and_up)
 	}
 }
 
-/* What is not mapped is not reached: the write fails, and the memory is as it was. */
+/* Unmapped memory is inaccessible: the write fails, and the memory is unchanged. */
 Test(data, rdma_write__to_memory_that_is_not_mapped)
 {
 	uint8_t gid[16], in[0x110] = { 0 }, out[16] = { 0 };
@@ -230,7 +230,7 @@ static int far_end(int sock, void *arg)
 	return memcmp(mine, theirs, 16) == 0;
 }
 
-/* Each process has a device of its own, with an address of its own. */
+/* Each process has its own device, with its own address. */
 Test(data, addresses__of_two_processes)
 {
 	struct th_child child;

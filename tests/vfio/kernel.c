@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel's vfio, vfio_iommu_type1 and vfio-pci say to calls that rdma-core may make. */
+/* The answers of the kernel's vfio, vfio_iommu_type1 and vfio-pci to calls of rdma-core. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -266,7 +266,7 @@ Test(kernel, device__interrupts)
 	rig_fds_close(&f);
 }
 
-/* What a program finds in sysfs and below /dev. */
+/* The files that a program finds in sysfs and below /dev. */
 Test(kernel, paths__lead_to_the_group)
 {
 	char path[64], link[256];

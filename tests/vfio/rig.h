@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program on stock libmlx5 behind VFIO, or on VFIO itself. Failures end the test. */
+/* A program on stock libmlx5 behind VFIO, or directly on VFIO. Failures end the test. */
 #ifndef TESTS_VFIO_RIG_H
 #define TESTS_VFIO_RIG_H
 
@@ -10,7 +10,7 @@
 
 #include "tests/harness/harness.h"
 
-/* Tests run side by side, and a group serves one: each has functions of its own. */
+/* Tests run in parallel, and a group serves one: each has its own functions. */
 enum { RIG_FUNCTIONS = 16, RIG_GROUP = 11 };
 
 struct rig_name {
@@ -27,13 +27,13 @@ struct ibv_context *rig_open(const struct rig_name *name);
 
 /* One command by mlx5dv_devx_general_cmd: its status. */
 uint8_t rig_cmd(struct ibv_context *ctx, void *in, size_t inlen, void *out, size_t outlen);
-/* Entry 0 of the table of addresses is made from the MAC of the port, and told. */
+/* Sets entry 0 of the address table from the port's MAC, and returns it. */
 void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16]);
 
 /* softnic_fault on the device that this process has open. */
 void rig_fault(const struct rig_name *name, const char *script);
 
-/* VFIO by hand: descriptors of a container, a group in it, the function. */
+/* VFIO directly: descriptors of a container, a group in it, the function. */
 struct rig_fds {
 	int container, group, device;
 };

@@ -24,7 +24,7 @@ static void teardown(void)
 
 TestSuite(eq, .init = setup, .fini = teardown, .timeout = 20);
 
-/* As a device writes the n-th since the beginning: the owner bit turns with each round. */
+/* Writes the n-th entry like a device: the owner bit alternates with each lap. */
 static void put(uint32_t n, uint8_t type, uint32_t number)
 {
 	struct m5_eqe *e = &ring[n % 16];
@@ -42,7 +42,7 @@ static struct m5_evch *channel(void)
 	return ch;
 }
 
-/* 1 and 65 are found at the same place. */
+/* 1 and 65 have the same hash. */
 Test(eq, m5_eq_read__completion_goes_to_the_channel_of_its_cq)
 {
 	struct m5_evch *a = channel(), *b = channel();

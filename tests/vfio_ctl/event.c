@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to port and device comes to the consumer's asynchronous EVD. */
+/* Events of port and device reach the consumer's asynchronous EVD. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static void moves(void)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-/* Both IAs are on the one device. */
+/* Both IAs use the same device. */
 Test(event, port__down_and_up)
 {
 	check(!vfio_fault("link_down"));
@@ -59,7 +59,7 @@ Test(event, completions__wake_who_sleeps)
 		moves();
 }
 
-/* The device asked for pages and they could not be had; what works goes on. */
+/* The device requested pages that could not be allocated; everything else continues. */
 Test(event, pages__that_are_not_to_be_had)
 {
 	calls_fail_named("mlx5dv_vfio_process_events", ENOMEM);
@@ -75,7 +75,7 @@ static void died(void)
 	told(&a, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	told(&b, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
-	/* No command is tried any more that would wait for ever. */
+	/* No command that would wait for ever is sent any more. */
 	check(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) != DAT_SUCCESS);
 }
 

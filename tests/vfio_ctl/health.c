@@ -14,7 +14,7 @@
 #include "tests/harness/harness.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
-#define SOON_MS 30000		/* a limit against hangs */
+#define SOON_MS 30000		/* only guards against hangs */
 
 /* PRM, "Initialization Segment" and "Health Buffer" */
 enum { CMDQ_ADDR_L = 0x14, HEALTH_FW_VER = 0x230, HEALTH_COUNTER = 0x1010 };
@@ -46,7 +46,7 @@ static volatile uint32_t *word(size_t offset)
 	return (volatile uint32_t *)(volatile void *)(bar + offset);
 }
 
-/* The page that has this word is memory from here on, and stays as it was but for that word. */
+/* Replaces the page with this word by memory, which is equal except for that word. */
 static void replace(size_t offset, uint32_t value)
 {
 	uint8_t *page = bar + offset / 4096 * 4096;
@@ -64,9 +64,9 @@ static void told_of_the_end(void)
 {
 	struct m5_event ev;
 
-	/* Before that the port may have told that it came up. */
+	/* A link-up event may come first. */
 	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_FATAL));
-	/* The device itself may have said so, before the thread looked. */
+	/* The device itself may have reported it before the thread checked. */
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));
 }
 
@@ -101,14 +101,14 @@ Test(health, firmware_stands_still)
 	replace(HEALTH_COUNTER, 77);
 	vfio_hurry(NULL);
 	told_of_the_end();
-	/* It looks again half a second later. */
+	/* It checks again half a second later. */
 	cr_assert(TH_WITHIN(SOON_MS, (why = vf_health(dev)) != NULL));
 	cr_assert_str_eq(why, "its firmware has stopped");
 }
 
 /*
- * Firmware may be slow for a moment, and libmlx5 gives it three seconds: a pause of two and a half must
- * not end the IAs, and one of nearly three must be found before libmlx5 ends the process.
+ * Firmware may be slow for a moment, and libmlx5 allows three seconds: a pause of two and a half must
+ * not end the IAs, and one of nearly three must be detected before libmlx5 ends the process.
  */
 Test(health, firmware_pauses)
 {
@@ -153,7 +153,7 @@ Test(health, device_fails__no_descriptor_is_left)
 	cr_assert_str_eq(vf_health(dev), "its firmware has failed");
 }
 
-/* The thread looks again. */
+/* The thread checks again. */
 Test(health, watch_is_interrupted)
 {
 	calls_fail_named("poll", EINTR);
@@ -203,7 +203,7 @@ Test(health, each_call_to_a_dead_device_fails)
 	cr_expect(strstr(why, "close all its IAs"), "%s", why);
 }
 
-/* The ring fills to more than what is read at once; the last word gets through. */
+/* The ring fills beyond one read; the last event still arrives. */
 Test(health, port__flaps_while_nobody_reads)
 {
 	const struct m5_eq *eq = &dev->async.eq;

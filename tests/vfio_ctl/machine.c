@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machine as the driver and libmlx5 meet it: files, rights, time, threads, descriptors. */
+/* The machine as seen by the driver and libmlx5: files, permissions, time, threads, descriptors. */
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
-/* The definition that comes after this program's. */
+/* The next definition after this program's. */
 #define REAL(name)                                                                                 \
 	({                                                                                         \
 		static __typeof__(&(name)) real_;                                                  \
@@ -30,7 +30,7 @@ static bool ends_with(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-/* What the driver asks the machine: links of the device, and rights. Named by how the path ends. */
+/* The driver's queries of the machine: links of the device, and permissions. Named by the end of the path. */
 ssize_t readlink(const char *path, char *target, size_t size)
 {
 	static const char other[] = "../../../bus/pci/drivers/mlx5_core";
@@ -54,8 +54,8 @@ int access(const char *path, int mode)
 }
 
 /*
- * What libmlx5 asks of vfio passes here, too: pages of the host that the device may reach. It fails by
- * name alone, since libmlx5 44.0 frees a mailbox twice that could not grow while it booted the device.
+ * libmlx5's calls of vfio pass here, too: host pages that the device may access. It fails by name only,
+ * since libmlx5 44.0 frees a mailbox twice if it could not grow during the boot.
  */
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -94,7 +94,7 @@ DIR *opendir(const char *path)
 	return calls_fails_named(path) ? NULL : REAL(opendir)(path);
 }
 
-/* And not by a library: libmlx5 44.0 keeps the device in use where it finds no descriptor. */
+/* Not for calls by a library: libmlx5 44.0 keeps the device in use if it finds no descriptor. */
 static bool by_driver(const void *caller)
 {
 	Dl_info own, its;
@@ -120,7 +120,7 @@ unsigned int vfio_no_threads(unsigned int times)
 	return left;
 }
 
-/* The others are the device's. */
+/* The other threads are the device's. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	int err;
@@ -132,7 +132,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 	return err ? err : REAL(pthread_create)(thread, attr, fn, arg);
 }
 
-/* ---- time of the thread that watches over the device ---- */
+/* ---- time of the health thread ---- */
 
 static bool hurries;
 static volatile uint32_t *heart;
@@ -175,7 +175,7 @@ void vfio_time(uint64_t ms)
 	fixed = ms;
 }
 
-/* The device keeps its own time: a timer that its caller set in the future would stop its thread. */
+/* The device keeps the true time: a timer in the future would stop its thread. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int err = REAL(clock_gettime)(clock, now);

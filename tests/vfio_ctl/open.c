@@ -126,7 +126,7 @@ Test(open, m5_ctl_open__port_has_no_cable)
 	nothing_left();
 }
 
-/* What each opening needs of the machine, from the first on. */
+/* Resources that each open needs, from the first on. */
 static void lacks_in_turn(const char *name, int lack)
 {
 	unsigned long n = 0;
@@ -155,7 +155,7 @@ Test(open, m5_ctl_open__no_thread_or_descriptor)
 	lacks_in_turn("open /", EMFILE);
 }
 
-/* The device is a program here, which waits for its thread. */
+/* The device here is a program, which waits for its thread. */
 Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 {
 	struct m5_ctl *ctl = NULL;
@@ -168,7 +168,7 @@ Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 	nothing_left();
 }
 
-/* What comes before libmlx5 is asked. */
+/* Steps before libmlx5 is called. */
 Test(open, m5_ctl_open__no_memory)
 {
 	struct m5_ctl *ctl = NULL;
@@ -314,7 +314,7 @@ static int opens(int sock, void *arg)
 	return err == -EBUSY && strstr(why, "in use") && strstr(why, "one at a time") ? 7 : -err;
 }
 
-/* A process has a device for itself; another function of the machine is another device. */
+/* A device belongs to one process; another function of the machine is another device. */
 Test(open, m5_ctl_open__in_two_processes)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");

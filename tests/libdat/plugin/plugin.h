@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A provider that counts what the registry asks of it. Words in its ia_params change how it acts:
- *	silent		does not register in init
- *	other		registers another name as well, and keeps what that returned
- *	stays		does not remove itself in fini
- *	nodevice	ia_open: DAT_PROVIDER_NOT_FOUND
- *	full		ia_open: DAT_INSUFFICIENT_RESOURCES
+ * A provider that counts the calls of the registry. Words in its ia_params change its behaviour:
+ * 	silent		does not register in init
+ * 	other		registers another name as well, and keeps the return value
+ * 	stays		does not remove itself in fini
+ * 	nodevice	ia_open: DAT_PROVIDER_NOT_FOUND
+ * 	full		ia_open: DAT_INSUFFICIENT_RESOURCES
  */
 #ifndef TEST_PLUGIN_H
 #define TEST_PLUGIN_H
@@ -18,8 +18,8 @@ struct plugin_log {
 	char params[256];
 	DAT_COUNT qlen;			/* of the last open */
 	DAT_RETURN added, removed, added_other;
-	DAT_RETURN close_with;		/* set by the test: what ia_close returns */
-	void (*remove)(void);		/* called by the test: the provider leaves by itself */
+	DAT_RETURN close_with;		/* set by the test: return value of ia_close */
+	void (*remove)(void);		/* called by the test: the provider removes itself */
 };
 
 extern struct plugin_log plugin_log;
