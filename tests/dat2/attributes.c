@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each field of the attributes of an adapter and of its provider, as 2.0 lays them out. */
+/* Each field of the attributes of an adapter and of its provider, in 2.0's layout. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ TestSuite(attributes, .init = sides_open, .fini = sides_close, .timeout = 60);
 static DAT_IA_ATTR ia;
 static DAT_PROVIDER_ATTR provider;
 
-/* Nothing of what was there before is left in a field. */
+/* Every field is overwritten. */
 static void ask(void)
 {
 	memset(&ia, 0xa5, sizeof(ia));
@@ -66,7 +66,7 @@ Test(attributes, ia__says_how_many)
 	cr_assert(!ia.max_srqs || (ia.max_ep_per_srq > 0 && ia.max_recv_per_srq > 0));
 }
 
-/* Lengths have 32 bits here: what the adapter has beyond is cut, not wrapped. */
+/* Lengths have 32 bits here: larger limits of the adapter are cut off, not wrapped. */
 Test(attributes, ia__says_how_long)
 {
 	ask();
@@ -125,7 +125,7 @@ Test(attributes, provider__says_what_it_has)
 	cr_assert_eq(provider.ha_loadbalancing, DAT_HA_LB_NONE);
 }
 
-/* Names and values are text, and no name is there twice. */
+/* Names and values are text, and names are unique. */
 Test(attributes, named__once_each)
 {
 	const DAT_NAMED_ATTR *of;

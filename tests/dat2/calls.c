@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that 1.2 has as well, through the table of 2.0: whose arguments and parameters have other
- * places and numbers there. What they do is tested at the other level.
+ * Calls that 1.2 has as well, through the table of 2.0, whose slots, arguments and parameters differ.
+ * Their effects are tested at the other level.
  */
 #include "tests/dat2/dat2.h"
 
@@ -67,7 +67,7 @@ Test(calls, evd__is_unwaitable)
 	assert_ok(dat_evd_free(evd));
 }
 
-/* The bits of the mask are not those of 1.2. */
+/* The bits of the mask differ from 1.2's. */
 Test(calls, ep_modify__changes_what_its_bit_says)
 {
 	DAT_EP_PARAM before, to, after;
@@ -142,7 +142,7 @@ Test(calls, rsp__reserves_its_endpoint)
 	DAT_PSP_HANDLE psp;
 	DAT_RSP_HANDLE rsp;
 
-	/* A qualifier that is free. */
+	/* The provider chooses an unused qualifier. */
 	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	assert_ok(dat_psp_free(psp));
 	assert_ok(dat_rsp_create(b.ia, qual, b.ep, b.cr, &rsp));

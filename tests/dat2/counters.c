@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters of the InfiniBand extension: what was done is what they say. */
+/* Counters of the InfiniBand extension: their values equal the work done. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 
 TestSuite(counters, .init = sides_open, .fini = sides_close, .timeout = 60);
 
-/* libdat2 passes nothing on to an EFA, which has not the whole of the extension: its table does. */
+/* libdat2 passes no extension call to an EFA, which lacks part of the extension: its table does. */
 static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 {
-	/* The table takes an IA as the provider knows it. */
+	/* The table takes the provider's own IA handle. */
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	DAT_IA_HANDLE raw = handle;
 	DAT_RETURN ret;
@@ -28,7 +28,7 @@ static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 	return ret;
 }
 
-/* As the macros of dat_ib_extensions.h, by the way that leads there. */
+/* Like the macros of dat_ib_extensions.h, through libdat2 or the table. */
 #define extension(handle, op, all, ...)                                                            \
 	(strstr(side_ia_name(), "efa") ?                                                           \
 		 by_table(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__) :                \
@@ -43,7 +43,7 @@ static void all_of(DAT_HANDLE handle, int all, DAT_UINT64 *to)
 	assert_ok(query_counters(handle, all, to, 0));
 }
 
-/* Of these an EFA may know nothing: it says so by all ones. */
+/* An EFA may not know some of these: it returns all ones. */
 static void needs_known(DAT_HANDLE handle, int all, int which)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
@@ -161,7 +161,7 @@ Test(counters, evd__counts_waits_and_events)
 	cr_assert_leq(v[DCNT_EVD_WAIT_BLOCKED], 2);
 }
 
-/* One alone goes to its own place, and the others stay as they are. */
+/* A single counter is written to its own element, and the others stay unchanged. */
 Test(counters, one__has_its_own_place)
 {
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11, 12, 13 };
@@ -184,7 +184,7 @@ Test(counters, bad__handle_and_number)
 	assert_ok(print_counters(a.ep, DCNT_EP_ALL_COUNTERS, 0));
 }
 
-/* ---- what completes and is dequeued, of any instance ---- */
+/* ---- completions and dequeues, on any IA ---- */
 
 static const DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
@@ -205,7 +205,7 @@ static void write_some(unsigned int n, DAT_COMPLETION_FLAGS flags)
 		assert_ok(dat_ep_post_rdma_write(a.ep, 1, &from, cookie, &to, flags));
 }
 
-/* Dequeues until n events have come; returns how often there was none. */
+/* Dequeues n events; returns how often the EVD was empty. */
 static DAT_UINT64 dequeue_some(DAT_EVD_HANDLE evd, unsigned int n)
 {
 	DAT_UINT64 missed = 0;
@@ -245,7 +245,7 @@ Test(counters, evd__counts_events_dequeued)
 	cr_assert_leq(v[DCNT_EVD_DEQUEUE_POLL_FOUND], found);
 }
 
-/* The ring grows with completions in it; others go with their endpoint. */
+/* The ring grows with completions in it; others disappear with their endpoint. */
 Test(counters, evd__counts_on_when_its_ring_changes)
 {
 	DAT_EVD_PARAM param;
@@ -397,7 +397,7 @@ Test(counters, reset__of_one_and_of_all)
 	assert_ok(query_counters(b.dto, DCNT_EVD_ALL_COUNTERS, v, 1));
 	cr_assert_eq(v[DCNT_EVD_WAIT], 6);
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_WAIT), 0);
-	/* One that is not reset is as it was. */
+	/* A counter that is not reset is unchanged. */
 	cr_assert_eq(one_of(a.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_EP_CREATE), 1);
 }
 
@@ -413,9 +413,9 @@ Test(counters, reset__without_memory)
 	assert_ok(query_counters(a.ep, DCNT_EP_ALL_COUNTERS, v, 1));
 }
 
-/* ---- what is posted, and what dequeues find or do not ---- */
+/* ---- posts, and dequeues with and without an event ---- */
 
-/* Of i writes of 8 bytes, sends of up to 200 and reads of 32, the sums that there must be. */
+/* Posts writes of 8 bytes, sends of up to 200 and reads of 32, and returns the expected sums. */
 static DAT_UINT64 post_each_kind(void)
 {
 	DAT_LMR_TRIPLET from[2], to = side_segment(&b, 0, 512), sink = side_segment(&a, 4096, 64);
@@ -468,7 +468,7 @@ Test(counters, ep__counts_each_kind_and_its_bytes)
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
 }
 
-/* Cache lines in the WQE, what is referred to, lists, and no bytes at all: each its own way. */
+/* Inline data, references, lists, and zero bytes: each has its own path. */
 Test(counters, ep__counts_posts_of_each_shape)
 {
 	static const DAT_SEG_LENGTH sizes[] = { 0, 1, 8, 64, 65, 4096 };

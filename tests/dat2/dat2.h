@@ -13,7 +13,7 @@
 
 #include "tests/harness/assert_ret.h"
 
-#define SOON 20000000			/* us: against hangs */
+#define SOON 20000000			/* us: only guards against hangs */
 #define MEM 8192
 
 struct side {
@@ -29,22 +29,22 @@ struct side {
 
 extern struct side a, b;		/* open in each test */
 
-/* DAPL_TEST_IA, or the software ConnectX in this process. */
+/* From DAPL_TEST_IA, or the software ConnectX in this process. */
 const char *side_ia_name(void);
-/* Whether the attribute has this value. */
+/* Does the attribute have this value? */
 bool side_says(const char *name, const char *value);
-/* The test is skipped where an attribute says that there is none. */
+/* Skips the test if the attribute says that the feature is missing. */
 void side_needs(const char *name);
 void side_needs_windows(void);
 void side_needs_zero_based(void);
 void side_needs_srq(void);
 void sides_open(void);
 void sides_close(void);
-/* A test that is skipped ends there: its .fini is not called, and libdat2 frees only what is closed. */
+/* A skipped test ends there: its .fini is not called, and libdat2 only frees what is closed. */
 #define side_skip(...) (sides_close(), cr_skip_test(__VA_ARGS__))
-/* a.ep and b.ep, by way of the qualifier. */
+/* Connects a.ep and b.ep, with the qualifier. */
 void sides_connect(void);
-/* Two more endpoints, connected: the first is one of a's. */
+/* Connects two more endpoints: the first is one of a's. */
 void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b);
 DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);

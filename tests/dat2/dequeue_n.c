@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The extension of dapl_direct.h by handles of Debian's libdat2. */
+/* The extension of dapl_direct.h with handles of Debian's libdat2. */
 #include "tests/dat2/dat2.h"
 
 #include <dat/dapl_direct.h>

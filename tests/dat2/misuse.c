@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What consumers get wrong, and how it is answered. */
+/* Errors of consumers, and the results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN threadsafe, DAT_IA_HA
 }
 
 /*
- * The registry has read its file before main. So these run this program once more with a line of
- * their own; what it answers to the name is its exit status: 0 when it is opened.
+ * The registry reads its file before main. So a test runs this program again with its own line; the exit
+ * status is the result of opening the name: 0 for success.
  */
 __attribute__((constructor(65535))) static void try_and_exit(void)
 {
@@ -36,7 +36,7 @@ __attribute__((constructor(65535))) static void try_and_exit(void)
 	_exit(DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND ? 1 : 2);
 }
 
-/* Opening name by a file that holds this line: 0 works, 1 PROVIDER_NOT_FOUND. */
+/* Opens name with a file that holds this line: 0 works, 1 PROVIDER_NOT_FOUND. */
 static int try_line(const char *name, const char *line)
 {
 	char file[] = "/tmp/dapl-dat2-XXXXXX", me[64];
@@ -58,7 +58,7 @@ static int try_line(const char *name, const char *line)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/* An entry of the file for our library, or one beside it. */
+/* A line for our library, or for one beside it. */
 static int try_entry(const char *name, const char *version, const char *safe, const char *lib)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR");
@@ -115,7 +115,7 @@ static void use_in_child(DAT_IA_HANDLE ia)
 	DAT_PZ_HANDLE pz;
 	DAT_IA_ATTR attr;
 
-	/* What was opened before the fork is the parent's. */
+	/* IAs opened before the fork belong to the parent. */
 	if (dat_ia_query(ia, NULL, DAT_IA_ALL, &attr, 0, NULL) == DAT_SUCCESS)
 		_exit(1);
 	if (dat_pz_create(ia, &pz) == DAT_SUCCESS)
@@ -125,7 +125,7 @@ static void use_in_child(DAT_IA_HANDLE ia)
 	if (DAT_GET_TYPE(dat_ep_free(a.ep)) != DAT_INVALID_HANDLE)
 		_exit(4);
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
-	/* And it may open one of its own. */
+	/* It may open its own. */
 	if (open_named("soft-mlx5-0", DAT_FALSE, &ia) != DAT_SUCCESS)
 		_exit(5);
 	if (dat_pz_create(ia, &pz) != DAT_SUCCESS)
@@ -160,7 +160,7 @@ Test(misuse, close__with_objects_alive, .init = sides_open, .fini = sides_close)
 	assert_ret(dat_pz_free(a.pz), DAT_INVALID_HANDLE);
 }
 
-/* An endpoint whose connect EVD was of an opening that is closed has none any more. */
+/* If the IA of the connect EVD is closed, the endpoint has no connect EVD any more. */
 Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open, .fini = sides_close)
 {
 	DAT_EP_PARAM param;
@@ -172,7 +172,7 @@ Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open,
 	assert_ok(dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG));
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	cr_assert_eq(param.connect_evd_handle, DAT_HANDLE_NULL);
-	/* What takes its memory next hears nothing of that endpoint's connections. */
+	/* A new EVD in its memory gets no events of that endpoint's connections. */
 	assert_ok(dat_evd_create(b.ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &evd));
 	assert_ok(dat_ep_connect(ep, side_address(0), 77777, 1000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
@@ -185,7 +185,7 @@ Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open,
 	assert_ok(dat_evd_free(evd));
 }
 
-/* What a consumer does that goes through one table for all handles: that of the IA. */
+/* A consumer that uses one table for all handles: that of the IA. */
 Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = sides_close)
 {
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
@@ -250,7 +250,7 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 	assert_ok(dat_srq_free(srq));
 }
 
-/* Windows of one endpoint and addresses from 0 are a ConnectX's. */
+/* Windows of one endpoint and zero-based addresses need a ConnectX. */
 Test(misuse, efa__says_what_it_has_not)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

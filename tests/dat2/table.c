@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What 2.0 has beyond 1.2, most of it through the provider table: libdat2 exports no call for it. */
+/* Features of 2.0 beyond 1.2, most of them through the provider table, because libdat2 exports no call. */
 #include <poll.h>
 #include <string.h>
 
@@ -22,12 +22,12 @@ Test(dat2, table__has_no_hole)
 	cr_assert_str_eq(p->device_name, side_ia_name());
 }
 
-/* Any function of the table, with a handle and nothing else. */
+/* Calls any function of the table with only a handle. */
 typedef DAT_RETURN slot_fn(void *, long, long, long, long, long, long, long, long, long, long, long);
 
 Test(dat2, table__each_call_knows_a_wrong_handle)
 {
-	/* Those that a PZ is right for, and the one that opens what there is not yet. */
+	/* Slots for which a PZ is valid, and the one that opens an IA. */
 	static const char good[79] = {
 		[0] = 1, [3] = 1, [4] = 1, [5] = 1,	/* ia_open, contexts, handle_type */
 		[40] = 1, [51] = 1, [52] = 1, [72] = 1,	/* rmr_create, pz_query, pz_free, for_ep */
@@ -85,7 +85,7 @@ Test(dat2, attributes__say_what_there_is)
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
 }
 
-/* The other side of it: efa__says_what_it_has_not. */
+/* The opposite: efa__says_what_it_has_not. */
 Test(dat2, attributes__of_a_connectx)
 {
 	DAT_PROVIDER_ATTR provider;
@@ -156,7 +156,7 @@ Test(dat2, ha_related__each_stands_alone)
 	DAT_BOOLEAN answer = DAT_TRUE;
 	DAT_IA_HANDLE raw;
 
-	/* The table takes an IA as the provider knows it. */
+	/* The table takes the provider's own IA handle. */
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 
 	assert_ok(dats_get_ia_handle(a.ia, &raw));
@@ -183,7 +183,7 @@ Test(dat2, cr_reject__carries_private_data)
 	cr_assert_str_eq(ev.event_data.connect_event_data.private_data, "no");
 }
 
-/* As a qualifier it has one of the ports of this process. */
+/* One of the ports of this process, as a qualifier. */
 static in_port_t own_port(void)
 {
 	return (in_port_t)(16384 + 16 * th_number());
@@ -252,7 +252,7 @@ Test(dat2, csp__bad_arguments)
 	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.cr, NULL),
 		   DAT_INVALID_PARAMETER);
 	cr_assert_eq(csp, (DAT_CSP_HANDLE)&comm);
-	/* A PSP is none. */
+	/* A PSP is invalid. */
 	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	assert_ret(p->csp_query_func(psp, DAT_CSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	assert_ret(p->csp_free_func(psp), DAT_INVALID_HANDLE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RMRs of one endpoint, and sends that end them at the peer. b owns what a comes at. Through the
- * tables: libdat2 exports neither call.
+ * RMRs of one endpoint, and sends that invalidate them at the peer. b owns the memory, a accesses it.
+ * Through the tables: libdat2 exports neither call.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static DAT_RMR_CONTEXT bind_it(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE ep, DAT_SEG_LEN
 	return context;
 }
 
-/* What becomes of a write of word through the context, over ep. */
+/* The status of a write of word through the context, over ep. */
 static DAT_DTO_COMPLETION_STATUS write_by(DAT_EP_HANDLE ep, DAT_RMR_CONTEXT context, const char *word)
 {
 	DAT_RMR_TRIPLET to = side_remote(&b, 0, LEN);
@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_by(DAT_EP_HANDLE ep, DAT_RMR_CONTEXT cont
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* A send over a.ep that ends this context; a's completion, and b's. */
+/* A send over a.ep that invalidates this context; a's completion, and b's. */
 static void send_end(DAT_RMR_CONTEXT context, DAT_DTO_COMPLETION_EVENT_DATA *at_a,
 		     DAT_DTO_COMPLETION_EVENT_DATA *at_b)
 {
@@ -93,8 +93,8 @@ static void end_it(DAT_RMR_CONTEXT context)
 
 /*
  * The context is no window of b.ep. The receive reports the failed invalidate and the connection ends.
- * The adapter sends no answer: the retries of the send run out, unless the end of the connection flushes
- * it first.
+ * The adapter sends no answer: the retries of the send are exhausted, unless the end of the connection
+ * flushes it first.
  */
 static void is_refused(DAT_RMR_CONTEXT context)
 {
@@ -206,7 +206,7 @@ Test(window, ep_free__ends_what_is_bound_through_it)
 	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* More binds than the keys of an RMR have variants: a context that recurs is as good as new. */
+/* More binds than an RMR's keys have variants: a repeated context works like a new one. */
 Test(window, bind__goes_through_all_its_keys)
 {
 	DAT_RMR_CONTEXT context = 0;
@@ -257,7 +257,7 @@ Test(window, send_with_invalidate__then_it_may_be_bound_to_another)
 	cr_assert_str_eq(b.mem, "moved");
 }
 
-/* The device has ended it, and b has yet to see the receive that says so. */
+/* The device has invalidated it, and b has not yet dequeued the receive that reports it. */
 Test(window, bind__before_the_completion_that_tells_of_the_end)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
@@ -325,7 +325,7 @@ Test(window, send_with_invalidate__of_another_endpoint)
 	cr_assert_str_eq(b.mem, "still");
 }
 
-/* Inline, from many segments, suppressed: a send like any other. */
+/* Inline, from many segments, suppressed: like any other send. */
 Test(window, send_with_invalidate__is_a_send)
 {
 	DAT_LMR_TRIPLET from[3], to = side_segment(&b, 4096, 1024);
@@ -401,7 +401,7 @@ static struct {
 	bool stuck;
 } growth;
 
-/* More endpoints than the CQ of b.dto has room for. */
+/* Adds more endpoints than the CQ of b.dto has room for. */
 static void grow(void *arg)
 {
 	DAT_EP_HANDLE ep;
@@ -411,7 +411,7 @@ static void grow(void *arg)
 		cr_expect_eq(dat_ep_create(b.ia, b.pz, NULL, b.dto, NULL, NULL, &ep), DAT_SUCCESS);
 }
 
-/* The thread that dequeues has stopped before a lock: another one lets the CQ grow meanwhile. */
+/* The dequeuing thread has stopped before a lock: another one grows the CQ meanwhile. */
 static void grow_meanwhile(void *arg)
 {
 	if (growth.locks++)
@@ -437,7 +437,7 @@ static DAT_EVENT dequeue_slowly(DAT_EVD_HANDLE evd)
 	return ev;
 }
 
-/* Whatever lock the poller is about to take, it is not in the CQ: a CQ that grows gets on. */
+/* Whatever lock the poller is about to take, it does not hold the CQ: the CQ can grow. */
 Test(window, dequeue__of_an_end_lets_the_evd_grow)
 {
 	DAT_LMR_TRIPLET from, to;
@@ -496,7 +496,7 @@ static void bound_is_open(void)
 	bind_it(move.rmr, b.ep, 0);
 }
 
-/* Another thread binds the RMR through b.ep before that lock of the call. False: it has none. */
+/* Another thread binds the RMR through b.ep before this lock of the call. False: there is no such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_EP_HANDLE of_a, of_b;
@@ -519,7 +519,7 @@ static bool binds_beside_free_at(unsigned int lock)
 	return move.locks > lock;
 }
 
-/* The endpoint that goes takes along what is bound through it, and not what has moved on. */
+/* Freeing the endpoint ends windows bound through it, except those that have moved. */
 Test(window, ep_free__leaves_a_bind_through_another_endpoint)
 {
 	unsigned int lock = 0;

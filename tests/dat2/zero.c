@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LMRs and RMRs whose addresses count from 0. b owns what a comes at. */
+/* LMRs and RMRs with zero-based addresses. b owns the memory, a accesses it. */
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
 #include "tests/harness/harness.h"
 
-enum { AT = 1001, LEN = 3000 };		/* no page begins or ends there */
+enum { AT = 1001, LEN = 3000 };		/* not at page boundaries */
 
 static DAT_LMR_HANDLE lmr;
 static DAT_LMR_CONTEXT lmr_context;
@@ -14,7 +14,7 @@ static DAT_RMR_CONTEXT rmr_context;
 static const DAT_DTO_COOKIE cookie = { .as_64 = 4 };
 static const DAT_RMR_COOKIE bind_cookie = { .as_64 = 9 };
 
-/* Of b's memory from AT on. */
+/* Part of b's memory, starting at AT. */
 static void setup(void)
 {
 	DAT_REGION_DESCRIPTION region;
@@ -52,7 +52,7 @@ static DAT_DTO_COMPLETION_STATUS write_at(DAT_RMR_CONTEXT context, DAT_VADDR at,
 	return dto(&a);
 }
 
-/* b's bytes from the LMR's offset on are these, those before and behind are not. */
+/* Only b's bytes from the LMR's offset on are these. */
 static void landed(DAT_VADDR offset, DAT_SEG_LENGTH len, int byte)
 {
 	const char *p = b.mem + AT + offset;
@@ -168,7 +168,7 @@ Test(zero, lmr__of_another_lmr)
 	DAT_VADDR at;
 	DAT_VLEN size;
 
-	/* Of a zero-based one by virtual addresses. */
+	/* A zero-based LMR by virtual addresses. */
 	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_LMR, region, 0, b.pz, DAT_MEM_PRIV_ALL_FLAG,
 				 DAT_VA_TYPE_VA, &second, &context, &remote, &size, &at));
 	cr_assert_eq(at, (DAT_VADDR)(unsigned long)b.mem + AT);
@@ -189,7 +189,7 @@ Test(zero, rmr__of_an_lmr_by_address)
 	cr_assert_eq(param.lmr_triplet.virtual_address, (DAT_VADDR)(unsigned long)b.mem + AT + 50);
 	cr_assert_eq(write_at(context, 0, 100, 3), DAT_DTO_SUCCESS);
 	landed(50, 100, 3);
-	/* The same with addresses again, which is the short way from then on. */
+	/* The same with virtual addresses, which use the fast path from then on. */
 	for (int i = 0; i < 3; i++) {
 		context = bind_it(rmr, b.lmr, side_segment(&b, AT + 200, 100), DAT_VA_TYPE_VA);
 		assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
@@ -234,7 +234,7 @@ Test(zero, rmr__of_one_endpoint)
 	cr_assert_eq(write_at(context, 10, 10, 3), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* Each allocation lacking in turn: nothing is left behind, and the next call succeeds. */
+/* Each allocation lacking in turn: nothing leaks, and the next call succeeds. */
 Test(zero, lmr_create__without_memory)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };

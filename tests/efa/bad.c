@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers and devices that do what they must not: each ends in a status and a message, none in a hang. */
+/* Peers and devices that violate the protocol: each ends with a status and a message, none hangs. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void setup(void)
 }
 
 TestSuite(efa_bad, .init = setup, .timeout = 60);
-TestSuite(efa_bad_own, .timeout = 60);	/* who open an adapter of their own kind */
+TestSuite(efa_bad_own, .timeout = 60);	/* tests that open their own kind of adapter */
 
 static void broken_with(struct dap_ep *ep, const char *word)
 {
@@ -26,9 +26,9 @@ static void broken_with(struct dap_ep *ep, const char *word)
 	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
 }
 
-static uint32_t other_id;	/* than that of the first buffer */
+static uint32_t other_id;	/* request id other than the first buffer's */
 
-/* A packet as the peer's adapter would bring it, from b to a. */
+/* Delivers a packet from b to a, like the peer's adapter. */
 static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -49,7 +49,7 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 	come(imm, src, len, 0);
 }
 
-/* The next write, which takes no buffer. */
+/* Delivers the next write, which takes no buffer. */
 static void written(void)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -77,12 +77,12 @@ Test(efa_bad, sequence__a_second_time)
 }
 
 /*
- * A peer that only receives: its acks come in control messages, and go round while the last message
- * from it stays what it was. Without a receive there nothing but what it has room for may go out.
+ * A peer that only receives: its acks come in control messages, and repeat while its last message stays
+ * the same. Without a receive there, only packets it has room for may be sent.
  */
 Test(efa_bad, credit__of_a_peer_that_only_receives)
 {
-	const unsigned int n = 7;	/* so that they run dry everywhere within a round of acks */
+	const unsigned int n = 7;	/* so that credit runs out at every position within a round of acks */
 	struct dap_event ev;
 
 	for (unsigned int round = 0; round < 7 * (EFA_ACK_MASK + 1) / n; round++) {
@@ -101,7 +101,7 @@ Test(efa_bad, credit__of_a_peer_that_only_receives)
 	}
 }
 
-/* A packet from b in a's CQ, as its device writes one: a message of 8 bytes, seq and ack from now. */
+/* Writes a packet from b into a's CQ, like its device: a message of 8 bytes with seq and ack. */
 static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 {
 	struct efa_cqring *ring = &efa_ia(r.ia)->eng->cq;
@@ -127,7 +127,7 @@ static struct efa_ep *to_be_acknowledged(uint32_t n)
 	return efa_ep(r.a.ep);
 }
 
-/* What comes first was sent last: what it acknowledges is not lost to those behind it. */
+/* The first to arrive was sent last: its acknowledgement also counts for those behind it. */
 Test(efa_bad_own, ack__of_what_comes_before_its_turn)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
@@ -145,7 +145,7 @@ Test(efa_bad_own, ack__of_what_comes_before_its_turn)
 	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
 }
 
-/* One that was noted long ago, and not looked at since, is no new one by its distance. */
+/* An ack recorded long ago and not checked since must not count as new because of its distance. */
 Test(efa_bad_own, ack__beside_one_of_long_ago)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
@@ -162,7 +162,7 @@ Test(efa_bad_own, ack__beside_one_of_long_ago)
 	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
 }
 
-/* A credit that was sent before the message and comes after it. */
+/* A credit that was sent before the message arrives after it. */
 Test(efa_bad_own, ack__of_what_comes_too_late)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
@@ -212,7 +212,7 @@ Test(efa_bad, packet__of_a_stranger_is_dropped)
 	cr_assert_not_null(strstr(fake.said, "stranger"));
 }
 
-/* QP numbers are used again: what is late for one before has other request ids. */
+/* QP numbers are reused: late packets for the previous QP have other request ids. */
 Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -225,7 +225,7 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
 }
 
-/* The devices do reads among themselves. */
+/* Reads happen between the devices. */
 static void answer_to_a_read(uint8_t status)
 {
 	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
@@ -301,7 +301,7 @@ Test(efa_bad, key__revoked_in_flight)
 	broken_with(r.a.ep, "remote address or key");
 }
 
-/* Every endpoint has its places in the CQ, or is refused. */
+/* Every endpoint has its entries in the CQ, or is refused. */
 Test(efa_bad, cq__full_by_arithmetic)
 {
 	efa_ia(r.ia)->eng->cq_entries = efa_ia(r.ia)->eng->cq_used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds that come to nothing: what is said, and that the context of before is left as it was. */
+/* Binds that fail: the message, and that the previous context stays valid. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static struct rig r;
 static struct dap_rmr *rmr;
 static uint32_t context;
 
-/* The device as it is, but for what its registrations answer. */
+/* The real device, except for the results of registrations. */
 static const struct efa_ctl_ops *real;
 static struct efa_ctl_ops ops;
 static int answer;
@@ -40,7 +40,7 @@ static void setup(void)
 	rmr = rig_rmr(&r, &r.b);
 	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
-	r.b.lmr->rmr_context = context;		/* what a's requests name */
+	r.b.lmr->rmr_context = context;		/* named by a's requests */
 }
 
 TestSuite(efa_bind, .init = setup, .timeout = 60);
@@ -92,7 +92,7 @@ Test(efa_bind, refused__whatever_else)
 	refused(-EIO, "cannot register memory", strerror(EIO));
 }
 
-/* A peer that still has the old context would come by the new one. */
+/* A peer with the old context could access the new window. */
 Test(efa_bind, device__that_has_but_one_key)
 {
 	uint32_t given = 0x5a5a5a5a;
@@ -105,7 +105,7 @@ Test(efa_bind, device__that_has_but_one_key)
 	is_as_before(given);
 }
 
-/* Of the registration and of the context's entry. */
+/* Allocations of the registration and of the context's entry. */
 Test(efa_bind, process__without_memory)
 {
 	uint32_t given = 0x5a5a5a5a;
@@ -127,7 +127,7 @@ Test(efa_bind, process__without_memory)
 	cr_assert_neq(given, context);
 }
 
-/* ---- the connection ends while the device ends the registration of before ---- */
+/* ---- the connection ends while the device ends the previous registration ---- */
 
 static int ends_the_connection(struct efa_ctl *ctl, struct efa_mr *mr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the backend calls of core, for tests that look at it alone. */
+/* The functions of core that the backend calls, for tests of the backend alone. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
 	return o && o->type == type && (!ia || o->ia == ia) ? (void *)(uintptr_t)h : NULL;
 }
 
-/* No thread of the connection manager: the test looks by itself. */
+/* There is no connection manager's thread: the test checks timers itself. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us)
 {
 	(void)cm;

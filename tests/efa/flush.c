@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of stores to an LLQ, which no model of the device sees: a slow WQE is write-combining
- * memory and may not pass the doorbell before it.
+ * The order of stores to an LLQ, which no model of the device can observe: a WQE in write-combining
+ * memory may not pass the doorbell before it.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static struct rig r;
 static _Alignas(64) uint64_t ring[2048];
-static volatile const uint64_t *slot;		/* where the WQE begins */
+static volatile const uint64_t *slot;		/* start of the WQE */
 static volatile unsigned int flushes, flushes_before;
 static volatile bool written;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Devices that give the key of a region to the next one: a context that has ended opens nothing, be it
- * for a moment, and what efa_rmr_bind announces is what is done.
+ * Devices that reuse the key of a region for the next one: an ended context never gives access, not even
+ * for a moment, and efa_rmr_bind does what it announces.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ TestSuite(efa_keys, .timeout = 60);
 static struct rig r;
 static struct dap_rmr *rmr;
 
-/* Each registration, looked at. */
+/* Every registration is checked. */
 static const struct efa_ctl_ops *real;
 static struct efa_ctl_ops ops;
 static uint32_t had[LAPS + 1];
@@ -82,7 +82,7 @@ static enum dap_dto_status try_it(uint32_t context, bool write)
 {
 	DAT_RETURN ret;
 
-	r.b.lmr->rmr_context = context;		/* what a's requests name */
+	r.b.lmr->rmr_context = context;		/* named by a's requests */
 	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	return rig_next(&r, r.a.req).dto.status;
@@ -120,7 +120,7 @@ static void over_and_over(const char *profile, bool unbind)
 	end();
 }
 
-/* Those that the driver opens: efa0 and efa1 have no RDMA read. */
+/* Profiles that the driver opens: efa0 and efa1 have no RDMA read. */
 static void each_profile(void (*act)(const char *profile))
 {
 	for (const char *const *p = softnic_efa_profiles(); *p; p++)
@@ -144,7 +144,7 @@ static const char *announced(void)
 	return "nothing";
 }
 
-/* By what is asked of the device. */
+/* By the commands to the device. */
 static void is_done_so(const char *profile)
 {
 	start(profile);

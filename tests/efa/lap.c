@@ -15,7 +15,7 @@ enum { MESSAGES = 3, RING = 64, WINDOW = 4, LEN = 8 };
 
 static struct rig r;
 static volatile unsigned int steps, arrive_at;
-static struct efa_cqe *late_at, late[2];	/* the CQEs that arrive during the dequeue, and where */
+static struct efa_cqe *late_at, late[2];	/* the CQEs that arrive during the dequeue, and their slots */
 
 static void arrive(void)
 {
@@ -32,7 +32,7 @@ static void look(const uint8_t *insn)
 static DAT_EVENT event;
 static DAT_RETURN ret;
 
-/* By the function of the hardware: the one around it drives the device. */
+/* The function for hardware: the other one drives the device. */
 static DAT_RETURN dequeue(struct dap_evd *evd)
 {
 	return efa_ia(r.ia)->calls->evd_dequeue(evd, &event);
@@ -43,7 +43,7 @@ static void dequeue_message(void)
 	ret = dequeue(r.b.recv);
 }
 
-/* What a CQE of the lap before looks like: the other phase, and an immediate of a packet in the window. */
+/* A CQE of the previous lap: the other phase, and the immediate of a packet in the window. */
 static struct efa_cqe of_last_lap(struct efa_cqe cqe)
 {
 	uint32_t imm = (uint32_t)le32_to_cpu(cqe.imm);

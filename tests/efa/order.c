@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread that polls memory sees of writes: write_order=kept, and relaxed. */
+/* The order of writes as seen by a thread that polls memory: write_order=kept, and relaxed. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void finish(void)
 	rig_close(&r);
 }
 
-/* The places that are written are the first ones. */
+/* The written slots are the first ones. */
 static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
 {
 	bool ended = false;
@@ -46,7 +46,7 @@ static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
 	return true;
 }
 
-/* Until n writes are completed; false: memory was written in another order meanwhile. */
+/* Polls until n writes are completed; false: memory was written in another order. */
 static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
 {
 	struct dap_event ev;
@@ -115,7 +115,7 @@ Test(efa_order, writes__emulated_become_visible_as_posted)
 	all_kept(short_writes_in_order, "read");
 }
 
-/* The judge of the tests above sees what an EFA may do. */
+/* The check of the tests above detects the reordering of an EFA. */
 Test(efa_order, writes__relaxed_become_visible_in_any_order)
 {
 	unsigned int longs = 0, shorts = 0;
@@ -128,7 +128,7 @@ Test(efa_order, writes__relaxed_become_visible_in_any_order)
 	cr_assert(shorts, "every series of writes was in order");
 }
 
-/* A write that is alone goes out in the call that posts it. */
+/* A single write is posted to the device in the call itself. */
 Test(efa_order, write__kept_of_one_packet_is_native)
 {
 	struct efa_ep *e;

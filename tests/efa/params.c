@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_params of an EFA: strict, with the key, the value and what is allowed. */
+/* ia_params of an EFA: strict, with the key, the value and the valid range. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>

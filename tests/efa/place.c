@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which writes have to wait for another one, against a search of all that are under way. */
+/* Which writes must wait for an earlier one, compared with a search of all outstanding ones. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ static void one_ends(void)
 		tx.done++;
 }
 
-/* A write goes out if it may; a read, which does not count among the writes, whether it may or not. */
+/* Posts a write if allowed; a read, which is not tracked like a write, in any case. */
 static void one_comes(uint64_t va, uint32_t len, bool write)
 {
 	bool free = !touched(va, len), may;
@@ -52,7 +52,7 @@ static void one_comes(uint64_t va, uint32_t len, bool write)
 						       .state = write ? EFA_D_PLACED : 0 };
 }
 
-/* Of writes in a row and anywhere, a few and many of them under way at a time. */
+/* Consecutive and random writes, with few and many outstanding. */
 Test(efa_place, write__waits_for_one_under_way_to_its_bytes_and_no_other)
 {
 	static const uint32_t under_way[] = { 3, 6, 12, DTOS - 1 };

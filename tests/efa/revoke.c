@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Contexts that end while the peer writes by them in software: not a byte is written after the call. */
+/* Contexts that end while the peer writes through them in software: no byte is written after the call. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -21,14 +21,14 @@ static void setup(void)
 
 TestSuite(efa_revoke, .init = setup, .timeout = 60);
 
-/* What it was bound to before has ended. */
+/* The previous binding has ended. */
 static void bind_to(uint32_t len)
 {
 	uint32_t context;
 
 	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
 	if (len)
-		r.b.lmr->rmr_context = context;	/* what a's requests name */
+		r.b.lmr->rmr_context = context;	/* named by a's requests */
 }
 
 static void opened(void)
@@ -62,7 +62,7 @@ static void a_step(void)
 	efa_give(eng);
 }
 
-/* What core does with a broken connection is done here. */
+/* Replaces core's handling of a broken connection. */
 static void is_refused(const char *what)
 {
 	struct dap_event ev;
@@ -76,7 +76,7 @@ static void is_refused(const char *what)
 	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS, "status %u", ev.dto.status);
 }
 
-/* The first packets have come and are written, those that come later are refused. */
+/* The first packets have arrived and are written, later ones are refused. */
 static void write_ends_with(void (*end)(void))
 {
 	memset(r.a.mem, NEW, RIG_MEM);

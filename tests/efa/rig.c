@@ -17,7 +17,7 @@ static void *object(struct rig *r, enum dap_type type, size_t size)
 	return o;
 }
 
-/* As core's directory of LMRs. */
+/* Like core's directory of LMRs. */
 static void enter(struct dap_ia *ia, struct dap_lmr *lmr)
 {
 	struct dap_lmr_page **page = &ia->lmr_dir[lmr->lmr_context >> 20];
@@ -121,14 +121,14 @@ int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *
 }
 
 static uint64_t drawn;
-static unsigned int turn;	/* of the two ways to poll */
+static unsigned int turn;	/* selects one of the two ways to poll */
 
 void rig_draw(uint64_t seed)
 {
 	drawn = seed;
 }
 
-/* In place of the kernel's. */
+/* Replaces the kernel's. */
 ssize_t getrandom(void *to, size_t len, unsigned int flags)
 {
 	(void)flags;
@@ -165,7 +165,7 @@ void rig_close(struct rig *r)
 	free(r->ia);
 }
 
-/* As a consumer does: by the hot function of the device's variant. */
+/* Like a consumer: with the hot function of the device's variant. */
 static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 {
 	const struct dap_hot *hot = efa_hw.hot(evd->obj.ia, DAP_API_12);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two connected endpoints of one software EFA that nothing drives but the test, so that a seed is a
- * run: no thread, no clock, no connection manager.
+ * Two connected endpoints of one software EFA that only the test drives, so that a seed gives one run:
+ * no thread, no clock, no connection manager.
  */
 #ifndef TESTS_EFA_RIG_H
 #define TESTS_EFA_RIG_H
@@ -37,24 +37,24 @@ struct rig {
 	struct softnic_efa *nic;
 	const struct dap_hot *hot;
 	struct side a, b;
-	uint64_t trace;			/* of how often was polled for each completion */
+	uint64_t trace;			/* hash of the polls for each completion */
 };
 
-/* What is random in the driver, from here on: a run is then its seeds alone. */
+/* From here on the driver's random numbers come from the seed: it then determines the run. */
 void rig_draw(uint64_t seed);
 
-/* params: ia_params besides efa_step=1. Asserts that it works. */
+/* params: ia_params in addition to efa_step=1. Asserts success. */
 void rig_open(struct rig *r, const char *params);
 void rig_close(struct rig *r);		/* and the model reports no violation */
-/* The endpoints anew, connected; change: between their addresses and the connection, or NULL. */
+/* Creates and connects new endpoints; change: called between their addresses and the connection, or NULL. */
 void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
 void rig_endpoints_free(struct rig *r);
 struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);	/* in its zone */
-/* To the first bytes of its memory for all that a peer may have; 0 bytes: to nothing. */
+/* To the first bytes of its memory with all remote rights; 0 bytes: unbinds. */
 int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context);
 /* The next completion, or false. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev);
-/* As a rig_poll that must find one before the device has nothing left to do. */
+/* Like rig_poll, but must find one before the device is idle. */
 struct dap_event rig_next(struct rig *r, struct dap_evd *evd);
 
 DAT_RETURN rig_send(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len);

@@ -51,7 +51,7 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 
-/* The seed that is being run, as a command: told at the end of a test that ends within one. */
+/* The current seed, as a command: printed if the test ends within one. */
 static char replay[512];
 static bool within;
 
@@ -124,8 +124,8 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 }
 
 /*
- * Both ways at a time, many small messages with writes among them in flight, so that much of it comes
- * before its turn; and completions taken of any of the four EVDs, now by a dequeue, now by a wait.
+ * Both directions at once, with many small messages and writes in flight, so that much arrives early;
+ * completions come from any of the four EVDs, by a dequeue or a wait.
  */
 enum { CROWD = 20, SMALL = 16 };
 
@@ -147,7 +147,7 @@ static void crowd_post(struct rig *r, struct crowd *c, uint64_t seed)
 	cr_assert_eq(rig_send(r, c->from, 1000 + c->dtos++, SOURCE + at, len), DAT_SUCCESS);
 }
 
-/* What has come is what is next. */
+/* The completion must be the next one. */
 static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 {
 	struct dap_event ev;
@@ -222,19 +222,19 @@ static void run_seed(struct rig *r, uint64_t seed)
 
 enum { BLOCK = 50 };
 
-/* Half of the blocks: packets are lost, come again, and write their bytes a second time. */
+/* For half of the blocks: packets are lost, retransmitted, and write their bytes twice. */
 #define FAULTS "fault=drop=0.02,dup=0.05,reorder=0.2,twice=0.3,rnr=0.05"
 
 /*
- * Endpoints are made anew now and then: their numbers begin and wrap anywhere. With them all is made
- * anew, so that no seed knows of those before its block. Returns what tells this run from others.
+ * Endpoints are recreated now and then: their numbers begin and wrap anywhere. Everything is recreated
+ * with them, so that a seed does not depend on earlier blocks. Returns a hash of the run.
  */
 static uint64_t run_block(const char *profile, unsigned int window, uint64_t first, uint64_t last)
 {
 	char params[192];
 	struct rig r;
 
-	/* Where WQEs can be wide they are. */
+	/* WQEs are wide if the device supports that. */
 	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 "
 		 "write_order=%s %s", (unsigned long long)first + 1, profile, window,
 		 first / BLOCK / 2 % 2 ? "kept" : "relaxed",
@@ -252,7 +252,7 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 	return r.trace;
 }
 
-/* Those before it in its block are run, too. */
+/* Runs earlier seeds in its block, too. */
 static uint64_t run_one(const char *profile, unsigned int window, uint64_t seed)
 {
 	return run_block(profile, window, seed - seed % BLOCK, seed);
@@ -295,7 +295,7 @@ Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
 Test(efa_seeds, profile__wide) { seeds("wide", 20); }
 Test(efa_seeds, profile__reqid64) { seeds("reqid64", 10); }
 
-/* What a seed has found it finds again, also by itself. */
+/* A seed gives the same result again, also by itself. */
 Test(efa_seeds, seed__again_is_the_same_run)
 {
 	uint64_t trace = run_one("wide", 4, 137);

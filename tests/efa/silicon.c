@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What AWS publishes about the devices, and what the driver has to make of it. */
+/* Facts that AWS publishes about the devices, and the driver's handling of them. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ Test(efa_silicon, message__without_ah_number_nor_gid_is_delivered)
 	messages_without_ah(false);
 }
 
-/* The same QP number of another host. */
+/* The same QP number on another host. */
 Test(efa_silicon, message__of_unknown_gid_is_dropped)
 {
 	struct efa_ep *e;
@@ -112,7 +112,7 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	cr_assert_not_null(strstr(fake.said, "stranger"), "it said: %s", fake.said);
 }
 
-/* ---- requests as AWS's own drivers make them ---- */
+/* ---- requests as made by AWS's own drivers ---- */
 
 static void nothing_violated(void)
 {
@@ -184,7 +184,7 @@ Test(efa_silicon, drain__asks_a_peer_that_does_not_answer_once)
 	finish();
 }
 
-/* It has not been published whether a device looks at the counter in the doorbell of a CQ. */
+/* It is not published whether a device reads the counter in the doorbell of a CQ. */
 static void laps(const char *params)
 {
 	open_with(params);
@@ -209,7 +209,7 @@ Test(efa_silicon, cq__of_a_consumer_that_never_arms_goes_round)
 
 enum { OLD = 0x11, NEW = 0xee, LEN = 60000 };
 
-/* Nothing drives the device but the test: the read is under way when it is given up. */
+/* Only the test drives the device: the read is outstanding when the driver gives up. */
 Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 {
 	open_with("seed=7 variant=silicon");
@@ -227,7 +227,7 @@ Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 	finish();
 }
 
-/* What comes after the driver has flushed by itself is no fault of anybody's. */
+/* Completions after the driver's own flush are no error. */
 static void late_flush(const char *params)
 {
 	open_with(params);
@@ -333,7 +333,7 @@ static void spy(void)
 	efa_ia(r.ia)->ctl->ops = &ops;
 }
 
-/* A command takes the kernel up to milliseconds: other endpoints and their pollers do not wait. */
+/* A command takes up to milliseconds in the kernel: other endpoints and their pollers do not wait. */
 Test(efa_silicon, commands__are_given_outside_the_engine)
 {
 	struct dap_rmr *rmr;
@@ -368,7 +368,7 @@ static int other_zone(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint
 	return -EINVAL;
 }
 
-/* So a device refuses a GID of another availability zone, which it has no route to. */
+/* A device refuses a GID of another availability zone like this, because it has no route to it. */
 Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 {
 	static struct efa_ctl_ops ops;
@@ -384,7 +384,7 @@ Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 	cr_assert_eq(fake.said_kind, DAP_LOG_ERR);
 }
 
-/* The kernel wants contiguous pages for a CQ, which a host that ran for long may not have. */
+/* The kernel needs contiguous pages for a CQ, which a host with a long uptime may not have. */
 Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
 {
 	open_with("seed=7 efa_cq=4096 fault=cmd_fail=cq");
@@ -396,7 +396,7 @@ Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
 	finish();
 }
 
-/* A peer that ends frees its QP and its address handle in any order; the word of it comes later. */
+/* A peer that disconnects frees its QP and its address handle in any order; its message arrives later. */
 Test(efa_silicon, status__of_a_peer_that_goes_waits_for_its_manager)
 {
 	static const unsigned int statuses[] = { 8, 9, 13, 14 };
@@ -418,9 +418,9 @@ Test(efa_silicon, status__of_a_peer_that_goes_waits_for_its_manager)
 	}
 }
 
-/* ---- RDMA that a peer refuses since it does not know the address handle yet ---- */
+/* ---- RDMA that a peer refuses because it does not have the address handle yet ---- */
 
-/* Two RDMAs of several packets each, and a message that comes after a write. */
+/* Two RDMAs of several packets each, and a message after a write. */
 static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
 {
 	struct dap_event ev;
@@ -484,7 +484,7 @@ Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 	finish();
 }
 
-/* A peer whose address handle has gone for good. */
+/* A peer whose address handle is gone for good. */
 Test(efa_silicon, read__refused_always_breaks_the_connection)
 {
 	open_with("seed=7");
@@ -500,7 +500,7 @@ Test(efa_silicon, read__refused_always_breaks_the_connection)
 
 /* ---- the engine's lock ---- */
 
-static unsigned int mutexes;		/* that the poller has locked */
+static unsigned int mutexes;		/* locked by the poller */
 
 static void count_lock(void *arg)
 {
@@ -508,9 +508,9 @@ static void count_lock(void *arg)
 	__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool inside, polls;		/* the other thread is in the engine; the poller tries to */
+static bool inside, polls;		/* the other thread is in the engine; the poller tries to enter */
 
-/* As the library's thread, in the engine while the poller comes. */
+/* Like the library's thread, in the engine while the poller arrives. */
 static void *stays_a_while(void *arg)
 {
 	const unsigned int before = __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST);
@@ -539,7 +539,7 @@ static void poll_beside_another(struct efa_engine *eng)
 	pthread_join(other, NULL);
 }
 
-/* A poll of silicon drives no model: what it locks is the driver's. */
+/* On hardware a poll drives no model: every mutex it locks is the driver's. */
 Test(efa_silicon, dequeue__after_ticks_met_polls_takes_no_mutex)
 {
 	DAT_EVENT ev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bytes of WQEs, receives and doorbells, by hand from efa_io_defs.h, and the lines that show them. */
+/* Bytes of WQEs, receives and doorbells, written from efa_io_defs.h, and the decoder's text for them. */
 #include <criterion/criterion.h>
 #include <string.h>
 

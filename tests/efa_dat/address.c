@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address that an adapter without one is given: ip= in ia_params. */
+/* The address of an adapter without one: ip= in ia_params. */
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ Test(efa_address, ia_query__tells_what_was_given)
 	}
 }
 
-/* Two adapters listen to one qualifier: the address that is called decides. */
+/* Two adapters listen on one qualifier: the destination address decides. */
 static void calls(struct end *to, struct end *other, DAT_EP_HANDLE ep)
 {
 	DAT_EVENT ev;
@@ -94,7 +94,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	}
 }
 
-/* As a network of its own is. */
+/* As in a separate network namespace. */
 Test(efa_address, default__of_a_machine_without_routes)
 {
 	uint8_t ip[4] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an endpoint takes of memory and of the CQ, and what a request takes anew: nothing. */
+/* The memory and CQ entries of an endpoint; and that requests allocate nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const DAT_EP_ATTR wanted = {
 	.max_rdma_write_iov = 4,
 };
 
-/* Whatever may complete has its place: one endpoint more than those is refused, and says why. */
+/* Every possible completion has an entry: an endpoint beyond that is refused with the reason. */
 Test(efa_bounds, cq__has_places_for_each_endpoint)
 {
 	DAT_EP_ATTR attr = wanted;
@@ -67,7 +67,7 @@ static void both_done(struct end *from, struct end *to)
 		cr_assert_eq(took(to->recv, i), DAT_DTO_SUCCESS);
 }
 
-/* The least CQ that an endpoint gets, and both its queues full again and again. */
+/* The smallest CQ for an endpoint, with both its queues full again and again. */
 Test(efa_bounds, cq__is_never_overrun)
 {
 	pair_open("efa_cq=256", "efa_cq=256");
@@ -136,7 +136,7 @@ static void a_message(uint32_t len)
 	cr_assert_eq(took(b.recv, 1), DAT_DTO_SUCCESS);
 }
 
-/* Two writes to one place: the second is held. */
+/* Two writes to one address: the second is held. */
 static void two_writes_and_a_read(uint32_t len)
 {
 	ok(do_write(&a, 3, 0, 16384, len));
@@ -146,7 +146,7 @@ static void two_writes_and_a_read(uint32_t len)
 		cr_assert_eq(took(a.req, n), DAT_DTO_SUCCESS);
 }
 
-/* How many allocations the three calls make at least, of some tries: the model keeps what it had. */
+/* The minimum number of allocations by the three calls over some tries: the model keeps its memory. */
 static unsigned long allocations(void (*some)(uint32_t len))
 {
 	unsigned long least = ~0ul, n;

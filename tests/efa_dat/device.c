@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whatever a device says, or does not say any more: the DAT event, the status, and what is said. */
+/* Misbehaving devices: the DAT event, the status, and the message. */
 #include <stdio.h>
 
 #include "tests/efa_dat/rig.h"
@@ -13,7 +13,7 @@ static void setup(void)
 
 #define OURS "please report it"
 
-/* Each status that a WQE can end with, as its completion's and as words: what it is, and what to do. */
+/* Each status of a WQE, in its completion and as text with advice. */
 Test(efa_device, status__each_of_a_request)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static void forget_the_other(struct end *e)
 	cr_assert_eq(softnic_efa_ah_destroy(device(e), (uint16_t)(uintptr_t)ah->pd, ah->number), 0);
 }
 
-/* The target's device has no address handle of ours: RDMA is refused by it. */
+/* The target's device has no address handle for us: it refuses RDMA. */
 Test(efa_device, target__that_does_not_know_us, .init = setup)
 {
 	forget_the_other(&b);
@@ -91,7 +91,7 @@ Test(efa_device, target__that_does_not_know_us, .init = setup)
 	pair_close();
 }
 
-/* A message arrives all the same: its CQE has the GID of its sender. */
+/* The message arrives all the same: its CQE has the GID of its sender. */
 Test(efa_device, receiver__without_address_handle_takes_the_message, .init = setup)
 {
 	forget_the_other(&b);
@@ -102,7 +102,7 @@ Test(efa_device, receiver__without_address_handle_takes_the_message, .init = set
 	pair_close();
 }
 
-/* The write under way is done by then, or refused; that of after is refused, or flushed behind it. */
+/* A write in flight is complete by then, or refused; a later one is refused, or flushed behind it. */
 Test(efa_device, key__revoked_in_flight, .init = setup)
 {
 	DAT_DTO_COMPLETION_STATUS under_way;
@@ -119,7 +119,7 @@ Test(efa_device, key__revoked_in_flight, .init = setup)
 	pair_close();
 }
 
-/* The peer's endpoint goes in the middle of it all; later connections have its number. */
+/* The peer's endpoint is freed in the middle of everything; later connections reuse its number. */
 Test(efa_device, completion__of_an_endpoint_that_has_gone)
 {
 	for (int i = 0; i < 20; i++) {

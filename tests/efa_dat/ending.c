@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of a connection by the peer: what it has got was sent, and has succeeded. */
+/* The peer ends the connection: everything that it received was sent, and has succeeded. */
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_ending, .timeout = 120);
@@ -16,7 +16,7 @@ static void messages(void)
 		cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
 }
 
-/* The word of the end goes another way than acknowledgements, and may be ahead of them. */
+/* The message of the end takes another path than acknowledgements, and may arrive before them. */
 static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 {
 	for (int round = 0; round < ROUNDS; round++) {
@@ -53,8 +53,8 @@ Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
 }
 
 /*
- * b's consumer polls nothing, nor does the library's thread for it, until a has ended: which takes
- * more than ten seconds where b is not asked to look, since a gives up then.
+ * Neither b's consumer nor the library's thread polls for b until a has disconnected. That takes more
+ * than ten seconds if b is not asked to poll, because a then times out.
  */
 static void ends_unattended(const char *params)
 {

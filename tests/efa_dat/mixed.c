@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers of other capabilities: what both can is used, and DAT's contract is the same. */
+/* Peers of different capabilities: the common ones are used, and DAT's contract is the same. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A peer that lies, or is another than it should be: the DAT event, and what is said. */
+/* A peer that sends wrong data, or is of a wrong kind: the DAT event, and the message. */
 #include <string.h>
 
 #include "tests/efa_dat/rig.h"
@@ -66,7 +66,7 @@ static void many_qps(struct dap_path *p, struct efa_own *own)
 	p->qpn = 0x10000;
 }
 
-/* Those that speak our protocol, and say of themselves what cannot be. */
+/* Peers with our protocol but impossible attributes. */
 static void (*const each_lie[])(struct dap_path *p, struct efa_own *own) = {
 	unknown_capability, no_window, window_beyond_the_ack, tiny_packets, many_qps,
 };
@@ -122,7 +122,7 @@ Test(efa_peer, address__of_who_accepts)
 	}
 }
 
-/* An adapter of another kind altogether. */
+/* An adapter of another kind. */
 Test(efa_peer, connect__from_and_to_a_connectx)
 {
 	for (int i = 0; i < 2; i++) {
@@ -139,7 +139,7 @@ static void setup(void)
 	pair_open("efa_window=8", "efa_window=8");
 }
 
-/* What b sends with this header, to a. */
+/* Sends a packet with this header from b to a. */
 static void packet(enum efa_kind kind, uint32_t seq, const void *data, uint32_t len)
 {
 	struct efa_engine *eng = efa_ia((struct dap_ia *)b.ia)->eng;
@@ -201,7 +201,7 @@ Test(efa_peer, packet__of_no_kind, .init = setup)
 	broken_for("no known kind");
 }
 
-/* A write's number on a message, so that it would be counted and not delivered. */
+/* A message with a write's number would be counted and not delivered. */
 Test(efa_peer, packet__that_says_it_is_a_write, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
@@ -264,7 +264,7 @@ struct told {
 	const char *name, *why;
 	struct efa_seg seg[2];
 	uint32_t len;
-	struct efa_ctrl_msg m;		/* its own segments would follow: nothing else may */
+	struct efa_ctrl_msg m;		/* its own segments must follow: nothing else may */
 };
 
 static void tell(const struct told *t)
@@ -315,14 +315,14 @@ Test(efa_peer, receive__too_short, .init = setup)
 	pair_close();
 }
 
-/* How the peer is known, in both of the ways that receives take. */
+/* Identifies the peer in both ways that receives use. */
 static void peer_is_another(int by)
 {
 	inner_efa(&a)->remote_qpn = (uint16_t)(inner_efa(&a)->remote_qpn + by);
 	inner_efa(&a)->from += (uint32_t)by << 16;
 }
 
-/* Not the peer's own: the connection lives. */
+/* Not from the peer: the connection continues. */
 Test(efa_peer, packet__of_a_stranger, .init = setup)
 {
 	peer_is_another(1);

@@ -11,7 +11,7 @@
 
 struct end a, b;
 
-/* ---- what is said: in place of core's own ---- */
+/* ---- messages: replaces core's log ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char text[65536];

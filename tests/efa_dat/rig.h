@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two software EFAs with a connection between them, seen as a consumer sees them: DAT calls and
- * events, with all of core. The provider is linked in, so that one end can lie to the other and a
- * device can be made to fail; what it says goes to said() instead of a log.
+ * Two software EFAs with a connection between them, as seen by a consumer: DAT calls and events, with
+ * all of core. The provider is linked in, so that one end can send wrong data and a device can fail; its
+ * messages go to said() instead of a log.
  */
 #ifndef TESTS_EFA_DAT_RIG_H
 #define TESTS_EFA_DAT_RIG_H
@@ -16,7 +16,7 @@
 #include "softnic/softnic_efa.h"
 #include "tests/harness/harness.h"
 
-#define SOON_MS 30000		/* a limit against hangs */
+#define SOON_MS 30000		/* only guards against hangs */
 #define MEM 131072u
 #define DTOS 24
 
@@ -35,10 +35,10 @@ struct end {
 
 extern struct end a, b;
 
-/* The name of an adapter ("soft-efa-0"), and its ia_params. */
+/* Opens an adapter ("soft-efa-0") with its ia_params. */
 void end_open(struct end *e, const char *name, const char *params);
 void end_close(struct end *e);
-/* b listens, a dials; its request. */
+/* b listens, a connects; returns its request. */
 DAT_CR_HANDLE end_request(void);
 void pair_join(void);			/* ESTABLISHED on both */
 void pair_open(const char *a_params, const char *b_params);
@@ -50,19 +50,19 @@ struct softnic_efa *device(const struct end *e);
 
 DAT_RETURN do_send(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
 DAT_RETURN do_recv(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
-/* To the other one's memory: off here, at there. */
+/* To the other's memory: from off, to at. */
 DAT_RETURN do_write(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
 DAT_RETURN do_read(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
 
-/* The next completion has this cookie; its status. */
+/* The next completion must have this cookie; returns its status. */
 DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE evd, uint64_t cookie);
-/* Nothing has completed. */
+/* There must be no completion. */
 void took_none(DAT_EVD_HANDLE evd);
 /* The next event of its connection. */
 void took_conn(struct end *e, DAT_EVENT_NUMBER number);
 /* Both get the event of the broken connection, and no other. */
 void both_broken(void);
-/* It is said before long. */
+/* Waits for this message. */
 void said(const char *words);
 bool was_said(const char *words);
 

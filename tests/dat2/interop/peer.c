@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A consumer that is compiled for each API level. peer IA serves, and prints the qualifier that it
- * does so by; peer IA QUAL connects, tells the server of a buffer, and finds there what the server
- * has written.
+ * A consumer that is compiled for each API level. `peer IA` is the server, and prints its qualifier.
+ * `peer IA QUAL` connects, sends the server the address of a buffer, and receives what the server writes
+ * there.
  */
 #include <netinet/in.h>
 #include <stdint.h>

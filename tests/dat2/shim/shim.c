@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded between a consumer of uDAPL 2.0 and libdat2: counts what it posts and what completes,
- * and sums up the bytes of all messages, sent and received, so that scripts/check-dat2 can hold one
- * side against the other. Writes the counts to the file DAT2_COUNTS at the end.
+ * Preloaded between a consumer of uDAPL 2.0 and libdat2. It counts posts and completions, and sums up
+ * the bytes of all messages, sent and received, so that scripts/check-dat2 can compare both sides. At
+ * exit it writes the counts to the file DAT2_COUNTS.
  *
- * What a judge must notice is done on purpose, by DAT2_FAULT: corrupt flips one byte of a message
- * that is sent, drop swallows a completion. Programs that send no message, or that wait for no
- * completion, have the like: private flips a byte of the private data of a connection, handle one of
- * a handle that is made, refuse swallows the making of an object.
+ * DAT2_FAULT causes faults that a check must detect: corrupt flips one byte of a sent message, drop
+ * removes a completion. For programs that send no messages, or wait for no completion: private flips a
+ * byte of a connection's private data, handle one of a new handle, refuse fails the creation of an
+ * object.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,12 +21,12 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_RECVS 65536
 #define MAX_SIZES 64
-#define FAULT_AT 2		/* the event that is swallowed; of messages the first is hit */
+#define FAULT_AT 2		/* index of the event to remove; of messages the first is changed */
 
 enum kind { SEND, WRITE, READ, RECV, KINDS };
 
 struct recv {
-	DAT_HANDLE ep;			/* NULL: of an SRQ */
+	DAT_HANDLE ep;			/* NULL: in an SRQ */
 	DAT_UINT64 cookie;
 	DAT_LMR_TRIPLET iov[4];
 	int n;
@@ -36,7 +36,7 @@ struct recv {
 static const char *const names[KINDS] = { "send", "write", "read", "recv" };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct recv *recvs;
-static unsigned int nrecvs;		/* places that were ever used */
+static unsigned int nrecvs;		/* slots used so far */
 static struct { DAT_UINT64 size; unsigned long count; } sizes[KINDS][MAX_SIZES];
 static unsigned long sums[KINDS], events, failures, established;
 static unsigned long messages;
@@ -79,7 +79,7 @@ static void hash_byte(struct hash *s, unsigned char byte)
 	s->fill = 0;
 }
 
-/* Whole words where it can: messages may have megabytes. */
+/* By words if possible: messages may have megabytes. */
 static void hash(struct hash *s, const unsigned char *p, DAT_UINT64 len)
 {
 	DAT_UINT64 word;
@@ -94,7 +94,10 @@ static void hash(struct hash *s, const unsigned char *p, DAT_UINT64 len)
 		hash_byte(s, *p++);
 }
 
-/* Of the bytes in their order, whatever segments they lie in. Messages are added up in any order. */
+/*
+ * Hashes the bytes in order, whatever their segments. The sum over messages does not depend on their
+ * order.
+ */
 static DAT_UINT64 hash_iov(const DAT_LMR_TRIPLET *iov, int n, DAT_UINT64 len)
 {
 	struct hash s = { .h = 0xcbf29ce484222325u };
@@ -175,7 +178,7 @@ EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CO
 	return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, copy, qos, flags);
 }
 
-/* ---- objects: it is the second that is hit ---- */
+/* ---- objects: the second is changed ---- */
 
 static bool refuses(void)
 {
@@ -276,7 +279,7 @@ static void received(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	failures++;		/* a receive that was never posted */
 }
 
-/* True: the consumer is to see it. */
+/* True: pass it to the consumer. */
 static bool see(const DAT_EVENT *ev)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &ev->event_data.dto_completion_event_data;
