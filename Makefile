@@ -514,7 +514,7 @@ D := $(DESTDIR)
 INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(PROVIDER20) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
-# Where the system looks libraries up is a cache of its own. Who may not write it says where they are.
+# The loader finds libraries through its cache. Without the right to write it, print where they are.
 cached = @ldconfig 2>/dev/null && ldconfig -p | grep -q '$(LIBDIR)/libdat.so.1' || \
 	echo 'install: programs find $(LIBDIR)/libdat.so.1 by LD_LIBRARY_PATH=$(LIBDIR)'
 
@@ -533,7 +533,7 @@ install: all
 		scripts/mkconf '$(LIBDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
 	$(if $(D),,$(cached))
 
-# A dat.conf that somebody changed stays.
+# A modified dat.conf stays.
 uninstall:
 	rm -f $(patsubst $(O)/lib/%,'$(D)$(LIBDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \

@@ -88,7 +88,7 @@ int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cn
 int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data);
 void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data);
 int dap_cno_free(struct dap_cno *cno);
-/* Waiters and agent are told that all EVDs are gone; they have returned when this does. */
+/* Ends waits and agent calls, because all EVDs are gone; returns after them. */
 void dap_cno_abort(struct dap_cno *cno);
 /* After dap_cno_abort: frees the CNO. */
 void dap_cno_destroy(struct dap_cno *cno);

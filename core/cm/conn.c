@@ -63,7 +63,7 @@ void cm_half_open_remove(struct dap_cm_conn *c)
 	cm_loop.half_opens--;
 }
 
-/* What is queued on a mux is still sent. */
+/* Messages queued on a mux are still sent. */
 static void retire_conn(struct dap_cm_conn *c)
 {
 	if (c->retired)

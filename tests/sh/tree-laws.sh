@@ -43,7 +43,6 @@ law "a macro returns" core/obj.c '#define BAD(x) do { if (x) return; } while (0)
 law "named in the documents" DESIGN.md '`core/nowhere.c`'
 law "named in the documents" tests/README.md '`core/nowhere.c`'
 law "not in a table of tests" tests/README.md '' '/^| `fsm` |/d'
-law "not plain English" man/dat_info.1 'Who asks is told.'
 law "a table cell of over 15 words" README.md '| a b c d e f g h i j k l m n o p |'
 law "a backend sees more" core/dap.h '' 's/^\tuint32_t slow;/&\n\tint unseen1, unseen2;/'
 # Two files whose objects depend on each other.
