@@ -103,7 +103,7 @@ Test(efa_address, default__of_a_machine_without_routes)
 		cr_skip_test("a test may not have a network of its own here");
 	hw_address_default("rdmap0s6-1", ip);
 	cr_assert_arr_eq(ip, "\0\0\0", 4);
-	said("rdmap0s6-1: peers of other hosts");
+	said("rdmap0s6-1: cannot choose an address for peers on other hosts");
 	said("no default route");
 	said("ip= in ia_params");
 }

@@ -117,7 +117,7 @@ Test(efa_peer, address__of_who_accepts)
 		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		said("another kind or version");
-		said("the peer's endpoint broke the connection: it cannot be connected");
+		said("the peer's endpoint broke the connection: the peer cannot connect with it");
 		pair_close();
 	}
 }
