@@ -126,18 +126,30 @@ static uint32_t row_entries(const struct sn_mkey *m)
 	return bytes == m->klm[0].len ? n : 0;
 }
 
-static enum sn_acc walk_strided(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
-			   unsigned int depth)
+static uint64_t entry_len(const struct sn_mkey *m, const struct sn_klm *k)
 {
-	uint64_t row_bytes = m->klm[0].len, rows = m->klm[0].va >> 32, left = a->len;
-	uint64_t off = a->va - m->start, row = row_bytes ? off / row_bytes : rows;
-	uint32_t n = row_entries(m);
+	if (m->mode == MODE_KSM)
+		return UINT64_C(1) << m->log_page;
+	return is_strided(m) ? (uint16_t)k->len : k->len;
+}
 
+/* A list without rows is one row that ends with the list. */
+static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
+				 unsigned int depth)
+{
+	const bool strided = is_strided(m);
+	const struct sn_klm *list = m->klm + strided;
+	uint32_t n = strided ? row_entries(m) : m->nklm;
+	uint64_t row_bytes = strided ? m->klm[0].len : 0, rows = strided ? m->klm[0].va >> 32 : 1;
+	uint64_t off = a->va - m->start, left = a->len;
+	uint64_t row = row_bytes ? off / row_bytes : strided ? rows : 0;
+
+	if (depth == SN_KLM_DEPTH)
+		return SN_ACC_DEPTH;
 	off -= row * row_bytes;
 	for (; n && left && row < rows; row++) {
-		for (uint32_t i = 1; i <= n && left; i++) {
-			const struct sn_klm *k = &m->klm[i];
-			uint64_t len = (uint16_t)k->len, stride = k->len >> 16;
+		for (uint32_t i = 0; i < n && left; i++) {
+			uint64_t len = entry_len(m, &list[i]);
 			struct sn_access in;
 			enum sn_acc acc;
 
@@ -145,42 +157,14 @@ static enum sn_acc walk_strided(struct walk *w, const struct sn_mkey *m, const s
 				off -= len;
 				continue;
 			}
-			in = to_entry(a, k, row * stride + off, MIN(left, len - off));
+			in = to_entry(a, &list[i], (strided ? row * (list[i].len >> 16) : 0) + off,
+				      MIN(left, len - off));
 			acc = walk_key(w, &in, depth + 1);
 			if (acc)
 				return acc;
 			left -= in.len;
 			off = 0;
 		}
-	}
-	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
-}
-
-static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
-			    unsigned int depth)
-{
-	uint64_t off = a->va - m->start, left = a->len;
-
-	if (depth == SN_KLM_DEPTH)
-		return SN_ACC_DEPTH;
-	if (is_strided(m))
-		return walk_strided(w, m, a, depth);
-	for (uint32_t i = 0; i < m->nklm && left; i++) {
-		const struct sn_klm *k = &m->klm[i];
-		uint64_t len = m->mode == MODE_KSM ? UINT64_C(1) << m->log_page : k->len;
-		struct sn_access in;
-		enum sn_acc acc;
-
-		if (off >= len) {
-			off -= len;
-			continue;
-		}
-		in = to_entry(a, k, off, MIN(left, len - off));
-		acc = walk_key(w, &in, depth + 1);
-		if (acc)
-			return acc;
-		left -= in.len;
-		off = 0;
 	}
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
