@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every file calls: the lock, random numbers, the clock, and the word to the device's thread. */
+/* Called from every file: the lock, random numbers, the clock, and waking the device's thread. */
 #include <time.h>
 #include <unistd.h>
 
@@ -44,12 +44,12 @@ static void wake(struct sne_nic *nic)
 
 	nic->resting = false;
 	if (write(nic->event_fd, &one, sizeof(one)) < 0)
-		return;			/* full: it is awake */
+		return;			/* the counter is full: it is awake */
 }
 
 /*
- * An inline turn: peers need not wake anybody for a while. The thread is woken once, to look again
- * in a tick, and again at the end of each one as long as turns come.
+ * After an inline turn, peers need not wake a thread for a while. The thread is woken once, to check
+ * again after a tick, and again at the end of each tick as long as there are turns.
  */
 void sne_thread_inline(struct sne_nic *nic, bool left)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault script: read whole before anything of it counts. */
+/* The fault script. It is parsed as a whole before any part takes effect. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -61,7 +61,7 @@ static const struct share shares[] = {
 	{ "unnamed", offsetof(struct sne_fault, unnamed) },
 };
 
-/* NaN compares false with everything, so the range is asked for and not the opposite. */
+/* A NaN fails every comparison, so the test is for the valid range. */
 static int parse_share(struct sne_fault *f, const char *key, const char *value)
 {
 	char *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flows, one for each peer device: the numbers of their packets, and the link they go by. */
+/* Flows, one for each peer device: their packet numbers and their link. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -91,8 +91,8 @@ static bool message_names(const struct sne_nic *nic, const struct sne_flow *flow
 }
 
 /*
- * A flow ends with its link, when nothing names it any more. If the peer lives and comes back, a new flow
- * must not repeat numbers that the peer has seen: numbers go on from those of all flows that have ended.
+ * A flow without references ends with its link. If the peer lives and returns, a new flow must not reuse
+ * numbers that the peer has seen: numbers continue from those of all ended flows.
  */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 {
@@ -106,7 +106,7 @@ void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 	free(flow);
 }
 
-/* Flows whose last packet or request has ended after their link. */
+/* Frees flows whose last packet or request ended after their link. */
 static void release_idle(struct sne_nic *nic)
 {
 	struct sne_flow *flow, *next;
@@ -214,7 +214,7 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 	return err;
 }
 
-/* What met a full link may have been a repetition, which nothing tries again once it is answered. */
+/* A packet that found the link full may be a retransmission, and after its answer nothing retries it. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (flow->blocked && (!nic->fab || sn_fab_has_room(nic->fab, &flow->dest)))
@@ -232,7 +232,7 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
 }
 
-/* -EAGAIN: to be tried again. All else counts as sent: what the wire loses is repeated. */
+/* -EAGAIN: try again. All else counts as sent: packets lost on the wire are retransmitted. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&pkt->flow->by_seq);

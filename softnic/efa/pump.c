@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One turn of the device, and who asks for it. */
+/* One turn of the device, and its callers. */
 #include "softnic/efa/sne.h"
 
 enum {
 	BUDGET = 64,			/* packets taken from the fabric in a turn */
-	TURN_NS = 1000,			/* of a device that reads no clock */
-	IDLE_NS = 50000,		/* when nothing happens but that time passes */
+	TURN_NS = 1000,			/* for a device without a clock */
+	IDLE_NS = 50000,		/* if only the passing of time can cause work */
 };
 
 bool sne_doorbells(struct sne_nic *nic)
@@ -23,7 +23,7 @@ bool sne_doorbells(struct sne_nic *nic)
 	return did;
 }
 
-/* What comes in while it is looked through waits for the next turn. */
+/* Packets that arrive during this wait for the next turn. */
 static bool take_inbox(struct sne_nic *nic)
 {
 	struct sne_pkts now = TAILQ_HEAD_INITIALIZER(now);
@@ -51,14 +51,14 @@ static bool waits(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
 }
 
-/* Where turns are time, more of them bring a repetition or the end of patience. */
+/* If turns are the clock, further turns cause a retransmission or a timeout. */
 static bool waits_for_time(const struct sne_nic *nic)
 {
 	return nic->virtual_time && (nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) ||
 				     !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads));
 }
 
-/* A post is mostly just taken in: packets that leave one by one have no others to overtake. */
+/* Most posts are only accepted here: packets that leave one by one could not overtake each other. */
 static bool lets_go(struct sne_nic *nic, bool posted)
 {
 	if (!nic->nheld)

@@ -4,7 +4,7 @@
 
 #include "softnic/efa/sne.h"
 
-/* What a transition must be given, and what it may be. False: there is no such one. */
+/* The required attributes of a transition, and the allowed ones. False: no such transition. */
 static bool wants(enum softnic_efa_qp_state from, enum softnic_efa_qp_state to, unsigned int *must,
 		  unsigned int *may)
 {
@@ -48,7 +48,7 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 	return 0;
 }
 
-/* What is outstanding at a peer may have been done or not: its completion says flushed. */
+/* A request outstanding at a peer may have been executed or not: its completion says flushed. */
 static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr, *next;
@@ -82,7 +82,7 @@ bool sne_flush_late(struct sne_nic *nic)
 	return did;
 }
 
-/* From the script: what is outstanding goes on for a while, or until the QP is destroyed. */
+/* Fault script: outstanding work continues for a while, or until the QP is destroyed. */
 static void flush(struct sne_nic *nic, struct sne_qp *qp)
 {
 	const struct sne_fault *f = &nic->fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descriptors and completions of an EFA, transcribed from rdma-core's efa_io_defs.h; the doorbell
- * of a CQ from efa_io_regs_defs.h. The model's own copy: it shares no line with the driver it judges.
+ * Descriptors and completions of an EFA, from rdma-core's efa_io_defs.h; the doorbell of a CQ from
+ * efa_io_regs_defs.h. The model's own copy, independent of the driver that it checks.
  */
 #ifndef SNE_IO_H
 #define SNE_IO_H
@@ -53,7 +53,7 @@ struct sne_tx_meta {
 	le16_t req_id;
 	uint8_t ctrl1, ctrl2;
 	le16_t dest_qpn;
-	le16_t length;			/* inline: bytes; else: how many buffers */
+	le16_t length;			/* inline: bytes; else: number of buffers */
 	le32_t imm;
 	le16_t ah;
 	uint8_t ctrl3, rsvd15;
@@ -78,7 +78,7 @@ struct sne_tx_remote {
 };
 SN_SIZE(struct sne_tx_remote, 16);
 
-struct sne_tx_wqe {			/* of 128 bytes; one of 64 ends in the middle */
+struct sne_tx_wqe {			/* of 128 bytes; one of 64 ends at half */
 	struct sne_tx_meta meta;
 	union {
 		struct sne_tx_buf buf[2];
@@ -114,7 +114,7 @@ SN_SIZE(struct sne_rx_desc, 16);
 #define SNE_CQE_UNSOLICITED 0x80
 #define SNE_AH_UNKNOWN 0xffff
 
-struct sne_cqe {			/* of 32 bytes; one of 16 ends in the middle */
+struct sne_cqe {			/* of 32 bytes; one of 16 ends at half */
 	le16_t req_id;
 	uint8_t status, flags;
 	le16_t qpn;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two software EFAs say to each other. SRD's own format is not public; this one has what its
- * public description promises: each packet arrives at most once, is acknowledged by itself, and the
- * acknowledgement carries the responder's verdict. Both ends are of one host: host byte order.
+ * The protocol between two software EFAs. SRD's own format is not public; this one has the properties
+ * that are: each packet arrives at most once and is acknowledged by itself, with the responder's status.
+ * Both ends are on one host: host byte order.
  */
 #ifndef SNE_WIRE_H
 #define SNE_WIRE_H
@@ -20,7 +20,7 @@ enum sne_kind {
 	SNE_K_SEND,
 	SNE_K_WRITE,		/* one piece */
 	SNE_K_READ,		/* the request */
-	SNE_K_DATA,		/* one piece of the answer, or the status of its failure */
+	SNE_K_DATA,		/* one piece of the data, or the status of a failure */
 };
 
 enum {
@@ -31,15 +31,15 @@ enum {
 struct sne_hdr {
 	uint32_t magic;
 	uint8_t version, kind, flags, status;
-	uint32_t src_life, dst_life;	/* random for each open device; dst 0: not known yet */
-	uint32_t seq;			/* of the flow; ACK: which one it answers */
-	uint32_t una;			/* all before are over and will not come again */
+	uint32_t src_life, dst_life;	/* random for each open device; dst 0: unknown yet */
+	uint32_t seq;			/* in the flow; ACK: of the acknowledged packet */
+	uint32_t una;			/* all before are complete and will not be sent again */
 	uint16_t src_qpn, dst_qpn;
 	uint32_t qkey;
-	uint32_t msg;			/* the sender's name of the message, in its QP */
+	uint32_t msg;			/* the sender's number of the message, in its QP */
 	uint32_t msg_len, off, len;	/* of the message; of this piece */
 	uint32_t imm, rkey;
-	uint64_t addr;			/* of the message's start, at the target */
+	uint64_t addr;			/* start of the message, at the target */
 };
 SN_SIZE(struct sne_hdr, 64);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The send queue as the device sees it. A slot is poisoned when it has been fetched: who reads it
- * back, as memory that is mapped write-combined must not be, gets the poison; and a doorbell that
- * comes before a WQE is whole meets it too.
+ * The send queue. A slot is poisoned after it was fetched: a driver that reads it back, which
+ * write-combined memory forbids, gets the poison. So does a doorbell that comes before its WQE is
+ * complete.
  */
 #include "softnic/efa/sne.h"
 
@@ -25,7 +25,7 @@ static uint8_t *slot(const struct sne_qp *qp, uint32_t index)
 	return qp->sq + (size_t)(index & (qp->attr.sq_depth - 1)) * qp->wqe_size;
 }
 
-/* A request id that is outstanding, or that is longer than the queue's, names two of them. */
+/* A request id that is outstanding, or longer than the queue's, is ambiguous. */
 static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sne_wr *wr)
 {
 	if (qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64)
@@ -59,14 +59,14 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 			    qp->sq_pc, phase);
 		return SNE_QP_INTERNAL;
 	}
-	/* What a device does without it is not known: here the completion comes all the same. */
+	/* The effect on hardware is unknown: here the completion comes all the same. */
 	if (!(m->ctrl2 & SNE_C2_COMP))
 		sne_violate(nic, SNE_V_WQE_COMP_REQ, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
 			    m->ctrl2);
 	return SNE_OK;
 }
 
-/* From the script: the n-th WQE fails by itself. */
+/* Fault script: the n-th WQE fails by itself. */
 static uint8_t injected(struct sne_nic *nic)
 {
 	if (!nic->fault.status_in || --nic->fault.status_in)
@@ -83,7 +83,7 @@ static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
 	bool partial;
 
 	if (!wr)
-		return;			/* an overrun, which has been told */
+		return;			/* an overrun, reported already */
 	memcpy(&wqe, at, qp->wqe_size);
 	partial = poisoned(nic, at, qp->wqe_size);
 	sne_sq_poison(nic, at, qp->wqe_size);
@@ -127,7 +127,7 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
 		sne_violate(nic, SNE_V_SQ_OVERRUN, "QP %u: %u outstanding, depth %u", qp->qpn,
 			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
-	/* Doorbells that nobody announces can have come in any number since the last look. */
+	/* Without kicks, any number of doorbells may have been stored since the last scan. */
 	if (by_poster && n > qp->max_batch)
 		sne_violate(nic, SNE_V_SQ_BATCH,
 			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reliability between two devices: each packet has a number, arrives at most once, and is repeated
- * until its acknowledgement comes or time is up. Order is nobody's promise.
+ * Reliability between two devices: each packet has a number, arrives at most once, and is retransmitted
+ * until its acknowledgement comes or a timeout. Order is not guaranteed.
  */
 #include <errno.h>
 
@@ -10,13 +10,13 @@
 enum { NS_PER_MS = 1000000, TRIES = 8 };
 
 struct patience {
-	uint64_t repeat;		/* after so long without an acknowledgement */
-	uint64_t silent;		/* a peer that is there and does not answer */
-	uint64_t stalled;		/* one that has not even looked */
-	uint64_t absent;		/* nobody has the GID */
+	uint64_t repeat;		/* retransmit after this time without an acknowledgement */
+	uint64_t silent;		/* timeout for a live peer that does not answer */
+	uint64_t stalled;		/* for one that has not even read its packets */
+	uint64_t absent;		/* for a GID that no device has */
 };
 
-/* The time of a device without thread is counted in turns, of which a seed takes thousands. */
+/* Without a thread the clock counts turns, of which a seed takes thousands. */
 static const struct patience in_turns = {
 	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
 }, in_earnest = {
@@ -39,7 +39,7 @@ static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
 		sne_wr_acked(nic, wr, &h, status);
 }
 
-/* A peer that was stopped, as one to which we were, has some tries from when it is back. */
+/* A peer that was stopped, or seemed stopped because we were, gets some more tries after it is back. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
 {
 	const struct patience *p = patience(nic);
@@ -52,7 +52,7 @@ static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stal
 	return nic->now - pkt->first >= p->silent && pkt->tries >= TRIES;
 }
 
-/* Has the peer looked at what it was sent before this turn? */
+/* Has the peer read the packets sent before this turn? */
 static bool is_stalled(struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (!nic->fab || flow->self)
@@ -96,7 +96,7 @@ static void acknowledge(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq
 	struct sne_pkt *ack = sne_pkt_new(nic, 0);
 
 	if (!ack)
-		return;			/* as if the wire had lost it */
+		return;			/* as if the packet were lost */
 	ack->flow = flow;
 	ack->hdr.kind = SNE_K_ACK;
 	ack->hdr.seq = seq;
@@ -119,7 +119,7 @@ static void take_ack(struct sne_nic *nic, struct sne_flow *flow, const struct sn
 	}
 }
 
-/* What the sender will not repeat makes room for new numbers. */
+/* Packets that the sender will not retransmit make room for new numbers. */
 static void advance(struct sne_flow *flow, uint32_t una)
 {
 	uint32_t n = una - flow->base;
@@ -138,21 +138,21 @@ static void take_numbered(struct sne_nic *nic, struct sne_flow *flow, const stru
 
 	advance(flow, h->una);
 	if (h->seq - flow->base >= SNE_SEQS) {
-		nic->ctr.duplicates++;		/* of what was acknowledged long ago */
+		nic->ctr.duplicates++;		/* acknowledged long ago */
 		return;
 	}
 	if (*verdict)
 		nic->ctr.duplicates++;
 	else
 		*verdict = (uint8_t)(1 + sne_rx(nic, flow, h, payload));
-	/* Dropped without a word: it may come again. */
+	/* Dropped silently: it may come again. */
 	if (*verdict == 1 + SNE_SILENT)
 		*verdict = 0;
 	else
 		acknowledge(nic, flow, h->seq, (uint8_t)(*verdict - 1));
 }
 
-/* A peer that was opened anew starts with new numbers. */
+/* A peer that was reopened starts with new numbers. */
 static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
 {
 	if (h->dst_life && h->dst_life != nic->life)
@@ -173,7 +173,7 @@ static bool well_formed(const struct sne_hdr *h, size_t len)
 	       h->status <= SNE_FEATURE_MISMATCH;
 }
 
-/* pkt may lie in memory that its sender still writes: the header is copied before it is judged. */
+/* The sender may still write to pkt: the header is copied before it is checked. */
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt, size_t len)
 {
 	struct sne_flow *flow;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The device's thread: asleep while somebody drives the device inline, at work when nobody does. It
- * is what executes one-sided operations while the host computes or sleeps.
+ * The device's thread: asleep while a caller drives the device inline, otherwise active. It executes
+ * one-sided operations while the host computes or sleeps.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,8 +14,8 @@
 
 enum {
 	ROUNDS = 256,       /* turns before others get the lock */
-	TICK_NS = 1000000,  /* how long after the last inline turn the thread takes over */
-	RETRY_NS = 1000000, /* how often it looks whether something is to be repeated */
+	TICK_NS = 1000000,  /* the thread takes over this long after the last inline turn */
+	RETRY_NS = 1000000, /* period of checking for retransmissions */
 	SPINS = 64,
 	YIELDS = 64,
 	NAP_MIN_NS = 20000,
@@ -34,7 +34,7 @@ static bool must_repeat(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->reads);
 }
 
-/* Scanned doorbells tell nobody that they were written: look again soon, then less soon. */
+/* Scanned doorbells wake no thread: check again soon, then less often. */
 static uint64_t next_nap(struct rest *r)
 {
 	if (!r->nap_ns || r->naps < SHORT_NAPS)
@@ -45,7 +45,7 @@ static uint64_t next_nap(struct rest *r)
 	return r->nap_ns;
 }
 
-/* With the lock. How long it may sleep, in ns: 0 not at all, UINT64_MAX until it is woken. */
+/* Needs the lock. How long it may sleep, in ns: 0 not at all, UINT64_MAX until it is woken. */
 static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
 	unsigned int flags = nic->config.flags;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is held against the driver, by kind. */
+/* Counts violations of the driver by kind. */
 #include <stdarg.h>
 #include <stdio.h>
 

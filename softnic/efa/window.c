@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets rest here before they go, and go in a random order. Acknowledgements rest too, which
- * delays them; a device with a window of one is an orderly one.
+ * Packets wait here and leave in a random order. Acknowledgements wait too, which delays them. A device
+ * with a window of one keeps the order.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 enum { AT_ONCE = 4 };
 
-/* Out of the list, whose order is kept for the orderly device. */
+/* Removes one from the list, whose order is kept for a window of one. */
 static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
@@ -32,7 +32,7 @@ static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
 	}
 	sne_pkt_free(nic, pkt);
 	if (wr)
-		sne_wr_acked(nic, wr, &pkt->hdr, SNE_OK);	/* a datagram: nobody answers */
+		sne_wr_acked(nic, wr, &pkt->hdr, SNE_OK);	/* a datagram has no acknowledgement */
 }
 
 static bool let_go(struct sne_nic *nic, uint32_t i)
@@ -53,7 +53,7 @@ static bool let_go(struct sne_nic *nic, uint32_t i)
 
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	/* Only acknowledgements come in any number; one that is lost is asked for again. */
+	/* Only acknowledgements are unlimited; a lost one is requested again. */
 	if (nic->nheld == SNE_HELD_MAX) {
 		nic->ctr.drops++;
 		if (pkt->numbered)
@@ -65,7 +65,7 @@ void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 	nic->held[nic->nheld++] = pkt;
 }
 
-/* A few of them, one at least; all where somebody else must not be kept waiting for a turn. */
+/* Releases a few, at least one; all of them if another device waits for a turn. */
 bool sne_release(struct sne_nic *nic)
 {
 	uint32_t n = nic->window == 1 || nic->threaded ? nic->nheld : 1 + sne_below(nic, AT_ONCE);
@@ -79,7 +79,7 @@ bool sne_release(struct sne_nic *nic)
 	return did;
 }
 
-/* What the QP had to say is not said any more. */
+/* Drops the packets of the QP. */
 void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_pkt *pkt, *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a WQE says, and what is wrong with it. */
+/* Parses a WQE and reports its errors. */
 #include "softnic/efa/sne.h"
 
 static uint64_t address(le32_t lo, le32_t hi)
@@ -71,7 +71,7 @@ static uint8_t parse_buf(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 	wr->len += sge->len;
 	if (sge->lkey & ~SNE_LKEY_MASK)
 		return reserved(nic, qp, "upper byte of an lkey");
-	/* An empty buffer names no memory. */
+	/* A buffer of length zero names no memory. */
 	if (sge->len && !sne_mr_local(nic, qp->attr.pd, sge, access, &why))
 		return lkey_error(nic, qp, sge, why);
 	return SNE_OK;
@@ -109,7 +109,7 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 
 	if (wr->is_inline)
 		return parse_inline(nic, qp, wqe, wr);
-	/* Drivers send what is empty inline: no device is known to take a send of no buffers. */
+	/* Drivers send empty messages inline: no device is known to accept a send without buffers. */
 	if ((!n && !nic->fault.empty_sgl) || n > nic->caps.max_send_sge)
 		return sge_count(nic, qp, n);
 	for (uint32_t i = 0; i < n && !status; i++)

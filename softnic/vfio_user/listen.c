@@ -10,7 +10,7 @@
 
 #include "softnic/vfio_user/vm.h"
 
-/* A socket of this name that nobody listens to. */
+/* Does a socket of this name exist without a listener? */
 static bool is_left_behind(const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -68,7 +68,7 @@ void vm_listen_close(struct vm_listener *l)
 	unlink(l->dev->given.name);
 }
 
-/* The next client; -ECANCELED when the server ends. Those that come meanwhile wait in the backlog. */
+/* Accepts the next client; -ECANCELED when the server ends. Further clients wait in the backlog. */
 static int next_client(struct vm_listener *l)
 {
 	enum { PAUSE_MS = 100 };
@@ -85,7 +85,7 @@ static int next_client(struct vm_listener *l)
 		sock = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (sock >= 0)
 			return sock;
-		/* Without descriptors the client stays in the backlog, and the listener readable. */
+		/* Without free descriptors the client stays in the backlog, and the listener readable. */
 		if (errno != EAGAIN && errno != EINTR)
 			poll(p, 1, PAUSE_MS);
 	}

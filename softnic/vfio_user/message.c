@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A message from the socket and one to it, with the descriptors that travel beside them. */
+/* Receives and sends messages, with the descriptors that come with them. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "softnic/vfio_user/vm.h"
 
-/* So many descriptors a kernel passes at most (SCM_MAX_FD): those above VM_FDS_MAX are closed. */
+/* The kernel passes at most this many descriptors (SCM_MAX_FD): those above VM_FDS_MAX are closed. */
 enum { CONTROL_FDS = 253 };
 
 union control {
@@ -42,7 +42,7 @@ void vm_message_close_fds(struct vm_message *m)
 	m->nfds = 0;
 }
 
-/* Until the socket is ready for events: 0, -ECANCELED when the server ends. */
+/* Waits until the socket is ready: 0, -ECANCELED when the server ends. */
 static int wait_for(struct vm_device *dev, int sock, short events)
 {
 	struct pollfd p[2] = { { .fd = sock, .events = events }, { .fd = dev->stop_fd, .events = POLLIN } };
@@ -75,7 +75,7 @@ static void keep_fds(struct vm_message *m, struct msghdr *h)
 	m->fds_lost |= !!(h->msg_flags & MSG_CTRUNC);
 }
 
-/* All of len bytes. 1; 0 when the socket was closed before the first one; -EPIPE when after it. */
+/* Receives all of len bytes. 1; 0 if the socket was closed before the first one; -EPIPE after it. */
 static int receive(struct vm_device *dev, int sock, struct vm_message *m, void *buf, size_t len)
 {
 	size_t have = 0;
@@ -140,7 +140,7 @@ static void attach(struct msghdr *h, union control *control, int fd)
 	memcpy(CMSG_DATA(&control->align), &fd, sizeof(fd));
 }
 
-/* The descriptor goes with the first byte. */
+/* The descriptor is sent with the first byte. */
 static int send_all(struct vm_device *dev, int sock, struct iovec v[2], int fd)
 {
 	while (v[0].iov_len || v[1].iov_len) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of the vfio-user protocol, version 0.0: a header and what the command takes, in the byte order
- * of the host. File descriptors travel beside a message. QEMU, docs/interop/vfio-user.rst; region and
+ * Messages of the vfio-user protocol, version 0.0: a header and the command's data, in the byte order of
+ * the host. File descriptors are sent with a message. QEMU, docs/interop/vfio-user.rst; region and
  * interrupt structures are those of <linux/vfio.h>.
  */
 #ifndef SOFTNIC_VFIO_USER_PROTOCOL_H
@@ -24,7 +24,7 @@ enum vm_command {
 	VM_RESET = 13,
 };
 
-/* The header's flags: four bits of type, then two by themselves */
+/* The header's flags: four bits of type, then two single bits */
 enum { VM_TYPE = 0xf, VM_TYPE_COMMAND = 0, VM_TYPE_REPLY = 1, VM_NO_REPLY = 1 << 4, VM_ERROR = 1 << 5 };
 
 struct vm_header {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a client asks for: each command's message is checked, then executed. */
+/* Requests of a client: each command's message is checked, then executed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int reply_with(struct vm_message *m, const void *data, size_t len)
 	return 0;
 }
 
-/* The client may propose a higher minor version: ours is the answer. */
+/* The client may propose a higher minor version: the reply has ours. */
 static int version(struct vm_device *dev, struct vm_message *m)
 {
 	const struct vm_version *in = (const void *)m->in;
@@ -63,8 +63,8 @@ static int irq_info(struct vm_device *dev, struct vm_message *m)
 }
 
 /*
- * As the ioctl, but for eventfds: they are beside the message, one for each vector, or there is none and
- * the vectors lose theirs.
+ * Like the ioctl, except for eventfds: they come with the message, one for each vector; without any the
+ * vectors lose theirs.
  */
 static int set_irqs(struct vm_device *dev, struct vm_message *m)
 {
@@ -99,7 +99,7 @@ static int reset(struct vm_device *dev, struct vm_message *m)
 	return 0;
 }
 
-/* more: what follows the structure is data. fds: descriptors may come with it. */
+/* more: data follows the structure. fds: descriptors may come with it. */
 static const struct {
 	const char *name;
 	request_fn *fn;
@@ -153,7 +153,7 @@ int vm_execute(struct vm_device *dev, struct vm_message *m)
 	return err;
 }
 
-/* Versions are agreed upon before anything else: a client that does otherwise is not one of ours. */
+/* VERSION must be the first message; any other ends the connection. */
 static bool negotiate(struct vm_device *dev, int sock, struct vm_message *m)
 {
 	int err;
@@ -178,7 +178,7 @@ void vm_serve(struct vm_device *dev, int sock)
 		bool command = (m.header.flags & VM_TYPE) == VM_TYPE_COMMAND;
 		int err = vm_execute(dev, &m);
 
-		/* What is no command has no reply: it might be taken for a command in turn. */
+		/* An invalid message gets no reply, because the peer might take that for a command. */
 		if (command && !(m.header.flags & VM_NO_REPLY))
 			goes_on = !vm_reply(dev, sock, &m, err);
 	}
