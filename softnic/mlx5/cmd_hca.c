@@ -2,6 +2,7 @@
 /* The device's capabilities. PRM "HCA capabilities"; offsets count from the start of each capability. */
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 enum {
 	CAP_GENERAL = 0x00,
@@ -109,6 +110,7 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_CHECKSUM	SN_FLD(0x210, 2)	/* cmdif_checksum */
 #define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
+#define CAP_UMR_DISABLED SN_FLD(0x208, 2)	/* umr_modify_atomic_disabled, umr_indirect_mkey_disabled */
 enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 initial value, 2 invalid */
 
 static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
@@ -133,6 +135,7 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 		FILL(cap, general);
 		fill_ports(cap, nic);
 		sn_set(cap, CAP_SQ_TIME, clock);
+		sn_set(cap, CAP_UMR_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED) ? 3 : 0);
 		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);

@@ -204,7 +204,7 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	struct sn_klm klm[SN_DS_MAX];
 	uint8_t synd;
 
-	if (sn_quirk(qp->nic, SN_Q_NO_UMR))
+	if (sn_quirk(qp->nic, SN_Q_NO_UMR) || sn_quirk(qp->nic, SN_Q_UMR_DISABLED))
 		return SN_SYND_MW_BIND;
 	u.mask = from_be64(u.ctrl->mkey_mask);
 	synd = check_wqe(&u);
