@@ -22,6 +22,7 @@ struct m5_dev_caps {
 	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
+	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
 	bool reorders;			/* may place RC data out of order */
 	bool force_order;		/* except for a QP that demands order */

@@ -78,7 +78,8 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_evds = dev->max_cq;
 	caps->max_evd_qlen = dev->max_cqe / 4;
 	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = M5_MAX_IOV;
-	caps->max_lmrs = caps->max_rmrs = dev->max_mkey;
+	caps->max_lmrs = dev->max_mkey;
+	caps->max_rmrs = dev->windows ? dev->max_mkey : 0;
 	caps->max_srqs = dev->max_srq;
 	caps->max_ep_per_srq = dev->max_qp;
 	caps->max_recv_per_srq = m5_min(dev->max_srq_wqe, 32768) - 1;

@@ -87,6 +87,11 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	};
 	int err = 0;
 
+	if (!m5_ia(rmr->obj.ia)->dev.windows) {
+		dap_log(DAP_LOG_ERR, "%s: firmware forbids memory windows; give LMRs remote rights",
+			rmr->obj.ia->name);
+		return -EPERM;
+	}
 	for (int i = 0; i < M5_RMR_KEYS && !err; i++)
 		err = key_make(rmr, &new.obj[i], &new.idle[i]);
 	if (err) {

@@ -34,6 +34,7 @@ answers soft-mlx5-0 <<'END'
 23	fault=quirk=no_last_wqe	bad .*its event is missing: an end waits [0-9]+ ms
 24	fault=quirk=no_qp_error	bad .*its target has no event
 30	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
+30	fault=quirk=umr_disabled	bad .*no RMR is made
 31	fault=quirk=no_rebind	bad .*bind 2 ends with RMR_OPERATION_FAILED
 32	fault=quirk=old_keys	bad .*a peer still writes by the context
 END
