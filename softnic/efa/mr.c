@@ -152,8 +152,8 @@ int softnic_efa_mr_dereg(struct softnic_efa *handle, uint32_t lkey)
 	return err;
 }
 
-static uint8_t *address(const struct sne_mr *mr, uint16_t pd, uint64_t addr, uint64_t len,
-			unsigned int access, enum sne_mr_error *why)
+static const struct sne_mr *check(const struct sne_mr *mr, uint16_t pd, uint64_t addr, uint64_t len,
+				  unsigned int access, enum sne_mr_error *why)
 {
 	uint64_t at = addr - mr->iova;
 
@@ -166,27 +166,66 @@ static uint8_t *address(const struct sne_mr *mr, uint16_t pd, uint64_t addr, uin
 	*why = SNE_MR_RIGHTS;
 	if (access & ~mr->access)
 		return NULL;
-	return mr->addr + at;
+	return mr;
 }
 
-uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
-		      unsigned int access, enum sne_mr_error *why)
+const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
+				  unsigned int access, enum sne_mr_error *why)
 {
 	const struct sne_mr *mr = &nic->mrs[sge->lkey % SNE_MRS];
 
 	*why = SNE_MR_KEY;
 	if (!mr->live || mr->lkey != sge->lkey)
 		return NULL;
-	return address(mr, pd, sge->addr, sge->len, access, why);
+	return check(mr, pd, sge->addr, sge->len, access, why);
 }
 
-uint8_t *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr, uint64_t len,
-		       unsigned int access, enum sne_mr_error *why)
+const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
+				   uint64_t len, unsigned int access, enum sne_mr_error *why)
 {
 	const struct sne_mr *mr = &nic->mrs[rkey % SNE_MRS];
 
 	*why = SNE_MR_KEY;
 	if ((!mr->live && !nic->fault.late_dereg) || mr->rkey != rkey)
 		return NULL;
-	return address(mr, pd, addr, len, access, why);
+	return check(mr, pd, addr, len, access, why);
+}
+
+bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len)
+{
+	(void)nic;
+	memcpy(to, mr->addr + (addr - mr->iova), len);
+	return true;
+}
+
+bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
+		  uint32_t len)
+{
+	(void)nic;
+	memcpy(mr->addr + (addr - mr->iova), from, len);
+	return true;
+}
+
+static void place(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	uint64_t word;
+
+	for (; len && (uintptr_t)to % sizeof(word); len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
+		memcpy(&word, from, sizeof(word));
+		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	for (; len; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+}
+
+bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
+		  uint32_t len)
+{
+	(void)nic;
+	place(mr->addr + (addr - mr->iova), from, len);
+	return true;
 }

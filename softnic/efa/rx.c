@@ -99,7 +99,7 @@ static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_rec
 
 	for (unsigned int i = 0; i < r->nsge && len; i++) {
 		struct sne_sge part = r->sge[i];
-		uint8_t *to;
+		const struct sne_mr *mr;
 
 		if (off >= part.len) {
 			off -= part.len;
@@ -108,10 +108,9 @@ static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_rec
 		part.addr += off;
 		part.len = part.len - off < len ? part.len - off : len;
 		off = 0;
-		to = sne_mr_local(nic, qp->attr.pd, &part, SOFTNIC_EFA_LOCAL_WRITE, &why);
-		if (!to)
+		mr = sne_mr_local(nic, qp->attr.pd, &part, SOFTNIC_EFA_LOCAL_WRITE, &why);
+		if (!mr || !sne_mr_write(nic, mr, part.addr, from, part.len))
 			return false;
-		memcpy(to, from, part.len);
 		from += part.len;
 		len -= part.len;
 	}
@@ -254,34 +253,25 @@ static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_fl
 	return status;
 }
 
-/* A host that polls memory sees the bytes of one packet in ascending order, as PCIe writes them. */
-static void place_write(uint8_t *to, const uint8_t *from, uint32_t len)
+static bool place_piece(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_hdr *h,
+			const uint8_t *payload)
 {
-	uint64_t word;
+	enum sne_mr_error why;
+	const struct sne_mr *mr = sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
+						SOFTNIC_EFA_REMOTE_WRITE, &why);
 
-	for (; len && (uintptr_t)to % sizeof(word); len--)
-		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
-	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
-		memcpy(&word, from, sizeof(word));
-		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
-		to += sizeof(word);
-		from += sizeof(word);
-	}
-	for (; len; len--)
-		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+	return mr && sne_mr_place(nic, mr, h->addr + h->off, payload, h->len);
 }
 
 static uint8_t write(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 		     const struct sne_hdr *h, const uint8_t *payload)
 {
 	uint8_t status = check_rdma(nic, qp, flow, h, SOFTNIC_EFA_REMOTE_WRITE);
-	enum sne_mr_error why;
 
 	if (status)
 		return status;
-	if (h->len)
-		place_write(sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
-					  SOFTNIC_EFA_REMOTE_WRITE, &why), payload, h->len);
+	if (h->len && !place_piece(nic, qp, h, payload))
+		return SNE_REMOTE_BAD_ADDRESS;
 	return h->flags & SNE_F_IMM ? count_piece(nic, qp, flow, h) : SNE_OK;
 }
 
@@ -316,16 +306,18 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 {
 	uint32_t left = job->len - job->next, len = left < SNE_MTU ? left : SNE_MTU;
 	enum sne_mr_error why;
-	const uint8_t *from = !job->qp ? NULL :
+	const struct sne_mr *mr = !job->qp ? NULL :
 		sne_mr_remote(nic, job->pd, job->rkey, job->addr + job->next, len,
 			      SOFTNIC_EFA_REMOTE_READ, &why);
 	struct sne_pkt *pkt;
+	bool has;
 
 	if (!sne_flow_has_room(nic, job->flow))
 		return false;
-	pkt = sne_pkt_new(nic, from ? len : 0);
+	pkt = sne_pkt_new(nic, mr ? len : 0);
 	if (!pkt)
 		return false;
+	has = mr && sne_mr_read(nic, mr, job->addr + job->next, pkt->payload, len);
 	pkt->flow = job->flow;
 	pkt->hdr.kind = SNE_K_DATA;
 	pkt->hdr.src_qpn = job->src_qpn;
@@ -333,12 +325,10 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 	pkt->hdr.msg = job->msg;
 	pkt->hdr.msg_len = job->len;
 	pkt->hdr.off = job->next;
-	pkt->hdr.len = from ? len : 0;
-	if (from)
-		memcpy(pkt->payload, from, len);
-	else
+	pkt->hdr.len = has ? len : 0;
+	if (!has)
 		pkt->hdr.status = job->qp ? SNE_REMOTE_BAD_ADDRESS : SNE_REMOTE_ABORT;
-	job->next = from ? job->next + len : job->len;
+	job->next = has ? job->next + len : job->len;
 	sne_flow_number(job->flow, pkt);
 	sne_hold(nic, pkt);
 	return true;
@@ -377,18 +367,12 @@ static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struc
 static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne_hdr *h,
 			const uint8_t *payload)
 {
-	enum sne_mr_error why;
 	struct sne_receive r;
-	uint8_t *to;
 
-	if (h->kind == SNE_K_WRITE) {
-		to = sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr + h->off, h->len,
-				   SOFTNIC_EFA_REMOTE_WRITE, &why);
-		if (to)
-			place_write(to, payload, h->len);
-	} else if (sne_rq_peek(qp, &r) && r.room >= h->len) {
+	if (h->kind == SNE_K_WRITE)
+		place_piece(nic, qp, h, payload);
+	else if (sne_rq_peek(qp, &r) && r.room >= h->len)
 		scatter(nic, qp, &r, 0, payload, h->len);
-	}
 }
 
 static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,

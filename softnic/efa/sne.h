@@ -298,12 +298,19 @@ static inline uint64_t sne_pages(uint64_t bytes)
 void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* mr.c: NULL and the kind of violation when it is refused */
+/* mr.c: the region, or NULL and the kind of violation when it is refused */
 enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
-uint8_t *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
-		      unsigned int access, enum sne_mr_error *why);
-uint8_t *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr, uint64_t len,
-		       unsigned int access, enum sne_mr_error *why);
+const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
+				  unsigned int access, enum sne_mr_error *why);
+const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
+				   uint64_t len, unsigned int access, enum sne_mr_error *why);
+/* Of a region that was found for these addresses. False: the host refuses. */
+bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
+bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
+		  uint32_t len);
+/* In ascending order, as PCIe writes the bytes of one packet: a host may poll the memory. */
+bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
+		  uint32_t len);
 
 /* ah.c */
 struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number);

@@ -17,17 +17,16 @@ static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, u
 	for (unsigned int i = 0; i < wr->nsge && len; i++) {
 		const struct sne_sge *s = &wr->sge[i];
 		struct sne_sge part = { 0, s->lkey, s->addr + off };
-		const uint8_t *from;
+		const struct sne_mr *mr;
 
 		if (off >= s->len) {
 			off -= s->len;
 			continue;
 		}
 		part.len = s->len - off < len ? s->len - off : len;
-		from = sne_mr_local(nic, wr->qp->attr.pd, &part, 0, &why);
-		if (!from)
+		mr = sne_mr_local(nic, wr->qp->attr.pd, &part, 0, &why);
+		if (!mr || !sne_mr_read(nic, mr, part.addr, to, part.len))
 			return false;
-		memcpy(to, from, part.len);
 		to += part.len;
 		len -= part.len;
 		off = 0;

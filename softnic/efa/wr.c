@@ -150,12 +150,9 @@ static bool place(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *
 {
 	struct sne_sge sge = { h->len, wr->sge[0].lkey, wr->sge[0].addr + h->off };
 	enum sne_mr_error why;
-	uint8_t *to = sne_mr_local(nic, wr->qp->attr.pd, &sge, SOFTNIC_EFA_LOCAL_WRITE, &why);
+	const struct sne_mr *mr = sne_mr_local(nic, wr->qp->attr.pd, &sge, SOFTNIC_EFA_LOCAL_WRITE, &why);
 
-	if (!to)
-		return false;
-	memcpy(to, payload, h->len);
-	return true;
+	return mr && sne_mr_write(nic, mr, sge.addr, payload, h->len);
 }
 
 void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
