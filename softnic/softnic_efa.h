@@ -36,6 +36,10 @@
  * exactly for the same seed and the same calls (the seed has to be given). Devices of one process,
  * each without thread, run interleaved as their pumps are called.
  *
+ * Queues and regions can be memory of the host at bus addresses, as a driver in a virtual machine has
+ * them: each access asks the host where that is. An access that the host refuses is "dma.refused": a CQE
+ * is lost, a receive descriptor is empty, data ends with INVALID_LKEY or REMOTE_BAD_ADDRESS.
+ *
  * fork(): the device stays with the parent. In a child, calls fail with -ENODEV, kicks and pumps do
  * nothing, close frees the copy.
  *
@@ -81,6 +85,12 @@ struct softnic_efa_host {
 	 * softnic_efa_cq_seen has told.
 	 */
 	uint16_t (*cq_taken)(void *ctx, uint16_t cq, uint16_t sub_cq);
+	/*
+	 * Where len bytes at a bus address are in this process; NULL: the host's IOMMU refuses. Such
+	 * bytes never cross a page of 4 KiB. Called as cq_event; what it returned is used until the device
+	 * gives up its lock, which softnic_efa_counters waits for. NULL: nothing has a bus address.
+	 */
+	void *(*dma)(void *ctx, uint64_t addr, size_t len);
 	void *ctx;
 };
 
@@ -132,6 +142,7 @@ struct softnic_efa_caps {
 	uint32_t max_sq_wr, max_rq_wr;	/* WQEs of 64 bytes; descriptors */
 	uint32_t max_llq_size;		/* bytes of one SQ */
 	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
+	uint32_t max_mr_pages;		/* of all regions of pages together */
 	uint64_t max_mr_size;
 	uint64_t page_size_cap;
 	uint8_t gid[16];
@@ -164,6 +175,19 @@ enum softnic_efa_access {		/* bits of the admin command REG_MR */
  */
 int softnic_efa_mr_reg(struct softnic_efa *nic, uint16_t pd, void *addr, uint64_t len,
 		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey);
+/*
+ * The same of pages at bus addresses: page i, of 1 << shift bytes, is what begins at iova, rounded down to a
+ * page, plus i pages. The list is copied. 0, -EINVAL (also: no whole pages, another number of them, no
+ * host.dma), -EOPNOTSUPP, -ENOMEM (also: max_mr_pages).
+ */
+struct softnic_efa_pages {
+	const uint64_t *list;
+	uint32_t n;
+	unsigned int shift;		/* a page size of caps.page_size_cap */
+};
+int softnic_efa_mr_reg_pages(struct softnic_efa *nic, uint16_t pd, const struct softnic_efa_pages *pages,
+			     uint64_t len, uint64_t iova, unsigned int access, uint32_t *lkey,
+			     uint32_t *rkey);
 int softnic_efa_mr_dereg(struct softnic_efa *nic, uint32_t lkey);
 
 /*
@@ -186,6 +210,7 @@ enum softnic_efa_cq_flags {
 	SOFTNIC_EFA_CQ_EVENTS = 1 << 0,	/* may be armed; needs caps.cq_doorbell */
 	SOFTNIC_EFA_CQ_SGID = 1 << 1,	/* SGID of unknown senders; needs 32-byte entries */
 	SOFTNIC_EFA_CQ_REQ_ID_64 = 1 << 2,	/* TX CQEs carry 64-bit request ids */
+	SOFTNIC_EFA_CQ_BUS = 1 << 3,	/* the ring is at bus_addr, and the host's; needs host.dma */
 };
 
 struct softnic_efa_cq_attr {
@@ -193,11 +218,12 @@ struct softnic_efa_cq_attr {
 	uint16_t entry_size;		/* 16 or 32 */
 	uint16_t sub_cqs;		/* must be caps.sub_cqs */
 	unsigned int flags;		/* enum softnic_efa_cq_flags */
+	uint64_t bus_addr;		/* a multiple of entry_size */
 };
 
 struct softnic_efa_cq {
 	uint16_t cq;			/* its number */
-	/* Sub-CQ i begins at ring + i * entries * entry_size. All zero at first. */
+	/* Sub-CQ i begins at ring + i * entries * entry_size. All zero at first. NULL: at bus_addr. */
 	void *ring;
 	size_t ring_bytes;		/* whole pages */
 	uint64_t ring_bar_offset;
@@ -236,6 +262,7 @@ enum softnic_efa_qp_flags {
 	SOFTNIC_EFA_QP_WIDE = 1 << 1,		/* SQ of 128-byte WQEs */
 	SOFTNIC_EFA_QP_REQ_ID_64 = 1 << 2,	/* req_id_ex counts; send CQ with it */
 	SOFTNIC_EFA_QP_UD = 1 << 3,		/* unreliable datagrams, not SRD: sends only */
+	SOFTNIC_EFA_QP_BUS_RQ = 1 << 4,		/* the RQ is at rq_bus_addr; needs host.dma */
 };
 
 struct softnic_efa_qp_attr {
@@ -244,6 +271,7 @@ struct softnic_efa_qp_attr {
 	uint32_t sq_depth;
 	uint32_t rq_depth;	/* descriptors; a power of two; 0: no RQ */
 	unsigned int flags;	/* enum softnic_efa_qp_flags */
+	uint64_t rq_bus_addr;	/* a multiple of 16 */
 };
 
 struct softnic_efa_ring {
@@ -263,7 +291,7 @@ struct softnic_efa_qp {
 	uint16_t qpn;			/* for peers and in CQEs */
 	uint32_t max_batch;		/* WQEs between two doorbells, by tx batch and min_sq_wr */
 	struct softnic_efa_ring sq;	/* write-only: poisoned at first and when fetched */
-	struct softnic_efa_ring rq;	/* host memory, zero at first */
+	struct softnic_efa_ring rq;	/* host memory, zero at first; at rq_bus_addr ring is NULL */
 };
 
 /* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM (max_qp). */

@@ -17,6 +17,8 @@ static int check_fields(struct sne_nic *nic, const struct softnic_efa_cq_attr *a
 		what = "number of sub-CQs";
 	else if (a->flags & SOFTNIC_EFA_CQ_SGID && a->entry_size != 32)
 		what = "entry size for SGIDs";
+	else if (a->flags & SOFTNIC_EFA_CQ_BUS && (!nic->config.host.dma || a->bus_addr % a->entry_size))
+		what = "bus address";
 	if (!what)
 		return 0;
 	sne_violate(nic, SNE_V_CMD_FIELD, "CQ with a wrong %s", what);
@@ -39,28 +41,38 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
+/* Of the device's memory. */
 static uint64_t ring_bytes(const struct softnic_efa_cq_attr *a)
 {
-	return (uint64_t)a->entries * a->entry_size * a->sub_cqs;
+	return a->flags & SOFTNIC_EFA_CQ_BUS ? 0 : (uint64_t)a->entries * a->entry_size * a->sub_cqs;
+}
+
+static void give_ring(struct sne_nic *nic, const struct sne_cq *cq)
+{
+	if (cq->ring)
+		sne_bar_give(&nic->bar, cq->ring_off, ring_bytes(&cq->attr));
 }
 
 static int take_memory(struct sne_nic *nic, struct sne_cq *cq)
 {
-	int err = sne_bar_take(&nic->bar, ring_bytes(&cq->attr), &cq->ring_off);
+	uint64_t bytes = ring_bytes(&cq->attr);
+	int err = bytes ? sne_bar_take(&nic->bar, bytes, &cq->ring_off) : 0;
 
 	if (err)
 		return err;
-	if (nic->caps.cq_doorbell) {
-		err = sne_bar_take(&nic->bar, SNE_PAGE, &cq->db_off);
-		if (err) {
-			sne_bar_give(&nic->bar, cq->ring_off, ring_bytes(&cq->attr));
-			return err;
-		}
-		cq->db = (_Atomic uint32_t *)(void *)(nic->bar.map + cq->db_off);
-		atomic_store(cq->db, 0);
+	if (bytes) {
+		cq->ring = nic->bar.map + cq->ring_off;
+		memset(cq->ring, 0, sne_pages(bytes));
 	}
-	cq->ring = nic->bar.map + cq->ring_off;
-	memset(cq->ring, 0, sne_pages(ring_bytes(&cq->attr)));
+	if (!nic->caps.cq_doorbell)
+		return 0;
+	err = sne_bar_take(&nic->bar, SNE_PAGE, &cq->db_off);
+	if (err) {
+		give_ring(nic, cq);
+		return err;
+	}
+	cq->db = (_Atomic uint32_t *)(void *)(nic->bar.map + cq->db_off);
+	atomic_store(cq->db, 0);
 	return 0;
 }
 
@@ -121,7 +133,7 @@ int softnic_efa_cq_create(struct softnic_efa *handle, const struct softnic_efa_c
 void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq)
 {
 	nic->cqs[cq->number] = NULL;
-	sne_bar_give(&nic->bar, cq->ring_off, ring_bytes(&cq->attr));
+	give_ring(nic, cq);
 	if (cq->db)
 		sne_bar_give(&nic->bar, cq->db_off, SNE_PAGE);
 	sne_id_give(&nic->cq_ids, cq->number);
@@ -263,22 +275,31 @@ static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 }
 
 /* The word with the phase goes last, as one: a driver looks at it first. */
-void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
+static void store(struct sne_nic *nic, const struct sne_cq *cq, uint64_t index, const struct sne_cqe *cqe)
 {
-	uint32_t n = cq->put[sub], size = cq->attr.entry_size;
-	uint8_t *at =
-		cq->ring + ((uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1))) * size;
+	uint32_t size = cq->attr.entry_size;
+	uint8_t *at = cq->ring ? cq->ring + index * size :
+		sne_dma(nic, cq->attr.bus_addr + index * size, size);
 	uint64_t first;
 
 	_Static_assert(offsetof(struct sne_cqe, flags) < sizeof(first), "the phase is in it");
+	if (!at)
+		return;
+	memcpy(&first, cqe, sizeof(first));
+	memcpy(at + sizeof(first), (const uint8_t *)cqe + sizeof(first), size - sizeof(first));
+	atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
+}
+
+void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe)
+{
+	uint32_t n = cq->put[sub];
+
 	if (is_full(nic, cq))
 		return;
 	check_overrun(nic, cq, sub);
 	if (!(n & cq->attr.entries))
 		cqe->flags |= SNE_CQE_PHASE;
-	memcpy(&first, cqe, sizeof(first));
-	memcpy(at + sizeof(first), (const uint8_t *)cqe + sizeof(first), size - sizeof(first));
-	atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
+	store(nic, cq, (uint64_t)sub * cq->attr.entries + (n & (cq->attr.entries - 1)), cqe);
 	cq->put[sub] = n + 1;
 	cq->written++;
 	if (cq->armed)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Protection domains and memory regions. A key is looked up at each use and never kept. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "softnic/efa/sne.h"
 
@@ -69,19 +70,46 @@ static int check_access(struct sne_nic *nic, unsigned int access)
 	return -EOPNOTSUPP;
 }
 
-static int check_reg(struct sne_nic *nic, uint16_t pd, const void *addr, uint64_t len,
-		     uint64_t iova, unsigned int access)
+/* A new region: what of it is to be kept. */
+struct request {
+	uint16_t pd;
+	unsigned int access;
+	uint8_t *addr;
+	const struct softnic_efa_pages *pages;	/* NULL: at addr */
+	uint64_t len, iova;
+};
+
+static bool right_pages(const struct sne_nic *nic, const struct request *r)
 {
-	if (pd >= SNE_PDS || !nic->pds[pd].live) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "region in PD %u, which is none", pd);
+	const struct softnic_efa_pages *p = r->pages;
+	uint64_t size = p->shift < 64 ? UINT64_C(1) << p->shift : 0;
+
+	if (!nic->config.host.dma || !(size & nic->caps.page_size_cap) ||
+	    ((r->iova & (size - 1)) + r->len + size - 1) >> p->shift != p->n)
+		return false;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->list[i] & (size - 1))
+			return false;
+	return true;
+}
+
+static int check_reg(struct sne_nic *nic, const struct request *r)
+{
+	if (r->pd >= SNE_PDS || !nic->pds[r->pd].live) {
+		sne_violate(nic, SNE_V_CMD_OBJECT, "region in PD %u, which is none", r->pd);
 		return -EINVAL;
 	}
-	if (!len || len > nic->caps.max_mr_size || iova + len < iova ||
-	    (uintptr_t)addr + len < (uintptr_t)addr) {
-		sne_violate(nic, SNE_V_CMD_FIELD, "region of %llu bytes", (unsigned long long)len);
+	if (!r->len || r->len > nic->caps.max_mr_size || r->iova + r->len < r->iova ||
+	    (uintptr_t)r->addr + r->len < (uintptr_t)r->addr) {
+		sne_violate(nic, SNE_V_CMD_FIELD, "region of %llu bytes", (unsigned long long)r->len);
 		return -EINVAL;
 	}
-	return check_access(nic, access);
+	if (r->pages && !right_pages(nic, r)) {
+		sne_violate(nic, SNE_V_CMD_FIELD, "region of %llu bytes with %u pages of 2^%u bytes",
+			    (unsigned long long)r->len, r->pages->n, r->pages->shift);
+		return -EINVAL;
+	}
+	return check_access(nic, r->access);
 }
 
 /* The index is in both keys, so that a lookup costs nothing; the rest of them is random. */
@@ -95,40 +123,98 @@ static void make_keys(struct sne_nic *nic, struct sne_mr *mr, uint32_t index)
 	while (mr->rkey == mr->lkey);
 }
 
-int softnic_efa_mr_reg(struct softnic_efa *handle, uint16_t pd, void *addr, uint64_t len,
-		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey)
+static int copy_pages(struct sne_nic *nic, const struct softnic_efa_pages *pages, uint64_t **copy)
 {
-	struct sne_nic *nic = (struct sne_nic *)handle;
+	size_t bytes = pages->n * sizeof(*pages->list);
+
+	if (pages->n > SNE_MR_PAGES - nic->mr_pages) {
+		sne_violate(nic, SNE_V_CMD_RESOURCE, "more than %u pages in all regions", SNE_MR_PAGES);
+		return -ENOMEM;
+	}
+	*copy = malloc(bytes);
+	if (!*copy)
+		return -ENOMEM;
+	memcpy(*copy, pages->list, bytes);
+	nic->mr_pages += pages->n;
+	return 0;
+}
+
+static int reg(struct sne_nic *nic, const struct request *r, const struct sne_mr **out)
+{
+	uint64_t *pages = NULL;
 	struct sne_mr *mr;
 	uint32_t id;
-	int err;
+	int err = sne_id_take(&nic->mr_ids, &id);
 
-	if (!sne_enter(nic))
-		return -ENODEV;
-	err = check_reg(nic, pd, addr, len, iova, access);
-	if (!err && sne_refuses(nic, SNE_CMD_MR))
-		err = -ENOMEM;
-	if (err)
-		goto leave;
-	err = sne_id_take(&nic->mr_ids, &id);
 	if (err) {
 		sne_violate(nic, SNE_V_CMD_RESOURCE, "more than %u regions", SNE_MRS);
-		goto leave;
+		return err;
+	}
+	err = r->pages ? copy_pages(nic, r->pages, &pages) : 0;
+	if (err) {
+		sne_id_give(&nic->mr_ids, id);
+		return err;
 	}
 	mr = &nic->mrs[id];
 	make_keys(nic, mr, id);
 	mr->live = true;
-	mr->pd = pd;
-	mr->access = access;
-	mr->addr = addr;
-	mr->len = len;
-	mr->iova = iova;
-	nic->pds[pd].users++;
-	*lkey = mr->lkey;
-	*rkey = mr->rkey;
-leave:
+	mr->pd = r->pd;
+	mr->access = r->access;
+	mr->addr = r->addr;
+	mr->pages = pages;
+	mr->npages = r->pages ? r->pages->n : 0;
+	mr->page_shift = r->pages ? r->pages->shift : 0;
+	mr->len = r->len;
+	mr->iova = r->iova;
+	nic->pds[r->pd].users++;
+	*out = mr;
+	return 0;
+}
+
+static int check_and_reg(struct sne_nic *nic, const struct request *r, uint32_t *lkey, uint32_t *rkey)
+{
+	const struct sne_mr *mr = NULL;
+	int err;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	err = check_reg(nic, r);
+	if (!err)
+		err = sne_refuses(nic, SNE_CMD_MR) ? -ENOMEM : reg(nic, r, &mr);
+	if (!err) {
+		*lkey = mr->lkey;
+		*rkey = mr->rkey;
+	}
 	sne_leave(nic);
 	return err;
+}
+
+int softnic_efa_mr_reg(struct softnic_efa *handle, uint16_t pd, void *addr, uint64_t len,
+		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey)
+{
+	const struct request r = { .pd = pd, .access = access, .addr = addr, .len = len, .iova = iova };
+
+	return check_and_reg((struct sne_nic *)handle, &r, lkey, rkey);
+}
+
+int softnic_efa_mr_reg_pages(struct softnic_efa *handle, uint16_t pd, const struct softnic_efa_pages *pages,
+			     uint64_t len, uint64_t iova, unsigned int access, uint32_t *lkey,
+			     uint32_t *rkey)
+{
+	const struct request r = { .pd = pd, .access = access, .pages = pages, .len = len, .iova = iova };
+
+	return check_and_reg((struct sne_nic *)handle, &r, lkey, rkey);
+}
+
+void sne_mr_free(struct sne_nic *nic, struct sne_mr *mr)
+{
+	mr->live = false;
+	nic->pds[mr->pd].users--;
+	nic->mr_pages -= mr->npages;
+	free(mr->pages);
+	mr->pages = NULL;
+	mr->npages = 0;
+	sne_id_give(&nic->mr_ids, (uint32_t)(mr - nic->mrs));
 }
 
 int softnic_efa_mr_dereg(struct softnic_efa *handle, uint32_t lkey)
@@ -144,9 +230,7 @@ int softnic_efa_mr_dereg(struct softnic_efa *handle, uint32_t lkey)
 		sne_violate(nic, SNE_V_CMD_OBJECT, "dereg of lkey %#x, which is none", lkey);
 		err = -EINVAL;
 	} else {
-		mr->live = false;
-		nic->pds[mr->pd].users--;
-		sne_id_give(&nic->mr_ids, lkey % SNE_MRS);
+		sne_mr_free(nic, mr);
 	}
 	sne_leave(nic);
 	return err;
@@ -186,24 +270,65 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 	const struct sne_mr *mr = &nic->mrs[rkey % SNE_MRS];
 
 	*why = SNE_MR_KEY;
-	if ((!mr->live && !nic->fault.late_dereg) || mr->rkey != rkey)
+	if ((!mr->live && !(nic->fault.late_dereg && mr->addr)) || mr->rkey != rkey)
 		return NULL;
 	return check(mr, pd, addr, len, access, why);
 }
 
+/* The memory at addr, which goes on for *len bytes at most. NULL: the host refuses. */
+static uint8_t *run(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t *len)
+{
+	uint64_t size = UINT64_C(1) << mr->page_shift, at;
+
+	if (!mr->pages)
+		return mr->addr + (addr - mr->iova);
+	at = addr - (mr->iova & ~(size - 1));
+	at = mr->pages[at >> mr->page_shift] + (at & (size - 1));
+	if (*len > SNE_PAGE - at % SNE_PAGE)
+		*len = SNE_PAGE - (uint32_t)(at % SNE_PAGE);
+	return sne_dma(nic, at, *len);
+}
+
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len)
 {
-	(void)nic;
-	memcpy(to, mr->addr + (addr - mr->iova), len);
+	for (uint32_t done = 0, n; done < len; done += n) {
+		const uint8_t *from;
+
+		n = len - done;
+		from = run(nic, mr, addr + done, &n);
+		if (!from)
+			return false;
+		memcpy((uint8_t *)to + done, from, n);
+	}
 	return true;
+}
+
+typedef void copy_fn(uint8_t *to, const uint8_t *from, uint32_t len);
+
+static bool put(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const uint8_t *from,
+		uint32_t len, copy_fn *copy)
+{
+	for (uint32_t done = 0, n; done < len; done += n) {
+		uint8_t *to;
+
+		n = len - done;
+		to = run(nic, mr, addr + done, &n);
+		if (!to)
+			return false;
+		copy(to, from + done, n);
+	}
+	return true;
+}
+
+static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	memcpy(to, from, len);
 }
 
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len)
 {
-	(void)nic;
-	memcpy(mr->addr + (addr - mr->iova), from, len);
-	return true;
+	return put(nic, mr, addr, from, len, copy_bytes);
 }
 
 static void place(uint8_t *to, const uint8_t *from, uint32_t len)
@@ -225,7 +350,5 @@ static void place(uint8_t *to, const uint8_t *from, uint32_t len)
 bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len)
 {
-	(void)nic;
-	place(mr->addr + (addr - mr->iova), from, len);
-	return true;
+	return put(nic, mr, addr, from, len, place);
 }

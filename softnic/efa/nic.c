@@ -189,6 +189,13 @@ static void free_jobs(struct sne_nic *nic)
 	}
 }
 
+static void free_regions(struct sne_nic *nic)
+{
+	for (uint32_t i = 0; i < nic->mr_ids.next; i++)
+		if (nic->mrs[i].live)
+			sne_mr_free(nic, &nic->mrs[i]);
+}
+
 /* In a child the queues are not mapped: nothing of the model may touch them. */
 static void free_objects(struct sne_nic *nic, bool in_child)
 {
@@ -203,6 +210,7 @@ static void free_objects(struct sne_nic *nic, bool in_child)
 	for (uint32_t i = 0; i < SNE_CQS; i++)
 		if (nic->cqs[i])
 			sne_cq_free(nic, nic->cqs[i]);
+	free_regions(nic);
 	free_jobs(nic);
 	while ((m = LIST_FIRST(&nic->rmsgs))) {
 		LIST_REMOVE(m, link);

@@ -63,6 +63,7 @@ int sne_profile(struct softnic_efa_caps *caps, const char *name)
 		.max_ah = SNE_AHS,
 		.max_mr = SNE_MRS,
 		.max_pd = SNE_PDS,
+		.max_mr_pages = SNE_MR_PAGES,
 		.max_mr_size = UINT64_C(192) << 30,
 		.page_size_cap = UINT64_C(0xfffff000),
 		.profile = names[p],

@@ -32,6 +32,8 @@ static int check_fields(struct sne_nic *nic, const struct softnic_efa_qp_attr *a
 		what = "SQ depth";
 	else if (a->rq_depth && (!power_of_two(a->rq_depth) || a->rq_depth > c->max_rq_wr))
 		what = "RQ depth";
+	else if (a->flags & SOFTNIC_EFA_QP_BUS_RQ && (!nic->config.host.dma || a->rq_bus_addr % 16))
+		what = "bus address";
 	else if (a->flags & SOFTNIC_EFA_QP_UD && a->flags & SOFTNIC_EFA_QP_UNSOLICITED)
 		what = "type for unsolicited writes";
 	else if (a->flags & SOFTNIC_EFA_QP_REQ_ID_64 &&
@@ -65,10 +67,15 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
+/* Of the device's memory. */
+static uint64_t rq_bytes(const struct softnic_efa_qp_attr *a)
+{
+	return a->flags & SOFTNIC_EFA_QP_BUS_RQ ? 0 : a->rq_depth * UINT64_C(16);
+}
+
 static int take_memory(struct sne_nic *nic, struct sne_qp *qp)
 {
-	uint64_t sq = (uint64_t)qp->attr.sq_depth * qp->wqe_size,
-		 rq = qp->attr.rq_depth * UINT64_C(16);
+	uint64_t sq = (uint64_t)qp->attr.sq_depth * qp->wqe_size, rq = rq_bytes(&qp->attr);
 	int err = sq ? sne_bar_take(&nic->bar, sq, &qp->sq_off) : 0;
 
 	if (err)
@@ -98,7 +105,7 @@ static void give_memory(struct sne_nic *nic, struct sne_qp *qp)
 	if (qp->sq)
 		sne_bar_give(&nic->bar, qp->sq_off, (uint64_t)qp->attr.sq_depth * qp->wqe_size);
 	if (qp->rq)
-		sne_bar_give(&nic->bar, qp->rq_off, qp->attr.rq_depth * UINT64_C(16));
+		sne_bar_give(&nic->bar, qp->rq_off, rq_bytes(&qp->attr));
 	sne_bar_give(&nic->bar, qp->db_off, SNE_PAGE);
 }
 
@@ -122,7 +129,7 @@ static void reset_queues(struct sne_nic *nic, struct sne_qp *qp)
 	if (qp->sq)
 		sne_sq_poison(nic, qp->sq, (size_t)qp->attr.sq_depth * qp->wqe_size);
 	if (qp->rq)
-		memset(qp->rq, 0, qp->attr.rq_depth * UINT64_C(16));
+		memset(qp->rq, 0, rq_bytes(&qp->attr));
 }
 
 static void make_wrs(struct sne_nic *nic, struct sne_qp *qp)
@@ -224,7 +231,7 @@ static void describe(const struct sne_qp *qp, struct softnic_efa_qp *out)
 		       .depth = qp->attr.rq_depth,
 		       .entry_size = 16,
 		       .sub_cq = qp->rsub,
-		       .ring_bytes = sne_pages(qp->attr.rq_depth * UINT64_C(16)),
+		       .ring_bytes = sne_pages(rq_bytes(&qp->attr)),
 		       .ring_bar_offset = qp->rq_off,
 		       .doorbell = (volatile uint32_t *)qp->rq_db,
 		       .doorbell_bar_offset = qp->db_off,

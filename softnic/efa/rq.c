@@ -2,9 +2,22 @@
 /* The receive queue: descriptors in host memory, taken in the order of arrival. */
 #include "softnic/efa/sne.h"
 
-static struct sne_rx_desc *desc(const struct sne_qp *qp, uint32_t index)
+static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
 {
-	return (struct sne_rx_desc *)(void *)qp->rq + (index & (qp->attr.rq_depth - 1));
+	uint64_t off = (uint64_t)(index & (qp->attr.rq_depth - 1)) * sizeof(struct sne_rx_desc);
+
+	return qp->rq ? qp->rq + off : sne_dma(nic, qp->attr.rq_bus_addr + off, sizeof(struct sne_rx_desc));
+}
+
+/* One that is out of reach is a WR without a buffer. */
+static struct sne_rx_desc desc(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
+{
+	struct sne_rx_desc d = { .lkey_ctrl = to_le32(SNE_RX_FIRST | SNE_RX_LAST) };
+	const void *at = desc_at(nic, qp, index);
+
+	if (at)
+		memcpy(&d, at, sizeof(d));
+	return d;
 }
 
 static void read_sge(const struct sne_rx_desc *d, struct sne_sge *sge)
@@ -38,9 +51,9 @@ struct check {
 
 static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, struct check *c)
 {
-	const struct sne_rx_desc *d = desc(qp, index);
-	uint32_t ctrl = from_le32(d->lkey_ctrl);
-	uint16_t id = from_le16(d->req_id);
+	struct sne_rx_desc d = desc(nic, qp, index);
+	uint32_t ctrl = from_le32(d.lkey_ctrl);
+	uint16_t id = from_le16(d.req_id);
 	struct sne_sge sge;
 
 	if (ctrl & SNE_RX_MBZ)
@@ -63,7 +76,7 @@ static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, st
 	if (++c->sges > nic->caps.max_recv_sge)
 		sne_violate(nic, SNE_V_RQ_SGE_COUNT, "QP %u descriptor %u: the %uth of its WR",
 			    qp->qpn, index, c->sges);
-	read_sge(d, &sge);
+	read_sge(&d, &sge);
 	check_key(nic, qp, index, &sge);
 	c->inside = !(ctrl & SNE_RX_LAST);
 }
@@ -102,27 +115,29 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 }
 
 /* Reads the WR at the head; returns how many descriptors it has. */
-static uint32_t read_wr(const struct sne_qp *qp, struct sne_receive *r)
+static uint32_t read_wr(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r)
 {
 	uint32_t n = 0;
 	bool last = false;
 
-	*r = (struct sne_receive){ .req_id = from_le16(desc(qp, qp->rq_cc)->req_id) };
+	*r = (struct sne_receive){ 0 };
 	while (!last && qp->rq_cc + n != qp->rq_pc) {
-		const struct sne_rx_desc *d = desc(qp, qp->rq_cc + n++);
+		struct sne_rx_desc d = desc(nic, qp, qp->rq_cc + n);
 
-		last = from_le32(d->lkey_ctrl) & SNE_RX_LAST;
+		if (!n++)
+			r->req_id = from_le16(d.req_id);
+		last = from_le32(d.lkey_ctrl) & SNE_RX_LAST;
 		if (r->nsge < SNE_SGES) {
-			read_sge(d, &r->sge[r->nsge]);
+			read_sge(&d, &r->sge[r->nsge]);
 			r->room += r->sge[r->nsge++].len;
 		}
 	}
 	return n;
 }
 
-bool sne_rq_peek(const struct sne_qp *qp, struct sne_receive *r)
+bool sne_rq_peek(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r)
 {
-	return !sne_rq_empty(qp) && read_wr(qp, r);
+	return !sne_rq_empty(qp) && read_wr(nic, qp, r);
 }
 
 bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r)
@@ -131,10 +146,12 @@ bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r)
 
 	if (sne_rq_empty(qp))
 		return false;
-	n = read_wr(qp, r);
+	n = read_wr(nic, qp, r);
 	while (n--) {
-		if (nic->config.flags & SOFTNIC_EFA_ADVERSARIAL)
-			memset(desc(qp, qp->rq_cc), 0xde, sizeof(struct sne_rx_desc));
+		void *at = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? desc_at(nic, qp, qp->rq_cc) : NULL;
+
+		if (at)
+			memset(at, 0xde, sizeof(struct sne_rx_desc));
 		qp->rq_cc++;
 	}
 	sne_id_mark(qp->rq_ids, r->req_id, false);

@@ -371,7 +371,7 @@ static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne
 
 	if (h->kind == SNE_K_WRITE)
 		place_piece(nic, qp, h, payload);
-	else if (sne_rq_peek(qp, &r) && r.room >= h->len)
+	else if (sne_rq_peek(nic, qp, &r) && r.room >= h->len)
 		scatter(nic, qp, &r, 0, payload, h->len);
 }
 

@@ -33,6 +33,7 @@ enum {
 	SNE_LATE_AHS = 4,		/* packets after a new AH that may lack its number */
 	SNE_ANY_PD = 0xffff,		/* of an AH: the script has all PDs share it */
 	SNE_CQE_OP_OTHER = 7,
+	SNE_MR_PAGES = 4 << 20,		/* of all regions together */
 };
 
 /* ---- numbers: the one freed last comes next */
@@ -50,8 +51,10 @@ struct sne_mr {
 	bool live;
 	uint16_t pd;
 	uint32_t lkey, rkey;
-	unsigned int access;
-	uint8_t *addr;
+	unsigned int access, page_shift;
+	uint8_t *addr;			/* NULL: it is these pages, */
+	uint64_t *pages;		/* of which the first has the byte at iova */
+	uint32_t npages;
 	uint64_t len, iova;
 };
 
@@ -70,7 +73,7 @@ struct sne_cq {
 	uint16_t number;
 	struct softnic_efa_cq_attr attr;
 	uint32_t users;
-	uint8_t *ring;
+	uint8_t *ring;			/* NULL: at attr.bus_addr */
 	uint64_t ring_off, db_off;
 	_Atomic uint32_t *db;
 	uint32_t db_seen;
@@ -120,7 +123,7 @@ struct sne_qp {
 	struct softnic_efa_modify now;	/* state, qkey, sq_psn, rnr_retry */
 	struct sne_cq *scq, *rcq;
 	uint16_t ssub, rsub;
-	uint8_t *sq, *rq;
+	uint8_t *sq, *rq;		/* rq NULL: at attr.rq_bus_addr, or there is none */
 	uint64_t sq_off, rq_off, db_off;
 	_Atomic uint32_t *sq_db, *rq_db;
 	uint32_t max_batch, wqe_size;
@@ -235,6 +238,7 @@ struct sne_nic {
 	struct sne_pd pds[SNE_PDS];
 	struct sne_ah ahs[SNE_AHS];
 	struct sne_mr *mrs;
+	uint32_t mr_pages;
 	struct sne_cq *cqs[SNE_CQS];
 	struct sne_qp *qps[SNE_QPS];
 	uint16_t qpn_high;
@@ -308,9 +312,13 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
+void sne_mr_free(struct sne_nic *nic, struct sne_mr *mr);
 /* In ascending order, as PCIe writes the bytes of one packet: a host may poll the memory. */
 bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
+
+/* dma.c: len bytes of the host, in one page; NULL and a violation when it refuses */
+void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len);
 
 /* ah.c */
 struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number);
@@ -345,7 +353,7 @@ struct sne_receive {
 	uint32_t room;
 };
 bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r);
-bool sne_rq_peek(const struct sne_qp *qp, struct sne_receive *r);
+bool sne_rq_peek(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r);
 static inline bool sne_rq_empty(const struct sne_qp *qp)
 {
 	return qp->rq_pc == qp->rq_cc;

@@ -47,6 +47,7 @@
 	X(AH_DUPLICATE, "ah.duplicate") /* a second one for one destination in a PD */           \
 	X(DB_UNKNOWN, "db.unknown")     /* kick of no QP or CQ */                                \
 	X(QP_TRANSITION, "qp.transition")                                                        \
+	X(DMA_REFUSED, "dma.refused")   /* a bus address that the host has not mapped */         \
 	X(CMD_FIELD, "cmd.field")             /* a value out of its range */                     \
 	X(CMD_OBJECT, "cmd.object")           /* names no object */                              \
 	X(CMD_RESOURCE, "cmd.resource")       /* more than there is */                           \

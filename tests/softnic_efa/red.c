@@ -270,6 +270,21 @@ static void cmd_field(void)
 	cr_assert_eq(softnic_efa_cq_create(a.nic, &attr, &cq), -22);
 }
 
+/* Devices that reach memory of the host alone. */
+static void dma_refused(void)
+{
+	softnic_efa_close(a.nic);
+	free(a.mem);
+	side_open(&a, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD, .bus = true });
+	side_ready(&a, 0);
+	cr_assert_eq(softnic_efa_ah_destroy(b.nic, b.pd, b.ah), 0);
+	side_meet(&a, &b);
+	a.refused = bus_of(&a, 0);
+	a.refused_len = 1;
+	w_send(&a, &w, 1, 0, 8);
+	post(&a, &w);
+}
+
 static void cmd_resource(void)
 {
 	uint16_t pd;
@@ -386,7 +401,7 @@ static const struct {
 	{ "rq.lkey_rights", rq_lkey_rights }, { "rq.lkey_pd", rq_lkey_pd },
 	{ "cq.overrun", cq_overrun }, { "cq.consumer", cq_consumer }, { "cq.cmd_sn", cq_cmd_sn },
 	{ "cq.arm", cq_arm }, { "ah.duplicate", ah_duplicate }, { "db.unknown", db_unknown },
-	{ "qp.transition", qp_transition }, { "cmd.field", cmd_field },
+	{ "qp.transition", qp_transition }, { "dma.refused", dma_refused }, { "cmd.field", cmd_field },
 	{ "cmd.object", cmd_object }, { "cmd.resource", cmd_resource }, { "cmd.busy", cmd_busy },
 	{ "cmd.caps", cmd_caps }, { "rx.bad_address", rx_address }, { "rx.rights", rx_rights },
 	{ "rx.unknown_peer", rx_unknown_peer }, { "rx.qkey", rx_qkey },

@@ -48,6 +48,48 @@ static void on_event(void *ctx, uint16_t cq)
 	__atomic_fetch_add(&s->events, 1, __ATOMIC_RELEASE);
 }
 
+/*
+ * Page i of mem, from the one that it begins in, is page 5 i mod 512 on the bus; 205 is the inverse.
+ * The device asks for nothing that goes over the end of a page.
+ */
+enum { BUS_PAGES = 512, STEP = 5, BACK = 205 };
+
+static uint8_t *first_page(const struct side *s)
+{
+	return s->mem - (uintptr_t)s->mem % PAGE;
+}
+
+uint64_t bus_of(const struct side *s, uint32_t off)
+{
+	uint64_t at = (uint64_t)(s->mem - first_page(s)) + off;
+
+	return at / PAGE * STEP % BUS_PAGES * PAGE + at % PAGE;
+}
+
+static void *dma(void *ctx, uint64_t addr, size_t len)
+{
+	struct side *s = ctx;
+
+	cr_assert_leq(addr % PAGE + len, PAGE, "%#llx +%zu", (unsigned long long)addr, len);
+	if (addr + len > s->refused && addr < s->refused + s->refused_len)
+		return NULL;
+	if (addr >= BUS_CQ)
+		return s->rings + (addr - BUS_CQ);
+	return first_page(s) + addr / PAGE * BACK % BUS_PAGES * PAGE + addr % PAGE;
+}
+
+static int register_pages(struct side *s, unsigned int access)
+{
+	uint64_t list[MEM / PAGE + 1];
+	struct softnic_efa_pages pages = { .list = list, .shift = 12,
+					   .n = MEM / PAGE + ((uintptr_t)s->mem % PAGE != 0) };
+
+	for (uint32_t i = 0; i < pages.n; i++)
+		list[i] = (uint64_t)i * STEP % BUS_PAGES * PAGE;
+	return softnic_efa_mr_reg_pages(s->nic, s->pd, &pages, MEM, (uintptr_t)s->mem, access, &s->lkey,
+					&s->rkey);
+}
+
 static uint32_t or_else(uint32_t n, uint32_t standard)
 {
 	return n ? n : standard;
@@ -57,26 +99,38 @@ void side_objects(struct side *s, const struct setup *setup)
 {
 	struct softnic_efa_qp_attr attr = {
 		.sq_depth = or_else(setup->sq, 64), .rq_depth = or_else(setup->rq, 64),
-		.flags = setup->qp_flags,
+		.flags = setup->qp_flags, .rq_bus_addr = BUS_RQ,
 	};
+	unsigned int access = SOFTNIC_EFA_LOCAL_WRITE |
+			      (s->caps.rdma_read ? SOFTNIC_EFA_REMOTE_READ : 0) |
+			      (s->caps.rdma_write ? SOFTNIC_EFA_REMOTE_WRITE : 0);
 
 	OK(softnic_efa_pd_alloc(s->nic, &s->pd));
 	s->cq_attr = (struct softnic_efa_cq_attr){
-		.entries = or_else(setup->cq, 256), .sub_cqs = s->caps.sub_cqs,
+		.entries = or_else(setup->cq, setup->bus ? 64 : 256), .sub_cqs = s->caps.sub_cqs,
 		.entry_size = (uint16_t)or_else(setup->cqe_size, 32), .flags = setup->cq_flags,
+		.bus_addr = BUS_CQ,
 	};
+	s->cq_attr.flags |= setup->bus ? SOFTNIC_EFA_CQ_BUS : 0;
+	attr.flags |= setup->bus ? SOFTNIC_EFA_QP_BUS_RQ : 0;
 	OK(softnic_efa_cq_create(s->nic, &s->cq_attr, &s->cq));
 	memset(s->cc, 0, sizeof(s->cc));
 	attr.pd = s->pd;
 	attr.send_cq = attr.recv_cq = s->cq.cq;
 	OK(softnic_efa_qp_create(s->nic, &attr, &s->qp));
+	if (setup->bus) {
+		cr_assert_null(s->cq.ring);
+		cr_assert_null(s->qp.rq.ring);
+		s->cq.ring = s->rings;
+		s->qp.rq.ring = s->rings + PAGE;
+	}
 	s->qp_flags = setup->qp_flags;
 	s->sq_pc = s->rq_pc = 0;
-	OK(softnic_efa_mr_reg(s->nic, s->pd, s->mem, MEM, (uintptr_t)s->mem,
-			      SOFTNIC_EFA_LOCAL_WRITE |
-				      (s->caps.rdma_read ? SOFTNIC_EFA_REMOTE_READ : 0) |
-				      (s->caps.rdma_write ? SOFTNIC_EFA_REMOTE_WRITE : 0),
-			      &s->lkey, &s->rkey));
+	if (setup->bus)
+		OK(register_pages(s, access));
+	else
+		OK(softnic_efa_mr_reg(s->nic, s->pd, s->mem, MEM, (uintptr_t)s->mem, access, &s->lkey,
+				      &s->rkey));
 }
 
 void side_open(struct side *s, const struct setup *setup)
@@ -84,7 +138,7 @@ void side_open(struct side *s, const struct setup *setup)
 	struct softnic_efa_config config = {
 		.flags = setup->flags, .seed = setup->seed ? setup->seed : 1,
 		.profile = setup->profile, .window = setup->window,
-		.host = { .cq_event = on_event, .ctx = s },
+		.host = { .cq_event = on_event, .dma = setup->bus ? dma : NULL, .ctx = s },
 	};
 
 	*s = (struct side){ .mem = calloc(1, MEM) };

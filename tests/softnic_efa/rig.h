@@ -11,7 +11,11 @@
 
 enum { OP_SEND = 0, OP_READ = 1, OP_WRITE = 2 };
 enum { IMM = 0x10, INLINE = 0x20 };
-enum { MEM = 1 << 20, QKEY = 0x11223344 };
+enum { MEM = 1 << 20, QKEY = 0x11223344, PAGE = 4096 };
+/* Bus addresses */
+#define BUS_CQ UINT64_C(0x4000000000)
+#define BUS_RQ (BUS_CQ + PAGE)
+
 
 struct side {
 	struct softnic_efa *nic;
@@ -29,6 +33,8 @@ struct side {
 	uint8_t *peer_mem;
 	uint32_t peer_rkey;
 	uint32_t events;
+	uint8_t rings[2 * PAGE] __attribute__((aligned(PAGE)));	/* of the setup's bus: CQ, RQ */
+	uint64_t refused, refused_len;	/* what the IOMMU lets nobody reach */
 };
 
 struct setup {
@@ -40,7 +46,11 @@ struct setup {
 	uint32_t sq, rq, cq;		/* depths; 0: 64, 64, 256 */
 	uint8_t rnr_retry;
 	uint16_t cqe_size;		/* 0: 32 */
+	bool bus;			/* the rings and mem have bus addresses, and mem is scattered there */
 };
+
+/* Where byte off of mem is on the bus. */
+uint64_t bus_of(const struct side *s, uint32_t off);
 
 void side_open(struct side *s, const struct setup *setup);
 void side_objects(struct side *s, const struct setup *setup);
