@@ -122,6 +122,12 @@ int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa
 /* Leaves the fabric and frees everything, objects that the host left behind included. */
 void softnic_efa_close(struct softnic_efa *nic);
 
+/*
+ * A function-level reset: no object is left, and what was outstanding is gone without a word. The memory of
+ * softnic_efa_bar_fd stays, and is zero. The GID stays, and with it the peers that this device has heard of.
+ */
+void softnic_efa_reset(struct softnic_efa *nic);
+
 /* What the admin queue's features and the kernel's query tell. All are the device's own limits. */
 struct softnic_efa_caps {
 	bool rdma_read, rdma_write;

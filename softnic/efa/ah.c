@@ -69,6 +69,16 @@ int softnic_efa_ah_create(struct softnic_efa *handle, uint16_t pd, const uint8_t
 	return err;
 }
 
+void sne_ah_free(struct sne_nic *nic, struct sne_ah *ah)
+{
+	ah->refs = 0;
+	LIST_REMOVE(ah, link);
+	sne_flow_release(nic, ah->flow);
+	if (ah->pd != SNE_ANY_PD)
+		nic->pds[ah->pd].users--;
+	sne_id_give(&nic->ah_ids, ah->number);
+}
+
 int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t number)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
@@ -83,10 +93,7 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 			    number, pd);
 		err = -EINVAL;
 	} else if (!--ah->refs) {
-		LIST_REMOVE(ah, link);
-		sne_flow_release(nic, ah->flow);
-		nic->pds[pd].users -= ah->pd != SNE_ANY_PD;
-		sne_id_give(&nic->ah_ids, number);
+		sne_ah_free(nic, ah);
 	}
 	sne_leave(nic);
 	return err;

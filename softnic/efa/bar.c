@@ -4,6 +4,7 @@
  * again in the size that it had: sizes are powers of two, so nothing is gained by more.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,6 +74,14 @@ void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
 {
 	if (bar->nfree < bar->room)
 		bar->free[bar->nfree++] = (struct sne_extent){ off, sne_pages(bytes) };
+}
+
+void sne_bar_reset(struct sne_bar *bar)
+{
+	bar->used = 0;
+	bar->nfree = 0;
+	if (fallocate(bar->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)BAR_BYTES))
+		memset(bar->map, 0, BAR_BYTES);
 }
 
 int softnic_efa_bar_fd(struct softnic_efa *handle, size_t *size)

@@ -239,6 +239,31 @@ void softnic_efa_close(struct softnic_efa *handle)
 	free(nic);
 }
 
+void softnic_efa_reset(struct softnic_efa *handle)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+
+	if (!sne_enter(nic))
+		return;
+	for (uint32_t i = 0; i < SNE_QPS; i++)
+		if (nic->qps[i])
+			sne_qp_free(nic, nic->qps[i]);
+	for (uint32_t i = 0; i < SNE_CQS; i++)
+		if (nic->cqs[i])
+			sne_cq_free(nic, nic->cqs[i]);
+	free_regions(nic);
+	for (uint32_t i = 0; i < SNE_AHS; i++)
+		if (nic->ahs[i].refs)
+			sne_ah_free(nic, &nic->ahs[i]);
+	for (uint32_t i = 0; i < SNE_PDS; i++) {
+		if (nic->pds[i].live)
+			sne_id_give(&nic->pd_ids, i);
+		nic->pds[i] = (struct sne_pd){ 0 };
+	}
+	sne_bar_reset(&nic->bar);
+	sne_leave(nic);
+}
+
 void softnic_efa_caps(struct softnic_efa *handle, struct softnic_efa_caps *caps)
 {
 	*caps = ((struct sne_nic *)handle)->caps;

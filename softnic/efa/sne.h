@@ -293,6 +293,7 @@ void sne_bar_close(struct sne_bar *bar, bool in_child);
 /* Whole pages, with what was in them before. */
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
+void sne_bar_reset(struct sne_bar *bar);	/* all of it is given back, and zero */
 static inline uint64_t sne_pages(uint64_t bytes)
 {
 	return (bytes + SNE_PAGE - 1) & ~(uint64_t)(SNE_PAGE - 1);
@@ -322,6 +323,7 @@ void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len);
 
 /* ah.c */
 struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number);
+void sne_ah_free(struct sne_nic *nic, struct sne_ah *ah);
 struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd);
 
 /* cq.c, cqe.c */
