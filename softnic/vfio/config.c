@@ -14,7 +14,6 @@ enum {
 	AT_COMMAND = 0x04,
 	AT_STATUS = 0x06,
 	AT_BAR0 = 0x10,
-	AT_BAR2 = 0x18,
 	AT_CAPS = 0x34,
 	AT_LINE = 0x3c,
 	AT_PCIE = 0x60,
@@ -41,15 +40,14 @@ static void put32(uint8_t *at, uint32_t v)
 }
 
 /* Fields that vfio-pci in a kernel would hide. */
-static void put_whole(uint8_t *c)
+static void put_whole(const struct vf_identity *id, uint8_t *c)
 {
-	put32(c + AT_BAR2, 0x4);			/* 64 bits */
 	/* Function-level reset, role-based errors; link: capability and status, 16 lanes of 8 GT/s */
 	put32(c + AT_PCIE + 4, UINT32_C(1) << 28 | 1 << 15);
 	put32(c + AT_PCIE + 0xc, 0x103);
 	put16(c + AT_PCIE + 0x12, 0x103);
-	put32(c + AT_MSIX + 4, 0 | VF_MSIX_BAR);
-	put32(c + AT_MSIX + 8, VF_MSIX_SIZE / 2 | VF_MSIX_BAR);
+	put32(c + AT_MSIX + 4, id->msix_bar);
+	put32(c + AT_MSIX + 8, VF_MSIX_SIZE / 2 | id->msix_bar);
 }
 
 static void put_caps(uint8_t *c)
@@ -69,17 +67,18 @@ void vf_config_reset(struct vf_config *config)
 	uint8_t *c = config->bytes;
 
 	memset(c, 0, sizeof(config->bytes));
-	put16(c, VF_VENDOR);
+	put16(c, config->id.vendor);
 	put16(c + 0x02, config->id.device);
 	put16(c + AT_COMMAND, COMMAND_MEMORY);
 	put16(c + AT_STATUS, STATUS_CAPS);
 	put16(c + 0x0a, config->id.class);
-	put32(c + AT_BAR0, 0xc);			/* 64 bits, prefetchable */
-	put16(c + 0x2c, VF_VENDOR);
-	put16(c + 0x2e, 0x0001);
+	for (size_t i = 0; i < VF_BARS; i++)
+		put32(c + AT_BAR0 + 4 * i, config->bar[i].type);
+	put16(c + 0x2c, config->id.vendor);
+	put16(c + 0x2e, config->id.subsystem);
 	put_caps(c);
 	if (config->id.whole)
-		put_whole(c);
+		put_whole(&config->id, c);
 }
 
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off)
@@ -92,10 +91,21 @@ ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t o
 	return (ssize_t)n;
 }
 
-/* The writable bits of a BAR are those above its size, so that drivers can determine the size. */
-static uint8_t bar_bits(uint64_t size, size_t byte)
+/*
+ * The writable bits of a BAR are those above its size, so that drivers can determine the size. A BAR of 64
+ * bits continues in the next register.
+ */
+static uint8_t bar_bits(const struct vf_config *config, size_t byte)
 {
-	return (uint8_t)(~(size - 1) >> 8 * byte);
+	size_t i = byte / 4;
+	uint64_t size = config->bar[i].size;
+
+	byte %= 4;
+	if (!size && i && config->bar[i - 1].type & VF_BAR_64) {
+		size = config->bar[i - 1].size;
+		byte += 4;
+	}
+	return size ? (uint8_t)(~(size - 1) >> 8 * byte) : 0;
 }
 
 static uint8_t writable_whole(size_t at)
@@ -107,7 +117,7 @@ static uint8_t writable_whole(size_t at)
 	case MSIX_CONTROL + 1:
 		return 0xc0;		/* enable, mask all */
 	default:
-		return at >= AT_BAR2 && at < AT_BAR2 + 8 ? bar_bits(VF_MSIX_SIZE, at - AT_BAR2) : 0;
+		return 0;
 	}
 }
 
@@ -124,8 +134,8 @@ static uint8_t writable(const struct vf_config *config, size_t at)
 	default:
 		break;
 	}
-	if (at >= AT_BAR0 && at < AT_BAR0 + 8)
-		return bar_bits(config->bar_size, at - AT_BAR0);
+	if (at >= AT_BAR0 && at < AT_BAR0 + 4 * VF_BARS)
+		return bar_bits(config, at - AT_BAR0);
 	return config->id.whole ? writable_whole(at) : 0;
 }
 

@@ -43,7 +43,7 @@ static int start(struct vf_device *dev)
 	if (err)
 		return err;
 	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
-	dev->config.bar_size = size;
+	dev->config.bar[0] = (struct vf_bar){ size, VF_BAR_64 | VF_BAR_PREFETCH };
 	err = script ? softnic_fault(dev->nic, script) : 0;
 	if (err)
 		softnic_close(dev->nic);
@@ -58,7 +58,8 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 	if (!dev)
 		return -ENOMEM;
 	dev->group = g;
-	dev->config.id = (struct vf_identity){ .device = VF_DEVICE_ID, .class = VF_CLASS };
+	dev->config.id = (struct vf_identity){ .vendor = VF_VENDOR, .device = VF_DEVICE_ID,
+					       .class = VF_CLASS, .subsystem = VF_SUBSYSTEM };
 	dev->group_fd = fcntl(group_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->group_fd < 0) {
 		err = -errno;
@@ -163,7 +164,7 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 	info->flags = 0;
 	info->cap_offset = 0;
 	if (info->index == VFIO_PCI_BAR0_REGION_INDEX) {
-		info->size = dev->config.bar_size;
+		info->size = dev->config.bar[0].size;
 		info->flags = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
 			VFIO_REGION_INFO_FLAG_MMAP;
 	} else if (info->index == VFIO_PCI_CONFIG_REGION_INDEX) {

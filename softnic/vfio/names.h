@@ -7,6 +7,7 @@ enum {
 	VF_GROUP = 11,			/* of the first function; each has its own group */
 	VF_VENDOR = 0x15b3,
 	VF_DEVICE_ID = 0x101d,
+	VF_SUBSYSTEM = 0x0001,
 	VF_CLASS = 0x0200,		/* network, Ethernet */
 };
 

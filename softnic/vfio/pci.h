@@ -18,18 +18,24 @@ enum { VF_CONFIG = 4096, VF_VECTORS = 64, VF_MAPS_MAX = 65535 };
 
 /* ---- config.c */
 struct vf_identity {
-	uint16_t device, class;
+	uint16_t vendor, device, class, subsystem;
 	/*
-	 * The client sees the whole function: MSI-X table in BAR 2, writable control registers.
+	 * The client sees the whole function: MSI-X table in a BAR, writable control registers.
 	 * Otherwise vfio-pci in a kernel would hide these.
 	 */
 	bool whole;
+	uint8_t msix_bar;
 };
-enum { VF_MSIX_BAR = 2, VF_MSIX_SIZE = 8192 };	/* the table, and in the second half the pending bits */
+enum { VF_BARS = 6, VF_BAR_64 = 0x4, VF_BAR_PREFETCH = 0x8 };
+struct vf_bar {
+	uint64_t size;			/* 0: there is none, or it is the upper half of the one before */
+	uint8_t type;			/* VF_BAR_64, VF_BAR_PREFETCH */
+};
+enum { VF_MSIX_SIZE = 8192 };		/* the table, and in the second half the pending bits */
 struct vf_config {
 	struct vf_identity id;
 	uint8_t bytes[VF_CONFIG];
-	uint64_t bar_size;
+	struct vf_bar bar[VF_BARS];
 	atomic_bool master;		/* bus mastering: the function may reach memory */
 };
 void vf_config_reset(struct vf_config *config);

@@ -54,7 +54,8 @@ static int open_nic(struct vm_device *dev)
 	if (err)
 		return err;
 	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
-	dev->config.bar_size = size;
+	dev->config.bar[0] = (struct vf_bar){ size, VF_BAR_64 | VF_BAR_PREFETCH };
+	dev->config.bar[VF_MSIX_BAR] = (struct vf_bar){ VF_MSIX_SIZE, VF_BAR_64 };
 	err = script ? softnic_fault(dev->nic, script) : 0;
 	if (err)
 		softnic_close(dev->nic);
@@ -75,9 +76,12 @@ int vm_device_open(const struct vm_config *config, struct vm_device **out)
 		goto free_dev;
 	}
 	dev->config.id = (struct vf_identity){
+		.vendor = VF_VENDOR,
 		.device = config->physical ? VF_DEVICE_ID : DEVICE_VF,
 		.class = config->infiniband ? CLASS_INFINIBAND : VF_CLASS,
+		.subsystem = VF_SUBSYSTEM,
 		.whole = true,
+		.msix_bar = VF_MSIX_BAR,
 	};
 	vf_irqs_init(&dev->irqs);
 	dev->irqs.grows = true;

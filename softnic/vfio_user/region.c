@@ -17,7 +17,7 @@ static uint64_t region_size(const struct vm_device *dev, uint32_t index)
 {
 	switch (index) {
 	case VFIO_PCI_BAR0_REGION_INDEX:
-		return dev->config.bar_size;
+		return dev->config.bar[0].size;
 	case VF_MSIX_BAR:
 		return VF_MSIX_SIZE;
 	case VFIO_PCI_CONFIG_REGION_INDEX:
@@ -49,7 +49,7 @@ static void describe_bar(const struct vm_device *dev, struct sparse *s)
 	s->area[0].offset = PAGE;
 	s->area[0].size = (DRIVER - 1) * PAGE;
 	s->area[1].offset = (DRIVER + 1) * PAGE;
-	s->area[1].size = dev->config.bar_size - s->area[1].offset;
+	s->area[1].size = dev->config.bar[0].size - s->area[1].offset;
 }
 
 /* Where the client has no room for the capability it learns how much that takes, and asks again. */

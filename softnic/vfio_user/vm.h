@@ -24,6 +24,7 @@
 #include "softnic/vfio_user/protocol.h"
 
 enum { VM_DEVICES_MAX = 16 };
+enum { VF_MSIX_BAR = 2 };		/* of a ConnectX */
 
 struct vm_config {
 	const char *name;		/* of the device in reports: the path of its socket */

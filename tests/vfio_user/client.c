@@ -83,7 +83,7 @@ void rig_close(struct rig *r)
 	if (r->sock >= 0)
 		rig_hang_up(r);
 	if (r->bar)
-		munmap(r->bar, r->dev->config.bar_size);
+		munmap(r->bar, r->dev->config.bar[0].size);
 	if (r->bar_fd >= 0)
 		close(r->bar_fd);
 	munmap(r->ram, RIG_RAM);

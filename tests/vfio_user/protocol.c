@@ -192,7 +192,7 @@ Test(protocol, config__bar_sizes)
 
 	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x10, &ones, 8), 0);
 	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x10, &v, 8), 0);
-	cr_expect_eq(~(v & ~UINT64_C(15)) + 1, r->dev->config.bar_size);
+	cr_expect_eq(~(v & ~UINT64_C(15)) + 1, r->dev->config.bar[0].size);
 	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x18, &ones, 8), 0);
 	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x18, &v, 8), 0);
 	cr_expect_eq(~(v & ~UINT64_C(15)) + 1, 8192);
