@@ -131,11 +131,18 @@ int vm_dma_map(struct vm_device *dev, struct vm_message *m)
 	return err;
 }
 
+void *vm_dma(void *ctx, uint64_t addr, size_t len)
+{
+	struct vm_device *dev = ctx;
+
+	if (!atomic_load_explicit(&dev->config.master, memory_order_acquire))
+		return NULL;
+	return vf_maps_find(&dev->maps, addr, len);
+}
+
 void vm_settle(struct vm_device *dev)
 {
-	struct softnic_counters c;
-
-	softnic_counters(dev->nic, &c);		/* waits for the thread that drives the device */
+	dev->kind->settle(dev);
 }
 
 /* The device may be at work in the memory when that leaves the table: it is waited for. */

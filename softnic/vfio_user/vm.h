@@ -34,8 +34,31 @@ struct vm_config {
 	void (*report)(const char *line);	/* NULL: to stderr */
 };
 
+struct vm_device;
+
+/* What a kind of device does by itself. BARs are numbered as regions are. */
+enum { VM_AREAS = 2 };
+struct vm_kind {
+	/* Sets config.id, config.bar and bar_fd, too. 0, -errno */
+	int (*open)(struct vm_device *dev);
+	void (*close)(struct vm_device *dev);
+	void (*reset)(struct vm_device *dev);
+	void (*settle)(struct vm_device *dev);		/* vm_settle() */
+	/* And clears them. */
+	size_t (*violations)(struct vm_device *dev, struct softnic_violation *v, size_t max);
+	/* What of the BAR the client may map, from bar_fd: how many areas. */
+	unsigned int (*mappable)(const struct vm_device *dev, uint32_t bar,
+				 struct vfio_region_sparse_mmap_area area[VM_AREAS]);
+	/* All of it is in the BAR, which is not that of the MSI-X table. */
+	void (*read)(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count);
+	int (*write)(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
+		     uint32_t count);
+};
+extern const struct vm_kind vm_connectx;
+
 struct vm_device {
 	struct vm_config given;
+	const struct vm_kind *kind;
 	struct softnic *nic;
 	int bar_fd;
 	int stop_fd;			/* readable: the server ends */
@@ -92,6 +115,8 @@ int vm_region_read(struct vm_device *dev, struct vm_message *m);
 int vm_region_write(struct vm_device *dev, struct vm_message *m);
 
 /* ---- memory.c */
+/* len bytes at a bus address of dev, a struct vm_device; NULL: the function does not reach them. */
+void *vm_dma(void *dev, uint64_t addr, size_t len);
 /* Waits until the device has let go of all memory that it found before. */
 void vm_settle(struct vm_device *dev);
 int vm_dma_map(struct vm_device *dev, struct vm_message *m);
