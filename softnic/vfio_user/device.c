@@ -29,7 +29,7 @@ int vm_device_open(const struct vm_config *config, struct vm_device **out)
 		err = -errno;
 		goto free_dev;
 	}
-	dev->kind = &vm_connectx;
+	dev->kind = config->efa ? &vm_efa : &vm_connectx;
 	vf_irqs_init(&dev->irqs);
 	dev->irqs.grows = true;
 	vf_maps_init(&dev->maps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* softnic-vm: ConnectX adapters for virtual machines. */
+/* softnic-vm: ConnectX and EFA adapters for virtual machines. */
 #include <argp.h>
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +12,8 @@
 
 struct options {
 	struct vm_config config;	/* of each; name and index are its own */
+	bool efa;
+	const char *profile;
 	char **sockets;
 	unsigned int n;
 };
@@ -20,13 +22,16 @@ static const struct argp_option options[] = {
 	{ "infiniband", 'i', NULL, 0, "InfiniBand ports, not Ethernet", 0 },
 	{ "pf", 'P', NULL, 0, "Physical functions (15b3:101d), not virtual ones (15b3:101e)", 0 },
 	{ "ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0 },
+	{ "efa", 'e', NULL, 0, "AWS EFA adapters instead (1d0f:efa2)", 0 },
+	{ "profile", 'r', "NAME", 0, "Which EFA: efa0, efa1, read, write, unsol (write)", 0 },
 	{ "index", 'x', "N", 0, "Index of the first adapter on its host (0)", 0 },
 	{ "verbose", 'v', NULL, 0, "Report clients, and what the adapter held against its driver", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Software ConnectX adapters for virtual machines: one for each SOCKET, by the vfio-user protocol.\v"
+	"Software adapters for virtual machines: a ConnectX, or an EFA, for each SOCKET, by the vfio-user"
+	" protocol.\v"
 	"A guest of QEMU 10.1 or newer has the adapter as a PCI function. Its memory must be shared:\n\n"
 	"  softnic-vm /run/user/1000/nic0 &\n"
 	"  qemu-system-x86_64 -machine q35,memory-backend=m \\\n"
@@ -45,6 +50,29 @@ static unsigned int number(struct argp_state *state, const char *option, const c
 	return (unsigned int)n;
 }
 
+/* Linux's driver of Debian 12 knows neither WQEs of 128 bytes nor longer request ids. */
+static bool is_profile(const char *name)
+{
+	static const char *const names[] = { "efa0", "efa1", "read", "write", "unsol" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static void check_efa(struct argp_state *state, struct options *o)
+{
+	if (o->profile && !is_profile(o->profile))
+		argp_error(state, "--profile: '%s' is none of efa0, efa1, read, write and unsol", o->profile);
+	if (o->profile && !o->efa)
+		argp_error(state, "--profile needs --efa");
+	if (o->efa && (o->config.infiniband || o->config.physical || o->config.ports > 1))
+		argp_error(state, "--efa: an EFA is a virtual function with one port");
+	if (o->efa)
+		o->config.efa = o->profile ? o->profile : "write";
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -58,6 +86,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		o->config.ports = number(state, "ports", arg, 1, 2);
+		return 0;
+	case 'e':
+		o->efa = true;
+		return 0;
+	case 'r':
+		o->profile = arg;
 		return 0;
 	case 'x':
 		o->config.index = number(state, "index", arg, 0, 127 - VM_DEVICES_MAX);
@@ -75,6 +109,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->n > VM_DEVICES_MAX)
 			argp_error(state, "%u sockets; at most %d are served", o->n, VM_DEVICES_MAX);
+		check_efa(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

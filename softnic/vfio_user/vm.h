@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of softnic-vm, a vfio-user server: each device has a socket, by which the QEMU of a guest shows it
- * as a PCI function. Nothing is seen of the device but softnic.h; config space, interrupts and the table
+ * as a PCI function. Nothing is seen of the models but softnic.h and softnic_efa.h; config space, interrupts and the table
  * of maps are those of the other VFIO front (softnic/vfio/pci.h).
  *
  * Threads: one per device receives and executes messages; it alone changes the maps. The model's
@@ -30,6 +30,7 @@ struct vm_config {
 	const char *name;		/* of the device in reports: the path of its socket */
 	unsigned int index, ports;
 	bool infiniband, physical;	/* physical: a PF, not a VF */
+	const char *efa;		/* an EFA of this profile; NULL: a ConnectX */
 	bool verbose;			/* report connections, and what the device held against its driver */
 	void (*report)(const char *line);	/* NULL: to stderr */
 };
@@ -54,12 +55,13 @@ struct vm_kind {
 	int (*write)(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
 		     uint32_t count);
 };
-extern const struct vm_kind vm_connectx;
+extern const struct vm_kind vm_connectx, vm_efa;
 
 struct vm_device {
 	struct vm_config given;
 	const struct vm_kind *kind;
-	struct softnic *nic;
+	struct softnic *nic;		/* of a ConnectX */
+	struct vm_efa *efa;		/* of an EFA */
 	int bar_fd;
 	int stop_fd;			/* readable: the server ends */
 	struct vf_config config;
