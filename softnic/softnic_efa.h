@@ -220,7 +220,7 @@ enum softnic_efa_cq_flags {
 };
 
 struct softnic_efa_cq_attr {
-	uint32_t entries;		/* of each sub-CQ; a power of two, 2 to caps.max_cqe */
+	uint32_t entries;		/* of each sub-CQ; a power of two, 1 to caps.max_cqe */
 	uint16_t entry_size;		/* 16 or 32 */
 	uint16_t sub_cqs;		/* must be caps.sub_cqs */
 	unsigned int flags;		/* enum softnic_efa_cq_flags */

@@ -9,7 +9,7 @@ static int check_fields(struct sne_nic *nic, const struct softnic_efa_cq_attr *a
 {
 	const char *what = NULL;
 
-	if (a->entries < 2 || a->entries > nic->caps.max_cqe || a->entries & (a->entries - 1))
+	if (!a->entries || a->entries > nic->caps.max_cqe || a->entries & (a->entries - 1))
 		what = "entries";
 	else if (a->entry_size != 16 && a->entry_size != 32)
 		what = "entry size";

@@ -252,6 +252,15 @@ Test(data, cq_of_16_entries__wraps)
 	close_pair();
 }
 
+/* As ib_send_lat makes it. */
+Test(data, cq_of_1_entry__wraps)
+{
+	pair_open(&a, &b, &(struct setup){ .cq = 1 });
+	for (uint16_t i = 0; i < 10; i++)
+		send_and_check(i, 100);
+	close_pair();
+}
+
 Test(data, datagrams__have_a_header_and_no_answer)
 {
 	struct cqe c;
