@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of softnic-vm, a vfio-user server: each device has a socket, by which the QEMU of a guest shows it
- * as a PCI function. Nothing is seen of the models but softnic.h and softnic_efa.h; config space, interrupts and the table
- * of maps are those of the other VFIO front (softnic/vfio/pci.h).
+ * as a PCI function. Nothing is seen of the models but softnic.h and softnic_efa.h. Config space, interrupts
+ * and the table of maps are those of the other VFIO front (softnic/vfio/pci.h).
  *
  * Threads: one per device receives and executes messages; it alone changes the maps. The model's
  * thread calls back for memory and interrupts. Locks, outermost first: the model's, then that of the maps

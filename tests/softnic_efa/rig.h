@@ -34,7 +34,7 @@ struct side {
 	uint32_t peer_rkey;
 	uint32_t events;
 	uint8_t rings[2 * PAGE] __attribute__((aligned(PAGE)));	/* of the setup's bus: CQ, RQ */
-	uint64_t refused, refused_len;	/* what the IOMMU lets nobody reach */
+	uint64_t refused, refused_len;	/* the range that the IOMMU refuses */
 };
 
 struct setup {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A driver of the EFA by hand, over the rig's client: registers, admin queue, event queue and a QP. Entries are
- * written by byte offsets, apart from the server's layout. Failures end the test.
+ * A driver of the EFA by hand, over the rig's client: registers, admin queue, event queue and a QP. Entries
+ * are written by byte offsets, apart from the server's layout. Failures end the test.
  */
 #ifndef TESTS_VFIO_USER_EFA_H
 #define TESTS_VFIO_USER_EFA_H
@@ -11,7 +11,8 @@
 
 enum { EFA_REG_BAR = 0, EFA_MEM_BAR = 2, EFA_DB_BAR = 4 };
 /* Pages of the guest's memory. */
-enum { EFA_AQ = 0, EFA_ACQ = 1, EFA_MMIO = 2, EFA_EQ = 3, EFA_CQ = 4, EFA_RQ = 5, EFA_LISTS = 8, EFA_DATA = 32 };
+enum { EFA_AQ = 0, EFA_ACQ = 1, EFA_MMIO = 2, EFA_EQ = 3, EFA_CQ = 4, EFA_RQ = 5, EFA_LISTS = 8,
+       EFA_DATA = 32 };
 enum { EFA_DEPTH = 32, EFA_SQ = 64, EFA_RQ_DEPTH = 16, EFA_QKEY = 0x11223344 };
 
 /* One command, and its response. */

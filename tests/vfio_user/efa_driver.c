@@ -8,8 +8,8 @@
 
 #include "tests/vfio_user/efa.h"
 
-enum { AQ_LO = 0x10, AQ_CAPS = 0x18, ACQ_LO = 0x20, ACQ_CAPS = 0x28, AQ_DB = 0x2c, DEV_CTL = 0x54, DEV_STS = 0x58,
-       MMIO_READ = 0x5c, MMIO_LO = 0x60, MMIO_HI = 0x64, EQ_DB = 0x68 };
+enum { AQ_LO = 0x10, AQ_CAPS = 0x18, ACQ_LO = 0x20, ACQ_CAPS = 0x28, AQ_DB = 0x2c, DEV_CTL = 0x54,
+       DEV_STS = 0x58, MMIO_READ = 0x5c, MMIO_LO = 0x60, MMIO_HI = 0x64, EQ_DB = 0x68 };
 enum { ENTRY = 64 };
 
 void efa_put(void *to, unsigned int at, unsigned int bytes, uint64_t v)

@@ -16,7 +16,9 @@ static int attributes(const struct ve_create_cq *in, struct softnic_efa_cq_attr 
 	};
 	if (in->caps1 & VE_CQ_VIRT)		/* a ring by key */
 		return -EOPNOTSUPP;
-	return in->caps1 & ~(unsigned int)VE_CQ_EVENTS || in->caps2 & ~(VE_CQ_WORDS | VE_CQ_SGID) ? -EINVAL : 0;
+	if (in->caps1 & ~(unsigned int)VE_CQ_EVENTS || in->caps2 & ~(VE_CQ_WORDS | VE_CQ_SGID))
+		return -EINVAL;
+	return 0;
 }
 
 static int create(struct vm_efa *efa, const struct ve_create_cq *in, struct softnic_efa_cq *cq)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event queues. An event is written when it comes. Its interrupt is sent while the EQ is armed, and disarms it.
- * The driver does not report how many entries it has taken: an EQ is long enough for one event of each CQ.
+ * Event queues. An event is written when it comes. Its interrupt is sent while the EQ is armed, and disarms
+ * it. The driver does not report how many entries it has taken: an EQ has room for one event of each CQ.
  */
 #include <errno.h>
 

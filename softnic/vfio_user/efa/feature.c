@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device tells of itself, and what a driver sets. */
+/* Features that a driver queries or sets, and statistics. */
 #include <errno.h>
 #include <string.h>
 
