@@ -23,6 +23,11 @@ wait_for() {
 "$vm" --help | grep -q -- --infiniband || bad "no help"
 "$vm" 2>/dev/null && bad "starts without a socket"
 "$vm" -p 3 "$tmp/a" 2>/dev/null && bad "starts with three ports"
+"$vm" -e -i "$tmp/a" 2>/dev/null && bad "starts an EFA with an InfiniBand port"
+"$vm" -e -P "$tmp/a" 2>/dev/null && bad "starts an EFA as a physical function"
+"$vm" -r read "$tmp/a" 2>/dev/null && bad "starts a ConnectX with the profile of an EFA"
+"$vm" -e -r wide "$tmp/a" 2>"$tmp/err" && bad "starts an EFA with WQEs that Linux's driver does not support"
+grep -qF "'wide' is none of" "$tmp/err" || bad "does not say which profile is wrong: $(cat "$tmp/err")"
 "$vm" "$tmp/no/such/folder" 2>"$tmp/err" && bad "starts with a socket in no folder"
 grep -qF "cannot listen on $tmp/no/such/folder" "$tmp/err" || bad "does not say what is wrong: $(cat "$tmp/err")"
 "$vm" "$tmp/$(printf 'a%.0s' {1..200})" 2>/dev/null && bad "starts with a name that is too long"
@@ -35,6 +40,12 @@ wait_for test -S "$tmp/b" || bad "no sockets: $(cat "$tmp/err")"
 kill -TERM $pid
 wait $pid || bad "the exit status after SIGTERM is $?"
 [ -e "$tmp/a" ] || [ -e "$tmp/b" ] && bad "sockets are left behind"
+
+"$vm" -e -r read "$tmp/a" "$tmp/b" 2>"$tmp/err" &
+pid=$!
+wait_for test -S "$tmp/b" || bad "no sockets of EFAs: $(cat "$tmp/err")"
+kill -TERM $pid
+wait $pid || bad "the exit status of a server of EFAs is $?"
 
 # A killed one leaves its sockets, and the next server replaces them.
 "$vm" "$tmp/a" 2>"$tmp/err" &
