@@ -247,6 +247,18 @@ static void close_irqs(struct efa_guest *g)
 	close(g->irq[1]);
 }
 
+/* After a reset: the peer reaches the guest. */
+static void boot_again(struct rig *r)
+{
+	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	close_irqs(&b);
+	efa_boot(&b, r);
+	efa_meet(&b, &a);
+	efa_ready(&b);
+	efa_post_write(&a, &b, 0, 100);
+	cr_expect_eq(efa_wait(&a), 0);
+}
+
 /* By the register, by config space, and by QEMU. The guest boots again, and the peer reaches it. */
 Test(efa_traffic, reset__under_traffic_leaves_nothing)
 {
@@ -266,13 +278,7 @@ Test(efa_traffic, reset__under_traffic_leaves_nothing)
 		expect_empty(&b);
 		for (int i = 0; i < 20; i++)
 			efa_wait(&a);
-		cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
-		close_irqs(&b);
-		efa_boot(&b, r);
-		efa_meet(&b, &a);
-		efa_ready(&b);
-		efa_post_write(&a, &b, 0, 100);
-		cr_expect_eq(efa_wait(&a), 0, "way %d", way);
+		boot_again(r);
 	}
 	close_pair();
 }
@@ -333,13 +339,7 @@ Test(efa_traffic, random_stores__and_then_a_reset)
 	cr_expect_gt(rig_reports(r), 0);
 	cr_expect(efa_works(&a));
 	cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
-	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
-	close_irqs(&b);
-	efa_boot(&b, r);
-	efa_meet(&b, &a);
-	efa_ready(&b);
-	efa_post_write(&a, &b, 0, 100);
-	cr_expect_eq(efa_wait(&a), 0);
+	boot_again(r);
 	close_pair();
 }
 
