@@ -52,7 +52,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 	if (ret == DAT_SUCCESS)
 		ret = list(max_to_return, *entries_returned, dat_provider_list);
 	reg_unlock();
-	dat_log(DAT_LOG_CONSUMER, "dat_registry_list_providers: 0x%08x", ret);
+	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_registry_list_providers");
 	return ret;
 }
 
@@ -81,9 +81,9 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 	reg_lock();
 	ret = reg_add(provider, provider_info);
 	reg_unlock();
-	dat_log(DAT_LOG_PROVIDER, "dat_registry_add_provider %s %u.%u: 0x%08x",
-		provider_info->ia_name, provider_info->dapl_version_major,
-		provider_info->dapl_version_minor, ret);
+	dat_log_return(DAT_LOG_PROVIDER, ret, "dat_registry_add_provider %s %u.%u",
+		       provider_info->ia_name, provider_info->dapl_version_major,
+		       provider_info->dapl_version_minor);
 	return ret;
 }
 
@@ -99,7 +99,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	reg_lock();
 	ret = reg_remove(provider, provider_info);
 	reg_unlock();
-	dat_log(DAT_LOG_PROVIDER, "dat_registry_remove_provider %s: 0x%08x",
-		provider_info->ia_name, ret);
+	dat_log_return(DAT_LOG_PROVIDER, ret, "dat_registry_remove_provider %s",
+		       provider_info->ia_name);
 	return ret;
 }

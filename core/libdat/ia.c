@@ -76,8 +76,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_
 	reg_lock();
 	ret = open_any(&want, async_evd_min_qlen, async_evd_handle, ia);
 	reg_unlock();
-	dat_log(DAT_LOG_CONSUMER, "dat_ia_openv %s %u.%u %s: 0x%08x", ia_name_ptr, dapl_major,
-		dapl_minor, thread_safety ? "threadsafe" : "nonthreadsafe", ret);
+	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_ia_openv %s %u.%u %s", ia_name_ptr, dapl_major,
+		       dapl_minor, thread_safety ? "threadsafe" : "nonthreadsafe");
 	if (ret == DAT_SUCCESS)
 		*ia_handle = ia->handle;
 	else
@@ -106,6 +106,6 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	reg_unlock();
 	if (ret == DAT_SUCCESS)
 		free(ia);
-	dat_log(DAT_LOG_CONSUMER, "dat_ia_close: 0x%08x", ret);
+	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_ia_close");
 	return ret;
 }

@@ -45,3 +45,16 @@ void dat_log(enum dat_log_kind kind, const char *fmt, ...)
 	if (!(dest & (DEST_STDOUT | DEST_SYSLOG)))
 		dprintf(STDERR_FILENO, "libdat: %s\n", line);
 }
+
+void dat_log_return(enum dat_log_kind kind, DAT_RETURN ret, const char *fmt, ...)
+{
+	const char *type = "unknown value", *detail = "";
+	char call[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(call, sizeof(call), fmt, ap);
+	va_end(ap);
+	dat_strerror(ret, &type, &detail);
+	dat_log(kind, "%s: %s %s", call, type, detail);
+}

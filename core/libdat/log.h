@@ -7,6 +7,8 @@
 #ifndef LIBDAT_LOG_H
 #define LIBDAT_LOG_H
 
+#include <dat/udat.h>
+
 enum dat_log_kind {
 	DAT_LOG_ERROR		= 0x01,
 	DAT_LOG_GENERIC		= 0x02,
@@ -18,5 +20,8 @@ enum dat_log_kind {
 
 void dat_log(enum dat_log_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), cold));
+/* Logs a call with the names of the value that it returned. */
+void dat_log_return(enum dat_log_kind kind, DAT_RETURN ret, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), cold));
 
 #endif
