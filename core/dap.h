@@ -421,10 +421,6 @@ enum dap_ep_cause {			/* events in an endpoint's life */
 int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);
 /* Only looks up the next state; -1 if the cause is refused. */
 int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause);
-const char *dap_ep_state_name(enum dap_ep_state state);
-const char *dap_ep_cause_name(enum dap_ep_cause cause);
-/* Prints the whole table as Markdown, for DESIGN.md. */
-void dap_ep_fsm_print(FILE *out);
 /* Sets a new endpoint to UNCONNECTED. */
 void dap_ep_fsm_init(struct dap_ep *ep);
 static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)

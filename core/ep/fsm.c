@@ -49,19 +49,6 @@ static const int8_t next_state[DAP_CAUSES][DAP_EP_STATES] = {
 #undef ROW
 };
 
-static const char *const state_names[DAP_EP_STATES] = {
-	"UNCONNECTED", "UNCONFIGURED_UNCONNECTED", "RESERVED", "UNCONFIGURED_RESERVED",
-	"PASSIVE_PENDING", "UNCONFIGURED_PASSIVE", "ACTIVE_PENDING", "TENTATIVE_PENDING",
-	"UNCONFIGURED_TENTATIVE", "CONNECTED", "DISCONNECT_PENDING", "DISCONNECTED",
-	"COMPLETION_PENDING",
-};
-
-static const char *const cause_names[DAP_CAUSES] = {
-	"connect", "reserve", "unreserve", "request", "tentative", "accept", "reject",
-	"established", "failed", "disconnect graceful", "disconnect abrupt", "ended", "broken",
-	"reset", "free",
-};
-
 /* Release: a thread that sees the state also sees what came before it, such as the peer's
  * address. */
 static void set_state(struct dap_ep *ep, enum dap_ep_state state)
@@ -98,43 +85,4 @@ int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause)
 	if (next != (int)state)
 		set_state(ep, (enum dap_ep_state)next);
 	return 0;
-}
-
-const char *dap_ep_state_name(enum dap_ep_state state)
-{
-	return state < DAP_EP_STATES ? state_names[state] : "?";
-}
-
-const char *dap_ep_cause_name(enum dap_ep_cause cause)
-{
-	return cause < DAP_CAUSES ? cause_names[cause] : "?";
-}
-
-static bool is_unconfigured(int state)
-{
-	return state == DAP_EP_UNCONFIGURED_UNCONNECTED || state == DAP_EP_UNCONFIGURED_RESERVED ||
-	       state == DAP_EP_UNCONFIGURED_PASSIVE || state == DAP_EP_UNCONFIGURED_TENTATIVE;
-}
-
-void dap_ep_fsm_print(FILE *out)
-{
-	fprintf(out, "| state |");
-	for (int c = 0; c < DAP_CAUSES; c++)
-		fprintf(out, " %s |", cause_names[c]);
-	fprintf(out, "\n|---|");
-	for (int c = 0; c < DAP_CAUSES; c++)
-		fprintf(out, "---|");
-	fprintf(out, "\n");
-	for (int s = 0; s < DAP_EP_STATES; s++) {
-		if (is_unconfigured(s))
-			continue;
-		fprintf(out, "| %s |", state_names[s]);
-		for (int c = 0; c < DAP_CAUSES; c++) {
-			int next = next_state[c][s];
-			const char *text = next == NO ? "-" : state_names[next];
-
-			fprintf(out, " %s |", next == s ? "stays" : text);
-		}
-		fprintf(out, "\n");
-	}
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/dap.h"
+#include "tests/fsm/names.h"
 
 static char *whole_file(const char *path)
 {
@@ -24,7 +24,7 @@ Test(fsm, design__shows_the_table)
 	size_t len = 0;
 	FILE *f = open_memstream(&table, &len), *out;
 
-	dap_ep_fsm_print(f);
+	print_table(f);
 	fclose(f);
 	cr_assert(design, "run from the top of the tree");
 	if (!strstr(design, table)) {
