@@ -7,25 +7,13 @@
 
 /* The fields that each type may have; all others are zero. */
 static const struct {
-	const char *name;
 	bool path, pd, reason, qual;
 } types[CM_TYPES] = {
-	[CM_REQ] = { .name = "REQ", .path = true, .pd = true, .qual = true },
-	[CM_REP] = { .name = "REP", .path = true, .pd = true },
-	[CM_RTU] = { .name = "RTU" },
-	[CM_GO] = { .name = "GO" },
-	[CM_REJ] = { .name = "REJ", .pd = true, .reason = true },
-	[CM_DISC] = { .name = "DISC" },
-	[CM_BREAK] = { .name = "BREAK", .pd = true },
-	[CM_CUT] = { .name = "CUT" },
-	[CM_MOVE] = { .name = "MOVE" },
-	[CM_LOOK] = { .name = "LOOK" },
+	[CM_REQ] = { .path = true, .pd = true, .qual = true },
+	[CM_REP] = { .path = true, .pd = true },
+	[CM_REJ] = { .pd = true, .reason = true },
+	[CM_BREAK] = { .pd = true },
 };
-
-const char *cm_type_name(enum cm_type type)
-{
-	return type > 0 && type < CM_TYPES ? types[type].name : "?";
-}
 
 static void put_path(const struct dap_path *p, struct cm_wire_path *w)
 {

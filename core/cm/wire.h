@@ -86,6 +86,5 @@ void cm_wire_put(const struct cm_msg *msg, void *to);
 /* Decodes up to CM_WIRE_SIZE untrusted bytes. Returns 1: *msg is filled; 0: incomplete so far;
  * -EPROTONOSUPPORT: another version; -EPROTO: malformed. */
 int cm_wire_get(const void *from, size_t len, struct cm_msg *msg);
-const char *cm_type_name(enum cm_type type);
 
 #endif

@@ -8,6 +8,15 @@
 
 #include "tests/cm/node.h"
 
+const char *cm_type_name(enum cm_type type)
+{
+	static const char *const names[CM_TYPES] = {
+		"?", "REQ", "REP", "RTU", "GO", "REJ", "DISC", "BREAK", "CUT", "MOVE", "LOOK",
+	};
+
+	return type < CM_TYPES ? names[type] : "?";
+}
+
 void pattern(uint8_t *to, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
