@@ -13,11 +13,6 @@
 #endif
 #define EXPORTED __attribute__((visibility("default")))
 
-_Static_assert(sizeof(struct dapl_device) == sizeof(struct dap_hw_device) &&
-	       offsetof(struct dapl_device, access) == offsetof(struct dap_hw_device, access) &&
-	       offsetof(struct dapl_device, why) == offsetof(struct dap_hw_device, why),
-	       "backends fill what is handed out");
-
 EXPORTED size_t dapl_direct_devices(struct dapl_device *devs, size_t max)
 {
 	size_t n = 0;
@@ -25,7 +20,7 @@ EXPORTED size_t dapl_direct_devices(struct dapl_device *devs, size_t max)
 	for (const struct dap_hw *const *hw = dap_backends; *hw; hw++) {
 		size_t room = n < max ? max - n : 0;
 
-		n += (*hw)->list((struct dap_hw_device *)(room ? devs + n : NULL), room);
+		n += (*hw)->list(room ? devs + n : NULL, room);
 	}
 	return n;
 }

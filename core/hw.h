@@ -10,12 +10,7 @@
 #define DAP_HW_H
 
 #include "core/dap.h"
-
-struct dap_hw_device {
-	char name[64];			/* IA name */
-	char access[16];		/* as in "model" */
-	char why[160];			/* why it cannot be opened, and the remedy; "" if it can */
-};
+#include "core/devices.h"
 
 struct dap_param;
 
@@ -25,7 +20,7 @@ struct dap_hw {
 	const struct dap_param *params;	/* its keys of ia_params; ends with a NULL key */
 
 	/* Fills at most max of the devices this backend knows; returns their number. */
-	size_t (*list)(struct dap_hw_device *devs, size_t max);
+	size_t (*list)(struct dapl_device *devs, size_t max);
 	/* -ENODEV: not a device of this backend. why gets cause and remedy. Fills ia->caps. */
 	int (*open)(struct dap_ia *ia, const char *ia_params, char *why, size_t whylen);
 	void (*close)(struct dap_ia *ia);

@@ -20,7 +20,7 @@
 #define ACCESSES "model"
 #endif
 
-static size_t ia_list(struct dap_hw_device *devs, size_t max)
+static size_t ia_list(struct dapl_device *devs, size_t max)
 {
 	struct efa_ctl_device found[16];
 	size_t n = efa_ctl_list(found, 16);

@@ -18,21 +18,6 @@
 #define ACCESSES "model"
 #endif
 
-size_t m5_ia_list(struct dap_hw_device *devs, size_t max)
-{
-	struct m5_ctl_device found[16];
-	size_t n = m5_ctl_list(found, 16);
-
-	for (size_t i = 0; i < n && i < max && i < 16; i++) {
-		_Static_assert(sizeof(devs->name) == sizeof(found->name) &&
-			       sizeof(devs->why) == sizeof(found->why), "lists of devices");
-		memcpy(devs[i].name, found[i].name, sizeof(devs[i].name));
-		memcpy(devs[i].why, found[i].why, sizeof(devs[i].why));
-		snprintf(devs[i].access, sizeof(devs[i].access), "%s", found[i].access);
-	}
-	return n;
-}
-
 static void attr(struct dap_caps *caps, const char *name, const char *value)
 {
 	caps->attr[caps->nattr].name = name;
@@ -229,7 +214,7 @@ const struct dap_hw m5_hw = {
 	.name = "mlx5",
 	.accesses = ACCESSES,
 	.params = m5_param_table,
-	.list = m5_ia_list,
+	.list = m5_ctl_list,
 	.open = m5_ia_open,
 	.close = m5_ia_close,
 	.hot = m5_ia_hot,

@@ -6,7 +6,6 @@
 #include "core/hw.h"
 
 /* ia.c */
-size_t m5_ia_list(struct dap_hw_device *devs, size_t max);
 int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen);
 void m5_ia_close(struct dap_ia *ia);
 const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api);

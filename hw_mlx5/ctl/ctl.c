@@ -39,7 +39,7 @@ int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, ch
 	return err;
 }
 
-size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max)
+size_t m5_ctl_list(struct dapl_device *devs, size_t max)
 {
 	size_t n = 0;
 

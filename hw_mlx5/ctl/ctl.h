@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct dapl_device;
 struct m5_ctl;
 struct m5_obj;			/* an object that the access modifies or destroys */
 struct m5_evch;			/* an event channel: one file descriptor */
@@ -146,13 +147,6 @@ struct m5_ctl {
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 };
 
-/* Devices for dat_info, one line each. why is "" if the device can be opened. */
-struct m5_ctl_device {
-	char name[64];
-	const char *access;
-	char why[160];
-};
-
 /*
  * Opens a device by IA name with the ia_params of dat.conf. Returns -ENODEV if there is no such
  * device, or another -errno; then why (size whylen) contains cause and remedy.
@@ -160,6 +154,6 @@ struct m5_ctl_device {
 int m5_ctl_open(const char *ia_name, const char *params, struct m5_ctl **ctl, char *why,
 		size_t whylen);
 /* Fills at most max entries; returns the number of devices. */
-size_t m5_ctl_list(struct m5_ctl_device *devs, size_t max);
+size_t m5_ctl_list(struct dapl_device *devs, size_t max);
 
 #endif

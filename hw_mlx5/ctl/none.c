@@ -16,7 +16,7 @@ static int none_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 	return -ENODEV;
 }
 
-static size_t none_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
+static size_t none_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max)
 {
 	(void)ops;
 	(void)devs;

@@ -3,6 +3,9 @@
 #ifndef M5_CTL_READ_H
 #define M5_CTL_READ_H
 
+#include <stdio.h>
+
+#include "core/hw.h"
 #include "hw_mlx5/ctl/ctl.h"
 #include "hw_mlx5/ifc.h"
 
@@ -34,9 +37,15 @@ struct m5_access_kind {
 	/* ctl is zero except for ops. -ENODEV: this kind has no device of that name. */
 	int (*open)(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		    size_t whylen);
-	size_t (*list)(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
+	size_t (*list)(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max);
 };
 extern const struct m5_access_kind m5_access_soft, m5_access_uverbs, m5_access_vfio;
+
+static inline void m5_device_init(struct dapl_device *dev, const struct m5_ctl_ops *ops)
+{
+	*dev = (struct dapl_device){ 0 };
+	snprintf(dev->access, sizeof(dev->access), "%s", ops->access);
+}
 
 /* m5_ctl_open for one kind. */
 int m5_access_open(const struct m5_access_kind *kind, const char *ia_name, const char *params,

@@ -129,10 +129,10 @@ static int soft_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 	return err ? err : soft_start(s, index, why, whylen);
 }
 
-static size_t soft_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
+static size_t soft_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max)
 {
 	for (unsigned int i = 0; i < SOFT_DEVICES && i < max; i++) {
-		devs[i] = (struct m5_ctl_device){ .access = ops->access };
+		m5_device_init(&devs[i], ops);
 		snprintf(devs[i].name, sizeof(devs[i].name), SOFT_NAME "%u", i);
 	}
 	return SOFT_DEVICES;

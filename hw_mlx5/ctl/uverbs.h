@@ -44,7 +44,7 @@ static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
 /* Opens a DEVX context of that device: 0, or -errno with cause and remedy in why. */
 int uv_context(const char *device, struct ibv_context **ctx, char *why, size_t whylen);
 void uv_context_close(struct ibv_context *ctx);
-size_t uv_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
+size_t uv_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max);
 /* Checks that the device is new enough, the port carries traffic and memory can be locked. Returns
  * 0, or -errno with cause and remedy. */
 int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen);

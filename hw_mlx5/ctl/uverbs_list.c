@@ -128,22 +128,22 @@ int uv_usable(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	return err ? err : dv_lockable(&u->dv.ctl, why, whylen);
 }
 
-static void entry(struct m5_ctl_device *dev, const struct m5_ctl_ops *ops, const char *device,
+static void entry(struct dapl_device *dev, const struct m5_ctl_ops *ops, const char *device,
 		  unsigned int port)
 {
-	*dev = (struct m5_ctl_device){ .access = ops->access };
+	m5_device_init(dev, ops);
 	snprintf(dev->name, sizeof(dev->name), "%.58s-%u", device, port);
 }
 
 /* Lists one entry per port; one entry for a device that does not report its ports; none for other
  * devices. */
 static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *ops,
-			  struct m5_ctl_device *devs, size_t max)
+			  struct dapl_device *devs, size_t max)
 {
 	struct m5_params params;
 	struct ibv_device_attr attr = { .phys_port_cnt = 0 };
 	struct m5_ctl_uverbs u = { .dv.ctl.ops = ops };
-	struct m5_ctl_device first;
+	struct dapl_device first;
 	size_t n = 0;
 	int err;
 
@@ -172,7 +172,7 @@ static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *op
 	return n;
 }
 
-size_t uv_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
+size_t uv_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max)
 {
 	struct ibv_device **list;
 	size_t found = 0;

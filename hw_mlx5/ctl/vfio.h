@@ -87,7 +87,7 @@ int vf_why_not(const char *pci, int err, char *why, size_t whylen);
 bool vf_group(const char *pci, char *path, size_t len);
 /* Reads the identity from PCI config space. */
 void vf_identify(const char *pci, struct m5_ident *ident);
-size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max);
+size_t vf_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max);
 
 /* ---- vfio_event.c ---- */
 /* Starts the thread; from here on the device is monitored. */

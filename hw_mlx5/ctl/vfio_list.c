@@ -201,7 +201,7 @@ static bool is_listed(const char *pci)
 }
 
 /* Does not open them: that would boot them. */
-size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t max)
+size_t vf_list(const struct m5_ctl_ops *ops, struct dapl_device *devs, size_t max)
 {
 	DIR *dir = opendir(PCI_DEVICES);
 	struct dirent *e;
@@ -214,7 +214,7 @@ size_t vf_list(const struct m5_ctl_ops *ops, struct m5_ctl_device *devs, size_t 
 		if (!vf_name(e->d_name, pci) || !is_listed(pci))
 			continue;
 		if (n < max) {
-			devs[n] = (struct m5_ctl_device){ .access = ops->access };
+			m5_device_init(&devs[n], ops);
 			snprintf(devs[n].name, sizeof(devs[n].name), "%s", pci);
 			vf_ready(pci, devs[n].why, sizeof(devs[n].why));
 		}

@@ -43,7 +43,7 @@ static int made(enum fake_kind kind)
 	return err;
 }
 
-static size_t hw_list(struct dap_hw_device *devs, size_t max)
+static size_t hw_list(struct dapl_device *devs, size_t max)
 {
 	(void)devs;
 	(void)max;

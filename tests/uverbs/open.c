@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/devices.h"
 #include "hw_mlx5/cmd.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
@@ -182,7 +183,7 @@ Test(open, m5_cmd_caps__order_of_writes)
 
 Test(open, m5_ctl_list__tells_of_each_port)
 {
-	struct m5_ctl_device devs[8];
+	struct dapl_device devs[8];
 	size_t n = m5_ctl_list(devs, 8);
 
 	cr_assert_eq(n, 3);

@@ -332,7 +332,7 @@ Test(open, m5_ctl_open__in_two_processes)
 
 Test(open, m5_ctl_list__tells_of_each_function)
 {
-	struct m5_ctl_device devs[8];
+	struct dapl_device devs[8];
 	size_t n = m5_ctl_list(devs, 8), found = 0;
 
 	for (size_t i = 0; i < n && i < 8; i++) {
@@ -349,7 +349,7 @@ Test(open, m5_ctl_list__tells_of_each_function)
 
 Test(open, m5_ctl_list__without_sysfs)
 {
-	struct m5_ctl_device devs[8];
+	struct dapl_device devs[8];
 	size_t n;
 
 	calls_fail_named("/sys/bus/pci/devices", ENOENT);
