@@ -35,57 +35,46 @@ static inline void dap_note_wmb(void) { dap_tsan_wmb = 1; }
 static inline void dap_note_wmb(void) { }
 #endif
 
+#if defined(__x86_64__)
+#define DAP_ORDER_STORES ""
+#define DAP_ORDER_LOADS ""
+#define DAP_FLUSH_STORES "sfence"
+#else
+#define DAP_ORDER_STORES "dmb oshst"
+#define DAP_ORDER_LOADS "dmb oshld"
+#define DAP_FLUSH_STORES "dsb st"
+#endif
+
 /* WQE bytes before the doorbell record: a device that sees the new counter must see the WQE. */
 static inline void dap_wmb_wqe_before_dbrec(void)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("" ::: "memory");
-#else
-	__asm__ volatile("dmb oshst" ::: "memory");
-#endif
-	dap_note_wmb();
-}
-
-/* Doorbell record before the MMIO doorbell: a device woken by MMIO must find the new counter. */
-static inline void dap_wmb_dbrec_before_mmio(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("sfence" ::: "memory");
-#else
-	__asm__ volatile("dsb st" ::: "memory");
-#endif
+	__asm__ volatile(DAP_ORDER_STORES ::: "memory");
 	dap_note_wmb();
 }
 
 /* Ends a write-combined store: pushes the buffer out before the same area is written again. */
 static inline void dap_wc_flush(void)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("sfence" ::: "memory");
-#else
-	__asm__ volatile("dsb st" ::: "memory");
-#endif
+	__asm__ volatile(DAP_FLUSH_STORES ::: "memory");
 	dap_note_wmb();
+}
+
+/* Doorbell record before the MMIO doorbell: a device woken by MMIO must find the new counter. */
+static inline void dap_wmb_dbrec_before_mmio(void)
+{
+	dap_wc_flush();
 }
 
 /* The owner bit of a CQE before its other fields: the device writes the owner bit last. */
 static inline void dap_rmb_cqe_owner(void)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("" ::: "memory");
-#else
-	__asm__ volatile("dmb oshld" ::: "memory");
-#endif
+	__asm__ volatile(DAP_ORDER_LOADS ::: "memory");
 }
 
 /* The fields of a CQE before the consumer index that returns its slot to the device. */
 static inline void dap_mb_cqe_before_ci(void)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("" ::: "memory");
-#else
-	__asm__ volatile("dmb oshld" ::: "memory");
-#endif
+	dap_rmb_cqe_owner();
 	dap_note_wmb();
 }
 
