@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "hw_common/clock.h"
+#include "core/clock.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -139,7 +139,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
 	struct pollfd fd = { .fd = ia->ctl->ops->async_fd(ia->ctl), .events = POLLIN };
-	uint64_t end = hw_now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
+	uint64_t end = dap_now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
 
 	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
 		return;
@@ -148,7 +148,7 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 		m5_ia_async_handle(ep->obj.ia);
 		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
 			return;
-		if (hw_now_ms() >= end)
+		if (dap_now_ms() >= end)
 			break;
 		poll(&fd, 1, 1);
 	}

@@ -12,7 +12,7 @@
  */
 #include <stdio.h>
 
-#include "hw_common/clock.h"
+#include "core/clock.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/mmio.h"
 
@@ -29,14 +29,14 @@ static uint64_t least_ns(volatile uint64_t *reg, unsigned int words)
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t start = hw_now_ns(), ns;
+		uint64_t start = dap_now_ns(), ns;
 
 		for (int k = 0; k < STORES; k++) {
 			for (unsigned int w = 0; w < words; w++)
 				dap_mmio_store64(&reg[w], 0);
 			dap_wc_flush();
 		}
-		ns = hw_now_ns() - start;
+		ns = dap_now_ns() - start;
 		if (ns < least)
 			least = ns;
 	}

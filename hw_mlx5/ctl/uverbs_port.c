@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/dap.h"
-#include "hw_common/clock.h"
+#include "core/clock.h"
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
@@ -159,7 +159,7 @@ static bool hop_known(struct m5_ctl_uverbs *u, const uint8_t gid[16], uint8_t ma
 	bool known;
 
 	pthread_mutex_lock(&u->hop_lock);
-	known = hw_now_ns() < u->hop.until && u->hop.gid_index == u->gid_index &&
+	known = dap_now_ns() < u->hop.until && u->hop.gid_index == u->gid_index &&
 		!memcmp(u->hop.gid, gid, sizeof(u->hop.gid));
 	if (known)
 		memcpy(mac, u->hop.mac, sizeof(u->hop.mac));
@@ -169,7 +169,7 @@ static bool hop_known(struct m5_ctl_uverbs *u, const uint8_t gid[16], uint8_t ma
 
 static void hop_keep(struct m5_ctl_uverbs *u, const uint8_t gid[16], const uint8_t mac[6])
 {
-	struct uv_hop hop = { .gid_index = u->gid_index, .until = hw_now_ns() + HOP_NS };
+	struct uv_hop hop = { .gid_index = u->gid_index, .until = dap_now_ns() + HOP_NS };
 
 	memcpy(hop.gid, gid, sizeof(hop.gid));
 	memcpy(hop.mac, mac, sizeof(hop.mac));

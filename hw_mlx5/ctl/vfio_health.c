@@ -5,7 +5,7 @@
  * libmlx5 checks them, and commands without an answer (PRM, "Initialization Segment" and "Health
  * Buffer").
  */
-#include "hw_common/clock.h"
+#include "core/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* Offsets in BAR0. */
@@ -94,7 +94,7 @@ const char *vf_health(struct vf_device *d)
 	why = sensors(d);
 	if (why)
 		return why;
-	ms = hw_now_ms();
+	ms = dap_now_ms();
 	if (firmware_stuck(d, ms))
 		return "its firmware has stopped";
 	if (ms - d->health.looked < VF_HEALTH_MS)

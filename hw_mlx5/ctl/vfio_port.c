@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/dap.h"
-#include "hw_common/clock.h"
+#include "core/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* fe80::/64 and the interface identifier from a MAC (RFC 4291, appendix A). */
@@ -135,14 +135,14 @@ static void port_raise(struct m5_ctl_vfio *v)
 /* A link trains for seconds after the device has booted. */
 static int port_wait(struct m5_ctl_vfio *v, bool *up)
 {
-	uint64_t start = hw_now_ms();
+	uint64_t start = dap_now_ms();
 	bool said = false;
 	int err = m5_port_state(&v->dv.ctl, up);
 
 	if (!err && !*up)
 		port_raise(v);
-	while (!err && !*up && hw_now_ms() - start < VF_LINK_MS) {
-		if (!said && hw_now_ms() - start >= VF_LINK_SAY_MS) {
+	while (!err && !*up && dap_now_ms() - start < VF_LINK_MS) {
+		if (!said && dap_now_ms() - start >= VF_LINK_SAY_MS) {
 			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
 				VF_LINK_MS / 1000);
 			said = true;

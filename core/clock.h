@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef HW_CLOCK_H
-#define HW_CLOCK_H
+#ifndef DAP_CLOCK_H
+#define DAP_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
 /* Monotonic time in ns. */
-static inline uint64_t hw_now_ns(void)
+static inline uint64_t dap_now_ns(void)
 {
 	struct timespec ts;
 
@@ -14,9 +14,9 @@ static inline uint64_t hw_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static inline uint64_t hw_now_ms(void)
+static inline uint64_t dap_now_ms(void)
 {
-	return hw_now_ns() / 1000000;
+	return dap_now_ns() / 1000000;
 }
 
 #endif
