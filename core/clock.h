@@ -19,4 +19,10 @@ static inline uint64_t dap_now_ms(void)
 	return dap_now_ns() / 1000000;
 }
 
+static inline struct timespec dap_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+}
+
 #endif

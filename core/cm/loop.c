@@ -7,10 +7,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/barrier.h"
+#include "core/clock.h"
 #include "core/cm/loop.h"
 
 #define LOCK_LOOKS 64
@@ -40,10 +40,7 @@ struct cm_limits cm_limits = {
 
 uint64_t cm_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+	return dap_now_ns() / 1000;
 }
 
 /* The lock is held for a few system calls at most, so spinning is cheaper than a sleep and a

@@ -7,23 +7,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/evd/cno.h"
 #include "core/evd/evd.h"
 
 #define FOREVER UINT64_MAX
 #define KEEP_WAITING (-1)
 #define AT_ONCE 16		/* CQs per check of the queue */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 /* The EVD may have left meanwhile, or its memory may be another EVD's: then it is not of this
  * CNO. */
@@ -70,9 +62,7 @@ int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_
 		{.fd = cno->queue[queue].fd, .events = POLLIN},
 		{.fd = cno->cq_fds, .events = POLLIN},
 	};
-	uint64_t left = deadline - now;
-	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
-			      .tv_nsec = (long)(left % 1000000000U)};
+	struct timespec ts = dap_timespec(deadline - now);
 
 	return ppoll(fds, 2, deadline == FOREVER ? NULL : &ts, NULL) < 0 ? -errno : 0;
 }
@@ -125,7 +115,7 @@ static int wait_for_trigger(struct dap_cno *cno, uint64_t deadline, uint32_t end
 	int ret, err;
 
 	for (;;) {
-		uint64_t now = now_ns();
+		uint64_t now = dap_now_ns();
 
 		dap_cno_poll_cqs(cno);
 		ret = check_trigger(cno, ends, now >= deadline, evd);
@@ -140,7 +130,7 @@ static int wait_for_trigger(struct dap_cno *cno, uint64_t deadline, uint32_t end
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd)
 {
 	uint64_t deadline = timeout_us == UINT32_MAX ? FOREVER
-						     : now_ns() + timeout_us * UINT64_C(1000);
+						     : dap_now_ns() + timeout_us * UINT64_C(1000);
 	uint32_t ends;
 	int err = wait_begin(cno, &ends);
 

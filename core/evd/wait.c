@@ -8,10 +8,10 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/barrier.h"
+#include "core/clock.h"
 #include "core/cm/cm.h"
 #include "core/evd/evd.h"
 #include "core/ia.h"
@@ -33,14 +33,6 @@ struct wait {
 	struct dap_event *ev;
 	uint32_t *nmore;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 static int may_wait(struct core_evd *evd, uint32_t threshold)
 {
@@ -205,9 +197,7 @@ static int sleep_on_fds(struct wait *w, uint64_t now)
 		{.fd = w->cq_fd, .events = POLLIN},
 		{.fd = w->cm_fd, .events = POLLIN},
 	};
-	uint64_t left = w->deadline - now;
-	struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
-			      .tv_nsec = (long)(left % 1000000000U)};
+	struct timespec ts = dap_timespec(w->deadline - now);
 	uint64_t posted;
 	ssize_t n;
 	int err;
@@ -256,7 +246,7 @@ static int poll_and_drive(struct wait *w, uint64_t *now)
 
 		if (!worked)
 			sched_yield();
-		*now = now_ns();
+		*now = dap_now_ns();
 		if (worked)
 			linger = *now + LINGER_NS;
 		ret = poll_queue(w, false);
@@ -266,17 +256,17 @@ static int poll_and_drive(struct wait *w, uint64_t *now)
 
 static int wait_for_event(struct wait *w)
 {
-	uint64_t now = now_ns();
+	uint64_t now = dap_now_ns();
 	int ret = poll_and_drive(w, &now);
 
 	while (ret == KEEP_WAITING && now < w->spin_end && now < w->deadline) {
 		dap_pause();
-		now = now_ns();
+		now = dap_now_ns();
 		ret = poll_queue(w, now >= w->deadline);
 	}
 	while (ret == KEEP_WAITING) {
 		ret = arm_and_sleep(w, now);
-		now = now_ns();
+		now = dap_now_ns();
 		if (ret == KEEP_WAITING)
 			ret = poll_and_drive(w, &now);
 	}
@@ -287,7 +277,7 @@ int dap_evd_wait(struct dap_evd *handle, uint32_t timeout_us, uint32_t threshold
 		 struct dap_event *ev, uint32_t *nmore)
 {
 	struct core_evd *evd = core_evd(handle);
-	uint64_t start = now_ns(), spin_us = core_ia(handle->obj.ia)->spin_us;
+	uint64_t start = dap_now_ns(), spin_us = core_ia(handle->obj.ia)->spin_us;
 	struct wait w = {
 		.evd = evd, .threshold = threshold, .ev = ev, .nmore = nmore,
 		.cm = handle->flags & (DAP_EVD_CR | DAP_EVD_CONNECTION) ? handle->obj.ia->cm : NULL,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/dap.h"
 #include "core/clock.h"
+#include "core/dap.h"
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"

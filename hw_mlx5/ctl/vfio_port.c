@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/dap.h"
 #include "core/clock.h"
+#include "core/dap.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* fe80::/64 and the interface identifier from a MAC (RFC 4291, appendix A). */
