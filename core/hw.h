@@ -60,7 +60,7 @@ struct dap_hw {
 	/* Events returned by hot dequeues, hot dequeues that found none, and completion events from
 	 * the adapter. NULL: unknown. A snapshot. */
 	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed,
-			 uint64_t *told);
+			 uint64_t *events);
 	/* Waits until every hot dequeue that may have read the old value of evd->slow has
 	 * returned. */
 	void (*cq_settle)(struct dap_evd *evd);

@@ -183,7 +183,7 @@ free_obj:
 static bool in_use(struct dap_ia *ia)
 {
 	unsigned int idle[DAP_TYPES] = {
-		[DAP_EVD] = core_ia(ia)->async_evd_own, [DAP_RSP] = dap_sp_spent(ia)};
+		[DAP_EVD] = core_ia(ia)->async_evd_own, [DAP_RSP] = dap_sp_used(ia)};
 
 	for (unsigned int t = DAP_IA + 1; t < DAP_TYPES; t++) {
 		if (dap_obj_count(t, ia) > idle[t])

@@ -128,13 +128,13 @@ uint64_t m5_cq_passed(const struct m5_cq *cq)
 	return cq->before + (laps << cq->log) + (ci & cq->mask);
 }
 
-void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *told)
+void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *events)
 {
 	const struct m5_cq *cq = m5_cq(evd);
 
 	*dequeued = m5_cq_passed(cq) - load(&cq->aside);
 	*missed = load(&cq->missed);
-	*told = __atomic_load_n(&cq->arm_sn, __ATOMIC_RELAXED);
+	*events = __atomic_load_n(&cq->arm_sn, __ATOMIC_RELAXED);
 }
 
 void m5_cq_settle(struct dap_evd *evd)

@@ -39,7 +39,7 @@ void m5_cq_drain_fd(struct dap_evd *evd);
 void m5_cq_settle(struct dap_evd *evd);
 int m5_recv_count(struct dap_ep *ep, uint32_t *recvs);
 void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts);
-void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *told);
+void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *events);
 
 /* qp.c */
 int m5_qp_create(struct dap_ep *ep);

@@ -99,12 +99,12 @@ void cm_conn_linger(struct dap_cm_conn *c)
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg)
 {
 	const struct dap_cm_ops *ops = c->cm->ops;
-	bool tell = c->owned;
+	bool report = c->owned;
 
 	c->owned = false;
 	c->cm->counts.ended[why]++;
 	cm_conn_state(c, CM_ENDED, 0);
-	if (tell) {
+	if (report) {
 		cm_call_begin();
 		ops->ended(c->ctx, c, why, msg ? msg->pd : NULL, msg ? msg->pd_size : 0);
 		cm_call_end();

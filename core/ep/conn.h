@@ -21,7 +21,7 @@ void dap_conn_ep_release(struct dap_ep *ep);
 void dap_sp_destroy(struct dap_psp *sp);	/* PSP or RSP */
 void dap_cr_destroy(struct dap_cr *cr);
 /* Reserved service points that have had their request: they no longer count as open objects. */
-unsigned int dap_sp_spent(struct dap_ia *ia);
+unsigned int dap_sp_used(struct dap_ia *ia);
 
 /* ---- what the API fronts call, by the rules of api.h ---- */
 struct dap_connect_args {

@@ -14,7 +14,7 @@ struct dap_agent {
 	pthread_t thread;
 	dap_agent_fn fn;		/* this and the next four: under the CNO's lock */
 	void *data;
-	bool once, spent;
+	bool once, done;
 	bool calling, stop;
 	bool alone;			/* the CNO is freed: only its thread uses it */
 };
@@ -27,7 +27,7 @@ static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 	struct dap_cno *cno = a->cno;
 
 	*evd = NULL;
-	if (a->spent)
+	if (a->done)
 		return STOP;
 	if (!cno->agent_end) {
 		if (a->stop)
@@ -39,7 +39,7 @@ static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 		}
 	}
 	cno->agent_end = false;
-	a->spent = a->once;
+	a->done = a->once;
 	a->calling = true;
 	return CALL;
 }
@@ -144,7 +144,7 @@ static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 	bool alive;
 
 	pthread_mutex_lock(&cno->lock);
-	alive = a && !a->spent;
+	alive = a && !a->done;
 	if (alive) {
 		a->fn = fn;
 		a->data = data;
@@ -224,7 +224,7 @@ void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data)
 
 	pthread_mutex_lock(&cno->lock);
 	a = cno->agent;
-	there = a && !a->spent;
+	there = a && !a->done;
 	*fn = there ? a->fn : NULL;
 	*data = there ? a->data : NULL;
 	pthread_mutex_unlock(&cno->lock);

@@ -194,15 +194,15 @@ void dap_evd_set_waitable(struct dap_evd *handle, bool waitable)
 void dap_evd_overflow(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
-	bool told;
+	bool reported;
 
 	pthread_mutex_lock(&evd->lock);
-	told = evd->overflowed;
+	reported = evd->overflowed;
 	evd->overflowed = true;
 	dap_evd_update_slow(evd);
 	dap_evd_wake(evd);
 	pthread_mutex_unlock(&evd->lock);
-	if (told)
+	if (reported)
 		return;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events has overflowed and delivers no more: create it "
 		"longer", (void *)handle, evd->qlen);

@@ -104,7 +104,7 @@ static int append_event(struct core_evd *evd, const struct dap_event *ev)
 int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 {
 	struct core_evd *evd = core_evd(handle);
-	bool tell = false;
+	bool report = false;
 	int err;
 
 	pthread_mutex_lock(&evd->lock);
@@ -112,11 +112,11 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	/* Other event types report ENOSPC to their caller; an async overflow event could not be
 	 * queued either. */
 	if (err && is_connection_event(ev)) {
-		tell = !evd->full_reported;
+		report = !evd->full_reported;
 		evd->full_reported = true;
 	}
 	pthread_mutex_unlock(&evd->lock);
-	if (!tell)
+	if (!report)
 		return err;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event 0x%x is lost: create it longer",
 		(void *)evd, evd->qlen, ev->number);

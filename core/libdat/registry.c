@@ -96,11 +96,11 @@ static int append_conf(void)
  * DAT_OVERRIDE named it. */
 static void explain_once(const char *path, int err, bool named)
 {
-	static int said;
+	static int logged;
 
-	if (err != said && (err != -ENOENT || named))
+	if (err != logged && (err != -ENOENT || named))
 		conf_explain(path, err);
-	said = err;
+	logged = err;
 }
 
 /*

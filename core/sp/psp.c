@@ -2,7 +2,7 @@
 /*
  * Service points. A public one (PSP) listens until it is freed. A reserved one (RSP) holds an
  * endpoint and takes one request; then it stops listening and releases endpoint and EVD. Its
- * handle stays valid until it is freed, as consumers expect, but blocks nothing: see dap_sp_spent.
+ * handle stays valid until it is freed, as consumers expect, but blocks nothing: see dap_sp_used.
  *
  * If the consumer asks for it, or reserves no endpoint, the provider makes an endpoint for the
  * request. It has no QP until dat_ep_modify(3) gives it a PZ, so an unknown peer's request costs
@@ -170,17 +170,17 @@ void dap_sp_destroy(struct dap_psp *sp)
 		dap_rsp_free(sp);
 }
 
-static void count_spent(void *rsp, void *arg)
+static void count_used(void *rsp, void *arg)
 {
 	*(unsigned int *)arg += !((struct dap_psp *)rsp)->listener;
 }
 
-unsigned int dap_sp_spent(struct dap_ia *ia)
+unsigned int dap_sp_used(struct dap_ia *ia)
 {
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&rsp_lock);
-	dap_obj_each(DAP_RSP, ia, count_spent, &n);
+	dap_obj_each(DAP_RSP, ia, count_used, &n);
 	pthread_mutex_unlock(&rsp_lock);
 	return n;
 }

@@ -136,16 +136,16 @@ static void port_raise(struct m5_ctl_vfio *v)
 static int port_wait(struct m5_ctl_vfio *v, bool *up)
 {
 	uint64_t start = dap_now_ms();
-	bool said = false;
+	bool logged = false;
 	int err = m5_port_state(&v->dv.ctl, up);
 
 	if (!err && !*up)
 		port_raise(v);
 	while (!err && !*up && dap_now_ms() - start < VF_LINK_MS) {
-		if (!said && dap_now_ms() - start >= VF_LINK_SAY_MS) {
+		if (!logged && dap_now_ms() - start >= VF_LINK_SAY_MS) {
 			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
 				VF_LINK_MS / 1000);
-			said = true;
+			logged = true;
 		}
 		poll(NULL, 0, VF_LINK_LOOK_MS);
 		err = m5_port_state(&v->dv.ctl, up);

@@ -265,15 +265,15 @@ M5_INLINE void m5_bind_rotate(struct m5_ep *e, struct dap_rmr *rmr)
 M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
-	bool spent = r->key_be == r->last_key_be;
+	bool used_up = r->key_be == r->last_key_be;
 
-	if (spent && m5_may_rotate(ep)) {
+	if (used_up && m5_may_rotate(ep)) {
 		m5_bind_rotate(m5_ep(ep), rmr);
 		return true;
 	}
 	if (!m5_sq_fits(ep, M5_BIND_BLOCKS))
 		return false;
-	if (spent)
+	if (used_up)
 		m5_rmr_reuse_variant(r, r->key_be + r->stride_be);
 	return true;
 }

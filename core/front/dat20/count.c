@@ -168,19 +168,19 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 {
 	struct core_evd *own = core_evd(evd);
-	uint64_t found = load(&own->counts.found), of_cq = 0, in_vain = 0, told = 0;
+	uint64_t found = load(&own->counts.found), of_cq = 0, hot_missed = 0, events = 0;
 	bool known = !evd->has_cq || evd->obj.ia->hw->cq_total;
 
 	if (evd->has_cq && known)
-		evd->obj.ia->hw->cq_total(evd, &of_cq, &in_vain, &told);
+		evd->obj.ia->hw->cq_total(evd, &of_cq, &hot_missed, &events);
 	if (known) {
 		c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
 		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = of_cq;
-		c->value[DCNT_EVD_DTO_CALLBACK] = told;
+		c->value[DCNT_EVD_DTO_CALLBACK] = events;
 	}
 	if (known)
 		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] =
-			load(&own->counts.missed) + load(&own->idle_looks) + in_vain;
+			load(&own->counts.missed) + load(&own->idle_looks) + hot_missed;
 	else if (core_ia(evd->obj.ia)->counted)
 		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&own->counts.all_missed);
 	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)
