@@ -112,9 +112,9 @@ int m5_qp_connect(struct dap_ep *ep)
 	int err;
 
 	if (!path_fits(local, remote)) {
-		dap_log(DAP_LOG_ERR, "the peer uses another kind of adapter or another version: "
-			"protocol 0x%x, link %u",
-			remote->proto, remote->link_layer);
+		dap_log(DAP_LOG_ERR, "the peer sent an invalid path (protocol 0x%x, MTU %u, QP 0x%x, PSN "
+			"0x%x): both ends need the same release of this provider",
+			remote->proto, remote->mtu, remote->qpn, remote->psn);
 		return -EPROTO;
 	}
 	/* The device allows at least one outstanding read, so block reads here if the endpoint may

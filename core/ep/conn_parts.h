@@ -26,8 +26,8 @@
 /* Before a connection: fills the QP's address and sets up the timers. */
 int dap_conn_prepare(struct dap_ep *ep);
 void dap_conn_timers(struct dap_ep *ep);
-/* Both ends use the same backend and protocol version. */
-bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b);
+/* Do both ends use the same backend and protocol version? If not, logs that. */
+bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer);
 /* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
 /* If the cause applies: QP to error, then state, then the event, so that all work is flushed when

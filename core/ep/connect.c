@@ -25,9 +25,19 @@ int dap_conn_prepare(struct dap_ep *ep)
 	return 0;
 }
 
-bool dap_conn_compatible(const struct dap_path *a, const struct dap_path *b)
+static const char *link_name(const struct dap_path *p)
 {
-	return a->link_layer == b->link_layer && a->proto == b->proto;
+	return p->link_layer == 1 ? "InfiniBand" : "Ethernet";
+}
+
+bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer)
+{
+	if (own->link_layer == peer->link_layer && own->proto == peer->proto)
+		return true;
+	dap_log(DAP_LOG_ERR, "the peer uses protocol 0x%x on %s, this end 0x%x on %s: both ends need "
+		"adapters of one kind and the same release of this provider", peer->proto,
+		link_name(peer), own->proto, link_name(own));
+	return false;
 }
 
 /* ---- callbacks ---- */
@@ -59,13 +69,8 @@ static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 
 static int apply_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
-	if (!dap_conn_compatible(&ep->local_path, path)) {
-		dap_log(DAP_LOG_ERR, "the peer uses protocol 0x%x on link %u, this end 0x%x on %u: "
-			"both ends need adapters of one kind and the same release of this provider",
-			path->proto, path->link_layer, ep->local_path.proto,
-			ep->local_path.link_layer);
+	if (!dap_conn_compatible(&ep->local_path, path))
 		return -EPROTO;
-	}
 	ep->remote_path = *path;
 	keep_private_data(ep, pd, size);
 	return ep->obj.ia->hw->qp_connect(ep);

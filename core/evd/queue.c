@@ -85,6 +85,11 @@ static bool is_connection_event(const struct dap_event *ev)
 	return ev->number >= DAP_EV_ESTABLISHED && ev->number <= DAP_EV_UNREACHABLE;
 }
 
+static const char *const connection_events[] = {
+	"ESTABLISHED", "PEER_REJECTED", "NON_PEER_REJECTED", "ACCEPT_COMPLETION_ERROR",
+	"DISCONNECTED", "BROKEN", "TIMED_OUT", "UNREACHABLE",
+};
+
 static int append_event(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
@@ -118,8 +123,8 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	pthread_mutex_unlock(&evd->lock);
 	if (!report)
 		return err;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event 0x%x is lost: create it longer",
-		(void *)evd, evd->qlen, ev->number);
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event %s is lost: create it longer",
+		(void *)evd, evd->qlen, connection_events[ev->number - DAP_EV_ESTABLISHED]);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 	return err;
 }

@@ -52,13 +52,8 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 		err = dap_conn_prepare(ep);
 	if (err)
 		return err;
-	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path)) {
-		dap_log(DAP_LOG_ERR, "a request uses protocol 0x%x on link %u, this end 0x%x on %u: both "
-			"ends need adapters of one kind and the same release of this provider",
-			cr->remote_path.proto, cr->remote_path.link_layer, ep->local_path.proto,
-			ep->local_path.link_layer);
+	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
-	}
 	return 0;
 }
 

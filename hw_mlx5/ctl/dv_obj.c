@@ -123,7 +123,8 @@ int dv_obj_destroy(struct m5_obj *obj)
 	}
 	/* On refusal libmlx5 keeps its memory; the object ends with the context. */
 	if (err)
-		dap_log(DAP_LOG_ERR, "cannot destroy a device object: error %d", err);
+		dap_log(DAP_LOG_ERR, "cannot destroy a device object: %s",
+			strerror(-hw_error(err)));
 	free(obj);
 	return hw_error(err);
 }

@@ -62,7 +62,7 @@ static void mac_read(struct m5_ctl *ctl, uint32_t index, uint8_t mac[6])
 	int err = dv_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
 
 	if (err)
-		dap_log(DAP_LOG_EP, "%s refuses QUERY_ROCE_ADDRESS (status 0x%x)",
+		dap_log(DAP_LOG_EP, "%s refused QUERY_ROCE_ADDRESS (status 0x%x)",
 			dv_of(ctl)->ctx->device->name, out.hdr.status);
 	else
 		m5_mac(be16_to_cpu(out.addr.mac_hi), be32_to_cpu(out.addr.mac_lo), mac);

@@ -85,7 +85,7 @@ static void refused(DAT_CR_HANDLE cr)
 	cr_assert_eq(DAT_GET_TYPE(dat_cr_accept(cr, b.ep, 0, NULL)), DAT_INVALID_PARAMETER);
 	ok(dat_cr_reject(cr));
 	took_conn(&a, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	said("a request uses protocol");
+	said("the peer uses protocol");
 	said("need adapters of one kind and the same release");
 	pair_close();
 }
