@@ -136,7 +136,7 @@ Test(conn, reject)
 	side_pair(&a, &b);
 }
 
-Test(conn, connect__to_nobody)
+Test(conn, connect__without_a_listener)
 {
 	assert_ok(side_recv(&a, a.ep, 6));
 	assert_ok(side_try_connect(&a, a.ep, 200000));
@@ -264,7 +264,7 @@ Test(conn, disconnect__graceful_completes_what_was_posted)
 }
 
 /* Each end has received everything that the other sent, whichever end disconnects first, and however. */
-Test(conn, disconnect__by_who_has_received)
+Test(conn, disconnect__by_the_receiver)
 {
 	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG };
 
@@ -500,7 +500,7 @@ static void *wait_for_ever(void *evd)
 }
 
 /* A thread that is cancelled in a wait leaves the EVD unchanged, and other waiters get their events. */
-Test(conn, cancelled__waiter_is_missed_by_nobody)
+Test(conn, cancelled__waiter_delays_no_other_waiter)
 {
 	pthread_t thread;
 	void *result;

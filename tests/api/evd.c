@@ -281,7 +281,7 @@ Test(evd, wait__times_out)
 }
 
 /* The completion flags of the endpoints that feed the EVD decide what wakes a waiter. */
-Test(evd, query__tells_what_notifies)
+Test(evd, query__returns_the_notifying_flags)
 {
 	static const struct {
 		int flags;

@@ -331,7 +331,7 @@ Test(srq, srq_set_lw__when_fewer_are_there_already)
 	cr_expect(quiet());
 }
 
-Test(srq, ep_create_with_srq__says_so)
+Test(srq, ep_create_with_srq__is_reported)
 {
 	DAT_EP_HANDLE ep = ep_of(srq);
 	DAT_BOOLEAN recv_idle = DAT_FALSE, request_idle = DAT_FALSE;

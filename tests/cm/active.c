@@ -46,7 +46,7 @@ static int reach(uint32_t timeout_us, uint64_t *id)
 	return fd;
 }
 
-ACTIVE(connect__to_nobody_ends_at_the_timeout)
+ACTIVE(connect__without_a_listener_ends_at_the_timeout)
 {
 	struct dap_cm_conn *c;
 	uint64_t start = th_now_ms();

@@ -65,7 +65,7 @@ static void tell_the_truth(void)
 	SOON(trio.a.established == 1);
 }
 
-Test(door, liar__says_no_request)
+Test(door, bad_caller__sends_no_request)
 {
 	int tcp = raw_connect(QUAL);
 	uint8_t buf[2 * CM_WIRE_SIZE] = { 0 };
@@ -94,7 +94,7 @@ Test(door, liar__says_no_request)
 	tell_the_truth();
 }
 
-Test(door, liar__brings_no_connection)
+Test(door, bad_caller__passes_no_connection)
 {
 	int tcp = raw_connect(QUAL), listener = raw_listen(NEXT + 1), sv[2], fds[4];
 	int idle = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
@@ -128,7 +128,7 @@ Test(door, liar__brings_no_connection)
 }
 
 /* A good message with one bit changed, or truncated: most are refused, and none does harm. */
-Test(door, liar__mutilates_requests)
+Test(door, bad_caller__corrupts_requests)
 {
 	unsigned int seed = 1;
 	struct cm_wire w;
@@ -156,7 +156,7 @@ Test(door, liar__mutilates_requests)
 }
 
 /* The socket is no longer non-blocking: no thread blocks on it. */
-Test(door, liar__brings_a_blocking_connection)
+Test(door, bad_caller__passes_a_blocking_connection)
 {
 	int fd = trio_ask_bare(), door;
 	struct cm_wire w;
@@ -177,7 +177,7 @@ Test(door, liar__brings_a_blocking_connection)
 }
 
 /* An empty packet can still carry descriptors. */
-Test(door, guest__empty_packet_with_descriptors_leaves_none_open)
+Test(door, pending__empty_packet_with_descriptors_leaves_none_open)
 {
 	struct th_usage before, after;
 	int fds[2] = { 0, 0 };
@@ -191,7 +191,7 @@ Test(door, guest__empty_packet_with_descriptors_leaves_none_open)
 	tell_the_truth();
 }
 
-Test(door, guest__says_nothing)
+Test(door, pending__sends_nothing)
 {
 	int door;
 
@@ -205,7 +205,7 @@ Test(door, guest__says_nothing)
 	tell_the_truth();
 }
 
-Test(door, guest__one_of_too_many)
+Test(door, pending__one_of_too_many)
 {
 	int doors[80], gone = 0;
 
@@ -302,7 +302,7 @@ static void with_stranger(bool guest, struct th_child *child)
 	cr_assert_eq(th_spawn(child, stranger, &guest), 0);
 }
 
-Test(door, stranger__as_a_guest)
+Test(door, other_user__connects_to_the_handoff_socket)
 {
 	struct th_child child;
 
@@ -315,7 +315,7 @@ Test(door, stranger__as_a_guest)
 }
 
 /* A process that has bound the name gets no request; a listener without the name works without handoff. */
-Test(door, stranger__as_the_host)
+Test(door, other_user__binds_the_handoff_socket)
 {
 	struct th_child child;
 

@@ -55,7 +55,7 @@ static struct dap_cm_conn *asks(void)
 	Test(near, name, .init = open_near, .fini = close_both) { name(); }                        \
 	static void name(void)
 
-PAIR(connect__each_side_hears_each_step_once)
+PAIR(connect__each_side_gets_each_event_once)
 {
 	struct dap_path one = path_of(1), two = path_of(2);
 	struct dap_cm_conn *c;
@@ -383,7 +383,7 @@ PAIR(disconnect__by_both_at_once)
 }
 
 /* In the callback: later the peer's answer may have ended the connection before the release. */
-PAIR(disconnect__then_release_still_tells_the_peer)
+PAIR(disconnect__then_release_still_informs_the_peer)
 {
 	struct dap_cm_conn *c;
 
@@ -394,7 +394,7 @@ PAIR(disconnect__then_release_still_tells_the_peer)
 	cr_assert_eq(a.ended, 0);
 }
 
-PAIR(disconnect__while_nobody_listens)
+PAIR(disconnect__without_a_listener)
 {
 	struct dap_cm_conn *c;
 
@@ -426,7 +426,7 @@ PAIR(disconnect__before_the_go)
 	cr_assert_eq(a.established, 0);
 }
 
-PAIR(look__is_heard_by_the_peer)
+PAIR(look__reaches_the_peer)
 {
 	struct dap_cm_conn *c;
 
@@ -449,7 +449,7 @@ PAIR(look__before_there_is_a_connection)
 	cr_assert(!a.looks && !b.looks);
 }
 
-PAIR(break__is_heard_by_the_peer_only)
+PAIR(break__is_reported_to_the_peer_only)
 {
 	struct dap_cm_conn *c;
 
@@ -461,7 +461,7 @@ PAIR(break__is_heard_by_the_peer_only)
 }
 
 /* Text for a terminal has only printable bytes. */
-PAIR(break__says_why)
+PAIR(break__logs_the_reason)
 {
 	char said[512] = "";
 	struct dap_cm_conn *c;
@@ -514,7 +514,7 @@ PAIR(unlisten__requests_handed_over_live_on)
 }
 
 /* A single-use listener for each connection, as in dapltest: no request may be lost between two. */
-PAIR(unlisten__and_listen_again_loses_nobody)
+PAIR(unlisten__and_listen_again_loses_no_request)
 {
 	dap_cm_unlisten(l);
 	for (unsigned int i = 1; i <= 100; i++) {

@@ -51,7 +51,7 @@ Test(handoff, handoff__on_and_on)
 	SOON(trio.a.established == 1);
 }
 
-Test(handoff, handoff__nobody_listens)
+Test(handoff, handoff__without_a_listener)
 {
 	trio_ask();
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -ENOENT);
@@ -185,7 +185,7 @@ Test(handoff, process__serves_what_it_is_handed)
 	ENDED(&trio.a, DAP_CM_BROKEN);
 }
 
-Test(handoff, process__outlives_who_handed_off)
+Test(handoff, process__outlives_the_one_that_handed_off)
 {
 	struct th_child child;
 
@@ -229,7 +229,7 @@ Test(handoff, process__dies_with_the_request)
 	ENDED(&trio.a, DAP_CM_NON_PEER_REJECTED);
 }
 
-Test(handoff, process__that_has_died_is_nobody)
+Test(handoff, process__that_has_died_is_no_listener)
 {
 	struct th_child child;
 

@@ -161,7 +161,7 @@ LINE(caller__byte_by_byte)
 }
 
 /* All in one segment, with the next request: each in its order. */
-LINE(caller__says_all_at_once)
+LINE(caller__sends_all_at_once)
 {
 	struct cm_wire w[5];
 	int fd;
@@ -202,7 +202,7 @@ static void is_cut_off(const void *bytes, size_t len)
 	close(fd);
 }
 
-LINE(caller__talks_nonsense)
+LINE(caller__sends_malformed_messages)
 {
 	is_cut_off("and now", 7);
 }
@@ -260,7 +260,7 @@ LINE(caller__answers_out_of_turn)
 }
 
 /* A message that was in flight when its connection ended is ignored. */
-LINE(caller__speaks_of_what_is_not_there)
+LINE(caller__names_a_missing_connection)
 {
 	int fd;
 
@@ -273,7 +273,7 @@ LINE(caller__speaks_of_what_is_not_there)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-LINE(caller__asks_for_whom_nobody_is)
+LINE(caller__requests_an_unknown_qualifier)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	struct cm_msg m;
@@ -350,7 +350,7 @@ LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 	b.on_end = NULL;
 }
 
-LINE(caller__says_nothing)
+LINE(caller__sends_nothing)
 {
 	int fd;
 

@@ -34,7 +34,7 @@ static void close_both(void)
 
 #define PASSIVE(name) Test(cm, name, .init = open_both, .fini = close_both)
 
-PASSIVE(stranger__says_something_else)
+PASSIVE(client__sends_another_protocol)
 {
 	static const char http[] = "GET / HTTP/1.1\r\n\r\n";
 	int fd = raw_connect(QUAL);
@@ -45,7 +45,7 @@ PASSIVE(stranger__says_something_else)
 	close(fd);
 }
 
-PASSIVE(stranger__first_byte_is_wrong)
+PASSIVE(client__first_byte_is_wrong)
 {
 	int fd = raw_connect(QUAL);
 
@@ -54,7 +54,7 @@ PASSIVE(stranger__first_byte_is_wrong)
 	close(fd);
 }
 
-PASSIVE(stranger__of_another_version_is_told_so)
+PASSIVE(client__of_another_version_gets_a_reply)
 {
 	struct cm_wire w;
 	struct cm_msg m;
@@ -70,7 +70,7 @@ PASSIVE(stranger__of_another_version_is_told_so)
 	close(fd);
 }
 
-PASSIVE(stranger__starts_with_anything_but_a_request)
+PASSIVE(client__starts_with_anything_but_a_request)
 {
 	for (enum cm_type t = CM_REP; t < CM_TYPES; t++) {
 		int fd = raw_connect(QUAL);
@@ -82,7 +82,7 @@ PASSIVE(stranger__starts_with_anything_but_a_request)
 	cr_assert_eq(b.requests, 0);
 }
 
-PASSIVE(stranger__half_a_request_at_every_byte)
+PASSIVE(client__stops_at_every_byte_of_a_request)
 {
 	struct cm_wire w;
 
@@ -100,7 +100,7 @@ PASSIVE(stranger__half_a_request_at_every_byte)
 	cr_assert_eq(b.requests, 0);
 }
 
-PASSIVE(stranger__byte_by_byte)
+PASSIVE(client__sends_byte_by_byte)
 {
 	struct cm_wire w;
 	struct cm_msg m;
@@ -123,7 +123,7 @@ PASSIVE(stranger__byte_by_byte)
 }
 
 /* A slow client is treated like a silent one: the deadline runs from the start. */
-PASSIVE(stranger__slow_one_is_dropped_at_its_deadline)
+PASSIVE(client__slow_one_is_dropped_at_its_deadline)
 {
 	struct cm_wire w;
 	bool cut = false;
@@ -205,7 +205,7 @@ PASSIVE(request__peer_is_reset)
 	hold_request_then(raw_reset);
 }
 
-PASSIVE(request__peer_says_farewell)
+PASSIVE(request__peer_disconnects)
 {
 	hold_request_then(say_disc);
 }
@@ -280,7 +280,7 @@ PASSIVE(live__peer_is_reset)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-PASSIVE(live__peer_says_farewell)
+PASSIVE(live__peer_disconnects)
 {
 	say_disc(to_phase(CM_RTU, true));
 	ENDED(&b, DAP_CM_DISCONNECTED);
@@ -295,7 +295,7 @@ PASSIVE(live__farewell_then_reset_is_a_farewell)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PASSIVE(live__peer_talks_nonsense)
+PASSIVE(live__peer_sends_malformed_messages)
 {
 	int fd = to_phase(CM_RTU, true);
 
@@ -354,7 +354,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 }
 
 /* A refused client counts until it has closed its socket. */
-PASSIVE(flood__of_requests_for_nobody)
+PASSIVE(flood__of_requests_without_a_listener)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	static int fds[600];

@@ -172,7 +172,7 @@ static int victim_with_child(int sock, void *arg)
 	return 0;
 }
 
-Test(cm, fork__childs_copy_neither_talks_nor_hides_the_parents_death)
+Test(cm, fork__childs_copy_is_silent_and_does_not_hide_the_parents_death)
 {
 	struct th_child child;
 	struct node b;

@@ -125,7 +125,7 @@ STATEMENT(cno_wait__triggered_by_an_event, dat_cno_wait, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(cno_wait__wakes_who_waits, dat_cno_wait, DESCRIPTION)
+STATEMENT(cno_wait__wakes_each_waiter, dat_cno_wait, DESCRIPTION)
 {
 	DAT_EVD_HANDLE evd;
 	struct waiter w;
@@ -247,7 +247,7 @@ STATEMENT(cno_free__in_use_by_an_evd, dat_cno_free, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(cno_free__somebody_waits, dat_cno_free, DESCRIPTION)
+STATEMENT(cno_free__with_a_waiter, dat_cno_free, DESCRIPTION)
 {
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE evd;

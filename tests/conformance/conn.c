@@ -5,7 +5,7 @@
 
 #include "tests/conformance/fixture.h"
 
-STATEMENT(ep_connect__both_sides_are_told, dat_ep_connect, DESCRIPTION)
+STATEMENT(ep_connect__both_sides_get_an_event, dat_ep_connect, DESCRIPTION)
 {
 	DAT_CR_HANDLE cr;
 	struct side a, b;
@@ -106,7 +106,7 @@ STATEMENT(ep_connect__rejected_by_the_peer, dat_ep_connect, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_connect__nobody_listens, dat_ep_connect, DESCRIPTION)
+STATEMENT(ep_connect__without_a_listener, dat_ep_connect, DESCRIPTION)
 {
 	struct side a;
 

@@ -25,7 +25,7 @@ static void is_dead(DAT_CR_HANDLE cr)
 	must_be(DAT_INVALID_HANDLE, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 }
 
-STATEMENT(cr_query__who_asks, dat_cr_query, DESCRIPTION)
+STATEMENT(cr_query__returns_the_requester, dat_cr_query, DESCRIPTION)
 {
 	struct side a, b;
 	DAT_EP_PARAM ep;
@@ -131,7 +131,7 @@ STATEMENT(cr_accept__not_the_reserved_endpoint, dat_cr_accept, RETURNS)
 	bring_done(&b);
 }
 
-STATEMENT(cr_reject__peer_is_told, dat_cr_reject, DESCRIPTION)
+STATEMENT(cr_reject__peer_gets_an_event, dat_cr_reject, DESCRIPTION)
 {
 	struct side a, b;
 	DAT_CR_HANDLE cr = asked(&a, &b);
@@ -249,7 +249,7 @@ STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-STATEMENT(cr_handoff__nobody_listens_there, dat_cr_handoff, RETURNS)
+STATEMENT(cr_handoff__without_a_listener, dat_cr_handoff, RETURNS)
 {
 	struct side a, b;
 	DAT_CR_HANDLE cr = asked(&a, &b);

@@ -29,7 +29,7 @@ STATEMENT(ep_create__begins_unconnected_and_idle, dat_ep_create, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(ep_create__defaults_are_told, dat_ep_create, DESCRIPTION)
+STATEMENT(ep_create__defaults_are_returned, dat_ep_create, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep;
 	DAT_EP_PARAM p;
@@ -161,7 +161,7 @@ STATEMENT(ep_query__mask_out_of_range, dat_ep_query, RETURNS)
 	side_close(&s);
 }
 
-STATEMENT(ep_get_status__tells_what_is_outstanding, dat_ep_get_status, DESCRIPTION)
+STATEMENT(ep_get_status__returns_whether_requests_are_outstanding, dat_ep_get_status, DESCRIPTION)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
 	struct side a, b;
@@ -313,7 +313,7 @@ STATEMENT(ep_reset__receives_of_an_unconnected_stay, dat_ep_reset, DESCRIPTION)
 }
 
 /* The marker is the last of its queue: once it is dequeued, so are all before it. */
-STATEMENT(ep_reset__a_marker_tells_when_all_is_drained, dat_ep_reset, USAGE)
+STATEMENT(ep_reset__a_marker_completes_when_all_is_drained, dat_ep_reset, USAGE)
 {
 	struct side a, b;
 

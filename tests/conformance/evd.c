@@ -151,7 +151,7 @@ STATEMENT(evd_post_se__no_software_event, dat_evd_post_se, RETURNS)
 
 /* ---- states ---- */
 
-STATEMENT(evd_disable__is_told_and_repeats, dat_evd_disable, DESCRIPTION)
+STATEMENT(evd_disable__is_reported_and_repeats, dat_evd_disable, DESCRIPTION)
 {
 	struct side s;
 
@@ -176,7 +176,7 @@ STATEMENT(evd_disable__events_still_arrive, dat_evd_disable, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(evd_enable__is_told_and_repeats, dat_evd_enable, DESCRIPTION)
+STATEMENT(evd_enable__is_reported_and_repeats, dat_evd_enable, DESCRIPTION)
 {
 	struct side s;
 

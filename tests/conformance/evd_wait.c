@@ -80,7 +80,7 @@ STATEMENT(evd_wait__woken_by_an_arrival, dat_evd_wait, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(evd_wait__time_out_takes_none_and_tells_nmore, dat_evd_wait, DESCRIPTION)
+STATEMENT(evd_wait__time_out_takes_none_and_returns_nmore, dat_evd_wait, DESCRIPTION)
 {
 	DAT_EVENT ev;
 	DAT_COUNT more = -1;
@@ -194,7 +194,7 @@ STATEMENT(evd_wait__a_waiter_owns_the_evd, dat_evd_wait, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(evd_dequeue__refused_while_somebody_waits, dat_evd_dequeue, RETURNS)
+STATEMENT(evd_dequeue__refused_with_a_waiter, dat_evd_dequeue, RETURNS)
 {
 	static const char *const kinds[] = { "software", "completions" };
 	DAT_EVENT ev;

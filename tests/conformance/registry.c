@@ -34,7 +34,7 @@ STATEMENT(registry_list_providers__names_the_ia, dat_registry_list_providers, DE
 	check(found);
 }
 
-STATEMENT(registry_list_providers__too_small_tells_how_many, dat_registry_list_providers, DESCRIPTION)
+STATEMENT(registry_list_providers__too_small_returns_the_number, dat_registry_list_providers, DESCRIPTION)
 {
 	DAT_COUNT all = providers(), n = -1;
 

@@ -162,7 +162,7 @@ STATEMENT(psp_query__each_field_alone, dat_psp_query, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(psp_free__later_requests_find_nobody, dat_psp_free, DESCRIPTION)
+STATEMENT(psp_free__later_requests_find_no_listener, dat_psp_free, DESCRIPTION)
 {
 	struct side a, b;
 

@@ -175,7 +175,7 @@ static void soft_high_once(struct side *a, struct side *b)
 	two_close(a, b);
 }
 
-STATEMENT(ep_set_watermark__soft_tells_once, dat_ep_set_watermark, DESCRIPTION)
+STATEMENT(ep_set_watermark__soft_raises_one_event, dat_ep_set_watermark, DESCRIPTION)
 {
 	struct side a, b;
 
@@ -192,7 +192,7 @@ STATEMENT(ep_set_watermark__soft_of_an_own_queue, dat_ep_set_watermark, DESCRIPT
 	soft_high_once(&a, &b);
 }
 
-STATEMENT(ep_set_watermark__soft_set_again_tells_again, dat_ep_set_watermark, DESCRIPTION)
+STATEMENT(ep_set_watermark__soft_set_again_raises_an_event_again, dat_ep_set_watermark, DESCRIPTION)
 {
 	struct side a, b;
 
@@ -208,7 +208,7 @@ STATEMENT(ep_set_watermark__soft_set_again_tells_again, dat_ep_set_watermark, DE
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_set_watermark__soft_below_what_is_held_tells_at_once, dat_ep_set_watermark, USAGE)
+STATEMENT(ep_set_watermark__soft_below_the_count_raises_an_event_at_once, dat_ep_set_watermark, USAGE)
 {
 	struct side a, b;
 
@@ -283,7 +283,7 @@ STATEMENT(ep_set_watermark__hard_is_ready_when_connected, dat_ep_set_watermark, 
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_set_watermark__infinite_never_tells, dat_ep_set_watermark, DESCRIPTION)
+STATEMENT(ep_set_watermark__infinite_raises_no_event, dat_ep_set_watermark, DESCRIPTION)
 {
 	struct side a, b;
 

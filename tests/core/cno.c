@@ -463,7 +463,7 @@ Test(cno, modify_agent__is_called_each_time)
 	cr_assert_eq(count(&c.n) + count(&other.n), 7);
 }
 
-Test(cno, agent__told_that_the_evds_are_gone)
+Test(cno, agent__called_when_the_evds_are_gone)
 {
 	struct calls c = {0};
 	DAT_CNO_HANDLE cno = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL);

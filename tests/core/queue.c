@@ -201,7 +201,7 @@ Test(queue, post_se__bad_arguments)
 	assert_ret(dat_evd_post_se(t.a, &ev), DAT_INVALID_HANDLE);
 }
 
-Test(queue, overflow__of_connection_events_is_told_once)
+Test(queue, overflow__of_connection_events_is_reported_once)
 {
 	struct dap_event ev = {.number = DAP_EV_ESTABLISHED, .conn.ep = t.a};
 	DAT_EVENT got;

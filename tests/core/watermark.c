@@ -100,7 +100,7 @@ Test(watermark, more_than_there_is_room_for__nothing_is_lost)
 }
 
 /* The peak was passed and left again between two polls. */
-Test(watermark, peak_seen_only_by_the_dequeuer__is_told)
+Test(watermark, peak_seen_only_by_the_dequeuer__is_reported)
 {
 	set(2, DAT_WATERMARK_INFINITE);
 	for (uint64_t i = 0; i < 3; i++)
@@ -163,7 +163,7 @@ Test(watermark, cno__is_triggered)
 }
 
 /* Once everything is reported, dequeues are as cheap as ever. */
-Test(watermark, told__counts_no_more)
+Test(watermark, reported__counts_no_more)
 {
 	const struct dap_evd *evd = t.evd;
 
@@ -203,7 +203,7 @@ Test(watermark, no_memory__changes_nothing)
 	set(3, 4);
 }
 
-Test(watermark, recv_query__what_the_backend_says)
+Test(watermark, recv_query__returns_the_backends_count)
 {
 	DAT_COUNT n = -7, span = -7;
 

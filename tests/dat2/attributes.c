@@ -23,7 +23,7 @@ static void ask(void)
 /* A number that was set: small, so that it differs from the earlier value. */
 #define cr_assert_some(n) cr_assert((n) > 0 && (uint64_t)(n) != (uint64_t)(int32_t)0xa5a5a5a5, #n)
 
-Test(attributes, ia__says_who_it_is)
+Test(attributes, ia__returns_its_identity)
 {
 	const struct sockaddr_in *address;
 
@@ -42,7 +42,7 @@ Test(attributes, ia__says_who_it_is)
 	cr_assert_null(ia.vendor_attr);
 }
 
-Test(attributes, ia__says_how_many)
+Test(attributes, ia__returns_numbers)
 {
 	ask();
 	cr_assert_some(ia.max_eps);
@@ -67,7 +67,7 @@ Test(attributes, ia__says_how_many)
 }
 
 /* Lengths have 32 bits here: larger limits of the adapter are cut off, not wrapped. */
-Test(attributes, ia__says_how_long)
+Test(attributes, ia__returns_lengths)
 {
 	ask();
 	cr_assert_geq(ia.max_message_size, 1u << 12);
@@ -77,7 +77,7 @@ Test(attributes, ia__says_how_long)
 	cr_assert_geq(ia.max_rmr_target_address, (DAT_VADDR)(uintptr_t)a.mem);
 }
 
-Test(attributes, provider__says_what_it_is)
+Test(attributes, provider__returns_its_identity)
 {
 	unsigned int major, minor;
 
@@ -107,7 +107,7 @@ Test(attributes, provider__says_what_it_is)
 			cr_assert_eq(provider.evd_stream_merging_supported[i][j], DAT_TRUE);
 }
 
-Test(attributes, provider__says_what_it_has)
+Test(attributes, provider__returns_its_features)
 {
 	ask();
 	cr_assert_eq(provider.srq_watermarks_supported, provider.srq_supported ? 0x111 : 0x110);

@@ -27,7 +27,7 @@ Test(calls, context__is_kept)
 	cr_assert_eq(out.as_64, in.as_64);
 }
 
-Test(calls, cno__is_told)
+Test(calls, cno__is_triggered)
 {
 	DAT_EVENT ev = { .event_number = DAT_SOFTWARE_EVENT }, got;
 	DAT_EVD_HANDLE evd, told;
@@ -68,7 +68,7 @@ Test(calls, evd__is_unwaitable)
 }
 
 /* The bits of the mask differ from 1.2's. */
-Test(calls, ep_modify__changes_what_its_bit_says)
+Test(calls, ep_modify__changes_the_field_of_its_bit)
 {
 	DAT_EP_PARAM before, to, after;
 	DAT_PZ_HANDLE pz;
@@ -93,7 +93,7 @@ Test(calls, ep_modify__changes_what_its_bit_says)
 	assert_ok(dat_pz_free(pz));
 }
 
-Test(calls, ep_recv__is_told_and_bounded)
+Test(calls, ep_recv__is_counted_and_bounded)
 {
 	DAT_LMR_TRIPLET segment = side_segment(&a, 0, 64);
 	DAT_COUNT buffers = -5, span = -5;

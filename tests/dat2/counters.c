@@ -495,7 +495,7 @@ Test(counters, ep__counts_posts_of_each_shape)
 	cr_assert_eq(v[DCNT_EP_POST_READ], 0);
 }
 
-Test(counters, evd__counts_dequeues_in_vain)
+Test(counters, evd__counts_empty_dequeues)
 {
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS], missed;
 	DAT_EVENT ev;
@@ -554,7 +554,7 @@ static void open_counting(void)
 TestSuite(efa, .init = open_efa, .fini = sides_close, .timeout = 60);
 TestSuite(efa_counting, .init = open_counting, .fini = sides_close, .timeout = 60);
 
-Test(efa, ep__says_what_is_unknown)
+Test(efa, ep__reports_unknown_counters)
 {
 	sides_connect();
 	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND), UNKNOWN);
@@ -568,7 +568,7 @@ Test(efa_counting, ep__counts_each_kind_and_its_bytes)
 	post_each_kind();
 }
 
-Test(efa_counting, evd__counts_dequeues_in_vain)
+Test(efa_counting, evd__counts_empty_dequeues)
 {
 	DAT_EVENT ev;
 

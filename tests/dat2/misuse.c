@@ -251,7 +251,7 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 }
 
 /* Windows of one endpoint and zero-based addresses need a ConnectX. */
-Test(misuse, efa__says_what_it_has_not)
+Test(misuse, efa__reports_missing_features)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_REGION_DESCRIPTION region;

@@ -72,7 +72,7 @@ Test(dat2, ia__is_the_registrys_number_in_all_queries)
 	cr_assert_gt(ia.max_rdma_size, 0);
 }
 
-Test(dat2, attributes__say_what_there_is)
+Test(dat2, attributes__report_the_features)
 {
 	DAT_PROVIDER_ATTR provider;
 	DAT_IA_ATTR ia;
@@ -85,7 +85,7 @@ Test(dat2, attributes__say_what_there_is)
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
 }
 
-/* The opposite: efa__says_what_it_has_not. */
+/* The opposite: efa__reports_missing_features. */
 Test(dat2, attributes__of_a_connectx)
 {
 	DAT_PROVIDER_ATTR provider;
@@ -119,7 +119,7 @@ Test(dat2, ia_close__with_objects_alive)
 	assert_ret(dat_ia_close(a.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 }
 
-Test(dat2, not_supported__is_said)
+Test(dat2, not_supported__is_returned)
 {
 	DAT_RMR_TRIPLET remote = side_remote(&b, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
@@ -353,7 +353,7 @@ static DAT_IB_EXTENSION_EVENT_DATA extension(DAT_EVENT *ev)
 	return data;
 }
 
-Test(dat2, write_immed__says_so_at_both_ends)
+Test(dat2, write_immed__is_reported_at_both_ends)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 6), recv = side_segment(&b, 4096, 64);
 	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64);

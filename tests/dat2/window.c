@@ -258,7 +258,7 @@ Test(window, send_with_invalidate__then_it_may_be_bound_to_another)
 }
 
 /* The device has invalidated it, and b has not yet dequeued the receive that reports it. */
-Test(window, bind__before_the_completion_that_tells_of_the_end)
+Test(window, bind__before_the_completion_of_the_invalidate)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
 	DAT_RMR_CONTEXT first, second;

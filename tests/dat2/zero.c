@@ -76,7 +76,7 @@ static DAT_RMR_CONTEXT bind_it(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE of, DAT_LMR_TR
 	return context;
 }
 
-Test(zero, lmr__says_so)
+Test(zero, lmr__zero_based_is_reported)
 {
 	DAT_LMR_PARAM param;
 

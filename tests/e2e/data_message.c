@@ -97,7 +97,7 @@ RIG_TEST(data_message, send__in_each_number_of_pieces)
 	}
 }
 
-RIG_TEST(data_message, send__more_pieces_than_the_attributes_say)
+RIG_TEST(data_message, send__more_pieces_than_the_attributes_allow)
 {
 	DAT_LMR_TRIPLET t[PIECES_MAX + 1];
 	DAT_DTO_COOKIE c = { 0 };

@@ -105,7 +105,7 @@ RIG_TEST(data_wake, ep_create__with_other_flags_reaches_a_waiter)
 	must(dat_evd_free(own));
 }
 
-RIG_TEST(data_wake, unsignalled__wakes_nobody_but_is_there)
+RIG_TEST(data_wake, unsignalled__wakes_no_waiter_but_is_there)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_EVD_HANDLE evd;
@@ -173,7 +173,7 @@ RIG_TEST(data_wake, failed__wakes_though_unsignalled_or_unsolicited)
 	b.ep = eb;
 }
 
-RIG_TEST(data_wake, solicited__the_sender_decides_who_wakes)
+RIG_TEST(data_wake, solicited__the_sender_decides_whether_the_receiver_wakes)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_EVD_HANDLE evd;

@@ -155,7 +155,7 @@ static void *sleeper(void *evd)
 	return (void *)(uintptr_t)DAT_GET_TYPE(dat_evd_wait(evd, SOON_MS * 1000u, 1, &ev, &more));
 }
 
-RIG_TEST(dequeue_n, dequeue_n__somebody_waits)
+RIG_TEST(dequeue_n, dequeue_n__with_a_waiter)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	pthread_t thread;

@@ -234,7 +234,7 @@ RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
 /* ---- the ways alone ---- */
 
 /* Suppressed work that fails is reported, and so is all suppressed work behind it. */
-RIG_TEST(error_flush, suppressed__failures_are_told)
+RIG_TEST(error_flush, suppressed__failures_are_reported)
 {
 	must(do_write(&a, 1, 0, far(&b, 0, 64), SUPPRESS));
 	must(do_write(&a, 2, 0, through(0x1234, &b, 0, 64), SUPPRESS));

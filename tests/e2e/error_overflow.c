@@ -52,7 +52,7 @@ static void overflow_is_told(void)
 	same(ev.event_data.asynch_error_event_data.dat_handle, small);
 }
 
-RIG_TEST(error_overflow, told__and_all_else_goes_on)
+RIG_TEST(error_overflow, overflow__all_else_continues)
 {
 	unsigned int n = 0;
 	DAT_RETURN ret;
@@ -76,7 +76,7 @@ RIG_TEST(error_overflow, told__and_all_else_goes_on)
 	check(filled(b.mem + 10000, 5000, 1));
 }
 
-RIG_TEST(error_overflow, told__and_all_can_be_freed)
+RIG_TEST(error_overflow, overflow__all_can_be_freed)
 {
 	fill_up();
 	overflow_is_told();

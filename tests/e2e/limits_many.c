@@ -202,7 +202,7 @@ RIG_TEST(limits_many, private_data__too_long)
 }
 
 /* dat_ep_connect(3): retries until the timeout. */
-RIG_TEST(limits_many, nobody__listens_until_the_time_is_up)
+RIG_TEST(limits_many, connect__without_a_listener_until_the_timeout)
 {
 	uint64_t start;
 

@@ -148,7 +148,7 @@ RIG_TEST(srq, srq_post_recv__laps)
 }
 
 /* An undequeued completion keeps its slot, and only that one. */
-RIG_TEST(srq, srq_post_recv__around_a_completion_nobody_takes)
+RIG_TEST(srq, srq_post_recv__around_an_undequeued_completion)
 {
 	DAT_EVD_HANDLE own = NULL;
 	DAT_EP_HANDLE eb, ea = end_ep(&a, NULL);

@@ -203,7 +203,7 @@ Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 	cr_assert_eq(e->rx.safe, e->rx.next, "what was held back is not acknowledged");
 }
 
-Test(efa_bad, packet__of_a_stranger_is_dropped)
+Test(efa_bad, packet__of_an_unknown_sender_is_dropped)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 

@@ -20,7 +20,7 @@ static int parsed(const char *text)
 	return efa_params_parse(text, &p, why, sizeof(why));
 }
 
-Test(params, parse__bad_word_names_key_value_and_range)
+Test(params, parse__bad_word_reports_key_value_and_range)
 {
 	static const struct {
 		const char *text, *words[2];

@@ -28,7 +28,7 @@ static void has_address(const struct end *e, const char *text)
 	cr_assert_str_eq(inet_ntop(AF_INET, &in->sin_addr, buf, sizeof(buf)), text);
 }
 
-Test(efa_address, ia_query__tells_what_was_given)
+Test(efa_address, ia_query__returns_the_given_address)
 {
 	static const char *const each[][2] = {
 		{ "", "127.0.0.1" }, { "ip=127.0.0.2", "127.0.0.2" }, { "ip=lo", "127.0.0.1" },

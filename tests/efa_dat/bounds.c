@@ -103,7 +103,7 @@ static unsigned long mapped(void)
 }
 
 /* The rings of its queues were mapped with the device. */
-Test(efa_bounds, memory__of_an_endpoint_is_what_is_told_and_below_a_mebibyte)
+Test(efa_bounds, memory__of_an_endpoint_is_as_reported_and_below_a_mebibyte)
 {
 	enum { MANY = 32 };
 	DAT_EP_ATTR attr = wanted;

@@ -96,7 +96,7 @@ Test(efa_peer, protocol__of_another_version)
 	refused(end_request());
 }
 
-Test(efa_peer, address__of_who_dials)
+Test(efa_peer, address__of_the_connector_is_invalid)
 {
 	for (size_t i = 0; i < LIES; i++) {
 		ends_open(&a, each_lie[i]);
@@ -109,7 +109,7 @@ Test(efa_peer, address__of_who_dials)
 	}
 }
 
-Test(efa_peer, address__of_who_accepts)
+Test(efa_peer, address__of_the_acceptor_is_invalid)
 {
 	for (size_t i = 0; i < LIES; i++) {
 		ends_open(&b, each_lie[i]);
@@ -202,7 +202,7 @@ Test(efa_peer, packet__of_no_kind, .init = setup)
 }
 
 /* A message with a write's number would be counted and not delivered. */
-Test(efa_peer, packet__that_says_it_is_a_write, .init = setup)
+Test(efa_peer, packet__of_a_message_with_a_writes_number, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_WRITE, next_seq(), some, 8);
@@ -216,7 +216,7 @@ Test(efa_peer, fragments__of_no_message, .init = setup)
 	broken_for("a piece of no message");
 }
 
-Test(efa_peer, fragments__more_than_was_said, .init = setup)
+Test(efa_peer, recv__fragments_longer_than_announced_break_the_connection, .init = setup)
 {
 	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 4 } };
 
@@ -323,7 +323,7 @@ static void peer_is_another(int by)
 }
 
 /* Not from the peer: the connection continues. */
-Test(efa_peer, packet__of_a_stranger, .init = setup)
+Test(efa_peer, packet__of_an_unknown_sender, .init = setup)
 {
 	peer_is_another(1);
 	ok(do_recv(&a, 1, 0, 64));

@@ -51,7 +51,7 @@ static bool is_of_this_machine(struct in_addr at)
 	return is;
 }
 
-Test(address, ia_query__tells_one_for_other_hosts)
+Test(address, ia_query__returns_an_address_for_other_hosts)
 {
 	const struct in_addr at = told("");
 
@@ -61,7 +61,7 @@ Test(address, ia_query__tells_one_for_other_hosts)
 		cr_assert(is_of_this_machine(at), "%s", inet_ntoa(at));
 }
 
-Test(address, ia_query__tells_what_was_given)
+Test(address, ia_query__returns_the_given_address)
 {
 	cr_assert_eq(told("ip=127.0.0.2").s_addr, htonl(0x7f000002));
 }

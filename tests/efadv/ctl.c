@@ -128,7 +128,7 @@ Test(ctl, cq_arm__with_nothing_in_the_cq)
 	ctl->ops->cq_destroy(ctl, &cq);
 }
 
-Test(ctl, cq_arm__where_no_doorbell_is_told)
+Test(ctl, cq_arm__without_a_reported_doorbell)
 {
 	struct efa_cq_res cq;
 

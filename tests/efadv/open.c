@@ -200,7 +200,7 @@ static const struct efa_ctl_device *listed(const struct efa_ctl_device *devs, si
 	return NULL;
 }
 
-Test(open, efa_ctl_list__tells_of_each_device)
+Test(open, efa_ctl_list__returns_each_device)
 {
 	struct efa_ctl_device devs[8];
 	size_t n = efa_ctl_list(devs, 8);

@@ -117,7 +117,7 @@ static void refuse(const void *bytes, size_t len, int fd, uint64_t how_many)
 	assert_refused(sock, how_many);
 }
 
-Test(liar, bad_greetings__are_refused, .init = setup, .fini = teardown)
+Test(liar, bad_hellos__are_refused, .init = setup, .fini = teardown)
 {
 	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
 	struct sn_link_hello h;
@@ -143,7 +143,7 @@ Test(liar, bad_greetings__are_refused, .init = setup, .fini = teardown)
 	cr_assert_eq(before.fds, after.fds);
 }
 
-Test(liar, greeting__with_many_descriptors_is_refused_and_leaks_none, .init = setup, .fini = teardown)
+Test(liar, hello__with_many_descriptors_is_refused_and_leaks_none, .init = setup, .fini = teardown)
 {
 	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
 	struct th_usage before, after;
@@ -294,7 +294,7 @@ static int calls_many_times(int sock, void *arg)
 	return 0;
 }
 
-Test(liar, strangers__do_not_evict_a_silent_caller_of_our_user, .init = setup, .fini = teardown)
+Test(liar, other_users__do_not_evict_a_silent_caller_of_our_user, .init = setup, .fini = teardown)
 {
 	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;
 	struct th_child child;

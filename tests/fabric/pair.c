@@ -44,7 +44,7 @@ Test(pair, deliver__may_send, .init = open_pair, .fini = close_pair)
 	cr_assert_eq(a.bad + b.bad, 0);
 }
 
-Test(pair, send__to_nobody_is_unreachable, .init = open_pair, .fini = close_pair)
+Test(pair, send__to_an_absent_gid_is_unreachable, .init = open_pair, .fini = close_pair)
 {
 	struct sn_addr absent = a.addr;
 

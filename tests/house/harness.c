@@ -24,7 +24,7 @@ static int echo_once(int sock, void *arg)
 	return th_send(sock, &v, sizeof(v)) ? 2 : 0;
 }
 
-Test(house, spawn__talks_and_returns_status)
+Test(house, spawn__exchanges_messages_and_returns_status)
 {
 	struct th_child child;
 	int add = 5, v = 37;

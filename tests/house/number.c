@@ -23,7 +23,7 @@ static int listen_at(unsigned int number, unsigned int i, enum how how)
 	return -1;
 }
 
-Test(number, th_number__where_somebody_listens_already)
+Test(number, th_number__where_another_process_listens)
 {
 	const unsigned int first = (unsigned int)getpid() % TH_NUMBERS;
 	int fd = listen_at(first, 5, THIS_ONE);
@@ -32,7 +32,7 @@ Test(number, th_number__where_somebody_listens_already)
 	close(fd);
 }
 
-Test(number, th_number__before_somebody_wants_any_port)
+Test(number, th_number__before_another_process_binds_any_port)
 {
 	const unsigned int number = th_number();
 

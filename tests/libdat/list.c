@@ -63,7 +63,7 @@ Test(libdat, list__exactly_as_many_as_fit)
 	expect_untouched(3);
 }
 
-Test(libdat, list__too_small_tells_the_number_and_writes_no_entry)
+Test(libdat, list__too_small_returns_the_number_and_writes_no_entry)
 {
 	static const DAT_COUNT sizes[] = {2, 1, 0, -1, -2147483647 - 1};
 

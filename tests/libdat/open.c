@@ -39,7 +39,7 @@ Test(libdat, open__hands_the_line_to_the_provider)
 	OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-Test(libdat, open__tells_how_far_the_search_came)
+Test(libdat, open__returns_how_far_the_search_came)
 {
 	use_conf(PLAIN "a b\n", plugin_path("one"));
 	RETURNS(open_version("no", 1, 2, DAT_FALSE), DAT_PROVIDER_NOT_FOUND,

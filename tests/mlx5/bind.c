@@ -298,7 +298,7 @@ RIG_TEST(bind, rmr_bind__suppressed_for_ever)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(bind, qp_idle__after_a_suppressed_bind_that_nobody_polls_for)
+RIG_TEST(bind, qp_idle__after_a_suppressed_bind_without_a_poll)
 {
 	bool recv, request = false;
 	DAT_RMR_CONTEXT ctx;
@@ -347,7 +347,7 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 }
 
 /* A flushed bind of a freed endpoint, whose memory now belongs to another endpoint. */
-RIG_TEST(bind, rmr_bind__after_a_flush_that_nobody_saw)
+RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
 

@@ -41,7 +41,7 @@ static bool is_full(DAT_RETURN ret)
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
 }
 
-RIG_TEST(credit, rdma_write__as_many_as_the_attributes_say)
+RIG_TEST(credit, rdma_write__as_many_as_the_attributes_allow)
 {
 	DAT_EVENT ev;
 
@@ -64,7 +64,7 @@ RIG_TEST(credit, rdma_write__as_many_as_the_attributes_say)
 	}
 }
 
-RIG_TEST(credit, post_recv__as_many_as_the_attributes_say)
+RIG_TEST(credit, post_recv__as_many_as_the_attributes_allow)
 {
 	DAT_LMR_TRIPLET b = rig_local(&r.b, 0, 64), l = rig_local(&r.a, 0, 4);
 	DAT_EVENT ev;

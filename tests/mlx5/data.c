@@ -93,7 +93,7 @@ RIG_TEST(data, post_send__every_length_around_the_thresholds)
 	}
 }
 
-RIG_TEST(data, rdma_read__takes_what_the_remote_buffer_says)
+RIG_TEST(data, rdma_read__has_the_length_of_the_remote_buffer)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 4000);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 10, 3000);
@@ -228,7 +228,7 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 }
 
 /* Reported, without waking a waiter: unsignaled posts, and receives that the sender did not solicit. */
-Test(data, cq_poll__knows_what_wakes_nobody)
+Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 {
 	struct rig_config c = { .attr = { .request_completion_flags = DAP_COMP_UNSIGNALLED,
 					  .recv_completion_flags = DAP_COMP_SOLICITED } };
@@ -283,7 +283,7 @@ static bool request_idle(struct dap_ep *ep)
 }
 
 /* The internal completion is found in the CQ, and those for the consumer are left. */
-RIG_TEST(data, qp_idle__after_suppressed_work_that_nobody_polls_for)
+RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);

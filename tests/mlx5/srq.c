@@ -166,7 +166,7 @@ RIG_TEST(srq, srq_resize__uses_the_reserved_wqes)
 		cr_assert_eq(arrive(), i);
 }
 
-RIG_TEST(srq, srq_limit__is_told_by_the_device)
+RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 {
 	fake.low_count = 0;
 	cr_assert_eq(give(1), DAT_SUCCESS);
@@ -180,7 +180,7 @@ RIG_TEST(srq, srq_limit__is_told_by_the_device)
 }
 
 /* The device follows no link out of the list: the queue ends there, and core gets an error. */
-RIG_TEST(srq, broken__is_told_by_the_device)
+RIG_TEST(srq, broken__is_reported_by_the_device)
 {
 	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;
 

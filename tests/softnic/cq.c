@@ -109,7 +109,7 @@ Test(cq, arm_solicited__plain_completions_are_silent)
 	expect_no_event();
 }
 
-Test(cq, arm_solicited__an_error_is_told)
+Test(cq, arm_solicited__an_error_raises_an_event)
 {
 	drv_arm(&cq, true);
 	cr_assert_eq(drv_to(&qp, CMD_2ERR_QP), 0);
@@ -117,7 +117,7 @@ Test(cq, arm_solicited__an_error_is_told)
 	expect_event(0, cq.cqn, 24);
 }
 
-Test(cq, arm_solicited__a_solicited_send_is_told)
+Test(cq, arm_solicited__a_solicited_send_raises_an_event)
 {
 	struct drv_wqe w;
 	struct drv_cqe e;
@@ -248,7 +248,7 @@ Test(cq, eq_doorbell__of_no_queue_or_ahead_is_seen)
 	drv_expect(d, "eq.ci");
 }
 
-Test(cq, eq__that_nobody_consumes_overruns)
+Test(cq, eq__without_a_consumer_overruns)
 {
 	struct drv_cqe e;
 

@@ -124,7 +124,7 @@ static void nothing_more(void)
 	cr_expect_not(drv_poll(&cq, &e));
 }
 
-Test(ud, send__arrives_behind_a_header_and_tells_its_sender)
+Test(ud, send__arrives_behind_a_header_with_its_sender)
 {
 	const uint8_t *raw;
 
@@ -185,7 +185,7 @@ Test(ud, send__where_no_receive_is_posted_goes_nowhere)
 	received(2, GRH + 5);
 }
 
-Test(ud, send__to_nobody_goes_nowhere)
+Test(ud, send__to_a_missing_qp_is_dropped)
 {
 	struct drv_wqe w;
 

@@ -34,7 +34,7 @@ static size_t noise(uint8_t *pkt, uint64_t *rng)
 	return *rng % 16 ? sizeof(h) + h.len : *rng % 100 + 1;
 }
 
-Test(bad, packets_of_a_liar__do_no_harm, .timeout = 60)
+Test(bad, invalid_packets__do_no_harm, .timeout = 60)
 {
 	uint8_t pkt[256] = { 0 };
 	struct sn_fab_dest dest;

@@ -303,7 +303,7 @@ Test(status, s15_unreachable__silent_from_the_start)
 	expect(15, "", "");
 }
 
-Test(status, s15_unreachable__nobody_has_the_gid)
+Test(status, s15_unreachable__no_device_has_the_gid)
 {
 	static const uint8_t absent[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
 	uint16_t ah;

@@ -133,7 +133,7 @@ Test(stock, srq__limit)
 	end(&s);
 }
 
-Test(stock, srq__qp_that_fails_says_its_last)
+Test(stock, srq__failed_qp_raises_last_wqe_reached)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct shared s;

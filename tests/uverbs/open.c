@@ -181,7 +181,7 @@ Test(open, m5_cmd_caps__order_of_writes)
 	nothing_left();
 }
 
-Test(open, m5_ctl_list__tells_of_each_port)
+Test(open, m5_ctl_list__returns_each_port)
 {
 	struct dapl_device devs[8];
 	size_t n = m5_ctl_list(devs, 8);

@@ -22,7 +22,7 @@ static void live(void)
 	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
 }
 
-Test(path, next_hop__is_what_the_kernel_says)
+Test(path, next_hop__is_the_kernels_answer)
 {
 	calls_port.router = router;
 	live();
@@ -30,7 +30,7 @@ Test(path, next_hop__is_what_the_kernel_says)
 }
 
 /* If the kernel does not know the next hop, the connection uses the MAC that the peer sent. */
-Test(path, next_hop__that_nobody_knows_is_the_peer)
+Test(path, next_hop__unknown_to_the_kernel_is_the_peer)
 {
 	static const uint8_t none[6];
 

@@ -182,7 +182,7 @@ Test(verbs, armed_cq__one_event_for_each_arming)
 	}
 }
 
-Test(verbs, device__as_efadv_tells_it)
+Test(verbs, device__as_efadv_reports_it)
 {
 	struct efadv_device_attr attr;
 	struct ibv_port_attr port;

@@ -151,7 +151,7 @@ Test(data, memory__not_aligned)
 	free(mem);
 }
 
-Test(data, completion__is_told_by_the_interrupt)
+Test(data, completion__raises_the_interrupt)
 {
 	uint8_t gid[16], data[28];
 	struct dx d;

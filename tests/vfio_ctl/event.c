@@ -52,7 +52,7 @@ Test(event, port__down_and_up)
 	rig_empty(b.async);
 }
 
-Test(event, completions__wake_who_sleeps)
+Test(event, completions__wake_a_sleeping_waiter)
 {
 	rig_sleeps = true;
 	for (int i = 0; i < 200; i++)

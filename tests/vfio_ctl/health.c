@@ -204,7 +204,7 @@ Test(health, each_call_to_a_dead_device_fails)
 }
 
 /* The ring fills beyond one read; the last event still arrives. */
-Test(health, port__flaps_while_nobody_reads)
+Test(health, port__flaps_without_a_reader)
 {
 	const struct m5_eq *eq = &dev->async.eq;
 	struct m5_event ev, last = { 0 };

@@ -330,7 +330,7 @@ Test(open, m5_ctl_open__in_two_processes)
 	nothing_left();
 }
 
-Test(open, m5_ctl_list__tells_of_each_function)
+Test(open, m5_ctl_list__returns_each_function)
 {
 	struct dapl_device devs[8];
 	size_t n = m5_ctl_list(devs, 8), found = 0;

@@ -204,7 +204,7 @@ Test(boot, function_level_reset__by_config_space)
 }
 
 /* The guest reboots: QEMU resets the function, maps and eventfds stay. */
-Test(boot, reset__ends_what_the_guest_had)
+Test(boot, reset__ends_all_objects_of_the_guest)
 {
 	struct rig *r = rig_open();
 

@@ -275,7 +275,7 @@ Test(protocol, read__as_long_as_allowed)
 	rig_close(r);
 }
 
-Test(protocol, write__shorter_or_longer_than_said_is_refused)
+Test(protocol, write__shorter_or_longer_than_announced_is_refused)
 {
 	const struct write m = { .offset = 4, .region = 7, .count = 4 };
 	struct rig *r = rig_open();

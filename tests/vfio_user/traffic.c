@@ -287,7 +287,7 @@ Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped)
 }
 
 /* One guest crashes in the middle of it. */
-Test(traffic, rdma_write__to_a_guest_that_has_gone)
+Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 {
 	struct guest a = make(), b = make();
 
